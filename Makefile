@@ -1,0 +1,47 @@
+# make book · test · check · bench · lab · lock · clean     (PROFILE=smoke|quick|desk|paper, quick by default)
+PYTHON  ?= python3
+PROFILE ?= quick
+BIN     := .venv/bin
+READY   := .venv/ready
+# two `make` at once must not install into one folder at once (flock is part of every Debian and Ubuntu)
+ONE_AT_A_TIME := $(shell command -v flock >/dev/null 2>&1 && echo flock .venv.lock)
+export INTERTWINE_DATA ?= $(CURDIR)/data
+
+.PHONY: book test check bench lab lock clean
+
+book: $(READY)
+	@$(BIN)/intertwine build --profile $(PROFILE)
+
+test: $(READY)
+	@$(BIN)/pytest -q -n auto
+
+check: $(READY)
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+
+bench: $(READY)
+	@for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+lab: $(READY)
+	@$(BIN)/jupyter lab --notebook-dir chapters
+
+lock: $(READY)
+	@$(BIN)/uv pip compile --quiet --universal --all-extras --no-annotate --no-header pyproject.toml -o requirements.lock
+
+clean:
+	@rm -rf _build .venv .venv.lock .mypy_cache .pytest_cache .ruff_cache .hypothesis book/chapters
+	@find lib tests chapters -name __pycache__ -prune -exec rm -rf {} +
+
+$(READY): requirements.lock pyproject.toml
+	@$(ONE_AT_A_TIME) $(MAKE) --no-print-directory install
+
+.PHONY: install
+install:
+	@if [ $(READY) -nt requirements.lock ] && [ $(READY) -nt pyproject.toml ]; then exit 0; fi; \
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
+	  "expected Python 3.11 or newer, found %d.%d: install one and run `make PYTHON=/path/to/python3`" % sys.version_info[:2])' && \
+	echo "Installing the locked environment into .venv (once; a few GB, mostly PyTorch)" && \
+	$(PYTHON) -m venv .venv && \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$(grep '^uv==' requirements.lock)" && \
+	$(BIN)/uv pip sync --python $(BIN)/python requirements.lock && \
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable . && \
+	touch $(READY)

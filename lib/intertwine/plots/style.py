@@ -1,0 +1,73 @@
+"""The book's figure style: vector graphics on no background, in colours that everyone can tell apart."""
+
+from __future__ import annotations
+
+# Okabe and Ito's colour-blind safe palette, without its yellow, which is unreadable on white
+COLOURS = {
+    "blue": "#0072B2",
+    "orange": "#E69F00",
+    "green": "#009E73",
+    "red": "#D55E00",
+    "sky": "#56B4E9",
+    "pink": "#CC79A7",
+    "grey": "#7A7A7A",
+    "ink": "#222222",
+}
+
+# a group has the same colour in every chapter
+GROUP_COLOURS = {
+    "permutations": COLOURS["sky"],
+    "signed permutations": COLOURS["pink"],
+    "G_ReLU": COLOURS["blue"],
+    "nonzero monomial": COLOURS["green"],
+    "orthogonal": COLOURS["orange"],
+    "general linear": COLOURS["red"],
+    "none": COLOURS["grey"],
+}
+
+
+def use_style() -> None:
+    """Set matplotlib's defaults for a chapter, and vector output in a notebook.
+
+    Example:
+        >>> use_style()
+    """
+    import matplotlib as mpl
+    from cycler import cycler
+
+    order = ("blue", "orange", "green", "red", "sky", "pink", "grey")
+    mpl.rcParams.update(
+        {
+            "axes.edgecolor": COLOURS["ink"],
+            "axes.grid": True,
+            "axes.labelcolor": COLOURS["ink"],
+            "axes.prop_cycle": cycler(color=[COLOURS[name] for name in order]),
+            "axes.spines.right": False,
+            "axes.spines.top": False,
+            "axes.titlesize": "medium",
+            "figure.constrained_layout.use": True,
+            "figure.facecolor": "none",
+            "axes.facecolor": "none",
+            "savefig.facecolor": "none",
+            "font.size": 11,
+            "grid.alpha": 0.25,
+            "legend.frameon": False,
+            "svg.hashsalt": "intertwine",  # the same figure gives the same file
+            "text.color": COLOURS["ink"],
+            "xtick.color": COLOURS["ink"],
+            "ytick.color": COLOURS["ink"],
+        }
+    )
+    try:
+        from matplotlib_inline.backend_inline import set_matplotlib_formats
+    except ModuleNotFoundError:  # outside notebooks there is nothing to set
+        return
+    if _in_notebook():
+        set_matplotlib_formats("svg", metadata={"Date": None})
+
+
+def _in_notebook() -> bool:
+    import sys
+
+    ipython = sys.modules.get("IPython")
+    return ipython is not None and ipython.get_ipython() is not None
