@@ -61,7 +61,9 @@ def chapters(
     def one(chapter: str) -> None:
         settings, stamp = planned[chapter]
         executed = book.executed(profile, chapter)
-        with files.lock(book.build / "locks" / f"{profile}-{chapter}"):  # a second build waits and finds it done
+        with files.lock(
+            book.build / "locks" / f"{profile}-{chapter}"
+        ):  # a second build waits and finds it done
             if not force and freshness.is_fresh(executed, stamp):
                 report(chapter, "fresh", 0, 0)
                 return
@@ -74,7 +76,9 @@ def chapters(
                 "record": {"stamp": stamp, "profile": profile},
             }
             report(chapter, "running", 0, 1)
-            _in_process(task, max(1, cores() // jobs), running, lambda cell, of: report(chapter, "running", cell, of))
+            _in_process(
+                task, max(1, cores() // jobs), running, lambda cell, of: report(chapter, "running", cell, of)
+            )
 
     failures = []
     with ThreadPoolExecutor(jobs) as pool:
@@ -123,7 +127,9 @@ def _in_process(
                 report(message["cell"], message["of"])
     running.discard(process)
     if failure or process.returncode:
-        raise BookError(failure or f"{task['chapter']}: its process ended with {process.returncode}; see {log}")
+        raise BookError(
+            failure or f"{task['chapter']}: its process ended with {process.returncode}; see {log}"
+        )
 
 
 def _work() -> None:

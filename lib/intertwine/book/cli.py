@@ -48,7 +48,9 @@ def _progress() -> Progress:
 
 @cli.command()
 @_profile
-@click.option("--only", multiple=True, metavar="CHAPTER", help="this chapter only (repeatable; its name or number)")
+@click.option(
+    "--only", multiple=True, metavar="CHAPTER", help="this chapter only (repeatable; its name or number)"
+)
 @click.option("--jobs", type=click.IntRange(min=1), help="chapters at once [default: one per CPU core]")
 @click.option("--force", is_flag=True, help="run chapters again even if they are fresh")
 def build(profile: str, only: tuple[str, ...], jobs: int | None, force: bool) -> None:
@@ -56,14 +58,18 @@ def build(profile: str, only: tuple[str, ...], jobs: int | None, force: bool) ->
     book = find_book()
     planned = building.plan(book, profile, only)
     with _progress() as progress:
-        tasks = {chapter: progress.add_task(chapter, total=1, start=False, state="waiting") for chapter in planned}
+        tasks = {
+            chapter: progress.add_task(chapter, total=1, start=False, state="waiting") for chapter in planned
+        }
         pages = progress.add_task("pages", total=200, start=False, state="waiting")
 
         def report(chapter: str, state: str, cell: int, of: int) -> None:
             task = tasks[chapter]
             if state == "running":
                 progress.start_task(task)
-                progress.update(task, total=of, completed=cell - 1, state=f"cell {cell} of {of}" if cell else "starting")
+                progress.update(
+                    task, total=of, completed=cell - 1, state=f"cell {cell} of {of}" if cell else "starting"
+                )
             elif state == "done":
                 was_fresh = progress.tasks[task].fields["state"] == "fresh"
                 progress.update(task, total=1, completed=1, state="fresh" if was_fresh else "done")
@@ -89,7 +95,11 @@ def build(profile: str, only: tuple[str, ...], jobs: int | None, force: bool) ->
 @click.argument("chapter")
 @click.option("-p", "given", nargs=2, multiple=True, metavar="KEY VALUE", help="set a parameter (repeatable)")
 @_profile
-@click.option("--output", type=click.Path(path_type=Path), help="the executed notebook [default: _build/runs/CHAPTER.ipynb]")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    help="the executed notebook [default: _build/runs/CHAPTER.ipynb]",
+)
 def run(chapter: str, given: tuple[tuple[str, str], ...], profile: str, output: Path | None) -> None:
     """Execute one CHAPTER (its name or number) with parameters of your own."""
     book = find_book()

@@ -8,12 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from beartype import BeartypeConf
-from beartype.door import is_bearable
+from pydantic import TypeAdapter, ValidationError
 
 from intertwine.book.layout import BookError, unknown
-
-_NUMBERS_WIDEN = BeartypeConf(is_pep484_tower=True)  # 1 is a legal float
 
 
 @dataclass(frozen=True)
@@ -85,15 +82,16 @@ def check(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> Non
         if name not in parameters:
             raise BookError(unknown("parameter", name, parameters))
         parameter = parameters[name]
-        boolean_as_number = isinstance(value, bool) and "bool" not in parameter.annotation
-        if boolean_as_number or not is_bearable(value, parameter.hint, conf=_NUMBERS_WIDEN):
+        try:
+            TypeAdapter(parameter.hint).validate_python(value, strict=True)
+        except ValidationError:
             expected = parameter.annotation.removeprefix("typing.")
             if typing.get_origin(parameter.hint) is typing.Literal:
                 expected = "one of " + ", ".join(map(repr, typing.get_args(parameter.hint)))
             raise BookError(
                 f"Parameter '{name}' expects {expected} ({parameter.default!r} by default), "
                 f"was given {value!r} of type {type(value).__name__}."
-            )
+            ) from None
 
 
 def written(source: str, values: Mapping[str, Any]) -> str:

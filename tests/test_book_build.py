@@ -1,0 +1,252 @@
+"""The build: nothing runs twice, nothing is half-written, and an error says where to look."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import nbformat
+import pytest
+from click.testing import CliRunner
+
+from intertwine.book import build as building
+from intertwine.book import execute, freshness
+from intertwine.book.cli import cli
+from intertwine.book.layout import Book, BookError, find_book
+
+pytestmark = pytest.mark.filterwarnings("default")  # of the notebook machinery, not ours
+
+
+def runs(book: Book) -> Counter:
+    path = book.root.parent / "runs"
+    return Counter(path.read_text().split()) if path.exists() else Counter()
+
+
+def build_chapters(book: Book, profile: str = "quick", **options) -> dict[str, str]:
+    states = {}
+    building.chapters(
+        book,
+        profile,
+        building.plan(book, profile),
+        report=lambda chapter, state, cell, of: states.setdefault(chapter, state),
+        **options,
+    )
+    return states
+
+
+def start(book: Book, *arguments: str) -> subprocess.Popen:
+    command = [sys.executable, "-c", "from intertwine.book import main; main()", *arguments]
+    return subprocess.Popen(
+        command, cwd=book.root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+
+
+def wait_for(condition, seconds: float = 60.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.05)
+
+
+def stale(book: Book, profile: str = "quick") -> set[str]:
+    planned = building.plan(book, profile)
+    return {
+        name for name in planned if not freshness.is_fresh(book.executed(profile, name), planned[name][1])
+    }
+
+
+def test_only_what_changed_runs_again(tiny_book, monkeypatch, tmp_path):
+    library = tmp_path / "library"
+    library.mkdir()
+    (library / "module.py").write_text("x = 1")
+    monkeypatch.setattr(freshness, "LIBRARY", library)
+    build_chapters(tiny_book)
+    assert runs(tiny_book) == {"01_first": 1, "02_second": 1} and not stale(tiny_book)
+    source = tiny_book.chapters["01_first"]
+    source.write_text(source.read_text().replace("# A chapter", "# A better chapter"))
+    assert stale(tiny_book) == {"01_first"}
+    assert build_chapters(tiny_book) == {"01_first": "running", "02_second": "fresh"}
+    assert runs(tiny_book) == {"01_first": 2, "02_second": 1}
+    (library / "module.py").write_text("x = 2")
+    assert stale(tiny_book) == {"01_first", "02_second"}
+    (library / "module.py").write_text("x = 1")  # contents count, not dates
+    assert not stale(tiny_book) and len(stale(tiny_book, "smoke")) == 2
+    (tiny_book.root / "requirements.lock").write_text("torch==0")
+    assert len(stale(tiny_book)) == 2
+
+
+def test_an_executed_notebook_has_one_parameters_cell_and_no_path_of_this_machine(tiny_book):
+    build_chapters(tiny_book, "smoke")
+    path = tiny_book.executed("smoke", "01_first")
+    text = path.read_text()
+    node = nbformat.reads(text, as_version=4)
+    nbformat.validate(node)
+    tagged = [
+        cell
+        for cell in node.cells
+        if {"parameters", "injected-parameters"} & set(cell.metadata.get("tags", []))
+    ]
+    assert len(tagged) == 1 and "seed: int = 5  # of everything random" in tagged[0].source
+    assert node.cells[-1].outputs[0]["data"]["text/plain"] == "5.1"
+    for machine in (str(tiny_book.root), sys.prefix, str(Path.home()), os.sep + "tmp"):
+        assert machine not in text
+    assert re.search(r"This run: \d+ s, .* profile \*smoke\*", text)
+    record = node.metadata["intertwine"]
+    assert record["parameters"] == {"seed": 5, "rate": 0.1} and record["wall_s"] > 0
+
+
+def test_a_failing_chapter_stops_neither_the_others_nor_the_next_build(tiny_book):
+    source = tiny_book.chapters["01_first"]
+    good = source.read_text()
+    source.write_text(good + "\n# %%\nlevel = 3\nlevel / 0\n")
+    with pytest.raises(BookError) as error:
+        build_chapters(tiny_book)
+    kept = tiny_book.failed("quick", "01_first")
+    for word in ("01_first", "In [3]", "level = 3", "ZeroDivisionError", str(kept)):
+        assert word in str(error.value)
+    assert "ZeroDivisionError" in kept.read_text()
+    assert not tiny_book.executed("quick", "01_first").exists()
+    assert tiny_book.executed("quick", "02_second").exists()
+    source.write_text(good)
+    build_chapters(tiny_book)
+    assert not kept.exists() and runs(tiny_book)["02_second"] == 1
+
+
+def test_after_a_kill_the_next_build_repeats_only_what_was_not_finished(tiny_book):
+    world = tiny_book.root.parent
+    second = tiny_book.chapters["02_second"]
+    second.write_text(second.read_text().replace('"wait"', '"wait-second"'))
+    (world / "wait-second").touch()
+    process = start(tiny_book, "build")
+    wait_for(lambda: tiny_book.executed("quick", "01_first").exists() and runs(tiny_book)["02_second"])
+    process.kill()
+    process.communicate()
+    assert not tiny_book.executed("quick", "02_second").exists()
+    (world / "wait-second").unlink()
+    output, _ = (again := start(tiny_book, "build")).communicate(timeout=120)
+    assert again.returncode == 0, output
+    assert output.strip().endswith(str(tiny_book.html / "index.html"))
+    assert (tiny_book.html / "chapters/02_second.html").exists()
+    assert runs(tiny_book)["01_first"] == 1
+
+
+def test_two_builds_at_once_both_succeed_and_share_the_work(tiny_book):
+    both = [start(tiny_book, "build"), start(tiny_book, "build")]
+    for process in both:
+        output, _ = process.communicate(timeout=180)
+        assert process.returncode == 0, output
+    assert runs(tiny_book) == {"01_first": 1, "02_second": 1}
+
+
+def test_interrupting_leaves_nothing_half_written(tiny_book):
+    (tiny_book.root.parent / "wait").touch()
+    process = start(tiny_book, "build")
+    wait_for(lambda: len(runs(tiny_book)) == 2)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert not list(tiny_book.root.rglob("*.ipynb"))
+
+
+def test_a_half_rendered_book_is_rendered_from_scratch(tiny_book):
+    from intertwine.book.render import render
+
+    page = render(tiny_book, "quick")  # chapters that never ran stand there without outputs
+    assert "not executed yet" in (tiny_book.html / "chapters/01_first.html").read_text()
+    first = page.stat().st_mtime_ns
+    assert render(tiny_book, "quick").stat().st_mtime_ns == first
+    (tiny_book.build / "rendering").touch()  # what a kill leaves
+    page.write_text("half")
+    (tiny_book.build / "pages").unlink()
+    assert "half" != render(tiny_book, "quick").read_text()
+
+
+def test_a_warning_fails_the_pages_and_is_shown(tiny_book):
+    from intertwine.book.render import render
+
+    (tiny_book.root / "book/intro.md").write_text("# Tiny\n\n[nowhere](does-not-exist.md)\n")
+    for _ in range(2):  # the second time too
+        with pytest.raises(BookError, match="does-not-exist"):
+            render(tiny_book, "quick")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run", "01_first", "-p", "sed", "3"], ["'sed'", "did you mean 'seed'"]),
+        (["run", "01_first", "-p", "seed", "many"], ["'seed'", "int", "'many'", "str"]),
+        (["run", "01_frist"], ["Unknown chapter '01_frist'", "did you mean '01_first'"]),
+        (["run", "9"], ["Unknown chapter '9'", "02_second"]),
+        (["build", "--profile", "smok"], ["Unknown profile 'smok'", "did you mean 'smoke'"]),
+        (["build", "--only", "third"], ["Unknown chapter 'third'"]),
+        (["status", "--profile", "big"], ["Unknown profile 'big'", "quick, smoke"]),
+    ],
+)
+def test_a_bad_word_on_the_command_line_stops_before_any_work(tiny_book, arguments, words):
+    result = CliRunner().invoke(cli, arguments)
+    assert result.exit_code == 1 and all(word in result.output for word in words), result.output
+    assert "Traceback" not in result.output and not tiny_book.build.exists()
+
+
+@pytest.mark.parametrize(
+    ("parameter", "words"),
+    [
+        ('dataset: str = "cifar10"', ["nowhere", "INTERTWINE_DATA"]),
+        ('dataset: str = "cifar11"', ["cifar11", "cifar10"]),
+        ('device: str = "warp"', ["'warp'", "cpu"]),
+    ],
+)
+def test_a_missing_world_stops_before_any_work(tiny_book, monkeypatch, parameter, words):
+    monkeypatch.setenv("INTERTWINE_DATA", str(tiny_book.root / "nowhere"))
+    source = tiny_book.chapters["01_first"]
+    source.write_text(source.read_text().replace("seed: int = 0", f"{parameter}\nseed: int = 0"))
+    for arguments in (["run", "1"], ["build"]):
+        result = CliRunner().invoke(cli, arguments)
+        assert result.exit_code == 1 and all(word in result.output for word in words), result.output
+        assert not runs(tiny_book)
+
+
+def test_run_takes_parameters_and_says_where_the_notebook_is(tiny_book, tmp_path):
+    output = tmp_path / "mine.ipynb"
+    result = CliRunner().invoke(
+        cli, ["run", "1", "-p", "seed", "7", "-p", "rate", "1e-3", "--output", str(output)]
+    )
+    assert result.exit_code == 0, result.output
+    assert str(output) in result.output
+    assert json.loads(output.read_text())["metadata"]["intertwine"]["parameters"] == {
+        "seed": 7,
+        "rate": 0.001,
+    }
+
+
+def test_status_tells_fresh_from_stale(tiny_book):
+    def states() -> str:
+        return CliRunner(env={"COLUMNS": "200"}).invoke(cli, ["status"]).output
+
+    assert states().count("never run") == 2
+    build_chapters(tiny_book)
+    assert states().count("fresh") == 2
+    source = tiny_book.chapters["02_second"]
+    source.write_text(source.read_text() + "\n")
+    assert states().count("stale") == 1 and states().count("fresh") == 1
+
+
+def test_outside_a_checkout_one_sentence_says_so(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BookError, match=r"_config\.yml"):
+        find_book()
+
+
+def test_a_file_name_in_a_profile_must_be_a_chapter(tiny_book):
+    (tiny_book.root / "chapters/profiles/smoke.yml").write_text("01_frist: {seed: 1}")
+    with pytest.raises(BookError, match=r"smoke\.yml.*did you mean '01_first'"):
+        tiny_book.overrides("smoke")
+
+
+def test_this_run_is_one_line(tiny_book):
+    assert "\n" not in execute.this_run(None)

@@ -1,0 +1,84 @@
+"""Parameters: what is declared is what is checked, and what is set is what is written."""
+
+import ast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from intertwine.book.layout import BookError
+from intertwine.book.parameters import check, declared, parse, written
+
+SOURCE = """\
+from typing import Literal
+
+dataset: Literal["digits", "cifar10"] = "digits"  # ein Wörterbuch: ü, σ
+seed: int = 0  # of everything random
+rate: float = 0.1
+widths: list[int] = [16, 32]
+bias: bool = True"""
+
+values = st.fixed_dictionaries(
+    {},
+    optional={
+        "dataset": st.sampled_from(["digits", "cifar10"]),
+        "seed": st.integers(),
+        "rate": st.floats(allow_nan=False, allow_infinity=False),
+        "widths": st.lists(st.integers(1, 512)),
+        "bias": st.booleans(),
+    },
+)
+
+
+@given(values)
+def test_what_is_written_is_what_is_declared(given_values):
+    check(declared(SOURCE), given_values)
+    again = declared(written(SOURCE, given_values))
+    expected = {name: parameter.default for name, parameter in declared(SOURCE).items()} | given_values
+    assert {name: parameter.default for name, parameter in again.items()} == expected
+    assert [p.annotation for p in again.values()] == [p.annotation for p in declared(SOURCE).values()]
+    assert written(SOURCE, given_values).count("#") == SOURCE.count("#")  # comments are kept
+
+
+@given(
+    st.one_of(
+        st.integers(),
+        st.floats(allow_nan=False, allow_infinity=False),
+        st.booleans(),
+        st.lists(st.integers()),
+    )
+)
+def test_a_literal_typed_on_the_command_line_is_that_literal(value):
+    assert parse(repr(value)) == value and type(parse(repr(value))) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"sed": 3}, ["'sed'", "did you mean 'seed'", "rate"]),
+        ({"seed": "many"}, ["'seed'", "int", "'many'", "str"]),
+        ({"seed": True}, ["'seed'", "int", "bool"]),
+        ({"seed": 0.5}, ["'seed'", "int", "float"]),
+        ({"dataset": "mnist"}, ["'dataset'", "one of 'digits', 'cifar10'", "'mnist'"]),
+        ({"widths": [1, "a"]}, ["'widths'", "list[int]"]),
+    ],
+)
+def test_a_wrong_parameter_is_named_with_what_is_allowed(values, words):
+    with pytest.raises(BookError) as error:
+        check(declared(SOURCE), values)
+    assert all(word in str(error.value) for word in words), str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_an_integer_is_a_legal_float():
+    check(declared(SOURCE), {"rate": 1})
+
+
+@pytest.mark.parametrize("line", ["seed = 0", "seed: int", "print(1)"])
+def test_a_parameters_cell_holds_annotated_values_only(line):
+    with pytest.raises(BookError, match="name: type = value"):
+        declared(line)
+
+
+def test_written_leaves_valid_python():
+    ast.parse(written(SOURCE, {"dataset": "cifar10", "widths": []}))
