@@ -23,7 +23,7 @@ def digest(*parts: object) -> str:
     Args:
         *parts: a `pathlib.Path` stands for the bytes of that file, or for the tree below that folder
             (`tree_digest`), never for its name; anything JSON can express stands for its value (dictionaries
-            regardless of order); bytes and arrays stand for their element type, shape and content.
+            regardless of order); bytes and NumPy arrays stand for their content, type and shape.
 
     Returns:
         64 hexadecimal digits.
@@ -35,18 +35,20 @@ def digest(*parts: object) -> str:
 
 
 def _digest_one(part: object) -> str:
+    import numpy as np
+
     if isinstance(part, Path):
         return f"tree {tree_digest(part)}" if part.is_dir() else f"file {_file_digest(part)}"
+    if isinstance(part, bytes):
+        return f"bytes {hashlib.sha256(part).hexdigest()}"
+    if isinstance(part, np.ndarray) and not part.dtype.hasobject:
+        content = np.ascontiguousarray(part).reshape(-1).view(np.uint8)
+        return f"array {part.dtype.str} {part.shape} {hashlib.sha256(content.data).hexdigest()}"
     try:
         return f"json {json.dumps(part, sort_keys=True)}"
-    except TypeError as not_json:
-        try:
-            view = memoryview(part)  # type: ignore[arg-type]
-        except TypeError:
-            raise TypeError(
-                f"expected a path, bytes, an array or a JSON value, given {type(part).__name__}: {not_json}"
-            ) from None
-    return f"array {view.format} {view.shape} {hashlib.sha256(view.tobytes()).hexdigest()}"
+    except TypeError as error:
+        expected = "Expected a pathlib.Path, bytes, a NumPy array or a JSON value"
+        raise TypeError(f"{expected}, was given {type(part).__name__}: {error}.") from None
 
 
 def _file_digest(path: Path) -> str:
@@ -55,9 +57,9 @@ def _file_digest(path: Path) -> str:
 
 
 def tree_digest(folder: str | Path, pattern: str = "**/*") -> str:
-    """SHA-256 of the relative names and contents of the files below a folder; `__pycache__` does not count.
+    """SHA-256 of the relative names and contents of the files below a folder, without ``__pycache__``.
 
-    Where the folder lies, when its files were written and in which order the system lists them does not matter.
+    It matters neither where the folder lies, nor when its files were written, nor how the system lists them.
 
     Example:
         >>> import intertwine
@@ -70,24 +72,26 @@ def tree_digest(folder: str | Path, pattern: str = "**/*") -> str:
     """
     folder = Path(folder)
     if not folder.is_dir():
-        raise NotADirectoryError(f"expected a folder to hash, given {folder}")
-    names = sorted(path.relative_to(folder).as_posix() for path in folder.glob(pattern) if path.is_file())
-    return digest([[name, _file_digest(folder / name)] for name in names if "__pycache__" not in Path(name).parts])
+        raise NotADirectoryError(f"Expected a folder to hash, was given {folder}.")
+    paths = [path.relative_to(folder) for path in folder.glob(pattern) if path.is_file()]
+    names = sorted(path.as_posix() for path in paths if "__pycache__" not in path.parts)
+    return digest([[name, _file_digest(folder / name)] for name in names])
 
 
 @contextmanager
 def write_whole(path: str | Path) -> Iterator[Path]:
     """Write a file whole or not at all: what is written to the temporary path replaces `path` at the end.
 
-    After an error the old file is as it was. After SIGKILL too, beside a hidden `.*.part.*` that nothing reads.
-    The temporary name ends like `path`, for writers that choose a format by it. Missing folders are created.
+    After an error the old file is as it was; after SIGKILL too, beside a hidden ``.*.part.*`` of no use.
+    The temporary name ends like `path`, for writers that go by the suffix. Missing folders are created.
 
     Example:
         >>> import tempfile
-        >>> table = Path(tempfile.mkdtemp()) / "results" / "table.csv"
-        >>> with write_whole(table) as part:
-        ...     _ = part.write_text("width,accuracy")
-        >>> table.read_text()
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     table = Path(folder) / "results" / "table.csv"
+        ...     with write_whole(table) as part:
+        ...         _ = part.write_text("width,accuracy")
+        ...     table.read_text()
         'width,accuracy'
     """
     path = Path(path)
@@ -103,11 +107,11 @@ def write_whole(path: str | Path) -> Iterator[Path]:
 def lock(path: str | Path) -> BaseFileLock:
     """Let one process at a time work on what `path` names (which need not exist); the others wait.
 
-    The lock is the hidden file `.<name>.lock` beside `path`; the system frees it when its holder dies.
+    The lock is the hidden file ``.<name>.lock`` beside `path`; the system frees it when its holder dies.
 
     Example:
         >>> import tempfile
-        >>> with lock(Path(tempfile.mkdtemp()) / "zoo"):
+        >>> with tempfile.TemporaryDirectory() as folder, lock(Path(folder) / "zoo"):
         ...     pass  # train and save, undisturbed
     """
     path = Path(path)

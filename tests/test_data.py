@@ -1,0 +1,420 @@
+"""Data sets: what is loaded is what was published, and whatever is wrong is said in one sentence."""
+
+import gc
+import gzip
+import hashlib
+import http.server
+import os
+import pickle
+import struct
+import subprocess
+import sys
+import tarfile
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from intertwine import data, devices
+from intertwine.data import archive, cifar10, fashion_mnist
+
+PUBLISHED = {"cifar10": cifar10, "fashion_mnist": fashion_mnist}
+both = pytest.mark.parametrize("name", PUBLISHED)
+# torchvision's tarfile.extractall, from Python 3.12 on
+quiet = pytest.mark.filterwarnings("ignore:Python 3.14 will:DeprecationWarning")
+
+
+def raw(dataset: data.Dataset, white: int, rows: slice = slice(None)) -> torch.Tensor:
+    """The pixels before normalisation, by the promise of the docstring alone."""
+    pixels = (dataset.images[rows] * dataset.std + dataset.mean) * white
+    assert (pixels - pixels.round()).abs().max() < 1e-3
+    return pixels.round().to(torch.uint8)
+
+
+# --- digits ---
+
+
+def test_digits_are_scikit_learn_s_each_exactly_once():
+    from sklearn.datasets import load_digits
+
+    train, test = data.load("digits", "train"), data.load("digits", "test")
+    assert train.images.shape == (1297, 1, 8, 8) and test.images.shape == (500, 1, 8, 8)
+
+    def pairs(images: np.ndarray, labels: np.ndarray) -> list[tuple[bytes, int]]:
+        images = images.reshape(-1, 64).astype("u1")
+        return [(image.tobytes(), int(label)) for image, label in zip(images, labels, strict=True)]
+
+    ours = [pair for split in (train, test) for pair in pairs(raw(split, 16).numpy(), split.labels.numpy())]
+    theirs = pairs(load_digits().images, load_digits().target)
+    assert len(set(theirs)) == len(theirs) == 1797  # no two digits are alike, so that pairs tell rows apart
+    assert sorted(ours) == sorted(theirs)
+    assert train.classes == test.classes == tuple("0123456789")
+    assert set(test.labels.tolist()) == set(range(10))
+
+
+def test_digits_are_normalised_by_the_training_split():
+    train, test = data.load("digits", "train"), data.load("digits", "test")
+    assert train.images.mean().abs() < 1e-5 and (train.images.std(correction=0) - 1).abs() < 1e-5
+    assert torch.equal(train.mean, test.mean) and torch.equal(train.std, test.std)
+
+
+def test_digits_are_split_the_same_way_for_ever():
+    # recorded results rest on this split: a new checksum makes them incomparable
+    train, again = data.load("digits", "train"), data.load("digits", "train")
+    assert torch.equal(train.images, again.images) and torch.equal(train.labels, again.labels)
+    assert (
+        train.checksum == again.checksum == "0248bb908afe81a5eb20228d2116842e96b25cc765e4c230768fba799873124b"
+    )
+
+
+@pytest.mark.parametrize("device", ["cpu", torch.device("cpu"), "auto"])  # auto: a GPU where there is one
+def test_everything_is_on_the_device_asked_for(device):
+    digits = data.load("digits", "test", device=device)
+    tensors = (digits.images, digits.labels, digits.mean, digits.std)
+    assert {tensor.device.type for tensor in tensors} == {devices.pick(device).type}
+    assert digits.images.dtype == torch.float32 and digits.labels.dtype == torch.int64
+
+
+# --- the published data sets themselves, where they are ---
+
+
+@pytest.fixture
+def real(name: str) -> str:
+    root = os.environ.get("INTERTWINE_DATA", "")
+    if not (root and (Path(root) / PUBLISHED[name].ARCHIVE.folder).is_dir()):
+        pytest.skip(f"{PUBLISHED[name].ARCHIVE.title} is not under INTERTWINE_DATA")
+    return root
+
+
+@both
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_published_data_are_torchvision_s(real, name, split):
+    datasets = pytest.importorskip("torchvision.datasets")
+    theirs = getattr(datasets, PUBLISHED[name].ARCHIVE.torchvision_class)(real, train=split == "train")
+    ours = data.load(name, split)
+    some = slice(None, None, 13)  # images out of every file; the files themselves are verified whole
+    pixels = torch.as_tensor(theirs.data[some])
+    pixels = pixels.permute(0, 3, 1, 2) if pixels.ndim == 4 else pixels[:, None]
+    assert torch.equal(raw(ours, 255, some), pixels)
+    assert ours.labels.tolist() == list(theirs.targets)
+    assert ours.classes == tuple(theirs.classes)
+
+
+@both
+def test_published_data_are_normalised_by_the_training_split(real, name):
+    train = data.load(name, "train")
+    mean, std = train.images.mean((0, 2, 3)), train.images.std((0, 2, 3), correction=0)
+    half_a_unit = 0.5e-4 + 1e-6  # of the fourth decimal, to which the constants are given
+    assert (mean * train.std.flatten()).abs().max() < half_a_unit
+    assert ((std - 1) * train.std.flatten()).abs().max() < half_a_unit
+
+
+@pytest.mark.parametrize("name", ["cifar10"])
+def test_a_truncated_batch_stops_before_any_work(real, name, tmp_path):
+    folder = tmp_path / cifar10.ARCHIVE.folder
+    folder.mkdir()
+    for file in cifar10.ARCHIVE.files:
+        (folder / file).symlink_to(Path(real) / cifar10.ARCHIVE.folder / file)
+    data.check("cifar10", root=tmp_path)
+    whole = (folder / "data_batch_3").read_bytes()
+    (folder / "data_batch_3").unlink()
+    (folder / "data_batch_3").write_bytes(whole[:1_000_000])
+    for attempt in (partial(data.check, "cifar10"), partial(data.load, "cifar10", "train")):
+        with pytest.raises(
+            OSError, match=r"data_batch_3 is damaged: expected 31,035,999 bytes with MD5 54eb"
+        ):
+            attempt(root=tmp_path)
+    assert len(data.load("cifar10", "test", root=tmp_path).labels) == 10_000
+
+
+@both
+def test_checksums_are_the_published_ones(name):
+    datasets = pytest.importorskip("torchvision.datasets")
+    ours = {file: md5 for file, (_, md5) in PUBLISHED[name].ARCHIVE.files.items()}
+    if name == "cifar10":
+        official = dict(datasets.CIFAR10.train_list + datasets.CIFAR10.test_list)
+        official["batches.meta"] = datasets.CIFAR10.meta["md5"]
+        assert ours == official
+    else:  # torchvision knows the MD5s of the packed files, and unpacks them
+        assert [f"{file}.gz" for file in ours] == [file for file, _ in datasets.FashionMNIST.resources]
+
+
+# --- small data sets of the same form, with checksums of their own ---
+
+
+def _cifar_files() -> dict[str, bytes]:
+    def batch(n: int, seed: int) -> bytes:
+        random = np.random.RandomState(seed)
+        images, labels = random.randint(256, size=(n, 3072)).astype("u1"), random.randint(10, size=n).tolist()
+        # the official files were written by Python 2: bytes to us, text to torchvision
+        return pickle.dumps(
+            {b"data": images, "data": images, b"labels": labels, "labels": labels}, protocol=2
+        )
+
+    classes = [f"class {i}" for i in range(10)]
+    meta = {b"label_names": [c.encode() for c in classes], "label_names": classes}
+    batches = {f"data_batch_{i}": batch(4, seed=i) for i in range(1, 6)}
+    return batches | {"test_batch": batch(3, seed=0), "batches.meta": pickle.dumps(meta, protocol=2)}
+
+
+def _fashion_files() -> dict[str, bytes]:
+    random = np.random.RandomState(0)
+    contents = {}
+    for prefix, n in (("train", 20), ("t10k", 3)):
+        images, labels = random.randint(256, size=(n, 28, 28)), random.randint(10, size=n)
+        header = struct.pack(">4i", 0x803, n, 28, 28)
+        contents[f"{prefix}-images-idx3-ubyte"] = header + images.astype("u1").tobytes()
+        contents[f"{prefix}-labels-idx1-ubyte"] = struct.pack(">2i", 0x801, n) + labels.astype("u1").tobytes()
+    return contents
+
+
+def md5(content: bytes) -> str:
+    return hashlib.md5(content).hexdigest()
+
+
+@pytest.fixture
+def contents(name: str, monkeypatch) -> dict[str, bytes]:
+    """The files of a small data set that for this test counts as the published one."""
+    small = _cifar_files() if name == "cifar10" else _fashion_files()
+    published = {file: (len(content), md5(content)) for file, content in small.items()}
+    replaced = PUBLISHED[name].ARCHIVE._replace(files=published)
+    monkeypatch.setattr(PUBLISHED[name], "ARCHIVE", replaced)
+    monkeypatch.setitem(data._ARCHIVES, name, replaced)
+    return small
+
+
+def lay_out(root: Path, name: str, contents: dict[str, bytes]) -> Path:
+    folder = root / PUBLISHED[name].ARCHIVE.folder
+    folder.mkdir(parents=True)
+    for file, content in contents.items():
+        (folder / file).write_bytes(content)
+    return folder
+
+
+@both
+def test_the_checksum_is_of_the_content_wherever_it_lies(name, contents, tmp_path, monkeypatch):
+    lay_out(tmp_path / "plain", name, contents)
+    lay_out(tmp_path / "packed", name, {f"{file}.gz": gzip.compress(c) for file, c in contents.items()})
+    monkeypatch.setenv("INTERTWINE_DATA", str(tmp_path / "plain"))
+    data.check(name, root=tmp_path / "packed")
+    checksums = set()
+    for split, n in (("train", 20), ("test", 3)):
+        plain, packed = data.load(name, split), data.load(name, split, root=tmp_path / "packed")
+        assert len(plain.labels) == n
+        assert torch.equal(plain.images, packed.images) and torch.equal(plain.labels, packed.labels)
+        checksums |= {plain.checksum, packed.checksum}
+    assert len(checksums) == 2
+
+
+DAMAGES = {
+    "missing": lambda path: path.unlink(),
+    "truncated": lambda path: path.write_bytes(path.read_bytes()[:100]),
+    "altered": lambda path: path.write_bytes(path.read_bytes()[:-1] + b"?"),
+    "empty": lambda path: path.write_bytes(b""),
+}
+
+
+@both
+@pytest.mark.parametrize("packed", ["", ".gz"])
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_file_is_named_with_what_was_expected(name, packed, damage, contents, tmp_path):
+    if packed:
+        laid_out = {f"{file}.gz": gzip.compress(content) for file, content in contents.items()}
+    else:
+        laid_out = contents
+    folder = lay_out(tmp_path, name, laid_out)
+    file = next(iter(contents))
+    DAMAGES[damage](folder / (file + packed))
+    for attempt in (partial(data.check, name), partial(data.load, name, "train")):
+        with pytest.raises(OSError) as error:
+            attempt(root=tmp_path)
+        sentence = str(error.value)
+        assert str(folder / file) in sentence and "\n" not in sentence
+        assert ("missing" if damage == "missing" else "damaged") in sentence
+        assert f"expected {len(contents[file]):,} bytes with MD5 {md5(contents[file])}" in sentence
+        assert f"delete the folder {folder} and load" in sentence
+
+
+class _Trap:
+    def __init__(self, path: Path):
+        self.path = path
+
+    def __reduce__(self):
+        return Path.touch, (self.path,)
+
+
+@pytest.mark.parametrize("name", ["cifar10"])
+def test_a_foreign_pickle_is_never_opened(name, contents, tmp_path):
+    folder = lay_out(tmp_path, name, contents)
+    (folder / "data_batch_2").write_bytes(pickle.dumps(_Trap(tmp_path / "sprung")))
+    with pytest.raises(OSError, match="data_batch_2 is damaged"):
+        data.load(name, "train", root=tmp_path)
+    assert not (tmp_path / "sprung").exists()
+
+
+# --- asking for what is not there ---
+
+
+@pytest.mark.parametrize(
+    ("name", "split", "message"),
+    [
+        (
+            "cifar",
+            "train",
+            r"Unknown data set 'cifar': did you mean 'cifar10'\? Known: digits, cifar10, fashion_mnist",
+        ),
+        ("digits", "training", r"Unknown split 'training': did you mean 'train'\? Known: train, test"),
+        ("xyz", "train", r"Unknown data set 'xyz': Known"),
+    ],
+)
+def test_an_unknown_name_is_answered_with_the_nearest(name, split, message):
+    with pytest.raises(ValueError, match=message):
+        data.load(name, split)
+
+
+def test_a_device_that_is_not_there_is_refused_before_any_work(tmp_path):
+    with pytest.raises(ValueError, match="cuda:99"):
+        data.load("cifar10", "train", root=tmp_path, device="cuda:99")
+    assert not list(tmp_path.iterdir())
+
+
+@both
+def test_a_root_that_is_not_there_is_an_error_not_a_download(name, tmp_path, monkeypatch):
+    attempts = (partial(data.check, name), partial(data.load, name, "test"))
+    for attempt in attempts:
+        with pytest.raises(
+            FileNotFoundError, match="given/root, given by the argument `root`, is not a folder"
+        ):
+            attempt(root=tmp_path / "given" / "root")
+    monkeypatch.setenv("INTERTWINE_DATA", str(tmp_path / "exported"))
+    for attempt in attempts:
+        with pytest.raises(
+            FileNotFoundError, match="exported, given by the environment variable INTERTWINE_DATA"
+        ):
+            attempt()
+    data.check("digits", root=tmp_path / "given")  # needs none
+
+
+def test_the_argument_comes_before_the_environment_and_the_cache_last(tmp_path, monkeypatch):
+    monkeypatch.setenv("INTERTWINE_DATA", str(tmp_path))
+    (tmp_path / "given").mkdir()
+    assert archive.data_root(tmp_path / "given") == tmp_path / "given"
+    assert archive.data_root(None) == tmp_path
+    monkeypatch.delenv("INTERTWINE_DATA")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert archive.data_root(None) == tmp_path / "cache" / "intertwine"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert archive.data_root(None) == Path.home() / ".cache" / "intertwine"
+
+
+@both
+def test_torchvision_is_asked_for_only_where_it_is_needed(name, contents, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torchvision", None)  # as if it were not installed
+    for attempt in (partial(data.check, name), partial(data.load, name, "test")):
+        with pytest.raises(ModuleNotFoundError, match=r"pip install 'intertwine\[vision\]'"):
+            attempt(root=tmp_path)
+    lay_out(tmp_path, name, contents)
+    data.check(name, root=tmp_path)
+    data.load(name, "test", root=tmp_path)
+
+
+def test_nothing_slow_is_imported_before_it_is_used():
+    code = "import sys, intertwine.data; print({'torchvision', 'sklearn', 'scipy'} & set(sys.modules))"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "set()"
+
+
+# --- downloads, from a server of our own ---
+
+
+class _Mirror(http.server.SimpleHTTPRequestHandler):
+    served: list[str]
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        self.served.append(self.path)
+        super().do_GET()
+
+
+@pytest.fixture
+def mirror(name, contents, tmp_path_factory, monkeypatch):
+    """A server from which torchvision downloads the small data set: its folder, and what it has served."""
+    datasets = pytest.importorskip("torchvision.datasets")
+    folder = tmp_path_factory.mktemp("mirror")
+    handler = type("Handler", (_Mirror,), {"served": []})
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(handler, directory=folder))
+    url = f"http://127.0.0.1:{server.server_port}/"
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    if name == "cifar10":
+        laid_out = lay_out(tmp_path_factory.mktemp("unpacked"), name, contents)
+        with tarfile.open(folder / "cifar.tar.gz", "w:gz") as tar:
+            tar.add(laid_out, arcname=laid_out.name)
+        sums = {file: md5(content) for file, content in contents.items()}
+        monkeypatch.setattr(datasets.CIFAR10, "url", url + "cifar.tar.gz")
+        monkeypatch.setattr(datasets.CIFAR10, "tgz_md5", md5((folder / "cifar.tar.gz").read_bytes()))
+        monkeypatch.setattr(
+            datasets.CIFAR10, "train_list", [[f, sums[f]] for f in sums if f.startswith("data")]
+        )
+        monkeypatch.setattr(datasets.CIFAR10, "test_list", [["test_batch", sums["test_batch"]]])
+        monkeypatch.setattr(datasets.CIFAR10, "meta", datasets.CIFAR10.meta | {"md5": sums["batches.meta"]})
+    else:
+        for file, content in contents.items():
+            (folder / f"{file}.gz").write_bytes(gzip.compress(content))
+        sums = {path.name: md5(path.read_bytes()) for path in folder.iterdir()}
+        monkeypatch.setattr(datasets.FashionMNIST, "mirrors", [url])
+        monkeypatch.setattr(datasets.FashionMNIST, "resources", list(sums.items()))
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield folder, handler.served
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@quiet
+@both
+def test_an_absent_data_set_is_downloaded_once(name, mirror, contents, tmp_path, monkeypatch, capfd):
+    packed, served = mirror
+    monkeypatch.setenv("INTERTWINE_DATA", str(tmp_path))
+    folder = tmp_path / PUBLISHED[name].ARCHIVE.folder
+    staging = folder.with_name(f".{folder.name}.part")
+    lay_out(staging, name, dict.fromkeys(contents, b"half a file"))  # as a killed run leaves it
+    data.check(name)
+    assert not served
+    with ThreadPoolExecutor(2) as pool:
+        splits = [pool.submit(data.load, name, split) for split in ("train", "test")]
+        assert [len(split.result().labels) for split in splits] == [20, 3]
+    progress_bars = capfd.readouterr().err
+    assert progress_bars.count("100%") == len(list(packed.iterdir()))
+    data.check(name)
+    assert {path.name for path in folder.parent.iterdir()} == {folder.name, f".{folder.name}.lock"}
+
+
+@quiet
+@both
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # torchvision leaves failed replies to the collector
+@pytest.mark.parametrize("trouble", ["gone", "altered"])
+def test_a_failed_download_is_one_sentence_and_leaves_nothing(name, trouble, mirror, tmp_path):
+    for path in mirror[0].iterdir():
+        path.unlink() if trouble == "gone" else path.write_bytes(gzip.compress(b"something else"))
+    with pytest.raises(OSError, match="could not be downloaded") as error:
+        data.load(name, "train", root=tmp_path)
+    assert "check the network" in str(error.value) and "\n" not in str(error.value)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and not path.name.endswith(".lock")]
+    del error
+    gc.collect()
+
+
+@both
+def test_a_folder_that_cannot_be_written_is_one_sentence(name, contents, tmp_path):
+    pytest.importorskip("torchvision")
+    blocked = tmp_path / Path(PUBLISHED[name].ARCHIVE.folder).parts[0]
+    blocked.write_text("a file where a folder should be")
+    with pytest.raises(OSError, match="could not be downloaded"):
+        data.load(name, "train", root=tmp_path)
