@@ -28,7 +28,7 @@ lock: $(READY)
 	@$(BIN)/uv pip compile --quiet --universal --all-extras --no-annotate --no-header pyproject.toml -o requirements.lock
 
 clean:
-	@rm -rf _build .venv .venv.lock .mypy_cache .pytest_cache .ruff_cache .hypothesis book/chapters
+	@rm -rf _build .venv .venv.lock .mypy_cache .pytest_cache .ruff_cache .hypothesis book/chapters book/generated
 	@find lib tests chapters -name __pycache__ -prune -exec rm -rf {} +
 
 $(READY): requirements.lock pyproject.toml

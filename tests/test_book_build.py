@@ -18,6 +18,7 @@ from intertwine.book import build as building
 from intertwine.book import execute, freshness
 from intertwine.book.cli import cli
 from intertwine.book.layout import Book, BookError, find_book
+from intertwine.results import origin
 
 pytestmark = pytest.mark.filterwarnings("default")  # of the notebook machinery, not ours
 
@@ -64,7 +65,7 @@ def test_only_what_changed_runs_again(tiny_book, monkeypatch, tmp_path):
     library = tmp_path / "library"
     library.mkdir()
     (library / "module.py").write_text("x = 1")
-    monkeypatch.setattr(freshness, "LIBRARY", library)
+    monkeypatch.setattr(origin, "LIBRARY", library)
     build_chapters(tiny_book)
     assert runs(tiny_book) == {"01_first": 1, "02_second": 1} and not stale(tiny_book)
     source = tiny_book.chapters["01_first"]
@@ -163,7 +164,7 @@ def test_a_half_rendered_book_is_rendered_from_scratch(tiny_book):
     (tiny_book.build / "rendering").touch()  # what a kill leaves
     page.write_text("half")
     (tiny_book.build / "pages").unlink()
-    assert "half" != render(tiny_book, "quick").read_text()
+    assert render(tiny_book, "quick").read_text() != "half"
 
 
 def test_a_warning_fails_the_pages_and_is_shown(tiny_book):

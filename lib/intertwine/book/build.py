@@ -25,7 +25,7 @@ def plan(book: Book, profile: str, only: Iterable[str] = ()) -> dict[str, tuple[
     """The chapters to bring up to date, each with its settings and its stamp, all of them checked.
 
     Raises:
-        BookError: before anything runs, for a profile, chapter, parameter, data set or device that is not there.
+        BookError: before anything runs, when a profile, chapter, parameter, data set or device is missing.
     """
     overrides = book.overrides(profile)
     chosen = [book.chapter(name) for name in only] or list(book.chapters)
@@ -72,6 +72,7 @@ def chapters(
                 "chapter": chapter,
                 "values": settings,
                 "output": str(executed),
+                "tables": str(book.tables(profile) / chapter),
                 "failed": str(book.failed(profile, chapter)),
                 "record": {"stamp": stamp, "profile": profile},
             }
@@ -141,6 +142,7 @@ def _work() -> None:
             task["chapter"],
             task["values"],
             Path(task["output"]),
+            tables=Path(task["tables"]),
             failed=Path(task["failed"]),
             record=task["record"],
             report=lambda cell, of: print(json.dumps({"cell": cell, "of": of})),

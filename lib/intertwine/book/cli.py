@@ -13,6 +13,7 @@ from intertwine.book import build as building
 from intertwine.book import execute, freshness, parameters
 from intertwine.book.layout import DEFAULT_PROFILE, BookError, find_book
 from intertwine.book.render import render
+from intertwine.results import RECORDED
 
 console = Console(soft_wrap=True, highlight=False)
 _profile = click.option(
@@ -114,9 +115,10 @@ def run(chapter: str, given: tuple[tuple[str, str], ...], profile: str, output: 
         def report(cell: int, of: int) -> None:
             progress.update(task, total=of, completed=cell - 1, state=f"cell {cell} of {of}")
 
-        failed = output.with_stem(output.stem + ".failed")
+        failed, tables = output.with_stem(output.stem + ".failed"), output.with_suffix("")
+        record = {"profile": profile}
         execute.execute(
-            book, name, settings, output, failed=failed, record={"profile": profile}, report=report
+            book, name, settings, output, tables=tables, failed=failed, record=record, report=report
         )
         progress.update(task, total=1, completed=1, state="done")
     console.print(f"Executed notebook: [bold]{output}[/bold]")
@@ -135,7 +137,7 @@ def status(profile: str) -> None:
         _, settings = execute.prepare(source, overrides[chapter])
         executed = book.executed(profile, chapter)
         record = freshness.record(executed)
-        recorded = [name for name in book.profiles if any(book.recorded(name, chapter).glob("*.csv"))]
+        recorded = [name for name in RECORDED if any((book.tables(name) / chapter).glob("*.csv"))]
         if record is None:
             cells = ["failed" if book.failed(profile, chapter).is_file() else "never run", "", "", "", ""]
         else:

@@ -72,6 +72,7 @@ def check_world(chosen: Mapping[str, Any]) -> None:
 
         try:
             data.check(chosen["dataset"])
+            data.load(chosen["dataset"], "test")  # a download shows its progress here, not inside a notebook
         except (OSError, ValueError, ImportError) as error:
             raise BookError(str(error)) from error
     if str(chosen.get("device", "cpu")) not in ("cpu", "auto"):
@@ -89,6 +90,7 @@ def execute(
     values: Mapping[str, Any],
     output: Path,
     *,
+    tables: Path,
     failed: Path,
     record: Mapping[str, Any] | None = None,
     report: Callable[[int, int], None] = lambda cell, of: None,
@@ -98,6 +100,7 @@ def execute(
     Args:
         values: parameters that differ from the chapter's own.
         output: where the executed notebook goes.
+        tables: the folder for the tables that the chapter writes.
         failed: where it goes instead, as far as it came, when a cell raises.
         record: kept in the notebook's metadata under `intertwine`, beside what was measured.
         report: called with (cell, number of cells) before each code cell.
@@ -110,6 +113,7 @@ def execute(
     """
     node, settings = prepare(book.chapters[chapter], values)
     node.cells.append(nbformat.v4.new_code_cell(_PROBE))
+    os.environ["INTERTWINE_RESULTS"] = str(tables)
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"  # the kernel of this environment, not one of the user's
     started = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:

@@ -7,20 +7,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import intertwine
-from intertwine import files
+from intertwine import files, results
 from intertwine.book.layout import Book
-
-LIBRARY = Path(intertwine.__file__).parent
 
 
 def stamp(book: Book, chapter: str, settings: Mapping[str, Any]) -> str:
-    """The hash of all that an executed chapter depends on: its source, the library, its parameters, the lock."""
+    """The hash of all that an executed chapter depends on: source, library, parameters, lock."""
     return files.digest(
-        book.chapters[chapter].read_bytes(),
-        files.tree_digest(LIBRARY, "**/*.py"),
+        book.chapters[chapter],
+        results.library_digest(),
         settings,
-        (book.root / "requirements.lock").read_bytes(),
+        book.root / "requirements.lock",
     )
 
 
@@ -43,9 +40,9 @@ def pages_stamp(book: Book, notebooks: Mapping[str, Path]) -> str:
         if path.is_file() and book.root / "book/chapters" not in path.parents
     ]
     return files.digest(
-        *(part for path in sorted(sources) for part in (path.name, path.read_bytes())),
-        *(path.read_bytes() for path in notebooks.values()),
-        (book.root / "_config.yml").read_bytes(),
-        (book.root / "requirements.lock").read_bytes(),
-        files.tree_digest(LIBRARY, "**/*.py"),
+        *(part for path in sorted(sources) for part in (path.name, path)),
+        *notebooks.values(),
+        book.root / "_config.yml",
+        book.root / "requirements.lock",
+        results.library_digest(),
     )

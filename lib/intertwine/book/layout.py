@@ -9,6 +9,8 @@ from pathlib import Path
 
 import yaml
 
+from intertwine.results import RECORDED
+
 DEFAULT_PROFILE = "quick"
 
 
@@ -52,9 +54,10 @@ class Book:
         """The notebook as far as it came, when a cell failed."""
         return self.build / "failed" / profile / f"{chapter}.ipynb"
 
-    def recorded(self, profile: str, chapter: str) -> Path:
-        """Tables of a recorded larger run; these are committed."""
-        return self.root / "data/results" / profile / chapter
+    def tables(self, profile: str) -> Path:
+        """Where the chapters' tables go, a folder for each chapter: recorded profiles are committed."""
+        recorded = self.root / "data/results" / profile
+        return recorded if profile in RECORDED else self.build / "executed" / profile
 
     def chapter(self, name: str) -> str:
         """The full name of a chapter, from its name or its number (`1`, `01`)."""
@@ -85,8 +88,8 @@ def find_book(start: Path | None = None) -> Book:
         if (folder / "_config.yml").is_file() and (folder / "chapters").is_dir():
             return Book(folder)
     raise BookError(
-        f"Expected to be inside a checkout of the book (a folder with _config.yml and chapters/), but neither "
-        f"{start} nor a folder above it is one: change into the checkout first."
+        f"Expected to be inside a checkout of the book (a folder with _config.yml and chapters/), but "
+        f"neither {start} nor a folder above it is one: change into the checkout first."
     )
 
 

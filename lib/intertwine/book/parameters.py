@@ -1,4 +1,4 @@
-"""A chapter's parameters: read from its parameters cell, checked before anything runs, written back into it."""
+"""A chapter's parameters: read from their cell, checked before anything runs, written back."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def check(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> Non
         >>> check(declared("epochs: int = 3"), {"epochs": "many"})
         Traceback (most recent call last):
         ...
-        intertwine.book.layout.BookError: Parameter 'epochs' expects int (3 by default), was given 'many' of type str.
+        intertwine.book.layout.BookError: Parameter 'epochs' expects int (3 by default), ...
 
     Raises:
         BookError: one sentence that names the parameter, what it expects and what was given.

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import nbformat
@@ -14,6 +15,8 @@ import nbformat
 from intertwine import files
 from intertwine.book import execute, freshness
 from intertwine.book.layout import Book, BookError
+from intertwine.claims import load, scoreboard
+from intertwine.results import RECORDED
 
 _PERCENT = re.compile(r"(reading sources|writing output)\.*\s*\[\s*(\d+)%\]")
 
@@ -33,6 +36,8 @@ def render(book: Book, profile: str, report: Callable[[str, int], None] = lambda
     page, stamp_file, unfinished = book.html / "index.html", book.build / "pages", book.build / "rendering"
     with files.lock(book.build / "locks" / "render"):
         notebooks = _collect(book, profile)
+        _figures(book, notebooks)
+        _scoreboard(book, profile)
         stamp = freshness.pages_stamp(book, notebooks)
         if page.is_file() and stamp_file.is_file() and stamp_file.read_text() == stamp:
             return page
@@ -65,12 +70,42 @@ def _collect(book: Book, profile: str) -> dict[str, Path]:
                 if cell.cell_type == "markdown":
                     cell.source = cell.source.replace(execute.THIS_RUN, execute.this_run(None))
             content = nbformat.writes(node)
-        if not notebooks[chapter].is_file() or notebooks[chapter].read_text() != content:
-            with files.write_whole(notebooks[chapter]) as path:
-                path.write_text(content)
+        _write(notebooks[chapter], content)
     for stray in set(folder.glob("*.ipynb")) - set(notebooks.values()):
         stray.unlink()
     return notebooks
+
+
+def _figures(book: Book, notebooks: Mapping[str, Path]) -> None:
+    """Every named figure of the chapters as `generated/<name>.svg`, for pages that show it again."""
+    for path in notebooks.values():
+        for cell in nbformat.read(path, as_version=4).cells:
+            if name := cell.metadata.get("mystnb", {}).get("figure", {}).get("name"):
+                images = [
+                    output.data["image/svg+xml"] for output in cell.outputs if "image/svg+xml" in output.data
+                ]
+                _write(book.root / f"book/generated/{name}.svg", "".join(images) or _EMPTY)
+
+
+_EMPTY = (
+    '<svg xmlns="http://www.w3.org/2000/svg" width="400" height="40"><text y="25">not drawn yet</text></svg>'
+)
+
+
+def _write(path: Path, content: str) -> None:
+    """Whole, and only if it changes: Sphinx looks at dates."""
+    if not path.is_file() or path.read_text() != content:
+        with files.write_whole(path) as part:
+            part.write_text(content)
+
+
+def _scoreboard(book: Book, profile: str) -> None:
+    """Judge the ledger of claims by this profile's tables and the recorded ones, and write the page."""
+    ledger = book.root / "book/claims.yml"
+    if not ledger.is_file():
+        return
+    places = [(name, book.tables(name)) for name in {profile, *RECORDED}]
+    _write(book.root / "book/generated/scoreboard.md", scoreboard(load(ledger), places))
 
 
 def _jupyter_book(book: Book, report: Callable[[str, int], None]) -> None:
@@ -86,7 +121,7 @@ def _jupyter_book(book: Book, report: Callable[[str, int], None]) -> None:
     ):
         assert process.stdout is not None
         try:
-            while chunk := process.stdout.read1():
+            while chunk := os.read(process.stdout.fileno(), 1 << 16):
                 kept.write(chunk)
                 tail = tail[-200:] + chunk
                 if found := _PERCENT.findall(tail.decode(errors="replace")):

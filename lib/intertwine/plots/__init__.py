@@ -1,5 +1,16 @@
 """One figure style and palette through the book; every figure function takes a table and returns a Figure."""
 
-from intertwine.plots.style import COLOURS, GROUP_COLOURS, use_style
+from intertwine.plots.groups import orbit, scalar_strip
+from intertwine.plots.style import COLOURS, GROUP_COLOURS, new_figure, use_style
+from intertwine.plots.symmetries import before_and_after, neuron_diagram
 
-__all__ = ["COLOURS", "GROUP_COLOURS", "use_style"]
+__all__ = [
+    "COLOURS",
+    "GROUP_COLOURS",
+    "before_and_after",
+    "neuron_diagram",
+    "new_figure",
+    "orbit",
+    "scalar_strip",
+    "use_style",
+]

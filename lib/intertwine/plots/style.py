@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 # Okabe and Ito's colour-blind safe palette, without its yellow, which is unreadable on white
 COLOURS = {
     "blue": "#0072B2",
@@ -64,6 +69,21 @@ def use_style() -> None:
         return
     if _in_notebook():
         set_matplotlib_formats("svg", metadata={"Date": None})
+
+
+def new_figure(*grid: int, width: float = 7.0, height: float, **options: Any) -> tuple[Figure, Any]:
+    """A figure of `grid` axes, in inches, that a notebook shows once: as the last value of its cell.
+
+    Example:
+        >>> figure, axes = new_figure(1, 2, height=3)
+        >>> len(axes)
+        2
+    """
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(*grid, figsize=(width, height), **options)
+    plt.close(figure)  # pyplot would show it a second time
+    return figure, axes
 
 
 def _in_notebook() -> bool:

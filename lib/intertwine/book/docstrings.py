@@ -1,0 +1,33 @@
+"""A Sphinx extension: our docstrings mean |x| by |x|, and `code` by `code`."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+_CODE = re.compile(r"(?<![`:\w])`([^`]+)`(?![`_])")
+
+
+def as_we_write(line: str) -> str:
+    """A line of a docstring in reStructuredText's terms; lines of an example stay as they are.
+
+    Example:
+        >>> as_we_write("the largest |x| that `f` takes")
+        'the largest \\\\|x\\\\| that ``f`` takes'
+    """
+    if line.lstrip().startswith((">>>", "...")):
+        return line
+    pieces = re.split(r"(``?[^`]+``?)", line)  # what stands in backticks is literal
+    return "".join(_CODE.sub(r"``\1``", p) if i % 2 else p.replace("|", r"\|") for i, p in enumerate(pieces))
+
+
+def _process(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    example = False
+    for i, line in enumerate(lines):
+        example = bool(line.strip()) and (example or line.lstrip().startswith(">>>"))  # to the next blank line
+        lines[i] = line if example else as_we_write(line)
+
+
+def setup(app: Any) -> dict[str, Any]:
+    app.connect("autodoc-process-docstring", _process)
+    return {"parallel_read_safe": True}

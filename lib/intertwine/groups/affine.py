@@ -1,0 +1,83 @@
+"""Symmetries beyond the linear ones: σ(ax + t) = bσ(x) + s."""
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from intertwine.groups.activations import Activation, as_activation
+from intertwine.groups.decide import TOLERANCE, minima
+from intertwine.groups.probe import proportionality
+
+
+class AffineIntertwiner(NamedTuple):
+    """σ(ax + t) = bσ(x) + s up to `residual`; with `every_t`, this is one of a family over all t."""
+
+    a: float
+    t: float
+    b: float
+    s: float
+    residual: float
+    every_t: bool = False
+
+
+def affine_intertwiners(
+    activation: str | Callable[[Tensor], Tensor] | Activation, *, tol: float = TOLERANCE
+) -> list[AffineIntertwiner]:
+    """The (a, t) with a = ±1 and |t| ≤ 10 for which σ(ax + t) = bσ(x) + s, beyond G_σ itself.
+
+    Example:
+        >>> for found in affine_intertwiners("Hardsigmoid") + affine_intertwiners("ReLU6"):
+        ...     print(f"σ({found.a:g}x + {found.t:g}) = {found.b:g}σ(x) + {found.s:g}")
+        σ(-1x + 0) = -1σ(x) + 1
+        σ(-1x + 6) = -1σ(x) + 6
+
+    Only these (a, t) are searched, no |a| ≠ 1 and no further shifts; and those with t = s = 0 are left out,
+    as they are in the scalar group. With x = 0 subtracted the relation is σ(ax + t) − σ(t) = b(σ(x) − σ(0)).
+    Its largest failure over 3,001 points with |x| ≤ 20 is taken relative to the largest value of either side
+    over |y| ≤ max(|x|, 8). The deepest 64 minima over a grid of t with step 0.02 are refined to machine
+    precision, and set to the nearest integer if that passes too. If all of the grid passes, one entry with
+    `every_t` stands for it, at t = 1. A constant has no entry.
+
+    Args:
+        activation: as `scalar_group` takes it.
+        tol: the largest residual to accept.
+
+    Returns:
+        What was found, by a and t.
+
+    Raises:
+        ActivationError: σ is not elementwise, not deterministic or not finite.
+    """
+    sigma = as_activation(activation)
+    x = 40 * (torch.arange(3001, dtype=torch.float64) * math.sqrt(2) % 1) - 20
+    x[0] = 0
+    x = x[x.abs().argsort()]
+    grid = torch.arange(-501, 502, dtype=torch.float64) / 50
+    found = []
+    for a in (1.0, -1.0):
+
+        def relation(t: Tensor, x: Tensor = x[::16], a: float = a) -> tuple[Tensor, Tensor]:
+            image = sigma(a * x + t[:, None]) - sigma(t)[:, None]
+            return proportionality(x, sigma(x) - sigma(x[:1]), image, reach=8.0)
+
+        def mean_failure(t: Tensor, relation: Callable = relation) -> Tensor:
+            return relation(t)[1].mean(1)
+
+        every_t = bool((relation(grid)[1] <= tol).all())
+        if every_t:
+            t = torch.ones(1, dtype=torch.float64)
+        else:
+            t = minima(mean_failure, grid, most=64)
+            # rounding, and the plateaus of what jumps, end beside the integer
+            integer, distance = t.round() + 0.0, (t - t.round()).abs()  # no −0
+            passes = relation(integer, x)[1].amax(1) <= tol
+            t = integer.where((distance < 0.02) & passes | (distance < 1e-9), t).unique()
+        b, failure = relation(t, x)
+        s = sigma(t) - b * sigma(x[0])
+        for shift, factor, offset, residual in torch.stack([t, b, s, failure.amax(1)], 1).tolist():
+            if residual <= tol and not (shift == 0 and abs(offset) <= tol):
+                found.append(AffineIntertwiner(a, shift, factor, offset, residual, every_t))
+    return found

@@ -1,0 +1,131 @@
+"""Which scalars a make σ(ax) a multiple of σ(x): decided numerically, with a certificate."""
+
+import math
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from intertwine.groups.activations import Activation, as_activation
+from intertwine.groups.probe import Probe
+from intertwine.groups.scalar import Certificate, ScalarGroup
+
+TOLERANCE = 1e-9
+WITNESSES = (-1.0, 2.0, 3.0, 5.0, math.sqrt(2), math.pi)
+LOGARITHMS = (0.05, 7.0)  # range of log|λ| for the generator λ of a discrete group
+
+
+def scalar_group(
+    activation: str | Callable[[Tensor], Tensor] | Activation, *, tol: float = TOLERANCE
+) -> ScalarGroup:
+    """H_σ = {a ≠ 0 : there is b with σ(ax) = bσ(x) for all x}, from values of σ (godfrey2022 §3 and E.2).
+
+    Example:
+        >>> [str(scalar_group(name)) for name in ("GELU", "tanh", "ReLU", "abs", "Identity")]
+        ['trivial', 'signs', 'positive', 'nonzero', 'linear']
+        >>> scalar_group(lambda x: x * torch.cos(x.abs().log().clamp(min=-99)))
+        ScalarGroup(discrete, {±23.1406926328^k})
+
+    H_σ is a closed subgroup of R^* (σ measurable), so a few elements decide: R_{>0} is in it as soon as two
+    positive numbers are of which none is a rational power of the other; six witnesses are tried, −1 among
+    them. Where R_{>0} is not, a generator λ of a discrete group is searched for, of either sign, with
+    1.052 ≤ |λ| ≤ 1096: the deepest minima of the mean residual over that range are refined to machine
+    precision, and of what passes, the root of highest degree that passes too is the generator. For σ with
+    jumps only λ in {2, 3, 5} and their roots are found.
+
+    An element passes if |σ(ax) − bσ(x)|, relative to the largest |σ(ay)| and |bσ(y)| over |y| ≤ max(|x|, 1),
+    is at most `tol` at each of 12,289 points, dense over 10^-6 < |x| < 10^6; points where σ overflows are
+    left out. What σ does outside these scales, below that size, or on intervals shorter than
+    1 % of x within them, is not seen.
+
+    Args:
+        activation: a name, a module or an elementwise callable, as `as_activation` takes it.
+        tol: the largest relative residual to accept.
+
+    Returns:
+        The group; `.certificate` holds the largest residual accepted and the smallest refused. The kinds
+        linear, affine and constant (κx, κx + τ, τ) say that G_σ has more than monomial matrices.
+
+    Raises:
+        ActivationError: σ is not elementwise, not deterministic or not finite.
+    """
+    probe = Probe.of(as_activation(activation))
+    slopes = (probe.values[1::2] - probe.values[2::2]) / (probe.x[1::2] - probe.x[2::2])
+    slope, offset = slopes[slopes.isfinite()][-1].item(), probe.values[0].item()
+    constant, affine = probe.affine_residual(0.0, offset), probe.affine_residual(slope, offset)
+    if constant <= tol:
+        return ScalarGroup("constant", certificate=Certificate(constant, math.inf))
+    residuals = probe.residual(torch.tensor(WITNESSES, dtype=torch.float64)).amax(1)
+    if affine <= tol:
+        linear = abs(offset) <= tol * probe.floor
+        return ScalarGroup("linear" if linear else "affine", certificate=_certificate(residuals, tol, affine))
+    signed = bool(residuals[0] <= tol)
+    if (residuals[1:] <= tol).all():
+        return ScalarGroup("nonzero" if signed else "positive", certificate=_certificate(residuals, tol))
+    generator, more = _discrete(probe, [1.0] if signed else [1.0, -1.0], tol)
+    certificate = _certificate(torch.cat([residuals, more]), tol)
+    if generator is None:
+        return ScalarGroup("signs" if signed else "trivial", certificate=certificate)
+    return ScalarGroup("discrete", generator, signed, certificate)
+
+
+def _certificate(residuals: Float[Tensor, " k"], tol: float, accepted: float = 0.0) -> Certificate:
+    passed = residuals <= tol
+    return Certificate(
+        max([accepted, *residuals[passed].tolist()]), min([math.inf, *residuals[~passed].tolist()])
+    )
+
+
+def _discrete(
+    probe: Probe, signs: list[float], tol: float
+) -> tuple[float | None, Float[Tensor, " candidates"]]:
+    """The generator of a discrete H_σ if there is one, and the residuals of the candidates."""
+    coarse = Probe.of(probe.activation, 160)
+    grid = torch.linspace(math.log(LOGARITHMS[0]), math.log(LOGARITHMS[1]), 500, dtype=torch.float64).exp()
+    found = [torch.tensor([2.0, 3.0, 5.0], dtype=torch.float64)]  # exact, as a discontinuous σ needs them
+    for sign in signs:
+
+        def mean_failure(t: Tensor, sign: float = sign) -> Tensor:
+            return coarse.residual(sign * t.exp()).mean(1)
+
+        found.append(sign * minima(mean_failure, grid).exp())
+    candidates = torch.cat(found)
+    residuals = probe.residual(candidates).amax(1)
+    if (residuals > tol).all():
+        return None, residuals
+    # what passed is a power of the generator, which is its smallest root that passes as well
+    power = candidates[residuals <= tol].abs().min()
+    degrees = torch.arange(max(1, int(power.log() / LOGARITHMS[0])), 0, -1, dtype=torch.float64)
+    roots = torch.outer(power ** (1 / degrees), torch.tensor(signs, dtype=torch.float64)).flatten()
+    roots = roots[coarse.residual(roots).amax(1) <= 1e-6]  # to try few of them on all points
+    return next(root.item() for root in roots if (probe.residual(root[None]) <= tol).all()), residuals
+
+
+def minima(
+    function: Callable[[Tensor], Tensor], grid: Float[Tensor, " points"], most: int = 4
+) -> Float[Tensor, " found"]:
+    """Where a function that touches 0 like |t| does so: its deepest local minima over a grid, refined.
+
+    Example:
+        >>> minima(lambda t: (t - math.pi).abs(), torch.linspace(0, 10, 40, dtype=torch.float64))
+        tensor([3.1416], dtype=torch.float64)
+
+    Empty if no minimum keeps falling as the grid is refined.
+    """
+    values = function(grid)
+    inner = values[1:-1]
+    lowest = ((inner < values[:-2]) & (inner <= values[2:])).nonzero()[:, 0] + 1
+    lowest = lowest[values[lowest].argsort()[:most]]
+    centre, width = grid[lowest], (grid[lowest + 1] - grid[lowest - 1]) / 2
+    steps = torch.linspace(-1, 1, 33, dtype=torch.float64)
+    for refinement in range(18):
+        fine = centre[:, None] + width[:, None] * steps
+        values = function(fine.flatten()).view(fine.shape)
+        least, index = values.min(1)
+        centre, width = fine.gather(1, index[:, None])[:, 0], width / 8
+        if refinement == 3:  # the grid is 4,096 times finer; what does not touch 0 has stopped falling
+            centre, width = centre[least < 1e-3], width[least < 1e-3]
+        if len(centre) == 0:
+            break
+    return centre

@@ -1,0 +1,212 @@
+"""What every group of invertible n×n matrices here can do."""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from intertwine.groups.activations import Activation
+from intertwine.groups.probe import Probe
+from intertwine.groups.scalar import ScalarGroup, gaussian
+
+
+@dataclass(frozen=True)
+class MatrixGroup(ABC):
+    """A group G of invertible n×n matrices with the map φ : G → GL(n) for which σ(Ax) = φ(A)σ(x).
+
+    Example:
+        >>> from intertwine.groups import intertwiner_group
+        >>> group = intertwiner_group("ReLU", 3)
+        >>> A = group.sample(torch.Generator().manual_seed(0))
+        >>> group.contains(A), group.contains(-A), group.dimension, group.components
+        (True, False, 3, 6)
+
+    Attributes:
+        n: the width.
+        scalars: the a for which a·1 is in the group.
+        activation: σ; None stands for the identity, and then φ(A) = A.
+
+    Matrices come in any real floating-point dtype and on any device; decisions are made in float64 on the
+    CPU, and results go back to the dtype and device of the argument.
+    """
+
+    n: int
+    scalars: ScalarGroup
+    activation: Activation | None = None
+
+    def __post_init__(self) -> None:
+        if self.n < 1:
+            raise ValueError(f"The width n of a group of n×n matrices must be at least 1; got {self.n}.")
+
+    @property
+    @abstractmethod
+    def dimension(self) -> int:
+        """Dimension as a manifold."""
+
+    @property
+    @abstractmethod
+    def components(self) -> int | float:
+        """Number of connected components, exactly; math.inf for a discrete infinite group of scalars."""
+
+    @abstractmethod
+    def sample(
+        self, generator: torch.Generator, *, scale: float = 1.0, dtype: torch.dtype = torch.float64
+    ) -> Float[Tensor, "n n"]:
+        """A random element; `scale` is the standard deviation of the logarithm of what is positive in it."""
+
+    @abstractmethod
+    def _contains(self, A: Float[Tensor, "n n"], tol: float) -> bool:
+        """`contains` for a checked float64 matrix."""
+
+    @abstractmethod
+    def _nearest(self, M: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
+        """`project` for a checked float64 matrix; it may leave the group where no element is nearest."""
+
+    def contains(self, A: Float[Tensor, "n n"], *, tol: float | None = None) -> bool:
+        """Whether A is an element, up to relative errors of `tol`.
+
+        Example:
+            >>> from intertwine.groups import Permutations
+            >>> Permutations(2).contains(torch.tensor([[0.0, 1.0], [1.0, 0.001]]))
+            False
+
+        Args:
+            A: (n, n).
+            tol: relative to the matched entry of each row for monomial matrices, to 1 for the others. By
+                default ε^(2/3), ε the rounding unit of A's dtype: 4e-11 in float64, 2e-5 in float32.
+
+        Raises:
+            ValueError: A is not a finite real n×n matrix.
+        """
+        return self._contains(self._checked(A), torch.finfo(A.dtype).eps ** (2 / 3) if tol is None else tol)
+
+    def project(self, M: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
+        """The element nearest to M in the Frobenius norm.
+
+        Example:
+            >>> from intertwine.groups import GReLU
+            >>> GReLU(2).project(torch.tensor([[0.1, 2.0], [3.0, -4.0]]))
+            tensor([[0., 2.],
+                    [3., 0.]])
+
+        Args:
+            M: (n, n).
+
+        Raises:
+            ValueError: M is not a finite real n×n matrix; or no element is nearest, because elements come
+                nearer without end to a singular matrix (in R_{>0}, no number is nearest to −1).
+        """
+        nearest = self._nearest(self._checked(M)).to(M)
+        if not self.contains(nearest):
+            raise ValueError(
+                "No element of the group is nearest to M, as the nearest limit of elements is singular: "
+                "leave out the rows and columns of M that match nothing."
+            )
+        return nearest
+
+    def inverse(self, A: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
+        """The inverse of an element A, an element again.
+
+        Example:
+            >>> from intertwine.groups import GReLU
+            >>> GReLU(2).inverse(torch.tensor([[0.0, 2.0], [4.0, 0.0]]))
+            tensor([[0.0000, 0.2500],
+                    [0.5000, 0.0000]])
+
+        Raises:
+            ValueError: A is not a finite real n×n matrix, or not an element.
+        """
+        if not self.contains(A):
+            raise ValueError("A is not an element of the group, nor is its inverse: use torch.linalg.inv.")
+        return torch.linalg.inv(self._checked(A)).to(A)
+
+    def phi(self, A: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
+        """φ(A), the matrix with σ(Ax) = φ(A)σ(x) for all x; without activation, A itself.
+
+        Example:
+            >>> from intertwine.groups import intertwiner_group
+            >>> intertwiner_group(torch.square, 2).phi(torch.tensor([[0.0, 2.0], [3.0, 0.0]]))
+            tensor([[0., 4.],
+                    [9., 0.]])
+
+        Where `lemma_applies`, a monomial A gets σ(A)σ(I_n)^{-1} (godfrey2022 Lemma 3.1): for a matrix outside
+        the group the only candidate, and `intertwining_error` tells how it fails. Where σ(I_n) is singular,
+        A = PD gets P·diag(b(d_i)) with σ(d_i x) = b(d_i)σ(x), and A must be an element. Linear and affine
+        activations have φ(A) = A. For a constant one φ is not unique, and this is the identity matrix.
+
+        Raises:
+            ValueError: A is not a finite real n×n matrix.
+        """
+        return self._phi(self._checked(A)).to(A)
+
+    def _phi(self, A: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
+        return A
+
+    @cached_property
+    def lemma_applies(self) -> bool:
+        """Whether σ(I_n) is invertible, as Lemma 3.1 of godfrey2022 asks, with room for rounding.
+
+        Example:
+            >>> from intertwine.groups import intertwiner_group
+            >>> [intertwiner_group(name, 2).lemma_applies for name in ("cos", torch.nn.Softshrink(1.0))]
+            [True, False]
+
+        Its eigenvalues are σ(1) + (n−1)σ(0) and, for n > 1, σ(1) − σ(0); they count as zero below 1e-6 of the
+        largest |σ| on [-1, 1].
+        """
+        if self.activation is None:
+            return True
+        at_0, at_1 = self.activation(torch.tensor([0.0, 1.0])).tolist()
+        eigenvalues = [at_1 + (self.n - 1) * at_0, at_1 - at_0][: self.n]
+        return min(map(abs, eigenvalues)) > 1e-6 * self._probe.floor
+
+    @cached_property
+    def _probe(self) -> Probe:
+        assert self.activation is not None
+        return Probe.of(self.activation)
+
+    def intertwining_error(
+        self, A: Float[Tensor, "n n"], generator: torch.Generator, *, samples: int = 256
+    ) -> float:
+        """max over random x of |σ(Ax) − φ(A)σ(x)|∞ relative to the larger of |σ(Ax)|∞ and |φ(A)σ(x)|∞.
+
+        Example:
+            >>> from intertwine.groups import intertwiner_group
+            >>> generator = torch.Generator().manual_seed(0)
+            >>> group = intertwiner_group("tanh", 8)
+            >>> group.intertwining_error(group.sample(generator), generator) < 1e-12
+            True
+
+        Args:
+            A: (n, n); outside the group the error is large.
+            generator: of the x, which are Gaussian with standard deviations between 0.1 and 100.
+            samples: how many x; those where σ overflows are left out.
+
+        Raises:
+            ValueError: A is not a finite real n×n matrix.
+        """
+        matrix = self._checked(A)
+        x = gaussian(generator, samples, self.n).cpu() * torch.logspace(-1, 2, samples)[:, None]
+        sigma = self.activation or torch.clone
+        left, right = sigma(x @ matrix.T), sigma(x) @ self._phi(matrix).T
+        size = torch.maximum(left.abs().amax(1), right.abs().amax(1))
+        error = torch.where(size == 0, 0, (left - right).abs().amax(1) / size)[size.isfinite()]
+        return error.max().item() if len(error) else math.nan
+
+    def _checked(self, A: Tensor) -> Float[Tensor, "n n"]:
+        """A in float64 on the CPU."""
+        if not (isinstance(A, Tensor) and A.is_floating_point()):
+            given = A.dtype if isinstance(A, Tensor) else type(A).__name__
+            raise ValueError(f"A real floating-point tensor is expected, got {given}: use torch.float64.")
+        if A.shape != (self.n, self.n):
+            raise ValueError(
+                f"A {self.n}×{self.n} matrix is expected, as the width of this group is {self.n}; "
+                f"got shape {tuple(A.shape)}."
+            )
+        if not A.isfinite().all():
+            raise ValueError("The matrix has entries that are NaN or infinite: no group element has.")
+        return A.detach().to("cpu", torch.float64)

@@ -1,0 +1,123 @@
+"""Monomial matrices PD: a permutation times scalars from a subgroup of R^*."""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from intertwine.groups.activations import as_activation
+from intertwine.groups.matrix import MatrixGroup
+from intertwine.groups.scalar import NONZERO, POSITIVE, SIGNS, TRIVIAL
+
+
+@dataclass(frozen=True)
+class Monomial(MatrixGroup):
+    """{PD : P a permutation matrix, every d_i in `scalars`}: G_σ for every σ that is not affine (n ≥ 2).
+
+    Example:
+        >>> group = Monomial(2, POSITIVE)
+        >>> group.contains(torch.tensor([[0.0, 2.0], [0.5, 0.0]]))
+        True
+    """
+
+    @property
+    def dimension(self) -> int:
+        return self.n if self.scalars.continuous else 0
+
+    @property
+    def components(self) -> int | float:
+        if self.scalars.kind == "discrete":
+            return math.inf
+        return math.factorial(self.n) * 2 ** (self.n * self.scalars.has_minus_one)
+
+    def sample(
+        self, generator: torch.Generator, *, scale: float = 1.0, dtype: torch.dtype = torch.float64
+    ) -> Float[Tensor, "n n"]:
+        """A uniform permutation times independent scalars, as `ScalarGroup.sample` draws them.
+
+        Example:
+            >>> Permutations(3).sample(torch.Generator().manual_seed(0)).sum(0)
+            tensor([1., 1., 1.], dtype=torch.float64)
+        """
+        columns = torch.randperm(self.n, generator=generator, device=generator.device)
+        return _matrix(columns, self.scalars.sample(generator, self.n, scale)).to(dtype)
+
+    def _contains(self, A: Float[Tensor, "n n"], tol: float) -> bool:
+        columns, scalars, rest = _split(A)
+        return (
+            len(columns.unique()) == self.n
+            and bool((rest.abs() <= tol * scalars.abs()[:, None]).all())
+            and self.scalars.contains(scalars, tol=tol)
+        )
+
+    def _nearest(self, M: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
+        from scipy.optimize import linear_sum_assignment  # slow to import
+
+        entries = self.scalars.nearest(M)
+        # what it costs to match (i, j), beside the ‖M‖² that a zero matrix would cost
+        columns = torch.as_tensor(linear_sum_assignment((M - entries) ** 2 - M**2)[1])
+        return _matrix(columns, entries[torch.arange(self.n), columns])
+
+    def _phi(self, A: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
+        if self.activation is None:
+            return A
+        if self.lemma_applies:
+            at_identity = self.activation(torch.eye(self.n))
+            return torch.linalg.solve(at_identity, self.activation(A), left=False)
+        columns, scalars, _ = _split(A)
+        return _matrix(columns, self._probe.multiplier(scalars))
+
+
+def _matrix(columns: Int[Tensor, " n"], scalars: Float[Tensor, " n"]) -> Float[Tensor, "n n"]:
+    """The matrix with entry scalars[i] at (i, columns[i])."""
+    return torch.zeros(len(scalars), len(scalars), dtype=scalars.dtype, device=scalars.device).scatter(
+        1, columns[:, None], scalars[:, None]
+    )
+
+
+def _split(A: Float[Tensor, "n n"]) -> tuple[Int[Tensor, " n"], Float[Tensor, " n"], Float[Tensor, "n n"]]:
+    """The column and value of the largest entry of each row, and the matrix without those entries."""
+    columns = A.abs().argmax(1, keepdim=True)
+    return columns[:, 0], A.gather(1, columns)[:, 0], A.scatter(1, columns, 0)
+
+
+def Permutations(n: int) -> Monomial:
+    """Σ_n, the permutation matrices: the intertwiner group of GELU, sigmoid and most others.
+
+    Example:
+        >>> Permutations(4).components
+        24
+    """
+    return Monomial(n, TRIVIAL)
+
+
+def SignedPermutations(n: int) -> Monomial:
+    """{PD : d_i = ±1}, the symmetries of the hypercube.
+
+    Example:
+        >>> SignedPermutations(3).components
+        48
+    """
+    return Monomial(n, SIGNS)
+
+
+def GReLU(n: int) -> Monomial:
+    """{PD : d_i > 0}, the intertwiner group of ReLU (godfrey2022 Table 1), φ(A) = A.
+
+    Example:
+        >>> GReLU(3).dimension, GReLU(3).components
+        (3, 6)
+    """
+    return Monomial(n, POSITIVE, as_activation("ReLU"))
+
+
+def NonzeroMonomial(n: int) -> Monomial:
+    """{PD : d_i ≠ 0}, all monomial matrices.
+
+    Example:
+        >>> NonzeroMonomial(3).dimension, NonzeroMonomial(3).components
+        (3, 48)
+    """
+    return Monomial(n, NONZERO)

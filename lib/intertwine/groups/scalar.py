@@ -1,0 +1,134 @@
+"""Subgroups of R^*: the scalars a for which σ(ax) is a multiple of σ(x)."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, get_args
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+Kind = Literal["trivial", "signs", "positive", "nonzero", "discrete", "linear", "affine", "constant"]
+
+
+class Certificate(NamedTuple):
+    """How far σ(ax) = bσ(x) fails, relative: at most `accepted` for the a found to be in the group, at least
+    `refused` for the others that were tried (inf if none was refused)."""
+
+    accepted: float
+    refused: float
+
+
+@dataclass(frozen=True)
+class ScalarGroup:
+    """A closed subgroup of R^*, as godfrey2022 §3 needs them.
+
+    Example:
+        >>> group = ScalarGroup("discrete", generator=-3.0)
+        >>> str(group), group.contains(9.0), group.contains(3.0)
+        ('discrete', True, False)
+        >>> group
+        ScalarGroup(discrete, {(-3)^k})
+
+    `kind` is trivial {1}, signs {±1}, positive R_{>0}, nonzero R^*, or discrete {λ^k}, |λ| > 1, together with
+    {−λ^k} if `signed`. For linear and constant activations the scalars are R^*, for other affine ones {1},
+    but the group of matrices is larger than these scalars tell.
+    """
+
+    kind: Kind
+    generator: float | None = None
+    signed: bool = False
+    certificate: Certificate | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        if (self.kind == "discrete") != (self.generator is not None and 1 < abs(self.generator) < math.inf):
+            raise ValueError(
+                "A discrete group of scalars needs a generator λ with |λ| > 1, and no other kind has one; "
+                f"got kind {self.kind!r} with generator {self.generator}."
+            )
+
+    def __str__(self) -> str:
+        return self.kind
+
+    def __repr__(self) -> str:
+        return f"ScalarGroup({self.kind}, {self.elements})"
+
+    @property
+    def elements(self) -> str:
+        """The group in symbols.
+
+        Example:
+            >>> ScalarGroup("positive").elements, ScalarGroup("discrete", 2.0, signed=True).elements
+            ('R_{>0}', '{±2^k}')
+        """
+        if self.generator is not None:
+            base = f"{self.generator:.12g}"
+            return f"{{{'±' if self.signed else ''}{base if self.generator > 0 else f'({base})'}^k}}"
+        if self.continuous:
+            return "R^*" if self.has_minus_one else "R_{>0}"
+        return "{±1}" if self.has_minus_one else "{1}"
+
+    @property
+    def continuous(self) -> bool:
+        """Whether the group contains R_{>0}."""
+        return self.kind in ("positive", "nonzero", "linear", "constant")
+
+    @property
+    def has_minus_one(self) -> bool:
+        return self.kind in ("signs", "nonzero", "linear", "constant") or self.signed
+
+    def nearest(self, a: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+        """The element nearest to each entry, or 0 where elements come nearer without end, as in R_{>0} to −1.
+
+        Example:
+            >>> ScalarGroup("positive").nearest(torch.tensor([2.5, -1.0]))
+            tensor([2.5000, 0.0000])
+        """
+        if self.continuous:
+            return a if self.has_minus_one else a.clamp(min=0)
+        sign = torch.where(a < 0, -1.0, 1.0).to(a.dtype)
+        if self.generator is None:
+            return sign if self.has_minus_one else torch.ones_like(a)
+        power = (a.abs().log() / math.log(abs(self.generator))).nan_to_num(neginf=0).floor()
+        candidates = (power + torch.arange(-1, 3).view(-1, *[1] * a.ndim)).to(a.dtype)
+        elements = self.generator**candidates * (sign if self.signed else 1)
+        elements = torch.cat([torch.zeros_like(a)[None], elements])
+        return elements.gather(0, (elements - a).abs().argmin(0, keepdim=True))[0]
+
+    def contains(self, a: float | int | Float[Tensor, "..."], *, tol: float = 1e-9) -> bool:
+        """Whether a, or every entry of a, is an element up to a relative error of `tol`.
+
+        Example:
+            >>> ScalarGroup("signs").contains(-1.0), ScalarGroup("positive").contains(-1.0)
+            (True, False)
+        """
+        a = torch.as_tensor(a, dtype=torch.float64)
+        near = self.nearest(a)
+        return bool(((near != 0) & near.isfinite() & ((near - a).abs() <= tol * a.abs())).all())
+
+    def sample(self, generator: torch.Generator, size: int, scale: float = 1.0) -> Float[Tensor, " size"]:
+        """`size` random elements, float64, with fair signs where −a is in the group with a.
+
+        Example:
+            >>> ScalarGroup("signs").sample(torch.Generator().manual_seed(0), 3).abs()
+            tensor([1., 1., 1.], dtype=torch.float64)
+
+        Args:
+            generator: of random numbers.
+            size: how many.
+            scale: standard deviation of log|a|, or of k before rounding for a discrete group's λ^k.
+        """
+        a = torch.ones(size, device=generator.device, dtype=torch.float64)
+        if self.continuous:
+            a = (scale * gaussian(generator, size)).exp()
+        elif self.generator is not None:
+            a = self.generator ** (scale * gaussian(generator, size)).round()
+        return a * gaussian(generator, size).sign() if self.has_minus_one else a
+
+
+TRIVIAL, SIGNS, POSITIVE, NONZERO = (ScalarGroup(kind) for kind in get_args(Kind)[:4])
+
+
+def gaussian(generator: torch.Generator, *shape: int) -> Float[Tensor, "..."]:
+    """Independent standard normal numbers, float64, on the generator's device."""
+    return torch.randn(*shape, generator=generator, device=generator.device, dtype=torch.float64)

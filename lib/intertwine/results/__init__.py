@@ -1,0 +1,19 @@
+"""Tables with provenance: a csv file, and beside it a json file that says what it was computed with."""
+
+from intertwine.results.origin import LIBRARY, environment, library_digest
+from intertwine.results.shown import provenance, recorded, recorded_sentence
+from intertwine.results.tables import PROFILES, RECORDED, default_folder, read, write
+
+__all__ = [
+    "LIBRARY",
+    "PROFILES",
+    "RECORDED",
+    "default_folder",
+    "environment",
+    "library_digest",
+    "provenance",
+    "read",
+    "recorded",
+    "recorded_sentence",
+    "write",
+]

@@ -1,0 +1,74 @@
+"""What a result was computed with: versions, device, the library's content, the commit."""
+
+from __future__ import annotations
+
+import platform
+import resource
+import subprocess
+import sys
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import intertwine
+from intertwine import files
+
+LIBRARY = Path(intertwine.__file__).parent
+
+
+def environment(device: Any = "auto") -> dict[str, Any]:
+    """What a result was computed with: versions, device, threads, peak memory of this process so far.
+
+    Example:
+        >>> import torch
+        >>> environment("cpu")["torch"] == torch.__version__
+        True
+
+    Raises:
+        ValueError: this machine has no such device.
+    """
+    import torch  # not at the top: reading tables needs none of it
+
+    from intertwine import devices
+
+    chosen = devices.pick(device)
+    unit = 1 if sys.platform == "darwin" else 1024  # ru_maxrss is in bytes there, in KiB elsewhere
+    name = (
+        torch.cuda.get_device_name(chosen)
+        if chosen.type == "cuda"
+        else f"{torch.get_num_threads()} CPU thread{'s' * (torch.get_num_threads() > 1)}"
+    )
+    return {
+        "intertwine": intertwine.__version__,
+        "python": platform.python_version(),
+        "torch": str(torch.__version__),
+        **{package: version(package) for package in ("numpy", "scipy", "pandas")},
+        "device": name,
+        "peak_memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit,
+    }
+
+
+def library_digest() -> str:
+    """Content hash of the library's source, whatever its version says."""
+    return files.tree_digest(LIBRARY, "**/*.py")
+
+
+def _commit() -> str | None:
+    """The commit of the library's checkout, where there is one; `-dirty` if files differ from it."""
+    git = ["git", "--no-optional-locks", "-C", str(LIBRARY)]
+    try:  # an installed library may lie, untracked, inside somebody else's checkout
+        for command in (
+            ["ls-files", "--error-unmatch", "__init__.py"],
+            ["describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"],
+        ):
+            done = subprocess.run([*git, *command], check=True, capture_output=True, text=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.strip()
+
+
+@cache
+def code() -> dict[str, str | None]:
+    """The code of this process: hashed once, since an edit made later is not what runs."""
+    return {"library_sha256": library_digest(), "commit": _commit()}

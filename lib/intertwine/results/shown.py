@@ -1,0 +1,79 @@
+"""What a chapter shows of its tables: their provenance, and the larger runs recorded beside them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from intertwine.results.tables import RECORDED, default_folder, read
+
+
+def provenance(folder: str | Path | None = None) -> pd.DataFrame:
+    """What the tables of a folder were computed with: first what they share, then what each has of its own.
+
+    Example:
+        >>> import tempfile
+        >>> from intertwine.results import write
+        >>> folder = tempfile.mkdtemp()
+        >>> table = pd.DataFrame({"holds": [True]})
+        >>> for name in ("swap", "scale"):
+        ...     _ = write(table, name, parameters={"width": 8}, seed=0, folder=folder)
+        >>> provenance(folder).loc["parameters", "value"]
+        'width 8'
+
+    Returns:
+        One row per fact, with the one column `value`.
+    """
+    folder = Path(folder or default_folder())
+    tables = {path.stem: json.loads(path.read_text()) for path in sorted(folder.glob("[!.]*.json"))}
+    if not tables:
+        raise FileNotFoundError(f"Expected tables in {folder}, found none: run what writes them.")
+    for facts in tables.values():
+        del facts["peak_memory_bytes"]  # of the whole process, and the page says it already
+    first, *others = tables.values()
+    shared = [fact for fact in first if all(other[fact] == first[fact] for other in others)]
+    values = {fact: _shown(first[fact]) for fact in shared}
+    for name, facts in tables.items():
+        values[name] = ", ".join(f"{fact} {_shown(facts[fact])}" for fact in facts if fact not in shared)
+    return pd.DataFrame({"value": values})
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {entry}" for key, entry in value.items()) or "none"
+    if isinstance(value, str) and re.match(r"[0-9a-f]{40}", value):
+        return value[:12]
+    return "none" if value is None else str(value)
+
+
+def recorded(
+    chapter: str, name: str, *, root: str | Path | None = None
+) -> dict[str, tuple[pd.DataFrame, dict[str, Any]]]:
+    """The larger runs of a table that are recorded: profile → table and provenance, the largest last.
+
+    Example:
+        >>> import tempfile
+        >>> recorded_sentence(recorded("01_intertwiner_groups", "scale", root=tempfile.mkdtemp()))
+        'No larger run is recorded yet.'
+
+    Args:
+        root: where records lie, `data/results` in the current folder or the nearest above it when not given.
+    """
+    if root is None:
+        here = Path.cwd()
+        root = next(
+            (at / "data/results" for at in (here, *here.parents) if (at / "data/results").is_dir()), here
+        )
+    folders = {profile: Path(root) / profile / chapter for profile in RECORDED}
+    return {at: read(name, folder=to) for at, to in folders.items() if (to / f"{name}.csv").is_file()}
+
+
+def recorded_sentence(found: Mapping[str, tuple[pd.DataFrame, Mapping[str, Any]]]) -> str:
+    """What `recorded` found, in one sentence for the reader."""
+    runs = [f"{profile} ({facts['device']}, {facts['date']})" for profile, (_, facts) in found.items()]
+    return f"Recorded larger runs: {', '.join(runs)}." if runs else "No larger run is recorded yet."

@@ -1,0 +1,63 @@
+"""Every chapter keeps to the plan: one parameters cell, short cells, figures that say what they show."""
+
+import ast
+from pathlib import Path
+
+import jupytext
+import pytest
+
+from intertwine import claims
+from intertwine.book.layout import Book
+from intertwine.book.parameters import check, declared, parameters_cell
+
+BOOK = Book(Path(__file__).parent.parent)
+CHAPTERS = pytest.mark.parametrize("chapter", BOOK.chapters)
+
+
+def cells(chapter: str, kind: str) -> list:
+    return [cell for cell in jupytext.read(BOOK.chapters[chapter]).cells if cell.cell_type == kind]
+
+
+@CHAPTERS
+def test_every_profile_sets_parameters_that_the_chapter_has(chapter):
+    known = declared(parameters_cell(jupytext.read(BOOK.chapters[chapter])).source)
+    assert {"seed", "device"} <= set(known)
+    for profile in BOOK.profiles:
+        check(known, BOOK.overrides(profile)[chapter])
+
+
+@CHAPTERS
+def test_code_is_short(chapter):
+    code = [cell.source.splitlines() for cell in cells(chapter, "code")]
+    assert len(code) <= 32 and max(map(len, code)) <= 30
+    assert sorted(map(len, code))[len(code) // 2] <= 12
+
+
+@CHAPTERS
+def test_every_figure_has_a_name_a_caption_and_alt_text_and_is_referred_to(chapter):
+    prose = " ".join(cell.source for cell in cells(chapter, "markdown"))
+    for cell in cells(chapter, "code"):
+        if "plots." in cell.source.splitlines()[-1] and "use_style" not in cell.source:
+            figure, image = cell.metadata["mystnb"]["figure"], cell.metadata["mystnb"]["image"]
+            assert len(figure["caption"]) > 40 and len(image["alt"]) > 40
+            assert f"`{figure['name']}`" in prose, figure["name"]
+
+
+@CHAPTERS
+def test_the_first_box_says_what_one_needs_learns_and_waits_for(chapter):
+    first = cells(chapter, "markdown")[0].source
+    assert "**You need**" in first and "**You will learn**" in first and "{{ this_run }}" in first
+
+
+@CHAPTERS
+def test_a_chapter_imports_the_library_and_touches_no_file_by_itself(chapter):
+    source = "\n".join(cell.source for cell in cells(chapter, "code"))
+    names = {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
+    assert not names & {"open", "exec", "eval", "input"} and "savefig" not in source
+
+
+def test_every_claim_points_to_a_chapter_and_a_label_that_exist():
+    sources = {name: path.read_text() for name, path in BOOK.chapters.items()}
+    for claim in claims.load(BOOK.root / "book/claims.yml"):
+        if claim.chapter in sources:
+            assert claim.link is None or any(claim.link in text for text in sources.values()), claim.id

@@ -1,0 +1,286 @@
+"""Features: what a layer returned, exactly, and a model that afterwards is as it was before."""
+
+import gc
+import weakref
+from collections.abc import Callable
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+from intertwine import models
+from intertwine.features import features, lookup, record
+
+seeds = st.integers(0, 2**63 - 1)
+
+
+def normal(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+
+
+def hooks(model: nn.Module) -> int:
+    kinds = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+    return sum(len(getattr(module, kind)) for module in model.modules() for kind in kinds)
+
+
+class Model(nn.Module):
+    """One linear layer and a forward of the test's choice."""
+
+    def __init__(self, forward: Callable[["Model", Tensor], Tensor], **layers: nn.Module) -> None:
+        super().__init__()
+        self.linear = nn.Linear(3, 3)
+        for name, layer in layers.items():
+            self.add_module(name, layer)
+        self.compute = forward
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.compute(self, x)
+
+
+# --- what is recorded ---
+
+
+@settings(max_examples=15, deadline=None)
+@given(width=st.integers(1, 5), n=st.integers(0, 5), side=st.integers(8, 11), seed=seeds, draw=st.data())
+def test_a_record_is_what_the_layers_before_compute(width, n, side, seed, draw):
+    network = models.myrtle(width, seed=seed).train(n > 1 and draw.draw(st.booleans()))
+    x = normal(n, 3, side, side, seed=seed)
+    names = [name for name, _ in network.named_children()]
+    chosen = draw.draw(st.lists(st.sampled_from(names), unique=True))
+    with record(network, chosen) as activations:
+        output = network(x)
+    assert set(activations) == set(chosen)
+    for name in chosen:
+        assert torch.equal(activations[name], network[: names.index(name) + 1](x))
+    assert torch.equal(output, network(x))
+
+
+def test_a_record_inside_a_residual_block_is_what_its_formula_says():
+    network = models.resnet20(2, slope=0.1).eval()
+    names = ["block1.relu2", "block2.relu1", "block2.bn2", "block2.relu2"]
+    with record(network, names) as acts:
+        network(normal(3, 3, 8, 8))
+    block = network.block2
+    before = acts["block1.relu2"]
+    assert torch.equal(acts["block2.relu1"], block.relu1(block.bn1(block.conv1(before))))
+    assert torch.equal(acts["block2.bn2"], block.bn2(block.conv2(acts["block2.relu1"])))
+    assert torch.equal(acts["block2.relu2"], block.relu2(acts["block2.bn2"] + before))
+
+
+def test_work_in_place_reaches_no_record():
+    def forward(model, x):
+        x = model.linear(x)
+        y = model.relu(x)
+        y += 1
+        return y
+
+    model = Model(forward, relu=nn.ReLU(inplace=True))
+    x = normal(5, 3)
+    with record(model, ["linear", "relu"]) as activations:
+        output = model(x)
+    before = x @ model.linear.weight.T + model.linear.bias
+    assert (before < 0).any()
+    torch.testing.assert_close(activations["linear"], before)
+    torch.testing.assert_close(activations["relu"], before.clamp(min=0))
+    torch.testing.assert_close(output, before.clamp(min=0) + 1)
+
+
+def test_gradients_flow_to_and_through_a_record():
+    model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
+    x = normal(5, 3)
+    with record(model, ["1"]) as activations:
+        output = model(x)
+    (gradient,) = torch.autograd.grad(output.sum(), activations["1"], retain_graph=True)
+    torch.testing.assert_close(gradient, model[2].weight.sum(0).expand(5, 4))
+    output.sum().backward()
+    with_record = model[0].weight.grad.clone()
+    model.zero_grad()
+    model(x).sum().backward()
+    assert torch.equal(with_record, model[0].weight.grad)
+
+
+def test_a_record_holds_the_last_run():
+    network = models.fcn((3, 4, 2))
+    with record(network, ["relu1"]) as activations:
+        network(normal(5, 3))
+        network(x := normal(2, 3, seed=1))
+    assert torch.equal(activations["relu1"], network[:2](x))
+
+
+def test_records_nest_and_work_on_traced_networks():
+    network = torch.fx.symbolic_trace(models.resnet20(2)).eval()
+    x = normal(2, 3, 8, 8)
+    with record(network, ["block3.relu1"]) as outer:
+        with record(network, ["block3.relu1", "block5.relu2"]) as inner:
+            network(x)
+        assert hooks(network) == 2
+    assert torch.equal(outer["block3.relu1"], inner["block3.relu1"])
+
+
+# --- what is left behind ---
+
+
+def test_no_hook_is_left_behind_whatever_happens():
+    network = models.myrtle(2)
+    network.relu2.register_forward_hook(lambda *_: None)
+    x = normal(2, 3, 8, 8)
+    with record(network, ["relu1", "relu2"]):
+        network(x)
+        assert hooks(network) == 4
+    assert hooks(network) == 1
+    with pytest.raises(KeyError), record(network, ["relu1", "relu2"]):  # in the caller's code
+        network(x)
+        raise KeyError("theirs")
+    assert hooks(network) == 1
+    with pytest.raises(ValueError, match="shape"), record(network, ["relu1"]):  # in the model
+        network(x[0])
+    assert hooks(network) == 1
+    with pytest.raises(ValueError, match="did not"), record(network, ["relu1"]):  # in ours
+        pass
+    with pytest.raises(ValueError, match="nearest"), record(network, ["relu1", "relu9"]):
+        pass
+    assert hooks(network) == 1
+    for batch in features(network, ["relu1"], x, batch_size=1):
+        assert hooks(network) == 1 and len(batch["relu1"]) == 1
+    broken = features(network, ["relu1"], x[:, :2])
+    with pytest.raises(ValueError, match="shape"):
+        next(broken)
+    assert hooks(network) == 1
+
+
+def test_the_caller_s_error_is_not_hidden_by_ours():
+    network = models.fcn((3, 4, 2))
+    with pytest.raises(ZeroDivisionError), record(network, ["relu1"]):
+        _ = 1 / 0
+
+
+@settings(max_examples=10, deadline=None)
+@given(modes=st.lists(st.booleans(), min_size=19, max_size=19))
+def test_every_layer_stays_in_its_mode_and_no_statistic_moves(modes):
+    network = models.myrtle(2)
+    for module, mode in zip(network.modules(), modes, strict=True):
+        module.training = mode
+    before = [module.training for module in network.modules()]
+    state = {name: tensor.clone() for name, tensor in network.state_dict().items()}
+    x = normal(4, 3, 8, 8)
+    for batch in features(network, ["bn1"], x, batch_size=3):
+        assert [module.training for module in network.modules()] == before
+        assert not batch["bn1"].requires_grad
+    with pytest.raises(ValueError, match="shape"):
+        next(features(network, ["bn1"], x[:, :1]))
+    assert [module.training for module in network.modules()] == before
+    assert all(torch.equal(tensor, state[name]) for name, tensor in network.state_dict().items())
+
+
+# --- streaming ---
+
+
+@settings(max_examples=15, deadline=None)
+@given(n=st.integers(0, 12), batch_size=st.integers(1, 15), seed=seeds)
+def test_a_stream_is_the_whole_in_order_in_pieces(n, batch_size, seed):
+    network = models.resnet20(2, seed=seed).double()  # in training mode: batches must not matter
+    x = normal(n, 3, 8, 8, seed=seed).double()
+    layers = ["relu1", "block4.relu2", "fc"]
+    pieces = list(features(network, layers, x, batch_size=batch_size))
+    assert [len(piece["fc"]) for piece in pieces] == [
+        len(piece) for piece in x.split(batch_size) if len(piece)
+    ]
+    assert all(list(piece) == layers for piece in pieces)
+    with torch.no_grad(), record(network.eval(), layers) as whole:
+        network(x)
+    for layer in layers if n else []:
+        torch.testing.assert_close(torch.cat([piece[layer] for piece in pieces]), whole[layer])
+
+
+def test_a_stream_holds_one_batch():
+    network = models.myrtle(2)
+    seen: list[weakref.ref[Tensor]] = []
+    for batch in features(network, ["relu1"], normal(6, 3, 8, 8), batch_size=2):
+        seen.append(weakref.ref(batch["relu1"]))
+        del batch
+        gc.collect()
+        assert all(tensor() is None for tensor in seen)
+    assert len(seen) == 3
+
+
+def test_statistics_of_two_networks_add_up_over_a_stream():
+    """As the closed-form maps need them: XᵀY over all positions of all images."""
+    first, second = models.myrtle(2, seed=1), models.myrtle(3, seed=2)
+    x = normal(7, 3, 8, 8)
+
+    def rows(batch: dict[str, Tensor]) -> Tensor:
+        return batch["relu3"].movedim(1, -1).flatten(0, -2).double()
+
+    pairs = zip(*(features(net, ["relu3"], x, batch_size=3) for net in (first, second)), strict=True)
+    total = sum(rows(a).T @ rows(b) for a, b in pairs)
+    (a,), (b,) = (list(features(network, ["relu3"], x)) for network in (first, second))
+    torch.testing.assert_close(total, rows(a).T @ rows(b))
+
+
+def test_features_follow_the_device_of_the_model():
+    network = models.resnet20(2).to("meta")
+    for images in (normal(4, 3, 8, 8), normal(4, 3, 8, 8).to("meta")):
+        batches = list(features(network, ["block9.relu2"], images, batch_size=3))
+        assert [batch["block9.relu2"].shape for batch in batches] == [(3, 8, 2, 2), (1, 8, 2, 2)]
+        assert all(batch["block9.relu2"].device.type == "meta" for batch in batches)
+    (batch,) = features(nn.Sequential(nn.ReLU()), ["0"], normal(2, 3))  # no parameters: where the images are
+    assert batch["0"].device.type == "cpu"
+
+
+# --- bad input ---
+
+
+def sentence(call: Callable[[], object]) -> str:
+    with pytest.raises(ValueError) as caught:
+        call()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def run(model: nn.Module, layers: list[str]) -> None:
+    with record(model, layers):
+        model(normal(2, 3))
+
+
+def test_a_misspelt_layer_names_the_nearest_before_any_work():
+    network = models.resnet20(2)
+    for call in (
+        lambda: lookup(network, ["relu1", "blok4.relu1"]),
+        lambda: features(network, ["blok4.relu1"], normal(2, 3, 8, 8)),  # not even asked for a batch
+        lambda: run(network, ["blok4.relu1"]),
+    ):
+        message = sentence(call)
+        assert "was given 'blok4.relu1': the nearest are 'block4.relu1', 'block" in message
+    assert "the nearest are '" in sentence(lambda: lookup(network, ["?"]))
+    assert "was given '': " in sentence(lambda: lookup(network, [""]))
+    assert "the nearest are none" in sentence(lambda: lookup(nn.ReLU(), ["0"]))
+    assert "write ['relu1']" in sentence(lambda: lookup(network, "relu1"))
+
+
+def test_a_layer_called_twice_is_refused():
+    shared = Model(lambda m, x: m.relu(m.linear(m.relu(x))), relu=nn.ReLU())
+    assert "'relu' to be called once in a run, it was called twice" in sentence(lambda: run(shared, ["relu"]))
+    relu = nn.ReLU()
+    twins = nn.Sequential(relu, nn.Linear(3, 3), relu)  # one module under two names
+    assert "called twice" in sentence(lambda: run(twins, ["0", "2"]))
+    run(shared, ["linear"])
+
+
+def test_a_layer_never_called_is_named():
+    model = Model(lambda m, x: m.linear(x), spare=nn.ReLU(), other=nn.ReLU())
+    message = sentence(lambda: run(model, ["linear", "spare", "other"]))
+    assert "'spare', 'other'" in message and "linear" not in message
+    assert "'spare'" in sentence(lambda: list(features(model, ["spare"], normal(2, 3))))
+
+
+def test_a_layer_without_a_tensor_is_refused():
+    model = Model(lambda m, x: m.lstm(m.linear(x))[0], lstm=nn.LSTM(3, 4))
+    assert "'lstm' to return a tensor, it returned a tuple" in sentence(lambda: run(model, ["lstm"]))
+
+
+@pytest.mark.parametrize("batch_size", [0, -1])
+def test_a_batch_holds_at_least_one_image(batch_size):
+    call = lambda: features(models.fcn(), ["relu1"], normal(2, 1), batch_size=batch_size)  # noqa: E731
+    assert f"at least 1, was given {batch_size}" in sentence(call)

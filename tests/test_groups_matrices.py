@@ -1,0 +1,238 @@
+"""Laws of the groups of matrices: products, inverses, φ, the nearest element, and what is refused."""
+
+import itertools
+import math
+from collections import Counter
+
+import jaxtyping
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from intertwine.groups import (
+    GeneralLinear,
+    GReLU,
+    Monomial,
+    NonzeroMonomial,
+    Orthogonal,
+    Permutations,
+    ScalarGroup,
+    SignedPermutations,
+    StabilizerOfOnes,
+    intertwiner_group,
+)
+
+NAMED = {
+    "permutations": Permutations,
+    "signed permutations": SignedPermutations,
+    "G_ReLU": GReLU,
+    "non-zero monomial": NonzeroMonomial,
+    "powers of -3": lambda n: Monomial(n, ScalarGroup("discrete", -3.0)),
+    "±powers of 2": lambda n: Monomial(n, ScalarGroup("discrete", 2.0, signed=True)),
+    "orthogonal": Orthogonal,
+    "general linear": GeneralLinear,
+    "stabilizer of ones": StabilizerOfOnes,
+}
+OF_ACTIVATIONS = {
+    name: lambda n, a=activation: intertwiner_group(a, n)
+    for name, activation in {
+        "sigmoid": "sigmoid",
+        "cos": "cos",
+        "cube": lambda x: x**3,
+        "leaky relu squared": lambda x: torch.nn.functional.leaky_relu(x, 0.5) ** 2,
+        "softshrink(1)": torch.nn.Softshrink(1.0),
+        "affine": lambda x: 2 * x + 1,
+    }.items()
+}
+ALL = {**NAMED, **OF_ACTIVATIONS}
+names, widths = st.sampled_from(list(ALL)), st.integers(1, 9)
+seeds = st.integers(0, 2**31)
+
+
+def close(A: Tensor, B: Tensor) -> bool:
+    return bool((A - B).abs().max() <= 1e-9 * max(A.abs().max(), B.abs().max()))
+
+
+@settings(max_examples=40, deadline=None)
+@given(names, widths, seeds)
+def test_it_is_a_group_and_phi_a_homomorphism(name, n, seed):
+    group, generator = ALL[name](n), torch.Generator().manual_seed(seed)
+    A, B = group.sample(generator), group.sample(generator)
+    one = torch.eye(n, dtype=torch.float64)
+    for element in (one, A, A @ B, group.inverse(A)):
+        assert group.contains(element)
+    assert close(A @ group.inverse(A), one)
+    assert close(group.phi(one), one)
+    assert close(group.phi(A @ B), group.phi(A) @ group.phi(B))
+    assert close(group.phi(group.inverse(A)), torch.linalg.inv(group.phi(A)))
+
+
+@settings(max_examples=40, deadline=None)
+@given(names, widths, seeds)
+def test_projection_fixes_elements_and_is_no_farther_than_any(name, n, seed):
+    group, generator = ALL[name](n), torch.Generator().manual_seed(seed)
+    A = group.sample(generator)
+    assert close(group.project(A), A)
+    M = A + 0.3 * torch.randn(group.n, group.n, generator=generator, dtype=torch.float64)
+    try:
+        nearest = group.project(M)
+    except ValueError:
+        assert group.scalars.kind in ("positive", "discrete")
+        return
+    assert group.contains(nearest)
+    assert close(group.project(nearest), nearest)
+    for _ in range(20):
+        assert (M - nearest).norm() <= (M - group.sample(generator)).norm() + 1e-9
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.sampled_from([name for name in NAMED if isinstance(NAMED[name](1), Monomial)]),
+    st.integers(1, 5),
+    seeds,
+)
+def test_projection_agrees_with_brute_force_over_permutations(name, n, seed):
+    group = NAMED[name](n)
+    M = torch.randn(n, n, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    entries = group.scalars.nearest(M)
+    best = min(
+        (
+            (M.square().sum() - M[range(n), p].square().sum()) + (M - entries)[range(n), p].square().sum()
+        ).item()
+        for p in itertools.permutations(range(n))
+    )
+    try:
+        assert (M - group.project(M)).square().sum().item() == pytest.approx(best)
+    except ValueError:  # then the best limit of elements has a zero on the diagonal of D
+        assert any(
+            (entries[range(n), p] == 0).any()
+            and (M.square().sum() - (2 * M * entries - entries**2)[range(n), p].sum()).item()
+            == pytest.approx(best)
+            for p in itertools.permutations(range(n))
+        )
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("n", [2, 3, 8])
+def test_near_misses_are_refused(name, n):
+    group = ALL[name](n)
+    generator = torch.Generator().manual_seed(0)
+    A = group.sample(generator, scale=0.1)
+    assert group.contains(A)
+    assert not group.contains(A * torch.arange(n)[:, None]), "singular: a zero row"
+    assert not group.contains(A[:, [0, *range(n - 1)]]), "singular: a column twice"
+    if isinstance(group, GeneralLinear):
+        return
+    row, column = (0, 0) if not isinstance(group, Monomial) else (A == 0).nonzero()[0].tolist()
+    leak = A.clone()
+    leak[row, column] += 1e-3
+    assert not group.contains(leak)
+    assert not group.contains(leak.float())
+    row, column = A.abs().argmax().item() // n, A.abs().argmax().item() % n
+    scaled, turned = A.clone(), A.clone()
+    scaled[row, column] *= 1.001
+    turned[row, column] *= -1
+    assert group.contains(scaled) == (group.dimension > 0 and isinstance(group, Monomial))
+    if isinstance(group, Monomial) and group.scalars.generator != -3:
+        assert group.contains(turned) == group.scalars.has_minus_one
+        assert group.contains(turned.float()) == group.scalars.has_minus_one
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_float32_comes_back_as_float32_and_close(name):
+    group = ALL[name](8)
+    A = group.sample(torch.Generator().manual_seed(3), scale=0.5, dtype=torch.float32)
+    for result in (group.project(A), group.inverse(A), group.phi(A)):
+        assert result.dtype == torch.float32
+        assert result.isfinite().all()
+    assert group.contains(A)
+    assert group.contains(group.inverse(A))
+    assert torch.allclose(group.inverse(A) @ A, torch.eye(8), atol=1e-4)
+    assert group.intertwining_error(A, torch.Generator().manual_seed(0)) < 1e-4
+
+
+def test_dimensions_and_components():
+    sizes = {name: (group(3).dimension, group(3).components) for name, group in NAMED.items()}
+    assert sizes == {
+        "permutations": (0, 6),
+        "signed permutations": (0, 48),
+        "G_ReLU": (3, 6),
+        "non-zero monomial": (3, 48),
+        "powers of -3": (0, math.inf),
+        "±powers of 2": (0, math.inf),
+        "orthogonal": (3, 2),
+        "general linear": (9, 2),
+        "stabilizer of ones": (6, 2),
+    }
+    assert SignedPermutations(64).components == math.factorial(64) * 2**64
+    assert [StabilizerOfOnes(1).dimension, StabilizerOfOnes(1).components] == [0, 1]
+
+
+def test_the_dimension_counts_the_directions_in_which_elements_differ():
+    generator = torch.Generator().manual_seed(0)
+    for group in (GReLU(4), NonzeroMonomial(4), Orthogonal(4), GeneralLinear(4), StabilizerOfOnes(4)):
+        A = group.sample(generator)
+        noise = 1e-7 * torch.randn(60, 4, 4, generator=generator, dtype=torch.float64)
+        if isinstance(group, Monomial):
+            noise = noise * (A != 0)
+        steps = torch.stack([group.project(A + e) - A for e in noise]).flatten(1)
+        singular_values = torch.linalg.svdvals(steps)
+        assert int((singular_values > 1e-3 * singular_values[0]).sum()) == group.dimension
+
+
+def test_samples_are_uniform_on_permutations_and_haar_on_the_orthogonal_group():
+    generator = torch.Generator().manual_seed(0)
+    counts = Counter(tuple(Permutations(3).sample(generator).argmax(1).tolist()) for _ in range(1200))
+    assert len(counts) == 6 and min(counts.values()) > 150
+    Q = torch.stack([Orthogonal(3).sample(generator) for _ in range(2000)])
+    assert (Q.mean(0).abs() < 0.07).all()  # by raw LAPACK, the first diagonal entry has mean −1/2
+    assert 900 < (torch.linalg.det(Q) > 0).sum() < 1100
+    signs = torch.stack([SignedPermutations(2).sample(generator).sum(1) for _ in range(1000)])
+    assert (signs.mean(0).abs() < 0.1).all()
+    logs = torch.stack([GReLU(2).sample(generator, scale=0.3).sum(1) for _ in range(1000)]).log()
+    assert logs.std().item() == pytest.approx(0.3, rel=0.1)
+
+
+def test_a_badly_scaled_element_is_an_element():
+    assert GReLU(2).contains(torch.diag(torch.tensor([1e-20, 1e20])))
+    assert GeneralLinear(2).contains(torch.diag(torch.tensor([1e-20, 1e20])))
+
+
+@pytest.fixture
+def unchecked():
+    """As a user meets the library: without the run-time type checker of the tests."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("verb", ["contains", "project", "inverse", "phi"])
+def test_a_bad_matrix_gets_one_clear_sentence(name, verb):
+    act = getattr(NAMED[name](3), verb)
+    bad = {
+        r"3×3 matrix is expected.*\(3, 2\)": torch.ones(3, 2),
+        r"3×3 matrix is expected.*\(4, 4\)": torch.eye(4),
+        "NaN or infinite": torch.full((3, 3), math.nan),
+        "got torch.int64": torch.eye(3, dtype=torch.int64),
+        "got torch.complex64": torch.eye(3, dtype=torch.complex64),
+        "got list": [[1.0]],
+    }
+    for message, matrix in bad.items():
+        with pytest.raises(ValueError, match=message) as error:
+            act(matrix)
+        assert "\n" not in str(error.value)
+
+
+def test_other_bad_inputs():
+    with pytest.raises(ValueError, match="at least 1; got 0"):
+        GReLU(0)
+    with pytest.raises(ValueError, match="not an element"):
+        GReLU(2).inverse(-torch.eye(2))
+    with pytest.raises(ValueError, match="No element of the group is nearest"):
+        GReLU(2).project(-torch.ones(2, 2))
+    with pytest.raises(ValueError, match="No element of the group is nearest"):
+        GeneralLinear(2).project(torch.ones(2, 2))

@@ -1,0 +1,84 @@
+"""The built pages: every link leads somewhere, nothing is fetched from elsewhere, every picture says what it is."""
+
+import os
+import re
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from bs4 import BeautifulSoup
+
+HTML = Path(os.environ.get("INTERTWINE_HTML", "absent"))
+pytestmark = pytest.mark.skipif(
+    "INTERTWINE_HTML" not in os.environ, reason="INTERTWINE_HTML names no built book (make book, _build/html)"
+)
+
+
+@pytest.fixture(scope="module")
+def pages() -> dict[Path, BeautifulSoup]:
+    found = {
+        path.resolve(): BeautifulSoup(path.read_text(), "html.parser")
+        for path in HTML.rglob("*.html")
+        if "_static" not in path.parts
+    }
+    assert len(found) > 5, f"no built book in {HTML}"
+    return found
+
+
+def test_every_internal_link_leads_somewhere(pages):
+    anchors = {path: {tag[key] for key in ("id", "name") for tag in page.find_all(attrs={key: True})}
+               for path, page in pages.items()}
+    broken = []
+    for path, page in pages.items():
+        for tag in page.find_all(["a", "link", "img", "script"]):
+            link = urlsplit(tag.get("href") or tag.get("src") or "")
+            if link.scheme or link.netloc or not (link.path or link.fragment):
+                continue
+            target = (path.parent / unquote(link.path)).resolve() if link.path else path
+            missing = not target.exists() or (
+                link.fragment and target in anchors and unquote(link.fragment) not in anchors[target]
+            )
+            if missing:
+                broken.append(f"{path.name}: {link.geturl()}")
+    assert not broken, "\n".join(sorted(set(broken))[:20])
+
+
+def test_nothing_is_fetched_from_elsewhere(pages):
+    fetched = [("script", "src"), ("img", "src"), ("link", "href"), ("iframe", "src"), ("source", "src")]
+    for path, page in pages.items():
+        for name, key in fetched:
+            for tag in page.find_all(name):
+                if name == "link" and "canonical" in (tag.get("rel") or []):
+                    continue
+                assert not urlsplit(tag.get(key) or "").netloc, f"{path.name}: {tag}"
+        for script in page.find_all("script", src=False):
+            assert not re.search(r"""(import|require|src)\W{1,4}https?://""", script.text), path.name
+
+
+def test_every_picture_has_alt_text_and_every_figure_a_caption(pages):
+    for path, page in pages.items():
+        article = page.find("article") or page
+        for image in article.find_all("img"):
+            assert image.get("alt") and not image["alt"].endswith((".svg", ".png")), f"{path.name}: {image}"
+        for figure in article.find_all("figure"):
+            assert figure.find("figcaption"), f"{path.name}: {figure.get('id')}"
+
+
+def test_no_page_is_large_and_none_holds_an_error(pages):
+    for path, page in pages.items():
+        assert path.stat().st_size < 6e6, path.name
+        assert not page.find_all(class_="problematic") and "Traceback (most recent call last)" not in page.text, path
+
+
+def test_the_library_of_every_room_is_on_its_page():
+    text = (HTML / "api/groups.html").read_text()
+    assert "intertwine.groups.scalar_group" in text
+
+
+def test_executed_notebooks_are_offered_and_free_of_paths(pages):
+    notebooks = list(HTML.glob("_sources/chapters/*.ipynb"))
+    assert notebooks
+    for notebook in notebooks:
+        text = notebook.read_text()
+        assert '"execution_count": 1' in text, f"{notebook.name} did not run"
+        assert str(HTML.parent.parent.resolve()) not in text and str(Path.home()) + "/" not in text

@@ -1,0 +1,136 @@
+"""The ledger of claims is sound and holds no verdict; the page made of it counts every claim and renders."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+from intertwine import claims, results
+from intertwine.claims.ledger import claim_from
+
+ROOT = Path(__file__).parents[1]
+LEDGER = ROOT / "book/claims.yml"
+CHAPTER = "01_intertwiner_groups"
+BASE = {"id": "scale", "place": "Scale", "statement": "...", "kind": "universal", "minimum": "quick"}
+BASE |= {"chapter": CHAPTER, "table": "scale", "columns": ["holds"]}
+NUMBER = {"kind": "number", "columns": ["penalty"], "printed": 2.0, "tolerance": 0.5}
+ORDERING = {"kind": "ordering", "columns": ["larger", "smaller"]}
+
+
+def claim(**more):
+    return claim_from("godfrey2022", BASE | more)
+
+
+def put(root, profile, table, name="scale"):
+    folder = root / profile / CHAPTER
+    results.write(pd.DataFrame(table), name, parameters={}, seed=0, folder=folder, device="cpu")
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"verdict": "true"}, "expected the fields .*, not 'verdict', was given 'true'"),
+        ({"place": None}, "expected 'place' of type str, was given None"),
+        ({"columns": "holds"}, r"expected 'columns' of type list\[str\], was given 'holds'"),
+        ({"columns": []}, "expected 'columns' to name at least one"),
+        (
+            {"kind": "guess"},
+            "expected 'kind' to be one of number, ordering, universal, existence, was given 'guess'",
+        ),
+        (
+            {"minimum": "large"},
+            "expected 'minimum' to be one of smoke, quick, desk, paper, was given 'large'",
+        ),
+        ({"id": "Lemma 3"}, "expected 'id' of lower-case letters"),
+        (NUMBER | {"printed": "about 2"}, "expected 'printed' to be a number"),
+        (NUMBER | {"tolerance": None}, "expected a 'tolerance'"),
+        (NUMBER | {"tolerance": -1}, "expected 'tolerance' of at least 0, was given -1"),
+        (NUMBER | {"columns": ["a", "b"]}, "expected 'columns' to name 1"),
+        (ORDERING | {"columns": ["a"]}, "expected 'columns' to name 2"),
+    ],
+)
+def test_a_bad_entry_is_refused_by_name_and_field(change, sentence):
+    with pytest.raises(ValueError, match=f"^Claim '(scale|Lemma 3)': {sentence}"):
+        claim(**change)
+
+
+def test_missing_fields_twins_and_stray_text_are_refused(tmp_path):
+    for field in set(BASE) - {"id"}:
+        entry = {name: value for name, value in BASE.items() if name != field}
+        with pytest.raises(ValueError, match=f"Claim 'scale': expected the field '{field}', it is missing"):
+            claim_from("godfrey2022", entry)
+    ledger = tmp_path / "claims.yml"
+    ledger.write_text(yaml.safe_dump({"a": [BASE], "b": [BASE]}))
+    with pytest.raises(ValueError, match="Claim 'scale': expected an id of its own"):
+        claims.load(ledger)
+    ledger.write_text("a: [a sentence]")
+    with pytest.raises(
+        ValueError, match="Claims of a: expected a mapping with an id, was given 'a sentence'"
+    ):
+        claims.load(ledger)
+
+
+def test_no_verdict_is_stored_in_the_ledger():
+    words = "|".join([*claims.WORDS, "no counterexample", "verdict", "true in", "fails to hold"])
+    assert not re.findall(rf"(?i)\b({words})\b", LEDGER.read_text())
+
+
+def test_the_ledger_is_sound_and_its_links_lead_into_chapters_that_exist():
+    ledger = claims.load(LEDGER)
+    assert {entry.paper for entry in ledger} <= set(
+        re.findall(r"@\w+\{([\w-]+),", (ROOT / "book/references.bib").read_text())
+    )
+    for entry in ledger:
+        assert not entry.link or (ROOT / f"chapters/{entry.chapter}.py").is_file(), entry.id
+        assert entry.link or entry.reason, f"{entry.id} neither links to the book nor says why not"
+
+
+def test_the_page_counts_every_claim_once():
+    ledger = claims.load(LEDGER)
+    page = claims.scoreboard(ledger, [])
+    assert f"**{len(ledger)} statements of 2 papers: {len(ledger)} not yet measured.**" in page
+    assert len(re.findall(r"^.+ \{bdg-light\}`not yet measured`\n: ", page, re.MULTILINE)) == len(ledger)
+    for entry in ledger:
+        assert " ".join(entry.statement.split()) in page
+
+
+def test_the_page_renders_without_a_warning_whatever_stands_in_a_table(tmp_path):
+    book, tables = tmp_path / "book", tmp_path / "tables"
+    put(tables, "quick", {"alpha": ["*`$x_1$`|<b>[a](b)\\ {x}"], "holds": [False]}, name="odd")
+    put(tables, "desk", {"penalty": [1.0, 2.0]}, name="odd_numbers")
+    ledger = claims.load(LEDGER)
+    odd = [
+        claim(table="odd", columns=["holds", "alpha"]),
+        claim(id="number", table="odd_numbers", **NUMBER),
+        claim(id="text", table="odd", printed="about $a_1$", where="alpha == '$'"),
+    ]
+    (book / "chapters").mkdir(parents=True)
+    (book / "generated").mkdir()
+    (book / "generated/scoreboard.md").write_text(
+        claims.scoreboard([*ledger, *odd], [("quick", tables / "quick"), ("desk", tables / "desk")])
+    )
+    labels = {entry.link for entry in ledger if entry.link}
+    stubs = [
+        f"({label})=\n## {label}"
+        if label.startswith("sec-")
+        else f":::{{prf:lemma}}\n:label: {label}\nTrue.\n:::"
+        for label in sorted(labels)
+    ]
+    (book / "index.md").write_text("\n\n".join(["# Stub", *stubs, "```{toctree}\ngenerated/scoreboard\n```"]))
+    (book / "bibliography.md").write_text("---\norphan: true\n---\n# Bibliography\n\n```{bibliography}\n```")
+    (book / "references.bib").write_bytes((ROOT / "book/references.bib").read_bytes())
+    (book / "conf.py").write_text(
+        "extensions = ['myst_parser', 'sphinx_design', 'sphinx_proof', 'sphinxcontrib.bibtex']\n"
+        "bibtex_bibfiles = ['references.bib']\nbibtex_reference_style = 'author_year'\n"
+        "myst_enable_extensions = ['amsmath', 'colon_fence', 'deflist', 'dollarmath', 'substitution']\n"
+    )
+    command = [sys.executable, "-m", "sphinx", "-nWq", "--keep-going", "-b", "html", book, tmp_path / "html"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    page = (tmp_path / "html/generated/scoreboard.html").read_text()
+    assert "*`$x_1$`|&lt;b&gt;[a](b)\\ {x}" in page
+    assert len(re.findall("<dt>", page)) == len(ledger) + len(odd)
