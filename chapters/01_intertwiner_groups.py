@@ -10,7 +10,7 @@
 # ---
 
 # %% [markdown]
-# # Intertwiner groups
+# # 1 · Intertwiner groups
 #
 # :::{admonition} Before you start
 # :class: tip
@@ -29,10 +29,8 @@
 # weights and other hidden activations, and exactly the old outputs. {numref}`fig-same-function` shows one such
 # change of a network trained on handwritten digits, before we say what it is.
 
-# %%
+# %% tags=["hide-input"]
 import inspect
-import itertools
-import math
 
 import numpy as np
 import pandas as pd
@@ -42,22 +40,24 @@ from torch import nn
 
 from intertwine import data, devices, groups, plots, results
 from intertwine.groups import GReLU, intertwiner_group, scalar_group
-from intertwine.weightspace import forward, move, random_layers
+from intertwine.groups import laws as group_laws
+from intertwine.groups.laws import relative
+from intertwine.weightspace import forward, laws, move, random_layers
 
 plots.use_style()
 
 # %% tags=["parameters"]
 from typing import Literal
 
-dataset: Literal["digits", "fashion_mnist", "cifar10"] = "digits"  # what the network is trained on
-device: str = "cpu"  # "cuda" where there is a GPU, "auto" to take it if it is there
+dataset: Literal["digits", "fashion_mnist", "cifar10"] = "digits"
+device: str = "cpu"  # or "cuda", or "auto": a GPU where there is one
 seed: int = 0  # of initialisation, data order and group elements
 widths: list[int] = [32, 32]  # of the hidden layers
 epochs: int = 30
 scale: float = 1.0  # standard deviation of the logarithms of the scalings
 trials: int = 5  # group elements drawn for each check
 
-# %%
+# %% tags=["hide-input"]
 device = devices.pick(device)
 generator = torch.Generator().manual_seed(seed)
 train, test = (data.load(dataset, split, device=device) for split in ("train", "test"))
@@ -68,17 +68,39 @@ weights = [w.requires_grad_() for pair in layers for w in pair]
 optimiser = torch.optim.Adam(weights, lr=3e-3)
 for _ in range(epochs):
     for batch in torch.randperm(len(x), generator=generator).split(64):
-        loss = nn.functional.cross_entropy(forward(layers, x[batch])[-1], train.labels[batch])
+        loss = nn.functional.cross_entropy(
+            forward(layers, x[batch])[-1], train.labels[batch]
+        )
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
 layers = [(W.detach(), b.detach()) for W, b in layers]
 correct = (forward(layers, x_test)[-1].argmax(1) == test.labels).double().mean().item()
-Markdown(f"The network classifies {100 * correct:.1f} % of the {len(x_test)} test images of *{dataset}* correctly.")
+Markdown(
+    f"The network, {' – '.join(map(str, sizes))} neurons, classifies {100 * correct:.1f} % of {len(x_test)} test images correctly."
+)
+
+
+# %% tags=["hide-input"]
+elements = [GReLU(n).sample(generator, scale=scale).to(device) for n in widths]
+moved = move(layers, elements, GReLU)
+old, new = forward(layers, x_test), forward(moved, x_test)
+pieces = {
+    "weights": [torch.cat([W.flatten() for W, _ in net]) for net in (layers, moved)],
+    "hidden activations": [old[0][:60].flatten(), new[0][:60].flatten()],
+    "outputs": [old[-1].flatten(), new[-1].flatten()],
+}
+same_function = pd.concat(
+    pd.DataFrame({"quantity": name, "before": b.cpu(), "after": a.cpu()})
+    for name, (b, a) in pieces.items()
+)
+
+# %% mystnb={"figure": {"name": "fig-same-function", "caption": "A trained network before and after a change of nearly all its weights. The weights and the hidden activations are somewhere else altogether; the outputs are the same to rounding in float64."}, "image": {"alt": "Three scatter plots of values after the change against values before. Weights and hidden activations form clouds far from the diagonal; outputs lie exactly on it."}}
+plots.before_and_after(same_function)
 
 # %% [markdown]
-# The change is short to write. Every hidden layer gets a matrix $A_i$, here a permutation times a positive
-# diagonal matrix, and the weights become
+# The change is short to write. Every hidden layer $i$ gets a matrix $A_i$, here a permutation times a positive
+# diagonal matrix drawn at random, and the weights become
 #
 # ```{math}
 # :label: eq-moved
@@ -89,32 +111,8 @@ Markdown(f"The network classifies {100 * correct:.1f} % of the {len(x_test)} tes
 # is {prf:ref}`prop-moved`, which {doc}`01b_weight_space` checks layer by layer.
 
 # %%
-Code(inspect.getsource(move), language="python")
-
-# %% [markdown]
-# Now draw one element for each hidden layer, move the weights, and compare.
-
-# %%
-def relative(new, old):
-    """The largest difference, relative to the largest value."""
-    return ((new - old).abs().max() / old.abs().max()).item()
-
-
-# %%
-elements = [GReLU(n).sample(generator, scale=scale).to(device) for n in widths]
-moved = move(layers, elements, GReLU)
-old, new = forward(layers, x_test), forward(moved, x_test)
-pieces = {
-    "weights": [torch.cat([W.flatten() for W, _ in net]) for net in (layers, moved)],
-    "hidden activations": [old[0][:60].flatten(), new[0][:60].flatten()],
-    "outputs": [old[-1].flatten(), new[-1].flatten()],
-}
-same_function = pd.concat(
-    pd.DataFrame({"quantity": name, "before": b.cpu(), "after": a.cpu()}) for name, (b, a) in pieces.items()
-)
-
-# %% mystnb={"figure": {"name": "fig-same-function", "caption": "A network trained on handwritten digits before and after a change of nearly all its weights. The weights and the hidden activations are somewhere else altogether; the outputs are the same to rounding in float64."}, "image": {"alt": "Three scatter plots of values after the change against values before. Weights and hidden activations form clouds far from the diagonal; outputs lie exactly on it."}}
-plots.before_and_after(same_function)
+head, _, body = inspect.getsource(move).split('"""')  # without its docstring
+Code(head.rstrip() + body, language="python")
 
 # %% [markdown]
 # (sec-swap-scale)=
@@ -126,14 +124,21 @@ plots.before_and_after(same_function)
 # $\alpha$ ({numref}`fig-scale`).
 
 # %%
-small = [(torch.tensor([[1.0], [-2.0]]), torch.tensor([0.5, 1.0])), (torch.tensor([[3.0, -1.0]]), torch.zeros(1))]
+small = [
+    (torch.tensor([[1.0], [-2.0]]), torch.tensor([0.5, 1.0])),
+    (torch.tensor([[3.0, -1.0]]), torch.zeros(1)),
+]
 small = [(W.double(), b.double()) for W, b in small]
 swap = torch.tensor([[0.0, 1.0], [1.0, 0.0]]).double()
 double_first = torch.diag(torch.tensor([2.0, 1.0])).double()
 swapped, scaled = (move(small, [A], GReLU) for A in (swap, double_first))
 points = torch.linspace(-2, 2, 5, dtype=torch.float64)[:, None]
 nets = {"before": small, "swapped": swapped, "scaled": scaled}
-pd.DataFrame({name: forward(net, points)[-1][:, 0] for name, net in nets.items()}, index=points[:, 0].tolist())
+pd.DataFrame(
+    {name: forward(net, points)[-1][:, 0] for name, net in nets.items()},
+    index=points[:, 0].tolist(),
+)
+
 
 # %% tags=["hide-input"] mystnb={"figure": {"name": "fig-swap", "caption": "Swap: two neurons change places and keep their edges. The sum that reaches the output is the same."}, "image": {"alt": "A network with one input, two hidden neurons and one output, before and after its hidden neurons, drawn in blue and red, exchange places."}}
 def drawing(layers, colours=("blue", "red")):
@@ -141,7 +146,9 @@ def drawing(layers, colours=("blue", "red")):
     return {"W1": W1, "b1": b1, "W2": W2, "colours": [plots.COLOURS[c] for c in colours]}
 
 
-plots.neuron_diagram({"before": drawing(small), "after the swap": drawing(swapped, ("red", "blue"))})
+plots.neuron_diagram(
+    {"before": drawing(small), "after the swap": drawing(swapped, ("red", "blue"))}
+)
 
 # %% tags=["hide-input"] mystnb={"figure": {"name": "fig-scale", "caption": "Scale: what enters the blue neuron is doubled, what leaves it is halved."}, "image": {"alt": "The same network before and after scaling: the edge and bias into the upper neuron are doubled, the edge out of it is halved."}}
 plots.neuron_diagram({"before": drawing(small), "after the scaling": drawing(scaled)})
@@ -149,24 +156,14 @@ plots.neuron_diagram({"before": drawing(small), "after the scaling": drawing(sca
 # %% [markdown]
 # A layer of $N$ neurons has $N!$ swaps, all permutations of its neurons; we draw some on wider layers.
 
-# %% tags=["hide-input"]
-def swap_error(n, trial):
-    """Permute the hidden neurons of a random network and compare outputs."""
-    net, x = random_layers([5, n, 3], generator), torch.randn(50, 5, generator=generator, dtype=torch.float64)
-    other = move(net, [groups.Permutations(n).sample(generator)], groups.Permutations)
-    return {"n": n, "trial": trial, "error": relative(forward(other, x)[-1], forward(net, x)[-1])}
 
-
-def swap_count(n):
-    """How many different weights the permutations of a hidden layer give."""
-    (W, b), last = random_layers([5, n, 3], generator)
-    found = {tuple((W[list(order)]).flatten().tolist()) for order in itertools.permutations(range(n))}
-    return {"n": n, "found": len(found), "holds": len(found) == math.factorial(n)}
-
-
-swaps = pd.DataFrame([swap_error(n, t) for n in (2, 8, 64) for t in range(trials)])
-swap_counts = pd.DataFrame([swap_count(n) for n in (1, 2, 3, 4, 5)])
-Markdown(f"Largest error of a swap {swaps['error'].max():.0e}; different networks for N = 1 … 5: {', '.join(map(str, swap_counts['found']))}.")
+# %%
+swaps = laws.swap([2, 8, 64], trials, generator)
+swap_counts = laws.swap_count([1, 2, 3, 4, 5], generator)
+Markdown(
+    f"Largest error of a swap: {swaps['error'].max():.0e}. "
+    f"Different weights for N = 1 … 5: {', '.join(map(str, swap_counts['found']))}."
+)
 
 # %% [markdown]
 # For scalings, the source allows "some non-zero real number α" and gives
@@ -177,6 +174,7 @@ Markdown(f"Largest error of a swap {swaps['error'].max():.0e}; different network
 # :class: warning
 # Printed: α any non-zero number. True: α > 0. The next cell does it with several α.
 # :::
+
 
 # %% tags=["hide-input"]
 def scaling_error(alpha, with_bias=True):
@@ -189,23 +187,17 @@ def scaling_error(alpha, with_bias=True):
 
 scalings = pd.DataFrame({"alpha": [0.01, 0.5, 2.0, 100.0, -0.5, -1.0, -2.0]})
 scalings["error"] = [scaling_error(alpha) for alpha in scalings["alpha"]]
-scalings["without bias"] = [scaling_error(alpha, with_bias=False) for alpha in scalings["alpha"]]
+scalings["without bias"] = [
+    scaling_error(alpha, with_bias=False) for alpha in scalings["alpha"]
+]
 scalings["holds"] = scalings["error"] < 1e-12
-scalings
+scalings.set_index("alpha")
 
 # %% [markdown]
 # The column *without bias* shows why the bias has to be scaled too. And the reason given, *linear*, taken at its word:
 
 # %%
-u, v = torch.randn(2, trials, 100, generator=generator, dtype=torch.float64)
-alphas = torch.randn(trials, 1, generator=generator, dtype=torch.float64)
-laws = {
-    "additive": (torch.relu(u + v), torch.relu(u) + torch.relu(v)),
-    "homogeneous": (torch.relu(alphas * u), alphas * torch.relu(u)),
-    "positively homogeneous": (torch.relu(alphas.abs() * u), alphas.abs() * torch.relu(u)),
-}
-linearity = pd.DataFrame([{"law": law, "trial": t, "error": relative(left[t], right[t])}
-                          for law, (left, right) in laws.items() for t in range(trials)])
+linearity = laws.relu_linearity(trials, generator)
 linearity.groupby("law", sort=False)["error"].max().to_frame("largest error")
 
 # %% [markdown]
@@ -228,8 +220,12 @@ z = torch.randn(2, 1000, generator=generator, dtype=torch.float64)
 scaled_swap = torch.tensor([[0.0, 2.0], [3.0, 0.0]]).double()
 rotation = groups.Orthogonal(2).sample(generator)
 for name, A in {"scaled swap": scaled_swap, "rotation": rotation}.items():
-    B = torch.linalg.lstsq(torch.relu(z).T, torch.relu(A @ z).T).solution.T  # the best B there is
-    print(f"{name:12} best B leaves {relative(B @ torch.relu(z), torch.relu(A @ z)):.1e} of σ(Az) unexplained")
+    B = torch.linalg.lstsq(
+        torch.relu(z).T, torch.relu(A @ z).T
+    ).solution.T  # the best B there is
+    print(
+        f"{name:12} best B leaves {relative(B @ torch.relu(z), torch.relu(A @ z)):.1e} of σ(Az) unexplained"
+    )
 
 # %% [markdown]
 # Which $B$ belongs to $A$? Evaluate both sides at the basis vectors.
@@ -247,23 +243,15 @@ for name, A in {"scaled swap": scaled_swap, "rotation": rotation}.items():
 # We draw elements $A, B$ and check each clause: $AB$ and $A^{-1}$ are in the group, $\varphi(AB)=\varphi(A)\varphi(B)$, and
 # $\sigma(Ax) = \varphi(A)\sigma(x)$ for random $x$.
 
-# %% tags=["hide-input"]
-def lemma_3_1(activation, n, trial):
-    """One draw of the three clauses of Lemma 3.1."""
-    G = intertwiner_group(activation, n)
-    A, B = (G.sample(generator) for _ in range(2))
-    closed = G.contains(A @ B) and G.contains(G.inverse(A)) and G.contains(torch.eye(n).double())
-    row = {
-        "activation": str(activation), "n": n, "trial": trial, "closure_error": 0.0 if closed else 1.0,
-        "homomorphism_error": relative(G.phi(A @ B), G.phi(A) @ G.phi(B)),
-        "intertwining_error": G.intertwining_error(A, generator),
-    }
-    return row | {"holds": closed and max(row["homomorphism_error"], row["intertwining_error"]) < 1e-10}
 
-
-names = ["ReLU", "GELU", "Tanh", "Sigmoid", "cos", "square"]
-lemma = pd.DataFrame([lemma_3_1(s, n, t) for s in names for n in (2, 3, 8) for t in range(trials)])
-lemma.groupby("activation", sort=False)[["closure_error", "homomorphism_error", "intertwining_error"]].max()
+# %%
+activations = {
+    name: name for name in ("ReLU", "GELU", "tanh", "sigmoid", "cos", "square")
+}
+lemma = group_laws.lemma_3_1(activations, [2, 3, 8], trials, generator)
+lemma.groupby("activation", sort=False)[
+    ["homomorphism_error", "intertwining_error"]
+].max()
 
 # %% [markdown]
 # ## An algorithm for every activation
@@ -274,8 +262,10 @@ lemma.groupby("activation", sort=False)[["closure_error", "homomorphism_error", 
 # :label: thm-scalars
 # Let $n\ge 2$ and let σ be measurable and not affine. Then
 #
-# $$G_{\sigma_n} = \{P D : P \text{ a permutation}, D = \mathrm{diag}(d_1,\dots,d_n),\ d_i\in H_\sigma\},\qquad
-# H_\sigma = \{a\ne 0 : \sigma(ax) = b\,\sigma(x) \text{ for some } b \text{ and all } x\}.$$ (eq-scalars)
+# $$\begin{aligned}
+# G_{\sigma_n} &= \{P D : P \text{ a permutation},\ D = \mathrm{diag}(d_1,\dots,d_n),\ d_i\in H_\sigma\},\\
+# H_\sigma &= \{a\ne 0 : \sigma(ax) = b\,\sigma(x) \text{ for some } b \text{ and all } x\}.
+# \end{aligned}$$ (eq-scalars)
 # :::
 #
 # :::{prf:proof}
@@ -290,9 +280,16 @@ lemma.groupby("activation", sort=False)[["closure_error", "homomorphism_error", 
 # keeps a certificate: the largest residual it accepted, and the smallest that it refused.
 
 # %%
-for sigma in [nn.ReLU(), nn.GELU(), torch.tanh, lambda x: x * torch.cos(x.abs().clamp(min=1e-300).log())]:
+for sigma in [
+    nn.ReLU(),
+    nn.GELU(),
+    torch.tanh,
+    lambda x: x * torch.cos(x.abs().clamp(min=1e-300).log()),
+]:
     H = scalar_group(sigma)
-    print(f"{H!r:40} accepted {H.certificate.accepted:.0e}   refused {H.certificate.refused:.0e}")
+    print(
+        f"{H!r:40} accepted {H.certificate.accepted:.0e}   refused {H.certificate.refused:.0e}"
+    )
 
 # %% [markdown]
 # The last one is not a joke: $x\cos\log|x|$ repeats itself when $x$ is multiplied by $e^{\pi}$, so its group is
@@ -301,14 +298,36 @@ for sigma in [nn.ReLU(), nn.GELU(), torch.tanh, lambda x: x * torch.cos(x.abs().
 # %%
 log_periodic = lambda x: x * torch.cos(x.abs().clamp(min=1e-300).log())
 gallery = {
-    "GELU": nn.GELU(), "softplus": nn.Softplus(), "sigmoid": torch.sigmoid, "tanh": torch.tanh, "sin": torch.sin,
-    "Gaussian": lambda x: torch.exp(-x * x / 2), "ReLU": torch.relu, "LeakyReLU(0.1)": nn.LeakyReLU(0.1),
-    "squared ReLU": lambda x: torch.relu(x) ** 2, "|x|": torch.abs, "x³": lambda x: x**3, "x cos log|x|": log_periodic,
+    "GELU": nn.GELU(),
+    "softplus": nn.Softplus(),
+    "sigmoid": torch.sigmoid,
+    "tanh": torch.tanh,
+    "sin": torch.sin,
+    "Gaussian": lambda x: torch.exp(-x * x / 2),
+    "ReLU": torch.relu,
+    "LeakyReLU(0.1)": nn.LeakyReLU(0.1),
+    "squared ReLU": lambda x: torch.relu(x) ** 2,
+    "|x|": torch.abs,
+    "x³": lambda x: x**3,
+    "x cos log|x|": log_periodic,
 }
-scalars = torch.exp(torch.linspace(-4, 4, 129, dtype=torch.float64))
-scalars = torch.cat([-scalars, scalars, torch.tensor([np.e**np.pi, -(np.e**np.pi)])]).sort().values
+logs = [*torch.linspace(-4, 4, 41, dtype=torch.float64).tolist(), -np.pi, np.pi]
+scalars = (
+    torch.tensor([sign * np.exp(t) for t in logs for sign in (-1, 1)])
+    .double()
+    .sort()
+    .values
+)
 strip = pd.concat(
-    pd.DataFrame({"activation": name, "a": scalars, "residual": groups.decide.Probe.of(groups.as_activation(sigma)).residual(scalars).amax(1)})
+    pd.DataFrame(
+        {
+            "activation": name,
+            "a": scalars,
+            "residual": groups.decide.Probe.of(groups.as_activation(sigma))
+            .residual(scalars)
+            .amax(1),
+        }
+    )
     for name, sigma in gallery.items()
 )
 
@@ -322,9 +341,11 @@ plots.scalar_strip(strip)
 # The paper's Table 1 has six rows. Ours has as many as one likes; `dimension` and `components` are those of
 # $G_{\sigma_n}$ for $n = 3$.
 
-# %%
-extended = pd.DataFrame(groups.table(n=3))
-extended[["activation", "group", "phi", "dimension", "components"]]
+# %% tags=["output_scroll"]
+extended = pd.DataFrame(groups.table(n=3), dtype=object)
+extended[["activation", "group", "phi", "dimension", "components"]].set_index(
+    "activation"
+)
 
 # %% [markdown]
 # Does the algorithm find what can be proved? Here is what can, beside what it finds; and then the printed rows, each
@@ -334,8 +355,12 @@ extended[["activation", "group", "phi", "dimension", "components"]]
 closed_forms = {
     "trivial": "sigmoid GELU SiLU Mish Softplus ELU SELU CELU LogSigmoid Hardswish Hardsigmoid ReLU6 exp",
     "signs": "RBF tanh erf sin cos Softsign Hardtanh Softshrink Hardshrink Tanhshrink",
-    "positive": "ReLU LeakyReLU(0.01) LeakyReLU(-2) ReLU² Heaviside", "nonzero": "x² x³ abs LeakyReLU(-1) sign √|x|·sign(x)",
-    "linear": "identity LeakyReLU(1)", "discrete": "x·cos(log|x|) x·(2±sin(π·log₃|x|))", "affine": "2x+1", "constant": "3",
+    "positive": "ReLU LeakyReLU(0.01) LeakyReLU(-2) ReLU² Heaviside",
+    "nonzero": "x² x³ abs LeakyReLU(-1) sign √|x|·sign(x)",
+    "linear": "identity LeakyReLU(1)",
+    "discrete": "x·cos(log|x|) x·(2±sin(π·log₃|x|))",
+    "affine": "2x+1",
+    "constant": "3",
 }
 proved = {name: group for group, names in closed_forms.items() for name in names.split()}
 checked = extended[["activation", "scalars"]].rename(columns={"scalars": "computed"})
@@ -343,28 +368,27 @@ checked["proved"] = [proved[name.replace(" ", "")] for name in checked["activati
 checked["holds"] = checked["computed"] == checked["proved"]
 Markdown(f"{checked['holds'].sum()} of {len(checked)} agree.")
 
-# %% tags=["hide-input"]
+# %%
 rbf = lambda x: torch.exp(-x * x / 2) / (2 * np.pi) ** 0.5
+same = lambda A: A
 as_printed = [
-    ("Identity", nn.Identity(), groups.GeneralLinear, lambda A: A), ("Sigmoid", nn.Sigmoid(), groups.Permutations, lambda A: A),
-    ("ReLU", nn.ReLU(), GReLU, lambda A: A), ("RBF", rbf, groups.SignedPermutations, torch.abs),
-    *((f"LeakyReLU({s})", nn.LeakyReLU(s), GReLU, lambda A: A) for s in (-2.0, -1.0, -0.5, 0.1, 2.0)),
-    *((f"x^{d}", lambda x, d=d: x**d, groups.NonzeroMonomial, lambda A, d=d: A**d) for d in (1, 2, 3, 4)),
+    ("Identity", "Identity", "linear", same),
+    ("Sigmoid", "sigmoid", "trivial", same),
+    ("ReLU", "ReLU", "positive", same),
+    *(
+        (f"LeakyReLU({s})", nn.LeakyReLU(s), "positive", same)
+        for s in (-2, -1, -0.5, 0.1, 2)
+    ),
+    ("RBF", rbf, "signs", torch.abs),
+    *(
+        (f"x^{d}", lambda x, d=d: x**d, "nonzero", lambda A, d=d: A**d)
+        for d in (1, 2, 3, 4)
+    ),
 ]
-
-
-def table_1_row(name, sigma, group, phi, n=3):
-    """A printed row of Table 1 beside the computed group."""
-    G, H, A = intertwiner_group(sigma, n), scalar_group(sigma), group(n).sample(generator)
-    formula = sigma(A) @ torch.linalg.inv(sigma(torch.eye(n).double()))
-    return {"activation": name, "printed": str(group(n).scalars), "computed": str(H), "dimension": G.dimension,
-            "components": G.components, "accepted_residual": H.certificate.accepted,
-            "refused_residual": H.certificate.refused, "phi_error": relative(formula, phi(A)),
-            "holds": str(group(n).scalars) == str(H)}
-
-
-table_1 = pd.DataFrame([table_1_row(*row) for row in as_printed])
-table_1[["activation", "printed", "computed", "phi_error", "holds"]]
+table_1 = group_laws.table_1(as_printed, 3, generator)
+table_1[["activation", "printed", "computed", "phi_error", "holds"]].set_index(
+    "activation"
+)
 
 # %% [markdown]
 # :::{admonition} Errata: godfrey2022, Table 1
@@ -377,39 +401,29 @@ table_1[["activation", "printed", "computed", "phi_error", "holds"]]
 # every σ. Softshrink with λ = 1 has $\sigma(I_n) = 0$, so $\varphi$ cannot be read off from {eq}`eq-phi`, but from $\sigma(tI_n)$ it can,
 # with any $t$ for which that is invertible:
 
-# %% tags=["hide-input"]
-def singular(name, sigma, n, trial):
-    """Lemma 3.1 where its hypothesis fails: rank of sigma(I), and the clauses with another t."""
-    G = intertwiner_group(sigma, n)
-    A, B = (G.sample(generator) for _ in range(2))
-    errors = relative(G.phi(A @ B), G.phi(A) @ G.phi(B)), G.intertwining_error(A, generator)
-    rank = torch.linalg.matrix_rank(sigma(torch.eye(n).double())).item()
-    return {"activation": name, "n": n, "trial": trial, "rank": rank, "error": max(errors), "holds": rank < n and max(errors) < 1e-10}
 
-
-step, cosine = (lambda x: (x >= 0).to(x.dtype)), (lambda x: torch.cos(np.pi * x))
-cases = [("softshrink(1)", nn.Softshrink(1.0), 3), ("hardshrink(2)", nn.Hardshrink(2.0), 3), ("step", step, 3), ("cos πx", cosine, 2)]
-lemma_singular = pd.DataFrame([singular(*case, t) for case in cases for t in range(trials)])
-lemma_singular.groupby("activation", sort=False)[["n", "rank", "error"]].max()
+# %%
+singular_cases = {
+    "softshrink(1)": nn.Softshrink(1.0),
+    "hardshrink(2)": nn.Hardshrink(2.0),
+    "step": lambda x: (x >= 0).to(x.dtype),
+}
+singular = group_laws.lemma_3_1(singular_cases, [2, 3], trials, generator)
+singular.groupby(["activation", "n"], sort=False)[
+    ["rank", "intertwining_error", "holds"]
+].agg({"rank": "max", "intertwining_error": "max", "holds": "all"})
 
 # %% [markdown]
 # On all of $GL_n$ the formula {eq}`eq-phi` is no homomorphism; it becomes one on the group:
 
-# %% tags=["hide-input"]
-def phi_on_gl(activation, n, trial, inside):
-    """Is sigma(A) sigma(I)^-1 multiplicative, inside the group and outside?"""
-    sigma = {"RBF": rbf}.get(activation) or getattr(torch, activation.lower())
-    G = intertwiner_group(sigma, n)
-    formula = lambda M: sigma(M) @ torch.linalg.inv(sigma(torch.eye(n).double()))
-    A, B = ((G if inside else groups.GeneralLinear(n)).sample(generator) for _ in range(2))
-    error = relative(formula(A @ B), formula(A) @ formula(B))
-    return {"activation": activation, "n": n, "trial": trial, "homomorphism_error": error,
-            "in_group": inside, "holds": error < 1e-10}
 
-
-on_gl = pd.DataFrame([phi_on_gl(s, 3, t, inside) for s in ("square", "RBF", "ReLU", "sigmoid")
-                      for inside in (True, False) for t in range(trials)])
-on_gl.pivot_table(index="activation", columns="in_group", values="homomorphism_error", aggfunc="max", sort=False)
+# %%
+on_gl = group_laws.phi_on_gl(
+    {"RBF": rbf, "square": "square", "ReLU": "ReLU"}, 3, trials, generator
+)
+on_gl.pivot_table(
+    index="activation", columns="in_group", values="homomorphism_error", aggfunc="max"
+)
 
 # %% [markdown]
 # ## The rays of the activation basis
@@ -423,40 +437,20 @@ on_gl.pivot_table(index="activation", columns="in_group", values="homomorphism_e
 # This is why single neurons of a ReLU layer may be special. To see it happen, act on rays and count how many
 # different ones appear: a finite set that is stable stays finite, any other keeps growing.
 
+
 # %%
-def rays(vectors):
-    """Unit vectors, rounded, without repetitions."""
-    unit = vectors / vectors.norm(dim=1, keepdim=True)
-    return {tuple(row) for row in (unit.round(decimals=9) + 0.0).tolist()}
+axes = torch.eye(3, dtype=torch.float64)
+starts = {
+    "e₁, e₂, e₃": axes,
+    "−e₁, −e₂, −e₃": -axes,
+    "e₁ + e₂": axes[:1] + axes[1:2],
+    "a random ray": torch.randn(1, 3, generator=generator, dtype=torch.float64),
+}
+sizes_of = {name: group_laws.orbit_size(v, 20, generator) for name, v in starts.items()}
+pd.Series(sizes_of, name="rays after 20 elements").to_frame()
 
-
-def grows(start, n, steps=20):
-    """How many rays the orbit of `start` under random elements of G_ReLU contains."""
-    return len(rays(torch.cat([start] + [start @ GReLU(n).sample(generator).T for _ in range(steps)])))
-
-
-n, axes = 3, torch.eye(3).double()
-starts = {"e₁, e₂, e₃": axes, "−e₁, −e₂, −e₃": -axes, "e₁ + e₂": (axes[:1] + axes[1:2])}
-starts["a random ray"] = torch.randn(1, n, generator=generator, dtype=torch.float64)
-pd.Series({name: grows(start, n) for name, start in starts.items()}, name="rays after 20 elements").to_frame()
-
-# %% tags=["hide-input"]
-def theorem_3_3(half, n, trial):
-    """One draw of either half of the theorem; a random stabiliser of the rays must be in G_ReLU."""
-    axes, G = torch.eye(n).double(), GReLU(n)
-    if half == "stabiliser":
-        image = axes[torch.randperm(n, generator=generator)] * torch.rand(n, 1, generator=generator).double().exp()
-        candidate = groups.GeneralLinear(n).sample(generator)
-        holds = G.contains(image.T) and rays((G.sample(generator) @ axes).T) == rays(axes)
-        holds = holds and (G.contains(candidate) == (rays(candidate.T) == rays(axes)))
-    else:
-        v = torch.randn(1, n, generator=generator, dtype=torch.float64)
-        holds = grows(v, n) > 10 and grows(axes, n) == grows(-axes, n) == n
-    return {"half": half, "n": n, "trial": trial, "holds": bool(holds)}
-
-
-halves = ("stabiliser", "only these rays")
-theorem = pd.DataFrame([theorem_3_3(h, n, t) for h in halves for n in (2, 3, 8) for t in range(trials)])
+# %%
+theorem = group_laws.theorem_3_3([2, 3, 8], trials, generator)
 theorem.groupby("half", sort=False)["holds"].agg(["sum", "count"])
 
 # %% [markdown]
@@ -467,13 +461,17 @@ theorem.groupby("half", sort=False)["holds"].agg(["sum", "count"])
 
 # %%
 sigma = lambda z: torch.where(z > 0, z, 0.2 * z) ** 3
-mine = nn.Sequential(nn.Linear(7, 20), nn.Linear(20, 20), nn.Linear(20, 4)).double()  # activations between them
+mine = nn.Sequential(
+    nn.Linear(7, 20), nn.Linear(20, 20), nn.Linear(20, 4)
+).double()  # activations between them
 net = [(layer.weight.detach(), layer.bias.detach()) for layer in mine]
 group_of = lambda n: intertwiner_group(sigma, n)
 other = move(net, [group_of(len(b)).sample(generator) for _, b in net[:-1]], group_of)
 inputs = torch.randn(100, 7, generator=generator, dtype=torch.float64)
 change = relative(forward(other, inputs, sigma)[-1], forward(net, inputs, sigma)[-1])
-Markdown(f"Your activation's scalars: *{scalar_group(sigma)}*. The moved network differs from yours by {change:.0e}.")
+Markdown(
+    f"Your activation's scalars: *{scalar_group(sigma)}*. The moved network differs from yours by {change:.0e}."
+)
 
 # %% [markdown]
 # ## Exercises
@@ -507,6 +505,7 @@ assert str(scalar_group(nn.Hardtanh(-1, 2))) == "trivial"
 # ::::
 # Multiply ReLU by a function of $\log_2 x$ of period 1. Zero for $x<0$ excludes the signs.
 
+
 # %%
 def ripple(x):
     return torch.relu(x) * (2 + torch.sin(2 * np.pi * x.clamp(min=1e-300).log2()))
@@ -532,7 +531,9 @@ assert str(H) == "discrete" and abs(H.generator - 2) < 1e-9 and not H.contains(-
 
 # %%
 A = GReLU(8).sample(generator)
-polar = torch.linalg.svd(A).U @ torch.linalg.svd(A).Vh  # the orthogonal matrix nearest to A
+polar = (
+    torch.linalg.svd(A).U @ torch.linalg.svd(A).Vh
+)  # the orthogonal matrix nearest to A
 assert groups.Permutations(8).contains(polar) and not groups.Orthogonal(8).contains(A)
 
 # %% [markdown]
@@ -549,15 +550,37 @@ assert groups.Permutations(8).contains(polar) and not groups.Orthogonal(8).conta
 #   every verdict, computed from the tables below.
 
 # %%
-asked = {"dataset": dataset, "widths": widths, "epochs": epochs, "scale": scale, "trials": trials}
+asked = {
+    "dataset": dataset,
+    "widths": widths,
+    "epochs": epochs,
+    "scale": scale,
+    "trials": trials,
+}
 tables = {
-    "swap": swaps, "swap_count": swap_counts, "scale": scalings[["alpha", "error", "holds"]], "relu_linearity": linearity,
-    "scale_without_bias": scalings[["alpha", "without bias"]].set_axis(["alpha", "error"], axis=1), "lemma_3_1": lemma,
-    "lemma_3_1_singular": lemma_singular, "table_1": table_1, "table_1_extended": checked, "phi_on_gl": on_gl,
+    "swap": swaps,
+    "swap_count": swap_counts,
+    "scale": scalings[["alpha", "error", "holds"]],
+    "relu_linearity": linearity,
+    "scale_without_bias": scalings[["alpha", "without bias"]].set_axis(
+        ["alpha", "error"], axis=1
+    ),
+    "lemma_3_1": lemma,
+    "lemma_3_1_singular": singular,
+    "table_1": table_1,
+    "table_1_extended": checked,
+    "phi_on_gl": on_gl,
     "theorem_3_3": theorem,
 }
 for name, table in tables.items():
-    results.write(table, name, parameters=asked, seed=seed, data_checksum=train.checksum, device=str(device))
+    results.write(
+        table,
+        name,
+        parameters=asked,
+        seed=seed,
+        data_checksum=train.checksum,
+        device=str(device),
+    )
 pd.Series({name: len(table) for name, table in tables.items()}, name="rows").to_frame()
 
 # %% [markdown]

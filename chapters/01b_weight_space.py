@@ -10,7 +10,7 @@
 # ---
 
 # %% [markdown]
-# # Symmetries in weight space
+# # 1b · Symmetries in weight space
 #
 # :::{admonition} Before you start
 # :class: tip
@@ -29,26 +29,29 @@
 # magnitude. What is called a *flat* or a *sharp* minimum is, for ReLU, a matter of where on the orbit one stands
 # {cite}`dinh2017`.
 
-# %%
+# %% tags=["hide-input"]
+import inspect
 import math
 
 import numpy as np
 import pandas as pd
 import torch
-from IPython.display import Markdown
+from IPython.display import Code, Markdown
 from torch import nn
 
 from intertwine import data, devices, groups, plots, results
 from intertwine.groups import GReLU, intertwiner_group
-from intertwine.weightspace import forward, move, random_layers
+from intertwine.groups.laws import relative
+from intertwine.weightspace import forward, laws, move, random_layers
+from intertwine.weightspace.laws import residual_network
 
 plots.use_style()
 
 # %% tags=["parameters"]
 from typing import Literal
 
-dataset: Literal["digits", "fashion_mnist", "cifar10"] = "digits"  # what the small network is trained on
-device: str = "cpu"  # "cuda" where there is a GPU, "auto" to take it if it is there
+dataset: Literal["digits", "fashion_mnist", "cifar10"] = "digits"
+device: str = "cpu"  # or "cuda", or "auto": a GPU where there is one
 seed: int = 0  # of initialisation and group elements
 scale: float = 1.0  # standard deviation of the logarithms of the scalings
 trials: int = 5  # draws for each check
@@ -57,51 +60,6 @@ trials: int = 5  # draws for each check
 device = devices.pick(device)
 generator = torch.Generator().manual_seed(seed)
 
-
-def relative(new, old):
-    """The largest difference, relative to the largest value."""
-    return ((new - old).abs().max() / old.abs().max()).item()
-
-
-# %% [markdown]
-# ## What moves and what stays
-#
-# :::{prf:proposition} {cite}`godfrey2022`, Proposition 3.4
-# :label: prop-moved
-# Let $A_i\in G_{\sigma_{n_i}}$ and move the weights $W$ to $W'$ by {eq}`eq-moved`. For every hidden layer $m$, with $f_{\le m}$ the
-# network up to layer $m$ and $f_{>m}$ the rest,
-#
-# $$f_{\le m}(x, W') = \varphi(A_m)\, f_{\le m}(x, W),\qquad f_{>m}(x, W') = f_{>m}(x, W)\circ\varphi(A_m)^{-1},$$ (eq-layers)
-#
-# and $f(x, W') = f(x, W)$.
-# :::
-#
-# The trained network of {numref}`fig-same-function` is one case. Here are deeper ones with other activations; every
-# equation is checked at every hidden layer.
-
-# %% tags=["hide-input"]
-def proposition_3_4(activation, sizes, trial):
-    """The three equations of Proposition 3.4 at every hidden layer of a random network."""
-    sigma, group_of = groups.as_activation(activation), lambda n: intertwiner_group(activation, n)
-    net, x = random_layers(sizes, generator), torch.randn(50, sizes[0], generator=generator, dtype=torch.float64)
-    A = [group_of(n).sample(generator, scale=scale) for n in sizes[1:-1]]
-    other = move(net, A, group_of)
-    old, new = forward(net, x, sigma), forward(other, x, sigma)
-    for m, element in enumerate(A):
-        expected = old[m] @ group_of(len(element)).phi(element).T
-        yield {"activation": activation, "trial": trial, "m": m + 1,
-               "front_error": relative(new[m], expected),
-               "back_error": relative(forward(other[m + 1 :], expected, sigma)[-1], old[-1]),
-               "function_error": relative(new[-1], old[-1]),
-               "weights_moved": relative(other[m][0], net[m][0]), "representation_changed": relative(new[m], old[m])}
-
-
-activations = ("ReLU", "Tanh", "GELU", "abs", "square")
-rows = [row for s in activations for t in range(trials) for row in proposition_3_4(s, [5, 8, 8, 8, 3], t)]
-proposition = pd.DataFrame(rows)
-errors = ["front_error", "back_error", "function_error"]
-proposition["holds"] = proposition[errors].max(axis=1) < 1e-9
-proposition.groupby("activation", sort=False)[[*errors, "weights_moved", "representation_changed"]].median()
 
 # %% [markdown]
 # (sec-orbit)=
@@ -126,29 +84,49 @@ cuts = np.cumsum([np.prod(shape) for shape in shapes])[:-1].tolist()
 
 def loss_at(flat):
     """Cross-entropy as a function of all weights in one vector."""
-    W1, b1, W2, b2 = (w.view(s) for w, s in zip(torch.tensor_split(flat, cuts), shapes, strict=True))
-    return nn.functional.cross_entropy(forward([(W1, b1), (W2, b2)], x_small)[-1], y_small)
+    W1, b1, W2, b2 = (
+        w.view(s) for w, s in zip(torch.tensor_split(flat, cuts), shapes, strict=True)
+    )
+    return nn.functional.cross_entropy(
+        forward([(W1, b1), (W2, b2)], x_small)[-1], y_small
+    )
 
 
 # %%
-start = torch.cat([w.flatten() for pair in random_layers([8, 8, len(train.classes)], generator) for w in pair])
+start = torch.cat(
+    [
+        w.flatten()
+        for pair in random_layers([8, 8, len(train.classes)], generator)
+        for w in pair
+    ]
+)
 point = start.clone().requires_grad_()
 optimiser = torch.optim.LBFGS([point], max_iter=100, line_search_fn="strong_wolfe")
-optimiser.step(lambda: (optimiser.zero_grad(), value := loss_at(point), value.backward())[1])
+optimiser.step(
+    lambda: (optimiser.zero_grad(), value := loss_at(point), value.backward())[1]
+)
 point = point.detach()
 direction = torch.randn(8, generator=generator, dtype=torch.float64).to(device)
+
 
 # %%
 def along(t):
     """Loss, gradient norm and Hessian eigenvalues at the point moved by exp(t D)."""
     d = torch.exp(t * direction)
-    W1, b1, W2, b2 = (w.view(s) for w, s in zip(torch.tensor_split(point, cuts), shapes, strict=True))
+    W1, b1, W2, b2 = (
+        w.view(s) for w, s in zip(torch.tensor_split(point, cuts), shapes, strict=True)
+    )
     moved = torch.cat([w.flatten() for w in (d[:, None] * W1, d * b1, W2 / d, b2)])
     eigenvalues = torch.linalg.eigvalsh(torch.func.hessian(loss_at)(moved))
     small = 1e-10 * eigenvalues.abs().max()
-    return {"t": float(t), "loss": loss_at(moved).item(), "gradient_norm": torch.func.grad(loss_at)(moved).norm().item(),
-            "largest_eigenvalue": eigenvalues[-1].item(), "positive": int((eigenvalues > small).sum()),
-            "negative": int((eigenvalues < -small).sum())}
+    return {
+        "t": float(t),
+        "loss": loss_at(moved).item(),
+        "gradient_norm": torch.func.grad(loss_at)(moved).norm().item(),
+        "largest_eigenvalue": eigenvalues[-1].item(),
+        "positive": int((eigenvalues > small).sum()),
+        "negative": int((eigenvalues < -small).sum()),
+    }
 
 
 orbit = pd.DataFrame([along(t) for t in torch.linspace(-1.5, 1.5, 13)])
@@ -167,6 +145,43 @@ Markdown(
 )
 
 # %% [markdown]
+# ## What moves and what stays
+#
+# :::{prf:proposition} {cite}`godfrey2022`, Proposition 3.4
+# :label: prop-moved
+# Let $A_i\in G_{\sigma_{n_i}}$ and move the weights $W$ to $W'$ by {eq}`eq-moved`. For every hidden layer $m$, with $f_{\le m}$ the
+# network up to layer $m$ and $f_{>m}$ the rest,
+#
+# $$f_{\le m}(x, W') = \varphi(A_m)\, f_{\le m}(x, W),\qquad f_{>m}(x, W') = f_{>m}(x, W)\circ\varphi(A_m)^{-1},$$ (eq-layers)
+#
+# and $f(x, W') = f(x, W)$.
+# :::
+#
+# The trained network of {numref}`fig-same-function` is one case. Here are deeper ones with other activations; every
+# equation is checked at every hidden layer.
+
+
+# %%
+activations = ("ReLU", "tanh", "GELU", "abs", "square")
+proposition = laws.proposition_3_4(
+    activations, [5, 8, 8, 8, 3], trials, generator, scale=scale
+)
+errors = ["front_error", "back_error", "function_error"]
+moved = ["weights_moved", "representation_changed"]
+proposition.groupby("activation", sort=False)[errors + moved].median()
+
+# %% [markdown]
+# :::{admonition} Erratum: godfrey2022, Theorem 4.2
+# :class: warning
+# The weights are printed there with last entry $W_k\varphi_\sigma(A_k^{-1})$. It has to be $A_{k-1}$, as above; where both products
+# exist, they differ:
+# :::
+
+# %%
+index = laws.theorem_4_2(trials, generator)
+index.groupby("rule")["error"].agg(["min", "max"])
+
+# %% [markdown]
 # (sec-residual)=
 # ## Residual connections tie layers together
 #
@@ -181,29 +196,16 @@ Markdown(
 # $\varphi(A) = |A|$ entrywise, and the printed rule fails, as the next cells show.
 # :::
 
-# %% tags=["hide-input"]
-def residual_network(net, x, sigma):
-    """Three hidden layers; the first is added to the pre-activation of the third."""
-    (W1, b1), (W2, b2), (W3, b3), (W4, b4) = net
-    h1 = sigma(x @ W1.T + b1)
-    h2 = sigma(h1 @ W2.T + b2)
-    return sigma(h2 @ W3.T + b3 + h1) @ W4.T + b4
 
+# %%
+head, _, body = inspect.getsource(residual_network).split('"""')  # without its docstring
+Code(head.rstrip() + body, language="python")
 
-def remark_3_6(rule, activation, trial, n=8):
-    """Change of the function when layers 1 and 3 are tied by a rule, or not tied."""
-    G, sigma = intertwiner_group(activation, n), groups.as_activation(activation)
-    A1, A2, free = (G.sample(generator, scale=scale) for _ in range(3))
-    A3 = {"exact": G.phi(A1), "printed": A1, "untied": free}[rule]
-    net, x = random_layers([5, n, n, n, 3], generator), torch.randn(50, 5, generator=generator).double()
-    other = move(net, [A1, A2, A3], lambda n: G)
-    error = relative(residual_network(other, x, sigma), residual_network(net, x, sigma))
-    return {"rule": rule, "activation": activation, "trial": trial, "error": error, "holds": error < 1e-10}
-
-
-remark = pd.DataFrame([remark_3_6(r, s, t) for r in ("exact", "printed", "untied")
-                       for s in ("ReLU", "Tanh", "abs") for t in range(trials)])
-remark.pivot_table(index="activation", columns="rule", values="error", aggfunc="median", sort=False)
+# %%
+remark = laws.remark_3_6(("ReLU", "tanh", "abs"), 8, trials, generator)
+remark.pivot_table(
+    index="activation", columns="rule", values="error", aggfunc="median", sort=False
+)
 
 # %% [markdown]
 # For tanh, $\varphi$ is the identity as well, and signs have to be tied like permutations. The layer *inside* the block,
@@ -216,10 +218,14 @@ remark.pivot_table(index="activation", columns="rule", values="error", aggfunc="
 # That goes beyond the paper, and gives back a sign to activations that had none.
 
 # %%
-pd.DataFrame([
-    {"activation": name, **row} for name in ("Sigmoid", "Hardsigmoid", "ReLU6", "exp", "sin", "GELU", "ReLU")
-    for row in [found._asdict() for found in groups.affine_intertwiners(name)] or [{"a": math.nan}]
-])
+pd.DataFrame(
+    [
+        {"activation": name, **row}
+        for name in ("Sigmoid", "Hardsigmoid", "ReLU6", "exp", "sin", "GELU", "ReLU")
+        for row in [found._asdict() for found in groups.affine_intertwiners(name)]
+        or [{"a": math.nan}]
+    ]
+)
 
 # %% [markdown]
 # A sigmoid neuron can be turned round, $\sigma(-x) = 1 - \sigma(x)$, if the next bias takes up the 1; for $\exp$, a bias is nothing
@@ -232,16 +238,25 @@ pd.DataFrame([
 # the further it was moved. Permutations and powers of two round exactly; other scalings cost digits. This is the price in
 # float32 and float64, for scalings $e^{sZ}$ with $Z$ normal:
 
+
 # %%
 def rounding(s, dtype):
     """Change of a random network's outputs after a move of size s, computed in `dtype`."""
-    net, x = random_layers([16, 32, 32, 10], generator), torch.randn(200, 16, generator=generator, dtype=dtype)
+    net, x = (
+        random_layers([16, 32, 32, 10], generator),
+        torch.randn(200, 16, generator=generator, dtype=dtype),
+    )
     other = move(net, [GReLU(32).sample(generator, scale=s) for _ in range(2)], GReLU)
     cast = lambda layers: [(W.to(dtype), b.to(dtype)) for W, b in layers]
     return relative(forward(cast(other), x)[-1], forward(cast(net), x)[-1])
 
 
-pd.DataFrame({str(d): {s: rounding(s, d) for s in (0.0, 1.0, 4.0)} for d in (torch.float32, torch.float64)}).rename_axis("s")
+pd.DataFrame(
+    {
+        str(d): {s: rounding(s, d) for s in (0.0, 1.0, 4.0)}
+        for d in (torch.float32, torch.float64)
+    }
+).rename_axis("s")
 
 # %% [markdown]
 # ## Adapt this
@@ -249,6 +264,7 @@ pd.DataFrame({str(d): {s: rounding(s, d) for s in (0.0, 1.0, 4.0)} for d in (tor
 # A block of your own: change `residual_network` and say which sums it takes. The rule for every sum is the same, *what is
 # added must be moved alike*: two outputs, $\varphi(A_m) = \varphi(A_l)$; an output and a pre-activation, {eq}`eq-tied`; two
 # pre-activations, $A_m = A_l$. A shortcut with weights of its own imposes nothing, since they can absorb the difference:
+
 
 # %%
 def shortcut_with_weights(net, x, sigma):
@@ -258,13 +274,21 @@ def shortcut_with_weights(net, x, sigma):
     return sigma(sigma(h1 @ W2.T + b2) @ W3.T + b3 + h1 @ S.T) @ W4.T + b4
 
 
-G, inputs = intertwiner_group("abs", 8), torch.randn(50, 5, generator=generator, dtype=torch.float64)
+G, inputs = (
+    intertwiner_group("abs", 8),
+    torch.randn(50, 5, generator=generator, dtype=torch.float64),
+)
 A1, A2, A3 = (G.sample(generator) for _ in range(3))
 net = random_layers([5, 8, 8, 8, 3], generator) + random_layers([8, 8], generator)
 S = A3 @ net[-1][0] @ G.phi(G.inverse(A1))
 other = [*move(net[:-1], [A1, A2, A3], lambda n: G), (S, None)]
-change = relative(shortcut_with_weights(other, inputs, torch.abs), shortcut_with_weights(net, inputs, torch.abs))
-Markdown(f"Three independent elements, one matrix in the shortcut: the outputs move by {change:.0e} of their size.")
+change = relative(
+    shortcut_with_weights(other, inputs, torch.abs),
+    shortcut_with_weights(net, inputs, torch.abs),
+)
+Markdown(
+    f"Three independent elements, one matrix in the shortcut: the outputs move by {change:.0e} of their size."
+)
 
 # %% [markdown]
 # ## Exercises
@@ -283,7 +307,9 @@ Markdown(f"Three independent elements, one matrix in the shortcut: the outputs m
 
 # %%
 here, elsewhere = along(0.0), along(0.5)
-assert abs(here["negative"] - elsewhere["negative"]) <= 1  # up to one eigenvalue next to zero
+assert (
+    abs(here["negative"] - elsewhere["negative"]) <= 1
+)  # up to one eigenvalue next to zero
 
 # %% [markdown]
 # ::::{solution-end}
@@ -302,7 +328,13 @@ assert abs(here["negative"] - elsewhere["negative"]) <= 1  # up to one eigenvalu
 # %%
 (W, b), (V, c) = random_layers([5, 8, 3], generator)
 without = [(W, torch.zeros_like(b)), (V * b.exp(), c)]
-assert relative(forward(without, inputs, torch.exp)[-1], forward([(W, b), (V, c)], inputs, torch.exp)[-1]) < 1e-12
+assert (
+    relative(
+        forward(without, inputs, torch.exp)[-1],
+        forward([(W, b), (V, c)], inputs, torch.exp)[-1],
+    )
+    < 1e-12
+)
 
 # %% [markdown]
 # ::::{solution-end}
@@ -320,6 +352,18 @@ assert relative(forward(without, inputs, torch.exp)[-1], forward([(W, b), (V, c)
 
 # %%
 asked = {"dataset": dataset, "scale": scale, "trials": trials}
-for name, table in {"proposition_3_4": proposition, "remark_3_6": remark, "orbit": orbit}.items():
-    results.write(table, name, parameters=asked, seed=seed, data_checksum=train.checksum, device=str(device))
+for name, table in {
+    "theorem_4_2": index,
+    "proposition_3_4": proposition,
+    "remark_3_6": remark,
+    "orbit": orbit,
+}.items():
+    results.write(
+        table,
+        name,
+        parameters=asked,
+        seed=seed,
+        data_checksum=train.checksum,
+        device=str(device),
+    )
 results.provenance()

@@ -137,11 +137,14 @@ def test_pairs_matter_in_an_ordering():
         np.linspace(0, 100, 10),
         np.linspace(0.9, 1.1, 10),
     )  # a small gain in every trial, far apart trials
-    assert verdict(claim(**ORDERING), larger=base + gain, smaller=base).word == "reproduced"
+    found = verdict(claim(**ORDERING), larger=base + gain, smaller=base)
+    assert found.word == "reproduced" and found.measured.startswith(
+        "mean larger − smaller 1, 95 % t-interval [0.95"
+    )
     assert verdict(claim(**ORDERING), larger=(base + gain)[::-1], smaller=base).word == "inconclusive"
 
 
-@pytest.mark.parametrize("sample", [[1.0], [1.0, np.nan]])
+@pytest.mark.parametrize("sample", [[1.0], [1.0, np.nan], [1.0, np.inf]])
 def test_one_trial_or_a_lost_one_decides_no_number_and_no_ordering(sample):
     assert verdict(claim(**NUMBER), penalty=sample).word == "inconclusive"
     assert verdict(claim(**ORDERING), larger=sample, smaller=sample).word == "inconclusive"

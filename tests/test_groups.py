@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from dataclasses import replace
+from inspect import signature
 
 import pytest
 import torch
@@ -70,6 +71,7 @@ CLOSED_FORMS = {
     },
     "positive": {
         **{repr(m): m for m in (nn.ReLU(), nn.ReLU(inplace=True), nn.RReLU().eval(), nn.Threshold(0.0, 0.0))},
+        **{f"RReLU({u})": nn.RReLU(0.1, u).eval() for u in (0.2, 0.5)},
         **{f"LeakyReLU({s})": nn.LeakyReLU(s) for s in (0.01, -2.0, -0.5, 0.0, 0.1, 2.0)},
         **{f"PReLU({s})": nn.PReLU(init=s) for s in (0.25, 0.1, 2.0)},
         "relu²": lambda x: F.relu(x) ** 2,
@@ -168,22 +170,21 @@ def test_rounding_hides_no_symmetry(kind, activation):
     assert agrees(scalar_group(activation), kind)
 
 
-def test_every_activation_of_torch_is_classified_or_refused():
+def test_every_activation_of_torch_is_classified_at_three_parameters_or_refused():
     classified = Counter(
         type(m) for table in CLOSED_FORMS.values() for m in table.values() if isinstance(m, nn.Module)
     )
     for name in nn.modules.activation.__all__:
         kind = getattr(nn, name)
-        if kind is nn.MultiheadAttention:
-            module = kind(4, 2)
-        else:
-            module = kind(0.5, 0.0) if kind is nn.Threshold else kind()
-        if name in ("GLU", "MultiheadAttention", "Softmin", "Softmax", "Softmax2d", "LogSoftmax", "RReLU"):
+        if kind not in classified:
             with pytest.raises(ActivationError):
-                scalar_group(module)
-        else:
-            has_parameters = any(word in repr(module) for word in ("=", "0.5")) and kind is not nn.ReLU6
-            assert classified[kind] >= (3 if has_parameters else 1) - (kind is nn.GELU), name
+                scalar_group(kind(4, 2) if kind is nn.MultiheadAttention else kind())
+            continue
+        parameters = {
+            p.name for p in signature(kind).parameters.values() if p.kind == p.POSITIONAL_OR_KEYWORD
+        }
+        values = 2 if kind is nn.GELU else 3  # GELU has two modes
+        assert classified[kind] >= (values if parameters - {"inplace"} else 1), name
 
 
 @settings(max_examples=20, deadline=None)

@@ -128,13 +128,13 @@ def test_near_misses_are_refused(name, n):
     row, column = (0, 0) if not isinstance(group, Monomial) else (A == 0).nonzero()[0].tolist()
     leak = A.clone()
     leak[row, column] += 1e-3
-    assert not group.contains(leak)
-    assert not group.contains(leak.float())
+    assert not group.contains(leak) and not group.contains(leak.float())
     row, column = A.abs().argmax().item() // n, A.abs().argmax().item() % n
     scaled, turned = A.clone(), A.clone()
     scaled[row, column] *= 1.001
     turned[row, column] *= -1
-    assert group.contains(scaled) == (group.dimension > 0 and isinstance(group, Monomial))
+    for near_miss in (scaled, scaled.float()):
+        assert group.contains(near_miss) == (group.dimension > 0 and isinstance(group, Monomial))
     if isinstance(group, Monomial) and group.scalars.generator != -3:
         assert group.contains(turned) == group.scalars.has_minus_one
         assert group.contains(turned.float()) == group.scalars.has_minus_one
@@ -184,11 +184,11 @@ def test_the_dimension_counts_the_directions_in_which_elements_differ():
 
 def test_samples_are_uniform_on_permutations_and_haar_on_the_orthogonal_group():
     generator = torch.Generator().manual_seed(0)
-    counts = Counter(tuple(Permutations(3).sample(generator).argmax(1).tolist()) for _ in range(1200))
-    assert len(counts) == 6 and min(counts.values()) > 150
-    Q = torch.stack([Orthogonal(3).sample(generator) for _ in range(2000)])
-    assert (Q.mean(0).abs() < 0.07).all()  # by raw LAPACK, the first diagonal entry has mean −1/2
-    assert 900 < (torch.linalg.det(Q) > 0).sum() < 1100
+    counts = Counter(tuple(Permutations(3).sample(generator).argmax(1).tolist()) for _ in range(600))
+    assert len(counts) == 6 and min(counts.values()) > 60
+    Q = torch.stack([Orthogonal(3).sample(generator) for _ in range(500)])
+    assert (Q.mean(0).abs() < 0.1).all()  # by raw LAPACK, the first diagonal entry has mean −1/2
+    assert 210 < (torch.linalg.det(Q) > 0).sum() < 290
     signs = torch.stack([SignedPermutations(2).sample(generator).sum(1) for _ in range(1000)])
     assert (signs.mean(0).abs() < 0.1).all()
     logs = torch.stack([GReLU(2).sample(generator, scale=0.3).sum(1) for _ in range(1000)]).log()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
@@ -56,8 +57,8 @@ def judge(claim: Claim, places: Iterable[tuple[str, str | Path]]) -> Verdict:
     Raises:
         ValueError: a table lacks what the claim asks of it: a column, its type, or a filter that can be read.
     """
-    reasons = []
-    for profile, folder in sorted(places, key=lambda place: results.PROFILES.index(place[0]), reverse=True):
+    reasons, rank = [], results.PROFILES.index
+    for profile, folder in sorted(places, key=lambda place: rank(place[0]), reverse=True):
         try:
             table, _ = results.read(claim.table, folder=Path(folder) / claim.chapter)
         except FileNotFoundError:
@@ -68,15 +69,13 @@ def judge(claim: Claim, places: Iterable[tuple[str, str | Path]]) -> Verdict:
         rows = _rows(claim, table)
         if rows.empty:
             reasons.append(f"No row of {claim.table} at {profile} has {claim.where or 'anything in it'}.")
-        elif results.PROFILES.index(profile) < results.PROFILES.index(claim.minimum):
+        elif rank(profile) < rank(claim.minimum):
             reasons.append(f"Measured at {profile} only; judged from {claim.minimum} on.")
             break
         else:
             return _JUDGES[claim.kind](claim, rows, profile)
-    return Verdict(
-        "not yet measured",
-        " ".join(reasons) or claim.reason or f"{claim.chapter} has no table {claim.table} yet.",
-    )
+    why = " ".join(reasons) or claim.reason or f"{claim.chapter} has no table {claim.table} yet."
+    return Verdict("not yet measured", why)
 
 
 def _rows(claim: Claim, table: pd.DataFrame) -> pd.DataFrame:
@@ -94,15 +93,13 @@ def _rows(claim: Claim, table: pd.DataFrame) -> pd.DataFrame:
     for column in judged:
         boolean = is_bool_dtype(rows[column])
         numeric = is_numeric_dtype(rows[column]) and not boolean
-        if claim.kind in ("number", "ordering") and not numeric:
-            raise ValueError(f"{asked}: expected numbers in '{column}', found {rows[column].dtype}.")
-        if claim.kind in ("universal", "existence") and not (
-            boolean or (numeric and claim.tolerance is not None)
-        ):
-            raise ValueError(
-                f"{asked}: expected True and False in '{column}', or residuals and a tolerance, "
-                f"found {rows[column].dtype}."
-            )
+        if claim.kind in ("number", "ordering"):
+            fits, expected = numeric, f"numbers in '{column}'"
+        else:
+            fits = boolean or (numeric and claim.tolerance is not None)
+            expected = f"True and False in '{column}', or residuals and a tolerance"
+        if not fits:
+            raise ValueError(f"{asked}: expected {expected}, found {rows[column].dtype}.")
     return rows
 
 
@@ -123,14 +120,14 @@ def interval(values: pd.Series) -> tuple[float, float]:
 def _over_trials(values: pd.Series, profile: str, word: Callable[[float, float], str]) -> Verdict:
     """The verdict that `word` gives of the interval's two ends."""
     trials = len(values)
-    if lost := int(values.isna().sum()):
+    if lost := int((~np.isfinite(values)).sum()):
         return Verdict("inconclusive", f"{lost} of {trials} trials gave no number", profile, trials)
     if trials < 2:
-        return Verdict(
-            "inconclusive", f"{values.mean():.3g} in one trial, which has no interval", profile, trials
-        )
+        text = f"{values.mean():.3g} in one trial, which has no interval"
+        return Verdict("inconclusive", text, profile, trials)
     low, high = interval(values)
-    text = f"{values.mean():.3g}, 95 % t-interval [{low:.3g}, {high:.3g}] over {trials} trials"
+    mean = f"mean {_words(str(values.name))} {values.mean():.3g}"
+    text = f"{mean}, 95 % t-interval [{low:.3g}, {high:.3g}] over {trials} trials"
     return Verdict(word(low, high), text, profile, trials)
 
 
@@ -149,7 +146,7 @@ def _ordering(claim: Claim, rows: pd.DataFrame, profile: str) -> Verdict:
         return "reproduced" if low > 0 else "differs" if high < 0 else "inconclusive"
 
     larger, smaller = claim.columns
-    return _over_trials(rows[larger] - rows[smaller], profile, word)
+    return _over_trials((rows[larger] - rows[smaller]).rename(f"{larger} − {smaller}"), profile, word)
 
 
 def _exact(claim: Claim, rows: pd.DataFrame, profile: str) -> Verdict:
@@ -166,11 +163,8 @@ def _exact(claim: Claim, rows: pd.DataFrame, profile: str) -> Verdict:
         return Verdict("inconclusive", f"{lost} of {cases} cases gave no number", profile, cases)
     if not universal:
         return Verdict("inconclusive", f"no example in {cases} cases", profile, cases)
-    text = (
-        f"{_words(claim.columns[0])} at most {column.max():.1g}"
-        if residual
-        else f"true in {cases} of {cases} cases"
-    )
+    largest = f"{_words(claim.columns[0])} at most {column.max():.1g}" if residual else ""
+    text = largest or f"true in {cases} of {cases} cases"
     return Verdict("no counterexample", text, profile, cases)
 
 

@@ -28,7 +28,7 @@ def scalar_strip(table: pd.DataFrame) -> Figure:
     shades = LinearSegmentedColormap.from_list("forgiven", [COLOURS["blue"], "#9fc9e4", "#e9eef2"])
     figure, axis = new_figure(height=0.34 * len(wide) + 0.9)
     # cells of equal width: a group may be a single number
-    mesh = axis.pcolormesh(logs, cmap=shades, vmin=-12, vmax=0, edgecolors="white", linewidth=0.2)
+    mesh = axis.pcolormesh(logs, cmap=shades, vmin=-12, vmax=0, edgecolors="white", linewidth=0.3)
     axis.invert_yaxis()
     axis.grid(False)
     axis.set_yticks(np.arange(len(wide)) + 0.5, list(wide.index))

@@ -32,13 +32,16 @@ GROUP_COLOURS = {
 
 
 def use_style() -> None:
-    """Set matplotlib's defaults for a chapter, and vector output in a notebook.
+    """Set matplotlib's and pandas' defaults for a chapter, and vector output in a notebook.
 
     Example:
         >>> use_style()
     """
     import matplotlib as mpl
+    import pandas as pd
     from cycler import cycler
+
+    pd.set_option("display.float_format", "{:.3g}".format, "display.max_colwidth", None)
 
     order = ("blue", "orange", "green", "red", "sky", "pink", "grey")
     mpl.rcParams.update(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +22,7 @@ def before_and_after(table: pd.DataFrame) -> Figure:
         table: columns `quantity` (one panel each, in order of appearance), `before`, `after`.
 
     Returns:
-        One row of panels; each names the largest distance from the diagonal, relative to the largest value.
+        One row of panels; each names the largest change, relative to the largest value.
     """
     quantities = list(dict.fromkeys(table["quantity"]))
     colours = [COLOURS["orange"], COLOURS["blue"], COLOURS["green"]]
@@ -33,7 +33,7 @@ def before_and_after(table: pd.DataFrame) -> Figure:
         error = np.abs(after - before).max() / np.abs(before).max()
         axis.axline((0, 0), slope=1, color=COLOURS["grey"], lw=1, zorder=0)
         axis.scatter(before, after, s=4, color=colour, alpha=0.5, linewidths=0, rasterized=len(rows) > 2000)
-        axis.set(title=f"{quantity}\nlargest change {error:.2g}", xlabel="before")
+        axis.set(title=f"{quantity}\nrelative change {error:.2g}", xlabel="before")
         if quantity != quantities[-1]:
             axis.set_yscale("symlog", linthresh=float(np.abs(before).max()))
     axes[0][0].set_ylabel("after")
@@ -79,7 +79,7 @@ def _draw(axis: Axes, network: Mapping[str, np.ndarray]) -> None:
     axis.axis("off")
 
 
-_LABEL = {"bbox": {"facecolor": "white", "edgecolor": "none", "pad": 1.5}, "fontsize": 11}
+_LABEL: dict[str, Any] = {"bbox": {"facecolor": "white", "edgecolor": "none", "pad": 1.5}, "fontsize": 11}
 
 
 def _spread(count: int) -> np.ndarray:

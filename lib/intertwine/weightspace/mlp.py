@@ -66,7 +66,8 @@ def move(layers: Layers, elements: Sequence[Float[Tensor, "_ _"]], group_of: Cal
     """
     if len(elements) != len(layers) - 1:
         raise ValueError(
-            f"Expected one element for each of the {len(layers) - 1} hidden layers, was given {len(elements)}."
+            f"Expected one element for each of the {len(layers) - 1} hidden layers, "
+            f"was given {len(elements)}."
         )
     moved, behind = [], None
     for (W, b), A in zip(layers, [*elements, None], strict=True):

@@ -1,0 +1,211 @@
+"""The statements of godfrey2022 §3.1 as experiments: each draws elements and returns a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+import pandas as pd
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from intertwine.groups.activations import as_activation
+from intertwine.groups.intertwiner import intertwiner_group
+from intertwine.groups.linear import GeneralLinear
+from intertwine.groups.matrix import MatrixGroup
+from intertwine.groups.monomial import GReLU, NonzeroMonomial, Permutations, SignedPermutations
+
+Activations = Mapping[str, str | Callable[[Tensor], Tensor]]
+TOLERANCE = 1e-10
+
+
+def relative(new: Float[Tensor, "*shape"], old: Float[Tensor, "*shape"]) -> float:
+    """The largest difference, relative to the largest value.
+
+    Example:
+        >>> relative(torch.tensor([1.0, 4.0]), torch.tensor([1.0, 2.0]))
+        1.0
+    """
+    return ((new - old).abs().max() / old.abs().max()).item()
+
+
+def lemma_3_1(
+    activations: Activations, widths: Iterable[int], trials: int, generator: torch.Generator
+) -> pd.DataFrame:
+    """Lemma 3.1: the group is one, φ a homomorphism, and σ(Ax) = φ(A)σ(x), for random A and B.
+
+    Example:
+        >>> table = lemma_3_1({"ReLU": "ReLU"}, [2, 8], 3, torch.Generator().manual_seed(0))
+        >>> len(table), bool(table["holds"].all())
+        (6, True)
+
+    Returns:
+        Columns activation, n, trial, rank (of σ(I_n), which the lemma wants to be n), closure_error (0 or 1),
+        homomorphism_error and intertwining_error (relative), holds.
+    """
+    rows = []
+    for name, activation in activations.items():
+        for n in widths:
+            G, eye = intertwiner_group(activation, n), torch.eye(n, dtype=torch.float64)
+            rank = torch.linalg.matrix_rank(as_activation(activation)(eye)).item()
+            for trial in range(trials):
+                A, B = G.sample(generator), G.sample(generator)
+                closed = G.contains(A @ B) and G.contains(G.inverse(A)) and G.contains(eye)
+                row = {
+                    "activation": name,
+                    "n": n,
+                    "trial": trial,
+                    "rank": rank,
+                    "closure_error": float(not closed),
+                }
+                row["homomorphism_error"] = relative(G.phi(A @ B), G.phi(A) @ G.phi(B))
+                row["intertwining_error"] = G.intertwining_error(A, generator)
+                rows.append(row)
+    table = pd.DataFrame(rows)
+    errors = table[["closure_error", "homomorphism_error", "intertwining_error"]].max(axis=1)
+    return table.assign(holds=errors < TOLERANCE)
+
+
+def printed_formula(
+    activation: str | Callable[[Tensor], Tensor], A: Float[Tensor, "n n"]
+) -> Float[Tensor, "n n"]:
+    """σ(A) σ(I_n)^{-1}, Lemma 3.1, whether or not A is in the group; σ(I_n) has to be invertible.
+
+    Example:
+        >>> printed_formula("abs", torch.tensor([[0.0, -2.0], [3.0, 0.0]])).tolist()
+        [[0.0, 2.0], [3.0, 0.0]]
+    """
+    sigma = as_activation(activation)
+    return sigma(A) @ torch.linalg.inv(sigma(torch.eye(len(A), dtype=torch.float64)))
+
+
+def phi_on_gl(activations: Activations, n: int, trials: int, generator: torch.Generator) -> pd.DataFrame:
+    """After Definition 3.2: the formula for φ is multiplicative on the group and not on all of GL(n).
+
+    Example:
+        >>> table = phi_on_gl({"square": "square"}, 3, 4, torch.Generator().manual_seed(0))
+        >>> table.groupby("in_group")["holds"].all().to_dict()
+        {False: False, True: True}
+
+    Returns:
+        Columns activation, n, trial, in_group, homomorphism_error (relative), holds.
+    """
+    rows = []
+    for name, activation in activations.items():
+        for inside in (True, False):
+            G = intertwiner_group(activation, n) if inside else GeneralLinear(n)
+            for trial in range(trials):
+                A, B = G.sample(generator), G.sample(generator)
+                image = printed_formula(activation, A) @ printed_formula(activation, B)
+                error = relative(printed_formula(activation, A @ B), image)
+                rows.append(
+                    {
+                        "activation": name,
+                        "n": n,
+                        "trial": trial,
+                        "in_group": inside,
+                        "homomorphism_error": error,
+                    }
+                )
+    return pd.DataFrame(rows).assign(holds=lambda table: table["homomorphism_error"] < TOLERANCE)
+
+
+PRINTED: dict[str, Callable[[int], MatrixGroup]] = {
+    "linear": GeneralLinear,
+    "trivial": Permutations,
+    "signs": SignedPermutations,
+    "positive": GReLU,
+    "nonzero": NonzeroMonomial,
+}
+"""The groups that the paper names in Table 1, by the word for their scalars."""
+
+
+def table_1(
+    printed: Iterable[tuple[str, str | Callable[[Tensor], Tensor], str, Callable[[Tensor], Tensor]]],
+    n: int,
+    generator: torch.Generator,
+) -> pd.DataFrame:
+    """Table 1: the printed group and φ of each activation beside the computed ones.
+
+    Example:
+        >>> rows = [(name, name, "positive", lambda A: A) for name in ("ReLU", "abs")]
+        >>> table_1(rows, 3, torch.Generator().manual_seed(0))["holds"].tolist()
+        [True, False]
+
+    Args:
+        printed: name, activation, the word for the printed group (a key of `PRINTED`), and the printed φ.
+
+    Returns:
+        Columns activation, printed, computed (scalar groups), dimension, components, accepted_residual,
+        refused_residual (the certificate), phi_error (of the printed φ on the printed group), holds.
+    """
+    rows = []
+    for name, activation, word, phi in printed:
+        G, A = intertwiner_group(activation, n), PRINTED[word](n).sample(generator)
+        certificate = G.scalars.certificate
+        assert certificate is not None
+        rows.append(
+            {
+                "activation": name,
+                "printed": word,
+                "computed": str(G.scalars),
+                "dimension": G.dimension,
+                "components": G.components,
+                "accepted_residual": certificate.accepted,
+                "refused_residual": certificate.refused,
+                "phi_error": relative(printed_formula(activation, A), phi(A)),
+                "holds": word == str(G.scalars),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def rays(vectors: Float[Tensor, "N n"]) -> set[tuple[float, ...]]:
+    """The different rays that some vectors span: unit vectors, to nine digits.
+
+    Example:
+        >>> len(rays(torch.tensor([[1.0, 0.0], [3.0, 0.0], [-1.0, 0.0]])))
+        2
+    """
+    unit = vectors / vectors.norm(dim=1, keepdim=True)
+    return {tuple(row) for row in (unit.round(decimals=9) + 0.0).tolist()}
+
+
+def orbit_size(start: Float[Tensor, "N n"], elements: int, generator: torch.Generator) -> int:
+    """How many rays `start` and its images under random elements of G_ReLU span.
+
+    Example:
+        >>> orbit_size(torch.eye(3, dtype=torch.float64), 20, torch.Generator().manual_seed(0))
+        3
+    """
+    G = GReLU(start.shape[1])
+    return len(rays(torch.cat([start, *(start @ G.sample(generator).T for _ in range(elements))])))
+
+
+def theorem_3_3(widths: Iterable[int], trials: int, generator: torch.Generator) -> pd.DataFrame:
+    """Theorem 3.3: G_ReLU is the stabiliser of the rays of e_1, …, e_n; no finite sets but ±e_i are stable.
+
+    Example:
+        >>> table = theorem_3_3([2, 3], 4, torch.Generator().manual_seed(0))
+        >>> len(table), bool(table["holds"].all())
+        (16, True)
+
+    Returns:
+        Columns half ("stabiliser" or "only these rays"), n, trial, holds.
+    """
+    rows = []
+    for n in widths:
+        G, axes = GReLU(n), torch.eye(n, dtype=torch.float64)
+        for trial in range(trials):
+            scales = torch.rand(n, 1, generator=generator, dtype=torch.float64).exp()
+            stable = (
+                axes[torch.randperm(n, generator=generator)] * scales
+            ).T  # moves the rays among themselves
+            other = GeneralLinear(n).sample(generator)
+            stabiliser = G.contains(stable) and rays(G.sample(generator).T) == rays(axes)
+            stabiliser &= G.contains(other) == (rays(other.T) == rays(axes))
+            rows.append({"half": "stabiliser", "n": n, "trial": trial, "holds": stabiliser})
+            v = torch.randn(1, n, generator=generator, dtype=torch.float64)
+            only = orbit_size(v, 20, generator) > 10 and orbit_size(-axes, 20, generator) == n
+            rows.append({"half": "only these rays", "n": n, "trial": trial, "holds": only})
+    return pd.DataFrame(rows)
