@@ -35,7 +35,7 @@ import inspect
 import numpy as np
 import pandas as pd
 import torch
-from IPython.display import Code, Markdown
+from IPython.display import Markdown
 from torch import nn
 
 from intertwine import data, devices, groups, plots, results
@@ -112,7 +112,7 @@ plots.before_and_after(same_function)
 
 # %%
 head, _, body = inspect.getsource(move).split('"""')  # without its docstring
-Code(head.rstrip() + body, language="python")
+Markdown(f"```python\n{head.rstrip()}{body}```")
 
 # %% [markdown]
 # (sec-swap-scale)=
@@ -377,7 +377,7 @@ as_printed = [
     ("ReLU", "ReLU", "positive", same),
     *(
         (f"LeakyReLU({s})", nn.LeakyReLU(s), "positive", same)
-        for s in (-2, -1, -0.5, 0.1, 2)
+        for s in (-2.0, -1.0, -0.5, 0.1, 2.0)
     ),
     ("RBF", rbf, "signs", torch.abs),
     *(

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from intertwine.groups import ActivationError, ScalarGroup, intertwiner_group, scalar_group
+from intertwine.groups.probe import proportionality
 
 
 def log(x: Tensor) -> Tensor:
@@ -98,6 +99,7 @@ CLOSED_FORMS = {
         "x cos(log|x|)": lambda x: x * torch.cos(log(x)),
         "(-3)^k": lambda x: x * (2 + x.sign() * torch.sin(math.pi * log(x) / math.log(3))),
         "steps": lambda x: 2 ** log(x).div(math.log(2)).add(1e-9).floor(),
+        "steps of √2": lambda x: 2 ** (log(x).mul(2 / math.log(2)).add(1e-9).floor() / 2),
         "two periods": lambda x: periodic(x, math.exp(0.2)) + periodic(x, math.exp(0.3)),
     },
     "linear": {
@@ -268,9 +270,9 @@ def test_phi_is_unique_where_lemma_3_1_applies_and_monomial_where_not():
             assert group.intertwining_error(A, generator) < 1e-12
     for name in ("sigmoid", "square", "exp"):
         group = intertwiner_group(name, 4)
-        A = group.sample(generator)
         sigma, one = group.activation, torch.eye(4)
-        assert torch.allclose(group.phi(A) @ sigma(one), sigma(A), atol=1e-12)
+        for A in (group.sample(generator), torch.randn(4, 4, generator=generator, dtype=torch.float64)):
+            assert torch.allclose(group.phi(A) @ sigma(one), sigma(A), atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -282,6 +284,24 @@ def test_outside_the_group_the_candidate_of_lemma_3_1_fails(name, n):
     for A in (torch.randn(n, n, generator=generator), torch.eye(n) + 1e-3 * torch.ones(n, n)):
         assert not group.contains(A)
         assert group.intertwining_error(A.double(), generator) > 1e-4
+
+
+def test_generators_in_closed_form():
+    expected = {
+        "x cos(log|x|)": math.exp(math.pi),
+        "(-3)^k": -3,
+        "steps": 2,
+        "steps of √2": math.sqrt(2),
+        "two periods": math.exp(0.6),
+    }
+    found = {name: scalar_group(a).generator for name, a in CLOSED_FORMS["discrete"].items()}
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_no_factor_that_is_0_or_overflows():
+    x = torch.tensor([0.0, 1.0, -1.0, 2.0])
+    for image in (torch.zeros(4), torch.tensor([0.0, math.inf, 1.0, 2.0])):
+        assert (proportionality(x, x.abs(), image[None])[1] == 1).all()
 
 
 def test_scalars_between_1_and_the_generator_are_refused():

@@ -47,6 +47,14 @@ def test_exp_has_every_shift_and_affine_maps_have_both():
     assert [(f.a, f.every_t) for f in affine_intertwiners(lambda x: 2 * x + 1)] == [(1, True), (-1, True)]
 
 
+def test_steps_and_short_periods_have_all_their_shifts():
+    found = affine_intertwiners("floor")
+    assert [(f.a, f.t, f.b, f.s) for f in found] == [(1, k, 1, k) for k in range(-10, 11) if k]
+    found = affine_intertwiners(lambda x: torch.cos(2 * math.pi * x))
+    for a in (1, -1):
+        assert [2 * f.t for f in found if f.a == a] == pytest.approx([k for k in range(-20, 21) if k])
+
+
 @pytest.mark.parametrize(
     "activation",
     [

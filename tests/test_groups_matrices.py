@@ -84,7 +84,9 @@ def test_projection_fixes_elements_and_is_no_farther_than_any(name, n, seed):
     assert group.contains(nearest)
     assert close(group.project(nearest), nearest)
     for _ in range(20):
-        assert (M - nearest).norm() <= (M - group.sample(generator)).norm() + 1e-9
+        noise = 1e-3 * torch.randn(n, n, generator=generator, dtype=torch.float64)
+        for other in (group.sample(generator), group.project(nearest + noise * (nearest != 0))):
+            assert (M - nearest).norm() <= (M - other).norm() + 1e-9
 
 
 @settings(max_examples=40, deadline=None)
@@ -123,6 +125,7 @@ def test_near_misses_are_refused(name, n):
     assert group.contains(A)
     assert not group.contains(A * torch.arange(n)[:, None]), "singular: a zero row"
     assert not group.contains(A[:, [0, *range(n - 1)]]), "singular: a column twice"
+    assert not group.contains(A[[0, *range(n - 1)]]), "singular: a row twice"
     if isinstance(group, GeneralLinear):
         return
     row, column = (0, 0) if not isinstance(group, Monomial) else (A == 0).nonzero()[0].tolist()
@@ -180,6 +183,13 @@ def test_the_dimension_counts_the_directions_in_which_elements_differ():
         steps = torch.stack([group.project(A + e) - A for e in noise]).flatten(1)
         singular_values = torch.linalg.svdvals(steps)
         assert int((singular_values > 1e-3 * singular_values[0]).sum()) == group.dimension
+
+
+def test_samples_fill_the_linear_groups():
+    generator = torch.Generator().manual_seed(0)
+    for group in (GeneralLinear(4), StabilizerOfOnes(4)):
+        A = torch.stack([group.sample(generator) for _ in range(40)]).flatten(1)
+        assert torch.linalg.matrix_rank(A - A.mean(0)) == group.dimension
 
 
 def test_samples_are_uniform_on_permutations_and_haar_on_the_orthogonal_group():

@@ -50,7 +50,17 @@ def test_torchvision_is_an_extra_and_an_installed_torch_stays():
     assert not any("torchvision" in requirement for requirement in PROJECT["dependencies"])
     assert "torch>=2.9" in PROJECT["dependencies"]
     output = run(
-        *(sys.executable, "-m", "pip", "install", "--dry-run", "--no-build-isolation", "--no-index", "-e", str(ROOT))
+        *(
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "--dry-run",
+            "--no-build-isolation",
+            "--no-index",
+            "-e",
+            str(ROOT),
+        )
     )
     would = re.findall(r"^Would install (.*)$", output, re.MULTILINE)
     assert would == [f"intertwine-{PROJECT['version']}"], output
@@ -62,10 +72,14 @@ def test_a_wheel_imports_outside_the_tree(tmp_path):
     (wheel,) = tmp_path.glob("*.whl")
     site = tmp_path / "site"
     zipfile.ZipFile(wheel).extractall(site)
-    modules = ["intertwine"] + [f"intertwine.{path.parent.name}" for path in site.glob("intertwine/*/__init__.py")]
+    modules = ["intertwine"] + [
+        f"intertwine.{path.parent.name}" for path in site.glob("intertwine/*/__init__.py")
+    ]
     code = f"import sys; sys.path.insert(0, {str(site)!r}); import {', '.join(modules)}; print(intertwine.__file__)"
     assert str(site) in run(sys.executable, "-I", "-c", code, cwd=tmp_path)
-    assert not any(name.split("/")[0] in ("tests", "chapters", "book") for name in zipfile.ZipFile(wheel).namelist())
+    assert not any(
+        name.split("/")[0] in ("tests", "chapters", "book") for name in zipfile.ZipFile(wheel).namelist()
+    )
 
 
 @pytest.mark.parametrize("slow", ["torchvision", "sklearn", "matplotlib.pyplot", "umap", "plotly"])

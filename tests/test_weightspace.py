@@ -16,7 +16,10 @@ sizes = st.lists(st.integers(1, 12), min_size=3, max_size=6)
 def test_moving_changes_representations_by_phi_and_the_function_not_at_all(sizes, seed, activation):
     generator = torch.Generator().manual_seed(seed)
     sigma = as_activation(activation)
-    layers, x = random_layers(sizes, generator), torch.randn(7, sizes[0], generator=generator, dtype=torch.float64)
+    layers, x = (
+        random_layers(sizes, generator),
+        torch.randn(7, sizes[0], generator=generator, dtype=torch.float64),
+    )
     group_of = {n: intertwiner_group(sigma, n) for n in set(sizes)}.__getitem__
     elements = [group_of(n).sample(generator, scale=0.5) for n in sizes[1:-1]]
     old, new = forward(layers, x, sigma), forward(move(layers, elements, group_of), x, sigma)
@@ -40,7 +43,10 @@ def test_moving_is_an_action(sizes, seed):
 
 def test_a_rotation_is_not_forgiven():
     generator = torch.Generator().manual_seed(0)
-    layers, x = random_layers([4, 6, 3], generator), torch.randn(20, 4, generator=generator, dtype=torch.float64)
+    layers, x = (
+        random_layers([4, 6, 3], generator),
+        torch.randn(20, 4, generator=generator, dtype=torch.float64),
+    )
     Q = Orthogonal(6).sample(generator)
     moved = forward(move(layers, [Q], Orthogonal), x)[-1]
     assert (moved - forward(layers, x)[-1]).abs().max() > 0.1

@@ -60,9 +60,9 @@ class Book:
         return recorded if profile in RECORDED else self.build / "executed" / profile
 
     def chapter(self, name: str) -> str:
-        """The full name of a chapter, from its name or its number (`1`, `01`)."""
+        """The full name of a chapter, from its name or its number (`1`, `01`, `1b`)."""
         for chapter in self.chapters:
-            if name == chapter or name.rjust(2, "0") == chapter.split("_")[0]:
+            if name == chapter or name.lstrip("0") == chapter.split("_")[0].lstrip("0"):
                 return chapter
         raise BookError(unknown("chapter", name, self.chapters))
 

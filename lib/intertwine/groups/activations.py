@@ -47,9 +47,9 @@ def as_activation(activation: str | Callable[[Tensor], Tensor] | Activation) -> 
         intertwine.groups.activations.ActivationError: Softmax(dim=-1) is not elementwise: an entry of its \
 output depends on more than the same entry of its input.
 
-    All is decided by calling it on numbers in [-16, 16), in several shapes and orders and twice; infinite
-    values count as overflow where finite ones exceed 1e100. A module is copied to float64 first and keeps its
-    mode, so that RReLU and Dropout are refused in training mode only.
+    All is decided by calling it on numbers in [-16, 16): twice, together, alone, and in several shapes.
+    Infinite values count as overflow where finite ones exceed 1e100. A module is copied to float64 first and
+    keeps its mode, so that RReLU and Dropout are refused in training mode only.
 
     Args:
         activation: a name from `torch.nn`, `torch.nn.functional`, `torch.special` or the methods of a tensor
@@ -98,7 +98,7 @@ def _objection(activation: Activation) -> str:
     """Why this is not one elementwise function of a real number; empty if it is."""
     x = torch.arange(-16, 16, 1 / 32, dtype=torch.float64)
     index = torch.arange(len(x))
-    parts = [index, index, index.flip(0), index[:5], index[:, None], index.view(2, 4, 8, 16), index[700]]
+    parts = [index, index, index[700], index[:, None], index.view(2, 4, 8, 16)]
     outputs = []
     for part in parts:
         try:

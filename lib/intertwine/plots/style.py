@@ -57,7 +57,7 @@ def use_style() -> None:
             "figure.facecolor": "none",
             "axes.facecolor": "none",
             "savefig.facecolor": "none",
-            "font.size": 11,
+            "font.size": 10,
             "grid.alpha": 0.25,
             "legend.frameon": False,
             "svg.hashsalt": "intertwine",  # the same figure gives the same file
@@ -74,7 +74,7 @@ def use_style() -> None:
         set_matplotlib_formats("svg", metadata={"Date": None})
 
 
-def new_figure(*grid: int, width: float = 7.0, height: float, **options: Any) -> tuple[Figure, Any]:
+def new_figure(*grid: int, width: float = 5.8, height: float, **options: Any) -> tuple[Figure, Any]:
     """A figure of `grid` axes, in inches, that a notebook shows once: as the last value of its cell.
 
     Example:

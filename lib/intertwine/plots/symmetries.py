@@ -26,7 +26,7 @@ def before_and_after(table: pd.DataFrame) -> Figure:
     """
     quantities = list(dict.fromkeys(table["quantity"]))
     colours = [COLOURS["orange"], COLOURS["blue"], COLOURS["green"]]
-    figure, axes = new_figure(1, len(quantities), height=2.9, squeeze=False)
+    figure, axes = new_figure(1, len(quantities), height=2.5, squeeze=False)
     for axis, quantity, colour in zip(axes[0], quantities, colours, strict=False):
         rows = table[table["quantity"] == quantity]
         before, after = rows["before"].to_numpy(), rows["after"].to_numpy()
@@ -47,7 +47,7 @@ def neuron_diagram(networks: Mapping[str, Mapping[str, np.ndarray]]) -> Figure:
         networks: title → `W1` (hidden, in), `b1` (hidden,), `W2` (out, hidden), and optionally `colours`, one
             for each hidden neuron.
     """
-    figure, axes = new_figure(1, len(networks), height=3.0, squeeze=False)
+    figure, axes = new_figure(1, len(networks), height=2.6, squeeze=False)
     for axis, (title, network) in zip(axes[0], networks.items(), strict=True):
         _draw(axis, network)
         axis.set_title(title)
@@ -72,14 +72,14 @@ def _draw(axis: Axes, network: Mapping[str, np.ndarray]) -> None:
     names = [["x"], [f"ReLU\n{b:+g}" for b in b1], ["f(x)"]]
     for points, labels, fills in zip(layers, names, (["#ffffff"], colours, ["#ffffff"]), strict=True):
         for (x, y), label, fill in zip(points, labels, fills, strict=False):
-            axis.scatter(x, y, s=1500, color=fill, edgecolors=COLOURS["ink"], zorder=3)
+            axis.scatter(x, y, s=1150, color=fill, edgecolors=COLOURS["ink"], zorder=3)
             ink = COLOURS["ink"] if fill == "#ffffff" else "#ffffff"
-            axis.text(x, y, label, ha="center", va="center", zorder=4, fontsize=9, color=ink)
+            axis.text(x, y, label, ha="center", va="center", zorder=4, fontsize=8, color=ink)
     axis.set(xlim=(-0.35, 2.35), ylim=(-1.0, 1.0))
     axis.axis("off")
 
 
-_LABEL: dict[str, Any] = {"bbox": {"facecolor": "white", "edgecolor": "none", "pad": 1.5}, "fontsize": 11}
+_LABEL: dict[str, Any] = {"bbox": {"facecolor": "white", "edgecolor": "none", "pad": 1.5}, "fontsize": 10}
 
 
 def _spread(count: int) -> np.ndarray:

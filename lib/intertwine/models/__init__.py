@@ -1,0 +1,31 @@
+"""The papers' networks: one function each, which returns a chain of named layers with weights from a seed.
+
+Example:
+    >>> network = tiny10(seed=0)
+    >>> sum(p.numel() for p in network.parameters())
+    86778
+    >>> [layer.name for layer in network.hidden_layers()][:3]
+    ['relu1', 'relu2', 'relu3']
+"""
+
+from intertwine.models.fcn import fcn
+from intertwine.models.lenet import lenet
+from intertwine.models.myrtle import myrtle
+from intertwine.models.network import ACTIVATIONS, HiddenLayer, Network
+from intertwine.models.published import Published, load_published
+from intertwine.models.resnet import resnet18, resnet20
+from intertwine.models.tiny10 import tiny10
+
+__all__ = [
+    "ACTIVATIONS",
+    "HiddenLayer",
+    "Network",
+    "Published",
+    "fcn",
+    "lenet",
+    "load_published",
+    "myrtle",
+    "resnet18",
+    "resnet20",
+    "tiny10",
+]
