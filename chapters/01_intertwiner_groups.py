@@ -311,25 +311,9 @@ gallery = {
     "x³": lambda x: x**3,
     "x cos log|x|": log_periodic,
 }
-logs = [*torch.linspace(-4, 4, 41, dtype=torch.float64).tolist(), -np.pi, np.pi]
-scalars = (
-    torch.tensor([sign * np.exp(t) for t in logs for sign in (-1, 1)])
-    .double()
-    .sort()
-    .values
-)
-strip = pd.concat(
-    pd.DataFrame(
-        {
-            "activation": name,
-            "a": scalars,
-            "residual": groups.decide.Probe.of(groups.as_activation(sigma))
-            .residual(scalars)
-            .amax(1),
-        }
-    )
-    for name, sigma in gallery.items()
-)
+logs = [*np.linspace(-4, 4, 41), -np.pi, np.pi]
+scalars = torch.tensor(sorted(sign * np.exp(t) for t in logs for sign in (-1, 1)))
+strip = group_laws.scalar_residuals(gallery, scalars)
 
 # %% mystnb={"figure": {"name": "fig-scalars", "caption": "Which scalars an activation forgives. Dark: σ(ax) is a multiple of σ(x) to rounding; pale: it is not. A single dark cell is {1}, two are {±1}, a dark half is the positive numbers, a dark row all non-zero numbers, and the last row is a discrete group."}, "image": {"alt": "A row of coloured cells for each of twelve activations over the scalar a from minus 55 to 55. GELU, softplus and sigmoid are dark only at 1; tanh, sin and the Gaussian at plus and minus 1; ReLU kinds on the positive half; absolute value and cube everywhere; x cos log x at isolated points."}}
 plots.scalar_strip(strip)
@@ -550,21 +534,15 @@ assert groups.Permutations(8).contains(polar) and not groups.Orthogonal(8).conta
 #   every verdict, computed from the tables below.
 
 # %%
-asked = {
-    "dataset": dataset,
-    "widths": widths,
-    "epochs": epochs,
-    "scale": scale,
-    "trials": trials,
-}
+asked = {"dataset": dataset, "widths": widths, "epochs": epochs, "trials": trials}
+facts = {"seed": seed, "data_checksum": train.checksum, "device": str(device)}
+without_bias = scalings[["alpha", "without bias"]].set_axis(["alpha", "error"], axis=1)
 tables = {
     "swap": swaps,
     "swap_count": swap_counts,
     "scale": scalings[["alpha", "error", "holds"]],
+    "scale_without_bias": without_bias,
     "relu_linearity": linearity,
-    "scale_without_bias": scalings[["alpha", "without bias"]].set_axis(
-        ["alpha", "error"], axis=1
-    ),
     "lemma_3_1": lemma,
     "lemma_3_1_singular": singular,
     "table_1": table_1,
@@ -573,15 +551,7 @@ tables = {
     "theorem_3_3": theorem,
 }
 for name, table in tables.items():
-    results.write(
-        table,
-        name,
-        parameters=asked,
-        seed=seed,
-        data_checksum=train.checksum,
-        device=str(device),
-    )
-pd.Series({name: len(table) for name, table in tables.items()}, name="rows").to_frame()
+    results.write(table, name, parameters=asked, **facts)
 
 # %% [markdown]
 # ## Provenance

@@ -234,7 +234,7 @@ def test_one_kink_anywhere_away_from_0_leaves_no_scaling(log10, odd, change, p):
     kink = 10**log10
 
     def sigma(x: Tensor) -> Tensor:
-        bend = change * F.relu(x.abs() - kink)
+        bend = change * kink ** (p - 1) * F.relu(x.abs() - kink)  # as large as |x|^p there, or it is not seen
         return x.sign() * x.abs() ** p + (x.sign() * bend if odd else bend * (x > 0))
 
     assert str(scalar_group(sigma)) == ("signs" if odd else "trivial")

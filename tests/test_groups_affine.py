@@ -48,7 +48,7 @@ def test_exp_has_every_shift_and_affine_maps_have_both():
 
 
 def test_steps_and_short_periods_have_all_their_shifts():
-    found = affine_intertwiners("floor")
+    found = affine_intertwiners("ceil")
     assert [(f.a, f.t, f.b, f.s) for f in found] == [(1, k, 1, k) for k in range(-10, 11) if k]
     found = affine_intertwiners(lambda x: torch.cos(2 * math.pi * x))
     for a in (1, -1):

@@ -1,4 +1,4 @@
-"""The built pages: every link leads somewhere, nothing is fetched from elsewhere, every picture says what it is."""
+"""The built pages: links lead somewhere, nothing is fetched from elsewhere, pictures say what they are."""
 
 import os
 import re

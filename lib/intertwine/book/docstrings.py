@@ -23,8 +23,8 @@ def as_we_write(line: str) -> str:
 
 def _process(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     example = False
-    for i, line in enumerate(lines):
-        example = bool(line.strip()) and (example or line.lstrip().startswith(">>>"))  # to the next blank line
+    for i, line in enumerate(lines):  # an example ends with the next blank line
+        example = bool(line.strip()) and (example or line.lstrip().startswith(">>>"))
         lines[i] = line if example else as_we_write(line)
 
 

@@ -127,6 +127,7 @@ def execute(
                 cwd=book.root / "chapters",
                 progress_bar=False,
                 report=report,
+                extra_arguments=["--log-level=40"],  # no notes of the kernel's on the user's terminal
             )
         except PapermillExecutionError as error:
             failed.parent.mkdir(parents=True, exist_ok=True)

@@ -98,7 +98,7 @@ def _objection(activation: Activation) -> str:
     """Why this is not one elementwise function of a real number; empty if it is."""
     x = torch.arange(-16, 16, 1 / 32, dtype=torch.float64)
     index = torch.arange(len(x))
-    parts = [index, index, index[700], index[:, None], index.view(2, 4, 8, 16)]
+    parts = [index, index, index[700], index.view(2, 4, 8, 16)]
     outputs = []
     for part in parts:
         try:

@@ -14,6 +14,7 @@ from intertwine.groups.intertwiner import intertwiner_group
 from intertwine.groups.linear import GeneralLinear
 from intertwine.groups.matrix import MatrixGroup
 from intertwine.groups.monomial import GReLU, NonzeroMonomial, Permutations, SignedPermutations
+from intertwine.groups.probe import Probe
 
 Activations = Mapping[str, str | Callable[[Tensor], Tensor]]
 TOLERANCE = 1e-10
@@ -27,6 +28,27 @@ def relative(new: Float[Tensor, "*shape"], old: Float[Tensor, "*shape"]) -> floa
         1.0
     """
     return ((new - old).abs().max() / old.abs().max()).item()
+
+
+def scalar_residuals(activations: Activations, scalars: Float[Tensor, " k"]) -> pd.DataFrame:
+    """How far σ(ax) is from a multiple of σ(x), for each activation and scalar a: the test of `scalar_group`.
+
+    Example:
+        >>> table = scalar_residuals({"|x|": "abs", "ReLU": "ReLU"}, torch.tensor([-2.0, 2.0]))
+        >>> table.pivot(index="activation", columns="a", values="residual").loc["ReLU"].round().tolist()
+        [1.0, 0.0]
+
+    Returns:
+        Columns activation, a, residual (relative, the largest over x).
+    """
+    a = scalars.double()
+    columns = {
+        name: Probe.of(as_activation(sigma)).residual(a).amax(1) for name, sigma in activations.items()
+    }
+    return pd.concat(
+        [pd.DataFrame({"activation": name, "a": a, "residual": column}) for name, column in columns.items()],
+        ignore_index=True,
+    )
 
 
 def lemma_3_1(

@@ -17,7 +17,7 @@ def scalar_strip(table: pd.DataFrame) -> Figure:
     """A row of cells for each activation: dark where σ(ax) is a multiple of σ(x).
 
     Args:
-        table: columns `activation`, `a` (the same values for each), `residual` (relative; at most 1e-9 is dark).
+        table: columns `activation`, `a` (the same values for each), `residual` (relative).
     """
     from matplotlib.colors import LinearSegmentedColormap
 

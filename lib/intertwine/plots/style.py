@@ -78,7 +78,7 @@ def new_figure(*grid: int, width: float = 5.8, height: float, **options: Any) ->
     """A figure of `grid` axes, in inches, that a notebook shows once: as the last value of its cell.
 
     Example:
-        >>> figure, axes = new_figure(1, 2, height=3)
+        >>> figure, axes = new_figure(1, 2, height=3.0)
         >>> len(axes)
         2
     """

@@ -40,7 +40,7 @@ def before_and_after(table: pd.DataFrame) -> Figure:
     return figure
 
 
-def neuron_diagram(networks: Mapping[str, Mapping[str, np.ndarray]]) -> Figure:
+def neuron_diagram(networks: Mapping[str, Mapping[str, Any]]) -> Figure:
     """Draw networks with one hidden layer side by side, every weight written on its edge.
 
     Args:
@@ -54,7 +54,7 @@ def neuron_diagram(networks: Mapping[str, Mapping[str, np.ndarray]]) -> Figure:
     return figure
 
 
-def _draw(axis: Axes, network: Mapping[str, np.ndarray]) -> None:
+def _draw(axis: Axes, network: Mapping[str, Any]) -> None:
     W1, b1, W2 = (np.asarray(network[key], dtype=float) for key in ("W1", "b1", "W2"))
     colours = network.get("colours", [COLOURS["blue"], COLOURS["red"]] * len(b1))
     layers = [
@@ -68,7 +68,9 @@ def _draw(axis: Axes, network: Mapping[str, np.ndarray]) -> None:
                 colour = colours[i if target == 1 else j]
                 axis.plot(*zip(start, end, strict=True), color=colour, lw=1.8, zorder=1)
                 middle = 0.5 * (np.array(start) + np.array(end))
-                axis.text(*middle, f"{weights[i, j]:g}", ha="center", va="center", zorder=2, **_LABEL)
+                axis.text(
+                    middle[0], middle[1], f"{weights[i, j]:g}", ha="center", va="center", zorder=2, **_LABEL
+                )
     names = [["x"], [f"ReLU\n{b:+g}" for b in b1], ["f(x)"]]
     for points, labels, fills in zip(layers, names, (["#ffffff"], colours, ["#ffffff"]), strict=True):
         for (x, y), label, fill in zip(points, labels, fills, strict=False):

@@ -1,0 +1,61 @@
+"""Figures: each takes a table and returns a Figure, leaves pyplot empty, and is the same file every time."""
+
+import io
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+from intertwine import plots
+
+a = np.array([-2.0, -1.0, 0.5, 1.0, 2.0])
+network = {"W1": [[1.0], [-2.0]], "b1": [0.5, 1.0], "W2": [[3.0, -1.0]]}
+moved = pd.DataFrame(
+    {"quantity": ["weights"] * 3 + ["outputs"] * 3, "before": [1, 2, 3] * 2, "after": [9, 1, 4] * 2}
+)
+FIGURES = {
+    "before_and_after": lambda: plots.before_and_after(moved.astype({"before": float, "after": float})),
+    "neuron_diagram": lambda: plots.neuron_diagram({"before": network, "after": network}),
+    "scalar_strip": lambda: plots.scalar_strip(
+        pd.DataFrame(
+            {"activation": ["ReLU"] * 5 + ["abs"] * 5, "a": [*a, *a], "residual": [1, 1, 0, 0, 0] + [0] * 5}
+        )
+    ),
+    "orbit": lambda: plots.orbit(
+        pd.DataFrame({"t": a, "loss": 1.0, "gradient_norm": a**2, "largest_eigenvalue": a**4})
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_is_made_once_and_always_the_same(name):
+    plots.use_style()
+
+    def drawn() -> str:
+        figure, file = FIGURES[name](), io.StringIO()
+        assert isinstance(figure, Figure)
+        figure.savefig(file, format="svg", metadata={"Date": None})
+        return file.getvalue()
+
+    assert drawn() == drawn()
+    assert not plt.get_fignums()  # nothing that a notebook would show a second time
+
+
+def test_before_and_after_names_the_relative_change():
+    axes = plots.before_and_after(moved.astype({"before": float, "after": float})).axes
+    assert [axis.get_title() for axis in axes] == [
+        f"{q}\nrelative change 2.7" for q in ("weights", "outputs")
+    ]
+
+
+def test_the_palette_can_be_told_apart_on_white_and_on_black():
+    def luminance(colour: str) -> float:
+        rgb = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+        linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+        return float(linear @ [0.2126, 0.7152, 0.0722])
+
+    shades = {name: luminance(colour) for name, colour in plots.COLOURS.items() if name != "ink"}
+    assert all(1.05 / (shade + 0.05) > 2 and (shade + 0.05) / 0.05 > 2 for shade in shades.values())
+    assert len(set(plots.GROUP_COLOURS.values())) == len(plots.GROUP_COLOURS)
