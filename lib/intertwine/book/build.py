@@ -21,7 +21,9 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def plan(book: Book, profile: str, only: Iterable[str] = ()) -> dict[str, tuple[dict[str, Any], str]]:
+def plan(
+    book: Book, profile: str, only: Iterable[str] = (), *, force: bool = False
+) -> dict[str, tuple[dict[str, Any], str]]:
     """The chapters to bring up to date, each with its settings and its stamp, all of them checked.
 
     Raises:
@@ -32,8 +34,10 @@ def plan(book: Book, profile: str, only: Iterable[str] = ()) -> dict[str, tuple[
     planned = {}
     for chapter in chosen:
         _, settings = execute.prepare(book.chapters[chapter], overrides[chapter])
-        execute.check_world(settings)
-        planned[chapter] = (settings, freshness.stamp(book, chapter, settings))
+        stamp = freshness.stamp(book, chapter, settings)
+        if force or not freshness.is_fresh(book.executed(profile, chapter), stamp):
+            execute.check_world(settings)
+        planned[chapter] = (settings, stamp)
     return planned
 
 

@@ -57,7 +57,7 @@ def _progress() -> Progress:
 def build(profile: str, only: tuple[str, ...], jobs: int | None, force: bool) -> None:
     """Execute the chapters that changed, render the pages, and say which one to open."""
     book = find_book()
-    planned = building.plan(book, profile, only)
+    planned = building.plan(book, profile, only, force=force)
     with _progress() as progress:
         tasks = {
             chapter: progress.add_task(chapter, total=1, start=False, state="waiting") for chapter in planned
