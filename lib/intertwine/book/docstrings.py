@@ -28,6 +28,12 @@ def _process(app: Any, what: str, name: str, obj: Any, options: Any, lines: list
         lines[i] = line if example else as_we_write(line)
 
 
+def _skip(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out what Python writes of itself, such as `Alias for field number 0`."""
+    return True if (getattr(obj, "__doc__", None) or "").startswith("Alias for field number") else None
+
+
 def setup(app: Any) -> dict[str, Any]:
+    app.connect("autodoc-skip-member", _skip)
     app.connect("autodoc-process-docstring", _process)
     return {"parallel_read_safe": True}

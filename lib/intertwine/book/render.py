@@ -33,7 +33,7 @@ def render(book: Book, profile: str, report: Callable[[str, int], None] = lambda
     Raises:
         BookError: with the warnings, each of which is an error here, and the log to read.
     """
-    page, stamp_file, unfinished = book.html / "index.html", book.build / "pages", book.build / "rendering"
+    page, stamp_file = book.html / "index.html", book.build / "pages"
     with files.lock(book.build / "locks" / "render"):
         notebooks = _collect(book, profile)
         _figures(book, notebooks)
@@ -41,15 +41,13 @@ def render(book: Book, profile: str, report: Callable[[str, int], None] = lambda
         stamp = freshness.pages_stamp(book, notebooks)
         if page.is_file() and stamp_file.is_file() and stamp_file.read_text() == stamp:
             return page
-        if unfinished.exists() or not stamp_file.exists():  # half-written pages look up to date to Sphinx
-            shutil.rmtree(book.html, ignore_errors=True)
-            shutil.rmtree(book.build / ".doctrees", ignore_errors=True)
-        unfinished.touch()
+        # from scratch: half-written pages look up to date to Sphinx, and warnings of old pages are not repeated
         stamp_file.unlink(missing_ok=True)
+        shutil.rmtree(book.html, ignore_errors=True)
+        shutil.rmtree(book.build / ".doctrees", ignore_errors=True)
         _jupyter_book(book, report)
         with files.write_whole(stamp_file) as path:
             path.write_text(stamp)
-        unfinished.unlink()
     return page
 
 
