@@ -51,7 +51,7 @@ CLOSED_FORMS = {
         "leaky, clamped at 100000": lambda x: F.leaky_relu(x, 0.1).clamp(max=1e5),
         "huber, one-sided": lambda x: torch.where(x < 3, x.clamp(min=0) ** 2 / 2, 3 * (x - 1.5)),
         "relu + 1e-6 tanh": lambda x: F.relu(x) + 1e-6 * torch.tanh(x),
-        "smooth only in a gap": lambda x: F.relu(x) * (1 + 0.1 * torch.exp(-((x - 300) ** 2) / 100)),
+        "bump at 300": lambda x: F.relu(x) * (1 + 0.1 * torch.exp(-((x - 300) ** 2) / 100)),
     },
     "signs": {
         **{repr(m): m for m in (nn.Tanh(), nn.Softsign(), nn.Tanhshrink())},

@@ -46,7 +46,11 @@ REFUSED = {
 
 @pytest.mark.parametrize(
     ("reason", "activation"),
-    [pytest.param(reason, a, id=f"{reason}: {a}") for reason, given in REFUSED.items() for a in given],
+    [
+        pytest.param(reason, activation, id=f"{reason} {i}")  # the same names on every worker
+        for reason, given in REFUSED.items()
+        for i, activation in enumerate(given)
+    ],
 )
 def test_refused_in_one_sentence_with_the_reason(reason, activation):
     with pytest.raises(ActivationError, match=reason) as refusal:

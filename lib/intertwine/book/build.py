@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
@@ -14,6 +15,7 @@ from typing import Any
 from intertwine import files
 from intertwine.book import execute, freshness
 from intertwine.book.layout import Book, BookError
+from intertwine.results import RECORDED
 
 
 def cores() -> int:
@@ -71,12 +73,15 @@ def chapters(
             if not force and freshness.is_fresh(executed, stamp):
                 report(chapter, "fresh", 0, 0)
                 return
+            tables = book.tables(profile) / chapter
+            if profile not in RECORDED:  # a recorded run continues where it stopped
+                shutil.rmtree(tables, ignore_errors=True)
             task = {
                 "root": str(book.root),
                 "chapter": chapter,
                 "values": settings,
                 "output": str(executed),
-                "tables": str(book.tables(profile) / chapter),
+                "tables": str(tables),
                 "failed": str(book.failed(profile, chapter)),
                 "record": {"stamp": stamp, "profile": profile},
             }

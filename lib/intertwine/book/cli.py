@@ -137,7 +137,7 @@ def status(profile: str) -> None:
         _, settings = execute.prepare(source, overrides[chapter])
         executed = book.executed(profile, chapter)
         record = freshness.record(executed)
-        recorded = [name for name in RECORDED if any((book.tables(name) / chapter).glob("*.csv"))]
+        recorded = [name for name in RECORDED if any((book.tables(name) / chapter).glob("[!.]*.csv"))]
         if record is None:
             cells = ["failed" if book.failed(profile, chapter).is_file() else "never run", "", "", "", ""]
         else:

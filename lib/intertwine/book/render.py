@@ -41,7 +41,7 @@ def render(book: Book, profile: str, report: Callable[[str, int], None] = lambda
         stamp = freshness.pages_stamp(book, notebooks)
         if page.is_file() and stamp_file.is_file() and stamp_file.read_text() == stamp:
             return page
-        # from scratch: half-written pages look up to date to Sphinx, and warnings of old pages are not repeated
+        # from scratch: half-written pages look up to date to Sphinx, and old warnings are not repeated
         stamp_file.unlink(missing_ok=True)
         shutil.rmtree(book.html, ignore_errors=True)
         shutil.rmtree(book.build / ".doctrees", ignore_errors=True)
@@ -103,7 +103,11 @@ def _scoreboard(book: Book, profile: str) -> None:
     if not ledger.is_file():
         return
     places = [(name, book.tables(name)) for name in {profile, *RECORDED}]
-    _write(book.root / "book/generated/scoreboard.md", scoreboard(load(ledger), places))
+    try:
+        page = scoreboard(load(ledger), places)
+    except ValueError as error:
+        raise BookError(str(error)) from error
+    _write(book.root / "book/generated/scoreboard.md", page)
 
 
 def _jupyter_book(book: Book, report: Callable[[str, int], None]) -> None:
