@@ -13,7 +13,7 @@ book: $(READY)
 	@$(BIN)/intertwine build --profile $(PROFILE)
 
 test: $(READY)
-	@$(BIN)/pytest -q -n auto
+	@OMP_NUM_THREADS=1 $(BIN)/pytest -q -n auto --durations=15
 
 check: $(READY)
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
