@@ -351,7 +351,8 @@ assert (
 # - A sum ties the layers it joins, by $A_m = \varphi(A_l)$ and not by the printed $A_m = A_l$.
 # - With shifts, sigmoid gains a sign and exp a whole line.
 #
-# Verdicts on the printed statements: {doc}`../generated/scoreboard`. Back to {doc}`01_intertwiner_groups`.
+# Verdicts on the printed statements: {doc}`../generated/scoreboard`. Back to {doc}`01_intertwiner_groups`,
+# on to {doc}`02_sanity_rotations`.
 #
 # ## Provenance
 

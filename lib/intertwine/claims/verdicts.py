@@ -103,20 +103,6 @@ def _rows(claim: Claim, table: pd.DataFrame) -> pd.DataFrame:
     return rows
 
 
-def interval(values: pd.Series) -> tuple[float, float]:
-    """95 % interval of the mean over trials, by Student's t; there is none from a single trial.
-
-    Example:
-        >>> low, high = interval(pd.Series([1.0, 2.0, 3.0]))
-        >>> round(low, 3), round(high, 3)
-        (-0.484, 4.484)
-    """
-    from scipy import stats  # slow to import
-
-    half = float(stats.t.ppf(0.975, len(values) - 1) * values.sem())
-    return float(values.mean()) - half, float(values.mean()) + half
-
-
 def _over_trials(values: pd.Series, profile: str, word: Callable[[float, float], str]) -> Verdict:
     """The verdict that `word` gives of the interval's two ends."""
     trials = len(values)
@@ -125,7 +111,7 @@ def _over_trials(values: pd.Series, profile: str, word: Callable[[float, float],
     if trials < 2:
         text = f"{values.mean():.3g} in one trial, which has no interval"
         return Verdict("inconclusive", text, profile, trials)
-    low, high = interval(values)
+    low, high = results.interval(values)
     mean = f"mean {_words(str(values.name))} {values.mean():.3g}"
     text = f"{mean}, 95 % t-interval [{low:.3g}, {high:.3g}] over {trials} trials"
     return Verdict(word(low, high), text, profile, trials)

@@ -1,6 +1,7 @@
 """One figure style and palette through the book; every figure function takes a table and returns a Figure."""
 
 from intertwine.plots.groups import orbit, scalar_strip
+from intertwine.plots.rotations import penalties
 from intertwine.plots.style import COLOURS, GROUP_COLOURS, new_figure, use_style
 from intertwine.plots.symmetries import before_and_after, neuron_diagram
 
@@ -11,6 +12,7 @@ __all__ = [
     "neuron_diagram",
     "new_figure",
     "orbit",
+    "penalties",
     "scalar_strip",
     "use_style",
 ]

@@ -1,5 +1,6 @@
 """Tables with provenance: a csv file, and beside it a json file that says what it was computed with."""
 
+from intertwine.results.intervals import interval
 from intertwine.results.origin import LIBRARY, environment, library_digest
 from intertwine.results.shown import provenance, recorded, recorded_sentence
 from intertwine.results.tables import PROFILES, RECORDED, default_folder, read, write
@@ -10,6 +11,7 @@ __all__ = [
     "RECORDED",
     "default_folder",
     "environment",
+    "interval",
     "library_digest",
     "provenance",
     "read",

@@ -1,0 +1,188 @@
+"""Sanity rotations (godfrey2022 §3.3): put a matrix in front of an activation, and see what can undo it."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Iterable, Mapping
+
+import pandas as pd
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from intertwine.alignment import Statistics, least_squares
+from intertwine.data import Dataset
+from intertwine.groups import (
+    GReLU,
+    NonzeroMonomial,
+    Orthogonal,
+    Permutations,
+    SignedPermutations,
+    intertwiner_group,
+)
+from intertwine.groups.matrix import MatrixGroup
+from intertwine.training import Recipe, evaluate, train
+
+TRANSFORMS: dict[str, Callable[[int], MatrixGroup]] = {
+    "permutations": Permutations,
+    "signed permutations": SignedPermutations,
+    "positive scalings": GReLU,
+    "nonzero scalings": NonzeroMonomial,
+    "orthogonal": Orthogonal,
+}
+"""From the smallest group to the largest; *scalings* come with a permutation."""
+
+
+def draw(name: str, n: int, generator: torch.Generator, *, scale: float = 1.0) -> Float[Tensor, "n n"]:
+    """A random element of one of the `TRANSFORMS`; scalings are lognormal with mean 1, as in the paper.
+
+    Example:
+        >>> A = draw("orthogonal", 3, torch.Generator().manual_seed(0))
+        >>> torch.allclose(A @ A.T, torch.eye(3, dtype=torch.float64))
+        True
+
+    Args:
+        name: a key of `TRANSFORMS`, or "identity".
+        scale: standard deviation of the logarithms of scalings.
+    """
+    if name == "identity":
+        return torch.eye(n, dtype=torch.float64)
+    A = TRANSFORMS[name](n).sample(generator, scale=scale)
+    return A / math.exp(scale**2 / 2) if "scalings" in name else A
+
+
+def transformed(network: nn.Sequential, layer: str, A: Float[Tensor, "n n"]) -> nn.Sequential:
+    """A copy of the network whose convolution or linear layer W, b is replaced by AW, Ab.
+
+    Example:
+        >>> from intertwine.models import myrtle
+        >>> network, A = myrtle(4, norm=False), 2 * torch.eye(4)
+        >>> torch.equal(transformed(network, "conv1", A).conv1.bias, 2 * network.conv1.bias)
+        True
+
+    Args:
+        layer: the name of a module with `weight` and, possibly, `bias`; only channels are mixed.
+        A: as wide as the layer's outputs.
+    """
+    moved = copy.deepcopy(network)
+    target = moved.get_submodule(layer)
+    A = A.to(target.weight)
+    with torch.no_grad():
+        target.weight.copy_(torch.einsum("ij,j...->i...", A, target.weight))
+        if target.bias is not None:
+            target.bias.copy_(A @ target.bias)
+    return moved
+
+
+def best_linear_map(
+    network: nn.Sequential,
+    layer: str,
+    activation: nn.Module,
+    transforms: Mapping[str, Iterable[Float[Tensor, "n n"]]],
+    images: Float[Tensor, "N c h w"],
+    test_images: Float[Tensor, "M c h w"],
+    test_labels: Int[Tensor, " M"],
+) -> pd.DataFrame:
+    """What no linear map behind the activation can undo: the best one in closed form, and what it costs.
+
+    With z the output of `layer`, B is the least-squares map from σ(Az) to σ(z) over `images`, channels mixed
+    at every position alike; the network then goes on with Bσ(Az). For A in the group of σ, B = φ(A)^{-1} is
+    exact.
+
+    Example:
+        >>> from intertwine.models import myrtle
+        >>> network, images = myrtle(4, norm=False, in_channels=1), torch.randn(20, 1, 8, 8)
+        >>> A = draw("permutations", 4, torch.Generator().manual_seed(0))
+        >>> draws, labels = {"permutations": [A]}, torch.zeros(20, dtype=torch.int64)
+        >>> table = best_linear_map(network, "conv1", network.relu1, draws, images, images, labels)
+        >>> table[["own", "penalty_images"]].iloc[0].tolist()
+        [True, 0]
+
+    Args:
+        network: evaluated in float64; the activation follows the layer.
+        transforms: name → matrices as wide as the layer.
+        images: to fit B on.
+
+    Returns:
+        Columns group, trial, own (is A in the activation's group), unexplained (‖Bσ(Az) − σ(z)‖² as a share
+        of ‖σ(z)‖²), accuracy, base_accuracy (percent), penalty (points), penalty_images; lower penalties say
+        that more is undone.
+    """
+    network = copy.deepcopy(network).double().eval()
+    position = [name for name, _ in network.named_children()].index(layer)
+    front, back = network[: position + 1], network[position + 2 :]
+    with torch.no_grad():
+        z, z_test = front(images.double()), front(test_images.double())
+        h = activation(z)
+        base = int((back(activation(z_test)).argmax(1) == test_labels).sum())
+        rows = []
+        group = intertwiner_group(activation, z.shape[1])
+        for name, matrices in transforms.items():
+            for trial, A in enumerate(matrices):
+                mixed, mixed_test = (torch.einsum("ij,njhw->nihw", A.to(v), v) for v in (z, z_test))
+                B = least_squares(Statistics.of(activation(mixed), h, spatial=True))
+                logits = back(B(activation(mixed_test), spatial=True))
+                correct = int((logits.argmax(1) == test_labels).sum())
+                unexplained = (B(activation(mixed), spatial=True) - h).square().sum() / h.square().sum()
+                rows.append(
+                    {
+                        "group": name,
+                        "trial": trial,
+                        "own": group.contains(A),
+                        "unexplained": unexplained.item(),
+                        "accuracy": 100 * correct / len(test_labels),
+                        "base_accuracy": 100 * base / len(test_labels),
+                        "penalty": 100 * (base - correct) / len(test_labels),
+                        "penalty_images": base - correct,
+                    }
+                )
+    return pd.DataFrame(rows)
+
+
+def finetuning(
+    network: nn.Sequential,
+    layer: str,
+    transforms: Mapping[str, Iterable[Float[Tensor, "n n"]]],
+    data: Dataset,
+    test: Dataset,
+    recipe: Recipe,
+    *,
+    seed: int,
+    device: str | torch.device = "auto",
+) -> pd.DataFrame:
+    """The paper's protocol (godfrey2022 §3.3, figure 4): AW, Ab, freeze up to the layer, finetune the rest.
+
+    Example:
+        >>> from dataclasses import replace
+        >>> from intertwine import data
+        >>> from intertwine.models import myrtle
+        >>> from intertwine.training import RECIPES
+        >>> network, A = myrtle(4, norm=False, in_channels=1), torch.eye(4, dtype=torch.float64)
+        >>> train, test = data.load("digits", "train"), data.load("digits", "test")
+        >>> recipe = replace(RECIPES["digits"], epochs=1)
+        >>> table = finetuning(network, "conv1", {"identity": [A]}, train, test, recipe, seed=0, device="cpu")
+        >>> table["group"].tolist()
+        ['identity']
+
+    Args:
+        network: trained; it is not changed.
+        layer: a convolution or linear layer.
+        transforms: name → matrices as wide as the layer; "identity" is the control with the same budget.
+        recipe: of the finetuning.
+        seed: of the order of the data; trial t uses seed + t, whatever the transformation.
+
+    Returns:
+        Columns group, trial, accuracy, base_accuracy (percent), penalty (points: base minus finetuned; lower
+        says that more is undone).
+    """
+    base = 100 * evaluate(network, test.images, test.labels)
+    rows = []
+    for name, matrices in transforms.items():
+        for trial, A in enumerate(matrices):
+            moved = transformed(network, layer, A)
+            tuned = train(moved, data, recipe, seed=seed + trial, device=device, freeze=layer).network
+            accuracy = 100 * evaluate(tuned, test.images, test.labels)
+            row = {"group": name, "trial": trial, "accuracy": accuracy, "base_accuracy": base}
+            rows.append(row | {"penalty": base - accuracy})
+    return pd.DataFrame(rows)
