@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from intertwine import claims, results
-from intertwine.claims import verdicts
 from intertwine.claims.ledger import claim_from
 
 CHAPTER = "01_intertwiner_groups"
@@ -107,7 +106,7 @@ values = st.lists(st.floats(-100, 100), min_size=2, max_size=20)
 
 @given(values)
 def test_the_interval_is_students(sample):
-    low, high = verdicts.interval(pd.Series(sample))
+    low, high = results.interval(pd.Series(sample))
     assert low <= np.mean(sample) + 1e-9 and np.mean(sample) - 1e-9 <= high
     if np.std(sample) > 1e-6:
         expected = stats.ttest_1samp(sample, 0).confidence_interval(0.95)
@@ -117,7 +116,7 @@ def test_the_interval_is_students(sample):
 @given(values, st.floats(-100, 100), st.floats(0, 10))
 def test_a_number_is_reproduced_iff_its_interval_meets_the_printed_one(sample, printed, tolerance):
     found = verdict(claim(**NUMBER | {"printed": printed, "tolerance": tolerance}), penalty=sample)
-    low, high = verdicts.interval(pd.Series(sample))
+    low, high = results.interval(pd.Series(sample))
     assert (found.word == "reproduced") == (max(low, printed - tolerance) <= min(high, printed + tolerance))
     assert found.word in ("reproduced", "differs")
 

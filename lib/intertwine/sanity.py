@@ -96,8 +96,8 @@ def best_linear_map(
         >>> A = draw("permutations", 4, torch.Generator().manual_seed(0))
         >>> draws, labels = {"permutations": [A]}, torch.zeros(20, dtype=torch.int64)
         >>> table = best_linear_map(network, "conv1", network.relu1, draws, images, images, labels)
-        >>> table[["own", "penalty_images"]].iloc[0].tolist()
-        [True, 0]
+        >>> bool(table["own"][0]), int(table["penalty_images"][0])
+        (True, 0)
 
     Args:
         network: evaluated in float64; the activation follows the layer.

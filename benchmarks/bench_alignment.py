@@ -1,0 +1,97 @@
+"""Affine least squares between published Tiny-10 networks: streamed statistics against LAPACK on all rows.
+
+    INTERTWINE_DATA=<torchvision root> python benchmarks/bench_alignment.py
+
+Reads <torchvision root>/checkpoints. Each map is fitted after a ReLU, on the first 10,000 training images of
+CIFAR-10, and judged by the stitched network's correct answers to the 10,000 test images. Fails if a weight
+differs from torch.linalg.lstsq's, in float64 on the features themselves, by more than 1e-6 of the largest, or
+if an answer's correctness does. The seconds are without those of the networks; LAPACK needs up to 5 GB.
+"""
+
+import os
+import time
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from intertwine import data, models
+from intertwine.alignment import LinearMap, least_squares, statistics
+from intertwine.features import features
+
+PAIRS = ((0, 1), (2, 3), (4, 5))
+IMAGES = 10_000
+
+
+def lapack(A: Tensor, B: Tensor) -> LinearMap:
+    """The same map from the matrices [A 1] and B of all rows."""
+    rows, targets = (X.movedim(1, -1).flatten(0, -2).double() for X in (A, B))
+    rows = torch.cat([rows, torch.ones(len(rows), 1, dtype=torch.float64)], 1)
+    solution = torch.linalg.lstsq(rows, targets).solution
+    return LinearMap(solution[:-1].T, solution[-1], residual=float("nan"), total=float("nan"))
+
+
+def difference(ours: LinearMap, theirs: LinearMap) -> float:
+    x, y = (torch.cat([fitted.weight, fitted.bias[:, None]], 1) for fitted in (ours, theirs))
+    return ((x - y).abs().max() / y.abs().max()).item()
+
+
+def correct(network: torch.nn.Module, test: Tensor, labels: Tensor) -> int:
+    with torch.inference_mode():
+        guesses = torch.cat([network(batch).argmax(1) for batch in test.split(500)])
+    return int((guesses == labels).sum())
+
+
+def main() -> None:
+    root = Path(os.environ.get("INTERTWINE_DATA", "data"))
+    paths = [[root / f"checkpoints/tiny10-in{k}-gn{k}.pt" for k in pair] for pair in PAIRS]
+    if (
+        not all(path.is_file() for pair in paths for path in pair)
+        or not (root / "cifar-10-batches-py").is_dir()
+    ):
+        print(f"skipped: no published Tiny-10, or no CIFAR-10, under {root}")
+        return
+    train, test = (data.load("cifar10", split, root=root) for split in ("train", "test"))
+    print(f"torch {torch.__version__}, {torch.get_num_threads()} threads, {IMAGES} training images")
+    print(
+        f"{'pair':6}{'layer':7}{'rows × channels':>16}{'streamed s':>12}{'LAPACK s':>10}{'difference':>12}"
+        f"{'R²':>7}{'correct':>9}{'LAPACK':>8}{'% of model 2':>14}"
+    )
+    worst, unequal = 0.0, 0
+    for pair, pair_paths in zip(PAIRS, paths, strict=True):
+        (front, mean, std), (back, _, _) = map(models.load_published, pair_paths)
+        images, tests = ((d.images[:IMAGES] * d.std + d.mean - mean) / std for d in (train, test))
+        alone = correct(back, tests, test.labels)
+        names = [name for name, _ in front.named_children()]
+        for name in (layer.name for layer in front.hidden_layers()):
+            A, B = (torch.cat([x[name] for x in features(net, [name], images)]) for net in (front, back))
+            start = time.perf_counter()
+            ours = least_squares(
+                statistics(zip(A.split(500), B.split(500), strict=True), spatial=True), affine=True
+            )
+            middle = time.perf_counter()
+            theirs = lapack(A, B)
+            end = time.perf_counter()
+            k = names.index(name) + 1
+            counts = [
+                correct(
+                    torch.nn.Sequential(front[:k], fitted.as_module(spatial=True), back[k:]),
+                    tests,
+                    test.labels,
+                )
+                for fitted in (ours, theirs)
+            ]
+            worst, unequal = max(worst, difference(ours, theirs)), unequal + (counts[0] != counts[1])
+            print(
+                f"{pair[0]}→{pair[1]:<4}{name:7}{A[:, 0].numel():>11,} × {A.shape[1]:<2}{middle - start:12.2f}"
+                f"{end - middle:10.2f}{difference(ours, theirs):12.1e}{ours.r2:7.3f}{counts[0]:9}{counts[1]:8}"
+                f"{100 * counts[0] / alone:14.1f}",
+                flush=True,
+            )
+    print(f"largest difference {worst:.1e}; unequal accuracies: {unequal}")
+    if worst > 1e-6 or unequal:
+        raise SystemExit("expected a difference of at most 1e-6 and equal accuracies")
+
+
+if __name__ == "__main__":
+    main()

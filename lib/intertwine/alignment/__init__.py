@@ -1,0 +1,30 @@
+"""Closed-form maps between two sets of features, from statistics that stream over the data.
+
+Example:
+    >>> import torch
+    >>> A = torch.randn(100, 3)
+    >>> batches = zip(A.split(32), (2 * A + 1).split(32))
+    >>> stretch = least_squares(statistics(batches), affine=True)
+    >>> torch.allclose(stretch(A), 2 * A + 1, atol=1e-5)
+    True
+"""
+
+from intertwine.alignment.linear import lasso, least_squares, orthogonal, reduced_rank
+from intertwine.alignment.linear_map import LinearMap
+from intertwine.alignment.matching import Assignment, assignment, g_relu, monomial, permutation
+from intertwine.alignment.streaming import Statistics, statistics
+
+__all__ = [
+    "Assignment",
+    "LinearMap",
+    "Statistics",
+    "assignment",
+    "g_relu",
+    "lasso",
+    "least_squares",
+    "monomial",
+    "orthogonal",
+    "permutation",
+    "reduced_rank",
+    "statistics",
+]

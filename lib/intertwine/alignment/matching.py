@@ -1,0 +1,99 @@
+"""The best permutation with scalars from a group, by linear assignment: which unit of A is which of B."""
+
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from intertwine.alignment.linear_map import LinearMap
+from intertwine.alignment.streaming import Statistics
+from intertwine.groups.scalar import POSITIVE, TRIVIAL, ScalarGroup
+
+
+class Assignment(NamedTuple):
+    """Column inputs[k] of A, times scalars[k], stands for column outputs[k] of B.
+
+    Example:
+        >>> A = torch.randn(20, 3)
+        >>> assignment(Statistics.of(A, A[:, [1, 2, 0]]), ScalarGroup("trivial")).inputs
+        tensor([1, 2, 0])
+    """
+
+    inputs: Int[Tensor, " k"]
+    outputs: Int[Tensor, " k"]
+    scalars: Float[Tensor, " k"]
+
+
+def assignment(statistics: Statistics, scalars: ScalarGroup, *, affine: bool = False) -> Assignment:
+    """The matching of `monomial`, also where its scalars are 0.
+
+    Example:
+        >>> A = torch.rand(20, 3)
+        >>> assignment(Statistics.of(A, -A), ScalarGroup("positive")).scalars
+        tensor([0., 0., 0.], dtype=torch.float64)
+    """
+    from scipy.optimize import linear_sum_assignment  # slow to import
+
+    AA, AB = (product.cpu() for product in statistics.products(centred=affine)[:2])
+    power = AA.diagonal()[:, None]
+    # ‖d·a − b‖² is quadratic in d: the best d in the group is the one nearest to the best of all
+    d = scalars.nearest(AB / torch.where(power > 0, power, 1))
+    cost = power * d**2 - 2 * d * AB
+    outputs, inputs = map(torch.as_tensor, linear_sum_assignment(cost.T))
+    return Assignment(inputs, outputs, d[inputs, outputs])
+
+
+def monomial(statistics: Statistics, scalars: ScalarGroup, *, affine: bool = False) -> LinearMap:
+    """The M of least ‖AM − B‖_F with one entry from `scalars` in every row and column, and 0 elsewhere.
+
+    Example:
+        >>> A = torch.randn(20, 2)
+        >>> monomial(Statistics.of(A, -A), ScalarGroup("signs")).weight
+        tensor([[-1.,  0.],
+                [ 0., -1.]], dtype=torch.float64)
+
+    Widths p ≠ q match the smaller number of channels. Where elements of the group come nearer without end to
+    the scalar 0, it is 0: so in G_ReLU for a unit that never fires, or one matched with a negative product.
+
+    Args:
+        statistics: of A and B.
+        scalars: as `intertwine.groups.scalar_group` decides them for an activation.
+        affine: whether a bias is fitted as well.
+    """
+    inputs, outputs, d = assignment(statistics, scalars, affine=affine)
+    M = torch.zeros(statistics.widths, dtype=d.dtype)
+    M[inputs, outputs] = d
+    return LinearMap.of(M, statistics, affine)
+
+
+def permutation(statistics: Statistics, *, affine: bool = False) -> LinearMap:
+    """The permutation M of least ‖AM − B‖_F, which also has the largest tr(MᵀAᵀB).
+
+    Example:
+        >>> A = torch.randn(20, 2)
+        >>> permutation(Statistics.of(A, A.flip(1))).weight
+        tensor([[0., 1.],
+                [1., 0.]], dtype=torch.float64)
+
+    Args:
+        statistics: of A and B.
+        affine: whether a bias is fitted as well.
+    """
+    return monomial(statistics, TRIVIAL, affine=affine)
+
+
+def g_relu(statistics: Statistics, *, affine: bool = False) -> LinearMap:
+    """The M = PD in G_ReLU, P a permutation and D positive and diagonal, of least ‖AM − B‖_F.
+
+    Example:
+        >>> A = torch.rand(20, 2)
+        >>> g_relu(Statistics.of(A, 3 * A.flip(1))).weight
+        tensor([[0.0000, 3.0000],
+                [3.0000, 0.0000]], dtype=torch.float64)
+
+    Args:
+        statistics: of A and B.
+        affine: whether a bias is fitted as well.
+    """
+    return monomial(statistics, POSITIVE, affine=affine)

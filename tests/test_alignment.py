@@ -1,0 +1,549 @@
+"""Laws of the closed forms: optimal, equivariant, planted maps recovered, streamed as in one piece."""
+
+import itertools
+import math
+from collections.abc import Callable
+
+import jaxtyping
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+from intertwine import data, models
+from intertwine.alignment import (
+    LinearMap,
+    Statistics,
+    assignment,
+    g_relu,
+    lasso,
+    least_squares,
+    monomial,
+    orthogonal,
+    permutation,
+    reduced_rank,
+    statistics,
+)
+from intertwine.features import features
+from intertwine.groups import GeneralLinear, GReLU, Monomial, Orthogonal, ScalarGroup
+
+SCALARS = {
+    "trivial": ScalarGroup("trivial"),
+    "signs": ScalarGroup("signs"),
+    "positive": ScalarGroup("positive"),
+    "nonzero": ScalarGroup("nonzero"),
+    "powers of -3": ScalarGroup("discrete", -3.0),
+    "±powers of 2": ScalarGroup("discrete", 2.0, signed=True),
+}
+METHODS: dict[str, Callable[..., LinearMap]] = {
+    "least squares": least_squares,
+    "reduced rank": lambda s, **options: reduced_rank(s, (min(s.widths) + 1) // 2, **options),
+    "orthogonal": orthogonal,
+    "lasso": lambda s, **options: lasso(s, share(s, 0.3, **options), **options),
+    "permutation": permutation,
+    "G_ReLU": g_relu,
+    "signs": lambda s, **options: monomial(s, SCALARS["signs"], **options),
+}
+seeds, affines, widths = st.integers(0, 2**31), st.booleans(), st.integers(1, 6)
+methods = st.sampled_from(list(METHODS))
+laws = settings(max_examples=30, deadline=None)
+
+
+def generator(seed: int) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def share(s: Statistics, share: float, affine: bool = False) -> float:
+    """An α that is this share of the least one with M = 0."""
+    return share * s.products(centred=affine).AB.abs().max().item() + 1e-9
+
+
+def normal(*shape: int, seed: int, stream: int = 0) -> Tensor:
+    return torch.randn(shape, generator=generator(3 * seed + stream), dtype=torch.float64)
+
+
+def close(x: Tensor, y: Tensor, tol: float = 1e-8) -> bool:
+    return bool((x - y).abs().max() <= tol * max(1e-300, x.abs().max(), y.abs().max()))
+
+
+def same(s: Statistics, t: Statistics) -> bool:
+    size = 1 + s.scatter.abs().max() + s.mean.abs().max()  # of what is rounded
+    return (
+        s.n == t.n
+        and s.p == t.p
+        and bool(
+            ((s.mean - t.mean).abs() <= 1e-12 * size).all()
+            and ((s.scatter - t.scatter).abs() <= 1e-12 * size).all()
+        )
+    )
+
+
+@st.composite
+def pairs(draw, same_width: bool = False, wide: bool = False) -> tuple[Tensor, Tensor]:
+    """A and B: n < p, n = p, n > p; constant, dead, repeated and dependent channels; means far from 0."""
+    seed, p = draw(seeds), draw(widths)
+    q = p if same_width else draw(st.integers(p, 6) if wide else widths)
+    n = draw(st.sampled_from([1, 2, p, p + 1, 50]))
+    A, B = normal(n, p, seed=seed), normal(n, q, seed=seed, stream=1)
+    match draw(st.sampled_from(["full", "full", "constant", "dead", "repeated", "dependent", "shifted"])):
+        case "constant":
+            A[:, 0], B[:, -1] = 0.1, 7.3
+        case "dead":
+            A[:, 0] = 0
+        case "repeated":
+            A[:, -1] = 3 * A[:, 0]
+        case "dependent":
+            A = A[:, : (p + 1) // 2] @ normal((p + 1) // 2, p, seed=seed, stream=2)
+        case "shifted":
+            A, B = A + 10, B - 5
+    return A, B
+
+
+# --- statistics ---
+
+
+@laws
+@given(pairs(), st.lists(st.integers(1, 20), min_size=1, max_size=5), affines)
+def test_streamed_statistics_are_those_of_all_rows(pair, sizes, centred):
+    A, B = pair
+    cuts = [size for size in sizes if size < len(A)]
+    parts = [X.tensor_split(sorted(set(cuts))) for X in pair]
+    total = statistics(zip(*parts, strict=True))
+    assert same(total, Statistics.of(A, B)) and total.widths == (A.shape[1], B.shape[1])
+    if centred:
+        A, B = A - A.mean(0), B - B.mean(0)
+    for product, reference in zip(total.products(centred=centred), (A.T @ A, A.T @ B, B.T @ B), strict=True):
+        assert (product - reference).abs().max() <= 1e-12 * max(1, A.square().sum(), B.square().sum())
+
+
+@laws
+@given(seeds, widths, widths, st.lists(st.integers(1, 9), min_size=3, max_size=3))
+def test_merging_is_associative_and_commutative(seed, p, q, sizes):
+    parts = [
+        Statistics.of(normal(n, p, seed=seed + k) + 100 * k, normal(n, q, seed=seed, stream=1))
+        for k, n in enumerate(sizes)
+    ]
+    a, b, c = parts
+    assert same((a + b) + c, a + (b + c)) and same(a + b, b + a)
+
+
+@laws
+@given(seeds, st.sampled_from([torch.float64, torch.float32, torch.bfloat16, torch.float16]), widths)
+def test_any_dtype_is_accumulated_in_float64_without_loss(seed, dtype, p):
+    A, B = normal(40, p, seed=seed).to(dtype), normal(40, 2, seed=seed, stream=1).to(dtype)
+    total = statistics(zip(A.split(7), B.split(7), strict=True))
+    assert total.scatter.dtype == total.mean.dtype == torch.float64
+    assert same(total, Statistics.of(A.double(), B.double()))
+
+
+@laws
+@given(seeds, widths, widths, st.lists(st.integers(1, 4), min_size=1, max_size=3))
+def test_positions_of_feature_maps_are_rows(seed, p, q, space):
+    A, B = normal(3, p, *space, seed=seed), normal(3, q, *space, seed=seed, stream=1)
+    rows = [X.movedim(1, -1).reshape(-1, X.shape[1]) for X in (A, B)]
+    maps = Statistics.of(A, B, spatial=True)
+    assert maps.n == 3 * math.prod(space) and same(maps, Statistics.of(*rows))
+    if len(space) == 2:
+        A = A.contiguous(memory_format=torch.channels_last)
+        assert same(maps, Statistics.of(A, B, spatial=True))
+
+
+def test_more_rows_than_fit_a_block():
+    A, B = normal(40_000, 3, seed=0), normal(40_000, 2, seed=1)
+    A -= A.mean(0)
+    assert close(Statistics.of(A, B).products(centred=True).AB, A.T @ B, 1e-12)
+
+
+@pytest.mark.parametrize("mean", [0.0, 1e4, 1e6])
+def test_a_large_mean_costs_no_digits(mean):
+    A, B = normal(5000, 6, seed=0), normal(5000, 4, seed=1)
+    A, B = (A + mean) - mean, (B + mean) - mean  # rounded as the shifted ones are
+    shifted = statistics(zip((A + mean).split(64), (B + mean).split(64), strict=True))
+    expected = Statistics.of(A, B)
+    assert close(shifted.scatter, expected.scatter, 1e-12 + 1e-16 * mean)
+    fitted = least_squares(shifted, affine=True)
+    assert close(fitted.weight, least_squares(expected, affine=True).weight, 1e-11 + 1e-15 * mean)
+    assert fitted.residual == pytest.approx(least_squares(expected, affine=True).residual, rel=1e-9)
+
+
+def test_statistics_keep_nothing_of_the_graph():
+    A = normal(5, 2, seed=0).requires_grad_()
+    assert not Statistics.of(A, A).scatter.requires_grad
+
+
+# --- every method ---
+
+
+@laws
+@given(methods, pairs(wide=True), affines)
+def test_the_residual_is_that_of_the_features(method, pair, affine):
+    A, B = pair
+    fitted = METHODS[method](Statistics.of(A, B), affine=affine)
+    M, bias = fitted.weight.T, 0 if fitted.bias is None else fitted.bias
+    assert (fitted.bias is not None) == affine
+    rounding = 1e-12 * (A.square().sum() * M.square().sum() + B.square().sum()).item()
+    assert fitted.residual == pytest.approx((A @ M + bias - B).square().sum().item(), abs=rounding, rel=1e-9)
+    constant = B.mean(0) if affine else 0
+    assert fitted.total == pytest.approx((B - constant).square().sum().item(), abs=rounding, rel=1e-9)
+    if fitted.total:
+        assert fitted.r2 == 1 - fitted.residual / fitted.total
+
+
+@laws
+@given(methods, pairs(wide=True), seeds)
+def test_a_bias_makes_shifts_of_the_features_irrelevant(method, pair, seed):
+    A, B = pair
+    before = METHODS[method](Statistics.of(A, B), affine=True)
+    a, b = normal(A.shape[1], seed=seed), normal(B.shape[1], seed=seed, stream=1)
+    after = METHODS[method](Statistics.of(A + a, B + b), affine=True)
+    assert after.residual == pytest.approx(before.residual, rel=1e-6, abs=1e-8)
+    if method != "orthogonal" and len(A) > 2:  # where the optimum may not be unique
+        assert close(after(A + a), before(A) + b, 1e-6)
+
+
+# what may act on A and on B, and commute with the method: on unit matrices from these groups
+ACTING = {
+    "least squares": (GeneralLinear, GeneralLinear),
+    "reduced rank": (GeneralLinear, Orthogonal),
+    "orthogonal": (Orthogonal, Orthogonal),
+    "lasso": (lambda n: Monomial(n, SCALARS["signs"]),) * 2,
+    "permutation": (lambda n: Monomial(n, SCALARS["trivial"]),) * 2,
+    "G_ReLU": (GReLU, lambda n: Monomial(n, SCALARS["trivial"])),
+    "signs": (lambda n: Monomial(n, SCALARS["signs"]),) * 2,
+}
+
+
+@laws
+@given(methods, seeds, widths, affines)
+def test_equivariance(method, seed, p, affine):
+    A, B = normal(50, p, seed=seed), normal(50, p, seed=seed, stream=1)
+    A, B = A + 1, A.flip(1) + 0.5 * B
+    G, H = (group(p).sample(generator(seed), scale=0.5) for group in ACTING[method])
+    before = METHODS[method](Statistics.of(A, B), affine=affine)
+    after = METHODS[method](Statistics.of(A @ G, B @ H), affine=affine)
+    assert close(after(A @ G), before(A) @ H, 1e-6)
+
+
+# --- least squares ---
+
+
+@settings(max_examples=100, deadline=None)
+@given(pairs(), affines)
+def test_least_squares_is_the_pseudo_inverse_of_the_features(pair, affine):
+    A, B = pair
+    fitted = least_squares(Statistics.of(A, B), affine=affine)
+    if affine:
+        assert close(fitted(A.mean(0)), B.mean(0))
+        A, B = A - A.mean(0), B - B.mean(0)
+        A[:, A.abs().amax(0) < 1e-12] = 0  # the rounding of a constant channel
+    values = torch.linalg.svdvals(A)
+    values = values[values > 1e-9 * values[0]]
+    M = torch.linalg.pinv(A, rtol=1e-9) @ B
+    if not len(values):
+        assert not fitted.weight.any()
+        return
+    condition = values[0] / values[-1]
+    assert (fitted.weight.T - M).norm() <= 1e-12 * condition**2 * (M.norm() + B.norm() / values[0])
+
+
+@laws
+@given(seeds, st.integers(2, 8), affines)
+def test_features_of_very_different_units(seed, p, affine):
+    A, B = normal(50, p, seed=seed), normal(50, 3, seed=seed, stream=1)
+    units = torch.logspace(-9, 9, p, dtype=torch.float64)
+    plain, scaled = (least_squares(Statistics.of(X, B), affine=affine) for X in (A, A * units))
+    assert close(scaled.weight * units, plain.weight)
+
+
+def test_channels_that_differ_by_float32_rounding_are_dependent():
+    A, B = normal(1000, 4, seed=0).float(), normal(1000, 2, seed=1)
+    A = torch.cat([A, A @ normal(4, 3, seed=2).float()], 1)
+    fitted = least_squares(Statistics.of(A, B), affine=True)
+    assert close(
+        fitted.weight.T, torch.linalg.pinv((A - A.mean(0)).double(), rtol=1e-6) @ (B - B.mean(0)), 1e-5
+    )
+    assert fitted.weight.abs().max() < 1
+
+
+# --- reduced rank ---
+
+
+@laws
+@given(pairs(), affines)
+def test_reduced_rank_has_its_rank_and_ends_in_least_squares(pair, affine):
+    total = Statistics.of(*pair)
+    residuals = []
+    for rank in range(1, min(total.widths) + 1):
+        fitted = reduced_rank(total, rank, affine=affine)
+        assert torch.linalg.matrix_rank(fitted.weight, rtol=1e-9) <= rank
+        residuals.append(fitted.residual)
+    slack = 1e-9 * max(1.0, residuals[0])
+    assert all(low <= high + slack for high, low in itertools.pairwise(residuals))
+    assert close(fitted.weight, least_squares(total, affine=affine).weight, 1e-6)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(("p", "q", "rank"), [(5, 4, 1), (5, 4, 2), (4, 6, 3)])
+def test_reduced_rank_agrees_with_gradient_descent_on_two_factors(seed, p, q, rank):
+    A, B = normal(30, p, seed=seed), normal(30, q, seed=seed, stream=1)
+    B = B + A @ normal(p, q, seed=seed, stream=2)
+    fitted = reduced_rank(Statistics.of(A, B), rank)
+    factors = [normal(*shape, seed=seed).requires_grad_() for shape in ((p, rank), (rank, q))]
+    optimiser = torch.optim.LBFGS(
+        factors, max_iter=5000, tolerance_grad=1e-11, tolerance_change=0, line_search_fn="strong_wolfe"
+    )
+
+    def loss() -> Tensor:
+        optimiser.zero_grad()
+        value = (A @ factors[0] @ factors[1] - B).square().mean()
+        value.backward()
+        return value
+
+    optimiser.step(loss)
+    M = (factors[0] @ factors[1]).detach()
+    assert (A @ M - B).square().sum().item() == pytest.approx(fitted.residual, rel=1e-6)
+    assert close(fitted.weight.T, M, 1e-6)
+
+
+# --- orthogonal ---
+
+
+@laws
+@given(pairs(same_width=True), affines)
+def test_orthogonal_is_scipy_s_procrustes(pair, affine):
+    from scipy.linalg import orthogonal_procrustes
+
+    A, B = pair
+    fitted = orthogonal(Statistics.of(A, B), affine=affine)
+    assert Orthogonal(A.shape[1]).contains(fitted.weight)
+    if affine:
+        A, B = A - A.mean(0), B - B.mean(0)
+    Q = torch.as_tensor(orthogonal_procrustes(A.numpy(), B.numpy())[0])
+    assert fitted.residual == pytest.approx((A @ Q - B).square().sum().item(), rel=1e-9, abs=1e-9)
+    if torch.linalg.cond(A.T @ B) < 1e6:
+        assert close(fitted.weight.T, Q)
+
+
+@laws
+@given(seeds, widths, st.integers(0, 3))
+def test_an_isometry_into_more_channels_is_recovered(seed, p, more):
+    Q = Orthogonal(p + more).sample(generator(seed))[:p]
+    A = normal(30, p, seed=seed)
+    fitted = orthogonal(Statistics.of(A, A @ Q))
+    assert close(fitted.weight.T, Q) and fitted.r2 == pytest.approx(1)
+
+
+# --- lasso ---
+
+
+@laws
+@given(pairs(), affines, st.floats(0.001, 1.5))
+def test_lasso_has_a_subgradient_that_is_zero(pair, affine, part):
+    total = Statistics.of(*pair)
+    AA, AB, _ = total.products(centred=affine)
+    alpha = share(total, part, affine)
+    M = lasso(total, alpha, affine=affine).weight.T
+    slope = (AA @ M - AB) / alpha
+    assert slope.abs().max() <= 1 + 1e-4
+    assert (slope + M.sign())[M != 0].abs().sum() <= 1e-4 * M.numel()
+    assert part < 1 or not M.any()
+
+
+@pytest.mark.parametrize("alpha", [0.1, 1.0, 10.0])
+@pytest.mark.parametrize(("n", "p", "q"), [(60, 8, 5), (20, 20, 1), (10, 15, 4)])
+def test_lasso_agrees_with_scikit_learn_on_the_features(n, p, q, alpha):
+    from sklearn.linear_model import Lasso
+
+    A, B = normal(n, p, seed=n) + 2, normal(n, q, seed=n, stream=1) - 1
+    B = B + A[:, :q]
+    for affine in (False, True):
+        fitted = lasso(Statistics.of(A, B), alpha, affine=affine)
+        # its objective is ours divided by n
+        peer = Lasso(alpha / n, fit_intercept=affine, tol=1e-13, max_iter=10**6).fit(A.numpy(), B.numpy())
+        assert close(fitted.weight, torch.as_tensor(peer.coef_.reshape(q, p)), 1e-6)
+        if fitted.bias is not None:
+            assert np.allclose(fitted.bias.numpy(), peer.intercept_, atol=1e-6)
+
+
+def test_the_square_that_the_paper_does_not_print():
+    one = Statistics.of(torch.ones(1, 1), torch.ones(1, 1))
+    assert [round(lasso(one, alpha).weight.item(), 9) for alpha in (0.25, 0.5, 2.0)] == [0.75, 0.5, 0]
+
+
+# --- permutations with scalars ---
+
+
+@pytest.mark.parametrize("trial", range(100))
+def test_a_planted_element_of_g_relu_is_recovered(trial):
+    width = [8, 16, 32, 64, 96, 128, 192, 256][trial % 8]
+    G = GReLU(width).sample(generator(trial))
+    before = normal(width + 20, width, seed=trial)  # ReLU(before·Gᵀ) = ReLU(before)·Gᵀ
+    A, B = before.relu().float(), (before @ G.T).relu().float()
+    fitted = g_relu(Statistics.of(A, B))
+    assert torch.equal(fitted.weight != 0, G != 0)
+    assert ((fitted.weight - G).abs() <= 1e-6 * G).all()
+    assert fitted.r2 == pytest.approx(1, abs=1e-9)
+    if trial % 8 < 4:
+        P = (G != 0).double()
+        assert torch.equal(permutation(Statistics.of(A, A @ P.T.float())).weight, P)
+
+
+@pytest.mark.parametrize("scalars", SCALARS.values(), ids=SCALARS)
+@settings(max_examples=10, deadline=None)
+@given(pair=pairs(), affine=affines)
+def test_monomial_maps_agree_with_brute_force(scalars, pair, affine):
+    A, B = pair
+    fitted = monomial(Statistics.of(A, B), scalars, affine=affine)
+    p, q = A.shape[1], B.shape[1]
+    if affine:
+        A, B = A - A.mean(0), B - B.mean(0)
+    power = A.square().sum(0)
+    d = scalars.nearest((A.T @ B) / torch.where(power > 1e-20, power, 1)[:, None])
+    cost = (d[:, :, None] * A.T[:, None] - B.T).square().sum(-1) - B.square().sum(0)
+    if p <= q:
+        best = min(cost[range(p), list(c)].sum() for c in itertools.permutations(range(q), p))
+    else:
+        best = min(cost[list(c), range(q)].sum() for c in itertools.permutations(range(p), q))
+    expected = (best + B.square().sum()).item()
+    assert fitted.residual == pytest.approx(expected, rel=1e-9, abs=1e-9 * (1 + B.square().sum().item()))
+    assert ((fitted.weight != 0).sum(0) <= 1).all() and ((fitted.weight != 0).sum(1) <= 1).all()
+
+
+@pytest.mark.parametrize("scalars", SCALARS.values(), ids=SCALARS)
+@settings(max_examples=10, deadline=None)
+@given(width=st.integers(1, 12), seed=seeds)
+def test_planted_monomial_matrices_are_recovered(scalars, width, seed):
+    M = Monomial(width, scalars).sample(generator(seed))
+    A = normal(40, width, seed=seed)
+    assert close(monomial(Statistics.of(A, A @ M.T), scalars).weight, M)
+    inputs, outputs, d = assignment(Statistics.of(A, A @ M.T), scalars)
+    assert outputs.tolist() == list(range(width)) and close(M[outputs, inputs], d)
+
+
+def test_units_that_match_nothing_get_scalar_0_and_stay_in_the_assignment():
+    A = torch.eye(6, 4)
+    B = A[:, [2, 0, 3, 1]]
+    A[:, 3] = 0  # dead
+    fitted, (inputs, outputs, d) = (
+        g_relu(Statistics.of(A, B)),
+        assignment(Statistics.of(A, B), SCALARS["positive"]),
+    )
+    assert inputs.tolist() == [2, 0, 3, 1] and outputs.tolist() == [0, 1, 2, 3]
+    assert torch.allclose(d, torch.tensor([1, 1, 0, 1.0]).double()) and not fitted.weight[:, 3].any()
+    assert permutation(Statistics.of(A, B)).weight[2, 3] == 1
+
+
+# --- the map ---
+
+
+@laws
+@given(seeds, widths, widths, affines, st.sampled_from([torch.float64, torch.float32, torch.bfloat16]))
+def test_a_map_its_module_and_its_convolution_are_the_same(seed, p, q, affine, dtype):
+    A, B = normal(50, p, seed=seed), normal(50, q, seed=seed, stream=1)
+    fitted = least_squares(Statistics.of(A, B), affine=affine)
+    x = A.to(dtype)
+    y = fitted(x)
+    rounding = 100 * torch.finfo(dtype).eps
+    assert y.dtype == dtype and close(y.double(), fitted(x.double()), rounding)
+    assert close(fitted(x.expand(2, *x.shape)), y.expand(2, *y.shape), rounding)
+    layer, conv = fitted.as_module(), fitted.as_module(spatial=True)
+    assert isinstance(layer, nn.Linear) and isinstance(conv, nn.Conv2d)
+    assert all(parameter.requires_grad for parameter in conv.parameters())
+    maps = x.T.reshape(1, A.shape[1], len(A), 1)
+    assert close(fitted(maps, spatial=True)[0, :, :, 0].T, y, rounding)
+    rounding = max(rounding, 1e-5)  # the weights of a module are in float32
+    assert close(layer.to(dtype)(x), y, rounding)
+    assert close(conv.to(dtype)(maps)[0, :, :, 0].T, y, rounding)
+
+
+def test_as_module_leaves_the_global_generator_alone():
+    before = torch.random.get_rng_state()
+    least_squares(Statistics.of(normal(9, 3, seed=0), normal(9, 2, seed=1))).as_module()
+    assert torch.equal(torch.random.get_rng_state(), before)
+
+
+def test_a_constant_target_leaves_nothing_to_explain():
+    B = torch.full((10, 1), 0.1)
+    fitted = least_squares(Statistics.of(normal(10, 2, seed=0), B), affine=True)
+    assert not fitted.weight.any() and math.isnan(fitted.r2) and close(fitted.bias, B[0].double())
+
+
+# --- published networks ---
+
+
+def test_least_squares_between_published_networks_is_lapack_s(data_root):
+    paths = [data_root / f"checkpoints/tiny10-in{k}-gn{k}.pt" for k in (0, 1)]
+    if not all(path.is_file() for path in paths) or not (data_root / "cifar-10-batches-py").is_dir():
+        pytest.skip("no published Tiny-10, or no CIFAR-10, under INTERTWINE_DATA")
+    (front, mean, std), (back, _, _) = map(models.load_published, paths)
+    test = data.load("cifar10", "test", root=data_root)
+    images = (test.images[:4000] * test.std + test.mean - mean) / std
+    layer, start = "relu6", [name for name, _ in front.named_children()].index("relu6") + 1
+    A, B = (
+        torch.cat([batch[layer] for batch in features(net, [layer], images[:2000])]) for net in (front, back)
+    )
+    fitted = least_squares(
+        statistics(zip(A.split(300), B.split(300), strict=True), spatial=True), affine=True
+    )
+    rows = [X.double().movedim(1, -1).flatten(0, -2) for X in (A, B)]
+    ones = torch.ones(len(rows[0]), 1, dtype=torch.float64)
+    *M, bias = torch.linalg.lstsq(torch.cat([rows[0], ones], 1), rows[1]).solution
+    assert close(fitted.weight.T, torch.stack(M), 1e-9) and close(fitted.bias, bias, 1e-9)
+    with torch.inference_mode():
+        stitched = back[start:](fitted.as_module(spatial=True)(front[:start](images[2000:])))
+    accuracy = (stitched.argmax(1) == test.labels[2000:4000]).double().mean()
+    assert accuracy > 0.75
+
+
+# --- bad input ---
+
+
+@pytest.fixture
+def unchecked():
+    """As a user meets the library: without the run-time type checker of the tests."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
+
+
+TWO, FOUR = torch.ones(5, 2), torch.ones(5, 2, 3, 3)
+GOOD = Statistics.of(normal(9, 3, seed=0), normal(9, 2, seed=1))
+MAP = least_squares(GOOD)
+BAD: dict[str, Callable[[], object]] = {
+    r"feature maps need spatial=True": lambda: Statistics.of(FOUR, FOUR),
+    r"\(5, 2\) and \(5, 2\): resample": lambda: Statistics.of(TWO, TWO, spatial=True),
+    r"\(5, 2, 3, 2\): resample": lambda: Statistics.of(FOUR, FOUR[..., :2], spatial=True),
+    r"same inputs, was given 5 and 4": lambda: Statistics.of(TWO, TWO[:4]),
+    r"at least one row.*\(0, 2\)": lambda: Statistics.of(TWO[:0], TWO[:0]),
+    r"at least one row.*\(5, 0\)": lambda: Statistics.of(TWO, TWO[:, :0]),
+    r"floating-point.*torch.int64": lambda: Statistics.of(TWO.long(), TWO),
+    r"floating-point.*torch.complex64": lambda: Statistics.of(TWO, TWO + 0j),
+    r"finite features": lambda: Statistics.of(TWO, TWO * math.nan),
+    r"finite features, was": lambda: Statistics.of(TWO * math.inf, TWO),
+    r"at least one batch": lambda: statistics([]),
+    r"widths 3 and 2, was given 2 and 2": lambda: GOOD + Statistics.of(TWO, TWO),
+    r"rank from 1 to 2, was given 3": lambda: reduced_rank(GOOD, 3),
+    r"rank from 1 to 2, was given 0": lambda: reduced_rank(GOOD, 0),
+    r"2 channels of B in A, was given 3": lambda: orthogonal(GOOD),
+    r"positive alpha, was given 0": lambda: lasso(GOOD, 0.0),
+    r"positive alpha, was given nan": lambda: lasso(GOOD, math.nan),
+    r"features \(..., 3\), was given \(5, 2\)": lambda: MAP(TWO),
+    r"feature maps \(n, 3, \*space\), was given \(5, 2, 3, 3\)": lambda: MAP(FOUR, spatial=True),
+    r"feature maps \(n, 3, \*space\), was given \(3,\)": lambda: MAP(torch.ones(3), spatial=True),
+}
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("message", BAD)
+def test_a_bad_input_gets_one_clear_sentence(message):
+    with pytest.raises(ValueError, match=message) as error:
+        BAD[message]()
+    assert "\n" not in str(error.value) and str(error.value).endswith(".")
+
+
+def test_a_lasso_that_does_not_converge_says_so():
+    A = normal(40, 30, seed=0) * 1e-4 + normal(40, 1, seed=1)
+    with pytest.raises(RuntimeError, match="did not converge at alpha=1e-07"):
+        lasso(Statistics.of(A, normal(40, 1, seed=2)), 1e-7)
