@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from intertwine import claims, results
+from intertwine.claims import verdicts
 from intertwine.claims.ledger import claim_from
 
 CHAPTER = "01_intertwiner_groups"
