@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -130,9 +131,9 @@ def status(profile: str) -> None:
     """Per chapter: fresh or stale, last run, wall time, device, and what is recorded at which profile."""
     book = find_book()
     overrides = book.overrides(profile)
-    table = Table(title=f"profile {profile}")
-    for heading in ("chapter", "state", "last run", "wall time", "memory", "device", "recorded"):
-        table.add_column(heading)
+    table = Table(title=f"profile {profile}", box=box.SIMPLE, padding=(0, 1, 0, 0))
+    for heading in ("chapter", "state", "last run", "time", "memory", "device", "recorded"):
+        table.add_column(heading, no_wrap=heading == "chapter")
     for chapter, source in book.chapters.items():
         _, settings = execute.prepare(source, overrides[chapter])
         executed = book.executed(profile, chapter)
@@ -145,9 +146,9 @@ def status(profile: str) -> None:
             environment = record["environment"]
             cells = [
                 "fresh" if fresh else "stale",
-                record["finished"],
-                f"{record['wall_s']:.1f} s",
-                f"{environment['peak_memory_bytes'] / 1e9:.2f} GB",
+                record["finished"][:16].replace("T", " "),
+                f"{record['wall_s']:.0f} s",
+                f"{environment['peak_memory_bytes'] / 1e9:.1f} GB",
                 environment["device"],
             ]
         table.add_row(chapter, *cells, ", ".join(recorded) or "-")
