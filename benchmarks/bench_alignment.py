@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from intertwine import data, models
 from intertwine.alignment import LinearMap, least_squares, statistics
@@ -36,7 +36,7 @@ def difference(ours: LinearMap, theirs: LinearMap) -> float:
     return ((x - y).abs().max() / y.abs().max()).item()
 
 
-def correct(network: torch.nn.Module, test: Tensor, labels: Tensor) -> int:
+def correct(network: nn.Module, test: Tensor, labels: Tensor) -> int:
     with torch.inference_mode():
         guesses = torch.cat([network(batch).argmax(1) for batch in test.split(500)])
     return int((guesses == labels).sum())
@@ -64,30 +64,23 @@ def main() -> None:
         alone = correct(back, tests, test.labels)
         names = [name for name, _ in front.named_children()]
         for name in (layer.name for layer in front.hidden_layers()):
-            A, B = (torch.cat([x[name] for x in features(net, [name], images)]) for net in (front, back))
+            k = names.index(name) + 1
+            A, B = (torch.cat([x[name] for x in features(net[:k], [name], images)]) for net in (front, back))
             start = time.perf_counter()
-            ours = least_squares(
-                statistics(zip(A.split(500), B.split(500), strict=True), spatial=True), affine=True
-            )
+            batches = zip(A.split(500), B.split(500), strict=True)
+            ours = least_squares(statistics(batches, spatial=True), affine=True)
             middle = time.perf_counter()
             theirs = lapack(A, B)
             end = time.perf_counter()
-            k = names.index(name) + 1
-            counts = [
-                correct(
-                    torch.nn.Sequential(front[:k], fitted.as_module(spatial=True), back[k:]),
-                    tests,
-                    test.labels,
-                )
-                for fitted in (ours, theirs)
-            ]
-            worst, unequal = max(worst, difference(ours, theirs)), unequal + (counts[0] != counts[1])
-            print(
-                f"{pair[0]}→{pair[1]:<4}{name:7}{A[:, 0].numel():>11,} × {A.shape[1]:<2}{middle - start:12.2f}"
-                f"{end - middle:10.2f}{difference(ours, theirs):12.1e}{ours.r2:7.3f}{counts[0]:9}{counts[1]:8}"
-                f"{100 * counts[0] / alone:14.1f}",
-                flush=True,
+            layers = (fitted.as_module(spatial=True) for fitted in (ours, theirs))
+            mine, other = (
+                correct(nn.Sequential(front[:k], layer, back[k:]), tests, test.labels) for layer in layers
             )
+            error = difference(ours, theirs)
+            worst, unequal = max(worst, error), unequal + (mine != other)
+            row = f"{pair[0]}→{pair[1]:<4}{name:7}{A[:, 0].numel():>11,} × {A.shape[1]:<2}"
+            row += f"{middle - start:12.2f}{end - middle:10.2f}{error:12.1e}{ours.r2:7.3f}"
+            print(f"{row}{mine:9}{other:8}{100 * mine / alone:14.1f}", flush=True)
     print(f"largest difference {worst:.1e}; unequal accuracies: {unequal}")
     if worst > 1e-6 or unequal:
         raise SystemExit("expected a difference of at most 1e-6 and equal accuracies")

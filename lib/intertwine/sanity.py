@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import pandas as pd
 import torch
@@ -66,7 +67,7 @@ def transformed(network: nn.Sequential, layer: str, A: Float[Tensor, "n n"]) -> 
         A: as wide as the layer's outputs.
     """
     moved = copy.deepcopy(network)
-    target = moved.get_submodule(layer)
+    target: Any = moved.get_submodule(layer)
     A = A.to(target.weight)
     with torch.no_grad():
         target.weight.copy_(torch.einsum("ij,j...->i...", A, target.weight))

@@ -1,0 +1,94 @@
+"""Shuffled, augmented batches from tensors that stay on the device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from intertwine import files
+from intertwine.data import Dataset
+from intertwine.training.recipes import Recipe
+
+
+class Batches:
+    """The batches of a training, epoch by epoch.
+
+    Example:
+        >>> from intertwine import data
+        >>> from intertwine.training import RECIPES
+        >>> digits = data.load("digits", "train")
+        >>> recipe = RECIPES["digits"]
+        >>> batches = Batches(digits.images, digits.labels, recipe, fill_of(digits, recipe))
+        >>> images, labels = next(batches.epoch(0, seed=0))
+        >>> images.shape, labels.shape
+        (torch.Size([64, 1, 8, 8]), torch.Size([64]))
+
+    The order, the shifts and the flips of an epoch depend on the seed and the epoch alone, whatever the
+    device; images come in channels-last order. One gather per batch does all of the augmentation.
+
+    Args:
+        images: of shape (n, channels, height, width), or any other if the recipe neither shifts nor flips.
+        labels: of the images, on the same device.
+        recipe: its batch size and augmentation.
+        fill: per channel, what a shift leaves free; see `fill_of`.
+    """
+
+    def __init__(
+        self,
+        images: Float[Tensor, "n ..."],
+        labels: Int[Tensor, " n"],
+        recipe: Recipe,
+        fill: Float[Tensor, "c 1 1"],
+    ) -> None:
+        if len(labels) < (recipe.batch_size if recipe.drop_last else 1):
+            raise ValueError(
+                f"Expected at least one batch of {recipe.batch_size} images, was given {len(labels)}: use a "
+                f"smaller batch_size."
+            )
+        self.labels, self.recipe = labels, recipe
+        self.images = images.movedim(1, -1).contiguous() if images.ndim == 4 else images
+        if recipe.flip or recipe.shift:
+            pixels = self.images.flatten(0, 2)
+            # one more pixel, which is shown wherever a shift left the image
+            self.pixels = torch.cat([pixels, fill.to(pixels).view(1, -1)])
+            self.images = self.pixels[:-1].view(self.images.shape)
+
+    def __len__(self) -> int:
+        """Batches in an epoch."""
+        n, size = len(self.labels), self.recipe.batch_size
+        return n // size if self.recipe.drop_last else -(-n // size)
+
+    def epoch(self, epoch: int, *, seed: int) -> Iterator[tuple[Float[Tensor, "b ..."], Int[Tensor, " b"]]]:
+        """The batches of one epoch, counted from 0; `seed` decides on order and augmentation."""
+        # a stream of its own for every epoch, so that a resumed training needs no state of a generator
+        stream = int(files.digest("order", seed, epoch)[:15], 16)
+        generator = torch.Generator().manual_seed(stream)
+        n, shift = len(self.labels), self.recipe.shift
+        order = torch.randperm(n, generator=generator)[: len(self) * self.recipe.batch_size]
+        moves = torch.randint(-shift, shift + 1, (len(order), 2), generator=generator)
+        flips = torch.rand(len(order), generator=generator) < (0.5 if self.recipe.flip else 0)
+        drawn = (each.to(self.labels.device).split(self.recipe.batch_size) for each in (order, moves, flips))
+        for rows, move, flip in zip(*drawn, strict=True):
+            yield self._images(rows, move, flip), self.labels[rows]
+
+    def _images(self, rows: Tensor, move: Tensor, flip: Tensor) -> Tensor:
+        if not (self.recipe.flip or self.recipe.shift):
+            images = self.images[rows]
+            return images.movedim(-1, 1) if images.ndim == 4 else images
+        _, height, width, channels = self.images.shape
+        column = torch.arange(width, device=rows.device)
+        x = torch.where(flip[:, None], width - 1 - column, column) + move[:, 1:]
+        y = torch.arange(height, device=rows.device) + move[:, :1]
+        inside = ((y >= 0) & (y < height))[:, :, None] & ((x >= 0) & (x < width))[:, None]
+        at = (rows[:, None] * height + y)[:, :, None] * width + x[:, None]
+        at = at.where(inside, len(self.pixels) - 1)
+        images = self.pixels.index_select(0, at.flatten()).view(len(rows), height, width, channels)
+        return images.movedim(-1, 1)
+
+
+def fill_of(data: Dataset, recipe: Recipe) -> Float[Tensor, "c 1 1"]:
+    """What the recipe puts where a shift left an image, in normalised units."""
+    return -data.mean / data.std if recipe.fill == "black" else torch.zeros_like(data.mean)

@@ -1,0 +1,76 @@
+"""What to train: an architecture, data and a recipe."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from difflib import get_close_matches
+from typing import Any
+
+from torch import nn
+
+from intertwine import files, models
+from intertwine.data import Dataset
+from intertwine.training.recipes import Recipe
+
+VERSION = 1  # of this folder and of `models`: raise it when the same spec and seed give other weights
+
+ARCHITECTURES = tuple(name for name in models.__all__ if name[0].islower() and name != "load_published")
+
+
+@dataclass(frozen=True, eq=False)
+class Spec:
+    """All that decides on a trained network but its seeds.
+
+    Example:
+        >>> from intertwine import data
+        >>> from intertwine.training import RECIPES, Spec
+        >>> digits = data.load("digits", "train")
+        >>> spec = Spec("myrtle", digits, RECIPES["digits"], {"width": 8, "in_channels": 1})
+        >>> spec.build(seed=0)(spec.data.images[:2]).shape
+        torch.Size([2, 10])
+
+    Raises:
+        ValueError: an unknown architecture.
+    """
+
+    architecture: str | Callable[..., nn.Module]
+    """A function of `intertwine.models` by name, or your own; `seed` is a keyword of either."""
+    data: Dataset
+    """The training set."""
+    recipe: Recipe
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    """Keywords of the architecture, as JSON can express them."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.architecture, str) and self.architecture not in ARCHITECTURES:
+            near = get_close_matches(self.architecture, ARCHITECTURES, n=1)
+            hint = f" did you mean {near[0]!r}?" if near else ""
+            raise ValueError(
+                f"Expected an architecture out of {', '.join(ARCHITECTURES)}, or a function, was given "
+                f"{self.architecture!r}{';' if hint else '.'}{hint}"
+            )
+
+    @property
+    def name(self) -> str:
+        """Of the architecture."""
+        return self.architecture if isinstance(self.architecture, str) else self.architecture.__name__
+
+    def build(self, seed: int) -> nn.Module:
+        """The network with its initial weights."""
+        build = (
+            getattr(models, self.architecture) if isinstance(self.architecture, str) else self.architecture
+        )
+        return build(**self.arguments, seed=seed)
+
+    def digest(self) -> str:
+        """A hash of the content: architecture (the source of your own), arguments, recipe, data, `VERSION`.
+
+        Raises:
+            TypeError: arguments that JSON cannot express.
+            OSError: the source of your own function cannot be found.
+        """
+        source = None if isinstance(self.architecture, str) else inspect.getsource(self.architecture)
+        content = [self.name, source, dict(self.arguments), asdict(self.recipe), self.data.checksum]
+        return files.digest(VERSION, *content)

@@ -1,0 +1,571 @@
+"""Training one network: protocols, batches, the loop against a plain one, interruption, freezing."""
+
+import copy
+import re
+from collections import Counter
+from dataclasses import replace
+from math import isclose
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from intertwine import data, models
+from intertwine.data import Dataset
+from intertwine.training import RECIPES, Recipe, Steps, Triangle, arithmetic, evaluate, holdout, loop, train
+from intertwine.training.batches import Batches, fill_of
+from intertwine.training.evaluation import check_data
+from intertwine.training.fit import one_epoch
+from intertwine.training.freeze import front_and_back, frozen_modules
+from intertwine.training.recipes import build_optimizer
+
+seeds = st.integers(0, 2**31)
+PLAIN = Recipe(epochs=3, batch_size=16, lr=0.05, dtype="float32")
+
+
+def normal(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+
+
+def dataset(n: int, channels: int = 1, side: int = 8, *, classes: int = 10, seed: int = 0) -> Dataset:
+    """Noise, labelled by turns."""
+    images = normal(n, channels, side, side, seed=seed)
+    labels = torch.arange(n) % classes
+    mean = torch.linspace(0.2, 0.6, channels).view(-1, 1, 1)
+    return Dataset("noise", "train", images, labels, tuple("0123456789"), mean, mean / 2, f"noise {seed} {n}")
+
+
+def tensors(network: nn.Module) -> dict[str, Tensor]:
+    return {name: value.clone() for name, value in network.state_dict().items()}
+
+
+def same(first: nn.Module, second: nn.Module) -> bool:
+    pairs = zip(first.state_dict().items(), second.state_dict().items(), strict=True)
+    return all(a == b and torch.equal(x, y) for (a, x), (b, y) in pairs)
+
+
+# --- recipes ---
+
+
+def rates(recipe: Recipe, steps: int) -> list[float]:
+    """The learning rate of every epoch's first step."""
+    return [
+        recipe.lr * recipe.schedule((k * steps + 0.5) / (recipe.epochs * steps)) for k in range(recipe.epochs)
+    ]
+
+
+def test_the_papers_protocols():
+    godfrey, csiszarik = RECIPES["godfrey2022"], RECIPES["csiszarik2021"]
+    # a quarter of 50 epochs is 12.5: a halving in mid-epoch shows in the next
+    halvings = [(k >= 12.5) + (k >= 25) + (k >= 37.5) for k in range(50)]
+    assert rates(godfrey, 1563) == [1e-3 * 0.5**count for count in halvings]
+    assert rates(csiszarik, 390) == [0.1 * 0.1 ** (k // 100) for k in range(300)]
+    network = models.myrtle(2)
+    adam = build_optimizer(godfrey, network.named_parameters())
+    sgd = build_optimizer(csiszarik, network.named_parameters())
+    assert isinstance(adam, torch.optim.Adam) and isinstance(sgd, torch.optim.SGD)
+    decay = {id(p): group["weight_decay"] for group in adam.param_groups for p in group["params"]}
+    for name, parameter in network.named_parameters():
+        assert decay[id(parameter)] == (1e-4 if "weight" in name else 0), name
+    assert all(group["weight_decay"] == 1e-4 for group in sgd.param_groups if group["params"])
+    assert all(group["nesterov"] and group["momentum"] == 0.9 for group in sgd.param_groups)
+    assert sum(len(group["params"]) for group in sgd.param_groups) == len(list(network.parameters()))
+    assert (godfrey.batch_size, godfrey.flip, godfrey.shift, godfrey.fill) == (32, True, 2, "mean")
+    assert (csiszarik.batch_size, csiszarik.drop_last, csiszarik.shift, csiszarik.fill) == (
+        128,
+        True,
+        4,
+        "black",
+    )
+
+
+@settings(deadline=None)
+@given(st.floats(0.01, 0.99), st.lists(st.floats(0, 1), min_size=2, max_size=5))
+def test_schedules_stay_within_the_peak(peak, when):
+    triangle = Triangle(peak)
+    assert isclose(triangle(peak), 1) and triangle(0.0) == triangle(1.0) == 0
+    assert all(0 <= triangle(done) <= 1 + 1e-9 for done in when)
+    steps = Steps(at=tuple(when), factor=0.5)
+    values = [steps(done) for done in sorted(when)]
+    assert values == sorted(values, reverse=True) and steps(1.0) == 0.5 ** len(when)
+
+
+@pytest.mark.parametrize("change", [{"epochs": -1}, {"batch_size": 0}, {"shift": -1}, {"lr": 0.0}])
+@pytest.mark.parametrize("more", [{}, {"fill": "white"}, {"optimizer": "lamb"}, {"dtype": "float16"}])
+def test_a_recipe_says_what_is_wrong_with_it(change, more):
+    given_name = next(iter(change))
+    with pytest.raises(
+        ValueError, match=f"Expected .*{given_name}.*was given {re.escape(str(change[given_name]))}"
+    ):
+        replace(PLAIN, **change)
+    for name, value in more.items():
+        with pytest.raises(ValueError, match=f"Expected {name} to be one of .*was given '{value}'"):
+            replace(PLAIN, **more)
+
+
+# --- batches ---
+
+
+def variants(image: Tensor, recipe: Recipe, fill: Tensor) -> list[Tensor]:
+    """All that augmentation may make of an image, by padding and slicing."""
+    p, (_, h, w) = recipe.shift, image.shape
+    padded = fill.expand(-1, h + 2 * p, w + 2 * p).clone()
+    padded[:, p : p + h, p : p + w] = image
+    crops = [padded[:, y : y + h, x : x + w] for y in range(2 * p + 1) for x in range(2 * p + 1)]
+    # flipping before or after moving gives the same set
+    return crops + [crop.flip(-1) for crop in crops] if recipe.flip else crops
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    n=st.integers(1, 9),
+    channels=st.integers(1, 3),
+    h=st.integers(1, 6),
+    w=st.integers(1, 6),
+    batch=st.integers(1, 5),
+    shift=st.integers(0, 2),
+    flip=st.booleans(),
+    fill=st.sampled_from(["mean", "black"]),
+    drop_last=st.booleans(),
+    seed=seeds,
+    epoch=st.integers(0, 100),
+)
+def test_an_epoch_holds_every_image_once_in_an_allowed_variant(
+    n, channels, h, w, batch, shift, flip, fill, drop_last, seed, epoch
+):
+    batch = min(batch, n)
+    recipe = replace(PLAIN, batch_size=batch, shift=shift, flip=flip, fill=fill, drop_last=drop_last)
+    source = replace(
+        dataset(n, channels), images=normal(n, channels, h, w, seed=seed), labels=torch.arange(n)
+    )
+    batches = Batches(source.images, source.labels, recipe, fill_of(source, recipe))
+    drawn = list(batches.epoch(epoch, seed=seed))
+    sizes = [len(labels) for _, labels in drawn]
+    assert len(batches) == len(drawn)
+    assert sizes == [batch] * (n // batch) + ([n % batch] if n % batch and not drop_last else [])
+    labels = torch.cat([labels for _, labels in drawn] or [torch.arange(0)])
+    assert len(labels.unique()) == len(labels) == sum(sizes)
+    black = 0 * source.mean if fill == "mean" else (0 - source.mean) / source.std
+    for images, labels in drawn:
+        for image, label in zip(images, labels, strict=True):
+            allowed = variants(source.images[label], recipe, black)
+            assert any(torch.equal(image, variant) for variant in allowed)
+    again = list(batches.epoch(epoch, seed=seed))
+    assert all(
+        torch.equal(a, b)
+        for one, two in zip(drawn, again, strict=True)
+        for a, b in zip(one, two, strict=True)
+    )
+
+
+def test_shifts_and_flips_are_uniform_and_orders_differ():
+    n, recipe = 4000, replace(PLAIN, batch_size=100, shift=1, flip=True)
+    image = torch.arange(1.0, 10).view(1, 3, 3)
+    batches = Batches(image.expand(n, 1, 3, 3), torch.arange(n), recipe, torch.zeros(1, 1, 1))
+    drawn = list(batches.epoch(0, seed=0))
+    counts = Counter(tuple(image.flatten().tolist()) for images, _ in drawn for image in images)
+    assert len(counts) == 18
+    chi_squared = sum((count - n / 18) ** 2 / (n / 18) for count in counts.values())
+    assert chi_squared < 40.8  # 17 degrees of freedom: exceeded by one seed in a thousand
+    orders = [
+        torch.cat([labels for _, labels in batches.epoch(epoch, seed=seed)])
+        for epoch, seed in [(0, 0), (1, 0), (0, 1)]
+    ]
+    for k, order in enumerate(orders):  # no two agree in more places than unrelated permutations do
+        assert all((order == other).sum() < 10 for other in orders[:k])
+
+
+def test_vectors_are_batched_as_they_are():
+    x = normal(10, 4)
+    batches = Batches(x, torch.arange(10), PLAIN, torch.zeros(1, 1, 1))
+    ((images, labels),) = batches.epoch(0, seed=3)
+    assert torch.equal(images, x[labels])
+
+
+# --- the loop ---
+
+
+def plain_loop(network: nn.Module, source: Dataset, recipe: Recipe, seed: int) -> nn.Module:
+    """Training as a tutorial writes it, by torch.optim without fused steps, on the same batches."""
+    network = copy.deepcopy(network).train()
+    named = list(network.named_parameters())
+    groups = [
+        {"params": [p], "weight_decay": recipe.weight_decay * (recipe.decay_biases or "weight" in name)}
+        for name, p in named
+    ]
+    if recipe.optimizer == "adam":
+        optimizer = torch.optim.Adam(groups, recipe.lr)
+    else:
+        optimizer = torch.optim.SGD(groups, recipe.lr, momentum=0.9, nesterov=True)
+    batches = Batches(source.images.double(), source.labels, recipe, fill_of(source, recipe))
+    steps = len(batches) * recipe.epochs
+    rate = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: recipe.schedule((step + 0.5) / steps))
+    loss = nn.CrossEntropyLoss(label_smoothing=recipe.label_smoothing)
+    for epoch in range(recipe.epochs):
+        for images, labels in batches.epoch(epoch, seed=seed):
+            optimizer.zero_grad()
+            loss(network(images), labels).backward()
+            optimizer.step()
+            rate.step()
+    return network
+
+
+@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("norm", [True, False])
+def test_training_is_the_plain_loop(name, norm):
+    recipe = replace(RECIPES[name], epochs=4, batch_size=16, lr=1e-3)
+    network = models.myrtle(2, in_channels=2, norm=norm, seed=1).double()
+    source = dataset(40, 2)
+    trained = train(network, source, replace(recipe, dtype="float32"), seed=5, device="cpu")
+    expected = plain_loop(network, source, recipe, seed=5)
+    for (key, value), (_, wanted) in zip(
+        trained.network.state_dict().items(), expected.state_dict().items(), strict=True
+    ):
+        torch.testing.assert_close(value, wanted, rtol=1e-7, atol=1e-9, msg=key)
+    assert trained.network.fc.weight.dtype == torch.float64
+    assert not same(trained.network, network)
+
+
+def test_digits_reach_98_percent():
+    train_set, test = data.load("digits", "train"), data.load("digits", "test")
+    rest, validation = holdout(train_set, 97)
+    network = models.myrtle(8, in_channels=1, seed=0)
+    trained = train(network, rest, RECIPES["digits"], seed=0, device="cpu", validation=validation)
+    assert evaluate(trained.network, test.images, test.labels) >= 0.98
+    history = trained.history
+    assert list(history) == [
+        "epoch",
+        "lr",
+        "loss",
+        "accuracy",
+        "validation_accuracy",
+        "seconds",
+        "images_per_s",
+    ]
+    assert history["epoch"].tolist() == list(range(1, 21))
+    assert history["validation_accuracy"].iloc[-1] > 0.95 and history["accuracy"].iloc[-1] > 0.99
+    assert (history["images_per_s"] * history["seconds"]).round().tolist() == [1200] * 20
+    assert not any(module.training for module in trained.network.modules())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("name", ["fast", "godfrey2022"])
+def test_the_same_seed_gives_bitwise_the_same_weights(dtype, name):
+    recipe = replace(RECIPES[name], epochs=2, batch_size=16, dtype=dtype)
+    network, source = models.resnet20(2, seed=0), dataset(40, 3)
+    before = tensors(network)
+    first, second, other = (
+        train(network, source, recipe, seed=seed, device="cpu").network for seed in (7, 7, 8)
+    )
+    assert same(first, second) and not same(first, other)
+    assert all(torch.equal(value, before[name]) for name, value in network.state_dict().items())
+    assert network.training and all(p.requires_grad for p in first.parameters())
+    assert all(value.is_contiguous() for value in first.state_dict().values())
+
+
+def test_the_order_of_the_data_leaves_the_generators_of_torch_alone():
+    state = torch.get_rng_state()
+    train(
+        models.myrtle(2, in_channels=1), dataset(20), replace(PLAIN, shift=1, flip=True), seed=0, device="cpu"
+    )
+    assert torch.equal(state, torch.get_rng_state())
+
+
+def test_no_epochs_change_nothing():
+    network = models.tiny10(2)
+    trained = train(network, dataset(4, 3, 27), replace(PLAIN, epochs=0), seed=0, device="cpu")
+    assert same(trained.network, network) and trained.history.empty
+
+
+def test_history_counts_what_happened():
+    """With a rate of nearly 0 and no batch norm, an epoch's loss and accuracy are the network's own."""
+    network, source = models.myrtle(2, norm=False, in_channels=1), dataset(50)
+    recipe = replace(PLAIN, lr=1e-12, epochs=1, label_smoothing=0.2)
+    history = train(network, source, recipe, seed=0, device="cpu", validation=source).history
+    loss = F.cross_entropy(network(source.images), source.labels, label_smoothing=0.2).item()
+    assert isclose(history["loss"].item(), loss, rel_tol=1e-5)
+    accuracy = evaluate(network, source.images, source.labels)
+    assert isclose(history["accuracy"].item(), accuracy, rel_tol=1e-6)
+    assert history["validation_accuracy"].item() == accuracy
+
+
+def test_a_loss_that_is_not_finite_ends_the_training():
+    with pytest.raises(FloatingPointError, match="not finite after epoch 1: use a smaller lr"):
+        train(models.myrtle(2, in_channels=1), dataset(50), replace(PLAIN, lr=1e30), seed=0, device="cpu")
+
+
+# --- progress ---
+
+
+def test_progress_counts_to_the_end():
+    events = []
+    train(models.myrtle(2, in_channels=1), dataset(20), PLAIN, seed=0, device="cpu", progress=events.append)
+    assert [(event.done, event.total, event.resumed) for event in events] == [(k, 3, 0) for k in (1, 2, 3)]
+    assert events[-1].left_s == 0 < events[0].left_s
+    assert isclose(events[0].left_s, 2 * events[0].seconds)
+    assert all(event.images_per_s > 0 and event.loss > 0 and 0 <= event.accuracy <= 1 for event in events)
+
+
+def test_a_bar_shows_loss_accuracy_and_speed(capsys):
+    train(models.myrtle(2, in_channels=1), dataset(20), PLAIN, seed=0, device="cpu", progress=True)
+    out, bar = capsys.readouterr()
+    assert not out and all(word in bar for word in ("3/3", "loss=", "accuracy=", "images/s="))
+    train(models.myrtle(2, in_channels=1), dataset(20), PLAIN, seed=0, device="cpu")
+    assert capsys.readouterr() == ("", "")
+
+
+# --- interruption ---
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("name", ["fast", "digits"])
+@pytest.mark.parametrize("freeze", [None, "block1"])
+def test_an_interrupted_training_goes_on_as_if_nothing_had_happened(tmp_path, name, dtype, freeze):
+    recipe = replace(RECIPES[name], epochs=4, batch_size=16, dtype=dtype)
+    network, source = models.resnet20(2, seed=0), dataset(40, 3)
+    options = {"seed": 3, "device": "cpu", "freeze": freeze}
+    whole = train(network, source, recipe, **options)
+    path, events = tmp_path / "training", []
+
+    def interrupt(event):
+        if event.done in (1, 3):
+            raise KeyboardInterrupt
+
+    for _ in range(2):  # after the first epoch, and, going on, after the third
+        with pytest.raises(KeyboardInterrupt):
+            train(network, source, recipe, **options, checkpoint=path, progress=interrupt)
+            interrupt = None
+        done = 1 if not events else 3
+        events.append(done)
+        if done == 1:
+
+            def interrupt(event):
+                if event.done == 3:
+                    raise KeyboardInterrupt
+
+    resumed = train(network, source, recipe, **options, checkpoint=path, progress=events.append)
+    assert [event.done for event in events[2:]] == [3, 4] and events[-1].resumed == 3
+    assert same(resumed.network, whole.network)
+    columns = ["epoch", "lr", "loss", "accuracy"]
+    assert resumed.history[columns].equals(whole.history[columns])
+    again = train(network, source, recipe, **options, checkpoint=path)
+    assert same(again.network, whole.network) and again.history.equals(resumed.history)
+
+
+@pytest.mark.parametrize("change", ["network", "recipe", "seed", "data", "freeze"])
+def test_a_checkpoint_of_another_training_is_not_taken(tmp_path, change):
+    given = {"network": models.myrtle(2, in_channels=1), "data": dataset(20), "recipe": PLAIN, "seed": 0}
+    train(**given, device="cpu", checkpoint=tmp_path / "c")
+    others = {
+        "network": models.myrtle(2, in_channels=1, seed=1),
+        "recipe": replace(PLAIN, lr=0.01),
+        "seed": 1,
+        "data": dataset(20, seed=1),
+        "freeze": "conv1",
+    }
+    with pytest.raises(ValueError, match="found one of another network, recipe, seed or data set: delete it"):
+        train(**(given | {change: others[change]}), device="cpu", checkpoint=tmp_path / "c")
+    (tmp_path / "c").write_bytes(b"broken")
+    with pytest.raises(OSError, match=r"is damaged or was not written here .*: delete it"):
+        train(**given, device="cpu", checkpoint=tmp_path / "c")
+
+
+# --- freezing ---
+
+
+@settings(max_examples=20, deadline=None)
+@given(draw=st.data(), name=st.sampled_from(["myrtle", "resnet20"]), seed=seeds)
+def test_what_is_frozen_stays_and_the_rest_moves(draw, name, seed):
+    network = getattr(models, name)(2, in_channels=1, seed=seed)
+    names = [key for key, module in network.named_modules() if key]
+    layer = draw.draw(st.sampled_from(names[: names.index("fc")]))
+    recipe = replace(PLAIN, epochs=1, weight_decay=0.1, decay_biases=True, flip=draw.draw(st.booleans()))
+    trained = train(network, dataset(32, seed=seed), recipe, seed=0, device="cpu", freeze=layer).network
+    frozen = frozen_modules(network, layer)
+    last = max(k for k, key in enumerate(names) if key == layer or key.startswith(layer + "."))
+    for key, value in network.state_dict().items():
+        owner = key.rpartition(".")[0]
+        before = names.index(owner) <= last
+        assert (owner in frozen) == before
+        moved = not torch.equal(trained.state_dict()[key], value)
+        if key.endswith("conv.bias"):
+            continue
+        assert moved != before, key
+    assert all(parameter.requires_grad for parameter in trained.parameters())
+
+
+@pytest.mark.parametrize("name", ["myrtle", "resnet20"])
+@pytest.mark.parametrize("layer", ["relu1", "block2.relu1", "block2", "pool3"])
+def test_a_front_computed_once_changes_nothing(monkeypatch, name, layer):
+    network = getattr(models, name)(2, in_channels=1, seed=0).double()
+    if layer not in dict(network.named_modules()):
+        pytest.skip("a layer of the other network")
+    train_twice = []
+    for limit in (0, 2**32):
+        monkeypatch.setattr(loop, "FRONT_BYTES", limit)
+        train_twice.append(train(network, dataset(40), PLAIN, seed=0, device="cpu", freeze=layer).network)
+    for one, two in zip(
+        train_twice[0].state_dict().values(), train_twice[1].state_dict().values(), strict=True
+    ):
+        torch.testing.assert_close(one, two, rtol=1e-9, atol=1e-12)
+
+
+def test_a_front_is_run_once_per_image(monkeypatch):
+    calls = Counter()
+
+    class Counted(nn.Linear):
+        def forward(self, x):
+            calls[self.out_features] += len(x)
+            return super().forward(x)
+
+    network = nn.Sequential(nn.Flatten(), Counted(64, 9), nn.ReLU(), Counted(9, 10))
+    recipe = replace(PLAIN, epochs=5)
+    train(network, dataset(40), recipe, seed=0, device="cpu", freeze="1")
+    assert calls[10] >= 5 * 40 and calls[9] <= 40 + 5
+    calls.clear()
+    train(network, dataset(40), replace(recipe, flip=True), seed=0, device="cpu", freeze="1")
+    assert calls[9] >= 5 * 40  # augmented images are new every time
+
+
+def test_the_front_is_what_leads_and_is_frozen():
+    network = models.resnet20(2)
+    for layer, length in (("conv1", 1), ("block1.conv2", 3), ("block1", 4), ("pool", 13)):
+        front, back = front_and_back(network, frozen_modules(network, layer))
+        assert len(front) == length and len(front) + len(back) == len(network)
+    other = nn.ModuleDict({"a": nn.Linear(2, 2), "b": nn.Linear(2, 2)})  # no chain
+    assert front_and_back(other, frozen_modules(other, "a"))[1] is other
+
+
+# --- accuracy and validation ---
+
+
+@settings(max_examples=20, deadline=None)
+@given(n=st.integers(1, 30), classes=st.integers(1, 5), batch=st.integers(1, 40), seed=seeds)
+def test_accuracy_is_a_count(n, classes, batch, seed):
+    logits = normal(n, classes, seed=seed)
+    labels = torch.arange(n) % classes
+    right = sum(
+        row.index(max(row)) == label for row, label in zip(logits.tolist(), labels.tolist(), strict=True)
+    )
+    assert evaluate(nn.Identity(), logits, labels, batch_size=batch) == right / n
+
+
+def test_evaluation_uses_running_statistics_and_leaves_modes_alone():
+    network = models.myrtle(2, in_channels=1)
+    network.bn2.eval()
+    before = tensors(network)
+    source = dataset(40)
+    accuracies = {evaluate(network, source.images, source.labels, batch_size=size) for size in (1, 7, 40)}
+    assert len(accuracies) == 1
+    assert network.training and network.bn1.training and not network.bn2.training
+    assert all(torch.equal(value, before[name]) for name, value in network.state_dict().items())
+    evaluate(network, source.images, source.labels, dtype=torch.bfloat16)
+
+
+@given(n=st.integers(2, 40), seed=seeds, draw=st.data())
+@settings(max_examples=30, deadline=None)
+def test_a_holdout_parts_the_data(n, seed, draw):
+    source = replace(dataset(n), labels=torch.arange(n))
+    size = draw.draw(st.integers(1, n - 1))
+    rest, validation = holdout(source, size, seed=seed)
+    assert len(validation.labels) == size
+    both = torch.cat([rest.labels, validation.labels])
+    assert torch.equal(both.sort().values, source.labels)
+    for part in (rest, validation):
+        assert torch.equal(part.labels, part.labels.sort().values)
+        assert torch.equal(part.images, source.images[part.labels])
+    assert len({source.checksum, rest.checksum, validation.checksum}) == 3
+    assert holdout(source, size, seed=seed)[0].checksum == rest.checksum
+
+
+@pytest.mark.parametrize("size", [0, 10, -1])
+def test_a_holdout_leaves_something(size):
+    with pytest.raises(ValueError, match=f"between 1 and 9 of 10 images, was asked for {size}"):
+        holdout(dataset(10), size)
+
+
+# --- arithmetic and devices ---
+
+
+def test_bfloat16_is_for_convolutions_where_there_are_instructions(monkeypatch):
+    cpu, conv, linear = torch.device("cpu"), models.myrtle(2), models.fcn((4, 2))
+    for able, expected in (({"amx_bf16": True}, torch.bfloat16), ({"avx512_bf16": True}, torch.bfloat16)):
+        monkeypatch.setattr(torch.cpu, "get_capabilities", lambda able=able: able, raising=False)
+        assert arithmetic.arithmetic(conv, cpu) == expected
+        assert arithmetic.arithmetic(linear, cpu) == torch.float32
+        assert arithmetic.arithmetic(conv, cpu, "float32") == torch.float32
+    monkeypatch.setattr(torch.cpu, "get_capabilities", dict, raising=False)
+    assert arithmetic.arithmetic(conv, cpu) == torch.float32
+    assert arithmetic.arithmetic(conv, cpu, "bfloat16") == torch.bfloat16
+    monkeypatch.delattr(torch.cpu, "get_capabilities")  # torch before it had them
+    assert arithmetic.arithmetic(conv, cpu) == torch.float32
+
+
+class OneDevice(TorchDispatchMode):
+    """Fails where an operation meets tensors of two devices, other than to copy one to the other."""
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        flat = [x for arg in args for x in (arg if isinstance(arg, list | tuple) else [arg])]
+        devices = {x.device.type for x in flat if isinstance(x, Tensor)}
+        assert len(devices) < 2 or "copy" in str(function), (str(function), devices)
+        return function(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("name", ["myrtle", "resnet20", "resnet18", "tiny10", "lenet"])
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_every_tensor_follows_the_device(name, recipe):
+    options = {"in_channels": 1, "outputs": 10} if name == "lenet" else {}
+    network = getattr(models, name)(2, **options).to("meta").train()
+    channels = next(network.parameters()).shape[1]
+    source, recipe = dataset(10, channels, 28), replace(RECIPES[recipe], batch_size=4, epochs=1)
+    with OneDevice():
+        images, labels = source.images.to("meta"), source.labels.to("meta")
+        batches = Batches(images, labels, recipe, fill_of(source, recipe))
+        optimizer = build_optimizer(recipe, network.named_parameters())
+        drawn = batches.epoch(0, seed=0)
+        seen, loss, right = one_epoch(network, optimizer, drawn, len(batches), recipe, epoch=0)
+    assert seen == (8 if recipe.drop_last else 10)
+    assert loss.device.type == right.device.type == "meta"
+
+
+# --- mistakes ---
+
+
+def test_mistakes_are_said_in_one_sentence_before_any_work():
+    network, source = models.myrtle(2, in_channels=1), dataset(20)
+    events: list = []
+
+    def attempt(match: str, **changes) -> None:
+        options = {"network": network, "data": source, "recipe": PLAIN, "seed": 0, "device": "cpu"} | changes
+        with pytest.raises(ValueError, match=match) as error:
+            train(**options, progress=events.append)
+        assert str(error.value).count("\n") == 0 and not events
+
+    attempt("Expected the name of a layer, was given 'rleu2': the nearest are 'relu2'", freeze="rleu2")
+    attempt("Expected parameters after the layer 'fc', there are none: freeze less", freeze="fc")
+    attempt(
+        r"Expected inputs of shape \(n, 1, 8, 8\) or larger, was given \(1, 3, 8, 8\)", data=dataset(20, 3)
+    )
+    attempt(r"Expected labels from 0 to 9, .*, was given labels from 0 to 10", data=dataset(20, classes=11))
+    negative = replace(source, labels=source.labels - 1)
+    attempt("was given labels from -1 to 8", data=negative)
+    attempt("was given labels from -1 to 8", validation=negative)
+    attempt("was given 0 images and 0 labels", data=dataset(0))
+    large = replace(PLAIN, batch_size=21, drop_last=True)
+    attempt("Expected at least one batch of 21 images, was given 20: use a smaller batch_size", recipe=large)
+    with pytest.raises(ValueError, match="was given 20 images and 19 labels"):
+        check_data(network, source.images, source.labels[:-1])
+    attempt(
+        r"that the network takes, was given shape \(20, 1, 8, 8\)",
+        network=nn.Sequential(nn.Flatten(), nn.Linear(3, 10)),
+    )
+    attempt(
+        r"logits of shape \(n, classes\), .* it returned \(1, 2, 8, 8\)",
+        network=models.myrtle(2, in_channels=1)[:1],
+    )
+    if not torch.cuda.is_available():
+        attempt("Expected a device that this machine has, was given 'cuda'", device="cuda")
