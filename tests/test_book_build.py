@@ -47,7 +47,7 @@ def start(book: Book, *arguments: str) -> subprocess.Popen:
     )
 
 
-def wait_for(condition, seconds: float = 60.0) -> None:
+def wait_for(condition, seconds: float = 300.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"
@@ -129,7 +129,7 @@ def test_after_a_kill_the_next_build_repeats_only_what_was_not_finished(tiny_boo
     process.communicate()
     assert not tiny_book.executed("quick", "02_second").exists()
     (world / "wait-second").unlink()
-    output, _ = (again := start(tiny_book, "build")).communicate(timeout=120)
+    output, _ = (again := start(tiny_book, "build")).communicate(timeout=300)
     assert again.returncode == 0, output
     assert output.strip().endswith(str(tiny_book.html / "index.html"))
     assert (tiny_book.html / "chapters/02_second.html").exists()
@@ -139,7 +139,7 @@ def test_after_a_kill_the_next_build_repeats_only_what_was_not_finished(tiny_boo
 def test_two_builds_at_once_both_succeed_and_share_the_work(tiny_book):
     both = [start(tiny_book, "build"), start(tiny_book, "build")]
     for process in both:
-        output, _ = process.communicate(timeout=180)
+        output, _ = process.communicate(timeout=300)
         assert process.returncode == 0, output
     assert runs(tiny_book) == {"01_first": 1, "02_second": 1}
 
@@ -149,7 +149,7 @@ def test_interrupting_leaves_nothing_half_written(tiny_book):
     process = start(tiny_book, "build")
     wait_for(lambda: len(runs(tiny_book)) == 2)
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    process.communicate(timeout=300)
     assert process.returncode != 0
     assert not list(tiny_book.root.rglob("*.ipynb"))
 
