@@ -35,7 +35,7 @@ def before_and_after(table: pd.DataFrame) -> Figure:
         axis.scatter(before, after, s=4, color=colour, alpha=0.5, linewidths=0, rasterized=len(rows) > 2000)
         axis.set(title=f"{quantity}\nrelative change {error:.2g}", xlabel="before")
         if quantity != quantities[-1]:
-            axis.set_yscale("symlog", linthresh=float(np.abs(before).max()))
+            axis.set_yscale("symlog", linthresh=max(1.0, float(np.abs(before).max())))
     axes[0][0].set_ylabel("after")
     return figure
 
