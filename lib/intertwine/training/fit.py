@@ -43,26 +43,26 @@ class Checkpoint(NamedTuple):
                 f"Expected in {self.path} a checkpoint of this training, found one of another network, "
                 f"recipe, seed or data set: delete it, or name another file."
             )
-        for name, tensor in self.tensors.items():
-            tensor.detach().copy_(saved[f"network.{name}"])
-        for k, parameter in enumerate(_parameters(optimizer)):
-            for name in facts["optimizer"]:
-                value = saved[f"optimizer.{k}.{name}"]
-                if (
-                    value.shape == parameter.shape
-                ):  # in the order of the parameter's memory, as fused steps expect
-                    value = torch.empty_like(parameter).copy_(value)
-                optimizer.state[parameter][name] = value.to(parameter.device)
+        parameters = _parameters(optimizer)
+        for key, value in saved.items():
+            kind, _, name = key.partition(".")
+            if kind == "network":
+                self.tensors[name].detach().copy_(value)
+                continue
+            k, _, name = name.partition(".")
+            parameter = parameters[int(k)]
+            if value.shape == parameter.shape:  # fused steps expect the parameter's order in memory
+                value = torch.empty_like(parameter).copy_(value)
+            optimizer.state[parameter][name] = value.to(parameter.device)
         return facts["history"]
 
     def save(self, optimizer: torch.optim.Optimizer, rows: list[Row]) -> None:
-        parameters = _parameters(optimizer)
+        """Write everything that `restore` needs, whole."""
         tensors = {f"network.{name}": tensor for name, tensor in self.tensors.items()}
-        for k, parameter in enumerate(parameters):
+        for k, parameter in enumerate(_parameters(optimizer)):
             for name, value in optimizer.state[parameter].items():
                 tensors[f"optimizer.{k}.{name}"] = value
-        names = list(optimizer.state[parameters[0]])
-        store.save(self.path, tensors, {"stamp": self.stamp, "optimizer": names, "history": rows})
+        store.save(self.path, tensors, {"stamp": self.stamp, "history": rows})
 
 
 def fit(

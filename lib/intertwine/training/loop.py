@@ -22,9 +22,9 @@ from intertwine.training.fit import Checkpoint, fit
 from intertwine.training.freeze import freeze as put_to_rest
 from intertwine.training.freeze import front_and_back, frozen_modules
 from intertwine.training.progress import Progress, reporting
-from intertwine.training.recipes import Recipe
+from intertwine.training.recipes import VERSION, Recipe
 
-FRONT_BYTES = 2**32  # what a frozen front computes is kept if it needs no more than this
+FRONT_BYTES = 2**31  # what a frozen front computes is kept if it needs no more than this
 
 
 class Trained(NamedTuple):
@@ -101,8 +101,8 @@ def train(
             check_data(network, dataset.images, dataset.labels)
     kept = None
     if checkpoint:
-        stamp = [asdict(recipe), seed, freeze, data.checksum, *_arrays(network)]
-        kept = Checkpoint(Path(checkpoint), files.digest(*stamp), network.state_dict())
+        stamp = files.digest(VERSION, asdict(recipe), seed, freeze, data.checksum, *_arrays(network))
+        kept = Checkpoint(Path(checkpoint), stamp, network.state_dict())
     if chosen.type == "cpu":
         torch.empty(31 << 20, dtype=torch.uint8)  # glibc then keeps freed memory: no page faults, 20 % faster
     put_to_rest(network, frozen)
@@ -140,9 +140,16 @@ def _past_the_front(
     """What the frozen front makes of the images, and the rest of the network; or both as they are."""
     front, back = front_and_back(network, frozen)
     (first,) = outputs(front, images[:1], dtype=dtype)
-    if len(images) * first.numel() * first.element_size() > FRONT_BYTES:
+    if not [*front.children()] or len(images) * first.numel() * first.element_size() > FRONT_BYTES:
         return images, network
-    return torch.cat(list(outputs(front, images, dtype=dtype))), back
+    features = torch.empty((len(images), *first.shape[1:]), dtype=first.dtype, device=first.device)
+    if features.ndim == 4:
+        features = features.to(memory_format=torch.channels_last)  # as `Batches` wants them
+    for place, batch in zip(
+        features.split(500), outputs(front, images, batch_size=500, dtype=dtype), strict=True
+    ):
+        place.copy_(batch)
+    return features, back
 
 
 def _arrays(network: nn.Module) -> list:

@@ -7,10 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import joblib
 import numpy as np
 import torch
 from joblib import Parallel, delayed
+from joblib.parallel import LokyBackend, get_active_backend
 
 from intertwine import devices
 from intertwine.training.evaluation import check_data
@@ -65,10 +65,15 @@ def train_many(
     Raises:
         ValueError: an unknown way, or as in `train`; said before any work.
     """
-    pairs = [seed if isinstance(seed, tuple) else (seed, seed) for seed in seeds]
+    pairs = as_pairs(seeds)
     with reporting(progress, len(pairs) * spec.recipe.epochs) as tick:
-        done = dict(train_each(spec, pairs, device=device, way=way, tick=tick))
+        done = dict(train_each(spec, list(dict.fromkeys(pairs)), device=device, way=way, tick=tick))
     return [done[pair] for pair in pairs]
+
+
+def as_pairs(seeds: Sequence[Seed]) -> list[tuple[int, int]]:
+    """The seeds of initialisation and order."""
+    return [seed if isinstance(seed, tuple) else (seed, seed) for seed in seeds]
 
 
 def train_each(
@@ -88,6 +93,8 @@ def train_each(
             run which was interrupted goes on as it began.
         checkpoint: the file from which the training with these seeds goes on.
     """
+    if not seeds:
+        return
     chosen = devices.pick(device)
     check_data(spec.build(seed=0), spec.data.images, spec.data.labels)
     way, jobs = _plan(spec, of or len(seeds), chosen, way)
@@ -95,30 +102,19 @@ def train_each(
         yield from zip(seeds, train_stacked(spec, seeds, chosen, tick), strict=True)
     elif way == "in turn":
         for seed in seeds:
-            network = spec.build(seed=seed[0])
-            kept, hear = checkpoint(seed), relayed(tick)
-            yield (
-                seed,
-                train(
-                    network,
-                    spec.data,
-                    spec.recipe,
-                    seed=seed[1],
-                    device=chosen,
-                    checkpoint=kept,
-                    progress=hear,
-                ),
-            )
+            yield seed, _train(spec, seed, device=chosen, checkpoint=checkpoint(seed), progress=relayed(tick))
     else:
         # arrays, because joblib maps them into the memory of all processes, or scatters them on a cluster
         arrays = [tensor.numpy(force=True) for tensor in (spec.data.images, spec.data.labels)]
-        empty = replace(spec.data, images=spec.data.images[:0], labels=spec.data.labels[:0])
-        light = replace(spec, data=empty)
+        light = replace(
+            spec, data=replace(spec.data, images=spec.data.images[:0], labels=spec.data.labels[:0])
+        )
         threads = max(1, torch.get_num_threads() // jobs)
         run = Parallel(n_jobs=jobs, return_as="generator_unordered", mmap_mode="c")
         calls = (delayed(_work)(light, *arrays, seed, threads, checkpoint(seed)) for seed in seeds)
         for seed, trained in run(calls):
-            tick(trained.history.iloc[-1], spec.recipe.epochs)
+            for row in trained.history.to_dict("records")[-1:]:
+                tick(row, len(trained.history))
             yield seed, trained
 
 
@@ -126,11 +122,28 @@ def _plan(spec: Spec, networks: int, device: torch.device, way: str) -> tuple[st
     """How to train so many networks, and in how many processes."""
     if way not in ("auto", "stacked", "processes", "in turn"):
         raise ValueError(f"Expected way to be auto, stacked, processes or in turn, was given {way!r}.")
-    jobs = joblib.effective_n_jobs(min(networks, torch.get_num_threads())) if device.type == "cpu" else 1
+    if way == "processes" and device.type != "cpu":
+        raise ValueError(f"Expected the CPU for training in processes, was given '{device}': use in turn.")
+    jobs = _processes(networks) if device.type == "cpu" else 1
     if way == "auto":
         stack = networks >= 4 and stacking_pays(spec)
         way = "stacked" if stack else "processes" if jobs > 1 else "in turn"
     return way, jobs
+
+
+def _processes(networks: int) -> int:
+    """How many there are room for: on this machine, or in the cluster that joblib is told to use."""
+    backend, _ = get_active_backend()
+    if isinstance(backend, LokyBackend):  # joblib's default
+        return min(networks, torch.get_num_threads())
+    shared = getattr(
+        backend, "supports_sharedmem", False
+    )  # threads, such as joblib nests: one of them trains
+    return 1 if shared else backend.effective_n_jobs(-1)
+
+
+def _train(spec: Spec, seed: tuple[int, int], **options: Any) -> Trained:
+    return train(spec.build(seed=seed[0]), spec.data, spec.recipe, seed=seed[1], **options)
 
 
 def _work(
@@ -141,12 +154,12 @@ def _work(
     threads: int,
     checkpoint: Path | None,
 ) -> tuple[tuple[int, int], Trained]:
+    """What a process does."""
     tensors = [torch.from_numpy(each if each.flags.writeable else each.copy()) for each in (images, labels)]
-    data = replace(spec.data, images=tensors[0], labels=tensors[1])
+    spec = replace(spec, data=replace(spec.data, images=tensors[0], labels=tensors[1]))
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:
-        network = spec.build(seed=seed[0])
-        return seed, train(network, data, spec.recipe, seed=seed[1], device="cpu", checkpoint=checkpoint)
+        return seed, _train(spec, seed, device="cpu", checkpoint=checkpoint)
     finally:
         torch.set_num_threads(before)

@@ -53,7 +53,7 @@ def reporting(progress: bool | Callable[[Progress], Any], total: int) -> Iterato
         total: epochs over all networks.
     """
     if progress is True:
-        from tqdm.auto import tqdm
+        from tqdm import tqdm
 
         with tqdm(total=total, unit="epoch") as bar:
             yield lambda row, epochs=1, resumed=False: _advance(bar, row, epochs, resumed)

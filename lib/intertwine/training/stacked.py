@@ -38,15 +38,13 @@ def stacking_pays(spec: Spec) -> bool:
     cannot be stacked.
     """
     network = spec.build(seed=0)
-    if any(True for _ in network.buffers()) or any(
-        isinstance(m, nn.modules.dropout._DropoutNd) for m in network.modules()
-    ):
+    if not _can_be_stacked(network):
         return False
     sizes = [0]
     for module in network.modules():
-        module.register_forward_hook(lambda module, inputs, output: sizes.append(output.numel()))
+        module.register_forward_hook(lambda module, inputs, output: sizes.append(torch.numel(output)))
     with torch.no_grad():
-        network(spec.data.images[:1].cpu())
+        network(spec.data.images[:1].to("cpu", input_dtype(network, torch.float32)))
     return max(sizes) * spec.recipe.batch_size <= ACTIVATIONS
 
 
@@ -56,6 +54,11 @@ def train_stacked(
     """Train one network per pair of seeds (initialisation, order); a step is one step of each."""
     networks = [spec.build(seed=init).to(device) for init, _ in seeds]
     first = networks[0]
+    if not _can_be_stacked(first):
+        raise ValueError(
+            f"Expected networks without batch norm and dropout to stack, was given {spec.name} with them: "
+            f"choose another way."
+        )
     check_data(first, spec.data.images, spec.data.labels)
     stacked, _ = stack_module_state(networks)
     parameters = {name: nn.Parameter(values.detach()) for name, values in stacked.items()}
@@ -87,6 +90,11 @@ def train_stacked(
         ]
         trained.append(Trained(network.eval(), pd.DataFrame(own), recipe, order))
     return trained
+
+
+def _can_be_stacked(network: nn.Module) -> bool:
+    dropout = any(isinstance(module, nn.modules.dropout._DropoutNd) for module in network.modules())
+    return not dropout and not any(True for _ in network.buffers())
 
 
 def _tell(tick: Tick, row: dict) -> None:

@@ -15,7 +15,7 @@ from intertwine import devices, files
 from intertwine.data.archive import data_root
 from intertwine.training import store
 from intertwine.training.loop import Trained
-from intertwine.training.many import Seed, train_each
+from intertwine.training.many import Seed, as_pairs, train_each
 from intertwine.training.progress import Progress, reporting
 from intertwine.training.spec import Spec
 
@@ -64,7 +64,7 @@ def get(
     """
     chosen = devices.pick(device)
     folder = _root(root) / f"{spec.name}-{spec.digest()[:16]}"
-    pairs = [seed if isinstance(seed, tuple) else (seed, seed) for seed in seeds]
+    pairs = as_pairs(seeds)
 
     def path(seed: tuple[int, int]) -> Path:
         return folder / f"{seed[0]}-{seed[1]}.safetensors"
@@ -78,7 +78,7 @@ def get(
             for seed, trained in train_each(
                 spec, missing, device=chosen, way=way, tick=tick, of=len(pairs), checkpoint=checkpoint
             ):
-                facts = {"spec": _described(spec), "history": trained.history.to_dict("list")}
+                facts = _described(spec, chosen) | {"history": trained.history.to_dict("list")}
                 store.save(path(seed), trained.network.state_dict(), facts)
                 checkpoint(seed).unlink(missing_ok=True)
     return [_read(spec, seed, path(seed), chosen) for seed in pairs]
@@ -96,8 +96,13 @@ def _root(root: str | Path | None) -> Path:
     return Path(asked).expanduser() if asked else data_root(None) / "zoo"
 
 
-def _described(spec: Spec) -> dict[str, Any]:
+def _described(spec: Spec, device: torch.device) -> dict[str, Any]:
     """For whoever finds the file."""
-    data = {"name": spec.data.name, "split": spec.data.split, "checksum": spec.data.checksum}
-    arguments = dict(spec.arguments)
-    return {"architecture": spec.name, "arguments": arguments, "recipe": asdict(spec.recipe), "data": data}
+    return {
+        "architecture": spec.name,
+        "arguments": dict(spec.arguments),
+        "recipe": asdict(spec.recipe),
+        "data": {"name": spec.data.name, "split": spec.data.split, "checksum": spec.data.checksum},
+        "torch": str(torch.__version__),
+        "device": str(device),
+    }
