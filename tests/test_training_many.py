@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from intertwine import data, models
-from intertwine.training import RECIPES, Recipe, Spec, Trained, evaluate, train, train_many, zoo
+from intertwine.training import RECIPES, Recipe, Spec, Trained, evaluate, many, train, train_many, zoo
 from intertwine.training.recipes import VERSION
 from intertwine.training.spec import ARCHITECTURES
 from intertwine.training.stacked import stacking_pays
@@ -129,6 +129,39 @@ def test_processes_train_bitwise_the_same_networks(two_threads):
 
 
 @pytest.mark.filterwarnings("default")  # of the cluster, not ours
+def test_threads_are_parted_among_the_networks_asked_for_not_those_missing(monkeypatch, tmp_path):
+    spec, given = Spec("myrtle", SMALL, SHORT, MYRTLE), []
+
+    def work(spec, images, labels, seed, threads, checkpoint):
+        given.append(threads)
+        return many_work(spec, images, labels, seed, 1, checkpoint)
+
+    many_work = many._work
+    monkeypatch.setattr(many, "_work", work)
+    monkeypatch.setattr(many, "Parallel", lambda **_: lambda calls: (f(*args) for f, args, _ in calls))
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 6)
+    for seeds in ([0, 1], [0, 1, 2], [0, 1, 3], [5]):
+        zoo.get(spec, seeds, root=tmp_path, device="cpu", way="processes")
+    assert given == [3, 3, 2, 2, 6]
+
+
+def test_a_process_trains_with_its_threads_and_gives_them_back():
+    seen = []
+
+    def spying(seed: int) -> nn.Module:
+        seen.append(torch.get_num_threads())
+        return models.myrtle(**MYRTLE, seed=seed)
+
+    before = torch.get_num_threads()
+    arrays = SMALL.images.numpy().copy(), SMALL.labels.numpy().copy()
+    for array in arrays:
+        array.flags.writeable = False  # as it comes from a cluster
+    empty = replace(SMALL, images=SMALL.images[:0], labels=SMALL.labels[:0])
+    seed, trained = many._work(Spec(spying, empty, SHORT), *arrays, (0, 1), before + 1, None)
+    assert seen == [before + 1] and torch.get_num_threads() == before and seed == (0, 1)
+    assert trained.seed == 1
+
+
 def test_a_dask_cluster_trains_bitwise_the_same_networks():
     distributed = pytest.importorskip("distributed", reason="needs dask[distributed]")
     spec = Spec("myrtle", SMALL, SHORT, MYRTLE)
@@ -156,8 +189,6 @@ def test_stacking_pays_for_little_work_without_batch_norm():
 
 
 def test_the_way_is_chosen_by_rule(monkeypatch):
-    from intertwine.training import many
-
     ways = []
 
     def plan(*arguments):
