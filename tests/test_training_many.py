@@ -20,6 +20,7 @@ SMALL = replace(
     DIGITS, images=DIGITS.images[:200], labels=DIGITS.labels[:200], checksum="the first 200 digits"
 )
 SHORT = replace(RECIPES["digits"], epochs=3)
+NOTHING = replace(SHORT, epochs=0)
 MYRTLE = {"width": 2, "in_channels": 1}
 PAIRS = [(0, 0), (1, 1), (0, 1)]
 
@@ -37,12 +38,18 @@ def double_fcn(*, seed: int, hidden: int = 7) -> nn.Module:
     return nn.Sequential(nn.Flatten(), models.fcn((64, hidden, 10), bias=True, seed=seed)).double()
 
 
-@pytest.fixture
-def two_threads():
+@pytest.fixture(autouse=True)
+def one_thread():
+    """The number of threads decides on the way and on the rounding, and a test may leave another behind."""
     before = torch.get_num_threads()
-    torch.set_num_threads(2)
+    torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture
+def two_threads():
+    torch.set_num_threads(2)
 
 
 # --- what is trained ---
@@ -66,6 +73,15 @@ def test_the_content_of_a_spec_decides_on_its_digest():
         replace(spec, data=replace(SMALL, checksum="other")),
     ]
     assert len({other.digest() for other in [spec, *others]}) == len(others) + 1
+
+
+def test_the_zoo_refuses_what_it_could_not_tell_apart(tmp_path):
+    def closure(seed: int) -> nn.Module:
+        return models.fcn((tmp_path.is_dir(), 2), seed=seed)
+
+    for own in (lambda seed: models.fcn((1, 2), seed=seed), closure):
+        with pytest.raises(ValueError, match="define it with def at the top level"):
+            zoo.get(Spec(own, SMALL, SHORT), [0], root=tmp_path, device="cpu")
 
 
 def test_the_version_stands_for_these_numbers():
@@ -130,7 +146,7 @@ def test_processes_train_bitwise_the_same_networks(two_threads):
 
 @pytest.mark.filterwarnings("default")  # of the cluster, not ours
 def test_threads_are_parted_among_the_networks_asked_for_not_those_missing(monkeypatch, tmp_path):
-    spec, given = Spec("myrtle", SMALL, SHORT, MYRTLE), []
+    spec, given = Spec("myrtle", SMALL, NOTHING, MYRTLE), []
 
     def work(spec, images, labels, seed, threads, checkpoint):
         given.append(threads)
@@ -157,7 +173,7 @@ def test_a_process_trains_with_its_threads_and_gives_them_back():
     for array in arrays:
         array.flags.writeable = False  # as it comes from a cluster
     empty = replace(SMALL, images=SMALL.images[:0], labels=SMALL.labels[:0])
-    seed, trained = many._work(Spec(spying, empty, SHORT), *arrays, (0, 1), before + 1, None)
+    seed, trained = many._work(Spec(spying, empty, NOTHING), *arrays, (0, 1), before + 1, None)
     assert seen == [before + 1] and torch.get_num_threads() == before and seed == (0, 1)
     assert trained.seed == 1
 
@@ -197,7 +213,7 @@ def test_the_way_is_chosen_by_rule(monkeypatch):
 
     many_plan = many._plan
     monkeypatch.setattr(many, "_plan", plan)
-    tiny, normed = Spec(double_fcn, SMALL, SHORT), Spec("myrtle", SMALL, SHORT, MYRTLE)
+    tiny, normed = Spec(double_fcn, SMALL, NOTHING), Spec("myrtle", SMALL, NOTHING, MYRTLE)
     for spec, seeds, threads in ((tiny, 4, 2), (tiny, 3, 2), (normed, 4, 2), (normed, 4, 1), (normed, 1, 2)):
         monkeypatch.setattr(torch, "get_num_threads", lambda threads=threads: threads)
         train_many(spec, list(range(seeds)), device="cpu")
@@ -265,7 +281,7 @@ def test_two_runs_at_once_train_once(tmp_path):
 
 
 def test_where_the_zoo_lies(tmp_path, monkeypatch):
-    spec = Spec("myrtle", SMALL, replace(SHORT, epochs=0), MYRTLE)
+    spec = Spec("myrtle", SMALL, NOTHING, MYRTLE)
     monkeypatch.setenv("INTERTWINE_DATA", str(tmp_path))
     monkeypatch.delenv("INTERTWINE_ZOO", raising=False)
     zoo.get(spec, [0], device="cpu")

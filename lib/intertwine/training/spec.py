@@ -67,10 +67,18 @@ class Spec:
         """A hash of the content: architecture (the source of your own), arguments, recipe, data, `VERSION`.
 
         Raises:
+            ValueError: your own function is a lambda or a closure, whose source does not tell what it builds.
             TypeError: arguments that JSON cannot express.
             OSError: the source of your own function cannot be found.
         """
-        source = None if isinstance(self.architecture, str) else inspect.getsource(self.architecture)
+        source = None
+        if not isinstance(self.architecture, str):
+            if self.name == "<lambda>" or getattr(self.architecture, "__closure__", None):
+                raise ValueError(
+                    f"Expected a function whose source tells all that it builds, was given {self.name}, "
+                    "a lambda or a closure: define it with def at the top level; what varies is an argument."
+                )
+            source = inspect.getsource(self.architecture)
         return files.digest(
             VERSION, self.name, source, dict(self.arguments), asdict(self.recipe), self.data.checksum
         )
