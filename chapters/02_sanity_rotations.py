@@ -39,7 +39,7 @@ import torch
 from IPython.display import Markdown
 
 from intertwine import data, devices, models, plots, results, sanity
-from intertwine.training import RECIPES, evaluate, train
+from intertwine.training import RECIPES, Spec, evaluate, train, zoo
 
 plots.use_style()
 
@@ -54,7 +54,8 @@ trials: int = 5  # transformations drawn for each bar
 epochs: int = 12  # of the networks' training
 finetuning_epochs: int = 3  # of the paper's protocol
 layers: list[int] = [1, 2, 3]  # convolutions that are transformed, from 1
-fit_images: int = 2000  # images that the best linear map is fitted on, at most
+fit_images: int = 2000  # training images that the best linear map is fitted on, at most
+test_images: int = 500  # test images that it is judged on, at most
 
 # %% [markdown]
 # The network is the paper's Myrtle CNN without batch norm ({doc}`../api/models`): four convolutions with biases, each followed by
@@ -62,16 +63,14 @@ fit_images: int = 2000  # images that the best linear map is fitted on, at most
 
 # %%
 device = devices.pick(device)
-generator = torch.Generator().manual_seed(seed)
 digits, test = (data.load(dataset, split, device=device) for split in ("train", "test"))
 usual = RECIPES["digits" if dataset == "digits" else "fast"]
 recipe = replace(usual, epochs=epochs, optimizer="adam", lr=3e-3)
+shape = {"width": width, "norm": False, "in_channels": digits.images.shape[1]}
 networks = {}
 for name in ("relu", "tanh", "gelu", "abs", "identity"):
-    untrained = models.myrtle(
-        width, norm=False, activation=name, in_channels=digits.images.shape[1], seed=seed
-    )
-    networks[name] = train(untrained, digits, recipe, seed=seed, device=device).network
+    spec = Spec("myrtle", digits, recipe, shape | {"activation": name})
+    networks[name] = zoo.get(spec, [seed], device=device)[0].network
 accuracies = {
     n: 100 * evaluate(net, test.images, test.labels) for n, net in networks.items()
 }
@@ -93,20 +92,32 @@ pd.Series(accuracies, name="test accuracy, %").round(1).to_frame()
 
 # %% tags=["hide-input"]
 images = digits.images[:fit_images]
-parts = []
-for name, network in networks.items():
-    for layer in layers:
-        channels = network.get_submodule(f"conv{layer}").out_channels
-        draws = {
-            group: [sanity.draw(group, channels, generator) for _ in range(trials)]
-            for group in sanity.TRANSFORMS
-        }
-        activation = network.get_submodule(f"{name}{layer}")
-        table = sanity.best_linear_map(
-            network, f"conv{layer}", activation, draws, images, test.images, test.labels
-        )
-        parts.append(table.assign(activation=name, layer=layer))
-best = pd.concat(parts, ignore_index=True)
+seen, answers = test.images[:test_images], test.labels[:test_images]
+
+
+def drawn(group, layer, trial):
+    """The matrix of a trial, whatever else is drawn."""
+    channels = networks["relu"].get_submodule(f"conv{layer}").out_channels
+    return sanity.draw(
+        group, channels, torch.Generator().manual_seed(1000 * seed + trial)
+    )
+
+
+def undone(activation, layer):
+    """What the best linear map undoes of the transformations in front of one activation."""
+    draws = {g: [drawn(g, layer, t) for t in range(trials)] for g in sanity.TRANSFORMS}
+    network, name = networks[activation], f"conv{layer}"
+    bend = network.get_submodule(f"{activation}{layer}")
+    table = sanity.best_linear_map(network, name, bend, draws, images, seen, answers)
+    return table.assign(holds=table["unexplained"] > 1e-6).to_dict("records")
+
+
+# %% tags=["hide-input"]
+asked = {"dataset": dataset, "width": width, "epochs": epochs, "trials": trials}
+asked |= {"fit_images": fit_images, "test_images": test_images, "layers": layers}
+facts = {"seed": seed, "data_checksum": digits.checksum, "device": str(device)}
+cases = [{"activation": name, "layer": layer} for name in networks for layer in layers]
+best = results.steps("best_linear_map", cases, undone, parameters=asked, **facts)
 
 # %% mystnb={"figure": {"name": "fig-own-group", "caption": "What remains of a transformation in front of an activation when the best linear map behind it has done its work. The activation's own group (marked own) costs nothing, at every layer and in every trial; rotations cost wherever the activation bends. Bars: mean over layers and trials with 95 % interval; dots: single trials."}, "image": {"alt": "Five panels of horizontal bars, one for each activation: ReLU, tanh, GELU, absolute value and identity. Bars of the activation's own groups have length zero; rotations have long bars for ReLU, GELU and the absolute value."}}
 plots.penalties(best, panels="activation")
@@ -118,7 +129,7 @@ Markdown(
     f"In {len(own)} trials with an element of the activation's own group, the number of test images "
     f"lost is {own['penalty_images'].abs().max()} at most. In {len(rotated)} trials with an "
     f"orthogonal matrix in front of ReLU it is {rotated['penalty_images'].min()} at least and "
-    f"{rotated['penalty_images'].mean():.1f} on average, of {len(test.labels)}."
+    f"{rotated['penalty_images'].mean():.1f} on average, of {len(answers)}."
 )
 
 # %% [markdown]
@@ -171,32 +182,36 @@ pd.DataFrame(
 # :::
 
 # %% tags=["hide-input"]
-budget = replace(recipe, epochs=finetuning_epochs)
-parts = []
-for layer in layers:
-    channels = networks["relu"].get_submodule(f"conv{layer}").out_channels
-    draws = {
-        group: [sanity.draw(group, channels, generator) for _ in range(trials)]
-        for group in ("identity", "positive scalings", "orthogonal")
-    }
-    table = sanity.finetuning(
-        networks["relu"],
-        f"conv{layer}",
-        draws,
-        digits,
-        test,
-        budget,
-        seed=seed,
-        device=device,
+budget = replace(recipe, epochs=finetuning_epochs, lr=1e-3)
+
+
+def tuned(layer, group, trial):
+    """One finetuning; the same trial has the same order of the data, whatever the transformation."""
+    A, order = drawn(group, layer, trial), 1000 * seed + trial
+    network, name = networks["relu"], f"conv{layer}"
+    return sanity.finetuned(
+        network, name, A, digits, test, budget, seed=order, device=device
     )
-    parts.append(table.assign(layer=f"convolution {layer}"))
-tuned = pd.concat(parts, ignore_index=True)
+
+
+asked |= {"finetuning_epochs": finetuning_epochs}
+groups = ("identity", "positive scalings", "orthogonal")
+cases = [
+    {"layer": layer, "group": group, "trial": trial}
+    for trial in range(trials)
+    for layer in layers
+    for group in groups
+]
+penalties = results.steps("finetuned", cases, tuned, parameters=asked, **facts)
 
 # %% mystnb={"figure": {"name": "fig-finetuned", "caption": "Rotation penalties by the paper's protocol, with the identity as control. Penalties are to be read against the control, which the same finetuning moves as well; how many of the differences can be told from zero at this size, the text below computes."}, "image": {"alt": "A panel of horizontal bars with intervals for each transformed convolution: identity, positive scalings with permutations, and orthogonal matrices."}}
-plots.penalties(tuned, panels="layer")
+plots.penalties(
+    penalties.assign(layer="convolution " + penalties["layer"].astype(str)),
+    panels="layer",
+)
 
 # %%
-wide = tuned.pivot(index=["layer", "trial"], columns="group", values="penalty")
+wide = penalties.pivot(index=["layer", "trial"], columns="group", values="penalty")
 difference = (wide["orthogonal"] - wide["positive scalings"]).groupby("layer")
 intervals = pd.DataFrame(
     {layer: results.interval(values) for layer, values in difference},
@@ -232,12 +247,11 @@ Markdown(results.recorded_sentence(found))
 # algebra; what a rotation does to its representation is a property of ReLU and not of training.
 
 # %%
-fresh = models.myrtle(width, norm=False, in_channels=digits.images.shape[1], seed=seed)
-channels = fresh.get_submodule("conv1").out_channels
+fresh = models.myrtle(**shape, seed=seed)
 pair = ("positive scalings", "orthogonal")
-draws = {g: [sanity.draw(g, channels, generator) for _ in range(trials)] for g in pair}
+draws = {g: [drawn(g, 1, trial) for trial in range(trials)] for g in pair}
 untrained = sanity.best_linear_map(
-    fresh, "conv1", fresh.get_submodule("relu1"), draws, images, test.images, test.labels
+    fresh, "conv1", fresh.get_submodule("relu1"), draws, images, seen, answers
 )
 trained = relu[(relu["layer"] == layers[0]) & relu["group"].isin(list(draws))]
 both = pd.concat(
@@ -258,12 +272,12 @@ mine.add_module("pool", torch.nn.AdaptiveAvgPool2d(2))
 mine.add_module("flat", torch.nn.Flatten())
 mine.add_module("read", torch.nn.Linear(24, len(test.classes)))
 mine = train(mine, digits, replace(recipe, epochs=2), seed=seed, device=device).network
+generator = torch.Generator().manual_seed(seed)
 draws = {
     g: [sanity.draw(g, 6, generator) for _ in range(trials)] for g in sanity.TRANSFORMS
 }
-ours = sanity.best_linear_map(
-    mine, "mix", mine.get_submodule("bend"), draws, images, test.images, test.labels
-)
+bend = mine.get_submodule("bend")
+ours = sanity.best_linear_map(mine, "mix", bend, draws, images, seen, answers)
 ours.groupby("group", sort=False)[["own", "unexplained", "penalty"]].mean()
 
 # %% [markdown]
@@ -281,21 +295,14 @@ ours.groupby("group", sort=False)[["own", "unexplained", "penalty"]].mean()
 
 # %%
 tanh = networks["tanh"]
-channels = tanh.get_submodule("conv1").out_channels
 
 
 def left(scale):
     """Mean unexplained share for positive scalings whose logarithms have this standard deviation."""
-    G = sanity.TRANSFORMS["positive scalings"](channels)
+    G = sanity.TRANSFORMS["positive scalings"](tanh.conv1.out_channels)
     draws = {"scaled": [G.sample(generator, scale=scale) for _ in range(trials)]}
     table = sanity.best_linear_map(
-        tanh,
-        "conv1",
-        tanh.get_submodule("tanh1"),
-        draws,
-        images,
-        test.images,
-        test.labels,
+        tanh, "conv1", tanh.tanh1, draws, images, seen, answers
     )
     return table["unexplained"].mean()
 
@@ -317,27 +324,10 @@ assert left(0.1) < left(1.0) < left(3.0)
 # ## Provenance
 
 # %%
-asked = {"dataset": dataset, "width": width, "epochs": epochs, "trials": trials}
-asked |= {
-    "finetuning_epochs": finetuning_epochs,
-    "layers": layers,
-    "fit_images": fit_images,
-}
-facts = {"seed": seed, "data_checksum": digits.checksum, "device": str(device)}
 columns = {"positive scalings": "relu_penalty", "orthogonal": "orthogonal_penalty"}
 figure_4 = wide.rename(columns=columns)[list(columns.values())].reset_index()
-numbers = {
-    f"convolution {k}": number
-    for k, number in zip((1, 2, 3, 4), (0, 2, 5, 8), strict=True)
-}
-figure_4["layer"] = figure_4["layer"].map(numbers)  # the paper's
-best["holds"] = best["unexplained"] > 1e-6  # no linear map makes up for it
-best["activation"] = best["activation"].map({"relu": "ReLU"}).fillna(best["activation"])
+figure_4["layer"] = figure_4["layer"].map({1: 0, 2: 2, 3: 5, 4: 8})  # the paper's
+results.write(figure_4, "figure_4", parameters=asked, **facts)
 baseline = pd.DataFrame({"accuracy": [accuracies["relu"]]})
-for name, table in {
-    "best_linear_map": best,
-    "figure_4": figure_4,
-    "baseline": baseline,
-}.items():
-    results.write(table, name, parameters=asked, **facts)
+results.write(baseline, "baseline", parameters=asked, **facts)
 results.provenance()

@@ -114,9 +114,13 @@ def _in_process(
     task: dict[str, Any], threads: int, running: set[subprocess.Popen], report: Callable[[int, int], None]
 ) -> None:
     """Execute one chapter in a process of its own, which says on its standard output where it is."""
-    environment = os.environ | {"OMP_NUM_THREADS": str(threads), "PYTHONUNBUFFERED": "1"}
     command = [sys.executable, "-m", "intertwine.book.build"]
     log = Path(task["root"]) / "_build/logs" / f"{task['chapter']}.log"
+    environment = os.environ | {
+        "OMP_NUM_THREADS": str(threads),
+        "PYTHONUNBUFFERED": "1",
+        "INTERTWINE_LOG": str(log),  # long steps say there how far they are
+    }
     log.parent.mkdir(parents=True, exist_ok=True)
     with (
         log.open("w") as errors,

@@ -3,6 +3,7 @@
 from intertwine.results.intervals import interval
 from intertwine.results.origin import LIBRARY, environment, library_digest
 from intertwine.results.shown import provenance, recorded, recorded_sentence
+from intertwine.results.steps import steps
 from intertwine.results.tables import PROFILES, RECORDED, default_folder, read, write
 
 __all__ = [
@@ -17,5 +18,6 @@ __all__ = [
     "read",
     "recorded",
     "recorded_sentence",
+    "steps",
     "write",
 ]

@@ -35,6 +35,7 @@ def provenance(folder: str | Path | None = None) -> pd.DataFrame:
         raise FileNotFoundError(f"Expected tables in {folder}, found none: run what writes them.")
     for facts in tables.values():
         del facts["peak_memory_bytes"]  # of the whole process, and the page says it already
+        facts.pop("cases", None)
     first, *others = tables.values()
     shared = [fact for fact in first if all(other[fact] == first[fact] for other in others)]
     values = {fact: _shown(first[fact]) for fact in shared}

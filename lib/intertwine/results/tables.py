@@ -37,6 +37,7 @@ def write(
     data_checksum: str | None = None,
     device: Any = "auto",
     wall_s: float | None = None,
+    cases: str | None = None,
 ) -> Path:
     """Write `<name>.csv` and its provenance `<name>.json`, each whole or not at all.
 
@@ -61,6 +62,7 @@ def write(
         data_checksum: of the data set, where there is one.
         device: what it was computed on, by name or as a `torch.device`.
         wall_s: seconds that the computation took.
+        cases: what `steps` knows a finished table by.
 
     Returns:
         The path of the csv file.
@@ -86,6 +88,7 @@ def write(
         **origin.environment(device),
         **origin.code(),
         "wall_s": None if wall_s is None else round(wall_s, 3),
+        **({"cases": cases} if cases else {}),
         "date": datetime.now(UTC).date().isoformat(),
         "sha256": hashlib.sha256(content).hexdigest(),
     }
