@@ -95,3 +95,16 @@ def test_a_step_may_give_several_rows_and_says_how_far_it_is(tmp_path, monkeypat
     )
     assert table.to_dict("list") == {"n": [1, 2, 2], "k": [0, 0, 1]}
     assert "rows: 100%" in (tmp_path / "log").read_text() and capsys.readouterr().err == ""
+
+
+def test_the_largest_recorded_run_is_found_and_named(tmp_path):
+    live = pd.DataFrame({"n": [0]})
+    for k, profile in enumerate(("paper", "desk")):
+        table = results.largest("02_x", "rows", live, root=tmp_path)[0]
+        assert table is live if k == 0 else table["n"].tolist() == [len("paper")]
+        results.steps(
+            "rows", [{"n": len(profile)}], lambda n: {}, folder=tmp_path / profile / "02_x", **ASKED
+        )
+    table, said = results.largest("02_x", "rows", live, root=tmp_path)
+    assert table["n"].tolist() == [5] and said.startswith("The largest recorded run: paper (")
+    assert "width 4" in said

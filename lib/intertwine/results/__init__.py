@@ -2,7 +2,7 @@
 
 from intertwine.results.intervals import interval
 from intertwine.results.origin import LIBRARY, environment, library_digest
-from intertwine.results.shown import provenance, recorded, recorded_sentence
+from intertwine.results.shown import largest, provenance, recorded, recorded_sentence
 from intertwine.results.steps import steps
 from intertwine.results.tables import PROFILES, RECORDED, default_folder, read, write
 
@@ -13,6 +13,7 @@ __all__ = [
     "default_folder",
     "environment",
     "interval",
+    "largest",
     "library_digest",
     "provenance",
     "read",

@@ -78,3 +78,31 @@ def recorded_sentence(found: Mapping[str, tuple[pd.DataFrame, Mapping[str, Any]]
     """What `recorded` found, in one sentence for the reader."""
     runs = [f"{profile} ({facts['device']}, {facts['date']})" for profile, (_, facts) in found.items()]
     return f"Recorded larger runs: {', '.join(runs)}." if runs else "No larger run is recorded yet."
+
+
+def largest(
+    chapter: str, name: str, live: pd.DataFrame, *, root: str | Path | None = None
+) -> tuple[pd.DataFrame, str]:
+    """The largest recorded run of a table, or else this run's own; and a sentence that says which it is.
+
+    Example:
+        >>> import tempfile
+        >>> here = pd.DataFrame({"penalty": [0.2]})
+        >>> table, said = largest("02_sanity_rotations", "finetuned", here, root=tempfile.mkdtemp())
+        >>> table is here, said
+        (True, 'No larger run is recorded yet: this is the run of this page.')
+
+    Args:
+        live: the table of this run.
+        root: as in `recorded`.
+    """
+    found = recorded(chapter, name, root=root)
+    if not found:
+        return live, f"{recorded_sentence(found)[:-1]}: this is the run of this page."
+    table, facts = [*found.values()][-1]
+    hours = f", {facts['wall_s'] / 3600:.1f} hours" if facts.get("wall_s") else ""
+    asked = _shown(facts["parameters"])
+    return (
+        table,
+        f"The largest recorded run: {[*found][-1]} ({facts['device']}, {facts['date']}{hours}; {asked}).",
+    )
