@@ -9,13 +9,25 @@ import pytest
 from matplotlib.figure import Figure
 
 from intertwine import plots
+from intertwine.results import interval
 
 a = np.array([-2.0, -1.0, 0.5, 1.0, 2.0])
 network = {"W1": [[1.0], [-2.0]], "b1": [0.5, 1.0], "W2": [[3.0, -1.0]]}
 moved = pd.DataFrame(
     {"quantity": ["weights"] * 3 + ["outputs"] * 3, "before": [1, 2, 3] * 2, "after": [9, 1, 4] * 2}
 )
+many = pd.DataFrame(
+    [
+        {"layer": layer, "stitch": stitch, "pair": pair, "penalty": float(layer * pair + (stitch == "full"))}
+        for layer in (3, 6, 10)
+        for stitch in ("full", "rank 1")
+        for pair in range(4)
+    ]
+)
 FIGURES = {
+    "curves": lambda: plots.curves(many, "layer", "penalty", "stitch", panels="pair", level=0.0),
+    "matrix": lambda: plots.matrix(many, "layer", "stitch", "penalty"),
+    "strips": lambda: plots.strips(many, "penalty", "layer", panels="stitch"),
     "before_and_after": lambda: plots.before_and_after(moved.astype({"before": float, "after": float})),
     "neuron_diagram": lambda: plots.neuron_diagram({"before": network, "after": network}),
     "scalar_strip": lambda: plots.scalar_strip(
@@ -59,3 +71,18 @@ def test_the_palette_can_be_told_apart_on_white_and_on_black():
     shades = {name: luminance(colour) for name, colour in plots.COLOURS.items() if name != "ink"}
     assert all(1.05 / (shade + 0.05) > 2 and (shade + 0.05) / 0.05 > 2 for shade in shades.values())
     assert len(set(plots.GROUP_COLOURS.values())) == len(plots.GROUP_COLOURS)
+
+
+def test_curves_go_through_the_means_and_bands_are_the_intervals():
+    (axis,) = plots.curves(many, "layer", "penalty", "stitch").axes
+    for line, (_, trials) in zip(axis.lines, many.groupby("stitch", sort=False), strict=True):
+        assert line.get_ydata().tolist() == trials.groupby("layer")["penalty"].mean().tolist()
+    assert len(axis.collections) == 2
+    low, high = interval(many.query("stitch == 'full' and layer == 10")["penalty"])
+    band = axis.collections[0].get_paths()[0].vertices
+    assert {low, high} <= set(band[band[:, 0] == 10][:, 1])
+
+
+def test_a_matrix_writes_the_means():
+    axis = plots.matrix(many, "layer", "stitch", "penalty").axes[0]
+    assert [text.get_text() for text in axis.texts] == ["5.5", "4.5", "10", "9", "16", "15"]
