@@ -86,3 +86,10 @@ def test_curves_go_through_the_means_and_bands_are_the_intervals():
 def test_a_matrix_writes_the_means():
     axis = plots.matrix(many, "layer", "stitch", "penalty").axes[0]
     assert [text.get_text() for text in axis.texts] == ["5.5", "4.5", "10", "9", "16", "15"]
+
+
+def test_no_two_curves_share_a_colour():
+    fixed = {"full": plots.GROUP_COLOURS["G_ReLU"]}
+    (axis,) = plots.curves(many, "layer", "penalty", "stitch", colours=fixed).axes
+    assert [line.get_color() for line in axis.lines][0] == fixed["full"]
+    assert len({line.get_color() for line in axis.lines}) == 2

@@ -38,7 +38,8 @@ def curves(
     """
     names = list(dict.fromkeys(table[panels])) if panels else [None]
     lines = list(dict.fromkeys(table[by]))
-    own = iter(colour for name, colour in COLOURS.items() if name not in ("grey", "ink"))
+    taken = {*(colours or {}).values(), COLOURS["grey"], COLOURS["ink"]}
+    own = iter(colour for colour in COLOURS.values() if colour not in taken)
     colour_of = {line: (colours or {}).get(line) or next(own, COLOURS["grey"]) for line in lines}
     figure, axes = new_figure(1, len(names), height=3.1, squeeze=False, sharey=True)
     for axis, name in zip(axes[0], names, strict=True):
@@ -54,7 +55,7 @@ def curves(
     axes[0][0].set_ylabel(ylabel or y)
     handles, labels = axes[0][0].get_legend_handles_labels()
     if len(lines) > 1:
-        figure.legend(handles, labels, loc="outside lower center", ncols=min(len(lines), 4), fontsize="small")
+        figure.legend(handles, labels, loc="outside lower center", ncols=min(len(lines), 5), fontsize="small")
     return figure
 
 

@@ -1,0 +1,181 @@
+"""Stitches in G_ReLU: a permutation with positive scales, found by task loss in three ways."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from intertwine.alignment import Statistics
+from intertwine.stitching.layers import Stitch, _parameter
+
+
+class Matched(Stitch):
+    """The permutation of best matching activations, kept; its scales are trained.
+
+    Example:
+        >>> A = torch.rand(100, 3)
+        >>> Matched(Statistics.of(A, 2 * A[:, [2, 0, 1]])).weight.detach()
+        tensor([[0., 0., 2.],
+                [2., 0., 0.],
+                [0., 2., 0.]])
+
+    The match maximises the sum of cosines between matched channels, by linear assignment, as in
+    G_ReLU-Procrustes (godfrey2022 eq. 5.2); scales start at ‖b‖/‖a‖ and stay positive. Least-squares scales
+    (`alignment.g_relu`) shrink what matches badly, and stitch worse. Where p ≠ q, the smaller number of
+    channels is matched.
+
+    Args:
+        statistics: of the two layers' activations.
+    """
+
+    def __init__(self, statistics: Statistics) -> None:
+        super().__init__()
+        self.widths = statistics.widths
+        norms_a, norms_b, cosines = _cosines(statistics)
+        inputs, outputs = _matched(cosines)
+        self.register_buffer("inputs", inputs)
+        self.register_buffer("outputs", outputs)
+        self.log_scales = _parameter(_log_ratio(norms_a[inputs], norms_b[outputs]))
+        self.inputs: Tensor
+        self.outputs: Tensor
+
+    @property
+    def weight(self) -> Float[Tensor, "q p"]:
+        p, q = self.widths
+        weight = torch.zeros(q, p, dtype=self.log_scales.dtype, device=self.log_scales.device)
+        return weight.index_put((self.outputs, self.inputs), self.log_scales.exp())
+
+
+class Entropic(Stitch):
+    """Annealed entropic assignment: a permutation that the task loss may still change, and scales.
+
+    Example:
+        >>> A = torch.rand(100, 3)
+        >>> Entropic(Statistics.of(A, 2 * A[:, [2, 0, 1]])).weight.detach().round(decimals=4)
+        tensor([[0., 0., 2.],
+                [2., 0., 0.],
+                [0., 2., 0.]])
+
+    The forward pass uses the best permutation for a matrix of scores, the backward pass the doubly stochastic
+    matrix of Sinkhorn's algorithm for scores/temperature (straight-through). Scores start from the cosines of
+    activations, scales at ‖b‖/‖a‖; the temperature falls from `hot` to `cold`.
+
+    Args:
+        statistics: of the two layers' activations; p = q.
+        hot, cold: temperatures, in units of a cosine.
+    """
+
+    sweeps = 20
+
+    def __init__(self, statistics: Statistics, *, hot: float = 0.3, cold: float = 0.03) -> None:
+        super().__init__()
+        _expect_square(*statistics.widths)
+        norms_a, norms_b, cosines = _cosines(statistics)
+        inputs, outputs = _matched(cosines)
+        self.scores = _parameter(cosines.T)
+        ratio = torch.zeros_like(norms_b)
+        ratio[outputs] = _log_ratio(norms_a[inputs], norms_b[outputs])
+        self.log_scales = _parameter(ratio)
+        self.hot, self.cold, self.temperature = hot, cold, hot
+
+    @property
+    def weight(self) -> Float[Tensor, "q p"]:
+        hard = _permutation(self.scores)
+        if self.training:
+            soft = _sinkhorn_log(self.scores / self.temperature, self.sweeps)
+            hard = hard + soft - soft.detach()
+        return self.log_scales.exp()[:, None] * hard
+
+    def advance(self, done: float) -> None:
+        self.temperature = self.hot * (self.cold / self.hot) ** done
+
+
+class Birkhoff(Stitch):
+    """The relaxation of godfrey2022 §4: P diag(s), P in the polytope of doubly stochastic matrices.
+
+    Example:
+        >>> stitch = Birkhoff(4, generator=torch.Generator().manual_seed(0))
+        >>> stitch.weight.sum(1).detach().round(decimals=4)
+        tensor([1., 1., 1., 1.])
+        >>> bool(((stitch.eval().weight == 0) | (stitch.weight == 1)).all())
+        True
+
+    The authors' steps. P starts uniform in [0, 1] after 100 sweeps of Sinkhorn (rows, then columns divided by
+    their sums), s at 1. After every step negative entries become 0, and 16 sweeps follow. The loss has the
+    term −alpha·‖P‖_F, which draws P to the vertices. For the first half of the training s is left out. In
+    evaluation mode P is the nearest permutation, by linear assignment.
+
+    Args:
+        n: channels, in and out.
+        alpha: of the term.
+        generator: of the start.
+    """
+
+    undecayed = ("P",)
+
+    def __init__(self, n: int, *, alpha: float = 0.1, generator: torch.Generator) -> None:
+        super().__init__()
+        start = torch.rand(n, n, generator=generator)
+        self.P, self.scales, self.alpha = _parameter(_sinkhorn(start, 100)), _parameter(torch.ones(n)), alpha
+        self.scaled = False
+
+    @property
+    def weight(self) -> Float[Tensor, "n n"]:
+        P = self.P if self.training else _permutation(self.P)
+        return P * self.scales if self.scaled else P
+
+    def penalty(self) -> Tensor:
+        return -self.alpha * self.P.norm()
+
+    def advance(self, done: float) -> None:
+        self.scaled = done >= 0.5
+
+    @torch.no_grad()
+    def project(self) -> None:
+        self.scales.clamp_(min=0)
+        self.P.copy_(_sinkhorn(self.P.clamp(min=0), 16))
+
+
+def _cosines(statistics: Statistics) -> tuple[Tensor, Tensor, Float[Tensor, "p q"]]:
+    """‖a‖ and ‖b‖ of every channel, and the cosines between them; 0 for channels that are 0."""
+    AA, AB, BB = statistics.products()
+    norms_a, norms_b = AA.diagonal().sqrt(), BB.diagonal().sqrt()
+    return norms_a, norms_b, AB / (norms_a[:, None] * norms_b).clamp(min=1e-300)
+
+
+def _log_ratio(norms_a: Tensor, norms_b: Tensor) -> Tensor:
+    """log ‖b‖/‖a‖; 0 where either never fires."""
+    live = (norms_a > 0) & (norms_b > 0)
+    return torch.where(live, norms_b / norms_a.where(live, 1), 1).log()
+
+
+def _matched(gain: Float[Tensor, "p q"]) -> tuple[Int[Tensor, " k"], Int[Tensor, " k"]]:
+    from scipy.optimize import linear_sum_assignment  # slow to import
+
+    rows, columns = linear_sum_assignment(gain.numpy(force=True), maximize=True)
+    return torch.as_tensor(rows).to(gain.device), torch.as_tensor(columns).to(gain.device)
+
+
+def _permutation(gain: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
+    rows, columns = _matched(gain.detach())
+    return torch.zeros_like(gain).index_put((rows, columns), torch.ones_like(gain[0]))
+
+
+def _sinkhorn(P: Float[Tensor, "n n"], sweeps: int) -> Float[Tensor, "n n"]:
+    for _ in range(sweeps):
+        P = P / P.sum(1, keepdim=True).clamp(min=1e-12)
+        P = P / P.sum(0).clamp(min=1e-12)
+    return P
+
+
+def _sinkhorn_log(scores: Float[Tensor, "n n"], sweeps: int) -> Float[Tensor, "n n"]:
+    for _ in range(sweeps):
+        scores = scores - scores.logsumexp(1, keepdim=True)
+        scores = scores - scores.logsumexp(0)
+    return scores.exp()
+
+
+def _expect_square(p: int, q: int) -> None:
+    if p != q:
+        raise ValueError(f"Expected two layers of the same width, was given {p} and {q}: use Matched.")

@@ -1,0 +1,120 @@
+"""A model cut after a layer: the front, which computes the layer's output, and the back, which goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from operator import getitem
+
+from torch import fx, nn
+
+from intertwine.features import lookup
+
+
+def split(model: nn.Module, layer: str, *, shortcuts: bool = False) -> tuple[nn.Module, nn.Module]:
+    """Cut a model after a layer: back(front(x)) is model(x).
+
+    Example:
+        >>> import torch
+        >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
+        >>> front, back = split(model, "1")
+        >>> x = torch.randn(5, 3)
+        >>> front(x).shape, torch.equal(back(front(x)), model(x))
+        (torch.Size([5, 4]), True)
+
+    Both parts share the modules of the model. A chain is cut between its children, any other model by
+    torch.fx, with what its forward does in the mode (training or evaluation) in which it is now.
+
+    The back is all that depends on the layer's output, the front what it needs of all the rest. So where a
+    shortcut leads past the layer, the front computes it as far as the point where the two meet: after
+    model 1's own projection, say. Then more than one value crosses the cut, which must be asked for.
+
+    Args:
+        model: a module with one input.
+        layer: a name out of its `named_modules`, called once in a run.
+        shortcuts: whether several values may cross. Front then returns the tuple of them, the layer's output
+            first, and back takes it.
+
+    Raises:
+        ValueError: an unknown layer (the nearest are named), one that is called twice or not at all; several
+            values that cross unasked; a model that torch.fx cannot trace.
+    """
+    lookup(model, [layer])
+    if isinstance(model, nn.Sequential) and layer in model._modules:
+        end = list(model._modules).index(layer) + 1
+        return model[:end], model[end:]
+    graph = _traced(model, layer)
+    calls = [node for node in graph.nodes if node.op == "call_module" and node.target == layer]
+    if len(calls) != 1:
+        times = "not called" if not calls else f"called {len(calls)} times"
+        raise ValueError(
+            f"Expected layer {layer!r} to be called once in a run, it is {times}: cut at another layer, or "
+            f"give every call a module of its own."
+        )
+    (cut,) = calls
+    behind = _reached(cut.users)
+    values = _reached(node for node in graph.nodes if node.op == "placeholder")  # that depend on the input
+    needed = {source for node in behind for source in node.all_input_nodes}
+    crossing = [node for node in graph.nodes if node in (needed & values) - behind - {cut}]
+    if crossing and not shortcuts:
+        names = ", ".join(str(node.target if node.op == "call_module" else node) for node in crossing)
+        raise ValueError(
+            f"Expected the output of {layer!r} alone to cross the cut, so does {names}: cut at the end "
+            f"of the block, or say what shall become of shortcuts."
+        )
+    crossing = [cut, *crossing]
+    (output,) = (node for node in graph.nodes if node.op == "output")
+    return _part(model, graph, [], crossing), _part(model, graph, crossing, [output])
+
+
+def _traced(model: nn.Module, layer: str) -> fx.Graph:
+    class Tracer(fx.Tracer):
+        def is_leaf_module(self, module: nn.Module, name: str) -> bool:
+            return name == layer or super().is_leaf_module(module, name)
+
+    try:
+        return Tracer().trace(model)
+    except Exception as error:  # whatever the model's forward raises when it is given proxies
+        reason = [*str(error).splitlines(), type(error).__name__][0]
+        raise ValueError(
+            f"Expected a model that torch.fx can trace, {type(model).__name__} is not one: {reason}. Write "
+            f"it as nn.Sequential."
+        ) from error
+
+
+def _reached(start: Iterable[fx.Node]) -> set[fx.Node]:
+    """These nodes, and all that depend on them."""
+    found: set[fx.Node] = set()
+    left = list(start)
+    while left:
+        node = left.pop()
+        if node not in found:
+            found.add(node)
+            left += node.users
+    return found
+
+
+def _part(model: nn.Module, graph: fx.Graph, inputs: list[fx.Node], outputs: list[fx.Node]) -> fx.GraphModule:
+    """The module that computes `outputs` from `inputs`, or from the model's own; several are a tuple."""
+    part = fx.Graph()
+    copies = dict(zip(inputs, _placeholders(part, len(inputs)), strict=True))
+    wanted, left = set(copies), list(outputs)
+    while left:
+        node = left.pop()
+        if node not in wanted:
+            wanted.add(node)
+            left += node.all_input_nodes
+    for node in graph.nodes:
+        if (node in wanted and node not in copies) or (node.op == "placeholder" and not inputs):
+            copies[node] = part.node_copy(node, copies.__getitem__)
+    if inputs:
+        return fx.GraphModule(model, part)
+    results = tuple(copies[node] for node in outputs)
+    part.output(results if len(results) > 1 else results[0])
+    return fx.GraphModule(model, part)
+
+
+def _placeholders(graph: fx.Graph, count: int) -> list[fx.Node]:
+    if not count:
+        return []
+    values = graph.placeholder("values")
+    return [values] if count == 1 else [graph.call_function(getitem, (values, k)) for k in range(count)]

@@ -1,0 +1,244 @@
+"""Cutting and joining networks: nothing is lost at any layer, and what a group can undo costs nothing."""
+
+import copy
+from functools import cache
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+from intertwine import models
+from intertwine.alignment import LinearMap
+from intertwine.groups import GReLU
+from intertwine.stitching import split, stitch
+
+BUILD = {
+    "myrtle": lambda seed: models.myrtle(4, seed=seed),
+    "tiny10": lambda seed: models.tiny10(4, seed=seed),
+    "resnet20 A": lambda seed: models.resnet20(4, seed=seed),
+    "resnet20 B": lambda seed: models.resnet20(4, option="B", seed=seed),
+    "lenet": lambda seed: models.lenet(seed=seed),
+    "fcn": lambda seed: models.fcn(seed=seed),
+}
+seeds = st.integers(0, 2**31)
+
+
+def normal(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+
+
+def inputs(model: models.Network, n: int = 3) -> Tensor:
+    shape = (model.input_shape[0], 32, 32) if model.resizable else model.input_shape
+    return normal(n, *shape)
+
+
+def lively(model: nn.Module) -> nn.Module:
+    """With statistics in its batch norms that do something, in evaluation mode."""
+    generator = torch.Generator().manual_seed(1)
+    for module in model.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            for tensor in (module.weight.data, module.running_var):
+                tensor.uniform_(0.5, 1.5, generator=generator)
+            for tensor in (module.bias.data, module.running_mean):
+                tensor.normal_(0, 0.3, generator=generator)
+    return model.eval()
+
+
+@cache
+def network(name: str, seed: int = 0) -> models.Network:
+    return lively(BUILD[name](seed))
+
+
+def linear(weight: Tensor) -> LinearMap:
+    return LinearMap(weight, None, residual=0.0, total=1.0)
+
+
+SIMILAR = ("block2", "block3", "block5", "block6", "block7", "block8")
+LAYERS = [(name, layer) for name in BUILD for layer in network(name).hidden_layers()]
+FEWER = [(name, layer) for name, layer in LAYERS if not layer.name.startswith(SIMILAR)]
+
+
+# --- split ---
+
+
+@pytest.mark.parametrize(("name", "layer"), LAYERS, ids=lambda x: x if isinstance(x, str) else x.name)
+def test_front_and_back_are_the_model(name, layer):
+    model = network(name)
+    x = inputs(model)
+    front, back = split(model, layer.name, shortcuts=layer.in_block)
+    values = front(x)
+    assert isinstance(values, tuple) == layer.in_block
+    first = values[0] if layer.in_block else values
+    assert first.shape[1] == layer.channels
+    torch.testing.assert_close(back(values), model(x), rtol=0, atol=0)
+    shared = {id(p) for p in model.parameters()}
+    assert {id(p) for part in (front, back) for p in part.parameters()} <= shared
+
+
+def test_layers_of_every_kind_may_be_cut_behind():
+    model = network("resnet20 B")
+    x = inputs(model)
+    for name in ("conv1", "block4", "block4.bn2", "block4.shortcut", "block4.shortcut.conv", "pool", "fc"):
+        front, back = split(model, name, shortcuts=True)
+        torch.testing.assert_close(back(front(x)), model(x), rtol=0, atol=0)
+
+
+class Entangled(nn.Module):
+    """Functions, buffers and parameters of its own, a shape, and a value that skips two layers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Conv2d(2, 3, 3, padding=1), nn.Conv2d(3, 3, 1)
+        self.unused, self.shared = nn.Linear(1, 1), nn.ReLU()
+        self.shift = nn.Parameter(normal(1, 3, 1, 1))
+        self.register_buffer("scale", torch.tensor(2.0))
+
+    def forward(self, x):
+        y = self.shared(self.first(x)) * self.scale
+        z = torch.cat([self.shared(self.second(y)) + self.shift, y], 1)
+        return z.view(z.shape[0], -1).sum(1, keepdim=True)
+
+
+def test_a_model_with_functions_is_cut_too():
+    model, x = Entangled(), normal(4, 2, 5, 5)
+    front, back = split(model, "first")
+    torch.testing.assert_close(back(front(x)), model(x), rtol=0, atol=0)
+    assert sum(1 for _ in front.parameters()) == 2
+    front, back = split(model, "second", shortcuts=True)
+    assert len(front(x)) == 2
+    torch.testing.assert_close(back(front(x)), model(x), rtol=0, atol=0)
+    assert any(p is model.shift for p in back.parameters())
+    assert not any(p is model.shift for p in front.parameters())
+
+
+def test_a_cut_that_cannot_be_is_refused():
+    with pytest.raises(ValueError, match=r"nearest are 'block3.relu1'"):
+        split(network("resnet20 A"), "block3.rely1")
+    with pytest.raises(ValueError, match=r"alone to cross the cut, so does .*shortcut"):
+        split(network("resnet20 A"), "block3.relu1")
+    with pytest.raises(ValueError, match="called 2 times"):
+        split(Entangled(), "shared")
+    with pytest.raises(ValueError, match="not called"):
+        split(Entangled(), "unused")
+
+    class Moody(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(2, 2)
+
+        def forward(self, x):
+            return self.layer(x) if x.sum() > 0 else x
+
+    with pytest.raises(ValueError, match=r"torch.fx can trace, Moody is not one"):
+        split(Moody(), "layer")
+
+
+# --- stitch ---
+
+
+@pytest.mark.parametrize(("name", "layer"), FEWER, ids=lambda x: x if isinstance(x, str) else x.name)
+def test_the_identity_stitches_a_model_to_itself(name, layer):
+    model = network(name)
+    x = inputs(model)
+    for shortcut in ("stitched", "passed on") if layer.in_block else ("refuse",):
+        stitched = stitch(
+            model, layer.name, model, layer.name, linear(torch.eye(layer.channels)), shortcut=shortcut
+        )
+        torch.testing.assert_close(stitched(x), model(x), rtol=1e-5, atol=1e-5)
+
+
+def moved(model: models.Network, k: int, A: Tensor) -> nn.Module:
+    """The same function as a Myrtle network, whose k-th hidden layer is A times what it was."""
+    model, gain = copy.deepcopy(model), A.sum(1)
+    rows = A.argmax(1)  # row i of A has its one entry, gain[i], at rows[i]
+    conv, norm = model.get_submodule(f"conv{k}"), model.get_submodule(f"bn{k}")
+    with torch.no_grad():
+        conv.weight.copy_(conv.weight[rows])
+        for tensor in (norm.weight, norm.bias, norm.running_mean, norm.running_var):
+            tensor.copy_(tensor[rows])
+        norm.weight.mul_(gain)
+        norm.bias.mul_(gain)
+        after = model.fc if k == 4 else model.get_submodule(f"conv{k + 1}")
+        shape = (1, -1) + (1,) * (after.weight.ndim - 2)
+        after.weight.copy_(after.weight[:, rows] / gain.view(shape))
+    return model
+
+
+@given(seeds, st.integers(1, 4))
+@settings(max_examples=8, deadline=None)
+def test_what_the_group_did_a_stitch_undoes(seed, k):
+    model = network("myrtle")
+    n = 4 * 2 ** (k - 1)
+    A = GReLU(n).sample(torch.Generator().manual_seed(seed)).float()
+    twin, x = moved(model, k, A), inputs(model)
+    torch.testing.assert_close(twin(x), model(x), rtol=1e-4, atol=1e-4)
+    stitched = stitch(model, f"relu{k}", twin, f"relu{k}", linear(A))
+    torch.testing.assert_close(stitched(x), model(x), rtol=1e-4, atol=1e-4)
+    if not torch.equal(A.argmax(1), torch.arange(n)):
+        bare = stitch(model, f"relu{k}", twin, f"relu{k}", linear(torch.eye(n)))
+        assert (bare(x) - model(x)).abs().max() > 1e-3
+
+
+def test_the_shortcut_is_stitched_or_passed_on():
+    one, two = network("resnet20 A"), network("resnet20 A", 1)
+    x, A = inputs(one), normal(8, 8, seed=1)
+    block, other = one.block4, two.block4
+    before = nn.Sequential(*list(one.children())[:6])(x)  # stem and three blocks
+    branch, past = block.relu1(block.bn1(block.conv1(before))), block.shortcut(before)
+    after = nn.Sequential(*list(two.children())[7:])
+    for shortcut, moved_past in (
+        ("stitched", torch.einsum("ij,njhw->nihw", A, past)),
+        ("passed on", past),
+    ):
+        stitched = stitch(one, "block4.relu1", two, "block4.relu1", linear(A), shortcut=shortcut)
+        expected = other.bn2(other.conv2(torch.einsum("ij,njhw->nihw", A, branch))) + moved_past
+        torch.testing.assert_close(stitched(x), after(expected.relu()), rtol=1e-4, atol=1e-4)
+
+
+@given(seeds, st.sampled_from([("relu1", "relu4"), ("relu4", "relu1"), ("relu2", "relu3")]))
+@settings(max_examples=8, deadline=None)
+def test_other_widths_and_sizes_are_resampled(seed, layers):
+    one, two = network("myrtle"), lively(models.myrtle(6, seed=1))
+    x = normal(2, 3, 32, 32, seed=seed)
+    (front, _), (front2, back) = split(one, layers[0]), split(two, layers[1])
+    h, size = front(x), tuple(front2(x).shape[2:])
+    q, p = front2(x).shape[1], h.shape[1]
+    weight = normal(q, p, seed=seed)
+    smaller = h.shape[-1] > size[0]
+    for resample in ("bilinear", "nearest"):
+        stitched = stitch(one, layers[0], two, layers[1], linear(weight), example=x, resample=resample)
+        mapped = torch.einsum("ij,njhw->nihw", weight, h)  # the map first: it commutes
+        if resample == "bilinear":
+            # a triangle over all covered pixels where the size shrinks
+            expected = F.interpolate(mapped, size, mode="bilinear", antialias=smaller)
+        else:
+            expected = F.interpolate(mapped, size, mode="nearest-exact")
+        torch.testing.assert_close(stitched(x), back(expected), rtol=1e-3, atol=1e-3)
+
+
+def test_models_stay_as_they_are():
+    one, two = network("resnet20 A"), network("resnet20 A", 1)
+    before = [copy.deepcopy(model.state_dict()) for model in (one, two)]
+    stitched = stitch(one, "block2", two, "block2", linear(torch.eye(4))).train()
+    stitched(inputs(one)).sum().backward()
+    for model, state in zip((one, two), before, strict=True):
+        assert all(torch.equal(value, state[name]) for name, value in model.state_dict().items())
+        assert all(p.grad is None for p in model.parameters()) and not model.training
+
+
+def test_stitches_that_cannot_be_are_refused():
+    net, residual = network("myrtle"), network("resnet20 A")
+    x, eye = inputs(net), linear(torch.eye(4))
+    with pytest.raises(ValueError, match="as many values"):
+        stitch(residual, "block2.relu1", residual, "block2", eye, shortcut="passed on", example=x)
+    with pytest.raises(ValueError, match="two layers of feature maps"):
+        stitch(net, "relu4", net, "flatten", eye, example=x)
+    with pytest.raises(ValueError, match="passed on, was given one of 4 channels for one of 8"):
+        stitch(residual, "block2.relu1", residual, "block4.relu1", eye, shortcut="passed on", example=x)
+    with pytest.raises(ValueError, match="shortcut to be one of"):
+        stitch(residual, "block2.relu1", residual, "block2.relu1", eye, shortcut="shared")
+    with pytest.raises(ValueError, match="resample"):
+        stitch(net, "relu1", net, "relu1", eye, resample="cubic")

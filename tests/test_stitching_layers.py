@@ -1,0 +1,232 @@
+"""Stitch layers: each is the matrix that it says it is, and stays in its set while it is trained."""
+
+import copy
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from intertwine.alignment import LinearMap, Statistics, orthogonal
+from intertwine.groups import GReLU
+from intertwine.stitching import Birkhoff, Entropic, Full, LowRank, Matched, Orthogonal, Sparse, Stitch
+
+seeds = st.integers(0, 2**31)
+widths = st.integers(1, 7)
+
+
+def generator(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def normal(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(shape, generator=generator(seed))
+
+
+def linear(weight: Tensor, bias: Tensor | None = None) -> LinearMap:
+    return LinearMap(weight, bias, residual=0.0, total=1.0)
+
+
+def planted(n: int, seed: int) -> tuple[Tensor, Statistics]:
+    """A in G_ReLU, and the statistics of non-negative features and of A times them."""
+    A = GReLU(n).sample(generator(seed)).float()
+    features = normal(40 + 4 * n, n, seed=seed).relu()
+    return A, Statistics.of(features, features @ A.T)
+
+
+def every_kind(p: int, q: int, seed: int) -> list[Stitch]:
+    statistics = Statistics.of(normal(30, p, seed=seed).relu(), normal(30, q, seed=seed + 1).relu())
+    options = {"generator": generator(seed)}
+    kinds = [
+        Full(p, q, **options),
+        Full(p, q, affine=False, **options),
+        Sparse(p, q, alpha=0.1, **options),
+        LowRank(p, q, rank=min(p, q), **options),
+        LowRank(p, q, rank=1, affine=False, **options),
+        Matched(statistics),
+    ]
+    if p <= q:
+        kinds += [Orthogonal(p, q, **options), Orthogonal(p, q, affine=True, **options)]
+    if p == q:
+        kinds += [Entropic(statistics), Birkhoff(p, **options)]
+    return kinds
+
+
+def step(stitch: Stitch, seed: int = 0, *, lr: float = 0.1, done: float = 0.9) -> None:
+    """One of plain gradient descent on a loss that knows no better."""
+    p = stitch.weight.shape[1]
+    optimizer = torch.optim.SGD(stitch.parameters(), lr)
+    stitch.train().advance(done)
+    (stitch(normal(5, p, seed=seed)).square().sum() + stitch.penalty()).backward()
+    optimizer.step()
+    stitch.project()
+
+
+@given(seeds, widths, widths, st.booleans())
+@settings(max_examples=8, deadline=None)
+def test_a_stitch_is_its_matrix_at_every_position(seed, p, q, training):
+    x = normal(3, p, 2, 5, seed=seed)
+    for stitch in every_kind(p, q, seed):
+        stitch.train(training)
+        assert stitch.weight.shape == (q, p)
+        expected = torch.einsum("ij,njhw->nihw", stitch.weight, x)
+        if stitch.bias is not None:
+            expected = expected + stitch.bias[:, None, None]
+        torch.testing.assert_close(stitch(x), expected, rtol=1e-4, atol=1e-5)
+        rows = x.movedim(1, -1)  # channels last, of any number of axes but 4 of them
+        torch.testing.assert_close(stitch(rows[0]).movedim(-1, 0), expected[0], rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(copy.deepcopy(stitch)(x), stitch(x))
+
+
+@given(seeds, widths, widths)
+@settings(max_examples=8, deadline=None)
+def test_starts_are_the_maps_they_start_from(seed, p, q):
+    W, b = normal(q, p, seed=seed), normal(q, seed=seed + 1)
+    full = Full(p, q, start=linear(W, b))
+    torch.testing.assert_close((full.weight, full.bias), (W, b))
+    assert Full(p, q, affine=False, start=linear(W, b)).bias is None
+    for rank in {1, (min(p, q) + 1) // 2, min(p, q)}:
+        stitch = LowRank(p, q, rank=rank, start=linear(W))
+        left = (W - stitch.weight).norm()
+        best = torch.linalg.svdvals(W)[rank:].norm()  # Eckart and Young
+        torch.testing.assert_close(left, best, rtol=1e-3, atol=1e-4)
+        step(stitch, seed)
+        assert torch.linalg.matrix_rank(stitch.weight, rtol=1e-5) <= rank
+
+
+@given(seeds, widths, st.integers(0, 3))
+@settings(max_examples=8, deadline=None)
+def test_orthogonal_stays_orthogonal(seed, p, more):
+    q = p + more
+    fitted = orthogonal(Statistics.of(normal(30, p, seed=seed), normal(30, q, seed=seed + 1)))
+    stitch = Orthogonal(p, q, start=fitted)
+    torch.testing.assert_close(stitch.weight, fitted.weight.float(), rtol=1e-4, atol=1e-5)
+    before = stitch.weight.detach()
+    for k in range(3):
+        # towards a matrix that is not one of them
+        optimizer = torch.optim.SGD(stitch.parameters(), 0.05)
+        (stitch.weight - normal(q, p, seed=seed + k)).square().sum().backward()
+        optimizer.step()
+        W = stitch.weight
+        torch.testing.assert_close(W.T @ W, torch.eye(p), rtol=1e-4, atol=1e-4)
+    assert p == q == 1 or (W - before).abs().max() > 1e-3
+
+
+@given(seeds, widths, widths)
+@settings(max_examples=8, deadline=None)
+def test_sparse_counts_and_penalises_every_entry(seed, p, q):
+    W = normal(q, p, seed=seed) * (normal(q, p, seed=seed + 1) > 0)
+    W = W + 5e-5 * (W == 0)  # below the threshold
+    stitch = Sparse(p, q, alpha=0.3, start=linear(W))
+    torch.testing.assert_close(stitch.penalty(), 0.3 * W.abs().sum())
+    assert stitch.sparsity == pytest.approx((W.abs() < 1e-4).double().mean().item())
+    assert torch.equal(stitch.eval().weight == 0, W.abs() < 1e-4)
+    assert torch.equal(stitch.train().weight, W)
+
+
+# --- G_ReLU ---
+
+
+@given(seeds, st.sampled_from([2, 5, 16, 64, 128]))
+@settings(max_examples=30, deadline=None)
+def test_planted_elements_are_matched_exactly(seed, n):
+    A, statistics = planted(n, seed)
+    for stitch in (Matched(statistics), Entropic(statistics)):
+        assert torch.equal(stitch.weight > 0, A > 0)
+        torch.testing.assert_close(stitch.weight, A, rtol=1e-5, atol=0)
+
+
+@given(seeds, st.integers(2, 9))
+@settings(max_examples=8, deadline=None)
+def test_what_is_evaluated_is_in_the_group(seed, n):
+    statistics = Statistics.of(normal(30, n, seed=seed).relu(), normal(30, n, seed=seed + 1).relu())
+    stitches = [Matched(statistics), Entropic(statistics), Birkhoff(n, generator=generator(seed))]
+    for stitch in stitches:
+        first = stitch.weight.detach()
+        for k in range(3):
+            step(stitch, seed + k, lr=0.01)
+        assert not torch.equal(stitch.weight, first)
+        assert GReLU(n).contains(stitch.eval().weight.detach().double())
+
+
+@given(seeds, widths, widths)
+@settings(max_examples=8, deadline=None)
+def test_matching_takes_the_smaller_width(seed, p, q):
+    A, B = normal(30, p, seed=seed).relu(), normal(30, q, seed=seed + 1).relu()
+    W = Matched(Statistics.of(A, B)).weight
+    assert (W > 0).sum() == min(p, q)
+    assert (W > 0).sum(0).max() <= 1 and (W > 0).sum(1).max() <= 1
+
+
+def test_units_that_never_fire_hurt_nobody():
+    A, B = normal(30, 3).relu(), normal(30, 3, seed=1).relu()
+    A[:, 0], B[:, 2] = 0, 0
+    for stitch in (Matched(Statistics.of(A, B)), Entropic(Statistics.of(A, B))):
+        assert stitch.weight.isfinite().all() and GReLU(3).contains(stitch.weight.detach().double())
+
+
+@given(seeds)
+@settings(max_examples=6, deadline=None)
+def test_entropic_uses_the_permutation_and_the_gradient_of_the_relaxation(seed):
+    statistics = Statistics.of(normal(30, 4, seed=seed).relu(), normal(30, 4, seed=seed + 1).relu())
+    stitch, x, y = Entropic(statistics).train(), normal(6, 4, seed=seed), normal(6, 4, seed=seed + 2)
+    assert GReLU(4).contains(stitch.weight.detach().double(), tol=1e-5)
+    stitch.advance(0.5)
+    (stitch(x) * y).sum().backward()
+    scores = stitch.scores.detach().clone().requires_grad_()
+    P = scores / stitch.temperature
+    for _ in range(stitch.sweeps):  # by the book, without logarithms
+        P = P - P.logsumexp(1, keepdim=True)
+        P = P - P.logsumexp(0, keepdim=True)
+    ((x @ P.exp().T) * stitch.log_scales.detach().exp() * y).sum().backward()
+    torch.testing.assert_close(stitch.scores.grad, scores.grad, rtol=1e-4, atol=1e-6)
+    stitch.advance(1.0)
+    assert stitch.temperature == pytest.approx(stitch.cold)
+
+
+@given(seeds, st.integers(2, 6))
+@settings(max_examples=8, deadline=None)
+def test_birkhoff_takes_the_papers_steps(seed, n):
+    """Against loops over rows and columns."""
+    stitch = Birkhoff(n, alpha=0.2, generator=generator(seed))
+    torch.testing.assert_close(stitch.P.sum(0), torch.ones(n))
+    torch.testing.assert_close(stitch.P.sum(1), torch.ones(n), rtol=1e-3, atol=1e-3)
+    torch.testing.assert_close(stitch.penalty(), -0.2 * stitch.P.square().sum().sqrt())
+    stitch.advance(0.49)
+    torch.testing.assert_close(stitch.weight, stitch.P)  # the warm-up has no scales
+    stitch.advance(0.5)
+    P, s = (x.detach().double() for x in (stitch.P, stitch.scales))
+    x = normal(5, n, seed=seed)
+    stitch.train()
+    optimizer = torch.optim.SGD(stitch.parameters(), 0.5)
+    (stitch(x).square().sum() + stitch.penalty()).backward()
+    grads = [stitch.P.grad.double(), stitch.scales.grad.double()]
+    optimizer.step()
+    stitch.project()
+    P, s = (P - 0.5 * grads[0]).clamp(min=0), (s - 0.5 * grads[1]).clamp(min=0)
+    for _ in range(16):
+        for i in range(n):
+            P[i] = P[i] / P[i].sum().clamp(min=1e-12)
+        for j in range(n):
+            P[:, j] = P[:, j] / P[:, j].sum().clamp(min=1e-12)
+    torch.testing.assert_close(stitch.P.double(), P, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(stitch.scales.double(), s, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(stitch.weight, stitch.P @ torch.diag(stitch.scales))
+    W = stitch.eval().weight
+    assert (W.sum() - stitch.scales.sum()).abs() < 1e-4 and ((W != 0).sum(1) <= 1).all()
+
+
+def test_stitches_that_cannot_be_are_refused():
+    square = Statistics.of(normal(9, 3), normal(9, 3))
+    for call, sentence in (
+        (lambda: Full(2, 2), "a start or a generator"),
+        (lambda: Full(2, 2, start=linear(normal(3, 2))), "from a map of 2 channels to 2"),
+        (lambda: LowRank(2, 3, rank=3, generator=generator()), "rank from 1 to 2"),
+        (lambda: Orthogonal(3, 2, generator=generator()), "no more channels in than out"),
+        (lambda: Orthogonal(2, 2, start=linear(2 * torch.eye(2))), "isometry"),
+        (lambda: Entropic(Statistics.of(normal(9, 3), normal(9, 2))), "same width"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            call()
+    assert Entropic(square).weight.shape == (3, 3)

@@ -1,0 +1,356 @@
+"""Training stitches: the same as running both networks at every step, only the stitch moves, and tables."""
+
+import copy
+from dataclasses import replace
+from functools import cache, partial
+
+import pandas as pd
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from intertwine import data, models, results
+from intertwine.alignment import LinearMap, least_squares, reduced_rank
+from intertwine.groups import GReLU
+from intertwine.stitching import (
+    STITCH_RECIPES,
+    Birkhoff,
+    Entropic,
+    Full,
+    Junction,
+    Matched,
+    Plan,
+    StitchRecipe,
+    plans,
+    stitch,
+    stitch_many,
+    stitch_rows,
+    train_stitch,
+)
+from intertwine.stitching.recipes import build_optimizer
+from intertwine.training import RECIPES, evaluate, holdout, train
+from intertwine.training.batches import Batches, fill_of
+
+TRAIN, TEST = data.load("digits", "train"), data.load("digits", "test")
+FIT, VALIDATION = holdout(TRAIN, 200)
+PLAIN = StitchRecipe(epochs=2, batch_size=64, lr=0.1, momentum=0.5, weight_decay=1e-3)
+EXACT = {"device": "cpu", "dtype": "float32"}
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@cache
+def network(seed: int, width: int = 4) -> nn.Module:
+    net = models.myrtle(width, in_channels=1, seed=seed)
+    recipe = replace(RECIPES["digits"], epochs=6, dtype="float32")
+    return train(net, TRAIN, recipe, seed=seed, device="cpu").network
+
+
+def generator(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def junction(layer: str = "relu2", **options) -> Junction:
+    asked = {"validation": VALIDATION, "test": TEST} | EXACT | options
+    return Junction(network(0), layer, network(1), layer, FIT, **asked)
+
+
+def percent(model: nn.Module, dataset: data.Dataset = TEST) -> float:
+    return 100 * evaluate(model, dataset.images, dataset.labels)
+
+
+def tensors(*models: nn.Module) -> list[Tensor]:
+    return [value.clone() for model in models for value in model.state_dict().values()]
+
+
+def plainly(recipe: StitchRecipe, layer: str, start: nn.Module, seed: int) -> nn.Module:
+    """The stitch trained as the authors do: both networks whole, at every step."""
+    stitched = stitch(network(0), layer, network(1), layer, copy.deepcopy(start))
+    optimizer = build_optimizer(recipe, stitched.stitch)
+    batches = Batches(FIT.images, FIT.labels, recipe, fill_of(FIT, recipe))
+    for epoch in range(recipe.epochs):
+        stitched.eval()
+        stitched.stitch.train()
+        if recipe.batch_norm == "reestimated":
+            stitched.rest.back.train()
+        for images, labels in batches.epoch(epoch, seed=seed):
+            targets = labels
+            if recipe.targets == "soft":
+                targets = network(1)(images).softmax(1).detach()
+            loss = F.cross_entropy(stitched(images), targets, label_smoothing=recipe.label_smoothing)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    return stitched.stitch
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        PLAIN,
+        replace(PLAIN, optimizer="adam", lr=0.01, label_smoothing=0.1),
+        replace(PLAIN, targets="soft"),
+        replace(PLAIN, flip=True, shift=1, targets="soft", drop_last=True),
+        replace(PLAIN, batch_norm="reestimated", epochs=1),
+    ],
+    ids=["sgd", "adam", "soft", "augmented", "reestimated"],
+)
+@pytest.mark.parametrize("layer", ["relu1", "relu3"])
+def test_the_same_as_running_both_networks_at_every_step(recipe, layer):
+    place = junction(layer, validation=None)
+    start = Full(*place.widths, generator=generator())
+    trained = train_stitch(place, start, recipe, seed=3).network.stitch
+    expected = plainly(recipe, layer, start, seed=3)
+    torch.testing.assert_close(trained.state_dict(), expected.state_dict(), rtol=1e-4, atol=1e-4)
+    assert (trained.weight - start.weight).abs().max() > 1e-3
+
+
+def test_values_that_are_not_kept_give_the_same(monkeypatch):
+    place = junction()
+    start = Full(*place.widths, generator=generator())
+    expected = train_stitch(place, start, PLAIN, seed=0)
+    monkeypatch.setattr("intertwine.stitching.junction.FRONT_BYTES", 0)
+    bare = junction()
+    assert bare.kept("train") is None
+    trained = train_stitch(bare, start, PLAIN, seed=0)
+    torch.testing.assert_close(
+        trained.network.stitch.state_dict(), expected.network.stitch.state_dict(), rtol=1e-4, atol=1e-5
+    )
+
+
+@pytest.mark.parametrize("batch_norm", ["frozen", "reestimated"])
+def test_only_the_stitch_moves(batch_norm):
+    before = tensors(network(0), network(1))
+    place = junction()
+    start = Full(*place.widths, generator=generator())
+    first = tensors(start, place.front, place.back, place.model2)
+    trained = train_stitch(place, start, replace(PLAIN, batch_norm=batch_norm), seed=0)
+    for old, new in zip(before, tensors(network(0), network(1)), strict=True):
+        assert torch.equal(old, new)
+    for old, new in zip(first, tensors(start, place.front, place.back, place.model2), strict=True):
+        assert torch.equal(old, new)
+    back = dict(trained.network.rest.back.named_parameters())
+    own = dict(network(1).named_parameters())
+    assert all(torch.equal(value, own[name]) for name, value in back.items())
+    statistics = trained.network.rest.back.bn3.running_mean
+    assert torch.equal(statistics, network(1).bn3.running_mean) == (batch_norm == "frozen")
+    assert not any(module.training for module in trained.network.modules())
+
+
+def test_reestimated_statistics_are_those_behind_the_stitch():
+    place = junction("relu2")
+    fitted = least_squares(place.statistics, affine=True)
+    recipe = replace(plans.STILL, batch_norm="reestimated")
+    trained = train_stitch(place, fitted, recipe, seed=0)
+    back = trained.network.rest.back
+    with torch.no_grad():
+        # batches of 500 and the rest count the same, as in an average over batches
+        halves = [
+            back.conv3(back.pool2(trained.network.stitch(trained.network.front(x))))
+            for x in FIT.images.split(500)
+        ]
+    mean = torch.stack([x.mean((0, 2, 3)) for x in halves]).mean(0)
+    variance = torch.stack([x.movedim(1, 0).flatten(1).var(1) for x in halves]).mean(0)
+    torch.testing.assert_close(back.bn3.running_mean, mean, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(back.bn3.running_var, variance, rtol=1e-4, atol=1e-4)
+    assert back.bn3.momentum == network(1).bn3.momentum
+
+
+def test_the_validation_set_chooses_and_the_test_set_reports():
+    place = junction()
+    start = Full(*place.widths, generator=generator())
+    recipe = replace(PLAIN, epochs=6, lr=0.5)
+    trained = train_stitch(place, start, recipe, seed=0)
+    history = trained.history
+    assert history["epoch"].tolist() == list(range(7))
+    best = history["validation_accuracy"].max()
+    assert history["validation_accuracy"][trained.epoch] == best
+    assert percent(trained.network, VALIDATION) == pytest.approx(best)
+    assert percent(trained.network) == pytest.approx(trained.test.accuracy)
+    assert history["test_accuracy"][trained.epoch] == trained.test.accuracy
+    assert trained.best_test_accuracy == history["test_accuracy"][1:].max()
+    last = train_stitch(junction(validation=None), start, recipe, seed=0)
+    assert last.epoch == 6 and last.test.accuracy == history["test_accuracy"][6]
+    with torch.no_grad():
+        logits, soft = trained.network(TEST.images), network(1)(TEST.images).softmax(1)
+    assert trained.test.loss == pytest.approx(F.cross_entropy(logits, TEST.labels).item(), rel=1e-4)
+    assert trained.test.distance == pytest.approx(F.cross_entropy(logits, soft).item(), rel=1e-4)
+
+
+def test_progress_is_told_in_fractions():
+    place, events = junction(validation=None, test=None), []
+    start = Full(*place.widths, generator=generator())
+    trained = train_stitch(place, start, PLAIN, seed=0, progress=events.append)
+    assert [(event.done, event.total) for event in events] == [(1, 2), (2, 2)]
+    assert [100 * event.accuracy for event in events] == pytest.approx(
+        trained.history["accuracy"][1:].tolist()
+    )
+    assert trained.test is None and trained.epoch == 2
+
+
+def test_the_same_seed_gives_the_same():
+    place = junction()
+    start = Entropic(place.statistics)
+    first, again, other = (train_stitch(place, start, PLAIN, seed=seed) for seed in (0, 0, 1))
+    assert torch.equal(first.network.stitch.scores, again.network.stitch.scores)
+    assert not torch.equal(first.network.stitch.scores, other.network.stitch.scores)
+
+
+def test_closed_forms_and_layers_of_your_own():
+    place = junction()
+    p, q = place.widths
+    fitted = least_squares(place.statistics, affine=True)
+    still = train_stitch(place, fitted, plans.STILL, seed=0)
+    direct = stitch(network(0), "relu2", network(1), "relu2", fitted)
+    assert still.test.accuracy == pytest.approx(percent(direct)) and still.best_test_accuracy is None
+    own = train_stitch(place, nn.Sequential(nn.Conv2d(p, q, 1), nn.ReLU()), PLAIN, seed=0)
+    assert own.test.accuracy > 0
+    with pytest.raises(ValueError, match=f"from {p} channels to {q}"):
+        train_stitch(place, nn.Conv2d(p + 1, q, 1), PLAIN, seed=0)
+    with pytest.raises(FloatingPointError, match="not finite"):
+        train_stitch(place, Full(p, q, start=fitted), replace(PLAIN, lr=1e30), seed=0)
+    with pytest.raises(ValueError, match="without: pass test="):
+        junction(test=None).judge(place.model2, "test")
+    with pytest.raises(ValueError, match="batch_norm to be one of"):
+        replace(PLAIN, batch_norm="thawed")
+
+
+def test_shortcuts_train_too():
+    net = models.resnet20(2, in_channels=1).eval()
+    place = Junction(net, "block4.relu1", net, "block4.relu1", FIT, test=TEST, shortcut="passed on", **EXACT)
+    eye = LinearMap(torch.eye(4), None, residual=0.0, total=1.0)
+    trained = train_stitch(place, eye, replace(PLAIN, epochs=1, lr=1e-12, weight_decay=0.0), seed=0)
+    assert trained.test.accuracy == pytest.approx(percent(net))
+
+
+# --- planted elements, and the optimisers of G_ReLU ---
+
+
+def planted(net: nn.Module, k: int, seed: int) -> nn.Module:
+    """The same function, with hidden layer k moved by an element of G_ReLU."""
+    twin, n = copy.deepcopy(net), 4 * 2 ** (k - 1)
+    A = GReLU(n).sample(generator(seed), scale=0.5).float()
+    conv, norm = twin.get_submodule(f"conv{k}"), twin.get_submodule(f"bn{k}")
+    after = twin.get_submodule(f"conv{k + 1}" if k < 4 else "fc")
+    with torch.no_grad():
+        conv.weight.copy_(conv.weight[A.argmax(1)])
+        for tensor in (norm.running_mean, norm.running_var):
+            tensor.copy_(tensor[A.argmax(1)])
+        norm.weight.copy_(A @ norm.weight)
+        norm.bias.copy_(A @ norm.bias)
+        after.weight.copy_(torch.einsum("oi...,ij->oj...", after.weight, torch.linalg.inv(A)))
+    return twin
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_planted_elements_are_recovered_by_task_loss(k):
+    net = network(0)
+    twin, layer = planted(net, k, seed=k), f"relu{k}"
+    assert percent(twin) == pytest.approx(percent(net), abs=0.21)
+    place = Junction(net, layer, twin, layer, FIT, validation=VALIDATION, test=TEST, **EXACT)
+    # model 2's probabilities have their least cross-entropy at the element itself
+    recipe = replace(STITCH_RECIPES["digits"], epochs=10, batch_size=32, lr=0.05, targets="soft")
+    spoilt = Entropic(place.statistics)
+    with torch.no_grad():  # neither the scales nor all of the permutation are known
+        spoilt.log_scales.zero_()
+        spoilt.scores.add_(0.3 * torch.randn(spoilt.scores.shape, generator=generator(k)))
+    clean = (percent(net) + percent(twin)) / 2
+    for start, short in ((Matched(place.statistics), replace(recipe, epochs=1)), (spoilt, recipe)):
+        trained = train_stitch(place, start, short, seed=0)
+        assert clean - trained.test.accuracy <= 0.5
+    assert clean - trained.history["test_accuracy"][0] > 1.5
+
+
+def test_our_optimiser_beats_the_relaxation():
+    """After as many epochs; benchmarks/bench_stitching.py compares the full budgets, and the seconds."""
+    birkhoff = replace(STITCH_RECIPES["godfrey2022 birkhoff"], flip=False, shift=0, batch_norm="frozen")
+    for layer in ("relu2", "relu3"):
+        place = junction(layer)
+        theirs = Birkhoff(place.widths[0], generator=generator())
+        ours, theirs = (
+            train_stitch(place, start, replace(recipe, epochs=4), seed=0).test.accuracy
+            for start, recipe in ((Entropic(place.statistics), STITCH_RECIPES["digits"]), (theirs, birkhoff))
+        )
+        assert ours >= theirs
+
+
+# --- tables ---
+
+
+PLANS = {
+    "no stitch": Plan(plans.identity),
+    "random": Plan(plans.random_permutation),
+    "rank 2": Plan(plans.closed(reduced_rank, 2, affine=True)),
+    "full": Plan(plans.full(start=plans.closed(least_squares, affine=True)), replace(PLAIN, epochs=1)),
+    "sparse": Plan(plans.sparse(1.0), replace(PLAIN, epochs=1)),
+    "rank 1": Plan(plans.low_rank(1), replace(PLAIN, epochs=1)),
+    "orthogonal": Plan(plans.orthogonal, replace(PLAIN, epochs=1)),
+    "matched": Plan(plans.matched, replace(PLAIN, epochs=1)),
+    "entropic": Plan(plans.entropic, replace(PLAIN, epochs=1, batch_norm="reestimated")),
+    "birkhoff": Plan(plans.birkhoff, replace(PLAIN, epochs=1, targets="soft")),
+}
+
+
+def test_many_stitches_make_one_table():
+    pairs, options = [(network(0), network(1)), (network(1), network(1))], {"test": TEST, **EXACT}
+    table = stitch_many(pairs, ["relu4"], PLANS, FIT, validation=VALIDATION, seed=0, **options)
+    assert table["pair"].tolist() == [0] * len(PLANS) + [1] * len(PLANS)
+    assert table["stitch"].tolist() == [*PLANS, *PLANS]
+    clean = (table["accuracy1"] + table["accuracy2"]) / 2
+    pd.testing.assert_series_equal(table["penalty"], clean - table["accuracy"], check_names=False)
+    assert table["accuracy2"].iloc[0] == pytest.approx(percent(network(1)))
+    itself = table[(table["pair"] == 1) & (table["stitch"] == "no stitch")].iloc[0]
+    assert itself["penalty"] == pytest.approx(0) and itself["relative_accuracy"] == pytest.approx(1)
+    trained = [plan.recipe is not None for plan in PLANS.values()] * 2
+    assert table["best_test_accuracy"].notna().tolist() == trained
+    assert table["batch_norm"].value_counts().to_dict() == {"frozen": 18, "reestimated": 2}
+    place = Junction(network(0), "relu4", network(1), "relu4", FIT, validation=VALIDATION, **options)
+    again = stitch_rows(place, {"rank 1": PLANS["rank 1"]}, seed=0, accuracies=(90.0, 80.0))
+    row = table[(table["pair"] == 0) & (table["stitch"] == "rank 1")].iloc[0]
+    assert again[0]["accuracy"] == row["accuracy"] and again[0]["penalty"] == 85.0 - row["accuracy"]
+
+
+def test_all_layers_of_two_networks_of_different_width():
+    layers = [(f"relu{a}", f"relu{b}") for a in (1, 2, 4) for b in (1, 2, 4)]
+    fits = {"least squares": Plan(plans.closed(least_squares, affine=True)), "none": Plan(plans.identity)}
+    table = stitch_many([(network(0), network(2, 3))], layers, fits, FIT, test=TEST, seed=0, **EXACT)
+    assert len(table) == 18 and table["accuracy"].between(0, 100).all()
+    assert list(zip(table["layer1"], table["layer2"], strict=True))[::2] == layers
+
+
+def test_steps_are_kept_and_taken_up_again(tmp_path):
+    few = {name: PLANS[name] for name in ("no stitch", "full")}
+    pairs = [(network(0), network(1))]
+    steps = partial(results.steps, "stitches", parameters={"few": True}, seed=0, folder=tmp_path)
+
+    class Interrupted(Exception):
+        pass
+
+    def interrupting(cases, compute):
+        def once(**case):
+            if case["layer1"] == "relu4":
+                raise Interrupted
+            return compute(**case)
+
+        return steps(cases, once)
+
+    run = partial(stitch_many, pairs, ["relu3", "relu4"], few, FIT, test=TEST, seed=0, **EXACT)
+    with pytest.raises(Interrupted):
+        run(steps=interrupting)
+    seen = []
+
+    def counting(cases, compute):
+        return steps(cases, lambda **case: seen.append(case["layer1"]) or compute(**case))
+
+    table = run(steps=counting)
+    assert seen == ["relu4"]
+    plain = run()
+    columns = [name for name in plain if name != "seconds"]
+    pd.testing.assert_frame_equal(table[columns], plain[columns], check_dtype=False)
