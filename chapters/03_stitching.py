@@ -1,0 +1,506 @@
+# ---
+# jupytext:
+#   text_representation:
+#     extension: .py
+#     format_name: percent
+# kernelspec:
+#   display_name: Python 3
+#   language: python
+#   name: python3
+# ---
+
+# %% [markdown]
+# # 3 · Stitching
+#
+# :::{admonition} Before you start
+# :class: tip
+# **You need** {doc}`01_intertwiner_groups`: the group $G_{\mathrm{ReLU}}$ of permutations and positive scalings.
+#
+# **You will learn** to join the first half of one trained network to the second half of another, to say how much a kind of
+# map loses, to find a permutation and scalings by the loss of a task, and which two protocols lie behind published numbers.
+#
+# **This run.** {{ this_run }}.
+# :::
+#
+# ## The question
+#
+# Two networks of one shape, trained from different seeds, solve one task equally well. Take the first layers of the
+# one and the last layers of the other, and put a map of channels between them. *How simple may that map be?* If training
+# differed by weight-space symmetries alone, a permutation with positive scalings would be enough. {numref}`fig-penalties` shows
+# what it costs, beside maps of low rank, which have more parameters, and beside all matrices.
+
+# %% tags=["hide-input"]
+from dataclasses import replace
+from functools import partial
+from math import lgamma, log
+
+import pandas as pd
+import torch
+from IPython.display import Markdown
+from torch import nn
+
+from intertwine import data, devices, models, plots, results, sanity
+from intertwine.alignment import g_relu, least_squares
+from intertwine.groups import GReLU
+from intertwine.groups.laws import relative
+from intertwine.stitching import (
+    STITCH_RECIPES,
+    Junction,
+    Plan,
+    plans,
+    stitch,
+    stitch_many,
+)
+from intertwine.training import RECIPES, Spec, holdout, train_many, zoo
+
+plots.use_style()
+
+# %% tags=["parameters"]
+from typing import Literal
+
+dataset: Literal["digits", "cifar10"] = "digits"
+device: str = "cpu"  # or "cuda", or "auto": a GPU where there is one
+seed: int = 10  # of initialisation, data order and stitches; the annealing was tuned on others
+width: int = 8  # channels of the first convolution
+pairs: int = 4  # of networks
+epochs: int = 12  # of the networks' training
+stitch_epochs: int = 8  # of a stitch's training
+validation_images: int = 297  # of the training set, to choose a stitch's best epoch by
+stitch_images: int = 1000  # training images for stitches, at most
+layers: list[int] = [1, 2, 3, 4]  # activations that are stitched, from 1
+resnet_width: int = 4  # channels of the residual network's first stage
+resnet_pairs: int = 2  # of residual networks for each slope
+slopes: list[float] = [-1.0, 0.0, 0.5, 1.0]  # of LeakyReLU; at 1 it is the identity
+
+# %% [markdown]
+# (sec-stitched)=
+# ## Stitched networks
+#
+# Write $f = f_{>l}\circ f_{\le l}$ for a network cut behind its layer $l$, an activation, and $\tilde f$ likewise. For a map $\varphi$ the
+# *stitched network* and its *stitching penalty* are {cite}`godfrey2022`
+#
+# $$S(f, \tilde f, l, \varphi) = \tilde f_{>l}\circ\varphi\circ f_{\le l},$$ (eq-stitched)
+#
+# $$\text{penalty} = \tfrac12\bigl(\mathrm{Acc}\, f + \mathrm{Acc}\, \tilde f\bigr) - \mathrm{Acc}\, S(f, \tilde f, l, \varphi),$$ (eq-penalty)
+#
+# in points of accuracy; *lower is better*, 0 says that nothing is lost. The map acts on channels, at every position alike.
+#
+# :::{prf:theorem} Stitching by the group (godfrey2022, Theorem 4.2)
+# :label: thm-stitching
+# If $\tilde f$ is $f$ with its weights moved by $A_1, A_2, \dots$ as in {prf:ref}`prop-moved`, then $S(f, \tilde f, l, \varphi)$
+# with $\varphi = \varphi_\sigma(A_l)$ computes the same function as $f$.
+# :::
+#
+# It is also the best test of a stitching method: plant an $A$, and see whether the method finds it. Here is one, in a
+# convolutional network.
+
+# %%
+device = devices.pick(device)
+whole, test = (data.load(dataset, split, device=device) for split in ("train", "test"))
+usual = "digits" if dataset == "digits" else "fast"
+shape = {"width": width, "in_channels": whole.images.shape[1]}
+recipe = replace(RECIPES[usual], epochs=epochs)
+spec = Spec("myrtle", whole, recipe, shape)
+seeds = range(seed, seed + 2 * pairs)
+trained = [each.network for each in zoo.get(spec, list(seeds), device=device)]
+pool = replace(
+    whole, images=whole.images[:stitch_images], labels=whole.labels[:stitch_images]
+)
+train, validation = holdout(pool, validation_images, seed=seed)
+
+# %%
+plain = models.myrtle(**shape, norm=False, seed=seed).to(device)
+
+
+def moved(network, k, A):
+    """The network with convolution k followed, and convolution k + 1 preceded, by A and its inverse."""
+    other = sanity.transformed(network, f"conv{k}", A)
+    following = other.get_submodule(f"conv{k + 1}")
+    undo = torch.linalg.inv(A).to(following.weight)
+    with torch.no_grad():
+        following.weight.copy_(torch.einsum("oihw,ij->ojhw", following.weight, undo))
+    return other
+
+
+rows = []
+for k in (1, 2, 3):
+    for trial in range(5):
+        n = plain.get_submodule(f"conv{k}").out_channels
+        A = GReLU(n).sample(torch.Generator().manual_seed(100 * seed + trial))
+        twin = moved(plain, k, A)
+        junction = Junction(
+            plain, f"relu{k}", twin, f"relu{k}", train, test=test, device=device
+        )
+        found = g_relu(junction.statistics)
+        joined = stitch(plain, f"relu{k}", twin, f"relu{k}", found)
+        with torch.no_grad():
+            error = relative(joined(test.images), plain(test.images))
+        rows.append({"layer": k, "trial": trial, "channels": n, "error": error})
+planted = pd.DataFrame(rows)
+planted.pivot_table(index=["layer", "channels"], values="error", aggfunc="max")
+
+# %% [markdown]
+# The error is that of the stitched network's outputs, relative to their norm: rounding in single precision. The element itself
+# is found as far as it acts. A channel that never fires may go anywhere.
+#
+# (sec-figure-1)=
+# ## One figure, five kinds of maps
+#
+# Now networks that were trained independently. The maps, from the largest set to the smallest:
+#
+# - *full*: every matrix, with a bias;
+# - *rank r*: matrices of rank at most $r$;
+# - $G_{\mathrm{ReLU}}$: a permutation with positive scalings.
+#
+# Only the map is trained, by the cross-entropy of the stitched network. Baselines: the same networks with no map between
+# them, with a random permutation, and with a front that was never trained.
+
+# %% tags=["hide-input"]
+stitch_recipe = replace(STITCH_RECIPES[usual], epochs=stitch_epochs)
+affine = plans.closed(least_squares, affine=True)
+kinds = {
+    "full": Plan(plans.full(start=affine), stitch_recipe),
+    "rank 4": Plan(plans.low_rank(4), stitch_recipe),
+    "rank 2": Plan(plans.low_rank(2), stitch_recipe),
+    "rank 1": Plan(plans.low_rank(1), stitch_recipe),
+    "G_ReLU": Plan(
+        plans.entropic, replace(stitch_recipe, epochs=max(1, stitch_epochs // 2))
+    ),
+    "Birkhoff": Plan(plans.birkhoff, stitch_recipe),
+    "no stitch": Plan(plans.identity),
+    "random permutation": Plan(plans.random_permutation),
+}
+names = [f"relu{k}" for k in layers]
+couples = list(zip(trained[::2], trained[1::2], strict=True))
+asked = {"dataset": dataset, "width": width, "pairs": pairs, "epochs": epochs}
+asked |= {"stitch_epochs": stitch_epochs, "stitch_images": stitch_images}
+facts = {"seed": seed, "data_checksum": whole.checksum, "device": str(device)}
+sets = {"test": test, "validation": validation, "device": device, "seed": seed}
+kept = partial(results.steps, parameters=asked, **facts)
+stitched = stitch_many(
+    couples, names, kinds, train, **sets, steps=partial(kept, "stitched")
+)
+
+# %% mystnb={"figure": {"name": "fig-penalties", "caption": "Stitching penalties (lower is better) by layer and kind of map, mean over pairs of networks with 95 % interval. The full map loses least at every layer; what a permutation with scalings loses depends on the layer, and is printed below."}, "image": {"alt": "Line chart of stitching penalty in points against the four activation layers, one line each for full, rank 4, rank 2, rank 1 and G_ReLU maps."}}
+FIVE = ["full", "rank 4", "rank 2", "rank 1", "G_ReLU"]
+colours = {
+    "full": plots.GROUP_COLOURS["general linear"],
+    "G_ReLU": plots.GROUP_COLOURS["G_ReLU"],
+}
+shown = stitched[stitched["stitch"].isin(FIVE)]
+labels = {"xlabel": "layer", "ylabel": "penalty, points", "colours": colours}
+plots.curves(shown, "layer1", "penalty", "stitch", **labels)
+
+# %%
+stitched.pivot_table(index="stitch", columns="layer1", values="penalty", sort=False)
+
+# %%
+wide = stitched.pivot(index=["layer1", "pair"], columns="stitch", values="penalty")
+ends = {
+    name: results.interval(wide["rank 1"].loc[name] - wide["G_ReLU"].loc[name])
+    for name in names
+}
+smaller = [name for name, (low, _) in ends.items() if low > 0]
+Markdown(
+    f"With fewer parameters than a map of rank 1, $G_{{\\mathrm{{ReLU}}}}$ loses less at "
+    f"{len(smaller)} of {len(names)} layers, so far as the 95 % interval of the paired difference can "
+    f"tell ({', '.join(smaller) or 'none'}). The baseline without any map loses "
+    f"{wide['no stitch'].mean():.0f} points on average, a random permutation "
+    f"{wide['random permutation'].mean():.0f}: the halves of two networks do not fit by themselves."
+)
+
+# %% [markdown]
+# ## At the paper's data
+#
+# {numref}`fig-recorded-stitches` is the same on CIFAR-10, as far as a run is recorded.
+
+# %%
+recorded, said = results.largest("03_stitching", "stitched", stitched)
+Markdown(said)
+
+# %% mystnb={"figure": {"name": "fig-recorded-stitches", "caption": "Stitching penalties at the largest scale that has been recorded (the sentence above says which), to be read beside the paper's figure 1."}, "image": {"alt": "Line chart of stitching penalty in points against the four activation layers for full, low-rank and G_ReLU maps, from the largest recorded run."}}
+shown = recorded[recorded["stitch"].isin(FIVE)]
+plots.curves(shown, "layer1", "penalty", "stitch", **labels)
+
+# %% [markdown]
+# The paper's figure 1 has, read off at its layers 3, 6, 10 and 14 (our four activations), with 32 pairs of width 64:
+#
+# | map | 3 | 6 | 10 | 14 |
+# |---|---|---|---|---|
+# | full | 1.2 | 1.6 | 2.7 | 2.4 |
+# | rank 4 | 8.6 | 13.6 | 26.3 | 15.8 |
+# | rank 2 | 21 | 28 | 40.5 | 31.4 |
+# | rank 1 | 42 | 53.5 | 57 | 62 |
+# | $G_{\mathrm{ReLU}}$ | 8.3 | 7.5 | 16.5 | 5.8 |
+#
+# :::{admonition} Deviation from the paper
+# :class: note
+# The paper trains a stitch for 20 epochs by plain SGD, in training mode, and reports the best epoch on the test set. Here Adam trains it for
+# a few epochs with batch norm frozen, the epoch is chosen on a validation split, and the test set is used once. The
+# column `best_test_penalty` of the table has the number chosen as theirs. The full map starts from least squares. The text says affine; the authors'
+# runs had no bias.
+# :::
+#
+# (sec-dimensions)=
+# ## Counting
+#
+# $G_{\mathrm{ReLU}}$ on $n$ channels has dimension $n$, and $n!$ components. Maps of rank at most $r$ have dimension $2nr - r^2$: for $r = 1$
+# already $2n - 1$. So in {numref}`fig-penalties` the smaller family is often the better one. The components count for
+# something too: to name one takes $\log_2 n!$ bits.
+
+# %%
+sizes = [trained[0].get_submodule(f"conv{k}").out_channels for k in (1, 2, 3, 4)]
+dimensions = pd.DataFrame(
+    {"n": n, "rank": r, "dim G_ReLU": n, "dim rank r": 2 * n * r - r * r}
+    | {"bits of a component": round(lgamma(n + 1) / log(2))}
+    for n in [*sizes, 64, 512]
+    for r in (1, 2, 4)
+)
+dimensions["larger"] = dimensions["dim rank r"] > dimensions["dim G_ReLU"]
+dimensions.pivot_table(
+    index=["n", "dim G_ReLU", "bits of a component"],
+    columns="rank",
+    values="dim rank r",
+    aggfunc="first",
+)
+
+# %% [markdown]
+# (sec-optimisers)=
+# ## Finding a permutation by a loss
+#
+# The paper relaxes permutations to doubly stochastic matrices, $w = P\,\mathrm{diag}(s)$, draws $P$ to the vertices of Birkhoff's polytope
+# by the penalty $-\alpha\lVert P\rVert_F$, and rounds at the end. It starts at random. We start from what the activations say: with cosines
+# $c_{ij}$ between channels $i$ of $f$ and $j$ of $\tilde f$,
+#
+# $$\pi = \operatorname*{arg\,max}_{\pi}\ \sum_j c_{\pi(j)j}, \qquad s_j = \lVert b_j\rVert / \lVert a_{\pi(j)}\rVert,$$ (eq-assignment)
+#
+# a linear assignment. Then the loss may still change it: the forward pass uses the best permutation for a matrix of scores, the
+# backward pass Sinkhorn's soft one, at a falling temperature. It gets half the epochs.
+
+# %%
+both = stitched[stitched["stitch"].isin(["G_ReLU", "Birkhoff"])]
+both.pivot_table(
+    index="layer1", columns="stitch", values=["penalty", "seconds"], sort=False
+)
+
+# %% [markdown]
+# (sec-batch-norm)=
+# ## What stands between two papers
+#
+# One paper stitches with batch norm *frozen* {cite}`csiszarik2021`: both networks stay in evaluation mode. The other *re-estimates* its statistics
+# behind the stitch {cite}`godfrey2022`. That sounds like a detail. Take closed forms, which are fitted to activations alone, and change
+# nothing else:
+
+# %%
+closed = {"least squares": affine, "assignment": plans.matched}
+again = replace(plans.STILL, batch_norm="reestimated")
+modes = {f"{name}, frozen": Plan(build) for name, build in closed.items()}
+modes |= {f"{name}, re-estimated": Plan(build, again) for name, build in closed.items()}
+norms = stitch_many(couples, names, modes, train, **sets, steps=partial(kept, "norms"))
+norms.pivot_table(index="layer1", columns="stitch", values="penalty", sort=False)
+
+# %%
+gain = norms.pivot(index=["layer1", "pair"], columns="stitch", values="penalty")
+gains = [
+    f"{name}: {(gain[f'{name}, frozen'] - gain[f'{name}, re-estimated']).mean():.1f}"
+    for name in closed
+]
+Markdown(
+    "Re-estimating alone lowers the penalty, in points on average, by these amounts: "
+    + "; ".join(gains)
+    + ". Numbers from the two papers must not be compared before this is settled."
+)
+
+# %% [markdown]
+# (sec-matrix)=
+# ## Any layer into any layer
+#
+# Nothing asks for two layers of one depth. With least squares for a map, and bilinear resampling where the maps of
+# features differ in size, {numref}`fig-stitch-matrix` joins every layer to every other. Read a row as *what does this layer
+# still have?* and a column as *what does the rest of the network need?*
+
+# %%
+grid = [(a, b) for a in names for b in names]
+only = {"least squares": Plan(affine)}
+matrix = stitch_many(
+    couples[:1], grid, only, train, **sets, steps=partial(kept, "matrix")
+)
+
+# %% mystnb={"figure": {"name": "fig-stitch-matrix", "caption": "Accuracy of one network's front (rows: its last layer) with another network's back (columns: the layer it replaces), joined by affine least squares. Higher is better; the diagonal is what stitching usually means."}, "image": {"alt": "A square of numbers coloured by accuracy in percent: rows are layers of the first network, columns are layers of the second."}}
+plots.matrix(
+    matrix, "layer1", "layer2", "accuracy", label="accuracy, % (higher is better)"
+)
+
+# %% [markdown]
+# (sec-residual)=
+# ## Inside and at the end of residual blocks
+#
+# A shortcut ties the layers at the ends of blocks together, as {doc}`01b_weight_space` shows, and leaves the layers inside a block free. To cut inside a block
+# (the papers' starred layers) is to say what becomes of the shortcut: it may be *passed on* as it is, as the authors' code
+# did, or *stitched* by the same map. The map is least squares, batch norm re-estimated.
+
+# %%
+residual = Spec("resnet20", whole, recipe, {**shape, "width": resnet_width})
+seeds = list(range(seed, seed + 2 * resnet_pairs))
+resnets = [each.network for each in zoo.get(residual, seeds, device=device)]
+doubles = list(zip(resnets[::2], resnets[1::2], strict=True))
+hidden = {layer.name: layer for layer in resnets[0].hidden_layers()}
+chosen = [f"block{b}.relu{r}" for b in (2, 5, 8) for r in (1, 2)]
+blocks = pd.concat(
+    stitch_many(
+        doubles,
+        chosen,
+        {"least squares": Plan(affine, again)},
+        train,
+        **sets,
+        shortcut=way,
+    ).assign(shortcut=way)
+    for way in ("passed on", "stitched")
+)
+blocks["layer"] = [hidden[name].number for name in blocks["layer1"]]
+blocks.pivot_table(index="layer", columns="shortcut", values="penalty", sort=False)
+
+# %% [markdown]
+# Where the number has no star nothing crosses the cut beside the layer, and both columns agree.
+#
+# (sec-slopes)=
+# ## When the group is everything
+#
+# LeakyReLU with negative slope $a$ has the group $G_{\mathrm{ReLU}}$ for every $a \ne 1$, up to signs at $a = -1$. At $a = 1$ it is the identity,
+# and its group all of $GL_n$. So if groups are what matters, a permutation with scalings should do worse at slope 1 than at any other. A full map
+# need not notice.
+
+# %%
+rows = []
+two = {
+    name: Plan(kinds[name].build, replace(stitch_recipe, batch_norm="reestimated"))
+    for name in ("full", "G_ReLU")
+}
+for slope in slopes:
+    if slope == 0:
+        nets = resnets
+    else:
+        leaky = replace(residual, arguments={**residual.arguments, "slope": slope})
+        nets = [each.network for each in zoo.get(leaky, seeds, device=device)]
+    doubles = list(zip(nets[::2], nets[1::2], strict=True))
+    found = stitch_many(doubles, ["block2.relu2", "block5.relu2"], two, train, **sets)
+    rows.append(found.assign(slope=slope))
+leaking = pd.concat(rows, ignore_index=True)
+
+# %% mystnb={"figure": {"name": "fig-slopes", "caption": "Stitching penalties of residual networks against the negative slope of their LeakyReLU, with 95 % intervals over pairs and layers; at slope 1 the activation is the identity. Whether the last point of the G_ReLU curve stands out is computed below."}, "image": {"alt": "Line chart of stitching penalty against the slope from -1 to 1, one line for full maps and one for G_ReLU maps."}}
+plots.curves(
+    leaking, "slope", "penalty", "stitch", ylabel="penalty, points", colours=colours
+)
+
+# %%
+by = leaking[leaking["stitch"] == "G_ReLU"].pivot_table(
+    index=["layer1", "pair"], columns="slope", values="penalty"
+)
+by.columns = [f"slope_{slope:g}" for slope in by.columns]
+by["other_slopes"] = by.drop(columns=by.columns[-1]).mean(axis=1)
+low, high = results.interval(by.iloc[:, -2] - by["other_slopes"])
+Markdown(
+    f"At the largest slope $G_{{\\mathrm{{ReLU}}}}$ loses between {low:.1f} and {high:.1f} points more than "
+    f"at the others (95 % interval, {len(by)} trials at this size)."
+)
+
+# %% [markdown]
+# ## What would break it
+#
+# A null: a front that was never trained. Whatever a full map makes of it was not learned by the front.
+
+# %%
+fresh = [(models.myrtle(**shape, seed=1000 + seed).to(device).eval(), trained[1])]
+few = {name: kinds[name] for name in ("full", "G_ReLU")}
+null = stitch_many(fresh, names, few, train, **sets)
+null.pivot_table(index="stitch", columns="layer1", values="accuracy", sort=False)
+
+# %% [markdown]
+# ## Adapt this
+#
+# Two networks of your own, of any widths and depths, and the layers to join. Here a Myrtle CNN and a
+# plain network with another activation, whose maps have another size.
+
+# %%
+mine = nn.Sequential()
+mine.add_module("mix", nn.Conv2d(whole.images.shape[1], 6, 3, padding=1, stride=2))
+mine.add_module("bend", nn.GELU())
+mine.add_module("pool", nn.AdaptiveAvgPool2d(2))
+mine.add_module("flat", nn.Flatten())
+mine.add_module("read", nn.Linear(24, len(test.classes)))
+
+
+def my_network(seed):
+    """The same network for every seed: training decides."""
+    return mine
+
+
+(other,) = train_many(
+    Spec(my_network, whole, replace(recipe, epochs=3)), [seed], device=device
+)
+ours = stitch_many(
+    [(trained[0], other.network)],
+    [("relu2", "bend")],
+    {"least squares": Plan(affine)},
+    train,
+    **sets,
+)
+ours[["layer1", "layer2", "accuracy", "accuracy1", "accuracy2", "penalty"]]
+
+# %% [markdown]
+# ## Exercises
+#
+# :::{exercise}
+# :label: ex-self-stitch
+# Stitch a network to itself by a random permutation, and by the permutation that undoes it. What are the penalties?
+# :::
+#
+# ::::{solution-start} ex-self-stitch
+# :class: dropdown
+# ::::
+# The second one is 0, by {prf:ref}`thm-stitching` with the identity for an $A$; the first one is what a wrong
+# element of the right group costs.
+
+# %%
+alone = {"random": Plan(plans.random_permutation), "matched": Plan(plans.matched)}
+selves = [(trained[0], trained[0])]
+itself = stitch_many(selves, ["relu2"], alone, train, **sets)
+assert itself.set_index("stitch")["penalty"].abs()["matched"] < 0.5
+itself[["stitch", "penalty"]]
+
+# %% [markdown]
+# ::::{solution-end}
+# ::::
+#
+# ## Summary
+#
+# - A full map joins networks at little cost; a permutation with scalings at a cost that depends on the layer, with fewer parameters than rank 1.
+# - A planted element of the group is recovered exactly from activations; between independent networks, activations are a good
+#   start, from which the loss improves.
+# - State the protocol: batch norm frozen or re-estimated, the epoch chosen on which images, the shortcut passed on or stitched.
+#
+# Back to {doc}`02_sanity_rotations`, on to {doc}`03b_matching`, where maps are fitted to activations or to the task.
+#
+# ## Provenance
+
+# %%
+columns = {"rank 1": "rank_1", "rank 2": "rank_2", "rank 4": "rank_4"}
+figure_1 = wide.rename(columns=columns | {"G_ReLU": "g_relu", "Birkhoff": "birkhoff"})
+figure_1 = figure_1.reset_index().rename(columns={"layer1": "layer"})
+numbers = dict(zip(("relu1", "relu2", "relu3", "relu4"), (3, 6, 10, 14), strict=True))
+figure_1["layer"] = figure_1["layer"].map(numbers)  # the paper's
+long = stitched.replace({"layer1": {name: f"layer_{k}" for name, k in numbers.items()}})
+trend = long.pivot(index=["stitch", "pair"], columns="layer1", values="penalty")
+above = (wide["G_ReLU"] > 10).groupby("pair").sum().rename("layers")
+for name, table in {
+    "figure_1": figure_1.drop(columns=["no stitch", "random permutation"]),
+    "trend": trend.reset_index(),
+    "above_ten": above.reset_index(),
+    "accuracy": stitched[["pair", "accuracy1"]].drop_duplicates(),
+    "planted": planted,
+    "dimensions": dimensions,
+    "slopes": by.reset_index(),
+    "blocks": blocks[["layer", "pair", "shortcut", "accuracy", "penalty"]],
+}.items():
+    results.write(table, name, parameters=asked, **facts)
+results.provenance()

@@ -1,0 +1,113 @@
+"""Networks and data as an experiment needs them: published pairs, parts of data sets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from intertwine import files
+from intertwine.data import Dataset
+from intertwine.data.archive import data_root
+from intertwine.models import Network, load_published
+
+Pairs = list[tuple[nn.Module, nn.Module]]
+
+
+def published_pairs(
+    name: str, n: int, train: Dataset, test: Dataset
+) -> tuple[Pairs, tuple[Dataset, Dataset]]:
+    """Disjoint pairs of networks that the authors published, and the data as these networks expect them.
+
+    Args:
+        name: the file's beginning, such as tiny10 for tiny10-in0-gn0.pt, below checkpoints in the data root.
+        n: pairs; network 2k is stitched to network 2k + 1.
+        train, test: normalised in any way.
+
+    Raises:
+        FileNotFoundError: as in `models.load_published`.
+    """
+    folder = data_root(None) / "checkpoints"
+    found = [load_published(folder / f"{name}-in{k}-gn{k}.pt") for k in range(2 * n)]
+    networks: list[nn.Module] = [each.network for each in found]
+    mean, std = found[0].mean, found[0].std
+    pairs = list(pairwise(networks))[::2]
+    return pairs, (renormalised(train, mean, std), renormalised(test, mean, std))
+
+
+def cuts(network: Network, layers: Sequence[int] | None = None) -> list[str]:
+    """Where csiszarik2021 cuts: between batch norm and ReLU, and in a residual network behind its blocks.
+
+    Example:
+        >>> from intertwine.models import resnet20, tiny10
+        >>> cuts(tiny10(), [1, 8]), cuts(resnet20(), [1, 2])
+        (['bn1', 'bn8'], ['bn1', 'block1.relu2'])
+
+    Args:
+        network: one of `intertwine.models` with batch norm.
+        layers: numbers, from 1, of hidden layers that are not inside a block; all when not given.
+
+    Raises:
+        ValueError: a number that no such layer has.
+    """
+    known = [layer.name for layer in network.hidden_layers() if "*" not in layer.number]
+    layers = range(1, len(known) + 1) if layers is None else layers
+    if not set(layers) <= set(range(1, len(known) + 1)):
+        raise ValueError(f"Expected layers from 1 to {len(known)}, was given {list(layers)}.")
+    return [known[k - 1] if "." in known[k - 1] else known[k - 1].replace("relu", "bn") for k in layers]
+
+
+def renormalised(dataset: Dataset, mean: Float[Tensor, "c 1 1"], std: Float[Tensor, "c 1 1"]) -> Dataset:
+    """The same images, of which (intensity - mean) / std is taken.
+
+    Example:
+        >>> from intertwine import data
+        >>> digits = data.load("digits", "test")
+        >>> plain = renormalised(digits, torch.zeros(1, 1, 1), torch.ones(1, 1, 1))
+        >>> round(plain.images.min().item(), 5), round(plain.images.max().item(), 5)
+        (0.0, 1.0)
+    """
+    mean, std = mean.to(dataset.images), std.to(dataset.images)
+    images = (dataset.images * dataset.std + dataset.mean - mean) / std
+    return replace(dataset, images=images, mean=mean, std=std)
+
+
+def first(dataset: Dataset, size: int) -> Dataset:
+    """The first images of a data set; all where there are fewer.
+
+    Example:
+        >>> from intertwine import data
+        >>> len(first(data.load("digits", "test"), 100).labels)
+        100
+    """
+    return _rows(dataset, torch.arange(min(size, len(dataset.labels))))
+
+
+def of_classes(dataset: Dataset, classes: Sequence[int]) -> Dataset:
+    """The images of some classes, whose labels stay as they are.
+
+    Example:
+        >>> from intertwine import data
+        >>> of_classes(data.load("digits", "test"), [3, 8]).labels.unique()
+        tensor([3, 8])
+
+    Raises:
+        ValueError: no image is of these classes.
+    """
+    wanted = torch.tensor(list(classes), device=dataset.labels.device)
+    rows = torch.isin(dataset.labels, wanted).nonzero()[:, 0]
+    if not len(rows):
+        raise ValueError(f"Expected classes that {dataset.name} has, was given {list(classes)}.")
+    return _rows(dataset, rows.cpu())
+
+
+def _rows(dataset: Dataset, rows: Int[Tensor, " k"]) -> Dataset:
+    if len(rows) == len(dataset.labels):
+        return dataset
+    checksum = files.digest(dataset.checksum, rows.numpy())
+    rows = rows.to(dataset.labels.device)
+    return replace(dataset, images=dataset.images[rows], labels=dataset.labels[rows], checksum=checksum)

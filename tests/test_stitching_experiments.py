@@ -1,0 +1,246 @@
+"""Paths between stitches, sparse stitches, published pairs, and the tables that claims are judged by."""
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from intertwine import data, models, results
+from intertwine.alignment import Statistics, least_squares
+from intertwine.stitching import (
+    STITCH_RECIPES,
+    Full,
+    Junction,
+    Plan,
+    experiments,
+    findings,
+    plans,
+    prepared,
+    stitch_rows,
+    train_stitch,
+)
+from intertwine.training import RECIPES, evaluate, train
+
+TRAIN, TEST = data.load("digits", "train"), data.load("digits", "test")
+SHORT = replace(STITCH_RECIPES["digits"], epochs=2, targets="soft")
+KNOWN = {"accuracies": (90.0, 80.0), "seeds": (0, 1)}
+LAWS = settings(max_examples=10, deadline=None)
+
+
+@cache
+def network(seed: int) -> nn.Module:
+    net = models.myrtle(4, in_channels=1, seed=seed)
+    recipe = replace(RECIPES["digits"], epochs=6, dtype="float32")
+    return train(net, TRAIN, recipe, seed=seed, device="cpu").network
+
+
+@cache
+def junction(layer: str = "bn3") -> Junction:
+    options = {"test": TEST, "device": "cpu", "dtype": "float32"}
+    return Junction(network(0), layer, network(1), layer, TRAIN, **options)
+
+
+def paths(layer: str, fractions: list[float], **change) -> pd.DataFrame:
+    plan = Plan(plans.full(), SHORT)
+    rows = experiments.path_rows(junction(layer), plan, fractions=fractions, **KNOWN | change)
+    return pd.DataFrame(rows)
+
+
+def test_the_ends_of_a_path_are_the_trained_stitches():
+    found = paths("bn3", [0.0, 1.0])
+    for seed, fraction in ((0, 1.0), (1, 0.0)):
+        start = Full(*junction().widths, generator=torch.Generator().manual_seed(seed))
+        alone = train_stitch(junction(), start, SHORT, seed=seed)
+        row = found[found["fraction"] == fraction].iloc[0]
+        assert row["accuracy"] == pytest.approx(alone.test.accuracy)
+        assert row["loss"] == pytest.approx(alone.test.loss, rel=1e-5)
+        assert row["relative_accuracy"] == pytest.approx(row["accuracy"] / 80)
+
+
+def test_where_the_back_is_affine_the_loss_lies_below_its_chord():
+    line = paths("flatten", [k / 8 for k in range(9)])
+    one, two = line["loss"].iloc[-1], line["loss"].iloc[0]
+    chord = line["fraction"] * one + (1 - line["fraction"]) * two
+    assert (line["loss"] <= chord + 1e-5).all() and (line["loss"] < chord - 1e-4).any()
+
+
+def test_one_seed_twice_makes_a_path_of_one_point():
+    line = paths("bn3", [0.0, 0.5, 1.0], seeds=(3, 3))
+    assert line["apart"].max() == 0 and line["loss"].std() < 1e-6
+    assert line["loss"].iloc[0] != paths("bn3", [0.0], seeds=(4, 4))["loss"].iloc[0]
+
+
+def test_every_two_seeds_make_a_path():
+    line = paths("bn3", [1.0], seeds=(0, 1, 2, 0))
+    assert line["path"].tolist() == [0, 1]
+    assert line["loss"].iloc[0] == pytest.approx(paths("bn3", [1.0])["loss"].item())
+
+
+def test_paths_refuse_what_makes_none():
+    with pytest.raises(ValueError, match="even number of seeds, was given 3"):
+        paths("bn3", [0.0], seeds=(0, 1, 2))
+    with pytest.raises(ValueError, match="a plan that trains"):
+        experiments.path_rows(junction(), Plan(plans.full()), fractions=[0.0], **KNOWN)
+
+
+@LAWS
+@given(st.lists(st.floats(0, 1), min_size=3, max_size=8), st.integers(1, 3))
+def test_a_barrier_is_the_deepest_fall_below_the_chord(heights, copies):
+    fractions = np.linspace(0, 1, len(heights))
+    path = pd.DataFrame({"fraction": fractions, "relative_accuracy": heights})
+    table = pd.concat([path.assign(path=k, start="random") for k in range(copies)])
+    found = experiments.barriers(table, ["start", "path"])
+    chord = np.interp(fractions, [0, 1], [heights[0], heights[-1]])
+    assert found["path"].tolist() == list(range(copies))
+    np.testing.assert_allclose(found["barrier"], max(chord - heights), atol=1e-12)
+    assert (found["barrier"] >= -1e-12).all() and (found["worse"] == min(heights[0], heights[-1])).all()
+
+
+@LAWS
+@given(st.integers(0, 10**6), st.sampled_from([0.25, 0.5, 0.75, 0.9]), st.booleans())
+def test_a_lasso_has_as_many_zeros_as_were_asked_for(seed, sparsity, affine):
+    generator = torch.Generator().manual_seed(seed)
+    A, M = torch.randn(400, 8, generator=generator), torch.randn(8, 8, generator=generator)
+    statistics = Statistics.of(A, A @ M + torch.randn(400, 8, generator=generator))
+    fitted = experiments.lasso_with(statistics, sparsity, affine=affine)
+    share = (fitted.weight == 0).double().mean().item()
+    assert abs(share - sparsity) <= 2 / 64 and (fitted.bias is not None) == affine
+
+
+def test_a_lasso_without_zeros_is_least_squares_and_one_of_zeros_is_0():
+    A = torch.randn(100, 3, generator=torch.Generator().manual_seed(0))
+    statistics = Statistics.of(A, A.cumsum(1))
+    plain = experiments.lasso_with(statistics, 0.0)
+    torch.testing.assert_close(plain.weight, least_squares(statistics).weight)
+    assert not experiments.lasso_with(statistics, 1.0).weight.any()
+    with pytest.raises(ValueError, match=r"from 0 to 1, was given 1\.5"):
+        experiments.lasso_with(statistics, 1.5)
+
+
+def test_sparse_stitches_come_with_the_lasso_of_as_many_zeros():
+    accuracies = tuple(100 * evaluate(network(k), TEST.images, TEST.labels) for k in (0, 1))
+    recipe = replace(SHORT, epochs=6)
+    rows = experiments.sparse_rows(junction(), [1e-3, 0.1], recipe, seed=0, accuracies=accuracies)
+    wide = findings.sparse(pd.DataFrame(rows).assign(pair=0, layer1="bn3"))
+    zeros = pd.DataFrame(rows).pivot(index="alpha", columns="stitch", values="sparsity")
+    assert (zeros["task loss"] - zeros["direct"]).abs().max() < 0.02
+    assert wide["sparsity"].is_monotonic_increasing and wide["sparsity"].iloc[1] > 0.1
+    np.testing.assert_allclose(wide["lost_by_direct"], 1 - wide["direct"])
+
+
+def test_stitches_of_low_rank_have_it_and_full_rank_is_least_squares():
+    ways = experiments.low_rank_plans([1, 16], SHORT)
+    p, q = junction().widths
+    for name, plan in ways.items():
+        made = plan.build(junction(), torch.Generator().manual_seed(0))
+        assert torch.linalg.matrix_rank(made.weight) == (1 if name.endswith("rank 1") else min(p, q, 16))
+    direct = ways["direct, rank 16"].build(junction(), torch.Generator())
+    expected = least_squares(junction().statistics, affine=True)
+    torch.testing.assert_close(direct.weight, expected.weight, rtol=1e-6, atol=1e-8)
+
+
+def test_low_rank_rows_are_paired():
+    ways = experiments.low_rank_plans([2], SHORT)
+    rows = stitch_rows(junction(), ways, seed=0, accuracies=(90.0, 80.0))
+    found = findings.low_rank(pd.DataFrame(rows).assign(pair=0, layer1="bn3"))
+    assert found[["direct", "task_loss", "task_loss_from_direct"]].iloc[0].tolist() == [
+        row["relative_accuracy"] for row in rows
+    ]
+
+
+@LAWS
+@given(st.integers(1, 4), st.integers(1, 5), st.integers(0, 10**6))
+def test_means_over_layers_are_means(pairs, layers, seed):
+    generator = np.random.default_rng(seed)
+    names = ["task loss", "hard targets", "least squares", "no stitch"]
+    places = pd.MultiIndex.from_product([range(pairs), map(str, range(layers)), names])
+    table = places.to_frame(index=False, name=["pair", "layer1", "stitch"])
+    table["relative_accuracy"], table["distance"] = generator.random((2, len(table)))
+    found, wide = findings.by_pair(table), findings.ways(table)
+    for k in range(pairs):
+        mine = table[table["pair"] == k].set_index("stitch")
+        row = found[found["pair"] == k].iloc[0]
+        assert row["task_loss"] == pytest.approx(mine.loc["task loss", "relative_accuracy"].mean())
+        assert row["distance_no_stitch"] == pytest.approx(mine.loc["no stitch", "distance"].mean())
+        good = (mine.loc["least squares", "relative_accuracy"] >= 0.8).mean()
+        assert row["matched_directly"] == pytest.approx(good)
+    assert len(wide) == pairs * layers
+    np.testing.assert_allclose(wide["lost_by_task_loss"] + wide["task_loss"], 1)
+
+
+@LAWS
+@given(st.integers(1, 3), st.integers(0, 10**6))
+def test_starts_are_compared_with_the_best_of_their_layer(trials, seed):
+    kinds = ["random", "least squares"]
+    places = pd.MultiIndex.from_product([["bn1", "bn2"], kinds, range(trials), [0.0, 0.5, 1.0]])
+    table = places.to_frame(index=False, name=["layer1", "start", "path", "fraction"])
+    table["relative_accuracy"] = np.random.default_rng(seed).random(len(table))
+    found = findings.starts(table)
+    assert len(found) == 2 * trials * 2
+    for layer, part in found.groupby("layer1"):
+        ends = table[(table["layer1"] == layer) & (table["fraction"] != 0.5)]
+        best = ends["relative_accuracy"].max()
+        np.testing.assert_allclose(part["behind_best"], best - part["random"])
+
+
+def test_parts_of_a_data_set_say_that_they_are_others():
+    few = prepared.first(TEST, 100)
+    assert torch.equal(few.images, TEST.images[:100]) and few.checksum != TEST.checksum
+    assert prepared.first(TEST, 10**6) is TEST
+    some = prepared.of_classes(TEST, range(5))
+    assert some.labels.max() == 4 and len(some.labels) == (TEST.labels < 5).sum()
+    assert some.checksum not in (TEST.checksum, few.checksum)
+    with pytest.raises(ValueError, match=r"classes that digits has, was given \[12\]"):
+        prepared.of_classes(TEST, [12])
+
+
+def test_cuts_are_in_front_of_relus_and_behind_blocks():
+    assert prepared.cuts(models.tiny10(), [3]) == ["bn3"]
+    assert prepared.cuts(models.resnet20(), range(1, 11))[-1] == "block9.relu2"
+    with pytest.raises(ValueError, match="from 1 to 4, was given"):
+        prepared.cuts(models.myrtle(4), [0, 5])
+
+
+def test_published_pairs_are_disjoint_and_get_the_data_they_expect(tmp_path, monkeypatch):
+    (tmp_path / "checkpoints").mkdir()
+    for k in range(4):
+        torch.save(models.tiny10(seed=k).state_dict(), tmp_path / f"checkpoints/tiny10-in{k}-gn{k}.pt")
+    monkeypatch.setenv("INTERTWINE_DATA", str(tmp_path))
+    raw = torch.rand(5, 3, 32, 32, generator=torch.Generator().manual_seed(0))
+    half, quarter = torch.full((3, 1, 1), 0.5), torch.full((3, 1, 1), 0.25)
+    images = data.load("digits", "test")
+    cifar = replace(images, images=(raw - half) / quarter, labels=images.labels[:5], mean=half, std=quarter)
+    pairs, (ours, _) = prepared.published_pairs("tiny10", 2, cifar, cifar)
+    firsts = [net.conv1.weight for pair in pairs for net in pair]
+    assert all(torch.equal(w, models.tiny10(seed=k).conv1.weight) for k, w in enumerate(firsts))
+    mean, std = (torch.tensor(x).view(3, 1, 1) for x in models.published.CSISZARIK2021)
+    torch.testing.assert_close(ours.images, (raw - mean) / std, rtol=1e-5, atol=1e-5)
+
+
+def test_the_largest_recorded_run_stands_beside_the_live_one(tmp_path):
+    live = pd.DataFrame({"layer1": ["bn1"], "relative_accuracy": [0.5]})
+    larger = pd.DataFrame({"layer1": ["bn1", "relu8"], "relative_accuracy": [0.6, 0.7]})
+    folder = tmp_path / "desk/03b_matching"
+    results.write(larger, "matching", parameters={}, seed=0, folder=folder, device="cpu")
+    both, said = findings.beside("03b_matching", "matching", live, root=tmp_path)
+    assert both["run"].tolist() == ["this run", "recorded", "recorded"] and "desk" in said
+    assert both["layer"].tolist() == ["1", "1", "8"]
+    assert both["relative_accuracy"].tolist() == [0.5, 0.6, 0.7]
+
+
+def test_spreads_and_widths_are_paired():
+    places = pd.MultiIndex.from_product([range(4), ["1", "2"]]).to_frame(index=False, name=["pair", "layer1"])
+    table = places.assign(width=[4] * 4 + [16] * 4, stitch="task loss")
+    table["relative_accuracy"] = np.arange(8) / 8
+    found = findings.widths(table, few=2)
+    assert (found["widest"] - found["narrowest"]).eq(0.5).all() and len(found) == 4
+    ends = pd.DataFrame({"path": [0, 0, 1, 1], "fraction": [0.0, 1.0, 0.0, 1.0], "layer1": "1"})
+    kinds = {"random": [0.1, 0.2, 0.3, 0.4], "least squares": [0.5] * 4}
+    paths = pd.concat([ends.assign(start=kind, relative_accuracy=x) for kind, x in kinds.items()])
+    assert findings.spreads(paths)["random"].item() == pytest.approx(np.std(kinds["random"], ddof=1))
