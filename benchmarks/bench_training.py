@@ -5,8 +5,8 @@
 The plain loop is a tutorial's: torchvision's data set and transforms, a DataLoader, float32. Both take the
 same network, optimiser, batch size and augmentation. With --train, whole trainings by the recipe "fast".
 
-Measured once on two cores of a Xeon with bf16 instructions, torch 2.15, nothing else running; medians of 3:
-plain loop 1,358 images/s without workers (36.8 s an epoch) and 1,299 with two, intertwine 4,369 (11.4 s): 3.2×.
+Measured once on two cores of a Xeon with bf16 instructions, torch 2.15, nothing else running, medians of 3:
+plain loop 1,358 images/s without workers (36.8 s an epoch), 1,299 with two; intertwine 4,369 (11.4 s): 3.2×.
 """
 
 import argparse

@@ -91,5 +91,5 @@ def test_a_matrix_writes_the_means():
 def test_no_two_curves_share_a_colour():
     fixed = {"full": plots.GROUP_COLOURS["G_ReLU"]}
     (axis,) = plots.curves(many, "layer", "penalty", "stitch", colours=fixed).axes
-    assert [line.get_color() for line in axis.lines][0] == fixed["full"]
+    assert axis.lines[0].get_color() == fixed["full"]
     assert len({line.get_color() for line in axis.lines}) == 2

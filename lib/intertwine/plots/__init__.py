@@ -1,8 +1,19 @@
 """One figure style and palette through the book; every figure function takes a table and returns a Figure."""
 
 from intertwine.plots.curves import curves, matrix, strips
+from intertwine.plots.dissection import ceilings, forest, gallery, threshold_sweep
+from intertwine.plots.genni import class_stack, embeddings, epsilon_slider, lifetimes, loss_planes, shares
 from intertwine.plots.groups import orbit, scalar_strip
 from intertwine.plots.rotations import penalties
+from intertwine.plots.shallow import (
+    degeneracies,
+    fibre_map,
+    folded_planes,
+    hidden_counts,
+    nearest_hyperplanes,
+    neuron_rays,
+)
+from intertwine.plots.similarity import layer_matrices, similarity_by_layer
 from intertwine.plots.style import COLOURS, GROUP_COLOURS, new_figure, use_style
 from intertwine.plots.symmetries import before_and_after, neuron_diagram
 
@@ -10,13 +21,31 @@ __all__ = [
     "COLOURS",
     "GROUP_COLOURS",
     "before_and_after",
+    "ceilings",
+    "class_stack",
     "curves",
+    "degeneracies",
+    "embeddings",
+    "epsilon_slider",
+    "fibre_map",
+    "folded_planes",
+    "forest",
+    "gallery",
+    "hidden_counts",
+    "layer_matrices",
+    "lifetimes",
+    "loss_planes",
     "matrix",
+    "nearest_hyperplanes",
     "neuron_diagram",
+    "neuron_rays",
     "new_figure",
     "orbit",
     "penalties",
     "scalar_strip",
+    "shares",
+    "similarity_by_layer",
     "strips",
+    "threshold_sweep",
     "use_style",
 ]

@@ -1,0 +1,27 @@
+"""A Sphinx extension: plotly.js, served from the book itself, where a page has an interactive figure."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Called by Sphinx."""
+    app.connect("html-page-context", _load)
+    app.connect("build-finished", _copy)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _load(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    if "plotly-graph-div" in context.get("body", ""):
+        app.add_js_file("plotly.min.js", priority=100)  # in the head: figures call it as they are read
+
+
+def _copy(app: Any, error: Exception | None) -> None:
+    if error is None:
+        import plotly
+
+        source = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
+        shutil.copy(source, Path(app.outdir) / "_static")

@@ -1,0 +1,52 @@
+"""In how many directions can parameters move the function? The rank of its Jacobian."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.func import jacrev
+
+from intertwine.genni.function import check, outputs
+
+
+class FunctionalDimension(NamedTuple):
+    """What `functional_dimension` says.
+
+    Example:
+        >>> FunctionalDimension(2, 2, torch.tensor([3.0, 1.0])).rank
+        2
+    """
+
+    rank: int
+    """Directions in which the function changes; never more than outputs · inputs."""
+    fibre: int
+    """The others: the dimension of the class, wherever the rank is the same all around."""
+    singular_values: Float[Tensor, " k"]
+
+
+def functional_dimension(
+    model: nn.Module, theta: Float[Tensor, " p"], inputs: Float[Tensor, "n ..."], *, rtol: float = 1e-6
+) -> FunctionalDimension:
+    """The rank of the Jacobian of the outputs on all inputs with respect to the parameters, at θ.
+
+    Example:
+        >>> from intertwine import models
+        >>> x, theta = torch.randn(50, 1), torch.tensor([1.0, -2.0, 3.0, 5.0])
+        >>> functional_dimension(models.fcn((1, 2, 1)), theta, x)[:2]  # two slopes and two scalings
+        (2, 2)
+
+    Args:
+        model: any network.
+        theta: its parameters.
+        inputs: at least as many as parameters, or the rank may be theirs; in float64 here.
+        rtol: singular values below this share of the largest count as 0.
+    """
+    check(model, theta[None])
+    x = inputs.double()
+    jacobian = jacrev(lambda at: outputs(model, at[None], x)[0].flatten(), chunk_size=256)(theta.to(x))
+    values = torch.linalg.svdvals(jacobian)
+    rank = int((values > rtol * values[0]).sum())
+    return FunctionalDimension(rank, len(theta) - rank, values)

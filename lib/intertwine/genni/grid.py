@@ -1,0 +1,200 @@
+"""The loss at every point of a grid on a plane of parameters, as fast as the network allows.
+
+Chains of linear layers are evaluated at many points together, in pieces that fit into a processor's cache.
+Convolutions with weights of their own at every point gain nothing from that: they are evaluated point by
+point, but the first layer is affine in the grid's coordinates. So its outputs at θ_0 and along the m basis
+vectors are computed once, and one multiple of one of them is added from point to point.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from intertwine.genni.function import call, check, is_perceptron, perceptron
+from intertwine.genni.plane import Plane
+from intertwine.genni.pooling import with_fast_pooling
+from intertwine.genni.target import energy_of
+
+Bounds = tuple[float | int, float | int]
+# bytes that intermediate results may take; on a CPU, where all operations on them are fastest
+TOGETHER, IN_TURN, ON_GPU = 2**19, 2**22, 2**30
+
+
+class Grid(NamedTuple):
+    """The loss on a grid.
+
+    Example:
+        >>> Grid(torch.tensor([-1.0, 1.0]), torch.tensor([0.1, 0.3]), energy=0.2).relative
+        tensor([0.5000, 1.5000])
+    """
+
+    axis: Float[Tensor, " n"]
+    """Coordinates along every direction."""
+    loss: Float[Tensor, "*n"]
+    """J, with one axis for every direction of the plane."""
+    energy: float
+    """E[y²] of the target on the same inputs: the loss of the zero function."""
+
+    @property
+    def relative(self) -> Float[Tensor, "*n"]:
+        """J/E[y²]; 1 is what the zero function has."""
+        return self.loss / self.energy
+
+    def coordinates(self) -> Float[Tensor, "points m"]:
+        """Of all points, in the order of `loss.flatten()`.
+
+        Example:
+            >>> Grid(torch.tensor([0.0, 1.0]), torch.zeros(2, 2), energy=1.0).coordinates().tolist()
+            [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
+        """
+        return torch.cartesian_prod(*[self.axis] * self.loss.ndim).view(-1, self.loss.ndim)
+
+
+def grid_loss(
+    model: nn.Module,
+    target: Callable[[Tensor], Tensor],
+    plane: Plane,
+    bounds: Bounds,
+    n: int,
+    inputs: Float[Tensor, "samples ..."],
+    *,
+    memory: int | None = None,
+) -> Grid:
+    """J(θ), the mean over inputs of |φ(x, θ) − target(x)|², at n^m points of a plane.
+
+    Example:
+        >>> from intertwine.genni import plane
+        >>> flat = plane(torch.tensor([[1.0, 0.0], [1.0, 1.0]]))  # slope 1, any intercept
+        >>> line, x = nn.Linear(1, 1), torch.tensor([[1.0], [2.0]])
+        >>> grid_loss(line, lambda x: x, flat, (0, 2), 3, x).loss.tolist()
+        [0.0, 1.0, 4.0]
+
+    Args:
+        model: any network.
+        target: a function of inputs.
+        plane: of parameters; see `plane` and `random_plane`.
+        bounds: of the coordinates, the same in every direction, both included.
+        n: points in every direction, at least 2; n^m in all.
+        inputs: in float64 the loss is exact to about 10⁻¹² of E[y²], in float32 to 10⁻⁷.
+        memory: bytes that intermediate results may take; when not given, what fits into the cache of a CPU
+            (0.5 MiB for points evaluated together, 4 MiB in turn), and a GiB on a GPU. The result takes n^m
+            numbers beside that.
+
+    Raises:
+        ValueError: a dead or constant target, an empty grid, or a plane of another network.
+    """
+    low, high = bounds
+    if not low < high or n < 2:
+        raise ValueError(
+            f"Expected bounds from low to high and n of 2 or more, was given {bounds} and n={n}."
+        )
+    check(model, plane.centre[None])
+    with torch.no_grad():
+        y = target(inputs)
+        energy = energy_of(y)
+        axis = torch.linspace(low, high, n, dtype=torch.float64, device=inputs.device)
+        m = len(plane.basis)
+        if is_perceptron(model, inputs):
+            coordinates = torch.cartesian_prod(*[axis] * m).view(-1, m)
+            points = (plane.at(some).to(inputs) for some in coordinates.split(2**14))
+            loss = torch.cat([loss_at(model, y, some, inputs, memory=memory) for some in points])
+        else:
+            loss = _affine_first(model, y, plane, axis, inputs, memory)
+    return Grid(axis, loss.view([n] * m), energy)
+
+
+def loss_at(
+    model: nn.Module,
+    y: Float[Tensor, "samples ..."],
+    points: Float[Tensor, "k p"],
+    inputs: Float[Tensor, "samples ..."],
+    *,
+    memory: int | None = None,
+) -> Float[Tensor, " k"]:
+    """J at given parameter vectors, such as those of a known orbit.
+
+    Example:
+        >>> x = torch.tensor([[1.0], [3.0]])
+        >>> loss_at(nn.Linear(1, 1), 2 * x, torch.tensor([[2.0, 0.0], [2.0, 0.5]]), x).tolist()
+        [0.0, 0.25]
+
+    Args:
+        model: any network.
+        y: the target's outputs on the inputs; a dead target is allowed here.
+        points: parameter vectors.
+        inputs: which decide on dtype and device.
+        memory: as for `grid_loss`.
+    """
+    check(model, points)
+    points = points.to(inputs)
+    losses = []
+    with torch.no_grad():
+        if is_perceptron(model, inputs):
+            width = max(len(parameter) for parameter in model.parameters())
+            size = width * len(inputs) * inputs.element_size()
+            wanted = y.flatten(1).T
+            for some in points.split(max(1, (memory or _memory(inputs, TOGETHER)) // size)):
+                gap = perceptron(model, some, inputs).sub_(wanted).flatten(1)
+                losses.append(torch.linalg.vecdot(gap, gap) / len(inputs))
+        else:
+            network = with_fast_pooling(model, inputs)
+            for theta in points:
+                gap = call(network, theta, inputs) - y
+                losses.append((gap.square().sum() / len(inputs))[None])
+    return torch.cat(losses)
+
+
+def _affine_first(
+    model: nn.Module,
+    y: Float[Tensor, "samples ..."],
+    plane: Plane,
+    axis: Float[Tensor, " n"],
+    inputs: Float[Tensor, "samples ..."],
+    memory: int | None,
+) -> Float[Tensor, " points"]:
+    corners, steps = torch.cat([plane.centre[None], plane.basis]).to(inputs), axis.tolist()
+    loss = inputs.new_zeros(len(steps) ** len(plane.basis))
+    first, rest = _split(with_fast_pooling(model, inputs))
+    heads, tails = corners.split([_length(first), _length(rest)], dim=1)
+    block = max(32, (memory or _memory(inputs, IN_TURN)) // call(first, heads[0], inputs[:1]).nbytes)
+    for x, wanted in zip(inputs.split(block), y.split(block), strict=True):
+        # what the first layer returns at θ_0 and along each basis vector
+        corner_fronts = [call(first, head, x) for head in heads]
+        fronts = _sweep(corner_fronts, steps) if _length(first) else itertools.repeat(x)
+        for place, (tail, front) in enumerate(zip(_sweep([*tails], steps), fronts, strict=False)):
+            loss[place] += (call(rest, tail, front) - wanted).square().sum()
+    return loss / len(inputs)
+
+
+def _sweep(corners: list[Tensor], steps: list[float]) -> Iterator[Tensor]:
+    """corners[0] + Σ c_k corners[k] for all c on the grid, most of them one addition away from the last."""
+    if len(corners) == 1:
+        yield corners[0]
+    else:
+        origin, direction, *others = corners
+        for c in steps:
+            yield from _sweep([torch.add(origin, direction, alpha=c), *others], steps)
+
+
+def _split(network: nn.Module) -> tuple[nn.Module, nn.Module]:
+    """The first layer, if the network is a chain that begins with an affine one, and the rest."""
+    affine = (nn.Conv1d, nn.Conv2d, nn.Conv3d, nn.Linear)
+    if isinstance(network, nn.Sequential) and len(network) > 1 and type(network[0]) in affine:
+        first, rest = network[0], network[1:]
+        if _length(first) + _length(rest) == _length(network):  # no weights are shared
+            return first, rest
+    return nn.Identity(), network
+
+
+def _length(module: nn.Module) -> int:
+    return sum(parameter.numel() for parameter in module.parameters())
+
+
+def _memory(inputs: Tensor, on_cpu: int) -> int:
+    return on_cpu if inputs.device.type == "cpu" else ON_GPU

@@ -1,0 +1,156 @@
+"""The ε-set on a grid: which points, in how many pieces, and which pieces last as ε grows."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from intertwine.genni.grid import Grid
+
+
+def epsilon_set(grid: Grid, epsilon: float, *, relative: bool = True) -> Bool[Tensor, "*n"]:
+    """Where J/E[y²] < ε, or J < ε as in lengyel2020.
+
+    Example:
+        >>> grid = Grid(torch.tensor([0.0, 1.0]), torch.tensor([0.01, 0.3]), energy=0.1)
+        >>> epsilon_set(grid, 0.2).tolist(), epsilon_set(grid, 0.02, relative=False).tolist()
+        ([True, False], [True, False])
+
+    Args:
+        relative: with J itself, ε ≥ E[y²] admits the zero function.
+    """
+    return (grid.relative if relative else grid.loss) < epsilon
+
+
+def components(mask: Bool[Tensor, "*n"]) -> Int[Tensor, "*n"]:
+    """The connected component of each point, numbered from 1; 0 outside the set.
+
+    Example:
+        >>> components(torch.tensor([[True, False, False], [False, True, False], [False, False, False]]))
+        tensor([[1, 0, 0],
+                [0, 1, 0],
+                [0, 0, 0]], dtype=torch.int32)
+
+    Neighbours differ by at most 1 in every coordinate, diagonals included.
+    """
+    from scipy import ndimage  # slow to import
+
+    labels, _ = ndimage.label(mask.numpy(force=True), np.ones([3] * mask.ndim))
+    return torch.from_numpy(labels).to(mask.device)
+
+
+def betti(mask: Bool[Tensor, "*n"]) -> tuple[int, ...]:
+    """Betti numbers of a set of grid points, seen as closed cubes: pieces, tunnels, cavities.
+
+    Example:
+        >>> ring = torch.tensor([[True, True, True], [True, False, True], [True, True, True]])
+        >>> betti(ring), betti(ring[None].expand(3, 3, 3))
+        ((1, 1), (1, 1, 0))
+
+    Returns:
+        One number for each dimension of the grid, which has 1, 2 or 3: b_0, the components; b_1, independent
+        loops around a hole; b_2, cavities.
+
+    Raises:
+        ValueError: a grid of more dimensions.
+    """
+    from scipy import ndimage  # slow to import
+
+    m = mask.ndim
+    if m > 3:
+        raise ValueError(f"Expected a grid of 1, 2 or 3 dimensions, was given {m}: take a slice of it.")
+    cubes = mask.numpy(force=True)
+    pieces = int(components(mask).max())
+    # outside, neighbours share a face; the unbounded part is no cavity
+    cavities = int(ndimage.label(np.pad(~cubes, 1, constant_values=True))[1]) - 1
+    if m == 3:
+        cells = np.zeros(
+            [2 * n + 1 for n in cubes.shape], dtype=bool
+        )  # of all dimensions: odd places are open
+        cells[(slice(1, None, 2),) * m] = cubes
+        cells = ndimage.binary_dilation(cells, np.ones([3] * m))
+        dimensions = sum(np.ix_(*[np.arange(n) % 2 for n in cells.shape]))
+        euler = int(np.where(dimensions % 2, -1, 1)[cells].sum())
+        return pieces, pieces + cavities - euler, cavities
+    return (pieces, cavities)[:m]
+
+
+def persistence(values: Float[Tensor, "*n"], *, below: float = float("inf")) -> pd.DataFrame:
+    """When components of the sets {values < ε} are born and when they merge into an older one, as ε grows.
+
+    Example:
+        >>> persistence(torch.tensor([0.1, 0.5, 0.2, 0.9]))
+           birth  death
+        0    0.1    inf
+        1    0.2    0.5
+
+    The set at ε has as many components as rows with birth < ε ≤ death: persistent homology in degree 0, of
+    the grid with its diagonals. A component that lasts over decades of ε is a piece of the class; one that
+    does not is the grid.
+
+    Args:
+        values: J or J/E[y²] on a grid.
+        below: points of this value or more are left out; components that are left then live up to `inf`.
+
+    Returns:
+        Columns birth, death; one row for each component that lives at any ε, the longest-lived first (by the
+        ratio of death to birth).
+    """
+    array = values.numpy(force=True).astype(np.float64)
+    flat = array.ravel()
+    heads, tails = _tree(flat, *_edges(array < below))
+    heights = np.maximum(flat[heads], flat[tails])
+    parent = list(range(len(flat)))  # the root of a component is its oldest, that is lowest, point
+
+    def root(k: int) -> int:
+        while parent[k] != k:
+            parent[k] = k = parent[parent[k]]
+        return k
+
+    rows = []
+    births = flat.tolist()
+    for u, v, height in zip(heads.tolist(), tails.tolist(), heights.tolist(), strict=True):
+        u, v = root(u), root(v)
+        if u != v:
+            old, young = (u, v) if births[u] <= births[v] else (v, u)
+            parent[young] = old
+            if births[young] < height:
+                rows.append((births[young], height))
+    rows += [(births[k], np.inf) for k in np.flatnonzero(flat < below).tolist() if parent[k] == k]
+    table = pd.DataFrame(rows, columns=["birth", "death"], dtype=float)
+    ratio = table["death"] / table["birth"].clip(lower=np.finfo(float).tiny)
+    return table.assign(ratio=ratio).sort_values(
+        ["ratio", "birth"], ascending=[False, True], ignore_index=True
+    )[["birth", "death"]]
+
+
+def _tree(flat: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The edges of a minimum spanning forest by height, the lowest first: no other joins two components."""
+    from scipy.sparse import coo_array  # slow to import
+    from scipy.sparse.csgraph import minimum_spanning_tree
+
+    rank = np.empty(len(flat))
+    rank[np.argsort(flat, kind="stable")] = np.arange(1.0, len(flat) + 1)  # 0 would be no edge
+    heights = np.maximum(rank[heads], rank[tails])
+    tree = minimum_spanning_tree(coo_array((heights, (heads, tails)), shape=(len(flat),) * 2).tocsr()).tocoo()
+    order = np.argsort(tree.data, kind="stable")
+    return tree.row[order], tree.col[order]
+
+
+def _edges(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """All pairs of neighbours in the set, by their places in the flattened grid, each pair once."""
+    places = np.arange(mask.size).reshape(mask.shape)
+    heads, tails = [], []
+    for offset in itertools.product((-1, 0, 1), repeat=mask.ndim):
+        if offset > (0,) * mask.ndim:  # one of the two directions
+            here = tuple(slice(max(0, -k), min(0, -k) or None) for k in offset)
+            there = tuple(slice(max(0, k), min(0, k) or None) for k in offset)
+            both = mask[here] & mask[there]
+            heads.append(places[here][both])
+            tails.append(places[there][both])
+    return np.concatenate(heads), np.concatenate(tails)

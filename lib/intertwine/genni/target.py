@@ -1,0 +1,84 @@
+"""Is a target worth searching for? One that is constant has every network with a dead output beside it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+CONSTANT = 1e-6  # of the energy: less than this of it varies
+
+
+class Target(NamedTuple):
+    """What `describe_target` says.
+
+    Example:
+        >>> describe_target(torch.zeros(5, 1)).verdict
+        'dead'
+    """
+
+    verdict: str
+    """"live"; "dead": 0 everywhere; "constant"; "nearly zero": no further from 0 than ε."""
+    energy: float
+    """E[y²] over the inputs, summed over outputs: the loss of the zero function."""
+    variance: float
+    """The part of it that varies over the inputs."""
+    alive: float
+    """The share of inputs on which any output is not 0."""
+    sentence: str
+
+
+def describe_target(y: Float[Tensor, "n ..."], epsilon: float | None = None) -> Target:
+    """Energy and variance of a target's outputs, and whether its class can be told from that of a constant.
+
+    Example:
+        >>> y = torch.tensor([[0.01], [-0.01]])
+        >>> print(describe_target(y, epsilon=0.0025).sentence)
+        The target is nearly zero: E[y²] = 0.0001, so ε = 0.0025 (25 times that) admits the zero function.
+
+    Args:
+        y: outputs on the inputs, not necessarily of a network.
+        epsilon: an absolute threshold of J, where one is to be judged.
+    """
+    flat = y.double().flatten(1)
+    energy = flat.square().sum(1).mean().item()
+    variance = (flat - flat.mean(0)).square().sum(1).mean().item()
+    alive = flat.any(1).double().mean().item()
+    if energy == 0:
+        verdict, sentence = "dead", "The target is dead: it returns 0 on every input."
+    elif variance <= CONSTANT * energy:
+        verdict = "constant"
+        sentence = (
+            f"The target is constant: of E[y²] = {energy:.3g} only {variance:.1g} varies over the inputs."
+        )
+    elif epsilon is not None and epsilon >= energy:
+        verdict = "nearly zero"
+        sentence = (
+            f"The target is nearly zero: E[y²] = {energy:.3g}, so ε = {epsilon:g} ({epsilon / energy:.0f} "
+            f"times that) admits the zero function."
+        )
+    else:
+        verdict = "live"
+        sentence = (
+            f"The target is live: E[y²] = {energy:.3g}, of which {variance:.3g} varies over the inputs."
+        )
+    return Target(verdict, energy, variance, alive, sentence)
+
+
+def energy_of(y: Float[Tensor, "n ..."]) -> float:
+    """E[y²] of a target that can be searched for.
+
+    Raises:
+        ValueError: a dead or constant target, with the reason.
+    """
+    if not torch.isfinite(y).all():
+        raise ValueError("Expected a target with finite outputs, was given one with inf or nan.")
+    target = describe_target(y)
+    if target.verdict in ("dead", "constant"):
+        raise ValueError(
+            f"Expected a live target. {target.sentence} Any network with a dead hidden layer computes it: "
+            f"choose other weights, or other inputs."
+        )
+    return target.energy

@@ -1,0 +1,326 @@
+"""Laws of search, plane and grid: any network, brute force, planted solutions, closed forms."""
+
+import copy
+from collections.abc import Callable
+
+import jaxtyping
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+from intertwine import genni, models
+from intertwine.genni.pooling import Maxima
+
+seeds = st.integers(0, 2**31)
+laws = settings(max_examples=20, deadline=None)
+FCN = models.fcn((1, 2, 1))
+LIVE = torch.tensor([1.0, -1.0, 0.8, 0.5], dtype=torch.float64)  # slopes 0.8 and −0.5
+
+
+def generator(seed: int) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def normal(*shape: int, seed: int, dtype: torch.dtype = torch.float64) -> Tensor:
+    return torch.randn(shape, generator=generator(seed), dtype=torch.float64).to(dtype)
+
+
+def live(x: Tensor) -> Tensor:
+    return genni.outputs(FCN, LIVE.to(x)[None], x)[0]
+
+
+def one_by_one(network: nn.Module, points: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    """J as anyone would compute it: a copy of the network for every point."""
+    losses = []
+    with torch.no_grad():
+        for theta in points:
+            twin = copy.deepcopy(network).to(x.dtype)
+            nn.utils.vector_to_parameters(theta.to(x), twin.parameters())
+            losses.append((twin(x) - y).square().flatten(1).sum(1).mean())
+    return torch.stack(losses)
+
+
+class Residual(nn.Module):
+    """A network that is no chain."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner, self.outer = nn.Linear(3, 3), nn.Linear(3, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.outer(x + self.inner(x).tanh())
+
+
+SHARED = nn.Linear(3, 3)
+NETWORKS: dict[str, tuple[nn.Module, tuple[int, ...]]] = {
+    "fcn": (FCN, (1,)),
+    "deep, with biases, two outputs": (models.fcn((3, 4, 5, 2), bias=True, activation="tanh"), (3,)),
+    "one linear layer": (nn.Linear(3, 2), (3,)),
+    "an activation first, a negative slope": (nn.Sequential(nn.LeakyReLU(-1.0), nn.Linear(3, 1)), (3,)),
+    "shared weights": (nn.Sequential(SHARED, nn.ReLU(), SHARED), (3,)),
+    "no chain": (Residual(), (3,)),
+    "lenet": (models.lenet(1, size=16, output_relu=False), (1, 16, 16)),
+    "batch norm": (nn.Sequential(nn.BatchNorm2d(2), nn.Conv2d(2, 3, 3), nn.Flatten()).eval(), (2, 5, 6)),
+    "convolution, odd pooling": (
+        nn.Sequential(nn.Conv2d(2, 3, 3, bias=False), nn.MaxPool2d((2, 1)), nn.ReLU(True), nn.Flatten()),
+        (2, 5, 6),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+@settings(max_examples=6, deadline=None)
+@given(seed=seeds, m=st.integers(1, 3), double=st.booleans(), memory=st.sampled_from([None, 1, 5000]))
+def test_the_loss_of_any_network_is_that_of_a_copy_at_every_point(name, seed, m, double, memory):
+    dtype = torch.float64 if double else torch.float32
+    network, shape = NETWORKS[name][0].to(dtype), NETWORKS[name][1]
+    x = normal(50, *shape, seed=seed, dtype=dtype)
+    theta = genni.random_starts(network, 1, seed=seed)[0]
+    flat = genni.random_plane(genni.parameter_vector(network), m, generator(seed))
+
+    def target(x: Tensor) -> Tensor:
+        return genni.outputs(network, theta[None].to(x), x)[0] + x.flatten(1)[:, :1]
+
+    n = 3
+    grid = genni.grid_loss(network, target, flat, (-1, 2), n, x, memory=memory)
+    points = flat.at(grid.coordinates())
+    expected = one_by_one(network, points, x, target(x))
+    tol = 1e-10 if double else 1e-4
+    assert grid.loss.shape == (n,) * m and grid.axis.tolist() == [-1.0, 0.5, 2.0]
+    torch.testing.assert_close(grid.loss.flatten(), expected, rtol=tol, atol=tol)
+    at = genni.loss_at(network, target(x), points, x, memory=memory)
+    torch.testing.assert_close(at, expected, rtol=tol, atol=tol)
+    assert grid.energy == pytest.approx(target(x).square().flatten(1).sum(1).mean().item(), rel=1e-5)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_outputs_are_the_network_s_own_and_so_are_their_gradients(name):
+    network, shape = NETWORKS[name][0].double(), NETWORKS[name][1]
+    x, points = normal(7, *shape, seed=0), genni.random_starts(network, 2, seed=0).double().requires_grad_()
+    made = genni.outputs(network, points, x)
+    twin = copy.deepcopy(network)
+    nn.utils.vector_to_parameters(points[1].detach(), twin.parameters())
+    torch.testing.assert_close(made[1], twin(x))
+    (slope,) = torch.autograd.grad(made[1].square().sum(), points)
+    expected = torch.autograd.grad(twin(x).square().sum(), tuple(twin.parameters()))
+    torch.testing.assert_close(slope[1], torch.cat([each.flatten() for each in expected]))
+    assert not slope[0].any()
+    assert all(isinstance(each, nn.Parameter) for each in network.parameters())  # it has its own again
+
+
+def test_a_large_grid_of_the_fcn_agrees_point_by_point_and_with_the_gaussian_closed_form():
+    x = normal(500, 1, seed=0)
+    flat = genni.plane(torch.cat([LIVE[None], normal(3, 4, seed=1)]))
+    grid = genni.grid_loss(FCN, live, flat, (-2, 2), 50, x)
+    some = torch.randint(50**3, (200,), generator=generator(2))
+    points = flat.at(grid.coordinates()[some])
+    torch.testing.assert_close(
+        grid.loss.flatten()[some], one_by_one(FCN, points, x, live(x)), rtol=1e-6, atol=0
+    )
+    # the sample has its own second moments on either side of 0; with them the closed form is exact
+    moments = torch.stack([(x.relu() ** 2).mean(), ((-x).relu() ** 2).mean()])
+    everywhere = flat.at(grid.coordinates())
+    gaps = (genni.slopes(everywhere) - genni.slopes(LIVE)).square()
+    torch.testing.assert_close(grid.loss.flatten(), gaps @ moments, rtol=1e-9, atol=1e-12)
+    sampling = 5 * (1.25 / 500) ** 0.5  # var(x²·1[x > 0]) = 3/2 − 1/4
+    closed = genni.gaussian_loss(everywhere, genni.slopes(LIVE))
+    assert ((grid.loss.flatten() - closed).abs() <= 2 * sampling * closed + 1e-12).all()
+
+
+@laws
+@given(st.integers(1, 3), st.integers(1, 3), st.integers(3, 8), st.integers(3, 8), seeds)
+def test_maxima_are_torch_s_max_pooling(a, b, height, width, seed):
+    x = normal(2, 3, height, width, seed=seed)
+    assert torch.equal(Maxima((a, b))(x), nn.MaxPool2d((a, b))(x))
+
+
+@pytest.mark.parametrize(
+    "pool",
+    [
+        nn.MaxPool2d(3, 1),
+        nn.MaxPool2d(2, padding=1),
+        nn.MaxPool2d(2, ceil_mode=True),
+        nn.MaxPool2d(2, dilation=2),
+    ],
+)
+def test_other_pooling_is_left_to_torch(pool):
+    network = nn.Sequential(nn.Conv2d(1, 2, 2), pool, nn.Flatten()).double()
+    x, flat = normal(5, 1, 8, 8, seed=0), genni.random_plane(torch.zeros(10), 2, generator(0))
+    points = flat.at(torch.tensor([[0.3, 0.4]]))
+    y = network(x).detach()
+    torch.testing.assert_close(genni.loss_at(network, y, points, x), one_by_one(network, points, x, y))
+
+
+# --- search ---
+
+
+@settings(max_examples=3, deadline=None)
+@given(st.integers(0, 1000), st.integers(1, 3))
+def test_solutions_compute_the_target_on_inputs_never_seen(seed, m):
+    x = normal(600, 1, seed=seed)
+    before = torch.random.get_rng_state()
+    found = genni.search(FCN, live, x, m, seed=seed, steps=400, starts=24)
+    assert torch.equal(torch.random.get_rng_state(), before)
+    fresh = normal(1000, 1, seed=seed + 1)
+    loss = genni.loss_at(FCN, live(fresh), found.points, fresh)
+    assert found.points.shape == (m + 1, 4) and (loss < 1e-3 * live(fresh).square().mean()).all()
+    torch.testing.assert_close(
+        genni.slopes(found.points), genni.slopes(LIVE).expand(m + 1, 2), atol=0.05, rtol=0
+    )
+    accepted = found.tried[found.tried["verdict"] == "accepted"]
+    assert accepted["relative_loss"].tolist() == found.relative_loss.tolist()
+    assert (found.tried.query("verdict == 'refused'")["relative_loss"] > 1e-4).all()
+    again = genni.search(FCN, live, x, m, seed=seed, steps=400, starts=24)
+    assert torch.equal(again.points, found.points)
+
+
+def test_copies_and_dependent_solutions_are_passed_over():
+    x, one = normal(200, 1, seed=0), LIVE + 0.01
+    on_the_line = 2 * normal(1, 4, seed=3) - one
+    starts = torch.stack([one, one, one + 1, one + 2, on_the_line[0]])
+    found = genni.search(FCN, live, x, 2, seed=0, starts=starts, steps=0, accept=1e9)
+    assert found.tried["verdict"].tolist() == ["accepted", "dependent", "accepted", "dependent", "accepted"]
+    assert torch.equal(found.points, starts[[0, 2, 4]].to(x))
+
+
+def test_held_out_inputs_decide():
+    x, held_out = normal(100, 1, seed=0).abs(), -normal(100, 1, seed=1).abs()  # nothing to learn s₋ from
+    with pytest.raises(RuntimeError, match=r"found 0: of 8 starts 8 have a relative loss above 0\.0001"):
+        genni.search(FCN, live, x, 1, seed=0, held_out=held_out, steps=200)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_starts_descend_as_if_each_were_alone(dtype):
+    x = normal(512, 1, seed=0, dtype=dtype)
+    starts = genni.random_starts(FCN, 3, seed=1).to(dtype)
+    asked = {"steps": 30, "lr": 0.05, "batch_size": 100}
+    together = genni.descend(FCN, starts, x, live(x), **asked)
+    alone = torch.cat([genni.descend(FCN, each[None], x, live(x), **asked) for each in starts])
+    torch.testing.assert_close(together, alone)
+
+
+def test_sgd_takes_the_steps_of_torch_s_own():
+    x = normal(300, 1, seed=0)
+    y, theta = live(x), genni.random_starts(FCN, 1, seed=1).double()
+    energy = y.square().mean().item()
+    ours = genni.descend(FCN, theta, x, y, steps=5, lr=0.1 * energy, batch_size=100, optimizer="sgd")
+    network = copy.deepcopy(FCN).double()
+    nn.utils.vector_to_parameters(theta[0], network.parameters())
+    stepper = torch.optim.SGD(network.parameters(), lr=0.1)
+    for step in range(5):
+        batch = slice(100 * (step % 3), 100 * (step % 3 + 1))
+        stepper.zero_grad()
+        (network(x[batch]) - y[batch]).square().mean().backward()
+        stepper.step()
+    torch.testing.assert_close(ours[0], genni.parameter_vector(network))
+
+
+@laws
+@given(seeds, st.floats(0.1, 3))
+def test_starts_are_the_modules_own(seed, gain):
+    network = models.lenet(1, size=16)
+    starts = genni.random_starts(network, 2, seed=seed, gain=gain)
+    torch.manual_seed(seed)
+    twin = nn.Conv2d(1, 3, 5)
+    assert torch.equal(starts[0][: 3 * 25], gain * twin.weight.detach().flatten())
+    assert not torch.equal(starts[0], starts[1])
+
+
+# --- plane ---
+
+
+@laws
+@given(seeds, st.integers(1, 4), st.integers(4, 30))
+def test_a_plane_holds_its_points_in_an_orthonormal_basis(seed, m, p):
+    points = normal(m + 1, p, seed=seed)
+    flat = genni.plane(points)
+    torch.testing.assert_close(flat.basis @ flat.basis.T, torch.eye(m, dtype=torch.float64))
+    torch.testing.assert_close(flat.at(flat.coordinates), points)
+    assert (flat.coordinates[1:].diagonal() > 0).all() and not flat.coordinates[0].any()
+    assert flat.coordinates[1:].triu(1).abs().max() < 1e-12  # Gram and Schmidt: each adds a direction
+    assert flat.condition == pytest.approx(np.linalg.cond(points[1:] - points[0]), rel=1e-6)
+    coordinates, distance = flat.project(points.float())
+    torch.testing.assert_close(coordinates, flat.coordinates, atol=1e-5, rtol=1e-5)
+    assert distance.max() < 1e-5
+    off = normal(1, p, seed=seed + 1)
+    coordinates, distance = flat.project(off)
+    assert torch.linalg.norm(off - flat.at(coordinates)) == pytest.approx(distance.item())
+    assert (flat.basis @ (off - flat.at(coordinates))[0]).abs().max() < 1e-10
+
+
+def test_directions_of_random_planes_are_uniform():
+    many = [genni.random_plane(LIVE, 2, generator(seed)) for seed in range(400)]
+    assert all(torch.equal(each.centre, LIVE) and each.coordinates.tolist() == [[0, 0]] for each in many)
+    projections = sum(each.basis.T @ each.basis for each in many) / len(many)
+    assert (projections - torch.eye(4).double() / 2).abs().max() < 0.08
+
+
+def test_the_conjecture_counts_in_the_same_way_everywhere():
+    x = normal(100, 1, seed=0)
+    flat = genni.plane(torch.stack([LIVE, LIVE[[1, 0, 3, 2]]]))
+    asked = {"epsilons": [0.1, 0.5], "planes": 3}
+    table = genni.conjecture(FCN, live, flat, (-1, 1), 11, x, generator=generator(0), **asked)
+    grid = genni.grid_loss(FCN, live, flat, (-1, 1), 11, x)
+    assert table["share"][:2].tolist() == [(grid.relative < e).double().mean().item() for e in (0.1, 0.5)]
+    random = genni.grid_loss(FCN, live, genni.random_plane(LIVE, 1, generator(0)), (-1, 1), 11, x)
+    assert table["share"][3] == (random.relative < 0.5).double().mean().item()
+    assert (table.groupby(["plane", "trial"])["share"].diff().dropna() >= 0).all()
+
+
+# --- bad input ---
+
+
+@pytest.fixture
+def unchecked():
+    """As a user meets the library: without the run-time type checker of the tests."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
+
+
+X, FLAT = normal(20, 1, seed=0), genni.plane(torch.eye(4)[:2])
+DROPOUT, NAN = nn.Sequential(nn.Linear(1, 4), nn.Dropout()), torch.full((9, 1), torch.nan)
+
+
+class Bare(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(1))
+
+
+BAD: dict[str, Callable[[], object]] = {
+    r"dead: it returns 0 on every input": lambda: genni.search(FCN, torch.zeros_like, X, 2, seed=0),
+    r"constant: of E\[y²\] = 1 only 0 varies": lambda: genni.search(FCN, torch.ones_like, X, 2, seed=0),
+    r"live target\. The target is dead.*other weights": lambda: genni.grid_loss(
+        FCN, torch.zeros_like, FLAT, (-1, 1), 3, X
+    ),
+    r"finite outputs": lambda: genni.grid_loss(FCN, lambda x: x / 0, FLAT, (-1, 1), 3, X),
+    r"m=2 and 2 starts": lambda: genni.search(FCN, live, X, 2, seed=0, starts=2),
+    r"m=0": lambda: genni.search(FCN, live, X, 0, seed=0),
+    r"found 0: of 4 starts 4.*the best has.*more starts": lambda: genni.search(
+        FCN, live, X, 2, seed=0, starts=4, steps=1
+    ),
+    r"affinely independent vectors, was given 3 of length 4.*2 directions": lambda: genni.plane(
+        torch.eye(4)[[0, 1, 1]]
+    ),
+    r"was given 1 of length 4": lambda: genni.plane(torch.eye(4)[:1]),
+    r"was given 4 of length 2": lambda: genni.plane(normal(4, 2, seed=0)),
+    r"bounds from low to high": lambda: genni.grid_loss(FCN, live, FLAT, (1, -1), 3, X),
+    r"n of 2 or more": lambda: genni.grid_loss(FCN, live, FLAT, (-1, 1), 1, X),
+    r"network's 8 parameters, was given 4": lambda: genni.grid_loss(
+        models.fcn((1, 4, 1)), live, FLAT, (-1, 1), 3, X
+    ),
+    r"given 1 \(Dropout\) in training mode: call eval": lambda: genni.outputs(DROPOUT, torch.zeros(1, 8), X),
+    r"Bare without: pass the starts": lambda: genni.random_starts(Bare(), 1, seed=0),
+}
+
+
+@pytest.mark.parametrize("sentence", BAD)
+@pytest.mark.usefixtures("unchecked")
+def test_what_does_not_fit_is_said_in_one_sentence(sentence):
+    with pytest.raises((ValueError, RuntimeError), match=sentence) as caught:
+        BAD[sentence]()
+    assert "\n" not in str(caught.value)

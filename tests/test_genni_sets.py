@@ -1,0 +1,240 @@
+"""Pictures against theory: pieces and dimensions of known classes, and the targets of lengyel2020."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from intertwine import genni, models
+
+seeds = st.integers(0, 2**31)
+laws = settings(max_examples=25, deadline=None)
+
+
+def generator(seed: int) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def normal(*shape: int, seed: int) -> Tensor:
+    return torch.randn(shape, generator=generator(seed), dtype=torch.float64)
+
+
+X = normal(200, 1, seed=0)
+
+
+def with_slopes(plus: float, minus: float):
+    return lambda x: plus * x.relu() - minus * (-x).relu()
+
+
+# --- components and persistence ---
+
+
+@laws
+@given(seeds, st.integers(1, 4), st.booleans())
+def test_components_born_and_not_yet_dead_are_those_of_the_set(seed, m, ties):
+    values = torch.rand((5,) * m, generator=generator(seed), dtype=torch.float64)
+    if ties:
+        values = (values * 4).round() / 4 + 0.1
+    table = genni.persistence(values)
+    assert (table["birth"] < table["death"]).all()
+    for epsilon in (0.05, 0.1, 0.2, 0.35, 0.6, 2.0):
+        counted = genni.components(values < epsilon).max().item()
+        assert ((table["birth"] < epsilon) & (epsilon <= table["death"])).sum() == counted
+    below = genni.persistence(values, below=0.35)
+    assert np.isinf(below["death"]).sum() == genni.components(values < 0.35).max().item()
+
+
+@laws
+@given(seeds, st.integers(1, 3))
+def test_components_are_what_a_walk_reaches(seed, m):
+    mask = torch.rand((4,) * m, generator=generator(seed)) < 0.3
+    labels, seen = genni.components(mask), set()
+    assert torch.equal(labels > 0, mask)
+    pieces = []
+    for start in map(tuple, mask.nonzero().tolist()):
+        if start not in seen:
+            piece, border = set(), [start]
+            while border:
+                here = border.pop()
+                if here not in piece:
+                    piece.add(here)
+                    steps = itertools.product((-1, 0, 1), repeat=m)
+                    there = [tuple(a + b for a, b in zip(here, step, strict=True)) for step in steps]
+                    border += [at for at in there if min(at) >= 0 and max(at) < 4 and mask[at]]
+            seen |= piece
+            pieces.append(piece)
+    assert len(pieces) == labels.max().item() if pieces else not labels.any()
+    assert all(len({labels[at].item() for at in piece}) == 1 for piece in pieces)
+
+
+@laws
+@given(seeds, st.floats(0.1, 0.9))
+def test_betti_numbers_of_products_and_complements(seed, share):
+    mask = torch.rand(6, 6, generator=generator(seed)) < share
+    b0, b1 = genni.betti(mask)
+    thick = mask[:, :, None].expand(6, 6, 2)  # a set times an interval has the same
+    assert genni.betti(thick) == (b0, b1, 0)
+    solid = torch.ones(9, 9, 9, dtype=torch.bool)
+    hollow = solid.clone()
+    hollow[2:4, 2:4, 2:4] = hollow[6, 6, 6] = False
+    assert genni.betti(solid) == (1, 0, 0) and genni.betti(hollow) == (1, 0, 2)
+    assert genni.betti(solid[0, 0]) == (1,) and not any(genni.betti(~solid))
+    drilled = solid.clone()
+    drilled[:, 4, 4] = drilled[:, 2, 2] = False
+    assert genni.betti(drilled) == (1, 2, 0)
+
+
+def test_the_longest_lived_come_first():
+    table = genni.persistence(torch.tensor([0.1, 0.5, 0.001, 0.02, 0.011, 0.9]).double())
+    assert table["birth"].tolist() == pytest.approx([0.001, 0.1, 0.011])
+    assert table["death"].tolist() == pytest.approx([math.inf, 0.5, 0.02])
+    assert genni.persistence(torch.ones(3, 3), below=0.5).empty
+
+
+def test_an_epsilon_set_is_relative_unless_told_otherwise():
+    grid = genni.grid_loss(models.fcn(), with_slopes(0.1, 0.2), genni.plane(torch.eye(4)[:3]), (-1, 1), 9, X)
+    assert torch.equal(genni.epsilon_set(grid, 0.5), grid.loss < 0.5 * grid.energy)
+    assert torch.equal(genni.epsilon_set(grid, 0.5, relative=False), grid.loss < 0.5)
+
+
+# --- networks of known symmetry ---
+
+
+@pytest.mark.parametrize(("h", "pieces"), [(2, 2), (3, 1), (4, 1)])
+def test_input_weights_that_compute_the_absolute_value_are_a_polytope_s_surface(h, pieces):
+    """{w : Σ w₊ = 1, Σ w₋ = −1} is the surface of conv{e_i − e_j}: two points, a hexagon, a cuboctahedron."""
+    corner = torch.cat([torch.zeros(h), torch.ones(h)])
+    weights = torch.eye(2 * h)[: h - 1] - torch.eye(2 * h)[1:h]  # Σ w = 0
+    network, flat = models.fcn((1, h, 1)), genni.plane(torch.cat([corner[None], corner + weights]))
+    grid = genni.grid_loss(network, with_slopes(1.0, -1.0), flat, (-2, 2), 41, X)
+    lives = genni.persistence(grid.relative, below=0.9)
+    assert ((lives["birth"] < 0.01) & (lives["death"] > 0.2)).sum() == pieces
+    shape = {2: (2,), 3: (1, 1), 4: (1, 0, 1)}  # points, a circle, a sphere
+    assert genni.betti(genni.epsilon_set(grid, 0.1)) == shape[h]
+
+
+def test_all_parameters_of_the_fcn_have_two_pieces_and_of_the_tanh_network_eight():
+    everything = genni.plane(torch.cat([torch.zeros(1, 4), torch.eye(4)]))
+    relu = genni.grid_loss(models.fcn(), with_slopes(1.0, -1.0), everything, (-2, 2), 16, X)
+    lives = genni.persistence(relu.relative, below=0.9)
+    # to swap, a neuron passes through w = 0, where a slope is lost: half of E[y²], less what a grid leaps
+    assert ((lives["birth"] < 0.02) & (lives["death"] > 0.25)).sum() == 2
+    network, theta = models.fcn(activation="tanh"), torch.tensor([0.5, 2.0, 1.0, 1.5], dtype=torch.float64)
+    points = torch.linspace(-2, 2, 17, dtype=torch.float64)
+    assert set(theta.tolist()) <= set(points.tolist())
+
+    def target(x: Tensor) -> Tensor:
+        return genni.outputs(network, theta[None], x)[0]
+
+    tanh = genni.grid_loss(network, target, everything, (-2, 2), 17, X[:50])
+    assert (tanh.loss < 1e-20).sum() == 8  # 2! orders and 2² signs
+    assert genni.components(tanh.loss < 1e-20).max().item() == 8
+
+
+@pytest.mark.parametrize("h", [2, 3, 4])
+@settings(max_examples=5, deadline=None)
+@given(seed=seeds)
+def test_the_functional_dimension_is_what_the_symmetries_leave(h, seed):
+    def rank(network, inputs: int, theta: Tensor | None = None) -> tuple[int, int]:
+        theta = normal(len(genni.parameter_vector(network)), seed=seed) if theta is None else theta
+        return genni.functional_dimension(network, theta, normal(2000, inputs, seed=1), rtol=1e-9)[:2]
+
+    signs = torch.ones(2 * h, dtype=torch.float64)
+    signs[0] = -1
+    mixed = normal(2 * h, seed=seed).abs() * signs
+    assert rank(models.fcn((1, h, 1)), 1, mixed) == (2, 2 * h - 2)  # two slopes
+    assert rank(models.fcn((1, h, 1)), 1, mixed.abs()) == (1, 2 * h - 1)  # one
+    assert rank(models.fcn((3, h, 1)), 3) == (3 * h, h)  # a scaling for each neuron
+    assert rank(models.fcn((3, h, 1), activation="tanh"), 3) == (4 * h, 0)  # signs and orders are discrete
+
+
+def test_functional_dimension_of_a_convolutional_network_counts_its_scalings():
+    network = models.lenet(1, size=16, output_relu=False)
+    theta = genni.random_starts(network, 1, seed=0)[0]
+    x = normal(60, 1, 16, 16, seed=0)
+    rank, fibre, values = genni.functional_dimension(network, theta, x)
+    assert rank == 60 and fibre == len(theta) - 60 and len(values) == 60  # no more than there are inputs
+
+
+@laws
+@given(seeds, st.integers(1, 4), st.floats(0.1, 1.0))
+def test_the_orbit_lies_in_the_class_and_visits_every_order(seed, h, scale):
+    theta = normal(2 * h, seed=seed)
+    orbit = genni.swap_and_scale(theta, 300, generator(seed), scale=scale)
+    network = models.fcn((1, h, 1))
+    y = genni.outputs(network, theta[None], X)[0]
+    assert genni.loss_at(network, y, orbit, X).max() < 1e-20 * (1 + theta.square().sum() ** 2)
+    products = (orbit[:, :h] * orbit[:, h:]).numpy()  # w_i c_i, which scaling leaves
+    assert len({tuple(row) for row in products.round(9)}) == math.factorial(h)
+    closed = genni.gaussian_loss(orbit, genni.slopes(theta))
+    assert closed.max() < 1e-20 * (1 + theta.square().sum() ** 2)
+
+
+@laws
+@given(seeds, st.floats(-2, 2))
+def test_the_quadric_holds_what_pairs_to_the_level(seed, level):
+    flat = genni.plane(normal(4, 4, seed=seed))
+    values, t = genni.quadric(flat, level)
+    assert len(values) == 3 and (values[0] < 0 < values[2])  # of a form with two squares of either sign
+    points = flat.at(normal(50, 3, seed=seed + 1))
+    pairing = (points[:, :2] * points[:, 2:]).sum(1)
+    # the same form, from its values alone: least squares on a quadratic polynomial
+    c = flat.project(points)[0]
+    i, j = torch.triu_indices(3, 3)
+    terms = torch.cat([c[:, i] * c[:, j], c, torch.ones(50, 1)], 1)
+    fitted = torch.linalg.lstsq(terms, pairing[:, None]).solution[:, 0]
+    form = torch.zeros(3, 3, dtype=torch.float64)
+    form[i, j] = fitted[:6]
+    form = (form + form.T) / 2
+    torch.testing.assert_close(torch.linalg.eigvalsh(form), values, atol=1e-8, rtol=1e-8)
+    least = fitted[9] - fitted[6:9] @ torch.linalg.solve(form, fitted[6:9]) / 4
+    assert level - least.item() == pytest.approx(t, rel=1e-6, abs=1e-6)
+
+
+@laws
+@given(seeds, st.integers(1, 5))
+def test_slopes_are_the_values_at_plus_and_minus_one(seed, h):
+    points = normal(3, 2 * h, seed=seed)
+    at = genni.outputs(models.fcn((1, h, 1)), points, torch.tensor([[1.0], [-1.0]]).double())[..., 0]
+    torch.testing.assert_close(genni.slopes(points), at * torch.tensor([1.0, -1.0]))
+
+
+# --- the targets of lengyel2020 ---
+
+
+def test_the_authors_fcn_target_is_nearly_zero_at_their_epsilon():
+    theta = torch.tensor([-0.0838, -0.0342, -0.2652, 0.1626], dtype=torch.float64)
+    y = genni.outputs(models.fcn(), theta[None], normal(100_000, 1, seed=0))[0]
+    target = genni.describe_target(y, epsilon=0.0025)
+    assert target.verdict == "nearly zero" and target.energy == pytest.approx(1.385e-4, rel=0.03)
+    assert "ε = 0.0025 (18 times that) admits the zero function" in target.sentence
+    assert genni.describe_target(y).verdict == "live" and target.alive == pytest.approx(0.5, abs=0.01)
+    assert genni.slopes(theta).tolist() == pytest.approx([0, 0.01666], abs=1e-4)
+
+
+def test_the_authors_lenet_begins_at_a_dead_network_that_no_gradient_moves():
+    lenet = models.lenet()
+    target, x, starts = genni.stream(models.lenet, (1, 28, 28), 8192, 2, seed=0)
+    assert torch.equal(target, genni.parameter_vector(lenet)) and len(target) == 43_661
+    x = x[:500]
+    y, centre = genni.outputs(lenet, target[None], x)[0], starts[:1]
+    assert y.square().mean().item() == pytest.approx(5.44e-6, rel=0.01)  # as in their cached runs
+    assert not genni.outputs(lenet, centre, x).any() and genni.outputs(lenet, starts[1:], x).all()
+    assert torch.equal(genni.descend(lenet, centre, x[:64], y[:64], steps=2, lr=0.1, optimizer="sgd"), centre)
+
+
+@pytest.mark.parametrize(
+    ("y", "verdict"),
+    [([0.0, 0.0], "dead"), ([3.0, 3.0], "constant"), ([3.0, 3.00001], "constant"), ([0.0, 1e-20], "live")],
+)
+def test_verdicts(y, verdict):
+    target = genni.describe_target(torch.tensor(y, dtype=torch.float64)[:, None])
+    assert target.verdict == verdict and verdict in target.sentence
+    assert target.energy == pytest.approx(np.mean(np.square(y))) and target.variance == pytest.approx(
+        np.var(y)
+    )

@@ -1,0 +1,94 @@
+"""Figures of chapter 6: the same file every time, and what they promise to draw."""
+
+import io
+import json
+import re
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from matplotlib.figure import Figure
+
+from intertwine import genni, plots
+
+AXIS = torch.linspace(-1, 1, 9, dtype=torch.float64)
+FLAT = genni.Grid(AXIS, AXIS[:, None] ** 2 + AXIS**2, energy=2.0)
+SOLID = genni.Grid(AXIS, sum(torch.meshgrid(*[AXIS**2] * 3, indexing="ij")), energy=2.0)
+EPSILONS = [0.1, 0.5, 1.0]
+LIVES = pd.DataFrame({"set": ["a", "a", "b"], "birth": [1e-9, 0.1, 0.2], "death": [np.inf, 0.4, np.inf]})
+SHARES = pd.DataFrame(
+    {
+        "search": [0] * 6,
+        "plane": ["solutions", "random", "random"] * 2,
+        "trial": [0, 0, 1] * 2,
+        "epsilon": [0.1] * 3 + [0.2] * 3,
+        "share": [0.5, 0.1, 0.2, 0.6, 0.3, 0.4],
+    }
+)
+UMAP = pd.DataFrame(
+    {"set": ["a", "a", "b", "b"], "seed": [0, 1] * 2, "x": 1.0, "y": 2.0, "component": [1, 2, 7, 1]}
+)
+PANEL = {"grid": FLAT, "exact": FLAT, "epsilon": 0.5, "oracle": [[0.0, 0.0]], "points": [[0.5, 0.5]]}
+FIGURES = {
+    "loss_planes": lambda: plots.loss_planes({"one": PANEL, "two": {"grid": FLAT, "names": ("w", "c")}}),
+    "class_stack": lambda: plots.class_stack(
+        {"one": {0.5: FLAT, 1.0: FLAT}, "two": {1.0: FLAT}}, epsilon=0.3
+    ),
+    "lifetimes": lambda: plots.lifetimes(LIVES.assign(expected=0.3)),
+    "shares": lambda: plots.shares(SHARES),
+    "embeddings": lambda: plots.embeddings(UMAP),
+}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_is_made_once_and_always_the_same(name):
+    plots.use_style()
+
+    def drawn() -> str:
+        figure, file = FIGURES[name](), io.StringIO()
+        assert isinstance(figure, Figure)
+        figure.savefig(file, format="svg", metadata={"Date": None})
+        return file.getvalue()
+
+    assert drawn() == drawn()
+    assert not plt.get_fignums()
+
+
+def test_the_first_coordinate_goes_to_the_right():
+    grid = FLAT._replace(loss=AXIS.exp()[:, None].expand(9, 9))
+    image = plots.loss_planes({"one": {"grid": grid}}).axes[0].images[0].get_array()
+    assert (np.diff(image, axis=1) > 0).all() and (np.diff(image, axis=0) == 0).all()
+
+
+def slider(**options):
+    pytest.importorskip("plotly")
+    return plots.epsilon_slider(SOLID, EPSILONS, name="solid", points=[[0, 0, 0]], **options)
+
+
+def test_the_slider_shows_the_sets_one_inside_the_other():
+    figure = slider(limit=10_000).figure
+    counts = np.array([len(cloud.x) for cloud in figure.data[:3]])
+    sets = [int(genni.epsilon_set(SOLID, epsilon).sum()) for epsilon in EPSILONS]
+    assert counts.cumsum().tolist() == sets
+    steps = figure.layout.sliders[0].steps
+    assert [list(step.args[1]) for step in steps] == [
+        [True, False, False, True],
+        [True, True, False, True],
+        [True] * 4,
+    ]
+    assert figure.layout.sliders[0].active == 2 and slider(start=0).figure.data[1].visible is False
+    for cloud, low, high in zip(figure.data, [0, 0.1, 0.5], EPSILONS, strict=False):
+        relative = (np.square(cloud.x) + np.square(cloud.y) + np.square(cloud.z)) / 2
+        assert (relative < high).all() and (relative >= low - 1e-9).all()
+
+
+def test_a_fragment_is_small_the_same_every_time_and_fetches_nothing():
+    html = slider()._repr_html_()
+    assert html == slider()._repr_html_() and 'id="solid"' in html
+    assert len(html) < 60_000 and "<html" not in html
+    assert not re.search(r"<script[^>]+src=", html)
+    thinned = slider(limit=50)
+    assert sum(len(cloud.x) for cloud in thinned.figure.data[:3]) <= 50
+    assert json.loads(thinned.figure.to_json())["layout"]["sliders"][0]["steps"][0]["label"] == "0.1"

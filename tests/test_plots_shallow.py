@@ -1,0 +1,80 @@
+"""Figures of chapter 7: each takes a table and returns a Figure that shows what is in it."""
+
+import io
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+from intertwine import plots
+
+x, y = (part.ravel() for part in np.meshgrid(np.linspace(-1, 1, 5), np.linspace(-1, 1, 5)))
+surface = pd.concat([pd.DataFrame({"network": name, "x": x, "y": y, "f": x + y}) for name in ("p", "q")])
+neurons = pd.DataFrame({"network": ["p", "q"], "w1": [1.0, -1.0], "w2": [0.0, 1.0], "b": [0.0, 0.5]})
+steps = pd.DataFrame(
+    {
+        "network": ["given", "given", "left"],
+        "w1": [1, 0, 1],
+        "b": [1, 2, 1],
+        "weight": [2, 0, -1],
+        "constant": [0, 0, 3],
+    }
+)
+distances = pd.DataFrame(
+    {
+        "distance": ["parallel", "silent"] * 2,
+        "network": ["trained"] * 2 + ["random"] * 2,
+        "value": [0.1, 1e-3, 0.2, 0.5],
+    }
+)
+counted = pd.DataFrame({"size": [1, 1, 2, 2], "hidden": [10, 20, 0, 3]})
+grid = pd.DataFrame({"target": "live", "a": x, "b": y, "dimension": np.where(x * y > 0, 1, -1)})
+angles = pd.DataFrame(
+    {"pair": ["one orbit"] * 3 + ["two seeds"] * 3, "sine": [0, 1e-16, 1e-17, 0.3, 0.2, 0.5]}
+)
+FIGURES = {
+    "folded_planes": lambda: plots.folded_planes(surface, neurons),
+    "neuron_rays": lambda: plots.neuron_rays(steps),
+    "degeneracies": lambda: plots.degeneracies(distances),
+    "hidden_counts": lambda: plots.hidden_counts(counted),
+    "fibre_map": lambda: plots.fibre_map(grid),
+    "nearest_hyperplanes": lambda: plots.nearest_hyperplanes(angles),
+}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_is_made_once_and_always_the_same(name):
+    plots.use_style()
+
+    def drawn() -> str:
+        figure, file = FIGURES[name](), io.StringIO()
+        assert isinstance(figure, Figure)
+        figure.savefig(file, format="svg", metadata={"Date": None})
+        return file.getvalue()
+
+    assert drawn() == drawn()
+    assert not plt.get_fignums()
+
+
+def test_panels_and_labels_come_from_the_tables():
+    assert [axis.get_title() for axis in plots.folded_planes(surface, neurons).axes] == ["p", "q"]
+    assert [axis.get_title() for axis in plots.neuron_rays(steps).axes] == ["given\nc = 0", "left\nc = 3"]
+    labels = [text.get_text() for text in plots.degeneracies(distances).axes[0].get_yticklabels()]
+    assert labels == ["parallel", "silent"]
+    lines = plots.nearest_hyperplanes(angles).axes[0].get_lines()
+    assert [line.get_label() for line in lines] == ["one orbit", "two seeds"]
+    assert all(line.get_ydata()[-1] == 1 for line in lines)
+
+
+def test_the_line_of_counts_is_the_median():
+    (line,) = plots.hidden_counts(counted).axes[0].get_lines()
+    np.testing.assert_array_equal(line.get_ydata(), [15, 1.5])
+
+
+def test_a_fold_lies_where_the_neuron_is_zero():
+    axis = plots.folded_planes(surface, neurons).axes[1]
+    (fold,) = [line for line in axis.get_lines() if hasattr(line, "_xy2")]
+    for point in (fold._xy1, fold._xy2):
+        assert abs(-point[0] + point[1] + 0.5) < 1e-12

@@ -1,0 +1,73 @@
+"""Figures of chapter 4: made from a table, always the same file, and showing what the table says."""
+
+import io
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+from intertwine import plots
+
+
+def by_layer(layers: list, pairs: int = 2) -> pd.DataFrame:
+    rows = [
+        {"pair": p, "layer": layer, "grelu": 0.5 + 0.01 * k + 0.1 * p, "orthogonal": 0.7, "grelu_null": 0.4}
+        for p in range(pairs)
+        for k, layer in enumerate(layers)
+    ]
+    return pd.DataFrame(rows).assign(orthogonal_null=0.45)
+
+
+def between(layers: list) -> pd.DataFrame:
+    rows = [
+        {"measure": m, "pair": p, "row": a, "column": b, "value": (i + 10 * j + 100 * p) / 300}
+        for m in ("G_ReLU-CKA", "linear CKA")
+        for p in range(2)
+        for i, a in enumerate(layers)
+        for j, b in enumerate(layers)
+    ]
+    return pd.DataFrame(rows)
+
+
+FIGURES = {
+    "similarity_by_layer": lambda: plots.similarity_by_layer(by_layer([3, 6, 10, 14]), floor=0.3),
+    "one pair": lambda: plots.similarity_by_layer(by_layer(["3", "8*", "11"], pairs=1)),
+    "layer_matrices": lambda: plots.layer_matrices(between([3, 6, 10, 14])),
+    "many layers": lambda: plots.layer_matrices(between(list(range(9)))),
+}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_is_always_the_same_and_leaves_pyplot_empty(name):
+    plots.use_style()
+
+    def drawn() -> str:
+        file = io.StringIO()
+        FIGURES[name]().savefig(file, format="svg", metadata={"Date": None})
+        return file.getvalue()
+
+    assert drawn() == drawn()
+    assert not plt.get_fignums()
+
+
+def test_lines_are_means_over_pairs_beside_their_nulls():
+    (axis,) = plots.similarity_by_layer(by_layer([3, 6, 10, 14]), floor=0.3).axes
+    lines = {line.get_label(): line.get_ydata() for line in axis.lines}
+    assert np.allclose(lines["$G_{\\mathrm{ReLU}}$"], [0.55, 0.56, 0.57, 0.58])
+    assert np.allclose(lines["orthogonal, null"], 0.45) and np.allclose(lines["least possible value"], 0.3)
+    assert [label.get_text() for label in axis.get_xticklabels()] == ["3", "6", "10", "14"]
+    assert "residual" not in axis.get_xlabel()
+    (starred,) = plots.similarity_by_layer(by_layer(["3", "8*"])).axes
+    assert "inside a residual block" in starred.get_xlabel()
+
+
+def test_matrices_show_means_with_rows_down_and_columns_across():
+    left, right, bar = plots.layer_matrices(between([3, 6, 10, 14])).axes
+    assert [axis.get_title() for axis in (left, right)] == ["G_ReLU-CKA", "linear CKA"]
+    shown = left.images[0].get_array()
+    assert np.isclose(shown[1, 2], (1 + 20 + 50) / 300) and np.isclose(shown[2, 1], (2 + 10 + 50) / 300)
+    assert left.texts[6].get_text() == f"{shown[1, 2]:.2f}"
+    assert left.images[0].get_clim() == right.images[0].get_clim() == (0, 1)
+    assert bar.get_ylabel() == "similarity"
+    assert not plots.layer_matrices(between(list(range(9)))).axes[0].texts
