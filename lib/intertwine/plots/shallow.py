@@ -94,8 +94,8 @@ def degeneracies(table: pd.DataFrame) -> Figure:
         shift = 0.3 * (offset - (len(names) - 1) / 2)
         axis.scatter(rows["value"], place + shift, color=colour, marker=marker, s=16, alpha=0.7, label=name)
     axis.set_yticks(range(len(kinds)), kinds)
-    axis.set(xscale="log", xlabel="distance")
-    axis.invert_yaxis()
+    least = table["value"][table["value"] > 0].min()
+    axis.set(xscale="log", xlabel="distance", xlim=(min(1e-3, least / 2), 2.0), ylim=(len(kinds) - 0.5, -0.5))
     axis.legend(loc="upper left", bbox_to_anchor=(1, 1))
     return figure
 
@@ -144,16 +144,17 @@ def fibre_map(table: pd.DataFrame) -> Figure:
 
 
 def nearest_hyperplanes(table: pd.DataFrame) -> Figure:
-    """Shares of neurons whose hyperplane has one of the other network within a sine, for each pair.
+    """Shares of neurons whose hyperplane has one of the other network within an angle, for each pair.
 
     Args:
         table: columns `pair` (a line each), `sine` (of the angle to the nearest, one row a neuron).
     """
     figure, axis = new_figure(height=2.8)
     for name, colour in zip(dict.fromkeys(table["pair"]), _CYCLE, strict=False):
-        values = np.sort(table.loc[table["pair"] == name, "sine"].to_numpy())
+        sines = np.sort(table.loc[table["pair"] == name, "sine"].to_numpy())
+        values = np.degrees(np.arcsin(sines.clip(0, 1)))
         shares = np.arange(1, len(values) + 1) / len(values)
-        axis.step(np.maximum(values, 1e-17), shares, where="post", color=colour, label=name)
-    axis.set(xscale="log", xlabel="sine of the angle to the nearest hyperplane", ylabel="share of neurons")
-    axis.legend(loc="center left")
+        axis.step(values, shares, where="post", color=colour, label=name)
+    axis.set(xlim=(-1, 91), xlabel="angle to the nearest hyperplane, degrees", ylabel="share of neurons")
+    axis.legend(loc="upper left", bbox_to_anchor=(0.05, 0.95))
     return figure

@@ -1,0 +1,556 @@
+# ---
+# jupytext:
+#   text_representation:
+#     extension: .py
+#     format_name: percent
+# kernelspec:
+#   display_name: Python 3
+#   language: python
+#   name: python3
+# ---
+
+# %% [markdown]
+# # 7 · When are two shallow ReLU networks the same function?
+#
+# :::{admonition} Before you start
+# :class: tip
+# **You need** {doc}`01_intertwiner_groups`: swaps, positive scalings, and what $G_{\mathrm{ReLU}}$ is.
+#
+# **You will learn** all symmetries of ReLU networks with one hidden layer, to decide for any two of them whether they are the same
+# function, with a proof either way, and to make a network smaller without changing it.
+#
+# **This run.** {{ this_run }}.
+# :::
+#
+# ## The question
+#
+# Swapping hidden neurons and scaling them by positive factors keeps the function. *Are there other symmetries?* {numref}`fig-folded` says
+# yes: two networks, three neurons each, folds on the same three lines, and every neuron active on the opposite side. No swap and no scaling
+# takes one to the other. They are the same function:
+#
+# $$\sigma(x) + \sigma(y) + \sigma(1-x-y) = \sigma(-x) + \sigma(-y) + \sigma(x+y-1) + 1.$$ (eq-hidden)
+#
+# The paper {cite}`ramakrishnan2026` classifies all symmetries. This chapter makes its theorems into a procedure.
+
+# %% tags=["hide-input"]
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import torch
+from IPython.display import Markdown
+from torch import nn
+
+from intertwine import data, devices, models, plots, results, shallow
+from intertwine.shallow import ShallowReLU, laws, pictures, same_function
+from intertwine.shallow.beyond import flips, remark_1
+from intertwine.training import RECIPES, evaluate, train
+
+plots.use_style()
+
+# %% tags=["parameters"]
+from typing import Literal
+
+dataset: Literal["digits", "fashion_mnist"] = "digits"
+device: str = "cpu"  # or "cuda", or "auto": a GPU where there is one, for training
+seed: int = 0  # of initialisation, data order and random networks
+width: int = 16  # hidden neurons of the trained networks
+networks: int = 4  # trained from different seeds, at least 2
+epochs: int = 10  # of their training
+trials: int = 20  # random networks for each check
+
+# %%
+device = devices.pick(device)
+generator = np.random.default_rng(seed)
+p = ShallowReLU(A2=[[1, 1, 1]], A1=[[1, 0], [0, 1], [-1, -1]], b1=[0, 0, 1], b2=[0])
+q = ShallowReLU(A2=[[1, 1, 1]], A1=[[-1, 0], [0, -1], [1, 1]], b1=[0, 0, -1], b2=[1])
+both = {"p": p, "q": q}
+surface, folds = (
+    pictures.surfaces(both, np.linspace(-1.2, 1.7, 60)),
+    pictures.neurons(both),
+)
+
+# %% mystnb={"figure": {"name": "fig-folded", "caption": "A plane folded along three lines, in two ways. Lines: where a neuron of the network begins to be active; arrows: towards the side where it is. The level lines of the two networks agree although every arrow is reversed."}, "image": {"alt": "Two panels with the same grey level lines of a piecewise linear function of x and y and the same three coloured lines. In the left panel arrows point to one side of each line, in the right panel to the other."}}
+plots.folded_planes(surface, folds)
+
+# %% [markdown]
+# Pictures do not prove. `same_function` does; integers and fractions stay exact, and so is the answer.
+
+# %%
+answer = same_function(p, q)
+moved = answer.symmetry.image()
+Markdown(
+    f"Equal: **{answer.equal}**, by flipping the neurons {answer.symmetry.flips}. Moved by that symmetry, "
+    f"$p$ has the rows `{moved.rows.astype(int).tolist()}` and the constant {moved.b2[0]}: "
+    f"{'it is' if (moved.rows == q.rows).all() else 'it is not'} $q$."
+)
+
+# %% [markdown]
+# ## Notation
+#
+# A network is $\rho(\theta)(x) = A_2\,\sigma(A_1 x + b_1) + b_2$ with $m$ inputs, $n$ neurons and $k$ outputs. Row $i$ of $A_1$ is $w_i$,
+# column $i$ of $A_2$ is $\lambda_i\in\mathbb R^k$, and $c = b_2$. The group $H_n = \mathbb R_{>0}^n\rtimes\Sigma_n$ of positive scalings
+# and permutations is what the paper starts from. Formulas are lost in our copy of the paper; those below were restored by proof.
+#
+# (sec-minimal)=
+# ## Step one: the minimal form
+#
+# :::{prf:definition} {cite}`ramakrishnan2026`, Definitions 3–5
+# :label: def-minimal
+# (1) A neuron with $w_i = 0$ is the constant $\lambda_i\sigma(b_i)$: move it into $c$. (2) If $(w_j, b_j) = t\,(w_i, b_i)$ with $t > 0$,
+# merge: $\lambda_i \leftarrow \lambda_i + t\lambda_j$. (3) Drop neurons with $\lambda_i = 0$. What disappears are the *0-factors*; their
+# number is the *rank*. Normalise the remaining rows and put them in lexicographic order: the *minimal form*, unique in its class.
+# :::
+#
+# With one input a neuron is an arrow $(w, b)$ in the plane, and merging is a matter of direction ({numref}`fig-rays`).
+
+# %%
+given = ShallowReLU([[2, 1, -3, 5, 1]], [[1], [2], [1], [0], [-1]], [1, 2, -1, 1, 1], [0])
+live = given.with_neurons([0, 1, 2, 4])
+moved = ShallowReLU(live.A2, live.A1, live.b1, given.b2 + given.A2[:, 3] * given.b1[3])
+steps = {"given": given, "constants moved": moved}
+steps["merged, in order"] = shallow.zero_factor_reduction(given)
+arrows = pictures.neurons(steps)
+
+# %% mystnb={"figure": {"name": "fig-rays", "caption": "The minimal form of a network of one input, step by step. Arrows: (w, b) of each neuron, as thick as its output weight is large, blue where that is positive, red where negative. The vertical arrow is a constant, two arrows in one direction are one neuron."}, "image": {"alt": "Three panels of arrows from the origin: five arrows, then four without the vertical one and with a changed constant, then three, two parallel ones having become one."}}
+plots.neuron_rays(arrows)
+
+# %% [markdown]
+# The paper's Example 1 has four networks with 0-factors of ranks 3, 1, 1 and 0. Its matrices are lost; these are ours.
+
+# %%
+examples = {
+    "all zero": ShallowReLU([[1, -1, 0]], [[1, 2], [1, 2], [0, 1]], [0, 0, 5], [1]),
+    "parallel": ShallowReLU([[1, 1, 1]], [[1, 0], [2, 0], [0, 1]], [1, 2, 0], [0]),
+    "constant": ShallowReLU([[1, 1, 2]], [[1, 0], [0, 1], [0, 0]], [0, 0, 3], [0]),
+    "none": p,
+}
+example_1 = pd.DataFrame(
+    {
+        "network": list(examples),
+        "rank": [shallow.zero_factor_rank(net) for net in examples.values()],
+        "minimal rows (w, b)": [
+            str(shallow.minimal_form(n).rows.tolist()) for n in examples.values()
+        ],
+    }
+)
+example_1
+
+# %% [markdown]
+# (sec-relation)=
+# ## Step two: the one extra relation
+#
+# :::{prf:proposition} {cite}`ramakrishnan2026`, Proposition 14
+# :label: prop-affine
+# A minimal network without 0-factors is an affine function iff its neurons pair up with $(w_j, b_j) = -t\,(w_i, b_i)$, $t>0$, and
+# $t\lambda_j = -\lambda_i$.
+# :::
+#
+# The reason is that a kink along a hyperplane can be cancelled only by a neuron on the same hyperplane. Two neurons on it that are not
+# parallel look to opposite sides, and $\sigma(z) - \sigma(-z) = z$ is all that can happen. Everything else follows.
+#
+# :::{prf:theorem} {cite}`ramakrishnan2026`, Theorems 3 and 4
+# :label: thm-equality
+# Let $\theta\ominus\theta'$ have the neurons of both, those of $\theta'$ with $-\lambda'$, and the constant $c - c'$. Then $\rho(\theta) =
+# \rho(\theta')$ iff the reduction of $\theta\ominus\theta'$ is empty with constant 0, or all its neurons pair up as in
+# {prf:ref}`prop-affine` and the affine terms of the pairs, with the constant, add up to 0. For $k > 1$: for every output.
+# :::
+#
+# A flip is a pair that crosses from one network to the other: changing the sign of $(w_i, b_i)$ for $i\in S$, with $c \leftarrow c +
+# \sum_S\lambda_i b_i$, keeps the function iff
+#
+# $$\sum_{i\in S}\lambda_i w_i^\top = 0.$$ (eq-flip)
+#
+# (sec-canonical)=
+# ### A canonical form that needs no search
+#
+# This part is ours. Since $\lambda\sigma(u) = \lambda(|u| + u)/2$, group the neurons by hyperplane $H$, whichever side they look to:
+#
+# $$f(x) = \sum_H \gamma_H\,|u_H(x)| + Lx + e .$$ (eq-canonical)
+#
+# The $|u_H|$ of different hyperplanes are linearly independent modulo affine functions. So $(\gamma_H\ne 0, L, e)$ decides equality, in time
+# $O(nm(k+\log n))$: no subset is searched. In floats two hyperplanes are one if their unit normals agree to $10^{-9}$, and an
+# answer may also be *undecided*.
+
+# %%
+form = shallow.canonical_form(p)
+pd.DataFrame(
+    {"hyperplane (w, b)": form.normals.tolist(), "γ": [str(g) for g in form.gamma[0]]}
+).assign(L=str([str(v) for v in form.L[0]]), e=str(form.e[0]))
+
+# %% [markdown]
+# Does it always give the right answer? Pairs of networks are planted: moved by $H_n$, with neurons split, dead, constant, with opposite pairs, with
+# hidden flips, each also as a near miss in which one number is off by a thousandth. A *yes* is checked by carrying out the symmetry it
+# names, a *no* by evaluating both networks at the input it gives.
+
+# %%
+verdicts = laws.verdicts(trials, generator)
+reductions, affine = laws.reductions(trials, generator), laws.affine(trials, generator)
+checks = {"Theorems 3, 4": verdicts, "Definition 3": reductions, "Proposition 14": affine}
+pd.DataFrame(
+    {k: {"cases": len(t), "holds in": t["holds"].sum()} for k, t in checks.items()}
+).T
+
+# %% [markdown]
+# (sec-stabiliser)=
+# ## Which elements of $H_n$ move nothing
+#
+# :::{prf:theorem} {cite}`ramakrishnan2026`, Theorem 2 and Proposition 2, corrected
+# :label: thm-stabiliser
+# The stabiliser of $\theta$ in $H_n$ is $\mathbb R_{>0}^r\rtimes\Sigma_r$ on its $r$ zero neurons ($w, b, \lambda$ all 0), times a symmetric group on
+# every block of neurons that are equal up to a positive scaling of $(w, b)$ with $\lambda$ scaled inversely.
+# :::
+#
+# :::{admonition} Erratum: Theorem 2
+# :class: warning
+# Our copy prints that the finite part is generated by *at most two cycles*. It is generated by transpositions (2-cycles), but by how many depends on
+# the blocks: three pairs of equal neurons have stabiliser $(\mathbb Z/2)^3$, which no two elements generate.
+# :::
+
+# %%
+three_pairs = ShallowReLU([[1] * 6], [[1], [1], [2], [2], [3], [3]], [1] * 6, [0])
+stabilisers = laws.stabilizers(trials, generator)
+order = shallow.stabilizer(three_pairs).order
+Markdown(
+    f"Three pairs of equal neurons: order {order}, while two commuting involutions generate 4 elements at most. "
+    f"Of {len(stabilisers)} random networks with planted copies, the stabiliser was as planted in "
+    f"{stabilisers['holds'].sum()}; two cycles would do in {stabilisers['two_cycles'].sum()}."
+)
+
+# %% [markdown]
+# (sec-generic)=
+# ## When $H_n$ is all there is
+#
+# :::{prf:theorem} {cite}`ramakrishnan2026`, Theorems 1 and 5, Proposition 24
+# :label: thm-generic
+# If the rows $(w_i, b_i)$ are pairwise linearly independent, all $\lambda_i\ne0$, and no non-empty $S$ satisfies {eq}`eq-flip`, then the networks of
+# $\theta$'s function and width are one free $H_n$-orbit. Such $\theta$ contain a Zariski-open, hence dense set.
+# :::
+#
+# Looking for $S$ is a subset-sum problem. But where the matrices $\lambda_iw_i^\top$ are linearly independent no $S$ exists, and their smallest
+# singular value bounds how near any comes: $\lVert\sum_S\lambda_iw_i^\top\rVert\ge\sigma_{\min}$. The condition is not necessary; the table
+# has $\sigma(x) + 2\sigma(-x)$ beside others and shows that the paper's hierarchy is strict: *generic* ⇒ *no 0-factors* ⇒ *trivial
+# stabiliser*, and no arrow can be reversed.
+
+# %%
+zoo = {
+    "σ(x) + σ(y)": ShallowReLU([[1, 1]], [[1, 0], [0, 1]], [0, 0], [0]),
+    "σ(x) + 2σ(−x)": ShallowReLU([[1, 2]], [[1], [-1]], [0, 0], [0]),
+    "σ(x) + σ(y) + σ(1−x−y)": p,
+    "σ(x) + 0σ(y)": ShallowReLU([[1, 0]], [[1, 0], [0, 1]], [0, 0], [0]),
+    "σ(x) + σ(x)": ShallowReLU([[1, 1]], [[1], [1]], [0, 0], [0]),
+}
+hierarchy = pd.DataFrame(
+    {
+        "function": name,
+        "generic": shallow.is_generic(net).generic,
+        "no_zero_factors": shallow.zero_factor_rank(net) == 0,
+        "stabilizer_trivial": shallow.stabilizer(net).trivial,
+        "reason": shallow.is_generic(net).reason,
+    }
+    for name, net in zoo.items()
+)
+hierarchy
+
+# %%
+fibres = laws.fibres(5 * trials, generator)
+statements = [
+    "proposition_24",
+    "corollary_9",
+    "corollary_15",
+    "corollary_16",
+    "hierarchy",
+]
+fibres[statements].mean().rename(
+    f"holds in this share of {len(fibres)} networks"
+).to_frame()
+
+# %% [markdown]
+# (sec-rare)=
+# ## Where hidden symmetries are common
+#
+# On a dense open set there are none, and yet {numref}`fig-counts` is full of them: weights that are small integers, as quantised weights are,
+# make sums meet. The sets $S$ are counted exactly, by meeting in the middle, for up to 40 neurons.
+
+# %%
+sizes = [1, 2, 4, 8, 16, 32, 64]
+rare = laws.density([*sizes, 0], trials, generator)
+quantised = rare[rare["size"] > 0]
+gaussian = rare[rare["size"] == 0]
+
+# %% mystnb={"figure": {"name": "fig-counts", "caption": "Hidden symmetries of random networks with twelve neurons, three inputs and one output, whose weights are integers up to the size on the axis. Small integers have many, large ones few."}, "image": {"alt": "Points for single networks and a line of medians: the number of hidden symmetries falls as the largest integer grows."}}
+plots.hidden_counts(quantised)
+
+# %%
+medians = quantised.groupby("size")["hidden"].median()
+Markdown(
+    f"Of {len(gaussian)} networks with Gaussian weights, {int(gaussian['generic'].sum())} are generic. With weights "
+    f"−1, 0, 1 the median number of hidden symmetries is {medians[1]:.0f}, with integers up to {sizes[-1]} it is "
+    f"{medians[sizes[-1]]:.0f}, of $2^{{12}}$ sets."
+)
+
+# %% [markdown]
+# (sec-fibre)=
+# ## The smallest fibre, and GENNI's picture
+#
+# {doc}`06_genni` maps the networks $x\mapsto c\,\sigma(ax) + d\,\sigma(bx)$ that compute one function. Such a function has two numbers: its slopes $s_+$ and $s_-$ to the right and left of 0. Over each point $(a, b)$ the pairs $(c, d)$ solve two
+# linear equations, and {numref}`fig-fibre` shows the dimension of the solutions. When both slopes live there are two sheets, exchanged by the swap, that never meet. When one slope is 0 everything hangs together.
+
+
+# %% mystnb={"figure": {"name": "fig-fibre", "caption": "All networks of two neurons without biases that compute one function: over (a, b), the dimension of the possible output weights. Left, both slopes live: two separate quadrants. Right, one slope zero: a quadrant with a line over every point, and sheets that it joins."}, "image": {"alt": "Two panels of the plane of input weights. Left: upper left and lower right quadrants are coloured as points. Right: the lower left quadrant is coloured as lines, the upper left and lower right as points or lines."}}
+targets = {"slopes −1 and 1": (-1.0, 1.0), "slopes −1 and 0": (-1.0, 0.0)}
+fibre = pictures.small_fibres(targets, np.linspace(-2, 2, 41).round(10))
+plots.fibre_map(fibre)
+
+# %%
+live = shallow.fibre(ShallowReLU([[1, 1]], [[1], [-1]], [0, 0], [0]))  # |x|
+hidden = shallow.fibre(p)
+Markdown(
+    f"`fibre` says the same: $|x|$ with two neurons has dimension {live.dimension} and {live.components} components. "
+    f"The network of the first figure has dimension {hidden.dimension} and {hidden.components} components: "
+    f"two orbits of $3! = 6$ each."
+)
+
+# %% [markdown]
+# (sec-digits)=
+# ## Two networks trained on images
+#
+# Now to networks that nobody planted: one hidden layer, trained from different seeds.
+
+# %% tags=["hide-input"]
+images, test = (data.load(dataset, split, device=device) for split in ("train", "test"))
+inputs, outputs = images.images[0].numel(), len(images.classes)
+recipe = replace(RECIPES["digits"], epochs=epochs)
+trained, untrained, accuracies = [], [], []
+for s in range(seed, seed + networks):
+    start = nn.Sequential(
+        nn.Flatten(), *models.fcn((inputs, width, outputs), bias=True, seed=s)
+    )
+    untrained.append(ShallowReLU.from_module(start))
+    net = train(start, images, recipe, seed=s, device=device).network
+    accuracies.append(evaluate(net, test.images, test.labels))
+    trained.append(ShallowReLU.from_module(net))
+
+# %%
+first, second = trained[:2]
+unequal = same_function(first, second)
+apart = np.abs(unequal.witness.p - unequal.witness.q).max()
+orbit = shallow.random_orbit(first, generator)
+again = same_function(first, orbit)
+Markdown(
+    f"Test accuracies: {', '.join(f'{100 * a:.1f} %' for a in accuracies)}. Two seeds, equal: **{unequal.equal}**; "
+    f"at the witness input the outputs differ by {apart:.2g}. The first network against a copy moved by a random "
+    f"element of $H_n$, equal: **{again.equal}**, with a discrepancy of {again.discrepancy:.0e}."
+)
+
+# %% [markdown]
+# How far from equal? Two networks of one function must bend along the same hyperplanes. {numref}`fig-nearest` looks, for each hyperplane of the first, for the nearest of the second.
+
+# %%
+pairs = {"moved by H_n": (first, orbit), "two seeds": (first, second)}
+pairs["two seeds, untrained"] = tuple(untrained[:2])
+nearest = pd.concat(
+    pd.DataFrame({"pair": name, "sine": shallow.nearest_sines(*two)})
+    for name, two in pairs.items()
+)
+
+# %% mystnb={"figure": {"name": "fig-nearest", "caption": "How near the hyperplanes of one network are to those of another. A copy moved by the group has the same ones, up to rounding. The line of two seeds is to be compared with the line of two untrained networks, not with zero."}, "image": {"alt": "Cumulative shares of neurons against the angle to the nearest hyperplane in degrees: one line at zero, and a line for each pair of two seeds, trained and untrained."}}
+plots.nearest_hyperplanes(nearest)
+
+# %% [markdown]
+# And how far is each from having *any* coincidence? {numref}`fig-degeneracy` shows four distances: of a neuron to its nearest parallel, to a dead neuron, to a
+# constant one, and $\sigma_{\min}$, which certifies {prf:ref}`thm-generic`.
+
+
+# %% mystnb={"figure": {"name": "fig-degeneracy", "caption": "Distances of networks to degeneracy, a point for each network; 0 would be a neuron to merge, to drop or to make a constant, or possibly a set of neurons to flip. The table below says how many are certified to have no symmetries but those of the group."}, "image": {"alt": "Four rows of points on a logarithmic axis, for trained and untrained networks: distance to parallel, dead and constant neurons, and the smallest singular value."}}
+degenerate = pictures.distances({"trained": trained, "untrained": untrained})
+plots.degeneracies(degenerate)
+
+# %%
+degenerate.groupby("network", sort=False)[["generic"]].mean()
+
+# %% [markdown]
+# For networks that are certified, swaps and scalings are all the symmetries there are.
+#
+# (sec-compress)=
+# ## Fewer neurons, the same function
+#
+# A network of this function needs a neuron for each hyperplane it bends along, say $h$. Whether $h$ suffice is a partition problem: of $\sum_i a_i|x - t_i|$ it asks
+# whether the $a_i$ split into halves of equal sum. With one output, $h + 2$ always suffice. `compress` finds the minimum for up to 40
+# hyperplanes and states the gap otherwise. Near misses it reports, and leaves alone.
+
+# %%
+twice = np.repeat(
+    np.arange(width), 2
+)  # every neuron twice, with half of its output weight
+halves = first.with_neurons(twice)
+large = shallow.random_orbit(
+    ShallowReLU(halves.A2 / 2, halves.A1, halves.b1, first.b2), generator
+)
+small = shallow.compress(large)
+Markdown(
+    f"{large.n} neurons become {small.network.n}; lower bound {small.lower_bound}, since {small.reason}. "
+    f"Same function: **{same_function(large, small.network).equal}**. Trained network itself: "
+    f"{first.n} become {shallow.compress(first).network.n}."
+)
+
+# %% [markdown]
+# The smallest partition problem: $3|x| + |x-1| + 2|x-2|$ splits, $3 = 1 + 2$, and $3|x| + |x-1| + |x-2|$ does not.
+
+
+# %%
+def peaks(weights):
+    """Σ a_i |x − i| with two neurons for each term."""
+    A2 = [[a for a in weights for _ in range(2)]]
+    b1 = [s * t for t in range(len(weights)) for s in (-1, 1)]
+    return ShallowReLU(A2, [[1], [-1]] * len(weights), b1, [0])
+
+
+partition = {str(w): shallow.compress(peaks(w)) for w in ((3, 1, 2), (3, 1, 1))}
+pd.DataFrame(
+    {
+        w: {"hyperplanes": c.hyperplanes, "neurons": c.network.n, "optimal": c.optimal}
+        for w, c in partition.items()
+    }
+).T
+
+# %% [markdown]
+# (sec-beyond)=
+# ## Beyond ReLU
+#
+# :::{prf:remark} {cite}`ramakrishnan2026`, Remark 1
+# :label: rem-any-sigma
+# {prf:ref}`def-minimal` works for every σ whose scaling law is known, with $G_\sigma$ in place of $H_n$: a row $a(w, b)$ with $\sigma(au) = b'\sigma(u)$ merges with weight $b'$, constants are $\lambda\sigma(b)$, dead
+# neurons are dead.
+# :::
+#
+# What of the flip? It only needs $\sigma(x) - \sigma(-x) = \kappa x$: an odd part that is linear. That is far from ReLU's privilege.
+
+# %%
+remark = remark_1(
+    ("ReLU", "tanh", "GELU", "abs", "sigmoid"), 2, torch.Generator().manual_seed(seed)
+)
+names = (
+    "ReLU",
+    "Softplus",
+    "SiLU",
+    "GELU",
+    "Hardswish",
+    "LeakyReLU",
+    "abs",
+    "ELU",
+    "Mish",
+    "tanh",
+)
+flipped = flips(names, generator)
+flipped.set_index("activation")
+
+# %% [markdown]
+# $\kappa$ is missing where the odd part is not linear, and there flipping changes the function. For $|x|$, which is even, $\kappa = 0$ and every flip is free.
+#
+# ## What the paper prints beside what we measured
+#
+# The paper proves and prints no measurements, so what can be compared is each statement with a calculation. Those above went through
+# exact arithmetic; the {doc}`../generated/scoreboard` has them one by one, and says of each lemma without a trial why there is none. One statement differs, Theorem 2 as our copy prints it.
+#
+# :::{admonition} Deviation from the paper
+# :class: note
+# Equality is decided by {eq}`eq-canonical` and not by searching for pairs; hidden symmetries are counted, $\sigma_{\min}$ and `compress` are ours.
+# :::
+#
+# ## What would break it
+#
+# Rounding. The same two networks in float64, one of them moved off by a relative $\varepsilon$ in one weight. Below the tolerance they count as equal; above, an input has to be found where the outputs differ beyond rounding, or the answer is *undecided*.
+
+
+# %%
+def off_by(epsilon):
+    """The verdict on the first trained network and a copy with one output weight off."""
+    A2 = first.A2.copy()
+    A2[0, 0] *= 1 + epsilon
+    found = same_function(first, ShallowReLU(A2, first.A1, first.b1, first.b2))
+    verdict = {True: "equal", False: "different", None: "undecided"}[found.equal]
+    return {"ε": epsilon, "verdict": verdict, "discrepancy": found.discrepancy}
+
+
+rounding = pd.DataFrame([off_by(10.0**-power) for power in (2, 4, 6, 8, 10, 12, 14)])
+rounding
+
+# %% [markdown]
+# ## Adapt this
+#
+# Two networks of your own: any `nn.Sequential(Linear, ReLU, Linear)`. Ask `.equal`; then `.symmetry` or `.witness`.
+
+# %%
+mine = models.fcn((3, 5, 2), bias=True, seed=seed).double()
+other = shallow.random_orbit(ShallowReLU.from_module(mine), generator).to_module()
+found = same_function(*(ShallowReLU.from_module(net) for net in (mine, other)))
+found.equal, found.symmetry.permutation.tolist(), found.symmetry.scales.round(3).tolist()
+
+# %% [markdown]
+# ## Exercises
+#
+# :::{exercise}
+# :label: ex-family
+# Show that $(1+s)\sigma(x) + (1-s)\sigma(-x) + (1-s)\sigma(x-1) + (1+s)\sigma(1-x) - s$ is one function for all $s$. Which condition of {prf:ref}`thm-generic` fails?
+# :::
+#
+# ::::{solution-start} ex-family
+# :class: dropdown
+# ::::
+# Opposite pairs: the rows are not pairwise independent, and output weight can move between two pairs whose normals are dependent.
+
+# %%
+family = [
+    ShallowReLU(
+        [[1 + s, 1 - s, 1 - s, 1 + s]], [[1], [-1], [1], [-1]], [0, 0, -1, 1], [-s]
+    )
+    for s in (Fraction(0), Fraction(1, 2), Fraction(-3))
+]
+assert all(same_function(family[0], each).equal for each in family)
+assert shallow.fibre(family[0]).dimension == 5  # four scalings and s
+
+# %% [markdown]
+# ::::{solution-end}
+# ::::
+#
+# ## Summary
+#
+# - Merge, drop, move constants; then only flips and moves within opposite pairs are left: $\sigma(z) - \sigma(-z) = z$.
+# - {eq}`eq-canonical` decides equality without a search; a *yes* comes with the symmetry, a *no* with an input.
+# - Hidden symmetries are absent on a dense open set and abundant where weights are small integers.
+#
+# Back to {doc}`06_genni`; verdicts on the printed statements: {doc}`../generated/scoreboard`.
+#
+# ## Provenance
+
+# %%
+asked = {
+    "dataset": dataset,
+    "width": width,
+    "networks": networks,
+    "epochs": epochs,
+    "trials": trials,
+}
+facts = {"seed": seed, "data_checksum": images.checksum, "device": str(device)}
+tables = {
+    "verdicts": verdicts,
+    "reductions": reductions,
+    "affine": affine,
+    "stabilizers": stabilisers,
+    "fibres": fibres,
+    "hierarchy": hierarchy.drop(columns="reason"),
+    "density": rare,
+    "example_1": example_1.drop(columns="minimal rows (w, b)"),
+    "introduction": pd.DataFrame(
+        {"same": [answer.equal], "orbit": [answer.symmetry.flips == ()]}
+    ),
+    "remark_1": remark,
+    "flips": flipped,
+    "degeneracy": degenerate,
+    "rounding": rounding,
+}
+for name, table in tables.items():
+    results.write(table, name, parameters=asked, **facts)
+results.provenance()

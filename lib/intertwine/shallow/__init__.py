@@ -1,0 +1,72 @@
+"""ReLU networks with one hidden layer: when two of them are the same function (ramakrishnan2026).
+
+Example:
+    >>> p = ShallowReLU([[1, 1, 1]], [[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [0])  # σ(x) + σ(y) + σ(1−x−y)
+    >>> q = ShallowReLU([[1, 1, 1]], [[-1, 0], [0, -1], [1, 1]], [0, 0, -1], [1])
+    >>> answer = same_function(p, q)
+    >>> answer.equal, answer.symmetry.flips
+    (True, (0, 1, 2))
+"""
+
+from intertwine.shallow.arithmetic import numbers
+from intertwine.shallow.arrangement import Arrangement, arrangement
+from intertwine.shallow.beyond import odd_slope, pointwise
+from intertwine.shallow.canonical import CanonicalForm, canonical_form, is_affine
+from intertwine.shallow.cases import KINDS, Case, planted, random_network, random_orbit
+from intertwine.shallow.compression import Compression, compress
+from intertwine.shallow.configurations import Configuration, configurations, realised
+from intertwine.shallow.degeneracy import Degeneracy, degeneracy, nearest_sines
+from intertwine.shallow.equality import Equality, Symmetry, same_function, transferred
+from intertwine.shallow.generic import Fibre, Genericity, fibre, is_generic
+from intertwine.shallow.hidden import HiddenSymmetries, hidden_symmetries
+from intertwine.shallow.minimal import minimal_form, zero_factor_rank, zero_factor_reduction
+from intertwine.shallow.network import ShallowReLU, act, difference, flip
+from intertwine.shallow.stabilizer import Stabilizer, stabilizer
+from intertwine.shallow.subsets import SubsetSums, subset_sums
+from intertwine.shallow.witness import Witness
+
+__all__ = [
+    "KINDS",
+    "Arrangement",
+    "CanonicalForm",
+    "Case",
+    "Compression",
+    "Configuration",
+    "Degeneracy",
+    "Equality",
+    "Fibre",
+    "Genericity",
+    "HiddenSymmetries",
+    "ShallowReLU",
+    "Stabilizer",
+    "SubsetSums",
+    "Symmetry",
+    "Witness",
+    "act",
+    "arrangement",
+    "canonical_form",
+    "compress",
+    "configurations",
+    "degeneracy",
+    "difference",
+    "fibre",
+    "flip",
+    "hidden_symmetries",
+    "is_affine",
+    "is_generic",
+    "minimal_form",
+    "nearest_sines",
+    "numbers",
+    "odd_slope",
+    "planted",
+    "pointwise",
+    "random_network",
+    "random_orbit",
+    "realised",
+    "same_function",
+    "stabilizer",
+    "subset_sums",
+    "transferred",
+    "zero_factor_rank",
+    "zero_factor_reduction",
+]

@@ -1,0 +1,192 @@
+"""Numbers that are exact (objects: integers and fractions) or float64, and what both can do.
+
+Exact numbers are never rounded and `tolerance` plays no part for them. With float64 a sum counts as zero
+when it is at most `tolerance` times the sum of its terms' sizes.
+"""
+
+from collections.abc import Iterable
+from fractions import Fraction
+from math import gcd, lcm
+from numbers import Rational
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Int, Shaped
+
+Numbers = Shaped[np.ndarray, "..."]
+TOLERANCE = 1e-9
+ROUNDING = 1e-13
+"""What sums of some forty terms may lose; small enough that 2^40 sums seldom come so close by chance."""
+
+
+def numbers(values: Any, name: str = "numbers") -> Numbers:
+    """An array of exact objects for integers and fractions, of float64 for floats; tensors are copied.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> numbers([1, Fraction(1, 2)]).dtype, numbers([1, 0.5]).dtype
+        (dtype('O'), dtype('float64'))
+
+    Raises:
+        ValueError: a number that is not finite, or not rational among objects.
+    """
+    if hasattr(values, "detach"):  # a tensor, without importing torch
+        values = values.numpy(force=True).copy()
+    array = np.asarray(values)
+    if array.dtype.kind in "iu":
+        return array.astype(object)
+    if array.dtype == object:
+        strange = next((x for x in array.flat if not isinstance(x, Rational)), None)
+        if strange is None:
+            return array
+        if not isinstance(strange, float | np.floating):
+            raise ValueError(f"Expected {name} of integers, fractions or floats, was given {strange!r}.")
+    if array.dtype.kind not in "fbO":
+        raise ValueError(f"Expected {name} of real numbers, was given {array.dtype}.")
+    array = array.astype(np.float64, copy=False)
+    if not np.isfinite(array).all():
+        raise ValueError(f"Expected finite {name}, was given nan or infinity.")
+    return array
+
+
+def is_exact(*arrays: Numbers) -> bool:
+    """Whether all arrays hold exact numbers.
+
+    Example:
+        >>> is_exact(numbers([1, 2]), numbers([0.5]))
+        False
+    """
+    return all(array.dtype == object for array in arrays)
+
+
+def half(array: Numbers) -> Numbers:
+    """Half of every entry, without rounding.
+
+    Example:
+        >>> half(numbers([1, 2])).tolist()
+        [Fraction(1, 2), Fraction(1, 1)]
+    """
+    return array * (Fraction(1, 2) if is_exact(array) else 0.5)
+
+
+def reciprocal(array: Numbers) -> Numbers:
+    """1/x of every entry, as a fraction where x is exact.
+
+    Example:
+        >>> reciprocal(numbers([2])).tolist()
+        [Fraction(1, 2)]
+    """
+    return (np.full(array.shape, Fraction(1), dtype=object) if is_exact(array) else 1.0) / array
+
+
+def negligible(value: Numbers, size: Any, tolerance: float) -> Bool[np.ndarray, "..."]:
+    """Whether entries are zero: exactly, or for floats at most `tolerance` times `size`.
+
+    Example:
+        >>> negligible(numbers([1e-12, 1e-3]), numbers([1.0, 1.0]), 1e-9).tolist()
+        [True, False]
+    """
+    if is_exact(value):
+        return (value == 0).astype(bool)
+    return np.abs(value) <= tolerance * size
+
+
+def largest(array: Numbers) -> Numbers:
+    """The largest absolute value along the first axis; 0 where that is empty.
+
+    Example:
+        >>> largest(numbers([[1, -5], [-3, 2]])).tolist()
+        [3, 5]
+    """
+    return np.maximum.reduce(np.abs(array), axis=0, initial=0)
+
+
+def outer(columns: Shaped[np.ndarray, "k n"], rows: Shaped[np.ndarray, "n m"]) -> Numbers:
+    """The matrices (column i)(row i), each flattened into a row.
+
+    Example:
+        >>> outer(numbers([[2, 3]]), numbers([[1, -1], [0, 5]])).tolist()
+        [[2, -2], [0, 15]]
+    """
+    k, n = columns.shape
+    return (columns.T[:, :, None] * rows[:, None, :]).reshape(n, k * rows.shape[1])
+
+
+def sums(values: Shaped[np.ndarray, "k n"], labels: Int[np.ndarray, " n"], groups: int) -> Numbers:
+    """Sums of the columns with labels 0, …, groups − 1.
+
+    Example:
+        >>> sums(numbers([[1, 2, 3]]), np.array([1, 0, 1]), 2).tolist()
+        [[2, 4]]
+    """
+    if is_exact(values):
+        total = np.zeros((len(values), groups), dtype=object)
+        np.add.at(total.T, labels, values.T)
+        return total
+    rows = [np.bincount(labels, weights=row, minlength=groups) for row in values]
+    return np.stack(rows) if rows else np.zeros((0, groups))
+
+
+def primitive(row: Iterable[int | Fraction]) -> tuple[tuple[int, ...], int | Fraction]:
+    """Coprime integers, the first of them positive, and the scale t with row = t · integers.
+
+    Example:
+        >>> from fractions import Fraction
+        >>> primitive([Fraction(-1, 2), 1, 0])
+        ((1, -2, 0), Fraction(-1, 2))
+    """
+    row = list(row)
+    denominator = lcm(*(x.denominator for x in row))
+    integers = [x.numerator * (denominator // x.denominator) for x in row]
+    divisor = gcd(*integers)
+    if next(x for x in integers if x) < 0:
+        divisor = -divisor
+    scale = divisor if denominator == 1 else Fraction(divisor, denominator)
+    return tuple(x // divisor for x in integers), scale
+
+
+def integers(array: Numbers) -> Numbers:
+    """Exact numbers times their common denominator.
+
+    Example:
+        >>> integers(numbers([Fraction(1, 2), Fraction(1, 3)])).tolist()
+        [3, 2]
+    """
+    factor = lcm(*(x.denominator for x in array.flat))
+    whole = [x.numerator * (factor // x.denominator) for x in array.flat]
+    return np.array(whole, dtype=object).reshape(array.shape)
+
+
+class Reduced(NamedTuple):
+    """The reduced row echelon form of a matrix, without zero rows: rows = combination @ matrix."""
+
+    rows: Shaped[np.ndarray, "r b"]
+    pivots: list[int]
+    combination: Shaped[np.ndarray, "r a"]
+
+
+def row_reduce(matrix: Shaped[np.ndarray, "a b"], tolerance: float = TOLERANCE) -> Reduced:
+    """Gauss–Jordan elimination; floats at most tolerance × the largest of the matrix are zero.
+
+    Example:
+        >>> found = row_reduce(numbers([[2, 4], [1, 2]]))
+        >>> [[str(x) for x in row] for row in found.rows], found.pivots
+        ([['1', '2']], [0])
+    """
+    a, b = matrix.shape
+    identity = np.eye(a, dtype=matrix.dtype)
+    rows, size = np.hstack([matrix, identity]), np.abs(matrix).max(initial=0)
+    pivots: list[int] = []
+    for column in range(b):
+        r = len(pivots)
+        if r == a:
+            break
+        best = r + int(np.argmax(np.abs(rows[r:, column])))
+        if negligible(rows[best, column : column + 1], size, tolerance)[0]:
+            continue
+        rows[[r, best]] = rows[[best, r]]
+        rows[r] = rows[r] * reciprocal(rows[r, column : column + 1])
+        others = np.arange(a) != r
+        rows[others] = rows[others] - rows[others, column : column + 1] * rows[r]
+        pivots.append(column)
+    return Reduced(rows[: len(pivots), :b], pivots, rows[: len(pivots), b:])

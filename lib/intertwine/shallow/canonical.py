@@ -1,0 +1,134 @@
+"""What decides equality without a search: f = Σ_H γ_H |u_H| + Lx + e, over hyperplanes with γ_H ≠ 0.
+
+λσ(u) = λ(|u| + u)/2. The |u_H| of distinct hyperplanes are linearly independent modulo affine functions, so
+two networks are the same function iff their γ, L and e agree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Int, Shaped
+
+from intertwine.shallow.arithmetic import TOLERANCE, Numbers, half, largest, negligible, numbers, sums
+from intertwine.shallow.arrangement import Arrangement, arrangement
+from intertwine.shallow.network import ShallowReLU
+
+
+@dataclass(frozen=True, eq=False)
+class CanonicalForm:
+    """The complete invariant of a function; hyperplanes in lexicographic order of their normals.
+
+    Example:
+        >>> form = canonical_form(ShallowReLU([[1, -1, 2]], [[1], [-1], [1]], [0, 0, 1], [0]))
+        >>> form.normals.tolist()  # σ(x) − σ(−x) = x bends nowhere
+        [[1, 1]]
+        >>> form.gamma.tolist() == [[1]], form.L.tolist() == [[2]], form.e.tolist() == [1]
+        (True, True, True)
+    """
+
+    normals: Shaped[np.ndarray, "h m1"]
+    """(w, b) of each hyperplane, as `Arrangement.normals`."""
+    gamma: Shaped[np.ndarray, "k h"]
+    L: Shaped[np.ndarray, "k m"]
+    e: Shaped[np.ndarray, " k"]
+
+    def __call__(self, x: object) -> Numbers:
+        """The outputs, (..., k), for inputs (..., m)."""
+        x = numbers(x, "inputs")
+        u = np.abs(x @ self.normals[:, :-1].T + self.normals[:, -1])
+        return u @ self.gamma.T + x @ self.L.T + self.e
+
+
+class Invariants(NamedTuple):
+    """γ, L and e of a network in a given arrangement, zeros included, and sizes to measure rounding by."""
+
+    gamma: Shaped[np.ndarray, "k h"]
+    gamma_size: Shaped[np.ndarray, " h"]
+    L: Shaped[np.ndarray, "k m"]
+    e: Shaped[np.ndarray, " k"]
+    size: Any
+    """Σ ‖λ_i‖ ‖(w_i, b_i)‖ + ‖c‖: what the function is made of, where inputs are of order 1."""
+
+    def discrepancy(self) -> float:
+        """How far from zero the function is: 0 for exact zero, else relative to the sizes."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            bends = largest(self.gamma).astype(float) / self.gamma_size.astype(float)
+            rest = [float(np.abs(part).max(initial=0)) / float(self.size or 1) for part in (self.L, self.e)]
+        return max(float(np.nan_to_num(bends).max(initial=0)), *rest)
+
+
+def invariants(p: ShallowReLU, found: Arrangement) -> Invariants:
+    """γ, L and e of p, and their sizes, in an arrangement that contains p's hyperplanes."""
+    live = found.labels >= 0
+    labels, h, A2 = found.labels[live], len(found.normals), p.A2[:, live]
+    scales = np.abs(found.scales[live])
+    sizes = half(largest(A2) * scales)
+    gamma_size = sums(sizes[None], labels, h)[0]
+    if p.exact:  # in floats normals have norm 1
+        sizes = sizes * np.abs(found.normals).sum(1)[labels]
+    bending = np.where(live, p.A2, 0)
+    constant = p.b2 + p.A2[:, ~live] @ np.maximum(p.b1[~live], 0)
+    return Invariants(
+        gamma=half(sums(A2 * scales, labels, h)),
+        gamma_size=gamma_size,
+        L=half(bending @ p.A1),
+        e=constant + half(bending @ p.b1),
+        size=sizes.sum() + largest(p.b2[:, None])[0] + (largest(p.A2[:, ~live]) * np.abs(p.b1[~live])).sum(),
+    )
+
+
+def canonical_form(p: ShallowReLU, tolerance: float = TOLERANCE) -> CanonicalForm:
+    """The canonical form of a network's function: equal functions have equal forms, and only they.
+
+    In floats, forms of equal functions agree up to rounding; compare functions with `same_function`.
+
+    Example:
+        >>> canonical_form(ShallowReLU([[1, 1]], [[1], [-1]], [0, 0], [0])).gamma.tolist() == [[1]]  # |x|
+        True
+
+    Args:
+        p: a network.
+        tolerance: in floats, when hyperplanes are one and when a bend is none.
+
+    Source: beyond ramakrishnan2026; it decides their Theorems 3 and 4 in time O(nm(k + log n)).
+    """
+    return canonical_in(p, arrangement(p, tolerance), tolerance)[0]
+
+
+def canonical_in(
+    p: ShallowReLU, found: Arrangement, tolerance: float
+) -> tuple[CanonicalForm, Int[np.ndarray, " h"]]:
+    """The canonical form, and the labels of its hyperplanes in p's arrangement."""
+    parts = invariants(p, found)
+    bent = np.flatnonzero(~negligible(largest(parts.gamma), parts.gamma_size, tolerance))
+    bent = bent[lexicographic(found.normals[bent])]
+    return CanonicalForm(found.normals[bent], parts.gamma[:, bent], parts.L, parts.e), bent
+
+
+def lexicographic(rows: Shaped[np.ndarray, "n d"]) -> Int[np.ndarray, " n"]:
+    """The order that sorts rows by their first entry, then the second, and so on.
+
+    Example:
+        >>> lexicographic(numbers([[1, 2], [0, 5], [1, 1]])).tolist()
+        [1, 2, 0]
+    """
+    if rows.dtype == object:
+        return np.array(sorted(range(len(rows)), key=lambda i: tuple(rows[i])), dtype=np.int64)
+    return np.lexsort(rows.T[::-1]) if len(rows) else np.zeros(0, dtype=np.int64)
+
+
+def is_affine(p: ShallowReLU, tolerance: float = TOLERANCE) -> bool:
+    """Whether the function is affine (Proposition 14): all neurons cancel or pair up to σ(z) − σ(−z) = z.
+
+    Example:
+        >>> is_affine(ShallowReLU([[1, -2]], [[2], [-1]], [2, -1], [0]))
+        True
+
+    Args:
+        p: a network.
+        tolerance: as in `canonical_form`.
+    """
+    return canonical_form(p, tolerance).gamma.shape[1] == 0

@@ -1,0 +1,130 @@
+"""The same function with fewer neurons, and how few there can be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+from intertwine.shallow.arithmetic import TOLERANCE, Numbers, half, outer, reciprocal
+from intertwine.shallow.arrangement import arrangement
+from intertwine.shallow.canonical import CanonicalForm, canonical_in
+from intertwine.shallow.configurations import configuration, configurations, realised
+from intertwine.shallow.degeneracy import Degeneracy, degeneracy
+from intertwine.shallow.minimal import merged
+from intertwine.shallow.network import ShallowReLU
+from intertwine.shallow.subsets import LIMIT, subset_sums
+
+EXHAUSTIVE = 7  # hyperplanes whose 3^h configurations are all looked at
+
+
+@dataclass(frozen=True, eq=False)
+class Compression:
+    """A network of the same function, and what is known of the smallest width."""
+
+    network: ShallowReLU
+    hyperplanes: int
+    """h: where the function bends; no network of it has fewer neurons."""
+    lower_bound: int
+    reason: str
+    """Why no network can have fewer neurons than that."""
+    degeneracy: Degeneracy
+    """How near the network is to smaller ones with nearly its function; nothing of that is merged."""
+
+    @property
+    def optimal(self) -> bool:
+        """Whether no network of this function is smaller."""
+        return self.network.n == self.lower_bound
+
+
+def compress(p: ShallowReLU, tolerance: float = TOLERANCE) -> Compression:
+    """The same function with as few neurons as can be found, and a lower bound.
+
+    Example:
+        >>> p = ShallowReLU([[1, 2, 0, 1, -1]], [[1], [2], [5], [3], [-3]], [1, 2, 0, 0, 0], [0])
+        >>> small = compress(p)  # 5σ(x+1) + 3x
+        >>> small.network.n, small.hyperplanes, small.optimal, small.reason
+        (2, 1, True, 'no choice of sides does with 1')
+
+    There is a neuron at least for each of the h hyperplanes where the function bends. Whether h suffice is a
+    partition problem, solved for h ≤ 40, and so is h + 1, which takes up to a minute there. For one output
+    h + 2 always do (2 if h = 0). For several, all configurations are looked at for h ≤ 7, and otherwise the
+    gap stays open if h + 1 do not suffice.
+
+    Args:
+        p: a network.
+        tolerance: in floats, when neurons are parallel, dead or constant. Near misses are not merged, but
+            reported in `degeneracy`.
+    """
+    found = arrangement(p, tolerance)
+    form, bent = canonical_in(p, found, tolerance)
+    h, k = len(form.normals), p.k
+    at = merged(p, found, tolerance).arrangement
+    up, down = (np.isin(bent, at.labels[side]) for side in (at.scales > 0, at.scales < 0))
+    hint = up.astype(np.int64) - down  # the side that carries a neuron, 0 where both do
+    options = [np.where(hint == 0, 1, hint), hint]
+    if 0 < h <= EXHAUSTIVE and k > 1:
+        best = min(configurations(form, tolerance), key=lambda each: each.width)
+        bound, reason = best.width, f"all {3**h} configurations have as many"
+    else:
+        best = min((configuration(form, signs, tolerance) for signs in options), key=lambda each: each.width)
+        bound, reason = h + 2 * len(best.left) * (h == 0), "the function bends at as many hyperplanes"
+    for pairs in (0, 1):
+        if bound == best.width or h + pairs < bound:
+            continue
+        signs, complete = _one_pair(form) if pairs else _no_pair(form, hint)
+        if signs is not None:
+            best = min(best, configuration(form, signs, tolerance), key=lambda each: each.width)
+        if not complete:
+            break
+        if best.width > h + pairs:
+            bound, reason = h + pairs + 1, f"no choice of sides does with {h + pairs}"
+    return Compression(realised(form, best), h, bound, reason, degeneracy(p, tolerance))
+
+
+Signs = Int[np.ndarray, " h"] | None
+
+
+def _no_pair(form: CanonicalForm, hint: Int[np.ndarray, " h"]) -> tuple[Signs, bool]:
+    """Signs that leave nothing of L, and whether all were looked through."""
+    free = np.ones(len(hint), dtype=bool) if len(hint) <= LIMIT else hint == 0
+    if free.sum() > LIMIT:
+        return None, False
+    vectors, target = _partition(form, np.ones(len(hint), dtype=bool), form.normals[:, :-1], form.L)
+    S = next(iter(subset_sums(vectors[free], target - vectors[~free & (hint > 0)].sum(0))), None)
+    if S is None:
+        return None, bool(free.all())
+    signs = hint.copy()
+    signs[free] = -1
+    signs[np.flatnonzero(free)[list(S)]] = 1
+    return signs, True
+
+
+def _one_pair(form: CanonicalForm) -> tuple[Signs, bool]:
+    """The same with a pair on one hyperplane: nothing may be left modulo its normal."""
+    h = len(form.normals)
+    if h > LIMIT:
+        return None, False
+    for pair in range(h):
+        w = form.normals[pair, :-1]
+        j = int(np.argmax(np.abs(w)))
+
+        def modulo(rows: Numbers, w: Numbers = w, j: int = j) -> Numbers:
+            return np.delete(rows - rows[:, [j]] * (w * reciprocal(w[[j]])), j, axis=1)
+
+        others, signs = np.arange(h) != pair, -(np.arange(h) != pair).astype(np.int64)
+        vectors, target = _partition(form, others, modulo(form.normals[:, :-1]), modulo(form.L))
+        S = next(iter(subset_sums(vectors, target)), None) if vectors.size else ()
+        if S is not None:
+            signs[np.flatnonzero(others)[list(S)]] = 1
+            return signs, True
+    return None, True
+
+
+def _partition(
+    form: CanonicalForm, chosen: Bool[np.ndarray, " h"], w: Numbers, L: Numbers
+) -> tuple[Numbers, Numbers]:
+    """Vectors and a target: signs + on S and − off S leave nothing of L iff Σ_S v_H = target."""
+    vectors = outer(2 * form.gamma[:, chosen], w[chosen])
+    return vectors, L.reshape(-1) + half(vectors).sum(0)

@@ -1,0 +1,93 @@
+"""The networks of a function, by which side of each hyperplane carries a neuron.
+
+f = Σ γ_H |u_H| + Lx + e with u_H = n_H·x + b_H. One neuron on H gives γ|u| + s γ u, s its sign; a pair,
+T ∋ H, gives γ|u| + δu with any δ ∈ R^k. What is left of L after that has to come from opposite pairs on
+hyperplanes where f does not bend, two neurons for every unit of its rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Int, Shaped
+
+from intertwine.shallow.arithmetic import TOLERANCE, is_exact, row_reduce
+from intertwine.shallow.canonical import CanonicalForm
+from intertwine.shallow.network import ShallowReLU
+
+
+class Configuration(NamedTuple):
+    """One way to realise a function: signs, what pairs add, and what is left."""
+
+    signs: Int[np.ndarray, " h"]
+    """±1 for one neuron, 0 for a pair."""
+    delta: Shaped[np.ndarray, "k t"]
+    """δ of the pairs; one choice of many if their normals are dependent."""
+    left: Shaped[np.ndarray, "r m"]
+    """Rows that span what is left of L …"""
+    weights: Shaped[np.ndarray, "k r"]
+    """… and their coefficients."""
+    free: int
+    """Dimension of the choices of δ: k times the dependencies of the pairs' normals."""
+
+    @property
+    def width(self) -> int:
+        """Neurons of the network: h + |T| + 2 rank."""
+        return len(self.signs) + int((self.signs == 0).sum()) + 2 * len(self.left)
+
+
+def configuration(
+    form: CanonicalForm, signs: Int[np.ndarray, " h"], tolerance: float = TOLERANCE
+) -> Configuration:
+    """The configuration with the given signs and as little left as possible.
+
+    Example:
+        >>> from intertwine.shallow import ShallowReLU, canonical_form
+        >>> form = canonical_form(ShallowReLU([[1, 2]], [[1], [-1]], [0, 0], [0]))  # σ(x) + 2σ(−x)
+        >>> [configuration(form, np.array([s])).width for s in (1, -1, 0)]
+        [3, 3, 2]
+    """
+    pairs = signs == 0
+    single = form.normals[:, :-1] * signs[:, None]
+    rest = form.L - form.gamma @ single
+    basis = row_reduce(form.normals[pairs, :-1], tolerance)
+    along = rest[:, basis.pivots]
+    rest = rest - along @ basis.rows
+    if not is_exact(form.L):  # what is rounding, compared to L and the terms it is made of
+        size = np.abs(form.L).max(initial=0) + (np.abs(form.gamma) @ np.abs(form.normals[:, :-1])).max(
+            initial=0
+        )
+        rest = np.where(np.abs(rest) <= tolerance * size, 0, rest)
+    factor = row_reduce(rest, tolerance)
+    free = len(form.gamma) * (int(pairs.sum()) - len(basis.pivots))
+    return Configuration(signs, along @ basis.combination, factor.rows, rest[:, factor.pivots], free)
+
+
+def configurations(form: CanonicalForm, tolerance: float = TOLERANCE) -> Iterator[Configuration]:
+    """All 3^h of them."""
+    for signs in product((1, -1, 0), repeat=len(form.normals)):
+        yield configuration(form, np.array(signs, dtype=np.int64), tolerance)
+
+
+def realised(form: CanonicalForm, chosen: Configuration) -> ShallowReLU:
+    """The network of a configuration.
+
+    Example:
+        >>> from intertwine.shallow import ShallowReLU, canonical_form, same_function
+        >>> p = ShallowReLU([[1, 2]], [[1], [-1]], [3, 0], [0])
+        >>> form = canonical_form(p)
+        >>> all(same_function(p, realised(form, each)).equal for each in configurations(form))
+        True
+    """
+    signs, pairs = chosen.signs, chosen.signs == 0
+    single, double = form.normals[~pairs] * signs[~pairs, None], form.normals[pairs]
+    zero = np.zeros((len(chosen.left), 1), dtype=form.L.dtype)
+    left = np.hstack([chosen.left, zero])
+    gamma, paired = form.gamma[:, ~pairs], form.gamma[:, pairs]
+    rows = np.vstack([single, double, -double, left, -left])
+    A2 = np.hstack([2 * gamma, paired + chosen.delta, paired - chosen.delta, chosen.weights, -chosen.weights])
+    c = form.e - gamma @ single[:, -1] - chosen.delta @ double[:, -1]
+    return ShallowReLU(A2, rows[:, :-1], rows[:, -1], c)

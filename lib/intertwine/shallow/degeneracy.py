@@ -1,0 +1,90 @@
+"""How far a network is from having neurons to merge or to drop."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from intertwine.shallow.arithmetic import TOLERANCE
+from intertwine.shallow.arrangement import arrangement
+from intertwine.shallow.minimal import merged
+from intertwine.shallow.network import ShallowReLU
+
+CHUNK = 1024
+
+
+class Degeneracy(NamedTuple):
+    """Distances of the network without its 0-factors, each with who attains it; nan where there is none."""
+
+    parallel: float
+    """The least sine of an angle between two (w_i, b_i): 0 for neurons on one hyperplane."""
+    pair: tuple[int, ...]
+    silent: float
+    """The least ‖λ_i‖ ‖(w_i, b_i)‖, relative to the largest: 0 for a dead neuron."""
+    silent_neuron: int
+    constant: float
+    """The least ‖w_i‖ / ‖(w_i, b_i)‖: 0 for a constant neuron."""
+    constant_neuron: int
+
+
+def degeneracy(p: ShallowReLU, tolerance: float = TOLERANCE) -> Degeneracy:
+    """The distances, in time O(n²m); neurons are numbered as in the network without 0-factors.
+
+    Example:
+        >>> p = ShallowReLU([[1, 1e-3]], [[1.0, 0.0], [0.0, 1.0]], [0.0, 1e-6], [0])
+        >>> found = degeneracy(p)
+        >>> round(found.parallel, 6), found.pair, round(found.silent, 6), found.silent_neuron
+        (1.0, (0, 1), 0.001, 1)
+
+    Args:
+        p: a network.
+        tolerance: as in `zero_factor_reduction`.
+    """
+    q = merged(p, arrangement(p, tolerance), tolerance).network.float()
+    nowhere = Degeneracy(np.nan, (), np.nan, -1, np.nan, -1)
+    if not q.n:
+        return nowhere
+    rows = q.rows
+    lengths = np.linalg.norm(rows, axis=1)
+    unit = rows / lengths[:, None]
+    strength = np.linalg.norm(q.A2, axis=0) * lengths
+    flat = np.linalg.norm(unit[:, :-1], axis=1)
+    pair: tuple[int, ...] = ()
+    best = -1.0
+    for start in range(0, q.n, CHUNK):
+        cosine = np.abs(unit[start : start + CHUNK] @ unit.T)
+        cosine[np.arange(len(cosine)), np.arange(start, start + len(cosine))] = -1.0
+        i, j = np.unravel_index(cosine.argmax(), cosine.shape)
+        if q.n > 1 and cosine[i, j] > best:
+            best, pair = cosine[i, j], (int(start + i), int(j))
+    return nowhere._replace(
+        parallel=_sine(*unit[list(pair)]) if pair else np.nan,
+        pair=tuple(sorted(pair)),
+        silent=float(strength.min() / strength.max()),
+        silent_neuron=int(strength.argmin()),
+        constant=float(flat.min()),
+        constant_neuron=int(flat.argmin()),
+    )
+
+
+def nearest_sines(p: ShallowReLU, q: ShallowReLU) -> Float[np.ndarray, " n"]:
+    """For every neuron of p, the sine of the angle between its (w, b) and the nearest of q: 0 if parallel.
+
+    Example:
+        >>> p = ShallowReLU([[1, 1]], [[1, 0], [0, 1]], [0, 0], [0])
+        >>> nearest_sines(p, ShallowReLU([[1]], [[-2, 0]], [0], [0])).tolist()
+        [0.0, 1.0]
+
+    Args:
+        p: a network without zero neurons.
+        q: another, with as many inputs.
+    """
+    u, v = (r / np.linalg.norm(r, axis=1, keepdims=True) for r in (p.float().rows, q.float().rows))
+    partner = v[np.abs(u @ v.T).argmax(1)]
+    return np.array([_sine(x, y) for x, y in zip(u, partner, strict=True)])
+
+
+def _sine(u: np.ndarray, v: np.ndarray) -> float:
+    return float(np.linalg.norm(v - (u @ v) * u))  # not from the cosine, which loses half the digits

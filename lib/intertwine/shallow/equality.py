@@ -1,0 +1,178 @@
+"""Are two networks the same function? Yes with the symmetry between them, or no with an input to show it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Int, Shaped
+
+from intertwine.shallow.arithmetic import TOLERANCE, largest, negligible, reciprocal, sums
+from intertwine.shallow.arrangement import arrangement
+from intertwine.shallow.canonical import invariants
+from intertwine.shallow.minimal import Merged, merged
+from intertwine.shallow.network import ShallowReLU, act, difference
+from intertwine.shallow.witness import Witness, nonzero_at
+
+
+@dataclass(frozen=True, eq=False)
+class Symmetry:
+    """How one network becomes another with the same function: reduce, flip, then an element of H_n.
+
+    Where both reductions have one neuron on a hyperplane, on opposite sides, it is a flip. Where there are
+    opposite pairs, a part δ ∈ R^k of an output weight moves from σ(u) to σ(−u), and a flip moves all of it.
+    Since σ(u) = σ(−u) + u that changes nothing iff Σ δ wᵀ = 0, and c takes up Σ δ b.
+    """
+
+    p: ShallowReLU
+    """The first network without its 0-factors, otherwise as given: order and scales stay."""
+    q: ShallowReLU
+    """The second, likewise."""
+    flips: tuple[int, ...]
+    """Neurons of `p` that change sides as a whole."""
+    normals: Shaped[np.ndarray, "t m1"]
+    """(w, b) of the hyperplanes where output weight moves, flips included."""
+    transfers: Shaped[np.ndarray, "k t"]
+    """What moves from σ(w·x + b) to σ(−w·x − b)."""
+    permutation: Int[np.ndarray, " n"]
+    scales: Shaped[np.ndarray, " n"]
+    """Neuron i of `q` is scales[i] times neuron permutation[i] of the transferred `p`."""
+
+    def image(self, tolerance: float = TOLERANCE) -> ShallowReLU:
+        """`q`, computed from `p` by the symmetry: equal for exact networks, up to rounding for floats.
+
+        Example:
+            >>> p = ShallowReLU([[1, 1, 1]], [[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [0])
+            >>> q = ShallowReLU([[1, 1, 1]], [[-1, 0], [0, -1], [1, 1]], [0, 0, -1], [1])
+            >>> symmetry = same_function(p, q).symmetry
+            >>> symmetry.flips, (symmetry.image().A1 == q.A1).all()
+            ((0, 1, 2), np.True_)
+        """
+        r = transferred(self.p, self.normals, self.transfers, tolerance)
+        return act(r, self.permutation, self.scales)
+
+
+@dataclass(frozen=True, eq=False)
+class Equality:
+    """The answer of `same_function`."""
+
+    equal: bool | None
+    """None: undecided at this tolerance."""
+    tolerance: float
+    """0 for exact networks."""
+    discrepancy: float
+    """The largest part of the difference's canonical form, relative to the terms that it is a sum of."""
+    symmetry: Symmetry | None = None
+    """If equal, how the one becomes the other."""
+    witness: Witness | None = None
+    """If not, an input where they differ, and both outputs."""
+
+    def __bool__(self) -> bool:
+        raise TypeError("Expected a question with two answers, but there are three: ask for `.equal`.")
+
+
+def same_function(p: ShallowReLU, q: ShallowReLU, tolerance: float = TOLERANCE) -> Equality:
+    """Whether two networks, of any widths, are the same function (Theorems 3 and 4).
+
+    Example:
+        >>> p = ShallowReLU([[1, 1]], [[1], [-1]], [0, 0], [0])
+        >>> same_function(p, ShallowReLU([[1, 1, -2]], [[-1], [3], [1]], [0, 0, 0], [0])).equal
+        True
+        >>> no = same_function(p, ShallowReLU([[1]], [[1]], [0], [0]))  # |x| is not σ(x)
+        >>> no.equal, no.witness.x < 0
+        (False, array([ True]))
+
+    Exact networks get an exact answer. Of float64 networks, equal means that γ_H of every hyperplane is zero
+    to within `tolerance` of the output weights it sums, L and e to within `tolerance` of all; not equal, that
+    they differ by more and that an input was found where the outputs do, beyond the rounding of evaluation;
+    anything else is undecided. Inputs are taken to be of order 1.
+
+    Args:
+        p: a network.
+        q: another with the same inputs and outputs.
+        tolerance: for floats.
+
+    Raises:
+        ValueError: inputs or outputs that differ in number.
+    """
+    d = difference(p, q)
+    found = arrangement(d, tolerance)
+    parts = invariants(d, found)
+    size = np.asarray(parts.size)
+    zero = [
+        negligible(largest(parts.gamma), parts.gamma_size, tolerance),
+        negligible(parts.L, size, tolerance),
+        negligible(parts.e, size, tolerance),
+    ]
+    facts = (0.0 if d.exact else tolerance, parts.discrepancy())
+    if all(each.all() for each in zero):
+        p, q = (p, q) if d.exact else (p.float(), q.float())
+        first = merged(p, found.part(slice(p.n)), tolerance)
+        second = merged(q, found.part(slice(p.n, None)), tolerance)
+        symmetry = _symmetry(first, second, tolerance)
+        return Equality(True if symmetry else None, *facts, symmetry=symmetry)
+    x = nonzero_at(d, found, parts)
+    if x is None:
+        return Equality(None, *facts)
+    return Equality(False, *facts, witness=Witness(x, p(x), q(x)))
+
+
+def transferred(
+    p: ShallowReLU,
+    normals: Shaped[np.ndarray, "t m1"],
+    transfers: Shaped[np.ndarray, "k t"],
+    tolerance: float = TOLERANCE,
+) -> ShallowReLU:
+    """Move output weight δ from σ(u) to σ(−u) and Σ δ b into c: the same function iff Σ δ wᵀ = 0.
+
+    Example:
+        >>> from intertwine.shallow import numbers
+        >>> p = ShallowReLU([[1, 1]], [[1], [-1]], [0, 1], [0])
+        >>> q = transferred(p, numbers([[1, 0], [1, -1]]), numbers([[1, -1]]))
+        >>> q.rows.tolist(), q.A2.tolist() == [[1, 1]], q.b2.tolist()
+        ([[1, -1], [-1, 0]], True, [1])
+
+    Args:
+        p: a network.
+        normals: (w, b) of hyperplanes.
+        transfers: δ of each.
+        tolerance: in floats, what is zero.
+
+    Returns:
+        A network without 0-factors.
+    """
+    if not len(normals):
+        return merged(p, arrangement(p, tolerance), tolerance).network
+    rows = np.vstack([p.rows, normals, -normals])
+    A2 = np.hstack([p.A2, -transfers, transfers])
+    r = ShallowReLU(A2, rows[:, :-1], rows[:, -1], p.b2 + transfers @ normals[:, -1])
+    return merged(r, arrangement(r, tolerance), tolerance).network
+
+
+def _symmetry(first: Merged, second: Merged, tolerance: float) -> Symmetry | None:
+    """The symmetry between reductions in one arrangement; None if rounding hides it."""
+    h = len(first.arrangement.normals)
+    ups, sizes = [], []  # what σ(u), without σ(−u), weighs on each hyperplane, and what there is in all
+    for net, at in (first, second):
+        A2 = net.A2 * np.abs(at.scales)
+        ups.append(sums(A2 * (at.scales > 0), at.labels, h))
+        sizes.append(sums(largest(A2)[None], at.labels, h)[0])
+    delta = ups[0] - ups[1]
+    moves = ~negligible(largest(delta), sizes[0] + sizes[1], tolerance)
+    alone = [np.bincount(at.labels, minlength=h) == 1 for _, at in (first, second)]
+    (p, at_r), (q, at_q) = first, second
+    flips = tuple(np.flatnonzero((moves & alone[0] & alone[1])[at_r.labels]).tolist())
+    normals, transfers = at_r.normals[moves], delta[:, moves]
+    r = p
+    if moves.any():
+        r = transferred(p, normals, transfers, tolerance)
+        both = arrangement(difference(r, q), tolerance)
+        at_r, at_q = both.part(slice(r.n)), both.part(slice(r.n, None))
+    rays = [2 * at.labels + (at.scales < 0) for at in (at_r, at_q)]
+    order = [np.argsort(ray) for ray in rays]
+    if not np.array_equal(rays[0][order[0]], rays[1][order[1]]):
+        return None
+    permutation = np.empty(q.n, dtype=np.int64)
+    permutation[order[1]] = order[0]
+    scales = np.abs(at_q.scales) * reciprocal(np.abs(at_r.scales[permutation]))
+    return Symmetry(p, q, flips, normals, transfers, permutation, scales)

@@ -1,0 +1,145 @@
+"""When the symmetries of H_n are all there are, and what the fibre is otherwise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import factorial
+
+import numpy as np
+
+from intertwine.shallow.arithmetic import TOLERANCE, outer, row_reduce
+from intertwine.shallow.arrangement import Arrangement, arrangement
+from intertwine.shallow.canonical import CanonicalForm, canonical_in
+from intertwine.shallow.configurations import configurations
+from intertwine.shallow.hidden import hidden_symmetries
+from intertwine.shallow.minimal import merged
+from intertwine.shallow.network import ShallowReLU
+
+EXHAUSTIVE = 7  # hyperplanes whose 3^h configurations are all looked at
+
+
+@dataclass(frozen=True, eq=False)
+class Genericity:
+    """Whether all networks of this function and width are one free H_n-orbit, and why."""
+
+    generic: bool | None
+    """None: undecided."""
+    reason: str
+    distance: float | None = None
+    """σ_min of the matrices λ_i w_iᵀ, where they are independent: ‖Σ_S λ_i w_iᵀ‖ is no less for any S ≠ ∅."""
+
+
+def is_generic(p: ShallowReLU, tolerance: float = TOLERANCE) -> Genericity:
+    """Whether the fibre of p, at its width, is one free H_n-orbit (Theorems 1 and 5, Proposition 24).
+
+    Example:
+        >>> is_generic(ShallowReLU([[1, 1]], [[1, 0], [0, 1]], [0, 0], [0]))
+        Genericity(generic=True, reason='the matrices λ_i w_iᵀ are linearly independent', distance=1.0)
+        >>> is_generic(ShallowReLU([[1, 1, 1]], [[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [0])).reason
+        'hidden symmetries, such as the flip of neurons 0, 1, 2'
+
+    Without 0-factors, and with every neuron on a hyperplane of its own, it is iff no non-empty S has
+    Σ_S λ_i w_iᵀ = 0. That is certain, in polynomial time, where these matrices are linearly independent, and
+    decided for n ≤ 40 by looking at all sets. With opposite pairs of neurons all configurations are looked
+    at, for up to 7 hyperplanes; σ(x) + 2σ(−x) is generic too.
+
+    Args:
+        p: a network.
+        tolerance: in floats, when neurons are parallel, dead or constant.
+    """
+    found = arrangement(p, tolerance)
+    q = merged(p, found, tolerance)
+    if q.network.n < p.n:
+        return Genericity(False, f"0-factors of rank {p.n - q.network.n}: their weights can move freely")
+    form, _ = canonical_in(p, found, tolerance)
+    if len(form.normals) < p.n:
+        return _with_pairs(p, form, q.arrangement, tolerance)
+    hidden = hidden_symmetries(p)
+    if hidden.count == 0:
+        sums = hidden.sums is not None
+        vectors = outer(p.A2, p.A1).astype(float)
+        distance = None if sums else float(np.linalg.svd(vectors, compute_uv=False).min(initial=np.inf))
+        return Genericity(True, "none of " + hidden.reason if sums else hidden.reason, distance)
+    if hidden.count is None:
+        return Genericity(None, hidden.reason)
+    S = ", ".join(map(str, next(iter(hidden))))
+    return Genericity(False, f"hidden symmetries, such as the flip of neurons {S}")
+
+
+def _with_pairs(p: ShallowReLU, form: CanonicalForm, at: Arrangement, tolerance: float) -> Genericity:
+    """No 0-factors, and on some hyperplanes two neurons, on opposite sides."""
+    pairs = np.flatnonzero(np.bincount(at.labels, minlength=len(at.normals)) == 2)
+    h = len(form.normals)
+    if h + len(pairs) < p.n:
+        return Genericity(
+            False, "opposite pairs where the function does not bend: their offsets can move freely"
+        )
+    if len(row_reduce(at.normals[pairs, :-1], tolerance).pivots) < len(pairs):
+        return Genericity(
+            False, "opposite pairs with dependent normals: output weights can move between them"
+        )
+    if h > EXHAUSTIVE:
+        return Genericity(None, f"opposite pairs among {h} > {EXHAUSTIVE} hyperplanes: undecided")
+    known = [each for each in configurations(form, tolerance) if each.width <= p.n]
+    smallest = min(each.width for each in known)
+    if smallest < p.n:
+        return Genericity(False, f"{smallest} neurons suffice: the others' weights can move freely")
+    if len(known) > 1 or len(known[0].left) or known[0].free:
+        return Genericity(False, f"{len(known)} configurations of neurons on the same hyperplanes")
+    return Genericity(True, f"the only one of {3**h} configurations that has {p.n} neurons")
+
+
+@dataclass(frozen=True, eq=False)
+class Fibre:
+    """All networks of one function and width, as far as known."""
+
+    dimension: int
+    components: int | None
+    """None: not known."""
+    exact: bool
+    """Whether the dimension is that of the whole fibre; otherwise a lower bound, of a family through p."""
+    reason: str
+
+
+def fibre(p: ShallowReLU, tolerance: float = TOLERANCE) -> Fibre:
+    """Dimension and components of the set of networks with p's function and width.
+
+    Example:
+        >>> p = ShallowReLU([[1, 1, 1]], [[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [0])
+        >>> found = fibre(p)
+        >>> found.dimension, found.components, found.exact  # two orbits of six components each
+        (3, 12, True)
+        >>> fibre(ShallowReLU([[1, 1, 1, 1]], [[1], [-1], [1], [-1]], [0, 0, -1, 1], [0])).dimension
+        5
+
+    With one neuron on every hyperplane the fibre is a free H_n-orbit, of n! components, for the empty set
+    and each hidden symmetry. Otherwise the dimension counts what moves freely through p: positive scalings,
+    output weights between parallel neurons and between opposite pairs, and weights of dead or constant
+    neurons.
+
+    Args:
+        p: a network.
+        tolerance: as in `is_generic`.
+    """
+    known = is_generic(p, tolerance)
+    if known.generic:
+        return Fibre(p.n, factorial(p.n), True, "one free orbit: " + known.reason)
+    found = arrangement(p, tolerance)
+    q = merged(p, found, tolerance)
+    if len(np.unique(q.arrangement.labels)) == p.n:
+        count = hidden_symmetries(p).count
+        orbits = None if count is None else (1 + count) * factorial(p.n)
+        return Fibre(p.n, orbits, True, "one free orbit for the empty set and each hidden symmetry")
+    return Fibre(_moving(p, found, tolerance), None, False, known.reason)
+
+
+def _moving(p: ShallowReLU, found: Arrangement, tolerance: float) -> int:
+    dead = (p.A2 == 0).all(0)
+    constant = (found.labels < 0) & ~dead
+    live = ~dead & ~constant
+    rays = np.unique(np.stack([found.labels[live], found.scales[live] > 0]), axis=1)
+    sides = np.bincount(rays[0], minlength=len(found.normals))
+    pairs = np.flatnonzero(sides == 2)
+    rank = len(row_reduce(found.normals[pairs, :-1], tolerance).pivots)
+    parallel = int(live.sum()) - rays.shape[1] + len(pairs) - rank
+    return int(live.sum() + dead.sum() * (p.m + 1) + constant.sum() * (p.k + 1) + p.k * parallel)

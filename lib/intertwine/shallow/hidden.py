@@ -1,0 +1,94 @@
+"""Hidden symmetries: the sets of neurons that can be flipped together without changing the function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+from jaxtyping import Shaped
+
+from intertwine.shallow.arithmetic import ROUNDING, integers, is_exact, outer
+from intertwine.shallow.network import ShallowReLU
+from intertwine.shallow.subsets import LIMIT, SubsetSums, subset_sums
+
+PRIME = 2**31 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class HiddenSymmetries:
+    """The non-empty sets S with Σ_S λ_i w_iᵀ = 0; iterate to list them, as tuples of neurons."""
+
+    count: int | None
+    """None where there are too many neurons to count for."""
+    reason: str
+    sums: SubsetSums | None = None
+
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        return (S for S in self.sums or () if S)
+
+    def list(self, limit: int = 100) -> list[tuple[int, ...]]:
+        """The first few, no more than `limit`.
+
+        Example:
+            >>> hidden_symmetries(ShallowReLU([[1, 1]], [[1], [-1]], [0, 0], [0])).list()
+            [(0, 1)]
+        """
+        return [*islice(self, limit)]
+
+
+def hidden_symmetries(p: ShallowReLU, tolerance: float = ROUNDING) -> HiddenSymmetries:
+    """All sets S whose signs can be flipped, Σ_S λ_i w_iᵀ = 0 for all outputs together.
+
+    Example:
+        >>> p = ShallowReLU([[1, 1, 1]], [[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [0])
+        >>> found = hidden_symmetries(p)
+        >>> found.count, found.list()
+        (1, [(0, 1, 2)])
+
+    Independent matrices λ_i w_iᵀ have none, whatever their number. Otherwise all 2^n sets are looked through
+    for n ≤ 40, by meeting in the middle.
+
+    Args:
+        p: a network; where it has 0-factors, flips of dead neurons count too.
+        tolerance: of floats: a sum is zero when no entry exceeds this times Σ ‖λ_i w_iᵀ‖_∞.
+
+    Raises:
+        ValueError: floats with tens of millions of sums close to zero.
+    """
+    vectors = outer(p.A2, p.A1)
+    if independent(vectors, tolerance):
+        return HiddenSymmetries(0, "the matrices λ_i w_iᵀ are linearly independent")
+    if p.n > LIMIT:
+        return HiddenSymmetries(None, f"dependent matrices λ_i w_iᵀ and {p.n} > {LIMIT} neurons: undecided")
+    sums = subset_sums(vectors, 0 * vectors.sum(0), tolerance)
+    return HiddenSymmetries(sums.count - 1, f"all 2^{p.n} sets", sums)
+
+
+def independent(vectors: Shaped[np.ndarray, "n d"], tolerance: float = ROUNDING) -> bool:
+    """Whether rows are certified to be linearly independent: in floats by σ_min > tolerance · σ_max.
+
+    Example:
+        >>> from intertwine.shallow import numbers
+        >>> independent(numbers([[1, 2], [2, 4]])), independent(np.eye(3))
+        (False, True)
+
+    Exact rows are taken modulo a prime: independent there they are independent, and the converse fails for
+    multiples of that prime only.
+    """
+    n, d = vectors.shape
+    if n > d:
+        return False
+    if not is_exact(vectors):
+        values = np.linalg.svd(vectors, compute_uv=False)
+        return bool(n == 0 or values[-1] > tolerance * values[0])
+    rows = (integers(vectors) % PRIME).astype(np.int64)
+    for i in range(n):
+        pivots = np.flatnonzero(rows[i])
+        if not len(pivots):
+            return False
+        column = pivots[0]
+        rows[i] = rows[i] * pow(int(rows[i, column]), -1, PRIME) % PRIME
+        rows[i + 1 :] = (rows[i + 1 :] - rows[i + 1 :, [column]] * rows[i] % PRIME) % PRIME
+    return True

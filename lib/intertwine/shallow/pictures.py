@@ -1,0 +1,105 @@
+"""Tables that figures of shallow networks are drawn from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float
+
+from intertwine.shallow.degeneracy import degeneracy
+from intertwine.shallow.generic import is_generic
+from intertwine.shallow.network import ShallowReLU
+
+
+def surfaces(networks: Mapping[str, ShallowReLU], ticks: Float[np.ndarray, " g"]) -> pd.DataFrame:
+    """The first output of networks of two inputs on a grid.
+
+    Example:
+        >>> p = ShallowReLU([[1]], [[1, 0]], [0], [0])
+        >>> surfaces({"p": p}, np.array([0.0, 2.0]))["f"].tolist()
+        [0.0, 2.0, 0.0, 2.0]
+
+    Returns:
+        Columns network, x, y, f.
+    """
+    x, y = (part.ravel() for part in np.meshgrid(ticks, ticks))
+    tables = (
+        pd.DataFrame({"network": name, "x": x, "y": y, "f": net(np.stack([x, y], 1))[:, 0]})
+        for name, net in networks.items()
+    )
+    return pd.concat(tables, ignore_index=True)
+
+
+def neurons(networks: Mapping[str, ShallowReLU]) -> pd.DataFrame:
+    """The neurons of networks with one or two inputs, in floats.
+
+    Example:
+        >>> neurons({"p": ShallowReLU([[5]], [[1]], [2], [3])}).iloc[0].to_dict()
+        {'network': 'p', 'w1': 1.0, 'b': 2.0, 'weight': 5.0, 'constant': 3.0}
+
+    Returns:
+        Columns network, w1 (and w2), b, weight (λ of the first output), constant (c of it).
+    """
+    tables = []
+    for name, network in networks.items():
+        p = network.float()
+        columns = [*(f"w{j + 1}" for j in range(p.m)), "b"]
+        table = pd.DataFrame(p.rows, columns=columns).assign(weight=p.A2[0], constant=p.b2[0])
+        table.insert(0, "network", name)
+        tables.append(table)
+    return pd.concat(tables, ignore_index=True)
+
+
+def small_fibres(slopes: Mapping[str, tuple[float, float]], ticks: Float[np.ndarray, " g"]) -> pd.DataFrame:
+    """Over (a, b), the dimension of the (c, d) for which x ↦ c σ(ax) + d σ(bx) has given slopes.
+
+    Example:
+        >>> table = small_fibres({"|x|": (-1.0, 1.0)}, np.array([-1.0, 1.0]))
+        >>> table["dimension"].tolist()  # (−1, −1), (1, −1), (−1, 1), (1, 1)
+        [-1, 0, 0, -1]
+
+    Args:
+        slopes: name → slope to the left of 0 and to the right.
+        ticks: values of a and of b.
+
+    Returns:
+        Columns target, a, b, dimension (−1 where there is no such c, d).
+    """
+    a, b = (part.ravel() for part in np.meshgrid(ticks, ticks))
+    ab = np.stack([a, b], 1)
+    M = np.stack([np.minimum(ab, 0), np.maximum(ab, 0)], 1)  # c, d ↦ the slopes left and right
+    tables = []
+    for name, pair in slopes.items():
+        right = np.broadcast_to(np.reshape(pair, (2, 1)), (len(M), 2, 1))
+        rank = np.linalg.matrix_rank(M)
+        solvable = np.linalg.matrix_rank(np.concatenate([M, right], 2)) == rank
+        tables.append(
+            pd.DataFrame({"target": name, "a": a, "b": b, "dimension": np.where(solvable, 2 - rank, -1)})
+        )
+    return pd.concat(tables, ignore_index=True)
+
+
+def distances(networks: Mapping[str, list[ShallowReLU]]) -> pd.DataFrame:
+    """How far networks are from degenerate ones, four ways, and whether they are certified generic.
+
+    Example:
+        >>> p = ShallowReLU([[1, 1]], [[1, 0], [0, 1]], [0, 0], [0])
+        >>> distances({"p": [p]})["value"].tolist()
+        [1.0, 1.0, 1.0, 1.0]
+
+    Returns:
+        Columns network, distance (parallel, dead, constant, σ_min relative to the largest ‖λ_i w_iᵀ‖), value,
+        generic.
+    """
+    rows = []
+    for name, net in ((name, net) for name, group in networks.items() for net in group):
+        near, known = degeneracy(net), is_generic(net)
+        p = net.float()
+        largest = (np.linalg.norm(p.A2, axis=0) * np.linalg.norm(p.A1, axis=1)).max()
+        sigma = np.nan if known.distance is None else known.distance / largest
+        values = {"parallel": near.parallel, "dead": near.silent, "constant": near.constant, "σ_min": sigma}
+        facts = {"network": name, "generic": known.generic is True}
+        rows += [facts | {"distance": kind, "value": float(value)} for kind, value in values.items()]
+    return pd.DataFrame(rows)

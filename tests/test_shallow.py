@@ -1,0 +1,470 @@
+"""Shallow ReLU networks: every structure against its definition, brute force and evaluation."""
+
+from fractions import Fraction
+from itertools import combinations, product
+from math import factorial
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from intertwine import shallow
+from intertwine.shallow import KINDS, ShallowReLU, numbers, planted, random_network, same_function
+
+SEEDS = st.integers(0, 2**32 - 1)
+FOLDED = ShallowReLU([[1, 1, 1]], [[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [0])  # σ(x) + σ(y) + σ(1−x−y)
+
+
+def drawn(seed: int, most: int = 6, size: int = 2) -> ShallowReLU:
+    """A network of small integers, in which coincidences are common."""
+    generator = np.random.default_rng(seed)
+    n, m, k = (int(x) for x in generator.integers(1, (most + 1, 4, 3)))
+    return random_network(generator, n, m, k, size)
+
+
+def inputs(p: ShallowReLU, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).integers(-5, 6, (5, p.m)).astype(object)
+
+
+# networks
+
+
+@given(SEEDS)
+@settings(max_examples=30, deadline=None)
+def test_a_module_and_back(seed):
+    p = drawn(seed).float()
+    module = p.to_module()
+    x = inputs(p, seed).astype(float)
+    np.testing.assert_allclose(module(torch.from_numpy(x)).detach().numpy(), p(x), atol=1e-12)
+    again = ShallowReLU.from_module(module)
+    assert all(np.array_equal(getattr(again, name), getattr(p, name)) for name in ("A2", "A1", "b1", "b2"))
+
+
+def test_modules_that_are_taken_and_refused():
+    bare = nn.Sequential(nn.Flatten(), nn.Linear(4, 3, bias=False), nn.ReLU(), nn.Linear(3, 2, bias=False))
+    p = ShallowReLU.from_module(bare)
+    assert not p.b1.any() and not p.b2.any()
+    kept = p.A1.copy()
+    with torch.no_grad():
+        bare[1].weight += 1
+    np.testing.assert_array_equal(p.A1, kept)  # training goes on, the network stays
+    with pytest.raises(ValueError, match="Expected the layers Linear, ReLU, Linear, was given Linear, Tanh"):
+        ShallowReLU.from_module(nn.Sequential(nn.Linear(1, 1), nn.Tanh()))
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        (([[1, 2]], [[1], [2]], [1], [0]), r"Expected A2 \(k, n\)"),
+        (([1, 2], [[1], [2]], [1, 2], [0]), r"was given A2 \(2,\)"),
+        (([[1.0]], [[np.nan]], [0], [0]), "Expected finite A1"),
+        (([["a"]], [[1]], [0], [0]), "Expected A2 of real numbers"),
+        (([[1j]], [[1]], [0], [0]), "Expected A2 of real numbers"),
+    ],
+)
+def test_numbers_and_shapes_are_checked(arrays, message):
+    with pytest.raises(ValueError, match=message):
+        ShallowReLU(*arrays)
+
+
+def test_exact_and_float_do_not_mix():
+    exact = ShallowReLU([[Fraction(1, 3)]], [[3]], [0], [0])
+    assert exact([[1]]).tolist() == [[1]] and exact([1]).tolist() == [1]
+    assert exact([[1.0]]).dtype == np.float64 and exact.float()([[1]]).dtype == np.float64
+    assert not ShallowReLU([[1]], [[1]], [0.5], [0]).exact
+    assert same_function(exact, exact.float()).tolerance > 0
+
+
+def test_what_does_not_fit_is_refused():
+    with pytest.raises(ValueError, match="same inputs and outputs, was given 2 → 1 and 1 → 1"):
+        same_function(FOLDED, ShallowReLU([[1]], [[1]], [0], [0]))
+    with pytest.raises(ValueError, match="Expected positive scales, was given -1"):
+        shallow.act(FOLDED, np.arange(3), numbers([1, -1, 1]))
+    with pytest.raises(TypeError, match=r"ask for `\.equal`"):
+        bool(same_function(FOLDED, FOLDED))
+
+
+# minimal and canonical forms
+
+
+@given(SEEDS, SEEDS)
+@settings(max_examples=60, deadline=None)
+def test_the_minimal_form_keeps_the_function_and_is_unique_in_its_class(seed, other):
+    generator = np.random.default_rng(other)
+    p, q, _ = planted(generator.choice(KINDS[:4]), generator)  # what Definition 3 identifies
+    x = inputs(p, seed)
+    for network in (p, q):
+        form, reduction = shallow.minimal_form(network), shallow.zero_factor_reduction(network)
+        assert form.n == network.n and reduction.n == network.n - shallow.zero_factor_rank(network)
+        assert (form(x) == p(x)).all() and (reduction(x) == p(x)).all()
+        rows = reduction.rows.tolist()
+        rays = {tuple(Fraction(e, sum(map(abs, row))) for e in row) for row in rows}
+        assert len(rays) == reduction.n  # pairwise linearly semi-independent: Lemma 13
+        assert all(any(row[:-1]) for row in rows) and (reduction.A2 != 0).any(0).all()
+        assert rows == sorted(rows)
+    first, second = (shallow.zero_factor_reduction(network) for network in (p, q))
+    assert all(np.array_equal(getattr(first, s), getattr(second, s)) for s in ("A2", "A1", "b1", "b2"))
+
+
+@given(SEEDS)
+@settings(max_examples=100, deadline=None)
+def test_the_canonical_form_is_the_function(seed):
+    p = drawn(seed)
+    form = shallow.canonical_form(p)
+    assert (form(inputs(p, seed)) == p(inputs(p, seed))).all()
+    np.testing.assert_allclose(
+        shallow.canonical_form(p.float())(inputs(p, seed).astype(float)),
+        p(inputs(p, seed)).astype(float),
+        atol=1e-9,
+    )
+    assert (form.gamma != 0).any(0).all()
+    leading = [next(e for e in row if e) for row in form.normals.tolist()]
+    assert all(e > 0 for e in leading) and len({tuple(row) for row in form.normals}) == len(form.normals)
+
+
+@given(st.sampled_from(KINDS), SEEDS)
+@settings(max_examples=100, deadline=None)
+def test_the_canonical_form_is_a_complete_invariant(kind, seed):
+    p, q, _ = planted(kind, np.random.default_rng(seed))
+    first, second = shallow.canonical_form(p), shallow.canonical_form(q)
+    for name in ("normals", "gamma", "L", "e"):
+        assert np.array_equal(getattr(first, name), getattr(second, name))
+
+
+def pairs_up(p: ShallowReLU) -> bool:
+    """Proposition 14, word for word, on a minimal network without 0-factors."""
+    rows, A2 = p.rows, p.A2
+    for i in range(p.n):
+        partners = []
+        for j in range(p.n):
+            ratios = {Fraction(b) / a for a, b in zip(rows[i], rows[j], strict=True) if a}
+            parallel = all(bool(a) == bool(b) for a, b in zip(rows[i], rows[j], strict=True))
+            if parallel and len(ratios) == 1 and (t := -ratios.pop()) > 0:
+                partners.append((t * A2[:, j] == -A2[:, i]).all())
+        if partners != [True]:
+            return False
+    return True
+
+
+@given(SEEDS)
+@settings(max_examples=100, deadline=None)
+def test_proposition_14(seed):
+    generator = np.random.default_rng(seed)
+    n, m = (int(x) for x in generator.integers(1, 4, 2))
+    half = random_network(generator, n, m, int(generator.integers(1, 3)), 2)
+    t = generator.choice(shallow.cases.SCALES, n)
+    partner = -half.A2 * (Fraction(1) / t)
+    partner[0, 0] += int(generator.integers(2))  # every second time it is not affine
+    A2, A1 = np.hstack([half.A2, partner]), np.vstack([half.A1, -half.A1 * t[:, None]])
+    p = ShallowReLU(A2, A1, np.concatenate([half.b1, -half.b1 * t]), half.b2)
+    reduction = shallow.zero_factor_reduction(p)
+    assert shallow.is_affine(p) == pairs_up(reduction)
+    origin = np.zeros(m, dtype=object)
+    affine = all(
+        (p(x) + p(-x) == 2 * p(origin)).all() for x in generator.integers(-99, 99, (20, m)).astype(object)
+    )
+    assert not shallow.is_affine(p) or affine
+    assert shallow.is_affine(p.float()) == shallow.is_affine(p)
+
+
+@given(SEEDS)
+@settings(max_examples=30, deadline=None)
+def test_corollary_15(seed):
+    """A network without opposite pairs has as many 0-factors as any of its function and width."""
+    generator = np.random.default_rng(seed)
+    p = planted(generator.choice(KINDS), generator).p
+    reduction = shallow.zero_factor_reduction(p)
+    if len(np.unique(shallow.arrangement(reduction).labels)) == reduction.n:
+        assert reduction.n == len(shallow.canonical_form(p).normals)
+        for other in shallow.configurations(shallow.canonical_form(p)) if reduction.n <= 4 else ():
+            assert other.width >= reduction.n
+
+
+# the stabiliser
+
+
+@given(SEEDS)
+@settings(max_examples=100, deadline=None)
+def test_the_stabiliser_is_what_brute_force_finds(seed):
+    generator = np.random.default_rng(seed)
+    p = drawn(seed, most=3)
+    copies = generator.integers(0, p.n, 2)
+    scales = np.concatenate([[1] * p.n, generator.choice(shallow.cases.SCALES, 2)])
+    p = p.with_neurons([*range(p.n), *copies])
+    p = shallow.act(p, generator.permutation(p.n), numbers(scales))
+    found = shallow.stabilizer(p)
+    assert found.dimension == 0
+    # a permutation stabilises, with the scales that it needs, iff each neuron becomes one like it
+    rows, A2 = p.rows.tolist(), p.A2.T.tolist()
+
+    def scale(i: int, j: int) -> Fraction | None:
+        ratios = {Fraction(b) / a for a, b in zip(rows[i], rows[j], strict=True) if a}
+        ratios |= {Fraction(a) / b for a, b in zip(A2[i], A2[j], strict=True) if b}
+        zeros = [bool(a) == bool(b) for a, b in zip(rows[i] + A2[i], rows[j] + A2[j], strict=True)]
+        return ratios.pop() if all(zeros) and len(ratios) == 1 and min(ratios) > 0 else None
+
+    alike = [[scale(i, j) is not None for j in range(p.n)] for i in range(p.n)]
+    assert found.order == permanent(alike)
+    assert shallow.stabilizer(p.float()).blocks == found.blocks
+    for permutation, d in found.generators():
+        moved = shallow.act(p, permutation, d)
+        assert (moved.rows == p.rows).all() and (moved.A2 == p.A2).all()
+    for permutation, d in shallow.stabilizer(p.float()).generators():
+        np.testing.assert_allclose(shallow.act(p.float(), permutation, d).rows, p.float().rows, atol=1e-12)
+
+
+def permanent(matrix: list[list[bool]]) -> int:
+    """How many permutations a 0-1 matrix allows."""
+    if not matrix:
+        return 1
+    return sum(
+        permanent([row[:j] + row[j + 1 :] for row in matrix[1:]]) for j, e in enumerate(matrix[0]) if e
+    )
+
+
+def test_the_stabiliser_of_zero_neurons_and_three_pairs():
+    zeros = ShallowReLU([[0, 0, 1]], [[0], [0], [1]], [0, 0, 1], [0])
+    found = shallow.stabilizer(zeros)
+    assert (found.dimension, found.order, found.zeros, found.trivial) == (2, 2, (0, 1), False)
+    pairs = ShallowReLU([[1, 1, 1, 1, 1, 1]], [[1], [1], [2], [2], [3], [3]], [1] * 6, [0])
+    found = shallow.stabilizer(pairs)  # (Z/2)³, which two cycles do not generate
+    assert (found.order, len(found.transpositions)) == (8, 3)
+    silent = ShallowReLU([[2, 6, 5]], [[0], [0], [0]], [0, 0, 0], [0])  # rows zero, λ not: all alike
+    found = shallow.stabilizer(silent)
+    assert (found.dimension, found.order) == (0, 6)
+    assert all((shallow.act(silent, *g).A2 == silent.A2).all() for g in found.generators())
+    assert shallow.stabilizer(FOLDED).trivial
+
+
+# hidden symmetries
+
+
+def brute_force(vectors: np.ndarray, target: np.ndarray) -> list[tuple[int, ...]]:
+    every = (S for size in range(len(vectors) + 1) for S in combinations(range(len(vectors)), size))
+    return sorted(S for S in every if (sum((vectors[i] for i in S), 0 * target) == target).all())
+
+
+@given(SEEDS, st.integers(0, 9), st.integers(1, 3), st.booleans())
+@settings(max_examples=60, deadline=None)
+@example(0, 0, 1, True)
+def test_subset_sums_are_those_of_brute_force(seed, n, d, fractions):
+    generator = np.random.default_rng(seed)
+    vectors = generator.integers(-3, 4, (n, d)).astype(object) * (Fraction(1, 6) if fractions else 1)
+    target = vectors[generator.random(n) < 0.5].sum(0) if n else np.zeros(d, dtype=object)
+    expected = brute_force(vectors, target)
+    for sums in (
+        shallow.subset_sums(vectors, target),
+        shallow.subset_sums(vectors.astype(float), target.astype(float)),
+    ):
+        assert sums.count == len(expected) and sorted(sums) == expected
+
+
+@pytest.mark.parametrize("n", [12, 16])
+@pytest.mark.parametrize("k", [1, 2])
+def test_hidden_symmetries_up_to_16_neurons_by_brute_force(n, k):
+    p = random_network(np.random.default_rng(n + k), n, 2, k, 2)
+    vectors = (p.A2.T[:, :, None] * p.A1[:, None]).reshape(n, -1).astype(np.int64)
+    masks = np.arange(1, 2**n)
+    sums = (masks[:, None] >> np.arange(n) & 1) @ vectors
+    found = shallow.hidden_symmetries(p)
+    assert found.count == (~sums.any(1)).sum() and (k > 1 or found.count > 0)
+    assert len(found.list(10)) == min(10, found.count)
+    x = inputs(p)
+    assert all((shallow.flip(p, S)(x) == p(x)).all() for S in found.list(20))
+    assert shallow.hidden_symmetries(p.float()).count == found.count
+
+
+def test_huge_numbers_are_counted_exactly():
+    large = 2**70
+    p = ShallowReLU([[1, 1, 1, 1]], [[large], [1], [-large], [-1 - large]], [0] * 4, [0])
+    assert sorted(shallow.hidden_symmetries(p)) == [(0, 1, 3), (0, 2)]
+
+
+def test_many_neurons_are_decided_by_independence_or_not_at_all():
+    normal = np.random.default_rng(0).normal
+    wide = ShallowReLU(normal(size=(2, 60)), normal(size=(60, 40)), normal(size=60), normal(size=2))
+    assert shallow.hidden_symmetries(wide).count == 0
+    narrow = ShallowReLU(normal(size=(1, 60)), normal(size=(60, 4)), normal(size=60), normal(size=1))
+    assert shallow.hidden_symmetries(narrow).count is None
+    assert shallow.hidden_symmetries(narrow).list() == []
+    assert shallow.is_generic(narrow).generic is None and shallow.fibre(narrow).components is None
+    with pytest.raises(ValueError, match="Expected at most 40 vectors, was given 60"):
+        shallow.subset_sums(narrow.A1, narrow.A1[0])
+    integers = np.ones((40, 1))
+    with pytest.raises(ValueError, match="give them as such"):
+        shallow.subset_sums(integers, integers[0] * 20)
+
+
+# genericity and fibres
+
+
+@given(SEEDS)
+@settings(max_examples=40, deadline=None)
+def test_generic_networks_have_one_configuration(seed):
+    """Theorems 1 and 5 against all configurations of neurons on the function's hyperplanes."""
+    p = drawn(seed, most=4)
+    form, found = shallow.canonical_form(p), shallow.is_generic(p)
+    known = [each for each in shallow.configurations(form) if each.width <= p.n]
+    single = len(known) == 1 and known[0].width == p.n and not len(known[0].left) and not known[0].free
+    # what the search over configurations cannot see: with fewer hyperplanes, room for dead neurons
+    assert found.generic == single
+    assert shallow.is_generic(p.float()).generic == found.generic
+    for each in known:
+        q = shallow.realised(form, each)
+        assert q.n <= p.n + 0 and same_function(p, q).equal
+    fibre = shallow.fibre(p)
+    if found.generic:
+        assert (fibre.dimension, fibre.components, fibre.exact) == (p.n, factorial(p.n), True)
+
+
+def test_sigma_min_bounds_every_subset():
+    generator = np.random.default_rng(0)
+    p = ShallowReLU(generator.normal(size=(2, 9)), generator.normal(size=(9, 6)), np.ones(9), np.zeros(2))
+    found = shallow.is_generic(p)
+    vectors = (p.A2.T[:, :, None] * p.A1[:, None]).reshape(9, -1)
+    sums = [np.linalg.norm(np.array(S) @ vectors) for S in product((0, 1), repeat=9) if any(S)]
+    assert found.generic and 0 < found.distance <= min(sums)
+
+
+@pytest.mark.parametrize(
+    ("network", "generic", "reason"),
+    [
+        (FOLDED, False, "flip of neurons 0, 1, 2"),
+        (ShallowReLU([[1, 2]], [[1], [-1]], [0, 0], [0]), True, "only one of 3 configurations"),
+        (ShallowReLU([[1, 1]], [[1], [-1]], [0, 0], [0]), True, "only one of 3 configurations"),
+        (ShallowReLU([[1, -1]], [[1], [-1]], [0, 0], [0]), False, "does not bend"),
+        (ShallowReLU([[1, 0]], [[1], [-1]], [0, 0], [0]), False, "0-factors of rank 1"),
+        (ShallowReLU([[1] * 4], [[1], [-1], [1], [-1]], [0, 0, -1, 1], [0]), False, "dependent normals"),
+        (ShallowReLU([[1, 1]], [[1, 0], [0, 1]], [0, 0], [0]), True, "linearly independent"),
+    ],
+)
+def test_the_reason_is_given(network, generic, reason):
+    found = shallow.is_generic(network)
+    assert found.generic is generic and reason in found.reason
+
+
+@pytest.mark.parametrize("s", [Fraction(0), Fraction(1, 2), Fraction(-7, 3)])
+def test_a_continuous_family_of_opposite_pairs(s):
+    """(1+s)σ(x) + (1−s)σ(−x) + (1−s)σ(x−1) + (1+s)σ(1−x) − s is one function for all s."""
+    A1, b1 = [[1], [-1], [1], [-1]], [0, 0, -1, 1]
+    p = ShallowReLU([[1, 1, 1, 1]], A1, b1, [0])
+    q = ShallowReLU([[1 + s, 1 - s, 1 - s, 1 + s]], A1, b1, [-s])
+    assert same_function(p, q).equal and shallow.fibre(p).dimension == 5
+
+
+# compression
+
+
+@given(SEEDS)
+@settings(max_examples=25, deadline=None)
+def test_compression_reaches_the_least_of_all_configurations(seed):
+    p = drawn(seed, most=5)
+    small, form = shallow.compress(p), shallow.canonical_form(p)
+    least = min(each.width for each in shallow.configurations(form))
+    assert small.network.n == least and small.optimal
+    assert same_function(p, small.network).equal
+    if p.k == 1:
+        h = len(form.normals)
+        assert least in ({h, h + 1, h + 2} if h else {0, 2})
+    rounded = shallow.compress(p.float())
+    assert rounded.network.n == least and same_function(p, rounded.network).equal
+
+
+@given(SEEDS, st.integers(1, 12), st.integers(1, 3))
+@settings(max_examples=30, deadline=None)
+def test_planted_minima_are_reached(seed, n, k):
+    generator = np.random.default_rng(seed)
+    minimum = random_network(generator, n, 6, k, 1000)
+    if len(shallow.canonical_form(minimum).normals) < n:
+        return
+    A2, rows, b2 = minimum.A2, minimum.rows, minimum.b2
+    for _ in range(4):
+        i, t = int(generator.integers(n)), generator.choice(shallow.cases.SCALES)
+        part = generator.integers(-9, 10, (k, 1)).astype(object)
+        z, b = random_network(generator, 2, 6, 1, 9).rows, int(generator.integers(-9, 10))
+        constant = np.array([[0] * 6 + [b]], dtype=object)
+        opposite = np.vstack([z[0], -z[0], -z[0], z[0]])
+        opposite[2:, -1] += (-1, 1)  # σ(u) − σ(−u) + σ(−u−1) − σ(u+1) = −1
+        rows = np.vstack([rows, rows[[i]] * t, z[[1]], constant, opposite])
+        A2[:, [i]] -= part * t
+        A2 = np.hstack([A2, part, 0 * part, part, part, -part, part, -part])
+        b2 = b2 - part[:, 0] * max(b, 0) + part[:, 0]
+    order = generator.permutation(len(rows))
+    p = ShallowReLU(A2[:, order], rows[order, :-1], rows[order, -1], b2)
+    for large in (p, p.float()):
+        small = shallow.compress(large)
+        assert small.network.n == n and small.optimal
+        assert same_function(large, small.network).equal
+
+
+def test_the_partition_problem():
+    """Σ a_i |x − t_i| has width h iff {a_i} splits into halves of equal sum, and h + 1 otherwise."""
+    for weights, splits in (((3, 1, 1, 2, 2, 1), True), ((3, 1, 1, 2, 2, 2), False)):
+        h = len(weights)
+        A2 = [[a for a in weights for _ in range(2)]]
+        A1, b1 = [[1], [-1]] * h, [s * t for t in range(h) for s in (-1, 1)]
+        small = shallow.compress(ShallowReLU(A2, A1, b1, [0]))
+        assert small.optimal and small.network.n == h + (not splits)
+
+
+def test_near_misses_are_reported_and_not_merged():
+    p = ShallowReLU([[1.0, 1.0, 1e-7]], [[1.0, 0.0], [1.0, 1e-7], [0.0, 1.0]], np.zeros(3), [0.0])
+    small = shallow.compress(p)
+    assert small.network.n == 3
+    assert small.degeneracy.pair == (0, 1)
+    np.testing.assert_allclose(small.degeneracy.parallel, 1e-7, rtol=1e-6)
+    np.testing.assert_allclose(small.degeneracy.silent, 1e-7, rtol=1e-6)
+    empty = shallow.degeneracy(ShallowReLU([[0]], [[1]], [0], [0]))
+    assert empty.pair == () and np.isnan(empty.parallel)
+
+
+def test_beyond_forty_hyperplanes_the_gap_is_stated():
+    generator = np.random.default_rng(0)
+    normal = generator.normal
+    p = ShallowReLU(normal(size=(1, 100)), normal(size=(100, 5)), normal(size=100), normal(size=1))
+    assert shallow.compress(p).optimal and shallow.compress(p).network.n == 100
+    both = ShallowReLU(
+        np.hstack([p.A2, normal(size=(1, 100))]), np.vstack([p.A1, -p.A1]), [*p.b1, *-p.b1], p.b2
+    )
+    small = shallow.compress(both)
+    assert (small.hyperplanes, small.lower_bound, small.network.n) == (100, 100, 102)
+    assert not small.optimal and same_function(both, small.network).equal
+
+
+# beyond ReLU
+
+
+@pytest.mark.parametrize(
+    ("activation", "slope"),
+    [
+        ("ReLU", 1.0),
+        (nn.LeakyReLU(0.1), 1.1),
+        (nn.LeakyReLU(-1.0), 0.0),
+        (nn.Softplus(), 1.0),
+        (nn.Softplus(beta=3.0), 1.0),
+        ("SiLU", 1.0),
+        ("GELU", 1.0),
+        (nn.GELU("tanh"), 1.0),
+        ("Hardswish", 1.0),
+        ("LogSigmoid", 1.0),
+        ("cos", 0.0),
+        *[(name, None) for name in ("ELU", "SELU", "CELU", "Mish", "ReLU6", "Sigmoid", "tanh")],
+        (lambda x: torch.relu(x) ** 2, None),
+    ],
+)
+def test_odd_slopes(activation, slope):
+    found = shallow.odd_slope(activation)
+    assert (found is None) == (slope is None)
+    p = ShallowReLU(np.ones((1, 3)), [[1.0, 0.5], [0.3, -1.0], [-1.3, 0.5]], [0.1, -0.2, 0.4], [0.0])
+    sigma, x = shallow.pointwise(activation), 5 * np.random.default_rng(0).normal(size=(20, 2))
+    flipped = shallow.flip(p, [0, 1, 2], kappa=1.0 if slope is None else slope)
+    change = np.abs(flipped(x, sigma) - p(x, sigma)).max()
+    if slope is None:
+        assert change > 1e-3
+    else:
+        assert (
+            found == pytest.approx(slope, abs=1e-9) and change < 1e-8
+        )  # softplus is rounded to linear from 20 on
