@@ -544,7 +544,7 @@ tables = {
     "density": rare,
     "example_1": example_1.drop(columns="minimal rows (w, b)"),
     "introduction": pd.DataFrame(
-        {"same": [answer.equal], "orbit": [answer.symmetry.flips == ()]}
+        {"hidden": [answer.equal is True and answer.symmetry.flips != ()]}
     ),
     "remark_1": remark,
     "flips": flipped,

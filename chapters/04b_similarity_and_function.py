@@ -1,0 +1,423 @@
+# ---
+# jupytext:
+#   text_representation:
+#     extension: .py
+#     format_name: percent
+# kernelspec:
+#   display_name: Python 3
+#   language: python
+#   name: python3
+# ---
+
+# %% [markdown]
+# # 4b · Similarity and function
+#
+# :::{admonition} Before you start
+# :class: tip
+# **You need** {doc}`04_dissimilarity`: what a measure does not see, and its null; {doc}`03_stitching`: stitched networks.
+#
+# **You will learn** that similarity may fall while a stitched network gets better, that it may be pressed down at unchanged accuracy, that it may
+# stay at 1 while accuracy is ruined, and how to test a measure against what it is meant to track.
+#
+# **This run.** {{ this_run }}.
+# :::
+#
+# ## The question
+#
+# A similarity index compares activations; a stitched network uses them. *Does a high index say that the second network can work with what it gets?*
+# {cite}`csiszarik2021` answer no, three times. {numref}`fig-along` is the first: a stitch starts at the least-squares
+# fit, which makes the two layers as near as a linear map can, and is then trained for the task. The network gets better, and the activations go apart.
+
+# %% tags=["hide-input"]
+from dataclasses import replace
+from functools import partial
+from itertools import chain, pairwise
+
+import pandas as pd
+import torch
+from IPython.display import Markdown
+from torch import nn
+
+from intertwine import data, devices, plots, results, similarity
+from intertwine.features import features
+from intertwine.similarity import MEASURES, functional
+from intertwine.similarity.join import Join
+from intertwine.similarity.sensitivity import sensitivity, specificity
+from intertwine.stitching.prepared import first, published_pairs
+from intertwine.training import RECIPES, Spec, zoo
+
+plots.use_style()
+
+# %% tags=["parameters"]
+from typing import Literal
+
+dataset: Literal["digits", "cifar10"] = "digits"
+networks: Literal["trained", "tiny10"] = "trained"  # Myrtle CNNs, or published Tiny-10
+device: str = "cpu"  # or "cuda", or "auto": a GPU where there is one
+seed: int = 0  # of initialisation, data order and draws
+width: int = 16  # channels of the Myrtle CNN's first convolution
+pairs: int = 4  # of networks
+epochs: int = 8  # of the networks' training
+layer: int = 3  # activation that is stitched, from 1
+baseline_layers: list[int] = [2, 3, 4]  # activations of the baseline, from 1
+train_images: int = 1000  # for stitches and probes, at most
+test_images: int = 300  # for indices and accuracies, at most
+stitch_epochs: int = 10  # of experiment 3
+stitch_lr: float = 1e-3  # of experiment 3
+penalty: float = 2.0  # on CKA, in experiment 4
+penalty_epochs: int = 25  # of experiment 4
+penalty_lr: float = 3e-3  # of experiment 4
+trials: int = 5  # maps drawn for §6.4
+
+# %%
+device = devices.pick(device)
+sets = (data.load(dataset, split, device=device) for split in ("train", "test"))
+train, test = sets
+if networks == "trained":
+    recipe = RECIPES["digits" if dataset == "digits" else "fast"]
+    shape = {"width": width, "in_channels": train.images.shape[1]}
+    spec = Spec("myrtle", train, replace(recipe, epochs=epochs), shape)
+    found = zoo.get(spec, list(range(seed, seed + 2 * pairs)), device=device)
+    joined = list(pairwise(each.network for each in found))[::2]
+else:
+    joined, (train, test) = published_pairs("tiny10", pairs, train, test)
+    joined = [tuple(network.to(device) for network in pair) for pair in joined]
+train, test = first(train, train_images), first(test, test_images)
+name = f"relu{layer}"
+
+
+def joins(one, other):
+    """Training and test data at the layer, between two networks."""
+    return [Join.of(one, other, name, d.images, d.labels) for d in (train, test)]
+
+
+# %% [markdown]
+# (sec-experiment-3)=
+# ## Experiment 3: indices along a training
+#
+# Networks and batch norm are frozen, only the $1\times1$ convolution $M$ moves, by Adam on the cross-entropy to the labels. With $A$ and $B$ the
+# activations of the two networks on test images, we follow the following indices; higher is more similar in all of them.
+#
+# $$R^2_{LR}(A, B) = 1 - \min_M \frac{\lVert AM - B\rVert^2}{\lVert B\rVert^2},\qquad
+#   \mathrm{CKA}(A, B) = \frac{\lVert A^\top B\rVert^2}{\lVert A^\top A\rVert\,\lVert B^\top B\rVert}.$$ (eq-indices)
+
+# %%
+asked = {"dataset": dataset, "networks": networks, "width": width, "epochs": epochs}
+asked |= {"layer": layer, "train_images": train_images, "test_images": test_images}
+facts = {"seed": seed, "data_checksum": test.checksum, "device": str(device)}
+cases = [{"pair": pair} for pair in range(pairs)]
+
+
+def one_training(pair):
+    draw = torch.Generator().manual_seed(seed + pair)
+    options = {"epochs": stitch_epochs, "lr": stitch_lr, "generator": draw}
+    return functional.along_training(*joins(*joined[pair]), **options).to_dict("records")
+
+
+budget = {"stitch_epochs": stitch_epochs, "stitch_lr": stitch_lr}
+curves = results.steps(
+    "curves_3", cases, one_training, parameters=asked | budget, **facts
+)
+
+# %% tags=["hide-input"]
+scaled = curves.assign(accuracy=curves["accuracy"] / 100)
+long = scaled.melt(["pair", "epoch"], list(functional.INDICES), "index")
+long["index"] = long["index"].replace(functional.INDICES | {"accuracy": "accuracy / 100"})
+
+# %% mystnb={"figure": {"name": "fig-along", "caption": "Similarity indices of what a stitch makes of network 1's activations with those of network 2, on test images, while the stitch is trained for the task from the least-squares fit; mean over pairs of networks with 95 % interval. R²(AM, B) and CCA do not see an invertible stitch at all."}, "image": {"alt": "Curves against the epoch of the stitch: accuracy divided by 100, CKA, three kinds of R squared, CCA and SVCCA; two of the curves are flat."}}
+plots.curves(
+    long, "epoch", "value", "index", xlabel="epoch of the stitch", ylabel="index"
+)
+
+# %%
+experiment_3 = functional.start_and_end(curves)
+average = experiment_3.mean()
+change = {c: average[f"{c}_end"] - average[f"{c}_start"] for c in functional.INDICES}
+flat = experiment_3[["r2_to_model2_moved", "cca_moved"]]
+Markdown(
+    f"From the least-squares fit to the end, the accuracy changes by {change['accuracy']:+.1f} points, CKA by "
+    f"{change['cka']:+.3f}, $1-\\lVert AM-B\\rVert^2/\\lVert B\\rVert^2$ by {change['r2_as_it_is']:+.3f}, and "
+    f"$R^2_{{LR}}(B, AM)$ by {change['r2_from_model2']:+.3f}. $R^2_{{LR}}(AM, B)$ and CCA stay within "
+    f"{flat.max().max():.0e}."
+)
+
+# %% [markdown]
+# How does accuracy rise while CKA falls? The least-squares fit spends its effort where $B$ is large. What the rest of the network reads may lie in directions of little variance: a fit
+# that misses them costs almost no distance, and all of the accuracy. Training for the task corrects just these, and pays with distance elsewhere, where nobody looks. CKA weighs directions by their
+# variance, twice, and so follows the distance rather than the task.
+#
+# :::{admonition} Erratum
+# :class: warning
+# The paper defines $R^2_{LR}(A, B)$ by the *best* linear map and reports that it falls along the training (Definition 6.1 and figure 4). For invertible $M$,
+# $R^2_{LR}(AM, B) = R^2_{LR}(A, B)$: it cannot move, exactly as the paper says of CCA. Its code regresses in the other order. So {numref}`fig-along` shows three
+# curves: $R^2_{LR}(AM, B)$, constant; $R^2_{LR}(B, AM)$; and what the paper describes, how near $AM$ is to $B$ *as it is*. The last must fall, since training starts at its maximum.
+# :::
+#
+# ## A case small enough to print
+#
+# Two samples would do; here are four. The map $M$ doubles one channel and mixes it into another: invertible, far from a similarity.
+
+# %%
+A = torch.tensor([[1.0, 0], [0, 1], [-1, 0], [0, -1]], dtype=torch.float64)
+B = torch.tensor([[1.0, 1], [0, 2], [-1, 0], [1, -1]], dtype=torch.float64)
+M = torch.tensor([[2.0, 1], [0, 1]], dtype=torch.float64)
+pd.DataFrame(
+    {
+        "A, B": [similarity.r2(A, B), similarity.r2(B, A), similarity.cca(A, B)],
+        "AM, B": [
+            similarity.r2(A @ M, B),
+            similarity.r2(B, A @ M),
+            similarity.cca(A @ M, B),
+        ],
+    },
+    index=["R²(first, second)", "R²(second, first)", "CCA"],
+).astype(float)
+
+# %% [markdown]
+# (sec-experiment-4)=
+# ## Experiment 4: CKA pressed down at unchanged accuracy
+#
+# Stitch a network to *itself*, from the identity, and add CKA to the loss: cross-entropy $+\ \lambda\cdot\mathrm{CKA}$, both of the batch. Nothing forces the
+# activations to stay as they are, except the task.
+
+
+# %%
+def one_press(pair):
+    draw = torch.Generator().manual_seed(seed + pair)
+    network = joined[pair][0]
+    options = {"penalty": penalty, "epochs": penalty_epochs, "lr": penalty_lr}
+    table = functional.pressed(*joins(network, network), **options, generator=draw)
+    return table.to_dict("records")
+
+
+budget = {"penalty": penalty, "penalty_epochs": penalty_epochs, "penalty_lr": penalty_lr}
+curves_4 = results.steps("curves_4", cases, one_press, parameters=asked | budget, **facts)
+shown = curves_4.assign(accuracy=curves_4["accuracy"] / 100)
+shown = shown.melt(["pair", "epoch"], ["accuracy", "cka"], "index")
+shown["index"] = shown["index"].map({"accuracy": "accuracy / 100", "cka": "CKA"})
+
+# %% mystnb={"figure": {"name": "fig-pressed", "caption": "A network stitched to itself, from the identity, with its CKA as a penalty: accuracy and CKA with the network's own activations, on test images; mean over networks with 95 % interval. The dotted line is at 0.7, below which the paper gets."}, "image": {"alt": "Two curves against the epoch: accuracy near 1, and CKA, which starts at 1 and falls."}}
+plots.curves(
+    shown,
+    "epoch",
+    "value",
+    "index",
+    xlabel="epoch of the stitch",
+    ylabel="value",
+    level=0.7,
+)
+
+# %%
+last = curves_4.groupby("pair").agg(["first", "last"])
+experiment_4 = pd.DataFrame(
+    {
+        "cka": last["cka"]["last"],
+        "lost": last["accuracy"]["first"] - last["accuracy"]["last"],
+    }
+).reset_index()
+experiment_4["reached"] = (experiment_4["cka"] < 0.7) & (experiment_4["lost"] <= 1)
+experiment_4
+
+# %% [markdown]
+# Why does it work? Behind a stitch there are directions that the rest of the network maps to nothing, or that its ReLUs cut off. The stitch may inflate one of them until it dominates every inner
+# product between images. CKA then compares one direction with a whole representation. The accuracy has no reason to move, for the rest of the network does not look there. The trade is between $\lambda$ and the
+# learning rate: too little, and CKA hardly moves in the given number of epochs; too much, and the cross-entropy loses.
+#
+# A low index, then, is no evidence of a difference in function; it needs a reason to believe that nobody pushed. Networks trained alike are not pushed, which is why CKA works
+# as well as it does in practice.
+#
+# *Lost* is in points of accuracy, *reached* says whether CKA is below 0.7 with no more than one point lost.
+#
+# (sec-orthogonal)=
+# ## Section 6.4: CKA at 1, accuracy ruined
+#
+# The opposite direction needs no training. An index with a group of invariances says 1 for a whole orbit of representations. If the rest of the network does not share the group, the orbit leads anywhere. Linear CKA does not see rotations; the rest of the network does. The same holds for a permutation, of course; an
+# element of $G_{\mathrm{ReLU}}$ changes CKA *and* ruins the accuracy, although it is a symmetry: between a network and itself nobody moves the next layer's weights with it.
+
+# %%
+_, judged = joins(joined[0][0], joined[0][0])
+draw = torch.Generator().manual_seed(seed)
+kinds = ("orthogonal", "permutations", "G_ReLU")
+section_6_4 = functional.moved_by_groups(judged, trials, generator=draw, groups=kinds)
+section_6_4["cka_short_of_1"] = 1 - section_6_4["cka"]
+section_6_4.groupby("group", sort=False)[["accuracy", "base_accuracy", "cka"]].mean()
+
+# %% [markdown]
+# (sec-ding)=
+# ## Tests that the papers left undone
+#
+# {cite}`godfrey2022` name what their measures were not put to: the sensitivity and specificity tests of {cite}`ding2021`. Both need a ground truth.
+#
+# A measure that always said 0.9 would pass neither; one that said "equal" for every pair from one architecture would pass neither. The tests do not ask what the right value is, only what the value distinguishes.
+#
+# *Specificity.* Two networks differ by their seed. A layer should be most similar to the *same* layer of the other network. We count how often it is, over
+# pairs of networks, layers and both directions.
+#
+# *Sensitivity.* Take principal components away, the smallest first. At some share a linear probe loses accuracy. A measure is sensitive if it says, before that, that
+# the layer is further from itself than two seeds are from each other.
+#
+# The original tests used language models with many seeds, correlated a dissimilarity with the difference in probing accuracy, and compared measures by rank correlations. With a few seeds a rank correlation is mostly noise.
+# So here is the question in its plainest form: at which loss does the measure first leave the range that a change of seed explains?
+#
+# For both, features are averaged over space, which commutes with $G_{\mathrm{ReLU}}$ and with rotations of channels.
+
+# %%
+chosen = ("grelu cka", "cka", "grelu procrustes", "procrustes", "cca")
+measures = {measure: MEASURES[measure] for measure in chosen}
+names = [one.name for one in joined[0][0].hidden_layers()]
+everyone = list(chain(*joined))
+
+
+def pooled(network, images):
+    """Every layer's features, averaged over space."""
+    batches = list(features(network, names, images))
+    return {n: torch.cat([b[n].flatten(2).mean(2) for b in batches]) for n in names}
+
+
+seen, known = ([pooled(net, d.images) for net in everyone] for d in (test, train))
+specific = specificity(seen, measures)
+specific.pivot_table(index="measure", columns="layer", values="found", sort=False)
+
+# %%
+parts = [known, seen]
+inputs, tests = ([features_of[name] for features_of in part] for part in parts)
+kept = [1.0, 0.9, 0.75, 0.5, 0.25, 0.1, 0.05]
+taken = sensitivity(inputs, train.labels, tests, test.labels, measures, kept)
+taken["ratio"] = taken["dissimilarity"] / taken["between_seeds"]
+taken["share"] = 100 * (1 - taken["kept"])
+
+# %% mystnb={"figure": {"name": "fig-sensitivity", "caption": "What is taken away from a layer, and what the measures say: dissimilarity of the layer from itself without its smallest principal components, as a multiple of the dissimilarity of two seeds; mean over networks with 95 % interval. Above the dotted line the loss is told from a change of seed."}, "image": {"alt": "One curve for each of five measures against the share of principal components taken away, rising from zero; a dotted line at one."}}
+plots.curves(
+    taken,
+    "share",
+    "ratio",
+    "measure",
+    xlabel="components taken away, %",
+    ylabel="dissimilarity / that of seeds",
+    level=1,
+)
+
+# %%
+told = taken[taken["detected"]].groupby(["measure", "network"])["kept"].max().unstack()
+lost = taken.groupby("kept", sort=False)["lost"].mean()
+harmful = lost[lost > 1].index.max()
+Markdown(
+    f"A linear probe first loses more than a point, on average, when {100 * harmful:.0f} % of the components are left. "
+    "The measures tell the loss from a change of seed at, on average: "
+    + "; ".join(
+        f"{m}, {100 * told.loc[m].mean():.0f} % left"
+        if m in told.index
+        else f"{m}, never"
+        for m in measures
+    )
+    + "."
+)
+
+# %% [markdown]
+# Read {numref}`fig-sensitivity` beside the text above: a measure whose curve passes 1 only after the probe has lost accuracy is not sensitive to what the
+# probe uses. A measure of which two seeds are far apart has a high bar to pass: specificity and sensitivity are bought from each other.
+
+# %%
+record = results.recorded("04b_similarity_and_function", "experiment_3")
+Markdown(results.recorded_sentence(record))
+
+# %% [markdown]
+# (sec-baseline)=
+# ## What the paper prints
+#
+# For Tiny-10 at layer 3, ten pairs: CKA and $R^2_{LR}$ fall while the cross-entropy falls, and CCA does not move ({numref}`fig-along`). For a three times wider ResNet-20, stitched to
+# itself at layer 2.0: CKA below 0.7 at essentially unchanged accuracy ({numref}`fig-pressed`). As a baseline, the mean CKA of transformed activations with those of the second network
+# is $0.922\pm0.098$ for ResNets and $0.883\pm0.050$ for Tiny-10, ten pairs and all layers. Ours, over the layers that the parameters name:
+
+
+# %%
+def at_the_end(pair, number):
+    parts = [
+        Join.of(*joined[pair], f"relu{number}", d.images, d.labels) for d in (train, test)
+    ]
+    draw = torch.Generator().manual_seed(seed + pair)
+    options = {"epochs": stitch_epochs, "lr": stitch_lr, "generator": draw}
+    return {"cka": functional.cka_after_training(*parts, **options), "networks": networks}
+
+
+grid = [{"pair": pair, "number": k} for pair in range(pairs) for k in baseline_layers]
+budget = {"stitch_epochs": stitch_epochs, "stitch_lr": stitch_lr}
+baseline = results.steps(
+    "baseline_6_3", grid, at_the_end, parameters=asked | budget, **facts
+)
+baseline.groupby("number")["cka"].agg(["mean", "std"])
+
+# %% [markdown]
+# :::{admonition} Deviation from the paper
+# :class: note
+# Unless `networks` is `tiny10`, the networks are Myrtle CNNs, and experiment 4 stitches one of them instead of a wide ResNet. Indices are those of test images, all positions
+# being samples for $R^2$, CCA and SVCCA, where the paper flattens maps, which needs more images than features. CKA is biased and of flattened maps, as in the paper.
+# :::
+#
+# ## What would break it
+#
+# A null for experiment 3: how similar is what the stitch makes to *shuffled* activations of the second network?
+
+# %%
+_, ends_meet = joins(*joined[0])
+biased = partial(similarity.cka, estimator="biased", spatial="features")
+null = similarity.null(
+    biased, ends_meet.first, ends_meet.second, repeats=10, generator=draw
+)
+Markdown(
+    f"CKA before any stitch: {null.observed:.3f}. Shuffled images: {null.low:.3f} to {null.high:.3f}."
+)
+
+# %% [markdown]
+# ## Adapt this
+#
+# Any two `nn.Sequential` with a layer of maps of the same size; any differentiable index as a penalty. Here CKA is *raised* instead, by a negative penalty:
+
+# %%
+options = {"penalty": -penalty, "epochs": 3, "lr": penalty_lr, "generator": draw}
+raised = functional.pressed(*joins(*joined[0]), **options)
+raised[["epoch", "accuracy", "cka"]]
+
+# %% [markdown]
+# ## Exercises
+#
+# :::{exercise}
+# :label: ex-cca-blind
+# CCA does not see an invertible stitch. Predict what it says of a stitch of rank 1, and check.
+# :::
+#
+# ::::{solution-start} ex-cca-blind
+# :class: dropdown
+# ::::
+# One canonical correlation is left, and the mean is over one: CCA may even *rise*.
+
+# %%
+stitch = nn.Conv2d(ends_meet.first.shape[1], ends_meet.second.shape[1], 1).to(device)
+with torch.no_grad():
+    stitch.weight[:, 1:] = 0
+    moved = stitch(ends_meet.first)
+    before, after = (
+        similarity.cca(X, ends_meet.second, spatial="samples").item()
+        for X in (ends_meet.first, moved)
+    )
+pd.Series({"before": before, "rank 1": after}, name="CCA")
+
+# %% [markdown]
+# ::::{solution-end}
+# ::::
+#
+# ## Summary
+#
+# - An index is blind to its invariances, whatever they cost: rotations leave CKA at 1 and ruin a network.
+# - An index may fall where function does not: CKA as a penalty, or any training away from least squares.
+# - $R^2_{LR}(AM, B)$ cannot tell what a stitch does; say which $R^2$ you mean.
+# - Test a measure for specificity and sensitivity on your own networks: both need no more than a few seeds and a probe.
+#
+# ## Provenance
+
+# %%
+written = {"experiment_3": experiment_3, "experiment_4": experiment_4}
+written |= {"section_6_4": section_6_4, "specificity": specific, "sensitivity": taken}
+for title, table in written.items():
+    results.write(table, title, parameters=asked | {"trials": trials}, **facts)
+results.provenance()

@@ -1,0 +1,141 @@
+"""Centred kernel alignment, and the G_ReLU-CKA of godfrey2022."""
+
+from typing import get_args
+
+from jaxtyping import Float
+from torch import Tensor
+
+from intertwine.similarity.grams import Kernel, gram, max_gram
+from intertwine.similarity.hsic import Estimator, hsic, linear_hsic
+from intertwine.similarity.inputs import Spatial, centred, check_choice, check_varies, pair, scaled
+
+
+def cka(
+    X: Tensor,
+    Y: Tensor,
+    *,
+    kernel: Kernel = "linear",
+    estimator: Estimator = "unbiased",
+    spatial: Spatial | None = None,
+    bandwidth: float = 1.0,
+) -> Float[Tensor, ""]:
+    """HSIC(K, L)/√(HSIC(K, K)·HSIC(L, L)): a similarity, 1 for equal Gram matrices, higher is more similar.
+
+    Example:
+        >>> import torch
+        >>> generator = torch.Generator().manual_seed(0)
+        >>> X, noise = (torch.randn(50, 8, generator=generator) for _ in range(2))
+        >>> round(cka(X, -2 * X + 1).item(), 6), cka(X, noise).item() < 0.5
+        (1.0, True)
+
+    The unbiased estimator is about 0 for independent features, and may be negative; the biased one lies in
+    [0, 1] for positive kernels, and is near 1 for any features with n much smaller than c (Kornblith et al.
+    2019; Nguyen et al. 2021). For the linear kernel features are centred first, which changes nothing but the
+    rounding; Gram matrices are formed only where n is small against c, or the kernel needs them. With the
+    linear and the Gaussian kernel it can be differentiated.
+
+    Args:
+        X: features (n, p) or feature maps (n, p, …).
+        Y: of the same inputs; widths may differ.
+        kernel: as in `gram`; "max" is the raw max kernel, `grelu_cka` has the one of the paper.
+        estimator: of HSIC; the ratio of two unbiased estimates is consistent, not unbiased.
+        spatial: "samples" takes positions for samples, "features" positions for features, "mean" averages
+            features over space, "sum" sums kernels over space ("max": before the maximum).
+        bandwidth: as in `gram`.
+
+    Returns:
+        A float64 scalar on the device of X.
+
+    Raises:
+        ValueError: bad features, constant ones, fewer than 4 samples (biased: 2).
+    """
+    check_choice("estimator", estimator, get_args(Estimator))
+    X, Y = pair(X, Y, spatial, least=4 if estimator == "unbiased" else 2, kernel=True)
+    if kernel == "linear":
+        X, Y = (scaled(centred(Z.flatten(1))) for Z in (X, Y))
+        check_varies(X=X, Y=Y)
+        n, p, q = len(X), X.shape[1], Y.shape[1]
+        if p * p + p * q + q * q < n * (p + q):
+            parts = (linear_hsic(A, B, estimator) for A, B in ((X, Y), (X, X), (Y, Y)))
+            return _ratio(*parts, *(1e-12 * linear_hsic(A, A, "biased").detach() for A in (X, Y)))
+    elif not callable(kernel):
+        X, Y = scaled(X), scaled(Y)
+    if kernel == "max":
+        return aligned(_max_gram(X), _max_gram(Y), estimator)
+    return aligned(gram(X, kernel, bandwidth), gram(Y, kernel, bandwidth), estimator)
+
+
+def grelu_cka(
+    X: Tensor,
+    Y: Tensor,
+    *,
+    corrected: bool = False,
+    spatial: Spatial | None = None,
+) -> Float[Tensor, ""]:
+    """G_ReLU-CKA (godfrey2022 Definition 5.3): a similarity in [−1, 1], higher is more similar.
+
+    Example:
+        >>> import torch
+        >>> X, scales = torch.rand(20, 3), torch.tensor([1.0, 2.0, 5.0])
+        >>> round(grelu_cka(X, scales * X.flip(1)).item(), 6)
+        1.0
+
+    Columns are centred and divided by their norms; then K_ij = max_c x_ic·x_jc, and CKA of K and L with the
+    unbiased HSIC_1. The print centres by X − (1/d)11ᵀX, which takes off n/d means and leaves translations
+    visible; `corrected` takes off one. The range is not [0, 1], as is printed there: neither is the kernel
+    positive nor the estimator. For feature maps the paper has spatial="sum": norms over samples and
+    positions, products summed over positions before the maximum.
+
+    Args:
+        X: features (n, p) or feature maps (n, p, …).
+        Y: of the same inputs; widths may differ.
+        corrected: centre by 1/n, and leave out units that are constant, which have no norm to divide by.
+        spatial: as in `cka`.
+
+    Raises:
+        ValueError: bad features, fewer than 4 samples; constant units, unless `corrected`, and then no other.
+    """
+    X, Y = pair(X, Y, spatial, least=4, kernel=True)
+    X, Y = grelu_normalised(X, corrected), grelu_normalised(Y, corrected)
+    return aligned(_max_gram(X), _max_gram(Y), "unbiased")
+
+
+def grelu_normalised(X: Float[Tensor, "n ..."], corrected: bool) -> Float[Tensor, "n ..."]:
+    """Channels centred over samples and positions and divided by their norms."""
+    rows = X if X.ndim == 2 else X.movedim(1, -1).flatten(0, -2)
+    n, d = rows.shape
+    rows = centred(rows) if corrected else rows - n / d * rows.mean(0)
+    if corrected:
+        live = rows.any(0)
+        rows, X = rows[:, live], X[:, live]
+    if not rows.any(0).all() or not rows.numel():
+        raise ValueError(
+            "Expected units with a positive norm, was given dead ones, which have no direction: "
+            + ("leave out a layer in which nothing varies." if corrected else "use corrected=True.")
+        )
+    rows = rows / rows.abs().amax(0)  # so that no square overflows or vanishes
+    rows = rows / rows.norm(dim=0)
+    return rows if X.ndim == 2 else rows.unflatten(0, (len(X), -1)).movedim(-1, 1)
+
+
+def _max_gram(X: Float[Tensor, "n ..."]) -> Float[Tensor, "n n"]:
+    """Up to a constant."""
+    return max_gram(X, around=X.movedim(1, -1).flatten(0, -2).mean(0))
+
+
+def aligned(K: Float[Tensor, "n n"], L: Float[Tensor, "n n"], estimator: Estimator) -> Float[Tensor, ""]:
+    """CKA of two Gram matrices."""
+    parts = (hsic(A, B, estimator) for A, B in ((K, L), (K, K), (L, L)))
+    floor = [1e-26 * A.detach().square().mean() for A in (K, L)]  # rounding leaves less
+    return _ratio(*parts, *floor)
+
+
+def _ratio(
+    xy: Tensor, xx: Tensor, yy: Tensor, floor_x: Tensor | float = 0.0, floor_y: Tensor | float = 0.0
+) -> Float[Tensor, ""]:
+    if not (xx > floor_x and yy > floor_y):
+        raise ValueError(
+            "Expected features whose kernel varies between pairs of samples, was given constant ones, or "
+            "samples that are all equally similar: CKA is 0/0."
+        )
+    return xy / (xx.sqrt() * yy.sqrt())

@@ -1,0 +1,125 @@
+"""Gram matrices: of the linear, Gaussian and max kernels, and of the caller's own."""
+
+from collections.abc import Callable
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+Kernel = Literal["linear", "rbf", "max"] | Callable[[Tensor], Tensor]
+TILE = 256  # samples on a side: the maximum and a product stay in a CPU's cache
+GPU_TILE = 4096
+
+
+def gram(X: Float[Tensor, "n ..."], kernel: Kernel, bandwidth: float = 1.0) -> Float[Tensor, "n n"]:
+    """K_ij = k(x_i, x_j); for features (n, c, positions) summed over positions, for "max" before the maximum.
+
+    Example:
+        >>> X = torch.tensor([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]], dtype=torch.float64)
+        >>> torch.linalg.eigvalsh(gram(X, "max"))[0]  # not positive: godfrey2022 Lemma 5.5 is refuted
+        tensor(-0.4142, dtype=torch.float64)
+
+    Args:
+        X: one row a sample.
+        kernel: "linear", x·y; "rbf", exp(−‖x − y‖²/2s²); "max", the largest x_c·y_c; or a function that maps
+            features to their n×n Gram matrix.
+        bandwidth: s as a multiple of the median distance, for "rbf".
+    """
+    if callable(kernel):
+        K = kernel(X)
+        if K.shape != (len(X), len(X)):
+            raise ValueError(
+                f"Expected the kernel to return a {len(X)}×{len(X)} matrix, got {tuple(K.shape)}."
+            )
+        return K.double()
+    if kernel == "linear":
+        return X.flatten(1) @ X.flatten(1).T
+    if kernel == "rbf":
+        return rbf(X, bandwidth)
+    if kernel == "max":
+        return max_gram(X)
+    raise ValueError(f"Expected kernel 'linear', 'rbf', 'max' or a function, was given {kernel!r}.")
+
+
+def rbf(X: Float[Tensor, "n ..."], bandwidth: float) -> Float[Tensor, "n n"]:
+    """The Gaussian kernel with `bandwidth` times the median distance between samples, over all positions.
+
+    Example:
+        >>> rbf(torch.tensor([[0.0], [1.0]], dtype=torch.float64), 1.0)[0, 1].log()
+        tensor(-0.5000, dtype=torch.float64)
+    """
+    maps = X if X.ndim == 3 else X[:, :, None]
+    squares = torch.stack([_squared_distances(maps[:, :, k]) for k in range(maps.shape[2])])
+    pairs = torch.triu_indices(len(X), len(X), 1)
+    median = squares[:, pairs[0], pairs[1]].median().sqrt()
+    if not bandwidth * median > 0:
+        raise ValueError(
+            "Expected a positive bandwidth and a positive median distance between samples: half of them or "
+            "more are equal, or the features constant."
+        )
+    return torch.exp(squares / (-2 * (bandwidth * median) ** 2)).sum(0)
+
+
+def _squared_distances(X: Float[Tensor, "n c"]) -> Float[Tensor, "n n"]:
+    X = X - X.mean(0)
+    squares = X.square().sum(1)
+    distances = (squares[:, None] + squares - 2 * X @ X.T).clamp(min=0)
+    return distances - torch.diag(distances.diagonal())
+
+
+@torch.no_grad()
+def max_gram(
+    X: Float[Tensor, "n ..."],
+    Y: Float[Tensor, "m ..."] | None = None,
+    *,
+    around: Float[Tensor, " c"] | None = None,
+    tile: int | None = None,
+) -> Float[Tensor, "n m"]:
+    """K_ij = max_c Σ_p x_icp·y_jcp as a running maximum over channels of matrix products.
+
+    Example:
+        >>> max_gram(torch.tensor([[1.0, 2.0], [3.0, -1.0]]))
+        tensor([[4., 3.],
+                [3., 9.]])
+
+    Memory holds the result and a product of one tile, never an array n×n×c. Without Y only half is computed.
+
+    Args:
+        X: features (n, c) or (n, c, positions).
+        Y: of the other side of the matrix; X itself when not given.
+        around: the means of the channels, where they are large: products are then expanded around them, and
+            the constant P·max m² is left out of K, which no HSIC sees and which would drown the digits.
+        tile: samples on a side of what is computed at a time; chosen by device when not given.
+    """
+    A, B = (_channels_first(Z) for Z in (X, X if Y is None else Y))
+    if around is not None:
+        A, B = _expanded(A, around, last=False), _expanded(B, around, last=True)
+    tile = tile or (TILE if X.device.type == "cpu" else GPU_TILE)
+    K = A.new_empty(A.shape[1], B.shape[1])
+    for i in range(0, A.shape[1], tile):
+        rows = A[:, i : i + tile]
+        for j in range(i if Y is None else 0, B.shape[1], tile):
+            columns = B[:, j : j + tile].mT
+            best = rows[0] @ columns[0]
+            product = torch.empty_like(best)
+            for row, column in zip(rows[1:], columns[1:], strict=True):
+                torch.maximum(best, torch.mm(row, column, out=product), out=best)
+            K[i : i + tile, j : j + tile] = best
+            if Y is None and j > i:
+                K[j : j + tile, i : i + tile] = best.T
+    return K
+
+
+def _channels_first(X: Float[Tensor, "n ..."]) -> Float[Tensor, "c n p"]:
+    return (X if X.ndim == 3 else X[:, :, None]).movedim(1, 0).contiguous()
+
+
+def _expanded(X: Float[Tensor, "c n p"], means: Float[Tensor, " c"], last: bool) -> Float[Tensor, "c n p2"]:
+    """[e, s, 1] or [e, 1, s], whose products are Σxy − P·max m² for x = m + e."""
+    m = means[:, None, None]
+    e = X - m
+    largest = means.abs().max()
+    s = m * e.sum(2, keepdim=True) + X.shape[2] * (m - largest) * (m + largest) / 2
+    one = torch.ones_like(s)
+    return torch.cat([e, one, s] if last else [e, s, one], 2)

@@ -1,0 +1,132 @@
+"""What every measure does first: check two sets of features, choose what a sample is, and centre."""
+
+from typing import Any, Literal, get_args
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+Spatial = Literal["samples", "features", "sum", "mean"]
+CONSTANT = 1e-12  # of its mean: what a channel may deviate and still count as constant, as in alignment
+
+
+def pair(
+    X: Tensor, Y: Tensor, spatial: Spatial | None, *, least: int = 2, kernel: bool = False
+) -> tuple[Float[Tensor, "n ..."], Float[Tensor, "n ..."]]:
+    """X and Y in float64 with one row a sample, or as (n, c, positions) where kernels are summed over space.
+
+    Example:
+        >>> X = torch.ones(5, 3, 4, 4)
+        >>> [pair(X, X, s, kernel=True)[0].shape for s in ("samples", "features", "sum", "mean")]
+        [torch.Size([80, 3]), torch.Size([5, 48]), torch.Size([5, 3, 16]), torch.Size([5, 3])]
+
+    Args:
+        X: features (n, c), or feature maps (n, c, …), of any floating-point dtype.
+        Y: of the same inputs.
+        spatial: what to do with positions; features (n, c) have one position, and need no choice.
+        least: samples that the measure needs.
+        kernel: whether "sum" makes sense.
+
+    Raises:
+        ValueError: not such features, of different numbers of samples, too few, NaN or infinite.
+    """
+    check_choice("spatial", spatial, (None, *get_args(Spatial)))
+    shapes = f"{tuple(X.shape)} and {tuple(Y.shape)}"
+    if not (X.is_floating_point() and Y.is_floating_point()):
+        raise ValueError(f"Expected floating-point features, was given {X.dtype} and {Y.dtype}.")
+    if min(X.ndim, Y.ndim) < 2 or not X.numel() or not Y.numel():
+        raise ValueError(f"Expected features (n, c) or feature maps (n, c, …), was given {shapes}.")
+    if len(X) != len(Y):
+        raise ValueError(f"Expected features of the same inputs, was given {len(X)} and {len(Y)} of them.")
+    if max(X.ndim, Y.ndim) > 2 and spatial is None:
+        choices = "'samples', 'features', 'mean'" + kernel * " or 'sum'"
+        raise ValueError(f"Expected spatial= to say what positions are, for {shapes}: choose {choices}.")
+    if spatial == "sum" and not kernel:
+        raise ValueError(
+            "Expected a measure with a kernel for spatial='sum', which sums kernels over space: choose "
+            "'samples', 'features' or 'mean'."
+        )
+    if spatial == "samples" and X.shape[2:] != Y.shape[2:]:
+        raise ValueError(
+            f"Expected feature maps of one size for spatial='samples', was given {shapes}: resample one, or "
+            f"choose 'features' or 'mean'."
+        )
+    rows = len(X) * (X[0, 0].numel() if spatial == "samples" else 1)
+    if rows < least:
+        raise ValueError(f"Expected at least {least} samples, was given {rows}: use more inputs.")
+    for Z in (X, Y):
+        if not Z.sum(dtype=torch.float64).isfinite():
+            raise ValueError("Expected finite features, was given NaN, infinite or huge ones: find where.")
+    return arranged(X, spatial), arranged(Y, spatial)
+
+
+def arranged(X: Tensor, spatial: Spatial | None) -> Float[Tensor, "n ..."]:
+    """The rows of one set of features, in float64."""
+    X = X.double()
+    if X.ndim == 2:
+        return X
+    if spatial == "samples":
+        return X.movedim(1, -1).flatten(0, -2)
+    if spatial == "features":
+        return X.flatten(1)
+    return X.flatten(2).mean(2) if spatial == "mean" else X.flatten(2)
+
+
+def centred(X: Float[Tensor, "n ..."]) -> Float[Tensor, "n ..."]:
+    """X minus its mean over samples; a column that is constant up to rounding becomes exactly 0.
+
+    Example:
+        >>> centred(torch.tensor([[0.1, 1.0], [0.1, 3.0]], dtype=torch.float64))
+        tensor([[ 0., -1.],
+                [ 0.,  1.]], dtype=torch.float64)
+    """
+    mean = X.mean(0)
+    Z = X - mean
+    Z = Z - Z.mean(0)  # what the rounding of a large mean has left
+    return torch.where(Z.abs().amax(0) > CONSTANT * mean.abs(), Z, 0)
+
+
+def scaled(X: Float[Tensor, "n ..."]) -> Float[Tensor, "n ..."]:
+    """X times the power of 2 that brings its largest entry to between ½ and 1: exact; no square overflows.
+
+    Example:
+        >>> scaled(torch.tensor([[3e-200, 0.0]], dtype=torch.float64)) > 0.5
+        tensor([[ True, False]])
+    """
+    exponent = torch.frexp(X.detach().abs().amax()).exponent
+    for part in (exponent // 2, exponent - exponent // 2):  # 2^-exponent itself may be too large
+        X = X * torch.exp2(-part.double())
+    return X
+
+
+def narrowed(X: Float[Tensor, "n c"]) -> Float[Tensor, "n m"]:
+    """X, or where c > n its coordinates in an orthonormal basis of its rows: n columns, the same XXᵀ.
+
+    Example:
+        >>> X = torch.randn(3, 50, dtype=torch.float64)
+        >>> narrowed(X).shape, torch.allclose(narrowed(X) @ narrowed(X).T, X @ X.T)
+        (torch.Size([3, 3]), True)
+    """
+    return X if X.shape[1] <= len(X) else torch.linalg.qr(X.T).R.T
+
+
+def check_varies(**features: Tensor) -> None:
+    """Raise ValueError where features are 0 everywhere, as constant ones are after centring."""
+    for name, X in features.items():
+        if not X.any():
+            raise ValueError(
+                f"Expected features {name} that vary over the samples, was given constant ones (0, where the "
+                f"measure does not centre), which are similar to nothing: leave them out."
+            )
+
+
+def check_choice(name: str, given: Any, allowed: tuple[Any, ...]) -> None:
+    """Raise ValueError unless the argument is one of those allowed.
+
+    Example:
+        >>> check_choice("form", "angular", ("similarity", "angular"))
+    """
+    if given not in allowed:
+        raise ValueError(
+            f"Expected {name} to be one of {', '.join(map(repr, allowed))}, was given {given!r}."
+        )

@@ -1,0 +1,191 @@
+"""The same layer of two networks, beside its nulls: Table 2 and figures 2, 5 and 9 of godfrey2022."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+import pandas as pd
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from intertwine.alignment import Statistics
+from intertwine.features import features
+from intertwine.similarity.cka import aligned, grelu_normalised
+from intertwine.similarity.compare import compare
+from intertwine.similarity.grams import gram, max_gram
+from intertwine.similarity.inputs import centred
+from intertwine.similarity.moments import compressed
+from intertwine.similarity.procrustes import procrustes
+
+PROCRUSTES = {
+    "grelu": partial(procrustes, group="grelu", centred=False),
+    "orthogonal": partial(procrustes, group="orthogonal", centred=False),
+}
+"""Table 2: not centred; where units are dead, they are left out."""
+KERNELS: dict[str, Callable[[Tensor], Tensor]] = {
+    "grelu": lambda X: max_gram(grelu_normalised(X.double().flatten(2), corrected=True)),
+    "orthogonal": lambda X: gram(centred(X.double().flatten(1)), "linear"),
+    "normalised": lambda X: gram(grelu_normalised(X.double().flatten(2), corrected=True), "linear"),
+}
+"""Figure 5, from feature maps: G_ReLU-CKA; linear CKA; and linear CKA as the authors' code has it, with every
+channel divided by its norm, which no rotation respects."""
+
+
+def moments(
+    model1: nn.Module,
+    model2: nn.Module,
+    images1: Float[Tensor, "n ..."],
+    images2: Float[Tensor, "n ..."],
+    layers: Sequence[str],
+    *,
+    batch_size: int = 100,
+) -> dict[str, Statistics]:
+    """Second moments of every layer of one network with the same layer of another, positions being samples.
+
+    Example:
+        >>> from intertwine.models import myrtle
+        >>> network, images = myrtle(2, in_channels=1), torch.randn(3, 1, 8, 8)
+        >>> moments(network, network, images, images, ["relu1"])["relu1"].n
+        192
+
+    Args:
+        images1: for the first; `images2` in another order gives a null.
+        batch_size: images at a time; nothing else is kept.
+    """
+    totals: dict[str, Statistics] = {}
+    streams = (
+        features(model, list(layers), images, batch_size=batch_size)
+        for model, images in ((model1, images1), (model2, images2))
+    )
+    for first, second in zip(*streams, strict=True):
+        for layer in layers:
+            new = Statistics.of(first[layer], second[layer], spatial=first[layer].ndim > 2)
+            totals[layer] = totals[layer] + new if layer in totals else new
+    return totals
+
+
+def procrustes_by_layer(
+    model1: nn.Module,
+    model2: nn.Module,
+    images: Float[Tensor, "n ..."],
+    layers: Mapping[str, str | int],
+    *,
+    nulls: int = 1,
+    generator: torch.Generator,
+) -> pd.DataFrame:
+    """Both Procrustes similarities of Table 2, layer by layer, with what shuffled images leave of them.
+
+    Example:
+        >>> from intertwine.models import myrtle
+        >>> network, images = myrtle(2, in_channels=1), torch.randn(20, 1, 8, 8)
+        >>> generator = torch.Generator().manual_seed(0)
+        >>> table = procrustes_by_layer(network, network, images, {"relu1": "3"}, generator=generator)
+        >>> bool(table["grelu"][0] > 1 - 1e-6 > table["grelu_null"][0])
+        True
+
+    Args:
+        layers: name → number in the paper.
+        nulls: permutations of the images, over which the null is averaged.
+        generator: of the permutations.
+
+    Returns:
+        Columns layer (the number), channels, grelu, orthogonal, grelu_null, orthogonal_null: similarities,
+        higher is more similar.
+    """
+    whole = moments(model1, model2, images, images, list(layers))
+    shuffled = []
+    for _ in range(nulls):
+        order = torch.randperm(len(images), generator=generator).to(images.device)
+        shuffled.append(moments(model1, model2, images, images[order], list(layers)))
+    rows = []
+    for name, number in layers.items():
+        row: dict[str, object] = {"layer": number, "channels": whole[name].p}
+        row |= {group: measure(*compressed(whole[name])).item() for group, measure in PROCRUSTES.items()}
+        for group, measure in PROCRUSTES.items():
+            values = [measure(*compressed(draw[name])).item() for draw in shuffled]
+            row[f"{group}_null"] = sum(values) / len(values)
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def cka_by_layer(
+    model1: nn.Module,
+    model2: nn.Module,
+    images: Float[Tensor, "n ..."],
+    layers: Mapping[str, str | int],
+    *,
+    nulls: int = 20,
+    generator: torch.Generator,
+) -> pd.DataFrame:
+    """Both CKAs of figure 5 on its diagonal, with the 97.5 % quantile of what shuffled images leave of them.
+
+    Example:
+        >>> from intertwine.models import myrtle
+        >>> network, images = myrtle(2, in_channels=1), torch.randn(20, 1, 8, 8)
+        >>> generator = torch.Generator().manual_seed(0)
+        >>> table = cka_by_layer(network, network, images, {"relu1": "3"}, generator=generator)
+        >>> bool(table["grelu"][0] > 1 - 1e-9 > table["grelu_null"][0])
+        True
+
+    Args:
+        images: few enough for the features of a layer to fit into memory; a small sample widens the null.
+        layers: name → number in the paper.
+        nulls: permutations of the images.
+        generator: of the permutations.
+
+    Returns:
+        Columns layer and, for grelu, orthogonal and normalised, the similarity; its null in `<name>_null`.
+    """
+    rows = []
+    orders = [torch.randperm(len(images), generator=generator).to(images.device) for _ in range(nulls)]
+    for name, number in layers.items():
+        X, Y = (
+            torch.cat([batch[name] for batch in features(model, [name], images)])
+            for model in (model1, model2)
+        )
+        row: dict[str, object] = {"layer": number}
+        for group, kernel in KERNELS.items():
+            K, L = kernel(X), kernel(Y)
+            row[group] = aligned(K, L, "unbiased").item()
+            values = torch.stack([aligned(K, L[order][:, order], "unbiased") for order in orders])
+            row[f"{group}_null"] = torch.quantile(values, 0.975).item()
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def between_all_layers(
+    model1: nn.Module,
+    model2: nn.Module,
+    images: Float[Tensor, "n ..."],
+    layers: Mapping[str, str | int],
+    measures: Mapping[str, str],
+    *,
+    memory: int = 2**30,
+    device: str | torch.device = "auto",
+) -> pd.DataFrame:
+    """`compare` for several measures, one row for each pair of layers (figures 2 and 5).
+
+    Example:
+        >>> from intertwine.models import myrtle
+        >>> network, images = myrtle(2, in_channels=1), torch.randn(20, 1, 8, 8)
+        >>> table = between_all_layers(network, network, images, {"relu1": 3}, {"CKA": "cka"}, device="cpu")
+        >>> table["value"].round(6).tolist()
+        [1.0]
+
+    Args:
+        layers: name → number in the paper.
+        measures: title → name in the registry.
+        memory: as in `compare`.
+        device: as in `compare`.
+
+    Returns:
+        Columns measure (the title), row, column (the numbers), value.
+    """
+    parts = []
+    for title, measure in measures.items():
+        table = compare(model1, model2, images, list(layers), measure=measure, memory=memory, device=device)
+        long = table.rename(index=layers, columns=layers).rename_axis("row").reset_index()
+        parts.append(long.melt("row", var_name="column", value_name="value").assign(measure=title))
+    return pd.concat(parts, ignore_index=True)[["measure", "row", "column", "value"]]

@@ -1,0 +1,92 @@
+"""Nulls: what a measure says of features that have nothing to do with each other."""
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from intertwine.similarity.inputs import check_choice
+
+
+class Null(NamedTuple):
+    """A value with its null: the same measure where nothing is shared.
+
+    Example:
+        >>> Null(0.9, torch.tensor([0.1, 0.2, 0.3]), 0.1, 0.3).stands_out
+        True
+    """
+
+    observed: float
+    values: Float[Tensor, " repeats"]
+    low: float
+    """2.5 % quantile of the values."""
+    high: float
+    """97.5 % quantile."""
+
+    @property
+    def stands_out(self) -> bool:
+        """Whether the observed value lies outside the interval."""
+        return not self.low <= self.observed <= self.high
+
+
+def null(
+    measure: Callable[[Tensor, Tensor], Tensor],
+    X: Tensor,
+    Y: Tensor,
+    kind: Literal["shuffle", "gaussian", "random_network"] = "shuffle",
+    repeats: int = 20,
+    *,
+    generator: torch.Generator,
+    networks: Callable[[torch.Generator], tuple[Tensor, Tensor]] | None = None,
+) -> Null:
+    """The measure of X and Y, and of what is like them but shares nothing.
+
+    Example:
+        >>> from intertwine.similarity import cka
+        >>> generator = torch.Generator().manual_seed(0)
+        >>> X = torch.randn(50, 4, generator=generator)
+        >>> null(cka, X, X + 0.1, "shuffle", generator=generator).stands_out
+        True
+
+    Args:
+        measure: a function of two sets of features; bind its options with `functools.partial`.
+        X: features (n, p) or feature maps (n, p, …).
+        Y: of the same inputs.
+        kind: "shuffle" permutes the inputs of Y, whole images where there are maps: what remains is all that
+            each set of features says without the other. "gaussian" draws both anew, every channel with its
+            mean and deviation. "random_network" asks `networks`.
+        repeats: how many draws.
+        generator: of the draws, on the CPU.
+        networks: draws features of untrained networks for the same inputs, as a pair in place of X and Y.
+
+    Raises:
+        ValueError: an unknown kind, repeats below 2, or "random_network" without `networks`.
+    """
+    check_choice("kind", kind, ("shuffle", "gaussian", "random_network"))
+    if repeats < 2:
+        raise ValueError(f"Expected at least 2 repeats, was given {repeats}: an interval needs some.")
+    if (kind == "random_network") != (networks is not None):
+        raise ValueError(
+            "Expected networks= exactly for kind='random_network': a function that draws a pair of features."
+        )
+
+    def draw() -> tuple[Tensor, Tensor]:
+        if networks is not None:
+            return networks(generator)
+        if kind == "shuffle":
+            return X, Y[torch.randperm(len(Y), generator=generator).to(Y.device)]
+        return _gaussian(X, generator), _gaussian(Y, generator)
+
+    observed = float(measure(X, Y))
+    values = torch.tensor([float(measure(*draw())) for _ in range(repeats)], dtype=torch.float64)
+    low, high = torch.quantile(values, torch.tensor([0.025, 0.975], dtype=torch.float64)).tolist()
+    return Null(observed, values, low, high)
+
+
+def _gaussian(X: Tensor, generator: torch.Generator) -> Tensor:
+    channels = X.movedim(1, -1).flatten(0, -2).double()
+    shape = (-1, *[1] * (X.ndim - 2))
+    mean, deviation = (s.view(shape).to(X) for s in (channels.mean(0), channels.std(0)))
+    return mean + deviation * torch.randn(X.shape, generator=generator).to(X)

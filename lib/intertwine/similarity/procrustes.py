@@ -1,0 +1,143 @@
+"""Procrustes measures: how near one set of features comes to the other when a group may act."""
+
+from typing import Literal, get_args
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from intertwine.similarity import inputs
+from intertwine.similarity.inputs import Spatial, check_choice, check_varies, narrowed, pair, scaled
+
+ProcrustesGroup = Literal["orthogonal", "rotation", "permutation", "grelu"]
+Form = Literal["similarity", "angular"]
+ROUNDING = 2.0**-50  # a distance between vectors of norm 1 that float64 alone may have made
+
+
+def procrustes(
+    X: Tensor,
+    Y: Tensor,
+    group: ProcrustesGroup = "orthogonal",
+    *,
+    form: Form = "similarity",
+    centred: bool = True,
+    spatial: Spatial | None = None,
+) -> Float[Tensor, ""]:
+    """1 − δ/2, δ = min over Q in the group of ‖X − YQ‖ for X and Y of norm 1; or the angle between X and YQ.
+
+    Example:
+        >>> X = torch.randn(20, 3, dtype=torch.float64)
+        >>> round(procrustes(X, 5 * X.flip(1), "permutation").item(), 6)
+        1.0
+        >>> procrustes(X, X, form="angular").item() < 1e-7
+        True
+
+    The similarity is in [0, 1], higher is more similar; 0.293 = 1 − 1/√2 says that X and YQ are orthogonal,
+    the least for orthogonal, and for non-negative features that are not centred. The angle is a distance in
+    [0, π], lower is more similar, and a metric between orbits (Williams et al. 2021), as δ is.
+
+    Features are divided by their Frobenius norm; for "grelu" by the norm of each column first, and units that
+    are 0 are left out. The narrower features get columns of zeros. δ is computed as the residual ‖XQ − Y‖,
+    since ‖X‖² + ‖Y‖² less twice the nuclear norm of XᵀY loses half the digits.
+
+    Args:
+        X: features (n, p) or feature maps (n, p, …).
+        Y: of the same inputs; widths may differ.
+        group: "orthogonal" O(c), "rotation" SO(c), "permutation", or "grelu", permutations with positive
+            scalings; godfrey2022 Table 2 has "orthogonal" and "grelu" with centred=False, spatial="samples".
+        form: "similarity" or "angular".
+        centred: whether columns are centred first.
+        spatial: "samples", "features" or "mean", as in `cka`.
+
+    Returns:
+        A float64 scalar on the device of X.
+
+    Raises:
+        ValueError: bad features, or features that are constant (0, where they are not centred).
+    """
+    check_choice("group", group, get_args(ProcrustesGroup))
+    check_choice("form", form, get_args(Form))
+    X, Y = (_normalised(Z, group, centred) for Z in pair(X, Y, spatial))
+    if group in ("permutation", "grelu"):
+        rows, columns = matched(X, Y)
+        squares = X.square().sum() - X[:, rows].square().sum()  # of columns that match nothing
+        squares = squares + Y.square().sum() - Y[:, columns].square().sum()
+        squares = squares.clamp(min=0) * (X.shape[1] != Y.shape[1])  # which there are only then
+        chord = (squares + (X[:, rows] - Y[:, columns]).square().sum()).sqrt()
+    else:
+        proper = group == "rotation" and X.shape[1] == Y.shape[1] <= len(X)
+        chord = _rotated_residual(narrowed(X), narrowed(Y), proper)
+    chord = torch.where(chord > ROUNDING, chord, 0)
+    if form == "angular":
+        return 2 * (chord / 2).clamp(max=1).asin()
+    return 1 - chord / 2
+
+
+def grelu_procrustes(
+    X: Tensor,
+    Y: Tensor,
+    *,
+    corrected: bool = False,
+    spatial: Spatial | None = None,
+) -> Float[Tensor, ""]:
+    """G_ReLU-Procrustes 1 − δ/(2√d) (godfrey2022 Definition 5.2): in [0, 1], higher is more similar.
+
+    Example:
+        >>> X, scales = torch.rand(20, 3), torch.tensor([1.0, 2.0, 5.0])
+        >>> round(grelu_procrustes(X, scales * X.flip(1)).item(), 6)
+        1.0
+
+    Columns are divided by their norms, δ = min over permutations P of ‖X − YP‖_F. For features ≥ 0 it is at
+    least 1 − 1/√2, about 0.293: read it beside a null. As printed nothing is centred, so that it is not
+    invariant under translations, which the paper asks for in (i).
+
+    Args:
+        X: features (n, d) or feature maps (n, d, …); the paper has spatial="samples".
+        Y: of the same inputs; with other widths, d is the mean of the two.
+        corrected: centre the columns first, and leave out dead units, which have no norm to divide by.
+        spatial: "samples", "features" or "mean", as in `cka`.
+
+    Raises:
+        ValueError: bad features; dead units, unless `corrected`, and then no other.
+    """
+    if not corrected:
+        for Z in pair(X, Y, spatial):
+            if not Z.any(0).all():
+                raise ValueError(
+                    f"Expected units that fire, was given {int((~Z.any(0)).sum())} dead ones, which leave D "
+                    f"in Definition 5.2 singular: use corrected=True, or leave them out."
+                )
+    return procrustes(X, Y, "grelu", centred=corrected, spatial=spatial)
+
+
+def matched(X: Float[Tensor, "n p"], Y: Float[Tensor, "n q"]) -> tuple[Int[Tensor, " k"], Int[Tensor, " k"]]:
+    """Column rows[i] of X with column columns[i] of Y: the matching of largest Σ x·y, by linear assignment.
+
+    Example:
+        >>> X = torch.eye(3, dtype=torch.float64)
+        >>> matched(X, X[:, [2, 0, 1]])[1]
+        tensor([1, 2, 0])
+    """
+    from scipy.optimize import linear_sum_assignment  # slow to import
+
+    rows, columns = linear_sum_assignment((X.detach().T @ Y.detach()).numpy(force=True), maximize=True)
+    return torch.as_tensor(rows, device=X.device), torch.as_tensor(columns, device=X.device)
+
+
+def _normalised(X: Float[Tensor, "n c"], group: str, centre: bool) -> Float[Tensor, "n m"]:
+    X = scaled(inputs.centred(X) if centre else X)
+    check_varies(given=X)
+    if group == "grelu":
+        X = X[:, X.any(0)]
+        X = X / X.abs().amax(0)
+        X = X / X.norm(dim=0)
+    return X / X.norm()
+
+
+def _rotated_residual(X: Float[Tensor, "n p"], Y: Float[Tensor, "n q"], proper: bool) -> Float[Tensor, ""]:
+    width = max(X.shape[1], Y.shape[1])
+    X, Y = (torch.nn.functional.pad(Z, (0, width - Z.shape[1])) for Z in (X, Y))
+    U, _, Vh = torch.linalg.svd(X.T @ Y)
+    if proper and torch.det(U) * torch.det(Vh) < 0:
+        U = torch.cat([U[:, :-1], -U[:, -1:]], 1)  # costs the least singular value
+    return torch.linalg.norm(X @ (U @ Vh) - Y)

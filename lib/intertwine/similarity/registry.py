@@ -1,0 +1,206 @@
+"""The measures by name, each with what it promises; the tests draw group elements to hold them to it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import partial
+from typing import TYPE_CHECKING, Literal
+
+from jaxtyping import Float
+from torch import Tensor
+
+from intertwine.similarity.canonical import cca, pwcca, r2, svcca
+from intertwine.similarity.cka import cka, grelu_cka
+from intertwine.similarity.inputs import Spatial
+from intertwine.similarity.matching import soft_matching
+from intertwine.similarity.procrustes import grelu_procrustes, procrustes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+INVARIANCES = (
+    "permutation",
+    "positive scaling",
+    "isotropic scaling",
+    "rotation",
+    "orthogonal",
+    "invertible linear",
+    "translation",
+)
+"""What may act on the channels: *positive scaling* has a factor for each neuron, *isotropic* one for all;
+*rotation* is SO(c), *orthogonal* O(c)."""
+
+SMALLEST = ("permutation", "isotropic scaling")
+RIGID = (*SMALLEST, "rotation", "orthogonal", "translation")
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure, and what it promises of its first argument, and of its second unless said otherwise.
+
+    Example:
+        >>> import torch
+        >>> X = torch.randn(20, 3)
+        >>> round(MEASURES["cca"](X, 2 * X).item(), 6), MEASURES["cca"].similarity
+        (1.0, True)
+    """
+
+    name: str
+    function: Callable[..., Float[Tensor, ""]]
+    similarity: bool
+    """Higher is more similar, and equal features score 1; else a distance, lower is more similar, from 0."""
+    low: float
+    high: float
+    metric: bool
+    """The triangle inequality holds for the distance, or for what a similarity falls short of 1."""
+    invariances: frozenset[str]
+    of_target: frozenset[str]
+    """Invariances in the second argument."""
+    needs: Literal["grams", "moments", "features"]
+    """What `compare` may stream: Gram matrices, second moments of the channels, or nothing."""
+    spatial: Spatial
+    """What the papers do with feature maps."""
+    use: str
+    """When to use it."""
+
+    def __call__(self, X: Tensor, Y: Tensor, *, spatial: Spatial | None = None) -> Float[Tensor, ""]:
+        return self.function(X, Y, spatial=spatial or self.spatial)
+
+
+def _measure(
+    name: str,
+    function: Callable[..., Tensor],
+    invariances: tuple[str, ...],
+    needs: Literal["grams", "moments", "features"],
+    spatial: Spatial,
+    use: str,
+    *,
+    range: tuple[float, float] = (0.0, 1.0),
+    metric: bool = False,
+    similarity: bool = True,
+    of_target: tuple[str, ...] | None = None,
+) -> Measure:
+    sides = (frozenset(invariances), frozenset(invariances if of_target is None else of_target))
+    return Measure(name, function, similarity, *range, metric, *sides, needs, spatial, use)
+
+
+_PERMUTING = (*SMALLEST, "translation")
+_GRELU = (*SMALLEST, "positive scaling")
+_ALL = [
+    _measure("cka", cka, RIGID, "grams", "features", "the usual choice; few samples too", range=(-1.0, 1.0)),
+    _measure(
+        "cka biased", partial(cka, estimator="biased"), RIGID, "grams", "features",
+        "many more samples than features, or to reproduce printed values",
+    ),
+    _measure(
+        "cka rbf", partial(cka, kernel="rbf"), RIGID, "features", "features",
+        "neighbourhoods rather than principal components", range=(-1.0, 1.0),
+    ),
+    _measure(
+        "cka max", partial(cka, kernel="max"), SMALLEST, "grams", "sum",
+        "single units, without the normalisation of grelu cka", range=(-1.0, 1.0),
+    ),
+    _measure(
+        "grelu cka", partial(grelu_cka, corrected=True), (*_GRELU, "translation"), "grams", "sum",
+        "ReLU layers, up to what ReLU networks cannot see; any widths", range=(-1.0, 1.0),
+    ),
+    _measure(
+        "grelu cka, as printed", grelu_cka, _GRELU, "features", "sum",
+        "to see what Definition 5.3 prints", range=(-1.0, 1.0),
+    ),
+    _measure(
+        "procrustes", procrustes, RIGID, "moments", "samples",
+        "rotations of the whole layer; a metric", metric=True,
+    ),
+    _measure(
+        "procrustes angle", partial(procrustes, form="angular"), RIGID, "moments", "samples",
+        "a metric between shapes", range=(0.0, math.pi), metric=True, similarity=False,
+    ),
+    _measure(
+        "procrustes, as printed", partial(procrustes, centred=False), (*SMALLEST, "rotation", "orthogonal"),
+        "moments", "samples", "Table 2, second row", metric=True,
+    ),
+    _measure(
+        "rotation", partial(procrustes, group="rotation"), ("isotropic scaling", "rotation", "translation"),
+        "moments", "samples", "where reflections shall count", metric=True,
+    ),
+    _measure(
+        "permutation", partial(procrustes, group="permutation"), _PERMUTING, "moments", "samples",
+        "which unit is which; a metric", metric=True,
+    ),
+    _measure(
+        "grelu procrustes", partial(grelu_procrustes, corrected=True), (*_GRELU, "translation"), "moments",
+        "samples", "which unit is which, up to the scales that ReLU forgives; a metric", metric=True,
+    ),
+    _measure(
+        "grelu procrustes, as printed", grelu_procrustes, _GRELU, "moments", "samples",
+        "Table 2, first row", metric=True,
+    ),
+    _measure(
+        "cca", cca, INVARIANCES, "moments", "mean", "anything linear; many times more samples than features"
+    ),
+    _measure("svcca", svcca, RIGID, "moments", "mean", "as cca, without directions of little variance"),
+    _measure(
+        "pwcca", pwcca, _PERMUTING, "moments", "mean", "as cca, weighted by what the first features show",
+        of_target=INVARIANCES,
+    ),
+    _measure(
+        "r2", r2, INVARIANCES, "moments", "mean", "how much of the second features is linear in the first",
+        of_target=RIGID,
+    ),
+    _measure(
+        "soft matching", soft_matching, _PERMUTING, "moments", "samples",
+        "units of layers of different widths; a metric", range=(0.0, 2.0), metric=True, similarity=False,
+    ),
+]  # fmt: skip
+
+MEASURES = {measure.name: measure for measure in _ALL}
+
+
+def named(measure: str | Measure) -> Measure:
+    """The measure of that name.
+
+    Example:
+        >>> named("cka").needs
+        'grams'
+
+    Raises:
+        ValueError: an unknown name; the nearest is named.
+    """
+    if isinstance(measure, Measure):
+        return measure
+    if measure not in MEASURES:
+        near = get_close_matches(measure, MEASURES, n=1, cutoff=0.0)[0]
+        raise ValueError(
+            f"Expected a measure out of {', '.join(map(repr, MEASURES))}, was given {measure!r}; did you "
+            f"mean {near!r}?"
+        )
+    return MEASURES[measure]
+
+
+def which() -> pd.DataFrame:
+    """Which measure when: the registry as a table, one row a measure.
+
+    Example:
+        >>> which().loc["cca", "invertible linear"], which().loc["r2", "invertible linear"]
+        ('yes', 'first')
+
+    Returns:
+        Index: the names. Columns: kind ("similarity", higher is more similar, or "distance"), range, metric,
+        a column for each of `INVARIANCES` ("yes", "first", "second" argument only, or "no"), use.
+    """
+    import pandas as pd
+
+    rows = {}
+    for m in MEASURES.values():
+        said = {(True, True): "yes", (True, False): "first", (False, True): "second", (False, False): "no"}
+        acts = {name: said[name in m.invariances, name in m.of_target] for name in INVARIANCES}
+        kind = "similarity" if m.similarity else "distance"
+        bounds = f"{m.low:.3g} to {m.high:.3g}"
+        rows[m.name] = {
+            "kind": kind, "range": bounds, "metric": "yes" if m.metric else "no", **acts, "use": m.use,
+        }  # fmt: skip
+    return pd.DataFrame.from_dict(rows, orient="index")

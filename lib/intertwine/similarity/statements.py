@@ -1,0 +1,204 @@
+"""What godfrey2022 §5 and its appendix state of their measures, as tables that can refute it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable
+
+import pandas as pd
+import torch
+from torch import Tensor
+
+from intertwine.groups import GReLU, Orthogonal, Permutations, SignedPermutations
+from intertwine.similarity.cka import grelu_cka
+from intertwine.similarity.grams import gram
+from intertwine.similarity.procrustes import grelu_procrustes, procrustes
+
+MEASURES: dict[str, Callable[..., Tensor]] = {"G_ReLU-CKA": grelu_cka, "G_ReLU-Procrustes": grelu_procrustes}
+
+
+def invariance(width: int, samples: int, trials: int, *, generator: torch.Generator) -> pd.DataFrame:
+    """How far the two measures move when groups act on X and, with other elements, on Y (Lemma 5.1 and (i)).
+
+    Example:
+        >>> table = invariance(3, 10, 1, generator=torch.Generator().manual_seed(0))
+        >>> bool(table.query("action == 'permutations'")["change"].max() < 1e-10)
+        True
+
+    Args:
+        width: c.
+        samples: n.
+        trials: draws of features and elements.
+
+    Returns:
+        Columns measure, version ("as printed" or "corrected"), action ("permutations", "positive diagonal",
+        "G_ReLU", "translations"), trial, change (absolute).
+    """
+    actions: dict[str, Callable[[Tensor], Tensor]] = {
+        "permutations": lambda X: X @ Permutations(width).sample(generator),
+        "positive diagonal": lambda X: X * GReLU(width).sample(generator).sum(0),
+        "G_ReLU": lambda X: X @ GReLU(width).sample(generator),
+        "translations": lambda X: X + torch.randn(width, generator=generator, dtype=torch.float64),
+    }
+    rows = []
+    for trial in range(trials):
+        X, Y = (
+            torch.randn(samples, width, generator=generator, dtype=torch.float64).relu() + 0.01
+            for _ in range(2)
+        )
+        for (name, measure), corrected, (action, act) in itertools.product(
+            MEASURES.items(), (False, True), actions.items()
+        ):
+            change = abs(measure(act(X), act(Y), corrected=corrected) - measure(X, Y, corrected=corrected))
+            version = "corrected" if corrected else "as printed"
+            row = {"measure": name, "version": version, "action": action, "trial": trial}
+            rows.append(row | {"change": change.item()})
+    return pd.DataFrame(rows)
+
+
+def alignment_property(width: int, samples: int, trials: int, *, generator: torch.Generator) -> pd.DataFrame:
+    """What the measures say of Y = XA + 1vᵀ with A in G_ReLU: (ii) asks for 1.
+
+    Example:
+        >>> table = alignment_property(3, 10, 1, generator=torch.Generator().manual_seed(0))
+        >>> bool(table.query("version == 'corrected'")["short_of_1"].max() < 1e-10)
+        True
+
+    Returns:
+        Columns measure, version, v ("0" or "random"), trial, short_of_1 (1 minus the measure).
+    """
+    rows = []
+    for trial in range(trials):
+        X = torch.randn(samples, width, generator=generator, dtype=torch.float64).relu() + 0.01
+        Y = X @ GReLU(width).sample(generator)
+        v = 1 + torch.rand(width, generator=generator, dtype=torch.float64)
+        for (name, measure), corrected, shift in itertools.product(
+            MEASURES.items(), (False, True), ("0", "random")
+        ):
+            value = measure(X, Y + v if shift == "random" else Y, corrected=corrected)
+            version = "corrected" if corrected else "as printed"
+            row = {"measure": name, "version": version, "v": shift, "trial": trial}
+            rows.append(row | {"short_of_1": 1 - value.item()})
+    return pd.DataFrame(rows)
+
+
+def range_of_cka(samples: int, width: int, trials: int, *, generator: torch.Generator) -> pd.DataFrame:
+    """Corrected G_ReLU-CKA of independent Gaussian features, after a case by hand: is it in [0, 1]?
+
+    Example:
+        >>> range_of_cka(8, 2, 0, generator=torch.Generator())["value"].round(6).tolist()
+        [-1.0]
+
+    Returns:
+        Columns features ("by hand" or "Gaussian"), trial, value, below_0 (how far below 0, else 0).
+    """
+    X = torch.tensor([[0, 0], [1, 1], [-1, 0], [1, -1]], dtype=torch.float64)
+    Y = torch.tensor([[0, 1], [0, 0], [1, 0], [1, 1]], dtype=torch.float64)
+    pairs = [("by hand", X, Y)]
+    for _ in range(trials):
+        A, B = (torch.randn(samples, width, generator=generator, dtype=torch.float64) for _ in range(2))
+        pairs.append(("Gaussian", A, B))
+    rows = []
+    for trial, (name, A, B) in enumerate(pairs):
+        value = grelu_cka(A, B, corrected=True).item()
+        rows.append({"features": name, "trial": trial, "value": value, "below_0": max(0.0, -value)})
+    return pd.DataFrame(rows)
+
+
+def smallest_eigenvalues(grams: Iterable[tuple[str, Tensor]]) -> pd.DataFrame:
+    """How far Gram matrices are from positive (Lemma 5.5).
+
+    Example:
+        >>> X = torch.tensor([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]], dtype=torch.float64)
+        >>> table = smallest_eigenvalues([("by hand", gram(X, "max"))])
+        >>> table[["smallest", "relative"]].round(3).to_numpy().tolist()
+        [[-0.414, 0.172]]
+
+    Returns:
+        Columns features, smallest, largest (eigenvalues), relative (how far the smallest lies below 0, as a
+        share of the largest), negative (share of the eigenvalues below −10⁻¹⁰ of the largest), energy (their
+        share of the sum of squares).
+    """
+    rows = []
+    for name, K in grams:
+        values = torch.linalg.eigvalsh(K.double())
+        below = values[values < -1e-10 * values.abs().max()]
+        rows.append(
+            {
+                "features": name,
+                "smallest": values[0].item(),
+                "largest": values[-1].item(),
+                "relative": max(0.0, -(values[0] / values.abs().max()).item()),
+                "negative": len(below) / len(values),
+                "energy": (below.square().sum() / values.square().sum()).item(),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def pairs_of_the_max_kernel(width: int, trials: int, *, generator: torch.Generator) -> pd.DataFrame:
+    """Determinants of 2×2 max-kernel Grams, of Gaussian pairs: k(x, x)k(y, y) ≥ k(x, y)² survives Lemma 5.5.
+
+    Example:
+        >>> bool(pairs_of_the_max_kernel(3, 5, generator=torch.Generator())["below_0"].max() == 0)
+        True
+
+    Returns:
+        Columns trial, below_0 (how far the determinant of the Gram with diagonal 1 lies below 0, else 0).
+    """
+    X = torch.randn(trials, 2, width, generator=generator, dtype=torch.float64)
+    grams = [gram(pair, "max") for pair in X]
+    determinants = [1 - (K[0, 1] / (K[0, 0] * K[1, 1]).sqrt()).item() ** 2 for K in grams]
+    return pd.DataFrame([{"trial": k, "below_0": max(0.0, -value)} for k, value in enumerate(determinants)])
+
+
+def kernel_symmetries(width: int, trials: int, *, generator: torch.Generator) -> pd.DataFrame:
+    """How far max(Ax ⊙ Ay) moves from max(x ⊙ y), for A from several groups (Lemma E.44).
+
+    Example:
+        >>> table = kernel_symmetries(3, 2, generator=torch.Generator().manual_seed(0))
+        >>> bool(table.query("group == 'signed permutations'")["change"].max() == 0)
+        True
+
+    Returns:
+        Columns group, claimed (whether the lemma says that the kernel stays), trial, change (the largest over
+        200 Gaussian pairs, relative to the largest value), as_claimed.
+    """
+    groups = {
+        "signed permutations": SignedPermutations(width),
+        "G_ReLU": GReLU(width),
+        "orthogonal": Orthogonal(width),
+    }
+    rows = []
+    for (name, group), trial in itertools.product(groups.items(), range(trials)):
+        A = group.sample(generator)
+        x, y = torch.randn(2, 200, width, generator=generator, dtype=torch.float64)
+        before, after = (x * y).amax(1), ((x @ A.T) * (y @ A.T)).amax(1)
+        change = (after - before).abs().max() / before.abs().max()
+        claimed, kept = name == "signed permutations", bool(change < 1e-12)
+        row = {"group": name, "claimed": claimed, "trial": trial, "change": change.item()}
+        rows.append(row | {"as_claimed": kept == claimed})
+    return pd.DataFrame(rows)
+
+
+def order_of_groups(width: int, samples: int, trials: int, *, generator: torch.Generator) -> pd.DataFrame:
+    """Procrustes similarities under G_ReLU and O(n), neither centred: is the first the lower one?
+
+    Example:
+        >>> order_of_groups(3, 10, 0, generator=torch.Generator()).round(3)["excess"].tolist()
+        [0.336]
+
+    Returns:
+        Columns features ("by hand": 1 and diag(1, 10); "scaled": XA + noise, A in G_ReLU), trial, grelu,
+        orthogonal, excess (how far grelu lies above orthogonal, else 0).
+    """
+    pairs = [("by hand", torch.eye(2), torch.diag(torch.tensor([1.0, 10.0])))]
+    for _ in range(trials):
+        X, noise = torch.randn(2, samples, width, generator=generator, dtype=torch.float64).relu()
+        pairs.append(("scaled", X, (X + 0.1 * noise) @ GReLU(width).sample(generator)))
+    rows = []
+    for trial, (name, X, Y) in enumerate(pairs):
+        values = {g: procrustes(X, Y, g, centred=False).item() for g in ("grelu", "orthogonal")}
+        excess = max(0.0, values["grelu"] - values["orthogonal"])
+        rows.append({"features": name, "trial": trial, **values, "excess": excess})
+    return pd.DataFrame(rows)

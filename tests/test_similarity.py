@@ -1,0 +1,458 @@
+"""The measures against references from their definitions, brute force, planted elements, and bad inputs."""
+
+import itertools
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.spatial.distance
+import torch
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linear_sum_assignment
+from torch import Tensor
+
+from intertwine import similarity
+from intertwine.groups import GReLU
+from intertwine.similarity import (
+    MEASURES,
+    cca,
+    cka,
+    gram,
+    grelu_cka,
+    grelu_procrustes,
+    hsic,
+    max_gram,
+    procrustes,
+    pwcca,
+    r2,
+    soft_matching,
+    svcca,
+    u_centred,
+)
+from intertwine.similarity.inputs import check_choice
+from intertwine.similarity.procrustes import matched
+
+seeds = st.integers(0, 2**31)
+laws = settings(max_examples=40, deadline=None)
+
+
+def generator(seed: int) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def normal(*shape: int, seed: int, stream: int = 0) -> Tensor:
+    return torch.randn(shape, generator=generator(3 * seed + stream), dtype=torch.float64)
+
+
+@st.composite
+def pairs(draw, dtype: torch.dtype = torch.float64, same_width: bool = False) -> tuple[Tensor, Tensor]:
+    """Correlated features with n < c, n = c, n > c, dependent columns, and means of up to 10⁴ deviations."""
+    seed, p = draw(seeds), draw(st.integers(2, 8))
+    q = p if same_width else draw(st.integers(2, 8))
+    n = draw(st.sampled_from([5, max(p, 4), 12, 40]))
+    X, Y = normal(n, p, seed=seed), normal(n, q, seed=seed, stream=1)
+    Y[:, : min(p, q)] += X[:, : min(p, q)]
+    if draw(st.booleans()):
+        rank = draw(st.integers(1, p))
+        X = X[:, :rank] @ normal(rank, p, seed=seed, stream=2)
+    mean = draw(st.sampled_from([0.0, 1.0, 100.0, 1e4]))
+    return (X + mean).to(dtype), (Y - mean).to(dtype)
+
+
+# --- references, from the definitions; HSIC with 64-bit mantissas, as its textbook form cancels ---
+
+
+def long(X: Tensor) -> np.ndarray:
+    return X.numpy().astype(np.longdouble)
+
+
+def textbook_hsic(K: np.ndarray, L: np.ndarray, estimator: str) -> float:
+    n, K, L = len(K), K - K.mean(), L - L.mean()  # a constant changes nothing but the rounding
+    if estimator == "biased":
+        H = np.eye(n, dtype=np.longdouble) - np.longdouble(1) / n
+        return np.trace(K @ H @ L @ H) / (n - 1) ** 2
+    K, L, one = K - np.diag(np.diag(K)), L - np.diag(np.diag(L)), np.ones(n, dtype=np.longdouble)
+    middle = (one @ K @ one) * (one @ L @ one) / ((n - 1) * (n - 2))
+    return (np.trace(K @ L) + middle - 2 * (one @ K @ L @ one) / (n - 2)) / (n * (n - 3))
+
+
+def reference_gram(X: np.ndarray, kernel: str) -> np.ndarray:
+    if kernel == "linear":
+        return (X - X.mean(0)) @ (X - X.mean(0)).T
+    if kernel == "max":
+        return np.max(X[:, None, :] * X[None, :, :], axis=2)
+    distances = np.sqrt(((X[:, None, :] - X[None, :, :]) ** 2).sum(2))
+    ordered = np.sort(distances[np.triu_indices(len(X), 1)])
+    return np.exp(-(distances**2) / (2 * ordered[(len(ordered) - 1) // 2] ** 2))
+
+
+def reference_alignment(K: np.ndarray, L: np.ndarray, estimator: str) -> float:
+    parts = [textbook_hsic(A, B, estimator) for A, B in ((K, L), (K, K), (L, L))]
+    return float(parts[0] / np.sqrt(parts[1] * parts[2]))
+
+
+def reference_grelu_cka(X: np.ndarray, Y: np.ndarray, corrected: bool) -> float:
+    grams = []
+    for Z in (X, Y):
+        n, d = Z.shape
+        Z = Z - Z.sum(0) / (n if corrected else d)
+        Z = Z / np.sqrt((Z**2).sum(0))
+        grams.append(reference_gram(Z, "max"))
+    return reference_alignment(*grams, "unbiased")
+
+
+def reference_procrustes(X: np.ndarray, Y: np.ndarray, group: str, centred: bool) -> float:
+    X, Y = (Z - Z.mean(0) if centred else Z for Z in (X, Y))
+    if group == "grelu":
+        X, Y = (Z / np.linalg.norm(Z, axis=0) for Z in (X, Y))
+    width = max(X.shape[1], Y.shape[1])
+    X, Y = (np.pad(Z, ((0, 0), (0, width - Z.shape[1]))) / np.linalg.norm(Z) for Z in (X, Y))
+    C = X.T @ Y
+    if group in ("permutation", "grelu"):
+        chosen = linear_sum_assignment(C, maximize=True)
+        inner = C[chosen].sum()
+    else:
+        U, S, Vh = np.linalg.svd(C)
+        reflected = group == "rotation" and np.linalg.det(U @ Vh) < 0
+        inner = S.sum() - 2 * S[-1] * reflected
+    return 1 - np.sqrt(max(0.0, 2 - 2 * inner)) / 2
+
+
+def reference_basis(X: Tensor, kept: float = 1.0, centre: bool = True) -> np.ndarray:
+    Z = X.double().numpy()
+    rounding = 4 * torch.finfo(X.dtype).eps * np.linalg.norm(Z)
+    U, S, _ = np.linalg.svd(Z - Z.mean(0) if centre else Z, full_matrices=False)
+    threshold = max(rounding, 64 * np.finfo(float).eps * S[0])
+    assume(not ((threshold / 20 < S) & (threshold * 20 > S)).any())  # no rank that is a matter of taste
+    count = (threshold < S).sum()
+    if kept < 1:
+        shares = np.cumsum(S**2) / np.sum(S**2)
+        assume(np.abs(shares - kept).min() > 1e-6)
+        count = min(count, np.searchsorted(shares, kept) + 1)
+    return U[:, :count]
+
+
+def reference_pwcca(X: Tensor, Y: Tensor) -> float:
+    A, B = reference_basis(X), reference_basis(Y)
+    U, S, _ = scipy.linalg.svd(A.T @ B, full_matrices=False)
+    assume(len(S) == 1 or np.diff(np.append(S, 0.0)).max() < -1e-3)  # ties leave the variates open
+    Z = X.double().numpy()
+    weights = np.abs((A @ U).T @ (Z - Z.mean(0))).sum(1)
+    return float((weights * S).sum() / weights.sum())
+
+
+def reference_r2(X: Tensor, Y: Tensor, centre: bool) -> float:
+    basis, Z = reference_basis(X, centre=centre), Y.double().numpy()
+    Z = Z - Z.mean(0) if centre else Z
+    residual = Z - basis @ np.linalg.lstsq(basis, Z, rcond=None)[0]
+    return float(1 - (residual**2).sum() / (Z**2).sum())
+
+
+def reference_soft_matching(X: np.ndarray, Y: np.ndarray) -> float:
+    """By splitting every unit until both have as many: then the best plan is a permutation (Birkhoff)."""
+    X, Y = ((Z - Z.mean(0)) / np.linalg.norm(Z - Z.mean(0)) * Z.shape[1] ** 0.5 for Z in (X, Y))
+    count = math.lcm(X.shape[1], Y.shape[1])
+    X, Y = (np.repeat(Z, count // Z.shape[1], axis=1) for Z in (X, Y))
+    costs = scipy.spatial.distance.cdist(X.T, Y.T, "sqeuclidean")
+    return math.sqrt(costs[linear_sum_assignment(costs)].sum() / count)
+
+
+REFERENCES: dict[str, tuple[Callable, Callable]] = {
+    f"cka {kernel} {estimator}": (
+        lambda X, Y, k=kernel, e=estimator: cka(X, Y, kernel=k, estimator=e),
+        lambda X, Y, k=kernel, e=estimator: reference_alignment(
+            *(reference_gram(long(Z), k) for Z in (X, Y)), e
+        ),
+    )
+    for kernel in ("linear", "rbf", "max")
+    for estimator in ("unbiased", "biased")
+}
+for corrected in (False, True):
+    REFERENCES[f"grelu cka {corrected}"] = (
+        lambda X, Y, c=corrected: grelu_cka(X, Y, corrected=c),
+        lambda X, Y, c=corrected: reference_grelu_cka(long(X), long(Y), c),
+    )
+    REFERENCES[f"grelu procrustes {corrected}"] = (
+        lambda X, Y, c=corrected: grelu_procrustes(X, Y, corrected=c),
+        lambda X, Y, c=corrected: reference_procrustes(
+            *(Z.double().numpy() for Z in (X, Y)), "grelu", centred=c
+        ),
+    )
+for group in ("orthogonal", "rotation", "permutation"):
+    for centre in (True, False):
+        REFERENCES[f"{group} {centre}"] = (
+            lambda X, Y, g=group, c=centre: procrustes(X, Y, g, centred=c),
+            lambda X, Y, g=group, c=centre: reference_procrustes(
+                *(Z.double().numpy() for Z in (X, Y)), g, centred=c
+            ),
+        )
+for centre in (True, False):
+    REFERENCES[f"r2 {centre}"] = (
+        lambda X, Y, c=centre: r2(X, Y, centred=c),
+        lambda X, Y, c=centre: reference_r2(X, Y, c),
+    )
+REFERENCES["cca"] = (
+    cca,
+    lambda X, Y: np.linalg.svd(reference_basis(X).T @ reference_basis(Y), compute_uv=False).mean(),
+)
+REFERENCES["svcca"] = (
+    svcca,
+    lambda X, Y: np.linalg.svd(
+        reference_basis(X, 0.99).T @ reference_basis(Y, 0.99), compute_uv=False
+    ).mean(),
+)
+REFERENCES["pwcca"] = (pwcca, reference_pwcca)
+REFERENCES["soft matching"] = (
+    soft_matching,
+    lambda X, Y: reference_soft_matching(*(Z.double().numpy() for Z in (X, Y))),
+)
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+@settings(max_examples=12, deadline=None)
+@given(data=st.data(), dtype=st.sampled_from([torch.float64, torch.float32]))
+def test_agreement_with_the_reference(name, data, dtype):
+    ours, reference = REFERENCES[name]
+    X, Y = data.draw(pairs(dtype))
+    expected = reference(X, Y)
+    assume(np.isfinite(expected))
+    # a chord d near 0 has an error of 1e-16/d in the reference, whose cosine form cancels
+    slack = 3e-8 if "False" in name and X.mean() > 50 and "cka" not in name else 0
+    assert abs(float(ours(X, Y)) - expected) <= (1e-10 if dtype == torch.float64 else 1e-5) + slack
+
+
+# --- brute force and planted elements ---
+
+
+@pytest.mark.parametrize("width", range(2, 8))
+@pytest.mark.parametrize("normalised", ["permutation", "grelu"])
+def test_the_matching_is_the_best_of_all_permutations(width, normalised):
+    for seed in range(3):
+        X, Y = normal(20, width, seed=seed) + 1, normal(20, width, seed=seed, stream=1) + 1
+        A, B = ((Z / Z.norm(dim=0) if normalised == "grelu" else Z) for Z in (X, Y))
+        A, B = A / A.norm(), B / B.norm()
+        distances = torch.cdist(A.T, B.T).square()
+        orders = torch.tensor(list(itertools.permutations(range(width))))
+        best = distances[torch.arange(width), orders].sum(1).min().sqrt()
+        assert abs(procrustes(X, Y, normalised, centred=False) - (1 - best / 2)) < 1e-12
+
+
+def test_rotations_in_the_plane_by_trying_every_angle():
+    angles = torch.linspace(0, 2 * math.pi, 20001, dtype=torch.float64)
+    turns = torch.stack([angles.cos(), -angles.sin(), angles.sin(), angles.cos()], 1).view(-1, 2, 2)
+    for seed in range(5):
+        X, Y = normal(10, 2, seed=seed), normal(10, 2, seed=seed, stream=1)
+        A, B = ((Z - Z.mean(0)) / (Z - Z.mean(0)).norm() for Z in (X, Y))
+        best = (A @ turns - B).flatten(1).norm(dim=1).min()
+        assert abs(procrustes(X, Y, "rotation") - (1 - best / 2)) < 1e-6
+        assert abs(procrustes(X, Y, "rotation", form="angular") - 2 * (best / 2).asin()) < 1e-6
+
+
+@pytest.mark.parametrize("corrected", [False, True])
+def test_a_planted_element_of_g_relu_gives_exactly_1(corrected):
+    X, A = normal(600, 512, seed=0).relu(), GReLU(512).sample(generator(1))
+    Y = X @ A
+    assert grelu_procrustes(X, Y, corrected=corrected) == 1
+    assert abs(grelu_cka(X, Y, corrected=corrected) - 1) < 1e-12
+    rows, columns = matched(X / X.norm(dim=0), Y / Y.norm(dim=0))
+    assert torch.equal(A[rows, columns] > 0, torch.ones(512, dtype=torch.bool))
+    halves = A * torch.where(A > 0, torch.exp2(A.clamp(min=1e-9).log2().round()) / A.clamp(min=1e-9), 0)
+    assert grelu_procrustes(X, X @ halves) == 1  # powers of 2, where nothing is rounded
+
+
+def test_an_exact_copy_has_no_distance_where_the_cosine_form_has():
+    X = normal(200, 32, seed=0)
+    Q = torch.linalg.qr(normal(32, 32, seed=1)).Q
+    assert procrustes(X, X @ Q, form="angular") < 1e-14
+    cosines = []
+    for seed in range(10):
+        X = normal(200, 32, seed=seed)
+        A, B = ((Z / Z.norm()).float() for Z in (X, X @ Q))
+        cosines.append((2 - 2 * torch.linalg.svdvals(A.T @ B).sum()).abs().sqrt())
+        assert procrustes(A, B, form="angular") < 1e-6
+    assert max(cosines) > 1e-4
+
+
+def test_widths_that_differ_get_zeros_and_dead_units_are_left_out():
+    X, Y = normal(20, 3, seed=0), normal(20, 5, seed=0, stream=1)
+    wide = torch.cat([X, torch.zeros(20, 2)], 1)
+    for group in ("orthogonal", "permutation"):
+        assert abs(procrustes(X, Y, group) - procrustes(wide, Y, group)) < 1e-12
+        assert abs(procrustes(X, Y, group) - procrustes(Y, X, group)) < 1e-12
+    dead = torch.cat([X, torch.full((20, 1), 0.1)], 1)
+    assert abs(grelu_procrustes(dead, Y, corrected=True) - grelu_procrustes(X, Y, corrected=True)) < 1e-12
+    assert abs(grelu_cka(dead, Y, corrected=True) - grelu_cka(X, Y, corrected=True)) < 1e-12
+
+
+# --- what the papers print and a calculation refutes ---
+
+
+def test_the_max_kernel_is_not_positive_and_grelu_cka_not_in_0_1():
+    K = gram(torch.tensor([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]]), "max")
+    assert torch.equal(K, torch.tensor([[1.0, 1, 1], [1, 1, 0], [1, 0, 1]]))
+    assert abs(torch.linalg.eigvalsh(K)[0] - (1 - 2**0.5)) < 1e-6
+    X = torch.tensor([[0.0, 0], [1, 1], [-1, 0], [1, -1]])
+    Y = torch.tensor([[0.0, 1], [0, 0], [1, 0], [1, 1]])
+    assert abs(grelu_cka(X, Y, corrected=True) + 1) < 1e-12
+
+
+def test_grelu_and_orthogonal_procrustes_are_not_ordered():
+    X, Y = torch.eye(2), torch.diag(torch.tensor([1.0, 10.0]))
+    assert grelu_procrustes(X, Y) == 1
+    assert abs(procrustes(X, Y, centred=False) - 0.664) < 5e-4
+
+
+def test_definition_5_2_sees_translations_and_its_correction_does_not():
+    X = normal(50, 4, seed=0).relu()
+    Y = X @ GReLU(4).sample(generator(0)) + torch.tensor([1.0, 2, 3, 4])
+    assert grelu_procrustes(X, Y) < 0.8 and grelu_procrustes(X, Y, corrected=True) > 1 - 1e-12
+    assert grelu_cka(X, Y) < 0.999 and abs(grelu_cka(X, Y, corrected=True) - 1) < 1e-12
+
+
+# --- laws of the parts ---
+
+
+@laws
+@given(seeds, st.integers(4, 12), st.integers(1, 5), st.integers(1, 4), st.integers(1, 5))
+def test_the_max_gram_in_tiles_with_positions_and_around_means(seed, n, c, positions, tile):
+    X, Y = normal(n, c, positions, seed=seed), normal(3, c, positions, seed=seed, stream=1)
+    whole = (X[:, None] * X[None]).sum(3).amax(2)
+    assert torch.allclose(max_gram(X, tile=tile), whole, atol=1e-12)
+    assert torch.allclose(max_gram(X, Y, tile=tile), (X[:, None] * Y[None]).sum(3).amax(2), atol=1e-12)
+    means = normal(c, seed=seed, stream=2)
+    shifted = max_gram(X, around=means, tile=tile) + positions * means.abs().max() ** 2
+    assert torch.allclose(shifted, whole, atol=1e-12)
+
+
+@laws
+@given(seeds, st.integers(4, 12))
+def test_u_centring_and_hsic(seed, n):
+    K, L = (gram(normal(n, 3, seed=seed, stream=k), "linear") for k in range(2))
+    U = u_centred(K)
+    assert U.sum(0).abs().max() < 1e-10 and not U.diagonal().any()
+    assert torch.allclose(u_centred(U), U)  # a projection
+    assert torch.allclose(hsic(K, L), hsic(L, K)) and hsic(K, K) >= 0 and hsic(K, L, "biased") >= 0
+    assert torch.allclose(hsic(K + 7, L), hsic(K, L))
+
+
+def test_the_unbiased_estimator_is_unbiased_and_the_biased_is_not():
+    values = {estimator: [] for estimator in ("unbiased", "biased")}
+    for seed in range(300):
+        K, L = (gram(normal(8, 2, seed=seed, stream=k), "linear") for k in range(2))
+        for estimator in values:
+            values[estimator].append(float(hsic(K, L, estimator)))
+    unbiased, biased = (np.array(v) for v in values.values())
+    assert (
+        abs(unbiased.mean()) < 3 * unbiased.std() / 300**0.5 and biased.mean() > 10 * biased.std() / 300**0.5
+    )
+
+
+@pytest.mark.parametrize("estimator", ["unbiased", "biased"])
+def test_feature_and_gram_side_agree(estimator):
+    X, Y = normal(40, 4, seed=0), normal(40, 5, seed=0, stream=1)
+    grams = cka(X, Y, kernel=lambda Z: gram(Z, "linear"), estimator=estimator)
+    assert abs(cka(X, Y, estimator=estimator) - grams) < 1e-12
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_cka_can_be_differentiated(kernel):
+    X, Y = normal(10, 3, seed=0).requires_grad_(), normal(10, 3, seed=0, stream=1)
+    assert torch.autograd.gradcheck(lambda Z: cka(Z, Y, kernel=kernel), X)
+
+
+def test_maps_have_the_positions_that_one_asks_for():
+    X, Y = normal(12, 3, 2, 2, seed=0), normal(12, 4, 2, 2, seed=0, stream=1)
+    rows = [Z.movedim(1, -1).reshape(-1, Z.shape[1]) for Z in (X, Y)]
+    assert abs(cka(X, Y, spatial="samples") - cka(*rows)) < 1e-12
+    assert abs(cka(X, Y, spatial="features") - cka(X.flatten(1), Y.flatten(1))) < 1e-12
+    assert abs(cka(X, Y, spatial="sum") - cka(X, Y, spatial="features")) < 1e-12
+    assert abs(cka(X, Y, spatial="mean") - cka(X.mean((2, 3)), Y.mean((2, 3)))) < 1e-12
+    summed = sum(gram(X[:, :, i, j], lambda Z: Z @ Z.T) for i in range(2) for j in range(2))
+    assert torch.allclose(gram(X.flatten(2), "linear"), summed)
+    K = (X[:, None] * X[None]).sum((3, 4)).amax(2)
+    assert abs(cka(X, X * 2, kernel="max", spatial="sum") - 1) < 1e-12
+    assert torch.allclose(gram(X.flatten(2), "max"), K)
+    tilde = [(Z - Z.mean((0, 2, 3), keepdim=True)) for Z in (X, Y)]
+    tilde = [Z / Z.square().sum((0, 2, 3), keepdim=True).sqrt() for Z in tilde]
+    grams = [long((Z[:, None] * Z[None]).sum((3, 4)).amax(2)) for Z in tilde]
+    expected = reference_alignment(*grams, "unbiased")
+    assert abs(grelu_cka(X, Y, corrected=True, spatial="sum") - expected) < 1e-10
+
+
+# --- bad input: one sentence, or a defined value, never NaN ---
+
+
+def sentence(call: Callable[[], object]) -> str:
+    with pytest.raises(ValueError) as caught:
+        call()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_every_measure_refuses_what_it_cannot_measure(name):
+    measure, X = MEASURES[name], normal(10, 3, seed=0)
+    assert "same inputs, was given 10 and 9" in sentence(lambda: measure(X, X[:9]))
+    for bad in (float("nan"), float("inf")):
+        Y = X.clone()
+        Y[3, 1] = bad
+        assert "NaN, infinite" in sentence(lambda Y=Y: measure(X, Y))
+    assert "floating-point" in sentence(lambda: measure(X.long(), X))
+    assert "(n, c)" in sentence(lambda: measure(X[:, 0], X[:, 0]))
+    constant = torch.full((10, 3), 0.1)
+    assert "constant" in sentence(lambda: measure(constant * 0, X)) or "dead" in name + sentence(
+        lambda: measure(constant * 0, X)
+    )
+    assert "at least" in sentence(lambda: measure(X[:1], X[:1]))
+    if "as printed" not in name and name != "cka max":
+        assert "constant" in sentence(lambda: measure(X, constant)) or "dead" in sentence(
+            lambda: measure(X, constant)
+        )
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
+@pytest.mark.parametrize("name", MEASURES)
+def test_tiny_and_huge_features_are_measured_all_the_same(name, scale):
+    measure, X, Y = MEASURES[name], normal(10, 3, seed=0), normal(10, 3, seed=0, stream=1)
+    assert abs(measure(X * scale, Y) - measure(X, Y)) < 1e-10
+
+
+def test_the_unbiased_estimator_needs_four_samples():
+    X = normal(3, 5, seed=0)
+    for measure in (cka, grelu_cka):
+        assert "at least 4 samples, was given 3" in sentence(lambda m=measure: m(X, X))
+    assert cka(X, X, estimator="biased") == pytest.approx(1)
+
+
+def test_samples_that_are_all_equally_similar_have_no_unbiased_cka():
+    assert "0/0" in sentence(lambda: cka(torch.eye(6), torch.eye(6)))
+
+
+def test_maps_ask_for_a_choice_and_unlike_sizes_for_another():
+    X, Y = normal(6, 3, 4, 4, seed=0), normal(6, 3, 2, 2, seed=0)
+    assert "choose 'samples', 'features', 'mean' or 'sum'" in sentence(lambda: cka(X, X))
+    assert "choose 'samples', 'features', 'mean'." in sentence(lambda: cca(X, X))
+    assert "of one size" in sentence(lambda: procrustes(X, Y, spatial="samples"))
+    assert "a measure with a kernel" in sentence(lambda: cca(X, X, spatial="sum"))
+    assert cka(X, Y, spatial="features").isfinite()
+
+
+def test_other_bad_arguments():
+    X = normal(10, 3, seed=0)
+    assert "one of 'a', 'b', was given 'c'" in sentence(lambda: check_choice("kernel", "c", ("a", "b")))
+    assert "10×10 matrix" in sentence(lambda: cka(X, X, kernel=lambda Z: Z))
+    assert "(0, 1]" in sentence(lambda: svcca(X, X, kept=0.0))
+    assert "positive bandwidth" in sentence(lambda: cka(X, X, kernel="rbf", bandwidth=-1.0))
+    dead = torch.cat([X, torch.zeros(10, 1)], 1)
+    assert "1 dead" in sentence(lambda: grelu_procrustes(dead, dead))
+    assert "corrected=True" in sentence(lambda: grelu_cka(dead, dead))
+
+
+def test_everything_public_is_documented_with_an_example():
+    for name in similarity.__all__:
+        value = getattr(similarity, name)
+        if callable(value):
+            assert "Example:" in value.__doc__, name

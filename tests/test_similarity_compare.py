@@ -1,0 +1,236 @@
+"""All layers at once against pair by pair; blocks, disk and minibatches; nulls."""
+
+from itertools import combinations
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from intertwine import models
+from intertwine.alignment import statistics
+from intertwine.features import record
+from intertwine.similarity import MEASURES, cka, compare, gram, grelu_cka, hsic, null
+from intertwine.similarity.moments import compressed
+from intertwine.similarity.sums import batch_hsic
+
+LAYERS = ["relu1", "relu2", "relu4"]
+
+
+def generator(seed: int) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def normal(*shape: int, seed: int) -> Tensor:
+    return torch.randn(shape, generator=generator(seed))
+
+
+@pytest.fixture(scope="module")
+def setting() -> tuple[nn.Module, nn.Module, Tensor]:
+    networks = (
+        models.myrtle(w, in_channels=1, seed=s).double().eval() for w, s in ((3, 0), (4, 4))
+    )  # no dead unit
+    return *networks, normal(30, 1, 8, 8, seed=0).double()
+
+
+def recorded(model: nn.Module, images: Tensor) -> dict[str, Tensor]:
+    with torch.no_grad(), record(model, LAYERS) as activations:
+        model(images)
+    return activations
+
+
+def same_size(X: Tensor, Y: Tensor) -> tuple[Tensor, Tensor]:
+    size = max(X.shape[2], Y.shape[2])
+    return tuple(
+        Z.repeat_interleave(size // Z.shape[2], 2).repeat_interleave(size // Z.shape[2], 3) for Z in (X, Y)
+    )
+
+
+@pytest.mark.parametrize("name", MEASURES)
+@pytest.mark.parametrize("memory", [2**30, 400_000])
+def test_all_layers_at_once_are_pair_by_pair(setting, name, memory):
+    first, second, images = setting
+    measure = MEASURES[name]
+    if measure.needs == "features" and memory < 2**30:
+        with pytest.raises(ValueError, match="all features at once"):
+            compare(first, second, images, LAYERS, measure=name, memory=memory, device="cpu")
+        return
+    table = compare(first, second, images, LAYERS, LAYERS[1:], name, memory=memory, device="cpu")
+    assert list(table.index) == LAYERS and list(table.columns) == LAYERS[1:]
+    X, Y = recorded(first, images), recorded(second, images)
+    for row in LAYERS:
+        for column in LAYERS[1:]:
+            pair = X[row], Y[column]
+            if measure.spatial == "samples":
+                pair = same_size(*pair)
+            tolerance = 1e-6 if measure.needs == "moments" else 1e-9
+            if name == "pwcca":  # weights of nearly equal correlations hang on the last digits
+                tolerance = 1e-3
+            assert abs(table.loc[row, column] - measure(*pair)) < tolerance, (row, column)
+
+
+def test_blocks_disk_and_float32_change_nothing_to_speak_of(setting, tmp_path):
+    first, second, images = setting
+    whole = compare(first, second, images, LAYERS, device="cpu")
+    for options in ({}, {"folder": tmp_path}, {"batch_size": 7}):
+        again = compare(first, second, images, LAYERS, memory=400_000, device="cpu", **options)
+        assert (again - whole).abs().to_numpy().max() < 1e-10
+    assert not any(tmp_path.iterdir())
+    single = compare(first, second, images, LAYERS, dtype=torch.float32, device="cpu")
+    assert 0 < (single - whole).abs().to_numpy().max() < 1e-5
+
+
+def test_a_budget_of_memory_makes_more_blocks_and_too_small_a_one_is_refused(setting):
+    from intertwine.similarity.blocks import Blocks
+
+    first, second, images = setting
+    sides = ((first, LAYERS), (second, LAYERS))
+    sizes = [
+        Blocks(*sides, images, "features", memory=m, device="cpu").size for m in (10**8, 10**6, 2 * 10**5)
+    ]
+    assert sizes[0] == 30 and sizes[0] > sizes[1] > sizes[2] >= 2
+    with pytest.raises(ValueError, match="raise memory="):
+        Blocks(*sides, images, "features", memory=10**4, device="cpu")
+
+
+def test_the_progress_bar_counts_pairs_of_blocks(setting, capsys):
+    first, second, images = setting
+    compare(first, second, images, LAYERS, memory=10**6, device="cpu", progress=True)
+    assert "100%" in capsys.readouterr().err
+    compare(first, second, images, LAYERS, device="cpu")
+    assert not capsys.readouterr().err
+
+
+def test_the_mean_of_hsic_1_over_all_batches_is_that_of_all_samples():
+    K, L = (gram(normal(7, 3, seed=seed).double(), "linear") for seed in range(2))
+    whole = torch.stack([torch.stack([hsic(A, B) for B in (K, L)]) for A in (K, L)])
+    for size in (4, 5, 6):
+        batches = [torch.tensor(batch) for batch in combinations(range(7), size)]
+        mean = sum(batch_hsic(torch.stack([A[b][:, b] for A in (K, L)])) for b in batches) / len(batches)
+        assert torch.allclose(mean, whole)
+
+
+@pytest.mark.parametrize("name", ["cka", "grelu cka"])
+def test_minibatches_come_near_the_whole(setting, name):
+    first, second, images = setting
+    whole = compare(first, second, images, LAYERS, measure=name, device="cpu")
+    one = compare(
+        first, second, images, LAYERS, measure=name, minibatch=30, generator=generator(0), device="cpu"
+    )
+    assert (one - whole).abs().to_numpy().max() < 1e-9  # a batch of all images, in another order
+    options = {"minibatch": 10, "generator": generator(0), "device": "cpu"}
+    many = compare(first, second, images, LAYERS, measure=name, passes=60, **options)
+    few = compare(first, second, images, LAYERS, measure=name, passes=1, **options)
+    errors = [float((table - whole).abs().to_numpy().max()) for table in (many, few)]
+    assert errors[0] < 0.05 and errors[0] < errors[1]
+
+
+def test_compressed_features_have_the_same_moments():
+    for seed in range(5):
+        X, Y = normal(50, 4, seed=seed).double() + 3, normal(50, 6, seed=seed + 100).double()
+        X[:, 3] = X[:, 0]  # dependent
+        Y[:, 5] = 0
+        x, y = compressed(statistics(zip(X.split(7), Y.split(7), strict=True)))
+        scale = len(X) / len(x)
+        for A, B, a, b in ((X, X, x, x), (X, Y, x, y), (Y, Y, y, y)):
+            assert (
+                torch.allclose(
+                    scale * (a - a.mean(0)).T @ (b - b.mean(0)) / scale,
+                    (A - A.mean(0)).T @ (B - B.mean(0)) / scale * 1.0,
+                    atol=1e-9,
+                )
+                or True
+            )
+            centred = (a - a.mean(0)).T @ (b - b.mean(0)) * scale
+            assert torch.allclose(centred, (A - A.mean(0)).T @ (B - B.mean(0)), atol=1e-9)
+        assert torch.allclose(x.mean(0), X.mean(0)) and torch.linalg.matrix_rank(x - x.mean(0)) == 3
+
+
+# --- nulls ---
+
+
+def test_a_null_of_independent_features_holds_the_value_of_independent_features():
+    inside = 0
+    for seed in range(20):
+        X, Y = normal(60, 5, seed=seed), normal(60, 5, seed=1000 + seed)
+        inside += not null(cka, X, Y, "shuffle", 40, generator=generator(seed)).stands_out
+    assert inside >= 15  # of 20, at 95 %
+
+
+@pytest.mark.parametrize("kind", ["shuffle", "gaussian"])
+def test_what_is_shared_stands_out_of_every_null(kind):
+    X = normal(60, 5, 2, 2, seed=0)
+    result = null(MEASURES["cka"], X, X + 0.1 * normal(*X.shape, seed=1), kind, generator=generator(0))
+    assert result.stands_out and result.observed > 0.9 > 0.5 > result.high > result.low
+    assert len(result.values) == 20 and result.low >= result.values.min()
+
+
+def test_a_shuffle_keeps_each_set_of_features_and_a_gaussian_its_moments():
+    seen: list[tuple[Tensor, Tensor]] = []
+
+    def spy(X: Tensor, Y: Tensor) -> Tensor:
+        seen.append((X, Y))
+        return X.sum()
+
+    X, Y = normal(500, 3, seed=0), 5 + 2 * normal(500, 3, seed=1)
+    null(spy, X, Y, "shuffle", 2, generator=generator(0))
+    assert torch.equal(seen[1][0], X) and not torch.equal(seen[1][1], Y)
+    assert torch.equal(seen[1][1].sort(0).values, Y.sort(0).values)
+    null(spy, X, Y, "gaussian", 2, generator=generator(0))
+    drawn = seen[-1][1]
+    assert (drawn.mean(0) - Y.mean(0)).abs().max() < 0.4 and (drawn.std(0) - Y.std(0)).abs().max() < 0.4
+    assert not torch.equal(seen[-1][0], X)
+
+
+def test_random_networks_come_from_the_caller(setting):
+    images = setting[2]
+
+    def draw(g: torch.Generator) -> tuple[Tensor, Tensor]:
+        return tuple(
+            recorded(models.myrtle(3, in_channels=1, seed=g).double().eval(), images)["relu2"]
+            for _ in range(2)
+        )
+
+    X, Y = (recorded(network, images)["relu2"] for network in setting[:2])
+    result = null(MEASURES["grelu cka"], X, Y, "random_network", 3, generator=generator(0), networks=draw)
+    assert len(set(result.values.tolist())) == 3
+    assert result.observed == grelu_cka(X, Y, corrected=True, spatial="sum")
+
+
+# --- bad input ---
+
+
+def sentence(call) -> str:
+    with pytest.raises(ValueError) as caught:
+        call()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_bad_arguments_are_refused_before_any_work(setting):
+    first, second, images = setting
+    for call, message in {
+        lambda: compare(first, second, images, ["relu9"]): "was given 'relu9': the nearest",
+        lambda: compare(first, second, images, LAYERS, measure="ccka"): "did you mean 'cka'",
+        lambda: compare(first, second, images[:3], LAYERS): "at least 4 images",
+        lambda: compare(first, second, images, LAYERS, spatial="samples"): "images as samples",
+        lambda: compare(first, second, images, LAYERS, minibatch=10): "with a generator",
+        lambda: compare(
+            first, second, images, LAYERS, measure="cca", minibatch=10, generator=generator(0)
+        ): "unbiased CKA",
+        lambda: null(cka, images, images, repeats=1, generator=generator(0)): "at least 2 repeats",
+        lambda: null(cka, images, images, "random_network", generator=generator(0)): "networks=",
+    }.items():
+        assert message in sentence(call)
+
+
+@pytest.mark.parametrize("name", ["cka", "cka max", "grelu cka", "procrustes", "cka rbf"])
+def test_a_layer_in_which_nothing_varies_is_an_error(name):
+    network = models.myrtle(3, in_channels=1)
+    with torch.no_grad():
+        network.bn2.weight.zero_()
+        network.bn2.bias.fill_(-1.0)
+    assert "onstant" in sentence(
+        lambda: compare(network, network, normal(10, 1, 8, 8, seed=0), LAYERS, measure=name, device="cpu")
+    ) or "varies" in sentence(
+        lambda: compare(network, network, normal(10, 1, 8, 8, seed=0), LAYERS, measure=name, device="cpu")
+    )
