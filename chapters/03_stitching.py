@@ -60,7 +60,9 @@ from typing import Literal
 
 dataset: Literal["digits", "cifar10"] = "digits"
 device: str = "cpu"  # or "cuda", or "auto": a GPU where there is one
-seed: int = 10  # of initialisation, data order and stitches; the annealing was tuned on others
+seed: int = (
+    10  # of initialisation, data order and stitches; the annealing was tuned on others
+)
 width: int = 8  # channels of the first convolution
 pairs: int = 4  # of networks
 epochs: int = 12  # of the networks' training
@@ -332,7 +334,7 @@ plots.matrix(
 )
 
 # %% [markdown]
-# (sec-residual)=
+# (sec-starred)=
 # ## Inside and at the end of residual blocks
 #
 # A shortcut ties the layers at the ends of blocks together, as {doc}`01b_weight_space` shows, and leaves the layers inside a block free. To cut inside a block

@@ -199,6 +199,8 @@ orbits = pd.DataFrame(rows)
 
 # %% [markdown]
 # (sec-dimension)=
+# ### Counting directions
+#
 # How many directions does the class have? The *functional dimension* at θ is the rank of the Jacobian of all outputs with respect to the
 # parameters; what is left is the dimension of the class, where the rank is constant. Orbits of swap and scale have one dimension
 # for each neuron. A plane of dimension $m$ meets a class of codimension $r$ in dimension $m-r$, generically: with
@@ -297,7 +299,7 @@ Markdown(
 
 # %% [markdown]
 # Both input weights are negative: one slope is 0, case (3) of {prf:ref}`thm-slopes`. {numref}`fig-figure-1` puts their plane
-# beside the live one, {numref}`fig-figure-2` is their figure 2.
+# beside the live one, {numref}`fig-their-plane` is their figure 2.
 
 # %% tags=["hide-input"]
 ratio = 0.0025 / target.energy
@@ -328,7 +330,7 @@ panels = {
 # %% mystnb={"figure": {"name": "fig-figure-1", "caption": "The paper's figure 1, computed again: its own networks, plane, bounds and ε (left), the same with a relative ε of 0.1 (middle), and a live target (right). Solid: the ε-set on inputs; dashed: by the closed form. Crosses: the networks that span the plane."}, "image": {"alt": "Three square heat maps of the loss on planes with contour lines: a wide connected dark region, a thin dark curve, and small dark spots."}}
 plots.loss_planes(panels)
 
-# %% mystnb={"figure": {"name": "fig-figure-2", "caption": "The paper's figure 2, computed again, to be turned; ε is given relative to the energy of the target, and the paper's own is the largest on the slider. From 1 on, the zero function is inside."}, "image": {"alt": "Interactive cloud of points in three dimensions: wide crossing sheets, with a slider for the threshold."}}
+# %% mystnb={"figure": {"name": "fig-their-plane", "caption": "The paper's figure 2, computed again, to be turned; ε is given relative to the energy of the target, and the paper's own is the largest on the slider. From 1 on, the zero function is inside."}, "image": {"alt": "Interactive cloud of points in three dimensions: wide crossing sheets, with a slider for the threshold."}}
 crosses = their_planes[3].coordinates.numpy(force=True)
 levels = [0.1, 0.3, 1.0, 3.0, round(ratio, 1)]
 plots.epsilon_slider(their_grids[3], levels, name="theirs", points=crosses)
@@ -363,6 +365,8 @@ Markdown(
 
 # %% [markdown]
 # (sec-hole)=
+# ### What the hole is
+#
 # So the *hole* that the paper leaves open needs no further group. (That the one on the grid is this one is an inference: counted for the
 # part alone, holes still come and go with the grid.) Where both neurons are off on the same side, the class is
 # $\{c_1w_1+c_2w_2 = s_-\}$. In $\mathbb R^4$ that form has two positive and two negative squares; in a generic plane of three dimensions it has one less, and
