@@ -73,8 +73,8 @@ def by_pair(stitches: pd.DataFrame, enough: float = 0.8) -> pd.DataFrame:
 
     Returns:
         pair; for every way the mean relative accuracy over layers, and in ``distance_…`` the mean
-        cross-entropy to model 2; matched_directly, the share of layers where least squares gives `enough`; correlation, of
-        soft with hard targets over layers, and soft_minus_hard.
+        cross-entropy to model 2; matched_directly, the share of layers where least squares gives `enough`;
+        correlation, of soft with hard targets over layers, and soft_minus_hard.
     """
     accuracy, distance = (_wide(stitches, PLACE, value) for value in ("relative_accuracy", "distance"))
     accuracy["matched_directly"] = (accuracy["least_squares"] >= enough).astype(float)
@@ -110,8 +110,8 @@ def sparse(stitches: pd.DataFrame) -> pd.DataFrame:
         [[0.8, 0.5, 0.9, 0.5]]
 
     Returns:
-        pair, layer1, alpha, task_loss, direct, sparsity (of the stitch by task loss), and ``lost_by_…``, 1 minus
-        either.
+        pair, layer1, alpha, task_loss, direct, sparsity (of the stitch by task loss), and ``lost_by_…``, 1
+        minus either.
     """
     key = [*PLACE, "alpha"]
     both = stitches[stitches["alpha"].notna()]
