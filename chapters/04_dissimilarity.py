@@ -22,6 +22,7 @@
 # **This run.** {{ this_run }}.
 # :::
 #
+# (sec-table-2)=
 # ## The question
 #
 # Two networks look at the same $N$ images. A layer of the first gives features $X \in \mathbb R^{N\times d}$, one of the second

@@ -43,7 +43,13 @@ def build_chapters(book: Book, profile: str = "quick", **options) -> dict[str, s
 def start(book: Book, *arguments: str) -> subprocess.Popen:
     command = [sys.executable, "-c", "from intertwine.book import main; main()", *arguments]
     return subprocess.Popen(
-        command, cwd=book.root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command,
+        cwd=book.root,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        # a shell's background jobs ignore Ctrl-C, and so would this one, if the tests are such a job
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
 
 
