@@ -213,19 +213,20 @@ def named(table):
 # %% mystnb={"figure": {"name": "fig-finetuned", "caption": "Rotation penalties by the paper's protocol, with the identity as control. Penalties are to be read against the control, which the same finetuning moves as well; how many of the differences can be told from zero at this size, the text below computes."}, "image": {"alt": "A panel of horizontal bars with intervals for each transformed convolution: identity, positive scalings with permutations, and orthogonal matrices."}}
 plots.penalties(named(penalties), panels="layer")
 
+
 # %%
-wide = penalties.pivot(index=["layer", "trial"], columns="group", values="penalty")
-difference = (wide["orthogonal"] - wide["positive scalings"]).groupby("layer")
-intervals = pd.DataFrame(
-    {layer: results.interval(values) for layer, values in difference},
-    index=["from", "to"],
-).T
-intervals["mean"] = difference.mean()
-low, high = intervals["from"], intervals["to"]
-intervals["orthogonal costs"] = np.select(
-    [low > 0, high < 0], ["more", "less"], "inconclusive"
-)
-intervals
+def compared(table):
+    """Orthogonal minus positive scalings, paired by trial, with 95 % intervals."""
+    wide = table.pivot(index=["layer", "trial"], columns="group", values="penalty")
+    both = (wide["orthogonal"] - wide["positive scalings"]).groupby("layer")
+    ends = {layer: results.interval(values) for layer, values in both}
+    found = pd.DataFrame(ends, index=["from", "to"]).T.assign(mean=both.mean())
+    clear = [found["from"] > 0, found["to"] < 0]
+    found["orthogonal costs"] = np.select(clear, ["more", "less"], "inconclusive")
+    return found
+
+
+compared(penalties)
 
 # %% [markdown]
 # The table gives the difference of the two penalties, orthogonal minus $G_{\mathrm{ReLU}}$, paired by trial, with its 95 % interval.
@@ -239,6 +240,9 @@ Markdown(said)
 
 # %% mystnb={"figure": {"name": "fig-recorded-penalties", "caption": "The same at the largest scale that has been recorded (the sentence above says which): the control shows how much the finetuning itself gives or takes, and the bars are to be read from there."}, "image": {"alt": "Panels of horizontal bars with intervals, one panel for each transformed convolution: identity, positive scalings with permutations, orthogonal matrices."}}
 plots.penalties(named(recorded), panels="layer")
+
+# %%
+compared(recorded)
 
 # %% [markdown]
 # ## What the paper prints
@@ -331,6 +335,7 @@ assert left(0.1) < left(1.0) < left(3.0)
 
 # %%
 columns = {"positive scalings": "relu_penalty", "orthogonal": "orthogonal_penalty"}
+wide = penalties.pivot(index=["layer", "trial"], columns="group", values="penalty")
 figure_4 = wide.rename(columns=columns)[list(columns.values())].reset_index()
 figure_4["layer"] = figure_4["layer"].map({1: 0, 2: 2, 3: 5, 4: 8})  # the paper's
 results.write(figure_4, "figure_4", parameters=asked, **facts)

@@ -48,6 +48,7 @@ from intertwine.stitching import (
     Junction,
     Plan,
     plans,
+    prepared,
     stitch,
     stitch_many,
 )
@@ -72,6 +73,86 @@ resnet_width: int = 4  # channels of the residual network's first stage
 resnet_pairs: int = 2  # of residual networks for each slope
 slopes: list[float] = [-1.0, 0.0, 0.5, 1.0]  # of LeakyReLU; at 1 it is the identity
 
+# %% tags=["hide-input"]
+device = devices.pick(device)
+whole, test = (data.load(dataset, split, device=device) for split in ("train", "test"))
+usual = "digits" if dataset == "digits" else "fast"
+shape = {"width": width, "in_channels": whole.images.shape[1]}
+recipe = replace(RECIPES[usual], epochs=epochs)
+spec = Spec("myrtle", whole, recipe, shape)
+seeds = range(seed, seed + 2 * pairs)
+trained = [each.network for each in zoo.get(spec, list(seeds), device=device)]
+pool = prepared.first(whole, stitch_images)
+train, validation = holdout(pool, validation_images, seed=seed)
+
+# %% [markdown]
+# (sec-figure-1)=
+# ## One figure, five kinds of maps
+#
+# The networks were trained independently, and the penalty is what the joined network loses of their accuracy, {eq}`eq-penalty`
+# below. The maps, from the largest set to the smallest:
+#
+# - *full*: every matrix, with a bias;
+# - *rank r*: matrices of rank at most $r$;
+# - $G_{\mathrm{ReLU}}$: a permutation with positive scalings.
+#
+# Only the map is trained, by the cross-entropy of the stitched network. Baselines: the same networks with no map between
+# them, with a random permutation, and with a front that was never trained.
+
+# %% tags=["hide-input"]
+stitch_recipe = replace(STITCH_RECIPES[usual], epochs=stitch_epochs)
+affine = plans.closed(least_squares, affine=True)
+kinds = {
+    "full": Plan(plans.full(start=affine), stitch_recipe),
+    "rank 4": Plan(plans.low_rank(4), stitch_recipe),
+    "rank 2": Plan(plans.low_rank(2), stitch_recipe),
+    "rank 1": Plan(plans.low_rank(1), stitch_recipe),
+    "G_ReLU": Plan(
+        plans.entropic, replace(stitch_recipe, epochs=max(1, stitch_epochs // 2))
+    ),
+    "Birkhoff": Plan(plans.birkhoff, stitch_recipe),
+    "no stitch": Plan(plans.identity),
+    "random permutation": Plan(plans.random_permutation),
+}
+names = [f"relu{k}" for k in layers]
+couples = list(zip(trained[::2], trained[1::2], strict=True))
+asked = {"dataset": dataset, "width": width, "pairs": pairs, "epochs": epochs}
+asked |= {"stitch_epochs": stitch_epochs, "stitch_images": stitch_images}
+facts = {"seed": seed, "data_checksum": whole.checksum, "device": str(device)}
+sets = {"test": test, "validation": validation, "device": device, "seed": seed}
+kept = partial(results.steps, parameters=asked, **facts)
+stitched = stitch_many(
+    couples, names, kinds, train, **sets, steps=partial(kept, "stitched")
+)
+
+# %% mystnb={"figure": {"name": "fig-penalties", "caption": "Stitching penalties (lower is better) by layer and kind of map, mean over pairs of networks with 95 % interval. The full maps contain all the others; what a permutation with scalings loses beside them depends on the layer, and is printed below."}, "image": {"alt": "Line chart of stitching penalty in points against the four activation layers, one line each for full, rank 4, rank 2, rank 1 and G_ReLU maps."}}
+FIVE = ["full", "rank 4", "rank 2", "rank 1", "G_ReLU"]
+colours = {
+    "full": plots.GROUP_COLOURS["general linear"],
+    "G_ReLU": plots.GROUP_COLOURS["G_ReLU"],
+}
+shown = stitched[stitched["stitch"].isin(FIVE)]
+labels = {"xlabel": "layer", "ylabel": "penalty, points", "colours": colours}
+plots.curves(shown, "layer1", "penalty", "stitch", **labels)
+
+# %%
+stitched.pivot_table(index="stitch", columns="layer1", values="penalty", sort=False)
+
+# %%
+wide = stitched.pivot(index=["layer1", "pair"], columns="stitch", values="penalty")
+ends = {
+    name: results.interval(wide["rank 1"].loc[name] - wide["G_ReLU"].loc[name])
+    for name in names
+}
+smaller = [name for name, (low, _) in ends.items() if low > 0]
+Markdown(
+    f"With fewer parameters than a map of rank 1, $G_{{\\mathrm{{ReLU}}}}$ loses less at "
+    f"{len(smaller)} of {len(names)} layers, so far as the 95 % interval of the paired difference can "
+    f"tell ({', '.join(smaller) or 'none'}). The baseline without any map loses "
+    f"{wide['no stitch'].mean():.0f} points on average, a random permutation "
+    f"{wide['random permutation'].mean():.0f}: the halves of two networks do not fit by themselves."
+)
+
 # %% [markdown]
 # (sec-stitched)=
 # ## Stitched networks
@@ -93,20 +174,6 @@ slopes: list[float] = [-1.0, 0.0, 0.5, 1.0]  # of LeakyReLU; at 1 it is the iden
 #
 # It is also the best test of a stitching method: plant an $A$, and see whether the method finds it. Here is one, in a
 # convolutional network.
-
-# %%
-device = devices.pick(device)
-whole, test = (data.load(dataset, split, device=device) for split in ("train", "test"))
-usual = "digits" if dataset == "digits" else "fast"
-shape = {"width": width, "in_channels": whole.images.shape[1]}
-recipe = replace(RECIPES[usual], epochs=epochs)
-spec = Spec("myrtle", whole, recipe, shape)
-seeds = range(seed, seed + 2 * pairs)
-trained = [each.network for each in zoo.get(spec, list(seeds), device=device)]
-pool = replace(
-    whole, images=whole.images[:stitch_images], labels=whole.labels[:stitch_images]
-)
-train, validation = holdout(pool, validation_images, seed=seed)
 
 # %%
 plain = models.myrtle(**shape, norm=False, seed=seed).to(device)
@@ -142,72 +209,6 @@ planted.pivot_table(index=["layer", "channels"], values="error", aggfunc="max")
 # %% [markdown]
 # The error is that of the stitched network's outputs, relative to their norm: rounding in single precision. The element itself
 # is found as far as it acts. A channel that never fires may go anywhere.
-#
-# (sec-figure-1)=
-# ## One figure, five kinds of maps
-#
-# Now networks that were trained independently. The maps, from the largest set to the smallest:
-#
-# - *full*: every matrix, with a bias;
-# - *rank r*: matrices of rank at most $r$;
-# - $G_{\mathrm{ReLU}}$: a permutation with positive scalings.
-#
-# Only the map is trained, by the cross-entropy of the stitched network. Baselines: the same networks with no map between
-# them, with a random permutation, and with a front that was never trained.
-
-# %% tags=["hide-input"]
-stitch_recipe = replace(STITCH_RECIPES[usual], epochs=stitch_epochs)
-affine = plans.closed(least_squares, affine=True)
-kinds = {
-    "full": Plan(plans.full(start=affine), stitch_recipe),
-    "rank 4": Plan(plans.low_rank(4), stitch_recipe),
-    "rank 2": Plan(plans.low_rank(2), stitch_recipe),
-    "rank 1": Plan(plans.low_rank(1), stitch_recipe),
-    "G_ReLU": Plan(
-        plans.entropic, replace(stitch_recipe, epochs=max(1, stitch_epochs // 2))
-    ),
-    "Birkhoff": Plan(plans.birkhoff, stitch_recipe),
-    "no stitch": Plan(plans.identity),
-    "random permutation": Plan(plans.random_permutation),
-}
-names = [f"relu{k}" for k in layers]
-couples = list(zip(trained[::2], trained[1::2], strict=True))
-asked = {"dataset": dataset, "width": width, "pairs": pairs, "epochs": epochs}
-asked |= {"stitch_epochs": stitch_epochs, "stitch_images": stitch_images}
-facts = {"seed": seed, "data_checksum": whole.checksum, "device": str(device)}
-sets = {"test": test, "validation": validation, "device": device, "seed": seed}
-kept = partial(results.steps, parameters=asked, **facts)
-stitched = stitch_many(
-    couples, names, kinds, train, **sets, steps=partial(kept, "stitched")
-)
-
-# %% mystnb={"figure": {"name": "fig-penalties", "caption": "Stitching penalties (lower is better) by layer and kind of map, mean over pairs of networks with 95 % interval. The full map loses least at every layer; what a permutation with scalings loses depends on the layer, and is printed below."}, "image": {"alt": "Line chart of stitching penalty in points against the four activation layers, one line each for full, rank 4, rank 2, rank 1 and G_ReLU maps."}}
-FIVE = ["full", "rank 4", "rank 2", "rank 1", "G_ReLU"]
-colours = {
-    "full": plots.GROUP_COLOURS["general linear"],
-    "G_ReLU": plots.GROUP_COLOURS["G_ReLU"],
-}
-shown = stitched[stitched["stitch"].isin(FIVE)]
-labels = {"xlabel": "layer", "ylabel": "penalty, points", "colours": colours}
-plots.curves(shown, "layer1", "penalty", "stitch", **labels)
-
-# %%
-stitched.pivot_table(index="stitch", columns="layer1", values="penalty", sort=False)
-
-# %%
-wide = stitched.pivot(index=["layer1", "pair"], columns="stitch", values="penalty")
-ends = {
-    name: results.interval(wide["rank 1"].loc[name] - wide["G_ReLU"].loc[name])
-    for name in names
-}
-smaller = [name for name, (low, _) in ends.items() if low > 0]
-Markdown(
-    f"With fewer parameters than a map of rank 1, $G_{{\\mathrm{{ReLU}}}}$ loses less at "
-    f"{len(smaller)} of {len(names)} layers, so far as the 95 % interval of the paired difference can "
-    f"tell ({', '.join(smaller) or 'none'}). The baseline without any map loses "
-    f"{wide['no stitch'].mean():.0f} points on average, a random permutation "
-    f"{wide['random permutation'].mean():.0f}: the halves of two networks do not fit by themselves."
-)
 
 # %% [markdown]
 # ## At the paper's data

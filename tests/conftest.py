@@ -1,8 +1,11 @@
 """Fixtures: a book small enough to build in a test."""
 
+import io
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,3 +62,27 @@ def tiny_book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Book:
 def data_root() -> Path:
     """The folder of downloaded data sets, for tests on real data."""
     return Path(os.environ.get("INTERTWINE_DATA", ""))
+
+
+@pytest.fixture
+def always_the_same() -> Callable[[Callable[[], Any]], None]:
+    """What every figure promises: the same file whenever it is drawn, and nothing left in pyplot."""
+
+    def check(draw: Callable[[], Any]) -> None:
+        import matplotlib.pyplot as plt
+        from matplotlib.figure import Figure
+
+        from intertwine import plots
+
+        plots.use_style()
+
+        def drawn() -> str:
+            figure, file = draw(), io.StringIO()
+            assert isinstance(figure, Figure)
+            figure.savefig(file, format="svg", metadata={"Date": None})
+            return file.getvalue()
+
+        assert drawn() == drawn()
+        assert not plt.get_fignums()  # what a notebook would show a second time
+
+    return check

@@ -1,12 +1,8 @@
 """Figures: each takes a table and returns a Figure, leaves pyplot empty, and is the same file every time."""
 
-import io
-
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
 
 from intertwine import plots
 from intertwine.results import interval
@@ -42,17 +38,8 @@ FIGURES = {
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_a_figure_is_made_once_and_always_the_same(name):
-    plots.use_style()
-
-    def drawn() -> str:
-        figure, file = FIGURES[name](), io.StringIO()
-        assert isinstance(figure, Figure)
-        figure.savefig(file, format="svg", metadata={"Date": None})
-        return file.getvalue()
-
-    assert drawn() == drawn()
-    assert not plt.get_fignums()  # nothing that a notebook would show a second time
+def test_a_figure_is_made_once_and_always_the_same(name, always_the_same):
+    always_the_same(FIGURES[name])
 
 
 def test_before_and_after_names_the_relative_change():

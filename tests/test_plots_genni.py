@@ -1,15 +1,12 @@
 """Figures of chapter 6: the same file every time, and what they promise to draw."""
 
-import io
 import json
 import re
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 import torch
-from matplotlib.figure import Figure
 
 from intertwine import genni, plots
 
@@ -43,17 +40,8 @@ FIGURES = {
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_a_figure_is_made_once_and_always_the_same(name):
-    plots.use_style()
-
-    def drawn() -> str:
-        figure, file = FIGURES[name](), io.StringIO()
-        assert isinstance(figure, Figure)
-        figure.savefig(file, format="svg", metadata={"Date": None})
-        return file.getvalue()
-
-    assert drawn() == drawn()
-    assert not plt.get_fignums()
+def test_a_figure_is_made_once_and_always_the_same(name, always_the_same):
+    always_the_same(FIGURES[name])
 
 
 def test_the_first_coordinate_goes_to_the_right():

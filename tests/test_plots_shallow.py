@@ -1,12 +1,8 @@
 """Figures of chapter 7: each takes a table and returns a Figure that shows what is in it."""
 
-import io
-
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
 
 from intertwine import plots
 
@@ -45,17 +41,8 @@ FIGURES = {
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_a_figure_is_made_once_and_always_the_same(name):
-    plots.use_style()
-
-    def drawn() -> str:
-        figure, file = FIGURES[name](), io.StringIO()
-        assert isinstance(figure, Figure)
-        figure.savefig(file, format="svg", metadata={"Date": None})
-        return file.getvalue()
-
-    assert drawn() == drawn()
-    assert not plt.get_fignums()
+def test_a_figure_is_made_once_and_always_the_same(name, always_the_same):
+    always_the_same(FIGURES[name])
 
 
 def test_panels_and_labels_come_from_the_tables():

@@ -1,8 +1,5 @@
 """Figures of chapter 4: made from a table, always the same file, and showing what the table says."""
 
-import io
-
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -39,16 +36,8 @@ FIGURES = {
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_a_figure_is_always_the_same_and_leaves_pyplot_empty(name):
-    plots.use_style()
-
-    def drawn() -> str:
-        file = io.StringIO()
-        FIGURES[name]().savefig(file, format="svg", metadata={"Date": None})
-        return file.getvalue()
-
-    assert drawn() == drawn()
-    assert not plt.get_fignums()
+def test_a_figure_is_always_the_same_and_leaves_pyplot_empty(name, always_the_same):
+    always_the_same(FIGURES[name])
 
 
 def test_lines_are_means_over_pairs_beside_their_nulls():
