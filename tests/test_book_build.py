@@ -172,6 +172,18 @@ def test_a_half_rendered_book_is_rendered_from_scratch(tiny_book):
     assert render(tiny_book, "quick").read_text() != "half"
 
 
+def test_a_figure_of_a_chapter_that_never_ran_can_be_referred_to(tiny_book):
+    from intertwine.book.render import render
+
+    figure = {"figure": {"name": "fig-later", "caption": "Later."}, "image": {"alt": "A line."}}
+    with tiny_book.chapters["02_second"].open("a") as source:
+        source.write(f"\n# %% mystnb={json.dumps(figure)}\n0\n")
+    (tiny_book.root / "_config.yml").write_text("title: Tiny\nsphinx: {config: {numfig: true}}\n")
+    (tiny_book.root / "book/intro.md").write_text("# Tiny\n\nSee {numref}`fig-later`.\n")
+    render(tiny_book, "quick")
+    assert re.search(r"See .*Fig. 1", (tiny_book.html / "intro.html").read_text())
+
+
 def test_a_warning_fails_the_pages_and_is_shown(tiny_book):
     from intertwine.book.render import render
 

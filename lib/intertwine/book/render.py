@@ -67,6 +67,9 @@ def _collect(book: Book, profile: str) -> dict[str, Path]:
                 cell.id = f"cell-{index}"  # random otherwise, and then never fresh
                 if cell.cell_type == "markdown":
                     cell.source = cell.source.replace(execute.THIS_RUN, execute.this_run(None))
+                elif "figure" in cell.metadata.get("mystnb", {}):  # its label is referred to from elsewhere
+                    empty = nbformat.v4.new_output("display_data", {"image/svg+xml": _EMPTY})
+                    cell.outputs = [empty]
             content = nbformat.writes(node)
         _write(notebooks[chapter], content)
     for stray in set(folder.glob("*.ipynb")) - set(notebooks.values()):
