@@ -59,7 +59,9 @@ def test_a_spec_builds_what_its_function_builds():
     for seed in (0, 1):
         assert same(Spec("myrtle", SMALL, SHORT, MYRTLE).build(seed), models.myrtle(**MYRTLE, seed=seed))
         assert same(Spec(double_fcn, SMALL, SHORT).build(seed), double_fcn(seed=seed))
-    assert set(ARCHITECTURES) == {"fcn", "lenet", "myrtle", "resnet18", "resnet20", "tiny10"}
+    assert set(ARCHITECTURES) == {
+        *("convnext", "fcn", "lenet", "myrtle", "residual", "resnet18", "resnet20", "tiny10")
+    }
 
 
 def test_the_content_of_a_spec_decides_on_its_digest():

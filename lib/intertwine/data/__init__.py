@@ -7,15 +7,29 @@ from pathlib import Path
 import torch
 
 from intertwine import devices
-from intertwine.data import archive, cifar10, digits, fashion_mnist
+from intertwine.data import archive, cifar10, concepts, digits, fashion_mnist
+from intertwine.data.concepts import scenes
 from intertwine.data.dataset import Dataset, Pixels, normalised
+from intertwine.data.masks import Masks
+from intertwine.data.segmented import Segmented, SegmentedFolder, patches
 
-__all__ = ["Dataset", "available", "check", "load"]
+__all__ = [
+    "Dataset",
+    "Masks",
+    "Segmented",
+    "SegmentedFolder",
+    "available",
+    "check",
+    "load",
+    "patches",
+    "scenes",
+]
 
 _READERS: dict[str, Callable[[str, str | Path | None], Pixels]] = {
     "digits": digits.read,
     "cifar10": cifar10.read,
     "fashion_mnist": fashion_mnist.read,
+    "concepts": concepts.read,
 }
 _ARCHIVES = {"cifar10": cifar10.ARCHIVE, "fashion_mnist": fashion_mnist.ARCHIVE}
 
@@ -25,7 +39,7 @@ def available() -> tuple[str, ...]:
 
     Example:
         >>> available()
-        ('digits', 'cifar10', 'fashion_mnist')
+        ('digits', 'cifar10', 'fashion_mnist', 'concepts')
     """
     return tuple(_READERS)
 
@@ -46,9 +60,11 @@ def load(
     - ``digits``, 1×8×8: 1,297 / 500 by a fixed shuffle; mean and std as computed
     - ``cifar10``, 3×32×32: 50,000 / 10,000; means .4914, .4822, .4465; stds .2470, .2435, .2616
     - ``fashion_mnist``, 1×28×28: 60,000 / 10,000; mean .2860; std .3530
+    - ``concepts``, 3×32×32: 2,000 / 500 drawn scenes, see `scenes`; means .41, .35, .35; stds .30, .27, .29
 
-    Digits come with scikit-learn. The others are read from a torchvision root, every file verified against
-    its MD5 before anything in it is used, and are downloaded there first where they are absent.
+    Digits come with scikit-learn, scenes are drawn. The others are read from a torchvision root, every file
+    verified against its MD5 before anything in it is used, and are downloaded there first where they are
+    absent.
 
     Args:
         name: one of `available()`.

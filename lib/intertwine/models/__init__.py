@@ -8,24 +8,33 @@ Example:
     ['relu1', 'relu2', 'relu3']
 """
 
+from intertwine.models.convnext import convnext
 from intertwine.models.fcn import fcn
+from intertwine.models.imagenet import IMAGENET_MEAN, IMAGENET_STD, imagenet, without_output_relu
 from intertwine.models.lenet import lenet
 from intertwine.models.myrtle import myrtle
 from intertwine.models.network import ACTIVATIONS, HiddenLayer, Network
 from intertwine.models.published import Published, load_published
+from intertwine.models.residual import residual
 from intertwine.models.resnet import resnet18, resnet20
 from intertwine.models.tiny10 import tiny10
 
 __all__ = [
     "ACTIVATIONS",
+    "IMAGENET_MEAN",
+    "IMAGENET_STD",
     "HiddenLayer",
     "Network",
     "Published",
+    "convnext",
     "fcn",
+    "imagenet",
     "lenet",
     "load_published",
     "myrtle",
+    "residual",
     "resnet18",
     "resnet20",
     "tiny10",
+    "without_output_relu",
 ]

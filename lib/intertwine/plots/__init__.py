@@ -1,6 +1,7 @@
 """One figure style and palette through the book; every figure function takes a table and returns a Figure."""
 
 from intertwine.plots.curves import curves, matrix, strips
+from intertwine.plots.dissection import ceilings, forest, gallery, threshold_sweep
 from intertwine.plots.genni import class_stack, embeddings, epsilon_slider, lifetimes, loss_planes, shares
 from intertwine.plots.groups import orbit, scalar_strip
 from intertwine.plots.rotations import penalties
@@ -20,6 +21,7 @@ __all__ = [
     "COLOURS",
     "GROUP_COLOURS",
     "before_and_after",
+    "ceilings",
     "class_stack",
     "curves",
     "degeneracies",
@@ -27,6 +29,8 @@ __all__ = [
     "epsilon_slider",
     "fibre_map",
     "folded_planes",
+    "forest",
+    "gallery",
     "hidden_counts",
     "layer_matrices",
     "lifetimes",
@@ -42,5 +46,6 @@ __all__ = [
     "shares",
     "similarity_by_layer",
     "strips",
+    "threshold_sweep",
     "use_style",
 ]

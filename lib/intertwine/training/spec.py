@@ -16,7 +16,16 @@ from intertwine.training.recipes import VERSION, Recipe
 
 ARCHITECTURES: dict[str, Callable[..., nn.Module]] = {
     build.__name__: build
-    for build in (models.fcn, models.lenet, models.myrtle, models.resnet18, models.resnet20, models.tiny10)
+    for build in (
+        models.convnext,
+        models.fcn,
+        models.lenet,
+        models.myrtle,
+        models.residual,
+        models.resnet18,
+        models.resnet20,
+        models.tiny10,
+    )
 }
 
 

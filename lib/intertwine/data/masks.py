@@ -1,0 +1,82 @@
+"""Concept masks: which concepts each pixel of each image shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Masks:
+    """Which concepts each pixel shows: a code for every pixel, and the concepts that each code stands for.
+
+    Example:
+        >>> planes = torch.tensor([[[[1, 1], [0, 0]], [[0, 1], [0, 0]]]]).bool()  # 1 image, 2 concepts, 2×2
+        >>> masks = Masks.of(planes, ["sky", "cloud"])
+        >>> torch.equal(masks.planes(), planes), masks.areas().tolist()
+        (True, [0.5, 0.25])
+
+    Concepts may overlap, and a pixel may show none. One code a pixel is what makes counting fast.
+    """
+
+    codes: Int[Tensor, "n h w"] = field(repr=False)
+    table: Bool[Tensor, "codes concepts"] = field(repr=False)
+    names: tuple[str, ...]
+    categories: tuple[str, ...]
+    """Of each concept: colour, texture, object, …"""
+
+    @classmethod
+    def of(
+        cls, planes: Bool[Tensor, "n c h w"], names: Sequence[str], categories: Sequence[str] | None = None
+    ) -> Masks:
+        """The masks of one boolean plane for each image and concept; without `categories` all are "object".
+
+        Raises:
+            ValueError: not one name, and one category, for each concept.
+        """
+        kinds = ["object"] * len(names) if categories is None else categories
+        if not len(names) == len(kinds) == planes.shape[1]:
+            raise ValueError(
+                f"Expected a name and a category for each of {planes.shape[1]} concepts, was given "
+                f"{len(names)} names and {len(kinds)} categories."
+            )
+        codes = torch.zeros_like(planes[:, 0], dtype=torch.int64)
+        for some in planes.split(32, dim=1):
+            places = 2 ** torch.arange(some.shape[1], device=planes.device)
+            digits = torch.einsum("nchw,c->nhw", some.long(), places)
+            # renumbered each time, so that any number of concepts fits into 64 bits
+            codes = torch.unique(codes * 2 ** some.shape[1] + digits, return_inverse=True)[1]
+        table = torch.zeros(int(codes.max()) + 1, planes.shape[1], dtype=torch.bool, device=planes.device)
+        table[codes.flatten()] = planes.movedim(1, -1).flatten(0, 2)
+        return cls(codes.to(torch.int32), table, tuple(names), tuple(kinds))
+
+    def planes(self) -> Bool[Tensor, "n c h w"]:
+        """One boolean plane for each image and concept: much memory, for looking at a few."""
+        return self.table[self.codes.long()].movedim(-1, 1)
+
+    def areas(self) -> Float[Tensor, " concepts"]:
+        """The share of all pixels that shows each concept, in float64."""
+        counts = torch.bincount(self.codes.flatten(), minlength=len(self.table))
+        return counts.double() @ self.table.double() / self.codes.numel()
+
+    def shuffled(self, generator: torch.Generator) -> Masks:
+        """The same masks, each with the pixels of another image: the null that keeps what masks look like.
+
+        Raises:
+            ValueError: a single image has no other.
+        """
+        n = len(self.codes)
+        if n < 2:
+            raise ValueError(f"Expected two images or more to exchange their masks, was given {n}.")
+        order = torch.randperm(n, generator=generator).to(self.codes.device)
+        codes = torch.empty_like(self.codes)
+        codes[order] = self.codes[order.roll(1)]  # one cycle: nobody keeps its own
+        return replace(self, codes=codes)
+
+    def to(self, device: str | torch.device) -> Masks:
+        """The same on another device."""
+        return replace(self, codes=self.codes.to(device), table=self.table.to(device))

@@ -1,0 +1,46 @@
+"""Network dissection: rotations of a basis, and the concepts that its units select (godfrey2022 §6).
+
+Example:
+    >>> import torch
+    >>> from intertwine import data, models
+    >>> from intertwine.features import features
+    >>> test, masks = data.scenes(20)
+    >>> network = models.residual(4)
+    >>> units = torch.cat([batch["block2"] for batch in features(network, ["block2"], test.images)])
+    >>> Q = haar_rotation(8, torch.Generator().manual_seed(0))
+    >>> own, turned = (dissect(units, masks, rotation=each) for each in (None, geodesic(Q, 0.5)))
+    >>> own.iou.shape == turned.iou.shape == (8, 24)
+    True
+"""
+
+from intertwine.dissection.against_rotation import (
+    THRESHOLDS,
+    differences,
+    interpretability,
+    null_threshold,
+    slopes,
+    sweep,
+)
+from intertwine.dissection.counting import Units, dissect, top_quantile
+from intertwine.dissection.examples import Example, examples
+from intertwine.dissection.found import Dissection
+from intertwine.dissection.rotation import Planes, geodesic, haar_rotation, planes
+
+__all__ = [
+    "THRESHOLDS",
+    "Dissection",
+    "Example",
+    "Planes",
+    "Units",
+    "differences",
+    "dissect",
+    "examples",
+    "geodesic",
+    "haar_rotation",
+    "interpretability",
+    "null_threshold",
+    "planes",
+    "slopes",
+    "sweep",
+    "top_quantile",
+]

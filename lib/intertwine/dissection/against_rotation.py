@@ -1,0 +1,182 @@
+"""Interpretability along geodesics, against a null: how much a layer's own basis has that others lack."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from intertwine.data import Masks
+from intertwine.dissection.counting import Units, dissect
+from intertwine.dissection.rotation import haar_rotation, planes
+
+THRESHOLDS = (0.01, 0.02, 0.04, 0.08, 0.16)  # of the IoU; the paper's is 0.04
+
+
+def sweep(
+    units: Units,
+    masks: Masks,
+    rotations: Sequence[Float[Tensor, "units units"]],
+    alphas: Sequence[float],
+    *,
+    quantiles: Sequence[float] = (0.005,),
+    batch_size: int = 50,
+) -> pd.DataFrame:
+    """Dissect the units in the bases Qᵅ, for rotations Q and angles α; the network is not run again.
+
+    Example:
+        >>> planes = torch.rand(20, 3, 8, 8, generator=torch.Generator().manual_seed(0)) < 0.1
+        >>> masks = Masks.of(planes, ["a", "b", "c"])
+        >>> Q = haar_rotation(3, torch.Generator().manual_seed(0))
+        >>> table = sweep(planes.float(), masks, [Q], [0.0, 1.0], quantiles=[0.2])
+        >>> bool(table.groupby("alpha")["iou"].mean().is_monotonic_decreasing)
+        True
+
+    Args:
+        units: as `dissect` takes them.
+        rotations: as wide as the layer; α = 0 is computed once for all of them.
+
+    Returns:
+        A row for each quantile, rotation, alpha and unit, with its best concept and its iou; higher is a
+        better match.
+
+    Raises:
+        ValueError: as in `dissect` and `planes`.
+    """
+    paths = [planes(Q) for Q in rotations]
+    tables = []
+    for quantile in quantiles:
+        own = None
+        for k, path in enumerate(paths):
+            for alpha in alphas:
+                if alpha == 0 and own is not None:
+                    found = own
+                else:
+                    Q = path.power(alpha) if alpha else None
+                    result = dissect(units, masks, quantile=quantile, rotation=Q, batch_size=batch_size)
+                    found = result.units()[["unit", "concept", "iou"]]
+                own = found if alpha == 0 else own
+                tables.append(found.assign(quantile=quantile, rotation=k, alpha=float(alpha)))
+    return pd.concat(tables, ignore_index=True)
+
+
+def null_threshold(null: pd.DataFrame, share: float = 0.05) -> pd.Series:
+    """The IoU that a share of the units exceeds by chance, for each quantile of a `sweep` over a null.
+
+    Example:
+        >>> null = pd.DataFrame({"quantile": 0.01, "iou": [k / 100 for k in range(101)]})
+        >>> round(float(null_threshold(null)[0.01]), 10)
+        0.95
+    """
+    return null.groupby("quantile")["iou"].quantile(1 - share)
+
+
+def interpretability(
+    units: Units,
+    masks: Masks,
+    *,
+    width: int,
+    seed: int,
+    rotations: int = 5,
+    alphas: Sequence[float] = (0.0, 0.25, 0.5, 0.75, 1.0),
+    quantiles: Sequence[float] = (0.005,),
+    batch_size: int = 50,
+) -> pd.DataFrame:
+    """How interpretable a layer is in bases further and further from its own, by several statistics.
+
+    Example:
+        >>> planes = torch.rand(20, 4, 8, 8, generator=torch.Generator().manual_seed(0)) < 0.1
+        >>> masks = Masks.of(planes, list("abcd"))
+        >>> table = interpretability(planes.float(), masks, width=4, seed=0, rotations=2, quantiles=[0.2])
+        >>> len(table), float(table.loc[0, "mean_iou"])
+        (10, 1.0)
+
+    Args:
+        width: units of the layer.
+        seed: of the rotations and of the shuffled masks.
+        rotations: drawn by Haar measure.
+
+    Returns:
+        A row for each quantile, rotation and alpha: mean_iou (over units, of the best IoU), above_null (the
+        share of units above `null_threshold`, calibrated on the masks of other images over all bases of the
+        same layer), above_0.04 and so on (shares of units above fixed thresholds), detectors (different best
+        concepts of the units above the null), null (that threshold).
+    """
+    generator = torch.Generator().manual_seed(seed)
+    turns = [haar_rotation(width, generator).to(masks.codes.device) for _ in range(rotations)]
+    found, by_chance = (
+        sweep(units, each, turns, alphas, quantiles=quantiles, batch_size=batch_size)
+        for each in (masks, masks.shuffled(generator))
+    )
+    null = null_threshold(by_chance)
+    rows = []
+    for (quantile, k, alpha), each in found.groupby(["quantile", "rotation", "alpha"], sort=False):
+        over = each["iou"] > null[quantile]
+        rows.append(
+            {
+                "quantile": quantile,
+                "rotation": k,
+                "alpha": alpha,
+                "mean_iou": each["iou"].mean(),
+                "above_null": over.mean(),
+                **{f"above_{level:g}": (each["iou"] > level).mean() for level in THRESHOLDS},
+                "detectors": each.loc[over, "concept"].nunique(),
+                "null": null[quantile],
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def slopes(table: pd.DataFrame, by: Sequence[str], values: Sequence[str]) -> pd.DataFrame:
+    """Least-squares slopes of some columns against alpha, from the own basis to a random one.
+
+    Example:
+        >>> table = pd.DataFrame({"seed": 0, "alpha": [0.0, 0.5, 1.0], "mean_iou": [0.3, 0.2, 0.1]})
+        >>> slopes(table, ["seed"], ["mean_iou"])["mean_iou"].round(10).tolist()
+        [-0.2]
+
+    Args:
+        by: columns that name a trial; what differs otherwise, such as rotations, is averaged over.
+
+    Returns:
+        A row for each trial, its slopes in the columns `values`; negative means that interpretability falls.
+    """
+
+    def fit(trial: pd.DataFrame) -> pd.Series:
+        means = trial.groupby("alpha")[list(values)].mean()
+        return pd.Series(np.polyfit(means.index.to_numpy(), means.to_numpy(), 1)[0], index=list(values))
+
+    groups = table.groupby(list(by), sort=False)
+    return groups[["alpha", *values]].apply(fit).reset_index()
+
+
+def differences(table: pd.DataFrame, by: Sequence[str], statistics: Sequence[str]) -> pd.DataFrame:
+    """Slopes of trained and of untrained networks side by side, and trained minus untrained.
+
+    Example:
+        >>> lines = {"trained": [0.4, 0.2], "untrained": [0.3, 0.2]}
+        >>> table = pd.DataFrame(
+        ...     [{"seed": 0, "weights": weights, "alpha": alpha, "mean_iou": line[int(alpha)]}
+        ...      for weights, line in lines.items() for alpha in (0.0, 1.0)]
+        ... )
+        >>> differences(table, ["seed"], ["mean_iou"])["difference"].round(10).tolist()
+        [-0.1]
+
+    Args:
+        table: with a column `weights`, of trained and untrained.
+        by: the columns that name a trial beside it.
+        statistics: columns whose slopes against alpha are taken.
+
+    Returns:
+        A row for each statistic and trial: `by`, statistic, trained, untrained, difference; below 0 where
+        training makes interpretability fall faster on the way to a random basis.
+    """
+    long = slopes(table, [*by, "weights"], statistics).melt([*by, "weights"], var_name="statistic")
+    index = ["statistic", *by]  # pivot_table, because it keeps the order of rows
+    wide = long.pivot_table(index=index, columns="weights", values="value", sort=False).reset_index()
+    wide.columns.name = None
+    return wide.assign(difference=wide["trained"] - wide["untrained"])

@@ -1,0 +1,165 @@
+"""Network dissection: which concept the strongest activations of every unit select (godfrey2022 §6)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from intertwine.data import Masks
+from intertwine.dissection.found import Dissection
+from intertwine.dissection.upsampling import Axis, stretched
+
+Units = Float[Tensor, "n units h w"] | Callable[[], Iterable[Float[Tensor, "_ units h w"]]]
+
+
+def dissect(
+    units: Units,
+    masks: Masks | Bool[Tensor, "n concepts height width"],
+    *,
+    quantile: float = 0.005,
+    iou: float = 0.04,
+    rotation: Float[Tensor, "k k"] | None = None,
+    batch_size: int = 50,
+) -> Dissection:
+    """The overlap of what every unit selects with every concept, over all images together.
+
+    Example:
+        >>> planes = torch.rand(20, 3, 8, 8, generator=torch.Generator().manual_seed(0)) < 0.1
+        >>> units = planes[:, [2, 0]].float()  # two units that are detectors of concepts 2 and 0
+        >>> found = dissect(units, planes, quantile=0.2)
+        >>> found.units()[["unit", "concept", "iou"]].values.tolist()
+        [[0, '2', 1.0], [1, '0', 1.0]]
+
+    A unit selects the pixels where its map, upsampled bilinearly to the size of the masks, exceeds the unit's
+    level: the value that a share `quantile` of the map's own numbers, over all images and positions, exceeds
+    (fewer where numbers are equal). Levels are exact, and so are the counts: where all four neighbours of a
+    pixel are at most the level, the pixel is too, and so only the other pixels are computed, in float64.
+
+    Args:
+        units: activations, or a function that starts a stream of batches of them, for two passes over data
+            that do not fit in memory: ``lambda: (batch["block2"] for batch in features(...))``.
+        masks: of the same images in the same order; they may live on another device.
+        quantile: the share of positions above a unit's level, between 0 and 1; 0.005 in the paper.
+        iou: a unit is interpretable if its best IoU is above this; 0.04 in the paper.
+        rotation: Q turns the units into Q times the units at every position; the network is not run again.
+        batch_size: images at a time, which bounds the memory.
+
+    Returns:
+        All counts, and the tables made of them. A higher IoU is a better match.
+
+    Raises:
+        ValueError: a share outside (0, 1), masks or a rotation of another size than the units, or activations
+            that are not finite.
+    """
+    if not 0 < quantile < 1 or not 0 <= iou <= 1:
+        raise ValueError(
+            f"Expected a quantile and an IoU between 0 and 1, was given {quantile} and {iou}: 0.005 and 0.04 "
+            f"are the paper's."
+        )
+    if isinstance(masks, Tensor):
+        masks = Masks.of(masks, [str(k) for k in range(masks.shape[1])])
+    n, height, width = masks.codes.shape
+
+    def stream() -> Iterator[Tensor]:
+        whole = units.split(batch_size) if isinstance(units, Tensor) else units()
+        for batch in whole:
+            yield batch if rotation is None else _rotated(batch, rotation)
+
+    levels = top_quantile(stream(), quantile, n)
+    counts = torch.zeros(len(levels), len(masks.table) + 1, dtype=torch.int64, device=levels.device)
+    start = 0
+    for batch in stream():
+        vertical = stretched(batch.shape[2], height, batch.device)
+        horizontal = stretched(batch.shape[3], width, batch.device)
+        for part in batch.split(batch_size):
+            codes = masks.codes[start : start + len(part)].to(batch.device)
+            counts += _selected(part, levels, codes, len(masks.table), vertical, horizontal)
+            start += len(part)
+    counts = counts[:, :-1]
+    table = masks.table.to(counts.device, torch.float64)
+    pixels = torch.bincount(masks.codes.flatten(), minlength=len(masks.table)).to(counts.device)
+    return Dissection(
+        names=masks.names,
+        categories=masks.categories,
+        quantile=quantile,
+        threshold=iou,
+        levels=levels,
+        # float64 holds whole numbers up to 2⁵³, and a GPU multiplies no matrices of integers
+        both=(counts.double() @ table).long(),
+        selected=counts.sum(1),
+        covered=(pixels.double() @ table).long(),
+        pixels=masks.codes.numel(),
+    )
+
+
+def top_quantile(
+    batches: Iterable[Float[Tensor, "_ units h w"]], quantile: float, images: int
+) -> Float[Tensor, " units"]:
+    """The value of each unit that a share `quantile` of its numbers exceeds, or fewer where some are equal.
+
+    Example:
+        >>> maps = torch.arange(100.0).view(25, 1, 2, 2)
+        >>> top_quantile(maps.split(10), 0.05, images=25)  # 95, 96, 97, 98 and 99 exceed it
+        tensor([94.])
+
+    Exact, in one pass that holds the largest numbers of each unit, a share `quantile` of all.
+
+    Args:
+        images: how many the batches hold together.
+
+    Raises:
+        ValueError: another number of images, or numbers that are not finite.
+    """
+    best: Tensor | None = None
+    seen = keep = 0
+    for batch in batches:
+        seen += len(batch)
+        keep = math.floor(quantile * images * batch[0, 0].numel() + 1e-6) + 1
+        values = batch.transpose(0, 1).flatten(1)
+        if not values.isfinite().all():
+            raise ValueError("Expected finite activations, was given some that are infinite or not a number.")
+        values = values if best is None else torch.cat([best, values], 1)
+        best = values.topk(min(keep, values.shape[1])).values
+    if best is None or seen != images:
+        raise ValueError(
+            f"Expected activations of the {images} images that the masks are of, was given those of {seen}."
+        )
+    return best[:, -1]
+
+
+def _rotated(batch: Tensor, rotation: Tensor) -> Tensor:
+    if rotation.shape[1] != batch.shape[1]:
+        raise ValueError(
+            f"Expected a rotation of {batch.shape[1]} units, was given one of {rotation.shape[1]}."
+        )
+    return (rotation.to(batch) @ batch.flatten(2)).unflatten(2, batch.shape[2:])
+
+
+def _selected(
+    maps: Tensor, levels: Tensor, codes: Tensor, end: int, vertical: Axis, horizontal: Axis
+) -> Int[Tensor, "units codes"]:
+    """How many pixels of each code every unit selects; the last column counts nothing of use."""
+    above = maps > levels[:, None, None]
+    rows = above[:, :, vertical.low] | above[:, :, vertical.high]
+    b, u, i, j = (rows[..., horizontal.low] | rows[..., horizontal.high]).nonzero(as_tuple=True)
+
+    def corner(y: Tensor, x: Tensor) -> Tensor:
+        return (maps[b, u, y[i], x[j]].double() - levels[u].double())[:, None]
+
+    # along the upper and the lower edge of each cell, then between them: no weight is below 0, so that no
+    # pixel is above where no end is, and all are whole numbers, so that nothing is rounded that need not be
+    t, s = horizontal.weights[j], vertical.weights[i][:, :, None]
+    upper, lower = (
+        corner(y, horizontal.low) * (horizontal.total - t) + corner(y, horizontal.high) * t
+        for y in (vertical.low, vertical.high)
+    )
+    inside = (upper[:, None] * (vertical.total - s)).addcmul_(lower[:, None], s) > 0
+    # a margin of pixels that belong to no image, for cells that have fewer pixels than others
+    codes = torch.nn.functional.pad(codes.int(), (0, 1, 0, 1), value=end)
+    cells = codes[:, vertical.pixels[:, None, :, None], horizontal.pixels[None, :, None, :]]
+    keys = cells[b, i, j] + ((end + 1) * u.int())[:, None, None]
+    return torch.bincount(keys[inside], minlength=len(levels) * (end + 1)).view(len(levels), end + 1)

@@ -1,0 +1,56 @@
+"""Units worth looking at, and the pixels that they select."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from intertwine.dissection.found import Dissection
+
+
+class Example(NamedTuple):
+    """A unit and the images in which it selects most pixels."""
+
+    unit: int
+    concept: str
+    iou: float
+    images: Int[Tensor, " k"]
+    selected: Bool[Tensor, "k height width"]
+
+
+def examples(
+    maps: Float[Tensor, "n units h w"],
+    found: Dissection,
+    size: tuple[int, int],
+    *,
+    units: int = 4,
+    images: int = 5,
+) -> list[Example]:
+    """The units with the highest IoU, at most one for each concept.
+
+    Example:
+        >>> import torch
+        >>> from intertwine.dissection import dissect
+        >>> planes = torch.rand(20, 3, 8, 8, generator=torch.Generator().manual_seed(0)) < 0.1
+        >>> maps = planes[:, [2, 0]].float()
+        >>> first, second = examples(maps, dissect(maps, planes, quantile=0.2), (8, 8), images=2)
+        >>> first.concept, torch.equal(first.selected, planes[first.images, 2])
+        ('2', True)
+
+    Args:
+        maps: what `found` was made of, of the same images.
+        size: of the images, in pixels.
+        units: how many, at most.
+        images: of each unit, those in which it selects most, the first ones first where numbers are equal.
+    """
+    table = found.units().sort_values("iou", ascending=False, kind="stable").drop_duplicates("concept")
+    chosen = []
+    for row in table.head(units).to_dict("records"):
+        excess = maps[:, row["unit"]].double() - found.levels[row["unit"]].double()
+        on = F.interpolate(excess[:, None], size=size, mode="bilinear", align_corners=False)[:, 0] > 0
+        order = on.flatten(1).sum(1).argsort(descending=True, stable=True)[:images]
+        chosen.append(Example(row["unit"], row["concept"], row["iou"], order, on[order]))
+    return chosen

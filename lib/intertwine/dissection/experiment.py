@@ -1,0 +1,95 @@
+"""What chapter 5 dissects: networks of five kinds, trained and untrained, and the layers that they share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.optim.swa_utils import update_bn
+
+from intertwine import devices
+from intertwine.data import Dataset, Segmented, SegmentedFolder
+from intertwine.data.archive import data_root
+from intertwine.features import features
+from intertwine.training import Recipe, Spec, zoo
+
+KINDS: dict[str, tuple[str, dict[str, str]]] = {
+    "ReLU": ("residual", {"output": "relu"}),
+    "no ReLU": ("residual", {"output": "identity"}),
+    "ConvNeXt": ("convnext", {}),
+    "tanh": ("residual", {"output": "tanh"}),
+    "GELU": ("residual", {"output": "gelu"}),
+}
+"""The three of godfrey2022 figure 3, small, and two with other activations on the residual output."""
+
+LAYERS = {"output": "block2", "inside": "block2.inner", "convolution": "block2.conv2"}
+CONVNEXT_LAYERS = {"output": "block3", "inside": "block3.gelu", "convolution": "block3.shrink"}
+
+STREET = (
+    "Sky",
+    "Building",
+    "Pole",
+    "Road",
+    "Pavement",
+    "Tree",
+    "Sign",
+    "Fence",
+    "Car",
+    "Pedestrian",
+    "Cyclist",
+)
+
+
+def pair(
+    kind: str, data: Dataset, recipe: Recipe, *, width: int, seed: int, device: str | torch.device = "cpu"
+) -> dict[str, nn.Module]:
+    """A network of one of the `KINDS`, trained (out of the zoo), and the untrained one that it began as.
+
+    The untrained network has its initial weights, and batch norm's statistics of the training images.
+
+    Args:
+        kind: a key of `KINDS`.
+        data: the training set.
+        width: channels of the first block; twice as many come out of the last.
+        seed: of initialisation and order.
+    """
+    architecture, own = KINDS[kind]
+    spec = Spec(architecture, data, recipe, {"width": width, "classes": len(data.classes), **own})
+    (trained,) = zoo.get(spec, [seed], device=device)
+    chosen = devices.pick(device)
+    untrained = spec.build(seed).to(chosen)
+    # else batch norm would do nothing there, and a tanh behind it be flat
+    update_bn(data.images.split(100), untrained, device=chosen)
+    return {"trained": trained.network, "untrained": untrained.eval()}
+
+
+def maps(
+    network: nn.Module, kind: str, layer: str, images: Float[Tensor, "n c h w"]
+) -> Float[Tensor, "n units h2 w2"]:
+    """The activations of the last block at "output", "inside" (the activation) or "convolution" (after it).
+
+    Example:
+        >>> from intertwine import models
+        >>> maps(models.convnext(4), "ConvNeXt", "output", torch.zeros(2, 3, 32, 32)).shape
+        torch.Size([2, 8, 8, 8])
+    """
+    name = (CONVNEXT_LAYERS if kind == "ConvNeXt" else LAYERS)[layer]
+    return torch.cat([batch[name] for batch in features(network, [name], images)])
+
+
+def camvid(split: str, *, root: str | Path | None = None, **options: Any) -> Segmented:
+    """Frames of CamVid, eleven classes of pixels, from the folders camvid/`split` and camvid/`split`annot.
+
+    Args:
+        split: "train", "val" or "test".
+        root: where the folder camvid lies; the data root when not given (see `intertwine.data.load`).
+        **options: as `intertwine.data.SegmentedFolder.load` takes them.
+
+    Raises:
+        FileNotFoundError: the frames are not there.
+    """
+    folder = data_root(root) / "camvid"
+    return SegmentedFolder(folder / split, folder / f"{split}annot", STREET).load(**options)

@@ -1,0 +1,147 @@
+"""Random rotations of a basis, and the shortest way from the identity to one of them."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from intertwine.groups import Orthogonal
+
+TOLERANCE = 1e-5  # of QQᵀ = I, so that float32 rotations pass
+
+
+def haar_rotation(n: int, generator: torch.Generator) -> Float[Tensor, "n n"]:
+    """A rotation by Haar measure on SO(n), in float64 on the generator's device.
+
+    Example:
+        >>> Q = haar_rotation(5, torch.Generator().manual_seed(0))
+        >>> round(torch.linalg.det(Q).item(), 10)
+        1.0
+
+    Gram-Schmidt on a Gaussian matrix gives Haar measure on O(n), half of it with determinant -1
+    (godfrey2022 §6 takes that for SO(n)). One fixed column, negated where the determinant is -1, gives SO(n).
+
+    Args:
+        n: the width of the layer.
+        generator: moves on.
+
+    Raises:
+        ValueError: n is below 1.
+    """
+    Q = Orthogonal(n).sample(generator)
+    Q[:, 0] *= torch.linalg.slogdet(Q).sign
+    return Q
+
+
+class Planes(NamedTuple):
+    """A rotation as its planes and angles: the real Schur form of an orthogonal matrix.
+
+    Example:
+        >>> quarter = torch.tensor([[0.0, -1.0], [1.0, 0.0]])
+        >>> split = planes(quarter)
+        >>> round(split.angles.abs().item() / math.pi, 10), round(split.length / math.pi, 4)
+        (0.5, 0.7071)
+    """
+
+    basis: Float[Tensor, "n n"]
+    """Orthonormal columns: those of plane k are 2k and 2k + 1; the last ones, if any, stay where they are."""
+    angles: Float[Tensor, " planes"]
+    """In (-π, π], one for each plane."""
+
+    @property
+    def length(self) -> float:
+        """Of the geodesic: the Frobenius norm of the principal logarithm."""
+        return math.sqrt(2) * self.angles.norm().item()
+
+    def power(self, alpha: float | Float[Tensor, "*batch"]) -> Float[Tensor, "*batch n n"]:
+        """Rotate in the same planes by `alpha` times the angles.
+
+        Example:
+            >>> half = planes(torch.tensor([[0.0, -1.0], [1.0, 0.0]])).power(0.5)
+            >>> torch.allclose(half @ half, torch.tensor([[0.0, -1.0], [1.0, 0.0]]).double())
+            True
+        """
+        alpha = torch.as_tensor(alpha, dtype=torch.float64, device=self.angles.device)
+        turned = alpha[..., None] * self.angles
+        moving = self.basis[:, : 2 * len(self.angles)].unflatten(1, (-1, 2))
+        first, second = moving[..., 0], moving[..., 1]
+        cos, sin = turned.cos()[..., None, :], turned.sin()[..., None, :]
+        ends = torch.stack([cos * first + sin * second, cos * second - sin * first], -1).flatten(-2)
+        still = self.basis[:, 2 * len(self.angles) :]
+        return ends @ moving.flatten(1).mT + still @ still.mT
+
+
+def planes(Q: Float[Tensor, "n n"]) -> Planes:
+    """The planes that a rotation turns, and by how much, in float64.
+
+    Example:
+        >>> planes(-torch.eye(4)).angles / math.pi
+        tensor([1., 1.], dtype=torch.float64)
+
+    Eigenvalues -1 come in pairs, which are rotations by π; in which planes is then a choice, made here once.
+    LAPACK's Schur form needs the CPU: seconds for n = 512, a minute or more for 2048.
+
+    Args:
+        Q: orthogonal with determinant 1, in any dtype and on any device, which the result shares.
+
+    Raises:
+        ValueError: Q is not a rotation.
+    """
+    from scipy.linalg import schur
+
+    matrix = Q.detach().to("cpu", torch.float64)
+    n = len(matrix)
+    off = (matrix @ matrix.mT - torch.eye(n, dtype=torch.float64)).abs().max()
+    if not off <= TOLERANCE or torch.linalg.slogdet(matrix).sign != 1:
+        raise ValueError(
+            f"Expected an orthogonal matrix with determinant 1, was given one with |QQᵀ - I| up to "
+            f"{off:.1e} and determinant {torch.linalg.det(matrix):.3g}: draw it with `haar_rotation`, or "
+            f"negate one column."
+        )
+    T, Z = map(torch.from_numpy, schur(matrix.numpy(), output="real"))
+    columns: list[int] = []
+    still: list[int] = []
+    halves: list[int] = []
+    angles: list[float] = []
+    k = 0
+    while k < n:
+        if k + 1 < n and T[k + 1, k] != 0:
+            # both entries: the cosine alone would lose the direction
+            columns += [k, k + 1]
+            angles.append(math.atan2((T[k + 1, k] - T[k, k + 1]) / 2, (T[k, k] + T[k + 1, k + 1]) / 2))
+            k += 2
+        else:
+            (still if T[k, k] > 0 else halves).append(k)
+            k += 1
+    angles += [math.pi] * (len(halves) // 2)
+    basis = Z[:, columns + halves + still]
+    return Planes(basis.to(Q.device), torch.tensor(angles, dtype=torch.float64, device=Q.device))
+
+
+def geodesic(Q: Float[Tensor, "n n"], alpha: float | Float[Tensor, "*batch"]) -> Float[Tensor, "*batch n n"]:
+    """Qᵅ on the shortest path from the identity (α = 0) to the rotation Q (α = 1) (godfrey2022 §6).
+
+    Example:
+        >>> Q = haar_rotation(6, torch.Generator().manual_seed(0))
+        >>> path = geodesic(Q, torch.tensor([0.0, 0.25, 1.0]))
+        >>> torch.allclose(path[0], torch.eye(6).double()), torch.allclose(path[2], Q)
+        (True, True)
+
+    Every Qᵅ is a rotation, and QᵅQᵝ = Qᵅ⁺ᵝ. For many α hand them over together, or keep `planes(Q)`: it
+    is what takes time.
+
+    Args:
+        Q: a rotation.
+        alpha: a number, or a tensor of any shape.
+
+    Returns:
+        One matrix for every α, in Q's dtype, computed in float64.
+
+    Raises:
+        ValueError: Q is not a rotation.
+    """
+    return planes(Q).power(alpha).to(Q.dtype)

@@ -1,0 +1,54 @@
+"""Bilinear upsampling cell by cell: the pixels between four neighbours of a map, and their weights."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+
+class Axis(NamedTuple):
+    """One side of a map of `size` numbers that is stretched over more pixels.
+
+    Between neighbours k - 1 and k lies the cell k, from 0 to `size`; the outer half of a border number is a
+    cell too, with the same number at either end.
+
+    Example:
+        >>> stretched(2, 4).pixels  # the last one marks a place without a pixel
+        tensor([[0, 4],
+                [1, 2],
+                [3, 4]])
+    """
+
+    low: Int[Tensor, " cells"]
+    high: Int[Tensor, " cells"]
+    """The numbers at either end of a cell."""
+    pixels: Int[Tensor, "cells most"]
+    """Those between them; the number of pixels where there are fewer than `most`."""
+    weights: Float[Tensor, "cells most"]
+    """Of the high end, in whole numbers; the low end has what is missing to `total`."""
+    total: int
+
+
+def stretched(size: int, pixels: int, device: torch.device | str = "cpu") -> Axis:
+    """The cells of `torch.nn.functional.interpolate` in its mode bilinear with align_corners=False.
+
+    Example:
+        >>> stretched(2, 4).weights
+        tensor([[6., 0.],
+                [2., 6.],
+                [2., 0.]], dtype=torch.float64)
+    """
+    place = (2 * torch.arange(pixels, device=device) + 1) * size + pixels  # in units of 1 / (2 pixels)
+    cell = place // (2 * pixels)
+    counts = torch.bincount(cell, minlength=size + 1)
+    nth = torch.arange(pixels, device=device) - (counts.cumsum(0) - counts)[cell]
+    most = int(counts.max())
+    members = torch.full((size + 1, most), pixels, device=device)
+    members[cell, nth] = torch.arange(pixels, device=device)
+    weights = torch.zeros(size + 1, most, dtype=torch.float64, device=device)
+    weights[cell, nth] = (place % (2 * pixels)).double()
+    ends = torch.arange(size + 1, device=device)
+    return Axis((ends - 1).clamp(min=0), ends.clamp(max=size - 1), members, weights, 2 * pixels)

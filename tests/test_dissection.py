@@ -1,0 +1,260 @@
+"""Dissection: exact against a direct computation, planted detectors found, ceilings and nulls as stated."""
+
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from intertwine.data import Masks, scenes
+from intertwine.dissection import (
+    dissect,
+    geodesic,
+    haar_rotation,
+    interpretability,
+    null_threshold,
+    slopes,
+    sweep,
+    top_quantile,
+)
+
+
+def draw(n, units, concepts, small, large, seed, density=0.2):
+    """Random maps, and masks in blobs."""
+    g = torch.Generator().manual_seed(seed)
+    maps = torch.randn(n, units, *small, generator=g)
+    blobs = F.interpolate(torch.rand(n, concepts, 3, 3, generator=g), size=large, mode="nearest")
+    return maps, blobs < density
+
+
+def weights(size, pixels):
+    """Row by row, what each number of a map contributes to a pixel: bilinear, pixel centres at halves."""
+    rows = np.full((pixels, size), Fraction(0))
+    for y in range(pixels):
+        place = min(max(Fraction(2 * y + 1, 2) * size / pixels - Fraction(1, 2), 0), size - 1)
+        low = int(place)
+        rows[y, low] += 1 - (place - low)
+        rows[y, min(low + 1, size - 1)] += place - low
+    return rows
+
+
+def direct(maps, planes, quantile):
+    """Unit by unit, image by image, in exact arithmetic: intersections, unions, levels by the definition."""
+    n, units, *small = maps.shape
+    both = torch.zeros(units, planes.shape[1], dtype=torch.int64)
+    either, levels = both.clone(), []
+    down, along = (weights(a, b) for a, b in zip(small, planes.shape[2:], strict=True))
+    for u in range(units):
+        numbers = sorted(maps[:, u].flatten().tolist(), reverse=True)
+        levels.append(numbers[int(quantile * len(numbers) + 1e-6)])
+        for k in range(n):
+            exact = np.array([[Fraction(x) for x in row] for row in maps[k, u].tolist()])
+            on = torch.from_numpy((down @ exact @ along.T > Fraction(levels[-1])).astype(bool))
+            both[u] += (on & planes[k]).sum((1, 2))
+            either[u] += (on | planes[k]).sum((1, 2))
+    return both, either, torch.tensor(levels)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.integers(1, 5),
+    st.integers(1, 4),
+    st.integers(1, 5),
+    st.tuples(st.integers(1, 5), st.integers(1, 5)),
+    st.tuples(st.integers(1, 17), st.integers(1, 17)),
+    st.sampled_from([0.005, 0.1, 0.29, 0.6]),
+    st.sampled_from(["normal", "relu", "few values"]),
+    st.integers(0, 999),
+)
+def test_dissect_agrees_exactly_with_the_definition(n, units, concepts, small, large, q, kind, seed):
+    maps, planes = draw(n, units, concepts, small, large, seed)
+    maps = {"normal": maps, "relu": maps.relu(), "few values": maps.round()}[kind]
+    found = dissect(maps, planes, quantile=q, batch_size=2)
+    both, either, levels = direct(maps, planes, q)
+    assert torch.equal(found.levels, levels)
+    assert torch.equal(found.both, both)
+    expected = torch.where(either > 0, both.double() / either.clamp(min=1), 0.0)
+    assert torch.equal(found.iou, expected)
+    assert found.pixels == planes[:, 0].numel()
+
+
+def test_upsampling_is_torch_s():
+    maps, _ = draw(3, 2, 1, (5, 4), (1, 1), seed=11)
+    ours = np.einsum("yi,nuij,xj->nuyx", weights(5, 13), maps.double().numpy(), weights(4, 9))
+    theirs = F.interpolate(maps.double(), size=(13, 9), mode="bilinear", align_corners=False)
+    assert np.allclose(ours.astype(float), theirs.numpy(), atol=1e-12)
+
+
+def test_a_unit_that_is_a_mask_is_found_with_iou_1():
+    _, planes = draw(30, 1, 6, (8, 8), (8, 8), seed=0, density=0.1)
+    order = [4, 0, 5, 2]
+    maps = planes[:, order].float() * torch.tensor([0.3, 7.0, 1e-6, 1e6])[:, None, None] - 3
+    share = planes[:, order].float().mean().item()
+    table = dissect(maps, planes, quantile=2 * share).units()
+    assert table["iou"].tolist() == [1.0] * 4
+    assert table["concept"].tolist() == [str(k) for k in order] and table["interpretable"].all()
+
+
+def test_planted_detectors_at_a_quarter_of_the_resolution():
+    _, planes = draw(40, 1, 5, (4, 4), (4, 4), seed=1, density=0.1)
+    large = planes.repeat_interleave(4, 2).repeat_interleave(4, 3)
+    found = dissect(planes.float(), large, quantile=0.3)
+    assert (found.iou.argmax(1) == torch.arange(5)).all()
+
+
+def test_a_rotation_of_the_units_is_a_rotation_of_the_maps():
+    maps, planes = draw(6, 5, 4, (4, 4), (9, 7), seed=2)
+    Q = geodesic(haar_rotation(5, torch.Generator().manual_seed(0)), 0.4).float()
+    turned = torch.einsum("ij,njhw->nihw", Q, maps)
+    a, b = dissect(maps, planes, quantile=0.1, rotation=Q), dissect(turned, planes, quantile=0.1)
+    torch.testing.assert_close(a.levels, b.levels)
+    assert (a.both - b.both).abs().max() <= 1  # a pixel on the edge, by the rounding of the products
+    permutation = torch.eye(5)[[2, 0, 4, 1, 3]]
+    own = dissect(maps, planes, quantile=0.1)
+    moved = dissect(maps, planes, quantile=0.1, rotation=permutation)
+    assert torch.equal(moved.iou, own.iou[[2, 0, 4, 1, 3]])
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 999), st.floats(0.01, 100), st.floats(-5, 5))
+def test_a_positive_scale_and_a_shift_of_a_unit_change_nothing(seed, scale, shift):
+    maps, planes = draw(5, 3, 4, (4, 4), (8, 8), seed)
+    maps = maps.double()
+    a = dissect(maps, planes, quantile=0.1)
+    assert torch.equal(a.both, dissect(maps * scale + shift, planes, quantile=0.1).both)
+
+
+def test_streams_give_what_a_tensor_gives():
+    maps, planes = draw(11, 4, 3, (5, 5), (10, 10), seed=3)
+    for size in (1, 3, 11):
+        streamed = dissect(lambda size=size: iter(maps.split(size)), planes, quantile=0.05)
+        whole = dissect(maps, planes, quantile=0.05)
+        assert torch.equal(streamed.both, whole.both) and torch.equal(streamed.levels, whole.levels)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 60), st.floats(0.001, 0.999), st.booleans(), st.integers(0, 999))
+def test_at_most_the_share_exceeds_a_level_and_any_lower_value_has_more(n, q, ties, seed):
+    maps = torch.randn(n, 2, 2, 3, generator=torch.Generator().manual_seed(seed))
+    maps = maps.round() if ties else maps
+    levels = top_quantile(maps.split(7), q, n)
+    numbers = maps.transpose(0, 1).flatten(1)
+    assert ((numbers > levels[:, None]).double().mean(1) <= q + 1e-9).all()
+    assert ((numbers >= levels[:, None]).double().mean(1) > q - 1e-9).all()
+    assert (numbers == levels[:, None]).any(1).all()
+
+
+def test_no_unit_exceeds_the_ceiling_of_what_it_selects():
+    maps, planes = draw(20, 6, 8, (6, 6), (12, 12), seed=4, density=0.4)
+    for q in (0.005, 0.05, 0.4):
+        found = dissect(maps, planes, quantile=q)
+        share, area = found.selected / found.pixels, found.covered / found.pixels
+        ceiling = torch.minimum(share[:, None], area) / torch.maximum(share[:, None], area)
+        assert (found.iou <= ceiling + 1e-12).all()
+    perfect = dissect(planes.float(), planes, quantile=planes.float().mean().item() * 1.2).concepts()
+    assert np.allclose(perfect["iou"], 1)
+
+
+def test_at_the_papers_setting_no_concept_of_more_than_an_eighth_can_count():
+    planes = torch.zeros(40, 2, 10, 10, dtype=torch.bool)
+    planes[:, 0, :2], planes[:, 1, :, :1] = True, True  # 20 % and 10 % of the pixels
+    table = dissect(planes.float(), planes, quantile=0.005).concepts()
+    assert table["ceiling"].round(3).tolist() == [0.025, 0.05]
+    assert (table["ceiling"] > 0.04).tolist() == [False, True]
+
+
+def test_tables_count_units_concepts_and_categories():
+    _, planes = draw(30, 1, 4, (8, 8), (8, 8), seed=5, density=0.1)
+    masks = Masks.of(planes, ["red", "green", "disc", "ring"], ["colour", "colour", "shape", "shape"])
+    found = dissect(planes[:, [0, 0, 3]].float(), masks, quantile=0.4)
+    assert found.units()["concept"].tolist() == ["red", "red", "ring"]
+    assert found.concepts()["units"].tolist() == [2, 0, 0, 1]
+    assert found.concepts()["area"].tolist() == masks.areas().tolist()
+    assert found.counts().to_dict("list") == {
+        "category": ["colour", "shape"],
+        "units": [2, 1],
+        "detectors": [1, 1],
+    }
+
+
+def test_masks_of_other_images_are_a_null():
+    _, planes = draw(200, 1, 4, (8, 8), (8, 8), seed=6, density=0.15)
+    masks = Masks.of(planes, list("abcd"))
+    shuffled = masks.shuffled(torch.Generator().manual_seed(0))
+    assert dissect(planes.float(), masks, quantile=0.3).best.min() == 1
+    assert dissect(planes.float(), shuffled, quantile=0.3).best.max() < 0.3
+
+
+def test_a_null_threshold_is_passed_by_its_share():
+    rng = np.random.default_rng(0)
+    null = pd.DataFrame({"quantile": [0.01, 0.02] * 1000, "iou": rng.random(2000)})
+    level = null_threshold(null, share=0.05)
+    over = (null["iou"] > null["quantile"].map(level)).groupby(null["quantile"]).mean()
+    assert np.allclose(over, 0.05, atol=0.002)
+
+
+def test_planted_detectors_lose_their_interpretability_along_a_rotation_and_noise_does_not():
+    _, planes = draw(150, 1, 8, (8, 8), (8, 8), seed=7, density=0.15)
+    masks = Masks.of(planes, list("abcdefgh"))
+    noise = torch.randn(planes.shape, generator=torch.Generator().manual_seed(1))
+    tables = {
+        name: interpretability(units, masks, width=8, seed=0, rotations=2, quantiles=[0.1])
+        for name, units in {"planted": planes.float() + 0.01 * noise, "noise": noise}.items()
+    }
+    planted, nothing = tables["planted"], tables["noise"]
+    own = planted[planted["alpha"] == 0]
+    assert (own["above_null"] == 1).all() and (own["detectors"] == 8).all() and own["mean_iou"].min() > 0.6
+    slope = {n: slopes(t, ["quantile"], ["mean_iou"])["mean_iou"].item() for n, t in tables.items()}
+    assert slope["planted"] < -0.15 and abs(slope["noise"]) < 0.01
+    assert nothing["above_null"].mean() < 0.2
+    again = interpretability(noise, masks, width=8, seed=0, rotations=2, quantiles=[0.1])
+    pd.testing.assert_frame_equal(nothing, again)
+
+
+def test_a_sweep_is_the_same_as_its_dissections():
+    maps, planes = draw(8, 4, 3, (4, 4), (8, 8), seed=8)
+    masks = Masks.of(planes, list("abc"))
+    turns = [haar_rotation(4, torch.Generator().manual_seed(k)) for k in range(2)]
+    table = sweep(maps, masks, turns, [0.0, 0.5], quantiles=[0.05, 0.2])
+    assert len(table) == 2 * 2 * 2 * 4
+    for (q, k, alpha), rows in table.groupby(["quantile", "rotation", "alpha"]):
+        found = dissect(maps, masks, quantile=q, rotation=geodesic(turns[k], alpha) if alpha else None)
+        assert rows["iou"].tolist() == found.best.tolist()
+
+
+def test_scenes_are_dissected_by_their_own_pixels():
+    data, masks = scenes(60, seed=2)
+    red, green, blue = (data.images * data.std + data.mean).unbind(1)
+    units = torch.stack([red - green - blue, green - red - blue, blue - red - green], 1)
+    table = dissect(units, masks, quantile=0.1).units()
+    assert table["concept"].tolist() == ["red", "green", "blue"] and (table["iou"] > 0.3).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"quantile": 0.0}, "between 0 and 1"),
+        ({"iou": 2.0}, "between 0 and 1"),
+        ({"rotation": torch.eye(3)}, "rotation of 2 units"),
+        ({"units": torch.zeros(3, 2, 4, 4)}, "of the 5 images"),
+        ({"units": torch.full((5, 2, 4, 4), torch.nan)}, "finite"),
+    ],
+)
+def test_what_does_not_fit_is_said_in_one_sentence(change, words):
+    maps, planes = draw(5, 2, 3, (4, 4), (8, 8), seed=9)
+    with pytest.raises(ValueError, match=words):
+        dissect(**({"units": maps, "masks": Masks.of(planes, "abc"), "quantile": 0.1} | change))
+
+
+def test_on_a_gpu_everything_is_the_same():
+    if not torch.cuda.is_available():
+        pytest.skip("this machine has no GPU")
+    maps, planes = draw(6, 5, 4, (4, 4), (9, 7), seed=10)
+    Q = haar_rotation(5, torch.Generator().manual_seed(0))
+    here = dissect(maps.double(), planes, quantile=0.1, rotation=Q)
+    there = dissect(maps.double().cuda(), planes.cuda(), quantile=0.1, rotation=Q.cuda())
+    assert there.both.device.type == "cuda" and (here.both - there.both.cpu()).abs().max() <= 1

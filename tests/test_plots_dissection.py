@@ -1,0 +1,97 @@
+"""Figures of chapter 5: always the same file, and what they draw is what the tables say."""
+
+import io
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from matplotlib.figure import Figure
+
+from intertwine import plots
+from intertwine.dissection import Example
+from intertwine.results import interval
+
+rng = np.random.default_rng(0)
+pictures = rng.random((5, 6, 6, 3))
+selected = torch.zeros(3, 6, 6, dtype=torch.bool)
+selected[:, 1:3, 2:5] = True
+chosen = [
+    Example(7, "red", 0.123, torch.tensor([4, 0, 2]), selected),
+    Example(1, "disc", 0.05, torch.tensor([1, 2]), selected[:2]),
+]
+areas = pd.DataFrame({"concept": list("abc"), "area": [0.004, 0.1, 0.5], "dataset": ["x", "x", "y"]})
+trials = pd.DataFrame(
+    [
+        {"kind": kind, "layer": layer, "gap": value - k}
+        for k, kind in enumerate(("ReLU", "none"))
+        for layer in ("output", "inside")
+        for value in (0.1, 0.2, 0.4)
+    ]
+)
+swept = pd.DataFrame(
+    [
+        {"shown": shown, "model": model, "quantile": q, "threshold": level, "value": sign * (q + level)}
+        for shown, sign in (("share", 1), ("slope", -1))
+        for model in ("ReLU", "none")
+        for q in (0.005, 0.02)
+        for level in (0.02, 0.04, 0.08)
+    ]
+)
+FIGURES = {
+    "gallery": lambda: plots.gallery(pictures, chosen),
+    "ceilings": lambda: plots.ceilings(areas, [0.005, 0.02], 0.04),
+    "forest": lambda: plots.forest(trials, "kind", "gap", panels="layer", xlabel="gap"),
+    "threshold_sweep": lambda: plots.threshold_sweep(swept),
+}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_is_made_once_and_always_the_same(name):
+    plots.use_style()
+
+    def drawn() -> str:
+        figure, file = FIGURES[name](), io.StringIO()
+        assert isinstance(figure, Figure)
+        figure.savefig(file, format="svg", metadata={"Date": None})
+        return file.getvalue()
+
+    assert drawn() == drawn()
+    assert not plt.get_fignums()
+
+
+def test_a_gallery_shows_selected_pixels_as_they_are_and_dims_the_others():
+    axes = np.array(FIGURES["gallery"]().axes).reshape(2, 3)
+    shown = axes[0, 1].images[0].get_array()
+    inside = selected[1].numpy()
+    assert np.allclose(shown[inside], pictures[0][inside])
+    assert shown[~inside].min() >= 0.7 and np.ptp(shown[~inside]) < 0.26
+    assert axes[0, 0].get_title(loc="left") == "unit 7: red, IoU 0.123"
+    assert not axes[1, 2].images  # the second unit has two images
+
+
+def test_a_forest_has_the_means_and_intervals_of_the_trials():
+    left, right = FIGURES["forest"]().axes
+    assert (left.get_title(), right.get_title()) == ("output", "inside")
+    values = trials.loc[(trials["kind"] == "none") & (trials["layer"] == "output"), "gap"]
+    means = [line.get_xdata()[0] for line in left.lines if line.get_marker() == "o"]
+    assert np.isclose(means[1], values.mean())
+    ends = left.collections[3].get_segments()[0][:, 0]  # dots and a line for each kind
+    assert np.allclose(ends, interval(values))
+
+
+def test_ceilings_are_those_of_the_areas():
+    (axis,) = FIGURES["ceilings"]().axes
+    reach = sorted(point[1] for dots in axis.collections[:2] for point in dots.get_offsets())
+    assert np.allclose(reach, [0.005 / 0.5, 0.005 / 0.1, 0.004 / 0.005])
+
+
+def test_a_sweep_writes_the_means_and_frames_the_papers_setting():
+    axes = FIGURES["threshold_sweep"]().axes
+    assert len(axes) == 4
+    expected = [f"{q + level:.2f}" for q in (0.005, 0.02) for level in (0.02, 0.04, 0.08)]
+    assert [text.get_text() for text in axes[0].texts] == expected
+    assert [text.get_text() for text in axes[3].texts] == [f"-{value}" for value in expected]
+    (frame,) = axes[0].patches
+    assert (round(frame.get_x() + 0.47), round(frame.get_y() + 0.47)) == (1, 0)
