@@ -1,0 +1,146 @@
+"""An element of the group of a whole network, acting on tensors by their labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from intertwine.weightspace.axes import Axis, Factor, Unit, length, moves, plain, resolve, units
+from intertwine.weightspace.hidden import HiddenSpace, Move
+from intertwine.weightspace.infer import Edge, Label
+from intertwine.weightspace.solve import Solution, sides
+
+Element = dict[int, Move]
+State = Mapping[int, Tensor]
+
+
+class Action:
+    """One element at one point of weight space, where the gains decide what follows the centres."""
+
+    def __init__(self, solution: Solution, element: Element, state: State, norms: list[Edge]) -> None:
+        self.solution, self.element, self.norms = solution, element, norms
+        self.follows: dict[int, dict[int, Tensor]] = {}
+        self.duals: dict[int, Tensor] = {}
+        self.scalars_only: set[int] = set()
+        self.active = set(element)
+        for edge in solution.edges:
+            (center,), (other,) = map(units, sides(edge))
+            if solution.hidden(center).index in element:
+                self._follow(edge, center, other, state)
+
+    def _follow(self, edge: Edge, center: Unit, other: Unit, state: State) -> None:
+        """x = g^{-1}Ag·x' in front of a gain, y = gAg^{-1}·y' behind it."""
+        g = effective_gain(edge, state)
+        A = self._matrix(self.solution.hidden(center), center)[0]
+        follower = self.solution.hidden(other)
+        T = A * g / g[:, None] if edge.center == "after" else A * g[:, None] / g
+        dual = torch.linalg.inv(T).mT
+        forward = follower.powers(other)[0] == 1
+        self.follows[follower.index] = {1: T, -1: dual} if forward else {1: dual, -1: T}
+        self.active.add(follower.index)
+        self.scalars_only |= {edge.gain} | ({edge.variance} if edge.variance is not None else set())
+
+    def _matrix(self, hidden: HiddenSpace, factor: Unit) -> Tensor:
+        matrix = self.element[hidden.index].matrix
+        assert matrix is not None
+        if hidden.kind == "general" and hidden.powers(factor)[0] == -1:
+            if hidden.index not in self.duals:
+                self.duals[hidden.index] = torch.linalg.inv(matrix).mT
+            return self.duals[hidden.index]
+        return matrix
+
+    def state(self, state: State) -> dict[int, Tensor]:
+        """All parameters and buffers, moved."""
+        labels = self.solution.labels
+        moved = dict(state)
+        for k, x in state.items():
+            if self.solution.touched(k) & self.active:
+                moved[k] = self.move(x, labels[k], k)
+        for edge in {edge.gain: edge for edge in self.norms}.values():
+            if edge.variance is None or moved[edge.variance] is state[edge.variance]:
+                continue
+            # γ takes up what ε keeps the deviation from following: √(d²v + ε) instead of |d|√(v + ε)
+            exact = state[edge.variance].double() + edge.eps
+            exact = self.move(exact, labels[edge.variance], edge.variance)
+            ratio = (moved[edge.variance].double() + edge.eps) / exact
+            moved[edge.gain] = (moved[edge.gain].double() * ratio.sqrt()).to(moved[edge.gain])
+        return moved
+
+    def move(self, x: Tensor, label: Label, index: int = -1) -> Tensor:
+        """The tensor with every axis moved as its label says, in its own dtype."""
+        axes = [resolve(axis) if moves(axis) else plain(n) for axis, n in zip(label, x.shape, strict=True)]
+        if not any(True for axis in axes for _ in units(axis)):
+            return x
+        work = x.detach().double()
+        return self._blocks(work, axes, index not in self.scalars_only).to(x.dtype)
+
+    def _blocks(self, x: Tensor, axes: list[Axis], mix: bool) -> Tensor:
+        for k, axis in enumerate(axes):
+            if len(axis) > 1:
+                parts = x.split([length(segment) for segment in axis], k)
+                moved = [
+                    self._blocks(part, [*axes[:k], (segment,), *axes[k + 1 :]], mix)
+                    for part, segment in zip(parts, axis, strict=True)
+                ]
+                return torch.cat(moved, k)
+        factors = [factor for axis in axes for factor in axis[0]]
+        y = x.reshape([factor.size for factor in factors])
+        order = sorted(range(len(factors)), key=lambda k: self._based(factors[k]))  # blocks first
+        for k in order:
+            factor = factors[k]
+            if isinstance(factor, Unit):
+                y = self._factor(y, k, factor, factors, mix)
+        return y.reshape(x.shape)
+
+    def _based(self, factor: object) -> bool:
+        return isinstance(factor, Unit) and self.solution.hidden(factor).base is not None
+
+    def _factor(self, x: Tensor, k: int, factor: Unit, factors: list[Factor], mix: bool) -> Tensor:
+        hidden = self.solution.hidden(factor)
+        if hidden.index not in self.active:
+            return x
+        move = self.element.get(hidden.index) or hidden.identity()
+        if hidden.base is None:
+            if move.matrix is not None or hidden.kind == "diagonal":
+                return self._mixed(x, k, hidden, factor, mix)
+            x = x.index_select(k, move.order[0].to(x.device))
+            if hidden.logs or hidden.signs:
+                scalars = hidden.scalars(move, factor)[0].to(x.device)
+                x *= scalars.view([-1 if j == k else 1 for j in range(x.ndim)])
+            return x
+        places = range(len(factors))
+        at = next(j for j in places if self._number(factors[j]) == hidden.base)
+        y = x.movedim((at, k), (0, 1))
+        shape = y.shape
+        y = y.reshape(*shape[:2], -1)
+        if move.matrix is not None:
+            y = self._matrix(hidden, factor).to(y.device) @ y
+        else:
+            y = y.gather(1, move.order.to(y.device)[:, :, None].expand(y.shape))
+            y = y * hidden.scalars(move, factor).to(y.device)[:, :, None]
+        return y.reshape(shape).movedim((0, 1), (at, k))
+
+    def _number(self, factor: Factor) -> int | None:
+        return self.solution.hidden(factor).index if isinstance(factor, Unit) else None
+
+    def _mixed(self, x: Tensor, k: int, hidden: HiddenSpace, factor: Unit, mix: bool) -> Tensor:
+        """By a matrix of its own, or by that which follows another space's."""
+        move = self.element.get(hidden.index) or hidden.identity()
+        y = x.movedim(k, 0).flatten(1) if x.ndim > 1 else x[:, None]
+        if move.matrix is not None:
+            y = self._matrix(hidden, factor)[0].to(y.device) @ y
+        else:
+            if mix and hidden.index in self.follows:
+                y = self.follows[hidden.index][int(hidden.powers(factor)[0])].to(y.device) @ y
+            y = y * hidden.scalars(move, factor)[0].to(y.device)[:, None]
+        return y.reshape(x.movedim(k, 0).shape).movedim(0, k)
+
+
+def effective_gain(edge: Edge, state: State) -> Tensor:
+    """By what each unit is multiplied; of a batch norm, its gain over the running deviation."""
+    g = state[edge.gain].detach().double().flatten()
+    if edge.variance is not None:
+        g = g / (state[edge.variance].detach().double() + edge.eps).sqrt()
+    return g

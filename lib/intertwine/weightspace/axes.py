@@ -1,0 +1,187 @@
+"""Axes of tensors as rows of spaces.
+
+Every axis of every parameter starts as a space of its own. An operation ties spaces: what is added moves
+together. An axis is a row of segments (a concatenation), a segment a product of factors (a reshape). A factor
+is a number of entries that do not move, or a space with the power in which its scalars act there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import NamedTuple
+
+Variable = tuple[int, ...]
+"""Scalars, one for each unit: number v, or of its k-th part (v, k)."""
+Powers = dict[Variable, Fraction]
+Signs = frozenset[Variable]
+
+
+class Space:
+    """n units that move together. `base`: one element for each unit of that space (a wreath product)."""
+
+    def __init__(self, size: int, base: Space | None = None) -> None:
+        self.size = size
+        self.base = base
+        self.parent: Space | None = None
+        self.parts: list[Space] = []  # the concatenation that this turned out to be
+        self.factors: tuple[Space, Space] | None = None  # the product, outer units first
+        self.frozen: list[str] = []
+        self.reasons: list[str] = []  # of being frozen, without what only meets something frozen
+        self.mixing: list[str] = []  # why units may not be mixed linearly
+        self.norm = ""  # "rms" or "layer": only orthogonal mixing
+        self.log_equations: list[Powers] = []
+        self.sign_equations: list[Signs] = []
+        self.killed = False  # no scalars, as the units within each block have them
+
+    def root(self) -> Space:
+        space = self
+        while space.parent is not None:
+            space = space.parent
+        return space
+
+    def blocks(self) -> Space | None:
+        """The space over which this one is fibred; of a product of blocks, the outer ones."""
+        return next(self.chain(), None)
+
+    def chain(self) -> Iterator[Space]:
+        """The blocks that it lies in, from the inner ones outwards."""
+        base = self.root().base
+        while base is not None:
+            base = base.root()
+            if base.factors is not None:
+                base = base.factors[0].root()
+                continue
+            if not base.parts and not base.frozen:
+                yield base
+            base = base.base
+
+    def leaves(self) -> list[Space]:
+        """The spaces that it consists of by now."""
+        space = self.root()
+        if space.leaf():
+            return [space]
+        return [leaf for child in (*space.parts, *(space.factors or ())) for leaf in child.leaves()]
+
+    def leaf(self) -> bool:
+        return not self.parts and self.factors is None
+
+
+class Unit(NamedTuple):
+    """A factor that moves: by scalars a(i), it is multiplied by Π a_v(i)^log[v], with the signs of `sign`."""
+
+    space: Space
+    log: tuple[tuple[Variable, Fraction], ...] = ()
+    sign: Signs = frozenset()
+
+    @property
+    def size(self) -> int:
+        return self.space.size
+
+
+class Fixed(NamedTuple):
+    """Entries that do not move; `zero` if they are all 0, `copies` if they are all alike."""
+
+    size: int
+    zero: bool = False
+    copies: bool = False
+
+
+Factor = Unit | Fixed
+Segment = tuple[Factor, ...]
+Axis = tuple[Segment, ...]
+
+
+def plain(size: int) -> Axis:
+    """An axis that does not move."""
+    return ((Fixed(size),),)
+
+
+def size(axis: Axis) -> int:
+    return sum(length(segment) for segment in axis)
+
+
+def length(segment: Segment) -> int:
+    total = 1
+    for factor in segment:
+        total *= factor.size
+    return total
+
+
+def units(axis: Axis) -> Iterator[Unit]:
+    for segment in resolve(axis):
+        for factor in segment:
+            if isinstance(factor, Unit):
+                yield factor
+
+
+def moves(axis: Axis) -> bool:
+    return any(True for _ in units(axis))
+
+
+def combine(*terms: tuple[int | Fraction, Unit]) -> tuple[Powers, Signs]:
+    """The power Σ c·u of scalars, of numbers and of signs."""
+    log: Powers = {}
+    sign: Signs = frozenset()
+    for c, unit in terms:
+        for v, power in unit.log:
+            log[v] = log.get(v, Fraction(0)) + c * power
+        if Fraction(c).denominator == 1 and int(c) % 2:
+            sign = sign ^ unit.sign
+    return {v: c for v, c in log.items() if c}, sign
+
+
+def unit(space: Space, log: Powers, sign: Signs) -> Unit:
+    return Unit(space, tuple(sorted(log.items())), sign)
+
+
+def resolve(axis: Axis) -> Axis:
+    """The same axis in the spaces that are known by now."""
+    segments: list[Segment] = []
+    for segment in axis:
+        expanded: list[Segment] = [()]
+        for factor in segment:
+            expanded = _expand(expanded, factor)
+        segments += [_tidy(each) for each in expanded]
+    return tuple(segments)
+
+
+def _tidy(segment: Segment) -> Segment:
+    """Without factors of one entry, and with neighbours that do not move as one."""
+    kept: list[Factor] = []
+    for factor in segment:
+        if isinstance(factor, Fixed):
+            if factor.size == 1 and not factor.zero:
+                continue
+            last = kept[-1] if kept else None
+            if isinstance(last, Fixed) and (last.zero, last.copies) == (factor.zero, factor.copies):
+                factor = Fixed(kept.pop().size * factor.size, factor.zero, factor.copies)
+        kept.append(factor)
+    return tuple(kept) or (Fixed(1),)
+
+
+def _expand(heads: list[Segment], factor: Factor) -> list[Segment]:
+    if isinstance(factor, Fixed):
+        return [(*head, factor) for head in heads]
+    space = factor.space.root()
+    if space.frozen and space.leaf():
+        return [(*head, Fixed(space.size)) for head in heads]
+    if space.factors is not None:
+        outer, inner = space.factors
+        heads = _expand(heads, Unit(outer, factor.log, factor.sign))
+        return _expand(heads, Unit(inner, factor.log, factor.sign))
+    if space.parts:
+        tails = [s for k, part in enumerate(space.parts) for s in _expand([()], _part(part, factor, k))]
+        if all(head == () for head in heads):
+            return tails
+        repeated: list[Segment] = []
+        for head in heads:  # m fixed copies of a concatenation, one after another
+            times = length(head)
+            repeated += [tail for _ in range(times) for tail in tails]
+        return repeated
+    return [(*head, Unit(space, factor.log, factor.sign)) for head in heads]
+
+
+def _part(part: Space, whole: Unit, k: int) -> Unit:
+    """Of a concatenation, each part has scalars of its own."""
+    return Unit(part, tuple(((*v, k), c) for v, c in whole.log), frozenset((*v, k) for v in whole.sign))

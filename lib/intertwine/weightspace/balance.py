@@ -1,0 +1,112 @@
+"""The norm of the weights along an orbit: how it changes with the scalings, and where it is smallest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from intertwine.weightspace.act import Element
+from intertwine.weightspace.find import WeightSpace
+
+Logs = Mapping[int, Float[Tensor, "k b n"]]
+
+
+def imbalance(space: WeightSpace, model: nn.Module) -> dict[int, Float[Tensor, "k b n"]]:
+    """By which half the squared norm of all parameters grows when one scaling does.
+
+    Example:
+        >>> from intertwine.weightspace import find_symmetries
+        >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).eval()
+        >>> found = imbalance(find_symmetries(model, torch.zeros(1, 3)), model)[0]
+        >>> enter = torch.cat([model[0].weight, model[0].bias[:, None]], 1).square().sum(1)
+        >>> leave = model[2].weight.square().sum(0)
+        >>> torch.allclose(found[0, 0].float(), enter - leave)
+        True
+
+    Gradient flow with weight decay λ on every parameter multiplies each of these numbers by exp(-2λt), and
+    keeps them where λ = 0, as the loss is the same along every scaling (Du et al. 2018; Kunin et al. 2021).
+
+    Args:
+        space: as `find_symmetries` gives it.
+        model: of the same shapes.
+
+    Returns:
+        For every space with scalings, its number and the derivative along each of its k scalings, for each
+        of its b blocks of n units.
+    """
+    logs = _still(space)
+    half = _half_squared_norm(space, model, logs)
+    return dict(zip(logs, torch.autograd.grad(half, list(logs.values())), strict=True)) if logs else {}
+
+
+def balanced(space: WeightSpace, model: nn.Module, *, steps: int = 500) -> Element:
+    """The scalings that take a model to the point of its orbit where the parameters have the smallest norm.
+
+    Example:
+        >>> from intertwine.weightspace import find_symmetries
+        >>> model = nn.Sequential(nn.Linear(1, 2, bias=False), nn.ReLU(), nn.Linear(2, 1, bias=False)).eval()
+        >>> _ = [nn.init.constant_(p, w) for p, w in zip(model.parameters(), (8.0, 2.0))]
+        >>> space = find_symmetries(model, torch.zeros(1, 1))
+        >>> [p.flatten().tolist() for p in space.act(model, balanced(space, model)).parameters()]
+        [[4.0, 4.0], [4.0, 4.0]]
+
+    The squared norm is a sum of exponentials of the logarithms of scalings, hence convex: where the imbalance
+    is 0 it is smallest. Orders, signs and orthogonal matrices do not change it; GL(n) is left alone.
+
+    Args:
+        space: as `find_symmetries` gives it.
+        model: of the same shapes, without batch norm.
+        steps: the most steps of L-BFGS.
+
+    Raises:
+        ValueError: with batch norm, in front of which the weights may become as small as one likes.
+    """
+    if space.inference.norms:
+        raise ValueError(
+            "Expected a model without batch norm, was given one with it: in front of batch norm weights can "
+            "be made as small as one likes, so no point of the orbit has the smallest norm."
+        )
+    logs = _still(space)
+    element = space.identity()
+    if not logs:
+        return element
+    size = _half_squared_norm(space, model, logs).item() or 1.0
+    optimiser = torch.optim.LBFGS(
+        list(logs.values()),
+        max_iter=steps,
+        tolerance_grad=1e-10,
+        tolerance_change=1e-15,
+        line_search_fn="strong_wolfe",
+    )
+
+    def closure() -> Tensor:
+        optimiser.zero_grad()
+        value = _half_squared_norm(space, model, logs) / size
+        value.backward()
+        return value
+
+    optimiser.step(closure)
+    return element | {k: element[k]._replace(log=log.detach()) for k, log in logs.items()}
+
+
+def _still(space: WeightSpace) -> dict[int, Tensor]:
+    """Logarithms of scalings, all 0, with gradients; a scalar multiple of a matrix is not one of them."""
+    moves = {hidden.index: hidden.identity() for hidden in space.spaces}
+    return {
+        k: move.log.requires_grad_() for k, move in moves.items() if move.matrix is None and move.log.numel()
+    }
+
+
+def _half_squared_norm(space: WeightSpace, model: nn.Module, logs: Logs) -> Tensor:
+    """Of all parameters, moved by these scalings; each counts once, however many names it has."""
+    state = space.state(model)
+    element = {k: space.identity()[k]._replace(log=log) for k, log in logs.items()}
+    moved = space.moved(state, element)
+    trained = {id(parameter) for parameter in model.parameters()}
+    return sum(
+        (moved[k].double().square().sum() / 2 for k, x in state.items() if id(x) in trained),
+        torch.zeros((), dtype=torch.float64),
+    )

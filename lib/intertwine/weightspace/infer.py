@@ -1,0 +1,184 @@
+"""From a run to the ties between the axes of all its values: what every operation asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from torch.utils._pytree import tree_leaves
+
+from intertwine.weightspace.axes import Axis, Unit, combine, plain, resolve
+from intertwine.weightspace.ties import Ties
+from intertwine.weightspace.trace import Call, Ref, Run
+
+Label = tuple[Axis, ...]
+OTHER = "any other"
+RULES: dict[str, Callable[[Inference, Call], Any]] = {}
+
+
+def rule(*names: str) -> Callable[[Any], Any]:
+    """Register what an operation of these names asks for."""
+
+    def register(function: Any) -> Any:
+        RULES.update(dict.fromkeys(names, function))
+        return function
+
+    return register
+
+
+class Stack(NamedTuple):
+    """The label of a value whose entries along one axis are labelled one by one."""
+
+    dim: int
+    parts: list[Label]
+
+
+@dataclass(eq=False)
+class Edge:
+    """A gain (and a shift) for each unit, between two axes that are not tied otherwise yet.
+
+    y = gain·x + shift. If both sides may be mixed linearly on their own, the units of x and y need not move
+    alike: y = A·y is x = gain^{-1}·A·gain·x.
+    """
+
+    before: Axis
+    after: Axis
+    gain: int
+    why: str
+    center: str
+    """which side keeps the group: "after" for batch norm, whose other side is any layer's output."""
+    mean: int | None = None
+    variance: int | None = None
+    eps: float = 0.0
+
+
+@dataclass(eq=False)
+class Inference:
+    """Labels of all values of a run, and the ties between them."""
+
+    run: Run
+    trainable: set[int]
+    ties: Ties = field(default_factory=Ties)
+    labels: dict[int, Label] = field(default_factory=dict)
+    stacks: dict[int, Stack] = field(default_factory=dict)
+    edges: list[Edge] = field(default_factory=list)
+    norms: list[Edge] = field(default_factory=list)
+    """batch norms, whose gain takes up the ε."""
+    read: set[tuple[int, int]] = field(default_factory=set)
+    """axes of weights that are contracted with a value."""
+    behaviours: dict[str, tuple[str, Fraction, bool] | str] = field(default_factory=dict)
+
+    def index(self, x: Any) -> int:
+        assert isinstance(x, Ref)
+        return x.index
+
+    def shape(self, x: Ref) -> tuple[int, ...]:
+        return self.run.shapes[x.index]
+
+    def of(self, x: Ref) -> Label:
+        """The axes of a value; those of a parameter may move freely when it is first used."""
+        if x.index in self.stacks:
+            for part in self.stacks.pop(x.index).parts:
+                self.freeze(part, "parts of one axis that go different ways are used together")
+        if x.index not in self.labels:
+            shape, name = self.shape(x), self.run.names.get(x.index)
+            parameter = name is not None and x.index in self.trainable
+            self.labels[x.index] = tuple(
+                self.ties.fresh(n, name) if parameter and name and n > 1 else plain(n) for n in shape
+            )
+        return tuple(resolve(axis) for axis in self.labels[x.index])
+
+    def buffer(self, x: Ref) -> Label:
+        """A buffer that may move, such as a running mean."""
+        if x.index not in self.labels:
+            name = self.run.names.get(x.index, "a buffer")
+            self.labels[x.index] = tuple(self.ties.fresh(n, name) for n in self.shape(x))
+        return self.of(x)
+
+    def equal(self, f: Unit, g: Unit) -> None:
+        """Relation: both are multiplied by the same."""
+        self.ties.equation(f.space, *combine((1, f), (-1, g)))
+
+    def inverse(self, f: Unit, g: Unit) -> None:
+        """Relation: what one is multiplied by, the other is divided by."""
+        self.ties.equation(f.space, *combine((1, f), (1, g)))
+
+    def merge(self, first: Label, second: Label, relation: Callable[..., None] | None, why: str) -> None:
+        for a, b in zip(first, second, strict=True):
+            self.ties.unify(a, b, relation, why)
+
+    def freeze(self, axes: Label, why: str) -> None:
+        for axis in axes:
+            self.ties.freeze(axis, why)
+
+    def permute_only(self, axes: Label, why: str) -> None:
+        """No scalars and no mixing: only the order of the units is free."""
+        for axis in axes:
+            self.ties.trivial(axis)
+            self.ties.mix(axis, why)
+
+
+def infer(run: Run, trainable: set[int]) -> Inference:
+    """Follow the run, and tie what its operations tie.
+
+    Args:
+        run: as `trace` gives it.
+        trainable: the values that are parameters.
+    """
+    state = Inference(run, trainable)
+    for index in run.inputs:
+        state.labels[index] = tuple(plain(n) for n in run.shapes[index])
+    unseen = set(run.unseen)
+    for call in run.calls:
+        refs = [x for x in tree_leaves((call.args, call.kwargs)) if isinstance(x, Ref)]
+        if any(x.index in unseen for x in refs):
+            # it came from weights by a way that was not seen: whatever has a label may be in it
+            for label in list(state.labels.values()):
+                state.freeze(label, f"{call.name} takes a tensor of unknown origin")
+        apply(state, call, refs)
+    for index in run.outputs:
+        state.freeze(state.of(Ref(index)), "the model's output")
+    for index in run.shared:
+        state.freeze(state.of(Ref(index)), "its memory is changed in place through another view")
+    if set(run.outputs) & unseen:
+        for label in list(state.labels.values()):
+            state.freeze(label, "the output is a tensor of unknown origin")
+    return state
+
+
+def apply(state: Inference, call: Call, refs: list[Ref]) -> None:
+    """Label the results of one call."""
+    labels = None
+    try:
+        labels = RULES.get(call.name, RULES[OTHER])(state, call)
+    except NotUnderstood as reason:
+        for ref in refs:
+            state.freeze(state.of(ref), f"{call.name} is not understood: {reason}")
+    if labels is None:
+        for result in call.results:
+            state.labels.setdefault(result.index, tuple(plain(n) for n in state.shape(result)))
+        return
+    if isinstance(labels, Stack):
+        state.stacks[call.results[0].index] = labels
+        return
+    labels = labels if isinstance(labels, list) else [labels]
+    for result, label in zip(call.results, labels, strict=True):
+        shape = state.shape(result)
+        assert len(label) == len(shape), (call.name, label, shape)
+        state.labels[result.index] = label
+
+
+class NotUnderstood(Exception):
+    """What this call does with units that may move is not known: they freeze."""
+
+
+def bind(call: Call, names: str, **defaults: Any) -> dict[str, Any]:
+    """The arguments of a call by name."""
+    order = names.split()
+    if len(call.args) > len(order):
+        raise NotUnderstood("more arguments than known")
+    found = {**defaults, **dict(zip(order, call.args, strict=False)), **call.kwargs}
+    missing = [name for name in order if name not in found]
+    return {**found, **dict.fromkeys(missing)}

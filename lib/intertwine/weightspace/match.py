@@ -1,0 +1,249 @@
+"""The element that brings one network closest to another: tied spaces together, scalars and all."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from intertwine.weightspace.act import Action, Element
+from intertwine.weightspace.axes import units
+from intertwine.weightspace.canonical import sweep
+from intertwine.weightspace.find import WeightSpace, find_symmetries
+from intertwine.weightspace.hidden import MATRICES, HiddenSpace, Move, mean_basis
+from intertwine.weightspace.rows import Rows, rows
+from intertwine.weightspace.trace import trace
+
+State = dict[int, Tensor]
+
+
+def match(
+    model1: nn.Module,
+    model2: nn.Module,
+    example_inputs: Any,
+    *,
+    by: Literal["weights", "activations"] = "weights",
+    space: WeightSpace | None = None,
+    sweeps: int = 20,
+) -> Element:
+    """The element g for which `space.act(model2, g)` is closest to model1.
+
+    Example:
+        >>> from intertwine.models import myrtle
+        >>> model, x = myrtle(4, in_channels=1).double().eval(), torch.zeros(1, 1, 8, 8).double()
+        >>> space = find_symmetries(model, x)
+        >>> planted = space.sample(torch.Generator().manual_seed(0))
+        >>> found = match(model, space.act(model, space.inverse(planted)), x)
+        >>> [bool((found[k].order == planted[k].order).all()) for k in planted]
+        [True, True, True, True]
+
+    Spaces are taken in the order of the run, each by the weights whose other side is matched already: by
+    linear assignment of rows of unit length (or of activations), blocks by what their units have in common,
+    matrices by least squares or Procrustes. Then each assignment is repeated on all weights of the space, the
+    others given, until none changes (the coordinate descent of Ainsworth et al. 2023). In one orbit the first
+    round is exact.
+
+    Args:
+        model1: the one that stays.
+        model2: of the same shapes.
+        example_inputs: for `find_symmetries`; by activations, the inputs to compare on, as many as possible.
+        by: what the units are assigned by.
+        space: of these models, if it is known.
+        sweeps: the most repetitions over all spaces.
+
+    Raises:
+        ValueError: models of other shapes.
+    """
+    space = find_symmetries(model1, example_inputs) if space is None else space
+    target, state = space.state(model1), space.state(model2)
+    runs = [trace(model, example_inputs).values for model in (model1, model2) if by == "activations"]
+    given = _correlations(space, *runs) if runs else {}
+    done: set[int] = set()
+    current = [state]
+
+    def step(hidden: HiddenSpace, found: list[Rows]) -> Move:
+        again = hidden.index in done  # what batch norm's ε left of the scalars
+        wanted = rows(space.solution, target, hidden, done)
+        within = [
+            (rows(space.solution, target, each, done), rows(space.solution, current[0], each, done), each)
+            for each in space.spaces
+            if each.base == hidden.index
+        ]
+        done.add(hidden.index)
+        if again:
+            keep = hidden.kind in MATRICES or within
+            move = hidden.identity() if keep else _scaled(hidden, wanted, found, hidden.identity().order)
+        elif within:
+            move = hidden.identity()._replace(order=_blocks(within))
+        else:
+            move = _closest(hidden, wanted, found, given.get(hidden.index))
+        action = Action(space.solution, {hidden.index: move}, current[0], space.inference.norms)
+        current[0] = action.state(current[0])
+        return move
+
+    state, total = sweep(space, state, step, passes=2, blocks_first=True)
+    everything = {hidden.index for hidden in space.spaces}
+    for _ in range(sweeps if by == "weights" else 0):
+        changed = False
+        for hidden in space.spaces:
+            if hidden.kind != "monomial" or hidden.base is not None:
+                continue
+            wanted, found = (rows(space.solution, s, hidden, everything) for s in (target, state))
+            move = _assigned(hidden, wanted, found, None)
+            if not torch.equal(move.order, hidden.identity().order):
+                changed = True
+                action = Action(space.solution, {hidden.index: move}, state, space.inference.norms)
+                state = action.state(state)
+                total = space.compose({**space.identity(), hidden.index: move}, total)
+        if not changed:
+            break
+    return total
+
+
+def _closest(hidden: HiddenSpace, wanted: list[Rows], found: list[Rows], given: Tensor | None) -> Move:
+    if hidden.kind in MATRICES:
+        return hidden.identity()._replace(matrix=_matrices(hidden, wanted, found))
+    if hidden.kind == "diagonal":
+        return _scaled(hidden, wanted, found, hidden.identity().order)
+    return _assigned(hidden, wanted, found, given)
+
+
+def _assigned(hidden: HiddenSpace, wanted: list[Rows], found: list[Rows], given: Tensor | None) -> Move:
+    """Order by linear assignment of rows without regard to their scalars, then the scalars."""
+    likeness = torch.zeros(hidden.blocks, hidden.size, hidden.size, dtype=torch.float64)
+    for one, other in _paired(wanted, found):
+        x, y, weight = one.entries, other.entries, 1.0
+        if hidden.powers(one.factor) or hidden.parities(one.factor):
+            weight = float(one.entries.norm())
+            x, y = (torch.nn.functional.normalize(z, dim=2) for z in (x, y))
+        inner = weight * (x @ y.mT)
+        likeness += inner.abs() if hidden.parities(one.factor) else inner
+    if given is not None:
+        likeness = given[None]
+    return _scaled(hidden, wanted, found, torch.stack([_best(block) for block in likeness]))
+
+
+def _paired(wanted: list[Rows], found: list[Rows]) -> list[tuple[Rows, Rows]]:
+    """The same weights of both models."""
+    others = {
+        number: [each for each in found if each.number == number] for number in {r.number for r in found}
+    }
+    seen: dict[int, int] = {}
+    pairs = []
+    for one in wanted:
+        k = seen.get(one.number, 0)
+        seen[one.number] = k + 1
+        pairs.append((one, others[one.number][k]))
+    return pairs
+
+
+def _best(likeness: Float[Tensor, "n n"]) -> Int[Tensor, " n"]:
+    """For each unit of model 1 the one of model 2."""
+    from scipy.optimize import linear_sum_assignment  # slow to import
+
+    return torch.as_tensor(linear_sum_assignment(likeness.numpy(force=True), maximize=True)[1])
+
+
+def _blocks(pairs: list[tuple[list[Rows], list[Rows], HiddenSpace]]) -> Int[Tensor, "1 b"]:
+    """Which block is which, by what their units have in common however they are moved within it."""
+    likeness: Tensor | float = 0.0
+    for wanted, found, within in pairs:
+        for one, other in _paired(wanted, found):
+            x, y = one.entries, other.entries
+            if within.kind in MATRICES:
+                if x.shape[2] < x.shape[1]:
+                    continue  # they span everything
+                x, y = (torch.linalg.qr(z.mT).Q.mT for z in (x, y))
+                alike = torch.einsum("aik,bjk->abij", x, y).square().sum((2, 3))
+            else:
+                x, y = (torch.nn.functional.normalize(z, dim=2) for z in (x, y))
+                inner = torch.einsum("aik,bjk->abij", x, y)
+                inner = inner.abs() if within.signs else inner
+                alike = torch.stack(
+                    [torch.stack([m[torch.arange(len(m)), _best(m)].sum() for m in row]) for row in inner]
+                )
+            likeness = likeness + alike
+    if not isinstance(likeness, Tensor):
+        return torch.arange(pairs[0][2].blocks)[None]
+    return _best(likeness)[None]
+
+
+def _scaled(hidden: HiddenSpace, wanted: list[Rows], found: list[Rows], order: Int[Tensor, "b n"]) -> Move:
+    """The scalars that give the rows of model 2, in this order, the lengths and signs of those of model 1."""
+    move = hidden.identity()
+    pairs = [
+        (one, other.entries.gather(1, order[:, :, None].expand(other.entries.shape)))
+        for one, other in _paired(wanted, found)
+    ]
+    log, sign = move.log.clone(), move.sign.clone()
+    vectors: list[list[float]] = []
+    ratios: list[Tensor] = []
+    known: set[int] = set()
+    for one, y in pairs:
+        powers, parity = hidden.powers(one.factor), hidden.parities(one.factor)
+        vector = [float(powers.get(k, 0)) for k in range(hidden.logs)]
+        if any(vector) and torch.linalg.matrix_rank(torch.tensor([*vectors, vector])) > len(vectors):
+            sizes = one.entries.norm(dim=2), y.norm(dim=2)
+            positive = (sizes[0] > 0) & (sizes[1] > 0)
+            vectors.append(vector)
+            ratios.append(torch.where(positive, sizes[0] / sizes[1], 1).log())
+        if unknown := sorted(parity - known):
+            negative = (one.entries * y).sum(2) < 0
+            for k in parity & known:
+                negative = negative ^ sign[k]
+            sign[unknown[0]] = negative
+            known |= set(unknown)
+    if vectors and len(vectors) == hidden.logs:
+        inverse = torch.linalg.inv(torch.tensor(vectors, dtype=torch.float64))
+        log = torch.einsum("kj,jbn->kbn", inverse, torch.stack(ratios))
+    return Move(order, log, sign)
+
+
+def _matrices(hidden: HiddenSpace, wanted: list[Rows], found: list[Rows]) -> Float[Tensor, "b n n"]:
+    """A with A·W2 nearest to W1; where that is not decided, the identity."""
+    general = hidden.kind == "general"
+    power = hidden.powers(wanted[0].factor)[0] if general else 1
+    pairs = [
+        pair for pair in _paired(wanted, found) if not general or hidden.powers(pair[0].factor)[0] == power
+    ]
+    W1, W2 = (torch.cat([pair[k].entries for pair in pairs], 2) for k in (0, 1))
+    n, result = hidden.size, hidden.identity().matrix
+    assert result is not None
+    for b in range(hidden.blocks):
+        if torch.linalg.matrix_rank(W2[b]) < n or torch.linalg.matrix_rank(W1[b]) < n:
+            continue
+        if general:
+            A = torch.linalg.lstsq(W2[b].T, W1[b].T).solution.T
+            result[b] = A if power == 1 else torch.linalg.inv(A).T
+        else:
+            basis = mean_basis(n) if hidden.kind == "mean" else torch.eye(n, dtype=torch.float64)
+            result[b] = basis @ _procrustes(basis.T @ W1[b] @ W2[b].T @ basis, hidden.kind) @ basis.T
+    return result
+
+
+def _procrustes(S: Float[Tensor, "n n"], kind: str) -> Float[Tensor, "n n"]:
+    if kind == "mean" and len(S) > 1:
+        first = torch.where(S[:1, :1] < 0, -1.0, 1.0).to(S)
+        return torch.block_diag(first, _procrustes(S[1:, 1:], "orthogonal"))
+    U, _, Vh = torch.linalg.svd(S)
+    return U @ Vh
+
+
+def _correlations(space: WeightSpace, first: list[Tensor], second: list[Tensor]) -> dict[int, Tensor]:
+    """For each space of permutations, how alike the activations of units are, over inputs and positions."""
+    result: dict[int, Tensor] = {}
+    for k, label in space.solution.labels.items():
+        for at, axis in enumerate(label):
+            found = list(units(axis))
+            if k in space.inference.run.names or len(axis) != 1 or len(axis[0]) != 1 or len(found) != 1:
+                continue
+            hidden = space.solution.hidden(found[0])
+            if hidden.kind == "monomial" and hidden.base is None:
+                x, y = (v[k].double().movedim(at, 0).flatten(1) for v in (first, second))
+                x, y = (torch.nn.functional.normalize(z - z.mean(1, keepdim=True), dim=1) for z in (x, y))
+                alike = x @ y.T
+                signed = bool(hidden.parities(found[0]))
+                result[hidden.index] = result.get(hidden.index, 0) + (alike.abs() if signed else alike)
+    return result

@@ -1,0 +1,195 @@
+"""What sums, products, poolings and contractions of two values ask for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from intertwine.weightspace.axes import Axis, Fixed, Unit, moves, plain, resolve, size
+from intertwine.weightspace.infer import Edge, Inference, Label, NotUnderstood, bind, rule
+from intertwine.weightspace.rules.layers import along
+from intertwine.weightspace.trace import Call, Ref
+
+
+@rule(
+    "add", "sub", "__add__", "__radd__", "__iadd__", "add_", "__sub__", "__isub__", "sub_", "rsub", "__rsub__"
+)
+def add(state: Inference, call: Call) -> Label:
+    if set(call.kwargs) - {"alpha", "other", "input"}:
+        raise NotUnderstood("unknown options")
+    x, y = _operands(call)
+    if not (isinstance(x, Ref) and isinstance(y, Ref)):
+        label = state.of(x if isinstance(x, Ref) else y)
+        state.permute_only(label, f"{call.name} of a number")
+        return label
+    first, second = _broadcast(state, x, y)
+    result = []
+    for a, b in zip(first, second, strict=True):
+        if size(a) != size(b):  # one number for all units
+            wide = a if size(a) > size(b) else b
+            state.ties.freeze(b if wide is a else a, f"{call.name} with broadcasting")
+            state.permute_only((wide,), f"{call.name} with broadcasting")
+            result.append(wide)
+            continue
+        state.ties.unify(a, b, state.equal, f"{call.name} of entries that do not move")
+        result.append(_fuller(a, b))
+    return tuple(result)
+
+
+def _fuller(a: Axis, b: Axis) -> Axis:
+    """Of two unified axes, in every segment the one that is not zero or copies."""
+    first, second = resolve(a), resolve(b)
+    if len(first) != len(second):
+        return plain(size(a))
+
+    def zero(segment: Any) -> bool:
+        return any(isinstance(f, Fixed) and (f.zero or f.copies) for f in segment)
+
+    return tuple(t if zero(s) else s for s, t in zip(first, second, strict=True))
+
+
+@rule("mul", "__mul__", "__rmul__", "__imul__", "mul_", "multiply")
+def mul(state: Inference, call: Call) -> Label:
+    return _multiply(state, call, 1)
+
+
+@rule("div", "__truediv__", "__itruediv__", "div_", "true_divide", "divide")
+def div(state: Inference, call: Call) -> Label:
+    if call.kwargs.get("rounding_mode") is not None:
+        raise NotUnderstood("rounding")
+    return _multiply(state, call, -1)
+
+
+def _multiply(state: Inference, call: Call, c: int) -> Label:
+    x, y = _operands(call)
+    if not (isinstance(x, Ref) and isinstance(y, Ref)):
+        if c == -1 and not isinstance(x, Ref):
+            raise NotUnderstood("a number divided by units")
+        return state.of(x if isinstance(x, Ref) else y)
+    gain = _gain(state, x, y)
+    if gain is not None and c == 1:
+        return gain
+    first, second = _broadcast(state, x, y)
+    result = []
+    for a, b in zip(first, second, strict=True):
+        if size(a) != size(b):
+            wide = a if size(a) > size(b) else b
+            state.ties.freeze(b if wide is a else a, f"{call.name} with broadcasting")
+            if c == -1 and wide is b:
+                state.permute_only((wide,), "division by units")
+            result.append(wide)
+        elif not moves(a) and not moves(b):
+            result.append(plain(size(a)))
+        else:
+            state.ties.mix(a, call.name)
+            state.ties.mix(b, call.name)
+            state.ties.unify(a, b, None, f"{call.name} with entries that do not move")
+            result.append(along(a, b, c))
+    return tuple(result)
+
+
+def _gain(state: Inference, x: Ref, y: Ref) -> Label | None:
+    """Multiplication by a parameter with one entry for each unit: a gain, as a norm has."""
+    for value, gain in ((x, y), (y, x)):
+        shape, name = state.shape(gain), state.run.names.get(gain.index)
+        wide = [k for k, n in enumerate(shape) if n > 1]
+        label = state.of(value)
+        if name is None or gain.index not in state.trainable or len(wide) != 1 or gain.index in state.labels:
+            continue
+        at = len(label) - len(shape) + wide[0]
+        segments = resolve(label[at]) if 0 <= at < len(label) else ()
+        single = len(segments) == 1 and len(segments[0]) == 1 and isinstance(segments[0][0], Unit)
+        if single and size(label[at]) == shape[wide[0]]:
+            after = state.ties.fresh(shape[wide[0]], name)
+            state.edges.append(Edge(label[at], after, gain.index, "a gain", "after"))
+            return (*label[:at], after, *label[at + 1 :])
+    return None
+
+
+def _operands(call: Call) -> tuple[Any, Any]:
+    a = bind(call, "input other alpha")
+    if call.name in ("__rsub__", "rsub", "__radd__", "__rmul__"):
+        return a["other"], a["input"]
+    return a["input"], a["other"]
+
+
+def _broadcast(state: Inference, x: Ref, y: Ref) -> tuple[Label, Label]:
+    a, b = state.of(x), state.of(y)
+    n = max(len(a), len(b))
+    one = plain(1)
+    return (one,) * (n - len(a)) + a, (one,) * (n - len(b)) + b
+
+
+@rule(
+    "maximum",
+    "minimum",
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+)
+def maximum(state: Inference, call: Call) -> Any:
+    if call.name in ("maximum", "minimum"):
+        x, y = (state.of(v) for v in call.args)
+        state.merge(x, y, state.equal, f"{call.name} with entries that do not move")
+        label = x
+    else:
+        label = _pooled(state, call, 0)
+    for axis in label:  # max(ax) = a·max(x) for a > 0
+        state.ties.trivial(axis, log=False)
+        state.ties.mix(axis, call.name)
+    return [label] * len(call.results)
+
+
+@rule("avg_pool1d", "avg_pool2d", "avg_pool3d", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "interpolate")
+def average(state: Inference, call: Call) -> Label:
+    return _pooled(state, call, 0)
+
+
+def _pooled(state: Inference, call: Call, position: int) -> Label:
+    x = state.of(call.args[position] if call.args else call.kwargs["input"])
+    shape = state.shape(call.results[0])
+    spatial = 3 if call.name.endswith("3d") else 1 if call.name.endswith("1d") else 2
+    spatial = len(x) - 2 if call.name == "interpolate" else spatial
+    for axis in x[len(x) - spatial :]:
+        state.ties.freeze(axis, f"space of {call.name}")
+    return (*x[: len(x) - spatial], *(plain(n) for n in shape[len(x) - spatial :]))
+
+
+@rule("mean", "sum", "amax", "nanmean")
+def reduce(state: Inference, call: Call) -> Label:
+    a = bind(call, "input dim keepdim", keepdim=False)
+    x, dims = state.of(a["input"]), a["dim"]
+    dims = range(len(x)) if dims is None else [dims] if isinstance(dims, int) else dims
+    chosen = {d % len(x) for d in dims}
+    for k in chosen:
+        if moves(x[k]):
+            state.permute_only((x[k],), f"{call.name} over units")
+            # the rest of the value is a sum over units, which scalars of other factors do not leave alone
+    if call.name == "amax":
+        for axis in x:
+            state.ties.trivial(axis, log=False)
+            state.ties.mix(axis, "amax")
+    if a["keepdim"]:
+        return tuple(plain(1) if k in chosen else axis for k, axis in enumerate(x))
+    return tuple(axis for k, axis in enumerate(x) if k not in chosen)
+
+
+@rule("softmax", "log_softmax")
+def softmax(state: Inference, call: Call) -> Label:
+    x = state.of(call.args[0] if call.args else call.kwargs["input"])
+    state.permute_only(x, "softmax")
+    return x
+
+
+@rule("masked_fill", "masked_fill_")
+def masked_fill(state: Inference, call: Call) -> Label:
+    a = bind(call, "input mask value")
+    x, mask = state.of(a["input"]), state.of(a["mask"])
+    if isinstance(a["value"], Ref) or len(mask) > len(x):
+        raise NotUnderstood("a mask that broadcasts")
+    for axis, other in zip(x[len(x) - len(mask) :], mask, strict=True):
+        if size(other) > 1:
+            state.ties.unify(axis, other, None, "a mask that does not move")
+    state.permute_only(x, "masked_fill")
+    return x

@@ -1,0 +1,106 @@
+"""What contractions of two values, softmax and attention ask for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from intertwine.weightspace.axes import Axis, moves, plain, resolve, size
+from intertwine.weightspace.infer import Inference, Label, NotUnderstood, bind, rule
+from intertwine.weightspace.rules.layers import affine, along, blocks, divide
+from intertwine.weightspace.rules.slices import narrow
+from intertwine.weightspace.trace import Call
+
+
+@rule("matmul", "__matmul__", "__rmatmul__", "bmm", "mm")
+def matmul(state: Inference, call: Call) -> Label:
+    a = bind(call, "input other")
+    x, y = (a["other"], a["input"]) if call.name == "__rmatmul__" else (a["input"], a["other"])
+    p, q = state.of(x), state.of(y)
+    if len(p) < 2 or len(q) < 2:
+        raise NotUnderstood("a vector")
+    return contraction(state, p, q)
+
+
+def contraction(state: Inference, p: Label, q: Label) -> Label:
+    """Σ_k p[…, i, k] q[…, k, j]; what comes before are batches."""
+    n = max(len(p), len(q)) - 2
+    one = plain(1)
+    batches = []
+    for a, b in zip((one,) * (n - len(p) + 2) + p[:-2], (one,) * (n - len(q) + 2) + q[:-2], strict=True):
+        wide = a if size(a) >= size(b) else b
+        if size(a) == size(b) and (moves(a) or moves(b)):
+            state.ties.mix(a, "matmul")
+            state.ties.mix(b, "matmul")
+            state.ties.unify(a, b, None, "multiplied by entries that do not move")
+            wide = along(a, b, 1)
+        batches.append(wide)
+    # after the batches: what lies in blocks needs to know them
+    state.ties.unify(p[-1], q[-2], state.inverse, "contracted with entries that do not move")
+    return (*batches, p[-2], q[-1])
+
+
+@rule("scaled_dot_product_attention")
+def attention(state: Inference, call: Call) -> Label:
+    a = bind(call, "query key value attn_mask dropout_p is_causal", dropout_p=0.0)
+    q, k, v = (state.of(a[name]) for name in ("query", "key", "value"))
+    if a["attn_mask"] is not None and any(moves(axis) for axis in state.of(a["attn_mask"])):
+        raise NotUnderstood("a mask that moves")
+    if call.kwargs.get("enable_gqa"):
+        raise NotUnderstood("grouped queries: repeat the keys and values instead")
+    scores = contraction(state, q, (*k[:-2], k[-1], k[-2]))
+    state.permute_only(scores, "softmax")
+    return contraction(state, scores, v)
+
+
+@rule("multi_head_attention_forward")
+def multi_head_attention(state: Inference, call: Call) -> list[Label]:
+    a = bind(
+        call,
+        "query key value embed_dim heads in_weight in_bias bias_k bias_v add_zero_attn dropout_p "
+        "out_weight out_bias training key_padding_mask need_weights attn_mask use_separate_proj_weight "
+        "q_proj_weight k_proj_weight v_proj_weight static_k static_v average_attn_weights is_causal",
+        average_attn_weights=True,
+    )
+    if any(a[k] is not None for k in ("bias_k", "bias_v", "static_k", "static_v")) or a["add_zero_attn"]:
+        raise NotUnderstood("additional keys")
+    if not a["average_attn_weights"]:
+        raise NotUnderstood("the weights of each head are asked for")
+    projected = [_in_projection(state, a, k) for k in range(3)]
+    heads = [_heads(state, label[-1], a["heads"]) for label in projected]
+    (hq, dq), (hk, dk), (hv, _) = heads
+    for other in (hk, hv):
+        state.ties.unify(hq, other, None, "heads")
+    state.permute_only((hq,), "softmax")
+    state.ties.unify(dq, dk, state.inverse, "queries and keys")
+    state.read.add((a["out_weight"].index, 1))
+    out = a["out_bias"] and state.of(a["out_bias"])
+    y = affine(state, (*projected[0][:-1], resolve(projected[2][-1])), state.of(a["out_weight"]), out)
+    return [y, *(tuple(plain(n) for n in state.shape(r)) for r in call.results[1:])]
+
+
+def _in_projection(state: Inference, a: dict[str, Any], k: int) -> Label:
+    """The queries, keys or values of all heads; of a joint weight, one third of the rows."""
+    x = state.of((a["query"], a["key"], a["value"])[k])
+    if a["use_separate_proj_weight"]:
+        state.read.add(((a["q_proj_weight"], a["k_proj_weight"], a["v_proj_weight"])[k].index, 1))
+        weight = state.of((a["q_proj_weight"], a["k_proj_weight"], a["v_proj_weight"])[k])
+    else:
+        state.read.add((a["in_weight"].index, 1))
+        weight = state.of(a["in_weight"])
+    bias = None if a["in_bias"] is None else state.of(a["in_bias"])
+    n = a["embed_dim"]
+    if not a["use_separate_proj_weight"]:
+        weight = narrow(state, weight, 0, k * n, k * n + n)
+    if bias is not None:
+        bias = narrow(state, bias, 0, k * n, k * n + n)
+    return affine(state, x, weight, bias)
+
+
+def _heads(state: Inference, axis: Axis, heads: int) -> tuple[Axis, Axis]:
+    if heads == 1:
+        return plain(1), resolve(axis)
+    divide(state, axis, heads)
+    found = blocks(axis, heads)
+    if found is None:
+        raise NotUnderstood("heads that are not whole blocks of units")
+    return found

@@ -1,0 +1,92 @@
+"""What activations ask for, as `intertwine.groups` classifies them; and what no rule knows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import torch
+from torch import Tensor
+from torch.utils._pytree import tree_leaves
+
+from intertwine.groups import ActivationError, as_activation, scalar_group
+from intertwine.groups.probe import Probe
+from intertwine.weightspace.axes import Axis, Fixed, Unit, combine, moves, resolve, unit
+from intertwine.weightspace.infer import OTHER, Inference, Label, NotUnderstood, rule
+from intertwine.weightspace.trace import Call, Ref
+
+
+@rule(OTHER)
+def elementwise(state: Inference, call: Call) -> Label | None:
+    """An unknown function of one tensor: an activation, or not understood."""
+    refs = [x for x in tree_leaves((call.args, call.kwargs)) if isinstance(x, Ref)]
+    moving = [ref for ref in refs if any(moves(axis) for axis in state.of(ref))]
+    if not moving:
+        return None
+    first = call.args[0] if call.args else next(iter(call.kwargs.values()), None)
+    if (
+        len(refs) == 1
+        and len(call.results) == 1
+        and isinstance(first, Ref)
+        and state.shape(first) == state.shape(call.results[0])
+        and call.name != "__setitem__"
+    ):
+        key = next(iter(call.kwargs)) if not call.args else None
+        rest = {k: v for k, v in call.kwargs.items() if k != key}
+
+        def function(x: Tensor) -> Tensor:
+            if key is None:
+                return call.function(x, *call.args[1:], **rest)
+            return call.function(**{key: x}, **rest)
+
+        return through(state, state.of(first), function, call.name, _key(call))
+    raise NotUnderstood("no rule for it")
+
+
+def _key(call: Call) -> str:
+    return f"{call.name}{call.args[1:]}{sorted(call.kwargs.items(), key=str)}"
+
+
+def behaviour(function: Callable[[Tensor], Tensor]) -> tuple[str, Fraction, bool] | str:
+    """Kind of the scalar group of an activation, the p of |a|^p and whether −1 goes through as −1."""
+    try:
+        sigma = as_activation(function)
+        group = scalar_group(sigma)
+    except ActivationError as error:
+        return str(error)
+    if group.kind in ("trivial", "affine", "constant"):
+        return "trivial", Fraction(0), False
+    two, minus = Probe.of(sigma).multiplier(torch.tensor([2.0, -1.0], dtype=torch.float64)).tolist()
+    power = Fraction(0)
+    if group.continuous or group.kind == "linear":
+        power = Fraction(torch.tensor(two, dtype=torch.float64).log2().item()).limit_denominator(64)
+    if group.kind == "discrete":
+        return ("signs" if group.has_minus_one else "trivial"), Fraction(0), minus < 0
+    return group.kind, power, minus < 0
+
+
+def through(
+    state: Inference, axes: Label, function: Callable[[Tensor], Tensor], name: str, key: str
+) -> Label:
+    """What comes out of an activation, as `intertwine.groups` decides it."""
+    if key not in state.behaviours:
+        state.behaviours[key] = behaviour(function)
+    found = state.behaviours[key]
+    if isinstance(found, str):
+        raise NotUnderstood(found)
+    kind, power, odd = found
+    if kind == "linear":
+        return axes
+    for axis in axes:
+        state.ties.mix(axis, name)
+        state.ties.trivial(axis, log=kind in ("trivial", "signs"), sign=kind in ("trivial", "positive"))
+    return tuple(_raised(axis, power, odd) for axis in axes)
+
+
+def _raised(axis: Axis, power: Fraction, odd: bool) -> Axis:
+    def raised(factor: Unit | Fixed) -> Unit | Fixed:
+        if isinstance(factor, Fixed):
+            return Fixed(factor.size)
+        return unit(factor.space, combine((power, factor))[0], factor.sign if odd else frozenset())
+
+    return tuple(tuple(raised(factor) for factor in segment) for segment in resolve(axis))

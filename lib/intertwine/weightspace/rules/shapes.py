@@ -1,0 +1,178 @@
+"""What reshapes, permutations and copies ask for: axes are cut, joined and reordered."""
+
+from __future__ import annotations
+
+import math
+
+from intertwine.weightspace.axes import Fixed, moves, plain, resolve, size
+from intertwine.weightspace.infer import Inference, Label, NotUnderstood, Stack, bind, rule
+from intertwine.weightspace.rules.regroup import join, regroup
+from intertwine.weightspace.rules.slices import narrow
+from intertwine.weightspace.trace import Call, Ref, Run
+
+
+@rule("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout")
+def dropout(state: Inference, call: Call) -> Label:
+    a = bind(call, "input p training inplace", training=True)
+    if a["training"] and a["p"]:
+        raise NotUnderstood("dropout in training mode")
+    return state.of(a["input"])
+
+
+@rule(
+    "contiguous",
+    "clone",
+    "detach",
+    "to",
+    "float",
+    "double",
+    "type_as",
+    "data",
+    "alias",
+    "cpu",
+    "cuda",
+    "neg",
+    "__neg__",
+)
+def same(state: Inference, call: Call) -> Label:
+    return state.of(call.args[0] if call.args else call.kwargs["input"])
+
+
+@rule("view", "reshape", "flatten", "unflatten", "squeeze", "unsqueeze", "ravel", "view_as", "_unsafe_view")
+def reshape(state: Inference, call: Call) -> Label | Stack:
+    x = call.args[0] if call.args else call.kwargs["input"]
+    if call.name == "view" and len(call.args) > 1 and not isinstance(call.args[1], int | tuple | list):
+        raise NotUnderstood("another dtype")
+    shape = state.shape(call.results[0])
+    label = state.of(x)
+    if dims := [k for k in range(len(shape)) if taken_apart(state.run, call.results[0], k)]:
+        stacked = _stacked(state, label, shape, dims[0], call.name)
+        if stacked is not None:
+            return stacked
+    return regroup(state, label, shape, call.name)
+
+
+def _stacked(state: Inference, x: Label, shape: tuple[int, ...], dim: int, name: str) -> Stack | None:
+    """An axis cut in `shape[dim]` parts that go different ways, such as queries, keys and values."""
+    before = math.prod(shape[:dim])
+    for k, axis in enumerate(x):
+        if math.prod(size(each) for each in x[:k]) == before and size(axis) > 1 and moves(axis):
+            if size(axis) % shape[dim]:
+                return None
+            n = size(axis) // shape[dim]
+            parts = [narrow(state, x, k, i * n, i * n + n) for i in range(shape[dim])]
+            rest = (*shape[:dim], *shape[dim + 1 :])
+            return Stack(dim, [regroup(state, part, rest, name) for part in parts])
+    return None
+
+
+def taken_apart(run: Run, value: Ref, dim: int) -> bool:
+    """Whether all that happens to this axis is that single entries are taken from it."""
+    uses = [call for call in run.calls if any(x is value or _is(x, value) for x in call.args)]
+    found = False
+    for call in uses:
+        n = run.values[value.index].ndim
+        if call.name in ("permute", "transpose"):
+            order = axis_order(call, n)
+            if not taken_apart(run, call.results[0], order.index(dim)):
+                return False
+        elif call.name == "unbind":
+            a = call.kwargs.get("dim", call.args[1] if len(call.args) > 1 else 0)
+            if a % n != dim:
+                return False
+        elif call.name == "__getitem__":
+            index = call.args[1] if isinstance(call.args[1], tuple) else (call.args[1],)
+            if dim >= len(index) or type(index[dim]) is not int or index[:dim] != (slice(None),) * dim:
+                return False
+        else:
+            return False
+        found = True
+    return found
+
+
+def _is(x: object, value: Ref) -> bool:
+    return isinstance(x, Ref) and x.index == value.index
+
+
+@rule("permute", "transpose", "swapaxes", "swapdims", "movedim", "moveaxis", "t", "T", "mT", "transpose_")
+def permute(state: Inference, call: Call) -> Label | Stack:
+    value = call.args[0] if call.args else call.kwargs["input"]
+    if isinstance(value, Ref) and value.index in state.stacks:
+        dim, parts = state.stacks[value.index]
+        order = axis_order(call, len(parts[0]) + 1)
+        rest = [k - (k > dim) for k in order if k != dim]
+        return Stack(order.index(dim), [tuple(part[k] for k in rest) for part in parts])
+    x = state.of(value)
+    return tuple(x[k] for k in axis_order(call, len(x)))
+
+
+def axis_order(call: Call, n: int) -> list[int]:
+    """Which axis of the argument each axis of the result is."""
+    order = list(range(n))
+    rest = list(call.args[1:]) or [v for k, v in call.kwargs.items() if k != "input"]
+    if call.name == "permute":
+        dims = rest[0] if isinstance(rest[0], tuple | list) else rest
+        return [d % n for d in dims]
+    if call.name in ("transpose", "swapaxes", "swapdims", "transpose_"):
+        i, j = (d % n for d in rest)
+        order[i], order[j] = order[j], order[i]
+    elif call.name in ("movedim", "moveaxis"):
+        if not all(isinstance(d, int) for d in rest):
+            raise NotUnderstood("several axes at once")
+        order.insert(rest[1] % n, order.pop(rest[0] % n))
+    elif call.name == "mT":
+        order[-2:] = order[:-3:-1]
+    else:
+        order.reverse()
+    return order
+
+
+@rule(
+    "zeros_like",
+    "ones_like",
+    "empty_like",
+    "full_like",
+    "new_zeros",
+    "new_ones",
+    "new_full",
+    "new_tensor",
+    "new_empty",
+)
+def constant(state: Inference, call: Call) -> None:
+    """Of the argument only the shape matters."""
+
+
+@rule("roll", "flip")
+def roll(state: Inference, call: Call) -> Label:
+    x = state.of(call.args[0])
+    dims = call.kwargs.get("dims", call.args[-1])
+    for d in [dims] if isinstance(dims, int) else dims:
+        state.ties.freeze(x[d], f"{call.name} of units")
+    return x
+
+
+@rule("expand", "expand_as", "broadcast_to", "repeat", "repeat_interleave")
+def expand(state: Inference, call: Call) -> Label:
+    x, shape = state.of(call.args[0]), state.shape(call.results[0])
+    if call.name.startswith("repeat"):
+        if len(x) != len(shape):
+            raise NotUnderstood("new axes")
+        if call.name == "repeat_interleave":
+            return tuple(
+                axis
+                if size(axis) == n
+                else (join([axis, ((Fixed(n // size(axis), copies=True),),)]) or plain(n))
+                for axis, n in zip(x, shape, strict=True)
+            )
+        return tuple(
+            axis if size(axis) == n else resolve(axis) * (n // size(axis)) if moves(axis) else plain(n)
+            for axis, n in zip(x, shape, strict=True)
+        )
+    padded = (plain(1),) * (len(shape) - len(x)) + x
+    for axis, n in zip(padded, shape, strict=True):
+        if size(axis) != n:
+            state.ties.freeze(axis, "expand of a single unit")
+    copies = [((Fixed(n, copies=True),),) for n in shape]
+    return tuple(
+        axis if size(axis) == n else many for axis, n, many in zip(padded, shape, copies, strict=True)
+    )

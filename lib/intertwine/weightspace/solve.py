@@ -1,0 +1,246 @@
+"""From ties to groups: which gains tie their two sides, and which scalars are free in each space."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from intertwine.weightspace.axes import (
+    Axis,
+    Space,
+    Unit,
+    plain,
+    resolve,
+    unit,
+    units,
+)
+from intertwine.weightspace.free import free_numbers, free_signs
+from intertwine.weightspace.hidden import MATRICES, HiddenSpace
+from intertwine.weightspace.infer import Edge, Inference, Label
+from intertwine.weightspace.rules.layers import along
+
+
+@dataclass(eq=False)
+class Solution:
+    """The hidden spaces of a run, and the labels of its values in them."""
+
+    spaces: list[HiddenSpace]
+    labels: dict[int, Label]
+    edges: list[Edge]
+    """gains whose two sides are not tied: the other side follows the centre."""
+    frozen: list[tuple[int, str, str]]
+    """width, reason and parameters of what might move but for an operation that is not understood."""
+
+    def hidden(self, factor: Unit) -> HiddenSpace:
+        return self._of[id(factor.space.root())]
+
+    def touched(self, index: int) -> set[int]:
+        """The spaces on the axes of a value."""
+        return self._touched.get(index, set())
+
+    def __post_init__(self) -> None:
+        self._of = {id(each.space): each for each in self.spaces}
+        self.centers: dict[int, int] = {}  # whom a space follows
+        for edge in self.edges:
+            (center,), (other,) = map(units, sides(edge))
+            self.centers[self.hidden(other).index] = self.hidden(center).index
+        self._touched = {
+            index: {self.hidden(factor).index for axis in label for factor in units(axis)}
+            for index, label in self.labels.items()
+        }
+
+
+def solve(state: Inference) -> Solution:
+    """Decide every gain, then every group."""
+    state.ties.settle_blocks()
+    edges = list(state.edges)
+    while True:
+        while bad := _untenable(state, edges):
+            for edge in bad:
+                _join(state, edge)
+            edges = [edge for edge in edges if edge not in bad]
+        for edge in edges:  # the gain takes up the scalars of the side that follows
+            (factor,) = units(sides(edge)[1])
+            c = 0 if edge.variance is not None else 1 if edge.center == "before" else -1
+            gain = unit(factor.space, {v: c * p for v, p in factor.log if c}, factor.sign)
+            _label_gain(state, edge, ((gain,),))
+        labels = {index: tuple(resolve(axis) for axis in label) for index, label in state.labels.items()}
+        _check_bases(labels)
+        follows = {id(next(units(sides(edge)[1])).space): edge.why for edge in edges}
+        apart = {edge.gain for edge in edges} | {edge.variance for edge in edges}
+        spaces = _spaces(labels, follows, apart)
+        kinds = {id(each.space): each.kind for each in spaces}
+        bad = [edge for edge in edges if not _follows(edge, kinds)]
+        if not bad:
+            break
+        for edge in edges:
+            del state.labels[edge.gain]
+        for edge in bad:
+            _join(state, edge)
+        edges = [edge for edge in edges if edge not in bad]
+    solution = Solution(spaces, labels, edges, _frozen(state))
+    _name(state, solution)
+    return solution
+
+
+def _follows(edge: Edge, kinds: dict[int, str]) -> bool:
+    """Whether a matrix acts on the centre, and it or its dual on all of the other side."""
+    center, other = (kinds[id(next(units(axis)).space)] for axis in sides(edge))
+    return center in MATRICES and other == "diagonal"
+
+
+def _spaces(labels: dict[int, Label], follows: dict[int, str], apart: set[int | None]) -> list[HiddenSpace]:
+    """The group of every space that occurs; `follows`: why some only have scalars of their own.
+
+    `apart` are the values on which only scalars act.
+    """
+    used: dict[int, list[Unit]] = {}
+    mixed: dict[int, list[Unit]] = {}
+    for index, label in labels.items():
+        for factor in (factor for axis in label for factor in units(axis)):
+            used.setdefault(id(factor.space), []).append(factor)
+            if index not in apart:
+                mixed.setdefault(id(factor.space), []).append(factor)
+    spaces: list[HiddenSpace] = []
+    for key, factors in used.items():
+        space = factors[0].space
+        hidden = HiddenSpace(len(spaces), space.size, "monomial", None, 1, space, list(space.mixing))
+        if not space.killed:
+            log, sign = {v for f in factors for v, _ in f.log}, {v for f in factors for v in f.sign}
+            hidden.log_basis, hidden.logs = free_numbers(space.log_equations, log)
+            hidden.sign_basis, hidden.signs = free_signs(space.sign_equations, sign)
+        linear = not space.mixing and _linear(hidden, mixed.get(key, []))
+        if key in follows and linear:
+            hidden.kind, hidden.why = "diagonal", [f"gain of {follows[key]}"]
+        elif space.norm and not space.mixing:
+            kind = "mean" if space.norm == "layer" else "orthogonal"
+            hidden.kind, hidden.why = kind, [f"{space.norm}_norm"]
+        elif linear:
+            hidden.kind, hidden.why = "general", ["only linear maps"]
+        spaces.append(hidden)
+    numbers = {id(each.space): each for each in spaces}
+    for each in spaces:
+        base = each.space.blocks()
+        if base is not None and id(base) in numbers:
+            each.base, each.blocks = numbers[id(base)].index, base.size
+    return spaces
+
+
+BOUNDARY = ("the model's output", "rows of a table", "space of")
+
+
+def _frozen(state: Inference) -> list[tuple[int, str, str]]:
+    where: dict[int, tuple[Space, list[str]]] = {}
+    for index, name in state.run.names.items():
+        for axis in state.labels.get(index, ()):
+            for space in (leaf for s in axis for f in s if isinstance(f, Unit) for leaf in f.space.leaves()):
+                where.setdefault(id(space), (space, []))[1].append(name)
+    rows = []
+    for space, names in where.values():
+        reasons = [reason for reason in space.reasons if not reason.startswith(BOUNDARY)]
+        if reasons:
+            rows.append((space.size, "; ".join(reasons), ", ".join(dict.fromkeys(names))))
+    return rows
+
+
+def _name(state: Inference, solution: Solution) -> None:
+    """Which parameters a space leaves and enters."""
+    for index, name in state.run.names.items():
+        for k, axis in enumerate(solution.labels.get(index, ())):
+            for factor in units(axis):
+                hidden = solution.hidden(factor)
+                names = hidden.readers if (index, k) in state.read else hidden.writers
+                if name not in names:
+                    names.append(name)
+
+
+def sides(edge: Edge) -> tuple[Axis, Axis]:
+    """The centre and the side that follows."""
+    return (edge.before, edge.after) if edge.center == "before" else (edge.after, edge.before)
+
+
+def _single(axis: Axis) -> Unit | None:
+    segments = resolve(axis)
+    if len(segments) == 1 and len(segments[0]) == 1 and isinstance(segments[0][0], Unit):
+        return segments[0][0]
+    return None
+
+
+def _untenable(state: Inference, edges: list[Edge]) -> list[Edge]:
+    """The gains that tie the units of both sides, as one of them may not be mixed on its own."""
+    pairs = [tuple(_single(axis) for axis in sides(edge)) for edge in edges]
+    times = Counter(id(factor.space) for pair in pairs for factor in pair if factor is not None)
+    gains = Counter(edge.gain for edge in edges)
+    bad = []
+    for edge, (center, other) in zip(edges, pairs, strict=True):
+        tenable = (
+            center is not None
+            and other is not None
+            and center.space is not other.space
+            and not any(f.space.mixing or f.space.blocks() is not None for f in (center, other))
+            and not other.space.norm
+            and times[id(other.space)] == 1
+            and gains[edge.gain] == 1
+            and edge.gain not in state.labels
+            and _invertible(state, edge)
+        )
+        if not tenable:
+            bad.append(edge)
+    return bad
+
+
+def _invertible(state: Inference, edge: Edge) -> bool:
+    gain = state.run.values[edge.gain].double().abs()
+    return bool(gain.min() > 1e-6 * gain.max())
+
+
+def _join(state: Inference, edge: Edge) -> None:
+    """Both sides move alike but for scalars, which the gain takes up."""
+    state.ties.unify(edge.before, edge.after, None, f"{edge.why} of entries that do not move")
+    state.ties.mix(edge.before, edge.why)
+    state.ties.mix(edge.after, edge.why)
+    # of batch norm's input the variance takes up the size, the gain the sign
+    gain = along(edge.after, edge.before, -1, log=edge.variance is None)
+    if edge.gain in state.labels:
+        wide = _wide(state, edge)
+        state.ties.unify(state.labels[edge.gain][wide], gain, state.equal, edge.why)
+    else:
+        _label_gain(state, edge, gain)
+
+
+def _wide(state: Inference, edge: Edge) -> int:
+    """The axis of the gain that has an entry for each unit."""
+    return next((k for k, n in enumerate(state.run.shapes[edge.gain]) if n > 1), 0)
+
+
+def _label_gain(state: Inference, edge: Edge, axis: Axis) -> None:
+    wide = _wide(state, edge)
+    shape = state.run.shapes[edge.gain]
+    state.labels[edge.gain] = tuple(axis if k == wide else plain(n) for k, n in enumerate(shape))
+
+
+def _linear(hidden: HiddenSpace, factors: Iterable[Unit]) -> bool:
+    """Whether every axis carries the space itself or its dual."""
+    if hidden.logs != 1:
+        return False
+    return all(abs(hidden.powers(factor).get(0, Fraction(0))) == 1 for factor in factors)
+
+
+def _check_bases(labels: dict[int, Label]) -> None:
+    """An element for each block needs the blocks beside it wherever the space occurs."""
+    for label in labels.values():
+        based = [
+            factor.space for axis in label for factor in units(axis) if factor.space.blocks() is not None
+        ]
+        if not based:
+            continue
+        for choice in itertools.product(*label):
+            here = [factor for segment in choice for factor in segment if isinstance(factor, Unit)]
+            times = Counter(id(factor.space) for factor in here)
+            for factor in here:
+                base = factor.space.blocks()
+                if base is not None and times[id(base)] != 1:
+                    factor.space.base = None

@@ -1,0 +1,192 @@
+"""The ties between axes: unification by union and refinement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from intertwine.weightspace.axes import (
+    Axis,
+    Fixed,
+    Powers,
+    Segment,
+    Signs,
+    Space,
+    Unit,
+    combine,
+    length,
+    moves,
+    resolve,
+    size,
+    units,
+)
+
+Relation = Callable[..., None]
+
+
+@dataclass(eq=False)
+class Ties:
+    """What a run says about spaces, so far."""
+
+    spaces: list[Space] = field(default_factory=list)
+    variables: list[str] = field(default_factory=list)
+    """where each variable scalar stands."""
+
+    def space(self, size: int, base: Space | None = None) -> Space:
+        self.spaces.append(Space(size, base))
+        return self.spaces[-1]
+
+    def fresh(self, size: int, name: str) -> Axis:
+        """An axis that may move in every way."""
+        self.variables.append(name)
+        v = (len(self.variables) - 1,)
+        return ((Unit(self.space(size), ((v, Fraction(1)),), frozenset([v])),),)
+
+    def freeze(self, axis: Axis, reason: str) -> None:
+        for each in list(units(axis)):
+            self.freeze_space(each.space, reason)
+
+    def freeze_space(self, space: Space, reason: str, *, derived: bool = False) -> None:
+        """`derived`: it meets what is frozen, by itself it would be understood."""
+        space = space.root()
+        if reason not in space.frozen:
+            space.frozen.append(reason)
+        if not derived and reason not in space.reasons:
+            space.reasons.append(reason)
+        for child in [*space.parts, *(space.factors or ())]:
+            self.freeze_space(child, reason, derived=derived)
+
+    def mix(self, axis: Axis, reason: str) -> None:
+        """Allow no linear mixing of the units."""
+        for each in units(axis):
+            if reason not in each.space.mixing:
+                each.space.mixing.append(reason)
+
+    def equation(self, space: Space, log: Powers | None, sign: Signs | None) -> None:
+        space = space.root()
+        if log:
+            space.log_equations.append(log)
+        if sign:
+            space.sign_equations.append(sign)
+
+    def trivial(self, axis: Axis, *, log: bool = True, sign: bool = True) -> None:
+        """No scalars (of numbers, of signs) on this axis."""
+        for each in units(axis):
+            powers, signs = combine((1, each))
+            self.equation(each.space, powers if log else None, signs if sign else None)
+
+    def unify(self, first: Axis, second: Axis, relation: Relation | None = None, why: str = "") -> None:
+        """The units of both axes move together; `relation(u, v)` is called for each pair of factors."""
+        while True:
+            a, b = resolve(first), resolve(second)
+            step = self._mismatch(list(a), list(b), why)
+            if step is None:
+                break
+        first, second = resolve(first), resolve(second)
+        if size(first) != size(second) or any(len(s) != len(t) for s, t in zip(first, second, strict=False)):
+            reason = why or "axes of different structure meet"
+            self.freeze(first, reason)
+            self.freeze(second, reason)
+            return
+        pairs = [(f, g) for s, t in zip(first, second, strict=True) for f, g in zip(s, t, strict=True)]
+        for f, g in pairs:
+            if isinstance(f, Fixed) and isinstance(g, Fixed):
+                continue
+            if isinstance(f, Fixed) or isinstance(g, Fixed):
+                fixed, moving = (f, g) if isinstance(f, Fixed) else (g, f)
+                assert isinstance(fixed, Fixed) and isinstance(moving, Unit)
+                if fixed.copies:
+                    self.trivial(((moving,),))
+                    self.mix(((moving,),), "meets copies")
+                elif not fixed.zero:
+                    self.freeze_space(moving.space, why or "meets entries that do not move", derived=True)
+                continue
+            assert isinstance(f, Unit) and isinstance(g, Unit)
+            self._union(f.space, g.space)
+            if relation is not None:
+                relation(f, g)
+
+    def _mismatch(self, a: list[Segment], b: list[Segment], why: str) -> bool | None:
+        """Refine the first pair of segments or factors that differ in size; None if there is none."""
+        for s, t in zip(a, b, strict=False):
+            n, m = length(s), length(t)
+            if n != m:
+                long, short = (s, m) if n > m else (t, n)
+                return self._cut(long, short, a, b, why)
+            for f, g in zip(s, t, strict=False):
+                if f.size != g.size:
+                    large, small = (f, g.size) if f.size > g.size else (g, f.size)
+                    if large.size % small or isinstance(large, Fixed):
+                        return None if isinstance(large, Fixed) else self._stop(large, why)
+                    self.factor(large.space, small)
+                    return True
+        return None
+
+    def _stop(self, factor: Unit, why: str) -> bool:
+        self.freeze_space(factor.space, why or "axes of different structure meet")
+        return True
+
+    def _cut(self, segment: Segment, at: int, a: list[Segment], b: list[Segment], why: str) -> bool | None:
+        head, rest = segment[0], length(segment[1:])
+        if isinstance(head, Unit) and at % rest == 0:
+            self.split(head.space, [at // rest, head.size - at // rest])
+            return True
+        for factor in segment:
+            if isinstance(factor, Unit):
+                return self._stop(factor, why)
+        return None
+
+    def split(self, space: Space, sizes: Sequence[int]) -> None:
+        """The space is a concatenation of spaces of these sizes."""
+        space = space.root()
+        if space.base is not None or space.frozen:
+            self.freeze_space(space, "a part of the units of each head or group is used alone")
+            return
+        space.parts = [self.space(n) for n in sizes]
+        for k, part in enumerate(space.parts):
+            self._inherit(space, part)
+            part.log_equations = [{(*v, k): c for v, c in row.items()} for row in part.log_equations]
+            part.sign_equations = [frozenset((*v, k) for v in row) for row in part.sign_equations]
+
+    def factor(self, space: Space, outer: int) -> None:
+        """The space is a product: `outer` blocks of units, that move as blocks and within themselves."""
+        space = space.root()
+        if space.frozen:
+            return
+        blocks = self.space(outer, space.base)
+        inner = self.space(space.size // outer, blocks)
+        space.factors = (blocks, inner)
+        self._inherit(space, blocks)
+        self._inherit(space, inner)
+
+    def settle_blocks(self) -> None:
+        """Where units move within their blocks, the scalars are theirs, and blocks are only reordered."""
+        for space in self.spaces:
+            block = space.blocks()
+            if block is not None and block.blocks() is not None:
+                space.root().base = block.blocks()
+        for space in list(self.spaces):
+            if space.factors is not None and moves(((Unit(space.factors[1]),),)):
+                for each in units(((Unit(space.factors[0]),),)):
+                    each.space.mixing = list(dict.fromkeys([*each.space.mixing, "blocks"]))
+                    each.space.killed = True
+
+    def _inherit(self, old: Space, new: Space) -> None:
+        new.mixing = [*old.mixing, *(["normalised with others"] if old.norm else [])]
+        new.log_equations, new.sign_equations = list(old.log_equations), list(old.sign_equations)
+
+    def _union(self, s: Space, t: Space) -> None:
+        s, t = s.root(), t.root()
+        if s is t:
+            return
+        others = list(t.chain())
+        s.base = next((block for block in s.chain() if block in others), None)  # None: one for all
+        t.parent = s
+        s.mixing = list(dict.fromkeys([*s.mixing, *t.mixing]))
+        s.killed = s.killed or t.killed
+        s.norm = "layer" if "layer" in (s.norm, t.norm) else s.norm or t.norm
+        s.log_equations += t.log_equations
+        s.sign_equations += t.sign_equations
+        for reason in t.frozen:
+            self.freeze_space(s, reason, derived=reason not in t.reasons)

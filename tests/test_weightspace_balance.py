@@ -1,0 +1,94 @@
+"""The norm along an orbit: its derivative, its smallest point, and what training with weight decay does."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from intertwine import models
+from intertwine.weightspace import balanced, find_symmetries, imbalance
+
+X = torch.randn(20, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+LAWS = settings(max_examples=10, deadline=None)
+
+
+def perceptron(seed: int, *widths: int, activation: type[nn.Module] = nn.ReLU) -> nn.Sequential:
+    torch.manual_seed(seed)
+    layers, before = [], 3
+    for n in widths:
+        layers += [nn.Linear(before, n), activation()]
+        before = n
+    return nn.Sequential(*layers, nn.Linear(before, 2)).double().eval()
+
+
+def squared_norm(model: nn.Module) -> float:
+    return sum(p.detach().square().sum().item() for p in model.parameters())
+
+
+@given(st.integers(0, 2**20), st.lists(st.integers(2, 6), min_size=1, max_size=3))
+@LAWS
+def test_imbalance_is_the_derivative_of_the_norm_along_the_orbit(seed, widths):
+    model = perceptron(seed, *widths)
+    space, draw = find_symmetries(model, X), torch.Generator().manual_seed(seed)
+    found, slope, norms = imbalance(space, model), 0.0, {1e-4: 0.0, -1e-4: 0.0}
+    direction = {k: torch.randn(log.shape, generator=draw, dtype=log.dtype) for k, log in found.items()}
+    for h in norms:
+        element = {k: space.identity()[k]._replace(log=h * v) for k, v in direction.items()}
+        norms[h] = squared_norm(space.act(model, element)) / 2
+    slope = sum((direction[k] * found[k]).sum().item() for k in found)
+    assert (norms[1e-4] - norms[-1e-4]) / 2e-4 == pytest.approx(slope, rel=1e-4, abs=1e-6)
+
+
+@given(st.integers(0, 2**20), st.integers(2, 8))
+@LAWS
+def test_the_smallest_norm_of_one_hidden_layer_is_that_of_paper_and_pencil(seed, n):
+    model = perceptron(seed, n)
+    space = find_symmetries(model, X)
+    enter = torch.cat([model[0].weight, model[0].bias[:, None]], 1).norm(dim=1)
+    expected = (2 * enter * model[2].weight.norm(dim=0)).sum() + model[2].bias.square().sum()
+    smallest = space.act(model, balanced(space, model))
+    assert squared_norm(smallest) == pytest.approx(expected.item(), rel=1e-9)
+    torch.testing.assert_close(smallest(X), model(X))
+
+
+def test_every_point_of_an_orbit_has_the_same_balanced_norm():
+    model = models.myrtle(3, norm=False, in_channels=1).double().eval()
+    x = torch.zeros(1, 1, 8, 8, dtype=torch.float64)
+    space, norms = find_symmetries(model, x), []
+    for seed in range(3):
+        other = space.act(model, space.sample(torch.Generator().manual_seed(seed), scale=1.0))
+        smallest = space.act(other, balanced(space, other))
+        assert squared_norm(smallest) < squared_norm(other)
+        assert all(log.abs().max() < 1e-5 for log in imbalance(space, smallest).values())
+        norms.append(squared_norm(smallest))
+    assert norms == pytest.approx([norms[0]] * 3, rel=1e-9)
+
+
+@pytest.mark.parametrize("decay", [0.0, 0.3])
+@pytest.mark.parametrize("norm", [False, True])
+def test_a_small_step_of_training_changes_imbalance_by_weight_decay_alone(decay, norm):
+    model = perceptron(0, 5, 4)
+    if norm:
+        model.insert(1, nn.BatchNorm1d(5, eps=1e-12, dtype=torch.float64).eval())
+    space = find_symmetries(model, X)
+    before = imbalance(space, model)
+    model.train()(X).logsumexp(1).mean().backward()
+    with torch.no_grad():
+        for p in model.parameters():
+            p -= 1e-6 * (p.grad + decay * p)
+    for k, after in imbalance(space, model.eval()).items():
+        torch.testing.assert_close((after - before[k]) / 1e-6, -2 * decay * before[k], rtol=1e-3, atol=1e-4)
+
+
+def test_without_scalings_nothing_moves():
+    model = perceptron(0, 4, activation=nn.GELU)
+    space = find_symmetries(model, X)
+    assert imbalance(space, model) == {}
+    assert torch.equal(balanced(space, model)[0].order, space.identity()[0].order)
+
+
+def test_batch_norm_has_no_smallest_norm():
+    model = models.myrtle(3, in_channels=1).eval()
+    with pytest.raises(ValueError, match="without batch norm"):
+        balanced(find_symmetries(model, torch.zeros(1, 1, 8, 8)), model)

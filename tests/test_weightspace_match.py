@@ -1,0 +1,103 @@
+"""Normal forms and matchings: models in one orbit become equal, and the element between them is recovered."""
+
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from intertwine import models
+from intertwine.weightspace import find_symmetries, match
+
+SPEC = spec_from_file_location("weightspace_models", Path(__file__).parent / "weightspace_models.py")
+zoo = module_from_spec(SPEC)
+SPEC.loader.exec_module(zoo)
+
+TOKENS = torch.tensor([[1, 4, 0, 10, 3], [2, 2, 7, 5, 6]])
+IMAGES = torch.randn(4, 3, 8, 8, generator=torch.Generator().manual_seed(5), dtype=torch.float64)
+
+
+def generator(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def vgg() -> nn.Module:
+    layers = []
+    for before, channels in ((3, 8), (8, 12), (12, 12)):
+        layers += [
+            nn.Conv2d(before, channels, 3, padding=1),
+            nn.BatchNorm2d(channels),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+        ]
+    return nn.Sequential(*layers, nn.Flatten(), nn.Linear(12, 10), nn.ReLU(), nn.Linear(10, 4))
+
+
+NETWORKS = {
+    "resnet20": (lambda: models.resnet20(4), IMAGES),
+    "vgg": (vgg, IMAGES),
+    "abs": (lambda: models.myrtle(3, activation="abs"), IMAGES),
+    "tied gpt": (lambda: zoo.GPT(tied=True), TOKENS),
+    "gpt": (lambda: zoo.GPT(tied=False), TOKENS),
+    "llama": (lambda: zoo.Llama(words=20), TOKENS),
+}
+
+
+def built(name: str):
+    build, inputs = NETWORKS[name]
+    model = zoo.randomise(build(), generator())
+    return model, inputs, find_symmetries(model, inputs)
+
+
+def difference(one: nn.Module, other: nn.Module) -> float:
+    pairs = zip(one.state_dict().values(), other.state_dict().values(), strict=True)
+    return max(((x - y).abs().max() / y.abs().max().clamp(min=1e-300)).item() for x, y in pairs)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_models_in_one_orbit_have_one_normal_form(name):
+    model, inputs, space = built(name)
+    expected = space.canonicalise(model)
+    moved = space.canonicalise(space.act(model, space.sample(generator(1))))
+    assert difference(moved, expected) < 1e-6
+    torch.testing.assert_close(expected(inputs), model(inputs), rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_a_planted_element_is_recovered(name):
+    model, inputs, space = built(name)
+    planted = space.sample(generator(2))
+    other = space.act(model, space.inverse(planted))
+    found = match(model, other, inputs, space=space)
+    for k, move in planted.items():
+        assert torch.equal(found[k].order, move.order)
+        torch.testing.assert_close(found[k].log, move.log, rtol=0, atol=1e-6)
+        assert torch.equal(found[k].sign, move.sign)
+        if move.matrix is not None:
+            torch.testing.assert_close(found[k].matrix, move.matrix, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["resnet20", "vgg"])
+def test_activations_recover_a_planted_permutation_too(name):
+    model, inputs, space = built(name)
+    planted = space.sample(generator(3))
+    found = match(model, space.act(model, space.inverse(planted)), inputs, space=space, by="activations")
+    for k, move in planted.items():
+        assert torch.equal(found[k].order, move.order)
+
+
+def test_matching_brings_independent_models_closer_and_keeps_their_function():
+    model, inputs, space = built("vgg")
+    other = zoo.randomise(vgg(), generator(7))
+    moved = space.act(other, match(model, other, inputs, space=space))
+    torch.testing.assert_close(moved(inputs), other(inputs), rtol=1e-8, atol=1e-9)
+
+    def distance(x: nn.Module, y: nn.Module) -> float:
+        return sum(
+            (p - q).square().sum().item()
+            for p, q in zip(x.parameters(), y.parameters(), strict=True)
+            if p.ndim > 1
+        )
+
+    assert distance(moved, model) < distance(other, model)

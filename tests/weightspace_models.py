@@ -1,0 +1,174 @@
+"""Networks whose symmetries are known: torchvision's, slimmer ones of the same layers, and transformers."""
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import gelu, scaled_dot_product_attention, silu
+
+NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.LayerNorm, nn.GroupNorm, nn.RMSNorm)
+
+
+def randomise(model: nn.Module, generator: torch.Generator) -> nn.Module:
+    """In float64 and evaluation mode, with random statistics and affine parts, and no weight of zeros."""
+    model = model.double().eval()
+
+    def uniform(x: Tensor, low: float, high: float) -> None:
+        x.copy_(low + (high - low) * torch.rand(x.shape, generator=generator, dtype=x.dtype))
+
+    with torch.no_grad():
+        for module in model.modules():
+            if isinstance(module, NORMS) and module.weight is not None:
+                uniform(module.weight, 0.5, 1.5)
+                if getattr(module, "bias", None) is not None:
+                    uniform(module.bias, -0.5, 0.5)
+            if isinstance(module, nn.BatchNorm1d | nn.BatchNorm2d):
+                uniform(module.running_mean, -0.5, 0.5)
+                uniform(module.running_var, 0.5, 1.5)
+        for parameter in model.parameters():
+            if not parameter.any():
+                uniform(parameter, -0.5, 0.5)
+    return model
+
+
+def slim(name: str) -> nn.Module:
+    """A torchvision network; the largest with fewer units, or fewer of their equal blocks."""
+    from torchvision import models
+
+    if name == "resnet18":
+        return models.ResNet(models.resnet.BasicBlock, [2, 1, 1, 1])
+    if name in ("resnet50", "wide_resnet50_2"):
+        return models.ResNet(
+            models.resnet.Bottleneck, [2, 1, 1, 1], width_per_group=16 if "wide" in name else 8
+        )
+    if name == "vgg11_bn":
+        model = models.VGG(nn.Sequential(), num_classes=10, init_weights=False)
+        model.features = models.vgg.make_layers(
+            [8, "M", 16, "M", 32, 32, "M", 64, 64, "M", 64, 64, "M"], True
+        )
+        model.classifier = nn.Sequential(
+            nn.Linear(64 * 49, 32), nn.ReLU(True), nn.Dropout(), nn.Linear(32, 10)
+        )
+        return model
+    if name == "vit_b_16":
+        return models.VisionTransformer(32, 16, 2, 4, 32, 64, num_classes=10)
+    if name == "swin_t":
+        return models.SwinTransformer([4, 4], 24, [2, 2], [3, 6], [7, 7], num_classes=10)
+    if name == "convnext_tiny":
+        setting = [models.convnext.CNBlockConfig(*c) for c in ((12, 24, 2), (24, None, 2))]
+        return models.ConvNeXt(setting, num_classes=10)
+    if name == "densenet121":
+        return models.DenseNet(8, (2, 3, 2, 2), 16)
+    if name == "googlenet":
+        return models.googlenet(init_weights=False, aux_logits=False)
+    return getattr(models, name)()
+
+
+def full(name: str) -> nn.Module:
+    """A torchvision network in full size; of the largest, the weights are not initialised."""
+    from torchvision import models
+
+    if name == "googlenet":
+        return models.googlenet(init_weights=False, aux_logits=False).eval()
+    if name not in ("vgg11_bn", "vit_b_16", "wide_resnet50_2", "resnet50"):
+        return getattr(models, name)().eval()
+    with torch.device("meta"):
+        model = getattr(models, name)()
+    model = model.to_empty(device="cpu").eval()
+    for module in model.modules():
+        if isinstance(module, NORMS):
+            nn.init.ones_(module.weight)
+        if isinstance(module, nn.BatchNorm2d):
+            module.reset_running_stats()
+    return model
+
+
+class GPTBlock(nn.Module):
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv, self.project = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        n, t, width = x.shape
+        q, k, v = (
+            part.view(n, t, self.heads, width // self.heads).transpose(1, 2)
+            for part in self.qkv(self.norm1(x)).split(width, dim=2)
+        )
+        scores = q @ k.transpose(-2, -1) / math.sqrt(width // self.heads)
+        future = torch.ones(t, t, dtype=torch.bool).triu(1)
+        attention = scores.masked_fill(future, -torch.inf).softmax(-1)
+        x = x + self.project((attention @ v).transpose(1, 2).contiguous().view(n, t, width))
+        return x + self.down(gelu(self.up(self.norm2(x))))
+
+
+class GPT(nn.Module):
+    """Learnt positions, pre-norm blocks, and a head that may be tied to the embedding."""
+
+    def __init__(self, *, tied: bool, words: int = 11, width: int = 12, heads: int = 3) -> None:
+        super().__init__()
+        self.words, self.positions = nn.Embedding(words, width), nn.Embedding(6, width)
+        self.blocks = nn.ModuleList([GPTBlock(width, heads) for _ in range(2)])
+        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, words, bias=False)
+        if tied:
+            self.head.weight = self.words.weight
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        x = self.words(tokens) + self.positions(torch.arange(tokens.shape[1]))
+        for block in self.blocks:
+            x = block(x)
+        return self.head(self.norm(x))
+
+
+def rotated(x: Tensor) -> Tensor:
+    """Rotary positions: pairs of units, turned by angles that grow with the position."""
+    t, d = x.shape[-2:]
+    angles = torch.outer(torch.arange(t, dtype=x.dtype), 100.0 ** (-torch.arange(0, d, 2, dtype=x.dtype) / d))
+    cos, sin = torch.cat([angles.cos()] * 2, -1), torch.cat([angles.sin()] * 2, -1)
+    first, second = x.chunk(2, -1)
+    return x * cos + torch.cat([-second, first], -1) * sin
+
+
+class LlamaBlock(nn.Module):
+    def __init__(self, width: int, heads: int, key_heads: int) -> None:
+        super().__init__()
+        self.heads, self.key_heads, self.d = heads, key_heads, width // heads
+        self.norm1, self.norm2 = nn.RMSNorm(width, eps=1e-5), nn.RMSNorm(width, eps=1e-5)
+        self.q, self.out = (nn.Linear(width, width, bias=False) for _ in range(2))
+        self.k, self.v = (nn.Linear(width, key_heads * self.d, bias=False) for _ in range(2))
+        self.gate, self.up = (nn.Linear(width, 20, bias=False) for _ in range(2))
+        self.down = nn.Linear(20, width, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        n, t, width = x.shape
+        y = self.norm1(x)
+        q = self.q(y).view(n, t, self.heads, self.d).transpose(1, 2)
+        k, v = (f(y).view(n, t, self.key_heads, self.d).transpose(1, 2) for f in (self.k, self.v))
+        q, k = rotated(q), rotated(k)
+        copies = self.heads // self.key_heads
+        k, v = (
+            z[:, :, None].expand(n, self.key_heads, copies, t, self.d).reshape(n, self.heads, t, self.d)
+            for z in (k, v)
+        )
+        y = scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.out(y.transpose(1, 2).reshape(n, t, width))
+        y = self.norm2(x)
+        return x + self.down(silu(self.gate(y)) * self.up(y))
+
+
+class Llama(nn.Module):
+    """RMS norm, rotary positions, grouped queries, SwiGLU."""
+
+    def __init__(self, words: int = 11, width: int = 16) -> None:
+        super().__init__()
+        self.words = nn.Embedding(words, width)
+        self.blocks = nn.ModuleList([LlamaBlock(width, 4, 2) for _ in range(2)])
+        self.norm, self.head = nn.RMSNorm(width, eps=1e-5), nn.Linear(width, words, bias=False)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        x = self.words(tokens)
+        for block in self.blocks:
+            x = block(x)
+        return self.head(self.norm(x))
