@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 import nbformat
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 
@@ -252,6 +253,19 @@ def test_status_tells_fresh_from_stale(tiny_book):
     source = tiny_book.chapters["02_second"]
     source.write_text(source.read_text() + "\n")
     assert states().count("stale") == 1 and states().count("fresh") == 1
+
+
+def test_a_page_says_what_ran_and_what_is_recorded(tiny_book):
+    from intertwine import results
+    from intertwine.book import status
+
+    build_chapters(tiny_book)
+    assert "None yet." in status.page(tiny_book, "quick")
+    folder = tiny_book.tables("desk") / "01_first"
+    results.write(pd.DataFrame({"a": [1, 2]}), "long_one", parameters={}, seed=0, folder=folder, device="cpu")
+    page = status.page(tiny_book, "quick")
+    assert all(f"{{doc}}`../chapters/{name}`" in page for name in tiny_book.chapters)
+    assert re.search(r"^\| 01 long one \| desk \| 2 \| - \| .* threads? \| \d", page, re.MULTILINE)
 
 
 def test_outside_a_checkout_one_sentence_says_so(tmp_path, monkeypatch):

@@ -99,6 +99,26 @@ def test_the_page_counts_every_claim_once():
         assert " ".join(entry.statement.split()) in page
 
 
+def test_the_errata_are_the_claims_that_have_one():
+    ledger = claims.load(LEDGER)
+    page = claims.errata(ledger, [])
+    wanted = [" ".join(entry.erratum.split()) for entry in ledger if entry.erratum]
+    assert re.findall(r"^: \*\*Erratum\*\* (.*)$", page, re.MULTILINE) == wanted
+    assert len(re.findall(r"^: ", page, re.MULTILINE)) == 3 * len(wanted)  # statement, numbers, erratum
+
+
+def test_texts_quote_claims_of_the_ledger(tmp_path):
+    put(tmp_path, "quick", {"holds": [True]})
+    text = "Before [[scale]].\n\n[[scale]]\n\n[[totals]]\n"
+    page = claims.filled(text, [claim()], [("quick", tmp_path / "quick")])
+    assert page.startswith("Before [[scale]].\n\nScale {bdg-success}`no counterexample in 1`\n: ...\n")
+    assert page.endswith("**1 statement of 1 paper: 1 without counterexample.**\n")
+    with pytest.raises(ValueError, match=r"Expected the id of a claim or 'totals'.*'scala'"):
+        claims.filled("[[scala]]", [claim()], [])
+    for template in (ROOT / "book/templates").glob("*.md"):
+        assert "[[" not in claims.filled(template.read_text(), claims.load(LEDGER), [])
+
+
 def test_the_page_renders_without_a_warning_whatever_stands_in_a_table(tmp_path):
     book, tables = tmp_path / "book", tmp_path / "tables"
     put(tables, "quick", {"alpha": ["*`$x_1$`|<b>[a](b)\\ {x}"], "holds": [False]}, name="odd")
@@ -114,6 +134,7 @@ def test_the_page_renders_without_a_warning_whatever_stands_in_a_table(tmp_path)
     (book / "generated/scoreboard.md").write_text(
         claims.scoreboard([*ledger, *odd], [("quick", tables / "quick"), ("desk", tables / "desk")])
     )
+    (book / "generated/errata.md").write_text(claims.errata(ledger, []))
     labels = {entry.link for entry in ledger if entry.link}
     stubs = [
         f"({label})=\n## {label}"
@@ -121,7 +142,9 @@ def test_the_page_renders_without_a_warning_whatever_stands_in_a_table(tmp_path)
         else f":::{{prf:lemma}}\n:label: {label}\nTrue.\n:::"
         for label in sorted(labels)
     ]
-    (book / "index.md").write_text("\n\n".join(["# Stub", *stubs, "```{toctree}\ngenerated/scoreboard\n```"]))
+    (book / "index.md").write_text(
+        "\n\n".join(["# Stub", *stubs, "```{toctree}\ngenerated/scoreboard\ngenerated/errata\n```"])
+    )
     (book / "bibliography.md").write_text("---\norphan: true\n---\n# Bibliography\n\n```{bibliography}\n```")
     (book / "references.bib").write_bytes((ROOT / "book/references.bib").read_bytes())
     (book / "conf.py").write_text(

@@ -11,10 +11,10 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from intertwine.book import build as building
-from intertwine.book import execute, freshness, parameters
+from intertwine.book import execute, parameters
 from intertwine.book.layout import DEFAULT_PROFILE, BookError, find_book
 from intertwine.book.render import render
-from intertwine.results import RECORDED
+from intertwine.book.status import states
 
 console = Console(soft_wrap=True, highlight=False)
 _profile = click.option(
@@ -129,27 +129,9 @@ def run(chapter: str, given: tuple[tuple[str, str], ...], profile: str, output: 
 @_profile
 def status(profile: str) -> None:
     """Per chapter: fresh or stale, last run, wall time, device, and what is recorded at which profile."""
-    book = find_book()
-    overrides = book.overrides(profile)
     table = Table(title=f"profile {profile}", box=box.SIMPLE, padding=(0, 1, 0, 0))
     for heading in ("chapter", "state", "last run", "time", "memory", "device", "recorded"):
         table.add_column(heading, no_wrap=heading == "chapter")
-    for chapter, source in book.chapters.items():
-        _, settings = execute.prepare(source, overrides[chapter])
-        executed = book.executed(profile, chapter)
-        record = freshness.record(executed)
-        recorded = [name for name in RECORDED if any((book.tables(name) / chapter).glob("[!.]*.csv"))]
-        if record is None:
-            cells = ["failed" if book.failed(profile, chapter).is_file() else "never run", "", "", "", ""]
-        else:
-            fresh = freshness.is_fresh(executed, freshness.stamp(book, chapter, settings))
-            environment = record["environment"]
-            cells = [
-                "fresh" if fresh else "stale",
-                record["finished"][:16].replace("T", " "),
-                f"{record['wall_s']:.0f} s",
-                f"{environment['peak_memory_bytes'] / 1e9:.1f} GB",
-                environment["device"],
-            ]
-        table.add_row(chapter, *cells, ", ".join(recorded) or "-")
+    for chapter, state, finished, time, memory, device, _, recorded in states(find_book(), profile):
+        table.add_row(chapter, state, finished, time, memory, device, recorded)
     console.print(table)

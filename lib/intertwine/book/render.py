@@ -13,9 +13,9 @@ from pathlib import Path
 import nbformat
 
 from intertwine import files
-from intertwine.book import execute, freshness
+from intertwine.book import execute, freshness, status
 from intertwine.book.layout import Book, BookError
-from intertwine.claims import load, scoreboard
+from intertwine.claims import errata, filled, load, scoreboard
 from intertwine.results import RECORDED
 
 _PERCENT = re.compile(r"(reading sources|writing output)\.*\s*\[\s*(\d+)%\]")
@@ -37,7 +37,7 @@ def render(book: Book, profile: str, report: Callable[[str, int], None] = lambda
     with files.lock(book.build / "locks" / "render"):
         notebooks = _collect(book, profile)
         _figures(book, notebooks)
-        _scoreboard(book, profile)
+        _generated(book, profile)
         stamp = freshness.pages_stamp(book, notebooks)
         if page.is_file() and stamp_file.is_file() and stamp_file.read_text() == stamp:
             return page
@@ -100,17 +100,23 @@ def _write(path: Path, content: str) -> None:
             part.write_text(content)
 
 
-def _scoreboard(book: Book, profile: str) -> None:
-    """Judge the ledger of claims by this profile's tables and the recorded ones, and write the page."""
+def _generated(book: Book, profile: str) -> None:
+    """The pages that are computed: how the book was made, and where verdicts are told."""
+    folder = book.root / "book/generated"
+    _write(folder / "status.md", status.page(book, profile))
     ledger = book.root / "book/claims.yml"
     if not ledger.is_file():
         return
-    places = [(name, book.tables(name)) for name in {profile, *RECORDED}]
+    places = [(name, book.tables(name)) for name in dict.fromkeys([profile, *RECORDED])]
     try:
-        page = scoreboard(load(ledger), places)
+        claims = load(ledger)
+        pages = {"scoreboard.md": scoreboard(claims, places), "errata.md": errata(claims, places)}
+        for template in (book.root / "book/templates").glob("*.md"):
+            pages[template.name] = filled(template.read_text(), claims, places)
     except ValueError as error:
         raise BookError(str(error)) from error
-    _write(book.root / "book/generated/scoreboard.md", page)
+    for name, page in pages.items():
+        _write(folder / name, page)
 
 
 def _jupyter_book(book: Book, report: Callable[[str, int], None]) -> None:

@@ -1,7 +1,8 @@
-"""The scoreboard page, computed."""
+"""The pages that verdicts appear on, computed: the scoreboard, the errata, and texts that quote claims."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -29,6 +30,12 @@ in so many cases. *A statement that something exists* is {reproduced} by one exa
 :::
 """
 
+_ERRATA = """# Errata
+
+Printed statements that need a correction, or a condition that is missing. Under each: the case that our code
+found or the number that it measured, the place in the book with the proof, and what is true instead.
+"""
+
 
 def scoreboard(claims: Sequence[Claim], places: Iterable[tuple[str, str | Path]]) -> str:
     """The scoreboard page in MyST markdown: totals, then every claim with its verdict, paper by paper.
@@ -48,18 +55,81 @@ def scoreboard(claims: Sequence[Claim], places: Iterable[tuple[str, str | Path]]
     Raises:
         ValueError: see `judge`.
     """
-    places = list(places)
-    judged = [(claim, judge(claim, places)) for claim in claims]
+    judged = _judged(claims, places)
     badges = {word.replace(" ", "_"): _badge(word, word) for word in WORDS}
-    papers = len({claim.paper for claim in claims})
-    counts = _counts([verdict for _, verdict in judged])
-    totals = f"**{_plural(len(claims), 'statement')} of {_plural(papers, 'paper')}: {counts}.**"
-    parts = [_HEAD.format(totals=totals, **badges)]
-    for paper in dict.fromkeys(claim.paper for claim in claims):
-        found = [(claim, verdict) for claim, verdict in judged if claim.paper == paper]
-        parts.append(f"## {{cite:t}}`{paper}`\n\n{_counts([verdict for _, verdict in found])}.\n")
-        parts += [_entry(claim, verdict) for claim, verdict in found]
+    parts = [_HEAD.format(totals=_totals(judged), **badges)]
+    for paper, found in _by_paper(judged).items():
+        parts.append(f"## {{cite:t}}`{paper}`\n\n{_counts(found)}.\n")
+        parts += [_entry(*pair) for pair in found]
     return "\n".join(parts)
+
+
+def errata(claims: Sequence[Claim], places: Iterable[tuple[str, str | Path]]) -> str:
+    """The errata page in MyST markdown: what is printed, what is true, and the calculation that shows it.
+
+    Example:
+        >>> claim = Claim(id="swap", paper="a2022", place="Lemma 1", statement="...", kind="universal",
+        ...               chapter="01_x", table="swap", columns=["holds"], minimum="smoke", erratum="...")
+        >>> errata([claim], []).splitlines()[0]
+        '# Errata'
+
+    Args:
+        claims: the ledger; those without an erratum are left out.
+        places: as `scoreboard` takes them.
+
+    Raises:
+        ValueError: see `judge`.
+    """
+    parts = [_ERRATA]
+    for paper, found in _by_paper(_judged([each for each in claims if each.erratum], places)).items():
+        parts += [f"## {{cite:t}}`{paper}`\n", *(_entry(*pair) for pair in found)]
+    return "\n".join(parts)
+
+
+def filled(text: str, claims: Sequence[Claim], places: Iterable[tuple[str, str | Path]]) -> str:
+    """A text in MyST markdown, every line `[[id]]` in it replaced by that claim, `[[totals]]` by the totals.
+
+    Example:
+        >>> filled("Today:\\n\\n[[totals]]", [], []).splitlines()[2]
+        '**0 statements of 0 papers: none.**'
+
+    Args:
+        text: the template.
+        claims: the ledger.
+        places: as `scoreboard` takes them.
+
+    Raises:
+        ValueError: an id that is not in the ledger; see also `judge`.
+    """
+    asked = re.findall(_QUOTE, text)
+    known = {claim.id: claim for claim in claims}
+    if strange := set(asked) - set(known) - {"totals"}:
+        raise ValueError(f"Expected the id of a claim or 'totals' in [[ ]], was given '{min(strange)}'.")
+    places = list(places)
+    quotes = {name: _entry(known[name], judge(known[name], places)) for name in asked if name in known}
+    if "totals" in asked:
+        quotes["totals"] = _totals(_judged(claims, places))
+    return re.sub(_QUOTE, lambda found: quotes[found[1]], text)
+
+
+_QUOTE = re.compile(r"^\[\[([a-z0-9-]+)\]\]$", re.MULTILINE)
+
+
+def _judged(claims: Sequence[Claim], places: Iterable[tuple[str, str | Path]]) -> list[tuple[Claim, Verdict]]:
+    places = list(places)
+    return [(claim, judge(claim, places)) for claim in claims]
+
+
+def _by_paper(judged: Sequence[tuple[Claim, Verdict]]) -> dict[str, list[tuple[Claim, Verdict]]]:
+    papers: dict[str, list[tuple[Claim, Verdict]]] = {}
+    for claim, verdict in judged:
+        papers.setdefault(claim.paper, []).append((claim, verdict))
+    return papers
+
+
+def _totals(judged: Sequence[tuple[Claim, Verdict]]) -> str:
+    statements, papers = _plural(len(judged), "statement"), _plural(len(_by_paper(judged)), "paper")
+    return f"**{statements} of {papers}: {_counts(judged)}.**"
 
 
 def _entry(claim: Claim, verdict: Verdict) -> str:
@@ -88,8 +158,8 @@ def _plain(text: str) -> str:
     return "".join(f"\\{character}" if character in "\\`*_[]<>$#|~{}@^" else character for character in text)
 
 
-def _counts(verdicts: Sequence[Verdict]) -> str:
-    times = Counter(verdict.word for verdict in verdicts)
+def _counts(judged: Sequence[tuple[Claim, Verdict]]) -> str:
+    times = Counter(verdict.word for _, verdict in judged)
     counts = ", ".join(f"{times[word]} {word}" for word in WORDS if times[word])
     return counts.replace("no counterexample", "without counterexample") or "none"
 
