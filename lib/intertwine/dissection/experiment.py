@@ -81,7 +81,7 @@ def maps(
 
 
 def camvid(split: str, *, root: str | Path | None = None, **options: Any) -> Segmented:
-    """Frames of CamVid, eleven classes of pixels: camvid/train and camvid/trainannot, say, hold images and masks.
+    """Frames of CamVid, eleven classes of pixels: camvid/train and camvid/trainannot hold frames and masks.
 
     Args:
         split: "train", "val" or "test".
