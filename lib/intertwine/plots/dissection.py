@@ -54,7 +54,7 @@ def ceilings(table: pd.DataFrame, quantiles: Sequence[float], threshold: float) 
         axis.plot(areas, np.minimum(q, areas) / np.maximum(q, areas), color=colour, label=f"q = {q:g}")
         for (name, rows), marker in zip(table.groupby("dataset", sort=False), "os^", strict=False):
             reach = np.minimum(q, rows["area"]) / np.maximum(q, rows["area"])
-            label = f"areas in {name}" if q == quantiles[-1] else None
+            label = f"areas: {name}" if q == quantiles[-1] else None
             axis.scatter(rows["area"], reach, s=16, color=colour, marker=marker, label=label)
     axis.axhline(threshold, color=COLOURS["ink"], lw=0.8, ls=":", label=f"threshold {threshold:g}")
     axis.set(
