@@ -24,7 +24,7 @@
 #
 # ## The question
 #
-# People look at single neurons and find that one likes stripes and another likes wheels. But a layer is a vector
+# People look at single neurons and find that one likes stripes and another likes wheels {cite}`bau2017`. But a layer is a vector
 # space; why look along its coordinate axes? The intertwiner group of an activation gives a reason {cite}`godfrey2022`. ReLU
 # forgives permutations and positive scalings, and these leave the axes where they are. No activation at all, and every basis is as
 # good as any other. So rotate the basis: *if units lose their meaning behind ReLU, and do not where there is no ReLU, the
@@ -201,7 +201,7 @@ verdicts(mean_gap, ["kind"])
 #
 # $$\mathrm{IoU}(u, C) = \frac{|S_u \cap C|}{|S_u \cup C|},$$ (eq-iou)
 #
-# and a unit is *interpretable* if its best IoU exceeds a threshold. The paper, like the authors of the method, takes $q = 0.005$ and 0.04.
+# and a unit is *interpretable* if its best IoU exceeds a threshold. The paper, like the authors of the method {cite}`bau2017`, takes $q = 0.005$ and 0.04.
 # :::
 #
 # Before any statistics one should look. {numref}`fig-gallery` shows units of a trained network in the network's own basis, and the images in
@@ -348,7 +348,9 @@ pd.DataFrame(rows, index=names).T
 
 # %% mystnb={"figure": {"name": "fig-inside", "caption": "Slope against α of the mean best IoU, trained minus untrained, in hundredths: left of 0, training has made the own basis more interpretable than a random one. Dots: single networks; lines: means with 95 % intervals over networks."}, "image": {"alt": "Three panels, for the block's output, the activation inside and the convolution after it; in each, three rows for the kinds of network, with dots, means and intervals about a vertical line at zero."}}
 inside = gaps[(gaps["statistic"] == "mean_iou") & gaps["kind"].isin(PAPER)]
-plots.forest(inside, "kind", "hundredths", panels="layer", xlabel="trained − untrained")
+plots.forest(
+    inside, "kind", "hundredths", panels="layer", xlabel="trained − untrained, hundredths"
+)
 
 # %% [markdown]
 # (sec-group)=
@@ -436,7 +438,9 @@ Markdown(text)
 # %% mystnb={"figure": {"name": "fig-recorded-slopes", "caption": "Trained minus untrained at the residual outputs in the largest recorded run (the sentence above says which), in hundredths of IoU, one panel for each data set: left of 0, training has made the own basis special."}, "image": {"alt": "One panel for each data set; in each, five rows for the kinds of network with dots, means and intervals about a vertical line at zero."}}
 at = recorded[(recorded["layer"] == "output") & (recorded["statistic"] == "mean_iou")]
 at = at[at["quantile"] == main_quantile].assign(hundredths=100 * at["difference"])
-plots.forest(at, "kind", "hundredths", panels="dataset", xlabel="trained − untrained")
+plots.forest(
+    at, "kind", "hundredths", panels="dataset", xlabel="trained − untrained, hundredths"
+)
 
 # %% [markdown]
 # ## What would break it
