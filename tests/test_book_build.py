@@ -264,8 +264,8 @@ def test_a_page_says_what_ran_and_what_is_recorded(tiny_book):
     folder = tiny_book.tables("desk") / "01_first"
     results.write(pd.DataFrame({"a": [1, 2]}), "long_one", parameters={}, seed=0, folder=folder, device="cpu")
     page = status.page(tiny_book, "quick")
-    assert all(f"{{doc}}`../chapters/{name}`" in page for name in tiny_book.chapters)
-    assert re.search(r"^\| 01 long one \| desk \| 2 \| - \| .* threads? \| \d", page, re.MULTILINE)
+    assert all(f" <../chapters/{name}>`" in page for name in tiny_book.chapters)
+    assert re.search(r"^\| 1 long one \| desk \| 2 \| - \| .* threads? \| \d", page, re.MULTILINE)
 
 
 def test_outside_a_checkout_one_sentence_says_so(tmp_path, monkeypatch):

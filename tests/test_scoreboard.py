@@ -111,7 +111,9 @@ def test_texts_quote_claims_of_the_ledger(tmp_path):
     put(tmp_path, "quick", {"holds": [True]})
     text = "Before [[scale]].\n\n[[scale]]\n\n[[totals]]\n"
     page = claims.filled(text, [claim()], [("quick", tmp_path / "quick")])
-    assert page.startswith("Before [[scale]].\n\nScale {bdg-success}`no counterexample in 1`\n: ...\n")
+    assert page.startswith(
+        "Before [[scale]].\n\n{cite:t}`godfrey2022`, Scale {bdg-success}`no counterexample in 1`\n: ...\n"
+    )
     assert page.endswith("**1 statement of 1 paper: 1 without counterexample.**\n")
     with pytest.raises(ValueError, match=r"Expected the id of a claim or 'totals'.*'scala'"):
         claims.filled("[[scala]]", [claim()], [])

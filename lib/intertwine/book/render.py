@@ -78,14 +78,13 @@ def _collect(book: Book, profile: str) -> dict[str, Path]:
 
 
 def _figures(book: Book, notebooks: Mapping[str, Path]) -> None:
-    """Every named figure of the chapters as `generated/<name>.svg`, for pages that show it again."""
+    """Every named figure as `generated/<name>.svg`, or `.html` if it moves, for pages that show it again."""
     for path in notebooks.values():
         for cell in nbformat.read(path, as_version=4).cells:
             if name := cell.metadata.get("mystnb", {}).get("figure", {}).get("name"):
-                images = [
-                    output.data["image/svg+xml"] for output in cell.outputs if "image/svg+xml" in output.data
-                ]
-                _write(book.root / f"book/generated/{name}.svg", "".join(images) or _EMPTY)
+                for kind, suffix in (("image/svg+xml", "svg"), ("text/html", "html")):
+                    drawn = [output.data[kind] for output in cell.outputs if kind in output.get("data", {})]
+                    _write(book.root / f"book/generated/{name}.{suffix}", "".join(drawn) or _EMPTY)
 
 
 _EMPTY = (

@@ -56,17 +56,10 @@ def _state(book: Book, profile: str, chapter: str, overrides: dict) -> State:
 
 def page(book: Book, profile: str) -> str:
     """The page *How this book was made*, in MyST markdown."""
+    known = [each for each in states(book, profile) if each.finished]
     runs = [
-        [
-            f"{{doc}}`../chapters/{each.chapter}`",
-            each.time,
-            each.memory,
-            each.device,
-            each.versions,
-            each.finished,
-        ]
-        for each in states(book, profile)
-        if each.finished
+        [f"{{doc}}`{_number(chapter)} <../chapters/{chapter}>`", time, memory, device, finished]
+        for chapter, _, finished, time, memory, device, _, _ in known
     ]
     kept = [
         _recorded(path, name)
@@ -74,20 +67,20 @@ def page(book: Book, profile: str) -> str:
         for chapter in book.chapters
         for path in _tables(book, name, chapter)
     ]
-    return "\n".join(
-        [
-            "# How this book was made",
-            "",
-            f"The chapters were executed at the profile *{profile}*. Chapters run side by side.",
-            "",
-            *_table(["chapter", "time", "memory", "device", "versions", "finished (UTC)"], runs),
-            "## Recorded runs",
-            "",
-            "Tables of longer runs, kept with the book: pages show them too, verdicts prefer them.",
-            "",
-            *_table(["table", "profile", "rows", "time", "device", "torch", "date"], kept),
-        ]
-    )
+    parts = [
+        "# How this book was made",
+        "",
+        f"The chapters of these pages were executed at the profile *{profile}*, several side by side, with "
+        f"{' or '.join(sorted({each.versions for each in known})) or 'nothing yet'}.",
+        "",
+        *_table(["chapter", "time", "memory", "device", "finished (UTC)"], runs),
+        "## Recorded runs",
+        "",
+        "Tables of longer runs, kept with the book: pages show them too, verdicts prefer them.",
+        "",
+        *_table(["table", "profile", "rows", "time", "device", "date"], kept),
+    ]
+    return "\n".join(parts)
 
 
 def _tables(book: Book, profile: str, chapter: str) -> list[Path]:
@@ -97,8 +90,12 @@ def _tables(book: Book, profile: str, chapter: str) -> list[Path]:
 def _recorded(path: Path, profile: str) -> list[str]:
     known = json.loads(path.with_suffix(".json").read_text())
     time = f"{known['wall_s'] / 60:.0f} min" if known.get("wall_s") else "-"
-    name = f"{path.parent.name.split('_')[0]} {path.stem.replace('_', ' ')}"
-    return [name, profile, f"{known['rows']:,}", time, known["device"], known["torch"], known["date"]]
+    name = f"{_number(path.parent.name)} {path.stem.replace('_', ' ')}"
+    return [name, profile, f"{known['rows']:,}", time, known["device"], known["date"]]
+
+
+def _number(chapter: str) -> str:
+    return chapter.split("_")[0].lstrip("0")
 
 
 def _table(head: list[str], rows: list[list[str]]) -> list[str]:

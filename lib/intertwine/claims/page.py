@@ -106,7 +106,9 @@ def filled(text: str, claims: Sequence[Claim], places: Iterable[tuple[str, str |
     if strange := set(asked) - set(known) - {"totals"}:
         raise ValueError(f"Expected the id of a claim or 'totals' in [[ ]], was given '{min(strange)}'.")
     places = list(places)
-    quotes = {name: _entry(known[name], judge(known[name], places)) for name in asked if name in known}
+    quotes = {}
+    for claim in (known[name] for name in asked if name in known):
+        quotes[claim.id] = f"{{cite:t}}`{claim.paper}`, {_entry(claim, judge(claim, places))}"
     if "totals" in asked:
         quotes["totals"] = _totals(_judged(claims, places))
     return re.sub(_QUOTE, lambda found: quotes[found[1]], text)
