@@ -352,7 +352,7 @@ assert (
 # - With shifts, sigmoid gains a sign and exp a whole line.
 #
 # Verdicts on the printed statements: {doc}`../generated/scoreboard`. Back to {doc}`01_intertwiner_groups`,
-# on to {doc}`02_sanity_rotations`.
+# on to {doc}`01c_any_network`, which does all this for networks that somebody else wrote.
 #
 # ## Provenance
 

@@ -31,6 +31,11 @@ FIGURES = {
             {"activation": ["ReLU"] * 5 + ["abs"] * 5, "a": [*a, *a], "residual": [1, 1, 0, 0, 0] + [0] * 5}
         )
     ),
+    "imbalance_decay": lambda: plots.imbalance_decay(
+        pd.DataFrame({"weight_decay": [0.0] * 5 + [0.1] * 5, "time": [*a, *a]}).assign(
+            imbalance=lambda t: np.exp(-t["time"] * t["weight_decay"]), predicted=lambda t: t["imbalance"]
+        )
+    ),
     "orbit": lambda: plots.orbit(
         pd.DataFrame({"t": a, "loss": 1.0, "gradient_norm": a**2, "largest_eigenvalue": a**4})
     ),

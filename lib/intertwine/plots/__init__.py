@@ -16,6 +16,7 @@ from intertwine.plots.shallow import (
 from intertwine.plots.similarity import layer_matrices, similarity_by_layer
 from intertwine.plots.style import COLOURS, GROUP_COLOURS, new_figure, use_style
 from intertwine.plots.symmetries import before_and_after, neuron_diagram
+from intertwine.plots.weightspace import imbalance_decay
 
 __all__ = [
     "COLOURS",
@@ -32,6 +33,7 @@ __all__ = [
     "forest",
     "gallery",
     "hidden_counts",
+    "imbalance_decay",
     "layer_matrices",
     "lifetimes",
     "loss_planes",

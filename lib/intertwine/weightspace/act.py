@@ -33,7 +33,7 @@ class Action:
     def _follow(self, edge: Edge, center: Unit, other: Unit, state: State) -> None:
         """x = g^{-1}Ag·x' in front of a gain, y = gAg^{-1}·y' behind it."""
         g = effective_gain(edge, state)
-        A = self._matrix(self.solution.hidden(center), center)[0]
+        A = self._matrix(self.solution.hidden(center), center)[0].to(g.device)
         follower = self.solution.hidden(other)
         T = A * g / g[:, None] if edge.center == "after" else A * g[:, None] / g
         dual = torch.linalg.inv(T).mT

@@ -243,7 +243,7 @@ def _correlations(space: WeightSpace, first: list[Tensor], second: list[Tensor])
             if hidden.kind == "monomial" and hidden.base is None:
                 x, y = (v[k].double().movedim(at, 0).flatten(1) for v in (first, second))
                 x, y = (torch.nn.functional.normalize(z - z.mean(1, keepdim=True), dim=1) for z in (x, y))
-                alike = x @ y.T
+                alike = (x @ y.T).cpu()
                 signed = bool(hidden.parities(found[0]))
                 result[hidden.index] = result.get(hidden.index, 0) + (alike.abs() if signed else alike)
     return result

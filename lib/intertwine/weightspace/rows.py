@@ -38,7 +38,7 @@ def rows(solution: Solution, state: Mapping[int, Tensor], hidden: HiddenSpace, d
     for edge in solution.edges:  # in front of a gain, what follows this space is part of it
         (center,), (other,) = map(units, sides(edge))
         if edge.center == "after" and solution.hidden(center).index == hidden.index:
-            gain = effective_gain(edge, state)
+            gain = effective_gain(edge, state).cpu()
             follower = solution.hidden(other)
             for each in rows(solution, state, follower, done):
                 plain = each.number not in (edge.gain, edge.variance)
@@ -72,7 +72,8 @@ def _parts(
     k = numbers.index(hidden.index)
     factor = factors[k]
     assert isinstance(factor, Unit)
-    y = x.detach().double().reshape([each.size for each in factors])
+    y = x.detach().double().cpu()  # elements of the group live there
+    y = y.reshape([each.size for each in factors])
     if hidden.base is None:
         return [(y.movedim(k, 0).reshape(1, hidden.size, -1), factor)]
     y = y.movedim((numbers.index(hidden.base), k), (0, 1))

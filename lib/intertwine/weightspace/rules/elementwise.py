@@ -53,7 +53,7 @@ def behaviour(function: Callable[[Tensor], Tensor]) -> tuple[str, Fraction, bool
         sigma = as_activation(function)
         group = scalar_group(sigma)
     except ActivationError as error:
-        return str(error)
+        return str(error).partition(":")[0]
     if group.kind in ("trivial", "affine", "constant"):
         return "trivial", Fraction(0), False
     two, minus = Probe.of(sigma).multiplier(torch.tensor([2.0, -1.0], dtype=torch.float64)).tolist()
