@@ -116,8 +116,12 @@ def dissected(dataset, kind, layer, weights, number):
     units = experiment.maps(network, kind, layer, images.images)
     asked = {"width": units.shape[1], "seed": 1000 * seed + number}
     asked |= {"rotations": rotations, "alphas": alphas}
-    shares = quantiles if layer == "output" else [main_quantile]
-    table = dissection.interpretability(units, masks, quantiles=shares, **asked)
+    shares = (
+        dict.fromkeys([*quantiles, main_quantile])
+        if layer == "output"
+        else [main_quantile]
+    )
+    table = dissection.interpretability(units, masks, quantiles=[*shares], **asked)
     return table.round(6).to_dict("records")
 
 
@@ -170,25 +174,28 @@ gaps = gaps.assign(hundredths=100 * gaps["difference"])
 mean_gap = gaps[(gaps["statistic"] == "mean_iou") & (gaps["layer"] == "output")]
 
 
-def word(values):
-    """What an interval says about the sign of a mean."""
+def said(values):
+    """A mean with its interval, and what the interval says about its sign."""
     if values.round(9).nunique() < 2:
-        return f"{values.mean():z.2f}, no spread to judge by"
+        return f"{values.mean():z.2f}", "no spread to judge by"
     low, high = results.interval(values)
-    said = "below 0" if high < 0 else "above 0" if low > 0 else "inconclusive"
-    return f"{values.mean():z.2f} [{low:z.2f}, {high:z.2f}]: {said}"
+    sign = "below 0" if high < 0 else "above 0" if low > 0 else "inconclusive"
+    return f"{values.mean():z.2f} [{low:z.2f}, {high:z.2f}]", sign
 
 
 def verdicts(rows, by):
-    """Slopes in hundredths, with their intervals over networks."""
-    columns = ["trained", "untrained", "difference"]
-    return rows.groupby(by, sort=False)[columns].agg(lambda values: word(100 * values))
+    """Slopes in hundredths with their intervals over networks; `verdict` is on the difference."""
+    groups, columns = rows.groupby(by, sort=False), ["trained", "untrained", "difference"]
+    numbers = groups[columns].agg(lambda values: said(100 * values)[0])
+    return numbers.assign(
+        verdict=groups["difference"].agg(lambda values: said(values)[1])
+    )
 
 
 verdicts(mean_gap, ["kind"])
 
 # %% [markdown]
-# Slopes are in hundredths of IoU from the own basis to a random one, with 95 % intervals over networks. *Inconclusive* means that the
+# Slopes are in hundredths of IoU from the own basis to a random one, with 95 % intervals over networks. The verdict is on the difference, and *inconclusive* means that its
 # interval contains zero. With a few networks an interval is wide, and should be: the run of a page is a small one.
 #
 # ## What a unit selects
@@ -236,8 +243,9 @@ plots.gallery(pictures, chosen)
 # :::
 #
 # At $q = 0.005$ a threshold of 0.04 can be passed only with a concept of at most $0.005/0.04 = 12.5$ per cent of the pixels:
-# larger ones never count, however well a unit knows them. And with concepts of a few per cent a unit counts as soon as it does better than chance by
-# a little. So the count is 0 for some concepts and full for others, whatever the basis.
+# larger ones never count, however well a unit knows them. Below that, a unit counts when enough of what it selects lies in
+# the concept: a fifth, if the concept has 2 per cent of the pixels, and four fifths, if it has 10. Whether more does makes no difference. So a count may stand still while
+# every unit loses.
 
 # %% tags=["hide-input"]
 areas = pd.concat(
@@ -377,12 +385,12 @@ plots.forest(by_group, "kind", "hundredths", xlabel="trained − untrained, hund
 
 # %%
 by_kind = mean_gap.pivot(index="number", columns="kind", values="hundredths")
-against = {kind: word(by_kind[kind] - by_kind["no ReLU"]) for kind in list(SIGMA)[1:]}
-lines = [f"- {kind} minus no ReLU: {text}" for kind, text in against.items()]
+against = {kind: said(by_kind[kind] - by_kind["no ReLU"]) for kind in list(SIGMA)[1:]}
+lines = [f"- {kind} minus no ReLU: {': '.join(text)}" for kind, text in against.items()]
 Markdown("\n".join(["Paired by network, in hundredths:", "", *lines]))
 
 # %% [markdown]
-# One activation needs care. Tanh keeps the order of the values, so that its units have the same strongest positions as without it; but its largest
+# One activation needs care. Tanh keeps the order of the values, so that a unit is strongest where it was in front of the tanh; but its largest
 # values lie close together below 1, and after upsampling little exceeds the level.
 
 # %%
@@ -416,18 +424,18 @@ verdicts(printed, ["statistic", "kind"])
 
 # %%
 relu = by_kind["ReLU"]
-judged = {"With ReLU it falls": word(relu)}
+judged = {"With ReLU it falls": said(relu)}
 for kind in PAPER[1:]:
-    judged[f"With ReLU it falls more than with {kind}"] = word(relu - by_kind[kind])
+    judged[f"With ReLU it falls more than with {kind}"] = said(relu - by_kind[kind])
 means = {"below 0": "reproduced", "above 0": "differs"}
-lines = []
-for what, text in judged.items():
-    numbers, _, sign = text.partition(": ")
-    lines.append(f"- {what}: {means.get(sign, 'inconclusive')}, {numbers}.")
+lines = [
+    f"- {what}: {means.get(sign, 'inconclusive')}, {numbers}."
+    for what, (numbers, sign) in judged.items()
+]
 Markdown("\n".join(["Trained minus untrained, at the scale of this page:", "", *lines]))
 
 # %% [markdown]
-# Read the table so: *trained* is the paper's way of looking, and the *difference*, trained minus untrained, is what can be said to have been learned.
+# Read the table so (counts are in per cent of the units): *trained* is the paper's way of looking, and the *difference*, trained minus untrained, is what can be said to have been learned.
 # Where the difference is inconclusive, the figure is not reproduced at this scale, and not refuted either. What the {doc}`../generated/scoreboard` says is
 # taken from the largest recorded run, which {numref}`fig-recorded-slopes` shows.
 
@@ -436,11 +444,15 @@ recorded, text = results.largest("05_interpretability", "slopes", slopes)
 Markdown(text)
 
 # %% mystnb={"figure": {"name": "fig-recorded-slopes", "caption": "Trained minus untrained at the residual outputs in the largest recorded run (the sentence above says which), in hundredths of IoU, one panel for each data set: left of 0, training has made the own basis special."}, "image": {"alt": "One panel for each data set; in each, five rows for the kinds of network with dots, means and intervals about a vertical line at zero."}}
-at = recorded[(recorded["layer"] == "output") & (recorded["statistic"] == "mean_iou")]
-at = at[at["quantile"] == main_quantile].assign(hundredths=100 * at["difference"])
+q = min(recorded["quantile"].unique(), key=lambda q: abs(q - main_quantile))
+at = recorded.query("layer == 'output' and statistic == 'mean_iou' and quantile == @q")
+at = at.assign(hundredths=100 * at["difference"])
 plots.forest(
     at, "kind", "hundredths", panels="dataset", xlabel="trained − untrained, hundredths"
 )
+
+# %% tags=["hide-input"]
+verdicts(at, ["dataset", "kind"])
 
 # %% [markdown]
 # ## What would break it
