@@ -352,7 +352,7 @@ pd.DataFrame(rows, index=names).T
 #
 # The paper looks inside the residual blocks as well (its figure 19): at a convolution of the network without ReLU the count rises with rotation.
 # {numref}`fig-inside` has the output of the block, what comes out of the activation inside, and the convolution after it, whose output is
-# added to the shortcut.
+# added to the shortcut. No activation acts on that output alone; in the network with ReLU, the ReLU acts on the sum.
 
 # %% mystnb={"figure": {"name": "fig-inside", "caption": "Slope against α of the mean best IoU, trained minus untrained, in hundredths: left of 0, training has made the own basis more interpretable than a random one. Dots: single networks; lines: means with 95 % intervals over networks."}, "image": {"alt": "Three panels, for the block's output, the activation inside and the convolution after it; in each, three rows for the kinds of network, with dots, means and intervals about a vertical line at zero."}}
 inside = gaps[(gaps["statistic"] == "mean_iou") & gaps["kind"].isin(PAPER)]
