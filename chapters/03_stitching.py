@@ -47,6 +47,8 @@ from intertwine.stitching import (
     STITCH_RECIPES,
     Junction,
     Plan,
+    barriers,
+    connectivity,
     plans,
     prepared,
     stitch,
@@ -406,6 +408,40 @@ Markdown(
 )
 
 # %% [markdown]
+# (sec-connected)=
+# ## Are two trained networks one, up to symmetry?
+#
+# A stitch asks this of one layer. {doc}`01c_any_network` finds the element of the *whole* group that brings one network closest to another, all
+# layers at once. Had training differed by symmetries alone, the matched networks would be equal. Ask for less: that they lie in one basin of
+# the loss. On the line between their weights the *barrier* is
+#
+# $$\max_{0\le t\le1}\ (1-t)\,\mathrm{Acc}\,W_1 + t\,\mathrm{Acc}\,W_2 - \mathrm{Acc}\bigl((1-t)W_1 + tW_2\bigr),$$ (eq-barrier)
+#
+# in points, *lower is better*. Averaging two networks shrinks the variance of their activations, so once more batch norm decides:
+# its statistics are interpolated like weights, or re-estimated on training images. {numref}`fig-connectivity` follows the line, with the second network
+# as it was trained, and moved to where it is closest to the first.
+
+# %%
+line = connectivity(couples, train, test, steps=partial(kept, "connectivity"))
+
+# %% mystnb={"figure": {"name": "fig-connectivity", "caption": "Accuracy on the line between the weights of two networks (mean over pairs with 95 % interval), as they were trained, and after the second was matched to the first by a symmetry, which changes no function. Left and right differ in the statistics of batch norm only."}, "image": {"alt": "Two panels of accuracy against the fraction of the way between two networks, one with interpolated and one with re-estimated batch-norm statistics, each with lines for networks as trained, matched by weights and matched by activations."}}
+axes = {"xlabel": "fraction of the way", "ylabel": "accuracy, %"}
+plots.curves(line, "fraction", "accuracy", "way", panels="batch_norm", **axes)
+
+# %%
+wall = barriers(line)
+height = wall.pivot_table(index="way", columns="batch_norm", values="barrier", sort=False)
+Markdown(
+    "Barriers with interpolated and with re-estimated statistics: "
+    + "; ".join(
+        f"{way}, {row['interpolated']:.0f} and {row['re-estimated']:.0f} points"
+        for way, row in height.iterrows()
+    )
+    + f". The same networks, cut at one layer and stitched by $G_{{\\mathrm{{ReLU}}}}$, lose "
+    f"{wide['G_ReLU'].mean():.0f} points on average over layers."
+)
+
+# %% [markdown]
 # ## What would break it
 #
 # A null: a front that was never trained. Whatever a full map makes of it was not learned by the front.
@@ -497,6 +533,7 @@ for name, table in {
     "figure_1": figure_1.drop(columns=["no stitch", "random permutation"]),
     "trend": trend.reset_index(),
     "above_ten": above.reset_index(),
+    "barriers": wall,
     "accuracy": stitched[["pair", "accuracy1"]].drop_duplicates(),
     "planted": planted,
     "dimensions": dimensions,

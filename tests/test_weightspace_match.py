@@ -1,10 +1,13 @@
 """Normal forms and matchings: models in one orbit become equal, and the element between them is recovered."""
 
 from importlib.util import module_from_spec, spec_from_file_location
+from itertools import permutations, product
 from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from torch import nn
 
 from intertwine import models
@@ -16,6 +19,7 @@ SPEC.loader.exec_module(zoo)
 
 TOKENS = torch.tensor([[1, 4, 0, 10, 3], [2, 2, 7, 5, 6]])
 IMAGES = torch.randn(4, 3, 8, 8, generator=torch.Generator().manual_seed(5), dtype=torch.float64)
+PICTURE = torch.randn(1, 3, 32, 32, generator=torch.Generator().manual_seed(6), dtype=torch.float64)
 
 
 def generator(seed: int = 0) -> torch.Generator:
@@ -41,6 +45,9 @@ NETWORKS = {
     "tied gpt": (lambda: zoo.GPT(tied=True), TOKENS),
     "gpt": (lambda: zoo.GPT(tied=False), TOKENS),
     "llama": (lambda: zoo.Llama(words=20), TOKENS),
+    "vision transformer": (lambda: zoo.slim("vit_b_16"), PICTURE),
+    "shifted windows": (lambda: zoo.slim("swin_t"), PICTURE),
+    "densenet": (lambda: zoo.slim("densenet121"), PICTURE),
 }
 
 
@@ -101,3 +108,28 @@ def test_matching_brings_independent_models_closer_and_keeps_their_function():
         )
 
     assert distance(moved, model) < distance(other, model)
+
+
+@given(st.integers(0, 2**20), st.sampled_from([nn.Tanh, nn.GELU]))
+@settings(max_examples=10, deadline=None)
+def test_one_hidden_layer_is_matched_by_the_nearest_of_all_elements(seed, activation):
+    draw, x = generator(seed), torch.zeros(1, 2, dtype=torch.float64)
+    one, other = (
+        zoo.randomise(nn.Sequential(nn.Linear(2, 3), activation(), nn.Linear(3, 2)), draw) for _ in range(2)
+    )
+    for parameter in (*one.parameters(), *other.parameters()):
+        nn.init.normal_(parameter, generator=draw)
+    space = find_symmetries(one, x)
+
+    def distance(element) -> float:
+        pairs = zip(one.parameters(), space.act(other, element).parameters(), strict=True)
+        return sum((p - q).square().sum().item() for p, q in pairs)
+
+    signs = product([False, True], repeat=3 * space.spaces[0].signs)
+    elements = [
+        {0: space.identity()[0]._replace(order=torch.tensor([order]), sign=torch.tensor(s).view(-1, 1, 3))}
+        for s in signs
+        for order in permutations(range(3))
+    ]
+    nearest = min(map(distance, elements))
+    assert distance(match(one, other, x, space=space)) == pytest.approx(nearest, rel=1e-9)

@@ -1,6 +1,7 @@
 """Stitching: how much of one network's first half another network's second half can use."""
 
 from intertwine.stitching import plans
+from intertwine.stitching.connectivity import barriers, between, connectivity
 from intertwine.stitching.g_relu import Birkhoff, Entropic, Matched
 from intertwine.stitching.junction import Judged, Junction
 from intertwine.stitching.layers import Full, LowRank, Orthogonal, Sparse, Stitch
@@ -27,6 +28,9 @@ __all__ = [
     "StitchRecipe",
     "Stitched",
     "TrainedStitch",
+    "barriers",
+    "between",
+    "connectivity",
     "plans",
     "split",
     "stitch",

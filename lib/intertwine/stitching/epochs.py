@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from intertwine.stitching.junction import Junction
@@ -104,23 +104,34 @@ def norms(rest: Rest, recipe: StitchRecipe) -> list[_BatchNorm]:
     """The batch norms of model 2 whose statistics the recipe re-estimates."""
     if recipe.batch_norm == "frozen":
         return []
-    return [m for m in rest.back.modules() if isinstance(m, _BatchNorm) and m.track_running_stats]
+    return tracked(rest.back)
 
 
-def reestimate(rest: Rest, modules: list[_BatchNorm], junction: Junction) -> None:
-    """Give batch norms the mean statistics of the training images, behind the stitch as it is evaluated."""
+def tracked(network: nn.Module) -> list[_BatchNorm]:
+    """The batch norms that keep running statistics."""
+    return [m for m in network.modules() if isinstance(m, _BatchNorm) and m.track_running_stats]
+
+
+def reestimate(
+    network: nn.Module,
+    modules: list[_BatchNorm],
+    batches: Iterable[Values],
+    device: torch.device,
+    dtype: torch.dtype,
+) -> None:
+    """Give batch norms their mean statistics over batches of training data, in the network as evaluated."""
     before = [module.momentum for module in modules]
-    rest.eval()
+    network.eval()
     for module in modules:
         module.reset_running_stats()
         module.momentum = None  # an average over all batches
         module.train()
     seen = 0
-    for values in junction.values("train"):
-        with torch.no_grad(), autocast(junction.device, junction.dtype):
-            seen += len(rest(values))
+    for values in batches:
+        with torch.no_grad(), autocast(device, dtype):
+            seen += len(network(values))
         if seen >= REESTIMATED:
             break
     for module, momentum in zip(modules, before, strict=True):
         module.momentum = momentum
-    rest.eval()
+    network.eval()

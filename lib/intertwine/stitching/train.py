@@ -105,7 +105,7 @@ def train_stitch(
 def _judge(rest: Rest, junction: Junction, recipe: StitchRecipe, row: dict[str, Any]) -> tuple[float, float]:
     """Add accuracies to a row; what the best epoch has most of, without validation the epoch itself."""
     if modules := norms(rest, recipe):
-        reestimate(rest, modules, junction)
+        reestimate(rest, modules, junction.values("train"), junction.device, junction.dtype)
     if "test" in junction.sets:
         row["test_accuracy"] = junction.judge(rest, "test").accuracy
     if "validation" not in junction.sets:

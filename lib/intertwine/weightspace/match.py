@@ -9,10 +9,10 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from intertwine.weightspace.act import Action, Element
-from intertwine.weightspace.axes import units
 from intertwine.weightspace.canonical import sweep
 from intertwine.weightspace.find import WeightSpace, find_symmetries
 from intertwine.weightspace.hidden import MATRICES, HiddenSpace, Move, mean_basis
+from intertwine.weightspace.likeness import Likeness, by_activations, by_weights, paired
 from intertwine.weightspace.rows import Rows, rows
 from intertwine.weightspace.trace import trace
 
@@ -59,7 +59,7 @@ def match(
     space = find_symmetries(model1, example_inputs) if space is None else space
     target, state = space.state(model1), space.state(model2)
     runs = [trace(model, example_inputs).values for model in (model1, model2) if by == "activations"]
-    given = _correlations(space, *runs) if runs else {}
+    given = by_activations(space, *runs) if runs else {}
     done: set[int] = set()
     current = [state]
 
@@ -74,7 +74,9 @@ def match(
         done.add(hidden.index)
         if again:
             keep = hidden.kind in MATRICES or within
-            move = hidden.identity() if keep else _scaled(hidden, wanted, found, hidden.identity().order)
+            move = (
+                hidden.identity() if keep else _scaled(hidden, wanted, found, hidden.identity().order, None)
+            )
         elif within:
             move = hidden.identity()._replace(order=_blocks(within))
         else:
@@ -92,7 +94,7 @@ def match(
                 continue
             wanted, found = (rows(space.solution, s, hidden, everything) for s in (target, state))
             move = _assigned(hidden, wanted, found, None)
-            if not torch.equal(move.order, hidden.identity().order):
+            if move.sign.any() or not torch.equal(move.order, hidden.identity().order):
                 changed = True
                 action = Action(space.solution, {hidden.index: move}, state, space.inference.norms)
                 state = action.state(state)
@@ -102,41 +104,23 @@ def match(
     return total
 
 
-def _closest(hidden: HiddenSpace, wanted: list[Rows], found: list[Rows], given: Tensor | None) -> Move:
+def _closest(hidden: HiddenSpace, wanted: list[Rows], found: list[Rows], given: Likeness | None) -> Move:
     if hidden.kind in MATRICES:
         return hidden.identity()._replace(matrix=_matrices(hidden, wanted, found))
     if hidden.kind == "diagonal":
-        return _scaled(hidden, wanted, found, hidden.identity().order)
+        return _scaled(hidden, wanted, found, hidden.identity().order, by_weights(hidden, wanted, found))
     return _assigned(hidden, wanted, found, given)
 
 
-def _assigned(hidden: HiddenSpace, wanted: list[Rows], found: list[Rows], given: Tensor | None) -> Move:
-    """Order by linear assignment of rows without regard to their scalars, then the scalars."""
-    likeness = torch.zeros(hidden.blocks, hidden.size, hidden.size, dtype=torch.float64)
-    for one, other in _paired(wanted, found):
-        x, y, weight = one.entries, other.entries, 1.0
-        if hidden.powers(one.factor) or hidden.parities(one.factor):
-            weight = float(one.entries.norm())
-            x, y = (torch.nn.functional.normalize(z, dim=2) for z in (x, y))
-        inner = weight * (x @ y.mT)
-        likeness += inner.abs() if hidden.parities(one.factor) else inner
-    if given is not None:
-        likeness = given[None]
-    return _scaled(hidden, wanted, found, torch.stack([_best(block) for block in likeness]))
-
-
-def _paired(wanted: list[Rows], found: list[Rows]) -> list[tuple[Rows, Rows]]:
-    """The same weights of both models."""
-    others = {
-        number: [each for each in found if each.number == number] for number in {r.number for r in found}
-    }
-    seen: dict[int, int] = {}
-    pairs = []
-    for one in wanted:
-        k = seen.get(one.number, 0)
-        seen[one.number] = k + 1
-        pairs.append((one, others[one.number][k]))
-    return pairs
+def _assigned(hidden: HiddenSpace, wanted: list[Rows], found: list[Rows], given: Likeness | None) -> Move:
+    """Order by linear assignment of units without regard to their scalars, then the scalars."""
+    weights = by_weights(hidden, wanted, found)
+    likeness = given or weights
+    total = sum(alike.abs() if signs else alike for signs, alike in likeness.items())
+    assert isinstance(total, Tensor)
+    return _scaled(
+        hidden, wanted, found, torch.stack([_best(block) for block in total]), {**weights, **likeness}
+    )
 
 
 def _best(likeness: Float[Tensor, "n n"]) -> Int[Tensor, " n"]:
@@ -150,7 +134,7 @@ def _blocks(pairs: list[tuple[list[Rows], list[Rows], HiddenSpace]]) -> Int[Tens
     """Which block is which, by what their units have in common however they are moved within it."""
     likeness: Tensor | float = 0.0
     for wanted, found, within in pairs:
-        for one, other in _paired(wanted, found):
+        for one, other in paired(wanted, found):
             x, y = one.entries, other.entries
             if within.kind in MATRICES:
                 if x.shape[2] < x.shape[1]:
@@ -170,34 +154,44 @@ def _blocks(pairs: list[tuple[list[Rows], list[Rows], HiddenSpace]]) -> Int[Tens
     return _best(likeness)[None]
 
 
-def _scaled(hidden: HiddenSpace, wanted: list[Rows], found: list[Rows], order: Int[Tensor, "b n"]) -> Move:
-    """The scalars that give the rows of model 2, in this order, the lengths and signs of those of model 1."""
+def _scaled(
+    hidden: HiddenSpace,
+    wanted: list[Rows],
+    found: list[Rows],
+    order: Int[Tensor, "b n"],
+    likeness: Likeness | None,
+) -> Move:
+    """The scalars that make units of model 2, in this order, as long as those of model 1, and most alike.
+
+    Without `likeness`, signs stay.
+    """
     move = hidden.identity()
     pairs = [
         (one, other.entries.gather(1, order[:, :, None].expand(other.entries.shape)))
-        for one, other in _paired(wanted, found)
+        for one, other in paired(wanted, found)
     ]
     log, sign = move.log.clone(), move.sign.clone()
     vectors: list[list[float]] = []
     ratios: list[Tensor] = []
-    known: set[int] = set()
     for one, y in pairs:
-        powers, parity = hidden.powers(one.factor), hidden.parities(one.factor)
+        powers = hidden.powers(one.factor)
         vector = [float(powers.get(k, 0)) for k in range(hidden.logs)]
         if any(vector) and torch.linalg.matrix_rank(torch.tensor([*vectors, vector])) > len(vectors):
             sizes = one.entries.norm(dim=2), y.norm(dim=2)
             positive = (sizes[0] > 0) & (sizes[1] > 0)
             vectors.append(vector)
             ratios.append(torch.where(positive, sizes[0] / sizes[1], 1).log())
+    if vectors and len(vectors) == hidden.logs:
+        inverse = torch.linalg.inv(torch.tensor(vectors, dtype=torch.float64))
+        log = torch.einsum("kj,jbn->kbn", inverse, torch.stack(ratios))
+    known: set[int] = set()
+    for parity, alike in sorted((likeness or {}).items(), key=lambda item: len(item[0])):
         if unknown := sorted(parity - known):
-            negative = (one.entries * y).sum(2) < 0
+            negative = alike.gather(2, order[:, :, None])[:, :, 0] < 0
             for k in parity & known:
                 negative = negative ^ sign[k]
             sign[unknown[0]] = negative
             known |= set(unknown)
-    if vectors and len(vectors) == hidden.logs:
-        inverse = torch.linalg.inv(torch.tensor(vectors, dtype=torch.float64))
-        log = torch.einsum("kj,jbn->kbn", inverse, torch.stack(ratios))
     return Move(order, log, sign)
 
 
@@ -206,7 +200,7 @@ def _matrices(hidden: HiddenSpace, wanted: list[Rows], found: list[Rows]) -> Flo
     general = hidden.kind == "general"
     power = hidden.powers(wanted[0].factor)[0] if general else 1
     pairs = [
-        pair for pair in _paired(wanted, found) if not general or hidden.powers(pair[0].factor)[0] == power
+        pair for pair in paired(wanted, found) if not general or hidden.powers(pair[0].factor)[0] == power
     ]
     W1, W2 = (torch.cat([pair[k].entries for pair in pairs], 2) for k in (0, 1))
     n, result = hidden.size, hidden.identity().matrix
@@ -229,21 +223,3 @@ def _procrustes(S: Float[Tensor, "n n"], kind: str) -> Float[Tensor, "n n"]:
         return torch.block_diag(first, _procrustes(S[1:, 1:], "orthogonal"))
     U, _, Vh = torch.linalg.svd(S)
     return U @ Vh
-
-
-def _correlations(space: WeightSpace, first: list[Tensor], second: list[Tensor]) -> dict[int, Tensor]:
-    """For each space of permutations, how alike the activations of units are, over inputs and positions."""
-    result: dict[int, Tensor] = {}
-    for k, label in space.solution.labels.items():
-        for at, axis in enumerate(label):
-            found = list(units(axis))
-            if k in space.inference.run.names or len(axis) != 1 or len(axis[0]) != 1 or len(found) != 1:
-                continue
-            hidden = space.solution.hidden(found[0])
-            if hidden.kind == "monomial" and hidden.base is None:
-                x, y = (v[k].double().movedim(at, 0).flatten(1) for v in (first, second))
-                x, y = (torch.nn.functional.normalize(z - z.mean(1, keepdim=True), dim=1) for z in (x, y))
-                alike = (x @ y.T).cpu()
-                signed = bool(hidden.parities(found[0]))
-                result[hidden.index] = result.get(hidden.index, 0) + (alike.abs() if signed else alike)
-    return result

@@ -1,0 +1,84 @@
+"""Linear mode connectivity: a planted symmetry is undone, ends stay, statistics are averages."""
+
+from dataclasses import replace
+from functools import cache
+
+import pandas as pd
+import pytest
+import torch
+from torch import nn
+
+from intertwine import data, models
+from intertwine.stitching import barriers, between, connectivity
+from intertwine.stitching.connectivity import WAYS, line_rows
+from intertwine.training import RECIPES, evaluate, train
+from intertwine.weightspace import find_symmetries
+
+TRAIN, TEST = data.load("digits", "train"), data.load("digits", "test")
+
+
+@cache
+def network() -> nn.Module:
+    recipe = replace(RECIPES["digits"], epochs=4, dtype="float32")
+    net = models.myrtle(4, in_channels=1)
+    return train(net, TRAIN, recipe, seed=0, device="cpu").network.eval()
+
+
+@cache
+def lines() -> pd.DataFrame:
+    """Between a network and one of its own orbit."""
+    space = find_symmetries(network(), TEST.images[:1])
+    twin = space.act(network(), space.sample(torch.Generator().manual_seed(0), scale=0.5))
+    return connectivity([(network(), twin)], TRAIN, TEST, fractions=[0.0, 0.5, 1.0])
+
+
+def accuracies(**where) -> list[float]:
+    table = lines()
+    for column, value in where.items():
+        table = table[table[column] == value]
+    return table["accuracy"].tolist()
+
+
+def test_a_planted_symmetry_is_undone_and_the_barrier_is_gone():
+    found = barriers(lines()).pivot(index="way", columns="batch_norm", values="barrier")
+    assert (found.loc["as trained"] > 20).all()
+    assert (found.loc[list(WAYS[1:])] < 0.5).all().all()
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_ends_keep_their_accuracy(way):
+    alone = 100 * evaluate(network(), TEST.images, TEST.labels)
+    for end in (0.0, 1.0):
+        (kept,) = accuracies(way=way, batch_norm="interpolated", fraction=end)
+        assert kept == pytest.approx(alone, abs=0.5)
+
+
+@pytest.mark.parametrize("fraction", [0.0, 0.3, 1.0])
+def test_between_is_linear_in_all_that_is_a_number_and_changes_neither_end(fraction):
+    one, two = (models.myrtle(2, in_channels=1, seed=seed) for seed in (0, 1))
+    two.bn1.running_mean += 1
+    before = [x.clone() for x in one.state_dict().values()]
+    middle = between(one, two, fraction).state_dict()
+    for (name, x), y in zip(one.state_dict().items(), two.state_dict().values(), strict=True):
+        if x.is_floating_point():
+            torch.testing.assert_close(middle[name], (1 - fraction) * x + fraction * y)
+    assert all(torch.equal(x, y) for x, y in zip(before, one.state_dict().values(), strict=True))
+
+
+def test_re_estimated_statistics_do_not_depend_on_the_old_ones():
+    wrong = between(network(), network(), 0.0)
+    wrong.bn2.running_mean += 5
+    kept, again = line_rows(wrong, wrong, TRAIN, TEST, [0.5])
+    assert kept["accuracy"] < again["accuracy"]
+    assert again["accuracy"] == pytest.approx(100 * evaluate(network(), TEST.images, TEST.labels), abs=3)
+
+
+def test_steps_run_one_case_after_another():
+    cases = []
+
+    def steps(given, compute):
+        cases.extend(given)
+        return pd.DataFrame(compute(**given[0]))
+
+    connectivity([(network(), network())] * 2, TRAIN, TEST, fractions=[0.0], steps=steps)
+    assert cases == [{"pair": pair, "way": way} for pair in (0, 1) for way in WAYS]
