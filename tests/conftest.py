@@ -51,7 +51,9 @@ def tiny_book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Book:
     (root / "book/_toc.yml").write_text(
         "format: jb-book\nroot: intro\nchapters: [{file: chapters/01_first}, {file: chapters/02_second}]\n"
     )
-    (root / "_config.yml").write_text('title: Tiny\nexecute: {execute_notebooks: "off"}\n')
+    (root / "_config.yml").write_text(
+        'title: Tiny\nonly_build_toc_files: true\nexecute: {execute_notebooks: "off"}\n'
+    )
     shutil.copy(ROOT / "requirements.lock", root)
     monkeypatch.setenv("TINY_WORLD", str(tmp_path))
     monkeypatch.chdir(root)

@@ -179,7 +179,9 @@ def test_a_figure_of_a_chapter_that_never_ran_can_be_referred_to(tiny_book):
     figure = {"figure": {"name": "fig-later", "caption": "Later."}, "image": {"alt": "A line."}}
     with tiny_book.chapters["02_second"].open("a") as source:
         source.write(f"\n# %% mystnb={json.dumps(figure)}\n0\n")
-    (tiny_book.root / "_config.yml").write_text("title: Tiny\nsphinx: {config: {numfig: true}}\n")
+    (tiny_book.root / "_config.yml").write_text(
+        "title: Tiny\nonly_build_toc_files: true\nsphinx: {config: {numfig: true}}\n"
+    )
     (tiny_book.root / "book/intro.md").write_text("# Tiny\n\nSee {numref}`fig-later`.\n")
     render(tiny_book, "quick")
     assert re.search(r"See .*Fig. 1", (tiny_book.html / "intro.html").read_text())
@@ -266,6 +268,28 @@ def test_a_page_says_what_ran_and_what_is_recorded(tiny_book):
     page = status.page(tiny_book, "quick")
     assert all(f" <../chapters/{name}>`" in page for name in tiny_book.chapters)
     assert re.search(r"^\| 1 long one \| desk \| 2 \| - \| .* threads? \| \d", page, re.MULTILINE)
+
+
+def test_a_published_book_has_notebooks_that_install_the_library_and_buttons_that_open_them(tiny_book):
+    config, folder = tiny_book.root / "_config.yml", tiny_book.root / "public"
+
+    def publish() -> str:
+        return CliRunner(env={"COLUMNS": "200"}).invoke(cli, ["publish", str(folder)]).output
+
+    assert "01_first has not: build first" in publish()
+    build_chapters(tiny_book)
+    extension = "sphinx: {extra_extensions: [intertwine.book.publish]}\n"
+    config.write_text(config.read_text() + extension)
+    assert "address of the repository" in publish() and not folder.exists()
+    config.write_text(config.read_text() + 'repository: {url: "https://github.com/us/tiny"}\n')
+    assert "Ready to be pushed" in publish()
+    first = nbformat.read(folder / "notebooks/01_first.ipynb", as_version=4).cells[0]
+    assert first.source.endswith('@ git+https://github.com/us/tiny"')
+    page = (folder / "chapters/01_first.html").read_text()
+    assert "colab.research.google.com/github/us/tiny/blob/gh-pages/notebooks/01_first.ipynb" in page
+    assert "mybinder.org/v2/gh/us/tiny/HEAD?urlpath=lab/tree/chapters/01_first.py" in page
+    assert "mybinder" not in (folder / "intro.html").read_text()
+    assert "holds something" in publish()
 
 
 def test_outside_a_checkout_one_sentence_says_so(tmp_path, monkeypatch):

@@ -35,7 +35,8 @@ def test_environment_yml_says_what_pyproject_says():
         name, rest = re.fullmatch(r"([\w-]+)(.*)", requirement).groups()
         return CONDA_NAMES.get(name, name) + rest
 
-    assert conda == {named_for_conda(r) for r in declared()} | {"pip", "python" + PROJECT["requires-python"]}
+    besides = {"pip", "python" + PROJECT["requires-python"], "--editable ."}
+    assert conda == {named_for_conda(r) for r in declared()} | besides
 
 
 def test_the_lock_pins_everything_declared_and_holds_no_address():

@@ -1,4 +1,4 @@
-"""The command line: `intertwine build`, `intertwine run`, `intertwine status`."""
+"""The command line: `intertwine build`, `run`, `status` and `publish`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from rich.table import Table
 
 from intertwine.book import build as building
 from intertwine.book import execute, parameters
+from intertwine.book import publish as publishing
 from intertwine.book.layout import DEFAULT_PROFILE, BookError, find_book
 from intertwine.book.render import render
 from intertwine.book.status import states
@@ -123,6 +124,15 @@ def run(chapter: str, given: tuple[tuple[str, str], ...], profile: str, output: 
         )
         progress.update(task, total=1, completed=1, state="done")
     console.print(f"Executed notebook: [bold]{output}[/bold]")
+
+
+@cli.command()
+@_profile
+@click.argument("folder", type=click.Path(path_type=Path))
+def publish(profile: str, folder: Path) -> None:
+    """Fill FOLDER with the built pages and executed notebooks, for a branch that is served."""
+    publishing.publish(find_book(), profile, folder)
+    console.print(f"Ready to be pushed: [bold]{folder}[/bold]")
 
 
 @cli.command()
