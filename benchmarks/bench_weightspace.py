@@ -5,6 +5,9 @@
 Random weights, batch-norm statistics and affine parts, in float64; five random elements each, on one image
 of 224×224. Fails if an output changes by more than 1e-9 of the largest, if finding the symmetries of resnet50
 takes 5 s, or acting on it 2 s. vgg11_bn needs about 8 GB.
+
+Measured once, on one core of a machine that was busy: resnet50 0.5 s and 0.35 s; at most 3 s to find any of
+them; the largest change was 8e-14, of vit_b_16.
 """
 
 import sys

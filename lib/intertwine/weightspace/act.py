@@ -33,10 +33,11 @@ class Action:
     def _follow(self, edge: Edge, center: Unit, other: Unit, state: State) -> None:
         """x = g^{-1}Ag·x' in front of a gain, y = gAg^{-1}·y' behind it."""
         g = effective_gain(edge, state)
-        A = self._matrix(self.solution.hidden(center), center)[0].to(g.device)
-        follower = self.solution.hidden(other)
-        T = A * g / g[:, None] if edge.center == "after" else A * g[:, None] / g
-        dual = torch.linalg.inv(T).mT
+        hidden, follower = self.solution.hidden(center), self.solution.hidden(other)
+        A = self._matrix(hidden, center)[0].to(g.device)
+        B = torch.linalg.inv(A).mT if hidden.kind == "general" else A
+        g = g if edge.center == "after" else 1 / g
+        T, dual = A * g / g[:, None], B * g[:, None] / g
         forward = follower.powers(other)[0] == 1
         self.follows[follower.index] = {1: T, -1: dual} if forward else {1: dual, -1: T}
         self.active.add(follower.index)
