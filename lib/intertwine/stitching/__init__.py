@@ -1,8 +1,8 @@
 """Stitching: how much of one network's first half another network's second half can use."""
 
 from intertwine.stitching import plans
-from intertwine.stitching.connectivity import barriers, between, connectivity
 from intertwine.stitching.g_relu import Birkhoff, Entropic, Matched
+from intertwine.stitching.interpolation import barriers, between, connectivity
 from intertwine.stitching.junction import Judged, Junction
 from intertwine.stitching.layers import Full, LowRank, Orthogonal, Sparse, Stitch
 from intertwine.stitching.many import stitch_many, stitch_rows

@@ -10,7 +10,7 @@ from torch import nn
 
 from intertwine import data, models
 from intertwine.stitching import barriers, between, connectivity
-from intertwine.stitching.connectivity import WAYS, line_rows
+from intertwine.stitching.interpolation import WAYS, line_rows
 from intertwine.training import RECIPES, evaluate, train
 from intertwine.weightspace import find_symmetries
 
