@@ -1,0 +1,6 @@
+// Names for screen readers where the theme's own differ from what is shown, or are missing.
+document.addEventListener("DOMContentLoaded", () => {
+  document.querySelectorAll("summary[aria-label='Toggle hidden content']").forEach((x) => x.removeAttribute("aria-label"));
+  document.querySelectorAll("button.search-button__button").forEach((x) => x.setAttribute("aria-label", x.innerText.trim() || "Search"));
+  document.querySelectorAll(".toctree-toggle").forEach((x) => x.closest("summary")?.setAttribute("aria-label", "Show the pages of this section"));
+});
