@@ -413,9 +413,9 @@ Markdown(
 #
 # A stitch asks this of one layer. {doc}`01c_any_network` finds the element of the *whole* group that brings one network closest to another, all
 # layers at once. Had training differed by symmetries alone, the matched networks would be equal. Ask for less: that they lie in one basin of
-# the loss. On the line between their weights the *barrier* is
+# the loss. With $a(t)$ for the accuracy of the weights $(1-t)W_1 + tW_2$, the *barrier* is
 #
-# $$\max_{0\le t\le1}\ (1-t)\,\mathrm{Acc}\,W_1 + t\,\mathrm{Acc}\,W_2 - \mathrm{Acc}\bigl((1-t)W_1 + tW_2\bigr),$$ (eq-barrier)
+# $$\max_{0\le t\le1}\ (1-t)\,a(0) + t\,a(1) - a(t),$$ (eq-barrier)
 #
 # in points, *lower is better*. Averaging two networks shrinks the variance of their activations, so once more batch norm decides:
 # its statistics are interpolated like weights, or re-estimated on training images. {numref}`fig-connectivity` follows the line, with the second network
