@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+import yaml
 from bs4 import BeautifulSoup
 
 HTML = Path(os.environ.get("INTERTWINE_HTML", "absent"))
@@ -43,6 +44,14 @@ def test_every_internal_link_leads_somewhere(pages):
             if missing:
                 broken.append(f"{path.name}: {link.geturl()}")
     assert not broken, "\n".join(sorted(set(broken))[:20])
+
+
+def test_buttons_lead_to_the_book_s_own_repository_or_nowhere(pages):
+    config = yaml.safe_load((Path(__file__).parents[1] / "_config.yml").read_text())
+    own = config["repository"]["url"].removeprefix("https://github.com/")
+    for path, page in pages.items():
+        for tag in page.find_all("a", href=re.compile("colab|mybinder")):
+            assert own and own in tag["href"], f"{path.name}: {tag['href']}"
 
 
 def test_nothing_is_fetched_from_elsewhere(pages):
