@@ -50,7 +50,8 @@ def nonzero_at(d: ShallowReLU, found: Arrangement, parts: Invariants) -> Numbers
 
 def _values(d: ShallowReLU, x: Numbers) -> Float[np.ndarray, " k"]:
     terms = d.A2 * np.maximum(d.A1 @ x + d.b1, 0)
-    return np.abs([fsum([*row, c]) for row, c in zip(terms, d.b2, strict=True)])  # fsum does not round
+    rows = np.column_stack([terms, d.b2]).tolist()
+    return np.abs([fsum(row) for row in rows])  # fsum does not round
 
 
 def _candidates(d: ShallowReLU, found: Arrangement, parts: Invariants) -> Iterator[Numbers]:
