@@ -13,21 +13,10 @@ from torch import nn
 
 from intertwine import data, models
 from intertwine.data import Masks, SegmentedFolder, concepts, patches, scenes
+from intertwine.dissection.experiment import STREET
 
 CAMVID = Path(os.environ.get("INTERTWINE_DATA", "")) / "camvid"
-NAMES = [
-    "Sky",
-    "Building",
-    "Pole",
-    "Road",
-    "Pavement",
-    "Tree",
-    "SignSymbol",
-    "Fence",
-    "Car",
-    "Pedestrian",
-    "Cyclist",
-]
+NAMES = list(STREET)
 
 
 # --- masks ---

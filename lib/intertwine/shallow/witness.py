@@ -66,6 +66,7 @@ def _candidates(d: ShallowReLU, found: Arrangement, parts: Invariants) -> Iterat
         normals, offsets = found.normals[:, :-1], found.normals[:, -1]
         w = normals[H]
         others = np.arange(len(normals)) != H
+        side = 1 if found.scales[found.labels == H][0] > 0 else -1  # where its first neuron is active
         for attempt in range(20):
             z = random.integers(-3 - attempt, 4 + attempt, d.m) if d.exact else random.normal(size=d.m)
             z = z.astype(normals.dtype)
@@ -76,7 +77,7 @@ def _candidates(d: ShallowReLU, found: Arrangement, parts: Invariants) -> Iterat
                 continue  # on another hyperplane as well
             step = min(away[crossed] / (2 * slope[crossed]), default=1)
             steps = [min(step, 1)] if d.exact else [1.0, 10 * step, step]
-            yield from (x + s * t * w for s in steps for t in (1, -1, 0))
+            yield from (x + s * t * w for s in steps for t in (side, -side, 0))
             if not d.exact and attempt >= 3:
                 break
     zero = np.zeros(d.m, dtype=d.A1.dtype)
