@@ -240,6 +240,11 @@ for name, A in {"scaled swap": scaled_swap, "rotation": rotation}.items():
 # $\sigma_n\circ A = \varphi_\sigma(A)\circ\sigma_n$.
 # :::
 #
+# :::{prf:proof}
+# At $x = e_1, \dots, e_n$ the relation $\sigma(Ax) = B\,\sigma(x)$ reads $\sigma(A) = B\,\sigma(I_n)$, so $B = \varphi_\sigma(A)$. If $A'$ has $B'$,
+# then $\sigma(AA'x) = BB'\sigma(x)$ and $\sigma(A^{-1}x) = B^{-1}\sigma(x)$.
+# :::
+#
 # We draw elements $A, B$ and check each clause: $AB$ and $A^{-1}$ are in the group, $\varphi(AB)=\varphi(A)\varphi(B)$, and
 # $\sigma(Ax) = \varphi(A)\sigma(x)$ for random $x$.
 
@@ -256,7 +261,8 @@ lemma.groupby("activation", sort=False)[
 # %% [markdown]
 # ## An algorithm for every activation
 #
-# The paper computes six groups by hand. There is a short argument that reduces all of them to one dimension.
+# The paper computes six groups by hand. There is a short argument that reduces all of them, but that of the identity, to
+# one dimension.
 #
 # :::{prf:theorem} Reduction to scalars
 # :label: thm-scalars
@@ -271,13 +277,15 @@ lemma.groupby("activation", sort=False)[
 # :::{prf:proof}
 # Row $i$ of $\sigma(Ax) = B\sigma(x)$ reads $\sigma(\sum_j a_{ij}x_j) = \sum_j b_{ij}\sigma(x_j)$. With two non-zero entries in the
 # row, and all other coordinates fixed, this is Pexider's equation $\sigma(u+v) = p(u)+q(v)$, whose measurable solutions are
-# affine. So every row has one non-zero entry, $A = PD$, and each entry satisfies the equation in one variable.
+# affine. So every row has one non-zero entry $a$, say at $j$, and $A = PD$. Row $i$ now reads $\sigma(ax_j) = \sum_k b_{ik}\sigma(x_k)$; σ is
+# not constant, so $b_{ik} = 0$ for $k \ne j$, and $a \in H_\sigma$. Conversely every such $PD$ can be pulled through.
 # :::
 #
-# So there is one thing to decide for each activation: which scalars $a$ turn σ into a multiple of itself. Closed subgroups
-# of $\mathbb R^*$ are few: $\{1\}$ (*trivial*), $\{\pm1\}$ (*signs*), $\mathbb R_{>0}$ (*positive*), $\mathbb R^*$ (*nonzero*), or powers
+# So there is one thing to decide for each activation: which scalars $a$ turn σ into a multiple of itself. If σ is continuous but for
+# finitely many points, $H_\sigma$ is closed in $\mathbb R^*$. Closed subgroups of $\mathbb R^*$ are few: $\{1\}$ (*trivial*), $\{\pm1\}$ (*signs*), $\mathbb R_{>0}$ (*positive*), $\mathbb R^*$ (*nonzero*), or powers
 # of one number, with or without signs (*discrete*). `scalar_group` decides among them from values of σ alone and
-# keeps a certificate: the largest residual it accepted, and the smallest that it refused.
+# keeps a certificate: the largest residual it accepted, and the smallest that it refused. Values are finitely many, so this
+# is evidence and no proof; {ref}`sec-table-1` holds it against what can be proved.
 
 # %%
 for sigma in [
@@ -381,7 +389,9 @@ table_1[["activation", "printed", "computed", "phi_error", "holds"]].set_index(
 # scalings. *Polynomial* $x^d$: needs $d\ge 2$; $x^1$ is linear, its group is all of $GL_n$. Both rows fail in the table above.
 # :::
 #
-# The hypothesis of {prf:ref}`lem-phi`, that $\sigma(I_n)$ be invertible, is a convenience too: $G_{\sigma_n}$ is a group for
+# ## What would break it
+#
+# The hypothesis of {prf:ref}`lem-phi`, that $\sigma(I_n)$ be invertible, is only a convenience: $G_{\sigma_n}$ is a group for
 # every σ. Softshrink with λ = 1 has $\sigma(I_n) = 0$, so $\varphi$ cannot be read off from {eq}`eq-phi`, but from $\sigma(tI_n)$ it can,
 # with any $t$ for which that is invertible:
 
@@ -415,7 +425,12 @@ on_gl.pivot_table(
 # :::{prf:theorem} {cite}`godfrey2022`, Theorem 3.3
 # :label: thm-rays
 # $G_{\mathrm{ReLU}_n}$ is the stabiliser of the set of rays $\{\mathbb R_{\ge0}e_i\}$. If it stabilises a finite set of rays
-# $\mathbb R_{\ge0}v_1,\dots,\mathbb R_{\ge0}v_N$, then every $v_i$ is a positive multiple of some $\pm e_j$.
+# $\mathbb R_{\ge0}v_1,\dots,\mathbb R_{\ge0}v_N$, $v_i \ne 0$, then every $v_i$ is a positive multiple of some $\pm e_j$.
+# :::
+#
+# :::{prf:proof}
+# $A$ permutes the rays of the $e_i$ iff its columns are positive multiples of different $e_j$. If $v$ has two non-zero entries, scaling
+# one of them by all $d > 0$ gives infinitely many rays.
 # :::
 #
 # This is why single neurons of a ReLU layer may be special. To see it happen, act on rays and count how many
@@ -510,8 +525,8 @@ assert str(H) == "discrete" and abs(H.generator - 2) < 1e-9 and not H.contains(-
 # ::::{solution-start} ex-orthogonal
 # :class: dropdown
 # ::::
-# $PD$ is orthogonal iff $D^2 = I$; with positive entries $D = I$. So only permutations are: every proper rotation changes the
-# function, whatever the next layer does. Chapter 2 measures how much.
+# $PD$ is orthogonal iff $D^2 = I$; with positive entries $D = I$. So only permutations are: no other rotation can be pulled through
+# ReLU, and in general the next layer cannot make up for it. {doc}`02_sanity_rotations` measures how much is lost.
 
 # %%
 A = GReLU(8).sample(generator)
@@ -526,12 +541,15 @@ assert groups.Permutations(8).contains(polar) and not groups.Orthogonal(8).conta
 #
 # ## Summary
 #
-# - What an activation forgives is a group of matrices, $G_\sigma$; for every non-affine activation it consists of
+# - What an activation forgives is a group of matrices, $G_\sigma$; for every measurable, non-affine activation it consists of
 #   permutations times diagonal matrices with entries in one group of scalars, $H_\sigma$ ({prf:ref}`thm-scalars`).
-# - $H_\sigma$ can be computed from values of σ; it is trivial, signs, positive, nonzero or discrete.
+# - For an activation with finitely many jumps $H_\sigma$ is trivial, signs, positive, nonzero or discrete; the library finds it from
+#   values of σ.
 # - Moving weights by {eq}`eq-moved` changes weights and representations and not the function.
 # - Of the printed statements, two rows of Table 1 and "any non-zero α" need a correction; the {doc}`../generated/scoreboard` has
 #   every verdict, computed from the tables below.
+#
+# On to {doc}`01b_weight_space`: what residual connections do to all this, and what the loss makes of an orbit.
 
 # %%
 asked = {"dataset": dataset, "widths": widths, "epochs": epochs, "trials": trials}

@@ -97,7 +97,7 @@ before_after = pd.concat(
 plots.before_and_after(before_after)
 
 # %% [markdown]
-# Its hidden spaces, each with its group. Behind $\ltimes$ stand the scalars of one unit, $\mathbb R^*$ or $\mathbb R_{>0}$:
+# Its hidden spaces, each with its group. In the bracket behind $\ltimes$ stand the scalars of one unit, $\mathbb R^*$ or $\mathbb R_{>0}$:
 
 # %%
 table = space.to_frame()
@@ -137,16 +137,17 @@ Markdown(
 # | anything else; what enters and leaves the network | nothing moves: *frozen* |
 #
 # The last row is a promise. An operation without a rule freezes the spaces that it touches, and the table says which operation it
-# was. So the group that is found may be too small. It is never too large, and `verify` below checks that on your network.
+# was. So the group that is found may be too small. It should never be too large, and `verify` below tests
+# random elements of it on your network.
 # Four of the rules deserve a proof.
 #
 # :::{prf:proposition} Sums
 # :label: prop-sums
-# Let $h$ and $h'$ take all values in $\mathbb R^n$. There is a $B$ with $Ah + A'h' = B(h + h')$ for all of them if and only if $A = A' = B$.
+# Let $(h, h')$ take all values in $\mathbb R^n\times\mathbb R^n$. Then $Ah + A'h' = B(h + h')$ for all of them if and only if $A = A' = B$.
 # :::
 #
 # :::{prf:proof}
-# Take $h' = 0$, then $h = 0$.
+# $h' = 0$ gives $A = B$, and $h = 0$ gives $A' = B$.
 # :::
 #
 # :::{prf:proposition} Batch norm
@@ -178,8 +179,8 @@ Markdown(
 # :::
 #
 # A residual stream that is read through RMS norms alone may therefore be *rotated*, and with it the representation of a whole
-# transformer. A gain γ behind the norm is no obstacle. A weight that reads it becomes $W\,\mathrm{diag}(\gamma)\,Q^\top\mathrm{diag}(\gamma)^{-1}$.
-# A layer norm subtracts the mean first, and any $Q$ with $Q\mathbf 1 = \pm\mathbf 1$ commutes with that.
+# transformer. A gain γ without zeros is no obstacle. A weight that reads it becomes $W\,\mathrm{diag}(\gamma)\,Q^\top\mathrm{diag}(\gamma)^{-1}$.
+# A layer norm subtracts the mean first, and any orthogonal $Q$ with $Q\mathbf 1 = \pm\mathbf 1$ commutes with that.
 #
 # :::{prf:proposition} Attention
 # :label: prop-attention
@@ -192,7 +193,9 @@ Markdown(
 # :::
 #
 # Likewise wherever there is no activation between two linear maps: the bottlenecks of MobileNetV2 and every low-rank pair have the
-# full $GL(n)$. Rotary positions stand between $W_q$ and the scores, and freeze queries and keys.
+# full $GL(n)$. In evaluation mode a batch norm between them is a gain $g$ with a shift: behind it stands $A$, in front of it
+# $\mathrm{diag}(g)^{-1}A\,\mathrm{diag}(g)$. Rotary positions stand between $W_q$ and the scores; they leave only what commutes with them,
+# and our rules freeze queries and keys.
 
 # %% [markdown]
 # (sec-small-network)=
@@ -309,8 +312,8 @@ found.to_frame().groupby("group", sort=False).agg(
 # (sec-tie)=
 # ## Cut one tie
 #
-# Which axes go together can also be written down by hand, for each architecture anew. One axis forgotten is enough to break the
-# network. We move the trained one, and put back *one* of the parameters that the first residual stream moves.
+# Which axes go together can also be written down by hand, for each architecture anew. One axis forgotten changes the function; how
+# much, depends on the axis. We move the trained one, and put back *one* of the parameters that the first residual stream moves.
 
 # %%
 stream = max(space.spaces, key=lambda each: each.logs)
@@ -338,7 +341,7 @@ Markdown(
 # (sec-decay)=
 # ## What training does along an orbit
 #
-# The paper's section 7 names a limitation: its theory does not account for weight decay, which *reduces scaling symmetry*. How, can be said
+# Section 7 of {cite}`godfrey2022` names a limitation: its theory does not account for weight decay, which *reduces scaling symmetry*. How, can be said
 # exactly. Let $e^{sX}$, with a diagonal $X$, be the scaling of one unit, and
 #
 # $$D(\theta) = \tfrac12\,\tfrac{d}{ds}\bigl|e^{sX}\theta\bigr|^2_{s=0} = \langle X\theta, \theta\rangle$$ (eq-imbalance)
@@ -347,7 +350,7 @@ Markdown(
 #
 # :::{prf:theorem} Weight decay balances
 # :label: thm-balance
-# Let $L$ be constant along $s \mapsto e^{sX}\theta$ for every θ. On a curve with $\dot\theta = -\nabla L(\theta) - \lambda\theta$
+# Let $L$ be differentiable, and constant along $s \mapsto e^{sX}\theta$ for every θ. On a curve with $\dot\theta = -\nabla L(\theta) - \lambda\theta$
 #
 # $$D(\theta(t)) = e^{-2\lambda t}\,D(\theta(0)).$$ (eq-decay)
 #
@@ -360,7 +363,7 @@ Markdown(
 # :::
 #
 # Without decay the imbalance is *conserved* {cite}`du2018,kunin2021`: training remembers where on its orbit it began. With decay it forgets, at a
-# rate that does not depend on the data, and goes to the shortest network of the orbit. {numref}`fig-imbalance` compares
+# rate that does not depend on the data. If its weights do not shrink as fast, the network comes near the shortest of its orbit. {numref}`fig-imbalance` compares
 # {eq}`eq-decay` with gradient descent on a network whose units start out of balance.
 
 # %%
@@ -419,8 +422,9 @@ Markdown(
 )
 
 # %% [markdown]
-# **What batch norm adds.** The weights $w$ of a unit in front of batch norm have the scalar $a$ of {prf:ref}`prop-batch-norm` to themselves. Their
-# imbalance is $|w|^2$: nothing can balance it. There is no shortest network on the orbit, {eq}`eq-decay` says that under flow they shrink for ever,
+# **What batch norm adds.** Take training mode, where the statistics follow, and ε = 0. The weights $w$ of a unit in front of batch norm then
+# have the scalar $a$ of {prf:ref}`prop-batch-norm` to themselves. Their imbalance is $|w|^2$: nothing can balance it. There is no shortest network
+# on the orbit, {eq}`eq-decay` with $\lambda > 0$ says that under flow they shrink for ever,
 # and the proof says that the gradient is perpendicular to $w$. So a *step* of size η can only lengthen $w$, and weight decay works against that:
 #
 # $$|w'|^2 = (1 - \eta\lambda)^2|w|^2 + \eta^2|\nabla L|^2,\qquad |\nabla L| \propto 1/|w|.$$ (eq-effective)
@@ -446,7 +450,7 @@ pd.DataFrame({kind: {"largest |cosine|": max(c)} for kind, c in cosines.items()}
 #
 # To compare two networks up to symmetry, bring both to a *normal form*: space by space, scalings make certain rows of weights unit vectors,
 # signs make their sums positive, units are sorted by their first entries, orthogonal matrices make weights triangular. Then models in
-# one orbit are equal. And `match` finds the element between two models: it assigns units by their weights, other sides given, space by space,
+# one orbit are equal, unless two units tie. And `match` looks for the element that brings one model nearest to another: it assigns units by their weights, other sides given, space by space,
 # which is the problem of git re-basin {cite}`ainsworth2023`, here with scalings and for every network that can be traced.
 
 
@@ -504,7 +508,7 @@ Markdown(
 )
 
 # %% [markdown]
-# Whether two *independently* trained networks are nearly in one orbit, is another question: {doc}`03_stitching` asks it. Other things that break:
+# Whether two *independently* trained networks are nearly in one orbit is another question: {doc}`03_stitching` asks it. Other things that break:
 # a network whose forward pass reads its own values to choose a branch cannot be traced, and is refused with a sentence; statistics of a batch, that is
 # training mode, are no function of one input; and what Python decides from shapes is fixed as in the example run.
 #
@@ -613,10 +617,10 @@ assert relative(centred(inputs), vit(inputs)) < 1e-9
 # ## Summary
 #
 # - A run of the network is enough to find what has to move together and by which group; what is not understood does not move.
-# - The function stays to rounding, on every network that was tried; one axis left behind breaks it.
-# - Without weight decay training keeps the imbalance that it began with; with it, imbalance falls by $e^{-2\lambda t}$, to the shortest network of the
-#   orbit. In front of batch norm there is none.
-# - Two networks of one orbit have one normal form, and the element between them can be found.
+# - `verify` compares every value of a moved network with what the element predicts; {ref}`sec-tie` counts what one parameter left behind costs.
+# - Without weight decay training keeps the imbalance that it began with; with it, imbalance falls by $e^{-2\lambda t}$; at 0 a network is the
+#   shortest of its orbit. In front of batch norm there is none.
+# - Two networks of one orbit have one normal form, but for ties; `match` looks for the element between them.
 #
 # Back to {doc}`01b_weight_space`, on to {doc}`02_sanity_rotations`; {doc}`03_stitching` matches networks that were trained independently.
 #

@@ -16,7 +16,7 @@
 # :class: tip
 # **You need** {doc}`01_intertwiner_groups`: which matrices an activation forgives.
 #
-# **You will learn** to test on a trained convolutional network that its own group costs nothing and any larger one does, why
+# **You will learn** to test on a trained convolutional network that its own group costs nothing, how much a larger one costs, why
 # the paper's version of this test needs a control, and how to read an inconclusive result.
 #
 # **This run.** {{ this_run }}.
@@ -27,8 +27,8 @@
 # Put a matrix $A$ in front of an activation, so that the layer passes on $\sigma(Az)$ where it used to pass on $\sigma(z)$. If $A$ is in the
 # intertwiner group, $\varphi(A)^{-1}$ behind the activation undoes it. If it is not, no matrix undoes it on all inputs
 # {cite}`godfrey2022`. But networks see few inputs. *What does it cost on data, if everything that is linear may be tried?*
-# {numref}`fig-own-group` answers for five activations and five groups: the activation's own group costs not one
-# image.
+# {numref}`fig-own-group` tries five activations and five groups, and the sentence below it
+# counts the images that are lost.
 
 # %% tags=["hide-input"]
 from dataclasses import replace
@@ -57,11 +57,7 @@ layers: list[int] = [1, 2, 3]  # convolutions that are transformed, from 1
 fit_images: int = 2000  # training images that the best linear map is fitted on, at most
 test_images: int = 500  # test images that it is judged on, at most
 
-# %% [markdown]
-# The network is the paper's Myrtle CNN without batch norm ({doc}`../api/models`): four convolutions with biases, each followed by
-# an activation. Here are five of them, alike but for the activation.
-
-# %%
+# %% tags=["hide-input"]
 device = devices.pick(device)
 digits, test = (data.load(dataset, split, device=device) for split in ("train", "test"))
 usual = RECIPES["digits" if dataset == "digits" else "fast"]
@@ -74,21 +70,6 @@ for name in ("relu", "tanh", "gelu", "abs", "identity"):
 accuracies = {
     n: 100 * evaluate(net, test.images, test.labels) for n, net in networks.items()
 }
-pd.Series(accuracies, name="test accuracy, %").round(1).to_frame()
-
-# %% [markdown]
-# (sec-own-group)=
-# ## Everything linear, in closed form
-#
-# Let $z$ be the output of a convolution on the training images, one row for every position. The best that any linear map can
-# do behind the activation is
-#
-# $$B = \operatorname*{arg\,min}_{B}\ \lVert \sigma(zA^\top)\,B^\top - \sigma(z)\rVert_F^2,$$ (eq-best-map)
-#
-# a least-squares problem. No training, no learning rate, no luck: if $B$ cannot undo $A$, no linear map can, in the
-# mean square. The network then goes on with $\sigma(zA^\top)B^\top$, on test images, and the *penalty* is what it loses of its
-# accuracy. `sanity.best_linear_map` does this for five groups: permutations; signed permutations; permutations with positive
-# scalings, lognormal of mean 1; with non-zero scalings; and orthogonal matrices, Haar distributed.
 
 # %% tags=["hide-input"]
 images = digits.images[:fit_images]
@@ -119,8 +100,29 @@ facts = {"seed": seed, "data_checksum": digits.checksum, "device": str(device)}
 cases = [{"activation": name, "layer": layer} for name in networks for layer in layers]
 best = results.steps("best_linear_map", cases, undone, parameters=asked, **facts)
 
-# %% mystnb={"figure": {"name": "fig-own-group", "caption": "What remains of a transformation in front of an activation when the best linear map behind it has done its work. The activation's own group (marked own) costs nothing, at every layer and in every trial; rotations cost wherever the activation bends. Bars: mean over layers and trials with 95 % interval; dots: single trials."}, "image": {"alt": "Five panels of horizontal bars, one for each activation: ReLU, tanh, GELU, absolute value and identity. Bars of the activation's own groups have length zero; rotations have long bars for ReLU, GELU and the absolute value."}}
+# %% mystnb={"figure": {"name": "fig-own-group", "caption": "What remains of a transformation in front of an activation when the best linear map behind it has done its work. The activation's own group (marked own) is forgiven by algebra; what the others cost depends on the activation and on the data. Bars: mean over layers and trials with 95 % interval; dots: single trials."}, "image": {"alt": "Five panels of horizontal bars, one for each activation: ReLU, tanh, GELU, absolute value and identity."}}
 plots.penalties(best, panels="activation")
+
+# %% [markdown]
+# The network is the paper's Myrtle CNN without batch norm ({doc}`../api/models`): four convolutions with biases, each followed by
+# an activation. Here are five of them, alike but for the activation.
+
+# %%
+pd.Series(accuracies, name="test accuracy, %").round(1).to_frame()
+
+# %% [markdown]
+# (sec-own-group)=
+# ## Everything linear, in closed form
+#
+# Let $z$ be the output of a convolution on the training images, one row for every position. The best that any linear map can
+# do behind the activation is
+#
+# $$B = \operatorname*{arg\,min}_{B}\ \lVert \sigma(zA^\top)\,B^\top - \sigma(z)\rVert_F^2,$$ (eq-best-map)
+#
+# a least-squares problem. No training, no learning rate, no luck: if $B$ cannot undo $A$, no linear map can, in the
+# mean square. The network then goes on with $\sigma(zA^\top)B^\top$, on test images, and the *penalty* is what it loses of its
+# accuracy. `sanity.best_linear_map` does this for five groups: permutations; signed permutations; permutations with positive
+# scalings, lognormal of mean 1; with non-zero scalings; and orthogonal matrices, Haar distributed.
 
 # %%
 own, relu = best[best["own"]], best[best["activation"] == "relu"]
@@ -142,7 +144,7 @@ relu.pivot_table(
 )
 
 # %% [markdown]
-# Two things are worth a second look. *Behind tanh, scalings cost little*: where $|z|$ is small, tanh is nearly linear, and a linear
+# Two things are worth a second look. *Scalings may cost little behind tanh, although they are not in its group*: where $|z|$ is small, tanh is nearly linear, and a linear
 # function forgives everything; the group tells what is forgiven on all inputs, and data may visit few. *Unexplained energy
 # and penalty differ*: a map may miss much of the representation and lose no image, since what matters is what the rest
 # of the network reads.
@@ -254,16 +256,17 @@ compared(recorded)
 # ## What would break it
 #
 # A null: the same least-squares fit on a network that was never trained. Its own group is forgiven all the same, since that is
-# algebra; what a rotation does to its representation is a property of ReLU and not of training.
+# algebra; how much of what a rotation does is ReLU's doing, and how much training's, the second row says.
 
 # %%
 fresh = models.myrtle(**shape, seed=seed)
 pair = ("positive scalings", "orthogonal")
-draws = {g: [drawn(g, 1, trial) for trial in range(trials)] for g in pair}
+at = layers[0]
+draws = {g: [drawn(g, at, trial) for trial in range(trials)] for g in pair}
 untrained = sanity.best_linear_map(
-    fresh, "conv1", fresh.get_submodule("relu1"), draws, images, seen, answers
+    fresh, f"conv{at}", fresh.get_submodule(f"relu{at}"), draws, images, seen, answers
 )
-trained = relu[(relu["layer"] == layers[0]) & relu["group"].isin(list(draws))]
+trained = relu[(relu["layer"] == at) & relu["group"].isin(list(draws))]
 both = pd.concat(
     [untrained.assign(network="untrained"), trained.assign(network="trained")]
 )
@@ -295,7 +298,7 @@ ours.groupby("group", sort=False)[["own", "unexplained", "penalty"]].mean()
 #
 # :::{exercise}
 # :label: ex-small-signals
-# Behind tanh scalings cost little. Predict what happens when the scalings are made larger, and check.
+# Where its inputs are small, tanh nearly forgives scalings. Predict what happens when the scalings are made larger, and check.
 # :::
 #
 # ::::{solution-start} ex-small-signals
@@ -326,10 +329,11 @@ assert left(0.1) < left(1.0) < left(3.0)
 # ## Summary
 #
 # - An activation's own group costs nothing, at any layer, on any data: {eq}`eq-best-map` finds $\varphi(A)^{-1}$.
-# - Larger groups cost, but what they cost depends on the data: near zero tanh is linear, and forgives more than its group says.
+# - What a larger group costs depends on the data, and may be nothing: near zero tanh is linear, and forgives more than its group says.
 # - Finetuning needs a control with the same budget, and an interval that may contain zero.
 #
-# Back to {doc}`01b_weight_space`; the next chapters compare two networks, by stitching and by measures of similarity.
+# Back to {doc}`01c_any_network`, on to {doc}`03_stitching`, which joins two networks; {doc}`05_interpretability` rotates again, and asks
+# what becomes of single units.
 #
 # ## Provenance
 

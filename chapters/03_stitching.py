@@ -86,20 +86,10 @@ seeds = range(seed, seed + 2 * pairs)
 trained = [each.network for each in zoo.get(spec, list(seeds), device=device)]
 pool = prepared.first(whole, stitch_images)
 train, validation = holdout(pool, validation_images, seed=seed)
-
-# %% [markdown]
-# (sec-figure-1)=
-# ## One figure, five kinds of maps
-#
-# The networks were trained independently, and the penalty is what the joined network loses of their accuracy, {eq}`eq-penalty`
-# below. The maps, from the largest set to the smallest:
-#
-# - *full*: every matrix, with a bias;
-# - *rank r*: matrices of rank at most $r$;
-# - $G_{\mathrm{ReLU}}$: a permutation with positive scalings.
-#
-# Only the map is trained, by the cross-entropy of the stitched network. Baselines: the same networks with no map between
-# them, with a random permutation, and with a front that was never trained.
+FIVE = ["full", "rank 4", "rank 2", "rank 1", "G_ReLU"]
+by_group = {"full": "general linear", "G_ReLU": "G_ReLU"}
+colours = {kind: plots.GROUP_COLOURS[group] for kind, group in by_group.items()}
+labels = {"xlabel": "layer", "ylabel": "penalty, points", "colours": colours}
 
 # %% tags=["hide-input"]
 stitch_recipe = replace(STITCH_RECIPES[usual], epochs=stitch_epochs)
@@ -128,14 +118,22 @@ stitched = stitch_many(
 )
 
 # %% mystnb={"figure": {"name": "fig-penalties", "caption": "Stitching penalties (lower is better) by layer and kind of map, mean over pairs of networks with 95 % interval. The full maps contain all the others; what a permutation with scalings loses beside them depends on the layer, and is printed below."}, "image": {"alt": "Line chart of stitching penalty in points against the four activation layers, one line each for full, rank 4, rank 2, rank 1 and G_ReLU maps."}}
-FIVE = ["full", "rank 4", "rank 2", "rank 1", "G_ReLU"]
-colours = {
-    "full": plots.GROUP_COLOURS["general linear"],
-    "G_ReLU": plots.GROUP_COLOURS["G_ReLU"],
-}
 shown = stitched[stitched["stitch"].isin(FIVE)]
-labels = {"xlabel": "layer", "ylabel": "penalty, points", "colours": colours}
 plots.curves(shown, "layer1", "penalty", "stitch", **labels)
+
+# %% [markdown]
+# (sec-figure-1)=
+# ## One figure, five kinds of maps
+#
+# The networks were trained independently, and the penalty is what the joined network loses of their accuracy, {eq}`eq-penalty`
+# below. The maps, from the largest set to the smallest:
+#
+# - *full*: every matrix, with a bias;
+# - *rank r*: matrices of rank at most $r$;
+# - $G_{\mathrm{ReLU}}$: a permutation with positive scalings.
+#
+# Only the map is trained, by the cross-entropy of the stitched network. Baselines: the same networks with no map between
+# them, with a random permutation, and with a front that was never trained.
 
 # %%
 stitched.pivot_table(index="stitch", columns="layer1", values="penalty", sort=False)
@@ -152,26 +150,30 @@ Markdown(
     f"{len(smaller)} of {len(names)} layers, so far as the 95 % interval of the paired difference can "
     f"tell ({', '.join(smaller) or 'none'}). The baseline without any map loses "
     f"{wide['no stitch'].mean():.0f} points on average, a random permutation "
-    f"{wide['random permutation'].mean():.0f}: the halves of two networks do not fit by themselves."
+    f"{wide['random permutation'].mean():.0f}."
 )
 
 # %% [markdown]
 # (sec-stitched)=
 # ## Stitched networks
 #
-# Write $f = f_{>l}\circ f_{\le l}$ for a network cut behind its layer $l$, an activation, and $\tilde f$ likewise. For a map $\varphi$ the
+# Write $f = f_{>l}\circ f_{\le l}$ for a network cut behind its layer $l$, an activation, and $\tilde f$ likewise. For a map $\psi$ the
 # *stitched network* and its *stitching penalty* are {cite}`godfrey2022`
 #
-# $$S(f, \tilde f, l, \varphi) = \tilde f_{>l}\circ\varphi\circ f_{\le l},$$ (eq-stitched)
+# $$S(f, \tilde f, l, \psi) = \tilde f_{>l}\circ\psi\circ f_{\le l},$$ (eq-stitched)
 #
-# $$\text{penalty} = \tfrac12\bigl(\mathrm{Acc}\, f + \mathrm{Acc}\, \tilde f\bigr) - \mathrm{Acc}\, S(f, \tilde f, l, \varphi),$$ (eq-penalty)
+# $$\text{penalty} = \tfrac12\bigl(\mathrm{Acc}\, f + \mathrm{Acc}\, \tilde f\bigr) - \mathrm{Acc}\, S(f, \tilde f, l, \psi),$$ (eq-penalty)
 #
 # in points of accuracy; *lower is better*, 0 says that nothing is lost. The map acts on channels, at every position alike.
 #
-# :::{prf:theorem} Stitching by the group (godfrey2022, Theorem 4.2)
+# :::{prf:theorem} Stitching by the group, {cite}`godfrey2022`, Theorem 4.2
 # :label: thm-stitching
-# If $\tilde f$ is $f$ with its weights moved by $A_1, A_2, \dots$ as in {prf:ref}`prop-moved`, then $S(f, \tilde f, l, \varphi)$
-# with $\varphi = \varphi_\sigma(A_l)$ computes the same function as $f$.
+# If $\tilde f$ is $f$ with its weights moved by $A_1, A_2, \dots$ as in {prf:ref}`prop-moved`, then $S(f, \tilde f, l, \psi)$
+# with $\psi = \varphi_\sigma(A_l)$ computes the same function as $f$.
+# :::
+#
+# :::{prf:proof}
+# By {eq}`eq-layers` $\tilde f_{>l} = f_{>l}\circ\varphi_\sigma(A_l)^{-1}$.
 # :::
 #
 # It is also the best test of a stitching method: plant an $A$, and see whether the method finds it. Here is one, in a
@@ -209,7 +211,7 @@ planted = pd.DataFrame(rows)
 planted.pivot_table(index=["layer", "channels"], values="error", aggfunc="max")
 
 # %% [markdown]
-# The error is that of the stitched network's outputs, relative to their norm: rounding in single precision. The element itself
+# The error is that of the stitched network's outputs, relative to the largest of them: rounding in single precision. The element itself
 # is found as far as it acts. A channel that never fires may go anywhere.
 
 # %% [markdown]
@@ -240,7 +242,9 @@ plots.curves(shown, "layer1", "penalty", "stitch", **labels)
 # :class: note
 # The paper trains a stitch for 20 epochs by plain SGD, in training mode, and reports the best epoch on the test set. Here Adam trains it for
 # a few epochs with batch norm frozen, the epoch is chosen on a validation split, and the test set is used once. The
-# column `best_test_penalty` of the table has the number chosen as theirs. The full map starts from least squares. The text says affine; the authors'
+# column `best_test_penalty` of the table has the number chosen as theirs. Maps of low rank start at random, the full map from least squares,
+# and $G_{\mathrm{ReLU}}$ from activations, with half the epochs: a penalty of low rank is only an upper bound on what the family can do, and
+# {numref}`fig-low-rank` compares two starts. The text says affine; the authors'
 # runs had no bias.
 # :::
 #
@@ -248,8 +252,8 @@ plots.curves(shown, "layer1", "penalty", "stitch", **labels)
 # ## Counting
 #
 # $G_{\mathrm{ReLU}}$ on $n$ channels has dimension $n$, and $n!$ components. Maps of rank at most $r$ have dimension $2nr - r^2$: for $r = 1$
-# already $2n - 1$. So in {numref}`fig-penalties` the smaller family is often the better one. The components count for
-# something too: to name one takes $\log_2 n!$ bits.
+# already $2n - 1$. Whether the smaller family is the better one, the sentence below {numref}`fig-penalties`
+# counts. The components count for something too: to name one takes $\log_2 n!$ bits.
 
 # %%
 sizes = [trained[0].get_submodule(f"conv{k}").out_channels for k in (1, 2, 3, 4)]
@@ -273,12 +277,13 @@ dimensions.pivot_table(
 #
 # The paper relaxes permutations to doubly stochastic matrices, $w = P\,\mathrm{diag}(s)$, draws $P$ to the vertices of Birkhoff's polytope
 # by the penalty $-\alpha\lVert P\rVert_F$, and rounds at the end. It starts at random. We start from what the activations say: with cosines
-# $c_{ij}$ between channels $i$ of $f$ and $j$ of $\tilde f$,
+# $c_{ij}$ between the activations $a_i$ of channel $i$ of $f$ and $b_j$ of channel $j$ of $\tilde f$,
 #
 # $$\pi = \operatorname*{arg\,max}_{\pi}\ \sum_j c_{\pi(j)j}, \qquad s_j = \lVert b_j\rVert / \lVert a_{\pi(j)}\rVert,$$ (eq-assignment)
 #
 # a linear assignment. Then the loss may still change it: the forward pass uses the best permutation for a matrix of scores, the
-# backward pass Sinkhorn's soft one, at a falling temperature. It gets half the epochs.
+# backward pass Sinkhorn's soft one, at a falling temperature. It gets half the epochs. In the table *G_ReLU* is our way
+# and *Birkhoff* the paper's.
 
 # %%
 both = stitched[stitched["stitch"].isin(["G_ReLU", "Birkhoff"])]
@@ -404,14 +409,14 @@ by["other_slopes"] = by.drop(columns=by.columns[-1]).mean(axis=1)
 low, high = results.interval(by.iloc[:, -2] - by["other_slopes"])
 Markdown(
     f"At the largest slope $G_{{\\mathrm{{ReLU}}}}$ loses between {low:.1f} and {high:.1f} points more than "
-    f"at the others (95 % interval, {len(by)} trials at this size)."
+    f"at the others (95 % interval over {len(by)} layers and pairs, taken as independent)."
 )
 
 # %% [markdown]
 # (sec-connected)=
 # ## Are two trained networks one, up to symmetry?
 #
-# A stitch asks this of one layer. {doc}`01c_any_network` finds the element of the *whole* group that brings one network closest to another, all
+# A stitch asks this of one layer. {doc}`01c_any_network` looks for the element of the *whole* group that brings one network closest to another, all
 # layers at once. Had training differed by symmetries alone, the matched networks would be equal. Ask for less: that they lie in one basin of
 # the loss. With $a(t)$ for the accuracy of the weights $(1-t)W_1 + tW_2$, the *barrier* is
 #
@@ -419,7 +424,7 @@ Markdown(
 #
 # in points, *lower is better*. Averaging two networks shrinks the variance of their activations, so once more batch norm decides:
 # its statistics are interpolated like weights, or re-estimated on training images. {numref}`fig-connectivity` follows the line, with the second network
-# as it was trained, and moved to where it is closest to the first.
+# as it was trained, and moved to where the search brought it.
 
 # %%
 line = connectivity(couples, train, test, steps=partial(kept, "connectivity"))
@@ -489,7 +494,7 @@ ours[["layer1", "layer2", "accuracy", "accuracy1", "accuracy2", "penalty"]]
 #
 # :::{exercise}
 # :label: ex-self-stitch
-# Stitch a network to itself by a random permutation, and by the permutation that undoes it. What are the penalties?
+# Stitch a network to itself by a random permutation, and by the one that {eq}`eq-assignment` finds. What are the penalties?
 # :::
 #
 # ::::{solution-start} ex-self-stitch
@@ -511,9 +516,9 @@ itself[["stitch", "penalty"]]
 #
 # ## Summary
 #
-# - A full map joins networks at little cost; a permutation with scalings at a cost that depends on the layer, with fewer parameters than rank 1.
-# - A planted element of the group is recovered exactly from activations; between independent networks, activations are a good
-#   start, from which the loss improves.
+# - {numref}`fig-penalties` says what each kind of map loses at each layer. A permutation with scalings has the fewest parameters of them.
+# - A planted element of the group is recovered from activations, as far as it acts. Between independent networks the search starts from
+#   activations and goes on by the loss.
 # - State the protocol: batch norm frozen or re-estimated, the epoch chosen on which images, the shortcut passed on or stitched.
 #
 # Back to {doc}`02_sanity_rotations`, on to {doc}`03b_matching`, where maps are fitted to activations or to the task.

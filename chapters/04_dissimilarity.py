@@ -64,7 +64,7 @@ nulls: int = 5  # shuffles for each pair
 trials: int = 50  # draws for every statement
 memory_gb: int = 1  # for features and blocks of Gram matrices
 
-# %%
+# %% tags=["hide-input"]
 device = devices.pick(device)
 generator = torch.Generator().manual_seed(seed)
 train, whole_test = (
@@ -88,12 +88,8 @@ asked = {"dataset": dataset, "width": width, "epochs": epochs, "images": images}
 asked |= {"null_images": null_images, "nulls": nulls, "trials": trials}
 facts = {"seed": seed, "data_checksum": test.checksum, "device": str(device)}
 
-# %% [markdown]
-# The four layers are the activations of the paper's Myrtle CNN, with its numbers. All of a layer's positions are rows, so that
-# only channels are matched, as in the paper; the moments of all rows are streamed, and nothing else is kept.
 
-
-# %%
+# %% tags=["hide-input"]
 def one_pair(pair):
     draw = torch.Generator().manual_seed(seed + pair)
     by_layer = layers.procrustes_by_layer
@@ -103,9 +99,15 @@ def one_pair(pair):
 
 cases = [{"pair": pair} for pair in range(pairs)]
 table_2 = results.steps("table_2", cases, one_pair, parameters=asked, **facts)
+both, said = results.beside("04_dissimilarity", "table_2", table_2)
+Markdown(said)
 
-# %% mystnb={"figure": {"name": "fig-table-2", "caption": "Procrustes similarity of corresponding layers of two Myrtle CNNs, by the definitions of the paper's Table 2, beside the same measure for shuffled images (dotted). The black line is the least value that non-negative features can have. Only the distance to the dotted line of the same colour says that something is shared. Lines: means over pairs; dots: single pairs."}, "image": {"alt": "Similarity against layer for two measures, G_ReLU and orthogonal, each a solid line above a dotted null of the same colour, over a horizontal line at 0.29."}}
-plots.similarity_by_layer(table_2, floor=1 - 0.5**0.5)
+# %% mystnb={"figure": {"name": "fig-table-2", "caption": "Procrustes similarity of corresponding layers of two Myrtle CNNs, by the definitions of the paper's Table 2, beside the same measure for shuffled images (dotted). The black line is the least value that non-negative features can have. Only the distance to the dotted line of the same colour says that something is shared. Lines: means over pairs; dots: single pairs; a second panel has the largest recorded run."}, "image": {"alt": "Similarity against layer for two measures, G_ReLU and orthogonal, each a solid line above a dotted null of the same colour, over a horizontal line at 0.29."}}
+plots.similarity_by_layer(both, floor=1 - 0.5**0.5, panels="run")
+
+# %% [markdown]
+# The four layers are the activations of the paper's Myrtle CNN, with its numbers. All of a layer's positions are rows, so that
+# only channels are matched, as in the paper; the moments of all rows are streamed, and nothing else is kept.
 
 # %%
 mean = table_2.groupby("layer").mean()
@@ -120,8 +122,8 @@ Markdown(
 # %% [markdown]
 # ## What a measure should not see
 #
-# The networks of a chapter ago compute the same function after $X \to XA$ with $A \in G_{\mathrm{ReLU}}$; a measure of what
-# *the network* sees should not change then. A linear probe does not care about any invertible $A$. The choice of a
+# A ReLU network keeps its function when a layer's features become $XA$ with $A \in G_{\mathrm{ReLU}}$ and the next weights undo it; a measure of
+# what *the network* sees should not change then. A linear probe does not care about any invertible $A$. The choice of a
 # measure is the choice of a group, and every one of ours declares it; tests draw elements of every group, for what is
 # declared and for what is not.
 
@@ -134,7 +136,7 @@ similarity.which().drop(columns="use")
 #
 # :::{prf:definition} $G_{\mathrm{ReLU}}$-Procrustes (godfrey2022, Definition 5.2)
 # :label: def-grelu-procrustes
-# With $\tilde X$, $\tilde Y$ the features with every column divided by its norm and
+# For $d' = d$, with $\tilde X$, $\tilde Y$ the features with every column divided by its norm and
 # $\delta = \min_{P\in\Sigma_d} \lVert\tilde X - \tilde Y P\rVert$,
 #
 # $$\mu_{\text{Procrustes}}(X, Y) = 1 - \frac{\delta}{2\sqrt d}.$$ (eq-grelu-procrustes)
@@ -148,16 +150,22 @@ similarity.which().drop(columns="use")
 # $$\mu_{\text{CKA}}(X, Y) = \frac{\mathrm{HSIC}_1(K, L)}{\sqrt{\mathrm{HSIC}_1(K, K)}\sqrt{\mathrm{HSIC}_1(L, L)}}.$$ (eq-grelu-cka)
 # :::
 #
-# :::{admonition} Erratum
+# For $N\ge4$, $\mathrm{HSIC}_1(K,L)=\frac1{N(N-3)}\sum_{i\ne j}U_{ij}V_{ij}$ with $K$ *U-centred*,
+#
+# $$U_{ij}=K_{ij}-\frac{\sum_{l\ne i}K_{il}}{N-2}-\frac{\sum_{l\ne j}K_{lj}}{N-2}+\frac{\sum_{l\ne m}K_{lm}}{(N-1)(N-2)},$$ (eq-u-centred)
+#
+# and $V$ from $L$ likewise.
+#
+# :::{admonition} Erratum: godfrey2022, Definitions 5.2 and 5.3
 # :class: warning
 # The print centres by $X - \frac1d 11^\top X$. There are $N$ rows: it must be $\frac1N$. `similarity.grelu_cka` computes what is printed, and
-# with `corrected=True` what is meant. Dead units have no norm; the corrected measures leave them out.
+# with `corrected=True` what is meant. Definition 5.2 does not centre at all, which costs it the translations below. Dead units have no norm; the corrected measures leave them out.
 # :::
 #
 # (sec-lemma-5-1)=
 # ## Lemma 5.1, tested
 #
-# :::{prf:lemma} godfrey2022, Lemma 5.1
+# :::{prf:lemma} godfrey2022, Lemma 5.1 (as printed)
 # :label: lem-invariance
 # If $\mu(XA, YB) = \mu(X, Y)$ whenever $A$, $B$ are positive diagonal or permutation matrices, then (i) holds: $\mu(XA + 1v^\top, YB + 1w^\top)
 # = \mu(X, Y)$ for $A, B \in G_{\mathrm{ReLU}}$ and all $v$, $w$.
@@ -174,8 +182,14 @@ lemma_5_1.pivot_table(
 
 # %% [markdown]
 # The group part of the lemma holds: every element of $G_{\mathrm{ReLU}}$ is a product of the two kinds. The translations are not
-# generated by them. As printed neither measure is invariant under translations; centred by $1/N$ both are. The same shows in (ii), which asks
-# for $\mu = 1$ at $Y = XA + 1v^\top$. Largest distance from 1:
+# generated by them. As printed neither measure is invariant under translations; centred by $1/N$ both are.
+#
+# :::{admonition} Erratum: godfrey2022, Lemma 5.1
+# :class: warning
+# True for $v = w = 0$. Permutations and scalings generate no translation.
+# :::
+#
+# The same shows in (ii), which asks for $\mu = 1$ at $Y = XA + 1v^\top$. Largest distance from 1:
 
 # %%
 property_ii = statements.alignment_property(6, 40, trials, generator=generator)
@@ -201,7 +215,7 @@ eigenvalues = torch.linalg.eigvalsh(by_hand)
 pd.DataFrame(by_hand.numpy()).assign(eigenvalues=eigenvalues.numpy())
 
 # %% [markdown]
-# The smallest eigenvalue is $1 - \sqrt2$: the kernel is not positive, and the three points are non-negative, like features behind a
+# The smallest eigenvalue is $1 - \sqrt2$: the kernel is not positive semi-definite, and the three points are non-negative, like features behind a
 # ReLU. Nor can Cauchy-Schwarz for positive kernels put {eq}`eq-grelu-cka` into $[0, 1]$.
 
 # %%
@@ -214,9 +228,14 @@ Markdown(
 )
 
 # %% [markdown]
+# :::{admonition} Errata: godfrey2022, Lemma 5.5 and Definition 5.3
+# :class: warning
+# The max kernel is not positive semi-definite, and $\mu_{\text{CKA}}$ lies in $[-1, 1]$, not in $[0, 1]$.
+# :::
+#
 # **What survives.** (a) Two points cannot refute: $\kappa(x,x)\,\kappa(y,y) = \max x_c^2 \max y_c^2 \ge \kappa(x,y)^2$. (b) With $U$, $V$ the U-centred
 # Grams, $\mathrm{HSIC}_1(K, L) = \frac1{N(N-3)}\sum U_{ij}V_{ij}$ for *every* symmetric $K$, $L$. This is an inner product, so $\mathrm{HSIC}_1(K, K)
-# \ge 0$ and $-1 \le \mu \le 1$: no root of a negative number, and 1 only for proportional $U$ and $V$. (c) The invariances, which need no positivity.
+# \ge 0$ and $-1 \le \mu \le 1$: no root of a negative number, and 1 only if $V$ is a positive multiple of $U$. (c) The invariances, which need no positivity.
 #
 # How far are real Grams from positive? For each layer of one network, features normalised as in {prf:ref}`def-grelu-cka`; *relative* is the depth of
 # the smallest eigenvalue below 0 in units of the largest, *negative* the share of negative eigenvalues, *energy* their share of the sum of squares.
@@ -259,7 +278,12 @@ order_of_groups = statements.order_of_groups(6, 40, trials, generator=generator)
 order_of_groups.groupby("features", sort=False)[["grelu", "orthogonal", "excess"]].mean()
 
 # %% [markdown]
-# $X = 1$, $Y = \mathrm{diag}(1, 10)$ are equal under $G_{\mathrm{ReLU}}$, and far from it under rotations. Which measure is lower is a fact about data, not about groups.
+# $X = I_2$ and $Y = \mathrm{diag}(1, 10)$ score 1 under $G_{\mathrm{ReLU}}$ and 0.664 under rotations. Which measure is lower is a fact about data, not about groups.
+#
+# :::{admonition} Erratum: godfrey2022, section 5
+# :class: warning
+# The two measures are normalised differently: a smaller group need not give the lower value.
+# :::
 #
 # (sec-figure-5)=
 # ## All layers against all layers
@@ -280,7 +304,7 @@ figure_5 = results.steps(
     "figure_5", cases, all_layers(myrtles, numbers), parameters=asked, **facts
 )
 
-# %% mystnb={"figure": {"name": "fig-figure-5", "caption": "Similarity of every layer of one Myrtle CNN with every layer of another, from a different seed; mean over pairs of networks. Left: corrected G_ReLU-CKA. Right: linear CKA, which no rotation changes. Both are unbiased estimates: unrelated features give 0."}, "image": {"alt": "Two four by four matrices of numbers between 0 and 1, G_ReLU-CKA and linear CKA, with the layers of the first network down and of the second across."}}
+# %% mystnb={"figure": {"name": "fig-figure-5", "caption": "Similarity of every layer of one Myrtle CNN with every layer of another, from a different seed; mean over pairs of networks. Left: corrected G_ReLU-CKA. Right: linear CKA, which no rotation changes. Both use the unbiased HSIC: for unrelated features they scatter about 0."}, "image": {"alt": "Two four by four matrices of numbers, at most 1, G_ReLU-CKA and linear CKA, with the layers of the first network down and of the second across."}}
 plots.layer_matrices(figure_5)
 
 
@@ -306,7 +330,7 @@ diagonal.groupby("layer").mean().drop(columns="pair")
 # (sec-figure-2)=
 # ## The blocks of a ResNet
 #
-# A ReLU inside a residual block (with a star) is seen by one convolution; one at the end of a block is also added to what follows, and {prf:ref}`prop-moved` ties
+# A ReLU inside a residual block (with a star) is seen by one convolution; one at the end of a block is also added to what follows, and {eq}`eq-tied` ties
 # its permutation to that of other layers. {numref}`fig-figure-2` compares all layers by CKA, {numref}`fig-figure-9` corresponding layers by Procrustes.
 
 # %%
@@ -318,7 +342,7 @@ figure_2_all = results.steps(
     "figure_2_all", blocks, all_layers(resnets, relus), parameters=also, **facts
 )
 
-# %% mystnb={"figure": {"name": "fig-figure-2", "caption": "Similarity of every ReLU of one ResNet-20 with every ReLU of another; mean over pairs of networks. A star marks a ReLU inside a residual block."}, "image": {"alt": "Two matrices with nineteen rows and columns in shades from 0 to 1, G_ReLU-CKA and linear CKA."}}
+# %% mystnb={"figure": {"name": "fig-figure-2", "caption": "Similarity of every ReLU of one ResNet-20 with every ReLU of another; mean over pairs of networks. A star marks a ReLU inside a residual block."}, "image": {"alt": "Two matrices with nineteen rows and columns in shades, G_ReLU-CKA and linear CKA."}}
 plots.layer_matrices(figure_2_all)
 
 
@@ -352,14 +376,10 @@ Markdown(
     f"{figure_2['similarity_at_ends'].mean():.2f} at their ends."
 )
 
-# %%
-found = results.recorded("04_dissimilarity", "table_2")
-Markdown(results.recorded_sentence(found))
-
 # %% [markdown]
 # ## What the paper prints
 #
-# Table 2, for 32 pairs on CIFAR-10, beside this run, with the null that the paper does not print. Independent ReLU-Gaussian features score 0.416 for both measures as $N\to\infty$,
+# Table 2, for 32 pairs on CIFAR-10, beside the largest run that we have (the sentence above the first figure says which), with the null that the paper does not print. Independent ReLU-Gaussian features score 0.416 for both measures as $N\to\infty$,
 # more for finite $N$: the printed 0.4432 of layer 10 has to be read beside such numbers, not beside 0.
 
 # %%
@@ -370,9 +390,9 @@ printed = pd.DataFrame(
     },
     index=mean.index,
 )
-pd.concat(
-    [printed, mean[["grelu", "orthogonal", "grelu_null", "orthogonal_null"]]], axis=1
-)
+largest = both[both["run"] == both["run"].iloc[-1]].groupby("layer")
+measured = largest[["grelu", "orthogonal", "grelu_null", "orthogonal_null"]].mean()
+pd.concat([printed, measured], axis=1)
 
 # %% [markdown]
 # :::{admonition} Deviation from the paper
@@ -400,7 +420,7 @@ untrained = layers.cka_by_layer(
 untrained.set_index("layer")[["grelu", "grelu_null", "orthogonal", "orthogonal_null"]]
 
 # %% [markdown]
-# Compare with the trained networks above: much of the similarity of early layers is that of the images. A shuffle asks whether anything is shared; untrained networks ask
+# Compare with the trained networks above: what untrained networks reach is due to the images and the architecture. A shuffle asks whether anything is shared; untrained networks ask
 # whether *training* made it so. `similarity.null` draws both, and Gaussian features, for any measure.
 #
 # ## Adapt this
@@ -424,7 +444,7 @@ mine.rename_axis("linear CKA with the logits, from minibatches")
 # ::::{solution-start} ex-small-samples
 # :class: dropdown
 # ::::
-# With $d$ much larger than $N$ every centred Gram matrix is nearly a multiple of the projection: the biased measure approaches 1, the unbiased stays near 0.
+# With $d$ much larger than $N$ every centred Gram matrix is nearly a multiple of the centring projection $I-\frac1N\mathbf 1\mathbf 1^\top$: the biased measure approaches 1, the unbiased stays near 0.
 
 # %%
 noise = [torch.randn(2, 20, d, generator=generator) for d in (5, 50, 5000)]
@@ -442,7 +462,9 @@ pd.DataFrame({"features": [5, 50, 5000], "biased": biased, "unbiased": unbiased}
 # - A measure is a group and a null. The registry says the first; draw the second.
 # - {prf:ref}`def-grelu-procrustes` and {prf:ref}`def-grelu-cka` are invariant under $G_{\mathrm{ReLU}}$, and under translations once they centre by $1/N$.
 # - The max kernel is not positive. $-1\le\mu\le1$ and every invariance survive.
-# - Similarity says nothing yet about function: {doc}`04b_similarity_and_function`.
+# - Similarity says nothing yet about function.
+#
+# Back to {doc}`03b_matching`, on to {doc}`04b_similarity_and_function`, where similarity and function part.
 #
 # ## Provenance
 

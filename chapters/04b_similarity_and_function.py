@@ -16,7 +16,7 @@
 # :class: tip
 # **You need** {doc}`04_dissimilarity`: what a measure does not see, and its null; {doc}`03_stitching`: stitched networks.
 #
-# **You will learn** that similarity may fall while a stitched network gets better, that it may be pressed down at unchanged accuracy, that it may
+# **You will learn** that similarity may fall while a stitched network gets better, that a penalty presses it down and what that costs, that it may
 # stay at 1 while accuracy is ruined, and how to test a measure against what it is meant to track.
 #
 # **This run.** {{ this_run }}.
@@ -26,7 +26,8 @@
 #
 # A similarity index compares activations; a stitched network uses them. *Does a high index say that the second network can work with what it gets?*
 # {cite}`csiszarik2021` answer no, three times. {numref}`fig-along` is the first: a stitch starts at the least-squares
-# fit, which makes the two layers as near as a linear map can, and is then trained for the task. The network gets better, and the activations go apart.
+# fit, which makes the two layers as near as a linear map can, and is then trained for the task. *Does the network get better while the activations go
+# apart?*
 
 # %% tags=["hide-input"]
 from dataclasses import replace
@@ -69,7 +70,7 @@ penalty_epochs: int = 25  # of experiment 4
 penalty_lr: float = 3e-3  # of experiment 4
 trials: int = 5  # maps drawn for §6.4
 
-# %%
+# %% tags=["hide-input"]
 device = devices.pick(device)
 sets = (data.load(dataset, split, device=device) for split in ("train", "test"))
 train, test = sets
@@ -91,17 +92,7 @@ def joins(one, other):
     return [Join.of(one, other, name, d.images, d.labels) for d in (train, test)]
 
 
-# %% [markdown]
-# (sec-experiment-3)=
-# ## Experiment 3: indices along a training
-#
-# Networks and batch norm are frozen, only the $1\times1$ convolution $M$ moves, by Adam on the cross-entropy to the labels. With $A$ and $B$ the
-# activations of the two networks on test images, we follow the following indices; higher is more similar in all of them.
-#
-# $$R^2_{LR}(A, B) = 1 - \min_M \frac{\lVert AM - B\rVert^2}{\lVert B\rVert^2},\qquad
-#   \mathrm{CKA}(A, B) = \frac{\lVert A^\top B\rVert^2}{\lVert A^\top A\rVert\,\lVert B^\top B\rVert}.$$ (eq-indices)
-
-# %%
+# %% tags=["hide-input"]
 asked = {"dataset": dataset, "networks": networks, "width": width, "epochs": epochs}
 asked |= {"layer": layer, "train_images": train_images, "test_images": test_images}
 facts = {"seed": seed, "data_checksum": test.checksum, "device": str(device)}
@@ -120,14 +111,25 @@ curves = results.steps(
 )
 
 # %% tags=["hide-input"]
-scaled = curves.assign(accuracy=curves["accuracy"] / 100)
-long = scaled.melt(["pair", "epoch"], list(functional.INDICES), "index")
+both, said = results.beside("04b_similarity_and_function", "curves_3", curves)
+scaled = both.assign(accuracy=both["accuracy"] / 100)
+long = scaled.melt(["pair", "epoch", "run"], list(functional.INDICES), "index")
 long["index"] = long["index"].replace(functional.INDICES | {"accuracy": "accuracy / 100"})
+Markdown(said)
 
-# %% mystnb={"figure": {"name": "fig-along", "caption": "Similarity indices of what a stitch makes of network 1's activations with those of network 2, on test images, while the stitch is trained for the task from the least-squares fit; mean over pairs of networks with 95 % interval. R²(AM, B) and CCA do not see an invertible stitch at all."}, "image": {"alt": "Curves against the epoch of the stitch: accuracy divided by 100, CKA, three kinds of R squared, CCA and SVCCA; two of the curves are flat."}}
-plots.curves(
-    long, "epoch", "value", "index", xlabel="epoch of the stitch", ylabel="index"
-)
+# %% mystnb={"figure": {"name": "fig-along", "caption": "Similarity indices of what a stitch makes of network 1's activations with those of network 2, on test images, while the stitch is trained for the task from the least-squares fit; mean over pairs of networks with 95 % interval. R²(AM, B) and CCA do not see an invertible stitch at all. Where two panels are shown, the right one is the largest recorded run."}, "image": {"alt": "Curves against the epoch of the stitch: accuracy divided by 100, CKA, three kinds of R squared, CCA and SVCCA; two of the curves are flat."}}
+axes = {"panels": "run", "xlabel": "epoch of the stitch"}
+plots.curves(long, "epoch", "value", "index", ylabel="index", **axes)
+
+# %% [markdown]
+# (sec-experiment-3)=
+# ## Experiment 3: indices along a training
+#
+# Networks and batch norm are frozen, only the $1\times1$ convolution $M$ moves, by Adam on the cross-entropy to the labels. With $A$ and $B$ the
+# activations of the two networks on test images, columns centred, we follow these indices; higher is more similar in all of them.
+#
+# $$R^2_{LR}(A, B) = 1 - \min_Z \frac{\lVert AZ - B\rVert^2}{\lVert B\rVert^2},\qquad
+#   \mathrm{CKA}(A, B) = \frac{\lVert A^\top B\rVert^2}{\lVert A^\top A\rVert\,\lVert B^\top B\rVert}.$$ (eq-indices)
 
 # %%
 experiment_3 = functional.start_and_end(curves)
@@ -142,20 +144,21 @@ Markdown(
 )
 
 # %% [markdown]
-# How does accuracy rise while CKA falls? The least-squares fit spends its effort where $B$ is large. What the rest of the network reads may lie in directions of little variance: a fit
-# that misses them costs almost no distance, and all of the accuracy. Training for the task corrects just these, and pays with distance elsewhere, where nobody looks. CKA weighs directions by their
+# How can accuracy rise while CKA falls? The least-squares fit spends its effort where $B$ is large. What the rest of the network reads may lie in directions of little variance: a fit
+# that misses them costs almost no distance, and all of the accuracy. Training for the task can correct just these, and pay with distance elsewhere, where nobody looks. CKA weighs directions by their
 # variance, twice, and so follows the distance rather than the task.
 #
-# :::{admonition} Erratum
+# :::{admonition} Erratum: csiszarik2021, Definition 6.1 and figure 4
 # :class: warning
 # The paper defines $R^2_{LR}(A, B)$ by the *best* linear map and reports that it falls along the training (Definition 6.1 and figure 4). For invertible $M$,
 # $R^2_{LR}(AM, B) = R^2_{LR}(A, B)$: it cannot move, exactly as the paper says of CCA. Its code regresses in the other order. So {numref}`fig-along` shows three
-# curves: $R^2_{LR}(AM, B)$, constant; $R^2_{LR}(B, AM)$; and what the paper describes, how near $AM$ is to $B$ *as it is*. The last must fall, since training starts at its maximum.
+# curves: $R^2_{LR}(AM, B)$, constant; $R^2_{LR}(B, AM)$; and what the paper describes, how near $AM$ is to $B$ *as it is*. On the images that it was fitted to, the last can only fall, since training
+# starts at its maximum; the figure has it on test images.
 # :::
 #
 # ## A case small enough to print
 #
-# Two samples would do; here are four. The map $M$ doubles one channel and mixes it into another: invertible, far from a similarity.
+# Four samples of two channels. The map $M$ doubles one channel and mixes it into another: invertible, far from a similarity.
 
 # %%
 A = torch.tensor([[1.0, 0], [0, 1], [-1, 0], [0, -1]], dtype=torch.float64)
@@ -175,7 +178,7 @@ pd.DataFrame(
 
 # %% [markdown]
 # (sec-experiment-4)=
-# ## Experiment 4: CKA pressed down at unchanged accuracy
+# ## Experiment 4: CKA pressed down
 #
 # Stitch a network to *itself*, from the identity, and add CKA to the loss: cross-entropy $+\ \lambda\cdot\mathrm{CKA}$, both of the batch. Nothing forces the
 # activations to stay as they are, except the task.
@@ -192,47 +195,49 @@ def one_press(pair):
 
 budget = {"penalty": penalty, "penalty_epochs": penalty_epochs, "penalty_lr": penalty_lr}
 curves_4 = results.steps("curves_4", cases, one_press, parameters=asked | budget, **facts)
-shown = curves_4.assign(accuracy=curves_4["accuracy"] / 100)
-shown = shown.melt(["pair", "epoch"], ["accuracy", "cka"], "index")
+both, said = results.beside("04b_similarity_and_function", "curves_4", curves_4)
+shown = both.assign(accuracy=both["accuracy"] / 100)
+shown = shown.melt(["pair", "epoch", "run"], ["accuracy", "cka"], "index")
 shown["index"] = shown["index"].map({"accuracy": "accuracy / 100", "cka": "CKA"})
 
 # %% mystnb={"figure": {"name": "fig-pressed", "caption": "A network stitched to itself, from the identity, with its CKA as a penalty: accuracy and CKA with the network's own activations, on test images; mean over networks with 95 % interval. The dotted line is at 0.7, below which the paper gets."}, "image": {"alt": "Two curves against the epoch: accuracy near 1, and CKA, which starts at 1 and falls."}}
-plots.curves(
-    shown,
-    "epoch",
-    "value",
-    "index",
-    xlabel="epoch of the stitch",
-    ylabel="value",
-    level=0.7,
-)
+plots.curves(shown, "epoch", "value", "index", ylabel="value", level=0.7, **axes)
+
 
 # %%
-last = curves_4.groupby("pair").agg(["first", "last"])
-experiment_4 = pd.DataFrame(
-    {
-        "cka": last["cka"]["last"],
-        "lost": last["accuracy"]["first"] - last["accuracy"]["last"],
-    }
-).reset_index()
-experiment_4["reached"] = (experiment_4["cka"] < 0.7) & (experiment_4["lost"] <= 1)
+def ends(curves):
+    """CKA at the end, points of accuracy lost, and whether that is below 0.7 at one point at most."""
+    last = curves.groupby("pair").agg(["first", "last"])
+    lost = last["accuracy"]["first"] - last["accuracy"]["last"]
+    table = pd.DataFrame({"cka": last["cka"]["last"], "lost": lost}).reset_index()
+    return table.assign(reached=(table["cka"] < 0.7) & (table["lost"] <= 1))
+
+
+experiment_4 = ends(curves_4)
 experiment_4
 
+# %%
+largest = ends(both[both["run"] == both["run"].iloc[-1]])
+Markdown(
+    f"In {experiment_4['reached'].sum()} of {len(experiment_4)} networks of this run, and in {largest['reached'].sum()} of "
+    f"{len(largest)} of the largest one, CKA falls below 0.7 with no more than a point of accuracy lost. The largest run ends at "
+    f"a CKA of {largest['cka'].mean():.2f}, with {largest['lost'].mean():.1f} points lost, on average. {said}"
+)
+
 # %% [markdown]
-# Why does it work? Behind a stitch there are directions that the rest of the network maps to nothing, or that its ReLUs cut off. The stitch may inflate one of them until it dominates every inner
+# Why can it work? Behind a stitch there are directions that the rest of the network maps to nothing, or that its ReLUs cut off. The stitch may inflate one of them until it dominates every inner
 # product between images. CKA then compares one direction with a whole representation. The accuracy has no reason to move, for the rest of the network does not look there. The trade is between $\lambda$ and the
 # learning rate: too little, and CKA hardly moves in the given number of epochs; too much, and the cross-entropy loses.
 #
-# A low index, then, is no evidence of a difference in function; it needs a reason to believe that nobody pushed. Networks trained alike are not pushed, which is why CKA works
-# as well as it does in practice.
-#
-# *Lost* is in points of accuracy, *reached* says whether CKA is below 0.7 with no more than one point lost.
+# So a low index alone is no evidence of a difference in function: one also needs a reason to believe that nobody pushed. Between two networks
+# trained alike nobody does.
 #
 # (sec-orthogonal)=
-# ## Section 6.4: CKA at 1, accuracy ruined
+# ## Section 6.4: what CKA does not see
 #
-# The opposite direction needs no training. An index with a group of invariances says 1 for a whole orbit of representations. If the rest of the network does not share the group, the orbit leads anywhere. Linear CKA does not see rotations; the rest of the network does. The same holds for a permutation, of course; an
-# element of $G_{\mathrm{ReLU}}$ changes CKA *and* ruins the accuracy, although it is a symmetry: between a network and itself nobody moves the next layer's weights with it.
+# The opposite direction needs no training. An index with a group of invariances says 1 for a whole orbit of representations. If the rest of the network does not share the group, the orbit leads anywhere. Linear CKA does not see rotations; the rest of the network does. The same holds for a permutation; an
+# element of $G_{\mathrm{ReLU}}$ may change CKA as well. It is a symmetry only if the next weights move with it, and between a network and itself
+# nobody moves them. The table has the accuracies:
 
 # %%
 _, judged = joins(joined[0][0], joined[0][0])
@@ -301,9 +306,13 @@ plots.curves(
 told = taken[taken["detected"]].groupby(["measure", "network"])["kept"].max().unstack()
 lost = taken.groupby("kept", sort=False)["lost"].mean()
 harmful = lost[lost > 1].index.max()
+probe = (
+    f"first loses more than a point, on average, when {100 * harmful:.0f} % of the components are left"
+    if harmful == harmful
+    else "never loses a point here"
+)
 Markdown(
-    f"A linear probe first loses more than a point, on average, when {100 * harmful:.0f} % of the components are left. "
-    "The measures tell the loss from a change of seed at, on average: "
+    f"A linear probe {probe}. The measures tell the loss from a change of seed at, on average: "
     + "; ".join(
         f"{m}, {100 * told.loc[m].mean():.0f} % left"
         if m in told.index
@@ -316,10 +325,6 @@ Markdown(
 # %% [markdown]
 # Read {numref}`fig-sensitivity` beside the text above: a measure whose curve passes 1 only after the probe has lost accuracy is not sensitive to what the
 # probe uses. A measure of which two seeds are far apart has a high bar to pass: specificity and sensitivity are bought from each other.
-
-# %%
-record = results.recorded("04b_similarity_and_function", "experiment_3")
-Markdown(results.recorded_sentence(record))
 
 # %% [markdown]
 # (sec-baseline)=
@@ -356,7 +361,7 @@ baseline.groupby("number")["cka"].agg(["mean", "std"])
 #
 # ## What would break it
 #
-# A null for experiment 3: how similar is what the stitch makes to *shuffled* activations of the second network?
+# A null for CKA: how similar are the first network's activations, before any stitch, to *shuffled* activations of the second?
 
 # %%
 _, ends_meet = joins(*joined[0])
@@ -408,10 +413,12 @@ pd.Series({"before": before, "rank 1": after}, name="CCA")
 #
 # ## Summary
 #
-# - An index is blind to its invariances, whatever they cost: rotations leave CKA at 1 and ruin a network.
+# - An index is blind to its invariances, whatever they cost: rotations leave CKA at 1, whatever they do to the accuracy.
 # - An index may fall where function does not: CKA as a penalty, or any training away from least squares.
 # - $R^2_{LR}(AM, B)$ cannot tell what a stitch does; say which $R^2$ you mean.
 # - Test a measure for specificity and sensitivity on your own networks: both need no more than a few seeds and a probe.
+#
+# Back to {doc}`04_dissimilarity`, on to {doc}`05_interpretability`, which looks at one network and at single units.
 #
 # ## Provenance
 

@@ -65,12 +65,6 @@ alphas: list[float] = [0.0, 0.5, 1.0]  # how far towards each rotation
 quantiles: list[float] = [0.005, 0.02, 0.05]  # shares of its map that a unit selects
 main_quantile: float = 0.02  # the one that the figures show
 
-# %% [markdown]
-# The scenes are drawn ({doc}`../api/data`). Every pixel has a colour, a texture and a material, and most belong to a shape: 24
-# concepts, whose masks are exact. A label is the colour and the shape of the thing in front, so that concepts are what a
-# network has to find out. Beside the scenes a run may use CamVid, frames of streets with eleven classes of pixels; networks are then
-# trained on patches of the training frames and dissected on whole test frames.
-
 # %% tags=["hide-input"]
 device = devices.pick(device)
 
@@ -87,11 +81,6 @@ def sets(name):
     return cut, experiment.camvid("test", device=device, limit=test_frames, **like)
 
 
-# %% [markdown]
-# Three kinds of network, with as many parameters each: a residual network with ReLU on the output of its blocks; the same
-# without; and a ConvNeXt, which has no activation there either, and GELU inside. Two more, with tanh and GELU in place of that ReLU,
-# are for a later question.
-
 # %% tags=["hide-input"]
 recipe = replace(RECIPES["digits"], epochs=epochs, batch_size=50)
 
@@ -101,11 +90,6 @@ def pair(dataset, kind, number):
     """A trained network, and the untrained one that it began as."""
     asked = {"width": width, "seed": 1000 * seed + number, "device": device}
     return experiment.pair(kind, sets(dataset)[0], recipe, **asked)
-
-
-# %% [markdown]
-# (sec-figure-3)=
-# ## What rotation costs
 
 
 # %% tags=["hide-input"]
@@ -161,6 +145,18 @@ axes = {"xlabel": "α", "ylabel": "IoU, hundredths"}
 plots.curves(three, "alpha", "percent", "weights", panels="kind", **axes)
 
 # %% [markdown]
+# (sec-figure-3)=
+# ## What rotation costs
+#
+# The scenes are drawn ({doc}`../api/data`). Every pixel has a colour, a texture and a material, and most belong to a shape: 24
+# concepts, whose masks are exact. A label is the colour and the shape of the thing in front, so that concepts are what a
+# network has to find out. Beside the scenes a run may use CamVid, frames of streets with eleven classes of pixels; networks are then
+# trained on patches of the training frames and dissected on whole test frames.
+#
+# Three kinds of network, with as many parameters each: a residual network with ReLU on the output of its blocks; the same
+# without; and a ConvNeXt, which has no activation there either, and GELU inside. Two more, with tanh and GELU in place of that ReLU,
+# are for a later question.
+#
 # The statistic of each panel is the slope of its curve, network by network; and of interest is the slope of the trained network minus that of
 # the same network before training. A trial is a network with rotations of its own.
 
@@ -226,8 +222,7 @@ pictures = (shown.images * shown.std + shown.mean).movedim(1, -1).numpy(force=Tr
 plots.gallery(pictures, chosen)
 
 # %% [markdown]
-# Low numbers, and yet one sees what is meant: an IoU of a few hundredths is what a unit reaches that selects a small share of all pixels.
-# How much it could reach at all is a matter of sizes alone.
+# How high an IoU can be at all is a matter of sizes alone.
 #
 # (sec-ceiling)=
 # ## Why counting saturates
@@ -242,7 +237,8 @@ plots.gallery(pictures, chosen)
 # $|S \cap C| \le \min(|S|, |C|)$ and $|S \cup C| \ge \max(|S|, |C|)$.
 # :::
 #
-# At $q = 0.005$ a threshold of 0.04 can be passed only with a concept of at most $0.005/0.04 = 12.5$ per cent of the pixels:
+# A unit that selects a share of 0.005 passes a threshold of 0.04 only with a concept of less than $0.005/0.04 = 12.5$ per cent of the pixels
+# (after upsampling the share is near $q$, not equal to it):
 # larger ones never count, however well a unit knows them. Below that, a unit counts when enough of what it selects lies in
 # the concept: a fifth, if the concept has 2 per cent of the pixels, and four fifths, if it has 10. Whether more does makes no difference. So a count may stand still while
 # every unit loses.
@@ -263,8 +259,8 @@ plots.ceilings(areas, quantiles, 0.04)
 
 # %%
 Markdown(
-    f"Of {len(areas)} concepts, {int((~areas['can_count']).sum())} cannot be detected at the "
-    f"paper's setting by any unit, and {int(areas['can_count'].sum())} can."
+    f"Of {len(areas)} concepts, {int((~areas['can_count']).sum())} cannot be detected by a unit "
+    f"that selects 0.5 % of the pixels, and {int(areas['can_count'].sum())} can."
 )
 
 # %% [markdown]
@@ -300,10 +296,17 @@ plots.threshold_sweep(both)
 # a shortest path from $I$ to $Q$, of length $\sqrt{2}\,\lVert\theta\rVert = \lVert\log Q\rVert_F$.
 # :::
 #
-# :::{admonition} Erratum
+# :::{prf:proof}
+# The real Schur form of $Q$ gives $Z$ and $T$; eigenvalues $-1$ come in pairs, since $\det Q = 1$, and a pair is a rotation by π. Angles in one
+# plane add up, which is {eq}`eq-geodesic`. The shortest paths from $I$ are $e^{tS}$, $0\le t\le1$, with $S$ skew; their length is
+# $\lVert S\rVert_F$, $\sqrt2$ times the norm of the angles of $S$. If $e^S=Q$, these are the $\theta_k$ up to multiples of $2\pi$, and least in
+# $(-\pi,\pi]$.
+# :::
+#
+# :::{admonition} Erratum: godfrey2022, section 6, rotations
 # :class: warning
 # The paper draws $Q$ uniformly from $SO(n)$ by Gram–Schmidt on a Gaussian matrix. That is uniform on $O(n)$: half of the draws
-# have determinant $-1$, and no path of rotations leads to them. The cell below draws.
+# have determinant $-1$, and no path of rotations leads to them. The cell below draws both ways.
 # :::
 
 # %%
@@ -391,7 +394,7 @@ Markdown("\n".join(["Paired by network, in hundredths:", "", *lines]))
 
 # %% [markdown]
 # One activation needs care. Tanh keeps the order of the values, so that a unit is strongest where it was in front of the tanh; but its largest
-# values lie close together below 1, and after upsampling little exceeds the level.
+# values lie close together below 1, and after upsampling few pixels may exceed the level.
 
 # %%
 shares = {}
@@ -403,8 +406,7 @@ for kind in SIGMA:
 Markdown(f"Selected in the own basis: {', '.join(shares.values())}, of all pixels.")
 
 # %% [markdown]
-# A unit that selects less has a lower ceiling. A rotation mixes units and undoes this, trained or not, which pushes the slopes of tanh
-# upwards; the difference of slopes removes what is common to both.
+# A unit that selects less has a lower ceiling. A rotation mixes units and may undo this, trained or not; the difference of slopes removes what is common to both.
 #
 # ## What the paper prints
 #
@@ -487,7 +489,7 @@ dissection.dissect(maps, mine_masks, quantile=main_quantile).units().head()
 #
 # :::{exercise}
 # :label: ex-permutation
-# Which orthogonal matrices leave the mean best IoU exactly as it is, for every network? Which of them are rotations?
+# Name orthogonal matrices that leave the mean best IoU exactly as it is, for every network. Which of them are rotations?
 # :::
 #
 # ::::{solution-start} ex-permutation
@@ -531,10 +533,11 @@ assert low["ceiling"].item() == 0.04 and high["ceiling"].item() == 1
 # ## Summary
 #
 # - Dissection asks which concept a unit's strongest activations select; an IoU is bounded by sizes, {prf:ref}`prop-ceiling`.
-# - Counts above a fixed threshold saturate; the mean best IoU and a calibrated threshold do not.
+# - A count above a fixed threshold may stand still while every unit loses; the mean best IoU does not.
 # - A basis may look special before anything is learned. What training adds is the difference of two slopes, with an interval.
 #
-# Back to {doc}`02_sanity_rotations`, which rotates in front of an activation and asks what that costs in accuracy.
+# Back to {doc}`02_sanity_rotations`, which rotates in front of an activation and asks what that costs in accuracy, or on to {doc}`06_genni`:
+# what symmetry looks like among the weights themselves.
 #
 # ## Provenance
 

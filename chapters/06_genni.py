@@ -26,8 +26,8 @@
 #
 # Which weights compute a given function? A network has too many weights to look at. GENNI {cite}`lengyel2020` looks at few of them: it trains
 # several networks to the same function, lays a plane through the solutions, and draws the loss on it. *Can one see a group in
-# such a picture?* In {numref}`fig-classes` one can: the planes are chosen so that the whole class lies in them, and dots
-# from a formula show that nothing is missed.
+# such a picture?* In {numref}`fig-classes` one can: the planes are chosen so that the whole class lies in them, for two and three
+# neurons with outgoing weights held at 1, and dots from a formula show that nothing is missed.
 
 # %% tags=["hide-input"]
 import itertools
@@ -159,15 +159,18 @@ Markdown(
 # :::
 #
 # :::{prf:proof}
-# (1) is integration over each half line. (2) With both slopes alive, one $w_i$ is positive and one negative; which of them, tells the
-# pieces apart. A path from one to the other passes through a sign change, where one neuron is off and a slope is 0. (3) If $s_+ = 0$, both
-# $w_i$ may be negative with $c_1w_1+c_2w_2=s_-$: one equation. Or $w_1>0>w_2$: then $c_1=0$ and $c_2w_2=s_-$: two equations. ∎
+# (1) is integration over each half line. (2) With both slopes alive, one $w_i$ is positive and one negative, and each $c_i$ is a slope
+# divided by $w_i$: two quadrants, each connected. A path from one to the other leaves its quadrant where a $w_i$ is 0. There a slope is 0,
+# so $J\ge\tfrac12\min(s_+^2,s_-^2)$, while $\mathrm E[y^2]=\tfrac12(s_+^2+s_-^2)$. (3) Let $s_+=0$. Both $w_i$ may be negative with
+# $c_1w_1+c_2w_2=s_-$: one equation, a line of $(c_1,c_2)$ over every point of a quadrant, so connected. Or $w_1>0>w_2$: then $c_1=0$ and
+# $c_2w_2=s_-$: two equations; letting $w_1$ fall through 0 leads inside the class to the first part. At $w_1=0$, $c_1$ is free and can be
+# led to 0. The swap gives the rest, and $s_-=0$ is the mirror image.
 # :::
 #
-# :::{admonition} Erratum
+# :::{admonition} Errata: lengyel2020, orbits and independence
 # :class: warning
 # The paper calls the class the orbit of a *direct product* of groups. Swap and scale do not commute, so the product is semidirect; and
-# where both $w_i$ are negative, the class has dimension 3 while the orbits of swap and scale have 2. Both are measured next. It also asks for $m+1$ *linearly*
+# for a target with $s_+ = 0 \ne s_-$, where both $w_i$ are negative, the class has dimension 3 while the orbits of swap and scale have 2. Both are measured next. It also asks for $m+1$ *linearly*
 # independent solutions: for $m=4$ there are none in $\mathbb R^4$. *Affinely* independent is meant.
 # :::
 #
@@ -234,7 +237,8 @@ dimensions[dimensions["trial"] == 0].drop(columns="trial").set_index(["network",
 # 3. Evaluate $J$ at $n^m$ points of the plane, and keep the ε-set.
 #
 # The paper has no acceptance test. `genni.search` has one, and refuses targets that are dead or constant. `genni.grid_loss`
-# evaluates 125,000 points in a fraction of a second (`benchmarks/bench_genni.py` says how fast, beside a loop). The target here is live: the slopes are 0.8 and −0.5.
+# evaluates many points at once (`benchmarks/bench_genni.py` says how fast, beside a loop). The target here is *live*, with both slopes not 0:
+# they are 0.8 and −0.5.
 
 # %% tags=["hide-input"]
 live, found, lives = computes(theta), {}, []
@@ -257,14 +261,14 @@ verdicts.loc["condition of the plane"] = [flat.condition for flat in flats.value
 verdicts
 
 # %% [markdown]
-# Many starts are refused: with two neurons, a start whose $w_i$ have one sign lacks a slope, and no small step brings
-# it back. Without an acceptance test they would be in the picture.
+# A start whose two $w_i$ have one sign lacks a slope, and small steps rarely bring it back; such starts are refused. Without an acceptance
+# test they would be in the picture.
 #
 # {numref}`fig-lifetimes` counts pieces without choosing an ε: a bar for each, from the ε at which it appears to the ε at which
-# it merges into an older one. Bars that last over decades are pieces of the class; short ones are the grid's. The dashed line is
+# it merges into an older one. Bars that last over decades are pieces of the class in this plane; short ones are the grid's. The dashed line is
 # part 2 of {prf:ref}`thm-slopes`.
 
-# %% mystnb={"figure": {"name": "fig-lifetimes", "caption": "Components of the ε-set in planes through four solutions with a live target, as ε grows: the six that last longest, from birth to merging. Dashed: where the theorem says that the two pieces of the class merge."}, "image": {"alt": "Panels of horizontal bars on a logarithmic axis, one panel for each search, with a dashed vertical line."}}
+# %% mystnb={"figure": {"name": "fig-lifetimes", "caption": "Components of the ε-set in planes through four solutions with a live target, as ε grows: the six that last longest, from birth to merging. Dashed: by the theorem, the two pieces of the class cannot merge before."}, "image": {"alt": "Panels of horizontal bars on a logarithmic axis, one panel for each search, with a dashed vertical line."}}
 plots.lifetimes(pd.concat(lives))
 
 # %% [markdown]
@@ -371,7 +375,15 @@ Markdown(
 # part alone, holes still come and go with the grid.) Where both neurons are off on the same side, the class is
 # $\{c_1w_1+c_2w_2 = s_-\}$. In $\mathbb R^4$ that form has two positive and two negative squares; in a generic plane of three dimensions it has one less, and
 # the surface is a hyperboloid: of one sheet, around a hole, or of two. The crossing sheets come from the slope that is 0, not from permutations: by
-# {prf:ref}`thm-slopes` (2), permuted copies of a live network never meet. Counted in all of $\mathbb R^4$, for five live targets:
+# {prf:ref}`thm-slopes` (2), permuted copies of a live network never meet.
+#
+# :::{admonition} Errata: lengyel2020, figures 1 and 2
+# :class: warning
+# ε = 0.0025 is above the target's energy, so the zero function is in the set. Permuted copies of a live target never meet; what crosses is due
+# to a slope that is 0.
+# :::
+#
+# Counted in all of $\mathbb R^4$, for five live targets:
 
 # %% tags=["hide-input"]
 axis = torch.linspace(-2, 2, 16, dtype=f64)
@@ -428,7 +440,7 @@ Markdown(
 
 # %% [markdown]
 # A random plane through $\theta_0$ sees the piece of the class that $\theta_0$ is on. What it need not meet are the *other* pieces: that is what
-# solutions add, and what {numref}`fig-lifetimes` counts.
+# solutions can add, and what {numref}`fig-lifetimes` counts.
 #
 # ## What the paper prints, and what would break it
 #
@@ -463,7 +475,7 @@ pd.DataFrame(equal.numpy(force=True), columns=["w₁", "w₂", "c₁", "c₂"])
 # ::::{solution-start} ex-merge
 # :class: dropdown
 # ::::
-# For equal slopes: at ε = 1/2. For a ratio of ten, at 1/101, on Gaussian inputs. The grid may merge them a little earlier, because it leaps over what
+# For slopes of equal size: at ε = 1/2. For a ratio of ten, at 1/101, on Gaussian inputs. The grid may merge them a little earlier, because it leaps over what
 # lies between two points.
 
 # %%
@@ -487,7 +499,7 @@ for steep in (1.0, 10.0):
 # - Count before you interpret: pieces by their lifetimes, holes by Betti numbers, directions by ranks.
 # - The paper's pictures show a target that is nearly 0 as much as a symmetry. A relative ε, held-out inputs and a live target make such pictures speak of the network.
 #
-# {doc}`06b_genni_lenet` goes on to LeNet, to UMAP, and to a guide from pictures to groups.
+# Back to {doc}`05_interpretability`, on to {doc}`06b_genni_lenet`, which has LeNet, UMAP, and a guide from pictures to groups.
 #
 # ## Provenance
 

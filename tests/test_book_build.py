@@ -100,6 +100,7 @@ def test_an_executed_notebook_has_one_parameters_cell_and_no_path_of_this_machin
         if {"parameters", "injected-parameters"} & set(cell.metadata.get("tags", []))
     ]
     assert len(tagged) == 1 and "seed: int = 5  # of everything random" in tagged[0].source
+    assert "hide-input" in tagged[0].metadata["tags"]  # a page shows it on a click
     assert node.cells[-1].outputs[0]["data"]["text/plain"] == "5.1"
     for machine in (str(tiny_book.root), sys.prefix, str(Path.home()), os.sep + "tmp"):
         assert machine not in text

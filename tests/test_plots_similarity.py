@@ -49,6 +49,10 @@ def test_lines_are_means_over_pairs_beside_their_nulls():
     assert "residual" not in axis.get_xlabel()
     (starred,) = plots.similarity_by_layer(by_layer(["3", "8*"])).axes
     assert "inside a residual block" in starred.get_xlabel()
+    runs = pd.concat([by_layer([3, 6]).assign(run="here"), by_layer(["3", "8*"]).assign(run="there")])
+    left, right = plots.similarity_by_layer(runs, panels="run").axes
+    assert [axis.get_title() for axis in (left, right)] == ["here", "there"]
+    assert [label.get_text() for label in right.get_xticklabels()] == ["3", "8*"]
 
 
 def test_matrices_show_means_with_rows_down_and_columns_across():

@@ -193,9 +193,13 @@ def test_recorded_runs_are_found_from_a_chapter_the_largest_last(tmp_path, monke
         put(tmp_path / "data/results" / profile / "01_x")
     found = results.recorded("01_x", "scale")
     assert list(found) == ["desk", "paper"]
-    sentence = results.recorded_sentence(found)
-    assert sentence.startswith("Recorded larger runs: desk (") and "paper (" in sentence
-    assert results.recorded_sentence(results.recorded("01_x", "swap")) == "No larger run is recorded yet."
+    live = found["desk"][0].assign(scale=0)
+    assert results.largest("01_x", "swap", live)[0] is live
+    both, said = results.beside("01_x", "scale", live)
+    assert said.startswith("The largest recorded run: paper (")
+    assert list(both["run"].unique()) == ["this run", "recorded"] and len(both) == 2 * len(live)
+    both, said = results.beside("01_x", "swap", live)
+    assert list(both["run"].unique()) == ["this run"] and said.startswith("No larger run is recorded yet")
 
 
 def test_the_commit_is_that_of_the_librarys_own_checkout(tmp_path, monkeypatch):

@@ -160,7 +160,10 @@ def _probed(cell) -> dict[str, Any]:
 
 
 def _tidy(node: nbformat.NotebookNode, record: Mapping[str, Any]) -> None:
-    """Leave nothing of this machine in the notebook, and tell the reader what this run was."""
+    """Leave nothing of this machine in the notebook, fold its parameters, say what this run was."""
+    knobs = parameters.parameters_cell(node).metadata
+    knobs["tags"] = ["parameters", "hide-input"]  # the main figure is to stand on the first screen
+    knobs["mystnb"] = {f"code_prompt_{act.lower()}": f"{act} the parameters" for act in ("Show", "Hide")}
     node.metadata.pop("papermill", None)
     node.metadata["intertwine"] = json.loads(json.dumps(record))
     for cell in node.cells:

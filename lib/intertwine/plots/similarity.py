@@ -11,21 +11,39 @@ from intertwine.results import interval
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _GROUPS = {"grelu": ("G_ReLU", "$G_{\\mathrm{ReLU}}$", "o"), "orthogonal": ("orthogonal", "orthogonal", "s")}
 
 
-def similarity_by_layer(table: pd.DataFrame, floor: float | None = None) -> Figure:
+def similarity_by_layer(
+    table: pd.DataFrame, floor: float | None = None, *, panels: str | None = None
+) -> Figure:
     """The similarity of corresponding layers under two groups, pair by pair, beside the null of each.
 
     Args:
-        table: columns `pair`, `layer` (in order), `grelu`, `orthogonal`, `grelu_null`, `orthogonal_null`;
-            similarities, higher is more similar.
+        table: columns `pair`, `layer` (in order), `grelu`, `orthogonal`, `grelu_null`, `orthogonal_null`, and
+            `panels`; similarities, higher is more similar.
         floor: the least value there can be, drawn as a line.
+        panels: the column whose values get a panel each.
     """
+    names = list(dict.fromkeys(table[panels])) if panels else [None]
+    figure, axes = new_figure(1, len(names), height=3.2, squeeze=False, sharey=True)
+    for axis, name in zip(axes[0], names, strict=True):
+        _by_layer(axis, table if name is None else table[table[panels] == name])
+        if floor is not None:
+            axis.axhline(floor, color=COLOURS["ink"], lw=0.8, label="least possible value")
+        if len(names) > 1:
+            axis.set_title(name)
+    axes[0, 0].set(ylabel="similarity", ylim=(0, 1.02))
+    axes[0, 0].legend(ncols=1 if len(names) > 1 else 2, fontsize="small", loc="best")
+    return figure
+
+
+def _by_layer(axis: Axes, table: pd.DataFrame) -> None:
+    """One panel: lines of means over dots of pairs, for each group and its null."""
     layers = list(dict.fromkeys(table["layer"]))
-    figure, axis = new_figure(height=3.2)
     positions = np.arange(len(layers))
     for column, (group, label, marker) in _GROUPS.items():
         colour = GROUP_COLOURS[group]
@@ -38,14 +56,9 @@ def similarity_by_layer(table: pd.DataFrame, floor: float | None = None) -> Figu
             axis.scatter(np.full(len(values), position), values, s=6, color=colour, alpha=0.5, linewidths=0)
             if len(values) > 1:
                 axis.plot([position] * 2, interval(values), color=colour, lw=1)
-    if floor is not None:
-        axis.axhline(floor, color=COLOURS["ink"], lw=0.8, label="least possible value")
     axis.set_xticks(positions, layers, rotation=90 if len(layers) > 10 else 0)
-    axis.set(xlabel="layer (with a star: inside a residual block)", ylabel="similarity", ylim=(0, 1.02))
-    if not any("*" in str(layer) for layer in layers):
-        axis.set_xlabel("layer")
-    axis.legend(ncols=2, fontsize="small", loc="best")
-    return figure
+    starred = any("*" in str(layer) for layer in layers)
+    axis.set_xlabel("layer (with a star: inside a residual block)" if starred else "layer")
 
 
 def layer_matrices(table: pd.DataFrame) -> Figure:

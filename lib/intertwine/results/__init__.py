@@ -2,7 +2,7 @@
 
 from intertwine.results.intervals import interval
 from intertwine.results.origin import LIBRARY, environment, library_digest
-from intertwine.results.shown import largest, provenance, recorded, recorded_sentence
+from intertwine.results.shown import beside, largest, provenance, recorded
 from intertwine.results.steps import steps
 from intertwine.results.tables import PROFILES, RECORDED, default_folder, read, write
 
@@ -10,6 +10,7 @@ __all__ = [
     "LIBRARY",
     "PROFILES",
     "RECORDED",
+    "beside",
     "default_folder",
     "environment",
     "interval",
@@ -18,7 +19,6 @@ __all__ = [
     "provenance",
     "read",
     "recorded",
-    "recorded_sentence",
     "steps",
     "write",
 ]

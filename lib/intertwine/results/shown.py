@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -59,8 +58,8 @@ def recorded(
 
     Example:
         >>> import tempfile
-        >>> recorded_sentence(recorded("01_intertwiner_groups", "scale", root=tempfile.mkdtemp()))
-        'No larger run is recorded yet.'
+        >>> recorded("01_intertwiner_groups", "scale", root=tempfile.mkdtemp())
+        {}
 
     Args:
         root: where records lie, `data/results` in the current folder or the nearest above it when not given.
@@ -72,12 +71,6 @@ def recorded(
         )
     folders = {profile: Path(root) / profile / chapter for profile in RECORDED}
     return {at: read(name, folder=to) for at, to in folders.items() if (to / f"{name}.csv").is_file()}
-
-
-def recorded_sentence(found: Mapping[str, tuple[pd.DataFrame, Mapping[str, Any]]]) -> str:
-    """What `recorded` found, in one sentence for the reader."""
-    runs = [f"{profile} ({facts['device']}, {facts['date']})" for profile, (_, facts) in found.items()]
-    return f"Recorded larger runs: {', '.join(runs)}." if runs else "No larger run is recorded yet."
 
 
 def largest(
@@ -98,7 +91,7 @@ def largest(
     """
     found = recorded(chapter, name, root=root)
     if not found:
-        return live, f"{recorded_sentence(found)[:-1]}: this is the run of this page."
+        return live, "No larger run is recorded yet: this is the run of this page."
     table, facts = [*found.values()][-1]
     hours = f", {facts['wall_s'] / 3600:.1f} hours" if facts.get("wall_s") else ""
     asked = _shown(facts["parameters"])
@@ -106,3 +99,21 @@ def largest(
         table,
         f"The largest recorded run: {[*found][-1]} ({facts['device']}, {facts['date']}{hours}; {asked}).",
     )
+
+
+def beside(chapter: str, name: str, live: pd.DataFrame, **options: Any) -> tuple[pd.DataFrame, str]:
+    """This run's table and under it the largest recorded one, told apart by the column run; which that is.
+
+    Example:
+        >>> import tempfile
+        >>> here = pd.DataFrame({"penalty": [0.2]})
+        >>> beside("02_sanity_rotations", "finetuned", here, root=tempfile.mkdtemp())[0].values.tolist()
+        [[0.2, 'this run']]
+
+    Args:
+        chapter, name, live: as `largest` takes them.
+        **options: of `largest`.
+    """
+    table, said = largest(chapter, name, live, **options)
+    runs = [live.assign(run="this run")] + [table.assign(run="recorded")] * (table is not live)
+    return pd.concat(runs, ignore_index=True), said

@@ -12,7 +12,7 @@ PLACE = ["pair", "layer1"]
 
 
 def beside(chapter: str, name: str, live: pd.DataFrame, **options: Any) -> tuple[pd.DataFrame, str]:
-    """This run's table and the largest recorded one, told apart by the column run; and which that one is.
+    """`results.beside`, with the column layer, which is layer1 as an axis shows it.
 
     Example:
         >>> import tempfile
@@ -22,15 +22,10 @@ def beside(chapter: str, name: str, live: pd.DataFrame, **options: Any) -> tuple
         [['1', 'this run'], ['block2', 'this run']]
 
     Args:
-        chapter, name, live: as `results.largest` takes them.
+        chapter, name, live: as `results.beside` takes them.
         **options: of `results.largest`.
-
-    Returns:
-        The tables, with the column layer, which is layer1 as an axis shows it; a sentence.
     """
-    table, said = results.largest(chapter, name, live, **options)
-    runs = [live.assign(run="this run")] + [table.assign(run="recorded")] * (table is not live)
-    both = pd.concat(runs, ignore_index=True)
+    both, said = results.beside(chapter, name, live, **options)
     return both.assign(layer=both["layer1"].str.replace(r"^(bn|relu)|\.relu2$", "", regex=True)), said
 
 
