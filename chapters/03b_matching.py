@@ -116,6 +116,9 @@ methods = {
     "hard targets": Plan(plans.full(start=direct), replace(recipe, targets="hard")),
 }
 both_ways = {"least squares": Plan(direct), "task loss": task}
+schedule = Steps(at=(0.4, 0.6, 0.8), factor=0.1)  # lets entries come to rest
+patient = replace(recipe, epochs=3 * stitch_epochs, batch_size=64, schedule=schedule)
+limited = experiments.low_rank_plans(ranks, recipe)
 
 # %% tags=["hide-input"]
 asked = {"networks": networks, "dataset": dataset, "width": width, "epochs": epochs}
@@ -253,12 +256,8 @@ pd.DataFrame(rows).T
 # product of two factors is trained, which starts from orthogonal factors, as in the paper, or from the direct map. All have a bias; the
 # authors' direct map has none.
 
+
 # %% tags=["hide-input"]
-schedule = Steps(at=(0.4, 0.6, 0.8), factor=0.1)  # lets entries come to rest
-patient = replace(recipe, epochs=3 * stitch_epochs, batch_size=64, schedule=schedule)
-limited = experiments.low_rank_plans(ranks, recipe)
-
-
 def joint(pair, layer1):
     """Where a pair is joined, and what the two networks do alone."""
     sides = joined[pair][0], layer1, joined[pair][1], layer1
