@@ -1,4 +1,4 @@
-"""A Sphinx extension: plotly.js, served from the book itself, where a page has an interactive figure."""
+"""A Sphinx extension for scripts: plotly.js from the book itself where a figure moves; none that runs elsewhere."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ def setup(app: Any) -> dict[str, bool]:
 
 
 def _load(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    # thebe would run cells on a server elsewhere; we offer no button for it, and declared twice it is an error
+    thebe = [script for script in context["script_files"] if "thebe" in f"{script.filename} {script.attributes}"]
+    context["script_files"] = [script for script in context["script_files"] if script not in thebe]
     if "plotly-graph-div" in context.get("body", ""):
         app.add_js_file("plotly.min.js", priority=100)  # in the head: figures call it as they are read
 
