@@ -76,11 +76,6 @@ for _ in range(epochs):
         optimiser.step()
 layers = [(W.detach(), b.detach()) for W, b in layers]
 correct = (forward(layers, x_test)[-1].argmax(1) == test.labels).double().mean().item()
-Markdown(
-    f"The network, {' – '.join(map(str, sizes))} neurons, classifies {100 * correct:.1f} % of {len(x_test)} test images correctly."
-)
-
-
 # %% tags=["hide-input"]
 elements = [GReLU(n).sample(generator, scale=scale).to(device) for n in widths]
 moved = move(layers, elements, GReLU)
@@ -97,6 +92,11 @@ same_function = pd.concat(
 
 # %% mystnb={"figure": {"name": "fig-same-function", "caption": "A trained network before and after a change of nearly all its weights. The weights and the hidden activations are somewhere else altogether; the outputs are the same to rounding in float64."}, "image": {"alt": "Three scatter plots of values after the change against values before. Weights and hidden activations form clouds far from the diagonal; outputs lie exactly on it."}}
 plots.before_and_after(same_function)
+
+# %% tags=["hide-input"]
+Markdown(
+    f"The network, {' – '.join(map(str, sizes))} neurons, classifies {100 * correct:.1f} % of {len(x_test)} test images correctly."
+)
 
 # %% [markdown]
 # The change is short to write. Every hidden layer $i$ gets a matrix $A_i$, here a permutation times a positive

@@ -157,7 +157,6 @@ lines = ["task loss", "least squares", "orthogonal", "no stitch", "untrained fro
 both = both[both["stitch"].isin(lines)]
 y = "relative_accuracy"
 axes = {"panels": "run", "ylabel": "relative accuracy"}
-Markdown(said)
 
 # %% mystnb={"figure": {"name": "fig-matching", "caption": "Accuracy of the stitched network as a share of that of model 2, by layer: mean over pairs with 95 % interval. The dotted line is model 2 itself. Where two panels are shown, the right one is the largest recorded run."}, "image": {"alt": "Curves of relative accuracy against the layer for five ways of stitching: by task loss, by least squares, by an orthogonal matrix, without a stitch, and by task loss behind an untrained front."}}
 plots.curves(both, "layer", y, "stitch", level=1.0, **axes)
@@ -170,7 +169,7 @@ worst = matching[matching["stitch"] == "task loss"][y].min()
 Markdown(
     f"Averaged over layers, task-loss matching keeps {100 * gap.mean():.1f} points of "
     f"relative accuracy more than least squares (95 % interval over {len(gap)} pairs: {low:.1f} to "
-    f"{high:.1f}). Its worst relative accuracy at any layer of any pair is {worst:.2f}."
+    f"{high:.1f}). Its worst relative accuracy at any layer of any pair is {worst:.2f}. {said}"
 )
 
 # %% [markdown]

@@ -100,7 +100,6 @@ def one_pair(pair):
 cases = [{"pair": pair} for pair in range(pairs)]
 table_2 = results.steps("table_2", cases, one_pair, parameters=asked, **facts)
 both, said = results.beside("04_dissimilarity", "table_2", table_2)
-Markdown(said)
 
 # %% mystnb={"figure": {"name": "fig-table-2", "caption": "Procrustes similarity of corresponding layers of two Myrtle CNNs, by the definitions of the paper's Table 2, beside the same measure for shuffled images (dotted). The black line is the least value that non-negative features can have. Only the distance to the dotted line of the same colour says that something is shared. Lines: means over pairs; dots: single pairs; a second panel has the largest recorded run."}, "image": {"alt": "Similarity against layer for two measures, G_ReLU and orthogonal, each a solid line above a dotted null of the same colour, over a horizontal line at 0.29."}}
 plots.similarity_by_layer(both, floor=1 - 0.5**0.5, panels="run")
@@ -116,7 +115,7 @@ Markdown(
     f"Under $G_{{\\mathrm{{ReLU}}}}$ the similarity lies between {mean['grelu'].min():.2f} and "
     f"{mean['grelu'].max():.2f}, of which its null already has {mean['grelu_null'].min():.2f} to "
     f"{mean['grelu_null'].max():.2f}. The layer that stands out least is {above.idxmin()}, by "
-    f"{above.min():.3f}; most does {above.idxmax()}, by {above.max():.3f}."
+    f"{above.min():.3f}; most does {above.idxmax()}, by {above.max():.3f}. {said}"
 )
 
 # %% [markdown]
@@ -379,7 +378,7 @@ Markdown(
 # %% [markdown]
 # ## What the paper prints
 #
-# Table 2, for 32 pairs on CIFAR-10, beside the largest run that we have (the sentence above the first figure says which), with the null that the paper does not print. Independent ReLU-Gaussian features score 0.416 for both measures as $N\to\infty$,
+# Table 2, for 32 pairs on CIFAR-10, beside the largest run that we have (the sentence below the first figure says which), with the null that the paper does not print. Independent ReLU-Gaussian features score 0.416 for both measures as $N\to\infty$,
 # more for finite $N$: the printed 0.4432 of layer 10 has to be read beside such numbers, not beside 0.
 
 # %%

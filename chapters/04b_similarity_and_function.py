@@ -115,7 +115,6 @@ both, said = results.beside("04b_similarity_and_function", "curves_3", curves)
 scaled = both.assign(accuracy=both["accuracy"] / 100)
 long = scaled.melt(["pair", "epoch", "run"], list(functional.INDICES), "index")
 long["index"] = long["index"].replace(functional.INDICES | {"accuracy": "accuracy / 100"})
-Markdown(said)
 
 # %% mystnb={"figure": {"name": "fig-along", "caption": "Similarity indices of what a stitch makes of network 1's activations with those of network 2, on test images, while the stitch is trained for the task from the least-squares fit; mean over pairs of networks with 95 % interval. R²(AM, B) and CCA do not see an invertible stitch at all. Where two panels are shown, the right one is the largest recorded run."}, "image": {"alt": "Curves against the epoch of the stitch: accuracy divided by 100, CKA, three kinds of R squared, CCA and SVCCA; two of the curves are flat."}}
 axes = {"panels": "run", "xlabel": "epoch of the stitch"}
@@ -140,7 +139,7 @@ Markdown(
     f"From the least-squares fit to the end, the accuracy changes by {change['accuracy']:+.1f} points, CKA by "
     f"{change['cka']:+.3f}, $1-\\lVert AM-B\\rVert^2/\\lVert B\\rVert^2$ by {change['r2_as_it_is']:+.3f}, and "
     f"$R^2_{{LR}}(B, AM)$ by {change['r2_from_model2']:+.3f}. $R^2_{{LR}}(AM, B)$ and CCA stay within "
-    f"{flat.max().max():.0e}."
+    f"{flat.max().max():.0e}. {said}"
 )
 
 # %% [markdown]

@@ -60,7 +60,7 @@ networks: int = 4  # trained from different seeds, at least 2
 epochs: int = 10  # of their training
 trials: int = 20  # random networks for each check
 
-# %%
+# %% tags=["hide-input"]
 device = devices.pick(device)
 generator = np.random.default_rng(seed)
 p = ShallowReLU(A2=[[1, 1, 1]], A1=[[1, 0], [0, 1], [-1, -1]], b1=[0, 0, 1], b2=[0])

@@ -16,8 +16,8 @@ def setup(app: Any) -> dict[str, bool]:
 
 def _load(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     # thebe would run cells on a server elsewhere; we offer no button for it, and declared twice it is an error
-    thebe = [script for script in context["script_files"] if "thebe" in f"{script.filename} {script.attributes}"]
-    context["script_files"] = [script for script in context["script_files"] if script not in thebe]
+    scripts = context["script_files"]  # changed in place: what is added later goes to this very list
+    scripts[:] = [script for script in scripts if "thebe" not in f"{script.filename} {script.attributes}"]
     if "plotly-graph-div" in context.get("body", ""):
         app.add_js_file("plotly.min.js", priority=100)  # in the head: figures call it as they are read
 
