@@ -9,6 +9,8 @@ import pytest
 import yaml
 from bs4 import BeautifulSoup
 
+from intertwine.book.pdf import one_page
+
 HTML = Path(os.environ.get("INTERTWINE_HTML", "absent"))
 pytestmark = pytest.mark.skipif(
     "INTERTWINE_HTML" not in os.environ, reason="INTERTWINE_HTML names no built book (make book, _build/html)"
@@ -73,6 +75,14 @@ def test_every_picture_has_alt_text_and_every_figure_a_caption(pages):
             assert image.get("alt") and not image["alt"].endswith((".svg", ".png")), f"{path.name}: {image}"
         for figure in article.find_all("figure"):
             assert figure.find("figcaption"), f"{path.name}: {figure.get('id')}"
+
+
+def test_on_paper_every_link_leads_somewhere():
+    names = [f"chapters/{path.stem}" for path in (HTML / "chapters").glob("*.html")]
+    page = BeautifulSoup(one_page(HTML, ["intro", *names]), "html.parser")
+    known = {tag["id"] for tag in page.find_all(id=True)}
+    inside = [tag["href"] for tag in page.find_all("a") if tag.get("href", "").startswith("#")]
+    assert len(inside) > 100 and {unquote(link[1:]) for link in inside} <= known
 
 
 def test_no_page_is_large_and_none_holds_an_error(pages):

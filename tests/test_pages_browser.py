@@ -1,27 +1,28 @@
 """The built pages as a reader has them, wide and on a telephone, light and dark, in a headless browser."""
 
 import os
-import shutil
 from pathlib import Path
 
 import pytest
 
+from intertwine.book.layout import BookError
+from intertwine.book.pdf import chromium
+
 HTML = Path(os.environ.get("INTERTWINE_HTML", "absent")).resolve()
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = [
-    pytest.mark.skipif(
-        "INTERTWINE_HTML" not in os.environ,
-        reason="INTERTWINE_HTML names no built book (make book, _build/html)",
-    ),
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on the PATH (apt install chromium)"),
-]
+pytestmark = pytest.mark.skipif(
+    "INTERTWINE_HTML" not in os.environ, reason="INTERTWINE_HTML names no built book (make book, _build/html)"
+)
 
 
 @pytest.fixture(scope="module")
 def browser():
     api = pytest.importorskip("playwright.sync_api", reason="needs the extra 'look'")
+    try:
+        path = chromium()
+    except BookError as error:
+        pytest.skip(str(error))
     with api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         yield started
         started.close()
 
@@ -29,11 +30,11 @@ def browser():
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 400])
 def test_every_page_is_readable_and_asks_nobody(browser, width, scheme):
-    """No serious fault found by axe, no request elsewhere, no sideways scrolling; a picture of each is kept."""
+    """No serious fault by axe, no request elsewhere, no sideways scrolling; a picture of each is kept."""
     from axe_playwright_python.sync_playwright import Axe
 
     pictures = HTML.parent / "screens" / f"{scheme}-{width}"
-    faults = []
+    faults: list[str] = []
     for path in sorted(HTML.rglob("*.html")):
         name = path.relative_to(HTML).with_suffix("").as_posix()
         if name.startswith("_") or "_static" in path.parts:
@@ -41,9 +42,11 @@ def test_every_page_is_readable_and_asks_nobody(browser, width, scheme):
         page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
         asked: list[str] = []
         page.on("request", lambda request, asked=asked: asked.append(request.url))
-        page.on("pageerror", lambda error, name=name: faults.append(f"{name}: {error}"))
+        page.on("pageerror", lambda error, name=name, faults=faults: faults.append(f"{name}: {error}"))
         page.goto(path.as_uri(), wait_until="load")
-        page.wait_for_function("!window.MathJax || !MathJax.startup || MathJax.startup.promise.then(() => true)")
+        page.wait_for_function(
+            "!window.MathJax || !MathJax.startup || MathJax.startup.promise.then(() => true)"
+        )
         elsewhere = [url for url in asked if not url.startswith(("file:", "data:", "blob:"))]
         faults += [f"{name}: asks for {url}" for url in elsewhere]
         if (wide := page.evaluate("document.documentElement.scrollWidth")) > width:

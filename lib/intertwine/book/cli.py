@@ -1,4 +1,4 @@
-"""The command line: `intertwine build`, `run`, `status` and `publish`."""
+"""The command line: `intertwine build`, `run`, `status`, `pdf` and `publish`."""
 
 from __future__ import annotations
 
@@ -124,6 +124,17 @@ def run(chapter: str, given: tuple[tuple[str, str], ...], profile: str, output: 
         )
         progress.update(task, total=1, completed=1, state="done")
     console.print(f"Executed notebook: [bold]{output}[/bold]")
+
+
+@cli.command()
+@_profile
+def pdf(profile: str) -> None:
+    """Print the built pages as one PDF (needs a Chromium and the extra `look`)."""
+    from intertwine.book.pdf import pdf as printed  # BeautifulSoup is not needed for anything else
+
+    with console.status("printing"):
+        path = printed(find_book(), profile)
+    console.print(f"The book on paper: [bold]{path}[/bold]")
 
 
 @cli.command()

@@ -1,4 +1,4 @@
-"""A Sphinx extension for scripts: plotly.js from the book itself where a figure moves; none that runs elsewhere."""
+"""A Sphinx extension: plotly.js from the book itself where a figure moves, and no script from elsewhere."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def setup(app: Any) -> dict[str, bool]:
 
 
 def _load(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    # thebe would run cells on a server elsewhere; we offer no button for it, and declared twice it is an error
+    # thebe would run cells elsewhere; we have no button for it, and declared twice it is an error
     scripts = context["script_files"]  # changed in place: what is added later goes to this very list
     scripts[:] = [script for script in scripts if "thebe" not in f"{script.filename} {script.attributes}"]
     if "plotly-graph-div" in context.get("body", ""):

@@ -1,0 +1,38 @@
+"""The book on paper: links lead inside the document, and nothing of this machine stays in it."""
+
+import pytest
+from bs4 import BeautifulSoup
+
+from intertwine.book.layout import BookError
+from intertwine.book.pdf import chromium, one_page
+
+PAGE = """<html><head><title>{title}</title></head><body><nav>menu</nav><article>
+<h1 id="top">{title}</h1>{body}</article></body></html>"""
+
+
+def test_links_between_pages_lead_inside_and_others_become_words(tmp_path):
+    (tmp_path / "chapters").mkdir()
+    intro = '<a href="chapters/one.html#part">a</a><a href="api/x.html">b</a><a href="https://a.org/">c</a>'
+    one = (
+        '<h2 id="part">p</h2><a href="../intro.html">d</a><a href="#part">e</a><img src="../pictures/f.svg">'
+    )
+    (tmp_path / "intro.html").write_text(PAGE.format(title="Intro", body=intro))
+    (tmp_path / "chapters/one.html").write_text(PAGE.format(title="One", body=one))
+    page = BeautifulSoup(one_page(tmp_path, ["intro", "chapters/one"]), "html.parser")
+    links = {tag.text: tag["href"] for tag in page.find_all("a")}
+    assert links == {
+        "a": "#chapters/one--part",
+        "c": "https://a.org/",
+        "d": "#intro",
+        "e": "#chapters/one--part",
+    }
+    ids = [tag["id"] for tag in page.find_all(id=True)]
+    assert ids == ["intro", "intro--top", "chapters/one", "chapters/one--top", "chapters/one--part"]
+    assert page.find("img")["src"] == "pictures/f.svg" and page.find("nav") is None
+    assert "b" in page.find("article").text and str(tmp_path) not in str(page)
+
+
+def test_without_a_chromium_one_sentence_says_so(monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(BookError, match="Expected a Chromium on the PATH"):
+        chromium()
