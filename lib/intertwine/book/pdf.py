@@ -17,6 +17,8 @@ from intertwine.book.render import render
 _NUMBER = (
     "<div style='font-size: 8pt; width: 100%; text-align: center'><span class='pageNumber'></span></div>"
 )
+# figures that move are drawn by the CPU: what a graphics card draws is not printed
+_ARGUMENTS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 _READY = """async () => {
   if (window.MathJax) await MathJax.startup.promise;
   document.documentElement.dataset.theme = "light";
@@ -41,7 +43,7 @@ def pdf(book: Book, profile: str) -> Path:
     whole, printed = html / "whole.html", book.build / "book.pdf"
     whole.write_text(one_page(html, _pages(book)))
     with files.write_whole(printed) as part, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=chromium(), args=_ARGUMENTS)
         page = browser.new_page()
         page.goto(whole.as_uri(), timeout=300_000)
         page.evaluate(_READY)
