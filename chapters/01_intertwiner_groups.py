@@ -388,36 +388,6 @@ table_1[["activation", "printed", "computed", "phi_error", "holds"]].set_index(
 # *LeakyReLU*: "same as ReLU as long as negative slope ≠ 1". Slope −1 is $|x|$, and its group is larger: all non-zero
 # scalings. *Polynomial* $x^d$: needs $d\ge 2$; $x^1$ is linear, its group is all of $GL_n$. Both rows fail in the table above.
 # :::
-#
-# ## What would break it
-#
-# The hypothesis of {prf:ref}`lem-phi`, that $\sigma(I_n)$ be invertible, is only a convenience: $G_{\sigma_n}$ is a group for
-# every σ. Softshrink with λ = 1 has $\sigma(I_n) = 0$, so $\varphi$ cannot be read off from {eq}`eq-phi`, but from $\sigma(tI_n)$ it can,
-# with any $t$ for which that is invertible:
-
-
-# %%
-singular_cases = {
-    "softshrink(1)": nn.Softshrink(1.0),
-    "hardshrink(2)": nn.Hardshrink(2.0),
-    "step": lambda x: (x >= 0).to(x.dtype),
-}
-singular = group_laws.lemma_3_1(singular_cases, [2, 3], trials, generator)
-singular.groupby(["activation", "n"], sort=False)[
-    ["rank", "intertwining_error", "holds"]
-].agg({"rank": "max", "intertwining_error": "max", "holds": "all"})
-
-# %% [markdown]
-# On all of $GL_n$ the formula {eq}`eq-phi` is no homomorphism; it becomes one on the group:
-
-
-# %%
-on_gl = group_laws.phi_on_gl(
-    {"RBF": rbf, "square": "square", "ReLU": "ReLU"}, 3, trials, generator
-)
-on_gl.pivot_table(
-    index="activation", columns="in_group", values="homomorphism_error", aggfunc="max"
-)
 
 # %% [markdown]
 # ## The rays of the activation basis
@@ -451,6 +421,37 @@ pd.Series(sizes_of, name="rays after 20 elements").to_frame()
 # %%
 theorem = group_laws.theorem_3_3([2, 3, 8], trials, generator)
 theorem.groupby("half", sort=False)["holds"].agg(["sum", "count"])
+
+# %% [markdown]
+# ## What would break it
+#
+# The hypothesis of {prf:ref}`lem-phi`, that $\sigma(I_n)$ be invertible, is only a convenience: $G_{\sigma_n}$ is a group for
+# every σ. Softshrink with λ = 1 has $\sigma(I_n) = 0$, so $\varphi$ cannot be read off from {eq}`eq-phi`, but from $\sigma(tI_n)$ it can,
+# with any $t$ for which that is invertible:
+
+
+# %%
+singular_cases = {
+    "softshrink(1)": nn.Softshrink(1.0),
+    "hardshrink(2)": nn.Hardshrink(2.0),
+    "step": lambda x: (x >= 0).to(x.dtype),
+}
+singular = group_laws.lemma_3_1(singular_cases, [2, 3], trials, generator)
+singular.groupby(["activation", "n"], sort=False)[
+    ["rank", "intertwining_error", "holds"]
+].agg({"rank": "max", "intertwining_error": "max", "holds": "all"})
+
+# %% [markdown]
+# On all of $GL_n$ the formula {eq}`eq-phi` is no homomorphism; it becomes one on the group:
+
+
+# %%
+on_gl = group_laws.phi_on_gl(
+    {"RBF": rbf, "square": "square", "ReLU": "ReLU"}, 3, trials, generator
+)
+on_gl.pivot_table(
+    index="activation", columns="in_group", values="homomorphism_error", aggfunc="max"
+)
 
 # %% [markdown]
 # ## Adapt this
