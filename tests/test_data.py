@@ -12,12 +12,15 @@ import sys
 import tarfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from intertwine import data, devices
 from intertwine.data import archive, cifar10, fashion_mnist
@@ -77,6 +80,52 @@ def test_everything_is_on_the_device_asked_for(device):
     tensors = (digits.images, digits.labels, digits.mean, digits.std)
     assert {tensor.device.type for tensor in tensors} == {devices.pick(device).type}
     assert digits.images.dtype == torch.float32 and digits.labels.dtype == torch.int64
+
+
+# --- your own tensors, and checksums that follow them ---
+
+
+def mine(seed: int = 0, dtype: torch.dtype = torch.float32, **options) -> data.Dataset:
+    images = torch.randn(6, 3, 4, 4, generator=torch.Generator().manual_seed(seed)).to(dtype)
+    return data.Dataset.of(images, torch.tensor([0, 2, 1, 0, 2, 1]), **options)
+
+
+def test_your_own_tensors_are_a_data_set():
+    own = mine()
+    assert (own.name, own.classes, len(own.checksum)) == ("mine", ("0", "1", "2"), 64)
+    assert torch.equal(own.images * own.std + own.mean, own.images)
+    named = mine(name="noise", split="test", classes=["a", "b", "c"])
+    assert (named.name, named.split, named.classes) == ("noise", "test", ("a", "b", "c"))
+    assert named.checksum == own.checksum  # of the content alone
+    assert mine(mean=[0.5, 0.4, 0.3], std=[0.2] * 3).mean.flatten().tolist() == pytest.approx([0.5, 0.4, 0.3])
+    assert mine(mean=torch.full((3,), 0.5)).checksum == mine(mean=[0.5] * 3).checksum != own.checksum
+    vectors = data.Dataset.of(torch.randn(5, 7), torch.arange(5))
+    assert (vectors.images * vectors.std + vectors.mean).shape == (5, 7)
+
+
+@given(st.integers(0, 2**31), st.sampled_from([torch.float32, torch.float64, torch.bfloat16]))
+@settings(max_examples=10, deadline=None)
+def test_equal_contents_and_only_they_have_equal_checksums(seed, dtype):
+    own, others = mine(seed, dtype), [mine(seed, mean=[0.1] * 3), mine(seed, std=[2.0] * 3)]
+    assert own.checksum == mine(seed, dtype).checksum
+    others += [replace(own, images=own.images.double() + 1), replace(own, labels=own.labels.flip(0))]
+    others += [replace(own, images=own.images.flatten(2)), replace(own, mean=own.mean + 1)]
+    assert len({each.checksum for each in (own, *others)}) == 1 + len(others)
+    doubled = replace(own, images=own.images * 2)
+    assert doubled.checksum != own.checksum
+    assert doubled.checksum == replace(own, images=own.images.clone() * 2).checksum
+    assert replace(replace(doubled, name="x"), images=own.images).checksum == own.checksum
+
+
+def test_a_checksum_is_computed_only_for_other_tensors():
+    digits = data.load("digits", "test")
+    assert replace(digits, name="moved", split="all").checksum == digits.checksum
+    assert replace(digits, images=digits.images * 2).checksum != digits.checksum
+    assert replace(digits, images=digits.images * 2, checksum="given").checksum == "given"
+    kept = replace(digits, images=digits.images.double(), hashed=())
+    assert kept.checksum == digits.checksum == pickle.loads(pickle.dumps(kept)).checksum
+    assert replace(kept, images=kept.images + 1).checksum != digits.checksum
+    assert "tensor" not in repr(kept)
 
 
 # --- the published data sets themselves, where they are ---

@@ -4,6 +4,7 @@ import gc
 import weakref
 from collections.abc import Callable
 
+import jaxtyping
 import pytest
 import torch
 from hypothesis import given, settings
@@ -284,3 +285,12 @@ def test_a_layer_without_a_tensor_is_refused():
 def test_a_batch_holds_at_least_one_image(batch_size):
     call = lambda: features(models.fcn(), ["relu1"], normal(2, 1), batch_size=batch_size)  # noqa: E731
     assert f"at least 1, was given {batch_size}" in sentence(call)
+
+
+def test_arrays_are_no_tensors():
+    jaxtyping.config.update("jaxtyping_disable", True)  # as a user meets the library
+    try:
+        with pytest.raises(TypeError, match=r"Expected a tensor, was given ndarray: use torch.as_tensor"):
+            features(models.fcn(), ["relu1"], normal(2, 1).numpy())
+    finally:
+        jaxtyping.config.update("jaxtyping_disable", False)

@@ -61,6 +61,19 @@ LAYERS = [(name, layer) for name in BUILD for layer in network(name).hidden_laye
 FEWER = [(name, layer) for name, layer in LAYERS if not layer.name.startswith(SIMILAR)]
 
 
+class Dropping(nn.Module):
+    """Its forward calls dropout as a function, of which torch.fx makes a constant."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.relu = nn.Linear(8, 6), nn.ReLU()
+        self.second = nn.Linear(6, 10)
+
+    def forward(self, x):
+        x = self.relu(self.first(F.dropout(x.flatten(1), 0.5, self.training)))
+        return self.second(F.dropout(x, 0.5, self.training))
+
+
 # --- split ---
 
 
@@ -219,6 +232,13 @@ def test_other_widths_and_sizes_are_resampled(seed, layers):
         torch.testing.assert_close(stitched(x), back(expected), rtol=1e-3, atol=1e-3)
 
 
+def test_stitched_networks_drop_nothing():
+    model, x = Dropping().train(), normal(5, 8)
+    stitched = stitch(model, "relu", model, "relu", nn.Identity(), example=x)
+    assert model.training and not any(part.training for part in (stitched.front, stitched.rest.back))
+    torch.testing.assert_close(stitched.eval()(x), model.eval()(x))
+
+
 def test_models_stay_as_they_are():
     one, two = network("resnet20 A"), network("resnet20 A", 1)
     before = [copy.deepcopy(model.state_dict()) for model in (one, two)]
@@ -242,3 +262,11 @@ def test_stitches_that_cannot_be_are_refused():
         stitch(residual, "block2.relu1", residual, "block2.relu1", eye, shortcut="shared")
     with pytest.raises(ValueError, match="resample"):
         stitch(net, "relu1", net, "relu1", eye, resample="cubic")
+    for map in (linear(normal(7, 5)), linear(normal(8, 5)), linear(normal(7, 4)), nn.Conv2d(4, 4, 1)):
+        with pytest.raises(
+            ValueError, match=r"Expected a stitch from 4 channels to 8, .* does not fit: .+"
+        ) as e:
+            stitch(net, "relu1", net, "relu2", map, example=x)
+        assert "\n" not in str(e.value)
+    stitch(net, "relu1", net, "relu2", linear(normal(8, 4)), example=x)
+    stitch(net, "relu1", net, "relu2", nn.Conv2d(4, 8, 1).double(), example=x)  # not yet of one type

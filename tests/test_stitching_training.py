@@ -4,6 +4,7 @@ import copy
 from dataclasses import replace
 from functools import cache, partial
 
+import jaxtyping
 import pandas as pd
 import pytest
 import torch
@@ -220,6 +221,48 @@ def test_closed_forms_and_layers_of_your_own():
         junction(test=None).judge(place.model2, "test")
     with pytest.raises(ValueError, match="batch_norm to be one of"):
         replace(PLAIN, batch_norm="thawed")
+
+
+class Dropping(nn.Module):
+    """Its forward calls dropout as a function, of which torch.fx makes a constant."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = models.fcn((64, 6), seed=0), models.fcn((6, 10), seed=1)
+
+    def forward(self, x):
+        return self.second(F.dropout(self.first(x.flatten(1)), 0.5, self.training))
+
+
+def test_models_in_training_mode_are_judged_without_dropout():
+    model = Dropping().train()
+    place = Junction(model, "first", model, "first", FIT, test=TEST, **EXACT)
+    same = train_stitch(place, nn.Identity(), plans.STILL, seed=0).test
+    assert same.accuracy == pytest.approx(percent(model)) and model.training
+    logits = model.eval()(TEST.images)
+    assert same.loss == pytest.approx(F.cross_entropy(logits, TEST.labels).item(), rel=1e-5)
+    assert same.distance == pytest.approx(F.cross_entropy(logits, logits.softmax(1)).item(), rel=1e-5)
+
+
+def test_dropout_in_a_stitch_depends_on_the_seed_alone():
+    place, state = junction(), torch.get_rng_state()
+    start = nn.Sequential(Full(*place.widths, generator=generator()), nn.Dropout(0.5))
+    first, again, other = (train_stitch(place, start, PLAIN, seed=seed).network for seed in (0, 0, 1))
+    assert torch.equal(state, torch.get_rng_state())
+    assert torch.equal(first.stitch[0].weight, again.stitch[0].weight)
+    assert not torch.equal(first.stitch[0].weight, other.stitch[0].weight)
+
+
+def test_a_recipe_for_networks_is_not_one_for_stitches():
+    place = junction()
+    jaxtyping.config.update("jaxtyping_disable", True)  # as a user meets the library
+    try:
+        with pytest.raises(
+            TypeError, match=r"Expected a StitchRecipe, was given a Recipe: take one of STITCH_R"
+        ):
+            train_stitch(place, Full(*place.widths, generator=generator()), RECIPES["digits"], seed=0)
+    finally:
+        jaxtyping.config.update("jaxtyping_disable", False)
 
 
 def test_shortcuts_train_too():

@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import replace
 from math import isclose
 
+import jaxtyping
 import pytest
 import torch
 import torch.nn.functional as F
@@ -18,7 +19,7 @@ from intertwine.data import Dataset
 from intertwine.training import RECIPES, Recipe, Steps, Triangle, arithmetic, evaluate, holdout, loop, train
 from intertwine.training.batches import Batches, fill_of
 from intertwine.training.evaluation import check_data
-from intertwine.training.fit import one_epoch
+from intertwine.training.fit import drawing, one_epoch
 from intertwine.training.freeze import front_and_back, frozen_modules
 from intertwine.training.recipes import build_optimizer
 
@@ -277,12 +278,49 @@ def test_the_same_seed_gives_bitwise_the_same_weights(dtype, name):
     assert all(value.is_contiguous() for value in first.state_dict().values())
 
 
-def test_the_order_of_the_data_leaves_the_generators_of_torch_alone():
+class Dropping(nn.Module):
+    """Draws in training, by a module and by a function."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = models.fcn((64, 20), seed=0), models.fcn((20, 10), seed=1)
+        self.dropout = nn.Dropout(0.3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.second(F.dropout(self.dropout(self.first(x.flatten(1))), 0.2, self.training))
+
+
+@pytest.mark.parametrize("build", [Dropping, lambda: models.myrtle(2, in_channels=1)])
+def test_training_leaves_the_generators_of_torch_alone(build):
+    network, recipe = build(), replace(PLAIN, shift=1, flip=True)
     state = torch.get_rng_state()
-    train(
-        models.myrtle(2, in_channels=1), dataset(20), replace(PLAIN, shift=1, flip=True), seed=0, device="cpu"
-    )
+    train(network, dataset(20), recipe, seed=0, device="cpu")
     assert torch.equal(state, torch.get_rng_state())
+
+
+def test_dropout_depends_on_the_seed_and_the_epoch_alone(tmp_path):
+    source, options = dataset(40), {"recipe": PLAIN, "device": "cpu"}
+    first = train(Dropping(), source, seed=7, **options)
+    torch.rand(1)
+    again, other = (train(Dropping(), source, seed=seed, **options) for seed in (7, 8))
+    assert same(first.network, again.network) and not same(first.network, other.network)
+
+    def interrupt(event):
+        raise KeyboardInterrupt
+
+    options["checkpoint"] = tmp_path / "training"
+    with pytest.raises(KeyboardInterrupt):
+        train(Dropping(), source, seed=7, progress=interrupt, **options)
+    assert same(train(Dropping(), source, seed=7, **options).network, first.network)
+
+
+def test_epochs_draw_differently():
+    ones, device = torch.ones(100), torch.device("cpu")
+    drawn = []
+    for seed, epoch in ((0, 0), (0, 1), (1, 0)):
+        with drawing(seed, epoch, device):
+            drawn.append(F.dropout(ones))
+    assert len({tuple(mask.tolist()) for mask in drawn}) == 3
 
 
 def test_no_epochs_change_nothing():
@@ -508,6 +546,7 @@ def test_bfloat16_is_for_convolutions_where_there_are_instructions(monkeypatch):
         assert arithmetic.arithmetic(conv, cpu) == expected
         assert arithmetic.arithmetic(linear, cpu) == torch.float32
         assert arithmetic.arithmetic(conv, cpu, "float32") == torch.float32
+        assert arithmetic.arithmetic(models.myrtle(2).double(), cpu) == torch.float32
     monkeypatch.setattr(torch.cpu, "get_capabilities", dict, raising=False)
     assert arithmetic.arithmetic(conv, cpu) == torch.float32
     assert arithmetic.arithmetic(conv, cpu, "bfloat16") == torch.bfloat16
@@ -577,5 +616,45 @@ def test_mistakes_are_said_in_one_sentence_before_any_work():
         r"logits of shape \(n, classes\), .* it returned \(1, 2, 8, 8\)",
         network=models.myrtle(2, in_channels=1)[:1],
     )
+    short, holed = replace(source, labels=source.labels.int()), source.images.clone()
+    attempt(
+        r"type torch.int64 and shape \(n,\), was given torch.int32 .*: if they .* labels.long", data=short
+    )
+    holed[3, 0, 0, 0], holed[5, 0, 1, 2] = torch.nan, torch.inf
+    attempt("finite numbers, was given NaN or infinity in 2 of 20", data=replace(source, images=holed))
+    vectors = Dataset.of(normal(20, 5), source.labels)
+    attempt(
+        r"that flips or shifts, was given shape \(20, 5\): use replace\(recipe, flip=False, shift=0\)",
+        network=nn.Linear(5, 10),
+        data=vectors,
+        recipe=replace(PLAIN, flip=True),
+    )
     if not torch.cuda.is_available():
         attempt("Expected a device that this machine has, was given 'cuda'", device="cuda")
+
+
+@pytest.fixture
+def unchecked():
+    """As a user meets the library: without the run-time type checker of the tests."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
+
+
+def test_images_and_labels_are_tensors_of_their_kinds(unchecked):
+    network, source = nn.Linear(5, 10), Dataset.of(normal(20, 5), torch.arange(20) % 10)
+    images, labels = source.images, source.labels
+    for pair in ((images.numpy(), labels), (images, labels.numpy())):
+        with pytest.raises(TypeError, match=r"was given ndarray: use torch.as_tensor"):
+            evaluate(network, *pair)
+    with pytest.raises(TypeError, match="Expected a tensor, was given ndarray"):
+        Dataset.of(images.numpy(), labels)
+    with pytest.raises(TypeError, match="Expected a tensor, was given ndarray"):
+        train(network, replace(source, images=images.numpy(), hashed=()), PLAIN, seed=0, device="cpu")
+    for wrong in (labels.float(), labels[:, None]):
+        with pytest.raises(ValueError, match="Expected labels of type "):
+            train(network, Dataset.of(images, wrong, classes=["a"]), PLAIN, seed=0, device="cpu")
+
+
+def test_images_may_be_large():
+    assert 0 <= evaluate(nn.Linear(5, 10), torch.full((3, 5), 3e38), torch.arange(3)) <= 1

@@ -3,6 +3,7 @@
 import json
 import threading
 from dataclasses import replace
+from functools import wraps
 
 import joblib
 import pytest
@@ -36,6 +37,27 @@ def all_same(first: list[Trained], second: list[Trained]) -> bool:
 
 def double_fcn(*, seed: int, hidden: int = 7) -> nn.Module:
     return nn.Sequential(nn.Flatten(), models.fcn((64, hidden, 10), bias=True, seed=seed)).double()
+
+
+class Functional(nn.Module):
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self.network = double_fcn(seed=seed)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.network(nn.functional.dropout(x, 0.5, self.training))
+
+
+def decorated(function):
+    @wraps(function)
+    def wrapper(**keywords):
+        return function(**keywords)
+
+    return wrapper
+
+
+def seedless() -> nn.Module:
+    return nn.Linear(2, 2)
 
 
 @pytest.fixture(autouse=True)
@@ -82,8 +104,18 @@ def test_the_zoo_refuses_what_it_could_not_tell_apart(tmp_path):
         return models.fcn((tmp_path.is_dir(), 2), seed=seed)
 
     for own in (lambda seed: models.fcn((1, 2), seed=seed), closure):
-        with pytest.raises(ValueError, match="define it with def at the top level"):
+        with pytest.raises(ValueError, match="a lambda or a closure: build the network in a plain def"):
             zoo.get(Spec(own, SMALL, SHORT), [0], root=tmp_path, device="cpu")
+    with pytest.raises(ValueError, match="was given double_fcn, which is decorated: build"):
+        zoo.get(Spec(decorated(double_fcn), SMALL, SHORT), [0], root=tmp_path, device="cpu")
+
+
+def test_the_zoo_tells_other_images_apart(tmp_path):
+    spec = Spec("myrtle", SMALL, NOTHING, MYRTLE)
+    other = replace(spec, data=replace(SMALL, images=SMALL.images * 2))
+    for each in (spec, other, replace(spec, data=replace(SMALL, name="renamed"))):
+        zoo.get(each, [0], root=tmp_path, device="cpu")
+    assert len(list(tmp_path.rglob("*.safetensors"))) == 2
 
 
 def test_the_version_stands_for_these_numbers():
@@ -204,6 +236,9 @@ def test_stacking_pays_for_little_work_without_batch_norm():
     assert not pays("myrtle", width=16, norm=False, in_channels=1)
     assert not pays("myrtle", width=2, norm=True, in_channels=1)
     assert not pays(lambda seed: nn.Sequential(nn.Flatten(), nn.Dropout(), nn.Linear(64, 10)))
+    state = torch.get_rng_state()
+    assert not pays(Functional)
+    assert torch.equal(state, torch.get_rng_state())
 
 
 def test_the_way_is_chosen_by_rule(monkeypatch):
@@ -341,6 +376,11 @@ def test_mistakes_are_said_in_one_sentence_before_any_work(tmp_path):
         ValueError, match=r"Expected an architecture out of .*, was given 'mrytle'; did you mean 'myrtle'"
     ):
         Spec("mrytle", SMALL, SHORT)
+    attempt(
+        r"Expected seedless to take the keywords hidden, seed: .*'hidden'; write a function that does",
+        error=TypeError,
+        spec=Spec(seedless, SMALL, SHORT, {"hidden": 3}),
+    )
     with pytest.raises(TypeError, match="JSON"):
         zoo_get(Spec("myrtle", SMALL, SHORT, MYRTLE | {"activation": nn.Tanh}), [0], device="cpu")
 

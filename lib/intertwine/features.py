@@ -88,8 +88,10 @@ def features(
 
     Raises:
         ValueError: at once for an unknown layer or a batch size below 1; with the first batch as in `record`.
+        TypeError: at once for images that are no tensor.
     """
     lookup(model, layers)
+    check_tensor(images)
     if batch_size < 1:
         raise ValueError(f"Expected a batch size of at least 1, was given {batch_size}.")
     return (_run(model, layers, batch) for batch in images.split(batch_size) if len(batch))
@@ -113,6 +115,16 @@ def lookup(model: nn.Module, layers: Sequence[str]) -> dict[str, nn.Module]:
             near = ", ".join(map(repr, get_close_matches(name, known, cutoff=0.0))) or "none"
             raise ValueError(f"Expected the name of a layer, was given {name!r}: the nearest are {near}.")
     return {name: known[name] for name in layers}
+
+
+def check_tensor(given: object) -> None:
+    """Raise TypeError, in one sentence, unless this is a tensor.
+
+    Example:
+        >>> check_tensor(torch.ones(2))
+    """
+    if not isinstance(given, Tensor):
+        raise TypeError(f"Expected a tensor, was given {type(given).__name__}: use torch.as_tensor.")
 
 
 def _run(model: nn.Module, layers: Sequence[str], images: Tensor) -> dict[str, Tensor]:

@@ -1,5 +1,8 @@
 """What a data set is: raw pixels as a source reads them, and the normalised tensors made of them."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -8,6 +11,7 @@ from jaxtyping import Float, Int, UInt8
 from torch import Tensor
 
 from intertwine import files
+from intertwine.features import check_tensor
 
 
 class Pixels(NamedTuple):
@@ -31,17 +35,83 @@ class Dataset:
         >>> intensities = digits.images * digits.std + digits.mean
         >>> round(intensities.min().item(), 5), round(intensities.max().item(), 5)
         (0.0, 1.0)
+
+    `Dataset.of` makes one of your own tensors. What `dataclasses.replace` makes with other tensors gets their
+    checksum: it hashes them, unless it is given a checksum as well.
     """
 
     name: str
     split: str
-    images: Float[Tensor, "n c h w"] = field(repr=False)
+    images: Float[Tensor, "n ..."] = field(repr=False)
     labels: Int[Tensor, " n"] = field(repr=False)
     classes: tuple[str, ...]
-    mean: Float[Tensor, "c 1 1"] = field(repr=False)
-    std: Float[Tensor, "c 1 1"] = field(repr=False)
+    mean: Float[Tensor, "c ..."] = field(repr=False)
+    std: Float[Tensor, "c ..."] = field(repr=False)
     checksum: str
-    """SHA-256 of the raw pixels and labels, whatever files they came from."""
+    """SHA-256 of the raw pixels and labels, whatever files they came from; trained networks and recorded
+    tables are found by it."""
+    hashed: tuple[object, ...] = field(default=(), repr=False)
+    """The checksum and the tensors it is of. `replace(data, images=..., hashed=())` keeps the checksum, for
+    the same data held in another way."""
+
+    def __post_init__(self) -> None:
+        tensors = (self.images, self.labels, self.mean, self.std)
+        known, *before = self.hashed or (None,)
+        if known == self.checksum and any(a is not b for a, b in zip(before, tensors, strict=True)):
+            object.__setattr__(self, "checksum", _checksum(*tensors))
+        object.__setattr__(self, "hashed", (self.checksum, *tensors))
+
+    @classmethod
+    def of(
+        cls,
+        images: Float[Tensor, "n ..."],
+        labels: Int[Tensor, " n"],
+        *,
+        name: str = "mine",
+        split: str = "train",
+        classes: Sequence[str] | None = None,
+        mean: Sequence[float] | Float[Tensor, " c"] | None = None,
+        std: Sequence[float] | Float[Tensor, " c"] | None = None,
+    ) -> Dataset:
+        """Your own images and labels as they are, with the checksum of their content.
+
+        Example:
+            >>> generator = torch.Generator().manual_seed(0)
+            >>> images, labels = torch.randn(4, 3, 8, 8, generator=generator), torch.tensor([0, 2, 1, 0])
+            >>> mine = Dataset.of(images, labels, name="noise")
+            >>> mine.classes, mine.mean.shape
+            (('0', '1', '2'), torch.Size([3, 1, 1]))
+            >>> mine.checksum == Dataset.of(2 * images, labels).checksum
+            False
+
+        Args:
+            images: what networks shall get, of shape (n, channels, height, width), or of another for recipes
+                that neither shift nor flip.
+            labels: from 0 on, in int64.
+            name, split: for whoever reads tables.
+            classes: names of the labels; by default their numbers.
+            mean, std: per channel, by which images were normalised, so that a recipe knows what is black; 0
+                and 1 by default.
+
+        Raises:
+            TypeError: images or labels are no tensors.
+        """
+        check_tensor(images)
+        check_tensor(labels)
+        if classes is None:
+            classes = [str(k) for k in range(int(max(labels.tolist(), default=-1)) + 1)]
+        shape = (images.shape[1], *[1] * (images.ndim - 2))
+        means, stds = (
+            torch.as_tensor([usual] * shape[0] if given is None else given, device=images.device).view(shape)
+            for usual, given in ((0.0, mean), (1.0, std))
+        )
+        checksum = _checksum(images, labels, means, stds)
+        return cls(name, split, images, labels, tuple(classes), means, stds, checksum)
+
+
+def _checksum(*tensors: Tensor) -> str:
+    contents = (x.contiguous().flatten().view(torch.uint8).numpy(force=True) for x in tensors)
+    return files.digest([[str(x.dtype), list(x.shape)] for x in tensors], *contents)
 
 
 def normalised(name: str, split: str, pixels: Pixels, device: torch.device) -> Dataset:

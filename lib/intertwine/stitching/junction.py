@@ -94,24 +94,22 @@ class Junction:
                 for model in (model1, model2):
                     check_data(model, dataset.images, dataset.labels)
         self.device = devices.pick(device)
-        front, back = cut(
+        front, back, widths = cut(
             model1, layer1, model2, layer2, train.images[:1], resample=resample, shortcut=shortcut
         )
-        whole = copy.deepcopy(model2)
+        self.widths = widths
+        """Channels of layer 1 and of layer 2."""
+        whole = copy.deepcopy(model2).eval()  # before fx makes constants of what the mode decides
         front2, _ = split(whole, layer2, shortcuts=shortcut != "refuse")
         for part in (front, back, whole):
             part.requires_grad_(False).to(self.device).to(memory_format=torch.channels_last).eval()
-        self.front, self.back, self.model2, self._front2 = front, back, whole, front2.eval()
+        self.front, self.back, self.model2, self._front2 = front, back, whole, front2
         self.shortcut, self.dtype = shortcut, arithmetic(whole, self.device, dtype)
         self._data = {"train": train, "validation": validation, "test": test}
         self._fit_images = fit_images
         self._images: dict[str, Tensor] = {}
         self._kept: dict[str, tuple[Tensor, ...] | None] = {}
         self._targets: dict[str, Tensor] = {}
-        one = self.images("train")[:1]
-        ends = [as_tuple(run(part, one, self.dtype))[0] for part in (front, self._front2)]
-        self.widths = tuple(x.shape[1 if x.ndim == 4 else -1] for x in ends)
-        """Channels of layer 1 and of layer 2."""
 
     @property
     def sets(self) -> list[str]:

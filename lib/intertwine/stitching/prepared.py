@@ -73,7 +73,7 @@ def renormalised(dataset: Dataset, mean: Float[Tensor, "c 1 1"], std: Float[Tens
     """
     mean, std = mean.to(dataset.images), std.to(dataset.images)
     images = (dataset.images * dataset.std + dataset.mean - mean) / std
-    return replace(dataset, images=images, mean=mean, std=std)
+    return replace(dataset, images=images, mean=mean, std=std, hashed=())  # the raw pixels are the same
 
 
 def first(dataset: Dataset, size: int) -> Dataset:

@@ -93,9 +93,12 @@ def stitch(
         >>> stitched(images).shape
         torch.Size([5, 10])
 
-    The models are copied. Feature maps of another size are resampled to that of layer 2, before the map:
-    bilinearly (corners not aligned; where the size shrinks, over all pixels that a new one covers), or to the
-    nearest. Bilinear resampling commutes with every map of channels.
+    The models are copied, in evaluation mode. What a forward decides by its mode, such as dropout called as a
+    function, stays as it is there, whatever mode the copies are put into later.
+
+    Feature maps of another size are resampled to that of layer 2, before the map: bilinearly (corners not
+    aligned; where the size shrinks, over all pixels that a new one covers), or to the nearest. Bilinear
+    resampling commutes with every map of channels.
 
     Inside a residual block the shortcut, too, must get across. It is "stitched", by the same map, or "passed
     on" as it comes from model 1, as the authors of godfrey2022 did. Neither is right for all: a hidden layer
@@ -104,17 +107,22 @@ def stitch(
     Args:
         model1, layer1, model2, layer2: as `split` takes them.
         map: from layer 1's channels to layer 2's; a module is not copied.
-        example: inputs of both models, from which sizes are seen; without it, nothing is resampled.
+        example: inputs of both models, from which sizes and channels are seen; without it, nothing is
+            resampled or checked.
         resample: "bilinear" or "nearest".
         shortcut: "refuse" to cut inside a block, "stitched", or "passed on".
 
     Raises:
-        ValueError: as in `split`; channels that do not fit.
+        ValueError: as in `split`; with an example, a map or layers that do not fit (looked at
+            where all are on one device and of one type).
     """
-    front, back = cut(model1, layer1, model2, layer2, example, resample=resample, shortcut=shortcut)
-    return Stitched(
-        front, Rest(as_module(map, next(chain(back.parameters(), [torch.empty(0)]))), back, shortcut)
-    )
+    front, back, widths = cut(model1, layer1, model2, layer2, example, resample=resample, shortcut=shortcut)
+    rest = Rest(as_module(map, next(chain(back.parameters(), [torch.empty(0)]))), back, shortcut)
+    stitched = Stitched(front, rest)
+    if example is not None and len({(p.device, p.dtype) for p in stitched.parameters()}) < 2:
+        like = next(chain(stitched.parameters(), [example]))
+        check_fit(rest, run(front, example[:1].to(like)), widths)
+    return stitched
 
 
 def cut(
@@ -126,8 +134,11 @@ def cut(
     *,
     resample: str,
     shortcut: str,
-) -> tuple[nn.Module, nn.Module]:
-    """A copy of model 1's front, which returns what a copy of model 2's back takes, but for the channels."""
+) -> tuple[nn.Module, nn.Module, tuple[int, ...]]:
+    """A copy of model 1's front, which returns what a copy of model 2's back takes, but for the channels.
+
+    Their numbers, at layer 1 and at layer 2, are returned too where there is an example.
+    """
     for argument, given, known in (
         ("resample", resample, ("bilinear", "nearest")),
         ("shortcut", shortcut, SHORTCUTS),
@@ -135,10 +146,10 @@ def cut(
         if given not in known:
             raise ValueError(f"Expected {argument} to be one of {', '.join(known)}, was given {given!r}.")
     several = shortcut != "refuse"
-    front, _ = split(copy.deepcopy(model1), layer1, shortcuts=several)
-    front2, back = split(copy.deepcopy(model2), layer2, shortcuts=several)
+    front, _ = split(copy.deepcopy(model1).eval(), layer1, shortcuts=several)
+    front2, back = split(copy.deepcopy(model2).eval(), layer2, shortcuts=several)
     if example is None:
-        return front, back
+        return front, back, ()
     ours, theirs = (as_tuple(_probe(part, example)) for part in (front, front2))
     if len(ours) != len(theirs):
         raise ValueError(
@@ -159,7 +170,22 @@ def cut(
         tuple(y.shape[2:]) if x.ndim == 4 and x.shape[2:] != y.shape[2:] else None
         for x, y in zip(ours, theirs, strict=True)
     ]
-    return (Front(front, sizes, resample) if any(sizes) else front), back
+    widths = tuple(values[0].shape[1 if values[0].ndim == 4 else -1] for values in (ours, theirs))
+    return (Front(front, sizes, resample) if any(sizes) else front), back, widths
+
+
+def check_fit(
+    rest: Rest, values: Values, widths: tuple[int, ...], dtype: torch.dtype = torch.float32
+) -> None:
+    """Raise ValueError, in one sentence, unless stitch and back take what the front returns."""
+    try:
+        run(rest, values, dtype)
+    except RuntimeError as error:
+        p, q = widths
+        raise ValueError(
+            f"Expected a stitch from {p} channels to {q}, was given one that does not fit: "
+            f"{str(error).splitlines()[0]}."
+        ) from error
 
 
 def as_module(map: LinearMap | nn.Module, like: Tensor) -> nn.Module:

@@ -14,7 +14,8 @@ from intertwine.alignment import LinearMap
 from intertwine.stitching.epochs import Steps, norms, one_epoch, reestimate
 from intertwine.stitching.junction import Judged, Junction
 from intertwine.stitching.recipes import StitchRecipe, build_optimizer
-from intertwine.stitching.stitched import Rest, Stitched, as_module, run
+from intertwine.stitching.stitched import Rest, Stitched, as_module, check_fit, run
+from intertwine.training.fit import drawing
 from intertwine.training.progress import Progress, reporting
 
 
@@ -73,16 +74,23 @@ def train_stitch(
         stitch: from layer 1's channels to layer 2's; a `Stitch`, a closed form, or any module.
         recipe: one of `STITCH_RECIPES`, or a variant of it. With epochs=0 nothing is trained, but batch norm
             is re-estimated if the recipe says so.
-        seed: of the order of the data and of their augmentation.
+        seed: of the order of the data, of their augmentation, and of dropout in the stitch.
         progress: as in `training.train`.
 
     Raises:
         ValueError: a stitch that does not fit the layers.
+        TypeError: a recipe that is not for stitches.
         FloatingPointError: the loss is no longer finite.
     """
+    if not isinstance(recipe, StitchRecipe):
+        raise TypeError(
+            f"Expected a StitchRecipe, was given a {type(recipe).__name__}: take one of STITCH_RECIPES, or "
+            f"StitchRecipe(**vars(recipe))."
+        )
     layer = copy.deepcopy(as_module(stitch, torch.empty(0))).to(junction.device)
     rest = Rest(layer, copy.deepcopy(junction.back), junction.shortcut)
-    _check(junction, rest)
+    first = run(junction.front, junction.images("train")[:1], junction.dtype)
+    check_fit(rest, first, junction.widths, junction.dtype)
     rows: list[dict[str, Any]] = [{"epoch": 0, "lr": 0.0, "loss": float("nan"), "accuracy": float("nan")}]
     best, kept, rank = 0, rest, _judge(rest, junction, recipe, rows[0])
     if recipe.epochs:
@@ -90,7 +98,8 @@ def train_stitch(
         kept = copy.deepcopy(rest)
         with reporting(progress, recipe.epochs) as tick:
             for epoch in range(recipe.epochs):
-                rows.append(one_epoch(rest, optimizer, steps, recipe, epoch))
+                with drawing(seed, epoch, junction.device):
+                    rows.append(one_epoch(rest, optimizer, steps, recipe, epoch))
                 now = _judge(rest, junction, recipe, rows[-1])
                 if now > rank:
                     best, kept, rank = epoch + 1, copy.deepcopy(rest), now
@@ -113,15 +122,3 @@ def _judge(rest: Rest, junction: Junction, recipe: StitchRecipe, row: dict[str, 
     judged = junction.judge(rest, "validation")
     row["validation_accuracy"] = judged.accuracy
     return judged.accuracy, -judged.loss
-
-
-def _check(junction: Junction, rest: Rest) -> None:
-    values = run(junction.front, junction.images("train")[:1], junction.dtype)
-    try:
-        run(rest, values, junction.dtype)
-    except RuntimeError as error:
-        p, q = junction.widths
-        raise ValueError(
-            f"Expected a stitch from {p} channels to {q}, was given one that does not fit: "
-            f"{str(error).splitlines()[0]}."
-        ) from error

@@ -16,8 +16,8 @@ def arithmetic(network: nn.Module, device: torch.device, dtype: str = "auto") ->
         torch.float32
 
     The rule: bfloat16 where the processor has instructions for it (a GPU since Ampere, a CPU with AMX or
-    AVX512-BF16) and the network has convolutions. There it is two to three times faster, and the weights
-    stay float32. A small network of linear layers alone is slower with it.
+    AVX512-BF16) and the network has convolutions and float32 weights alone, which stay float32. There it is
+    two to three times faster. A small network of linear layers alone is slower with it.
 
     Args:
         dtype: "float32" or "bfloat16" overrule the rule, "auto" does not.
@@ -25,7 +25,8 @@ def arithmetic(network: nn.Module, device: torch.device, dtype: str = "auto") ->
     if dtype != "auto":
         return getattr(torch, dtype)
     convolutional = any(isinstance(layer, nn.Conv2d) for layer in network.modules())
-    return torch.bfloat16 if convolutional and _has_bfloat16(device) else torch.float32
+    usual = all(p.dtype == torch.float32 for p in network.parameters() if p.is_floating_point())
+    return torch.bfloat16 if convolutional and usual and _has_bfloat16(device) else torch.float32
 
 
 def autocast(device: torch.device, dtype: torch.dtype) -> AbstractContextManager:

@@ -41,12 +41,17 @@ class Batches:
         images: Float[Tensor, "n ..."],
         labels: Int[Tensor, " n"],
         recipe: Recipe,
-        fill: Float[Tensor, "c 1 1"],
+        fill: Float[Tensor, "c ..."],
     ) -> None:
         if len(labels) < (recipe.batch_size if recipe.drop_last else 1):
             raise ValueError(
                 f"Expected at least one batch of {recipe.batch_size} images, was given {len(labels)}: use a "
                 f"smaller batch_size."
+            )
+        if (recipe.flip or recipe.shift) and images.ndim != 4:
+            raise ValueError(
+                f"Expected images (n, channels, height, width) for a recipe that flips or shifts, was given "
+                f"shape {tuple(images.shape)}: use replace(recipe, flip=False, shift=0)."
             )
         self.labels, self.recipe = labels, recipe
         self.images = images.movedim(1, -1).contiguous() if images.ndim == 4 else images
@@ -89,6 +94,6 @@ class Batches:
         return images.movedim(-1, 1)
 
 
-def fill_of(data: Dataset, recipe: Recipe) -> Float[Tensor, "c 1 1"]:
+def fill_of(data: Dataset, recipe: Recipe) -> Float[Tensor, "c ..."]:
     """What the recipe puts where a shift left an image, in normalised units."""
     return -data.mean / data.std if recipe.fill == "black" else torch.zeros_like(data.mean)

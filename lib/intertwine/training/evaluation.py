@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from intertwine.features import check_tensor
 from intertwine.training.arithmetic import autocast, input_dtype
 
 
@@ -33,12 +34,13 @@ def evaluate(
     Args:
         network: maps images to logits.
         images: its inputs; they travel to the network batch by batch.
-        labels: from 0 to classes - 1.
+        labels: from 0 to classes - 1, in int64.
         batch_size: images at a time.
         dtype: `torch.bfloat16` computes with autocast, faster and with about three decimal digits.
 
     Raises:
-        ValueError: images or labels do not fit the network.
+        ValueError: images or labels do not fit the network, or images are not finite.
+        TypeError: images or labels are no tensors.
     """
     check_data(network, images, labels)
     right = torch.zeros((), dtype=torch.long)
@@ -80,12 +82,26 @@ def evaluating(network: nn.Module) -> Iterator[None]:
 
 
 def check_data(network: nn.Module, images: Tensor, labels: Tensor) -> None:
-    """Raise ValueError, in one sentence, unless the network maps these images to logits of these labels."""
+    """Raise, in one sentence, unless the network maps these images to logits of these labels."""
+    check_tensor(images)
+    check_tensor(labels)
     if not 0 < len(images) == len(labels):
         raise ValueError(
             f"Expected as many labels as images, and at least one, was given {len(images)} images and "
             f"{len(labels)} labels."
         )
+    if labels.dtype != torch.int64 or labels.ndim != 1:
+        raise ValueError(
+            f"Expected labels of type torch.int64 and shape (n,), was given {labels.dtype} and "
+            f"{tuple(labels.shape)}: if they number the classes, use labels.long().flatten()."
+        )
+    if not torch.isfinite(images.sum()):  # one fast pass; finite numbers, too, may add up to infinity
+        bad = int((~torch.isfinite(images)).flatten(1).any(1).sum())
+        if bad:
+            raise ValueError(
+                f"Expected images of finite numbers, was given NaN or infinity in {bad} of {len(images)}: "
+                f"leave these images out."
+            )
     try:
         (logits,) = outputs(network, images[:1])
     except RuntimeError as error:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from intertwine import files
 from intertwine.training import store
 from intertwine.training.arithmetic import autocast
 from intertwine.training.progress import Tick
@@ -72,6 +74,7 @@ def fit(
     steps: int,
     recipe: Recipe,
     *,
+    seed: int,
     dtype: torch.dtype,
     tick: Tick,
     checkpoint: Checkpoint | None = None,
@@ -80,7 +83,7 @@ def fit(
     """Train `parameters` in place, with `steps` batches an epoch; a row for every epoch, old ones included.
 
     Where `forward` returns logits of several members, (members, batch, classes) for labels (members, batch),
-    each member is trained by its own loss.
+    each member is trained by its own loss. What `forward` draws, as dropout does, depends on `seed`.
 
     Raises:
         FloatingPointError: the loss is no longer finite.
@@ -91,7 +94,8 @@ def fit(
         tick(rows[-1], len(rows), resumed=True)
     for epoch in range(len(rows), recipe.epochs):
         start = time.perf_counter()
-        with torch.backends.cudnn.flags(enabled=True, deterministic=True):
+        device = next(iter(parameters.values())).device
+        with drawing(seed, epoch, device), torch.backends.cudnn.flags(enabled=True, deterministic=True):
             seen, loss, correct = one_epoch(forward, optimizer, batches(epoch), steps, recipe, epoch, dtype)
         row: Row = {"epoch": epoch + 1, "lr": optimizer.param_groups[0]["lr"]}
         row |= {"loss": (loss / seen).tolist(), "accuracy": (correct / seen).tolist()}  # waits for the device
@@ -105,6 +109,27 @@ def fit(
             checkpoint.save(optimizer, rows)
         tick(rows[-1])
     return rows
+
+
+@contextmanager
+def drawing(seed: int, epoch: int, device: torch.device) -> Iterator[None]:
+    """Let what networks draw inside the `with` depend on seed and epoch alone, and change nothing outside.
+
+    Example:
+        >>> ones, dropout = torch.ones(9), nn.Dropout()
+        >>> with drawing(0, 1, torch.device("cpu")):
+        ...     first = dropout(ones)
+        >>> with drawing(0, 1, torch.device("cpu")):
+        ...     torch.equal(dropout(ones), first)
+        True
+    """
+    stream = int(files.digest("drawing", seed, epoch)[:15], 16)
+    with torch.random.fork_rng([device] if device.type == "cuda" else []):
+        torch.default_generator.manual_seed(stream)  # torch.manual_seed would reach every other GPU too
+        if device.type == "cuda":
+            with torch.cuda.device(device):
+                torch.cuda.manual_seed(stream)
+        yield
 
 
 def one_epoch(

@@ -72,7 +72,8 @@ def train(
         True
 
     On a CPU the same network, data, recipe, seed and number of threads give bitwise the same weights, also
-    after an interruption; `seed` decides order and augmentation, the network brings its initialisation.
+    after an interruption; `seed` decides order, augmentation and dropout, the network brings its
+    initialisation, and torch's own generators stay as they are.
 
     With `freeze` this is finetuning: the modules up to and including that layer keep their parameters and
     stay in evaluation mode. Where the recipe does not augment and the network is a chain, what they compute
@@ -82,7 +83,7 @@ def train(
         network: maps images to logits; it is not changed.
         data: the training set.
         recipe: one of `RECIPES`, or a variant of it.
-        seed: of the order of the data and of their augmentation.
+        seed: of the order of the data, of their augmentation and of dropout.
         device: as `intertwine.devices.pick` takes it; the trained network is there.
         freeze: a layer out of the network's `named_modules`.
         validation: images whose accuracy the history records after every epoch; see `holdout`.
@@ -91,6 +92,7 @@ def train(
 
     Raises:
         ValueError: images, labels, device, layer or checkpoint do not fit; said before any work.
+        TypeError: images or labels are no tensors.
         FloatingPointError: the loss is no longer finite.
     """
     chosen = devices.pick(device)
@@ -123,6 +125,7 @@ def train(
             partial(batches.epoch, seed=seed),
             len(batches),
             recipe,
+            seed=seed,
             dtype=dtype,
             tick=tick,
             checkpoint=kept,

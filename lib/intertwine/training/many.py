@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from joblib import Parallel, delayed
 from joblib.parallel import LokyBackend, get_active_backend
+from torch import Tensor
 
 from intertwine import devices
 from intertwine.training.evaluation import check_data
@@ -106,9 +107,8 @@ def train_each(
     else:
         # arrays, because joblib maps them into the memory of all processes, or scatters them on a cluster
         arrays = [tensor.numpy(force=True) for tensor in (spec.data.images, spec.data.labels)]
-        light = replace(
-            spec, data=replace(spec.data, images=spec.data.images[:0], labels=spec.data.labels[:0])
-        )
+        none = [tensor[:0].clone() for tensor in (spec.data.images, spec.data.labels)]  # views travel whole
+        light = _holding(spec, *none)
         threads = max(1, torch.get_num_threads() // jobs)
         run = Parallel(n_jobs=jobs, return_as="generator_unordered", mmap_mode="c")
         calls = (delayed(_work)(light, *arrays, seed, threads, checkpoint(seed)) for seed in seeds)
@@ -146,6 +146,11 @@ def _train(spec: Spec, seed: tuple[int, int], **options: Any) -> Trained:
     return train(spec.build(seed=seed[0]), spec.data, spec.recipe, seed=seed[1], **options)
 
 
+def _holding(spec: Spec, images: Tensor, labels: Tensor) -> Spec:
+    """The same data by their checksum, in these tensors."""
+    return replace(spec, data=replace(spec.data, images=images, labels=labels, hashed=()))
+
+
 def _work(
     spec: Spec,
     images: np.ndarray,
@@ -156,7 +161,7 @@ def _work(
 ) -> tuple[tuple[int, int], Trained]:
     """What a process does."""
     tensors = [torch.from_numpy(each if each.flags.writeable else each.copy()) for each in (images, labels)]
-    spec = replace(spec, data=replace(spec.data, images=tensors[0], labels=tensors[1]))
+    spec = _holding(spec, *tensors)
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:

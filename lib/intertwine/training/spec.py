@@ -68,24 +68,38 @@ class Spec:
         return self.architecture if isinstance(self.architecture, str) else self.architecture.__name__
 
     def build(self, seed: int) -> nn.Module:
-        """The network with its initial weights."""
+        """The network with its initial weights.
+
+        Raises:
+            TypeError: the architecture does not take `arguments` and `seed` as keywords.
+        """
         build = ARCHITECTURES[self.architecture] if isinstance(self.architecture, str) else self.architecture
-        return build(**self.arguments, seed=seed)
+        try:
+            return build(**self.arguments, seed=seed)
+        except TypeError as error:
+            keywords = ", ".join([*self.arguments, "seed"])
+            raise TypeError(
+                f"Expected {self.name} to take the keywords {keywords}: {str(error).splitlines()[0]}; write "
+                f"a function that does."
+            ) from error
 
     def digest(self) -> str:
         """A hash of the content: architecture (the source of your own), arguments, recipe, data, `VERSION`.
 
         Raises:
-            ValueError: your own function is a lambda or a closure, whose source does not tell what it builds.
+            ValueError: your own function is a lambda, a closure or decorated, whose source does not tell what
+                it builds.
             TypeError: arguments that JSON cannot express.
             OSError: the source of your own function cannot be found.
         """
         source = None
         if not isinstance(self.architecture, str):
             if self.name == "<lambda>" or getattr(self.architecture, "__closure__", None):
+                decorated = hasattr(self.architecture, "__wrapped__")
+                kind = "which is decorated" if decorated else "a lambda or a closure"
                 raise ValueError(
                     f"Expected a function whose source tells all that it builds, was given {self.name}, "
-                    "a lambda or a closure: define it with def at the top level; what varies is an argument."
+                    f"{kind}: build the network in a plain def at the top level; what varies is an argument."
                 )
             source = inspect.getsource(self.architecture)
         return files.digest(

@@ -35,7 +35,7 @@ def stacking_pays(spec: Spec) -> bool:
 
     It spares the cost of calling a layer, and pays where that is what a step costs: measured on a CPU, for
     four networks or more, while no layer returns more than 2¹⁵ numbers for a batch. Batch norm and dropout
-    cannot be stacked.
+    cannot be stacked, nor can anything else that draws.
     """
     network = spec.build(seed=0)
     if not _can_be_stacked(network):
@@ -43,9 +43,11 @@ def stacking_pays(spec: Spec) -> bool:
     sizes = [0]
     for module in network.modules():
         module.register_forward_hook(lambda module, inputs, output: sizes.append(torch.numel(output)))
-    with torch.no_grad():
+    with torch.no_grad(), torch.random.fork_rng([]):
+        before = torch.get_rng_state()
         network(spec.data.images[:1].to("cpu", input_dtype(network, torch.float32)))
-    return max(sizes) * spec.recipe.batch_size <= ACTIVATIONS
+        draws = not torch.equal(before, torch.get_rng_state())
+    return not draws and max(sizes) * spec.recipe.batch_size <= ACTIVATIONS
 
 
 def train_stacked(
@@ -78,6 +80,7 @@ def train_stacked(
         epoch,
         len(batches),
         recipe,
+        seed=0,  # vmap refuses to draw
         dtype=torch.float32,
         tick=partial(_tell, tick),
     )
