@@ -207,6 +207,14 @@ seen_by_umap
 # %% mystnb={"figure": {"name": "fig-umap", "caption": "ε-sets drawn by UMAP, one row for each set and one column for each seed; colours are the components counted on the grid. How many pieces one sees, the table above compares with the grid."}, "image": {"alt": "A grid of scatter plots: rows are sets, columns are seeds, with points in the colours of their components."}}
 plots.embeddings(pd.concat(drawn))
 
+# %%
+largest, said = results.largest("06b_genni_lenet", "umap", seen_by_umap)
+apart = largest[~largest["agrees"].astype(bool)]
+Markdown(
+    f"{said} There UMAP shows as many pieces as the grid has in {len(largest) - len(apart)} of {len(largest)} pictures; it shows "
+    f"another number for {', '.join(apart['set'].unique()) or 'no set'}."
+)
+
 # %% [markdown]
 # (sec-quotient)=
 # ## The quotient: neighbouring classes, stacked

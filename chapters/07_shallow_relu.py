@@ -196,6 +196,12 @@ pd.DataFrame(
     {k: {"cases": len(t), "holds in": t["holds"].sum()} for k, t in checks.items()}
 ).T
 
+# %%
+largest, said = results.largest("07_shallow_relu", "verdicts", verdicts)
+Markdown(
+    f"{said} There the verdict is right in {largest['holds'].sum()} of {len(largest)} cases."
+)
+
 # %% [markdown]
 # (sec-stabiliser)=
 # ## Which elements of $H_n$ move nothing
