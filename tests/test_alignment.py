@@ -144,9 +144,13 @@ def test_any_dtype_is_accumulated_in_float64_without_loss(seed, dtype, p):
 def test_positions_of_feature_maps_are_rows(seed, p, q, space):
     A, B = normal(3, p, *space, seed=seed), normal(3, q, *space, seed=seed, stream=1)
     rows = [X.movedim(1, -1).reshape(-1, X.shape[1]) for X in (A, B)]
+    if len(space) == 1:  # tokens, whose channels come last
+        A, B = A.mT, B.mT
     maps = Statistics.of(A, B, spatial=True)
     assert maps.n == 3 * math.prod(space) and same(maps, Statistics.of(*rows))
     if len(space) == 2:
+        M = least_squares(maps, affine=True)
+        assert close(M(A, spatial=True).movedim(1, -1).flatten(0, -2), M(rows[0]))
         A = A.contiguous(memory_format=torch.channels_last)
         assert same(maps, Statistics.of(A, B, spatial=True))
 
@@ -562,6 +566,22 @@ def test_a_bad_input_gets_one_clear_sentence(message):
     with pytest.raises(ValueError, match=message) as error:
         BAD[message]()
     assert "\n" not in str(error.value) and str(error.value).endswith(".")
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_what_is_no_tensor_is_said_so():
+    with pytest.raises(TypeError, match=r"Expected a tensor, was given ndarray: use torch\.as_tensor"):
+        Statistics.of(TWO.numpy(), TWO.numpy())
+
+
+def test_tokens_are_mapped_one_by_one():
+    A, B = normal(5, 7, 3, seed=0), normal(5, 7, 2, seed=1)
+    fitted = least_squares(Statistics.of(A, B, spatial=True), affine=True)
+    of_rows = least_squares(Statistics.of(A.flatten(0, 1), B.flatten(0, 1)), affine=True)
+    assert torch.equal(fitted.weight, of_rows.weight)
+    assert close(fitted(A, spatial=True), fitted(A)) and fitted(A).shape == B.shape
+    with pytest.raises(ValueError, match="resample one"):
+        Statistics.of(A, B[:, :6], spatial=True)
 
 
 def test_a_lasso_that_does_not_converge_says_so():

@@ -43,6 +43,9 @@ def test_shuffled_masks_are_those_of_other_images():
 def test_names_and_concepts_must_agree():
     with pytest.raises(ValueError, match="name and a category for each of 2"):
         Masks.of(torch.ones(1, 2, 2, 2).bool(), ["a"])
+    assert Masks.of(torch.ones(1, 2, 2, 2).bool()).names == ("0", "1")
+    with pytest.raises(ValueError, match=r"Expected boolean masks .* of shape \(0, 2, 2, 2\)"):
+        Masks.of(torch.ones(0, 2, 2, 2).bool(), ["a", "b"])
 
 
 # --- scenes ---

@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import jaxtyping
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,6 +18,7 @@ from intertwine.dissection import (
     haar_rotation,
     interpretability,
     null_threshold,
+    planes,
     slopes,
     sweep,
     top_quantile,
@@ -133,6 +135,8 @@ def test_streams_give_what_a_tensor_gives():
     for size in (1, 3, 11):
         streamed = dissect(lambda size=size: iter(maps.split(size)), planes, quantile=0.05)
         whole = dissect(maps, planes, quantile=0.05)
+        gaps = dissect(lambda size=size: [maps[:0], *maps.split(size), maps[:0]], planes, quantile=0.05)
+        assert torch.equal(gaps.both, whole.both)  # an empty batch says nothing
         assert torch.equal(streamed.both, whole.both) and torch.equal(streamed.levels, whole.levels)
 
 
@@ -234,6 +238,14 @@ def test_scenes_are_dissected_by_their_own_pixels():
     assert table["concept"].tolist() == ["red", "green", "blue"] and (table["iou"] > 0.3).all()
 
 
+@pytest.fixture
+def unchecked():
+    """As a user meets the library: without the run-time type checker of the tests."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -242,12 +254,35 @@ def test_scenes_are_dissected_by_their_own_pixels():
         ({"rotation": torch.eye(3)}, "rotation of 2 units"),
         ({"units": torch.zeros(3, 2, 4, 4)}, "of the 5 images"),
         ({"units": torch.full((5, 2, 4, 4), torch.nan)}, "finite"),
+        (
+            {"rotation": 7 * torch.ones(2, 2)},
+            r"orthogonal rotation, was given one of shape \(2, 2\) with .* 9",
+        ),
+        ({"rotation": torch.eye(3)[:2, :2].flatten()}, r"orthogonal rotation, was given one of shape \(4,\)"),
+        ({"rotation": torch.eye(3)[:, :2]}, r"orthogonal rotation, was given one of shape \(3, 2\)"),
+        ({"units": torch.zeros(5, 2)}, r"\(n, units, h, w\), was given \(5, 2\)"),
+        ({"units": lambda: [torch.zeros(5, 2)]}, r"\(n, units, h, w\), was given \(5, 2\)"),
+        ({"units": torch.zeros(0, 2, 4, 4)}, "of the 5 images"),
+        ({"units": np.zeros((5, 2, 4, 4))}, "a tensor, was given ndarray: use torch.as_tensor"),
+        ({"units": lambda: [np.zeros((5, 2, 4, 4))]}, "a tensor, was given ndarray"),
+        ({"masks": np.zeros((5, 2, 4, 4), dtype=bool)}, "a tensor, was given ndarray"),
+        ({"masks": torch.zeros(5, 3, 8, 8)}, r"boolean masks .* given torch.float32 of shape \(5, 3, 8, 8\)"),
+        ({"masks": torch.zeros(5, 8, 8).long()}, r"boolean masks .*int64 of shape \(5, 8, 8\): compare"),
     ],
 )
+@pytest.mark.usefixtures("unchecked")
 def test_what_does_not_fit_is_said_in_one_sentence(change, words):
     maps, planes = draw(5, 2, 3, (4, 4), (8, 8), seed=9)
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises((ValueError, TypeError), match=words):
         dissect(**({"units": maps, "masks": Masks.of(planes, "abc"), "quantile": 0.1} | change))
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_planes_are_of_square_tensors():
+    with pytest.raises(ValueError, match=r"determinant 1, was given one of shape \(2, 3\)"):
+        planes(torch.eye(3)[:2])
+    with pytest.raises(TypeError, match=r"a tensor, was given ndarray: use torch\.as_tensor"):
+        planes(np.eye(2))
 
 
 def test_on_a_gpu_everything_is_the_same():

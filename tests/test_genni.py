@@ -111,6 +111,19 @@ def test_outputs_are_the_network_s_own_and_so_are_their_gradients(name):
     assert all(isinstance(each, nn.Parameter) for each in network.parameters())  # it has its own again
 
 
+def test_running_statistics_take_the_dtype_of_the_inputs():
+    network = nn.Sequential(nn.Conv2d(2, 3, 3), nn.BatchNorm2d(3), nn.ReLU(), nn.Flatten()).eval()
+    network[1].running_mean.fill_(0.25)
+    x, flat = normal(9, 2, 5, 6, seed=0), genni.random_plane(genni.parameter_vector(network), 2, generator(0))
+    grid = genni.grid_loss(network, lambda x: copy.deepcopy(network).double()(x) + 1, flat, (0, 1), 3, x)
+    expected = one_by_one(network, flat.at(grid.coordinates()), x, copy.deepcopy(network).double()(x) + 1)
+    torch.testing.assert_close(grid.loss.flatten(), expected)
+    assert network[1].running_mean.dtype == torch.float32 and network[1].running_mean[0] == 0.25
+    found = genni.functional_dimension(network, genni.parameter_vector(network), normal(30, 2, 5, 6, seed=1))
+    # a channel's scale multiplies its weights, and its shift adds to its bias: two directions change nothing
+    assert found.fibre == 6
+
+
 def test_a_large_grid_of_the_fcn_agrees_point_by_point_and_with_the_gaussian_closed_form():
     x = normal(500, 1, seed=0)
     flat = genni.plane(torch.cat([LIVE[None], normal(3, 4, seed=1)]))
@@ -291,6 +304,7 @@ class Bare(nn.Module):
         self.weight = nn.Parameter(torch.ones(1))
 
 
+NO_CHAIN = nn.Sequential(nn.Linear(1, 1), nn.Flatten())  # not evaluated at many points together
 BAD: dict[str, Callable[[], object]] = {
     r"dead: it returns 0 on every input": lambda: genni.search(FCN, torch.zeros_like, X, 2, seed=0),
     r"constant: of E\[y²\] = 1 only 0 varies": lambda: genni.search(FCN, torch.ones_like, X, 2, seed=0),
@@ -315,7 +329,35 @@ BAD: dict[str, Callable[[], object]] = {
     ),
     r"given 1 \(Dropout\) in training mode: call eval": lambda: genni.outputs(DROPOUT, torch.zeros(1, 8), X),
     r"Bare without: pass the starts": lambda: genni.random_starts(Bare(), 1, seed=0),
+    r"outputs \(20, 1\), as the network has them, was given \(20,\): reshape": lambda: genni.loss_at(
+        FCN, X[:, 0], LIVE[None], X
+    ),
+    r"\(20, 1\), as the network has them, was given \(20,\)": lambda: genni.loss_at(
+        NO_CHAIN, X[:, 0], torch.zeros(1, 2), X
+    ),
+    r"\(20, 1\), as .* given \(20, 2\)": lambda: genni.loss_at(FCN, X.repeat(1, 2), LIVE[None], X),
+    r"as the network has them, was given \(15,\)": lambda: genni.search(FCN, lambda x: x[:, 0], X, 1, seed=0),
+    r"as the network has them, was given \(15, 2\)": lambda: genni.search(
+        FCN, lambda x: torch.cat([x, -x], 1), X, 1, seed=0
+    ),
+    r"them, was given \(20,\)": lambda: genni.grid_loss(FCN, lambda x: x[:, 0], FLAT, (-1, 1), 3, X),
+    r"was given \(20, 3\): reshape": lambda: genni.grid_loss(
+        NO_CHAIN, lambda x: x.repeat(1, 3), genni.plane(torch.eye(2)), (-1, 1), 3, X
+    ),
+    r"finite outputs, was given some": lambda: genni.describe_target(NAN),
+    r"finite outputs, was given none, \(0, 1\)": lambda: genni.describe_target(NAN[:0]),
 }
+
+
+def test_a_target_of_numbers_is_described():
+    assert genni.describe_target(X[:, 0]) == genni.describe_target(X)
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("given", [(LIVE[None].numpy(), X), (LIVE[None], X.numpy())])
+def test_what_is_no_tensor_is_said_so(given):
+    with pytest.raises(TypeError, match=r"Expected a tensor, was given ndarray: use torch\.as_tensor"):
+        genni.outputs(FCN, *given)
 
 
 @pytest.mark.parametrize("sentence", BAD)

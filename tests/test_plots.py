@@ -85,3 +85,17 @@ def test_no_two_curves_share_a_colour():
     (axis,) = plots.curves(many, "layer", "penalty", "stitch", colours=fixed).axes
     assert axis.lines[0].get_color() == fixed["full"]
     assert len({line.get_color() for line in axis.lines}) == 2
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: plots.curves(many, "layer", "loss", "stitch"),
+        lambda: plots.curves(many, "layer", "penalty", "stitch", panels="loss"),
+        lambda: plots.matrix(many, "layer", "stitch", "loss"),
+        lambda: plots.strips(many, "loss", "stitch"),
+    ],
+)
+def test_missing_columns_are_named(draw):
+    with pytest.raises(ValueError, match=r"columns 'loss', was given one with .*'layer'.*: rename"):
+        draw()

@@ -27,10 +27,13 @@ def between(layers: list) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+WIDE = pd.DataFrame([[0.9, 0.2, 0.1], [0.3, 0.8, 0.4]], ["relu1", "relu2"], ["a", "b", "c"])
 FIGURES = {
     "similarity_by_layer": lambda: plots.similarity_by_layer(by_layer([3, 6, 10, 14]), floor=0.3),
     "one pair": lambda: plots.similarity_by_layer(by_layer(["3", "8*", "11"], pairs=1)),
     "layer_matrices": lambda: plots.layer_matrices(between([3, 6, 10, 14])),
+    "other columns": lambda: plots.layer_matrices(between([3, 6, 10]).query("row != 3 and column != 10")),
+    "of compare": lambda: plots.layer_matrices(WIDE),
     "many layers": lambda: plots.layer_matrices(between(list(range(9)))),
 }
 
@@ -64,3 +67,36 @@ def test_matrices_show_means_with_rows_down_and_columns_across():
     assert left.images[0].get_clim() == right.images[0].get_clim() == (0, 1)
     assert bar.get_ylabel() == "similarity"
     assert not plots.layer_matrices(between(list(range(9)))).axes[0].texts
+
+
+def test_rows_and_columns_may_be_different_layers():
+    axis = plots.layer_matrices(WIDE).axes[0]
+    assert axis.images[0].get_array().tolist() == WIDE.to_numpy().tolist()
+    labels = [
+        [label.get_text() for label in ticks] for ticks in (axis.get_yticklabels(), axis.get_xticklabels())
+    ]
+    assert labels == [["relu1", "relu2"], ["a", "b", "c"]]
+    part = between([3, 6, 10]).query("row != 3 and column != 10")
+    assert plots.layer_matrices(part).axes[0].images[0].get_array().shape == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("draw", "missing"),
+    [
+        (
+            lambda: plots.layer_matrices(between([3, 6]).drop(columns="value")),
+            "columns 'value', was given one",
+        ),
+        (
+            lambda: plots.similarity_by_layer(by_layer([3]).drop(columns=["grelu", "grelu_null"])),
+            "'grelu', 'gr",
+        ),
+        (
+            lambda: plots.similarity_by_layer(by_layer([3]), panels="run"),
+            "'run', was given one with 'pair', 'la",
+        ),
+    ],
+)
+def test_missing_columns_are_named(draw, missing):
+    with pytest.raises(ValueError, match=missing):
+        draw()

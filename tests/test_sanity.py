@@ -52,6 +52,40 @@ def test_transforming_a_layer_is_a_matrix_behind_it(seed, name):
     torch.testing.assert_close(net.conv1(x), network("relu").double().conv1(x))  # the original stays
 
 
+LAYERS = {
+    "linear": (nn.Linear(3, 4), (5, 3)),
+    "one dimension": (nn.Conv1d(3, 4, 2), (5, 3, 6)),
+    "three dimensions": (nn.Conv3d(3, 4, 2, bias=False), (5, 3, 4, 4, 4)),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_every_layer_that_is_taken_is_mixed_in_its_outputs(name):
+    layer, shape = LAYERS[name]
+    x, A = torch.randn(shape), torch.randn(4, 4)
+    expected = torch.einsum("ij,nj...->ni...", A, layer(x))
+    torch.testing.assert_close(sanity.transformed(nn.Sequential(layer), "0", A)(x), expected)
+
+
+REFUSED = {
+    r"'0' is ConvTranspose2d": (nn.ConvTranspose2d(4, 4, 2), 4),
+    r"one group, '0' is Conv2d\(.*groups=2": (nn.Conv2d(4, 4, 2, groups=2), 4),
+    r"'0' is BatchNorm2d": (nn.BatchNorm2d(4), 4),
+    r"'0' is ReLU\(\)": (nn.ReLU(), 4),
+    r"matrix \(4, 4\), as wide as '0', was given \(3, 3\)": (nn.Linear(3, 4), 3),
+}
+
+
+@pytest.mark.parametrize("sentence", REFUSED)
+def test_other_layers_and_widths_are_refused_in_one_sentence(sentence):
+    layer, n = REFUSED[sentence]
+    with pytest.raises(ValueError, match=sentence) as caught:
+        sanity.transformed(nn.Sequential(layer), "0", torch.eye(n))
+    assert "\n" not in str(caught.value)
+    with pytest.raises(ValueError, match="name of a layer, was given 'conv'"):
+        sanity.transformed(nn.Sequential(layer), "conv", torch.eye(n))
+
+
 @given(st.integers(0, 2**31), st.floats(0.1, 2.0))
 @settings(max_examples=15, deadline=None)
 def test_draws_are_elements_and_scalings_have_mean_one(seed, scale):

@@ -83,8 +83,21 @@ def test_what_does_not_fit_is_refused():
         same_function(FOLDED, ShallowReLU([[1]], [[1]], [0], [0]))
     with pytest.raises(ValueError, match="Expected positive scales, was given -1"):
         shallow.act(FOLDED, np.arange(3), numbers([1, -1, 1]))
+    for wrong in ([0, 0, 1], [1, 2, 3]):
+        with pytest.raises(ValueError, match="Expected a permutation of 0 to 2, was given"):
+            shallow.act(FOLDED, np.array(wrong), numbers([1, 1, 1]))
+    for wrong in ([3], [-1, 0]):
+        with pytest.raises(ValueError, match="Expected neurons from 0 to 2, was given"):
+            shallow.flip(FOLDED, wrong)
     with pytest.raises(TypeError, match=r"ask for `\.equal`"):
         bool(same_function(FOLDED, FOLDED))
+
+
+def test_a_set_of_neurons_is_flipped_however_it_is_named():
+    twice, once = (shallow.flip(FOLDED, S) for S in ([2, 0, 1, 2], {0, 1, 2}))
+    x = inputs(FOLDED)
+    assert twice.b2.tolist() == once.b2.tolist() == [1] and (twice(x) == FOLDED(x)).all()
+    assert shallow.flip(FOLDED, []).b2.tolist() == [0]
 
 
 # minimal and canonical forms

@@ -56,6 +56,32 @@ def test_so_it_is_in_floats(kind, near_miss, seed):
     assert certified(p.float(), q.float(), generator.normal(size=(4, p.m))) is equal
 
 
+@pytest.mark.parametrize(("kind", "near_miss"), CASES)
+@given(seed=SEEDS)
+@settings(max_examples=25, deadline=None)
+def test_so_it_is_of_modules_in_float32(kind, near_miss, seed):
+    generator = np.random.default_rng(seed)
+    p, q, equal = planted(kind, generator, near_miss=near_miss)
+    first, second = (ShallowReLU.from_module(each.to_module().float()) for each in (p, q))
+    answer = same_function(first, second)
+    assert answer.equal is equal and answer.tolerance == 2**-20
+    if equal:
+        x, size = generator.normal(size=(4, p.m)), np.abs(second.A2).sum() * np.abs(second.rows).max()
+        assert np.abs(answer.symmetry.image()(x) - second(x)).max() <= 1e-5 * size
+
+
+def test_only_what_was_rounded_is_forgiven():
+    p = ShallowReLU([[1, 2]], [[1.0, 3.0], [0.1, 0.2]], [0, 1], [0])
+    off = ShallowReLU(p.A2 * (1 + 1e-8), p.A1, p.b1, p.b2)
+    assert same_function(p, off).equal is False
+    single = ShallowReLU.from_module(off.to_module().float())
+    assert same_function(p, single).equal is False  # the other one is known better
+    assert same_function(single, single).tolerance == 2**-20
+    assert same_function(single, single, 1e-9).tolerance == 1e-9
+    computed = act(single, np.array([0, 1]), p.b1 + 1)
+    assert ShallowReLU.from_module(off.to_module()).tolerance == computed.tolerance == 1e-9
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @given(seed=SEEDS, power=st.integers(9, 60))
 @settings(max_examples=20, deadline=None)

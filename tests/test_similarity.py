@@ -4,6 +4,7 @@ import itertools
 import math
 from collections.abc import Callable
 
+import jaxtyping
 import numpy as np
 import pytest
 import scipy.linalg
@@ -438,6 +439,29 @@ def test_maps_ask_for_a_choice_and_unlike_sizes_for_another():
     assert "of one size" in sentence(lambda: procrustes(X, Y, spatial="samples"))
     assert "a measure with a kernel" in sentence(lambda: cca(X, X, spatial="sum"))
     assert cka(X, Y, spatial="features").isfinite()
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_tokens_have_their_channels_last(name):
+    measure = MEASURES[name]
+    X, Y = normal(12, 5, 3, seed=0).exp(), normal(12, 5, 4, seed=0, stream=1).exp()  # no dead unit
+    maps = [Z.mT[..., None] for Z in (X, Y)]
+    for spatial in ("samples", "features", "mean", "sum"):
+        if spatial != "sum" or "cka" in name:
+            assert abs(measure(X, Y, spatial=spatial) - measure(*maps, spatial=spatial)) < 1e-12, spatial
+    rows = [Z.flatten(0, 1) for Z in (X, Y)]
+    assert abs(measure(X, Y, spatial="samples") - measure(*rows)) < 1e-12
+    assert "of one size" in sentence(lambda: procrustes(X, Y[:, :4], spatial="samples"))
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_what_is_no_tensor_is_said_so(name):
+    jaxtyping.config.update("jaxtyping_disable", True)  # as a user meets the library
+    try:
+        with pytest.raises(TypeError, match=r"Expected a tensor, was given ndarray: use torch\.as_tensor"):
+            MEASURES[name](np.ones((9, 2)), np.ones((9, 2)))
+    finally:
+        jaxtyping.config.update("jaxtyping_disable", False)
 
 
 def test_other_bad_arguments():

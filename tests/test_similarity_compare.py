@@ -2,6 +2,7 @@
 
 from itertools import combinations
 
+import jaxtyping
 import pytest
 import torch
 from torch import Tensor, nn
@@ -10,6 +11,7 @@ from intertwine import models
 from intertwine.alignment import statistics
 from intertwine.features import record
 from intertwine.similarity import MEASURES, cka, compare, gram, grelu_cka, hsic, null
+from intertwine.similarity.layers import cka_by_layer, moments
 from intertwine.similarity.moments import compressed
 from intertwine.similarity.sums import batch_hsic
 
@@ -145,6 +147,60 @@ def test_compressed_features_have_the_same_moments():
         assert torch.allclose(x.mean(0), X.mean(0)) and torch.linalg.matrix_rank(x - x.mean(0)) == 3
 
 
+# --- tokens ---
+
+
+@pytest.fixture(scope="module")
+def vision() -> tuple[nn.Module, nn.Module, list[str]]:
+    from torchvision.models import VisionTransformer
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        networks = [VisionTransformer(8, 4, 2, 2, d, 16).double().eval() for d in (6, 8)]
+    return *networks, [f"encoder.layers.encoder_layer_{k}" for k in (0, 1)]
+
+
+@pytest.mark.parametrize(
+    "name", ["cka", "cka max", "grelu cka", "grelu cka, as printed", "procrustes", "cca"]
+)
+def test_all_layers_of_a_transformer_are_its_tokens(vision, name):
+    first, second, layers = vision
+    images, measure = normal(20, 3, 8, 8, seed=0).double(), MEASURES[name]
+    table = compare(first, second, images, layers, measure=name, memory=10**6, device="cpu")
+    with torch.no_grad(), record(first, layers) as X, record(second, layers) as Y:
+        first(images), second(images)
+    for row in layers:
+        for column in layers:
+            assert X[row].shape == (20, 5, 6) and Y[column].shape == (20, 5, 8)
+            tokens = [Z.flatten(0, 1) for Z in (X[row], Y[column])]
+            maps = [Z.mT[..., None] for Z in (X[row], Y[column])]  # (n, c, h, w), whatever the measure does
+            value = measure(*(tokens if measure.spatial == "samples" else maps))
+            assert abs(table.loc[row, column] - value) < 1e-6
+
+
+def test_tables_and_nulls_know_tokens_too(vision):
+    first, _, layers = vision
+    images = normal(20, 3, 8, 8, seed=0).double()
+    table = cka_by_layer(first, first, images, dict.fromkeys(layers, 1), nulls=2, generator=generator(0))
+    assert (table[["grelu", "orthogonal", "normalised"]] > 1 - 1e-9).all(axis=None)
+    with torch.no_grad(), record(first, layers) as activations:
+        first(images)
+    X = activations[layers[0]]
+    rows = moments(first, first, images, images, layers)[layers[0]]
+    assert rows.n == 100 and rows.p == 6
+    assert torch.allclose(rows.mean[:6], X.mean((0, 1)))
+    seen: list[Tensor] = []
+    null(
+        lambda A, _: seen.append(A) or A.sum(),
+        X + torch.arange(6) * 10,
+        X,
+        "gaussian",
+        2,
+        generator=generator(0),
+    )
+    assert torch.allclose(seen[1].mean((0, 1)), torch.arange(6.0).double() * 10, atol=1)
+
+
 # --- nulls ---
 
 
@@ -214,6 +270,8 @@ def test_bad_arguments_are_refused_before_any_work(setting):
         lambda: compare(first, second, images[:3], LAYERS): "at least 4 images",
         lambda: compare(first, second, images, LAYERS, spatial="samples"): "images as samples",
         lambda: compare(first, second, images, LAYERS, minibatch=10): "with a generator",
+        lambda: compare(first, second, images, []): "a layer or more of each model, was given 0 and 0",
+        lambda: compare(first, second, images, LAYERS, []): "was given 3 and 0",
         lambda: compare(
             first, second, images, LAYERS, measure="cca", minibatch=10, generator=generator(0)
         ): "unbiased CKA",
@@ -234,3 +292,39 @@ def test_a_layer_in_which_nothing_varies_is_an_error(name):
     ) or "varies" in sentence(
         lambda: compare(network, network, normal(10, 1, 8, 8, seed=0), LAYERS, measure=name, device="cpu")
     )
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_a_layer_named_twice_is_compared_twice(setting, name):
+    first, second, images = setting
+    table = compare(first, second, images, ["relu2", "relu2"], ["relu4"], name, device="cpu")
+    assert table.shape == (2, 1) and table.iloc[0, 0] == pytest.approx(table.iloc[1, 0])
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_images_with_a_nan_are_named_as_what_they_are(setting, name):
+    first, second, images = setting
+    images = images.clone()
+    images[3, 0, 2, 2] = torch.nan
+    said = sentence(lambda: compare(first, second, images, LAYERS, measure=name, device="cpu"))
+    assert "finite features, layer 'relu1' returns NaN" in said
+
+
+@pytest.mark.parametrize("name", ["procrustes", "cka rbf"])
+def test_positions_are_no_samples_beside_a_layer_without_them(name):
+    network = nn.Sequential(nn.Conv2d(1, 3, 3), nn.ReLU(), nn.Flatten(), nn.Linear(108, 3)).double()
+    images = normal(12, 1, 8, 8, seed=0).double()
+    options = {"measure": name, "device": "cpu"}
+    said = sentence(lambda: compare(network, network, images, ["1", "3"], spatial="samples", **options))
+    assert "(12, 3, 6, 6) and (12, 3): choose spatial='mean' or 'features'" in said
+    assert compare(network, network, images, ["1", "3"], spatial="mean", **options).shape == (2, 2)
+
+
+def test_images_that_are_no_tensor_are_said_so(setting):
+    first, second, images = setting
+    jaxtyping.config.update("jaxtyping_disable", True)  # as a user meets the library
+    try:
+        with pytest.raises(TypeError, match=r"Expected a tensor, was given ndarray: use torch\.as_tensor"):
+            compare(first, second, images.numpy(), LAYERS)
+    finally:
+        jaxtyping.config.update("jaxtyping_disable", False)

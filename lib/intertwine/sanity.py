@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from intertwine.alignment import Statistics, least_squares
 from intertwine.data import Dataset
+from intertwine.features import lookup
 from intertwine.groups import (
     GReLU,
     NonzeroMonomial,
@@ -33,6 +34,7 @@ TRANSFORMS: dict[str, Callable[[int], MatrixGroup]] = {
     "orthogonal": Orthogonal,
 }
 """From the smallest group to the largest; *scalings* come with a permutation."""
+MIXABLE = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)  # their weights have the outputs on the first axis
 
 
 def draw(name: str, n: int, generator: torch.Generator, *, scale: float = 1.0) -> Float[Tensor, "n n"]:
@@ -63,11 +65,19 @@ def transformed(network: nn.Sequential, layer: str, A: Float[Tensor, "n n"]) -> 
         True
 
     Args:
-        layer: the name of a module with `weight` and, possibly, `bias`; only channels are mixed.
+        layer: the name of a linear layer, or of a convolution with one group; only channels are mixed.
         A: as wide as the layer's outputs.
+
+    Raises:
+        ValueError: another layer, or an A of another width.
     """
     moved = copy.deepcopy(network)
-    target: Any = moved.get_submodule(layer)
+    target: Any = lookup(moved, [layer])[layer]
+    if not isinstance(target, MIXABLE) or getattr(target, "groups", 1) != 1:
+        raise ValueError(f"Expected a linear layer or a convolution with one group, {layer!r} is {target}.")
+    n = len(target.weight)
+    if A.shape != (n, n):
+        raise ValueError(f"Expected a matrix ({n}, {n}), as wide as {layer!r}, was given {tuple(A.shape)}.")
     A = A.to(target.weight)
     with torch.no_grad():
         target.weight.copy_(torch.einsum("ij,j...->i...", A, target.weight))

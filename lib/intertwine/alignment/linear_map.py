@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 from torch.nn.utils import skip_init
 
-from intertwine.alignment.streaming import Statistics
+from intertwine.alignment.streaming import Statistics, channel_axis
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,14 +60,14 @@ class LinearMap:
 
         Args:
             x: (..., p), or feature maps (n, p, *space) if `spatial`.
-            spatial: whether to map every position, as a 1×1 convolution does.
+            spatial: whether to map every position, as a 1×1 convolution does; of tokens (n, t, p), each.
 
         Raises:
             ValueError: not p channels where they should be.
         """
-        channels = 1 if spatial else -1
+        channels = channel_axis(x) if spatial else -1
         p = self.weight.shape[1]
-        if x.ndim <= max(channels, 0) or x.shape[channels] != p:
+        if x.ndim < 1 + spatial or x.shape[channels] != p:
             expected = f"feature maps (n, {p}, *space)" if spatial else f"features (..., {p})"
             raise ValueError(f"Expected {expected}, was given {tuple(x.shape)}; spatial={spatial}.")
         bias = None if self.bias is None else self.bias.to(x)

@@ -10,6 +10,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from intertwine.features import check_tensor
+
 ROWS = 2**14  # at a time: in float64 they stay in a CPU's cache, which is twice as fast
 CONSTANT = 1e-12
 
@@ -56,15 +58,16 @@ class Statistics:
             80
 
         Args:
-            A: features (n, p), or feature maps (n, p, …) if `spatial`; of any floating-point dtype.
-            B: features (n, q) or feature maps (n, q, …) of the same inputs.
-            spatial: whether every position of every map is a row.
+            A: features (n, p), or tokens (n, t, p) or feature maps (n, p, h, w) if `spatial`; of any
+                floating-point dtype.
+            B: features (n, q), tokens or feature maps of the same inputs.
+            spatial: whether every token, or position of every map, is a row; see `channel_axis`.
 
         Raises:
             ValueError: shapes that do not fit, no row, not floating-point, NaN or infinite.
         """
         _check(A, B, spatial)
-        rows = [X.detach().movedim(1, -1).flatten(0, -2).split(ROWS) for X in (A, B)]
+        rows = [X.detach().movedim(channel_axis(X), -1).flatten(0, -2).split(ROWS) for X in (A, B)]
         total = reduce(add, map(_block, *rows))
         if not total.scatter.isfinite().all():
             raise ValueError(
@@ -131,7 +134,7 @@ def statistics(batches: Iterable[tuple[Tensor, Tensor]], *, spatial: bool = Fals
 
     Args:
         batches: pairs of what two layers return for the same inputs, as `Statistics.of` takes them.
-        spatial: whether they are feature maps, every position a row.
+        spatial: whether they are tokens or feature maps, every position a row.
 
     Raises:
         ValueError: no batch, or one that does not fit.
@@ -145,6 +148,18 @@ def statistics(batches: Iterable[tuple[Tensor, Tensor]], *, spatial: bool = Fals
     return total
 
 
+def channel_axis(X: Tensor) -> int:
+    """Where channels are: axis 1 of feature maps (n, c, h, w), and the last of all else, as in stitching.
+
+    Example:
+        >>> channel_axis(torch.ones(5, 3, 4, 4)), channel_axis(torch.ones(5, 17, 3))
+        (1, -1)
+
+    Three axes are tokens (n, t, c), as transformers have them: transpose what an `nn.Conv1d` returns.
+    """
+    return 1 if X.ndim > 3 else -1
+
+
 def _block(A: Float[Tensor, "n p"], B: Float[Tensor, "n q"]) -> Statistics:
     rows = torch.cat([A.double(), B.double()], 1)
     mean = rows.mean(0)
@@ -152,14 +167,21 @@ def _block(A: Float[Tensor, "n p"], B: Float[Tensor, "n q"]) -> Statistics:
     return Statistics(len(rows), A.shape[1], mean, rows.T @ rows)
 
 
+def _positions(X: Tensor) -> torch.Size:
+    return X.movedim(channel_axis(X), 1).shape[2:]
+
+
 def _check(A: Tensor, B: Tensor, spatial: bool) -> None:
+    for X in (A, B):
+        check_tensor(X)
     shapes = f"{tuple(A.shape)} and {tuple(B.shape)}"
     if not (A.is_floating_point() and B.is_floating_point()):
         raise ValueError(f"Expected floating-point features, was given {A.dtype} and {B.dtype}.")
-    if spatial and (min(A.ndim, B.ndim) < 3 or A.shape[2:] != B.shape[2:]):
+    if spatial and (min(A.ndim, B.ndim) < 3 or _positions(A) != _positions(B)):
         raise ValueError(
-            f"Expected feature maps (n, p, *space) and (n, q, *space), was given {shapes}: resample one to "
-            f"the size of the other, and give features (n, p) without spatial=True."
+            f"Expected feature maps (n, p, *space) and (n, q, *space), or tokens (n, t, p) and (n, t, q), "
+            f"was given {shapes}: resample one to the size of the other, and give features (n, p) without "
+            f"spatial=True."
         )
     if not spatial and (A.ndim != 2 or B.ndim != 2):
         raise ValueError(

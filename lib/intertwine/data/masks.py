@@ -9,6 +9,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from intertwine.features import check_tensor
+
 
 @dataclass(frozen=True, eq=False)
 class Masks:
@@ -31,13 +33,28 @@ class Masks:
 
     @classmethod
     def of(
-        cls, planes: Bool[Tensor, "n c h w"], names: Sequence[str], categories: Sequence[str] | None = None
+        cls,
+        planes: Bool[Tensor, "n c h w"],
+        names: Sequence[str] | None = None,
+        categories: Sequence[str] | None = None,
     ) -> Masks:
-        """The masks of one boolean plane for each image and concept; without `categories` all are "object".
+        """The masks of one boolean plane for each image and concept.
+
+        Args:
+            planes: of an index map (n, h, w), ``index[:, None] == torch.arange(c)[:, None, None]``.
+            names: of the concepts; their numbers when not given.
+            categories: of the concepts; when not given, all are "object".
 
         Raises:
-            ValueError: not one name, and one category, for each concept.
+            ValueError: no boolean planes, or not one name, and one category, for each concept.
         """
+        check_tensor(planes)
+        if planes.dtype != torch.bool or planes.ndim != 4 or not planes.numel():
+            raise ValueError(
+                f"Expected boolean masks (n, concepts, h, w), was given {planes.dtype} of shape "
+                f"{tuple(planes.shape)}: compare numbers with a threshold, and an index map with each index."
+            )
+        names = [str(k) for k in range(planes.shape[1])] if names is None else names
         kinds = ["object"] * len(names) if categories is None else categories
         if not len(names) == len(kinds) == planes.shape[1]:
             raise ValueError(

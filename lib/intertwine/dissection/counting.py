@@ -11,7 +11,9 @@ from torch import Tensor
 
 from intertwine.data import Masks
 from intertwine.dissection.found import Dissection
+from intertwine.dissection.rotation import TOLERANCE, off_orthogonal
 from intertwine.dissection.upsampling import Axis, stretched
+from intertwine.features import check_tensor
 
 Units = Float[Tensor, "n units h w"] | Callable[[], Iterable[Float[Tensor, "_ units h w"]]]
 
@@ -45,29 +47,42 @@ def dissect(
         masks: of the same images in the same order; they may live on another device.
         quantile: the share of positions above a unit's level, between 0 and 1; 0.005 in the paper.
         iou: a unit is interpretable if its best IoU is above this; 0.04 in the paper.
-        rotation: Q turns the units into Q times the units at every position; the network is not run again.
+        rotation: an orthogonal Q turns the units into Q times the units at every position; the network is not
+            run again.
         batch_size: images at a time, which bounds the memory.
 
     Returns:
         All counts, and the tables made of them. A higher IoU is a better match.
 
     Raises:
-        ValueError: a share outside (0, 1), masks or a rotation of another size than the units, or activations
-            that are not finite.
+        ValueError: a share outside (0, 1), units that are no maps or not finite, masks that are not boolean,
+            masks or a rotation of another size than the units, or a rotation that is not orthogonal.
     """
     if not 0 < quantile < 1 or not 0 <= iou <= 1:
         raise ValueError(
             f"Expected a quantile and an IoU between 0 and 1, was given {quantile} and {iou}: 0.005 and 0.04 "
             f"are the paper's."
         )
-    if isinstance(masks, Tensor):
-        masks = Masks.of(masks, [str(k) for k in range(masks.shape[1])])
+    if rotation is not None and not off_orthogonal(rotation) <= TOLERANCE:
+        raise ValueError(
+            f"Expected an orthogonal rotation, was given one of shape {tuple(rotation.shape)} with |QQᵀ - I| "
+            f"up to {off_orthogonal(rotation):.1e}: draw it with `haar_rotation`."
+        )
+    masks = masks if isinstance(masks, Masks) else Masks.of(masks)
+    if not callable(units):
+        check_tensor(units)
     n, height, width = masks.codes.shape
 
     def stream() -> Iterator[Tensor]:
-        whole = units.split(batch_size) if isinstance(units, Tensor) else units()
-        for batch in whole:
-            yield batch if rotation is None else _rotated(batch, rotation)
+        for batch in units() if callable(units) else units.split(batch_size):
+            check_tensor(batch)
+            if batch.ndim != 4:
+                raise ValueError(
+                    f"Expected maps of units (n, units, h, w), was given {tuple(batch.shape)}: choose a "
+                    f"layer that has maps."
+                )
+            if len(batch):
+                yield batch if rotation is None else _rotated(batch, rotation)
 
     levels = top_quantile(stream(), quantile, n)
     counts = torch.zeros(len(levels), len(masks.table) + 1, dtype=torch.int64, device=levels.device)

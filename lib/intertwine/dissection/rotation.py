@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from intertwine.features import check_tensor
 from intertwine.groups import Orthogonal
 
 TOLERANCE = 1e-5  # of QQᵀ = I, so that float32 rotations pass
@@ -93,14 +94,13 @@ def planes(Q: Float[Tensor, "n n"]) -> Planes:
     """
     from scipy.linalg import schur
 
+    off = off_orthogonal(Q)
     matrix = Q.detach().to("cpu", torch.float64)
     n = len(matrix)
-    off = (matrix @ matrix.mT - torch.eye(n, dtype=torch.float64)).abs().max()
     if not off <= TOLERANCE or torch.linalg.slogdet(matrix).sign != 1:
         raise ValueError(
-            f"Expected an orthogonal matrix with determinant 1, was given one with |QQᵀ - I| up to "
-            f"{off:.1e} and determinant {torch.linalg.det(matrix):.3g}: draw it with `haar_rotation`, or "
-            f"negate one column."
+            f"Expected an orthogonal matrix with determinant 1, was given one of shape {tuple(Q.shape)} with "
+            f"|QQᵀ - I| up to {off:.1e}: draw it with `haar_rotation`, or negate one column if that is small."
         )
     T, Z = map(torch.from_numpy, schur(matrix.numpy(), output="real"))
     columns: list[int] = []
@@ -120,6 +120,20 @@ def planes(Q: Float[Tensor, "n n"]) -> Planes:
     angles += [math.pi] * (len(halves) // 2)
     basis = Z[:, columns + halves + still]
     return Planes(basis.to(Q.device), torch.tensor(angles, dtype=torch.float64, device=Q.device))
+
+
+def off_orthogonal(Q: Float[Tensor, "n m"]) -> float:
+    """The largest entry of |QQᵀ − 1|, in float64; infinite where Q is not square.
+
+    Example:
+        >>> off_orthogonal(2 * torch.eye(3))
+        3.0
+    """
+    check_tensor(Q)
+    if Q.ndim != 2 or Q.shape[0] != Q.shape[1]:
+        return math.inf
+    matrix = Q.detach().double()
+    return (matrix @ matrix.mT - torch.eye(len(Q)).to(matrix)).abs().max().item()
 
 
 def geodesic(Q: Float[Tensor, "n n"], alpha: float | Float[Tensor, "*batch"]) -> Float[Tensor, "*batch n n"]:

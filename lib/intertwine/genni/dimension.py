@@ -44,7 +44,7 @@ def functional_dimension(
         inputs: at least as many as parameters, or the rank may be theirs; in float64 here.
         rtol: singular values below this share of the largest count as 0.
     """
-    check(model, theta[None])
+    check(model, theta[None], inputs)
     x = inputs.double()
     jacobian = jacrev(lambda at: outputs(model, at[None], x)[0].flatten(), chunk_size=256)(theta.to(x))
     values = torch.linalg.svdvals(jacobian)

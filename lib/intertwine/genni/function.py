@@ -10,6 +10,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.func import functional_call
 
+from intertwine.features import check_tensor
+
 ELEMENTWISE = (
     nn.CELU,
     nn.ELU,
@@ -63,7 +65,7 @@ def outputs(
     Raises:
         ValueError: dropout or batch norm in training mode; points of another length.
     """
-    check(model, points)
+    check(model, points, inputs)
     if is_perceptron(model, inputs):
         return perceptron(model, points, inputs).movedim(-1, 1)
     return torch.stack([call(model, theta, inputs) for theta in points])
@@ -141,13 +143,16 @@ def named(model: nn.Module, theta: Float[Tensor, " p"]) -> dict[str, Tensor]:
 
 
 def call(model: nn.Module, theta: Float[Tensor, " p"], x: Tensor) -> Tensor:
-    """The network's outputs with other parameters than its own."""
+    """The network's outputs with other parameters than its own, in their dtype and on their device."""
+    state = {name: each.to(theta) for name, each in model.named_buffers() if each.is_floating_point()}
     # told to tie weights, torch would put a shared module's own ones back in the wrong order
-    return functional_call(model, named(model, theta), (x,), tie_weights=False)
+    return functional_call(model, state | named(model, theta), (x,), tie_weights=False)
 
 
-def check(model: nn.Module, points: Float[Tensor, "k p"]) -> None:
+def check(model: nn.Module, points: Float[Tensor, "k p"], inputs: Float[Tensor, "n ..."]) -> None:
     """Refuse networks that are no function of their parameters, and points that are none of them."""
+    for given in (points, inputs):
+        check_tensor(given)
     random = (nn.modules.dropout._DropoutNd, nn.modules.batchnorm._BatchNorm)
     for name, module in model.named_modules():
         if module.training and isinstance(module, random):
@@ -158,6 +163,17 @@ def check(model: nn.Module, points: Float[Tensor, "k p"]) -> None:
     p = sum(parameter.numel() for parameter in model.parameters())
     if points.shape[1] != p:
         raise ValueError(f"Expected vectors of the network's {p} parameters, was given {points.shape[1]}.")
+
+
+def check_target(model: nn.Module, y: Float[Tensor, "n ..."], inputs: Float[Tensor, "n ..."]) -> None:
+    """Refuse a target's outputs of another shape than the network's, which would broadcast."""
+    with torch.no_grad():
+        own = call(model, parameter_vector(model).to(inputs), inputs[:2]).shape[1:]
+    if y.shape != (len(inputs), *own):
+        raise ValueError(
+            f"Expected a target with outputs {(len(inputs), *own)}, as the network has them, was given "
+            f"{tuple(y.shape)}: reshape them, or take another network."
+        )
 
 
 def is_perceptron(model: nn.Module, inputs: Tensor) -> bool:

@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from intertwine.genni.function import call, check, is_perceptron, perceptron
+from intertwine.genni.function import call, check, check_target, is_perceptron, perceptron
 from intertwine.genni.plane import Plane
 from intertwine.genni.pooling import with_fast_pooling
 from intertwine.genni.target import energy_of
@@ -87,16 +87,18 @@ def grid_loss(
             numbers beside that.
 
     Raises:
-        ValueError: a dead or constant target, an empty grid, or a plane of another network.
+        ValueError: a dead or constant target, outputs of another shape, an empty grid, or a plane of another
+            network.
     """
     low, high = bounds
     if not low < high or n < 2:
         raise ValueError(
             f"Expected bounds from low to high and n of 2 or more, was given {bounds} and n={n}."
         )
-    check(model, plane.centre[None])
+    check(model, plane.centre[None], inputs)
     with torch.no_grad():
         y = target(inputs)
+        check_target(model, y, inputs)
         energy = energy_of(y)
         axis = torch.linspace(low, high, n, dtype=torch.float64, device=inputs.device)
         m = len(plane.basis)
@@ -130,8 +132,12 @@ def loss_at(
         points: parameter vectors.
         inputs: which decide on dtype and device.
         memory: as for `grid_loss`.
+
+    Raises:
+        ValueError: points of another length, or a target's outputs of another shape than the network's.
     """
-    check(model, points)
+    check(model, points, inputs)
+    check_target(model, y, inputs)
     points = points.to(inputs)
     losses = []
     with torch.no_grad():

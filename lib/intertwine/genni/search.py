@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from intertwine.genni.function import check, outputs, random_starts
+from intertwine.genni.function import check, check_target, outputs, random_starts
 from intertwine.genni.grid import loss_at
 from intertwine.genni.target import energy_of
 
@@ -76,7 +76,8 @@ def search(
         batch_size: inputs of a step; they are taken in turn.
 
     Raises:
-        ValueError: a dead or constant target, or m + 1 above the number of starts; said before any work.
+        ValueError: a dead or constant target, its outputs of another shape than the network's, or m + 1 above
+            the number of starts; said before any work.
         RuntimeError: fewer than m+1 accepted, with the best loss there was.
     """
     if held_out is None:
@@ -149,7 +150,8 @@ def descend(
     Returns:
         The parameter vectors after the last step.
     """
-    check(model, starts)
+    check(model, starts, inputs)
+    check_target(model, y, inputs)
     y = y.detach()
     points = starts.detach().clone().requires_grad_()
     energy = y.square().flatten(1).sum(1).mean()

@@ -41,8 +41,14 @@ def describe_target(y: Float[Tensor, "n ..."], epsilon: float | None = None) -> 
     Args:
         y: outputs on the inputs, not necessarily of a network.
         epsilon: an absolute threshold of J, where one is to be judged.
+
+    Raises:
+        ValueError: outputs that are not finite, or none.
     """
-    flat = y.double().flatten(1)
+    if not y.numel() or not torch.isfinite(y).all():
+        given = "some that are inf or nan" if y.numel() else f"none, {tuple(y.shape)}"
+        raise ValueError(f"Expected a target with finite outputs, was given {given}: choose other inputs.")
+    flat = y.double().reshape(len(y), -1)
     energy = flat.square().sum(1).mean().item()
     variance = (flat - flat.mean(0)).square().sum(1).mean().item()
     alive = flat.any(1).double().mean().item()
@@ -71,10 +77,8 @@ def energy_of(y: Float[Tensor, "n ..."]) -> float:
     """E[y²] of a target that can be searched for.
 
     Raises:
-        ValueError: a dead or constant target, with the reason.
+        ValueError: a dead or constant target, with the reason; outputs that are not finite.
     """
-    if not torch.isfinite(y).all():
-        raise ValueError("Expected a target with finite outputs, was given one with inf or nan.")
     target = describe_target(y)
     if target.verdict in ("dead", "constant"):
         raise ValueError(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from intertwine.plots.style import COLOURS, new_figure
+from intertwine.plots.style import COLOURS, check_columns, new_figure
 from intertwine.results import interval
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def curves(
         colours: value of `by` → colour; the style's order for those not named.
         level: where a horizontal line marks a reference.
     """
+    check_columns(table, x, y, by, panels)
     names = list(dict.fromkeys(table[panels])) if panels else [None]
     lines = list(dict.fromkeys(table[by]))
     taken = {*(colours or {}).values(), COLOURS["grey"], COLOURS["ink"]}
@@ -78,6 +79,7 @@ def matrix(table: pd.DataFrame, rows: str, columns: str, values: str, *, label: 
         table: one row a trial, with the three columns.
         label: of the colours; say in it whether more is better.
     """
+    check_columns(table, rows, columns, values)
     wide = table.pivot_table(index=rows, columns=columns, values=values, sort=False)
     figure, axis = new_figure(height=0.42 * len(wide) + 1.3)
     shown = wide.to_numpy(dtype=float)
@@ -105,6 +107,7 @@ def strips(
         table: one row a trial, with the columns `y`, `by` and `panels`.
         panels: the column whose values get a panel each.
     """
+    check_columns(table, y, by, panels)
     names = list(dict.fromkeys(table[panels])) if panels else [None]
     strips_of = list(dict.fromkeys(table[by]))
     figure, axes = new_figure(1, len(names), height=3.0, squeeze=False, sharey=True)

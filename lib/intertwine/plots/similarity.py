@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from intertwine.plots.style import COLOURS, GROUP_COLOURS, new_figure
+from intertwine.plots.style import COLOURS, GROUP_COLOURS, check_columns, new_figure
 from intertwine.results import interval
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ def similarity_by_layer(
         floor: the least value there can be, drawn as a line.
         panels: the column whose values get a panel each.
     """
+    check_columns(table, "layer", *_GROUPS, *(f"{group}_null" for group in _GROUPS), panels)
     names = list(dict.fromkeys(table[panels])) if panels else [None]
     figure, axes = new_figure(1, len(names), height=3.2, squeeze=False, sharey=True)
     for axis, name in zip(axes[0], names, strict=True):
@@ -66,23 +67,28 @@ def layer_matrices(table: pd.DataFrame) -> Figure:
 
     Args:
         table: columns `measure`, `row`, `column` (layers in order), `value`, one row for each pair of
-            networks and layers; the mean over pairs is shown. Higher is more similar.
+            networks and layers; the mean over pairs is shown. Higher is more similar. Or what
+            `intertwine.similarity.compare` returns, for one measure.
     """
+    if not {"measure", "row", "column", "value"} & set(table.columns):
+        long = table.rename_axis("row").reset_index().melt("row", var_name="column")
+        table = long.assign(measure="")
+    check_columns(table, "measure", "row", "column", "value")
     measures = list(dict.fromkeys(table["measure"]))
-    layers = list(dict.fromkeys(table["row"]))
+    rows, columns = (list(dict.fromkeys(table[side])) for side in ("row", "column"))
+    size = 8 if max(len(rows), len(columns)) <= 6 else 6
     figure, axes = new_figure(1, len(measures), height=3.1, squeeze=False)
     for axis, measure in zip(axes[0], measures, strict=True):
         part = table[table["measure"] == measure]
         matrix = part.pivot_table(index="row", columns="column", values="value", sort=False)
-        values = matrix.loc[layers, layers].to_numpy()
+        values = matrix.loc[rows, columns].to_numpy()
         image = axis.imshow(values, cmap="cividis", vmin=0, vmax=1)
-        if len(layers) <= 6:
+        if size == 8:
             for (i, j), value in np.ndenumerate(values):
                 shade = COLOURS["ink"] if value > 0.55 else "white"
                 axis.text(j, i, f"{value:.2f}", ha="center", va="center", color=shade, fontsize=9)
-        size = 8 if len(layers) <= 6 else 6
-        axis.set_xticks(range(len(layers)), layers, rotation=90 if len(layers) > 6 else 0, fontsize=size)
-        axis.set_yticks(range(len(layers)), layers, fontsize=size)
+        axis.set_xticks(range(len(columns)), columns, rotation=0 if size == 8 else 90, fontsize=size)
+        axis.set_yticks(range(len(rows)), rows, fontsize=size)
         axis.set(title=measure, xlabel="layer of network 2")
         axis.grid(False)
     axes[0][0].set_ylabel("layer of network 1")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
 
 # Okabe and Ito's colour-blind safe palette, without its yellow, which is unreadable on white
@@ -87,6 +88,21 @@ def new_figure(*grid: int, width: float = 5.8, height: float, **options: Any) ->
     figure, axes = plt.subplots(*grid, figsize=(width, height), **options)
     plt.close(figure)  # pyplot would show it a second time
     return figure, axes
+
+
+def check_columns(table: pd.DataFrame, *columns: str | None) -> None:
+    """Raise ValueError, naming them, where the table lacks columns; None asks for none.
+
+    Example:
+        >>> import pandas as pd
+        >>> check_columns(pd.DataFrame({"x": [1]}), "x", None)
+    """
+    missing = [name for name in columns if name is not None and name not in table]
+    if missing:
+        raise ValueError(
+            f"Expected a table with the columns {', '.join(map(repr, missing))}, was given one with "
+            f"{', '.join(map(repr, table.columns))}: rename those that are meant."
+        )
 
 
 def _in_notebook() -> bool:

@@ -37,8 +37,10 @@ class Symmetry:
     permutation: Int[np.ndarray, " n"]
     scales: Shaped[np.ndarray, " n"]
     """Neuron i of `q` is scales[i] times neuron permutation[i] of the transferred `p`."""
+    tolerance: float
+    """As in the question."""
 
-    def image(self, tolerance: float = TOLERANCE) -> ShallowReLU:
+    def image(self) -> ShallowReLU:
         """`q`, computed from `p` by the symmetry: equal for exact networks, up to rounding for floats.
 
         Example:
@@ -48,7 +50,7 @@ class Symmetry:
             >>> symmetry.flips, (symmetry.image().A1 == q.A1).all()
             ((0, 1, 2), np.True_)
         """
-        r = transferred(self.p, self.normals, self.transfers, tolerance)
+        r = transferred(self.p, self.normals, self.transfers, self.tolerance)
         return act(r, self.permutation, self.scales)
 
 
@@ -71,7 +73,7 @@ class Equality:
         raise TypeError("Expected a question with two answers, but there are three: ask for `.equal`.")
 
 
-def same_function(p: ShallowReLU, q: ShallowReLU, tolerance: float = TOLERANCE) -> Equality:
+def same_function(p: ShallowReLU, q: ShallowReLU, tolerance: float | None = None) -> Equality:
     """Whether two networks, of any widths, are the same function (Theorems 3 and 4).
 
     Example:
@@ -90,11 +92,13 @@ def same_function(p: ShallowReLU, q: ShallowReLU, tolerance: float = TOLERANCE) 
     Args:
         p: a network.
         q: another with the same inputs and outputs.
-        tolerance: for floats.
+        tolerance: for floats; the smaller of both networks' own when not given, which is 10⁻⁹, and 10⁻⁶ for
+            two float32 modules, whose numbers are no better known.
 
     Raises:
         ValueError: inputs or outputs that differ in number.
     """
+    tolerance = min(p.tolerance, q.tolerance) if tolerance is None else tolerance
     d = difference(p, q)
     found = arrangement(d, tolerance)
     parts = invariants(d, found)
@@ -175,4 +179,4 @@ def _symmetry(first: Merged, second: Merged, tolerance: float) -> Symmetry | Non
     permutation = np.empty(q.n, dtype=np.int64)
     permutation[order[1]] = order[0]
     scales = np.abs(at_q.scales) * reciprocal(np.abs(at_r.scales[permutation]))
-    return Symmetry(p, q, flips, normals, transfers, permutation, scales)
+    return Symmetry(p, q, flips, normals, transfers, permutation, scales, tolerance)

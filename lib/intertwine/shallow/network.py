@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Int, Shaped
 
-from intertwine.shallow.arithmetic import Numbers, is_exact, numbers, reciprocal
+from intertwine.shallow.arithmetic import TOLERANCE, Numbers, is_exact, numbers, reciprocal
 
 if TYPE_CHECKING:
     from torch import nn
@@ -38,6 +38,8 @@ class ShallowReLU:
     A1: Shaped[np.ndarray, "n m"]
     b1: Shaped[np.ndarray, " n"]
     b2: Shaped[np.ndarray, " k"]
+    tolerance: float = TOLERANCE
+    """What `same_function` is to forgive: more where a module's numbers have been rounded to float32."""
 
     def __init__(self, A2: object, A1: object, b1: object, b2: object) -> None:
         given = {"A2": A2, "A1": A1, "b1": b1, "b2": b2}
@@ -100,6 +102,9 @@ class ShallowReLU:
     def from_module(module: nn.Sequential) -> ShallowReLU:
         """From `nn.Sequential(Linear, ReLU, Linear)`, in float64; a leading Flatten is allowed.
 
+        The network remembers by its `tolerance`, eight rounding units, that the module was not in float64.
+        What is computed of it, such as `act`, is in float64 and forgets.
+
         Example:
             >>> from torch import nn
             >>> ShallowReLU.from_module(nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))).n
@@ -108,7 +113,8 @@ class ShallowReLU:
         Raises:
             ValueError: other layers.
         """
-        from torch import nn  # slow to import
+        import torch  # slow to import
+        from torch import nn
 
         layers = [layer for layer in module if not isinstance(layer, nn.Flatten)]
         kinds = [type(layer).__name__ for layer in layers]
@@ -119,7 +125,10 @@ class ShallowReLU:
             np.zeros(layer.out_features) if layer.bias is None else numbers(layer.bias)
             for layer in (first, last)
         )
-        return ShallowReLU(numbers(last.weight), numbers(first.weight), b1, b2)
+        p = ShallowReLU(numbers(last.weight), numbers(first.weight), b1, b2)
+        unit = max(torch.finfo(each.dtype).eps for each in module.parameters())
+        object.__setattr__(p, "tolerance", max(TOLERANCE, 8 * unit))
+        return p
 
     def to_module(self) -> nn.Sequential:
         """The network as `nn.Sequential(Linear, ReLU, Linear)`, in float64.
@@ -149,8 +158,13 @@ def act(p: ShallowReLU, permutation: Int[np.ndarray, " n"], scales: Shaped[np.nd
         ([[4], [1]], ['5/2', '3'])
 
     Raises:
-        ValueError: scales that are not positive.
+        ValueError: no permutation, or scales that are not positive.
     """
+    if not np.array_equal(np.sort(permutation), np.arange(p.n)):
+        raise ValueError(
+            f"Expected a permutation of 0 to {p.n - 1}, was given {[*map(int, permutation)]}: name every "
+            f"neuron once."
+        )
     if not (scales > 0).all():
         raise ValueError(f"Expected positive scales, was given {scales.min()}: ReLU forgives no others.")
     q = p.with_neurons(permutation)
@@ -167,10 +181,15 @@ def flip(p: ShallowReLU, S: Iterable[int], kappa: int | float = 1) -> ShallowReL
         ([1], np.True_)
 
     Args:
-        S: neurons, from 0.
+        S: a set of neurons, from 0: to name one twice changes nothing.
         kappa: κ with σ(x) − σ(−x) = κx: 1 for ReLU, `odd_slope` tells it for others.
+
+    Raises:
+        ValueError: neurons that the network does not have.
     """
-    S = list(S)
+    S = sorted(set(S))
+    if S and not 0 <= S[0] <= S[-1] < p.n:
+        raise ValueError(f"Expected neurons from 0 to {p.n - 1}, was given {S}.")
     sign = np.ones(p.n, dtype=object if p.exact else np.float64)
     sign[S] = -1
     constant = p.b2 + kappa * (p.A2[:, S] @ p.b1[S])

@@ -14,6 +14,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from intertwine import devices
+from intertwine.alignment.streaming import channel_axis
 from intertwine.features import features, lookup
 from intertwine.similarity.inputs import Spatial
 
@@ -39,7 +40,8 @@ class Blocks:
         first: a model and names of its layers.
         second: another, or the same.
         images: inputs of both.
-        spatial: as in `arranged`, but "samples" and "sum" leave feature maps (n, c, positions).
+        spatial: as in `arranged`, but "samples" leaves maps and tokens as they are, and "sum" leaves both
+            (n, c, positions).
         memory: bytes for features and for square blocks of Gram matrices, one for each layer.
         dtype: of the features.
         device: where the models run and features lie; models elsewhere are copied there.
@@ -47,7 +49,7 @@ class Blocks:
         batch_size: images that run through a model at a time.
 
     Raises:
-        ValueError: unknown layers, or too little memory for two images.
+        ValueError: unknown layers, too little memory for two images, or features that are not finite.
     """
 
     def __init__(
@@ -109,18 +111,24 @@ class Blocks:
         batches = list(features(model, list(layers), images, batch_size=self._batch))
         whole: Block = []
         for layer in layers:
-            whole.append(torch.cat([_flat(batch.pop(layer), self._spatial) for batch in batches]))
+            whole.append(torch.cat([_flat(batch[layer], self._spatial) for batch in batches]))
+            if not whole[-1].sum(dtype=torch.float64).isfinite():
+                raise ValueError(
+                    f"Expected finite features, layer {layer!r} returns NaN, infinite or huge ones: look for "
+                    f"them in the images first."
+                )
         return [Z.to(self._dtype) for Z in whole]
 
 
 def _flat(X: Float[Tensor, "b ..."], spatial: Spatial | None) -> Float[Tensor, "b ..."]:
-    if X.ndim == 2:
+    if X.ndim == 2 or spatial in (None, "samples"):
         return X
+    X = X.movedim(channel_axis(X), 1)
     if spatial == "mean":
         return X.flatten(2).mean(2)
     if spatial == "features":
         return X.flatten(1)
-    return X.flatten(2) if spatial == "sum" else X
+    return X.flatten(2)
 
 
 def _moved(model: nn.Module, device: torch.device) -> nn.Module:

@@ -18,7 +18,7 @@ def by_moments(blocks: Blocks, measure: Measure, first: int, progress: bool) -> 
     """The measure between the first p layers and the others, from second moments streamed over the blocks.
 
     Args:
-        blocks: features (n, c), or maps whose positions are samples.
+        blocks: features (n, c), or maps or tokens whose positions are samples.
         measure: a function of second moments.
         first: p.
         progress: whether to show a bar.
@@ -55,6 +55,8 @@ def by_features(
             f"raise memory=, or take fewer images or layers."
         )
     layers = [torch.cat(parts) for parts in zip(*blocks, strict=True)]
+    if spatial == "sum":  # (n, c, positions), but measures take three axes for tokens
+        layers = [Z.mT if Z.ndim == 3 else Z for Z in layers]
     one_size = _of_one_size if spatial == "samples" else lambda X, Y: (X, Y)
     values = [
         measure(*one_size(X, Y), spatial=spatial)
@@ -66,7 +68,12 @@ def by_features(
 
 def _of_one_size(X: Float[Tensor, "n ..."], Y: Float[Tensor, "n ..."]) -> tuple[Tensor, Tensor]:
     """Feature maps resampled to the larger of both sizes by nearest neighbours."""
-    if X.shape[2:] == Y.shape[2:] or min(X.ndim, Y.ndim) == 2:
+    if X.ndim != Y.ndim or (X.ndim == 3 and X.shape[1] != Y.shape[1]):
+        raise ValueError(
+            f"Expected layers with the same kind of positions for spatial='samples', was given features "
+            f"{tuple(X.shape)} and {tuple(Y.shape)}: choose spatial='mean' or 'features'."
+        )
+    if X.ndim <= 3 or X.shape[2:] == Y.shape[2:]:
         return X, Y
     size = [max(sides) for sides in zip(X.shape[2:], Y.shape[2:], strict=True)]
     return interpolate(X, size), interpolate(Y, size)

@@ -20,7 +20,7 @@ def cca(X: Tensor, Y: Tensor, *, spatial: Spatial | None = None) -> Float[Tensor
     features: it takes many times more samples than features to say anything, and a null to see it.
 
     Args:
-        X: features (n, p) or feature maps (n, p, …).
+        X: features (n, p), tokens (n, t, p) or feature maps (n, p, h, w).
         Y: of the same inputs; widths may differ.
         spatial: "samples", "features" or "mean", as in `cka`.
 
@@ -50,7 +50,7 @@ def svcca(
     As `cca`, of as many components as it takes to keep this share of the variance.
 
     Args:
-        X: features (n, p) or feature maps (n, p, …).
+        X: features (n, p), tokens (n, t, p) or feature maps (n, p, h, w).
         Y: of the same inputs; widths may differ.
         kept: share of the variance, in (0, 1]; their number jumps when a component passes it.
         spatial: "samples", "features" or "mean", as in `cka`.
@@ -75,7 +75,7 @@ def pwcca(X: Tensor, Y: Tensor, *, spatial: Spatial | None = None) -> Float[Tens
     the sum of the sizes of h·x over the columns x of X, with h its canonical variate on the side of X.
 
     Args:
-        X: features (n, p) or feature maps (n, p, …).
+        X: features (n, p), tokens (n, t, p) or feature maps (n, p, h, w).
         Y: of the same inputs; widths may differ.
         spatial: "samples", "features" or "mean", as in `cka`.
 
@@ -106,7 +106,7 @@ def r2(
     invertible, so that R²_LR(XA, Y) cannot tell what a stitch A does; R²_LR(Y, XA) can.
 
     Args:
-        X: features (n, p) or feature maps (n, p, …).
+        X: features (n, p), tokens (n, t, p) or feature maps (n, p, h, w).
         Y: of the same inputs; widths may differ.
         centred: whether columns are centred first, which is to fit a bias; the print does not.
         spatial: "samples", "features" or "mean", as in `cka`.

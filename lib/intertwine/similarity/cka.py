@@ -35,7 +35,7 @@ def cka(
     linear and the Gaussian kernel it can be differentiated.
 
     Args:
-        X: features (n, p) or feature maps (n, p, …).
+        X: features (n, p), tokens (n, t, p) or feature maps (n, p, h, w).
         Y: of the same inputs; widths may differ.
         kernel: as in `gram`; "max" is the raw max kernel, `grelu_cka` has the one of the paper.
         estimator: of HSIC; the ratio of two unbiased estimates is consistent, not unbiased.
@@ -87,7 +87,7 @@ def grelu_cka(
     positions, products summed over positions before the maximum.
 
     Args:
-        X: features (n, p) or feature maps (n, p, …).
+        X: features (n, p), tokens (n, t, p) or feature maps (n, p, h, w).
         Y: of the same inputs; widths may differ.
         corrected: centre by 1/n, and leave out units that are constant, which have no norm to divide by.
         spatial: as in `cka`.

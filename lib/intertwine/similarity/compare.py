@@ -12,6 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from intertwine.features import check_tensor
 from intertwine.similarity.blocks import Blocks
 from intertwine.similarity.by_grams import KERNELS, all_samples, minibatches
 from intertwine.similarity.by_rows import by_features, by_moments
@@ -81,13 +82,19 @@ def compare(
         Rows `layers1`, columns `layers2`; whether higher is more similar, the measure tells.
 
     Raises:
-        ValueError: unknown layers or measure, fewer than 4 images, too little memory, constant layers.
+        ValueError: unknown layers or measure, no layer, fewer than 4 images, too little memory, features that
+            are constant or not finite, or that have no positions in common where these are samples.
     """
     import pandas as pd
 
     measure = named(measure)
     layers2 = layers1 if layers2 is None else layers2
     spatial = spatial or measure.spatial
+    check_tensor(images)
+    if not (len(layers1) and len(layers2)):
+        raise ValueError(
+            f"Expected a layer or more of each model, was given {len(layers1)} and {len(layers2)}."
+        )
     if len(images) < 4:
         raise ValueError(f"Expected at least 4 images, was given {len(images)}.")
     if measure.needs == "grams" and spatial == "samples":

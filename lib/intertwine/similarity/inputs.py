@@ -6,6 +6,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from intertwine.alignment.streaming import channel_axis
+from intertwine.features import check_tensor
+
 Spatial = Literal["samples", "features", "sum", "mean"]
 CONSTANT = 1e-12  # of its mean: what a channel may deviate and still count as constant, as in alignment
 
@@ -21,7 +24,8 @@ def pair(
         [torch.Size([80, 3]), torch.Size([5, 48]), torch.Size([5, 3, 16]), torch.Size([5, 3])]
 
     Args:
-        X: features (n, c), or feature maps (n, c, …), of any floating-point dtype.
+        X: features (n, c), tokens (n, t, c) with t positions, or feature maps (n, c, h, w), of any
+            floating-point dtype.
         Y: of the same inputs.
         spatial: what to do with positions; features (n, c) have one position, and need no choice.
         least: samples that the measure needs.
@@ -30,12 +34,14 @@ def pair(
     Raises:
         ValueError: not such features, of different numbers of samples, too few, NaN or infinite.
     """
+    for Z in (X, Y):
+        check_tensor(Z)
     check_choice("spatial", spatial, (None, *get_args(Spatial)))
     shapes = f"{tuple(X.shape)} and {tuple(Y.shape)}"
     if not (X.is_floating_point() and Y.is_floating_point()):
         raise ValueError(f"Expected floating-point features, was given {X.dtype} and {Y.dtype}.")
     if min(X.ndim, Y.ndim) < 2 or not X.numel() or not Y.numel():
-        raise ValueError(f"Expected features (n, c) or feature maps (n, c, …), was given {shapes}.")
+        raise ValueError(f"Expected features (n, c), tokens (n, t, c) or maps (n, c, …), was given {shapes}.")
     if len(X) != len(Y):
         raise ValueError(f"Expected features of the same inputs, was given {len(X)} and {len(Y)} of them.")
     if max(X.ndim, Y.ndim) > 2 and spatial is None:
@@ -46,12 +52,13 @@ def pair(
             "Expected a measure with a kernel for spatial='sum', which sums kernels over space: choose "
             "'samples', 'features' or 'mean'."
         )
-    if spatial == "samples" and X.shape[2:] != Y.shape[2:]:
+    first, second = (Z.movedim(channel_axis(Z), 1).shape[2:] for Z in (X, Y))
+    if spatial == "samples" and first != second:
         raise ValueError(
             f"Expected feature maps of one size for spatial='samples', was given {shapes}: resample one, or "
             f"choose 'features' or 'mean'."
         )
-    rows = len(X) * (X[0, 0].numel() if spatial == "samples" else 1)
+    rows = len(X) * (first.numel() if spatial == "samples" else 1)
     if rows < least:
         raise ValueError(f"Expected at least {least} samples, was given {rows}: use more inputs.")
     for Z in (X, Y):
@@ -62,7 +69,7 @@ def pair(
 
 def arranged(X: Tensor, spatial: Spatial | None) -> Float[Tensor, "n ..."]:
     """The rows of one set of features, in float64."""
-    X = X.double()
+    X = X.double().movedim(channel_axis(X), 1)
     if X.ndim == 2:
         return X
     if spatial == "samples":

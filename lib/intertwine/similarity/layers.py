@@ -15,7 +15,7 @@ from intertwine.features import features
 from intertwine.similarity.cka import aligned, grelu_normalised
 from intertwine.similarity.compare import compare
 from intertwine.similarity.grams import gram, max_gram
-from intertwine.similarity.inputs import centred
+from intertwine.similarity.inputs import arranged, centred
 from intertwine.similarity.moments import compressed
 from intertwine.similarity.procrustes import procrustes
 
@@ -25,12 +25,12 @@ PROCRUSTES = {
 }
 """Table 2: not centred; where units are dead, they are left out."""
 KERNELS: dict[str, Callable[[Tensor], Tensor]] = {
-    "grelu": lambda X: max_gram(grelu_normalised(X.double().flatten(2), corrected=True)),
-    "orthogonal": lambda X: gram(centred(X.double().flatten(1)), "linear"),
-    "normalised": lambda X: gram(grelu_normalised(X.double().flatten(2), corrected=True), "linear"),
+    "grelu": lambda X: max_gram(grelu_normalised(arranged(X, "sum"), corrected=True)),
+    "orthogonal": lambda X: gram(centred(arranged(X, "features")), "linear"),
+    "normalised": lambda X: gram(grelu_normalised(arranged(X, "sum"), corrected=True), "linear"),
 }
-"""Figure 5, from feature maps: G_ReLU-CKA; linear CKA; and linear CKA as the authors' code has it, with every
-channel divided by its norm, which no rotation respects."""
+"""Figure 5: G_ReLU-CKA; linear CKA; and linear CKA as the authors' code has it, with every channel divided by
+its norm, which no rotation respects."""
 
 
 def moments(

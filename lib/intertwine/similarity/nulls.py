@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from intertwine.alignment.streaming import channel_axis
 from intertwine.similarity.inputs import check_choice
 
 
@@ -52,7 +53,7 @@ def null(
 
     Args:
         measure: a function of two sets of features; bind its options with `functools.partial`.
-        X: features (n, p) or feature maps (n, p, …).
+        X: features (n, p), tokens (n, t, p) or feature maps (n, p, h, w).
         Y: of the same inputs.
         kind: "shuffle" permutes the inputs of Y, whole images where there are maps: what remains is all that
             each set of features says without the other. "gaussian" draws both anew, every channel with its
@@ -86,7 +87,7 @@ def null(
 
 
 def _gaussian(X: Tensor, generator: torch.Generator) -> Tensor:
-    channels = X.movedim(1, -1).flatten(0, -2).double()
-    shape = (-1, *[1] * (X.ndim - 2))
+    channels = X.movedim(channel_axis(X), -1).flatten(0, -2).double()
+    shape = (-1, *[1] * (X.ndim - 2)) if channel_axis(X) == 1 else (-1,)
     mean, deviation = (s.view(shape).to(X) for s in (channels.mean(0), channels.std(0)))
     return mean + deviation * torch.randn(X.shape, generator=generator).to(X)

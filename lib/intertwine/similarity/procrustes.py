@@ -41,7 +41,7 @@ def procrustes(
     since ‖X‖² + ‖Y‖² less twice the nuclear norm of XᵀY loses half the digits.
 
     Args:
-        X: features (n, p) or feature maps (n, p, …).
+        X: features (n, p), tokens (n, t, p) or feature maps (n, p, h, w).
         Y: of the same inputs; widths may differ.
         group: "orthogonal" O(c), "rotation" SO(c), "permutation", or "grelu", permutations with positive
             scalings; godfrey2022 Table 2 has "orthogonal" and "grelu" with centred=False, spatial="samples".
@@ -92,7 +92,7 @@ def grelu_procrustes(
     invariant under translations, which the paper asks for in (i).
 
     Args:
-        X: features (n, d) or feature maps (n, d, …); the paper has spatial="samples".
+        X: features (n, d), tokens (n, t, d) or maps (n, d, h, w); the paper has spatial="samples".
         Y: of the same inputs; with other widths, d is the mean of the two.
         corrected: centre the columns first, and leave out dead units, which have no norm to divide by.
         spatial: "samples", "features" or "mean", as in `cka`.
