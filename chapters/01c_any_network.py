@@ -132,6 +132,7 @@ Markdown(
 # | activation σ | an element of $G_\sigma$, which becomes $\varphi_\sigma(A)$ behind it |
 # | batch norm | permutations; one scalar in front, another one behind |
 # | RMS norm, layer norm | an orthogonal matrix; for a layer norm with $Q\mathbf 1 = \pm\mathbf 1$ |
+# | a bias, a norm, on the axes that it does not work along | only the order is free |
 # | attention | heads are permuted; $GL(d)$ inside a head |
 # | reshape, concatenation, slice | axes are products or rows of smaller spaces |
 # | anything else; what enters and leaves the network | nothing moves: *frozen* |

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from importlib.util import module_from_spec, spec_from_file_location
+from inspect import unwrap
 from pathlib import Path
 
 import pytest
@@ -350,3 +351,26 @@ def test_another_model_cannot_be_moved():
     space = find_symmetries(nn.Linear(3, 2).eval(), torch.zeros(1, 3))
     with pytest.raises(ValueError, match="Expected a model with weight of shape"):
         space.act(nn.Linear(4, 2), space.identity())
+
+
+def test_an_element_of_another_group_gets_one_sentence():
+    def perceptron(width):
+        return nn.Sequential(nn.Linear(3, width), nn.ReLU(), nn.Linear(width, 2)).eval()
+
+    one, x = perceptron(5), torch.zeros(1, 3)
+    space, other = find_symmetries(one, x), find_symmetries(perceptron(6), x)
+    g = space.sample(generator())
+    sentence = r"Expected an element of this group, with {} in space {}, was given {}: draw it with sample"
+    wanted = r"one for Σ_5 ⋉ \(R_\{{>0\}}\)\^5".replace("{{", "{").replace("}}", "}")
+    with pytest.raises(ValueError, match=sentence.format(wanted, 0, "one of another shape")):
+        space.act(one, other.sample(generator()))
+    with pytest.raises(ValueError, match=sentence.format(wanted, 0, "none")):
+        space.act(one, {})
+    with pytest.raises(ValueError, match=sentence.format("none", 1, "one of another shape")):
+        space.verify(one, g | {1: g[0]}, x)
+
+
+def test_a_seed_is_no_generator():
+    space = find_symmetries(nn.Linear(3, 2).eval(), torch.zeros(1, 3))
+    with pytest.raises(TypeError, match=r"Expected a torch.Generator, was given 0: make one"):
+        unwrap(type(space).sample)(space, 0)  # as it is without the type checks of tests

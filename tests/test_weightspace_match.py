@@ -1,6 +1,7 @@
 """Normal forms and matchings: models in one orbit become equal, and the element between them is recovered."""
 
 from importlib.util import module_from_spec, spec_from_file_location
+from inspect import unwrap
 from itertools import permutations, product
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from torch import nn
 
 from intertwine import models
 from intertwine.weightspace import find_symmetries, match
+from intertwine.weightspace.match import procrustes
 
 SPEC = spec_from_file_location("weightspace_models", Path(__file__).parent / "weightspace_models.py")
 zoo = module_from_spec(SPEC)
@@ -133,3 +135,53 @@ def test_one_hidden_layer_is_matched_by_the_nearest_of_all_elements(seed, activa
     ]
     nearest = min(map(distance, elements))
     assert distance(match(one, other, x, space=space)) == pytest.approx(nearest, rel=1e-9)
+
+
+@pytest.mark.parametrize("options", [{}, {"activation": "gelu"}, {"nhead": 1}])
+@pytest.mark.parametrize("inputs, depth", [(3, 1), (3, 2), (16, 1)])
+def test_a_transformer_with_default_weights_is_recovered_from_few_inputs(options, inputs, depth):
+    # seven rows of the stream are known at first: enough for an orthogonal 8×8 matrix with Q1 = ±1
+    layer = nn.TransformerEncoderLayer(
+        **{
+            "d_model": 8,
+            "nhead": 2,
+            "dim_feedforward": 16,
+            "batch_first": True,
+            "norm_first": True,
+            **options,
+        }
+    )
+    layers = nn.TransformerEncoder(layer, depth, enable_nested_tensor=False)
+    model = nn.Sequential(nn.Linear(inputs, 8), layers, nn.Linear(8, 2)).double().eval()
+    x = torch.randn(2, 5, inputs, generator=generator(), dtype=torch.float64)
+    space = find_symmetries(model, x)
+    assert space.spaces[0].group == "O(8), Q1 = ±1"
+    for seed in range(3):
+        other = space.act(model, space.sample(generator(seed)))
+        assert difference(space.act(other, match(model, other, x, space=space)), model) < 1e-9
+
+
+@given(st.integers(2, 6), st.integers(1, 7), st.integers(0, 2**20))
+@settings(max_examples=30, deadline=None)
+def test_procrustes_recovers_a_matrix_but_for_the_sign_of_one_direction(n, columns, seed):
+    draw = generator(seed)
+    W = torch.randn(n, columns, generator=draw, dtype=torch.float64)
+    Q = torch.linalg.qr(torch.randn(n, n, generator=draw, dtype=torch.float64)).Q
+    found = procrustes(Q @ W, W, "orthogonal")
+    torch.testing.assert_close(found @ found.T, torch.eye(n, dtype=torch.float64))
+    if columns >= n - 1:
+        torch.testing.assert_close(found @ W, Q @ W)
+    else:
+        torch.testing.assert_close(found, torch.eye(n, dtype=torch.float64))
+
+
+def test_bad_input_gets_one_sentence():
+    model, inputs, space = built("vgg")
+    with pytest.raises(ValueError, match="Expected by to be one of weights, activations, was given 'foo'"):
+        unwrap(match)(model, model, inputs, by="foo")  # as it is without the type checks of tests
+    for value in (torch.nan, torch.inf):
+        broken = zoo.randomise(vgg(), generator())
+        with torch.no_grad():
+            broken[4].weight[0, 0, 0, 0] = value
+        with pytest.raises(ValueError, match=r"finite weights, .* NaN or infinity in 4.weight of the second"):
+            match(model, broken, inputs, space=space)

@@ -16,6 +16,23 @@ Element = dict[int, Move]
 State = Mapping[int, Tensor]
 
 
+def check(spaces: list[HiddenSpace], element: Element) -> None:
+    """Raise ValueError for what has not one move of the right shape for every space."""
+
+    def shapes(move: Move) -> list[tuple[int, ...] | None]:
+        return [None if x is None else tuple(x.shape) for x in move]
+
+    for k in sorted(element.keys() | range(len(spaces))):
+        found = "none" if k not in element else "one of another shape"
+        if k < len(spaces) and k in element and shapes(element[k]) == shapes(spaces[k].identity()):
+            continue
+        expected = f"one for {spaces[k].group}" if k < len(spaces) else "none"
+        raise ValueError(
+            f"Expected an element of this group, with {expected} in space {k}, was given {found}: draw it "
+            f"with sample, find it with match, or begin with identity."
+        )
+
+
 class Action:
     """One element at one point of weight space, where the gains decide what follows the centres."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import accumulate
 from typing import NamedTuple
 
 Variable = tuple[int, ...]
@@ -108,6 +109,11 @@ def length(segment: Segment) -> int:
     return total
 
 
+def zero(segment: Segment) -> bool:
+    """Whether all its entries are 0."""
+    return len(segment) == 1 and isinstance(segment[0], Fixed) and segment[0].zero
+
+
 def units(axis: Axis) -> Iterator[Unit]:
     for segment in resolve(axis):
         for factor in segment:
@@ -144,6 +150,33 @@ def resolve(axis: Axis) -> Axis:
             expanded = _expand(expanded, factor)
         segments += [_tidy(each) for each in expanded]
     return tuple(segments)
+
+
+def aligned(first: Axis, second: Axis) -> tuple[Axis, Axis]:
+    """Both axes, with what does not move cut where the other one has an end."""
+    first, second = resolve(first), resolve(second)
+    ends = [list(accumulate(map(length, axis))) for axis in (first, second)]
+    return _cut(first, ends[1]), _cut(second, ends[0])
+
+
+def _cut(axis: Axis, ends: list[int]) -> Axis:
+    segments: list[Segment] = []
+    start = 0
+    for segment in axis:
+        stop, head = start + length(segment), segment[0]
+        if len(segment) == 1 and isinstance(head, Fixed):
+            for end in [*(end for end in ends if start < end < stop), stop]:
+                segments.append((head._replace(size=end - start),))
+                start = end
+        else:
+            segments.append(segment)
+        start = stop
+    return tuple(segments)
+
+
+def solid(axis: Axis) -> Axis:
+    """The same axis, where nothing is known to be 0 or alike any more."""
+    return tuple(tuple(Fixed(f.size) if isinstance(f, Fixed) else f for f in segment) for segment in axis)
 
 
 def _tidy(segment: Segment) -> Segment:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from intertwine.weightspace import rules
-from intertwine.weightspace.act import Action, Element
+from intertwine.weightspace.act import Action, Element, check
 from intertwine.weightspace.canonical import canonical
 from intertwine.weightspace.hidden import HiddenSpace
 from intertwine.weightspace.infer import Inference, infer
@@ -76,7 +76,7 @@ class WeightSpace:
         Returns:
             Columns width, blocks (how many blocks have an element each), group, dimension, components,
             writers and readers (parameters), why (the operations that decide the group; of a frozen space,
-            the operation that is not understood).
+            those that keep it from moving).
         """
         import pandas as pd
 
@@ -123,6 +123,10 @@ class WeightSpace:
             generator: of random numbers, on the CPU.
             scale: standard deviation of the logarithms of scalars, and of singular values in GL(n).
         """
+        if not isinstance(generator, torch.Generator):
+            raise TypeError(
+                f"Expected a torch.Generator, was given {generator!r}: make one with torch.Generator()."
+            )
         return {space.index: space.sample(generator, scale) for space in self.spaces}
 
     def identity(self) -> Element:
@@ -168,7 +172,11 @@ class WeightSpace:
         Args:
             model: it is not changed; computed in float64, stored in its own dtype on its own device.
             element: as `sample`, `compose`, `inverse` or `match` give it.
+
+        Raises:
+            ValueError: a model of other shapes, or an element of another group.
         """
+        check(self.spaces, element)
         moved = copy.deepcopy(model)
         state, target = self.state(model), self.state(moved)
         with torch.no_grad():

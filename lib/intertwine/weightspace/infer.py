@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 
 from torch.utils._pytree import tree_leaves
 
-from intertwine.weightspace.axes import Axis, Unit, combine, plain, resolve
+from intertwine.weightspace.axes import Axis, Unit, combine, plain, resolve, solid
 from intertwine.weightspace.ties import Ties
 from intertwine.weightspace.trace import Call, Ref, Run
 
 Label = tuple[Axis, ...]
 OTHER = "any other"
 RULES: dict[str, Callable[[Inference, Call], Any]] = {}
+KEEPS: set[Any] = set()
 
 
 def rule(*names: str) -> Callable[[Any], Any]:
@@ -26,6 +27,12 @@ def rule(*names: str) -> Callable[[Any], Any]:
         return function
 
     return register
+
+
+def keeps(function: Any) -> Any:
+    """Of a rule: what it says to be 0 or alike is so. Behind other operations, nothing is known to be."""
+    KEEPS.add(function)
+    return function
 
 
 class Stack(NamedTuple):
@@ -130,29 +137,32 @@ def infer(run: Run, trainable: set[int]) -> Inference:
     state = Inference(run, trainable)
     for index in run.inputs:
         state.labels[index] = tuple(plain(n) for n in run.shapes[index])
-    unseen = set(run.unseen)
     for call in run.calls:
         refs = [x for x in tree_leaves((call.args, call.kwargs)) if isinstance(x, Ref)]
-        if any(x.index in unseen for x in refs):
-            # it came from weights by a way that was not seen: whatever has a label may be in it
-            for label in list(state.labels.values()):
-                state.freeze(label, f"{call.name} takes a tensor of unknown origin")
+        _unseen(state, [x.index for x in refs], f"{call.name} takes a tensor of unknown origin")
         apply(state, call, refs)
     for index in run.outputs:
         state.freeze(state.of(Ref(index)), "the model's output")
     for index in run.shared:
         state.freeze(state.of(Ref(index)), "its memory is changed in place through another view")
-    if set(run.outputs) & unseen:
-        for label in list(state.labels.values()):
-            state.freeze(label, "the output is a tensor of unknown origin")
+    _unseen(state, run.outputs, "the output is a tensor of unknown origin")
     return state
+
+
+def _unseen(state: Inference, values: list[int], why: str) -> None:
+    """What came from weights by a way that was not seen: whatever has a label may be in it, too."""
+    for k in set(values) & set(state.run.unseen):
+        for weight in state.run.unseen[k]:
+            state.of(Ref(weight))
+        for label in list(state.labels.values()):
+            state.freeze(label, why)
 
 
 def apply(state: Inference, call: Call, refs: list[Ref]) -> None:
     """Label the results of one call."""
-    labels = None
+    labels, known = None, RULES.get(call.name, RULES[OTHER])
     try:
-        labels = RULES.get(call.name, RULES[OTHER])(state, call)
+        labels = known(state, call)
     except NotUnderstood as reason:
         for ref in refs:
             state.freeze(state.of(ref), f"{call.name} is not understood: {reason}")
@@ -167,7 +177,8 @@ def apply(state: Inference, call: Call, refs: list[Ref]) -> None:
     for result, label in zip(call.results, labels, strict=True):
         shape = state.shape(result)
         assert len(label) == len(shape), (call.name, label, shape)
-        state.labels[result.index] = label
+        trusted = known in KEEPS and result.index not in state.run.shared
+        state.labels[result.index] = label if trusted else tuple(map(solid, label))
 
 
 class NotUnderstood(Exception):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import torch
 from jaxtyping import Float, Int
@@ -17,6 +17,7 @@ from intertwine.weightspace.rows import Rows, rows
 from intertwine.weightspace.trace import trace
 
 State = dict[int, Tensor]
+By = Literal["weights", "activations"]
 
 
 def match(
@@ -24,7 +25,7 @@ def match(
     model2: nn.Module,
     example_inputs: Any,
     *,
-    by: Literal["weights", "activations"] = "weights",
+    by: By = "weights",
     space: WeightSpace | None = None,
     sweeps: int = 20,
 ) -> Element:
@@ -54,10 +55,19 @@ def match(
         sweeps: the most repetitions over all spaces.
 
     Raises:
-        ValueError: models of other shapes.
+        ValueError: models of other shapes, weights that are not finite, or another way to compare.
     """
+    if by not in get_args(By):
+        raise ValueError(f"Expected by to be one of {', '.join(get_args(By))}, was given {by!r}.")
     space = find_symmetries(model1, example_inputs) if space is None else space
     target, state = space.state(model1), space.state(model2)
+    for which, tensors in (("first", target), ("second", state)):
+        for k, x in tensors.items():
+            if space.solution.touched(k) and not x.isfinite().all():
+                raise ValueError(
+                    f"Expected models with finite weights, was given NaN or infinity in "
+                    f"{space.inference.run.names[k]} of the {which}."
+                )
     runs = [trace(model, example_inputs).values for model in (model1, model2) if by == "activations"]
     given = by_activations(space, *runs) if runs else {}
     done: set[int] = set()
@@ -196,7 +206,7 @@ def _scaled(
 
 
 def _matrices(hidden: HiddenSpace, wanted: list[Rows], found: list[Rows]) -> Float[Tensor, "b n n"]:
-    """A with A·W2 nearest to W1; where that is not decided, the identity."""
+    """A with A·W2 nearest to W1; where more than a sign is open, the identity."""
     general = hidden.kind == "general"
     power = hidden.powers(wanted[0].factor)[0] if general else 1
     pairs = [
@@ -206,20 +216,29 @@ def _matrices(hidden: HiddenSpace, wanted: list[Rows], found: list[Rows]) -> Flo
     n, result = hidden.size, hidden.identity().matrix
     assert result is not None
     for b in range(hidden.blocks):
-        if torch.linalg.matrix_rank(W2[b]) < n or torch.linalg.matrix_rank(W1[b]) < n:
-            continue
-        if general:
+        if not general:
+            basis = mean_basis(n) if hidden.kind == "mean" else torch.eye(n, dtype=torch.float64)
+            result[b] = basis @ procrustes(basis.T @ W1[b], basis.T @ W2[b], hidden.kind) @ basis.T
+        elif _rank(W1[b], W2[b]) == n:
             A = torch.linalg.lstsq(W2[b].T, W1[b].T).solution.T
             result[b] = A if power == 1 else torch.linalg.inv(A).T
-        else:
-            basis = mean_basis(n) if hidden.kind == "mean" else torch.eye(n, dtype=torch.float64)
-            result[b] = basis @ _procrustes(basis.T @ W1[b] @ W2[b].T @ basis, hidden.kind) @ basis.T
     return result
 
 
-def _procrustes(S: Float[Tensor, "n n"], kind: str) -> Float[Tensor, "n n"]:
-    if kind == "mean" and len(S) > 1:
-        first = torch.where(S[:1, :1] < 0, -1.0, 1.0).to(S)
-        return torch.block_diag(first, _procrustes(S[1:, 1:], "orthogonal"))
-    U, _, Vh = torch.linalg.svd(S)
+def _rank(W1: Float[Tensor, "n k"], W2: Float[Tensor, "n k"]) -> int:
+    return int(min(torch.linalg.matrix_rank(W) for W in (W1, W2)))
+
+
+def procrustes(W1: Float[Tensor, "n k"], W2: Float[Tensor, "n k"], kind: str) -> Float[Tensor, "n n"]:
+    """Of the sign of one direction that W1 and W2 do not know, the one nearer to the identity."""
+    n = len(W1)
+    if kind == "mean" and n > 1:
+        first = torch.where(W1[0] @ W2[0] < 0, -1.0, 1.0).to(W1)
+        return torch.block_diag(first, procrustes(W1[1:], W2[1:], "orthogonal"))
+    known = _rank(W1, W2)
+    if known < n - 1:
+        return torch.eye(n).to(W1)
+    U, _, Vh = torch.linalg.svd(W1 @ W2.T)
+    if known < n and U[:, -1] @ Vh[-1] < 0:
+        Vh[-1] *= -1
     return U @ Vh

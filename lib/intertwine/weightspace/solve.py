@@ -10,7 +10,6 @@ from fractions import Fraction
 
 from intertwine.weightspace.axes import (
     Axis,
-    Space,
     Unit,
     plain,
     resolve,
@@ -18,6 +17,7 @@ from intertwine.weightspace.axes import (
     units,
 )
 from intertwine.weightspace.free import free_numbers, free_signs
+from intertwine.weightspace.frozen import frozen
 from intertwine.weightspace.hidden import MATRICES, HiddenSpace
 from intertwine.weightspace.infer import Edge, Inference, Label
 from intertwine.weightspace.rules.layers import along
@@ -32,7 +32,7 @@ class Solution:
     edges: list[Edge]
     """gains whose two sides are not tied: the other side follows the centre."""
     frozen: list[tuple[int, str, str]]
-    """width, reason and parameters of what might move but for an operation that is not understood."""
+    """width, reason and parameters of what an operation keeps from moving."""
 
     def hidden(self, factor: Unit) -> HiddenSpace:
         return self._of[id(factor.space.root())]
@@ -81,7 +81,7 @@ def solve(state: Inference) -> Solution:
         for edge in bad:
             _join(state, edge)
         edges = [edge for edge in edges if edge not in bad]
-    solution = Solution(spaces, labels, edges, _frozen(state))
+    solution = Solution(spaces, labels, edges, frozen(state))
     _name(state, solution)
     return solution
 
@@ -127,23 +127,6 @@ def _spaces(labels: dict[int, Label], follows: dict[int, str], apart: set[int | 
         if base is not None and id(base) in numbers:
             each.base, each.blocks = numbers[id(base)].index, base.size
     return spaces
-
-
-BOUNDARY = ("the model's output", "rows of a table", "space of")
-
-
-def _frozen(state: Inference) -> list[tuple[int, str, str]]:
-    where: dict[int, tuple[Space, list[str]]] = {}
-    for index, name in state.run.names.items():
-        for axis in state.labels.get(index, ()):
-            for space in (leaf for s in axis for f in s if isinstance(f, Unit) for leaf in f.space.leaves()):
-                where.setdefault(id(space), (space, []))[1].append(name)
-    rows = []
-    for space, names in where.values():
-        reasons = [reason for reason in space.reasons if not reason.startswith(BOUNDARY)]
-        if reasons:
-            rows.append((space.size, "; ".join(reasons), ", ".join(dict.fromkeys(names))))
-    return rows
 
 
 def _name(state: Inference, solution: Solution) -> None:

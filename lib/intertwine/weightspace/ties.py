@@ -14,12 +14,13 @@ from intertwine.weightspace.axes import (
     Signs,
     Space,
     Unit,
+    aligned,
     combine,
     length,
     moves,
-    resolve,
     size,
     units,
+    zero,
 )
 
 Relation = Callable[..., None]
@@ -79,18 +80,17 @@ class Ties:
     def unify(self, first: Axis, second: Axis, relation: Relation | None = None, why: str = "") -> None:
         """The units of both axes move together; `relation(u, v)` is called for each pair of factors."""
         while True:
-            a, b = resolve(first), resolve(second)
+            a, b = aligned(first, second)
             step = self._mismatch(list(a), list(b), why)
             if step is None:
                 break
-        first, second = resolve(first), resolve(second)
-        if size(first) != size(second) or any(len(s) != len(t) for s, t in zip(first, second, strict=False)):
+        met = [(s, t) for s, t in zip(a, b, strict=False) if not zero(s) and not zero(t)]
+        if len(a) != len(b) or size(a) != size(b) or any(len(s) != len(t) for s, t in met):
             reason = why or "axes of different structure meet"
             self.freeze(first, reason)
             self.freeze(second, reason)
             return
-        pairs = [(f, g) for s, t in zip(first, second, strict=True) for f, g in zip(s, t, strict=True)]
-        for f, g in pairs:
+        for f, g in (pair for s, t in met for pair in zip(s, t, strict=True)):
             if isinstance(f, Fixed) and isinstance(g, Fixed):
                 continue
             if isinstance(f, Fixed) or isinstance(g, Fixed):
@@ -114,6 +114,8 @@ class Ties:
             if n != m:
                 long, short = (s, m) if n > m else (t, n)
                 return self._cut(long, short, a, b, why)
+            if zero(s) or zero(t):
+                continue
             for f, g in zip(s, t, strict=False):
                 if f.size != g.size:
                     large, small = (f, g.size) if f.size > g.size else (g, f.size)

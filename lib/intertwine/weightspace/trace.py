@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -64,9 +64,9 @@ class Run:
     """of the values that are parameters or buffers."""
     inputs: list[int] = field(default_factory=list)
     outputs: list[int] = field(default_factory=list)
-    unseen: list[int] = field(default_factory=list)
-    """values that depend on weights through calls that were not seen."""
-    shared: list[int] = field(default_factory=list)
+    unseen: dict[int, list[int]] = field(default_factory=dict)
+    """values that depend on weights through calls that were not seen: on which, as autograd knows."""
+    shared: set[int] = field(default_factory=set)
     """values changed in place through another view of the same memory."""
 
 
@@ -96,7 +96,7 @@ class _Recorder(TorchFunctionMode):
         if id(tensor) not in self.known:
             index = self.add(tensor, dynamic=tensor.requires_grad)
             if tensor.requires_grad:
-                self.run.unseen.append(index)
+                self.run.unseen[index] = [self.known[id(x)] for x in _leaves(tensor) if id(x) in self.known]
         return Ref(self.known[id(tensor)])
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -124,7 +124,7 @@ class _Recorder(TorchFunctionMode):
             tensors.append(changed)
         if changed is not None and changed.layout == torch.strided:
             others = self.memory.get(changed.untyped_storage().data_ptr(), set()) - {id(changed)}
-            self.run.shared += [self.known[i] for i in others]
+            self.run.shared |= {self.known[i] for i in others}
         if not tensors:
             return result
         source = next((a for a in tree_leaves((args, kwargs)) if isinstance(a, Tensor)), None)
@@ -138,6 +138,19 @@ class _Recorder(TorchFunctionMode):
         where = before[0][0] if changed is not None and before[0] else None
         self.run.calls.append(Call(name, func, before[0], before[1], results, several, where))
         return result
+
+
+def _leaves(tensor: Tensor) -> Iterator[Tensor]:
+    """The weights that a tensor was made of."""
+    waiting, done = [tensor.grad_fn], set()
+    while waiting:
+        node = waiting.pop()
+        if node is None or node in done:
+            continue
+        done.add(node)
+        waiting += [before for before, _ in node.next_functions]
+        if hasattr(node, "variable"):
+            yield node.variable
 
 
 def _changes(name: str, kwargs: Mapping[str, Any]) -> bool:

@@ -1,5 +1,5 @@
 """What operations ask of the axes of their arguments: imported, the rules are registered."""
 
-from intertwine.weightspace.rules import arithmetic, attention, elementwise, layers, shapes, slices
+from intertwine.weightspace.rules import arithmetic, attention, elementwise, layers, norms, shapes, slices
 
-__all__ = ["arithmetic", "attention", "elementwise", "layers", "shapes", "slices"]
+__all__ = ["arithmetic", "attention", "elementwise", "layers", "norms", "shapes", "slices"]

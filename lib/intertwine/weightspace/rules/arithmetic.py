@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from intertwine.weightspace.axes import Axis, Fixed, Unit, moves, plain, resolve, size
-from intertwine.weightspace.infer import Edge, Inference, Label, NotUnderstood, bind, rule
+from intertwine.weightspace.axes import Unit, moves, plain, resolve, size, solid
+from intertwine.weightspace.infer import Edge, Inference, Label, NotUnderstood, bind, keeps, rule
 from intertwine.weightspace.rules.layers import along
+from intertwine.weightspace.rules.slices import fuller
 from intertwine.weightspace.trace import Call, Ref
 
 
 @rule(
     "add", "sub", "__add__", "__radd__", "__iadd__", "add_", "__sub__", "__isub__", "sub_", "rsub", "__rsub__"
 )
+@keeps
 def add(state: Inference, call: Call) -> Label:
     if set(call.kwargs) - {"alpha", "other", "input"}:
         raise NotUnderstood("unknown options")
@@ -20,31 +22,23 @@ def add(state: Inference, call: Call) -> Label:
     if not (isinstance(x, Ref) and isinstance(y, Ref)):
         label = state.of(x if isinstance(x, Ref) else y)
         state.permute_only(label, f"{call.name} of a number")
-        return label
-    first, second = _broadcast(state, x, y)
+        return tuple(map(solid, label))
+    return meet(state, state.of(x), state.of(y), call.name)
+
+
+def meet(state: Inference, x: Label, y: Label, why: str) -> Label:
+    """Of two values that meet entry by entry: their units move alike; of what is repeated, only the order."""
     result = []
-    for a, b in zip(first, second, strict=True):
+    for a, b in zip(*_broadcast(x, y), strict=True):
         if size(a) != size(b):  # one number for all units
-            wide = a if size(a) > size(b) else b
-            state.ties.freeze(b if wide is a else a, f"{call.name} with broadcasting")
-            state.permute_only((wide,), f"{call.name} with broadcasting")
-            result.append(wide)
+            narrow, wide = sorted((a, b), key=size)
+            state.ties.freeze(narrow, f"{why} with broadcasting")
+            state.permute_only((wide,), f"{why} with broadcasting")
+            result.append(solid(wide))
             continue
-        state.ties.unify(a, b, state.equal, f"{call.name} of entries that do not move")
-        result.append(_fuller(a, b))
+        state.ties.unify(a, b, state.equal, f"{why} of entries that do not move")
+        result.append(fuller(a, b))
     return tuple(result)
-
-
-def _fuller(a: Axis, b: Axis) -> Axis:
-    """Of two unified axes, in every segment the one that is not zero or copies."""
-    first, second = resolve(a), resolve(b)
-    if len(first) != len(second):
-        return plain(size(a))
-
-    def zero(segment: Any) -> bool:
-        return any(isinstance(f, Fixed) and (f.zero or f.copies) for f in segment)
-
-    return tuple(t if zero(s) else s for s, t in zip(first, second, strict=True))
 
 
 @rule("mul", "__mul__", "__rmul__", "__imul__", "mul_", "multiply")
@@ -68,9 +62,8 @@ def _multiply(state: Inference, call: Call, c: int) -> Label:
     gain = _gain(state, x, y)
     if gain is not None and c == 1:
         return gain
-    first, second = _broadcast(state, x, y)
     result = []
-    for a, b in zip(first, second, strict=True):
+    for a, b in zip(*_broadcast(state.of(x), state.of(y)), strict=True):
         if size(a) != size(b):
             wide = a if size(a) > size(b) else b
             state.ties.freeze(b if wide is a else a, f"{call.name} with broadcasting")
@@ -96,7 +89,7 @@ def _gain(state: Inference, x: Ref, y: Ref) -> Label | None:
         if name is None or gain.index not in state.trainable or len(wide) != 1 or gain.index in state.labels:
             continue
         at = len(label) - len(shape) + wide[0]
-        segments = resolve(label[at]) if 0 <= at < len(label) else ()
+        segments = resolve(label[at]) if len(shape) <= len(label) else ()
         single = len(segments) == 1 and len(segments[0]) == 1 and isinstance(segments[0][0], Unit)
         if single and size(label[at]) == shape[wide[0]]:
             after = state.ties.fresh(shape[wide[0]], name)
@@ -112,11 +105,10 @@ def _operands(call: Call) -> tuple[Any, Any]:
     return a["input"], a["other"]
 
 
-def _broadcast(state: Inference, x: Ref, y: Ref) -> tuple[Label, Label]:
-    a, b = state.of(x), state.of(y)
-    n = max(len(a), len(b))
+def _broadcast(x: Label, y: Label) -> tuple[Label, Label]:
+    n = max(len(x), len(y))
     one = plain(1)
-    return (one,) * (n - len(a)) + a, (one,) * (n - len(b)) + b
+    return (one,) * (n - len(x)) + x, (one,) * (n - len(y)) + y
 
 
 @rule(
@@ -130,9 +122,8 @@ def _broadcast(state: Inference, x: Ref, y: Ref) -> tuple[Label, Label]:
 )
 def maximum(state: Inference, call: Call) -> Any:
     if call.name in ("maximum", "minimum"):
-        x, y = (state.of(v) for v in call.args)
-        state.merge(x, y, state.equal, f"{call.name} with entries that do not move")
-        label = x
+        x, y = _operands(call)
+        label = meet(state, state.of(x), state.of(y), call.name)
     else:
         label = _pooled(state, call, 0)
     for axis in label:  # max(ax) = a·max(x) for a > 0

@@ -6,8 +6,9 @@ from typing import Any
 
 from intertwine.weightspace.axes import Axis, moves, plain, resolve, size
 from intertwine.weightspace.infer import Inference, Label, NotUnderstood, bind, rule
+from intertwine.weightspace.rules.arithmetic import meet
 from intertwine.weightspace.rules.layers import affine, along, blocks, divide
-from intertwine.weightspace.rules.slices import narrow
+from intertwine.weightspace.rules.slices import fuller, narrow
 from intertwine.weightspace.trace import Call
 
 
@@ -27,7 +28,7 @@ def contraction(state: Inference, p: Label, q: Label) -> Label:
     one = plain(1)
     batches = []
     for a, b in zip((one,) * (n - len(p) + 2) + p[:-2], (one,) * (n - len(q) + 2) + q[:-2], strict=True):
-        wide = a if size(a) >= size(b) else b
+        wide = fuller(a, b) if size(a) == size(b) else max((a, b), key=size)
         if size(a) == size(b) and (moves(a) or moves(b)):
             state.ties.mix(a, "matmul")
             state.ties.mix(b, "matmul")
@@ -43,11 +44,13 @@ def contraction(state: Inference, p: Label, q: Label) -> Label:
 def attention(state: Inference, call: Call) -> Label:
     a = bind(call, "query key value attn_mask dropout_p is_causal", dropout_p=0.0)
     q, k, v = (state.of(a[name]) for name in ("query", "key", "value"))
-    if a["attn_mask"] is not None and any(moves(axis) for axis in state.of(a["attn_mask"])):
-        raise NotUnderstood("a mask that moves")
     if call.kwargs.get("enable_gqa"):
         raise NotUnderstood("grouped queries: repeat the keys and values instead")
     scores = contraction(state, q, (*k[:-2], k[-1], k[-2]))
+    if a["attn_mask"] is not None:
+        scores = meet(state, scores, state.of(a["attn_mask"]), "a mask")
+    if a["is_causal"]:
+        state.freeze(scores[-2:], "a causal mask")
     state.permute_only(scores, "softmax")
     return contraction(state, scores, v)
 
@@ -66,16 +69,26 @@ def multi_head_attention(state: Inference, call: Call) -> list[Label]:
     if not a["average_attn_weights"]:
         raise NotUnderstood("the weights of each head are asked for")
     projected = [_in_projection(state, a, k) for k in range(3)]
+    q, k, v = (label[:-1] for label in projected)  # positions; the batch, if there is one
+    for label in (q, k, v):
+        state.permute_only(label, "softmax")
+    state.merge(k, v, state.equal, "keys and values")
+    state.merge(q[1:], k[1:], state.equal, "queries and keys")
     heads = [_heads(state, label[-1], a["heads"]) for label in projected]
     (hq, dq), (hk, dk), (hv, _) = heads
     for other in (hk, hv):
         state.ties.unify(hq, other, None, "heads")
     state.permute_only((hq,), "softmax")
+    if a["key_padding_mask"] is not None:
+        state.freeze((*k, *state.of(a["key_padding_mask"])), "a mask of attention")
+    if a["attn_mask"] is not None:
+        mask = state.of(a["attn_mask"])
+        state.freeze((q[0], k[0], *mask, *((*q[1:], hq) if len(mask) == 3 else ())), "a mask of attention")
     state.ties.unify(dq, dk, state.inverse, "queries and keys")
     state.read.add((a["out_weight"].index, 1))
     out = a["out_bias"] and state.of(a["out_bias"])
-    y = affine(state, (*projected[0][:-1], resolve(projected[2][-1])), state.of(a["out_weight"]), out)
-    return [y, *(tuple(plain(n) for n in state.shape(r)) for r in call.results[1:])]
+    y = affine(state, (*q, resolve(projected[2][-1])), state.of(a["out_weight"]), out)
+    return [y, *((*q[1:], q[0], k[0]) for _ in call.results[1:])]
 
 
 def _in_projection(state: Inference, a: dict[str, Any], k: int) -> Label:

@@ -1,27 +1,51 @@
-"""What layers with weights ask for: linear maps, convolutions, normalisations, embeddings, attention."""
+"""What layers with weights ask for: linear maps, convolutions, PReLU, embeddings."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from intertwine.weightspace.axes import Axis, Fixed, Unit, combine, moves, plain, resolve, size, unit, units
-from intertwine.weightspace.infer import Edge, Inference, Label, NotUnderstood, bind, rule
-from intertwine.weightspace.trace import Call, Ref
+from intertwine.weightspace.axes import (
+    Axis,
+    Fixed,
+    Segment,
+    Unit,
+    aligned,
+    combine,
+    moves,
+    plain,
+    resolve,
+    size,
+    unit,
+    units,
+    zero,
+)
+from intertwine.weightspace.infer import Inference, Label, NotUnderstood, bind, rule
+from intertwine.weightspace.rules.slices import fuller
+from intertwine.weightspace.trace import Call
 
 
 @rule("linear")
 def linear(state: Inference, call: Call) -> Label:
     a = bind(call, "input weight bias")
+    if len(state.shape(a["weight"])) != 2:
+        raise NotUnderstood("a vector")
     state.read.add((a["weight"].index, 1))
     return affine(state, state.of(a["input"]), state.of(a["weight"]), a["bias"] and state.of(a["bias"]))
 
 
 def affine(state: Inference, x: Label, weight: Label, bias: Label | None) -> Label:
-    """y = Wx + b: x moves by M means W moves by M^{-1} on that side; y and b move as the rows of W."""
+    """y = Wx + b: x moves by M means W moves by M^{-1} on that side; y and b move as the rows of W.
+
+    On the other axes of x, as on those that a norm does not work along, b is one constant: only the order is
+    free.
+    """
     state.ties.unify(x[-1], weight[1], state.inverse, "read by linear")
+    y = weight[0]
     if bias is not None:
-        state.ties.unify(weight[0], bias[-1], state.equal, "bias of linear")
-    return (*x[:-1], resolve(weight[0]))
+        state.ties.unify(y, bias[-1], state.equal, "bias of linear")
+        state.permute_only(x[:-1], "bias of linear")
+        y = fuller(y, bias[-1])
+    return (*x[:-1], resolve(y))
 
 
 @rule("conv1d", "conv2d", "conv3d")
@@ -41,8 +65,8 @@ def _convolution(state: Inference, call: Call, a: dict[str, Any], rows: int) -> 
     state.read.add((a["weight"].index, 1 - rows))
     if len(x) != len(weight):
         raise NotUnderstood("an input without batch axis")
-    for axis in (*x[2:], *weight[2:]):
-        ties.freeze(axis, f"space of a {call.name}")
+    state.freeze(x[2:], f"space of a {call.name}")
+    state.freeze(weight[2:], f"kernel of a {call.name}")
     out, channels = state.shape(call.results[0]), state.shape(a["input"])[1]
     if groups == 1:
         ties.unify(x[1], weight[1 - rows], state.inverse, f"read by {call.name}")
@@ -53,7 +77,10 @@ def _convolution(state: Inference, call: Call, a: dict[str, Any], rows: int) -> 
     else:
         y = _grouped(state, x[1], weight, groups, call.name, rows)
     if a["bias"] is not None:
-        ties.unify(y, state.of(a["bias"])[0], state.equal, f"bias of {call.name}")
+        bias = state.of(a["bias"])[0]
+        ties.unify(y, bias, state.equal, f"bias of {call.name}")
+        state.permute_only((x[0],), f"bias of {call.name}")
+        y = fuller(y, bias)
     return (x[0], resolve(y), *(plain(n) for n in out[2:]))
 
 
@@ -114,105 +141,23 @@ def along(x: Axis, y: Axis, c: int, *, log: bool = True) -> Axis:
             return unit(g.space, *combine((c, g)))
         return f if isinstance(f, Unit) else Fixed(f.size)
 
-    pairs = zip(resolve(x), resolve(y), strict=True)
-    return tuple(tuple(power(f, g) for f, g in zip(s, t, strict=True)) for s, t in pairs)
+    def segment(s: Segment, t: Segment) -> Segment:
+        if len(s) != len(t):  # one is 0
+            return s if zero(s) else t
+        return tuple(power(f, g) for f, g in zip(s, t, strict=True))
 
-
-@rule("batch_norm")
-def batch_norm(state: Inference, call: Call) -> Label:
-    a = bind(call, "input running_mean running_var weight bias training momentum eps", eps=1e-5)
-    x, ties = state.of(a["input"]), state.ties
-    if a["training"] or a["running_mean"] is None:
-        raise NotUnderstood("statistics of the batch")
-    mean, variance = state.buffer(a["running_mean"])[0], state.buffer(a["running_var"])[0]
-    ties.unify(x[1], mean, state.equal, "mean of batch_norm")
-    ties.unify(x[1], variance, lambda f, g: _square(state, f, g), "variance of batch_norm")
-    if a["weight"] is None or a["bias"] is None:
-        state.permute_only((x[1],), "batch_norm without gain")
-        return x
-    shift = state.of(a["bias"])[0]
-    edge = Edge(x[1], shift, a["weight"].index, "batch_norm", "after")
-    edge.mean, edge.variance, edge.eps = a["running_mean"].index, a["running_var"].index, a["eps"]
-    state.edges.append(edge)
-    state.norms.append(edge)
-    return (x[0], shift, *x[2:])
-
-
-def _square(state: Inference, mean: Unit, variance: Unit) -> None:
-    log, _ = combine((2, mean), (-1, variance))
-    state.ties.equation(mean.space, log, variance.sign)
-
-
-@rule("layer_norm", "rms_norm")
-def layer_norm(state: Inference, call: Call) -> Label:
-    a = bind(call, "input normalized_shape weight bias eps")
-    x, kind = state.of(a["input"]), call.name.removesuffix("_norm")
-    if len(a["normalized_shape"]) != 1:
-        raise NotUnderstood("normalises over several axes")
-    return (*x[:-1], _normalised(state, x[-1], kind, a["weight"], a["bias"]))
-
-
-def _normalised(state: Inference, x: Axis, kind: str, gain: Ref | None, bias: Ref | None) -> Axis:
-    """A norm of the whole axis: no scale, and only orthogonal mixing; a layer norm also keeps the mean."""
-    if len(resolve(x)) > 1 or len(resolve(x)[0]) > 1:
-        state.ties.mix(x, f"{kind} norm over several spaces")
-    state.ties.trivial(x, sign=kind == "layer")
-    for each in units(x):
-        each.space.norm = "layer" if "layer" in (kind, each.space.norm) else "rms"
-    if gain is None:
-        if bias is not None:
-            state.ties.unify(x, state.of(bias)[0], state.equal, f"bias of {kind} norm")
-            state.ties.mix(x, f"bias of {kind} norm")
-        return x
-    after = state.of(bias)[0] if bias is not None else state.ties.fresh(size(x), "gain")
-    state.edges.append(Edge(x, after, gain.index, f"{kind}_norm", "before"))
-    return after
-
-
-@rule("group_norm")
-def group_norm(state: Inference, call: Call) -> Label:
-    a = bind(call, "input num_groups weight bias eps")
-    x, groups = state.of(a["input"]), a["num_groups"]
-    channels = size(x[1])
-    if 1 < groups < channels:
-        divide(state, x[1], groups)
-        if blocks(x[1], groups) is None:
-            raise NotUnderstood("groups that are not whole blocks of units")
-    # groups of one channel: odd, so that a sign goes through
-    state.ties.trivial(x[1], sign=groups < channels)
-    state.ties.mix(x[1], "group_norm")
-    y = x[1]
-    if a["weight"] is not None:
-        y = product(state, y, state.of(a["weight"])[0], "group_norm")
-    if a["bias"] is not None:
-        state.ties.unify(y, state.of(a["bias"])[0], state.equal, "bias of group_norm")
-    return (x[0], resolve(y), *x[2:])
-
-
-@rule("instance_norm")
-def instance_norm(state: Inference, call: Call) -> Label:
-    a = bind(call, "input running_mean running_var weight bias use_input_stats momentum eps")
-    x = state.of(a["input"])
-    if not a["use_input_stats"] and a["use_input_stats"] is not None:
-        raise NotUnderstood("running statistics")
-    state.ties.trivial(x[1], sign=False)
-    state.ties.mix(x[1], "instance_norm")
-    y = x[1]
-    if a["weight"] is not None:
-        y = product(state, y, state.of(a["weight"])[0], "instance_norm")
-    if a["bias"] is not None:
-        state.ties.unify(y, state.of(a["bias"])[0], state.equal, "bias of instance_norm")
-    return (x[0], resolve(y), *x[2:])
+    return tuple(segment(s, t) for s, t in zip(*aligned(x, y), strict=True))
 
 
 @rule("prelu")
 def prelu(state: Inference, call: Call) -> Label:
-    x, slope = (state.of(ref) for ref in call.args)
-    axis = 1 if len(x) > 1 else 0
-    state.ties.trivial(x[axis], log=False)
-    state.ties.mix(x[axis], "prelu")
-    if state.shape(call.args[1]) != (1,):
-        state.ties.unify(x[axis], slope[0], lambda f, g: _still(state, g), "slopes of prelu")
+    a = bind(call, "input weight")
+    x, slope = state.of(a["input"]), state.of(a["weight"])
+    for axis in x:
+        state.ties.trivial(axis, log=False)
+        state.ties.mix(axis, "prelu")
+    if state.shape(a["weight"]) != (1,):
+        state.ties.unify(x[1], slope[0], lambda f, g: _still(state, g), "slopes of prelu")
     return x
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from intertwine.weightspace.axes import Fixed, moves, plain, resolve, size
-from intertwine.weightspace.infer import Inference, Label, NotUnderstood, Stack, bind, rule
+from intertwine.weightspace.infer import Inference, Label, NotUnderstood, Stack, bind, keeps, rule
 from intertwine.weightspace.rules.regroup import join, regroup
 from intertwine.weightspace.rules.slices import narrow
 from intertwine.weightspace.trace import Call, Ref, Run
@@ -34,11 +34,13 @@ def dropout(state: Inference, call: Call) -> Label:
     "neg",
     "__neg__",
 )
+@keeps
 def same(state: Inference, call: Call) -> Label:
     return state.of(call.args[0] if call.args else call.kwargs["input"])
 
 
 @rule("view", "reshape", "flatten", "unflatten", "squeeze", "unsqueeze", "ravel", "view_as", "_unsafe_view")
+@keeps
 def reshape(state: Inference, call: Call) -> Label | Stack:
     x = call.args[0] if call.args else call.kwargs["input"]
     if call.name == "view" and len(call.args) > 1 and not isinstance(call.args[1], int | tuple | list):
@@ -95,6 +97,7 @@ def _is(x: object, value: Ref) -> bool:
 
 
 @rule("permute", "transpose", "swapaxes", "swapdims", "movedim", "moveaxis", "t", "T", "mT", "transpose_")
+@keeps
 def permute(state: Inference, call: Call) -> Label | Stack:
     value = call.args[0] if call.args else call.kwargs["input"]
     if isinstance(value, Ref) and value.index in state.stacks:
@@ -127,17 +130,14 @@ def axis_order(call: Call, n: int) -> list[int]:
     return order
 
 
-@rule(
-    "zeros_like",
-    "ones_like",
-    "empty_like",
-    "full_like",
-    "new_zeros",
-    "new_ones",
-    "new_full",
-    "new_tensor",
-    "new_empty",
-)
+@rule("zeros", "zeros_like", "new_zeros")
+@keeps
+def zeros(state: Inference, call: Call) -> Label:
+    """What is 0 stays 0 however it moves."""
+    return tuple(((Fixed(n, zero=True),),) for n in state.shape(call.results[0]))
+
+
+@rule("ones_like", "empty_like", "full_like", "new_ones", "new_full", "new_tensor", "new_empty")
 def constant(state: Inference, call: Call) -> None:
     """Of the argument only the shape matters."""
 
@@ -152,6 +152,7 @@ def roll(state: Inference, call: Call) -> Label:
 
 
 @rule("expand", "expand_as", "broadcast_to", "repeat", "repeat_interleave")
+@keeps
 def expand(state: Inference, call: Call) -> Label:
     x, shape = state.of(call.args[0]), state.shape(call.results[0])
     if call.name.startswith("repeat"):

@@ -2,37 +2,69 @@
 
 from __future__ import annotations
 
-from intertwine.weightspace.axes import Axis, Fixed, Segment, Unit, length, moves, plain, resolve, size
-from intertwine.weightspace.infer import Inference, Label, NotUnderstood, bind, rule
+from intertwine.weightspace.axes import (
+    Axis,
+    Fixed,
+    Segment,
+    Unit,
+    aligned,
+    length,
+    moves,
+    plain,
+    resolve,
+    size,
+    zero,
+)
+from intertwine.weightspace.infer import Inference, Label, NotUnderstood, bind, keeps, rule
 from intertwine.weightspace.trace import Call, Ref
 
 
+def fuller(a: Axis, b: Axis) -> Axis:
+    """Of two unified axes, in every segment the one of which less is known to be 0 or alike."""
+    first, second = aligned(a, b)
+    if len(first) != len(second):
+        return plain(size(a))
+
+    def known(segment: Segment) -> int:
+        return zero(segment) + any(isinstance(f, Fixed) and (f.zero or f.copies) for f in segment)
+
+    return tuple(t if known(s) > known(t) else s for s, t in zip(first, second, strict=True))
+
+
 @rule("cat", "concat", "concatenate")
+@keeps
 def cat(state: Inference, call: Call) -> Label:
     a = bind(call, "tensors dim", dim=0)
     labels = [state.of(ref) for ref in a["tensors"]]
     dim = (a["dim"] or 0) % len(labels[0])
-    for other in labels[1:]:
-        for k, (p, q) in enumerate(zip(labels[0], other, strict=True)):
-            if k != dim:
-                state.ties.unify(p, q, state.equal, "concatenated with entries that do not move")
     joined = tuple(segment for label in labels for segment in resolve(label[dim]))
+    rest = _common(state, [(*label[:dim], *label[dim + 1 :]) for label in labels], "concatenated")
     if not moves(joined):
         joined = plain(size(joined))
-    return tuple(joined if k == dim else axis for k, axis in enumerate(labels[0]))
+    return (*rest[:dim], resolve(joined), *rest[dim:])
+
+
+def _common(state: Inference, labels: list[Label], how: str) -> Label:
+    """The axes of values that lie side by side."""
+    first, *others = labels
+    for other in others:
+        state.merge(first, other, state.equal, f"{how} with entries that do not move")
+        first = tuple(fuller(a, b) for a, b in zip(first, other, strict=True))
+    return first
 
 
 @rule("stack")
+@keeps
 def stack(state: Inference, call: Call) -> Label:
     a = bind(call, "tensors dim", dim=0)
     labels = [state.of(ref) for ref in a["tensors"]]
-    for other in labels[1:]:
-        state.merge(labels[0], other, state.equal, "stacked with entries that do not move")
-    dim = (a["dim"] or 0) % (len(labels[0]) + 1)
-    return (*labels[0][:dim], plain(len(labels)), *labels[0][dim:])
+    one = _common(state, labels, "stacked")
+    dim = (a["dim"] or 0) % (len(one) + 1)
+    return (*one[:dim], plain(len(labels)), *one[dim:])
 
 
 @rule("split", "chunk", "tensor_split", "split_with_sizes")
+@keeps
 def split(state: Inference, call: Call) -> list[Label]:
     a = bind(call, "input sizes dim", dim=0)
     x = state.of(a["input"])
@@ -46,6 +78,7 @@ def split(state: Inference, call: Call) -> list[Label]:
 
 
 @rule("narrow")
+@keeps
 def narrow_rule(state: Inference, call: Call) -> Label:
     a = bind(call, "input dim start length")
     return narrow(state, state.of(a["input"]), a["dim"], a["start"], a["start"] + a["length"])
@@ -84,6 +117,7 @@ def _cut_at(state: Inference, axis: Axis, at: int) -> None:
 
 
 @rule("pad")
+@keeps
 def pad(state: Inference, call: Call) -> Label:
     a = bind(call, "input pad mode value", mode="constant", value=None)
     x, widths = list(state.of(a["input"])), list(a["pad"])
@@ -96,19 +130,15 @@ def pad(state: Inference, call: Call) -> Label:
             state.ties.freeze(axis, "pad of units")
             x[-1 - k] = plain(size(axis) + before + after)
         else:
-            ends = [((Fixed(n, zero=True),),) if n else () for n in (before, after)]
+            ends = [((Fixed(n, zero=not a["value"]),),) if n else () for n in (before, after)]
             x[-1 - k] = (*ends[0], *axis, *ends[1])
     if a["mode"] == "constant" and a["value"]:
         state.permute_only(tuple(x), "pad with a number that is not 0")
-        state.freeze(tuple(axis for axis in x if any(_zeros(axis))), "pad with a number that is not 0")
     return tuple(x)
 
 
-def _zeros(axis: Axis) -> list[Segment]:
-    return [s for s in axis if any(isinstance(f, Fixed) and f.zero for f in s)]
-
-
 @rule("unbind")
+@keeps
 def unbind(state: Inference, call: Call) -> list[Label]:
     a = bind(call, "input dim", dim=0)
     if a["input"].index in state.stacks:
@@ -120,6 +150,7 @@ def unbind(state: Inference, call: Call) -> list[Label]:
 
 
 @rule("__getitem__", "select")
+@keeps
 def getitem(state: Inference, call: Call) -> Label:
     if call.name == "select":
         a = bind(call, "input dim index")

@@ -1,0 +1,44 @@
+"""What does not move, and why: the rows of the table behind those of the hidden spaces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from intertwine.weightspace.axes import Axis, Space, Unit, moves
+
+if TYPE_CHECKING:
+    from intertwine.weightspace.infer import Inference
+
+Row = tuple[int, str, str]
+"""Width, reason and parameters."""
+BOUNDARY = ("the model's output", "rows of a table", "kernel of", "read by")
+"""Reasons that need no row: where a network begins and ends, nothing is hidden."""
+
+
+def frozen(state: Inference) -> list[Row]:
+    """Spaces that an operation freezes; what meets them, if that leaves a parameter no space at all."""
+    where: dict[int, tuple[Space, list[str]]] = {}
+    still: list[str] = []
+    for index, name in state.run.names.items():
+        label = state.labels.get(index, ())
+        if not any(map(moves, label)):
+            still.append(name)
+        for space in (leaf for axis in label for leaf in _leaves(axis)):
+            where.setdefault(id(space), (space, []))[1].append(name)
+    rows = []
+    for space, names in where.values():
+        reasons, shown = _telling(space.reasons), names
+        if not reasons:
+            reasons, shown = _telling(space.frozen), [name for name in names if name in still]
+        if reasons and shown:
+            rows.append((space.size, "; ".join(reasons), ", ".join(dict.fromkeys(shown))))
+    return rows
+
+
+def _leaves(axis: Axis) -> Iterable[Space]:
+    return (leaf for s in axis for f in s if isinstance(f, Unit) for leaf in f.space.leaves())
+
+
+def _telling(reasons: list[str]) -> list[str]:
+    return [reason for reason in reasons if not reason.startswith(BOUNDARY)]
