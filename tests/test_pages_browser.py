@@ -47,6 +47,7 @@ def test_every_page_is_readable_and_asks_nobody(browser, width, scheme):
         page.wait_for_function(
             "!window.MathJax || !MathJax.startup || MathJax.startup.promise.then(() => true)"
         )
+        page.wait_for_timeout(500)  # colours move for a while
         elsewhere = [url for url in asked if not url.startswith(("file:", "data:", "blob:"))]
         faults += [f"{name}: asks for {url}" for url in elsewhere]
         if (wide := page.evaluate("document.documentElement.scrollWidth")) > width:
