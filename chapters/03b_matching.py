@@ -214,8 +214,8 @@ pd.DataFrame(accuracies, columns=["model 1, % right", "model 2, % right"]).descr
 # Accuracy is one measure, nearness to model 2 another. {numref}`fig-distance` has the cross-entropy to model 2's probabilities, which is what
 # the task-loss stitch minimised.
 
-# %% mystnb={"figure": {"name": "fig-distance", "caption": "Cross-entropy of the stitched network to the probabilities of model 2 on test images, in nats; lower is nearer. Mean over pairs with 95 % interval."}, "image": {"alt": "Curves of cross-entropy against the layer for the same ways of stitching as in the figure before."}}
-entropy = {"panels": "run", "ylabel": "cross-entropy to model 2"}
+# %% mystnb={"figure": {"name": "fig-distance", "caption": "Cross-entropy of the stitched network to the probabilities of model 2 on test images, in nats on a logarithmic axis; lower is nearer. Mean over pairs with 95 % interval."}, "image": {"alt": "Curves of cross-entropy against the layer for the same ways of stitching as in the figure before."}}
+entropy = {"panels": "run", "ylabel": "cross-entropy to model 2", "log": True}
 plots.curves(both, "layer", "distance", "stitch", **entropy)
 
 # %% [markdown]

@@ -80,6 +80,14 @@ def test_a_matrix_writes_the_means():
     assert [text.get_text() for text in axis.texts] == ["5.5", "4.5", "10", "9", "16", "15"]
 
 
+def test_curves_are_logarithmic_on_demand():
+    scales = [
+        plots.curves(many, "layer", "penalty", "stitch", log=log).axes[0].get_yscale()
+        for log in (False, True)
+    ]
+    assert scales == ["linear", "log"]
+
+
 def test_no_two_curves_share_a_colour():
     fixed = {"full": plots.GROUP_COLOURS["G_ReLU"]}
     (axis,) = plots.curves(many, "layer", "penalty", "stitch", colours=fixed).axes

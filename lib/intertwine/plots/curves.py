@@ -27,6 +27,7 @@ def curves(
     ylabel: str | None = None,
     colours: Mapping[str, str] | None = None,
     level: float | None = None,
+    log: bool = False,
 ) -> Figure:
     """Mean of `y` over trials against `x`, one curve for each value of `by`, with 95 % t-intervals.
 
@@ -35,6 +36,7 @@ def curves(
         panels: the column whose values get a panel each.
         colours: value of `by` → colour; the style's order for those not named.
         level: where a horizontal line marks a reference.
+        log: whether the vertical axis is logarithmic.
     """
     check_columns(table, x, y, by, panels)
     names = list(dict.fromkeys(table[panels])) if panels else [None]
@@ -53,7 +55,7 @@ def curves(
             axis.axhline(level, color=COLOURS["ink"], lw=0.8, ls=":")
         axis.set_xlabel(xlabel or x)
         axis.set_title("" if name is None else str(name))
-    axes[0][0].set_ylabel(ylabel or y)
+    axes[0][0].set(ylabel=ylabel or y, yscale="log" if log else "linear")
     handles, labels = axes[0][0].get_legend_handles_labels()
     if len(lines) > 1:
         figure.legend(handles, labels, loc="outside lower center", ncols=min(len(lines), 5), fontsize="small")

@@ -38,7 +38,8 @@ def similarity_by_layer(
         if len(names) > 1:
             axis.set_title(name)
     axes[0, 0].set(ylabel="similarity", ylim=(0, 1.02))
-    axes[0, 0].legend(ncols=1 if len(names) > 1 else 2, fontsize="small", loc="best")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize="small")
     return figure
 
 
