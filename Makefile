@@ -13,7 +13,7 @@ book: $(READY)
 	@$(BIN)/intertwine build --profile $(PROFILE)
 
 test: $(READY)
-	@OMP_NUM_THREADS=1 $(BIN)/pytest -q -n auto --durations=15
+	@OMP_NUM_THREADS=1 $(BIN)/pytest -q -n auto --dist worksteal --durations=15
 
 check: $(READY)
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
