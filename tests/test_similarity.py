@@ -220,8 +220,10 @@ def test_agreement_with_the_reference(name, data, dtype):
     X, Y = data.draw(pairs(dtype))
     expected = reference(X, Y)
     assume(np.isfinite(expected))
-    # a chord d near 0 has an error of 1e-16/d in the reference, whose cosine form cancels
-    slack = 3e-8 if "False" in name and X.mean() > 50 and "cka" not in name else 0
+    # a chord d near 0 has an error of 1e-16/d in the reference, whose cosine form cancels; the max kernel of
+    # features far from 0 is large and nearly constant, and centring it cancels
+    cancels = ("False" in name and "cka" not in name) or "cka max" in name
+    slack = 3e-8 if cancels and X.mean() > 50 else 0
     assert abs(float(ours(X, Y)) - expected) <= (1e-10 if dtype == torch.float64 else 1e-5) + slack
 
 
