@@ -38,13 +38,15 @@ import torch
 from IPython.display import Markdown
 from torch import nn
 
-from intertwine import data, devices, groups, plots, results
+from intertwine import data, devices, groups
 from intertwine.groups import GReLU, intertwiner_group, scalar_group
-from intertwine.groups import laws as group_laws
-from intertwine.groups.laws import relative
-from intertwine.weightspace import forward, laws, move, random_layers
+from intertwine.weightspace import forward, move, random_layers
+from intertwine_book import figures, results
+from intertwine_book.experiments import intertwiner_groups as group_laws
+from intertwine_book.experiments import weight_space as laws
+from intertwine_book.experiments.intertwiner_groups import relative
 
-plots.use_style()
+figures.use_style()
 
 # %% tags=["parameters"]
 from typing import Literal
@@ -91,7 +93,7 @@ same_function = pd.concat(
 )
 
 # %% mystnb={"figure": {"name": "fig-same-function", "caption": "A trained network before and after a change of nearly all its weights. The weights and the hidden activations are somewhere else altogether; the outputs are the same to rounding in float64."}, "image": {"alt": "Three scatter plots of values after the change against values before. Weights and hidden activations form clouds far from the diagonal; outputs lie exactly on it."}}
-plots.before_and_after(same_function)
+figures.before_and_after(same_function)
 
 # %% tags=["hide-input"]
 Markdown(
@@ -143,15 +145,20 @@ pd.DataFrame(
 # %% tags=["hide-input"] mystnb={"figure": {"name": "fig-swap", "caption": "Swap: two neurons change places and keep their edges. The sum that reaches the output is the same."}, "image": {"alt": "A network with one input, two hidden neurons and one output, before and after its hidden neurons, drawn in blue and red, exchange places."}}
 def drawing(layers, colours=("blue", "red")):
     (W1, b1), (W2, _) = layers
-    return {"W1": W1, "b1": b1, "W2": W2, "colours": [plots.COLOURS[c] for c in colours]}
+    return {
+        "W1": W1,
+        "b1": b1,
+        "W2": W2,
+        "colours": [figures.COLOURS[c] for c in colours],
+    }
 
 
-plots.neuron_diagram(
+figures.neuron_diagram(
     {"before": drawing(small), "after the swap": drawing(swapped, ("red", "blue"))}
 )
 
 # %% tags=["hide-input"] mystnb={"figure": {"name": "fig-scale", "caption": "Scale: what enters the blue neuron is doubled, what leaves it is halved."}, "image": {"alt": "The same network before and after scaling: the edge and bias into the upper neuron are doubled, the edge out of it is halved."}}
-plots.neuron_diagram({"before": drawing(small), "after the scaling": drawing(scaled)})
+figures.neuron_diagram({"before": drawing(small), "after the scaling": drawing(scaled)})
 
 # %% [markdown]
 # A layer of $N$ neurons has $N!$ swaps, all permutations of its neurons; we draw some on wider layers.
@@ -324,7 +331,7 @@ scalars = torch.tensor(sorted(sign * np.exp(t) for t in logs for sign in (-1, 1)
 strip = group_laws.scalar_residuals(gallery, scalars)
 
 # %% mystnb={"figure": {"name": "fig-scalars", "caption": "Which scalars an activation forgives. Dark: σ(ax) is a multiple of σ(x) to rounding; pale: it is not. A single dark cell is {1}, two are {±1}, a dark half is the positive numbers, a dark row all non-zero numbers, and the last row is a discrete group."}, "image": {"alt": "A row of coloured cells for each of twelve activations over the scalar a from minus 55 to 55. GELU, softplus and sigmoid are dark only at 1; tanh, sin and the Gaussian at plus and minus 1; ReLU kinds on the positive half; absolute value and cube everywhere; x cos log x at isolated points."}}
-plots.scalar_strip(strip)
+figures.scalar_strip(strip)
 
 # %% [markdown]
 # (sec-table-1)=

@@ -39,13 +39,15 @@ import torch
 from IPython.display import Markdown
 from torch import nn
 
-from intertwine import data, devices, groups, plots, results
+from intertwine import data, devices, groups
 from intertwine.groups import GReLU, intertwiner_group
-from intertwine.groups.laws import relative
-from intertwine.weightspace import forward, laws, move, random_layers
-from intertwine.weightspace.laws import residual_network
+from intertwine.weightspace import forward, move, random_layers
+from intertwine_book import figures, results
+from intertwine_book.experiments import weight_space as laws
+from intertwine_book.experiments.intertwiner_groups import relative
+from intertwine_book.experiments.weight_space import residual_network
 
-plots.use_style()
+figures.use_style()
 
 # %% tags=["parameters"]
 from typing import Literal
@@ -127,7 +129,7 @@ orbit["loss_error"] = (orbit["loss"] / orbit["loss"][8] - 1).abs()
 orbit["gradient_norm_ratio"] = orbit["gradient_norm"] / orbit["gradient_norm"].min()
 
 # %% mystnb={"figure": {"name": "fig-orbit", "caption": "Along an orbit the loss is constant, while gradient and curvature change, by the factors below: sharpness is a property of the weights and not of the function they compute."}, "image": {"alt": "Three curves against the position t on an orbit. The loss is a horizontal line; the gradient norm and the largest eigenvalue of the Hessian vary over orders of magnitude on a logarithmic axis."}}
-plots.orbit(orbit)
+figures.orbit(orbit)
 
 # %% [markdown]
 # (sec-orbit)=

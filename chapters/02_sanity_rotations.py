@@ -38,10 +38,12 @@ import pandas as pd
 import torch
 from IPython.display import Markdown
 
-from intertwine import data, devices, models, plots, results, sanity
+from intertwine import data, devices, models
 from intertwine.training import RECIPES, Spec, evaluate, train, zoo
+from intertwine_book import figures, results
+from intertwine_book.experiments import sanity_rotations as sanity
 
-plots.use_style()
+figures.use_style()
 
 # %% tags=["parameters"]
 from typing import Literal
@@ -101,7 +103,7 @@ cases = [{"activation": name, "layer": layer} for name in networks for layer in 
 best = results.steps("best_linear_map", cases, undone, parameters=asked, **facts)
 
 # %% mystnb={"figure": {"name": "fig-own-group", "caption": "What remains of a transformation in front of an activation when the best linear map behind it has done its work. The activation's own group (marked own) is forgiven by algebra; what the others cost depends on the activation and on the data. Bars: mean over layers and trials with 95 % interval; dots: single trials."}, "image": {"alt": "Five panels of horizontal bars, one for each activation: ReLU, tanh, GELU, absolute value and identity."}}
-plots.penalties(best, panels="activation")
+figures.penalties(best, panels="activation")
 
 # %% [markdown]
 # The network is the paper's Myrtle CNN without batch norm ({doc}`../api/models`): four convolutions with biases, each followed by
@@ -213,7 +215,7 @@ def named(table):
 
 
 # %% mystnb={"figure": {"name": "fig-finetuned", "caption": "Rotation penalties by the paper's protocol, with the identity as control. Penalties are to be read against the control, which the same finetuning moves as well; how many of the differences can be told from zero at this size, the text below computes."}, "image": {"alt": "A panel of horizontal bars with intervals for each transformed convolution: identity, positive scalings with permutations, and orthogonal matrices."}}
-plots.penalties(named(penalties), panels="layer")
+figures.penalties(named(penalties), panels="layer")
 
 
 # %%
@@ -241,7 +243,7 @@ recorded, said = results.largest("02_sanity_rotations", "finetuned", penalties)
 Markdown(said)
 
 # %% mystnb={"figure": {"name": "fig-recorded-penalties", "caption": "The same at the largest scale that has been recorded (the sentence above says which): the control shows how much the finetuning itself gives or takes, and the bars are to be read from there."}, "image": {"alt": "Panels of horizontal bars with intervals, one panel for each transformed convolution: identity, positive scalings with permutations, orthogonal matrices."}}
-plots.penalties(named(recorded), panels="layer")
+figures.penalties(named(recorded), panels="layer")
 
 # %%
 compared(recorded)

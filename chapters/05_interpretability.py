@@ -41,12 +41,14 @@ import pandas as pd
 import torch
 from IPython.display import Markdown
 
-from intertwine import data, devices, dissection, files, groups, plots, results
-from intertwine.dissection import experiment
+from intertwine import data, devices, dissection, files, groups
 from intertwine.features import features
 from intertwine.training import RECIPES, train
+from intertwine_book import figures, results
+from intertwine_book.experiments import against_rotation
+from intertwine_book.experiments import interpretability as experiment
 
-plots.use_style()
+figures.use_style()
 
 # %% tags=["parameters"]
 from typing import Literal
@@ -94,7 +96,7 @@ def pair(dataset, kind, number):
 
 # %% tags=["hide-input"]
 def dissected(dataset, kind, layer, weights, number):
-    """Rows of one network and layer in all bases: see `dissection.interpretability`."""
+    """Rows of one network and layer in all bases: see `against_rotation.interpretability`."""
     images, masks = sets(dataset)[1]
     network = pair(dataset, kind, number)[weights]
     units = experiment.maps(network, kind, layer, images.images)
@@ -105,7 +107,7 @@ def dissected(dataset, kind, layer, weights, number):
         if layer == "output"
         else [main_quantile]
     )
-    table = dissection.interpretability(units, masks, quantiles=[*shares], **asked)
+    table = against_rotation.interpretability(units, masks, quantiles=[*shares], **asked)
     return table.round(6).to_dict("records")
 
 
@@ -142,7 +144,7 @@ three = three.groupby(once, sort=False, as_index=False)["percent"].mean()
 
 # %% mystnb={"figure": {"name": "fig-against-alpha", "caption": "Interpretability of the residual outputs in bases between the network's own (α = 0) and a random one (α = 1): mean over units of the best IoU with any concept, in hundredths; higher is more interpretable. Bands: 95 % over networks, of each the mean over its rotations. The difference between the two slopes in a panel is what training has put into the basis; the text below computes it."}, "image": {"alt": "Three panels, for a residual network with ReLU, one without and a ConvNeXt: mean best IoU against alpha, a curve for trained and one for untrained networks, with bands."}}
 axes = {"xlabel": "α", "ylabel": "IoU, hundredths"}
-plots.curves(three, "alpha", "percent", "weights", panels="kind", **axes)
+figures.curves(three, "alpha", "percent", "weights", panels="kind", **axes)
 
 # %% [markdown]
 # (sec-figure-3)=
@@ -162,7 +164,7 @@ plots.curves(three, "alpha", "percent", "weights", panels="kind", **axes)
 
 # %% tags=["hide-input"]
 NAMES = ["mean_iou", "above_null", "above_0.04"]
-slopes = dissection.differences(
+slopes = against_rotation.differences(
     table, ["dataset", "kind", "layer", "quantile", "number"], NAMES
 )
 gaps = slopes[(slopes["quantile"] == main_quantile) & (slopes["dataset"] == datasets[0])]
@@ -219,7 +221,7 @@ chosen = dissection.examples(maps, found, shown.images.shape[-2:], units=5, imag
 pictures = (shown.images * shown.std + shown.mean).movedim(1, -1).numpy(force=True)
 
 # %% mystnb={"figure": {"name": "fig-gallery", "caption": "Network dissection, seen: five units of a trained residual network with ReLU, each with the images in which it selects most pixels. Selected pixels are shown as they are, all others dimmed. The concept is the one with the highest IoU over all test images."}, "image": {"alt": "Five rows of six small images, one row for each unit. In each image a part is outlined and shown in full colour, the rest is dimmed; above each row stand the unit, its concept and the IoU."}}
-plots.gallery(pictures, chosen)
+figures.gallery(pictures, chosen)
 
 # %% [markdown]
 # How high an IoU can be at all is a matter of sizes alone.
@@ -255,7 +257,7 @@ reach = np.minimum(0.005, areas["area"]) / np.maximum(0.005, areas["area"])
 areas = areas.assign(ceiling=reach, can_count=reach > 0.04)
 
 # %% mystnb={"figure": {"name": "fig-ceilings", "caption": "The most that a unit can reach with a concept, by the concept's area, for the quantiles of this run; dots are the concepts. Whatever lies under the dotted line can never count as interpretable at the paper's threshold."}, "image": {"alt": "Curves of the highest possible IoU against the area of a concept on logarithmic axes, one for each quantile, each rising to 1 where the area equals the quantile and falling after; dots mark the concepts, a dotted line the threshold."}}
-plots.ceilings(areas, quantiles, 0.04)
+figures.ceilings(areas, quantiles, 0.04)
 
 # %%
 Markdown(
@@ -265,23 +267,23 @@ Markdown(
 
 # %% [markdown]
 # {numref}`fig-ceilings` is why we measure the mean best IoU, and count only above a threshold that means something: the IoU that 5 per cent of the
-# units exceed when each image gets the masks of another image (`dissection.null_threshold`). The printed setting is one point of a sweep, and
+# units exceed when each image gets the masks of another image (`against_rotation.null_threshold`). The printed setting is one point of a sweep, and
 # {numref}`fig-sweep` shows the others.
 
 # %% tags=["hide-input"]
-fixed = [f"above_{level:g}" for level in dissection.THRESHOLDS]
+fixed = [f"above_{level:g}" for level in against_rotation.THRESHOLDS]
 counts = table[(table["layer"] == "output") & table["kind"].isin(PAPER)]
 counts = counts[counts["dataset"] == datasets[0]]
 own = counts[(counts["alpha"] == 0) & (counts["weights"] == "trained")]
 own = own.melt(["kind", "quantile"], fixed, "level").assign(shown="counted at α = 0")
-change = dissection.differences(counts, ["kind", "quantile", "number"], fixed)
+change = against_rotation.differences(counts, ["kind", "quantile", "number"], fixed)
 change = change.rename(columns={"statistic": "level", "difference": "value"})
 both = pd.concat([own, change.assign(shown="slope, trained − untrained")])
 both = both.assign(threshold=both["level"].str.removeprefix("above_").astype(float))
 both = both.rename(columns={"kind": "model"})
 
 # %% mystnb={"figure": {"name": "fig-sweep", "caption": "Counting, over quantiles and thresholds. Above: the share of units of trained networks that count as interpretable in their own basis, and where that is 0 or 1 nothing can be seen to change. Below: by how much more the share changes with rotation than in untrained networks. The paper's setting is framed where the run includes it."}, "image": {"alt": "Two rows of three matrices of numbers, quantiles against thresholds. The upper row holds shares, the lower row differences of slopes. One cell of each is framed."}}
-plots.threshold_sweep(both)
+figures.threshold_sweep(both)
 
 # %% [markdown]
 # ## Rotations
@@ -359,7 +361,7 @@ pd.DataFrame(rows, index=names).T
 
 # %% mystnb={"figure": {"name": "fig-inside", "caption": "Slope against α of the mean best IoU, trained minus untrained, in hundredths: left of 0, training has made the own basis more interpretable than a random one. Dots: single networks; lines: means with 95 % intervals over networks."}, "image": {"alt": "Three panels, for the block's output, the activation inside and the convolution after it; in each, three rows for the kinds of network, with dots, means and intervals about a vertical line at zero."}}
 inside = gaps[(gaps["statistic"] == "mean_iou") & gaps["kind"].isin(PAPER)]
-plots.forest(
+figures.forest(
     inside, "kind", "hundredths", panels="layer", xlabel="trained − untrained, hundredths"
 )
 
@@ -384,7 +386,7 @@ order = {kind: place for place, kind in enumerate(SIGMA)}
 by_group = mean_gap[mean_gap["kind"].isin(order)].sort_values(
     "kind", key=lambda kinds: kinds.map(order), kind="stable"
 )
-plots.forest(by_group, "kind", "hundredths", xlabel="trained − untrained, hundredths")
+figures.forest(by_group, "kind", "hundredths", xlabel="trained − untrained, hundredths")
 
 # %%
 by_kind = mean_gap.pivot(index="number", columns="kind", values="hundredths")
@@ -449,7 +451,7 @@ Markdown(text)
 q = min(recorded["quantile"].unique(), key=lambda q: abs(q - main_quantile))
 at = recorded.query("layer == 'output' and statistic == 'mean_iou' and quantile == @q")
 at = at.assign(hundredths=100 * at["difference"])
-plots.forest(
+figures.forest(
     at, "kind", "hundredths", panels="dataset", xlabel="trained − untrained, hundredths"
 )
 

@@ -37,9 +37,11 @@ import torch
 from IPython.display import Markdown
 from torch import nn
 
-from intertwine import devices, genni, models, plots, results
+from intertwine import devices, genni, models
+from intertwine_book import figures, results
+from intertwine_book.experiments import genni_conjecture, genni_oracle
 
-plots.use_style()
+figures.use_style()
 f64 = torch.float64
 
 # %% tags=["parameters"]
@@ -102,7 +104,7 @@ for title, (h, flat, target, reach) in cases.items():
 panels["one neuron"]["names"], panels["two neurons"]["names"] = ("w", "c"), ("w₁", "w₂")
 
 # %% mystnb={"figure": {"name": "fig-classes", "caption": "Classes one can print: the loss relative to the target's energy, dark where the function is nearly the target, with a line at ε = 0.1 and, in orange, exact members of the class. One neuron: scaling gives the curve (α, 1/α). Two neurons with outgoing weights 1 that compute |x|: two points, exchanged by the swap. Three neurons: a hexagon, on which all six orders are corners."}, "image": {"alt": "Three square heat maps: a dark hyperbola branch, two dark spots symmetric to the diagonal, and a dark hexagon; orange dots lie on the dark sets."}}
-plots.loss_planes(panels)
+figures.loss_planes(panels)
 
 # %% [markdown]
 # With four neurons the same class is a surface, which {numref}`fig-polytope` lets you turn. Move ε: the set grows thick, but
@@ -114,7 +116,7 @@ solid = genni.grid_loss(
     models.fcn((1, 4, 1)), torch.abs, four, (-1.6, 1.6), points_3d, seen
 )
 corners = four.project(members(4, 300))[0]
-plots.epsilon_slider(
+figures.epsilon_slider(
     solid, [0.01, 0.02, 0.05, 0.1], name="polytope", oracle=corners, start=1
 )
 
@@ -178,9 +180,9 @@ Markdown(
 
 # %%
 theta = torch.tensor([1.0, -1.0, 0.8, 0.5], dtype=f64)
-orbit = genni.swap_and_scale(theta, 4, generator)
+orbit = genni_oracle.swap_and_scale(theta, 4, generator)
 table = pd.DataFrame(orbit.numpy(), columns=["w₁", "w₂", "c₁", "c₂"])
-table[["s₊", "s₋"]] = genni.slopes(orbit).numpy()
+table[["s₊", "s₋"]] = genni_oracle.slopes(orbit).numpy()
 table["J"] = genni.loss_at(fcn, computes(theta)(x), orbit, x).numpy(force=True)
 table
 
@@ -190,7 +192,7 @@ for h, trial in itertools.product((2, 3, 4), range(5)):
     network = models.fcn((1, h, 1))
     at = torch.randn(2 * h, dtype=f64, generator=generator)
     y = computes(at, network)(x)
-    moved = genni.swap_and_scale(at, 20, generator)
+    moved = genni_oracle.swap_and_scale(at, 20, generator)
     loss = genni.loss_at(network, y, moved, x).max() / y.square().mean()
     stretch = torch.linspace(1, 2, h, dtype=f64).repeat(2)
     stretch[h:] = 1 / stretch[:h]
@@ -269,14 +271,14 @@ verdicts
 # part 2 of {prf:ref}`thm-slopes`.
 
 # %% mystnb={"figure": {"name": "fig-lifetimes", "caption": "Components of the ε-set in planes through four solutions with a live target, as ε grows: the six that last longest, from birth to merging. Dashed: by the theorem, the two pieces of the class cannot merge before."}, "image": {"alt": "Panels of horizontal bars on a logarithmic axis, one panel for each search, with a dashed vertical line."}}
-plots.lifetimes(pd.concat(lives))
+figures.lifetimes(pd.concat(lives))
 
 # %% [markdown]
 # {numref}`fig-live` is what the paper's figure 2 would be with a live target: rank 2 in three dimensions leaves curves.
 
 # %% mystnb={"figure": {"name": "fig-live", "caption": "The ε-set of a live target in the plane through four solutions (red diamonds), to be turned. Strands, which the slider makes thick or thin."}, "image": {"alt": "Interactive cloud of points in three dimensions: curved strands with red diamonds on them, with a slider for the threshold."}}
 spots = flats[0].coordinates.numpy(force=True)
-plots.epsilon_slider(grids[0], [0.01, 0.03, 0.1, 0.2], name="live", points=spots)
+figures.epsilon_slider(grids[0], [0.01, 0.03, 0.1, 0.2], name="live", points=spots)
 
 # %% [markdown]
 # (sec-authors)=
@@ -318,8 +320,10 @@ live_2d = genni.grid_loss(fcn, live, two, (-2, 2), points_2d, seen)
 
 def panel(grid, flat, theta, epsilon):
     """The loss on inputs, and beside it the closed form on the same points."""
-    slopes = genni.slopes(theta.to(flat.centre))
-    loss = genni.gaussian_loss(flat.at(grid.coordinates()), slopes).view(grid.loss.shape)
+    slopes = genni_oracle.slopes(theta.to(flat.centre))
+    loss = genni_oracle.gaussian_loss(flat.at(grid.coordinates()), slopes).view(
+        grid.loss.shape
+    )
     exact = grid._replace(loss=loss, energy=slopes.square().sum().item() / 2)
     points = flat.coordinates.numpy(force=True)
     return {"grid": grid, "exact": exact, "points": points, "epsilon": epsilon}
@@ -332,12 +336,12 @@ panels = {
 }
 
 # %% mystnb={"figure": {"name": "fig-figure-1", "caption": "The paper's figure 1, computed again: its own networks, plane, bounds and ε (left), the same with a relative ε of 0.1 (middle), and a live target (right). Solid: the ε-set on inputs; dashed: by the closed form. Crosses: the networks that span the plane."}, "image": {"alt": "Three square heat maps of the loss on planes with contour lines: a wide connected dark region, a thin dark curve, and small dark spots."}}
-plots.loss_planes(panels)
+figures.loss_planes(panels)
 
 # %% mystnb={"figure": {"name": "fig-their-plane", "caption": "The paper's figure 2, computed again, to be turned; ε is given relative to the energy of the target, and the paper's own is the largest on the slider. From 1 on, the zero function is inside."}, "image": {"alt": "Interactive cloud of points in three dimensions: wide crossing sheets, with a slider for the threshold."}}
 crosses = their_planes[3].coordinates.numpy(force=True)
 levels = [0.1, 0.3, 1.0, 3.0, round(ratio, 1)]
-plots.epsilon_slider(their_grids[3], levels, name="theirs", points=crosses)
+figures.epsilon_slider(their_grids[3], levels, name="theirs", points=crosses)
 
 # %% tags=["hide-input"]
 axis = torch.linspace(
@@ -345,8 +349,10 @@ axis = torch.linspace(
 )  # twice as fine: thin sheets need it
 at = their_planes[3].at(torch.cartesian_prod(axis, axis, axis))
 form = [len(axis)] * 3
-near = (genni.gaussian_loss(at, genni.slopes(theirs.to(at))) < 0.0025).view(form)
-near_zero = (genni.gaussian_loss(at, torch.zeros(2).to(at)) < 0.0025).view(form)
+near = (genni_oracle.gaussian_loss(at, genni_oracle.slopes(theirs.to(at))) < 0.0025).view(
+    form
+)
+near_zero = (genni_oracle.gaussian_loss(at, torch.zeros(2).to(at)) < 0.0025).view(form)
 negative = (at[:, :2] < 0).all(1).view(form)
 sets = {"theirs": near, "with both w negative": near & negative}
 sets["near the zero function"] = near & near_zero
@@ -358,7 +364,7 @@ hole = pd.DataFrame(hole).assign(points=[int(v.sum()) for v in sets.values()])
 hole
 
 # %%
-squares, t = genni.quadric(their_planes[3], genni.slopes(theirs)[1].item())
+squares, t = genni_oracle.quadric(their_planes[3], genni_oracle.slopes(theirs)[1].item())
 one = bool(t > 0) == (int((squares > 0).sum()) == 2)
 Markdown(
     f"Where both $w_i$ are negative, the class is the quadric $c_1w_1 + c_2w_2 = s_-$. In their plane "
@@ -390,7 +396,7 @@ axis = torch.linspace(-2, 2, 16, dtype=f64)
 everywhere, rows = torch.cartesian_prod(*[axis] * 4), []
 for plus, minus in ((1.0, -1.0), (1.0, 1.0), (0.8, -0.5), (1.0, 0.5), (-0.7, 1.2)):
     at = torch.tensor([plus, minus], dtype=f64)
-    relative = genni.gaussian_loss(everywhere, at).view([16] * 4) / (
+    relative = genni_oracle.gaussian_loss(everywhere, at).view([16] * 4) / (
         at.square().sum() / 2
     )
     merging = min(plus**2, minus**2) / (plus**2 + minus**2)
@@ -419,7 +425,7 @@ for k, flat in flats.items():
     }
     asked["epsilons"] = [0.01, 0.03, 0.1, 0.3]
     n = max(2, points_3d // 2)
-    share = genni.conjecture(fcn, live, flat, (-2, 2), n, seen, **asked)
+    share = genni_conjecture.conjecture(fcn, live, flat, (-2, 2), n, seen, **asked)
     compared.append(share.assign(search=k))
 compared = pd.concat(compared)
 means = (
@@ -428,7 +434,7 @@ means = (
     .unstack()
     .reset_index()
 )
-plots.shares(compared)
+figures.shares(compared)
 
 
 # %%

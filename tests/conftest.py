@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from intertwine.book.layout import Book
+from intertwine_book.build.layout import Book
 
 ROOT = Path(__file__).parent.parent
 
@@ -74,9 +74,9 @@ def always_the_same() -> Callable[[Callable[[], Any]], None]:
         import matplotlib.pyplot as plt
         from matplotlib.figure import Figure
 
-        from intertwine import plots
+        from intertwine_book import figures
 
-        plots.use_style()
+        figures.use_style()
 
         def drawn() -> str:
             figure, file = draw(), io.StringIO()

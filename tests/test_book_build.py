@@ -15,11 +15,11 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from intertwine.book import build as building
-from intertwine.book import execute, freshness
-from intertwine.book.cli import cli
-from intertwine.book.layout import Book, BookError, find_book
-from intertwine.results import origin
+from intertwine_book.build import build as building
+from intertwine_book.build import execute, freshness
+from intertwine_book.build.cli import cli
+from intertwine_book.build.layout import Book, BookError, find_book
+from intertwine_book.results import origin
 
 pytestmark = pytest.mark.filterwarnings("default")  # of the notebook machinery, not ours
 
@@ -42,7 +42,7 @@ def build_chapters(book: Book, profile: str = "quick", **options) -> dict[str, s
 
 
 def start(book: Book, *arguments: str) -> subprocess.Popen:
-    command = [sys.executable, "-c", "from intertwine.book import main; main()", *arguments]
+    command = [sys.executable, "-c", "from intertwine_book.build import main; main()", *arguments]
     return subprocess.Popen(
         command,
         cwd=book.root,
@@ -163,7 +163,7 @@ def test_interrupting_leaves_nothing_half_written(tiny_book):
 
 
 def test_a_half_rendered_book_is_rendered_from_scratch(tiny_book):
-    from intertwine.book.render import render
+    from intertwine_book.build.render import render
 
     page = render(tiny_book, "quick")  # chapters that never ran stand there without outputs
     assert "not executed yet" in (tiny_book.html / "chapters/01_first.html").read_text()
@@ -175,7 +175,7 @@ def test_a_half_rendered_book_is_rendered_from_scratch(tiny_book):
 
 
 def test_a_figure_of_a_chapter_that_never_ran_can_be_referred_to(tiny_book):
-    from intertwine.book.render import render
+    from intertwine_book.build.render import render
 
     figure = {"figure": {"name": "fig-later", "caption": "Later."}, "image": {"alt": "A line."}}
     with tiny_book.chapters["02_second"].open("a") as source:
@@ -189,7 +189,7 @@ def test_a_figure_of_a_chapter_that_never_ran_can_be_referred_to(tiny_book):
 
 
 def test_a_warning_fails_the_pages_and_is_shown(tiny_book):
-    from intertwine.book.render import render
+    from intertwine_book.build.render import render
 
     (tiny_book.root / "book/intro.md").write_text("# Tiny\n\n[nowhere](does-not-exist.md)\n")
     for _ in range(2):  # the second time too
@@ -259,8 +259,8 @@ def test_status_tells_fresh_from_stale(tiny_book):
 
 
 def test_a_page_says_what_ran_and_what_is_recorded(tiny_book):
-    from intertwine import results
-    from intertwine.book import status
+    from intertwine_book import results
+    from intertwine_book.build import status
 
     build_chapters(tiny_book)
     assert "None yet." in status.page(tiny_book, "quick")
@@ -279,7 +279,7 @@ def test_a_published_book_has_notebooks_that_install_the_library_and_buttons_tha
 
     assert "01_first has not: build first" in publish()
     build_chapters(tiny_book)
-    extension = "sphinx: {extra_extensions: [intertwine.book.publish]}\n"
+    extension = "sphinx: {extra_extensions: [intertwine_book.build.publish]}\n"
     config.write_text(config.read_text() + extension)
     assert "address of the repository" in publish() and not folder.exists()
     config.write_text(config.read_text() + 'repository: {url: "https://github.com/us/tiny"}\n')

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from intertwine.book.layout import BookError
-from intertwine.book.parameters import check, declared, parse, written
+from intertwine_book.build.layout import BookError
+from intertwine_book.build.parameters import check, declared, parse, written
 
 SOURCE = """\
 from typing import Literal

@@ -3,8 +3,8 @@
 import pytest
 from bs4 import BeautifulSoup
 
-from intertwine.book.layout import BookError
-from intertwine.book.pdf import chromium, one_page
+from intertwine_book.build.layout import BookError
+from intertwine_book.build.pdf import chromium, one_page
 
 PAGE = """<html><head><title>{title}</title></head><body><nav>menu</nav><article>
 <h1 id="top">{title}</h1>{body}</article></body></html>"""

@@ -6,9 +6,9 @@ from pathlib import Path
 import jupytext
 import pytest
 
-from intertwine import claims
-from intertwine.book.layout import Book
-from intertwine.book.parameters import check, declared, parameters_cell
+from intertwine_book import claims
+from intertwine_book.build.layout import Book
+from intertwine_book.build.parameters import check, declared, parameters_cell
 
 BOOK = Book(Path(__file__).parent.parent)
 CHAPTERS = pytest.mark.parametrize("chapter", BOOK.chapters)

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from intertwine import claims, results
-from intertwine.claims import verdicts
-from intertwine.claims.ledger import claim_from
+from intertwine_book import claims, results
+from intertwine_book.claims import verdicts
+from intertwine_book.claims.ledger import claim_from
 
 CHAPTER = "01_intertwiner_groups"
 BASE = {"id": "scale", "place": "Scale", "statement": "...", "kind": "universal", "minimum": "quick"}

@@ -13,7 +13,7 @@ from torch import nn
 
 from intertwine import data, models
 from intertwine.data import Masks, SegmentedFolder, concepts, patches, scenes
-from intertwine.dissection.experiment import STREET
+from intertwine_book.experiments.interpretability import STREET
 
 CAMVID = Path(os.environ.get("INTERTWINE_DATA", "")) / "camvid"
 NAMES = list(STREET)

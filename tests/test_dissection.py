@@ -16,13 +16,10 @@ from intertwine.dissection import (
     dissect,
     geodesic,
     haar_rotation,
-    interpretability,
-    null_threshold,
     planes,
-    slopes,
-    sweep,
     top_quantile,
 )
+from intertwine_book.experiments.against_rotation import interpretability, null_threshold, slopes, sweep
 
 
 def draw(n, units, concepts, small, large, seed, density=0.2):

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from intertwine import genni, models
 from intertwine.genni.pooling import Maxima
+from intertwine_book.experiments import genni_conjecture, genni_oracle
 
 seeds = st.integers(0, 2**31)
 laws = settings(max_examples=20, deadline=None)
@@ -136,10 +137,10 @@ def test_a_large_grid_of_the_fcn_agrees_point_by_point_and_with_the_gaussian_clo
     # the sample has its own second moments on either side of 0; with them the closed form is exact
     moments = torch.stack([(x.relu() ** 2).mean(), ((-x).relu() ** 2).mean()])
     everywhere = flat.at(grid.coordinates())
-    gaps = (genni.slopes(everywhere) - genni.slopes(LIVE)).square()
+    gaps = (genni_oracle.slopes(everywhere) - genni_oracle.slopes(LIVE)).square()
     torch.testing.assert_close(grid.loss.flatten(), gaps @ moments, rtol=1e-9, atol=1e-12)
     sampling = 5 * (1.25 / 500) ** 0.5  # var(x²·1[x > 0]) = 3/2 − 1/4
-    closed = genni.gaussian_loss(everywhere, genni.slopes(LIVE))
+    closed = genni_oracle.gaussian_loss(everywhere, genni_oracle.slopes(LIVE))
     assert ((grid.loss.flatten() - closed).abs() <= 2 * sampling * closed + 1e-12).all()
 
 
@@ -181,7 +182,7 @@ def test_solutions_compute_the_target_on_inputs_never_seen(seed, m):
     loss = genni.loss_at(FCN, live(fresh), found.points, fresh)
     assert found.points.shape == (m + 1, 4) and (loss < 1e-3 * live(fresh).square().mean()).all()
     torch.testing.assert_close(
-        genni.slopes(found.points), genni.slopes(LIVE).expand(m + 1, 2), atol=0.05, rtol=0
+        genni_oracle.slopes(found.points), genni_oracle.slopes(LIVE).expand(m + 1, 2), atol=0.05, rtol=0
     )
     accepted = found.tried[found.tried["verdict"] == "accepted"]
     assert accepted["relative_loss"].tolist() == found.relative_loss.tolist()
@@ -275,7 +276,7 @@ def test_the_conjecture_counts_in_the_same_way_everywhere():
     x = normal(100, 1, seed=0)
     flat = genni.plane(torch.stack([LIVE, LIVE[[1, 0, 3, 2]]]))
     asked = {"epsilons": [0.1, 0.5], "planes": 3}
-    table = genni.conjecture(FCN, live, flat, (-1, 1), 11, x, generator=generator(0), **asked)
+    table = genni_conjecture.conjecture(FCN, live, flat, (-1, 1), 11, x, generator=generator(0), **asked)
     grid = genni.grid_loss(FCN, live, flat, (-1, 1), 11, x)
     assert table["share"][:2].tolist() == [(grid.relative < e).double().mean().item() for e in (0.1, 0.5)]
     random = genni.grid_loss(FCN, live, genni.random_plane(LIVE, 1, generator(0)), (-1, 1), 11, x)

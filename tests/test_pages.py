@@ -9,7 +9,7 @@ import pytest
 import yaml
 from bs4 import BeautifulSoup
 
-from intertwine.book.pdf import one_page
+from intertwine_book.build.pdf import one_page
 
 HTML = Path(os.environ.get("INTERTWINE_HTML", "absent"))
 pytestmark = pytest.mark.skipif(

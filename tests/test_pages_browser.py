@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from intertwine.book.layout import BookError
-from intertwine.book.pdf import chromium
+from intertwine_book.build.layout import BookError
+from intertwine_book.build.pdf import chromium
 
 HTML = Path(os.environ.get("INTERTWINE_HTML", "absent")).resolve()
 pytestmark = pytest.mark.skipif(

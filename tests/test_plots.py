@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from intertwine import plots
-from intertwine.results import interval
+from intertwine_book import figures
+from intertwine_book.results import interval
 
 a = np.array([-2.0, -1.0, 0.5, 1.0, 2.0])
 network = {"W1": [[1.0], [-2.0]], "b1": [0.5, 1.0], "W2": [[3.0, -1.0]]}
@@ -21,22 +21,22 @@ many = pd.DataFrame(
     ]
 )
 FIGURES = {
-    "curves": lambda: plots.curves(many, "layer", "penalty", "stitch", panels="pair", level=0.0),
-    "matrix": lambda: plots.matrix(many, "layer", "stitch", "penalty"),
-    "strips": lambda: plots.strips(many, "penalty", "layer", panels="stitch"),
-    "before_and_after": lambda: plots.before_and_after(moved.astype({"before": float, "after": float})),
-    "neuron_diagram": lambda: plots.neuron_diagram({"before": network, "after": network}),
-    "scalar_strip": lambda: plots.scalar_strip(
+    "curves": lambda: figures.curves(many, "layer", "penalty", "stitch", panels="pair", level=0.0),
+    "matrix": lambda: figures.matrix(many, "layer", "stitch", "penalty"),
+    "strips": lambda: figures.strips(many, "penalty", "layer", panels="stitch"),
+    "before_and_after": lambda: figures.before_and_after(moved.astype({"before": float, "after": float})),
+    "neuron_diagram": lambda: figures.neuron_diagram({"before": network, "after": network}),
+    "scalar_strip": lambda: figures.scalar_strip(
         pd.DataFrame(
             {"activation": ["ReLU"] * 5 + ["abs"] * 5, "a": [*a, *a], "residual": [1, 1, 0, 0, 0] + [0] * 5}
         )
     ),
-    "imbalance_decay": lambda: plots.imbalance_decay(
+    "imbalance_decay": lambda: figures.imbalance_decay(
         pd.DataFrame({"weight_decay": [0.0] * 5 + [0.1] * 5, "time": [*a, *a]}).assign(
             imbalance=lambda t: np.exp(-t["time"] * t["weight_decay"]), predicted=lambda t: t["imbalance"]
         )
     ),
-    "orbit": lambda: plots.orbit(
+    "orbit": lambda: figures.orbit(
         pd.DataFrame({"t": a, "loss": 1.0, "gradient_norm": a**2, "largest_eigenvalue": a**4})
     ),
 }
@@ -48,7 +48,7 @@ def test_a_figure_is_made_once_and_always_the_same(name, always_the_same):
 
 
 def test_before_and_after_names_the_relative_change():
-    axes = plots.before_and_after(moved.astype({"before": float, "after": float})).axes
+    axes = figures.before_and_after(moved.astype({"before": float, "after": float})).axes
     assert [axis.get_title() for axis in axes] == [
         f"{q}\nrelative change 2.7" for q in ("weights", "outputs")
     ]
@@ -60,13 +60,13 @@ def test_the_palette_can_be_told_apart_on_white_and_on_black():
         linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
         return float(linear @ [0.2126, 0.7152, 0.0722])
 
-    shades = {name: luminance(colour) for name, colour in plots.COLOURS.items() if name != "ink"}
+    shades = {name: luminance(colour) for name, colour in figures.COLOURS.items() if name != "ink"}
     assert all(1.05 / (shade + 0.05) > 2 and (shade + 0.05) / 0.05 > 2 for shade in shades.values())
-    assert len(set(plots.GROUP_COLOURS.values())) == len(plots.GROUP_COLOURS)
+    assert len(set(figures.GROUP_COLOURS.values())) == len(figures.GROUP_COLOURS)
 
 
 def test_curves_go_through_the_means_and_bands_are_the_intervals():
-    (axis,) = plots.curves(many, "layer", "penalty", "stitch").axes
+    (axis,) = figures.curves(many, "layer", "penalty", "stitch").axes
     for line, (_, trials) in zip(axis.lines, many.groupby("stitch", sort=False), strict=True):
         assert line.get_ydata().tolist() == trials.groupby("layer")["penalty"].mean().tolist()
     assert len(axis.collections) == 2
@@ -76,21 +76,21 @@ def test_curves_go_through_the_means_and_bands_are_the_intervals():
 
 
 def test_a_matrix_writes_the_means():
-    axis = plots.matrix(many, "layer", "stitch", "penalty").axes[0]
+    axis = figures.matrix(many, "layer", "stitch", "penalty").axes[0]
     assert [text.get_text() for text in axis.texts] == ["5.5", "4.5", "10", "9", "16", "15"]
 
 
 def test_curves_are_logarithmic_on_demand():
     scales = [
-        plots.curves(many, "layer", "penalty", "stitch", log=log).axes[0].get_yscale()
+        figures.curves(many, "layer", "penalty", "stitch", log=log).axes[0].get_yscale()
         for log in (False, True)
     ]
     assert scales == ["linear", "log"]
 
 
 def test_no_two_curves_share_a_colour():
-    fixed = {"full": plots.GROUP_COLOURS["G_ReLU"]}
-    (axis,) = plots.curves(many, "layer", "penalty", "stitch", colours=fixed).axes
+    fixed = {"full": figures.GROUP_COLOURS["G_ReLU"]}
+    (axis,) = figures.curves(many, "layer", "penalty", "stitch", colours=fixed).axes
     assert axis.lines[0].get_color() == fixed["full"]
     assert len({line.get_color() for line in axis.lines}) == 2
 
@@ -98,10 +98,10 @@ def test_no_two_curves_share_a_colour():
 @pytest.mark.parametrize(
     "draw",
     [
-        lambda: plots.curves(many, "layer", "loss", "stitch"),
-        lambda: plots.curves(many, "layer", "penalty", "stitch", panels="loss"),
-        lambda: plots.matrix(many, "layer", "stitch", "loss"),
-        lambda: plots.strips(many, "loss", "stitch"),
+        lambda: figures.curves(many, "layer", "loss", "stitch"),
+        lambda: figures.curves(many, "layer", "penalty", "stitch", panels="loss"),
+        lambda: figures.matrix(many, "layer", "stitch", "loss"),
+        lambda: figures.strips(many, "loss", "stitch"),
     ],
 )
 def test_missing_columns_are_named(draw):

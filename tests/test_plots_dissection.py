@@ -9,9 +9,9 @@ import pytest
 import torch
 from matplotlib.figure import Figure
 
-from intertwine import plots
 from intertwine.dissection import Example
-from intertwine.results import interval
+from intertwine_book import figures
+from intertwine_book.results import interval
 
 rng = np.random.default_rng(0)
 pictures = rng.random((5, 6, 6, 3))
@@ -40,16 +40,16 @@ swept = pd.DataFrame(
     ]
 )
 FIGURES = {
-    "gallery": lambda: plots.gallery(pictures, chosen),
-    "ceilings": lambda: plots.ceilings(areas, [0.005, 0.02], 0.04),
-    "forest": lambda: plots.forest(trials, "kind", "gap", panels="layer", xlabel="gap"),
-    "threshold_sweep": lambda: plots.threshold_sweep(swept),
+    "gallery": lambda: figures.gallery(pictures, chosen),
+    "ceilings": lambda: figures.ceilings(areas, [0.005, 0.02], 0.04),
+    "forest": lambda: figures.forest(trials, "kind", "gap", panels="layer", xlabel="gap"),
+    "threshold_sweep": lambda: figures.threshold_sweep(swept),
 }
 
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_is_made_once_and_always_the_same(name):
-    plots.use_style()
+    figures.use_style()
 
     def drawn() -> str:
         figure, file = FIGURES[name](), io.StringIO()

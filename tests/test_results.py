@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from intertwine import files, results
-from intertwine.results import origin, tables
+from intertwine import files
+from intertwine_book import results
+from intertwine_book.results import origin, tables
 
 cells = {
     "error": st.floats(allow_nan=False),
@@ -117,7 +118,7 @@ def test_the_limit_counts_the_folder_and_not_the_table_that_is_replaced(tmp_path
 _WRITER = """
 import sys
 import pandas as pd
-from intertwine import results
+from intertwine_book import results
 for round in range(int(sys.argv[2])):
     for name in (sys.argv[1], "common"):
         table = pd.DataFrame({"who": [sys.argv[1]] * (1 + round % 3), "round": round})

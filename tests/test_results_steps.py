@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from intertwine import results
-from intertwine.results import origin
+from intertwine_book import results
+from intertwine_book.results import origin
 
 ASKED = {"parameters": {"width": 4}, "seed": 0}
 

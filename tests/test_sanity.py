@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from intertwine import data, models, sanity
+from intertwine import data, models
 from intertwine.groups import intertwiner_group
 from intertwine.training import RECIPES
+from intertwine_book.experiments import sanity_rotations as sanity
 
 IMAGES = torch.randn(40, 1, 8, 8, generator=torch.Generator().manual_seed(0))
 LABELS = torch.arange(40) % 10

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 import yaml
 
-from intertwine import claims, results
-from intertwine.claims.ledger import claim_from
+from intertwine_book import claims, results
+from intertwine_book.claims.ledger import claim_from
 
 ROOT = Path(__file__).parents[1]
 LEDGER = ROOT / "book/claims.yml"

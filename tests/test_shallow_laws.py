@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from intertwine import shallow
-from intertwine.shallow import ShallowReLU, beyond, laws, pictures
+from intertwine.shallow import ShallowReLU, beyond
+from intertwine_book.experiments import shallow_pictures as pictures
+from intertwine_book.experiments import shallow_relu as laws
 
 
 def random() -> np.random.Generator:

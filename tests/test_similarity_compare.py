@@ -11,9 +11,9 @@ from intertwine import models
 from intertwine.alignment import statistics
 from intertwine.features import record
 from intertwine.similarity import MEASURES, cka, compare, gram, grelu_cka, hsic, null
-from intertwine.similarity.layers import cka_by_layer, moments
 from intertwine.similarity.moments import compressed
 from intertwine.similarity.sums import batch_hsic
+from intertwine_book.experiments.dissimilarity import cka_by_layer, moments
 
 LAYERS = ["relu1", "relu2", "relu4"]
 

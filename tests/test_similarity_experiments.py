@@ -9,11 +9,16 @@ from intertwine import models
 from intertwine.features import record
 from intertwine.groups import GReLU
 from intertwine.similarity import cka, gram, grelu_cka, procrustes, r2
-from intertwine.similarity import layers as by_layer
-from intertwine.similarity.functional import along_training, moved_by_groups, pressed, start_and_end
-from intertwine.similarity.join import Join
-from intertwine.similarity.sensitivity import probe, sensitivity, specificity
-from intertwine.similarity.statements import (
+from intertwine_book.experiments import dissimilarity as by_layer
+from intertwine_book.experiments.join import Join
+from intertwine_book.experiments.sensitivity import probe, sensitivity, specificity
+from intertwine_book.experiments.similarity_and_function import (
+    along_training,
+    moved_by_groups,
+    pressed,
+    start_and_end,
+)
+from intertwine_book.experiments.statements import (
     alignment_property,
     invariance,
     kernel_symmetries,

@@ -11,21 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from intertwine import data, models, results
+from intertwine import data, models
 from intertwine.alignment import Statistics, least_squares
-from intertwine.stitching import (
-    STITCH_RECIPES,
-    Full,
-    Junction,
-    Plan,
-    experiments,
-    findings,
-    plans,
-    prepared,
-    stitch_rows,
-    train_stitch,
-)
+from intertwine.stitching import STITCH_RECIPES, Full, Junction, Plan, plans, stitch_rows, train_stitch
 from intertwine.training import RECIPES, evaluate, train
+from intertwine_book import results
+from intertwine_book.experiments import findings, prepared
+from intertwine_book.experiments import matching as experiments
 
 TRAIN, TEST = data.load("digits", "train"), data.load("digits", "test")
 SHORT = replace(STITCH_RECIPES["digits"], epochs=2, targets="soft")

@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from intertwine import data, models, results
+from intertwine import data, models
 from intertwine.alignment import LinearMap, least_squares, reduced_rank
 from intertwine.groups import GReLU
 from intertwine.stitching import (
@@ -32,6 +32,7 @@ from intertwine.stitching import (
 from intertwine.stitching.recipes import build_optimizer
 from intertwine.training import RECIPES, evaluate, holdout, train
 from intertwine.training.batches import Batches, fill_of
+from intertwine_book import results
 
 TRAIN, TEST = data.load("digits", "train"), data.load("digits", "test")
 FIT, VALIDATION = holdout(TRAIN, 200)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from torch import nn
 
 from intertwine import models
-from intertwine.groups.laws import relative
 from intertwine.weightspace import find_symmetries
+from intertwine_book.experiments.intertwiner_groups import relative
 
 HERE = Path(__file__).parent
 SPEC = spec_from_file_location("weightspace_models", HERE / "weightspace_models.py")

@@ -13,34 +13,20 @@ Example:
     True
 """
 
-from intertwine.dissection.against_rotation import (
-    THRESHOLDS,
-    differences,
-    interpretability,
-    null_threshold,
-    slopes,
-    sweep,
-)
 from intertwine.dissection.counting import Units, dissect, top_quantile
 from intertwine.dissection.examples import Example, examples
 from intertwine.dissection.found import Dissection
 from intertwine.dissection.rotation import Planes, geodesic, haar_rotation, planes
 
 __all__ = [
-    "THRESHOLDS",
     "Dissection",
     "Example",
     "Planes",
     "Units",
-    "differences",
     "dissect",
     "examples",
     "geodesic",
     "haar_rotation",
-    "interpretability",
-    "null_threshold",
     "planes",
-    "slopes",
-    "sweep",
     "top_quantile",
 ]

@@ -11,12 +11,10 @@ Example:
     (torch.Size([21, 21]), True)
 """
 
-from intertwine.genni.conjecture import conjecture
 from intertwine.genni.dimension import FunctionalDimension, functional_dimension
 from intertwine.genni.embedding import pieces, umap_embedding
 from intertwine.genni.function import outputs, parameter_vector, random_starts, stream
 from intertwine.genni.grid import Grid, grid_loss, loss_at
-from intertwine.genni.oracle import gaussian_loss, quadric, slopes, swap_and_scale
 from intertwine.genni.plane import Plane, plane, random_plane
 from intertwine.genni.search import Solutions, descend, search
 from intertwine.genni.sets import betti, components, epsilon_set, persistence
@@ -30,12 +28,10 @@ __all__ = [
     "Target",
     "betti",
     "components",
-    "conjecture",
     "descend",
     "describe_target",
     "epsilon_set",
     "functional_dimension",
-    "gaussian_loss",
     "grid_loss",
     "loss_at",
     "outputs",
@@ -43,12 +39,9 @@ __all__ = [
     "persistence",
     "pieces",
     "plane",
-    "quadric",
     "random_plane",
     "random_starts",
     "search",
-    "slopes",
     "stream",
-    "swap_and_scale",
     "umap_embedding",
 ]

@@ -1,7 +1,0 @@
-"""What the papers print, and what our tables say of it: verdicts are computed, never typed."""
-
-from intertwine.claims.ledger import KINDS, Claim, load
-from intertwine.claims.page import errata, filled, scoreboard
-from intertwine.claims.verdicts import WORDS, Verdict, judge
-
-__all__ = ["KINDS", "WORDS", "Claim", "Verdict", "errata", "filled", "judge", "load", "scoreboard"]

@@ -1,0 +1,13 @@
+"""The build: jupytext → papermill → jupyter-book, and the command line over it."""
+
+
+def main() -> None:
+    """Entry point of the command `intertwine`."""
+    try:
+        from intertwine_book.build.cli import cli
+    except ModuleNotFoundError as missing:
+        raise SystemExit(
+            f"The command line builds the book and needs {missing.name}: "
+            "install it with `pip install 'intertwine[book]'`."
+        ) from None
+    cli()

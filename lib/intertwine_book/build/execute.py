@@ -1,0 +1,190 @@
+"""One chapter: its source becomes a notebook, papermill executes it, and what a reader gets is tidied."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import nbformat
+from papermill.engines import NBClientEngine, papermill_engines
+from papermill.exceptions import PapermillExecutionError
+from papermill.execute import execute_notebook
+
+from intertwine import files
+from intertwine_book.build import parameters
+from intertwine_book.build.layout import Book, BookError
+
+THIS_RUN = "{{ this_run }}"  # a chapter's first box says with this where and how fast it ran
+_PROBE = "from intertwine_book.results import environment; environment(globals().get('device', 'cpu'))"
+
+
+class ChapterFailed(BookError):
+    """A cell raised; the notebook as far as it came is kept for inspection."""
+
+
+class _ReportingEngine(NBClientEngine):
+    """Papermill's own engine, which also says which cell it is at."""
+
+    @classmethod
+    def execute_managed_notebook(cls, nb_man, kernel_name, *, report, **kwargs):
+        cell_start = nb_man.cell_start
+
+        def reporting_start(cell, cell_index=None, **more):
+            report(cell_index + 1, len(nb_man.nb.cells))
+            return cell_start(cell, cell_index, **more)
+
+        nb_man.cell_start = reporting_start
+        super().execute_managed_notebook(nb_man, kernel_name, **kwargs)
+
+
+papermill_engines.register("reporting", _ReportingEngine)
+
+
+def prepare(source: Path, values: Mapping[str, Any]) -> tuple[nbformat.NotebookNode, dict[str, Any]]:
+    """A chapter as a notebook that has not run, and all its parameters with the values they will have.
+
+    Raises:
+        BookError: for an unknown or ill-typed parameter.
+    """
+    node = jupytext.read(source)
+    cell = parameters.parameters_cell(node)
+    declared = parameters.declared(cell.source)
+    parameters.check(declared, values)
+    cell.source = parameters.written(cell.source, values)
+    node.metadata = nbformat.from_dict(
+        {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    )
+    return node, {name: parameter.default for name, parameter in declared.items()} | dict(values)
+
+
+def check_world(chosen: Mapping[str, Any]) -> None:
+    """Refuse a data set or a device that a chapter asks for and this machine does not have."""
+    if "dataset" in chosen:
+        from intertwine import data
+
+        try:
+            data.check(chosen["dataset"])
+            data.load(chosen["dataset"], "test")  # a download shows its progress here, not inside a notebook
+        except (OSError, ValueError, ImportError) as error:
+            raise BookError(str(error)) from error
+    if str(chosen.get("device", "cpu")) not in ("cpu", "auto"):
+        from intertwine import devices
+
+        try:
+            devices.pick(chosen["device"])
+        except ValueError as error:
+            raise BookError(str(error)) from error
+
+
+def execute(
+    book: Book,
+    chapter: str,
+    values: Mapping[str, Any],
+    output: Path,
+    *,
+    tables: Path,
+    failed: Path,
+    record: Mapping[str, Any] | None = None,
+    report: Callable[[int, int], None] = lambda cell, of: None,
+) -> dict[str, Any]:
+    """Execute a chapter and write the notebook that a reader gets, whole or not at all.
+
+    Args:
+        values: parameters that differ from the chapter's own.
+        output: where the executed notebook goes.
+        tables: the folder for the tables that the chapter writes.
+        failed: where it goes instead, as far as it came, when a cell raises.
+        record: kept in the notebook's metadata under `intertwine`, beside what was measured.
+        report: called with (cell, number of cells) before each code cell.
+
+    Returns:
+        The record: parameters, wall time in seconds, peak memory in bytes, environment.
+
+    Raises:
+        ChapterFailed: names the cell, the error and the file to look at.
+    """
+    node, settings = prepare(book.chapters[chapter], values)
+    node.cells.append(nbformat.v4.new_code_cell(_PROBE))
+    os.environ["INTERTWINE_RESULTS"] = str(tables)
+    os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"  # the kernel of this environment, not one of the user's
+    started = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        unfinished = Path(folder) / output.name
+        try:
+            node = execute_notebook(
+                node,
+                unfinished,
+                kernel_name="python3",
+                engine_name="reporting",
+                cwd=book.root / "chapters",
+                progress_bar=False,
+                report=report,
+                extra_arguments=["--log-level=40"],  # no notes of the kernel's on the user's terminal
+            )
+        except PapermillExecutionError as error:
+            failed.parent.mkdir(parents=True, exist_ok=True)
+            with files.write_whole(failed) as path:
+                path.write_bytes(unfinished.read_bytes())
+            where = f"In [{error.exec_count}]"
+            first = error.source.strip().splitlines()[0]
+            raise ChapterFailed(
+                f"{chapter} failed at cell {where}, which begins `{first}`:\n"
+                f"    {error.ename}: {error.evalue}\n"
+                f"    The notebook as far as it came: {failed}"
+            ) from error
+    measured = {
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "wall_s": round(time.perf_counter() - started, 2),
+        "environment": _probed(node.cells.pop()),
+    }
+    done = dict(record or {}) | {"parameters": settings} | measured
+    _tidy(node, done)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with files.write_whole(output) as path:
+        nbformat.write(node, path)
+    failed.unlink(missing_ok=True)
+    return done
+
+
+def _probed(cell) -> dict[str, Any]:
+    """What the probe cell saw: its output is the repr of a dictionary."""
+    return ast.literal_eval(cell.outputs[0]["data"]["text/plain"])
+
+
+def _tidy(node: nbformat.NotebookNode, record: Mapping[str, Any]) -> None:
+    """Leave nothing of this machine in the notebook, fold its parameters, say what this run was."""
+    knobs = parameters.parameters_cell(node).metadata
+    knobs["tags"] = ["parameters", "hide-input"]  # the main figure is to stand on the first screen
+    knobs["mystnb"] = {f"code_prompt_{act.lower()}": f"{act} the parameters" for act in ("Show", "Hide")}
+    node.metadata.pop("papermill", None)
+    node.metadata["intertwine"] = json.loads(json.dumps(record))
+    for cell in node.cells:
+        cell.metadata.pop("papermill", None)
+        cell.metadata.pop("execution", None)
+        if cell.cell_type == "markdown":
+            cell.source = cell.source.replace(THIS_RUN, this_run(record))
+
+
+def this_run(record: Mapping[str, Any] | None) -> str:
+    """One line about a run: time, memory, device, versions, profile, date.
+
+    Example:
+        >>> this_run(None)
+        'not executed yet'
+    """
+    if record is None:
+        return "not executed yet"
+    environment = record["environment"]
+    return (
+        f"{record['wall_s']:.0f} s, {environment['peak_memory_bytes'] / 1e9:.1f} GB of memory, "
+        f"{environment['device']}, torch {environment['torch']}, "
+        f"profile *{record.get('profile', 'own parameters')}*, {record['finished'][:10]}"
+    )

@@ -1,0 +1,49 @@
+"""What is fresh and what must run again, decided by content and never by dates."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from intertwine import files
+from intertwine_book import results
+from intertwine_book.build.layout import Book
+
+
+def stamp(book: Book, chapter: str, settings: Mapping[str, Any]) -> str:
+    """The hash of all that an executed chapter depends on: source, library, parameters, lock."""
+    return files.digest(
+        book.chapters[chapter],
+        results.library_digest(),
+        settings,
+        book.root / "requirements.lock",
+    )
+
+
+def record(executed: Path) -> dict[str, Any] | None:
+    """What is known of an executed notebook's run; None where there is none."""
+    if not executed.is_file():
+        return None
+    return json.loads(executed.read_text())["metadata"]["intertwine"]
+
+
+def is_fresh(executed: Path, expected: str) -> bool:
+    return (record(executed) or {}).get("stamp") == expected
+
+
+def pages_stamp(book: Book, notebooks: Mapping[str, Path]) -> str:
+    """The hash of all that the rendered pages depend on."""
+    sources = [
+        path
+        for path in (book.root / "book").rglob("*")
+        if path.is_file() and book.root / "book/chapters" not in path.parents
+    ]
+    return files.digest(
+        *(part for path in sorted(sources) for part in (path.name, path)),
+        *notebooks.values(),
+        book.root / "_config.yml",
+        book.root / "requirements.lock",
+        results.library_digest(),
+    )

@@ -1,0 +1,105 @@
+"""Where things lie in a checkout of the book, and what its chapters and profiles are called."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from pathlib import Path
+
+import yaml
+
+from intertwine_book.results import RECORDED
+
+DEFAULT_PROFILE = "quick"
+
+
+class BookError(Exception):
+    """Something a person can put right; its text is the one sentence that they see."""
+
+
+@dataclass(frozen=True)
+class Book:
+    """A checkout of the book.
+
+    Example:
+        >>> Book(Path("somewhere")).executed("quick", "01_x").as_posix()
+        'somewhere/_build/executed/quick/01_x.ipynb'
+    """
+
+    root: Path
+
+    @cached_property
+    def chapters(self) -> dict[str, Path]:
+        """Name → source of every chapter, in reading order."""
+        return {path.stem: path for path in sorted((self.root / "chapters").glob("[0-9]*.py"))}
+
+    @cached_property
+    def profiles(self) -> list[str]:
+        return [path.stem for path in sorted((self.root / "chapters/profiles").glob("*.yml"))]
+
+    @property
+    def build(self) -> Path:
+        return self.root / "_build"
+
+    @property
+    def html(self) -> Path:
+        return self.build / "html"
+
+    def executed(self, profile: str, chapter: str) -> Path:
+        """The executed notebook: kept per profile, so that changing profiles repeats nothing."""
+        return self.build / "executed" / profile / f"{chapter}.ipynb"
+
+    def failed(self, profile: str, chapter: str) -> Path:
+        """The notebook as far as it came, when a cell failed."""
+        return self.build / "failed" / profile / f"{chapter}.ipynb"
+
+    def tables(self, profile: str) -> Path:
+        """Where the chapters' tables go, a folder for each chapter: recorded profiles are committed."""
+        recorded = self.root / "data/results" / profile
+        return recorded if profile in RECORDED else self.build / "executed" / profile
+
+    def chapter(self, name: str) -> str:
+        """The full name of a chapter, from its name or its number (`1`, `01`, `1b`)."""
+        for chapter in self.chapters:
+            if name == chapter or name.lstrip("0") == chapter.split("_")[0].lstrip("0"):
+                return chapter
+        raise BookError(unknown("chapter", name, self.chapters))
+
+    def overrides(self, profile: str) -> dict[str, dict]:
+        """What a profile sets, chapter by chapter: `chapters/profiles/<profile>.yml`."""
+        if profile not in self.profiles:
+            raise BookError(unknown("profile", profile, self.profiles))
+        path = self.root / "chapters/profiles" / f"{profile}.yml"
+        sections = yaml.safe_load(path.read_text()) or {}
+        if stray := [section for section in sections if section not in self.chapters]:
+            raise BookError(f"In {path.name}: " + unknown("chapter", stray[0], self.chapters))
+        return {chapter: sections.get(chapter) or {} for chapter in self.chapters}
+
+
+def find_book(start: Path | None = None) -> Book:
+    """The checkout that contains `start` (the current folder when not given).
+
+    Raises:
+        BookError: when no folder above `start` holds `_config.yml` and `chapters/`.
+    """
+    start = (start or Path.cwd()).resolve()
+    for folder in (start, *start.parents):
+        if (folder / "_config.yml").is_file() and (folder / "chapters").is_dir():
+            return Book(folder)
+    raise BookError(
+        f"Expected to be inside a checkout of the book (a folder with _config.yml and chapters/), but "
+        f"neither {start} nor a folder above it is one: change into the checkout first."
+    )
+
+
+def unknown(kind: str, given: str, known) -> str:
+    """The sentence for a name that does not exist, with the nearest one that does.
+
+    Example:
+        >>> unknown("profile", "quik", ["smoke", "quick"])
+        "Unknown profile 'quik': did you mean 'quick'? Known: smoke, quick."
+    """
+    near = get_close_matches(given, known, n=1, cutoff=0.5)
+    hint = f" did you mean '{near[0]}'?" if near else ""
+    return f"Unknown {kind} '{given}':{hint} Known: {', '.join(known) or 'none'}."

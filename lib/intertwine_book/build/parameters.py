@@ -1,0 +1,125 @@
+"""A chapter's parameters: read from their cell, checked before anything runs, written back."""
+
+from __future__ import annotations
+
+import ast
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from intertwine_book.build.layout import BookError, unknown
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One annotated assignment of the parameters cell, `name: annotation = default  # help`."""
+
+    name: str
+    annotation: str
+    default: Any
+    hint: Any
+    line: int  # of the value in the cell, counted from 0
+    columns: tuple[int, int]  # of the value in that line
+
+
+def parameters_cell(notebook) -> Any:
+    """The one cell of a notebook that is tagged `parameters`."""
+    cells = [cell for cell in notebook.cells if "parameters" in cell.metadata.get("tags", [])]
+    if len(cells) != 1:
+        raise BookError(f"Expected exactly one cell tagged 'parameters' in a chapter, found {len(cells)}.")
+    return cells[0]
+
+
+def declared(source: str) -> dict[str, Parameter]:
+    """The parameters that a cell declares.
+
+    Example:
+        >>> declared("seed: int = 0  # of everything")["seed"].default
+        0
+
+    Args:
+        source: the cell's text: imports, comments, and assignments `name: type = literal` of one line each.
+
+    Raises:
+        BookError: for a line that is none of these.
+    """
+    found = {}
+    for node in ast.parse(source).body:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            continue
+        if not (isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value):
+            raise BookError(
+                f"A parameters cell holds lines `name: type = value` only, found `{ast.unparse(node)}`."
+            )
+        annotation, value = ast.unparse(node.annotation), node.value
+        found[node.target.id] = Parameter(
+            name=node.target.id,
+            annotation=annotation,
+            default=ast.literal_eval(value),
+            hint=eval(annotation, dict(vars(typing))),  # our own source, never input
+            line=value.lineno - 1,
+            columns=(value.col_offset, value.end_col_offset or len(source)),
+        )
+    return found
+
+
+def check(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> None:
+    """Refuse a name that is not declared and a value of another type.
+
+    Example:
+        >>> check(declared("epochs: int = 3"), {"epochs": "many"})
+        Traceback (most recent call last):
+        ...
+        intertwine_book.build.layout.BookError: Parameter 'epochs' expects int (3 by default), ...
+
+    Raises:
+        BookError: one sentence that names the parameter, what it expects and what was given.
+    """
+    for name, value in values.items():
+        if name not in parameters:
+            raise BookError(unknown("parameter", name, parameters))
+        parameter = parameters[name]
+        try:
+            TypeAdapter(parameter.hint).validate_python(value, strict=True)
+        except ValidationError:
+            expected = parameter.annotation.removeprefix("typing.")
+            if typing.get_origin(parameter.hint) is typing.Literal:
+                expected = "one of " + ", ".join(map(repr, typing.get_args(parameter.hint)))
+            raise BookError(
+                f"Parameter '{name}' expects {expected} ({parameter.default!r} by default), "
+                f"was given {value!r} of type {type(value).__name__}."
+            ) from None
+
+
+def written(source: str, values: Mapping[str, Any]) -> str:
+    """The cell with new values in place of the old ones, annotations and comments kept.
+
+    Papermill would add a second cell; a page with one cell says the truth once.
+
+    Example:
+        >>> written("seed: int = 0  # of everything", {"seed": 7})
+        'seed: int = 7  # of everything'
+    """
+    lines = source.splitlines()
+    for name, parameter in declared(source).items():
+        if name in values:
+            start, end = parameter.columns
+            line = lines[parameter.line].encode()  # ast counts bytes
+            lines[parameter.line] = (line[:start] + repr(values[name]).encode() + line[end:]).decode()
+    return "\n".join(lines)
+
+
+def parse(text: str) -> Any:
+    """A value typed on the command line: a Python literal where it is one, a string otherwise.
+
+    Example:
+        >>> parse("1e-3"), parse("[1, 2]"), parse("cifar10")
+        (0.001, [1, 2], 'cifar10')
+    """
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text

@@ -1,0 +1,117 @@
+"""The book as one PDF: the built pages in one document, printed by Chromium; its links stay inside."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import yaml
+from bs4 import BeautifulSoup, Tag
+
+from intertwine import files
+from intertwine_book.build.layout import Book, BookError
+from intertwine_book.build.render import render
+
+_NUMBER = (
+    "<div style='font-size: 8pt; width: 100%; text-align: center'><span class='pageNumber'></span></div>"
+)
+# figures that move are drawn by the CPU: what a graphics card draws is not printed
+_ARGUMENTS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+_READY = """async () => {
+  if (window.MathJax) await MathJax.startup.promise;
+  document.documentElement.dataset.theme = "light";
+  document.querySelectorAll("details:not(.hide)").forEach((x) => (x.open = true));  // solutions, not code
+}"""
+
+
+def pdf(book: Book, profile: str) -> Path:
+    """Print the book as rendered at a profile; the documentation of the library is left out.
+
+    Returns:
+        The file, beside the folder of pages.
+
+    Raises:
+        BookError: without a Chromium, or without the extra `look`.
+    """
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError as error:
+        raise BookError("Expected playwright, not found: pip install 'intertwine[look]'.") from error
+    html = render(book, profile).parent
+    whole, printed = html / "whole.html", book.build / "book.pdf"
+    whole.write_text(one_page(html, _pages(book)))
+    with files.write_whole(printed) as part, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=_ARGUMENTS)
+        page = browser.new_page()
+        page.goto(whole.as_uri(), timeout=300_000)
+        page.evaluate(_READY)
+        page.wait_for_timeout(2000)  # figures that move draw themselves
+        page.pdf(
+            path=part,
+            format="A4",
+            margin={"top": "18mm", "bottom": "18mm", "left": "18mm", "right": "18mm"},
+            print_background=True,
+            outline=True,
+            tagged=True,
+            display_header_footer=True,
+            header_template="<span></span>",
+            footer_template=_NUMBER,
+        )
+        browser.close()
+    whole.unlink()
+    return printed
+
+
+def chromium() -> str:
+    """The Chromium on the PATH.
+
+    Raises:
+        BookError: there is none.
+    """
+    found = filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome")))
+    if (path := next(found, None)) is None:
+        raise BookError("Expected a Chromium on the PATH, found none: install one (apt install chromium).")
+    return path
+
+
+def _pages(book: Book) -> list[str]:
+    """The pages in the order of the book, without those of the library."""
+    contents = yaml.safe_load((book.root / "book/_toc.yml").read_text())
+    named = [entry["file"] for part in contents["parts"] for entry in part["chapters"]]
+    return [name for name in [contents["root"], *named] if not name.startswith("api/")]
+
+
+def one_page(html: Path, names: Sequence[str]) -> str:
+    """The articles of some pages in one document; a link to any other page becomes plain words.
+
+    Args:
+        html: the folder of pages, in which the document has to lie: pictures and styles are taken from there.
+        names: of the pages, without `.html`; the first one lends its head.
+    """
+    pages = [BeautifulSoup((html / f"{name}.html").read_text(), "html.parser") for name in names]
+    articles = [article for page in pages for article in page.find_all("article", limit=1)]
+    for name, article in zip(names, articles, strict=True):
+        for tag in article.find_all(id=True):
+            tag["id"] = f"{name}--{tag['id']}"
+        article["id"] = name
+        for tag in article.find_all(["a", "img"]):
+            _lead_inside(tag, name, html, set(names))
+    body = f'<body class="one-page"><main>{"".join(map(str, articles))}</main></body>'
+    return f'<!doctype html><html lang="en">{pages[0].head}{body}</html>'
+
+
+def _lead_inside(tag: Tag, name: str, html: Path, names: set[str]) -> None:
+    key = "href" if tag.name == "a" else "src"
+    link = urlsplit(str(tag.get(key, "")))
+    if link.scheme or link.netloc:
+        return
+    there = (html / name).parent / unquote(link.path) if link.path else html / f"{name}.html"
+    path = there.resolve().relative_to(html.resolve())
+    if tag.name == "img":
+        tag[key] = path.as_posix()
+    elif (target := path.with_suffix("").as_posix()) in names:
+        tag[key] = f"#{target}--{link.fragment}" if link.fragment else f"#{target}"
+    else:
+        tag.unwrap()

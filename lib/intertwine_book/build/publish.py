@@ -1,0 +1,95 @@
+"""The book online: a folder of pages and notebooks for a branch, and buttons that open chapters from there.
+
+Buttons are built from `repository: url:` in _config.yml, and absent while it is not set. They are for GitHub.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import yaml
+
+from intertwine import files
+from intertwine_book.build.layout import Book, BookError
+from intertwine_book.build.render import render
+
+BRANCH = "gh-pages"
+_GITHUB = re.compile(r"https://github\.com/([\w.-]+)/([\w.-]+?)(?:\.git)?/?")
+
+
+def publish(book: Book, profile: str, folder: Path) -> None:
+    """Fill a folder with the rendered book and, in `notebooks`, the executed chapters, to run elsewhere.
+
+    Raises:
+        BookError: chapters that have not been executed, a folder that holds something else, or no repository
+            from which others could install the library.
+    """
+    if folder.exists() and any(folder.iterdir()):
+        raise BookError(f"Expected a new or empty folder, {folder} holds something: name another one.")
+    if missing := [name for name in book.chapters if not book.executed(profile, name).is_file()]:
+        raise BookError(
+            f"Expected every chapter to have run at {profile}, {missing[0]} has not: build first."
+        )
+    url = (yaml.safe_load((book.root / "_config.yml").read_text()).get("repository") or {}).get("url")
+    if not url:
+        raise BookError("Expected the address of the repository in _config.yml (repository: url:): set it.")
+    shutil.copytree(render(book, profile).parent, folder, dirs_exist_ok=True)
+    (folder / ".nojekyll").touch()  # or GitHub leaves out folders that begin with _
+    (folder / "notebooks").mkdir()
+    install = nbformat.v4.new_code_cell(
+        f'%pip install -q "intertwine[book,vision] @ git+{url}"', id="install"
+    )
+    for name in book.chapters:
+        node = nbformat.read(book.executed(profile, name), as_version=4)
+        node.cells.insert(0, install)
+        with files.write_whole(folder / f"notebooks/{name}.ipynb") as path:
+            nbformat.write(node, path)
+
+
+def links(url: str | None, chapter: str) -> dict[str, str]:
+    """Where a chapter can be run in a browser.
+
+    Example:
+        >>> links("https://github.com/us/book", "02_x")["Colab"]
+        'https://colab.research.google.com/github/us/book/blob/gh-pages/notebooks/02_x.ipynb'
+        >>> links(None, "02_x")
+        {}
+
+    Args:
+        url: of the repository.
+        chapter: its name.
+
+    Returns:
+        Colab opens the executed notebook from the branch of pages, Binder the source from the main branch.
+    """
+    if not (found := _GITHUB.fullmatch(url or "")):
+        return {}
+    owner, name = found.groups()
+    lab = f"lab/tree/chapters/{chapter}.py%3Ffactory%3DJupytext%20Notebook"
+    return {
+        "Colab": f"https://colab.research.google.com/github/{owner}/{name}/blob/{BRANCH}/notebooks/{chapter}.ipynb",
+        "Binder": f"https://mybinder.org/v2/gh/{owner}/{name}/HEAD?urlpath={lab}",
+    }
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """A Sphinx extension, called by Sphinx."""
+    app.connect("html-page-context", _buttons, priority=502)  # behind the theme's own buttons
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _buttons(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    if not page.startswith("chapters/"):
+        return
+    found = links(app.config.html_theme_options.get("repository_url"), Path(page).name)
+    buttons = [
+        {"type": "link", "text": name, "tooltip": f"Run on {name}", "icon": "fas fa-play", "url": url}
+        for name, url in found.items()
+    ]
+    if buttons:
+        group = {"type": "group", "tooltip": "Run in the browser", "icon": "fas fa-rocket"}
+        context["header_buttons"].append(group | {"buttons": buttons, "label": "launch-buttons"})

@@ -1,0 +1,145 @@
+"""The pages: executed notebooks and the texts of `book/` become html, by jupyter-book."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import nbformat
+
+from intertwine import files
+from intertwine_book.build import execute, freshness, status
+from intertwine_book.build.layout import Book, BookError
+from intertwine_book.claims import errata, filled, load, scoreboard
+from intertwine_book.results import RECORDED
+
+_PERCENT = re.compile(r"(reading sources|writing output)\.*\s*\[\s*(\d+)%\]")
+
+
+def render(book: Book, profile: str, report: Callable[[str, int], None] = lambda what, percent: None) -> Path:
+    """Render the book from the chapters executed at one profile; does nothing when nothing changed.
+
+    Args:
+        report: called with (phase, percent done).
+
+    Returns:
+        The page to open.
+
+    Raises:
+        BookError: with the warnings, each of which is an error here, and the log to read.
+    """
+    page, stamp_file = book.html / "index.html", book.build / "pages"
+    with files.lock(book.build / "locks" / "render"):
+        notebooks = _collect(book, profile)
+        _figures(book, notebooks)
+        _generated(book, profile)
+        stamp = freshness.pages_stamp(book, notebooks)
+        if page.is_file() and stamp_file.is_file() and stamp_file.read_text() == stamp:
+            return page
+        # from scratch: half-written pages look up to date to Sphinx, and old warnings are not repeated
+        stamp_file.unlink(missing_ok=True)
+        shutil.rmtree(book.html, ignore_errors=True)
+        shutil.rmtree(book.build / ".doctrees", ignore_errors=True)
+        _jupyter_book(book, report)
+        with files.write_whole(stamp_file) as path:
+            path.write_text(stamp)
+    return page
+
+
+def _collect(book: Book, profile: str) -> dict[str, Path]:
+    """Put every chapter's notebook beside the texts; one that never ran stands there without outputs."""
+    folder = book.root / "book/chapters"
+    folder.mkdir(exist_ok=True)
+    notebooks = {}
+    for chapter, source in book.chapters.items():
+        notebooks[chapter] = folder / f"{chapter}.ipynb"
+        executed = book.executed(profile, chapter)
+        if executed.is_file():
+            content = executed.read_text()
+        else:
+            node, _ = execute.prepare(source, {})
+            for index, cell in enumerate(node.cells):
+                cell.id = f"cell-{index}"  # random otherwise, and then never fresh
+                if cell.cell_type == "markdown":
+                    cell.source = cell.source.replace(execute.THIS_RUN, execute.this_run(None))
+                elif "figure" in cell.metadata.get("mystnb", {}):  # its label is referred to from elsewhere
+                    empty = nbformat.v4.new_output("display_data", {"image/svg+xml": _EMPTY})
+                    cell.outputs = [empty]
+            content = nbformat.writes(node)
+        _write(notebooks[chapter], content)
+    for stray in set(folder.glob("*.ipynb")) - set(notebooks.values()):
+        stray.unlink()
+    return notebooks
+
+
+def _figures(book: Book, notebooks: Mapping[str, Path]) -> None:
+    """Every named figure as `generated/<name>.svg`, or `.html` if it moves, for pages that show it again."""
+    for path in notebooks.values():
+        for cell in nbformat.read(path, as_version=4).cells:
+            if name := cell.metadata.get("mystnb", {}).get("figure", {}).get("name"):
+                for kind, suffix in (("image/svg+xml", "svg"), ("text/html", "html")):
+                    drawn = [output.data[kind] for output in cell.outputs if kind in output.get("data", {})]
+                    _write(book.root / f"book/generated/{name}.{suffix}", "".join(drawn) or _EMPTY)
+
+
+_EMPTY = (
+    '<svg xmlns="http://www.w3.org/2000/svg" width="400" height="40"><text y="25">not drawn yet</text></svg>'
+)
+
+
+def _write(path: Path, content: str) -> None:
+    """Whole, and only if it changes: Sphinx looks at dates."""
+    if not path.is_file() or path.read_text() != content:
+        with files.write_whole(path) as part:
+            part.write_text(content)
+
+
+def _generated(book: Book, profile: str) -> None:
+    """The pages that are computed: how the book was made, and where verdicts are told."""
+    folder = book.root / "book/generated"
+    _write(folder / "status.md", status.page(book, profile))
+    ledger = book.root / "book/claims.yml"
+    if not ledger.is_file():
+        return
+    places = [(name, book.tables(name)) for name in dict.fromkeys([profile, *RECORDED])]
+    try:
+        claims = load(ledger)
+        pages = {"scoreboard.md": scoreboard(claims, places), "errata.md": errata(claims, places)}
+        for template in (book.root / "book/templates").glob("*.md"):
+            pages[template.name] = filled(template.read_text(), claims, places)
+    except ValueError as error:
+        raise BookError(str(error)) from error
+    for name, page in pages.items():
+        _write(folder / name, page)
+
+
+def _jupyter_book(book: Book, report: Callable[[str, int], None]) -> None:
+    root = book.root
+    command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build"]
+    command += [str(root / "book"), "--path-output", str(root)]
+    command += ["--config", str(root / "_config.yml"), "--toc", str(root / "book/_toc.yml")]
+    command += ["--warningiserror", "--nitpick", "--keep-going"]
+    log, tail = book.build / "render.log", b""
+    with (
+        log.open("wb") as kept,
+        subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process,
+    ):
+        assert process.stdout is not None
+        try:
+            while chunk := os.read(process.stdout.fileno(), 1 << 16):
+                kept.write(chunk)
+                tail = tail[-200:] + chunk
+                if found := _PERCENT.findall(tail.decode(errors="replace")):
+                    report(found[-1][0], int(found[-1][1]))
+        except BaseException:
+            process.terminate()
+            raise
+    if process.returncode:
+        lines = re.sub(r"\x1b\[[0-9;]*m", "", log.read_text(errors="replace")).splitlines()
+        troubles = [line for line in lines if re.search(r"WARNING|ERROR|[Ee]xception", line)] or lines[-15:]
+        raise BookError("\n".join(["The pages did not render:", *troubles, f"The whole log: {log}"]))

@@ -1,0 +1,1 @@
+"""What the chapters measure: functions that return tables."""

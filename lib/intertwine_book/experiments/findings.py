@@ -1,0 +1,174 @@
+"""Tables of stitches as claims need them: one trial a row, what is compared in columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from intertwine_book import results
+
+PLACE = ["pair", "layer1"]
+
+
+def beside(chapter: str, name: str, live: pd.DataFrame, **options: Any) -> tuple[pd.DataFrame, str]:
+    """`results.beside`, with the column layer, which is layer1 as an axis shows it.
+
+    Example:
+        >>> import tempfile
+        >>> live = pd.DataFrame({"layer1": ["bn1", "block2.relu2"]})
+        >>> table, said = beside("03b_matching", "matching", live, root=tempfile.mkdtemp())
+        >>> table[["layer", "run"]].values.tolist()
+        [['1', 'this run'], ['block2', 'this run']]
+
+    Args:
+        chapter, name, live: as `results.beside` takes them.
+        **options: of `results.largest`.
+    """
+    both, said = results.beside(chapter, name, live, **options)
+    return both.assign(layer=both["layer1"].str.replace(r"^(bn|relu)|\.relu2$", "", regex=True)), said
+
+
+def ways(stitches: pd.DataFrame, value: str = "relative_accuracy") -> pd.DataFrame:
+    """One row for each pair and layer, one column for each way of stitching.
+
+    Example:
+        >>> table = pd.DataFrame({"pair": [0, 0], "layer1": "relu1", "stitch": ["task loss", "no stitch"]})
+        >>> ways(table.assign(relative_accuracy=[0.9, 0.1])).columns.tolist()
+        ['pair', 'layer1', 'task_loss', 'no_stitch', 'lost_by_task_loss', 'lost_by_no_stitch']
+
+    Args:
+        stitches: with the columns pair, layer1, stitch and `value`.
+        value: what is shown.
+
+    Returns:
+        pair, layer1, a column for every way, and where relative accuracies are shown ``lost_by_…``, 1 minus
+        it.
+    """
+    found = _wide(stitches, PLACE, value)
+    if value == "relative_accuracy":
+        found = found.assign(**{f"lost_by_{name}": 1 - found[name] for name in found.columns[len(PLACE) :]})
+    return found
+
+
+def by_pair(stitches: pd.DataFrame, enough: float = 0.8) -> pd.DataFrame:
+    """What experiment 1 of csiszarik2021 says of a pair: means over layers.
+
+    Example:
+        >>> ways = ["task loss", "hard targets", "least squares", "no stitch"]
+        >>> table = pd.DataFrame({"pair": 0, "layer1": ["1"] * 4 + ["2"] * 4, "stitch": 2 * ways})
+        >>> table["relative_accuracy"] = [0.9, 0.8, 0.7, 0.1, 1.0, 0.9, 0.9, 0.1]
+        >>> by_pair(table.assign(distance=1.0))[["task_loss", "matched_directly"]].values.round(2).tolist()
+        [[0.95, 0.5]]
+
+    Args:
+        stitches: with the columns pair, layer1, stitch, relative_accuracy and distance, and the four ways of
+            the example among the stitches.
+        enough: a relative accuracy that counts as matched.
+
+    Returns:
+        pair; for every way the mean relative accuracy over layers, and in ``distance_…`` the mean
+        cross-entropy to model 2; matched_directly, the share of layers where least squares gives `enough`;
+        correlation, of soft with hard targets over layers, and soft_minus_hard.
+    """
+    accuracy, distance = (_wide(stitches, PLACE, value) for value in ("relative_accuracy", "distance"))
+    accuracy["matched_directly"] = (accuracy["least_squares"] >= enough).astype(float)
+    accuracy["soft_minus_hard"] = accuracy["task_loss"] - accuracy["hard_targets"]
+    pairs = accuracy.drop(columns="layer1").groupby("pair")
+    found = pairs.mean().join(distance.drop(columns="layer1").groupby("pair").mean().add_prefix("distance_"))
+    found["correlation"] = [part["task_loss"].corr(part["hard_targets"]) for _, part in pairs]
+    return found.reset_index()
+
+
+def low_rank(stitches: pd.DataFrame) -> pd.DataFrame:
+    """Stitches whose name ends with ", rank k": one row for each pair, layer and rank, a column for each way.
+
+    Example:
+        >>> ways = ["direct, rank 4", "task loss, rank 4"]
+        >>> table = pd.DataFrame({"pair": 0, "layer1": "1", "stitch": ways})
+        >>> low_rank(table.assign(relative_accuracy=[0.5, 0.9])).values.tolist()
+        [[0, '1', 4, 0.5, 0.9]]
+    """
+    limited = stitches[stitches["stitch"].str.contains(", rank ")].copy()
+    limited[["stitch", "rank"]] = limited["stitch"].str.split(", rank ", expand=True)
+    limited["rank"] = limited["rank"].astype(int)
+    return _wide(limited, [*PLACE, "rank"], "relative_accuracy")
+
+
+def sparse(stitches: pd.DataFrame) -> pd.DataFrame:
+    """Rows of `experiments.sparse_rows`: one for each pair, layer and alpha, with both ways in columns.
+
+    Example:
+        >>> table = pd.DataFrame({"pair": 0, "layer1": "1", "alpha": 0.1, "stitch": ["task loss", "direct"]})
+        >>> table = table.assign(relative_accuracy=[0.9, 0.5], sparsity=0.8)
+        >>> sparse(table)[["sparsity", "direct", "task_loss", "lost_by_direct"]].values.tolist()
+        [[0.8, 0.5, 0.9, 0.5]]
+
+    Returns:
+        pair, layer1, alpha, task_loss, direct, sparsity (of the stitch by task loss), and ``lost_by_…``, 1
+        minus either.
+    """
+    key = [*PLACE, "alpha"]
+    both = stitches[stitches["alpha"].notna()]
+    share = both.loc[both["stitch"] == "task loss", [*key, "sparsity"]]
+    found = _wide(both, key, "relative_accuracy").merge(share, on=key)
+    return found.assign(**{f"lost_by_{way}": 1 - found[way] for way in ("task_loss", "direct")})
+
+
+def starts(paths: pd.DataFrame) -> pd.DataFrame:
+    """The ends of `experiments.path_rows`: one row a trial, the kinds of start in columns.
+
+    Example:
+        >>> table = pd.DataFrame({"layer1": "1", "start": ["random"] * 2 + ["least squares"] * 2, "path": 0})
+        >>> table = table.assign(fraction=[0, 1, 0, 1], relative_accuracy=[0.5, 0.75, 1.0, 1.0])
+        >>> starts(table)[["random", "least_squares", "behind_best"]].values.tolist()
+        [[0.5, 1.0, 0.5], [0.75, 1.0, 0.25]]
+
+    Returns:
+        layer1, path, fraction (which end), random, least_squares, and behind_best: how far the random start
+        is below the best stitch of the layer.
+    """
+    ends = paths[paths["fraction"].isin([0, 1])].rename(columns={"start": "stitch"})
+    found = _wide(ends, ["layer1", "path", "fraction"], "relative_accuracy")
+    best = found.groupby("layer1")[["random", "least_squares"]].transform("max").max(axis=1)
+    return found.assign(behind_best=best - found["random"])
+
+
+def spreads(paths: pd.DataFrame) -> pd.DataFrame:
+    """The standard deviation of relative accuracy over starts, by layer: a column for each kind of start.
+
+    Example:
+        >>> table = pd.DataFrame({"layer1": "1", "start": ["random"] * 2 + ["least squares"] * 2, "path": 0})
+        >>> table = table.assign(fraction=[0, 1, 0, 1], relative_accuracy=[0.5, 0.7, 1.0, 1.0])
+        >>> spreads(table).round(2).values.tolist()
+        [['1', 0.14, 0.0]]
+    """
+    return starts(paths).groupby("layer1", sort=False)[["random", "least_squares"]].std().reset_index()
+
+
+def widths(stitches: pd.DataFrame, few: int) -> pd.DataFrame:
+    """Stitches by task loss between the widest networks and the narrowest: one row for each trial and layer.
+
+    Example:
+        >>> table = pd.DataFrame({"pair": [0, 1], "width": [4, 8], "layer1": "1", "stitch": "task loss"})
+        >>> widths(table.assign(relative_accuracy=[0.8, 0.9]), few=1).values.tolist()
+        [[0, '1', 0.8, 0.9]]
+
+    Args:
+        stitches: with the columns pair, width, layer1, stitch and relative_accuracy.
+        few: pairs of each width, which come one after another.
+
+    Returns:
+        trial, layer1, narrowest, widest.
+    """
+    names = {stitches["width"].min(): "narrowest", stitches["width"].max(): "widest"}
+    part = stitches[(stitches["stitch"] == "task loss") & stitches["width"].isin(list(names))]
+    part = part.assign(trial=part["pair"] % few, stitch=part["width"].map(names))
+    return _wide(part, ["trial", "layer1"], "relative_accuracy")
+
+
+def _wide(stitches: pd.DataFrame, key: list[str], value: str) -> pd.DataFrame:
+    order = [str(name).replace(" ", "_") for name in dict.fromkeys(stitches["stitch"])]
+    found = stitches.assign(stitch=stitches["stitch"].str.replace(" ", "_"))
+    wide = found.pivot(index=key, columns="stitch", values=value)[order]
+    return wide.rename_axis(columns=None).reset_index()

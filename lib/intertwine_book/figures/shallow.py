@@ -1,0 +1,160 @@
+"""Figures of chapter 7: folds, rays, how rare coincidences are, and the smallest fibre."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from intertwine_book.figures.style import COLOURS, new_figure
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_CYCLE = [COLOURS[name] for name in ("blue", "red", "green", "orange", "pink")]
+
+
+def folded_planes(surface: pd.DataFrame, neurons: pd.DataFrame) -> Figure:
+    """Level lines of networks of two inputs, each neuron's fold, and arrows to the side where it is active.
+
+    Args:
+        surface: columns `network` (one panel each), `x`, `y` (a grid), `f`.
+        neurons: columns `network`, `w1`, `w2`, `b`: folds w1·x + w2·y + b = 0.
+    """
+    names = list(dict.fromkeys(surface["network"]))
+    figure, axes = new_figure(1, len(names), height=2.9, squeeze=False, sharex=True, sharey=True)
+    levels = np.linspace(surface["f"].min(), surface["f"].max(), 15)
+    for axis, name in zip(axes[0], names, strict=True):
+        wide = surface[surface["network"] == name].pivot_table(index="y", columns="x", values="f")
+        x, y = wide.columns.to_numpy(), wide.index.to_numpy()
+        axis.contourf(x, y, wide.to_numpy(), levels, cmap="Greys", alpha=0.6)
+        axis.contour(x, y, wide.to_numpy(), levels, colors=COLOURS["grey"], linewidths=0.5)
+        for index, row in enumerate(neurons[neurons["network"] == name].itertuples()):
+            _fold(axis, np.array([row.w1, row.w2]), row.b, _CYCLE[index % len(_CYCLE)])
+        axis.set(title=name, xlabel="x", xlim=(x[0], x[-1]), ylim=(y[0], y[-1]), aspect="equal")
+        axis.grid(False)
+    axes[0][0].set_ylabel("y")
+    return figure
+
+
+def _fold(axis: Axes, w: np.ndarray, b: float, colour: str) -> None:
+    foot, normal = -b * w / (w @ w), w / np.linalg.norm(w)
+    axis.axline(tuple(foot), tuple(foot + np.array([-w[1], w[0]])), color=colour, lw=1.8)
+    along = 0.35 * np.array([-w[1], w[0]]) / np.linalg.norm(w)
+    start = foot + along
+    axis.annotate(
+        "",
+        tuple(start + 0.45 * normal),
+        tuple(start),
+        arrowprops={"color": colour, "arrowstyle": "->", "lw": 1.8},
+    )
+
+
+def neuron_rays(table: pd.DataFrame) -> Figure:
+    """Neurons of one input as arrows (w, b), step by step: thick for large |λ|, dashed for λ = 0.
+
+    Args:
+        table: columns `network` (a panel for each step), `w1`, `b`, `weight` (λ), `constant` (its c).
+    """
+    steps = list(dict.fromkeys(table["network"]))
+    figure, axes = new_figure(1, len(steps), height=2.8, squeeze=False, sharex=True, sharey=True)
+    reach = 1.15 * float(np.abs(table[["w1", "b"]].to_numpy()).max())
+    largest = float(np.abs(table["weight"]).max())
+    for axis, step in zip(axes[0], steps, strict=True):
+        rows = table[table["network"] == step]
+        for row in rows.itertuples():
+            colour = COLOURS["grey"] if row.weight == 0 else COLOURS["blue" if row.weight > 0 else "red"]
+            style = {
+                "color": colour,
+                "lw": 1 + 3 * abs(row.weight) / largest,
+                "ls": "-" if row.weight else ":",
+            }
+            axis.annotate("", (row.w1, row.b), (0, 0), arrowprops={"arrowstyle": "->", **style})
+        axis.set(title=f"{step}\nc = {rows['constant'].iloc[0]:g}", xlabel="w", aspect="equal")
+        axis.set(xlim=(-reach, reach), ylim=(-reach, reach))
+        axis.axhline(0, color=COLOURS["ink"], lw=0.5)
+        axis.axvline(0, color=COLOURS["ink"], lw=0.5)
+    axes[0][0].set_ylabel("b")
+    return figure
+
+
+def degeneracies(table: pd.DataFrame) -> Figure:
+    """How far networks are from each kind of degeneracy: a row of points for each, on a logarithmic axis.
+
+    Args:
+        table: columns `distance` (what kind), `network` (a colour each), `value` (higher is further away).
+    """
+    kinds, names = list(dict.fromkeys(table["distance"])), list(dict.fromkeys(table["network"]))
+    figure, axis = new_figure(height=0.55 * len(kinds) + 1.0)
+    for offset, (name, colour, marker) in enumerate(zip(names, _CYCLE, "osd^v", strict=False)):
+        rows = table[table["network"] == name]
+        place = rows["distance"].map({kind: index for index, kind in enumerate(kinds)})
+        shift = 0.3 * (offset - (len(names) - 1) / 2)
+        axis.scatter(rows["value"], place + shift, color=colour, marker=marker, s=16, alpha=0.7, label=name)
+    axis.set_yticks(range(len(kinds)), kinds)
+    least = table["value"][table["value"] > 0].min()
+    axis.set(xscale="log", xlabel="distance", xlim=(min(1e-3, least / 2), 2.0), ylim=(len(kinds) - 0.5, -0.5))
+    axis.legend(loc="upper left", bbox_to_anchor=(1, 1))
+    return figure
+
+
+def hidden_counts(table: pd.DataFrame) -> Figure:
+    """Hidden symmetries of networks with integer weights: each network a point, the median a line.
+
+    Args:
+        table: columns `size` (of the integers), `hidden` (how many), one row a network.
+    """
+    figure, axis = new_figure(height=2.8)
+    jitter = np.exp(0.08 * np.random.default_rng(0).uniform(-1, 1, len(table)))
+    axis.scatter(
+        table["size"] * jitter, table["hidden"], s=10, color=COLOURS["blue"], alpha=0.5, linewidths=0
+    )
+    axis.plot(table.groupby("size")["hidden"].median(), color=COLOURS["red"], label="median")
+    axis.set_xscale("log", base=2)
+    axis.set_yscale("symlog", linthresh=1)
+    axis.set(xlabel="largest integer", ylabel="hidden symmetries", ylim=(-0.3, 3 + 2 * table["hidden"].max()))
+    axis.legend()
+    return figure
+
+
+def fibre_map(table: pd.DataFrame) -> Figure:
+    """The (a, b)-plane of x ↦ c σ(ax) + d σ(bx), coloured by the dimension of the (c, d) over each point.
+
+    Args:
+        table: columns `target` (one panel each), `a`, `b` (a grid), `dimension` (−1 where there is none).
+    """
+    from matplotlib.colors import BoundaryNorm, ListedColormap
+
+    shades = ListedColormap(["#ffffff00", COLOURS["sky"], COLOURS["blue"], COLOURS["ink"]])
+    names = list(dict.fromkeys(table["target"]))
+    figure, axes = new_figure(1, len(names), height=2.9, squeeze=False, sharex=True, sharey=True)
+    for axis, name in zip(axes[0], names, strict=True):
+        wide = table[table["target"] == name].pivot_table(index="b", columns="a", values="dimension")
+        norm = BoundaryNorm([-1.5, -0.5, 0.5, 1.5, 2.5], 4)
+        a, b = wide.columns.to_numpy(), wide.index.to_numpy()
+        mesh = axis.pcolormesh(a, b, wide.to_numpy(), cmap=shades, norm=norm, shading="nearest")
+        axis.set(title=name, xlabel="a", aspect="equal")
+        axis.grid(False)
+    axes[0][0].set_ylabel("b")
+    bar = figure.colorbar(mesh, ax=list(axes[0]), ticks=[-1, 0, 1, 2])
+    bar.ax.set_yticklabels(["none", "a point", "a line", "a plane"])
+    return figure
+
+
+def nearest_hyperplanes(table: pd.DataFrame) -> Figure:
+    """Shares of neurons whose hyperplane has one of the other network within an angle, for each pair.
+
+    Args:
+        table: columns `pair` (a line each), `sine` (of the angle to the nearest, one row a neuron).
+    """
+    figure, axis = new_figure(height=2.8)
+    for name, colour in zip(dict.fromkeys(table["pair"]), _CYCLE, strict=False):
+        sines = np.sort(table.loc[table["pair"] == name, "sine"].to_numpy())
+        values = np.degrees(np.arcsin(sines.clip(0, 1)))
+        shares = np.arange(1, len(values) + 1) / len(values)
+        axis.step(values, shares, where="post", color=colour, label=name)
+    axis.set(xlim=(-1, 91), xlabel="angle to the nearest hyperplane, degrees", ylabel="share of neurons")
+    axis.legend(loc="upper left", bbox_to_anchor=(0.05, 0.95))
+    return figure

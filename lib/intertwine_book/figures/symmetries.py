@@ -1,0 +1,89 @@
+"""Figures of chapter 1: networks one can print, and what a symmetry moves and leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from intertwine_book.figures.style import COLOURS, new_figure
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def before_and_after(table: pd.DataFrame) -> Figure:
+    """Scatter of every quantity after a change against before it: on the diagonal it did not move.
+
+    Args:
+        table: columns `quantity` (one panel each, in order of appearance), `before`, `after`.
+
+    Returns:
+        One row of panels; each names the largest change, relative to the largest value.
+    """
+    quantities = list(dict.fromkeys(table["quantity"]))
+    colours = [COLOURS["orange"], COLOURS["blue"], COLOURS["green"]]
+    figure, axes = new_figure(1, len(quantities), height=2.5, squeeze=False)
+    for axis, quantity, colour in zip(axes[0], quantities, colours, strict=False):
+        rows = table[table["quantity"] == quantity]
+        before, after = rows["before"].to_numpy(), rows["after"].to_numpy()
+        error = np.abs(after - before).max() / np.abs(before).max()
+        axis.axline((0, 0), slope=1, color=COLOURS["grey"], lw=1, zorder=0)
+        axis.scatter(before, after, s=4, color=colour, alpha=0.5, linewidths=0, rasterized=len(rows) > 2000)
+        axis.set(title=f"{quantity}\nrelative change {error:.2g}", xlabel="before")
+        if quantity != quantities[-1]:
+            axis.set_yscale("symlog", linthresh=max(1.0, float(np.abs(before).max())))
+    axes[0][0].set_ylabel("after")
+    return figure
+
+
+def neuron_diagram(networks: Mapping[str, Mapping[str, Any]]) -> Figure:
+    """Draw networks with one hidden layer side by side, every weight written on its edge.
+
+    Args:
+        networks: title → `W1` (hidden, in), `b1` (hidden,), `W2` (out, hidden), and optionally `colours`, one
+            for each hidden neuron.
+    """
+    figure, axes = new_figure(1, len(networks), height=2.6, squeeze=False)
+    for axis, (title, network) in zip(axes[0], networks.items(), strict=True):
+        _draw(axis, network)
+        axis.set_title(title)
+    return figure
+
+
+def _draw(axis: Axes, network: Mapping[str, Any]) -> None:
+    W1, b1, W2 = (np.asarray(network[key], dtype=float) for key in ("W1", "b1", "W2"))
+    colours = network.get("colours", [COLOURS["blue"], COLOURS["red"]] * len(b1))
+    layers = [
+        [(0.0, y) for y in _spread(W1.shape[1])],
+        [(1.0, y) for y in _spread(len(b1))],
+        [(2.0, y) for y in _spread(W2.shape[0])],
+    ]
+    for source, target, weights in ((0, 1, W1), (1, 2, W2)):
+        for i, end in enumerate(layers[target]):
+            for j, start in enumerate(layers[source]):
+                colour = colours[i if target == 1 else j]
+                axis.plot(*zip(start, end, strict=True), color=colour, lw=1.8, zorder=1)
+                middle = 0.5 * (np.array(start) + np.array(end))
+                axis.text(
+                    middle[0], middle[1], f"{weights[i, j]:g}", ha="center", va="center", zorder=2, **_LABEL
+                )
+    names = [["x"], [f"ReLU\n{b:+g}" for b in b1], ["f(x)"]]
+    for points, labels, fills in zip(layers, names, (["#ffffff"], colours, ["#ffffff"]), strict=True):
+        for (x, y), label, fill in zip(points, labels, fills, strict=False):
+            axis.scatter(x, y, s=1150, color=fill, edgecolors=COLOURS["ink"], zorder=3)
+            ink = COLOURS["ink"] if fill == "#ffffff" else "#ffffff"
+            axis.text(x, y, label, ha="center", va="center", zorder=4, fontsize=8, color=ink)
+    axis.set(xlim=(-0.35, 2.35), ylim=(-1.0, 1.0))
+    axis.axis("off")
+
+
+_LABEL: dict[str, Any] = {"bbox": {"facecolor": "white", "edgecolor": "none", "pad": 1.5}, "fontsize": 10}
+
+
+def _spread(count: int) -> np.ndarray:
+    """Heights of `count` neurons drawn above each other, the first on top."""
+    return np.linspace(0.55, -0.55, count) if count > 1 else np.zeros(1)

@@ -1,0 +1,35 @@
+"""Figures of chapter 1c: what weight decay does along an orbit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from intertwine_book.figures.style import COLOURS, new_figure
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+def imbalance_decay(table: pd.DataFrame) -> Figure:
+    """Imbalance during training, on a logarithmic scale, with the line that theory predicts for each decay.
+
+    Args:
+        table: columns `weight_decay`, `time` (learning rate times steps), `imbalance` (relative to the start)
+            and `predicted`.
+    """
+    figure, axis = new_figure(height=3.0)
+    colours = [COLOURS[name] for name in ("green", "blue", "red", "orange")]
+    for (decay, rows), colour, marker in zip(
+        table.groupby("weight_decay"), colours * len(table), "osd^" * len(table), strict=False
+    ):
+        axis.plot(rows["time"], rows["predicted"], color=colour, lw=1.2)
+        axis.plot(rows["time"], rows["imbalance"], marker, ms=5, color=colour, label=f"λ = {decay:g}")
+    axis.set_yscale("log")
+    lowest = np.floor(np.log10(table[["imbalance", "predicted"]].to_numpy().min()))
+    axis.set_ylim(10.0 ** min(lowest, -1), 3)
+    axis.set(xlabel="time (learning rate × steps)", ylabel="imbalance, relative to the start")
+    axis.legend(title="weight decay")
+    return figure

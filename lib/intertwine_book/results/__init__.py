@@ -1,0 +1,24 @@
+"""Tables with provenance: a csv file, and beside it a json file that says what it was computed with."""
+
+from intertwine_book.results.intervals import interval
+from intertwine_book.results.origin import LIBRARY, environment, library_digest
+from intertwine_book.results.shown import beside, largest, provenance, recorded
+from intertwine_book.results.steps import steps
+from intertwine_book.results.tables import PROFILES, RECORDED, default_folder, read, write
+
+__all__ = [
+    "LIBRARY",
+    "PROFILES",
+    "RECORDED",
+    "beside",
+    "default_folder",
+    "environment",
+    "interval",
+    "largest",
+    "library_digest",
+    "provenance",
+    "read",
+    "recorded",
+    "steps",
+    "write",
+]

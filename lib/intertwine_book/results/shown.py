@@ -1,0 +1,119 @@
+"""What a chapter shows of its tables: their provenance, and the larger runs recorded beside them."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from intertwine_book.results.tables import RECORDED, default_folder, read
+
+
+def provenance(folder: str | Path | None = None) -> pd.DataFrame:
+    """What the tables of a folder were computed with: first what they share, then what each has of its own.
+
+    Example:
+        >>> import tempfile
+        >>> from intertwine_book.results import write
+        >>> folder = tempfile.mkdtemp()
+        >>> table = pd.DataFrame({"holds": [True]})
+        >>> for name in ("swap", "scale"):
+        ...     _ = write(table, name, parameters={"width": 8}, seed=0, folder=folder)
+        >>> provenance(folder).loc["parameters", "value"]
+        'width 8'
+
+    Returns:
+        One row per fact, with the one column `value`.
+    """
+    folder = Path(folder or default_folder())
+    tables = {path.stem: json.loads(path.read_text()) for path in sorted(folder.glob("[!.]*.json"))}
+    if not tables:
+        raise FileNotFoundError(f"Expected tables in {folder}, found none: run what writes them.")
+    for facts in tables.values():
+        del facts["peak_memory_bytes"]  # of the whole process, and the page says it already
+        facts.pop("cases", None)
+    first, *others = tables.values()
+    shared = [fact for fact in first if all(other[fact] == first[fact] for other in others)]
+    values = {fact: _shown(first[fact]) for fact in shared}
+    for name, facts in tables.items():
+        values[name] = ", ".join(f"{fact} {_shown(facts[fact])}" for fact in facts if fact not in shared)
+    return pd.DataFrame({"value": values})
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {entry}" for key, entry in value.items()) or "none"
+    if isinstance(value, str) and re.match(r"[0-9a-f]{40}", value):
+        return value[:12]
+    return "none" if value is None else str(value)
+
+
+def recorded(
+    chapter: str, name: str, *, root: str | Path | None = None
+) -> dict[str, tuple[pd.DataFrame, dict[str, Any]]]:
+    """The larger runs of a table that are recorded: profile → table and provenance, the largest last.
+
+    Example:
+        >>> import tempfile
+        >>> recorded("01_intertwiner_groups", "scale", root=tempfile.mkdtemp())
+        {}
+
+    Args:
+        root: where records lie, `data/results` in the current folder or the nearest above it when not given.
+    """
+    if root is None:
+        here = Path.cwd()
+        root = next(
+            (at / "data/results" for at in (here, *here.parents) if (at / "data/results").is_dir()), here
+        )
+    folders = {profile: Path(root) / profile / chapter for profile in RECORDED}
+    return {at: read(name, folder=to) for at, to in folders.items() if (to / f"{name}.csv").is_file()}
+
+
+def largest(
+    chapter: str, name: str, live: pd.DataFrame, *, root: str | Path | None = None
+) -> tuple[pd.DataFrame, str]:
+    """The largest recorded run of a table, or else this run's own; and a sentence that says which it is.
+
+    Example:
+        >>> import tempfile
+        >>> here = pd.DataFrame({"penalty": [0.2]})
+        >>> table, said = largest("02_sanity_rotations", "finetuned", here, root=tempfile.mkdtemp())
+        >>> table is here, said
+        (True, 'No larger run is recorded yet: this is the run of this page.')
+
+    Args:
+        live: the table of this run.
+        root: as in `recorded`.
+    """
+    found = recorded(chapter, name, root=root)
+    if not found:
+        return live, "No larger run is recorded yet: this is the run of this page."
+    table, facts = [*found.values()][-1]
+    hours = f", {facts['wall_s'] / 3600:.1f} hours" if facts.get("wall_s") else ""
+    asked = _shown(facts["parameters"])
+    return (
+        table,
+        f"The largest recorded run: {[*found][-1]} ({facts['device']}, {facts['date']}{hours}; {asked}).",
+    )
+
+
+def beside(chapter: str, name: str, live: pd.DataFrame, **options: Any) -> tuple[pd.DataFrame, str]:
+    """This run's table and under it the largest recorded one, told apart by the column run; which that is.
+
+    Example:
+        >>> import tempfile
+        >>> here = pd.DataFrame({"penalty": [0.2]})
+        >>> beside("02_sanity_rotations", "finetuned", here, root=tempfile.mkdtemp())[0].values.tolist()
+        [[0.2, 'this run']]
+
+    Args:
+        chapter, name, live: as `largest` takes them.
+        **options: of `largest`.
+    """
+    table, said = largest(chapter, name, live, **options)
+    runs = [live.assign(run="this run")] + [table.assign(run="recorded")] * (table is not live)
+    return pd.concat(runs, ignore_index=True), said

@@ -1,0 +1,100 @@
+"""A table from many long steps, each of them kept: an interrupted run goes on, a finished one is found."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from intertwine import files
+from intertwine_book.results import origin
+from intertwine_book.results.tables import default_folder, read, write
+
+
+def steps(
+    name: str,
+    cases: Sequence[Mapping[str, Any]],
+    compute: Callable[..., Mapping[str, Any] | Sequence[Mapping[str, Any]]],
+    *,
+    parameters: Mapping[str, Any],
+    seed: int,
+    folder: str | Path | None = None,
+    data_checksum: str | None = None,
+    device: Any = "auto",
+    progress: bool = False,
+) -> pd.DataFrame:
+    """The table whose rows are each case followed by what `compute(**case)` makes of it, written by `write`.
+
+    Example:
+        >>> import tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> def square(side):
+        ...     return {"area": side**2}
+        >>> asked = {"parameters": {"sides": 2}, "seed": 0, "folder": folder}
+        >>> steps("squares", [{"side": 2}, {"side": 3}], square, **asked)["area"].tolist()
+        [4, 9]
+        >>> again = steps("squares", [{"side": 2}, {"side": 3}], square, **asked)  # found, not computed
+
+    In a build of the book, or with a `folder`, a finished table with the same parameters, seed and data is
+    returned as it is, whatever library computed it: its provenance says which. Of an unfinished one, the
+    steps that are done are used again if the library is the same. Otherwise everything is computed anew.
+
+    Args:
+        name: of the table, as in `write`.
+        cases: keywords of `compute`, as JSON can express them; one step each.
+        compute: gives a row, or several, of plain numbers and words.
+        parameters: all that decides on the rows, beside the cases.
+        folder: where the table goes; `default_folder()` when not given.
+        progress: whether to show a bar here; in a build it goes to the chapter's log.
+
+    Raises:
+        ValueError, TypeError: as in `write`.
+    """
+    from tqdm import tqdm
+
+    keep = bool(folder or os.environ.get("INTERTWINE_RESULTS"))
+    folder = Path(folder or default_folder())
+    asked = {"parameters": dict(parameters), "seed": seed, "data_checksum": data_checksum}
+    if keep and (folder / f"{name}.csv").is_file():
+        table, known = read(name, folder=folder)
+        wanted = json.loads(json.dumps(asked | {"cases": _digest(list(cases))}))
+        if all(known.get(fact) == value for fact, value in wanted.items()):
+            return table
+    place = folder / ".steps" / _digest(name, asked, origin.code()["library_sha256"])
+    rows, seconds = [], 0.0
+    log = None if progress else os.environ.get("INTERTWINE_LOG")
+    with Path(log).open("a") if log else nullcontext() as stream:
+        for case in tqdm(cases, name, unit="step", file=stream, ascii=True, disable=not (progress or log)):
+            path = place / f"{_digest(case)}.json"
+            if keep and path.is_file():
+                done = json.loads(path.read_text())
+            else:
+                done = _done(case, compute)
+                if keep:
+                    with files.write_whole(path) as part:
+                        part.write_text(json.dumps(done))
+            rows += [{**case, **row} for row in done["rows"]]
+            seconds += done["seconds"]
+    table = pd.DataFrame(rows)
+    facts: dict[str, Any] = {"data_checksum": data_checksum, "device": device, "wall_s": seconds}
+    write(table, name, parameters=parameters, seed=seed, folder=folder, cases=_digest(list(cases)), **facts)
+    return table
+
+
+def _digest(*parts: Any) -> str:
+    return files.digest(*parts)[:16]
+
+
+def _done(case: Mapping[str, Any], compute: Callable[..., Any]) -> dict[str, Any]:
+    start = time.perf_counter()
+    made = compute(**case)
+    rows = [made] if isinstance(made, Mapping) else list(made)
+    # through JSON, so that a row is the same whether it was computed now or before
+    rows = json.loads(json.dumps([dict(row) for row in rows], default=lambda number: number.item()))
+    return {"rows": rows, "seconds": time.perf_counter() - start}

@@ -1,0 +1,136 @@
+"""Writing and reading a table together with its provenance."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from intertwine import files
+from intertwine_book.results import origin
+
+PROFILES = ("smoke", "quick", "desk", "paper")  # from the smallest runs to the largest
+RECORDED = ("desk", "paper")  # their tables are committed
+LIMIT = 1_000_000  # bytes in one folder of tables
+
+
+def default_folder() -> Path:
+    """Where this run's tables go: what `INTERTWINE_RESULTS` says, else `results/` in the current folder."""
+    return Path(os.environ.get("INTERTWINE_RESULTS") or "results")
+
+
+def write(
+    table: pd.DataFrame,
+    name: str,
+    *,
+    parameters: Mapping[str, Any],
+    seed: int,
+    folder: str | Path | None = None,
+    data_checksum: str | None = None,
+    device: Any = "auto",
+    wall_s: float | None = None,
+    cases: str | None = None,
+) -> Path:
+    """Write `<name>.csv` and its provenance `<name>.json`, each whole or not at all.
+
+    The provenance holds the table's hash, so that a pair torn by a crash, or altered later, is never read.
+
+    Example:
+        >>> import tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> table = pd.DataFrame({"alpha": [0.5, 2.0], "holds": [True, True]})
+        >>> write(table, "scale", parameters={"width": 8}, seed=0, folder=folder, device="cpu").name
+        'scale.csv'
+        >>> again, provenance = read("scale", folder=folder)
+        >>> again.equals(table), provenance["parameters"]
+        (True, {'width': 8})
+
+    Args:
+        table: numbers, booleans and words, one row per trial; its index is not written.
+        name: lower-case letters, digits and underscores.
+        parameters: what the run was asked for, as JSON can express it.
+        seed: of everything random.
+        folder: `default_folder()` when not given.
+        data_checksum: of the data set, where there is one.
+        device: what it was computed on, by name or as a `torch.device`.
+        wall_s: seconds that the computation took.
+        cases: what `steps` knows a finished table by.
+
+    Returns:
+        The path of the csv file.
+
+    Raises:
+        ValueError: a bad name, a table with a named index, or a folder that would exceed 1 MB.
+        TypeError: parameters that JSON cannot express.
+    """
+    if not re.fullmatch(r"[a-z0-9_]+", name):
+        raise ValueError(f"Expected a table name of lower-case letters, digits and _, was given '{name}'.")
+    if any(level is not None for level in table.index.names):
+        raise ValueError(
+            f"Expected a table whose columns say everything, was given '{name}' indexed by "
+            f"{', '.join(map(str, table.index.names))}: call reset_index() first."
+        )
+    folder = Path(folder or default_folder())
+    content = table.to_csv(index=False, lineterminator="\n").encode()
+    provenance = {
+        "rows": len(table),
+        "parameters": dict(parameters),
+        "seed": seed,
+        "data_checksum": data_checksum,
+        **origin.environment(device),
+        **origin.code(),
+        "wall_s": None if wall_s is None else round(wall_s, 3),
+        **({"cases": cases} if cases else {}),
+        "date": datetime.now(UTC).date().isoformat(),
+        "sha256": hashlib.sha256(content).hexdigest(),
+    }
+    try:
+        seal = (json.dumps(provenance, indent=1) + "\n").encode()
+    except TypeError as error:
+        raise TypeError(f"Expected parameters of '{name}' that JSON can express: {error}.") from None
+    contents = {folder / f"{name}.csv": content, folder / f"{name}.json": seal}
+    others = {*folder.glob("[!.]*.csv"), *folder.glob("[!.]*.json")} - set(contents)
+    size = sum(path.stat().st_size for path in others) + len(content) + len(seal)
+    if size > LIMIT:
+        raise ValueError(
+            f"Expected at most {LIMIT / 1e6:g} MB of tables in {folder}, which with the {len(table)} rows of "
+            f"'{name}' would hold {size / 1e6:.1f} MB: write fewer rows, or a summary of them."
+        )
+    for path, whole in contents.items():
+        with files.write_whole(path) as part:
+            part.write_bytes(whole)
+    return folder / f"{name}.csv"
+
+
+def read(name: str, *, folder: str | Path | None = None) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """A table and its provenance, as `write` left them (see its example).
+
+    Raises:
+        FileNotFoundError: there is no such table.
+        ValueError: its provenance is missing, or belongs to another content.
+    """
+    folder = Path(folder or default_folder())
+    path = folder / f"{name}.csv"
+    if not path.is_file():
+        known = ", ".join(sorted(other.stem for other in folder.glob("[!.]*.csv"))) or "none"
+        raise FileNotFoundError(f"Expected a table '{name}' in {folder}, found {known}: run what writes it.")
+    again = "run what writes it again"
+    try:
+        provenance = json.loads(path.with_suffix(".json").read_text())
+    except FileNotFoundError:
+        raise ValueError(f"Table {name}.csv has no provenance {name}.json beside it: {again}.") from None
+    content = path.read_bytes()
+    if provenance["sha256"] != hashlib.sha256(content).hexdigest():
+        raise ValueError(
+            f"Table {name}.csv is not the one that {name}.json describes, it was altered: {again}."
+        )
+    table = pd.read_csv(BytesIO(content), keep_default_na=False, na_values=[""])
+    return table, provenance
