@@ -42,6 +42,7 @@ from intertwine import data, devices, groups
 from intertwine.groups import GReLU, intertwiner_group, scalar_group
 from intertwine.weightspace import forward, move, random_layers
 from intertwine_book import figures, results
+from intertwine_book.experiments import activation_table
 from intertwine_book.experiments import intertwiner_groups as group_laws
 from intertwine_book.experiments import weight_space as laws
 from intertwine_book.experiments.intertwiner_groups import relative
@@ -341,7 +342,7 @@ figures.scalar_strip(strip)
 # $G_{\sigma_n}$ for $n = 3$.
 
 # %% tags=["output_scroll"]
-extended = pd.DataFrame(groups.table(n=3), dtype=object)
+extended = pd.DataFrame(activation_table.table(n=3), dtype=object)
 extended[["activation", "group", "phi", "dimension", "components"]].set_index(
     "activation"
 )

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from intertwine.groups import (
+    CentredOrthogonal,
     GeneralLinear,
     GReLU,
     Monomial,
@@ -34,6 +35,7 @@ NAMED = {
     "orthogonal": Orthogonal,
     "general linear": GeneralLinear,
     "stabilizer of ones": StabilizerOfOnes,
+    "centred orthogonal": CentredOrthogonal,
 }
 OF_ACTIVATIONS = {
     name: lambda n, a=activation: intertwiner_group(a, n)
@@ -168,6 +170,7 @@ def test_dimensions_and_components():
         "orthogonal": (3, 2),
         "general linear": (9, 2),
         "stabilizer of ones": (6, 2),
+        "centred orthogonal": (1, 4),
     }
     assert SignedPermutations(64).components == math.factorial(64) * 2**64
     assert [StabilizerOfOnes(1).dimension, StabilizerOfOnes(1).components] == [0, 1]
@@ -175,7 +178,8 @@ def test_dimensions_and_components():
 
 def test_the_dimension_counts_the_directions_in_which_elements_differ():
     generator = torch.Generator().manual_seed(0)
-    for group in (GReLU(4), NonzeroMonomial(4), Orthogonal(4), GeneralLinear(4), StabilizerOfOnes(4)):
+    linear = (Orthogonal(4), GeneralLinear(4), StabilizerOfOnes(4), CentredOrthogonal(4))
+    for group in (GReLU(4), NonzeroMonomial(4), *linear):
         A = group.sample(generator)
         noise = 1e-7 * torch.randn(60, 4, 4, generator=generator, dtype=torch.float64)
         if isinstance(group, Monomial):

@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from intertwine.groups import EXTENDED, PAPER, describe_phi, intertwiner_group, table
+from intertwine.groups import intertwiner_group
+from intertwine_book.experiments.activation_table import EXTENDED, PAPER, describe_phi, table
 
 # the words of the column phi, as functions of an element A and of σ
 WORDS = {

@@ -2,20 +2,21 @@
 
 from intertwine.groups.activations import Activation, ActivationError, as_activation
 from intertwine.groups.affine import AffineIntertwiner, affine_intertwiners
-from intertwine.groups.decide import scalar_group
+from intertwine.groups.base import MatrixGroup
+from intertwine.groups.centred_orthogonal import CentredOrthogonal
+from intertwine.groups.general_linear import GeneralLinear
 from intertwine.groups.intertwiner import intertwiner_group
-from intertwine.groups.linear import GeneralLinear, Orthogonal, StabilizerOfOnes
-from intertwine.groups.matrix import MatrixGroup
 from intertwine.groups.monomial import GReLU, Monomial, NonzeroMonomial, Permutations, SignedPermutations
+from intertwine.groups.orthogonal import Orthogonal
 from intertwine.groups.scalar import Certificate, ScalarGroup
-from intertwine.groups.table import EXTENDED, PAPER, describe_phi, table
+from intertwine.groups.scalar_group import scalar_group
+from intertwine.groups.stabilizer_of_ones import StabilizerOfOnes
 
 __all__ = [
-    "EXTENDED",
-    "PAPER",
     "Activation",
     "ActivationError",
     "AffineIntertwiner",
+    "CentredOrthogonal",
     "Certificate",
     "GReLU",
     "GeneralLinear",
@@ -29,8 +30,6 @@ __all__ = [
     "StabilizerOfOnes",
     "affine_intertwiners",
     "as_activation",
-    "describe_phi",
     "intertwiner_group",
     "scalar_group",
-    "table",
 ]

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from intertwine.groups.activations import Activation, as_activation
-from intertwine.groups.decide import TOLERANCE, minima
 from intertwine.groups.probe import proportionality
+from intertwine.groups.scalar_group import TOLERANCE, minima
 
 
 class AffineIntertwiner(NamedTuple):

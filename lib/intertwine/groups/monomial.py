@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from intertwine.groups.activations import as_activation
-from intertwine.groups.matrix import MatrixGroup
+from intertwine.groups.base import MatrixGroup
 from intertwine.groups.scalar import NONZERO, POSITIVE, SIGNS, TRIVIAL
 
 
@@ -32,17 +32,10 @@ class Monomial(MatrixGroup):
             return math.inf
         return math.factorial(self.n) * 2 ** (self.n * self.scalars.has_minus_one)
 
-    def sample(
-        self, generator: torch.Generator, *, scale: float = 1.0, dtype: torch.dtype = torch.float64
-    ) -> Float[Tensor, "n n"]:
-        """A uniform permutation times independent scalars, as `ScalarGroup.sample` draws them.
-
-        Example:
-            >>> Permutations(3).sample(torch.Generator().manual_seed(0)).sum(0)
-            tensor([1., 1., 1.], dtype=torch.float64)
-        """
+    def _sample(self, generator: torch.Generator, scale: float) -> Float[Tensor, "n n"]:
+        """A uniform permutation times independent scalars, as `ScalarGroup.sample` draws them."""
         columns = torch.randperm(self.n, generator=generator, device=generator.device)
-        return _matrix(columns, self.scalars.sample(generator, self.n, scale)).to(dtype)
+        return _matrix(columns, self.scalars.sample(generator, self.n, scale))
 
     def _contains(self, A: Float[Tensor, "n n"], tol: float) -> bool:
         columns, scalars, rest = _split(A)

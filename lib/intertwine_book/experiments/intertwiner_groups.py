@@ -9,11 +9,16 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from intertwine.groups.activations import as_activation
-from intertwine.groups.intertwiner import intertwiner_group
-from intertwine.groups.linear import GeneralLinear
-from intertwine.groups.matrix import MatrixGroup
-from intertwine.groups.monomial import GReLU, NonzeroMonomial, Permutations, SignedPermutations
+from intertwine.groups import (
+    GeneralLinear,
+    GReLU,
+    MatrixGroup,
+    NonzeroMonomial,
+    Permutations,
+    SignedPermutations,
+    as_activation,
+    intertwiner_group,
+)
 from intertwine.groups.probe import Probe
 
 Activations = Mapping[str, str | Callable[[Tensor], Tensor]]

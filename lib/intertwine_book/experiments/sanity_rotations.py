@@ -17,13 +17,13 @@ from intertwine.data import Dataset
 from intertwine.features import lookup
 from intertwine.groups import (
     GReLU,
+    MatrixGroup,
     NonzeroMonomial,
     Orthogonal,
     Permutations,
     SignedPermutations,
     intertwiner_group,
 )
-from intertwine.groups.matrix import MatrixGroup
 from intertwine.training import Recipe, evaluate, train
 
 TRANSFORMS: dict[str, Callable[[int], MatrixGroup]] = {

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 import pandas as pd
 import torch
 
-from intertwine.groups import GReLU, Orthogonal, Permutations
-from intertwine.groups.matrix import MatrixGroup
+from intertwine.groups import GReLU, MatrixGroup, Orthogonal, Permutations
 from intertwine.similarity.canonical import cca, r2, svcca
 from intertwine.similarity.cka import cka
 from intertwine_book.experiments.join import Join, from_identity, from_least_squares, trained

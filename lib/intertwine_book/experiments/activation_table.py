@@ -6,9 +6,7 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor, nn
 
-from intertwine.groups.activations import Activation
-from intertwine.groups.intertwiner import intertwiner_group
-from intertwine.groups.matrix import MatrixGroup
+from intertwine.groups import Activation, MatrixGroup, intertwiner_group
 from intertwine.groups.probe import Probe
 
 

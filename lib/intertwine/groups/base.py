@@ -1,4 +1,4 @@
-"""What every group of invertible n×n matrices here can do."""
+"""`MatrixGroup`, the base of all groups: contains, sample, phi, project, inverse, dimension."""
 
 import math
 from abc import ABC, abstractmethod
@@ -52,11 +52,25 @@ class MatrixGroup(ABC):
     def components(self) -> int | float:
         """Number of connected components, exactly; math.inf for a discrete infinite group of scalars."""
 
-    @abstractmethod
     def sample(
         self, generator: torch.Generator, *, scale: float = 1.0, dtype: torch.dtype = torch.float64
     ) -> Float[Tensor, "n n"]:
-        """A random element; `scale` is the standard deviation of the logarithm of what is positive in it."""
+        """A random element: uniform permutations, Haar matrices in O(n), lognormal scalars, fair signs.
+
+        Example:
+            >>> from intertwine.groups import Permutations
+            >>> Permutations(3).sample(torch.Generator().manual_seed(0)).sum(0)
+            tensor([1., 1., 1.], dtype=torch.float64)
+
+        Args:
+            generator: of random numbers; the element lies on its device.
+            scale: standard deviation of the logarithms of scalars and singular values.
+        """
+        return self._sample(generator, scale).to(dtype)
+
+    @abstractmethod
+    def _sample(self, generator: torch.Generator, scale: float) -> Float[Tensor, "n n"]:
+        """`sample` in float64."""
 
     @abstractmethod
     def _contains(self, A: Float[Tensor, "n n"], tol: float) -> bool:

@@ -1,0 +1,54 @@
+"""The orthogonal matrices that commute with subtracting the mean."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from intertwine.groups.base import MatrixGroup
+from intertwine.groups.orthogonal import Orthogonal
+from intertwine.groups.scalar import SIGNS, ScalarGroup
+from intertwine.groups.stabilizer_of_ones import mean_basis
+
+
+@dataclass(frozen=True)
+class CentredOrthogonal(MatrixGroup):
+    """{Q orthogonal : Q·1 = ±1}: these matrices commute with a layer norm without gain and shift.
+
+    Example:
+        >>> Q = CentredOrthogonal(4).sample(torch.Generator().manual_seed(0))
+        >>> CentredOrthogonal(4).contains(Q), CentredOrthogonal(4).dimension
+        (True, 3)
+    """
+
+    scalars: ScalarGroup = SIGNS
+
+    @property
+    def dimension(self) -> int:
+        return (self.n - 1) * (self.n - 2) // 2
+
+    @property
+    def components(self) -> int:
+        return 2 if self.n == 1 else 4
+
+    def _sample(self, generator: torch.Generator, scale: float) -> Float[Tensor, "n n"]:
+        """A fair sign of the mean and Haar measure on what is perpendicular to it; no `scale`."""
+        parts = [SIGNS.sample(generator, 1)[:, None]]
+        if self.n > 1:
+            parts.append(Orthogonal(self.n - 1).sample(generator))
+        basis = mean_basis(self.n).to(generator.device)
+        return basis @ torch.block_diag(*parts) @ basis.T
+
+    def _contains(self, A: Float[Tensor, "n n"], tol: float) -> bool:
+        mean = A.sum(1)
+        fixes = (mean - mean[0].sign()).abs() <= tol * self.n
+        return bool(fixes.all()) and Orthogonal(self.n).contains(A, tol=tol)
+
+    def _nearest(self, M: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
+        basis = mean_basis(self.n)
+        M = basis.T @ M @ basis
+        parts = [torch.where(M[:1, :1] < 0, -1.0, 1.0).to(M)]
+        if self.n > 1:
+            parts.append(Orthogonal(self.n - 1)._nearest(M[1:, 1:]))
+        return basis @ torch.block_diag(*parts) @ basis.T

@@ -1,0 +1,55 @@
+"""The invertible matrices that leave the vector of ones as it is."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from intertwine.groups.base import MatrixGroup
+from intertwine.groups.general_linear import GeneralLinear
+from intertwine.groups.scalar import TRIVIAL, ScalarGroup, gaussian
+
+
+@dataclass(frozen=True)
+class StabilizerOfOnes(MatrixGroup):
+    """{A invertible : A·1 = 1}: the intertwiner group of κx + τ, κ and τ ≠ 0.
+
+    Example:
+        >>> StabilizerOfOnes(3).dimension, StabilizerOfOnes(3).contains(torch.eye(3))
+        (6, True)
+    """
+
+    scalars: ScalarGroup = TRIVIAL
+
+    @property
+    def dimension(self) -> int:
+        return self.n * (self.n - 1)
+
+    @property
+    def components(self) -> int:
+        return min(self.n, 2)
+
+    def _sample(self, generator: torch.Generator, scale: float) -> Float[Tensor, "n n"]:
+        """[[1, r], [0, B]] in an orthonormal basis that starts with 1/√n; r Gaussian, B from GL(n−1)."""
+        block = torch.eye(self.n, dtype=torch.float64, device=generator.device)
+        if self.n > 1:
+            block[:1, 1:] = scale * gaussian(generator, 1, self.n - 1)
+            block[1:, 1:] = GeneralLinear(self.n - 1).sample(generator, scale=scale)
+        basis = mean_basis(self.n).to(generator.device)
+        return basis @ block @ basis.T
+
+    def _contains(self, A: Float[Tensor, "n n"], tol: float) -> bool:
+        fixes = (A.sum(1) - 1).abs() <= tol * A.abs().sum(1).clamp(min=1)
+        return bool(fixes.all()) and GeneralLinear(self.n).contains(A, tol=tol)
+
+    def _nearest(self, M: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
+        return M + (1 - M.sum(1, keepdim=True)) / self.n
+
+
+def mean_basis(n: int) -> Float[Tensor, "n n"]:
+    """An orthonormal basis whose first vector is 1/√n, in columns."""
+    basis = torch.eye(n, dtype=torch.float64)
+    basis[:, 0] = 1
+    basis = torch.linalg.qr(basis).Q
+    return basis * basis[0, 0].sign()
