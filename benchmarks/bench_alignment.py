@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from intertwine import data, models
 from intertwine.alignment import LinearMap, least_squares, statistics
-from intertwine.features import features
+from intertwine.features import activations, rows
 
 PAIRS = ((0, 1), (2, 3), (4, 5))
 IMAGES = 10_000
@@ -25,9 +25,9 @@ IMAGES = 10_000
 
 def lapack(A: Tensor, B: Tensor) -> LinearMap:
     """The same map from the matrices [A 1] and B of all rows."""
-    rows, targets = (X.movedim(1, -1).flatten(0, -2).double() for X in (A, B))
-    rows = torch.cat([rows, torch.ones(len(rows), 1, dtype=torch.float64)], 1)
-    solution = torch.linalg.lstsq(rows, targets).solution
+    inputs, targets = (rows(X).double() for X in (A, B))
+    inputs = torch.cat([inputs, torch.ones(len(inputs), 1, dtype=torch.float64)], 1)
+    solution = torch.linalg.lstsq(inputs, targets).solution
     return LinearMap(solution[:-1].T, solution[-1], residual=float("nan"), total=float("nan"))
 
 
@@ -65,7 +65,7 @@ def main() -> None:
         names = [name for name, _ in front.named_children()]
         for name in (layer.name for layer in front.hidden_layers()):
             k = names.index(name) + 1
-            A, B = (torch.cat([x[name] for x in features(net[:k], [name], images)]) for net in (front, back))
+            A, B = (activations(net[:k], [name], images)[name] for net in (front, back))
             start = time.perf_counter()
             batches = zip(A.split(500), B.split(500), strict=True)
             ours = least_squares(statistics(batches, spatial=True), affine=True)

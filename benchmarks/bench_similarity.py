@@ -26,7 +26,7 @@ import torch
 from torch import Tensor
 
 from intertwine import models
-from intertwine.features import features
+from intertwine.features import activations
 from intertwine.similarity import compare, max_gram
 
 
@@ -85,10 +85,7 @@ def bench_compare(n: int = 2000) -> bool:
     images = torch.randn(n, 3, 32, 32)
     some = [layers[0], layers[9], layers[18]]
     kept = [
-        {
-            name: torch.cat([b[name] for b in features(net, [name], images)]).flatten(1).double()
-            for name in some
-        }
+        {name: X.flatten(1).double() for name, X in activations(net, some, images).items()}
         for net in (first, second)
     ]
     pairs = list(product(some, some))

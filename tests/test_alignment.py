@@ -17,7 +17,6 @@ from intertwine import data, models
 from intertwine.alignment import (
     LinearMap,
     Statistics,
-    assignment,
     g_relu,
     lasso,
     least_squares,
@@ -26,8 +25,9 @@ from intertwine.alignment import (
     permutation,
     reduced_rank,
     statistics,
+    unit_assignment,
 )
-from intertwine.features import features
+from intertwine.features import activations
 from intertwine.groups import GeneralLinear, GReLU, Monomial, Orthogonal, ScalarGroup
 
 SCALARS = {
@@ -443,7 +443,7 @@ def test_planted_monomial_matrices_are_recovered(scalars, width, seed):
     M = Monomial(width, scalars).sample(generator(seed))
     A = normal(40, width, seed=seed)
     assert close(monomial(Statistics.of(A, A @ M.T), scalars).weight, M)
-    inputs, outputs, d = assignment(Statistics.of(A, A @ M.T), scalars)
+    inputs, outputs, d = unit_assignment(Statistics.of(A, A @ M.T), scalars)
     assert outputs.tolist() == list(range(width)) and close(M[outputs, inputs], d)
 
 
@@ -453,7 +453,7 @@ def test_units_that_match_nothing_get_scalar_0_and_stay_in_the_assignment():
     A[:, 3] = 0  # dead
     fitted, (inputs, outputs, d) = (
         g_relu(Statistics.of(A, B)),
-        assignment(Statistics.of(A, B), SCALARS["positive"]),
+        unit_assignment(Statistics.of(A, B), SCALARS["positive"]),
     )
     assert inputs.tolist() == [2, 0, 3, 1] and outputs.tolist() == [0, 1, 2, 3]
     assert torch.allclose(d, torch.tensor([1, 1, 0, 1.0]).double()) and not fitted.weight[:, 3].any()
@@ -506,9 +506,7 @@ def test_least_squares_between_published_networks_is_lapack_s(data_root):
     test = data.load("cifar10", "test", root=data_root)
     images = (test.images[:4000] * test.std + test.mean - mean) / std
     layer, start = "relu6", [name for name, _ in front.named_children()].index("relu6") + 1
-    A, B = (
-        torch.cat([batch[layer] for batch in features(net, [layer], images[:2000])]) for net in (front, back)
-    )
+    A, B = (activations(net, [layer], images[:2000])[layer] for net in (front, back))
     fitted = least_squares(
         statistics(zip(A.split(300), B.split(300), strict=True), spatial=True), affine=True
     )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from intertwine import models
-from intertwine.features import features, lookup, record
+from intertwine.features import activations, features, lookup, record, rows
 
 seeds = st.integers(0, 2**63 - 1)
 
@@ -193,6 +193,10 @@ def test_a_stream_is_the_whole_in_order_in_pieces(n, batch_size, seed):
         network(x)
     for layer in layers if n else []:
         torch.testing.assert_close(torch.cat([piece[layer] for piece in pieces]), whole[layer])
+    if n:
+        together = activations(network, layers, x, batch_size=batch_size)
+        assert list(together) == layers
+        assert all(torch.equal(X, torch.cat([b[k] for b in pieces])) for k, X in together.items())
 
 
 def test_a_stream_holds_one_batch():
@@ -211,13 +215,13 @@ def test_statistics_of_two_networks_add_up_over_a_stream():
     first, second = models.myrtle(2, seed=1), models.myrtle(3, seed=2)
     x = normal(7, 3, 8, 8)
 
-    def rows(batch: dict[str, Tensor]) -> Tensor:
-        return batch["relu3"].movedim(1, -1).flatten(0, -2).double()
+    def doubled(batch: dict[str, Tensor]) -> Tensor:
+        return rows(batch["relu3"]).double()
 
     pairs = zip(*(features(net, ["relu3"], x, batch_size=3) for net in (first, second)), strict=True)
-    total = sum(rows(a).T @ rows(b) for a, b in pairs)
+    total = sum(doubled(a).T @ doubled(b) for a, b in pairs)
     (a,), (b,) = (list(features(network, ["relu3"], x)) for network in (first, second))
-    torch.testing.assert_close(total, rows(a).T @ rows(b))
+    torch.testing.assert_close(total, doubled(a).T @ doubled(b))
 
 
 def test_features_follow_the_device_of_the_model():
@@ -294,3 +298,11 @@ def test_arrays_are_no_tensors():
             features(models.fcn(), ["relu1"], normal(2, 1).numpy())
     finally:
         jaxtyping.config.update("jaxtyping_disable", False)
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (5, 7, 3), (5, 3, 2, 4), (5, 3, 2, 4, 2)])
+def test_every_position_is_a_row_of_channels(shape):
+    X = normal(*shape)
+    positions = [X] if len(shape) == 2 else [X[:, k] for k in range(7)] if len(shape) == 3 else None
+    positions = X.flatten(2).unbind(2) if positions is None else positions
+    assert torch.equal(rows(X).view(5, -1, 3), torch.stack(list(positions), 1))

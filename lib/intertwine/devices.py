@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import torch
+from torch import Tensor, nn
 
 
 def pick(device: str | torch.device = "auto") -> torch.device:
@@ -29,3 +32,17 @@ def pick(device: str | torch.device = "auto") -> torch.device:
             f"where there is one."
         ) from error
     return chosen
+
+
+def like(model: nn.Module, other: Tensor | None = None) -> Tensor:
+    """A tensor whose device and dtype the model's inputs share: its first parameter or buffer.
+
+    Example:
+        >>> like(nn.Linear(3, 4).double()).dtype, like(nn.ReLU(), torch.ones(2)).dtype
+        (torch.float64, torch.float32)
+
+    Args:
+        model: any module.
+        other: returned where the model has neither; an empty tensor of torch's defaults when not given.
+    """
+    return next(chain(model.parameters(), model.buffers(), [torch.empty(0) if other is None else other]))

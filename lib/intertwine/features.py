@@ -1,13 +1,14 @@
-"""Activations of named layers: recorded while a model runs, or streamed over batches of images."""
+"""Activations of named layers: recorded while a model runs, streamed over batches of inputs, or whole."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from difflib import get_close_matches
-from itertools import chain
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+
+from intertwine import devices
 
 
 @contextmanager
@@ -97,6 +98,51 @@ def features(
     return (_run(model, layers, batch) for batch in images.split(batch_size) if len(batch))
 
 
+def activations(
+    model: nn.Module, layers: Sequence[str], images: Float[Tensor, "n ..."], *, batch_size: int = 500
+) -> dict[str, Float[Tensor, "n ..."]]:
+    """The activations of the named layers for all images, in memory.
+
+    Example:
+        >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU())
+        >>> activations(model, ["1"], torch.randn(100, 3), batch_size=32)["1"].shape
+        torch.Size([100, 4])
+
+    Args:
+        model: any module, run as `features` runs it.
+        layers: names out of its `named_modules`.
+        images: the model's inputs, one or more.
+        batch_size: images at a time.
+
+    Raises:
+        ValueError, TypeError: as in `features`.
+    """
+    batches = list(features(model, layers, images, batch_size=batch_size))
+    return {layer: torch.cat([batch[layer] for batch in batches]) for layer in layers}
+
+
+def channel_axis(X: Tensor) -> int:
+    """Where channels are: axis 1 of feature maps (n, c, h, w), the last of (n, c) and of tokens (n, t, c).
+
+    Example:
+        >>> channel_axis(torch.ones(5, 3, 4, 4)), channel_axis(torch.ones(5, 17, 3))
+        (1, -1)
+
+    Transpose what an `nn.Conv1d` returns, whose three axes would be taken for tokens.
+    """
+    return 1 if X.ndim > 3 else -1
+
+
+def rows(X: Float[Tensor, "n ..."]) -> Float[Tensor, "rows c"]:
+    """Channels last, and every position of a map or token a row.
+
+    Example:
+        >>> rows(torch.ones(5, 3, 4, 4)).shape, rows(torch.ones(5, 17, 3)).shape
+        (torch.Size([80, 3]), torch.Size([85, 3]))
+    """
+    return X.movedim(channel_axis(X), -1).flatten(0, -2)
+
+
 def lookup(model: nn.Module, layers: Sequence[str]) -> dict[str, nn.Module]:
     """The modules of these names.
 
@@ -129,7 +175,7 @@ def check_tensor(given: object) -> None:
 
 def _run(model: nn.Module, layers: Sequence[str], images: Tensor) -> dict[str, Tensor]:
     modes = {module: module.training for module in model.modules()}
-    device = next(chain(model.parameters(), model.buffers(), [images])).device
+    device = devices.like(model, images).device
     try:
         with torch.no_grad(), record(model.eval(), layers) as activations:
             model(images.to(device, non_blocking=True))

@@ -9,15 +9,22 @@ Example:
     True
 """
 
+from intertwine.alignment.assignment import (
+    UnitAssignment,
+    assignment,
+    g_relu,
+    monomial,
+    permutation,
+    unit_assignment,
+)
 from intertwine.alignment.linear import lasso, least_squares, orthogonal, reduced_rank
 from intertwine.alignment.linear_map import LinearMap
-from intertwine.alignment.matching import Assignment, assignment, g_relu, monomial, permutation
 from intertwine.alignment.streaming import Statistics, statistics
 
 __all__ = [
-    "Assignment",
     "LinearMap",
     "Statistics",
+    "UnitAssignment",
     "assignment",
     "g_relu",
     "lasso",
@@ -27,4 +34,5 @@ __all__ = [
     "permutation",
     "reduced_rank",
     "statistics",
+    "unit_assignment",
 ]

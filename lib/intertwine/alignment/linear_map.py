@@ -8,7 +8,8 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 from torch.nn.utils import skip_init
 
-from intertwine.alignment.streaming import Statistics, channel_axis
+from intertwine.alignment.streaming import Statistics
+from intertwine.features import channel_axis
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from intertwine.features import check_tensor
+from intertwine.features import channel_axis, check_tensor, rows
 
 ROWS = 2**14  # at a time: in float64 they stay in a CPU's cache, which is twice as fast
 CONSTANT = 1e-12
@@ -67,8 +67,7 @@ class Statistics:
             ValueError: shapes that do not fit, no row, not floating-point, NaN or infinite.
         """
         _check(A, B, spatial)
-        rows = [X.detach().movedim(channel_axis(X), -1).flatten(0, -2).split(ROWS) for X in (A, B)]
-        total = reduce(add, map(_block, *rows))
+        total = reduce(add, map(_block, *(rows(X.detach()).split(ROWS) for X in (A, B))))
         if not total.scatter.isfinite().all():
             raise ValueError(
                 "Expected finite features, was given NaN, infinite or huge ones: use float32 or less."
@@ -148,23 +147,11 @@ def statistics(batches: Iterable[tuple[Tensor, Tensor]], *, spatial: bool = Fals
     return total
 
 
-def channel_axis(X: Tensor) -> int:
-    """Where channels are: axis 1 of feature maps (n, c, h, w), and the last of all else, as in stitching.
-
-    Example:
-        >>> channel_axis(torch.ones(5, 3, 4, 4)), channel_axis(torch.ones(5, 17, 3))
-        (1, -1)
-
-    Three axes are tokens (n, t, c), as transformers have them: transpose what an `nn.Conv1d` returns.
-    """
-    return 1 if X.ndim > 3 else -1
-
-
 def _block(A: Float[Tensor, "n p"], B: Float[Tensor, "n q"]) -> Statistics:
-    rows = torch.cat([A.double(), B.double()], 1)
-    mean = rows.mean(0)
-    rows -= mean
-    return Statistics(len(rows), A.shape[1], mean, rows.T @ rows)
+    both = torch.cat([A.double(), B.double()], 1)
+    mean = both.mean(0)
+    both -= mean
+    return Statistics(len(both), A.shape[1], mean, both.T @ both)
 
 
 def _positions(X: Tensor) -> torch.Size:

@@ -3,10 +3,10 @@
 Example:
     >>> import torch
     >>> from intertwine import data, models
-    >>> from intertwine.features import features
+    >>> from intertwine.features import activations
     >>> test, masks = data.scenes(20)
     >>> network = models.residual(4)
-    >>> units = torch.cat([batch["block2"] for batch in features(network, ["block2"], test.images)])
+    >>> units = activations(network, ["block2"], test.images)["block2"]
     >>> Q = haar_rotation(8, torch.Generator().manual_seed(0))
     >>> own, turned = (dissect(units, masks, rotation=each) for each in (None, geodesic(Q, 0.5)))
     >>> own.iou.shape == turned.iou.shape == (8, 24)

@@ -14,8 +14,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from intertwine import devices
-from intertwine.alignment.streaming import channel_axis
-from intertwine.features import features, lookup
+from intertwine.features import channel_axis, features, lookup
 from intertwine.similarity.inputs import Spatial
 
 Item = TypeVar("Item")

@@ -6,8 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from intertwine.alignment.streaming import channel_axis
-from intertwine.features import check_tensor
+from intertwine.features import channel_axis, check_tensor
 
 Spatial = Literal["samples", "features", "sum", "mean"]
 CONSTANT = 1e-12  # of its mean: what a channel may deviate and still count as constant, as in alignment

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from intertwine.alignment.streaming import channel_axis
+from intertwine.features import channel_axis, rows
 from intertwine.similarity.inputs import check_choice
 
 
@@ -87,7 +87,7 @@ def null(
 
 
 def _gaussian(X: Tensor, generator: torch.Generator) -> Tensor:
-    channels = X.movedim(channel_axis(X), -1).flatten(0, -2).double()
+    channels = rows(X).double()
     shape = (-1, *[1] * (X.ndim - 2)) if channel_axis(X) == 1 else (-1,)
     mean, deviation = (s.view(shape).to(X) for s in (channels.mean(0), channels.std(0)))
     return mean + deviation * torch.randn(X.shape, generator=generator).to(X)

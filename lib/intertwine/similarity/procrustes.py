@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from intertwine.alignment import assignment
 from intertwine.similarity import inputs
 from intertwine.similarity.inputs import Spatial, check_choice, check_varies, narrowed, pair, scaled
 
@@ -118,10 +119,7 @@ def matched(X: Float[Tensor, "n p"], Y: Float[Tensor, "n q"]) -> tuple[Int[Tenso
         >>> matched(X, X[:, [2, 0, 1]])[1]
         tensor([1, 2, 0])
     """
-    from scipy.optimize import linear_sum_assignment  # slow to import
-
-    rows, columns = linear_sum_assignment((X.detach().T @ Y.detach()).numpy(force=True), maximize=True)
-    return torch.as_tensor(rows, device=X.device), torch.as_tensor(columns, device=X.device)
+    return assignment(X.detach().T @ Y.detach(), maximize=True)
 
 
 def _normalised(X: Float[Tensor, "n c"], group: str, centre: bool) -> Float[Tensor, "n m"]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
-from intertwine.alignment import Statistics
+from intertwine.alignment import Statistics, assignment
 from intertwine.stitching.layers import Stitch, _parameter
 
 
@@ -33,7 +33,7 @@ class Matched(Stitch):
         super().__init__()
         self.widths = statistics.widths
         norms_a, norms_b, cosines = _cosines(statistics)
-        inputs, outputs = _matched(cosines)
+        inputs, outputs = assignment(cosines, maximize=True)
         self.register_buffer("inputs", inputs)
         self.register_buffer("outputs", outputs)
         self.log_scales = _parameter(_log_ratio(norms_a[inputs], norms_b[outputs]))
@@ -72,7 +72,7 @@ class Entropic(Stitch):
         super().__init__()
         _expect_square(*statistics.widths)
         norms_a, norms_b, cosines = _cosines(statistics)
-        inputs, outputs = _matched(cosines)
+        inputs, outputs = assignment(cosines, maximize=True)
         self.scores = _parameter(cosines.T)
         ratio = torch.zeros_like(norms_b)
         ratio[outputs] = _log_ratio(norms_a[inputs], norms_b[outputs])
@@ -150,15 +150,8 @@ def _log_ratio(norms_a: Tensor, norms_b: Tensor) -> Tensor:
     return torch.where(live, norms_b / norms_a.where(live, 1), 1).log()
 
 
-def _matched(gain: Float[Tensor, "p q"]) -> tuple[Int[Tensor, " k"], Int[Tensor, " k"]]:
-    from scipy.optimize import linear_sum_assignment  # slow to import
-
-    rows, columns = linear_sum_assignment(gain.numpy(force=True), maximize=True)
-    return torch.as_tensor(rows).to(gain.device), torch.as_tensor(columns).to(gain.device)
-
-
 def _permutation(gain: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
-    rows, columns = _matched(gain.detach())
+    rows, columns = assignment(gain.detach(), maximize=True)
     return torch.zeros_like(gain).index_put((rows, columns), torch.ones_like(gain[0]))
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 import torch
 from torch import nn
 
+from intertwine import devices
 from intertwine.data import Dataset
 from intertwine.stitching.epochs import reestimate, tracked
 from intertwine.stitching.junction import BATCH
@@ -66,7 +67,7 @@ def line_rows(
     rows = []
     for fraction in fractions:
         network = between(model1, model2, fraction)
-        device = next(network.parameters()).device
+        device = devices.like(network).device
         dtype = arithmetic(network, device)
 
         def judged(batch_norm: str, at: float = fraction, network: nn.Module = network) -> dict[str, Any]:
@@ -118,7 +119,7 @@ def connectivity(
     def compute(pair: int, way: str) -> list[dict[str, Any]]:
         one, two = (copy.deepcopy(model).eval() for model in pairs[pair])
         if way != "as trained":
-            images = train.images[:match_images].to(next(one.parameters()).device)
+            images = train.images[:match_images].to(devices.like(one).device)
             space = find_symmetries(one, images[:1])
             by = "weights" if way.endswith("weights") else "activations"
             two = space.act(two, match(one, two, images, by=by, space=space))  # type: ignore[arg-type]

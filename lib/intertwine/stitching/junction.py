@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from functools import cached_property
-from itertools import chain
 from typing import NamedTuple
 
 import torch
@@ -16,6 +15,7 @@ from torch import Tensor, nn
 from intertwine import devices
 from intertwine.alignment import Statistics, statistics
 from intertwine.data import Dataset
+from intertwine.features import rows
 from intertwine.stitching.split import split
 from intertwine.stitching.stitched import Values, as_tuple, as_values, cut, run
 from intertwine.training.arithmetic import arithmetic, input_dtype
@@ -178,11 +178,11 @@ class Junction:
 
         They are computed without autocast, whatever the dtype, for closed forms to keep their digits.
         """
-        like = next(chain(self.model2.parameters(), [torch.empty(0)])).dtype
+        like = devices.like(self.model2).dtype
         images = self.data("train").images[: self._fit_images].split(BATCH)
         batches = (batch.to(self.device, like) for batch in images)
         parts = self.front, self._front2
-        pairs = ([_rows(as_tuple(run(part, batch))[0]) for part in parts] for batch in batches)
+        pairs = ([rows(as_tuple(run(part, batch))[0]) for part in parts] for batch in batches)
         return statistics((a, b) for a, b in pairs)
 
     def _all(self, images: Tensor, first: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -194,7 +194,3 @@ class Junction:
             for x, value in zip(place, as_tuple(run(self.front, batch, self.dtype)), strict=True):
                 x.copy_(value)
         return kept
-
-
-def _rows(x: Float[Tensor, "n ..."]) -> Float[Tensor, "rows channels"]:
-    return (x.movedim(1, -1) if x.ndim == 4 else x).flatten(0, -2)

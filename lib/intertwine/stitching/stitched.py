@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from itertools import chain
 from typing import Any
 
 import torch
@@ -12,6 +11,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from intertwine import devices
 from intertwine.alignment import LinearMap
 from intertwine.stitching.layers import Full
 from intertwine.stitching.split import split
@@ -117,10 +117,10 @@ def stitch(
             where all are on one device and of one type).
     """
     front, back, widths = cut(model1, layer1, model2, layer2, example, resample=resample, shortcut=shortcut)
-    rest = Rest(as_module(map, next(chain(back.parameters(), [torch.empty(0)]))), back, shortcut)
+    rest = Rest(as_module(map, devices.like(back)), back, shortcut)
     stitched = Stitched(front, rest)
     if example is not None and len({(p.device, p.dtype) for p in stitched.parameters()}) < 2:
-        like = next(chain(stitched.parameters(), [example]))
+        like = devices.like(stitched, example)
         check_fit(rest, run(front, example[:1].to(like)), widths)
     return stitched
 
@@ -218,7 +218,7 @@ def _channels_last(x: Tensor) -> Tensor:
 
 
 def _probe(part: nn.Module, example: Tensor) -> Values:
-    like = next(chain(part.parameters(), [example]))
+    like = devices.like(part, example)
     return run(part, example[:1].to(like))
 
 

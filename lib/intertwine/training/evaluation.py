@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import chain
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from intertwine import devices
 from intertwine.features import check_tensor
 from intertwine.training.arithmetic import autocast, input_dtype
 
@@ -59,7 +59,7 @@ def outputs(
     dtype: torch.dtype = torch.float32,
 ) -> Iterator[Float[Tensor, "batch ..."]]:
     """What the network returns in evaluation mode, without autograd, batch by batch."""
-    device = next(chain(network.parameters(), network.buffers(), [images])).device
+    device = devices.like(network, images).device
     own = input_dtype(network, dtype)
     with evaluating(network):
         for batch in images.split(batch_size):

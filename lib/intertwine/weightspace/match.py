@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from intertwine.alignment import assignment
 from intertwine.weightspace.act import Action, Element
 from intertwine.weightspace.canonical import sweep
 from intertwine.weightspace.find import WeightSpace, find_symmetries
@@ -135,9 +136,7 @@ def _assigned(hidden: HiddenSpace, wanted: list[Rows], found: list[Rows], given:
 
 def _best(likeness: Float[Tensor, "n n"]) -> Int[Tensor, " n"]:
     """For each unit of model 1 the one of model 2."""
-    from scipy.optimize import linear_sum_assignment  # slow to import
-
-    return torch.as_tensor(linear_sum_assignment(likeness.numpy(force=True), maximize=True)[1])
+    return assignment(likeness, maximize=True)[1].cpu()
 
 
 def _blocks(pairs: list[tuple[list[Rows], list[Rows], HiddenSpace]]) -> Int[Tensor, "1 b"]:

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from intertwine.alignment import Statistics
-from intertwine.features import features
+from intertwine.features import activations, features
 from intertwine.similarity.cka import aligned, grelu_normalised
 from intertwine.similarity.compare import compare
 from intertwine.similarity.grams import gram, max_gram
@@ -141,10 +141,7 @@ def cka_by_layer(
     rows = []
     orders = [torch.randperm(len(images), generator=generator).to(images.device) for _ in range(nulls)]
     for name, number in layers.items():
-        X, Y = (
-            torch.cat([batch[name] for batch in features(model, [name], images)])
-            for model in (model1, model2)
-        )
+        X, Y = (activations(model, [name], images)[name] for model in (model1, model2))
         row: dict[str, object] = {"layer": number}
         for group, kernel in KERNELS.items():
             K, L = kernel(X), kernel(Y)

@@ -13,7 +13,7 @@ from torch.optim.swa_utils import update_bn
 from intertwine import devices
 from intertwine.data import Dataset, Segmented, SegmentedFolder
 from intertwine.data.archive import data_root
-from intertwine.features import features
+from intertwine.features import activations
 from intertwine.training import Recipe, Spec, zoo
 
 KINDS: dict[str, tuple[str, dict[str, str]]] = {
@@ -77,7 +77,7 @@ def maps(
         torch.Size([2, 8, 8, 8])
     """
     name = (CONVNEXT_LAYERS if kind == "ConvNeXt" else LAYERS)[layer]
-    return torch.cat([batch[name] for batch in features(network, [name], images)])
+    return activations(network, [name], images)[name]
 
 
 def camvid(split: str, *, root: str | Path | None = None, **options: Any) -> Segmented:

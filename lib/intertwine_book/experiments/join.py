@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from intertwine.alignment import Statistics, least_squares
-from intertwine.features import features
+from intertwine.features import activations
 from intertwine.similarity.cka import cka
 from intertwine.training.evaluation import outputs
 
@@ -35,10 +35,7 @@ class Join(NamedTuple):
     @staticmethod
     def of(model1: nn.Sequential, model2: nn.Sequential, layer: str, images: Tensor, labels: Tensor) -> Join:
         """The layer of both networks for these images."""
-        first, second = (
-            torch.cat([batch[layer] for batch in features(model, [layer], images)])
-            for model in (model1, model2)
-        )
+        first, second = (activations(model, [layer], images)[layer] for model in (model1, model2))
         position = [name for name, _ in model2.named_children()].index(layer)
         rest = model2[position + 1 :].eval().requires_grad_(False)
         return Join(first, second, labels.to(first.device), rest)

@@ -11,12 +11,34 @@ from intertwine.alignment.streaming import Statistics
 from intertwine.groups.scalar import POSITIVE, TRIVIAL, ScalarGroup
 
 
-class Assignment(NamedTuple):
+def assignment(
+    cost: Float[Tensor, "p q"], *, maximize: bool = False
+) -> tuple[Int[Tensor, " k"], Int[Tensor, " k"]]:
+    """Rows and columns, each used once, whose entries have the least sum: linear assignment by scipy.
+
+    Example:
+        >>> assignment(torch.tensor([[2.0, 1.0, 5.0], [1.0, 3.0, 5.0]]))
+        (tensor([0, 1]), tensor([1, 0]))
+
+    Args:
+        cost: of matching row i with column j; the smaller number k of both is matched.
+        maximize: whether the sum is the largest instead.
+
+    Returns:
+        Indices on the device of `cost`, the rows in order.
+    """
+    from scipy.optimize import linear_sum_assignment  # slow to import
+
+    rows, columns = linear_sum_assignment(cost.numpy(force=True), maximize=maximize)
+    return torch.as_tensor(rows, device=cost.device), torch.as_tensor(columns, device=cost.device)
+
+
+class UnitAssignment(NamedTuple):
     """Column inputs[k] of A, times scalars[k], stands for column outputs[k] of B.
 
     Example:
         >>> A = torch.randn(20, 3)
-        >>> assignment(Statistics.of(A, A[:, [1, 2, 0]]), ScalarGroup("trivial")).inputs
+        >>> unit_assignment(Statistics.of(A, A[:, [1, 2, 0]]), ScalarGroup("trivial")).inputs
         tensor([1, 2, 0])
     """
 
@@ -25,23 +47,21 @@ class Assignment(NamedTuple):
     scalars: Float[Tensor, " k"]
 
 
-def assignment(statistics: Statistics, scalars: ScalarGroup, *, affine: bool = False) -> Assignment:
-    """The matching of `monomial`, also where its scalars are 0.
+def unit_assignment(statistics: Statistics, scalars: ScalarGroup, *, affine: bool = False) -> UnitAssignment:
+    """The units that `monomial` matches, also where its scalars are 0.
 
     Example:
         >>> A = torch.rand(20, 3)
-        >>> assignment(Statistics.of(A, -A), ScalarGroup("positive")).scalars
+        >>> unit_assignment(Statistics.of(A, -A), ScalarGroup("positive")).scalars
         tensor([0., 0., 0.], dtype=torch.float64)
     """
-    from scipy.optimize import linear_sum_assignment  # slow to import
-
     AA, AB = (product.cpu() for product in statistics.products(centred=affine)[:2])
     power = AA.diagonal()[:, None]
     # ‖d·a − b‖² is quadratic in d: the best d in the group is the one nearest to the best of all
     d = scalars.nearest(AB / torch.where(power > 0, power, 1))
     cost = power * d**2 - 2 * d * AB
-    outputs, inputs = map(torch.as_tensor, linear_sum_assignment(cost.T))
-    return Assignment(inputs, outputs, d[inputs, outputs])
+    outputs, inputs = assignment(cost.T)
+    return UnitAssignment(inputs, outputs, d[inputs, outputs])
 
 
 def monomial(statistics: Statistics, scalars: ScalarGroup, *, affine: bool = False) -> LinearMap:
@@ -61,7 +81,7 @@ def monomial(statistics: Statistics, scalars: ScalarGroup, *, affine: bool = Fal
         scalars: as `intertwine.groups.scalar_group` decides them for an activation.
         affine: whether a bias is fitted as well.
     """
-    inputs, outputs, d = assignment(statistics, scalars, affine=affine)
+    inputs, outputs, d = unit_assignment(statistics, scalars, affine=affine)
     M = torch.zeros(statistics.widths, dtype=d.dtype)
     M[inputs, outputs] = d
     return LinearMap.of(M, statistics, affine)
