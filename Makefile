@@ -1,4 +1,4 @@
-# make book · test · check · look · bench · lab · lock · clean     (PROFILE=smoke|quick|desk|paper, quick by default)
+# make book · test · test-all · check · look · bench · lab · lock · clean     (PROFILE=smoke|quick|desk|paper, quick by default)
 PYTHON  ?= python3
 PROFILE ?= quick
 BIN     := .venv/bin
@@ -7,13 +7,16 @@ READY   := .venv/ready
 ONE_AT_A_TIME := $(shell command -v flock >/dev/null 2>&1 && echo flock .venv.lock)
 export INTERTWINE_DATA ?= $(CURDIR)/data
 
-.PHONY: book test check look bench lab lock clean
+.PHONY: book test test-all check look bench lab lock clean
 
 book: $(READY)
 	@$(BIN)/intertwine build --profile $(PROFILE)
 
 test: $(READY)
-	@OMP_NUM_THREADS=1 $(BIN)/pytest -q -n auto --dist worksteal --durations=15
+	@OMP_NUM_THREADS=1 $(BIN)/pytest -q -n auto --dist worksteal --durations=15 -m "not slow"
+
+test-all: test
+	@OMP_NUM_THREADS=1 $(BIN)/pytest -q -n auto --dist worksteal -m slow
 
 check: $(READY)
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy

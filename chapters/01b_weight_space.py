@@ -65,6 +65,7 @@ generator = torch.Generator().manual_seed(seed)
 
 # %% tags=["hide-input"]
 train = data.load(dataset, "train", device=device)
+run = results.run(globals(), "01b_weight_space", data=train)
 x = train.images.flatten(1).double()
 components = torch.pca_lowrank(x - x.mean(0), q=8)[2]
 x_small, y_small = (x @ components)[:500] / 3, train.labels[:500]
@@ -367,19 +368,5 @@ assert (
 # ## Provenance
 
 # %%
-asked = {"dataset": dataset, "scale": scale, "trials": trials}
-for name, table in {
-    "theorem_4_2": index,
-    "proposition_3_4": proposition,
-    "remark_3_6": remark,
-    "orbit": orbit,
-}.items():
-    results.write(
-        table,
-        name,
-        parameters=asked,
-        seed=seed,
-        data_checksum=train.checksum,
-        device=str(device),
-    )
+run.write(theorem_4_2=index, proposition_3_4=proposition, remark_3_6=remark, orbit=orbit)
 results.provenance()

@@ -2,6 +2,7 @@
 
 from intertwine_book.results.intervals import interval
 from intertwine_book.results.origin import LIBRARY, environment, library_digest
+from intertwine_book.results.runs import Run, run
 from intertwine_book.results.shown import beside, largest, provenance, recorded
 from intertwine_book.results.steps import steps
 from intertwine_book.results.tables import PROFILES, RECORDED, default_folder, read, write
@@ -10,6 +11,7 @@ __all__ = [
     "LIBRARY",
     "PROFILES",
     "RECORDED",
+    "Run",
     "beside",
     "default_folder",
     "environment",
@@ -19,6 +21,7 @@ __all__ = [
     "provenance",
     "read",
     "recorded",
+    "run",
     "steps",
     "write",
 ]

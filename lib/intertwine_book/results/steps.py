@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pandas as pd
 
@@ -16,11 +16,13 @@ from intertwine import files
 from intertwine_book.results import origin
 from intertwine_book.results.tables import default_folder, read, write
 
+Rows: TypeAlias = Mapping[str, Any] | Sequence[Mapping[str, Any]] | pd.DataFrame
+
 
 def steps(
     name: str,
     cases: Sequence[Mapping[str, Any]],
-    compute: Callable[..., Mapping[str, Any] | Sequence[Mapping[str, Any]]],
+    compute: Callable[..., Rows],
     *,
     parameters: Mapping[str, Any],
     seed: int,
@@ -41,14 +43,14 @@ def steps(
         [4, 9]
         >>> again = steps("squares", [{"side": 2}, {"side": 3}], square, **asked)  # found, not computed
 
-    In a build of the book, or with a `folder`, a finished table with the same parameters, seed and data is
-    returned as it is, whatever library computed it: its provenance says which. Of an unfinished one, the
-    steps that are done are used again if the library is the same. Otherwise everything is computed anew.
+    In a build of the book, or with a `folder`, a finished table with the same parameters (or more), seed and
+    data is returned as it is, whatever code computed it: its provenance says which. Of an unfinished one, the
+    steps that are done are used again if the code is the same. Otherwise everything is computed anew.
 
     Args:
         name: of the table, as in `write`.
         cases: keywords of `compute`, as JSON can express them; one step each.
-        compute: gives a row, or several, of plain numbers and words.
+        compute: gives a row, several, or a table, of plain numbers and words.
         parameters: all that decides on the rows, beside the cases.
         folder: where the table goes; `default_folder()` when not given.
         progress: whether to show a bar here; in a build it goes to the chapter's log.
@@ -64,6 +66,7 @@ def steps(
     if keep and (folder / f"{name}.csv").is_file():
         table, known = read(name, folder=folder)
         wanted = json.loads(json.dumps(asked | {"cases": _digest(list(cases))}))
+        wanted["parameters"] = known["parameters"] | wanted["parameters"]
         if all(known.get(fact) == value for fact, value in wanted.items()):
             return table
     place = folder / ".steps" / _digest(name, asked, origin.code()["library_sha256"])
@@ -94,6 +97,8 @@ def _digest(*parts: Any) -> str:
 def _done(case: Mapping[str, Any], compute: Callable[..., Any]) -> dict[str, Any]:
     start = time.perf_counter()
     made = compute(**case)
+    if isinstance(made, pd.DataFrame):
+        made = made.to_dict("records")
     rows = [made] if isinstance(made, Mapping) else list(made)
     # through JSON, so that a row is the same whether it was computed now or before
     rows = json.loads(json.dumps([dict(row) for row in rows], default=lambda number: number.item()))

@@ -1,0 +1,197 @@
+"""One run of a chapter: its parameters, seed, device and data are read once and go with all its tables."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from intertwine import files
+from intertwine_book.results import shown, tables
+from intertwine_book.results.steps import Rows, steps
+
+if TYPE_CHECKING:
+    import torch
+
+
+def run(
+    variables: Mapping[str, Any],
+    chapter: str,
+    *,
+    data: Any = None,
+    parameters: Iterable[str] | None = None,
+    folder: str | Path | None = None,
+) -> Run:
+    """The run of a chapter whose parameters are among these variables.
+
+    Example:
+        >>> import tempfile
+        >>> notebook = {"width": 4, "pairs": 2, "seed": 7, "__annotations__": {"width": int, "pairs": int}}
+        >>> this = run(notebook, "02_sanity_rotations", folder=tempfile.mkdtemp())
+        >>> @this.table(pair=range(2), uses=["width"])
+        ... def areas(pair):
+        ...     return {"area": notebook["width"] * pair}
+        >>> areas["area"].tolist()  # the name of the function is bound to its table
+        [0, 4]
+        >>> frame, provenance = tables.read("areas", folder=this.folder)
+        >>> provenance["parameters"], provenance["seed"]
+        ({'width': 4}, 7)
+
+    Args:
+        variables: `globals()` of the chapter.
+        chapter: its name, as in `02_sanity_rotations`.
+        data: a data set, several, or a checksum: what the tables are computed on.
+        parameters: their names; those of the parameters cell, which are annotated, when not given.
+        folder: where the tables go; `default_folder()` when not given.
+
+    Raises:
+        ValueError: no variable is annotated, and no names are given.
+        KeyError: a parameter has no value among the variables.
+    """
+    named = variables.get("__annotations__") if parameters is None else parameters
+    if named is None:
+        raise ValueError(
+            "Expected parameters like `width: int = 16` among the variables, found none that is annotated: "
+            "call this after the parameters cell, or give `parameters`, their names."
+        )
+    values = {name: variables[name] for name in named if name not in ("seed", "device")}
+    return Run(
+        chapter,
+        values,
+        variables.get("seed", 0),
+        str(variables.get("device", "auto")),
+        checksum(data),
+        folder,
+    )
+
+
+@dataclass(frozen=True)
+class Run:
+    """What the tables of a chapter share; see `run`."""
+
+    chapter: str
+    parameters: Mapping[str, Any]
+    seed: int
+    device: str
+    data_checksum: str | None = None
+    folder: str | Path | None = None
+    _frames: dict[str, pd.DataFrame] = field(default_factory=dict, repr=False)
+
+    def table(
+        self,
+        *,
+        cases: Iterable[Mapping[str, Any]] | None = None,
+        uses: Iterable[str] | None = None,
+        data: Any = None,
+        name: str | None = None,
+        **product: Iterable[Any],
+    ) -> Callable[[Callable[..., Rows]], pd.DataFrame]:
+        """A decorator that computes the table of a function's rows, one step a case, and keeps each step.
+
+        An interrupted table continues, and a finished one is found: also one that was written with more
+        parameters than this one uses, if those in use have the same values.
+
+        Example:
+            >>> import tempfile
+            >>> this = Run("01_x", {"width": 4}, 0, "cpu", folder=tempfile.mkdtemp())
+            >>> @this.table(layer=["conv1", "conv2"], trial=range(2))
+            ... def penalties(layer, trial):
+            ...     return [{"way": way, "penalty": 0.1 * trial} for way in ("exact", "trained")]
+            >>> len(penalties)
+            8
+            >>> @this.table()
+            ... def widest():
+            ...     return {"width": this.parameters["width"]}
+            >>> widest["width"].tolist()
+            [4]
+
+        Args:
+            cases: keywords of the function, as JSON can express them; those of `product` when not given.
+            uses: the names of the parameters that decide on the rows; all of the run when not given. Leave
+                out what only decides on the number of cases, so that one more case keeps the others.
+            data: what it is computed on, where that is not the run's.
+            name: of the table; the function's when not given.
+            **product: values by keyword; each combination is a case, and without any there is one step.
+        """
+        listed = [dict(zip(product, values, strict=True)) for values in itertools.product(*product.values())]
+        chosen = listed if cases is None else [dict(case) for case in cases]
+
+        def decorate(compute: Callable[..., Rows]) -> pd.DataFrame:
+            return self.steps(name or compute.__name__, chosen, compute, uses=uses, data=data)
+
+        return decorate
+
+    def steps(
+        self,
+        name: str,
+        cases: Sequence[Mapping[str, Any]],
+        compute: Callable[..., Rows],
+        *,
+        uses: Iterable[str] | None = None,
+        data: Any = None,
+        **options: Any,
+    ) -> pd.DataFrame:
+        """`results.steps` with the facts of this run; the arguments are those of `table`."""
+        self._frames[name] = steps(name, cases, compute, **self.facts(uses, data), **options)
+        return self._frames[name]
+
+    def write(self, *, uses: Iterable[str] | None = None, data: Any = None, **frames: pd.DataFrame) -> None:
+        """Write tables that follow from others, each under its keyword.
+
+        Example:
+            >>> import tempfile
+            >>> this = Run("01_x", {"width": 4}, 0, "cpu", folder=tempfile.mkdtemp())
+            >>> this.write(scale=pd.DataFrame({"holds": [True]}), swap=pd.DataFrame({"holds": [True]}))
+            >>> shown.provenance(this.folder).loc["parameters", "value"]
+            'width 4'
+        """
+        for name, frame in frames.items():
+            tables.write(frame, name, **self.facts(uses, data))
+            self._frames[name] = frame
+
+    def facts(self, uses: Iterable[str] | None = None, data: Any = None) -> dict[str, Any]:
+        """The keywords of `results.write` and `results.steps`, with only the parameters in use.
+
+        Raises:
+            KeyError: the run has no parameter of such a name.
+        """
+        used = self.parameters if uses is None else {name: self.parameters[name] for name in uses}
+        return {
+            "parameters": dict(used),
+            "seed": self.seed,
+            "data_checksum": self.data_checksum if data is None else checksum(data),
+            "device": self.device,
+            "folder": self.folder,
+        }
+
+    def generator(self, step: int = 0) -> torch.Generator:
+        """The generator of a step, seeded by seed + step: the same whichever steps are done before."""
+        import torch  # slow to import
+
+        return torch.Generator().manual_seed(self.seed + step)
+
+    def beside(self, name: str, **options: Any) -> tuple[pd.DataFrame, str]:
+        """A table of this run with the largest recorded one: `results.beside`."""
+        return shown.beside(self.chapter, name, self._frames[name], **options)
+
+    def largest(self, name: str, **options: Any) -> tuple[pd.DataFrame, str]:
+        """The largest recorded run of a table, or this run's own: `results.largest`."""
+        return shown.largest(self.chapter, name, self._frames[name], **options)
+
+
+def checksum(data: Any) -> str | None:
+    """The checksum of a data set, or of several; a checksum stays as it is.
+
+    Example:
+        >>> checksum("abc"), checksum(None)
+        ('abc', None)
+    """
+    if data is None or isinstance(data, str):
+        return data
+    if isinstance(data, Sequence):
+        return files.digest(*(checksum(each) for each in data))
+    return str(data.checksum)

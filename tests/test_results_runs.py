@@ -1,0 +1,113 @@
+"""A run reads its facts once; a table is keyed by the parameters it uses, and recorded tables are found."""
+
+import pandas as pd
+import pytest
+
+from intertwine_book import results
+
+
+def notebook(**values):
+    """The variables of a chapter after its parameters cell, whose parameters are annotated."""
+    defaults = {"dataset": "digits", "width": 4, "pairs": 2, "seed": 7, "device": "cpu"}
+    return {**defaults, **values, "other": object(), "__annotations__": dict.fromkeys(defaults, object)}
+
+
+class Counted:
+    """Counts the steps that are computed."""
+
+    __name__ = "counted"
+
+    def __init__(self):
+        self.done = []
+
+    def __call__(self, **case):
+        self.done.append(case)
+        return {"square": sum(case.values()) ** 2}
+
+
+def test_the_facts_of_a_run_are_those_of_the_parameters_cell():
+    class Set:
+        checksum = "abc"
+
+    this = results.run(notebook(), "01_x", data=Set())
+    expected = {"dataset": "digits", "width": 4, "pairs": 2}
+    assert this.facts()["parameters"] == expected
+    assert (this.seed, this.device, this.data_checksum) == (7, "cpu", "abc")
+    assert this.facts(["width"])["parameters"] == {"width": 4}
+    assert this.facts(data=[Set(), "b"])["data_checksum"] == this.facts(data=["abc", "b"])["data_checksum"]
+    assert results.run(notebook(), "01_x", parameters=["width", "seed"]).parameters == {"width": 4}
+    with pytest.raises(KeyError, match="depth"):
+        this.facts(["depth"])
+    with pytest.raises(ValueError, match="none that is annotated"):
+        results.run({"width": 4}, "01_x")
+
+
+def test_a_table_is_computed_again_only_for_the_parameters_that_it_uses(tmp_path):
+    compute = Counted()
+
+    def table(uses=("width",), **values):
+        this = results.run(notebook(**values), "01_x", folder=tmp_path)
+        return this.table(pair=range(2), uses=uses)(compute)
+
+    first = table()
+    assert compute.done == [{"pair": 0}, {"pair": 1}]
+    assert table(dataset="cifar10", pairs=9).equals(first) and len(compute.done) == 2
+    table(width=5)
+    assert len(compute.done) == 4
+    table(width=5, seed=8)
+    assert len(compute.done) == 6
+    table(width=5, seed=8, uses=None)  # the steps are kept under other parameters
+    assert len(compute.done) == 8
+    table(width=5, seed=8)  # but what was written with more parameters is found with fewer
+    table(width=5, seed=8, uses=())
+    assert len(compute.done) == 8
+    table(width=5, seed=8, pairs=3, uses=None)
+    assert len(compute.done) == 10
+
+
+def test_one_more_case_keeps_the_others(tmp_path):
+    compute = Counted()
+    for pairs in (2, 3):
+        this = results.run(notebook(pairs=pairs), "01_x", folder=tmp_path)
+        table = this.table(pair=range(pairs), uses=["width"])(compute)
+        assert len(table) == len(compute.done) == pairs
+
+
+def test_cases_are_a_product_a_list_or_one(tmp_path):
+    this = results.run(notebook(), "01_x", folder=tmp_path)
+    product = this.table(layer=[1, 2], trial=[3, 4], name="product")(Counted())
+    assert product.values.tolist() == [[1, 3, 16], [1, 4, 25], [2, 3, 25], [2, 4, 36]]
+    listed = this.table(cases=[{"layer": 1, "trial": 3}], name="listed")(Counted())
+    assert listed.values.tolist() == [[1, 3, 16]]
+
+    @this.table()
+    def once():
+        return pd.DataFrame({"n": [1, 2]})
+
+    assert isinstance(once, pd.DataFrame) and once["n"].tolist() == [1, 2]
+    assert results.read("once", folder=tmp_path)[1]["parameters"]["width"] == 4
+
+
+def test_a_recorded_table_is_found_by_its_provenance_alone(tmp_path):
+    compute = Counted()
+    facts = {"parameters": {"width": 4}, "seed": 7, "data_checksum": "abc", "folder": tmp_path}
+    before = results.steps("counted", [{"pair": 0}], compute, **facts)
+    this = results.run(notebook(), "01_x", data="abc", folder=tmp_path)
+    assert this.table(pair=[0], uses=["width"])(compute).equals(before) and len(compute.done) == 1
+
+
+def test_the_larger_run_is_shown_beside_a_table_by_its_name(tmp_path):
+    recorded = results.run(notebook(width=8), "01_x", folder=tmp_path / "desk/01_x")
+    recorded.table(pair=range(4))(Counted())
+    this = results.run(notebook(), "01_x", folder=tmp_path / "live")
+    live = this.table(pair=range(2))(Counted())
+    both, sentence = this.beside("counted", root=tmp_path)
+    assert both["run"].value_counts().to_dict() == {"this run": 2, "recorded": 4} and "desk" in sentence
+    assert len(this.largest("counted", root=tmp_path)[0]) == 4
+    this.write(derived=live[["square"]], other=live)
+    assert this.largest("derived", root=tmp_path)[0].columns.tolist() == ["square"]
+
+
+def test_a_generator_depends_on_its_step_alone():
+    this = results.run(notebook(), "01_x")
+    assert this.generator(3).initial_seed() == this.generator(3).initial_seed() == 10
