@@ -41,13 +41,16 @@ from torch import nn
 from intertwine import data, devices, groups
 from intertwine.groups import GReLU, intertwiner_group, scalar_group
 from intertwine.weightspace import forward, move, random_layers
-from intertwine_book import figures, results
+from intertwine_book import results
 from intertwine_book.experiments import activation_table
 from intertwine_book.experiments import intertwiner_groups as group_laws
 from intertwine_book.experiments import weight_space as laws
 from intertwine_book.experiments.intertwiner_groups import relative
+from intertwine_book.figures.groups import scalar_strip
+from intertwine_book.figures.style import COLOURS, use_style
+from intertwine_book.figures.symmetries import before_and_after, neuron_diagram
 
-figures.use_style()
+use_style()
 
 # %% tags=["parameters"]
 from typing import Literal
@@ -94,7 +97,7 @@ same_function = pd.concat(
 )
 
 # %% mystnb={"figure": {"name": "fig-same-function", "caption": "A trained network before and after a change of nearly all its weights. The weights and the hidden activations are somewhere else altogether; the outputs are the same to rounding in float64."}, "image": {"alt": "Three scatter plots of values after the change against values before. Weights and hidden activations form clouds far from the diagonal; outputs lie exactly on it."}}
-figures.before_and_after(same_function)
+before_and_after(same_function)
 
 # %% tags=["hide-input"]
 Markdown(
@@ -150,16 +153,16 @@ def drawing(layers, colours=("blue", "red")):
         "W1": W1,
         "b1": b1,
         "W2": W2,
-        "colours": [figures.COLOURS[c] for c in colours],
+        "colours": [COLOURS[c] for c in colours],
     }
 
 
-figures.neuron_diagram(
+neuron_diagram(
     {"before": drawing(small), "after the swap": drawing(swapped, ("red", "blue"))}
 )
 
 # %% tags=["hide-input"] mystnb={"figure": {"name": "fig-scale", "caption": "Scale: what enters the blue neuron is doubled, what leaves it is halved."}, "image": {"alt": "The same network before and after scaling: the edge and bias into the upper neuron are doubled, the edge out of it is halved."}}
-figures.neuron_diagram({"before": drawing(small), "after the scaling": drawing(scaled)})
+neuron_diagram({"before": drawing(small), "after the scaling": drawing(scaled)})
 
 # %% [markdown]
 # A layer of $N$ neurons has $N!$ swaps, all permutations of its neurons; we draw some on wider layers.
@@ -332,7 +335,7 @@ scalars = torch.tensor(sorted(sign * np.exp(t) for t in logs for sign in (-1, 1)
 strip = group_laws.scalar_residuals(gallery, scalars)
 
 # %% mystnb={"figure": {"name": "fig-scalars", "caption": "Which scalars an activation forgives. Dark: σ(ax) is a multiple of σ(x) to rounding; pale: it is not. A single dark cell is {1}, two are {±1}, a dark half is the positive numbers, a dark row all non-zero numbers, and the last row is a discrete group."}, "image": {"alt": "A row of coloured cells for each of twelve activations over the scalar a from minus 55 to 55. GELU, softplus and sigmoid are dark only at 1; tanh, sin and the Gaussian at plus and minus 1; ReLU kinds on the positive half; absolute value and cube everywhere; x cos log x at isolated points."}}
-figures.scalar_strip(strip)
+scalar_strip(strip)
 
 # %% [markdown]
 # (sec-table-1)=

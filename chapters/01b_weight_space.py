@@ -42,12 +42,14 @@ from torch import nn
 from intertwine import data, devices, groups
 from intertwine.groups import GReLU, intertwiner_group
 from intertwine.weightspace import forward, move, random_layers
-from intertwine_book import figures, results
+from intertwine_book import results
 from intertwine_book.experiments import weight_space as laws
 from intertwine_book.experiments.intertwiner_groups import relative
 from intertwine_book.experiments.weight_space import residual_network
+from intertwine_book.figures.groups import along_orbit
+from intertwine_book.figures.style import use_style
 
-figures.use_style()
+use_style()
 
 # %% tags=["parameters"]
 from typing import Literal
@@ -130,7 +132,7 @@ orbit["loss_error"] = (orbit["loss"] / orbit["loss"][8] - 1).abs()
 orbit["gradient_norm_ratio"] = orbit["gradient_norm"] / orbit["gradient_norm"].min()
 
 # %% mystnb={"figure": {"name": "fig-orbit", "caption": "Along an orbit the loss is constant, while gradient and curvature change, by the factors below: sharpness is a property of the weights and not of the function they compute."}, "image": {"alt": "Three curves against the position t on an orbit. The loss is a horizontal line; the gradient norm and the largest eigenvalue of the Hessian vary over orders of magnitude on a logarithmic axis."}}
-figures.orbit(orbit)
+along_orbit(orbit)
 
 # %% [markdown]
 # (sec-orbit)=

@@ -44,10 +44,13 @@ from intertwine import data, devices
 from intertwine.features import record
 from intertwine.training import RECIPES, Spec, evaluate, zoo
 from intertwine.weightspace import balanced, find_symmetries, imbalance, match
-from intertwine_book import figures, results
+from intertwine_book import results
 from intertwine_book.experiments.intertwiner_groups import relative
+from intertwine_book.figures.style import use_style
+from intertwine_book.figures.symmetries import before_and_after
+from intertwine_book.figures.weightspace import imbalance_decay
 
-figures.use_style()
+use_style()
 
 # %% tags=["parameters"]
 from typing import Literal
@@ -95,7 +98,7 @@ before_after = pd.concat(
 )
 
 # %% mystnb={"figure": {"name": "fig-moved-resnet", "caption": "A trained ResNet20 before and after a random element of the group of all its hidden spaces. Weights and representations are changed beyond recognition; the outputs are the same to rounding in float64."}, "image": {"alt": "Three scatter plots of values after the move against values before. Weights and activations form clouds far from the diagonal; outputs lie exactly on it."}}
-figures.before_and_after(before_after)
+before_and_after(before_after)
 
 # %% [markdown]
 # Its hidden spaces, each with its group. In the bracket behind $\ltimes$ stand the scalars of one unit, $\mathbb R^*$ or $\mathbb R_{>0}$:
@@ -409,7 +412,7 @@ decay_path["predicted"] = (-2 * decay_path["weight_decay"] * decay_path["time"])
 )
 
 # %% mystnb={"figure": {"name": "fig-imbalance", "caption": "Imbalance of all units of a perceptron during gradient descent (marks), and what the theorem says of gradient flow (lines): without weight decay it is conserved, with weight decay λ it falls by exp(-2λt), whatever the data."}, "image": {"alt": "Imbalance on a logarithmic axis against training time, marks for three values of weight decay on straight lines of slope minus twice the decay."}}
-figures.imbalance_decay(decay_path)
+imbalance_decay(decay_path)
 
 # %%
 ends = decay_path.groupby("weight_decay").last()

@@ -40,10 +40,12 @@ from IPython.display import Markdown
 
 from intertwine import data, devices, models
 from intertwine.training import RECIPES, Spec, evaluate, train, zoo
-from intertwine_book import figures, results
+from intertwine_book import results
 from intertwine_book.experiments import sanity_rotations as sanity
+from intertwine_book.figures.rotations import penalty_bars
+from intertwine_book.figures.style import use_style
 
-figures.use_style()
+use_style()
 
 # %% tags=["parameters"]
 from typing import Literal
@@ -103,7 +105,7 @@ cases = [{"activation": name, "layer": layer} for name in networks for layer in 
 best = results.steps("best_linear_map", cases, undone, parameters=asked, **facts)
 
 # %% mystnb={"figure": {"name": "fig-own-group", "caption": "What remains of a transformation in front of an activation when the best linear map behind it has done its work. The activation's own group (marked own) is forgiven by algebra; what the others cost depends on the activation and on the data. Bars: mean over layers and trials with 95 % interval; dots: single trials."}, "image": {"alt": "Five panels of horizontal bars, one for each activation: ReLU, tanh, GELU, absolute value and identity."}}
-figures.penalties(best, panels="activation")
+penalty_bars(best, panels="activation")
 
 # %% [markdown]
 # The network is the paper's Myrtle CNN without batch norm ({doc}`../api/models`): four convolutions with biases, each followed by
@@ -215,7 +217,7 @@ def named(table):
 
 
 # %% mystnb={"figure": {"name": "fig-finetuned", "caption": "Rotation penalties by the paper's protocol, with the identity as control. Penalties are to be read against the control, which the same finetuning moves as well; how many of the differences can be told from zero at this size, the text below computes."}, "image": {"alt": "A panel of horizontal bars with intervals for each transformed convolution: identity, positive scalings with permutations, and orthogonal matrices."}}
-figures.penalties(named(penalties), panels="layer")
+penalty_bars(named(penalties), panels="layer")
 
 
 # %%
@@ -243,7 +245,7 @@ recorded, said = results.largest("02_sanity_rotations", "finetuned", penalties)
 Markdown(said)
 
 # %% mystnb={"figure": {"name": "fig-recorded-penalties", "caption": "The same at the largest scale that has been recorded (the sentence above says which): the control shows how much the finetuning itself gives or takes, and the bars are to be read from there."}, "image": {"alt": "Panels of horizontal bars with intervals, one panel for each transformed convolution: identity, positive scalings with permutations, orthogonal matrices."}}
-figures.penalties(named(recorded), panels="layer")
+penalty_bars(named(recorded), panels="layer")
 
 # %%
 compared(recorded)

@@ -53,12 +53,14 @@ from intertwine.stitching import (
     stitch_many,
 )
 from intertwine.training import RECIPES, Spec, holdout, train_many, zoo
-from intertwine_book import figures, results
+from intertwine_book import results
 from intertwine_book.experiments import prepared
 from intertwine_book.experiments import sanity_rotations as sanity
 from intertwine_book.experiments.intertwiner_groups import relative
+from intertwine_book.figures.curves import heatmap, mean_curves
+from intertwine_book.figures.style import GROUP_COLOURS, use_style
 
-figures.use_style()
+use_style()
 
 # %% tags=["parameters"]
 from typing import Literal
@@ -90,7 +92,7 @@ pool = prepared.first(whole, stitch_images)
 train, validation = holdout(pool, validation_images, seed=seed)
 FIVE = ["full", "rank 4", "rank 2", "rank 1", "G_ReLU"]
 by_group = {"full": "general linear", "G_ReLU": "G_ReLU"}
-colours = {kind: figures.GROUP_COLOURS[group] for kind, group in by_group.items()}
+colours = {kind: GROUP_COLOURS[group] for kind, group in by_group.items()}
 labels = {"xlabel": "layer", "ylabel": "penalty, points", "colours": colours}
 
 # %% tags=["hide-input"]
@@ -121,7 +123,7 @@ stitched = stitch_many(
 
 # %% mystnb={"figure": {"name": "fig-penalties", "caption": "Stitching penalties (lower is better) by layer and kind of map, mean over pairs of networks with 95 % interval. The full maps contain all the others; what a permutation with scalings loses beside them depends on the layer, and is printed below."}, "image": {"alt": "Line chart of stitching penalty in points against the four activation layers, one line each for full, rank 4, rank 2, rank 1 and G_ReLU maps."}}
 shown = stitched[stitched["stitch"].isin(FIVE)]
-figures.curves(shown, "layer1", "penalty", "stitch", **labels)
+mean_curves(shown, "layer1", "penalty", "stitch", **labels)
 
 # %% [markdown]
 # (sec-figure-1)=
@@ -227,7 +229,7 @@ Markdown(said)
 
 # %% mystnb={"figure": {"name": "fig-recorded-stitches", "caption": "Stitching penalties at the largest scale that has been recorded (the sentence above says which), to be read beside the paper's figure 1."}, "image": {"alt": "Line chart of stitching penalty in points against the four activation layers for full, low-rank and G_ReLU maps, from the largest recorded run."}}
 shown = recorded[recorded["stitch"].isin(FIVE)]
-figures.curves(shown, "layer1", "penalty", "stitch", **labels)
+mean_curves(shown, "layer1", "penalty", "stitch", **labels)
 
 # %% [markdown]
 # The paper's figure 1 has, read off at its layers 3, 6, 10 and 14 (our four activations), with 32 pairs of width 64:
@@ -337,9 +339,7 @@ matrix = stitch_many(
 )
 
 # %% mystnb={"figure": {"name": "fig-stitch-matrix", "caption": "Accuracy of one network's front (rows: its last layer) with another network's back (columns: the layer it replaces), joined by affine least squares. Higher is better; the diagonal is what stitching usually means."}, "image": {"alt": "A square of numbers coloured by accuracy in percent: rows are layers of the first network, columns are layers of the second."}}
-figures.matrix(
-    matrix, "layer1", "layer2", "accuracy", label="accuracy, % (higher is better)"
-)
+heatmap(matrix, "layer1", "layer2", "accuracy", label="accuracy, % (higher is better)")
 
 # %% [markdown]
 # (sec-starred)=
@@ -378,7 +378,7 @@ blocks.pivot_table(index="layer", columns="shortcut", values="penalty", sort=Fal
 #
 # LeakyReLU with negative slope $a$ has the group $G_{\mathrm{ReLU}}$ for every $a \ne 1$, up to signs at $a = -1$. At $a = 1$ it is the identity,
 # and its group all of $GL_n$. So if groups are what matters, a permutation with scalings should do worse at slope 1 than at any other. A full map
-# need not notice.
+# need not notice. {numref}`fig-slopes` has both.
 
 # %%
 rows = []
@@ -398,7 +398,7 @@ for slope in slopes:
 leaking = pd.concat(rows, ignore_index=True)
 
 # %% mystnb={"figure": {"name": "fig-slopes", "caption": "Stitching penalties of residual networks against the negative slope of their LeakyReLU, with 95 % intervals over pairs and layers; at slope 1 the activation is the identity. Whether the last point of the G_ReLU curve stands out is computed below."}, "image": {"alt": "Line chart of stitching penalty against the slope from -1 to 1, one line for full maps and one for G_ReLU maps."}}
-figures.curves(
+mean_curves(
     leaking, "slope", "penalty", "stitch", ylabel="penalty, points", colours=colours
 )
 
@@ -433,7 +433,7 @@ line = connectivity(couples, train, test, steps=partial(kept, "connectivity"))
 
 # %% mystnb={"figure": {"name": "fig-connectivity", "caption": "Accuracy on the line between the weights of two networks (mean over pairs with 95 % interval), as they were trained, and after the second was matched to the first by a symmetry, which changes no function. Left and right differ in the statistics of batch norm only."}, "image": {"alt": "Two panels of accuracy against the fraction of the way between two networks, one with interpolated and one with re-estimated batch-norm statistics, each with lines for networks as trained, matched by weights and matched by activations."}}
 axes = {"xlabel": "fraction of the way", "ylabel": "accuracy, %"}
-figures.curves(line, "fraction", "accuracy", "way", panels="batch_norm", **axes)
+mean_curves(line, "fraction", "accuracy", "way", panels="batch_norm", **axes)
 
 # %%
 wall = barriers(line)

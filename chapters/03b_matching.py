@@ -41,11 +41,13 @@ from IPython.display import Markdown
 from intertwine import alignment, data, devices, models, stitching
 from intertwine.stitching import Junction, Plan, plans
 from intertwine.training import RECIPES, Spec, Steps, evaluate, holdout, zoo
-from intertwine_book import figures, results
+from intertwine_book import results
 from intertwine_book.experiments import findings, prepared
 from intertwine_book.experiments import matching as experiments
+from intertwine_book.figures.curves import mean_curves, strips
+from intertwine_book.figures.style import use_style
 
-figures.use_style()
+use_style()
 
 # %% tags=["parameters"]
 from typing import Literal
@@ -162,7 +164,7 @@ y = "relative_accuracy"
 axes = {"panels": "run", "ylabel": "relative accuracy"}
 
 # %% mystnb={"figure": {"name": "fig-matching", "caption": "Accuracy of the stitched network as a share of that of model 2, by layer: mean over pairs with 95 % interval. The dotted line is model 2 itself. Where two panels are shown, the right one is the largest recorded run."}, "image": {"alt": "Curves of relative accuracy against the layer for five ways of stitching: by task loss, by least squares, by an orthogonal matrix, without a stitch, and by task loss behind an untrained front."}}
-figures.curves(both, "layer", y, "stitch", level=1.0, **axes)
+mean_curves(both, "layer", y, "stitch", level=1.0, **axes)
 
 # %% tags=["hide-input"]
 means = findings.by_pair(matching)
@@ -219,7 +221,7 @@ pd.DataFrame(accuracies, columns=["model 1, % right", "model 2, % right"]).descr
 
 # %% mystnb={"figure": {"name": "fig-distance", "caption": "Cross-entropy of the stitched network to the probabilities of model 2 on test images, in nats on a logarithmic axis; lower is nearer. Mean over pairs with 95 % interval."}, "image": {"alt": "Curves of cross-entropy against the layer for the same ways of stitching as in the figure before."}}
 entropy = {"panels": "run", "ylabel": "cross-entropy to model 2", "log": True}
-figures.curves(both, "layer", "distance", "stitch", **entropy)
+mean_curves(both, "layer", "distance", "stitch", **entropy)
 
 # %% [markdown]
 # All ways of this run in numbers, the permutations and the hard targets included:
@@ -290,7 +292,7 @@ Markdown(
 )
 
 # %% mystnb={"figure": {"name": "fig-low-rank", "caption": "Relative accuracy of stitches of low rank against their rank, over pairs and the chosen layers, mean with 95 % interval: direct matching, and task-loss matching from two starts."}, "image": {"alt": "Curves of relative accuracy against the rank for reduced-rank regression and for factors that are trained by task loss, from orthogonal factors and from the direct map."}}
-figures.curves(low, "rank", y, "method", **axes)
+mean_curves(low, "rank", y, "method", **axes)
 
 # %% [markdown]
 # (sec-sparsity)=
@@ -347,7 +349,7 @@ words = ["0–50", "50–80", "80–90", "90–100"]
 sparse["zeros"] = pd.cut(sparse["sparsity"], bins, labels=words).astype(str)
 
 # %% mystnb={"figure": {"name": "fig-sparsity", "caption": "Relative accuracy of sparse stitches against the share of zeros in per cent: by task loss with an L1 penalty, and by a lasso with as many zeros. Mean over stitches with 95 % interval."}, "image": {"alt": "Two curves of relative accuracy against the share of zeros: task loss and direct matching."}}
-figures.curves(sparse, "zeros", y, "stitch", xlabel="zeros, %", **axes)
+mean_curves(sparse, "zeros", y, "stitch", xlabel="zeros, %", **axes)
 
 # %% [markdown]
 # (sec-starts)=
@@ -378,11 +380,11 @@ ends = both[(both["run"] == both["run"].iloc[-1]) & both["fraction"].isin([0, 1]
 Markdown(said)
 
 # %% mystnb={"figure": {"name": "fig-starts", "caption": "Relative accuracy of stitches between one pair of networks, one dot for each start, by layer, in the largest run there is: random starts and starts from least squares. Bars are means."}, "image": {"alt": "Two panels of strips of dots, one strip for each layer: relative accuracies from random starts and from least squares."}}
-figures.strips(ends, y, "layer", panels="start", ylabel="relative accuracy")
+strips(ends, y, "layer", panels="start", ylabel="relative accuracy")
 
 # %% mystnb={"figure": {"name": "fig-paths", "caption": "Relative accuracy along the straight line between two stitches from random starts, by layer: mean over pairs of stitches with 95 % interval. A curve that sags says that the stitches are not linearly connected."}, "image": {"alt": "Curves of relative accuracy against the place on the line between two stitches, one curve for each layer."}}
 way = both[both["start"] == "random"]
-figures.curves(way, "fraction", y, "layer", xlabel="λ", **axes)
+mean_curves(way, "fraction", y, "layer", xlabel="λ", **axes)
 
 # %% [markdown]
 # {numref}`fig-starts` shows what a start decides, {numref}`fig-paths` what lies between. As in the paper only paths count
@@ -417,7 +419,7 @@ grown["width"] = grown["pair"].map(dict(enumerate(key[0] for key in by_width)))
 
 # %% mystnb={"figure": {"name": "fig-width", "caption": "Relative accuracy against the width of the first convolution, by task loss, one curve for each layer: mean over pairs with 95 % interval where there are two or more."}, "image": {"alt": "Curves of relative accuracy against the width of the networks, one for each layer that is stitched."}}
 words = {"xlabel": "channels of the first convolution", "ylabel": "relative accuracy"}
-figures.curves(grown[grown["stitch"] == "task loss"], "width", y, "layer1", **words)
+mean_curves(grown[grown["stitch"] == "task loss"], "width", y, "layer1", **words)
 
 # %% [markdown]
 # {numref}`fig-width` is small: the widths, the networks and the pairs are those of the parameters cell.

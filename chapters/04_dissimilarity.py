@@ -42,12 +42,14 @@ from IPython.display import Markdown
 from intertwine import data, devices, models, similarity
 from intertwine.features import features
 from intertwine.training import RECIPES, Spec, zoo
-from intertwine_book import figures, results
+from intertwine_book import results
 from intertwine_book.experiments import dissimilarity as layers
 from intertwine_book.experiments import statements
 from intertwine_book.experiments.prepared import first
+from intertwine_book.figures.similarity import layer_matrices, similarity_by_layer
+from intertwine_book.figures.style import use_style
 
-figures.use_style()
+use_style()
 
 # %% tags=["parameters"]
 from typing import Literal
@@ -104,7 +106,7 @@ table_2 = results.steps("table_2", cases, one_pair, parameters=asked, **facts)
 both, said = results.beside("04_dissimilarity", "table_2", table_2)
 
 # %% mystnb={"figure": {"name": "fig-table-2", "caption": "Procrustes similarity of corresponding layers of two Myrtle CNNs, by the definitions of the paper's Table 2, beside the same measure for shuffled images (dotted). The black line is the least value that non-negative features can have. Only the distance to the dotted line of the same colour says that something is shared. Lines: means over pairs; dots: single pairs; a second panel has the largest recorded run."}, "image": {"alt": "Similarity against layer for two measures, G_ReLU and orthogonal, each a solid line above a dotted null of the same colour, over a horizontal line at 0.29."}}
-figures.similarity_by_layer(both, floor=1 - 0.5**0.5, panels="run")
+similarity_by_layer(both, floor=1 - 0.5**0.5, panels="run")
 
 # %% [markdown]
 # The four layers are the activations of the paper's Myrtle CNN, with its numbers. All of a layer's positions are rows, so that
@@ -306,7 +308,7 @@ figure_5 = results.steps(
 )
 
 # %% mystnb={"figure": {"name": "fig-figure-5", "caption": "Similarity of every layer of one Myrtle CNN with every layer of another, from a different seed; mean over pairs of networks. Left: corrected G_ReLU-CKA. Right: linear CKA, which no rotation changes. Both use the unbiased HSIC: for unrelated features they scatter about 0."}, "image": {"alt": "Two four by four matrices of numbers, at most 1, G_ReLU-CKA and linear CKA, with the layers of the first network down and of the second across."}}
-figures.layer_matrices(figure_5)
+layer_matrices(figure_5)
 
 
 # %%
@@ -344,7 +346,7 @@ figure_2_all = results.steps(
 )
 
 # %% mystnb={"figure": {"name": "fig-figure-2", "caption": "Similarity of every ReLU of one ResNet-20 with every ReLU of another; mean over pairs of networks. A star marks a ReLU inside a residual block."}, "image": {"alt": "Two matrices with nineteen rows and columns in shades, G_ReLU-CKA and linear CKA."}}
-figures.layer_matrices(figure_2_all)
+layer_matrices(figure_2_all)
 
 
 # %%
@@ -358,7 +360,7 @@ def one_resnet_pair(pair):
 figure_9 = results.steps("figure_9", blocks, one_resnet_pair, parameters=also, **facts)
 
 # %% mystnb={"figure": {"name": "fig-figure-9", "caption": "Procrustes similarity of corresponding ReLUs of two ResNet-20s, beside shuffled images (dotted). A star marks a ReLU inside a residual block."}, "image": {"alt": "Similarity against nineteen layers for G_ReLU and orthogonal Procrustes, solid lines above their dotted nulls."}}
-figures.similarity_by_layer(figure_9, floor=1 - 0.5**0.5)
+similarity_by_layer(figure_9, floor=1 - 0.5**0.5)
 
 # %%
 same = figure_2_all.query("measure == 'G_ReLU-CKA' and row == column")

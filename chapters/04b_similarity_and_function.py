@@ -43,13 +43,15 @@ from intertwine import data, devices, similarity
 from intertwine.features import features
 from intertwine.similarity import MEASURES
 from intertwine.training import RECIPES, Spec, zoo
-from intertwine_book import figures, results
+from intertwine_book import results
 from intertwine_book.experiments import similarity_and_function as functional
 from intertwine_book.experiments.join import Join
 from intertwine_book.experiments.prepared import first, published_pairs
 from intertwine_book.experiments.sensitivity import sensitivity, specificity
+from intertwine_book.figures.curves import mean_curves
+from intertwine_book.figures.style import use_style
 
-figures.use_style()
+use_style()
 
 # %% tags=["parameters"]
 from typing import Literal
@@ -120,7 +122,7 @@ long["index"] = long["index"].replace(functional.INDICES | {"accuracy": "accurac
 
 # %% mystnb={"figure": {"name": "fig-along", "caption": "Similarity indices of what a stitch makes of network 1's activations with those of network 2, on test images, while the stitch is trained for the task from the least-squares fit; mean over pairs of networks with 95 % interval. R²(AM, B) and CCA do not see an invertible stitch at all. Where two panels are shown, the right one is the largest recorded run."}, "image": {"alt": "Curves against the epoch of the stitch: accuracy divided by 100, CKA, three kinds of R squared, CCA and SVCCA; two of the curves are flat."}}
 axes = {"panels": "run", "xlabel": "epoch of the stitch"}
-figures.curves(long, "epoch", "value", "index", ylabel="index", **axes)
+mean_curves(long, "epoch", "value", "index", ylabel="index", **axes)
 
 # %% [markdown]
 # (sec-experiment-3)=
@@ -202,7 +204,7 @@ shown = shown.melt(["pair", "epoch", "run"], ["accuracy", "cka"], "index")
 shown["index"] = shown["index"].map({"accuracy": "accuracy / 100", "cka": "CKA"})
 
 # %% mystnb={"figure": {"name": "fig-pressed", "caption": "A network stitched to itself, from the identity, with its CKA as a penalty: accuracy and CKA with the network's own activations, on test images; mean over networks with 95 % interval. The dotted line is at 0.7, below which the paper gets."}, "image": {"alt": "Two curves against the epoch: accuracy near 1, and CKA, which starts at 1 and falls."}}
-figures.curves(shown, "epoch", "value", "index", ylabel="value", level=0.7, **axes)
+mean_curves(shown, "epoch", "value", "index", ylabel="value", level=0.7, **axes)
 
 
 # %%
@@ -293,7 +295,7 @@ taken["ratio"] = taken["dissimilarity"] / taken["between_seeds"]
 taken["share"] = 100 * (1 - taken["kept"])
 
 # %% mystnb={"figure": {"name": "fig-sensitivity", "caption": "What is taken away from a layer, and what the measures say: dissimilarity of the layer from itself without its smallest principal components, as a multiple of the dissimilarity of two seeds; mean over networks with 95 % interval. Above the dotted line the loss is told from a change of seed."}, "image": {"alt": "One curve for each of five measures against the share of principal components taken away, rising from zero; a dotted line at one."}}
-figures.curves(
+mean_curves(
     taken,
     "share",
     "ratio",

@@ -44,11 +44,14 @@ from IPython.display import Markdown
 from intertwine import data, devices, dissection, files, groups
 from intertwine.features import features
 from intertwine.training import RECIPES, train
-from intertwine_book import figures, results
+from intertwine_book import results
 from intertwine_book.experiments import against_rotation
 from intertwine_book.experiments import interpretability as experiment
+from intertwine_book.figures.curves import mean_curves
+from intertwine_book.figures.dissection import ceilings, forest, gallery, threshold_sweep
+from intertwine_book.figures.style import use_style
 
-figures.use_style()
+use_style()
 
 # %% tags=["parameters"]
 from typing import Literal
@@ -144,7 +147,7 @@ three = three.groupby(once, sort=False, as_index=False)["percent"].mean()
 
 # %% mystnb={"figure": {"name": "fig-against-alpha", "caption": "Interpretability of the residual outputs in bases between the network's own (α = 0) and a random one (α = 1): mean over units of the best IoU with any concept, in hundredths; higher is more interpretable. Bands: 95 % over networks, of each the mean over its rotations. The difference between the two slopes in a panel is what training has put into the basis; the text below computes it."}, "image": {"alt": "Three panels, for a residual network with ReLU, one without and a ConvNeXt: mean best IoU against alpha, a curve for trained and one for untrained networks, with bands."}}
 axes = {"xlabel": "α", "ylabel": "IoU, hundredths"}
-figures.curves(three, "alpha", "percent", "weights", panels="kind", **axes)
+mean_curves(three, "alpha", "percent", "weights", panels="kind", **axes)
 
 # %% [markdown]
 # (sec-figure-3)=
@@ -221,7 +224,7 @@ chosen = dissection.examples(maps, found, shown.images.shape[-2:], units=5, imag
 pictures = (shown.images * shown.std + shown.mean).movedim(1, -1).numpy(force=True)
 
 # %% mystnb={"figure": {"name": "fig-gallery", "caption": "Network dissection, seen: five units of a trained residual network with ReLU, each with the images in which it selects most pixels. Selected pixels are shown as they are, all others dimmed. The concept is the one with the highest IoU over all test images."}, "image": {"alt": "Five rows of six small images, one row for each unit. In each image a part is outlined and shown in full colour, the rest is dimmed; above each row stand the unit, its concept and the IoU."}}
-figures.gallery(pictures, chosen)
+gallery(pictures, chosen)
 
 # %% [markdown]
 # How high an IoU can be at all is a matter of sizes alone.
@@ -257,7 +260,7 @@ reach = np.minimum(0.005, areas["area"]) / np.maximum(0.005, areas["area"])
 areas = areas.assign(ceiling=reach, can_count=reach > 0.04)
 
 # %% mystnb={"figure": {"name": "fig-ceilings", "caption": "The most that a unit can reach with a concept, by the concept's area, for the quantiles of this run; dots are the concepts. Whatever lies under the dotted line can never count as interpretable at the paper's threshold."}, "image": {"alt": "Curves of the highest possible IoU against the area of a concept on logarithmic axes, one for each quantile, each rising to 1 where the area equals the quantile and falling after; dots mark the concepts, a dotted line the threshold."}}
-figures.ceilings(areas, quantiles, 0.04)
+ceilings(areas, quantiles, 0.04)
 
 # %%
 Markdown(
@@ -283,7 +286,7 @@ both = both.assign(threshold=both["level"].str.removeprefix("above_").astype(flo
 both = both.rename(columns={"kind": "model"})
 
 # %% mystnb={"figure": {"name": "fig-sweep", "caption": "Counting, over quantiles and thresholds. Above: the share of units of trained networks that count as interpretable in their own basis, and where that is 0 or 1 nothing can be seen to change. Below: by how much more the share changes with rotation than in untrained networks. The paper's setting is framed where the run includes it."}, "image": {"alt": "Two rows of three matrices of numbers, quantiles against thresholds. The upper row holds shares, the lower row differences of slopes. One cell of each is framed."}}
-figures.threshold_sweep(both)
+threshold_sweep(both)
 
 # %% [markdown]
 # ## Rotations
@@ -361,7 +364,7 @@ pd.DataFrame(rows, index=names).T
 
 # %% mystnb={"figure": {"name": "fig-inside", "caption": "Slope against α of the mean best IoU, trained minus untrained, in hundredths: left of 0, training has made the own basis more interpretable than a random one. Dots: single networks; lines: means with 95 % intervals over networks."}, "image": {"alt": "Three panels, for the block's output, the activation inside and the convolution after it; in each, three rows for the kinds of network, with dots, means and intervals about a vertical line at zero."}}
 inside = gaps[(gaps["statistic"] == "mean_iou") & gaps["kind"].isin(PAPER)]
-figures.forest(
+forest(
     inside, "kind", "hundredths", panels="layer", xlabel="trained − untrained, hundredths"
 )
 
@@ -386,7 +389,7 @@ order = {kind: place for place, kind in enumerate(SIGMA)}
 by_group = mean_gap[mean_gap["kind"].isin(order)].sort_values(
     "kind", key=lambda kinds: kinds.map(order), kind="stable"
 )
-figures.forest(by_group, "kind", "hundredths", xlabel="trained − untrained, hundredths")
+forest(by_group, "kind", "hundredths", xlabel="trained − untrained, hundredths")
 
 # %%
 by_kind = mean_gap.pivot(index="number", columns="kind", values="hundredths")
@@ -451,7 +454,7 @@ Markdown(text)
 q = min(recorded["quantile"].unique(), key=lambda q: abs(q - main_quantile))
 at = recorded.query("layer == 'output' and statistic == 'mean_iou' and quantile == @q")
 at = at.assign(hundredths=100 * at["difference"])
-figures.forest(
+forest(
     at, "kind", "hundredths", panels="dataset", xlabel="trained − untrained, hundredths"
 )
 

@@ -38,10 +38,12 @@ from IPython.display import Markdown
 from torch import nn
 
 from intertwine import devices, genni, models
-from intertwine_book import figures, results
+from intertwine_book import results
 from intertwine_book.experiments import genni_conjecture, genni_oracle
+from intertwine_book.figures.genni import epsilon_slider, lifetimes, loss_planes, shares
+from intertwine_book.figures.style import use_style
 
-figures.use_style()
+use_style()
 f64 = torch.float64
 
 # %% tags=["parameters"]
@@ -104,7 +106,7 @@ for title, (h, flat, target, reach) in cases.items():
 panels["one neuron"]["names"], panels["two neurons"]["names"] = ("w", "c"), ("w₁", "w₂")
 
 # %% mystnb={"figure": {"name": "fig-classes", "caption": "Classes one can print: the loss relative to the target's energy, dark where the function is nearly the target, with a line at ε = 0.1 and, in orange, exact members of the class. One neuron: scaling gives the curve (α, 1/α). Two neurons with outgoing weights 1 that compute |x|: two points, exchanged by the swap. Three neurons: a hexagon, on which all six orders are corners."}, "image": {"alt": "Three square heat maps: a dark hyperbola branch, two dark spots symmetric to the diagonal, and a dark hexagon; orange dots lie on the dark sets."}}
-figures.loss_planes(panels)
+loss_planes(panels)
 
 # %% [markdown]
 # With four neurons the same class is a surface, which {numref}`fig-polytope` lets you turn. Move ε: the set grows thick, but
@@ -116,9 +118,7 @@ solid = genni.grid_loss(
     models.fcn((1, 4, 1)), torch.abs, four, (-1.6, 1.6), points_3d, seen
 )
 corners = four.project(members(4, 300))[0]
-figures.epsilon_slider(
-    solid, [0.01, 0.02, 0.05, 0.1], name="polytope", oracle=corners, start=1
-)
+epsilon_slider(solid, [0.01, 0.02, 0.05, 0.1], name="polytope", oracle=corners, start=1)
 
 # %%
 shapes = {
@@ -271,14 +271,14 @@ verdicts
 # part 2 of {prf:ref}`thm-slopes`.
 
 # %% mystnb={"figure": {"name": "fig-lifetimes", "caption": "Components of the ε-set in planes through four solutions with a live target, as ε grows: the six that last longest, from birth to merging. Dashed: by the theorem, the two pieces of the class cannot merge before."}, "image": {"alt": "Panels of horizontal bars on a logarithmic axis, one panel for each search, with a dashed vertical line."}}
-figures.lifetimes(pd.concat(lives))
+lifetimes(pd.concat(lives))
 
 # %% [markdown]
 # {numref}`fig-live` is what the paper's figure 2 would be with a live target: rank 2 in three dimensions leaves curves.
 
 # %% mystnb={"figure": {"name": "fig-live", "caption": "The ε-set of a live target in the plane through four solutions (red diamonds), to be turned. Strands, which the slider makes thick or thin."}, "image": {"alt": "Interactive cloud of points in three dimensions: curved strands with red diamonds on them, with a slider for the threshold."}}
 spots = flats[0].coordinates.numpy(force=True)
-figures.epsilon_slider(grids[0], [0.01, 0.03, 0.1, 0.2], name="live", points=spots)
+epsilon_slider(grids[0], [0.01, 0.03, 0.1, 0.2], name="live", points=spots)
 
 # %% [markdown]
 # (sec-authors)=
@@ -336,12 +336,12 @@ panels = {
 }
 
 # %% mystnb={"figure": {"name": "fig-figure-1", "caption": "The paper's figure 1, computed again: its own networks, plane, bounds and ε (left), the same with a relative ε of 0.1 (middle), and a live target (right). Solid: the ε-set on inputs; dashed: by the closed form. Crosses: the networks that span the plane."}, "image": {"alt": "Three square heat maps of the loss on planes with contour lines: a wide connected dark region, a thin dark curve, and small dark spots."}}
-figures.loss_planes(panels)
+loss_planes(panels)
 
 # %% mystnb={"figure": {"name": "fig-their-plane", "caption": "The paper's figure 2, computed again, to be turned; ε is given relative to the energy of the target, and the paper's own is the largest on the slider. From 1 on, the zero function is inside."}, "image": {"alt": "Interactive cloud of points in three dimensions: wide crossing sheets, with a slider for the threshold."}}
 crosses = their_planes[3].coordinates.numpy(force=True)
 levels = [0.1, 0.3, 1.0, 3.0, round(ratio, 1)]
-figures.epsilon_slider(their_grids[3], levels, name="theirs", points=crosses)
+epsilon_slider(their_grids[3], levels, name="theirs", points=crosses)
 
 # %% tags=["hide-input"]
 axis = torch.linspace(
@@ -434,7 +434,7 @@ means = (
     .unstack()
     .reset_index()
 )
-figures.shares(compared)
+shares(compared)
 
 
 # %%

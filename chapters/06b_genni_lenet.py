@@ -36,9 +36,11 @@ from IPython.display import Markdown
 from torch import nn
 
 from intertwine import data, devices, genni, models
-from intertwine_book import figures, results
+from intertwine_book import results
+from intertwine_book.figures.genni import class_stack, embeddings, loss_planes
+from intertwine_book.figures.style import use_style
 
-figures.use_style()
+use_style()
 
 # %% tags=["parameters"]
 device: str = "cpu"  # or "cuda", or "auto": a GPU where there is one
@@ -106,7 +108,7 @@ panels = {
     "theirs: the centre is dead": {"grid": dead, "points": marks[0]},
     "live": {"grid": middle, "points": marks[1]},
 }
-figures.loss_planes(panels)
+loss_planes(panels)
 
 # %% [markdown]
 # (sec-lenet)=
@@ -206,7 +208,7 @@ seen_by_umap["connected"] = seen_by_umap["on_the_grid"] == 1
 seen_by_umap
 
 # %% mystnb={"figure": {"name": "fig-umap", "caption": "ε-sets drawn by UMAP, one row for each set and one column for each seed; colours are the components counted on the grid. How many pieces one sees, the table above compares with the grid."}, "image": {"alt": "A grid of scatter plots: rows are sets, columns are seeds, with points in the colours of their components."}}
-figures.embeddings(pd.concat(drawn))
+embeddings(pd.concat(drawn))
 
 # %%
 largest, said = results.largest("06b_genni_lenet", "umap", seen_by_umap)
@@ -238,7 +240,7 @@ for t in (0.4, 0.8, 1.2, 1.6):
         network, scaled = models.fcn((1, h, 1)), lambda x, t=t, base=base: t * base(x)
         asked = (flat, (-2.5, 2.5), 2 * points_2d, x[:100])
         stack[title][t] = genni.grid_loss(network, scaled, *asked)
-figures.class_stack(stack)
+class_stack(stack)
 
 # %% [markdown]
 # ## What the paper prints, and what would break it

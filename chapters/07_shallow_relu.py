@@ -46,11 +46,20 @@ from intertwine import data, devices, models, shallow
 from intertwine.shallow import ShallowReLU, same_function
 from intertwine.shallow.beyond import flips, remark_1
 from intertwine.training import RECIPES, evaluate, train
-from intertwine_book import figures, results
+from intertwine_book import results
 from intertwine_book.experiments import shallow_pictures as pictures
 from intertwine_book.experiments import shallow_relu as laws
+from intertwine_book.figures.shallow import (
+    degeneracies,
+    fibre_map,
+    folded_planes,
+    hidden_counts,
+    nearest_hyperplanes,
+    neuron_rays,
+)
+from intertwine_book.figures.style import use_style
 
-figures.use_style()
+use_style()
 
 # %% tags=["parameters"]
 from typing import Literal
@@ -75,7 +84,7 @@ surface, folds = (
 )
 
 # %% mystnb={"figure": {"name": "fig-folded", "caption": "A plane folded along three lines, in two ways. Lines: where a neuron of the network begins to be active; arrows: towards the side where it is. The level lines of the two networks agree although every arrow is reversed."}, "image": {"alt": "Two panels with the same grey level lines of a piecewise linear function of x and y and the same three coloured lines. In the left panel arrows point to one side of each line, in the right panel to the other."}}
-figures.folded_planes(surface, folds)
+folded_planes(surface, folds)
 
 # %% [markdown]
 # Pictures do not prove. `same_function` does; integers and fractions stay exact, and so is the answer.
@@ -118,7 +127,7 @@ steps["merged, in order"] = shallow.zero_factor_reduction(given)
 arrows = pictures.neurons(steps)
 
 # %% mystnb={"figure": {"name": "fig-rays", "caption": "The minimal form of a network of one input, step by step. Arrows: (w, b) of each neuron, as thick as its output weight is large, blue where that is positive, red where negative. The vertical arrow is a constant, two arrows in one direction are one neuron."}, "image": {"alt": "Three panels of arrows from the origin: five arrows, then four without the vertical one and with a changed constant, then three, two parallel ones having become one."}}
-figures.neuron_rays(arrows)
+neuron_rays(arrows)
 
 # %% [markdown]
 # The paper's Example 1 has four networks with 0-factors of ranks 3, 1, 1 and 0. Its matrices are lost; these are ours.
@@ -298,7 +307,7 @@ quantised = rare[rare["size"] > 0]
 gaussian = rare[rare["size"] == 0]
 
 # %% mystnb={"figure": {"name": "fig-counts", "caption": "Hidden symmetries of random networks with twelve neurons, three inputs and one output, whose weights are integers up to the size on the axis. Small integers have many, large ones few."}, "image": {"alt": "Points for single networks and a line of medians: the number of hidden symmetries falls as the largest integer grows."}}
-figures.hidden_counts(quantised)
+hidden_counts(quantised)
 
 # %%
 medians = quantised.groupby("size")["hidden"].median()
@@ -319,7 +328,7 @@ Markdown(
 # %% mystnb={"figure": {"name": "fig-fibre", "caption": "All networks of two neurons without biases that compute one function: over (a, b), the dimension of the possible output weights. Left, both slopes live: two separate quadrants. Right, one slope zero: a quadrant with a line over every point, and sheets that it joins."}, "image": {"alt": "Two panels of the plane of input weights. Left: upper left and lower right quadrants are coloured as points. Right: the lower left quadrant is coloured as lines, the upper left and lower right as points or lines."}}
 targets = {"slopes −1 and 1": (-1.0, 1.0), "slopes −1 and 0": (-1.0, 0.0)}
 fibre = pictures.small_fibres(targets, np.linspace(-2, 2, 41).round(10))
-figures.fibre_map(fibre)
+fibre_map(fibre)
 
 # %%
 live = shallow.fibre(ShallowReLU([[1, 1]], [[1], [-1]], [0, 0], [0]))  # |x|
@@ -374,7 +383,7 @@ nearest = pd.concat(
 )
 
 # %% mystnb={"figure": {"name": "fig-nearest", "caption": "How near the hyperplanes of one network are to those of another. A copy moved by the group has the same ones, up to rounding. The line of two seeds is to be compared with the line of two untrained networks, not with zero."}, "image": {"alt": "Cumulative shares of neurons against the angle to the nearest hyperplane in degrees: one line at zero, and a line for each pair of two seeds, trained and untrained."}}
-figures.nearest_hyperplanes(nearest)
+nearest_hyperplanes(nearest)
 
 # %% [markdown]
 # And how far is each from having *any* coincidence? {numref}`fig-degeneracy` shows four distances: of a neuron to its nearest parallel, to a dead neuron, to a
@@ -383,7 +392,7 @@ figures.nearest_hyperplanes(nearest)
 
 # %% mystnb={"figure": {"name": "fig-degeneracy", "caption": "Distances of networks to degeneracy, a point for each network; 0 would be a neuron to merge, to drop or to make a constant, or possibly a set of neurons to flip. The table below says how many are certified to have no symmetries but those of the group."}, "image": {"alt": "Four rows of points on a logarithmic axis, for trained and untrained networks: distance to parallel, dead and constant neurons, and the smallest singular value."}}
 degenerate = pictures.distances({"trained": trained, "untrained": untrained})
-figures.degeneracies(degenerate)
+degeneracies(degenerate)
 
 # %%
 degenerate.groupby("network", sort=False)[["generic"]].mean()

@@ -74,9 +74,9 @@ def always_the_same() -> Callable[[Callable[[], Any]], None]:
         import matplotlib.pyplot as plt
         from matplotlib.figure import Figure
 
-        from intertwine_book import figures
+        from intertwine_book.figures.style import use_style
 
-        figures.use_style()
+        use_style()
 
         def drawn() -> str:
             figure, file = draw(), io.StringIO()

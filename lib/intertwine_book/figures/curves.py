@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def curves(
+def mean_curves(
     table: pd.DataFrame,
     x: str,
     y: str,
@@ -74,7 +74,7 @@ def _curve(axis: Axes, trials: pd.DataFrame, x: str, y: str, *, label: str, colo
         axis.fill_between(places, ends[:, 0], ends[:, 1], color=colour, alpha=0.15, lw=0)
 
 
-def matrix(table: pd.DataFrame, rows: str, columns: str, values: str, *, label: str | None = None) -> Figure:
+def heatmap(table: pd.DataFrame, rows: str, columns: str, values: str, *, label: str | None = None) -> Figure:
     """Mean of `values` for every pair of `rows` and `columns`, written into coloured squares.
 
     Args:

@@ -43,7 +43,7 @@ def scalar_strip(table: pd.DataFrame) -> Figure:
     return figure
 
 
-def orbit(table: pd.DataFrame) -> Figure:
+def along_orbit(table: pd.DataFrame) -> Figure:
     """Loss, gradient norm and curvature along a one-parameter orbit, each relative to its value at t = 0.
 
     Args:

@@ -23,7 +23,7 @@ _COLOUR_OF = {
 }
 
 
-def penalties(table: pd.DataFrame, panels: str) -> Figure:
+def penalty_bars(table: pd.DataFrame, panels: str) -> Figure:
     """Mean penalty and 95 % t-interval over trials, a bar for each group of transformations, panel by panel.
 
     Args:

@@ -4,7 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from intertwine_book import figures
+from intertwine_book.figures.curves import heatmap, mean_curves, strips
+from intertwine_book.figures.groups import along_orbit, scalar_strip
+from intertwine_book.figures.style import COLOURS, GROUP_COLOURS
+from intertwine_book.figures.symmetries import before_and_after, neuron_diagram
+from intertwine_book.figures.weightspace import imbalance_decay
 from intertwine_book.results import interval
 
 a = np.array([-2.0, -1.0, 0.5, 1.0, 2.0])
@@ -21,22 +25,22 @@ many = pd.DataFrame(
     ]
 )
 FIGURES = {
-    "curves": lambda: figures.curves(many, "layer", "penalty", "stitch", panels="pair", level=0.0),
-    "matrix": lambda: figures.matrix(many, "layer", "stitch", "penalty"),
-    "strips": lambda: figures.strips(many, "penalty", "layer", panels="stitch"),
-    "before_and_after": lambda: figures.before_and_after(moved.astype({"before": float, "after": float})),
-    "neuron_diagram": lambda: figures.neuron_diagram({"before": network, "after": network}),
-    "scalar_strip": lambda: figures.scalar_strip(
+    "curves": lambda: mean_curves(many, "layer", "penalty", "stitch", panels="pair", level=0.0),
+    "matrix": lambda: heatmap(many, "layer", "stitch", "penalty"),
+    "strips": lambda: strips(many, "penalty", "layer", panels="stitch"),
+    "before_and_after": lambda: before_and_after(moved.astype({"before": float, "after": float})),
+    "neuron_diagram": lambda: neuron_diagram({"before": network, "after": network}),
+    "scalar_strip": lambda: scalar_strip(
         pd.DataFrame(
             {"activation": ["ReLU"] * 5 + ["abs"] * 5, "a": [*a, *a], "residual": [1, 1, 0, 0, 0] + [0] * 5}
         )
     ),
-    "imbalance_decay": lambda: figures.imbalance_decay(
+    "imbalance_decay": lambda: imbalance_decay(
         pd.DataFrame({"weight_decay": [0.0] * 5 + [0.1] * 5, "time": [*a, *a]}).assign(
             imbalance=lambda t: np.exp(-t["time"] * t["weight_decay"]), predicted=lambda t: t["imbalance"]
         )
     ),
-    "orbit": lambda: figures.orbit(
+    "orbit": lambda: along_orbit(
         pd.DataFrame({"t": a, "loss": 1.0, "gradient_norm": a**2, "largest_eigenvalue": a**4})
     ),
 }
@@ -48,7 +52,7 @@ def test_a_figure_is_made_once_and_always_the_same(name, always_the_same):
 
 
 def test_before_and_after_names_the_relative_change():
-    axes = figures.before_and_after(moved.astype({"before": float, "after": float})).axes
+    axes = before_and_after(moved.astype({"before": float, "after": float})).axes
     assert [axis.get_title() for axis in axes] == [
         f"{q}\nrelative change 2.7" for q in ("weights", "outputs")
     ]
@@ -60,13 +64,13 @@ def test_the_palette_can_be_told_apart_on_white_and_on_black():
         linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
         return float(linear @ [0.2126, 0.7152, 0.0722])
 
-    shades = {name: luminance(colour) for name, colour in figures.COLOURS.items() if name != "ink"}
+    shades = {name: luminance(colour) for name, colour in COLOURS.items() if name != "ink"}
     assert all(1.05 / (shade + 0.05) > 2 and (shade + 0.05) / 0.05 > 2 for shade in shades.values())
-    assert len(set(figures.GROUP_COLOURS.values())) == len(figures.GROUP_COLOURS)
+    assert len(set(GROUP_COLOURS.values())) == len(GROUP_COLOURS)
 
 
 def test_curves_go_through_the_means_and_bands_are_the_intervals():
-    (axis,) = figures.curves(many, "layer", "penalty", "stitch").axes
+    (axis,) = mean_curves(many, "layer", "penalty", "stitch").axes
     for line, (_, trials) in zip(axis.lines, many.groupby("stitch", sort=False), strict=True):
         assert line.get_ydata().tolist() == trials.groupby("layer")["penalty"].mean().tolist()
     assert len(axis.collections) == 2
@@ -76,21 +80,20 @@ def test_curves_go_through_the_means_and_bands_are_the_intervals():
 
 
 def test_a_matrix_writes_the_means():
-    axis = figures.matrix(many, "layer", "stitch", "penalty").axes[0]
+    axis = heatmap(many, "layer", "stitch", "penalty").axes[0]
     assert [text.get_text() for text in axis.texts] == ["5.5", "4.5", "10", "9", "16", "15"]
 
 
 def test_curves_are_logarithmic_on_demand():
     scales = [
-        figures.curves(many, "layer", "penalty", "stitch", log=log).axes[0].get_yscale()
-        for log in (False, True)
+        mean_curves(many, "layer", "penalty", "stitch", log=log).axes[0].get_yscale() for log in (False, True)
     ]
     assert scales == ["linear", "log"]
 
 
 def test_no_two_curves_share_a_colour():
-    fixed = {"full": figures.GROUP_COLOURS["G_ReLU"]}
-    (axis,) = figures.curves(many, "layer", "penalty", "stitch", colours=fixed).axes
+    fixed = {"full": GROUP_COLOURS["G_ReLU"]}
+    (axis,) = mean_curves(many, "layer", "penalty", "stitch", colours=fixed).axes
     assert axis.lines[0].get_color() == fixed["full"]
     assert len({line.get_color() for line in axis.lines}) == 2
 
@@ -98,10 +101,10 @@ def test_no_two_curves_share_a_colour():
 @pytest.mark.parametrize(
     "draw",
     [
-        lambda: figures.curves(many, "layer", "loss", "stitch"),
-        lambda: figures.curves(many, "layer", "penalty", "stitch", panels="loss"),
-        lambda: figures.matrix(many, "layer", "stitch", "loss"),
-        lambda: figures.strips(many, "loss", "stitch"),
+        lambda: mean_curves(many, "layer", "loss", "stitch"),
+        lambda: mean_curves(many, "layer", "penalty", "stitch", panels="loss"),
+        lambda: heatmap(many, "layer", "stitch", "loss"),
+        lambda: strips(many, "loss", "stitch"),
     ],
 )
 def test_missing_columns_are_named(draw):

@@ -9,7 +9,14 @@ import pytest
 import torch
 
 from intertwine import genni
-from intertwine_book import figures
+from intertwine_book.figures.genni import (
+    class_stack,
+    embeddings,
+    epsilon_slider,
+    lifetimes,
+    loss_planes,
+    shares,
+)
 
 AXIS = torch.linspace(-1, 1, 9, dtype=torch.float64)
 FLAT = genni.Grid(AXIS, AXIS[:, None] ** 2 + AXIS**2, energy=2.0)
@@ -30,13 +37,11 @@ UMAP = pd.DataFrame(
 )
 PANEL = {"grid": FLAT, "exact": FLAT, "epsilon": 0.5, "oracle": [[0.0, 0.0]], "points": [[0.5, 0.5]]}
 FIGURES = {
-    "loss_planes": lambda: figures.loss_planes({"one": PANEL, "two": {"grid": FLAT, "names": ("w", "c")}}),
-    "class_stack": lambda: figures.class_stack(
-        {"one": {0.5: FLAT, 1.0: FLAT}, "two": {1.0: FLAT}}, epsilon=0.3
-    ),
-    "lifetimes": lambda: figures.lifetimes(LIVES.assign(expected=0.3)),
-    "shares": lambda: figures.shares(SHARES),
-    "embeddings": lambda: figures.embeddings(UMAP),
+    "loss_planes": lambda: loss_planes({"one": PANEL, "two": {"grid": FLAT, "names": ("w", "c")}}),
+    "class_stack": lambda: class_stack({"one": {0.5: FLAT, 1.0: FLAT}, "two": {1.0: FLAT}}, epsilon=0.3),
+    "lifetimes": lambda: lifetimes(LIVES.assign(expected=0.3)),
+    "shares": lambda: shares(SHARES),
+    "embeddings": lambda: embeddings(UMAP),
 }
 
 
@@ -47,13 +52,13 @@ def test_a_figure_is_made_once_and_always_the_same(name, always_the_same):
 
 def test_the_first_coordinate_goes_to_the_right():
     grid = FLAT._replace(loss=AXIS.exp()[:, None].expand(9, 9))
-    image = figures.loss_planes({"one": {"grid": grid}}).axes[0].images[0].get_array()
+    image = loss_planes({"one": {"grid": grid}}).axes[0].images[0].get_array()
     assert (np.diff(image, axis=1) > 0).all() and (np.diff(image, axis=0) == 0).all()
 
 
 def slider(**options):
     pytest.importorskip("plotly")
-    return figures.epsilon_slider(SOLID, EPSILONS, name="solid", points=[[0, 0, 0]], **options)
+    return epsilon_slider(SOLID, EPSILONS, name="solid", points=[[0, 0, 0]], **options)
 
 
 def test_the_slider_shows_the_sets_one_inside_the_other():

@@ -10,7 +10,8 @@ import torch
 from matplotlib.figure import Figure
 
 from intertwine.dissection import Example
-from intertwine_book import figures
+from intertwine_book.figures.dissection import ceilings, forest, gallery, threshold_sweep
+from intertwine_book.figures.style import use_style
 from intertwine_book.results import interval
 
 rng = np.random.default_rng(0)
@@ -40,16 +41,16 @@ swept = pd.DataFrame(
     ]
 )
 FIGURES = {
-    "gallery": lambda: figures.gallery(pictures, chosen),
-    "ceilings": lambda: figures.ceilings(areas, [0.005, 0.02], 0.04),
-    "forest": lambda: figures.forest(trials, "kind", "gap", panels="layer", xlabel="gap"),
-    "threshold_sweep": lambda: figures.threshold_sweep(swept),
+    "gallery": lambda: gallery(pictures, chosen),
+    "ceilings": lambda: ceilings(areas, [0.005, 0.02], 0.04),
+    "forest": lambda: forest(trials, "kind", "gap", panels="layer", xlabel="gap"),
+    "threshold_sweep": lambda: threshold_sweep(swept),
 }
 
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_is_made_once_and_always_the_same(name):
-    figures.use_style()
+    use_style()
 
     def drawn() -> str:
         figure, file = FIGURES[name](), io.StringIO()

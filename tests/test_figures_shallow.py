@@ -4,7 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from intertwine_book import figures
+from intertwine_book.figures.shallow import (
+    degeneracies,
+    fibre_map,
+    folded_planes,
+    hidden_counts,
+    nearest_hyperplanes,
+    neuron_rays,
+)
 
 x, y = (part.ravel() for part in np.meshgrid(np.linspace(-1, 1, 5), np.linspace(-1, 1, 5)))
 surface = pd.concat([pd.DataFrame({"network": name, "x": x, "y": y, "f": x + y}) for name in ("p", "q")])
@@ -31,12 +38,12 @@ angles = pd.DataFrame(
     {"pair": ["one orbit"] * 3 + ["two seeds"] * 3, "sine": [0, 1e-16, 1e-17, 0.3, 0.2, 0.5]}
 )
 FIGURES = {
-    "folded_planes": lambda: figures.folded_planes(surface, neurons),
-    "neuron_rays": lambda: figures.neuron_rays(steps),
-    "degeneracies": lambda: figures.degeneracies(distances),
-    "hidden_counts": lambda: figures.hidden_counts(counted),
-    "fibre_map": lambda: figures.fibre_map(grid),
-    "nearest_hyperplanes": lambda: figures.nearest_hyperplanes(angles),
+    "folded_planes": lambda: folded_planes(surface, neurons),
+    "neuron_rays": lambda: neuron_rays(steps),
+    "degeneracies": lambda: degeneracies(distances),
+    "hidden_counts": lambda: hidden_counts(counted),
+    "fibre_map": lambda: fibre_map(grid),
+    "nearest_hyperplanes": lambda: nearest_hyperplanes(angles),
 }
 
 
@@ -46,22 +53,22 @@ def test_a_figure_is_made_once_and_always_the_same(name, always_the_same):
 
 
 def test_panels_and_labels_come_from_the_tables():
-    assert [axis.get_title() for axis in figures.folded_planes(surface, neurons).axes] == ["p", "q"]
-    assert [axis.get_title() for axis in figures.neuron_rays(steps).axes] == ["given\nc = 0", "left\nc = 3"]
-    labels = [text.get_text() for text in figures.degeneracies(distances).axes[0].get_yticklabels()]
+    assert [axis.get_title() for axis in folded_planes(surface, neurons).axes] == ["p", "q"]
+    assert [axis.get_title() for axis in neuron_rays(steps).axes] == ["given\nc = 0", "left\nc = 3"]
+    labels = [text.get_text() for text in degeneracies(distances).axes[0].get_yticklabels()]
     assert labels == ["parallel", "silent"]
-    lines = figures.nearest_hyperplanes(angles).axes[0].get_lines()
+    lines = nearest_hyperplanes(angles).axes[0].get_lines()
     assert [line.get_label() for line in lines] == ["one orbit", "two seeds"]
     assert all(line.get_ydata()[-1] == 1 for line in lines)
 
 
 def test_the_line_of_counts_is_the_median():
-    (line,) = figures.hidden_counts(counted).axes[0].get_lines()
+    (line,) = hidden_counts(counted).axes[0].get_lines()
     np.testing.assert_array_equal(line.get_ydata(), [15, 1.5])
 
 
 def test_a_fold_lies_where_the_neuron_is_zero():
-    axis = figures.folded_planes(surface, neurons).axes[1]
+    axis = folded_planes(surface, neurons).axes[1]
     (fold,) = [line for line in axis.get_lines() if hasattr(line, "_xy2")]
     for point in (fold._xy1, fold._xy2):
         assert abs(-point[0] + point[1] + 0.5) < 1e-12
