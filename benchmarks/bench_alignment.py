@@ -68,11 +68,11 @@ def main() -> None:
             A, B = (activations(net[:k], [name], images)[name] for net in (front, back))
             start = time.perf_counter()
             batches = zip(A.split(500), B.split(500), strict=True)
-            ours = least_squares(statistics(batches, spatial=True), affine=True)
+            ours = least_squares(statistics(batches), affine=True)
             middle = time.perf_counter()
             theirs = lapack(A, B)
             end = time.perf_counter()
-            layers = (fitted.as_module(spatial=True) for fitted in (ours, theirs))
+            layers = (fitted.as_module(convolution=True) for fitted in (ours, theirs))
             mine, other = (
                 correct(nn.Sequential(front[:k], layer, back[k:]), tests, test.labels) for layer in layers
             )

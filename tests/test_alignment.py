@@ -15,8 +15,10 @@ from torch import Tensor, nn
 
 from intertwine import data, models
 from intertwine.alignment import (
+    KINDS,
     LinearMap,
     Statistics,
+    fit,
     g_relu,
     lasso,
     least_squares,
@@ -28,6 +30,7 @@ from intertwine.alignment import (
     unit_assignment,
 )
 from intertwine.features import activations
+from intertwine.features import rows as rows_of
 from intertwine.groups import GeneralLinear, GReLU, Monomial, Orthogonal, ScalarGroup
 
 SCALARS = {
@@ -146,13 +149,13 @@ def test_positions_of_feature_maps_are_rows(seed, p, q, space):
     rows = [X.movedim(1, -1).reshape(-1, X.shape[1]) for X in (A, B)]
     if len(space) == 1:  # tokens, whose channels come last
         A, B = A.mT, B.mT
-    maps = Statistics.of(A, B, spatial=True)
+    maps = Statistics.of(A, B)
     assert maps.n == 3 * math.prod(space) and same(maps, Statistics.of(*rows))
     if len(space) == 2:
         M = least_squares(maps, affine=True)
-        assert close(M(A, spatial=True).movedim(1, -1).flatten(0, -2), M(rows[0]))
+        assert close(rows_of(M(A)), M(rows[0]))
         A = A.contiguous(memory_format=torch.channels_last)
-        assert same(maps, Statistics.of(A, B, spatial=True))
+        assert same(maps, Statistics.of(A, B))
 
 
 def test_more_rows_than_fit_a_block():
@@ -473,14 +476,31 @@ def test_a_map_its_module_and_its_convolution_are_the_same(seed, p, q, affine, d
     rounding = 100 * torch.finfo(dtype).eps
     assert y.dtype == dtype and close(y.double(), fitted(x.double()), rounding)
     assert close(fitted(x.expand(2, *x.shape)), y.expand(2, *y.shape), rounding)
-    layer, conv = fitted.as_module(), fitted.as_module(spatial=True)
+    layer, conv = fitted.as_module(), fitted.as_module(convolution=True)
     assert isinstance(layer, nn.Linear) and isinstance(conv, nn.Conv2d)
     assert all(parameter.requires_grad for parameter in conv.parameters())
     maps = x.T.reshape(1, A.shape[1], len(A), 1)
-    assert close(fitted(maps, spatial=True)[0, :, :, 0].T, y, rounding)
+    assert close(fitted(maps)[0, :, :, 0].T, y, rounding)
     rounding = max(rounding, 1e-5)  # the weights of a module are in float32
     assert close(layer.to(dtype)(x), y, rounding)
     assert close(conv.to(dtype)(maps)[0, :, :, 0].T, y, rounding)
+
+
+@laws
+@given(st.sampled_from(list(KINDS)), pairs(wide=True), affines)
+def test_one_call_fits_and_scores_as_the_closed_form_does(kind, pair, affine):
+    A, B = pair
+    own = {"reduced rank": {"rank": 1}, "lasso": {"alpha": 1.0}, "monomial": {"scalars": SCALARS["signs"]}}
+    options = {**own.get(kind, {}), "affine": affine}
+    found, expected = fit(A, B, kind, **options), KINDS[kind](Statistics.of(A, B), **options)
+    assert torch.equal(found.weight, expected.weight)
+    assert found.score(A, B) == pytest.approx(expected.r2, nan_ok=True)
+    half = len(A) // 2 + 1
+    B, guess = B[:half], found(A[:half])
+    total = (B - (B.mean(0) if affine else 0)).square().sum()
+    if total > 1e-6 * B.square().sum():
+        score = (1 - (guess - B).square().sum() / total).item()
+        assert found.score(A[:half], B) == pytest.approx(score, rel=1e-5, abs=1e-6)
 
 
 def test_as_module_leaves_the_global_generator_alone():
@@ -507,15 +527,13 @@ def test_least_squares_between_published_networks_is_lapack_s(data_root):
     images = (test.images[:4000] * test.std + test.mean - mean) / std
     layer, start = "relu6", [name for name, _ in front.named_children()].index("relu6") + 1
     A, B = (activations(net, [layer], images[:2000])[layer] for net in (front, back))
-    fitted = least_squares(
-        statistics(zip(A.split(300), B.split(300), strict=True), spatial=True), affine=True
-    )
-    rows = [X.double().movedim(1, -1).flatten(0, -2) for X in (A, B)]
+    fitted = least_squares(statistics(zip(A.split(300), B.split(300), strict=True)), affine=True)
+    rows = [rows_of(X.double()) for X in (A, B)]
     ones = torch.ones(len(rows[0]), 1, dtype=torch.float64)
     *M, bias = torch.linalg.lstsq(torch.cat([rows[0], ones], 1), rows[1]).solution
     assert close(fitted.weight.T, torch.stack(M), 1e-9) and close(fitted.bias, bias, 1e-9)
     with torch.inference_mode():
-        stitched = back[start:](fitted.as_module(spatial=True)(front[:start](images[2000:])))
+        stitched = back[start:](fitted.as_module(convolution=True)(front[:start](images[2000:])))
     accuracy = (stitched.argmax(1) == test.labels[2000:4000]).double().mean()
     assert accuracy > 0.75
 
@@ -535,9 +553,10 @@ TWO, FOUR = torch.ones(5, 2), torch.ones(5, 2, 3, 3)
 GOOD = Statistics.of(normal(9, 3, seed=0), normal(9, 2, seed=1))
 MAP = least_squares(GOOD)
 BAD: dict[str, Callable[[], object]] = {
-    r"feature maps need spatial=True": lambda: Statistics.of(FOUR, FOUR),
-    r"\(5, 2\) and \(5, 2\): resample": lambda: Statistics.of(TWO, TWO, spatial=True),
-    r"\(5, 2, 3, 2\): resample": lambda: Statistics.of(FOUR, FOUR[..., :2], spatial=True),
+    r"\(5, 2, 3, 3\) and \(5, 2\): resample": lambda: Statistics.of(FOUR, TWO),
+    r"\(5,\) and \(5,\): resample": lambda: Statistics.of(TWO[:, 0], TWO[:, 0]),
+    r"\(5, 2, 3, 2\): resample": lambda: Statistics.of(FOUR, FOUR[..., :2]),
+    r"out of 'least squares', .* was given 'best'": lambda: fit(TWO, TWO, "best"),
     r"same inputs, was given 5 and 4": lambda: Statistics.of(TWO, TWO[:4]),
     r"at least one row.*\(0, 2\)": lambda: Statistics.of(TWO[:0], TWO[:0]),
     r"at least one row.*\(5, 0\)": lambda: Statistics.of(TWO, TWO[:, :0]),
@@ -552,9 +571,8 @@ BAD: dict[str, Callable[[], object]] = {
     r"2 channels of B in A, was given 3": lambda: orthogonal(GOOD),
     r"positive alpha, was given 0": lambda: lasso(GOOD, 0.0),
     r"positive alpha, was given nan": lambda: lasso(GOOD, math.nan),
-    r"features \(..., 3\), was given \(5, 2\)": lambda: MAP(TWO),
-    r"feature maps \(n, 3, \*space\), was given \(5, 2, 3, 3\)": lambda: MAP(FOUR, spatial=True),
-    r"feature maps \(n, 3, \*space\), was given \(3,\)": lambda: MAP(torch.ones(3), spatial=True),
+    r"features \(n, 3\), .*, was given \(5, 2\)": lambda: MAP(TWO),
+    r"feature maps \(n, 3, \*space\), was given \(5, 2, 3, 3\)": lambda: MAP(FOUR),
 }
 
 
@@ -574,12 +592,12 @@ def test_what_is_no_tensor_is_said_so():
 
 def test_tokens_are_mapped_one_by_one():
     A, B = normal(5, 7, 3, seed=0), normal(5, 7, 2, seed=1)
-    fitted = least_squares(Statistics.of(A, B, spatial=True), affine=True)
+    fitted = least_squares(Statistics.of(A, B), affine=True)
     of_rows = least_squares(Statistics.of(A.flatten(0, 1), B.flatten(0, 1)), affine=True)
     assert torch.equal(fitted.weight, of_rows.weight)
-    assert close(fitted(A, spatial=True), fitted(A)) and fitted(A).shape == B.shape
+    assert close(fitted(A).flatten(0, 1), of_rows(A.flatten(0, 1))) and fitted(A).shape == B.shape
     with pytest.raises(ValueError, match="resample one"):
-        Statistics.of(A, B[:, :6], spatial=True)
+        Statistics.of(A, B[:, :6])
 
 
 def test_a_lasso_that_does_not_converge_says_so():

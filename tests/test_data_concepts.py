@@ -227,9 +227,9 @@ def test_without_output_relu_is_the_sum_before_it(name):
 def test_the_full_size_path_on_a_folder(folder):
     """As a reader runs it, at small size: finetune without the ReLUs, dissect, rotate."""
     pytest.importorskip("torchvision")
-    from intertwine.dissection import interpretability
     from intertwine.features import features
     from intertwine.training import Recipe, train
+    from intertwine_book.experiments.against_rotation import interpretability
 
     whole = SegmentedFolder(folder / "images", folder / "masks", ["road", "sky"])
     norm = {"mean": models.IMAGENET_MEAN, "std": models.IMAGENET_STD}

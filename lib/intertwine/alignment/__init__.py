@@ -17,15 +17,18 @@ from intertwine.alignment.assignment import (
     permutation,
     unit_assignment,
 )
-from intertwine.alignment.linear import lasso, least_squares, orthogonal, reduced_rank
+from intertwine.alignment.fit import KINDS, fit
 from intertwine.alignment.linear_map import LinearMap
-from intertwine.alignment.streaming import Statistics, statistics
+from intertwine.alignment.regression import lasso, least_squares, orthogonal, reduced_rank
+from intertwine.alignment.statistics import Statistics, statistics
 
 __all__ = [
+    "KINDS",
     "LinearMap",
     "Statistics",
     "UnitAssignment",
     "assignment",
+    "fit",
     "g_relu",
     "lasso",
     "least_squares",

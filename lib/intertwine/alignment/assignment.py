@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from intertwine.alignment.linear_map import LinearMap
-from intertwine.alignment.streaming import Statistics
+from intertwine.alignment.statistics import Statistics
 from intertwine.groups.scalar import POSITIVE, TRIVIAL, ScalarGroup
 
 

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 from torch.nn.utils import skip_init
 
-from intertwine.alignment.streaming import Statistics
+from intertwine.alignment.statistics import Statistics
 from intertwine.features import channel_axis
 
 
@@ -51,42 +51,60 @@ class LinearMap:
         """
         return 1 - self.residual / self.total if self.total else float("nan")
 
-    def __call__(self, x: Float[Tensor, "..."], *, spatial: bool = False) -> Float[Tensor, "..."]:
+    def __call__(self, x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
         """The image of x in x's dtype and on its device.
 
         Example:
             >>> mean = LinearMap(torch.full((1, 2), 0.5), None, residual=0.0, total=1.0)
-            >>> mean(torch.ones(7, 2)).shape, mean(torch.ones(7, 2, 4, 4), spatial=True).shape
+            >>> mean(torch.ones(7, 2)).shape, mean(torch.ones(7, 2, 4, 4)).shape
             (torch.Size([7, 1]), torch.Size([7, 1, 4, 4]))
 
         Args:
-            x: (..., p), or feature maps (n, p, *space) if `spatial`.
-            spatial: whether to map every position, as a 1×1 convolution does; of tokens (n, t, p), each.
+            x: features (n, p), tokens (n, t, p), or feature maps (n, p, *space), of which every position is
+                mapped, as a 1×1 convolution does.
 
         Raises:
             ValueError: not p channels where they should be.
         """
-        channels = channel_axis(x) if spatial else -1
-        p = self.weight.shape[1]
-        if x.ndim < 1 + spatial or x.shape[channels] != p:
-            expected = f"feature maps (n, {p}, *space)" if spatial else f"features (..., {p})"
-            raise ValueError(f"Expected {expected}, was given {tuple(x.shape)}; spatial={spatial}.")
+        channels, p = channel_axis(x), self.weight.shape[1]
+        if not x.ndim or x.shape[channels] != p:
+            raise ValueError(
+                f"Expected features (n, {p}), tokens (n, t, {p}) or feature maps (n, {p}, *space), was given "
+                f"{tuple(x.shape)}."
+            )
         bias = None if self.bias is None else self.bias.to(x)
         return linear(x.movedim(channels, -1), self.weight.to(x), bias).movedim(-1, channels)
 
-    def as_module(self, *, spatial: bool = False) -> nn.Linear | nn.Conv2d:
+    def score(self, A: Tensor, B: Tensor) -> float:
+        """`r2` on other features than the map was fitted to: higher is better, below 0 worse than none.
+
+        Example:
+            >>> A, zero = torch.randn(9, 2), torch.zeros(2, 2)
+            >>> LinearMap(zero, None, residual=0.0, total=1.0).score(A, A)
+            0.0
+
+        Args:
+            A: features (n, p), tokens or feature maps.
+            B: of the same inputs, with q channels.
+        """
+        statistics, centred = Statistics.of(A, B), self.bias is not None
+        total = statistics.products(centred=centred).BB.trace().item()
+        return LinearMap(self.weight, self.bias, statistics.residual(self.weight, self.bias), total).r2
+
+    def as_module(self, *, convolution: bool = False) -> nn.Linear | nn.Conv2d:
         """A layer of its own, in torch's default dtype on the device of the weight, ready to be trained.
 
         Example:
-            >>> LinearMap(torch.eye(3), None, residual=0.0, total=1.0).as_module(spatial=True)
+            >>> LinearMap(torch.eye(3), None, residual=0.0, total=1.0).as_module(convolution=True)
             Conv2d(3, 3, kernel_size=(1, 1), stride=(1, 1), bias=False)
 
         Args:
-            spatial: whether as a 1×1 convolution.
+            convolution: whether as a 1×1 convolution, for feature maps.
         """
         q, p = self.weight.shape
         options = {"bias": self.bias is not None, "device": self.weight.device}
-        layer = skip_init(nn.Conv2d, p, q, 1, **options) if spatial else skip_init(nn.Linear, p, q, **options)
+        kind, sizes = (nn.Conv2d, (p, q, 1)) if convolution else (nn.Linear, (p, q))
+        layer = skip_init(kind, *sizes, **options)
         with torch.no_grad():
             layer.weight.copy_(self.weight.view_as(layer.weight))
             if self.bias is not None:

@@ -28,7 +28,7 @@ def by_moments(blocks: Blocks, measure: Measure, first: int, progress: bool) -> 
     for block in bar(blocks, progress):
         for i, j in pairs:
             X, Y = _of_one_size(block[i], block[j])
-            new = Statistics.of(X, Y, spatial=X.ndim > 2)
+            new = Statistics.of(X, Y)
             totals[i, j] = totals[i, j] + new if (i, j) in totals else new
     values = [measure(*compressed(totals[pair])) for pair in pairs]
     return torch.stack(values).view(first, -1)

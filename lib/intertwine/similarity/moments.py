@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from intertwine.alignment import Statistics
-from intertwine.alignment.linear import CUTOFF
+from intertwine.alignment.regression import CUTOFF
 
 
 def compressed(statistics: Statistics) -> tuple[Float[Tensor, "m p"], Float[Tensor, "m q"]]:

@@ -61,7 +61,7 @@ def moments(
     )
     for first, second in zip(*streams, strict=True):
         for layer in layers:
-            new = Statistics.of(first[layer], second[layer], spatial=first[layer].ndim > 2)
+            new = Statistics.of(first[layer], second[layer])
             totals[layer] = totals[layer] + new if layer in totals else new
     return totals
 

@@ -90,8 +90,8 @@ def trained(
 
 def from_least_squares(join: Join) -> nn.Module:
     """A 1×1 convolution that begins as the affine least-squares map."""
-    fitted = least_squares(Statistics.of(join.first, join.second, spatial=True), affine=True)
-    return fitted.as_module(spatial=True)
+    fitted = least_squares(Statistics.of(join.first, join.second), affine=True)
+    return fitted.as_module(convolution=True)
 
 
 def from_identity(join: Join) -> nn.Conv2d:

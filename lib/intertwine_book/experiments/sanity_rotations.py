@@ -132,10 +132,10 @@ def best_linear_map(
         for name, matrices in transforms.items():
             for trial, A in enumerate(matrices):
                 mixed, mixed_test = (torch.einsum("ij,njhw->nihw", A.to(v), v) for v in (z, z_test))
-                B = least_squares(Statistics.of(activation(mixed), h, spatial=True))
-                logits = back(B(activation(mixed_test), spatial=True))
+                B = least_squares(Statistics.of(activation(mixed), h))
+                logits = back(B(activation(mixed_test)))
                 correct = int((logits.argmax(1) == test_labels).sum())
-                unexplained = (B(activation(mixed), spatial=True) - h).square().sum() / h.square().sum()
+                unexplained = (B(activation(mixed)) - h).square().sum() / h.square().sum()
                 rows.append(
                     {
                         "group": name,

@@ -17,7 +17,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from intertwine.alignment.linear_map import LinearMap
-from intertwine.alignment.streaming import Statistics
+from intertwine.alignment.statistics import Statistics
 
 CUTOFF = 1e-12
 

@@ -1,4 +1,4 @@
-"""What the closed forms need to know of two sets of features: a count, two means and a scatter matrix."""
+"""The statistics of two sets of features that the closed forms need: a count, two means, a scatter matrix."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -50,23 +50,22 @@ class Statistics:
     scatter: Float[Tensor, "d d"]
 
     @staticmethod
-    def of(A: Tensor, B: Tensor, *, spatial: bool = False) -> "Statistics":
+    def of(A: Tensor, B: Tensor) -> "Statistics":
         """The statistics of one batch.
 
         Example:
-            >>> Statistics.of(torch.ones(5, 3, 4, 4), torch.ones(5, 2, 4, 4), spatial=True).n
+            >>> Statistics.of(torch.ones(5, 3, 4, 4), torch.ones(5, 2, 4, 4)).n
             80
 
         Args:
-            A: features (n, p), or tokens (n, t, p) or feature maps (n, p, h, w) if `spatial`; of any
-                floating-point dtype.
-            B: features (n, q), tokens or feature maps of the same inputs.
-            spatial: whether every token, or position of every map, is a row; see `channel_axis`.
+            A: features (n, p), tokens (n, t, p) or feature maps (n, p, h, w), of any floating-point dtype;
+                every token or position is a row.
+            B: features (n, q), tokens or feature maps of the same inputs, with the same positions.
 
         Raises:
             ValueError: shapes that do not fit, no row, not floating-point, NaN or infinite.
         """
-        _check(A, B, spatial)
+        _check(A, B)
         total = reduce(add, map(_block, *(rows(X.detach()).split(ROWS) for X in (A, B))))
         if not total.scatter.isfinite().all():
             raise ValueError(
@@ -123,7 +122,7 @@ class Statistics:
         return ((K @ self.scatter * K).sum() + self.n * gap @ gap).clamp(min=0).item()
 
 
-def statistics(batches: Iterable[tuple[Tensor, Tensor]], *, spatial: bool = False) -> Statistics:
+def statistics(batches: Iterable[tuple[Tensor, Tensor]]) -> Statistics:
     """The statistics of all pairs of batches, which are read once and not kept.
 
     Example:
@@ -133,14 +132,13 @@ def statistics(batches: Iterable[tuple[Tensor, Tensor]], *, spatial: bool = Fals
 
     Args:
         batches: pairs of what two layers return for the same inputs, as `Statistics.of` takes them.
-        spatial: whether they are tokens or feature maps, every position a row.
 
     Raises:
         ValueError: no batch, or one that does not fit.
     """
     total = None
     for A, B in batches:
-        batch = Statistics.of(A, B, spatial=spatial)
+        batch = Statistics.of(A, B)
         total = batch if total is None else total + batch
     if total is None:
         raise ValueError("Expected at least one batch of features, was given none.")
@@ -158,22 +156,16 @@ def _positions(X: Tensor) -> torch.Size:
     return X.movedim(channel_axis(X), 1).shape[2:]
 
 
-def _check(A: Tensor, B: Tensor, spatial: bool) -> None:
+def _check(A: Tensor, B: Tensor) -> None:
     for X in (A, B):
         check_tensor(X)
     shapes = f"{tuple(A.shape)} and {tuple(B.shape)}"
     if not (A.is_floating_point() and B.is_floating_point()):
         raise ValueError(f"Expected floating-point features, was given {A.dtype} and {B.dtype}.")
-    if spatial and (min(A.ndim, B.ndim) < 3 or _positions(A) != _positions(B)):
+    if min(A.ndim, B.ndim) < 2 or _positions(A) != _positions(B):
         raise ValueError(
-            f"Expected feature maps (n, p, *space) and (n, q, *space), or tokens (n, t, p) and (n, t, q), "
-            f"was given {shapes}: resample one to the size of the other, and give features (n, p) without "
-            f"spatial=True."
-        )
-    if not spatial and (A.ndim != 2 or B.ndim != 2):
-        raise ValueError(
-            f"Expected features (n, p) and (n, q), was given {shapes}: feature maps need spatial=True, which "
-            f"takes positions for rows, or flatten(1)."
+            f"Expected features (n, p) and (n, q), tokens (n, t, p) and (n, t, q), or feature maps (n, p, "
+            f"*space) and (n, q, *space), was given {shapes}: resample one to the size of the other."
         )
     if len(A) != len(B):
         raise ValueError(f"Expected features of the same inputs, was given {len(A)} and {len(B)} of them.")
