@@ -1,4 +1,4 @@
-"""Shallow ReLU networks: verdicts on planted pairs, and the time that large networks take on one core.
+"""Shallow ReLU networks: verdicts on known pairs, and the time that large networks take on one core.
 
     python benchmarks/bench_shallow.py [cases of each kind, 10,000 by default]
 
@@ -15,7 +15,9 @@ import numpy as np
 import torch
 
 from intertwine import shallow
-from intertwine.shallow import KINDS, ShallowReLU, planted, random_network, same_function
+from intertwine.shallow import ShallowReLU, random_network, same_function
+from intertwine.shallow.random_networks import random_integers
+from intertwine_book.experiments.shallow_relu import KINDS, known_pair
 
 
 def certified(p: ShallowReLU, q: ShallowReLU, x: np.ndarray) -> bool | None:
@@ -38,12 +40,12 @@ def verdicts(cases: int) -> int:
     print(f"{'kind':16}{'near miss':>10}{'cases':>8}{'wrong':>7}{'wrong in float64':>18}{'ms a case':>11}")
     for kind in KINDS:
         for near_miss in (False, True):
-            generator = np.random.default_rng(7)
+            generator = torch.Generator().manual_seed(7)
             exact = rounded = 0
             start = time.process_time()
             for _ in range(cases):
-                p, q, equal = planted(kind, generator, near_miss=near_miss)
-                x = generator.integers(-5, 6, (2, p.m)).astype(object)
+                p, q, equal = known_pair(kind, near_miss=near_miss, generator=generator)
+                x = random_integers(-5, 5, (2, p.m), generator)
                 exact += certified(p, q, x) is not equal
                 rounded += same_function(p.float(), q.float()).equal is not equal
             each = 1e3 * (time.process_time() - start) / cases
@@ -56,12 +58,14 @@ def seconds(n: int, changed: bool) -> float:
     """The median of five verdicts on n neurons, 64 inputs and 10 outputs."""
     generator = np.random.default_rng(0)
     normal = generator.normal
-    p = ShallowReLU(normal(size=(10, n)), normal(size=(n, 64)), normal(size=n), normal(size=10))
-    q = shallow.act(p, generator.permutation(n), np.exp(normal(size=n)))
+    p = ShallowReLU(normal(size=(n, 64)), normal(size=n), normal(size=(10, n)), normal(size=10))
+    order, scales = generator.permutation(n), np.exp(normal(size=n))  # the matrix would take 80 GB
+    q = p.with_neurons(order)
+    q = ShallowReLU(q.W * scales[:, None], q.b * scales, q.V / scales, q.c)
     if changed:
-        A2 = q.A2.copy()
-        A2[0, n // 2] *= 1.001
-        q = ShallowReLU(A2, q.A1, q.b1, q.b2)
+        V = q.V.copy()
+        V[0, n // 2] *= 1.001
+        q = ShallowReLU(q.W, q.b, V, q.c)
     times = []
     for _ in range(5):
         start = time.process_time()
@@ -84,7 +88,7 @@ def main() -> None:
         if large > 2 or large > 15 * small:
             failures.append("at most 2 s for 10⁵ neurons and 15 times the time for 10⁴")
     for m, k, size in ((1, 1, 8), (2, 1, 8), (4, 1, 127), (2, 2, 3)):
-        p = random_network(np.random.default_rng(m), 40, m, k, size)
+        p = random_network(40, m, k, size, generator=torch.Generator().manual_seed(m))
         start = time.process_time()
         count = shallow.hidden_symmetries(p).count
         took = time.process_time() - start

@@ -44,11 +44,9 @@ from torch import nn
 
 from intertwine import data, devices, models, shallow
 from intertwine.shallow import ShallowReLU, same_function
-from intertwine.shallow.beyond import flips, remark_1
 from intertwine.training import RECIPES, evaluate, train
 from intertwine_book import results
-from intertwine_book.experiments import shallow_pictures as pictures
-from intertwine_book.experiments import shallow_relu as laws
+from intertwine_book.experiments import shallow_relu
 from intertwine_book.figures.shallow import (
     degeneracies,
     fibre_map,
@@ -74,13 +72,13 @@ trials: int = 20  # random networks for each check
 
 # %% tags=["hide-input"]
 device = devices.pick(device)
-generator = np.random.default_rng(seed)
-p = ShallowReLU(A2=[[1, 1, 1]], A1=[[1, 0], [0, 1], [-1, -1]], b1=[0, 0, 1], b2=[0])
-q = ShallowReLU(A2=[[1, 1, 1]], A1=[[-1, 0], [0, -1], [1, 1]], b1=[0, 0, -1], b2=[1])
+generator = torch.Generator().manual_seed(seed)
+p = ShallowReLU(W=[[1, 0], [0, 1], [-1, -1]], b=[0, 0, 1], V=[[1, 1, 1]], c=[0])
+q = ShallowReLU(W=[[-1, 0], [0, -1], [1, 1]], b=[0, 0, -1], V=[[1, 1, 1]], c=[1])
 both = {"p": p, "q": q}
 surface, folds = (
-    pictures.surfaces(both, np.linspace(-1.2, 1.7, 60)),
-    pictures.neurons(both),
+    shallow_relu.surfaces(both, np.linspace(-1.2, 1.7, 60)),
+    shallow_relu.neurons(both),
 )
 
 # %% mystnb={"figure": {"name": "fig-folded", "caption": "A plane folded along three lines, in two ways. Lines: where a neuron of the network begins to be active; arrows: towards the side where it is. The level lines of the two networks agree although every arrow is reversed."}, "image": {"alt": "Two panels with the same grey level lines of a piecewise linear function of x and y and the same three coloured lines. In the left panel arrows point to one side of each line, in the right panel to the other."}}
@@ -94,15 +92,15 @@ answer = same_function(p, q)
 moved = answer.symmetry.image()
 Markdown(
     f"Equal: **{answer.equal}**, by flipping the neurons {answer.symmetry.flips}. Moved by that symmetry, "
-    f"$p$ has the rows `{moved.rows.astype(int).tolist()}` and the constant {moved.b2[0]}: "
+    f"$p$ has the rows `{moved.rows.astype(int).tolist()}` and the constant {moved.c[0]}: "
     f"{'it is' if (moved.rows == q.rows).all() else 'it is not'} $q$."
 )
 
 # %% [markdown]
 # ## Notation
 #
-# A network is $\rho(\theta)(x) = A_2\,\sigma(A_1 x + b_1) + b_2$ with $m$ inputs, $n$ neurons and $k$ outputs. Row $i$ of $A_1$ is $w_i$,
-# column $i$ of $A_2$ is $\lambda_i\in\mathbb R^k$, and $c = b_2$. The group $H_n = \mathbb R_{>0}^n\rtimes\Sigma_n$ of positive scalings
+# A network is $\rho(\theta)(x) = V\,\sigma(Wx + b) + c$ with $m$ inputs, $n$ neurons and $k$ outputs. Row $i$ of $W$ is $w_i$,
+# column $i$ of $V$ is $\lambda_i\in\mathbb R^k$. An element $A$ of $G_{\mathrm{ReLU}}$ acts by $W\mapsto AW$, $b\mapsto Ab$, $V\mapsto VA^{-1}$. The group $H_n = \mathbb R_{>0}^n\rtimes\Sigma_n$ of positive scalings
 # and permutations is what the paper starts from. Formulas are lost in our copy of the paper; those below were restored by proof.
 #
 # (sec-minimal)=
@@ -119,12 +117,12 @@ Markdown(
 # With one input a neuron is an arrow $(w, b)$ in the plane, and merging is a matter of direction ({numref}`fig-rays`).
 
 # %%
-given = ShallowReLU([[2, 1, -3, 5, 1]], [[1], [2], [1], [0], [-1]], [1, 2, -1, 1, 1], [0])
+given = ShallowReLU([[1], [2], [1], [0], [-1]], [1, 2, -1, 1, 1], [[2, 1, -3, 5, 1]], [0])
 live = given.with_neurons([0, 1, 2, 4])
-moved = ShallowReLU(live.A2, live.A1, live.b1, given.b2 + given.A2[:, 3] * given.b1[3])
+moved = ShallowReLU(live.W, live.b, live.V, given.c + given.V[:, 3] * given.b[3])
 steps = {"given": given, "constants moved": moved}
 steps["merged, in order"] = shallow.zero_factor_reduction(given)
-arrows = pictures.neurons(steps)
+arrows = shallow_relu.neurons(steps)
 
 # %% mystnb={"figure": {"name": "fig-rays", "caption": "The minimal form of a network of one input, step by step. Arrows: (w, b) of each neuron, as thick as its output weight is large, blue where that is positive, red where negative. The vertical arrow is a constant, two arrows in one direction are one neuron."}, "image": {"alt": "Three panels of arrows from the origin: five arrows, then four without the vertical one and with a changed constant, then three, two parallel ones having become one."}}
 neuron_rays(arrows)
@@ -134,9 +132,9 @@ neuron_rays(arrows)
 
 # %%
 examples = {
-    "all zero": ShallowReLU([[1, -1, 0]], [[1, 2], [1, 2], [0, 1]], [0, 0, 5], [1]),
-    "parallel": ShallowReLU([[1, 1, 1]], [[1, 0], [2, 0], [0, 1]], [1, 2, 0], [0]),
-    "constant": ShallowReLU([[1, 1, 2]], [[1, 0], [0, 1], [0, 0]], [0, 0, 3], [0]),
+    "all zero": ShallowReLU([[1, 2], [1, 2], [0, 1]], [0, 0, 5], [[1, -1, 0]], [1]),
+    "parallel": ShallowReLU([[1, 0], [2, 0], [0, 1]], [1, 2, 0], [[1, 1, 1]], [0]),
+    "constant": ShallowReLU([[1, 0], [0, 1], [0, 0]], [0, 0, 3], [[1, 1, 2]], [0]),
     "none": p,
 }
 example_1 = pd.DataFrame(
@@ -196,13 +194,16 @@ pd.DataFrame(
 ).assign(L=str([str(v) for v in form.L[0]]), e=str(form.e[0]))
 
 # %% [markdown]
-# Does it always give the right answer? Pairs of networks are planted: moved by $H_n$, with neurons split, dead, constant, with opposite pairs, with
+# Does it always give the right answer? Pairs of networks are constructed: moved by $H_n$, with neurons split, dead, constant, with opposite pairs, with
 # hidden flips, each also as a near miss in which one number is off by a thousandth. A *yes* is checked by carrying out the symmetry it
 # names, a *no* by evaluating both networks at the input it gives.
 
 # %%
-verdicts = laws.verdicts(trials, generator)
-reductions, affine = laws.reductions(trials, generator), laws.affine(trials, generator)
+verdicts = shallow_relu.verdicts(trials, generator=generator)
+reductions, affine = (
+    shallow_relu.reductions(trials, generator=generator),
+    shallow_relu.affine(trials, generator=generator),
+)
 checks = {"Theorems 3, 4": verdicts, "Definition 3": reductions, "Proposition 14": affine}
 pd.DataFrame(
     {k: {"cases": len(t), "holds in": t["holds"].sum()} for k, t in checks.items()}
@@ -231,12 +232,12 @@ Markdown(
 # :::
 
 # %%
-three_pairs = ShallowReLU([[1] * 6], [[1], [1], [2], [2], [3], [3]], [1] * 6, [0])
-stabilisers = laws.stabilizers(trials, generator)
+three_pairs = ShallowReLU([[1], [1], [2], [2], [3], [3]], [1] * 6, [[1] * 6], [0])
+stabilisers = shallow_relu.stabilizers(trials, generator=generator)
 order = shallow.stabilizer(three_pairs).order
 Markdown(
     f"Three pairs of equal neurons: order {order}, while two commuting involutions generate 4 elements at most. "
-    f"Of {len(stabilisers)} random networks with planted copies, the stabiliser was as planted in "
+    f"Of {len(stabilisers)} random networks with copied neurons, the stabiliser was as constructed in "
     f"{stabilisers['holds'].sum()}; two cycles would do in {stabilisers['two_cycles'].sum()}."
 )
 
@@ -257,11 +258,11 @@ Markdown(
 
 # %%
 zoo = {
-    "σ(x) + σ(y)": ShallowReLU([[1, 1]], [[1, 0], [0, 1]], [0, 0], [0]),
-    "σ(x) + 2σ(−x)": ShallowReLU([[1, 2]], [[1], [-1]], [0, 0], [0]),
+    "σ(x) + σ(y)": ShallowReLU([[1, 0], [0, 1]], [0, 0], [[1, 1]], [0]),
+    "σ(x) + 2σ(−x)": ShallowReLU([[1], [-1]], [0, 0], [[1, 2]], [0]),
     "σ(x) + σ(y) + σ(1−x−y)": p,
-    "σ(x) + 0σ(y)": ShallowReLU([[1, 0]], [[1, 0], [0, 1]], [0, 0], [0]),
-    "σ(x) + σ(x)": ShallowReLU([[1, 1]], [[1], [1]], [0, 0], [0]),
+    "σ(x) + 0σ(y)": ShallowReLU([[1, 0], [0, 1]], [0, 0], [[1, 0]], [0]),
+    "σ(x) + σ(x)": ShallowReLU([[1], [1]], [0, 0], [[1, 1]], [0]),
 }
 hierarchy = pd.DataFrame(
     {
@@ -281,7 +282,7 @@ hierarchy
 # (Corollary 15), and without 0-factors each has one neuron on each of the hyperplanes (Corollary 16).
 
 # %%
-fibres = laws.fibres(5 * trials, generator)
+fibres = shallow_relu.fibres(5 * trials, generator=generator)
 statements = [
     "proposition_24",
     "corollary_9",
@@ -302,7 +303,7 @@ fibres[statements].mean().rename(
 
 # %%
 sizes = [1, 2, 4, 8, 16, 32, 64]
-rare = laws.density([*sizes, 0], trials, generator)
+rare = shallow_relu.density([*sizes, 0], trials, generator=generator)
 quantised = rare[rare["size"] > 0]
 gaussian = rare[rare["size"] == 0]
 
@@ -327,11 +328,11 @@ Markdown(
 
 # %% mystnb={"figure": {"name": "fig-fibre", "caption": "All networks of two neurons without biases that compute one function: over (a, b), the dimension of the possible output weights. Left, both slopes live: two separate quadrants. Right, one slope zero: a quadrant with a line over every point, and sheets that it joins."}, "image": {"alt": "Two panels of the plane of input weights. Left: upper left and lower right quadrants are coloured as points. Right: the lower left quadrant is coloured as lines, the upper left and lower right as points or lines."}}
 targets = {"slopes −1 and 1": (-1.0, 1.0), "slopes −1 and 0": (-1.0, 0.0)}
-fibre = pictures.small_fibres(targets, np.linspace(-2, 2, 41).round(10))
+fibre = shallow_relu.small_fibres(targets, np.linspace(-2, 2, 41).round(10))
 fibre_map(fibre)
 
 # %%
-live = shallow.fibre(ShallowReLU([[1, 1]], [[1], [-1]], [0, 0], [0]))  # |x|
+live = shallow.fibre(ShallowReLU([[1], [-1]], [0, 0], [[1, 1]], [0]))  # |x|
 hidden = shallow.fibre(p)
 Markdown(
     f"`fibre` says the same: $|x|$ with two neurons has dimension {live.dimension} and {live.components} components. "
@@ -343,7 +344,7 @@ Markdown(
 # (sec-digits)=
 # ## Two networks trained on images
 #
-# Now to networks that nobody planted: one hidden layer, trained from different seeds.
+# Now to networks that nobody constructed: one hidden layer, trained from different seeds.
 
 # %% tags=["hide-input"]
 images, test = (data.load(dataset, split, device=device) for split in ("train", "test"))
@@ -363,7 +364,7 @@ for s in range(seed, seed + networks):
 first, second = trained[:2]
 unequal = same_function(first, second)
 apart = np.abs(unequal.witness.p - unequal.witness.q).max()
-orbit = shallow.random_orbit(first, generator)
+orbit = shallow.random_orbit(first, generator=generator)
 again = same_function(first, orbit)
 Markdown(
     f"Test accuracies: {', '.join(f'{100 * a:.1f} %' for a in accuracies)}. Two seeds, equal: **{unequal.equal}**; "
@@ -391,7 +392,7 @@ nearest_hyperplanes(nearest)
 
 
 # %% mystnb={"figure": {"name": "fig-degeneracy", "caption": "Distances of networks to degeneracy, a point for each network; 0 would be a neuron to merge, to drop or to make a constant, or possibly a set of neurons to flip. The table below says how many are certified to have no symmetries but those of the group."}, "image": {"alt": "Four rows of points on a logarithmic axis, for trained and untrained networks: distance to parallel, dead and constant neurons, and the smallest singular value."}}
-degenerate = pictures.distances({"trained": trained, "untrained": untrained})
+degenerate = shallow_relu.distances({"trained": trained, "untrained": untrained})
 degeneracies(degenerate)
 
 # %%
@@ -413,7 +414,7 @@ twice = np.repeat(
 )  # every neuron twice, with half of its output weight
 halves = first.with_neurons(twice)
 large = shallow.random_orbit(
-    ShallowReLU(halves.A2 / 2, halves.A1, halves.b1, first.b2), generator
+    ShallowReLU(halves.W, halves.b, halves.V / 2, first.c), generator=generator
 )
 small = shallow.compress(large)
 Markdown(
@@ -429,9 +430,9 @@ Markdown(
 # %%
 def peaks(weights):
     """Σ a_i |x − i| with two neurons for each term."""
-    A2 = [[a for a in weights for _ in range(2)]]
-    b1 = [s * t for t in range(len(weights)) for s in (-1, 1)]
-    return ShallowReLU(A2, [[1], [-1]] * len(weights), b1, [0])
+    b = [s * t for t in range(len(weights)) for s in (-1, 1)]
+    V = [[a for a in weights for _ in range(2)]]
+    return ShallowReLU([[1], [-1]] * len(weights), b, V, [0])
 
 
 partition = {str(w): shallow.compress(peaks(w)) for w in ((3, 1, 2), (3, 1, 1))}
@@ -455,9 +456,8 @@ pd.DataFrame(
 # What of the flip? It only needs $\sigma(x) - \sigma(-x) = \kappa x$: an odd part that is linear. That is far from ReLU's privilege.
 
 # %%
-remark = remark_1(
-    ("ReLU", "tanh", "GELU", "abs", "sigmoid"), 2, torch.Generator().manual_seed(seed)
-)
+tried = ("ReLU", "tanh", "GELU", "abs", "sigmoid")
+remark = shallow_relu.remark_1(tried, 2, generator=generator)
 names = (
     "ReLU",
     "Softplus",
@@ -470,7 +470,7 @@ names = (
     "Mish",
     "tanh",
 )
-flipped = flips(names, generator)
+flipped = shallow_relu.flips(names, generator=generator)
 flipped.set_index("activation")
 
 # %% [markdown]
@@ -494,9 +494,9 @@ flipped.set_index("activation")
 # %%
 def off_by(epsilon):
     """The verdict on the first trained network and a copy with one output weight off."""
-    A2 = first.A2.copy()
-    A2[0, 0] *= 1 + epsilon
-    found = same_function(first, ShallowReLU(A2, first.A1, first.b1, first.b2))
+    V = first.V.copy()
+    V[0, 0] *= 1 + epsilon
+    found = same_function(first, ShallowReLU(first.W, first.b, V, first.c))
     verdict = {True: "equal", False: "different", None: "undecided"}[found.equal]
     return {"ε": epsilon, "verdict": verdict, "discrepancy": found.discrepancy}
 
@@ -511,9 +511,11 @@ rounding
 
 # %%
 mine = models.fcn((3, 5, 2), bias=True, seed=seed).double()
-other = shallow.random_orbit(ShallowReLU.from_module(mine), generator).to_module()
-found = same_function(*(ShallowReLU.from_module(net) for net in (mine, other)))
-found.equal, found.symmetry.permutation.tolist(), found.symmetry.scales.round(3).tolist()
+other = shallow.random_orbit(
+    ShallowReLU.from_module(mine), generator=generator
+).to_module()
+found = same_function(mine, other)
+found.equal, found.symmetry.element  # a matrix of the group
 
 # %% [markdown]
 # ## Exercises
@@ -531,7 +533,7 @@ found.equal, found.symmetry.permutation.tolist(), found.symmetry.scales.round(3)
 # %%
 family = [
     ShallowReLU(
-        [[1 + s, 1 - s, 1 - s, 1 + s]], [[1], [-1], [1], [-1]], [0, 0, -1, 1], [-s]
+        [[1], [-1], [1], [-1]], [0, 0, -1, 1], [[1 + s, 1 - s, 1 - s, 1 + s]], [-s]
     )
     for s in (Fraction(0), Fraction(1, 2), Fraction(-3))
 ]

@@ -1,4 +1,4 @@
-"""Fixtures: a book small enough to build in a test."""
+"""Fixtures: a book small enough to build in a test, and the library without its run-time type checker."""
 
 import io
 import os
@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jaxtyping
 import pytest
 
 from intertwine_book.build.layout import Book
@@ -35,6 +36,14 @@ while (world / "wait").exists():
     time.sleep(0.05)
 seed + rate
 """
+
+
+@pytest.fixture
+def unchecked():
+    """As a user meets the library: without the run-time type checker of the tests."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import copy
 from collections.abc import Callable
 
-import jaxtyping
 import numpy as np
 import pytest
 import torch
@@ -285,14 +284,6 @@ def test_the_conjecture_counts_in_the_same_way_everywhere():
 
 
 # --- bad input ---
-
-
-@pytest.fixture
-def unchecked():
-    """As a user meets the library: without the run-time type checker of the tests."""
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 X, FLAT = normal(20, 1, seed=0), genni.plane(torch.eye(4)[:2])

@@ -11,22 +11,33 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from intertwine import shallow
-from intertwine.shallow import KINDS, ShallowReLU, numbers, planted, random_network, same_function
+from intertwine import models, shallow
+from intertwine.groups import GReLU
+from intertwine.shallow import ShallowReLU, random_network, same_function
+from intertwine.shallow.random_networks import random_integers, random_scales
+from intertwine_book.experiments.shallow_relu import KINDS, known_pair
 
 SEEDS = st.integers(0, 2**32 - 1)
-FOLDED = ShallowReLU([[1, 1, 1]], [[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [0])  # σ(x) + σ(y) + σ(1−x−y)
+FOLDED = ShallowReLU([[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [[1, 1, 1]], [0])  # σ(x) + σ(y) + σ(1−x−y)
 
 
 def drawn(seed: int, most: int = 6, size: int = 2) -> ShallowReLU:
     """A network of small integers, in which coincidences are common."""
-    generator = np.random.default_rng(seed)
-    n, m, k = (int(x) for x in generator.integers(1, (most + 1, 4, 3)))
-    return random_network(generator, n, m, k, size)
+    draw = torch.Generator().manual_seed(seed)
+    n, m, k = (integer(1, largest, draw) for largest in (most, 3, 2))
+    return random_network(n, m, k, size, generator=draw)
+
+
+def generator(seed: int) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def integer(low: int, high: int, draw: torch.Generator) -> int:
+    return random_integers(low, high, (), draw).item()
 
 
 def inputs(p: ShallowReLU, seed: int = 0) -> np.ndarray:
-    return np.random.default_rng(seed).integers(-5, 6, (5, p.m)).astype(object)
+    return random_integers(-5, 5, (5, p.m), generator(seed))
 
 
 # networks
@@ -40,29 +51,55 @@ def test_a_module_and_back(seed):
     x = inputs(p, seed).astype(float)
     np.testing.assert_allclose(module(torch.from_numpy(x)).detach().numpy(), p(x), atol=1e-12)
     again = ShallowReLU.from_module(module)
-    assert all(np.array_equal(getattr(again, name), getattr(p, name)) for name in ("A2", "A1", "b1", "b2"))
+    assert all(np.array_equal(getattr(again, name), getattr(p, name)) for name in ("W", "b", "V", "c"))
 
 
 def test_modules_that_are_taken_and_refused():
     bare = nn.Sequential(nn.Flatten(), nn.Linear(4, 3, bias=False), nn.ReLU(), nn.Linear(3, 2, bias=False))
     p = ShallowReLU.from_module(bare)
-    assert not p.b1.any() and not p.b2.any()
-    kept = p.A1.copy()
+    assert not p.b.any() and not p.c.any()
+    kept = p.W.copy()
     with torch.no_grad():
         bare[1].weight += 1
-    np.testing.assert_array_equal(p.A1, kept)  # training goes on, the network stays
-    with pytest.raises(ValueError, match="Expected the layers Linear, ReLU, Linear, was given Linear, Tanh"):
+    np.testing.assert_array_equal(p.W, kept)  # training goes on, the network stays
+    with pytest.raises(ValueError, match="of the layers Linear, ReLU, Linear, was given Linear, Tanh"):
         ShallowReLU.from_module(nn.Sequential(nn.Linear(1, 1), nn.Tanh()))
+
+
+def test_modules_are_compared_as_they_are():
+    first, other = (models.fcn((3, 5, 2), bias=True, seed=seed).double() for seed in (0, 1))
+    wrapped = ShallowReLU.from_module(first)
+    A = GReLU(5).sample(generator(0))
+    moved = nn.Sequential(nn.Flatten(), shallow.act(wrapped, A).to_module())
+    for pair in ((first, moved), (wrapped, moved), (first, wrapped)):
+        assert same_function(*pair).equal
+    found = same_function(first, moved).symmetry.element
+    torch.testing.assert_close(found, A)  # the element that acted is found
+    assert GReLU(5).contains(found)
+    answer = same_function(first, other)
+    x = torch.from_numpy(answer.witness.x)
+    assert answer.equal is False and not torch.allclose(first(x[None]), other(x[None]))
+    assert shallow.compress(first).network.n == 5
+    with pytest.raises(ValueError, match=r"Expected nn\.Sequential of .*, was given Linear, Tanh, Linear"):
+        same_function(first, models.fcn((3, 5, 2), activation="tanh"))
+    with pytest.raises(ValueError, match=r"of the layers Linear, ReLU, Linear, was given Bilinear"):
+        same_function(first, nn.Bilinear(1, 1, 1))
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_other_objects_are_no_networks():
+    with pytest.raises(TypeError, match=r"Expected a ShallowReLU or nn\.Sequential.*, was given function"):
+        same_function(FOLDED, generator)
 
 
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        (([[1, 2]], [[1], [2]], [1], [0]), r"Expected A2 \(k, n\)"),
-        (([1, 2], [[1], [2]], [1, 2], [0]), r"was given A2 \(2,\)"),
-        (([[1.0]], [[np.nan]], [0], [0]), "Expected finite A1"),
-        (([["a"]], [[1]], [0], [0]), "Expected A2 of real numbers"),
-        (([[1j]], [[1]], [0], [0]), "Expected A2 of real numbers"),
+        (([[1], [2]], [1], [[1, 2]], [0]), r"Expected W \(n, m\), b"),
+        (([[1], [2]], [1, 2], [1, 2], [0]), r"was given W \(2, 1\), b \(2,\), V \(2,\)"),
+        (([[np.nan]], [0], [[1.0]], [0]), "Expected finite W"),
+        (([[1]], [0], [["a"]], [0]), "Expected V of real numbers"),
+        (([[1]], [0], [[1j]], [0]), "Expected V of real numbers"),
     ],
 )
 def test_numbers_and_shapes_are_checked(arrays, message):
@@ -71,33 +108,41 @@ def test_numbers_and_shapes_are_checked(arrays, message):
 
 
 def test_exact_and_float_do_not_mix():
-    exact = ShallowReLU([[Fraction(1, 3)]], [[3]], [0], [0])
+    exact = ShallowReLU([[3]], [0], [[Fraction(1, 3)]], [0])
     assert exact([[1]]).tolist() == [[1]] and exact([1]).tolist() == [1]
     assert exact([[1.0]]).dtype == np.float64 and exact.float()([[1]]).dtype == np.float64
-    assert not ShallowReLU([[1]], [[1]], [0.5], [0]).exact
+    assert not ShallowReLU([[1]], [0.5], [[1]], [0]).exact
     assert same_function(exact, exact.float()).tolerance > 0
 
 
 def test_what_does_not_fit_is_refused():
     with pytest.raises(ValueError, match="same inputs and outputs, was given 2 → 1 and 1 → 1"):
-        same_function(FOLDED, ShallowReLU([[1]], [[1]], [0], [0]))
-    with pytest.raises(ValueError, match="Expected positive scales, was given -1"):
-        shallow.act(FOLDED, np.arange(3), numbers([1, -1, 1]))
-    for wrong in ([0, 0, 1], [1, 2, 3]):
-        with pytest.raises(ValueError, match="Expected a permutation of 0 to 2, was given"):
-            shallow.act(FOLDED, np.array(wrong), numbers([1, 1, 1]))
+        same_function(FOLDED, ShallowReLU([[1]], [0], [[1]], [0]))
+    wrong = [
+        np.diag([1, -1, 1]),
+        np.ones((3, 3)),
+        np.eye(3)[[0, 0, 1]],
+        np.eye(2),
+        np.ones(3),
+        np.zeros((3, 3)),
+    ]
+    for A in wrong:
+        with pytest.raises(
+            ValueError, match=r"Expected an element of GReLU\(3\), .*was given another matrix"
+        ):
+            shallow.act(FOLDED, A)
     for wrong in ([3], [-1, 0]):
         with pytest.raises(ValueError, match="Expected neurons from 0 to 2, was given"):
             shallow.flip(FOLDED, wrong)
-    with pytest.raises(TypeError, match=r"ask for `\.equal`"):
+    with pytest.raises(TypeError, match=r"a use of `\.equal`"):
         bool(same_function(FOLDED, FOLDED))
 
 
 def test_a_set_of_neurons_is_flipped_however_it_is_named():
     twice, once = (shallow.flip(FOLDED, S) for S in ([2, 0, 1, 2], {0, 1, 2}))
     x = inputs(FOLDED)
-    assert twice.b2.tolist() == once.b2.tolist() == [1] and (twice(x) == FOLDED(x)).all()
-    assert shallow.flip(FOLDED, []).b2.tolist() == [0]
+    assert twice.c.tolist() == once.c.tolist() == [1] and (twice(x) == FOLDED(x)).all()
+    assert shallow.flip(FOLDED, []).c.tolist() == [0]
 
 
 # minimal and canonical forms
@@ -106,8 +151,8 @@ def test_a_set_of_neurons_is_flipped_however_it_is_named():
 @given(SEEDS, SEEDS)
 @settings(max_examples=60, deadline=None)
 def test_the_minimal_form_keeps_the_function_and_is_unique_in_its_class(seed, other):
-    generator = np.random.default_rng(other)
-    p, q, _ = planted(generator.choice(KINDS[:4]), generator)  # what Definition 3 identifies
+    draw = generator(other)
+    p, q, _ = known_pair(KINDS[integer(0, 3, draw)], generator=draw)  # Definition 3 identifies them
     x = inputs(p, seed)
     for network in (p, q):
         form, reduction = shallow.minimal_form(network), shallow.zero_factor_reduction(network)
@@ -116,10 +161,10 @@ def test_the_minimal_form_keeps_the_function_and_is_unique_in_its_class(seed, ot
         rows = reduction.rows.tolist()
         rays = {tuple(Fraction(e, sum(map(abs, row))) for e in row) for row in rows}
         assert len(rays) == reduction.n  # pairwise linearly semi-independent: Lemma 13
-        assert all(any(row[:-1]) for row in rows) and (reduction.A2 != 0).any(0).all()
+        assert all(any(row[:-1]) for row in rows) and (reduction.V != 0).any(0).all()
         assert rows == sorted(rows)
     first, second = (shallow.zero_factor_reduction(network) for network in (p, q))
-    assert all(np.array_equal(getattr(first, s), getattr(second, s)) for s in ("A2", "A1", "b1", "b2"))
+    assert all(np.array_equal(getattr(first, s), getattr(second, s)) for s in ("W", "b", "V", "c"))
 
 
 @given(SEEDS)
@@ -141,7 +186,7 @@ def test_the_canonical_form_is_the_function(seed):
 @given(st.sampled_from(KINDS), SEEDS)
 @settings(max_examples=100, deadline=None)
 def test_the_canonical_form_is_a_complete_invariant(kind, seed):
-    p, q, _ = planted(kind, np.random.default_rng(seed))
+    p, q, _ = known_pair(kind, generator=generator(seed))
     first, second = shallow.canonical_form(p), shallow.canonical_form(q)
     for name in ("normals", "gamma", "L", "e"):
         assert np.array_equal(getattr(first, name), getattr(second, name))
@@ -149,14 +194,14 @@ def test_the_canonical_form_is_a_complete_invariant(kind, seed):
 
 def pairs_up(p: ShallowReLU) -> bool:
     """Proposition 14, word for word, on a minimal network without 0-factors."""
-    rows, A2 = p.rows, p.A2
+    rows, V = p.rows, p.V
     for i in range(p.n):
         partners = []
         for j in range(p.n):
             ratios = {Fraction(b) / a for a, b in zip(rows[i], rows[j], strict=True) if a}
             parallel = all(bool(a) == bool(b) for a, b in zip(rows[i], rows[j], strict=True))
             if parallel and len(ratios) == 1 and (t := -ratios.pop()) > 0:
-                partners.append((t * A2[:, j] == -A2[:, i]).all())
+                partners.append((t * V[:, j] == -V[:, i]).all())
         if partners != [True]:
             return False
     return True
@@ -165,20 +210,18 @@ def pairs_up(p: ShallowReLU) -> bool:
 @given(SEEDS)
 @settings(max_examples=100, deadline=None)
 def test_proposition_14(seed):
-    generator = np.random.default_rng(seed)
-    n, m = (int(x) for x in generator.integers(1, 4, 2))
-    half = random_network(generator, n, m, int(generator.integers(1, 3)), 2)
-    t = generator.choice(shallow.cases.SCALES, n)
-    partner = -half.A2 * (Fraction(1) / t)
-    partner[0, 0] += int(generator.integers(2))  # every second time it is not affine
-    A2, A1 = np.hstack([half.A2, partner]), np.vstack([half.A1, -half.A1 * t[:, None]])
-    p = ShallowReLU(A2, A1, np.concatenate([half.b1, -half.b1 * t]), half.b2)
+    draw = generator(seed)
+    n, m, k = (integer(1, most, draw) for most in (3, 3, 2))
+    half, t = random_network(n, m, k, 2, generator=draw), random_scales(n, draw)
+    partner = -half.V * (Fraction(1) / t)
+    partner[0, 0] += integer(0, 1, draw)  # every second time it is not affine
+    V, W = np.hstack([half.V, partner]), np.vstack([half.W, -half.W * t[:, None]])
+    p = ShallowReLU(W, np.concatenate([half.b, -half.b * t]), V, half.c)
     reduction = shallow.zero_factor_reduction(p)
     assert shallow.is_affine(p) == pairs_up(reduction)
     origin = np.zeros(m, dtype=object)
-    affine = all(
-        (p(x) + p(-x) == 2 * p(origin)).all() for x in generator.integers(-99, 99, (20, m)).astype(object)
-    )
+    x = random_integers(-99, 98, (20, m), draw)
+    affine = (p(x) + p(-x) == 2 * p(origin)).all()
     assert not shallow.is_affine(p) or affine
     assert shallow.is_affine(p.float()) == shallow.is_affine(p)
 
@@ -187,8 +230,8 @@ def test_proposition_14(seed):
 @settings(max_examples=30, deadline=None)
 def test_corollary_15(seed):
     """A network without opposite pairs has as many 0-factors as any of its function and width."""
-    generator = np.random.default_rng(seed)
-    p = planted(generator.choice(KINDS), generator).p
+    draw = generator(seed)
+    p = known_pair(KINDS[integer(0, 5, draw)], generator=draw).p
     reduction = shallow.zero_factor_reduction(p)
     if len(np.unique(shallow.arrangement(reduction).labels)) == reduction.n:
         assert reduction.n == len(shallow.canonical_form(p).normals)
@@ -202,31 +245,29 @@ def test_corollary_15(seed):
 @given(SEEDS)
 @settings(max_examples=100, deadline=None)
 def test_the_stabiliser_is_what_brute_force_finds(seed):
-    generator = np.random.default_rng(seed)
-    p = drawn(seed, most=3)
-    copies = generator.integers(0, p.n, 2)
-    scales = np.concatenate([[1] * p.n, generator.choice(shallow.cases.SCALES, 2)])
+    p, draw = drawn(seed, most=3), generator(seed)
+    copies = random_integers(0, p.n - 1, (2,), draw)
     p = p.with_neurons([*range(p.n), *copies])
-    p = shallow.act(p, generator.permutation(p.n), numbers(scales))
+    p = shallow.random_orbit(p, generator=draw)
     found = shallow.stabilizer(p)
     assert found.dimension == 0
     # a permutation stabilises, with the scales that it needs, iff each neuron becomes one like it
-    rows, A2 = p.rows.tolist(), p.A2.T.tolist()
+    rows, V = p.rows.tolist(), p.V.T.tolist()
 
     def scale(i: int, j: int) -> Fraction | None:
         ratios = {Fraction(b) / a for a, b in zip(rows[i], rows[j], strict=True) if a}
-        ratios |= {Fraction(a) / b for a, b in zip(A2[i], A2[j], strict=True) if b}
-        zeros = [bool(a) == bool(b) for a, b in zip(rows[i] + A2[i], rows[j] + A2[j], strict=True)]
+        ratios |= {Fraction(a) / b for a, b in zip(V[i], V[j], strict=True) if b}
+        zeros = [bool(a) == bool(b) for a, b in zip(rows[i] + V[i], rows[j] + V[j], strict=True)]
         return ratios.pop() if all(zeros) and len(ratios) == 1 and min(ratios) > 0 else None
 
     alike = [[scale(i, j) is not None for j in range(p.n)] for i in range(p.n)]
     assert found.order == permanent(alike)
     assert shallow.stabilizer(p.float()).blocks == found.blocks
-    for permutation, d in found.generators():
-        moved = shallow.act(p, permutation, d)
-        assert (moved.rows == p.rows).all() and (moved.A2 == p.A2).all()
-    for permutation, d in shallow.stabilizer(p.float()).generators():
-        np.testing.assert_allclose(shallow.act(p.float(), permutation, d).rows, p.float().rows, atol=1e-12)
+    for A in found.generators():
+        moved = shallow.act(p, A)
+        assert (moved.rows == p.rows).all() and (moved.V == p.V).all()
+    for A in shallow.stabilizer(p.float()).generators():
+        np.testing.assert_allclose(shallow.act(p.float(), A).rows, p.float().rows, atol=1e-12)
 
 
 def permanent(matrix: list[list[bool]]) -> int:
@@ -239,16 +280,16 @@ def permanent(matrix: list[list[bool]]) -> int:
 
 
 def test_the_stabiliser_of_zero_neurons_and_three_pairs():
-    zeros = ShallowReLU([[0, 0, 1]], [[0], [0], [1]], [0, 0, 1], [0])
+    zeros = ShallowReLU([[0], [0], [1]], [0, 0, 1], [[0, 0, 1]], [0])
     found = shallow.stabilizer(zeros)
     assert (found.dimension, found.order, found.zeros, found.trivial) == (2, 2, (0, 1), False)
-    pairs = ShallowReLU([[1, 1, 1, 1, 1, 1]], [[1], [1], [2], [2], [3], [3]], [1] * 6, [0])
+    pairs = ShallowReLU([[1], [1], [2], [2], [3], [3]], [1] * 6, [[1, 1, 1, 1, 1, 1]], [0])
     found = shallow.stabilizer(pairs)  # (Z/2)³, which two cycles do not generate
     assert (found.order, len(found.transpositions)) == (8, 3)
-    silent = ShallowReLU([[2, 6, 5]], [[0], [0], [0]], [0, 0, 0], [0])  # rows zero, λ not: all alike
+    silent = ShallowReLU([[0], [0], [0]], [0, 0, 0], [[2, 6, 5]], [0])  # rows zero, λ not: all alike
     found = shallow.stabilizer(silent)
     assert (found.dimension, found.order) == (0, 6)
-    assert all((shallow.act(silent, *g).A2 == silent.A2).all() for g in found.generators())
+    assert all((shallow.act(silent, A).V == silent.V).all() for A in found.generators())
     assert shallow.stabilizer(FOLDED).trivial
 
 
@@ -264,9 +305,10 @@ def brute_force(vectors: np.ndarray, target: np.ndarray) -> list[tuple[int, ...]
 @settings(max_examples=60, deadline=None)
 @example(0, 0, 1, True)
 def test_subset_sums_are_those_of_brute_force(seed, n, d, fractions):
-    generator = np.random.default_rng(seed)
-    vectors = generator.integers(-3, 4, (n, d)).astype(object) * (Fraction(1, 6) if fractions else 1)
-    target = vectors[generator.random(n) < 0.5].sum(0) if n else np.zeros(d, dtype=object)
+    draw = generator(seed)
+    vectors = random_integers(-3, 3, (n, d), draw) * (Fraction(1, 6) if fractions else 1)
+    chosen = random_integers(0, 1, (n,), draw).astype(bool)
+    target = vectors[chosen].sum(0) if n else np.zeros(d, dtype=object)
     expected = brute_force(vectors, target)
     for sums in (
         shallow.subset_sums(vectors, target),
@@ -278,8 +320,8 @@ def test_subset_sums_are_those_of_brute_force(seed, n, d, fractions):
 @pytest.mark.parametrize("n", [12, 16])
 @pytest.mark.parametrize("k", [1, 2])
 def test_hidden_symmetries_up_to_16_neurons_by_brute_force(n, k):
-    p = random_network(np.random.default_rng(n + k), n, 2, k, 2)
-    vectors = (p.A2.T[:, :, None] * p.A1[:, None]).reshape(n, -1).astype(np.int64)
+    p = random_network(n, 2, k, 2, generator=generator(n + k))
+    vectors = (p.V.T[:, :, None] * p.W[:, None]).reshape(n, -1).astype(np.int64)
     masks = np.arange(1, 2**n)
     sums = (masks[:, None] >> np.arange(n) & 1) @ vectors
     found = shallow.hidden_symmetries(p)
@@ -292,20 +334,20 @@ def test_hidden_symmetries_up_to_16_neurons_by_brute_force(n, k):
 
 def test_huge_numbers_are_counted_exactly():
     large = 2**70
-    p = ShallowReLU([[1, 1, 1, 1]], [[large], [1], [-large], [-1 - large]], [0] * 4, [0])
+    p = ShallowReLU([[large], [1], [-large], [-1 - large]], [0] * 4, [[1, 1, 1, 1]], [0])
     assert sorted(shallow.hidden_symmetries(p)) == [(0, 1, 3), (0, 2)]
 
 
 def test_many_neurons_are_decided_by_independence_or_not_at_all():
     normal = np.random.default_rng(0).normal
-    wide = ShallowReLU(normal(size=(2, 60)), normal(size=(60, 40)), normal(size=60), normal(size=2))
+    wide = ShallowReLU(normal(size=(60, 40)), normal(size=60), normal(size=(2, 60)), normal(size=2))
     assert shallow.hidden_symmetries(wide).count == 0
-    narrow = ShallowReLU(normal(size=(1, 60)), normal(size=(60, 4)), normal(size=60), normal(size=1))
+    narrow = ShallowReLU(normal(size=(60, 4)), normal(size=60), normal(size=(1, 60)), normal(size=1))
     assert shallow.hidden_symmetries(narrow).count is None
     assert shallow.hidden_symmetries(narrow).list() == []
     assert shallow.is_generic(narrow).generic is None and shallow.fibre(narrow).components is None
     with pytest.raises(ValueError, match="Expected at most 40 vectors, was given 60"):
-        shallow.subset_sums(narrow.A1, narrow.A1[0])
+        shallow.subset_sums(narrow.W, narrow.W[0])
     integers = np.ones((40, 1))
     with pytest.raises(ValueError, match="give them as such"):
         shallow.subset_sums(integers, integers[0] * 20)
@@ -335,9 +377,9 @@ def test_generic_networks_have_one_configuration(seed):
 
 def test_sigma_min_bounds_every_subset():
     generator = np.random.default_rng(0)
-    p = ShallowReLU(generator.normal(size=(2, 9)), generator.normal(size=(9, 6)), np.ones(9), np.zeros(2))
+    p = ShallowReLU(generator.normal(size=(9, 6)), np.ones(9), generator.normal(size=(2, 9)), np.zeros(2))
     found = shallow.is_generic(p)
-    vectors = (p.A2.T[:, :, None] * p.A1[:, None]).reshape(9, -1)
+    vectors = (p.V.T[:, :, None] * p.W[:, None]).reshape(9, -1)
     sums = [np.linalg.norm(np.array(S) @ vectors) for S in product((0, 1), repeat=9) if any(S)]
     assert found.generic and 0 < found.distance <= min(sums)
 
@@ -346,12 +388,12 @@ def test_sigma_min_bounds_every_subset():
     ("network", "generic", "reason"),
     [
         (FOLDED, False, "flip of neurons 0, 1, 2"),
-        (ShallowReLU([[1, 2]], [[1], [-1]], [0, 0], [0]), True, "only one of 3 configurations"),
-        (ShallowReLU([[1, 1]], [[1], [-1]], [0, 0], [0]), True, "only one of 3 configurations"),
-        (ShallowReLU([[1, -1]], [[1], [-1]], [0, 0], [0]), False, "does not bend"),
-        (ShallowReLU([[1, 0]], [[1], [-1]], [0, 0], [0]), False, "0-factors of rank 1"),
-        (ShallowReLU([[1] * 4], [[1], [-1], [1], [-1]], [0, 0, -1, 1], [0]), False, "dependent normals"),
-        (ShallowReLU([[1, 1]], [[1, 0], [0, 1]], [0, 0], [0]), True, "linearly independent"),
+        (ShallowReLU([[1], [-1]], [0, 0], [[1, 2]], [0]), True, "only one of 3 configurations"),
+        (ShallowReLU([[1], [-1]], [0, 0], [[1, 1]], [0]), True, "only one of 3 configurations"),
+        (ShallowReLU([[1], [-1]], [0, 0], [[1, -1]], [0]), False, "does not bend"),
+        (ShallowReLU([[1], [-1]], [0, 0], [[1, 0]], [0]), False, "0-factors of rank 1"),
+        (ShallowReLU([[1], [-1], [1], [-1]], [0, 0, -1, 1], [[1] * 4], [0]), False, "dependent normals"),
+        (ShallowReLU([[1, 0], [0, 1]], [0, 0], [[1, 1]], [0]), True, "linearly independent"),
     ],
 )
 def test_the_reason_is_given(network, generic, reason):
@@ -362,9 +404,9 @@ def test_the_reason_is_given(network, generic, reason):
 @pytest.mark.parametrize("s", [Fraction(0), Fraction(1, 2), Fraction(-7, 3)])
 def test_a_continuous_family_of_opposite_pairs(s):
     """(1+s)σ(x) + (1−s)σ(−x) + (1−s)σ(x−1) + (1+s)σ(1−x) − s is one function for all s."""
-    A1, b1 = [[1], [-1], [1], [-1]], [0, 0, -1, 1]
-    p = ShallowReLU([[1, 1, 1, 1]], A1, b1, [0])
-    q = ShallowReLU([[1 + s, 1 - s, 1 - s, 1 + s]], A1, b1, [-s])
+    W, b = [[1], [-1], [1], [-1]], [0, 0, -1, 1]
+    p = ShallowReLU(W, b, [[1, 1, 1, 1]], [0])
+    q = ShallowReLU(W, b, [[1 + s, 1 - s, 1 - s, 1 + s]], [-s])
     assert same_function(p, q).equal and shallow.fibre(p).dimension == 5
 
 
@@ -388,25 +430,24 @@ def test_compression_reaches_the_least_of_all_configurations(seed):
 
 @given(SEEDS, st.integers(1, 12), st.integers(1, 3))
 @settings(max_examples=30, deadline=None)
-def test_planted_minima_are_reached(seed, n, k):
-    generator = np.random.default_rng(seed)
-    minimum = random_network(generator, n, 6, k, 1000)
+def test_known_minima_are_reached(seed, n, k):
+    draw = generator(seed)
+    minimum = random_network(n, 6, k, 1000, generator=draw)
     if len(shallow.canonical_form(minimum).normals) < n:
         return
-    A2, rows, b2 = minimum.A2, minimum.rows, minimum.b2
+    p = minimum
     for _ in range(4):
-        i, t = int(generator.integers(n)), generator.choice(shallow.cases.SCALES)
-        part = generator.integers(-9, 10, (k, 1)).astype(object)
-        z, b = random_network(generator, 2, 6, 1, 9).rows, int(generator.integers(-9, 10))
+        i, t = integer(0, n - 1, draw), random_scales(1, draw)
+        part, b = random_integers(-9, 9, (k, 1), draw), integer(-9, 9, draw)
+        z = random_network(2, 6, 1, 9, generator=draw).rows
         constant = np.array([[0] * 6 + [b]], dtype=object)
         opposite = np.vstack([z[0], -z[0], -z[0], z[0]])
         opposite[2:, -1] += (-1, 1)  # σ(u) − σ(−u) + σ(−u−1) − σ(u+1) = −1
-        rows = np.vstack([rows, rows[[i]] * t, z[[1]], constant, opposite])
-        A2[:, [i]] -= part * t
-        A2 = np.hstack([A2, part, 0 * part, part, part, -part, part, -part])
-        b2 = b2 - part[:, 0] * max(b, 0) + part[:, 0]
-    order = generator.permutation(len(rows))
-    p = ShallowReLU(A2[:, order], rows[order, :-1], rows[order, -1], b2)
+        rows = np.vstack([p.rows[[i]] * t, z[[1]], constant, opposite])
+        V = np.hstack([part, 0 * part, part, part, -part, part, -part])
+        p = p.extended(rows, V, p.c - part[:, 0] * max(b, 0) + part[:, 0])
+        p.V[:, [i]] -= part * t
+    p = p.with_neurons(torch.randperm(p.n, generator=draw).tolist())
     for large in (p, p.float()):
         small = shallow.compress(large)
         assert small.network.n == n and small.optimal
@@ -417,31 +458,29 @@ def test_the_partition_problem():
     """Σ a_i |x − t_i| has width h iff {a_i} splits into halves of equal sum, and h + 1 otherwise."""
     for weights, splits in (((3, 1, 1, 2, 2, 1), True), ((3, 1, 1, 2, 2, 2), False)):
         h = len(weights)
-        A2 = [[a for a in weights for _ in range(2)]]
-        A1, b1 = [[1], [-1]] * h, [s * t for t in range(h) for s in (-1, 1)]
-        small = shallow.compress(ShallowReLU(A2, A1, b1, [0]))
+        V = [[a for a in weights for _ in range(2)]]
+        W, b = [[1], [-1]] * h, [s * t for t in range(h) for s in (-1, 1)]
+        small = shallow.compress(ShallowReLU(W, b, V, [0]))
         assert small.optimal and small.network.n == h + (not splits)
 
 
 def test_near_misses_are_reported_and_not_merged():
-    p = ShallowReLU([[1.0, 1.0, 1e-7]], [[1.0, 0.0], [1.0, 1e-7], [0.0, 1.0]], np.zeros(3), [0.0])
+    p = ShallowReLU([[1.0, 0.0], [1.0, 1e-7], [0.0, 1.0]], np.zeros(3), [[1.0, 1.0, 1e-7]], [0.0])
     small = shallow.compress(p)
     assert small.network.n == 3
     assert small.degeneracy.pair == (0, 1)
     np.testing.assert_allclose(small.degeneracy.parallel, 1e-7, rtol=1e-6)
     np.testing.assert_allclose(small.degeneracy.silent, 1e-7, rtol=1e-6)
-    empty = shallow.degeneracy(ShallowReLU([[0]], [[1]], [0], [0]))
+    empty = shallow.degeneracy(ShallowReLU([[1]], [0], [[0]], [0]))
     assert empty.pair == () and np.isnan(empty.parallel)
 
 
 def test_beyond_forty_hyperplanes_the_gap_is_stated():
     generator = np.random.default_rng(0)
     normal = generator.normal
-    p = ShallowReLU(normal(size=(1, 100)), normal(size=(100, 5)), normal(size=100), normal(size=1))
+    p = ShallowReLU(normal(size=(100, 5)), normal(size=100), normal(size=(1, 100)), normal(size=1))
     assert shallow.compress(p).optimal and shallow.compress(p).network.n == 100
-    both = ShallowReLU(
-        np.hstack([p.A2, normal(size=(1, 100))]), np.vstack([p.A1, -p.A1]), [*p.b1, *-p.b1], p.b2
-    )
+    both = ShallowReLU(np.vstack([p.W, -p.W]), [*p.b, *-p.b], np.hstack([p.V, normal(size=(1, 100))]), p.c)
     small = shallow.compress(both)
     assert (small.hyperplanes, small.lower_bound, small.network.n) == (100, 100, 102)
     assert not small.optimal and same_function(both, small.network).equal
@@ -471,10 +510,10 @@ def test_beyond_forty_hyperplanes_the_gap_is_stated():
 def test_odd_slopes(activation, slope):
     found = shallow.odd_slope(activation)
     assert (found is None) == (slope is None)
-    p = ShallowReLU(np.ones((1, 3)), [[1.0, 0.5], [0.3, -1.0], [-1.3, 0.5]], [0.1, -0.2, 0.4], [0.0])
-    sigma, x = shallow.pointwise(activation), 5 * np.random.default_rng(0).normal(size=(20, 2))
+    p = ShallowReLU([[1.0, 0.5], [0.3, -1.0], [-1.3, 0.5]], [0.1, -0.2, 0.4], np.ones((1, 3)), [0.0])
+    x = 5 * np.random.default_rng(0).normal(size=(20, 2))
     flipped = shallow.flip(p, [0, 1, 2], kappa=1.0 if slope is None else slope)
-    change = np.abs(flipped(x, sigma) - p(x, sigma)).max()
+    change = np.abs(flipped(x, activation) - p(x, activation)).max()
     if slope is None:
         assert change > 1e-3
     else:

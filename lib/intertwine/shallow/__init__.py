@@ -1,35 +1,36 @@
 """ReLU networks with one hidden layer: when two of them are the same function (ramakrishnan2026).
 
 Example:
-    >>> p = ShallowReLU([[1, 1, 1]], [[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [0])  # σ(x) + σ(y) + σ(1−x−y)
-    >>> q = ShallowReLU([[1, 1, 1]], [[-1, 0], [0, -1], [1, 1]], [0, 0, -1], [1])
+    >>> p = ShallowReLU([[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [[1, 1, 1]], [0])  # σ(x) + σ(y) + σ(1−x−y)
+    >>> q = ShallowReLU([[-1, 0], [0, -1], [1, 1]], [0, 0, -1], [[1, 1, 1]], [1])
     >>> answer = same_function(p, q)
     >>> answer.equal, answer.symmetry.flips
     (True, (0, 1, 2))
+
+A `tolerance` counts for floats only: two neurons are parallel, and one is dead or constant, up to a relative
+error of that size. Integers and fractions are compared exactly.
 """
 
-from intertwine.shallow.arithmetic import numbers
 from intertwine.shallow.arrangement import Arrangement, arrangement
-from intertwine.shallow.beyond import odd_slope, pointwise
-from intertwine.shallow.canonical import CanonicalForm, canonical_form, is_affine
-from intertwine.shallow.cases import KINDS, Case, planted, random_network, random_orbit
+from intertwine.shallow.canonical_form import CanonicalForm, canonical_form, is_affine
 from intertwine.shallow.compression import Compression, compress
 from intertwine.shallow.configurations import Configuration, configurations, realised
 from intertwine.shallow.degeneracy import Degeneracy, degeneracy, nearest_sines
 from intertwine.shallow.equality import Equality, Symmetry, same_function, transferred
+from intertwine.shallow.exact import numbers
 from intertwine.shallow.generic import Fibre, Genericity, fibre, is_generic
-from intertwine.shallow.hidden import HiddenSymmetries, hidden_symmetries
+from intertwine.shallow.hidden_symmetries import HiddenSymmetries, hidden_symmetries
 from intertwine.shallow.minimal import minimal_form, zero_factor_rank, zero_factor_reduction
-from intertwine.shallow.network import ShallowReLU, act, difference, flip
+from intertwine.shallow.moves import act, difference, flip, odd_slope
+from intertwine.shallow.random_networks import random_network, random_orbit
+from intertwine.shallow.relu_network import ShallowReLU
 from intertwine.shallow.stabilizer import Stabilizer, stabilizer
 from intertwine.shallow.subsets import SubsetSums, subset_sums
 from intertwine.shallow.witness import Witness
 
 __all__ = [
-    "KINDS",
     "Arrangement",
     "CanonicalForm",
-    "Case",
     "Compression",
     "Configuration",
     "Degeneracy",
@@ -58,8 +59,6 @@ __all__ = [
     "nearest_sines",
     "numbers",
     "odd_slope",
-    "planted",
-    "pointwise",
     "random_network",
     "random_orbit",
     "realised",

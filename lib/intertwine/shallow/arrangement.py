@@ -10,18 +10,18 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 
-from intertwine.shallow.arithmetic import Numbers, is_exact, primitive
-from intertwine.shallow.network import ShallowReLU
+from intertwine.shallow.exact import Numbers, is_exact, primitive
+from intertwine.shallow.relu_network import ShallowReLU
 
-BLOCK = 4096  # rows at a time, which a processor's cache holds
-DIRECTIONS = 3  # further projections tell apart what agrees by chance in the first
+BLOCK = 4096  # rows at a time, which fit into a processor's cache
+DIRECTIONS = 3  # the second and third separate rows that agree by chance in the first
 
 
 class Arrangement(NamedTuple):
     """Row i is scales[i] · normals[labels[i]]; constant neurons, w = 0, have label −1 and scale 0.
 
     Example:
-        >>> p = ShallowReLU([[1, 1, 1]], [[2], [-3], [0]], [4, -6, 1], [0])
+        >>> p = ShallowReLU([[2], [-3], [0]], [4, -6, 1], [[1, 1, 1]], [0])
         >>> found = arrangement(p)
         >>> found.normals.tolist(), found.labels.tolist(), found.scales.tolist()
         ([[1, 2]], [0, 0, -1], [2, -3, 0])
@@ -59,15 +59,15 @@ def _exact(rows: Numbers) -> Arrangement:
 
 def _float(rows: Float[np.ndarray, "n m1"], tolerance: float) -> Arrangement:
     norms = np.concatenate([np.abs(rows[block]).sum(1) for block in _blocks(len(rows))])
-    live = np.flatnonzero(norms - np.abs(rows[:, -1]) > tolerance * norms)
-    unit = rows if len(live) == len(rows) else rows[live]
-    unit /= norms[live, None]  # the rows are a copy
+    bent = np.flatnonzero(norms - np.abs(rows[:, -1]) > tolerance * norms)
+    unit = rows if len(bent) == len(rows) else rows[bent]
+    unit /= norms[bent, None]  # the rows are a copy
     groups, first, sign = clusters(unit, tolerance, signed=False)
     normals = unit[first]
     turn = _sign(normals, tolerance)
     normals *= turn[:, None]
     labels, scales = np.full(len(norms), -1), np.zeros(len(norms))
-    labels[live], scales[live] = groups, norms[live] * sign * turn[groups]
+    labels[bent], scales[bent] = groups, norms[bent] * sign * turn[groups]
     return Arrangement(normals, labels, scales)
 
 
@@ -108,7 +108,7 @@ def clusters(
         starts = (np.diff(key[order]) > tolerance) | (np.diff(labels[order]) > 0)
         labels[order] = np.concatenate([[0], np.cumsum(starts)]) if n else []
     sign, leaders = np.ones(n), np.full(n, -1)
-    while (leaders < 0).any():  # who is too far from the first of a chain founds a group of its own
+    while (leaders < 0).any():  # a point too far from the first of its chain starts a group of its own
         left = np.flatnonzero(leaders < 0)
         _, first, inverse = np.unique(labels[left], return_index=True, return_inverse=True)
         leader = left[first][inverse]

@@ -6,22 +6,21 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Bool, Int
+from torch import nn
 
-from intertwine.shallow.arithmetic import TOLERANCE, Numbers, half, outer, reciprocal
 from intertwine.shallow.arrangement import arrangement
-from intertwine.shallow.canonical import CanonicalForm, canonical_in
-from intertwine.shallow.configurations import configuration, configurations, realised
+from intertwine.shallow.canonical_form import CanonicalForm, canonical_in
+from intertwine.shallow.configurations import EXHAUSTIVE, configuration, configurations, realised
 from intertwine.shallow.degeneracy import Degeneracy, degeneracy
+from intertwine.shallow.exact import TOLERANCE, Numbers, half, outer, reciprocal
 from intertwine.shallow.minimal import merged
-from intertwine.shallow.network import ShallowReLU
+from intertwine.shallow.relu_network import ShallowReLU, as_shallow
 from intertwine.shallow.subsets import LIMIT, subset_sums
-
-EXHAUSTIVE = 7  # hyperplanes whose 3^h configurations are all looked at
 
 
 @dataclass(frozen=True, eq=False)
 class Compression:
-    """A network of the same function, and what is known of the smallest width."""
+    """A network of the same function, and bounds of the smallest width."""
 
     network: ShallowReLU
     hyperplanes: int
@@ -30,7 +29,7 @@ class Compression:
     reason: str
     """Why no network can have fewer neurons than that."""
     degeneracy: Degeneracy
-    """How near the network is to smaller ones with nearly its function; nothing of that is merged."""
+    """How near the network is to smaller ones with nearly its function."""
 
     @property
     def optimal(self) -> bool:
@@ -38,25 +37,21 @@ class Compression:
         return self.network.n == self.lower_bound
 
 
-def compress(p: ShallowReLU, tolerance: float = TOLERANCE) -> Compression:
+def compress(p: ShallowReLU | nn.Module, tolerance: float = TOLERANCE) -> Compression:
     """The same function with as few neurons as can be found, and a lower bound.
 
     Example:
-        >>> p = ShallowReLU([[1, 2, 0, 1, -1]], [[1], [2], [5], [3], [-3]], [1, 2, 0, 0, 0], [0])
+        >>> p = ShallowReLU([[1], [2], [5], [3], [-3]], [1, 2, 0, 0, 0], [[1, 2, 0, 1, -1]], [0])
         >>> small = compress(p)  # 5σ(x+1) + 3x
         >>> small.network.n, small.hyperplanes, small.optimal, small.reason
         (2, 1, True, 'no choice of sides does with 1')
 
     There is a neuron at least for each of the h hyperplanes where the function bends. Whether h suffice is a
     partition problem, solved for h ≤ 40, and so is h + 1, which takes up to a minute there. For one output
-    h + 2 always do (2 if h = 0). For several, all configurations are looked at for h ≤ 7, and otherwise the
-    gap stays open if h + 1 do not suffice.
-
-    Args:
-        p: a network.
-        tolerance: in floats, when neurons are parallel, dead or constant. Near misses are not merged, but
-            reported in `degeneracy`.
+    h + 2 always do (2 if h = 0). For several, all configurations are searched for h ≤ 7, and otherwise the
+    gap stays open if h + 1 do not suffice. Near misses are not merged, but reported in `degeneracy`.
     """
+    p = as_shallow(p)
     found = arrangement(p, tolerance)
     form, bent = canonical_in(p, found, tolerance)
     h, k = len(form.normals), p.k
@@ -87,7 +82,7 @@ Signs = Int[np.ndarray, " h"] | None
 
 
 def _no_pair(form: CanonicalForm, hint: Int[np.ndarray, " h"]) -> tuple[Signs, bool]:
-    """Signs that leave nothing of L, and whether all were looked through."""
+    """Signs that leave nothing of L, and whether the search was complete."""
     free = np.ones(len(hint), dtype=bool) if len(hint) <= LIMIT else hint == 0
     if free.sum() > LIMIT:
         return None, False

@@ -2,7 +2,7 @@
 
 f = Σ γ_H |u_H| + Lx + e with u_H = n_H·x + b_H. One neuron on H gives γ|u| + s γ u, s its sign; a pair,
 T ∋ H, gives γ|u| + δu with any δ ∈ R^k. What is left of L after that has to come from opposite pairs on
-hyperplanes where f does not bend, two neurons for every unit of its rank.
+hyperplanes where f does not bend, two neurons for each unit of its rank.
 """
 
 from __future__ import annotations
@@ -14,20 +14,22 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Int, Shaped
 
-from intertwine.shallow.arithmetic import TOLERANCE, is_exact, row_reduce
-from intertwine.shallow.canonical import CanonicalForm
-from intertwine.shallow.network import ShallowReLU
+from intertwine.shallow.canonical_form import CanonicalForm
+from intertwine.shallow.exact import TOLERANCE, is_exact, row_reduce
+from intertwine.shallow.relu_network import ShallowReLU, from_rows
+
+EXHAUSTIVE = 7  # hyperplanes up to which all 3^h configurations are searched
 
 
 class Configuration(NamedTuple):
-    """One way to realise a function: signs, what pairs add, and what is left."""
+    """One way to realise a function: the signs of its neurons, δ of its pairs, and the rest of L."""
 
     signs: Int[np.ndarray, " h"]
     """±1 for one neuron, 0 for a pair."""
     delta: Shaped[np.ndarray, "k t"]
     """δ of the pairs; one choice of many if their normals are dependent."""
     left: Shaped[np.ndarray, "r m"]
-    """Rows that span what is left of L …"""
+    """Rows that span the rest of L …"""
     weights: Shaped[np.ndarray, "k r"]
     """… and their coefficients."""
     free: int
@@ -46,7 +48,7 @@ def configuration(
 
     Example:
         >>> from intertwine.shallow import ShallowReLU, canonical_form
-        >>> form = canonical_form(ShallowReLU([[1, 2]], [[1], [-1]], [0, 0], [0]))  # σ(x) + 2σ(−x)
+        >>> form = canonical_form(ShallowReLU([[1], [-1]], [0, 0], [[1, 2]], [0]))  # σ(x) + 2σ(−x)
         >>> [configuration(form, np.array([s])).width for s in (1, -1, 0)]
         [3, 3, 2]
     """
@@ -77,7 +79,7 @@ def realised(form: CanonicalForm, chosen: Configuration) -> ShallowReLU:
 
     Example:
         >>> from intertwine.shallow import ShallowReLU, canonical_form, same_function
-        >>> p = ShallowReLU([[1, 2]], [[1], [-1]], [3, 0], [0])
+        >>> p = ShallowReLU([[1], [-1]], [3, 0], [[1, 2]], [0])
         >>> form = canonical_form(p)
         >>> all(same_function(p, realised(form, each)).equal for each in configurations(form))
         True
@@ -88,6 +90,6 @@ def realised(form: CanonicalForm, chosen: Configuration) -> ShallowReLU:
     left = np.hstack([chosen.left, zero])
     gamma, paired = form.gamma[:, ~pairs], form.gamma[:, pairs]
     rows = np.vstack([single, double, -double, left, -left])
-    A2 = np.hstack([2 * gamma, paired + chosen.delta, paired - chosen.delta, chosen.weights, -chosen.weights])
+    V = np.hstack([2 * gamma, paired + chosen.delta, paired - chosen.delta, chosen.weights, -chosen.weights])
     c = form.e - gamma @ single[:, -1] - chosen.delta @ double[:, -1]
-    return ShallowReLU(A2, rows[:, :-1], rows[:, -1], c)
+    return from_rows(rows, V, c)

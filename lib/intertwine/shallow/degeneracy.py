@@ -7,16 +7,16 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from intertwine.shallow.arithmetic import TOLERANCE
 from intertwine.shallow.arrangement import arrangement
+from intertwine.shallow.exact import TOLERANCE
 from intertwine.shallow.minimal import merged
-from intertwine.shallow.network import ShallowReLU
+from intertwine.shallow.relu_network import ShallowReLU
 
 CHUNK = 1024
 
 
 class Degeneracy(NamedTuple):
-    """Distances of the network without its 0-factors, each with who attains it; nan where there is none."""
+    """Distances of the network without its 0-factors, and the neurons that attain them; nan where none do."""
 
     parallel: float
     """The least sine of an angle between two (w_i, b_i): 0 for neurons on one hyperplane."""
@@ -33,14 +33,10 @@ def degeneracy(p: ShallowReLU, tolerance: float = TOLERANCE) -> Degeneracy:
     """The distances, in time O(n²m); neurons are numbered as in the network without 0-factors.
 
     Example:
-        >>> p = ShallowReLU([[1, 1e-3]], [[1.0, 0.0], [0.0, 1.0]], [0.0, 1e-6], [0])
+        >>> p = ShallowReLU([[1.0, 0.0], [0.0, 1.0]], [0.0, 1e-6], [[1, 1e-3]], [0])
         >>> found = degeneracy(p)
         >>> round(found.parallel, 6), found.pair, round(found.silent, 6), found.silent_neuron
         (1.0, (0, 1), 0.001, 1)
-
-    Args:
-        p: a network.
-        tolerance: as in `zero_factor_reduction`.
     """
     q = merged(p, arrangement(p, tolerance), tolerance).network.float()
     nowhere = Degeneracy(np.nan, (), np.nan, -1, np.nan, -1)
@@ -49,7 +45,7 @@ def degeneracy(p: ShallowReLU, tolerance: float = TOLERANCE) -> Degeneracy:
     rows = q.rows
     lengths = np.linalg.norm(rows, axis=1)
     unit = rows / lengths[:, None]
-    strength = np.linalg.norm(q.A2, axis=0) * lengths
+    strength = np.linalg.norm(q.V, axis=0) * lengths
     flat = np.linalg.norm(unit[:, :-1], axis=1)
     pair: tuple[int, ...] = ()
     best = -1.0
@@ -73,13 +69,11 @@ def nearest_sines(p: ShallowReLU, q: ShallowReLU) -> Float[np.ndarray, " n"]:
     """For every neuron of p, the sine of the angle between its (w, b) and the nearest of q: 0 if parallel.
 
     Example:
-        >>> p = ShallowReLU([[1, 1]], [[1, 0], [0, 1]], [0, 0], [0])
-        >>> nearest_sines(p, ShallowReLU([[1]], [[-2, 0]], [0], [0])).tolist()
+        >>> p = ShallowReLU([[1, 0], [0, 1]], [0, 0], [[1, 1]], [0])
+        >>> nearest_sines(p, ShallowReLU([[-2, 0]], [0], [[1]], [0])).tolist()
         [0.0, 1.0]
 
-    Args:
-        p: a network without zero neurons.
-        q: another, with as many inputs.
+    Both networks have no zero neurons, and the same number of inputs.
     """
     u, v = (r / np.linalg.norm(r, axis=1, keepdims=True) for r in (p.float().rows, q.float().rows))
     partner = v[np.abs(u @ v.T).argmax(1)]

@@ -1,4 +1,4 @@
-"""Are two networks the same function? Yes with the symmetry between them, or no with an input to show it."""
+"""Are two networks the same function? Yes with the symmetry between them, or no with an input as witness."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Int, Shaped
+from torch import Tensor, nn
 
-from intertwine.shallow.arithmetic import TOLERANCE, largest, negligible, reciprocal, sums
 from intertwine.shallow.arrangement import arrangement
-from intertwine.shallow.canonical import invariants
+from intertwine.shallow.canonical_form import invariants
+from intertwine.shallow.exact import TOLERANCE, Numbers, largest, negligible, reciprocal, sums
 from intertwine.shallow.minimal import Merged, merged
-from intertwine.shallow.network import ShallowReLU, act, difference
+from intertwine.shallow.moves import difference, monomial, moved
+from intertwine.shallow.relu_network import ShallowReLU, as_shallow
 from intertwine.shallow.witness import Witness, nonzero_at
 
 
@@ -36,22 +38,27 @@ class Symmetry:
     """What moves from σ(w·x + b) to σ(−w·x − b)."""
     permutation: Int[np.ndarray, " n"]
     scales: Shaped[np.ndarray, " n"]
-    """Neuron i of `q` is scales[i] times neuron permutation[i] of the transferred `p`."""
+    """Neuron i of `q` is scales[i] times neuron permutation[i] of `p` after the transfers."""
     tolerance: float
-    """As in the question."""
+    """That `same_function` compared with."""
+
+    @property
+    def element(self) -> Numbers | Tensor:
+        """The matrix that acts last: `act(transferred p, element)` is `q`."""
+        return monomial(self.permutation, self.scales)
 
     def image(self) -> ShallowReLU:
         """`q`, computed from `p` by the symmetry: equal for exact networks, up to rounding for floats.
 
         Example:
-            >>> p = ShallowReLU([[1, 1, 1]], [[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [0])
-            >>> q = ShallowReLU([[1, 1, 1]], [[-1, 0], [0, -1], [1, 1]], [0, 0, -1], [1])
+            >>> p = ShallowReLU([[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [[1, 1, 1]], [0])
+            >>> q = ShallowReLU([[-1, 0], [0, -1], [1, 1]], [0, 0, -1], [[1, 1, 1]], [1])
             >>> symmetry = same_function(p, q).symmetry
-            >>> symmetry.flips, (symmetry.image().A1 == q.A1).all()
+            >>> symmetry.flips, (symmetry.image().W == q.W).all()
             ((0, 1, 2), np.True_)
         """
         r = transferred(self.p, self.normals, self.transfers, self.tolerance)
-        return act(r, self.permutation, self.scales)
+        return moved(r, self.permutation, self.scales)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,19 +77,24 @@ class Equality:
     """If not, an input where they differ, and both outputs."""
 
     def __bool__(self) -> bool:
-        raise TypeError("Expected a question with two answers, but there are three: ask for `.equal`.")
+        raise TypeError("Expected a use of `.equal`, which is True, False or None, not of the whole answer.")
 
 
-def same_function(p: ShallowReLU, q: ShallowReLU, tolerance: float | None = None) -> Equality:
+def same_function(
+    p: ShallowReLU | nn.Module, q: ShallowReLU | nn.Module, tolerance: float | None = None
+) -> Equality:
     """Whether two networks, of any widths, are the same function (Theorems 3 and 4).
 
     Example:
-        >>> p = ShallowReLU([[1, 1]], [[1], [-1]], [0, 0], [0])
-        >>> same_function(p, ShallowReLU([[1, 1, -2]], [[-1], [3], [1]], [0, 0, 0], [0])).equal
+        >>> p = ShallowReLU([[1], [-1]], [0, 0], [[1, 1]], [0])
+        >>> same_function(p, ShallowReLU([[-1], [3], [1]], [0, 0, 0], [[1, 1, -2]], [0])).equal
         True
-        >>> no = same_function(p, ShallowReLU([[1]], [[1]], [0], [0]))  # |x| is not σ(x)
+        >>> no = same_function(p, ShallowReLU([[1]], [0], [[1]], [0]))  # |x| is not σ(x)
         >>> no.equal, no.witness.x < 0
         (False, array([ True]))
+        >>> from intertwine import models
+        >>> same_function(*(models.fcn((2, 3, 1), bias=True, seed=seed) for seed in (0, 1))).equal
+        False
 
     Exact networks get an exact answer. Of float64 networks, equal means that γ_H of every hyperplane is zero
     to within `tolerance` of the output weights it sums, L and e to within `tolerance` of all; not equal, that
@@ -90,14 +102,16 @@ def same_function(p: ShallowReLU, q: ShallowReLU, tolerance: float | None = None
     anything else is undecided. Inputs are taken to be of order 1.
 
     Args:
-        p: a network.
+        p: a network, or a module that `ShallowReLU.from_module` takes.
         q: another with the same inputs and outputs.
         tolerance: for floats; the smaller of both networks' own when not given, which is 10⁻⁹, and 10⁻⁶ for
             two float32 modules, whose numbers are no better known.
 
     Raises:
-        ValueError: inputs or outputs that differ in number.
+        TypeError: neither a network nor a module.
+        ValueError: a module of other layers; inputs or outputs that differ in number.
     """
+    p, q = as_shallow(p), as_shallow(q)
     tolerance = min(p.tolerance, q.tolerance) if tolerance is None else tolerance
     d = difference(p, q)
     found = arrangement(d, tolerance)
@@ -131,36 +145,34 @@ def transferred(
 
     Example:
         >>> from intertwine.shallow import numbers
-        >>> p = ShallowReLU([[1, 1]], [[1], [-1]], [0, 1], [0])
+        >>> p = ShallowReLU([[1], [-1]], [0, 1], [[1, 1]], [0])
         >>> q = transferred(p, numbers([[1, 0], [1, -1]]), numbers([[1, -1]]))
-        >>> q.rows.tolist(), q.A2.tolist() == [[1, 1]], q.b2.tolist()
+        >>> q.rows.tolist(), q.V.tolist() == [[1, 1]], q.c.tolist()
         ([[1, -1], [-1, 0]], True, [1])
 
     Args:
         p: a network.
         normals: (w, b) of hyperplanes.
         transfers: δ of each.
-        tolerance: in floats, what is zero.
 
     Returns:
         A network without 0-factors.
     """
     if not len(normals):
         return merged(p, arrangement(p, tolerance), tolerance).network
-    rows = np.vstack([p.rows, normals, -normals])
-    A2 = np.hstack([p.A2, -transfers, transfers])
-    r = ShallowReLU(A2, rows[:, :-1], rows[:, -1], p.b2 + transfers @ normals[:, -1])
+    V = np.hstack([-transfers, transfers])
+    r = p.extended(np.vstack([normals, -normals]), V, p.c + transfers @ normals[:, -1])
     return merged(r, arrangement(r, tolerance), tolerance).network
 
 
 def _symmetry(first: Merged, second: Merged, tolerance: float) -> Symmetry | None:
     """The symmetry between reductions in one arrangement; None if rounding hides it."""
     h = len(first.arrangement.normals)
-    ups, sizes = [], []  # what σ(u), without σ(−u), weighs on each hyperplane, and what there is in all
+    ups, sizes = [], []  # weights of σ(u), without σ(−u), on each hyperplane, and their sizes
     for net, at in (first, second):
-        A2 = net.A2 * np.abs(at.scales)
-        ups.append(sums(A2 * (at.scales > 0), at.labels, h))
-        sizes.append(sums(largest(A2)[None], at.labels, h)[0])
+        V = net.V * np.abs(at.scales)
+        ups.append(sums(V * (at.scales > 0), at.labels, h))
+        sizes.append(sums(largest(V)[None], at.labels, h)[0])
     delta = ups[0] - ups[1]
     moves = ~negligible(largest(delta), sizes[0] + sizes[1], tolerance)
     alone = [np.bincount(at.labels, minlength=h) == 1 for _, at in (first, second)]

@@ -1,4 +1,4 @@
-"""When the symmetries of H_n are all there are, and what the fibre is otherwise."""
+"""When the symmetries of H_n are all there are, and the dimension of the fibre otherwise."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from math import factorial
 
 import numpy as np
 
-from intertwine.shallow.arithmetic import TOLERANCE, outer, row_reduce
 from intertwine.shallow.arrangement import Arrangement, arrangement
-from intertwine.shallow.canonical import CanonicalForm, canonical_in
-from intertwine.shallow.configurations import configurations
-from intertwine.shallow.hidden import hidden_symmetries
+from intertwine.shallow.canonical_form import CanonicalForm, canonical_in
+from intertwine.shallow.configurations import EXHAUSTIVE, configurations
+from intertwine.shallow.exact import TOLERANCE, outer, row_reduce
+from intertwine.shallow.hidden_symmetries import hidden_symmetries
 from intertwine.shallow.minimal import merged
-from intertwine.shallow.network import ShallowReLU
-
-EXHAUSTIVE = 7  # hyperplanes whose 3^h configurations are all looked at
+from intertwine.shallow.relu_network import ShallowReLU
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,19 +31,15 @@ def is_generic(p: ShallowReLU, tolerance: float = TOLERANCE) -> Genericity:
     """Whether the fibre of p, at its width, is one free H_n-orbit (Theorems 1 and 5, Proposition 24).
 
     Example:
-        >>> is_generic(ShallowReLU([[1, 1]], [[1, 0], [0, 1]], [0, 0], [0]))
+        >>> is_generic(ShallowReLU([[1, 0], [0, 1]], [0, 0], [[1, 1]], [0]))
         Genericity(generic=True, reason='the matrices λ_i w_iᵀ are linearly independent', distance=1.0)
-        >>> is_generic(ShallowReLU([[1, 1, 1]], [[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [0])).reason
+        >>> is_generic(ShallowReLU([[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [[1, 1, 1]], [0])).reason
         'hidden symmetries, such as the flip of neurons 0, 1, 2'
 
     Without 0-factors, and with every neuron on a hyperplane of its own, it is iff no non-empty S has
     Σ_S λ_i w_iᵀ = 0. That is certain, in polynomial time, where these matrices are linearly independent, and
-    decided for n ≤ 40 by looking at all sets. With opposite pairs of neurons all configurations are looked
-    at, for up to 7 hyperplanes; σ(x) + 2σ(−x) is generic too.
-
-    Args:
-        p: a network.
-        tolerance: in floats, when neurons are parallel, dead or constant.
+    decided for n ≤ 40 by a search over all sets. With opposite pairs of neurons all configurations are
+    searched, for up to 7 hyperplanes; σ(x) + 2σ(−x) is generic too.
     """
     found = arrangement(p, tolerance)
     q = merged(p, found, tolerance)
@@ -57,7 +51,7 @@ def is_generic(p: ShallowReLU, tolerance: float = TOLERANCE) -> Genericity:
     hidden = hidden_symmetries(p)
     if hidden.count == 0:
         sums = hidden.sums is not None
-        vectors = outer(p.A2, p.A1).astype(float)
+        vectors = outer(p.V, p.W).astype(float)
         distance = None if sums else float(np.linalg.svd(vectors, compute_uv=False).min(initial=np.inf))
         return Genericity(True, "none of " + hidden.reason if sums else hidden.reason, distance)
     if hidden.count is None:
@@ -105,21 +99,16 @@ def fibre(p: ShallowReLU, tolerance: float = TOLERANCE) -> Fibre:
     """Dimension and components of the set of networks with p's function and width.
 
     Example:
-        >>> p = ShallowReLU([[1, 1, 1]], [[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [0])
+        >>> p = ShallowReLU([[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [[1, 1, 1]], [0])
         >>> found = fibre(p)
         >>> found.dimension, found.components, found.exact  # two orbits of six components each
         (3, 12, True)
-        >>> fibre(ShallowReLU([[1, 1, 1, 1]], [[1], [-1], [1], [-1]], [0, 0, -1, 1], [0])).dimension
+        >>> fibre(ShallowReLU([[1], [-1], [1], [-1]], [0, 0, -1, 1], [[1, 1, 1, 1]], [0])).dimension
         5
 
     With one neuron on every hyperplane the fibre is a free H_n-orbit, of n! components, for the empty set
-    and each hidden symmetry. Otherwise the dimension counts what moves freely through p: positive scalings,
-    output weights between parallel neurons and between opposite pairs, and weights of dead or constant
-    neurons.
-
-    Args:
-        p: a network.
-        tolerance: as in `is_generic`.
+    and each hidden symmetry. Otherwise the dimension is that of a family through p: positive scalings, output
+    weights between parallel neurons and between opposite pairs, and weights of dead or constant neurons.
     """
     known = is_generic(p, tolerance)
     if known.generic:
@@ -134,12 +123,12 @@ def fibre(p: ShallowReLU, tolerance: float = TOLERANCE) -> Fibre:
 
 
 def _moving(p: ShallowReLU, found: Arrangement, tolerance: float) -> int:
-    dead = (p.A2 == 0).all(0)
+    dead = (p.V == 0).all(0)
     constant = (found.labels < 0) & ~dead
-    live = ~dead & ~constant
-    rays = np.unique(np.stack([found.labels[live], found.scales[live] > 0]), axis=1)
+    active = ~dead & ~constant
+    rays = np.unique(np.stack([found.labels[active], found.scales[active] > 0]), axis=1)
     sides = np.bincount(rays[0], minlength=len(found.normals))
     pairs = np.flatnonzero(sides == 2)
     rank = len(row_reduce(found.normals[pairs, :-1], tolerance).pivots)
-    parallel = int(live.sum()) - rays.shape[1] + len(pairs) - rank
-    return int(live.sum() + dead.sum() * (p.m + 1) + constant.sum() * (p.k + 1) + p.k * parallel)
+    parallel = int(active.sum()) - rays.shape[1] + len(pairs) - rank
+    return int(active.sum() + dead.sum() * (p.m + 1) + constant.sum() * (p.k + 1) + p.k * parallel)

@@ -10,11 +10,13 @@ from math import factorial, prod
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int, Shaped
+from jaxtyping import Shaped
+from torch import Tensor
 
-from intertwine.shallow.arithmetic import TOLERANCE, Numbers, is_exact, primitive, reciprocal
 from intertwine.shallow.arrangement import clusters
-from intertwine.shallow.network import ShallowReLU
+from intertwine.shallow.exact import TOLERANCE, Numbers, is_exact, primitive, reciprocal
+from intertwine.shallow.moves import monomial
+from intertwine.shallow.relu_network import ShallowReLU
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,9 +25,9 @@ class Stabilizer:
 
     n: int
     zeros: tuple[int, ...]
-    """Neurons with w, b and λ zero: any scaling and any permutation of them."""
+    """Neurons with w, b and λ zero."""
     blocks: tuple[tuple[int, ...], ...]
-    """Two or more neurons, equal up to a positive scaling of (w, b) with λ scaled inversely."""
+    """Neurons that are equal up to a positive scaling of (w, b) with λ scaled inversely."""
     transpositions: tuple[tuple[int, int, Any], ...]
     """Generators of the finite part, (i, j, t): neurons i and j change places, (w_j, b_j) = t (w_i, b_i)."""
 
@@ -44,48 +46,43 @@ class Stabilizer:
         """Whether only the identity leaves the parameters alone."""
         return self.dimension == 0 and self.order == 1
 
-    def generators(self) -> Iterator[tuple[Int[np.ndarray, " n"], Shaped[np.ndarray, " n"]]]:
-        """The transpositions as (permutation, scales) for `act`.
+    def generators(self) -> Iterator[Numbers | Tensor]:
+        """The transpositions as matrices for `act`.
 
         Example:
-            >>> p = ShallowReLU([[6, 3]], [[1], [2]], [1, 2], [0])
-            >>> [(permutation.tolist(), [str(d) for d in scales])
-            ...  for permutation, scales in stabilizer(p).generators()]
-            [([1, 0], ['1/2', '2'])]
+            >>> p = ShallowReLU([[1], [2]], [1, 2], [[6, 3]], [0])
+            >>> [[[str(a) for a in row] for row in A] for A in stabilizer(p).generators()]
+            [[['0', '1/2'], ['2', '0']]]
         """
         for i, j, t in self.transpositions:
-            permutation = np.arange(self.n)
-            permutation[[i, j]] = j, i
+            columns = np.arange(self.n)
+            columns[[i, j]] = j, i
             scales = np.ones(self.n, dtype=float if isinstance(t, float) else object)
             scales[i], scales[j] = 1 / t, t
-            yield permutation, scales
+            yield monomial(columns, scales)
 
 
 def stabilizer(p: ShallowReLU, tolerance: float = TOLERANCE) -> Stabilizer:
     """The stabiliser of parameters in H_n (ramakrishnan2026, Theorem 2 and Proposition 2).
 
     Example:
-        >>> p = ShallowReLU([[6, 3, 0, 1, 1]], [[1], [2], [0], [3], [3]], [0, 0, 0, 1, 1], [0])
+        >>> p = ShallowReLU([[1], [2], [0], [3], [3]], [0, 0, 0, 1, 1], [[6, 3, 0, 1, 1]], [0])
         >>> found = stabilizer(p)
         >>> found.dimension, found.order, found.blocks
         (1, 4, ((0, 1), (3, 4)))
 
     The paper's statement, as our copy has it, generates the finite part by at most two cycles; three pairs of
     equal neurons refute that. Transpositions generate it, as many as the blocks have neurons less one each.
-
-    Args:
-        p: a network.
-        tolerance: in floats, when numbers are equal or zero, relative to their row, or to the largest λ.
     """
     lengths, keys = _keys(p)
     zeros = tuple(np.flatnonzero(lengths == 0).tolist())
-    live = np.flatnonzero(lengths != 0)
+    others = np.flatnonzero(lengths != 0)
     if p.exact:
         index: dict[tuple, int] = {}
-        labels = np.array([index.setdefault(tuple(keys[i]), len(index)) for i in live], dtype=np.int64)
+        labels = np.array([index.setdefault(tuple(keys[i]), len(index)) for i in others], dtype=np.int64)
     else:
-        labels = clusters(keys[live], tolerance)[0]
-    members = [live[labels == label] for label in np.flatnonzero(np.bincount(labels) > 1)]
+        labels = clusters(keys[others], tolerance)[0]
+    members = [others[labels == label] for label in np.flatnonzero(np.bincount(labels) > 1)]
     blocks = tuple(sorted(tuple(block.tolist()) for block in members))
     chains = [pair for block in (zeros, *blocks) for pair in pairwise(block)]
     one = Fraction(1) if p.exact else 1.0
@@ -94,16 +91,16 @@ def stabilizer(p: ShallowReLU, tolerance: float = TOLERANCE) -> Stabilizer:
 
 
 def _keys(p: ShallowReLU) -> tuple[Numbers, Numbers]:
-    """Lengths ℓ and what does not change under scaling: (w, b)/ℓ and λℓ; ℓ = 0 for zero neurons."""
+    """Lengths ℓ, and (w, b)/ℓ with λℓ, which scaling does not change; ℓ = 0 for zero neurons."""
     rows, lengths = p.rows, _lengths(p.rows)
     silent = lengths == 0  # here λ takes the part of the row
-    weights = _lengths(p.A2.T[silent])
+    weights = _lengths(p.V.T[silent])
     lengths[silent] = np.where(weights == 0, 0, reciprocal(np.where(weights == 0, 1, weights)))
     safe = np.where(lengths == 0, 1, lengths)
-    A2 = p.A2.T * safe[:, None]
+    V = p.V.T * safe[:, None]
     if not p.exact:
-        A2 = A2 / (np.abs(A2).max(initial=0) or 1)
-    return lengths, np.hstack([rows * reciprocal(safe)[:, None], A2])
+        V = V / (np.abs(V).max(initial=0) or 1)
+    return lengths, np.hstack([rows * reciprocal(safe)[:, None], V])
 
 
 def _lengths(rows: Shaped[np.ndarray, "n d"]) -> Shaped[np.ndarray, " n"]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 
-from intertwine.shallow.arithmetic import ROUNDING, Numbers, integers, is_exact
+from intertwine.shallow.exact import ROUNDING, Numbers, integers, is_exact
 
 LIMIT = 40
 CHUNK = 1 << 16

@@ -1,4 +1,4 @@
-"""An input where a function that is not zero is not zero."""
+"""An input as witness that a function is not zero."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Shaped
 
-from intertwine.shallow.arithmetic import ROUNDING, Numbers, largest
 from intertwine.shallow.arrangement import Arrangement
-from intertwine.shallow.canonical import Invariants
-from intertwine.shallow.network import ShallowReLU
+from intertwine.shallow.canonical_form import Invariants
+from intertwine.shallow.exact import ROUNDING, Numbers, largest
+from intertwine.shallow.relu_network import ShallowReLU
 
 
 class Witness(NamedTuple):
@@ -25,21 +25,16 @@ class Witness(NamedTuple):
 
 
 def nonzero_at(d: ShallowReLU, found: Arrangement, parts: Invariants) -> Numbers | None:
-    """An input where d is not zero beyond rounding, or None where none of some good candidates is one.
+    """An input where d, with its arrangement and invariants, is not zero beyond rounding, if one is found.
 
     Of an exact network, with invariants that are not all zero, there always is one. In floats the bound on
     the rounding of d's value is rigorous: (m + 8) ε Σ |λ_i| ‖(w_i, b_i)‖₁ max(1, ‖x‖_∞).
-
-    Args:
-        d: a network, usually a `difference`.
-        found: its arrangement.
-        parts: its invariants there.
     """
     candidates = _candidates(d, found, parts)
     if d.exact:
         return next((x for x in candidates if any(d(x))), None)
-    lengths = np.where(found.labels < 0, 2 * np.abs(d.b1), np.abs(found.scales))  # ‖(w, b)‖₁ at most
-    scale, c = np.abs(d.A2) @ lengths, np.abs(d.b2)
+    lengths = np.where(found.labels < 0, 2 * np.abs(d.b), np.abs(found.scales))  # ‖(w, b)‖₁ at most
+    scale, c = np.abs(d.V) @ lengths, np.abs(d.c)
 
     def rounding(x: Numbers) -> Float[np.ndarray, " k"]:
         reach = max(1.0, float(np.abs(x).max(initial=0)))
@@ -49,8 +44,8 @@ def nonzero_at(d: ShallowReLU, found: Arrangement, parts: Invariants) -> Numbers
 
 
 def _values(d: ShallowReLU, x: Numbers) -> Float[np.ndarray, " k"]:
-    terms = d.A2 * np.maximum(d.A1 @ x + d.b1, 0)
-    rows = np.column_stack([terms, d.b2]).tolist()
+    terms = d.V * np.maximum(d.W @ x + d.b, 0)
+    rows = np.column_stack([terms, d.c]).tolist()
     return np.abs([fsum(row) for row in rows])  # fsum does not round
 
 
@@ -80,7 +75,7 @@ def _candidates(d: ShallowReLU, found: Arrangement, parts: Invariants) -> Iterat
             yield from (x + s * t * w for s in steps for t in (side, -side, 0))
             if not d.exact and attempt >= 3:
                 break
-    zero = np.zeros(d.m, dtype=d.A1.dtype)
+    zero = np.zeros(d.m, dtype=d.W.dtype)
     yield zero
     for j in range(d.m):
         unit = zero.copy()

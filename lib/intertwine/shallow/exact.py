@@ -1,4 +1,4 @@
-"""Numbers that are exact (objects: integers and fractions) or float64, and what both can do.
+"""Numbers that are exact (objects: integers and fractions) or float64, and operations on both.
 
 Exact numbers are never rounded and `tolerance` plays no part for them. With float64 a sum counts as zero
 when it is at most `tolerance` times the sum of its terms' sizes.
@@ -16,7 +16,7 @@ from jaxtyping import Bool, Int, Shaped
 Numbers = Shaped[np.ndarray, "..."]
 TOLERANCE = 1e-9
 ROUNDING = 1e-13
-"""What sums of some forty terms may lose; small enough that 2^40 sums seldom come so close by chance."""
+"""The rounding of sums of some forty terms; 2^40 sums seldom come so close to each other by chance."""
 
 
 def numbers(values: Any, name: str = "numbers") -> Numbers:
@@ -50,32 +50,17 @@ def numbers(values: Any, name: str = "numbers") -> Numbers:
 
 
 def is_exact(*arrays: Numbers) -> bool:
-    """Whether all arrays hold exact numbers.
-
-    Example:
-        >>> is_exact(numbers([1, 2]), numbers([0.5]))
-        False
-    """
+    """Whether all arrays hold exact numbers."""
     return all(array.dtype == object for array in arrays)
 
 
 def half(array: Numbers) -> Numbers:
-    """Half of every entry, without rounding.
-
-    Example:
-        >>> half(numbers([1, 2])).tolist()
-        [Fraction(1, 2), Fraction(1, 1)]
-    """
+    """Half of every entry, without rounding."""
     return array * (Fraction(1, 2) if is_exact(array) else 0.5)
 
 
 def reciprocal(array: Numbers) -> Numbers:
-    """1/x of every entry, as a fraction where x is exact.
-
-    Example:
-        >>> reciprocal(numbers([2])).tolist()
-        [Fraction(1, 2)]
-    """
+    """1/x of every entry, as a fraction where x is exact."""
     return (np.full(array.shape, Fraction(1), dtype=object) if is_exact(array) else 1.0) / array
 
 
@@ -92,12 +77,7 @@ def negligible(value: Numbers, size: Any, tolerance: float) -> Bool[np.ndarray, 
 
 
 def largest(array: Numbers) -> Numbers:
-    """The largest absolute value along the first axis; 0 where that is empty.
-
-    Example:
-        >>> largest(numbers([[1, -5], [-3, 2]])).tolist()
-        [3, 5]
-    """
+    """The largest absolute value along the first axis; 0 where that is empty."""
     return np.maximum.reduce(np.abs(array), axis=0, initial=0)
 
 
@@ -146,12 +126,7 @@ def primitive(row: Iterable[int | Fraction]) -> tuple[tuple[int, ...], int | Fra
 
 
 def integers(array: Numbers) -> Numbers:
-    """Exact numbers times their common denominator.
-
-    Example:
-        >>> integers(numbers([Fraction(1, 2), Fraction(1, 3)])).tolist()
-        [3, 2]
-    """
+    """Exact numbers times their common denominator."""
     factor = lcm(*(x.denominator for x in array.flat))
     whole = [x.numerator * (factor // x.denominator) for x in array.flat]
     return np.array(whole, dtype=object).reshape(array.shape)

@@ -1,4 +1,4 @@
-"""What decides equality without a search: f = Σ_H γ_H |u_H| + Lx + e, over hyperplanes with γ_H ≠ 0.
+"""The form that decides equality without a search: f = Σ_H γ_H |u_H| + Lx + e, over H with γ_H ≠ 0.
 
 λσ(u) = λ(|u| + u)/2. The |u_H| of distinct hyperplanes are linearly independent modulo affine functions, so
 two networks are the same function iff their γ, L and e agree.
@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Int, Shaped
 
-from intertwine.shallow.arithmetic import TOLERANCE, Numbers, half, largest, negligible, numbers, sums
 from intertwine.shallow.arrangement import Arrangement, arrangement
-from intertwine.shallow.network import ShallowReLU
+from intertwine.shallow.exact import TOLERANCE, Numbers, half, largest, negligible, numbers, sums
+from intertwine.shallow.relu_network import ShallowReLU
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +22,7 @@ class CanonicalForm:
     """The complete invariant of a function; hyperplanes in lexicographic order of their normals.
 
     Example:
-        >>> form = canonical_form(ShallowReLU([[1, -1, 2]], [[1], [-1], [1]], [0, 0, 1], [0]))
+        >>> form = canonical_form(ShallowReLU([[1], [-1], [1]], [0, 0, 1], [[1, -1, 2]], [0]))
         >>> form.normals.tolist()  # σ(x) − σ(−x) = x bends nowhere
         [[1, 1]]
         >>> form.gamma.tolist() == [[1]], form.L.tolist() == [[2]], form.e.tolist() == [1]
@@ -50,7 +50,7 @@ class Invariants(NamedTuple):
     L: Shaped[np.ndarray, "k m"]
     e: Shaped[np.ndarray, " k"]
     size: Any
-    """Σ ‖λ_i‖ ‖(w_i, b_i)‖ + ‖c‖: what the function is made of, where inputs are of order 1."""
+    """Σ ‖λ_i‖ ‖(w_i, b_i)‖ + ‖c‖: the size of the function's terms, where inputs are of order 1."""
 
     def discrepancy(self) -> float:
         """How far from zero the function is: 0 for exact zero, else relative to the sizes."""
@@ -62,36 +62,33 @@ class Invariants(NamedTuple):
 
 def invariants(p: ShallowReLU, found: Arrangement) -> Invariants:
     """γ, L and e of p, and their sizes, in an arrangement that contains p's hyperplanes."""
-    live = found.labels >= 0
-    labels, h, A2 = found.labels[live], len(found.normals), p.A2[:, live]
-    scales = np.abs(found.scales[live])
-    sizes = half(largest(A2) * scales)
+    active = found.labels >= 0
+    labels, h, V = found.labels[active], len(found.normals), p.V[:, active]
+    scales = np.abs(found.scales[active])
+    sizes = half(largest(V) * scales)
     gamma_size = sums(sizes[None], labels, h)[0]
     if p.exact:  # in floats normals have norm 1
         sizes = sizes * np.abs(found.normals).sum(1)[labels]
-    bending = np.where(live, p.A2, 0)
-    constant = p.b2 + p.A2[:, ~live] @ np.maximum(p.b1[~live], 0)
+    bending = np.where(active, p.V, 0)
+    constant = p.c + p.V[:, ~active] @ np.maximum(p.b[~active], 0)
+    rest = (largest(p.V[:, ~active]) * np.abs(p.b[~active])).sum()
     return Invariants(
-        gamma=half(sums(A2 * scales, labels, h)),
+        gamma=half(sums(V * scales, labels, h)),
         gamma_size=gamma_size,
-        L=half(bending @ p.A1),
-        e=constant + half(bending @ p.b1),
-        size=sizes.sum() + largest(p.b2[:, None])[0] + (largest(p.A2[:, ~live]) * np.abs(p.b1[~live])).sum(),
+        L=half(bending @ p.W),
+        e=constant + half(bending @ p.b),
+        size=sizes.sum() + largest(p.c[:, None])[0] + rest,
     )
 
 
 def canonical_form(p: ShallowReLU, tolerance: float = TOLERANCE) -> CanonicalForm:
     """The canonical form of a network's function: equal functions have equal forms, and only they.
 
-    In floats, forms of equal functions agree up to rounding; compare functions with `same_function`.
-
     Example:
-        >>> canonical_form(ShallowReLU([[1, 1]], [[1], [-1]], [0, 0], [0])).gamma.tolist() == [[1]]  # |x|
+        >>> canonical_form(ShallowReLU([[1], [-1]], [0, 0], [[1, 1]], [0])).gamma.tolist() == [[1]]  # |x|
         True
 
-    Args:
-        p: a network.
-        tolerance: in floats, when hyperplanes are one and when a bend is none.
+    In floats, forms of equal functions agree up to rounding; compare functions with `same_function`.
 
     Source: beyond ramakrishnan2026; it decides their Theorems 3 and 4 in time O(nm(k + log n)).
     """
@@ -109,12 +106,7 @@ def canonical_in(
 
 
 def lexicographic(rows: Shaped[np.ndarray, "n d"]) -> Int[np.ndarray, " n"]:
-    """The order that sorts rows by their first entry, then the second, and so on.
-
-    Example:
-        >>> lexicographic(numbers([[1, 2], [0, 5], [1, 1]])).tolist()
-        [1, 2, 0]
-    """
+    """The order that sorts rows by their first entry, then the second, and so on."""
     if rows.dtype == object:
         return np.array(sorted(range(len(rows)), key=lambda i: tuple(rows[i])), dtype=np.int64)
     return np.lexsort(rows.T[::-1]) if len(rows) else np.zeros(0, dtype=np.int64)
@@ -124,11 +116,7 @@ def is_affine(p: ShallowReLU, tolerance: float = TOLERANCE) -> bool:
     """Whether the function is affine (Proposition 14): all neurons cancel or pair up to σ(z) − σ(−z) = z.
 
     Example:
-        >>> is_affine(ShallowReLU([[1, -2]], [[2], [-1]], [2, -1], [0]))
+        >>> is_affine(ShallowReLU([[2], [-1]], [2, -1], [[1, -2]], [0]))
         True
-
-    Args:
-        p: a network.
-        tolerance: as in `canonical_form`.
     """
     return canonical_form(p, tolerance).gamma.shape[1] == 0

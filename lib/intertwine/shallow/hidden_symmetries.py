@@ -9,8 +9,8 @@ from itertools import islice
 import numpy as np
 from jaxtyping import Shaped
 
-from intertwine.shallow.arithmetic import ROUNDING, integers, is_exact, outer
-from intertwine.shallow.network import ShallowReLU
+from intertwine.shallow.exact import ROUNDING, integers, is_exact, outer
+from intertwine.shallow.relu_network import ShallowReLU
 from intertwine.shallow.subsets import LIMIT, SubsetSums, subset_sums
 
 PRIME = 2**31 - 1
@@ -32,7 +32,7 @@ class HiddenSymmetries:
         """The first few, no more than `limit`.
 
         Example:
-            >>> hidden_symmetries(ShallowReLU([[1, 1]], [[1], [-1]], [0, 0], [0])).list()
+            >>> hidden_symmetries(ShallowReLU([[1], [-1]], [0, 0], [[1, 1]], [0])).list()
             [(0, 1)]
         """
         return [*islice(self, limit)]
@@ -42,13 +42,13 @@ def hidden_symmetries(p: ShallowReLU, tolerance: float = ROUNDING) -> HiddenSymm
     """All sets S whose signs can be flipped, Σ_S λ_i w_iᵀ = 0 for all outputs together.
 
     Example:
-        >>> p = ShallowReLU([[1, 1, 1]], [[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [0])
+        >>> p = ShallowReLU([[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [[1, 1, 1]], [0])
         >>> found = hidden_symmetries(p)
         >>> found.count, found.list()
         (1, [(0, 1, 2)])
 
-    Independent matrices λ_i w_iᵀ have none, whatever their number. Otherwise all 2^n sets are looked through
-    for n ≤ 40, by meeting in the middle.
+    Independent matrices λ_i w_iᵀ have none, whatever their number. Otherwise all 2^n sets are searched for
+    n ≤ 40, by meeting in the middle.
 
     Args:
         p: a network; where it has 0-factors, flips of dead neurons count too.
@@ -57,7 +57,7 @@ def hidden_symmetries(p: ShallowReLU, tolerance: float = ROUNDING) -> HiddenSymm
     Raises:
         ValueError: floats with tens of millions of sums close to zero.
     """
-    vectors = outer(p.A2, p.A1)
+    vectors = outer(p.V, p.W)
     if independent(vectors, tolerance):
         return HiddenSymmetries(0, "the matrices λ_i w_iᵀ are linearly independent")
     if p.n > LIMIT:

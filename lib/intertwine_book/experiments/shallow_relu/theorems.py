@@ -9,24 +9,34 @@ from math import factorial, prod
 
 import numpy as np
 import pandas as pd
+import torch
 
-from intertwine.shallow.arrangement import arrangement
-from intertwine.shallow.canonical import canonical_form, is_affine
-from intertwine.shallow.cases import KINDS, SCALES, planted, random_network
-from intertwine.shallow.configurations import configurations, realised
-from intertwine.shallow.equality import same_function
-from intertwine.shallow.generic import is_generic
-from intertwine.shallow.hidden import hidden_symmetries
-from intertwine.shallow.minimal import zero_factor_rank, zero_factor_reduction
-from intertwine.shallow.network import ShallowReLU, act
-from intertwine.shallow.stabilizer import stabilizer
+from intertwine.shallow import (
+    ShallowReLU,
+    act,
+    arrangement,
+    canonical_form,
+    configurations,
+    hidden_symmetries,
+    is_affine,
+    is_generic,
+    random_network,
+    random_orbit,
+    realised,
+    same_function,
+    stabilizer,
+    zero_factor_rank,
+    zero_factor_reduction,
+)
+from intertwine.shallow.random_networks import random_integers, random_scales
+from intertwine_book.experiments.shallow_relu.known_pairs import KINDS, known_pair
 
 
-def verdicts(trials: int, generator: np.random.Generator) -> pd.DataFrame:
-    """Theorems 3 and 4: the verdict on planted pairs and near misses, and its certificate evaluated.
+def verdicts(trials: int, *, generator: torch.Generator) -> pd.DataFrame:
+    """Theorems 3 and 4: the verdict on known pairs and near misses, and its certificate evaluated.
 
     Example:
-        >>> bool(verdicts(2, np.random.default_rng(0))["holds"].all())
+        >>> bool(verdicts(2, generator=torch.Generator().manual_seed(0))["holds"].all())
         True
 
     Returns:
@@ -34,9 +44,9 @@ def verdicts(trials: int, generator: np.random.Generator) -> pd.DataFrame:
     """
     rows = []
     for kind, near_miss, trial in itertools.product(KINDS, (False, True), range(trials)):
-        p, q, equal = planted(kind, generator, near_miss=near_miss)
+        p, q, equal = known_pair(kind, near_miss=near_miss, generator=generator)
         answer = same_function(p, q)
-        x = generator.integers(-9, 10, (5, p.m)).astype(object)
+        x = random_integers(-9, 9, (5, p.m), generator)
         if answer.symmetry:
             certified = (answer.symmetry.image()(x) == q(x)).all()
         else:
@@ -47,11 +57,11 @@ def verdicts(trials: int, generator: np.random.Generator) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def reductions(trials: int, generator: np.random.Generator) -> pd.DataFrame:
+def reductions(trials: int, *, generator: torch.Generator) -> pd.DataFrame:
     """Definition 3 with Lemmas 10–13 and Definition-Lemma 5, on what merges, constants and dead neurons make.
 
     Example:
-        >>> table = reductions(2, np.random.default_rng(0))
+        >>> table = reductions(2, generator=torch.Generator().manual_seed(0))
         >>> bool(table[["function", "unique", "independent", "holds"]].all(axis=None))
         True
 
@@ -61,15 +71,15 @@ def reductions(trials: int, generator: np.random.Generator) -> pd.DataFrame:
     """
     rows = []
     for kind, trial in itertools.product(KINDS[:4], range(trials)):
-        p, q, _ = planted(kind, generator)
-        x = generator.integers(-9, 10, (5, p.m)).astype(object)
+        p, q, _ = known_pair(kind, generator=generator)
+        x = random_integers(-9, 9, (5, p.m), generator)
         first, second = zero_factor_reduction(p), zero_factor_reduction(q)
         found = arrangement(first)
         rays = set(zip(found.labels.tolist(), (found.scales > 0).tolist(), strict=True))
         row = {
             "function": bool((first(x) == p(x)).all() and (second(x) == q(x)).all()),
             "unique": all(
-                np.array_equal(getattr(first, a), getattr(second, a)) for a in ("A2", "A1", "b1", "b2")
+                np.array_equal(getattr(first, a), getattr(second, a)) for a in ("W", "b", "V", "c")
             ),
             "independent": len(rays) == first.n,
         }
@@ -77,11 +87,11 @@ def reductions(trials: int, generator: np.random.Generator) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def stabilizers(trials: int, generator: np.random.Generator) -> pd.DataFrame:
-    """Theorem 2 and its lemmas: planted blocks of neurons alike, and zero neurons, are what is found.
+def stabilizers(trials: int, *, generator: torch.Generator) -> pd.DataFrame:
+    """Theorem 2 and its lemmas on networks with known blocks of equal neurons and known zero neurons.
 
     Example:
-        >>> table = stabilizers(3, np.random.default_rng(0))
+        >>> table = stabilizers(3, generator=torch.Generator().manual_seed(0))
         >>> bool(table["holds"].all()), bool(table["two_cycles"].all())
         (True, False)
 
@@ -91,24 +101,18 @@ def stabilizers(trials: int, generator: np.random.Generator) -> pd.DataFrame:
     """
     rows = []
     for trial in range(trials):
-        sizes = generator.integers(1, 4, int(generator.integers(1, 6))).tolist()
-        zeros = int(generator.integers(3))
-        n = len(sizes)
-        while True:  # different rays, so that only the planted copies are alike
-            p = random_network(generator, n, 3, 2, 9)
+        n, zeros = random_integers(1, 5, (), generator).item(), random_integers(0, 2, (), generator).item()
+        sizes = random_integers(1, 3, (n,), generator).tolist()
+        while True:  # different rays, so that only the copies are alike
+            p = random_network(n, 3, 2, 9, generator=generator)
             if zero_factor_rank(p) == 0:
                 break
         p = p.with_neurons(np.repeat(np.arange(n), sizes))
-        none = np.zeros((zeros, 4), dtype=object)
-        A2 = np.hstack([p.A2, np.zeros((2, zeros), dtype=object)])
-        rows_ = np.vstack([p.rows, none])
-        p = ShallowReLU(A2, rows_[:, :-1], rows_[:, -1], p.b2)
-        p = act(p, generator.permutation(p.n), generator.choice(SCALES, p.n))
+        p = p.extended(np.zeros((zeros, 4), dtype=object), np.zeros((2, zeros), dtype=object))
+        p = random_orbit(p, generator=generator)
         found = stabilizer(p)
-        fixed = all(
-            (act(p, *element).rows == p.rows).all() and (act(p, *element).A2 == p.A2).all()
-            for element in found.generators()
-        )
+        images = [act(p, A) for A in found.generators()]
+        fixed = all((q.rows == p.rows).all() and (q.V == p.V).all() for q in images)
         order = prod(map(factorial, sizes)) * factorial(zeros)
         cycles = sum(min(size - 1, 2) for size in [*sizes, max(zeros, 1)])
         rows.append(
@@ -126,11 +130,11 @@ def stabilizers(trials: int, generator: np.random.Generator) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def affine(trials: int, generator: np.random.Generator) -> pd.DataFrame:
+def affine(trials: int, *, generator: torch.Generator) -> pd.DataFrame:
     """Proposition 14: pairs σ(z), −σ(−z) are affine; with one output weight off by 1/1000 they are not.
 
     Example:
-        >>> bool(affine(3, np.random.default_rng(0))["holds"].all())
+        >>> bool(affine(3, generator=torch.Generator().manual_seed(0))["holds"].all())
         True
 
     Returns:
@@ -138,22 +142,20 @@ def affine(trials: int, generator: np.random.Generator) -> pd.DataFrame:
     """
     rows = []
     for near_miss, trial in itertools.product((False, True), range(trials)):
-        n, m = (int(x) for x in generator.integers(1, 5, 2))
-        half, t = random_network(generator, n, m, 1), generator.choice(SCALES, n)
-        A2 = np.hstack([half.A2, -half.A2 * (Fraction(1) / t)])
-        A2[0, 0] += Fraction(int(near_miss), 1000)
-        A1 = np.vstack([half.A1, -half.A1 * t[:, None]])
-        p = ShallowReLU(A2, A1, np.concatenate([half.b1, -half.b1 * t]), half.b2)
+        n, m = random_integers(1, 4, (2,), generator)
+        half, t = random_network(n, m, 1, generator=generator), random_scales(n, generator)
+        p = half.extended(-half.rows * t[:, None], -half.V * (Fraction(1) / t))
+        p.V[0, 0] += Fraction(int(near_miss), 1000)
         verdict = is_affine(p)
         rows.append({"pairs": n, "trial": trial, "near_miss": near_miss, "affine": verdict})
     return pd.DataFrame(rows).assign(holds=lambda table: table["affine"] != table["near_miss"])
 
 
-def fibres(trials: int, generator: np.random.Generator) -> pd.DataFrame:
+def fibres(trials: int, *, generator: torch.Generator) -> pd.DataFrame:
     """Proposition 24 and Corollaries 9, 15 and 16, against all networks on the hyperplanes of small ones.
 
     Example:
-        >>> bool(fibres(10, np.random.default_rng(0))["holds"].all())
+        >>> bool(fibres(10, generator=torch.Generator().manual_seed(0))["holds"].all())
         True
 
     Returns:
@@ -163,8 +165,8 @@ def fibres(trials: int, generator: np.random.Generator) -> pd.DataFrame:
     """
     rows = []
     for trial in range(trials):
-        n, m, k = (int(x) for x in generator.integers(1, (5, 4, 3)))
-        p = random_network(generator, n, m, k, 2)
+        n, m, k = (random_integers(1, most, (), generator).item() for most in (4, 3, 2))
+        p = random_network(n, m, k, 2, generator=generator)
         form, rank, trivial = canonical_form(p), zero_factor_rank(p), stabilizer(p).trivial
         reduction = zero_factor_reduction(p)
         no_pairs = len(form.normals) == reduction.n
@@ -185,11 +187,11 @@ def fibres(trials: int, generator: np.random.Generator) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def density(sizes: Iterable[int], trials: int, generator: np.random.Generator) -> pd.DataFrame:
+def density(sizes: Iterable[int], trials: int, *, generator: torch.Generator) -> pd.DataFrame:
     """Theorems 1 and 5: how many networks with integers in [−size, size] are generic; size 0 means Gaussian.
 
     Example:
-        >>> table = density([1, 0], 5, np.random.default_rng(0))
+        >>> table = density([1, 0], 5, generator=torch.Generator().manual_seed(0))
         >>> table[table["size"] == 0]["generic"].all()
         np.True_
 
@@ -198,10 +200,10 @@ def density(sizes: Iterable[int], trials: int, generator: np.random.Generator) -
     """
     rows = []
     for size, trial in itertools.product(sizes, range(trials)):
-        p = random_network(generator, 12, 3, 1, size or 1)
+        p = random_network(12, 3, 1, size or 1, generator=generator)
         if not size:
-            arrays = (generator.normal(size=array.shape) for array in (p.A2, p.A1, p.b1, p.b2))
-            p = ShallowReLU(*arrays)
+            shapes = (p.W.shape, p.b.shape, p.V.shape, p.c.shape)
+            p = ShallowReLU(*(torch.randn(shape, generator=generator) for shape in shapes))
         rows.append(
             {
                 "size": size,

@@ -5,66 +5,67 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import torch
 
 from intertwine import shallow
-from intertwine.shallow import ShallowReLU, beyond
-from intertwine_book.experiments import shallow_pictures as pictures
-from intertwine_book.experiments import shallow_relu as laws
+from intertwine.shallow import ShallowReLU
+from intertwine_book.experiments import shallow_relu
+from intertwine_book.experiments.shallow_relu import theorems
 
 
-def random() -> np.random.Generator:
-    return np.random.default_rng(0)
+def random() -> torch.Generator:
+    return torch.Generator().manual_seed(0)
 
 
 @pytest.mark.parametrize("wrong", [True, False, None])
 def test_a_wrong_verdict_is_seen(monkeypatch, wrong):
-    right = laws.same_function
-    monkeypatch.setattr(laws, "same_function", lambda p, q: replace(right(p, q), equal=wrong))
-    table = laws.verdicts(2, random())
+    right = theorems.same_function
+    monkeypatch.setattr(theorems, "same_function", lambda p, q: replace(right(p, q), equal=wrong))
+    table = theorems.verdicts(2, generator=random())
     assert not table["holds"].all() and (table["holds"] <= (table["equal"] == wrong)).all()
 
 
 def test_a_wrong_symmetry_is_seen(monkeypatch):
-    off = lambda self: ShallowReLU(self.q.A2, self.q.A1, self.q.b1, self.q.b2 + 1)  # noqa: E731
+    off = lambda self: ShallowReLU(self.q.W, self.q.b, self.q.V, self.q.c + 1)  # noqa: E731
     monkeypatch.setattr(shallow.Symmetry, "image", off)
-    table = laws.verdicts(2, random())
+    table = theorems.verdicts(2, generator=random())
     assert not table[table["equal"]]["certified"].any() and table[~table["equal"]]["certified"].all()
 
 
 def test_a_reduction_that_changes_the_function_is_seen(monkeypatch):
-    right = laws.zero_factor_reduction
+    right = theorems.zero_factor_reduction
 
     def off(p: ShallowReLU) -> ShallowReLU:
         q = right(p)
-        return ShallowReLU(q.A2, q.A1, q.b1, q.b2 + Fraction(1, 10**30))
+        return ShallowReLU(q.W, q.b, q.V, q.c + Fraction(1, 10**30))
 
-    monkeypatch.setattr(laws, "zero_factor_reduction", off)
-    table = laws.reductions(2, random())
+    monkeypatch.setattr(theorems, "zero_factor_reduction", off)
+    table = theorems.reductions(2, generator=random())
     assert not table["function"].any() and table["unique"].all()
 
 
 def test_wrong_answers_on_fibres_are_seen(monkeypatch):
-    monkeypatch.setattr(laws, "hidden_symmetries", lambda p: shallow.HiddenSymmetries(0, "none"))
-    table = laws.fibres(60, random())
+    monkeypatch.setattr(theorems, "hidden_symmetries", lambda p: shallow.HiddenSymmetries(0, "none"))
+    table = theorems.fibres(60, generator=random())
     assert not table["proposition_24"].all() and table["corollary_9"].all()
 
 
 def test_two_cycles_are_too_few_for_three_blocks():
-    table = laws.stabilizers(30, random())
+    table = theorems.stabilizers(30, generator=random())
     assert table["holds"].all()
     assert (table["two_cycles"] == (table["cycles"] <= 2)).all() and table["two_cycles"].nunique() == 2
 
 
 def test_flips_need_a_linear_odd_part():
-    table = beyond.flips(["ReLU", "LeakyReLU", "Hardswish", "ELU", "Mish"], random())
+    table = shallow_relu.flips(["ReLU", "LeakyReLU", "Hardswish", "ELU", "Mish"], generator=random())
     assert table["holds"].tolist() == [True] * 3 + [False] * 2
     assert table["kappa"].isna().tolist() == [False] * 3 + [True] * 2
 
 
 def test_the_smallest_fibres_are_where_the_oracle_says():
     ticks = np.array([-1.0, 0.0, 1.0])
-    live = pictures.small_fibres({"live": (-1.0, 1.0)}, ticks)
+    live = shallow_relu.small_fibres({"live": (-1.0, 1.0)}, ticks)
     assert live[live["dimension"] >= 0][["a", "b"]].values.tolist() == [[1.0, -1.0], [-1.0, 1.0]]
-    dead = pictures.small_fibres({"dead": (-1.0, 0.0)}, ticks).set_index(["a", "b"])["dimension"]
+    dead = shallow_relu.small_fibres({"dead": (-1.0, 0.0)}, ticks).set_index(["a", "b"])["dimension"]
     # a, b < 0: one equation for c, d; a = 0: c is free; a > 0: c = 0
     assert (dead[-1, -1], dead[0, -1], dead[1, -1], dead[1, 1], dead[0, 0]) == (1, 1, 0, -1, -1)

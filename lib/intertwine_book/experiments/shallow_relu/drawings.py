@@ -8,16 +8,14 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
-from intertwine.shallow.degeneracy import degeneracy
-from intertwine.shallow.generic import is_generic
-from intertwine.shallow.network import ShallowReLU
+from intertwine.shallow import ShallowReLU, degeneracy, is_generic
 
 
 def surfaces(networks: Mapping[str, ShallowReLU], ticks: Float[np.ndarray, " g"]) -> pd.DataFrame:
     """The first output of networks of two inputs on a grid.
 
     Example:
-        >>> p = ShallowReLU([[1]], [[1, 0]], [0], [0])
+        >>> p = ShallowReLU([[1, 0]], [0], [[1]], [0])
         >>> surfaces({"p": p}, np.array([0.0, 2.0]))["f"].tolist()
         [0.0, 2.0, 0.0, 2.0]
 
@@ -36,7 +34,7 @@ def neurons(networks: Mapping[str, ShallowReLU]) -> pd.DataFrame:
     """The neurons of networks with one or two inputs, in floats.
 
     Example:
-        >>> neurons({"p": ShallowReLU([[5]], [[1]], [2], [3])}).iloc[0].to_dict()
+        >>> neurons({"p": ShallowReLU([[1]], [2], [[5]], [3])}).iloc[0].to_dict()
         {'network': 'p', 'w1': 1.0, 'b': 2.0, 'weight': 5.0, 'constant': 3.0}
 
     Returns:
@@ -46,7 +44,7 @@ def neurons(networks: Mapping[str, ShallowReLU]) -> pd.DataFrame:
     for name, network in networks.items():
         p = network.float()
         columns = [*(f"w{j + 1}" for j in range(p.m)), "b"]
-        table = pd.DataFrame(p.rows, columns=columns).assign(weight=p.A2[0], constant=p.b2[0])
+        table = pd.DataFrame(p.rows, columns=columns).assign(weight=p.V[0], constant=p.c[0])
         table.insert(0, "network", name)
         tables.append(table)
     return pd.concat(tables, ignore_index=True)
@@ -85,7 +83,7 @@ def distances(networks: Mapping[str, list[ShallowReLU]]) -> pd.DataFrame:
     """How far networks are from degenerate ones, four ways, and whether they are certified generic.
 
     Example:
-        >>> p = ShallowReLU([[1, 1]], [[1, 0], [0, 1]], [0, 0], [0])
+        >>> p = ShallowReLU([[1, 0], [0, 1]], [0, 0], [[1, 1]], [0])
         >>> distances({"p": [p]})["value"].tolist()
         [1.0, 1.0, 1.0, 1.0]
 
@@ -97,7 +95,7 @@ def distances(networks: Mapping[str, list[ShallowReLU]]) -> pd.DataFrame:
     for name, net in ((name, net) for name, group in networks.items() for net in group):
         near, known = degeneracy(net), is_generic(net)
         p = net.float()
-        largest = (np.linalg.norm(p.A2, axis=0) * np.linalg.norm(p.A1, axis=1)).max()
+        largest = (np.linalg.norm(p.V, axis=0) * np.linalg.norm(p.W, axis=1)).max()
         sigma = np.nan if known.distance is None else known.distance / largest
         values = {"parallel": near.parallel, "dead": near.silent, "constant": near.constant, "σ_min": sigma}
         facts = {"network": name, "generic": known.generic is True}

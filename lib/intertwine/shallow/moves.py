@@ -1,0 +1,129 @@
+"""Moves of a network that keep its function: an element of G_ReLU acts, a set of neurons is flipped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+import torch
+from jaxtyping import Int, Shaped
+from torch import Tensor
+
+from intertwine.groups import Activation, as_activation
+from intertwine.shallow.exact import Numbers, is_exact, numbers, reciprocal
+from intertwine.shallow.relu_network import ShallowReLU
+
+LINEAR = 1e-9
+
+
+def act(p: ShallowReLU, A: object) -> ShallowReLU:
+    """An element of G_ReLU, the group H_n of ramakrishnan2026, acts: W → AW, b → Ab, V → VA⁻¹.
+
+    Example:
+        >>> p = ShallowReLU([[1], [2]], [0, 1], [[3, 5]], [0])
+        >>> q = act(p, [[0, 2], [1, 0]])
+        >>> q.W.tolist(), [str(x) for x in q.V[0]]
+        ([[4], [1]], ['5/2', '3'])
+        >>> from intertwine.groups import GReLU
+        >>> act(p, GReLU(2).sample(torch.Generator().manual_seed(0))).exact
+        False
+
+    Args:
+        p: a network of n neurons.
+        A: n×n, one positive entry in each row and column: a tensor, as `intertwine.groups.GReLU` samples it,
+            or integers and fractions, which keep an exact network exact.
+
+    Raises:
+        ValueError: another matrix.
+    """
+    entries = numbers(A, "A")
+    rows, columns = np.nonzero(np.atleast_2d(entries))[:2]
+    n = np.arange(p.n)
+    fits = entries.shape == (p.n, p.n) and np.array_equal(rows, n) and np.array_equal(np.sort(columns), n)
+    if not fits or not (entries[rows, columns] > 0).all():
+        raise ValueError(
+            f"Expected an element of GReLU({p.n}), a matrix {(p.n, p.n)} with one positive entry in each row "
+            f"and column, was given another matrix {entries.shape}: draw it with GReLU({p.n}).sample."
+        )
+    return moved(p, columns, entries[rows, columns])
+
+
+def moved(p: ShallowReLU, columns: Int[np.ndarray, " n"], scales: Shaped[np.ndarray, " n"]) -> ShallowReLU:
+    """`act` by the matrix with entries scales[i] at (i, columns[i]), which is not built."""
+    q = p.with_neurons(columns)
+    return ShallowReLU(q.W * scales[:, None], q.b * scales, q.V * reciprocal(scales), q.c)
+
+
+def monomial(columns: Int[np.ndarray, " n"], scales: Shaped[np.ndarray, " n"]) -> Numbers | Tensor:
+    """The matrix with entries scales[i] at (i, columns[i]): an array of exact numbers, or a tensor of floats.
+
+    Example:
+        >>> monomial(np.array([1, 0]), numbers([2, 3])).tolist()
+        [[0, 2], [3, 0]]
+    """
+    A = np.zeros((len(scales), len(scales)), dtype=scales.dtype)
+    A[np.arange(len(scales)), columns] = scales
+    return A if is_exact(scales) else torch.from_numpy(A)
+
+
+def flip(p: ShallowReLU, S: Iterable[int], kappa: int | float = 1) -> ShallowReLU:
+    """(w_i, b_i) negated for i in S, and c + κ Σ_S λ_i b_i: the same function iff κ Σ_S λ_i w_iᵀ = 0.
+
+    Example:
+        >>> p = ShallowReLU([[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [[1, 1, 1]], [0])
+        >>> q = flip(p, [0, 1, 2])
+        >>> q.c.tolist(), (p([[5, -7]]) == q([[5, -7]])).all()
+        ([1], np.True_)
+
+    Args:
+        p: a network.
+        S: a set of neurons, numbered from 0; to name one twice changes nothing.
+        kappa: κ with σ(x) − σ(−x) = κx: 1 for ReLU, `odd_slope` computes it for others.
+
+    Raises:
+        ValueError: neurons that the network does not have.
+    """
+    S = sorted(set(S))
+    if S and not 0 <= S[0] <= S[-1] < p.n:
+        raise ValueError(f"Expected neurons from 0 to {p.n - 1}, was given {S}.")
+    sign = np.ones(p.n, dtype=object if p.exact else np.float64)
+    sign[S] = -1
+    return ShallowReLU(p.W * sign[:, None], p.b * sign, p.V, p.c + kappa * (p.V[:, S] @ p.b[S]))
+
+
+def odd_slope(activation: str | Callable[[Tensor], Tensor] | Activation) -> float | None:
+    """κ with σ(x) − σ(−x) = κx for all x, or None if the odd part of σ is not linear.
+
+    Example:
+        >>> [round(odd_slope(name), 9) for name in ("ReLU", "GELU", "SiLU", "Softplus", "abs")]
+        [1.0, 1.0, 1.0, 1.0, 0.0]
+        >>> odd_slope("ELU") is None
+        True
+
+    Flipping S keeps the function iff κ Σ_S λ_i w_iᵀ = 0; where κ = 0 every flip does.
+    """
+    sigma = as_activation(activation)
+    x = torch.logspace(-3, 3, 601, dtype=torch.float64)  # compared at every scale with what σ is there
+    odd, size = sigma(x) - sigma(-x), torch.maximum(sigma(x).abs(), x)
+    kappa = float(x @ odd / (x @ x))
+    return kappa if ((odd - kappa * x).abs() <= LINEAR * size).all() else None
+
+
+def difference(p: ShallowReLU, q: ShallowReLU) -> ShallowReLU:
+    """θ ⊖ θ', Definition 7: the neurons of both, those of q with −λ; its function is that of p minus q's.
+
+    Example:
+        >>> p = ShallowReLU([[2]], [0], [[1]], [0])
+        >>> difference(p, p)([[7]]).tolist()
+        [[0]]
+
+    Raises:
+        ValueError: numbers of inputs or outputs that differ.
+    """
+    if (p.m, p.k) != (q.m, q.k):
+        raise ValueError(
+            f"Expected networks with the same inputs and outputs, was given {p.m} → {p.k} and {q.m} → {q.k}."
+        )
+    if not (p.exact and q.exact):
+        p, q = p.float(), q.float()
+    return ShallowReLU(np.vstack([p.W, q.W]), np.concatenate([p.b, q.b]), np.hstack([p.V, -q.V]), p.c - q.c)

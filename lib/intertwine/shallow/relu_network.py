@@ -1,0 +1,186 @@
+"""A ReLU network with one hidden layer, of exact numbers or of float64."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Shaped
+from torch import Tensor, nn
+
+from intertwine.groups import Activation, as_activation
+from intertwine.shallow.exact import TOLERANCE, Numbers, is_exact, numbers
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class ShallowReLU:
+    """x ↦ V σ(Wx + b) + c, with σ(u) = max(u, 0): the parameters Ω_(m,n,k) of ramakrishnan2026.
+
+    Example:
+        >>> p = ShallowReLU(W=[[1, 0], [0, 1], [-1, -1]], b=[0, 0, 1], V=[[1, 1, 1]], c=[0])
+        >>> p.m, p.n, p.k, p.exact
+        (2, 3, 1, True)
+        >>> p([[2, 3]]).tolist()
+        [[5]]
+
+    Lists, arrays and tensors are taken; arrays of the right type are not copied. If all numbers are integers
+    or fractions they stay so, and all that is computed of them is exact; otherwise all become float64. Row i
+    of W is w_i, column i of V is λ_i.
+
+    Raises:
+        ValueError: shapes that do not fit, or numbers that are not finite.
+    """
+
+    W: Shaped[np.ndarray, "n m"]
+    b: Shaped[np.ndarray, " n"]
+    V: Shaped[np.ndarray, "k n"]
+    c: Shaped[np.ndarray, " k"]
+    tolerance: float = TOLERANCE
+    """Of `same_function`, where none is given: larger where a module's numbers were rounded to float32."""
+
+    def __init__(self, W: object, b: object, V: object, c: object) -> None:
+        arrays = {name: numbers(given, name) for name, given in (("W", W), ("b", b), ("V", V), ("c", c))}
+        shapes = {name: array.shape for name, array in arrays.items()}
+        n, k = shapes["b"][:1], shapes["c"][:1]
+        fits = shapes["V"] == k + n and shapes["W"][:1] == n and len(shapes["W"]) == 2 and n and k
+        if not fits or len(shapes["b"]) != 1 or len(shapes["c"]) != 1:
+            given = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+            raise ValueError(f"Expected W (n, m), b (n,), V (k, n) and c (k,), was given {given}.")
+        exact = is_exact(*arrays.values())
+        for name, array in arrays.items():
+            object.__setattr__(self, name, array if exact else array.astype(np.float64, copy=False))
+
+    m = property(lambda self: self.W.shape[1], doc="Inputs.")
+    n = property(lambda self: self.W.shape[0], doc="Neurons.")
+    k = property(lambda self: self.V.shape[0], doc="Outputs.")
+    exact = property(lambda self: is_exact(self.W), doc="Whether the numbers are integers and fractions.")
+    rows = property(lambda self: np.column_stack([self.W, self.b]), doc="(w_i, b_i), n×(m+1).")
+
+    def __call__(
+        self, x: object, activation: str | Callable[[Tensor], Tensor] | Activation | None = None
+    ) -> Numbers:
+        """The outputs, (..., k), for inputs (..., m); exact if network and inputs are.
+
+        Args:
+            x: integers, fractions or floats.
+            activation: another σ, as `intertwine.groups.as_activation` takes it, for networks of float64.
+        """
+        x = numbers(x, "inputs")
+        p = self if is_exact(x) else self.float()
+        x = x if p.exact else x.astype(np.float64, copy=False)
+        u = x @ p.W.T + p.b
+        if activation is None:
+            u = np.maximum(u, 0)
+        else:
+            u = as_activation(activation)(torch.from_numpy(np.ascontiguousarray(u))).numpy(force=True)
+        return u @ p.V.T + p.c
+
+    def float(self) -> ShallowReLU:
+        """The same numbers rounded to float64."""
+        arrays = (array.astype(np.float64, copy=False) for array in (self.W, self.b, self.V, self.c))
+        return ShallowReLU(*arrays)
+
+    def with_neurons(self, chosen: Iterable[Any]) -> ShallowReLU:
+        """The network of some of the neurons, in the given order, with the same c.
+
+        Example:
+            >>> ShallowReLU([[2], [3]], [0, 0], [[1, 5]], [0]).with_neurons([1]).V.tolist()
+            [[5]]
+        """
+        index = np.asarray(list(chosen), dtype=np.int64)
+        return ShallowReLU(self.W[index], self.b[index], self.V[:, index], self.c)
+
+    def extended(
+        self, rows: Shaped[np.ndarray, "r m1"], V: Shaped[np.ndarray, "k r"], c: Numbers | None = None
+    ) -> ShallowReLU:
+        """The network with further neurons, of rows (w, b) and output weights, and with another c if given.
+
+        Example:
+            >>> ShallowReLU([[2]], [0], [[1]], [0]).extended(numbers([[3, 1]]), numbers([[5]])).rows.tolist()
+            [[2, 0], [3, 1]]
+        """
+        return from_rows(np.vstack([self.rows, rows]), np.hstack([self.V, V]), self.c if c is None else c)
+
+    @staticmethod
+    def from_module(module: nn.Module) -> ShallowReLU:
+        """From `nn.Sequential(Linear, ReLU, Linear)`, in float64; a leading Flatten is allowed.
+
+        The network remembers by its `tolerance`, eight rounding units, that the module was not in float64.
+        The results of `act` and the like are in float64 and have the tolerance of float64.
+
+        Example:
+            >>> ShallowReLU.from_module(nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))).n
+            8
+
+        Raises:
+            ValueError: other layers.
+        """
+        layers = [layer for layer in _chain(module) if not isinstance(layer, nn.Flatten)]
+        kinds = [type(layer).__name__ for layer in layers]
+        if kinds != ["Linear", "ReLU", "Linear"]:
+            raise ValueError(
+                f"Expected nn.Sequential of the layers Linear, ReLU, Linear, was given {', '.join(kinds)}."
+            )
+        W, V = (numbers(layer.weight) for layer in layers[::2])
+        b, c = (
+            np.zeros(layer.out_features) if layer.bias is None else numbers(layer.bias)
+            for layer in layers[::2]
+        )
+        p = ShallowReLU(W, b, V, c)
+        unit = max(torch.finfo(each.dtype).eps for each in module.parameters())
+        object.__setattr__(p, "tolerance", max(TOLERANCE, 8 * unit))
+        return p
+
+    def to_module(self) -> nn.Sequential:
+        """The network as `nn.Sequential(Linear, ReLU, Linear)`, in float64.
+
+        Example:
+            >>> ShallowReLU([[2]], [0], [[1]], [0]).to_module()[0].weight.item()
+            2.0
+        """
+        module = nn.Sequential(nn.Linear(self.m, self.n), nn.ReLU(), nn.Linear(self.n, self.k)).double()
+        p, parameters = self.float(), list(module.parameters())
+        with torch.no_grad():
+            for parameter, array in zip(parameters, (p.W, p.b, p.V, p.c), strict=True):
+                parameter.copy_(torch.from_numpy(array))
+        return module
+
+
+def from_rows(rows: Shaped[np.ndarray, "n m1"], V: Shaped[np.ndarray, "k n"], c: Numbers) -> ShallowReLU:
+    """The network with rows (w_i, b_i).
+
+    Example:
+        >>> from_rows(numbers([[1, 2]]), numbers([[3]]), numbers([4])).b.tolist()
+        [2]
+    """
+    return ShallowReLU(rows[:, :-1], rows[:, -1], V, c)
+
+
+def as_shallow(network: ShallowReLU | nn.Module) -> ShallowReLU:
+    """The network itself, or that of a module.
+
+    Example:
+        >>> as_shallow(nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))).k
+        3
+
+    Raises:
+        TypeError: neither.
+        ValueError: a module of other layers.
+    """
+    if isinstance(network, ShallowReLU):
+        return network
+    if not isinstance(network, nn.Module):
+        raise TypeError(
+            "Expected a ShallowReLU or nn.Sequential(Linear, ReLU, Linear), was given "
+            f"{type(network).__name__}: build one with ShallowReLU(W, b, V, c)."
+        )
+    return ShallowReLU.from_module(network)
+
+
+def _chain(module: nn.Module) -> list[nn.Module]:
+    if not isinstance(module, nn.Sequential):
+        return [module]
+    return [layer for child in module for layer in _chain(child)]

@@ -1,0 +1,31 @@
+"""Chapter 7: the numbered statements of ramakrishnan2026 tried on random networks, and tables for figures."""
+
+from intertwine_book.experiments.shallow_relu.drawings import distances, neurons, small_fibres, surfaces
+from intertwine_book.experiments.shallow_relu.known_pairs import KINDS, KnownPair, known_pair
+from intertwine_book.experiments.shallow_relu.other_activations import flips, remark_1
+from intertwine_book.experiments.shallow_relu.theorems import (
+    affine,
+    density,
+    fibres,
+    reductions,
+    stabilizers,
+    verdicts,
+)
+
+__all__ = [
+    "KINDS",
+    "KnownPair",
+    "affine",
+    "density",
+    "distances",
+    "fibres",
+    "flips",
+    "known_pair",
+    "neurons",
+    "reductions",
+    "remark_1",
+    "small_fibres",
+    "stabilizers",
+    "surfaces",
+    "verdicts",
+]
