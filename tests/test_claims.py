@@ -1,6 +1,11 @@
 """Laws of the verdicts: they follow the tables, and know at which scale they were reached."""
 
+import ast
+import contextlib
+import dataclasses
+import itertools
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,21 +17,23 @@ from scipy import stats
 from intertwine_book import claims, results
 from intertwine_book.claims import verdicts
 from intertwine_book.claims.ledger import claim_from
+from intertwine_book.claims.statistics import adjusted
 
 CHAPTER = "01_intertwiner_groups"
 BASE = {"id": "scale", "place": "Scale", "statement": "...", "kind": "universal", "minimum": "quick"}
 BASE |= {"chapter": CHAPTER, "table": "scale", "columns": ["holds"]}
 NUMBER = {"kind": "number", "columns": ["penalty"], "printed": 2.0, "tolerance": 0.5}
-ORDERING = {"kind": "ordering", "columns": ["larger", "smaller"]}
+NUMBER |= {"tolerance_from": "reading error"}
+ORDERING = {"kind": "ordering", "columns": ["larger", "smaller"], "matters": 0.01}
 
 
 def claim(**more):
     return claim_from("godfrey2022", BASE | more)
 
 
-def put(root, profile, table, name="scale"):
+def put(root, profile, table, name="scale", **parameters):
     folder = root / profile / CHAPTER
-    results.write(pd.DataFrame(table), name, parameters={}, seed=0, folder=folder, device="cpu")
+    results.write(pd.DataFrame(table), name, parameters=parameters, seed=0, folder=folder, device="cpu")
 
 
 def places(root):
@@ -35,8 +42,7 @@ def places(root):
 
 def verdict(entry, **columns):
     """The verdict on a table that is already read."""
-    rows = verdicts._rows(entry, pd.DataFrame(columns))
-    return verdicts._JUDGES[entry.kind](entry, rows, "quick")
+    return claims.judge_rows(entry, verdicts.rows_of(entry, pd.DataFrame(columns)))
 
 
 def test_verdicts_change_when_a_table_is_altered_and_so_does_the_page(tmp_path):
@@ -71,17 +77,26 @@ def test_rows_that_the_filter_leaves_out_do_not_count(tmp_path):
     assert found.word == "not yet measured" and "alpha > 9" in found.measured
 
 
-def test_the_largest_profile_judges_if_it_is_large_enough(tmp_path):
+def test_the_largest_profile_judges_and_a_small_one_is_not_withheld(tmp_path):
     entry = claim(minimum="desk")
     put(tmp_path, "quick", {"holds": [False]})
     found = claims.judge(entry, places(tmp_path))
-    assert (
-        found.word == "not yet measured" and found.measured == "Measured at quick only; judged from desk on."
-    )
+    assert (found.word, found.profile) == ("inconsistent", "quick")
+    assert found.scale == "profile quick, where desk is large enough"
     for profile, trials in (("desk", 2), ("paper", 3)):
         put(tmp_path, profile, {"holds": [True] * trials})
         found = claims.judge(entry, reversed(places(tmp_path)))
         assert (str(found), found.profile) == (f"no counterexample in {trials}", profile)
+
+
+@pytest.mark.parametrize(("width", "word"), [(64, "reproduced"), (16, "consistent")])
+def test_a_verdict_needs_the_protocol_of_the_paper(tmp_path, width, word):
+    entry = claim(**NUMBER, protocol={"width": 64})
+    put(tmp_path, "desk", {"penalty": [1.9, 2.0, 2.1]}, width=width)
+    found = claims.judge(entry, places(tmp_path))
+    assert (found.word, found.scale) == (word, None if width == 64 else "width 16, the paper's is 64")
+    page = claims.scoreboard([entry], places(tmp_path))
+    assert ("Not the paper's run: width 16, the paper's is 64" in page) == (width == 16)
 
 
 @given(st.lists(st.booleans(), min_size=1))
@@ -102,7 +117,7 @@ def test_residuals_are_held_against_the_tolerance(errors, tolerance):
     assert existence.word == ("reproduced" if max(errors) > tolerance else "inconclusive")
 
 
-values = st.lists(st.floats(-100, 100), min_size=2, max_size=20)
+values = st.lists(st.floats(-100, 100), min_size=3, max_size=20)
 
 
 @given(values)
@@ -115,21 +130,94 @@ def test_the_interval_is_students(sample):
 
 
 @given(values, st.floats(-100, 100), st.floats(0, 10))
-def test_a_number_is_reproduced_iff_its_interval_meets_the_printed_one(sample, printed, tolerance):
+def test_a_number_is_judged_by_equivalence(sample, printed, tolerance):
     found = verdict(claim(**NUMBER | {"printed": printed, "tolerance": tolerance}), penalty=sample)
     low, high = results.interval(pd.Series(sample))
-    assert (found.word == "reproduced") == (max(low, printed - tolerance) <= min(high, printed + tolerance))
-    assert found.word in ("reproduced", "differs")
+    inside = printed - tolerance <= low and high <= printed + tolerance
+    apart = high < printed - tolerance or low > printed + tolerance
+    assert found.word == ("reproduced" if inside else "differs" if apart else "inconclusive")
+    assert (found.word == "inconclusive") == ("would settle it" in found.measured)
 
 
-@given(st.lists(st.tuples(st.floats(-9, 9), st.floats(-9, 9)), min_size=2, max_size=9))
+@pytest.mark.parametrize(
+    ("sample", "word"),
+    [
+        ([54.0, 55.5, 55.0, 56.0], "reproduced"),
+        ([30.0, 31.0, 32.0], "differs"),
+        ([40.0, 55.0, 70.0], "inconclusive"),  # noise
+        ([40.0, 70.0], "inconclusive"),  # two trials, whose interval is [-136, 246]
+        ([55.0], "inconclusive"),
+    ],
+)
+def test_noise_does_not_reproduce_a_number(sample, word):
+    found = verdict(claim(**NUMBER | {"printed": 55.0, "tolerance": 5.0}), penalty=sample)
+    assert found.word == word
+    if len(sample) < 3:
+        assert "fewer than 3 trials decide nothing" in found.measured
+
+
+@given(st.lists(st.tuples(st.floats(-9, 9), st.floats(-9, 9)), min_size=3, max_size=9))
 def test_an_ordering_is_antisymmetric_and_agrees_with_the_paired_t_test(pairs):
     a, b = map(list, zip(*pairs, strict=True))
-    forth, back = (verdict(claim(**ORDERING), larger=x, smaller=y).word for x, y in ((a, b), (b, a)))
-    assert back == {"reproduced": "differs", "differs": "reproduced"}.get(forth, forth)
+    forth, back = (verdict(claim(**ORDERING), larger=x, smaller=y) for x, y in ((a, b), (b, a)))
+    opposite = {"reproduced": "differs", "differs": "reproduced"}
+    assert back.word == opposite.get(forth.word, forth.word)
     if np.std(np.subtract(a, b)) > 1e-6:
         p = stats.ttest_rel(a, b).pvalue
-        assert abs(p - 0.05) < 1e-9 or (forth == "inconclusive") == (p > 0.05)
+        assert forth.p == pytest.approx(p, rel=1e-6, abs=1e-9)
+        assert (
+            abs(p - 0.05) < 1e-9
+            or forth.word == "no difference"
+            or (forth.word == "inconclusive") == (p > 0.05)
+        )
+
+
+@pytest.mark.parametrize(
+    ("differences", "word"),
+    [
+        ([2.0, 2.1, 1.9], "reproduced"),
+        ([-2.0, -2.1, -1.9], "differs"),
+        ([2.0, -2.0, 0.1], "inconclusive"),
+        ([1e-9, 2e-9, 1.5e-9], "no difference"),  # significant, and rounding
+        ([0.0, 0.0, 0.0], "no difference"),  # an exact identity is no ordering
+    ],
+)
+def test_an_ordering_needs_a_difference_that_matters(differences, word):
+    assert verdict(claim(**ORDERING | {"matters": 0.5}), larger=differences, smaller=[0.0] * 3).word == word
+
+
+def test_layers_of_one_pair_are_not_trials():
+    gains = {"larger": [1.0, 1.1, 0.9] * 4, "smaller": [0.0] * 12, "pair": [0] * 6 + [1] * 6}
+    assert verdict(claim(**ORDERING), **gains).word == "reproduced"
+    for trial in ("pair", "all"):
+        found = verdict(claim(**ORDERING, trial=trial), **gains)
+        assert found.word == "inconclusive" and found.trials == {"pair": 2, "all": 1}[trial]
+    spread = {"penalty": [1.0, 3.0, 1.1, 2.9, 0.9, 3.1], "pair": [0, 0, 1, 1, 2, 2]}  # each pair's mean is 2
+    assert verdict(claim(**NUMBER, trial="pair"), **spread).word == "reproduced"
+    assert verdict(claim(**NUMBER), **spread).word == "inconclusive"
+
+
+def test_many_orderings_of_one_paper_are_corrected(tmp_path):
+    table = {"smaller": [0.0] * 4, "strong": [1.0, 1.1, 0.9, 1.0], "weak": [0.2, 1.6, 1.0, 1.2]}
+    put(tmp_path, "quick", table)
+    entries = [claim(id="strong", **ORDERING | {"columns": ["strong", "smaller"]})]
+    entries += [claim(id=f"weak-{k}", **ORDERING | {"columns": ["weak", "smaller"]}) for k in range(3)]
+    alone = [claims.judge(entry, places(tmp_path)) for entry in entries]
+    assert {found.word for found in alone} == {"reproduced"} and alone[1].p < 0.05
+    together = [found for _, found in claims.judge_all(entries, places(tmp_path))]
+    assert [found.word for found in together] == ["reproduced"] + ["inconclusive"] * 3
+    assert all(f"p = {found.p:.2g}, " in found.measured for found in together)
+    others = [dataclasses.replace(entry, paper=f"paper{k}") for k, entry in enumerate(entries)]
+    assert {found.word for _, found in claims.judge_all(others, places(tmp_path))} == {"reproduced"}
+
+
+@given(st.lists(st.floats(0, 1), max_size=8))
+def test_holms_correction_is_monotone_and_between_one_test_and_bonferroni(p_values):
+    corrected = adjusted(p_values)
+    order = np.argsort(p_values, kind="stable")
+    assert (np.diff(np.array(corrected)[order]) >= 0).all()
+    for p, q in zip(p_values, corrected, strict=True):
+        assert p <= q <= min(1.0, len(p_values) * p) + 1e-12 or q == max(corrected)
 
 
 def test_pairs_matter_in_an_ordering():
@@ -144,7 +232,7 @@ def test_pairs_matter_in_an_ordering():
     assert verdict(claim(**ORDERING), larger=(base + gain)[::-1], smaller=base).word == "inconclusive"
 
 
-@pytest.mark.parametrize("sample", [[1.0], [1.0, np.nan], [1.0, np.inf]])
+@pytest.mark.parametrize("sample", [[1.0], [1.0, 1.0], [1.0, 1.1, np.nan], [1.0, 1.1, np.inf]])
 def test_one_trial_or_a_lost_one_decides_no_number_and_no_ordering(sample):
     assert verdict(claim(**NUMBER), penalty=sample).word == "inconclusive"
     assert verdict(claim(**ORDERING), larger=sample, smaller=sample).word == "inconclusive"
@@ -174,3 +262,61 @@ def test_a_table_that_cannot_judge_is_named_with_the_claim(tmp_path, entry, sent
         ValueError, match=f"^Claim 'scale': table scale of {CHAPTER}: .*{re.escape(sentence)}"
     ):
         claims.judge(claim(**entry), places(tmp_path))
+
+
+LEDGER = claims.load(Path(__file__).parents[1] / "book/claims.yml")
+JUDGED = [entry for entry in LEDGER if not entry.not_judged]
+EXACT = {"universal": {"no counterexample", "refuted"}, "existence": {"reproduced", "inconclusive"}}
+
+
+def selected(where):
+    """A row that a filter selects, of values that the filter compares its columns with, and others."""
+    tree = ast.parse(where or "True", mode="eval")
+    values = {node.id: [] for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare | ast.Call):
+            name = next(inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name))
+            known = [inner.value for inner in ast.walk(node) if isinstance(inner, ast.Constant)]
+            texts = isinstance(known[0], str)
+            values[name] += [*known, "other"] if texts else [v + d for v in known for d in (0, 0.05, 1)]
+    for row in itertools.product(*(found or [True, False] for found in values.values())):
+        candidate = dict(zip(values, row, strict=True))
+        with contextlib.suppress(Exception):  # columns of the wrong type
+            if eval_row(where, candidate):
+                return candidate
+    raise AssertionError(f"no row found for {where}")
+
+
+def eval_row(where, row):
+    return not where or len(pd.DataFrame([row]).query(where, engine="python")) > 0
+
+
+@pytest.mark.parametrize("entry", JUDGED, ids=lambda entry: entry.id)
+def test_every_claim_can_come_out_otherwise(entry):
+    row = selected(entry.where)
+    first, *others = entry.columns
+    trials = 4
+
+    def found(values, second=0.0):
+        rows = pd.DataFrame([row] * trials)
+        for column in others:
+            rows[column] = second if entry.kind == "ordering" else rows.get(column, 0)
+        rows[first] = values
+        if entry.trial not in (None, "all"):
+            rows[entry.trial] = range(trials)
+        one = dataclasses.replace(entry, trial=None) if entry.trial == "all" else entry
+        return claims.judge_rows(one, verdicts.rows_of(one, rows)).word
+
+    if entry.kind == "number":
+        spread = np.array([-1, 1, -1, 1]) * entry.tolerance / 9
+        words = {found(entry.printed + spread), found(entry.printed + 9 * entry.tolerance + spread)}
+        assert words == {"reproduced", "differs"}
+    elif entry.kind == "ordering":
+        spread = np.array([-1, 1, -1, 1]) * entry.matters / 9
+        words = {found(at * 9 * entry.matters + spread) for at in (-1, 0, 1)}
+        assert words == {"differs", "no difference", "reproduced"}
+    elif entry.tolerance is None:
+        words = {found([holds] * trials) for holds in (True, False)}
+        assert words == EXACT[entry.kind]
+    else:
+        assert {found([at * entry.tolerance] * trials) for at in (0.5, 2.0)} == EXACT[entry.kind]

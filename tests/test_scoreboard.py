@@ -18,7 +18,9 @@ CHAPTER = "01_intertwiner_groups"
 BASE = {"id": "scale", "place": "Scale", "statement": "...", "kind": "universal", "minimum": "quick"}
 BASE |= {"chapter": CHAPTER, "table": "scale", "columns": ["holds"]}
 NUMBER = {"kind": "number", "columns": ["penalty"], "printed": 2.0, "tolerance": 0.5}
-ORDERING = {"kind": "ordering", "columns": ["larger", "smaller"]}
+NUMBER |= {"tolerance_from": "reading error"}
+ORDERING = {"kind": "ordering", "columns": ["larger", "smaller"], "matters": 0.01}
+ERRATUM = {"kind": "misprint", "quote": "d > 0", "right": "d ≥ 0"}
 
 
 def claim(**more):
@@ -50,7 +52,12 @@ def put(root, profile, table, name="scale"):
         (NUMBER | {"tolerance": None}, "expected a 'tolerance'"),
         (NUMBER | {"tolerance": -1}, "expected 'tolerance' of at least 0, was given -1"),
         (NUMBER | {"columns": ["a", "b"]}, "expected 'columns' to name 1"),
+        (NUMBER | {"tolerance_from": None}, "expected 'tolerance_from', the source of the tolerance"),
         (ORDERING | {"columns": ["a"]}, "expected 'columns' to name 2"),
+        (ORDERING | {"matters": 0}, "expected 'matters', the smallest difference that matters, above 0"),
+        ({"whose": "mine"}, "expected 'whose' to be paper or ours, was given 'mine'"),
+        ({"erratum": {"kind": "misprint"}}, "expected an 'erratum' with the texts kind, quote, right"),
+        ({"erratum": ERRATUM | {"kind": "slip"}}, "expected the kind of an erratum to be one of false as"),
     ],
 )
 def test_a_bad_entry_is_refused_by_name_and_field(change, sentence):
@@ -75,7 +82,8 @@ def test_missing_fields_twins_and_stray_text_are_refused(tmp_path):
 
 
 def test_no_verdict_is_stored_in_the_ledger():
-    words = "|".join([*claims.WORDS, "no counterexample", "verdict", "true in", "fails to hold"])
+    shown = [word for word in claims.WORDS if word not in ("consistent", "no difference")]
+    words = "|".join([*shown, "verdict", "true in", "fails to hold"])
     assert not re.findall(rf"(?i)\b({words})\b", LEDGER.read_text())
 
 
@@ -86,25 +94,35 @@ def test_the_ledger_is_sound_and_its_links_lead_into_chapters_that_exist():
     )
     for entry in ledger:
         assert not entry.link or (ROOT / f"chapters/{entry.chapter}.py").is_file(), entry.id
-        assert entry.link or entry.reason, f"{entry.id} neither links to the book nor says why not"
+        assert entry.link or entry.reason or entry.not_judged, f"{entry.id} says neither where nor why not"
+        assert not entry.erratum or len(entry.erratum.quote) <= 110, f"{entry.id} quotes more than a line"
 
 
-def test_the_page_counts_every_claim_once():
+def test_the_page_counts_every_claim_once_and_ours_apart():
     ledger = claims.load(LEDGER)
     page = claims.scoreboard(ledger, [])
     papers = len({entry.paper for entry in ledger})
-    assert f"**{len(ledger)} statements of {papers} papers: {len(ledger)} not yet measured.**" in page
-    assert len(re.findall(r"^.+ \{bdg-light\}`not yet measured`\n: ", page, re.MULTILINE)) == len(ledger)
+    for whose, name in (("paper", f"of {papers} papers"), ("ours", "of our own")):
+        found = [entry for entry in ledger if entry.whose == whose]
+        lost = sum(entry.not_judged is not None for entry in found)
+        counts = f"{len(found) - lost} not yet measured" + (f", {lost} not judged" if lost else "")
+        assert f"{len(found)} statements {name}: {counts}." in page
+    badges = re.findall(r"^.+ \{bdg-light\}`(?:not yet measured|not judged)`\n: ", page, re.MULTILINE)
+    assert len(badges) == len(ledger)
     for entry in ledger:
         assert " ".join(entry.statement.split()) in page
 
 
-def test_the_errata_are_the_claims_that_have_one():
+def test_the_errata_are_the_claims_that_have_one_by_kind():
     ledger = claims.load(LEDGER)
     page = claims.errata(ledger, [])
-    wanted = [" ".join(entry.erratum.split()) for entry in ledger if entry.erratum]
-    assert re.findall(r"^: \*\*Erratum\*\* (.*)$", page, re.MULTILINE) == wanted
-    assert len(re.findall(r"^: ", page, re.MULTILINE)) == 3 * len(wanted)  # statement, numbers, erratum
+    headings = re.findall(r"^## (.*)$", page, re.MULTILINE)
+    assert headings == ["False as printed", "Misprint", "Remark"]
+    for heading, part in zip(headings, re.split(r"^## .*$", page, flags=re.MULTILINE)[1:], strict=True):
+        wanted = [each.erratum for each in ledger if each.erratum and each.erratum.kind == heading.lower()]
+        shown = re.findall(rf"^: \*\*{heading}\*\*: “(.*)” \*\*Right\*\*: (.*)$", part, re.MULTILINE)
+        assert shown == [(" ".join(e.quote.split()), " ".join(e.right.split())) for e in wanted]
+        assert len(re.findall(r"^: ", part, re.MULTILINE)) == 3 * len(wanted)  # statement, numbers, erratum
 
 
 def test_texts_quote_claims_of_the_ledger(tmp_path):

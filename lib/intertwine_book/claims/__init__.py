@@ -1,7 +1,21 @@
 """What the papers print, and what our tables say of it: verdicts are computed, never typed."""
 
-from intertwine_book.claims.ledger import KINDS, Claim, load
+from intertwine_book.claims.ledger import KINDS, Claim, Erratum, load
 from intertwine_book.claims.page import errata, filled, scoreboard
-from intertwine_book.claims.verdicts import WORDS, Verdict, judge
+from intertwine_book.claims.rules import WORDS, Verdict, judge_rows
+from intertwine_book.claims.verdicts import judge, judge_all
 
-__all__ = ["KINDS", "WORDS", "Claim", "Verdict", "errata", "filled", "judge", "load", "scoreboard"]
+__all__ = [
+    "KINDS",
+    "WORDS",
+    "Claim",
+    "Erratum",
+    "Verdict",
+    "errata",
+    "filled",
+    "judge",
+    "judge_all",
+    "judge_rows",
+    "load",
+    "scoreboard",
+]

@@ -14,6 +14,27 @@ from beartype.door import is_bearable
 from intertwine_book.results import PROFILES
 
 KINDS = ("number", "ordering", "universal", "existence")
+ERRATA = ("false as printed", "misprint", "remark")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Erratum:
+    """What is wrong with a printed statement, or what it needs.
+
+    Example:
+        >>> Erratum(kind="misprint", quote="d > 0", right="d ≥ 0").kind
+        'misprint'
+
+    Attributes:
+        kind: *false as printed*, which a counterexample shows; *misprint*; or *remark*: a loose phrase, a
+            missing hypothesis, or a stronger result of ours.
+        quote: the printed words, at most a line.
+        right: what would make the statement right, in MyST markdown.
+    """
+
+    kind: str
+    quote: str
+    right: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,18 +53,26 @@ class Claim:
         statement: what it says, in MyST markdown.
         kind: *number*, the mean over trials of one column; *ordering*, two columns, the one claimed to be
             larger first, paired over trials; *universal*, true of every row; *existence*, true of some row.
+        whose: *paper*, or *ours* for a correction or a stronger statement of this book.
         chapter: whose table judges it.
         table: the table's name.
         columns: what is judged. For universal and existence a column of booleans, or of residuals, of which
             a universal claim says that none exceeds `tolerance`, an existence claim that one does; then
             columns that identify a row.
         where: which rows count, as `pandas.DataFrame.query` takes it; all when not given.
+        trial: the column that tells independent trials apart, such as a pair of networks; the rows of one are
+            averaged; *all* where the table has one pair. Every row is a trial when not given.
         printed: the printed value; a number has to have one.
-        tolerance: contains the reading error of `printed`, or the rounding error of residuals.
-        minimum: the lowest profile that may judge.
+        tolerance: of a number, how far a measured mean may lie from `printed`; of residuals, rounding.
+        tolerance_from: where a number's tolerance comes from: the printed spread, the reading error.
+        matters: of an ordering, the smallest difference that matters, in the unit of its columns.
+        minimum: the lowest profile that is large enough; a smaller one is consistent or not.
+        protocol: parameters of the run that make its network and protocol the paper's; where one differs, the
+            run is consistent or not, and the page shows the difference.
         link: a label in the chapter: of a section (`sec-…`), figure (`fig-…`), equation (`eq-…`), or theorem.
         reason: why there may be no measurement yet.
-        erratum: what is true instead, or what the statement needs.
+        not_judged: why no measurement can judge the statement; its formula is lost, or nothing is to measure.
+        erratum: what is wrong, and what is right.
     """
 
     id: str
@@ -55,12 +84,18 @@ class Claim:
     table: str
     columns: list[str]
     minimum: str
+    whose: str = "paper"
     where: str | None = None
+    trial: str | None = None
     printed: float | int | str | None = None
     tolerance: float | int | None = None
+    tolerance_from: str | None = None
+    matters: float | int | None = None
+    protocol: dict[str, Any] | None = None
     link: str | None = None
     reason: str | None = None
-    erratum: str | None = None
+    not_judged: str | None = None
+    erratum: Erratum | None = None
 
 
 def load(path: str | Path) -> list[Claim]:
@@ -96,6 +131,8 @@ def claim_from(paper: str, entry: Any) -> Claim:
     if not isinstance(entry, Mapping):
         raise ValueError(f"Claims of {paper}: expected a mapping with an id, was given {entry!r}.")
     given = {"paper": paper, **entry}
+    if isinstance(given.get("erratum"), Mapping):
+        given["erratum"] = _erratum(entry)
     hints = get_type_hints(Claim)
 
     def refuse(field: str, expected: str) -> None:
@@ -123,7 +160,29 @@ def claim_from(paper: str, entry: Any) -> Claim:
         refuse("tolerance", "a 'tolerance' that contains the reading error, as the kind is number")
     if claim.tolerance is not None and claim.tolerance < 0:
         refuse("tolerance", "'tolerance' of at least 0")
+    if claim.kind == "number" and not claim.tolerance_from:
+        refuse("tolerance_from", "'tolerance_from', the source of the tolerance, as the kind is number")
+    if claim.kind == "ordering" and (claim.matters is None or claim.matters <= 0):
+        refuse("matters", "'matters', the smallest difference that matters, above 0, as the kind is ordering")
+    if claim.whose not in ("paper", "ours"):
+        refuse("whose", "'whose' to be paper or ours")
     wanted = {"number": 1, "ordering": 2}.get(claim.kind)
     if not claim.columns or (wanted and len(claim.columns) != wanted):
         refuse("columns", f"'columns' to name {wanted or 'at least one'}, as the kind is {claim.kind}")
     return claim
+
+
+def _erratum(entry: Mapping[str, Any]) -> Erratum:
+    given = entry["erratum"]
+    names = [field.name for field in fields(Erratum)]
+    if set(given) != set(names) or not all(isinstance(value, str) for value in given.values()):
+        raise ValueError(
+            f"Claim '{entry.get('id')}': expected an 'erratum' with the texts {', '.join(names)}, "
+            f"was given {given!r}."
+        )
+    if given["kind"] not in ERRATA:
+        raise ValueError(
+            f"Claim '{entry.get('id')}': expected the kind of an erratum to be one of {', '.join(ERRATA)}, "
+            f"was given {given['kind']!r}."
+        )
+    return Erratum(**given)

@@ -7,33 +7,67 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from intertwine_book.claims.ledger import Claim
-from intertwine_book.claims.verdicts import WORDS, Verdict, judge
+from intertwine_book.claims.ledger import ERRATA, Claim
+from intertwine_book.claims.rules import WORDS, Verdict
+from intertwine_book.claims.verdicts import judge_all
 
-_BADGES = dict(zip(WORDS, ("success", "success", "warning", "danger", "secondary", "light"), strict=True))
+_BADGES = {
+    "reproduced": "success",
+    "no counterexample": "success",
+    "consistent": "success",
+    "inconclusive": "warning",
+    "no difference": "warning",
+    "inconsistent": "danger",
+    "differs": "danger",
+    "refuted": "danger",
+    "not yet measured": "light",
+    "not judged": "light",
+}
 _ROLES = {"sec": "ref", "fig": "numref", "eq": "eq"}  # by a label's prefix; any other names a theorem
 
 _HEAD = """# Scoreboard
 
-What the papers state, and what the tables of this book say of it. No verdict on this page is typed: each is
-computed from a table, at the largest profile that measured it.
+Every statement of the papers that can be measured, and the verdict that the tables of this book give
+it. No verdict on this page is typed: each is computed from a table, at the largest profile that
+measured it.
 
 {totals}
 
 :::{{dropdown}} How a verdict is reached
-*A number* is {reproduced} if the 95 % t-interval of the mean over trials meets the printed value with
-its reading error, else it {differs}. *An ordering* is tested on paired trials: {reproduced} if the
-interval of the difference lies above 0, it {differs} if it lies below, {inconclusive} if it contains 0.
-*A universal statement* is {refuted} by one exact counterexample, otherwise there is {no_counterexample}
-in so many cases. *A statement that something exists* is {reproduced} by one exact example, otherwise
-{inconclusive}. What has no table yet, or none at a sufficient profile, is {not_yet_measured}.
+**A number** is {reproduced} if the 95 % t-interval of its mean lies within the tolerance around the
+printed value, {differs} if the interval lies outside, and is {inconclusive} otherwise; the page then
+says how many trials would settle it. The tolerance is the printed spread or the error of reading a
+figure. *Example:* printed 55 ± 5; trials of 54, 55.5, 55 and 56 reproduce it, trials of 40, 55 and 70
+are inconclusive.
+
+**An ordering** or a trend compares two columns trial by trial. It is {reproduced} if the interval of
+the difference lies above 0, it {differs} if it lies below. If the interval lies within ± the smallest
+difference that matters, there is {no_difference}, even where rounding would make it significant.
+*Example:* with 1 point as the smallest difference that matters, differences of 0.2, 0.3 and 0.25 points
+are no difference.
+
+**A universal statement** is {refuted} by one exact counterexample; otherwise there is
+{no_counterexample} in so many cases. **A statement that something exists** is {reproduced} by one exact
+example.
+
+**A trial is an independent unit**: a pair of networks or a seed. Layers, starts and paths of one pair
+are averaged first. Fewer than three trials give values and no verdict.
+
+**Many orderings of one paper** are corrected for their number by Holm's method; the page shows both
+p-values, and the corrected one decides.
+
+**A run that is not the paper's** – narrower networks, another data set – is shown with the difference
+and called {consistent} or {inconsistent} with the statement. A statement that no table holds yet is
+{not_yet_measured}. A statement whose formula is lost in the text that we have is {not_judged}.
 :::
 """
 
 _ERRATA = """# Errata
 
-Printed statements that need a correction, or a condition that is missing. Under each: the case that our code
-found or the number that it measured, the place in the book with the proof, and what is true instead.
+Printed statements that need a correction, or a condition that is missing, in three kinds. *False as
+printed*: a calculation gives a counterexample. *Misprint*: the paper itself shows what is meant.
+*Remark*: a loose phrase, a missing hypothesis, or a stronger result of this book; nothing is refuted.
+Each entry quotes the printed words, gives the case that our code found, and says what is right.
 """
 
 
@@ -45,7 +79,7 @@ def scoreboard(claims: Sequence[Claim], places: Iterable[tuple[str, str | Path]]
     Example:
         >>> claim = Claim(id="swap", paper="a2022", place="Lemma 1", statement="...", kind="universal",
         ...               chapter="01_x", table="swap", columns=["holds"], minimum="smoke")
-        >>> print(scoreboard([claim], []).splitlines()[5])
+        >>> print(scoreboard([claim], []).splitlines()[6])
         **1 statement of 1 paper: 1 not yet measured.**
 
     Args:
@@ -55,22 +89,20 @@ def scoreboard(claims: Sequence[Claim], places: Iterable[tuple[str, str | Path]]
     Raises:
         ValueError: see `judge`.
     """
-    judged = _judged(claims, places)
+    judged = judge_all(claims, places)
     badges = {word.replace(" ", "_"): _badge(word, word) for word in WORDS}
     parts = [_HEAD.format(totals=_totals(judged), **badges)]
     for paper, found in _by_paper(judged).items():
-        parts.append(f"## {{cite:t}}`{paper}`\n\n{_counts(found)}.\n")
+        parts.append(f"## {{cite:t}}`{paper}`\n\n{_of_both(found)}\n")
         parts += [_entry(*pair) for pair in found]
     return "\n".join(parts)
 
 
 def errata(claims: Sequence[Claim], places: Iterable[tuple[str, str | Path]]) -> str:
-    """The errata page in MyST markdown: what is printed, what is true, and the calculation that shows it.
+    """The errata page in MyST markdown: by kind, the printed words, what is right, and the calculation.
 
     Example:
-        >>> claim = Claim(id="swap", paper="a2022", place="Lemma 1", statement="...", kind="universal",
-        ...               chapter="01_x", table="swap", columns=["holds"], minimum="smoke", erratum="...")
-        >>> errata([claim], []).splitlines()[0]
+        >>> errata([], []).splitlines()[0]
         '# Errata'
 
     Args:
@@ -80,9 +112,13 @@ def errata(claims: Sequence[Claim], places: Iterable[tuple[str, str | Path]]) ->
     Raises:
         ValueError: see `judge`.
     """
+    judged = judge_all(claims, places)
     parts = [_ERRATA]
-    for paper, found in _by_paper(_judged([each for each in claims if each.erratum], places)).items():
-        parts += [f"## {{cite:t}}`{paper}`\n", *(_entry(*pair) for pair in found)]
+    for kind in ERRATA:
+        found = [pair for pair in judged if pair[0].erratum and pair[0].erratum.kind == kind]
+        if found:
+            parts.append(f"## {kind.capitalize()}\n")
+            parts += [f"{{cite:t}}`{claim.paper}`, {_entry(claim, verdict)}" for claim, verdict in found]
     return "\n".join(parts)
 
 
@@ -101,25 +137,16 @@ def filled(text: str, claims: Sequence[Claim], places: Iterable[tuple[str, str |
     Raises:
         ValueError: an id that is not in the ledger; see also `judge`.
     """
-    asked = re.findall(_QUOTE, text)
-    known = {claim.id: claim for claim in claims}
-    if strange := set(asked) - set(known) - {"totals"}:
+    wanted = set(re.findall(_QUOTE, text))
+    if strange := wanted - {claim.id for claim in claims} - {"totals"}:
         raise ValueError(f"Expected the id of a claim or 'totals' in [[ ]], was given '{min(strange)}'.")
-    places = list(places)
-    quotes = {}
-    for claim in (known[name] for name in asked if name in known):
-        quotes[claim.id] = f"{{cite:t}}`{claim.paper}`, {_entry(claim, judge(claim, places))}"
-    if "totals" in asked:
-        quotes["totals"] = _totals(_judged(claims, places))
+    judged = judge_all(claims, places)
+    quotes = {claim.id: f"{{cite:t}}`{claim.paper}`, {_entry(claim, verdict)}" for claim, verdict in judged}
+    quotes["totals"] = _totals(judged)
     return re.sub(_QUOTE, lambda found: quotes[found[1]], text)
 
 
 _QUOTE = re.compile(r"^\[\[([a-z0-9-]+)\]\]$", re.MULTILINE)
-
-
-def _judged(claims: Sequence[Claim], places: Iterable[tuple[str, str | Path]]) -> list[tuple[Claim, Verdict]]:
-    places = list(places)
-    return [(claim, judge(claim, places)) for claim in claims]
 
 
 def _by_paper(judged: Sequence[tuple[Claim, Verdict]]) -> dict[str, list[tuple[Claim, Verdict]]]:
@@ -130,25 +157,40 @@ def _by_paper(judged: Sequence[tuple[Claim, Verdict]]) -> dict[str, list[tuple[C
 
 
 def _totals(judged: Sequence[tuple[Claim, Verdict]]) -> str:
-    statements, papers = _plural(len(judged), "statement"), _plural(len(_by_paper(judged)), "paper")
-    return f"**{statements} of {papers}: {_counts(judged)}.**"
+    papers = _plural(len({claim.paper for claim, _ in judged}), "paper")
+    theirs = [pair for pair in judged if pair[0].whose == "paper"]
+    ours = [pair for pair in judged if pair[0].whose == "ours"]
+    text = f"**{_plural(len(theirs), 'statement')} of {papers}: {_counts(theirs)}.**"
+    return f"{text} {_plural(len(ours), 'statement')} of our own: {_counts(ours)}." if ours else text
+
+
+def _of_both(found: Sequence[tuple[Claim, Verdict]]) -> str:
+    theirs = [pair for pair in found if pair[0].whose == "paper"]
+    ours = [pair for pair in found if pair[0].whose == "ours"]
+    text = f"{_counts(theirs).capitalize()}."
+    return f"{text} Our own corrections: {_counts(ours)}." if ours else text
 
 
 def _entry(claim: Claim, verdict: Verdict) -> str:
     numbers = []
     if claim.printed is not None:
         number = f"{claim.printed:g} ± {claim.tolerance:g}" if claim.kind == "number" else claim.printed
-        numbers.append(f"**Printed** {number}")
+        source = f" ({claim.tolerance_from})" if claim.tolerance_from else ""
+        numbers.append(f"**Printed** {number}{source}")
     measured = _plain(verdict.measured)
     numbers.append(f"**Measured** {measured}, profile *{verdict.profile}*" if verdict.profile else measured)
+    if verdict.scale:
+        numbers.append(f"Not the paper's run: {_plain(verdict.scale)}")
     if claim.link:
         role = _ROLES.get(claim.link.split("-")[0], "prf:ref")
         numbers.append(f"{{{role}}}`{claim.link}`")
     lines = [claim.statement, " · ".join(numbers)]
     if claim.erratum:
-        lines.append(f"**Erratum** {claim.erratum}")
+        wrong = claim.erratum
+        lines.append(f"**{wrong.kind.capitalize()}**: “{wrong.quote}” **Right**: {wrong.right}")
     details = "\n".join(f": {' '.join(line.split())}\n" for line in lines)
-    return f"{claim.place} {_badge(verdict.word, str(verdict))}\n{details}"
+    mark = " (ours)" if claim.whose == "ours" else ""
+    return f"{claim.place}{mark} {_badge(verdict.word, str(verdict))}\n{details}"
 
 
 def _badge(word: str, text: str) -> str:

@@ -1,43 +1,60 @@
-"""From a claim and the tables to a verdict."""
+"""From the ledger and the tables to verdicts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from intertwine_book import results
 from intertwine_book.claims.ledger import Claim
+from intertwine_book.claims.rules import ONE_TRIAL, Verdict, judge_rows
+from intertwine_book.claims.statistics import adjusted
 
-WORDS = ("reproduced", "no counterexample", "differs", "refuted", "inconclusive", "not yet measured")
+LEVEL = 0.05
+_ELSEWHERE = {word: "consistent" for word in ("reproduced", "no counterexample")} | {
+    word: "inconsistent" for word in ("differs", "refuted", "no difference")
+}
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """What the tables say of a claim.
+def judge_all(
+    claims: Sequence[Claim], places: Iterable[tuple[str, str | Path]]
+) -> list[tuple[Claim, Verdict]]:
+    """Every claim with its verdict; the orderings of each paper are corrected for their number (Holm 1979).
 
-    Attributes:
-        word: one of `WORDS`.
-        measured: the numbers it rests on, or the reason why there are none.
-        profile: of the run that was judged; None when not yet measured.
-        trials: how many trials were judged.
+    Example:
+        >>> judge_all([], [])
+        []
+
+    An ordering that the t-test alone would decide, and Holm's correction over all orderings of the same paper
+    does not, is inconclusive; its text shows both p-values.
+
+    Args:
+        claims: the ledger.
+        places: as `judge` takes them.
+
+    Raises:
+        ValueError: see `judge`.
     """
-
-    word: str
-    measured: str
-    profile: str | None = None
-    trials: int = 0
-
-    def __str__(self) -> str:
-        return f"no counterexample in {self.trials}" if self.word == "no counterexample" else self.word
+    places = list(places)
+    judged = [(claim, judge(claim, places)) for claim in claims]
+    for paper in dict.fromkeys(claim.paper for claim in claims):
+        tests = [k for k, (claim, found) in enumerate(judged) if claim.paper == paper and found.p is not None]
+        for k, p in zip(tests, adjusted([judged[k][1].p for k in tests]), strict=True):
+            claim, found = judged[k]
+            text = f"{found.measured}; p = {found.p:.2g}, {p:.2g} by Holm's correction of {len(tests)} tests"
+            decided = found.word not in ("inconclusive", "no difference")
+            word = "inconclusive" if decided and p > LEVEL else found.word
+            judged[k] = claim, replace(found, word=word, measured=text)
+    return judged
 
 
 def judge(claim: Claim, places: Iterable[tuple[str, str | Path]]) -> Verdict:
-    """The verdict on a claim, from the largest profile that measured it.
+    """The verdict on one claim, from the largest profile that measured it.
 
     Example:
         >>> import tempfile
@@ -51,46 +68,59 @@ def judge(claim: Claim, places: Iterable[tuple[str, str | Path]]) -> Verdict:
         >>> str(judge(claim, [("quick", folder)]))
         'no counterexample in 3'
 
+    The rules: a *number* is reproduced if the 95 % interval of its mean lies within the tolerance around
+    the printed value, differs if it is disjoint from that range, and is inconclusive otherwise, with the
+    number of trials that would settle it. An *ordering* is reproduced if the interval of the paired
+    difference lies above 0, differs if it lies below, and is "no difference" if it lies within ± the
+    smallest effect that matters. A *universal* statement is refuted by one row, an *existence* claim
+    reproduced by one. Rows of one trial are averaged first; fewer than three trials decide nothing. A run
+    whose network or protocol is not the paper's is consistent or inconsistent, and shows the difference.
+
     Args:
+        claim: one of the ledger.
         places: (profile, folder) pairs; a table is at `<folder>/<chapter>/<table>.csv`.
 
     Raises:
         ValueError: a table lacks what the claim asks of it: a column, its type, or a filter that can be read.
     """
+    if claim.not_judged:
+        return Verdict("not judged", claim.not_judged)
     reasons, rank = [], results.PROFILES.index
     for profile, folder in sorted(places, key=lambda place: rank(place[0]), reverse=True):
         try:
-            table, _ = results.read(claim.table, folder=Path(folder) / claim.chapter)
+            table, provenance = results.read(claim.table, folder=Path(folder) / claim.chapter)
         except FileNotFoundError:
             continue
         except ValueError as unsealed:
             reasons.append(str(unsealed))
             continue
-        rows = _rows(claim, table)
+        rows = rows_of(claim, table)
         if rows.empty:
             reasons.append(f"No row of {claim.table} at {profile} has {claim.where or 'anything in it'}.")
-        elif rank(profile) < rank(claim.minimum):
-            reasons.append(f"Measured at {profile} only; judged from {claim.minimum} on.")
-            break
-        else:
-            return _JUDGES[claim.kind](claim, rows, profile)
+            continue
+        verdict = replace(judge_rows(claim, rows), profile=profile)
+        differs = _differences(claim, provenance["parameters"])
+        if rank(profile) < rank(claim.minimum):
+            differs = differs or f"profile {profile}, where {claim.minimum} is large enough"
+        if not differs:
+            return verdict
+        return replace(verdict, word=_ELSEWHERE.get(verdict.word, verdict.word), scale=differs)
     why = " ".join(reasons) or claim.reason or f"{claim.chapter} has no table {claim.table} yet."
     return Verdict("not yet measured", why)
 
 
-def _rows(claim: Claim, table: pd.DataFrame) -> pd.DataFrame:
-    """The rows that count, every column of the claim checked."""
-    asked = f"Claim '{claim.id}': table {claim.table} of {claim.chapter}"
-    if missing := [column for column in claim.columns if column not in table]:
-        raise ValueError(f"{asked}: expected a column '{missing[0]}', found {', '.join(table.columns)}.")
+def rows_of(claim: Claim, table: pd.DataFrame) -> pd.DataFrame:
+    """The rows that count, with every column of the claim checked."""
+    of = f"Claim '{claim.id}': table {claim.table} of {claim.chapter}"
+    needed = [*claim.columns, *([claim.trial] if claim.trial not in (None, ONE_TRIAL) else [])]
+    if missing := [column for column in needed if column not in table]:
+        raise ValueError(f"{of}: expected a column '{missing[0]}', found {', '.join(table.columns)}.")
     try:
         rows = table.query(claim.where, engine="python") if claim.where else table
     except Exception as error:
-        raise ValueError(
-            f"{asked}: expected 'where' to select rows, `{claim.where}` does not: {error}."
-        ) from error
-    judged = claim.columns[: 2 if claim.kind == "ordering" else 1]
-    for column in judged:
+        message = f"{of}: expected 'where' to select rows, `{claim.where}` does not: {error}."
+        raise ValueError(message) from error
+    for column in claim.columns[: 2 if claim.kind == "ordering" else 1]:
         boolean = is_bool_dtype(rows[column])
         numeric = is_numeric_dtype(rows[column]) and not boolean
         if claim.kind in ("number", "ordering"):
@@ -99,70 +129,16 @@ def _rows(claim: Claim, table: pd.DataFrame) -> pd.DataFrame:
             fits = boolean or (numeric and claim.tolerance is not None)
             expected = f"True and False in '{column}', or residuals and a tolerance"
         if not fits:
-            raise ValueError(f"{asked}: expected {expected}, found {rows[column].dtype}.")
+            raise ValueError(f"{of}: expected {expected}, found {rows[column].dtype}.")
     return rows
 
 
-def _over_trials(values: pd.Series, profile: str, word: Callable[[float, float], str]) -> Verdict:
-    """The verdict that `word` gives of the interval's two ends."""
-    trials = len(values)
-    if lost := int((~np.isfinite(values)).sum()):
-        return Verdict("inconclusive", f"{lost} of {trials} trials gave no number", profile, trials)
-    if trials < 2:
-        text = f"{values.mean():.3g} in one trial, which has no interval"
-        return Verdict("inconclusive", text, profile, trials)
-    low, high = results.interval(values)
-    mean = f"mean {_words(str(values.name))} {values.mean():.3g}"
-    text = f"{mean}, 95 % t-interval [{low:.3g}, {high:.3g}] over {trials} trials"
-    return Verdict(word(low, high), text, profile, trials)
-
-
-def _number(claim: Claim, rows: pd.DataFrame, profile: str) -> Verdict:
-    printed, tolerance = claim.printed, claim.tolerance
-    assert isinstance(printed, (int, float)) and tolerance is not None  # as `claim_from` made sure
-
-    def word(low: float, high: float) -> str:
-        return "reproduced" if low <= printed + tolerance and printed - tolerance <= high else "differs"
-
-    return _over_trials(rows[claim.columns[0]], profile, word)
-
-
-def _ordering(claim: Claim, rows: pd.DataFrame, profile: str) -> Verdict:
-    def word(low: float, high: float) -> str:
-        return "reproduced" if low > 0 else "differs" if high < 0 else "inconclusive"
-
-    larger, smaller = claim.columns
-    return _over_trials((rows[larger] - rows[smaller]).rename(f"{larger} − {smaller}"), profile, word)
-
-
-def _exact(claim: Claim, rows: pd.DataFrame, profile: str) -> Verdict:
-    """One row decides: the one where a universal claim fails, or where an existence claim comes true."""
-    universal = claim.kind == "universal"
-    column, cases = rows[claim.columns[0]], len(rows)
-    residual = not is_bool_dtype(column)
-    deciding = column > claim.tolerance if residual else column != universal
-    if deciding.any():
-        row = rows.loc[(column[deciding] if residual else deciding).idxmax()]
-        word, what = ("refuted", "counterexample") if universal else ("reproduced", "example")
-        return Verdict(word, f"{what}: {_row(claim, row)}; {deciding.sum()} of {cases} cases", profile, cases)
-    if lost := int(column.isna().sum()):
-        return Verdict("inconclusive", f"{lost} of {cases} cases gave no number", profile, cases)
-    if not universal:
-        return Verdict("inconclusive", f"no example in {cases} cases", profile, cases)
-    largest = f"{_words(claim.columns[0])} at most {column.max():.1g}" if residual else ""
-    text = largest or f"true in {cases} of {cases} cases"
-    return Verdict("no counterexample", text, profile, cases)
-
-
-_JUDGES = {"number": _number, "ordering": _ordering, "universal": _exact, "existence": _exact}
-
-
-def _row(claim: Claim, row: pd.Series) -> str:
-    """What identifies a row: the claim's columns, less those that say only True or False."""
-    shown = {name: row[name] for name in claim.columns if not pd.api.types.is_bool(row[name])}
-    words = [f"{_words(name)} = {f'{at:.3g}' if isinstance(at, float) else at}" for name, at in shown.items()]
-    return ", ".join(words) or f"row {row.name}"
-
-
-def _words(column: str) -> str:
-    return column.replace("_", " ")
+def _differences(claim: Claim, parameters: Mapping[str, Any]) -> str:
+    """Where a run's parameters are not those of the paper, in words."""
+    found = []
+    for name, wanted in (claim.protocol or {}).items():
+        given = parameters.get(name)
+        if given != wanted:
+            instead = f"{given}, the paper's is {wanted}" if name in parameters else f"not {wanted}"
+            found.append(f"{name.replace('_', ' ')} {instead}")
+    return "; ".join(found)

@@ -1,0 +1,152 @@
+"""The rules of judgement: from a claim and the rows of a table to a verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_bool_dtype
+
+from intertwine_book import results
+from intertwine_book.claims.ledger import Claim
+from intertwine_book.claims.statistics import p_value, trials_needed
+
+WORDS = (
+    "reproduced",
+    "no counterexample",
+    "consistent",
+    "inconclusive",
+    "no difference",
+    "inconsistent",
+    "differs",
+    "refuted",
+    "not yet measured",
+    "not judged",
+)
+ONE_TRIAL = "all"  # in place of a column: all rows come from one pair of networks, and are one trial
+LEAST_TRIALS = 3  # fewer independent trials give values, and no verdict
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the tables say of a claim.
+
+    Attributes:
+        word: one of `WORDS`.
+        measured: the numbers it rests on, or the reason why there are none.
+        profile: of the run that was judged; None when not yet measured.
+        trials: how many independent trials were judged.
+        p: of the paired t-test of an ordering, two-sided, before any correction.
+        scale: where the run is not the paper's, the parameters that differ.
+    """
+
+    word: str
+    measured: str
+    profile: str | None = None
+    trials: int = 0
+    p: float | None = None
+    scale: str | None = None
+
+    def __str__(self) -> str:
+        return f"no counterexample in {self.trials}" if self.word == "no counterexample" else self.word
+
+
+def judge_rows(claim: Claim, rows: pd.DataFrame) -> Verdict:
+    """The verdict that the rules give of these rows alone.
+
+    Example:
+        >>> claim = Claim(id="swap", paper="a2022", place="Fig. 1", statement="...", kind="number",
+        ...               printed=55.0, tolerance=5.0, tolerance_from="reading error", chapter="01_x",
+        ...               table="swap", columns=["penalty"], minimum="smoke")
+        >>> judge_rows(claim, pd.DataFrame({"penalty": [40.0, 70.0]})).word
+        'inconclusive'
+        >>> judge_rows(claim, pd.DataFrame({"penalty": [54.0, 55.5, 55.0, 56.0]})).word
+        'reproduced'
+    """
+    return {"number": _number, "ordering": _ordering}.get(claim.kind, _exact)(claim, rows)
+
+
+def _number(claim: Claim, rows: pd.DataFrame) -> Verdict:
+    values = _by_trial(claim, rows, rows[claim.columns[0]])
+    if undecided := _too_few(values):
+        return undecided
+    assert isinstance(claim.printed, (int, float)) and claim.tolerance is not None  # `claim_from` made sure
+    low, high = results.interval(values)
+    least, most = claim.printed - claim.tolerance, claim.printed + claim.tolerance
+    inside, apart = least <= low and high <= most, high < least or low > most
+    word = "reproduced" if inside else "differs" if apart else "inconclusive"
+    text = _described(values, low, high)
+    if word == "inconclusive":
+        margin = min(abs(values.mean() - least), abs(values.mean() - most))
+        text += f"; {trials_needed(values, margin)} would settle it"
+    return Verdict(word, text, trials=len(values))
+
+
+def _ordering(claim: Claim, rows: pd.DataFrame) -> Verdict:
+    larger, smaller = claim.columns
+    values = _by_trial(claim, rows, (rows[larger] - rows[smaller]).rename(f"{larger} − {smaller}"))
+    if undecided := _too_few(values):
+        return undecided
+    low, high = results.interval(values)
+    matters = claim.matters or 0.0
+    word = "reproduced" if low > 0 else "differs" if high < 0 else "inconclusive"
+    text = _described(values, low, high)
+    if matters and -matters <= low and high <= matters:
+        word, text = "no difference", f"{text}; less than {matters:g} does not matter"
+    return Verdict(word, text, trials=len(values), p=p_value(values))
+
+
+def _exact(claim: Claim, rows: pd.DataFrame) -> Verdict:
+    """One row decides: the one where a universal claim fails, or where an existence claim comes true."""
+    universal = claim.kind == "universal"
+    column, cases = rows[claim.columns[0]], len(rows)
+    residual = not is_bool_dtype(column)
+    deciding = column > claim.tolerance if residual else column != universal
+    if deciding.any():
+        row = rows.loc[(column[deciding] if residual else deciding).idxmax()]
+        word, name = ("refuted", "counterexample") if universal else ("reproduced", "example")
+        text = f"{name}: {_row(claim, row)}; {deciding.sum()} of {cases} cases"
+        return Verdict(word, text, trials=cases)
+    if lost := int(column.isna().sum()):
+        return Verdict("inconclusive", f"{lost} of {cases} cases gave no number", trials=cases)
+    if not universal:
+        return Verdict("inconclusive", f"no example in {cases} cases", trials=cases)
+    largest = f"{_words(claim.columns[0])} at most {column.max():.1g}" if residual else ""
+    return Verdict("no counterexample", largest or f"true in {cases} of {cases} cases", trials=cases)
+
+
+def _by_trial(claim: Claim, rows: pd.DataFrame, values: pd.Series) -> pd.Series:
+    """One value for each independent trial: layers, starts and paths of one pair are averaged."""
+    if claim.trial is None:
+        return values.reset_index(drop=True)
+    trials = pd.Series(0, values.index) if claim.trial == ONE_TRIAL else rows[claim.trial]
+    means = values.groupby(trials).agg(lambda trial: trial.mean(skipna=False))
+    return means.reset_index(drop=True).rename(values.name)
+
+
+def _too_few(values: pd.Series) -> Verdict | None:
+    trials = len(values)
+    if lost := int((~np.isfinite(values)).sum()):
+        return Verdict("inconclusive", f"{lost} of {trials} trials gave no number", trials=trials)
+    if trials < LEAST_TRIALS:
+        shown = " and ".join(f"{value:.3g}" for value in values)
+        text = f"{_words(str(values.name))} {shown}; fewer than {LEAST_TRIALS} trials decide nothing"
+        return Verdict("inconclusive", text, trials=trials)
+    return None
+
+
+def _described(values: pd.Series, low: float, high: float) -> str:
+    mean = f"mean {_words(str(values.name))} {values.mean():.3g}"
+    return f"{mean}, 95 % t-interval [{low:.3g}, {high:.3g}] over {len(values)} trials"
+
+
+def _row(claim: Claim, row: pd.Series) -> str:
+    """The columns of the claim that identify a row, without those that say only True or False."""
+    shown = {name: row[name] for name in claim.columns if not pd.api.types.is_bool(row[name])}
+    words = [f"{_words(name)} = {f'{at:.3g}' if isinstance(at, float) else at}" for name, at in shown.items()]
+    return ", ".join(words) or f"row {row.name}"
+
+
+def _words(column: str) -> str:
+    return column.replace("_", " ")
