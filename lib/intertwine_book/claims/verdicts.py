@@ -44,9 +44,10 @@ def judge_all(
     judged = [(claim, judge(claim, places)) for claim in claims]
     for paper in dict.fromkeys(claim.paper for claim in claims):
         tests = [k for k, (claim, found) in enumerate(judged) if claim.paper == paper and found.p is not None]
-        for k, p in zip(tests, adjusted([judged[k][1].p for k in tests]), strict=True):
+        alone = [found.p for k in tests if (found := judged[k][1]).p is not None]
+        for k, single, p in zip(tests, alone, adjusted(alone), strict=True):
             claim, found = judged[k]
-            text = f"{found.measured}; p = {found.p:.2g}, {p:.2g} by Holm's correction of {len(tests)} tests"
+            text = f"{found.measured}; p = {single:.2g}, {p:.2g} by Holm's correction of {len(tests)} tests"
             decided = found.word not in ("inconclusive", "no difference")
             word = "inconclusive" if decided and p > LEVEL else found.word
             judged[k] = claim, replace(found, word=word, measured=text)
