@@ -3,6 +3,8 @@
 import io
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import jaxtyping
 import pytest
 
+from intertwine import files
 from intertwine_book.build.layout import Book
 
 ROOT = Path(__file__).parent.parent
@@ -46,10 +49,8 @@ def unchecked():
     jaxtyping.config.update("jaxtyping_disable", False)
 
 
-@pytest.fixture
-def tiny_book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Book:
-    """Two chapters, two profiles and one page; `runs` beside it says which chapters ran."""
-    root = tmp_path / "tiny"
+def write_tiny_book(root: Path) -> Book:
+    """Two chapters, two profiles and one page; `runs` beside the book says which chapters ran."""
     for folder in ("chapters/profiles", "book"):
         (root / folder).mkdir(parents=True)
     for name in ("01_first", "02_second"):
@@ -64,9 +65,47 @@ def tiny_book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Book:
         'title: Tiny\nonly_build_toc_files: true\nexecute: {execute_notebooks: "off"}\n'
     )
     shutil.copy(ROOT / "requirements.lock", root)
-    monkeypatch.setenv("TINY_WORLD", str(tmp_path))
-    monkeypatch.chdir(root)
     return Book(root)
+
+
+@pytest.fixture
+def tiny_book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Book:
+    """A small book of which nothing was executed, the current folder."""
+    book = write_tiny_book(tmp_path / "tiny")
+    monkeypatch.setenv("TINY_WORLD", str(tmp_path))
+    monkeypatch.chdir(book.root)
+    return book
+
+
+@pytest.fixture(scope="session")
+def built_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a small book that the command line built at the profile smoke, once for all workers."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    with files.lock(shared / "built"):
+        if not (shared / "built").exists():
+            root = shared / "building/tiny"
+            write_tiny_book(root)
+            code = "from intertwine_book.build import main; main()"
+            done = subprocess.run(
+                [sys.executable, "-c", code, "build", "--profile", "smoke"],
+                cwd=root,
+                env=os.environ | {"TINY_WORLD": str(root.parent)},
+                capture_output=True,
+                text=True,
+            )
+            (root.parent / "output").write_text(done.stdout + done.stderr)
+            root.parent.rename(shared / "built")
+    return shared / "built"
+
+
+@pytest.fixture
+def built_book(built_once: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Book:
+    """A copy of a small book that was built at the profile smoke, the current folder."""
+    world = shutil.copytree(built_once, tmp_path / "world")
+    monkeypatch.setenv("TINY_WORLD", str(world))
+    monkeypatch.chdir(world / "tiny")
+    return Book(world / "tiny")
 
 
 @pytest.fixture(scope="session")

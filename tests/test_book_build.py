@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import nbformat
@@ -15,13 +16,46 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from intertwine_book.build import build as building
-from intertwine_book.build import execute, freshness
+from intertwine_book.build import chapters, execute
 from intertwine_book.build.cli import cli
 from intertwine_book.build.layout import Book, BookError, find_book
-from intertwine_book.results import origin
+from intertwine_book.build.render import render
 
 pytestmark = pytest.mark.filterwarnings("default")  # of the notebook machinery, not ours
+
+# instead of the notebook machinery: a chapter runs while `wait-NAME` is there, and fails if `fail-NAME` is
+PRETENDED = """
+import json, os, time
+from pathlib import Path
+from intertwine import files
+from intertwine_book.build import chapters, execute
+from intertwine_book.build.layout import Book
+
+def pretended(book, chapter, values, output, *, tables, failed, record, report):
+    world = Path(os.environ["TINY_WORLD"])
+    with (world / "runs").open("a") as runs:
+        runs.write(chapter + " ")
+    while (world / f"wait-{chapter}").exists():
+        time.sleep(0.01)
+    if (world / f"fail-{chapter}").exists():
+        raise execute.ChapterFailed(f"{chapter} failed")
+    with files.write_whole(output) as part:
+        part.write_text(json.dumps({"metadata": {"intertwine": dict(record)}}))
+"""
+ONE_AFTER_ANOTHER = """
+execute.execute = pretended
+for task in chapters.plan(Book(Path.cwd()), "quick").values():
+    print(chapters.bring_up_to_date(task), flush=True)
+"""
+
+
+@pytest.fixture
+def pretend(monkeypatch):
+    """Chapters are executed in threads, and by `pretended`."""
+    names: dict = {}
+    exec(PRETENDED, names)
+    monkeypatch.setattr(execute, "execute", names["pretended"])
+    monkeypatch.setattr(chapters, "in_a_process", lambda task, threads: chapters.bring_up_to_date(task))
 
 
 def runs(book: Book) -> Counter:
@@ -29,22 +63,19 @@ def runs(book: Book) -> Counter:
     return Counter(path.read_text().split()) if path.exists() else Counter()
 
 
-def build_chapters(book: Book, profile: str = "quick", **options) -> dict[str, str]:
+def build_chapters(book: Book, profile: str = "quick") -> dict[str, str]:
     states = {}
-    building.chapters(
-        book,
-        profile,
-        building.plan(book, profile),
-        report=lambda chapter, state, cell, of: states.setdefault(chapter, state),
-        **options,
+    chapters.run(
+        chapters.plan(book, profile),
+        report=lambda chapter, state, cell, of: states.update({chapter: state}),
+        pool=ThreadPoolExecutor(2),
     )
     return states
 
 
-def start(book: Book, *arguments: str) -> subprocess.Popen:
-    command = [sys.executable, "-c", "from intertwine_book.build import main; main()", *arguments]
+def start(book: Book, *command: str) -> subprocess.Popen:
     return subprocess.Popen(
-        command,
+        [sys.executable, "-c", *command],
         cwd=book.root,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -54,44 +85,46 @@ def start(book: Book, *arguments: str) -> subprocess.Popen:
     )
 
 
+def start_build(book: Book) -> subprocess.Popen:
+    return start(book, "from intertwine_book.build import main; main()", "build")
+
+
 def wait_for(condition, seconds: float = 300.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.05)
+        time.sleep(0.02)
 
 
 def stale(book: Book, profile: str = "quick") -> set[str]:
-    planned = building.plan(book, profile)
-    return {
-        name for name in planned if not freshness.is_fresh(book.executed(profile, name), planned[name][1])
-    }
+    return {name for name, task in chapters.plan(book, profile).items() if not task.fresh}
 
 
-def test_only_what_changed_runs_again(tiny_book, monkeypatch, tmp_path):
-    library = tmp_path / "library"
-    library.mkdir()
-    (library / "module.py").write_text("x = 1")
-    monkeypatch.setattr(origin, "LIBRARY", library)
-    build_chapters(tiny_book)
+def test_a_build_ends_with_the_page_to_open_and_a_second_one_finds_all_fresh(built_book):
+    output = (built_book.root.parent / "output").read_text()
+    assert re.search(r"Open .*_build/html/index\.html\s*$", output), output
+    assert (built_book.html / "chapters/02_second.html").exists()
+    assert runs(built_book) == {"01_first": 1, "02_second": 1} and not stale(built_book, "smoke")
+    again = CliRunner(env={"COLUMNS": "200"}).invoke(cli, ["build", "--profile", "smoke"])
+    assert again.exit_code == 0 and "01_first: fresh" in again.output, again.output
+    assert runs(built_book) == {"01_first": 1, "02_second": 1}
+
+
+def test_only_what_changed_runs_again(tiny_book, pretend):
+    assert build_chapters(tiny_book) == {"01_first": "done", "02_second": "done"}
     assert runs(tiny_book) == {"01_first": 1, "02_second": 1} and not stale(tiny_book)
     source = tiny_book.chapters["01_first"]
     source.write_text(source.read_text().replace("# A chapter", "# A better chapter"))
     assert stale(tiny_book) == {"01_first"}
-    assert build_chapters(tiny_book) == {"01_first": "running", "02_second": "fresh"}
+    assert build_chapters(tiny_book) == {"01_first": "done", "02_second": "fresh"}
     assert runs(tiny_book) == {"01_first": 2, "02_second": 1}
-    (library / "module.py").write_text("x = 2")
-    assert stale(tiny_book) == {"01_first", "02_second"}
-    (library / "module.py").write_text("x = 1")  # contents count, not dates
-    assert not stale(tiny_book) and len(stale(tiny_book, "smoke")) == 2
+    assert len(stale(tiny_book, "smoke")) == 2
     (tiny_book.root / "requirements.lock").write_text("torch==0")
     assert len(stale(tiny_book)) == 2
 
 
-def test_an_executed_notebook_has_one_parameters_cell_and_no_path_of_this_machine(tiny_book):
-    build_chapters(tiny_book, "smoke")
-    path = tiny_book.executed("smoke", "01_first")
-    text = path.read_text()
+def test_an_executed_notebook_has_one_parameters_cell_and_no_path_of_this_machine(built_book, built_once):
+    text = built_book.executed("smoke", "01_first").read_text()
     node = nbformat.reads(text, as_version=4)
     nbformat.validate(node)
     tagged = [
@@ -102,59 +135,98 @@ def test_an_executed_notebook_has_one_parameters_cell_and_no_path_of_this_machin
     assert len(tagged) == 1 and "seed: int = 5  # of everything random" in tagged[0].source
     assert "hide-input" in tagged[0].metadata["tags"]  # a page shows it on a click
     assert node.cells[-1].outputs[0]["data"]["text/plain"] == "5.1"
-    for machine in (str(tiny_book.root), sys.prefix, str(Path.home()), os.sep + "tmp"):
+    for machine in (str(built_once), sys.prefix, str(Path.home()), os.sep + "tmp"):
         assert machine not in text
     assert re.search(r"This run: \d+ s, .* profile \*smoke\*", text)
     record = node.metadata["intertwine"]
     assert record["parameters"] == {"seed": 5, "rate": 0.1} and record["wall_s"] > 0
 
 
-def test_a_failing_chapter_stops_neither_the_others_nor_the_next_build(tiny_book):
-    source = tiny_book.chapters["01_first"]
-    good = source.read_text()
-    source.write_text(good + "\n# %%\nlevel = 3\nlevel / 0\n")
-    with pytest.raises(BookError) as error:
-        build_chapters(tiny_book)
+def test_a_failing_cell_is_named_and_the_notebook_as_far_as_it_came_is_kept(tiny_book):
+    with tiny_book.chapters["01_first"].open("a") as source:
+        source.write("\n# %%\nlevel = 3\nlevel / 0\n")
     kept = tiny_book.failed("quick", "01_first")
+    with pytest.raises(BookError) as error:
+        chapters.bring_up_to_date(chapters.plan(tiny_book, "quick")["01_first"])
     for word in ("01_first", "In [3]", "level = 3", "ZeroDivisionError", str(kept)):
         assert word in str(error.value)
     assert "ZeroDivisionError" in kept.read_text()
     assert not tiny_book.executed("quick", "01_first").exists()
-    assert tiny_book.executed("quick", "02_second").exists()
-    source.write_text(good)
-    build_chapters(tiny_book)
-    assert not kept.exists() and runs(tiny_book)["02_second"] == 1
 
 
-def test_after_a_kill_the_next_build_repeats_only_what_was_not_finished(tiny_book):
+def test_a_failing_chapter_stops_neither_the_others_nor_the_next_build(tiny_book, pretend):
+    world = tiny_book.root.parent
+    (world / "fail-01_first").touch()
+    with pytest.raises(BookError, match="01_first failed"):
+        build_chapters(tiny_book)
+    assert stale(tiny_book) == {"01_first"}
+    (world / "fail-01_first").unlink()
+    assert build_chapters(tiny_book) == {"01_first": "done", "02_second": "fresh"}
+    assert runs(tiny_book) == {"01_first": 2, "02_second": 1}
+
+
+def test_after_a_kill_only_what_was_not_finished_is_repeated(tiny_book, pretend):
+    wait = tiny_book.root.parent / "wait-02_second"
+    wait.touch()
+    process = start(tiny_book, PRETENDED + ONE_AFTER_ANOTHER)
+    wait_for(lambda: runs(tiny_book)["02_second"])
+    process.kill()
+    process.communicate()
+    wait.unlink()
+    assert stale(tiny_book) == {"02_second"}
+    assert build_chapters(tiny_book) == {"01_first": "fresh", "02_second": "done"}
+    assert runs(tiny_book) == {"01_first": 1, "02_second": 2}
+
+
+def test_a_second_build_waits_for_the_first_and_finds_its_work_done(tiny_book, pretend):
+    waits = [tiny_book.root.parent / f"wait-{name}" for name in tiny_book.chapters]
+    for wait in waits:
+        wait.touch()
+    process = start(tiny_book, PRETENDED + ONE_AFTER_ANOTHER)
+    wait_for(lambda: runs(tiny_book)["01_first"])
+    tasks = chapters.plan(tiny_book, "quick")
+    with ThreadPoolExecutor() as pool:
+        second = [pool.submit(chapters.bring_up_to_date, task) for task in tasks.values()]
+        time.sleep(0.2)
+        assert not second[0].done()
+        for wait in waits:
+            wait.unlink()
+        first, _ = process.communicate()
+        both = [first.split(), [each.result() for each in second]]
+    assert [sorted(states) for states in zip(*both, strict=True)] == [["done", "fresh"]] * 2
+    assert runs(tiny_book) == {"01_first": 1, "02_second": 1}
+
+
+@pytest.mark.slow
+def test_a_killed_build_repeats_only_what_was_not_finished(tiny_book):
     world = tiny_book.root.parent
     second = tiny_book.chapters["02_second"]
     second.write_text(second.read_text().replace('"wait"', '"wait-second"'))
     (world / "wait-second").touch()
-    process = start(tiny_book, "build")
+    process = start_build(tiny_book)
     wait_for(lambda: tiny_book.executed("quick", "01_first").exists() and runs(tiny_book)["02_second"])
     process.kill()
     process.communicate()
     assert not tiny_book.executed("quick", "02_second").exists()
     (world / "wait-second").unlink()
-    output, _ = (again := start(tiny_book, "build")).communicate(timeout=300)
+    output, _ = (again := start_build(tiny_book)).communicate(timeout=300)
     assert again.returncode == 0, output
-    assert output.strip().endswith(str(tiny_book.html / "index.html"))
-    assert (tiny_book.html / "chapters/02_second.html").exists()
     assert runs(tiny_book)["01_first"] == 1
 
 
+@pytest.mark.slow
 def test_two_builds_at_once_both_succeed_and_share_the_work(tiny_book):
-    both = [start(tiny_book, "build"), start(tiny_book, "build")]
+    both = [start_build(tiny_book), start_build(tiny_book)]
     for process in both:
         output, _ = process.communicate(timeout=300)
         assert process.returncode == 0, output
     assert runs(tiny_book) == {"01_first": 1, "02_second": 1}
 
 
+@pytest.mark.slow
 def test_interrupting_leaves_nothing_half_written(tiny_book):
     (tiny_book.root.parent / "wait").touch()
-    process = start(tiny_book, "build")
+    process = start_build(tiny_book)
     wait_for(lambda: len(runs(tiny_book)) == 2)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=300)
@@ -162,39 +234,41 @@ def test_interrupting_leaves_nothing_half_written(tiny_book):
     assert not list(tiny_book.root.rglob("*.ipynb"))
 
 
-def test_a_half_rendered_book_is_rendered_from_scratch(tiny_book):
-    from intertwine_book.build.render import render
-
-    page = render(tiny_book, "quick")  # chapters that never ran stand there without outputs
-    assert "not executed yet" in (tiny_book.html / "chapters/01_first.html").read_text()
+def test_half_rendered_pages_are_rendered_again_with_chapters_that_never_ran(built_book):
+    page = built_book.html / "index.html"
     first = page.stat().st_mtime_ns
-    assert render(tiny_book, "quick").stat().st_mtime_ns == first
-    page.write_text("half")
-    (tiny_book.build / "pages").unlink()  # the stamp, which a kill does not leave
-    assert render(tiny_book, "quick").read_text() != "half"
-
-
-def test_a_figure_of_a_chapter_that_never_ran_can_be_referred_to(tiny_book):
-    from intertwine_book.build.render import render
-
+    assert render(built_book, "smoke") == page and page.stat().st_mtime_ns == first
     figure = {"figure": {"name": "fig-later", "caption": "Later."}, "image": {"alt": "A line."}}
-    with tiny_book.chapters["02_second"].open("a") as source:
+    with built_book.chapters["02_second"].open("a") as source:
         source.write(f"\n# %% mystnb={json.dumps(figure)}\n0\n")
-    (tiny_book.root / "_config.yml").write_text(
+    (built_book.root / "_config.yml").write_text(
         "title: Tiny\nonly_build_toc_files: true\nsphinx: {config: {numfig: true}}\n"
     )
-    (tiny_book.root / "book/intro.md").write_text("# Tiny\n\nSee {numref}`fig-later`.\n")
-    render(tiny_book, "quick")
-    assert re.search(r"See .*Fig. 1", (tiny_book.html / "intro.html").read_text())
+    (built_book.root / "book/intro.md").write_text("# Tiny\n\nSee {numref}`fig-later`.\n")
+    built_book.executed("smoke", "02_second").unlink()
+    page.write_text("half")
+    assert render(built_book, "smoke").read_text() != "half"
+    assert "not executed yet" in (built_book.html / "chapters/02_second.html").read_text()
+    assert re.search(r"See .*Fig. 1", (built_book.html / "intro.html").read_text())
+
+
+def test_pages_are_complete_only_if_their_stamp_says_so(built_book, monkeypatch):
+    from intertwine_book.build import render as rendering
+
+    calls = []
+    monkeypatch.setattr(rendering, "_jupyter_book", lambda book, report: calls.append(book))
+    render(built_book, "smoke")
+    assert not calls
+    (built_book.build / "pages").unlink()  # a kill leaves none
+    render(built_book, "smoke")
+    assert len(calls) == 1
 
 
 def test_a_warning_fails_the_pages_and_is_shown(tiny_book):
-    from intertwine_book.build.render import render
-
     (tiny_book.root / "book/intro.md").write_text("# Tiny\n\n[nowhere](does-not-exist.md)\n")
-    for _ in range(2):  # the second time too
-        with pytest.raises(BookError, match="does-not-exist"):
-            render(tiny_book, "quick")
+    with pytest.raises(BookError, match="does-not-exist"):
+        render(tiny_book, "quick")
+    assert not (tiny_book.build / "pages").exists()  # so the second time too
 
 
 @pytest.mark.parametrize(
@@ -246,39 +320,40 @@ def test_run_takes_parameters_and_says_where_the_notebook_is(tiny_book, tmp_path
     }
 
 
-def test_status_tells_fresh_from_stale(tiny_book):
-    def states() -> str:
-        return CliRunner(env={"COLUMNS": "200"}).invoke(cli, ["status"]).output
+def test_status_tells_fresh_from_stale(built_book):
+    def states(profile: str) -> str:
+        return CliRunner(env={"COLUMNS": "200"}).invoke(cli, ["status", "--profile", profile]).output
 
-    assert states().count("never run") == 2
-    build_chapters(tiny_book)
-    assert states().count("fresh") == 2
-    source = tiny_book.chapters["02_second"]
+    assert states("quick").count("never run") == 2
+    assert states("smoke").count("fresh") == 2
+    source = built_book.chapters["02_second"]
     source.write_text(source.read_text() + "\n")
-    assert states().count("stale") == 1 and states().count("fresh") == 1
+    assert states("smoke").count("stale") == 1 and states("smoke").count("fresh") == 1
 
 
-def test_a_page_says_what_ran_and_what_is_recorded(tiny_book):
+def test_a_page_says_what_ran_and_what_is_recorded(built_book):
     from intertwine_book import results
     from intertwine_book.build import status
 
-    build_chapters(tiny_book)
-    assert "None yet." in status.page(tiny_book, "quick")
-    folder = tiny_book.tables("desk") / "01_first"
+    assert "None yet." in status.page(built_book, "smoke")
+    folder = built_book.tables("desk") / "01_first"
     results.write(pd.DataFrame({"a": [1, 2]}), "long_one", parameters={}, seed=0, folder=folder, device="cpu")
-    page = status.page(tiny_book, "quick")
-    assert all(f" <../chapters/{name}>`" in page for name in tiny_book.chapters)
+    page = status.page(built_book, "smoke")
+    assert all(f" <../chapters/{name}>`" in page for name in built_book.chapters)
     assert re.search(r"^\| 1 long one \| desk \| 2 \| - \| .* threads? \| \d", page, re.MULTILINE)
 
 
-def test_a_published_book_has_notebooks_that_install_the_library_and_buttons_that_open_them(tiny_book):
-    config, folder = tiny_book.root / "_config.yml", tiny_book.root / "public"
+def test_a_published_book_has_notebooks_that_install_the_library_and_buttons_that_open_them(built_book):
+    config, folder = built_book.root / "_config.yml", built_book.root / "public"
 
-    def publish() -> str:
-        return CliRunner(env={"COLUMNS": "200"}).invoke(cli, ["publish", str(folder)]).output
+    def publish(profile: str = "smoke") -> str:
+        return (
+            CliRunner(env={"COLUMNS": "200"})
+            .invoke(cli, ["publish", "--profile", profile, str(folder)])
+            .output
+        )
 
-    assert "01_first has not: build first" in publish()
-    build_chapters(tiny_book)
+    assert "01_first has not: build first" in publish("quick")
     extension = "sphinx: {extra_extensions: [intertwine_book.build.publish]}\n"
     config.write_text(config.read_text() + extension)
     assert "address of the repository" in publish() and not folder.exists()

@@ -10,8 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from intertwine_book.build import build as building
-from intertwine_book.build import execute, parameters
+from intertwine_book.build import chapters, execute, parameters
 from intertwine_book.build import publish as publishing
 from intertwine_book.build.layout import DEFAULT_PROFILE, BookError, find_book
 from intertwine_book.build.render import render
@@ -59,7 +58,7 @@ def _progress() -> Progress:
 def build(profile: str, only: tuple[str, ...], jobs: int | None, force: bool) -> None:
     """Execute the chapters that changed, render the pages, and say which one to open."""
     book = find_book()
-    planned = building.plan(book, profile, only, force=force)
+    planned = chapters.plan(book, profile, only, force=force)
     with _progress() as progress:
         tasks = {
             chapter: progress.add_task(chapter, total=1, start=False, state="waiting") for chapter in planned
@@ -70,23 +69,19 @@ def build(profile: str, only: tuple[str, ...], jobs: int | None, force: bool) ->
             task = tasks[chapter]
             if state == "running":
                 progress.start_task(task)
-                progress.update(
-                    task, total=of, completed=cell - 1, state=f"cell {cell} of {of}" if cell else "starting"
-                )
-            elif state == "done":
-                was_fresh = progress.tasks[task].fields["state"] == "fresh"
-                progress.update(task, total=1, completed=1, state="fresh" if was_fresh else "done")
-                progress.stop_task(task)
+                doing = f"cell {cell} of {of}" if cell else "starting"
+                progress.update(task, total=of, completed=cell - 1, state=doing)
             else:
                 progress.update(task, total=1, completed=1, state=state)
-            if not console.is_terminal and state in ("done", "failed"):
-                console.print(f"{chapter}: {progress.tasks[task].fields['state']}")
+                progress.stop_task(task)
+            if not console.is_terminal and state != "running":
+                console.print(f"{chapter}: {state}")
 
         def report_pages(phase: str, percent: int) -> None:
             done = percent + 100 * (phase == "writing output")
             progress.update(pages, completed=done, state=f"{phase} {percent} %")
 
-        building.chapters(book, profile, planned, jobs=jobs, force=force, report=report)
+        chapters.run(planned, jobs=jobs, report=report)
         progress.start_task(pages)
         progress.update(pages, state="starting")
         page = render(book, profile, report_pages)

@@ -19,7 +19,7 @@ from papermill.exceptions import PapermillExecutionError
 from papermill.execute import execute_notebook
 
 from intertwine import files
-from intertwine_book.build import parameters
+from intertwine_book.build import freshness, parameters
 from intertwine_book.build.layout import Book, BookError
 
 THIS_RUN = "{{ this_run }}"  # a chapter's first box says with this where and how fast it ran
@@ -114,6 +114,7 @@ def execute(
     node, settings = prepare(book.chapters[chapter], values)
     node.cells.append(nbformat.v4.new_code_cell(_PROBE))
     os.environ["INTERTWINE_RESULTS"] = str(tables)
+    os.environ["INTERTWINE_CODE"] = freshness.code(book.chapters[chapter])
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"  # the kernel of this environment, not one of the user's
     started = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:

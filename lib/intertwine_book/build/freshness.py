@@ -9,17 +9,20 @@ from typing import Any
 
 from intertwine import files
 from intertwine_book import results
+from intertwine_book.build.imports import imported
 from intertwine_book.build.layout import Book
 
 
+def code(source: Path, library: Path | None = None) -> str:
+    """The hash of the modules of ours that a source imports; their names count, their places do not."""
+    modules = imported(source, library or results.LIBRARY)
+    return files.digest(*(part for module in modules.items() for part in module))
+
+
 def stamp(book: Book, chapter: str, settings: Mapping[str, Any]) -> str:
-    """The hash of all that an executed chapter depends on: source, library, parameters, lock."""
-    return files.digest(
-        book.chapters[chapter],
-        results.library_digest(),
-        settings,
-        book.root / "requirements.lock",
-    )
+    """The hash of all that an executed chapter depends on: source, imported modules, parameters, lock."""
+    source = book.chapters[chapter]
+    return files.digest(source, code(source), settings, book.root / "requirements.lock")
 
 
 def record(executed: Path) -> dict[str, Any] | None:

@@ -1,7 +1,8 @@
-"""What a result was computed with: versions, device, the library's content, the commit."""
+"""What a result was computed with: versions, device, the content of the code, the commit."""
 
 from __future__ import annotations
 
+import os
 import platform
 import resource
 import subprocess
@@ -14,7 +15,8 @@ from typing import Any
 import intertwine
 from intertwine import files
 
-LIBRARY = Path(intertwine.__file__).parent
+LIBRARY = Path(intertwine.__file__).parent.parent  # it holds both packages
+PACKAGES = ("intertwine", "intertwine_book")
 
 
 def environment(device: Any = "auto") -> dict[str, Any]:
@@ -50,8 +52,8 @@ def environment(device: Any = "auto") -> dict[str, Any]:
 
 
 def library_digest() -> str:
-    """Content hash of the library's source, whatever its version says."""
-    return files.tree_digest(LIBRARY, "**/*.py")
+    """Content hash of the source of both packages, whatever their version says."""
+    return files.digest(*(files.tree_digest(LIBRARY / package, "**/*.py") for package in PACKAGES))
 
 
 def _commit() -> str | None:
@@ -59,7 +61,7 @@ def _commit() -> str | None:
     git = ["git", "--no-optional-locks", "-C", str(LIBRARY)]
     try:  # an installed library may lie, untracked, inside somebody else's checkout
         for command in (
-            ["ls-files", "--error-unmatch", "__init__.py"],
+            ["ls-files", "--error-unmatch", "intertwine/__init__.py"],
             ["describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"],
         ):
             done = subprocess.run([*git, *command], check=True, capture_output=True, text=True)
@@ -70,5 +72,8 @@ def _commit() -> str | None:
 
 @cache
 def code() -> dict[str, str | None]:
-    """The code of this process: hashed once, since an edit made later is not what runs."""
-    return {"library_sha256": library_digest(), "commit": _commit()}
+    """The code of this process: hashed once, since an edit made later is not what runs.
+
+    In a build it is the hash of what the chapter imports, which the build puts into `INTERTWINE_CODE`.
+    """
+    return {"library_sha256": os.environ.get("INTERTWINE_CODE") or library_digest(), "commit": _commit()}

@@ -1,0 +1,159 @@
+"""The chapters that are not fresh run side by side, in a pool of processes."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import shutil
+import traceback
+from collections.abc import Callable, Iterable
+from concurrent.futures import Executor, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from intertwine import files
+from intertwine_book.build import execute, freshness
+from intertwine_book.build.layout import Book, BookError
+from intertwine_book.results import RECORDED
+
+_progress: Any = None  # in a process of the pool: where it says how far its chapter is
+
+
+def cores() -> int:
+    """CPU cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@dataclass(frozen=True)
+class Task:
+    """A chapter to bring up to date."""
+
+    book: Book
+    profile: str
+    chapter: str
+    settings: dict[str, Any]
+    stamp: str
+    force: bool = False
+
+    @property
+    def fresh(self) -> bool:
+        return not self.force and freshness.is_fresh(
+            self.book.executed(self.profile, self.chapter), self.stamp
+        )
+
+
+def plan(book: Book, profile: str, only: Iterable[str] = (), *, force: bool = False) -> dict[str, Task]:
+    """The chapters to bring up to date, all of their settings checked.
+
+    Raises:
+        BookError: before anything runs, when a profile, chapter, parameter, data set or device is missing.
+    """
+    overrides = book.overrides(profile)
+    tasks = {}
+    for chapter in [book.chapter(name) for name in only] or list(book.chapters):
+        _, settings = execute.prepare(book.chapters[chapter], overrides[chapter])
+        stamp = freshness.stamp(book, chapter, settings)
+        tasks[chapter] = Task(book, profile, chapter, settings, stamp, force)
+        if not tasks[chapter].fresh:
+            execute.check_world(settings)
+    return tasks
+
+
+def run(
+    tasks: dict[str, Task],
+    *,
+    jobs: int | None = None,
+    report: Callable[[str, str, int, int], None] = lambda chapter, state, cell, of: None,
+    pool: Executor | None = None,
+) -> None:
+    """Execute the chapters that are not fresh, several at once.
+
+    Args:
+        jobs: how many at once; one per core when not given.
+        report: called with (chapter, state, cell, number of cells); state is running, fresh, done or failed.
+        pool: runs the tasks; processes when not given.
+
+    Raises:
+        BookError: at the end, with one paragraph for each chapter that failed.
+    """
+    jobs = min(jobs or cores(), len(tasks)) or 1
+    context = multiprocessing.get_context("spawn")
+    cells = context.SimpleQueue()
+    pool = pool or ProcessPoolExecutor(jobs, context, _set_progress, (cells,))
+    failures = []
+    try:
+        work = partial(in_a_process, threads=max(1, cores() // jobs))
+        pending = {}
+        for chapter, task in tasks.items():
+            if task.fresh:  # known without a process
+                report(chapter, "fresh", 1, 1)
+            else:
+                pending[pool.submit(work, task)] = chapter
+        while pending:
+            finished, _ = wait(pending, timeout=0.1)
+            while not cells.empty():
+                report(*cells.get())
+            for future in finished:
+                chapter = pending.pop(future)
+                try:
+                    report(chapter, future.result(), 1, 1)
+                except Exception as error:  # a BookError, or the end of the process
+                    known = isinstance(error, BookError)
+                    failures.append(str(error) if known else f"{chapter}: its process ended: {error}")
+                    report(chapter, "failed", 1, 1)
+    except BaseException:  # Ctrl-C: every file is written whole, so the processes may simply go
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in multiprocessing.active_children():
+            process.terminate()
+        raise
+    pool.shutdown()
+    if failures:
+        raise BookError("\n".join(failures))
+
+
+def _set_progress(cells: Any) -> None:
+    global _progress
+    _progress = cells
+
+
+def in_a_process(task: Task, threads: int) -> str:
+    """`bring_up_to_date` in a process of the pool, which writes its errors into the chapter's log."""
+    log = task.book.build / "logs" / f"{task.chapter}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    os.environ |= {"OMP_NUM_THREADS": str(threads), "INTERTWINE_LOG": str(log)}  # long steps write there
+    with log.open("w") as errors:
+        os.dup2(errors.fileno(), 2)
+    try:
+        return bring_up_to_date(task, lambda *cell: _progress.put((task.chapter, "running", *cell)))
+    except BookError:
+        raise
+    except Exception as error:
+        traceback.print_exc()
+        raise BookError(f"{task.chapter}: {error!r}; see {log}") from None
+
+
+def bring_up_to_date(task: Task, report: Callable[[int, int], None] = lambda cell, of: None) -> str:
+    """Execute a chapter unless it is fresh; `done` or `fresh`, whichever it was.
+
+    A second build waits for the first one and finds the chapter fresh.
+    """
+    book, profile, chapter = task.book, task.profile, task.chapter
+    with files.lock(book.build / "locks" / f"{profile}-{chapter}"):
+        if task.fresh:
+            return "fresh"
+        report(0, 1)
+        tables = book.tables(profile) / chapter
+        if profile not in RECORDED:  # a recorded run continues where it stopped
+            shutil.rmtree(tables, ignore_errors=True)
+        execute.execute(
+            book,
+            chapter,
+            task.settings,
+            book.executed(profile, chapter),
+            tables=tables,
+            failed=book.failed(profile, chapter),
+            record={"stamp": task.stamp, "profile": profile},
+            report=report,
+        )
+    return "done"

@@ -1,0 +1,63 @@
+"""The modules of our two packages that a source imports, read from its text without running it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from intertwine_book.results import LIBRARY
+
+
+def imported(source: Path, library: Path = LIBRARY) -> dict[str, Path]:
+    """Every module of the library that a source imports, directly or by way of others.
+
+    Statements inside functions count, and so do the `__init__` files on the way to a module.
+
+    Example:
+        >>> sorted(imported(LIBRARY / "intertwine/devices.py"))
+        []
+        >>> "intertwine.files" in imported(LIBRARY / "intertwine_book/results/steps.py")
+        True
+
+    Args:
+        source: a Python file.
+        library: the folder that holds the packages `intertwine` and `intertwine_book`.
+
+    Returns:
+        Name → file, by name.
+    """
+    found: dict[str, Path] = {}
+    waiting = [source]
+    while waiting:
+        for name in _named(waiting.pop().read_text()):
+            path = _file(library, name)
+            if path and name not in found:
+                found[name] = path
+                waiting.append(path)
+    return dict(sorted(found.items()))
+
+
+def _file(library: Path, name: str) -> Path | None:
+    place = library.joinpath(*name.split("."))
+    return next((path for path in (place / "__init__.py", place.with_suffix(".py")) if path.is_file()), None)
+
+
+@cache
+def _named(text: str) -> frozenset[str]:
+    """The dotted names that may be modules of ours: each that is imported, and its parents."""
+    return frozenset(
+        ".".join(parts[:length])
+        for node in ast.walk(ast.parse(text))
+        for parts in _dotted(node)
+        if parts[0] in ("intertwine", "intertwine_book")
+        for length in range(1, len(parts) + 1)
+    )
+
+
+def _dotted(node: ast.AST) -> Iterator[list[str]]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name.split(".") for alias in node.names)
+    elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        yield from (f"{node.module}.{alias.name}".split(".") for alias in node.names)
