@@ -46,7 +46,7 @@ from intertwine_book import results
 from intertwine_book.experiments import weight_space as laws
 from intertwine_book.experiments.intertwiner_groups import relative
 from intertwine_book.experiments.weight_space import residual_network
-from intertwine_book.figures.groups import along_orbit
+from intertwine_book.figures.orbits import along_orbit
 from intertwine_book.figures.style import use_style
 
 use_style()

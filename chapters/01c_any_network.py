@@ -46,9 +46,9 @@ from intertwine.training import RECIPES, Spec, evaluate, zoo
 from intertwine.weightspace import balanced, find_symmetries, imbalance, match
 from intertwine_book import results
 from intertwine_book.experiments.intertwiner_groups import relative
+from intertwine_book.figures.orbits import imbalance_decay
 from intertwine_book.figures.style import use_style
 from intertwine_book.figures.symmetries import before_and_after
-from intertwine_book.figures.weightspace import imbalance_decay
 
 use_style()
 

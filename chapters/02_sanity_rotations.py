@@ -42,7 +42,7 @@ from intertwine import data, devices, models
 from intertwine.training import RECIPES, Spec, evaluate, train, zoo
 from intertwine_book import results
 from intertwine_book.experiments import sanity_rotations as sanity
-from intertwine_book.figures.rotations import penalty_bars
+from intertwine_book.figures.penalties import penalty_bars
 from intertwine_book.figures.style import use_style
 
 use_style()

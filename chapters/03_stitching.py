@@ -57,7 +57,8 @@ from intertwine_book import results
 from intertwine_book.experiments import prepared
 from intertwine_book.experiments import sanity_rotations as sanity
 from intertwine_book.experiments.intertwiner_groups import relative
-from intertwine_book.figures.curves import heatmap, mean_curves
+from intertwine_book.figures.curves import mean_curves
+from intertwine_book.figures.matrices import heatmap
 from intertwine_book.figures.style import GROUP_COLOURS, use_style
 
 use_style()

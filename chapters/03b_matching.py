@@ -44,7 +44,8 @@ from intertwine.training import RECIPES, Spec, Steps, evaluate, holdout, zoo
 from intertwine_book import results
 from intertwine_book.experiments import findings, prepared
 from intertwine_book.experiments import matching as experiments
-from intertwine_book.figures.curves import mean_curves, strips
+from intertwine_book.figures.curves import mean_curves
+from intertwine_book.figures.forest import forest
 from intertwine_book.figures.style import use_style
 
 use_style()
@@ -379,8 +380,8 @@ both, said = beside("paths", between)
 ends = both[(both["run"] == both["run"].iloc[-1]) & both["fraction"].isin([0, 1])]
 Markdown(said)
 
-# %% mystnb={"figure": {"name": "fig-starts", "caption": "Relative accuracy of stitches between one pair of networks, one dot for each start, by layer, in the largest run there is: random starts and starts from least squares. Bars are means."}, "image": {"alt": "Two panels of strips of dots, one strip for each layer: relative accuracies from random starts and from least squares."}}
-strips(ends, y, "layer", panels="start", ylabel="relative accuracy")
+# %% mystnb={"figure": {"name": "fig-starts", "caption": "Relative accuracy of stitches between one pair of networks, one dot for each start, by layer, in the largest run there is: random starts and starts from least squares. Lines are means with 95 % intervals over starts."}, "image": {"alt": "Two panels of rows of dots, one row for each layer: relative accuracies from random starts and from least squares, with means and intervals."}}
+forest(ends, "layer", y, panels="start", xlabel="relative accuracy")
 
 # %% mystnb={"figure": {"name": "fig-paths", "caption": "Relative accuracy along the straight line between two stitches from random starts, by layer: mean over pairs of stitches with 95 % interval. A curve that sags says that the stitches are not linearly connected."}, "image": {"alt": "Curves of relative accuracy against the place on the line between two stitches, one curve for each layer."}}
 way = both[both["start"] == "random"]

@@ -46,7 +46,8 @@ from intertwine_book import results
 from intertwine_book.experiments import dissimilarity as layers
 from intertwine_book.experiments import statements
 from intertwine_book.experiments.prepared import first
-from intertwine_book.figures.similarity import layer_matrices, similarity_by_layer
+from intertwine_book.figures.matrices import layer_matrices
+from intertwine_book.figures.similarity import similarity_by_layer
 from intertwine_book.figures.style import use_style
 
 use_style()

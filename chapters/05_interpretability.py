@@ -48,7 +48,9 @@ from intertwine_book import results
 from intertwine_book.experiments import against_rotation
 from intertwine_book.experiments import interpretability as experiment
 from intertwine_book.figures.curves import mean_curves
-from intertwine_book.figures.dissection import ceilings, forest, gallery, threshold_sweep
+from intertwine_book.figures.dissection import ceilings, gallery
+from intertwine_book.figures.forest import forest
+from intertwine_book.figures.matrices import threshold_sweep
 from intertwine_book.figures.style import use_style
 
 use_style()

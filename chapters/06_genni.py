@@ -40,7 +40,8 @@ from torch import nn
 from intertwine import devices, genni, models
 from intertwine_book import results
 from intertwine_book.experiments import genni_conjecture, genni_oracle
-from intertwine_book.figures.genni import epsilon_slider, lifetimes, loss_planes, shares
+from intertwine_book.figures.epsilon_slider import epsilon_slider
+from intertwine_book.figures.genni import lifetimes, loss_planes, shares
 from intertwine_book.figures.style import use_style
 
 use_style()

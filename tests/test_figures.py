@@ -4,11 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from intertwine_book.figures.curves import heatmap, mean_curves, strips
-from intertwine_book.figures.groups import along_orbit, scalar_strip
+from intertwine_book.figures.curves import mean_curves
+from intertwine_book.figures.forest import forest
+from intertwine_book.figures.groups import scalar_strip
+from intertwine_book.figures.matrices import heatmap
+from intertwine_book.figures.orbits import along_orbit, imbalance_decay
+from intertwine_book.figures.penalties import penalty_bars
 from intertwine_book.figures.style import COLOURS, GROUP_COLOURS
 from intertwine_book.figures.symmetries import before_and_after, neuron_diagram
-from intertwine_book.figures.weightspace import imbalance_decay
 from intertwine_book.results import interval
 
 a = np.array([-2.0, -1.0, 0.5, 1.0, 2.0])
@@ -24,10 +27,19 @@ many = pd.DataFrame(
         for pair in range(4)
     ]
 )
+costs = pd.DataFrame(
+    [
+        {"activation": name, "group": group, "penalty": cost + trial, "own": group == "permutations"}
+        for name in ("ReLU", "tanh")
+        for group, cost in (("identity", 0.0), ("permutations", 2.0), ("orthogonal", 8.0))
+        for trial in range(3)
+    ]
+)
 FIGURES = {
     "curves": lambda: mean_curves(many, "layer", "penalty", "stitch", panels="pair", level=0.0),
     "matrix": lambda: heatmap(many, "layer", "stitch", "penalty"),
-    "strips": lambda: strips(many, "penalty", "layer", panels="stitch"),
+    "forest": lambda: forest(many, "layer", "penalty", panels="stitch", xlabel="penalty"),
+    "penalty_bars": lambda: penalty_bars(costs, panels="activation"),
     "before_and_after": lambda: before_and_after(moved.astype({"before": float, "after": float})),
     "neuron_diagram": lambda: neuron_diagram({"before": network, "after": network}),
     "scalar_strip": lambda: scalar_strip(
@@ -71,7 +83,8 @@ def test_the_palette_can_be_told_apart_on_white_and_on_black():
 
 def test_curves_go_through_the_means_and_bands_are_the_intervals():
     (axis,) = mean_curves(many, "layer", "penalty", "stitch").axes
-    for line, (_, trials) in zip(axis.lines, many.groupby("stitch", sort=False), strict=True):
+    lines = [line for line in axis.lines if len(line.get_ydata())]  # the others are of the legend
+    for line, (_, trials) in zip(lines, many.groupby("stitch", sort=False), strict=True):
         assert line.get_ydata().tolist() == trials.groupby("layer")["penalty"].mean().tolist()
     assert len(axis.collections) == 2
     low, high = interval(many.query("stitch == 'full' and layer == 10")["penalty"])
@@ -98,13 +111,24 @@ def test_no_two_curves_share_a_colour():
     assert len({line.get_color() for line in axis.lines}) == 2
 
 
+def test_bars_are_means_with_intervals_and_the_intertwiner_group_is_marked():
+    left, right = penalty_bars(costs, panels="activation").axes
+    assert [bar.get_width() for bar in left.patches] == [1, 3, 9]
+    assert [text.get_text() for text in right.texts] == ["own"]
+    ends = left.lines[2].get_xdata()
+    assert np.allclose(ends, interval(pd.Series([8.0, 9.0, 10.0])))
+    assert [label.get_text() for label in left.get_yticklabels()] == list(dict.fromkeys(costs["group"]))
+
+
 @pytest.mark.parametrize(
     "draw",
     [
         lambda: mean_curves(many, "layer", "loss", "stitch"),
         lambda: mean_curves(many, "layer", "penalty", "stitch", panels="loss"),
         lambda: heatmap(many, "layer", "stitch", "loss"),
-        lambda: strips(many, "loss", "stitch"),
+        lambda: forest(many, "stitch", "loss", xlabel="loss"),
+        lambda: forest(many, "loss", "stitch", xlabel="loss"),
+        lambda: penalty_bars(many.rename(columns={"stitch": "group"}), panels="loss"),
     ],
 )
 def test_missing_columns_are_named(draw):

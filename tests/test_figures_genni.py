@@ -9,14 +9,8 @@ import pytest
 import torch
 
 from intertwine import genni
-from intertwine_book.figures.genni import (
-    class_stack,
-    embeddings,
-    epsilon_slider,
-    lifetimes,
-    loss_planes,
-    shares,
-)
+from intertwine_book.figures.epsilon_slider import epsilon_slider
+from intertwine_book.figures.genni import class_stack, embeddings, lifetimes, loss_planes, shares
 
 AXIS = torch.linspace(-1, 1, 9, dtype=torch.float64)
 FLAT = genni.Grid(AXIS, AXIS[:, None] ** 2 + AXIS**2, energy=2.0)

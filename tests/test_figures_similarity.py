@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from intertwine_book.figures.similarity import layer_matrices, similarity_by_layer
+from intertwine_book.figures.matrices import layer_matrices
+from intertwine_book.figures.similarity import similarity_by_layer
 
 
 def by_layer(layers: list, pairs: int = 2) -> pd.DataFrame:
@@ -61,23 +62,23 @@ def test_lines_are_means_over_pairs_beside_their_nulls():
 def test_matrices_show_means_with_rows_down_and_columns_across():
     left, right, bar = layer_matrices(between([3, 6, 10, 14])).axes
     assert [axis.get_title() for axis in (left, right)] == ["G_ReLU-CKA", "linear CKA"]
-    shown = left.images[0].get_array()
+    shown = left.collections[0].get_array()
     assert np.isclose(shown[1, 2], (1 + 20 + 50) / 300) and np.isclose(shown[2, 1], (2 + 10 + 50) / 300)
     assert left.texts[6].get_text() == f"{shown[1, 2]:.2f}"
-    assert left.images[0].get_clim() == right.images[0].get_clim() == (0, 1)
+    assert left.collections[0].get_clim() == right.collections[0].get_clim() == (0, 1)
     assert bar.get_ylabel() == "similarity"
     assert not layer_matrices(between(list(range(9)))).axes[0].texts
 
 
 def test_rows_and_columns_may_be_different_layers():
     axis = layer_matrices(WIDE).axes[0]
-    assert axis.images[0].get_array().tolist() == WIDE.to_numpy().tolist()
+    assert axis.collections[0].get_array().tolist() == WIDE.to_numpy().tolist()
     labels = [
         [label.get_text() for label in ticks] for ticks in (axis.get_yticklabels(), axis.get_xticklabels())
     ]
     assert labels == [["relu1", "relu2"], ["a", "b", "c"]]
     part = between([3, 6, 10]).query("row != 3 and column != 10")
-    assert layer_matrices(part).axes[0].images[0].get_array().shape == (2, 2)
+    assert layer_matrices(part).axes[0].collections[0].get_array().shape == (2, 2)
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ def test_a_wheel_imports_outside_the_tree(tmp_path):
 
 @pytest.mark.parametrize("slow", ["torchvision", "sklearn", "matplotlib.pyplot", "umap", "plotly"])
 def test_nothing_slow_at_import(slow):
-    packages = "intertwine.groups, intertwine.data, intertwine_book.figures.genni, intertwine_book.results"
+    packages = "intertwine.groups, intertwine.data, intertwine.genni, intertwine_book.results"
     code = f"import sys, {packages}; print(*sys.modules)"
     assert slow not in run(sys.executable, "-c", code).split()
 

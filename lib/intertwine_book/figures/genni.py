@@ -1,19 +1,17 @@
-"""Figures of chapter 6: the loss on planes of parameters, ε-sets, and what is left of them by UMAP."""
+"""Figures of GENNI: the loss on planes of parameters, ε-sets, their components and their pictures by UMAP."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from matplotlib import colormaps
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
 
-from intertwine_book.figures.style import COLOURS, new_figure
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
-
-    from intertwine.genni import Grid
+from intertwine.genni import Grid
+from intertwine_book.figures.style import COLOURS, check_columns, facets, new_figure
 
 
 def loss_planes(panels: Mapping[str, Mapping[str, Any]], *, decades: int = 4) -> Figure:
@@ -60,10 +58,6 @@ def class_stack(grids: Mapping[str, Mapping[float, Grid]], *, epsilon: float = 0
         grids: title of the panel → value that tells targets apart → a `Grid` of two dimensions.
         epsilon: of J/E[y²], with E[y²] that of each target.
     """
-    from matplotlib import colormaps
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.colors import Normalize
-
     values = [value for panel in grids.values() for value in panel]
     scale = Normalize(min(values), max(values))
     shade = colormaps["viridis"]
@@ -86,18 +80,16 @@ def lifetimes(table: pd.DataFrame) -> Figure:
         table: columns `set` (a panel each), `birth`, `death` (inf for the one that stays); optionally
             `expected`, where theory says that pieces merge, drawn as a line.
     """
-    sets = list(dict.fromkeys(table["set"]))
-    figure, axes = new_figure(1, len(sets), height=2.6, squeeze=False, sharex=True)
+    figure, parts = facets(table, "set", "birth", "death", height=2.6, sharex=True)
     floor = max(table["birth"].min(), 1e-6)
-    for axis, name in zip(axes[0], sets, strict=True):
-        rows = table[table["set"] == name].reset_index(drop=True)
+    for axis, rows in parts:
         birth, death = (rows[column].clip(floor, 1.0) for column in ("birth", "death"))
-        axis.hlines(rows.index, birth, death, color=COLOURS["blue"], lw=4)
+        axis.hlines(range(len(rows)), birth, death, color=COLOURS["blue"], lw=4)
         if "expected" in rows:
             axis.axvline(rows["expected"].iloc[0], color=COLOURS["red"], ls="--", lw=1)
-        axis.set(xscale="log", title=name, yticks=[], ylim=(len(rows) - 0.3, -0.7))
+        axis.set(xscale="log", yticks=[], ylim=(len(rows) - 0.3, -0.7))
     figure.supxlabel("ε = J/E[y²]", fontsize="medium")
-    axes[0][0].set_ylabel("components")
+    parts[0][0].set_ylabel("components")
     return figure
 
 
@@ -107,19 +99,18 @@ def shares(table: pd.DataFrame) -> Figure:
     Args:
         table: columns `search` (a panel each), `plane` (solutions or random), `trial`, `epsilon`, `share`.
     """
-    searches = list(dict.fromkeys(table["search"]))
-    figure, axes = new_figure(1, len(searches), height=2.6, squeeze=False, sharex=True, sharey=True)
-    for axis, search in zip(axes[0], searches, strict=True):
-        rows = table[table["search"] == search]
+    columns = ("plane", "trial", "epsilon", "share")
+    figure, parts = facets(table, "search", *columns, height=2.6, sharex=True, sharey=True)
+    for axis, rows in parts:
         random = rows[rows["plane"] == "random"].groupby("epsilon")["share"]
         own = rows[rows["plane"] == "solutions"].set_index("epsilon")["share"]
         low, high = random.min(), random.max()
         axis.fill_between(low.index, low, high, color=COLOURS["grey"], alpha=0.3, lw=0, label="random planes")
         axis.plot(random.median(), color=COLOURS["grey"], label="their median")
         axis.plot(own, "o-", ms=4, color=COLOURS["blue"], label="plane of solutions")
-        axis.set(xscale="log", yscale="log", title=f"search {search}")
-    axes[0][0].set_ylabel("share of the grid")
-    axes[0][0].legend(fontsize=7)
+        axis.set(xscale="log", yscale="log", title=f"search {axis.get_title()}")
+    parts[0][0].set_ylabel("share of the grid")
+    parts[0][0].legend(fontsize=7)
     figure.supxlabel("ε = J/E[y²]", fontsize="medium")
     return figure
 
@@ -130,6 +121,7 @@ def embeddings(table: pd.DataFrame) -> Figure:
     Args:
         table: columns `set`, `seed`, `x`, `y`, `component` (from 1).
     """
+    check_columns(table, "set", "seed", "x", "y", "component")
     sets, seeds = (list(dict.fromkeys(table[column])) for column in ("set", "seed"))
     size = {"height": 1.75 * len(sets) + 0.2, "squeeze": False}
     figure, axes = new_figure(len(sets), len(seeds), **size)
@@ -144,80 +136,3 @@ def embeddings(table: pd.DataFrame) -> Figure:
         if seed == seeds[0]:
             axis.set_ylabel(name)
     return figure
-
-
-class Interactive:
-    """A plotly figure as a fragment for pages that load plotly.min.js; in a notebook, show `.figure`."""
-
-    def __init__(self, figure: Any, name: str) -> None:
-        self.figure, self.name = figure, name
-
-    def _repr_html_(self) -> str:
-        options = {
-            "full_html": False,
-            "include_plotlyjs": False,
-            "config": {"displaylogo": False, "responsive": True},
-        }
-        return str(self.figure.to_html(div_id=self.name, **options))
-
-
-def epsilon_slider(
-    grid: Grid,
-    epsilons: Sequence[float],
-    *,
-    name: str,
-    points: Any = None,
-    oracle: Any = None,
-    start: int = -1,
-    limit: int = 6000,
-) -> Interactive:
-    """The ε-set on a grid of three dimensions, to turn with the mouse, with ε on a slider.
-
-    Args:
-        grid: of three dimensions.
-        epsilons: of J/E[y²], growing.
-        name: of the figure on its page, unique.
-        points: coordinates of the solutions, drawn as diamonds.
-        oracle: coordinates of exact members of the class, drawn as small dots.
-        start: which ε comes first.
-        limit: points that are drawn at most; a larger set is thinned evenly, the same at each ε.
-    """
-    import plotly.graph_objects as go  # slow to import
-
-    relative = grid.relative.flatten().numpy(force=True)
-    inside = np.flatnonzero(relative < epsilons[-1])
-    inside = inside[:: -(-len(inside) // limit)]
-    at = np.round(grid.coordinates().numpy(force=True)[inside], 3).astype(np.float32)
-    shells = np.searchsorted(epsilons, relative[inside], side="right")
-    shades = ["#08306b", "#2171b5", "#6baed6", "#9ecae1", "#c6dbef", "#dfe7ef"]
-    clouds = []
-    for k, epsilon in enumerate(epsilons):  # each point once: the slider shows shells up to its own
-        marker = {"size": 2.5, "color": shades[min(k, len(shades) - 1)]}
-        clouds.append(_cloud(go, at[shells == k], f"J/E[y²] < {epsilon:g}", marker))
-    extra = []
-    if oracle is not None:
-        extra.append(_cloud(go, np.asarray(oracle), "closed form", {"size": 2, "color": COLOURS["orange"]}))
-    if points is not None:
-        cross = {"size": 5, "color": COLOURS["red"], "symbol": "diamond"}
-        extra.append(_cloud(go, np.asarray(points), "solutions", cross))
-    shown = [[j <= k for j in range(len(clouds))] + [True] * len(extra) for k in range(len(clouds))]
-    start %= len(epsilons)
-    for cloud, visible in zip(clouds, shown[start], strict=False):
-        cloud.visible = visible
-    steps = [
-        {"method": "restyle", "label": f"{epsilon:g}", "args": ["visible", visible]}
-        for epsilon, visible in zip(epsilons, shown, strict=True)
-    ]
-    low, high = float(grid.axis[0]), float(grid.axis[-1])
-    axes = {
-        f"{axis}axis": {"title": {"text": f"c{k}"}, "range": [low, high]} for k, axis in enumerate("xyz", 1)
-    }
-    slider = {"active": start, "steps": steps, "currentvalue": {"prefix": "ε = "}, "pad": {"t": 10, "b": 30}}
-    layout = {"template": "none", "height": 500, "margin": {"l": 20, "r": 30, "t": 0, "b": 35}, "scene": axes}
-    layout |= {"paper_bgcolor": "rgba(0,0,0,0)", "font": {"color": COLOURS["grey"]}, "sliders": [slider]}
-    return Interactive(go.Figure(clouds + extra, layout | {"legend": {"x": 0, "y": 1}}), name)
-
-
-def _cloud(go: Any, at: np.ndarray, name: str, marker: dict[str, Any]) -> Any:
-    x, y, z = (np.round(column.astype(float), 3).tolist() for column in at.reshape(-1, 3).T)
-    return go.Scatter3d(x=x, y=y, z=z, mode="markers", name=name, marker=marker, hoverinfo="skip")

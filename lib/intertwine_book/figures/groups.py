@@ -1,16 +1,11 @@
-"""Figures of groups: which scalars an activation forgives, and what stays along an orbit."""
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+"""Figures of groups: the scalars that commute with an activation."""
 
 import numpy as np
+import pandas as pd
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
 
-from intertwine_book.figures.style import COLOURS, new_figure
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
+from intertwine_book.figures.style import COLOURS, check_columns, new_figure
 
 
 def scalar_strip(table: pd.DataFrame) -> Figure:
@@ -19,13 +14,12 @@ def scalar_strip(table: pd.DataFrame) -> Figure:
     Args:
         table: columns `activation`, `a` (the same values for each), `residual` (relative).
     """
-    from matplotlib.colors import LinearSegmentedColormap
-
+    check_columns(table, "activation", "a", "residual")
     wide = table.pivot_table(index="activation", columns="a", values="residual", sort=False).sort_index(
         axis=1
     )
     logs = np.log10(wide.to_numpy().clip(1e-12, 1.0))
-    shades = LinearSegmentedColormap.from_list("forgiven", [COLOURS["blue"], "#9fc9e4", "#e9eef2"])
+    shades = LinearSegmentedColormap.from_list("residual", [COLOURS["blue"], "#9fc9e4", "#e9eef2"])
     figure, axis = new_figure(height=0.34 * len(wide) + 0.9)
     # cells of equal width: a group may be a single number
     mesh = axis.pcolormesh(logs, cmap=shades, vmin=-12, vmax=0, edgecolors="white", linewidth=0.3)
@@ -40,27 +34,4 @@ def scalar_strip(table: pd.DataFrame) -> Figure:
     axis.spines[:].set_visible(False)
     axis.set_xlabel("a")
     figure.colorbar(mesh, label="residual, power of ten", ticks=[-12, -8, -4, 0], pad=0.01)
-    return figure
-
-
-def along_orbit(table: pd.DataFrame) -> Figure:
-    """Loss, gradient norm and curvature along a one-parameter orbit, each relative to its value at t = 0.
-
-    Args:
-        table: columns `t`, `loss`, `gradient_norm`, `largest_eigenvalue`.
-    """
-    figure, axis = new_figure(height=3.2)
-    centre = table.iloc[table["t"].abs().argmin()]
-    curves = {"loss": "green", "gradient_norm": "blue", "largest_eigenvalue": "red"}
-    names = {
-        "loss": "loss",
-        "gradient_norm": "norm of the gradient",
-        "largest_eigenvalue": "largest eigenvalue of the Hessian",
-    }
-    for (column, colour), marker in zip(curves.items(), "osd", strict=True):
-        relative = table[column] / centre[column]
-        axis.plot(table["t"], relative, marker=marker, ms=4, color=COLOURS[colour], label=names[column])
-    axis.set_yscale("log")
-    axis.set(xlabel="position t on the orbit", ylabel="relative to t = 0")
-    axis.legend()
     return figure

@@ -1,17 +1,12 @@
-"""Figures of chapter 7: folds, rays, how rare coincidences are, and the smallest fibre."""
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+"""Figures of shallow ReLU networks: folds, neurons, degeneracies, hidden symmetries and a fibre."""
 
 import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import BoundaryNorm, ListedColormap
+from matplotlib.figure import Figure
 
-from intertwine_book.figures.style import COLOURS, new_figure
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from intertwine_book.figures.style import COLOURS, check_columns, facets, new_figure
 
 _CYCLE = [COLOURS[name] for name in ("blue", "red", "green", "orange", "pink")]
 
@@ -23,19 +18,19 @@ def folded_planes(surface: pd.DataFrame, neurons: pd.DataFrame) -> Figure:
         surface: columns `network` (one panel each), `x`, `y` (a grid), `f`.
         neurons: columns `network`, `w1`, `w2`, `b`: folds w1·x + w2·y + b = 0.
     """
-    names = list(dict.fromkeys(surface["network"]))
-    figure, axes = new_figure(1, len(names), height=2.9, squeeze=False, sharex=True, sharey=True)
+    check_columns(neurons, "network", "w1", "w2", "b")
+    figure, parts = facets(surface, "network", "x", "y", "f", height=2.9, sharex=True, sharey=True)
     levels = np.linspace(surface["f"].min(), surface["f"].max(), 15)
-    for axis, name in zip(axes[0], names, strict=True):
-        wide = surface[surface["network"] == name].pivot_table(index="y", columns="x", values="f")
+    for axis, points in parts:
+        wide = points.pivot_table(index="y", columns="x", values="f")
         x, y = wide.columns.to_numpy(), wide.index.to_numpy()
         axis.contourf(x, y, wide.to_numpy(), levels, cmap="Greys", alpha=0.6)
         axis.contour(x, y, wide.to_numpy(), levels, colors=COLOURS["grey"], linewidths=0.5)
-        for index, row in enumerate(neurons[neurons["network"] == name].itertuples()):
+        for index, row in enumerate(neurons[neurons["network"] == points["network"].iloc[0]].itertuples()):
             _fold(axis, np.array([row.w1, row.w2]), row.b, _CYCLE[index % len(_CYCLE)])
-        axis.set(title=name, xlabel="x", xlim=(x[0], x[-1]), ylim=(y[0], y[-1]), aspect="equal")
+        axis.set(xlabel="x", xlim=(x[0], x[-1]), ylim=(y[0], y[-1]), aspect="equal")
         axis.grid(False)
-    axes[0][0].set_ylabel("y")
+    parts[0][0].set_ylabel("y")
     return figure
 
 
@@ -58,12 +53,11 @@ def neuron_rays(table: pd.DataFrame) -> Figure:
     Args:
         table: columns `network` (a panel for each step), `w1`, `b`, `weight` (λ), `constant` (its c).
     """
-    steps = list(dict.fromkeys(table["network"]))
-    figure, axes = new_figure(1, len(steps), height=2.8, squeeze=False, sharex=True, sharey=True)
+    columns = ("w1", "b", "weight", "constant")
+    figure, parts = facets(table, "network", *columns, height=2.8, sharex=True, sharey=True)
     reach = 1.15 * float(np.abs(table[["w1", "b"]].to_numpy()).max())
     largest = float(np.abs(table["weight"]).max())
-    for axis, step in zip(axes[0], steps, strict=True):
-        rows = table[table["network"] == step]
+    for axis, rows in parts:
         for row in rows.itertuples():
             colour = COLOURS["grey"] if row.weight == 0 else COLOURS["blue" if row.weight > 0 else "red"]
             style = {
@@ -72,20 +66,21 @@ def neuron_rays(table: pd.DataFrame) -> Figure:
                 "ls": "-" if row.weight else ":",
             }
             axis.annotate("", (row.w1, row.b), (0, 0), arrowprops={"arrowstyle": "->", **style})
-        axis.set(title=f"{step}\nc = {rows['constant'].iloc[0]:g}", xlabel="w", aspect="equal")
+        axis.set(title=f"{axis.get_title()}\nc = {rows['constant'].iloc[0]:g}", xlabel="w", aspect="equal")
         axis.set(xlim=(-reach, reach), ylim=(-reach, reach))
         axis.axhline(0, color=COLOURS["ink"], lw=0.5)
         axis.axvline(0, color=COLOURS["ink"], lw=0.5)
-    axes[0][0].set_ylabel("b")
+    parts[0][0].set_ylabel("b")
     return figure
 
 
 def degeneracies(table: pd.DataFrame) -> Figure:
-    """How far networks are from each kind of degeneracy: a row of points for each, on a logarithmic axis.
+    """Distances of networks to each kind of degeneracy: a row of points for each, on a logarithmic axis.
 
     Args:
-        table: columns `distance` (what kind), `network` (a colour each), `value` (higher is further away).
+        table: columns `distance` (the kind of degeneracy), `network` (a colour each), `value` (the distance).
     """
+    check_columns(table, "distance", "network", "value")
     kinds, names = list(dict.fromkeys(table["distance"])), list(dict.fromkeys(table["network"]))
     figure, axis = new_figure(height=0.55 * len(kinds) + 1.0)
     for offset, (name, colour, marker) in enumerate(zip(names, _CYCLE, "osd^v", strict=False)):
@@ -104,8 +99,9 @@ def hidden_counts(table: pd.DataFrame) -> Figure:
     """Hidden symmetries of networks with integer weights: each network a point, the median a line.
 
     Args:
-        table: columns `size` (of the integers), `hidden` (how many), one row a network.
+        table: columns `size` (of the integers), `hidden` (their number), one row a network.
     """
+    check_columns(table, "size", "hidden")
     figure, axis = new_figure(height=2.8)
     jitter = np.exp(0.08 * np.random.default_rng(0).uniform(-1, 1, len(table)))
     axis.scatter(
@@ -125,20 +121,17 @@ def fibre_map(table: pd.DataFrame) -> Figure:
     Args:
         table: columns `target` (one panel each), `a`, `b` (a grid), `dimension` (−1 where there is none).
     """
-    from matplotlib.colors import BoundaryNorm, ListedColormap
-
     shades = ListedColormap(["#ffffff00", COLOURS["sky"], COLOURS["blue"], COLOURS["ink"]])
-    names = list(dict.fromkeys(table["target"]))
-    figure, axes = new_figure(1, len(names), height=2.9, squeeze=False, sharex=True, sharey=True)
-    for axis, name in zip(axes[0], names, strict=True):
-        wide = table[table["target"] == name].pivot_table(index="b", columns="a", values="dimension")
-        norm = BoundaryNorm([-1.5, -0.5, 0.5, 1.5, 2.5], 4)
+    norm = BoundaryNorm([-1.5, -0.5, 0.5, 1.5, 2.5], 4)
+    figure, parts = facets(table, "target", "a", "b", "dimension", height=2.9, sharex=True, sharey=True)
+    for axis, points in parts:
+        wide = points.pivot_table(index="b", columns="a", values="dimension")
         a, b = wide.columns.to_numpy(), wide.index.to_numpy()
         mesh = axis.pcolormesh(a, b, wide.to_numpy(), cmap=shades, norm=norm, shading="nearest")
-        axis.set(title=name, xlabel="a", aspect="equal")
+        axis.set(xlabel="a", aspect="equal")
         axis.grid(False)
-    axes[0][0].set_ylabel("b")
-    bar = figure.colorbar(mesh, ax=list(axes[0]), ticks=[-1, 0, 1, 2])
+    parts[0][0].set_ylabel("b")
+    bar = figure.colorbar(mesh, ax=[axis for axis, _ in parts], ticks=[-1, 0, 1, 2])
     bar.ax.set_yticklabels(["none", "a point", "a line", "a plane"])
     return figure
 
@@ -149,6 +142,7 @@ def nearest_hyperplanes(table: pd.DataFrame) -> Figure:
     Args:
         table: columns `pair` (a line each), `sine` (of the angle to the nearest, one row a neuron).
     """
+    check_columns(table, "pair", "sine")
     figure, axis = new_figure(height=2.8)
     for name, colour in zip(dict.fromkeys(table["pair"]), _CYCLE, strict=False):
         sines = np.sort(table.loc[table["pair"] == name, "sine"].to_numpy())

@@ -1,12 +1,13 @@
 """The book's figure style: vector graphics on no background, in colours that everyone can tell apart."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import pandas as pd
+from cycler import cycler
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 # Okabe and Ito's colour-blind safe palette, without its yellow, which is unreadable on white
 COLOURS = {
@@ -38,10 +39,6 @@ def use_style() -> None:
     Example:
         >>> use_style()
     """
-    import matplotlib as mpl
-    import pandas as pd
-    from cycler import cycler
-
     pd.set_option("display.float_format", "{:.3g}".format, "display.max_colwidth", None)
 
     order = ("blue", "orange", "green", "red", "sky", "pink", "grey")
@@ -83,15 +80,39 @@ def new_figure(*grid: int, width: float = 5.8, height: float, **options: Any) ->
         >>> len(axes)
         2
     """
-    import matplotlib.pyplot as plt
-
     figure, axes = plt.subplots(*grid, figsize=(width, height), **options)
     plt.close(figure)  # pyplot would show it a second time
     return figure, axes
 
 
+def facets(
+    table: pd.DataFrame, by: str | None, *columns: str, height: float, **options: Any
+) -> tuple[Figure, list[tuple[Axes, pd.DataFrame]]]:
+    """A row of panels, one for each value of the column `by`, with the rows of the table that belong to it.
+
+    Args:
+        table: has the column `by` and the other `columns` that the figure needs.
+        by: its values, in order of appearance, are the titles; with None there is one panel without a title.
+        height: of the figure, in inches.
+
+    Example:
+        >>> import pandas as pd
+        >>> table = pd.DataFrame({"run": ["quick", "desk", "desk"], "x": [1, 2, 3]})
+        >>> figure, parts = facets(table, "run", "x", height=2.0)
+        >>> [(axis.get_title(), len(rows)) for axis, rows in parts]
+        [('quick', 1), ('desk', 2)]
+    """
+    check_columns(table, by, *columns)
+    names = [None] if by is None else list(dict.fromkeys(table[by]))
+    figure, axes = new_figure(1, len(names), height=height, squeeze=False, **options)
+    for axis, name in zip(axes[0], names, strict=True):
+        axis.set_title("" if name is None else str(name))
+    parts = [table if by is None else table[table[by] == name] for name in names]
+    return figure, list(zip(axes[0], parts, strict=True))
+
+
 def check_columns(table: pd.DataFrame, *columns: str | None) -> None:
-    """Raise ValueError, naming them, where the table lacks columns; None asks for none.
+    """Raise a ValueError that names the columns that the table lacks; None stands for no column.
 
     Example:
         >>> import pandas as pd
@@ -101,7 +122,7 @@ def check_columns(table: pd.DataFrame, *columns: str | None) -> None:
     if missing:
         raise ValueError(
             f"Expected a table with the columns {', '.join(map(repr, missing))}, was given one with "
-            f"{', '.join(map(repr, table.columns))}: rename those that are meant."
+            f"{', '.join(map(repr, table.columns))}: rename the columns of your table."
         )
 
 

@@ -1,22 +1,18 @@
-"""Figures of chapter 1: networks one can print, and what a symmetry moves and leaves."""
-
-from __future__ import annotations
+"""Figures of symmetries: networks drawn with their weights, and quantities before and after a change."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from intertwine_book.figures.style import COLOURS, new_figure
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from intertwine_book.figures.style import COLOURS, facets, new_figure
 
 
 def before_and_after(table: pd.DataFrame) -> Figure:
-    """Scatter of every quantity after a change against before it: on the diagonal it did not move.
+    """Scatter of quantities after a change against before it; on the diagonal they did not change.
 
     Args:
         table: columns `quantity` (one panel each, in order of appearance), `before`, `after`.
@@ -24,19 +20,17 @@ def before_and_after(table: pd.DataFrame) -> Figure:
     Returns:
         One row of panels; each names the largest change, relative to the largest value.
     """
-    quantities = list(dict.fromkeys(table["quantity"]))
+    figure, parts = facets(table, "quantity", "before", "after", height=2.5)
     colours = [COLOURS["orange"], COLOURS["blue"], COLOURS["green"]]
-    figure, axes = new_figure(1, len(quantities), height=2.5, squeeze=False)
-    for axis, quantity, colour in zip(axes[0], quantities, colours, strict=False):
-        rows = table[table["quantity"] == quantity]
+    for (axis, rows), colour in zip(parts, colours, strict=False):
         before, after = rows["before"].to_numpy(), rows["after"].to_numpy()
         error = np.abs(after - before).max() / np.abs(before).max()
         axis.axline((0, 0), slope=1, color=COLOURS["grey"], lw=1, zorder=0)
         axis.scatter(before, after, s=4, color=colour, alpha=0.5, linewidths=0, rasterized=len(rows) > 2000)
-        axis.set(title=f"{quantity}\nrelative change {error:.2g}", xlabel="before")
-        if quantity != quantities[-1]:
+        axis.set(title=f"{axis.get_title()}\nrelative change {error:.2g}", xlabel="before")
+        if axis is not parts[-1][0]:
             axis.set_yscale("symlog", linthresh=max(1.0, float(np.abs(before).max())))
-    axes[0][0].set_ylabel("after")
+    parts[0][0].set_ylabel("after")
     return figure
 
 

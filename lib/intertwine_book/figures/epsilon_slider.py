@@ -1,0 +1,86 @@
+"""An ε-set in three dimensions, to turn with the mouse, with ε on a slider."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from intertwine.genni import Grid
+from intertwine_book.figures.style import COLOURS
+
+
+class Interactive:
+    """A plotly figure as a fragment for pages that load plotly.min.js; in a notebook, show `.figure`."""
+
+    def __init__(self, figure: Any, name: str) -> None:
+        self.figure, self.name = figure, name
+
+    def _repr_html_(self) -> str:
+        options = {
+            "full_html": False,
+            "include_plotlyjs": False,
+            "config": {"displaylogo": False, "responsive": True},
+        }
+        return str(self.figure.to_html(div_id=self.name, **options))
+
+
+def epsilon_slider(
+    grid: Grid,
+    epsilons: Sequence[float],
+    *,
+    name: str,
+    points: Any = None,
+    oracle: Any = None,
+    start: int = -1,
+    limit: int = 6000,
+) -> Interactive:
+    """The ε-set on a grid of three dimensions, to turn with the mouse, with ε on a slider.
+
+    Args:
+        grid: of three dimensions.
+        epsilons: of J/E[y²], growing.
+        name: of the figure on its page, unique.
+        points: coordinates of the solutions, drawn as diamonds.
+        oracle: coordinates of exact members of the class, drawn as small dots.
+        start: which ε comes first.
+        limit: points that are drawn at most; a larger set is thinned evenly, the same at each ε.
+    """
+    import plotly.graph_objects as go  # slow to import
+
+    relative = grid.relative.flatten().numpy(force=True)
+    inside = np.flatnonzero(relative < epsilons[-1])
+    inside = inside[:: -(-len(inside) // limit)]
+    at = np.round(grid.coordinates().numpy(force=True)[inside], 3).astype(np.float32)
+    shells = np.searchsorted(epsilons, relative[inside], side="right")
+    shades = ["#08306b", "#2171b5", "#6baed6", "#9ecae1", "#c6dbef", "#dfe7ef"]
+    clouds = []
+    for k, epsilon in enumerate(epsilons):  # each point once: the slider shows shells up to its own
+        marker = {"size": 2.5, "color": shades[min(k, len(shades) - 1)]}
+        clouds.append(_cloud(go, at[shells == k], f"J/E[y²] < {epsilon:g}", marker))
+    extra = []
+    if oracle is not None:
+        extra.append(_cloud(go, np.asarray(oracle), "closed form", {"size": 2, "color": COLOURS["orange"]}))
+    if points is not None:
+        cross = {"size": 5, "color": COLOURS["red"], "symbol": "diamond"}
+        extra.append(_cloud(go, np.asarray(points), "solutions", cross))
+    shown = [[j <= k for j in range(len(clouds))] + [True] * len(extra) for k in range(len(clouds))]
+    start %= len(epsilons)
+    for cloud, visible in zip(clouds, shown[start], strict=False):
+        cloud.visible = visible
+    steps = [
+        {"method": "restyle", "label": f"{epsilon:g}", "args": ["visible", visible]}
+        for epsilon, visible in zip(epsilons, shown, strict=True)
+    ]
+    low, high = float(grid.axis[0]), float(grid.axis[-1])
+    axes = {
+        f"{axis}axis": {"title": {"text": f"c{k}"}, "range": [low, high]} for k, axis in enumerate("xyz", 1)
+    }
+    slider = {"active": start, "steps": steps, "currentvalue": {"prefix": "ε = "}, "pad": {"t": 10, "b": 30}}
+    layout = {"template": "none", "height": 500, "margin": {"l": 20, "r": 30, "t": 0, "b": 35}, "scene": axes}
+    layout |= {"paper_bgcolor": "rgba(0,0,0,0)", "font": {"color": COLOURS["grey"]}, "sliders": [slider]}
+    return Interactive(go.Figure(clouds + extra, layout | {"legend": {"x": 0, "y": 1}}), name)
+
+
+def _cloud(go: Any, at: np.ndarray, name: str, marker: dict[str, Any]) -> Any:
+    x, y, z = (np.round(column.astype(float), 3).tolist() for column in at.reshape(-1, 3).T)
+    return go.Scatter3d(x=x, y=y, z=z, mode="markers", name=name, marker=marker, hoverinfo="skip")

@@ -1,0 +1,97 @@
+"""Matrices of numbers in coloured cells: stitching between layers, similarities, sweeps over two settings."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from intertwine_book.figures.style import COLOURS, check_columns, facets, new_figure
+
+
+def heatmap(table: pd.DataFrame, rows: str, columns: str, values: str, *, label: str | None = None) -> Figure:
+    """Mean of `values` for every pair of `rows` and `columns`, written into coloured cells.
+
+    Args:
+        table: one row a trial, with the three columns.
+        label: of the colours; say in it whether more is better.
+    """
+    check_columns(table, rows, columns, values)
+    wide = table.pivot_table(index=rows, columns=columns, values=values, sort=False)
+    figure, axis = new_figure(height=0.42 * len(wide) + 1.3)
+    figure.colorbar(_cells(axis, wide, fmt=".3g"), label=label or values)
+    return figure
+
+
+def layer_matrices(table: pd.DataFrame) -> Figure:
+    """A matrix of similarities between all layers of two networks for each measure, on one scale.
+
+    Args:
+        table: columns `measure`, `row`, `column` (layers in order), `value`, one row for each pair of
+            networks and layers; the mean over pairs is shown. Higher is more similar. Or the table of one
+            measure that `intertwine.similarity.compare` returns.
+    """
+    if not {"measure", "row", "column", "value"} & set(table.columns):
+        table = table.rename_axis("row").reset_index().melt("row", var_name="column").assign(measure="")
+    figure, parts = facets(table, "measure", "row", "column", "value", height=3.1)
+    rows, columns = (list(dict.fromkeys(table[side])) for side in ("row", "column"))
+    few = max(len(rows), len(columns)) <= 6
+    for axis, part in parts:
+        wide = part.pivot_table(index="row", columns="column", values="value", sort=False)
+        style: dict[str, Any] = {"vmin": 0, "vmax": 1, "square": True, "annot": few, "fmt": ".2f"}
+        mesh = _cells(axis, wide.loc[rows, columns], **style)
+        axis.tick_params(labelsize=8 if few else 6)
+        axis.tick_params(axis="x", rotation=0 if few else 90)
+        axis.set(xlabel="layer of network 2", ylabel="")
+    axes = [axis for axis, _ in parts]
+    axes[0].set_ylabel("layer of network 1")
+    figure.colorbar(mesh, ax=axes, label="similarity", shrink=0.75)
+    return figure
+
+
+def threshold_sweep(table: pd.DataFrame, paper: tuple[float, float] = (0.005, 0.04)) -> Figure:
+    """Means over quantile and threshold: a row of panels for each `shown`, a column for each model.
+
+    Args:
+        table: columns `shown` (name of the number), `model`, `quantile`, `threshold` and `value`.
+        paper: the printed quantile and threshold, framed.
+    """
+    check_columns(table, "shown", "model", "quantile", "threshold", "value")
+    rows, models = (list(dict.fromkeys(table[name])) for name in ("shown", "model"))
+    size = {"height": 1.9 * len(rows), "squeeze": False, "sharex": True, "sharey": True}
+    figure, axes = new_figure(len(rows), len(models), **size)
+    means = table.groupby(["shown", "model", "quantile", "threshold"])["value"].mean()
+    for line, shown in zip(axes, rows, strict=True):
+        bound = means[shown].abs().max() or 1.0
+        signed = bool((means[shown] < 0).any())
+        colours: dict[str, Any] = {
+            "cmap": "PuOr" if signed else "cividis",
+            "vmin": -bound if signed else 0,
+            "vmax": bound,
+        }
+        for axis, model in zip(line, models, strict=True):
+            wide = means[shown, model].unstack("threshold")
+            _cells(axis, wide, fmt=".2f", **colours)
+            for i, j in np.ndindex(wide.shape):
+                if np.allclose((wide.index[i], wide.columns[j]), paper):
+                    corner = (j + 0.03, i + 0.03)
+                    axis.add_patch(Rectangle(corner, 0.94, 0.94, fill=False, lw=2, ec=COLOURS["red"]))
+            axis.set(xlabel="", ylabel="")
+            axis.tick_params(labelsize=7)
+            axis.set_title(f"{model}\n{shown}" if len(rows) > 1 else model, fontsize="small")
+    figure.supxlabel("threshold of the IoU", fontsize="medium")
+    figure.supylabel("quantile", fontsize="medium")
+    return figure
+
+
+def _cells(axis: Axes, values: pd.DataFrame, *, annot: bool = True, **options: Any) -> Any:
+    """Draw cells with their values written into them; returns the mappable for a colour bar."""
+    labels = {"xticklabels": True, "yticklabels": True, "cbar": False, "annot_kws": {"size": 8}}
+    options = {"cmap": "cividis", "linewidths": 0.2, "linecolor": "face"} | labels | options
+    sns.heatmap(values, ax=axis, annot=annot, **options)
+    axis.tick_params(axis="y", rotation=0)
+    axis.grid(visible=False)
+    return axis.collections[0]
