@@ -1,0 +1,55 @@
+"""The findings that *What we learned* states in plain words hold in the recorded tables."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from intertwine_book import results
+
+DESK = Path(__file__).parents[1] / "data/results/desk"
+
+
+def table(chapter, name):
+    return results.read(name, folder=DESK / chapter)[0]
+
+
+def test_rank_one_loses_more_than_a_permutation_at_three_of_four_layers():
+    found = table("03_stitching", "figure_1")
+    gap = found.assign(gap=found["rank_1"] - found["g_relu"]).pivot(
+        index="layer", columns="pair", values="gap"
+    )
+    assert (gap.loc[[6, 10, 14]] > 20).all(axis=None)
+    low, _ = results.interval(gap.loc[3])
+    assert low < 0  # four pairs do not decide at the first layer
+
+
+def test_reestimating_batch_norm_lowers_the_penalty_of_the_same_maps():
+    found = table("03_stitching", "norms").groupby("stitch")["penalty"].mean()
+    for kind in ("assignment", "least squares"):
+        assert found[f"{kind}, frozen"] - found[f"{kind}, re-estimated"] > 5
+
+
+def test_the_map_that_fits_best_is_not_the_map_that_works_best():
+    found = table("03b_matching", "experiment_1_by_pair")
+    assert (found["task_loss"] > found["least_squares"]).all()
+
+
+def test_what_training_adds_does_not_follow_the_size_of_the_group():
+    asked = "dataset == 'concepts' and layer == 'output' and quantile == 0.02 and statistic == 'mean_iou'"
+    fall = -table("05_interpretability", "slopes").query(asked).groupby("kind")["difference"].mean()
+    # groups of GELU, tanh and ReLU grow in this order
+    assert not fall["GELU"] < fall["tanh"] < fall["ReLU"] and not fall["GELU"] > fall["tanh"] > fall["ReLU"]
+
+
+def test_the_printed_threshold_admits_the_zero_function():
+    assert (table("06_genni", "thresholds")["relative"] > 1).any()
+
+
+def test_an_index_may_stay_while_the_accuracy_changes_and_the_reverse():
+    trained = table("04b_similarity_and_function", "experiment_3")
+    assert (trained["accuracy_end"] - trained["accuracy_start"]).mean() > 1
+    assert pd.Series(trained["cka_start"] - trained["cka_end"]).abs().max() < 0.01
+    rotated = table("04b_similarity_and_function", "section_6_4").query("group == 'orthogonal'")
+    assert (
+        rotated["cka_short_of_1"].max() < 1e-4 and (rotated["base_accuracy"] - rotated["accuracy"]).min() > 20
+    )
