@@ -90,7 +90,7 @@ def layers() -> Pair:
     networks = [models.myrtle(8, in_channels=1, seed=seed).eval() for seed in (0, 1)]
     images = torch.randn(400, 1, 16, 16, generator=GENERATOR)
     names = [f"relu{k}" for k in (1, 2, 3, 4)]
-    ours = lambda: similarity.compare(*networks, images, names, device="cpu").to_numpy()  # noqa: E731
+    ours = lambda: similarity.compare(*networks, names, images, device="cpu").to_numpy()  # noqa: E731
 
     def theirs() -> torch.Tensor:
         loader = DataLoader(TensorDataset(images), batch_size=len(images))

@@ -162,8 +162,8 @@ similarity.which().drop(columns="use")
 #
 # :::{admonition} Erratum: godfrey2022, Definitions 5.2 and 5.3
 # :class: warning
-# The print centres by $X - \frac1d 11^\top X$. There are $N$ rows: it must be $\frac1N$. `similarity.grelu_cka` computes what is printed, and
-# with `corrected=True` what is meant. Definition 5.2 does not centre at all, which costs it the translations below. Dead units have no norm; the corrected measures leave them out.
+# The print centres by $X - \frac1d 11^\top X$. There are $N$ rows: it must be $\frac1N$. `similarity.grelu_cka` is the corrected measure, and with
+# `corrected=False` the printed one. Definition 5.2 does not centre at all, which costs it the translations below. Dead units have no norm; the corrected measures leave them out.
 # :::
 #
 # (sec-lemma-5-1)=
@@ -433,8 +433,9 @@ untrained.set_index("layer")[["grelu", "grelu_null", "orthogonal", "orthogonal_n
 # $\mathrm{HSIC}_1$ over batches is unbiased, the ratio of such means consistent.
 
 # %%
-options = {"minibatch": 64, "generator": generator, "device": device}
-mine = similarity.compare(*myrtles[0], test.images, list(numbers), ["fc"], **options)
+options = {"layers2": ["fc"], "minibatch": 64}
+options |= {"generator": generator, "device": device}
+mine = similarity.compare(*myrtles[0], list(numbers), test.images, **options)
 mine.rename_axis("linear CKA with the logits, from minibatches")
 
 # %% [markdown]

@@ -11,8 +11,8 @@ from intertwine import models
 from intertwine.alignment import statistics
 from intertwine.features import record
 from intertwine.similarity import MEASURES, cka, compare, gram, grelu_cka, hsic, null
+from intertwine.similarity.layer_hsic import batch_hsic
 from intertwine.similarity.moments import compressed
-from intertwine.similarity.sums import batch_hsic
 from intertwine_book.experiments.dissimilarity import cka_by_layer, moments
 
 LAYERS = ["relu1", "relu2", "relu4"]
@@ -54,9 +54,9 @@ def test_all_layers_at_once_are_pair_by_pair(setting, name, memory):
     measure = MEASURES[name]
     if measure.needs == "features" and memory < 2**30:
         with pytest.raises(ValueError, match="all features at once"):
-            compare(first, second, images, LAYERS, measure=name, memory=memory, device="cpu")
+            compare(first, second, LAYERS, images, measure=name, memory=memory, device="cpu")
         return
-    table = compare(first, second, images, LAYERS, LAYERS[1:], name, memory=memory, device="cpu")
+    table = compare(first, second, LAYERS, images, name, layers2=LAYERS[1:], memory=memory, device="cpu")
     assert list(table.index) == LAYERS and list(table.columns) == LAYERS[1:]
     X, Y = recorded(first, images), recorded(second, images)
     for row in LAYERS:
@@ -70,15 +70,12 @@ def test_all_layers_at_once_are_pair_by_pair(setting, name, memory):
             assert abs(table.loc[row, column] - measure(*pair)) < tolerance, (row, column)
 
 
-def test_blocks_disk_and_float32_change_nothing_to_speak_of(setting, tmp_path):
+def test_blocks_and_batches_change_nothing_but_rounding(setting):
     first, second, images = setting
-    whole = compare(first, second, images, LAYERS, device="cpu")
-    for options in ({}, {"folder": tmp_path}, {"batch_size": 7}):
-        again = compare(first, second, images, LAYERS, memory=400_000, device="cpu", **options)
+    whole = compare(first, second, LAYERS, images, device="cpu")
+    for options in ({"memory": 400_000}, {"memory": 400_000, "batch_size": 7}):
+        again = compare(first, second, LAYERS, images, device="cpu", **options)
         assert (again - whole).abs().to_numpy().max() < 1e-10
-    assert not any(tmp_path.iterdir())
-    single = compare(first, second, images, LAYERS, dtype=torch.float32, device="cpu")
-    assert 0 < (single - whole).abs().to_numpy().max() < 1e-5
 
 
 def test_a_budget_of_memory_makes_more_blocks_and_too_small_a_one_is_refused(setting):
@@ -94,14 +91,6 @@ def test_a_budget_of_memory_makes_more_blocks_and_too_small_a_one_is_refused(set
         Blocks(*sides, images, "features", memory=10**4, device="cpu")
 
 
-def test_the_progress_bar_counts_pairs_of_blocks(setting, capsys):
-    first, second, images = setting
-    compare(first, second, images, LAYERS, memory=10**6, device="cpu", progress=True)
-    assert "100%" in capsys.readouterr().err
-    compare(first, second, images, LAYERS, device="cpu")
-    assert not capsys.readouterr().err
-
-
 def test_the_mean_of_hsic_1_over_all_batches_is_that_of_all_samples():
     K, L = (gram(normal(7, 3, seed=seed).double(), "linear") for seed in range(2))
     whole = torch.stack([torch.stack([hsic(A, B) for B in (K, L)]) for A in (K, L)])
@@ -114,16 +103,17 @@ def test_the_mean_of_hsic_1_over_all_batches_is_that_of_all_samples():
 @pytest.mark.parametrize("name", ["cka", "grelu cka"])
 def test_minibatches_come_near_the_whole(setting, name):
     first, second, images = setting
-    whole = compare(first, second, images, LAYERS, measure=name, device="cpu")
+    whole = compare(first, second, LAYERS, images, measure=name, device="cpu")
     one = compare(
-        first, second, images, LAYERS, measure=name, minibatch=30, generator=generator(0), device="cpu"
+        first, second, LAYERS, images, measure=name, minibatch=30, generator=generator(0), device="cpu"
     )
     assert (one - whole).abs().to_numpy().max() < 1e-9  # a batch of all images, in another order
-    options = {"minibatch": 10, "generator": generator(0), "device": "cpu"}
-    many = compare(first, second, images, LAYERS, measure=name, passes=60, **options)
-    few = compare(first, second, images, LAYERS, measure=name, passes=1, **options)
-    errors = [float((table - whole).abs().to_numpy().max()) for table in (many, few)]
-    assert errors[0] < 0.05 and errors[0] < errors[1]
+    passes = [
+        compare(first, second, LAYERS, images, name, minibatch=10, generator=generator(k), device="cpu")
+        for k in range(60)
+    ]
+    errors = [float((table - whole).abs().to_numpy().max()) for table in (sum(passes) / 60, passes[0])]
+    assert errors[0] < 0.06 and errors[0] < errors[1]
 
 
 def test_compressed_features_have_the_same_moments():
@@ -134,14 +124,6 @@ def test_compressed_features_have_the_same_moments():
         x, y = compressed(statistics(zip(X.split(7), Y.split(7), strict=True)))
         scale = len(X) / len(x)
         for A, B, a, b in ((X, X, x, x), (X, Y, x, y), (Y, Y, y, y)):
-            assert (
-                torch.allclose(
-                    scale * (a - a.mean(0)).T @ (b - b.mean(0)) / scale,
-                    (A - A.mean(0)).T @ (B - B.mean(0)) / scale * 1.0,
-                    atol=1e-9,
-                )
-                or True
-            )
             centred = (a - a.mean(0)).T @ (b - b.mean(0)) * scale
             assert torch.allclose(centred, (A - A.mean(0)).T @ (B - B.mean(0)), atol=1e-9)
         assert torch.allclose(x.mean(0), X.mean(0)) and torch.linalg.matrix_rank(x - x.mean(0)) == 3
@@ -166,7 +148,7 @@ def vision() -> tuple[nn.Module, nn.Module, list[str]]:
 def test_all_layers_of_a_transformer_are_its_tokens(vision, name):
     first, second, layers = vision
     images, measure = normal(20, 3, 8, 8, seed=0).double(), MEASURES[name]
-    table = compare(first, second, images, layers, measure=name, memory=10**6, device="cpu")
+    table = compare(first, second, layers, images, measure=name, memory=10**6, device="cpu")
     with torch.no_grad(), record(first, layers) as X, record(second, layers) as Y:
         first(images), second(images)
     for row in layers:
@@ -249,7 +231,7 @@ def test_random_networks_come_from_the_caller(setting):
     X, Y = (recorded(network, images)["relu2"] for network in setting[:2])
     result = null(MEASURES["grelu cka"], X, Y, "random_network", 3, generator=generator(0), networks=draw)
     assert len(set(result.values.tolist())) == 3
-    assert result.observed == grelu_cka(X, Y, corrected=True, spatial="sum")
+    assert result.observed == grelu_cka(X, Y, spatial="sum")
 
 
 # --- bad input ---
@@ -265,15 +247,15 @@ def sentence(call) -> str:
 def test_bad_arguments_are_refused_before_any_work(setting):
     first, second, images = setting
     for call, message in {
-        lambda: compare(first, second, images, ["relu9"]): "was given 'relu9': the nearest",
-        lambda: compare(first, second, images, LAYERS, measure="ccka"): "did you mean 'cka'",
-        lambda: compare(first, second, images[:3], LAYERS): "at least 4 images",
-        lambda: compare(first, second, images, LAYERS, spatial="samples"): "images as samples",
-        lambda: compare(first, second, images, LAYERS, minibatch=10): "with a generator",
-        lambda: compare(first, second, images, []): "a layer or more of each model, was given 0 and 0",
-        lambda: compare(first, second, images, LAYERS, []): "was given 3 and 0",
+        lambda: compare(first, second, ["relu9"], images): "was given 'relu9': the nearest",
+        lambda: compare(first, second, LAYERS, images, measure="ccka"): "did you mean 'cka'",
+        lambda: compare(first, second, LAYERS, images[:3]): "at least 4 images",
+        lambda: compare(first, second, LAYERS, images, spatial="samples"): "images as samples",
+        lambda: compare(first, second, LAYERS, images, minibatch=10): "with a generator",
+        lambda: compare(first, second, [], images): "a layer or more of each model, was given 0 and 0",
+        lambda: compare(first, second, LAYERS, images, layers2=[]): "was given 3 and 0",
         lambda: compare(
-            first, second, images, LAYERS, measure="cca", minibatch=10, generator=generator(0)
+            first, second, LAYERS, images, measure="cca", minibatch=10, generator=generator(0)
         ): "unbiased CKA",
         lambda: null(cka, images, images, repeats=1, generator=generator(0)): "at least 2 repeats",
         lambda: null(cka, images, images, "random_network", generator=generator(0)): "networks=",
@@ -288,16 +270,16 @@ def test_a_layer_in_which_nothing_varies_is_an_error(name):
         network.bn2.weight.zero_()
         network.bn2.bias.fill_(-1.0)
     assert "onstant" in sentence(
-        lambda: compare(network, network, normal(10, 1, 8, 8, seed=0), LAYERS, measure=name, device="cpu")
+        lambda: compare(network, network, LAYERS, normal(10, 1, 8, 8, seed=0), measure=name, device="cpu")
     ) or "varies" in sentence(
-        lambda: compare(network, network, normal(10, 1, 8, 8, seed=0), LAYERS, measure=name, device="cpu")
+        lambda: compare(network, network, LAYERS, normal(10, 1, 8, 8, seed=0), measure=name, device="cpu")
     )
 
 
 @pytest.mark.parametrize("name", MEASURES)
 def test_a_layer_named_twice_is_compared_twice(setting, name):
     first, second, images = setting
-    table = compare(first, second, images, ["relu2", "relu2"], ["relu4"], name, device="cpu")
+    table = compare(first, second, ["relu2", "relu2"], images, name, layers2=["relu4"], device="cpu")
     assert table.shape == (2, 1) and table.iloc[0, 0] == pytest.approx(table.iloc[1, 0])
 
 
@@ -306,7 +288,7 @@ def test_images_with_a_nan_are_named_as_what_they_are(setting, name):
     first, second, images = setting
     images = images.clone()
     images[3, 0, 2, 2] = torch.nan
-    said = sentence(lambda: compare(first, second, images, LAYERS, measure=name, device="cpu"))
+    said = sentence(lambda: compare(first, second, LAYERS, images, measure=name, device="cpu"))
     assert "finite features, layer 'relu1' returns NaN" in said
 
 
@@ -315,9 +297,9 @@ def test_positions_are_no_samples_beside_a_layer_without_them(name):
     network = nn.Sequential(nn.Conv2d(1, 3, 3), nn.ReLU(), nn.Flatten(), nn.Linear(108, 3)).double()
     images = normal(12, 1, 8, 8, seed=0).double()
     options = {"measure": name, "device": "cpu"}
-    said = sentence(lambda: compare(network, network, images, ["1", "3"], spatial="samples", **options))
+    said = sentence(lambda: compare(network, network, ["1", "3"], images, spatial="samples", **options))
     assert "(12, 3, 6, 6) and (12, 3): choose spatial='mean' or 'features'" in said
-    assert compare(network, network, images, ["1", "3"], spatial="mean", **options).shape == (2, 2)
+    assert compare(network, network, ["1", "3"], images, spatial="mean", **options).shape == (2, 2)
 
 
 def test_images_that_are_no_tensor_are_said_so(setting):
@@ -325,6 +307,6 @@ def test_images_that_are_no_tensor_are_said_so(setting):
     jaxtyping.config.update("jaxtyping_disable", True)  # as a user meets the library
     try:
         with pytest.raises(TypeError, match=r"Expected a tensor, was given ndarray: use torch\.as_tensor"):
-            compare(first, second, images.numpy(), LAYERS)
+            compare(first, second, LAYERS, images.numpy())
     finally:
         jaxtyping.config.update("jaxtyping_disable", False)

@@ -5,6 +5,7 @@ from typing import get_args
 from jaxtyping import Float
 from torch import Tensor
 
+from intertwine.features import rows
 from intertwine.similarity.grams import Kernel, gram, max_gram
 from intertwine.similarity.hsic import Estimator, hsic, linear_hsic
 from intertwine.similarity.inputs import Spatial, centred, check_choice, check_varies, pair, scaled
@@ -69,7 +70,7 @@ def grelu_cka(
     X: Tensor,
     Y: Tensor,
     *,
-    corrected: bool = False,
+    corrected: bool = True,
     spatial: Spatial | None = None,
 ) -> Float[Tensor, ""]:
     """G_ReLU-CKA (godfrey2022 Definition 5.3): a similarity in [−1, 1], higher is more similar.
@@ -81,46 +82,45 @@ def grelu_cka(
         1.0
 
     Columns are centred and divided by their norms; then K_ij = max_c x_ic·x_jc, and CKA of K and L with the
-    unbiased HSIC_1. The print centres by X − (1/d)11ᵀX, which takes off n/d means and leaves translations
-    visible; `corrected` takes off one. The range is not [0, 1], as is printed there: neither is the kernel
-    positive nor the estimator. For feature maps the paper has spatial="sum": norms over samples and
-    positions, products summed over positions before the maximum.
+    unbiased HSIC_1. The paper prints X − (1/d)11ᵀX for the centring, which takes off n/d means and leaves
+    translations visible; the corrected definition takes off one. The range is not [0, 1], as is printed
+    there: neither the kernel nor the estimator is positive. For feature maps the paper has spatial="sum":
+    norms over samples and positions, products summed over positions before the maximum.
 
     Args:
         X: features (n, p), tokens (n, t, p) or feature maps (n, p, h, w).
         Y: of the same inputs; widths may differ.
-        corrected: centre by 1/n, and leave out units that are constant, which have no norm to divide by.
+        corrected: centre by 1/n, and leave out constant units, which have no norm to divide by; False is the
+            definition as printed.
         spatial: as in `cka`.
 
     Raises:
-        ValueError: bad features, fewer than 4 samples; constant units, unless `corrected`, and then no other.
+        ValueError: bad features, fewer than 4 samples; constant units, unless `corrected` leaves others.
     """
     X, Y = pair(X, Y, spatial, least=4, kernel=True)
     X, Y = grelu_normalised(X, corrected), grelu_normalised(Y, corrected)
     return aligned(_max_gram(X), _max_gram(Y), "unbiased")
 
 
-def grelu_normalised(X: Float[Tensor, "n ..."], corrected: bool) -> Float[Tensor, "n ..."]:
+def grelu_normalised(X: Float[Tensor, "n ... c"], corrected: bool) -> Float[Tensor, "n ... varying"]:
     """Channels centred over samples and positions and divided by their norms."""
-    rows = X if X.ndim == 2 else X.movedim(1, -1).flatten(0, -2)
-    n, d = rows.shape
-    rows = centred(rows) if corrected else rows - n / d * rows.mean(0)
+    Z = rows(X)
+    Z = centred(Z) if corrected else Z - len(Z) / Z.shape[1] * Z.mean(0)
     if corrected:
-        live = rows.any(0)
-        rows, X = rows[:, live], X[:, live]
-    if not rows.any(0).all() or not rows.numel():
+        Z = Z[:, Z.any(0)]
+    if not Z.any(0).all() or not Z.numel():
         raise ValueError(
             "Expected units with a positive norm, was given dead ones, which have no direction: "
             + ("leave out a layer in which nothing varies." if corrected else "use corrected=True.")
         )
-    rows = rows / rows.abs().amax(0)  # so that no square overflows or vanishes
-    rows = rows / rows.norm(dim=0)
-    return rows if X.ndim == 2 else rows.unflatten(0, (len(X), -1)).movedim(-1, 1)
+    Z = Z / Z.abs().amax(0)  # so that no square overflows or vanishes
+    Z = Z / Z.norm(dim=0)
+    return Z.view(*X.shape[:-1], -1)
 
 
 def _max_gram(X: Float[Tensor, "n ..."]) -> Float[Tensor, "n n"]:
-    """Up to a constant."""
-    return max_gram(X, around=X.movedim(1, -1).flatten(0, -2).mean(0))
+    """`max_gram` up to a constant, which no HSIC sees."""
+    return max_gram(X, around=rows(X).mean(0))
 
 
 def aligned(K: Float[Tensor, "n n"], L: Float[Tensor, "n n"], estimator: Estimator) -> Float[Tensor, ""]:

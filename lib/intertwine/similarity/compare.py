@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
-from contextlib import nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.nn.functional import interpolate
 
+from intertwine.alignment import Statistics
 from intertwine.features import check_tensor
 from intertwine.similarity.blocks import Blocks
-from intertwine.similarity.by_grams import KERNELS, all_samples, minibatches
-from intertwine.similarity.by_rows import by_features, by_moments
 from intertwine.similarity.inputs import Spatial
+from intertwine.similarity.layer_hsic import KERNELS, all_samples, minibatches, ratios
+from intertwine.similarity.moments import compressed
 from intertwine.similarity.registry import Measure, named
-from intertwine.similarity.sums import ratios
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,21 +25,17 @@ if TYPE_CHECKING:
 def compare(
     model1: nn.Module,
     model2: nn.Module,
+    layers: Sequence[str],
     images: Float[Tensor, "n ..."],
-    layers1: Sequence[str],
-    layers2: Sequence[str] | None = None,
     measure: str | Measure = "cka",
     *,
+    layers2: Sequence[str] | None = None,
     spatial: Spatial | None = None,
     memory: int = 2**30,
-    folder: str | Path | None = None,
     minibatch: int | None = None,
-    passes: int = 1,
     generator: torch.Generator | None = None,
-    dtype: torch.dtype = torch.float64,
     device: str | torch.device = "auto",
-    batch_size: int = 100,
-    progress: bool = False,
+    batch_size: int = 500,
 ) -> pd.DataFrame:
     """The measure of every layer of one model with every layer of the other, for the same images.
 
@@ -49,37 +43,31 @@ def compare(
         >>> from intertwine.models import myrtle
         >>> networks = [myrtle(2, in_channels=1, seed=seed) for seed in (0, 1)]
         >>> images = torch.randn(20, 1, 8, 8, generator=torch.Generator().manual_seed(0))
-        >>> compare(*networks, images, ["relu1", "relu2"], ["relu4"], device="cpu").shape
+        >>> compare(*networks, ["relu1", "relu2"], images, layers2=["relu4"], device="cpu").shape
         (2, 1)
 
     Measures with kernels ("cka", "cka biased", "cka max", "grelu cka") take blocks of images: each block of a
-    Gram matrix is formed once, for all layers, and used for all pairs. What is a function of second moments
-    (Procrustes, CCA, R² and soft matching) streams over the images once. Others hold all features.
-
-    `minibatch` averages HSIC_1 over random batches before the ratio is taken: unbiased for HSIC_1, consistent
-    for the ratio, in time linear in n.
+    Gram matrix is formed once, for all layers, and used for all pairs. Functions of second moments
+    (Procrustes, CCA, R² and soft matching) stream over the images once. Others need all features in memory.
 
     Args:
         model1: any module; it is run in evaluation mode.
         model2: another, or the same.
+        layers: names of modules of the first, and of the second unless `layers2` has others.
         images: inputs of both.
-        layers1: names of modules of the first.
-        layers2: of the second; `layers1` when not given.
         measure: a name out of `MEASURES`.
+        layers2: names of modules of the second.
         spatial: as in `cka`; the measure's own when not given. With "samples", maps of unlike sizes are
             resampled to the larger by nearest neighbours, as the authors of godfrey2022 did.
         memory: bytes for features and Gram blocks, beside the models and the images.
-        folder: where features that do not fit may be kept meanwhile; without it they are computed again.
-        minibatch: images in a batch; all at once when not given.
-        passes: how often minibatches go through all images.
+        minibatch: images in a batch, over which HSIC_1 is averaged before the ratio is taken: unbiased for
+            HSIC_1, consistent for the ratio, in time linear in n; all images at once when not given.
         generator: of the minibatches, on the CPU.
-        dtype: of features and Gram products; sums of Gram products are in float64 always.
         device: where to compute, as `intertwine.devices.pick` takes it.
         batch_size: images that run through a model at a time.
-        progress: whether to show a bar.
 
     Returns:
-        Rows `layers1`, columns `layers2`; whether higher is more similar, the measure tells.
+        Rows `layers`, columns `layers2`; the measure says whether higher is more similar.
 
     Raises:
         ValueError: unknown layers or measure, no layer, fewer than 4 images, too little memory, features that
@@ -88,12 +76,12 @@ def compare(
     import pandas as pd
 
     measure = named(measure)
-    layers2 = layers1 if layers2 is None else layers2
+    layers2 = layers if layers2 is None else layers2
     spatial = spatial or measure.spatial
     check_tensor(images)
-    if not (len(layers1) and len(layers2)):
+    if not (len(layers) and len(layers2)):
         raise ValueError(
-            f"Expected a layer or more of each model, was given {len(layers1)} and {len(layers2)}."
+            f"Expected a layer or more of each model, was given {len(layers)} and {len(layers2)}."
         )
     if len(images) < 4:
         raise ValueError(f"Expected at least 4 images, was given {len(images)}.")
@@ -105,20 +93,51 @@ def compare(
             "Expected minibatches of at least 4 images, with a generator, for an unbiased CKA; was "
             f"given minibatch={minibatch} for {measure.name!r}."
         )
-    sides = ((model1, layers1), (model2, layers2))
-    with tempfile.TemporaryDirectory(dir=folder) if folder else nullcontext() as kept:
-        blocks = Blocks(
-            *sides, images, spatial,
-            memory=memory, device=device, dtype=dtype, folder=kept, batch_size=batch_size,
-        )  # fmt: skip
-        first = len(layers1)
-        if measure.needs == "moments":
-            values = by_moments(blocks, measure, first, progress)
-        elif measure.needs == "features":
-            values = by_features(blocks, measure, spatial, first, progress)
-        elif minibatch is None or generator is None:
-            values = ratios(all_samples(blocks, measure.name, progress), first)
-        else:
-            hsic = minibatches(blocks, measure.name, minibatch, passes, generator, progress)
-            values = ratios(hsic, first)
-    return pd.DataFrame(values.numpy(force=True), index=list(layers1), columns=list(layers2))
+    sides = ((model1, layers), (model2, layers2))
+    blocks = Blocks(*sides, images, spatial, memory=memory, device=device, batch_size=batch_size)
+    if measure.needs == "moments":
+        values = _by_moments(blocks, measure, len(layers))
+    elif measure.needs == "features":
+        values = _by_features(blocks, measure, spatial, len(layers))
+    elif minibatch is None or generator is None:
+        values = ratios(all_samples(blocks, measure.name), len(layers))
+    else:
+        values = ratios(minibatches(blocks, measure.name, minibatch, generator), len(layers))
+    return pd.DataFrame(values.numpy(force=True), index=list(layers), columns=list(layers2))
+
+
+def _by_moments(blocks: Blocks, measure: Measure, first: int) -> Float[Tensor, "p q"]:
+    """The measure between the first p layers and the others, from second moments streamed over the blocks."""
+    pairs = [(i, j) for i in range(first) for j in range(first, blocks.layers)]
+    totals: dict[tuple[int, int], Statistics] = {}
+    for block in blocks:
+        for i, j in pairs:
+            new = Statistics.of(*_of_one_size(block[i], block[j]))
+            totals[i, j] = totals[i, j] + new if (i, j) in totals else new
+    return torch.stack([measure(*compressed(totals[pair])) for pair in pairs]).view(first, -1)
+
+
+def _by_features(blocks: Blocks, measure: Measure, spatial: Spatial, first: int) -> Float[Tensor, "p q"]:
+    """The measure between the first p layers and the others, from all features at once."""
+    if len(blocks) > 1 and not blocks.whole:
+        raise ValueError(
+            f"Expected memory for all features at once, which {measure.name!r} needs, and these do not fit: "
+            f"raise memory=, or take fewer images or layers."
+        )
+    layers = [torch.cat(parts) for parts in zip(*blocks, strict=True)]
+    one_size = _of_one_size if spatial == "samples" else lambda X, Y: (X, Y)
+    values = [measure(*one_size(X, Y), spatial=spatial) for X in layers[:first] for Y in layers[first:]]
+    return torch.stack(values).view(first, -1)
+
+
+def _of_one_size(X: Float[Tensor, "n ..."], Y: Float[Tensor, "n ..."]) -> tuple[Tensor, Tensor]:
+    """Feature maps resampled to the larger of both sizes by nearest neighbours."""
+    if X.ndim != Y.ndim or (X.ndim == 3 and X.shape[1] != Y.shape[1]):
+        raise ValueError(
+            f"Expected layers with the same kind of positions for spatial='samples', was given features "
+            f"{tuple(X.shape)} and {tuple(Y.shape)}: choose spatial='mean' or 'features'."
+        )
+    if X.ndim <= 3 or X.shape[2:] == Y.shape[2:]:
+        return X, Y
+    size = [max(sides) for sides in zip(X.shape[2:], Y.shape[2:], strict=True)]
+    return interpolate(X, size), interpolate(Y, size)

@@ -13,7 +13,7 @@ GPU_TILE = 4096
 
 
 def gram(X: Float[Tensor, "n ..."], kernel: Kernel, bandwidth: float = 1.0) -> Float[Tensor, "n n"]:
-    """K_ij = k(x_i, x_j); for features (n, c, positions) summed over positions, for "max" before the maximum.
+    """K_ij = k(x_i, x_j); for features (n, positions, c) summed over positions, for "max" before the maximum.
 
     Example:
         >>> X = torch.tensor([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]], dtype=torch.float64)
@@ -49,8 +49,8 @@ def rbf(X: Float[Tensor, "n ..."], bandwidth: float) -> Float[Tensor, "n n"]:
         >>> rbf(torch.tensor([[0.0], [1.0]], dtype=torch.float64), 1.0)[0, 1].log()
         tensor(-0.5000, dtype=torch.float64)
     """
-    maps = X if X.ndim == 3 else X[:, :, None]
-    squares = torch.stack([_squared_distances(maps[:, :, k]) for k in range(maps.shape[2])])
+    positions = X.unbind(1) if X.ndim == 3 else [X]
+    squares = torch.stack([_squared_distances(Z) for Z in positions])
     pairs = torch.triu_indices(len(X), len(X), 1)
     median = squares[:, pairs[0], pairs[1]].median().sqrt()
     if not bandwidth * median > 0:
@@ -76,7 +76,7 @@ def max_gram(
     around: Float[Tensor, " c"] | None = None,
     tile: int | None = None,
 ) -> Float[Tensor, "n m"]:
-    """K_ij = max_c Σ_p x_icp·y_jcp as a running maximum over channels of matrix products.
+    """K_ij = max_c Σ_p x_ipc·y_jpc as a running maximum over channels of matrix products.
 
     Example:
         >>> max_gram(torch.tensor([[1.0, 2.0], [3.0, -1.0]]))
@@ -86,7 +86,7 @@ def max_gram(
     Memory holds the result and a product of one tile, never an array n×n×c. Without Y only half is computed.
 
     Args:
-        X: features (n, c) or (n, c, positions).
+        X: features (n, c) or (n, positions, c).
         Y: of the other side of the matrix; X itself when not given.
         around: the means of the channels, where they are large: products are then expanded around them, and
             the constant P·max m² is left out of K, which no HSIC sees and which would drown the digits.
@@ -112,7 +112,7 @@ def max_gram(
 
 
 def _channels_first(X: Float[Tensor, "n ..."]) -> Float[Tensor, "c n p"]:
-    return (X if X.ndim == 3 else X[:, :, None]).movedim(1, 0).contiguous()
+    return (X if X.ndim == 3 else X[:, None]).movedim(-1, 0).contiguous()
 
 
 def _expanded(X: Float[Tensor, "c n p"], means: Float[Tensor, " c"], last: bool) -> Float[Tensor, "c n p2"]:

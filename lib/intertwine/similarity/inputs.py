@@ -1,4 +1,4 @@
-"""What every measure does first: check two sets of features, choose what a sample is, and centre."""
+"""The first steps of every measure: check two sets of features, choose the samples, and centre."""
 
 from typing import Any, Literal, get_args
 
@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from intertwine.features import channel_axis, check_tensor
+from intertwine.features import rows as rows_of
 
 Spatial = Literal["samples", "features", "sum", "mean"]
 CONSTANT = 1e-12  # of its mean: what a channel may deviate and still count as constant, as in alignment
@@ -15,12 +16,12 @@ CONSTANT = 1e-12  # of its mean: what a channel may deviate and still count as c
 def pair(
     X: Tensor, Y: Tensor, spatial: Spatial | None, *, least: int = 2, kernel: bool = False
 ) -> tuple[Float[Tensor, "n ..."], Float[Tensor, "n ..."]]:
-    """X and Y in float64 with one row a sample, or as (n, c, positions) where kernels are summed over space.
+    """X and Y in float64 with one row a sample, or as (n, positions, c) where kernels are summed over space.
 
     Example:
         >>> X = torch.ones(5, 3, 4, 4)
         >>> [pair(X, X, s, kernel=True)[0].shape for s in ("samples", "features", "sum", "mean")]
-        [torch.Size([80, 3]), torch.Size([5, 48]), torch.Size([5, 3, 16]), torch.Size([5, 3])]
+        [torch.Size([80, 3]), torch.Size([5, 48]), torch.Size([5, 16, 3]), torch.Size([5, 3])]
 
     Args:
         X: features (n, c), tokens (n, t, c) with t positions, or feature maps (n, c, h, w), of any
@@ -68,14 +69,13 @@ def pair(
 
 def arranged(X: Tensor, spatial: Spatial | None) -> Float[Tensor, "n ..."]:
     """The rows of one set of features, in float64."""
-    X = X.double().movedim(channel_axis(X), 1)
-    if X.ndim == 2:
-        return X
-    if spatial == "samples":
-        return X.movedim(1, -1).flatten(0, -2)
+    X = X.double()
+    if X.ndim == 2 or spatial == "samples":
+        return rows_of(X)
     if spatial == "features":
         return X.flatten(1)
-    return X.flatten(2).mean(2) if spatial == "mean" else X.flatten(2)
+    X = X.movedim(channel_axis(X), -1).flatten(1, -2)
+    return X.mean(1) if spatial == "mean" else X
 
 
 def centred(X: Float[Tensor, "n ..."]) -> Float[Tensor, "n ..."]:

@@ -1,4 +1,4 @@
-"""Measures that depend on second moments alone need no sample but the moments: a few rows stand for all."""
+"""A few rows with the second moments of many: all that Procrustes measures, CCA and R² depend on."""
 
 import torch
 from jaxtyping import Float

@@ -1,4 +1,4 @@
-"""Nulls: what a measure says of features that have nothing to do with each other."""
+"""Nulls: the values of a measure for features that share nothing."""
 
 from collections.abc import Callable
 from typing import Literal, NamedTuple
@@ -42,7 +42,7 @@ def null(
     generator: torch.Generator,
     networks: Callable[[torch.Generator], tuple[Tensor, Tensor]] | None = None,
 ) -> Null:
-    """The measure of X and Y, and of what is like them but shares nothing.
+    """The measure of X and Y, and of features like them that share nothing.
 
     Example:
         >>> from intertwine.similarity import cka
@@ -55,9 +55,9 @@ def null(
         measure: a function of two sets of features; bind its options with `functools.partial`.
         X: features (n, p), tokens (n, t, p) or feature maps (n, p, h, w).
         Y: of the same inputs.
-        kind: "shuffle" permutes the inputs of Y, whole images where there are maps: what remains is all that
-            each set of features says without the other. "gaussian" draws both anew, every channel with its
-            mean and deviation. "random_network" asks `networks`.
+        kind: "shuffle" permutes the inputs of Y, whole images where there are maps, and leaves each set of
+            features as it is. "gaussian" draws both anew, every channel with its mean and deviation.
+            "random_network" calls `networks`.
         repeats: how many draws.
         generator: of the draws, on the CPU.
         networks: draws features of untrained networks for the same inputs, as a pair in place of X and Y.

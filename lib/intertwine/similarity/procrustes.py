@@ -3,7 +3,7 @@
 from typing import Literal, get_args
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from intertwine.alignment import assignment
@@ -60,7 +60,7 @@ def procrustes(
     check_choice("form", form, get_args(Form))
     X, Y = (_normalised(Z, group, centred) for Z in pair(X, Y, spatial))
     if group in ("permutation", "grelu"):
-        rows, columns = matched(X, Y)
+        rows, columns = assignment(X.T @ Y, maximize=True)
         squares = X.square().sum() - X[:, rows].square().sum()  # of columns that match nothing
         squares = squares + Y.square().sum() - Y[:, columns].square().sum()
         squares = squares.clamp(min=0) * (X.shape[1] != Y.shape[1])  # which there are only then
@@ -78,7 +78,7 @@ def grelu_procrustes(
     X: Tensor,
     Y: Tensor,
     *,
-    corrected: bool = False,
+    corrected: bool = True,
     spatial: Spatial | None = None,
 ) -> Float[Tensor, ""]:
     """G_ReLU-Procrustes 1 − δ/(2√d) (godfrey2022 Definition 5.2): in [0, 1], higher is more similar.
@@ -88,18 +88,19 @@ def grelu_procrustes(
         >>> round(grelu_procrustes(X, scales * X.flip(1)).item(), 6)
         1.0
 
-    Columns are divided by their norms, δ = min over permutations P of ‖X − YP‖_F. For features ≥ 0 it is at
-    least 1 − 1/√2, about 0.293: read it beside a null. As printed nothing is centred, so that it is not
-    invariant under translations, which the paper asks for in (i).
+    Columns are centred and divided by their norms, δ = min over permutations P of ‖X − YP‖_F. As printed
+    nothing is centred, so that the measure is not invariant under translations, which the paper asks for in
+    (i); for features ≥ 0 it is then at least 1 − 1/√2, about 0.293: compare it with a null.
 
     Args:
         X: features (n, d), tokens (n, t, d) or maps (n, d, h, w); the paper has spatial="samples".
         Y: of the same inputs; with other widths, d is the mean of the two.
-        corrected: centre the columns first, and leave out dead units, which have no norm to divide by.
+        corrected: centre the columns first, and leave out dead units, which have no norm to divide by; False
+            is the definition as printed.
         spatial: "samples", "features" or "mean", as in `cka`.
 
     Raises:
-        ValueError: bad features; dead units, unless `corrected`, and then no other.
+        ValueError: bad features; dead units, unless `corrected` leaves others.
     """
     if not corrected:
         for Z in pair(X, Y, spatial):
@@ -109,17 +110,6 @@ def grelu_procrustes(
                     f"in Definition 5.2 singular: use corrected=True, or leave them out."
                 )
     return procrustes(X, Y, "grelu", centred=corrected, spatial=spatial)
-
-
-def matched(X: Float[Tensor, "n p"], Y: Float[Tensor, "n q"]) -> tuple[Int[Tensor, " k"], Int[Tensor, " k"]]:
-    """Column rows[i] of X with column columns[i] of Y: the matching of largest Σ x·y, by linear assignment.
-
-    Example:
-        >>> X = torch.eye(3, dtype=torch.float64)
-        >>> matched(X, X[:, [2, 0, 1]])[1]
-        tensor([1, 2, 0])
-    """
-    return assignment(X.detach().T @ Y.detach(), maximize=True)
 
 
 def _normalised(X: Float[Tensor, "n c"], group: str, centre: bool) -> Float[Tensor, "n m"]:

@@ -1,4 +1,4 @@
-"""The measures by name, each with what it promises; the tests draw group elements to hold them to it."""
+"""The measures by name, each with its invariances; the tests draw group elements for every one of them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Literal
 from jaxtyping import Float
 from torch import Tensor
 
-from intertwine.similarity.canonical import cca, pwcca, r2, svcca
+from intertwine.similarity.cca import cca, pwcca, svcca
 from intertwine.similarity.cka import cka, grelu_cka
 from intertwine.similarity.inputs import Spatial
-from intertwine.similarity.matching import soft_matching
 from intertwine.similarity.procrustes import grelu_procrustes, procrustes
+from intertwine.similarity.r2 import r2
+from intertwine.similarity.soft_matching import soft_matching
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +40,7 @@ RIGID = (*SMALLEST, "rotation", "orthogonal", "translation")
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure, and what it promises of its first argument, and of its second unless said otherwise.
+    """A measure with its range and invariances.
 
     Example:
         >>> import torch
@@ -60,9 +61,9 @@ class Measure:
     of_target: frozenset[str]
     """Invariances in the second argument."""
     needs: Literal["grams", "moments", "features"]
-    """What `compare` may stream: Gram matrices, second moments of the channels, or nothing."""
+    """The part that `compare` streams: Gram matrices, second moments of the channels, or nothing."""
     spatial: Spatial
-    """What the papers do with feature maps."""
+    """How the papers treat feature maps; see `cka`."""
     use: str
     """When to use it."""
 
@@ -104,12 +105,12 @@ _ALL = [
         "single units, without the normalisation of grelu cka", range=(-1.0, 1.0),
     ),
     _measure(
-        "grelu cka", partial(grelu_cka, corrected=True), (*_GRELU, "translation"), "grams", "sum",
-        "ReLU layers, up to what ReLU networks cannot see; any widths", range=(-1.0, 1.0),
+        "grelu cka", grelu_cka, (*_GRELU, "translation"), "grams", "sum",
+        "ReLU layers, up to the changes that ReLU networks cannot see; any widths", range=(-1.0, 1.0),
     ),
     _measure(
-        "grelu cka, as printed", grelu_cka, _GRELU, "features", "sum",
-        "to see what Definition 5.3 prints", range=(-1.0, 1.0),
+        "grelu cka, as printed", partial(grelu_cka, corrected=False), _GRELU, "features", "sum",
+        "Definition 5.3 as it is printed", range=(-1.0, 1.0),
     ),
     _measure(
         "procrustes", procrustes, RIGID, "moments", "samples",
@@ -125,26 +126,26 @@ _ALL = [
     ),
     _measure(
         "rotation", partial(procrustes, group="rotation"), ("isotropic scaling", "rotation", "translation"),
-        "moments", "samples", "where reflections shall count", metric=True,
+        "moments", "samples", "where reflections count as differences", metric=True,
     ),
     _measure(
         "permutation", partial(procrustes, group="permutation"), _PERMUTING, "moments", "samples",
         "which unit is which; a metric", metric=True,
     ),
     _measure(
-        "grelu procrustes", partial(grelu_procrustes, corrected=True), (*_GRELU, "translation"), "moments",
-        "samples", "which unit is which, up to the scales that ReLU forgives; a metric", metric=True,
+        "grelu procrustes", grelu_procrustes, (*_GRELU, "translation"), "moments",
+        "samples", "which unit is which, up to positive scales; a metric", metric=True,
     ),
     _measure(
-        "grelu procrustes, as printed", grelu_procrustes, _GRELU, "moments", "samples",
-        "Table 2, first row", metric=True,
+        "grelu procrustes, as printed", partial(grelu_procrustes, corrected=False), _GRELU, "moments",
+        "samples", "Table 2, first row", metric=True,
     ),
     _measure(
         "cca", cca, INVARIANCES, "moments", "mean", "anything linear; many times more samples than features"
     ),
     _measure("svcca", svcca, RIGID, "moments", "mean", "as cca, without directions of little variance"),
     _measure(
-        "pwcca", pwcca, _PERMUTING, "moments", "mean", "as cca, weighted by what the first features show",
+        "pwcca", pwcca, _PERMUTING, "moments", "mean", "as cca, weighted by its share of the first features",
         of_target=INVARIANCES,
     ),
     _measure(
@@ -196,8 +197,8 @@ def which() -> pd.DataFrame:
 
     rows = {}
     for m in MEASURES.values():
-        said = {(True, True): "yes", (True, False): "first", (False, True): "second", (False, False): "no"}
-        acts = {name: said[name in m.invariances, name in m.of_target] for name in INVARIANCES}
+        words = {(True, True): "yes", (True, False): "first", (False, True): "second", (False, False): "no"}
+        acts = {name: words[name in m.invariances, name in m.of_target] for name in INVARIANCES}
         kind = "similarity" if m.similarity else "distance"
         bounds = f"{m.low:.3g} to {m.high:.3g}"
         rows[m.name] = {

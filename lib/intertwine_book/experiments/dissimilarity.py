@@ -182,7 +182,7 @@ def between_all_layers(
     """
     parts = []
     for title, measure in measures.items():
-        table = compare(model1, model2, images, list(layers), measure=measure, memory=memory, device=device)
+        table = compare(model1, model2, list(layers), images, measure, memory=memory, device=device)
         long = table.rename(index=layers, columns=layers).rename_axis("row").reset_index()
         parts.append(long.melt("row", var_name="column", value_name="value").assign(measure=title))
     return pd.concat(parts, ignore_index=True)[["measure", "row", "column", "value"]]

@@ -8,8 +8,7 @@ import pandas as pd
 import torch
 
 from intertwine.groups import GReLU, MatrixGroup, Orthogonal, Permutations
-from intertwine.similarity.canonical import cca, r2, svcca
-from intertwine.similarity.cka import cka
+from intertwine.similarity import cca, cka, r2, svcca
 from intertwine_book.experiments.join import Join, from_identity, from_least_squares, trained
 
 INDICES = {

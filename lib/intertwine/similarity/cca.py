@@ -1,4 +1,4 @@
-"""Measures from linear regression between the features: CCA, SVCCA, PWCCA and R²."""
+"""Canonical correlations: CCA, and SVCCA and PWCCA, which choose or weight them."""
 
 import torch
 from jaxtyping import Float
@@ -30,14 +30,14 @@ def cca(X: Tensor, Y: Tensor, *, spatial: Spatial | None = None) -> Float[Tensor
     Raises:
         ValueError: bad features, or constant ones.
     """
-    return _correlations(*_bases(X, Y, spatial)).mean()
+    return _correlations(*bases(X, Y, spatial)).mean()
 
 
 def svcca(
     X: Tensor,
     Y: Tensor,
     *,
-    kept: float = 0.99,
+    variance: float = 0.99,
     spatial: Spatial | None = None,
 ) -> Float[Tensor, ""]:
     """CCA between the leading principal components (Raghu et al. 2017): in [0, 1], higher is more similar.
@@ -47,20 +47,20 @@ def svcca(
         >>> round(svcca(X, 2 * X).item(), 6)
         1.0
 
-    As `cca`, of as many components as it takes to keep this share of the variance.
+    As `cca`, of as many components as explain this share of the variance.
 
     Args:
         X: features (n, p), tokens (n, t, p) or feature maps (n, p, h, w).
         Y: of the same inputs; widths may differ.
-        kept: share of the variance, in (0, 1]; their number jumps when a component passes it.
+        variance: the share of it that the components explain, in (0, 1]; their number jumps with it.
         spatial: "samples", "features" or "mean", as in `cka`.
 
     Raises:
-        ValueError: bad features, constant ones, or `kept` not in (0, 1].
+        ValueError: bad features, constant ones, or a share not in (0, 1].
     """
-    if not 0 < kept <= 1:
-        raise ValueError(f"Expected to keep a share of the variance in (0, 1], was given {kept}.")
-    return _correlations(*_bases(X, Y, spatial, kept)).mean()
+    if not 0 < variance <= 1:
+        raise ValueError(f"Expected a share of the variance in (0, 1], was given {variance}.")
+    return _correlations(*bases(X, Y, spatial, variance)).mean()
 
 
 def pwcca(X: Tensor, Y: Tensor, *, spatial: Spatial | None = None) -> Float[Tensor, ""]:
@@ -82,69 +82,39 @@ def pwcca(X: Tensor, Y: Tensor, *, spatial: Spatial | None = None) -> Float[Tens
     Raises:
         ValueError: bad features, or constant ones.
     """
-    basis, other = _bases(X, Y, spatial)
+    basis, other = bases(X, Y, spatial)
     U, correlations, _ = torch.linalg.svd(basis.T @ other, full_matrices=False)
     weights = ((basis @ U).T @ scaled(inputs.centred(arranged(X, spatial)))).abs().sum(1)
     return (weights * correlations.clamp(max=1)).sum() / weights.sum()
 
 
-def r2(
-    X: Tensor,
-    Y: Tensor,
-    *,
-    centred: bool = True,
-    spatial: Spatial | None = None,
-) -> Float[Tensor, ""]:
-    """R²_LR(X, Y) = 1 − min over M of ‖XM − Y‖²/‖Y‖² (csiszarik2021 Definition 6.1): higher is more similar.
-
-    Example:
-        >>> X = torch.randn(50, 3)
-        >>> round(r2(X, X[:, :2]).item(), 6), r2(X[:, :2], X).item() < 0.9
-        (1.0, True)
-
-    In [0, 1]: the share of Y that a linear map finds in X. Not symmetric, and the same for X and XA with A
-    invertible, so that R²_LR(XA, Y) cannot tell what a stitch A does; R²_LR(Y, XA) can.
-
-    Args:
-        X: features (n, p), tokens (n, t, p) or feature maps (n, p, h, w).
-        Y: of the same inputs; widths may differ.
-        centred: whether columns are centred first, which is to fit a bias; the print does not.
-        spatial: "samples", "features" or "mean", as in `cka`.
-
-    Raises:
-        ValueError: bad features, or constant ones (0, where they are not centred).
-    """
-    basis, _ = _bases(X, Y, spatial, centre=centred)
-    Y = _prepared(pair(X, Y, spatial)[1], centred)
-    return 1 - (Y - basis @ (basis.T @ Y)).square().sum() / Y.square().sum()
-
-
-def _prepared(X: Float[Tensor, "n c"], centre: bool) -> Float[Tensor, "n c"]:
+def prepared(X: Float[Tensor, "n c"], centre: bool) -> Float[Tensor, "n c"]:
+    """Centred or not, and scaled by a power of 2; ValueError where nothing varies."""
     X = scaled(inputs.centred(X) if centre else X)
     check_varies(given=X)
     return X
 
 
-def _bases(
-    X: Tensor, Y: Tensor, spatial: Spatial | None, kept: float = 1.0, centre: bool = True
+def bases(
+    X: Tensor, Y: Tensor, spatial: Spatial | None, variance: float = 1.0, centre: bool = True
 ) -> list[Float[Tensor, "n _"]]:
     """Orthonormal bases of the column spaces, or of their leading principal components.
 
     Directions count as rounding below 4 units in the last place of the features as they were given, means
     included, and below 64 of float64 relative to the largest direction.
     """
-    bases = []
+    found = []
     for Z, rows in zip((X, Y), pair(X, Y, spatial), strict=True):
-        U, S, _ = torch.linalg.svd(narrowed(_prepared(rows, centre)), full_matrices=False)
+        U, S, _ = torch.linalg.svd(narrowed(prepared(rows, centre)), full_matrices=False)
         unit = S.norm() / (inputs.centred(rows) if centre else rows).norm()  # what `scaled` multiplied by
         rounding = 4 * torch.finfo(Z.dtype).eps * rows.norm() * unit
         directions = torch.maximum(rounding, 64 * torch.finfo(S.dtype).eps * S[0]) < S
         shares = S.square().cumsum(0) / S.square().sum()
         before = torch.cat([shares.new_zeros(1), shares[:-1]])
-        if kept < 1:
-            directions &= before < kept
-        bases.append(U[:, directions])
-    return bases
+        if variance < 1:
+            directions &= before < variance
+        found.append(U[:, directions])
+    return found
 
 
 def _correlations(A: Float[Tensor, "n p"], B: Float[Tensor, "n q"]) -> Float[Tensor, " k"]:

@@ -4,8 +4,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from intertwine.alignment import assignment
 from intertwine.similarity.inputs import Spatial, centred, check_varies, pair, scaled
-from intertwine.similarity.procrustes import matched
 
 
 def soft_matching(X: Tensor, Y: Tensor, *, spatial: Spatial | None = None) -> Float[Tensor, ""]:
@@ -38,7 +38,7 @@ def soft_matching(X: Tensor, Y: Tensor, *, spatial: Spatial | None = None) -> Fl
     X, Y = (Z / Z.norm() * Z.shape[1] ** 0.5 for Z in (X, Y))
     p, q = X.shape[1], Y.shape[1]
     if p == q:
-        rows, columns = matched(X, Y)
+        rows, columns = assignment(X.T @ Y, maximize=True)
         return ((X[:, rows] - Y[:, columns]).square().sum() / p).sqrt()
     plan = _transport(X, Y)
     rows, columns = plan.nonzero(as_tuple=True)

@@ -1,0 +1,181 @@
+"""HSIC between all pairs of layers at once, from Gram matrices formed block by block, every block once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations_with_replacement
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from intertwine.features import rows
+from intertwine.similarity.blocks import Block, Blocks
+from intertwine.similarity.grams import max_gram
+from intertwine.similarity.hsic import Estimator, u_centred
+from intertwine.similarity.inputs import CONSTANT
+
+KERNELS = {"cka": "linear", "cka biased": "linear", "cka max": "max", "grelu cka": "max"}
+
+
+class Sums:
+    """What HSIC needs of L Gram matrices: their inner products and row sums; no n×n matrix is stored.
+
+    Example:
+        >>> from intertwine.similarity.hsic import hsic
+        >>> X = torch.randn(10, 3, dtype=torch.float64)
+        >>> sums = Sums(layers=1, samples=10, estimator="unbiased")
+        >>> sums.add((X @ X.T)[None], 0, 0)
+        >>> torch.allclose(sums.hsic()[0, 0], hsic(X @ X.T, X @ X.T))
+        True
+
+    A constant is first taken off every Gram matrix, which changes no HSIC and saves digits.
+
+    Args:
+        layers: L.
+        samples: n.
+        estimator: as in `hsic`.
+    """
+
+    def __init__(self, layers: int, samples: int, estimator: Estimator) -> None:
+        self._samples, self._unbiased = samples, estimator == "unbiased"
+        self._products = torch.zeros(layers, layers, dtype=torch.float64)
+        self._rows = torch.zeros(layers, samples, dtype=torch.float64)
+        self._shift: Tensor | None = None
+
+    def add(self, grams: Float[Tensor, "L a b"], i: int, j: int) -> None:
+        """Rows i to i + a and columns j to j + b, j ≥ i, of every Gram matrix; `grams` is overwritten.
+
+        Blocks below the diagonal are known by symmetry, and must not be given.
+        """
+        if self._shift is None:
+            self._products, self._rows = (Z.to(grams.device) for Z in (self._products, self._rows))
+            self._shift = grams.mean((1, 2), keepdim=True)
+        grams -= self._shift
+        if self._unbiased and i == j:
+            grams.diagonal(dim1=1, dim2=2).zero_()
+        flat = grams.flatten(1)
+        self._products += (flat @ flat.T) * (1 if i == j else 2)
+        self._rows[:, i : i + grams.shape[1]] += grams.sum(2)
+        if i != j:
+            self._rows[:, j : j + grams.shape[2]] += grams.sum(1)
+
+    def hsic(self) -> Float[Tensor, "L L"]:
+        """HSIC of every pair, when all blocks have been given."""
+        n, rows = self._samples, self._rows
+        totals = rows.sum(1)
+        if self._unbiased:
+            mixed = totals.outer(totals) / ((n - 1) * (n - 2)) - 2 / (n - 2) * (rows @ rows.T)
+            return (self._products + mixed) / (n * (n - 3))
+        return (self._products - 2 / n * (rows @ rows.T) + totals.outer(totals) / n**2) / (n - 1) ** 2
+
+
+def batch_hsic(grams: Float[Tensor, "L b b"]) -> Float[Tensor, "L L"]:
+    """The unbiased HSIC_1 of every pair, from one batch of b samples.
+
+    Example:
+        >>> X = torch.randn(6, 3, dtype=torch.float64)
+        >>> (batch_hsic((X @ X.T)[None]) >= 0).item()
+        True
+    """
+    b = grams.shape[1]
+    flat = torch.stack([u_centred(K).flatten() for K in grams])
+    return flat @ flat.T / (b * (b - 3))
+
+
+def all_samples(blocks: Blocks, measure: str) -> Float[Tensor, "L L"]:
+    """HSIC between the kernels of all layers, from all pairs of blocks; `measure` is a key of `KERNELS`."""
+    prepare = _preparation(blocks, measure)
+    sums = Sums(blocks.layers, blocks.images, "biased" if measure == "cka biased" else "unbiased")
+    held, block = -1, Block()
+    for i, j in combinations_with_replacement(range(len(blocks)), 2):
+        if held != i:
+            held, block = i, prepare(blocks[i])
+        other = None if i == j else prepare(blocks[j])
+        sums.add(_grams(block, other, KERNELS[measure]), i * blocks.size, j * blocks.size)
+    return sums.hsic()
+
+
+def minibatches(blocks: Blocks, measure: str, batch: int, generator: torch.Generator) -> Float[Tensor, "L L"]:
+    """The mean of HSIC_1 over random batches, whose expectation is HSIC_1 of all images.
+
+    Args:
+        blocks: the features.
+        measure: a key of `KERNELS`; the estimator is unbiased.
+        batch: images in each; those left over at the end are left out.
+        generator: of the order of the images.
+    """
+    prepare, batch = _preparation(blocks, measure), min(batch, blocks.images)
+    batches = torch.randperm(blocks.images, generator=generator).split(batch)
+    values = [
+        batch_hsic(_grams(prepare(blocks.rows(which)), None, KERNELS[measure]))
+        for which in batches
+        if len(which) == batch
+    ]
+    return torch.stack(values).mean(0)
+
+
+def ratios(hsic: Float[Tensor, "L L"], first: int) -> Float[Tensor, "p q"]:
+    """CKA of the first p kernels with the others.
+
+    Example:
+        >>> ratios(torch.tensor([[4.0, 3.0], [3.0, 9.0]]), 1)
+        tensor([[0.5000]])
+
+    Raises:
+        ValueError: a kernel with HSIC 0 with itself.
+    """
+    scales = hsic.diagonal()
+    if not (scales > 1e-24 * scales.max()).all():
+        raise ValueError(
+            f"Expected layers whose kernel varies between pairs of images, number "
+            f"{int(scales.argmin()) + 1} of both models' layers does not: leave it out."
+        )
+    return hsic[:first, first:] / (scales[:first, None].sqrt() * scales[first:].sqrt())
+
+
+def _grams(first: Block, second: Block | None, kernel: str) -> Float[Tensor, "L a b"]:
+    """The Gram block of every layer."""
+    others = first if second is None else second
+    grams = first[0].new_empty(len(first), len(first[0]), len(others[0]))
+    for K, X, Y in zip(grams, first, others, strict=True):
+        if kernel == "linear":
+            torch.mm(X.flatten(1), Y.flatten(1).T, out=K)
+        else:
+            K.copy_(max_gram(X, None if second is None else Y))
+    return grams
+
+
+def _preparation(blocks: Blocks, measure: str) -> Callable[[Block], Block]:
+    """The step before the kernel: none, a shift, or centring and scaling with the moments of all images."""
+    if measure == "cka max":
+        return lambda block: block
+    if measure == "grelu cka":
+        scales = _channel_scales(blocks)
+        return lambda block: [(Z[..., on] - m) / s for Z, (on, m, s) in zip(block, scales, strict=True)]
+    # HSIC with a linear kernel is the same after any shift: this one takes the mean off up to sampling error
+    shifts = [Z.mean(0) for Z in blocks[0]]
+    return lambda block: [Z - shift for Z, shift in zip(block, shifts, strict=True)]
+
+
+def _channel_scales(blocks: Blocks) -> list[tuple[Tensor, Tensor, Tensor]]:
+    """For every layer which channels vary, their means and their norms over all images and positions."""
+    shifts = [rows(Z).mean(0) for Z in blocks[0]]
+    counts = [0] * len(shifts)
+    sums = [torch.zeros(2, len(shift)).to(shift) for shift in shifts]
+    for block in blocks:
+        for k, (Z, shift) in enumerate(zip(block, shifts, strict=True)):
+            centred = rows(Z) - shift
+            sums[k] += torch.stack([centred.sum(0), centred.square().sum(0)])
+            counts[k] += len(centred)
+    scales = []
+    for k, (total, shift, count) in enumerate(zip(sums, shifts, counts, strict=True)):
+        mean, scatter = shift + total[0] / count, total[1] - total[0].square() / count
+        varying = scatter > count * (CONSTANT * mean).square()
+        if not varying.any():
+            raise ValueError(
+                f"Expected layers in which something varies, number {k + 1} of both models' layers is "
+                f"constant over all images: leave it out."
+            )
+        scales.append((varying, mean[varying], scatter[varying].sqrt()))
+    return scales
