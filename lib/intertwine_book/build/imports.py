@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from intertwine_book.results import LIBRARY
+from intertwine_book.results import LIBRARY, PACKAGES
 
 
 def imported(source: Path, library: Path = LIBRARY) -> dict[str, Path]:
@@ -31,11 +31,11 @@ def imported(source: Path, library: Path = LIBRARY) -> dict[str, Path]:
     found: dict[str, Path] = {}
     waiting = [source]
     while waiting:
-        for name in _named(waiting.pop().read_text()):
-            path = _file(library, name)
-            if path and name not in found:
-                found[name] = path
-                waiting.append(path)
+        for parts in (name.split(".") for name in names(waiting.pop().read_text())):
+            for module in (".".join(parts[:length]) for length in range(1, len(parts) + 1)):
+                if module not in found and parts[0] in PACKAGES and (path := _file(library, module)):
+                    found[module] = path
+                    waiting.append(path)
     return dict(sorted(found.items()))
 
 
@@ -45,19 +45,18 @@ def _file(library: Path, name: str) -> Path | None:
 
 
 @cache
-def _named(text: str) -> frozenset[str]:
-    """The dotted names that may be modules of ours: each that is imported, and its parents."""
-    return frozenset(
-        ".".join(parts[:length])
-        for node in ast.walk(ast.parse(text))
-        for parts in _dotted(node)
-        if parts[0] in ("intertwine", "intertwine_book")
-        for length in range(1, len(parts) + 1)
-    )
+def names(text: str) -> frozenset[str]:
+    """The dotted names that a source imports, of modules or of what they hold.
+
+    Example:
+        >>> sorted(names("import torch.nn as nn; from intertwine import files"))
+        ['intertwine.files', 'torch.nn']
+    """
+    return frozenset(name for node in ast.walk(ast.parse(text)) for name in _dotted(node))
 
 
-def _dotted(node: ast.AST) -> Iterator[list[str]]:
+def _dotted(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Import):
-        yield from (alias.name.split(".") for alias in node.names)
+        yield from (alias.name for alias in node.names)
     elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-        yield from (f"{node.module}.{alias.name}".split(".") for alias in node.names)
+        yield from (f"{node.module}.{alias.name}" for alias in node.names)

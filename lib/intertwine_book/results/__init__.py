@@ -1,7 +1,7 @@
 """Tables with provenance: a csv file, and beside it a json file that says what it was computed with."""
 
 from intertwine_book.results.intervals import interval
-from intertwine_book.results.origin import LIBRARY, environment, library_digest
+from intertwine_book.results.origin import LIBRARY, PACKAGES, environment, library_digest
 from intertwine_book.results.runs import Run, run
 from intertwine_book.results.shown import beside, largest, provenance, recorded
 from intertwine_book.results.steps import steps
@@ -9,6 +9,7 @@ from intertwine_book.results.tables import PROFILES, RECORDED, default_folder, r
 
 __all__ = [
     "LIBRARY",
+    "PACKAGES",
     "PROFILES",
     "RECORDED",
     "Run",
