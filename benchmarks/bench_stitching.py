@@ -111,7 +111,7 @@ def optimisers() -> bool:
     train, test = data.load("digits", "train"), data.load("digits", "test")
     fit, validation = holdout(train, 200)
     spec = Spec("myrtle", train, RECIPES["digits"], {"width": 8, "in_channels": 1})
-    networks = [trained.network for trained in train_many(spec, range(4), device="cpu", way="in turn")]
+    networks = [trained.network for trained in train_many(spec, range(4), device="cpu", n_jobs=1)]
     pairs = [(networks[a], networks[b]) for a, b in ((0, 1), (1, 0), (2, 3), (3, 2))]
     birkhoff = replace(STITCH_RECIPES["godfrey2022 birkhoff"], flip=False, shift=0)
     good = True

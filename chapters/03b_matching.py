@@ -40,7 +40,7 @@ from IPython.display import Markdown
 
 from intertwine import alignment, data, devices, models, stitching
 from intertwine.stitching import Junction, Plan, plans
-from intertwine.training import RECIPES, Spec, Steps, evaluate, holdout, zoo
+from intertwine.training import RECIPES, MultiStep, Spec, evaluate, holdout, zoo
 from intertwine_book import results
 from intertwine_book.experiments import findings, prepared
 from intertwine_book.experiments import matching as experiments
@@ -122,7 +122,7 @@ methods = {
     "hard targets": Plan(plans.full(start=direct), replace(recipe, targets="hard")),
 }
 both_ways = {"least squares": Plan(direct), "task loss": task}
-schedule = Steps(at=(0.4, 0.6, 0.8), factor=0.1)  # lets entries come to rest
+schedule = MultiStep(at=(0.4, 0.6, 0.8), factor=0.1)  # lets entries come to rest
 patient = replace(recipe, epochs=3 * stitch_epochs, batch_size=64, schedule=schedule)
 limited = experiments.low_rank_plans(ranks, recipe)
 

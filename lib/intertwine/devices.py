@@ -1,7 +1,8 @@
-"""Which device a computation runs on: chosen by name, once, by the caller."""
+"""Which device a computation runs on, and in which precision: chosen once, by the caller."""
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from itertools import chain
 
 import torch
@@ -46,3 +47,45 @@ def like(model: nn.Module, other: Tensor | None = None) -> Tensor:
         other: returned where the model has neither; an empty tensor of torch's defaults when not given.
     """
     return next(chain(model.parameters(), model.buffers(), [torch.empty(0) if other is None else other]))
+
+
+def precision(network: nn.Module, device: torch.device, dtype: str = "auto") -> torch.dtype:
+    """The type in which a network trains: float32 (its own type), or bfloat16 by `autocast`.
+
+    Example:
+        >>> precision(nn.Linear(2, 2), torch.device("cpu"))
+        torch.float32
+
+    "auto" is bfloat16 where the device multiplies matrices of it (a GPU since Ampere, a CPU with AMX), the
+    network has convolutions, and all its weights are float32, which they stay. There bfloat16 is two to three
+    times faster. It is slower for a small network of linear layers alone, and on a CPU that has AVX512-BF16
+    but not AMX.
+
+    Args:
+        dtype: "auto", or "float32" or "bfloat16" whatever the rule says.
+    """
+    if dtype != "auto":
+        return getattr(torch, dtype)
+    convolutional = any(isinstance(layer, nn.Conv2d) for layer in network.modules())
+    usual = all(p.dtype == torch.float32 for p in network.parameters() if p.is_floating_point())
+    return torch.bfloat16 if convolutional and usual and _multiplies_bfloat16(device) else torch.float32
+
+
+def autocast(device: torch.device, dtype: torch.dtype) -> AbstractContextManager:
+    """Compute in `dtype` where torch's autocast allows it; float32 leaves networks as they are."""
+    return nullcontext() if dtype == torch.float32 else torch.autocast(device.type, dtype)
+
+
+def input_dtype(
+    network: nn.Module, dtype: torch.dtype, default: torch.dtype | None = torch.float32
+) -> torch.dtype | None:
+    """The type of inputs of `network` under autocast to `dtype`; `default` is for one without parameters."""
+    own = next((p.dtype for p in network.parameters() if p.is_floating_point()), default)
+    return own if dtype == torch.float32 else dtype
+
+
+def _multiplies_bfloat16(device: torch.device) -> bool:
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    able: dict = getattr(torch.cpu, "get_capabilities", dict)()  # older versions of torch do not tell
+    return device.type == "cpu" and bool(able.get("amx_bf16"))

@@ -11,11 +11,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
+from intertwine.devices import autocast
 from intertwine.stitching.junction import Junction
 from intertwine.stitching.layers import Stitch
 from intertwine.stitching.recipes import StitchRecipe
 from intertwine.stitching.stitched import Rest, Values, as_values, run
-from intertwine.training.arithmetic import autocast
 from intertwine.training.batches import Batches, fill_of
 
 REESTIMATED = 10_000  # training images that batch norm's statistics are averaged over

@@ -15,7 +15,6 @@ from intertwine.data import Dataset
 from intertwine.stitching.epochs import reestimate, tracked
 from intertwine.stitching.junction import BATCH
 from intertwine.training import evaluate
-from intertwine.training.arithmetic import arithmetic
 from intertwine.weightspace import find_symmetries, match
 
 WAYS = ("as trained", "matched by weights", "matched by activations")
@@ -68,7 +67,7 @@ def line_rows(
     for fraction in fractions:
         network = between(model1, model2, fraction)
         device = devices.like(network).device
-        dtype = arithmetic(network, device)
+        dtype = devices.precision(network, device)
 
         def judged(batch_norm: str, at: float = fraction, network: nn.Module = network) -> dict[str, Any]:
             accuracy = 100 * evaluate(network, test.images, test.labels)

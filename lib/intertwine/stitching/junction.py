@@ -18,9 +18,8 @@ from intertwine.data import Dataset
 from intertwine.features import rows
 from intertwine.stitching.split import split
 from intertwine.stitching.stitched import Values, as_tuple, as_values, cut, run
-from intertwine.training.arithmetic import arithmetic, input_dtype
-from intertwine.training.evaluation import check_data
-from intertwine.training.loop import FRONT_BYTES
+from intertwine.training import check_data
+from intertwine.training.outputs import FRONT_BYTES
 
 BATCH = 500  # images at a time, where nothing is trained
 
@@ -104,7 +103,7 @@ class Junction:
         for part in (front, back, whole):
             part.requires_grad_(False).to(self.device).to(memory_format=torch.channels_last).eval()
         self.front, self.back, self.model2, self._front2 = front, back, whole, front2
-        self.shortcut, self.dtype = shortcut, arithmetic(whole, self.device, dtype)
+        self.shortcut, self.dtype = shortcut, devices.precision(whole, self.device, dtype)
         self._data = {"train": train, "validation": validation, "test": test}
         self._fit_images = fit_images
         self._images: dict[str, Tensor] = {}
@@ -126,7 +125,7 @@ class Junction:
     def images(self, name: str) -> Float[Tensor, "n ..."]:
         """On the device."""
         if name not in self._images:
-            own = input_dtype(self.model2, self.dtype)
+            own = devices.input_dtype(self.model2, self.dtype)
             self._images[name] = self.data(name).images.to(self.device, own)
         return self._images[name]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 
 from intertwine.stitching.layers import Stitch
-from intertwine.training import Recipe, Steps, Triangle
+from intertwine.training import MultiStep, Recipe, Triangle
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ STITCH_RECIPES: dict[str, StitchRecipe] = {
         batch_size=128,
         lr=1e-3,
         optimizer="adam",
-        schedule=Steps(at=(1 / 3, 2 / 3), factor=0.1),
+        schedule=MultiStep(at=(1 / 3, 2 / 3), factor=0.1),
         drop_last=True,
         flip=True,
         shift=4,

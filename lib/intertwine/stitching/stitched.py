@@ -13,10 +13,10 @@ from torch import Tensor, nn
 
 from intertwine import devices
 from intertwine.alignment import LinearMap
+from intertwine.devices import autocast
 from intertwine.stitching.layers import Full
 from intertwine.stitching.split import split
-from intertwine.training.arithmetic import autocast
-from intertwine.training.evaluation import evaluating
+from intertwine.training.outputs import evaluating
 
 SHORTCUTS = ("refuse", "stitched", "passed on")
 Values = Tensor | tuple[Tensor, ...]

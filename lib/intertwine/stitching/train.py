@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pandas as pd
 import torch
 from torch import nn
+from tqdm import tqdm
 
 from intertwine.alignment import LinearMap
 from intertwine.stitching.epochs import Steps, norms, one_epoch, reestimate
 from intertwine.stitching.junction import Judged, Junction
 from intertwine.stitching.recipes import StitchRecipe, build_optimizer
 from intertwine.stitching.stitched import Rest, Stitched, as_module, check_fit, run
-from intertwine.training.fit import drawing
-from intertwine.training.progress import Progress, reporting
+from intertwine.training.epoch import drawing
 
 
 class TrainedStitch(NamedTuple):
@@ -49,7 +48,7 @@ def train_stitch(
     recipe: StitchRecipe,
     *,
     seed: int,
-    progress: bool | Callable[[Progress], Any] = False,
+    progress: bool = False,
 ) -> TrainedStitch:
     """Train a copy of a stitch by the loss of the stitched network; both models keep their parameters.
 
@@ -96,14 +95,12 @@ def train_stitch(
     if recipe.epochs:
         optimizer, steps = build_optimizer(recipe, layer), Steps(junction, recipe, seed)
         kept = copy.deepcopy(rest)
-        with reporting(progress, recipe.epochs) as tick:
-            for epoch in range(recipe.epochs):
-                with drawing(seed, epoch, junction.device):
-                    rows.append(one_epoch(rest, optimizer, steps, recipe, epoch))
-                now = _judge(rest, junction, recipe, rows[-1])
-                if now > rank:
-                    best, kept, rank = epoch + 1, copy.deepcopy(rest), now
-                tick(rows[-1] | {"accuracy": rows[-1]["accuracy"] / 100})  # a `Progress` has fractions
+        for epoch in tqdm(range(recipe.epochs), unit="epoch", disable=not progress):
+            with drawing(seed, epoch, junction.device):
+                rows.append(one_epoch(rest, optimizer, steps, recipe, epoch))
+            now = _judge(rest, junction, recipe, rows[-1])
+            if now > rank:
+                best, kept, rank = epoch + 1, copy.deepcopy(rest), now
     history = pd.DataFrame(rows).drop(columns="images_per_s", errors="ignore")
     test = junction.judge(kept, "test") if "test" in junction.sets else None
     network = Stitched(copy.deepcopy(junction.front), kept).eval().to(memory_format=torch.contiguous_format)

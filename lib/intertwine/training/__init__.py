@@ -1,24 +1,33 @@
 """Training: recipes as data, one network or many, and a zoo that keeps what was trained."""
 
 from intertwine.training import zoo
-from intertwine.training.evaluation import evaluate
+from intertwine.training.batches import Batches, fill_of
+from intertwine.training.epoch import epoch
+from intertwine.training.evaluate import check_data, evaluate
 from intertwine.training.holdout import holdout
-from intertwine.training.loop import Trained, train
 from intertwine.training.many import train_many
-from intertwine.training.progress import Progress
-from intertwine.training.recipes import RECIPES, Recipe, Steps, Triangle
+from intertwine.training.optimizer import build_optimizer
+from intertwine.training.outputs import front_values, outputs
+from intertwine.training.recipes import RECIPES, MultiStep, Recipe, Triangle
 from intertwine.training.spec import Spec
+from intertwine.training.train import Trained, train
 
 __all__ = [
     "RECIPES",
-    "Progress",
+    "Batches",
+    "MultiStep",
     "Recipe",
     "Spec",
-    "Steps",
     "Trained",
     "Triangle",
+    "build_optimizer",
+    "check_data",
+    "epoch",
     "evaluate",
+    "fill_of",
+    "front_values",
     "holdout",
+    "outputs",
     "train",
     "train_many",
     "zoo",

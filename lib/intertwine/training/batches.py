@@ -21,7 +21,7 @@ class Batches:
         >>> from intertwine.training import RECIPES
         >>> digits = data.load("digits", "train")
         >>> recipe = RECIPES["digits"]
-        >>> batches = Batches(digits.images, digits.labels, recipe, fill_of(digits, recipe))
+        >>> batches = Batches.of(digits, recipe)
         >>> images, labels = next(batches.epoch(0, seed=0))
         >>> images.shape, labels.shape
         (torch.Size([64, 1, 8, 8]), torch.Size([64]))
@@ -61,15 +61,20 @@ class Batches:
             self.pixels = torch.cat([pixels, fill.to(pixels).view(1, -1)])
             self.images = self.pixels[:-1].view(self.images.shape)
 
+    @classmethod
+    def of(cls, data: Dataset, recipe: Recipe) -> Batches:
+        """The batches of a data set, on its device."""
+        return cls(data.images, data.labels, recipe, fill_of(data, recipe))
+
     def __len__(self) -> int:
         """Batches in an epoch."""
         n, size = len(self.labels), self.recipe.batch_size
         return n // size if self.recipe.drop_last else -(-n // size)
 
-    def epoch(self, epoch: int, *, seed: int) -> Iterator[tuple[Float[Tensor, "b ..."], Int[Tensor, " b"]]]:
+    def epoch(self, number: int, *, seed: int) -> Iterator[tuple[Float[Tensor, "b ..."], Int[Tensor, " b"]]]:
         """The batches of one epoch, counted from 0; `seed` decides on order and augmentation."""
         # a stream of its own for every epoch, so that a resumed training needs no state of a generator
-        stream = int(files.digest("order", seed, epoch)[:15], 16)
+        stream = int(files.digest("order", seed, number)[:15], 16)
         generator = torch.Generator().manual_seed(stream)
         n, shift = len(self.labels), self.recipe.shift
         order = torch.randperm(n, generator=generator)[: len(self) * self.recipe.batch_size]

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-
-import torch
-from torch import nn
 
 VERSION = 1  # of this folder and of `models`: raise it when the same recipe and seeds give other weights
 
 
 @dataclass(frozen=True)
-class Steps:
+class MultiStep:
     """The learning rate is multiplied by `factor` at each of these fractions of the training.
 
     Example:
-        >>> rate = Steps(at=(1 / 3, 2 / 3), factor=0.1)
+        >>> rate = MultiStep(at=(1 / 3, 2 / 3), factor=0.1)
         >>> [round(rate(done), 2) for done in (0.0, 0.5, 0.9)]
         [1.0, 0.1, 0.01]
     """
@@ -67,8 +63,9 @@ class Recipe:
     lr: float
     """The highest learning rate."""
     optimizer: str = "sgd"
-    """sgd, with Nesterov momentum 0.9, or adam, where weight decay is an L2 penalty."""
-    schedule: Steps | Triangle = Steps()
+    """sgd, with Nesterov's `momentum`, or adam, where weight decay is an L2 penalty."""
+    momentum: float = 0.9
+    schedule: MultiStep | Triangle = MultiStep()
     """From the fraction of the training that is done to a fraction of `lr`."""
     weight_decay: float = 0.0
     decay_biases: bool = False
@@ -110,7 +107,7 @@ RECIPES: dict[str, Recipe] = {
         batch_size=32,
         lr=1e-3,
         optimizer="adam",
-        schedule=Steps(at=(0.25, 0.5, 0.75), factor=0.5),
+        schedule=MultiStep(at=(0.25, 0.5, 0.75), factor=0.5),
         weight_decay=1e-4,
         flip=True,
         shift=2,
@@ -119,7 +116,7 @@ RECIPES: dict[str, Recipe] = {
         epochs=300,
         batch_size=128,
         lr=0.1,
-        schedule=Steps(at=(1 / 3, 2 / 3), factor=0.1),
+        schedule=MultiStep(at=(1 / 3, 2 / 3), factor=0.1),
         weight_decay=1e-4,
         decay_biases=True,
         drop_last=True,
@@ -157,26 +154,3 @@ RECIPES: dict[str, Recipe] = {
 - ``digits`` is for 8×8 pixels. No flips, for mirrored digits are none; no shifts, which cost accuracy; Adam,
   because it trains networks without batch norm too, whatever their activation (but the sigmoid).
 """
-
-
-def build_optimizer(recipe: Recipe, parameters: Iterable[tuple[str, nn.Parameter]]) -> torch.optim.Optimizer:
-    """The recipe's optimiser of these named parameters.
-
-    Example:
-        >>> network = nn.Linear(2, 3)
-        >>> optimizer = build_optimizer(RECIPES["godfrey2022"], network.named_parameters())
-        >>> [group["weight_decay"] for group in optimizer.param_groups]
-        [0.0001, 0.0]
-    """
-    decayed: list[nn.Parameter] = []
-    others: list[nn.Parameter] = []
-    for name, parameter in parameters:
-        (decayed if recipe.decay_biases or "weight" in name else others).append(parameter)
-    groups = [
-        {"params": decayed, "weight_decay": recipe.weight_decay},
-        {"params": others, "weight_decay": 0.0},
-    ]
-    fused = all(parameter.device.type in ("cpu", "cuda") for parameter in [*decayed, *others])
-    if recipe.optimizer == "adam":
-        return torch.optim.Adam(groups, lr=recipe.lr, fused=fused)
-    return torch.optim.SGD(groups, lr=recipe.lr, momentum=0.9, nesterov=True, fused=fused)

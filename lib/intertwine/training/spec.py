@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
+import torch
 from torch import nn
 
-from intertwine import files, models
+from intertwine import models
 from intertwine.data import Dataset
-from intertwine.training.recipes import VERSION, Recipe
+from intertwine.training.recipes import Recipe
 
 ARCHITECTURES: dict[str, Callable[..., nn.Module]] = {
     build.__name__: build
@@ -36,22 +37,25 @@ class Spec:
     Example:
         >>> from intertwine import data
         >>> from intertwine.training import RECIPES, Spec
-        >>> digits = data.load("digits", "train")
+        >>> digits = data.load("digits", "train", device="cpu")
         >>> spec = Spec("myrtle", digits, RECIPES["digits"], {"width": 8, "in_channels": 1})
-        >>> spec.build(seed=0)(spec.data.images[:2]).shape
+        >>> spec.build(seed=0)(digits.images[:2]).shape
         torch.Size([2, 10])
+        >>> mine = Spec(lambda: nn.Sequential(nn.Flatten(), nn.Linear(64, 10)), digits, RECIPES["digits"])
+        >>> torch.equal(mine.build(seed=3)[1].weight, mine.build(seed=3)[1].weight)
+        True
 
     Raises:
         ValueError: an unknown architecture.
     """
 
     architecture: str | Callable[..., nn.Module]
-    """A function of `intertwine.models` by name, or your own; `seed` is a keyword of either."""
+    """A function of `intertwine.models` by name, or any function that returns a module."""
     data: Dataset
     """The training set."""
     recipe: Recipe
     arguments: Mapping[str, Any] = field(default_factory=dict)
-    """Keywords of the architecture, as JSON can express them."""
+    """Keywords of the architecture."""
 
     def __post_init__(self) -> None:
         if isinstance(self.architecture, str) and self.architecture not in ARCHITECTURES:
@@ -65,43 +69,19 @@ class Spec:
     @property
     def name(self) -> str:
         """Of the architecture."""
-        return self.architecture if isinstance(self.architecture, str) else self.architecture.__name__
+        if isinstance(self.architecture, str):
+            return self.architecture
+        return getattr(self.architecture, "__name__", type(self.architecture).__name__).strip("<>")
 
     def build(self, seed: int) -> nn.Module:
         """The network with its initial weights.
 
-        Raises:
-            TypeError: the architecture does not take `arguments` and `seed` as keywords.
+        Torch is seeded while the function runs, and its generators are then as before; a function that has an
+        argument `seed` gets it as well.
         """
         build = ARCHITECTURES[self.architecture] if isinstance(self.architecture, str) else self.architecture
-        try:
-            return build(**self.arguments, seed=seed)
-        except TypeError as error:
-            keywords = ", ".join([*self.arguments, "seed"])
-            raise TypeError(
-                f"Expected {self.name} to take the keywords {keywords}: {str(error).splitlines()[0]}; write "
-                f"a function that does."
-            ) from error
-
-    def digest(self) -> str:
-        """A hash of the content: architecture (the source of your own), arguments, recipe, data, `VERSION`.
-
-        Raises:
-            ValueError: your own function is a lambda, a closure or decorated, whose source does not tell what
-                it builds.
-            TypeError: arguments that JSON cannot express.
-            OSError: the source of your own function cannot be found.
-        """
-        source = None
-        if not isinstance(self.architecture, str):
-            if self.name == "<lambda>" or getattr(self.architecture, "__closure__", None):
-                decorated = hasattr(self.architecture, "__wrapped__")
-                kind = "which is decorated" if decorated else "a lambda or a closure"
-                raise ValueError(
-                    f"Expected a function whose source tells all that it builds, was given {self.name}, "
-                    f"{kind}: build the network in a plain def at the top level; what varies is an argument."
-                )
-            source = inspect.getsource(self.architecture)
-        return files.digest(
-            VERSION, self.name, source, dict(self.arguments), asdict(self.recipe), self.data.checksum
-        )
+        taken = inspect.signature(build).parameters
+        named = "seed" in taken or any(p.kind is p.VAR_KEYWORD for p in taken.values())
+        with torch.random.fork_rng([]):
+            torch.default_generator.manual_seed(seed)
+            return build(**self.arguments, **({"seed": seed} if named else {}))

@@ -1,23 +1,24 @@
-"""Trained networks, kept by the content of what made them."""
+"""Trained networks, stored by the content of what made them."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import torch
+from torch import Tensor, nn
 
 from intertwine import devices, files
 from intertwine.data.archive import data_root
 from intertwine.training import store
-from intertwine.training.loop import Trained
-from intertwine.training.many import Seed, as_pairs, train_each
-from intertwine.training.progress import Progress, reporting
+from intertwine.training.many import Pair, Seed, as_pairs, train_each
+from intertwine.training.outputs import all_outputs
+from intertwine.training.recipes import VERSION
 from intertwine.training.spec import Spec
+from intertwine.training.train import Trained
 
 
 def get(
@@ -26,8 +27,8 @@ def get(
     *,
     root: str | Path | None = None,
     device: str | torch.device = "auto",
-    way: str = "auto",
-    progress: bool | Callable[[Progress], Any] = False,
+    n_jobs: int | None = None,
+    progress: bool = False,
 ) -> list[Trained]:
     """The networks that `train_many` would train, trained only where the zoo does not have them yet.
 
@@ -44,65 +45,108 @@ def get(
         >>> torch.equal(first.network.fc.weight, again.network.fc.weight)
         True
 
-    A network is found again by its architecture and arguments, the data's checksum, the recipe, its seeds and
-    the version of this code, wherever the folder moves; one safetensors file each, written whole. Two runs at
-    once wait for each other. An interrupted run loses no finished network, and goes on in the others from
-    their last epoch (stacked ones begin anew).
+    A network is found again by what it is before training (its modules and its initial weights, whatever the
+    text of the function that builds it), the data's checksum, the recipe, the precision, the seeds and the
+    version of this code. A stored network whose outputs for a few images have changed, because its `forward`
+    has, is trained anew. Two runs at once wait for each other. An interrupted run loses no finished network,
+    and goes on in the others from their last epoch.
 
     Args:
-        spec: what to train.
+        spec: architecture, data and recipe.
         seeds: as in `train_many`.
         root: the zoo's folder; by default the environment variable INTERTWINE_ZOO, or else ``zoo`` in the
             data root (see `intertwine.data.load`).
         device: where networks are trained and where they are returned.
-        way: as in `train_many`.
-        progress: as in `train_many`; only what must be trained is counted.
+        n_jobs: as in `train_many`.
+        progress: whether to show a bar over the networks that must be trained.
 
     Raises:
         ValueError: as in `train_many`.
         OSError: a file of the zoo is damaged.
     """
-    chosen = devices.pick(device)
-    folder = _root(root) / f"{spec.name}-{spec.digest()[:16]}"
-    pairs = as_pairs(seeds)
-
-    def path(seed: tuple[int, int]) -> Path:
-        return folder / f"{seed[0]}-{seed[1]}.safetensors"
-
-    def checkpoint(seed: tuple[int, int]) -> Path:
-        return folder / f"{seed[0]}-{seed[1]}.checkpoint"
-
+    chosen, wanted = devices.pick(device), as_pairs(seeds)
+    if not wanted:
+        return []
+    dtype = devices.precision(spec.build(seed=wanted[0][0]), chosen, spec.recipe.dtype)
+    parts = VERSION, spec.name, asdict(spec.recipe), str(dtype), spec.data.checksum
+    folder = _root(root) / f"{spec.name}-{files.digest(*parts)[:16]}"
+    paths = {pair: folder / f"{pair[0]}-{pair[1]}-{_digest(spec.build(seed=pair[0]))}.pt" for pair in wanted}
     with files.lock(folder):
-        missing = [seed for seed in dict.fromkeys(pairs) if not path(seed).is_file()]
-        with reporting(progress, len(missing) * spec.recipe.epochs) as tick:
-            for seed, trained in train_each(
-                spec, missing, device=chosen, way=way, tick=tick, of=len(pairs), checkpoint=checkpoint
-            ):
-                facts = _described(spec, chosen) | {"history": trained.history.to_dict("list")}
-                store.save(path(seed), trained.network.state_dict(), facts)
-                checkpoint(seed).unlink(missing_ok=True)
-    return [_read(spec, seed, path(seed), chosen) for seed in pairs]
+        stored = {pair: _read(spec, pair, path) for pair, path in paths.items() if path.is_file()}
+        found = {pair: trained for pair, trained in stored.items() if trained}
+        for pair, trained in train_each(
+            spec,
+            [pair for pair in wanted if pair not in found],
+            device=chosen,
+            n_jobs=n_jobs,
+            progress=progress,
+            of=len(paths),
+            checkpoint=lambda pair: paths[pair].with_suffix(".checkpoint"),
+        ):
+            found[pair] = trained
+            store.save(paths[pair], _content(spec, trained, chosen))
+            paths[pair].with_suffix(".checkpoint").unlink(missing_ok=True)
+    return [found[pair]._replace(network=found[pair].network.to(chosen)) for pair in wanted]
 
 
-def _read(spec: Spec, seed: tuple[int, int], path: Path, device: torch.device) -> Trained:
-    tensors, facts = store.load(path)
-    network = spec.build(seed=seed[0])
-    network.load_state_dict(tensors)
-    return Trained(network.to(device).eval(), pd.DataFrame(facts["history"]), spec.recipe, seed[1])
+def pairs(
+    spec: Spec, count: int, *, seed: int = 0, device: str | torch.device = "auto", **options
+) -> list[tuple[nn.Module, nn.Module]]:
+    """So many pairs of networks of different seeds, no network in two pairs; `options` are those of `get`.
+
+    Example:
+        >>> import tempfile
+        >>> from dataclasses import replace
+        >>> from intertwine import data
+        >>> from intertwine.training import RECIPES, Spec, zoo
+        >>> recipe = replace(RECIPES["digits"], epochs=0)
+        >>> spec = Spec("myrtle", data.load("digits", "train"), recipe, {"width": 2, "in_channels": 1})
+        >>> (one, two), = zoo.pairs(spec, 1, root=tempfile.mkdtemp())
+        >>> torch.equal(one.fc.weight, two.fc.weight)
+        False
+    """
+    found = get(spec, range(seed, seed + 2 * count), device=device, **options)
+    return [(found[k].network, found[k + 1].network) for k in range(0, 2 * count, 2)]
 
 
-def _root(root: str | Path | None) -> Path:
-    asked = root or os.environ.get("INTERTWINE_ZOO")
-    return Path(asked).expanduser() if asked else data_root(None) / "zoo"
+def _digest(network: nn.Module) -> str:
+    """Of the modules and the weights, buffers included."""
+    kinds = [f"{type(m).__module__}.{type(m).__qualname__}" for m in network.modules()]
+    state = network.state_dict()
+    return files.digest(repr(network), kinds, [*state], *(x.numpy(force=True) for x in state.values()))[:16]
 
 
-def _described(spec: Spec, device: torch.device) -> dict[str, Any]:
-    """For whoever finds the file."""
+def _probe(network: nn.Module, spec: Spec) -> Tensor:
+    """A few outputs, by which one sees whether a network computes the function that it did."""
+    return all_outputs(network, spec.data.images[:4].cpu())
+
+
+def _content(spec: Spec, trained: Trained, device: torch.device) -> dict:
+    network = trained.network.cpu()
     return {
+        "network": network.state_dict(),
+        "outputs": _probe(network, spec),
+        "history": trained.history.to_dict("list"),
         "architecture": spec.name,
-        "arguments": dict(spec.arguments),
+        "arguments": {name: str(value) for name, value in spec.arguments.items()},
         "recipe": asdict(spec.recipe),
         "data": {"name": spec.data.name, "split": spec.data.split, "checksum": spec.data.checksum},
         "torch": str(torch.__version__),
         "device": str(device),
     }
+
+
+def _read(spec: Spec, pair: Pair, path: Path) -> Trained | None:
+    """The network in a file; None where the function that it computes has changed."""
+    content = store.load(path)
+    network = spec.build(seed=pair[0])
+    network.load_state_dict(content["network"])
+    now, then = _probe(network.eval(), spec), content["outputs"]
+    if not (now - then).abs().max() <= 1e-3 * then.abs().max() + 1e-12:
+        return None
+    return Trained(network, pd.DataFrame(content["history"]), spec.recipe, pair[1])
+
+
+def _root(root: str | Path | None) -> Path:
+    asked = root or os.environ.get("INTERTWINE_ZOO")
+    return Path(asked).expanduser() if asked else data_root(None) / "zoo"

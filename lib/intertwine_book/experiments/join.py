@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from intertwine.alignment import Statistics, least_squares
 from intertwine.features import activations
 from intertwine.similarity.cka import cka
-from intertwine.training.evaluation import outputs
+from intertwine.training import outputs
 
 
 class Join(NamedTuple):

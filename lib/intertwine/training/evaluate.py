@@ -1,17 +1,13 @@
-"""What a network answers, how often it is right, and whether data fit it."""
+"""The accuracy of a network, and whether data fit it."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from intertwine import devices
 from intertwine.features import check_tensor
-from intertwine.training.arithmetic import autocast, input_dtype
+from intertwine.training.outputs import all_outputs, outputs
 
 
 def evaluate(
@@ -30,6 +26,7 @@ def evaluate(
         0.667
 
     The network runs in evaluation mode on the device of its parameters, and is left in the mode it was in.
+    Networks may train in bfloat16; every accuracy of this library is measured in the network's own type.
 
     Args:
         network: maps images to logits.
@@ -43,42 +40,8 @@ def evaluate(
         TypeError: images or labels are no tensors.
     """
     check_data(network, images, labels)
-    right = torch.zeros((), dtype=torch.long)
-    for logits, wanted in zip(
-        outputs(network, images, batch_size=batch_size, dtype=dtype), labels.split(batch_size), strict=True
-    ):
-        right = right.to(logits.device) + (logits.argmax(1) == wanted.to(logits.device)).sum()
-    return right.item() / len(labels)
-
-
-def outputs(
-    network: nn.Module,
-    images: Float[Tensor, "n ..."],
-    *,
-    batch_size: int = 500,
-    dtype: torch.dtype = torch.float32,
-) -> Iterator[Float[Tensor, "batch ..."]]:
-    """What the network returns in evaluation mode, without autograd, batch by batch."""
-    device = devices.like(network, images).device
-    own = input_dtype(network, dtype)
-    with evaluating(network):
-        for batch in images.split(batch_size):
-            if batch.ndim == 4:
-                batch = batch.contiguous(memory_format=torch.channels_last)
-            with torch.no_grad(), autocast(device, dtype):
-                yield network(batch.to(device, own))
-
-
-@contextmanager
-def evaluating(network: nn.Module) -> Iterator[None]:
-    """Put the network into evaluation mode, and every module back into its own afterwards."""
-    modes = {module: module.training for module in network.modules()}
-    try:
-        network.eval()
-        yield
-    finally:
-        for module, training in modes.items():
-            module.training = training
+    logits = all_outputs(network, images, batch_size=batch_size, dtype=dtype)
+    return (logits.argmax(1) == labels.to(logits.device)).double().mean().item()
 
 
 def check_data(network: nn.Module, images: Tensor, labels: Tensor) -> None:

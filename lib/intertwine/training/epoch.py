@@ -1,0 +1,152 @@
+"""One epoch: the loop that trains networks and stitches."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol, runtime_checkable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from intertwine import files
+from intertwine.devices import autocast
+from intertwine.training.recipes import Recipe
+
+Row = dict[str, Any]
+Batch = tuple[Any, ...]  # inputs, labels, [probabilities as targets of the loss,] and what else a hook needs
+
+
+@runtime_checkable
+class Epochs(Protocol):
+    """The batches of a training, such as `Batches`: inputs, labels and, if need be, other targets."""
+
+    def __len__(self) -> int:
+        """Batches in an epoch."""
+        ...
+
+    def epoch(self, number: int, *, seed: int) -> Iterator[Batch]:
+        """The batches of one epoch, counted from 0."""
+        ...
+
+
+def epoch(
+    model: Callable[[Any], Tensor],
+    batches: Epochs,
+    optimizer: torch.optim.Optimizer,
+    recipe: Recipe,
+    number: int,
+    *,
+    seed: int,
+    dtype: torch.dtype = torch.float32,
+    added_loss: Callable[..., Tensor] | None = None,
+    before_step: Callable[[float], Any] | None = None,
+    after_step: Callable[[], Any] | None = None,
+) -> Row:
+    """Train for one epoch; its row of the history.
+
+    Example:
+        >>> from intertwine import data, models
+        >>> from intertwine.training import RECIPES, Batches, build_optimizer, epoch
+        >>> network, recipe = models.myrtle(4, in_channels=1), RECIPES["digits"]
+        >>> batches = Batches.of(data.load("digits", "train", device="cpu"), recipe)
+        >>> optimizer = build_optimizer(recipe, network.named_parameters())
+        >>> row = epoch(network, batches, optimizer, recipe, 0, seed=0)
+        >>> list(row)
+        ['epoch', 'lr', 'loss', 'accuracy', 'seconds', 'images_per_s']
+
+    The loss is the cross-entropy to labels, or to the probabilities that come with a batch. Order,
+    augmentation and dropout depend on the seed and the epoch alone; torch's generators stay as they are.
+    Modules are in training or evaluation mode as the caller left them.
+
+    Args:
+        model: maps a batch's inputs to logits.
+        batches: of all epochs; see `Batches`.
+        optimizer: of what is trained; see `build_optimizer`.
+        recipe: its learning rate, schedule and label smoothing are used here.
+        number: of the epoch, from 0.
+        seed: of order, augmentation and dropout.
+        dtype: see `intertwine.devices.precision`.
+        added_loss: a function of a batch (inputs, labels, …) whose value is added to the loss.
+        before_step: called with the fraction of the training that is done, such as an annealing.
+        after_step: called after each step, such as a projection.
+
+    Returns:
+        epoch (from 1), lr (of the last step), loss (the mean, without what is added), accuracy (a fraction,
+        of the logits on the way), seconds, images_per_s.
+
+    Raises:
+        FloatingPointError: the loss is no longer finite.
+    """
+    device = next(p for group in optimizer.param_groups for p in group["params"]).device
+    start = time.perf_counter()
+
+    hooks = added_loss, before_step, after_step
+    with drawing(seed, number, device), torch.backends.cudnn.flags(enabled=True, deterministic=True):
+        seen, loss, right = _steps(model, batches, optimizer, recipe, number, seed, dtype, *hooks)
+    row = {"epoch": number + 1, "lr": optimizer.param_groups[0]["lr"]}
+    row |= {"loss": loss.item() / seen, "accuracy": right.item() / seen}  # waits for the device
+    if not torch.isfinite(loss):
+        raise FloatingPointError(f"The loss is not finite after epoch {number + 1}: use a smaller lr.")
+    seconds = time.perf_counter() - start
+    return row | {"seconds": seconds, "images_per_s": seen / seconds}
+
+
+def _steps(
+    model: Callable[[Any], Tensor],
+    batches: Epochs,
+    optimizer: torch.optim.Optimizer,
+    recipe: Recipe,
+    number: int,
+    seed: int,
+    dtype: torch.dtype,
+    added_loss: Callable[..., Tensor] | None = None,
+    before_step: Callable[[float], Any] | None = None,
+    after_step: Callable[[], Any] | None = None,
+) -> tuple[int, Tensor, Tensor]:
+    """Images seen, the sum of their losses, the number of right answers on the way."""
+    seen, total, right = 0, torch.zeros(()), torch.zeros(())
+    for step, batch in enumerate(batches.epoch(number, seed=seed)):
+        inputs, labels = batch[:2]
+        done = (number + (step + 0.5) / len(batches)) / recipe.epochs
+        for group in optimizer.param_groups:
+            group["lr"] = recipe.lr * recipe.schedule(done)
+        if before_step:
+            before_step(done)
+        with autocast(labels.device, dtype):
+            logits = model(inputs)
+        wide = logits.to(torch.promote_types(logits.dtype, torch.float32))
+        targets = batch[2] if len(batch) > 2 else labels
+        loss = F.cross_entropy(wide, targets, label_smoothing=recipe.label_smoothing)
+        optimizer.zero_grad()
+        (loss + added_loss(*batch) if added_loss else loss).backward()
+        optimizer.step()
+        if after_step:
+            after_step()
+        seen += len(labels)
+        total = total.to(loss.device) + len(labels) * loss.detach()
+        right = right.to(loss.device) + (logits.argmax(1) == labels).sum()
+    return seen, total, right
+
+
+@contextmanager
+def drawing(seed: int, epoch: int, device: torch.device) -> Iterator[None]:
+    """Let what networks draw inside the `with` depend on seed and epoch alone, and change nothing outside.
+
+    Example:
+        >>> ones, dropout = torch.ones(9), torch.nn.Dropout()
+        >>> with drawing(0, 1, torch.device("cpu")):
+        ...     first = dropout(ones)
+        >>> with drawing(0, 1, torch.device("cpu")):
+        ...     torch.equal(dropout(ones), first)
+        True
+    """
+    stream = int(files.digest("drawing", seed, epoch)[:15], 16)
+    with torch.random.fork_rng([device] if device.type == "cuda" else []):
+        torch.default_generator.manual_seed(stream)  # torch.manual_seed would reach every other GPU too
+        if device.type == "cuda":
+            with torch.cuda.device(device):
+                torch.cuda.manual_seed(stream)
+        yield

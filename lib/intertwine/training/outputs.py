@@ -1,0 +1,89 @@
+"""The outputs of a network in evaluation mode, and those of a part of it that stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from intertwine import devices
+
+Inputs = Tensor | tuple[Tensor, ...]  # several values where a shortcut leads past a cut
+
+FRONT_BYTES = 2**31  # values of a frozen front are stored if they need no more than this
+
+
+def outputs(
+    network: nn.Module, inputs: Inputs, *, batch_size: int = 500, dtype: torch.dtype = torch.float32
+) -> Iterator[Any]:
+    """The outputs of a network, or of a part of one, in evaluation mode, without autograd, batch by batch.
+
+    Example:
+        >>> [len(batch) for batch in outputs(nn.Linear(3, 2), torch.ones(5, 3), batch_size=4)]
+        [4, 1]
+
+    Args:
+        inputs: a tensor, or a tuple of tensors that the network takes as one argument.
+    """
+    parts = inputs if isinstance(inputs, tuple) else (inputs,)
+    device = devices.like(network, parts[0]).device
+    own = devices.input_dtype(network, dtype, default=None)
+    for batch in zip(*(part.split(batch_size) for part in parts), strict=True):
+        batch = tuple(x.to(device, own) for x in batch)
+        batch = tuple(x.contiguous(memory_format=torch.channels_last) if x.ndim == 4 else x for x in batch)
+        with evaluating(network), torch.no_grad(), devices.autocast(device, dtype):
+            yield network(batch if isinstance(inputs, tuple) else batch[0])
+
+
+def all_outputs(network: nn.Module, inputs: Inputs, **options: Any) -> Tensor:
+    """The outputs for all inputs in one tensor; `options` are those of `outputs`."""
+    return torch.cat(list(outputs(network, inputs, **options)))
+
+
+def front_values(
+    front: nn.Module,
+    images: Tensor,
+    *,
+    dtype: torch.dtype = torch.float32,
+    batch_size: int = 500,
+    limit: int = FRONT_BYTES,
+) -> Inputs | None:
+    """The outputs of a frozen front for all images, computed once; None where they need more than `limit`.
+
+    Example:
+        >>> front_values(nn.Linear(3, 2), torch.ones(5, 3)).shape
+        torch.Size([5, 2])
+
+    Args:
+        front: maps images to a tensor, or to a tuple of tensors.
+        dtype: see `intertwine.devices.precision`.
+        limit: in bytes.
+    """
+    (first,) = outputs(front, images[:1], dtype=dtype)
+    several = isinstance(first, tuple)
+    parts = first if several else (first,)
+    if len(images) * sum(x.numel() * x.element_size() for x in parts) > limit:
+        return None
+    # memory is taken once, in the order in which `Batches` gathers
+    stored = tuple(x.new_empty((len(images), *x.shape[1:])) for x in parts)
+    stored = tuple(x.to(memory_format=torch.channels_last) if x.ndim == 4 else x for x in stored)
+    batches = outputs(front, images, batch_size=batch_size, dtype=dtype)
+    for places, values in zip(zip(*(x.split(batch_size) for x in stored), strict=True), batches, strict=True):
+        for place, value in zip(places, values if several else (values,), strict=True):
+            place.copy_(value)
+    return stored if several else stored[0]
+
+
+@contextmanager
+def evaluating(network: nn.Module) -> Iterator[None]:
+    """Put the network into evaluation mode, and every module back into its own mode afterwards."""
+    modes = {module: module.training for module in network.modules()}
+    try:
+        network.eval()
+        yield
+    finally:
+        for module, training in modes.items():
+            module.training = training
