@@ -550,17 +550,23 @@ def accuracy(path: Path, test: data.Dataset, n: int) -> float:
     return 100 * (guesses == test.labels[:n]).double().mean().item()
 
 
-@pytest.mark.parametrize("k", [0, 1, 2])
-def test_published_tiny10_networks_are_as_accurate_as_their_authors_left_them(cifar10, data_root, k):
-    assert 86 <= accuracy(data_root / f"checkpoints/tiny10-in{k}-gn{k}.pt", cifar10, 10_000) <= 87.5
+PUBLISHED = {
+    "tiny10-in0-gn0.pt": (86, 87.5),
+    "tiny10-in1-gn1.pt": (86, 87.5),
+    "tiny10-in2-gn2.pt": (86, 87.5),
+    "akamaster-resnet20-12fca82f.th": (91.53, 91.93),  # printed: 91.73
+    "resnet20w1-in0-gn0.pt": (88, 100),  # no figure is printed; an error in translation costs tens of points
+    "resnet20w1-in1-gn1.pt": (88, 100),
+}
 
 
-def test_the_published_resnet20_of_option_a_is_as_accurate_as_printed(cifar10, data_root):
-    path = data_root / "checkpoints/akamaster-resnet20-12fca82f.th"
-    assert abs(accuracy(path, cifar10, 10_000) - 91.73) < 0.2
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_networks_classify(cifar10, data_root, name):
+    assert accuracy(data_root / "checkpoints" / name, cifar10, 500) > PUBLISHED[name][0] - 5
 
 
-@pytest.mark.parametrize("k", [0, 1])
-def test_published_resnet20s_of_option_b_work(cifar10, data_root, k):
-    # no figure is printed; an error in translation costs tens of points
-    assert accuracy(data_root / f"checkpoints/resnet20w1-in{k}-gn{k}.pt", cifar10, 1_000) > 88
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name, (_, high) in PUBLISHED.items() if high < 100])
+def test_published_networks_are_as_accurate_as_their_authors_left_them(cifar10, data_root, name):
+    low, high = PUBLISHED[name]
+    assert low <= accuracy(data_root / "checkpoints" / name, cifar10, 10_000) <= high

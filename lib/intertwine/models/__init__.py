@@ -6,14 +6,24 @@ Example:
     86778
     >>> [layer.name for layer in network.hidden_layers()][:3]
     ['relu1', 'relu2', 'relu3']
+
+All have in common, as far as they have the argument:
+
+    - `width`: channels of the first layer; the paper's by default,
+    - `activation`: one of `ACTIVATIONS`, or a function that builds a module,
+    - `in_channels` and `classes`: channels of the images, and outputs,
+    - `seed`: of the weights, a number or a `torch.Generator`; global generators stay as they are.
+
+They raise a ValueError for a size below 1 and for an unknown activation.
 """
 
+from intertwine.models.building import ACTIVATIONS
 from intertwine.models.convnext import convnext
 from intertwine.models.fcn import fcn
 from intertwine.models.imagenet import IMAGENET_MEAN, IMAGENET_STD, imagenet, without_output_relu
 from intertwine.models.lenet import lenet
 from intertwine.models.myrtle import myrtle
-from intertwine.models.network import ACTIVATIONS, HiddenLayer, Network
+from intertwine.models.network import HiddenLayer, Network
 from intertwine.models.published import Published, load_published
 from intertwine.models.residual import residual
 from intertwine.models.resnet import resnet18, resnet20

@@ -1,7 +1,5 @@
 """A small ConvNeXt: no activation on the residual output, GELU inside (Liu et al. 2022)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch
@@ -10,7 +8,8 @@ from torch import Tensor, nn
 from torch.fx import Proxy
 from torch.nn.utils import skip_init
 
-from intertwine.models.network import HiddenLayer, Network, check_sizes, conv, initialise, linear
+from intertwine.models.building import check_sizes, conv, initialise, linear
+from intertwine.models.network import HiddenLayer, Network
 from intertwine.models.residual import residual
 
 
@@ -75,12 +74,6 @@ def convnext(
         width: channels of the stem and of the first block.
         expansion: hidden channels of a block over its own. By default what comes closest to the number of
             parameters of `residual`; for large widths that is 4, as in the paper.
-        in_channels: channels of the images, of 4×4 pixels or more.
-        classes: outputs.
-        seed: of the weights.
-
-    Raises:
-        ValueError: a size below 1.
     """
     check_sizes(width=width, in_channels=in_channels, classes=classes)
     if expansion is None:
@@ -91,10 +84,10 @@ def convnext(
         expansion = 1 + (wanted - few) / (more - few)
     grown = {k: max(1, round(min(k, 2) * expansion * width)) for k in (1, 2, 3)}
     layers: dict[str, nn.Module] = {
-        "stem": conv(in_channels, width, 4, stride=4, bias=False),
+        "stem": conv(in_channels, width, 4, stride=4),
         "norm": ChannelNorm(width, eps=1e-6),
         "block1": ConvNeXtBlock(width, grown[1]),
-        "widen": conv(width, 2 * width, 1, bias=False),
+        "widen": conv(width, 2 * width, 1),
         "block2": ConvNeXtBlock(2 * width, grown[2]),
         "block3": ConvNeXtBlock(2 * width, grown[3]),
         "pool": nn.AdaptiveAvgPool2d(1),

@@ -6,14 +6,8 @@ from itertools import pairwise
 import torch
 from torch import nn
 
-from intertwine.models.network import (
-    HiddenLayer,
-    Network,
-    activation_factory,
-    check_sizes,
-    initialise,
-    linear,
-)
+from intertwine.models.building import activation_factory, check_sizes, initialise, linear
+from intertwine.models.network import HiddenLayer, Network
 
 
 def fcn(
@@ -39,10 +33,9 @@ def fcn(
         sizes: inputs, hidden widths, outputs; (1, 2, 1) in lengyel2020.
         bias: whether the linear layers have biases.
         activation: one of `ACTIVATIONS`, or a function that builds a module (then called activation1, …).
-        seed: of the weights.
 
     Raises:
-        ValueError: fewer than two sizes, one below 1, or an unknown activation.
+        ValueError: fewer than two sizes.
     """
     if len(sizes) < 2:
         raise ValueError(f"Expected the sizes of input, hidden layers and output, was given {tuple(sizes)}.")

@@ -1,6 +1,4 @@
-"""The full-size networks of godfrey2022 §6, from torchvision, and what removes a ResNet's output ReLUs."""
-
-from __future__ import annotations
+"""The full-size networks of godfrey2022 §6, from torchvision, and ResNets without their output ReLUs."""
 
 import copy
 from typing import Any
@@ -25,8 +23,8 @@ def imagenet(name: str, *, pretrained: bool = True, classes: int | None = None) 
 
     Args:
         name: as `torchvision.models.get_model` takes it.
-        pretrained: whether to download the best weights there are, or to draw new ones.
-        classes: outputs of a new, untrained last layer, for finetuning; the old one stays when not given.
+        pretrained: whether to download torchvision's default weights; new ones are drawn otherwise.
+        classes: outputs of a new, untrained last layer, for finetuning; by default the old one stays.
 
     Raises:
         ValueError: torchvision does not know the name, or the network does not end in a linear layer.
@@ -72,11 +70,11 @@ def without_output_relu(network: nn.Module) -> nn.Module:
         >>> type(network.layer4[1]).__name__
         'OutputLinear'
 
-    This is the modified ResNet-50 of godfrey2022 §6. Its weights fit the old function, not the new one:
-    train it on, with `intertwine.training.train`.
+    This is the modified ResNet-50 of godfrey2022 §6. The weights were trained with the ReLUs:
+    train it further, with `intertwine.training.train`.
 
     Raises:
-        ValueError: no residual block of torchvision is in it.
+        ValueError: the network has no residual block of torchvision.
     """
     changed = copy.deepcopy(network)
     blocks = [name for name, m in changed.named_modules() if hasattr(m, "downsample") and hasattr(m, "bn2")]

@@ -3,16 +3,17 @@
 import torch
 from torch import nn
 
-from intertwine.models.network import HiddenLayer, Network, check_sizes, conv, initialise, linear
+from intertwine.models.building import check_sizes, conv, initialise, linear
+from intertwine.models.network import HiddenLayer, Network
 
 
 def lenet(
     width: int = 2,
     *,
     output_relu: bool = True,
-    in_channels: int = 1,
     size: int = 28,
-    outputs: int = 1,
+    in_channels: int = 1,
+    classes: int = 1,
     seed: int | torch.Generator = 0,
 ) -> Network:
     """Two 5×5 convolutions of `width` · 3, 8 channels, then linear layers of `width` · 60, 42 features.
@@ -28,15 +29,13 @@ def lenet(
     Args:
         width: a common factor; 2 gives the paper's 6, 16, 120 and 84.
         output_relu: whether relu5 follows the last linear layer.
-        in_channels: channels of the images.
         size: height and width of the images, at least 16.
-        outputs: how many; 1 in the paper.
-        seed: of the weights.
+        classes: outputs; 1 in the paper.
 
     Raises:
-        ValueError: a size below 1, or images below 16×16.
+        ValueError: images below 16×16.
     """
-    check_sizes(width=width, in_channels=in_channels, size=size, outputs=outputs)
+    check_sizes(width=width, in_channels=in_channels, size=size, classes=classes)
     if size < 16:
         raise ValueError(
             f"Expected images of at least 16×16 pixels, was given size={size}: pad them, or use a Myrtle CNN."
@@ -55,7 +54,7 @@ def lenet(
         "relu3": nn.ReLU(),
         "fc2": linear(features1, features2),
         "relu4": nn.ReLU(),
-        "fc3": linear(features2, outputs),
+        "fc3": linear(features2, classes),
     }
     if output_relu:
         layers["relu5"] = nn.ReLU()

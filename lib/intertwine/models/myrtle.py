@@ -6,15 +6,8 @@ from itertools import pairwise
 import torch
 from torch import nn
 
-from intertwine.models.network import (
-    HiddenLayer,
-    Network,
-    activation_factory,
-    check_sizes,
-    conv,
-    initialise,
-    linear,
-)
+from intertwine.models.building import activation_factory, check_sizes, conv, initialise, linear
+from intertwine.models.network import HiddenLayer, Network
 
 
 def myrtle(
@@ -46,12 +39,6 @@ def myrtle(
         width: channels of the first convolution; 64 in the paper.
         norm: whether batch norm follows every convolution.
         activation: one of `ACTIVATIONS`, or a function that builds a module.
-        in_channels: channels of the images.
-        classes: outputs.
-        seed: of the weights.
-
-    Raises:
-        ValueError: a size below 1, or an unknown activation.
     """
     check_sizes(width=width, in_channels=in_channels, classes=classes)
     name, build = activation_factory(activation)

@@ -1,34 +1,17 @@
-"""What the networks share: a chain of named layers, the list of the hidden ones, weights from a seed."""
+"""A network of named layers that lists its hidden ones."""
 
-import math
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
-from difflib import get_close_matches
-from functools import partial
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.fx import Proxy
-from torch.nn.utils import skip_init
-
-ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
-    "relu": nn.ReLU,
-    "abs": partial(nn.LeakyReLU, -1.0),
-    "gelu": nn.GELU,
-    "identity": nn.Identity,
-    "sigmoid": nn.Sigmoid,
-    "tanh": nn.Tanh,
-}
-
-TORCH_DEFAULT = partial(nn.init.kaiming_uniform_, a=math.sqrt(5))  # uniform in ±1/√fan_in
-HE_FAN_IN = nn.init.kaiming_normal_
-HE_FAN_OUT = partial(nn.init.kaiming_normal_, mode="fan_out")
 
 
 class HiddenLayer(NamedTuple):
-    """A hidden layer: what comes out of an activation.
+    """A hidden layer: the output of an activation.
 
     Example:
         >>> HiddenLayer("block1.relu1", "8*", 16, in_block=True).channels
@@ -41,11 +24,11 @@ class HiddenLayer(NamedTuple):
     """as the paper calls the layer; with a star inside a residual block."""
     channels: int
     in_block: bool = False
-    """whether a shortcut leads past it."""
+    """whether a shortcut passes it."""
 
 
 class Network(nn.Sequential):
-    """Named layers, one after another, that know which of them are hidden and what goes in.
+    """Named layers, one after another, with a list of the hidden ones and the shape of an input.
 
     Example:
         >>> layers = {"fc1": nn.Linear(3, 4), "relu1": nn.ReLU()}
@@ -59,7 +42,7 @@ class Network(nn.Sequential):
         layers: the modules by name, in order.
         hidden: the hidden layers, in order.
         input_shape: (channels, height, width) of an image, or (features,).
-        resizable: whether larger images than `input_shape` fit as well.
+        resizable: whether images larger than `input_shape` fit, too.
     """
 
     def __init__(
@@ -76,7 +59,7 @@ class Network(nn.Sequential):
         self.resizable = resizable
 
     def hidden_layers(self) -> list[HiddenLayer]:
-        """The hidden layers, in the order in which an input meets them."""
+        """The hidden layers, in order."""
         return list(self._hidden)
 
     def forward(self, x: Float[Tensor, "n ..."] | Proxy) -> Float[Tensor, "n ..."] | Proxy:
@@ -101,98 +84,3 @@ class Network(nn.Sequential):
             return shape == self.input_shape
         channels, *smallest = self.input_shape
         return shape[0] == channels and shape[1] >= smallest[0] and shape[2] >= smallest[1]
-
-
-def conv(
-    inputs: int, channels: int, kernel: int, *, stride: int = 1, padding: int = 0, bias: bool
-) -> nn.Conv2d:
-    """A convolution that holds garbage until `initialise` draws its weights.
-
-    Example:
-        >>> conv(3, 8, 3, padding=1, bias=False)
-        Conv2d(3, 8, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1), bias=False)
-    """
-    options = {"stride": stride, "padding": padding, "bias": bias, "device": torch.get_default_device()}
-    return skip_init(nn.Conv2d, inputs, channels, kernel, **options)
-
-
-def linear(inputs: int, features: int, *, bias: bool = True) -> nn.Linear:
-    """A linear layer that holds garbage until `initialise` draws its weights.
-
-    Example:
-        >>> linear(3, 8)
-        Linear(in_features=3, out_features=8, bias=True)
-    """
-    return skip_init(nn.Linear, inputs, features, bias=bias, device=torch.get_default_device())
-
-
-@torch.no_grad()
-def initialise(
-    network: Network,
-    seed: int | torch.Generator,
-    *,
-    convolutions: Callable[..., Tensor] = TORCH_DEFAULT,
-    linears: Callable[..., Tensor] = TORCH_DEFAULT,
-) -> Network:
-    """Draw all weights, layer by layer, from `seed` alone; torch's global generators stay as they are.
-
-    Example:
-        >>> network = initialise(Network({"fc": linear(1, 1)}, [], (1,)), seed=0)
-        >>> -1 <= network.fc.weight.item() <= 1
-        True
-
-    Numbers are drawn in float32 where the generator lives, so a seed means the same weights on every device.
-
-    Args:
-        network: changed in place, and returned.
-        seed: a seed, or a generator, which moves on.
-        convolutions: draws the weights of a convolution, as the functions of `torch.nn.init` do.
-        linears: the same for a linear layer. Biases are uniform in ±1/√fan_in, torch's default.
-    """
-    generator = seed if isinstance(seed, torch.Generator) else torch.Generator("cpu").manual_seed(seed)
-
-    def draw(parameter: Tensor, distribution: Callable[..., Tensor]) -> None:
-        values = torch.empty(parameter.shape, dtype=torch.float32, device=generator.device)
-        parameter.copy_(distribution(values, generator=generator))
-
-    for layer in network.modules():
-        if isinstance(layer, nn.Conv2d | nn.Linear):
-            draw(layer.weight, convolutions if isinstance(layer, nn.Conv2d) else linears)
-            if layer.bias is not None:
-                bound = 1 / math.sqrt(layer.weight[0].numel())
-                draw(layer.bias, partial(nn.init.uniform_, a=-bound, b=bound))
-    return network
-
-
-def activation_factory(activation: str | Callable[[], nn.Module]) -> tuple[str, Callable[[], nn.Module]]:
-    """What the layers of an activation are called, and what makes one.
-
-    Example:
-        >>> activation_factory("tanh")
-        ('tanh', <class 'torch.nn.modules.activation.Tanh'>)
-    """
-    if isinstance(activation, nn.Module):
-        raise ValueError(
-            f"Expected the name of an activation or a function that builds one, was given the module "
-            f"{activation}: every layer needs its own, so pass the class or a function instead."
-        )
-    if not isinstance(activation, str):
-        return "activation", activation
-    if activation not in ACTIVATIONS:
-        near = get_close_matches(activation, ACTIVATIONS, n=1, cutoff=0.4)
-        raise ValueError(
-            f"Expected an activation out of {', '.join(map(repr, ACTIVATIONS))}, or a function that builds "
-            f"one, was given {activation!r}{f'; did you mean {near[0]!r}?' if near else '.'}"
-        )
-    return activation, ACTIVATIONS[activation]
-
-
-def check_sizes(**sizes: int) -> None:
-    """Raise ValueError unless every size is a whole number above 0.
-
-    Example:
-        >>> check_sizes(width=64, classes=10)
-    """
-    for name, size in sizes.items():
-        if not isinstance(size, int) or size < 1:
-            raise ValueError(f"Expected {name} to be a whole number of at least 1, was given {size!r}.")

@@ -10,17 +10,17 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from intertwine.models.imagenet import IMAGENET_MEAN, IMAGENET_STD
 from intertwine.models.network import Network
 from intertwine.models.resnet import resnet20
 from intertwine.models.tiny10 import tiny10
 
-# means and standard deviations that the authors normalised with
+# mean and standard deviation with which the authors normalised CIFAR-10
 CSISZARIK2021 = (0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010)
-IMAGENET = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
 class Published(NamedTuple):
-    """A published network, in evaluation mode, and how its images are normalised.
+    """A published network, in evaluation mode, with the mean and deviation of its images.
 
     Example:
         >>> published = Published(tiny10().eval(), torch.full((3, 1, 1), 0.5), torch.full((3, 1, 1), 0.25))
@@ -46,8 +46,8 @@ def load_published(path: str | Path) -> Published:
         >>> torch.equal(network.conv1.weight, tiny10(seed=3).conv1.weight)
         True
 
-    The names and shapes inside tell which one it is; the names become those of `tiny10` and `resnet20`. The
-    file is read as data only (`weights_only`) and needs no GPU.
+    The names and shapes of its tensors decide which network it is; the names become those of `tiny10` and
+    `resnet20`. The file is read as data only (`weights_only`), onto the CPU.
 
     Args:
         path: the file as published.
@@ -73,14 +73,12 @@ def load_published(path: str | Path) -> Published:
     for build, (mean, std) in (
         (lambda: tiny10(width), CSISZARIK2021),
         (lambda: resnet20(width, option="B"), CSISZARIK2021),
-        (lambda: resnet20(width, option="A"), IMAGENET),
+        (lambda: resnet20(width, option="A"), (IMAGENET_MEAN, IMAGENET_STD)),
     ):
         network = build()
         if _shapes(state) == _shapes(network.state_dict()):
             network.load_state_dict(state)
-            return Published(
-                network.eval(), torch.tensor(mean).view(3, 1, 1), torch.tensor(std).view(3, 1, 1)
-            )
+            return Published(network.eval(), *(torch.tensor(x).view(3, 1, 1) for x in (mean, std)))
     names = ", ".join(map(str, list(content)[:3]))
     raise ValueError(
         f"Expected the tensors of a Tiny-10 or a ResNet-20 in {path}, found {len(content)}, the first ones "

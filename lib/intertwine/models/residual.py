@@ -1,22 +1,19 @@
 """Small residual networks whose two activations, inside a block and on its output, are chosen apart."""
 
-from __future__ import annotations
-
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.fx import Proxy
 
-from intertwine.models.network import (
+from intertwine.models.building import (
     HE_FAN_IN,
-    HiddenLayer,
-    Network,
     activation_factory,
     check_sizes,
+    classifier,
     conv,
     initialise,
-    linear,
 )
+from intertwine.models.network import HiddenLayer, Network
 
 
 class ResidualBlock(nn.Module):
@@ -30,12 +27,12 @@ class ResidualBlock(nn.Module):
 
     def __init__(self, inputs: int, channels: int, *, inner: nn.Module, output: nn.Module) -> None:
         super().__init__()
-        self.conv1 = conv(inputs, channels, 3, padding=1, bias=False)
+        self.conv1 = conv(inputs, channels, 3, padding=1)
         self.bn1 = nn.BatchNorm2d(channels)
         self.inner = inner
-        self.conv2 = conv(channels, channels, 3, padding=1, bias=False)
+        self.conv2 = conv(channels, channels, 3, padding=1)
         self.bn2 = nn.BatchNorm2d(channels)
-        self.shortcut = nn.Identity() if inputs == channels else conv(inputs, channels, 1, bias=False)
+        self.shortcut = nn.Identity() if inputs == channels else conv(inputs, channels, 1)
         self.output = output
 
     def forward(self, x: Float[Tensor, "n c h w"] | Proxy) -> Float[Tensor, "n c2 h w"] | Proxy:
@@ -69,27 +66,18 @@ def residual(
         width: channels of the stem and of the first block.
         output: activation after the addition, one of `ACTIVATIONS`.
         inner: activation inside a block.
-        in_channels: channels of the images, of 4×4 pixels or more.
-        classes: outputs.
-        seed: of the weights.
-
-    Raises:
-        ValueError: a size below 1, or an unknown activation.
     """
     check_sizes(width=width, in_channels=in_channels, classes=classes)
     (_, inside), (_, outside) = activation_factory(inner), activation_factory(output)
     layers: dict[str, nn.Module] = {
-        "stem": conv(in_channels, width, 4, stride=4, bias=False),
+        "stem": conv(in_channels, width, 4, stride=4),
         "block1": ResidualBlock(width, width, inner=inside(), output=outside()),
         "block2": ResidualBlock(width, 2 * width, inner=inside(), output=outside()),
-        "pool": nn.AdaptiveAvgPool2d(1),
-        "flatten": nn.Flatten(),
-        "fc": linear(2 * width, classes),
+        **classifier(2 * width, classes),
     }
     hidden = []
     for k in (1, 2):
         hidden.append(HiddenLayer(f"block{k}.inner", f"{k}*", k * width, in_block=True))
         hidden.append(HiddenLayer(f"block{k}.output", str(k), k * width))
-    return initialise(
-        Network(layers, hidden, (in_channels, 4, 4), resizable=True), seed, convolutions=HE_FAN_IN
-    )
+    network = Network(layers, hidden, (in_channels, 4, 4), resizable=True)
+    return initialise(network, seed, convolutions=HE_FAN_IN)

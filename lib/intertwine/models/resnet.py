@@ -9,16 +9,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.fx import Proxy
 
-from intertwine.models.network import (
-    HE_FAN_IN,
-    HE_FAN_OUT,
-    HiddenLayer,
-    Network,
-    check_sizes,
-    conv,
-    initialise,
-    linear,
-)
+from intertwine.models.building import HE_FAN_IN, HE_FAN_OUT, check_sizes, classifier, conv, initialise
+from intertwine.models.network import HiddenLayer, Network
 
 
 class BasicBlock(nn.Module):
@@ -32,10 +24,10 @@ class BasicBlock(nn.Module):
 
     def __init__(self, inputs: int, channels: int, *, stride: int, option: str, slope: float) -> None:
         super().__init__()
-        self.conv1 = conv(inputs, channels, 3, stride=stride, padding=1, bias=False)
+        self.conv1 = conv(inputs, channels, 3, stride=stride, padding=1)
         self.bn1 = nn.BatchNorm2d(channels)
         self.relu1 = _relu(slope)
-        self.conv2 = conv(channels, channels, 3, padding=1, bias=False)
+        self.conv2 = conv(channels, channels, 3, padding=1)
         self.bn2 = nn.BatchNorm2d(channels)
         self.shortcut = nn.Identity() if stride == 1 else _shortcut(inputs, channels, stride, option)
         self.relu2 = _relu(slope)
@@ -74,12 +66,9 @@ def resnet20(
         option: the shortcut that halves an image: "A" skips pixels and adds channels of zeros, "B" is a 1×1
             convolution with batch norm.
         slope: of the ReLUs for negative inputs.
-        in_channels: channels of the images, which may have any size.
-        classes: outputs.
-        seed: of the weights.
 
     Raises:
-        ValueError: a size below 1, or another option.
+        ValueError: another option.
     """
     if option not in ("A", "B"):
         raise ValueError(
@@ -115,12 +104,6 @@ def resnet18(
     Args:
         width: channels of the first two blocks; 64 in the paper.
         slope: of the ReLUs for negative inputs.
-        in_channels: channels of the images, which may have any size.
-        classes: outputs.
-        seed: of the weights.
-
-    Raises:
-        ValueError: a size below 1.
     """
     numbers = ["3", "8*", "11", "16*", "19", "24*", "27", "34*", "37"]
     numbers += ["42*", "45", "52*", "55", "60*", "63", "70*", "73"]
@@ -139,7 +122,7 @@ def _resnet(
 ) -> Network:
     check_sizes(width=width, in_channels=in_channels, classes=classes)
     layers: dict[str, nn.Module] = {
-        "conv1": conv(in_channels, width, 3, padding=1, bias=False),
+        "conv1": conv(in_channels, width, 3, padding=1),
         "bn1": nn.BatchNorm2d(width),
         "relu1": _relu(slope),
     }
@@ -151,9 +134,7 @@ def _resnet(
         )
         hidden.append(HiddenLayer(f"block{k}.relu1", numbers[2 * k - 1], channels, in_block=True))
         hidden.append(HiddenLayer(f"block{k}.relu2", numbers[2 * k], channels))
-    layers["pool"] = nn.AdaptiveAvgPool2d(1)
-    layers["flatten"] = nn.Flatten()
-    layers["fc"] = linear(multiples[-1] * width, classes)
+    layers |= classifier(multiples[-1] * width, classes)
     return Network(layers, hidden, (in_channels, 1, 1), resizable=True)
 
 
@@ -168,7 +149,7 @@ def _shortcut(inputs: int, channels: int, stride: int, option: str) -> nn.Module
         }
     else:
         parts = {
-            "conv": conv(inputs, channels, 1, stride=stride, bias=False),
+            "conv": conv(inputs, channels, 1, stride=stride),
             "bn": nn.BatchNorm2d(channels),
         }
     return nn.Sequential(OrderedDict(parts))

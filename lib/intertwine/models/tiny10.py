@@ -3,7 +3,8 @@
 import torch
 from torch import nn
 
-from intertwine.models.network import HiddenLayer, Network, check_sizes, conv, initialise, linear
+from intertwine.models.building import check_sizes, classifier, conv, initialise
+from intertwine.models.network import HiddenLayer, Network
 
 
 def tiny10(
@@ -27,12 +28,6 @@ def tiny10(
     Args:
         width: channels of the first convolution; 16 in the paper.
         norm: whether batch norm follows every convolution.
-        in_channels: channels of the images.
-        classes: outputs.
-        seed: of the weights.
-
-    Raises:
-        ValueError: a size below 1.
     """
     check_sizes(width=width, in_channels=in_channels, classes=classes)
     layers: dict[str, nn.Module] = {}
@@ -47,7 +42,5 @@ def tiny10(
         layers[f"relu{k}"] = nn.ReLU()
         hidden.append(HiddenLayer(f"relu{k}", str(k), channels))
         inputs = channels
-    layers["pool"] = nn.AdaptiveAvgPool2d(1)
-    layers["flatten"] = nn.Flatten()
-    layers["fc"] = linear(inputs, classes)
+    layers |= classifier(inputs, classes)
     return initialise(Network(layers, hidden, (in_channels, 27, 27), resizable=True), seed)

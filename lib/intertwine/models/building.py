@@ -1,0 +1,130 @@
+"""Steps that build a network: activations by name, layers without weights, weights from a seed, checks."""
+
+import math
+from collections.abc import Callable
+from difflib import get_close_matches
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils import skip_init
+
+from intertwine.models.network import Network
+
+ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
+    "relu": nn.ReLU,
+    "abs": partial(nn.LeakyReLU, -1.0),
+    "gelu": nn.GELU,
+    "identity": nn.Identity,
+    "sigmoid": nn.Sigmoid,
+    "tanh": nn.Tanh,
+}
+
+TORCH_DEFAULT = partial(nn.init.kaiming_uniform_, a=math.sqrt(5))  # uniform in ±1/√fan_in
+HE_FAN_IN = nn.init.kaiming_normal_
+HE_FAN_OUT = partial(nn.init.kaiming_normal_, mode="fan_out")
+
+
+def activation_factory(activation: str | Callable[[], nn.Module]) -> tuple[str, Callable[[], nn.Module]]:
+    """The name of an activation's layers, and a function that builds one.
+
+    Example:
+        >>> activation_factory("tanh")
+        ('tanh', <class 'torch.nn.modules.activation.Tanh'>)
+    """
+    if isinstance(activation, nn.Module):
+        raise ValueError(
+            f"Expected the name of an activation or a function that builds one, was given the module "
+            f"{activation}: every layer needs its own, so pass the class or a function instead."
+        )
+    if not isinstance(activation, str):
+        return "activation", activation
+    if activation not in ACTIVATIONS:
+        near = get_close_matches(activation, ACTIVATIONS, n=1, cutoff=0.4)
+        raise ValueError(
+            f"Expected an activation out of {', '.join(map(repr, ACTIVATIONS))}, or a function that builds "
+            f"one, was given {activation!r}{f'; did you mean {near[0]!r}?' if near else '.'}"
+        )
+    return activation, ACTIVATIONS[activation]
+
+
+def check_sizes(**sizes: int) -> None:
+    """Raise a ValueError unless every size is a whole number above 0.
+
+    Example:
+        >>> check_sizes(width=64, classes=10)
+    """
+    for name, size in sizes.items():
+        if not isinstance(size, int) or size < 1:
+            raise ValueError(f"Expected {name} to be a whole number of at least 1, was given {size!r}.")
+
+
+def conv(
+    inputs: int, channels: int, kernel: int, *, stride: int = 1, padding: int = 0, bias: bool = False
+) -> nn.Conv2d:
+    """A convolution whose weights are undefined until `initialise` draws them.
+
+    Example:
+        >>> conv(3, 8, 3, padding=1)
+        Conv2d(3, 8, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1), bias=False)
+    """
+    options = {"stride": stride, "padding": padding, "bias": bias, "device": torch.get_default_device()}
+    return skip_init(nn.Conv2d, inputs, channels, kernel, **options)
+
+
+def linear(inputs: int, features: int, *, bias: bool = True) -> nn.Linear:
+    """A linear layer whose weights are undefined until `initialise` draws them.
+
+    Example:
+        >>> linear(3, 8)
+        Linear(in_features=3, out_features=8, bias=True)
+    """
+    return skip_init(nn.Linear, inputs, features, bias=bias, device=torch.get_default_device())
+
+
+def classifier(channels: int, classes: int) -> dict[str, nn.Module]:
+    """The last layers of most networks: the average over positions, then a linear layer.
+
+    Example:
+        >>> list(classifier(8, 10))
+        ['pool', 'flatten', 'fc']
+    """
+    return {"pool": nn.AdaptiveAvgPool2d(1), "flatten": nn.Flatten(), "fc": linear(channels, classes)}
+
+
+@torch.no_grad()
+def initialise(
+    network: Network,
+    seed: int | torch.Generator,
+    *,
+    convolutions: Callable[..., Tensor] = TORCH_DEFAULT,
+    linears: Callable[..., Tensor] = TORCH_DEFAULT,
+) -> Network:
+    """Draw all weights, layer by layer, from `seed` alone; torch's global generators stay as they are.
+
+    Example:
+        >>> network = initialise(Network({"fc": linear(1, 1)}, [], (1,)), seed=0)
+        >>> -1 <= network.fc.weight.item() <= 1
+        True
+
+    Numbers are drawn in float32 on the generator's device, so a seed gives the same weights on every device.
+
+    Args:
+        network: changed in place, and returned.
+        seed: a seed, or a generator, which advances.
+        convolutions: draws the weights of a convolution, as the functions of `torch.nn.init` do.
+        linears: the same for a linear layer. Biases are uniform in ±1/√fan_in, torch's default.
+    """
+    generator = seed if isinstance(seed, torch.Generator) else torch.Generator("cpu").manual_seed(seed)
+
+    def draw(parameter: Tensor, distribution: Callable[..., Tensor]) -> None:
+        values = torch.empty(parameter.shape, dtype=torch.float32, device=generator.device)
+        parameter.copy_(distribution(values, generator=generator))
+
+    for layer in network.modules():
+        if isinstance(layer, nn.Conv2d | nn.Linear):
+            draw(layer.weight, convolutions if isinstance(layer, nn.Conv2d) else linears)
+            if layer.bias is not None:
+                bound = 1 / math.sqrt(layer.weight[0].numel())
+                draw(layer.bias, partial(nn.init.uniform_, a=-bound, b=bound))
+    return network
