@@ -17,7 +17,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from intertwine.data import scenes
-from intertwine.dissection import dissect, haar_rotation, planes
+from intertwine.dissection import dissect, haar_rotation, rotation_planes
 
 QUANTILE = 0.005
 ALPHAS = [k / 10 for k in range(11)]
@@ -61,7 +61,7 @@ def main() -> None:
         wrong |= bool(unequal) or slow < 5 * fast
     start, busy = time.perf_counter(), time.process_time()
     for _ in range(5):
-        path = planes(haar_rotation(units, generator))
+        path = rotation_planes(haar_rotation(units, generator))
         for alpha in ALPHAS:
             dissect(noise, masks, quantile=QUANTILE, rotation=path.power(alpha))
     sweep = time.perf_counter() - start
@@ -69,7 +69,7 @@ def main() -> None:
     print(f"sweep of {len(ALPHAS)} angles × 5 rotations: {sweep:.1f} s, {busy:.1f} s of processor time")
     for n in (512, 2048):
         start = time.perf_counter()
-        split = planes(haar_rotation(n, generator))
+        split = rotation_planes(haar_rotation(n, generator))
         once = time.perf_counter() - start
         error = (split.power(0.5) @ split.power(0.5) - split.power(1.0)).abs().max().item()
         print(f"planes of a rotation of {n}: {once:.1f} s; |Q^½ Q^½ - Q| {error:.1e}")

@@ -26,13 +26,12 @@
 # ## The question
 #
 # Two networks look at the same $N$ images. A layer of the first gives features $X \in \mathbb R^{N\times d}$, one of the second
-# $Y \in \mathbb R^{N\times d'}$. *How alike are they?* A number answers only after two choices: which changes of $X$ shall not
+# $Y \in \mathbb R^{N\times d'}$. *How alike are they?* A number answers only after two choices: which changes of $X$ do not
 # count, and what the number is when nothing is shared. {numref}`fig-table-2` shows two measures of {cite}`godfrey2022`, which differ in the first
 # choice, and draws the second, which the paper leaves out: the dotted lines are what shuffled images leave of each measure.
 
 # %% tags=["hide-input"]
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 
 import pandas as pd
@@ -40,11 +39,10 @@ import torch
 from IPython.display import Markdown
 
 from intertwine import data, devices, models, similarity
-from intertwine.features import features
+from intertwine.features import activations
 from intertwine.training import RECIPES, Spec, zoo
 from intertwine_book import results
-from intertwine_book.experiments import dissimilarity as layers
-from intertwine_book.experiments import statements
+from intertwine_book.experiments.dissimilarity import by_layer, statements
 from intertwine_book.experiments.prepared import first
 from intertwine_book.figures.matrices import layer_matrices
 from intertwine_book.figures.similarity import similarity_by_layer
@@ -89,22 +87,22 @@ def trained(architecture, size, count):
 
 myrtles = trained("myrtle", width, pairs)
 numbers = {layer.name: int(layer.number) for layer in myrtles[0][0].hidden_layers()}
-asked = {"dataset": dataset, "width": width, "epochs": epochs, "images": images}
-asked |= {"null_images": null_images, "nulls": nulls, "trials": trials}
-facts = {"seed": seed, "data_checksum": test.checksum, "device": str(device)}
+run = results.run(globals(), "04_dissimilarity", data=test)
+trained_by = ["dataset", "width", "epochs", "images"]
 
 
 # %% tags=["hide-input"]
-def one_pair(pair):
-    draw = torch.Generator().manual_seed(seed + pair)
-    by_layer = layers.procrustes_by_layer
-    table = by_layer(*myrtles[pair], test.images, numbers, nulls=nulls, generator=draw)
-    return table.to_dict("records")
+def procrustes_of(networks, names, pair):
+    options = {"nulls": nulls, "generator": run.generator(pair)}
+    return by_layer.procrustes_by_layer(*networks, names, test.images, **options)
 
 
-cases = [{"pair": pair} for pair in range(pairs)]
-table_2 = results.steps("table_2", cases, one_pair, parameters=asked, **facts)
-both, said = results.beside("04_dissimilarity", "table_2", table_2)
+@run.table(pair=range(pairs), uses=[*trained_by, "nulls"])
+def table_2(pair):
+    return procrustes_of(myrtles[pair], numbers, pair)
+
+
+both, said = run.beside("table_2")
 
 # %% mystnb={"figure": {"name": "fig-table-2", "caption": "Procrustes similarity of corresponding layers of two Myrtle CNNs, by the definitions of the paper's Table 2, beside the same measure for shuffled images (dotted). The black line is the least value that non-negative features can have. Only the distance to the dotted line of the same colour says that something is shared. Lines: means over pairs; dots: single pairs; a second panel has the largest recorded run."}, "image": {"alt": "Similarity against layer for two measures, G_ReLU and orthogonal, each a solid line above a dotted null of the same colour, over a horizontal line at 0.29."}}
 similarity_by_layer(both, floor=1 - 0.5**0.5, panels="run")
@@ -249,8 +247,8 @@ survives = statements.pairs_of_the_max_kernel(6, trials, generator=generator)
 few = test.images[:null_images]
 grams = [("by hand", by_hand)]
 for name, number in numbers.items():
-    (batch,) = features(myrtles[0][0], [name], few, batch_size=len(few))
-    grams.append((f"layer {number}", layers.KERNELS["grelu"](batch[name])))
+    X = activations(myrtles[0][0], [name], few)[name]
+    grams.append((f"layer {number}", by_layer.KERNELS["grelu"](X)))
 lemma_5_5 = statements.smallest_eigenvalues(grams)
 lemma_5_5
 
@@ -299,32 +297,31 @@ order_of_groups.groupby("features", sort=False)[["grelu", "orthogonal", "excess"
 # %%
 def all_layers(networks, names):
     titles = {"G_ReLU-CKA": "grelu cka", "linear CKA": "cka"}
-    options = {"layers": names, "measures": titles, "device": device}
-    seen = partial(layers.between_all_layers, memory=memory_gb * 2**30, **options)
-    return lambda pair: seen(*networks[pair], test.images).to_dict("records")
+    options = {"memory": memory_gb * 2**30, "device": device}
+    return by_layer.between_all_layers(*networks, names, test.images, titles, **options)
 
 
-figure_5 = results.steps(
-    "figure_5", cases, all_layers(myrtles, numbers), parameters=asked, **facts
-)
+@run.table(pair=range(pairs), uses=trained_by)
+def figure_5(pair):
+    return all_layers(myrtles[pair], numbers)
+
 
 # %% mystnb={"figure": {"name": "fig-figure-5", "caption": "Similarity of every layer of one Myrtle CNN with every layer of another, from a different seed; mean over pairs of networks. Left: corrected G_ReLU-CKA. Right: linear CKA, which no rotation changes. Both use the unbiased HSIC: for unrelated features they scatter about 0."}, "image": {"alt": "Two four by four matrices of numbers, at most 1, G_ReLU-CKA and linear CKA, with the layers of the first network down and of the second across."}}
 layer_matrices(figure_5)
 
 
 # %%
-def on_the_diagonal(pair):
-    draw = torch.Generator().manual_seed(seed + pair)
-    by_layer = layers.cka_by_layer
-    return by_layer(
-        *myrtles[pair], few, numbers, nulls=10 * nulls, generator=draw
-    ).to_dict("records")
+def cka_of(networks, generator):
+    options = {"nulls": 10 * nulls, "generator": generator}
+    return by_layer.cka_by_layer(*networks, numbers, few, **options)
 
 
-diagonal = results.steps(
-    "figure_5_diagonal", cases, on_the_diagonal, parameters=asked, **facts
-)
-diagonal.groupby("layer").mean().drop(columns="pair")
+@run.table(pair=range(pairs), uses=[*trained_by, "null_images", "nulls"])
+def figure_5_diagonal(pair):
+    return cka_of(myrtles[pair], run.generator(pair))
+
+
+figure_5_diagonal.groupby("layer").mean().drop(columns="pair")
 
 # %% [markdown]
 # {numref}`fig-figure-5` is the paper's figure 5; the table has its diagonal, on `null_images` images, with the 97.5 % quantile of shuffled images beside each measure.
@@ -340,25 +337,23 @@ diagonal.groupby("layer").mean().drop(columns="pair")
 # %%
 resnets = trained("resnet20", resnet_width, resnet_pairs)
 relus = {layer.name: layer.number for layer in resnets[0][0].hidden_layers()}
-blocks = [{"pair": pair} for pair in range(resnet_pairs)]
-also = asked | {"resnet_width": resnet_width}
-figure_2_all = results.steps(
-    "figure_2_all", blocks, all_layers(resnets, relus), parameters=also, **facts
-)
+resnet_by = ["dataset", "resnet_width", "epochs", "images"]
+
+
+@run.table(pair=range(resnet_pairs), uses=resnet_by)
+def figure_2_all(pair):
+    return all_layers(resnets[pair], relus)
+
 
 # %% mystnb={"figure": {"name": "fig-figure-2", "caption": "Similarity of every ReLU of one ResNet-20 with every ReLU of another; mean over pairs of networks. A star marks a ReLU inside a residual block."}, "image": {"alt": "Two matrices with nineteen rows and columns in shades, G_ReLU-CKA and linear CKA."}}
 layer_matrices(figure_2_all)
 
 
 # %%
-def one_resnet_pair(pair):
-    draw = torch.Generator().manual_seed(seed + pair)
-    by_layer = layers.procrustes_by_layer
-    table = by_layer(*resnets[pair], test.images, relus, nulls=nulls, generator=draw)
-    return table.to_dict("records")
+@run.table(pair=range(resnet_pairs), uses=[*resnet_by, "nulls"])
+def figure_9(pair):
+    return procrustes_of(resnets[pair], relus, pair)
 
-
-figure_9 = results.steps("figure_9", blocks, one_resnet_pair, parameters=also, **facts)
 
 # %% mystnb={"figure": {"name": "fig-figure-9", "caption": "Procrustes similarity of corresponding ReLUs of two ResNet-20s, beside shuffled images (dotted). A star marks a ReLU inside a residual block."}, "image": {"alt": "Similarity against nineteen layers for G_ReLU and orthogonal Procrustes, solid lines above their dotted nulls."}}
 similarity_by_layer(figure_9, floor=1 - 0.5**0.5)
@@ -418,9 +413,7 @@ fresh = [
     models.myrtle(width, in_channels=train.images.shape[1], seed=seed + k).to(device)
     for k in (0, 1)
 ]
-untrained = layers.cka_by_layer(
-    *fresh, few, numbers, nulls=10 * nulls, generator=generator
-)
+untrained = cka_of(fresh, generator)
 untrained.set_index("layer")[["grelu", "grelu_null", "orthogonal", "orthogonal_null"]]
 
 # %% [markdown]
@@ -485,21 +478,20 @@ by_depth = pd.DataFrame(
         .mean(),
     }
 )
-ends = diagonal.pivot(index="pair", columns="layer", values="grelu")
+ends = figure_5_diagonal.pivot(index="pair", columns="layer", values="grelu")
 by_depth["first_layer"], by_depth["last_layer"] = ends.iloc[:, 0], ends.iloc[:, -1]
 trend = table_2.pivot(index="pair", columns="layer", values="grelu").add_prefix("layer_")
-for name, table in {
-    "lemma_5_1": lemma_5_1,
-    "property_ii": property_ii,
-    "definition_5_3": definition_5_3,
-    "lemma_5_5": lemma_5_5,
-    "survives_5_5": survives,
-    "lemma_e44": lemma_e44,
-    "order_of_groups": order_of_groups,
-    "figure_2": figure_2,
-    "figure_5_depth": by_depth.reset_index(),
-    "table_2_trend": trend.rename_axis(columns=None).reset_index(),
-    "untrained": untrained,
-}.items():
-    results.write(table, name, parameters=also, **facts)
+run.write(
+    lemma_5_1=lemma_5_1,
+    property_ii=property_ii,
+    definition_5_3=definition_5_3,
+    lemma_5_5=lemma_5_5,
+    survives_5_5=survives,
+    lemma_e44=lemma_e44,
+    order_of_groups=order_of_groups,
+    figure_2=figure_2,
+    figure_5_depth=by_depth.reset_index(),
+    table_2_trend=trend.rename_axis(columns=None).reset_index(),
+    untrained=untrained,
+)
 results.provenance()

@@ -41,12 +41,12 @@ import pandas as pd
 import torch
 from IPython.display import Markdown
 
-from intertwine import data, devices, dissection, files, groups
-from intertwine.features import features
+from intertwine import data, devices, dissection, groups
+from intertwine.features import activations
 from intertwine.training import RECIPES, train
 from intertwine_book import results
-from intertwine_book.experiments import against_rotation
-from intertwine_book.experiments import interpretability as experiment
+from intertwine_book.experiments.interpretability import against_rotation
+from intertwine_book.experiments.interpretability import networks as experiment
 from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.dissection import ceilings, gallery
 from intertwine_book.figures.forest import forest
@@ -113,7 +113,7 @@ def dissected(dataset, kind, layer, weights, number):
         else [main_quantile]
     )
     table = against_rotation.interpretability(units, masks, quantiles=[*shares], **asked)
-    return table.round(6).to_dict("records")
+    return table.round(6)
 
 
 PAPER = ("ReLU", "no ReLU", "ConvNeXt")
@@ -128,13 +128,13 @@ cases = [
 ]
 
 # %% tags=["hide-input"]
-asked = {"width": width, "epochs": epochs, "networks": networks, "datasets": datasets}
-asked |= {"train_images": train_images, "test_images": test_images}
-asked |= {"test_frames": test_frames, "alphas": alphas}
-asked |= {"rotations": rotations, "quantiles": quantiles, "main_quantile": main_quantile}
-sums = [each.checksum for d in datasets for each in (sets(d)[0], sets(d)[1].data)]
-facts = {"seed": seed, "data_checksum": files.digest(*sums), "device": str(device)}
-table = results.steps("dissected", cases, dissected, parameters=asked, **facts)
+run = results.run(
+    globals(),
+    "05_interpretability",
+    data=[each for d in datasets for each in (sets(d)[0], sets(d)[1].data)],
+)
+uses = [name for name in run.parameters if name != "networks"]
+table = run.steps("dissected", cases, dissected, uses=uses)
 main = table[(table["quantile"] == main_quantile) & (table["dataset"] == datasets[0])]
 main = main.assign(percent=100 * main["mean_iou"])
 outputs = main[main["layer"] == "output"]
@@ -172,6 +172,7 @@ NAMES = ["mean_iou", "above_null", "above_0.04"]
 slopes = against_rotation.differences(
     table, ["dataset", "kind", "layer", "quantile", "number"], NAMES
 )
+run.write(slopes=slopes)
 gaps = slopes[(slopes["quantile"] == main_quantile) & (slopes["dataset"] == datasets[0])]
 gaps = gaps.assign(hundredths=100 * gaps["difference"])
 mean_gap = gaps[(gaps["statistic"] == "mean_iou") & (gaps["layer"] == "output")]
@@ -323,7 +324,7 @@ for n in (2, 3, 16, 64):
     for trial in range(20):
         printed = groups.Orthogonal(n).sample(generator)  # by Gram–Schmidt
         ours = dissection.haar_rotation(n, generator)
-        parts = dissection.planes(ours)
+        parts = dissection.rotation_planes(ours)
         some, more, both = (parts.power(x) for x in (0.3, 0.45, 0.75))
         error = max((some @ more - both).abs().max(), (parts.power(1) - ours).abs().max())
         rotates = [bool(torch.linalg.det(each) > 0) for each in (printed, ours)]
@@ -449,7 +450,7 @@ Markdown("\n".join(["Trained minus untrained, at the scale of this page:", "", *
 # taken from the largest recorded run, which {numref}`fig-recorded-slopes` shows.
 
 # %%
-recorded, text = results.largest("05_interpretability", "slopes", slopes)
+recorded, text = run.largest("slopes")
 Markdown(text)
 
 # %% mystnb={"figure": {"name": "fig-recorded-slopes", "caption": "Trained minus untrained at the residual outputs in the largest recorded run (the sentence above says which), in hundredths of IoU, one panel for each data set: left of 0, training has made the own basis special."}, "image": {"alt": "One panel for each data set; in each, five rows for the kinds of network with dots, means and intervals about a vertical line at zero."}}
@@ -488,7 +489,7 @@ mine.add_module("pool", torch.nn.AdaptiveAvgPool2d(1))
 mine.add_module("flat", torch.nn.Flatten())
 mine.add_module("read", torch.nn.Linear(8, len(concepts.classes)))
 mine = train(mine, concepts, replace(recipe, epochs=1), seed=seed, device=device).network
-(maps,) = (b["bend"] for b in features(mine, ["bend"], concepts.images))
+maps = activations(mine, ["bend"], concepts.images)["bend"]
 dissection.dissect(maps, mine_masks, quantile=main_quantile).units().head()
 
 # %% [markdown]
@@ -559,7 +560,5 @@ def wide(rows, value):
 
 falls = wide(slopes.assign(fall=-slopes["difference"]), "fall")
 own_basis = wide(table.query("alpha == 0 and weights == 'trained'"), "above_0.04")
-tables = {"slopes": slopes, "falls": falls, "own_basis": own_basis}
-for name, each in (tables | {"rotations": drawn, "ceilings": areas}).items():
-    results.write(each, name, parameters=asked, **facts)
+run.write(falls=falls, own_basis=own_basis, rotations=drawn, ceilings=areas)
 results.provenance()

@@ -13,7 +13,7 @@ from torch import nn
 
 from intertwine import data, models
 from intertwine.data import Masks, SegmentedFolder, concepts, patches, scenes
-from intertwine_book.experiments.interpretability import STREET
+from intertwine_book.experiments.interpretability.networks import STREET
 
 CAMVID = Path(os.environ.get("INTERTWINE_DATA", "")) / "camvid"
 NAMES = list(STREET)
@@ -229,7 +229,7 @@ def test_the_full_size_path_on_a_folder(folder):
     pytest.importorskip("torchvision")
     from intertwine.features import features
     from intertwine.training import Recipe, train
-    from intertwine_book.experiments.against_rotation import interpretability
+    from intertwine_book.experiments.interpretability.against_rotation import interpretability
 
     whole = SegmentedFolder(folder / "images", folder / "masks", ["road", "sky"])
     norm = {"mean": models.IMAGENET_MEAN, "std": models.IMAGENET_STD}

@@ -16,10 +16,15 @@ from intertwine.dissection import (
     dissect,
     geodesic,
     haar_rotation,
-    planes,
+    rotation_planes,
     top_quantile,
 )
-from intertwine_book.experiments.against_rotation import interpretability, null_threshold, slopes, sweep
+from intertwine_book.experiments.interpretability.against_rotation import (
+    interpretability,
+    null_threshold,
+    slopes,
+    sweep,
+)
 
 
 def draw(n, units, concepts, small, large, seed, density=0.2):
@@ -72,7 +77,7 @@ def direct(maps, planes, quantile):
 def test_dissect_agrees_exactly_with_the_definition(n, units, concepts, small, large, q, kind, seed):
     maps, planes = draw(n, units, concepts, small, large, seed)
     maps = {"normal": maps, "relu": maps.relu(), "few values": maps.round()}[kind]
-    found = dissect(maps, planes, quantile=q, batch_size=2)
+    found = dissect(maps, planes, quantile=q)
     both, either, levels = direct(maps, planes, q)
     assert torch.equal(found.levels, levels)
     assert torch.equal(found.both, both)
@@ -277,9 +282,9 @@ def test_what_does_not_fit_is_said_in_one_sentence(change, words):
 @pytest.mark.usefixtures("unchecked")
 def test_planes_are_of_square_tensors():
     with pytest.raises(ValueError, match=r"determinant 1, was given one of shape \(2, 3\)"):
-        planes(torch.eye(3)[:2])
+        rotation_planes(torch.eye(3)[:2])
     with pytest.raises(TypeError, match=r"a tensor, was given ndarray: use torch\.as_tensor"):
-        planes(np.eye(2))
+        rotation_planes(np.eye(2))
 
 
 def test_on_a_gpu_everything_is_the_same():

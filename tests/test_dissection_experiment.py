@@ -12,8 +12,12 @@ import torch.nn.functional as F
 from intertwine import data, models
 from intertwine.dissection import dissect, examples
 from intertwine.training import RECIPES
-from intertwine_book.experiments import interpretability as experiment
-from intertwine_book.experiments.against_rotation import differences, interpretability, slopes
+from intertwine_book.experiments.interpretability import networks as experiment
+from intertwine_book.experiments.interpretability.against_rotation import (
+    differences,
+    interpretability,
+    slopes,
+)
 
 CAMVID = Path(os.environ.get("INTERTWINE_DATA", "")) / "camvid"
 

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from intertwine.dissection import geodesic, haar_rotation, planes
+from intertwine.dissection import geodesic, haar_rotation, rotation_planes
 
 SIZES = pytest.mark.parametrize("n", [2, 3, 64, 512])
 
@@ -36,7 +36,7 @@ def close(A: torch.Tensor, B: torch.Tensor, tolerance: float = 1e-10) -> bool:
 @pytest.mark.parametrize("halves", [0, 1])
 def test_a_geodesic_is_a_group_of_rotations_from_the_identity_to_q(n, halves):
     Q = planted(n, halves, seed=n) if halves else haar_rotation(n, generator(n))
-    split, one = planes(Q), torch.eye(n, dtype=torch.float64)
+    split, one = rotation_planes(Q), torch.eye(n, dtype=torch.float64)
     start, some, more, both, end = split.power(torch.tensor([0.0, 0.3, 0.45, 0.75, 1.0]))
     assert close(start, one) and close(end, Q)
     assert close(some @ more, both)
@@ -49,8 +49,8 @@ def test_a_geodesic_is_a_group_of_rotations_from_the_identity_to_q(n, halves):
 def test_a_geodesic_is_as_long_as_the_principal_logarithm(n):
     for Q in (haar_rotation(n, generator(n)), planted(n, n // 2, seed=1)):
         angles = np.angle(np.linalg.eigvals(Q.numpy()))  # the logarithm's eigenvalues, over i
-        assert abs(planes(Q).length - np.linalg.norm(angles)) < 1e-6 * n
-        assert (planes(Q).angles.abs() <= math.pi + 1e-12).all()
+        assert abs(rotation_planes(Q).length - np.linalg.norm(angles)) < 1e-6 * n
+        assert (rotation_planes(Q).angles.abs() <= math.pi + 1e-12).all()
 
 
 def test_the_logarithm_of_a_geodesic_is_one_matrix():
@@ -58,14 +58,14 @@ def test_the_logarithm_of_a_geodesic_is_one_matrix():
 
     Q = haar_rotation(7, generator(3))
     log = torch.from_numpy(logm(Q.numpy()).real)
-    assert abs(log.norm().item() - planes(Q).length) < 1e-10
+    assert abs(log.norm().item() - rotation_planes(Q).length) < 1e-10
     assert close(torch.matrix_exp(0.37 * log), geodesic(Q, 0.37), 1e-9)
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(1, 12), st.integers(0, 4), st.integers(0, 99), st.floats(-1, 2), st.floats(-1, 2))
 def test_powers_add_up_however_many_angles_are_pi(n, halves, seed, alpha, beta):
-    split = planes(planted(n, min(halves, n // 2), seed))
+    split = rotation_planes(planted(n, min(halves, n // 2), seed))
     assert close(split.power(alpha) @ split.power(beta), split.power(alpha + beta))
     assert close(split.power(-alpha), split.power(alpha).T)
 

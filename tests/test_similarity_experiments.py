@@ -9,16 +9,8 @@ from intertwine import models
 from intertwine.features import record
 from intertwine.groups import GReLU
 from intertwine.similarity import cka, gram, grelu_cka, procrustes, r2
-from intertwine_book.experiments import dissimilarity as by_layer
-from intertwine_book.experiments.join import Join
-from intertwine_book.experiments.sensitivity import probe, sensitivity, specificity
-from intertwine_book.experiments.similarity_and_function import (
-    along_training,
-    moved_by_groups,
-    pressed,
-    start_and_end,
-)
-from intertwine_book.experiments.statements import (
+from intertwine_book.experiments.dissimilarity import by_layer
+from intertwine_book.experiments.dissimilarity.statements import (
     alignment_property,
     invariance,
     kernel_symmetries,
@@ -26,6 +18,14 @@ from intertwine_book.experiments.statements import (
     pairs_of_the_max_kernel,
     range_of_cka,
     smallest_eigenvalues,
+)
+from intertwine_book.experiments.join import Join
+from intertwine_book.experiments.sensitivity import probe, sensitivity, specificity
+from intertwine_book.experiments.similarity_and_function import (
+    along_training,
+    moved_by_groups,
+    pressed,
+    start_and_end,
 )
 
 
@@ -105,7 +105,7 @@ def recorded(network: nn.Module, name: str, images: Tensor = IMAGES) -> Tensor:
 
 
 def test_procrustes_by_layer_is_that_of_the_features_and_its_null_of_shuffled_ones(networks):
-    table = by_layer.procrustes_by_layer(*networks, IMAGES, NUMBERS, generator=generator())
+    table = by_layer.procrustes_by_layer(*networks, NUMBERS, IMAGES, generator=generator())
     order = torch.randperm(len(IMAGES), generator=generator())
     for k, name in enumerate(NUMBERS):
         X, Y = (recorded(network, name) for network in networks)
@@ -118,10 +118,10 @@ def test_procrustes_by_layer_is_that_of_the_features_and_its_null_of_shuffled_on
 
 
 def test_cka_by_layer_is_that_of_the_features(networks):
-    table = by_layer.cka_by_layer(*networks, IMAGES, NUMBERS, nulls=30, generator=generator())
+    table = by_layer.cka_by_layer(*networks, NUMBERS, IMAGES, nulls=30, generator=generator())
     for k, name in enumerate(NUMBERS):
         X, Y = (recorded(network, name) for network in networks)
-        assert abs(table["grelu"][k] - grelu_cka(X, Y, corrected=True, spatial="sum")) < 1e-9
+        assert abs(table["grelu"][k] - grelu_cka(X, Y, spatial="sum")) < 1e-9
         assert abs(table["orthogonal"][k] - cka(X, Y, spatial="features")) < 1e-9
         for kind in ("grelu", "orthogonal", "normalised"):
             assert abs(table[f"{kind}_null"][k]) < min(0.25, table[kind][k])
@@ -141,15 +141,15 @@ def test_a_network_moved_by_its_group_is_the_same_for_both_measures(networks):
         for tensor in (moved.bn1.weight, moved.bn1.bias):
             tensor.copy_(tensor[columns] * A[rows, columns])
     for table in (
-        by_layer.procrustes_by_layer(network.double(), moved, images, {"relu1": 3}, generator=generator()),
-        by_layer.cka_by_layer(network, moved, images, {"relu1": 3}, generator=generator()),
+        by_layer.procrustes_by_layer(network.double(), moved, {"relu1": 3}, images, generator=generator()),
+        by_layer.cka_by_layer(network, moved, {"relu1": 3}, images, generator=generator()),
     ):
         assert table["grelu"][0] > 1 - 1e-6 and table["orthogonal"][0] < 1 - 1e-4
     network.float()
 
 
 def test_all_layers_in_long_form(networks):
-    table = by_layer.between_all_layers(*networks, IMAGES, NUMBERS, {"CKA": "cka"}, device="cpu")
+    table = by_layer.between_all_layers(*networks, NUMBERS, IMAGES, {"CKA": "cka"}, device="cpu")
     X, Y = recorded(networks[0], "relu1"), recorded(networks[1], "relu2")
     (value,) = table.query("row == 3 and column == 6")["value"]
     assert len(table) == 4 and abs(value - cka(X, Y, spatial="features")) < 1e-6

@@ -13,20 +13,20 @@ Example:
     True
 """
 
-from intertwine.dissection.counting import Units, dissect, top_quantile
+from intertwine.dissection.dissect import Units, dissect, top_quantile
+from intertwine.dissection.dissection import Dissection
 from intertwine.dissection.examples import Example, examples
-from intertwine.dissection.found import Dissection
-from intertwine.dissection.rotation import Planes, geodesic, haar_rotation, planes
+from intertwine.dissection.rotation import RotationPlanes, geodesic, haar_rotation, rotation_planes
 
 __all__ = [
     "Dissection",
     "Example",
-    "Planes",
+    "RotationPlanes",
     "Units",
     "dissect",
     "examples",
     "geodesic",
     "haar_rotation",
-    "planes",
+    "rotation_planes",
     "top_quantile",
 ]

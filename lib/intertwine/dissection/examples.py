@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from intertwine.dissection.found import Dissection
+from intertwine.dissection.dissection import Dissection
 
 
 class Example(NamedTuple):

@@ -38,12 +38,12 @@ def haar_rotation(n: int, generator: torch.Generator) -> Float[Tensor, "n n"]:
     return Q
 
 
-class Planes(NamedTuple):
+class RotationPlanes(NamedTuple):
     """A rotation as its planes and angles: the real Schur form of an orthogonal matrix.
 
     Example:
         >>> quarter = torch.tensor([[0.0, -1.0], [1.0, 0.0]])
-        >>> split = planes(quarter)
+        >>> split = rotation_planes(quarter)
         >>> round(split.angles.abs().item() / math.pi, 10), round(split.length / math.pi, 4)
         (0.5, 0.7071)
     """
@@ -62,7 +62,7 @@ class Planes(NamedTuple):
         """Rotate in the same planes by `alpha` times the angles.
 
         Example:
-            >>> half = planes(torch.tensor([[0.0, -1.0], [1.0, 0.0]])).power(0.5)
+            >>> half = rotation_planes(torch.tensor([[0.0, -1.0], [1.0, 0.0]])).power(0.5)
             >>> torch.allclose(half @ half, torch.tensor([[0.0, -1.0], [1.0, 0.0]]).double())
             True
         """
@@ -76,11 +76,11 @@ class Planes(NamedTuple):
         return ends @ moving.flatten(1).mT + still @ still.mT
 
 
-def planes(Q: Float[Tensor, "n n"]) -> Planes:
+def rotation_planes(Q: Float[Tensor, "n n"]) -> RotationPlanes:
     """The planes that a rotation turns, and by how much, in float64.
 
     Example:
-        >>> planes(-torch.eye(4)).angles / math.pi
+        >>> rotation_planes(-torch.eye(4)).angles / math.pi
         tensor([1., 1.], dtype=torch.float64)
 
     Eigenvalues -1 come in pairs, which are rotations by π; in which planes is then a choice, made here once.
@@ -103,23 +103,23 @@ def planes(Q: Float[Tensor, "n n"]) -> Planes:
             f"|QQᵀ - I| up to {off:.1e}: draw it with `haar_rotation`, or negate one column if that is small."
         )
     T, Z = map(torch.from_numpy, schur(matrix.numpy(), output="real"))
-    columns: list[int] = []
+    turning: list[int] = []
     still: list[int] = []
     halves: list[int] = []
     angles: list[float] = []
     k = 0
     while k < n:
         if k + 1 < n and T[k + 1, k] != 0:
+            turning += [k, k + 1]
             # both entries: the cosine alone would lose the direction
-            columns += [k, k + 1]
             angles.append(math.atan2((T[k + 1, k] - T[k, k + 1]) / 2, (T[k, k] + T[k + 1, k + 1]) / 2))
-            k += 2
+            k += 1
         else:
             (still if T[k, k] > 0 else halves).append(k)
-            k += 1
+        k += 1
     angles += [math.pi] * (len(halves) // 2)
-    basis = Z[:, columns + halves + still]
-    return Planes(basis.to(Q.device), torch.tensor(angles, dtype=torch.float64, device=Q.device))
+    basis = Z[:, turning + halves + still]
+    return RotationPlanes(basis.to(Q.device), torch.tensor(angles, dtype=torch.float64, device=Q.device))
 
 
 def off_orthogonal(Q: Float[Tensor, "n m"]) -> float:
@@ -145,8 +145,8 @@ def geodesic(Q: Float[Tensor, "n n"], alpha: float | Float[Tensor, "*batch"]) ->
         >>> torch.allclose(path[0], torch.eye(6).double()), torch.allclose(path[2], Q)
         (True, True)
 
-    Every Qᵅ is a rotation, and QᵅQᵝ = Qᵅ⁺ᵝ. For many α hand them over together, or keep `planes(Q)`: it
-    is what takes time.
+    Every Qᵅ is a rotation, and QᵅQᵝ = Qᵅ⁺ᵝ. `rotation_planes(Q)` takes most of the time: for many α give
+    them together, or call it once.
 
     Args:
         Q: a rotation.
@@ -158,4 +158,4 @@ def geodesic(Q: Float[Tensor, "n n"], alpha: float | Float[Tensor, "*batch"]) ->
     Raises:
         ValueError: Q is not a rotation.
     """
-    return planes(Q).power(alpha).to(Q.dtype)
+    return rotation_planes(Q).power(alpha).to(Q.dtype)

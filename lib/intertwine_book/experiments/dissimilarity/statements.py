@@ -1,4 +1,4 @@
-"""What godfrey2022 §5 and its appendix state of their measures, as tables that can refute it."""
+"""The statements of godfrey2022 §5 and its appendix about its measures, as tables that can refute them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ import torch
 from torch import Tensor
 
 from intertwine.groups import GReLU, Orthogonal, Permutations, SignedPermutations
-from intertwine.similarity.cka import grelu_cka
-from intertwine.similarity.grams import gram
-from intertwine.similarity.procrustes import grelu_procrustes, procrustes
+from intertwine.similarity import gram, grelu_cka, grelu_procrustes, procrustes
 
 MEASURES: dict[str, Callable[..., Tensor]] = {"G_ReLU-CKA": grelu_cka, "G_ReLU-Procrustes": grelu_procrustes}
 
@@ -57,7 +55,7 @@ def invariance(width: int, samples: int, trials: int, *, generator: torch.Genera
 
 
 def alignment_property(width: int, samples: int, trials: int, *, generator: torch.Generator) -> pd.DataFrame:
-    """What the measures say of Y = XA + 1vᵀ with A in G_ReLU: (ii) asks for 1.
+    """The measures of X and Y = XA + 1vᵀ with A in G_ReLU: (ii) asks for 1.
 
     Example:
         >>> table = alignment_property(3, 10, 1, generator=torch.Generator().manual_seed(0))
@@ -100,7 +98,7 @@ def range_of_cka(samples: int, width: int, trials: int, *, generator: torch.Gene
         pairs.append(("Gaussian", A, B))
     rows = []
     for trial, (name, A, B) in enumerate(pairs):
-        value = grelu_cka(A, B, corrected=True).item()
+        value = grelu_cka(A, B).item()
         rows.append({"features": name, "trial": trial, "value": value, "below_0": max(0.0, -value)})
     return pd.DataFrame(rows)
 

@@ -10,12 +10,13 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from intertwine.data import Masks
-from intertwine.dissection.found import Dissection
+from intertwine.dissection.dissection import Dissection
 from intertwine.dissection.rotation import TOLERANCE, off_orthogonal
 from intertwine.dissection.upsampling import Axis, stretched
 from intertwine.features import check_tensor
 
 Units = Float[Tensor, "n units h w"] | Callable[[], Iterable[Float[Tensor, "_ units h w"]]]
+IMAGES = 50  # at a time: bounds the memory, and more are no faster
 
 
 def dissect(
@@ -25,7 +26,6 @@ def dissect(
     quantile: float = 0.005,
     iou: float = 0.04,
     rotation: Float[Tensor, "k k"] | None = None,
-    batch_size: int = 50,
 ) -> Dissection:
     """The overlap of what every unit selects with every concept, over all images together.
 
@@ -49,7 +49,6 @@ def dissect(
         iou: a unit is interpretable if its best IoU is above this; 0.04 in the paper.
         rotation: an orthogonal Q turns the units into Q times the units at every position; the network is not
             run again.
-        batch_size: images at a time, which bounds the memory.
 
     Returns:
         All counts, and the tables made of them. A higher IoU is a better match.
@@ -74,7 +73,7 @@ def dissect(
     n, height, width = masks.codes.shape
 
     def stream() -> Iterator[Tensor]:
-        for batch in units() if callable(units) else units.split(batch_size):
+        for batch in units() if callable(units) else units.split(IMAGES):
             check_tensor(batch)
             if batch.ndim != 4:
                 raise ValueError(
@@ -90,7 +89,7 @@ def dissect(
     for batch in stream():
         vertical = stretched(batch.shape[2], height, batch.device)
         horizontal = stretched(batch.shape[3], width, batch.device)
-        for part in batch.split(batch_size):
+        for part in batch.split(IMAGES):
             codes = masks.codes[start : start + len(part)].to(batch.device)
             counts += _selected(part, levels, codes, len(masks.table), vertical, horizontal)
             start += len(part)

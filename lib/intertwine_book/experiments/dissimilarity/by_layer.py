@@ -12,12 +12,10 @@ from torch import Tensor, nn
 
 from intertwine.alignment import Statistics
 from intertwine.features import activations, features
+from intertwine.similarity import compare, gram, max_gram, procrustes
 from intertwine.similarity.cka import aligned, grelu_normalised
-from intertwine.similarity.compare import compare
-from intertwine.similarity.grams import gram, max_gram
 from intertwine.similarity.inputs import arranged, centred
 from intertwine.similarity.moments import compressed
-from intertwine.similarity.procrustes import procrustes
 
 PROCRUSTES = {
     "grelu": partial(procrustes, group="grelu", centred=False),
@@ -36,18 +34,18 @@ its norm, which no rotation respects."""
 def moments(
     model1: nn.Module,
     model2: nn.Module,
+    layers: Sequence[str],
     images1: Float[Tensor, "n ..."],
     images2: Float[Tensor, "n ..."],
-    layers: Sequence[str],
     *,
-    batch_size: int = 100,
+    batch_size: int = 500,
 ) -> dict[str, Statistics]:
     """Second moments of every layer of one network with the same layer of another, positions being samples.
 
     Example:
         >>> from intertwine.models import myrtle
         >>> network, images = myrtle(2, in_channels=1), torch.randn(3, 1, 8, 8)
-        >>> moments(network, network, images, images, ["relu1"])["relu1"].n
+        >>> moments(network, network, ["relu1"], images, images)["relu1"].n
         192
 
     Args:
@@ -69,8 +67,8 @@ def moments(
 def procrustes_by_layer(
     model1: nn.Module,
     model2: nn.Module,
-    images: Float[Tensor, "n ..."],
     layers: Mapping[str, str | int],
+    images: Float[Tensor, "n ..."],
     *,
     nulls: int = 1,
     generator: torch.Generator,
@@ -81,7 +79,7 @@ def procrustes_by_layer(
         >>> from intertwine.models import myrtle
         >>> network, images = myrtle(2, in_channels=1), torch.randn(20, 1, 8, 8)
         >>> generator = torch.Generator().manual_seed(0)
-        >>> table = procrustes_by_layer(network, network, images, {"relu1": "3"}, generator=generator)
+        >>> table = procrustes_by_layer(network, network, {"relu1": "3"}, images, generator=generator)
         >>> bool(table["grelu"][0] > 1 - 1e-6 > table["grelu_null"][0])
         True
 
@@ -94,11 +92,11 @@ def procrustes_by_layer(
         Columns layer (the number), channels, grelu, orthogonal, grelu_null, orthogonal_null: similarities,
         higher is more similar.
     """
-    whole = moments(model1, model2, images, images, list(layers))
+    whole = moments(model1, model2, list(layers), images, images)
     shuffled = []
     for _ in range(nulls):
         order = torch.randperm(len(images), generator=generator).to(images.device)
-        shuffled.append(moments(model1, model2, images, images[order], list(layers)))
+        shuffled.append(moments(model1, model2, list(layers), images, images[order]))
     rows = []
     for name, number in layers.items():
         row: dict[str, object] = {"layer": number, "channels": whole[name].p}
@@ -113,8 +111,8 @@ def procrustes_by_layer(
 def cka_by_layer(
     model1: nn.Module,
     model2: nn.Module,
-    images: Float[Tensor, "n ..."],
     layers: Mapping[str, str | int],
+    images: Float[Tensor, "n ..."],
     *,
     nulls: int = 20,
     generator: torch.Generator,
@@ -125,13 +123,13 @@ def cka_by_layer(
         >>> from intertwine.models import myrtle
         >>> network, images = myrtle(2, in_channels=1), torch.randn(20, 1, 8, 8)
         >>> generator = torch.Generator().manual_seed(0)
-        >>> table = cka_by_layer(network, network, images, {"relu1": "3"}, generator=generator)
+        >>> table = cka_by_layer(network, network, {"relu1": "3"}, images, generator=generator)
         >>> bool(table["grelu"][0] > 1 - 1e-9 > table["grelu_null"][0])
         True
 
     Args:
-        images: few enough for the features of a layer to fit into memory; a small sample widens the null.
         layers: name → number in the paper.
+        images: few enough for the features of a layer to fit into memory; a small sample widens the null.
         nulls: permutations of the images.
         generator: of the permutations.
 
@@ -155,8 +153,8 @@ def cka_by_layer(
 def between_all_layers(
     model1: nn.Module,
     model2: nn.Module,
-    images: Float[Tensor, "n ..."],
     layers: Mapping[str, str | int],
+    images: Float[Tensor, "n ..."],
     measures: Mapping[str, str],
     *,
     memory: int = 2**30,
@@ -167,7 +165,7 @@ def between_all_layers(
     Example:
         >>> from intertwine.models import myrtle
         >>> network, images = myrtle(2, in_channels=1), torch.randn(20, 1, 8, 8)
-        >>> table = between_all_layers(network, network, images, {"relu1": 3}, {"CKA": "cka"}, device="cpu")
+        >>> table = between_all_layers(network, network, {"relu1": 3}, images, {"CKA": "cka"}, device="cpu")
         >>> table["value"].round(6).tolist()
         [1.0]
 

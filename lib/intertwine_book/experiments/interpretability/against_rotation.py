@@ -11,8 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from intertwine.data import Masks
-from intertwine.dissection.counting import Units, dissect
-from intertwine.dissection.rotation import haar_rotation, planes
+from intertwine.dissection import Units, dissect, haar_rotation, rotation_planes
 
 THRESHOLDS = (0.01, 0.02, 0.04, 0.08, 0.16)  # of the IoU; the paper's is 0.04
 
@@ -24,7 +23,6 @@ def sweep(
     alphas: Sequence[float],
     *,
     quantiles: Sequence[float] = (0.005,),
-    batch_size: int = 50,
 ) -> pd.DataFrame:
     """Dissect the units in the bases Qᵅ, for rotations Q and angles α; the network is not run again.
 
@@ -45,9 +43,9 @@ def sweep(
         better match.
 
     Raises:
-        ValueError: as in `dissect` and `planes`.
+        ValueError: as in `dissect` and `rotation_planes`.
     """
-    paths = [planes(Q) for Q in rotations]
+    paths = [rotation_planes(Q) for Q in rotations]
     tables = []
     for quantile in quantiles:
         own = None
@@ -57,7 +55,7 @@ def sweep(
                     found = own
                 else:
                     Q = path.power(alpha) if alpha else None
-                    result = dissect(units, masks, quantile=quantile, rotation=Q, batch_size=batch_size)
+                    result = dissect(units, masks, quantile=quantile, rotation=Q)
                     found = result.units()[["unit", "concept", "iou"]]
                 own = found if alpha == 0 else own
                 tables.append(found.assign(quantile=quantile, rotation=k, alpha=float(alpha)))
@@ -84,7 +82,6 @@ def interpretability(
     rotations: int = 5,
     alphas: Sequence[float] = (0.0, 0.25, 0.5, 0.75, 1.0),
     quantiles: Sequence[float] = (0.005,),
-    batch_size: int = 50,
 ) -> pd.DataFrame:
     """How interpretable a layer is in bases further and further from its own, by several statistics.
 
@@ -109,8 +106,7 @@ def interpretability(
     generator = torch.Generator().manual_seed(seed)
     turns = [haar_rotation(width, generator).to(masks.codes.device) for _ in range(rotations)]
     found, by_chance = (
-        sweep(units, each, turns, alphas, quantiles=quantiles, batch_size=batch_size)
-        for each in (masks, masks.shuffled(generator))
+        sweep(units, each, turns, alphas, quantiles=quantiles) for each in (masks, masks.shuffled(generator))
     )
     null = null_threshold(by_chance)
     rows = []

@@ -1,4 +1,4 @@
-"""What a dissection found: counts of pixels, and the tables made of them."""
+"""The result of a dissection: counts of pixels, and the tables made of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What chapter 5 dissects: networks of five kinds, trained and untrained, and the layers that they share."""
+"""Networks of five kinds, trained and untrained, and the layers that they share."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ STREET = (
 
 
 def pair(
-    kind: str, data: Dataset, recipe: Recipe, *, width: int, seed: int, device: str | torch.device = "cpu"
+    kind: str, data: Dataset, recipe: Recipe, *, width: int, seed: int, device: str | torch.device = "auto"
 ) -> dict[str, nn.Module]:
     """A network of one of the `KINDS`, trained (out of the zoo), and the untrained one that it began as.
 

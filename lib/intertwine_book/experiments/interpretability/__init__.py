@@ -1,0 +1,1 @@
+"""Chapter 5: the networks that it dissects, and interpretability against rotation."""
