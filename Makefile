@@ -1,4 +1,4 @@
-# make book · test · test-all · check · look · bench · lab · lock · clean     (PROFILE=smoke|quick|desk|paper, quick by default)
+# make book · test · test-all · check · pages · bench · lab · lock · clean     (PROFILE=smoke|quick|desk|paper, quick by default)
 PYTHON  ?= python3
 PROFILE ?= quick
 BIN     := .venv/bin
@@ -7,7 +7,7 @@ READY   := .venv/ready
 ONE_AT_A_TIME := $(shell command -v flock >/dev/null 2>&1 && echo flock .venv.lock)
 export INTERTWINE_DATA ?= $(CURDIR)/data
 
-.PHONY: book test test-all check look bench lab lock clean
+.PHONY: book test test-all check pages bench lab lock clean
 
 book: $(READY)
 	@$(BIN)/intertwine build --profile $(PROFILE)
@@ -21,7 +21,7 @@ test-all: test
 check: $(READY)
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 
-look: $(READY)
+pages: $(READY)
 	@INTERTWINE_HTML=$(CURDIR)/_build/html $(BIN)/pytest -q -n 2 tests/test_pages.py tests/test_pages_browser.py
 
 bench: $(READY)

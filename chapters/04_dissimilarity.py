@@ -102,7 +102,7 @@ def table_2(pair):
     return procrustes_of(myrtles[pair], numbers, pair)
 
 
-both, said = run.beside("table_2")
+both, said = run.with_recorded("table_2")
 
 # %% mystnb={"figure": {"name": "fig-table-2", "caption": "Procrustes similarity of corresponding layers of two Myrtle CNNs, by the definitions of the paper's Table 2, beside the same measure for shuffled images (dotted). The black line is the least value that non-negative features can have. Only the distance to the dotted line of the same colour says that something is shared. Lines: means over pairs; dots: single pairs; a second panel has the largest recorded run."}, "image": {"alt": "Similarity against layer for two measures, G_ReLU and orthogonal, each a solid line above a dotted null of the same colour, over a horizontal line at 0.29."}}
 similarity_by_layer(both, floor=1 - 0.5**0.5, panels="run")

@@ -115,7 +115,7 @@ curves = results.steps(
 )
 
 # %% tags=["hide-input"]
-both, said = results.beside("04b_similarity_and_function", "curves_3", curves)
+both, said = results.with_recorded("04b_similarity_and_function", "curves_3", curves)
 scaled = both.assign(accuracy=both["accuracy"] / 100)
 long = scaled.melt(["pair", "epoch", "run"], list(functional.INDICES), "index")
 long["index"] = long["index"].replace(functional.INDICES | {"accuracy": "accuracy / 100"})
@@ -198,7 +198,7 @@ def one_press(pair):
 
 budget = {"penalty": penalty, "penalty_epochs": penalty_epochs, "penalty_lr": penalty_lr}
 curves_4 = results.steps("curves_4", cases, one_press, parameters=asked | budget, **facts)
-both, said = results.beside("04b_similarity_and_function", "curves_4", curves_4)
+both, said = results.with_recorded("04b_similarity_and_function", "curves_4", curves_4)
 shown = both.assign(accuracy=both["accuracy"] / 100)
 shown = shown.melt(["pair", "epoch", "run"], ["accuracy", "cka"], "index")
 shown["index"] = shown["index"].map({"accuracy": "accuracy / 100", "cka": "CKA"})

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def browser():
-    api = pytest.importorskip("playwright.sync_api", reason="needs the extra 'look'")
+    api = pytest.importorskip("playwright.sync_api", reason="needs the extra 'browser'")
     try:
         path = chromium()
     except BookError as error:

@@ -205,10 +205,10 @@ def test_recorded_runs_are_found_from_a_chapter_the_largest_last(tmp_path, monke
     assert list(found) == ["desk", "paper"]
     live = found["desk"][0].assign(scale=0)
     assert results.largest("01_x", "swap", live)[0] is live
-    both, said = results.beside("01_x", "scale", live)
+    both, said = results.with_recorded("01_x", "scale", live)
     assert said.startswith("The largest recorded run: paper (")
     assert list(both["run"].unique()) == ["this run", "recorded"] and len(both) == 2 * len(live)
-    both, said = results.beside("01_x", "swap", live)
+    both, said = results.with_recorded("01_x", "swap", live)
     assert list(both["run"].unique()) == ["this run"] and said.startswith("No larger run is recorded yet")
 
 

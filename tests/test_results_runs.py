@@ -101,7 +101,7 @@ def test_the_larger_run_is_shown_beside_a_table_by_its_name(tmp_path):
     recorded.table(pair=range(4))(Counted())
     this = results.run(notebook(), "01_x", folder=tmp_path / "live")
     live = this.table(pair=range(2))(Counted())
-    both, sentence = this.beside("counted", root=tmp_path)
+    both, sentence = this.with_recorded("counted", root=tmp_path)
     assert both["run"].value_counts().to_dict() == {"this run": 2, "recorded": 4} and "desk" in sentence
     assert len(this.largest("counted", root=tmp_path)[0]) == 4
     this.write(derived=live[["square"]], other=live)

@@ -124,7 +124,7 @@ def run(chapter: str, given: tuple[tuple[str, str], ...], profile: str, output: 
 @cli.command()
 @_profile
 def pdf(profile: str) -> None:
-    """Print the built pages as one PDF (needs a Chromium and the extra `look`)."""
+    """Print the built pages as one PDF (needs a Chromium and the extra `browser`)."""
     from intertwine_book.build.pdf import pdf as printed  # BeautifulSoup is not needed for anything else
 
     with console.status("printing"):

@@ -33,12 +33,12 @@ def pdf(book: Book, profile: str) -> Path:
         The file, beside the folder of pages.
 
     Raises:
-        BookError: without a Chromium, or without the extra `look`.
+        BookError: without a Chromium, or without the extra `browser`.
     """
     try:
         from playwright.sync_api import sync_playwright
     except ImportError as error:
-        raise BookError("Expected playwright, not found: pip install 'intertwine[look]'.") from error
+        raise BookError("Expected playwright, not found: pip install 'intertwine[browser]'.") from error
     html = render(book, profile).parent
     whole, printed = html / "whole.html", book.build / "book.pdf"
     whole.write_text(one_page(html, _pages(book)))

@@ -41,7 +41,7 @@ def render(book: Book, profile: str, report: Callable[[str, int], None] = lambda
         stamp = freshness.pages_stamp(book, notebooks)
         if page.is_file() and stamp_file.is_file() and stamp_file.read_text() == stamp:
             return page
-        # from scratch: half-written pages look up to date to Sphinx, and old warnings are not repeated
+        # from scratch: Sphinx takes half-written pages for finished, and old warnings are not repeated
         stamp_file.unlink(missing_ok=True)
         shutil.rmtree(book.html, ignore_errors=True)
         shutil.rmtree(book.build / ".doctrees", ignore_errors=True)
@@ -126,13 +126,13 @@ def _jupyter_book(book: Book, report: Callable[[str, int], None]) -> None:
     command += ["--warningiserror", "--nitpick", "--keep-going"]
     log, tail = book.build / "render.log", b""
     with (
-        log.open("wb") as kept,
+        log.open("wb") as copy,
         subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process,
     ):
         assert process.stdout is not None
         try:
             while chunk := os.read(process.stdout.fileno(), 1 << 16):
-                kept.write(chunk)
+                copy.write(chunk)
                 tail = tail[-200:] + chunk
                 if found := _PERCENT.findall(tail.decode(errors="replace")):
                     report(found[-1][0], int(found[-1][1]))

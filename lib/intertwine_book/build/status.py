@@ -61,7 +61,7 @@ def page(book: Book, profile: str) -> str:
         [f"{{doc}}`{_number(chapter)} <../chapters/{chapter}>`", time, memory, device, finished]
         for chapter, _, finished, time, memory, device, _, _ in known
     ]
-    kept = [
+    tables = [
         _recorded(path, name)
         for name in RECORDED
         for chapter in book.chapters
@@ -78,7 +78,7 @@ def page(book: Book, profile: str) -> str:
         "",
         "Tables of longer runs, kept with the book: pages show them too, verdicts prefer them.",
         "",
-        *_table(["table", "profile", "rows", "time", "device", "date"], kept),
+        *_table(["table", "profile", "rows", "time", "device", "date"], tables),
     ]
     return "\n".join(parts)
 

@@ -12,7 +12,7 @@ PLACE = ["pair", "layer1"]
 
 
 def beside(chapter: str, name: str, live: pd.DataFrame, **options: Any) -> tuple[pd.DataFrame, str]:
-    """`results.beside`, with the column layer, which is layer1 as an axis shows it.
+    """`results.with_recorded`, with the column layer, which is layer1 as an axis shows it.
 
     Example:
         >>> import tempfile
@@ -22,10 +22,10 @@ def beside(chapter: str, name: str, live: pd.DataFrame, **options: Any) -> tuple
         [['1', 'this run'], ['block2', 'this run']]
 
     Args:
-        chapter, name, live: as `results.beside` takes them.
+        chapter, name, live: as `results.with_recorded` takes them.
         **options: of `results.largest`.
     """
-    both, said = results.beside(chapter, name, live, **options)
+    both, said = results.with_recorded(chapter, name, live, **options)
     return both.assign(layer=both["layer1"].str.replace(r"^(bn|relu)|\.relu2$", "", regex=True)), said
 
 

@@ -2,8 +2,8 @@
 
 from intertwine_book.results.intervals import interval
 from intertwine_book.results.origin import LIBRARY, PACKAGES, environment, library_digest
+from intertwine_book.results.records import largest, provenance, recorded, with_recorded
 from intertwine_book.results.runs import Run, run
-from intertwine_book.results.shown import beside, largest, provenance, recorded
 from intertwine_book.results.steps import steps
 from intertwine_book.results.tables import PROFILES, RECORDED, default_folder, read, write
 
@@ -13,7 +13,6 @@ __all__ = [
     "PROFILES",
     "RECORDED",
     "Run",
-    "beside",
     "default_folder",
     "environment",
     "interval",
@@ -24,5 +23,6 @@ __all__ = [
     "recorded",
     "run",
     "steps",
+    "with_recorded",
     "write",
 ]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from intertwine import files
-from intertwine_book.results import shown, tables
+from intertwine_book.results import records, tables
 from intertwine_book.results.steps import Rows, steps
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class Run:
             >>> import tempfile
             >>> this = Run("01_x", {"width": 4}, 0, "cpu", folder=tempfile.mkdtemp())
             >>> this.write(scale=pd.DataFrame({"holds": [True]}), swap=pd.DataFrame({"holds": [True]}))
-            >>> shown.provenance(this.folder).loc["parameters", "value"]
+            >>> records.provenance(this.folder).loc["parameters", "value"]
             'width 4'
         """
         for name, frame in frames.items():
@@ -174,13 +174,13 @@ class Run:
 
         return torch.Generator().manual_seed(self.seed + step)
 
-    def beside(self, name: str, **options: Any) -> tuple[pd.DataFrame, str]:
-        """A table of this run with the largest recorded one: `results.beside`."""
-        return shown.beside(self.chapter, name, self._frames[name], **options)
+    def with_recorded(self, name: str, **options: Any) -> tuple[pd.DataFrame, str]:
+        """A table of this run with the largest recorded one: `results.with_recorded`."""
+        return records.with_recorded(self.chapter, name, self._frames[name], **options)
 
     def largest(self, name: str, **options: Any) -> tuple[pd.DataFrame, str]:
         """The largest recorded run of a table, or this run's own: `results.largest`."""
-        return shown.largest(self.chapter, name, self._frames[name], **options)
+        return records.largest(self.chapter, name, self._frames[name], **options)
 
 
 def checksum(data: Any) -> str | None:

@@ -1,4 +1,4 @@
-"""A table from many long steps, each of them kept: an interrupted run goes on, a finished one is found."""
+"""A table from many long steps, each of them stored: an interrupted run continues, a finished is found."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def steps(
         >>> folder = tempfile.mkdtemp()
         >>> def square(side):
         ...     return {"area": side**2}
-        >>> asked = {"parameters": {"sides": 2}, "seed": 0, "folder": folder}
-        >>> steps("squares", [{"side": 2}, {"side": 3}], square, **asked)["area"].tolist()
+        >>> facts = {"parameters": {"sides": 2}, "seed": 0, "folder": folder}
+        >>> steps("squares", [{"side": 2}, {"side": 3}], square, **facts)["area"].tolist()
         [4, 9]
-        >>> again = steps("squares", [{"side": 2}, {"side": 3}], square, **asked)  # found, not computed
+        >>> again = steps("squares", [{"side": 2}, {"side": 3}], square, **facts)  # found, not computed
 
     In a build of the book, or with a `folder`, a finished table with the same parameters (or more), seed and
     data is returned as it is, whatever code computed it: its provenance says which. Of an unfinished one, the
@@ -60,26 +60,26 @@ def steps(
     """
     from tqdm import tqdm
 
-    keep = bool(folder or os.environ.get("INTERTWINE_RESULTS"))
+    store = bool(folder or os.environ.get("INTERTWINE_RESULTS"))
     folder = Path(folder or default_folder())
-    asked = {"parameters": dict(parameters), "seed": seed, "data_checksum": data_checksum}
-    if keep and (folder / f"{name}.csv").is_file():
+    key = {"parameters": dict(parameters), "seed": seed, "data_checksum": data_checksum}
+    if store and (folder / f"{name}.csv").is_file():
         table, known = read(name, folder=folder)
-        wanted = json.loads(json.dumps(asked | {"cases": _digest(list(cases))}))
+        wanted = json.loads(json.dumps(key | {"cases": _digest(list(cases))}))
         wanted["parameters"] = known["parameters"] | wanted["parameters"]
         if all(known.get(fact) == value for fact, value in wanted.items()):
             return table
-    place = folder / ".steps" / _digest(name, asked, origin.code()["library_sha256"])
+    place = folder / ".steps" / _digest(name, key, origin.code()["library_sha256"])
     rows, seconds = [], 0.0
     log = None if progress else os.environ.get("INTERTWINE_LOG")
     with Path(log).open("a") if log else nullcontext() as stream:
         for case in tqdm(cases, name, unit="step", file=stream, ascii=True, disable=not (progress or log)):
             path = place / f"{_digest(case)}.json"
-            if keep and path.is_file():
+            if store and path.is_file():
                 done = json.loads(path.read_text())
             else:
                 done = _done(case, compute)
-                if keep:
+                if store:
                     with files.write_whole(path) as part:
                         part.write_text(json.dumps(done))
             rows += [{**case, **row} for row in done["rows"]]

@@ -56,7 +56,7 @@ def write(
     Args:
         table: numbers, booleans and words, one row per trial; its index is not written.
         name: lower-case letters, digits and underscores.
-        parameters: what the run was asked for, as JSON can express it.
+        parameters: all that decides on the rows, as JSON can express it.
         seed: of everything random.
         folder: `default_folder()` when not given.
         data_checksum: of the data set, where there is one.

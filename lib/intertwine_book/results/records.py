@@ -1,4 +1,4 @@
-"""What a chapter shows of its tables: their provenance, and the larger runs recorded beside them."""
+"""The provenance of tables, and the larger runs of them that are recorded."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def provenance(folder: str | Path | None = None) -> pd.DataFrame:
         facts.pop("cases", None)
     first, *others = tables.values()
     shared = [fact for fact in first if all(other[fact] == first[fact] for other in others)]
-    values = {fact: _shown(first[fact]) for fact in shared}
+    values = {fact: _in_words(first[fact]) for fact in shared}
     for name, facts in tables.items():
-        values[name] = ", ".join(f"{fact} {_shown(facts[fact])}" for fact in facts if fact not in shared)
+        values[name] = ", ".join(f"{fact} {_in_words(facts[fact])}" for fact in facts if fact not in shared)
     return pd.DataFrame({"value": values})
 
 
-def _shown(value: Any) -> str:
+def _in_words(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key} {entry}" for key, entry in value.items()) or "none"
     if isinstance(value, str) and re.match(r"[0-9a-f]{40}", value):
@@ -81,8 +81,8 @@ def largest(
     Example:
         >>> import tempfile
         >>> here = pd.DataFrame({"penalty": [0.2]})
-        >>> table, said = largest("02_sanity_rotations", "finetuned", here, root=tempfile.mkdtemp())
-        >>> table is here, said
+        >>> table, source = largest("02_sanity_rotations", "finetuned", here, root=tempfile.mkdtemp())
+        >>> table is here, source
         (True, 'No larger run is recorded yet: this is the run of this page.')
 
     Args:
@@ -94,26 +94,28 @@ def largest(
         return live, "No larger run is recorded yet: this is the run of this page."
     table, facts = [*found.values()][-1]
     hours = f", {facts['wall_s'] / 3600:.1f} hours" if facts.get("wall_s") else ""
-    asked = _shown(facts["parameters"])
+    parameters = _in_words(facts["parameters"])
     return (
         table,
-        f"The largest recorded run: {[*found][-1]} ({facts['device']}, {facts['date']}{hours}; {asked}).",
+        f"The largest recorded run: {[*found][-1]} "
+        f"({facts['device']}, {facts['date']}{hours}; {parameters}).",
     )
 
 
-def beside(chapter: str, name: str, live: pd.DataFrame, **options: Any) -> tuple[pd.DataFrame, str]:
+def with_recorded(chapter: str, name: str, live: pd.DataFrame, **options: Any) -> tuple[pd.DataFrame, str]:
     """This run's table and under it the largest recorded one, told apart by the column run; which that is.
 
     Example:
         >>> import tempfile
         >>> here = pd.DataFrame({"penalty": [0.2]})
-        >>> beside("02_sanity_rotations", "finetuned", here, root=tempfile.mkdtemp())[0].values.tolist()
+        >>> both, _ = with_recorded("02_sanity_rotations", "finetuned", here, root=tempfile.mkdtemp())
+        >>> both.values.tolist()
         [[0.2, 'this run']]
 
     Args:
         chapter, name, live: as `largest` takes them.
         **options: of `largest`.
     """
-    table, said = largest(chapter, name, live, **options)
+    table, source = largest(chapter, name, live, **options)
     runs = [live.assign(run="this run")] + [table.assign(run="recorded")] * (table is not live)
-    return pd.concat(runs, ignore_index=True), said
+    return pd.concat(runs, ignore_index=True), source
