@@ -34,7 +34,7 @@ def assignment(
 
 
 class UnitAssignment(NamedTuple):
-    """Column inputs[k] of A, times scalars[k], stands for column outputs[k] of B.
+    """Column inputs[k] of A, times scalars[k], is matched to column outputs[k] of B.
 
     Example:
         >>> A = torch.randn(20, 3)
@@ -112,7 +112,7 @@ def g_relu(statistics: Statistics, *, affine: bool = False) -> LinearMap:
         tensor([[0.0000, 3.0000],
                 [3.0000, 0.0000]], dtype=torch.float64)
 
-    A planted element is recovered exactly. Units that match badly get small scales, as in every regression.
+    A known element is recovered exactly. Units that match badly get small scales, as in every regression.
 
     Args:
         statistics: of A and B.

@@ -1,4 +1,4 @@
-"""One call for every kind of map: features in, a `LinearMap` out, which maps and scores others."""
+"""Fit any closed form by name: features in, a `LinearMap` out, which maps other features and scores them."""
 
 from collections.abc import Callable
 from typing import Any

@@ -14,7 +14,7 @@ from intertwine.features import channel_axis
 
 @dataclass(frozen=True, eq=False)
 class LinearMap:
-    """x ↦ weight·x + bias, with what it left of the features it was fitted to.
+    """x ↦ weight·x + bias, with the residual of its fit.
 
     Example:
         >>> double = LinearMap(2 * torch.eye(3), None, residual=1.0, total=4.0)
@@ -33,7 +33,7 @@ class LinearMap:
 
     @staticmethod
     def of(M: Float[Tensor, "p q"], statistics: Statistics, affine: bool) -> "LinearMap":
-        """The map M, with the best bias if `affine`, and what it leaves of these statistics."""
+        """The map M, with the best bias if `affine`, and its residual on these statistics."""
         weight, p = M.T.to(statistics.mean).contiguous(), statistics.p
         bias = statistics.mean[p:] - weight @ statistics.mean[:p] if affine else None
         total = statistics.products(centred=affine).BB.trace().item()
@@ -41,7 +41,7 @@ class LinearMap:
 
     @property
     def r2(self) -> float:
-        """1 − residual/total: higher is better, 1 is exact; nan where there was nothing to explain.
+        """1 − residual/total: higher is better, 1 is exact; nan where the features are constant.
 
         Example:
             >>> LinearMap(torch.eye(1), None, residual=0.0, total=0.0).r2

@@ -5,7 +5,7 @@ is the same as to fit M to centred features.
 
 Where A's columns are linearly dependent many M give the same AM; that of least norm is returned, A⁺B. The
 dependence is decided in channels of unit deviation (of unit root mean square without bias), so that no unit
-of measurement matters: directions with less than 10⁻¹² of the variance of the largest are nothing but
+of measurement matters: directions with less than 10⁻¹² of the variance of the largest count as
 rounding. The float64 statistics cannot resolve smaller ones, and features in float32 have none. With κ the
 condition number of those channels, M has a relative error of about 10⁻¹⁵κ².
 """

@@ -123,7 +123,7 @@ class Statistics:
 
 
 def statistics(batches: Iterable[tuple[Tensor, Tensor]]) -> Statistics:
-    """The statistics of all pairs of batches, which are read once and not kept.
+    """The statistics of all pairs of batches, which are read once.
 
     Example:
         >>> A, B = torch.randn(100, 3), torch.randn(100, 2)

@@ -35,7 +35,7 @@ _ARCHIVES = {"cifar10": cifar10.ARCHIVE, "fashion_mnist": fashion_mnist.ARCHIVE}
 
 
 def available() -> tuple[str, ...]:
-    """The names that `load` knows.
+    """The names that `load` accepts.
 
     Example:
         >>> available()
@@ -71,7 +71,7 @@ def load(
         split: "train" or "test".
         root: the torchvision root; by default the environment variable INTERTWINE_DATA, or else
             ``intertwine`` in the user's cache folder.
-        device: where the tensors shall be, as `intertwine.devices.pick` takes it.
+        device: of the tensors, as `intertwine.devices.pick` takes it.
 
     Raises:
         ValueError: unknown name or split, or a device that this machine does not have.
@@ -85,7 +85,7 @@ def load(
 
 
 def check(name: str, *, root: str | Path | None = None) -> None:
-    """Raise what `load` would, for either split, at the price of hashing the files; download nothing.
+    """Raise the errors that `load` would raise, for either split: hash the files, download nothing.
 
     Example:
         >>> check("digits")

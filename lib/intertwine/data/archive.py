@@ -27,7 +27,7 @@ def data_root(root: str | Path | None) -> Path:
     """`root` if given, else the environment variable INTERTWINE_DATA, else a folder in the user's cache.
 
     Raises:
-        FileNotFoundError: a folder that was asked for does not exist.
+        FileNotFoundError: the folder `root` or INTERTWINE_DATA does not exist.
     """
     asked = root or os.environ.get("INTERTWINE_DATA")
     if not asked:

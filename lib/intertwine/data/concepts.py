@@ -35,7 +35,7 @@ LAYERS = 4  # the ground, two things behind, and the one that gives the label
 
 
 class _Look(NamedTuple):
-    """What is drawn for each image in one layer: whole numbers below 6, and places as shares of the side."""
+    """One layer of every image: concepts as whole numbers below 6, positions as shares of the side."""
 
     colour: np.ndarray
     texture: np.ndarray
@@ -57,7 +57,7 @@ def scenes(count: int, *, size: int = 32, seed: int = 0, device: str | torch.dev
 
     Each layer has one of six colours, textures and materials; things have one of six shapes. A label is the
     colour of the thing in front together with its shape, 4 × 4 of them: a combination of concepts. Textures
-    and materials, the ground and the things behind say nothing about it.
+    and materials, the ground and the things behind are independent of it.
 
     Args:
         count: scenes.
@@ -73,9 +73,9 @@ def scenes(count: int, *, size: int = 32, seed: int = 0, device: str | torch.dev
             f"Expected a scene or more of side 16 or more, was asked for {count} of side {size}."
         )
     chosen = devices.pick(device)
-    random = np.random.RandomState(seed)  # its stream is frozen for ever
+    random = np.random.RandomState(seed)  # NumPy never changes its stream
     looks = [_look(random, count, layer) for layer in range(LAYERS)]
-    # the label's thing is one of 16 combinations, as often as the others
+    # the 16 combinations are equally frequent
     labels = random.permutation(np.arange(count) % len(CLASSES))
     front = looks[-1]._replace(shape=labels // 4, colour=labels % 4)
     parts = [
@@ -163,7 +163,7 @@ def _texture(kind: np.ndarray, y: np.ndarray, x: np.ndarray) -> np.ndarray:
 def _material(
     kind: np.ndarray, colour: np.ndarray, y: np.ndarray, x: np.ndarray, grain: np.ndarray
 ) -> np.ndarray:
-    """The colour as it looks in each material."""
+    """The colour in each material."""
     spot = np.exp(-4 * ((y + 0.4) ** 2 + (x + 0.4) ** 2))[..., None]
     choices = (
         colour,

@@ -1,4 +1,4 @@
-"""What a data set is: raw pixels as a source reads them, and the normalised tensors made of them."""
+"""Data sets: raw pixels as a source reads them, and the normalised tensors made of them."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class Dataset:
         >>> round(intensities.min().item(), 5), round(intensities.max().item(), 5)
         (0.0, 1.0)
 
-    `Dataset.of` makes one of your own tensors. What `dataclasses.replace` makes with other tensors gets their
-    checksum: it hashes them, unless it is given a checksum as well.
+    `Dataset.of` makes one of your own tensors. `dataclasses.replace` with other tensors computes their
+    checksum, unless it is given a checksum as well.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Dataset:
     """SHA-256 of the raw pixels and labels, whatever files they came from; trained networks and recorded
     tables are found by it."""
     hashed: tuple[object, ...] = field(default=(), repr=False)
-    """The checksum and the tensors it is of. `replace(data, images=..., hashed=())` keeps the checksum, for
+    """The checksum and its tensors. `replace(data, images=..., hashed=())` leaves the checksum as it is, for
     the same data held in another way."""
 
     def __post_init__(self) -> None:
@@ -85,12 +85,12 @@ class Dataset:
             False
 
         Args:
-            images: what networks shall get, of shape (n, channels, height, width), or of another for recipes
+            images: the networks' inputs, of shape (n, channels, height, width), or of another for recipes
                 that neither shift nor flip.
             labels: from 0 on, in int64.
-            name, split: for whoever reads tables.
+            name, split: for the tables.
             classes: names of the labels; by default their numbers.
-            mean, std: per channel, by which images were normalised, so that a recipe knows what is black; 0
+            mean, std: per channel, by which images were normalised, so that a recipe can pad with black; 0
                 and 1 by default.
 
         Raises:

@@ -14,7 +14,7 @@ from intertwine.features import check_tensor
 
 @dataclass(frozen=True, eq=False)
 class Masks:
-    """Which concepts each pixel shows: a code for every pixel, and the concepts that each code stands for.
+    """The concepts that each pixel shows: a code for every pixel, and the concepts of each code.
 
     Example:
         >>> planes = torch.tensor([[[[1, 1], [0, 0]], [[0, 1], [0, 0]]]]).bool()  # 1 image, 2 concepts, 2×2
@@ -22,7 +22,7 @@ class Masks:
         >>> torch.equal(masks.planes(), planes), masks.areas().tolist()
         (True, [0.5, 0.25])
 
-    Concepts may overlap, and a pixel may show none. One code a pixel is what makes counting fast.
+    Concepts may overlap, and a pixel may show none. One code a pixel makes counting fast.
     """
 
     codes: Int[Tensor, "n h w"] = field(repr=False)
@@ -81,7 +81,7 @@ class Masks:
         return counts.double() @ self.table.double() / self.codes.numel()
 
     def shuffled(self, generator: torch.Generator) -> Masks:
-        """The same masks, each with the pixels of another image: the null that keeps what masks look like.
+        """The same masks, each for the pixels of another image: a null with the same areas and shapes.
 
         Raises:
             ValueError: a single image has no other.
@@ -91,7 +91,7 @@ class Masks:
             raise ValueError(f"Expected two images or more to exchange their masks, was given {n}.")
         order = torch.randperm(n, generator=generator).to(self.codes.device)
         codes = torch.empty_like(self.codes)
-        codes[order] = self.codes[order.roll(1)]  # one cycle: nobody keeps its own
+        codes[order] = self.codes[order.roll(1)]  # one cycle: no image has its own mask
         return replace(self, codes=codes)
 
     def to(self, device: str | torch.device) -> Masks:

@@ -57,7 +57,7 @@ class SegmentedFolder:
         std: Sequence[float] | None = None,
         device: str | torch.device = "cpu",
     ) -> Segmented:
-        """Read everything, in the order of names; an image is labelled by what covers most of it.
+        """Read everything, in the order of names; an image's label is the concept of its largest area.
 
         Args:
             size: (height, width) that images (bilinear) and masks (nearest) are brought to; needed where they
@@ -67,7 +67,7 @@ class SegmentedFolder:
             device: as `intertwine.devices.pick` takes it.
 
         Returns:
-            Normalised images, and masks. Where no named concept is to be seen, the label is 0.
+            Normalised images, and masks. Without any named concept the label is 0.
 
         Raises:
             ValueError: no images, an image without its mask, or sizes that differ.
@@ -114,7 +114,7 @@ def _read(path: Path, size: tuple[int, int] | None, mode: str) -> np.ndarray:
     with Image.open(path) as file:
         image: Image.Image = file
         if mode == "RGB" or image.mode not in ("L", "P"):
-            image = image.convert(mode)  # a palette's own indices are what we want of a mask
+            image = image.convert(mode)  # a mask with a palette holds indices already
         if size:
             how = Image.Resampling.BILINEAR if mode == "RGB" else Image.Resampling.NEAREST
             image = image.resize(size[::-1], how)

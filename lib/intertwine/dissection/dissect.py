@@ -27,7 +27,7 @@ def dissect(
     iou: float = 0.04,
     rotation: Float[Tensor, "k k"] | None = None,
 ) -> Dissection:
-    """The overlap of what every unit selects with every concept, over all images together.
+    """The overlap of every unit's selected pixels with every concept, over all images together.
 
     Example:
         >>> planes = torch.rand(20, 3, 8, 8, generator=torch.Generator().manual_seed(0)) < 0.1
@@ -44,7 +44,7 @@ def dissect(
     Args:
         units: activations, or a function that starts a stream of batches of them, for two passes over data
             that do not fit in memory: ``lambda: (batch["block2"] for batch in features(...))``.
-        masks: of the same images in the same order; they may live on another device.
+        masks: of the same images in the same order; they may be on another device.
         quantile: the share of positions above a unit's level, between 0 and 1; 0.005 in the paper.
         iou: a unit is interpretable if its best IoU is above this; 0.04 in the paper.
         rotation: an orthogonal Q turns the units into Q times the units at every position; the network is not
@@ -156,7 +156,7 @@ def _rotated(batch: Tensor, rotation: Tensor) -> Tensor:
 def _selected(
     maps: Tensor, levels: Tensor, codes: Tensor, end: int, vertical: Axis, horizontal: Axis
 ) -> Int[Tensor, "units codes"]:
-    """How many pixels of each code every unit selects; the last column counts nothing of use."""
+    """The number of pixels of each code that every unit selects; the last column is padding."""
     above = maps > levels[:, None, None]
     rows = above[:, :, vertical.low] | above[:, :, vertical.high]
     b, u, i, j = (rows[..., horizontal.low] | rows[..., horizontal.high]).nonzero(as_tuple=True)
@@ -165,7 +165,7 @@ def _selected(
         return (maps[b, u, y[i], x[j]].double() - levels[u].double())[:, None]
 
     # along the upper and the lower edge of each cell, then between them: no weight is below 0, so that no
-    # pixel is above where no end is, and all are whole numbers, so that nothing is rounded that need not be
+    # pixel is above where no end is, and all are whole numbers, so that nothing is rounded
     t, s = horizontal.weights[j], vertical.weights[i][:, :, None]
     upper, lower = (
         corner(y, horizontal.low) * (horizontal.total - t) + corner(y, horizontal.high) * t

@@ -41,9 +41,9 @@ def examples(
         ('2', True)
 
     Args:
-        maps: what `found` was made of, of the same images.
+        maps: the activations that `found` was computed from, of the same images.
         size: of the images, in pixels.
-        units: how many, at most.
+        units: their number, at most.
         images: of each unit, those in which it selects most, the first ones first where numbers are equal.
     """
     table = found.units().sort_values("iou", ascending=False, kind="stable").drop_duplicates("concept")

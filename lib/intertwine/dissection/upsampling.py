@@ -28,7 +28,7 @@ class Axis(NamedTuple):
     pixels: Int[Tensor, "cells most"]
     """Those between them; the number of pixels where there are fewer than `most`."""
     weights: Float[Tensor, "cells most"]
-    """Of the high end, in whole numbers; the low end has what is missing to `total`."""
+    """Of the high end, in whole numbers; the low end has the rest of `total`."""
     total: int
 
 

@@ -13,7 +13,7 @@ from intertwine.genni.function import check, outputs
 
 
 class FunctionalDimension(NamedTuple):
-    """What `functional_dimension` says.
+    """The result of `functional_dimension`.
 
     Example:
         >>> FunctionalDimension(2, 2, torch.tensor([3.0, 1.0])).rank
@@ -23,7 +23,7 @@ class FunctionalDimension(NamedTuple):
     rank: int
     """Directions in which the function changes; never more than outputs · inputs."""
     fibre: int
-    """The others: the dimension of the class, wherever the rank is the same all around."""
+    """All other directions: the dimension of the class, where the rank is constant in a neighbourhood."""
     singular_values: Float[Tensor, " k"]
 
 

@@ -30,7 +30,7 @@ ELEMENTWISE = (
     nn.Softsign,
     nn.Tanh,
 )
-"""Activations without parameters, whatever the shape of what they are applied to."""
+"""Elementwise activations without parameters."""
 
 
 def parameter_vector(model: nn.Module) -> Float[Tensor, " p"]:
@@ -47,7 +47,7 @@ def parameter_vector(model: nn.Module) -> Float[Tensor, " p"]:
 def outputs(
     model: nn.Module, points: Float[Tensor, "k p"], inputs: Float[Tensor, "n ..."]
 ) -> Float[Tensor, "k n ..."]:
-    """What the network returns with each of k parameter vectors; differentiable.
+    """The network's outputs with each of k parameter vectors; differentiable.
 
     Example:
         >>> from intertwine import models
@@ -58,7 +58,8 @@ def outputs(
     Chains of linear layers and elementwise activations are evaluated at all points together.
 
     Args:
-        model: any network whose outputs depend on nothing but parameters and input; its own are not used.
+        model: any network whose outputs depend on parameters and inputs only; its own parameters are not
+            used.
         points: in the dtype and on the device of `inputs`.
         inputs: as the network takes them.
 
@@ -145,12 +146,12 @@ def named(model: nn.Module, theta: Float[Tensor, " p"]) -> dict[str, Tensor]:
 def call(model: nn.Module, theta: Float[Tensor, " p"], x: Tensor) -> Tensor:
     """The network's outputs with other parameters than its own, in their dtype and on their device."""
     state = {name: each.to(theta) for name, each in model.named_buffers() if each.is_floating_point()}
-    # told to tie weights, torch would put a shared module's own ones back in the wrong order
+    # with tie_weights, torch would restore a shared module's own weights in the wrong order
     return functional_call(model, state | named(model, theta), (x,), tie_weights=False)
 
 
 def check(model: nn.Module, points: Float[Tensor, "k p"], inputs: Float[Tensor, "n ..."]) -> None:
-    """Refuse networks that are no function of their parameters, and points that are none of them."""
+    """Raise a ValueError for networks that are no function of their parameters, and for other points."""
     for given in (points, inputs):
         check_tensor(given)
     random = (nn.modules.dropout._DropoutNd, nn.modules.batchnorm._BatchNorm)
@@ -166,7 +167,7 @@ def check(model: nn.Module, points: Float[Tensor, "k p"], inputs: Float[Tensor, 
 
 
 def check_target(model: nn.Module, y: Float[Tensor, "n ..."], inputs: Float[Tensor, "n ..."]) -> None:
-    """Refuse a target's outputs of another shape than the network's, which would broadcast."""
+    """Raise a ValueError for a target's outputs of another shape than the network's: they would broadcast."""
     with torch.no_grad():
         own = call(model, parameter_vector(model).to(inputs), inputs[:2]).shape[1:]
     if y.shape != (len(inputs), *own):

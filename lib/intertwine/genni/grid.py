@@ -1,7 +1,7 @@
 """The loss at every point of a grid on a plane of parameters, as fast as the network allows.
 
 Chains of linear layers are evaluated at many points together, in pieces that fit into a processor's cache.
-Convolutions with weights of their own at every point gain nothing from that: they are evaluated point by
+Convolutions whose weights differ from point to point would not be faster: they are evaluated point by
 point, but the first layer is affine in the grid's coordinates. So its outputs at θ_0 and along the m basis
 vectors are computed once, and one multiple of one of them is added from point to point.
 """
@@ -43,7 +43,7 @@ class Grid(NamedTuple):
 
     @property
     def relative(self) -> Float[Tensor, "*n"]:
-        """J/E[y²]; 1 is what the zero function has."""
+        """J/E[y²], which is 1 for the zero function."""
         return self.loss / self.energy
 
     def coordinates(self) -> Float[Tensor, "points m"]:
@@ -82,12 +82,12 @@ def grid_loss(
         bounds: of the coordinates, the same in every direction, both included.
         n: points in every direction, at least 2; n^m in all.
         inputs: in float64 the loss is exact to about 10⁻¹² of E[y²], in float32 to 10⁻⁷.
-        memory: bytes that intermediate results may take; when not given, what fits into the cache of a CPU
+        memory: bytes that intermediate results may take; by default the cache of a CPU
             (0.5 MiB for points evaluated together, 4 MiB in turn), and a GiB on a GPU. The result takes n^m
             numbers beside that.
 
     Raises:
-        ValueError: a dead or constant target, outputs of another shape, an empty grid, or a plane of another
+        ValueError: a zero or constant target, outputs of another shape, an empty grid, or a plane of another
             network.
     """
     low, high = bounds
@@ -128,7 +128,7 @@ def loss_at(
 
     Args:
         model: any network.
-        y: the target's outputs on the inputs; a dead target is allowed here.
+        y: the target's outputs on the inputs; a zero target is allowed here.
         points: parameter vectors.
         inputs: which decide on dtype and device.
         memory: as for `grid_loss`.
@@ -170,7 +170,7 @@ def _affine_first(
     heads, tails = corners.split([_length(first), _length(rest)], dim=1)
     block = max(32, (memory or _memory(inputs, IN_TURN)) // call(first, heads[0], inputs[:1]).nbytes)
     for x, wanted in zip(inputs.split(block), y.split(block), strict=True):
-        # what the first layer returns at θ_0 and along each basis vector
+        # the first layer's outputs at θ_0 and along each basis vector
         corner_fronts = [call(first, head, x) for head in heads]
         fronts = _sweep(corner_fronts, steps) if _length(first) else itertools.repeat(x)
         for place, (tail, front) in enumerate(zip(_sweep([*tails], steps), fronts, strict=False)):

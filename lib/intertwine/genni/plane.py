@@ -62,7 +62,7 @@ def plane(solutions: Float[Tensor, "m1 p"]) -> Plane:
     direction that it adds.
 
     Raises:
-        ValueError: affinely dependent vectors. Linear independence, as in the paper, is not what is needed.
+        ValueError: affinely dependent vectors. Linear independence, as in the paper, does not suffice.
     """
     gaps = (solutions[1:] - solutions[0]).double()
     m, p = gaps.shape

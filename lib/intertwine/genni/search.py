@@ -14,11 +14,12 @@ from intertwine.genni.function import check, check_target, outputs, random_start
 from intertwine.genni.grid import loss_at
 from intertwine.genni.target import energy_of
 
-INDEPENDENT = 1e-2  # a solution less than this share of its distance away from the others' plane adds nothing
+# a solution counts as dependent if its distance from the others' plane is below this share of its distance
+INDEPENDENT = 1e-2
 
 
 class Solutions(NamedTuple):
-    """What `search` found.
+    """The result of `search`.
 
     Example:
         >>> tried = pd.DataFrame({"start": [0], "relative_loss": [0.0], "verdict": ["accepted"]})
@@ -58,12 +59,12 @@ def search(
         >>> found.points.shape, bool((found.relative_loss < 1e-4).all())
         (torch.Size([2, 4]), True)
 
-    A start is accepted by what it loses on inputs that it was not trained on, relative to the target's energy
+    A start is accepted by its loss on inputs that it was not trained on, relative to the target's mean square
     E[y²]; then the first m+1 that are affinely independent are taken. lengyel2020 takes the first m+1 of all.
     A vector that trains to the same point as another, or into the plane of those before it, is passed over.
 
     Args:
-        model: any network; its parameters say only what is to be found.
+        model: any network; of its parameters only the shapes matter.
         target: a function of inputs, such as another network.
         inputs: to train on; their dtype and device are those of the search.
         m: dimension of the plane that the solutions are to span.
@@ -76,8 +77,8 @@ def search(
         batch_size: inputs of a step; they are taken in turn.
 
     Raises:
-        ValueError: a dead or constant target, its outputs of another shape than the network's, or m + 1 above
-            the number of starts; said before any work.
+        ValueError: a zero or constant target, its outputs of another shape than the network's, or m + 1 above
+            the number of starts; raised before any work.
         RuntimeError: fewer than m+1 accepted, with the best loss there was.
     """
     if held_out is None:
@@ -131,7 +132,7 @@ def descend(
     batch_size: int = 256,
     optimizer: Literal["adam", "sgd"] = "adam",
 ) -> Float[Tensor, "k p"]:
-    """Gradient descent on J/E[y²] from k starts at once, as one tensor; none knows of the others.
+    """Gradient descent on J/E[y²] from k starts at once, as one tensor, each independent of the others.
 
     Example:
         >>> x = torch.linspace(-1, 1, 50)[:, None]
@@ -144,8 +145,8 @@ def descend(
         starts: parameter vectors, in the dtype of `inputs`.
         inputs: taken in turn, `batch_size` for each step.
         y: the target's outputs on them.
-        lr: "adam" lets it fall to 0 by a cosine; "sgd" keeps it, and has no momentum. Steps of SGD at rate r
-            on J itself are steps at rate r·E[y²] here.
+        lr: "adam" lets it fall to 0 by a cosine; with "sgd" it is constant, without momentum. Steps of SGD at
+            rate r on J itself are steps at rate r·E[y²] here.
 
     Returns:
         The parameter vectors after the last step.

@@ -45,7 +45,7 @@ def components(mask: Bool[Tensor, "*n"]) -> Int[Tensor, "*n"]:
 
 
 def betti(mask: Bool[Tensor, "*n"]) -> tuple[int, ...]:
-    """Betti numbers of a set of grid points, seen as closed cubes: pieces, tunnels, cavities.
+    """Betti numbers of a set of grid points as closed cubes: pieces, tunnels, cavities.
 
     Example:
         >>> ring = torch.tensor([[True, True, True], [True, False, True], [True, True, True]])
@@ -95,7 +95,7 @@ def persistence(values: Float[Tensor, "*n"], *, below: float = float("inf")) -> 
 
     Args:
         values: J or J/E[y²] on a grid.
-        below: points of this value or more are left out; components that are left then live up to `inf`.
+        below: points of this value or more are left out; components that remain then last up to `inf`.
 
     Returns:
         Columns birth, death; one row for each component that lives at any ε, the longest-lived first (by the

@@ -1,4 +1,4 @@
-"""Is a target worth searching for? One that is constant has every network with a dead output beside it."""
+"""Targets that a search can tell from a constant: every network with an inactive output fits a constant."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-CONSTANT = 1e-6  # of the energy: less than this of it varies
+CONSTANT = 1e-6  # a target is constant if its variance is below this share of its mean square
 
 
 class Target(NamedTuple):
-    """What `describe_target` says.
+    """The result of `describe_target`.
 
     Example:
         >>> describe_target(torch.zeros(5, 1)).verdict
@@ -31,7 +31,7 @@ class Target(NamedTuple):
 
 
 def describe_target(y: Float[Tensor, "n ..."], epsilon: float | None = None) -> Target:
-    """Energy and variance of a target's outputs, and whether its class can be told from that of a constant.
+    """Mean square and variance of a target's outputs, and whether its class differs from that of a constant.
 
     Example:
         >>> y = torch.tensor([[0.01], [-0.01]])
@@ -77,7 +77,7 @@ def energy_of(y: Float[Tensor, "n ..."]) -> float:
     """E[y²] of a target that can be searched for.
 
     Raises:
-        ValueError: a dead or constant target, with the reason; outputs that are not finite.
+        ValueError: a zero or constant target, with the reason; outputs that are not finite.
     """
     target = describe_target(y)
     if target.verdict in ("dead", "constant"):

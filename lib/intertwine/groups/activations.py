@@ -12,12 +12,12 @@ from torch import Tensor, nn
 
 
 class ActivationError(ValueError):
-    """What was given is not one deterministic function, finite on the real line, applied to every entry."""
+    """The argument is not one deterministic function, finite on the real line, applied to every entry."""
 
 
 @dataclass(frozen=True)
 class Activation:
-    """An elementwise function that takes and gives float64, and the name to show for it.
+    """An elementwise function from float64 to float64, with its name.
 
     Example:
         >>> as_activation("ReLU")(torch.tensor([-1.0, 2.0]))
@@ -49,7 +49,7 @@ output depends on more than the same entry of its input.
 
     All is decided by calling it on numbers in [-16, 16): twice, together, alone, and in several shapes.
     Infinite values count as overflow where finite ones exceed 1e100. A module is copied to float64 first and
-    keeps its mode, so that RReLU and Dropout are refused in training mode only.
+    keeps its mode, so that RReLU and Dropout raise in training mode only.
 
     Args:
         activation: a name from `torch.nn`, `torch.nn.functional`, `torch.special` or the methods of a tensor
@@ -57,7 +57,7 @@ output depends on more than the same entry of its input.
             and dtype (bool and integer outputs are taken as numbers).
 
     Raises:
-        ActivationError: it is not such a function; the sentence says in which respect.
+        ActivationError: it is not such a function, with the reason.
     """
     if isinstance(activation, Activation):
         return activation

@@ -39,14 +39,14 @@ def affine_intertwiners(
     Its largest failure over 3,001 points with |x| ≤ 20 is taken relative to the largest value of either side
     over |y| ≤ max(|x|, 8). The deepest 64 minima over a grid of t with step 0.02 are refined to machine
     precision, and set to the nearest integer if that passes too. If all of the grid passes, one entry with
-    `every_t` stands for it, at t = 1. A constant has no entry.
+    `every_t` represents it, at t = 1. A constant has no entry.
 
     Args:
         activation: as `scalar_group` takes it.
         tol: the largest residual to accept.
 
     Returns:
-        What was found, by a and t.
+        The relations found, in the order of a and t.
 
     Raises:
         ActivationError: σ is not elementwise, not deterministic or not finite.
@@ -71,7 +71,7 @@ def affine_intertwiners(
             t = torch.ones(1, dtype=torch.float64)
         else:
             t = minima(mean_failure, grid, most=64)
-            # rounding, and the plateaus of what jumps, end beside the integer
+            # with rounding, and on plateaus of functions with jumps, the search ends beside the integer
             integer, distance = t.round() + 0.0, (t - t.round()).abs()  # no −0
             passes = relation(integer, x)[1].amax(1) <= tol
             t = integer.where((distance < 0.02) & passes | (distance < 1e-9), t).unique()

@@ -148,7 +148,7 @@ class MatrixGroup(ABC):
                     [9., 0.]])
 
         Where `lemma_applies`, a monomial A gets σ(A)σ(I_n)^{-1} (godfrey2022 Lemma 3.1): for a matrix outside
-        the group the only candidate, and `intertwining_error` tells how it fails. Where σ(I_n) is singular,
+        the group the only candidate, and `intertwining_error` measures its failure. Where σ(I_n) is singular,
         A = PD gets P·diag(b(d_i)) with σ(d_i x) = b(d_i)σ(x), and A must be an element. Linear and affine
         activations have φ(A) = A. For a constant one φ is not unique, and this is the identity matrix.
 
@@ -162,7 +162,7 @@ class MatrixGroup(ABC):
 
     @cached_property
     def lemma_applies(self) -> bool:
-        """Whether σ(I_n) is invertible, as Lemma 3.1 of godfrey2022 asks, with room for rounding.
+        """Whether σ(I_n) is invertible up to rounding, which Lemma 3.1 of godfrey2022 assumes.
 
         Example:
             >>> from intertwine.groups import intertwiner_group

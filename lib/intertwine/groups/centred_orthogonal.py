@@ -33,7 +33,7 @@ class CentredOrthogonal(MatrixGroup):
         return 2 if self.n == 1 else 4
 
     def _sample(self, generator: torch.Generator, scale: float) -> Float[Tensor, "n n"]:
-        """A fair sign of the mean and Haar measure on what is perpendicular to it; no `scale`."""
+        """A fair sign of the mean and Haar measure on its orthogonal complement; no `scale`."""
         parts = [SIGNS.sample(generator, 1)[:, None]]
         if self.n > 1:
             parts.append(Orthogonal(self.n - 1).sample(generator))

@@ -49,7 +49,7 @@ class Monomial(MatrixGroup):
         from scipy.optimize import linear_sum_assignment  # slow to import
 
         entries = self.scalars.nearest(M)
-        # what it costs to match (i, j), beside the ‖M‖² that a zero matrix would cost
+        # the cost of matching (i, j), minus that of a zero matrix, ‖M‖²
         columns = torch.as_tensor(linear_sum_assignment((M - entries) ** 2 - M**2)[1])
         return _matrix(columns, entries[torch.arange(self.n), columns])
 

@@ -12,7 +12,7 @@ from intertwine.groups.scalar import SIGNS, ScalarGroup, gaussian
 
 @dataclass(frozen=True)
 class Orthogonal(MatrixGroup):
-    """O(n): what commutes with RMSNorm without gain.
+    """O(n), the linear maps that commute with RMSNorm without gain.
 
     Example:
         >>> Orthogonal(3).dimension, Orthogonal(3).components

@@ -31,13 +31,13 @@ def scalar_group(
     positive numbers are of which none is a rational power of the other; six witnesses are tried, −1 among
     them. Where R_{>0} is not, a generator λ of a discrete group is searched for, of either sign, with
     1.052 ≤ |λ| ≤ 1096: the deepest minima of the mean residual over that range are refined to machine
-    precision, and of what passes, the root of highest degree that passes too is the generator. For σ with
+    precision. One that passes is a power of the generator, its root of highest degree that passes. For σ with
     jumps only λ in {2, 3, 5} and their roots are found.
 
     An element passes if |σ(ax) − bσ(x)|, relative to the largest |σ(ay)| and |bσ(y)| over |y| ≤ max(|x|, 1),
     is at most `tol` at each of 12,289 points, dense over 10^-6 < |x| < 10^6; points where σ overflows are
-    left out. What σ does outside these scales, below that size, or on intervals shorter than
-    1.3 % of x within them, is not seen.
+    left out. Behaviour of σ outside these scales, below that size, or on intervals shorter than
+    1.3 % of x within them, goes unnoticed.
 
     Args:
         activation: a name, a module or an elementwise callable, as `as_activation` takes it.
@@ -45,7 +45,7 @@ def scalar_group(
 
     Returns:
         The group; `.certificate` holds the largest residual accepted and the smallest refused. The kinds
-        linear, affine and constant (κx, κx + τ, τ) say that G_σ has more than monomial matrices.
+        linear, affine and constant (κx, κx + τ, τ) mean that G_σ has more than monomial matrices.
 
     Raises:
         ActivationError: σ is not elementwise, not deterministic or not finite.
@@ -94,7 +94,7 @@ def _discrete(
     residuals = probe.residual(candidates).amax(1)
     if (residuals > tol).all():
         return None, residuals
-    # what passed is a power of the generator, which is its smallest root that passes as well
+    # the candidate that passed is a power of the generator, the smallest root that passes, too
     power = candidates[residuals <= tol].abs().min()
     degrees = torch.arange(max(1, int(power.log() / LOGARITHMS[0])), 0, -1, dtype=torch.float64)
     roots = torch.outer(power ** (1 / degrees), torch.tensor(signs, dtype=torch.float64)).flatten()
@@ -111,7 +111,7 @@ def minima(
         >>> minima(lambda t: (t - math.pi).abs(), torch.linspace(0, 10, 40, dtype=torch.float64))
         tensor([3.1416], dtype=torch.float64)
 
-    Empty if no minimum keeps falling as the grid is refined.
+    Empty if no minimum continues to fall as the grid is refined.
     """
     values = function(grid)
     inner = values[1:-1]
@@ -124,7 +124,7 @@ def minima(
         values = function(fine.flatten()).view(fine.shape)
         least, index = values.min(1)
         centre, width = fine.gather(1, index[:, None])[:, 0], width / 8
-        if refinement == 3:  # the grid is 4,096 times finer; what does not touch 0 has stopped falling
+        if refinement == 3:  # the grid is 4,096 times finer; minima above 0 have stopped falling
             centre, width = centre[least < 1e-3], width[least < 1e-3]
         if len(centre) == 0:
             break
