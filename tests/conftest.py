@@ -11,9 +11,14 @@ from typing import Any
 
 import jaxtyping
 import pytest
+from hypothesis import settings
 
 from intertwine import files
 from intertwine_book.build.layout import Book
+
+# a law is tried on a few dozen draws, and no clock decides: workers share two cores
+settings.register_profile("laws", max_examples=30, deadline=None)
+settings.load_profile("laws")
 
 ROOT = Path(__file__).parent.parent
 
