@@ -39,7 +39,8 @@ def proportionality(
 
     b is read off where |values| is largest over |x| ≤ reach (anywhere, if they vanish there). The failure is
     relative to the largest |image| and |b·values| over |y| ≤ max(|x|, reach), so that rounding stays small
-    where values nearly cancel; it is 0 where a value overflows, and 1 where b is 0 or overflows. x is sorted by |x|.
+    where values nearly cancel; it is 0 where a value overflows, and 1 where b is 0 or overflows. x is sorted
+    by |x|.
     """
     at = _anchor(x, values, reach)
     b = (image[:, at] / values[at])[:, None]
