@@ -34,7 +34,7 @@ from intertwine.stitching import (
     stitch_many,
     train_stitch,
 )
-from intertwine.training import RECIPES, Spec, holdout, train_many
+from intertwine.training import RECIPES, Spec, train_many
 from intertwine.training.batches import Batches, fill_of
 
 IMAGES = 10_000
@@ -109,7 +109,7 @@ def epochs(root: Path) -> bool:
 
 def optimisers() -> bool:
     train, test = data.load("digits", "train"), data.load("digits", "test")
-    fit, validation = holdout(train, 200)
+    fit, validation = train[200:], train[:200]
     spec = Spec("myrtle", train, RECIPES["digits"], {"width": 8, "in_channels": 1})
     networks = [trained.network for trained in train_many(spec, range(4), device="cpu", n_jobs=1)]
     pairs = [(networks[a], networks[b]) for a, b in ((0, 1), (1, 0), (2, 3), (3, 2))]

@@ -52,9 +52,8 @@ from intertwine.stitching import (
     stitch,
     stitch_many,
 )
-from intertwine.training import RECIPES, Spec, holdout, train_many, zoo
+from intertwine.training import RECIPES, Spec, train_many, zoo
 from intertwine_book import results
-from intertwine_book.experiments import prepared
 from intertwine_book.experiments import sanity_rotations as sanity
 from intertwine_book.experiments.intertwiner_groups import relative
 from intertwine_book.figures.curves import mean_curves
@@ -89,8 +88,9 @@ recipe = replace(RECIPES[usual], epochs=epochs)
 spec = Spec("myrtle", whole, recipe, shape)
 seeds = range(seed, seed + 2 * pairs)
 trained = [each.network for each in zoo.get(spec, list(seeds), device=device)]
-pool = prepared.first(whole, stitch_images)
-train, validation = holdout(pool, validation_images, seed=seed)
+draw = torch.Generator().manual_seed(seed)
+order = torch.randperm(min(stitch_images, len(whole)), generator=draw)
+train, validation = whole[order[validation_images:]], whole[order[:validation_images]]
 FIVE = ["full", "rank 4", "rank 2", "rank 1", "G_ReLU"]
 by_group = {"full": "general linear", "G_ReLU": "G_ReLU"}
 colours = {kind: GROUP_COLOURS[group] for kind, group in by_group.items()}

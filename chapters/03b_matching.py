@@ -40,7 +40,7 @@ from IPython.display import Markdown
 
 from intertwine import alignment, data, devices, models, stitching
 from intertwine.stitching import Junction, Plan, plans
-from intertwine.training import RECIPES, MultiStep, Spec, evaluate, holdout, zoo
+from intertwine.training import RECIPES, MultiStep, Spec, evaluate, zoo
 from intertwine_book import results
 from intertwine_book.experiments import findings, prepared
 from intertwine_book.experiments import matching as experiments
@@ -97,7 +97,7 @@ else:
     found, train, test = trained(2 * pairs), digits, digits_test
     joined = list(zip(found[::2], found[1::2], strict=True))
     fresh = [models.myrtle(**shape, seed=1000 + seed + k) for k in range(pairs)]
-train, test = prepared.first(train, train_images), prepared.first(test, test_images)
+train, test = train[:train_images], test[:test_images]
 
 # %% tags=["hide-input"]
 alone = cache(lambda net: 100 * evaluate(net.to(device), test.images, test.labels))
@@ -150,7 +150,7 @@ nulls = [(fresh[k].eval(), joined[k][1]) for k in range(min(few, pairs))]
 untrained = stitched("untrained", nulls, places, {"untrained front": task})
 if published:
     doubles, on = prepared.published_pairs("resnet20w1", 1, *cifar)
-    on = [prepared.first(*x) for x in zip(on, (train_images, test_images), strict=True)]
+    on = [on[0][:train_images], on[1][:test_images]]
 else:
     doubles, on = [tuple(trained(2, kind="resnet20", width=4))], [train, test]
 residual = stitched("residual", doubles, prepared.cuts(doubles[0][1]), both_ways, *on)
@@ -412,7 +412,7 @@ for wider in widths:
     nets = trained(2 * few, kind=wide, width=wider)
     by_width |= {(wider, k): (nets[2 * k], nets[2 * k + 1]) for k in range(few)}
 capped = zip((digits, digits_test), (train_images, test_images), strict=True)
-small = [prepared.first(images, most) for images, most in capped]
+small = [images[:most] for images, most in capped]
 cut = prepared.cuts(nets[0])
 ways = both_ways | {"task loss": Plan(plans.full(start=direct), budget(dataset))}
 grown = stitched("widths", list(by_width.values()), cut, ways, *small)
@@ -433,9 +433,10 @@ mean_curves(grown[grown["stitch"] == "task loss"], "width", y, "layer1", **words
 # front that has seen five of the ten classes only. Cuts are behind the ReLU here, where networks without batch norm have a layer too.
 
 # %% tags=["hide-input"]
-halves = holdout(digits, len(digits.labels) // 2, seed=seed)
+order = torch.randperm(len(digits), generator=torch.Generator().manual_seed(seed))
+halves = digits[order[::2]], digits[order[1::2]]
 sgd = replace(adam, optimizer="sgd", lr=0.1)
-five = prepared.of_classes(digits, range(5))
+five = digits[digits.labels < 5]
 kinds = {}
 changes = {"Adam": {}, "SGD": {"recipe": sgd}, "no batch norm": {"norm": False}}
 for kind, change in changes.items():

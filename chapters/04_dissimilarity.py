@@ -43,7 +43,6 @@ from intertwine.features import activations
 from intertwine.training import RECIPES, Spec, zoo
 from intertwine_book import results
 from intertwine_book.experiments.dissimilarity import by_layer, statements
-from intertwine_book.experiments.prepared import first
 from intertwine_book.figures.matrices import layer_matrices
 from intertwine_book.figures.similarity import similarity_by_layer
 from intertwine_book.figures.style import use_style
@@ -73,7 +72,7 @@ generator = torch.Generator().manual_seed(seed)
 train, whole_test = (
     data.load(dataset, split, device=device) for split in ("train", "test")
 )
-test = first(whole_test, images)
+test = whole_test[:images]
 recipe = replace(RECIPES["digits" if dataset == "digits" else "fast"], epochs=epochs)
 
 

@@ -46,7 +46,7 @@ from intertwine.training import RECIPES, Spec, zoo
 from intertwine_book import results
 from intertwine_book.experiments import similarity_and_function as functional
 from intertwine_book.experiments.join import Join
-from intertwine_book.experiments.prepared import first, published_pairs
+from intertwine_book.experiments.prepared import published_pairs
 from intertwine_book.experiments.sensitivity import sensitivity, specificity
 from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.style import use_style
@@ -87,7 +87,7 @@ if networks == "trained":
 else:
     joined, (train, test) = published_pairs("tiny10", pairs, train, test)
     joined = [tuple(network.to(device) for network in pair) for pair in joined]
-train, test = first(train, train_images), first(test, test_images)
+train, test = train[:train_images], test[:test_images]
 name = f"relu{layer}"
 
 

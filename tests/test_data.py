@@ -128,6 +128,29 @@ def test_a_checksum_is_computed_only_for_other_tensors():
     assert "tensor" not in repr(kept)
 
 
+@given(st.data(), st.integers(1, 12))
+@settings(max_examples=30, deadline=None)
+def test_some_rows_are_a_data_set_of_their_own(draw, n):
+    whole = data.Dataset.of(torch.randn(n, 2, 3, 3), torch.arange(n))
+    rows = draw.draw(st.lists(st.integers(0, n - 1), max_size=n))
+    start, stop = draw.draw(st.integers(0, n)), draw.draw(st.integers(0, n))
+    mask = torch.isin(whole.labels, torch.tensor(rows, dtype=torch.long))
+    for given_rows in (rows, torch.tensor(rows, dtype=torch.long), slice(start, stop), mask):
+        some = whole[given_rows]
+        wanted = torch.arange(n)[given_rows]
+        assert torch.equal(some.labels, wanted) and torch.equal(some.images, whole.images[wanted])
+        assert len(some) == len(wanted) and some.mean is whole.mean and some.classes == whole.classes
+        same = wanted.tolist() == list(range(n))
+        assert (some is whole) == same == (some.checksum == whole.checksum)
+        assert some.checksum == whole[wanted].checksum  # however rows are given
+    doubled = replace(whole, images=2 * whole.images)
+    assert n == 1 or doubled[: n - 1].checksum != whole[: n - 1].checksum
+    with pytest.raises(
+        TypeError, match=r"Expected a slice, indices or a mask, was given 0: use \[0:0 \+ 1\]"
+    ):
+        whole[torch.tensor(0)]
+
+
 # --- the published data sets themselves, where they are ---
 
 

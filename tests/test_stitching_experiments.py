@@ -181,17 +181,6 @@ def test_starts_are_compared_with_the_best_of_their_layer(trials, seed):
         np.testing.assert_allclose(part["behind_best"], best - part["random"])
 
 
-def test_parts_of_a_data_set_say_that_they_are_others():
-    few = prepared.first(TEST, 100)
-    assert torch.equal(few.images, TEST.images[:100]) and few.checksum != TEST.checksum
-    assert prepared.first(TEST, 10**6) is TEST
-    some = prepared.of_classes(TEST, range(5))
-    assert some.labels.max() == 4 and len(some.labels) == (TEST.labels < 5).sum()
-    assert some.checksum not in (TEST.checksum, few.checksum)
-    with pytest.raises(ValueError, match=r"classes that digits has, was given \[12\]"):
-        prepared.of_classes(TEST, [12])
-
-
 def test_cuts_are_in_front_of_relus_and_behind_blocks():
     assert prepared.cuts(models.tiny10(), [3]) == ["bn3"]
     assert prepared.cuts(models.resnet20(), range(1, 11))[-1] == "block9.relu2"

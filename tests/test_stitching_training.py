@@ -30,12 +30,13 @@ from intertwine.stitching import (
     train_stitch,
 )
 from intertwine.stitching.recipes import build_optimizer
-from intertwine.training import RECIPES, evaluate, holdout, train
+from intertwine.training import RECIPES, evaluate, train
 from intertwine.training.batches import Batches, fill_of
 from intertwine_book import results
 
 TRAIN, TEST = data.load("digits", "train"), data.load("digits", "test")
-FIT, VALIDATION = holdout(TRAIN, 200)
+ORDER = torch.randperm(len(TRAIN), generator=torch.Generator().manual_seed(0))
+FIT, VALIDATION = TRAIN[ORDER[200:].sort().values], TRAIN[ORDER[:200].sort().values]
 PLAIN = StitchRecipe(epochs=2, batch_size=64, lr=0.05, momentum=0.5, weight_decay=1e-3)
 EXACT = {"device": "cpu", "dtype": "float32"}
 

@@ -29,7 +29,6 @@ from intertwine.training import (
     evaluate,
     fill_of,
     front_values,
-    holdout,
     outputs,
     train,
 )
@@ -254,7 +253,7 @@ def test_training_is_the_plain_loop(name, norm):
 
 def test_digits_reach_98_percent():
     train_set, test = data.load("digits", "train"), data.load("digits", "test")
-    rest, validation = holdout(train_set, 97)
+    rest, validation = train_set[97:], train_set[:97]
     network = models.myrtle(8, in_channels=1, seed=0)
     trained = train(network, rest, RECIPES["digits"], seed=3, device="cpu", validation=validation)
     assert evaluate(trained.network, test.images, test.labels) >= 0.98
@@ -582,34 +581,6 @@ def test_evaluation_uses_running_statistics_and_leaves_modes_alone():
     assert network.training and network.bn1.training and not network.bn2.training
     assert all(torch.equal(value, before[name]) for name, value in network.state_dict().items())
     evaluate(network, source.images, source.labels, dtype=torch.bfloat16)
-
-
-@given(n=st.integers(2, 40), seed=seeds, draw=st.data())
-@settings(max_examples=30, deadline=None)
-def test_a_holdout_parts_the_data(n, seed, draw):
-    source = replace(dataset(n), labels=torch.arange(n))
-    size = draw.draw(st.integers(1, n - 1))
-    rest, validation = holdout(source, size, seed=seed)
-    assert len(validation.labels) == size
-    both = torch.cat([rest.labels, validation.labels])
-    assert torch.equal(both.sort().values, source.labels)
-    for part in (rest, validation):
-        assert torch.equal(part.labels, part.labels.sort().values)
-        assert torch.equal(part.images, source.images[part.labels])
-    assert len({source.checksum, rest.checksum, validation.checksum}) == 3
-    assert holdout(source, size, seed=seed)[0].checksum == rest.checksum
-
-
-def test_a_holdout_depends_on_its_seed():
-    source = replace(dataset(100), labels=torch.arange(100))
-    first, second = (holdout(source, 50, seed=seed)[1].labels for seed in (0, 1))
-    assert not torch.equal(first, second)
-
-
-@pytest.mark.parametrize("size", [0, 10, -1])
-def test_a_holdout_leaves_something(size):
-    with pytest.raises(ValueError, match=f"between 1 and 9 of 10 images, was asked for {size}"):
-        holdout(dataset(10), size)
 
 
 # --- precision and devices ---

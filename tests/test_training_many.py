@@ -27,9 +27,7 @@ from intertwine.training.recipes import VERSION
 from intertwine.training.spec import ARCHITECTURES
 
 DIGITS = data.load("digits", "train")
-SMALL = replace(
-    DIGITS, images=DIGITS.images[:200], labels=DIGITS.labels[:200], checksum="the first 200 digits"
-)
+SMALL = DIGITS[:200]
 SHORT = replace(RECIPES["digits"], epochs=3)
 NOTHING = replace(SHORT, epochs=0)
 MYRTLE = {"width": 2, "in_channels": 1}

@@ -45,7 +45,7 @@ def available() -> tuple[str, ...]:
 
 
 def load(
-    name: str, split: str, *, root: str | Path | None = None, device: str | torch.device = "cpu"
+    name: str, split: str, *, root: str | Path | None = None, device: str | torch.device = "auto"
 ) -> Dataset:
     """A split of a data set as float32 images (n, c, h, w) and int64 labels (n), always in the same order.
 

@@ -47,7 +47,7 @@ class _Look(NamedTuple):
     phase: np.ndarray
 
 
-def scenes(count: int, *, size: int = 32, seed: int = 0, device: str | torch.device = "cpu") -> Segmented:
+def scenes(count: int, *, size: int = 32, seed: int = 0, device: str | torch.device = "auto") -> Segmented:
     """Draw scenes of four layers: a ground, two things on it, and a third in front that gives the label.
 
     Example:
@@ -93,7 +93,7 @@ def scenes(count: int, *, size: int = 32, seed: int = 0, device: str | torch.dev
 
 def read(split: str, root: object = None) -> Pixels:
     """2,000 training scenes of seed 0 or 500 test scenes of seed 1; `root` is not used: they are drawn."""
-    data, _ = scenes(2000, seed=0) if split == "train" else scenes(500, seed=1)
+    data, _ = scenes(2000, seed=0, device="cpu") if split == "train" else scenes(500, seed=1, device="cpu")
     pixels = ((data.images * data.std + data.mean) * 255).round().to(torch.uint8)
     return Pixels(pixels, data.labels, CLASSES, 255, MEAN, STD)
 

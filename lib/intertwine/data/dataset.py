@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import torch
@@ -36,8 +36,9 @@ class Dataset:
         >>> round(intensities.min().item(), 5), round(intensities.max().item(), 5)
         (0.0, 1.0)
 
+    `digits[:100]`, `digits[rows]` and `digits[digits.labels < 5]` are data sets of some of the images.
     `Dataset.of` makes one of your own tensors. `dataclasses.replace` with other tensors computes their
-    checksum, unless it is given a checksum as well.
+    checksum, unless it is given one as well.
     """
 
     name: str
@@ -53,6 +54,34 @@ class Dataset:
     hashed: tuple[object, ...] = field(default=(), repr=False)
     """The checksum and its tensors. `replace(data, images=..., hashed=())` leaves the checksum as it is, for
     the same data held in another way."""
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __getitem__(self, rows: slice | Sequence[int] | Tensor) -> Dataset:
+        """Some of the images, in the order of `rows`; the checksum depends on this one and on the rows.
+
+        Example:
+            >>> from intertwine import data
+            >>> digits = data.load("digits", "train")
+            >>> order = torch.randperm(len(digits), generator=torch.Generator().manual_seed(0))
+            >>> train, validation = digits[order[297:]], digits[order[:297]]
+            >>> len(train), len(validation), len(digits[digits.labels == 3])
+            (1000, 297, 133)
+
+        Args:
+            rows: a slice, indices, or a boolean mask.
+        """
+        every = torch.arange(len(self))
+        chosen = every[rows.cpu() if isinstance(rows, Tensor) else rows]
+        if chosen.ndim != 1:
+            raise TypeError(
+                f"Expected a slice, indices or a mask, was given {rows}: use [{rows}:{rows} + 1]."
+            )
+        if torch.equal(chosen, every):
+            return self
+        checksum, at = files.digest(self.checksum, chosen.numpy()), chosen.to(self.labels.device)
+        return replace(self, images=self.images[at], labels=self.labels[at], checksum=checksum)
 
     def __post_init__(self) -> None:
         tensors = (self.images, self.labels, self.mean, self.std)

@@ -55,7 +55,7 @@ class SegmentedFolder:
         limit: int | None = None,
         mean: Sequence[float] | None = None,
         std: Sequence[float] | None = None,
-        device: str | torch.device = "cpu",
+        device: str | torch.device = "auto",
     ) -> Segmented:
         """Read everything, in the order of names; an image's label is the concept of its largest area.
 

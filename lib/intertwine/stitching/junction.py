@@ -61,7 +61,7 @@ class Junction:
         model1, layer1, model2, layer2: as `split` takes them. Both models get the same images: their own
             normalisation, where it differs, must be part of them.
         train: what stitches are fitted to and trained on.
-        validation: what the best epoch is chosen by; see `training.holdout`.
+        validation: what the best epoch is chosen by.
         test: what is reported.
         resample, shortcut: as in `stitch`.
         device: as `intertwine.devices.pick` takes it.

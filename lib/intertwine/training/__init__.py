@@ -4,7 +4,6 @@ from intertwine.training import zoo
 from intertwine.training.batches import Batches, fill_of
 from intertwine.training.epoch import epoch
 from intertwine.training.evaluate import check_data, evaluate
-from intertwine.training.holdout import holdout
 from intertwine.training.many import train_many
 from intertwine.training.optimizer import build_optimizer
 from intertwine.training.outputs import front_values, outputs
@@ -26,7 +25,6 @@ __all__ = [
     "evaluate",
     "fill_of",
     "front_values",
-    "holdout",
     "outputs",
     "train",
     "train_many",

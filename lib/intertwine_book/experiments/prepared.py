@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 
-from intertwine import files
 from intertwine.data import Dataset
 from intertwine.data.archive import data_root
 from intertwine.models import Network, load_published
@@ -65,6 +63,7 @@ def renormalised(dataset: Dataset, mean: Float[Tensor, "c 1 1"], std: Float[Tens
     """The same images, of which (intensity - mean) / std is taken.
 
     Example:
+        >>> import torch
         >>> from intertwine import data
         >>> digits = data.load("digits", "test")
         >>> plain = renormalised(digits, torch.zeros(1, 1, 1), torch.ones(1, 1, 1))
@@ -74,40 +73,3 @@ def renormalised(dataset: Dataset, mean: Float[Tensor, "c 1 1"], std: Float[Tens
     mean, std = mean.to(dataset.images), std.to(dataset.images)
     images = (dataset.images * dataset.std + dataset.mean - mean) / std
     return replace(dataset, images=images, mean=mean, std=std, hashed=())  # the raw pixels are the same
-
-
-def first(dataset: Dataset, size: int) -> Dataset:
-    """The first images of a data set; all where there are fewer.
-
-    Example:
-        >>> from intertwine import data
-        >>> len(first(data.load("digits", "test"), 100).labels)
-        100
-    """
-    return _rows(dataset, torch.arange(min(size, len(dataset.labels))))
-
-
-def of_classes(dataset: Dataset, classes: Sequence[int]) -> Dataset:
-    """The images of some classes, whose labels stay as they are.
-
-    Example:
-        >>> from intertwine import data
-        >>> of_classes(data.load("digits", "test"), [3, 8]).labels.unique()
-        tensor([3, 8])
-
-    Raises:
-        ValueError: no image is of these classes.
-    """
-    wanted = torch.tensor(list(classes), device=dataset.labels.device)
-    rows = torch.isin(dataset.labels, wanted).nonzero()[:, 0]
-    if not len(rows):
-        raise ValueError(f"Expected classes that {dataset.name} has, was given {list(classes)}.")
-    return _rows(dataset, rows.cpu())
-
-
-def _rows(dataset: Dataset, rows: Int[Tensor, " k"]) -> Dataset:
-    if len(rows) == len(dataset.labels):
-        return dataset
-    checksum = files.digest(dataset.checksum, rows.numpy())
-    rows = rows.to(dataset.labels.device)
-    return replace(dataset, images=dataset.images[rows], labels=dataset.labels[rows], checksum=checksum)
