@@ -79,7 +79,7 @@ class LinearMap:
         """`r2` on other features than the map was fitted to: higher is better, below 0 worse than none.
 
         Example:
-            >>> A, zero = torch.randn(9, 2), torch.zeros(2, 2)
+            >>> A, zero = torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.zeros(2, 2)
             >>> LinearMap(zero, None, residual=0.0, total=1.0).score(A, A)
             0.0
 

@@ -7,7 +7,7 @@ Example:
     >>> answer.equal, answer.symmetry.flips
     (True, (0, 1, 2))
 
-A `tolerance` counts for floats only: two neurons are parallel, and one is dead or constant, up to a relative
+A `tolerance` counts for floats only: two neurons are parallel, and one is zero or constant, up to a relative
 error of that size. Integers and fractions are compared exactly.
 """
 

@@ -2,7 +2,7 @@
 
 In floats a neuron stands for the unit vector (w, b)/‖(w, b)‖₁ up to sign, and two of them are one hyperplane
 when these differ by at most `tolerance` in ‖·‖₁. All pairs are not compared: unit vectors that agree have
-projections on a fixed direction that agree, so one sorts the projections and looks at neighbours.
+projections on a fixed direction that agree, so the projections are sorted and neighbours compared.
 """
 
 from typing import NamedTuple

@@ -49,7 +49,8 @@ def compress(p: ShallowReLU | nn.Module, tolerance: float = TOLERANCE) -> Compre
     There is a neuron at least for each of the h hyperplanes where the function bends. Whether h suffice is a
     partition problem, solved for h ≤ 40, and so is h + 1, which takes up to a minute there. For one output
     h + 2 always do (2 if h = 0). For several, all configurations are searched for h ≤ 7, and otherwise the
-    gap stays open if h + 1 do not suffice. Near misses are not merged, but reported in `degeneracy`.
+    gap remains open if h + 1 do not suffice. Nearly parallel neurons are not merged, see
+    `degeneracy`.
     """
     p = as_shallow(p)
     found = arrangement(p, tolerance)
@@ -82,7 +83,7 @@ Signs = Int[np.ndarray, " h"] | None
 
 
 def _no_pair(form: CanonicalForm, hint: Int[np.ndarray, " h"]) -> tuple[Signs, bool]:
-    """Signs that leave nothing of L, and whether the search was complete."""
+    """Signs for which no linear part remains, and whether the search was complete."""
     free = np.ones(len(hint), dtype=bool) if len(hint) <= LIMIT else hint == 0
     if free.sum() > LIMIT:
         return None, False
@@ -97,7 +98,7 @@ def _no_pair(form: CanonicalForm, hint: Int[np.ndarray, " h"]) -> tuple[Signs, b
 
 
 def _one_pair(form: CanonicalForm) -> tuple[Signs, bool]:
-    """The same with a pair on one hyperplane: nothing may be left modulo its normal."""
+    """The same with a pair on one hyperplane: no linear part may remain modulo its normal."""
     h = len(form.normals)
     if h > LIMIT:
         return None, False

@@ -1,7 +1,7 @@
 """The networks of a function, by which side of each hyperplane carries a neuron.
 
 f = Σ γ_H |u_H| + Lx + e with u_H = n_H·x + b_H. One neuron on H gives γ|u| + s γ u, s its sign; a pair,
-T ∋ H, gives γ|u| + δu with any δ ∈ R^k. What is left of L after that has to come from opposite pairs on
+T ∋ H, gives γ|u| + δu with any δ ∈ R^k. The rest of L after that has to come from opposite pairs on
 hyperplanes where f does not bend, two neurons for each unit of its rank.
 """
 
@@ -58,7 +58,7 @@ def configuration(
     basis = row_reduce(form.normals[pairs, :-1], tolerance)
     along = rest[:, basis.pivots]
     rest = rest - along @ basis.rows
-    if not is_exact(form.L):  # what is rounding, compared to L and the terms it is made of
+    if not is_exact(form.L):  # rounding, relative to L and its terms
         size = np.abs(form.L).max(initial=0) + (np.abs(form.gamma) @ np.abs(form.normals[:, :-1])).max(
             initial=0
         )

@@ -23,11 +23,11 @@ class Symmetry:
 
     Where both reductions have one neuron on a hyperplane, on opposite sides, it is a flip. Where there are
     opposite pairs, a part δ ∈ R^k of an output weight moves from σ(u) to σ(−u), and a flip moves all of it.
-    Since σ(u) = σ(−u) + u that changes nothing iff Σ δ wᵀ = 0, and c takes up Σ δ b.
+    Since σ(u) = σ(−u) + u this leaves the function unchanged iff Σ δ wᵀ = 0, and c absorbs Σ δ b.
     """
 
     p: ShallowReLU
-    """The first network without its 0-factors, otherwise as given: order and scales stay."""
+    """The first network without its 0-factors, with order and scales as given."""
     q: ShallowReLU
     """The second, likewise."""
     flips: tuple[int, ...]
@@ -35,7 +35,7 @@ class Symmetry:
     normals: Shaped[np.ndarray, "t m1"]
     """(w, b) of the hyperplanes where output weight moves, flips included."""
     transfers: Shaped[np.ndarray, "k t"]
-    """What moves from σ(w·x + b) to σ(−w·x − b)."""
+    """Output weight that moves from σ(w·x + b) to σ(−w·x − b)."""
     permutation: Int[np.ndarray, " n"]
     scales: Shaped[np.ndarray, " n"]
     """Neuron i of `q` is scales[i] times neuron permutation[i] of `p` after the transfers."""

@@ -103,7 +103,7 @@ def odd_slope(activation: str | Callable[[Tensor], Tensor] | Activation) -> floa
     Flipping S keeps the function iff κ Σ_S λ_i w_iᵀ = 0; where κ = 0 every flip does.
     """
     sigma = as_activation(activation)
-    x = torch.logspace(-3, 3, 601, dtype=torch.float64)  # compared at every scale with what σ is there
+    x = torch.logspace(-3, 3, 601, dtype=torch.float64)  # compared with σ at every scale
     odd, size = sigma(x) - sigma(-x), torch.maximum(sigma(x).abs(), x)
     kappa = float(x @ odd / (x @ x))
     return kappa if ((odd - kappa * x).abs() <= LINEAR * size).all() else None

@@ -27,7 +27,7 @@ class ShallowReLU:
         [[5]]
 
     Lists, arrays and tensors are taken; arrays of the right type are not copied. If all numbers are integers
-    or fractions they stay so, and all that is computed of them is exact; otherwise all become float64. Row i
+    or fractions they stay so, and all computations are exact; otherwise all become float64. Row i
     of W is w_i, column i of V is λ_i.
 
     Raises:

@@ -2,7 +2,7 @@
 
 The 2^20 sums of either half are sorted by one number each. Integers are hashed by a random linear map modulo
 a random number of 58 bits, so that sums of hashes are hashes of sums; equal hashes are compared in full.
-Floats are projected to a line, and what falls within the tolerance there is compared in full.
+Floats are projected to a line, and sums within the tolerance there are compared in full.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PAIRS = 20_000_000  # of floats, compared in full
 
 @dataclass(frozen=True, eq=False)
 class SubsetSums:
-    """The subsets that have the wanted sum: how many, and one after another when iterated over."""
+    """The subsets with the target as their sum: their number, and an iterator over them."""
 
     count: int
     left: Int[np.ndarray, " a"]
@@ -55,7 +55,7 @@ def subset_sums(
     Args:
         vectors: exact, or floats.
         target: likewise.
-        tolerance: of floats: a sum is as wanted when no entry is off by more than this times Σ ‖v_i‖_∞.
+        tolerance: of floats: a sum equals the target when no entry is off by more than this times Σ ‖v_i‖_∞.
 
     Raises:
         ValueError: more than 40 vectors, or floats with too many candidates to compare.
@@ -124,7 +124,7 @@ def _all_sums(values: Shaped[np.ndarray, " n"]) -> Shaped[np.ndarray, " s"]:
 
 
 def _sums(masks: Int[np.ndarray, " s"], V: Numbers) -> Numbers:
-    """The vectors that masks stand for, exactly."""
+    """The vectors of the masks, exactly."""
     bits = _bits(masks, len(V))
     return bits @ V.astype(float) if np.abs(V).sum() < 2**53 else bits.astype(int).astype(object) @ V
 

@@ -1,4 +1,4 @@
-"""An input as witness that a function is not zero."""
+"""A witness that a function is not zero: an input at which it is not."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _candidates(d: ShallowReLU, found: Arrangement, parts: Invariants) -> Iterat
     """Points beside a hyperplane where d bends: an affine function cannot vanish on all three of them."""
     random = np.random.default_rng(0)
     bends = largest(parts.gamma)
-    if not d.exact:  # relative to what is summed up, and none that is rounding
+    if not d.exact:  # relative to the terms of the sum; rounding counts as 0
         bends = bends / np.where(parts.gamma_size > 0, parts.gamma_size, 1)
         bends = np.where(bends > ROUNDING, bends, 0)
     if bends.any():

@@ -17,7 +17,7 @@ def cca(X: Tensor, Y: Tensor, *, spatial: Spatial | None = None) -> Float[Tensor
         1.0
 
     The mean is over the smaller of the two ranks. With n − 1 ≤ c samples every correlation is 1, whatever the
-    features: it takes many times more samples than features to say anything, and a null to see it.
+    features: use many times more samples than features, and a null.
 
     Args:
         X: features (n, p), tokens (n, t, p) or feature maps (n, p, h, w).
@@ -89,7 +89,7 @@ def pwcca(X: Tensor, Y: Tensor, *, spatial: Spatial | None = None) -> Float[Tens
 
 
 def prepared(X: Float[Tensor, "n c"], centre: bool) -> Float[Tensor, "n c"]:
-    """Centred or not, and scaled by a power of 2; ValueError where nothing varies."""
+    """Centred or not, and scaled by a power of 2; ValueError for constant features."""
     X = scaled(inputs.centred(X) if centre else X)
     check_varies(given=X)
     return X
@@ -106,7 +106,7 @@ def bases(
     found = []
     for Z, rows in zip((X, Y), pair(X, Y, spatial), strict=True):
         U, S, _ = torch.linalg.svd(narrowed(prepared(rows, centre)), full_matrices=False)
-        unit = S.norm() / (inputs.centred(rows) if centre else rows).norm()  # what `scaled` multiplied by
+        unit = S.norm() / (inputs.centred(rows) if centre else rows).norm()  # the factor of `scaled`
         rounding = 4 * torch.finfo(Z.dtype).eps * rows.norm() * unit
         directions = torch.maximum(rounding, 64 * torch.finfo(S.dtype).eps * S[0]) < S
         shares = S.square().cumsum(0) / S.square().sum()

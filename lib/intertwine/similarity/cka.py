@@ -31,9 +31,9 @@ def cka(
 
     The unbiased estimator is about 0 for independent features, and may be negative; the biased one lies in
     [0, 1] for positive kernels, and is near 1 for any features with n much smaller than c (Kornblith et al.
-    2019; Nguyen et al. 2021). For the linear kernel features are centred first, which changes nothing but the
-    rounding; Gram matrices are formed only where n is small against c, or the kernel needs them. With the
-    linear and the Gaussian kernel it can be differentiated.
+    2019; Nguyen et al. 2021). For the linear kernel features are centred first, which only reduces rounding;
+    Gram matrices are formed only where n is small against c, or the kernel needs them. With the linear and
+    the Gaussian kernel it can be differentiated.
 
     Args:
         X: features (n, p), tokens (n, t, p) or feature maps (n, p, h, w).
@@ -82,8 +82,8 @@ def grelu_cka(
         1.0
 
     Columns are centred and divided by their norms; then K_ij = max_c x_ic·x_jc, and CKA of K and L with the
-    unbiased HSIC_1. The paper prints X − (1/d)11ᵀX for the centring, which takes off n/d means and leaves
-    translations visible; the corrected definition takes off one. The range is not [0, 1], as is printed
+    unbiased HSIC_1. The paper prints X − (1/d)11ᵀX for the centring, which subtracts n/d means and leaves
+    translations visible; the corrected definition subtracts one. The range is not [0, 1], as is printed
     there: neither the kernel nor the estimator is positive. For feature maps the paper has spatial="sum":
     norms over samples and positions, products summed over positions before the maximum.
 
@@ -95,7 +95,7 @@ def grelu_cka(
         spatial: as in `cka`.
 
     Raises:
-        ValueError: bad features, fewer than 4 samples; constant units, unless `corrected` leaves others.
+        ValueError: bad features, fewer than 4 samples; constant units, with `corrected` only if all are.
     """
     X, Y = pair(X, Y, spatial, least=4, kernel=True)
     X, Y = grelu_normalised(X, corrected), grelu_normalised(Y, corrected)
@@ -119,7 +119,7 @@ def grelu_normalised(X: Float[Tensor, "n ... c"], corrected: bool) -> Float[Tens
 
 
 def _max_gram(X: Float[Tensor, "n ..."]) -> Float[Tensor, "n n"]:
-    """`max_gram` up to a constant, which no HSIC sees."""
+    """`max_gram` up to an added constant, which leaves every HSIC unchanged."""
     return max_gram(X, around=rows(X).mean(0))
 
 

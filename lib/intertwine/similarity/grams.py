@@ -89,8 +89,8 @@ def max_gram(
         X: features (n, c) or (n, positions, c).
         Y: of the other side of the matrix; X itself when not given.
         around: the means of the channels, where they are large: products are then expanded around them, and
-            the constant P·max m² is left out of K, which no HSIC sees and which would drown the digits.
-        tile: samples on a side of what is computed at a time; chosen by device when not given.
+            the constant P·max m² is left out of K: it leaves HSIC unchanged, but would cost digits.
+        tile: samples on a side of the blocks computed at a time; chosen by device when not given.
     """
     A, B = (_channels_first(Z) for Z in (X, X if Y is None else Y))
     if around is not None:

@@ -10,7 +10,7 @@ from intertwine.features import channel_axis, check_tensor
 from intertwine.features import rows as rows_of
 
 Spatial = Literal["samples", "features", "sum", "mean"]
-CONSTANT = 1e-12  # of its mean: what a channel may deviate and still count as constant, as in alignment
+CONSTANT = 1e-12  # a channel is constant if it deviates by less than this share of its mean, as in alignment
 
 
 def pair(
@@ -88,7 +88,7 @@ def centred(X: Float[Tensor, "n ..."]) -> Float[Tensor, "n ..."]:
     """
     mean = X.mean(0)
     Z = X - mean
-    Z = Z - Z.mean(0)  # what the rounding of a large mean has left
+    Z = Z - Z.mean(0)  # the rounding of a large mean
     return torch.where(Z.abs().amax(0) > CONSTANT * mean.abs(), Z, 0)
 
 

@@ -19,7 +19,7 @@ KERNELS = {"cka": "linear", "cka biased": "linear", "cka max": "max", "grelu cka
 
 
 class Sums:
-    """What HSIC needs of L Gram matrices: their inner products and row sums; no n×n matrix is stored.
+    """Inner products and row sums of L Gram matrices, which determine HSIC; no n×n matrix is stored.
 
     Example:
         >>> from intertwine.similarity.hsic import hsic
@@ -153,7 +153,7 @@ def _preparation(blocks: Blocks, measure: str) -> Callable[[Block], Block]:
     if measure == "grelu cka":
         scales = _channel_scales(blocks)
         return lambda block: [(Z[..., on] - m) / s for Z, (on, m, s) in zip(block, scales, strict=True)]
-    # HSIC with a linear kernel is the same after any shift: this one takes the mean off up to sampling error
+    # HSIC with a linear kernel is the same after any shift: this one subtracts the mean of the first block
     shifts = [Z.mean(0) for Z in blocks[0]]
     return lambda block: [Z - shift for Z, shift in zip(block, shifts, strict=True)]
 

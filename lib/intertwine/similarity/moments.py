@@ -18,9 +18,10 @@ def compressed(statistics: Statistics) -> tuple[Float[Tensor, "m p"], Float[Tens
         >>> x.shape, torch.allclose(cca(x, y), cca(X, Y))
         (torch.Size([10, 3]), True)
 
-    Their products AᵀA, AᵀB and BᵀB are those of the features, times m/n with their means, which no measure
-    sees that is free of isotropic scaling. Directions with less than 10⁻¹² of the variance of the largest, in
-    channels of unit deviation, count as rounding. Streamed moments cannot tell a distance below 10⁻⁸ from 0.
+    Their products AᵀA, AᵀB and BᵀB are those of the features, times m/n with their means; measures that
+    are invariant under isotropic scaling agree. Directions with less than 10⁻¹² of the variance of the
+    largest, in channels of unit deviation, count as rounding. Streamed moments cannot tell a distance below
+    10⁻⁸ from 0.
 
     Args:
         statistics: of X and Y, from `intertwine.alignment`.

@@ -1,4 +1,4 @@
-"""Nulls: the values of a measure for features that share nothing."""
+"""Nulls: the values of a measure for unrelated features."""
 
 from collections.abc import Callable
 from typing import Literal, NamedTuple
@@ -12,7 +12,7 @@ from intertwine.similarity.inputs import check_choice
 
 
 class Null(NamedTuple):
-    """A value with its null: the same measure where nothing is shared.
+    """A value with its null: the same measure of unrelated features.
 
     Example:
         >>> Null(0.9, torch.tensor([0.1, 0.2, 0.3]), 0.1, 0.3).stands_out
@@ -42,7 +42,7 @@ def null(
     generator: torch.Generator,
     networks: Callable[[torch.Generator], tuple[Tensor, Tensor]] | None = None,
 ) -> Null:
-    """The measure of X and Y, and of features like them that share nothing.
+    """The measure of X and Y, and of unrelated features like them.
 
     Example:
         >>> from intertwine.similarity import cka

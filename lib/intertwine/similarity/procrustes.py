@@ -33,7 +33,7 @@ def procrustes(
         >>> procrustes(X, X, form="angular").item() < 1e-7
         True
 
-    The similarity is in [0, 1], higher is more similar; 0.293 = 1 − 1/√2 says that X and YQ are orthogonal,
+    The similarity is in [0, 1], higher is more similar; at 0.293 = 1 − 1/√2 X and YQ are orthogonal,
     the least for orthogonal, and for non-negative features that are not centred. The angle is a distance in
     [0, π], lower is more similar, and a metric between orbits (Williams et al. 2021), as δ is.
 
@@ -61,9 +61,9 @@ def procrustes(
     X, Y = (_normalised(Z, group, centred) for Z in pair(X, Y, spatial))
     if group in ("permutation", "grelu"):
         rows, columns = assignment(X.T @ Y, maximize=True)
-        squares = X.square().sum() - X[:, rows].square().sum()  # of columns that match nothing
+        squares = X.square().sum() - X[:, rows].square().sum()  # of unmatched columns
         squares = squares + Y.square().sum() - Y[:, columns].square().sum()
-        squares = squares.clamp(min=0) * (X.shape[1] != Y.shape[1])  # which there are only then
+        squares = squares.clamp(min=0) * (X.shape[1] != Y.shape[1])  # there are none otherwise
         chord = (squares + (X[:, rows] - Y[:, columns]).square().sum()).sqrt()
     else:
         proper = group == "rotation" and X.shape[1] == Y.shape[1] <= len(X)
@@ -89,18 +89,18 @@ def grelu_procrustes(
         1.0
 
     Columns are centred and divided by their norms, δ = min over permutations P of ‖X − YP‖_F. As printed
-    nothing is centred, so that the measure is not invariant under translations, which the paper asks for in
-    (i); for features ≥ 0 it is then at least 1 − 1/√2, about 0.293: compare it with a null.
+    columns are not centred, so that the measure is not invariant under translations, contrary to the
+    paper's (i); for features ≥ 0 it is then at least 1 − 1/√2, about 0.293: compare it with a null.
 
     Args:
         X: features (n, d), tokens (n, t, d) or maps (n, d, h, w); the paper has spatial="samples".
         Y: of the same inputs; with other widths, d is the mean of the two.
-        corrected: centre the columns first, and leave out dead units, which have no norm to divide by; False
-            is the definition as printed.
+        corrected: centre the columns first, and leave out columns of norm 0; False is the definition as
+            printed.
         spatial: "samples", "features" or "mean", as in `cka`.
 
     Raises:
-        ValueError: bad features; dead units, unless `corrected` leaves others.
+        ValueError: bad features; columns of norm 0, with `corrected` only if all are.
     """
     if not corrected:
         for Z in pair(X, Y, spatial):

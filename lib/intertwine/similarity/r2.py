@@ -23,7 +23,7 @@ def r2(
         (1.0, True)
 
     In [0, 1]: the share of Y that a linear map finds in X. Not symmetric, and the same for X and XA with A
-    invertible, so that R²_LR(XA, Y) cannot tell what a stitch A does; R²_LR(Y, XA) can.
+    invertible, so that R²_LR(XA, Y) does not depend on a stitch A; R²_LR(Y, XA) does.
 
     Args:
         X: features (n, p), tokens (n, t, p) or feature maps (n, p, h, w).

@@ -31,7 +31,7 @@ INVARIANCES = (
     "invertible linear",
     "translation",
 )
-"""What may act on the channels: *positive scaling* has a factor for each neuron, *isotropic* one for all;
+"""Transformations of the channels: *positive scaling* has a factor for each neuron, *isotropic* one for all;
 *rotation* is SO(c), *orthogonal* O(c)."""
 
 SMALLEST = ("permutation", "isotropic scaling")
@@ -56,12 +56,12 @@ class Measure:
     low: float
     high: float
     metric: bool
-    """The triangle inequality holds for the distance, or for what a similarity falls short of 1."""
+    """The triangle inequality holds for the distance, or for 1 minus the similarity."""
     invariances: frozenset[str]
     of_target: frozenset[str]
     """Invariances in the second argument."""
     needs: Literal["grams", "moments", "features"]
-    """The part that `compare` streams: Gram matrices, second moments of the channels, or nothing."""
+    """The statistics that `compare` streams: Gram matrices, second moments of the channels, or none."""
     spatial: Spatial
     """How the papers treat feature maps; see `cka`."""
     use: str
