@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from intertwine import genni, models
-from intertwine.genni import Grid, Plane
+from intertwine.genni import Grid, Plane, Problem
 
 ROUNDS = 5
 
@@ -66,7 +66,7 @@ def compare(
     name: str, network: nn.Module, flat: Plane, target: Callable, x: Tensor, n: int, sample: int
 ) -> tuple[float, float, float]:
     """Milliseconds per point of ours and of the loop, and the largest relative difference."""
-    run: Callable[[], Grid] = lambda: genni.grid_loss(network, target, flat, (-2, 2), n, x)  # noqa: E731
+    run: Callable[[], Grid] = lambda: genni.grid_loss(Problem(network, target, x), flat, (-2, 2), n)  # noqa: E731
     grid = run()
     some = torch.randperm(n**3, generator=torch.Generator().manual_seed(0))[:sample]
     points = flat.at(grid.coordinates()[some]).to(x)
@@ -97,7 +97,7 @@ def main() -> None:
     failed = error > 1e-6 or other < 100 * mine or mine * 50**3 / 1000 > 0.5
     network = models.lenet(output_relu=False)
     x = torch.randn(500, 1, 28, 28, generator=generator)
-    theta = genni.random_starts(network, 1, seed=1, gain=2.0)
+    theta = 2.0 * genni.random_starts(network, 1, generator=torch.Generator().manual_seed(1))
     flat = genni.random_plane(genni.parameter_vector(network), 3, generator)
     mine, other, error = compare(
         "LeNet", network, flat, lambda x: genni.outputs(network, theta, x)[0], x, 4, 30

@@ -38,8 +38,9 @@ from IPython.display import Markdown
 from torch import nn
 
 from intertwine import devices, genni, models
+from intertwine.genni import Problem
 from intertwine_book import results
-from intertwine_book.experiments import genni_conjecture, genni_oracle
+from intertwine_book.experiments import genni as experiment
 from intertwine_book.figures.epsilon_slider import epsilon_slider
 from intertwine_book.figures.genni import lifetimes, loss_planes, shares
 from intertwine_book.figures.style import use_style
@@ -59,14 +60,10 @@ planes: int = 20  # random planes beside each plane of solutions
 
 # %% tags=["hide-input"]
 device = devices.pick(device)
-generator = torch.Generator().manual_seed(seed)
+run = results.run(globals(), "06_genni")
+generator = run.generator()
 x = torch.randn(4000, 1, dtype=f64, generator=generator).to(device)
 seen, fcn = x[:samples], models.fcn()
-
-
-def computes(theta, network=fcn):
-    """The function of a network with these parameters."""
-    return lambda x: genni.outputs(network, theta.to(x)[None], x)[0]
 
 
 def input_weights(directions):
@@ -100,8 +97,8 @@ cases = {
 }
 panels = {}
 for title, (h, flat, target, reach) in cases.items():
-    network = models.fcn((1, h, 1))
-    grid = genni.grid_loss(network, target, flat, (-reach, reach), points_2d, seen)
+    problem = Problem(models.fcn((1, h, 1)), target, seen)
+    grid = genni.grid_loss(problem, flat, (-reach, reach), points_2d)
     exact = torch.stack([alpha, 1 / alpha], 1) if h == 1 else members(h, 200)
     panels[title] = {"grid": grid, "oracle": flat.project(exact)[0], "epsilon": 0.1}
 panels["one neuron"]["names"], panels["two neurons"]["names"] = ("w", "c"), ("w₁", "w₂")
@@ -115,9 +112,8 @@ loss_planes(panels)
 
 # %% mystnb={"figure": {"name": "fig-polytope", "caption": "Input weights of four ReLU neurons with outgoing weights 1 that compute |x|, Σ w = 0: the surface of a cuboctahedron, whose twelve corners have one neuron at 1 and one at −1. Turn it with the mouse; the slider moves ε."}, "image": {"alt": "Interactive cloud of points in three dimensions on the surface of a cuboctahedron, with a slider for the threshold."}}
 four = balanced(4)
-solid = genni.grid_loss(
-    models.fcn((1, 4, 1)), torch.abs, four, (-1.6, 1.6), points_3d, seen
-)
+absolute = Problem(models.fcn((1, 4, 1)), torch.abs, seen)
+solid = genni.grid_loss(absolute, four, (-1.6, 1.6), points_3d)
 corners = four.project(members(4, 300))[0]
 epsilon_slider(solid, [0.01, 0.02, 0.05, 0.1], name="polytope", oracle=corners, start=1)
 
@@ -181,20 +177,19 @@ Markdown(
 
 # %%
 theta = torch.tensor([1.0, -1.0, 0.8, 0.5], dtype=f64)
-orbit = genni_oracle.swap_and_scale(theta, 4, generator)
+orbit = experiment.orbit(theta, 4, generator=generator)
 table = pd.DataFrame(orbit.numpy(), columns=["w₁", "w₂", "c₁", "c₂"])
-table[["s₊", "s₋"]] = genni_oracle.slopes(orbit).numpy()
-table["J"] = genni.loss_at(fcn, computes(theta)(x), orbit, x).numpy(force=True)
+table[["s₊", "s₋"]] = experiment.slopes(orbit).numpy()
+table["J"] = genni.loss_at(Problem(fcn, theta, x), orbit).numpy(force=True)
 table
 
 # %% tags=["hide-input"]
 rows = []
 for h, trial in itertools.product((2, 3, 4), range(5)):
-    network = models.fcn((1, h, 1))
     at = torch.randn(2 * h, dtype=f64, generator=generator)
-    y = computes(at, network)(x)
-    moved = genni_oracle.swap_and_scale(at, 20, generator)
-    loss = genni.loss_at(network, y, moved, x).max() / y.square().mean()
+    problem = Problem(models.fcn((1, h, 1)), at, x)
+    moved = experiment.orbit(at, 20, generator=generator)
+    loss = genni.loss_at(problem, moved).max() / problem.y.square().mean()
     stretch = torch.linspace(1, 2, h, dtype=f64).repeat(2)
     stretch[h:] = 1 / stretch[:h]
     swapped = at.view(2, h).flip(1).flatten()
@@ -244,16 +239,14 @@ dimensions[dimensions["trial"] == 0].drop(columns="trial").set_index(["network",
 # they are 0.8 and −0.5.
 
 # %% tags=["hide-input"]
-live, found, lives = computes(theta), {}, []
+live, found, lives = Problem(fcn, theta, seen), {}, []
 for k in range(searches):
     starts = {"seed": seed + k, "starts": 24}
-    found[k] = genni.search(fcn, live, x[:-samples], 3, steps=search_steps, **starts)
+    found[k] = genni.search(live.on(x[:-samples]), 3, steps=search_steps, **starts)
 flats = {k: genni.plane(each.points) for k, each in found.items()}
-grids = {
-    k: genni.grid_loss(fcn, live, flat, (-2, 2), points_3d, seen)
-    for k, flat in flats.items()
-}
-lost = [live(half).square().sum().item() for half in (seen.relu(), -(-seen).relu())]
+grids = {k: genni.grid_loss(live, flat, (-2, 2), points_3d) for k, flat in flats.items()}
+halves = (seen.relu(), -(-seen).relu())
+lost = [live.on(half).y.square().sum().item() for half in halves]
 expected = min(lost) / sum(lost)  # part 2 of the theorem, on these inputs
 for k, grid in grids.items():
     bars = genni.persistence(grid.relative, below=0.95).head(6)
@@ -289,13 +282,13 @@ epsilon_slider(grids[0], [0.01, 0.03, 0.1, 0.2], name="live", points=spots)
 # we can have them all again: target, 16,384 inputs, ten starts, 1000 steps of SGD, and no acceptance test.
 
 # %% tags=["hide-input"]
-theirs, inputs, starts = genni.stream(models.fcn, (1,), 16384, 10, seed=10)
-y = computes(theirs)(inputs)
-sgd = {"lr": 0.015 * y.square().mean().item(), "optimizer": "sgd", "steps": 1000}
-nets = genni.descend(fcn, starts, inputs, y, **sgd)
-judged = inputs[:samples].to(x)
-target = genni.describe_target(computes(theirs)(judged), epsilon=0.0025)
-losses = genni.loss_at(fcn, computes(theirs)(judged), nets, judged) / target.energy
+theirs, inputs, starts = experiment.authors_draws(models.fcn, (1,), 16384, 10, seed=10)
+problem = Problem(fcn, theirs, inputs)
+sgd = {"lr": 0.015 * problem.energy, "optimizer": "sgd", "steps": 1000}
+nets = genni.descend(problem, starts, **sgd)
+judged = problem.on(inputs[:samples].to(x))
+target = genni.describe_target(judged.y, epsilon=0.0025)
+losses = genni.loss_at(judged, nets) / target.energy
 published = pd.DataFrame({"network": range(10), "relative_loss": losses.tolist()})
 published["better_than_zero"] = published["relative_loss"] < 1
 useless = published.query("not better_than_zero")["network"]
@@ -314,15 +307,15 @@ their_planes = {m: genni.plane(nets[: m + 1]) for m in (2, 3)}
 their_grids = {}
 for m, n in ((2, points_2d), (3, points_3d)):
     flat = their_planes[m]
-    their_grids[m] = genni.grid_loss(fcn, computes(theirs), flat, (-2, 2), n, judged)
+    their_grids[m] = genni.grid_loss(judged, flat, (-2, 2), n)
 two = genni.plane(found[0].points[:3])
-live_2d = genni.grid_loss(fcn, live, two, (-2, 2), points_2d, seen)
+live_2d = genni.grid_loss(live, two, (-2, 2), points_2d)
 
 
 def panel(grid, flat, theta, epsilon):
     """The loss on inputs, and beside it the closed form on the same points."""
-    slopes = genni_oracle.slopes(theta.to(flat.centre))
-    loss = genni_oracle.gaussian_loss(flat.at(grid.coordinates()), slopes).view(
+    slopes = experiment.slopes(theta.to(flat.centre))
+    loss = experiment.gaussian_loss(flat.at(grid.coordinates()), slopes).view(
         grid.loss.shape
     )
     exact = grid._replace(loss=loss, energy=slopes.square().sum().item() / 2)
@@ -350,10 +343,10 @@ axis = torch.linspace(
 )  # twice as fine: thin sheets need it
 at = their_planes[3].at(torch.cartesian_prod(axis, axis, axis))
 form = [len(axis)] * 3
-near = (genni_oracle.gaussian_loss(at, genni_oracle.slopes(theirs.to(at))) < 0.0025).view(
+near = (experiment.gaussian_loss(at, experiment.slopes(theirs.to(at))) < 0.0025).view(
     form
 )
-near_zero = (genni_oracle.gaussian_loss(at, torch.zeros(2).to(at)) < 0.0025).view(form)
+near_zero = (experiment.gaussian_loss(at, torch.zeros(2).to(at)) < 0.0025).view(form)
 negative = (at[:, :2] < 0).all(1).view(form)
 sets = {"theirs": near, "with both w negative": near & negative}
 sets["near the zero function"] = near & near_zero
@@ -365,7 +358,7 @@ hole = pd.DataFrame(hole).assign(points=[int(v.sum()) for v in sets.values()])
 hole
 
 # %%
-squares, t = genni_oracle.quadric(their_planes[3], genni_oracle.slopes(theirs)[1].item())
+squares, t = experiment.quadric(their_planes[3], experiment.slopes(theirs)[1].item())
 one = bool(t > 0) == (int((squares > 0).sum()) == 2)
 Markdown(
     f"Where both $w_i$ are negative, the class is the quadric $c_1w_1 + c_2w_2 = s_-$. In their plane "
@@ -397,7 +390,7 @@ axis = torch.linspace(-2, 2, 16, dtype=f64)
 everywhere, rows = torch.cartesian_prod(*[axis] * 4), []
 for plus, minus in ((1.0, -1.0), (1.0, 1.0), (0.8, -0.5), (1.0, 0.5), (-0.7, 1.2)):
     at = torch.tensor([plus, minus], dtype=f64)
-    relative = genni_oracle.gaussian_loss(everywhere, at).view([16] * 4) / (
+    relative = experiment.gaussian_loss(everywhere, at).view([16] * 4) / (
         at.square().sum() / 2
     )
     merging = min(plus**2, minus**2) / (plus**2 + minus**2)
@@ -422,11 +415,11 @@ compared = []
 for k, flat in flats.items():
     asked = {
         "planes": planes,
-        "generator": torch.Generator().manual_seed(1000 * seed + k),
+        "generator": run.generator(1000 + k),
     }
     asked["epsilons"] = [0.01, 0.03, 0.1, 0.3]
     n = max(2, points_3d // 2)
-    share = genni_conjecture.conjecture(fcn, live, flat, (-2, 2), n, seen, **asked)
+    share = experiment.conjecture(live, flat, (-2, 2), n, **asked)
     compared.append(share.assign(search=k))
 compared = pd.concat(compared)
 means = (
@@ -447,7 +440,8 @@ def told(table):
     return f"95 % interval from {100 * low:.2f} to {100 * high:.2f} points over {len(at)} searches. Verdict: **{word}**."
 
 
-largest, said = results.largest("06_genni", "conjecture", means)
+run.write(conjecture=means)
+largest, said = run.largest("conjecture")
 Markdown(
     f"At ε = 0.1, solutions minus random planes, {planes} for each search: {told(means)}\n\n{said} There: {told(largest)}"
 )
@@ -471,9 +465,9 @@ Markdown(
 
 # %%
 mine = nn.Sequential(nn.Linear(1, 2, bias=False), nn.Tanh(), nn.Linear(2, 1, bias=False))
-planted = torch.tensor([0.5, 1.5, 2.0, 1.0], dtype=f64)
+known = torch.tensor([0.5, 1.5, 2.0, 1.0], dtype=f64)
 space = genni.plane(torch.cat([torch.zeros(1, 4), torch.eye(4)]))
-grid = genni.grid_loss(mine, computes(planted, mine), space, (-2, 2), 17, seen[:100])
+grid = genni.grid_loss(Problem(mine, known, seen[:100]), space, (-2, 2), 17)
 equal = space.at(grid.coordinates()[grid.loss.flatten() < 1e-20])
 pd.DataFrame(equal.numpy(force=True), columns=["w₁", "w₂", "c₁", "c₂"])
 
@@ -497,9 +491,9 @@ for steep in (1.0, 10.0):
     level = steep**0.5
     corner = torch.tensor([0.0, 0.0, level, level], dtype=f64)
     flat = input_weights(torch.eye(2))._replace(centre=corner)
-    pieces = computes(torch.tensor([level, -1 / level, level, level], dtype=f64))
+    target = torch.tensor([level, -1 / level, level, level], dtype=f64)
     merging = genni.persistence(
-        genni.grid_loss(fcn, pieces, flat, (-4, 4), 81, x).relative
+        genni.grid_loss(Problem(fcn, target, x), flat, (-4, 4), 81).relative
     )
     assert 0.5 < merging["death"][1] * (1 + steep**2) < 1.2
 
@@ -522,25 +516,19 @@ vectors = torch.randn(5, 4, dtype=f64, generator=generator)
 ranks = [int(torch.linalg.matrix_rank(vectors[: m + 1])) for m in range(1, 5)]
 shown = [genni.components(genni.epsilon_set(their_grids[m], ratio)) for m in (2, 3)]
 shown = pd.DataFrame({"figure": [1, 2], "pieces": [int(each.max()) for each in shown]})
-tables = {
-    "orbits": orbits,
-    "dimensions": dimensions,
-    "independence": pd.DataFrame({"m": range(1, 5), "rank": ranks}).eval(
-        "holds = rank == m + 1"
-    ),
-    "published_networks": published.query("network < 4"),
-    "copies": copies,
-    "thresholds": pd.DataFrame([{"network": "FCN", "relative": ratio}]),
-    "pictures": shown.eval("connected = pieces == 1"),
-    "hole": hole,
-    "conjecture": means,
-}
+
+# %% tags=["hide-input"]
+independence = pd.DataFrame({"m": range(1, 5), "rank": ranks})
+run.write(
+    orbits=orbits,
+    dimensions=dimensions,
+    independence=independence.eval("holds = rank == m + 1"),
+    published_networks=published.query("network < 4").reset_index(drop=True),
+    copies=copies,
+    thresholds=pd.DataFrame([{"network": "FCN", "relative": ratio}]),
+    pictures=shown.eval("connected = pieces == 1"),
+    hole=hole,
+)
 
 # %%
-settings = {"samples": samples, "points_2d": points_2d, "points_3d": points_3d}
-settings |= {"planes": planes, "searches": searches, "search_steps": search_steps}
-for name, table in tables.items():
-    results.write(
-        table.reset_index(drop=True), name, parameters=settings, seed=seed, device=device
-    )
 results.provenance()

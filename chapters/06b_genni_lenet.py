@@ -36,7 +36,10 @@ from IPython.display import Markdown
 from torch import nn
 
 from intertwine import data, devices, genni, models
+from intertwine.genni import Problem
 from intertwine_book import results
+from intertwine_book.experiments.genni import authors_draws
+from intertwine_book.experiments.genni_lenet import pieces, umap_embedding
 from intertwine_book.figures.genni import class_stack, embeddings, loss_planes
 from intertwine_book.figures.style import use_style
 
@@ -58,24 +61,19 @@ umap_points: int = 500  # points of each set
 
 # %% tags=["hide-input"]
 device = devices.pick(device)
-generator = torch.Generator().manual_seed(seed)
-
-
-def computes(theta, network):
-    """The function of a network with these parameters."""
-    return lambda x: genni.outputs(network, theta.to(x)[None], x)[0]
-
+run = results.run(globals(), "06b_genni_lenet")
+generator = run.generator()
 
 # %% tags=["hide-input"]
 lenet = models.lenet()
-theirs, noise, starts = genni.stream(models.lenet, (1, 28, 28), 8192, 3, seed=0)
-aim, noise, begun = computes(theirs, lenet), noise.to(device), starts.to(device)
-few = noise[: 256 * authors_steps]
-sgd = {"lr": 0.001 * aim(few).square().mean().item(), "optimizer": "sgd"}
-ended = genni.descend(lenet, begun, few, aim(few), steps=authors_steps, **sgd)
-their_plane, few = genni.plane(ended), noise[:lenet_inputs]
-dead = genni.grid_loss(lenet, aim, their_plane, (-13, 13), lenet_points, few)
-their_lenet = genni.describe_target(aim(noise[:500]), epsilon=0.0025)
+theirs, noise, starts = authors_draws(models.lenet, (1, 28, 28), 8192, 3, seed=0)
+noise, begun = noise.to(device), starts.to(device)
+problem = Problem(lenet, theirs, noise[: 256 * authors_steps])
+sgd = {"lr": 0.001 * problem.energy, "optimizer": "sgd"}
+ended = genni.descend(problem, begun, steps=authors_steps, **sgd)
+their_plane, few = genni.plane(ended), problem.on(noise[:lenet_inputs])
+dead = genni.grid_loss(few, their_plane, (-13, 13), lenet_points)
+their_lenet = genni.describe_target(problem.on(noise[:500]).y, epsilon=0.0025)
 
 # %% tags=["hide-input"]
 small = models.lenet(1, output_relu=False, size=16)
@@ -84,20 +82,20 @@ digits = nn.functional.interpolate(digits, size=16).flatten(1)
 _, _, components = torch.linalg.svd(digits - digits.mean(0), full_matrices=False)
 images = torch.randn(5000, 2, generator=generator) @ components[:2]
 images = (images / images.std()).view(-1, 1, 16, 16).to(device)
-raw = computes(genni.random_starts(small, 1, seed=seed + 5, gain=2.0)[0], small)
-mean, deviation = raw(images).mean(), raw(images).std()
+weights = 2.0 * genni.random_starts(small, 1, generator=run.generator(5)).to(device)
+raw = genni.outputs(small, weights, images)[0]
 
 
-def wanted(images):
+def wanted(x):
     """The live target: mean 0 and variance 1."""
-    return (raw(images) - mean) / deviation
+    return (genni.outputs(small, weights, x)[0] - raw.mean()) / raw.std()
 
 
 asked = {"seed": seed, "accept": lenet_accept, "starts": 6, "lr": 0.01, "batch_size": 64}
-solved = genni.search(small, wanted, images, 3, steps=lenet_steps, **asked)
-lenet_plane, few = genni.plane(solved.points), images[-lenet_inputs:]
-reach = (-13, 13)
-lenet_grid = genni.grid_loss(small, wanted, lenet_plane, reach, lenet_points, few)
+problem = Problem(small, wanted, images)
+solved = genni.search(problem, 3, steps=lenet_steps, **asked)
+lenet_plane, few = genni.plane(solved.points), problem.on(images[-lenet_inputs:])
+lenet_grid = genni.grid_loss(few, lenet_plane, (-13, 13), lenet_points)
 middle = lenet_grid._replace(loss=lenet_grid.loss[:, :, lenet_points // 2])
 
 # %% mystnb={"figure": {"name": "fig-lenet", "caption": "Planes of LeNet's parameters: through the authors' networks, whose centre is dead (left), and through solutions for a live target (right). On the flat part of the left plane the network returns 0 on every input of the loss. Crosses: the networks."}, "image": {"alt": "Two square heat maps: on the left a wide flat region of one shade, on the right a loss that varies everywhere."}}
@@ -167,18 +165,18 @@ Markdown(
 
 # %% tags=["hide-input"]
 fcn = models.fcn()
-theirs, inputs, starts = genni.stream(models.fcn, (1,), 16384, 10, seed=10)
-y, x = computes(theirs, fcn)(inputs), inputs.to(device, torch.float64)
-sgd = {"lr": 0.015 * y.square().mean().item(), "optimizer": "sgd", "steps": 1000}
-nets = genni.descend(fcn, starts[:5], inputs, y, **sgd)
-live = computes(torch.tensor([1.0, -1.0, 0.8, 0.5]), fcn)
-flat = genni.plane(genni.search(fcn, live, x[:4000], 3, seed=seed, starts=24).points)
+theirs, inputs, starts = authors_draws(models.fcn, (1,), 16384, 10, seed=10)
+aim, x = Problem(fcn, theirs, inputs), inputs.to(device, torch.float64)
+sgd = {"lr": 0.015 * aim.energy, "optimizer": "sgd", "steps": 1000}
+nets = genni.descend(aim, starts[:5], **sgd)
+live = Problem(fcn, torch.tensor([1.0, -1.0, 0.8, 0.5]), x[:4000])
+flat = genni.plane(genni.search(live, 3, seed=seed, starts=24).points)
 space = genni.plane(torch.cat([torch.zeros(1, 4), torch.eye(4)]))
-few, aim = x[:samples], computes(theirs, fcn)
-theirs_3d = genni.grid_loss(fcn, aim, genni.plane(nets[:4]), (-2, 2), points_3d, few)
-theirs_4d = genni.grid_loss(fcn, aim, genni.plane(nets), (-1, 1), 20, few)
-live_3d = genni.grid_loss(fcn, live, flat, (-2, 2), points_3d, few)
-live_4d = genni.grid_loss(fcn, live, space, (-2, 2), 20, few)
+aim, live = aim.on(x[:samples]), live.on(x[:samples])
+theirs_3d = genni.grid_loss(aim, genni.plane(nets[:4]), (-2, 2), points_3d)
+theirs_4d = genni.grid_loss(aim, genni.plane(nets), (-1, 1), 20)
+live_3d = genni.grid_loss(live, flat, (-2, 2), points_3d)
+live_4d = genni.grid_loss(live, space, (-2, 2), 20)
 
 # %% tags=["hide-input"]
 clouds = {
@@ -197,11 +195,11 @@ for (name, (grid, epsilon)), k in itertools.product(
     order = torch.randperm(len(inside), generator=torch.Generator().manual_seed(k))
     some = inside[order[:umap_points]]
     cloud = grid.coordinates().cpu()[some]
-    flat = genni.umap_embedding(cloud, seed=k) if umap_seeds else cloud[:, :2]
+    flat = umap_embedding(cloud, seed=k) if umap_seeds else cloud[:, :2]
     picture = pd.DataFrame(flat.numpy(), columns=["x", "y"]).assign(set=name, seed=k)
     drawn.append(picture.assign(component=labels[some].numpy()))
     row = {"set": name, "seed": k, "on_the_grid": int(labels.max())}
-    rows.append(row | {"sampled": genni.pieces(cloud), "drawn": genni.pieces(flat)})
+    rows.append(row | {"sampled": pieces(cloud), "drawn": pieces(flat)})
 seen_by_umap = pd.DataFrame(rows)
 seen_by_umap["agrees"] = seen_by_umap["on_the_grid"] == seen_by_umap["drawn"]
 seen_by_umap["connected"] = seen_by_umap["on_the_grid"] == 1
@@ -211,7 +209,8 @@ seen_by_umap
 embeddings(pd.concat(drawn))
 
 # %%
-largest, said = results.largest("06b_genni_lenet", "umap", seen_by_umap)
+run.write(umap=seen_by_umap)
+largest, said = run.largest("umap")
 apart = largest[~largest["agrees"].astype(bool)]
 Markdown(
     f"{said} There UMAP shows as many pieces as the grid has in {len(largest) - len(apart)} of {len(largest)} pictures; it shows "
@@ -237,9 +236,10 @@ for t in (0.4, 0.8, 1.2, 1.6):
         ("one neuron", 1, neuron, torch.relu),
         ("three neurons", 3, three, torch.abs),
     ):
-        network, scaled = models.fcn((1, h, 1)), lambda x, t=t, base=base: t * base(x)
-        asked = (flat, (-2.5, 2.5), 2 * points_2d, x[:100])
-        stack[title][t] = genni.grid_loss(network, scaled, *asked)
+        scaled = lambda x, t=t, base=base: t * base(x)
+        problem = Problem(models.fcn((1, h, 1)), scaled, x[:100])
+        grid = genni.grid_loss(problem, flat, (-2.5, 2.5), 2 * points_2d)
+        stack[title][t] = grid
 class_stack(stack)
 
 # %% [markdown]
@@ -276,7 +276,7 @@ class_stack(stack)
 mine = nn.Sequential(
     nn.Linear(1, 1, bias=False), nn.LeakyReLU(-1.0), nn.Linear(1, 1, bias=False)
 )
-grid = genni.grid_loss(mine, torch.abs, neuron, (-3, 3), 61, x[:100])
+grid = genni.grid_loss(Problem(mine, torch.abs, x[:100]), neuron, (-3, 3), 61)
 genni.betti(genni.epsilon_set(grid, 0.05))  # pieces, holes
 
 # %% [markdown]
@@ -313,17 +313,5 @@ assert (dead.relative[dead.loss == at_rest] - 1).abs().max() < 1e-5
 # %%
 threshold = 0.0025 / their_lenet.energy
 measured = {"parameters": count, "difference": abs(count - 60_000), "still": still}
-settings = {
-    "lenet_points": lenet_points,
-    "lenet_inputs": lenet_inputs,
-    "umap_seeds": umap_seeds,
-}
-settings |= {"lenet_steps": lenet_steps, "authors_steps": authors_steps}
-settings |= {"samples": samples, "points_3d": points_3d}
-tables = {
-    "lenet": pd.DataFrame([measured | {"relative_threshold": threshold}]),
-    "umap": seen_by_umap,
-}
-for name, table in tables.items():
-    results.write(table, name, parameters=settings, seed=seed, device=device)
+run.write(lenet=pd.DataFrame([measured | {"relative_threshold": threshold}]))
 results.provenance()

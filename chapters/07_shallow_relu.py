@@ -38,7 +38,6 @@ from fractions import Fraction
 
 import numpy as np
 import pandas as pd
-import torch
 from IPython.display import Markdown
 from torch import nn
 
@@ -72,7 +71,8 @@ trials: int = 20  # random networks for each check
 
 # %% tags=["hide-input"]
 device = devices.pick(device)
-generator = torch.Generator().manual_seed(seed)
+run = results.run(globals(), "07_shallow_relu")
+generator = run.generator()
 p = ShallowReLU(W=[[1, 0], [0, 1], [-1, -1]], b=[0, 0, 1], V=[[1, 1, 1]], c=[0])
 q = ShallowReLU(W=[[-1, 0], [0, -1], [1, 1]], b=[0, 0, -1], V=[[1, 1, 1]], c=[1])
 both = {"p": p, "q": q}
@@ -210,7 +210,8 @@ pd.DataFrame(
 ).T
 
 # %%
-largest, said = results.largest("07_shallow_relu", "verdicts", verdicts)
+run.write(verdicts=verdicts)
+largest, said = run.largest("verdicts")
 Markdown(
     f"{said} There the verdict is right in {largest['holds'].sum()} of {len(largest)} cases."
 )
@@ -555,31 +556,20 @@ assert shallow.fibre(family[0]).dimension == 5  # four scalings and s
 # ## Provenance
 
 # %%
-asked = {
-    "dataset": dataset,
-    "width": width,
-    "networks": networks,
-    "epochs": epochs,
-    "trials": trials,
-}
-facts = {"seed": seed, "data_checksum": images.checksum, "device": str(device)}
-tables = {
-    "verdicts": verdicts,
-    "reductions": reductions,
-    "affine": affine,
-    "stabilizers": stabilisers,
-    "fibres": fibres,
-    "hierarchy": hierarchy.drop(columns="reason"),
-    "density": rare,
-    "example_1": example_1.drop(columns="minimal rows (w, b)"),
-    "introduction": pd.DataFrame(
-        {"hidden": [answer.equal is True and answer.symmetry.flips != ()]}
-    ),
-    "remark_1": remark,
-    "flips": flipped,
-    "degeneracy": degenerate,
-    "rounding": rounding,
-}
-for name, table in tables.items():
-    results.write(table, name, parameters=asked, **facts)
+introduction = pd.DataFrame(
+    {"hidden": [answer.equal is True and answer.symmetry.flips != ()]}
+)
+run.write(
+    reductions=reductions,
+    affine=affine,
+    stabilizers=stabilisers,
+    fibres=fibres,
+    hierarchy=hierarchy.drop(columns="reason"),
+    density=rare,
+    example_1=example_1.drop(columns="minimal rows (w, b)"),
+    introduction=introduction,
+    remark_1=remark,
+    flips=flipped,
+)
+run.write(data=images, degeneracy=degenerate, rounding=rounding)
 results.provenance()

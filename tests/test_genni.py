@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from intertwine import genni, models
+from intertwine.genni import Problem
 from intertwine.genni.pooling import Maxima
-from intertwine_book.experiments import genni_conjecture, genni_oracle
+from intertwine_book.experiments import genni as experiment
 
 seeds = st.integers(0, 2**31)
 laws = settings(max_examples=20, deadline=None)
@@ -78,20 +79,20 @@ def test_the_loss_of_any_network_is_that_of_a_copy_at_every_point(name, seed, m,
     dtype = torch.float64 if double else torch.float32
     network, shape = NETWORKS[name][0].to(dtype), NETWORKS[name][1]
     x = normal(50, *shape, seed=seed, dtype=dtype)
-    theta = genni.random_starts(network, 1, seed=seed)[0]
+    theta = genni.random_starts(network, 1, generator=generator(seed))[0]
     flat = genni.random_plane(genni.parameter_vector(network), m, generator(seed))
 
     def target(x: Tensor) -> Tensor:
         return genni.outputs(network, theta[None].to(x), x)[0] + x.flatten(1)[:, :1]
 
     n = 3
-    grid = genni.grid_loss(network, target, flat, (-1, 2), n, x, memory=memory)
+    grid = genni.grid_loss(Problem(network, target, x), flat, (-1, 2), n, memory=memory)
     points = flat.at(grid.coordinates())
     expected = one_by_one(network, points, x, target(x))
     tol = 1e-10 if double else 1e-4
     assert grid.loss.shape == (n,) * m and grid.axis.tolist() == [-1.0, 0.5, 2.0]
     torch.testing.assert_close(grid.loss.flatten(), expected, rtol=tol, atol=tol)
-    at = genni.loss_at(network, target(x), points, x, memory=memory)
+    at = genni.loss_at(Problem(network, target, x), points, memory=memory)
     torch.testing.assert_close(at, expected, rtol=tol, atol=tol)
     assert grid.energy == pytest.approx(target(x).square().flatten(1).sum(1).mean().item(), rel=1e-5)
 
@@ -99,7 +100,10 @@ def test_the_loss_of_any_network_is_that_of_a_copy_at_every_point(name, seed, m,
 @pytest.mark.parametrize("name", NETWORKS)
 def test_outputs_are_the_network_s_own_and_so_are_their_gradients(name):
     network, shape = NETWORKS[name][0].double(), NETWORKS[name][1]
-    x, points = normal(7, *shape, seed=0), genni.random_starts(network, 2, seed=0).double().requires_grad_()
+    x, points = (
+        normal(7, *shape, seed=0),
+        genni.random_starts(network, 2, generator=generator(0)).double().requires_grad_(),
+    )
     made = genni.outputs(network, points, x)
     twin = copy.deepcopy(network)
     nn.utils.vector_to_parameters(points[1].detach(), twin.parameters())
@@ -115,7 +119,9 @@ def test_running_statistics_take_the_dtype_of_the_inputs():
     network = nn.Sequential(nn.Conv2d(2, 3, 3), nn.BatchNorm2d(3), nn.ReLU(), nn.Flatten()).eval()
     network[1].running_mean.fill_(0.25)
     x, flat = normal(9, 2, 5, 6, seed=0), genni.random_plane(genni.parameter_vector(network), 2, generator(0))
-    grid = genni.grid_loss(network, lambda x: copy.deepcopy(network).double()(x) + 1, flat, (0, 1), 3, x)
+    grid = genni.grid_loss(
+        Problem(network, lambda x: copy.deepcopy(network).double()(x) + 1, x), flat, (0, 1), 3
+    )
     expected = one_by_one(network, flat.at(grid.coordinates()), x, copy.deepcopy(network).double()(x) + 1)
     torch.testing.assert_close(grid.loss.flatten(), expected)
     assert network[1].running_mean.dtype == torch.float32 and network[1].running_mean[0] == 0.25
@@ -127,7 +133,7 @@ def test_running_statistics_take_the_dtype_of_the_inputs():
 def test_a_large_grid_of_the_fcn_agrees_point_by_point_and_with_the_gaussian_closed_form():
     x = normal(500, 1, seed=0)
     flat = genni.plane(torch.cat([LIVE[None], normal(3, 4, seed=1)]))
-    grid = genni.grid_loss(FCN, live, flat, (-2, 2), 50, x)
+    grid = genni.grid_loss(Problem(FCN, live, x), flat, (-2, 2), 50)
     some = torch.randint(50**3, (200,), generator=generator(2))
     points = flat.at(grid.coordinates()[some])
     torch.testing.assert_close(
@@ -136,10 +142,10 @@ def test_a_large_grid_of_the_fcn_agrees_point_by_point_and_with_the_gaussian_clo
     # the sample has its own second moments on either side of 0; with them the closed form is exact
     moments = torch.stack([(x.relu() ** 2).mean(), ((-x).relu() ** 2).mean()])
     everywhere = flat.at(grid.coordinates())
-    gaps = (genni_oracle.slopes(everywhere) - genni_oracle.slopes(LIVE)).square()
+    gaps = (experiment.slopes(everywhere) - experiment.slopes(LIVE)).square()
     torch.testing.assert_close(grid.loss.flatten(), gaps @ moments, rtol=1e-9, atol=1e-12)
     sampling = 5 * (1.25 / 500) ** 0.5  # var(x²·1[x > 0]) = 3/2 − 1/4
-    closed = genni_oracle.gaussian_loss(everywhere, genni_oracle.slopes(LIVE))
+    closed = experiment.gaussian_loss(everywhere, experiment.slopes(LIVE))
     assert ((grid.loss.flatten() - closed).abs() <= 2 * sampling * closed + 1e-12).all()
 
 
@@ -164,7 +170,9 @@ def test_other_pooling_is_left_to_torch(pool):
     x, flat = normal(5, 1, 8, 8, seed=0), genni.random_plane(torch.zeros(10), 2, generator(0))
     points = flat.at(torch.tensor([[0.3, 0.4]]))
     y = network(x).detach()
-    torch.testing.assert_close(genni.loss_at(network, y, points, x), one_by_one(network, points, x, y))
+    torch.testing.assert_close(
+        genni.loss_at(Problem(network, network, x), points), one_by_one(network, points, x, y)
+    )
 
 
 # --- search ---
@@ -175,18 +183,18 @@ def test_other_pooling_is_left_to_torch(pool):
 def test_solutions_compute_the_target_on_inputs_never_seen(seed, m):
     x = normal(600, 1, seed=seed)
     before = torch.random.get_rng_state()
-    found = genni.search(FCN, live, x, m, seed=seed, steps=400, starts=24)
+    found = genni.search(Problem(FCN, live, x), m, seed=seed, steps=400, starts=24)
     assert torch.equal(torch.random.get_rng_state(), before)
     fresh = normal(1000, 1, seed=seed + 1)
-    loss = genni.loss_at(FCN, live(fresh), found.points, fresh)
+    loss = genni.loss_at(Problem(FCN, live, fresh), found.points)
     assert found.points.shape == (m + 1, 4) and (loss < 1e-3 * live(fresh).square().mean()).all()
     torch.testing.assert_close(
-        genni_oracle.slopes(found.points), genni_oracle.slopes(LIVE).expand(m + 1, 2), atol=0.05, rtol=0
+        experiment.slopes(found.points), experiment.slopes(LIVE).expand(m + 1, 2), atol=0.05, rtol=0
     )
     accepted = found.tried[found.tried["verdict"] == "accepted"]
     assert accepted["relative_loss"].tolist() == found.relative_loss.tolist()
     assert (found.tried.query("verdict == 'refused'")["relative_loss"] > 1e-4).all()
-    again = genni.search(FCN, live, x, m, seed=seed, steps=400, starts=24)
+    again = genni.search(Problem(FCN, live, x), m, seed=seed, steps=400, starts=24)
     assert torch.equal(again.points, found.points)
 
 
@@ -194,7 +202,7 @@ def test_copies_and_dependent_solutions_are_passed_over():
     x, one = normal(200, 1, seed=0), LIVE + 0.01
     on_the_line = 2 * normal(1, 4, seed=3) - one
     starts = torch.stack([one, one, one + 1, one + 2, on_the_line[0]])
-    found = genni.search(FCN, live, x, 2, seed=0, starts=starts, steps=0, accept=1e9)
+    found = genni.search(Problem(FCN, live, x), 2, seed=0, starts=starts, steps=0, accept=1e9)
     assert found.tried["verdict"].tolist() == ["accepted", "dependent", "accepted", "dependent", "accepted"]
     assert torch.equal(found.points, starts[[0, 2, 4]].to(x))
 
@@ -202,24 +210,26 @@ def test_copies_and_dependent_solutions_are_passed_over():
 def test_held_out_inputs_decide():
     x, held_out = normal(100, 1, seed=0).abs(), -normal(100, 1, seed=1).abs()  # nothing to learn s₋ from
     with pytest.raises(RuntimeError, match=r"found 0: of 8 starts 8 have a relative loss above 0\.0001"):
-        genni.search(FCN, live, x, 1, seed=0, held_out=held_out, steps=200)
+        genni.search(Problem(FCN, live, x), 1, seed=0, held_out=held_out, steps=200)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_starts_descend_as_if_each_were_alone(dtype):
     x = normal(512, 1, seed=0, dtype=dtype)
-    starts = genni.random_starts(FCN, 3, seed=1).to(dtype)
+    starts = genni.random_starts(FCN, 3, generator=generator(1)).to(dtype)
     asked = {"steps": 30, "lr": 0.05, "batch_size": 100}
-    together = genni.descend(FCN, starts, x, live(x), **asked)
-    alone = torch.cat([genni.descend(FCN, each[None], x, live(x), **asked) for each in starts])
+    together = genni.descend(Problem(FCN, live, x), starts, **asked)
+    alone = torch.cat([genni.descend(Problem(FCN, live, x), each[None], **asked) for each in starts])
     torch.testing.assert_close(together, alone)
 
 
 def test_sgd_takes_the_steps_of_torch_s_own():
     x = normal(300, 1, seed=0)
-    y, theta = live(x), genni.random_starts(FCN, 1, seed=1).double()
+    y, theta = live(x), genni.random_starts(FCN, 1, generator=generator(1)).double()
     energy = y.square().mean().item()
-    ours = genni.descend(FCN, theta, x, y, steps=5, lr=0.1 * energy, batch_size=100, optimizer="sgd")
+    ours = genni.descend(
+        Problem(FCN, live, x), theta, steps=5, lr=0.1 * energy, batch_size=100, optimizer="sgd"
+    )
     network = copy.deepcopy(FCN).double()
     nn.utils.vector_to_parameters(theta[0], network.parameters())
     stepper = torch.optim.SGD(network.parameters(), lr=0.1)
@@ -235,7 +245,7 @@ def test_sgd_takes_the_steps_of_torch_s_own():
 @given(seeds, st.floats(0.1, 3))
 def test_starts_are_the_modules_own(seed, gain):
     network = models.lenet(1, size=16)
-    starts = genni.random_starts(network, 2, seed=seed, gain=gain)
+    starts = gain * genni.random_starts(network, 2, generator=generator(seed))
     torch.manual_seed(seed)
     twin = nn.Conv2d(1, 3, 5)
     assert torch.equal(starts[0][: 3 * 25], gain * twin.weight.detach().flatten())
@@ -275,10 +285,11 @@ def test_the_conjecture_counts_in_the_same_way_everywhere():
     x = normal(100, 1, seed=0)
     flat = genni.plane(torch.stack([LIVE, LIVE[[1, 0, 3, 2]]]))
     asked = {"epsilons": [0.1, 0.5], "planes": 3}
-    table = genni_conjecture.conjecture(FCN, live, flat, (-1, 1), 11, x, generator=generator(0), **asked)
-    grid = genni.grid_loss(FCN, live, flat, (-1, 1), 11, x)
+    problem = Problem(FCN, live, x)
+    table = experiment.conjecture(problem, flat, (-1, 1), 11, generator=generator(0), **asked)
+    grid = genni.grid_loss(problem, flat, (-1, 1), 11)
     assert table["share"][:2].tolist() == [(grid.relative < e).double().mean().item() for e in (0.1, 0.5)]
-    random = genni.grid_loss(FCN, live, genni.random_plane(LIVE, 1, generator(0)), (-1, 1), 11, x)
+    random = genni.grid_loss(Problem(FCN, live, x), genni.random_plane(LIVE, 1, generator(0)), (-1, 1), 11)
     assert table["share"][3] == (random.relative < 0.5).double().mean().item()
     assert (table.groupby(["plane", "trial"])["share"].diff().dropna() >= 0).all()
 
@@ -298,43 +309,49 @@ class Bare(nn.Module):
 
 NO_CHAIN = nn.Sequential(nn.Linear(1, 1), nn.Flatten())  # not evaluated at many points together
 BAD: dict[str, Callable[[], object]] = {
-    r"dead: it returns 0 on every input": lambda: genni.search(FCN, torch.zeros_like, X, 2, seed=0),
-    r"constant: of E\[y²\] = 1 only 0 varies": lambda: genni.search(FCN, torch.ones_like, X, 2, seed=0),
-    r"live target\. The target is dead.*other weights": lambda: genni.grid_loss(
-        FCN, torch.zeros_like, FLAT, (-1, 1), 3, X
+    r"dead: it returns 0 on every input": lambda: genni.search(Problem(FCN, torch.zeros_like, X), 2, seed=0),
+    r"constant: of E\[y²\] = 1 only 0 varies": lambda: genni.search(
+        Problem(FCN, torch.ones_like, X), 2, seed=0
     ),
-    r"finite outputs": lambda: genni.grid_loss(FCN, lambda x: x / 0, FLAT, (-1, 1), 3, X),
-    r"m=2 and 2 starts": lambda: genni.search(FCN, live, X, 2, seed=0, starts=2),
-    r"m=0": lambda: genni.search(FCN, live, X, 0, seed=0),
+    r"live target\. The target is dead.*other weights": lambda: genni.grid_loss(
+        Problem(FCN, torch.zeros_like, X), FLAT, (-1, 1), 3
+    ),
+    r"finite outputs": lambda: genni.grid_loss(Problem(FCN, lambda x: x / 0, X), FLAT, (-1, 1), 3),
+    r"m=2 and 2 starts": lambda: genni.search(Problem(FCN, live, X), 2, seed=0, starts=2),
+    r"m=0": lambda: genni.search(Problem(FCN, live, X), 0, seed=0),
     r"found 0: of 4 starts 4.*the best has.*more starts": lambda: genni.search(
-        FCN, live, X, 2, seed=0, starts=4, steps=1
+        Problem(FCN, live, X), 2, seed=0, starts=4, steps=1
     ),
     r"affinely independent vectors, was given 3 of length 4.*2 directions": lambda: genni.plane(
         torch.eye(4)[[0, 1, 1]]
     ),
     r"was given 1 of length 4": lambda: genni.plane(torch.eye(4)[:1]),
     r"was given 4 of length 2": lambda: genni.plane(normal(4, 2, seed=0)),
-    r"bounds from low to high": lambda: genni.grid_loss(FCN, live, FLAT, (1, -1), 3, X),
-    r"n of 2 or more": lambda: genni.grid_loss(FCN, live, FLAT, (-1, 1), 1, X),
+    r"bounds from low to high": lambda: genni.grid_loss(Problem(FCN, live, X), FLAT, (1, -1), 3),
+    r"n of 2 or more": lambda: genni.grid_loss(Problem(FCN, live, X), FLAT, (-1, 1), 1),
     r"network's 8 parameters, was given 4": lambda: genni.grid_loss(
-        models.fcn((1, 4, 1)), live, FLAT, (-1, 1), 3, X
+        Problem(models.fcn((1, 4, 1)), live, X), FLAT, (-1, 1), 3
     ),
     r"given 1 \(Dropout\) in training mode: call eval": lambda: genni.outputs(DROPOUT, torch.zeros(1, 8), X),
-    r"Bare without: pass the starts": lambda: genni.random_starts(Bare(), 1, seed=0),
+    r"Bare without: pass the starts": lambda: genni.random_starts(Bare(), 1, generator=generator(0)),
     r"outputs \(20, 1\), as the network has them, was given \(20,\): reshape": lambda: genni.loss_at(
-        FCN, X[:, 0], LIVE[None], X
+        Problem(FCN, lambda x: x[:, 0], X), LIVE[None]
     ),
     r"\(20, 1\), as the network has them, was given \(20,\)": lambda: genni.loss_at(
-        NO_CHAIN, X[:, 0], torch.zeros(1, 2), X
+        Problem(NO_CHAIN, lambda x: x[:, 0], X), torch.zeros(1, 2)
     ),
-    r"\(20, 1\), as .* given \(20, 2\)": lambda: genni.loss_at(FCN, X.repeat(1, 2), LIVE[None], X),
-    r"as the network has them, was given \(15,\)": lambda: genni.search(FCN, lambda x: x[:, 0], X, 1, seed=0),
+    r"\(20, 1\), as .* given \(20, 2\)": lambda: genni.loss_at(
+        Problem(FCN, lambda x: x.repeat(1, 2), X), LIVE[None]
+    ),
+    r"as the network has them, was given \(15,\)": lambda: genni.search(
+        Problem(FCN, lambda x: x[:, 0], X), 1, seed=0
+    ),
     r"as the network has them, was given \(15, 2\)": lambda: genni.search(
-        FCN, lambda x: torch.cat([x, -x], 1), X, 1, seed=0
+        Problem(FCN, lambda x: torch.cat([x, -x], 1), X), 1, seed=0
     ),
-    r"them, was given \(20,\)": lambda: genni.grid_loss(FCN, lambda x: x[:, 0], FLAT, (-1, 1), 3, X),
+    r"them, was given \(20,\)": lambda: genni.grid_loss(Problem(FCN, lambda x: x[:, 0], X), FLAT, (-1, 1), 3),
     r"was given \(20, 3\): reshape": lambda: genni.grid_loss(
-        NO_CHAIN, lambda x: x.repeat(1, 3), genni.plane(torch.eye(2)), (-1, 1), 3, X
+        Problem(NO_CHAIN, lambda x: x.repeat(1, 3), X), genni.plane(torch.eye(2)), (-1, 1), 3
     ),
     r"finite outputs, was given some": lambda: genni.describe_target(NAN),
     r"finite outputs, was given none, \(0, 1\)": lambda: genni.describe_target(NAN[:0]),

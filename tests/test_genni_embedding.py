@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from intertwine import genni
+from intertwine_book.experiments.genni_lenet import pieces, umap_embedding
 
 
 def clouds(count: int, seed: int) -> Tensor:
@@ -20,17 +20,18 @@ def clouds(count: int, seed: int) -> Tensor:
 def test_clouds_are_counted_in_any_order(count, seed):
     points = clouds(count, seed)
     shuffled = points[torch.randperm(len(points), generator=torch.Generator().manual_seed(seed))]
-    assert genni.pieces(points) == genni.pieces(shuffled) == count
+    assert pieces(points) == pieces(shuffled) == count
 
 
+@pytest.mark.slow
 def test_umap_depends_on_its_seed_alone_and_keeps_clouds_apart():
     pytest.importorskip("umap")
     points = clouds(2, 0)
-    first, again, other = (genni.umap_embedding(points, seed=seed, epochs=100) for seed in (0, 0, 1))
+    first, again, other = (umap_embedding(points, seed=seed, epochs=100) for seed in (0, 0, 1))
     assert first.shape == (80, 2) and torch.equal(first, again) and not torch.equal(first, other)
-    assert genni.pieces(first) == genni.pieces(other) == 2
+    assert pieces(first) == pieces(other) == 2
 
 
 def test_too_few_points_are_refused():
     with pytest.raises(ValueError, match="Expected 22 points or more, was given 5: raise ε"):
-        genni.umap_embedding(torch.zeros(5, 3), seed=0)
+        umap_embedding(torch.zeros(5, 3), seed=0)

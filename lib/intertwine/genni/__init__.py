@@ -1,29 +1,30 @@
-"""The set of weights that compute one function: search for some, span a plane, evaluate it (lengyel2020).
+"""Which weights compute one function? Search for some, span a plane, and evaluate all of it (lengyel2020).
 
 Example:
     >>> import torch
     >>> from intertwine import models
     >>> x = torch.randn(256, 1, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    >>> network, target = models.fcn(), lambda x: 0.8 * x.relu() - 0.5 * (-x).relu()
-    >>> found = search(network, target, x, m=2, seed=0)
-    >>> grid = grid_loss(network, target, plane(found.points), (-2, 2), 21, x)
+    >>> problem = Problem(models.fcn(), lambda x: 0.8 * x.relu() - 0.5 * (-x).relu(), x)
+    >>> found = search(problem, m=2, seed=0)
+    >>> grid = grid_loss(problem, plane(found.points), (-2, 2), 21)
     >>> grid.loss.shape, bool(grid.relative[10, 10] < 1e-4)  # the middle is the first solution
     (torch.Size([21, 21]), True)
 """
 
 from intertwine.genni.dimension import FunctionalDimension, functional_dimension
-from intertwine.genni.embedding import pieces, umap_embedding
-from intertwine.genni.function import outputs, parameter_vector, random_starts, stream
+from intertwine.genni.epsilon_sets import betti, components, epsilon_set, persistence
 from intertwine.genni.grid import Grid, grid_loss, loss_at
+from intertwine.genni.outputs import outputs, parameter_vector
 from intertwine.genni.plane import Plane, plane, random_plane
-from intertwine.genni.search import Solutions, descend, search
-from intertwine.genni.sets import betti, components, epsilon_set, persistence
+from intertwine.genni.problem import Problem
+from intertwine.genni.search import Solutions, descend, random_starts, search
 from intertwine.genni.target import Target, describe_target
 
 __all__ = [
     "FunctionalDimension",
     "Grid",
     "Plane",
+    "Problem",
     "Solutions",
     "Target",
     "betti",
@@ -37,11 +38,8 @@ __all__ = [
     "outputs",
     "parameter_vector",
     "persistence",
-    "pieces",
     "plane",
     "random_plane",
     "random_starts",
     "search",
-    "stream",
-    "umap_embedding",
 ]

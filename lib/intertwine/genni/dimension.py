@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.func import jacrev
 
-from intertwine.genni.function import check, outputs
+from intertwine.genni.outputs import check, outputs
 
 
 class FunctionalDimension(NamedTuple):

@@ -1,7 +1,7 @@
 """The loss at every point of a grid on a plane of parameters, as fast as the network allows.
 
 Chains of linear layers are evaluated at many points together, in pieces that fit into a processor's cache.
-Convolutions whose weights differ from point to point would not be faster: they are evaluated point by
+Convolutions with weights of their own at every point gain nothing from that: they are evaluated point by
 point, but the first layer is affine in the grid's coordinates. So its outputs at θ_0 and along the m basis
 vectors are computed once, and one multiple of one of them is added from point to point.
 """
@@ -9,17 +9,17 @@ vectors are computed once, and one multiple of one of them is added from point t
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from intertwine.genni.function import call, check, check_target, is_perceptron, perceptron
+from intertwine.genni.outputs import call, check, is_perceptron, perceptron
 from intertwine.genni.plane import Plane
 from intertwine.genni.pooling import with_fast_pooling
-from intertwine.genni.target import energy_of
+from intertwine.genni.problem import Problem
 
 Bounds = tuple[float | int, float | int]
 # bytes that intermediate results may take; on a CPU, where all operations on them are fastest
@@ -56,38 +56,27 @@ class Grid(NamedTuple):
         return torch.cartesian_prod(*[self.axis] * self.loss.ndim).view(-1, self.loss.ndim)
 
 
-def grid_loss(
-    model: nn.Module,
-    target: Callable[[Tensor], Tensor],
-    plane: Plane,
-    bounds: Bounds,
-    n: int,
-    inputs: Float[Tensor, "samples ..."],
-    *,
-    memory: int | None = None,
-) -> Grid:
+def grid_loss(problem: Problem, plane: Plane, bounds: Bounds, n: int, *, memory: int | None = None) -> Grid:
     """J(θ), the mean over inputs of |φ(x, θ) − target(x)|², at n^m points of a plane.
 
     Example:
         >>> from intertwine.genni import plane
         >>> flat = plane(torch.tensor([[1.0, 0.0], [1.0, 1.0]]))  # slope 1, any intercept
-        >>> line, x = nn.Linear(1, 1), torch.tensor([[1.0], [2.0]])
-        >>> grid_loss(line, lambda x: x, flat, (0, 2), 3, x).loss.tolist()
+        >>> line = Problem(nn.Linear(1, 1), lambda x: x, torch.tensor([[1.0], [2.0]]))
+        >>> grid_loss(line, flat, (0, 2), 3).loss.tolist()
         [0.0, 1.0, 4.0]
 
     Args:
-        model: any network.
-        target: a function of inputs.
+        problem: network, target and inputs.
         plane: of parameters; see `plane` and `random_plane`.
         bounds: of the coordinates, the same in every direction, both included.
         n: points in every direction, at least 2; n^m in all.
-        inputs: in float64 the loss is exact to about 10⁻¹² of E[y²], in float32 to 10⁻⁷.
-        memory: bytes that intermediate results may take; by default the cache of a CPU
+        memory: bytes that intermediate results may take; when not given, what fits into the cache of a CPU
             (0.5 MiB for points evaluated together, 4 MiB in turn), and a GiB on a GPU. The result takes n^m
             numbers beside that.
 
     Raises:
-        ValueError: a zero or constant target, outputs of another shape, an empty grid, or a plane of another
+        ValueError: a dead or constant target, outputs of another shape, an empty grid, or a plane of another
             network.
     """
     low, high = bounds
@@ -95,82 +84,69 @@ def grid_loss(
         raise ValueError(
             f"Expected bounds from low to high and n of 2 or more, was given {bounds} and n={n}."
         )
-    check(model, plane.centre[None], inputs)
-    with torch.no_grad():
-        y = target(inputs)
-        check_target(model, y, inputs)
-        energy = energy_of(y)
-        axis = torch.linspace(low, high, n, dtype=torch.float64, device=inputs.device)
-        m = len(plane.basis)
-        if is_perceptron(model, inputs):
-            coordinates = torch.cartesian_prod(*[axis] * m).view(-1, m)
-            points = (plane.at(some).to(inputs) for some in coordinates.split(2**14))
-            loss = torch.cat([loss_at(model, y, some, inputs, memory=memory) for some in points])
-        else:
-            loss = _affine_first(model, y, plane, axis, inputs, memory)
+    network, inputs = problem.network, problem.inputs
+    check(network, plane.centre[None], inputs)
+    energy, m = problem.energy, len(plane.basis)
+    axis = torch.linspace(low, high, n, dtype=torch.float64, device=inputs.device)
+    if is_perceptron(network, inputs):
+        coordinates = torch.cartesian_prod(*[axis] * m).view(-1, m)
+        points = (plane.at(some).to(inputs) for some in coordinates.split(2**14))
+        loss = torch.cat([loss_at(problem, some, memory=memory) for some in points])
+    else:
+        loss = _affine_first(problem, plane, axis, memory)
     return Grid(axis, loss.view([n] * m), energy)
 
 
+@torch.no_grad()
 def loss_at(
-    model: nn.Module,
-    y: Float[Tensor, "samples ..."],
-    points: Float[Tensor, "k p"],
-    inputs: Float[Tensor, "samples ..."],
-    *,
-    memory: int | None = None,
+    problem: Problem, points: Float[Tensor, "k p"], *, memory: int | None = None
 ) -> Float[Tensor, " k"]:
     """J at given parameter vectors, such as those of a known orbit.
 
     Example:
-        >>> x = torch.tensor([[1.0], [3.0]])
-        >>> loss_at(nn.Linear(1, 1), 2 * x, torch.tensor([[2.0, 0.0], [2.0, 0.5]]), x).tolist()
+        >>> line = Problem(nn.Linear(1, 1), lambda x: 2 * x, torch.tensor([[1.0], [3.0]]))
+        >>> loss_at(line, torch.tensor([[2.0, 0.0], [2.0, 0.5]])).tolist()
         [0.0, 0.25]
 
     Args:
-        model: any network.
-        y: the target's outputs on the inputs; a zero target is allowed here.
+        problem: network, target and inputs; a dead target is allowed here.
         points: parameter vectors.
-        inputs: which decide on dtype and device.
         memory: as for `grid_loss`.
 
     Raises:
         ValueError: points of another length, or a target's outputs of another shape than the network's.
     """
-    check(model, points, inputs)
-    check_target(model, y, inputs)
+    network, inputs, y = problem.network, problem.inputs, problem.y
+    check(network, points, inputs)
     points = points.to(inputs)
     losses = []
-    with torch.no_grad():
-        if is_perceptron(model, inputs):
-            width = max(len(parameter) for parameter in model.parameters())
-            size = width * len(inputs) * inputs.element_size()
-            wanted = y.flatten(1).T
-            for some in points.split(max(1, (memory or _memory(inputs, TOGETHER)) // size)):
-                gap = perceptron(model, some, inputs).sub_(wanted).flatten(1)
-                losses.append(torch.linalg.vecdot(gap, gap) / len(inputs))
-        else:
-            network = with_fast_pooling(model, inputs)
-            for theta in points:
-                gap = call(network, theta, inputs) - y
-                losses.append((gap.square().sum() / len(inputs))[None])
+    if is_perceptron(network, inputs):
+        width = max(len(parameter) for parameter in network.parameters())
+        size = width * len(inputs) * inputs.element_size()
+        wanted = y.flatten(1).T
+        for some in points.split(max(1, (memory or _memory(inputs, TOGETHER)) // size)):
+            gap = perceptron(network, some, inputs).sub_(wanted).flatten(1)
+            losses.append(torch.linalg.vecdot(gap, gap) / len(inputs))
+    else:
+        network = with_fast_pooling(network, inputs)
+        for theta in points:
+            gap = call(network, theta, inputs) - y
+            losses.append((gap.square().sum() / len(inputs))[None])
     return torch.cat(losses)
 
 
+@torch.no_grad()
 def _affine_first(
-    model: nn.Module,
-    y: Float[Tensor, "samples ..."],
-    plane: Plane,
-    axis: Float[Tensor, " n"],
-    inputs: Float[Tensor, "samples ..."],
-    memory: int | None,
+    problem: Problem, plane: Plane, axis: Float[Tensor, " n"], memory: int | None
 ) -> Float[Tensor, " points"]:
+    inputs, y = problem.inputs, problem.y
     corners, steps = torch.cat([plane.centre[None], plane.basis]).to(inputs), axis.tolist()
     loss = inputs.new_zeros(len(steps) ** len(plane.basis))
-    first, rest = _split(with_fast_pooling(model, inputs))
+    first, rest = _split(with_fast_pooling(problem.network, inputs))
     heads, tails = corners.split([_length(first), _length(rest)], dim=1)
     block = max(32, (memory or _memory(inputs, IN_TURN)) // call(first, heads[0], inputs[:1]).nbytes)
     for x, wanted in zip(inputs.split(block), y.split(block), strict=True):
-        # the first layer's outputs at θ_0 and along each basis vector
+        # outputs of the first layer at θ_0 and along each basis vector
         corner_fronts = [call(first, head, x) for head in heads]
         fronts = _sweep(corner_fronts, steps) if _length(first) else itertools.repeat(x)
         for place, (tail, front) in enumerate(zip(_sweep([*tails], steps), fronts, strict=False)):

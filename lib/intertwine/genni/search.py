@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal, NamedTuple
+import copy
+from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from intertwine.genni.function import check, check_target, outputs, random_starts
 from intertwine.genni.grid import loss_at
-from intertwine.genni.target import energy_of
+from intertwine.genni.outputs import check, outputs, parameter_vector
+from intertwine.genni.problem import Problem
 
-# a solution counts as dependent if its distance from the others' plane is below this share of its distance
-INDEPENDENT = 1e-2
+INDEPENDENT = 1e-2  # a solution less than this share of its distance away from the others' plane adds nothing
 
 
 class Solutions(NamedTuple):
@@ -36,9 +35,7 @@ class Solutions(NamedTuple):
 
 
 def search(
-    model: nn.Module,
-    target: Callable[[Tensor], Tensor],
-    inputs: Float[Tensor, "n ..."],
+    problem: Problem,
     m: int,
     *,
     seed: int,
@@ -55,47 +52,44 @@ def search(
     Example:
         >>> from intertwine import models
         >>> x = torch.randn(200, 1, generator=torch.Generator().manual_seed(0))
-        >>> found = search(models.fcn(), lambda x: x.relu() + 0.2 * x, x, m=1, seed=0)
+        >>> found = search(Problem(models.fcn(), lambda x: x.relu() + 0.2 * x, x), m=1, seed=0)
         >>> found.points.shape, bool((found.relative_loss < 1e-4).all())
         (torch.Size([2, 4]), True)
 
-    A start is accepted by its loss on inputs that it was not trained on, relative to the target's mean square
+    A start is accepted by its loss on inputs that it was not trained on, relative to the target's energy
     E[y²]; then the first m+1 that are affinely independent are taken. lengyel2020 takes the first m+1 of all.
     A vector that trains to the same point as another, or into the plane of those before it, is passed over.
 
     Args:
-        model: any network; of its parameters only the shapes matter.
-        target: a function of inputs, such as another network.
-        inputs: to train on; their dtype and device are those of the search.
+        problem: network, target, and inputs to train on.
         m: dimension of the plane that the solutions are to span.
         seed: of the starts.
         accept: the largest J/E[y²] on `held_out`.
-        held_out: other inputs; the last quarter of `inputs` when not given, which is then not trained on.
+        held_out: other inputs; the last quarter of the problem's when not given, then not trained on.
         starts: how many, 4(m+1) when not given; or the starts themselves.
         gain: a factor of the starts, which are otherwise as the modules of the network draw them.
         steps: of Adam, with a cosine schedule from `lr` to 0.
         batch_size: inputs of a step; they are taken in turn.
 
     Raises:
-        ValueError: a zero or constant target, its outputs of another shape than the network's, or m + 1 above
+        ValueError: a dead or constant target, its outputs of another shape than the network's, or m + 1 above
             the number of starts; raised before any work.
         RuntimeError: fewer than m+1 accepted, with the best loss there was.
     """
     if held_out is None:
-        quarter = max(1, len(inputs) // 4)
-        inputs, held_out = inputs[:-quarter], inputs[-quarter:]
-    with torch.no_grad():
-        y, y_held_out = target(inputs), target(held_out)
-    energy_of(y)
-    energy = energy_of(y_held_out)
+        quarter = max(1, len(problem.inputs) // 4)
+        problem, held_out = problem.on(problem.inputs[:-quarter]), problem.inputs[-quarter:]
+    judge = problem.on(held_out)
+    energies = problem.energy, judge.energy
     if not isinstance(starts, Tensor):
-        starts = random_starts(model, starts or 4 * (m + 1), seed=seed, gain=gain)
+        draw = torch.Generator().manual_seed(seed)
+        starts = gain * random_starts(problem.network, starts or 4 * (m + 1), generator=draw)
     if m < 1 or len(starts) < m + 1:
         raise ValueError(
             f"Expected m of 1 or more and m + 1 starts, was given m={m} and {len(starts)} starts."
         )
-    points = descend(model, starts.to(inputs), inputs, y, steps=steps, lr=lr, batch_size=batch_size)
-    relative = loss_at(model, y_held_out, points, held_out) / energy
+    points = descend(problem, starts.to(held_out), steps=steps, lr=lr, batch_size=batch_size)
+    relative = loss_at(judge, points) / energies[1]
     chosen: list[int] = []
     verdicts = []
     for k, loss in enumerate(relative.tolist()):
@@ -121,39 +115,67 @@ def search(
     return Solutions(points[chosen], relative[chosen], tried)
 
 
+def random_starts(network: nn.Module, number: int, *, generator: torch.Generator) -> Float[Tensor, "k p"]:
+    """Parameter vectors as every module of the network draws its own when it is built.
+
+    Example:
+        >>> starts = random_starts(nn.Linear(4, 1), 3, generator=torch.Generator().manual_seed(0))
+        >>> starts.abs().max() <= 0.5  # torch's uniform in ±1/√fan_in
+        tensor(True)
+
+    Raises:
+        ValueError: a module with parameters and no `reset_parameters`.
+    """
+    fresh = copy.deepcopy(network).cpu()
+    own: list[Any] = [
+        module for module in fresh.modules() if next(module.parameters(recurse=False), None) is not None
+    ]
+    for module in own:
+        if not hasattr(module, "reset_parameters"):
+            raise ValueError(
+                f"Expected modules with reset_parameters, was given {type(module).__name__} without: pass "
+                f"the starts of the search yourself."
+            )
+    starts = []
+    with torch.random.fork_rng(devices=[]):  # reset_parameters draws from torch's global generator
+        torch.set_rng_state(generator.get_state())
+        for _ in range(number):
+            for module in own:
+                module.reset_parameters()
+            starts.append(parameter_vector(fresh))
+        generator.set_state(torch.get_rng_state())
+    return torch.stack(starts)
+
+
 def descend(
-    model: nn.Module,
+    problem: Problem,
     starts: Float[Tensor, "k p"],
-    inputs: Float[Tensor, "n ..."],
-    y: Float[Tensor, "n ..."],
     *,
     steps: int,
     lr: float,
     batch_size: int = 256,
     optimizer: Literal["adam", "sgd"] = "adam",
 ) -> Float[Tensor, "k p"]:
-    """Gradient descent on J/E[y²] from k starts at once, as one tensor, each independent of the others.
+    """Gradient descent on J/E[y²] from k starts at once, as one tensor; each is as it would be alone.
 
     Example:
         >>> x = torch.linspace(-1, 1, 50)[:, None]
-        >>> found = descend(nn.Linear(1, 1), torch.zeros(2, 2), x, 3 * x + 1, steps=300, lr=0.1)
+        >>> line = Problem(nn.Linear(1, 1), lambda x: 3 * x + 1, x)
+        >>> found = descend(line, torch.zeros(2, 2), steps=300, lr=0.1)
         >>> torch.allclose(found, torch.tensor([[3.0, 1.0]] * 2), atol=1e-3)
         True
 
     Args:
-        model: any network.
-        starts: parameter vectors, in the dtype of `inputs`.
-        inputs: taken in turn, `batch_size` for each step.
-        y: the target's outputs on them.
-        lr: "adam" lets it fall to 0 by a cosine; with "sgd" it is constant, without momentum. Steps of SGD at
-            rate r on J itself are steps at rate r·E[y²] here.
+        problem: network, target, and inputs, which are taken in turn, `batch_size` for each step.
+        starts: parameter vectors, in the dtype of the inputs.
+        lr: "adam" lets it fall to 0 by a cosine; "sgd" keeps it, and has no momentum. Steps of SGD at rate r
+            on J itself are steps at rate r·E[y²] here.
 
     Returns:
         The parameter vectors after the last step.
     """
-    check(model, starts, inputs)
-    check_target(model, y, inputs)
-    y = y.detach()
+    inputs, y = problem.inputs, problem.y
+    check(problem.network, starts, inputs)
     points = starts.detach().clone().requires_grad_()
     energy = y.square().flatten(1).sum(1).mean()
     kind = torch.optim.Adam if optimizer == "adam" else torch.optim.SGD
@@ -163,7 +185,7 @@ def descend(
     for step in range(steps):
         batch = slice((step % batches) * batch_size, (step % batches + 1) * batch_size)
         stepper.zero_grad()
-        gap = (outputs(model, points, inputs[batch]) - y[batch]).square()
+        gap = (outputs(problem.network, points, inputs[batch]) - y[batch]).square()
         (gap.flatten(2).sum(2).mean(1).sum() / energy).backward()
         stepper.step()
         if schedule:

@@ -1,4 +1,4 @@
-"""Targets that a search can tell from a constant: every network with an inactive output fits a constant."""
+"""Whether a target is worth a search: a constant one is computed by every network with a dead layer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-CONSTANT = 1e-6  # a target is constant if its variance is below this share of its mean square
+CONSTANT = 1e-6  # of the energy: less than this of it varies
 
 
 class Target(NamedTuple):
@@ -31,7 +31,7 @@ class Target(NamedTuple):
 
 
 def describe_target(y: Float[Tensor, "n ..."], epsilon: float | None = None) -> Target:
-    """Mean square and variance of a target's outputs, and whether its class differs from that of a constant.
+    """Energy and variance of a target's outputs, and whether its class can be told from that of a constant.
 
     Example:
         >>> y = torch.tensor([[0.01], [-0.01]])
@@ -71,18 +71,3 @@ def describe_target(y: Float[Tensor, "n ..."], epsilon: float | None = None) -> 
             f"The target is live: E[y²] = {energy:.3g}, of which {variance:.3g} varies over the inputs."
         )
     return Target(verdict, energy, variance, alive, sentence)
-
-
-def energy_of(y: Float[Tensor, "n ..."]) -> float:
-    """E[y²] of a target that can be searched for.
-
-    Raises:
-        ValueError: a zero or constant target, with the reason; outputs that are not finite.
-    """
-    target = describe_target(y)
-    if target.verdict in ("dead", "constant"):
-        raise ValueError(
-            f"Expected a live target. {target.sentence} Any network with a dead hidden layer computes it: "
-            f"choose other weights, or other inputs."
-        )
-    return target.energy

@@ -1,4 +1,4 @@
-"""UMAP of an ε-set (lengyel2020, figures 3 and 6), and in how many pieces it shows it."""
+"""Chapter 6b: UMAP of an ε-set (lengyel2020, figures 3 and 6), and the number of its pieces."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def umap_embedding(
     """UMAP to two dimensions with the settings of the authors, who set no seed.
 
     Coordinates in a plane and the parameters themselves give the same picture: the basis is orthonormal, and
-    UMAP depends on distances only. Needs the package umap-learn, whose import takes some ten seconds.
+    UMAP sees distances only. Needs the package umap-learn, whose import takes some ten seconds.
 
     Args:
         points: at least `neighbours` + 2.
@@ -32,7 +32,7 @@ def umap_embedding(
         raise ValueError(
             f"Expected {neighbours + 2} points or more, was given {len(points)}: raise ε, or refine the grid."
         )
-    with warnings.catch_warnings():  # of the packages that it imports
+    with warnings.catch_warnings():  # of packages that it imports
         warnings.simplefilter("ignore")
         from umap import UMAP  # slow to import
 
@@ -52,7 +52,7 @@ def pieces(points: Float[Tensor, "k d"], *, neighbours: int = 10) -> int:
         2
 
     Args:
-        neighbours: few split sets into pieces, many join pieces that are apart.
+        neighbours: few see pieces everywhere, many join what lies apart.
     """
     from scipy.sparse.csgraph import connected_components  # slow to import
     from sklearn.neighbors import kneighbors_graph

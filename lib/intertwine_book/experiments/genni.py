@@ -1,0 +1,159 @@
+"""Chapter 6: the classes of networks x ↦ Σ c_i ReLU(w_i x) in closed form, and GENNI's conjecture tried.
+
+Such a network is s₊x for x > 0 and s₋x for x < 0. So a class is {θ : s₊, s₋ fixed}, and the two slopes are
+coordinates of the quotient by functional equivalence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pandas as pd
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from intertwine.genni import Plane, Problem, epsilon_set, grid_loss, parameter_vector, random_plane
+from intertwine.genni.grid import Bounds
+from intertwine.groups import GReLU
+
+
+def slopes(points: Float[Tensor, "*k p"]) -> Float[Tensor, "*k 2"]:
+    """(s₊, s₋) of parameters (w_1, …, w_h, c_1, …, c_h), as `intertwine.models.fcn` has them.
+
+    Example:
+        >>> slopes(torch.tensor([1.0, -2.0, 3.0, 5.0])).tolist()
+        [3.0, -10.0]
+    """
+    w, c = points.unflatten(-1, (2, -1)).unbind(-2)
+    return torch.stack([(c * w.relu()).sum(-1), -(c * (-w).relu()).sum(-1)], -1)
+
+
+def gaussian_loss(points: Float[Tensor, "*k p"], target: Float[Tensor, " 2"]) -> Float[Tensor, "*k"]:
+    """J for x ~ N(0, 1), exactly: ((Δs₊)² + (Δs₋)²)/2.
+
+    Example:
+        >>> gaussian_loss(torch.tensor([1.0, -2.0, 3.0, 5.0]), torch.tensor([3.0, -9.0])).item()
+        0.5
+
+    Args:
+        points: parameters as for `slopes`.
+        target: its slopes (s₊, s₋).
+    """
+    return (slopes(points) - target).square().sum(-1) / 2
+
+
+def quadric(plane: Plane, level: float) -> tuple[Float[Tensor, " m"], float]:
+    """The surface Σ c_i w_i = level in a plane, as Σ λ_k y_k² = t in coordinates y of its own.
+
+    Example:
+        >>> from intertwine.genni import plane
+        >>> axes = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])  # of a single neuron, (w, c)
+        >>> quadric(plane(axes), 2.0)[0].tolist()
+        [-0.5, 0.5]
+
+    Where all w_i are negative, the class with s₊ = 0 and s₋ = level is this surface, and nothing else. In all
+    of R⁴ its form has two positive and two negative squares, so that in a generic plane of three dimensions
+    it has one of one sign and two of the other: a hyperboloid. If the two λ have the sign of t, it is of one
+    sheet, around a hole.
+
+    Returns:
+        λ, growing, and t.
+    """
+    h = len(plane.centre) // 2
+    pairing = torch.zeros(2 * h, 2 * h).to(plane.centre)
+    pairing[:h, h:] = pairing[h:, :h] = torch.eye(h).to(pairing) / 2
+    form, slope = plane.basis @ pairing @ plane.basis.T, plane.basis @ pairing @ plane.centre
+    middle = -torch.linalg.solve(form, slope)  # where the form has no linear part
+    at = plane.at(middle[None])[0]
+    return torch.linalg.eigvalsh(form), level - (at @ pairing @ at).item()
+
+
+def orbit(
+    theta: Float[Tensor, " p"], number: int, *, scale: float = 1.0, generator: torch.Generator
+) -> Float[Tensor, "k p"]:
+    """Random elements A of G_ReLU act on θ = (w, c) of a network with one hidden layer: w → Aw, c → cA⁻¹.
+
+    Example:
+        >>> theta = torch.tensor([1.0, -2.0, 3.0, 5.0])
+        >>> points = orbit(theta, 4, generator=torch.Generator().manual_seed(0))
+        >>> torch.allclose(slopes(points), slopes(theta).expand(4, 2))
+        True
+
+    Args:
+        theta: w_1, …, w_h, c_1, …, c_h.
+        number: of elements.
+        scale: as `GReLU.sample` takes it.
+        generator: of the elements.
+    """
+    w, c = theta.unflatten(0, (2, -1))
+    elements = [GReLU(len(w)).sample(generator, scale=scale) for _ in range(number)]
+    A = torch.stack(elements).to(theta)
+    return torch.cat([A @ w, c @ torch.linalg.inv(A)], 1)
+
+
+def authors_draws(
+    build: Callable[..., nn.Module], shape: Sequence[int], samples: int, number: int, *, seed: int
+) -> tuple[Float[Tensor, " p"], Float[Tensor, "n ..."], Float[Tensor, "k p"]]:
+    """Target, inputs and starts from one stream of random numbers, as lengyel2020's code draws them.
+
+    Example:
+        >>> from intertwine import models
+        >>> target, inputs, starts = authors_draws(models.fcn, (1,), 100, 2, seed=10)
+        >>> (target * 1e4).round().tolist(), inputs.shape, starts.shape
+        ([-838.0, -343.0, -2652.0, 1627.0], torch.Size([100, 1]), torch.Size([2, 4]))
+
+    Args:
+        build: makes an untrained network; its keyword `seed` takes a generator.
+        shape: of an input.
+        samples: inputs, standard normal; the starts depend on how many there are.
+        number: of starts.
+        seed: 10 for the paper's small network, with 16,384 inputs; 0 for its LeNet, with 8,192.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    target = parameter_vector(build(seed=generator))
+    inputs = torch.randn(samples, *shape, generator=generator)
+    return target, inputs, torch.stack([parameter_vector(build(seed=generator)) for _ in range(number)])
+
+
+def conjecture(
+    problem: Problem,
+    plane: Plane,
+    bounds: Bounds,
+    n: int,
+    *,
+    epsilons: Sequence[float],
+    planes: int = 20,
+    generator: torch.Generator,
+) -> pd.DataFrame:
+    """The share of grid points under ε in the plane of the solutions and in random planes through θ_0.
+
+    Example:
+        >>> from intertwine import genni, models
+        >>> x = torch.randn(200, 1, generator=torch.Generator().manual_seed(0))
+        >>> problem = Problem(models.fcn(), lambda x: x.relu() + 0.2 * x, x)
+        >>> flat = genni.plane(genni.search(problem, m=2, seed=0).points)
+        >>> draw = torch.Generator().manual_seed(0)
+        >>> table = conjecture(problem, flat, (-2, 2), 9, epsilons=[0.1], planes=2, generator=draw)
+        >>> table["plane"].tolist()
+        ['solutions', 'random', 'random']
+
+    Args:
+        problem, plane, bounds, n: as for `grid_loss`.
+        epsilons: thresholds of J/E[y²].
+        planes: the number of random ones.
+        generator: of their directions.
+
+    Returns:
+        Columns plane (solutions, random), trial, epsilon, share (of the grid's points).
+    """
+    planes_by_name = [("solutions", 0, plane)] + [
+        ("random", trial, random_plane(plane.centre, len(plane.basis), generator)) for trial in range(planes)
+    ]
+    rows = []
+    for name, trial, each in planes_by_name:
+        grid = grid_loss(problem, each, bounds, n)
+        for epsilon in epsilons:
+            share = epsilon_set(grid, epsilon).double().mean().item()
+            rows.append({"plane": name, "trial": trial, "epsilon": epsilon, "share": share})
+    return pd.DataFrame(rows)
