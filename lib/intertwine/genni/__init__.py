@@ -1,4 +1,4 @@
-"""Which weights compute one function? Search for some, span a plane, and evaluate all of it (lengyel2020).
+"""The set of weights that compute one function: search for some, span a plane, evaluate it (lengyel2020).
 
 Example:
     >>> import torch

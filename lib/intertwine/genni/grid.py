@@ -1,7 +1,7 @@
 """The loss at every point of a grid on a plane of parameters, as fast as the network allows.
 
 Chains of linear layers are evaluated at many points together, in pieces that fit into a processor's cache.
-Convolutions with weights of their own at every point gain nothing from that: they are evaluated point by
+Convolutions whose weights differ from point to point would not be faster: they are evaluated point by
 point, but the first layer is affine in the grid's coordinates. So its outputs at θ_0 and along the m basis
 vectors are computed once, and one multiple of one of them is added from point to point.
 """
@@ -71,12 +71,12 @@ def grid_loss(problem: Problem, plane: Plane, bounds: Bounds, n: int, *, memory:
         plane: of parameters; see `plane` and `random_plane`.
         bounds: of the coordinates, the same in every direction, both included.
         n: points in every direction, at least 2; n^m in all.
-        memory: bytes that intermediate results may take; when not given, what fits into the cache of a CPU
+        memory: bytes that intermediate results may take; by default the cache of a CPU
             (0.5 MiB for points evaluated together, 4 MiB in turn), and a GiB on a GPU. The result takes n^m
             numbers beside that.
 
     Raises:
-        ValueError: a dead or constant target, outputs of another shape, an empty grid, or a plane of another
+        ValueError: a zero or constant target, outputs of another shape, an empty grid, or a plane of another
             network.
     """
     low, high = bounds
@@ -109,7 +109,7 @@ def loss_at(
         [0.0, 0.25]
 
     Args:
-        problem: network, target and inputs; a dead target is allowed here.
+        problem: network, target and inputs; a zero target is allowed here.
         points: parameter vectors.
         memory: as for `grid_loss`.
 

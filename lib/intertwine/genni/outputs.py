@@ -12,7 +12,7 @@ from intertwine.features import check_tensor
 _NAMES = """CELU ELU GELU Hardsigmoid Hardswish Hardtanh Identity LeakyReLU Mish ReLU SELU SiLU Sigmoid
 Softplus Softsign Tanh"""
 ELEMENTWISE = tuple(getattr(nn, name) for name in _NAMES.split())
-"""Activations without parameters, whatever the shape of what they are applied to."""
+"""Elementwise activations without parameters."""
 
 
 def parameter_vector(model: nn.Module) -> Float[Tensor, " p"]:
@@ -29,7 +29,7 @@ def parameter_vector(model: nn.Module) -> Float[Tensor, " p"]:
 def outputs(
     model: nn.Module, points: Float[Tensor, "k p"], inputs: Float[Tensor, "n ..."]
 ) -> Float[Tensor, "k n ..."]:
-    """What the network returns with each of k parameter vectors; differentiable.
+    """The network's outputs with each of k parameter vectors; differentiable.
 
     Example:
         >>> from intertwine import models
@@ -40,7 +40,8 @@ def outputs(
     Chains of linear layers and elementwise activations are evaluated at all points together.
 
     Args:
-        model: any network whose outputs depend on nothing but parameters and input; its own are not used.
+        model: any network whose outputs depend on parameters and inputs only; its own parameters are not
+            used.
         points: in the dtype and on the device of `inputs`.
         inputs: as the network takes them.
 
@@ -68,12 +69,12 @@ def named(model: nn.Module, theta: Float[Tensor, " p"]) -> dict[str, Tensor]:
 def call(model: nn.Module, theta: Float[Tensor, " p"], x: Tensor) -> Tensor:
     """The network's outputs with other parameters than its own, in their dtype and on their device."""
     state = {name: each.to(theta) for name, each in model.named_buffers() if each.is_floating_point()}
-    # with tie_weights torch would put a shared module's own ones back in the wrong order
+    # with tie_weights, torch would restore a shared module's own weights in the wrong order
     return functional_call(model, state | named(model, theta), (x,), tie_weights=False)
 
 
 def check(model: nn.Module, points: Float[Tensor, "k p"], inputs: Float[Tensor, "n ..."]) -> None:
-    """Raise ValueError for networks that are random, and for points of another length."""
+    """Raise a ValueError for networks that are random, and for points of another length."""
     for given in (points, inputs):
         check_tensor(given)
     random = (nn.modules.dropout._DropoutNd, nn.modules.batchnorm._BatchNorm)

@@ -58,7 +58,7 @@ class Problem:
         """E[y²], summed over outputs: the loss of the zero function.
 
         Raises:
-            ValueError: a dead or constant target, with the reason; outputs that are not finite.
+            ValueError: a zero or constant target, with the reason; outputs that are not finite.
         """
         target = describe_target(self.y)
         if target.verdict in ("dead", "constant"):

@@ -14,7 +14,8 @@ from intertwine.genni.grid import loss_at
 from intertwine.genni.outputs import check, outputs, parameter_vector
 from intertwine.genni.problem import Problem
 
-INDEPENDENT = 1e-2  # a solution less than this share of its distance away from the others' plane adds nothing
+# a solution counts as dependent if its distance from the others' plane is below this share of its distance
+INDEPENDENT = 1e-2
 
 
 class Solutions(NamedTuple):
@@ -56,7 +57,7 @@ def search(
         >>> found.points.shape, bool((found.relative_loss < 1e-4).all())
         (torch.Size([2, 4]), True)
 
-    A start is accepted by its loss on inputs that it was not trained on, relative to the target's energy
+    A start is accepted by its loss on inputs that it was not trained on, relative to the target's mean square
     E[y²]; then the first m+1 that are affinely independent are taken. lengyel2020 takes the first m+1 of all.
     A vector that trains to the same point as another, or into the plane of those before it, is passed over.
 
@@ -72,7 +73,7 @@ def search(
         batch_size: inputs of a step; they are taken in turn.
 
     Raises:
-        ValueError: a dead or constant target, its outputs of another shape than the network's, or m + 1 above
+        ValueError: a zero or constant target, its outputs of another shape than the network's, or m + 1 above
             the number of starts; raised before any work.
         RuntimeError: fewer than m+1 accepted, with the best loss there was.
     """
@@ -156,7 +157,7 @@ def descend(
     batch_size: int = 256,
     optimizer: Literal["adam", "sgd"] = "adam",
 ) -> Float[Tensor, "k p"]:
-    """Gradient descent on J/E[y²] from k starts at once, as one tensor; each is as it would be alone.
+    """Gradient descent on J/E[y²] from k starts at once, as one tensor, each independent of the others.
 
     Example:
         >>> x = torch.linspace(-1, 1, 50)[:, None]
@@ -168,8 +169,8 @@ def descend(
     Args:
         problem: network, target, and inputs, which are taken in turn, `batch_size` for each step.
         starts: parameter vectors, in the dtype of the inputs.
-        lr: "adam" lets it fall to 0 by a cosine; "sgd" keeps it, and has no momentum. Steps of SGD at rate r
-            on J itself are steps at rate r·E[y²] here.
+        lr: "adam" lets it fall to 0 by a cosine; with "sgd" it is constant, without momentum. Steps of SGD at
+            rate r on J itself are steps at rate r·E[y²] here.
 
     Returns:
         The parameter vectors after the last step.

@@ -1,4 +1,4 @@
-"""Whether a target is worth a search: a constant one is computed by every network with a dead layer."""
+"""Targets that a search can tell from a constant: every network with an inactive output fits a constant."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-CONSTANT = 1e-6  # of the energy: less than this of it varies
+CONSTANT = 1e-6  # a target is constant if its variance is below this share of its mean square
 
 
 class Target(NamedTuple):
@@ -31,7 +31,7 @@ class Target(NamedTuple):
 
 
 def describe_target(y: Float[Tensor, "n ..."], epsilon: float | None = None) -> Target:
-    """Energy and variance of a target's outputs, and whether its class can be told from that of a constant.
+    """Mean square and variance of a target's outputs, and whether its class differs from that of a constant.
 
     Example:
         >>> y = torch.tensor([[0.01], [-0.01]])

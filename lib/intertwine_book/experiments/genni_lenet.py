@@ -15,7 +15,7 @@ def umap_embedding(
     """UMAP to two dimensions with the settings of the authors, who set no seed.
 
     Coordinates in a plane and the parameters themselves give the same picture: the basis is orthonormal, and
-    UMAP sees distances only. Needs the package umap-learn, whose import takes some ten seconds.
+    UMAP depends on distances only. Needs the package umap-learn, whose import takes some ten seconds.
 
     Args:
         points: at least `neighbours` + 2.
@@ -52,7 +52,7 @@ def pieces(points: Float[Tensor, "k d"], *, neighbours: int = 10) -> int:
         2
 
     Args:
-        neighbours: few see pieces everywhere, many join what lies apart.
+        neighbours: few split sets into pieces, many join pieces that are apart.
     """
     from scipy.sparse.csgraph import connected_components  # slow to import
     from sklearn.neighbors import kneighbors_graph
