@@ -229,7 +229,7 @@ def test_random_networks_come_from_the_caller(setting):
         )
 
     X, Y = (recorded(network, images)["relu2"] for network in setting[:2])
-    result = null(MEASURES["grelu cka"], X, Y, "random_network", 3, generator=generator(0), networks=draw)
+    result = null(MEASURES["grelu cka"], X, Y, draw, 3, generator=generator(0))
     assert len(set(result.values.tolist())) == 3
     assert result.observed == grelu_cka(X, Y, spatial="sum")
 
@@ -258,7 +258,6 @@ def test_bad_arguments_are_refused_before_any_work(setting):
             first, second, LAYERS, images, measure="cca", minibatch=10, generator=generator(0)
         ): "unbiased CKA",
         lambda: null(cka, images, images, repeats=1, generator=generator(0)): "at least 2 repeats",
-        lambda: null(cka, images, images, "random_network", generator=generator(0)): "networks=",
     }.items():
         assert message in sentence(call)
 

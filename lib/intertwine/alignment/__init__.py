@@ -10,23 +10,21 @@ Example:
 """
 
 from intertwine.alignment.assignment import (
-    UnitAssignment,
     assignment,
     g_relu,
     monomial,
     permutation,
     unit_assignment,
 )
+from intertwine.alignment.channel_statistics import Statistics, statistics
 from intertwine.alignment.fit import KINDS, fit
 from intertwine.alignment.linear_map import LinearMap
 from intertwine.alignment.regression import lasso, least_squares, orthogonal, reduced_rank
-from intertwine.alignment.statistics import Statistics, statistics
 
 __all__ = [
     "KINDS",
     "LinearMap",
     "Statistics",
-    "UnitAssignment",
     "assignment",
     "fit",
     "g_relu",

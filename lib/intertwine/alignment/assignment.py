@@ -1,13 +1,11 @@
 """The best permutation with scalars from a group, by linear assignment: which unit of A is which of B."""
 
-from typing import NamedTuple
-
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from intertwine.alignment.channel_statistics import Statistics
 from intertwine.alignment.linear_map import LinearMap
-from intertwine.alignment.statistics import Statistics
 from intertwine.groups.scalar import POSITIVE, TRIVIAL, ScalarGroup
 
 
@@ -33,35 +31,23 @@ def assignment(
     return torch.as_tensor(rows, device=cost.device), torch.as_tensor(columns, device=cost.device)
 
 
-class UnitAssignment(NamedTuple):
-    """Column inputs[k] of A, times scalars[k], is matched to column outputs[k] of B.
-
-    Example:
-        >>> A = torch.randn(20, 3)
-        >>> unit_assignment(Statistics.of(A, A[:, [1, 2, 0]]), ScalarGroup("trivial")).inputs
-        tensor([1, 2, 0])
-    """
-
-    inputs: Int[Tensor, " k"]
-    outputs: Int[Tensor, " k"]
-    scalars: Float[Tensor, " k"]
-
-
-def unit_assignment(statistics: Statistics, scalars: ScalarGroup, *, affine: bool = False) -> UnitAssignment:
-    """The units that `monomial` matches, also where its scalars are 0.
+def unit_assignment(
+    statistics: Statistics, scalars: ScalarGroup, *, affine: bool = False
+) -> tuple[Int[Tensor, " k"], Int[Tensor, " k"], Float[Tensor, " k"]]:
+    """Columns of A, the columns of B that `monomial` matches them with, and the scalars, also if these are 0.
 
     Example:
         >>> A = torch.rand(20, 3)
-        >>> unit_assignment(Statistics.of(A, -A), ScalarGroup("positive")).scalars
-        tensor([0., 0., 0.], dtype=torch.float64)
+        >>> inputs, outputs, d = unit_assignment(Statistics.of(A, A[:, [1, 2, 0]]), ScalarGroup("trivial"))
+        >>> inputs, d
+        (tensor([1, 2, 0]), tensor([1., 1., 1.], dtype=torch.float64))
     """
     AA, AB = (product.cpu() for product in statistics.products(centred=affine)[:2])
     power = AA.diagonal()[:, None]
     # ‖d·a − b‖² is quadratic in d: the best d in the group is the one nearest to the best of all
     d = scalars.nearest(AB / torch.where(power > 0, power, 1))
-    cost = power * d**2 - 2 * d * AB
-    outputs, inputs = assignment(cost.T)
-    return UnitAssignment(inputs, outputs, d[inputs, outputs])
+    outputs, inputs = assignment((power * d**2 - 2 * d * AB).T)
+    return inputs, outputs, d[inputs, outputs]
 
 
 def monomial(statistics: Statistics, scalars: ScalarGroup, *, affine: bool = False) -> LinearMap:
@@ -95,10 +81,6 @@ def permutation(statistics: Statistics, *, affine: bool = False) -> LinearMap:
         >>> permutation(Statistics.of(A, A.flip(1))).weight
         tensor([[0., 1.],
                 [1., 0.]], dtype=torch.float64)
-
-    Args:
-        statistics: of A and B.
-        affine: whether a bias is fitted as well.
     """
     return monomial(statistics, TRIVIAL, affine=affine)
 
@@ -113,9 +95,5 @@ def g_relu(statistics: Statistics, *, affine: bool = False) -> LinearMap:
                 [3.0000, 0.0000]], dtype=torch.float64)
 
     A known element is recovered exactly. Units that match badly get small scales, as in every regression.
-
-    Args:
-        statistics: of A and B.
-        affine: whether a bias is fitted as well.
     """
     return monomial(statistics, POSITIVE, affine=affine)

@@ -6,9 +6,9 @@ from typing import Any
 from torch import Tensor
 
 from intertwine.alignment.assignment import g_relu, monomial, permutation
+from intertwine.alignment.channel_statistics import Statistics
 from intertwine.alignment.linear_map import LinearMap
 from intertwine.alignment.regression import lasso, least_squares, orthogonal, reduced_rank
-from intertwine.alignment.statistics import Statistics
 
 KINDS: dict[str, Callable[..., LinearMap]] = {
     "least squares": least_squares,

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 from torch.nn.utils import skip_init
 
-from intertwine.alignment.statistics import Statistics
+from intertwine.alignment.channel_statistics import Statistics
 from intertwine.features import channel_axis
 
 

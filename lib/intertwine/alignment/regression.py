@@ -16,8 +16,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from intertwine.alignment.channel_statistics import Statistics
 from intertwine.alignment.linear_map import LinearMap
-from intertwine.alignment.statistics import Statistics
 
 CUTOFF = 1e-12
 

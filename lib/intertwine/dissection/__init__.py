@@ -13,8 +13,7 @@ Example:
     True
 """
 
-from intertwine.dissection.dissect import Units, dissect, top_quantile
-from intertwine.dissection.dissection import Dissection
+from intertwine.dissection.dissect import Dissection, Units, dissect, top_quantile
 from intertwine.dissection.examples import Example, examples
 from intertwine.dissection.rotation import RotationPlanes, geodesic, haar_rotation, rotation_planes
 

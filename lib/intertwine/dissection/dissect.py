@@ -4,19 +4,96 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 
+import pandas as pd
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from intertwine.data import Masks
-from intertwine.dissection.dissection import Dissection
 from intertwine.dissection.rotation import TOLERANCE, off_orthogonal
 from intertwine.dissection.upsampling import Axis, stretched
 from intertwine.features import check_tensor
 
 Units = Float[Tensor, "n units h w"] | Callable[[], Iterable[Float[Tensor, "_ units h w"]]]
 IMAGES = 50  # at a time: bounds the memory, and more are no faster
+
+
+@dataclass(frozen=True, eq=False)
+class Dissection:
+    """Counts of pixels for all units and concepts, as `dissect` makes them.
+
+    Example:
+        >>> planes = torch.rand(20, 3, 8, 8, generator=torch.Generator().manual_seed(0)) < 0.1
+        >>> dissect(planes[:, :2].float(), planes, quantile=0.2).counts()["units"].tolist()
+        [2]
+    """
+
+    names: tuple[str, ...]
+    categories: tuple[str, ...]
+    """Of each concept."""
+    quantile: float
+    threshold: float
+    """Of the IoU above which a unit is interpretable."""
+    levels: Float[Tensor, " units"] = field(repr=False)
+    both: Int[Tensor, "units concepts"] = field(repr=False)
+    """Pixels that a unit selects and that show a concept."""
+    selected: Int[Tensor, " units"] = field(repr=False)
+    covered: Int[Tensor, " concepts"] = field(repr=False)
+    pixels: int
+    """Of all images."""
+
+    @property
+    def iou(self) -> Float[Tensor, "units concepts"]:
+        """Intersection over union, in float64; higher is a better match, 0 where both are empty."""
+        either = self.selected[:, None] + self.covered - self.both
+        return self.both.double() / either.clamp(min=1)
+
+    @property
+    def best(self) -> Float[Tensor, " units"]:
+        """The best IoU of every unit."""
+        return self.iou.amax(1)
+
+    def units(self) -> pd.DataFrame:
+        """One row a unit: unit, concept (its best), category, iou, share (of pixels), interpretable."""
+        best, concept = (values.numpy(force=True) for values in self.iou.max(1))
+        return pd.DataFrame(
+            {
+                "unit": range(len(best)),
+                "concept": [self.names[k] for k in concept],
+                "category": [self.categories[k] for k in concept],
+                "iou": best,
+                "share": (self.selected.double() / self.pixels).numpy(force=True),
+                "interpretable": best > self.threshold,
+            }
+        )
+
+    def concepts(self) -> pd.DataFrame:
+        """One row a concept: concept, category, area (share of pixels), ceiling, iou (the best), units.
+
+        The ceiling is min(q, a)/max(q, a): the most that a unit which selects a share q of the pixels can
+        reach with a concept of area a. `units` are the interpretable ones with this as their best concept.
+        """
+        area = (self.covered.double() / self.pixels).cpu()
+        q = torch.full_like(area, self.quantile)
+        units = self.units()
+        counts = units[units["interpretable"]].groupby("concept").size()
+        return pd.DataFrame(
+            {
+                "concept": self.names,
+                "category": self.categories,
+                "area": area,
+                "ceiling": torch.minimum(q, area) / torch.maximum(q, area),
+                "iou": self.iou.amax(0).numpy(force=True),
+                "units": [int(counts.get(name, 0)) for name in self.names],
+            }
+        )
+
+    def counts(self) -> pd.DataFrame:
+        """One row a category: category, units (interpretable ones), detectors (concepts that have one)."""
+        table = self.concepts().assign(detectors=lambda rows: rows["units"] > 0)
+        return table.groupby("category", sort=False)[["units", "detectors"]].sum().reset_index()
 
 
 def dissect(
@@ -42,8 +119,8 @@ def dissect(
     pixel are at most the level, the pixel is too, and so only the other pixels are computed, in float64.
 
     Args:
-        units: activations, or a function that starts a stream of batches of them, for two passes over data
-            that do not fit in memory: ``lambda: (batch["block2"] for batch in features(...))``.
+        units: activations, or a function that starts a stream of batches of them, which is called twice:
+            ``lambda: (batch["block2"] for batch in features(...))``.
         masks: of the same images in the same order; they may be on another device.
         quantile: the share of positions above a unit's level, between 0 and 1; 0.005 in the paper.
         iou: a unit is interpretable if its best IoU is above this; 0.04 in the paper.
@@ -54,18 +131,18 @@ def dissect(
         All counts, and the tables made of them. A higher IoU is a better match.
 
     Raises:
-        ValueError: a share outside (0, 1), units that are no maps or not finite, masks that are not boolean,
-            masks or a rotation of another size than the units, or a rotation that is not orthogonal.
+        ValueError: a share outside (0, 1), units that are no maps or not finite, masks or a rotation that do
+            not fit the units, or a rotation that is not orthogonal.
     """
     if not 0 < quantile < 1 or not 0 <= iou <= 1:
         raise ValueError(
             f"Expected a quantile and an IoU between 0 and 1, was given {quantile} and {iou}: 0.005 and 0.04 "
             f"are the paper's."
         )
-    if rotation is not None and not off_orthogonal(rotation) <= TOLERANCE:
+    if rotation is not None and not (off := off_orthogonal(rotation)) <= TOLERANCE:
         raise ValueError(
             f"Expected an orthogonal rotation, was given one of shape {tuple(rotation.shape)} with |QQᵀ - I| "
-            f"up to {off_orthogonal(rotation):.1e}: draw it with `haar_rotation`."
+            f"up to {off:.1e}: draw it with `haar_rotation`."
         )
     masks = masks if isinstance(masks, Masks) else Masks.of(masks)
     if not callable(units):
@@ -96,18 +173,10 @@ def dissect(
     counts = counts[:, :-1]
     table = masks.table.to(counts.device, torch.float64)
     pixels = torch.bincount(masks.codes.flatten(), minlength=len(masks.table)).to(counts.device)
-    return Dissection(
-        names=masks.names,
-        categories=masks.categories,
-        quantile=quantile,
-        threshold=iou,
-        levels=levels,
-        # float64 holds whole numbers up to 2⁵³, and a GPU multiplies no matrices of integers
-        both=(counts.double() @ table).long(),
-        selected=counts.sum(1),
-        covered=(pixels.double() @ table).long(),
-        pixels=masks.codes.numel(),
-    )
+    # float64 holds whole numbers up to 2⁵³, and a GPU multiplies no matrices of integers
+    both, covered = ((each.double() @ table).long() for each in (counts, pixels))
+    facts = (masks.names, masks.categories, quantile, iou)
+    return Dissection(*facts, levels, both, counts.sum(1), covered, masks.codes.numel())
 
 
 def top_quantile(
@@ -146,10 +215,8 @@ def top_quantile(
 
 
 def _rotated(batch: Tensor, rotation: Tensor) -> Tensor:
-    if rotation.shape[1] != batch.shape[1]:
-        raise ValueError(
-            f"Expected a rotation of {batch.shape[1]} units, was given one of {rotation.shape[1]}."
-        )
+    if len(rotation) != batch.shape[1]:
+        raise ValueError(f"Expected a rotation of {batch.shape[1]} units, was given one of {len(rotation)}.")
     return (rotation.to(batch) @ batch.flatten(2)).unflatten(2, batch.shape[2:])
 
 

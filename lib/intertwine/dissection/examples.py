@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from intertwine.dissection.dissection import Dissection
+from intertwine.dissection.dissect import Dissection
 
 
 class Example(NamedTuple):

@@ -34,11 +34,7 @@ def cca(X: Tensor, Y: Tensor, *, spatial: Spatial | None = None) -> Float[Tensor
 
 
 def svcca(
-    X: Tensor,
-    Y: Tensor,
-    *,
-    variance: float = 0.99,
-    spatial: Spatial | None = None,
+    X: Tensor, Y: Tensor, *, variance: float = 0.99, spatial: Spatial | None = None
 ) -> Float[Tensor, ""]:
     """CCA between the leading principal components (Raghu et al. 2017): in [0, 1], higher is more similar.
 
@@ -50,13 +46,11 @@ def svcca(
     As `cca`, of as many components as explain this share of the variance.
 
     Args:
-        X: features (n, p), tokens (n, t, p) or feature maps (n, p, h, w).
-        Y: of the same inputs; widths may differ.
+        X, Y, spatial: as in `cca`.
         variance: the share of it that the components explain, in (0, 1]; their number jumps with it.
-        spatial: "samples", "features" or "mean", as in `cka`.
 
     Raises:
-        ValueError: bad features, constant ones, or a share not in (0, 1].
+        ValueError: as in `cca`, or a share not in (0, 1].
     """
     if not 0 < variance <= 1:
         raise ValueError(f"Expected a share of the variance in (0, 1], was given {variance}.")
@@ -75,12 +69,10 @@ def pwcca(X: Tensor, Y: Tensor, *, spatial: Spatial | None = None) -> Float[Tens
     the sum of the sizes of h·x over the columns x of X, with h its canonical variate on the side of X.
 
     Args:
-        X: features (n, p), tokens (n, t, p) or feature maps (n, p, h, w).
-        Y: of the same inputs; widths may differ.
-        spatial: "samples", "features" or "mean", as in `cka`.
+        X, Y, spatial: as in `cca`.
 
     Raises:
-        ValueError: bad features, or constant ones.
+        ValueError: as in `cca`.
     """
     basis, other = bases(X, Y, spatial)
     U, correlations, _ = torch.linalg.svd(basis.T @ other, full_matrices=False)

@@ -67,11 +67,7 @@ def cka(
 
 
 def grelu_cka(
-    X: Tensor,
-    Y: Tensor,
-    *,
-    corrected: bool = True,
-    spatial: Spatial | None = None,
+    X: Tensor, Y: Tensor, *, corrected: bool = True, spatial: Spatial | None = None
 ) -> Float[Tensor, ""]:
     """G_ReLU-CKA (godfrey2022 Definition 5.3): a similarity in [−1, 1], higher is more similar.
 
@@ -88,11 +84,9 @@ def grelu_cka(
     norms over samples and positions, products summed over positions before the maximum.
 
     Args:
-        X: features (n, p), tokens (n, t, p) or feature maps (n, p, h, w).
-        Y: of the same inputs; widths may differ.
+        X, Y, spatial: as in `cka`.
         corrected: centre by 1/n, and leave out constant units, which have no norm to divide by; False is the
             definition as printed.
-        spatial: as in `cka`.
 
     Raises:
         ValueError: bad features, fewer than 4 samples; constant units, with `corrected` only if all are.

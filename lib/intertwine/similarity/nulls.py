@@ -36,11 +36,10 @@ def null(
     measure: Callable[[Tensor, Tensor], Tensor],
     X: Tensor,
     Y: Tensor,
-    kind: Literal["shuffle", "gaussian", "random_network"] = "shuffle",
+    kind: Literal["shuffle", "gaussian"] | Callable[[torch.Generator], tuple[Tensor, Tensor]] = "shuffle",
     repeats: int = 20,
     *,
     generator: torch.Generator,
-    networks: Callable[[torch.Generator], tuple[Tensor, Tensor]] | None = None,
 ) -> Null:
     """The measure of X and Y, and of unrelated features like them.
 
@@ -56,26 +55,22 @@ def null(
         X: features (n, p), tokens (n, t, p) or feature maps (n, p, h, w).
         Y: of the same inputs.
         kind: "shuffle" permutes the inputs of Y, whole images where there are maps, and leaves each set of
-            features as it is. "gaussian" draws both anew, every channel with its mean and deviation.
-            "random_network" calls `networks`.
+            features as it is. "gaussian" draws both anew, every channel with its mean and deviation. A
+            function draws a pair in place of X and Y, such as features of untrained networks.
         repeats: how many draws.
         generator: of the draws, on the CPU.
-        networks: draws features of untrained networks for the same inputs, as a pair in place of X and Y.
 
     Raises:
-        ValueError: an unknown kind, repeats below 2, or "random_network" without `networks`.
+        ValueError: an unknown kind, or repeats below 2.
     """
-    check_choice("kind", kind, ("shuffle", "gaussian", "random_network"))
+    if not callable(kind):
+        check_choice("kind", kind, ("shuffle", "gaussian"))
     if repeats < 2:
         raise ValueError(f"Expected at least 2 repeats, was given {repeats}: an interval needs some.")
-    if (kind == "random_network") != (networks is not None):
-        raise ValueError(
-            "Expected networks= exactly for kind='random_network': a function that draws a pair of features."
-        )
 
     def draw() -> tuple[Tensor, Tensor]:
-        if networks is not None:
-            return networks(generator)
+        if callable(kind):
+            return kind(generator)
         if kind == "shuffle":
             return X, Y[torch.randperm(len(Y), generator=generator).to(Y.device)]
         return _gaussian(X, generator), _gaussian(Y, generator)

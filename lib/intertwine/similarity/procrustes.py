@@ -75,11 +75,7 @@ def procrustes(
 
 
 def grelu_procrustes(
-    X: Tensor,
-    Y: Tensor,
-    *,
-    corrected: bool = True,
-    spatial: Spatial | None = None,
+    X: Tensor, Y: Tensor, *, corrected: bool = True, spatial: Spatial | None = None
 ) -> Float[Tensor, ""]:
     """G_ReLU-Procrustes 1 − δ/(2√d) (godfrey2022 Definition 5.2): in [0, 1], higher is more similar.
 

@@ -7,13 +7,7 @@ from intertwine.similarity.cca import bases, prepared
 from intertwine.similarity.inputs import Spatial, pair
 
 
-def r2(
-    X: Tensor,
-    Y: Tensor,
-    *,
-    centred: bool = True,
-    spatial: Spatial | None = None,
-) -> Float[Tensor, ""]:
+def r2(X: Tensor, Y: Tensor, *, centred: bool = True, spatial: Spatial | None = None) -> Float[Tensor, ""]:
     """R²_LR(X, Y) = 1 − min over M of ‖XM − Y‖²/‖Y‖² (csiszarik2021 Definition 6.1): higher is more similar.
 
     Example:
@@ -26,10 +20,8 @@ def r2(
     invertible, so that R²_LR(XA, Y) does not depend on a stitch A; R²_LR(Y, XA) does.
 
     Args:
-        X: features (n, p), tokens (n, t, p) or feature maps (n, p, h, w).
-        Y: of the same inputs; widths may differ.
+        X, Y, spatial: as in `cca`.
         centred: whether columns are centred first, which is to fit a bias; the print does not.
-        spatial: "samples", "features" or "mean", as in `cka`.
 
     Raises:
         ValueError: bad features, or constant ones (0, where they are not centred).

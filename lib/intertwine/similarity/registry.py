@@ -51,108 +51,95 @@ class Measure:
 
     name: str
     function: Callable[..., Float[Tensor, ""]]
-    similarity: bool
-    """Higher is more similar, and equal features score 1; else a distance, lower is more similar, from 0."""
-    low: float
-    high: float
-    metric: bool
-    """The triangle inequality holds for the distance, or for 1 minus the similarity."""
-    invariances: frozenset[str]
-    of_target: frozenset[str]
-    """Invariances in the second argument."""
+    invariances: tuple[str, ...]
+    """Out of `INVARIANCES`, in the first argument, and in the second unless `of_target` has others."""
     needs: Literal["grams", "moments", "features"]
     """The statistics that `compare` streams: Gram matrices, second moments of the channels, or none."""
     spatial: Spatial
     """How the papers treat feature maps; see `cka`."""
     use: str
     """When to use it."""
+    range: tuple[float, float] = (0.0, 1.0)
+    metric: bool = False
+    """The triangle inequality holds for the distance, or for 1 minus the similarity."""
+    similarity: bool = True
+    """Higher is more similar, and equal features score 1; else a distance, lower is more similar, from 0."""
+    of_target: tuple[str, ...] | None = None
 
     def __call__(self, X: Tensor, Y: Tensor, *, spatial: Spatial | None = None) -> Float[Tensor, ""]:
         return self.function(X, Y, spatial=spatial or self.spatial)
 
-
-def _measure(
-    name: str,
-    function: Callable[..., Tensor],
-    invariances: tuple[str, ...],
-    needs: Literal["grams", "moments", "features"],
-    spatial: Spatial,
-    use: str,
-    *,
-    range: tuple[float, float] = (0.0, 1.0),
-    metric: bool = False,
-    similarity: bool = True,
-    of_target: tuple[str, ...] | None = None,
-) -> Measure:
-    sides = (frozenset(invariances), frozenset(invariances if of_target is None else of_target))
-    return Measure(name, function, similarity, *range, metric, *sides, needs, spatial, use)
+    @property
+    def sides(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The invariances in the first and in the second argument."""
+        return self.invariances, self.invariances if self.of_target is None else self.of_target
 
 
 _PERMUTING = (*SMALLEST, "translation")
 _GRELU = (*SMALLEST, "positive scaling")
 _ALL = [
-    _measure("cka", cka, RIGID, "grams", "features", "the usual choice; few samples too", range=(-1.0, 1.0)),
-    _measure(
+    Measure("cka", cka, RIGID, "grams", "features", "the usual choice; few samples too", range=(-1.0, 1.0)),
+    Measure(
         "cka biased", partial(cka, estimator="biased"), RIGID, "grams", "features",
         "many more samples than features, or to reproduce printed values",
     ),
-    _measure(
+    Measure(
         "cka rbf", partial(cka, kernel="rbf"), RIGID, "features", "features",
         "neighbourhoods rather than principal components", range=(-1.0, 1.0),
     ),
-    _measure(
+    Measure(
         "cka max", partial(cka, kernel="max"), SMALLEST, "grams", "sum",
         "single units, without the normalisation of grelu cka", range=(-1.0, 1.0),
     ),
-    _measure(
+    Measure(
         "grelu cka", grelu_cka, (*_GRELU, "translation"), "grams", "sum",
         "ReLU layers, up to the changes that ReLU networks cannot see; any widths", range=(-1.0, 1.0),
     ),
-    _measure(
+    Measure(
         "grelu cka, as printed", partial(grelu_cka, corrected=False), _GRELU, "features", "sum",
         "Definition 5.3 as it is printed", range=(-1.0, 1.0),
     ),
-    _measure(
+    Measure(
         "procrustes", procrustes, RIGID, "moments", "samples",
         "rotations of the whole layer; a metric", metric=True,
     ),
-    _measure(
+    Measure(
         "procrustes angle", partial(procrustes, form="angular"), RIGID, "moments", "samples",
         "a metric between shapes", range=(0.0, math.pi), metric=True, similarity=False,
     ),
-    _measure(
+    Measure(
         "procrustes, as printed", partial(procrustes, centred=False), (*SMALLEST, "rotation", "orthogonal"),
         "moments", "samples", "Table 2, second row", metric=True,
     ),
-    _measure(
+    Measure(
         "rotation", partial(procrustes, group="rotation"), ("isotropic scaling", "rotation", "translation"),
         "moments", "samples", "where reflections count as differences", metric=True,
     ),
-    _measure(
+    Measure(
         "permutation", partial(procrustes, group="permutation"), _PERMUTING, "moments", "samples",
         "which unit is which; a metric", metric=True,
     ),
-    _measure(
+    Measure(
         "grelu procrustes", grelu_procrustes, (*_GRELU, "translation"), "moments",
         "samples", "which unit is which, up to positive scales; a metric", metric=True,
     ),
-    _measure(
+    Measure(
         "grelu procrustes, as printed", partial(grelu_procrustes, corrected=False), _GRELU, "moments",
         "samples", "Table 2, first row", metric=True,
     ),
-    _measure(
+    Measure(
         "cca", cca, INVARIANCES, "moments", "mean", "anything linear; many times more samples than features"
     ),
-    _measure("svcca", svcca, RIGID, "moments", "mean", "as cca, without directions of little variance"),
-    _measure(
+    Measure("svcca", svcca, RIGID, "moments", "mean", "as cca, without directions of little variance"),
+    Measure(
         "pwcca", pwcca, _PERMUTING, "moments", "mean", "as cca, weighted by its share of the first features",
         of_target=INVARIANCES,
     ),
-    _measure(
+    Measure(
         "r2", r2, INVARIANCES, "moments", "mean", "how much of the second features is linear in the first",
         of_target=RIGID,
     ),
-    _measure(
+    Measure(
         "soft matching", soft_matching, _PERMUTING, "moments", "samples",
         "units of layers of different widths; a metric", range=(0.0, 2.0), metric=True, similarity=False,
     ),
@@ -198,10 +185,12 @@ def which() -> pd.DataFrame:
     rows = {}
     for m in MEASURES.values():
         words = {(True, True): "yes", (True, False): "first", (False, True): "second", (False, False): "no"}
-        acts = {name: words[name in m.invariances, name in m.of_target] for name in INVARIANCES}
-        kind = "similarity" if m.similarity else "distance"
-        bounds = f"{m.low:.3g} to {m.high:.3g}"
+        first, second = m.sides
         rows[m.name] = {
-            "kind": kind, "range": bounds, "metric": "yes" if m.metric else "no", **acts, "use": m.use,
-        }  # fmt: skip
+            "kind": "similarity" if m.similarity else "distance",
+            "range": "{:.3g} to {:.3g}".format(*m.range),
+            "metric": "yes" if m.metric else "no",
+            **{name: words[name in first, name in second] for name in INVARIANCES},
+            "use": m.use,
+        }
     return pd.DataFrame.from_dict(rows, orient="index")

@@ -23,9 +23,7 @@ def soft_matching(X: Tensor, Y: Tensor, *, spatial: Spatial | None = None) -> Fl
     up to permutations and repetitions of units (Khosla and Williams 2024).
 
     Args:
-        X: features (n, p), tokens (n, t, p) or feature maps (n, p, h, w).
-        Y: of the same inputs; widths may differ.
-        spatial: "samples", "features" or "mean", as in `cka`.
+        X, Y, spatial: as in `cca`.
 
     Returns:
         A float64 scalar on the device of X.

@@ -74,11 +74,9 @@ class Statistics:
         return total
 
     def __add__(self, other: "Statistics") -> "Statistics":
-        if (self.p, len(self.mean)) != (other.p, len(other.mean)):
+        if self.widths != other.widths:
             (p, q), given = self.widths, other.widths
-            raise ValueError(
-                f"Expected more features of widths {p} and {q}, was given {given[0]} and {given[1]}."
-            )
+            raise ValueError(f"Expected features of widths {p} and {q}, was given {given[0]} and {given[1]}.")
         n = self.n + other.n
         step = other.mean - self.mean
         scatter = self.scatter + other.scatter + step.outer(step) * (self.n * other.n / n)
