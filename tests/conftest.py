@@ -93,7 +93,7 @@ def built_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
             write_tiny_book(root)
             code = "from intertwine_book.build import main; main()"
             done = subprocess.run(
-                [sys.executable, "-c", code, "build", "--profile", "smoke"],
+                [sys.executable, "-c", code, "build", "--profile", "smoke", "--jobs", "1"],
                 cwd=root,
                 env=os.environ | {"TINY_WORLD": str(root.parent)},
                 capture_output=True,

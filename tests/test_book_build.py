@@ -343,29 +343,31 @@ def test_a_page_says_what_ran_and_what_is_recorded(built_book):
     assert re.search(r"^\| 1 long one \| desk \| 2 \| - \| .* threads? \| \d", page, re.MULTILINE)
 
 
+def publish(folder: Path, profile: str = "smoke") -> str:
+    arguments = ["publish", "--profile", profile, str(folder)]
+    return CliRunner(env={"COLUMNS": "200"}).invoke(cli, arguments).output
+
+
+def test_what_cannot_be_published_is_said_in_a_sentence(built_book):
+    folder = built_book.root / "public"
+    assert "01_first has not: build first" in publish(folder, "quick")
+    assert "address of the repository" in publish(folder) and not folder.exists()
+    assert "holds something" in publish(built_book.root)
+
+
+@pytest.mark.slow
 def test_a_published_book_has_notebooks_that_install_the_library_and_buttons_that_open_them(built_book):
     config, folder = built_book.root / "_config.yml", built_book.root / "public"
-
-    def publish(profile: str = "smoke") -> str:
-        return (
-            CliRunner(env={"COLUMNS": "200"})
-            .invoke(cli, ["publish", "--profile", profile, str(folder)])
-            .output
-        )
-
-    assert "01_first has not: build first" in publish("quick")
     extension = "sphinx: {extra_extensions: [intertwine_book.build.publish]}\n"
-    config.write_text(config.read_text() + extension)
-    assert "address of the repository" in publish() and not folder.exists()
-    config.write_text(config.read_text() + 'repository: {url: "https://github.com/us/tiny"}\n')
-    assert "Ready to be pushed" in publish()
+    repository = 'repository: {url: "https://github.com/us/tiny"}\n'
+    config.write_text(config.read_text() + extension + repository)
+    assert "Ready to be pushed" in publish(folder)
     first = nbformat.read(folder / "notebooks/01_first.ipynb", as_version=4).cells[0]
     assert first.source.endswith('@ git+https://github.com/us/tiny"')
     page = (folder / "chapters/01_first.html").read_text()
     assert "colab.research.google.com/github/us/tiny/blob/gh-pages/notebooks/01_first.ipynb" in page
     assert "mybinder.org/v2/gh/us/tiny/HEAD?urlpath=lab/tree/chapters/01_first.py" in page
     assert "mybinder" not in (folder / "intro.html").read_text()
-    assert "holds something" in publish()
 
 
 def test_outside_a_checkout_one_sentence_says_so(tmp_path, monkeypatch):

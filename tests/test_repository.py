@@ -183,7 +183,7 @@ def test_arrows_run_one_way():
 def test_the_library_imports_only_what_it_declares():
     packages = metadata.packages_distributions()
     declares = {canonicalize_name(Requirement(each).name) for each in PROJECT["dependencies"]}
-    optional = {"PIL", "torchvision", "umap"}  # within a function, for one data set or one figure
+    optional = {"PIL", "torchvision"}  # within a function, for one data set
     for path in (ROOT / "lib/intertwine").rglob("*.py"):
         tops = {name.split(".")[0] for name in imports.names(path.read_text())}
         others = tops - sys.stdlib_module_names - optional - {"intertwine"}

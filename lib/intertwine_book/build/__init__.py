@@ -1,5 +1,10 @@
 """The build: jupytext → papermill → jupyter-book, and the command line over it."""
 
+import sys
+
+# jsonschema would compile its grammar of web addresses, which takes a second; notebooks have none to check
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
+
 
 def main() -> None:
     """Entry point of the command `intertwine`."""
