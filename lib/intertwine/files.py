@@ -1,4 +1,4 @@
-"""The ground floor: content hashes, files written whole or not at all, and one process at a time."""
+"""Files: content hashes, files written whole or not at all, and locks between processes."""
 
 import hashlib
 import json

@@ -1,1 +1,1 @@
-"""The book's own code: what its chapters measure, draw, record and judge, and how its pages are built."""
+"""The book's own code: experiments and figures of its chapters, results, claims, and the build."""

@@ -1,4 +1,4 @@
-"""Training: recipes as data, one network or many, and a zoo that keeps what was trained."""
+"""Training: recipes as data, one network or many, and a zoo of trained networks."""
 
 from intertwine.training import zoo
 from intertwine.training.batches import Batches, fill_of

@@ -33,7 +33,7 @@ class Batches:
         images: of shape (n, channels, height, width), or any other if the recipe neither shifts nor flips.
         labels: of the images, on the same device.
         recipe: its batch size and augmentation.
-        fill: per channel, what a shift leaves free; see `fill_of`.
+        fill: value for each channel of the pixels that a shift leaves free; see `fill_of`.
     """
 
     def __init__(
@@ -100,5 +100,5 @@ class Batches:
 
 
 def fill_of(data: Dataset, recipe: Recipe) -> Float[Tensor, "c ..."]:
-    """What the recipe puts where a shift left an image, in normalised units."""
+    """The recipe's value for pixels that a shift leaves free, in normalised units."""
     return -data.mean / data.std if recipe.fill == "black" else torch.zeros_like(data.mean)

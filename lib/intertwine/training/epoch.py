@@ -16,7 +16,7 @@ from intertwine.devices import autocast
 from intertwine.training.recipes import Recipe
 
 Row = dict[str, Any]
-Batch = tuple[Any, ...]  # inputs, labels, [probabilities as targets of the loss,] and what else a hook needs
+Batch = tuple[Any, ...]  # inputs, labels, [probabilities as targets of the loss,] and whatever a hook needs
 
 
 @runtime_checkable
@@ -64,7 +64,7 @@ def epoch(
     Args:
         model: maps a batch's inputs to logits.
         batches: of all epochs; see `Batches`.
-        optimizer: of what is trained; see `build_optimizer`.
+        optimizer: of the trained parameters; see `build_optimizer`.
         recipe: its learning rate, schedule and label smoothing are used here.
         number: of the epoch, from 0.
         seed: of order, augmentation and dropout.
@@ -74,7 +74,7 @@ def epoch(
         after_step: called after each step, such as a projection.
 
     Returns:
-        epoch (from 1), lr (of the last step), loss (the mean, without what is added), accuracy (a fraction,
+        epoch (from 1), lr (of the last step), loss (the mean, without an added loss), accuracy (a fraction,
         of the logits on the way), seconds, images_per_s.
 
     Raises:
@@ -106,7 +106,7 @@ def _steps(
     before_step: Callable[[float], Any] | None = None,
     after_step: Callable[[], Any] | None = None,
 ) -> tuple[int, Tensor, Tensor]:
-    """Images seen, the sum of their losses, the number of right answers on the way."""
+    """The number of images, the sum of their losses, the number of right answers on the way."""
     seen, total, right = 0, torch.zeros(()), torch.zeros(())
     for step, batch in enumerate(batches.epoch(number, seed=seed)):
         inputs, labels = batch[:2]
@@ -133,7 +133,7 @@ def _steps(
 
 @contextmanager
 def drawing(seed: int, epoch: int, device: torch.device) -> Iterator[None]:
-    """Let what networks draw inside the `with` depend on seed and epoch alone, and change nothing outside.
+    """Seed torch's global generators inside the `with` by seed and epoch, and restore them after it.
 
     Example:
         >>> ones, dropout = torch.ones(9), torch.nn.Dropout()

@@ -1,4 +1,4 @@
-"""The outputs of a network in evaluation mode, and those of a part of it that stays as it is."""
+"""The outputs of a network in evaluation mode, and those of a part of it that is not trained."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class Recipe:
     shift: int = 0
     """Images are moved by up to so many pixels, uniformly, in either direction."""
     fill: str = "mean"
-    """What a shift leaves free: mean intensities, or black."""
+    """Pixels that a shift leaves free: "mean" intensities, or "black"."""
     label_smoothing: float = 0.0
     dtype: str = "auto"
     """float32, bfloat16 (by autocast; weights stay float32), or auto: the faster one, by a rule."""
@@ -146,7 +146,7 @@ RECIPES: dict[str, Recipe] = {
 }
 """The papers' protocols and two fast ones.
 
-- ``godfrey2022`` and ``csiszarik2021`` are what the authors' code does, but: the network of the last epoch
+- ``godfrey2022`` and ``csiszarik2021`` follow the authors' code, but: the network of the last epoch
   is kept, not of the epoch that is best on the test set, nor of iteration 110,000 out of 117,000; images are
   normalised as `intertwine.data.load` says, not with standard deviations near .2; 16-bit arithmetic is
   bfloat16. A random crop of an image padded by 4 is a shift by up to 4.

@@ -1,4 +1,4 @@
-"""What to train: an architecture, data and a recipe."""
+"""A specification of a training: an architecture, data and a recipe."""
 
 from __future__ import annotations
 

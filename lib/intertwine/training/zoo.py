@@ -1,4 +1,4 @@
-"""Trained networks, stored by the content of what made them."""
+"""Trained networks, stored by a hash of architecture, data, recipe and seed."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _digest(network: nn.Module) -> str:
 
 
 def _probe(network: nn.Module, spec: Spec) -> Tensor:
-    """A few outputs, by which one sees whether a network computes the function that it did."""
+    """A few outputs, which change when a network's `forward` does."""
     return all_outputs(network, spec.data.images[:4].cpu())
 
 

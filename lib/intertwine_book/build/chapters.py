@@ -17,7 +17,7 @@ from intertwine_book.build import execute, freshness
 from intertwine_book.build.layout import Book, BookError
 from intertwine_book.results import RECORDED
 
-_progress: Any = None  # in a process of the pool: where it says how far its chapter is
+_progress: Any = None  # in a process of the pool: its channel for progress
 
 
 def cores() -> int:

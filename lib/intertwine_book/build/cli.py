@@ -56,7 +56,7 @@ def _progress() -> Progress:
 @click.option("--jobs", type=click.IntRange(min=1), help="chapters at once [default: one per CPU core]")
 @click.option("--force", is_flag=True, help="run chapters again even if they are fresh")
 def build(profile: str, only: tuple[str, ...], jobs: int | None, force: bool) -> None:
-    """Execute the chapters that changed, render the pages, and say which one to open."""
+    """Execute the chapters that changed, render the pages, and print the path of the first one."""
     book = find_book()
     planned = chapters.plan(book, profile, only, force=force)
     with _progress() as progress:
@@ -144,7 +144,7 @@ def publish(profile: str, folder: Path) -> None:
 @cli.command()
 @_profile
 def status(profile: str) -> None:
-    """Per chapter: fresh or stale, last run, wall time, device, and what is recorded at which profile."""
+    """Per chapter: fresh or stale, last run, wall time, device, and the tables recorded at each profile."""
     table = Table(title=f"profile {profile}", box=box.SIMPLE, padding=(0, 1, 0, 0))
     for heading in ("chapter", "state", "last run", "time", "memory", "device", "recorded"):
         table.add_column(heading, no_wrap=heading == "chapter")

@@ -9,7 +9,7 @@ _CODE = re.compile(r"(?<![`:\w])`([^`]+)`(?![`_])")
 
 
 def as_we_write(line: str) -> str:
-    """A line of a docstring in reStructuredText's terms; lines of an example stay as they are.
+    """A line of a docstring as reStructuredText; lines of an example are left unchanged.
 
     Example:
         >>> as_we_write("the largest |x| that `f` takes")
@@ -17,7 +17,7 @@ def as_we_write(line: str) -> str:
     """
     if line.lstrip().startswith((">>>", "...")):
         return line
-    pieces = re.split(r"(``?[^`]+``?)", line)  # what stands in backticks is literal
+    pieces = re.split(r"(``?[^`]+``?)", line)  # text in backticks is literal
     return "".join(_CODE.sub(r"``\1``", p) if i % 2 else p.replace("|", r"\|") for i, p in enumerate(pieces))
 
 
@@ -29,7 +29,7 @@ def _process(app: Any, what: str, name: str, obj: Any, options: Any, lines: list
 
 
 def _skip(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
-    """Leave out what Python writes of itself, such as `Alias for field number 0`."""
+    """Leave out docstrings that Python generates, such as `Alias for field number 0`."""
     return True if (getattr(obj, "__doc__", None) or "").startswith("Alias for field number") else None
 
 

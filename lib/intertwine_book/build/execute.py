@@ -1,4 +1,4 @@
-"""One chapter: its source becomes a notebook, papermill executes it, and what a reader gets is tidied."""
+"""One chapter: its source becomes a notebook, papermill executes it, and the result is tidied."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from intertwine import files
 from intertwine_book.build import freshness, parameters
 from intertwine_book.build.layout import Book, BookError
 
-THIS_RUN = "{{ this_run }}"  # a chapter's first box says with this where and how fast it ran
+THIS_RUN = "{{ this_run }}"  # replaced in a chapter's first box by device and duration
 _PROBE = "from intertwine_book.results import environment; environment(globals().get('device', 'cpu'))"
 
 
 class ChapterFailed(BookError):
-    """A cell raised; the notebook as far as it came is kept for inspection."""
+    """A cell raised an error; the notebook up to that cell is kept for inspection."""
 
 
 class _ReportingEngine(NBClientEngine):
-    """Papermill's own engine, which also says which cell it is at."""
+    """Papermill's own engine, which also reports the current cell."""
 
     @classmethod
     def execute_managed_notebook(cls, nb_man, kernel_name, *, report, **kwargs):
@@ -66,7 +66,7 @@ def prepare(source: Path, values: Mapping[str, Any]) -> tuple[nbformat.NotebookN
 
 
 def check_world(chosen: Mapping[str, Any]) -> None:
-    """Refuse a data set or a device that a chapter asks for and this machine does not have."""
+    """Raise a BookError for a data set or a device that this machine does not have."""
     if "dataset" in chosen:
         from intertwine import data
 
@@ -101,8 +101,8 @@ def execute(
         values: parameters that differ from the chapter's own.
         output: where the executed notebook goes.
         tables: the folder for the tables that the chapter writes.
-        failed: where it goes instead, as far as it came, when a cell raises.
-        record: kept in the notebook's metadata under `intertwine`, beside what was measured.
+        failed: the path of the unfinished notebook when a cell raises an error.
+        record: written into the notebook's metadata under `intertwine`, beside the measurements.
         report: called with (cell, number of cells) before each code cell.
 
     Returns:
@@ -156,12 +156,12 @@ def execute(
 
 
 def _probed(cell) -> dict[str, Any]:
-    """What the probe cell saw: its output is the repr of a dictionary."""
+    """The result of the probe cell, whose output is the repr of a dictionary."""
     return ast.literal_eval(cell.outputs[0]["data"]["text/plain"])
 
 
 def _tidy(node: nbformat.NotebookNode, record: Mapping[str, Any]) -> None:
-    """Leave nothing of this machine in the notebook, fold its parameters, say what this run was."""
+    """Remove traces of this machine from the notebook, fold its parameters, describe this run."""
     knobs = parameters.parameters_cell(node).metadata
     knobs["tags"] = ["parameters", "hide-input"]  # the main figure is to stand on the first screen
     knobs["mystnb"] = {f"code_prompt_{act.lower()}": f"{act} the parameters" for act in ("Show", "Hide")}

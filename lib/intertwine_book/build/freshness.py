@@ -1,4 +1,4 @@
-"""What is fresh and what must run again, decided by content and never by dates."""
+"""Fresh and stale chapters, decided by content and never by dates."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def stamp(book: Book, chapter: str, settings: Mapping[str, Any]) -> str:
 
 
 def record(executed: Path) -> dict[str, Any] | None:
-    """What is known of an executed notebook's run; None where there is none."""
+    """The record of an executed notebook's run; None where there is none."""
     if not executed.is_file():
         return None
     return json.loads(executed.read_text())["metadata"]["intertwine"]

@@ -46,7 +46,7 @@ def _file(library: Path, name: str) -> Path | None:
 
 @cache
 def names(text: str) -> frozenset[str]:
-    """The dotted names that a source imports, of modules or of what they hold.
+    """The dotted names that a source imports, of modules or of their members.
 
     Example:
         >>> sorted(names("import torch.nn as nn; from intertwine import files"))

@@ -16,7 +16,7 @@ def setup(app: Any) -> dict[str, bool]:
 
 def _load(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     # thebe would run cells elsewhere; we have no button for it, and declared twice it is an error
-    scripts = context["script_files"]  # changed in place: what is added later goes to this very list
+    scripts = context["script_files"]  # changed in place, as later additions go to the same list
     scripts[:] = [script for script in scripts if "thebe" not in f"{script.filename} {script.attributes}"]
     if "plotly-graph-div" in context.get("body", ""):
         app.add_js_file("plotly.min.js", priority=100)  # in the head: figures call it as they are read

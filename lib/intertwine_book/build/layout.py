@@ -1,4 +1,4 @@
-"""Where things lie in a checkout of the book, and what its chapters and profiles are called."""
+"""Paths in a checkout of the book, and the names of its chapters and profiles."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DEFAULT_PROFILE = "quick"
 
 
 class BookError(Exception):
-    """Something a person can put right; its text is the one sentence that they see."""
+    """An error that a person can correct; its text is one sentence."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Book:
         return self.build / "html"
 
     def executed(self, profile: str, chapter: str) -> Path:
-        """The executed notebook: kept per profile, so that changing profiles repeats nothing."""
+        """The executed notebook, one per profile, so that a change of profile repeats no run."""
         return self.build / "executed" / profile / f"{chapter}.ipynb"
 
     def failed(self, profile: str, chapter: str) -> Path:
@@ -67,7 +67,7 @@ class Book:
         raise BookError(unknown("chapter", name, self.chapters))
 
     def overrides(self, profile: str) -> dict[str, dict]:
-        """What a profile sets, chapter by chapter: `chapters/profiles/<profile>.yml`."""
+        """A profile's parameters, chapter by chapter: `chapters/profiles/<profile>.yml`."""
         if profile not in self.profiles:
             raise BookError(unknown("profile", profile, self.profiles))
         path = self.root / "chapters/profiles" / f"{profile}.yml"

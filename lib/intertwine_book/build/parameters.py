@@ -67,7 +67,7 @@ def declared(source: str) -> dict[str, Parameter]:
 
 
 def check(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> None:
-    """Refuse a name that is not declared and a value of another type.
+    """Raise a BookError for a name that is not declared and for a value of another type.
 
     Example:
         >>> check(declared("epochs: int = 3"), {"epochs": "many"})

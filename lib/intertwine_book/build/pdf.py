@@ -17,7 +17,7 @@ from intertwine_book.build.render import render
 _NUMBER = (
     "<div style='font-size: 8pt; width: 100%; text-align: center'><span class='pageNumber'></span></div>"
 )
-# figures that move are drawn by the CPU: what a graphics card draws is not printed
+# figures that move are drawn by the CPU, as the output of a graphics card is not printed
 _ARGUMENTS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 _READY = """async () => {
   if (window.MathJax) await MathJax.startup.promise;

@@ -22,7 +22,7 @@ _PERCENT = re.compile(r"(reading sources|writing output)\.*\s*\[\s*(\d+)%\]")
 
 
 def render(book: Book, profile: str, report: Callable[[str, int], None] = lambda what, percent: None) -> Path:
-    """Render the book from the chapters executed at one profile; does nothing when nothing changed.
+    """Render the book from the chapters executed at one profile, if anything changed.
 
     Args:
         report: called with (phase, percent done).
@@ -41,7 +41,7 @@ def render(book: Book, profile: str, report: Callable[[str, int], None] = lambda
         stamp = freshness.pages_stamp(book, notebooks)
         if page.is_file() and stamp_file.is_file() and stamp_file.read_text() == stamp:
             return page
-        # from scratch: Sphinx takes half-written pages for finished, and old warnings are not repeated
+        # from scratch: Sphinx would treat half-written pages as finished, and not repeat old warnings
         stamp_file.unlink(missing_ok=True)
         shutil.rmtree(book.html, ignore_errors=True)
         shutil.rmtree(book.build / ".doctrees", ignore_errors=True)
@@ -93,14 +93,14 @@ _EMPTY = (
 
 
 def _write(path: Path, content: str) -> None:
-    """Whole, and only if it changes: Sphinx looks at dates."""
+    """Write a file whole, and only if it changes, as Sphinx compares dates."""
     if not path.is_file() or path.read_text() != content:
         with files.write_whole(path) as part:
             part.write_text(content)
 
 
 def _generated(book: Book, profile: str) -> None:
-    """The pages that are computed: how the book was made, and where verdicts are told."""
+    """Write the computed pages: runs of the chapters, verdicts and errata."""
     folder = book.root / "book/generated"
     _write(folder / "status.md", status.page(book, profile))
     ledger = book.root / "book/claims.yml"

@@ -1,4 +1,4 @@
-"""What ran, when, how long and on what: for the command line and for a page of the book."""
+"""Runs of the chapters with date, duration and device, for the command line and a page of the book."""
 
 from __future__ import annotations
 

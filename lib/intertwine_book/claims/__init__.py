@@ -1,4 +1,4 @@
-"""What the papers print, and what our tables say of it: verdicts are computed, never typed."""
+"""Printed statements and verdicts on them: verdicts are computed from tables, never typed."""
 
 from intertwine_book.claims.ledger import KINDS, Claim, Erratum, load
 from intertwine_book.claims.page import errata, filled, scoreboard

@@ -1,4 +1,4 @@
-"""The ledger of claims: what a paper states, where, and which table is to judge it."""
+"""The list of claims: a paper's statement, its place, and the table that judges it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ERRATA = ("false as printed", "misprint", "remark")
 
 @dataclass(frozen=True, kw_only=True)
 class Erratum:
-    """What is wrong with a printed statement, or what it needs.
+    """An error in a printed statement, or a missing assumption.
 
     Example:
         >>> Erratum(kind="misprint", quote="d > 0", right="d ≥ 0").kind
@@ -29,7 +29,7 @@ class Erratum:
         kind: *false as printed*, which a counterexample shows; *misprint*; or *remark*: a loose phrase, a
             missing hypothesis, or a stronger result of ours.
         quote: the printed words, at most a line.
-        right: what would make the statement right, in MyST markdown.
+        right: the corrected statement, in MyST markdown.
     """
 
     kind: str
@@ -50,14 +50,14 @@ class Claim:
         id: short, unique in the ledger.
         paper: the paper's key in the bibliography.
         place: where in the paper, e.g. `Lemma 3.1`.
-        statement: what it says, in MyST markdown.
+        statement: in MyST markdown.
         kind: *number*, the mean over trials of one column; *ordering*, two columns, the one claimed to be
             larger first, paired over trials; *universal*, true of every row; *existence*, true of some row.
         whose: *paper*, or *ours* for a correction or a stronger statement of this book.
         chapter: whose table judges it.
         table: the table's name.
-        columns: what is judged. For universal and existence a column of booleans, or of residuals, of which
-            a universal claim says that none exceeds `tolerance`, an existence claim that one does; then
+        columns: that are judged. For universal and existence a column of booleans, or of residuals, of which
+            in a universal claim none exceeds `tolerance`, in an existence claim one does; then
             columns that identify a row.
         where: which rows count, as `pandas.DataFrame.query` takes it; all when not given.
         trial: the column that tells independent trials apart, such as a pair of networks; the rows of one are
@@ -72,7 +72,7 @@ class Claim:
         link: a label in the chapter: of a section (`sec-…`), figure (`fig-…`), equation (`eq-…`), or theorem.
         reason: why there may be no measurement yet.
         not_judged: why no measurement can judge the statement; its formula is lost, or nothing is to measure.
-        erratum: what is wrong, and what is right.
+        erratum: the error and its correction.
     """
 
     id: str

@@ -99,7 +99,7 @@ def scoreboard(claims: Sequence[Claim], places: Iterable[tuple[str, str | Path]]
 
 
 def errata(claims: Sequence[Claim], places: Iterable[tuple[str, str | Path]]) -> str:
-    """The errata page in MyST markdown: by kind, the printed words, what is right, and the calculation.
+    """The errata page in MyST markdown: by kind, the printed words, the correction, and the calculation.
 
     Example:
         >>> errata([], []).splitlines()[0]
@@ -198,7 +198,7 @@ def _badge(word: str, text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text of tables and errors, with nothing left that markdown would read as markup."""
+    """Text of tables and errors, with markup characters escaped."""
     return "".join(f"\\{character}" if character in "\\`*_[]<>$#|~{}@^" else character for character in text)
 
 

@@ -30,7 +30,7 @@ LEAST_TRIALS = 3  # fewer independent trials give values, and no verdict
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the tables say of a claim.
+    """The verdict of the tables on a claim.
 
     Attributes:
         word: one of `WORDS`.

@@ -27,7 +27,7 @@ def p_value(differences: pd.Series) -> float:
 
 
 def adjusted(p_values: Sequence[float]) -> list[float]:
-    """Holm's step-down correction (Holm 1979): what is at most α controls the family-wise error at α.
+    """Holm's step-down correction (Holm 1979): values of at most α control the family-wise error at α.
 
     Example:
         >>> adjusted([0.01, 0.04, 0.03])

@@ -1,4 +1,4 @@
-"""From the ledger and the tables to verdicts."""
+"""Verdicts from the list of claims and the tables."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def judge(claim: Claim, places: Iterable[tuple[str, str | Path]]) -> Verdict:
         places: (profile, folder) pairs; a table is at `<folder>/<chapter>/<table>.csv`.
 
     Raises:
-        ValueError: a table lacks what the claim asks of it: a column, its type, or a filter that can be read.
+        ValueError: a table lacks a column of the claim, has another type, or does not fit its filter.
     """
     if claim.not_judged:
         return Verdict("not judged", claim.not_judged)

@@ -1,1 +1,1 @@
-"""What the chapters measure: functions that return tables."""
+"""The chapters' experiments: functions that return tables."""

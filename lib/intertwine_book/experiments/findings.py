@@ -1,4 +1,4 @@
-"""Tables of stitches as claims need them: one trial a row, what is compared in columns."""
+"""Tables of stitches as claims need them: one trial a row, the compared values in columns."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def ways(stitches: pd.DataFrame, value: str = "relative_accuracy") -> pd.DataFra
 
     Args:
         stitches: with the columns pair, layer1, stitch and `value`.
-        value: what is shown.
+        value: the column that is shown.
 
     Returns:
         pair, layer1, a column for every way, and where relative accuracies are shown ``lost_by_…``, 1 minus
@@ -52,7 +52,7 @@ def ways(stitches: pd.DataFrame, value: str = "relative_accuracy") -> pd.DataFra
 
 
 def by_pair(stitches: pd.DataFrame, enough: float = 0.8) -> pd.DataFrame:
-    """What experiment 1 of csiszarik2021 says of a pair: means over layers.
+    """Experiment 1 of csiszarik2021 for each pair of networks: means over layers.
 
     Example:
         >>> ways = ["task loss", "hard targets", "least squares", "no stitch"]

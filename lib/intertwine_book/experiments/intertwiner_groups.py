@@ -67,7 +67,7 @@ def lemma_3_1(
         (6, True)
 
     Returns:
-        Columns activation, n, trial, rank (of σ(I_n), which the lemma wants to be n), closure_error (0 or 1),
+        Columns activation, n, trial, rank (of σ(I_n); the lemma assumes n), closure_error (0 or 1),
         homomorphism_error and intertwining_error (relative), holds.
     """
     rows = []

@@ -17,7 +17,7 @@ from intertwine.training import outputs
 
 
 class Join(NamedTuple):
-    """What is needed to train a map in front of the rest of a network: maps (n, c, h, w) before and after.
+    """The data to train a map in front of the rest of a network: maps (n, c, h, w) before and after.
 
     Example:
         >>> from intertwine.models import myrtle
@@ -67,7 +67,7 @@ def trained(
         stitch: a 1×1 convolution, trained in place.
         epochs: passes.
         lr: learning rate.
-        penalty: times the CKA (biased, flattened, of the batch) of what the stitch makes with `second`.
+        penalty: times the CKA (biased, flattened, of the batch) of the stitch's output with `second`.
         generator: of the order, on the CPU.
     """
     optimizer = torch.optim.Adam(stitch.parameters(), lr=lr)

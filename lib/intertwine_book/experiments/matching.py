@@ -1,4 +1,4 @@
-"""What csiszarik2021 does with stitches beyond making them: paths between them, and sparsity."""
+"""Experiments of csiszarik2021 with stitches: paths between them, and sparsity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sanity rotations (godfrey2022 §3.3): put a matrix in front of an activation, and see what can undo it."""
+"""Sanity rotations (godfrey2022 §3.3): insert a matrix in front of an activation, and try to undo it."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def best_linear_map(
     test_images: Float[Tensor, "M c h w"],
     test_labels: Int[Tensor, " M"],
 ) -> pd.DataFrame:
-    """What no linear map behind the activation can undo: the best one in closed form, and what it costs.
+    """The best linear map behind the activation, in closed form, and the accuracy that remains lost.
 
     With z the output of `layer`, B is the least-squares map from σ(Az) to σ(z) over `images`, channels mixed
     at every position alike; the network then goes on with Bσ(Az). For A in the group of σ, B = φ(A)^{-1} is
@@ -117,8 +117,8 @@ def best_linear_map(
 
     Returns:
         Columns group, trial, own (is A in the activation's group), unexplained (‖Bσ(Az) − σ(z)‖² as a share
-        of ‖σ(z)‖²), accuracy, base_accuracy (percent), penalty (points), penalty_images; lower penalties say
-        that more is undone.
+        of ‖σ(z)‖²), accuracy, base_accuracy (percent), penalty (points; lower is better),
+        penalty_images.
     """
     network = copy.deepcopy(network).double().eval()
     position = [name for name, _ in network.named_children()].index(layer)
@@ -184,8 +184,8 @@ def finetuned(
         seed: of the order of the data.
 
     Returns:
-        accuracy, base_accuracy (percent, on `test`), penalty (points: base minus finetuned; lower says that
-        more is undone).
+        accuracy, base_accuracy (percent, on `test`), penalty (points: base minus finetuned; lower is
+        better).
     """
     moved = transformed(network, layer, A)
     tuned = train(moved, data, recipe, seed=seed, device=device, freeze=layer).network

@@ -1,4 +1,4 @@
-"""Whether a measure tells layers from seeds, and notices what a probe misses (Ding et al. 2021)."""
+"""Specificity of measures to layers, and their sensitivity to removed components (Ding et al. 2021)."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def specificity(networks: Sequence[Features], measures: Measures) -> pd.DataFram
 
     Returns:
         Columns measure, pair, layer, same (similarity with the same layer of the other network), best_other
-        (with the most similar of the others), found (whether same is larger); in both directions.
+        (with the most similar other layer), found (whether same is larger); in both directions.
     """
     rows = []
     for name, measure in measures.items():
@@ -97,7 +97,7 @@ def sensitivity(
         test: the same layer on test images.
         test_labels: of them.
         measures: by name.
-        kept: shares of the components that are kept, those of largest variance.
+        kept: shares of the components, those of largest variance, that remain.
 
     Returns:
         Columns measure, network, kept, dissimilarity (1 minus the measure of the whole test features with

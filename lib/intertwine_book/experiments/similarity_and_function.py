@@ -62,7 +62,7 @@ def along_training(
 
 
 def start_and_end(table: pd.DataFrame) -> pd.DataFrame:
-    """What `along_training` found, one row for each pair.
+    """Start and end of `along_training`, one row for each pair.
 
     Example:
         >>> curve = {"pair": 0, "epoch": [0, 1], **{name: [0.5, 0.75] for name in INDICES}}
@@ -130,7 +130,7 @@ def pressed(
 def moved_by_groups(
     test: Join, trials: int, *, generator: torch.Generator, groups: Sequence[str] = ("orthogonal",)
 ) -> pd.DataFrame:
-    """§6.4: maps that a measure cannot see, put between a network and its own rest.
+    """§6.4: maps that leave a measure unchanged, inserted into a network.
 
     Example:
         >>> from intertwine.models import myrtle

@@ -162,7 +162,7 @@ def residual_network(
 
 
 def remark_3_6(activations: Iterable[str], n: int, trials: int, generator: torch.Generator) -> pd.DataFrame:
-    """Remark 3.6: what a residual connection asks of the elements on either side of it.
+    """Remark 3.6: the condition of a residual connection on the elements on either side of it.
 
     Example:
         >>> table = remark_3_6(["ReLU", "abs"], 8, 3, torch.Generator().manual_seed(0))

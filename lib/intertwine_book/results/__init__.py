@@ -1,4 +1,4 @@
-"""Tables with provenance: a csv file, and beside it a json file that says what it was computed with."""
+"""Tables with provenance: a csv file, and beside it a json file of parameters, seed, data and code."""
 
 from intertwine_book.results.intervals import interval
 from intertwine_book.results.origin import LIBRARY, PACKAGES, environment, library_digest

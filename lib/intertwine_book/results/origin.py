@@ -1,4 +1,4 @@
-"""What a result was computed with: versions, device, the content of the code, the commit."""
+"""Origin of a result: versions, device, the content of the code, the commit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PACKAGES = ("intertwine", "intertwine_book")
 
 
 def environment(device: Any = "auto") -> dict[str, Any]:
-    """What a result was computed with: versions, device, threads, peak memory of this process so far.
+    """The environment of a result: versions, device, threads, peak memory of this process so far.
 
     Example:
         >>> import torch
@@ -52,7 +52,7 @@ def environment(device: Any = "auto") -> dict[str, Any]:
 
 
 def library_digest() -> str:
-    """Content hash of the source of both packages, whatever their version says."""
+    """Content hash of the source of both packages."""
     return files.digest(*(files.tree_digest(LIBRARY / package, "**/*.py") for package in PACKAGES))
 
 
@@ -72,7 +72,7 @@ def _commit() -> str | None:
 
 @cache
 def code() -> dict[str, str | None]:
-    """The code of this process: hashed once, since an edit made later is not what runs.
+    """The code of this process: hashed once, since edits made later do not run.
 
     In a build it is the hash of what the chapter imports, which the build puts into `INTERTWINE_CODE`.
     """

@@ -13,7 +13,7 @@ from intertwine_book.results.tables import RECORDED, default_folder, read
 
 
 def provenance(folder: str | Path | None = None) -> pd.DataFrame:
-    """What the tables of a folder were computed with: first what they share, then what each has of its own.
+    """The provenance of a folder's tables: first the facts that they share, then those of each.
 
     Example:
         >>> import tempfile
@@ -33,7 +33,7 @@ def provenance(folder: str | Path | None = None) -> pd.DataFrame:
     if not tables:
         raise FileNotFoundError(f"Expected tables in {folder}, found none: run what writes them.")
     for facts in tables.values():
-        del facts["peak_memory_bytes"]  # of the whole process, and the page says it already
+        del facts["peak_memory_bytes"]  # of the whole process, and stated on the page already
         facts.pop("cases", None)
     first, *others = tables.values()
     shared = [fact for fact in first if all(other[fact] == first[fact] for other in others)]
@@ -76,7 +76,7 @@ def recorded(
 def largest(
     chapter: str, name: str, live: pd.DataFrame, *, root: str | Path | None = None
 ) -> tuple[pd.DataFrame, str]:
-    """The largest recorded run of a table, or else this run's own; and a sentence that says which it is.
+    """The largest recorded run of a table, or else this run's own; and a sentence that names the run.
 
     Example:
         >>> import tempfile
@@ -103,7 +103,7 @@ def largest(
 
 
 def with_recorded(chapter: str, name: str, live: pd.DataFrame, **options: Any) -> tuple[pd.DataFrame, str]:
-    """This run's table and under it the largest recorded one, told apart by the column run; which that is.
+    """This run's table and under it the largest recorded one, with a column `run`; and its name.
 
     Example:
         >>> import tempfile

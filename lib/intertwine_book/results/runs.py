@@ -44,7 +44,7 @@ def run(
     Args:
         variables: `globals()` of the chapter.
         chapter: its name, as in `02_sanity_rotations`.
-        data: a data set, several, or a checksum: what the tables are computed on.
+        data: the data set of the tables, several, or a checksum.
         parameters: their names; those of the parameters cell, which are annotated, when not given.
         folder: where the tables go; `default_folder()` when not given.
 
@@ -71,7 +71,7 @@ def run(
 
 @dataclass(frozen=True)
 class Run:
-    """What the tables of a chapter share; see `run`."""
+    """The parameters, seed, data and folder that a chapter's tables share; see `run`."""
 
     chapter: str
     parameters: Mapping[str, Any]
@@ -90,7 +90,7 @@ class Run:
         name: str | None = None,
         **product: Iterable[Any],
     ) -> Callable[[Callable[..., Rows]], pd.DataFrame]:
-        """A decorator that computes the table of a function's rows, one step a case, and keeps each step.
+        """A decorator that computes the table of a function's rows, one step a case, and stores each step.
 
         An interrupted table continues, and a finished one is found: also one that was written with more
         parameters than this one uses, if those in use have the same values.
@@ -112,8 +112,8 @@ class Run:
         Args:
             cases: keywords of the function, as JSON can express them; those of `product` when not given.
             uses: the names of the parameters that decide on the rows; all of the run when not given. Leave
-                out what only decides on the number of cases, so that one more case keeps the others.
-            data: what it is computed on, where that is not the run's.
+                out those that decide on the number of cases only: then one more case leaves the others valid.
+            data: of this table, where it is not the run's.
             name: of the table; the function's when not given.
             **product: values by keyword; each combination is a case, and without any there is one step.
         """
@@ -184,7 +184,7 @@ class Run:
 
 
 def checksum(data: Any) -> str | None:
-    """The checksum of a data set, or of several; a checksum stays as it is.
+    """The checksum of a data set, or of several; a checksum is returned unchanged.
 
     Example:
         >>> checksum("abc"), checksum(None)

@@ -31,7 +31,7 @@ def steps(
     device: Any = "auto",
     progress: bool = False,
 ) -> pd.DataFrame:
-    """The table whose rows are each case followed by what `compute(**case)` makes of it, written by `write`.
+    """The table whose rows are each case followed by the values of `compute(**case)`, written by `write`.
 
     Example:
         >>> import tempfile

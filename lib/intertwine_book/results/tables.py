@@ -23,7 +23,7 @@ LIMIT = 1_000_000  # bytes in one folder of tables
 
 
 def default_folder() -> Path:
-    """Where this run's tables go: what `INTERTWINE_RESULTS` says, else `results/` in the current folder."""
+    """The folder of this run's tables: `INTERTWINE_RESULTS`, else `results/` in the current folder."""
     return Path(os.environ.get("INTERTWINE_RESULTS") or "results")
 
 
@@ -60,9 +60,9 @@ def write(
         seed: of everything random.
         folder: `default_folder()` when not given.
         data_checksum: of the data set, where there is one.
-        device: what it was computed on, by name or as a `torch.device`.
+        device: of the computation, by name or as a `torch.device`.
         wall_s: seconds that the computation took.
-        cases: what `steps` knows a finished table by.
+        cases: by which `steps` recognises a finished table.
 
     Returns:
         The path of the csv file.

@@ -21,7 +21,7 @@ PROCRUSTES = {
     "grelu": partial(procrustes, group="grelu", centred=False),
     "orthogonal": partial(procrustes, group="orthogonal", centred=False),
 }
-"""Table 2: not centred; where units are dead, they are left out."""
+"""Table 2: not centred; units that are zero on all inputs are left out."""
 KERNELS: dict[str, Callable[[Tensor], Tensor]] = {
     "grelu": lambda X: max_gram(grelu_normalised(arranged(X, "sum"), corrected=True)),
     "orthogonal": lambda X: gram(centred(arranged(X, "features")), "linear"),
@@ -50,7 +50,7 @@ def moments(
 
     Args:
         images1: for the first; `images2` in another order gives a null.
-        batch_size: images at a time; nothing else is kept.
+        batch_size: images at a time, which bounds the memory.
     """
     totals: dict[str, Statistics] = {}
     streams = (
@@ -73,7 +73,7 @@ def procrustes_by_layer(
     nulls: int = 1,
     generator: torch.Generator,
 ) -> pd.DataFrame:
-    """Both Procrustes similarities of Table 2, layer by layer, with what shuffled images leave of them.
+    """Both Procrustes similarities of Table 2, layer by layer, with those of shuffled images.
 
     Example:
         >>> from intertwine.models import myrtle
@@ -117,7 +117,7 @@ def cka_by_layer(
     nulls: int = 20,
     generator: torch.Generator,
 ) -> pd.DataFrame:
-    """Both CKAs of figure 5 on its diagonal, with the 97.5 % quantile of what shuffled images leave of them.
+    """Both CKAs of figure 5 on its diagonal, with the 97.5 % quantile of those of shuffled images.
 
     Example:
         >>> from intertwine.models import myrtle

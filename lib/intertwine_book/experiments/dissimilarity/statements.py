@@ -55,7 +55,7 @@ def invariance(width: int, samples: int, trials: int, *, generator: torch.Genera
 
 
 def alignment_property(width: int, samples: int, trials: int, *, generator: torch.Generator) -> pd.DataFrame:
-    """The measures of X and Y = XA + 1vᵀ with A in G_ReLU: (ii) asks for 1.
+    """The measures of X and Y = XA + 1vᵀ with A in G_ReLU: by (ii) they are 1.
 
     Example:
         >>> table = alignment_property(3, 10, 1, generator=torch.Generator().manual_seed(0))
@@ -159,7 +159,7 @@ def kernel_symmetries(width: int, trials: int, *, generator: torch.Generator) ->
         True
 
     Returns:
-        Columns group, claimed (whether the lemma says that the kernel stays), trial, change (the largest over
+        Columns group, claimed (whether the lemma states invariance of the kernel), trial, change (largest of
         200 Gaussian pairs, relative to the largest value), as_claimed.
     """
     groups = {

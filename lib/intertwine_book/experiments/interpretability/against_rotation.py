@@ -1,4 +1,4 @@
-"""Interpretability along geodesics, against a null: how much a layer's own basis has that others lack."""
+"""Interpretability along geodesics, against a null: a layer's own basis compared with rotated ones."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def slopes(table: pd.DataFrame, by: Sequence[str], values: Sequence[str]) -> pd.
         [-0.2]
 
     Args:
-        by: columns that name a trial; what differs otherwise, such as rotations, is averaged over.
+        by: columns that name a trial; the table is averaged over all others, such as rotations.
 
     Returns:
         A row for each trial, its slopes in the columns `values`; negative means that interpretability falls.

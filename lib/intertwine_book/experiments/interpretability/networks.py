@@ -61,7 +61,7 @@ def pair(
     (trained,) = zoo.get(spec, [seed], device=device)
     chosen = devices.pick(device)
     untrained = spec.build(seed).to(chosen)
-    # else batch norm would do nothing there, and a tanh behind it be flat
+    # otherwise batch norm would be the identity there, and a tanh behind it saturated
     update_bn(data.images.split(100), untrained, device=chosen)
     return {"trained": trained.network, "untrained": untrained.eval()}
 

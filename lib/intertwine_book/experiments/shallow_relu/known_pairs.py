@@ -1,4 +1,4 @@
-"""Pairs of networks of which one knows, by construction, whether they are the same function."""
+"""Pairs of networks that are, or are not, the same function by construction."""
 
 from __future__ import annotations
 

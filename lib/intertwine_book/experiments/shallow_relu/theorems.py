@@ -58,7 +58,7 @@ def verdicts(trials: int, *, generator: torch.Generator) -> pd.DataFrame:
 
 
 def reductions(trials: int, *, generator: torch.Generator) -> pd.DataFrame:
-    """Definition 3 with Lemmas 10–13 and Definition-Lemma 5, on what merges, constants and dead neurons make.
+    """Definition 3 with Lemmas 10–13 and Definition-Lemma 5, on networks with redundant neurons.
 
     Example:
         >>> table = reductions(2, generator=torch.Generator().manual_seed(0))
