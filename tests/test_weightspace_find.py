@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from intertwine import models
-from intertwine.weightspace import find_symmetries
-from intertwine_book.experiments.intertwiner_groups import relative
+from intertwine.weightspace import find_symmetries, relative_error, verify
 
 HERE = Path(__file__).parent
 SPEC = spec_from_file_location("weightspace_models", HERE / "weightspace_models.py")
@@ -43,7 +42,7 @@ def unchanged(model: nn.Module, inputs: torch.Tensor, trials: int = 5):
         expected = model(inputs)
         assert expected.abs().max() > 0
         for _ in range(trials):
-            assert relative(space.act(model, space.sample(draw))(inputs), expected) < TOLERANCE
+            assert relative_error(space.act(model, space.sample(draw))(inputs), expected) < TOLERANCE
     return model, space
 
 
@@ -104,7 +103,7 @@ def check_action(model: nn.Module, space, inputs: torch.Tensor) -> None:
     assert largest_difference(space.act(model, space.compose(g, h)), twice) < 1e-9
     assert largest_difference(space.act(space.act(model, g), space.inverse(g)), model) < 1e-9
     assert largest_difference(space.act(model, space.identity()), model) == 0
-    found = space.verify(model, g, inputs)
+    found = verify(space, model, g, inputs)
     assert found.output < TOLERANCE
     assert (found.spaces["error"] < TOLERANCE).all()
     assert found.spaces["changed"].median() > 0.1
@@ -301,7 +300,7 @@ def test_one_wrong_tie_is_noticed():
     moved = space.act(model, element)
     with torch.no_grad():
         moved.block2.conv2.weight.copy_(model.block2.conv2.weight)
-    assert relative(moved(x), model(x)) > 1e-3
+    assert relative_error(moved(x), model(x)) > 1e-3
 
 
 def test_the_model_is_not_changed():
@@ -326,7 +325,7 @@ def test_a_float32_model_keeps_its_dtype():
     moved = space.act(model, space.sample(generator(), scale=0.3))
     assert {p.dtype for p in moved.parameters()} == {torch.float32}
     x = torch.randn(2, 3, 8, 8, generator=generator())
-    assert relative(moved(x), model(x)) < 1e-3
+    assert relative_error(moved(x), model(x)) < 1e-3
 
 
 @pytest.mark.parametrize(
@@ -360,14 +359,18 @@ def test_an_element_of_another_group_gets_one_sentence():
     one, x = perceptron(5), torch.zeros(1, 3)
     space, other = find_symmetries(one, x), find_symmetries(perceptron(6), x)
     g = space.sample(generator())
-    sentence = r"Expected an element of this group, with {} in space {}, was given {}: draw it with sample"
-    wanted = r"one for Σ_5 ⋉ \(R_\{{>0\}}\)\^5".replace("{{", "{").replace("}}", "}")
-    with pytest.raises(ValueError, match=sentence.format(wanted, 0, "one of another shape")):
+    wanted = r"Expected an element of Σ_5 ⋉ \(R_\{>0\}\)\^5 for the space 1, was given "
+    with pytest.raises(ValueError, match=wanted + "an element of another shape: draw it"):
         space.act(one, other.sample(generator()))
-    with pytest.raises(ValueError, match=sentence.format(wanted, 0, "none")):
-        space.act(one, {})
-    with pytest.raises(ValueError, match=sentence.format("none", 1, "one of another shape")):
-        space.verify(one, g | {1: g[0]}, x)
+    with pytest.raises(ValueError, match=wanted + r"a tensor of shape \(6, 6\)"):
+        space.act(one, {"1": torch.eye(6)})
+    for matrix in (-torch.eye(5), torch.ones(5, 5), torch.eye(5) + 1e-2):
+        with pytest.raises(ValueError, match=wanted + "a matrix outside of it: .* readers=False"):
+            space.act(one, {"1": matrix})
+    with pytest.raises(ValueError, match="name or the number of a hidden space, as '1', was given 'relu'"):
+        verify(space, one, g | {"relu": g["1"]}, x)
+    with pytest.raises(ValueError, match="Expected one element for 1, was given another as 0"):
+        space.act(one, g | {0: g["1"]})
 
 
 def test_a_seed_is_no_generator():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch import nn
 from torch.nn.functional import gelu, linear
 
-from intertwine.weightspace import find_symmetries
+from intertwine.weightspace import find_symmetries, verify
 
 HERE = Path(__file__).parent
 
@@ -35,7 +35,7 @@ def verified(model: nn.Module, x: torch.Tensor, seed: int = 0, trials: int = 2):
     model = zoo.randomise(model, generator(seed))
     space, draw = find_symmetries(model, x), generator(seed + 1)
     for _ in range(trials):
-        found = space.verify(model, space.sample(draw, scale=0.5), x)
+        found = verify(space, model, space.sample(draw, scale=0.5), x)
         assert found.output <= 1e-9
         assert (found.spaces["error"] <= 1e-9).all()
     return space

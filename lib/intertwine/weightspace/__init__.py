@@ -1,23 +1,24 @@
-"""Act on the weights of a network without changing its function."""
+"""Find the symmetries of any network, and act on its weights without changing its function."""
 
-from intertwine.weightspace.balance import balanced, imbalance
-from intertwine.weightspace.find import WeightSpace, find_symmetries
+from intertwine.weightspace.balance import balance, imbalance
+from intertwine.weightspace.canonical import canonicalise
+from intertwine.weightspace.find import find_symmetries
 from intertwine.weightspace.hidden import HiddenSpace, Move
 from intertwine.weightspace.match import match
-from intertwine.weightspace.mlp import Layers, forward, move, random_layers
-from intertwine.weightspace.verify import Verification
+from intertwine.weightspace.space import Moved, WeightSpace
+from intertwine.weightspace.verify import Verification, relative_error, verify
 
 __all__ = [
     "HiddenSpace",
-    "Layers",
     "Move",
+    "Moved",
     "Verification",
     "WeightSpace",
-    "balanced",
+    "balance",
+    "canonicalise",
     "find_symmetries",
-    "forward",
     "imbalance",
     "match",
-    "move",
-    "random_layers",
+    "relative_error",
+    "verify",
 ]

@@ -1,4 +1,4 @@
-"""An element of the group of a whole network, acting on tensors by their labels."""
+"""How an element of the group of a whole network acts on tensors, by their labels."""
 
 from __future__ import annotations
 
@@ -12,31 +12,14 @@ from intertwine.weightspace.hidden import HiddenSpace, Move
 from intertwine.weightspace.infer import Edge, Label
 from intertwine.weightspace.solve import Solution, sides
 
-Element = dict[int, Move]
+Moves = Mapping[int, Move]
 State = Mapping[int, Tensor]
-
-
-def check(spaces: list[HiddenSpace], element: Element) -> None:
-    """Raise ValueError for what has not one move of the right shape for every space."""
-
-    def shapes(move: Move) -> list[tuple[int, ...] | None]:
-        return [None if x is None else tuple(x.shape) for x in move]
-
-    for k in sorted(element.keys() | range(len(spaces))):
-        found = "none" if k not in element else "one of another shape"
-        if k < len(spaces) and k in element and shapes(element[k]) == shapes(spaces[k].identity()):
-            continue
-        expected = f"one for {spaces[k].group}" if k < len(spaces) else "none"
-        raise ValueError(
-            f"Expected an element of this group, with {expected} in space {k}, was given {found}: draw it "
-            f"with sample, find it with match, or begin with identity."
-        )
 
 
 class Action:
     """One element at one point of weight space, where the gains decide what follows the centres."""
 
-    def __init__(self, solution: Solution, element: Element, state: State, norms: list[Edge]) -> None:
+    def __init__(self, solution: Solution, element: Moves, state: State, norms: list[Edge]) -> None:
         self.solution, self.element, self.norms = solution, element, norms
         self.follows: dict[int, dict[int, Tensor]] = {}
         self.duals: dict[int, Tensor] = {}
@@ -61,9 +44,9 @@ class Action:
         self.scalars_only |= {edge.gain} | ({edge.variance} if edge.variance is not None else set())
 
     def _matrix(self, hidden: HiddenSpace, factor: Unit) -> Tensor:
-        matrix = self.element[hidden.index].matrix
+        matrix = self.element[hidden.index].mixed
         assert matrix is not None
-        if hidden.kind == "general" and hidden.powers(factor)[0] == -1:
+        if hidden.kind == "general" and hidden.vector(factor) == (-1,):
             if hidden.index not in self.duals:
                 self.duals[hidden.index] = torch.linalg.inv(matrix).mT
             return self.duals[hidden.index]
@@ -121,7 +104,7 @@ class Action:
             return x
         move = self.element.get(hidden.index) or hidden.identity()
         if hidden.base is None:
-            if move.matrix is not None or hidden.kind == "diagonal":
+            if move.mixed is not None or hidden.kind == "diagonal":
                 return self._mixed(x, k, hidden, factor, mix)
             x = x.index_select(k, move.order[0].to(x.device))
             if hidden.logs or hidden.signs:
@@ -133,7 +116,7 @@ class Action:
         y = x.movedim((at, k), (0, 1))
         shape = y.shape
         y = y.reshape(*shape[:2], -1)
-        if move.matrix is not None:
+        if move.mixed is not None:
             y = self._matrix(hidden, factor).to(y.device) @ y
         else:
             y = y.gather(1, move.order.to(y.device)[:, :, None].expand(y.shape))
@@ -147,7 +130,7 @@ class Action:
         """By a matrix of its own, or by that which follows another space's."""
         move = self.element.get(hidden.index) or hidden.identity()
         y = x.movedim(k, 0).flatten(1) if x.ndim > 1 else x[:, None]
-        if move.matrix is not None:
+        if move.mixed is not None:
             y = self._matrix(hidden, factor)[0].to(y.device) @ y
         else:
             if mix and hidden.index in self.follows:

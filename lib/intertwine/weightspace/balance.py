@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from intertwine.weightspace.act import Element
-from intertwine.weightspace.find import WeightSpace
+from intertwine.weightspace.space import Moved, WeightSpace
 
-Logs = Mapping[int, Float[Tensor, "k b n"]]
+Logs = Mapping[str, Float[Tensor, "k b n"]]
 
 
-def imbalance(space: WeightSpace, model: nn.Module) -> dict[int, Float[Tensor, "k b n"]]:
-    """By which half the squared norm of all parameters grows when one scaling does.
+def imbalance(space: WeightSpace, model: nn.Module) -> dict[str, Float[Tensor, "k b n"]]:
+    """The derivative of half the squared norm of all parameters along every scaling.
 
     Example:
         >>> from intertwine.weightspace import find_symmetries
         >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).eval()
-        >>> found = imbalance(find_symmetries(model, torch.zeros(1, 3)), model)[0]
+        >>> found = imbalance(find_symmetries(model, torch.zeros(1, 3)), model)["1"]
         >>> enter = torch.cat([model[0].weight, model[0].bias[:, None]], 1).square().sum(1)
         >>> leave = model[2].weight.square().sum(0)
         >>> torch.allclose(found[0, 0].float(), enter - leave)
@@ -34,7 +34,7 @@ def imbalance(space: WeightSpace, model: nn.Module) -> dict[int, Float[Tensor, "
         model: of the same shapes.
 
     Returns:
-        For every space with scalings, its number and the derivative along each of its k scalings, for each
+        For every space with scalings, its name and the derivative along each of its k scalings, for each
         of its b blocks of n units.
     """
     logs = _still(space)
@@ -42,15 +42,15 @@ def imbalance(space: WeightSpace, model: nn.Module) -> dict[int, Float[Tensor, "
     return dict(zip(logs, torch.autograd.grad(half, list(logs.values())), strict=True)) if logs else {}
 
 
-def balanced(space: WeightSpace, model: nn.Module, *, steps: int = 500) -> Element:
-    """The scalings that take a model to the point of its orbit where the parameters have the smallest norm.
+def balance(space: WeightSpace, model: nn.Module, *, steps: int = 500) -> Moved:
+    """The point of a model's orbit where the parameters have the smallest norm, reached by scalings.
 
     Example:
         >>> from intertwine.weightspace import find_symmetries
         >>> model = nn.Sequential(nn.Linear(1, 2, bias=False), nn.ReLU(), nn.Linear(2, 1, bias=False)).eval()
         >>> _ = [nn.init.constant_(p, w) for p, w in zip(model.parameters(), (8.0, 2.0))]
         >>> space = find_symmetries(model, torch.zeros(1, 1))
-        >>> [p.flatten().tolist() for p in space.act(model, balanced(space, model)).parameters()]
+        >>> [p.flatten().tolist() for p in balance(space, model).model.parameters()]
         [[4.0, 4.0], [4.0, 4.0]]
 
     The squared norm is a sum of exponentials of the logarithms of scalings, hence convex: where the imbalance
@@ -62,17 +62,17 @@ def balanced(space: WeightSpace, model: nn.Module, *, steps: int = 500) -> Eleme
         steps: the most steps of L-BFGS.
 
     Raises:
-        ValueError: with batch norm, in front of which the weights may become as small as one likes.
+        ValueError: with batch norm, which leaves the norm of the weights in front of it without a minimum.
     """
     if space.inference.norms:
         raise ValueError(
             "Expected a model without batch norm, was given one with it: in front of batch norm weights can "
-            "be made as small as one likes, so no point of the orbit has the smallest norm."
+            "be arbitrarily small, so no point of the orbit has the smallest norm."
         )
     logs = _still(space)
     element = space.identity()
     if not logs:
-        return element
+        return Moved(copy.deepcopy(model), element)
     size = _half_squared_norm(space, model, logs).item() or 1.0
     optimiser = torch.optim.LBFGS(
         list(logs.values()),
@@ -89,22 +89,24 @@ def balanced(space: WeightSpace, model: nn.Module, *, steps: int = 500) -> Eleme
         return value
 
     optimiser.step(closure)
-    return element | {k: element[k]._replace(log=log.detach()) for k, log in logs.items()}
+    element |= {k: element[k]._replace(log=log.detach()) for k, log in logs.items()}
+    return Moved(space.act(model, element), element)
 
 
-def _still(space: WeightSpace) -> dict[int, Tensor]:
+def _still(space: WeightSpace) -> dict[str, Tensor]:
     """Logarithms of scalings, all 0, with gradients; a scalar multiple of a matrix is not one of them."""
-    moves = {hidden.index: hidden.identity() for hidden in space.spaces}
     return {
-        k: move.log.requires_grad_() for k, move in moves.items() if move.matrix is None and move.log.numel()
+        name: move.log.requires_grad_()
+        for name, move in space.identity().items()
+        if move.mixed is None and move.log.numel()
     }
 
 
 def _half_squared_norm(space: WeightSpace, model: nn.Module, logs: Logs) -> Tensor:
     """Of all parameters, moved by these scalings; each counts once, however many names it has."""
     state = space.state(model)
-    element = {k: space.identity()[k]._replace(log=log) for k, log in logs.items()}
-    moved = space.moved(state, element)
+    moves = {space[name].index: space[name].identity()._replace(log=log) for name, log in logs.items()}
+    moved = space.action(moves, state).state(state)
     trained = {id(parameter) for parameter in model.parameters()}
     return sum(
         (moved[k].double().square().sum() / 2 for k, x in state.items() if id(x) in trained),

@@ -10,7 +10,7 @@ from intertwine.weightspace.axes import Axis, Space, Unit, moves
 if TYPE_CHECKING:
     from intertwine.weightspace.infer import Inference
 
-Row = tuple[int, str, str]
+Row = tuple[int, str, list[str]]
 """Width, reason and parameters."""
 BOUNDARY = ("the model's output", "rows of a table", "kernel of", "read by")
 """Reasons that need no row: where a network begins and ends, nothing is hidden."""
@@ -32,7 +32,7 @@ def frozen(state: Inference) -> list[Row]:
         if not reasons:
             reasons, shown = _telling(space.frozen), [name for name in names if name in still]
         if reasons and shown:
-            rows.append((space.size, "; ".join(reasons), ", ".join(dict.fromkeys(shown))))
+            rows.append((space.size, "; ".join(reasons), list(dict.fromkeys(shown))))
     return rows
 
 

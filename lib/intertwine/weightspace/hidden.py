@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
@@ -11,24 +12,84 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from intertwine.groups import GeneralLinear, Orthogonal
-from intertwine.groups.scalar import gaussian
+from intertwine.groups import CentredOrthogonal, GeneralLinear, MatrixGroup, Monomial, Orthogonal
+from intertwine.groups.scalar import NONZERO, POSITIVE, SIGNS, TRIVIAL
 from intertwine.weightspace.axes import Space, Unit, Variable
 
-MATRICES = ("general", "orthogonal", "mean")
+MATRICES = {"general": GeneralLinear, "orthogonal": Orthogonal, "mean": CentredOrthogonal}
 
 
 class Move(NamedTuple):
     """An element of the group of one hidden space, for each of its b blocks.
 
-    Unit i of block a becomes the unit order[a, i] of the moved blocks, times its scalars; or all units are
-    mixed by `matrix`.
+    Unit i of block a is the unit order[a, i] of before, times its scalars; or all units are mixed.
+
+    Attributes:
+        order: which unit comes where.
+        log: logarithms of the k positive scalars of every unit.
+        sign: which of its l signs are −1.
+        mixed: the matrix of a space whose units may be mixed.
+        powers, parity: the powers of the scalars, and the signs, in what the activation sees.
     """
 
     order: Int[Tensor, "b n"]
     log: Float[Tensor, "k b n"]
     sign: Bool[Tensor, "l b n"]
-    matrix: Float[Tensor, "b n n"] | None = None
+    mixed: Float[Tensor, "b n n"] | None = None
+    powers: tuple[float, ...] = ()
+    parity: tuple[int, ...] = ()
+
+    def matrix(self) -> Float[Tensor, "*b n n"]:
+        """The matrix A that moves the activation's input, x' = Ax; (b, n, n) if there are several blocks.
+
+        Example:
+            >>> from intertwine.models import fcn
+            >>> from intertwine.weightspace import find_symmetries
+            >>> space = find_symmetries(fcn((1, 2, 1)).eval(), torch.zeros(1, 1))
+            >>> space.element({"relu1": torch.tensor([[0.0, 2.0], [3.0, 0.0]])})["relu1"].matrix()
+            tensor([[0.0000, 2.0000],
+                    [3.0000, 0.0000]], dtype=torch.float64)
+        """
+        if self.mixed is not None:
+            matrix = torch.linalg.inv(self.mixed).mT if self.powers == (-1,) else self.mixed
+        else:
+            d = scalars(self, self.powers, self.parity)
+            matrix = d.new_zeros(*d.shape, d.shape[1]).scatter(2, self.order[:, :, None], d[:, :, None])
+        return matrix[0] if len(matrix) == 1 else matrix
+
+    def compose(self, h: Move, blocks: Int[Tensor, " b"]) -> Move:
+        """First h, then this one, whose blocks are reordered by `blocks`."""
+        h = h._blocks(blocks)
+        order = h.order.gather(1, self.order)
+        log = self.log + h.log.gather(2, self.order.expand(h.log.shape))
+        sign = self.sign ^ h.sign.gather(2, self.order.expand(h.sign.shape))
+        mixed = None if self.mixed is None or h.mixed is None else self.mixed @ h.mixed
+        return self._replace(order=order, log=log, sign=sign, mixed=mixed)
+
+    def inverse(self, blocks: Int[Tensor, " b"]) -> Move:
+        """The inverse, where `blocks` is the order of the blocks."""
+        order = self.order.argsort(1)
+        log = -self.log.gather(2, order.expand(self.log.shape))
+        sign = self.sign.gather(2, order.expand(self.sign.shape))
+        mixed = None if self.mixed is None else torch.linalg.inv(self.mixed)
+        return self._replace(order=order, log=log, sign=sign, mixed=mixed)._blocks(blocks.argsort())
+
+    def _blocks(self, blocks: Int[Tensor, " b"]) -> Move:
+        mixed = None if self.mixed is None else self.mixed[blocks]
+        order, log, sign = self.order[blocks], self.log[:, blocks], self.sign[:, blocks]
+        return self._replace(order=order, log=log, sign=sign, mixed=mixed)
+
+
+def scalars(move: Move, powers: Sequence[float], parity: Iterable[int]) -> Float[Tensor, "b n"]:
+    """By what every unit is multiplied where its scalars act with these powers, and these signs."""
+    exponent = torch.zeros(move.order.shape, dtype=torch.float64)
+    negative = torch.zeros(move.order.shape, dtype=torch.bool)
+    for power, log in zip(powers, move.log, strict=True):
+        if power:
+            exponent += power * log
+    for k in parity:
+        negative ^= move.sign[k]
+    return torch.where(negative, -exponent.exp(), exponent.exp())
 
 
 @dataclass(eq=False)
@@ -37,6 +98,8 @@ class HiddenSpace:
 
     Attributes:
         index: its number.
+        names: the modules that name it, with what a matrix given by that name acts on: an activation names
+            the space of its input, a layer that of its output.
         size: n.
         kind: "monomial" (permutations and scalars), "general" (GL(n)), "orthogonal" (O(n)), "mean" (the
             orthogonal matrices with Q·1 = ±1) or "diagonal" (scalars only; the rest follows another space).
@@ -57,6 +120,7 @@ class HiddenSpace:
     sign_basis: dict[Variable, frozenset[int]] = field(default_factory=dict)
     logs: int = 0
     signs: int = 0
+    names: dict[str, Unit] = field(default_factory=dict)
     writers: list[str] = field(default_factory=list)
     readers: list[str] = field(default_factory=list)
 
@@ -95,16 +159,19 @@ class HiddenSpace:
                 name += (" ⋉ " if name else "") + (scalars if n == 1 else f"({scalars})^{n}")
         return f"{name} for each of {self.blocks}" if self.blocks > 1 else name
 
+    @property
+    def name(self) -> str:
+        """The first activation that sees it, else the first layer that writes it, else P and its number."""
+        return next(iter(self.names), f"P{self.index}")
+
     def scalars(self, move: Move, unit: Unit) -> Float[Tensor, "b n"]:
-        """What a factor is multiplied by, unit by unit."""
-        b, n = move.order.shape
-        exponent = torch.zeros(b, n, dtype=torch.float64)
-        negative = torch.zeros(b, n, dtype=torch.bool)
-        for k, power in self.powers(unit).items():
-            exponent += float(power) * move.log[k]
-        for k in self.parities(unit):
-            negative ^= move.sign[k]
-        return torch.where(negative, -exponent.exp(), exponent.exp())
+        """By what a factor is multiplied, unit by unit."""
+        return scalars(move, self.vector(unit), self.parities(unit))
+
+    def vector(self, unit: Unit) -> tuple[float, ...]:
+        """`powers`, one number for every independent scalar."""
+        powers = self.powers(unit)
+        return tuple(float(powers.get(k, 0)) for k in range(self.logs))
 
     def powers(self, unit: Unit) -> dict[int, Fraction]:
         """The powers of the independent scalars in a factor."""
@@ -124,61 +191,70 @@ class HiddenSpace:
     def identity(self) -> Move:
         shape = self.blocks, self.size
         order = torch.arange(self.size).expand(shape).clone()
-        matrix = None
+        mixed = None
         if self.kind in MATRICES:
-            matrix = torch.eye(self.size, dtype=torch.float64).expand(self.blocks, -1, -1).clone()
+            mixed = torch.eye(self.size, dtype=torch.float64).expand(self.blocks, -1, -1).clone()
         log = torch.zeros(self.logs, *shape, dtype=torch.float64)
-        return Move(order, log, torch.zeros(self.signs, *shape, dtype=torch.bool), matrix)
+        sign = torch.zeros(self.signs, *shape, dtype=torch.bool)
+        seen = next(iter(self.names.values()), Unit(self.space))
+        return Move(order, log, sign, mixed, self.vector(seen), tuple(sorted(self.parities(seen))))
+
+    def matrix_group(self, unit: Unit) -> MatrixGroup:
+        """The group of `intertwine.groups` whose elements act on a factor, in each block."""
+        if self.kind in MATRICES:
+            return MATRICES[self.kind](self.size)
+        positive, signed = any(self.vector(unit)), bool(self.parities(unit))
+        both = {(True, True): NONZERO, (True, False): POSITIVE, (False, True): SIGNS, (False, False): TRIVIAL}
+        return Monomial(self.size, both[positive, signed])
 
     def sample(self, generator: torch.Generator, scale: float) -> Move:
-        """A uniform order, lognormal scalars with fair signs; matrices as `intertwine.groups` draws them."""
+        """A uniform order, scalars and matrices as `intertwine.groups` draws them."""
         move = self.identity()
+        if move.mixed is not None:
+            group = MATRICES[self.kind](self.size)
+            drawn = [group.sample(generator, scale=scale) for _ in range(self.blocks)]
+            return move._replace(mixed=torch.stack(drawn))
         if self.kind == "monomial":
             rows = [torch.randperm(self.size, generator=generator) for _ in range(self.blocks)]
             move = move._replace(order=torch.stack(rows))
-        log = scale * gaussian(generator, *move.log.shape)
-        sign = gaussian(generator, *move.sign.shape) < 0
-        if move.matrix is not None:
-            matrices = [self._matrix(generator, scale) for _ in range(self.blocks)]
-            return move._replace(matrix=torch.stack(matrices))
+        log = POSITIVE.sample(generator, move.log.numel(), scale).log().view_as(move.log)
+        sign = SIGNS.sample(generator, move.sign.numel()).view_as(move.sign) < 0
         return move._replace(log=log, sign=sign)
 
-    def _matrix(self, generator: torch.Generator, scale: float) -> Float[Tensor, "n n"]:
-        n = self.size
-        if self.kind == "general":
-            return GeneralLinear(n).sample(generator, scale=scale)
-        if self.kind == "orthogonal":
-            return Orthogonal(n).sample(generator)
-        basis = mean_basis(n)
-        inner = torch.eye(n, dtype=torch.float64)
-        inner[0, 0] = gaussian(generator, 1).sign().item()
-        if n > 1:
-            inner[1:, 1:] = Orthogonal(n - 1).sample(generator)
-        return basis @ inner @ basis.T
+    def element(self, given: Move | Float[Tensor, "*b n n"], unit: Unit) -> Move:
+        """The element that acts on a factor by this matrix, or (b, n, n), and changes no other scalar.
 
-    def compose(self, g: Move, h: Move, blocks: Int[Tensor, " b"]) -> Move:
-        """First h, then g, whose blocks are reordered by `blocks`."""
-        mixed = None if h.matrix is None else h.matrix[blocks]
-        h = Move(h.order[blocks], h.log[:, blocks], h.sign[:, blocks], mixed)
-        order = h.order.gather(1, g.order)
-        log = g.log + h.log.gather(2, g.order.expand(h.log.shape))
-        sign = g.sign ^ h.sign.gather(2, g.order.expand(h.sign.shape))
-        matrix = None if g.matrix is None or h.matrix is None else g.matrix @ h.matrix
-        return Move(order, log, sign, matrix)
+        Raises:
+            ValueError: a matrix or an element of another group.
+        """
+        move = self.identity()
+        if isinstance(given, Move):
+            shapes = [[None if x is None else x.shape for x in each[:4]] for each in (given, move)]
+            if shapes[0] != shapes[1]:
+                raise ValueError(self._refusal("an element of another shape"))
+            return given
+        A = given.detach().to("cpu", torch.float64)
+        A = A[None] if A.ndim == 2 else A
+        if A.shape != (self.blocks, self.size, self.size):
+            raise ValueError(self._refusal(f"a tensor of shape {tuple(given.shape)}"))
+        group = self.matrix_group(unit)
+        order = A.abs().argmax(2)
+        tol = torch.finfo(given.dtype).eps ** (2 / 3)
+        same = self.kind != "diagonal" or torch.equal(order, move.order)
+        if not same or not all(group.contains(block, tol=tol) for block in A):
+            raise ValueError(self._refusal("a matrix outside of it"))
+        powers, parity = self.vector(unit), sorted(self.parities(unit))
+        if move.mixed is not None:
+            return move._replace(mixed=torch.linalg.inv(A).mT if powers == (-1,) else A)
+        d = A.gather(2, order[:, :, None])[:, :, 0]
+        for k, power in enumerate(powers):
+            move.log[k] = power * d.abs().log() / sum(p * p for p in powers) if power else 0.0
+        for k in parity[:1]:
+            move.sign[k] = d < 0
+        return move._replace(order=order)
 
-    def inverse(self, g: Move, blocks: Int[Tensor, " b"]) -> Move:
-        """The inverse, where `blocks` is the order of the blocks in g."""
-        order = g.order.argsort(1)
-        log = -g.log.gather(2, order.expand(g.log.shape))
-        sign = g.sign.gather(2, order.expand(g.sign.shape))
-        back = blocks.argsort()
-        matrix = None if g.matrix is None else torch.linalg.inv(g.matrix)[back]
-        return Move(order[back], log[:, back], sign[:, back], matrix)
-
-
-def mean_basis(n: int) -> Float[Tensor, "n n"]:
-    """An orthonormal basis whose first vector is 1/√n, in columns."""
-    basis = torch.eye(n, dtype=torch.float64)
-    basis[:, 0] = 1
-    basis = torch.linalg.qr(basis).Q
-    return basis * basis[0, 0].sign()
+    def _refusal(self, given: str) -> str:
+        return (
+            f"Expected an element of {self.group} for the space {self.name}, was given {given}: draw it with "
+            f"space.sample or intertwine.groups, or act on the writers alone with readers=False."
+        )

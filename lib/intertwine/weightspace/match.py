@@ -1,66 +1,55 @@
-"""The element that brings one network closest to another: tied spaces together, scalars and all."""
+"""The element that brings one network closest to another: shared spaces together, scalars and all."""
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from intertwine.alignment import assignment
-from intertwine.weightspace.act import Action, Element
-from intertwine.weightspace.canonical import sweep
-from intertwine.weightspace.find import WeightSpace, find_symmetries
-from intertwine.weightspace.hidden import MATRICES, HiddenSpace, Move, mean_basis
-from intertwine.weightspace.likeness import Likeness, by_activations, by_weights, paired
-from intertwine.weightspace.rows import Rows, rows
+from intertwine.groups.stabilizer_of_ones import mean_basis
+from intertwine.weightspace.hidden import MATRICES, HiddenSpace, Move
+from intertwine.weightspace.rows import Likeness, Rows, by_activations, by_weights, paired, rows
+from intertwine.weightspace.scalars import solved
+from intertwine.weightspace.space import Moved, WeightSpace
+from intertwine.weightspace.sweep import sweep
 from intertwine.weightspace.trace import trace
-
-State = dict[int, Tensor]
-By = Literal["weights", "activations"]
 
 
 def match(
-    model1: nn.Module,
-    model2: nn.Module,
-    example_inputs: Any,
-    *,
-    by: By = "weights",
-    space: WeightSpace | None = None,
-    sweeps: int = 20,
-) -> Element:
-    """The element g for which `space.act(model2, g)` is closest to model1.
+    space: WeightSpace, model1: nn.Module, model2: nn.Module, *, inputs: Any = None, sweeps: int = 20
+) -> Moved:
+    """Model 2 moved as close to model 1 as an element of the group brings it, and that element.
 
     Example:
         >>> from intertwine.models import myrtle
+        >>> from intertwine.weightspace import find_symmetries
         >>> model, x = myrtle(4, in_channels=1).double().eval(), torch.zeros(1, 1, 8, 8).double()
         >>> space = find_symmetries(model, x)
-        >>> planted = space.sample(torch.Generator().manual_seed(0))
-        >>> found = match(model, space.act(model, space.inverse(planted)), x)
-        >>> [bool((found[k].order == planted[k].order).all()) for k in planted]
+        >>> element = space.sample(torch.Generator().manual_seed(0))
+        >>> found = match(space, model, space.act(model, space.inverse(element))).element
+        >>> [bool((found[name].order == element[name].order).all()) for name in element]
         [True, True, True, True]
 
     Spaces are taken in the order of the run, each by the weights whose other side is matched already: by
-    linear assignment of rows of unit length (or of activations), blocks by what their units have in common,
+    linear assignment of rows of unit length (or of activations), blocks by the weights their units share,
     matrices by least squares or Procrustes. Then each assignment is repeated on all weights of the space, the
     others given, until none changes (the coordinate descent of Ainsworth et al. 2023). In one orbit the first
     round is exact.
 
     Args:
-        model1: the one that stays.
-        model2: of the same shapes.
-        example_inputs: for `find_symmetries`; by activations, the inputs to compare on, as many as possible.
-        by: what the units are assigned by.
-        space: of these models, if it is known.
-        sweeps: the most repetitions over all spaces.
+        space: of these models, as `find_symmetries` gives it.
+        model1: it is not changed.
+        model2: of the same shapes; it is not changed.
+        inputs: to assign units by their activations on these, as many as possible; by default, units are
+            assigned by their weights.
+        sweeps: the most repetitions over all spaces, by weights.
 
     Raises:
-        ValueError: models of other shapes, weights that are not finite, or another way to compare.
+        ValueError: models of other shapes, or weights that are not finite.
     """
-    if by not in get_args(By):
-        raise ValueError(f"Expected by to be one of {', '.join(get_args(By))}, was given {by!r}.")
-    space = find_symmetries(model1, example_inputs) if space is None else space
     target, state = space.state(model1), space.state(model2)
     for which, tensors in (("first", target), ("second", state)):
         for k, x in tensors.items():
@@ -69,36 +58,35 @@ def match(
                     f"Expected models with finite weights, was given NaN or infinity in "
                     f"{space.inference.run.names[k]} of the {which}."
                 )
-    runs = [trace(model, example_inputs).values for model in (model1, model2) if by == "activations"]
+    runs = [trace(model, inputs).values for model in (model1, model2) if inputs is not None]
     given = by_activations(space, *runs) if runs else {}
     done: set[int] = set()
-    current = [state]
+    current = state
 
     def step(hidden: HiddenSpace, found: list[Rows]) -> Move:
+        nonlocal current
         again = hidden.index in done  # what batch norm's ε left of the scalars
         wanted = rows(space.solution, target, hidden, done)
         within = [
-            (rows(space.solution, target, each, done), rows(space.solution, current[0], each, done), each)
+            (rows(space.solution, target, each, done), rows(space.solution, current, each, done), each)
             for each in space.spaces
             if each.base == hidden.index
         ]
         done.add(hidden.index)
-        if again:
-            keep = hidden.kind in MATRICES or within
-            move = (
-                hidden.identity() if keep else _scaled(hidden, wanted, found, hidden.identity().order, None)
-            )
+        if again and (hidden.kind in MATRICES or within):
+            move = hidden.identity()
+        elif again:
+            move = _scaled(hidden, wanted, found, hidden.identity().order, {})
         elif within:
             move = hidden.identity()._replace(order=_blocks(within))
         else:
             move = _closest(hidden, wanted, found, given.get(hidden.index))
-        action = Action(space.solution, {hidden.index: move}, current[0], space.inference.norms)
-        current[0] = action.state(current[0])
+        current = space.action({hidden.index: move}, current).state(current)
         return move
 
-    state, total = sweep(space, state, step, passes=2, blocks_first=True)
+    state, total = sweep(space, state, step, blocks_first=True)
     everything = {hidden.index for hidden in space.spaces}
-    for _ in range(sweeps if by == "weights" else 0):
+    for _ in range(0 if runs else sweeps):
         changed = False
         for hidden in space.spaces:
             if hidden.kind != "monomial" or hidden.base is not None:
@@ -107,17 +95,16 @@ def match(
             move = _assigned(hidden, wanted, found, None)
             if move.sign.any() or not torch.equal(move.order, hidden.identity().order):
                 changed = True
-                action = Action(space.solution, {hidden.index: move}, state, space.inference.norms)
-                state = action.state(state)
-                total = space.compose({**space.identity(), hidden.index: move}, total)
+                state = space.action({hidden.index: move}, state).state(state)
+                total = space.compose({hidden.name: move}, total)
         if not changed:
             break
-    return total
+    return Moved(space.with_state(model2, state), total)
 
 
 def _closest(hidden: HiddenSpace, wanted: list[Rows], found: list[Rows], given: Likeness | None) -> Move:
     if hidden.kind in MATRICES:
-        return hidden.identity()._replace(matrix=_matrices(hidden, wanted, found))
+        return hidden.identity()._replace(mixed=_matrices(hidden, wanted, found))
     if hidden.kind == "diagonal":
         return _scaled(hidden, wanted, found, hidden.identity().order, by_weights(hidden, wanted, found))
     return _assigned(hidden, wanted, found, given)
@@ -164,63 +151,40 @@ def _blocks(pairs: list[tuple[list[Rows], list[Rows], HiddenSpace]]) -> Int[Tens
 
 
 def _scaled(
-    hidden: HiddenSpace,
-    wanted: list[Rows],
-    found: list[Rows],
-    order: Int[Tensor, "b n"],
-    likeness: Likeness | None,
+    hidden: HiddenSpace, wanted: list[Rows], found: list[Rows], order: Int[Tensor, "b n"], likeness: Likeness
 ) -> Move:
-    """The scalars that make units of model 2, in this order, as long as those of model 1, and most alike.
+    """The scalars that make units of model 2, in this order, as long as those of model 1, and most alike."""
 
-    Without `likeness`, signs stay.
-    """
-    move = hidden.identity()
-    pairs = [
-        (one, other.entries.gather(1, order[:, :, None].expand(other.entries.shape)))
-        for one, other in paired(wanted, found)
-    ]
-    log, sign = move.log.clone(), move.sign.clone()
-    vectors: list[list[float]] = []
-    ratios: list[Tensor] = []
-    for one, y in pairs:
-        powers = hidden.powers(one.factor)
-        vector = [float(powers.get(k, 0)) for k in range(hidden.logs)]
-        if any(vector) and torch.linalg.matrix_rank(torch.tensor([*vectors, vector])) > len(vectors):
-            sizes = one.entries.norm(dim=2), y.norm(dim=2)
-            positive = (sizes[0] > 0) & (sizes[1] > 0)
-            vectors.append(vector)
-            ratios.append(torch.where(positive, sizes[0] / sizes[1], 1).log())
-    if vectors and len(vectors) == hidden.logs:
-        inverse = torch.linalg.inv(torch.tensor(vectors, dtype=torch.float64))
-        log = torch.einsum("kj,jbn->kbn", inverse, torch.stack(ratios))
-    known: set[int] = set()
-    for parity, alike in sorted((likeness or {}).items(), key=lambda item: len(item[0])):
-        if unknown := sorted(parity - known):
-            negative = alike.gather(2, order[:, :, None])[:, :, 0] < 0
-            for k in parity & known:
-                negative = negative ^ sign[k]
-            sign[unknown[0]] = negative
-            known |= set(unknown)
-    return Move(order, log, sign)
+    def ratio(one: Rows, other: Rows) -> Float[Tensor, "b n"]:
+        y = other.entries.gather(1, order[:, :, None].expand(other.entries.shape))
+        sizes = one.entries.norm(dim=2), y.norm(dim=2)
+        return torch.where((sizes[0] > 0) & (sizes[1] > 0), sizes[0] / sizes[1], 1).log()
+
+    log, sign = solved(
+        hidden,
+        ((one.factor, ratio(one, other)) for one, other in paired(wanted, found)),
+        (
+            (parity, alike.gather(2, order[:, :, None])[:, :, 0] < 0)
+            for parity, alike in sorted(likeness.items(), key=lambda item: len(item[0]))
+        ),
+    )
+    return hidden.identity()._replace(order=order, log=log, sign=sign)
 
 
 def _matrices(hidden: HiddenSpace, wanted: list[Rows], found: list[Rows]) -> Float[Tensor, "b n n"]:
-    """A with A·W2 nearest to W1; where more than a sign is open, the identity."""
-    general = hidden.kind == "general"
-    power = hidden.powers(wanted[0].factor)[0] if general else 1
-    pairs = [
-        pair for pair in paired(wanted, found) if not general or hidden.powers(pair[0].factor)[0] == power
-    ]
+    """The A for which A·W2 is nearest to W1; the identity where more than a sign is open."""
+    vector = hidden.vector(wanted[0].factor)
+    pairs = [pair for pair in paired(wanted, found) if hidden.vector(pair[0].factor) == vector]
     W1, W2 = (torch.cat([pair[k].entries for pair in pairs], 2) for k in (0, 1))
-    n, result = hidden.size, hidden.identity().matrix
+    n, result = hidden.size, hidden.identity().mixed
     assert result is not None
     for b in range(hidden.blocks):
-        if not general:
+        if hidden.kind != "general":
             basis = mean_basis(n) if hidden.kind == "mean" else torch.eye(n, dtype=torch.float64)
             result[b] = basis @ procrustes(basis.T @ W1[b], basis.T @ W2[b], hidden.kind) @ basis.T
         elif _rank(W1[b], W2[b]) == n:
             A = torch.linalg.lstsq(W2[b].T, W1[b].T).solution.T
-            result[b] = A if power == 1 else torch.linalg.inv(A).T
+            result[b] = torch.linalg.inv(A).T if vector == (-1,) else A
     return result
 
 
@@ -229,7 +193,10 @@ def _rank(W1: Float[Tensor, "n k"], W2: Float[Tensor, "n k"]) -> int:
 
 
 def procrustes(W1: Float[Tensor, "n k"], W2: Float[Tensor, "n k"], kind: str) -> Float[Tensor, "n n"]:
-    """Of the sign of one direction that W1 and W2 do not know, the one nearer to the identity."""
+    """The orthogonal Q with QW2 nearest to W1.
+
+    Where W1 and W2 leave the sign of one direction open, Q has the sign that is nearer to the identity.
+    """
     n = len(W1)
     if kind == "mean" and n > 1:
         first = torch.where(W1[0] @ W2[0] < 0, -1.0, 1.0).to(W1)

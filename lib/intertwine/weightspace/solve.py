@@ -16,8 +16,8 @@ from intertwine.weightspace.axes import (
     unit,
     units,
 )
-from intertwine.weightspace.free import free_numbers, free_signs
-from intertwine.weightspace.frozen import frozen
+from intertwine.weightspace.equations import free_numbers, free_signs
+from intertwine.weightspace.frozen import Row, frozen
 from intertwine.weightspace.hidden import MATRICES, HiddenSpace
 from intertwine.weightspace.infer import Edge, Inference, Label
 from intertwine.weightspace.rules.layers import along
@@ -31,7 +31,7 @@ class Solution:
     labels: dict[int, Label]
     edges: list[Edge]
     """gains whose two sides are not tied: the other side follows the centre."""
-    frozen: list[tuple[int, str, str]]
+    frozen: list[Row]
     """width, reason and parameters of what an operation keeps from moving."""
 
     def hidden(self, factor: Unit) -> HiddenSpace:
@@ -81,9 +81,7 @@ def solve(state: Inference) -> Solution:
         for edge in bad:
             _join(state, edge)
         edges = [edge for edge in edges if edge not in bad]
-    solution = Solution(spaces, labels, edges, frozen(state))
-    _name(state, solution)
-    return solution
+    return Solution(spaces, labels, edges, frozen(state))
 
 
 def _follows(edge: Edge, kinds: dict[int, str]) -> bool:
@@ -127,17 +125,6 @@ def _spaces(labels: dict[int, Label], follows: dict[int, str], apart: set[int | 
         if base is not None and id(base) in numbers:
             each.base, each.blocks = numbers[id(base)].index, base.size
     return spaces
-
-
-def _name(state: Inference, solution: Solution) -> None:
-    """Which parameters a space leaves and enters."""
-    for index, name in state.run.names.items():
-        for k, axis in enumerate(solution.labels.get(index, ())):
-            for factor in units(axis):
-                hidden = solution.hidden(factor)
-                names = hidden.readers if (index, k) in state.read else hidden.writers
-                if name not in names:
-                    names.append(name)
 
 
 def sides(edge: Edge) -> tuple[Axis, Axis]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
@@ -68,6 +70,8 @@ class Run:
     """values that depend on weights through calls that were not seen: on which, as autograd knows."""
     shared: set[int] = field(default_factory=set)
     """values changed in place through another view of the same memory."""
+    modules: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+    """the first input and the output of every call of a module, by its name."""
 
 
 class _Recorder(TorchFunctionMode):
@@ -140,6 +144,33 @@ class _Recorder(TorchFunctionMode):
         return result
 
 
+@contextmanager
+def _watched(model: nn.Module, recorder: _Recorder) -> Iterator[None]:
+    """Write down which value enters and which leaves every module."""
+    entered: dict[str, int | None] = {}
+
+    def number(x: Any) -> int | None:
+        return recorder.known.get(id(x)) if isinstance(x, Tensor) else None
+
+    def before(name: str, module: nn.Module, args: Any) -> None:
+        entered[name] = number(args[0]) if args else None
+
+    def after(name: str, module: nn.Module, args: Any, output: Any) -> None:
+        values = entered[name], number(output)
+        if values[0] is not None and values[1] is not None:
+            recorder.run.modules.setdefault(name, []).append((values[0], values[1]))
+
+    with ExitStack() as stack:
+        for name, module in model.named_modules():
+            if name:
+                for hook in (
+                    module.register_forward_pre_hook(partial(before, name)),
+                    module.register_forward_hook(partial(after, name)),
+                ):
+                    stack.callback(hook.remove)
+        yield
+
+
 def _leaves(tensor: Tensor) -> Iterator[Tensor]:
     """The weights that a tensor was made of."""
     waiting, done = [tensor.grad_fn], set()
@@ -204,7 +235,7 @@ def trace(model: nn.Module, example_inputs: Any) -> Run:
             run.inputs.append(recorder.add(tensor, dynamic=True))
     with torch.random.fork_rng(devices=[]), torch.enable_grad():
         try:
-            with recorder:
+            with _watched(model, recorder), recorder:
                 result = torch.func.functional_call(model, state, args, kwargs, tie_weights=False)
         except ValueError:
             raise

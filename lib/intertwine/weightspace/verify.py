@@ -1,4 +1,4 @@
-"""What an element changed: the outputs not at all, the representations as it says."""
+"""Verify an element: outputs stay, representations change as the element says."""
 
 from __future__ import annotations
 
@@ -6,20 +6,19 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 
-from intertwine.weightspace.act import Action, Element
 from intertwine.weightspace.axes import units
+from intertwine.weightspace.space import Given, WeightSpace
 from intertwine.weightspace.trace import trace
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from intertwine.weightspace.find import WeightSpace
-
 
 class Verification(NamedTuple):
-    """What an element changed.
+    """Which values an element changed.
 
     Attributes:
         output: largest difference of the outputs, relative to their largest value.
@@ -31,12 +30,38 @@ class Verification(NamedTuple):
     spaces: pd.DataFrame
 
 
-def verify(space: WeightSpace, model: nn.Module, element: Element, inputs: Any) -> Verification:
-    """`WeightSpace.verify`."""
+def relative_error(new: Float[Tensor, "*shape"], old: Float[Tensor, "*shape"]) -> float:
+    """The largest difference, relative to the largest value; where all values are 0, the largest difference.
+
+    Example:
+        >>> relative_error(torch.tensor([1.0, 4.0]), torch.tensor([1.0, 2.0]))
+        1.0
+    """
+    size = old.abs().max().item()
+    return (new - old).abs().max().item() / (size or 1.0)
+
+
+def verify(space: WeightSpace, model: nn.Module, element: Given, inputs: Any) -> Verification:
+    """Move the model, and compare outputs and representations on these inputs.
+
+    Example:
+        >>> from intertwine.models import fcn
+        >>> from intertwine.weightspace import find_symmetries
+        >>> model, x = fcn((3, 4, 1)).double().eval(), torch.ones(1, 3, dtype=torch.float64)
+        >>> space = find_symmetries(model, x)
+        >>> verify(space, model, space.sample(torch.Generator().manual_seed(0)), x).output < 1e-12
+        True
+
+    Args:
+        space: as `find_symmetries` gives it.
+        model: in evaluation mode; in float64, outputs agree to about 1e-12.
+        element: as `WeightSpace.act` takes it.
+        inputs: as `find_symmetries` takes them; the batch may be larger.
+    """
     import pandas as pd
 
     before, after = trace(model, inputs), trace(space.act(model, element), inputs)
-    action = Action(space.solution, element, space.state(model), [])
+    action = space.action(space.moves(element), space.state(model))
     rows = {hidden.index: [0.0, 0.0, 0.0] for hidden in space.spaces}
     for k, label in space.solution.labels.items():
         if k in before.names or k in space.inference.stacks:
@@ -50,23 +75,16 @@ def verify(space: WeightSpace, model: nn.Module, element: Element, inputs: Any) 
             for position, x in enumerate((old, _minus(new, old), _minus(new, expected))):
                 rows[index][position] += x[x.isfinite()].square().sum().item()
     table = [
-        {"width": hidden.size, "group": hidden.group, **_changes(*rows[hidden.index])}
+        {"name": hidden.name, "width": hidden.size, "group": hidden.group, **_changes(*rows[hidden.index])}
         for hidden in space.spaces
     ]
-    output = max(_relative(before.values[k], after.values[k]) for k in before.outputs)
-    return Verification(output, pd.DataFrame(table, columns=["width", "group", "changed", "error"]))
+    output = max(relative_error(after.values[k].double(), before.values[k].double()) for k in before.outputs)
+    return Verification(output, pd.DataFrame(table, columns=["name", "width", "group", "changed", "error"]))
 
 
 def _changes(size: float, change: float, error: float) -> dict[str, float]:
     size = size or 1.0
     return {"changed": math.sqrt(change / size), "error": math.sqrt(error / size)}
-
-
-def _relative(old: Tensor, new: Tensor) -> float:
-    if not old.is_floating_point():
-        return float(not torch.equal(old, new))
-    size = old.abs().max().item()
-    return ((new - old).abs().max().item() / size) if size else new.abs().max().item()
 
 
 def _minus(a: Tensor, b: Tensor) -> Tensor:

@@ -4,18 +4,47 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import pandas as pd
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
 from intertwine.groups import GReLU, Permutations, as_activation, intertwiner_group
-from intertwine.weightspace.mlp import Layers, forward, move, random_layers
-from intertwine_book.experiments.intertwiner_groups import relative
+from intertwine.models import fcn
+from intertwine.weightspace import find_symmetries, relative_error
 
 TOLERANCE = 1e-9
+
+
+class Pointwise(nn.Module):
+    """Any activation as a module, by a name or as a callable.
+
+    Example:
+        >>> Pointwise("square")(torch.tensor([2.0, -3.0]))
+        tensor([4., 9.])
+    """
+
+    def __init__(self, activation: str | Callable[[Tensor], Tensor]) -> None:
+        super().__init__()
+        self.function = as_activation(activation).function
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.function(x)
+
+
+def perceptron(
+    sizes: Sequence[int], generator: torch.Generator, activation: str | Callable[[Tensor], Tensor] = "relu"
+) -> nn.Sequential:
+    """A random network in float64: fc1, activation1, fc2, …, with biases.
+
+    Example:
+        >>> [name for name, _ in perceptron([5, 8, 3], torch.Generator().manual_seed(0)).named_children()]
+        ['fc1', 'activation1', 'fc2']
+    """
+    network = fcn(sizes, bias=True, activation=lambda: Pointwise(activation), seed=generator)
+    return network.double().eval()
 
 
 def swap(widths: Iterable[int], trials: int, generator: torch.Generator) -> pd.DataFrame:
@@ -30,9 +59,10 @@ def swap(widths: Iterable[int], trials: int, generator: torch.Generator) -> pd.D
     """
     rows = []
     for n, trial in itertools.product(widths, range(trials)):
-        net, x = random_layers([5, n, 3], generator), _normal(generator, 50, 5)
-        other = move(net, [Permutations(n).sample(generator)], Permutations)
-        rows.append({"n": n, "trial": trial, "error": relative(forward(other, x)[-1], forward(net, x)[-1])})
+        net, x = perceptron([5, n, 3], generator), _normal(generator, 50, 5)
+        P = Permutations(n).sample(generator)
+        other = find_symmetries(net, x).act(net, {"activation1": P})
+        rows.append({"n": n, "trial": trial, "error": relative_error(other(x), net(x))})
     return pd.DataFrame(rows).assign(holds=lambda table: table["error"] < TOLERANCE)
 
 
@@ -45,7 +75,7 @@ def swap_count(widths: Iterable[int], generator: torch.Generator) -> pd.DataFram
     """
     rows = []
     for n in widths:
-        W = random_layers([5, n, 3], generator)[0][0]
+        W = _normal(generator, n, 5)
         found = {tuple(W[list(order)].flatten().tolist()) for order in itertools.permutations(range(n))}
         rows.append({"n": n, "found": len(found), "holds": len(found) == math.factorial(n)})
     return pd.DataFrame(rows)
@@ -70,7 +100,7 @@ def relu_linearity(trials: int, generator: torch.Generator) -> pd.DataFrame:
             "homogeneous": (torch.relu(a * u), a * torch.relu(u)),
             "positively homogeneous": (torch.relu(-a * u), -a * torch.relu(u)),
         }
-        rows += [{"law": law, "trial": trial, "error": relative(*sides)} for law, sides in laws.items()]
+        rows += [{"law": law, "trial": trial, "error": relative_error(*sides)} for law, sides in laws.items()]
     return pd.DataFrame(rows).assign(holds=lambda table: table["error"] < TOLERANCE)
 
 
@@ -97,24 +127,25 @@ def proposition_3_4(
     """
     rows = []
     for activation, trial in itertools.product(activations, range(trials)):
-        sigma = as_activation(activation)
-        group_of = {n: intertwiner_group(sigma, n) for n in sizes[1:-1]}.__getitem__
-        net, x = random_layers(sizes, generator), _normal(generator, 50, sizes[0])
-        A = [group_of(n).sample(generator, scale=scale) for n in sizes[1:-1]]
-        other = move(net, A, group_of)
-        old, new = forward(net, x, sigma), forward(other, x, sigma)
-        for m, element in enumerate(A):
-            expected = old[m] @ group_of(len(element)).phi(element).T
+        G = {m: intertwiner_group(activation, n) for m, n in enumerate(sizes[1:-1], 1)}
+        net = perceptron(sizes, generator, activation)
+        x = _normal(generator, 50, sizes[0])
+        A = {m: group.sample(generator, scale=scale) for m, group in G.items()}
+        other = find_symmetries(net, x).act(net, {f"activation{m}": each for m, each in A.items()})
+        for m in A:
+            old, new = net[: 2 * m](x), other[: 2 * m](x)
+            expected = old @ G[m].phi(A[m]).T
+            weights = [each.get_submodule(f"fc{m}").weight for each in (other, net)]
             rows.append(
                 {
                     "activation": activation,
                     "trial": trial,
-                    "m": m + 1,
-                    "front_error": relative(new[m], expected),
-                    "back_error": relative(forward(other[m + 1 :], expected, sigma)[-1], old[-1]),
-                    "function_error": relative(new[-1], old[-1]),
-                    "weights_moved": relative(other[m][0], net[m][0]),
-                    "representation_changed": relative(new[m], old[m]),
+                    "m": m,
+                    "front_error": relative_error(new, expected),
+                    "back_error": relative_error(other[2 * m :](expected), net(x)),
+                    "function_error": relative_error(other(x), net(x)),
+                    "weights_moved": relative_error(*weights),
+                    "representation_changed": relative_error(new, old),
                 }
             )
     table = pd.DataFrame(rows)
@@ -135,30 +166,27 @@ def theorem_4_2(trials: int, generator: torch.Generator) -> pd.DataFrame:
     """
     rows = []
     for trial in range(trials):
-        net, x = random_layers([5, 8, 8], generator), _normal(generator, 50, 5)
+        W, V, x = (_normal(generator, *shape) for shape in ((8, 5), (8, 8), (50, 5)))
         A, A_k = GReLU(8).sample(generator), GReLU(8).sample(generator)
-        (W, b), (V, c) = net
         for rule, element in {"exact": A, "printed": A_k}.items():
-            other = [(A @ W, A @ b), (V @ GReLU(8).inverse(element), c)]
-            error = relative(forward(other, x)[-1], forward(net, x)[-1])
+            moved = torch.relu(x @ (A @ W).T) @ (V @ GReLU(8).inverse(element)).T
+            error = relative_error(moved, torch.relu(x @ W.T) @ V.T)
             rows.append({"rule": rule, "trial": trial, "error": error})
     return pd.DataFrame(rows)
 
 
-def residual_network(
-    layers: Layers, x: Float[Tensor, "samples n_0"], activation: Callable[[Tensor], Tensor]
-) -> Float[Tensor, "samples n_4"]:
+def residual_network(network: nn.Sequential, x: Float[Tensor, "samples n_0"]) -> Float[Tensor, "samples n_4"]:
     """Three hidden layers, the first of which is added to the pre-activation of the third.
 
     Example:
-        >>> layers = random_layers([5, 8, 8, 8, 3], torch.Generator().manual_seed(0))
-        >>> residual_network(layers, torch.zeros(10, 5, dtype=torch.float64), torch.relu).shape
+        >>> network = perceptron([5, 8, 8, 8, 3], torch.Generator().manual_seed(0))
+        >>> residual_network(network, torch.zeros(10, 5, dtype=torch.float64)).shape
         torch.Size([10, 3])
     """
-    (W1, b1), (W2, b2), (W3, b3), (W4, b4) = layers
-    h1 = activation(x @ W1.T + b1)
-    h2 = activation(h1 @ W2.T + b2)
-    return activation(h2 @ W3.T + b3 + h1) @ W4.T + b4
+    fc1, sigma, fc2, _, fc3, _, fc4 = network
+    h1 = sigma(fc1(x))
+    h2 = sigma(fc2(h1))
+    return fc4(sigma(fc3(h2) + h1))
 
 
 def remark_3_6(activations: Iterable[str], n: int, trials: int, generator: torch.Generator) -> pd.DataFrame:
@@ -175,12 +203,14 @@ def remark_3_6(activations: Iterable[str], n: int, trials: int, generator: torch
     """
     rows = []
     for activation, trial in itertools.product(activations, range(trials)):
-        G, sigma = intertwiner_group(activation, n), as_activation(activation)
+        G = intertwiner_group(activation, n)
         A1, A2, free = (G.sample(generator) for _ in range(3))
-        net, x = random_layers([5, n, n, n, 3], generator), _normal(generator, 50, 5)
+        net = perceptron([5, n, n, n, 3], generator, activation)
+        x = _normal(generator, 50, 5)
+        chain = find_symmetries(net, x)  # of the chain without its residual connection
         for rule, A3 in {"exact": G.phi(A1), "printed": A1, "untied": free}.items():
-            other = move(net, [A1, A2, A3], {n: G}.__getitem__)
-            error = relative(residual_network(other, x, sigma), residual_network(net, x, sigma))
+            other = chain.act(net, {"activation1": A1, "activation2": A2, "activation3": A3})
+            error = relative_error(residual_network(other, x), residual_network(net, x))
             rows.append({"rule": rule, "activation": activation, "trial": trial, "error": error})
     return pd.DataFrame(rows).assign(holds=lambda table: table["error"] < TOLERANCE)
 

@@ -1,0 +1,252 @@
+"""The hidden spaces of a model, and the group that moves its weights without changing its function."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from intertwine.weightspace.act import Action
+from intertwine.weightspace.axes import Unit, units
+from intertwine.weightspace.hidden import HiddenSpace, Move
+from intertwine.weightspace.infer import Inference
+from intertwine.weightspace.solve import Solution
+from intertwine.weightspace.writers import written
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Element = dict[str, Move]
+Given = Mapping[Any, Move | Tensor]
+COLUMNS = ["name", "width", "blocks", "group", "dimension", "components", "writers", "readers", "why"]
+
+
+class Moved(NamedTuple):
+    """A model that was moved, and the element that moved it."""
+
+    model: nn.Module
+    element: Element
+
+
+@dataclass(frozen=True, eq=False)
+class WeightSpace:
+    """The symmetries that `find_symmetries` found, and how they act.
+
+    Example:
+        >>> from intertwine.groups import GReLU
+        >>> from intertwine.weightspace import find_symmetries
+        >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).eval()
+        >>> space = find_symmetries(model, torch.zeros(1, 3))
+        >>> print(space)
+          name  width  blocks             group  dimension           writers   readers   why
+        0    1      4       1  Σ_4 ⋉ (R_{>0})^4          4  0.weight, 0.bias  2.weight  relu
+        dimension 4, 24 components
+        >>> generator, x = torch.Generator().manual_seed(0), torch.randn(5, 3)
+        >>> moved = space.act(model, {"1": GReLU(4).sample(generator)})
+        >>> torch.allclose(moved(x), model(x), atol=1e-5)
+        True
+        >>> space.spec
+        {'P0': [('0.weight', 0), ('0.bias', 0), ('2.weight', 1)]}
+
+    An element of the group is a dictionary from spaces to matrices, as `intertwine.groups` draws them, or to
+    what `sample` returns. A space is called by the module of its activation, as "relu2", or a layer that
+    writes it; by its number; or by P and its number. Every model with parameters of the same names and shapes
+    can be moved.
+    """
+
+    inference: Inference
+    solution: Solution
+
+    @property
+    def spaces(self) -> list[HiddenSpace]:
+        """The hidden spaces, in the order in which a run meets them."""
+        return self.solution.spaces
+
+    @property
+    def dimension(self) -> int:
+        """Dimension of the whole group as a manifold."""
+        return sum(space.dimension for space in self.spaces)
+
+    @property
+    def components(self) -> int:
+        """Number of connected components of the whole group, exactly."""
+        return math.prod(space.components for space in self.spaces)
+
+    @property
+    def spec(self) -> dict[str, list[tuple[str, int]]]:
+        """The axes of parameters and buffers that each space permutes, as git re-basin writes them down."""
+        axes: dict[str, list[tuple[str, int]]] = {f"P{space.index}": [] for space in self.spaces}
+        for index, name in self.inference.run.names.items():
+            for k, axis in enumerate(self.solution.labels.get(index, ())):
+                for each in dict.fromkeys(self.solution.hidden(factor).index for factor in units(axis)):
+                    axes[f"P{each}"].append((name, k))
+        return axes
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row for each hidden space, then one for each that is frozen.
+
+        Example:
+            >>> from intertwine.weightspace import find_symmetries
+            >>> model = nn.Sequential(nn.Linear(3, 4), nn.Softmax(-1), nn.Linear(4, 2)).eval()
+            >>> table = find_symmetries(model, torch.zeros(1, 3)).to_frame()
+            >>> table[["name", "width", "group", "why"]].values.tolist()
+            [['1', 4, 'Σ_4', 'softmax']]
+
+        Returns:
+            Columns name, width, blocks (how many blocks have an element each), group, dimension, components,
+            writers and readers (parameters), why (the operations that decide the group; of a frozen space,
+            those that keep it from moving).
+        """
+        import pandas as pd
+
+        rows: list[tuple[Any, ...]] = [
+            (s.name, s.size, s.blocks, s.group, s.dimension, s.components, s.writers, s.readers, s.why)
+            for s in self.spaces
+        ]
+        frozen = self.solution.frozen
+        rows += [("", width, 1, "frozen", 0, 1, names, [], [reason]) for width, reason, names in frozen]
+        table = pd.DataFrame(rows, columns=COLUMNS)
+        for column in ("writers", "readers", "why"):
+            table[column] = table[column].map(", ".join)
+        return table
+
+    def __str__(self) -> str:
+        table = self.to_frame().drop(columns="components")
+        text = table.to_string(max_colwidth=40) if len(table) else "no hidden space"
+        count = self.components
+        shown = f"{count:,}" if count < 10**9 else f"about 10^{len(str(count)) - 1}"
+        return f"{text}\ndimension {self.dimension:,}, {shown} components"
+
+    def sample(self, generator: torch.Generator, *, scale: float = 1.0) -> Element:
+        """A random element: uniform permutations and orthogonal matrices, lognormal scalars, fair signs.
+
+        Args:
+            generator: of random numbers, on the CPU.
+            scale: standard deviation of the logarithms of scalars, and of singular values in GL(n).
+        """
+        if not isinstance(generator, torch.Generator):
+            raise TypeError(
+                f"Expected a torch.Generator, was given {generator!r}: make one with torch.Generator()."
+            )
+        return {space.name: space.sample(generator, scale) for space in self.spaces}
+
+    def identity(self) -> Element:
+        """The element that changes nothing."""
+        return {space.name: space.identity() for space in self.spaces}
+
+    def element(self, given: Given) -> Element:
+        """The same element with a `Move` for every space, the identity where none is given.
+
+        Raises:
+            ValueError: an unknown space, or a matrix that is not in its group.
+        """
+        moves = self.moves(given)
+        return {s.name: moves[s.index] if s.index in moves else s.identity() for s in self.spaces}
+
+    def moves(self, given: Given) -> dict[int, Move]:
+        """The given elements by the number of their space."""
+        found: dict[int, Move] = {}
+        for key, each in given.items():
+            hidden, factor = self.lookup(key)
+            if hidden.index in found:
+                raise ValueError(f"Expected one element for {hidden.name}, was given another as {key!r}.")
+            found[hidden.index] = hidden.element(each, factor)
+        return found
+
+    def lookup(self, key: str | int) -> tuple[HiddenSpace, Unit]:
+        """A hidden space by a name or number, and the factor that a matrix given by this name acts on."""
+        for hidden in self.spaces:
+            if key in hidden.names:
+                return hidden, hidden.names[str(key)]
+        for hidden in self.spaces:
+            if key in (hidden.index, f"P{hidden.index}"):
+                return hidden, next(iter(hidden.names.values()), Unit(hidden.space))
+        names = ", ".join(repr(hidden.name) for hidden in self.spaces[:4])
+        raise ValueError(
+            f"Expected the name or the number of a hidden space, as {names or 'none is here'}, was given "
+            f"{key!r}: print the space to see all of them."
+        )
+
+    def __getitem__(self, key: str | int) -> HiddenSpace:
+        return self.lookup(key)[0]
+
+    def compose(self, g: Given, h: Given) -> Element:
+        """The element gh: first h, then g."""
+        g, h = self.element(g), self.element(h)
+        return {s.name: g[s.name].compose(h[s.name], self._blocks(s, g)) for s in self.spaces}
+
+    def inverse(self, g: Given) -> Element:
+        """The element that undoes g."""
+        g = self.element(g)
+        return {s.name: g[s.name].inverse(self._blocks(s, g)) for s in self.spaces}
+
+    def _blocks(self, space: HiddenSpace, g: Element) -> Tensor:
+        return torch.arange(space.blocks) if space.base is None else g[self.spaces[space.base].name].order[0]
+
+    def state(self, model: nn.Module) -> dict[int, Tensor]:
+        """The parameters and buffers of a model, by their number in the run.
+
+        Raises:
+            ValueError: other names or shapes than those of the model whose symmetries were found.
+        """
+        tensors: dict[str, Tensor] = dict(model.named_parameters(remove_duplicate=False))
+        tensors |= dict(model.named_buffers(remove_duplicate=False))
+        for k, name in self.inference.run.names.items():
+            expected = self.inference.run.shapes[k]
+            if name not in tensors or tuple(tensors[name].shape) != expected:
+                found = tuple(tensors[name].shape) if name in tensors else "none"
+                raise ValueError(
+                    f"Expected a model with {name} of shape {expected}, as its symmetries were found for, "
+                    f"was given {found}: find the symmetries of this model."
+                )
+        return {k: tensors[name] for k, name in self.inference.run.names.items()}
+
+    def act(self, model: nn.Module, element: Given, *, readers: bool = True) -> nn.Module:
+        """A copy of the model with moved weights, which computes the same function.
+
+        Example:
+            >>> from intertwine.models import fcn
+            >>> from intertwine.weightspace import find_symmetries
+            >>> model = fcn((3, 2, 1)).eval()
+            >>> space, A = find_symmetries(model, torch.zeros(1, 3)), torch.tensor([[0.0, 2.0], [1.0, 0.0]])
+            >>> moved = space.act(model, {"relu1": A})
+            >>> torch.allclose(moved.fc1.weight, A @ model.fc1.weight)
+            True
+
+        Batch norm's running mean and variance move with its input; what ε keeps the variance from taking up
+        goes into the gain. GL(n) on the output of a batch norm mixes what it normalises: the function in
+        evaluation mode stays, batch statistics do not. Where units have several scalars, as in front of and
+        behind batch norm, a matrix decides the one that it acts on; the others are 1.
+
+        Args:
+            model: it is not changed; computed in float64, stored in its own dtype on its own device.
+            element: matrices, or what `sample`, `compose`, `inverse` or `match` give; the spaces that it does
+                not name stay as they are.
+            readers: False to multiply the weights and biases that write the spaces alone, by matrices that
+                need not be in the group: a *sanity rotation* (godfrey2022 §3.3), which changes the function.
+
+        Raises:
+            ValueError: a model of other shapes, or an element of another group.
+        """
+        state = self.state(model)
+        if not readers:
+            return self.with_state(model, written(self, state, element))
+        return self.with_state(model, self.action(self.moves(element), state).state(state))
+
+    def action(self, moves: Mapping[int, Move], state: Mapping[int, Tensor]) -> Action:
+        """How elements, by the number of their space, act on tensors at this point of weight space."""
+        return Action(self.solution, moves, state, self.inference.norms)
+
+    def with_state(self, model: nn.Module, state: Mapping[int, Tensor]) -> nn.Module:
+        """A copy of the model with these parameters and buffers."""
+        moved = copy.deepcopy(model)
+        target = self.state(moved)
+        with torch.no_grad():
+            for k, x in state.items():
+                target[k].copy_(x)
+        return moved

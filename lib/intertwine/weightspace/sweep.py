@@ -1,0 +1,59 @@
+"""Space by space over a network, each as soon as it has weights to go by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch import Tensor
+
+from intertwine.weightspace.hidden import HiddenSpace, Move
+from intertwine.weightspace.rows import Rows, rows
+from intertwine.weightspace.space import Element, WeightSpace
+
+State = dict[int, Tensor]
+Step = Callable[[HiddenSpace, list[Rows]], Move]
+
+
+def sweep(
+    space: WeightSpace, state: State, step: Step, *, blocks_first: bool = False
+) -> tuple[State, Element]:
+    """Take the spaces one by one, as soon as their other axes are done, and move each as `step` says.
+
+    Each is taken twice: the second time takes up what batch norm's ε moved.
+    """
+    solution, total = space.solution, space.identity()
+    done: set[int] = set()
+    waiting = list(space.spaces)
+    while waiting:
+        ready = next(
+            (each for each in waiting if _ready(space, each, waiting, state, done, blocks_first)), None
+        )
+        if ready is None:
+            break
+        for _ in range(2):
+            move = step(ready, rows(solution, state, ready, done))
+            state = space.action({ready.index: move}, state).state(state)
+            total = space.compose({ready.name: move}, total)
+        waiting.remove(ready)
+        done.add(ready.index)
+    return state, total
+
+
+def _ready(
+    space: WeightSpace,
+    hidden: HiddenSpace,
+    waiting: list[HiddenSpace],
+    state: State,
+    done: set[int],
+    blocks_first: bool,
+) -> bool:
+    """Whether the space has weights to go by; blocks come after the units within them, or before."""
+    within = [other for other in waiting if other.base == hidden.index]
+    center = space.solution.centers.get(hidden.index)
+    if any(other.index == center for other in waiting):
+        return False
+    if not blocks_first:
+        return not within and bool(rows(space.solution, state, hidden, done))
+    if any(other.index == hidden.base for other in waiting):
+        return False
+    return any(rows(space.solution, state, each, done) for each in [hidden, *within])
