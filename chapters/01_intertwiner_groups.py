@@ -30,7 +30,7 @@
 # change of a network trained on handwritten digits, before we say what it is.
 
 # %% tags=["hide-input"]
-import inspect
+import copy
 
 import numpy as np
 import pandas as pd
@@ -40,12 +40,12 @@ from torch import nn
 
 from intertwine import data, devices, groups
 from intertwine.groups import GReLU, intertwiner_group, scalar_group
-from intertwine.weightspace import forward, move, random_layers
+from intertwine.models import fcn
+from intertwine.weightspace import find_symmetries, relative_error
 from intertwine_book import results
 from intertwine_book.experiments import activation_table
 from intertwine_book.experiments import intertwiner_groups as group_laws
 from intertwine_book.experiments import weight_space as laws
-from intertwine_book.experiments.intertwiner_groups import relative
 from intertwine_book.figures.groups import scalar_strip
 from intertwine_book.figures.style import COLOURS, use_style
 from intertwine_book.figures.symmetries import before_and_after, neuron_diagram
@@ -67,29 +67,31 @@ trials: int = 5  # group elements drawn for each check
 device = devices.pick(device)
 generator = torch.Generator().manual_seed(seed)
 train, test = (data.load(dataset, split, device=device) for split in ("train", "test"))
+run = results.run(globals(), "01_intertwiner_groups", data=train)
 x, x_test = (part.images.flatten(1).double() for part in (train, test))
 sizes = [x.shape[1], *widths, len(train.classes)]
-layers = [(W.to(device), b.to(device)) for W, b in random_layers(sizes, generator)]
-weights = [w.requires_grad_() for pair in layers for w in pair]
-optimiser = torch.optim.Adam(weights, lr=3e-3)
+network = fcn(sizes, bias=True, seed=generator).double().to(device).eval()
+optimiser = torch.optim.Adam(network.parameters(), lr=3e-3)
 for _ in range(epochs):
     for batch in torch.randperm(len(x), generator=generator).split(64):
-        loss = nn.functional.cross_entropy(
-            forward(layers, x[batch])[-1], train.labels[batch]
-        )
+        loss = nn.functional.cross_entropy(network(x[batch]), train.labels[batch])
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
-layers = [(W.detach(), b.detach()) for W, b in layers]
-correct = (forward(layers, x_test)[-1].argmax(1) == test.labels).double().mean().item()
+network.requires_grad_(False)
+correct = (network(x_test).argmax(1) == test.labels).double().mean().item()
+
 # %% tags=["hide-input"]
-elements = [GReLU(n).sample(generator, scale=scale).to(device) for n in widths]
-moved = move(layers, elements, GReLU)
-old, new = forward(layers, x_test), forward(moved, x_test)
+elements = {
+    f"relu{i}": GReLU(n).sample(generator, scale=scale) for i, n in enumerate(widths, 1)
+}
+moved = find_symmetries(network, x_test[:1]).act(network, elements)
+both = (network, moved)
+matrices = [[w for w in net.parameters() if w.ndim == 2] for net in both]
 pieces = {
-    "weights": [torch.cat([W.flatten() for W, _ in net]) for net in (layers, moved)],
-    "hidden activations": [old[0][:60].flatten(), new[0][:60].flatten()],
-    "outputs": [old[-1].flatten(), new[-1].flatten()],
+    "weights": [torch.cat([W.flatten() for W in net]) for net in matrices],
+    "hidden activations": [net[:2](x_test[:60]).flatten() for net in both],
+    "outputs": [net(x_test).flatten() for net in both],
 }
 same_function = pd.concat(
     pd.DataFrame({"quantity": name, "before": b.cpu(), "after": a.cpu()})
@@ -117,8 +119,13 @@ Markdown(
 # is {prf:ref}`prop-moved`, which {doc}`01b_weight_space` checks layer by layer.
 
 # %%
-head, _, body = inspect.getsource(move).split('"""')  # without its docstring
-Markdown(f"```python\n{head.rstrip()}{body}```")
+by_hand = copy.deepcopy(network)
+for i, A in enumerate(elements.values(), 1):
+    entering, leaving = by_hand[2 * i - 2], by_hand[2 * i]  # around the i-th ReLU
+    entering.weight.copy_(A.to(device) @ entering.weight)
+    entering.bias.copy_(A.to(device) @ entering.bias)
+    leaving.weight.copy_(leaving.weight @ torch.linalg.inv(A).to(device))
+assert torch.allclose(by_hand.fc2.weight, moved.fc2.weight)
 
 # %% [markdown]
 # (sec-swap-scale)=
@@ -130,29 +137,27 @@ Markdown(f"```python\n{head.rstrip()}{body}```")
 # $\alpha$ ({numref}`fig-scale`).
 
 # %%
-small = [
-    (torch.tensor([[1.0], [-2.0]]), torch.tensor([0.5, 1.0])),
-    (torch.tensor([[3.0, -1.0]]), torch.zeros(1)),
-]
-small = [(W.double(), b.double()) for W, b in small]
-swap = torch.tensor([[0.0, 1.0], [1.0, 0.0]]).double()
-double_first = torch.diag(torch.tensor([2.0, 1.0])).double()
-swapped, scaled = (move(small, [A], GReLU) for A in (swap, double_first))
+small = fcn((1, 2, 1), bias=True).double().eval().requires_grad_(False)
+values = ([[1.0], [-2.0]], [0.5, 1.0], [[3.0, -1.0]], [0.0])
+for parameter, value in zip(small.parameters(), values, strict=True):
+    parameter.copy_(torch.tensor(value))
 points = torch.linspace(-2, 2, 5, dtype=torch.float64)[:, None]
+space = find_symmetries(small, points)
+swapped = space.act(small, {"relu1": torch.tensor([[0.0, 1.0], [1.0, 0.0]])})
+scaled = space.act(small, {"relu1": torch.diag(torch.tensor([2.0, 1.0]))})
 nets = {"before": small, "swapped": swapped, "scaled": scaled}
 pd.DataFrame(
-    {name: forward(net, points)[-1][:, 0] for name, net in nets.items()},
+    {name: net(points)[:, 0] for name, net in nets.items()},
     index=points[:, 0].tolist(),
 )
 
 
 # %% tags=["hide-input"] mystnb={"figure": {"name": "fig-swap", "caption": "Swap: two neurons change places and keep their edges. The sum that reaches the output is the same."}, "image": {"alt": "A network with one input, two hidden neurons and one output, before and after its hidden neurons, drawn in blue and red, exchange places."}}
-def drawing(layers, colours=("blue", "red")):
-    (W1, b1), (W2, _) = layers
+def drawing(net, colours=("blue", "red")):
     return {
-        "W1": W1,
-        "b1": b1,
-        "W2": W2,
+        "W1": net.fc1.weight,
+        "b1": net.fc1.bias,
+        "W2": net.fc2.weight,
         "colours": [COLOURS[c] for c in colours],
     }
 
@@ -190,10 +195,11 @@ Markdown(
 # %% tags=["hide-input"]
 def scaling_error(alpha, with_bias=True):
     """Scale the first neuron of `small` by alpha and compare outputs."""
-    (W, b), (V, c) = small
-    D = torch.diag(torch.tensor([alpha, 1.0], dtype=torch.float64))
-    other = [(D @ W, D @ b if with_bias else b), (V @ torch.linalg.inv(D), c)]
-    return relative(forward(other, points)[-1], forward(small, points)[-1])
+    other = copy.deepcopy(small)
+    other.fc1.weight[0] *= alpha
+    other.fc1.bias[0] *= alpha if with_bias else 1
+    other.fc2.weight[:, 0] /= alpha
+    return relative_error(other(points), small(points))
 
 
 scalings = pd.DataFrame({"alpha": [0.01, 0.5, 2.0, 100.0, -0.5, -1.0, -2.0]})
@@ -235,7 +241,7 @@ for name, A in {"scaled swap": scaled_swap, "rotation": rotation}.items():
         torch.relu(z).T, torch.relu(A @ z).T
     ).solution.T  # the best B there is
     print(
-        f"{name:12} best B leaves {relative(B @ torch.relu(z), torch.relu(A @ z)):.1e} of σ(Az) unexplained"
+        f"{name:12} best B leaves {relative_error(B @ torch.relu(z), torch.relu(A @ z)):.1e} of σ(Az) unexplained"
     )
 
 # %% [markdown]
@@ -467,21 +473,26 @@ on_gl.pivot_table(
 # %% [markdown]
 # ## Adapt this
 #
-# Your own network, if it is an `nn.Sequential` of linear layers and one activation: replace the first two lines of the
-# next cell. Any elementwise activation will do, one you invented too.
+# Your own network: replace the class and the first line behind it. Any elementwise activation will do, one you invented too, and
+# any module that the library can run once ({doc}`01c_any_network`).
+
 
 # %%
-sigma = lambda z: torch.where(z > 0, z, 0.2 * z) ** 3
-mine = nn.Sequential(
-    nn.Linear(7, 20), nn.Linear(20, 20), nn.Linear(20, 4)
-).double()  # activations between them
-net = [(layer.weight.detach(), layer.bias.detach()) for layer in mine]
-group_of = lambda n: intertwiner_group(sigma, n)
-other = move(net, [group_of(len(b)).sample(generator) for _, b in net[:-1]], group_of)
+class Sigma(nn.Module):
+    """Your activation."""
+
+    def forward(self, z):
+        return torch.where(z > 0, z, 0.2 * z) ** 3
+
+
+mine = fcn((7, 20, 20, 4), bias=True, activation=Sigma).double().eval()
 inputs = torch.randn(100, 7, generator=generator, dtype=torch.float64)
-change = relative(forward(other, inputs, sigma)[-1], forward(net, inputs, sigma)[-1])
+G = intertwiner_group(Sigma(), 20)
+mine_space = find_symmetries(mine, inputs)
+elements = {f"activation{i}": G.sample(generator) for i in (1, 2)}
+change = relative_error(mine_space.act(mine, elements)(inputs), mine(inputs))
 Markdown(
-    f"Your activation's scalars: *{scalar_group(sigma)}*. The moved network differs from yours by {change:.0e}."
+    f"Your activation's scalars: *{G.scalars}*. The moved network differs from yours by {change:.0e}."
 )
 
 # %% [markdown]
@@ -564,24 +575,20 @@ assert groups.Permutations(8).contains(polar) and not groups.Orthogonal(8).conta
 # On to {doc}`01b_weight_space`: what residual connections do to all this, and what the loss makes of an orbit.
 
 # %%
-asked = {"dataset": dataset, "widths": widths, "epochs": epochs, "trials": trials}
-facts = {"seed": seed, "data_checksum": train.checksum, "device": str(device)}
 without_bias = scalings[["alpha", "without bias"]].set_axis(["alpha", "error"], axis=1)
-tables = {
-    "swap": swaps,
-    "swap_count": swap_counts,
-    "scale": scalings[["alpha", "error", "holds"]],
-    "scale_without_bias": without_bias,
-    "relu_linearity": linearity,
-    "lemma_3_1": lemma,
-    "lemma_3_1_singular": singular,
-    "table_1": table_1,
-    "table_1_extended": checked,
-    "phi_on_gl": on_gl,
-    "theorem_3_3": theorem,
-}
-for name, table in tables.items():
-    results.write(table, name, parameters=asked, **facts)
+run.write(
+    swap=swaps,
+    swap_count=swap_counts,
+    scale=scalings[["alpha", "error", "holds"]],
+    scale_without_bias=without_bias,
+    relu_linearity=linearity,
+    lemma_3_1=lemma,
+    lemma_3_1_singular=singular,
+    table_1=table_1,
+    table_1_extended=checked,
+    phi_on_gl=on_gl,
+    theorem_3_3=theorem,
+)
 
 # %% [markdown]
 # ## Provenance

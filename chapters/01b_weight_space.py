@@ -41,11 +41,11 @@ from torch import nn
 
 from intertwine import data, devices, groups
 from intertwine.groups import GReLU, intertwiner_group
-from intertwine.weightspace import forward, move, random_layers
+from intertwine.models import fcn
+from intertwine.weightspace import find_symmetries, relative_error
 from intertwine_book import results
 from intertwine_book.experiments import weight_space as laws
-from intertwine_book.experiments.intertwiner_groups import relative
-from intertwine_book.experiments.weight_space import residual_network
+from intertwine_book.experiments.weight_space import perceptron, residual_network
 from intertwine_book.figures.orbits import along_orbit
 from intertwine_book.figures.style import use_style
 
@@ -84,13 +84,13 @@ def unpacked(flat):
 
 def loss_at(flat):
     W1, b1, W2, b2 = unpacked(flat)
-    outputs = forward([(W1, b1), (W2, b2)], x_small)[-1]
+    outputs = torch.relu(x_small @ W1.T + b1) @ W2.T + b2
     return nn.functional.cross_entropy(outputs, y_small)
 
 
 # %% tags=["hide-input"]
-layers = random_layers([8, 8, len(train.classes)], generator)
-point = torch.cat([w.flatten() for pair in layers for w in pair]).to(device)
+start = fcn((8, 8, len(train.classes)), bias=True, seed=generator).double()
+point = torch.cat([w.detach().flatten() for w in start.parameters()]).to(device)
 point.requires_grad_()
 optimiser = torch.optim.LBFGS([point], max_iter=100, line_search_fn="strong_wolfe")
 
@@ -123,7 +123,7 @@ def along(t):
         "loss": loss_at(moved).item(),
         "gradient_norm": gradient_at(moved).norm().item(),
         "largest_eigenvalue": torch.linalg.eigvalsh(congruent)[-1].item(),
-        "hessian_error": relative(hessian_at(moved), congruent),
+        "hessian_error": relative_error(hessian_at(moved), congruent),
     }
 
 
@@ -260,13 +260,12 @@ pd.DataFrame(shifts).set_index("activation").drop(columns="residual")
 # %%
 def rounding(s, dtype):
     """Change of a random network's outputs after a move of size s, computed in `dtype`."""
-    net, x = (
-        random_layers([16, 32, 32, 10], generator),
-        torch.randn(200, 16, generator=generator, dtype=dtype),
-    )
-    other = move(net, [GReLU(32).sample(generator, scale=s) for _ in range(2)], GReLU)
-    cast = lambda layers: [(W.to(dtype), b.to(dtype)) for W, b in layers]
-    return relative(forward(cast(other), x)[-1], forward(cast(net), x)[-1])
+    net = fcn((16, 32, 32, 10), bias=True, seed=generator).double().eval()
+    x = torch.randn(200, 16, generator=generator, dtype=torch.float64)
+    A = {f"relu{i}": GReLU(32).sample(generator, scale=s) for i in (1, 2)}
+    other = find_symmetries(net, x).act(net, A)
+    before, after = (each.to(dtype)(x.to(dtype)).detach() for each in (net, other))
+    return relative_error(after, before)
 
 
 pd.DataFrame(
@@ -279,31 +278,31 @@ pd.DataFrame(
 # %% [markdown]
 # ## Adapt this
 #
-# A block of your own: change `residual_network` and say which sums it takes. The rule for every sum is the same, *what is
+# A block of your own: change `WithShortcut` and say which sums it takes. The rule for every sum is the same, *what is
 # added must be moved alike*: two outputs, $\varphi(A_m) = \varphi(A_l)$; an output and a pre-activation, {eq}`eq-tied`; two
 # pre-activations, $A_m = A_l$. A shortcut with weights of its own imposes nothing, since they can absorb the difference:
 
 
 # %%
-def shortcut_with_weights(net, x, sigma):
-    """As before, with a matrix in the shortcut: the fifth pair of `net`."""
-    (W1, b1), (W2, b2), (W3, b3), (W4, b4), (S, _) = net
-    h1 = sigma(x @ W1.T + b1)
-    return sigma(sigma(h1 @ W2.T + b2) @ W3.T + b3 + h1 @ S.T) @ W4.T + b4
+class WithShortcut(nn.Module):
+    """As before, with a linear layer in the shortcut."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.c = nn.Linear(5, 8), nn.Linear(8, 8), nn.Linear(8, 8)
+        self.shortcut, self.d = nn.Linear(8, 8), nn.Linear(8, 3)
+
+    def forward(self, x):
+        h1 = self.a(x).abs()
+        return self.d((self.c(self.b(h1).abs()) + self.shortcut(h1)).abs())
 
 
-G, inputs = (
-    intertwiner_group("abs", 8),
-    torch.randn(50, 5, generator=generator, dtype=torch.float64),
-)
-A1, A2, A3 = (G.sample(generator) for _ in range(3))
-net = random_layers([5, 8, 8, 8, 3], generator) + random_layers([8, 8], generator)
-S = A3 @ net[-1][0] @ G.phi(G.inverse(A1))
-other = [*move(net[:-1], [A1, A2, A3], lambda n: G), (S, None)]
-change = relative(
-    shortcut_with_weights(other, inputs, torch.abs),
-    shortcut_with_weights(net, inputs, torch.abs),
-)
+torch.manual_seed(seed)
+G, net = intertwiner_group("abs", 8), WithShortcut().double().eval()
+inputs = torch.randn(50, 5, generator=generator, dtype=torch.float64)
+independent = {layer: G.sample(generator) for layer in ("a", "b", "c")}
+other = find_symmetries(net, inputs).act(net, independent)
+change = relative_error(other(inputs), net(inputs))
 Markdown(
     f"Three independent elements, one matrix in the shortcut: the outputs move by {change:.0e} of their size."
 )
@@ -345,15 +344,11 @@ assert (H @ tangent).norm() <= (1 + 1e-9) * gradient_at(point).norm()
 # $e^{w\cdot x + b} = e^b e^{w\cdot x}$: multiply the outgoing weights by $e^b$.
 
 # %%
-(W, b), (V, c) = random_layers([5, 8, 3], generator)
-without = [(W, torch.zeros_like(b)), (V * b.exp(), c)]
-assert (
-    relative(
-        forward(without, inputs, torch.exp)[-1],
-        forward([(W, b), (V, c)], inputs, torch.exp)[-1],
-    )
-    < 1e-12
-)
+net = perceptron([5, 8, 3], generator, "exp").requires_grad_(False)
+expected = net(inputs)
+net.fc2.weight *= net.fc1.bias.exp()
+net.fc1.bias.zero_()
+assert relative_error(net(inputs), expected) < 1e-12
 
 # %% [markdown]
 # ::::{solution-end}

@@ -43,9 +43,16 @@ from torch import nn
 from intertwine import data, devices
 from intertwine.features import record
 from intertwine.training import RECIPES, Spec, evaluate, zoo
-from intertwine.weightspace import balanced, find_symmetries, imbalance, match
+from intertwine.weightspace import (
+    balance,
+    canonicalise,
+    find_symmetries,
+    imbalance,
+    match,
+    relative_error,
+    verify,
+)
 from intertwine_book import results
-from intertwine_book.experiments.intertwiner_groups import relative
 from intertwine_book.figures.orbits import imbalance_decay
 from intertwine_book.figures.style import use_style
 from intertwine_book.figures.symmetries import before_and_after
@@ -69,6 +76,7 @@ decays: list[float] = [0.0, 0.02, 0.05]  # weight decay
 device = devices.pick(device)
 draw = torch.Generator().manual_seed(seed)
 train, test = (data.load(dataset, part, device=device) for part in ("train", "test"))
+run = results.run(globals(), "01c_any_network", data=train)
 recipe = replace(RECIPES["digits" if dataset == "digits" else "fast"], epochs=epochs)
 shape = {"width": width, "in_channels": train.images.shape[1], "option": "B"}
 (one,) = zoo.get(Spec("resnet20", train, recipe, shape), [seed], device=device)
@@ -231,14 +239,12 @@ small_space = find_symmetries(small, torch.zeros(1, 2).double())
 small_space.to_frame()[["group", "writers", "readers", "why"]]
 
 # %% [markdown]
-# One element of it: exchange both units, and double the one that comes first. An element holds, for every space, the order of its
-# units, the logarithms of positive scalars, and signs.
+# One element of it: exchange both units, and double the one that comes first. An element gives every space a matrix of its group, here
+# under the name of the first layer that writes it. A network with modules for its activations names spaces by them, as `relu1`.
 
 # %%
-swap = small_space.identity()
-swap[0].order[0] = torch.tensor([1, 0])
-swap[0].log[0, 0, 0] = torch.tensor(2.0).log()
-other = small_space.act(small, swap)
+A = torch.tensor([[0.0, 2.0], [1.0, 0.0]])
+other = small_space.act(small, {"a": A})
 parameters = zip(small.named_parameters(), other.parameters(), strict=True)
 pd.DataFrame(
     [
@@ -251,7 +257,7 @@ pd.DataFrame(
 # %%
 x = torch.randn(1000, 2, generator=draw, dtype=torch.float64)
 Markdown(
-    f"On 1,000 random inputs the outputs agree to {relative(other(x), small(x)):.0e}."
+    f"On 1,000 random inputs the outputs agree to {relative_error(other(x), small(x)):.0e}."
 )
 
 # %% [markdown]
@@ -261,7 +267,7 @@ Markdown(
 # (sec-verify)=
 # ## Networks that this book does not contain
 #
-# `space.verify` moves a network, runs both, and compares every intermediate value with what the element says about it. Here it
+# `verify` moves a network, runs both, and compares every intermediate value with what the element says about it. Here it
 # meets networks of torchvision, with random batch-norm statistics and gains, and a small vision transformer.
 
 
@@ -295,7 +301,7 @@ for name in [*networks, "a vision transformer"]:
     inputs = torch.randn(2, 3, 32, 32, generator=draw, dtype=torch.float64).to(device)
     found = find_symmetries(model, inputs)
     for trial in range(trials):
-        report = found.verify(model, found.sample(draw), inputs)
+        report = verify(found, model, found.sample(draw), inputs)
         facts = {"network": name, "trial": trial, "spaces": len(found.spaces)}
         facts |= {"dimension": found.dimension, "outputs": report.output}
         facts |= {"representations": report.spaces["changed"].median()}
@@ -330,7 +336,7 @@ for name in [*stream.writers, *stream.readers]:
     broken.state_dict()[name].copy_(network.state_dict()[name])
     accuracy = 100 * evaluate(broken, test.images.double(), test.labels)
     with torch.no_grad():
-        change = relative(broken(images), expected)
+        change = relative_error(broken(images), expected)
     rows.append({"left_behind": name, "change": change, "accuracy": accuracy})
 cut = pd.DataFrame(rows)
 cut.sort_values("change").iloc[[0, len(cut) // 2, -1]]
@@ -387,7 +393,7 @@ def state_of(model):
     """Size of the imbalance, and the squared norm relative to the smallest one of the orbit."""
     squares = lambda m: sum(p.detach().square().sum().item() for p in m.parameters())
     D = torch.cat([d.flatten() for d in imbalance(plain_space, model).values()])
-    shortest = plain_space.act(model, balanced(plain_space, model))
+    shortest = balance(plain_space, model).model
     return D.norm().item(), squares(model) / squares(shortest)
 
 
@@ -463,14 +469,16 @@ pd.DataFrame({kind: {"largest |cosine|": max(c)} for kind, c in cosines.items()}
 def gap(model1, model2):
     """The largest relative difference of a parameter."""
     pairs = zip(model1.parameters(), model2.parameters(), strict=True)
-    return max(relative(p.detach(), q.detach()) for p, q in pairs)
+    return max(relative_error(p.detach(), q.detach()) for p, q in pairs)
 
 
-normal = [space.canonicalise(model) for model in (network, moved)]
+normal = [canonicalise(space, model).model for model in (network, moved)]
 gaps = {"as they are": gap(network, moved), "normal forms": gap(*normal)}
-for by in ("weights", "activations"):
-    found = match(network, moved, images, by=by, space=space)
-    gaps[f"matched by {by}"] = gap(network, space.act(moved, found))
+seen_by = {"weights": None, "activations": images}
+for by, inputs in seen_by.items():
+    gaps[f"matched by {by}"] = gap(
+        network, match(space, network, moved, inputs=inputs).model
+    )
 pd.DataFrame({"largest relative difference": gaps})
 
 # %% [markdown]
@@ -499,8 +507,8 @@ for noise in (0.0, 0.1, 0.3, 1.0, 3.0):
             p += noise * p.std(correction=0) * z
     accuracy = 100 * evaluate(noisy, test.images.double(), test.labels)
     noisy = space.act(noisy, element)
-    for by in ("weights", "activations"):
-        found = match(network, noisy, images, by=by, space=space)
+    for by, inputs in seen_by.items():
+        found = match(space, network, noisy, inputs=inputs).element
         share = right(found, planted)
         rows.append({"noise": noise, "accuracy": accuracy, "by": by, "units": share})
 noise_table = pd.DataFrame(rows)
@@ -550,7 +558,7 @@ my_space = find_symmetries(mine, tokens)
 my_space.to_frame()[["width", "group", "writers", "why"]]
 
 # %%
-report = my_space.verify(mine, my_space.sample(draw), tokens)
+report = verify(my_space, mine, my_space.sample(draw), tokens)
 Markdown(f"Outputs moved by {report.output:.0e} of their size.")
 
 # %% [markdown]
@@ -613,7 +621,7 @@ centred = copy.deepcopy(vit)
 for name in streams[0].writers:
     x = centred.state_dict()[name]
     x -= x.mean(0 if len(x) == 32 else -1, keepdim=True)
-assert relative(centred(inputs), vit(inputs)) < 1e-9
+assert relative_error(centred(inputs), vit(inputs)) < 1e-9
 
 # %% [markdown]
 # ::::{solution-end}
@@ -632,14 +640,5 @@ assert relative(centred(inputs), vit(inputs)) < 1e-9
 # ## Provenance
 
 # %%
-asked = {"dataset": dataset, "width": width, "epochs": epochs, "networks": networks}
-asked |= {"trials": trials, "steps": steps, "decays": decays}
-facts = {"seed": seed, "data_checksum": train.checksum, "device": str(device)}
-for name, kept in {
-    "verified": verified,
-    "cut": cut,
-    "decay": decay_path,
-    "noise": noise_table,
-}.items():
-    results.write(kept, name, parameters=asked, **facts)
+run.write(verified=verified, cut=cut, decay=decay_path, noise=noise_table)
 results.provenance()

@@ -64,6 +64,7 @@ test_images: int = 500  # test images that it is judged on, at most
 # %% tags=["hide-input"]
 device = devices.pick(device)
 digits, test = (data.load(dataset, split, device=device) for split in ("train", "test"))
+run = results.run(globals(), "02_sanity_rotations", data=digits)
 usual = RECIPES["digits" if dataset == "digits" else "fast"]
 recipe = replace(usual, epochs=epochs, optimizer="adam", lr=3e-3)
 shape = {"width": width, "norm": False, "in_channels": digits.images.shape[1]}
@@ -77,6 +78,7 @@ accuracies = {
 
 # %% tags=["hide-input"]
 images = digits.images[:fit_images]
+BEST = ("dataset", "width", "epochs", "trials", "fit_images", "test_images")
 seen, answers = test.images[:test_images], test.labels[:test_images]
 
 
@@ -88,8 +90,9 @@ def drawn(group, layer, trial):
     )
 
 
-def undone(activation, layer):
-    """What the best linear map undoes of the transformations in front of one activation."""
+@run.table(activation=networks, layer=layers, uses=BEST)
+def best_linear_map(activation, layer):
+    """How much the best linear map undoes of the transformations in front of one activation."""
     draws = {g: [drawn(g, layer, t) for t in range(trials)] for g in sanity.TRANSFORMS}
     network, name = networks[activation], f"conv{layer}"
     bend = network.get_submodule(f"{activation}{layer}")
@@ -97,15 +100,8 @@ def undone(activation, layer):
     return table.assign(holds=table["unexplained"] > 1e-6).to_dict("records")
 
 
-# %% tags=["hide-input"]
-asked = {"dataset": dataset, "width": width, "epochs": epochs, "trials": trials}
-asked |= {"fit_images": fit_images, "test_images": test_images, "layers": layers}
-facts = {"seed": seed, "data_checksum": digits.checksum, "device": str(device)}
-cases = [{"activation": name, "layer": layer} for name in networks for layer in layers]
-best = results.steps("best_linear_map", cases, undone, parameters=asked, **facts)
-
 # %% mystnb={"figure": {"name": "fig-own-group", "caption": "What remains of a transformation in front of an activation when the best linear map behind it has done its work. The activation's own group (marked own) is forgiven by algebra; what the others cost depends on the activation and on the data. Bars: mean over layers and trials with 95 % interval; dots: single trials."}, "image": {"alt": "Five panels of horizontal bars, one for each activation: ReLU, tanh, GELU, absolute value and identity."}}
-penalty_bars(best, panels="activation")
+penalty_bars(best_linear_map, panels="activation")
 
 # %% [markdown]
 # The network is the paper's Myrtle CNN without batch norm ({doc}`../api/models`): four convolutions with biases, each followed by
@@ -129,6 +125,7 @@ pd.Series(accuracies, name="test accuracy, %").round(1).to_frame()
 # scalings, lognormal of mean 1; with non-zero scalings; and orthogonal matrices, Haar distributed.
 
 # %%
+best = best_linear_map
 own, relu = best[best["own"]], best[best["activation"] == "relu"]
 rotated = relu[relu["group"] == "orthogonal"]
 Markdown(
@@ -191,7 +188,17 @@ pd.DataFrame(
 budget = replace(recipe, epochs=finetuning_epochs, lr=1e-3)
 
 
-def tuned(layer, group, trial):
+groups = ("identity", "positive scalings", "orthogonal")
+cases = [
+    {"layer": layer, "group": group, "trial": trial}
+    for trial in range(trials)
+    for layer in layers
+    for group in groups
+]
+
+
+@run.table(cases=cases, uses=("dataset", "width", "epochs", "finetuning_epochs"))
+def finetuned(layer, group, trial):
     """One finetuning; the same trial has the same order of the data, whatever the transformation."""
     A, order = drawn(group, layer, trial), 1000 * seed + trial
     network, name = networks["relu"], f"conv{layer}"
@@ -200,24 +207,13 @@ def tuned(layer, group, trial):
     )
 
 
-asked |= {"finetuning_epochs": finetuning_epochs}
-groups = ("identity", "positive scalings", "orthogonal")
-cases = [
-    {"layer": layer, "group": group, "trial": trial}
-    for trial in range(trials)
-    for layer in layers
-    for group in groups
-]
-penalties = results.steps("finetuned", cases, tuned, parameters=asked, **facts)
-
-
 def named(table):
     """The same table with layers as a figure names them."""
     return table.assign(layer="convolution " + table["layer"].astype(str))
 
 
 # %% mystnb={"figure": {"name": "fig-finetuned", "caption": "Rotation penalties by the paper's protocol, with the identity as control. Penalties are to be read against the control, which the same finetuning moves as well; how many of the differences can be told from zero at this size, the text below computes."}, "image": {"alt": "A panel of horizontal bars with intervals for each transformed convolution: identity, positive scalings with permutations, and orthogonal matrices."}}
-penalty_bars(named(penalties), panels="layer")
+penalty_bars(named(finetuned), panels="layer")
 
 
 # %%
@@ -232,7 +228,7 @@ def compared(table):
     return found
 
 
-compared(penalties)
+compared(finetuned)
 
 # %% [markdown]
 # The table gives the difference of the two penalties, orthogonal minus $G_{\mathrm{ReLU}}$, paired by trial, with its 95 % interval.
@@ -241,7 +237,7 @@ compared(penalties)
 # largest recorded run, which {numref}`fig-recorded-penalties` shows.
 
 # %%
-recorded, said = results.largest("02_sanity_rotations", "finetuned", penalties)
+recorded, said = run.largest("finetuned")
 Markdown(said)
 
 # %% mystnb={"figure": {"name": "fig-recorded-penalties", "caption": "The same at the largest scale that has been recorded (the sentence above says which): the control shows how much the finetuning itself gives or takes, and the bars are to be read from there."}, "image": {"alt": "Panels of horizontal bars with intervals, one panel for each transformed convolution: identity, positive scalings with permutations, orthogonal matrices."}}
@@ -343,10 +339,8 @@ assert left(0.1) < left(1.0) < left(3.0)
 
 # %%
 columns = {"positive scalings": "relu_penalty", "orthogonal": "orthogonal_penalty"}
-wide = penalties.pivot(index=["layer", "trial"], columns="group", values="penalty")
+wide = finetuned.pivot(index=["layer", "trial"], columns="group", values="penalty")
 figure_4 = wide.rename(columns=columns)[list(columns.values())].reset_index()
 figure_4["layer"] = figure_4["layer"].map({1: 0, 2: 2, 3: 5, 4: 8})  # the paper's
-results.write(figure_4, "figure_4", parameters=asked, **facts)
-baseline = pd.DataFrame({"accuracy": [accuracies["relu"]]})
-results.write(baseline, "baseline", parameters=asked, **facts)
+run.write(figure_4=figure_4, baseline=pd.DataFrame({"accuracy": [accuracies["relu"]]}))
 results.provenance()

@@ -53,9 +53,8 @@ from intertwine.stitching import (
     stitch_many,
 )
 from intertwine.training import RECIPES, Spec, train_many, zoo
+from intertwine.weightspace import find_symmetries, relative_error
 from intertwine_book import results
-from intertwine_book.experiments import sanity_rotations as sanity
-from intertwine_book.experiments.intertwiner_groups import relative
 from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.matrices import heatmap
 from intertwine_book.figures.style import GROUP_COLOURS, use_style
@@ -185,32 +184,21 @@ Markdown(
 # convolutional network.
 
 # %%
-plain = models.myrtle(**shape, norm=False, seed=seed).to(device)
-
-
-def moved(network, k, A):
-    """The network with convolution k followed, and convolution k + 1 preceded, by A and its inverse."""
-    other = sanity.transformed(network, f"conv{k}", A)
-    following = other.get_submodule(f"conv{k + 1}")
-    undo = torch.linalg.inv(A).to(following.weight)
-    with torch.no_grad():
-        following.weight.copy_(torch.einsum("oihw,ij->ojhw", following.weight, undo))
-    return other
-
-
+plain = models.myrtle(**shape, norm=False, seed=seed).to(device).eval()
+space = find_symmetries(plain, test.images[:1])
 rows = []
 for k in (1, 2, 3):
     for trial in range(5):
         n = plain.get_submodule(f"conv{k}").out_channels
         A = GReLU(n).sample(torch.Generator().manual_seed(100 * seed + trial))
-        twin = moved(plain, k, A)
+        twin = space.act(plain, {f"relu{k}": A})
         junction = Junction(
             plain, f"relu{k}", twin, f"relu{k}", train, test=test, device=device
         )
         found = g_relu(junction.statistics)
         joined = stitch(plain, f"relu{k}", twin, f"relu{k}", found)
         with torch.no_grad():
-            error = relative(joined(test.images), plain(test.images))
+            error = relative_error(joined(test.images), plain(test.images))
         rows.append({"layer": k, "trial": trial, "channels": n, "error": error})
 planted = pd.DataFrame(rows)
 planted.pivot_table(index=["layer", "channels"], values="error", aggfunc="max")

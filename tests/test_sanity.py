@@ -1,5 +1,6 @@
 """Sanity rotations: a group's own elements are undone exactly, and what is rotated is the layer meant."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -11,6 +12,7 @@ from torch import nn
 from intertwine import data, models
 from intertwine.groups import intertwiner_group
 from intertwine.training import RECIPES
+from intertwine.weightspace import find_symmetries
 from intertwine_book.experiments import sanity_rotations as sanity
 
 IMAGES = torch.randn(40, 1, 8, 8, generator=torch.Generator().manual_seed(0))
@@ -42,49 +44,60 @@ def test_the_own_group_costs_nothing_and_is_recognised(activation, layer):
     assert (table[~table["own"]]["unexplained"] > 1e-6).all()
 
 
-@given(st.integers(0, 2**31), st.sampled_from(list(sanity.TRANSFORMS)))
-@settings(max_examples=15, deadline=None)
-def test_transforming_a_layer_is_a_matrix_behind_it(seed, name):
-    net = network("relu").double()
-    A = sanity.draw(name, 4, torch.Generator().manual_seed(seed))
-    x = IMAGES.double()
-    expected = torch.einsum("ij,njhw->nihw", A, net.conv1(x))
-    torch.testing.assert_close(sanity.transformed(net, "conv1", A).conv1(x), expected)
-    torch.testing.assert_close(net.conv1(x), network("relu").double().conv1(x))  # the original stays
+def behind(layer: nn.Module, shape: tuple[int, ...], A: torch.Tensor) -> nn.Module:
+    """The layer as it is when its weights are multiplied by A, with an activation and a reader behind it."""
+    reader = nn.Flatten(), nn.LazyLinear(2, dtype=torch.float64)
+    network = nn.Sequential(layer, nn.ReLU(), *reader).double().eval()
+    network(torch.zeros(shape).double())
+    return find_symmetries(network, torch.zeros(shape).double()).act(network, {"1": A}, readers=False)
 
 
 LAYERS = {
     "linear": (nn.Linear(3, 4), (5, 3)),
     "one dimension": (nn.Conv1d(3, 4, 2), (5, 3, 6)),
+    "two dimensions": (nn.Conv2d(3, 4, 3, padding=1), (5, 3, 6, 6)),
+    "transposed": (nn.ConvTranspose2d(3, 4, 2), (5, 3, 6, 6)),
     "three dimensions": (nn.Conv3d(3, 4, 2, bias=False), (5, 3, 4, 4, 4)),
 }
 
 
 @pytest.mark.parametrize("name", LAYERS)
-def test_every_layer_that_is_taken_is_mixed_in_its_outputs(name):
+@given(st.integers(0, 2**31), st.sampled_from([*sanity.TRANSFORMS, "any matrix"]))
+@settings(max_examples=5, deadline=None)
+def test_transforming_the_writers_is_a_matrix_behind_the_layer(name, seed, group):
     layer, shape = LAYERS[name]
-    x, A = torch.randn(shape), torch.randn(4, 4)
-    expected = torch.einsum("ij,nj...->ni...", A, layer(x))
-    torch.testing.assert_close(sanity.transformed(nn.Sequential(layer), "0", A)(x), expected)
+    draw = torch.Generator().manual_seed(seed)
+    x, A = torch.randn(shape, dtype=torch.float64), torch.randn(4, 4, generator=draw, dtype=torch.float64)
+    A = A if group == "any matrix" else sanity.draw(group, 4, draw)
+    expected = torch.einsum("ij,nj...->ni...", A, layer.double()(x))
+    torch.testing.assert_close(behind(layer, shape, A)[0](x), expected)
 
 
 REFUSED = {
-    r"'0' is ConvTranspose2d": (nn.ConvTranspose2d(4, 4, 2), 4),
-    r"one group, '0' is Conv2d\(.*groups=2": (nn.Conv2d(4, 4, 2, groups=2), 4),
-    r"'0' is BatchNorm2d": (nn.BatchNorm2d(4), 4),
-    r"'0' is ReLU\(\)": (nn.ReLU(), 4),
-    r"matrix \(4, 4\), as wide as '0', was given \(3, 3\)": (nn.Linear(3, 4), 3),
+    "name or the number of a hidden space, as '1', was given 'conv'": ([nn.Linear(3, 4)], (1, 3), "conv", 4),
+    r"a matrix \(4, 4\) for the space 1, was given one of shape \(3, 3\)": (
+        [nn.Linear(3, 4)],
+        (1, 3),
+        "1",
+        3,
+    ),
+    "2 is also written by 0.weight, on which a matrix cannot act": (
+        [nn.Conv2d(3, 4, 1), nn.BatchNorm2d(4)],
+        (1, 3, 5, 5),
+        "2",
+        4,
+    ),
 }
 
 
 @pytest.mark.parametrize("sentence", REFUSED)
 def test_other_layers_and_widths_are_refused_in_one_sentence(sentence):
-    layer, n = REFUSED[sentence]
+    layers, shape, key, n = REFUSED[sentence]
+    network = nn.Sequential(*layers, nn.ReLU(), nn.Flatten(), nn.Linear(4 * math.prod(shape[2:]), 2)).eval()
+    space = find_symmetries(network, torch.zeros(shape))
     with pytest.raises(ValueError, match=sentence) as caught:
-        sanity.transformed(nn.Sequential(layer), "0", torch.eye(n))
+        space.act(network, {key: torch.eye(n)}, readers=False)
     assert "\n" not in str(caught.value)
-    with pytest.raises(ValueError, match="name of a layer, was given 'conv'"):
-        sanity.transformed(nn.Sequential(layer), "conv", torch.eye(n))
 
 
 @given(st.integers(0, 2**31), st.floats(0.1, 2.0))

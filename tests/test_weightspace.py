@@ -1,58 +1,121 @@
-"""Proposition 3.4 as a law: move the weights by any elements, and the function stays."""
+"""One element of a group acts everywhere: matrices of `intertwine.groups`, by the name of a space."""
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch import nn
 
-from intertwine.groups import GReLU, Orthogonal, as_activation, intertwiner_group
-from intertwine.weightspace import forward, move, random_layers
+from intertwine import models
+from intertwine.groups import GReLU, Orthogonal, intertwiner_group
+from intertwine.weightspace import find_symmetries, relative_error, verify
 
-sizes = st.lists(st.integers(1, 12), min_size=3, max_size=6)
+sizes = st.lists(st.integers(2, 12), min_size=3, max_size=5)
 
 
-@given(sizes, st.integers(0, 2**31), st.sampled_from(["ReLU", "tanh", "GELU", "abs", "square"]))
-@settings(max_examples=40, deadline=None)
-def test_moving_changes_representations_by_phi_and_the_function_not_at_all(sizes, seed, activation):
-    generator = torch.Generator().manual_seed(seed)
-    sigma = as_activation(activation)
-    layers, x = (
-        random_layers(sizes, generator),
-        torch.randn(7, sizes[0], generator=generator, dtype=torch.float64),
-    )
-    group_of = {n: intertwiner_group(sigma, n) for n in set(sizes)}.__getitem__
-    elements = [group_of(n).sample(generator, scale=0.5) for n in sizes[1:-1]]
-    old, new = forward(layers, x, sigma), forward(move(layers, elements, group_of), x, sigma)
-    for m, A in enumerate(elements):
-        torch.testing.assert_close(new[m], old[m] @ group_of(len(A)).phi(A).T, rtol=1e-9, atol=1e-12)
-    torch.testing.assert_close(new[-1], old[-1], rtol=1e-8, atol=1e-10 * old[-1].abs().max().item())
+class Square(nn.Module):
+    """An activation of one's own, in operations that no rule knows."""
+
+    def forward(self, x):
+        return torch.where(x > 0, x, -x) ** 2
+
+
+ACTIVATIONS = {"ReLU": nn.ReLU, "tanh": nn.Tanh, "GELU": nn.GELU, "abs": "abs", "square": Square}
+
+
+def perceptron(sizes, seed, activation="relu"):
+    return models.fcn(sizes, bias=True, activation=activation, seed=seed).double().eval()
+
+
+def elements(sizes, group_of, generator, name):
+    return {f"{name}{m}": group_of(n).sample(generator, scale=0.5) for m, n in enumerate(sizes[1:-1], 1)}
+
+
+@given(sizes, st.integers(0, 2**31), st.sampled_from(list(ACTIVATIONS)))
+@settings(max_examples=12, deadline=None)
+def test_acting_changes_representations_by_phi_and_the_function_not_at_all(sizes, seed, activation):
+    generator, built = torch.Generator().manual_seed(seed), ACTIVATIONS[activation]
+    name = built if isinstance(built, str) else "activation"
+    net = perceptron(sizes, seed, built)
+    x = torch.randn(7, sizes[0], generator=generator, dtype=torch.float64)
+    A = elements(sizes, lambda n: intertwiner_group(activation, n), generator, name)
+    other = find_symmetries(net, x).act(net, A)
+    for m, each in enumerate(A.values(), 1):
+        old, new = net[: 2 * m](x), other[: 2 * m](x)
+        phi = intertwiner_group(activation, len(each)).phi(each)
+        torch.testing.assert_close(new, old @ phi.T, rtol=1e-9, atol=1e-10 * old.abs().max().item())
+    torch.testing.assert_close(other(x), net(x), rtol=1e-8, atol=1e-10 * net(x).abs().max().item())
 
 
 @given(sizes, st.integers(0, 2**31))
-@settings(max_examples=20, deadline=None)
-def test_moving_is_an_action(sizes, seed):
-    generator = torch.Generator().manual_seed(seed)
-    layers = random_layers(sizes, generator)
-    g, h = ([GReLU(n).sample(generator) for n in sizes[1:-1]] for _ in range(2))
-    twice = move(move(layers, h, GReLU), g, GReLU)
-    once = move(layers, [A @ B for A, B in zip(g, h, strict=True)], GReLU)
-    for (W, b), (V, c) in zip(twice, once, strict=True):
-        torch.testing.assert_close(W, V)
-        torch.testing.assert_close(b, c)
+@settings(max_examples=6, deadline=None)
+def test_products_of_matrices_act_as_one_after_the_other(sizes, seed):
+    generator, net = torch.Generator().manual_seed(seed), perceptron(sizes, seed)
+    space = find_symmetries(net, torch.zeros(1, sizes[0]).double())
+    g, h = (elements(sizes, GReLU, generator, "relu") for _ in range(2))
+    gh = {name: g[name] @ h[name] for name in g}
+    twice = space.act(space.act(net, h), g)
+    for other in (space.act(net, gh), space.act(net, space.compose(g, h))):
+        for one, two in zip(twice.parameters(), other.parameters(), strict=True):
+            torch.testing.assert_close(one, two)
+    for name, move in space.compose(g, h).items():
+        torch.testing.assert_close(move.matrix(), gh[name])
+        torch.testing.assert_close(space.inverse(g)[name].matrix(), torch.linalg.inv(g[name]))
 
 
-def test_a_rotation_is_not_forgiven():
-    generator = torch.Generator().manual_seed(0)
-    layers, x = (
-        random_layers([4, 6, 3], generator),
-        torch.randn(20, 4, generator=generator, dtype=torch.float64),
-    )
-    Q = Orthogonal(6).sample(generator)
-    moved = forward(move(layers, [Q], Orthogonal), x)[-1]
-    assert (moved - forward(layers, x)[-1]).abs().max() > 0.1
+NETWORKS = {
+    "perceptron": (lambda: perceptron((3, 5, 2), 0), (2, 3)),
+    "batch norm": (lambda: models.myrtle(3), (2, 3, 8, 8)),
+    "residual streams": (lambda: models.resnet20(2, option="B"), (2, 3, 8, 8)),
+    "rotations, heads": (lambda: nn.TransformerEncoderLayer(8, 2, 6, norm_first=True), (4, 2, 8)),
+    "GL(n)": (lambda: nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)), (2, 4)),
+}
 
 
-def test_the_number_of_elements_is_checked():
-    layers = random_layers([4, 6, 5, 3], torch.Generator().manual_seed(0))
-    with pytest.raises(ValueError, match="each of the 2 hidden layers, was given 1"):
-        move(layers, [torch.eye(6, dtype=torch.float64)], GReLU)
+@pytest.mark.parametrize("network", NETWORKS)
+def test_a_sampled_element_has_matrices_and_they_are_elements(network):
+    build, shape = NETWORKS[network]
+    model, draw = build().double().eval(), torch.Generator().manual_seed(0)
+    x = torch.randn(shape, generator=draw, dtype=torch.float64)
+    space = find_symmetries(model, x)
+    matrices = {name: move.matrix() for name, move in space.sample(draw).items()}
+    assert matrices
+    for name, move in space.element(matrices).items():
+        torch.testing.assert_close(move.matrix(), matrices[name])
+    assert relative_error(space.act(model, matrices)(x), model(x)) < 1e-9
+    assert verify(space, model, matrices, x).spaces["error"].max() < 1e-9
+    for key in (space.spaces[0].name, 0, "P0"):
+        one = space.act(model, {key: matrices[space.spaces[0].name]})
+        assert relative_error(one(x), model(x)) < 1e-9
+
+
+def test_a_matrix_decides_the_scalar_it_acts_on_and_no_other():
+    model = models.myrtle(3).double().eval()
+    x = torch.randn(1, 3, 8, 8, dtype=torch.float64)
+    space, A = find_symmetries(model, x), torch.diag(torch.tensor([2.0, 3.0, 5.0], dtype=torch.float64))
+    behind, before = (space.act(model, {name: A}) for name in ("relu1", "conv1"))
+    torch.testing.assert_close(behind.conv1.weight, model.conv1.weight)
+    torch.testing.assert_close(behind.bn1.weight, A @ model.bn1.weight)
+    torch.testing.assert_close(before.conv1.weight, (A @ model.conv1.weight.flatten(1)).view(3, 3, 3, 3))
+    torch.testing.assert_close(before.bn1.bias, model.bn1.bias)
+
+
+def test_names_and_the_dictionary_of_git_rebasin():
+    space = find_symmetries(models.myrtle(3).eval(), torch.zeros(1, 3, 8, 8))
+    assert [hidden.name for hidden in space.spaces] == ["relu1", "relu2", "relu3", "relu4"]
+    assert {"relu1", "conv1", "bn1"} <= set(space["relu1"].names)
+    norm = [(f"bn1.{name}", 0) for name in ("weight", "bias", "running_mean", "running_var")]
+    assert sorted(space.spec["P0"]) == sorted([("conv1.weight", 0), *norm, ("conv2.weight", 1)])
+    assert space["P1"] is space[1] is space["relu2"]
+
+
+def test_a_rotation_is_in_no_group_of_relu_and_changes_the_function():
+    generator, net = torch.Generator().manual_seed(0), perceptron((4, 6, 3), 0)
+    x = torch.randn(20, 4, generator=generator, dtype=torch.float64)
+    Q, space = Orthogonal(6).sample(generator), find_symmetries(net, x)
+    with pytest.raises(ValueError, match="space relu1, was given a matrix outside of it"):
+        space.act(net, {"relu1": Q})
+    rotated = space.act(net, {"relu1": Q}, readers=False)
+    torch.testing.assert_close(rotated[0](x), net[0](x) @ Q.T)
+    torch.testing.assert_close(rotated.fc2.weight, net.fc2.weight)
+    assert relative_error(rotated(x), net(x)) > 0.1

@@ -120,8 +120,7 @@ def connectivity(
         if way != "as trained":
             images = train.images[:match_images].to(devices.like(one).device)
             space = find_symmetries(one, images[:1])
-            by = "weights" if way.endswith("weights") else "activations"
-            two = space.act(two, match(one, two, images, by=by, space=space))  # type: ignore[arg-type]
+            two = match(space, one, two, inputs=images if way.endswith("activations") else None).model
         return line_rows(one, two, train, test, fractions)
 
     if steps is not None:

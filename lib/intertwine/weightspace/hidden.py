@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
@@ -16,7 +16,11 @@ from intertwine.groups import CentredOrthogonal, GeneralLinear, MatrixGroup, Mon
 from intertwine.groups.scalar import NONZERO, POSITIVE, SIGNS, TRIVIAL
 from intertwine.weightspace.axes import Space, Unit, Variable
 
-MATRICES = {"general": GeneralLinear, "orthogonal": Orthogonal, "mean": CentredOrthogonal}
+MATRICES: dict[str, Callable[[int], MatrixGroup]] = {
+    "general": GeneralLinear,
+    "orthogonal": Orthogonal,
+    "mean": CentredOrthogonal,
+}
 
 
 class Move(NamedTuple):

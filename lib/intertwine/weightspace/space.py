@@ -6,7 +6,7 @@ import copy
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -21,6 +21,7 @@ from intertwine.weightspace.writers import written
 if TYPE_CHECKING:
     import pandas as pd
 
+AnyModel = TypeVar("AnyModel", bound=nn.Module)
 Element = dict[str, Move]
 Given = Mapping[Any, Move | Tensor]
 COLUMNS = ["name", "width", "blocks", "group", "dimension", "components", "writers", "readers", "why"]
@@ -206,7 +207,7 @@ class WeightSpace:
                 )
         return {k: tensors[name] for k, name in self.inference.run.names.items()}
 
-    def act(self, model: nn.Module, element: Given, *, readers: bool = True) -> nn.Module:
+    def act(self, model: AnyModel, element: Given, *, readers: bool = True) -> AnyModel:
         """A copy of the model with moved weights, which computes the same function.
 
         Example:
@@ -242,7 +243,7 @@ class WeightSpace:
         """How elements, by the number of their space, act on tensors at this point of weight space."""
         return Action(self.solution, moves, state, self.inference.norms)
 
-    def with_state(self, model: nn.Module, state: Mapping[int, Tensor]) -> nn.Module:
+    def with_state(self, model: AnyModel, state: Mapping[int, Tensor]) -> AnyModel:
         """A copy of the model with these parameters and buffers."""
         moved = copy.deepcopy(model)
         target = self.state(moved)

@@ -14,6 +14,8 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode, resolve_name
 from torch.utils._pytree import tree_leaves, tree_map
 
+from intertwine.groups import ActivationError, as_activation
+
 # what tells nothing of the values, so that it may steer the run
 HARMLESS = set(
     """shape size dim ndim numel nelement __len__ stride storage_offset is_contiguous layout dtype itemsize
@@ -82,6 +84,7 @@ class _Recorder(TorchFunctionMode):
         self.keep: list[Tensor] = []  # an id is only taken while its tensor lives
         self.dynamic: set[int] = set()
         self.memory: dict[int, set[int]] = {}  # address → ids of tensors there
+        self.paused = 0  # inside how many modules that are written down as one call
 
     def add(self, tensor: Tensor, *, dynamic: bool, keep: bool = False) -> int:
         index = len(self.run.values)
@@ -105,6 +108,8 @@ class _Recorder(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
+        if self.paused:
+            return func(*args, **kwargs)
         parts = (resolve_name(func) or getattr(func, "__name__", "?")).split(".")
         name = parts[-2] if parts[-1] in ("__get__", "__set__") else parts[-1]
         if name in HARMLESS:
@@ -146,19 +151,28 @@ class _Recorder(TorchFunctionMode):
 
 @contextmanager
 def _watched(model: nn.Module, recorder: _Recorder) -> Iterator[None]:
-    """Write down which value enters and which leaves every module."""
+    """Write down which value enters and which leaves every module, and an activation's module as one call."""
     entered: dict[str, int | None] = {}
+    activations = {name for name, module in model.named_modules() if name and _activation(module)}
 
     def number(x: Any) -> int | None:
         return recorder.known.get(id(x)) if isinstance(x, Tensor) else None
 
     def before(name: str, module: nn.Module, args: Any) -> None:
         entered[name] = number(args[0]) if args else None
+        recorder.paused += name in activations
 
     def after(name: str, module: nn.Module, args: Any, output: Any) -> None:
-        values = entered[name], number(output)
-        if values[0] is not None and values[1] is not None:
-            recorder.run.modules.setdefault(name, []).append((values[0], values[1]))
+        start = entered[name]
+        if name in activations and recorder.paused == 1:
+            ref = recorder.ref(args[0])
+            result = Ref(recorder.add(output, dynamic=ref.index in recorder.dynamic))
+            call = Call(type(module).__name__, module, (ref,), {}, [result], False)
+            recorder.run.calls.append(call)
+        recorder.paused -= name in activations
+        end = number(output)
+        if start is not None and end is not None:
+            recorder.run.modules.setdefault(name, []).append((start, end))
 
     with ExitStack() as stack:
         for name, module in model.named_modules():
@@ -169,6 +183,18 @@ def _watched(model: nn.Module, recorder: _Recorder) -> Iterator[None]:
                 ):
                     stack.callback(hook.remove)
         yield
+
+
+def _activation(module: nn.Module) -> bool:
+    """Whether this is a user's elementwise function without weights that does not change its input."""
+    if type(module).__module__.startswith("torch.") or any(True for _ in _named_tensors(module)):
+        return False
+    x = torch.zeros(1, dtype=torch.float64)
+    try:
+        as_activation(module)
+        return module(x) is not x and x._version == 0
+    except ActivationError:
+        return False
 
 
 def _leaves(tensor: Tensor) -> Iterator[Tensor]:
@@ -198,8 +224,8 @@ def trace(model: nn.Module, example_inputs: Any) -> Run:
         >>> [call.name for call in run.calls]
         ['linear', 'relu']
 
-    Calls are seen at the level of `torch.nn.functional` and of tensor methods. What Python decides from
-    shapes and settings is fixed as it was in this run.
+    Calls are seen at the level of `torch.nn.functional` and of tensor methods; a user's module that is an
+    activation is one call. What Python decides from shapes and settings is fixed as it was in this run.
 
     Args:
         model: it is not changed.

@@ -20,19 +20,10 @@ from intertwine.groups import (
     intertwiner_group,
 )
 from intertwine.groups.probe import Probe
+from intertwine.weightspace import relative_error
 
 Activations = Mapping[str, str | Callable[[Tensor], Tensor]]
 TOLERANCE = 1e-10
-
-
-def relative(new: Float[Tensor, "*shape"], old: Float[Tensor, "*shape"]) -> float:
-    """The largest difference, relative to the largest value.
-
-    Example:
-        >>> relative(torch.tensor([1.0, 4.0]), torch.tensor([1.0, 2.0]))
-        1.0
-    """
-    return ((new - old).abs().max() / old.abs().max()).item()
 
 
 def scalar_residuals(activations: Activations, scalars: Float[Tensor, " k"]) -> pd.DataFrame:
@@ -85,7 +76,7 @@ def lemma_3_1(
                     "rank": rank,
                     "closure_error": float(not closed),
                 }
-                row["homomorphism_error"] = relative(G.phi(A @ B), G.phi(A) @ G.phi(B))
+                row["homomorphism_error"] = relative_error(G.phi(A @ B), G.phi(A) @ G.phi(B))
                 row["intertwining_error"] = G.intertwining_error(A, generator)
                 rows.append(row)
     table = pd.DataFrame(rows)
@@ -124,7 +115,7 @@ def phi_on_gl(activations: Activations, n: int, trials: int, generator: torch.Ge
             for trial in range(trials):
                 A, B = G.sample(generator), G.sample(generator)
                 image = printed_formula(activation, A) @ printed_formula(activation, B)
-                error = relative(printed_formula(activation, A @ B), image)
+                error = relative_error(printed_formula(activation, A @ B), image)
                 rows.append(
                     {
                         "activation": name,
@@ -180,7 +171,7 @@ def table_1(
                 "components": G.components,
                 "accepted_residual": certificate.accepted,
                 "refused_residual": certificate.refused,
-                "phi_error": relative(printed_formula(activation, A), phi(A)),
+                "phi_error": relative_error(printed_formula(activation, A), phi(A)),
                 "holds": word == str(G.scalars),
             }
         )

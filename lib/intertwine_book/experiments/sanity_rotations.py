@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
 import pandas as pd
 import torch
@@ -14,7 +13,6 @@ from torch import Tensor, nn
 
 from intertwine.alignment import Statistics, least_squares
 from intertwine.data import Dataset
-from intertwine.features import lookup
 from intertwine.groups import (
     GReLU,
     MatrixGroup,
@@ -25,6 +23,7 @@ from intertwine.groups import (
     intertwiner_group,
 )
 from intertwine.training import Recipe, evaluate, train
+from intertwine.weightspace import find_symmetries
 
 TRANSFORMS: dict[str, Callable[[int], MatrixGroup]] = {
     "permutations": Permutations,
@@ -34,7 +33,6 @@ TRANSFORMS: dict[str, Callable[[int], MatrixGroup]] = {
     "orthogonal": Orthogonal,
 }
 """From the smallest group to the largest; *scalings* come with a permutation."""
-MIXABLE = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)  # their weights have the outputs on the first axis
 
 
 def draw(name: str, n: int, generator: torch.Generator, *, scale: float = 1.0) -> Float[Tensor, "n n"]:
@@ -53,37 +51,6 @@ def draw(name: str, n: int, generator: torch.Generator, *, scale: float = 1.0) -
         return torch.eye(n, dtype=torch.float64)
     A = TRANSFORMS[name](n).sample(generator, scale=scale)
     return A / math.exp(scale**2 / 2) if "scalings" in name else A
-
-
-def transformed(network: nn.Sequential, layer: str, A: Float[Tensor, "n n"]) -> nn.Sequential:
-    """A copy of the network whose convolution or linear layer W, b is replaced by AW, Ab.
-
-    Example:
-        >>> from intertwine.models import myrtle
-        >>> network, A = myrtle(4, norm=False), 2 * torch.eye(4)
-        >>> torch.equal(transformed(network, "conv1", A).conv1.bias, 2 * network.conv1.bias)
-        True
-
-    Args:
-        layer: the name of a linear layer, or of a convolution with one group; only channels are mixed.
-        A: as wide as the layer's outputs.
-
-    Raises:
-        ValueError: another layer, or an A of another width.
-    """
-    moved = copy.deepcopy(network)
-    target: Any = lookup(moved, [layer])[layer]
-    if not isinstance(target, MIXABLE) or getattr(target, "groups", 1) != 1:
-        raise ValueError(f"Expected a linear layer or a convolution with one group, {layer!r} is {target}.")
-    n = len(target.weight)
-    if A.shape != (n, n):
-        raise ValueError(f"Expected a matrix ({n}, {n}), as wide as {layer!r}, was given {tuple(A.shape)}.")
-    A = A.to(target.weight)
-    with torch.no_grad():
-        target.weight.copy_(torch.einsum("ij,j...->i...", A, target.weight))
-        if target.bias is not None:
-            target.bias.copy_(A @ target.bias)
-    return moved
 
 
 def best_linear_map(
@@ -187,7 +154,9 @@ def finetuned(
         accuracy, base_accuracy (percent, on `test`), penalty (points: base minus finetuned; lower is
         better).
     """
-    moved = transformed(network, layer, A)
+    example = data.images[:1].to(next(network.parameters()))
+    space = find_symmetries(copy.deepcopy(network).eval(), example)
+    moved = space.act(network, {layer: A}, readers=False)
     tuned = train(moved, data, recipe, seed=seed, device=device, freeze=layer).network
     base, accuracy = (100 * evaluate(each, test.images, test.labels) for each in (network, tuned))
     return {"accuracy": accuracy, "base_accuracy": base, "penalty": base - accuracy}

@@ -135,7 +135,7 @@ def proposition_3_4(
         for m in A:
             old, new = net[: 2 * m](x), other[: 2 * m](x)
             expected = old @ G[m].phi(A[m]).T
-            weights = [each.get_submodule(f"fc{m}").weight for each in (other, net)]
+            weights = [each.get_parameter(f"fc{m}.weight") for each in (other, net)]
             rows.append(
                 {
                     "activation": activation,

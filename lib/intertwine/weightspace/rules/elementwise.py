@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves
 
 from intertwine.groups import ActivationError, as_activation, scalar_group
@@ -44,6 +44,8 @@ def elementwise(state: Inference, call: Call) -> Label | None:
 
 
 def _key(call: Call) -> str:
+    if isinstance(call.function, nn.Module):
+        return f"{call.name} {id(call.function)}"
     return f"{call.name}{call.args[1:]}{sorted(call.kwargs.items(), key=str)}"
 
 
