@@ -278,8 +278,8 @@ lemma.groupby("activation", sort=False)[
 # %% [markdown]
 # ## An algorithm for every activation
 #
-# The paper computes six groups by hand. There is a short argument that reduces all of them, but that of the identity, to
-# one dimension.
+# The paper computes its six groups by one procedure from elementary properties of σ (its appendix E.2, which our copy lacks). Here
+# is an argument of ours that reduces all of them, but that of the identity, to one dimension, and then needs only values of σ.
 #
 # :::{prf:theorem} Reduction to scalars
 # :label: thm-scalars

@@ -206,12 +206,17 @@ index.groupby("rule")["error"].agg(["min", "max"])
 # A skip connection adds the output $h_l$ of one layer to the pre-activation of another, $m$. Moved, the sum is
 # $A_m(W_m h_{m-1} + b_m) + \varphi(A_l)h_l$, and, if $h_l$ spans its space, $A_m$ factors out exactly when
 #
-# $$A_m = \varphi_\sigma(A_l).$$ (eq-tied)
+# $$A_m = \varphi_\sigma(A_l),\qquad\text{which has to lie in } G_\sigma.$$ (eq-tied)
+#
+# The second condition is not empty: for $\sigma(x) = \sqrt{|x|}\,(2 + \sin 2\pi\log_2|x|)$ the scalar $a = 2$ has $\varphi(a) = \sqrt2$, which is no
+# element of its group. Where two outputs are added the rule is $\varphi(A_l) = \varphi(A_m)$, and where two pre-activations are added, $A_l = A_m$.
 #
 # :::{admonition} Erratum: godfrey2022, Remark 3.6
 # :class: warning
-# Printed: $A_l = A_m$ across a residual connection. That is {eq}`eq-tied` only where $\varphi$ is the identity, as for ReLU. For $|x|$,
-# $\varphi(A) = |A|$ entrywise, and the printed rule fails, as the next cells show.
+# Printed: $A_l = A_m$ across a residual connection. That is enough where an output is added to an output, or a pre-activation to a
+# pre-activation, and for every σ whose $\varphi$ is the identity, such as ReLU. Where an output is added to a pre-activation it is false in
+# general: for $|x|$, $\varphi(A) = |A|$ entrywise, and the printed rule fails, as the next cells show. The appendix with the authors'
+# own conditions is lost in our copy.
 # :::
 
 
@@ -226,8 +231,10 @@ remark.pivot_table(
 )
 
 # %% [markdown]
-# For tanh, $\varphi$ is the identity as well, and signs have to be tied like permutations. The layer *inside* the block,
-# $h_2$, is free: its $A_2$ was drawn independently throughout.
+# For tanh, $\varphi$ is the identity as well, and signs are constrained like permutations. The layer *inside* the block,
+# $h_2$, is free: its $A_2$ was drawn independently throughout. The first identity of {eq}`eq-layers` therefore holds inside the block as well,
+# $f_{\le2}(W') = \varphi(A_2)f_{\le2}(W)$. The paper writes that "there doesn't seem to be a way" to obtain such an identity there; only the
+# factorisation $f = f_{>2}\circ f_{\le2}$ fails, because the shortcut goes round the layer.
 
 # %% [markdown]
 # ## Shifts as well: affine intertwiners

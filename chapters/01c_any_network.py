@@ -361,7 +361,8 @@ Markdown(
 #
 # :::{prf:theorem} Weight decay balances
 # :label: thm-balance
-# Let $L$ be differentiable, and constant along $s \mapsto e^{sX}\theta$ for every θ. On a curve with $\dot\theta = -\nabla L(\theta) - \lambda\theta$
+# Let $L$ be locally Lipschitz, and constant along $s \mapsto e^{sX}\theta$ for every θ. On an absolutely continuous curve with
+# $\dot\theta = -\nabla L(\theta) - \lambda\theta$ for almost every $t$, at points where $L$ is differentiable,
 #
 # $$D(\theta(t)) = e^{-2\lambda t}\,D(\theta(0)).$$ (eq-decay)
 #
@@ -369,8 +370,9 @@ Markdown(
 # :::
 #
 # :::{prf:proof}
-# $\dot D = 2\langle X\theta, \dot\theta\rangle = -2\langle X\theta, \nabla L\rangle - 2\lambda D$, and $\langle X\theta, \nabla L\rangle$ is
-# the derivative of $L$ along the orbit, 0. The squared norm is a sum of terms $\theta_j^2e^{2sx_j}$.
+# $\dot D = 2\langle X\theta, \dot\theta\rangle = -2\langle X\theta, \nabla L\rangle - 2\lambda D$ for almost every $t$, and $\langle X\theta, \nabla L\rangle$ is
+# the derivative of $L$ along the orbit, 0. The squared norm is a sum of terms $\theta_j^2e^{2sx_j}$. (A ReLU network is not differentiable everywhere; with
+# Clarke subgradients the same holds, because the chain rule holds for almost every $t$ on the functions that such networks compute.)
 # :::
 #
 # Without decay the imbalance is *conserved* {cite}`du2018,kunin2021`: training remembers where on its orbit it began. With decay it forgets, at a

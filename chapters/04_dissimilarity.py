@@ -260,6 +260,11 @@ lemma_5_5
 # If $\max(Ax_1\odot Ax_2) = \max(x_1\odot x_2)$ for all $x_1, x_2$, then $A = PD$ with $P$ a permutation and $D$ diagonal with entries $\pm1$.
 # :::
 #
+# :::{prf:proof}
+# For $x_1 = x_2 = x$ it says $\lVert Ax\rVert_\infty^2 = \lVert x\rVert_\infty^2$: $A$ is a linear isometry of the cube, and those are the permutations with signs. (It
+# permutes the faces $x_i = \pm1$, so each of its rows, which are the outer normals of faces, is some $\pm e_j$.)
+# :::
+#
 # So positive scalings are seen by the kernel, and it is the division by norms that hides them. Largest relative change over random
 # pairs, least and largest over draws of $A$:
 
