@@ -57,9 +57,9 @@ def test_panels_and_labels_come_from_the_tables():
     assert [axis.get_title() for axis in neuron_rays(steps).axes] == ["given\nc = 0", "left\nc = 3"]
     labels = [text.get_text() for text in degeneracies(distances).axes[0].get_yticklabels()]
     assert labels == ["parallel", "silent"]
-    lines = nearest_hyperplanes(angles).axes[0].get_lines()
-    assert [line.get_label() for line in lines] == ["one orbit", "two seeds"]
-    assert all(line.get_ydata()[-1] == 1 for line in lines)
+    (axis,) = nearest_hyperplanes(angles).axes
+    assert [text.get_text() for text in axis.get_legend().get_texts()] == ["one orbit", "two seeds"]
+    assert all(line.get_ydata()[-1] == 1 for line in axis.get_lines())
 
 
 def test_the_line_of_counts_is_the_median():

@@ -1,6 +1,7 @@
 """Curves of means over trials, with intervals."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 import seaborn as sns
@@ -39,24 +40,17 @@ def mean_curves(
     own = iter(colour for colour in COLOURS.values() if colour not in taken)
     colour_of = {line: fixed.get(line) or next(own, COLOURS["grey"]) for line in lines}
     markers = dict(zip(lines, "osD^vPX" * len(lines), strict=False))
+    options: dict[str, Any] = {
+        "palette": colour_of,
+        "hue_order": lines,
+        "style_order": lines,
+        "markers": markers,
+    }
+    options |= {"dashes": False, "markersize": 4, "markeredgewidth": 0}
+    options |= {"errorbar": interval, "err_kws": {"alpha": 0.15, "lw": 0}}
     for axis, rows in parts:
-        sns.lineplot(
-            rows.assign(**{by: rows[by].astype(str)}),
-            x=x,
-            y=y,
-            hue=by,
-            style=by,
-            palette=colour_of,
-            hue_order=lines,
-            style_order=lines,
-            markers=markers,
-            dashes=False,
-            errorbar=interval,
-            err_kws={"alpha": 0.15, "lw": 0},
-            markersize=4,
-            markeredgewidth=0,
-            ax=axis,
-        )
+        shown = rows.assign(**{by: rows[by].astype(str)})
+        sns.lineplot(shown, x=x, y=y, hue=by, style=by, ax=axis, **options)
         if level is not None:
             axis.axhline(level, color=COLOURS["ink"], lw=0.8, ls=":")
         axis.set(xlabel=xlabel or x, ylabel=ylabel or y, yscale="log" if log else "linear")

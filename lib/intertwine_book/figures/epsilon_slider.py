@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
 
 from intertwine.genni import Grid
 from intertwine_book.figures.style import COLOURS
@@ -16,12 +17,9 @@ class Interactive:
         self.figure, self.name = figure, name
 
     def _repr_html_(self) -> str:
-        options = {
-            "full_html": False,
-            "include_plotlyjs": False,
-            "config": {"displaylogo": False, "responsive": True},
-        }
-        return str(self.figure.to_html(div_id=self.name, **options))
+        config: dict[str, Any] = {"displaylogo": False, "responsive": True}
+        options = {"div_id": self.name, "full_html": False, "include_plotlyjs": False, "config": config}
+        return str(self.figure.to_html(**options))
 
 
 def epsilon_slider(
@@ -42,11 +40,9 @@ def epsilon_slider(
         name: of the figure on its page, unique.
         points: coordinates of the solutions, drawn as diamonds.
         oracle: coordinates of exact members of the class, drawn as small dots.
-        start: which ε comes first.
+        start: index of the ε that is shown first.
         limit: points that are drawn at most; a larger set is thinned evenly, the same at each ε.
     """
-    import plotly.graph_objects as go  # slow to import
-
     relative = grid.relative.flatten().numpy(force=True)
     inside = np.flatnonzero(relative < epsilons[-1])
     inside = inside[:: -(-len(inside) // limit)]
@@ -56,13 +52,13 @@ def epsilon_slider(
     clouds = []
     for k, epsilon in enumerate(epsilons):  # each point once: the slider shows shells up to its own
         marker = {"size": 2.5, "color": shades[min(k, len(shades) - 1)]}
-        clouds.append(_cloud(go, at[shells == k], f"J/E[y²] < {epsilon:g}", marker))
+        clouds.append(_cloud(at[shells == k], f"J/E[y²] < {epsilon:g}", marker))
     extra = []
     if oracle is not None:
-        extra.append(_cloud(go, np.asarray(oracle), "closed form", {"size": 2, "color": COLOURS["orange"]}))
+        extra.append(_cloud(np.asarray(oracle), "closed form", {"size": 2, "color": COLOURS["orange"]}))
     if points is not None:
         cross = {"size": 5, "color": COLOURS["red"], "symbol": "diamond"}
-        extra.append(_cloud(go, np.asarray(points), "solutions", cross))
+        extra.append(_cloud(np.asarray(points), "solutions", cross))
     shown = [[j <= k for j in range(len(clouds))] + [True] * len(extra) for k in range(len(clouds))]
     start %= len(epsilons)
     for cloud, visible in zip(clouds, shown[start], strict=False):
@@ -81,6 +77,6 @@ def epsilon_slider(
     return Interactive(go.Figure(clouds + extra, layout | {"legend": {"x": 0, "y": 1}}), name)
 
 
-def _cloud(go: Any, at: np.ndarray, name: str, marker: dict[str, Any]) -> Any:
+def _cloud(at: np.ndarray, name: str, marker: dict[str, Any]) -> Any:
     x, y, z = (np.round(column.astype(float), 3).tolist() for column in at.reshape(-1, 3).T)
     return go.Scatter3d(x=x, y=y, z=z, mode="markers", name=name, marker=marker, hoverinfo="skip")

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
@@ -39,12 +40,8 @@ def _fold(axis: Axes, w: np.ndarray, b: float, colour: str) -> None:
     axis.axline(tuple(foot), tuple(foot + np.array([-w[1], w[0]])), color=colour, lw=1.8)
     along = 0.35 * np.array([-w[1], w[0]]) / np.linalg.norm(w)
     start = foot + along
-    axis.annotate(
-        "",
-        tuple(start + 0.45 * normal),
-        tuple(start),
-        arrowprops={"color": colour, "arrowstyle": "->", "lw": 1.8},
-    )
+    arrow = {"color": colour, "arrowstyle": "->", "lw": 1.8}
+    axis.annotate("", tuple(start + 0.45 * normal), tuple(start), arrowprops=arrow)
 
 
 def neuron_rays(table: pd.DataFrame) -> Figure:
@@ -60,12 +57,9 @@ def neuron_rays(table: pd.DataFrame) -> Figure:
     for axis, rows in parts:
         for row in rows.itertuples():
             colour = COLOURS["grey"] if row.weight == 0 else COLOURS["blue" if row.weight > 0 else "red"]
-            style = {
-                "color": colour,
-                "lw": 1 + 3 * abs(row.weight) / largest,
-                "ls": "-" if row.weight else ":",
-            }
-            axis.annotate("", (row.w1, row.b), (0, 0), arrowprops={"arrowstyle": "->", **style})
+            width, dash = 1 + 3 * abs(row.weight) / largest, "-" if row.weight else ":"
+            arrow = {"arrowstyle": "->", "color": colour, "lw": width, "ls": dash}
+            axis.annotate("", (row.w1, row.b), (0, 0), arrowprops=arrow)
         axis.set(title=f"{axis.get_title()}\nc = {rows['constant'].iloc[0]:g}", xlabel="w", aspect="equal")
         axis.set(xlim=(-reach, reach), ylim=(-reach, reach))
         axis.axhline(0, color=COLOURS["ink"], lw=0.5)
@@ -144,11 +138,8 @@ def nearest_hyperplanes(table: pd.DataFrame) -> Figure:
     """
     check_columns(table, "pair", "sine")
     figure, axis = new_figure(height=2.8)
-    for name, colour in zip(dict.fromkeys(table["pair"]), _CYCLE, strict=False):
-        sines = np.sort(table.loc[table["pair"] == name, "sine"].to_numpy())
-        values = np.degrees(np.arcsin(sines.clip(0, 1)))
-        shares = np.arange(1, len(values) + 1) / len(values)
-        axis.step(values, shares, where="post", color=colour, label=name)
+    angles = table.assign(angle=np.degrees(np.arcsin(table["sine"].clip(0, 1))))
+    sns.ecdfplot(angles, x="angle", hue="pair", palette=_CYCLE[: table["pair"].nunique()], ax=axis)
     axis.set(xlim=(-1, 91), xlabel="angle to the nearest hyperplane, degrees", ylabel="share of neurons")
-    axis.legend(loc="upper left", bbox_to_anchor=(0.05, 0.95))
+    sns.move_legend(axis, "upper left", bbox_to_anchor=(0.05, 0.95), title=None)
     return figure

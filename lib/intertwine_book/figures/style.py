@@ -42,28 +42,22 @@ def use_style() -> None:
     pd.set_option("display.float_format", "{:.3g}".format, "display.max_colwidth", None)
 
     order = ("blue", "orange", "green", "red", "sky", "pink", "grey")
-    mpl.rcParams.update(
-        {
-            "axes.edgecolor": COLOURS["ink"],
-            "axes.grid": True,
-            "axes.labelcolor": COLOURS["ink"],
-            "axes.prop_cycle": cycler(color=[COLOURS[name] for name in order]),
-            "axes.spines.right": False,
-            "axes.spines.top": False,
-            "axes.titlesize": "medium",
-            "figure.constrained_layout.use": True,
-            "figure.facecolor": "none",
-            "axes.facecolor": "none",
-            "savefig.facecolor": "none",
-            "font.size": 10,
-            "grid.alpha": 0.25,
-            "legend.frameon": False,
-            "svg.hashsalt": "intertwine",  # the same figure gives the same file
-            "text.color": COLOURS["ink"],
-            "xtick.color": COLOURS["ink"],
-            "ytick.color": COLOURS["ink"],
-        }
-    )
+    ink = ("axes.edgecolor", "axes.labelcolor", "text.color", "xtick.color", "ytick.color")
+    ground = ("figure.facecolor", "axes.facecolor", "savefig.facecolor")
+    settings: dict[Any, Any] = dict.fromkeys(ink, COLOURS["ink"]) | dict.fromkeys(ground, "none")
+    settings |= {
+        "axes.grid": True,
+        "axes.prop_cycle": cycler(color=[COLOURS[name] for name in order]),
+        "axes.spines.right": False,
+        "axes.spines.top": False,
+        "axes.titlesize": "medium",
+        "figure.constrained_layout.use": True,
+        "font.size": 10,
+        "grid.alpha": 0.25,
+        "legend.frameon": False,
+        "svg.hashsalt": "intertwine",  # the same figure gives the same file
+    }
+    mpl.rcParams.update(settings)
     try:
         from matplotlib_inline.backend_inline import set_matplotlib_formats
     except ModuleNotFoundError:  # outside notebooks there is nothing to set
