@@ -236,7 +236,8 @@ class WeightSpace:
         """
         state = self.state(model)
         if not readers:
-            return self.with_state(model, written(self, state, element))
+            pairs = [(*self.lookup(key), each) for key, each in element.items()]
+            return self.with_state(model, written(self.inference, self.solution, state, pairs))
         return self.with_state(model, self.action(self.moves(element), state).state(state))
 
     def action(self, moves: Mapping[int, Move], state: Mapping[int, Tensor]) -> Action:

@@ -2,41 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from jaxtyping import Float
 from torch import Tensor
 
 from intertwine.weightspace.axes import Unit, resolve, units
 from intertwine.weightspace.hidden import HiddenSpace, Move
-
-if TYPE_CHECKING:
-    from intertwine.weightspace.space import WeightSpace
+from intertwine.weightspace.infer import Inference
+from intertwine.weightspace.solve import Solution
 
 
 def written(
-    space: WeightSpace, state: dict[int, Tensor], given: Mapping[str | int, Move | Float[Tensor, "n n"]]
+    inference: Inference,
+    solution: Solution,
+    state: dict[int, Tensor],
+    given: Sequence[tuple[HiddenSpace, Unit, Move | Float[Tensor, "n n"]]],
 ) -> dict[int, Tensor]:
-    """The weights and biases that write a space, W and b, as AW and Ab.
+    """The weights and biases that write a space, W and b, as AW and Ab; given are spaces, factors and matrices.
 
     Raises:
         ValueError: a matrix of another width; or not all writers move as the activation's input does, as in
             front of batch norm, or behind grouped convolutions and heads.
     """
     moved = dict(state)
-    for key, matrix in given.items():
-        hidden, seen = space.lookup(key)
+    for hidden, seen, matrix in given:
         A = matrix.matrix() if isinstance(matrix, Move) else matrix
         if A.shape != (hidden.size, hidden.size):
             raise ValueError(
                 f"Expected a matrix ({hidden.size}, {hidden.size}) for the space {hidden.name}, was given "
                 f"one of shape {tuple(A.shape)}."
             )
-        for index, name in space.inference.run.names.items():
-            for k, axis in enumerate(space.solution.labels.get(index, ())):
-                factors = [each for each in units(axis) if space.solution.hidden(each) is hidden]
-                if not factors or (index, k) in space.inference.read:
+        for index, name in inference.run.names.items():
+            for k, axis in enumerate(solution.labels.get(index, ())):
+                factors = [each for each in units(axis) if solution.hidden(each) is hidden]
+                if not factors or (index, k) in inference.read:
                     continue
                 if resolve(axis) != ((factors[0],),) or not _alike(hidden, factors[0], seen):
                     raise ValueError(
