@@ -19,7 +19,7 @@ def written(
     state: dict[int, Tensor],
     given: Sequence[tuple[HiddenSpace, Unit, Move | Float[Tensor, "n n"]]],
 ) -> dict[int, Tensor]:
-    """The weights and biases that write a space, W and b, as AW and Ab; given are spaces, factors and matrices.
+    """The weights and biases that write spaces, W and b, as AW and Ab; each with its factor and matrix.
 
     Raises:
         ValueError: a matrix of another width; or not all writers move as the activation's input does, as in
