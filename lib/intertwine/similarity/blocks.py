@@ -12,8 +12,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from intertwine import devices
-from intertwine.features import activations, channel_axis, lookup
-from intertwine.similarity.inputs import Spatial
+from intertwine.features import activations, lookup
+from intertwine.similarity.inputs import Spatial, flat
 
 Side = tuple[nn.Module, Sequence[str]]
 Block = list[Float[Tensor, "_ ..."]]  # one for each layer, those of the first model first
@@ -99,16 +99,8 @@ class Blocks:
                     f"Expected finite features, layer {layer!r} returns NaN, infinite or huge ones: look for "
                     f"them in the images first."
                 )
-            yield _flat(X, self._spatial).double()
-
-
-def _flat(X: Float[Tensor, "b ..."], spatial: Spatial | None) -> Float[Tensor, "b ..."]:
-    if X.ndim == 2 or spatial in (None, "samples"):
-        return X
-    if spatial == "features":
-        return X.flatten(1)
-    X = X.movedim(channel_axis(X), -1).flatten(1, -2)
-    return X.mean(1) if spatial == "mean" else X
+            X = X if self._spatial in (None, "samples") else flat(X, self._spatial)
+            yield X.double()
 
 
 def _moved(model: nn.Module, device: torch.device) -> nn.Module:

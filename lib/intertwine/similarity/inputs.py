@@ -69,12 +69,21 @@ def pair(
 
 def arranged(X: Tensor, spatial: Spatial | None) -> Float[Tensor, "n ..."]:
     """The rows of one set of features, in float64."""
-    X = X.double()
-    if X.ndim == 2 or spatial == "samples":
-        return rows_of(X)
+    return rows_of(X.double()) if spatial == "samples" else flat(X.double(), spatial)
+
+
+def flat(X: Float[Tensor, "n ..."], spatial: Spatial | None) -> Float[Tensor, "n ..."]:
+    """Features (n, c) as they are; others by image, "features" or "mean", or else as (n, positions, c).
+
+    Example:
+        >>> flat(torch.ones(5, 3, 4, 4), "sum").shape
+        torch.Size([5, 16, 3])
+    """
+    if X.ndim == 2:
+        return X
     if spatial == "features":
         return X.flatten(1)
-    X = X.movedim(channel_axis(X), -1).flatten(1, -2)
+    X = X if X.ndim == 3 else X.flatten(2).mT  # a view: kernels read the channels one by one
     return X.mean(1) if spatial == "mean" else X
 
 

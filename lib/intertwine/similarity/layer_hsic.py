@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import combinations_with_replacement
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from intertwine.features import rows
@@ -152,10 +152,15 @@ def _preparation(blocks: Blocks, measure: str) -> Callable[[Block], Block]:
         return lambda block: block
     if measure == "grelu cka":
         scales = _channel_scales(blocks)
-        return lambda block: [(Z[..., on] - m) / s for Z, (on, m, s) in zip(block, scales, strict=True)]
+        return lambda block: [(_some(Z, on) - m) / s for Z, (on, m, s) in zip(block, scales, strict=True)]
     # HSIC with a linear kernel is the same after any shift: this one subtracts the mean of the first block
     shifts = [Z.mean(0) for Z in blocks[0]]
     return lambda block: [Z - shift for Z, shift in zip(block, shifts, strict=True)]
+
+
+def _some(Z: Float[Tensor, "b ... c"], on: Bool[Tensor, " c"]) -> Float[Tensor, "b ... some"]:
+    """The channels that are on, laid out as the features are."""
+    return Z[:, on] if Z.ndim == 2 else Z.mT[:, on].mT
 
 
 def _channel_scales(blocks: Blocks) -> list[tuple[Tensor, Tensor, Tensor]]:
