@@ -227,7 +227,11 @@ Markdown(f"```python\n{head.rstrip()}{body}```")
 # %%
 remark = laws.remark_3_6(("ReLU", "tanh", "abs"), 8, trials, generator)
 remark.pivot_table(
-    index="activation", columns="rule", values="error", aggfunc="max", sort=False
+    index=["joins", "activation"],
+    columns="rule",
+    values="error",
+    aggfunc="max",
+    sort=False,
 )
 
 # %% [markdown]

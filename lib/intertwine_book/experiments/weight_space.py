@@ -175,8 +175,10 @@ def theorem_4_2(trials: int, generator: torch.Generator) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def residual_network(network: nn.Sequential, x: Float[Tensor, "samples n_0"]) -> Float[Tensor, "samples n_4"]:
-    """Three hidden layers, the first of which is added to the pre-activation of the third.
+def residual_network(
+    network: nn.Sequential, x: Float[Tensor, "samples n_0"], joins: str = "output to pre-activation"
+) -> Float[Tensor, "samples n_4"]:
+    """Three hidden layers, the first of which is added to the third, in one of three places.
 
     Example:
         >>> network = perceptron([5, 8, 8, 8, 3], torch.Generator().manual_seed(0))
@@ -184,9 +186,11 @@ def residual_network(network: nn.Sequential, x: Float[Tensor, "samples n_0"]) ->
         torch.Size([10, 3])
     """
     fc1, sigma, fc2, _, fc3, _, fc4 = network
-    h1 = sigma(fc1(x))
-    h2 = sigma(fc2(h1))
-    return fc4(sigma(fc3(h2) + h1))
+    z1 = fc1(x)
+    h1, h3 = sigma(z1), fc3(sigma(fc2(sigma(z1))))
+    if joins == "output to output":
+        return fc4(sigma(h3) + h1)
+    return fc4(sigma(h3 + (h1 if joins == "output to pre-activation" else z1)))
 
 
 def remark_3_6(activations: Iterable[str], n: int, trials: int, generator: torch.Generator) -> pd.DataFrame:
@@ -194,12 +198,15 @@ def remark_3_6(activations: Iterable[str], n: int, trials: int, generator: torch
 
     Example:
         >>> table = remark_3_6(["ReLU", "abs"], 8, 3, torch.Generator().manual_seed(0))
-        >>> table[table["activation"] == "abs"].groupby("rule")["holds"].all().to_dict()
+        >>> mixed = table.query("activation == 'abs' and joins == 'output to pre-activation'")
+        >>> mixed.groupby("rule")["holds"].all().to_dict()
         {'exact': True, 'printed': False, 'untied': False}
 
     Returns:
-        Columns rule ("exact" A_3 = φ(A_1), "printed" A_3 = A_1, "untied" A_3 independent), activation, trial,
-        error of the function (relative), holds. The layer inside the block moves independently throughout.
+        Columns joins (what is added to what), rule ("exact" A_3 = φ(A_1), "printed" A_3 = A_1, "untied" A_3
+        independent; the exact rule is the printed one where two outputs or two pre-activations are added),
+        activation, trial, error of the function (relative), inside_error of f_{≤2}(W') = φ(A_2) f_{≤2}(W)
+        inside the block, holds. The layer inside the block moves independently throughout.
     """
     rows = []
     for activation, trial in itertools.product(activations, range(trials)):
@@ -208,10 +215,16 @@ def remark_3_6(activations: Iterable[str], n: int, trials: int, generator: torch
         net = perceptron([5, n, n, n, 3], generator, activation)
         x = _normal(generator, 50, 5)
         chain = find_symmetries(net, x)  # of the chain without its residual connection
-        for rule, A3 in {"exact": G.phi(A1), "printed": A1, "untied": free}.items():
-            other = chain.act(net, {"activation1": A1, "activation2": A2, "activation3": A3})
-            error = relative_error(residual_network(other, x), residual_network(net, x))
-            rows.append({"rule": rule, "activation": activation, "trial": trial, "error": error})
+        mixed = {"exact": G.phi(A1), "printed": A1, "untied": free}
+        rules = {"output to pre-activation": mixed}
+        rules |= {f"{each} to {each}": {"printed": A1} for each in ("output", "pre-activation")}
+        for joins, elements in rules.items():
+            for rule, A3 in elements.items():
+                other = chain.act(net, {"activation1": A1, "activation2": A2, "activation3": A3})
+                error = relative_error(residual_network(other, x, joins), residual_network(net, x, joins))
+                inside = relative_error(other[:4](x), net[:4](x) @ G.phi(A2).T)
+                row = {"joins": joins, "rule": rule, "activation": activation, "trial": trial}
+                rows.append(row | {"error": error, "inside_error": inside})
     return pd.DataFrame(rows).assign(holds=lambda table: table["error"] < TOLERANCE)
 
 
