@@ -189,7 +189,7 @@ def test_every_activation_of_torch_is_classified_at_three_parameters_or_refused(
         assert classified[kind] >= (values if parameters - {"inplace"} else 1), name
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     st.floats(-3, 3).filter(lambda c: abs(c) > 1e-3),
     st.floats(-3, 3).filter(lambda c: abs(c) > 1e-3),
@@ -205,7 +205,7 @@ def test_positive_scalars_exactly_for_powers(plus, minus, p):
     assert str(group) == expected
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(
     st.floats(math.log(1.06), math.log(1000)),
     st.sampled_from(["one side", "even", "odd", "negative"]),
@@ -228,7 +228,7 @@ def test_a_planted_generator_is_found(period, symmetry, phase, amplitude, p):
     assert group.generator == pytest.approx(sign * math.exp(period), rel=1e-10)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.floats(-3, 4.5), st.booleans(), st.floats(-2, 2).filter(lambda s: abs(s) > 1e-3), st.floats(0.5, 3))
 def test_one_kink_anywhere_away_from_0_leaves_no_scaling(log10, odd, change, p):
     kink = 10**log10
@@ -240,7 +240,7 @@ def test_one_kink_anywhere_away_from_0_leaves_no_scaling(log10, odd, change, p):
     assert str(scalar_group(sigma)) == ("signs" if odd else "trivial")
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(
     st.sampled_from(["GELU", "tanh", "ReLU", "abs", "exp", "cos", "Hardshrink", "ELU", "square"]),
     st.floats(-2, 2),

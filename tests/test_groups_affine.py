@@ -81,7 +81,7 @@ def test_none_where_there_is_none(activation):
     assert affine_intertwiners(activation) == []
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(
     st.sampled_from(["sinc", "tanh", "atan", "Hardtanh"]),
     st.floats(-4.9, 4.9).filter(lambda c: abs(c) > 0.01),

@@ -185,7 +185,7 @@ def test_tiny10_is_its_formula(width, norm, n, side, seed):
     assert side != 32 or x.shape[2] == 2
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(
     width=st.integers(1, 4),
     name=st.sampled_from(["A", "B", "18"]),
