@@ -90,7 +90,7 @@ def main() -> None:
     generator = torch.Generator().manual_seed(0)
     network = models.fcn().double()
     x = torch.randn(500, 1, dtype=torch.float64, generator=generator)
-    flat = genni.random_plane(torch.tensor([1.0, -1.0, 0.8, 0.5]).double(), 3, generator)
+    flat = genni.random_plane(torch.tensor([1.0, -1.0, 0.8, 0.5]).double(), 3, generator=generator)
     mine, other, error = compare(
         "FCN", network, flat, lambda x: 0.8 * x.relu() - 0.5 * (-x).relu(), x, 50, 1000
     )
@@ -98,7 +98,7 @@ def main() -> None:
     network = models.lenet(output_relu=False)
     x = torch.randn(500, 1, 28, 28, generator=generator)
     theta = 2.0 * genni.random_starts(network, 1, generator=torch.Generator().manual_seed(1))
-    flat = genni.random_plane(genni.parameter_vector(network), 3, generator)
+    flat = genni.random_plane(genni.parameter_vector(network), 3, generator=generator)
     mine, other, error = compare(
         "LeNet", network, flat, lambda x: genni.outputs(network, theta, x)[0], x, 4, 30
     )

@@ -380,7 +380,7 @@ Markdown(
 pairs = {"moved by H_n": (first, orbit), "two seeds": (first, second)}
 pairs["two seeds, untrained"] = tuple(untrained[:2])
 nearest = pd.concat(
-    pd.DataFrame({"pair": name, "sine": shallow.nearest_sines(*two)})
+    pd.DataFrame({"pair": name, "sine": shallow_relu.nearest_sines(*two)})
     for name, two in pairs.items()
 )
 

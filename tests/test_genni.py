@@ -16,7 +16,7 @@ from intertwine.genni.pooling import Maxima
 from intertwine_book.experiments import genni as experiment
 
 seeds = st.integers(0, 2**31)
-laws = settings(max_examples=20, deadline=None)
+laws = settings(max_examples=12, deadline=None)
 FCN = models.fcn((1, 2, 1))
 LIVE = torch.tensor([1.0, -1.0, 0.8, 0.5], dtype=torch.float64)  # slopes 0.8 and −0.5
 
@@ -80,7 +80,7 @@ def test_the_loss_of_any_network_is_that_of_a_copy_at_every_point(name, seed, m,
     network, shape = NETWORKS[name][0].to(dtype), NETWORKS[name][1]
     x = normal(50, *shape, seed=seed, dtype=dtype)
     theta = genni.random_starts(network, 1, generator=generator(seed))[0]
-    flat = genni.random_plane(genni.parameter_vector(network), m, generator(seed))
+    flat = genni.random_plane(genni.parameter_vector(network), m, generator=generator(seed))
 
     def target(x: Tensor) -> Tensor:
         return genni.outputs(network, theta[None].to(x), x)[0] + x.flatten(1)[:, :1]
@@ -118,7 +118,10 @@ def test_outputs_are_the_network_s_own_and_so_are_their_gradients(name):
 def test_running_statistics_take_the_dtype_of_the_inputs():
     network = nn.Sequential(nn.Conv2d(2, 3, 3), nn.BatchNorm2d(3), nn.ReLU(), nn.Flatten()).eval()
     network[1].running_mean.fill_(0.25)
-    x, flat = normal(9, 2, 5, 6, seed=0), genni.random_plane(genni.parameter_vector(network), 2, generator(0))
+    x, flat = (
+        normal(9, 2, 5, 6, seed=0),
+        genni.random_plane(genni.parameter_vector(network), 2, generator=generator(0)),
+    )
     grid = genni.grid_loss(
         Problem(network, lambda x: copy.deepcopy(network).double()(x) + 1, x), flat, (0, 1), 3
     )
@@ -167,7 +170,7 @@ def test_maxima_are_torch_s_max_pooling(a, b, height, width, seed):
 )
 def test_other_pooling_is_left_to_torch(pool):
     network = nn.Sequential(nn.Conv2d(1, 2, 2), pool, nn.Flatten()).double()
-    x, flat = normal(5, 1, 8, 8, seed=0), genni.random_plane(torch.zeros(10), 2, generator(0))
+    x, flat = normal(5, 1, 8, 8, seed=0), genni.random_plane(torch.zeros(10), 2, generator=generator(0))
     points = flat.at(torch.tensor([[0.3, 0.4]]))
     y = network(x).detach()
     torch.testing.assert_close(
@@ -275,7 +278,7 @@ def test_a_plane_holds_its_points_in_an_orthonormal_basis(seed, m, p):
 
 
 def test_directions_of_random_planes_are_uniform():
-    many = [genni.random_plane(LIVE, 2, generator(seed)) for seed in range(400)]
+    many = [genni.random_plane(LIVE, 2, generator=generator(seed)) for seed in range(400)]
     assert all(torch.equal(each.centre, LIVE) and each.coordinates.tolist() == [[0, 0]] for each in many)
     projections = sum(each.basis.T @ each.basis for each in many) / len(many)
     assert (projections - torch.eye(4).double() / 2).abs().max() < 0.08
@@ -289,7 +292,9 @@ def test_the_conjecture_counts_in_the_same_way_everywhere():
     table = experiment.conjecture(problem, flat, (-1, 1), 11, generator=generator(0), **asked)
     grid = genni.grid_loss(problem, flat, (-1, 1), 11)
     assert table["share"][:2].tolist() == [(grid.relative < e).double().mean().item() for e in (0.1, 0.5)]
-    random = genni.grid_loss(Problem(FCN, live, x), genni.random_plane(LIVE, 1, generator(0)), (-1, 1), 11)
+    random = genni.grid_loss(
+        Problem(FCN, live, x), genni.random_plane(LIVE, 1, generator=generator(0)), (-1, 1), 11
+    )
     assert table["share"][3] == (random.relative < 0.5).double().mean().item()
     assert (table.groupby(["plane", "trial"])["share"].diff().dropna() >= 0).all()
 

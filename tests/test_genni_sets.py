@@ -14,7 +14,7 @@ from intertwine import genni, models
 from intertwine_book.experiments import genni as experiment
 
 seeds = st.integers(0, 2**31)
-laws = settings(max_examples=25, deadline=None)
+laws = settings(max_examples=12, deadline=None)
 
 
 def generator(seed: int) -> torch.Generator:

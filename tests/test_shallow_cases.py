@@ -53,7 +53,7 @@ def test_the_verdict_is_right_and_certified(kind, near_miss, seed):
 
 @pytest.mark.parametrize(("kind", "near_miss"), CASES)
 @given(seed=SEEDS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_so_it_is_in_floats(kind, near_miss, seed):
     generator = torch.Generator().manual_seed(seed)
     p, q, equal = known_pair(kind, near_miss=near_miss, generator=generator)
@@ -62,7 +62,7 @@ def test_so_it_is_in_floats(kind, near_miss, seed):
 
 @pytest.mark.parametrize(("kind", "near_miss"), CASES)
 @given(seed=SEEDS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_so_it_is_of_modules_in_float32(kind, near_miss, seed):
     generator = torch.Generator().manual_seed(seed)
     p, q, equal = known_pair(kind, near_miss=near_miss, generator=generator)
@@ -91,7 +91,7 @@ def test_the_tolerance_is_that_of_the_rounding():
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(seed=SEEDS, power=st.integers(9, 60))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_exact_numbers_have_no_tolerance(kind, seed, power):
     epsilon = Fraction(1, 10**power)
     p, q, _ = known_pair(kind, near_miss=True, epsilon=epsilon, generator=torch.Generator().manual_seed(seed))

@@ -14,7 +14,7 @@ Example:
 from intertwine.genni.dimension import FunctionalDimension, functional_dimension
 from intertwine.genni.epsilon_sets import betti, components, epsilon_set, persistence
 from intertwine.genni.grid import Grid, grid_loss, loss_at
-from intertwine.genni.outputs import outputs, parameter_vector
+from intertwine.genni.parametric import outputs, parameter_vector
 from intertwine.genni.plane import Plane, plane, random_plane
 from intertwine.genni.problem import Problem
 from intertwine.genni.search import Solutions, descend, random_starts, search

@@ -9,16 +9,11 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.func import jacrev
 
-from intertwine.genni.outputs import check, outputs
+from intertwine.genni.parametric import check, outputs
 
 
 class FunctionalDimension(NamedTuple):
-    """The result of `functional_dimension`.
-
-    Example:
-        >>> FunctionalDimension(2, 2, torch.tensor([3.0, 1.0])).rank
-        2
-    """
+    """The result of `functional_dimension`."""
 
     rank: int
     """Directions in which the function changes; never more than outputs · inputs."""
@@ -38,11 +33,8 @@ def functional_dimension(
         >>> functional_dimension(models.fcn((1, 2, 1)), theta, x)[:2]  # two slopes and two scalings
         (2, 2)
 
-    Args:
-        model: any network.
-        theta: its parameters.
-        inputs: at least as many as parameters, or the rank may be theirs; in float64 here.
-        rtol: singular values below this share of the largest count as 0.
+    Singular values below the share `rtol` of the largest count as 0. With fewer inputs than parameters, their
+    number may bound the rank. All is computed in float64.
     """
     check(model, theta[None], inputs)
     x = inputs.double()

@@ -21,8 +21,7 @@ def epsilon_set(grid: Grid, epsilon: float, *, relative: bool = True) -> Bool[Te
         >>> epsilon_set(grid, 0.2).tolist(), epsilon_set(grid, 0.02, relative=False).tolist()
         ([True, False], [True, False])
 
-    Args:
-        relative: with J itself, ε ≥ E[y²] admits the zero function.
+    With J itself, ε ≥ E[y²] admits the zero function.
     """
     return (grid.relative if relative else grid.loss) < epsilon
 
@@ -64,20 +63,17 @@ def betti(mask: Bool[Tensor, "*n"]) -> tuple[int, ...]:
     m = mask.ndim
     if m > 3:
         raise ValueError(f"Expected a grid of 1, 2 or 3 dimensions, was given {m}: take a slice of it.")
-    cubes = mask.numpy(force=True)
-    pieces = int(components(mask).max())
-    # outside, neighbours share a face; the unbounded part is no cavity
-    cavities = int(ndimage.label(np.pad(~cubes, 1, constant_values=True))[1]) - 1
-    if m == 3:
-        cells = np.zeros(
-            [2 * n + 1 for n in cubes.shape], dtype=bool
-        )  # of all dimensions: odd places are open
-        cells[(slice(1, None, 2),) * m] = cubes
-        cells = ndimage.binary_dilation(cells, np.ones([3] * m))
-        dimensions = sum(np.ix_(*[np.arange(n) % 2 for n in cells.shape]))
-        euler = int(np.where(dimensions % 2, -1, 1)[cells].sum())
-        return pieces, pieces + cavities - euler, cavities
-    return (pieces, cavities)[:m]
+    cubes = np.pad(mask.numpy(force=True), 1)
+    pieces = int(ndimage.label(cubes, np.ones([3] * m))[1])
+    cavities = int(ndimage.label(~cubes)[1]) - 1  # outside, neighbours share a face; one part is unbounded
+    if m < 3:
+        return (pieces, cavities)[:m]
+    cells = np.zeros([2 * n + 1 for n in cubes.shape], dtype=bool)  # of all dimensions: odd places are open
+    cells[1::2, 1::2, 1::2] = cubes
+    cells = ndimage.binary_dilation(cells, np.ones([3] * m))
+    dimensions = sum(np.ix_(*[np.arange(n) % 2 for n in cells.shape]))
+    euler = int(np.where(dimensions % 2, -1, 1)[cells].sum())
+    return pieces, pieces + cavities - euler, cavities
 
 
 def persistence(values: Float[Tensor, "*n"], *, below: float = float("inf")) -> pd.DataFrame:
@@ -115,18 +111,13 @@ def persistence(values: Float[Tensor, "*n"], *, below: float = float("inf")) -> 
     rows = []
     births = flat.tolist()
     for u, v, height in zip(heads.tolist(), tails.tolist(), heights.tolist(), strict=True):
-        u, v = root(u), root(v)
-        if u != v:
-            old, young = (u, v) if births[u] <= births[v] else (v, u)
-            parent[young] = old
-            if births[young] < height:
-                rows.append((births[young], height))
+        old, young = sorted((root(u), root(v)), key=births.__getitem__)
+        parent[young] = old
+        if births[young] < height:
+            rows.append((births[young], height))
     rows += [(births[k], np.inf) for k in np.flatnonzero(flat < below).tolist() if parent[k] == k]
-    table = pd.DataFrame(rows, columns=["birth", "death"], dtype=float)
-    ratio = table["death"] / table["birth"].clip(lower=np.finfo(float).tiny)
-    return table.assign(ratio=ratio).sort_values(
-        ["ratio", "birth"], ascending=[False, True], ignore_index=True
-    )[["birth", "death"]]
+    rows.sort(key=lambda row: (-row[1] / max(row[0], np.finfo(float).tiny), row[0]))
+    return pd.DataFrame(rows, columns=["birth", "death"], dtype=float)
 
 
 def _tree(flat: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from intertwine.genni.outputs import call, check, is_perceptron, perceptron
+from intertwine.genni.parametric import call, check, is_perceptron, perceptron
 from intertwine.genni.plane import Plane
 from intertwine.genni.pooling import with_fast_pooling
 from intertwine.genni.problem import Problem
@@ -47,12 +47,7 @@ class Grid(NamedTuple):
         return self.loss / self.energy
 
     def coordinates(self) -> Float[Tensor, "points m"]:
-        """Of all points, in the order of `loss.flatten()`.
-
-        Example:
-            >>> Grid(torch.tensor([0.0, 1.0]), torch.zeros(2, 2), energy=1.0).coordinates().tolist()
-            [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
-        """
+        """Of all points, in the order of `loss.flatten()`."""
         return torch.cartesian_prod(*[self.axis] * self.loss.ndim).view(-1, self.loss.ndim)
 
 

@@ -30,21 +30,11 @@ class Plane(NamedTuple):
     a plane of fewer dimensions, along whose normal the picture would show the noise of the search."""
 
     def at(self, coordinates: Float[Tensor, "k m"]) -> Float[Tensor, "k p"]:
-        """The parameter vectors at some coordinates.
-
-        Example:
-            >>> plane(torch.eye(3)[:2]).at(torch.zeros(1, 1)).tolist()
-            [[1.0, 0.0, 0.0]]
-        """
+        """The parameter vectors at some coordinates."""
         return self.centre + coordinates.to(self.basis) @ self.basis
 
     def project(self, points: Float[Tensor, "k p"]) -> tuple[Float[Tensor, "k m"], Float[Tensor, " k"]]:
-        """Coordinates of the nearest point of the plane, and the distance from it, for each parameter vector.
-
-        Example:
-            >>> plane(torch.eye(3)[:2]).project(torch.tensor([[1.0, 0.0, 5.0]]))[1].tolist()
-            [5.0]
-        """
+        """Coordinates of the nearest point of the plane, and the distance from it, of parameter vectors."""
         gap = points.to(self.centre) - self.centre
         coordinates = gap @ self.basis.T
         return coordinates, (gap - coordinates @ self.basis).norm(dim=1)
@@ -78,11 +68,11 @@ def plane(solutions: Float[Tensor, "m1 p"]) -> Plane:
     return Plane(solutions[0].double(), basis, torch.cat([gaps.new_zeros(1, m), gaps @ basis.T]), condition)
 
 
-def random_plane(centre: Float[Tensor, " p"], m: int, generator: torch.Generator) -> Plane:
+def random_plane(centre: Float[Tensor, " p"], m: int, *, generator: torch.Generator) -> Plane:
     """A plane of m dimensions through a parameter vector, in directions that are uniformly distributed.
 
     Example:
-        >>> flat = random_plane(torch.ones(5), 2, torch.Generator().manual_seed(0))
+        >>> flat = random_plane(torch.ones(5), 2, generator=torch.Generator().manual_seed(0))
         >>> torch.allclose(flat.basis @ flat.basis.T, torch.eye(2, dtype=torch.float64))
         True
     """

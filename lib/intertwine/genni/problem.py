@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from intertwine.genni.outputs import call, outputs, parameter_vector
+from intertwine.genni.parametric import call, outputs, parameter_vector
 from intertwine.genni.target import describe_target
 
 

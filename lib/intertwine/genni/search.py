@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from intertwine.genni.grid import loss_at
-from intertwine.genni.outputs import check, outputs, parameter_vector
+from intertwine.genni.parametric import check, outputs, parameter_vector
 from intertwine.genni.problem import Problem
 
 # a solution counts as dependent if its distance from the others' plane is below this share of its distance
@@ -19,13 +19,7 @@ INDEPENDENT = 1e-2
 
 
 class Solutions(NamedTuple):
-    """The result of `search`.
-
-    Example:
-        >>> tried = pd.DataFrame({"start": [0], "relative_loss": [0.0], "verdict": ["accepted"]})
-        >>> Solutions(torch.zeros(1, 4), torch.zeros(1), tried).points.shape
-        torch.Size([1, 4])
-    """
+    """The result of `search`."""
 
     points: Float[Tensor, "m1 p"]
     """m+1 affinely independent parameter vectors."""

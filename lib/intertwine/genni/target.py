@@ -12,12 +12,7 @@ CONSTANT = 1e-6  # a target is constant if its variance is below this share of i
 
 
 class Target(NamedTuple):
-    """The result of `describe_target`.
-
-    Example:
-        >>> describe_target(torch.zeros(5, 1)).verdict
-        'dead'
-    """
+    """The result of `describe_target`."""
 
     verdict: str
     """"live"; "dead": 0 everywhere; "constant"; "nearly zero": no further from 0 than ε."""

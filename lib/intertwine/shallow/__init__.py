@@ -15,8 +15,8 @@ from intertwine.shallow.arrangement import Arrangement, arrangement
 from intertwine.shallow.canonical_form import CanonicalForm, canonical_form, is_affine
 from intertwine.shallow.compression import Compression, compress
 from intertwine.shallow.configurations import Configuration, configurations, realised
-from intertwine.shallow.degeneracy import Degeneracy, degeneracy, nearest_sines
-from intertwine.shallow.equality import Equality, Symmetry, same_function, transferred
+from intertwine.shallow.degeneracy import Degeneracy, degeneracy
+from intertwine.shallow.equality import Equality, Symmetry, same_function
 from intertwine.shallow.exact import numbers
 from intertwine.shallow.generic import Fibre, Genericity, fibre, is_generic
 from intertwine.shallow.hidden_symmetries import HiddenSymmetries, hidden_symmetries
@@ -56,7 +56,6 @@ __all__ = [
     "is_affine",
     "is_generic",
     "minimal_form",
-    "nearest_sines",
     "numbers",
     "odd_slope",
     "random_network",
@@ -65,7 +64,6 @@ __all__ = [
     "same_function",
     "stabilizer",
     "subset_sums",
-    "transferred",
     "zero_factor_rank",
     "zero_factor_reduction",
 ]

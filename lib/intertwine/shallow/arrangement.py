@@ -86,16 +86,8 @@ def clusters(
 
     Example:
         >>> labels, first, sign = clusters(np.array([[1.0], [2.0], [-1.0]]), 1e-9, signed=False)
-        >>> labels.tolist(), first.tolist(), sign.tolist()
+        >>> labels.tolist(), first.tolist(), sign.tolist()  # in order of appearance; x and −x are one point
         ([0, 1, 0], [0, 1], [1.0, 1.0, -1.0])
-
-    Args:
-        points: one a row.
-        tolerance: in the units of the points.
-        signed: if not, x and −x are the same point.
-
-    Returns:
-        Labels in order of appearance, the first point of each group, and the sign that each agrees with.
     """
     n, d = points.shape
     directions = np.random.default_rng(0).uniform(-1, 1, (d, DIRECTIONS))

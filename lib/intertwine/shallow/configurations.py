@@ -44,14 +44,7 @@ class Configuration(NamedTuple):
 def configuration(
     form: CanonicalForm, signs: Int[np.ndarray, " h"], tolerance: float = TOLERANCE
 ) -> Configuration:
-    """The configuration with the given signs and as little left as possible.
-
-    Example:
-        >>> from intertwine.shallow import ShallowReLU, canonical_form
-        >>> form = canonical_form(ShallowReLU([[1], [-1]], [0, 0], [[1, 2]], [0]))  # σ(x) + 2σ(−x)
-        >>> [configuration(form, np.array([s])).width for s in (1, -1, 0)]
-        [3, 3, 2]
-    """
+    """The configuration with the given signs and the smallest rest of L."""
     pairs = signs == 0
     single = form.normals[:, :-1] * signs[:, None]
     rest = form.L - form.gamma @ single
@@ -69,21 +62,20 @@ def configuration(
 
 
 def configurations(form: CanonicalForm, tolerance: float = TOLERANCE) -> Iterator[Configuration]:
-    """All 3^h of them."""
+    """All 3^h of them.
+
+    Example:
+        >>> from intertwine.shallow import canonical_form
+        >>> form = canonical_form(ShallowReLU([[1], [-1]], [0, 0], [[1, 2]], [0]))  # σ(x) + 2σ(−x)
+        >>> [each.width for each in configurations(form)]
+        [3, 3, 2]
+    """
     for signs in product((1, -1, 0), repeat=len(form.normals)):
         yield configuration(form, np.array(signs, dtype=np.int64), tolerance)
 
 
 def realised(form: CanonicalForm, chosen: Configuration) -> ShallowReLU:
-    """The network of a configuration.
-
-    Example:
-        >>> from intertwine.shallow import ShallowReLU, canonical_form, same_function
-        >>> p = ShallowReLU([[1], [-1]], [3, 0], [[1, 2]], [0])
-        >>> form = canonical_form(p)
-        >>> all(same_function(p, realised(form, each)).equal for each in configurations(form))
-        True
-    """
+    """The network of a configuration."""
     signs, pairs = chosen.signs, chosen.signs == 0
     single, double = form.normals[~pairs] * signs[~pairs, None], form.normals[pairs]
     zero = np.zeros((len(chosen.left), 1), dtype=form.L.dtype)

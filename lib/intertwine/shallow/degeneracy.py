@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
 
 from intertwine.shallow.arrangement import arrangement
 from intertwine.shallow.exact import TOLERANCE
@@ -56,7 +55,7 @@ def degeneracy(p: ShallowReLU, tolerance: float = TOLERANCE) -> Degeneracy:
         if q.n > 1 and cosine[i, j] > best:
             best, pair = cosine[i, j], (int(start + i), int(j))
     return nowhere._replace(
-        parallel=_sine(*unit[list(pair)]) if pair else np.nan,
+        parallel=sine(*unit[list(pair)]) if pair else np.nan,
         pair=tuple(sorted(pair)),
         silent=float(strength.min() / strength.max()),
         silent_neuron=int(strength.argmin()),
@@ -65,20 +64,6 @@ def degeneracy(p: ShallowReLU, tolerance: float = TOLERANCE) -> Degeneracy:
     )
 
 
-def nearest_sines(p: ShallowReLU, q: ShallowReLU) -> Float[np.ndarray, " n"]:
-    """For every neuron of p, the sine of the angle between its (w, b) and the nearest of q: 0 if parallel.
-
-    Example:
-        >>> p = ShallowReLU([[1, 0], [0, 1]], [0, 0], [[1, 1]], [0])
-        >>> nearest_sines(p, ShallowReLU([[-2, 0]], [0], [[1]], [0])).tolist()
-        [0.0, 1.0]
-
-    Both networks have no zero neurons, and the same number of inputs.
-    """
-    u, v = (r / np.linalg.norm(r, axis=1, keepdims=True) for r in (p.float().rows, q.float().rows))
-    partner = v[np.abs(u @ v.T).argmax(1)]
-    return np.array([_sine(x, y) for x, y in zip(u, partner, strict=True)])
-
-
-def _sine(u: np.ndarray, v: np.ndarray) -> float:
+def sine(u: np.ndarray, v: np.ndarray) -> float:
+    """The sine of the angle between the lines of two unit vectors."""
     return float(np.linalg.norm(v - (u @ v) * u))  # not from the cosine, which loses half the digits

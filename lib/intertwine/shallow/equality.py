@@ -48,15 +48,7 @@ class Symmetry:
         return monomial(self.permutation, self.scales)
 
     def image(self) -> ShallowReLU:
-        """`q`, computed from `p` by the symmetry: equal for exact networks, up to rounding for floats.
-
-        Example:
-            >>> p = ShallowReLU([[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [[1, 1, 1]], [0])
-            >>> q = ShallowReLU([[-1, 0], [0, -1], [1, 1]], [0, 0, -1], [[1, 1, 1]], [1])
-            >>> symmetry = same_function(p, q).symmetry
-            >>> symmetry.flips, (symmetry.image().W == q.W).all()
-            ((0, 1, 2), np.True_)
-        """
+        """`q`, computed from `p` by the symmetry: equal for exact networks, up to rounding for floats."""
         r = transferred(self.p, self.normals, self.transfers, self.tolerance)
         return moved(r, self.permutation, self.scales)
 
@@ -72,9 +64,9 @@ class Equality:
     discrepancy: float
     """The largest part of the difference's canonical form, relative to the terms that it is a sum of."""
     symmetry: Symmetry | None = None
-    """If equal, how the one becomes the other."""
+    """From the one to the other, if they are equal."""
     witness: Witness | None = None
-    """If not, an input where they differ, and both outputs."""
+    """An input where they differ, and both outputs, if they are not."""
 
     def __bool__(self) -> bool:
         raise TypeError("Expected a use of `.equal`, which is True, False or None, not of the whole answer.")
@@ -141,22 +133,10 @@ def transferred(
     transfers: Shaped[np.ndarray, "k t"],
     tolerance: float = TOLERANCE,
 ) -> ShallowReLU:
-    """Move output weight δ from σ(u) to σ(−u) and Σ δ b into c: the same function iff Σ δ wᵀ = 0.
+    """Output weight δ moved from σ(u) to σ(−u), and Σ δ b into c: the same function iff Σ δ wᵀ = 0.
 
-    Example:
-        >>> from intertwine.shallow import numbers
-        >>> p = ShallowReLU([[1], [-1]], [0, 1], [[1, 1]], [0])
-        >>> q = transferred(p, numbers([[1, 0], [1, -1]]), numbers([[1, -1]]))
-        >>> q.rows.tolist(), q.V.tolist() == [[1, 1]], q.c.tolist()
-        ([[1, -1], [-1, 0]], True, [1])
-
-    Args:
-        p: a network.
-        normals: (w, b) of hyperplanes.
-        transfers: δ of each.
-
-    Returns:
-        A network without 0-factors.
+    The rows of `normals` are (w, b) of hyperplanes, the columns of `transfers` δ of each. The result has no
+    0-factors.
     """
     if not len(normals):
         return merged(p, arrangement(p, tolerance), tolerance).network

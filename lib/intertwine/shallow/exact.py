@@ -65,12 +65,7 @@ def reciprocal(array: Numbers) -> Numbers:
 
 
 def negligible(value: Numbers, size: Any, tolerance: float) -> Bool[np.ndarray, "..."]:
-    """Whether entries are zero: exactly, or for floats at most `tolerance` times `size`.
-
-    Example:
-        >>> negligible(numbers([1e-12, 1e-3]), numbers([1.0, 1.0]), 1e-9).tolist()
-        [True, False]
-    """
+    """Whether entries are zero: exactly, or for floats at most `tolerance` times `size`."""
     if is_exact(value):
         return (value == 0).astype(bool)
     return np.abs(value) <= tolerance * size
@@ -82,23 +77,13 @@ def largest(array: Numbers) -> Numbers:
 
 
 def outer(columns: Shaped[np.ndarray, "k n"], rows: Shaped[np.ndarray, "n m"]) -> Numbers:
-    """The matrices (column i)(row i), each flattened into a row.
-
-    Example:
-        >>> outer(numbers([[2, 3]]), numbers([[1, -1], [0, 5]])).tolist()
-        [[2, -2], [0, 15]]
-    """
+    """The matrices (column i)(row i), each flattened into a row."""
     k, n = columns.shape
     return (columns.T[:, :, None] * rows[:, None, :]).reshape(n, k * rows.shape[1])
 
 
 def sums(values: Shaped[np.ndarray, "k n"], labels: Int[np.ndarray, " n"], groups: int) -> Numbers:
-    """Sums of the columns with labels 0, …, groups − 1.
-
-    Example:
-        >>> sums(numbers([[1, 2, 3]]), np.array([1, 0, 1]), 2).tolist()
-        [[2, 4]]
-    """
+    """Sums of the columns with labels 0, …, groups − 1."""
     if is_exact(values):
         total = np.zeros((len(values), groups), dtype=object)
         np.add.at(total.T, labels, values.T)

@@ -21,7 +21,7 @@ class HiddenSymmetries:
     """The non-empty sets S with Σ_S λ_i w_iᵀ = 0; iterate to list them, as tuples of neurons."""
 
     count: int | None
-    """None where there are too many neurons to count for."""
+    """None where there are too many neurons."""
     reason: str
     sums: SubsetSums | None = None
 
@@ -29,12 +29,7 @@ class HiddenSymmetries:
         return (S for S in self.sums or () if S)
 
     def list(self, limit: int = 100) -> list[tuple[int, ...]]:
-        """The first few, no more than `limit`.
-
-        Example:
-            >>> hidden_symmetries(ShallowReLU([[1], [-1]], [0, 0], [[1, 1]], [0])).list()
-            [(0, 1)]
-        """
+        """The first few, no more than `limit`."""
         return [*islice(self, limit)]
 
 
@@ -50,9 +45,8 @@ def hidden_symmetries(p: ShallowReLU, tolerance: float = ROUNDING) -> HiddenSymm
     Independent matrices λ_i w_iᵀ have none, whatever their number. Otherwise all 2^n sets are searched for
     n ≤ 40, by meeting in the middle.
 
-    Args:
-        p: a network; where it has 0-factors, flips of dead neurons count too.
-        tolerance: of floats: a sum is zero when no entry exceeds this times Σ ‖λ_i w_iᵀ‖_∞.
+    Where there are 0-factors, flips of dead neurons count too. In floats a sum is zero when no entry exceeds
+    tolerance · Σ ‖λ_i w_iᵀ‖_∞.
 
     Raises:
         ValueError: floats with tens of millions of sums close to zero.
@@ -68,11 +62,6 @@ def hidden_symmetries(p: ShallowReLU, tolerance: float = ROUNDING) -> HiddenSymm
 
 def independent(vectors: Shaped[np.ndarray, "n d"], tolerance: float = ROUNDING) -> bool:
     """Whether rows are certified to be linearly independent: in floats by σ_min > tolerance · σ_max.
-
-    Example:
-        >>> from intertwine.shallow import numbers
-        >>> independent(numbers([[1, 2], [2, 4]])), independent(np.eye(3))
-        (False, True)
 
     Exact rows are taken modulo a prime: independent there they are independent, and the converse fails for
     multiples of that prime only.

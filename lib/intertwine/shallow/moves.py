@@ -55,12 +55,7 @@ def moved(p: ShallowReLU, columns: Int[np.ndarray, " n"], scales: Shaped[np.ndar
 
 
 def monomial(columns: Int[np.ndarray, " n"], scales: Shaped[np.ndarray, " n"]) -> Numbers | Tensor:
-    """The matrix with entries scales[i] at (i, columns[i]): an array of exact numbers, or a tensor of floats.
-
-    Example:
-        >>> monomial(np.array([1, 0]), numbers([2, 3])).tolist()
-        [[0, 2], [3, 0]]
-    """
+    """The matrix with entries scales[i] at (i, columns[i]): an array if exact, or a tensor of floats."""
     A = np.zeros((len(scales), len(scales)), dtype=scales.dtype)
     A[np.arange(len(scales)), columns] = scales
     return A if is_exact(scales) else torch.from_numpy(A)
@@ -111,11 +106,6 @@ def odd_slope(activation: str | Callable[[Tensor], Tensor] | Activation) -> floa
 
 def difference(p: ShallowReLU, q: ShallowReLU) -> ShallowReLU:
     """θ ⊖ θ', Definition 7: the neurons of both, those of q with −λ; its function is that of p minus q's.
-
-    Example:
-        >>> p = ShallowReLU([[2]], [0], [[1]], [0])
-        >>> difference(p, p)([[7]]).tolist()
-        [[0]]
 
     Raises:
         ValueError: numbers of inputs or outputs that differ.

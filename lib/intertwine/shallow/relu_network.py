@@ -84,24 +84,14 @@ class ShallowReLU:
         return ShallowReLU(*arrays)
 
     def with_neurons(self, chosen: Iterable[Any]) -> ShallowReLU:
-        """The network of some of the neurons, in the given order, with the same c.
-
-        Example:
-            >>> ShallowReLU([[2], [3]], [0, 0], [[1, 5]], [0]).with_neurons([1]).V.tolist()
-            [[5]]
-        """
+        """The network of some of the neurons, in the given order, with the same c."""
         index = np.asarray(list(chosen), dtype=np.int64)
         return ShallowReLU(self.W[index], self.b[index], self.V[:, index], self.c)
 
     def extended(
         self, rows: Shaped[np.ndarray, "r m1"], V: Shaped[np.ndarray, "k r"], c: Numbers | None = None
     ) -> ShallowReLU:
-        """The network with further neurons, of rows (w, b) and output weights, and with another c if given.
-
-        Example:
-            >>> ShallowReLU([[2]], [0], [[1]], [0]).extended(numbers([[3, 1]]), numbers([[5]])).rows.tolist()
-            [[2, 0], [3, 1]]
-        """
+        """The network with further neurons: their rows (w, b), their output weights, and a new c if given."""
         return from_rows(np.vstack([self.rows, rows]), np.hstack([self.V, V]), self.c if c is None else c)
 
     @staticmethod
@@ -135,12 +125,7 @@ class ShallowReLU:
         return p
 
     def to_module(self) -> nn.Sequential:
-        """The network as `nn.Sequential(Linear, ReLU, Linear)`, in float64.
-
-        Example:
-            >>> ShallowReLU([[2]], [0], [[1]], [0]).to_module()[0].weight.item()
-            2.0
-        """
+        """The network as `nn.Sequential(Linear, ReLU, Linear)`, in float64."""
         module = nn.Sequential(nn.Linear(self.m, self.n), nn.ReLU(), nn.Linear(self.n, self.k)).double()
         p, parameters = self.float(), list(module.parameters())
         with torch.no_grad():
@@ -150,26 +135,12 @@ class ShallowReLU:
 
 
 def from_rows(rows: Shaped[np.ndarray, "n m1"], V: Shaped[np.ndarray, "k n"], c: Numbers) -> ShallowReLU:
-    """The network with rows (w_i, b_i).
-
-    Example:
-        >>> from_rows(numbers([[1, 2]]), numbers([[3]]), numbers([4])).b.tolist()
-        [2]
-    """
+    """The network with rows (w_i, b_i)."""
     return ShallowReLU(rows[:, :-1], rows[:, -1], V, c)
 
 
 def as_shallow(network: ShallowReLU | nn.Module) -> ShallowReLU:
-    """The network itself, or that of a module.
-
-    Example:
-        >>> as_shallow(nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))).k
-        3
-
-    Raises:
-        TypeError: neither.
-        ValueError: a module of other layers.
-    """
+    """The network itself, or that of a module; TypeError for anything else."""
     if isinstance(network, ShallowReLU):
         return network
     if not isinstance(network, nn.Module):

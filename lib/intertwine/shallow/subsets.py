@@ -30,7 +30,7 @@ class SubsetSums:
     right: Int[np.ndarray, " b"]
     """Masks of the second half with a partner."""
     spans: Int[np.ndarray, "b 2"]
-    """Which of `left` each of them goes with."""
+    """The range of `left` that each of them goes with."""
     middle: int
     """How many vectors the first half has."""
 
@@ -52,10 +52,7 @@ def subset_sums(
         >>> found.count, sorted(found)
         (2, [(0, 3), (1, 2)])
 
-    Args:
-        vectors: exact, or floats.
-        target: likewise.
-        tolerance: of floats: a sum equals the target when no entry is off by more than this times Σ ‖v_i‖_∞.
+    A sum of floats equals the target when no entry is off by more than tolerance · Σ ‖v_i‖_∞.
 
     Raises:
         ValueError: more than 40 vectors, or floats with too many candidates to compare.

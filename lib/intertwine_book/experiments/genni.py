@@ -148,7 +148,8 @@ def conjecture(
         Columns plane (solutions, random), trial, epsilon, share (of the grid's points).
     """
     planes_by_name = [("solutions", 0, plane)] + [
-        ("random", trial, random_plane(plane.centre, len(plane.basis), generator)) for trial in range(planes)
+        ("random", trial, random_plane(plane.centre, len(plane.basis), generator=generator))
+        for trial in range(planes)
     ]
     rows = []
     for name, trial, each in planes_by_name:

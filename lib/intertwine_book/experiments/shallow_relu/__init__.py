@@ -1,6 +1,12 @@
 """Chapter 7: the numbered statements of ramakrishnan2026 tried on random networks, and tables for figures."""
 
-from intertwine_book.experiments.shallow_relu.drawings import distances, neurons, small_fibres, surfaces
+from intertwine_book.experiments.shallow_relu.drawings import (
+    distances,
+    nearest_sines,
+    neurons,
+    small_fibres,
+    surfaces,
+)
 from intertwine_book.experiments.shallow_relu.known_pairs import KINDS, KnownPair, known_pair
 from intertwine_book.experiments.shallow_relu.other_activations import flips, remark_1
 from intertwine_book.experiments.shallow_relu.theorems import (
@@ -21,6 +27,7 @@ __all__ = [
     "fibres",
     "flips",
     "known_pair",
+    "nearest_sines",
     "neurons",
     "reductions",
     "remark_1",

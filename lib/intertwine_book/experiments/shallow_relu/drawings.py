@@ -9,6 +9,7 @@ import pandas as pd
 from jaxtyping import Float
 
 from intertwine.shallow import ShallowReLU, degeneracy, is_generic
+from intertwine.shallow.degeneracy import sine
 
 
 def surfaces(networks: Mapping[str, ShallowReLU], ticks: Float[np.ndarray, " g"]) -> pd.DataFrame:
@@ -101,3 +102,18 @@ def distances(networks: Mapping[str, list[ShallowReLU]]) -> pd.DataFrame:
         facts = {"network": name, "generic": known.generic is True}
         rows += [facts | {"distance": kind, "value": float(value)} for kind, value in values.items()]
     return pd.DataFrame(rows)
+
+
+def nearest_sines(p: ShallowReLU, q: ShallowReLU) -> Float[np.ndarray, " n"]:
+    """For every neuron of p, the sine of the angle between its (w, b) and the nearest of q: 0 if parallel.
+
+    Example:
+        >>> p = ShallowReLU([[1, 0], [0, 1]], [0, 0], [[1, 1]], [0])
+        >>> nearest_sines(p, ShallowReLU([[-2, 0]], [0], [[1]], [0])).tolist()
+        [0.0, 1.0]
+
+    Both networks have no zero neurons, and the same number of inputs.
+    """
+    u, v = (r / np.linalg.norm(r, axis=1, keepdims=True) for r in (p.float().rows, q.float().rows))
+    partner = v[np.abs(u @ v.T).argmax(1)]
+    return np.array([sine(x, y) for x, y in zip(u, partner, strict=True)])

@@ -37,13 +37,8 @@ def outputs(
         >>> outputs(models.fcn((1, 2, 1)), points, x).flatten().tolist()  # 3·ReLU(x) + 5·ReLU(−x)
         [5.0, 6.0]
 
-    Chains of linear layers and elementwise activations are evaluated at all points together.
-
-    Args:
-        model: any network whose outputs depend on parameters and inputs only; its own parameters are not
-            used.
-        points: in the dtype and on the device of `inputs`.
-        inputs: as the network takes them.
+    The network's own parameters are not used; points have the dtype and the device of the inputs. Chains of
+    linear layers and elementwise activations are evaluated at all points together.
 
     Raises:
         ValueError: dropout or batch norm in training mode; points of another length.
