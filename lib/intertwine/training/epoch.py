@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import isfinite
 from typing import Any, Protocol, runtime_checkable
 
 import torch
@@ -80,55 +81,36 @@ def epoch(
     Raises:
         FloatingPointError: the loss is no longer finite.
     """
+    start, seen = time.perf_counter(), 0
     device = next(p for group in optimizer.param_groups for p in group["params"]).device
-    start = time.perf_counter()
-
-    hooks = added_loss, before_step, after_step
+    total, right = torch.zeros(2, device=device)
     with drawing(seed, number, device), torch.backends.cudnn.flags(enabled=True, deterministic=True):
-        seen, loss, right = _steps(model, batches, optimizer, recipe, number, seed, dtype, *hooks)
+        for step, batch in enumerate(batches.epoch(number, seed=seed)):
+            inputs, labels = batch[:2]
+            done = (number + (step + 0.5) / len(batches)) / recipe.epochs
+            for group in optimizer.param_groups:
+                group["lr"] = recipe.lr * recipe.schedule(done)
+            if before_step:
+                before_step(done)
+            with autocast(device, dtype):
+                logits = model(inputs)
+            wide = logits.to(torch.promote_types(logits.dtype, torch.float32))
+            targets = batch[2] if len(batch) > 2 else labels
+            loss = F.cross_entropy(wide, targets, label_smoothing=recipe.label_smoothing)
+            optimizer.zero_grad()
+            (loss + added_loss(*batch) if added_loss else loss).backward()
+            optimizer.step()
+            if after_step:
+                after_step()
+            seen += len(labels)
+            total += len(labels) * loss.detach()
+            right += (logits.argmax(1) == labels).sum()
     row = {"epoch": number + 1, "lr": optimizer.param_groups[0]["lr"]}
-    row |= {"loss": loss.item() / seen, "accuracy": right.item() / seen}  # waits for the device
-    if not torch.isfinite(loss):
+    row |= {"loss": total.item() / seen, "accuracy": right.item() / seen}  # waits for the device
+    if not isfinite(row["loss"]):
         raise FloatingPointError(f"The loss is not finite after epoch {number + 1}: use a smaller lr.")
     seconds = time.perf_counter() - start
     return row | {"seconds": seconds, "images_per_s": seen / seconds}
-
-
-def _steps(
-    model: Callable[[Any], Tensor],
-    batches: Epochs,
-    optimizer: torch.optim.Optimizer,
-    recipe: Recipe,
-    number: int,
-    seed: int,
-    dtype: torch.dtype,
-    added_loss: Callable[..., Tensor] | None = None,
-    before_step: Callable[[float], Any] | None = None,
-    after_step: Callable[[], Any] | None = None,
-) -> tuple[int, Tensor, Tensor]:
-    """The number of images, the sum of their losses, the number of right answers on the way."""
-    seen, total, right = 0, torch.zeros(()), torch.zeros(())
-    for step, batch in enumerate(batches.epoch(number, seed=seed)):
-        inputs, labels = batch[:2]
-        done = (number + (step + 0.5) / len(batches)) / recipe.epochs
-        for group in optimizer.param_groups:
-            group["lr"] = recipe.lr * recipe.schedule(done)
-        if before_step:
-            before_step(done)
-        with autocast(labels.device, dtype):
-            logits = model(inputs)
-        wide = logits.to(torch.promote_types(logits.dtype, torch.float32))
-        targets = batch[2] if len(batch) > 2 else labels
-        loss = F.cross_entropy(wide, targets, label_smoothing=recipe.label_smoothing)
-        optimizer.zero_grad()
-        (loss + added_loss(*batch) if added_loss else loss).backward()
-        optimizer.step()
-        if after_step:
-            after_step()
-        seen += len(labels)
-        total = total.to(loss.device) + len(labels) * loss.detach()
-        right = right.to(loss.device) + (logits.argmax(1) == labels).sum()
-    return seen, total, right
 
 
 @contextmanager

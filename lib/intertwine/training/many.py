@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -57,7 +58,7 @@ def train_many(
         ValueError: as in `train`; raised before any work.
     """
     pairs = as_pairs(seeds)
-    done = dict(train_each(spec, pairs, device=device, n_jobs=n_jobs, progress=progress))
+    done = dict(train_each(spec, list(dict.fromkeys(pairs)), devices.pick(device), n_jobs, progress))
     return [done[pair] for pair in pairs]
 
 
@@ -68,40 +69,35 @@ def as_pairs(seeds: Sequence[Seed]) -> list[Pair]:
 
 def train_each(
     spec: Spec,
-    seeds: Sequence[Pair],
-    *,
-    device: str | torch.device,
+    seeds: list[Pair],
+    device: torch.device,
     n_jobs: int | None,
     progress: bool,
+    *,
     of: int | None = None,
-    checkpoint: Callable[[Pair], Path | None] = lambda seed: None,
+    checkpoints: Mapping[Pair, Path] | None = None,
 ) -> Iterator[tuple[Pair, Trained]]:
     """Yield every network as soon as it is trained, in any order.
 
     Args:
         of: the number of networks of which these are still to train. Threads per network depend on it, so
             that an interrupted run goes on as it began.
-        checkpoint: the file from which the training with these seeds goes on.
+        checkpoints: the files from which trainings go on.
     """
-    distinct = list(dict.fromkeys(seeds))
-    if not distinct:
+    if not seeds:
         return
-    chosen = devices.pick(device)
-    check_data(spec.build(seed=distinct[0][0]), spec.data.images, spec.data.labels)
-    jobs = n_jobs or _jobs(of or len(distinct), chosen)
-    threads = torch.get_num_threads() // jobs if jobs else 1
+    check_data(spec.build(seed=seeds[0][0]), spec.data.images, spec.data.labels)
+    jobs = n_jobs or _jobs(of or len(seeds), device)
+    threads = max(1, torch.get_num_threads() // jobs) if jobs else 1
     # arrays, because joblib maps them into the memory of all processes; views would be copied whole
     arrays = [tensor.numpy(force=True) for tensor in (spec.data.images, spec.data.labels)]
     none = [tensor[:0].clone() for tensor in (spec.data.images, spec.data.labels)]
     light = replace(spec, data=replace(spec.data, images=none[0], labels=none[1], hashed=()))
+    alone = progress and len(seeds) == 1
+    call = partial(delayed(_train), light, *arrays, threads=threads, device=str(device), progress=alone)
+    calls = (call(seed=seed, checkpoint=(checkpoints or {}).get(seed)) for seed in seeds)
     run = Parallel(n_jobs=jobs, return_as="generator_unordered", mmap_mode="c")
-    options = {"device": str(chosen), "progress": progress and len(distinct) == 1}
-    calls = (
-        delayed(_train)(light, *arrays, seed, max(threads, 1), checkpoint=checkpoint(seed), **options)
-        for seed in distinct
-    )
-    hidden = not progress or len(distinct) == 1
-    yield from tqdm(run(calls), total=len(distinct), unit="network", disable=hidden)
+    yield from tqdm(run(calls), total=len(seeds), unit="network", disable=alone or not progress)
 
 
 def _jobs(networks: int, device: torch.device) -> int | None:
@@ -115,9 +111,9 @@ def _jobs(networks: int, device: torch.device) -> int | None:
 
 
 def _train(
-    spec: Spec, images: np.ndarray, labels: np.ndarray, seed: Pair, threads: int, **options
+    spec: Spec, images: np.ndarray, labels: np.ndarray, *, seed: Pair, threads: int, **options
 ) -> tuple[Pair, Trained]:
-    """Train one network in a process of `threads` threads."""
+    """Train one network with so many threads."""
     tensors = [torch.from_numpy(each if each.flags.writeable else each.copy()) for each in (images, labels)]
     data = replace(spec.data, images=tensors[0], labels=tensors[1], hashed=())
     before = torch.get_num_threads()

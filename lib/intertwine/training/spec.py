@@ -15,19 +15,7 @@ from intertwine import models
 from intertwine.data import Dataset
 from intertwine.training.recipes import Recipe
 
-ARCHITECTURES: dict[str, Callable[..., nn.Module]] = {
-    build.__name__: build
-    for build in (
-        models.convnext,
-        models.fcn,
-        models.lenet,
-        models.myrtle,
-        models.residual,
-        models.resnet18,
-        models.resnet20,
-        models.tiny10,
-    )
-}
+ARCHITECTURES = ("convnext", "fcn", "lenet", "myrtle", "residual", "resnet18", "resnet20", "tiny10")
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,9 +57,7 @@ class Spec:
     @property
     def name(self) -> str:
         """Of the architecture."""
-        if isinstance(self.architecture, str):
-            return self.architecture
-        return getattr(self.architecture, "__name__", type(self.architecture).__name__).strip("<>")
+        return str(getattr(self.architecture, "__name__", self.architecture)).strip("<>")
 
     def build(self, seed: int) -> nn.Module:
         """The network with its initial weights.
@@ -79,7 +65,8 @@ class Spec:
         Torch is seeded while the function runs, and its generators are then as before; a function that has an
         argument `seed` gets it as well.
         """
-        build = ARCHITECTURES[self.architecture] if isinstance(self.architecture, str) else self.architecture
+        own = self.architecture
+        build: Callable[..., nn.Module] = getattr(models, own) if isinstance(own, str) else own
         taken = inspect.signature(build).parameters
         named = "seed" in taken or any(p.kind is p.VAR_KEYWORD for p in taken.values())
         with torch.random.fork_rng([]):

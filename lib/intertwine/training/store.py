@@ -1,4 +1,4 @@
-"""Files of tensors and facts about them, written whole."""
+"""Files of tensors, numbers, strings, lists and dictionaries."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ import torch
 from intertwine import files
 
 
-def save(path: Path, content: dict[str, Any]) -> None:
-    """Write a dictionary of tensors, numbers, strings, lists and dictionaries.
+def save(path: str | Path, content: dict[str, Any]) -> None:
+    """Write a file whole or not at all.
 
     Example:
         >>> import tempfile
-        >>> path = Path(tempfile.mkdtemp()) / "zoo" / "network.pt"
-        >>> save(path, {"weight": torch.eye(2), "seed": 0})
+        >>> save(path := Path(tempfile.mkdtemp()) / "zoo" / "network.pt", {"weight": torch.eye(2)})
         >>> load(path)["weight"].trace()
         tensor(2.)
     """
@@ -24,8 +23,8 @@ def save(path: Path, content: dict[str, Any]) -> None:
         torch.save(content, part)
 
 
-def load(path: Path) -> dict[str, Any]:
-    """Read the output of `save` to the CPU; no code in the file is executed.
+def load(path: str | Path) -> dict[str, Any]:
+    """Read a file of `save` to the CPU; no code in it is executed.
 
     Raises:
         OSError: the file is damaged, or was not written by `save`.

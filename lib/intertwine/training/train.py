@@ -109,11 +109,11 @@ def train(
             images, model = values, back
     batches = Batches(images, data.labels.to(chosen), recipe, fill_of(data, recipe))
     optimizer = build_optimizer(recipe, network.named_parameters())
-    stamp = ""
+    rows: list[Row] = []
     if checkpoint:
         known = VERSION, asdict(recipe), str(dtype), seed, freeze, data.checksum
         stamp = files.digest(*known, *(x.numpy(force=True) for x in network.state_dict().values()))
-    rows = _restore(checkpoint, stamp, network, optimizer)
+        rows = _restore(Path(checkpoint), stamp, network, optimizer)
     numbers = range(len(rows), recipe.epochs)
     with tqdm(numbers, unit="epoch", total=recipe.epochs, initial=len(rows), disable=not progress) as bar:
         for number in bar:
@@ -123,7 +123,7 @@ def train(
             rows.append(row)
             if checkpoint:
                 content = {"network": network.state_dict(), "optimizer": optimizer.state_dict()}
-                store.save(Path(checkpoint), content | {"stamp": stamp, "history": rows})
+                store.save(checkpoint, content | {"stamp": stamp, "history": rows})
             bar.set_postfix(loss=f"{row['loss']:.3f}", accuracy=f"{row['accuracy']:.1%}", refresh=False)
     for parameter, original in zip(network.parameters(), before.parameters(), strict=True):
         parameter.requires_grad_(original.requires_grad)
@@ -149,13 +149,11 @@ def _parts(network: nn.Module, freeze: str | None) -> tuple[nn.Module, nn.Module
     return network[:end], network[end:]
 
 
-def _restore(
-    path: str | Path | None, stamp: str, network: nn.Module, optimizer: torch.optim.Optimizer
-) -> list[Row]:
+def _restore(path: Path, stamp: str, network: nn.Module, optimizer: torch.optim.Optimizer) -> list[Row]:
     """Load a checkpoint of this training, if there is one; the history so far."""
-    if not path or not Path(path).is_file():
+    if not path.is_file():
         return []
-    saved = store.load(Path(path))
+    saved = store.load(path)
     if saved.get("stamp") != stamp:
         raise ValueError(
             f"Expected in {path} a checkpoint of this training, found one of another network, recipe, seed "

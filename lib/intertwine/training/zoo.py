@@ -65,27 +65,19 @@ def get(
         OSError: a file of the zoo is damaged.
     """
     chosen, wanted = devices.pick(device), as_pairs(seeds)
-    if not wanted:
+    paths = dict(zip(wanted, _paths(spec, wanted, root, chosen), strict=True))
+    if not paths:
         return []
-    dtype = devices.precision(spec.build(seed=wanted[0][0]), chosen, spec.recipe.dtype)
-    parts = VERSION, spec.name, asdict(spec.recipe), str(dtype), spec.data.checksum
-    folder = _root(root) / f"{spec.name}-{files.digest(*parts)[:16]}"
-    paths = {pair: folder / f"{pair[0]}-{pair[1]}-{_digest(spec.build(seed=pair[0]))}.pt" for pair in wanted}
-    with files.lock(folder):
+    with files.lock(next(iter(paths.values())).parent):
         stored = {pair: _read(spec, pair, path) for pair, path in paths.items() if path.is_file()}
         found = {pair: trained for pair, trained in stored.items() if trained}
-        for pair, trained in train_each(
-            spec,
-            [pair for pair in wanted if pair not in found],
-            device=chosen,
-            n_jobs=n_jobs,
-            progress=progress,
-            of=len(paths),
-            checkpoint=lambda pair: paths[pair].with_suffix(".checkpoint"),
-        ):
+        todo = [pair for pair in paths if pair not in found]
+        checkpoints = {pair: paths[pair].with_suffix(".checkpoint") for pair in todo}
+        loop = train_each(spec, todo, chosen, n_jobs, progress, of=len(paths), checkpoints=checkpoints)
+        for pair, trained in loop:
             found[pair] = trained
             store.save(paths[pair], _content(spec, trained, chosen))
-            paths[pair].with_suffix(".checkpoint").unlink(missing_ok=True)
+            checkpoints[pair].unlink(missing_ok=True)
     return [found[pair]._replace(network=found[pair].network.to(chosen)) for pair in wanted]
 
 
@@ -109,11 +101,20 @@ def pairs(
     return [(found[k].network, found[k + 1].network) for k in range(0, 2 * count, 2)]
 
 
-def _digest(network: nn.Module) -> str:
-    """Of the modules and the weights, buffers included."""
-    kinds = [f"{type(m).__module__}.{type(m).__qualname__}" for m in network.modules()]
-    state = network.state_dict()
-    return files.digest(repr(network), kinds, [*state], *(x.numpy(force=True) for x in state.values()))[:16]
+def _paths(spec: Spec, pairs: list[Pair], root: str | Path | None, device: torch.device) -> list[Path]:
+    """The files of these networks: named by all that their weights depend on."""
+    asked = root or os.environ.get("INTERTWINE_ZOO")
+    folder = Path(asked).expanduser() if asked else data_root(None) / "zoo"
+    paths = []
+    for start, order in pairs:
+        network = spec.build(seed=start)
+        dtype = devices.precision(network, device, spec.recipe.dtype)
+        key = files.digest(VERSION, asdict(spec.recipe), str(dtype), spec.data.checksum)[:16]
+        modules = [f"{type(m).__module__}.{type(m).__qualname__}" for m in network.modules()]
+        weights = network.state_dict()
+        what = repr(network), modules, [*weights], *(x.numpy(force=True) for x in weights.values())
+        paths.append(folder / f"{spec.name}-{key}" / f"{start}-{order}-{files.digest(*what)[:16]}.pt")
+    return paths
 
 
 def _probe(network: nn.Module, spec: Spec) -> Tensor:
@@ -122,7 +123,8 @@ def _probe(network: nn.Module, spec: Spec) -> Tensor:
 
 
 def _content(spec: Spec, trained: Trained, device: torch.device) -> dict:
-    network = trained.network.cpu()
+    """The network and its history, and by what it came to be for whoever finds the file."""
+    network, data = trained.network.cpu(), spec.data
     return {
         "network": network.state_dict(),
         "outputs": _probe(network, spec),
@@ -130,9 +132,8 @@ def _content(spec: Spec, trained: Trained, device: torch.device) -> dict:
         "architecture": spec.name,
         "arguments": {name: str(value) for name, value in spec.arguments.items()},
         "recipe": asdict(spec.recipe),
-        "data": {"name": spec.data.name, "split": spec.data.split, "checksum": spec.data.checksum},
-        "torch": str(torch.__version__),
-        "device": str(device),
+        "data": {"name": data.name, "split": data.split, "checksum": data.checksum},
+        "made by": {"torch": str(torch.__version__), "device": str(device)},
     }
 
 
@@ -142,11 +143,6 @@ def _read(spec: Spec, pair: Pair, path: Path) -> Trained | None:
     network = spec.build(seed=pair[0])
     network.load_state_dict(content["network"])
     now, then = _probe(network.eval(), spec), content["outputs"]
-    if not (now - then).abs().max() <= 1e-3 * then.abs().max() + 1e-12:
+    if not (now - then).abs().max() <= 1e-3 * then.abs().max():
         return None
     return Trained(network, pd.DataFrame(content["history"]), spec.recipe, pair[1])
-
-
-def _root(root: str | Path | None) -> Path:
-    asked = root or os.environ.get("INTERTWINE_ZOO")
-    return Path(asked).expanduser() if asked else data_root(None) / "zoo"
