@@ -22,6 +22,8 @@ SPEC.loader.exec_module(zoo)
 
 THEORY = yaml.safe_load((HERE / "weightspace_groups.yml").read_text())
 TORCHVISION = [name for name in THEORY if name not in ("gpt", "gpt_tied", "llama")]
+IN_ALL = ("resnet18", "mobilenet_v3_small", "vit_b_16")  # the others are for make test-all
+MATRIX = [name if name in IN_ALL else pytest.param(name, marks=pytest.mark.slow) for name in TORCHVISION]
 TOLERANCE = 1e-9
 TOKENS = torch.tensor([[1, 4, 0, 10, 3], [2, 2, 7, 5, 6]])
 
@@ -51,12 +53,12 @@ def largest_difference(one: nn.Module, other: nn.Module) -> float:
     return max(((x - y).abs().max() / y.abs().max().clamp(min=1e-300)).item() for x, y in pairs)
 
 
-@pytest.mark.parametrize("name", TORCHVISION)
+@pytest.mark.parametrize("name", MATRIX)
 def test_torchvision_networks_keep_their_function(name):
     unchanged(zoo.slim(name), image(1, 3, 32, 32))
 
 
-@pytest.mark.parametrize("name", TORCHVISION)
+@pytest.mark.parametrize("name", MATRIX)
 def test_the_groups_of_torchvision_networks_are_those_of_theory(name):
     size = 224 if name == "vit_b_16" else 32
     space = find_symmetries(zoo.full(name), torch.zeros(1, 3, size, size))

@@ -88,9 +88,9 @@ def scalars(move: Move, powers: Sequence[float], parity: Iterable[int]) -> Float
     """By what every unit is multiplied where its scalars act with these powers, and these signs."""
     exponent = torch.zeros(move.order.shape, dtype=torch.float64)
     negative = torch.zeros(move.order.shape, dtype=torch.bool)
-    for power, log in zip(powers, move.log, strict=True):
+    for k, power in enumerate(powers):
         if power:
-            exponent += power * log
+            exponent += power * move.log[k]
     for k in parity:
         negative ^= move.sign[k]
     return torch.where(negative, -exponent.exp(), exponent.exp())
@@ -127,6 +127,7 @@ class HiddenSpace:
     names: dict[str, Unit] = field(default_factory=dict)
     writers: list[str] = field(default_factory=list)
     readers: list[str] = field(default_factory=list)
+    _vectors: dict[tuple[tuple[Variable, Fraction], ...], tuple[float, ...]] = field(default_factory=dict)
 
     @property
     def dimension(self) -> int:
@@ -174,8 +175,10 @@ class HiddenSpace:
 
     def vector(self, unit: Unit) -> tuple[float, ...]:
         """`powers`, one number for every independent scalar."""
-        powers = self.powers(unit)
-        return tuple(float(powers.get(k, 0)) for k in range(self.logs))
+        if unit.log not in self._vectors:
+            powers = self.powers(unit)
+            self._vectors[unit.log] = tuple(float(powers.get(k, 0)) for k in range(self.logs))
+        return self._vectors[unit.log]
 
     def powers(self, unit: Unit) -> dict[int, Fraction]:
         """The powers of the independent scalars in a factor."""

@@ -15,12 +15,12 @@ def name(state: Inference, solution: Solution) -> None:
     """
     run = state.run
     layers = {parameter.rpartition(".")[0] for parameter in run.names.values()}
+    weighted = {".".join(each.split(".")[:k]) for each in layers for k in range(1, each.count(".") + 2)}
     once = {module: calls[0] for module, calls in run.modules.items() if len(calls) == 1}
     seen = [
         (before, len(module), module)
         for module, (before, after) in once.items()
-        if run.shapes[before] == run.shapes[after]
-        and not any(f"{each}.".startswith(f"{module}.") for each in layers)
+        if module not in weighted and run.shapes[before] == run.shapes[after]
     ]
     named = [(module, before) for before, _, module in sorted(seen)]
     named += [(module, after) for module, (_, after) in once.items() if module in layers]
@@ -38,8 +38,9 @@ def name(state: Inference, solution: Solution) -> None:
 
 
 def single(label: Label) -> Unit | None:
-    """The only factor of a value that moves, if it is a whole axis."""
-    factors = [(factor, axis) for axis in label for factor in units(axis)]
-    if len(factors) == 1 and factors[0][1] == ((factors[0][0],),):
-        return factors[0][0]
+    """The only factor of a value that moves, if it is a whole axis; labels of a solution are resolved."""
+    moving = [axis for axis in label if any(isinstance(factor, Unit) for part in axis for factor in part)]
+    if len(moving) == 1 and len(moving[0]) == 1 and len(moving[0][0]) == 1:
+        factor = moving[0][0][0]
+        return factor if isinstance(factor, Unit) else None
     return None

@@ -6,11 +6,11 @@ import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.overrides import TorchFunctionMode, resolve_name
 from torch.utils._pytree import tree_leaves, tree_map
 
@@ -152,36 +152,36 @@ class _Recorder(TorchFunctionMode):
 @contextmanager
 def _watched(model: nn.Module, recorder: _Recorder) -> Iterator[None]:
     """Write down which value enters and which leaves every module, and an activation's module as one call."""
-    entered: dict[str, int | None] = {}
-    activations = {name for name, module in model.named_modules() if name and _activation(module)}
+    names = {id(module): name for name, module in model.named_modules() if name}
+    activations = {id(module) for module in model.modules() if module is not model and _activation(module)}
+    entered: dict[int, int | None] = {}
 
     def number(x: Any) -> int | None:
         return recorder.known.get(id(x)) if isinstance(x, Tensor) else None
 
-    def before(name: str, module: nn.Module, args: Any) -> None:
-        entered[name] = number(args[0]) if args else None
-        recorder.paused += name in activations
+    def before(module: nn.Module, args: Any) -> None:
+        if id(module) in names:
+            entered[id(module)] = number(args[0]) if args else None
+            recorder.paused += id(module) in activations
 
-    def after(name: str, module: nn.Module, args: Any, output: Any) -> None:
-        start = entered[name]
-        if name in activations and recorder.paused == 1:
-            ref = recorder.ref(args[0])
-            result = Ref(recorder.add(output, dynamic=ref.index in recorder.dynamic))
-            call = Call(type(module).__name__, module, (ref,), {}, [result], False)
-            recorder.run.calls.append(call)
-        recorder.paused -= name in activations
+    def after(module: nn.Module, args: Any, output: Any) -> None:
+        if id(module) not in names:
+            return
+        start = entered[id(module)]
+        if id(module) in activations:
+            if recorder.paused == 1:
+                ref = recorder.ref(args[0])
+                result = Ref(recorder.add(output, dynamic=ref.index in recorder.dynamic))
+                call = Call(type(module).__name__, module, (ref,), {}, [result], False)
+                recorder.run.calls.append(call)
+            recorder.paused -= 1
         end = number(output)
         if start is not None and end is not None:
-            recorder.run.modules.setdefault(name, []).append((start, end))
+            recorder.run.modules.setdefault(names[id(module)], []).append((start, end))
 
     with ExitStack() as stack:
-        for name, module in model.named_modules():
-            if name:
-                for hook in (
-                    module.register_forward_pre_hook(partial(before, name)),
-                    module.register_forward_hook(partial(after, name)),
-                ):
-                    stack.callback(hook.remove)
+        stack.callback(register_module_forward_pre_hook(before).remove)
+        stack.callback(register_module_forward_hook(after).remove)
         yield
 
 
