@@ -58,7 +58,7 @@ class Claim:
         table: the table's name.
         columns: that are judged. For universal and existence a column of booleans, or of residuals, of which
             in a universal claim none exceeds `tolerance`, in an existence claim one does; then
-            columns that identify a row.
+            columns that identify a row. A number may stand for one side of an ordering.
         where: which rows count, as `pandas.DataFrame.query` takes it; all when not given.
         trial: the column that tells independent trials apart, such as a pair of networks; the rows of one are
             averaged; *all* where the table has one pair. Every row is a trial when not given.

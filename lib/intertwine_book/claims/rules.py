@@ -85,7 +85,8 @@ def _number(claim: Claim, rows: pd.DataFrame) -> Verdict:
 
 def _ordering(claim: Claim, rows: pd.DataFrame) -> Verdict:
     larger, smaller = claim.columns
-    values = _by_trial(claim, rows, (rows[larger] - rows[smaller]).rename(f"{larger} − {smaller}"))
+    difference = side(rows, larger) - side(rows, smaller)
+    values = _by_trial(claim, rows, difference.rename(f"{larger} − {smaller}"))
     if undecided := _too_few(values):
         return undecided
     low, high = results.interval(values)
@@ -95,6 +96,19 @@ def _ordering(claim: Claim, rows: pd.DataFrame) -> Verdict:
     if matters and -matters <= low and high <= matters:
         word, text = "no difference", f"{text}; less than {matters:g} does not matter"
     return Verdict(word, text, trials=len(values), p=p_value(values))
+
+
+def side(rows: pd.DataFrame, name: str) -> pd.Series:
+    """A column, or a number in its place.
+
+    Example:
+        >>> side(pd.DataFrame({"penalty": [1.0, 2.0]}), "10").tolist()
+        [10.0, 10.0]
+    """
+    try:
+        return pd.Series(float(name), rows.index)
+    except ValueError:
+        return rows[name]
 
 
 def _exact(claim: Claim, rows: pd.DataFrame) -> Verdict:

@@ -24,14 +24,14 @@ _ELSEWHERE = {word: "consistent" for word in ("reproduced", "no counterexample")
 def judge_all(
     claims: Sequence[Claim], places: Iterable[tuple[str, str | Path]]
 ) -> list[tuple[Claim, Verdict]]:
-    """Every claim with its verdict; the orderings of each paper are corrected for their number (Holm 1979).
+    """Every claim with its verdict; orderings are corrected for their number by Holm's method (Holm 1979).
 
     Example:
         >>> judge_all([], [])
         []
 
-    An ordering that the t-test alone would decide, and Holm's correction over all orderings of the same paper
-    does not, is inconclusive; its text shows both p-values.
+    A family of tests is all orderings of one paper, and ours of that paper are one of their own. An ordering
+    that the t-test alone would decide, and the correction does not, is inconclusive; both p-values are shown.
 
     Args:
         claims: the ledger.
@@ -42,8 +42,9 @@ def judge_all(
     """
     places = list(places)
     judged = [(claim, judge(claim, places)) for claim in claims]
-    for paper in dict.fromkeys(claim.paper for claim in claims):
-        tests = [k for k, (claim, found) in enumerate(judged) if claim.paper == paper and found.p is not None]
+    families = [(claim.paper, claim.whose) for claim in claims]
+    for family in dict.fromkeys(families):
+        tests = [k for k, (_, found) in enumerate(judged) if families[k] == family and found.p is not None]
         alone = [found.p for k in tests if (found := judged[k][1]).p is not None]
         for k, single, p in zip(tests, alone, adjusted(alone), strict=True):
             claim, found = judged[k]
@@ -113,7 +114,10 @@ def judge(claim: Claim, places: Iterable[tuple[str, str | Path]]) -> Verdict:
 def rows_of(claim: Claim, table: pd.DataFrame) -> pd.DataFrame:
     """The rows that count, with every column of the claim checked."""
     of = f"Claim '{claim.id}': table {claim.table} of {claim.chapter}"
-    needed = [*claim.columns, *([claim.trial] if claim.trial not in (None, ONE_TRIAL) else [])]
+    needed = [
+        *filter(_is_column, claim.columns),
+        *([claim.trial] if claim.trial not in (None, ONE_TRIAL) else []),
+    ]
     if missing := [column for column in needed if column not in table]:
         raise ValueError(f"{of}: expected a column '{missing[0]}', found {', '.join(table.columns)}.")
     try:
@@ -121,7 +125,7 @@ def rows_of(claim: Claim, table: pd.DataFrame) -> pd.DataFrame:
     except Exception as error:
         message = f"{of}: expected 'where' to select rows, `{claim.where}` does not: {error}."
         raise ValueError(message) from error
-    for column in claim.columns[: 2 if claim.kind == "ordering" else 1]:
+    for column in filter(_is_column, claim.columns[: 2 if claim.kind == "ordering" else 1]):
         boolean = is_bool_dtype(rows[column])
         numeric = is_numeric_dtype(rows[column]) and not boolean
         if claim.kind in ("number", "ordering"):
@@ -132,6 +136,10 @@ def rows_of(claim: Claim, table: pd.DataFrame) -> pd.DataFrame:
         if not fits:
             raise ValueError(f"{of}: expected {expected}, found {rows[column].dtype}.")
     return rows
+
+
+def _is_column(name: str) -> bool:
+    return not name.replace(".", "", 1).lstrip("-").isdecimal()
 
 
 def _differences(claim: Claim, parameters: Mapping[str, Any]) -> str:
