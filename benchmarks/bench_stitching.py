@@ -3,7 +3,7 @@
     INTERTWINE_DATA=<torchvision root> python benchmarks/bench_stitching.py
 
 1. One training epoch of a full stitch, at every layer, on 10,000 training images of CIFAR-10 without
-   augmentation, batches of 128, in float32: `train_stitch`, for which model 1 has run once, against the same
+   augmentation, batches of 128, in float32: `stitch_at`, for which model 1 has run once, against the same
    steps with both whole networks run at each, model 1 without autograd (model 2 whole, because hooks replace
    its activation). The seconds of model 1's one run stand apart: a training of n epochs pays them once. Fails
    if a weight differs by more than 1e-4, or if layers 6 to 8 are less than three times faster. Reads
@@ -24,18 +24,10 @@ import torch.nn.functional as F
 from torch import nn
 
 from intertwine import data, models
-from intertwine.stitching import (
-    STITCH_RECIPES,
-    Full,
-    Junction,
-    Plan,
-    StitchRecipe,
-    plans,
-    stitch_many,
-    train_stitch,
-)
+from intertwine.stitching import STITCH_RECIPES, Full, Junction, StitchRecipe, stitch_at
 from intertwine.training import RECIPES, Spec, train_many
 from intertwine.training.batches import Batches, fill_of
+from intertwine_book.experiments.stitching import stitch_many
 
 IMAGES = 10_000
 EPOCH = StitchRecipe(epochs=1, batch_size=128, lr=1e-3, optimizer="adam", drop_last=True)
@@ -82,23 +74,23 @@ def epochs(root: Path) -> bool:
     )
     good = True
     for k, layer in enumerate((hidden.name for hidden in front.hidden_layers()), 1):
-        place = Junction(front, layer, back, layer, train, device="cpu", dtype="float32")
+        place = Junction(front, back, layer, train, device="cpu", dtype="float32")
         start = Full(*place.widths, generator=torch.Generator().manual_seed(0))
         begin = time.perf_counter()
-        place.kept("train")
+        place.stored("train")
         once = time.perf_counter() - begin
         ours, theirs = [], []
         for _ in range(3):
-            trained = train_stitch(place, start, EPOCH, seed=0)
+            trained = stitch_at(place, start, recipe=EPOCH)
             stitch, seconds = both_networks(front, back, layer, start, train, 1)
             ours.append(trained.history["seconds"].iloc[-1])
             theirs.append(seconds)
         mine, other = (sorted(each)[1] for each in (ours, theirs))  # medians
         gap = max(
             (a - b).abs().max().item()
-            for a, b in zip(trained.network.stitch.parameters(), stitch.parameters(), strict=True)
+            for a, b in zip(trained.stitch.parameters(), stitch.parameters(), strict=True)
         )
-        moved = (trained.network.stitch.weight - start.weight).abs().max().item()
+        moved = (trained.stitch.weight - start.weight).abs().max().item()
         print(
             f"{layer:7}{once:14.2f}{mine:9.2f}{other:9.2f}{other / mine:7.1f}{gap:12.1e}{moved:8.3f}",
             flush=True,
@@ -121,10 +113,10 @@ def optimisers() -> bool:
             pairs,
             [layer.name for layer in networks[0].hidden_layers()],
             {
-                "full": Plan(plans.full(), recipes[0]),
-                "matched": Plan(plans.matched, recipes[0]),
-                "entropic": Plan(plans.entropic, recipes[0]),
-                "birkhoff": Plan(plans.birkhoff, recipes[1]),
+                "full": {"kind": "full", "start": "random", "recipe": recipes[0]},
+                "matched": {"kind": "scaled permutation", "recipe": recipes[0]},
+                "entropic": {"kind": "G_ReLU", "recipe": recipes[0]},
+                "birkhoff": {"kind": "Birkhoff", "recipe": recipes[1]},
             },
             fit,
             validation=validation,

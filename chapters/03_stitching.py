@@ -40,21 +40,12 @@ from IPython.display import Markdown
 from torch import nn
 
 from intertwine import data, devices, models
-from intertwine.alignment import g_relu, least_squares
 from intertwine.groups import GReLU
-from intertwine.stitching import (
-    STITCH_RECIPES,
-    Junction,
-    Plan,
-    barriers,
-    connectivity,
-    plans,
-    stitch,
-    stitch_many,
-)
+from intertwine.stitching import STITCH_RECIPES, barriers, stitch
 from intertwine.training import RECIPES, Spec, train_many, zoo
 from intertwine.weightspace import find_symmetries, relative_error
 from intertwine_book import results
+from intertwine_book.experiments.stitching import connectivity, stitch_many
 from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.matrices import heatmap
 from intertwine_book.figures.style import GROUP_COLOURS, use_style
@@ -97,29 +88,32 @@ labels = {"xlabel": "layer", "ylabel": "penalty, points", "colours": colours}
 
 # %% tags=["hide-input"]
 stitch_recipe = replace(STITCH_RECIPES[usual], epochs=stitch_epochs)
-affine = plans.closed(least_squares, affine=True)
+short = replace(stitch_recipe, epochs=max(1, stitch_epochs // 2))
+low_rank = {"kind": "low rank", "start": "random", "recipe": stitch_recipe}
 kinds = {
-    "full": Plan(plans.full(start=affine), stitch_recipe),
-    "rank 4": Plan(plans.low_rank(4), stitch_recipe),
-    "rank 2": Plan(plans.low_rank(2), stitch_recipe),
-    "rank 1": Plan(plans.low_rank(1), stitch_recipe),
-    "G_ReLU": Plan(
-        plans.entropic, replace(stitch_recipe, epochs=max(1, stitch_epochs // 2))
-    ),
-    "Birkhoff": Plan(plans.birkhoff, stitch_recipe),
-    "no stitch": Plan(plans.identity),
-    "random permutation": Plan(plans.random_permutation),
+    "full": {"kind": "full", "recipe": stitch_recipe},
+    "rank 4": low_rank | {"rank": 4},
+    "rank 2": low_rank | {"rank": 2},
+    "rank 1": low_rank | {"rank": 1},
+    "G_ReLU": {"kind": "G_ReLU", "recipe": short},
+    "Birkhoff": {"kind": "Birkhoff", "recipe": stitch_recipe},
+    "no stitch": {"kind": "identity"},
+    "random permutation": {"kind": "random permutation"},
 }
 names = [f"relu{k}" for k in layers]
 couples = list(zip(trained[::2], trained[1::2], strict=True))
-asked = {"dataset": dataset, "width": width, "pairs": pairs, "epochs": epochs}
-asked |= {"stitch_epochs": stitch_epochs, "stitch_images": stitch_images}
-facts = {"seed": seed, "data_checksum": whole.checksum, "device": str(device)}
+run = results.run(globals(), "03_stitching", data=whole)
+uses = ["dataset", "width", "epochs", "stitch_epochs", "stitch_images"]
 sets = {"test": test, "validation": validation, "device": device, "seed": seed}
-kept = partial(results.steps, parameters=asked, **facts)
-stitched = stitch_many(
-    couples, names, kinds, train, **sets, steps=partial(kept, "stitched")
-)
+
+
+def table(name, pairs, layers, kinds, **options):
+    """Every kind of stitch, at every layer of every pair, step by step."""
+    steps = partial(run.steps, name, uses=uses)
+    return stitch_many(pairs, layers, kinds, train, **sets, steps=steps, **options)
+
+
+stitched = table("stitched", couples, names, kinds)
 
 # %% mystnb={"figure": {"name": "fig-penalties", "caption": "Stitching penalties (lower is better) by layer and kind of map, mean over pairs of networks with 95 % interval. The full maps contain all the others; what a permutation with scalings loses beside them depends on the layer, and is printed below."}, "image": {"alt": "Line chart of stitching penalty in points against the four activation layers, one line each for full, rank 4, rank 2, rank 1 and G_ReLU maps."}}
 shown = stitched[stitched["stitch"].isin(FIVE)]
@@ -192,11 +186,9 @@ for k in (1, 2, 3):
         n = plain.get_submodule(f"conv{k}").out_channels
         A = GReLU(n).sample(torch.Generator().manual_seed(100 * seed + trial))
         twin = space.act(plain, {f"relu{k}": A})
-        junction = Junction(
-            plain, f"relu{k}", twin, f"relu{k}", train, test=test, device=device
+        joined = stitch(
+            plain, twin, at=f"relu{k}", kind="G_ReLU", train=train, device=device
         )
-        found = g_relu(junction.statistics)
-        joined = stitch(plain, f"relu{k}", twin, f"relu{k}", found)
         with torch.no_grad():
             error = relative_error(joined(test.images), plain(test.images))
         rows.append({"layer": k, "trial": trial, "channels": n, "error": error})
@@ -213,7 +205,7 @@ planted.pivot_table(index=["layer", "channels"], values="error", aggfunc="max")
 # {numref}`fig-recorded-stitches` is the same on CIFAR-10, as far as a run is recorded.
 
 # %%
-recorded, said = results.largest("03_stitching", "stitched", stitched)
+recorded, said = run.largest("stitched")
 Markdown(said)
 
 # %% mystnb={"figure": {"name": "fig-recorded-stitches", "caption": "Stitching penalties at the largest scale that has been recorded (the sentence above says which), to be read beside the paper's figure 1."}, "image": {"alt": "Line chart of stitching penalty in points against the four activation layers for full, low-rank and G_ReLU maps, from the largest recorded run."}}
@@ -293,11 +285,13 @@ both.pivot_table(
 # nothing else:
 
 # %%
-closed = {"least squares": affine, "assignment": plans.matched}
-again = replace(plans.STILL, batch_norm="reestimated")
-modes = {f"{name}, frozen": Plan(build) for name, build in closed.items()}
-modes |= {f"{name}, re-estimated": Plan(build, again) for name, build in closed.items()}
-norms = stitch_many(couples, names, modes, train, **sets, steps=partial(kept, "norms"))
+closed = {"least squares": "least squares", "assignment": "scaled permutation"}
+modes = {f"{name}, frozen": {"kind": kind} for name, kind in closed.items()}
+again = {"batch_norm": "reestimated"}
+modes |= {
+    f"{name}, re-estimated": again | {"kind": kind} for name, kind in closed.items()
+}
+norms = table("norms", couples, names, modes)
 norms.pivot_table(index="layer1", columns="stitch", values="penalty", sort=False)
 
 # %%
@@ -322,10 +316,8 @@ Markdown(
 
 # %%
 grid = [(a, b) for a in names for b in names]
-only = {"least squares": Plan(affine)}
-matrix = stitch_many(
-    couples[:1], grid, only, train, **sets, steps=partial(kept, "matrix")
-)
+only = {"least squares": {"kind": "least squares"}}
+matrix = table("matrix", couples[:1], grid, only)
 
 # %% mystnb={"figure": {"name": "fig-stitch-matrix", "caption": "Accuracy of one network's front (rows: its last layer) with another network's back (columns: the layer it replaces), joined by affine least squares. Higher is better; the diagonal is what stitching usually means."}, "image": {"alt": "A square of numbers coloured by accuracy in percent: rows are layers of the first network, columns are layers of the second."}}
 heatmap(matrix, "layer1", "layer2", "accuracy", label="accuracy, % (higher is better)")
@@ -349,7 +341,7 @@ blocks = pd.concat(
     stitch_many(
         doubles,
         chosen,
-        {"least squares": Plan(affine, again)},
+        {"least squares": again | {"kind": "least squares"}},
         train,
         **sets,
         shortcut=way,
@@ -371,10 +363,8 @@ blocks.pivot_table(index="layer", columns="shortcut", values="penalty", sort=Fal
 
 # %%
 rows = []
-two = {
-    name: Plan(kinds[name].build, replace(stitch_recipe, batch_norm="reestimated"))
-    for name in ("full", "G_ReLU")
-}
+trained_so = again | {"recipe": stitch_recipe}
+two = {name: kinds[name] | trained_so for name in ("full", "G_ReLU")}
 for slope in slopes:
     if slope == 0:
         nets = resnets
@@ -418,14 +408,16 @@ Markdown(
 # as it was trained, and moved to where the search brought it.
 
 # %%
-line = connectivity(couples, train, test, steps=partial(kept, "connectivity"))
+steps = partial(run.steps, "connectivity", uses=uses)
+line = connectivity(couples, train, test, steps=steps)
 
 # %% mystnb={"figure": {"name": "fig-connectivity", "caption": "Accuracy on the line between the weights of two networks (mean over pairs with 95 % interval), as they were trained, and after the second was matched to the first by a symmetry, which changes no function. Left and right differ in the statistics of batch norm only."}, "image": {"alt": "Two panels of accuracy against the fraction of the way between two networks, one with interpolated and one with re-estimated batch-norm statistics, each with lines for networks as trained, matched by weights and matched by activations."}}
 axes = {"xlabel": "fraction of the way", "ylabel": "accuracy, %"}
 mean_curves(line, "fraction", "accuracy", "way", panels="batch_norm", **axes)
 
 # %%
-wall = barriers(line)
+key = ["pair", "way", "batch_norm"]
+wall = barriers(line, key)[[*key, "barrier"]]
 height = wall.pivot_table(index="way", columns="batch_norm", values="barrier", sort=False)
 Markdown(
     "Barriers with interpolated and with re-estimated statistics: "
@@ -474,7 +466,7 @@ def my_network(seed):
 ours = stitch_many(
     [(trained[0], other.network)],
     [("relu2", "bend")],
-    {"least squares": Plan(affine)},
+    only,
     train,
     **sets,
 )
@@ -495,7 +487,10 @@ ours[["layer1", "layer2", "accuracy", "accuracy1", "accuracy2", "penalty"]]
 # element of the right group costs.
 
 # %%
-alone = {"random": Plan(plans.random_permutation), "matched": Plan(plans.matched)}
+alone = {
+    "random": {"kind": "random permutation"},
+    "matched": {"kind": "scaled permutation"},
+}
 selves = [(trained[0], trained[0])]
 itself = stitch_many(selves, ["relu2"], alone, train, **sets)
 assert itself.set_index("stitch")["penalty"].abs()["matched"] < 0.5
@@ -525,16 +520,15 @@ figure_1["layer"] = figure_1["layer"].map(numbers)  # the paper's
 long = stitched.replace({"layer1": {name: f"layer_{k}" for name, k in numbers.items()}})
 trend = long.pivot(index=["stitch", "pair"], columns="layer1", values="penalty")
 above = (wide["G_ReLU"] > 10).groupby("pair").sum().rename("layers")
-for name, table in {
-    "figure_1": figure_1.drop(columns=["no stitch", "random permutation"]),
-    "trend": trend.reset_index(),
-    "above_ten": above.reset_index(),
-    "barriers": wall,
-    "accuracy": stitched[["pair", "accuracy1"]].drop_duplicates(),
-    "planted": planted,
-    "dimensions": dimensions,
-    "slopes": by.reset_index(),
-    "blocks": blocks[["layer", "pair", "shortcut", "accuracy", "penalty"]],
-}.items():
-    results.write(table, name, parameters=asked, **facts)
+run.write(
+    figure_1=figure_1.drop(columns=["no stitch", "random permutation"]),
+    trend=trend.reset_index(),
+    above_ten=above.reset_index(),
+    barriers=wall,
+    accuracy=stitched[["pair", "accuracy1"]].drop_duplicates(),
+    planted=planted,
+    dimensions=dimensions,
+    slopes=by.reset_index(),
+    blocks=blocks[["layer", "pair", "shortcut", "accuracy", "penalty"]],
+)
 results.provenance()

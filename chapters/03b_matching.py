@@ -38,12 +38,12 @@ import pandas as pd
 import torch
 from IPython.display import Markdown
 
-from intertwine import alignment, data, devices, models, stitching
-from intertwine.stitching import Junction, Plan, plans
+from intertwine import alignment, data, devices, models
+from intertwine.stitching import STITCH_RECIPES, Junction, barriers
 from intertwine.training import RECIPES, MultiStep, Spec, evaluate, zoo
 from intertwine_book import results
-from intertwine_book.experiments import findings, prepared
 from intertwine_book.experiments import matching as experiments
+from intertwine_book.experiments.stitching import stitch_many, stitch_rows
 from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.forest import forest
 from intertwine_book.figures.style import use_style
@@ -91,7 +91,7 @@ def trained(n, first=0, images=digits, recipe=adam, kind="myrtle", **other):
 
 if published:
     cifar = [data.load("cifar10", split) for split in ("train", "test")]
-    joined, (train, test) = prepared.published_pairs("tiny10", pairs, *cifar)
+    joined, (train, test) = experiments.published_pairs("tiny10", pairs, *cifar)
     fresh = [models.tiny10(seed=1000 + seed + k) for k in range(pairs)]
 else:
     found, train, test = trained(2 * pairs), digits, digits_test
@@ -106,57 +106,55 @@ accuracies = [(alone(one), alone(two)) for one, two in joined]
 
 def budget(name):
     """How stitches are trained on a data set: briefly, without augmentation."""
-    known = stitching.STITCH_RECIPES["digits" if name == "digits" else "fast"]
+    known = STITCH_RECIPES["digits" if name == "digits" else "fast"]
     return replace(known, epochs=stitch_epochs, targets="soft")
 
 
-recipe, direct = budget(train.name), experiments.LEAST_SQUARES
-task = Plan(plans.full(start=direct), recipe)
+recipe = budget(train.name)
+direct = {"kind": "least squares"}
+task = direct | {"recipe": recipe}
 methods = {
     "task loss": task,
-    "least squares": Plan(direct),
-    "orthogonal": Plan(plans.closed(alignment.orthogonal)),
-    "no stitch": Plan(plans.identity),
-    "best permutation": Plan(plans.closed(alignment.permutation)),
-    "random permutation": Plan(plans.random_permutation),
-    "hard targets": Plan(plans.full(start=direct), replace(recipe, targets="hard")),
+    "least squares": direct,
+    "orthogonal": {"kind": "orthogonal"},
+    "no stitch": {"kind": "identity"},
+    "best permutation": {"kind": "permutation"},
+    "random permutation": {"kind": "random permutation"},
+    "hard targets": direct | {"recipe": replace(recipe, targets="hard")},
 }
-both_ways = {"least squares": Plan(direct), "task loss": task}
+both_ways = {"least squares": direct, "task loss": task}
 schedule = MultiStep(at=(0.4, 0.6, 0.8), factor=0.1)  # lets entries come to rest
 patient = replace(recipe, epochs=3 * stitch_epochs, batch_size=64, schedule=schedule)
-limited = experiments.low_rank_plans(ranks, recipe)
+limited = experiments.low_rank_kinds(ranks, recipe)
 
 # %% tags=["hide-input"]
-asked = {"networks": networks, "dataset": dataset, "width": width, "epochs": epochs}
-asked |= {"train_images": train_images, "fit_images": fit_images, "few": few}
-asked |= {"test_images": test_images, "stitch_epochs": stitch_epochs, "pairs": pairs}
-asked |= {"ranks": ranks, "alphas": alphas, "starts": starts}
-asked |= {"widths": widths, "wide": wide}
-facts = {"parameters": asked, "seed": seed, "device": str(device)}
-keep = facts | {"data_checksum": train.checksum}
+run = results.run(globals(), "03b_matching", data=train)
+shared = ["networks", "dataset", "width", "epochs", "train_images", "fit_images"]
+shared += ["test_images", "stitch_epochs"]
 options = {"device": device, "fit_images": fit_images}
 
 
 def stitched(name, pairs, layers, ways, images=train, judged=test):
     """Every way of stitching, at every layer of every pair, kept step by step."""
-    steps = partial(results.steps, name, **facts, data_checksum=images.checksum)
+    uses = [*shared, *(["few", "widths", "wide"] if name in ("widths", "robust") else [])]
+    steps = partial(run.steps, name, uses=uses, data=images)
     asked = {"test": judged, "seed": seed, "steps": steps, **options}
-    return stitching.stitch_many(pairs, layers, ways, images, **asked)
+    return stitch_many(pairs, layers, ways, images, **asked)
 
 
-places = prepared.cuts(joined[0][1], layers)
+places = experiments.cuts(joined[0][1], layers)
 matching = stitched("matching", joined, places, methods)
 nulls = [(fresh[k].eval(), joined[k][1]) for k in range(min(few, pairs))]
 untrained = stitched("untrained", nulls, places, {"untrained front": task})
 if published:
-    doubles, on = prepared.published_pairs("resnet20w1", 1, *cifar)
+    doubles, on = experiments.published_pairs("resnet20w1", 1, *cifar)
     on = [on[0][:train_images], on[1][:test_images]]
 else:
     doubles, on = [tuple(trained(2, kind="resnet20", width=4))], [train, test]
-residual = stitched("residual", doubles, prepared.cuts(doubles[0][1]), both_ways, *on)
+residual = stitched("residual", doubles, experiments.cuts(doubles[0][1]), both_ways, *on)
 
 # %% tags=["hide-input"]
-beside = partial(findings.beside, "03b_matching")
+beside = partial(experiments.beside, "03b_matching")
 both, said = beside("matching", matching)
 both = pd.concat([both, beside("untrained", untrained)[0]])
 lines = ["task loss", "least squares", "orthogonal", "no stitch", "untrained front"]
@@ -168,7 +166,7 @@ axes = {"panels": "run", "ylabel": "relative accuracy"}
 mean_curves(both, "layer", y, "stitch", level=1.0, **axes)
 
 # %% tags=["hide-input"]
-means = findings.by_pair(matching)
+means = experiments.by_pair(matching)
 gap = means["task_loss"] - means["least_squares"]
 low, high = results.interval(100 * gap)
 worst = matching[matching["stitch"] == "task loss"][y].min()
@@ -265,25 +263,27 @@ pd.DataFrame(rows).T
 # %% tags=["hide-input"]
 def joint(pair, layer1):
     """Where a pair is joined, and what the two networks do alone."""
-    sides = joined[pair][0], layer1, joined[pair][1], layer1
-    return Junction(*sides, train, test=test, **options), {"accuracies": accuracies[pair]}
+    junction = Junction(*joined[pair], layer1, train, test=test, **options)
+    return junction, {"accuracies": accuracies[pair]}
 
 
+at = experiments.cuts(joined[0][1], chosen)
+cases = [{"pair": k, "layer1": layer} for k in range(pairs) for layer in at]
+
+
+@run.table(cases=cases, uses=[*shared, "ranks", "alphas"])
 def restricted(pair, layer1):
     """Stitches of low rank and sparse ones, at one junction."""
     place, known = joint(pair, layer1)
     known |= {"seed": seed + pair}
     sparse = experiments.sparse_rows(place, alphas, patient, **known)
-    return stitching.stitch_rows(place, limited, **known) + sparse
+    return stitch_rows(place, limited, **known) + sparse
 
 
-at = prepared.cuts(joined[0][1], chosen)
-cases = [{"pair": k, "layer1": layer} for k in range(pairs) for layer in at]
-tight = results.steps("restricted", cases, restricted, **keep)
-both, said = beside("restricted", tight)
+both, said = beside("restricted", restricted)
 low = both[both["stitch"].str.contains("rank")].copy()
 low[["method", "rank"]] = low["stitch"].str.split(", rank ", expand=True)
-ranked = findings.low_rank(tight)
+ranked = experiments.low_rank(restricted)
 gained = 100 * (ranked["task_loss_from_direct"] - ranked["direct"])
 gained = gained.groupby(ranked["rank"]).mean().round().astype(int)
 Markdown(
@@ -361,22 +361,19 @@ mean_curves(sparse, "zeros", y, "stitch", xlabel="zeros, %", **axes)
 # and $M_2$ from such starts are *linearly connected* if $\lambda M_1 + (1 - \lambda)M_2$ is as good for every $\lambda\in[0, 1]$.
 
 # %% tags=["hide-input"]
-begins = {"random": plans.full(), "least squares": plans.full(start=direct)}
+full = {"kind": "full", "recipe": recipe}
 known = {"seeds": range(seed, seed + starts), "fractions": [k / 10 for k in range(11)]}
 
 
+@run.table(layer1=places, start=["random", "least squares"], uses=[*shared, "starts"])
 def paths(layer1, start):
     """Stitches from one kind of start, and all that lie between them, two by two."""
     place, others = joint(0, layer1)
-    plan = Plan(begins[start], recipe)
-    return experiments.path_rows(place, plan, **known, **others)
+    return experiments.path_rows(place, full | {"start": start}, **known, **others)
 
-
-cases = [{"layer1": layer, "start": start} for layer in places for start in begins]
-between = results.steps("paths", cases, paths, **keep)
 
 # %% tags=["hide-input"]
-both, said = beside("paths", between)
+both, said = beside("paths", paths)
 ends = both[(both["run"] == both["run"].iloc[-1]) & both["fraction"].isin([0, 1])]
 Markdown(said)
 
@@ -393,7 +390,7 @@ mean_curves(way, "fraction", y, "layer", xlabel="λ", **axes)
 # other, in points of relative accuracy:
 
 # %%
-walls = experiments.barriers(between, ["layer1", "start", "path"])
+walls = barriers(paths, ["layer1", "start", "path"], "relative_accuracy")
 walls["kept"], walls["tolerated"] = walls["worse"] >= 0.8, 0.05
 walls["points"] = 100 * walls["barrier"].where(walls["kept"])
 walls.groupby(["layer1", "start"], sort=False).agg(
@@ -413,8 +410,8 @@ for wider in widths:
     by_width |= {(wider, k): (nets[2 * k], nets[2 * k + 1]) for k in range(few)}
 capped = zip((digits, digits_test), (train_images, test_images), strict=True)
 small = [images[:most] for images, most in capped]
-cut = prepared.cuts(nets[0])
-ways = both_ways | {"task loss": Plan(plans.full(start=direct), budget(dataset))}
+cut = experiments.cuts(nets[0])
+ways = both_ways | {"task loss": direct | {"recipe": budget(dataset)}}
 grown = stitched("widths", list(by_width.values()), cut, ways, *small)
 grown["width"] = grown["pair"].map(dict(enumerate(key[0] for key in by_width)))
 
@@ -464,11 +461,11 @@ robust.pivot_table(index="networks", columns=["stitch", "layer1"], values=y, sor
 # {doc}`../generated/scoreboard` judges one by one.
 
 # %%
-shown, said = results.largest("03b_matching", "matching", matching)
+shown, said = run.largest("matching")
 bare = shown[shown["stitch"] == "no stitch"].groupby("pair")["distance"].mean()
 by_task = shown[shown["stitch"] == "task loss"]
 lowest = by_task.loc[by_task[y].idxmin()]
-blocks, _ = results.largest("03b_matching", "residual", residual)
+blocks, _ = run.largest("residual")
 least = blocks.loc[blocks[y].where(blocks["stitch"] == "task loss").idxmin()]
 Markdown(
     f"Measured: {bare.mean():.2f} ± {bare.std():.2f} without a stitch, over {len(bare)} pairs; "
@@ -495,11 +492,10 @@ null.pivot_table(index="stitch", columns="layer1", values=y, sort=False)
 # unknowns as pairs of channels, but a row for every position of every image, does that flatter the fit?
 
 # %%
-sides = joined[0][0], at[0], joined[0][1], at[0]
-least, rows = {"least squares": Plan(direct)}, []
+least, rows = {"least squares": direct}, []
 for fitted, images in {"training images": train, "test images": test}.items():
-    place = Junction(*sides, images, test=test, **options)
-    (row,) = stitching.stitch_rows(place, least, seed=seed, accuracies=accuracies[0])
+    place = Junction(*joined[0], at[0], images, test=test, **options)
+    (row,) = stitch_rows(place, least, seed=seed, accuracies=accuracies[0])
     rows.append({"fitted to": fitted} | row)
 pd.DataFrame(rows)[["fitted to", y, "distance"]]
 
@@ -516,9 +512,9 @@ mine.add_module("flat", torch.nn.Flatten())
 mine.add_module("read", torch.nn.LazyLinear(len(train.classes)))
 mine(train.images[:1])
 yours = joined[0][1]
-place = Junction(mine, "bend", yours, at[0], train, test=test, **options)
+place = Junction(mine, yours, ("bend", at[0]), train, test=test, **options)
 alones = alone(mine), alone(yours)
-rows = stitching.stitch_rows(place, both_ways, seed=seed, accuracies=alones)
+rows = stitch_rows(place, both_ways, seed=seed, accuracies=alones)
 pd.DataFrame(rows)[["stitch", y, "distance", "seconds"]]
 
 # %% [markdown]
@@ -538,8 +534,8 @@ pd.DataFrame(rows)[["stitch", y, "distance", "seconds"]]
 # %%
 place, others = joint(0, "flatten")
 known |= {"seeds": [seed, seed + 1]}
-plan = Plan(plans.full(), recipe)
-line = pd.DataFrame(experiments.path_rows(place, plan, **known, **others))
+drawn = full | {"start": "random"}
+line = pd.DataFrame(experiments.path_rows(place, drawn, **known, **others))
 one, two = line["loss"].iloc[-1], line["loss"].iloc[0]
 chord = line["fraction"] * one + (1 - line["fraction"]) * two
 assert (line["loss"] <= chord + 0.01).all()
@@ -572,7 +568,7 @@ assert (line["loss"] <= chord + 0.01).all()
 # ## Provenance
 
 # %%
-one, two = findings.ways(matching), findings.ways(grown)
+one, two = experiments.ways(matching), experiments.ways(grown)
 of = {"dataset": dataset, "wide": wide}
 more = {
     name: table[["pair", name]].drop_duplicates()
@@ -582,18 +578,17 @@ tables = {
     "experiment_1": one.assign(
         orthogonal_deficit=one["least_squares"] - one["orthogonal"]
     ),
-    "experiment_1_by_pair": findings.by_pair(matching),
-    "experiment_1_residual": findings.ways(residual).assign(networks=networks),
+    "experiment_1_by_pair": experiments.by_pair(matching),
+    "experiment_1_residual": experiments.ways(residual).assign(networks=networks),
     "experiment_2": two.merge(more["width"]).assign(**of),
-    "experiment_2_ends": findings.widths(grown, few).assign(**of),
-    "experiment_5": findings.starts(between),
-    "experiment_5_spread": findings.spreads(between),
+    "experiment_2_ends": experiments.widths(grown, few).assign(**of),
+    "experiment_5": experiments.starts(paths),
+    "experiment_5_spread": experiments.spreads(paths),
     "experiment_6": walls,
-    "experiment_7": findings.sparse(tight).assign(tolerated=0.2),
+    "experiment_7": experiments.sparse(restricted).assign(tolerated=0.2),
     "low_rank": ranked,
-    "further": findings.ways(robust).merge(more["networks"]).assign(**of),
+    "further": experiments.ways(robust).merge(more["networks"]).assign(**of),
     "equation_3": equation_3,
 }
-for name, table in tables.items():
-    results.write(table, name, **keep)
+run.write(**tables)
 results.provenance()

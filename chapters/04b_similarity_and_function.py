@@ -31,23 +31,20 @@
 
 # %% tags=["hide-input"]
 from dataclasses import replace
-from functools import partial
 from itertools import chain, pairwise
 
 import pandas as pd
 import torch
 from IPython.display import Markdown
-from torch import nn
 
 from intertwine import data, devices, similarity
-from intertwine.features import features
+from intertwine.features import activations
 from intertwine.similarity import MEASURES
+from intertwine.stitching import Junction
 from intertwine.training import RECIPES, Spec, zoo
 from intertwine_book import results
 from intertwine_book.experiments import similarity_and_function as functional
-from intertwine_book.experiments.join import Join
-from intertwine_book.experiments.prepared import published_pairs
-from intertwine_book.experiments.sensitivity import sensitivity, specificity
+from intertwine_book.experiments.matching import published_pairs
 from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.style import use_style
 
@@ -91,31 +88,24 @@ train, test = train[:train_images], test[:test_images]
 name = f"relu{layer}"
 
 
-def joins(one, other):
-    """Training and test data at the layer, between two networks."""
-    return [Join.of(one, other, name, d.images, d.labels) for d in (train, test)]
+def junction(one, other, at=name):
+    """Where two networks are joined, in full precision."""
+    return Junction(one, other, at, train, test=test, device=device, dtype="float32")
 
 
 # %% tags=["hide-input"]
-asked = {"dataset": dataset, "networks": networks, "width": width, "epochs": epochs}
-asked |= {"layer": layer, "train_images": train_images, "test_images": test_images}
-facts = {"seed": seed, "data_checksum": test.checksum, "device": str(device)}
-cases = [{"pair": pair} for pair in range(pairs)]
+run = results.run(globals(), "04b_similarity_and_function", data=test)
+shared = ["dataset", "networks", "width", "epochs", "train_images", "test_images"]
+budget = {"epochs": stitch_epochs, "lr": stitch_lr}
 
 
-def one_training(pair):
-    draw = torch.Generator().manual_seed(seed + pair)
-    options = {"epochs": stitch_epochs, "lr": stitch_lr, "generator": draw}
-    return functional.along_training(*joins(*joined[pair]), **options).to_dict("records")
+@run.table(pair=range(pairs), uses=[*shared, "layer", "stitch_epochs", "stitch_lr"])
+def curves_3(pair):
+    return functional.along_training(junction(*joined[pair]), **budget, seed=seed + pair)
 
-
-budget = {"stitch_epochs": stitch_epochs, "stitch_lr": stitch_lr}
-curves = results.steps(
-    "curves_3", cases, one_training, parameters=asked | budget, **facts
-)
 
 # %% tags=["hide-input"]
-both, said = results.with_recorded("04b_similarity_and_function", "curves_3", curves)
+both, said = run.with_recorded("curves_3")
 scaled = both.assign(accuracy=both["accuracy"] / 100)
 long = scaled.melt(["pair", "epoch", "run"], list(functional.INDICES), "index")
 long["index"] = long["index"].replace(functional.INDICES | {"accuracy": "accuracy / 100"})
@@ -135,7 +125,7 @@ mean_curves(long, "epoch", "value", "index", ylabel="index", **axes)
 #   \mathrm{CKA}(A, B) = \frac{\lVert A^\top B\rVert^2}{\lVert A^\top A\rVert\,\lVert B^\top B\rVert}.$$ (eq-indices)
 
 # %%
-experiment_3 = functional.start_and_end(curves)
+experiment_3 = functional.start_and_end(curves_3)
 average = experiment_3.mean()
 change = {c: average[f"{c}_end"] - average[f"{c}_start"] for c in functional.INDICES}
 flat = experiment_3[["r2_to_model2_moved", "cca_moved"]]
@@ -188,17 +178,17 @@ pd.DataFrame(
 
 
 # %%
-def one_press(pair):
-    draw = torch.Generator().manual_seed(seed + pair)
-    network = joined[pair][0]
+uses = [*shared, "layer", "penalty", "penalty_epochs", "penalty_lr"]
+
+
+@run.table(pair=range(pairs), uses=uses)
+def curves_4(pair):
+    itself = junction(joined[pair][0], joined[pair][0])
     options = {"penalty": penalty, "epochs": penalty_epochs, "lr": penalty_lr}
-    table = functional.pressed(*joins(network, network), **options, generator=draw)
-    return table.to_dict("records")
+    return functional.pressed(itself, **options, seed=seed + pair)
 
 
-budget = {"penalty": penalty, "penalty_epochs": penalty_epochs, "penalty_lr": penalty_lr}
-curves_4 = results.steps("curves_4", cases, one_press, parameters=asked | budget, **facts)
-both, said = results.with_recorded("04b_similarity_and_function", "curves_4", curves_4)
+both, said = run.with_recorded("curves_4")
 shown = both.assign(accuracy=both["accuracy"] / 100)
 shown = shown.melt(["pair", "epoch", "run"], ["accuracy", "cka"], "index")
 shown["index"] = shown["index"].map({"accuracy": "accuracy / 100", "cka": "CKA"})
@@ -243,10 +233,9 @@ Markdown(
 # nobody moves them. The table has the accuracies:
 
 # %%
-_, judged = joins(joined[0][0], joined[0][0])
-draw = torch.Generator().manual_seed(seed)
+itself, draw = junction(joined[0][0], joined[0][0]), run.generator()
 kinds = ("orthogonal", "permutations", "G_ReLU")
-section_6_4 = functional.moved_by_groups(judged, trials, generator=draw, groups=kinds)
+section_6_4 = functional.moved_by_groups(itself, trials, groups=kinds, generator=draw)
 section_6_4["cka_short_of_1"] = 1 - section_6_4["cka"]
 section_6_4.groupby("group", sort=False)[["accuracy", "base_accuracy", "cka"]].mean()
 
@@ -278,19 +267,19 @@ everyone = list(chain(*joined))
 
 def pooled(network, images):
     """Every layer's features, averaged over space."""
-    batches = list(features(network, names, images))
-    return {n: torch.cat([b[n].flatten(2).mean(2) for b in batches]) for n in names}
+    found = activations(network, names, images)
+    return {layer: values.flatten(2).mean(2) for layer, values in found.items()}
 
 
 seen, known = ([pooled(net, d.images) for net in everyone] for d in (test, train))
-specific = specificity(seen, measures)
+specific = functional.specificity(seen, measures)
 specific.pivot_table(index="measure", columns="layer", values="found", sort=False)
 
 # %%
 parts = [known, seen]
 inputs, tests = ([features_of[name] for features_of in part] for part in parts)
 kept = [1.0, 0.9, 0.75, 0.5, 0.25, 0.1, 0.05]
-taken = sensitivity(inputs, train.labels, tests, test.labels, measures, kept)
+taken = functional.sensitivity(inputs, train.labels, tests, test.labels, measures, kept)
 taken["ratio"] = taken["dissimilarity"] / taken["between_seeds"]
 taken["share"] = 100 * (1 - taken["kept"])
 
@@ -339,21 +328,17 @@ Markdown(
 
 
 # %%
-def at_the_end(pair, number):
-    parts = [
-        Join.of(*joined[pair], f"relu{number}", d.images, d.labels) for d in (train, test)
-    ]
-    draw = torch.Generator().manual_seed(seed + pair)
-    options = {"epochs": stitch_epochs, "lr": stitch_lr, "generator": draw}
-    return {"cka": functional.cka_after_training(*parts, **options), "networks": networks}
+uses = [*shared, "stitch_epochs", "stitch_lr"]
 
 
-grid = [{"pair": pair, "number": k} for pair in range(pairs) for k in baseline_layers]
-budget = {"stitch_epochs": stitch_epochs, "stitch_lr": stitch_lr}
-baseline = results.steps(
-    "baseline_6_3", grid, at_the_end, parameters=asked | budget, **facts
-)
-baseline.groupby("number")["cka"].agg(["mean", "std"])
+@run.table(pair=range(pairs), number=baseline_layers, uses=uses)
+def baseline_6_3(pair, number):
+    place = junction(*joined[pair], f"relu{number}")
+    cka = functional.cka_after_training(place, **budget, seed=seed + pair)
+    return {"cka": cka, "networks": networks}
+
+
+baseline_6_3.groupby("number")["cka"].agg(["mean", "std"])
 
 # %% [markdown]
 # :::{admonition} Deviation from the paper
@@ -367,11 +352,9 @@ baseline.groupby("number")["cka"].agg(["mean", "std"])
 # A null for CKA: how similar are the first network's activations, before any stitch, to *shuffled* activations of the second?
 
 # %%
-_, ends_meet = joins(*joined[0])
-biased = partial(similarity.cka, estimator="biased", spatial="features")
-null = similarity.null(
-    biased, ends_meet.first, ends_meet.second, repeats=10, generator=draw
-)
+place = junction(*joined[0])
+ours, theirs = place.activations("test")
+null = similarity.null(functional.flat_cka, ours, theirs, repeats=10, generator=draw)
 Markdown(
     f"CKA before any stitch: {null.observed:.3f}. Shuffled images: {null.low:.3f} to {null.high:.3f}."
 )
@@ -379,11 +362,11 @@ Markdown(
 # %% [markdown]
 # ## Adapt this
 #
-# Any two `nn.Sequential` with a layer of maps of the same size; any differentiable index as a penalty. Here CKA is *raised* instead, by a negative penalty:
+# Any two networks with a layer of feature maps; any differentiable index as a penalty. Here CKA is *raised* instead, by a negative penalty:
 
 # %%
-options = {"penalty": -penalty, "epochs": 3, "lr": penalty_lr, "generator": draw}
-raised = functional.pressed(*joins(*joined[0]), **options)
+options = {"penalty": -penalty, "epochs": 3, "lr": penalty_lr, "seed": seed}
+raised = functional.pressed(place, **options)
 raised[["epoch", "accuracy", "cka"]]
 
 # %% [markdown]
@@ -400,14 +383,11 @@ raised[["epoch", "accuracy", "cka"]]
 # One canonical correlation is left, and the mean is over one: CCA may even *rise*.
 
 # %%
-stitch = nn.Conv2d(ends_meet.first.shape[1], ends_meet.second.shape[1], 1).to(device)
-with torch.no_grad():
-    stitch.weight[:, 1:] = 0
-    moved = stitch(ends_meet.first)
-    before, after = (
-        similarity.cca(X, ends_meet.second, spatial="samples").item()
-        for X in (ends_meet.first, moved)
-    )
+direction = torch.randn(ours.shape[1], generator=draw).to(device)
+moved = ours[:, :1] * direction[:, None, None]  # the first channel, in one direction
+before, after = (
+    similarity.cca(X, theirs, spatial="samples").item() for X in (ours, moved)
+)
 pd.Series({"before": before, "rank 1": after}, name="CCA")
 
 # %% [markdown]
@@ -428,6 +408,5 @@ pd.Series({"before": before, "rank 1": after}, name="CCA")
 # %%
 written = {"experiment_3": experiment_3, "experiment_4": experiment_4}
 written |= {"section_6_4": section_6_4, "specificity": specific, "sensitivity": taken}
-for title, table in written.items():
-    results.write(table, title, parameters=asked | {"trials": trials}, **facts)
+run.write(**written)
 results.provenance()

@@ -3,12 +3,9 @@
 import re
 from pathlib import Path
 
-import pytest
-
 PAGE = Path(__file__).parent.parent / "book/api/index.md"
 
 
-@pytest.mark.xfail(raises=TypeError, reason="stitch is about to take at= and kind=")
 def test_ten_tasks_of_at_most_three_lines_run(tmp_path, monkeypatch):
     monkeypatch.setenv("INTERTWINE_ZOO", str(tmp_path / "zoo"))
     monkeypatch.setenv("INTERTWINE_RESULTS", str(tmp_path / "results"))

@@ -6,9 +6,11 @@ import torch
 from torch import Tensor, nn
 
 from intertwine import models
+from intertwine.data import Dataset
 from intertwine.features import record
 from intertwine.groups import GReLU
 from intertwine.similarity import cka, gram, grelu_cka, procrustes, r2
+from intertwine.stitching import Junction
 from intertwine_book.experiments.dissimilarity import by_layer
 from intertwine_book.experiments.dissimilarity.statements import (
     alignment_property,
@@ -19,12 +21,13 @@ from intertwine_book.experiments.dissimilarity.statements import (
     range_of_cka,
     smallest_eigenvalues,
 )
-from intertwine_book.experiments.join import Join
-from intertwine_book.experiments.sensitivity import probe, sensitivity, specificity
 from intertwine_book.experiments.similarity_and_function import (
     along_training,
     moved_by_groups,
     pressed,
+    probe,
+    sensitivity,
+    specificity,
     start_and_end,
 )
 
@@ -158,32 +161,34 @@ def test_all_layers_in_long_form(networks):
 # --- function ---
 
 
-def joins(networks: list[nn.Module], layer: str = "relu2") -> Join:
-    return Join.of(*networks, layer, IMAGES, LABELS)
+def junction(networks: list[nn.Module], layer: str = "relu2") -> Junction:
+    mean, classes = torch.zeros(1, 1, 1), tuple(map(str, range(10)))
+    data = Dataset("noise", "all", IMAGES, LABELS, classes, mean, mean + 1, checksum="")
+    return Junction(*networks, layer, data, test=data, device="cpu", dtype="float32")
 
 
 def test_a_join_by_the_identity_is_the_network(networks):
-    join = joins([networks[1], networks[1]])
-    (row,) = moved_by_groups(join, 1, generator=generator(), groups=["permutations"]).to_dict("records")
+    itself = junction([networks[1], networks[1]])
+    (row,) = moved_by_groups(itself, 1, generator=generator(), groups=["permutations"]).to_dict("records")
     accuracy = (networks[1](IMAGES).argmax(1) == LABELS).float().mean().item()
     assert abs(row["base_accuracy"] - 100 * accuracy) < 1e-4 and abs(row["cka"] - 1) < 1e-6
 
 
 def test_rotations_leave_cka_at_1_and_scalings_do_not(networks):
     table = moved_by_groups(
-        joins([networks[0]] * 2), 3, generator=generator(), groups=["orthogonal", "G_ReLU"]
+        junction([networks[0]] * 2), 3, generator=generator(), groups=["orthogonal", "G_ReLU"]
     )
     gap = (1 - table["cka"]).abs().groupby(table["group"]).max()
     assert gap["orthogonal"] < 1e-6 < 1e-3 < gap["G_ReLU"]
 
 
 def test_no_invertible_stitch_moves_cca_or_r2_to_model_2(networks):
-    join = joins(networks)
-    table = along_training(join, join, epochs=4, lr=3e-2, generator=generator())
+    place = junction(networks)
+    table = along_training(place, epochs=4, lr=3e-2, seed=0)
     for index in ("r2_to_model2", "cca"):
         assert table[index].max() - table[index].min() < 1e-5
     assert table["r2_as_it_is"].max() == table["r2_as_it_is"][0]  # least squares: the best there is
-    assert abs(table["r2_as_it_is"][0] - r2(join.first, join.second, spatial="samples")) < 1e-5
+    assert abs(table["r2_as_it_is"][0] - r2(*place.activations("test"), spatial="samples")) < 1e-5
     assert table["cross_entropy"].iloc[-1] < table["cross_entropy"][0] and table["cka"].nunique() == 5
     (ends,) = start_and_end(table.assign(pair=7)).to_dict("records")
     assert ends["pair"] == 7 and ends["cka_start"] == table["cka"][0]
@@ -191,10 +196,10 @@ def test_no_invertible_stitch_moves_cca_or_r2_to_model_2(networks):
 
 
 def test_a_penalty_presses_cka_and_its_absence_does_not(networks):
-    join = joins([networks[0]] * 2)
+    itself = junction([networks[0]] * 2)
     final = {}
     for penalty in (0.0, 20.0):
-        table = pressed(join, join, penalty=penalty, epochs=8, lr=3e-2, generator=generator())
+        table = pressed(itself, penalty=penalty, epochs=8, lr=3e-2, seed=0)
         assert abs(table["cka"][0] - 1) < 1e-6
         final[penalty] = table["cka"].iloc[-1]
     assert final[20.0] < final[0.0] - 0.01
@@ -202,8 +207,7 @@ def test_a_penalty_presses_cka_and_its_absence_does_not(networks):
 
 def test_training_leaves_the_networks_alone(networks):
     state = {name: value.clone() for name, value in networks[1].state_dict().items()}
-    join = joins(networks)
-    pressed(join, join, penalty=1.0, epochs=1, lr=0.1, generator=generator())
+    pressed(junction(networks), penalty=1.0, epochs=1, lr=0.1, seed=0)
     assert all(torch.equal(value, state[name]) for name, value in networks[1].state_dict().items())
 
 

@@ -13,7 +13,8 @@ from torch import Tensor, nn
 from intertwine import models
 from intertwine.alignment import LinearMap
 from intertwine.groups import GReLU
-from intertwine.stitching import split, stitch
+from intertwine.stitching import split
+from intertwine.stitching.stitched import join
 
 BUILD = {
     "myrtle": lambda seed: models.myrtle(4, seed=seed),
@@ -157,9 +158,7 @@ def test_the_identity_stitches_a_model_to_itself(name, layer):
     model = network(name)
     x = inputs(model)
     for shortcut in ("stitched", "passed on") if layer.in_block else ("refuse",):
-        stitched = stitch(
-            model, layer.name, model, layer.name, linear(torch.eye(layer.channels)), shortcut=shortcut
-        )
+        stitched = join(model, model, layer.name, linear(torch.eye(layer.channels)), shortcut=shortcut)
         torch.testing.assert_close(stitched(x), model(x), rtol=1e-5, atol=1e-5)
 
 
@@ -188,10 +187,10 @@ def test_what_the_group_did_a_stitch_undoes(seed, k):
     A = GReLU(n).sample(torch.Generator().manual_seed(seed)).float()
     twin, x = moved(model, k, A), inputs(model)
     torch.testing.assert_close(twin(x), model(x), rtol=1e-4, atol=1e-4)
-    stitched = stitch(model, f"relu{k}", twin, f"relu{k}", linear(A))
+    stitched = join(model, twin, f"relu{k}", linear(A))
     torch.testing.assert_close(stitched(x), model(x), rtol=1e-4, atol=1e-4)
     if not torch.equal(A.argmax(1), torch.arange(n)):
-        bare = stitch(model, f"relu{k}", twin, f"relu{k}", linear(torch.eye(n)))
+        bare = join(model, twin, f"relu{k}", linear(torch.eye(n)))
         assert (bare(x) - model(x)).abs().max() > 1e-3
 
 
@@ -206,7 +205,7 @@ def test_the_shortcut_is_stitched_or_passed_on():
         ("stitched", torch.einsum("ij,njhw->nihw", A, past)),
         ("passed on", past),
     ):
-        stitched = stitch(one, "block4.relu1", two, "block4.relu1", linear(A), shortcut=shortcut)
+        stitched = join(one, two, "block4.relu1", linear(A), shortcut=shortcut)
         expected = other.bn2(other.conv2(torch.einsum("ij,njhw->nihw", A, branch))) + moved_past
         torch.testing.assert_close(stitched(x), after(expected.relu()), rtol=1e-4, atol=1e-4)
 
@@ -222,7 +221,7 @@ def test_other_widths_and_sizes_are_resampled(seed, layers):
     weight = normal(q, p, seed=seed)
     smaller = h.shape[-1] > size[0]
     for resample in ("bilinear", "nearest"):
-        stitched = stitch(one, layers[0], two, layers[1], linear(weight), example=x, resample=resample)
+        stitched = join(one, two, (layers[0], layers[1]), linear(weight), example=x, resample=resample)
         mapped = torch.einsum("ij,njhw->nihw", weight, h)  # the map first: it commutes
         if resample == "bilinear":
             # a triangle over all covered pixels where the size shrinks
@@ -234,7 +233,7 @@ def test_other_widths_and_sizes_are_resampled(seed, layers):
 
 def test_stitched_networks_drop_nothing():
     model, x = Dropping().train(), normal(5, 8)
-    stitched = stitch(model, "relu", model, "relu", nn.Identity(), example=x)
+    stitched = join(model, model, "relu", nn.Identity(), example=x)
     assert model.training and not any(part.training for part in (stitched.front, stitched.rest.back))
     torch.testing.assert_close(stitched.eval()(x), model.eval()(x))
 
@@ -242,7 +241,7 @@ def test_stitched_networks_drop_nothing():
 def test_models_stay_as_they_are():
     one, two = network("resnet20 A"), network("resnet20 A", 1)
     before = [copy.deepcopy(model.state_dict()) for model in (one, two)]
-    stitched = stitch(one, "block2", two, "block2", linear(torch.eye(4))).train()
+    stitched = join(one, two, "block2", linear(torch.eye(4))).train()
     stitched(inputs(one)).sum().backward()
     for model, state in zip((one, two), before, strict=True):
         assert all(torch.equal(value, state[name]) for name, value in model.state_dict().items())
@@ -253,20 +252,20 @@ def test_stitches_that_cannot_be_are_refused():
     net, residual = network("myrtle"), network("resnet20 A")
     x, eye = inputs(net), linear(torch.eye(4))
     with pytest.raises(ValueError, match="as many values"):
-        stitch(residual, "block2.relu1", residual, "block2", eye, shortcut="passed on", example=x)
+        join(residual, residual, ("block2.relu1", "block2"), eye, shortcut="passed on", example=x)
     with pytest.raises(ValueError, match="two layers of feature maps"):
-        stitch(net, "relu4", net, "flatten", eye, example=x)
+        join(net, net, ("relu4", "flatten"), eye, example=x)
     with pytest.raises(ValueError, match="passed on, was given one of 4 channels for one of 8"):
-        stitch(residual, "block2.relu1", residual, "block4.relu1", eye, shortcut="passed on", example=x)
+        join(residual, residual, ("block2.relu1", "block4.relu1"), eye, shortcut="passed on", example=x)
     with pytest.raises(ValueError, match="shortcut to be one of"):
-        stitch(residual, "block2.relu1", residual, "block2.relu1", eye, shortcut="shared")
+        join(residual, residual, "block2.relu1", eye, shortcut="shared")
     with pytest.raises(ValueError, match="resample"):
-        stitch(net, "relu1", net, "relu1", eye, resample="cubic")
+        join(net, net, "relu1", eye, resample="cubic")
     for map in (linear(normal(7, 5)), linear(normal(8, 5)), linear(normal(7, 4)), nn.Conv2d(4, 4, 1)):
         with pytest.raises(
             ValueError, match=r"Expected a stitch from 4 channels to 8, .* does not fit: .+"
         ) as e:
-            stitch(net, "relu1", net, "relu2", map, example=x)
+            join(net, net, ("relu1", "relu2"), map, example=x)
         assert "\n" not in str(e.value)
-    stitch(net, "relu1", net, "relu2", linear(normal(8, 4)), example=x)
-    stitch(net, "relu1", net, "relu2", nn.Conv2d(4, 8, 1).double(), example=x)  # not yet of one type
+    join(net, net, ("relu1", "relu2"), linear(normal(8, 4)), example=x)
+    join(net, net, ("relu1", "relu2"), nn.Conv2d(4, 8, 1).double(), example=x)  # not yet of one type

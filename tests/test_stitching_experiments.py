@@ -13,14 +13,15 @@ from torch import nn
 
 from intertwine import data, models
 from intertwine.alignment import Statistics, least_squares
-from intertwine.stitching import STITCH_RECIPES, Full, Junction, Plan, plans, stitch_rows, train_stitch
+from intertwine.stitching import STITCH_RECIPES, Junction, barriers, stitch_at
 from intertwine.training import RECIPES, evaluate, train
 from intertwine_book import results
-from intertwine_book.experiments import findings, prepared
 from intertwine_book.experiments import matching as experiments
+from intertwine_book.experiments.stitching import stitch_rows
 
 TRAIN, TEST = data.load("digits", "train"), data.load("digits", "test")
 SHORT = replace(STITCH_RECIPES["digits"], epochs=2, targets="soft")
+RANDOM = {"kind": "full", "start": "random", "recipe": SHORT}
 KNOWN = {"accuracies": (90.0, 80.0), "seeds": (0, 1)}
 LAWS = settings(max_examples=10, deadline=None)
 
@@ -35,23 +36,21 @@ def network(seed: int) -> nn.Module:
 @cache
 def junction(layer: str = "bn3") -> Junction:
     options = {"test": TEST, "device": "cpu", "dtype": "float32"}
-    return Junction(network(0), layer, network(1), layer, TRAIN, **options)
+    return Junction(network(0), network(1), layer, TRAIN, **options)
 
 
 def paths(layer: str, fractions: list[float], **change) -> pd.DataFrame:
-    plan = Plan(plans.full(), SHORT)
-    rows = experiments.path_rows(junction(layer), plan, fractions=fractions, **KNOWN | change)
+    rows = experiments.path_rows(junction(layer), RANDOM, fractions=fractions, **KNOWN | change)
     return pd.DataFrame(rows)
 
 
 def test_the_ends_of_a_path_are_the_trained_stitches():
     found = paths("bn3", [0.0, 1.0])
     for seed, fraction in ((0, 1.0), (1, 0.0)):
-        start = Full(*junction().widths, generator=torch.Generator().manual_seed(seed))
-        alone = train_stitch(junction(), start, SHORT, seed=seed)
+        alone = junction().judge(stitch_at(junction(), **RANDOM, seed=seed))
         row = found[found["fraction"] == fraction].iloc[0]
-        assert row["accuracy"] == pytest.approx(alone.test.accuracy)
-        assert row["loss"] == pytest.approx(alone.test.loss, rel=1e-5)
+        assert row["accuracy"] == pytest.approx(100 * alone.accuracy)
+        assert row["loss"] == pytest.approx(alone.loss, rel=1e-5)
         assert row["relative_accuracy"] == pytest.approx(row["accuracy"] / 80)
 
 
@@ -77,8 +76,8 @@ def test_every_two_seeds_make_a_path():
 def test_paths_refuse_what_makes_none():
     with pytest.raises(ValueError, match="even number of seeds, was given 3"):
         paths("bn3", [0.0], seeds=(0, 1, 2))
-    with pytest.raises(ValueError, match="a plan that trains"):
-        experiments.path_rows(junction(), Plan(plans.full()), fractions=[0.0], **KNOWN)
+    with pytest.raises(ValueError, match="a stitch that is trained"):
+        experiments.path_rows(junction(), {"kind": "full"}, fractions=[0.0], **KNOWN)
 
 
 @LAWS
@@ -87,7 +86,7 @@ def test_a_barrier_is_the_deepest_fall_below_the_chord(heights, copies):
     fractions = np.linspace(0, 1, len(heights))
     path = pd.DataFrame({"fraction": fractions, "relative_accuracy": heights})
     table = pd.concat([path.assign(path=k, start="random") for k in range(copies)])
-    found = experiments.barriers(table, ["start", "path"])
+    found = barriers(table, ["start", "path"], "relative_accuracy")
     chord = np.interp(fractions, [0, 1], [heights[0], heights[-1]])
     assert found["path"].tolist() == list(range(copies))
     np.testing.assert_allclose(found["barrier"], max(chord - heights), atol=1e-12)
@@ -119,7 +118,7 @@ def test_sparse_stitches_come_with_the_lasso_of_as_many_zeros():
     accuracies = tuple(100 * evaluate(network(k), TEST.images, TEST.labels) for k in (0, 1))
     recipe = replace(SHORT, epochs=6)
     rows = experiments.sparse_rows(junction(), [1e-3, 0.1], recipe, seed=0, accuracies=accuracies)
-    wide = findings.sparse(pd.DataFrame(rows).assign(pair=0, layer1="bn3"))
+    wide = experiments.sparse(pd.DataFrame(rows).assign(pair=0, layer1="bn3"))
     zeros = pd.DataFrame(rows).pivot(index="alpha", columns="stitch", values="sparsity")
     assert (zeros["task loss"] - zeros["direct"]).abs().max() < 0.02
     assert wide["sparsity"].is_monotonic_increasing and wide["sparsity"].iloc[1] > 0.1
@@ -127,20 +126,20 @@ def test_sparse_stitches_come_with_the_lasso_of_as_many_zeros():
 
 
 def test_stitches_of_low_rank_have_it_and_full_rank_is_least_squares():
-    ways = experiments.low_rank_plans([1, 16], SHORT)
+    ways = experiments.low_rank_kinds([1, 16], replace(SHORT, epochs=0))
     p, q = junction().widths
-    for name, plan in ways.items():
-        made = plan.build(junction(), torch.Generator().manual_seed(0))
-        assert torch.linalg.matrix_rank(made.weight) == (1 if name.endswith("rank 1") else min(p, q, 16))
-    direct = ways["direct, rank 16"].build(junction(), torch.Generator())
-    expected = least_squares(junction().statistics, affine=True)
-    torch.testing.assert_close(direct.weight, expected.weight, rtol=1e-6, atol=1e-8)
+    made = {name: stitch_at(junction(), **options).stitch.weight for name, options in ways.items()}
+    for name, weight in made.items():
+        rank = torch.linalg.matrix_rank(weight, rtol=1e-5)
+        assert rank == (1 if name.endswith("rank 1") else min(p, q, 16))
+    expected = least_squares(junction().statistics, affine=True).weight.float()
+    torch.testing.assert_close(made["direct, rank 16"], expected, rtol=1e-4, atol=1e-5)
 
 
 def test_low_rank_rows_are_paired():
-    ways = experiments.low_rank_plans([2], SHORT)
+    ways = experiments.low_rank_kinds([2], SHORT)
     rows = stitch_rows(junction(), ways, seed=0, accuracies=(90.0, 80.0))
-    found = findings.low_rank(pd.DataFrame(rows).assign(pair=0, layer1="bn3"))
+    found = experiments.low_rank(pd.DataFrame(rows).assign(pair=0, layer1="bn3"))
     assert found[["direct", "task_loss", "task_loss_from_direct"]].iloc[0].tolist() == [
         row["relative_accuracy"] for row in rows
     ]
@@ -154,7 +153,7 @@ def test_means_over_layers_are_means(pairs, layers, seed):
     places = pd.MultiIndex.from_product([range(pairs), map(str, range(layers)), names])
     table = places.to_frame(index=False, name=["pair", "layer1", "stitch"])
     table["relative_accuracy"], table["distance"] = generator.random((2, len(table)))
-    found, wide = findings.by_pair(table), findings.ways(table)
+    found, wide = experiments.by_pair(table), experiments.ways(table)
     for k in range(pairs):
         mine = table[table["pair"] == k].set_index("stitch")
         row = found[found["pair"] == k].iloc[0]
@@ -173,7 +172,7 @@ def test_starts_are_compared_with_the_best_of_their_layer(trials, seed):
     places = pd.MultiIndex.from_product([["bn1", "bn2"], kinds, range(trials), [0.0, 0.5, 1.0]])
     table = places.to_frame(index=False, name=["layer1", "start", "path", "fraction"])
     table["relative_accuracy"] = np.random.default_rng(seed).random(len(table))
-    found = findings.starts(table)
+    found = experiments.starts(table)
     assert len(found) == 2 * trials * 2
     for layer, part in found.groupby("layer1"):
         ends = table[(table["layer1"] == layer) & (table["fraction"] != 0.5)]
@@ -182,10 +181,10 @@ def test_starts_are_compared_with_the_best_of_their_layer(trials, seed):
 
 
 def test_cuts_are_in_front_of_relus_and_behind_blocks():
-    assert prepared.cuts(models.tiny10(), [3]) == ["bn3"]
-    assert prepared.cuts(models.resnet20(), range(1, 11))[-1] == "block9.relu2"
+    assert experiments.cuts(models.tiny10(), [3]) == ["bn3"]
+    assert experiments.cuts(models.resnet20(), range(1, 11))[-1] == "block9.relu2"
     with pytest.raises(ValueError, match="from 1 to 4, was given"):
-        prepared.cuts(models.myrtle(4), [0, 5])
+        experiments.cuts(models.myrtle(4), [0, 5])
 
 
 def test_published_pairs_are_disjoint_and_get_the_data_they_expect(tmp_path, monkeypatch):
@@ -197,7 +196,7 @@ def test_published_pairs_are_disjoint_and_get_the_data_they_expect(tmp_path, mon
     half, quarter = torch.full((3, 1, 1), 0.5), torch.full((3, 1, 1), 0.25)
     images = data.load("digits", "test")
     cifar = replace(images, images=(raw - half) / quarter, labels=images.labels[:5], mean=half, std=quarter)
-    pairs, (ours, _) = prepared.published_pairs("tiny10", 2, cifar, cifar)
+    pairs, (ours, _) = experiments.published_pairs("tiny10", 2, cifar, cifar)
     firsts = [net.conv1.weight for pair in pairs for net in pair]
     assert all(torch.equal(w, models.tiny10(seed=k).conv1.weight) for k, w in enumerate(firsts))
     mean, std = (torch.tensor(x).view(3, 1, 1) for x in models.published.CSISZARIK2021)
@@ -209,7 +208,7 @@ def test_the_largest_recorded_run_stands_beside_the_live_one(tmp_path):
     larger = pd.DataFrame({"layer1": ["bn1", "relu8"], "relative_accuracy": [0.6, 0.7]})
     folder = tmp_path / "desk/03b_matching"
     results.write(larger, "matching", parameters={}, seed=0, folder=folder, device="cpu")
-    both, said = findings.beside("03b_matching", "matching", live, root=tmp_path)
+    both, said = experiments.beside("03b_matching", "matching", live, root=tmp_path)
     assert both["run"].tolist() == ["this run", "recorded", "recorded"] and "desk" in said
     assert both["layer"].tolist() == ["1", "1", "8"]
     assert both["relative_accuracy"].tolist() == [0.5, 0.6, 0.7]
@@ -219,9 +218,9 @@ def test_spreads_and_widths_are_paired():
     places = pd.MultiIndex.from_product([range(4), ["1", "2"]]).to_frame(index=False, name=["pair", "layer1"])
     table = places.assign(width=[4] * 4 + [16] * 4, stitch="task loss")
     table["relative_accuracy"] = np.arange(8) / 8
-    found = findings.widths(table, few=2)
+    found = experiments.widths(table, few=2)
     assert (found["widest"] - found["narrowest"]).eq(0.5).all() and len(found) == 4
     ends = pd.DataFrame({"path": [0, 0, 1, 1], "fraction": [0.0, 1.0, 0.0, 1.0], "layer1": "1"})
     kinds = {"random": [0.1, 0.2, 0.3, 0.4], "least squares": [0.5] * 4}
     paths = pd.concat([ends.assign(start=kind, relative_accuracy=x) for kind, x in kinds.items()])
-    assert findings.spreads(paths)["random"].item() == pytest.approx(np.std(kinds["random"], ddof=1))
+    assert experiments.spreads(paths)["random"].item() == pytest.approx(np.std(kinds["random"], ddof=1))

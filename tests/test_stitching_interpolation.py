@@ -9,10 +9,10 @@ import torch
 from torch import nn
 
 from intertwine import data, models
-from intertwine.stitching import barriers, between, connectivity
-from intertwine.stitching.interpolation import WAYS, line_rows
+from intertwine.stitching import barriers, between, line
 from intertwine.training import RECIPES, evaluate, train
 from intertwine.weightspace import find_symmetries
+from intertwine_book.experiments.stitching import WAYS, connectivity
 
 TRAIN, TEST = data.load("digits", "train"), data.load("digits", "test")
 
@@ -40,7 +40,9 @@ def accuracies(**where) -> list[float]:
 
 
 def test_a_planted_symmetry_is_undone_and_the_barrier_is_gone():
-    found = barriers(lines()).pivot(index="way", columns="batch_norm", values="barrier")
+    found = barriers(lines(), ["way", "batch_norm"]).pivot(
+        index="way", columns="batch_norm", values="barrier"
+    )
     assert (found.loc["as trained"] > 20).all()
     assert (found.loc[list(WAYS[1:])] < 0.5).all().all()
 
@@ -68,9 +70,8 @@ def test_between_is_linear_in_all_that_is_a_number_and_changes_neither_end(fract
 def test_re_estimated_statistics_do_not_depend_on_the_old_ones():
     wrong = between(network(), network(), 0.0)
     wrong.bn2.running_mean += 5
-    kept, again = line_rows(wrong, wrong, TRAIN, TEST, [0.5])
-    assert kept["accuracy"] < again["accuracy"]
-    assert again["accuracy"] == pytest.approx(100 * evaluate(network(), TEST.images, TEST.labels), abs=3)
+    before, after = line(wrong, wrong, TRAIN, TEST, [0.5])["accuracy"]
+    assert before < after == pytest.approx(evaluate(network(), TEST.images, TEST.labels), abs=0.03)
 
 
 def test_steps_run_one_case_after_another():

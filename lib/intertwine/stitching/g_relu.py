@@ -7,11 +7,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from intertwine.alignment import Statistics, assignment
-from intertwine.stitching.layers import Stitch, _parameter
+from intertwine.stitching.maps import Stitch, parameter
 
 
 class Matched(Stitch):
-    """The permutation of best matching activations, kept; its scales are trained.
+    """The permutation of best matching activations, which stays; its scales are trained.
 
     Example:
         >>> A = torch.rand(100, 3)
@@ -36,7 +36,7 @@ class Matched(Stitch):
         inputs, outputs = assignment(cosines, maximize=True)
         self.register_buffer("inputs", inputs)
         self.register_buffer("outputs", outputs)
-        self.log_scales = _parameter(_log_ratio(norms_a[inputs], norms_b[outputs]))
+        self.log_scales = parameter(_log_ratio(norms_a[inputs], norms_b[outputs]))
         self.inputs: Tensor
         self.outputs: Tensor
 
@@ -73,10 +73,10 @@ class Entropic(Stitch):
         _expect_square(*statistics.widths)
         norms_a, norms_b, cosines = _cosines(statistics)
         inputs, outputs = assignment(cosines, maximize=True)
-        self.scores = _parameter(cosines.T)
+        self.scores = parameter(cosines.T)
         ratio = torch.zeros_like(norms_b)
         ratio[outputs] = _log_ratio(norms_a[inputs], norms_b[outputs])
-        self.log_scales = _parameter(ratio)
+        self.log_scales = parameter(ratio)
         self.hot, self.cold, self.temperature = hot, cold, hot
 
     @property
@@ -117,7 +117,7 @@ class Birkhoff(Stitch):
     def __init__(self, n: int, *, alpha: float = 0.1, generator: torch.Generator) -> None:
         super().__init__()
         start = torch.rand(n, n, generator=generator)
-        self.P, self.scales, self.alpha = _parameter(_sinkhorn(start, 100)), _parameter(torch.ones(n)), alpha
+        self.P, self.scales, self.alpha = parameter(_sinkhorn(start, 100)), parameter(torch.ones(n)), alpha
         self.scaled = False
 
     @property
@@ -145,9 +145,9 @@ def _cosines(statistics: Statistics) -> tuple[Tensor, Tensor, Float[Tensor, "p q
 
 
 def _log_ratio(norms_a: Tensor, norms_b: Tensor) -> Tensor:
-    """log ‖b‖/‖a‖; 0 where either never fires."""
-    live = (norms_a > 0) & (norms_b > 0)
-    return torch.where(live, norms_b / norms_a.where(live, 1), 1).log()
+    """log ‖b‖/‖a‖; 0 where either is never active."""
+    active = (norms_a > 0) & (norms_b > 0)
+    return torch.where(active, norms_b / norms_a.where(active, 1), 1).log()
 
 
 def _permutation(gain: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
@@ -171,4 +171,7 @@ def _sinkhorn_log(scores: Float[Tensor, "n n"], sweeps: int) -> Float[Tensor, "n
 
 def _expect_square(p: int, q: int) -> None:
     if p != q:
-        raise ValueError(f"Expected two layers of the same width, was given {p} and {q}: use Matched.")
+        raise ValueError(
+            f"Expected two layers of the same width, was given {p} and {q}: use the kind "
+            f"'scaled permutation'."
+        )

@@ -1,4 +1,4 @@
-"""What all stitches between two layers share: the parts, the data, and what model 1's front makes of them."""
+"""What all stitches at one cut share: the parts, the data, and the values of the frozen fronts."""
 
 from __future__ import annotations
 
@@ -15,25 +15,24 @@ from torch import Tensor, nn
 from intertwine import devices
 from intertwine.alignment import Statistics, statistics
 from intertwine.data import Dataset
-from intertwine.features import rows
 from intertwine.stitching.split import split
-from intertwine.stitching.stitched import Values, as_tuple, as_values, cut, run
-from intertwine.training import check_data
-from intertwine.training.outputs import FRONT_BYTES
+from intertwine.stitching.stitched import Layers, Stitched, Values, as_tuple, as_values, cut, pair_of, run
+from intertwine.training import check_data, front_values, outputs
+from intertwine.training.outputs import FRONT_BYTES, all_outputs
 
 BATCH = 500  # images at a time, where nothing is trained
 
 
 class Judged(NamedTuple):
-    """How well a network does on a set of images.
+    """How well a stitched network does on a set of images.
 
     Example:
-        >>> Judged(accuracy=98.0, loss=0.1, distance=0.2).accuracy
-        98.0
+        >>> Judged(accuracy=0.98, loss=0.1, distance=0.2).accuracy
+        0.98
     """
 
     accuracy: float
-    """Percent of right answers; higher is better."""
+    """The fraction of right answers; higher is better."""
     loss: float
     """Mean cross-entropy to the labels; lower is better."""
     distance: float
@@ -45,27 +44,27 @@ class Junction:
 
     Example:
         >>> from intertwine import data
-        >>> from intertwine.alignment import least_squares
         >>> from intertwine.models import myrtle
         >>> a, b = (myrtle(4, in_channels=1, seed=seed).eval() for seed in (0, 1))
         >>> train, test = data.load("digits", "train"), data.load("digits", "test")
-        >>> junction = Junction(a, "relu2", b, "relu2", train, test=test, device="cpu")
+        >>> junction = Junction(a, b, "relu2", train, test=test, device="cpu")
         >>> junction.statistics.widths, junction.statistics.n == 1297 * 8 * 8
         ((8, 8), True)
 
     Both models are copied to the device, in evaluation mode. Without augmentation model 1's front runs once
-    over each set of images, whatever the number of stitches: its values are kept if a set needs no more than
-    2 GiB of them.
+    over each set of images, whatever the number of stitches: its values are stored where a set has no more
+    than 2 GiB of them.
 
     Args:
-        model1, layer1, model2, layer2: as `split` takes them. Both models get the same images: their own
-            normalisation, where it differs, must be part of them.
-        train: what stitches are fitted to and trained on.
-        validation: what the best epoch is chosen by.
-        test: what is reported.
+        model1, model2, at: as in `stitch`. Both models get the same images: their own normalisation, where it
+            differs, must be part of them.
+        train: closed forms are fitted to it, and stitches trained on it.
+        validation: the best epoch of a training is chosen by it.
+        test: reported, without a part in the choice.
         resample, shortcut: as in `stitch`.
         device: as `intertwine.devices.pick` takes it.
-        dtype: float32, bfloat16, or auto, the faster one, as in `training.Recipe`.
+        dtype: of training: float32, bfloat16, or auto, the faster one, as in `training.Recipe`. Networks are
+            judged in their own type.
         fit_images: how many training images closed forms are fitted to, from the first one on.
 
     Raises:
@@ -75,9 +74,8 @@ class Junction:
     def __init__(
         self,
         model1: nn.Module,
-        layer1: str,
         model2: nn.Module,
-        layer2: str,
+        at: Layers,
         train: Dataset,
         *,
         validation: Dataset | None = None,
@@ -93,21 +91,19 @@ class Junction:
                 for model in (model1, model2):
                     check_data(model, dataset.images, dataset.labels)
         self.device = devices.pick(device)
-        front, back, widths = cut(
-            model1, layer1, model2, layer2, train.images[:1], resample=resample, shortcut=shortcut
-        )
+        front, back, widths = cut(model1, model2, at, train.images[:1], resample=resample, shortcut=shortcut)
         self.widths = widths
         """Channels of layer 1 and of layer 2."""
-        whole = copy.deepcopy(model2).eval()  # before fx makes constants of what the mode decides
-        front2, _ = split(whole, layer2, shortcuts=shortcut != "refuse")
+        whole = copy.deepcopy(model2).eval()  # before fx makes constants of decisions by the mode
+        front2, _ = split(whole, pair_of(at)[1], shortcuts=shortcut != "refuse")
         for part in (front, back, whole):
             part.requires_grad_(False).to(self.device).to(memory_format=torch.channels_last).eval()
-        self.front, self.back, self.model2, self._front2 = front, back, whole, front2
+        self.front, self.back, self.model2, self.front2 = front, back, whole, front2
         self.shortcut, self.dtype = shortcut, devices.precision(whole, self.device, dtype)
         self._data = {"train": train, "validation": validation, "test": test}
         self._fit_images = fit_images
         self._images: dict[str, Tensor] = {}
-        self._kept: dict[str, tuple[Tensor, ...] | None] = {}
+        self._stored: dict[tuple[str, str], Values | None] = {}
         self._targets: dict[str, Tensor] = {}
 
     @property
@@ -122,10 +118,14 @@ class Junction:
             raise ValueError(f"Expected a junction with a {name} set, this one is without: pass {name}=.")
         return found
 
+    def precision(self, name: str) -> torch.dtype:
+        """The type of autocast for this set: that of training, or none."""
+        return self.dtype if name == "train" else torch.float32
+
     def images(self, name: str) -> Float[Tensor, "n ..."]:
         """On the device."""
         if name not in self._images:
-            own = devices.input_dtype(self.model2, self.dtype)
+            own = devices.input_dtype(self.model2, self.precision(name))
             self._images[name] = self.data(name).images.to(self.device, own)
         return self._images[name]
 
@@ -136,40 +136,44 @@ class Junction:
     def targets(self, name: str) -> Float[Tensor, "n classes"]:
         """Model 2's probabilities for the images of a set."""
         if name not in self._targets:
-            batches = self.images(name).split(BATCH)
-            logits = [run(self.model2, batch, self.dtype).float() for batch in batches]
-            self._targets[name] = torch.cat(logits).softmax(1)
+            logits = all_outputs(self.model2, self.images(name), dtype=self.precision(name))
+            self._targets[name] = logits.float().softmax(1)
         return self._targets[name]
 
-    def kept(self, name: str) -> tuple[Tensor, ...] | None:
-        """What the front makes of a set, or None where that needs too much memory."""
-        if name not in self._kept:
-            images = self.images(name)
-            first = as_tuple(run(self.front, images[:1], self.dtype))
-            size = len(images) * sum(x.numel() * x.element_size() for x in first)
-            self._kept[name] = self._all(images, first) if size <= FRONT_BYTES else None
-        return self._kept[name]
+    def stored(self, name: str, part: str = "front") -> Values | None:
+        """The values of model 1's front (or of "front2") for a set; None where they need too much memory."""
+        if (name, part) not in self._stored:
+            front, images, dtype = getattr(self, part), self.images(name), self.precision(name)
+            self._stored[name, part] = front_values(front, images, dtype=dtype, limit=FRONT_BYTES)
+        return self._stored[name, part]
 
     def values(self, name: str) -> Iterator[Values]:
-        """What the front makes of a set, batch by batch."""
-        kept = self.kept(name)
-        if kept is None:
-            return (run(self.front, batch, self.dtype) for batch in self.images(name).split(BATCH))
-        return map(as_values, zip(*(x.split(BATCH) for x in kept), strict=True))
+        """The values of the front for a set, batch by batch."""
+        stored = self.stored(name)
+        if stored is None:
+            return outputs(self.front, self.images(name), dtype=self.precision(name))
+        return map(as_values, zip(*(x.split(BATCH) for x in as_tuple(stored)), strict=True))
 
-    def judge(self, rest: nn.Module, name: str) -> Judged:
-        """How well `rest`, which maps the front's values to logits, does on a set, in evaluation mode."""
-        right, loss, distance = (torch.zeros((), device=self.device) for _ in range(3))
-        labels, targets = self.labels(name), self.targets(name)
-        for values, wanted, soft in zip(
-            self.values(name), labels.split(BATCH), targets.split(BATCH), strict=True
-        ):
-            logits = run(rest, values, self.dtype).float()
-            right += (logits.argmax(1) == wanted).sum()
-            loss += F.cross_entropy(logits, wanted, reduction="sum")
-            distance += F.cross_entropy(logits, soft, reduction="sum")
-        n = len(labels)
-        return Judged(100 * right.item() / n, loss.item() / n, distance.item() / n)
+    def activations(self, name: str) -> tuple[Float[Tensor, "n p ..."], Float[Tensor, "n q ..."]]:
+        """Layer 1 of model 1, resampled, and layer 2 of model 2, for all images of a set.
+
+        Raises:
+            MemoryError: they need more than 2 GiB each.
+        """
+        ours, theirs = self.stored(name), self.stored(name, "front2")
+        if ours is None or theirs is None:
+            raise MemoryError(
+                f"Expected values that fit into 2 GiB, the {name} set has more: take fewer images."
+            )
+        return as_tuple(ours)[0], as_tuple(theirs)[0]
+
+    def judge(self, network: Stitched, name: str = "test") -> Judged:
+        """How well a network that was stitched here does on a set; the accuracy is that of `evaluate`."""
+        parts = [run(network.rest, values, self.precision(name)) for values in self.values(name)]
+        logits, labels = torch.cat(parts).float(), self.labels(name)
+        right = (logits.argmax(1) == labels).double().mean().item()
+        loss, distance = (F.cross_entropy(logits, x).item() for x in (labels, self.targets(name)))
+        return Judged(right, loss, distance)
 
     @cached_property
     def statistics(self) -> Statistics:
@@ -177,19 +181,6 @@ class Junction:
 
         They are computed without autocast, whatever the dtype, for closed forms to keep their digits.
         """
-        like = devices.like(self.model2).dtype
-        images = self.data("train").images[: self._fit_images].split(BATCH)
-        batches = (batch.to(self.device, like) for batch in images)
-        parts = self.front, self._front2
-        pairs = ([rows(as_tuple(run(part, batch))[0]) for part in parts] for batch in batches)
-        return statistics((a, b) for a, b in pairs)
-
-    def _all(self, images: Tensor, first: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """All at once, in memory that is taken once."""
-        kept = tuple(x.new_empty((len(images), *x.shape[1:])) for x in first)
-        kept = tuple(x.to(memory_format=torch.channels_last) if x.ndim == 4 else x for x in kept)
-        places = zip(*(x.split(BATCH) for x in kept), strict=True)
-        for place, batch in zip(places, images.split(BATCH), strict=True):
-            for x, value in zip(place, as_tuple(run(self.front, batch, self.dtype)), strict=True):
-                x.copy_(value)
-        return kept
+        images = self.data("train").images[: self._fit_images]
+        both = (outputs(part, images) for part in (self.front, self.front2))
+        return statistics((as_tuple(a)[0], as_tuple(b)[0]) for a, b in zip(*both, strict=True))

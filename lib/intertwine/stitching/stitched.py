@@ -1,4 +1,4 @@
-"""Two networks joined: the front of one, a map, the back of the other (csiszarik2021 Def. 3.1)."""
+"""Stitched networks: the front of one, a map, the back of the other (csiszarik2021 Def. 3.1)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
+import pandas as pd
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
@@ -13,13 +14,17 @@ from torch import Tensor, nn
 
 from intertwine import devices
 from intertwine.alignment import LinearMap
-from intertwine.devices import autocast
-from intertwine.stitching.layers import Full
+from intertwine.data import Dataset
+from intertwine.features import channel_axis
+from intertwine.stitching.maps import Full
 from intertwine.stitching.split import split
-from intertwine.training.outputs import evaluating
+from intertwine.stitching.stitch_recipes import STILL, StitchRecipe
+from intertwine.training import evaluate
+from intertwine.training.outputs import Inputs as Values
+from intertwine.training.outputs import outputs
 
 SHORTCUTS = ("refuse", "stitched", "passed on")
-Values = Tensor | tuple[Tensor, ...]
+Layers = str | tuple[str, str]
 
 
 class Front(nn.Module):
@@ -38,20 +43,25 @@ class Front(nn.Module):
 
 
 class Rest(nn.Module):
-    """The stitch and the back, from what the front returns."""
+    """The stitch and the back, from the values of the front."""
 
     def __init__(self, stitch: nn.Module, back: nn.Module, shortcut: str = "refuse") -> None:
         super().__init__()
         self.stitch, self.back, self.shortcut = stitch, back, shortcut
 
     def forward(self, values: Values) -> Tensor:
+        return self.back(self.moved(values))
+
+    def moved(self, values: Values) -> Values:
+        """The values behind the stitch."""
         first, *others = as_tuple(values)
-        moved = [self.stitch(first), *(self.stitch(x) if self.shortcut == "stitched" else x for x in others)]
-        return self.back(tuple(moved) if others else moved[0])
+        return as_values(
+            (self.stitch(first), *(self.stitch(x) if self.shortcut == "stitched" else x for x in others))
+        )
 
 
 class Stitched(nn.Module):
-    """The stitched network, as `stitch` makes it: `front`, and `rest`, which is a stitch and a back.
+    """A stitched network: `front`, and `rest`, which is a stitch and a back.
 
     Example:
         >>> part = nn.Linear(3, 3)
@@ -59,25 +69,49 @@ class Stitched(nn.Module):
         Identity()
     """
 
-    def __init__(self, front: nn.Module, rest: Rest) -> None:
+    def __init__(
+        self,
+        front: nn.Module,
+        rest: Rest,
+        history: pd.DataFrame | None = None,
+        epoch: int = 0,
+        recipe: StitchRecipe = STILL,
+    ) -> None:
         super().__init__()
-        self.front = front
-        self.rest = rest
+        self.front, self.rest = front, rest
+        self.history = pd.DataFrame() if history is None else history
+        """One row per epoch, 0 being the start: epoch, lr, loss, accuracy (on the way), seconds, and where
+        there are such sets validation_accuracy, test_accuracy, test_loss. Accuracies are fractions."""
+        self.epoch = epoch
+        """Which one this network is of: the best on the validation set, or the last."""
+        self.recipe = recipe
+        """How it was trained; with epochs=0, not at all."""
 
     @property
     def stitch(self) -> nn.Module:
-        """What stands between the networks."""
+        """The map between the networks."""
         return self.rest.stitch
 
     def forward(self, x: Tensor) -> Tensor:
         return self.rest(self.front(x))
 
+    def evaluate(self, data: Dataset) -> float:
+        """The accuracy, a fraction, as `intertwine.training.evaluate` gives it for any network.
 
-def stitch(
+        Example:
+            >>> from intertwine import data
+            >>> test = data.load("digits", "test")
+            >>> network = Stitched(nn.Flatten(), Rest(nn.Identity(), nn.Linear(64, 10)))
+            >>> 0 <= network.evaluate(test) <= 1
+            True
+        """
+        return evaluate(self, data.images, data.labels)
+
+
+def join(
     model1: nn.Module,
-    layer1: str,
     model2: nn.Module,
-    layer2: str,
+    at: Layers,
     map: LinearMap | nn.Module,
     *,
     example: Float[Tensor, "n ..."] | None = None,
@@ -89,55 +123,33 @@ def stitch(
     Example:
         >>> from intertwine.models import myrtle
         >>> a, b, images = myrtle(4, seed=0).eval(), myrtle(8, seed=1).eval(), torch.randn(5, 3, 32, 32)
-        >>> stitched = stitch(a, "relu2", b, "relu1", nn.Conv2d(8, 8, 1), example=images)
-        >>> stitched(images).shape
+        >>> join(a, b, ("relu2", "relu1"), nn.Conv2d(8, 8, 1), example=images)(images).shape
         torch.Size([5, 10])
 
-    The models are copied, in evaluation mode. What a forward decides by its mode, such as dropout called as a
-    function, stays as it is there, whatever mode the copies are put into later.
-
-    Feature maps of another size are resampled to that of layer 2, before the map: bilinearly (corners not
-    aligned; where the size shrinks, over all pixels that a new one covers), or to the nearest. Bilinear
-    resampling commutes with every map of channels.
-
-    Inside a residual block the shortcut, too, must get across. It is "stitched", by the same map, or "passed
-    on" as it comes from model 1, as the authors of godfrey2022 did. Neither is right for all: a hidden layer
-    in a block may be changed by an element of its group that the shortcut knows nothing of.
-
     Args:
-        model1, layer1, model2, layer2: as `split` takes them.
+        model1, model2, at, resample, shortcut: as in `stitch`.
         map: from layer 1's channels to layer 2's; a module is not copied.
         example: inputs of both models, from which sizes and channels are seen; without it, nothing is
             resampled or checked.
-        resample: "bilinear" or "nearest".
-        shortcut: "refuse" to cut inside a block, "stitched", or "passed on".
 
     Raises:
-        ValueError: as in `split`; with an example, a map or layers that do not fit (looked at
+        ValueError: as in `stitch`; with an example, a map or layers that do not fit (checked
             where all are on one device and of one type).
     """
-    front, back, widths = cut(model1, layer1, model2, layer2, example, resample=resample, shortcut=shortcut)
+    front, back, widths = cut(model1, model2, at, example, resample=resample, shortcut=shortcut)
     rest = Rest(as_module(map, devices.like(back)), back, shortcut)
     stitched = Stitched(front, rest)
     if example is not None and len({(p.device, p.dtype) for p in stitched.parameters()}) < 2:
-        like = devices.like(stitched, example)
-        check_fit(rest, run(front, example[:1].to(like)), widths)
+        check_fit(rest, run(front, example[:1]), widths)
     return stitched
 
 
 def cut(
-    model1: nn.Module,
-    layer1: str,
-    model2: nn.Module,
-    layer2: str,
-    example: Tensor | None,
-    *,
-    resample: str,
-    shortcut: str,
-) -> tuple[nn.Module, nn.Module, tuple[int, ...]]:
-    """A copy of model 1's front, which returns what a copy of model 2's back takes, but for the channels.
+    model1: nn.Module, model2: nn.Module, at: Layers, example: Tensor | None, *, resample: str, shortcut: str
+) -> tuple[nn.Module, nn.Module, tuple[int, int]]:
+    """A copy of model 1's front whose values fit a copy of model 2's back, but for their channels.
 
-    Their numbers, at layer 1 and at layer 2, are returned too where there is an example.
+    The numbers of channels, at layer 1 and at layer 2, are returned too where there is an example.
     """
     for argument, given, known in (
         ("resample", resample, ("bilinear", "nearest")),
@@ -145,12 +157,12 @@ def cut(
     ):
         if given not in known:
             raise ValueError(f"Expected {argument} to be one of {', '.join(known)}, was given {given!r}.")
-    several = shortcut != "refuse"
+    several, (layer1, layer2) = shortcut != "refuse", pair_of(at)
     front, _ = split(copy.deepcopy(model1).eval(), layer1, shortcuts=several)
     front2, back = split(copy.deepcopy(model2).eval(), layer2, shortcuts=several)
     if example is None:
-        return front, back, ()
-    ours, theirs = (as_tuple(_probe(part, example)) for part in (front, front2))
+        return front, back, (0, 0)
+    ours, theirs = (as_tuple(run(part, example[:1])) for part in (front, front2))
     if len(ours) != len(theirs):
         raise ValueError(
             f"Expected as many values to cross both cuts, {len(ours)} leave {layer1!r}, {len(theirs)} go on "
@@ -170,14 +182,19 @@ def cut(
         tuple(y.shape[2:]) if x.ndim == 4 and x.shape[2:] != y.shape[2:] else None
         for x, y in zip(ours, theirs, strict=True)
     ]
-    widths = tuple(values[0].shape[1 if values[0].ndim == 4 else -1] for values in (ours, theirs))
-    return (Front(front, sizes, resample) if any(sizes) else front), back, widths
+    p, q = (values[0].shape[channel_axis(values[0])] for values in (ours, theirs))
+    return (Front(front, sizes, resample) if any(sizes) else front), back, (p, q)
+
+
+def pair_of(at: Layers) -> tuple[str, str]:
+    """The two layers; one name stands for both."""
+    return (at, at) if isinstance(at, str) else at
 
 
 def check_fit(
-    rest: Rest, values: Values, widths: tuple[int, ...], dtype: torch.dtype = torch.float32
+    rest: Rest, values: Values, widths: tuple[int, int], dtype: torch.dtype = torch.float32
 ) -> None:
-    """Raise ValueError, in one sentence, unless stitch and back take what the front returns."""
+    """Raise ValueError, in one sentence, unless stitch and back take the values of the front."""
     try:
         run(rest, values, dtype)
     except RuntimeError as error:
@@ -206,20 +223,10 @@ def as_values(values: tuple[Tensor, ...]) -> Values:
     return values if len(values) > 1 else values[0]
 
 
-def run(network: nn.Module, values: Values, dtype: torch.dtype = torch.float32) -> Any:
-    """What a part returns in evaluation mode, without autograd; in channels-last order if it can be."""
-    inputs = as_values(tuple(_channels_last(x) for x in as_tuple(values)))
-    with evaluating(network), torch.no_grad(), autocast(as_tuple(values)[0].device, dtype):
-        return network(inputs)
-
-
-def _channels_last(x: Tensor) -> Tensor:
-    return x.contiguous(memory_format=torch.channels_last) if x.ndim == 4 else x
-
-
-def _probe(part: nn.Module, example: Tensor) -> Values:
-    like = devices.like(part, example)
-    return run(part, example[:1].to(like))
+def run(part: nn.Module, values: Values, dtype: torch.dtype = torch.float32) -> Any:
+    """The outputs of a part for one batch, in evaluation mode, without autograd."""
+    (found,) = outputs(part, values, batch_size=len(as_tuple(values)[0]), dtype=dtype)
+    return found
 
 
 def _resampled(x: Float[Tensor, "n c h w"], size: tuple[int, ...], mode: str) -> Float[Tensor, "n c h2 w2"]:

@@ -35,7 +35,8 @@ def outputs(
         batch = tuple(x.to(device, own) for x in batch)
         batch = tuple(x.contiguous(memory_format=torch.channels_last) if x.ndim == 4 else x for x in batch)
         with evaluating(network), torch.no_grad(), devices.autocast(device, dtype):
-            yield network(batch if isinstance(inputs, tuple) else batch[0])
+            found = network(batch if isinstance(inputs, tuple) else batch[0])
+        yield found  # outside: two generators in turn would leave each other's modes behind
 
 
 def all_outputs(network: nn.Module, inputs: Inputs, **options: Any) -> Tensor:

@@ -1,15 +1,18 @@
-"""Similarity against function: experiments 3 and 4 and §6.4 of csiszarik2021."""
+"""Chapter 4b: similarity against function (csiszarik2021, experiments 3 and 4, §6.4); tests of measures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
 
 import pandas as pd
 import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
 
 from intertwine.groups import GReLU, MatrixGroup, Orthogonal, Permutations
 from intertwine.similarity import cca, cka, r2, svcca
-from intertwine_book.experiments.join import Join, from_identity, from_least_squares, trained
+from intertwine.stitching import Junction, Stitched, StitchRecipe, stitch_at
 
 INDICES = {
     "accuracy": "accuracy, %",
@@ -23,18 +26,16 @@ INDICES = {
 """Columns of `along_training`, as figures call them."""
 
 
-def along_training(
-    train: Join, test: Join, *, epochs: int, lr: float = 1e-3, generator: torch.Generator
-) -> pd.DataFrame:
+def along_training(junction: Junction, *, epochs: int, lr: float = 1e-3, seed: int) -> pd.DataFrame:
     """Experiment 3: similarity indices while a stitch, begun at least squares, is trained by the task loss.
 
     Example:
+        >>> from intertwine import data
         >>> from intertwine.models import myrtle
         >>> networks = [myrtle(2, in_channels=1, seed=seed).eval() for seed in (0, 1)]
-        >>> images, labels = torch.randn(30, 1, 8, 8), torch.arange(30) % 10
-        >>> join = Join.of(*networks, "relu2", images, labels)
-        >>> table = along_training(join, join, epochs=1, generator=torch.Generator().manual_seed(0))
-        >>> table["epoch"].tolist()
+        >>> test = data.load("digits", "test")
+        >>> junction = Junction(*networks, "relu2", test, test=test, device="cpu")
+        >>> along_training(junction, epochs=1, seed=0)["epoch"].tolist()
         [0, 1]
 
     Returns:
@@ -42,23 +43,23 @@ def along_training(
         r2_to_model2 = R²_LR(AM, B), which no invertible M moves, r2_from_model2 = R²_LR(B, AM), r2_as_it_is
         = 1 − ‖AM − B‖²/‖B − mean‖², cca and svcca, all of the test images; positions are samples but for CKA.
     """
-    stitch, rows = from_least_squares(train), []
-    for epoch, now in enumerate(trained(train, stitch, epochs, lr=lr, generator=generator)):
-        with torch.no_grad():
-            moved = now(test.first)
-            residual = (moved - test.second).square().sum()
-            total = (test.second - test.second.mean((0, 2, 3), keepdim=True)).square().sum()
-            row = {
-                "cka": cka(moved, test.second, estimator="biased", spatial="features"),
-                "r2_to_model2": r2(moved, test.second, spatial="samples"),
-                "r2_from_model2": r2(test.second, moved, spatial="samples"),
-                "r2_as_it_is": 1 - residual / total,
-                "cca": cca(moved, test.second, spatial="samples"),
-                "svcca": svcca(moved, test.second, spatial="samples"),
-            }
-        values = {name: value.item() for name, value in row.items()}
-        rows.append({"epoch": epoch, **test.judge(now), **values})
-    return pd.DataFrame(rows)
+    first, second = junction.activations("test")
+    total = (second - second.mean((0, 2, 3), keepdim=True)).square().sum()
+
+    def indices(stitch: nn.Module) -> dict[str, float]:
+        moved = stitch(first)
+        row = {
+            "cka": flat_cka(moved, second),
+            "r2_to_model2": r2(moved, second, spatial="samples"),
+            "r2_from_model2": r2(second, moved, spatial="samples"),
+            "r2_as_it_is": 1 - (moved - second).square().sum() / total,
+            "cca": cca(moved, second, spatial="samples"),
+            "svcca": svcca(moved, second, spatial="samples"),
+        }
+        return {name: value.item() for name, value in row.items()}
+
+    recipe = _adam(junction, epochs, lr)
+    return _curves(stitch_at(junction, "least squares", recipe=recipe, measure=indices, seed=seed))
 
 
 def start_and_end(table: pd.DataFrame) -> pd.DataFrame:
@@ -84,59 +85,52 @@ def start_and_end(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(columns).reset_index()
 
 
-def cka_after_training(
-    train: Join, test: Join, *, epochs: int, lr: float = 1e-3, generator: torch.Generator
-) -> float:
-    """CKA (biased, flattened) of a trained stitch's activations with model 2's: the baseline of §6.3.
-
-    Example:
-        >>> from intertwine.models import myrtle
-        >>> networks = [myrtle(2, in_channels=1, seed=seed).eval() for seed in (0, 1)]
-        >>> join = Join.of(*networks, "relu2", torch.randn(30, 1, 8, 8), torch.arange(30) % 10)
-        >>> 0 < cka_after_training(join, join, epochs=1, generator=torch.Generator().manual_seed(0)) < 1
-        True
-    """
-    *_, last = trained(train, from_least_squares(train), epochs, lr=lr, generator=generator)
+def cka_after_training(junction: Junction, *, epochs: int, lr: float = 1e-3, seed: int) -> float:
+    """CKA (biased, flattened) of a trained stitch's activations with model 2's: the baseline of §6.3."""
+    first, second = junction.activations("test")
+    network = stitch_at(junction, "least squares", recipe=_adam(junction, epochs, lr), seed=seed)
     with torch.no_grad():
-        return cka(last(test.first), test.second, estimator="biased", spatial="features").item()
+        return flat_cka(network.stitch(first), second).item()
 
 
-def pressed(
-    train: Join, test: Join, *, penalty: float, epochs: int, lr: float = 1e-3, generator: torch.Generator
-) -> pd.DataFrame:
+def pressed(junction: Junction, *, penalty: float, epochs: int, lr: float = 1e-3, seed: int) -> pd.DataFrame:
     """Experiment 4: a stitch of a network with itself, from the identity, with its CKA as a penalty.
 
     Example:
+        >>> from intertwine import data
         >>> from intertwine.models import myrtle
-        >>> network = myrtle(2, in_channels=1).eval()
-        >>> images, labels = torch.randn(30, 1, 8, 8), torch.arange(30) % 10
-        >>> join, draw = Join.of(network, network, "relu2", images, labels), torch.Generator().manual_seed(0)
-        >>> pressed(join, join, penalty=1.0, epochs=1, generator=draw)["cka"].round(6)[0].item()
+        >>> network, test = myrtle(2, in_channels=1).eval(), data.load("digits", "test")
+        >>> junction = Junction(network, network, "relu2", test, test=test, device="cpu")
+        >>> pressed(junction, penalty=1.0, epochs=1, seed=0)["cka"].round(6)[0].item()
         1.0
 
     Returns:
         Columns epoch, accuracy (percent), cross_entropy, cka (biased, flattened) of the test images.
     """
-    stitch = from_identity(train)
-    rows = []
-    steps = trained(train, stitch, epochs, lr=lr, penalty=penalty, generator=generator)
-    for epoch, now in enumerate(steps):
-        with torch.no_grad():
-            value = cka(now(test.first), test.second, estimator="biased", spatial="features")
-        rows.append({"epoch": epoch, **test.judge(now), "cka": value.item()})
-    return pd.DataFrame(rows)
+    first, second = junction.activations("test")
+    network = stitch_at(
+        junction,
+        "full",
+        start="identity",
+        recipe=_adam(junction, epochs, lr),
+        penalty=lambda moved, theirs: penalty * flat_cka(moved, theirs),
+        measure=lambda stitch: {"cka": flat_cka(stitch(first), second).item()},
+        seed=seed,
+    )
+    return _curves(network)
 
 
 def moved_by_groups(
-    test: Join, trials: int, *, generator: torch.Generator, groups: Sequence[str] = ("orthogonal",)
+    junction: Junction, trials: int, *, groups: Sequence[str] = ("orthogonal",), generator: torch.Generator
 ) -> pd.DataFrame:
     """§6.4: maps that leave a measure unchanged, inserted into a network.
 
     Example:
+        >>> from intertwine import data
         >>> from intertwine.models import myrtle
-        >>> network = myrtle(2, in_channels=1).eval()
-        >>> join = Join.of(network, network, "relu2", torch.randn(30, 1, 8, 8), torch.arange(30) % 10)
-        >>> table = moved_by_groups(join, 1, generator=torch.Generator().manual_seed(0))
+        >>> network, test = myrtle(2, in_channels=1).eval(), data.load("digits", "test")
+        >>> junction = Junction(network, network, "relu2", test, test=test, device="cpu")
+        >>> table = moved_by_groups(junction, 1, generator=torch.Generator().manual_seed(0))
         >>> table["cka"].round(6).tolist()
         [1.0]
 
@@ -145,21 +139,155 @@ def moved_by_groups(
         groups: out of "orthogonal", "permutations" and "G_ReLU".
 
     Returns:
-        Columns group, trial, accuracy, cross_entropy, cka (biased, flattened), base_accuracy.
+        Columns group, trial, accuracy (percent), cross_entropy, cka (biased, flattened), base_accuracy.
     """
     makers: dict[str, Callable[[int], MatrixGroup]] = {
         "orthogonal": Orthogonal,
         "permutations": Permutations,
         "G_ReLU": GReLU,
     }
-    stitch, rows = from_identity(test), []
-    base = test.judge(stitch)["accuracy"]
+    first, second = junction.activations("test")
+    base = 100 * junction.judge(stitch_at(junction, "identity")).accuracy
+    rows = []
     for group in groups:
         for trial in range(trials):
-            A = makers[group](test.first.shape[1]).sample(generator)
+            network = stitch_at(junction, makers[group](junction.widths[0]).sample(generator))
+            judged = junction.judge(network)
             with torch.no_grad():
-                stitch.weight.copy_(A[..., None, None])
-                value = cka(stitch(test.first), test.second, estimator="biased", spatial="features")
-            row = {"group": group, "trial": trial, **test.judge(stitch)}
-            rows.append(row | {"cka": value.item(), "base_accuracy": base})
+                value = flat_cka(network.stitch(first), second).item()
+            row = {"group": group, "trial": trial, "accuracy": 100 * judged.accuracy}
+            rows.append(row | {"cross_entropy": judged.loss, "cka": value, "base_accuracy": base})
+    return pd.DataFrame(rows)
+
+
+def flat_cka(X: Tensor, Y: Tensor) -> Tensor:
+    """CKA as csiszarik2021 has it: biased, of flattened maps."""
+    return cka(X, Y, estimator="biased", spatial="features")
+
+
+def _adam(junction: Junction, epochs: int, lr: float) -> StitchRecipe:
+    n, size = len(junction.labels("train")), 128
+    return StitchRecipe(epochs, size, lr, optimizer="adam", drop_last=n > size and n % size == 1)
+
+
+def _curves(network: Stitched) -> pd.DataFrame:
+    table = network.history.drop(columns=["lr", "loss", "accuracy", "seconds"], errors="ignore")
+    table["test_accuracy"] *= 100
+    return table.rename(columns={"test_accuracy": "accuracy", "test_loss": "cross_entropy"})
+
+
+Features = Mapping[str, Float[Tensor, "n ..."]]
+"""Layer → features, of one network."""
+Measures = Mapping[str, Callable[[Tensor, Tensor], Tensor]]
+"""Name → similarity, higher is more similar."""
+
+
+def probe(
+    X: Float[Tensor, "n c"],
+    labels: Int[Tensor, " n"],
+    X_test: Float[Tensor, "m c"],
+    labels_test: Int[Tensor, " m"],
+    *,
+    ridge: float = 1e-3,
+) -> float:
+    """Accuracy in per cent of a linear classifier, fitted to the classes by ridge regression.
+
+    Example:
+        >>> X, labels = torch.eye(3).repeat(4, 1), torch.arange(3).repeat(4)
+        >>> probe(X, labels, X, labels)
+        100.0
+
+    Args:
+        ridge: times the mean variance of the channels.
+    """
+    X, X_test = X.double(), X_test.double()
+    mean = X.mean(0)
+    centred, targets = X - mean, torch.nn.functional.one_hot(labels).double()
+    scatter = centred.T @ centred
+    scale = ridge * scatter.diagonal().mean().clamp(min=1e-300)
+    weight = torch.linalg.solve(scatter + scale * torch.eye(len(scatter)).to(scatter), centred.T @ targets)
+    guesses = ((X_test - mean) @ weight + targets.mean(0)).argmax(1)
+    return 100 * (guesses == labels_test).double().mean().item()
+
+
+def specificity(networks: Sequence[Features], measures: Measures) -> pd.DataFrame:
+    """Is a layer of one network most similar to the same layer of another, trained from another seed?
+
+    Example:
+        >>> from intertwine.similarity import cka
+        >>> first = {"a": torch.randn(20, 3), "b": torch.randn(20, 3)}
+        >>> bool(specificity([first, first], {"cka": cka})["found"].all())
+        True
+
+    Args:
+        networks: the features of all layers, of networks alike.
+        measures: by name.
+
+    Returns:
+        Columns measure, pair, layer, same (similarity with the same layer of the other network), best_other
+        (with the most similar other layer), found (whether same is larger); in both directions.
+    """
+    rows = []
+    for name, measure in measures.items():
+        for pair, (first, second) in enumerate(combinations(networks, 2)):
+            values = {(a, b): measure(first[a], second[b]).item() for a in first for b in second}
+            for layer in first:
+                for side in (0, 1):
+                    line = {key[1 - side]: v for key, v in values.items() if key[side] == layer}
+                    same = line.pop(layer)
+                    row = {"measure": name, "pair": pair, "layer": layer, "same": same}
+                    rows.append(row | {"best_other": max(line.values()), "found": same > max(line.values())})
+    return pd.DataFrame(rows)
+
+
+def sensitivity(
+    networks: Sequence[Float[Tensor, "n c"]],
+    labels: Int[Tensor, " n"],
+    test: Sequence[Float[Tensor, "m c"]],
+    test_labels: Int[Tensor, " m"],
+    measures: Measures,
+    kept: Sequence[float],
+) -> pd.DataFrame:
+    """Principal components are taken away: does a measure notice before a linear probe does?
+
+    Example:
+        >>> from intertwine.similarity import cka
+        >>> X, labels = torch.randn(30, 4), torch.arange(30) % 3
+        >>> table = sensitivity([X, -X], labels, [X, -X], labels, {"cka": cka}, [1.0, 0.5])
+        >>> abs(table["dissimilarity"].round(6).tolist()[0])
+        0.0
+
+    Args:
+        networks: one layer of several networks, on the training images.
+        labels: of them.
+        test: the same layer on test images.
+        test_labels: of them.
+        measures: by name.
+        kept: shares of the components, those of largest variance, that remain.
+
+    Returns:
+        Columns measure, network, kept, dissimilarity (1 minus the measure of the whole test features with
+        what is left), between_seeds (1 minus the mean measure between the networks), detected (whether the
+        first is larger: only then can the measure tell a mutilated layer from another seed), accuracy (of a
+        probe of what is left, percent), lost (points of accuracy).
+    """
+    between = {
+        name: 1 - sum(m(A, B).item() for A, B in combinations(test, 2)) / len(list(combinations(test, 2)))
+        for name, m in measures.items()
+    }
+    rows = []
+    for network, (X, X_test) in enumerate(zip(networks, test, strict=True)):
+        X, X_test = X.double(), X_test.double()
+        mean = X.mean(0)
+        _, _, Vh = torch.linalg.svd(X - mean, full_matrices=False)
+        whole = probe(X, labels, X_test, test_labels)
+        for share in kept:
+            V = Vh[: max(1, round(share * len(Vh)))]
+            left, left_test = ((Z - mean) @ V.T @ V + mean for Z in (X, X_test))
+            accuracy = probe(left, labels, left_test, test_labels)
+            for name, measure in measures.items():
+                value = 1 - measure(X_test, left_test).item()
+                row = {"measure": name, "network": network, "kept": share, "dissimilarity": value}
+                row |= {"between_seeds": between[name], "detected": value > between[name]}
+                rows.append(row | {"accuracy": accuracy, "lost": whole - accuracy})
     return pd.DataFrame(rows)

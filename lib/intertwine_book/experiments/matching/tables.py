@@ -96,7 +96,7 @@ def low_rank(stitches: pd.DataFrame) -> pd.DataFrame:
 
 
 def sparse(stitches: pd.DataFrame) -> pd.DataFrame:
-    """Rows of `experiments.sparse_rows`: one for each pair, layer and alpha, with both ways in columns.
+    """Rows of `sparse_rows`: one for each pair, layer and alpha, with both ways in columns.
 
     Example:
         >>> table = pd.DataFrame({"pair": 0, "layer1": "1", "alpha": 0.1, "stitch": ["task loss", "direct"]})
@@ -116,7 +116,7 @@ def sparse(stitches: pd.DataFrame) -> pd.DataFrame:
 
 
 def starts(paths: pd.DataFrame) -> pd.DataFrame:
-    """The ends of `experiments.path_rows`: one row a trial, the kinds of start in columns.
+    """The ends of `path_rows`: one row a trial, the kinds of start in columns.
 
     Example:
         >>> table = pd.DataFrame({"layer1": "1", "start": ["random"] * 2 + ["least squares"] * 2, "path": 0})

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import torch
-
-from intertwine.stitching.layers import Stitch
 from intertwine.training import MultiStep, Recipe, Triangle
 
 
@@ -25,7 +22,6 @@ class StitchRecipe(Recipe):
     """
 
     momentum: float = 0.0
-    """Of sgd, which is without Nesterov's."""
     batch_norm: str = "frozen"
     """frozen: both networks in evaluation mode. reestimated: model 2 normalises by the statistics of each
     batch, and is then evaluated with those of the stitched network on the training data."""
@@ -39,6 +35,8 @@ class StitchRecipe(Recipe):
                 given = getattr(self, name)
                 raise ValueError(f"Expected {name} to be one of {', '.join(known)}, was given {given!r}.")
 
+
+STILL = StitchRecipe(epochs=0, batch_size=1, lr=1.0)  # trains nothing
 
 GODFREY2022 = StitchRecipe(
     epochs=20, batch_size=32, lr=1e-3, weight_decay=1e-4, flip=True, shift=2, batch_norm="reestimated"
@@ -73,23 +71,3 @@ STITCH_RECIPES: dict[str, StitchRecipe] = {
   do for Birkhoff stitches alone.
 - ``fast`` is for images of 28×28 pixels and more, ``digits`` for 8×8.
 """
-
-
-def build_optimizer(recipe: StitchRecipe, stitch: torch.nn.Module) -> torch.optim.Optimizer:
-    """The recipe's optimiser of a stitch.
-
-    Example:
-        >>> from intertwine.stitching import Full
-        >>> stitch = Full(2, 2, generator=torch.Generator().manual_seed(0))
-        >>> [group["weight_decay"] for group in build_optimizer(GODFREY2022, stitch).param_groups]
-        [0.0001, 0.0]
-    """
-    spared = stitch.undecayed if isinstance(stitch, Stitch) else ("bias",)
-    parameters = [(name, p) for name, p in stitch.named_parameters() if p.requires_grad]
-    groups = [
-        {"params": [p for name, p in parameters if name not in spared], "weight_decay": recipe.weight_decay},
-        {"params": [p for name, p in parameters if name in spared], "weight_decay": 0.0},
-    ]
-    if recipe.optimizer == "adam":
-        return torch.optim.Adam(groups, lr=recipe.lr)
-    return torch.optim.SGD(groups, lr=recipe.lr, momentum=recipe.momentum)

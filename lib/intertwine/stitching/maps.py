@@ -1,4 +1,4 @@
-"""Stitch layers: what may stand between two networks, and is trained there."""
+"""Trainable maps between two networks: every matrix, sparse, of low rank, orthogonal."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Stitch(nn.Module, ABC):
         >>> stitch(torch.ones(7, 3, 4, 4)).shape, stitch(torch.ones(7, 3)).shape
         (torch.Size([7, 2, 4, 4]), torch.Size([7, 2]))
 
-    A kind of stitch says how its `weight` comes from its parameters. What it adds to the loss is its
-    `penalty`, what happens after every step `project`; `advance` tells it how much of the training is done.
+    A subclass says how its `weight` comes from its parameters. A training adds its `penalty` to the loss,
+    calls `advance` before every step and `project` after it.
     """
 
     bias: nn.Parameter | None
@@ -38,10 +38,10 @@ class Stitch(nn.Module, ABC):
     @property
     @abstractmethod
     def weight(self) -> Float[Tensor, "q p"]:
-        """The matrix, in evaluation mode as it is to be used."""
+        """The matrix."""
 
     def forward(self, x: Float[Tensor, ...]) -> Float[Tensor, ...]:
-        with torch.autocast(x.device.type, enabled=False):  # how a weight is made is no place for bfloat16
+        with torch.autocast(x.device.type, enabled=False):  # Sinkhorn's sweeps need float32
             weight = self.weight
         if not torch.is_autocast_enabled(x.device.type):
             weight = weight.to(x.dtype)
@@ -49,19 +49,19 @@ class Stitch(nn.Module, ABC):
         return F.conv2d(x, weight[..., None, None], bias) if x.ndim == 4 else F.linear(x, weight, bias)
 
     def penalty(self) -> Tensor | float:
-        """What is added to the loss."""
+        """A term of the loss."""
         return 0.0
 
     def project(self) -> None:
-        """Bring the parameters back to where they belong, after a step."""
+        """Bring the parameters back into their set, after a step."""
 
     def advance(self, done: float) -> None:
-        """Take notice that this fraction of the training is done."""
+        """Anneal: this fraction of the training is done."""
 
     def _set_bias(self, width: int, affine: bool, start: LinearMap | None) -> None:
         if affine:
-            bias = torch.zeros(width) if start is None or start.bias is None else start.bias
-            self.bias = _parameter(bias)
+            bias = None if start is None else start.bias
+            self.bias = parameter(torch.zeros(width) if bias is None else bias)
 
 
 class Full(Stitch):
@@ -89,7 +89,7 @@ class Full(Stitch):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
-        self.matrix = _parameter(_started(p, q, start, generator))
+        self.matrix = parameter(_started(p, q, start, generator))
         self._set_bias(q, affine, start)
         if self.bias is not None and start is None:
             self.bias.data.uniform_(-1 / math.sqrt(p), 1 / math.sqrt(p), generator=generator)
@@ -172,7 +172,7 @@ class LowRank(Stitch):
             U, S, Vh = torch.linalg.svd(_started(p, q, start, None).double(), full_matrices=False)
             root = S[:rank].sqrt()
             up, down = U[:, :rank] * root, root[:, None] * Vh[:rank]
-        self.up, self.down = _parameter(up), _parameter(down)
+        self.up, self.down = parameter(up), parameter(down)
         self._set_bias(q, affine, start)
 
     @property
@@ -226,7 +226,8 @@ class Orthogonal(Stitch):
         return self.layer.weight
 
 
-def _parameter(values: Tensor) -> nn.Parameter:
+def parameter(values: Tensor) -> nn.Parameter:
+    """A trainable copy, in torch's default dtype."""
     return nn.Parameter(values.detach().to(torch.get_default_dtype()).clone())
 
 

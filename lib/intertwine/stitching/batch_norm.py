@@ -1,0 +1,50 @@
+"""Batch norm's statistics, estimated again behind a stitch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import torch
+from torch import nn
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from intertwine.devices import autocast
+from intertwine.training.outputs import Inputs, evaluating
+
+REESTIMATED = 10_000  # training images that the statistics are averaged over
+
+
+def tracked(network: nn.Module) -> list[_BatchNorm]:
+    """The batch norms that keep running statistics."""
+    return [m for m in network.modules() if isinstance(m, _BatchNorm) and m.track_running_stats]
+
+
+def reestimate(network: nn.Module, batches: Iterable[Inputs], dtype: torch.dtype = torch.float32) -> None:
+    """Give a network's batch norms their mean statistics over batches of training data, as it is evaluated.
+
+    Example:
+        >>> norm = nn.BatchNorm1d(2)
+        >>> reestimate(norm, [torch.ones(5, 2), 3 * torch.ones(5, 2)])
+        >>> norm.running_mean
+        tensor([2., 2.])
+
+    Args:
+        network: changed in place.
+        batches: its inputs, on its device; 10,000 images of them are enough.
+        dtype: of autocast; see `intertwine.devices.precision`.
+    """
+    norms, seen = tracked(network), 0
+    before = [norm.momentum for norm in norms]
+    with evaluating(network), torch.no_grad():
+        for norm in norms:
+            norm.reset_running_stats()
+            norm.momentum = None  # an average over all batches
+            norm.train()
+        for inputs in batches:
+            first = inputs[0] if isinstance(inputs, tuple) else inputs
+            with autocast(first.device, dtype):
+                network(inputs)
+            if (seen := seen + len(first)) >= REESTIMATED:
+                break
+    for norm, momentum in zip(norms, before, strict=True):
+        norm.momentum = momentum

@@ -1,0 +1,207 @@
+"""The kinds of stitches, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from intertwine.alignment import (
+    LinearMap,
+    Statistics,
+    g_relu,
+    lasso,
+    least_squares,
+    orthogonal,
+    permutation,
+    reduced_rank,
+)
+from intertwine.stitching.g_relu import Birkhoff, Entropic, Matched
+from intertwine.stitching.maps import Full, LowRank, Orthogonal, Sparse
+
+NEEDED = object()  # an option without a default
+
+
+class Place(NamedTuple):
+    """Where a stitch stands: the numbers of channels, their statistics, and a generator.
+
+    Example:
+        >>> A = torch.randn(50, 2)
+        >>> place = Place((2, 2), lambda: Statistics.of(A, 3 * A), torch.Generator())
+        >>> torch.allclose(build("least squares", place).weight, 3 * torch.eye(2).double(), atol=1e-4)
+        True
+    """
+
+    widths: tuple[int, int]
+    statistics: Callable[[], Statistics]
+    generator: torch.Generator
+
+
+Kind = str | Tensor | LinearMap | nn.Module | Callable[[Statistics], LinearMap]
+
+
+class Entry(NamedTuple):
+    """What a name means.
+
+    Example:
+        >>> KINDS["low rank"].options
+        ('rank', 'affine')
+    """
+
+    closed: Callable[..., LinearMap | nn.Module] | None
+    """The map without a training, of a `Place` and the options."""
+    layer: Callable[..., nn.Module] | None
+    """The layer that is trained, of a `Place`, a map to start from or None, and the options."""
+    start: str | None = None
+    """Where its training starts by default: a name with a closed form. Without it, it always starts alike."""
+    defaults: Mapping[str, Any] = {}
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The names of its options."""
+        return tuple(self.defaults)
+
+
+def build(
+    kind: Kind, place: Place, *, trained: bool = False, start: str | LinearMap | None = None, **options: Any
+) -> LinearMap | nn.Module:
+    """The map of a kind, or the layer that its training starts with.
+
+    Example:
+        >>> A, B = torch.randn(9, 4), torch.randn(9, 3)
+        >>> place = Place((4, 3), lambda: Statistics.of(A, B), torch.Generator())
+        >>> build("low rank", place, trained=True, start="random", rank=2)
+        LowRank()
+
+    Args:
+        kind: a name out of `KINDS`; or your own: a matrix (q, p) such as an element of a group, a map, a
+            module, or a function of `Statistics` such as those of `intertwine.alignment`.
+        place: where.
+        trained: whether a training follows.
+        start: where that starts: "random", the name of a kind with a closed form, or a map. By default as
+            `KINDS` says.
+        **options: of the kind.
+
+    Raises:
+        ValueError: an unknown name or option, or a kind that cannot be what it is asked for.
+    """
+    if not isinstance(kind, str):
+        if options or start is not None:
+            given = ", ".join([*options, *(["start"] if start is not None else [])])
+            raise ValueError(
+                f"Expected options of kinds that are names alone, was given {given} for {kind!r}."
+            )
+        if isinstance(kind, Tensor):
+            return linear(kind)
+        return kind if isinstance(kind, LinearMap | nn.Module) else kind(place.statistics())
+    entry = _entry(kind, "kind")
+    if unknown := [name for name in options if name not in entry.defaults]:
+        known = " and ".join(entry.options) or "none"
+        raise ValueError(f"Expected options of the kind {kind!r} ({known}), was given {', '.join(unknown)}.")
+    options = {**entry.defaults, **options}
+    if missing := [name for name, value in options.items() if value is NEEDED]:
+        raise ValueError(f"Expected {missing[0]}= for the kind {kind!r}, was given none.")
+    if not trained and start is None:
+        if entry.closed is None:
+            raise ValueError(
+                f"Expected a recipe for the kind {kind!r}, which has no closed form: pass recipe=."
+            )
+        return entry.closed(place, **options)
+    if entry.layer is None:
+        raise ValueError(
+            f"Expected a kind that is trained, was given {kind!r}: leave out recipe= and start=, or use "
+            f"kind='full', start={kind!r}."
+        )
+    if entry.start is None and start is not None:
+        raise ValueError(f"Expected no start= for the kind {kind!r}, which has its own, was given {start!r}.")
+    return entry.layer(place, _first(entry.start if start is None else start, place, options), **options)
+
+
+def _first(start: str | LinearMap | None, place: Place, options: Mapping[str, Any]) -> LinearMap | None:
+    if not isinstance(start, str) or start == "random":
+        return start if isinstance(start, LinearMap) else None
+    entry = _entry(start, "start")
+    shared = {name: options[name] for name in entry.defaults if name in options}
+    first = build(start, place, **shared)
+    if not isinstance(first, LinearMap):
+        raise ValueError(f"Expected to start from a kind with a closed form, was given {start!r}.")
+    return first
+
+
+def _entry(name: str, argument: str) -> Entry:
+    if name not in KINDS:
+        raise ValueError(f"Expected {argument} to be one of {', '.join(KINDS)}, was given {name!r}.")
+    return KINDS[name]
+
+
+def _identity(place: Place) -> LinearMap:
+    p, q = place.widths
+    return linear(torch.eye(q, p))
+
+
+def _random_permutation(place: Place) -> LinearMap:
+    p, q = place.widths
+    most = max(p, q)
+    return linear(torch.eye(most)[torch.randperm(most, generator=place.generator)][:q, :p])
+
+
+def linear(weight: Tensor) -> LinearMap:
+    """The map x ↦ weight·x, which was not fitted to anything."""
+    return LinearMap(weight, None, residual=float("nan"), total=float("nan"))
+
+
+def _fit(closed: Callable[..., LinearMap]) -> Callable[..., LinearMap]:
+    return lambda place, **options: closed(place.statistics(), **options)
+
+
+def _layer(kind: Callable[..., nn.Module]) -> Callable[..., nn.Module]:
+    return lambda place, start, **options: kind(
+        *place.widths, start=start, generator=place.generator, **options
+    )
+
+
+def _matched(kind: Callable[[Statistics], nn.Module]) -> Callable[..., nn.Module]:
+    return lambda place, start=None: kind(place.statistics())
+
+
+def _birkhoff(place: Place, start: LinearMap | None, alpha: float) -> nn.Module:
+    p, q = place.widths
+    if p != q:
+        raise ValueError(
+            f"Expected two layers of the same width for the kind 'Birkhoff', was given {p} and {q}."
+        )
+    return Birkhoff(p, alpha=alpha, generator=place.generator)
+
+
+_FULL = Entry(_fit(least_squares), _layer(Full), "least squares", {"affine": True})
+
+KINDS: dict[str, Entry] = {
+    "identity": Entry(_identity, None),
+    "random permutation": Entry(_random_permutation, None),
+    "least squares": _FULL,
+    "full": _FULL,
+    "low rank": Entry(_fit(reduced_rank), _layer(LowRank), "low rank", {"rank": NEEDED, "affine": True}),
+    "sparse": Entry(_fit(lasso), _layer(Sparse), "least squares", {"alpha": NEEDED, "affine": True}),
+    "orthogonal": Entry(_fit(orthogonal), _layer(Orthogonal), "orthogonal", {"affine": False}),
+    "permutation": Entry(_fit(permutation), None, defaults={"affine": False}),
+    "scaled permutation": Entry(_matched(Matched), _matched(Matched)),
+    "G_ReLU": Entry(_fit(g_relu), _matched(Entropic)),
+    "Birkhoff": Entry(None, _birkhoff, defaults={"alpha": 0.1}),
+}
+"""The kinds of stitches from p channels to q: closed forms of activations, and what a recipe trains.
+
+- ``identity``: no stitch, the baseline; channels that only one of the layers has are dropped, or 0.
+- ``random permutation``: the baseline of G_ReLU; not trained.
+- ``full``, or ``least squares``: every matrix, from least squares on; ``affine`` for a bias.
+- ``low rank``: matrices of rank at most ``rank``, from reduced-rank regression on.
+- ``sparse``: the lasso with the weight ``alpha``. Trained: every matrix, from least squares on, with
+  alpha·Σ|m_ij| added to the task loss; the two weights are not comparable.
+- ``orthogonal``: p ≤ q, from the orthogonal Procrustes map on.
+- ``permutation``: the nearest to the activations; not trained.
+- ``scaled permutation``: the permutation of best matching activations, with positive scales that are trained.
+- ``G_ReLU``: the nearest to the activations. Trained: a scaled permutation, of which the permutation is
+  trained too, by annealed entropic assignment; p = q.
+- ``Birkhoff``: G_ReLU by the relaxation of godfrey2022, from random on; p = q, trained only.
+"""

@@ -1,0 +1,155 @@
+"""Stitched networks by the name of a kind: one at once, or many at one junction."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from intertwine.alignment import LinearMap
+from intertwine.data import Dataset
+from intertwine.stitching.junction import Junction
+from intertwine.stitching.kinds import Kind, Place, build, linear
+from intertwine.stitching.stitch_recipes import STILL, STITCH_RECIPES, StitchRecipe
+from intertwine.stitching.stitched import Layers, Stitched, as_module, join
+from intertwine.stitching.task_loss import Measure, Penalty, train_stitch
+
+
+def stitch(
+    model1: nn.Module,
+    model2: nn.Module,
+    *,
+    at: Layers,
+    kind: Kind = "least squares",
+    train: Dataset | None = None,
+    validation: Dataset | None = None,
+    test: Dataset | None = None,
+    resample: str = "bilinear",
+    shortcut: str = "refuse",
+    device: str | torch.device = "auto",
+    dtype: str = "auto",
+    fit_images: int = 10_000,
+    **options: Any,
+) -> Stitched:
+    """The network that runs model 1 up to a layer, then a map of channels, then model 2 behind its layer.
+
+    Example:
+        >>> from intertwine import data
+        >>> from intertwine.models import myrtle
+        >>> a, b = (myrtle(4, in_channels=1, seed=seed).eval() for seed in (0, 1))
+        >>> train, test = data.load("digits", "train"), data.load("digits", "test")
+        >>> stitched = stitch(a, b, at="relu2", kind="low rank", rank=4, train=train, device="cpu")
+        >>> 0 < stitched.evaluate(test) < 1, stitched(test.images).shape
+        (True, torch.Size([500, 10]))
+
+    Without a recipe the map is a closed form of the layers' activations on the training images; with one it
+    is trained by the loss of the stitched network (csiszarik2021 §4.3, godfrey2022 §4). For many stitches at
+    one place make a `Junction`, and give it to `stitch_at`: they share its values.
+
+    The models are copied, in evaluation mode. What a forward decides by its mode, such as dropout called as a
+    function, stays as it is there, whatever mode the copies are put into later.
+
+    Feature maps of another size are resampled to that of layer 2, before the map: bilinearly (corners not
+    aligned; where the size shrinks, over all pixels that a new one covers), or to the nearest. Bilinear
+    resampling commutes with every map of channels.
+
+    Inside a residual block the shortcut, too, must get across. It is "stitched", by the same map, or "passed
+    on" as it comes from model 1, as the authors of godfrey2022 did. Neither is right for all: a hidden layer
+    in a block may be changed by an element of its group that the shortcut does not depend on.
+
+    Args:
+        model1, model2: of any widths; a chain, or what torch.fx can trace.
+        at: the name of a layer in both models, or a pair of names; as `split` takes them.
+        kind: a name out of `KINDS`; or your own: a matrix (q, p) such as an element of a group, a
+            map, a module, or a function of `Statistics` such as those of `intertwine.alignment`.
+        train: images that the map is fitted to or trained on. A map of your own does without; then nothing is
+            resampled or checked.
+        validation: images that the best epoch of a training is chosen by.
+        test: images that the history of a training reports.
+        resample: "bilinear" or "nearest".
+        shortcut: "refuse" to cut inside a block, "stitched", or "passed on".
+        device: as `intertwine.devices.pick` takes it; that of the models where there is no `train`.
+        dtype, fit_images: as in `Junction`.
+        **options: of `stitch_at` (recipe, start, seed, batch_norm, …), and of the kind (rank, affine, …).
+
+    Raises:
+        ValueError: an unknown layer, kind or option; layers or a map that do not fit.
+    """
+    if train is None:
+        if isinstance(kind, Tensor):
+            kind = linear(kind)
+        if options or not isinstance(kind, LinearMap | nn.Module):
+            raise ValueError(f"Expected train=, the images that {kind!r} is made from, was given none.")
+        return join(model1, model2, at, kind, resample=resample, shortcut=shortcut)
+    cut = {
+        "resample": resample,
+        "shortcut": shortcut,
+        "device": device,
+        "dtype": dtype,
+        "fit_images": fit_images,
+    }
+    junction = Junction(model1, model2, at, train, validation=validation, test=test, **cut)  # type: ignore[arg-type]
+    return stitch_at(junction, kind, **options)
+
+
+def stitch_at(
+    junction: Junction,
+    kind: Kind = "least squares",
+    *,
+    recipe: StitchRecipe | str | None = None,
+    start: str | LinearMap | None = None,
+    batch_norm: str | None = None,
+    penalty: Penalty | None = None,
+    measure: Measure | None = None,
+    seed: int = 0,
+    progress: bool = False,
+    **options: Any,
+) -> Stitched:
+    """Make a stitch at a junction, which runs each front once for all of them.
+
+    Example:
+        >>> from intertwine import data
+        >>> from intertwine.models import myrtle
+        >>> a, b = (myrtle(4, in_channels=1, seed=seed).eval() for seed in (0, 1))
+        >>> junction = Junction(a, b, "relu2", data.load("digits", "train"), device="cpu")
+        >>> [stitch_at(junction, "low rank", rank=rank).stitch.weight.shape for rank in (1, 2)]
+        [torch.Size([8, 8]), torch.Size([8, 8])]
+
+    Args:
+        junction: where, and with which data.
+        kind: as in `stitch`.
+        recipe: how it is trained: a `StitchRecipe`, or a name out of `STITCH_RECIPES`. Without it, it is not.
+        start: where the training starts: "random", a name out of `KINDS` with a closed form, such as
+            "least squares", or a map. By default the closed form of the kind, where there is one.
+        batch_norm: "frozen" or "reestimated", instead of the recipe's; without a recipe it is frozen.
+        penalty: a function of the stitched values of a batch and of model 2's values, added to the loss.
+        measure: a function of the stitch, in evaluation mode: numbers for every row of the history.
+        seed: of a random start, the order of the data, their augmentation, and dropout in the stitch.
+        progress: whether to show a bar.
+        **options: of the kind; see `KINDS`.
+
+    Raises:
+        ValueError: an unknown kind, option or recipe; a map that does not fit the layers.
+        TypeError: a recipe that is not for stitches.
+        FloatingPointError: the loss is no longer finite.
+    """
+    if isinstance(recipe, str):
+        if recipe not in STITCH_RECIPES:
+            raise ValueError(
+                f"Expected recipe to be one of {', '.join(STITCH_RECIPES)}, was given {recipe!r}."
+            )
+        recipe = STITCH_RECIPES[recipe]
+    if recipe is not None and not isinstance(recipe, StitchRecipe):
+        raise TypeError(
+            f"Expected a StitchRecipe, was given a {type(recipe).__name__}: take one of STITCH_RECIPES, or "
+            f"StitchRecipe(**vars(recipe))."
+        )
+    how = recipe or STILL
+    if batch_norm is not None:
+        how = replace(how, batch_norm=batch_norm)
+    place = Place(junction.widths, lambda: junction.statistics, torch.Generator().manual_seed(seed))
+    made = build(kind, place, trained=recipe is not None, start=start, **options)
+    layer = as_module(made, torch.empty(0))
+    return train_stitch(junction, layer, how, seed=seed, penalty=penalty, measure=measure, progress=progress)

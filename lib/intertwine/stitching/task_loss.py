@@ -1,0 +1,155 @@
+"""Task-loss matching: only the stitch moves (csiszarik2021 §4.3, godfrey2022 §4)."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+import torch
+from torch import Tensor, nn
+from tqdm import tqdm
+
+from intertwine.stitching.batch_norm import reestimate, tracked
+from intertwine.stitching.junction import Junction
+from intertwine.stitching.maps import Stitch
+from intertwine.stitching.stitch_recipes import StitchRecipe
+from intertwine.stitching.stitched import Rest, Stitched, as_tuple, as_values, check_fit, run
+from intertwine.training import Batches, build_optimizer, epoch, fill_of
+
+Penalty = Callable[[Tensor, Tensor], Tensor]
+Measure = Callable[[nn.Module], Mapping[str, float]]
+
+
+def train_stitch(
+    junction: Junction,
+    layer: nn.Module,
+    recipe: StitchRecipe,
+    *,
+    seed: int,
+    penalty: Penalty | None = None,
+    measure: Measure | None = None,
+    progress: bool = False,
+) -> Stitched:
+    """Train a copy of a layer between the two networks, which keep their parameters.
+
+    Example:
+        >>> from dataclasses import replace
+        >>> from intertwine import data
+        >>> from intertwine.models import myrtle
+        >>> from intertwine.stitching import STITCH_RECIPES, Full
+        >>> a, b = (myrtle(4, in_channels=1, seed=seed).eval() for seed in (0, 1))
+        >>> junction = Junction(a, b, "relu2", data.load("digits", "train"), device="cpu")
+        >>> layer = Full(*junction.widths, generator=torch.Generator().manual_seed(0))
+        >>> recipe = replace(STITCH_RECIPES["digits"], epochs=2)
+        >>> train_stitch(junction, layer, recipe, seed=0).history["epoch"].tolist()
+        [0, 1, 2]
+
+    Where the recipe does not augment, model 1 is not run: the junction has its values. The same junction,
+    layer, recipe, seed and number of threads give the same result on a CPU.
+
+    Args:
+        junction: where, and with which data.
+        layer: a `Stitch` or any module, from layer 1's channels to layer 2's.
+        recipe: with epochs=0 nothing is trained, but batch norm is re-estimated if the recipe says so.
+        seed, penalty, measure, progress: as in `stitch_at`.
+
+    Raises:
+        ValueError: a layer that does not fit the cut.
+        FloatingPointError: the loss is no longer finite.
+    """
+    layer = copy.deepcopy(layer).to(junction.device)
+    rest = Rest(layer, copy.deepcopy(junction.back), junction.shortcut).eval()
+    values = run(junction.front, junction.images("train")[:1], junction.dtype)
+    check_fit(rest, values, junction.widths, junction.dtype)
+    network = Stitched(junction.front, rest)
+    rows: list[dict[str, Any]] = [{"epoch": 0, "lr": 0.0, "loss": float("nan"), "accuracy": float("nan")}]
+    rank = _judge(network, junction, recipe, measure, rows[0])
+    best, chosen = copy.deepcopy(rest), 0
+    if recipe.epochs:
+        spared = layer.undecayed if isinstance(layer, Stitch) else ("bias",)
+        optimizer = build_optimizer(recipe, layer.named_parameters(), decays=lambda name: name not in spared)
+        batches = _Batches(junction, recipe, penalty is not None)
+        moved: list[Tensor] = []
+
+        def forward(values: Any) -> Tensor:
+            behind = rest.moved(values)
+            moved[:] = [as_tuple(behind)[0]]
+            return rest.back(behind)
+
+        def added(values: Any, labels: Tensor, targets: Tensor, theirs: Tensor | None) -> Tensor | float:
+            own = layer.penalty() if isinstance(layer, Stitch) else 0.0
+            return own if penalty is None or theirs is None else own + penalty(moved[0], theirs)
+
+        hooks: dict[str, Any] = {"added_loss": added}
+        if isinstance(layer, Stitch):
+            hooks |= {"before_step": layer.advance, "after_step": layer.project}
+        norms = tracked(rest.back) if recipe.batch_norm == "reestimated" else []
+        for number in tqdm(range(recipe.epochs), unit="epoch", disable=not progress):
+            for module in (layer, *norms):
+                module.train()
+            row = epoch(forward, batches, optimizer, recipe, number, seed=seed, dtype=junction.dtype, **hooks)
+            rows.append(row)
+            rest.eval()
+            now = _judge(network, junction, recipe, measure, rows[-1])
+            if now > rank:
+                best, chosen, rank = copy.deepcopy(rest), number + 1, now
+    history = pd.DataFrame(rows).drop(columns="images_per_s", errors="ignore")
+    made = Stitched(copy.deepcopy(junction.front), best, history, chosen, recipe)
+    return made.eval().to(memory_format=torch.contiguous_format)
+
+
+class _Batches:
+    """Batches of the front's values, labels, targets, and model 2's values if wanted.
+
+    Where the recipe does not augment, stored values are only gathered.
+    """
+
+    def __init__(self, junction: Junction, recipe: StitchRecipe, both: bool) -> None:
+        self.junction, self.soft, self.both = junction, recipe.targets == "soft", both
+        self.augmented = bool(recipe.flip or recipe.shift)
+        self.labels = junction.labels("train")
+        stored = None if self.augmented else junction.stored("train")
+        inputs, *self.others = (junction.images("train"),) if stored is None else as_tuple(stored)
+        self.gathered = stored is not None
+        rows = torch.arange(len(self.labels), device=junction.device)  # stand for labels
+        self.batches = Batches(inputs, rows, recipe, fill_of(junction.data("train"), recipe))
+
+    def __len__(self) -> int:
+        return len(self.batches)
+
+    def epoch(self, number: int, *, seed: int) -> Iterator[Any]:
+        at = self.junction
+        for inputs, rows in self.batches.epoch(number, seed=seed):
+            theirs, targets = None, self.labels[rows]
+            if self.soft and self.augmented:
+                targets = run(at.model2, inputs, at.dtype).float().softmax(1)
+            elif self.soft:
+                targets = at.targets("train")[rows]
+            if self.both and self.augmented:
+                theirs = as_tuple(run(at.front2, inputs, at.dtype))[0]
+            elif self.both:
+                theirs = at.activations("train")[1][rows]
+            values = as_values((inputs, *(x[rows] for x in self.others)))
+            if not self.gathered:
+                values = run(at.front, inputs, at.dtype)
+            yield values, self.labels[rows], targets, theirs
+
+
+def _judge(
+    network: Stitched, junction: Junction, recipe: StitchRecipe, measure: Measure | None, row: dict[str, Any]
+) -> tuple[float, float]:
+    """Add accuracies to a row; by what the best epoch is chosen, without validation the epoch itself."""
+    if recipe.batch_norm == "reestimated":
+        reestimate(network.rest, junction.values("train"), junction.dtype)
+    if "test" in junction.sets:
+        row["test_accuracy"], row["test_loss"], _ = junction.judge(network, "test")
+    if measure:
+        with torch.no_grad():
+            row |= measure(network.stitch)
+    if "validation" not in junction.sets:
+        return float(row["epoch"]), 0.0
+    judged = junction.judge(network, "validation")
+    row["validation_accuracy"] = judged.accuracy
+    return judged.accuracy, -judged.loss

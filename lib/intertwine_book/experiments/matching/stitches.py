@@ -1,0 +1,183 @@
+"""Experiments 5, 6 and 7 of csiszarik2021: low rank, paths between stitches, and sparsity; in percent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from intertwine.alignment import LinearMap, Statistics, lasso, least_squares
+from intertwine.stitching import Junction, StitchRecipe, stitch_at
+from intertwine_book.experiments.stitching import Row, stitch_rows
+
+
+def low_rank_kinds(ranks: Sequence[int], recipe: StitchRecipe) -> dict[str, dict[str, Any]]:
+    """Stitches of low rank, direct and by task loss, all with a bias (csiszarik2021 §7), for `stitch_rows`.
+
+    Example:
+        >>> from intertwine.stitching import STITCH_RECIPES
+        >>> list(low_rank_kinds([4], STITCH_RECIPES["fast"]))
+        ['direct, rank 4', 'task loss, rank 4', 'task loss from direct, rank 4']
+
+    Args:
+        ranks: of the stitches.
+        recipe: of the training, from orthogonal factors on, as in the paper, or from the direct map on.
+    """
+    kinds: dict[str, dict[str, Any]] = {}
+    for rank in ranks:
+        direct: dict[str, Any] = {"kind": "low rank", "rank": rank}
+        trained = direct | {"recipe": recipe}
+        kinds[f"direct, rank {rank}"] = direct
+        kinds[f"task loss, rank {rank}"] = trained | {"start": "random"}
+        kinds[f"task loss from direct, rank {rank}"] = trained
+    return kinds
+
+
+def path_rows(
+    junction: Junction,
+    options: Mapping[str, Any],
+    *,
+    seeds: Sequence[int],
+    accuracies: tuple[float, float],
+    fractions: Sequence[float],
+) -> list[Row]:
+    """Train stitches, and judge all on the lines between them, two by two (csiszarik2021, experiment 6).
+
+    Example:
+        >>> from dataclasses import replace
+        >>> from intertwine import data
+        >>> from intertwine.models import myrtle
+        >>> from intertwine.stitching import STITCH_RECIPES
+        >>> network, test = myrtle(4, in_channels=1).eval(), data.load("digits", "test")
+        >>> junction = Junction(network, network, "relu1", test, test=test, device="cpu")
+        >>> full = {"kind": "full", "start": "random", "recipe": replace(STITCH_RECIPES["digits"], epochs=1)}
+        >>> fractions, alone = [0.0, 0.5, 1.0], (10.0, 10.0)
+        >>> rows = path_rows(junction, full, seeds=(0, 1), accuracies=alone, fractions=fractions)
+        >>> [(row["path"], row["fraction"]) for row in rows]
+        [(0, 0.0), (0, 0.5), (0, 1.0)]
+
+    Args:
+        junction: with a test set.
+        options: of `stitch_at`, with a recipe; the random start and the order of the data come from a seed.
+        seeds: an even number of them; every two make a path, so that no stitch is on two paths.
+        accuracies: of model 1 and model 2 on the test set, in percent.
+        fractions: λ in λM₁ + (1 − λ)M₂, biases likewise.
+
+    Returns:
+        For each path and fraction: path, fraction, accuracy (percent), relative_accuracy (accuracy /
+        accuracy2), loss and distance as in `Judged`, and apart: ‖M₁ − M₂‖_F as a share of their mean norm.
+
+    Raises:
+        ValueError: an odd number of seeds, or options without a recipe.
+    """
+    if len(seeds) % 2:
+        raise ValueError(f"Expected an even number of seeds, was given {len(seeds)}: add one.")
+    if options.get("recipe") is None:
+        raise ValueError("Expected options of a stitch that is trained, was given none: add a recipe.")
+    rows = []
+    for path, pair in enumerate(zip(seeds[::2], seeds[1::2], strict=True)):
+        one, two = (_trained(junction, options, seed) for seed in pair)
+        a, b = one.weight.detach(), two.weight.detach()
+        apart = ((a - b).norm() / (a.norm() + b.norm()) * 2).item()
+        for fraction in fractions:
+            judged = junction.judge(stitch_at(junction, _between(one, two, fraction)))
+            accuracy = 100 * judged.accuracy
+            row = {"path": path, "fraction": fraction, "accuracy": accuracy, "loss": judged.loss}
+            row |= {"distance": judged.distance, "relative_accuracy": accuracy / accuracies[1]}
+            rows.append(row | {"apart": apart})
+    return rows
+
+
+def sparse_rows(
+    junction: Junction,
+    alphas: Sequence[float],
+    recipe: StitchRecipe,
+    *,
+    seed: int,
+    accuracies: tuple[float, float],
+) -> list[Row]:
+    """Sparse stitches by task loss, and for each the lasso with as many zeros (csiszarik2021, experiment 7).
+
+    Example:
+        >>> from dataclasses import replace
+        >>> from intertwine import data
+        >>> from intertwine.models import myrtle
+        >>> from intertwine.stitching import STITCH_RECIPES
+        >>> a, b = (myrtle(4, in_channels=1, seed=seed).eval() for seed in (0, 1))
+        >>> test = data.load("digits", "test")
+        >>> junction = Junction(a, b, "relu2", test, test=test, device="cpu")
+        >>> short = replace(STITCH_RECIPES["digits"], epochs=1)
+        >>> rows = sparse_rows(junction, [0.1], short, seed=0, accuracies=(10.0, 10.0))
+        >>> [(row["stitch"], row["alpha"]) for row in rows]
+        [('task loss', 0.1), ('direct', 0.1)]
+
+    Args:
+        junction: with a test set.
+        alphas: of the penalty alpha·Σ|m_ij| that is added to the task loss.
+        recipe: of the training, which starts from least squares.
+        seed: of the order of the data.
+        accuracies: of model 1 and model 2 on the test set, in percent.
+
+    Returns:
+        Two rows for each alpha, which is in the column alpha; the others are those of `stitch_rows`.
+    """
+    rows = []
+    known: dict[str, Any] = {"seed": seed, "accuracies": accuracies}
+    for alpha in alphas:
+        trained = {"kind": "sparse", "alpha": alpha, "recipe": recipe}
+        (row,) = stitch_rows(junction, {"task loss": trained}, **known)
+        direct = {"kind": partial(lasso_with, sparsity=row["sparsity"], affine=True)}
+        (other,) = stitch_rows(junction, {"direct": direct}, **known)
+        rows += [{"alpha": alpha, **row}, {"alpha": alpha, **other}]
+    return rows
+
+
+def lasso_with(
+    statistics: Statistics, sparsity: float, *, affine: bool = False, sweeps: int = 16
+) -> LinearMap:
+    """The lasso that has a given share of zeros, as nearly as bisection in log α finds it.
+
+    Example:
+        >>> import torch
+        >>> A = torch.randn(500, 8, generator=torch.Generator().manual_seed(0))
+        >>> fitted = lasso_with(Statistics.of(A, A.cumsum(1)), 0.5)
+        >>> round((fitted.weight == 0).double().mean().item(), 1)
+        0.5
+
+    Args:
+        statistics: of two layers' activations.
+        sparsity: the share of zeros wanted, from 0 (least squares) to 1 (the map 0).
+        affine: whether a bias is fitted as well.
+        sweeps: steps of the bisection, between 10⁻⁶ and 1 times the α from which on the map is 0.
+
+    Raises:
+        ValueError: a share that is none.
+    """
+    if not 0 <= sparsity <= 1:
+        raise ValueError(f"Expected a sparsity from 0 to 1, was given {sparsity}.")
+    largest = statistics.products(centred=affine).AB.abs().max().item()
+    if sparsity == 0 or largest == 0:
+        return least_squares(statistics, affine=affine)
+    best = lasso(statistics, largest, affine=affine)
+    low, high = -6.0, 0.0  # log10 of α / largest
+    for _ in range(sweeps):
+        middle = (low + high) / 2
+        fitted = lasso(statistics, largest * 10**middle, affine=affine)
+        best = min(best, fitted, key=lambda each: abs(_zeros(each) - sparsity))
+        low, high = (middle, high) if _zeros(fitted) < sparsity else (low, middle)
+    return best
+
+
+def _zeros(fitted: LinearMap) -> float:
+    return (fitted.weight == 0).double().mean().item()
+
+
+def _trained(junction: Junction, options: Mapping[str, Any], seed: int) -> Any:
+    return stitch_at(junction, **options, seed=seed).stitch
+
+
+def _between(one: Any, two: Any, fraction: float) -> LinearMap:
+    weight = fraction * one.weight + (1 - fraction) * two.weight
+    bias = None if one.bias is None or two.bias is None else fraction * one.bias + (1 - fraction) * two.bias
+    nan = float("nan")
+    return LinearMap(weight.detach(), None if bias is None else bias.detach(), residual=nan, total=nan)

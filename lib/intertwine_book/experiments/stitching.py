@@ -1,0 +1,185 @@
+"""Chapter 3: tables of stitches, and of the line between two networks; accuracies in percent."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import pandas as pd
+from torch import nn
+
+from intertwine import devices
+from intertwine.data import Dataset
+from intertwine.stitching import Junction, line, stitch_at
+from intertwine.training import evaluate
+from intertwine.weightspace import find_symmetries, match
+
+Row = dict[str, Any]
+Kinds = Mapping[str, Mapping[str, Any]]
+"""The keywords of `stitch_at`, by the name in a table's column stitch."""
+WAYS = ("as trained", "matched by weights", "matched by activations")
+
+
+def stitch_rows(junction: Junction, kinds: Kinds, *, seed: int, accuracies: tuple[float, float]) -> list[Row]:
+    """Make stitches of several kinds at one junction: one row each.
+
+    Example:
+        >>> from intertwine import data
+        >>> from intertwine.models import myrtle
+        >>> network, test = myrtle(4, in_channels=1).eval(), data.load("digits", "test")
+        >>> junction = Junction(network, network, "relu1", test, test=test, device="cpu")
+        >>> alone = 100 * evaluate(network, test.images, test.labels)
+        >>> kinds = {"no stitch": {"kind": "identity"}}
+        >>> (row,) = stitch_rows(junction, kinds, seed=0, accuracies=(alone, alone))
+        >>> row["stitch"], round(row["penalty"], 6)
+        ('no stitch', 0.0)
+
+    Args:
+        junction: with a test set.
+        kinds: what is made.
+        seed: of random starts and of the order of the data, alike for all.
+        accuracies: of model 1 and model 2 on the test set, in percent.
+
+    Returns:
+        stitch, accuracy (percent), penalty (points, (4.3) of godfrey2022: the mean of accuracy1 and accuracy2
+        minus accuracy; lower is better), relative_accuracy (accuracy / accuracy2, csiszarik2021), loss and
+        distance as in `Judged`, epoch (the chosen one), best_test_accuracy and best_test_penalty (of the
+        epoch that is best on the test set, which the authors of godfrey2022 report; nan where nothing is
+        trained), sparsity (the share of entries below 10⁻⁴), accuracy1, accuracy2, batch_norm, targets,
+        seconds.
+    """
+    one, two = accuracies
+    rows = []
+    for name, options in kinds.items():
+        start = time.perf_counter()
+        network = stitch_at(junction, **options, seed=seed)
+        judged = junction.judge(network)
+        accuracy, best = 100 * judged.accuracy, 100 * network.history["test_accuracy"][1:].max()
+        weight = getattr(network.stitch, "weight", None)
+        rows.append(
+            {
+                "stitch": name,
+                "accuracy": accuracy,
+                "penalty": (one + two) / 2 - accuracy,
+                "relative_accuracy": accuracy / two if two else float("nan"),
+                "loss": judged.loss,
+                "distance": judged.distance,
+                "epoch": network.epoch,
+                "best_test_accuracy": best,
+                "best_test_penalty": (one + two) / 2 - best,
+                "sparsity": float("nan") if weight is None else (weight.abs() < 1e-4).double().mean().item(),
+                "accuracy1": one,
+                "accuracy2": two,
+                "batch_norm": network.recipe.batch_norm,
+                "targets": network.recipe.targets if network.recipe.epochs else "none",
+                "seconds": time.perf_counter() - start,
+            }
+        )
+    return rows
+
+
+def stitch_many(
+    pairs: Sequence[tuple[nn.Module, nn.Module]],
+    layers: Sequence[str | tuple[str, str]],
+    kinds: Kinds,
+    train: Dataset,
+    *,
+    test: Dataset,
+    validation: Dataset | None = None,
+    seed: int,
+    steps: Callable[..., pd.DataFrame] | None = None,
+    **options: Any,
+) -> pd.DataFrame:
+    """Every kind of stitch, at every layer, of every pair: one table.
+
+    Example:
+        >>> from intertwine import data
+        >>> from intertwine.models import myrtle
+        >>> a, b = (myrtle(4, in_channels=1, seed=seed).eval() for seed in (0, 1))
+        >>> train, test = data.load("digits", "train"), data.load("digits", "test")
+        >>> kinds = {"no stitch": {"kind": "identity"}, "best": {"kind": "least squares"}}
+        >>> table = stitch_many([(a, b)], ["relu1", "relu2"], kinds, train, test=test, seed=0, device="cpu")
+        >>> table[["pair", "layer1", "stitch"]].values.tolist()[:2]
+        [[0, 'relu1', 'no stitch'], [0, 'relu1', 'best']]
+
+    Args:
+        pairs: model 1 and model 2.
+        layers: a layer's name in both, or a pair of names; all pairs make the matrix of all layers.
+        kinds: as in `stitch_rows`.
+        train, test, validation: as in `Junction`.
+        seed: pair k has the seed `seed` + k.
+        steps: runs the cases, as `results.Run.steps` does once its name is given; a plain loop by default.
+        **options: of `Junction`.
+
+    Returns:
+        pair, layer1, layer2, and the columns of `stitch_rows`.
+    """
+    places = [(layer, layer) if isinstance(layer, str) else layer for layer in layers]
+    cases = [{"pair": k, "layer1": a, "layer2": b} for k in range(len(pairs)) for a, b in places]
+    alone = cache(lambda model: 100 * evaluate(model, test.images, test.labels))  # once for each network
+
+    def compute(pair: int, layer1: str, layer2: str) -> list[Row]:
+        one, two = pairs[pair]
+        junction = Junction(one, two, (layer1, layer2), train, test=test, validation=validation, **options)
+        return stitch_rows(junction, kinds, seed=seed + pair, accuracies=(alone(one), alone(two)))
+
+    return (steps or looped)(cases, compute)
+
+
+def connectivity(
+    pairs: Sequence[tuple[nn.Module, nn.Module]],
+    train: Dataset,
+    test: Dataset,
+    *,
+    fractions: Sequence[float] = (0.0, 0.25, 0.5, 0.75, 1.0),
+    match_images: int = 500,
+    steps: Callable[..., pd.DataFrame] | None = None,
+) -> pd.DataFrame:
+    """Linear mode connectivity of pairs of networks, as they are, and with the second matched to the first.
+
+    Example:
+        >>> from intertwine import data
+        >>> from intertwine.models import myrtle
+        >>> train, test = data.load("digits", "train"), data.load("digits", "test")
+        >>> a, b = (myrtle(2, in_channels=1, seed=seed) for seed in (0, 1))
+        >>> connectivity([(a, b)], train, test, fractions=[0.0])["way"].unique().tolist()
+        ['as trained', 'matched by weights', 'matched by activations']
+
+    A matched network computes the same function as before, so that the ends of a line keep their accuracy.
+
+    Args:
+        pairs: model 1 and model 2, of the same shapes.
+        train: images to match activations on, and to take statistics of.
+        test: images that accuracies are measured on.
+        fractions: of the way from model 1 to model 2.
+        match_images: training images that activations are compared on.
+        steps: as in `stitch_many`; a case is a pair and a way.
+
+    Returns:
+        pair, way, and the columns of `intertwine.stitching.line`, with accuracy in percent.
+    """
+    cases: list[Row] = [{"pair": k, "way": way} for k in range(len(pairs)) for way in WAYS]
+
+    def compute(pair: int, way: str) -> list[Row]:
+        one, two = (copy.deepcopy(model).eval() for model in pairs[pair])
+        if way != "as trained":
+            images = train.images[:match_images].to(devices.like(one).device)
+            space = find_symmetries(one, images[:1])
+            two = match(space, one, two, inputs=images if way.endswith("activations") else None).model
+        table = line(one, two, train, test, fractions)
+        return table.assign(accuracy=100 * table["accuracy"]).to_dict("records")  # type: ignore[return-value]
+
+    return (steps or looped)(cases, compute)
+
+
+def looped(cases: Sequence[Row], compute: Callable[..., list[Row]]) -> pd.DataFrame:
+    """The rows of all cases, one case after another.
+
+    Example:
+        >>> looped([{"pair": 0}, {"pair": 1}], lambda pair: [{"twice": 2 * pair}]).values.tolist()
+        [[0, 0], [1, 2]]
+    """
+    return pd.DataFrame([{**case, **row} for case in cases for row in compute(**case)])
