@@ -17,7 +17,7 @@ State = Mapping[int, Tensor]
 
 
 class Action:
-    """One element at one point of weight space, where the gains decide what follows the centres."""
+    """One element at one point of weight space, whose gains determine the scalars that follow the centres."""
 
     def __init__(self, solution: Solution, element: Moves, state: State, norms: list[Edge]) -> None:
         self.solution, self.element, self.norms = solution, element, norms
@@ -62,7 +62,7 @@ class Action:
         for edge in {edge.gain: edge for edge in self.norms}.values():
             if edge.variance is None or moved[edge.variance] is state[edge.variance]:
                 continue
-            # γ takes up what ε keeps the deviation from following: √(d²v + ε) instead of |d|√(v + ε)
+            # γ corrects for ε in the deviation: √(d²v + ε) instead of |d|√(v + ε)
             exact = state[edge.variance].double() + edge.eps
             exact = self.move(exact, labels[edge.variance], edge.variance)
             ratio = (moved[edge.variance].double() + edge.eps) / exact
@@ -140,7 +140,7 @@ class Action:
 
 
 def effective_gain(edge: Edge, state: State) -> Tensor:
-    """By what each unit is multiplied; of a batch norm, its gain over the running deviation."""
+    """The factor of each unit; of a batch norm, its gain over the running deviation."""
     g = state[edge.gain].detach().double().flatten()
     if edge.variance is not None:
         g = g / (state[edge.variance].detach().double() + edge.eps).sqrt()

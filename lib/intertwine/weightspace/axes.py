@@ -1,8 +1,8 @@
-"""Axes of tensors as rows of spaces.
+"""Axes of tensors as sequences of spaces.
 
-Every axis of every parameter starts as a space of its own. An operation ties spaces: what is added moves
-together. An axis is a row of segments (a concatenation), a segment a product of factors (a reshape). A factor
-is a number of entries that do not move, or a space with the power in which its scalars act there.
+Every axis of every parameter starts as a space of its own. Operations join spaces: units that are added move
+together. An axis is a sequence of segments (a concatenation), a segment a product of factors (a reshape). A
+factor is a number of entries that do not move, or a space with the power in which its scalars act there.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Space:
         self.parts: list[Space] = []  # the concatenation that this turned out to be
         self.factors: tuple[Space, Space] | None = None  # the product, outer units first
         self.frozen: list[str] = []
-        self.reasons: list[str] = []  # of being frozen, without what only meets something frozen
+        self.reasons: list[str] = []  # of being frozen by itself
         self.mixing: list[str] = []  # why units may not be mixed linearly
         self.norm = ""  # "rms" or "layer": only orthogonal mixing
         self.log_equations: list[Powers] = []
@@ -153,7 +153,7 @@ def resolve(axis: Axis) -> Axis:
 
 
 def aligned(first: Axis, second: Axis) -> tuple[Axis, Axis]:
-    """Both axes, with what does not move cut where the other one has an end."""
+    """Both axes, whose fixed entries are cut at the ends of the other one."""
     first, second = resolve(first), resolve(second)
     ends = [list(accumulate(map(length, axis))) for axis in (first, second)]
     return _cut(first, ends[1]), _cut(second, ends[0])
@@ -175,7 +175,7 @@ def _cut(axis: Axis, ends: list[int]) -> Axis:
 
 
 def solid(axis: Axis) -> Axis:
-    """The same axis, where nothing is known to be 0 or alike any more."""
+    """The same axis, whose fixed entries may be any numbers."""
     return tuple(tuple(Fixed(f.size) if isinstance(f, Fixed) else f for f in segment) for segment in axis)
 
 

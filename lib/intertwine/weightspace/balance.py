@@ -27,7 +27,8 @@ def imbalance(space: WeightSpace, model: nn.Module) -> dict[str, Float[Tensor, "
         True
 
     Gradient flow with weight decay λ on every parameter multiplies each of these numbers by exp(-2λt), and
-    keeps them where λ = 0, as the loss is the same along every scaling (Du et al. 2018; Kunin et al. 2021).
+    conserves them where λ = 0, as the loss is the same along every scaling (Du et al. 2018; Kunin et al.
+    2021).
 
     Args:
         space: as `find_symmetries` gives it.

@@ -17,7 +17,7 @@ REGISTERED = rules.__all__  # by their import
 
 
 def find_symmetries(model: nn.Module, example_inputs: Any) -> WeightSpace:
-    """Run a model once, and find its hidden spaces, the axes that each of them ties, and its group.
+    """Run a model once, and find its hidden spaces, the axes that each of them joins, and its group.
 
     Example:
         >>> import torch
@@ -26,10 +26,10 @@ def find_symmetries(model: nn.Module, example_inputs: Any) -> WeightSpace:
         >>> [hidden.group for hidden in space.spaces][:2]
         ['Σ_4 ⋉ (R^* × R_{>0})^4', 'Σ_8 ⋉ (R^* × R_{>0})^8']
 
-    Units that are added move together (godfrey2022 Remark 3.6), and so do those that meet channel by channel.
-    Activations are classified by `intertwine.groups`. What Python decides from shapes is fixed as in this
-    run. An operation that is not understood freezes what it touches; the table says which and why. An axis of
-    one unit is taken to stand for broadcasting, and does not move.
+    Units that are added move together (godfrey2022 Remark 3.6), and so do those combined channel by channel.
+    Activations are classified by `intertwine.groups`. Decisions of Python from shapes are fixed as in
+    this run. An operation without a rule freezes the axes that it touches; the table shows them with the
+    reason. An axis of one unit counts as broadcasting, and does not move.
 
     Args:
         model: in evaluation mode; it is not changed.

@@ -1,4 +1,4 @@
-"""What does not move, and why: the rows of the table behind those of the hidden spaces."""
+"""Frozen axes with their reasons: the last rows of the table of hidden spaces."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 Row = tuple[int, str, list[str]]
 """Width, reason and parameters."""
 BOUNDARY = ("the model's output", "rows of a table", "kernel of", "read by")
-"""Reasons that need no row: where a network begins and ends, nothing is hidden."""
+"""Reasons that get no row: inputs and outputs of a network are not hidden."""
 
 
 def frozen(state: Inference) -> list[Row]:
-    """Spaces that an operation freezes; what meets them, if that leaves a parameter no space at all."""
+    """Spaces that an operation freezes, and those joined with them if a parameter has no other space."""
     where: dict[int, tuple[Space, list[str]]] = {}
     still: list[str] = []
     for index, name in state.run.names.items():

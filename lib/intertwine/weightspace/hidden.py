@@ -33,7 +33,7 @@ class Move(NamedTuple):
         log: logarithms of the k positive scalars of every unit.
         sign: which of its l signs are −1.
         mixed: the matrix of a space whose units may be mixed.
-        powers, parity: the powers of the scalars, and the signs, in what the activation sees.
+        powers, parity: the powers of the scalars, and the signs, in the activation's input.
     """
 
     order: Int[Tensor, "b n"]
@@ -85,7 +85,7 @@ class Move(NamedTuple):
 
 
 def scalars(move: Move, powers: Sequence[float], parity: Iterable[int]) -> Float[Tensor, "b n"]:
-    """By what every unit is multiplied where its scalars act with these powers, and these signs."""
+    """The factor of every unit where its scalars act with these powers, and these signs."""
     exponent = torch.zeros(move.order.shape, dtype=torch.float64)
     negative = torch.zeros(move.order.shape, dtype=torch.bool)
     for k, power in enumerate(powers):
@@ -166,11 +166,11 @@ class HiddenSpace:
 
     @property
     def name(self) -> str:
-        """The first activation that sees it, else the first layer that writes it, else P and its number."""
+        """The first activation after it, else the first layer before it, else P and its number."""
         return next(iter(self.names), f"P{self.index}")
 
     def scalars(self, move: Move, unit: Unit) -> Float[Tensor, "b n"]:
-        """By what a factor is multiplied, unit by unit."""
+        """The scalar of each unit of a factor."""
         return scalars(move, self.vector(unit), self.parities(unit))
 
     def vector(self, unit: Unit) -> tuple[float, ...]:

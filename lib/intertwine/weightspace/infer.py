@@ -1,4 +1,4 @@
-"""From a run to the ties between the axes of all its values: what every operation asks for."""
+"""Constraints between the axes of all values of a run, operation by operation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KEEPS: set[Any] = set()
 
 
 def rule(*names: str) -> Callable[[Any], Any]:
-    """Register what an operation of these names asks for."""
+    """Register the constraints of the operations of these names."""
 
     def register(function: Any) -> Any:
         RULES.update(dict.fromkeys(names, function))
@@ -30,7 +30,7 @@ def rule(*names: str) -> Callable[[Any], Any]:
 
 
 def keeps(function: Any) -> Any:
-    """Of a rule: what it says to be 0 or alike is so. Behind other operations, nothing is known to be."""
+    """Mark a rule whose zeros and equal entries are exact; after other operations neither is assumed."""
     KEEPS.add(function)
     return function
 
@@ -44,7 +44,7 @@ class Stack(NamedTuple):
 
 @dataclass(eq=False)
 class Edge:
-    """A gain (and a shift) for each unit, between two axes that are not tied otherwise yet.
+    """A gain (and a shift) for each unit, between two axes without another constraint.
 
     y = gain·x + shift. If both sides may be mixed linearly on their own, the units of x and y need not move
     alike: y = A·y is x = gain^{-1}·A·gain·x.
@@ -55,7 +55,7 @@ class Edge:
     gain: int
     why: str
     center: str
-    """which side keeps the group: "after" for batch norm, whose other side is any layer's output."""
+    """the side with the group: "after" for batch norm, whose other side is any layer's output."""
     mean: int | None = None
     variance: int | None = None
     eps: float = 0.0
@@ -63,7 +63,7 @@ class Edge:
 
 @dataclass(eq=False)
 class Inference:
-    """Labels of all values of a run, and the ties between them."""
+    """Labels of all values of a run, and the constraints between them."""
 
     run: Run
     trainable: set[int]
@@ -72,7 +72,7 @@ class Inference:
     stacks: dict[int, Stack] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
     norms: list[Edge] = field(default_factory=list)
-    """batch norms, whose gain takes up the ε."""
+    """batch norms, whose gain corrects for ε."""
     read: set[tuple[int, int]] = field(default_factory=set)
     """axes of weights that are contracted with a value."""
     behaviours: dict[str, tuple[str, Fraction, bool] | str] = field(default_factory=dict)
@@ -109,7 +109,7 @@ class Inference:
         self.ties.equation(f.space, *combine((1, f), (-1, g)))
 
     def inverse(self, f: Unit, g: Unit) -> None:
-        """Relation: what one is multiplied by, the other is divided by."""
+        """Constrain the scalars of g to be the inverses of those of f."""
         self.ties.equation(f.space, *combine((1, f), (1, g)))
 
     def merge(self, first: Label, second: Label, relation: Callable[..., None] | None, why: str) -> None:
@@ -128,7 +128,7 @@ class Inference:
 
 
 def infer(run: Run, trainable: set[int]) -> Inference:
-    """Follow the run, and tie what its operations tie.
+    """Follow the run, and collect the constraints of its operations.
 
     Args:
         run: as `trace` gives it.
@@ -150,7 +150,7 @@ def infer(run: Run, trainable: set[int]) -> Inference:
 
 
 def _unseen(state: Inference, values: list[int], why: str) -> None:
-    """What came from weights by a way that was not seen: whatever has a label may be in it, too."""
+    """Freeze values that depend on weights through unrecorded calls: any labelled value may be in them."""
     for k in set(values) & set(state.run.unseen):
         for weight in state.run.unseen[k]:
             state.of(Ref(weight))
@@ -182,7 +182,7 @@ def apply(state: Inference, call: Call, refs: list[Ref]) -> None:
 
 
 class NotUnderstood(Exception):
-    """What this call does with units that may move is not known: they freeze."""
+    """The effect of this call on units that may move is unknown: they are frozen."""
 
 
 def bind(call: Call, names: str, **defaults: Any) -> dict[str, Any]:

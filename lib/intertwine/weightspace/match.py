@@ -65,7 +65,7 @@ def match(
 
     def step(hidden: HiddenSpace, found: list[Rows]) -> Move:
         nonlocal current
-        again = hidden.index in done  # what batch norm's ε left of the scalars
+        again = hidden.index in done  # the rest of the scalars, due to batch norm's ε
         wanted = rows(space.solution, target, hidden, done)
         within = [
             (rows(space.solution, target, each, done), rows(space.solution, current, each, done), each)
@@ -127,7 +127,7 @@ def _best(likeness: Float[Tensor, "n n"]) -> Int[Tensor, " n"]:
 
 
 def _blocks(pairs: list[tuple[list[Rows], list[Rows], HiddenSpace]]) -> Int[Tensor, "1 b"]:
-    """Which block is which, by what their units have in common however they are moved within it."""
+    """The assignment of blocks, by similarities that do not depend on moves within them."""
     likeness: Tensor | float = 0.0
     for wanted, found, within in pairs:
         for one, other in paired(wanted, found):

@@ -30,7 +30,7 @@ class Rows(NamedTuple):
 def rows(solution: Solution, state: Mapping[int, Tensor], hidden: HiddenSpace, done: set[int]) -> list[Rows]:
     """All parameters with this space on one axis, whose other axes do not move or are `done`.
 
-    Weights come before gains and shifts, and what has no unit of zeros before what has.
+    Weights come before gains and shifts, and tensors without a unit of zeros before the others.
     """
     found = []
     for index, x in state.items():
@@ -40,7 +40,7 @@ def rows(solution: Solution, state: Mapping[int, Tensor], hidden: HiddenSpace, d
         axes = [resolve(axis) for axis in label]
         found += [Rows(index, entries, factor) for entries, factor in _parts(solution, x, axes, hidden, done)]
 
-    for edge in solution.edges:  # in front of a gain, what follows this space is part of it
+    for edge in solution.edges:  # in front of a gain, the side that follows this space is part of it
         (center,), (other,) = map(units, sides(edge))
         if edge.center == "after" and solution.hidden(center).index == hidden.index:
             gain = effective_gain(edge, state).cpu()
@@ -86,13 +86,13 @@ def _parts(
 
 
 Likeness = dict[frozenset[int], Float[Tensor, "b n n"]]
-"""Of each unit with each other one, in each block; apart for what other signs act on."""
+"""Similarity of all pairs of units, in each block; apart for tensors with other signs."""
 
 
 def by_weights(hidden: HiddenSpace, wanted: list[Rows], found: list[Rows]) -> Likeness:
     """Inner products of all weights of one unit with those of another, by the signs that act on them.
 
-    What is scaled alike is divided by its common length.
+    Tensors with equal scalars are divided by their common length.
     """
     scaled_alike: dict[tuple[tuple[int, Fraction], ...], list[tuple[Rows, Rows]]] = {}
     for one, other in paired(wanted, found):

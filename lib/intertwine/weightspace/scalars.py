@@ -21,7 +21,7 @@ def solved(
 
     Args:
         hidden: the space whose scalars are sought.
-        lengths: what a factor has to be multiplied by, as logarithms. With fewer independent conditions than
+        lengths: the required scalars of each factor, as logarithms. With fewer independent conditions than
             scalars, all scalars are 1.
         signs: where a product of signs has to be −1.
     """

@@ -1,4 +1,4 @@
-"""From ties to groups: which gains tie their two sides, and which scalars are free in each space."""
+"""From constraints to groups: gains that join their two sides, and the free scalars of each space."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Solution:
     spaces: list[HiddenSpace]
     labels: dict[int, Label]
     edges: list[Edge]
-    """gains whose two sides are not tied: the other side follows the centre."""
+    """gains whose two sides are not joined: the other side follows the centre."""
     frozen: list[Row]
-    """width, reason and parameters of what an operation keeps from moving."""
+    """width, reason and parameters of axes that an operation freezes."""
 
     def hidden(self, factor: Unit) -> HiddenSpace:
         return self._of[id(factor.space.root())]
@@ -43,7 +43,7 @@ class Solution:
 
     def __post_init__(self) -> None:
         self._of = {id(each.space): each for each in self.spaces}
-        self.centers: dict[int, int] = {}  # whom a space follows
+        self.centers: dict[int, int] = {}  # space → the space that it follows
         for edge in self.edges:
             (center,), (other,) = map(units, sides(edge))
             self.centers[self.hidden(other).index] = self.hidden(center).index
@@ -62,7 +62,7 @@ def solve(state: Inference) -> Solution:
             for edge in bad:
                 _join(state, edge)
             edges = [edge for edge in edges if edge not in bad]
-        for edge in edges:  # the gain takes up the scalars of the side that follows
+        for edge in edges:  # the gain absorbs the scalars of the side that follows
             (factor,) = units(sides(edge)[1])
             c = 0 if edge.variance is not None else 1 if edge.center == "before" else -1
             gain = unit(factor.space, {v: c * p for v, p in factor.log if c}, factor.sign)
@@ -140,7 +140,7 @@ def _single(axis: Axis) -> Unit | None:
 
 
 def _untenable(state: Inference, edges: list[Edge]) -> list[Edge]:
-    """The gains that tie the units of both sides, as one of them may not be mixed on its own."""
+    """The gains that join the units of both sides, as one of them may not be mixed on its own."""
     pairs = [tuple(_single(axis) for axis in sides(edge)) for edge in edges]
     times = Counter(id(factor.space) for pair in pairs for factor in pair if factor is not None)
     gains = Counter(edge.gain for edge in edges)
@@ -168,11 +168,11 @@ def _invertible(state: Inference, edge: Edge) -> bool:
 
 
 def _join(state: Inference, edge: Edge) -> None:
-    """Both sides move alike but for scalars, which the gain takes up."""
+    """Join both sides up to scalars, which the gain absorbs."""
     state.ties.unify(edge.before, edge.after, None, f"{edge.why} of entries that do not move")
     state.ties.mix(edge.before, edge.why)
     state.ties.mix(edge.after, edge.why)
-    # of batch norm's input the variance takes up the size, the gain the sign
+    # of batch norm's input the variance absorbs the size, the gain the sign
     gain = along(edge.after, edge.before, -1, log=edge.variance is None)
     if edge.gain in state.labels:
         wide = _wide(state, edge)

@@ -65,7 +65,7 @@ class WeightSpace:
 
     @property
     def spaces(self) -> list[HiddenSpace]:
-        """The hidden spaces, in the order in which a run meets them."""
+        """The hidden spaces, in the order of a run."""
         return self.solution.spaces
 
     @property
@@ -137,7 +137,7 @@ class WeightSpace:
         return {space.name: space.sample(generator, scale) for space in self.spaces}
 
     def identity(self) -> Element:
-        """The element that changes nothing."""
+        """The identity element."""
         return {space.name: space.identity() for space in self.spaces}
 
     def element(self, given: Given) -> Element:
@@ -219,15 +219,15 @@ class WeightSpace:
             >>> torch.allclose(moved.fc1.weight, A @ model.fc1.weight)
             True
 
-        Batch norm's running mean and variance move with its input; what ε keeps the variance from taking up
-        goes into the gain. GL(n) on the output of a batch norm mixes what it normalises: the function in
-        evaluation mode stays, batch statistics do not. Where units have several scalars, as in front of and
-        behind batch norm, a matrix decides the one that it acts on; the others are 1.
+        Batch norm's running mean and variance move with its input; the gain corrects for ε. GL(n)
+        on the output of a batch norm mixes the normalised units: it preserves the function in evaluation
+        mode, not batch statistics. Where units have several scalars, as in front of and behind batch norm, a
+        matrix decides the one that it acts on; the others are 1.
 
         Args:
             model: it is not changed; computed in float64, stored in its own dtype on its own device.
             element: matrices, or what `sample`, `compose`, `inverse` or `match` give; the spaces that it does
-                not name stay as they are.
+                not name are left unchanged.
             readers: False to multiply the weights and biases that write the spaces alone, by matrices that
                 need not be in the group: a *sanity rotation* (godfrey2022 §3.3), which changes the function.
 

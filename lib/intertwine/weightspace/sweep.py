@@ -17,9 +17,9 @@ Step = Callable[[HiddenSpace, list[Rows]], Move]
 def sweep(
     space: WeightSpace, state: State, step: Step, *, blocks_first: bool = False
 ) -> tuple[State, Element]:
-    """Take the spaces one by one, as soon as their other axes are done, and move each as `step` says.
+    """Move the spaces by `step`, one by one, as soon as their other axes are done.
 
-    Each is taken twice: the second time takes up what batch norm's ε moved.
+    Each is moved twice: the second time corrects for batch norm's ε.
     """
     solution, total = space.solution, space.identity()
     done: set[int] = set()

@@ -1,4 +1,4 @@
-"""The ties between axes: unification by union and refinement."""
+"""Constraints between axes: unification by union and refinement."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Relation = Callable[..., None]
 
 @dataclass(eq=False)
 class Ties:
-    """What a run says about spaces, so far."""
+    """The spaces of a run and their constraints, so far."""
 
     spaces: list[Space] = field(default_factory=list)
     variables: list[str] = field(default_factory=list)
@@ -49,7 +49,7 @@ class Ties:
             self.freeze_space(each.space, reason)
 
     def freeze_space(self, space: Space, reason: str, *, derived: bool = False) -> None:
-        """`derived`: it meets what is frozen, by itself it would be understood."""
+        """Freeze a space; `derived`: only because it is joined with a frozen one."""
         space = space.root()
         if reason not in space.frozen:
             space.frozen.append(reason)

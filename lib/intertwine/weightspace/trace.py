@@ -16,14 +16,14 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from intertwine.groups import ActivationError, as_activation
 
-# what tells nothing of the values, so that it may steer the run
+# attributes that do not depend on values, so that they may steer the run
 HARMLESS = set(
     """shape size dim ndim numel nelement __len__ stride storage_offset is_contiguous layout dtype itemsize
     element_size device get_device is_cuda is_cpu is_mps is_meta is_sparse is_quantized is_nested is_complex
     is_floating_point is_signed is_leaf is_inference requires_grad requires_grad_ grad grad_fn names has_names
     __hash__ __repr__ data_ptr _version""".split()  # noqa: SIM905
 )
-# what hands a value to Python
+# methods that pass a value to Python
 READS = {
     "__bool__",
     "__int__",
@@ -59,7 +59,7 @@ class Call:
 
 @dataclass(eq=False)
 class Run:
-    """All values of a run, in the order in which they were first seen, and the calls between them."""
+    """All values of a run, in the order of their first use, and the calls between them."""
 
     values: list[Tensor] = field(default_factory=list)
     shapes: list[tuple[int, ...]] = field(default_factory=list)
@@ -69,7 +69,7 @@ class Run:
     inputs: list[int] = field(default_factory=list)
     outputs: list[int] = field(default_factory=list)
     unseen: dict[int, list[int]] = field(default_factory=dict)
-    """values that depend on weights through calls that were not seen: on which, as autograd knows."""
+    """values that depend on weights through unrecorded calls, with these weights, found by autograd."""
     shared: set[int] = field(default_factory=set)
     """values changed in place through another view of the same memory."""
     modules: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
@@ -225,7 +225,7 @@ def trace(model: nn.Module, example_inputs: Any) -> Run:
         ['linear', 'relu']
 
     Calls are seen at the level of `torch.nn.functional` and of tensor methods; a user's module that is an
-    activation is one call. What Python decides from shapes and settings is fixed as it was in this run.
+    activation is one call. Decisions of Python from shapes and settings are fixed as in this run.
 
     Args:
         model: it is not changed.
@@ -246,8 +246,8 @@ def trace(model: nn.Module, example_inputs: Any) -> Run:
     copies: dict[int, Tensor] = {}
     for name, tensor in _named_tensors(model):
         if id(tensor) not in copies:
-            # weights ask for gradients, so that what came from them by an unseen way is known; and
-            # autograd forbids to change them in place
+            # weights require gradients, so that autograd finds values that depend on them through
+            # unrecorded calls, and forbids changes in place
             weight = isinstance(tensor, nn.Parameter)
             floating = weight and tensor.is_floating_point()
             copies[id(tensor)] = tensor.detach().requires_grad_() if floating else tensor.detach().clone()

@@ -1,4 +1,4 @@
-"""Verify an element: outputs stay, representations change as the element says."""
+"""Verify an element: equal outputs, and representations changed by the element."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 class Verification(NamedTuple):
-    """Which values an element changed.
+    """Changes of outputs and representations by an element.
 
     Attributes:
         output: largest difference of the outputs, relative to their largest value.
-        spaces: by hidden space, the relative change of its representations, and how far they are from what
-            the element says they become (relative, too).
+        spaces: by hidden space, the relative change of its representations, and their distance from
+            the prediction of the element (relative, too).
     """
 
     output: float

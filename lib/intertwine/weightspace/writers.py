@@ -1,4 +1,4 @@
-"""Only the weights in front of an activation, multiplied by any matrix: a change that nothing undoes."""
+"""Multiply only the weights in front of an activation, by any matrix, without compensation behind it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What operations ask of the axes of their arguments: imported, the rules are registered."""
+"""Rules of operations for the axes of their arguments; importing this package registers them."""
 
 from intertwine.weightspace.rules import arithmetic, attention, elementwise, layers, norms, shapes, slices
 

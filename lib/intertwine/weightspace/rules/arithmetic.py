@@ -1,4 +1,4 @@
-"""What sums, products, poolings and contractions of two values ask for."""
+"""Rules of sums, products, poolings and contractions of two values."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def add(state: Inference, call: Call) -> Label:
 
 
 def meet(state: Inference, x: Label, y: Label, why: str) -> Label:
-    """Of two values that meet entry by entry: their units move alike; of what is repeated, only the order."""
+    """Two values combined entry by entry: their units move alike; of repeated entries, only the order."""
     result = []
     for a, b in zip(*_broadcast(x, y), strict=True):
         if size(a) != size(b):  # one number for all units

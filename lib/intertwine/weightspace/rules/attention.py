@@ -1,4 +1,4 @@
-"""What contractions of two values, softmax and attention ask for."""
+"""Rules of contractions of two values, softmax and attention."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def matmul(state: Inference, call: Call) -> Label:
 
 
 def contraction(state: Inference, p: Label, q: Label) -> Label:
-    """Σ_k p[…, i, k] q[…, k, j]; what comes before are batches."""
+    """Σ_k p[…, i, k] q[…, k, j]; axes before these are batches."""
     n = max(len(p), len(q)) - 2
     one = plain(1)
     batches = []
@@ -35,7 +35,7 @@ def contraction(state: Inference, p: Label, q: Label) -> Label:
             state.ties.unify(a, b, None, "multiplied by entries that do not move")
             wide = along(a, b, 1)
         batches.append(wide)
-    # after the batches: what lies in blocks needs to know them
+    # after the batches, as axes in blocks depend on them
     state.ties.unify(p[-1], q[-2], state.inverse, "contracted with entries that do not move")
     return (*batches, p[-2], q[-1])
 

@@ -1,4 +1,4 @@
-"""What activations ask for, as `intertwine.groups` classifies them; and what no rule knows."""
+"""Rules of activations, as `intertwine.groups` classifies them, and of calls without a rule."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def behaviour(function: Callable[[Tensor], Tensor]) -> tuple[str, Fraction, bool
 def through(
     state: Inference, axes: Label, function: Callable[[Tensor], Tensor], name: str, key: str
 ) -> Label:
-    """What comes out of an activation, as `intertwine.groups` decides it."""
+    """The label of an activation's output, as `intertwine.groups` classifies the activation."""
     if key not in state.behaviours:
         state.behaviours[key] = behaviour(function)
     found = state.behaviours[key]

@@ -1,4 +1,4 @@
-"""What layers with weights ask for: linear maps, convolutions, PReLU, embeddings."""
+"""Rules of layers with weights: linear maps, convolutions, PReLU, embeddings."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _convolution(state: Inference, call: Call, a: dict[str, Any], rows: int) -> 
 
 
 def _grouped(state: Inference, x: Axis, weight: Label, groups: int, name: str, rows: int) -> Axis:
-    """Blocks of channels that only see their own block: they move as blocks, and within themselves."""
+    """A grouped convolution: its blocks of channels move as blocks, and within themselves."""
     if rows == 1:
         raise NotUnderstood("groups of a transposed convolution")
     for axis in (x, weight[0]):
@@ -106,7 +106,7 @@ def _grouped(state: Inference, x: Axis, weight: Label, groups: int, name: str, r
 
 
 def divide(state: Inference, axis: Axis, outer: int) -> None:
-    """Say that the units of an axis are `outer` blocks."""
+    """Constrain the units of an axis to be `outer` blocks."""
     segments = resolve(axis)
     if len(segments) == 1 and len(segments[0]) == 1 and isinstance(segments[0][0], Unit):
         state.ties.factor(segments[0][0].space, outer)

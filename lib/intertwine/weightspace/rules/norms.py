@@ -1,4 +1,4 @@
-"""What norms ask for: of the axes that they work along, and of the others."""
+"""Rules of norms: for the axes that they normalise, and for the others."""
 
 from __future__ import annotations
 

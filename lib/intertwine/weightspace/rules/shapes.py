@@ -1,4 +1,4 @@
-"""What reshapes, permutations and copies ask for: axes are cut, joined and reordered."""
+"""Rules of reshapes, permutations and copies: axes are cut, joined and reordered."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def axis_order(call: Call, n: int) -> list[int]:
 @rule("zeros", "zeros_like", "new_zeros")
 @keeps
 def zeros(state: Inference, call: Call) -> Label:
-    """What is 0 stays 0 however it moves."""
+    """Zeros, which no element changes."""
     return tuple(((Fixed(n, zero=True),),) for n in state.shape(call.results[0]))
 
 

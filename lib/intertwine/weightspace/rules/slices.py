@@ -1,4 +1,4 @@
-"""What concatenations, slices, padding and indices ask for: axes are joined and cut."""
+"""Rules of concatenations, slices, padding and indices: axes are joined and cut."""
 
 from __future__ import annotations
 
