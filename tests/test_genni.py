@@ -1,4 +1,4 @@
-"""Laws of search, plane and grid: any network, brute force, planted solutions, closed forms."""
+"""Laws of search, plane and grid: any network, brute force, known solutions, closed forms."""
 
 import copy
 from collections.abc import Callable

@@ -21,7 +21,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 FOLDED = ShallowReLU([[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [[1, 1, 1]], [0])  # σ(x) + σ(y) + σ(1−x−y)
 
 
-def drawn(seed: int, most: int = 6, size: int = 2) -> ShallowReLU:
+def small_network(seed: int, most: int = 6, size: int = 2) -> ShallowReLU:
     """A network of small integers, in which coincidences are common."""
     draw = torch.Generator().manual_seed(seed)
     n, m, k = (integer(1, largest, draw) for largest in (most, 3, 2))
@@ -46,7 +46,7 @@ def inputs(p: ShallowReLU, seed: int = 0) -> np.ndarray:
 @given(SEEDS)
 @settings(max_examples=30, deadline=None)
 def test_a_module_and_back(seed):
-    p = drawn(seed).float()
+    p = small_network(seed).float()
     module = p.to_module()
     x = inputs(p, seed).astype(float)
     np.testing.assert_allclose(module(torch.from_numpy(x)).detach().numpy(), p(x), atol=1e-12)
@@ -170,7 +170,7 @@ def test_the_minimal_form_keeps_the_function_and_is_unique_in_its_class(seed, ot
 @given(SEEDS)
 @settings(max_examples=30, deadline=None)
 def test_the_canonical_form_is_the_function(seed):
-    p = drawn(seed)
+    p = small_network(seed)
     form = shallow.canonical_form(p)
     assert (form(inputs(p, seed)) == p(inputs(p, seed))).all()
     np.testing.assert_allclose(
@@ -245,7 +245,7 @@ def test_corollary_15(seed):
 @given(SEEDS)
 @settings(max_examples=30, deadline=None)
 def test_the_stabiliser_is_what_brute_force_finds(seed):
-    p, draw = drawn(seed, most=3), generator(seed)
+    p, draw = small_network(seed, most=3), generator(seed)
     copies = random_integers(0, p.n - 1, (2,), draw)
     p = p.with_neurons([*range(p.n), *copies])
     p = shallow.random_orbit(p, generator=draw)
@@ -360,7 +360,7 @@ def test_many_neurons_are_decided_by_independence_or_not_at_all():
 @settings(max_examples=20, deadline=None)
 def test_generic_networks_have_one_configuration(seed):
     """Theorems 1 and 5 against all configurations of neurons on the function's hyperplanes."""
-    p = drawn(seed, most=4)
+    p = small_network(seed, most=4)
     form, found = shallow.canonical_form(p), shallow.is_generic(p)
     known = [each for each in shallow.configurations(form) if each.width <= p.n]
     single = len(known) == 1 and known[0].width == p.n and not len(known[0].left) and not known[0].free
@@ -416,7 +416,7 @@ def test_a_continuous_family_of_opposite_pairs(s):
 @given(SEEDS)
 @settings(max_examples=12, deadline=None)
 def test_compression_reaches_the_least_of_all_configurations(seed):
-    p = drawn(seed, most=5)
+    p = small_network(seed, most=5)
     small, form = shallow.compress(p), shallow.canonical_form(p)
     least = min(each.width for each in shallow.configurations(form))
     assert small.network.n == least and small.optimal

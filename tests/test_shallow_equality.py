@@ -54,7 +54,7 @@ def test_the_verdict_is_right_and_certified(kind, near_miss, seed):
 @pytest.mark.parametrize(("kind", "near_miss"), CASES)
 @given(seed=SEEDS)
 @settings(max_examples=12, deadline=None)
-def test_so_it_is_in_floats(kind, near_miss, seed):
+def test_the_verdict_is_right_in_floats(kind, near_miss, seed):
     generator = torch.Generator().manual_seed(seed)
     p, q, equal = known_pair(kind, near_miss=near_miss, generator=generator)
     assert certified(p.float(), q.float(), torch.randn(4, p.m, generator=generator).numpy()) is equal
@@ -63,7 +63,7 @@ def test_so_it_is_in_floats(kind, near_miss, seed):
 @pytest.mark.parametrize(("kind", "near_miss"), CASES)
 @given(seed=SEEDS)
 @settings(max_examples=12, deadline=None)
-def test_so_it_is_of_modules_in_float32(kind, near_miss, seed):
+def test_the_verdict_is_right_of_modules_in_float32(kind, near_miss, seed):
     generator = torch.Generator().manual_seed(seed)
     p, q, equal = known_pair(kind, near_miss=near_miss, generator=generator)
     first, second = (ShallowReLU.from_module(each.to_module().float()) for each in (p, q))
