@@ -11,7 +11,7 @@ from intertwine.stitching.maps import Stitch, parameter
 
 
 class Matched(Stitch):
-    """The permutation of best matching activations, which stays; its scales are trained.
+    """The fixed permutation of best matching activations, with trained scales.
 
     Example:
         >>> A = torch.rand(100, 3)

@@ -1,4 +1,4 @@
-"""What all stitches at one cut share: the parts, the data, and the values of the frozen fronts."""
+"""The parts, the data and the values of the frozen fronts, shared by all stitches at one cut."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ Kind = str | Tensor | LinearMap | nn.Module | Callable[[Statistics], LinearMap]
 
 
 class Entry(NamedTuple):
-    """What a name means.
+    """The entry of a name: options, start and training of a kind of stitch.
 
     Example:
         >>> KINDS["low rank"].options
@@ -85,7 +85,7 @@ def build(
         **options: of the kind.
 
     Raises:
-        ValueError: an unknown name or option, or a kind that cannot be what it is asked for.
+        ValueError: an unknown name or option, or a kind that cannot be trained or started as given.
     """
     if not isinstance(kind, str):
         if options or start is not None:
@@ -190,7 +190,7 @@ KINDS: dict[str, Entry] = {
     "G_ReLU": Entry(_fit(g_relu), _matched(Entropic)),
     "Birkhoff": Entry(None, _birkhoff, defaults={"alpha": 0.1}),
 }
-"""The kinds of stitches from p channels to q: closed forms of activations, and what a recipe trains.
+"""The kinds of stitches from p channels to q: closed forms of activations, and maps that a recipe trains.
 
 - ``identity``: no stitch, the baseline; channels that only one of the layers has are dropped, or 0.
 - ``random permutation``: the baseline of G_ReLU; not trained.

@@ -48,8 +48,8 @@ def stitch(
     is trained by the loss of the stitched network (csiszarik2021 §4.3, godfrey2022 §4). For many stitches at
     one place make a `Junction`, and give it to `stitch_at`: they share its values.
 
-    The models are copied, in evaluation mode. What a forward decides by its mode, such as dropout called as a
-    function, stays as it is there, whatever mode the copies are put into later.
+    The models are copied, in evaluation mode. Calls that depend on the mode, such as dropout called as a
+    function, remain in evaluation mode, whatever mode the copies are put into later.
 
     Feature maps of another size are resampled to that of layer 2, before the map: bilinearly (corners not
     aligned; where the size shrinks, over all pixels that a new one covers), or to the nearest. Bilinear

@@ -23,7 +23,7 @@ class Stitch(nn.Module, ABC):
         >>> stitch(torch.ones(7, 3, 4, 4)).shape, stitch(torch.ones(7, 3)).shape
         (torch.Size([7, 2, 4, 4]), torch.Size([7, 2]))
 
-    A subclass says how its `weight` comes from its parameters. A training adds its `penalty` to the loss,
+    A subclass computes its `weight` from its parameters. A training adds its `penalty` to the loss,
     calls `advance` before every step and `project` after it.
     """
 

@@ -22,11 +22,11 @@ def split(model: nn.Module, layer: str, *, shortcuts: bool = False) -> tuple[nn.
         (torch.Size([5, 4]), True)
 
     Both parts share the modules of the model. A chain is cut between its children, any other model by
-    torch.fx, with what its forward does in the mode (training or evaluation) in which it is now.
+    torch.fx, with its forward in the present mode (training or evaluation).
 
-    The back is all that depends on the layer's output, the front what it needs of all the rest. So where a
-    shortcut leads past the layer, the front computes it as far as the point where the two meet: after
-    model 1's own projection, say. Then more than one value crosses the cut, which must be asked for.
+    The back is all that depends on the layer's output, the front the values that the back needs. So where a
+    shortcut passes the layer, the front computes it up to the point where the two are added: after
+    model 1's own projection, say. Then more than one value crosses the cut, which needs `shortcuts`.
 
     Args:
         model: a module with one input.
@@ -36,7 +36,7 @@ def split(model: nn.Module, layer: str, *, shortcuts: bool = False) -> tuple[nn.
 
     Raises:
         ValueError: an unknown layer (the nearest are named), one that is called twice or not at all; several
-            values that cross unasked; a model that torch.fx cannot trace.
+            values that cross without `shortcuts`; a model that torch.fx cannot trace.
     """
     lookup(model, [layer])
     if isinstance(model, nn.Sequential) and layer in model._modules:

@@ -9,7 +9,7 @@ from intertwine.training import MultiStep, Recipe, Triangle
 
 @dataclass(frozen=True)
 class StitchRecipe(Recipe):
-    """A `training.Recipe` with what is particular to stitches.
+    """A `training.Recipe` with further fields for stitches.
 
     Example:
         >>> from dataclasses import replace
@@ -66,7 +66,7 @@ STITCH_RECIPES: dict[str, StitchRecipe] = {
 - ``csiszarik2021``: Adam, batch norm frozen.
 - ``godfrey2022``: plain SGD, batch norm re-estimated; ``godfrey2022 birkhoff`` has the learning rate that
   Birkhoff stitches effectively had. The authors put all of the stitched network into training mode, and keep
-  a moving average of its statistics. Here model 1, whose inputs are what they were, keeps its own, and model
+  a moving average of its statistics. Here model 1, whose inputs are unchanged, keeps its own, and model
   2's are averaged over up to 10,000 training images behind the stitch as it is evaluated, which the authors
   do for Birkhoff stitches alone.
 - ``fast`` is for images of 28×28 pixels and more, ``digits`` for 8×8.

@@ -129,7 +129,7 @@ def join(
     Args:
         model1, model2, at, resample, shortcut: as in `stitch`.
         map: from layer 1's channels to layer 2's; a module is not copied.
-        example: inputs of both models, from which sizes and channels are seen; without it, nothing is
+        example: inputs of both models, which determine sizes and channels; without it, nothing is
             resampled or checked.
 
     Raises:

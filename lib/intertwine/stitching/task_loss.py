@@ -140,7 +140,7 @@ class _Batches:
 def _judge(
     network: Stitched, junction: Junction, recipe: StitchRecipe, measure: Measure | None, row: dict[str, Any]
 ) -> tuple[float, float]:
-    """Add accuracies to a row; by what the best epoch is chosen, without validation the epoch itself."""
+    """Add accuracies to a row; returns the criterion of the best epoch: without validation, the epoch."""
     if recipe.batch_norm == "reestimated":
         reestimate(network.rest, junction.values("train"), junction.dtype)
     if "test" in junction.sets:

@@ -267,9 +267,9 @@ def sensitivity(
 
     Returns:
         Columns measure, network, kept, dissimilarity (1 minus the measure of the whole test features with
-        what is left), between_seeds (1 minus the mean measure between the networks), detected (whether the
-        first is larger: only then can the measure tell a mutilated layer from another seed), accuracy (of a
-        probe of what is left, percent), lost (points of accuracy).
+        the rest), between_seeds (1 minus the mean measure between the networks), detected (whether the
+        first is larger: only then does the measure tell a reduced layer from a seed), accuracy (of a
+        probe of the rest, percent), lost (points of accuracy).
     """
     between = {
         name: 1 - sum(m(A, B).item() for A, B in combinations(test, 2)) / len(list(combinations(test, 2)))

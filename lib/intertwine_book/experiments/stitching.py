@@ -39,7 +39,7 @@ def stitch_rows(junction: Junction, kinds: Kinds, *, seed: int, accuracies: tupl
 
     Args:
         junction: with a test set.
-        kinds: what is made.
+        kinds: of the stitches.
         seed: of random starts and of the order of the data, alike for all.
         accuracies: of model 1 and model 2 on the test set, in percent.
 

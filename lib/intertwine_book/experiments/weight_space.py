@@ -203,7 +203,7 @@ def remark_3_6(activations: Iterable[str], n: int, trials: int, generator: torch
         {'exact': True, 'printed': False, 'untied': False}
 
     Returns:
-        Columns joins (what is added to what), rule ("exact" A_3 = φ(A_1), "printed" A_3 = A_1, "untied" A_3
+        Columns joins (kinds of summands), rule ("exact" A_3 = φ(A_1), "printed" A_3 = A_1, "untied" A_3
         independent; the exact rule is the printed one where two outputs or two pre-activations are added),
         activation, trial, error of the function (relative), inside_error of f_{≤2}(W') = φ(A_2) f_{≤2}(W)
         inside the block, holds. The layer inside the block moves independently throughout.
