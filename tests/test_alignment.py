@@ -1,4 +1,4 @@
-"""Laws of the closed forms: optimal, equivariant, planted maps recovered, streamed as in one piece."""
+"""Laws of the closed forms: optimal, equivariant, known maps recovered, streamed as in one piece."""
 
 import itertools
 import math

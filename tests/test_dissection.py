@@ -1,4 +1,4 @@
-"""Dissection: exact against a direct computation, planted detectors found, ceilings and nulls as stated."""
+"""Dissection: exact against a direct computation, known detectors found, ceilings and nulls as stated."""
 
 from fractions import Fraction
 

@@ -1,4 +1,4 @@
-"""Laws of the ground floor: hashes see content and nothing else, files are whole, locks exclude."""
+"""Laws of files: hashes depend on content alone, files are whole, locks exclude."""
 
 import json
 import os

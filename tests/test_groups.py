@@ -1,4 +1,4 @@
-"""H_σ and G_σ: closed forms, planted answers, and σ(Ax) = φ(A)σ(x) on sampled elements."""
+"""H_σ and G_σ: closed forms, known answers, and σ(Ax) = φ(A)σ(x) on sampled elements."""
 
 import math
 from collections import Counter

@@ -1,4 +1,4 @@
-"""σ(ax + t) = bσ(x) + s: the families of the theory, planted shifts, and none where there is none."""
+"""σ(ax + t) = bσ(x) + s: the families of the theory, known shifts, and none where there is none."""
 
 import math
 

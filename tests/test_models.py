@@ -337,7 +337,7 @@ def test_a_seed_means_the_same_weights_in_any_default_dtype():
     assert torch.equal(double.conv1.weight, network.conv1.weight.double())
 
 
-# --- what later rooms do with a network ---
+# --- uses of a network in other packages ---
 
 
 @each

@@ -1,4 +1,4 @@
-"""The measures against references from their definitions, brute force, planted elements, and bad inputs."""
+"""The measures against references from their definitions, brute force, known elements, and bad inputs."""
 
 import itertools
 import math
@@ -232,7 +232,7 @@ def test_agreement_with_the_reference(name, data, dtype):
     assert abs(float(ours(X, Y)) - expected) <= (1e-10 if dtype == torch.float64 else 1e-5) + slack
 
 
-# --- brute force and planted elements ---
+# --- brute force and known elements ---
 
 
 @pytest.mark.parametrize("width", range(2, 8))

@@ -1,4 +1,4 @@
-"""Linear mode connectivity: a planted symmetry is undone, ends stay, statistics are averages."""
+"""Linear mode connectivity: a known symmetry is undone, ends stay, statistics are averages."""
 
 from dataclasses import replace
 from functools import cache

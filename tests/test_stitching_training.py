@@ -260,7 +260,7 @@ def test_shortcuts_train_too():
     assert trained.evaluate(TEST) == pytest.approx(accuracy(net), abs=1e-6)
 
 
-# --- planted elements, and the optimisers of G_ReLU ---
+# --- known elements, and the optimisers of G_ReLU ---
 
 
 def planted(net: nn.Module, k: int, seed: int) -> nn.Module:
