@@ -32,7 +32,6 @@
 
 # %% tags=["hide-input"]
 from dataclasses import replace
-from itertools import pairwise
 
 import pandas as pd
 import torch
@@ -80,8 +79,7 @@ def trained(architecture, size, count):
     """Disjoint pairs of networks from seeds of their own."""
     shape = {"width": size, "in_channels": train.images.shape[1]}
     spec = Spec(architecture, train, recipe, shape)
-    found = zoo.get(spec, list(range(seed, seed + 2 * count)), device=device)
-    return list(pairwise(each.network for each in found))[::2]
+    return zoo.pairs(spec, count, seed=seed, device=device)
 
 
 myrtles = trained("myrtle", width, pairs)

@@ -31,7 +31,7 @@
 
 # %% tags=["hide-input"]
 from dataclasses import replace
-from itertools import chain, pairwise
+from itertools import chain
 
 import pandas as pd
 import torch
@@ -79,8 +79,7 @@ if networks == "trained":
     recipe = RECIPES["digits" if dataset == "digits" else "fast"]
     shape = {"width": width, "in_channels": train.images.shape[1]}
     spec = Spec("myrtle", train, replace(recipe, epochs=epochs), shape)
-    found = zoo.get(spec, list(range(seed, seed + 2 * pairs)), device=device)
-    joined = list(pairwise(each.network for each in found))[::2]
+    joined = zoo.pairs(spec, pairs, seed=seed, device=device)
 else:
     joined, (train, test) = published_pairs("tiny10", pairs, train, test)
     joined = [tuple(network.to(device) for network in pair) for pair in joined]
