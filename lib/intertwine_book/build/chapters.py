@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import shutil
+import threading
 import traceback
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor, ProcessPoolExecutor, wait
@@ -80,7 +81,7 @@ def run(
     jobs = min(jobs or cores(), len(tasks)) or 1
     context = multiprocessing.get_context("spawn")
     cells = context.SimpleQueue()
-    pool = pool or ProcessPoolExecutor(jobs, context, _set_progress, (cells,))
+    pool = pool or ProcessPoolExecutor(jobs, context, _begin, (cells,))
     failures = []
     try:
         work = partial(in_a_process, threads=max(1, cores() // jobs))
@@ -112,9 +113,18 @@ def run(
         raise BookError("\n".join(failures))
 
 
-def _set_progress(cells: Any) -> None:
+def _begin(cells: Any) -> None:
     global _progress
     _progress = cells
+    threading.Thread(target=_end_with_the_build, daemon=True).start()
+
+
+def _end_with_the_build() -> None:
+    """A build that is killed takes its processes along; they would wait for tasks for ever."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 def in_a_process(task: Task, threads: int) -> str:
