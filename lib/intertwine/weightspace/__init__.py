@@ -3,8 +3,9 @@
 from intertwine.weightspace.balance import balance, imbalance
 from intertwine.weightspace.canonical import canonicalise
 from intertwine.weightspace.find import find_symmetries
-from intertwine.weightspace.hidden import HiddenSpace, Move
+from intertwine.weightspace.hidden import HiddenSpace
 from intertwine.weightspace.match import match
+from intertwine.weightspace.move import Move
 from intertwine.weightspace.space import Moved, WeightSpace
 from intertwine.weightspace.verify import Verification, relative_error, verify
 

@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 
 from intertwine.weightspace.axes import Axis, Factor, Unit, length, moves, plain, resolve, units
-from intertwine.weightspace.hidden import HiddenSpace, Move
+from intertwine.weightspace.hidden import HiddenSpace
 from intertwine.weightspace.infer import Edge, Label
+from intertwine.weightspace.move import Move
 from intertwine.weightspace.solve import Solution, sides
 
 Moves = Mapping[int, Move]

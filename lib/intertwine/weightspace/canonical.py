@@ -8,7 +8,8 @@ from torch import Tensor, nn
 
 from intertwine.groups.stabilizer_of_ones import mean_basis
 from intertwine.weightspace.axes import Unit
-from intertwine.weightspace.hidden import MATRICES, HiddenSpace, Move
+from intertwine.weightspace.hidden import MATRICES, HiddenSpace
+from intertwine.weightspace.move import Move
 from intertwine.weightspace.rows import Rows
 from intertwine.weightspace.scalars import solved
 from intertwine.weightspace.space import Moved, WeightSpace

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from intertwine.weightspace.axes import Axis, Space, Unit, moves
-
-if TYPE_CHECKING:
-    from intertwine.weightspace.infer import Inference
+from intertwine.weightspace.infer import Inference
 
 Row = tuple[int, str, list[str]]
 """Width, reason and parameters."""

@@ -1,99 +1,26 @@
-"""A hidden space, its group, and one element of it."""
+"""A hidden space and its group."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import NamedTuple
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from intertwine.groups import CentredOrthogonal, GeneralLinear, MatrixGroup, Monomial, Orthogonal
 from intertwine.groups.scalar import NONZERO, POSITIVE, SIGNS, TRIVIAL
 from intertwine.weightspace.axes import Space, Unit, Variable
+from intertwine.weightspace.move import Move, scalars
 
 MATRICES: dict[str, Callable[[int], MatrixGroup]] = {
     "general": GeneralLinear,
     "orthogonal": Orthogonal,
     "mean": CentredOrthogonal,
 }
-
-
-class Move(NamedTuple):
-    """An element of the group of one hidden space, for each of its b blocks.
-
-    Unit i of block a is the unit order[a, i] of before, times its scalars; or all units are mixed.
-
-    Attributes:
-        order: which unit comes where.
-        log: logarithms of the k positive scalars of every unit.
-        sign: which of its l signs are −1.
-        mixed: the matrix of a space whose units may be mixed.
-        powers, parity: the powers of the scalars, and the signs, in the activation's input.
-    """
-
-    order: Int[Tensor, "b n"]
-    log: Float[Tensor, "k b n"]
-    sign: Bool[Tensor, "l b n"]
-    mixed: Float[Tensor, "b n n"] | None = None
-    powers: tuple[float, ...] = ()
-    parity: tuple[int, ...] = ()
-
-    def matrix(self) -> Float[Tensor, "*b n n"]:
-        """The matrix A that moves the activation's input, x' = Ax; (b, n, n) if there are several blocks.
-
-        Example:
-            >>> from intertwine.models import fcn
-            >>> from intertwine.weightspace import find_symmetries
-            >>> space = find_symmetries(fcn((1, 2, 1)).eval(), torch.zeros(1, 1))
-            >>> space.element({"relu1": torch.tensor([[0.0, 2.0], [3.0, 0.0]])})["relu1"].matrix()
-            tensor([[0.0000, 2.0000],
-                    [3.0000, 0.0000]], dtype=torch.float64)
-        """
-        if self.mixed is not None:
-            matrix = torch.linalg.inv(self.mixed).mT if self.powers == (-1,) else self.mixed
-        else:
-            d = scalars(self, self.powers, self.parity)
-            matrix = d.new_zeros(*d.shape, d.shape[1]).scatter(2, self.order[:, :, None], d[:, :, None])
-        return matrix[0] if len(matrix) == 1 else matrix
-
-    def compose(self, h: Move, blocks: Int[Tensor, " b"]) -> Move:
-        """First h, then this one, whose blocks are reordered by `blocks`."""
-        h = h._blocks(blocks)
-        order = h.order.gather(1, self.order)
-        log = self.log + h.log.gather(2, self.order.expand(h.log.shape))
-        sign = self.sign ^ h.sign.gather(2, self.order.expand(h.sign.shape))
-        mixed = None if self.mixed is None or h.mixed is None else self.mixed @ h.mixed
-        return self._replace(order=order, log=log, sign=sign, mixed=mixed)
-
-    def inverse(self, blocks: Int[Tensor, " b"]) -> Move:
-        """The inverse, where `blocks` is the order of the blocks."""
-        order = self.order.argsort(1)
-        log = -self.log.gather(2, order.expand(self.log.shape))
-        sign = self.sign.gather(2, order.expand(self.sign.shape))
-        mixed = None if self.mixed is None else torch.linalg.inv(self.mixed)
-        return self._replace(order=order, log=log, sign=sign, mixed=mixed)._blocks(blocks.argsort())
-
-    def _blocks(self, blocks: Int[Tensor, " b"]) -> Move:
-        mixed = None if self.mixed is None else self.mixed[blocks]
-        order, log, sign = self.order[blocks], self.log[:, blocks], self.sign[:, blocks]
-        return self._replace(order=order, log=log, sign=sign, mixed=mixed)
-
-
-def scalars(move: Move, powers: Sequence[float], parity: Iterable[int]) -> Float[Tensor, "b n"]:
-    """The factor of every unit where its scalars act with these powers, and these signs."""
-    exponent = torch.zeros(move.order.shape, dtype=torch.float64)
-    negative = torch.zeros(move.order.shape, dtype=torch.bool)
-    for k, power in enumerate(powers):
-        if power:
-            exponent += power * move.log[k]
-    for k in parity:
-        negative ^= move.sign[k]
-    return torch.where(negative, -exponent.exp(), exponent.exp())
 
 
 @dataclass(eq=False)

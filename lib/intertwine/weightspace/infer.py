@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from torch.utils._pytree import tree_leaves
 
 from intertwine.weightspace.axes import Axis, Unit, combine, plain, resolve, solid
+from intertwine.weightspace.run import Call, Ref, Run
 from intertwine.weightspace.ties import Ties
-from intertwine.weightspace.trace import Call, Ref, Run
 
 Label = tuple[Axis, ...]
 OTHER = "any other"

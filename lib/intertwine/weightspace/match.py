@@ -10,7 +10,8 @@ from torch import Tensor, nn
 
 from intertwine.alignment import assignment
 from intertwine.groups.stabilizer_of_ones import mean_basis
-from intertwine.weightspace.hidden import MATRICES, HiddenSpace, Move
+from intertwine.weightspace.hidden import MATRICES, HiddenSpace
+from intertwine.weightspace.move import Move
 from intertwine.weightspace.rows import Likeness, Rows, by_activations, by_weights, paired, rows
 from intertwine.weightspace.scalars import solved
 from intertwine.weightspace.space import Moved, WeightSpace

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -14,9 +14,7 @@ from intertwine.weightspace.act import effective_gain
 from intertwine.weightspace.axes import Axis, Unit, length, resolve, units
 from intertwine.weightspace.hidden import HiddenSpace
 from intertwine.weightspace.solve import Solution, sides
-
-if TYPE_CHECKING:
-    from intertwine.weightspace.space import WeightSpace
+from intertwine.weightspace.space import WeightSpace
 
 
 class Rows(NamedTuple):

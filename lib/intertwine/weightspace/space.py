@@ -13,8 +13,9 @@ from torch import Tensor, nn
 
 from intertwine.weightspace.act import Action
 from intertwine.weightspace.axes import Unit, units
-from intertwine.weightspace.hidden import HiddenSpace, Move
+from intertwine.weightspace.hidden import HiddenSpace
 from intertwine.weightspace.infer import Inference
+from intertwine.weightspace.move import Move
 from intertwine.weightspace.solve import Solution
 from intertwine.weightspace.writers import written
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from torch import Tensor
 
-from intertwine.weightspace.hidden import HiddenSpace, Move
+from intertwine.weightspace.hidden import HiddenSpace
+from intertwine.weightspace.move import Move
 from intertwine.weightspace.rows import Rows, rows
 from intertwine.weightspace.space import Element, WeightSpace
 

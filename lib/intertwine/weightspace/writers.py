@@ -8,8 +8,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from intertwine.weightspace.axes import Unit, resolve, units
-from intertwine.weightspace.hidden import HiddenSpace, Move
+from intertwine.weightspace.hidden import HiddenSpace
 from intertwine.weightspace.infer import Inference
+from intertwine.weightspace.move import Move
 from intertwine.weightspace.solve import Solution
 
 

@@ -8,7 +8,7 @@ from intertwine.weightspace.axes import Unit, moves, plain, resolve, size, solid
 from intertwine.weightspace.infer import Edge, Inference, Label, NotUnderstood, bind, keeps, rule
 from intertwine.weightspace.rules.layers import along
 from intertwine.weightspace.rules.slices import fuller
-from intertwine.weightspace.trace import Call, Ref
+from intertwine.weightspace.run import Call, Ref
 
 
 @rule(

@@ -9,7 +9,7 @@ from intertwine.weightspace.infer import Inference, Label, NotUnderstood, bind, 
 from intertwine.weightspace.rules.arithmetic import meet
 from intertwine.weightspace.rules.layers import affine, along, blocks, divide
 from intertwine.weightspace.rules.slices import fuller, narrow
-from intertwine.weightspace.trace import Call
+from intertwine.weightspace.run import Call
 
 
 @rule("matmul", "__matmul__", "__rmatmul__", "bmm", "mm")

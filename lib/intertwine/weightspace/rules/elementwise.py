@@ -13,7 +13,7 @@ from intertwine.groups import ActivationError, as_activation, scalar_group
 from intertwine.groups.probe import Probe
 from intertwine.weightspace.axes import Axis, Fixed, Unit, combine, moves, resolve, unit
 from intertwine.weightspace.infer import OTHER, Inference, Label, NotUnderstood, rule
-from intertwine.weightspace.trace import Call, Ref
+from intertwine.weightspace.run import Call, Ref
 
 
 @rule(OTHER)

@@ -21,7 +21,7 @@ from intertwine.weightspace.axes import (
 )
 from intertwine.weightspace.infer import Inference, Label, NotUnderstood, bind, rule
 from intertwine.weightspace.rules.slices import fuller
-from intertwine.weightspace.trace import Call
+from intertwine.weightspace.run import Call
 
 
 @rule("linear")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from intertwine.weightspace.axes import Axis, Unit, combine, resolve, size, solid, units
 from intertwine.weightspace.infer import Edge, Inference, Label, NotUnderstood, bind, rule
 from intertwine.weightspace.rules.layers import blocks, divide, product
-from intertwine.weightspace.trace import Call, Ref
+from intertwine.weightspace.run import Call, Ref
 
 
 @rule("batch_norm")

@@ -8,7 +8,7 @@ from intertwine.weightspace.axes import Fixed, moves, plain, resolve, size
 from intertwine.weightspace.infer import Inference, Label, NotUnderstood, Stack, bind, keeps, rule
 from intertwine.weightspace.rules.regroup import join, regroup
 from intertwine.weightspace.rules.slices import narrow
-from intertwine.weightspace.trace import Call, Ref, Run
+from intertwine.weightspace.run import Call, Ref, Run
 
 
 @rule("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout")

@@ -16,7 +16,7 @@ from intertwine.weightspace.axes import (
     zero,
 )
 from intertwine.weightspace.infer import Inference, Label, NotUnderstood, bind, keeps, rule
-from intertwine.weightspace.trace import Call, Ref
+from intertwine.weightspace.run import Call, Ref
 
 
 def fuller(a: Axis, b: Axis) -> Axis:
