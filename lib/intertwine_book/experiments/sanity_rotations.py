@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from intertwine import devices
 from intertwine.alignment import Statistics, least_squares
 from intertwine.data import Dataset
 from intertwine.groups import (
@@ -154,7 +155,7 @@ def finetuned(
         accuracy, base_accuracy (percent, on `test`), penalty (points: base minus finetuned; lower is
         better).
     """
-    example = data.images[:1].to(next(network.parameters()))
+    example = data.images[:1].to(devices.like(network))
     space = find_symmetries(copy.deepcopy(network).eval(), example)
     moved = space.act(network, {layer: A}, readers=False)
     tuned = train(moved, data, recipe, seed=seed, device=device, freeze=layer).network
