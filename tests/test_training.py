@@ -271,7 +271,6 @@ def test_digits_reach_98_percent():
     assert history["validation_accuracy"].iloc[-1] > 0.95 and history["accuracy"].iloc[-1] > 0.99
     assert (history["images_per_s"] * history["seconds"]).round().tolist() == [1200] * 20
     assert not any(module.training for module in trained.network.modules())
-    assert trained.seed == 3 and trained.recipe == RECIPES["digits"]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])

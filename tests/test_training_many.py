@@ -168,7 +168,7 @@ def test_many_is_one_after_another():
     trained = train_many(spec, [0, 1, (0, 1)], device="cpu")
     for (init, order), one in zip(PAIRS, trained, strict=True):
         alone = train(models.myrtle(**MYRTLE, seed=init), SMALL, SHORT, seed=order, device="cpu")
-        assert same(one.network, alone.network) and one.seed == order
+        assert same(one.network, alone.network)
         assert one.history["loss"].equals(alone.history["loss"])
     assert not same(trained[0].network, trained[2].network)  # other order, same initialisation
 
@@ -205,7 +205,7 @@ def test_a_job_trains_with_its_threads_and_gives_them_back():
         Spec(spying, empty, NOTHING), *arrays, seed=(0, 1), threads=before + 1, device="cpu"
     )
     assert seen == [before + 1] and torch.get_num_threads() == before and seed == (0, 1)
-    assert trained.seed == 1
+    assert trained.history.empty
 
 
 @pytest.mark.slow
@@ -254,7 +254,7 @@ def test_the_zoo_trains_what_is_missing_and_finds_the_rest(tmp_path, trained_see
     assert trained_seeds == [(0, 0), (0, 1), (1, 1)]
     assert same(first[0].network, again[2].network) and same(first[1].network, again[0].network)
     assert same(again[1].network, again[3].network)
-    assert first[0].history.equals(again[2].history) and (again[0].seed, again[1].seed) == (1, 1)
+    assert first[0].history.equals(again[2].history)
     assert all_same(train_many(spec, [0, (0, 1), 1], device="cpu"), [*first, again[1]])
     assert evaluate(first[0].network, SMALL.images, SMALL.labels) > 0.2
     get(replace(spec, recipe=replace(SHORT, epochs=1)), [0])

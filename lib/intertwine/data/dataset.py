@@ -87,7 +87,7 @@ class Dataset:
         tensors = (self.images, self.labels, self.mean, self.std)
         known, *before = self.hashed or (None,)
         if known == self.checksum and any(a is not b for a, b in zip(before, tensors, strict=True)):
-            object.__setattr__(self, "checksum", _checksum(*tensors))
+            object.__setattr__(self, "checksum", tensor_digest(*tensors))
         object.__setattr__(self, "hashed", (self.checksum, *tensors))
 
     @classmethod
@@ -134,11 +134,12 @@ class Dataset:
             torch.as_tensor([usual] * shape[0] if given is None else given, device=images.device).view(shape)
             for usual, given in ((0.0, mean), (1.0, std))
         )
-        checksum = _checksum(images, labels, means, stds)
+        checksum = tensor_digest(images, labels, means, stds)
         return cls(name, split, images, labels, tuple(classes), means, stds, checksum)
 
 
-def _checksum(*tensors: Tensor) -> str:
+def tensor_digest(*tensors: Tensor) -> str:
+    """SHA-256 of the content, types and shapes of tensors."""
     contents = (x.contiguous().flatten().view(torch.uint8).numpy(force=True) for x in tensors)
     return files.digest([[str(x.dtype), list(x.shape)] for x in tensors], *contents)
 

@@ -24,13 +24,8 @@ Batch = tuple[Any, ...]  # inputs, labels, [probabilities as targets of the loss
 class Epochs(Protocol):
     """The batches of a training, such as `Batches`: inputs, labels and, if need be, other targets."""
 
-    def __len__(self) -> int:
-        """Batches in an epoch."""
-        ...
-
-    def epoch(self, number: int, *, seed: int) -> Iterator[Batch]:
-        """The batches of one epoch, counted from 0."""
-        ...
+    def __len__(self) -> int: ...
+    def epoch(self, number: int, *, seed: int) -> Iterator[Batch]: ...
 
 
 def epoch(

@@ -14,6 +14,7 @@ from tqdm import tqdm
 
 from intertwine import devices, files
 from intertwine.data import Dataset
+from intertwine.data.dataset import tensor_digest
 from intertwine.training import store
 from intertwine.training.batches import Batches, fill_of
 from intertwine.training.epoch import Row, epoch
@@ -24,12 +25,11 @@ from intertwine.training.recipes import VERSION, Recipe
 
 
 class Trained(NamedTuple):
-    """A trained network, in evaluation mode, and how it came to be.
+    """A trained network, in evaluation mode, and its history.
 
     Example:
         >>> from intertwine import models
-        >>> from intertwine.training import RECIPES
-        >>> trained = Trained(models.fcn(), pd.DataFrame({"loss": [2.3, 0.1]}), RECIPES["digits"], seed=0)
+        >>> trained = Trained(models.fcn(), pd.DataFrame({"loss": [2.3, 0.1]}))
         >>> float(trained.history["loss"].iloc[-1])
         0.1
     """
@@ -37,9 +37,6 @@ class Trained(NamedTuple):
     network: nn.Module
     history: pd.DataFrame
     """One row per epoch: the columns of `epoch`, and validation_accuracy where there is a validation set."""
-    recipe: Recipe
-    seed: int
-    """Of the order of the data."""
 
 
 def train(
@@ -111,8 +108,8 @@ def train(
     optimizer = build_optimizer(recipe, network.named_parameters())
     rows: list[Row] = []
     if checkpoint:
-        known = VERSION, asdict(recipe), str(dtype), seed, freeze, data.checksum
-        stamp = files.digest(*known, *(x.numpy(force=True) for x in network.state_dict().values()))
+        weights = tensor_digest(*network.state_dict().values())
+        stamp = files.digest(VERSION, asdict(recipe), str(dtype), seed, freeze, data.checksum, weights)
         rows = _restore(Path(checkpoint), stamp, network, optimizer)
     numbers = range(len(rows), recipe.epochs)
     with tqdm(numbers, unit="epoch", total=recipe.epochs, initial=len(rows), disable=not progress) as bar:
@@ -128,7 +125,7 @@ def train(
     for parameter, original in zip(network.parameters(), before.parameters(), strict=True):
         parameter.requires_grad_(original.requires_grad)
     network.to(memory_format=torch.contiguous_format)
-    return Trained(network.eval(), pd.DataFrame(rows), recipe, seed)
+    return Trained(network.eval(), pd.DataFrame(rows))
 
 
 def _parts(network: nn.Module, freeze: str | None) -> tuple[nn.Module, nn.Module]:

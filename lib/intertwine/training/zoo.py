@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from intertwine import devices, files
 from intertwine.data.archive import data_root
+from intertwine.data.dataset import tensor_digest
 from intertwine.training import store
 from intertwine.training.many import Pair, Seed, as_pairs, train_each
 from intertwine.training.outputs import all_outputs
@@ -111,9 +112,9 @@ def _paths(spec: Spec, pairs: list[Pair], root: str | Path | None, device: torch
         dtype = devices.precision(network, device, spec.recipe.dtype)
         key = files.digest(VERSION, asdict(spec.recipe), str(dtype), spec.data.checksum)[:16]
         modules = [f"{type(m).__module__}.{type(m).__qualname__}" for m in network.modules()]
-        weights = network.state_dict()
-        what = repr(network), modules, [*weights], *(x.numpy(force=True) for x in weights.values())
-        paths.append(folder / f"{spec.name}-{key}" / f"{start}-{order}-{files.digest(*what)[:16]}.pt")
+        state = network.state_dict()
+        initial = files.digest(repr(network), modules, [*state], tensor_digest(*state.values()))[:16]
+        paths.append(folder / f"{spec.name}-{key}" / f"{start}-{order}-{initial}.pt")
     return paths
 
 
@@ -145,4 +146,4 @@ def _read(spec: Spec, pair: Pair, path: Path) -> Trained | None:
     now, then = _probe(network.eval(), spec), content["outputs"]
     if not (now - then).abs().max() <= 1e-3 * then.abs().max():
         return None
-    return Trained(network, pd.DataFrame(content["history"]), spec.recipe, pair[1])
+    return Trained(network, pd.DataFrame(content["history"]))
