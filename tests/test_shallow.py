@@ -429,7 +429,7 @@ def test_compression_reaches_the_least_of_all_configurations(seed):
 
 
 @given(SEEDS, st.integers(1, 12), st.integers(1, 3))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_known_minima_are_reached(seed, n, k):
     draw = generator(seed)
     minimum = random_network(n, 6, k, 1000, generator=draw)

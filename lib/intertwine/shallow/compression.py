@@ -60,12 +60,11 @@ def compress(p: ShallowReLU | nn.Module, tolerance: float = TOLERANCE) -> Compre
     up, down = (np.isin(bent, at.labels[side]) for side in (at.scales > 0, at.scales < 0))
     hint = up.astype(np.int64) - down  # the side that carries a neuron, 0 where both do
     options = [np.where(hint == 0, 1, hint), hint]
-    if 0 < h <= EXHAUSTIVE and k > 1:
+    best = min((configuration(form, signs, tolerance) for signs in options), key=lambda each: each.width)
+    bound, reason = h + 2 * len(best.left) * (h == 0), "the function bends at as many hyperplanes"
+    if bound < best.width and h <= EXHAUSTIVE and k > 1:
         best = min(configurations(form, tolerance), key=lambda each: each.width)
         bound, reason = best.width, f"all {3**h} configurations have as many"
-    else:
-        best = min((configuration(form, signs, tolerance) for signs in options), key=lambda each: each.width)
-        bound, reason = h + 2 * len(best.left) * (h == 0), "the function bends at as many hyperplanes"
     for pairs in (0, 1):
         if bound == best.width or h + pairs < bound:
             continue
