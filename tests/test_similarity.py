@@ -261,12 +261,12 @@ def test_rotations_in_the_plane_by_trying_every_angle():
 
 @pytest.mark.parametrize("corrected", [False, True])
 def test_a_planted_element_of_g_relu_gives_exactly_1(corrected):
-    X, A = normal(600, 512, seed=0).relu(), GReLU(512).sample(generator(1))
+    X, A = normal(200, 128, seed=0).relu(), GReLU(128).sample(generator(1))
     Y = X @ A
     assert grelu_procrustes(X, Y, corrected=corrected) == 1
     assert abs(grelu_cka(X, Y, corrected=corrected) - 1) < 1e-12
     rows, columns = assignment((X / X.norm(dim=0)).T @ (Y / Y.norm(dim=0)), maximize=True)
-    assert torch.equal(A[rows, columns] > 0, torch.ones(512, dtype=torch.bool))
+    assert torch.equal(A[rows, columns] > 0, torch.ones(128, dtype=torch.bool))
     halves = A * torch.where(A > 0, torch.exp2(A.clamp(min=1e-9).log2().round()) / A.clamp(min=1e-9), 0)
     assert grelu_procrustes(X, X @ halves, corrected=False) == 1  # powers of 2, where nothing is rounded
 

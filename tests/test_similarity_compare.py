@@ -110,10 +110,10 @@ def test_minibatches_come_near_the_whole(setting, name):
     assert (one - whole).abs().to_numpy().max() < 1e-9  # a batch of all images, in another order
     passes = [
         compare(first, second, LAYERS, images, name, minibatch=10, generator=generator(k), device="cpu")
-        for k in range(60)
+        for k in range(16)
     ]
-    errors = [float((table - whole).abs().to_numpy().max()) for table in (sum(passes) / 60, passes[0])]
-    assert errors[0] < 0.06 and errors[0] < errors[1]
+    errors = [float((table - whole).abs().to_numpy().max()) for table in (sum(passes) / 16, passes[0])]
+    assert errors[0] < 0.12 and errors[0] < errors[1]
 
 
 def test_compressed_features_have_the_same_moments():
