@@ -135,6 +135,8 @@ def test_the_zoo_tells_apart_what_the_weights_depend_on(tmp_path):
     has(1, recipe=replace(NOTHING, dtype="bfloat16"))
     has(1, data=replace(SMALL, images=SMALL.images * 2))
     has(1, architecture=lambda seed: models.myrtle(**MYRTLE, seed=seed), arguments={})
+    has(1, architecture=partial(models.myrtle, **MYRTLE), arguments={})
+    has(0, architecture=partial(models.myrtle, **MYRTLE), arguments={})
     has(1, architecture=lambda: models.myrtle(**MYRTLE, seed=5), arguments={})
 
 

@@ -57,7 +57,8 @@ class Spec:
     @property
     def name(self) -> str:
         """Of the architecture."""
-        return str(getattr(self.architecture, "__name__", self.architecture)).strip("<>")
+        own = self.architecture
+        return own if isinstance(own, str) else getattr(own, "__name__", type(own).__name__).strip("<>")
 
     def build(self, seed: int) -> nn.Module:
         """The network with its initial weights.
