@@ -56,7 +56,6 @@ class Edge:
     why: str
     center: str
     """the side with the group: "after" for batch norm, whose other side is any layer's output."""
-    mean: int | None = None
     variance: int | None = None
     eps: float = 0.0
 

@@ -38,7 +38,7 @@ def watched(model: nn.Module, recorder: Recorder) -> Iterator[None]:
             if recorder.paused == 1:
                 ref = recorder.ref(args[0])
                 result = Ref(recorder.add(output, dynamic=ref.index in recorder.dynamic))
-                call = Call(type(module).__name__, module, (ref,), {}, [result], False)
+                call = Call(type(module).__name__, module, (ref,), {}, [result])
                 recorder.run.calls.append(call)
             recorder.paused -= 1
         end = number(output)

@@ -100,9 +100,7 @@ class Recorder(TorchFunctionMode):
                 results.append(Ref(self.known[id(tensor)]))
             else:
                 results.append(Ref(self.add(tensor, dynamic=dynamic)))
-        several = isinstance(result, tuple | list)
-        where = before[0][0] if changed is not None and before[0] else None
-        self.run.calls.append(Call(name, func, before[0], before[1], results, several, where))
+        self.run.calls.append(Call(name, func, before[0], before[1], results))
         return result
 
 

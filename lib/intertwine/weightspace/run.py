@@ -25,8 +25,6 @@ class Call:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     results: list[Ref]
-    tuple_result: bool
-    in_place: Ref | None = None
 
 
 @dataclass(eq=False)

@@ -25,7 +25,7 @@ def batch_norm(state: Inference, call: Call) -> Label:
         return x
     shift = state.of(a["bias"])[0]
     edge = Edge(x[1], shift, a["weight"].index, "batch_norm", "after")
-    edge.mean, edge.variance, edge.eps = a["running_mean"].index, a["running_var"].index, a["eps"]
+    edge.variance, edge.eps = a["running_var"].index, a["eps"]
     state.edges.append(edge)
     state.norms.append(edge)
     return (x[0], shift, *x[2:])
