@@ -180,7 +180,7 @@ def moved(model: models.Network, k: int, A: Tensor) -> nn.Module:
 
 
 @given(seeds, st.integers(1, 4))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_what_the_group_did_a_stitch_undoes(seed, k):
     model = network("myrtle")
     n = 4 * 2 ** (k - 1)
@@ -211,7 +211,7 @@ def test_the_shortcut_is_stitched_or_passed_on():
 
 
 @given(seeds, st.sampled_from([("relu1", "relu4"), ("relu4", "relu1"), ("relu2", "relu3")]))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_other_widths_and_sizes_are_resampled(seed, layers):
     one, two = network("myrtle"), lively(models.myrtle(6, seed=1))
     x = normal(2, 3, 32, 32, seed=seed)

@@ -64,7 +64,7 @@ def step(stitch: Stitch, seed: int = 0, *, lr: float = 0.1, done: float = 0.9) -
 
 
 @given(seeds, widths, widths, st.booleans())
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_a_stitch_is_its_matrix_at_every_position(seed, p, q, training):
     x = normal(3, p, 2, 5, seed=seed)
     for stitch in every_kind(p, q, seed):
@@ -80,7 +80,7 @@ def test_a_stitch_is_its_matrix_at_every_position(seed, p, q, training):
 
 
 @given(seeds, widths, widths)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_starts_are_the_maps_they_start_from(seed, p, q):
     W, b = normal(q, p, seed=seed), normal(q, seed=seed + 1)
     full = Full(p, q, start=linear(W, b))
@@ -96,7 +96,7 @@ def test_starts_are_the_maps_they_start_from(seed, p, q):
 
 
 @given(seeds, widths, st.integers(0, 3))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_orthogonal_stays_orthogonal(seed, p, more):
     q = p + more
     fitted = orthogonal(Statistics.of(normal(30, p, seed=seed), normal(30, q, seed=seed + 1)))
@@ -114,7 +114,7 @@ def test_orthogonal_stays_orthogonal(seed, p, more):
 
 
 @given(seeds, widths, widths)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_sparse_counts_and_penalises_every_entry(seed, p, q):
     W = normal(q, p, seed=seed) * (normal(q, p, seed=seed + 1) > 0)
     W = W + 5e-5 * (W == 0)  # below the threshold
@@ -129,7 +129,7 @@ def test_sparse_counts_and_penalises_every_entry(seed, p, q):
 
 
 @given(seeds, st.sampled_from([2, 5, 16, 64, 128]))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_planted_elements_are_matched_exactly(seed, n):
     A, statistics = planted(n, seed)
     for stitch in (Matched(statistics), Entropic(statistics)):
@@ -138,7 +138,7 @@ def test_planted_elements_are_matched_exactly(seed, n):
 
 
 @given(seeds, st.integers(2, 9))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_what_is_evaluated_is_in_the_group(seed, n):
     statistics = Statistics.of(normal(30, n, seed=seed).relu(), normal(30, n, seed=seed + 1).relu())
     stitches = [Matched(statistics), Entropic(statistics), Birkhoff(n, generator=generator(seed))]
@@ -151,7 +151,7 @@ def test_what_is_evaluated_is_in_the_group(seed, n):
 
 
 @given(seeds, widths, widths)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_matching_takes_the_smaller_width(seed, p, q):
     A, B = normal(30, p, seed=seed).relu(), normal(30, q, seed=seed + 1).relu()
     W = Matched(Statistics.of(A, B)).weight
@@ -186,7 +186,7 @@ def test_entropic_uses_the_permutation_and_the_gradient_of_the_relaxation(seed):
 
 
 @given(seeds, st.integers(2, 6))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_birkhoff_takes_the_papers_steps(seed, n):
     """Against loops over rows and columns."""
     stitch = Birkhoff(n, alpha=0.2, generator=generator(seed))

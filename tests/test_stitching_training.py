@@ -92,17 +92,18 @@ def plainly(recipe: StitchRecipe, layer: str, start: nn.Module, seed: int) -> nn
 
 
 @pytest.mark.parametrize(
-    "recipe",
+    ("layer", "recipe"),
     [
-        PLAIN,
-        replace(PLAIN, optimizer="adam", lr=0.01, label_smoothing=0.1),
-        replace(PLAIN, targets="soft"),
-        replace(PLAIN, flip=True, shift=1, targets="soft", drop_last=True),
-        replace(PLAIN, batch_norm="reestimated", epochs=1),
+        ("relu1", PLAIN),
+        ("relu3", replace(PLAIN, optimizer="adam", lr=0.01, label_smoothing=0.1)),
+        ("relu3", replace(PLAIN, targets="soft")),
+        ("relu1", replace(PLAIN, flip=True, shift=1, targets="soft", drop_last=True)),
+        ("relu3", replace(PLAIN, flip=True, shift=1)),
+        ("relu1", replace(PLAIN, batch_norm="reestimated", epochs=1)),
+        ("relu3", replace(PLAIN, batch_norm="reestimated", epochs=1)),
     ],
-    ids=["sgd", "adam", "soft", "augmented", "reestimated"],
+    ids=["sgd", "adam", "soft", "augmented soft", "augmented", "reestimated early", "reestimated late"],
 )
-@pytest.mark.parametrize("layer", ["relu1", "relu3"])
 def test_the_same_as_running_both_networks_at_every_step(recipe, layer):
     place = junction(layer, validation=None)
     start = Full(*place.widths, generator=generator())

@@ -1,13 +1,11 @@
-"""Chapter 4b: similarity against function (csiszarik2021, experiments 3 and 4, §6.4); tests of measures."""
+"""Similarity indices against function: experiments 3 and 4 and §6.4 of csiszarik2021."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Callable, Sequence
 
 import pandas as pd
 import torch
-from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from intertwine.groups import GReLU, MatrixGroup, Orthogonal, Permutations
@@ -174,120 +172,3 @@ def _curves(network: Stitched) -> pd.DataFrame:
     table = network.history.drop(columns=["lr", "loss", "accuracy", "seconds"], errors="ignore")
     table["test_accuracy"] *= 100
     return table.rename(columns={"test_accuracy": "accuracy", "test_loss": "cross_entropy"})
-
-
-Features = Mapping[str, Float[Tensor, "n ..."]]
-"""Layer → features, of one network."""
-Measures = Mapping[str, Callable[[Tensor, Tensor], Tensor]]
-"""Name → similarity, higher is more similar."""
-
-
-def probe(
-    X: Float[Tensor, "n c"],
-    labels: Int[Tensor, " n"],
-    X_test: Float[Tensor, "m c"],
-    labels_test: Int[Tensor, " m"],
-    *,
-    ridge: float = 1e-3,
-) -> float:
-    """Accuracy in per cent of a linear classifier, fitted to the classes by ridge regression.
-
-    Example:
-        >>> X, labels = torch.eye(3).repeat(4, 1), torch.arange(3).repeat(4)
-        >>> probe(X, labels, X, labels)
-        100.0
-
-    Args:
-        ridge: times the mean variance of the channels.
-    """
-    X, X_test = X.double(), X_test.double()
-    mean = X.mean(0)
-    centred, targets = X - mean, torch.nn.functional.one_hot(labels).double()
-    scatter = centred.T @ centred
-    scale = ridge * scatter.diagonal().mean().clamp(min=1e-300)
-    weight = torch.linalg.solve(scatter + scale * torch.eye(len(scatter)).to(scatter), centred.T @ targets)
-    guesses = ((X_test - mean) @ weight + targets.mean(0)).argmax(1)
-    return 100 * (guesses == labels_test).double().mean().item()
-
-
-def specificity(networks: Sequence[Features], measures: Measures) -> pd.DataFrame:
-    """Is a layer of one network most similar to the same layer of another, trained from another seed?
-
-    Example:
-        >>> from intertwine.similarity import cka
-        >>> first = {"a": torch.randn(20, 3), "b": torch.randn(20, 3)}
-        >>> bool(specificity([first, first], {"cka": cka})["found"].all())
-        True
-
-    Args:
-        networks: the features of all layers, of networks alike.
-        measures: by name.
-
-    Returns:
-        Columns measure, pair, layer, same (similarity with the same layer of the other network), best_other
-        (with the most similar other layer), found (whether same is larger); in both directions.
-    """
-    rows = []
-    for name, measure in measures.items():
-        for pair, (first, second) in enumerate(combinations(networks, 2)):
-            values = {(a, b): measure(first[a], second[b]).item() for a in first for b in second}
-            for layer in first:
-                for side in (0, 1):
-                    line = {key[1 - side]: v for key, v in values.items() if key[side] == layer}
-                    same = line.pop(layer)
-                    row = {"measure": name, "pair": pair, "layer": layer, "same": same}
-                    rows.append(row | {"best_other": max(line.values()), "found": same > max(line.values())})
-    return pd.DataFrame(rows)
-
-
-def sensitivity(
-    networks: Sequence[Float[Tensor, "n c"]],
-    labels: Int[Tensor, " n"],
-    test: Sequence[Float[Tensor, "m c"]],
-    test_labels: Int[Tensor, " m"],
-    measures: Measures,
-    kept: Sequence[float],
-) -> pd.DataFrame:
-    """Principal components are taken away: does a measure notice before a linear probe does?
-
-    Example:
-        >>> from intertwine.similarity import cka
-        >>> X, labels = torch.randn(30, 4), torch.arange(30) % 3
-        >>> table = sensitivity([X, -X], labels, [X, -X], labels, {"cka": cka}, [1.0, 0.5])
-        >>> abs(table["dissimilarity"].round(6).tolist()[0])
-        0.0
-
-    Args:
-        networks: one layer of several networks, on the training images.
-        labels: of them.
-        test: the same layer on test images.
-        test_labels: of them.
-        measures: by name.
-        kept: shares of the components, those of largest variance, that remain.
-
-    Returns:
-        Columns measure, network, kept, dissimilarity (1 minus the measure of the whole test features with
-        the rest), between_seeds (1 minus the mean measure between the networks), detected (whether the
-        first is larger: only then does the measure tell a reduced layer from a seed), accuracy (of a
-        probe of the rest, percent), lost (points of accuracy).
-    """
-    between = {
-        name: 1 - sum(m(A, B).item() for A, B in combinations(test, 2)) / len(list(combinations(test, 2)))
-        for name, m in measures.items()
-    }
-    rows = []
-    for network, (X, X_test) in enumerate(zip(networks, test, strict=True)):
-        X, X_test = X.double(), X_test.double()
-        mean = X.mean(0)
-        _, _, Vh = torch.linalg.svd(X - mean, full_matrices=False)
-        whole = probe(X, labels, X_test, test_labels)
-        for share in kept:
-            V = Vh[: max(1, round(share * len(Vh)))]
-            left, left_test = ((Z - mean) @ V.T @ V + mean for Z in (X, X_test))
-            accuracy = probe(left, labels, left_test, test_labels)
-            for name, measure in measures.items():
-                value = 1 - measure(X_test, left_test).item()
-                row = {"measure": name, "network": network, "kept": share, "dissimilarity": value}
-                row |= {"between_seeds": between[name], "detected": value > between[name]}
-                rows.append(row | {"accuracy": accuracy, "lost": whole - accuracy})
-    return pd.DataFrame(rows)

@@ -1,0 +1,25 @@
+"""Chapter 4b: similarity against function."""
+
+from intertwine_book.experiments.similarity_and_function.indices import (
+    INDICES,
+    along_training,
+    cka_after_training,
+    flat_cka,
+    moved_by_groups,
+    pressed,
+    start_and_end,
+)
+from intertwine_book.experiments.similarity_and_function.sensitivity import probe, sensitivity, specificity
+
+__all__ = [
+    "INDICES",
+    "along_training",
+    "cka_after_training",
+    "flat_cka",
+    "moved_by_groups",
+    "pressed",
+    "probe",
+    "sensitivity",
+    "specificity",
+    "start_and_end",
+]
