@@ -1,4 +1,4 @@
-"""Every measure is held to what the registry declares: 20 draws for each, invariance or not; metrics."""
+"""Every measure is held to what the registry declares: a dozen draws for each, invariance or not; metrics."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ from intertwine.groups import GeneralLinear, GReLU, Orthogonal, Permutations
 from intertwine.similarity import INVARIANCES, MEASURES, which
 from intertwine.similarity.registry import named
 
-DRAWS, C, N = 20, 6, 40
+DRAWS, C, N = 12, 6, 40
 
 
 def generator(seed: int) -> torch.Generator:
