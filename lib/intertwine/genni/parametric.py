@@ -16,13 +16,7 @@ ELEMENTWISE = tuple(getattr(nn, name) for name in _NAMES.split())
 
 
 def parameter_vector(model: nn.Module) -> Float[Tensor, " p"]:
-    """All parameters of the network, one after another.
-
-    Example:
-        >>> from intertwine import models
-        >>> parameter_vector(models.fcn((1, 2, 1))).shape
-        torch.Size([4])
-    """
+    """All parameters of the network, one after another."""
     return nn.utils.parameters_to_vector(model.parameters()).detach()
 
 

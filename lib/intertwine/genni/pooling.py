@@ -11,14 +11,7 @@ from torch import Tensor, nn
 
 
 def with_fast_pooling(model: nn.Module, inputs: Tensor) -> nn.Module:
-    """The network itself, or on a CPU a copy whose plain max-pooling layers are `Maxima`.
-
-    Example:
-        >>> with_fast_pooling(nn.Sequential(nn.MaxPool2d(2)), torch.zeros(1))
-        Sequential(
-          (0): Maxima()
-        )
-    """
+    """The network itself, or on a CPU a copy whose plain max-pooling layers are `Maxima`."""
     if inputs.device.type != "cpu":
         return model
     model = copy.deepcopy(model)

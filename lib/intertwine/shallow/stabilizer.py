@@ -106,6 +106,5 @@ def _keys(p: ShallowReLU) -> tuple[Numbers, Numbers]:
 def _lengths(rows: Shaped[np.ndarray, "n d"]) -> Shaped[np.ndarray, " n"]:
     if not is_exact(rows):
         return np.abs(rows).sum(1)
-    return np.array([abs(primitive(row)[1]) if any(row) else 0 for row in rows.tolist()] + [0], dtype=object)[
-        :-1
-    ]
+    lengths = (abs(primitive(row)[1]) if any(row) else 0 for row in rows.tolist())
+    return np.fromiter(lengths, dtype=object, count=len(rows))
