@@ -46,8 +46,8 @@ class Entry(NamedTuple):
     """The entry of a name: options, start and training of a kind of stitch.
 
     Example:
-        >>> KINDS["low rank"].options
-        ('rank', 'affine')
+        >>> list(KINDS["low rank"].defaults)
+        ['rank', 'affine']
     """
 
     closed: Callable[..., LinearMap | nn.Module] | None
@@ -57,11 +57,7 @@ class Entry(NamedTuple):
     start: str | None = None
     """Where its training starts by default: a name with a closed form. Without it, it always starts alike."""
     defaults: Mapping[str, Any] = {}
-
-    @property
-    def options(self) -> tuple[str, ...]:
-        """The names of its options."""
-        return tuple(self.defaults)
+    """Of its options."""
 
 
 def build(
@@ -98,7 +94,7 @@ def build(
         return kind if isinstance(kind, LinearMap | nn.Module) else kind(place.statistics())
     entry = _entry(kind, "kind")
     if unknown := [name for name in options if name not in entry.defaults]:
-        known = " and ".join(entry.options) or "none"
+        known = " and ".join(entry.defaults) or "none"
         raise ValueError(f"Expected options of the kind {kind!r} ({known}), was given {', '.join(unknown)}.")
     options = {**entry.defaults, **options}
     if missing := [name for name, value in options.items() if value is NEEDED]:

@@ -31,9 +31,10 @@ class Stitch(nn.Module, ABC):
     undecayed: tuple[str, ...] = ("bias",)
     """Parameters without weight decay."""
 
-    def __init__(self) -> None:
+    def __init__(self, q: int = 0, affine: bool = False, start: LinearMap | None = None) -> None:
         super().__init__()
-        self.bias = None
+        first = None if start is None else start.bias
+        self.bias = parameter(torch.zeros(q) if first is None else first) if affine else None
 
     @property
     @abstractmethod
@@ -57,11 +58,6 @@ class Stitch(nn.Module, ABC):
 
     def advance(self, done: float) -> None:
         """Anneal: this fraction of the training is done."""
-
-    def _set_bias(self, width: int, affine: bool, start: LinearMap | None) -> None:
-        if affine:
-            bias = None if start is None else start.bias
-            self.bias = parameter(torch.zeros(width) if bias is None else bias)
 
 
 class Full(Stitch):
@@ -88,9 +84,8 @@ class Full(Stitch):
         start: LinearMap | None = None,
         generator: torch.Generator | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(q, affine, start)
         self.matrix = parameter(_started(p, q, start, generator))
-        self._set_bias(q, affine, start)
         if self.bias is not None and start is None:
             self.bias.data.uniform_(-1 / math.sqrt(p), 1 / math.sqrt(p), generator=generator)
 
@@ -160,7 +155,7 @@ class LowRank(Stitch):
         start: LinearMap | None = None,
         generator: torch.Generator | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(q, affine, start)
         if not 1 <= rank <= min(p, q):
             raise ValueError(f"Expected a rank from 1 to {min(p, q)}, was given {rank}.")
         if start is None:
@@ -173,7 +168,6 @@ class LowRank(Stitch):
             root = S[:rank].sqrt()
             up, down = U[:, :rank] * root, root[:, None] * Vh[:rank]
         self.up, self.down = parameter(up), parameter(down)
-        self._set_bias(q, affine, start)
 
     @property
     def weight(self) -> Float[Tensor, "q p"]:
@@ -203,7 +197,7 @@ class Orthogonal(Stitch):
         start: LinearMap | None = None,
         generator: torch.Generator | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(q, affine, start)
         if p > q:
             raise ValueError(
                 f"Expected no more channels in than out, was given {p} and {q}: swap the networks."
@@ -219,7 +213,6 @@ class Orthogonal(Stitch):
             )
         self.layer: Any = orthogonal(nn.utils.skip_init(nn.Linear, p, q, bias=False, device=first.device))
         self.layer.weight = first.float()
-        self._set_bias(q, affine, start)
 
     @property
     def weight(self) -> Float[Tensor, "q p"]:
