@@ -26,12 +26,7 @@ HE_FAN_OUT = partial(nn.init.kaiming_normal_, mode="fan_out")
 
 
 def activation_factory(activation: str | Callable[[], nn.Module]) -> tuple[str, Callable[[], nn.Module]]:
-    """The name of an activation's layers, and a function that builds one.
-
-    Example:
-        >>> activation_factory("tanh")
-        ('tanh', <class 'torch.nn.modules.activation.Tanh'>)
-    """
+    """The name of an activation's layers, and a function that builds one."""
     if isinstance(activation, nn.Module):
         raise ValueError(
             f"Expected the name of an activation or a function that builds one, was given the module "
@@ -49,11 +44,7 @@ def activation_factory(activation: str | Callable[[], nn.Module]) -> tuple[str, 
 
 
 def check_sizes(**sizes: int) -> None:
-    """Raise a ValueError unless every size is a whole number above 0.
-
-    Example:
-        >>> check_sizes(width=64, classes=10)
-    """
+    """Raise a ValueError unless every size is a whole number above 0."""
     for name, size in sizes.items():
         if not isinstance(size, int) or size < 1:
             raise ValueError(f"Expected {name} to be a whole number of at least 1, was given {size!r}.")
@@ -62,33 +53,18 @@ def check_sizes(**sizes: int) -> None:
 def conv(
     inputs: int, channels: int, kernel: int, *, stride: int = 1, padding: int = 0, bias: bool = False
 ) -> nn.Conv2d:
-    """A convolution whose weights are undefined until `initialise` draws them.
-
-    Example:
-        >>> conv(3, 8, 3, padding=1)
-        Conv2d(3, 8, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1), bias=False)
-    """
+    """A convolution whose weights are undefined until `initialise` draws them."""
     options = {"stride": stride, "padding": padding, "bias": bias, "device": torch.get_default_device()}
     return skip_init(nn.Conv2d, inputs, channels, kernel, **options)
 
 
 def linear(inputs: int, features: int, *, bias: bool = True) -> nn.Linear:
-    """A linear layer whose weights are undefined until `initialise` draws them.
-
-    Example:
-        >>> linear(3, 8)
-        Linear(in_features=3, out_features=8, bias=True)
-    """
+    """A linear layer whose weights are undefined until `initialise` draws them."""
     return skip_init(nn.Linear, inputs, features, bias=bias, device=torch.get_default_device())
 
 
 def classifier(channels: int, classes: int) -> dict[str, nn.Module]:
-    """The last layers of most networks: the average over positions, then a linear layer.
-
-    Example:
-        >>> list(classifier(8, 10))
-        ['pool', 'flatten', 'fc']
-    """
+    """The last layers of most networks: the average over positions, then a linear layer."""
     return {"pool": nn.AdaptiveAvgPool2d(1), "flatten": nn.Flatten(), "fc": linear(channels, classes)}
 
 
@@ -101,11 +77,6 @@ def initialise(
     linears: Callable[..., Tensor] = TORCH_DEFAULT,
 ) -> Network:
     """Draw all weights, layer by layer, from `seed` alone; torch's global generators stay as they are.
-
-    Example:
-        >>> network = initialise(Network({"fc": linear(1, 1)}, [], (1,)), seed=0)
-        >>> -1 <= network.fc.weight.item() <= 1
-        True
 
     Numbers are drawn in float32 on the generator's device, so a seed gives the same weights on every device.
 

@@ -34,11 +34,7 @@ GROUP_COLOURS = {
 
 
 def use_style() -> None:
-    """Set matplotlib's and pandas' defaults for a chapter, and vector output in a notebook.
-
-    Example:
-        >>> use_style()
-    """
+    """Set matplotlib's and pandas' defaults for a chapter, and vector output in a notebook."""
     pd.set_option("display.float_format", "{:.3g}".format, "display.max_colwidth", None)
 
     order = ("blue", "orange", "green", "red", "sky", "pink", "grey")
@@ -67,13 +63,7 @@ def use_style() -> None:
 
 
 def new_figure(*grid: int, width: float = 5.8, height: float, **options: Any) -> tuple[Figure, Any]:
-    """A figure of `grid` axes, in inches, that a notebook shows once: as the last value of its cell.
-
-    Example:
-        >>> figure, axes = new_figure(1, 2, height=3.0)
-        >>> len(axes)
-        2
-    """
+    """A figure of `grid` axes, in inches, that a notebook shows once: as the last value of its cell."""
     figure, axes = plt.subplots(*grid, figsize=(width, height), **options)
     plt.close(figure)  # pyplot would show it a second time
     return figure, axes
@@ -106,12 +96,7 @@ def facets(
 
 
 def check_columns(table: pd.DataFrame, *columns: str | None) -> None:
-    """Raise a ValueError that names the columns that the table lacks; None stands for no column.
-
-    Example:
-        >>> import pandas as pd
-        >>> check_columns(pd.DataFrame({"x": [1]}), "x", None)
-    """
+    """Raise a ValueError that names the columns that the table lacks; None stands for no column."""
     missing = [name for name in columns if name is not None and name not in table]
     if missing:
         raise ValueError(
