@@ -300,10 +300,23 @@ mean_curves(low, "rank", y, "method", **axes)
 # ## Experiment 7: sparsity
 #
 # A stitch with few entries would say which channels are the same. The paper adds $\alpha\lVert M\rVert_1$, the sum of all $|m_{ij}|$, to
-# the task loss, and for direct matching to $\lVert AM - B\rVert_F$ in its equation (3). For the lasso, which is what the text calls it, that
-# norm has to be squared.
+# the task loss, and for direct matching to $\lVert AM - B\rVert_F$ in its equation (3). The text calls that the lasso, whose norm is squared; as
+# printed it is the *square-root lasso*. The two have one path of solutions.
 #
-# :::{prf:proposition} What eq. (3) of csiszarik2021 does, as printed
+# :::{prf:proposition} One path, two parameters
+# :label: prop-one-path
+# Let $M$ minimise $\lVert AM - B\rVert_F + \alpha\lVert M\rVert_1$, and let $r = \lVert AM - B\rVert_F > 0$. Then $M$ minimises
+# $\tfrac12\lVert AM - B\rVert_F^2 + \alpha r\lVert M\rVert_1$.
+# :::
+#
+# :::{prf:proof}
+# Both losses are convex. Where $r > 0$ the first is differentiable but for its penalty, and 0 is in its subdifferential:
+# $A^\top(AM - B)/r + \alpha g = 0$ with $g\in\partial\lVert M\rVert_1$. Times $r$, this is the condition of the second.
+# :::
+#
+# They part only where the fit is exact:
+#
+# :::{prf:proposition} An exact fit
 # :label: prop-printed-lasso
 # Let $A = B = 1$, real numbers, and $\alpha \ge 0$. For $\alpha \ne 1$ the minimiser of $|m - 1| + \alpha|m|$ is $1$ if $\alpha < 1$ and $0$ if
 # $\alpha > 1$. The minimiser of $\tfrac12(m - 1)^2 + \alpha|m|$ is $\max(1 - \alpha, 0)$.
@@ -314,12 +327,13 @@ mean_curves(low, "rank", y, "method", **axes)
 # derivative $m - 1 + \alpha$.
 # :::
 #
-# Here the printed loss leaves a value alone until it erases it, and the lasso shrinks it continuously: they are two methods, and their α are
-# not comparable.
+# Here the printed loss leaves a value unchanged until it sets it to 0, and the lasso shrinks it continuously.
 #
-# :::{admonition} Erratum: csiszarik2021, eq. (3)
+# :::{admonition} Misprint: csiszarik2021, eq. (3), and an erratum of ours
 # :class: warning
-# Printed: $\lVert AM - B\rVert_F + \alpha\lVert M\rVert_1$, called the lasso. The lasso has $\tfrac12\lVert AM - B\rVert_F^2$.
+# Printed: $\lVert AM - B\rVert_F + \alpha\lVert M\rVert_1$, called the lasso. The lasso has $\tfrac12\lVert AM - B\rVert_F^2$. An earlier version of this page
+# called the two "two methods". That was wrong: by {prf:ref}`prop-one-path` they trace one path, at different values of α; only the degenerate case of
+# an exact fit, which this page had taken for an example, tells them apart.
 # :::
 #
 # Over a fine grid of $m$, without any algebra, beside the library's lasso:

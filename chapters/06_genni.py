@@ -359,11 +359,13 @@ hole
 
 # %%
 squares, t = experiment.quadric(their_planes[3], experiment.slopes(theirs)[1].item())
+_, t_zero = experiment.quadric(their_planes[3], 0.0)
 one = bool(t > 0) == (int((squares > 0).sum()) == 2)
 Markdown(
     f"Where both $w_i$ are negative, the class is the quadric $c_1w_1 + c_2w_2 = s_-$. In their plane "
     f"its squares are {', '.join(f'{v:+.2f}' for v in squares)}, with {t:+.3f} on the right: a hyperboloid "
-    f"of **{'one sheet, around a hole' if one else 'two sheets'}**. Of their ε-set, "
+    f"of **{'one sheet, around a hole' if one else 'two sheets'}**; the class of the zero function has "
+    f"{t_zero:+.3f} there. Of their ε-set, "
     f"{100 * (near & near_zero).sum() / near.sum():.0f} % lies within ε of the zero function."
 )
 
@@ -371,11 +373,23 @@ Markdown(
 # (sec-hole)=
 # ### What the hole is
 #
-# So the *hole* that the paper leaves open needs no further group. (That the one on the grid is this one is an inference: counted for the
-# part alone, holes still come and go with the grid.) Where both neurons are off on the same side, the class is
-# $\{c_1w_1+c_2w_2 = s_-\}$. In $\mathbb R^4$ that form has two positive and two negative squares; in a generic plane of three dimensions it has one less, and
-# the surface is a hyperboloid: of one sheet, around a hole, or of two. The crossing sheets come from the slope that is 0, not from permutations: by
-# {prf:ref}`thm-slopes` (2), permuted copies of a live network never meet.
+# The paper leaves the *hole* open and guesses that it "may be explained by other groups of symmetries". It is right. Where both neurons are off
+# on the same side, $w_1, w_2 < 0$, the class is $\{c_1w_1+c_2w_2 = s_-\}$, of dimension 3, while orbits of swap and scale have dimension 2. The missing
+# direction is the one-parameter group
+#
+# $$(c_1, c_2) \mapsto (c_1 + t\,w_2,\; c_2 - t\,w_1),$$ (eq-further-group)
+#
+# which is neither a swap nor a scaling. In $\mathbb R^4$ the form $c_1w_1+c_2w_2$ has two positive and two negative squares; in a generic plane of three
+# dimensions it has one less, and the surface is a hyperboloid: of one sheet, around a hole, or of two. (That the hole on the grid is this one is an
+# inference: counted for the part alone, holes still come and go with the grid.)
+#
+# :::{admonition} Erratum of ours
+# :class: warning
+# An earlier version of this page said that the hole needs no further group. {eq}`eq-further-group` shows that it does.
+# :::
+#
+# By {prf:ref}`thm-slopes` (2), permuted copies of a live network never meet. Why sheets cross in the paper's figure 2 is open: the slope that is 0 is one
+# cause, and the class of the zero function, which the paper's ε admits, is another.
 #
 # :::{admonition} Errata: lengyel2020, figures 1 and 2
 # :class: warning
