@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from intertwine.alignment import LinearMap, Statistics, orthogonal
+from intertwine.alignment import Statistics, orthogonal
 from intertwine.groups import GReLU
 from intertwine.stitching import Birkhoff, Entropic, Full, LowRank, Matched, Orthogonal, Sparse, Stitch
 
@@ -24,10 +24,6 @@ def normal(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(shape, generator=generator(seed))
 
 
-def linear(weight: Tensor, bias: Tensor | None = None) -> LinearMap:
-    return LinearMap(weight, bias, residual=0.0, total=1.0)
-
-
 def planted(n: int, seed: int) -> tuple[Tensor, Statistics]:
     """A in G_ReLU, and the statistics of non-negative features and of A times them."""
     A = GReLU(n).sample(generator(seed)).float()
@@ -37,19 +33,14 @@ def planted(n: int, seed: int) -> tuple[Tensor, Statistics]:
 
 def every_kind(p: int, q: int, seed: int) -> list[Stitch]:
     statistics = Statistics.of(normal(30, p, seed=seed).relu(), normal(30, q, seed=seed + 1).relu())
-    options = {"generator": generator(seed)}
-    kinds = [
-        Full(p, q, **options),
-        Full(p, q, affine=False, **options),
-        Sparse(p, q, alpha=0.1, **options),
-        LowRank(p, q, rank=min(p, q), **options),
-        LowRank(p, q, rank=1, affine=False, **options),
-        Matched(statistics),
-    ]
+    W, b = normal(q, p, seed=seed), normal(q, seed=seed + 1)
+    kinds = [Full(W, b), Full(W), Sparse(W, b, alpha=0.1), Matched(statistics)]
+    kinds += [LowRank(W, b, rank=min(p, q)), LowRank(W, rank=1)]
     if p <= q:
-        kinds += [Orthogonal(p, q, **options), Orthogonal(p, q, affine=True, **options)]
+        Q = torch.linalg.qr(W).Q
+        kinds += [Orthogonal(Q), Orthogonal(Q, b)]
     if p == q:
-        kinds += [Entropic(statistics), Birkhoff(p, **options)]
+        kinds += [Entropic(statistics), Birkhoff(p, generator=generator(seed))]
     return kinds
 
 
@@ -83,11 +74,11 @@ def test_a_stitch_is_its_matrix_at_every_position(seed, p, q, training):
 @settings(max_examples=6, deadline=None)
 def test_starts_are_the_maps_they_start_from(seed, p, q):
     W, b = normal(q, p, seed=seed), normal(q, seed=seed + 1)
-    full = Full(p, q, start=linear(W, b))
+    full = Full(W, b)
     torch.testing.assert_close((full.weight, full.bias), (W, b))
-    assert Full(p, q, affine=False, start=linear(W, b)).bias is None
+    assert Full(W).bias is None
     for rank in {1, (min(p, q) + 1) // 2, min(p, q)}:
-        stitch = LowRank(p, q, rank=rank, start=linear(W))
+        stitch = LowRank(W, rank=rank)
         left = (W - stitch.weight).norm()
         best = torch.linalg.svdvals(W)[rank:].norm()  # Eckart and Young
         torch.testing.assert_close(left, best, rtol=1e-3, atol=1e-4)
@@ -100,7 +91,7 @@ def test_starts_are_the_maps_they_start_from(seed, p, q):
 def test_orthogonal_stays_orthogonal(seed, p, more):
     q = p + more
     fitted = orthogonal(Statistics.of(normal(30, p, seed=seed), normal(30, q, seed=seed + 1)))
-    stitch = Orthogonal(p, q, start=fitted)
+    stitch = Orthogonal(fitted.weight)
     torch.testing.assert_close(stitch.weight, fitted.weight.float(), rtol=1e-4, atol=1e-5)
     before = stitch.weight.detach()
     for k in range(3):
@@ -118,7 +109,7 @@ def test_orthogonal_stays_orthogonal(seed, p, more):
 def test_sparse_counts_and_penalises_every_entry(seed, p, q):
     W = normal(q, p, seed=seed) * (normal(q, p, seed=seed + 1) > 0)
     W = W + 5e-5 * (W == 0)  # below the threshold
-    stitch = Sparse(p, q, alpha=0.3, start=linear(W))
+    stitch = Sparse(W, alpha=0.3)
     torch.testing.assert_close(stitch.penalty(), 0.3 * W.abs().sum())
     assert stitch.sparsity == pytest.approx((W.abs() < 1e-4).double().mean().item())
     assert torch.equal(stitch.eval().weight == 0, W.abs() < 1e-4)
@@ -220,11 +211,9 @@ def test_birkhoff_takes_the_papers_steps(seed, n):
 def test_stitches_that_cannot_be_are_refused():
     square = Statistics.of(normal(9, 3), normal(9, 3))
     for call, sentence in (
-        (lambda: Full(2, 2), "a start or a generator"),
-        (lambda: Full(2, 2, start=linear(normal(3, 2))), "from a map of 2 channels to 2"),
-        (lambda: LowRank(2, 3, rank=3, generator=generator()), "rank from 1 to 2"),
-        (lambda: Orthogonal(3, 2, generator=generator()), "no more channels in than out"),
-        (lambda: Orthogonal(2, 2, start=linear(2 * torch.eye(2))), "isometry"),
+        (lambda: LowRank(normal(3, 2), rank=3), "rank from 1 to 2"),
+        (lambda: Orthogonal(normal(2, 3)), "no more channels in than out"),
+        (lambda: Orthogonal(2 * torch.eye(2)), "isometry"),
         (lambda: Entropic(Statistics.of(normal(9, 3), normal(9, 2))), "same width"),
     ):
         with pytest.raises(ValueError, match=sentence):

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from intertwine import data, models
-from intertwine.alignment import least_squares, permutation
+from intertwine.alignment import Statistics, least_squares, permutation
 from intertwine.groups import GReLU
 from intertwine.stitching import (
     KINDS,
@@ -61,6 +61,12 @@ def junction(layer: str = "relu2", **options) -> Junction:
     return Junction(network(0), network(1), layer, FIT, **asked)
 
 
+def uniform(place: Junction) -> Full:
+    p, q = place.widths
+    drawn = (2 * torch.rand(q, p + 1, generator=generator()) - 1) * p**-0.5
+    return Full(drawn[:, 1:], drawn[:, 0])
+
+
 def accuracy(model: nn.Module, dataset: data.Dataset = TEST) -> float:
     return evaluate(model, dataset.images, dataset.labels)
 
@@ -106,7 +112,7 @@ def plainly(recipe: StitchRecipe, layer: str, start: nn.Module, seed: int) -> nn
 )
 def test_the_same_as_running_both_networks_at_every_step(recipe, layer):
     place = junction(layer, validation=None)
-    start = Full(*place.widths, generator=generator())
+    start = uniform(place)
     trained = train_stitch(place, start, recipe, seed=3).stitch
     expected = plainly(recipe, layer, start, seed=3)
     torch.testing.assert_close(trained.state_dict(), expected.state_dict(), rtol=1e-4, atol=1e-4)
@@ -115,7 +121,7 @@ def test_the_same_as_running_both_networks_at_every_step(recipe, layer):
 
 def test_values_that_are_not_kept_give_the_same(monkeypatch):
     place = junction()
-    start = Full(*place.widths, generator=generator())
+    start = uniform(place)
     expected = train_stitch(place, start, PLAIN, seed=0)
     monkeypatch.setattr("intertwine.stitching.junction.FRONT_BYTES", 0)
     bare = junction()
@@ -130,7 +136,7 @@ def test_values_that_are_not_kept_give_the_same(monkeypatch):
 def test_only_the_stitch_moves(batch_norm):
     before = tensors(network(0), network(1))
     place = junction()
-    start = Full(*place.widths, generator=generator())
+    start = uniform(place)
     first = tensors(start, place.front, place.back, place.model2)
     trained = train_stitch(place, start, replace(PLAIN, batch_norm=batch_norm), seed=0)
     for old, new in zip(before, tensors(network(0), network(1)), strict=True):
@@ -161,7 +167,7 @@ def test_reestimated_statistics_are_those_behind_the_stitch():
 
 def test_the_validation_set_chooses_and_the_test_set_reports():
     place = junction()
-    start = Full(*place.widths, generator=generator())
+    start = uniform(place)
     recipe = replace(PLAIN, epochs=6, lr=0.5)
     trained = train_stitch(place, start, recipe, seed=0)
     history = trained.history
@@ -234,7 +240,7 @@ def test_models_in_training_mode_are_judged_without_dropout():
 
 def test_dropout_in_a_stitch_depends_on_the_seed_alone():
     place, state = junction(), torch.get_rng_state()
-    start = nn.Sequential(Full(*place.widths, generator=generator()), nn.Dropout(0.5))
+    start = nn.Sequential(uniform(place), nn.Dropout(0.5))
     first, again, other = (train_stitch(place, start, PLAIN, seed=seed) for seed in (0, 0, 1))
     assert torch.equal(state, torch.get_rng_state())
     assert torch.equal(first.stitch[0].weight, again.stitch[0].weight)
@@ -335,6 +341,10 @@ def test_names_that_are_unknown_get_one_sentence():
         ({"kind": "low rank"}, "Expected rank= for the kind 'low rank'"),
         ({"kind": "low rank", "rnk": 3}, r"of the kind 'low rank' \(rank and affine\), was given rnk"),
         ({"kind": "full", "start": "nowhere", "recipe": PLAIN}, "start to be one of"),
+        (
+            {"kind": "full", "start": least_squares(Statistics.of(torch.eye(3), torch.eye(3)))},
+            "map of 8 channels",
+        ),
         ({"kind": "full", "recipe": "slow"}, "recipe to be one of"),
         ({"kind": "Birkhoff"}, "a recipe for the kind 'Birkhoff', which has no closed form"),
         ({"kind": "Birkhoff", "start": "random", "recipe": PLAIN}, "no start= for the kind 'Birkhoff'"),

@@ -28,10 +28,7 @@ def reestimate(network: nn.Module, batches: Iterable[Inputs], dtype: torch.dtype
         >>> norm.running_mean
         tensor([2., 2.])
 
-    Args:
-        network: changed in place.
-        batches: its inputs, on its device; 10,000 images of them are enough.
-        dtype: of autocast; see `intertwine.devices.precision`.
+    The network is changed in place. Of the batches, on its device, the first 10,000 images are used.
     """
     norms, seen = tracked(network), 0
     before = [norm.momentum for norm in norms]

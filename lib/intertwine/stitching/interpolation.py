@@ -24,9 +24,7 @@ def between(model1: nn.Module, model2: nn.Module, fraction: float) -> nn.Module:
         >>> torch.allclose(middle.weight, (one.weight + two.weight) / 2)
         True
 
-    Args:
-        model1, model2: of the same shapes; they are not changed.
-        fraction: t, of the way from model 1 to model 2.
+    The models, of the same shapes, are not changed; t is the `fraction` of the way from model 1 to model 2.
     """
     network = copy.deepcopy(model1)
     others = model2.state_dict()
@@ -49,14 +47,8 @@ def line(
         >>> line(a, b, train, test, [0.5])["batch_norm"].tolist()
         ['interpolated', 're-estimated']
 
-    Args:
-        model1, model2: of the same shapes.
-        train: images whose statistics batch norm takes.
-        test: images that accuracies are measured on.
-        fractions: of the way.
-
-    Returns:
-        batch_norm, fraction, accuracy (a fraction).
+    Returns the columns batch_norm, fraction (of the way from model 1 to model 2), and accuracy (on `test`, a
+    fraction). Batch norm takes the statistics of the images `train`.
     """
     rows = []
     for fraction in fractions:
@@ -78,9 +70,8 @@ def barriers(lines: pd.DataFrame, by: Sequence[str], accuracy: str = "accuracy")
         0.45
 
     Args:
-        lines: with the columns fraction, with 0 and 1 among its values, and accuracy, in any unit.
-        by: the columns that tell lines apart.
-        accuracy: the column of it.
+        lines: with the columns fraction, with 0 and 1 among its values, and `accuracy`, in any unit; the
+            columns `by` tell lines apart.
 
     Returns:
         The columns `by`, one and two (accuracies at the fractions 1 and 0), worse (the lower one), and

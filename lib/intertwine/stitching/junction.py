@@ -45,9 +45,8 @@ class Junction:
     Example:
         >>> from intertwine import data
         >>> from intertwine.models import myrtle
-        >>> a, b = (myrtle(4, in_channels=1, seed=seed).eval() for seed in (0, 1))
-        >>> train, test = data.load("digits", "train"), data.load("digits", "test")
-        >>> junction = Junction(a, b, "relu2", train, test=test, device="cpu")
+        >>> a, b = (myrtle(4, in_channels=1, seed=seed) for seed in (0, 1))
+        >>> junction = Junction(a, b, "relu2", data.load("digits", "train"), device="cpu")
         >>> junction.statistics.widths, junction.statistics.n == 1297 * 8 * 8
         ((8, 8), True)
 
@@ -56,13 +55,8 @@ class Junction:
     than 2 GiB of them.
 
     Args:
-        model1, model2, at: as in `stitch`. Both models get the same images: their own normalisation, where it
-            differs, must be part of them.
-        train: closed forms are fitted to it, and stitches trained on it.
-        validation: the best epoch of a training is chosen by it.
-        test: reported, without a part in the choice.
-        resample, shortcut: as in `stitch`.
-        device: as `intertwine.devices.pick` takes it.
+        model1, model2, at, train, validation, test, resample, shortcut: as in `stitch`. Both models get the
+            same images: their own normalisation, where it differs, must be part of them.
         dtype: of training: float32, bfloat16, or auto, the faster one, as in `training.Recipe`. Networks are
             judged in their own type.
         fit_images: how many training images closed forms are fitted to, from the first one on.
@@ -123,14 +117,12 @@ class Junction:
         return self.dtype if name == "train" else torch.float32
 
     def images(self, name: str) -> Float[Tensor, "n ..."]:
-        """On the device."""
         if name not in self._images:
             own = devices.input_dtype(self.model2, self.precision(name))
             self._images[name] = self.data(name).images.to(self.device, own)
         return self._images[name]
 
     def labels(self, name: str) -> Int[Tensor, " n"]:
-        """On the device."""
         return self.data(name).labels.to(self.device)
 
     def targets(self, name: str) -> Float[Tensor, "n classes"]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import reduce
 from typing import Any, NamedTuple
 
 import torch
@@ -25,14 +26,7 @@ NEEDED = object()  # an option without a default
 
 
 class Place(NamedTuple):
-    """Where a stitch stands: the numbers of channels, their statistics, and a generator.
-
-    Example:
-        >>> A = torch.randn(50, 2)
-        >>> place = Place((2, 2), lambda: Statistics.of(A, 3 * A), torch.Generator())
-        >>> torch.allclose(build("least squares", place).weight, 3 * torch.eye(2).double(), atol=1e-4)
-        True
-    """
+    """Where a stitch stands: the numbers of channels, their statistics, and a generator."""
 
     widths: tuple[int, int]
     statistics: Callable[[], Statistics]
@@ -43,12 +37,7 @@ Kind = str | Tensor | LinearMap | nn.Module | Callable[[Statistics], LinearMap]
 
 
 class Entry(NamedTuple):
-    """The entry of a name: options, start and training of a kind of stitch.
-
-    Example:
-        >>> list(KINDS["low rank"].defaults)
-        ['rank', 'affine']
-    """
+    """A kind of stitch: its closed form, its training and its options."""
 
     closed: Callable[..., LinearMap | nn.Module] | None
     """The map without a training, of a `Place` and the options."""
@@ -63,26 +52,7 @@ class Entry(NamedTuple):
 def build(
     kind: Kind, place: Place, *, trained: bool = False, start: str | LinearMap | None = None, **options: Any
 ) -> LinearMap | nn.Module:
-    """The map of a kind, or the layer that its training starts with.
-
-    Example:
-        >>> A, B = torch.randn(9, 4), torch.randn(9, 3)
-        >>> place = Place((4, 3), lambda: Statistics.of(A, B), torch.Generator())
-        >>> build("low rank", place, trained=True, start="random", rank=2)
-        LowRank()
-
-    Args:
-        kind: a name out of `KINDS`; or your own: a matrix (q, p) such as an element of a group, a map, a
-            module, or a function of `Statistics` such as those of `intertwine.alignment`.
-        place: where.
-        trained: whether a training follows.
-        start: where that starts: "random", the name of a kind with a closed form, or a map. By default as
-            `KINDS` says.
-        **options: of the kind.
-
-    Raises:
-        ValueError: an unknown name or option, or a kind that cannot be trained or started as given.
-    """
+    """The map of a kind, or the layer that its training starts with; arguments are those of `stitch_at`."""
     if not isinstance(kind, str):
         if options or start is not None:
             given = ", ".join([*options, *(["start"] if start is not None else [])])
@@ -143,19 +113,44 @@ def _random_permutation(place: Place) -> LinearMap:
     return linear(torch.eye(most)[torch.randperm(most, generator=place.generator)][:q, :p])
 
 
-def linear(weight: Tensor) -> LinearMap:
-    """The map x ↦ weight·x, which was not fitted to anything."""
-    return LinearMap(weight, None, residual=float("nan"), total=float("nan"))
+def linear(weight: Tensor, bias: Tensor | None = None) -> LinearMap:
+    """A map that was not fitted to anything."""
+    return LinearMap(weight, bias, residual=float("nan"), total=float("nan"))
 
 
 def _fit(closed: Callable[..., LinearMap]) -> Callable[..., LinearMap]:
     return lambda place, **options: closed(place.statistics(), **options)
 
 
-def _layer(kind: Callable[..., nn.Module]) -> Callable[..., nn.Module]:
-    return lambda place, start, **options: kind(
-        *place.widths, start=start, generator=place.generator, **options
-    )
+def _layer(kind: Callable[..., nn.Module], draw: Callable[..., LinearMap]) -> Callable[..., nn.Module]:
+    """A layer that starts from a map, or from one that is drawn at random."""
+
+    def layer(place: Place, start: LinearMap | None, affine: bool, **options: Any) -> nn.Module:
+        first, (p, q) = draw(place, **options) if start is None else start, place.widths
+        if first.weight.shape != (q, p):
+            given = tuple(first.weight.shape[::-1])
+            raise ValueError(
+                f"Expected to start from a map of {p} channels to {q}, was given one of {given}."
+            )
+        bias = torch.zeros(q) if first.bias is None else first.bias
+        return kind(first.weight, bias if affine else None, **options)
+
+    return layer
+
+
+def _uniform(place: Place, **_: Any) -> LinearMap:
+    """Weight and bias in ±1/√p, torch's default."""
+    (p, q), most = place.widths, place.widths[0] ** -0.5
+    weight, bias = (torch.empty(n).uniform_(-most, most, generator=place.generator) for n in ((q, p), (q,)))
+    return linear(weight, bias)
+
+
+def _isometry(place: Place, rank: int | None = None) -> LinearMap:
+    """A random isometry, or for a rank a product of two (csiszarik2021)."""
+    p, q = place.widths
+    shapes = [(q, p)] if rank is None else [(q, rank), (rank, p)]
+    drawn = (nn.init.orthogonal_(torch.empty(shape), generator=place.generator) for shape in shapes)
+    return linear(reduce(torch.matmul, drawn))
 
 
 def _matched(kind: Callable[[Statistics], nn.Module]) -> Callable[..., nn.Module]:
@@ -171,16 +166,20 @@ def _birkhoff(place: Place, start: LinearMap | None, alpha: float) -> nn.Module:
     return Birkhoff(p, alpha=alpha, generator=place.generator)
 
 
-_FULL = Entry(_fit(least_squares), _layer(Full), "least squares", {"affine": True})
+_FULL = Entry(_fit(least_squares), _layer(Full, _uniform), "least squares", {"affine": True})
 
 KINDS: dict[str, Entry] = {
     "identity": Entry(_identity, None),
     "random permutation": Entry(_random_permutation, None),
     "least squares": _FULL,
     "full": _FULL,
-    "low rank": Entry(_fit(reduced_rank), _layer(LowRank), "low rank", {"rank": NEEDED, "affine": True}),
-    "sparse": Entry(_fit(lasso), _layer(Sparse), "least squares", {"alpha": NEEDED, "affine": True}),
-    "orthogonal": Entry(_fit(orthogonal), _layer(Orthogonal), "orthogonal", {"affine": False}),
+    "low rank": Entry(
+        _fit(reduced_rank), _layer(LowRank, _isometry), "low rank", {"rank": NEEDED, "affine": True}
+    ),
+    "sparse": Entry(
+        _fit(lasso), _layer(Sparse, _uniform), "least squares", {"alpha": NEEDED, "affine": True}
+    ),
+    "orthogonal": Entry(_fit(orthogonal), _layer(Orthogonal, _isometry), "orthogonal", {"affine": False}),
     "permutation": Entry(_fit(permutation), None, defaults={"affine": False}),
     "scaled permutation": Entry(_matched(Matched), _matched(Matched)),
     "G_ReLU": Entry(_fit(g_relu), _matched(Entropic)),

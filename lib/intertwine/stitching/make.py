@@ -38,7 +38,7 @@ def stitch(
     Example:
         >>> from intertwine import data
         >>> from intertwine.models import myrtle
-        >>> a, b = (myrtle(4, in_channels=1, seed=seed).eval() for seed in (0, 1))
+        >>> a, b = (myrtle(4, in_channels=1, seed=seed) for seed in (0, 1))
         >>> train, test = data.load("digits", "train"), data.load("digits", "test")
         >>> stitched = stitch(a, b, at="relu2", kind="low rank", rank=4, train=train, device="cpu")
         >>> 0 < stitched.evaluate(test) < 1, stitched(test.images).shape
@@ -64,10 +64,9 @@ def stitch(
         at: the name of a layer in both models, or a pair of names; as `split` takes them.
         kind: a name out of `KINDS`; or your own: a matrix (q, p) such as an element of a group, a
             map, a module, or a function of `Statistics` such as those of `intertwine.alignment`.
-        train: images that the map is fitted to or trained on. A map of your own does without; then nothing is
-            resampled or checked.
-        validation: images that the best epoch of a training is chosen by.
-        test: images that the history of a training reports.
+        train, validation, test: images that the map is fitted to or trained on, that the best epoch of a
+            training is chosen by, and that its history reports. A map of your own does without; then nothing
+            is resampled or checked.
         resample: "bilinear" or "nearest".
         shortcut: "refuse" to cut inside a block, "stitched", or "passed on".
         device: as `intertwine.devices.pick` takes it; that of the models where there is no `train`.
@@ -83,14 +82,9 @@ def stitch(
         if options or not isinstance(kind, LinearMap | nn.Module):
             raise ValueError(f"Expected train=, the images that {kind!r} is made from, was given none.")
         return join(model1, model2, at, kind, resample=resample, shortcut=shortcut)
-    cut = {
-        "resample": resample,
-        "shortcut": shortcut,
-        "device": device,
-        "dtype": dtype,
-        "fit_images": fit_images,
-    }
-    junction = Junction(model1, model2, at, train, validation=validation, test=test, **cut)  # type: ignore[arg-type]
+    sets, cut = {"validation": validation, "test": test}, {"resample": resample, "shortcut": shortcut}
+    chosen = {"device": device, "dtype": dtype, "fit_images": fit_images}
+    junction = Junction(model1, model2, at, train, **sets, **cut, **chosen)  # type: ignore[arg-type]
     return stitch_at(junction, kind, **options)
 
 
@@ -112,14 +106,12 @@ def stitch_at(
     Example:
         >>> from intertwine import data
         >>> from intertwine.models import myrtle
-        >>> a, b = (myrtle(4, in_channels=1, seed=seed).eval() for seed in (0, 1))
+        >>> a, b = (myrtle(4, in_channels=1, seed=seed) for seed in (0, 1))
         >>> junction = Junction(a, b, "relu2", data.load("digits", "train"), device="cpu")
         >>> [stitch_at(junction, "low rank", rank=rank).stitch.weight.shape for rank in (1, 2)]
         [torch.Size([8, 8]), torch.Size([8, 8])]
 
     Args:
-        junction: where, and with which data.
-        kind: as in `stitch`.
         recipe: how it is trained: a `StitchRecipe`, or a name out of `STITCH_RECIPES`. Without it, it is not.
         start: where the training starts: "random", a name out of `KINDS` with a closed form, such as
             "least squares", or a map. By default the closed form of the kind, where there is one.
@@ -127,12 +119,10 @@ def stitch_at(
         penalty: a function of the stitched values of a batch and of model 2's values, added to the loss.
         measure: a function of the stitch, in evaluation mode: numbers for every row of the history.
         seed: of a random start, the order of the data, their augmentation, and dropout in the stitch.
-        progress: whether to show a bar.
-        **options: of the kind; see `KINDS`.
+        kind, **options: as in `stitch`; see `KINDS`.
 
     Raises:
-        ValueError: an unknown kind, option or recipe; a map that does not fit the layers.
-        TypeError: a recipe that is not for stitches.
+        ValueError: as in `stitch`; an unknown recipe.
         FloatingPointError: the loss is no longer finite.
     """
     if isinstance(recipe, str):

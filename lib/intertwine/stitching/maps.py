@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -12,29 +11,27 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.utils.parametrizations import orthogonal
 
-from intertwine.alignment import LinearMap
-
 
 class Stitch(nn.Module, ABC):
     """x ↦ weight·x + bias on channels: the last axis of x, or axis 1 at every position of feature maps.
 
     Example:
-        >>> stitch = Full(3, 2, generator=torch.Generator().manual_seed(0))
+        >>> stitch = Full(torch.rand(2, 3))
         >>> stitch(torch.ones(7, 3, 4, 4)).shape, stitch(torch.ones(7, 3)).shape
         (torch.Size([7, 2, 4, 4]), torch.Size([7, 2]))
 
-    A subclass computes its `weight` from its parameters. A training adds its `penalty` to the loss,
-    calls `advance` before every step and `project` after it.
+    A subclass computes its `weight` from its parameters, which start from a matrix (q, p) of p channels to q
+    and, for affine maps, a bias (q). A training adds its `penalty` to the loss, calls `advance` before every
+    step and `project` after it.
     """
 
     bias: nn.Parameter | None
     undecayed: tuple[str, ...] = ("bias",)
     """Parameters without weight decay."""
 
-    def __init__(self, q: int = 0, affine: bool = False, start: LinearMap | None = None) -> None:
+    def __init__(self, bias: Float[Tensor, " q"] | None = None) -> None:
         super().__init__()
-        first = None if start is None else start.bias
-        self.bias = parameter(torch.zeros(q) if first is None else first) if affine else None
+        self.bias = None if bias is None else parameter(bias)
 
     @property
     @abstractmethod
@@ -61,33 +58,16 @@ class Stitch(nn.Module, ABC):
 
 
 class Full(Stitch):
-    """Every matrix, by default with a bias: the affine 1×1 convolution of csiszarik2021.
+    """Every matrix, and with a bias every affine 1×1 convolution (csiszarik2021).
 
     Example:
-        >>> twice = LinearMap(2 * torch.eye(3), None, residual=0.0, total=1.0)
-        >>> Full(3, 3, start=twice, affine=False)(torch.ones(3))
+        >>> Full(2 * torch.eye(3))(torch.ones(3))
         tensor([2., 2., 2.], grad_fn=...)
-
-    Args:
-        p, q: channels in and out.
-        affine: whether it has a bias. godfrey2022 says affine, but its runs had none.
-        start: a closed form to start from; otherwise weight and bias are uniform in ±1/√p, torch's default.
-        generator: of that.
     """
 
-    def __init__(
-        self,
-        p: int,
-        q: int,
-        *,
-        affine: bool = True,
-        start: LinearMap | None = None,
-        generator: torch.Generator | None = None,
-    ) -> None:
-        super().__init__(q, affine, start)
-        self.matrix = parameter(_started(p, q, start, generator))
-        if self.bias is not None and start is None:
-            self.bias.data.uniform_(-1 / math.sqrt(p), 1 / math.sqrt(p), generator=generator)
+    def __init__(self, weight: Float[Tensor, "q p"], bias: Float[Tensor, " q"] | None = None) -> None:
+        super().__init__(bias)
+        self.matrix = parameter(weight)
 
     @property
     def weight(self) -> Float[Tensor, "q p"]:
@@ -98,22 +78,20 @@ class Sparse(Full):
     """A full stitch with the penalty alpha·Σ|m_ij| (csiszarik2021 eq. 3, experiment 7).
 
     Example:
-        >>> sparse = Sparse(3, 3, alpha=0.1, start=LinearMap(torch.eye(3), None, residual=0.0, total=1.0))
+        >>> sparse = Sparse(torch.eye(3), alpha=0.1)
         >>> round(sparse.penalty().item(), 2), round(sparse.sparsity, 2)
         (0.3, 0.67)
 
-    In evaluation mode entries below 10⁻⁴ are 0. The authors' code penalises the mean of all |m_ij|: its
-    alpha is this one times pq.
-
-    Args:
-        p, q, affine, start, generator: as in `Full`.
-        alpha: of the penalty, per image, as the cross-entropy is.
+    In evaluation mode entries below 10⁻⁴ are 0. The weight alpha is per image, as the cross-entropy is. The
+    authors' code penalises the mean of all |m_ij|: its alpha is this one times pq.
     """
 
     threshold = 1e-4
 
-    def __init__(self, p: int, q: int, *, alpha: float, **options: Any) -> None:
-        super().__init__(p, q, **options)
+    def __init__(
+        self, weight: Float[Tensor, "q p"], bias: Float[Tensor, " q"] | None = None, *, alpha: float
+    ) -> None:
+        super().__init__(weight, bias)
         self.alpha = alpha
 
     @property
@@ -130,44 +108,22 @@ class Sparse(Full):
 
 
 class LowRank(Stitch):
-    """Matrices of rank at most r, as a product of two.
+    """Matrices of rank at most `rank`, as a product of two, from the best approximation of a first one on.
 
     Example:
-        >>> stitch = LowRank(5, 4, rank=2, generator=torch.Generator().manual_seed(0))
-        >>> int(torch.linalg.matrix_rank(stitch.weight))
+        >>> int(torch.linalg.matrix_rank(LowRank(torch.randn(4, 5), rank=2).weight))
         2
-
-    Args:
-        p, q, affine: as in `Full`; the bias starts from 0.
-        rank: r.
-        start: a closed form whose best approximation of rank r is the start; otherwise both factors are
-            orthogonal (csiszarik2021).
-        generator: of that.
     """
 
     def __init__(
-        self,
-        p: int,
-        q: int,
-        *,
-        rank: int,
-        affine: bool = True,
-        start: LinearMap | None = None,
-        generator: torch.Generator | None = None,
+        self, weight: Float[Tensor, "q p"], bias: Float[Tensor, " q"] | None = None, *, rank: int
     ) -> None:
-        super().__init__(q, affine, start)
-        if not 1 <= rank <= min(p, q):
-            raise ValueError(f"Expected a rank from 1 to {min(p, q)}, was given {rank}.")
-        if start is None:
-            up, down = (
-                nn.init.orthogonal_(torch.empty(shape), generator=_expected(generator))
-                for shape in ((q, rank), (rank, p))
-            )
-        else:
-            U, S, Vh = torch.linalg.svd(_started(p, q, start, None).double(), full_matrices=False)
-            root = S[:rank].sqrt()
-            up, down = U[:, :rank] * root, root[:, None] * Vh[:rank]
-        self.up, self.down = parameter(up), parameter(down)
+        super().__init__(bias)
+        if not 1 <= rank <= min(weight.shape):
+            raise ValueError(f"Expected a rank from 1 to {min(weight.shape)}, was given {rank}.")
+        U, S, Vh = torch.linalg.svd(weight.double(), full_matrices=False)
+        root = S[:rank].sqrt()
+        self.up, self.down = parameter(U[:, :rank] * root), parameter(root[:, None] * Vh[:rank])
 
     @property
     def weight(self) -> Float[Tensor, "q p"]:
@@ -178,41 +134,24 @@ class Orthogonal(Stitch):
     """Orthogonal matrices, of the determinant (±1) of the first one; isometries where p < q.
 
     Example:
-        >>> Q = Orthogonal(3, 3, generator=torch.Generator().manual_seed(0)).weight
+        >>> Q = Orthogonal(torch.eye(3)).weight
         >>> torch.allclose(Q @ Q.T, torch.eye(3), atol=1e-6)
         True
-
-    Args:
-        p, q, affine: as in `Full`, with p ≤ q; the bias starts from 0.
-        start: an isometry, as `alignment.orthogonal` gives; otherwise it is drawn.
-        generator: of that.
     """
 
-    def __init__(
-        self,
-        p: int,
-        q: int,
-        *,
-        affine: bool = False,
-        start: LinearMap | None = None,
-        generator: torch.Generator | None = None,
-    ) -> None:
-        super().__init__(q, affine, start)
+    def __init__(self, weight: Float[Tensor, "q p"], bias: Float[Tensor, " q"] | None = None) -> None:
+        super().__init__(bias)
+        q, p = weight.shape
         if p > q:
             raise ValueError(
                 f"Expected no more channels in than out, was given {p} and {q}: swap the networks."
             )
-        first = (
-            _started(p, q, start, None)
-            if start
-            else nn.init.orthogonal_(torch.empty(q, p), generator=_expected(generator))
-        )
-        if not torch.allclose(first.T @ first, torch.eye(p).to(first), atol=1e-5):
+        if not torch.allclose(weight.T @ weight, torch.eye(p).to(weight), atol=1e-5):
             raise ValueError(
                 "Expected an isometry to start from, was given another map: use alignment.orthogonal."
             )
-        self.layer: Any = orthogonal(nn.utils.skip_init(nn.Linear, p, q, bias=False, device=first.device))
-        self.layer.weight = first.float()
+        self.layer: Any = orthogonal(nn.utils.skip_init(nn.Linear, p, q, bias=False, device=weight.device))
+        self.layer.weight = weight.float()
 
     @property
     def weight(self) -> Float[Tensor, "q p"]:
@@ -222,20 +161,3 @@ class Orthogonal(Stitch):
 def parameter(values: Tensor) -> nn.Parameter:
     """A trainable copy, in torch's default dtype."""
     return nn.Parameter(values.detach().to(torch.get_default_dtype()).clone())
-
-
-def _started(
-    p: int, q: int, start: LinearMap | None, generator: torch.Generator | None
-) -> Float[Tensor, "q p"]:
-    if start is None:
-        return torch.empty(q, p).uniform_(-1 / math.sqrt(p), 1 / math.sqrt(p), generator=_expected(generator))
-    if start.weight.shape != (q, p):
-        given = tuple(reversed(start.weight.shape))
-        raise ValueError(f"Expected to start from a map of {p} channels to {q}, was given one of {given}.")
-    return start.weight
-
-
-def _expected(generator: torch.Generator | None) -> torch.Generator:
-    if generator is None:
-        raise ValueError("Expected a start or a generator, was given neither.")
-    return generator

@@ -96,15 +96,7 @@ class Stitched(nn.Module):
         return self.rest(self.front(x))
 
     def evaluate(self, data: Dataset) -> float:
-        """The accuracy, a fraction, as `intertwine.training.evaluate` gives it for any network.
-
-        Example:
-            >>> from intertwine import data
-            >>> test = data.load("digits", "test")
-            >>> network = Stitched(nn.Flatten(), Rest(nn.Identity(), nn.Linear(64, 10)))
-            >>> 0 <= network.evaluate(test) <= 1
-            True
-        """
+        """The accuracy, a fraction, as `intertwine.training.evaluate` gives it for any network."""
         return evaluate(self, data.images, data.labels)
 
 
@@ -118,23 +110,10 @@ def join(
     resample: str = "bilinear",
     shortcut: str = "refuse",
 ) -> Stitched:
-    """The network that runs model 1 up to layer 1, then the map, then model 2 from layer 2 on.
+    """The network of `stitch` with a given map; a module is not copied.
 
-    Example:
-        >>> from intertwine.models import myrtle
-        >>> a, b, images = myrtle(4, seed=0).eval(), myrtle(8, seed=1).eval(), torch.randn(5, 3, 32, 32)
-        >>> join(a, b, ("relu2", "relu1"), nn.Conv2d(8, 8, 1), example=images)(images).shape
-        torch.Size([5, 10])
-
-    Args:
-        model1, model2, at, resample, shortcut: as in `stitch`.
-        map: from layer 1's channels to layer 2's; a module is not copied.
-        example: inputs of both models, which determine sizes and channels; without it, nothing is
-            resampled or checked.
-
-    Raises:
-        ValueError: as in `stitch`; with an example, a map or layers that do not fit (checked
-            where all are on one device and of one type).
+    Without an example of the inputs nothing is resampled or checked. With one, a map or layers that do not
+    fit raise a ValueError, where all are on one device and of one type.
     """
     front, back, widths = cut(model1, model2, at, example, resample=resample, shortcut=shortcut)
     rest = Rest(as_module(map, devices.like(back)), back, shortcut)
@@ -209,8 +188,7 @@ def as_module(map: LinearMap | nn.Module, like: Tensor) -> nn.Module:
     """A closed form as a stitch that may be trained further, in the type of `like`; a module as it is."""
     if isinstance(map, nn.Module):
         return map
-    q, p = map.weight.shape
-    return Full(p, q, affine=map.bias is not None, start=map).to(like)
+    return Full(map.weight, map.bias).to(like)
 
 
 def as_tuple(values: Values) -> tuple[Tensor, ...]:

@@ -32,32 +32,11 @@ def train_stitch(
     measure: Measure | None = None,
     progress: bool = False,
 ) -> Stitched:
-    """Train a copy of a layer between the two networks, which keep their parameters.
+    """Train a copy of a layer between the two networks, which keep their parameters; see `stitch_at`.
 
-    Example:
-        >>> from dataclasses import replace
-        >>> from intertwine import data
-        >>> from intertwine.models import myrtle
-        >>> from intertwine.stitching import STITCH_RECIPES, Full
-        >>> a, b = (myrtle(4, in_channels=1, seed=seed).eval() for seed in (0, 1))
-        >>> junction = Junction(a, b, "relu2", data.load("digits", "train"), device="cpu")
-        >>> layer = Full(*junction.widths, generator=torch.Generator().manual_seed(0))
-        >>> recipe = replace(STITCH_RECIPES["digits"], epochs=2)
-        >>> train_stitch(junction, layer, recipe, seed=0).history["epoch"].tolist()
-        [0, 1, 2]
-
-    Where the recipe does not augment, model 1 is not run: the junction has its values. The same junction,
-    layer, recipe, seed and number of threads give the same result on a CPU.
-
-    Args:
-        junction: where, and with which data.
-        layer: a `Stitch` or any module, from layer 1's channels to layer 2's.
-        recipe: with epochs=0 nothing is trained, but batch norm is re-estimated if the recipe says so.
-        seed, penalty, measure, progress: as in `stitch_at`.
-
-    Raises:
-        ValueError: a layer that does not fit the cut.
-        FloatingPointError: the loss is no longer finite.
+    Where the recipe does not augment, model 1 is not run: the junction has its values. With epochs=0 nothing
+    is trained, but batch norm is re-estimated if the recipe says so. The same junction, layer, recipe, seed
+    and number of threads give the same result on a CPU.
     """
     layer = copy.deepcopy(layer).to(junction.device)
     rest = Rest(layer, copy.deepcopy(junction.back), junction.shortcut).eval()
@@ -92,7 +71,7 @@ def train_stitch(
             row = epoch(forward, batches, optimizer, recipe, number, seed=seed, dtype=junction.dtype, **hooks)
             rows.append(row)
             rest.eval()
-            now = _judge(network, junction, recipe, measure, rows[-1])
+            now = _judge(network, junction, recipe, measure, row)
             if now > rank:
                 best, chosen, rank = copy.deepcopy(rest), number + 1, now
     history = pd.DataFrame(rows).drop(columns="images_per_s", errors="ignore")
@@ -101,10 +80,7 @@ def train_stitch(
 
 
 class _Batches:
-    """Batches of the front's values, labels, targets, and model 2's values if wanted.
-
-    Where the recipe does not augment, stored values are only gathered.
-    """
+    """Batches of the front's values, labels, targets, and model 2's values if wanted."""
 
     def __init__(self, junction: Junction, recipe: StitchRecipe, both: bool) -> None:
         self.junction, self.soft, self.both = junction, recipe.targets == "soft", both
