@@ -26,8 +26,7 @@ def record(model: nn.Module, layers: Sequence[str]) -> Iterator[dict[str, Float[
     part of autograd's graph unless that is off. However the `with` ends, it leaves no hook behind.
 
     Args:
-        model: any module.
-        layers: names out of its `named_modules`.
+        layers: names out of the model's `named_modules`.
 
     Raises:
         ValueError: a layer that is unknown, called twice in a run, not called, or does not return a tensor.
@@ -78,18 +77,10 @@ def features(
     Memory holds one batch, whatever the caller adds up. The model runs in evaluation mode, without autograd,
     on the device of its parameters; it is in its own mode again whenever a batch is handed out.
 
-    Args:
-        model: any module.
-        layers: names out of its `named_modules`.
-        images: the model's inputs; batches keep their order.
-        batch_size: images at a time; the last batch may be smaller.
-
-    Yields:
-        A dictionary from layer to activations, on the model's device.
+    Batches keep the order of the images; the last may be smaller.
 
     Raises:
         ValueError: at once for an unknown layer or a batch size below 1; with the first batch as in `record`.
-        TypeError: at once for images that are no tensor.
     """
     lookup(model, layers)
     check_tensor(images)
@@ -108,14 +99,7 @@ def activations(
         >>> activations(model, ["1"], torch.randn(100, 3), batch_size=32)["1"].shape
         torch.Size([100, 4])
 
-    Args:
-        model: any module, run as `features` runs it.
-        layers: names out of its `named_modules`.
-        images: the model's inputs, one or more.
-        batch_size: images at a time.
-
-    Raises:
-        ValueError, TypeError: as in `features`.
+    The model runs as in `features`.
     """
     batches = list(features(model, layers, images, batch_size=batch_size))
     return {layer: torch.cat([batch[layer] for batch in batches]) for layer in layers}
@@ -144,15 +128,7 @@ def rows(X: Float[Tensor, "n ..."]) -> Float[Tensor, "rows c"]:
 
 
 def lookup(model: nn.Module, layers: Sequence[str]) -> dict[str, nn.Module]:
-    """The modules of these names.
-
-    Example:
-        >>> lookup(nn.Sequential(nn.Linear(3, 4), nn.ReLU()), ["1"])
-        {'1': ReLU()}
-
-    Raises:
-        ValueError: a name that the model does not have; the nearest are named.
-    """
+    """The modules of these names; ValueError for a name that the model does not have, with the nearest."""
     if isinstance(layers, str):
         raise ValueError(f"Expected a list of layers, was given the string {layers!r}: write [{layers!r}].")
     known = {name: module for name, module in model.named_modules(remove_duplicate=False) if name}
@@ -164,11 +140,7 @@ def lookup(model: nn.Module, layers: Sequence[str]) -> dict[str, nn.Module]:
 
 
 def check_tensor(given: object) -> None:
-    """Raise TypeError, in one sentence, unless this is a tensor.
-
-    Example:
-        >>> check_tensor(torch.ones(2))
-    """
+    """Raise TypeError, in one sentence, unless this is a tensor."""
     if not isinstance(given, Tensor):
         raise TypeError(f"Expected a tensor, was given {type(given).__name__}: use torch.as_tensor.")
 

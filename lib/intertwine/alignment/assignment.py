@@ -18,12 +18,8 @@ def assignment(
         >>> assignment(torch.tensor([[2.0, 1.0, 5.0], [1.0, 3.0, 5.0]]))
         (tensor([0, 1]), tensor([1, 0]))
 
-    Args:
-        cost: of matching row i with column j; the smaller number k of both is matched.
-        maximize: whether the sum is the largest instead.
-
-    Returns:
-        Indices on the device of `cost`, the rows in order.
+    The smaller number k of both is matched; `maximize` takes the largest sum instead. The indices are on the
+    device of `cost`, the rows in order.
     """
     from scipy.optimize import linear_sum_assignment  # slow to import
 
@@ -62,10 +58,7 @@ def monomial(statistics: Statistics, scalars: ScalarGroup, *, affine: bool = Fal
     Widths p ≠ q match the smaller number of channels. Where elements of the group come nearer without end to
     the scalar 0, it is 0: so in G_ReLU for a unit that never fires, or one matched with a negative product.
 
-    Args:
-        statistics: of A and B.
-        scalars: as `intertwine.groups.scalar_group` decides them for an activation.
-        affine: whether a bias is fitted as well.
+    `scalars` are as `intertwine.groups.scalar_group` decides them for an activation.
     """
     inputs, outputs, d = unit_assignment(statistics, scalars, affine=affine)
     M = torch.zeros(statistics.widths, dtype=d.dtype)

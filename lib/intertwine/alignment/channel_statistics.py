@@ -17,13 +17,7 @@ CONSTANT = 1e-12
 
 
 class Products(NamedTuple):
-    """AᵀA, AᵀB and BᵀB.
-
-    Example:
-        >>> Statistics.of(torch.ones(4, 2), 2 * torch.ones(4, 1)).products().AB
-        tensor([[8.],
-                [8.]], dtype=torch.float64)
-    """
+    """AᵀA, AᵀB and BᵀB."""
 
     AA: Float[Tensor, "p p"]
     AB: Float[Tensor, "p q"]
@@ -128,11 +122,7 @@ def statistics(batches: Iterable[tuple[Tensor, Tensor]]) -> Statistics:
         >>> statistics(zip(A.split(30), B.split(30))).n
         100
 
-    Args:
-        batches: pairs of what two layers return for the same inputs, as `Statistics.of` takes them.
-
-    Raises:
-        ValueError: no batch, or one that does not fit.
+    Batches are pairs of what two layers return for the same inputs, as `Statistics.of` takes them.
     """
     total = None
     for A, B in batches:

@@ -59,12 +59,8 @@ class LinearMap:
             >>> mean(torch.ones(7, 2)).shape, mean(torch.ones(7, 2, 4, 4)).shape
             (torch.Size([7, 1]), torch.Size([7, 1, 4, 4]))
 
-        Args:
-            x: features (n, p), tokens (n, t, p), or feature maps (n, p, *space), of which every position is
-                mapped, as a 1×1 convolution does.
-
-        Raises:
-            ValueError: not p channels where they should be.
+        Features are (n, p), tokens (n, t, p), or feature maps (n, p, *space), of which every position is
+        mapped, as a 1×1 convolution does.
         """
         channels, p = channel_axis(x), self.weight.shape[1]
         if not x.ndim or x.shape[channels] != p:
@@ -82,24 +78,17 @@ class LinearMap:
             >>> A, zero = torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.zeros(2, 2)
             >>> LinearMap(zero, None, residual=0.0, total=1.0).score(A, A)
             0.0
-
-        Args:
-            A: features (n, p), tokens or feature maps.
-            B: of the same inputs, with q channels.
         """
         statistics, centred = Statistics.of(A, B), self.bias is not None
         total = statistics.products(centred=centred).BB.trace().item()
         return LinearMap(self.weight, self.bias, statistics.residual(self.weight, self.bias), total).r2
 
     def as_module(self, *, convolution: bool = False) -> nn.Linear | nn.Conv2d:
-        """A layer of its own, in torch's default dtype on the device of the weight, ready to be trained.
+        """A linear layer or 1×1 convolution, in torch's default dtype on the device of the weight.
 
         Example:
             >>> LinearMap(torch.eye(3), None, residual=0.0, total=1.0).as_module(convolution=True)
             Conv2d(3, 3, kernel_size=(1, 1), stride=(1, 1), bias=False)
-
-        Args:
-            convolution: whether as a 1×1 convolution, for feature maps.
         """
         q, p = self.weight.shape
         options = {"bias": self.bias is not None, "device": self.weight.device}

@@ -29,10 +29,6 @@ def least_squares(statistics: Statistics, *, affine: bool = False) -> LinearMap:
         >>> A, M = torch.randn(20, 3), torch.randn(3, 2)
         >>> torch.allclose(least_squares(Statistics.of(A, A @ M)).weight.T.float(), M, atol=1e-4)
         True
-
-    Args:
-        statistics: of A and B.
-        affine: whether a bias is fitted as well.
     """
     AA, AB, _ = statistics.products(centred=affine)
     root = _inverse_root(AA)
@@ -47,13 +43,7 @@ def reduced_rank(statistics: Statistics, rank: int, *, affine: bool = False) -> 
         >>> torch.linalg.matrix_rank(reduced_rank(Statistics.of(A, B), 2).weight)
         tensor(2)
 
-    Args:
-        statistics: of A and B.
-        rank: k, from 1 to the smaller width, where it is least squares.
-        affine: whether a bias is fitted as well.
-
-    Raises:
-        ValueError: another rank.
+    The rank is k, from 1 to the smaller width, where it is least squares.
     """
     if not 1 <= rank <= min(statistics.widths):
         raise ValueError(f"Expected a rank from 1 to {min(statistics.widths)}, was given {rank}.")
@@ -72,10 +62,6 @@ def orthogonal(statistics: Statistics, *, affine: bool = False) -> LinearMap:
         tensor([[-1., ...0., ...0.],
                 [...0., -1., ...0.],
                 [...0., ...0., -1.]], dtype=torch.float64)
-
-    Args:
-        statistics: of A and B.
-        affine: whether a bias is fitted as well.
 
     Raises:
         ValueError: p > q, where no such M exists.
@@ -102,13 +88,9 @@ def lasso(statistics: Statistics, alpha: float, *, affine: bool = False) -> Line
     at α = 1. The solver is scikit-learn's coordinate descent; its own α is this one divided by n. It stops at
     a duality gap of 10⁻¹²‖b‖² for every column b of B.
 
-    Args:
-        statistics: of A and B.
-        alpha: α > 0; from max|AᵀB| on, M is 0.
-        affine: whether a bias, not in the penalty, is fitted as well.
+    α is positive; from max|AᵀB| on, M is 0.
 
     Raises:
-        ValueError: α is not positive.
         RuntimeError: a million sweeps did not suffice, as may happen for small α and dependent features.
     """
     if not 0 < alpha < float("inf"):

@@ -22,13 +22,7 @@ IMAGES = 50  # at a time: bounds the memory, and more are no faster
 
 @dataclass(frozen=True, eq=False)
 class Dissection:
-    """Counts of pixels for all units and concepts, as `dissect` makes them.
-
-    Example:
-        >>> planes = torch.rand(20, 3, 8, 8, generator=torch.Generator().manual_seed(0)) < 0.1
-        >>> dissect(planes[:, :2].float(), planes, quantile=0.2).counts()["units"].tolist()
-        [2]
-    """
+    """Counts of pixels for all units and concepts, as `dissect` makes them."""
 
     names: tuple[str, ...]
     categories: tuple[str, ...]
@@ -127,12 +121,8 @@ def dissect(
         rotation: an orthogonal Q turns the units into Q times the units at every position; the network is not
             run again.
 
-    Returns:
-        All counts, and the tables made of them. A higher IoU is a better match.
-
     Raises:
-        ValueError: a share outside (0, 1), units that are no maps or not finite, masks or a rotation that do
-            not fit the units, or a rotation that is not orthogonal.
+        ValueError: units that are no maps or not finite, or masks or a rotation that do not fit them.
     """
     if not 0 < quantile < 1 or not 0 <= iou <= 1:
         raise ValueError(
@@ -189,13 +179,8 @@ def top_quantile(
         >>> top_quantile(maps.split(10), 0.05, images=25)  # 95, 96, 97, 98 and 99 exceed it
         tensor([94.])
 
-    Exact, in one pass that holds the largest numbers of each unit, a share `quantile` of all.
-
-    Args:
-        images: how many the batches hold together.
-
-    Raises:
-        ValueError: another number of images, or numbers that are not finite.
+    Exact, in one pass that holds the largest numbers of each unit, a share `quantile` of all. The batches
+    hold so many `images` together.
     """
     best: Tensor | None = None
     seen = keep = 0

@@ -43,7 +43,6 @@ def examples(
     Args:
         maps: the activations that `found` was computed from, of the same images.
         size: of the images, in pixels.
-        units: their number, at most.
         images: of each unit, those in which it selects most, the first ones first where numbers are equal.
     """
     table = found.units().sort_values("iou", ascending=False, kind="stable").drop_duplicates("concept")

@@ -25,13 +25,6 @@ def haar_rotation(n: int, generator: torch.Generator) -> Float[Tensor, "n n"]:
 
     Gram-Schmidt on a Gaussian matrix gives Haar measure on O(n), half of it with determinant -1
     (godfrey2022 §6 takes that for SO(n)). One fixed column, negated where the determinant is -1, gives SO(n).
-
-    Args:
-        n: the width of the layer.
-        generator: moves on.
-
-    Raises:
-        ValueError: n is below 1.
     """
     Q = Orthogonal(n).sample(generator)
     Q[:, 0] *= torch.linalg.slogdet(Q).sign
@@ -86,11 +79,7 @@ def rotation_planes(Q: Float[Tensor, "n n"]) -> RotationPlanes:
     Eigenvalues -1 come in pairs, which are rotations by π; in which planes is then a choice, made here once.
     LAPACK's Schur form needs the CPU: seconds for n = 512, a minute or more for 2048.
 
-    Args:
-        Q: orthogonal with determinant 1, in any dtype and on any device, which the result shares.
-
-    Raises:
-        ValueError: Q is not a rotation.
+    Q is orthogonal with determinant 1, in any dtype and on any device, which the result shares.
     """
     from scipy.linalg import schur
 
@@ -123,12 +112,7 @@ def rotation_planes(Q: Float[Tensor, "n n"]) -> RotationPlanes:
 
 
 def off_orthogonal(Q: Float[Tensor, "n m"]) -> float:
-    """The largest entry of |QQᵀ − 1|, in float64; infinite where Q is not square.
-
-    Example:
-        >>> off_orthogonal(2 * torch.eye(3))
-        3.0
-    """
+    """The largest entry of |QQᵀ − 1|, in float64; infinite where Q is not square."""
     check_tensor(Q)
     if Q.ndim != 2 or Q.shape[0] != Q.shape[1]:
         return math.inf
@@ -146,16 +130,6 @@ def geodesic(Q: Float[Tensor, "n n"], alpha: float | Float[Tensor, "*batch"]) ->
         (True, True)
 
     Every Qᵅ is a rotation, and QᵅQᵝ = Qᵅ⁺ᵝ. `rotation_planes(Q)` takes most of the time: for many α give
-    them together, or call it once.
-
-    Args:
-        Q: a rotation.
-        alpha: a number, or a tensor of any shape.
-
-    Returns:
-        One matrix for every α, in Q's dtype, computed in float64.
-
-    Raises:
-        ValueError: Q is not a rotation.
+    them together, or call it once. There is one matrix for every α, in Q's dtype, computed in float64.
     """
     return rotation_planes(Q).power(alpha).to(Q.dtype)

@@ -14,12 +14,6 @@ class Axis(NamedTuple):
 
     Between neighbours k - 1 and k lies the cell k, from 0 to `size`; the outer half of a border number is a
     cell too, with the same number at either end.
-
-    Example:
-        >>> stretched(2, 4).pixels  # the last one marks a place without a pixel
-        tensor([[0, 4],
-                [1, 2],
-                [3, 4]])
     """
 
     low: Int[Tensor, " cells"]
@@ -33,14 +27,7 @@ class Axis(NamedTuple):
 
 
 def stretched(size: int, pixels: int, device: torch.device | str = "cpu") -> Axis:
-    """The cells of `torch.nn.functional.interpolate` in its mode bilinear with align_corners=False.
-
-    Example:
-        >>> stretched(2, 4).weights
-        tensor([[6., 0.],
-                [2., 6.],
-                [2., 0.]], dtype=torch.float64)
-    """
+    """The cells of `torch.nn.functional.interpolate` in its mode bilinear with align_corners=False."""
     place = (2 * torch.arange(pixels, device=device) + 1) * size + pixels  # in units of 1 / (2 pixels)
     cell = place // (2 * pixels)
     counts = torch.bincount(cell, minlength=size + 1)

@@ -51,12 +51,8 @@ def betti(mask: Bool[Tensor, "*n"]) -> tuple[int, ...]:
         >>> betti(ring), betti(ring[None].expand(3, 3, 3))
         ((1, 1), (1, 1, 0))
 
-    Returns:
-        One number for each dimension of the grid, which has 1, 2 or 3: b_0, the components; b_1, independent
-        loops around a hole; b_2, cavities.
-
-    Raises:
-        ValueError: a grid of more dimensions.
+    One number for each dimension of the grid, which has 1, 2 or 3: b_0, the components; b_1, independent
+    loops around a hole; b_2, cavities.
     """
     from scipy import ndimage  # slow to import
 

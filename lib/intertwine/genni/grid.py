@@ -27,12 +27,7 @@ TOGETHER, IN_TURN, ON_GPU = 2**19, 2**22, 2**30
 
 
 class Grid(NamedTuple):
-    """The loss on a grid.
-
-    Example:
-        >>> Grid(torch.tensor([-1.0, 1.0]), torch.tensor([0.1, 0.3]), energy=0.2).relative
-        tensor([0.5000, 1.5000])
-    """
+    """The loss on a grid."""
 
     axis: Float[Tensor, " n"]
     """Coordinates along every direction."""
@@ -62,7 +57,6 @@ def grid_loss(problem: Problem, plane: Plane, bounds: Bounds, n: int, *, memory:
         [0.0, 1.0, 4.0]
 
     Args:
-        problem: network, target and inputs.
         plane: of parameters; see `plane` and `random_plane`.
         bounds: of the coordinates, the same in every direction, both included.
         n: points in every direction, at least 2; n^m in all.
@@ -103,13 +97,7 @@ def loss_at(
         >>> loss_at(line, torch.tensor([[2.0, 0.0], [2.0, 0.5]])).tolist()
         [0.0, 0.25]
 
-    Args:
-        problem: network, target and inputs; a zero target is allowed here.
-        points: parameter vectors.
-        memory: as for `grid_loss`.
-
-    Raises:
-        ValueError: points of another length, or a target's outputs of another shape than the network's.
+    A zero target is allowed here; `memory` is as for `grid_loss`.
     """
     network, inputs, y = problem.network, problem.inputs, problem.y
     check(network, points, inputs)

@@ -32,10 +32,8 @@ def outputs(
         [5.0, 6.0]
 
     The network's own parameters are not used; points have the dtype and the device of the inputs. Chains of
-    linear layers and elementwise activations are evaluated at all points together.
-
-    Raises:
-        ValueError: dropout or batch norm in training mode; points of another length.
+    linear layers and elementwise activations are evaluated at all points together. ValueError for dropout or
+    batch norm in training mode.
     """
     check(model, points, inputs)
     if is_perceptron(model, inputs):

@@ -23,12 +23,7 @@ def with_fast_pooling(model: nn.Module, inputs: Tensor) -> nn.Module:
 
 
 class Maxima(nn.Module):
-    """Maxima over windows that tile a feature map; incomplete windows at the edges are dropped.
-
-    Example:
-        >>> Maxima((1, 2))(torch.tensor([[[[1.0, 5.0, 3.0, 2.0, 9.0]]]])).tolist()
-        [[[[5.0, 3.0]]]]
-    """
+    """Maxima over windows that tile a feature map; incomplete windows at the edges are dropped."""
 
     def __init__(self, window: tuple[int, int]) -> None:
         super().__init__()

@@ -35,11 +35,7 @@ class Problem:
 
     @cached_property
     def y(self) -> Float[Tensor, "n ..."]:
-        """The target's outputs.
-
-        Raises:
-            ValueError: outputs of another shape than the network's, which would broadcast.
-        """
+        """The target's outputs; ValueError if their shape is not the network's, as they would broadcast."""
         x = self.inputs
         with torch.no_grad():
             if isinstance(self.target, Tensor):
@@ -55,11 +51,7 @@ class Problem:
 
     @cached_property
     def energy(self) -> float:
-        """E[y²], summed over outputs: the loss of the zero function.
-
-        Raises:
-            ValueError: a zero or constant target, with the reason; outputs that are not finite.
-        """
+        """E[y²], summed over outputs: the loss of the zero function; ValueError for a constant target."""
         target = describe_target(self.y)
         if target.verdict in ("dead", "constant"):
             raise ValueError(

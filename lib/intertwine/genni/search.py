@@ -56,9 +56,7 @@ def search(
     A vector that trains to the same point as another, or into the plane of those before it, is passed over.
 
     Args:
-        problem: network, target, and inputs to train on.
         m: dimension of the plane that the solutions are to span.
-        seed: of the starts.
         accept: the largest J/E[y²] on `held_out`.
         held_out: other inputs; the last quarter of the problem's when not given, then not trained on.
         starts: how many, 4(m+1) when not given; or the starts themselves.
@@ -117,9 +115,6 @@ def random_starts(network: nn.Module, number: int, *, generator: torch.Generator
         >>> starts = random_starts(nn.Linear(4, 1), 3, generator=torch.Generator().manual_seed(0))
         >>> starts.abs().max() <= 0.5  # torch's uniform in ±1/√fan_in
         tensor(True)
-
-    Raises:
-        ValueError: a module with parameters and no `reset_parameters`.
     """
     fresh = copy.deepcopy(network).cpu()
     own: list[Any] = [
@@ -162,12 +157,8 @@ def descend(
 
     Args:
         problem: network, target, and inputs, which are taken in turn, `batch_size` for each step.
-        starts: parameter vectors, in the dtype of the inputs.
         lr: "adam" lets it fall to 0 by a cosine; with "sgd" it is constant, without momentum. Steps of SGD at
             rate r on J itself are steps at rate r·E[y²] here.
-
-    Returns:
-        The parameter vectors after the last step.
     """
     inputs, y = problem.inputs, problem.y
     check(problem.network, starts, inputs)

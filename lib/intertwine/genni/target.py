@@ -33,12 +33,7 @@ def describe_target(y: Float[Tensor, "n ..."], epsilon: float | None = None) -> 
         >>> print(describe_target(y, epsilon=0.0025).sentence)
         The target is nearly zero: E[y²] = 0.0001, so ε = 0.0025 (25 times that) admits the zero function.
 
-    Args:
-        y: outputs on the inputs, not necessarily of a network.
-        epsilon: an absolute threshold of J, where one is to be judged.
-
-    Raises:
-        ValueError: outputs that are not finite, or none.
+    The outputs y are not necessarily of a network; `epsilon` is an absolute threshold of J to be judged.
     """
     if not y.numel() or not torch.isfinite(y).all():
         given = "some that are inf or nan" if y.numel() else f"none, {tuple(y.shape)}"

@@ -80,11 +80,8 @@ def initialise(
 
     Numbers are drawn in float32 on the generator's device, so a seed gives the same weights on every device.
 
-    Args:
-        network: changed in place, and returned.
-        seed: a seed, or a generator, which advances.
-        convolutions: draws the weights of a convolution, as the functions of `torch.nn.init` do.
-        linears: the same for a linear layer. Biases are uniform in ±1/√fan_in, torch's default.
+    Weights are drawn by functions like those of `torch.nn.init`. Biases are uniform in ±1/√fan_in, torch's
+    default. The network is changed in place, and returned.
     """
     generator = seed if isinstance(seed, torch.Generator) else torch.Generator("cpu").manual_seed(seed)
 

@@ -14,26 +14,14 @@ from intertwine.models.residual import residual
 
 
 class ChannelNorm(nn.LayerNorm):
-    """Layer norm over the channels, at every position by itself.
-
-    Example:
-        >>> maps = torch.rand(2, 4, 3, 3, generator=torch.Generator().manual_seed(0))
-        >>> ChannelNorm(4)(maps).mean(1).abs().max().item() < 1e-6
-        True
-    """
+    """Layer norm over the channels, at every position by itself."""
 
     def forward(self, x: Any) -> Any:  # a tensor (n, c, h, w), or what torch.fx passes
         return super().forward(x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
 
 
 class ConvNeXtBlock(nn.Module):
-    """x + scale · shrink(gelu(grow(norm(depthwise(x))))).
-
-    Example:
-        >>> block = ConvNeXtBlock(4, 16)
-        >>> block.grow
-        Conv2d(4, 16, kernel_size=(1, 1), stride=(1, 1))
-    """
+    """x + scale · shrink(gelu(grow(norm(depthwise(x)))))."""
 
     def __init__(self, channels: int, hidden: int) -> None:
         super().__init__()

@@ -31,11 +31,7 @@ def fcn(
 
     Args:
         sizes: inputs, hidden widths, outputs; (1, 2, 1) in lengyel2020.
-        bias: whether the linear layers have biases.
         activation: one of `ACTIVATIONS`, or a function that builds a module (then called activation1, …).
-
-    Raises:
-        ValueError: fewer than two sizes.
     """
     if len(sizes) < 2:
         raise ValueError(f"Expected the sizes of input, hidden layers and output, was given {tuple(sizes)}.")

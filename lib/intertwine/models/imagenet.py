@@ -28,7 +28,6 @@ def imagenet(name: str, *, pretrained: bool = True, classes: int | None = None) 
 
     Raises:
         ValueError: torchvision does not know the name, or the network does not end in a linear layer.
-        ModuleNotFoundError: torchvision is not installed.
         OSError: the download failed.
     """
     try:
@@ -72,9 +71,6 @@ def without_output_relu(network: nn.Module) -> nn.Module:
 
     This is the modified ResNet-50 of godfrey2022 §6. The weights were trained with the ReLUs:
     train it further, with `intertwine.training.train`.
-
-    Raises:
-        ValueError: the network has no residual block of torchvision.
     """
     changed = copy.deepcopy(network)
     blocks = [name for name, m in changed.named_modules() if hasattr(m, "downsample") and hasattr(m, "bn2")]

@@ -31,9 +31,6 @@ def lenet(
         output_relu: whether relu5 follows the last linear layer.
         size: height and width of the images, at least 16.
         classes: outputs; 1 in the paper.
-
-    Raises:
-        ValueError: images below 16×16.
     """
     check_sizes(width=width, in_channels=in_channels, size=size, classes=classes)
     if size < 16:

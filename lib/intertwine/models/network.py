@@ -11,12 +11,7 @@ from torch.fx import Proxy
 
 
 class HiddenLayer(NamedTuple):
-    """A hidden layer: the output of an activation.
-
-    Example:
-        >>> HiddenLayer("block1.relu1", "8*", 16, in_block=True).channels
-        16
-    """
+    """A hidden layer: the output of an activation."""
 
     name: str
     """of the activation's module."""
@@ -63,11 +58,7 @@ class Network(nn.Sequential):
         return list(self._hidden)
 
     def forward(self, x: Float[Tensor, "n ..."] | Proxy) -> Float[Tensor, "n ..."] | Proxy:
-        """The output of the last layer.
-
-        Raises:
-            ValueError: inputs of another shape than the network takes.
-        """
+        """The output of the last layer; ValueError for inputs of another shape than the network takes."""
         if isinstance(x, Tensor) and not self._takes(x.shape[1:]):  # torch.fx passes a proxy
             expected = ", ".join(map(str, ("n", *self.input_shape)))
             raise ValueError(

@@ -20,14 +20,7 @@ CSISZARIK2021 = (0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010)
 
 
 class Published(NamedTuple):
-    """A published network, in evaluation mode, with the mean and deviation of its images.
-
-    Example:
-        >>> published = Published(tiny10().eval(), torch.full((3, 1, 1), 0.5), torch.full((3, 1, 1), 0.25))
-        >>> intensities = torch.rand(2, 3, 32, 32)
-        >>> published.network((intensities - published.mean) / published.std).shape
-        torch.Size([2, 10])
-    """
+    """A published network, in evaluation mode, with the mean and deviation of its images."""
 
     network: Network
     mean: Float[Tensor, "c 1 1"]
@@ -48,13 +41,6 @@ def load_published(path: str | Path) -> Published:
 
     The names and shapes of its tensors decide which network it is; the names become those of `tiny10` and
     `resnet20`. The file is read as data only (`weights_only`), onto the CPU.
-
-    Args:
-        path: the file as published.
-
-    Raises:
-        FileNotFoundError: no such file.
-        ValueError: not a checkpoint, or one of another network.
     """
     path = Path(path)
     if not path.is_file():

@@ -17,13 +17,7 @@ from intertwine.models.network import HiddenLayer, Network
 
 
 class ResidualBlock(nn.Module):
-    """output(bn2(conv2(inner(bn1(conv1(x))))) + shortcut(x)).
-
-    Example:
-        >>> block = ResidualBlock(4, 8, inner=nn.ReLU(), output=nn.Identity())
-        >>> block.shortcut
-        Conv2d(4, 8, kernel_size=(1, 1), stride=(1, 1), bias=False)
-    """
+    """output(bn2(conv2(inner(bn1(conv1(x))))) + shortcut(x))."""
 
     def __init__(self, inputs: int, channels: int, *, inner: nn.Module, output: nn.Module) -> None:
         super().__init__()

@@ -14,13 +14,7 @@ from intertwine.models.network import HiddenLayer, Network
 
 
 class BasicBlock(nn.Module):
-    """relu2(bn2(conv2(relu1(bn1(conv1(x))))) + shortcut(x)), He et al. (2016).
-
-    Example:
-        >>> block = BasicBlock(16, 32, stride=2, option="A", slope=0.0)
-        >>> block.shortcut(torch.ones(1, 16, 8, 8)).shape
-        torch.Size([1, 32, 4, 4])
-    """
+    """relu2(bn2(conv2(relu1(bn1(conv1(x))))) + shortcut(x)), He et al. (2016)."""
 
     def __init__(self, inputs: int, channels: int, *, stride: int, option: str, slope: float) -> None:
         super().__init__()
@@ -66,9 +60,6 @@ def resnet20(
         option: the shortcut that halves an image: "A" skips pixels and adds channels of zeros, "B" is a 1×1
             convolution with batch norm.
         slope: of the ReLUs for negative inputs.
-
-    Raises:
-        ValueError: another option.
     """
     if option not in ("A", "B"):
         raise ValueError(

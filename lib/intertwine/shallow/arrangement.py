@@ -82,13 +82,7 @@ def _sign(normals: Float[np.ndarray, "h m1"], tolerance: float) -> Float[np.ndar
 def clusters(
     points: Float[np.ndarray, "n d"], tolerance: float, *, signed: bool = True
 ) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " g"], Float[np.ndarray, " n"]]:
-    """Groups of points within `tolerance`, in 1-norm, of the first of their group.
-
-    Example:
-        >>> labels, first, sign = clusters(np.array([[1.0], [2.0], [-1.0]]), 1e-9, signed=False)
-        >>> labels.tolist(), first.tolist(), sign.tolist()  # in order of appearance; x and −x are one point
-        ([0, 1, 0], [0, 1], [1.0, 1.0, -1.0])
-    """
+    """Groups of points within `tolerance`, in 1-norm, of the first of their group."""
     n, d = points.shape
     directions = np.random.default_rng(0).uniform(-1, 1, (d, DIRECTIONS))
     keys = points @ directions

@@ -19,15 +19,7 @@ from intertwine.shallow.relu_network import ShallowReLU
 
 @dataclass(frozen=True, eq=False)
 class CanonicalForm:
-    """The complete invariant of a function; hyperplanes in lexicographic order of their normals.
-
-    Example:
-        >>> form = canonical_form(ShallowReLU([[1], [-1], [1]], [0, 0, 1], [[1, -1, 2]], [0]))
-        >>> form.normals.tolist()  # σ(x) − σ(−x) = x bends nowhere
-        [[1, 1]]
-        >>> form.gamma.tolist() == [[1]], form.L.tolist() == [[2]], form.e.tolist() == [1]
-        (True, True, True)
-    """
+    """The complete invariant of a function; hyperplanes in lexicographic order of their normals."""
 
     normals: Shaped[np.ndarray, "h m1"]
     """(w, b) of each hyperplane, as `Arrangement.normals`."""
@@ -85,8 +77,11 @@ def canonical_form(p: ShallowReLU, tolerance: float = TOLERANCE) -> CanonicalFor
     """The canonical form of a network's function: equal functions have equal forms, and only they.
 
     Example:
-        >>> canonical_form(ShallowReLU([[1], [-1]], [0, 0], [[1, 1]], [0])).gamma.tolist() == [[1]]  # |x|
-        True
+        >>> form = canonical_form(ShallowReLU([[1], [-1], [1]], [0, 0, 1], [[1, -1, 2]], [0]))
+        >>> form.normals.tolist()  # σ(x) − σ(−x) = x bends nowhere
+        [[1, 1]]
+        >>> form.gamma.tolist() == [[1]], form.L.tolist() == [[2]], form.e.tolist() == [1]
+        (True, True, True)
 
     In floats, forms of equal functions agree up to rounding; compare functions with `same_function`.
 

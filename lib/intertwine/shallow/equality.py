@@ -84,9 +84,6 @@ def same_function(
         >>> no = same_function(p, ShallowReLU([[1]], [0], [[1]], [0]))  # |x| is not σ(x)
         >>> no.equal, no.witness.x < 0
         (False, array([ True]))
-        >>> from intertwine import models
-        >>> same_function(*(models.fcn((2, 3, 1), bias=True, seed=seed) for seed in (0, 1))).equal
-        False
 
     Exact networks get an exact answer. Of float64 networks, equal means that γ_H of every hyperplane is zero
     to within `tolerance` of the output weights it sums, L and e to within `tolerance` of all; not equal, that
@@ -94,14 +91,9 @@ def same_function(
     anything else is undecided. Inputs are taken to be of order 1.
 
     Args:
-        p: a network, or a module that `ShallowReLU.from_module` takes.
-        q: another with the same inputs and outputs.
+        p, q: networks, or modules that `ShallowReLU.from_module` takes, with the same inputs and outputs.
         tolerance: for floats; the smaller of both networks' own when not given, which is 10⁻⁹, and 10⁻⁶ for
             two float32 modules, whose numbers are no better known.
-
-    Raises:
-        TypeError: neither a network nor a module.
-        ValueError: a module of other layers; inputs or outputs that differ in number.
     """
     p, q = as_shallow(p), as_shallow(q)
     tolerance = min(p.tolerance, q.tolerance) if tolerance is None else tolerance

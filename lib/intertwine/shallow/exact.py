@@ -93,13 +93,7 @@ def sums(values: Shaped[np.ndarray, "k n"], labels: Int[np.ndarray, " n"], group
 
 
 def primitive(row: Iterable[int | Fraction]) -> tuple[tuple[int, ...], int | Fraction]:
-    """Coprime integers, the first of them positive, and the scale t with row = t · integers.
-
-    Example:
-        >>> from fractions import Fraction
-        >>> primitive([Fraction(-1, 2), 1, 0])
-        ((1, -2, 0), Fraction(-1, 2))
-    """
+    """Coprime integers, the first of them positive, and the scale t with row = t · integers."""
     row = list(row)
     denominator = lcm(*(x.denominator for x in row))
     integers = [x.numerator * (denominator // x.denominator) for x in row]
@@ -126,13 +120,7 @@ class Reduced(NamedTuple):
 
 
 def row_reduce(matrix: Shaped[np.ndarray, "a b"], tolerance: float = TOLERANCE) -> Reduced:
-    """Gauss–Jordan elimination; floats at most tolerance × the largest of the matrix are zero.
-
-    Example:
-        >>> found = row_reduce(numbers([[2, 4], [1, 2]]))
-        >>> [[str(x) for x in row] for row in found.rows], found.pivots
-        ([['1', '2']], [0])
-    """
+    """Gauss–Jordan elimination; floats at most tolerance × the largest of the matrix are zero."""
     a, b = matrix.shape
     identity = np.eye(a, dtype=matrix.dtype)
     rows, size = np.hstack([matrix, identity]), np.abs(matrix).max(initial=0)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import factorial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,8 +16,7 @@ from intertwine.shallow.minimal import merged
 from intertwine.shallow.relu_network import ShallowReLU
 
 
-@dataclass(frozen=True, eq=False)
-class Genericity:
+class Genericity(NamedTuple):
     """Whether all networks of this function and width are one free H_n-orbit, and why."""
 
     generic: bool | None
@@ -83,8 +82,7 @@ def _with_pairs(p: ShallowReLU, form: CanonicalForm, at: Arrangement, tolerance:
     return Genericity(True, f"the only one of {3**h} configurations that has {p.n} neurons")
 
 
-@dataclass(frozen=True, eq=False)
-class Fibre:
+class Fibre(NamedTuple):
     """All networks of one function and width, as far as known."""
 
     dimension: int
@@ -103,8 +101,6 @@ def fibre(p: ShallowReLU, tolerance: float = TOLERANCE) -> Fibre:
         >>> found = fibre(p)
         >>> found.dimension, found.components, found.exact  # two orbits of six components each
         (3, 12, True)
-        >>> fibre(ShallowReLU([[1], [-1], [1], [-1]], [0, 0, -1, 1], [[1, 1, 1, 1]], [0])).dimension
-        5
 
     With one neuron on every hyperplane the fibre is a free H_n-orbit, of n! components, for the empty set
     and each hidden symmetry. Otherwise the dimension is that of a family through p: positive scalings, output

@@ -24,17 +24,9 @@ def act(p: ShallowReLU, A: object) -> ShallowReLU:
         >>> q = act(p, [[0, 2], [1, 0]])
         >>> q.W.tolist(), [str(x) for x in q.V[0]]
         ([[4], [1]], ['5/2', '3'])
-        >>> from intertwine.groups import GReLU
-        >>> act(p, GReLU(2).sample(torch.Generator().manual_seed(0))).exact
-        False
 
-    Args:
-        p: a network of n neurons.
-        A: n×n, one positive entry in each row and column: a tensor, as `intertwine.groups.GReLU` samples it,
-            or integers and fractions, which keep an exact network exact.
-
-    Raises:
-        ValueError: another matrix.
+    A is n×n, with one positive entry in each row and column: a tensor, as `intertwine.groups.GReLU` samples
+    it, or integers and fractions, which keep an exact network exact.
     """
     entries = numbers(A, "A")
     rows, columns = np.nonzero(np.atleast_2d(entries))[:2]
@@ -71,12 +63,8 @@ def flip(p: ShallowReLU, S: Iterable[int], kappa: int | float = 1) -> ShallowReL
         ([1], np.True_)
 
     Args:
-        p: a network.
         S: a set of neurons, numbered from 0; to name one twice changes nothing.
         kappa: κ with σ(x) − σ(−x) = κx: 1 for ReLU, `odd_slope` computes it for others.
-
-    Raises:
-        ValueError: neurons that the network does not have.
     """
     S = sorted(set(S))
     if S and not 0 <= S[0] <= S[-1] < p.n:
@@ -105,11 +93,7 @@ def odd_slope(activation: str | Callable[[Tensor], Tensor] | Activation) -> floa
 
 
 def difference(p: ShallowReLU, q: ShallowReLU) -> ShallowReLU:
-    """θ ⊖ θ', Definition 7: the neurons of both, those of q with −λ; its function is that of p minus q's.
-
-    Raises:
-        ValueError: numbers of inputs or outputs that differ.
-    """
+    """θ ⊖ θ', Definition 7: the neurons of both, those of q with −λ; its function is that of p minus q's."""
     if (p.m, p.k) != (q.m, q.k):
         raise ValueError(
             f"Expected networks with the same inputs and outputs, was given {p.m} → {p.k} and {q.m} → {q.k}."

@@ -22,7 +22,7 @@ def random_network(n: int, m: int, k: int, size: int = 3, *, generator: torch.Ge
         >>> random_network(n=4, m=2, k=1, generator=torch.Generator().manual_seed(0)).rows.shape
         (4, 3)
 
-    Small integers make coincidences likely: parallel neurons, opposite pairs, hidden flips.
+    Coincidences are likely: parallel neurons, opposite pairs, hidden flips.
     """
     shapes = ((n, m), (n,), (n, k), (k,))
     W, b, V, c = (random_integers(-size, size, shape, generator) for shape in shapes)

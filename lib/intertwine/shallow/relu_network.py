@@ -64,9 +64,7 @@ class ShallowReLU:
     ) -> Numbers:
         """The outputs, (..., k), for inputs (..., m); exact if network and inputs are.
 
-        Args:
-            x: integers, fractions or floats.
-            activation: another σ, as `intertwine.groups.as_activation` takes it, for networks of float64.
+        Another σ, as `intertwine.groups.as_activation` takes it, is for networks of float64.
         """
         x = numbers(x, "inputs")
         p = self if is_exact(x) else self.float()
@@ -104,9 +102,6 @@ class ShallowReLU:
         Example:
             >>> ShallowReLU.from_module(nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))).n
             8
-
-        Raises:
-            ValueError: other layers.
         """
         layers = [layer for layer in _chain(module) if not isinstance(layer, nn.Flatten)]
         kinds = [type(layer).__name__ for layer in layers]

@@ -47,13 +47,7 @@ class Stabilizer:
         return self.dimension == 0 and self.order == 1
 
     def generators(self) -> Iterator[Numbers | Tensor]:
-        """The transpositions as matrices for `act`.
-
-        Example:
-            >>> p = ShallowReLU([[1], [2]], [1, 2], [[6, 3]], [0])
-            >>> [[[str(a) for a in row] for row in A] for A in stabilizer(p).generators()]
-            [[['0', '1/2'], ['2', '0']]]
-        """
+        """The transpositions as matrices for `act`."""
         for i, j, t in self.transpositions:
             columns = np.arange(self.n)
             columns[[i, j]] = j, i

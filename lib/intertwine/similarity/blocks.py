@@ -24,23 +24,14 @@ NUMBER = 8  # bytes, of float64
 class Blocks:
     """The features of two models' layers for all images in float64, cut into blocks of one size.
 
-    Example:
-        >>> model, images = nn.Sequential(nn.Flatten(), nn.Linear(4, 3)), torch.randn(10, 1, 2, 2)
-        >>> blocks = Blocks((model, ["1"]), (model, ["0", "1"]), images, None, memory=10**6, device="cpu")
-        >>> len(blocks), [tuple(Z.shape) for Z in blocks[0]]
-        (1, [(10, 3), (10, 4), (10, 3)])
-
     Where everything fits into half the budget it stays in memory; otherwise a block is computed again each
     time it is needed.
 
     Args:
-        first: a model and names of its layers.
-        second: another, or the same.
-        images: inputs of both.
+        first, second: a model and names of its layers.
         spatial: as in `arranged`, but "samples" leaves maps and tokens as they are.
         memory: bytes for features and for square blocks of Gram matrices, one for each layer.
         device: where the models run and features lie; models elsewhere are copied there.
-        batch_size: images that run through a model at a time.
 
     Raises:
         ValueError: unknown layers, too little memory for two images, or features that are not finite.

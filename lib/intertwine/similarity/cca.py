@@ -43,14 +43,8 @@ def svcca(
         >>> round(svcca(X, 2 * X).item(), 6)
         1.0
 
-    As `cca`, of as many components as explain this share of the variance.
-
-    Args:
-        X, Y, spatial: as in `cca`.
-        variance: the share of it that the components explain, in (0, 1]; their number jumps with it.
-
-    Raises:
-        ValueError: as in `cca`, or a share not in (0, 1].
+    As `cca`, of as many components as explain the share `variance`, in (0, 1], of the variance; their number
+    jumps with it.
     """
     if not 0 < variance <= 1:
         raise ValueError(f"Expected a share of the variance in (0, 1], was given {variance}.")
@@ -65,14 +59,8 @@ def pwcca(X: Tensor, Y: Tensor, *, spatial: Spatial | None = None) -> Float[Tens
         >>> round(pwcca(X, 2 * X).item(), 6)
         1.0
 
-    A similarity in [0, 1], higher is more similar, and not symmetric: the weight of correlation i is
-    the sum of the sizes of h·x over the columns x of X, with h its canonical variate on the side of X.
-
-    Args:
-        X, Y, spatial: as in `cca`.
-
-    Raises:
-        ValueError: as in `cca`.
+    As `cca`, a similarity in [0, 1], higher is more similar, but not symmetric: the weight of correlation i
+    is the sum of the sizes of h·x over the columns x of X, with h its canonical variate on the side of X.
     """
     basis, other = bases(X, Y, spatial)
     U, correlations, _ = torch.linalg.svd(basis.T @ other, full_matrices=False)

@@ -87,9 +87,6 @@ def grelu_cka(
         X, Y, spatial: as in `cka`.
         corrected: centre by 1/n, and leave out constant units, which have no norm to divide by; False is the
             definition as printed.
-
-    Raises:
-        ValueError: bad features, fewer than 4 samples; constant units, with `corrected` only if all are.
     """
     X, Y = pair(X, Y, spatial, least=4, kernel=True)
     X, Y = grelu_normalised(X, corrected), grelu_normalised(Y, corrected)

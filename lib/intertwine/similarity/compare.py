@@ -51,20 +51,15 @@ def compare(
     (Procrustes, CCA, R² and soft matching) stream over the images once. Others need all features in memory.
 
     Args:
-        model1: any module; it is run in evaluation mode.
-        model2: another, or the same.
+        model1, model2: any modules, run in evaluation mode.
         layers: names of modules of the first, and of the second unless `layers2` has others.
-        images: inputs of both.
         measure: a name out of `MEASURES`.
-        layers2: names of modules of the second.
         spatial: as in `cka`; the measure's own when not given. With "samples", maps of unlike sizes are
             resampled to the larger by nearest neighbours, as the authors of godfrey2022 did.
         memory: bytes for features and Gram blocks, beside the models and the images.
         minibatch: images in a batch, over which HSIC_1 is averaged before the ratio is taken: unbiased for
             HSIC_1, consistent for the ratio, in time linear in n; all images at once when not given.
         generator: of the minibatches, on the CPU.
-        device: where to compute, as `intertwine.devices.pick` takes it.
-        batch_size: images that run through a model at a time.
 
     Returns:
         Rows `layers`, columns `layers2`; the measure says whether higher is more similar.

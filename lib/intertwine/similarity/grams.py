@@ -21,7 +21,6 @@ def gram(X: Float[Tensor, "n ..."], kernel: Kernel, bandwidth: float = 1.0) -> F
         tensor(-0.4142, dtype=torch.float64)
 
     Args:
-        X: one row a sample.
         kernel: "linear", x·y; "rbf", exp(−‖x − y‖²/2s²); "max", the largest x_c·y_c; or a function that maps
             features to their n×n Gram matrix.
         bandwidth: s as a multiple of the median distance, for "rbf".
@@ -43,12 +42,7 @@ def gram(X: Float[Tensor, "n ..."], kernel: Kernel, bandwidth: float = 1.0) -> F
 
 
 def rbf(X: Float[Tensor, "n ..."], bandwidth: float) -> Float[Tensor, "n n"]:
-    """The Gaussian kernel with `bandwidth` times the median distance between samples, over all positions.
-
-    Example:
-        >>> rbf(torch.tensor([[0.0], [1.0]], dtype=torch.float64), 1.0)[0, 1].log()
-        tensor(-0.5000, dtype=torch.float64)
-    """
+    """The Gaussian kernel with `bandwidth` times the median distance between samples, over all positions."""
     positions = X.unbind(1) if X.ndim == 3 else [X]
     squares = torch.stack([_squared_distances(Z) for Z in positions])
     pairs = torch.triu_indices(len(X), len(X), 1)

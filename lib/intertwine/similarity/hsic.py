@@ -19,8 +19,7 @@ def u_centred(K: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
         >>> bool(K.sum(0).abs().max() < 1e-12), K.diagonal().any().item()
         (True, False)
 
-    Args:
-        K: symmetric, n ≥ 3; its diagonal is not used.
+    K is symmetric with n ≥ 3; its diagonal is not used.
     """
     n = len(K)
     K = K - torch.diag(K.diagonal())
@@ -41,12 +40,7 @@ def hsic(
 
     The unbiased one is HSIC_1 of godfrey2022 (5.4), (1/n(n−3))·ΣU_ij·V_ij with U and V the U-centred Grams,
     which is the printed formula without its cancellation. The biased one is tr(KHLH)/(n−1)², ≥ 0 for positive
-    kernels.
-
-    Args:
-        K: symmetric.
-        L: of the same samples.
-        estimator: "unbiased" needs n ≥ 4.
+    kernels. K and L are symmetric; "unbiased" needs n ≥ 4.
     """
     check_choice("estimator", estimator, get_args(Estimator))
     n = len(K)
@@ -58,14 +52,7 @@ def hsic(
 
 
 def linear_hsic(X: Float[Tensor, "n p"], Y: Float[Tensor, "n q"], estimator: Estimator) -> Float[Tensor, ""]:
-    """`hsic` of the linear Grams of centred X and Y, from the p×q matrix XᵀY: no n×n matrix is formed.
-
-    Example:
-        >>> X = torch.randn(20, 3, dtype=torch.float64)
-        >>> X = X - X.mean(0)
-        >>> torch.allclose(linear_hsic(X, X, "unbiased"), hsic(X @ X.T, X @ X.T))
-        True
-    """
+    """`hsic` of the linear Grams of centred X and Y, from the p×q matrix XᵀY: no n×n matrix is formed."""
     n = len(X)
     cross = (X.T @ Y).square().sum()
     if estimator == "biased":

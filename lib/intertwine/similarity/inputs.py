@@ -18,21 +18,8 @@ def pair(
 ) -> tuple[Float[Tensor, "n ..."], Float[Tensor, "n ..."]]:
     """X and Y in float64 with one row a sample, or as (n, positions, c) where kernels are summed over space.
 
-    Example:
-        >>> X = torch.ones(5, 3, 4, 4)
-        >>> [pair(X, X, s, kernel=True)[0].shape for s in ("samples", "features", "sum", "mean")]
-        [torch.Size([80, 3]), torch.Size([5, 48]), torch.Size([5, 16, 3]), torch.Size([5, 3])]
-
-    Args:
-        X: features (n, c), tokens (n, t, c) with t positions, or feature maps (n, c, h, w), of any
-            floating-point dtype.
-        Y: of the same inputs.
-        spatial: what to do with positions; features (n, c) have one position, and need no choice.
-        least: samples that the measure needs.
-        kernel: whether "sum" makes sense.
-
-    Raises:
-        ValueError: not such features, of different numbers of samples, too few, NaN or infinite.
+    Features (n, c) have one position, and need no `spatial`; `least` is the number of samples that the
+    measure needs, and "sum" takes a measure with a `kernel`.
     """
     for Z in (X, Y):
         check_tensor(Z)
@@ -73,12 +60,7 @@ def arranged(X: Tensor, spatial: Spatial | None) -> Float[Tensor, "n ..."]:
 
 
 def flat(X: Float[Tensor, "n ..."], spatial: Spatial | None) -> Float[Tensor, "n ..."]:
-    """Features (n, c) as they are; others by image, "features" or "mean", or else as (n, positions, c).
-
-    Example:
-        >>> flat(torch.ones(5, 3, 4, 4), "sum").shape
-        torch.Size([5, 16, 3])
-    """
+    """Features (n, c) as they are; others by image, "features" or "mean", or else as (n, positions, c)."""
     if X.ndim == 2:
         return X
     if spatial == "features":
@@ -88,13 +70,7 @@ def flat(X: Float[Tensor, "n ..."], spatial: Spatial | None) -> Float[Tensor, "n
 
 
 def centred(X: Float[Tensor, "n ..."]) -> Float[Tensor, "n ..."]:
-    """X minus its mean over samples; a column that is constant up to rounding becomes exactly 0.
-
-    Example:
-        >>> centred(torch.tensor([[0.1, 1.0], [0.1, 3.0]], dtype=torch.float64))
-        tensor([[ 0., -1.],
-                [ 0.,  1.]], dtype=torch.float64)
-    """
+    """X minus its mean over samples; a column that is constant up to rounding becomes exactly 0."""
     mean = X.mean(0)
     Z = X - mean
     Z = Z - Z.mean(0)  # the rounding of a large mean
@@ -102,12 +78,7 @@ def centred(X: Float[Tensor, "n ..."]) -> Float[Tensor, "n ..."]:
 
 
 def scaled(X: Float[Tensor, "n ..."]) -> Float[Tensor, "n ..."]:
-    """X times the power of 2 that brings its largest entry to between ½ and 1: exact; no square overflows.
-
-    Example:
-        >>> scaled(torch.tensor([[3e-200, 0.0]], dtype=torch.float64)) > 0.5
-        tensor([[ True, False]])
-    """
+    """X times the power of 2 that brings its largest entry to between ½ and 1: exact; no square overflows."""
     exponent = torch.frexp(X.detach().abs().amax()).exponent
     for part in (exponent // 2, exponent - exponent // 2):  # 2^-exponent itself may be too large
         X = X * torch.exp2(-part.double())
@@ -115,13 +86,7 @@ def scaled(X: Float[Tensor, "n ..."]) -> Float[Tensor, "n ..."]:
 
 
 def narrowed(X: Float[Tensor, "n c"]) -> Float[Tensor, "n m"]:
-    """X, or where c > n its coordinates in an orthonormal basis of its rows: n columns, the same XXᵀ.
-
-    Example:
-        >>> X = torch.randn(3, 50, dtype=torch.float64)
-        >>> narrowed(X).shape, torch.allclose(narrowed(X) @ narrowed(X).T, X @ X.T)
-        (torch.Size([3, 3]), True)
-    """
+    """X, or where c > n its coordinates in an orthonormal basis of its rows: n columns, the same XXᵀ."""
     return X if X.shape[1] <= len(X) else torch.linalg.qr(X.T).R.T
 
 
@@ -136,11 +101,7 @@ def check_varies(**features: Tensor) -> None:
 
 
 def check_choice(name: str, given: Any, allowed: tuple[Any, ...]) -> None:
-    """Raise ValueError unless the argument is one of those allowed.
-
-    Example:
-        >>> check_choice("form", "angular", ("similarity", "angular"))
-    """
+    """Raise ValueError unless the argument is one of those allowed."""
     if given not in allowed:
         raise ValueError(
             f"Expected {name} to be one of {', '.join(map(repr, allowed))}, was given {given!r}."

@@ -19,22 +19,9 @@ KERNELS = {"cka": "linear", "cka biased": "linear", "cka max": "max", "grelu cka
 
 
 class Sums:
-    """Inner products and row sums of L Gram matrices, which determine HSIC; no n×n matrix is stored.
-
-    Example:
-        >>> from intertwine.similarity.hsic import hsic
-        >>> X = torch.randn(10, 3, dtype=torch.float64)
-        >>> sums = Sums(layers=1, samples=10, estimator="unbiased")
-        >>> sums.add((X @ X.T)[None], 0, 0)
-        >>> torch.allclose(sums.hsic()[0, 0], hsic(X @ X.T, X @ X.T))
-        True
+    """Inner products and row sums of L Gram matrices of n samples, which determine HSIC: none is stored.
 
     A constant is first taken off every Gram matrix, which changes no HSIC and saves digits.
-
-    Args:
-        layers: L.
-        samples: n.
-        estimator: as in `hsic`.
     """
 
     def __init__(self, layers: int, samples: int, estimator: Estimator) -> None:
@@ -71,13 +58,7 @@ class Sums:
 
 
 def batch_hsic(grams: Float[Tensor, "L b b"]) -> Float[Tensor, "L L"]:
-    """The unbiased HSIC_1 of every pair, from one batch of b samples.
-
-    Example:
-        >>> X = torch.randn(6, 3, dtype=torch.float64)
-        >>> (batch_hsic((X @ X.T)[None]) >= 0).item()
-        True
-    """
+    """The unbiased HSIC_1 of every pair, from one batch of b samples."""
     b = grams.shape[1]
     flat = torch.stack([u_centred(K).flatten() for K in grams])
     return flat @ flat.T / (b * (b - 3))
@@ -97,14 +78,7 @@ def all_samples(blocks: Blocks, measure: str) -> Float[Tensor, "L L"]:
 
 
 def minibatches(blocks: Blocks, measure: str, batch: int, generator: torch.Generator) -> Float[Tensor, "L L"]:
-    """The mean of HSIC_1 over random batches, whose expectation is HSIC_1 of all images.
-
-    Args:
-        blocks: the features.
-        measure: a key of `KERNELS`; the estimator is unbiased.
-        batch: images in each; those left over at the end are left out.
-        generator: of the order of the images.
-    """
+    """The mean of HSIC_1 over random batches, whose expectation is HSIC_1 of all; the rest is left out."""
     prepare, batch = _preparation(blocks, measure), min(batch, blocks.images)
     batches = torch.randperm(blocks.images, generator=generator).split(batch)
     values = [
@@ -116,15 +90,7 @@ def minibatches(blocks: Blocks, measure: str, batch: int, generator: torch.Gener
 
 
 def ratios(hsic: Float[Tensor, "L L"], first: int) -> Float[Tensor, "p q"]:
-    """CKA of the first p kernels with the others.
-
-    Example:
-        >>> ratios(torch.tensor([[4.0, 3.0], [3.0, 9.0]]), 1)
-        tensor([[0.5000]])
-
-    Raises:
-        ValueError: a kernel with HSIC 0 with itself.
-    """
+    """CKA of the first p kernels with the others."""
     scales = hsic.diagonal()
     if not (scales > 1e-24 * scales.max()).all():
         raise ValueError(

@@ -11,20 +11,10 @@ from intertwine.alignment.regression import CUTOFF
 def compressed(statistics: Statistics) -> tuple[Float[Tensor, "m p"], Float[Tensor, "m q"]]:
     """Features of at most 2(p + q) samples with the same means and products, so the same Procrustes, CCA, R².
 
-    Example:
-        >>> from intertwine.similarity import cca
-        >>> X, Y = torch.randn(1000, 3, dtype=torch.float64), torch.randn(1000, 2, dtype=torch.float64)
-        >>> x, y = compressed(Statistics.of(X, Y))
-        >>> x.shape, torch.allclose(cca(x, y), cca(X, Y))
-        (torch.Size([10, 3]), True)
-
     Their products AᵀA, AᵀB and BᵀB are those of the features, times m/n with their means; measures that
     are invariant under isotropic scaling agree. Directions with less than 10⁻¹² of the variance of the
     largest, in channels of unit deviation, count as rounding. Streamed moments cannot tell a distance below
     10⁻⁸ from 0.
-
-    Args:
-        statistics: of X and Y, from `intertwine.alignment`.
     """
     XX, XY, YY = statistics.products(centred=True)
     (X, whiten_x), (Y, whiten_y) = _root(XX), _root(YY)

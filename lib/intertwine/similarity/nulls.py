@@ -52,16 +52,12 @@ def null(
 
     Args:
         measure: a function of two sets of features; bind its options with `functools.partial`.
-        X: features (n, p), tokens (n, t, p) or feature maps (n, p, h, w).
-        Y: of the same inputs.
+        X, Y: features (n, c), tokens (n, t, c) or feature maps (n, c, h, w) of the same inputs.
         kind: "shuffle" permutes the inputs of Y, whole images where there are maps, and leaves each set of
             features as it is. "gaussian" draws both anew, every channel with its mean and deviation. A
             function draws a pair in place of X and Y, such as features of untrained networks.
-        repeats: how many draws.
+        repeats: how many draws, at least 2.
         generator: of the draws, on the CPU.
-
-    Raises:
-        ValueError: an unknown kind, or repeats below 2.
     """
     if not callable(kind):
         check_choice("kind", kind, ("shuffle", "gaussian"))

@@ -50,9 +50,6 @@ def procrustes(
         centred: whether columns are centred first.
         spatial: "samples", "features" or "mean", as in `cka`.
 
-    Returns:
-        A float64 scalar on the device of X.
-
     Raises:
         ValueError: bad features, or features that are constant (0, where they are not centred).
     """
@@ -92,11 +89,8 @@ def grelu_procrustes(
         X: features (n, d), tokens (n, t, d) or maps (n, d, h, w); the paper has spatial="samples".
         Y: of the same inputs; with other widths, d is the mean of the two.
         corrected: centre the columns first, and leave out columns of norm 0; False is the definition as
-            printed.
-        spatial: "samples", "features" or "mean", as in `cka`.
-
-    Raises:
-        ValueError: bad features; columns of norm 0, with `corrected` only if all are.
+            printed, which takes no such columns.
+        spatial: as in `procrustes`.
     """
     if not corrected:
         for Z in pair(X, Y, spatial):

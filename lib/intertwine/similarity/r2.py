@@ -22,9 +22,6 @@ def r2(X: Tensor, Y: Tensor, *, centred: bool = True, spatial: Spatial | None = 
     Args:
         X, Y, spatial: as in `cca`.
         centred: whether columns are centred first, which is to fit a bias; the print does not.
-
-    Raises:
-        ValueError: bad features, or constant ones (0, where they are not centred).
     """
     basis, _ = bases(X, Y, spatial, centre=centred)
     Y = prepared(pair(X, Y, spatial)[1], centred)

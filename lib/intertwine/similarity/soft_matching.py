@@ -20,16 +20,7 @@ def soft_matching(X: Tensor, Y: Tensor, *, spatial: Spatial | None = None) -> Fl
 
     x_i and y_j are the columns, centred and divided by their root mean square norm over units. P moves mass
     1/p from every unit of X and mass 1/q to every unit of Y; for p = q it is a permutation over p. A metric,
-    up to permutations and repetitions of units (Khosla and Williams 2024).
-
-    Args:
-        X, Y, spatial: as in `cca`.
-
-    Returns:
-        A float64 scalar on the device of X.
-
-    Raises:
-        ValueError: bad features, or constant ones.
+    up to permutations and repetitions of units (Khosla and Williams 2024); arguments as in `cca`.
     """
     X, Y = (scaled(centred(Z)) for Z in pair(X, Y, spatial))
     check_varies(X=X, Y=Y)
