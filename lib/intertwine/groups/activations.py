@@ -17,12 +17,7 @@ class ActivationError(ValueError):
 
 @dataclass(frozen=True)
 class Activation:
-    """An elementwise function from float64 to float64, with its name.
-
-    Example:
-        >>> as_activation("ReLU")(torch.tensor([-1.0, 2.0]))
-        tensor([0., 2.], dtype=torch.float64)
-    """
+    """An elementwise function from float64 to float64, with its name."""
 
     name: str
     function: Callable[[Tensor], Tensor]
@@ -40,8 +35,8 @@ def as_activation(activation: str | Callable[[Tensor], Tensor] | Activation) -> 
     """Check that `activation` is one deterministic, finite, elementwise function, and wrap it.
 
     Example:
-        >>> str(as_activation(torch.nn.LeakyReLU(0.1)))
-        'LeakyReLU(negative_slope=0.1)'
+        >>> as_activation("ReLU")(torch.tensor([-1.0, 2.0]))
+        tensor([0., 2.], dtype=torch.float64)
         >>> as_activation(torch.nn.Softmax(dim=-1))
         Traceback (most recent call last):
         intertwine.groups.activations.ActivationError: Softmax(dim=-1) is not elementwise: an entry of its \

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from intertwine.groups.activations import as_activation
 from intertwine.groups.base import MatrixGroup
+from intertwine.groups.probe import Probe
 from intertwine.groups.scalar import NONZERO, POSITIVE, SIGNS, TRIVIAL
 
 
@@ -17,8 +18,7 @@ class Monomial(MatrixGroup):
     """{PD : P a permutation matrix, every d_i in `scalars`}: G_σ for every σ that is not affine (n ≥ 2).
 
     Example:
-        >>> group = Monomial(2, POSITIVE)
-        >>> group.contains(torch.tensor([[0.0, 2.0], [0.5, 0.0]]))
+        >>> Monomial(2, POSITIVE).contains(torch.tensor([[0.0, 2.0], [0.5, 0.0]]))
         True
     """
 
@@ -60,7 +60,7 @@ class Monomial(MatrixGroup):
             at_identity = self.activation(torch.eye(self.n))
             return torch.linalg.solve(at_identity, self.activation(A), left=False)
         columns, scalars, _ = _split(A)
-        return _matrix(columns, self._probe.multiplier(scalars))
+        return _matrix(columns, Probe.of(self.activation).multiplier(scalars))
 
 
 def _matrix(columns: Int[Tensor, " n"], scalars: Float[Tensor, " n"]) -> Float[Tensor, "n n"]:

@@ -31,12 +31,6 @@ def proportionality(
 ) -> tuple[Float[Tensor, " k"], Float[Tensor, "k points"]]:
     """The b for which image = b·values can hold, and how far it fails at each point.
 
-    Example:
-        >>> x = torch.tensor([0.0, 1.0, -1.0])
-        >>> proportionality(x, x, torch.stack([3 * x, x.abs()]))
-        (tensor([3., 1.]), tensor([[0., 0., 0.],
-                [0., 0., 2.]]))
-
     b is read off where |values| is largest over |x| ≤ reach (anywhere, if they vanish there). The failure is
     relative to the largest |image| and |b·values| over |y| ≤ max(|x|, reach), so that rounding stays small
     where values nearly cancel; it is 0 where a value overflows, and 1 where b is 0 or overflows. x is sorted
@@ -51,13 +45,7 @@ def proportionality(
 
 @dataclass(frozen=True)
 class Probe:
-    """An activation and its values on `points`.
-
-    Example:
-        >>> from intertwine.groups.activations import as_activation
-        >>> Probe.of(as_activation("ReLU")).residual(torch.tensor([2.0, -1.0], dtype=torch.float64)).amax(1)
-        tensor([0., 1.], dtype=torch.float64)
-    """
+    """An activation and its values on `points`."""
 
     activation: Activation
     x: Float[Tensor, " points"]

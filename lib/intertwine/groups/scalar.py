@@ -55,12 +55,7 @@ class ScalarGroup:
 
     @property
     def elements(self) -> str:
-        """The group in symbols.
-
-        Example:
-            >>> ScalarGroup("positive").elements, ScalarGroup("discrete", 2.0, signed=True).elements
-            ('R_{>0}', '{±2^k}')
-        """
+        """The group in symbols, such as R_{>0} or {±2^k}."""
         if self.generator is not None:
             base = f"{self.generator:.12g}"
             return f"{{{'±' if self.signed else ''}{base if self.generator > 0 else f'({base})'}^k}}"
@@ -96,12 +91,7 @@ class ScalarGroup:
         return elements.gather(0, (elements - a).abs().argmin(0, keepdim=True))[0]
 
     def contains(self, a: float | int | Float[Tensor, "..."], *, tol: float = 1e-9) -> bool:
-        """Whether a, or every entry of a, is an element up to a relative error of `tol`.
-
-        Example:
-            >>> ScalarGroup("signs").contains(-1.0), ScalarGroup("positive").contains(-1.0)
-            (True, False)
-        """
+        """Whether a, or every entry of a, is an element up to a relative error of `tol`."""
         a = torch.as_tensor(a, dtype=torch.float64)
         near = self.nearest(a)
         return bool(((near != 0) & near.isfinite() & ((near - a).abs() <= tol * a.abs())).all())
@@ -109,14 +99,7 @@ class ScalarGroup:
     def sample(self, generator: torch.Generator, size: int, scale: float = 1.0) -> Float[Tensor, " size"]:
         """`size` random elements, float64, with fair signs where −a is in the group with a.
 
-        Example:
-            >>> ScalarGroup("signs").sample(torch.Generator().manual_seed(0), 3).abs()
-            tensor([1., 1., 1.], dtype=torch.float64)
-
-        Args:
-            generator: of random numbers.
-            size: how many.
-            scale: standard deviation of log|a|, or of k before rounding for a discrete group's λ^k.
+        `scale` is the standard deviation of log|a|, or of k before rounding for a discrete group's λ^k.
         """
         a = torch.ones(size, device=generator.device, dtype=torch.float64)
         if self.continuous:

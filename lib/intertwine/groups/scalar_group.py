@@ -107,10 +107,6 @@ def minima(
 ) -> Float[Tensor, " found"]:
     """Where a function that touches 0 like |t| does so: its deepest local minima over a grid, refined.
 
-    Example:
-        >>> minima(lambda t: (t - math.pi).abs(), torch.linspace(0, 10, 40, dtype=torch.float64))
-        tensor([3.1416], dtype=torch.float64)
-
     Empty if no minimum continues to fall as the grid is refined.
     """
     values = function(grid)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from intertwine.weightspace.axes import Axis, Factor, Unit, length, moves, plain, resolve, units
 from intertwine.weightspace.hidden import HiddenSpace
-from intertwine.weightspace.infer import Edge, Label
+from intertwine.weightspace.infer import Edge, Inference, Label
 from intertwine.weightspace.move import Move
 from intertwine.weightspace.solve import Solution, sides
 
@@ -146,3 +147,35 @@ def effective_gain(edge: Edge, state: State) -> Tensor:
     if edge.variance is not None:
         g = g / (state[edge.variance].detach().double() + edge.eps).sqrt()
     return g
+
+
+def written(
+    inference: Inference,
+    solution: Solution,
+    state: dict[int, Tensor],
+    given: Sequence[tuple[HiddenSpace, Unit, Move | Float[Tensor, "n n"]]],
+) -> dict[int, Tensor]:
+    """The weights and biases that write spaces, W and b, as AW and Ab; each with its factor and matrix."""
+    moved = dict(state)
+    for hidden, seen, matrix in given:
+        A = matrix.matrix() if isinstance(matrix, Move) else matrix
+        if A.shape != (hidden.size, hidden.size):
+            raise ValueError(
+                f"Expected a matrix ({hidden.size}, {hidden.size}) for the space {hidden.name}, was given "
+                f"one of shape {tuple(A.shape)}."
+            )
+        for index, name in inference.run.names.items():
+            for k, axis in enumerate(solution.labels.get(index, ())):
+                factors = [each for each in units(axis) if solution.hidden(each) is hidden]
+                if not factors or (index, k) in inference.read:
+                    continue
+                acts = [(hidden.powers(factor), hidden.parities(factor)) for factor in (factors[0], seen)]
+                if resolve(axis) != ((factors[0],),) or acts[0] != acts[1]:
+                    raise ValueError(
+                        f"Expected a space that linear layers write, {hidden.name} is also written by "
+                        f"{name}, on which a matrix cannot act: fold batch norm into the layer before."
+                    )
+                x = moved[index].detach().double().movedim(k, 0)
+                y = (A.to(x) @ x.reshape(len(x), -1)).view(x.shape).movedim(0, k)
+                moved[index] = y.to(moved[index].dtype)
+    return moved

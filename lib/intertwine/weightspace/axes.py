@@ -125,6 +125,13 @@ def moves(axis: Axis) -> bool:
     return any(True for _ in units(axis))
 
 
+def single(axis: Axis) -> Unit | None:
+    """The factor of an axis that is one space."""
+    segments = resolve(axis)
+    factor = segments[0][0] if [len(segment) for segment in segments] == [1] else None
+    return factor if isinstance(factor, Unit) else None
+
+
 def combine(*terms: tuple[int | Fraction, Unit]) -> tuple[Powers, Signs]:
     """The power Σ c·u of scalars, of numbers and of signs."""
     log: Powers = {}

@@ -11,9 +11,8 @@ from intertwine.weightspace.axes import Unit
 from intertwine.weightspace.hidden import MATRICES, HiddenSpace
 from intertwine.weightspace.move import Move
 from intertwine.weightspace.rows import Rows
-from intertwine.weightspace.scalars import solved
 from intertwine.weightspace.space import Moved, WeightSpace
-from intertwine.weightspace.sweep import sweep
+from intertwine.weightspace.sweep import solved, sweep
 
 
 def canonicalise(space: WeightSpace, model: nn.Module) -> Moved:

@@ -8,56 +8,35 @@ from intertwine.weightspace.axes import Powers, Signs, Variable
 
 
 def free_numbers(
-    equations: list[Powers], variables: set[Variable]
+    equations: list[Powers], variables: set[Variable], modulus: int = 0
 ) -> tuple[dict[Variable, dict[int, Fraction]], int]:
     """Each variable in terms of independent ones, for homogeneous equations; and how many there are."""
     pivots: dict[Variable, Powers] = {}
+
+    def substitute(row: Powers) -> Powers:
+        while (v := max((w for w in row if w in pivots), default=None)) is not None:
+            c = row.pop(v)
+            for w, d in pivots[v].items():
+                total = row.pop(w, Fraction(0)) + c * d
+                if total := total % modulus if modulus else total:
+                    row[w] = total
+        return row
+
     for equation in equations:
-        row = _substitute(dict(equation), pivots)
-        if not row:
-            continue
-        v = max(row)
-        scale = -1 / row.pop(v)
-        pivots[v] = {w: scale * c for w, c in row.items()}
-    expressed = {v: _substitute({v: Fraction(1)}, pivots) for v in variables}
+        if row := substitute(dict(equation)):
+            v = max(row)
+            scale = -1 / row.pop(v)
+            pivots[v] = {w: scale * c for w, c in row.items()}
+    expressed = {v: substitute({v: Fraction(1)}) for v in variables}
     free = sorted({w for row in expressed.values() for w in row})
     number = {w: k for k, w in enumerate(free)}
     return {v: {number[w]: c for w, c in row.items()} for v, row in expressed.items()}, len(free)
-
-
-def _substitute(row: Powers, pivots: dict[Variable, Powers]) -> Powers:
-    while True:
-        v = max((w for w in row if w in pivots), default=None)
-        if v is None:
-            return row
-        c = row.pop(v)
-        for w, d in pivots[v].items():
-            total = row.get(w, Fraction(0)) + c * d
-            if total:
-                row[w] = total
-            else:
-                row.pop(w, None)
 
 
 def free_signs(
     equations: list[Signs], variables: set[Variable]
 ) -> tuple[dict[Variable, frozenset[int]], int]:
     """The same over the field of two elements."""
-    pivots: dict[Variable, Signs] = {}
-
-    def substitute(row: Signs) -> Signs:
-        while True:
-            v = max((w for w in row if w in pivots), default=None)
-            if v is None:
-                return row
-            row = (row - {v}) ^ pivots[v]
-
-    for equation in equations:
-        row = substitute(equation)
-        if row:
-            v = max(row)
-            pivots[v] = row - {v}
-    expressed = {v: substitute(frozenset([v])) for v in variables}
-    free = sorted({w for row in expressed.values() for w in row})
-    number = {w: k for k, w in enumerate(free)}
-    return {v: frozenset(number[w] for w in row) for v, row in expressed.items()}, len(free)
+    rows = [dict.fromkeys(equation, Fraction(1)) for equation in equations]
+    expressed, count = free_numbers(rows, variables, modulus=2)
+    return {v: frozenset(row) for v, row in expressed.items()}, count

@@ -7,9 +7,9 @@ from typing import Any
 from torch import nn
 
 from intertwine.weightspace import rules
-from intertwine.weightspace.infer import infer
-from intertwine.weightspace.names import name
-from intertwine.weightspace.solve import solve
+from intertwine.weightspace.axes import moves, single, units
+from intertwine.weightspace.infer import Inference, infer
+from intertwine.weightspace.solve import Solution, solve
 from intertwine.weightspace.space import WeightSpace
 from intertwine.weightspace.trace import trace
 
@@ -46,6 +46,36 @@ def find_symmetries(model: nn.Module, example_inputs: Any) -> WeightSpace:
     parameters = dict(model.named_parameters(remove_duplicate=False))
     inference = infer(run, {k for k, parameter in run.names.items() if parameter in parameters})
     solution = solve(inference)
-    name(inference, solution)
+    _name(inference, solution)
     run.values.clear()  # the labels are enough from now on
     return WeightSpace(inference, solution)
+
+
+def _name(state: Inference, solution: Solution) -> None:
+    """Give every hidden space its names, its writers and its readers.
+
+    A module without weights whose output has the shape of its input, as an activation, names the space of its
+    input; a layer with weights names the space of its output. A module that is called twice names none.
+    """
+    run = state.run
+    layers = {parameter.rpartition(".")[0] for parameter in run.names.values()}
+    weighted = {".".join(each.split(".")[:k]) for each in layers for k in range(1, each.count(".") + 2)}
+    once = {module: calls[0] for module, calls in run.modules.items() if len(calls) == 1}
+    seen = [
+        (before, len(module), module)
+        for module, (before, after) in once.items()
+        if module not in weighted and run.shapes[before] == run.shapes[after]
+    ]
+    named = [(module, before) for before, _, module in sorted(seen)]
+    named += [(module, after) for module, (_, after) in once.items() if module in layers]
+    for module, index in named:
+        moving = [axis for axis in solution.labels.get(index, ()) if moves(axis)]
+        if len(moving) == 1 and (factor := single(moving[0])) is not None:
+            solution.hidden(factor).names[module] = factor
+    for index, parameter in run.names.items():
+        for k, axis in enumerate(solution.labels.get(index, ())):
+            for factor in units(axis):
+                hidden = solution.hidden(factor)
+                names = hidden.readers if (index, k) in state.read else hidden.writers
+                if parameter not in names:
+                    names.append(parameter)

@@ -14,16 +14,16 @@ from intertwine.weightspace.run import Call, Ref, Run
 from intertwine.weightspace.ties import Ties
 
 Label = tuple[Axis, ...]
-OTHER = "any other"
+OTHER = "other"
 RULES: dict[str, Callable[[Inference, Call], Any]] = {}
 KEEPS: set[Any] = set()
 
 
-def rule(*names: str) -> Callable[[Any], Any]:
-    """Register the constraints of the operations of these names."""
+def rule(names: str) -> Callable[[Any], Any]:
+    """Register the constraints of the operations of these names, with spaces between them."""
 
     def register(function: Any) -> Any:
-        RULES.update(dict.fromkeys(names, function))
+        RULES.update(dict.fromkeys(names.split(), function))
         return function
 
     return register
@@ -119,10 +119,10 @@ class Inference:
         for axis in axes:
             self.ties.freeze(axis, why)
 
-    def permute_only(self, axes: Label, why: str) -> None:
-        """No scalars and no mixing: only the order of the units is free."""
+    def permute_only(self, axes: Label, why: str, *, log: bool = True, sign: bool = True) -> None:
+        """No mixing, and no scalars (of numbers, of signs): only the order of the units is free."""
         for axis in axes:
-            self.ties.trivial(axis)
+            self.ties.trivial(axis, log=log, sign=sign)
             self.ties.mix(axis, why)
 
 
@@ -182,6 +182,11 @@ def apply(state: Inference, call: Call, refs: list[Ref]) -> None:
 
 class NotUnderstood(Exception):
     """The effect of this call on units that may move is unknown: they are frozen."""
+
+
+def argument(call: Call) -> Any:
+    """The first argument of a call, the value on which it works."""
+    return call.args[0] if call.args else call.kwargs["input"]
 
 
 def bind(call: Call, names: str, **defaults: Any) -> dict[str, Any]:

@@ -13,9 +13,8 @@ from intertwine.groups.stabilizer_of_ones import mean_basis
 from intertwine.weightspace.hidden import MATRICES, HiddenSpace
 from intertwine.weightspace.move import Move
 from intertwine.weightspace.rows import Likeness, Rows, by_activations, by_weights, paired, rows
-from intertwine.weightspace.scalars import solved
 from intertwine.weightspace.space import Moved, WeightSpace
-from intertwine.weightspace.sweep import sweep
+from intertwine.weightspace.sweep import solved, sweep
 from intertwine.weightspace.trace import trace
 
 

@@ -25,11 +25,11 @@ READS = {
     "__int__",
     "__float__",
     "__index__",
+    "__array__",
+    "__contains__",
     "item",
     "tolist",
     "numpy",
-    "__array__",
-    "__contains__",
 }
 
 

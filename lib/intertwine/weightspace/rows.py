@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from intertwine.weightspace.act import effective_gain
-from intertwine.weightspace.axes import Axis, Unit, length, resolve, units
+from intertwine.weightspace.axes import Axis, Unit, length, resolve, single, units
 from intertwine.weightspace.hidden import HiddenSpace
 from intertwine.weightspace.solve import Solution, sides
 from intertwine.weightspace.space import WeightSpace
@@ -113,16 +113,8 @@ def by_weights(hidden: HiddenSpace, wanted: list[Rows], found: list[Rows]) -> Li
 
 def paired(wanted: list[Rows], found: list[Rows]) -> list[tuple[Rows, Rows]]:
     """The same weights of both models."""
-    others = {
-        number: [each for each in found if each.number == number] for number in {r.number for r in found}
-    }
-    seen: dict[int, int] = {}
-    pairs = []
-    for one in wanted:
-        k = seen.get(one.number, 0)
-        seen[one.number] = k + 1
-        pairs.append((one, others[one.number][k]))
-    return pairs
+    waiting = list(found)
+    return [(one, waiting.pop([r.number for r in waiting].index(one.number))) for one in wanted]
 
 
 def by_activations(space: WeightSpace, first: list[Tensor], second: list[Tensor]) -> dict[int, Likeness]:
@@ -130,13 +122,13 @@ def by_activations(space: WeightSpace, first: list[Tensor], second: list[Tensor]
     result: dict[int, Likeness] = {}
     for k, label in space.solution.labels.items():
         for at, axis in enumerate(label):
-            found = list(units(axis))
-            if k in space.inference.run.names or len(axis) != 1 or len(axis[0]) != 1 or len(found) != 1:
+            factor = single(axis)
+            if k in space.inference.run.names or factor is None:
                 continue
-            hidden = space.solution.hidden(found[0])
+            hidden = space.solution.hidden(factor)
             if hidden.kind == "monomial" and hidden.base is None:
                 x, y = (v[k].double().movedim(at, 0).flatten(1) for v in (first, second))
                 x, y = (torch.nn.functional.normalize(z - z.mean(1, keepdim=True), dim=1) for z in (x, y))
-                signs, likeness = hidden.parities(found[0]), result.setdefault(hidden.index, {})
+                signs, likeness = hidden.parities(factor), result.setdefault(hidden.index, {})
                 likeness[signs] = likeness.get(signs, 0) + (x @ y.T).cpu()[None]
     return result

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
-from fractions import Fraction
 
-from intertwine.weightspace.axes import (
-    Axis,
-    Unit,
-    plain,
-    resolve,
-    unit,
-    units,
-)
+from intertwine.weightspace.axes import Axis, Space, Unit, moves, plain, resolve, single, unit, units
 from intertwine.weightspace.equations import free_numbers, free_signs
-from intertwine.weightspace.frozen import Row, frozen
 from intertwine.weightspace.hidden import MATRICES, HiddenSpace
 from intertwine.weightspace.infer import Edge, Inference, Label
 from intertwine.weightspace.rules.layers import along
+
+BOUNDARY = ("the model's output", "rows of a table", "kernel of", "read by")
+"""Reasons that get no row among the frozen: inputs and outputs of a network are not hidden."""
 
 
 @dataclass(eq=False)
@@ -31,7 +24,7 @@ class Solution:
     labels: dict[int, Label]
     edges: list[Edge]
     """gains whose two sides are not joined: the other side follows the centre."""
-    frozen: list[Row]
+    frozen: list[tuple[int, str, list[str]]]
     """width, reason and parameters of axes that an operation freezes."""
 
     def hidden(self, factor: Unit) -> HiddenSpace:
@@ -81,7 +74,7 @@ def solve(state: Inference) -> Solution:
         for edge in bad:
             _join(state, edge)
         edges = [edge for edge in edges if edge not in bad]
-    return Solution(spaces, labels, edges, frozen(state))
+    return Solution(spaces, labels, edges, _frozen(state))
 
 
 def _follows(edge: Edge, kinds: dict[int, str]) -> bool:
@@ -110,7 +103,9 @@ def _spaces(labels: dict[int, Label], follows: dict[int, str], apart: set[int | 
             log, sign = {v for f in factors for v, _ in f.log}, {v for f in factors for v in f.sign}
             hidden.log_basis, hidden.logs = free_numbers(space.log_equations, log)
             hidden.sign_basis, hidden.signs = free_signs(space.sign_equations, sign)
-        linear = not space.mixing and _linear(hidden, mixed.get(key, []))
+        # every axis carries the space itself or its dual
+        linear = not space.mixing and hidden.logs == 1
+        linear = linear and all(abs(hidden.vector(factor)[0]) == 1 for factor in mixed.get(key, []))
         if key in follows and linear:
             hidden.kind, hidden.why = "diagonal", [f"gain of {follows[key]}"]
         elif space.norm and not space.mixing:
@@ -132,21 +127,15 @@ def sides(edge: Edge) -> tuple[Axis, Axis]:
     return (edge.before, edge.after) if edge.center == "before" else (edge.after, edge.before)
 
 
-def _single(axis: Axis) -> Unit | None:
-    segments = resolve(axis)
-    if len(segments) == 1 and len(segments[0]) == 1 and isinstance(segments[0][0], Unit):
-        return segments[0][0]
-    return None
-
-
 def _untenable(state: Inference, edges: list[Edge]) -> list[Edge]:
     """The gains that join the units of both sides, as one of them may not be mixed on its own."""
-    pairs = [tuple(_single(axis) for axis in sides(edge)) for edge in edges]
+    pairs = [tuple(single(axis) for axis in sides(edge)) for edge in edges]
     times = Counter(id(factor.space) for pair in pairs for factor in pair if factor is not None)
     gains = Counter(edge.gain for edge in edges)
-    bad = []
-    for edge, (center, other) in zip(edges, pairs, strict=True):
-        tenable = (
+
+    def tenable(edge: Edge, center: Unit | None, other: Unit | None) -> bool:
+        gain = state.run.values[edge.gain].double().abs()
+        return (
             center is not None
             and other is not None
             and center.space is not other.space
@@ -155,16 +144,10 @@ def _untenable(state: Inference, edges: list[Edge]) -> list[Edge]:
             and times[id(other.space)] == 1
             and gains[edge.gain] == 1
             and edge.gain not in state.labels
-            and _invertible(state, edge)
+            and bool(gain.min() > 1e-6 * gain.max())
         )
-        if not tenable:
-            bad.append(edge)
-    return bad
 
-
-def _invertible(state: Inference, edge: Edge) -> bool:
-    gain = state.run.values[edge.gain].double().abs()
-    return bool(gain.min() > 1e-6 * gain.max())
+    return [edge for edge, pair in zip(edges, pairs, strict=True) if not tenable(edge, *pair)]
 
 
 def _join(state: Inference, edge: Edge) -> None:
@@ -192,20 +175,10 @@ def _label_gain(state: Inference, edge: Edge, axis: Axis) -> None:
     state.labels[edge.gain] = tuple(axis if k == wide else plain(n) for k, n in enumerate(shape))
 
 
-def _linear(hidden: HiddenSpace, factors: Iterable[Unit]) -> bool:
-    """Whether every axis carries the space itself or its dual."""
-    if hidden.logs != 1:
-        return False
-    return all(abs(hidden.powers(factor).get(0, Fraction(0))) == 1 for factor in factors)
-
-
 def _check_bases(labels: dict[int, Label]) -> None:
     """An element for each block needs the blocks beside it wherever the space occurs."""
     for label in labels.values():
-        based = [
-            factor.space for axis in label for factor in units(axis) if factor.space.blocks() is not None
-        ]
-        if not based:
+        if all(factor.space.blocks() is None for axis in label for factor in units(axis)):
             continue
         for choice in itertools.product(*label):
             here = [factor for segment in choice for factor in segment if isinstance(factor, Unit)]
@@ -214,3 +187,25 @@ def _check_bases(labels: dict[int, Label]) -> None:
                 base = factor.space.blocks()
                 if base is not None and times[id(base)] != 1:
                     factor.space.base = None
+
+
+def _frozen(state: Inference) -> list[tuple[int, str, list[str]]]:
+    """Spaces that an operation freezes, and those joined with them if a parameter has no other space."""
+    where: dict[int, tuple[Space, list[str]]] = {}
+    still: list[str] = []
+    for index, name in state.run.names.items():
+        label = state.labels.get(index, ())
+        if not any(map(moves, label)):
+            still.append(name)
+        factors = [f for axis in label for segment in axis for f in segment if isinstance(f, Unit)]
+        for space in (leaf for factor in factors for leaf in factor.space.leaves()):
+            where.setdefault(id(space), (space, []))[1].append(name)
+    rows = []
+    for space, names in where.values():
+        reasons, shown = space.reasons, names
+        if all(reason.startswith(BOUNDARY) for reason in reasons):
+            reasons, shown = space.frozen, [name for name in names if name in still]
+        reasons = [reason for reason in reasons if not reason.startswith(BOUNDARY)]
+        if reasons and shown:
+            rows.append((space.size, "; ".join(reasons), list(dict.fromkeys(shown))))
+    return rows

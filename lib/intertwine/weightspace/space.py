@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import torch
 from torch import Tensor, nn
 
-from intertwine.weightspace.act import Action
+from intertwine.weightspace.act import Action, written
 from intertwine.weightspace.axes import Unit, units
 from intertwine.weightspace.hidden import HiddenSpace
 from intertwine.weightspace.infer import Inference
 from intertwine.weightspace.move import Move
 from intertwine.weightspace.solve import Solution
-from intertwine.weightspace.writers import written
 
 if TYPE_CHECKING:
     import pandas as pd

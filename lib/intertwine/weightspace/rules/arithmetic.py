@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from intertwine.weightspace.axes import Unit, moves, plain, resolve, size, solid
-from intertwine.weightspace.infer import Edge, Inference, Label, NotUnderstood, bind, keeps, rule
-from intertwine.weightspace.rules.layers import along
+from intertwine.weightspace.axes import plain, single, size, solid
+from intertwine.weightspace.infer import Edge, Inference, Label, NotUnderstood, argument, bind, keeps, rule
+from intertwine.weightspace.rules.layers import product
 from intertwine.weightspace.rules.slices import fuller
 from intertwine.weightspace.run import Call, Ref
 
 
-@rule(
-    "add", "sub", "__add__", "__radd__", "__iadd__", "add_", "__sub__", "__isub__", "sub_", "rsub", "__rsub__"
-)
+@rule("add sub __add__ __radd__ __iadd__ add_ __sub__ __isub__ sub_ rsub __rsub__")
 @keeps
 def add(state: Inference, call: Call) -> Label:
     if set(call.kwargs) - {"alpha", "other", "input"}:
@@ -29,7 +27,7 @@ def add(state: Inference, call: Call) -> Label:
 def meet(state: Inference, x: Label, y: Label, why: str) -> Label:
     """Two values combined entry by entry: their units move alike; of repeated entries, only the order."""
     result = []
-    for a, b in zip(*_broadcast(x, y), strict=True):
+    for a, b in zip(*broadcast(x, y), strict=True):
         if size(a) != size(b):  # one number for all units
             narrow, wide = sorted((a, b), key=size)
             state.ties.freeze(narrow, f"{why} with broadcasting")
@@ -41,12 +39,12 @@ def meet(state: Inference, x: Label, y: Label, why: str) -> Label:
     return tuple(result)
 
 
-@rule("mul", "__mul__", "__rmul__", "__imul__", "mul_", "multiply")
+@rule("mul __mul__ __rmul__ __imul__ mul_ multiply")
 def mul(state: Inference, call: Call) -> Label:
     return _multiply(state, call, 1)
 
 
-@rule("div", "__truediv__", "__itruediv__", "div_", "true_divide", "divide")
+@rule("div __truediv__ __itruediv__ div_ true_divide divide")
 def div(state: Inference, call: Call) -> Label:
     if call.kwargs.get("rounding_mode") is not None:
         raise NotUnderstood("rounding")
@@ -63,20 +61,15 @@ def _multiply(state: Inference, call: Call, c: int) -> Label:
     if gain is not None and c == 1:
         return gain
     result = []
-    for a, b in zip(*_broadcast(state.of(x), state.of(y)), strict=True):
+    for a, b in zip(*broadcast(state.of(x), state.of(y)), strict=True):
         if size(a) != size(b):
             wide = a if size(a) > size(b) else b
             state.ties.freeze(b if wide is a else a, f"{call.name} with broadcasting")
             if c == -1 and wide is b:
                 state.permute_only((wide,), "division by units")
             result.append(wide)
-        elif not moves(a) and not moves(b):
-            result.append(plain(size(a)))
         else:
-            state.ties.mix(a, call.name)
-            state.ties.mix(b, call.name)
-            state.ties.unify(a, b, None, f"{call.name} with entries that do not move")
-            result.append(along(a, b, c))
+            result.append(product(state, a, b, call.name, f"{call.name} with entries that do not move", c))
     return tuple(result)
 
 
@@ -89,9 +82,7 @@ def _gain(state: Inference, x: Ref, y: Ref) -> Label | None:
         if name is None or gain.index not in state.trainable or len(wide) != 1 or gain.index in state.labels:
             continue
         at = len(label) - len(shape) + wide[0]
-        segments = resolve(label[at]) if len(shape) <= len(label) else ()
-        single = len(segments) == 1 and len(segments[0]) == 1 and isinstance(segments[0][0], Unit)
-        if single and size(label[at]) == shape[wide[0]]:
+        if len(shape) <= len(label) and single(label[at]) and size(label[at]) == shape[wide[0]]:
             after = state.ties.fresh(shape[wide[0]], name)
             state.edges.append(Edge(label[at], after, gain.index, "a gain", "after"))
             return (*label[:at], after, *label[at + 1 :])
@@ -105,75 +96,54 @@ def _operands(call: Call) -> tuple[Any, Any]:
     return a["input"], a["other"]
 
 
-def _broadcast(x: Label, y: Label) -> tuple[Label, Label]:
+def broadcast(x: Label, y: Label) -> tuple[Label, Label]:
     n = max(len(x), len(y))
     one = plain(1)
     return (one,) * (n - len(x)) + x, (one,) * (n - len(y)) + y
 
 
-@rule(
-    "maximum",
-    "minimum",
-    "max_pool1d",
-    "max_pool2d",
-    "max_pool3d",
-    "adaptive_max_pool1d",
-    "adaptive_max_pool2d",
-)
+@rule("maximum minimum max_pool1d max_pool2d max_pool3d adaptive_max_pool1d adaptive_max_pool2d")
 def maximum(state: Inference, call: Call) -> Any:
     if call.name in ("maximum", "minimum"):
         x, y = _operands(call)
         label = meet(state, state.of(x), state.of(y), call.name)
     else:
-        label = _pooled(state, call, 0)
-    for axis in label:  # max(ax) = a·max(x) for a > 0
-        state.ties.trivial(axis, log=False)
-        state.ties.mix(axis, call.name)
+        label = pooling(state, call)
+    state.permute_only(label, call.name, log=False)  # max(ax) = a·max(x) for a > 0
     return [label] * len(call.results)
 
 
-@rule("avg_pool1d", "avg_pool2d", "avg_pool3d", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "interpolate")
-def average(state: Inference, call: Call) -> Label:
-    return _pooled(state, call, 0)
+@rule("avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d interpolate")
+def pooling(state: Inference, call: Call) -> Label:
+    x, shape = state.of(argument(call)), state.shape(call.results[0])
+    first = 2 if call.name == "interpolate" else len(x) - int(call.name[-2])
+    state.freeze(x[first:], f"space of {call.name}")
+    return (*x[:first], *map(plain, shape[first:]))
 
 
-def _pooled(state: Inference, call: Call, position: int) -> Label:
-    x = state.of(call.args[position] if call.args else call.kwargs["input"])
-    shape = state.shape(call.results[0])
-    spatial = 3 if call.name.endswith("3d") else 1 if call.name.endswith("1d") else 2
-    spatial = len(x) - 2 if call.name == "interpolate" else spatial
-    for axis in x[len(x) - spatial :]:
-        state.ties.freeze(axis, f"space of {call.name}")
-    return (*x[: len(x) - spatial], *(plain(n) for n in shape[len(x) - spatial :]))
-
-
-@rule("mean", "sum", "amax", "nanmean")
+@rule("mean sum amax nanmean")
 def reduce(state: Inference, call: Call) -> Label:
     a = bind(call, "input dim keepdim", keepdim=False)
     x, dims = state.of(a["input"]), a["dim"]
     dims = range(len(x)) if dims is None else [dims] if isinstance(dims, int) else dims
     chosen = {d % len(x) for d in dims}
-    for k in chosen:
-        if moves(x[k]):
-            state.permute_only((x[k],), f"{call.name} over units")
-            # the rest of the value is a sum over units, which scalars of other factors do not leave alone
+    # the rest of the value is a sum over units, which scalars of other factors do not leave alone
+    state.permute_only(tuple(x[k] for k in chosen), f"{call.name} over units")
     if call.name == "amax":
-        for axis in x:
-            state.ties.trivial(axis, log=False)
-            state.ties.mix(axis, "amax")
+        state.permute_only(x, "amax", log=False)
     if a["keepdim"]:
         return tuple(plain(1) if k in chosen else axis for k, axis in enumerate(x))
     return tuple(axis for k, axis in enumerate(x) if k not in chosen)
 
 
-@rule("softmax", "log_softmax")
+@rule("softmax log_softmax")
 def softmax(state: Inference, call: Call) -> Label:
-    x = state.of(call.args[0] if call.args else call.kwargs["input"])
+    x = state.of(argument(call))
     state.permute_only(x, "softmax")
     return x
 
 
-@rule("masked_fill", "masked_fill_")
+@rule("masked_fill masked_fill_")
 def masked_fill(state: Inference, call: Call) -> Label:
     a = bind(call, "input mask value")
     x, mask = state.of(a["input"]), state.of(a["mask"])

@@ -6,13 +6,13 @@ from typing import Any
 
 from intertwine.weightspace.axes import Axis, moves, plain, resolve, size
 from intertwine.weightspace.infer import Inference, Label, NotUnderstood, bind, rule
-from intertwine.weightspace.rules.arithmetic import meet
-from intertwine.weightspace.rules.layers import affine, along, blocks, divide
+from intertwine.weightspace.rules.arithmetic import broadcast, meet
+from intertwine.weightspace.rules.layers import affine, divide, product
 from intertwine.weightspace.rules.slices import fuller, narrow
 from intertwine.weightspace.run import Call
 
 
-@rule("matmul", "__matmul__", "__rmatmul__", "bmm", "mm")
+@rule("matmul __matmul__ __rmatmul__ bmm mm")
 def matmul(state: Inference, call: Call) -> Label:
     a = bind(call, "input other")
     x, y = (a["other"], a["input"]) if call.name == "__rmatmul__" else (a["input"], a["other"])
@@ -24,17 +24,14 @@ def matmul(state: Inference, call: Call) -> Label:
 
 def contraction(state: Inference, p: Label, q: Label) -> Label:
     """Σ_k p[…, i, k] q[…, k, j]; axes before these are batches."""
-    n = max(len(p), len(q)) - 2
-    one = plain(1)
     batches = []
-    for a, b in zip((one,) * (n - len(p) + 2) + p[:-2], (one,) * (n - len(q) + 2) + q[:-2], strict=True):
-        wide = fuller(a, b) if size(a) == size(b) else max((a, b), key=size)
-        if size(a) == size(b) and (moves(a) or moves(b)):
-            state.ties.mix(a, "matmul")
-            state.ties.mix(b, "matmul")
-            state.ties.unify(a, b, None, "multiplied by entries that do not move")
-            wide = along(a, b, 1)
-        batches.append(wide)
+    for a, b in zip(*broadcast(p[:-2], q[:-2]), strict=True):
+        if size(a) != size(b):
+            batches.append(max((a, b), key=size))
+        elif moves(a) or moves(b):
+            batches.append(product(state, a, b, "matmul", "multiplied by entries that do not move"))
+        else:
+            batches.append(fuller(a, b))
     # after the batches, as axes in blocks depend on them
     state.ties.unify(p[-1], q[-2], state.inverse, "contracted with entries that do not move")
     return (*batches, p[-2], q[-1])
@@ -93,16 +90,11 @@ def multi_head_attention(state: Inference, call: Call) -> list[Label]:
 
 def _in_projection(state: Inference, a: dict[str, Any], k: int) -> Label:
     """The queries, keys or values of all heads; of a joint weight, one third of the rows."""
-    x = state.of((a["query"], a["key"], a["value"])[k])
-    if a["use_separate_proj_weight"]:
-        state.read.add(((a["q_proj_weight"], a["k_proj_weight"], a["v_proj_weight"])[k].index, 1))
-        weight = state.of((a["q_proj_weight"], a["k_proj_weight"], a["v_proj_weight"])[k])
-    else:
-        state.read.add((a["in_weight"].index, 1))
-        weight = state.of(a["in_weight"])
-    bias = None if a["in_bias"] is None else state.of(a["in_bias"])
-    n = a["embed_dim"]
-    if not a["use_separate_proj_weight"]:
+    x, n, apart = state.of(a[("query", "key", "value")[k]]), a["embed_dim"], a["use_separate_proj_weight"]
+    matrix = a["qkv"[k] + "_proj_weight"] if apart else a["in_weight"]
+    state.read.add((matrix.index, 1))
+    weight, bias = state.of(matrix), a["in_bias"] and state.of(a["in_bias"])
+    if not apart:
         weight = narrow(state, weight, 0, k * n, k * n + n)
     if bias is not None:
         bias = narrow(state, bias, 0, k * n, k * n + n)
@@ -112,8 +104,7 @@ def _in_projection(state: Inference, a: dict[str, Any], k: int) -> Label:
 def _heads(state: Inference, axis: Axis, heads: int) -> tuple[Axis, Axis]:
     if heads == 1:
         return plain(1), resolve(axis)
-    divide(state, axis, heads)
-    found = blocks(axis, heads)
+    found = divide(state, axis, heads)
     if found is None:
         raise NotUnderstood("heads that are not whole blocks of units")
     return found

@@ -79,9 +79,8 @@ def through(
     kind, power, odd = found
     if kind == "linear":
         return axes
-    for axis in axes:
-        state.ties.mix(axis, name)
-        state.ties.trivial(axis, log=kind in ("trivial", "signs"), sign=kind in ("trivial", "positive"))
+    log, sign = kind in ("trivial", "signs"), kind in ("trivial", "positive")
+    state.permute_only(axes, name, log=log, sign=sign)
     return tuple(_raised(axis, power, odd) for axis in axes)
 
 

@@ -14,6 +14,7 @@ from intertwine.weightspace.axes import (
     moves,
     plain,
     resolve,
+    single,
     size,
     unit,
     units,
@@ -48,13 +49,13 @@ def affine(state: Inference, x: Label, weight: Label, bias: Label | None) -> Lab
     return (*x[:-1], resolve(y))
 
 
-@rule("conv1d", "conv2d", "conv3d")
+@rule("conv1d conv2d conv3d")
 def convolution(state: Inference, call: Call) -> Label:
     a = bind(call, "input weight bias stride padding dilation groups", groups=1)
     return _convolution(state, call, a, rows=0)
 
 
-@rule("conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
+@rule("conv_transpose1d conv_transpose2d conv_transpose3d")
 def transposed(state: Inference, call: Call) -> Label:
     a = bind(call, "input weight bias stride padding output_padding groups dilation", groups=1)
     return _convolution(state, call, a, rows=1)
@@ -73,7 +74,7 @@ def _convolution(state: Inference, call: Call, a: dict[str, Any], rows: int) -> 
         y = weight[rows]
     elif groups == channels == out[1]:
         # W of shape (channels, 1, …) multiplies channel by channel
-        y = product(state, x[1], weight[0], call.name)
+        y = product(state, x[1], weight[0], call.name, call.name)
     else:
         y = _grouped(state, x[1], weight, groups, call.name, rows)
     if a["bias"] is not None:
@@ -88,16 +89,14 @@ def _grouped(state: Inference, x: Axis, weight: Label, groups: int, name: str, r
     """A grouped convolution: its blocks of channels move as blocks, and within themselves."""
     if rows == 1:
         raise NotUnderstood("groups of a transposed convolution")
-    for axis in (x, weight[0]):
-        divide(state, axis, groups)
-    xs, ws = blocks(x, groups), blocks(weight[0], groups)
+    xs, ws = divide(state, x, groups), divide(state, weight[0], groups)
     if xs is None or ws is None:
         state.freeze((x, *weight), f"{name} whose groups are not whole blocks of units")
         return resolve(weight[0])
     state.ties.mix(x, f"grouped {name}")
     state.ties.mix(weight[0], f"grouped {name}")
     state.ties.unify(xs[0], ws[0], None, f"groups of {name}")
-    inner = blocks(x, groups)
+    inner = divide(state, x, groups)
     assert inner is not None
     for factor, block in zip(units(weight[1]), units(ws[0]), strict=False):
         factor.space.base = block.space  # the columns of W lie in the blocks of its rows
@@ -105,29 +104,24 @@ def _grouped(state: Inference, x: Axis, weight: Label, groups: int, name: str, r
     return resolve(weight[0])
 
 
-def divide(state: Inference, axis: Axis, outer: int) -> None:
-    """Constrain the units of an axis to be `outer` blocks."""
-    segments = resolve(axis)
-    if len(segments) == 1 and len(segments[0]) == 1 and isinstance(segments[0][0], Unit):
-        state.ties.factor(segments[0][0].space, outer)
-
-
-def blocks(axis: Axis, outer: int) -> tuple[Axis, Axis] | None:
-    """The blocks of an axis and the units within them, if it is just that."""
+def divide(state: Inference, axis: Axis, outer: int) -> tuple[Axis, Axis] | None:
+    """Constrain the units of an axis to be `outer` blocks: the blocks and the units within them."""
+    if factor := single(axis):
+        state.ties.factor(factor.space, outer)
     segments = resolve(axis)
     if len(segments) == 1 and len(segments[0]) == 2 and segments[0][0].size == outer:
         return ((segments[0][0],),), ((segments[0][1],),)
     return None
 
 
-def product(state: Inference, x: Axis, gain: Axis, why: str) -> Axis:
-    """The axis of x·gain, unit by unit."""
+def product(state: Inference, x: Axis, gain: Axis, how: str, why: str, c: int = 1) -> Axis:
+    """The axis of x·gain^c, unit by unit; `why` it freezes where only one of them moves."""
     if not moves(x) and not moves(gain):
         return plain(size(x))
-    state.ties.mix(x, why)
-    state.ties.mix(gain, why)
+    state.ties.mix(x, how)
+    state.ties.mix(gain, how)
     state.ties.unify(x, gain, None, why)
-    return along(x, gain, 1)
+    return along(x, gain, c)
 
 
 def along(x: Axis, y: Axis, c: int, *, log: bool = True) -> Axis:
@@ -153,16 +147,10 @@ def along(x: Axis, y: Axis, c: int, *, log: bool = True) -> Axis:
 def prelu(state: Inference, call: Call) -> Label:
     a = bind(call, "input weight")
     x, slope = state.of(a["input"]), state.of(a["weight"])
-    for axis in x:
-        state.ties.trivial(axis, log=False)
-        state.ties.mix(axis, "prelu")
+    state.permute_only(x, "prelu", log=False)
     if state.shape(a["weight"]) != (1,):
-        state.ties.unify(x[1], slope[0], lambda f, g: _still(state, g), "slopes of prelu")
+        state.ties.unify(x[1], slope[0], lambda f, g: state.ties.trivial(((g,),)), "slopes of prelu")
     return x
-
-
-def _still(state: Inference, g: Unit) -> None:
-    state.ties.equation(g.space, *combine((1, g)))
 
 
 @rule("embedding")

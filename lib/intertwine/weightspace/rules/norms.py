@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from intertwine.weightspace.axes import Axis, Unit, combine, resolve, size, solid, units
 from intertwine.weightspace.infer import Edge, Inference, Label, NotUnderstood, bind, rule
-from intertwine.weightspace.rules.layers import blocks, divide, product
+from intertwine.weightspace.rules.layers import divide, product
 from intertwine.weightspace.run import Call, Ref
 
 
@@ -18,8 +18,12 @@ def batch_norm(state: Inference, call: Call) -> Label:
         raise NotUnderstood("a gain without a shift")
     state.permute_only((x[0], *x[2:]), "batch_norm")
     mean, variance = state.buffer(a["running_mean"])[0], state.buffer(a["running_var"])[0]
+
+    def square(f: Unit, g: Unit) -> None:
+        ties.equation(f.space, combine((2, f), (-1, g))[0], g.sign)
+
     ties.unify(x[1], mean, state.equal, "mean of batch_norm")
-    ties.unify(x[1], variance, lambda f, g: _square(state, f, g), "variance of batch_norm")
+    ties.unify(x[1], variance, square, "variance of batch_norm")
     if a["weight"] is None:
         state.permute_only((x[1],), "batch_norm without gain")
         return x
@@ -36,12 +40,7 @@ def _normed(state: Inference, x: Ref) -> Label:
     return tuple(map(solid, state.of(x)))
 
 
-def _square(state: Inference, mean: Unit, variance: Unit) -> None:
-    log, _ = combine((2, mean), (-1, variance))
-    state.ties.equation(mean.space, log, variance.sign)
-
-
-@rule("layer_norm", "rms_norm")
+@rule("layer_norm rms_norm")
 def layer_norm(state: Inference, call: Call) -> Label:
     a = bind(call, "input normalized_shape weight bias eps")
     x, kind = _normed(state, a["input"]), call.name.removesuffix("_norm")
@@ -72,20 +71,24 @@ def _normalised(state: Inference, x: Axis, kind: str, gain: Ref | None, bias: Re
 def group_norm(state: Inference, call: Call) -> Label:
     a = bind(call, "input num_groups weight bias eps")
     x, groups = _normed(state, a["input"]), a["num_groups"]
-    state.permute_only((x[0], *x[2:]), "group_norm")
     channels = size(x[1])
-    if 1 < groups < channels:
-        divide(state, x[1], groups)
-        if blocks(x[1], groups) is None:
-            raise NotUnderstood("groups that are not whole blocks of units")
+    if 1 < groups < channels and divide(state, x[1], groups) is None:
+        raise NotUnderstood("groups that are not whole blocks of units")
     # groups of one channel: odd, so that a sign goes through
-    state.ties.trivial(x[1], sign=groups < channels)
-    state.ties.mix(x[1], "group_norm")
+    return _by_channel(state, x, call.name, a["weight"], a["bias"], sign=groups < channels)
+
+
+def _by_channel(
+    state: Inference, x: Label, name: str, gain: Ref | None, bias: Ref | None, *, sign: bool
+) -> Label:
+    """Channels normalised within groups, with a gain and a shift for each."""
+    state.permute_only((x[0], *x[2:]), name)
+    state.permute_only((x[1],), name, sign=sign)
     y = x[1]
-    if a["weight"] is not None:
-        y = product(state, y, state.of(a["weight"])[0], "group_norm")
-    if a["bias"] is not None:
-        state.ties.unify(y, state.of(a["bias"])[0], state.equal, "bias of group_norm")
+    if gain is not None:
+        y = product(state, y, state.of(gain)[0], name, name)
+    if bias is not None:
+        state.ties.unify(y, state.of(bias)[0], state.equal, f"bias of {name}")
     return (x[0], resolve(y), *x[2:])
 
 
@@ -93,14 +96,6 @@ def group_norm(state: Inference, call: Call) -> Label:
 def instance_norm(state: Inference, call: Call) -> Label:
     a = bind(call, "input running_mean running_var weight bias use_input_stats momentum eps")
     x = _normed(state, a["input"])
-    if not a["use_input_stats"] and a["use_input_stats"] is not None:
+    if a["use_input_stats"] not in (True, None):
         raise NotUnderstood("running statistics")
-    state.permute_only((x[0], *x[2:]), "instance_norm")
-    state.ties.trivial(x[1], sign=False)
-    state.ties.mix(x[1], "instance_norm")
-    y = x[1]
-    if a["weight"] is not None:
-        y = product(state, y, state.of(a["weight"])[0], "instance_norm")
-    if a["bias"] is not None:
-        state.ties.unify(y, state.of(a["bias"])[0], state.equal, "bias of instance_norm")
-    return (x[0], resolve(y), *x[2:])
+    return _by_channel(state, x, call.name, a["weight"], a["bias"], sign=False)

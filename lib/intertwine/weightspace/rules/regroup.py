@@ -36,22 +36,17 @@ def regroup(state: Inference, x: Label, shape: tuple[int, ...], name: str) -> La
 
 def _block(state: Inference, axes: list[Axis], sizes: list[int], name: str) -> list[Axis]:
     if not sizes:
-        for axis in axes:
-            state.ties.freeze(axis, f"{name} of a single unit")
+        state.freeze(tuple(axes), f"{name} of a single unit")
         return []
     if len(axes) == 1 and len(sizes) == 1:
         return [axes[0]]
     if not any(moves(axis) for axis in axes):
         return [plain(n) for n in sizes]
     joined = join([axis for axis in axes if size(axis) > 1 or moves(axis)])
-    if joined is None:
-        for axis in axes:
-            state.ties.freeze(axis, f"{name} that joins concatenations")
-        return [plain(n) for n in sizes]
-    cut = _cut(state, joined, sizes)
+    cut = None if joined is None else _cut(state, joined, sizes)
     if cut is None:
-        for axis in axes:
-            state.ties.freeze(axis, f"{name} across units")
+        how = "that joins concatenations" if joined is None else "across units"
+        state.freeze(tuple(axes), f"{name} {how}")
         return [plain(n) for n in sizes]
     return cut
 
@@ -67,45 +62,40 @@ def join(axes: list[Axis]) -> Axis | None:
 
 def _cut(state: Inference, axis: Axis, sizes: list[int]) -> list[Axis] | None:
     wide = [n for n in sizes if n > 1]
-    if len(wide) <= 1:
-        parts = [axis]
-    else:
-        parts = []
-        for n in wide[:-1]:
-            axis = resolve(axis)
-            if len(axis) != 1:
+    parts: list[Axis] = []
+    for n in wide[:-1]:
+        axis = resolve(axis)
+        if len(axis) != 1:
+            return None
+        taken: list[Factor] = []
+        rest = list(axis[0])
+        while math.prod(f.size for f in taken) < n:
+            if not rest:
                 return None
-            taken: list[Factor] = []
-            rest = list(axis[0])
-            while math.prod(f.size for f in taken) < n:
-                if not rest:
-                    return None
-                factor = rest.pop(0)
-                need = n // math.prod(f.size for f in taken)
-                if n % math.prod(f.size for f in taken) or (factor.size > need and factor.size % need):
-                    return None
-                if factor.size > need:
-                    if isinstance(factor, Fixed):
-                        rest.insert(0, Fixed(factor.size // need, factor.zero))
-                        factor = Fixed(need, factor.zero)
-                    else:
-                        state.ties.factor(factor.space, need)
-                        outer, *inner = resolve(((factor,),))[0]
-                        rest[:0] = inner
-                        if outer.size != need:
-                            return None
-                        factor = outer
-                elif need % factor.size:
-                    return None
-                taken.append(factor)
-            parts.append((tuple(taken),))
-            axis = (tuple(rest) or (Fixed(1),),)
-        parts.append(axis)
-    if not parts or (any(size(part) != n for part, n in zip(parts, wide, strict=True)) and wide):
+            factor = rest.pop(0)
+            need = n // math.prod(f.size for f in taken)
+            if n % math.prod(f.size for f in taken) or (factor.size > need and factor.size % need):
+                return None
+            if factor.size > need:
+                if isinstance(factor, Fixed):
+                    rest.insert(0, Fixed(factor.size // need, factor.zero))
+                    factor = Fixed(need, factor.zero)
+                else:
+                    state.ties.factor(factor.space, need)
+                    outer, *inner = resolve(((factor,),))[0]
+                    rest[:0] = inner
+                    if outer.size != need:
+                        return None
+                    factor = outer
+            elif need % factor.size:
+                return None
+            taken.append(factor)
+        parts.append((tuple(taken),))
+        axis = (tuple(rest) or (Fixed(1),),)
+    parts.append(axis)
+    if any(size(part) != n for part, n in zip(parts, wide, strict=False)):
         return None
-    found = iter(parts)
     if not wide:  # a single unit
-        if moves(axis):
-            return [axis, *(plain(1) for _ in sizes[1:])]
-        return [plain(1) for _ in sizes]
+        return [axis if moves(axis) else plain(1), *(plain(1) for _ in sizes[1:])]
+    found = iter(parts)
     return [next(found) if n > 1 else plain(1) for n in sizes]

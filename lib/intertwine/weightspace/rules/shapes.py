@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 
-from intertwine.weightspace.axes import Fixed, moves, plain, resolve, size
-from intertwine.weightspace.infer import Inference, Label, NotUnderstood, Stack, bind, keeps, rule
+from intertwine.weightspace.axes import Axis, Fixed, moves, plain, resolve, size
+from intertwine.weightspace.infer import Inference, Label, NotUnderstood, Stack, argument, bind, keeps, rule
 from intertwine.weightspace.rules.regroup import join, regroup
 from intertwine.weightspace.rules.slices import narrow
 from intertwine.weightspace.run import Call, Ref, Run
 
 
-@rule("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout")
+@rule("dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout")
 def dropout(state: Inference, call: Call) -> Label:
     a = bind(call, "input p training inplace", training=True)
     if a["training"] and a["p"]:
@@ -19,34 +19,19 @@ def dropout(state: Inference, call: Call) -> Label:
     return state.of(a["input"])
 
 
-@rule(
-    "contiguous",
-    "clone",
-    "detach",
-    "to",
-    "float",
-    "double",
-    "type_as",
-    "data",
-    "alias",
-    "cpu",
-    "cuda",
-    "neg",
-    "__neg__",
-)
+@rule("contiguous clone detach to float double type_as data alias cpu cuda neg __neg__")
 @keeps
 def same(state: Inference, call: Call) -> Label:
-    return state.of(call.args[0] if call.args else call.kwargs["input"])
+    return state.of(argument(call))
 
 
-@rule("view", "reshape", "flatten", "unflatten", "squeeze", "unsqueeze", "ravel", "view_as", "_unsafe_view")
+@rule("view reshape flatten unflatten squeeze unsqueeze ravel view_as _unsafe_view")
 @keeps
 def reshape(state: Inference, call: Call) -> Label | Stack:
-    x = call.args[0] if call.args else call.kwargs["input"]
     if call.name == "view" and len(call.args) > 1 and not isinstance(call.args[1], int | tuple | list):
         raise NotUnderstood("another dtype")
     shape = state.shape(call.results[0])
-    label = state.of(x)
+    label = state.of(argument(call))
     if dims := [k for k in range(len(shape)) if taken_apart(state.run, call.results[0], k)]:
         stacked = _stacked(state, label, shape, dims[0], call.name)
         if stacked is not None:
@@ -70,36 +55,26 @@ def _stacked(state: Inference, x: Label, shape: tuple[int, ...], dim: int, name:
 
 def taken_apart(run: Run, value: Ref, dim: int) -> bool:
     """Whether all that happens to this axis is that single entries are taken from it."""
-    uses = [call for call in run.calls if any(x is value or _is(x, value) for x in call.args)]
-    found = False
-    for call in uses:
-        n = run.values[value.index].ndim
+    n = len(run.shapes[value.index])
+
+    def taken(call: Call) -> bool:
         if call.name in ("permute", "transpose"):
-            order = axis_order(call, n)
-            if not taken_apart(run, call.results[0], order.index(dim)):
-                return False
-        elif call.name == "unbind":
-            a = call.kwargs.get("dim", call.args[1] if len(call.args) > 1 else 0)
-            if a % n != dim:
-                return False
-        elif call.name == "__getitem__":
+            return taken_apart(run, call.results[0], axis_order(call, n).index(dim))
+        if call.name == "unbind":
+            return bind(call, "input dim", dim=0)["dim"] % n == dim
+        if call.name == "__getitem__":
             index = call.args[1] if isinstance(call.args[1], tuple) else (call.args[1],)
-            if dim >= len(index) or type(index[dim]) is not int or index[:dim] != (slice(None),) * dim:
-                return False
-        else:
-            return False
-        found = True
-    return found
+            return dim < len(index) and type(index[dim]) is int and index[:dim] == (slice(None),) * dim
+        return False
+
+    uses = [c for c in run.calls if any(isinstance(x, Ref) and x.index == value.index for x in c.args)]
+    return bool(uses) and all(map(taken, uses))
 
 
-def _is(x: object, value: Ref) -> bool:
-    return isinstance(x, Ref) and x.index == value.index
-
-
-@rule("permute", "transpose", "swapaxes", "swapdims", "movedim", "moveaxis", "t", "T", "mT", "transpose_")
+@rule("permute transpose swapaxes swapdims movedim moveaxis t T mT transpose_")
 @keeps
 def permute(state: Inference, call: Call) -> Label | Stack:
-    value = call.args[0] if call.args else call.kwargs["input"]
+    value = argument(call)
     if isinstance(value, Ref) and value.index in state.stacks:
         dim, parts = state.stacks[value.index]
         order = axis_order(call, len(parts[0]) + 1)
@@ -130,19 +105,19 @@ def axis_order(call: Call, n: int) -> list[int]:
     return order
 
 
-@rule("zeros", "zeros_like", "new_zeros")
+@rule("zeros zeros_like new_zeros")
 @keeps
 def zeros(state: Inference, call: Call) -> Label:
     """Zeros, which no element changes."""
     return tuple(((Fixed(n, zero=True),),) for n in state.shape(call.results[0]))
 
 
-@rule("ones_like", "empty_like", "full_like", "new_ones", "new_full", "new_tensor", "new_empty")
+@rule("ones_like empty_like full_like new_ones new_full new_tensor new_empty")
 def constant(state: Inference, call: Call) -> None:
     """Of the argument only the shape matters."""
 
 
-@rule("roll", "flip")
+@rule("roll flip")
 def roll(state: Inference, call: Call) -> Label:
     x = state.of(call.args[0])
     dims = call.kwargs.get("dims", call.args[-1])
@@ -151,7 +126,7 @@ def roll(state: Inference, call: Call) -> Label:
     return x
 
 
-@rule("expand", "expand_as", "broadcast_to", "repeat", "repeat_interleave")
+@rule("expand expand_as broadcast_to repeat repeat_interleave")
 @keeps
 def expand(state: Inference, call: Call) -> Label:
     x, shape = state.of(call.args[0]), state.shape(call.results[0])
@@ -159,21 +134,20 @@ def expand(state: Inference, call: Call) -> Label:
         if len(x) != len(shape):
             raise NotUnderstood("new axes")
         if call.name == "repeat_interleave":
-            return tuple(
-                axis
-                if size(axis) == n
-                else (join([axis, ((Fixed(n // size(axis), copies=True),),)]) or plain(n))
+            many = [
+                join([axis, _copies(n // size(axis))]) or plain(n) for axis, n in zip(x, shape, strict=True)
+            ]
+        else:
+            many = [
+                resolve(axis) * (n // size(axis)) if moves(axis) else plain(n)
                 for axis, n in zip(x, shape, strict=True)
-            )
-        return tuple(
-            axis if size(axis) == n else resolve(axis) * (n // size(axis)) if moves(axis) else plain(n)
-            for axis, n in zip(x, shape, strict=True)
-        )
-    padded = (plain(1),) * (len(shape) - len(x)) + x
-    for axis, n in zip(padded, shape, strict=True):
-        if size(axis) != n:
-            state.ties.freeze(axis, "expand of a single unit")
-    copies = [((Fixed(n, copies=True),),) for n in shape]
-    return tuple(
-        axis if size(axis) == n else many for axis, n, many in zip(padded, shape, copies, strict=True)
-    )
+            ]
+    else:
+        x, many = (plain(1),) * (len(shape) - len(x)) + x, [_copies(n) for n in shape]
+        one = tuple(axis for axis, n in zip(x, shape, strict=True) if size(axis) != n)
+        state.freeze(one, "expand of a single unit")
+    return tuple(axis if size(axis) == n else m for axis, n, m in zip(x, shape, many, strict=True))
+
+
+def _copies(n: int) -> Axis:
+    return ((Fixed(n, copies=True),),)

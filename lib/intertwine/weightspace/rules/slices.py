@@ -2,19 +2,7 @@
 
 from __future__ import annotations
 
-from intertwine.weightspace.axes import (
-    Axis,
-    Fixed,
-    Segment,
-    Unit,
-    aligned,
-    length,
-    moves,
-    plain,
-    resolve,
-    size,
-    zero,
-)
+from intertwine.weightspace.axes import Axis, Fixed, Unit, aligned, length, moves, plain, resolve, size, zero
 from intertwine.weightspace.infer import Inference, Label, NotUnderstood, bind, keeps, rule
 from intertwine.weightspace.run import Call, Ref
 
@@ -24,14 +12,14 @@ def fuller(a: Axis, b: Axis) -> Axis:
     first, second = aligned(a, b)
     if len(first) != len(second):
         return plain(size(a))
+    pairs = zip(first, second, strict=True)
+    return tuple(
+        min(pair, key=lambda s: zero(s) + any(f.zero or f.copies for f in s if isinstance(f, Fixed)))
+        for pair in pairs
+    )
 
-    def known(segment: Segment) -> int:
-        return zero(segment) + any(isinstance(f, Fixed) and (f.zero or f.copies) for f in segment)
 
-    return tuple(t if known(s) > known(t) else s for s, t in zip(first, second, strict=True))
-
-
-@rule("cat", "concat", "concatenate")
+@rule("cat concat concatenate")
 @keeps
 def cat(state: Inference, call: Call) -> Label:
     a = bind(call, "tensors dim", dim=0)
@@ -63,7 +51,7 @@ def stack(state: Inference, call: Call) -> Label:
     return (*one[:dim], plain(len(labels)), *one[dim:])
 
 
-@rule("split", "chunk", "tensor_split", "split_with_sizes")
+@rule("split chunk tensor_split split_with_sizes")
 @keeps
 def split(state: Inference, call: Call) -> list[Label]:
     a = bind(call, "input sizes dim", dim=0)
@@ -149,7 +137,7 @@ def unbind(state: Inference, call: Call) -> list[Label]:
     return [(*x[:dim], *x[dim + 1 :])] * len(call.results)
 
 
-@rule("__getitem__", "select")
+@rule("__getitem__ select")
 @keeps
 def getitem(state: Inference, call: Call) -> Label:
     if call.name == "select":
