@@ -13,7 +13,7 @@ from intertwine import devices
 
 @contextmanager
 def record(model: nn.Module, layers: Sequence[str]) -> Iterator[dict[str, Float[Tensor, "n ..."]]]:
-    """Keep what the named layers return while the model runs inside the `with`.
+    """Keep what the layers named, as in `named_modules`, return while the model runs inside the `with`.
 
     Example:
         >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU())
@@ -24,9 +24,6 @@ def record(model: nn.Module, layers: Sequence[str]) -> Iterator[dict[str, Float[
 
     The dictionary holds the model's last run: copies, so that nothing which works in place changes them, and
     part of autograd's graph unless that is off. However the `with` ends, it leaves no hook behind.
-
-    Args:
-        layers: names out of the model's `named_modules`.
 
     Raises:
         ValueError: a layer that is unknown, called twice in a run, not called, or does not return a tensor.

@@ -1,7 +1,6 @@
 """Residual networks for small images: ResNet20 and ResNet18 of godfrey2022, ResNet-20 of csiszarik2021."""
 
 from collections import OrderedDict
-from collections.abc import Sequence
 from itertools import pairwise
 
 import torch
@@ -16,7 +15,7 @@ from intertwine.models.network import HiddenLayer, Network
 class BasicBlock(nn.Module):
     """relu2(bn2(conv2(relu1(bn1(conv1(x))))) + shortcut(x)), He et al. (2016)."""
 
-    def __init__(self, inputs: int, channels: int, *, stride: int, option: str, slope: float) -> None:
+    def __init__(self, inputs: int, channels: int, stride: int, option: str, slope: float) -> None:
         super().__init__()
         self.conv1 = conv(inputs, channels, 3, stride=stride, padding=1)
         self.bn1 = nn.BatchNorm2d(channels)
@@ -103,30 +102,22 @@ def resnet18(
 
 
 def _resnet(
-    multiples: Sequence[int],
-    numbers: Sequence[str],
-    width: int,
-    option: str,
-    slope: float,
-    in_channels: int,
-    classes: int,
+    multiples: list[int], numbers: list[str], width: int, option: str, slope: float, inputs: int, classes: int
 ) -> Network:
-    check_sizes(width=width, in_channels=in_channels, classes=classes)
+    check_sizes(width=width, in_channels=inputs, classes=classes)
     layers: dict[str, nn.Module] = {
-        "conv1": conv(in_channels, width, 3, padding=1),
+        "conv1": conv(inputs, width, 3, padding=1),
         "bn1": nn.BatchNorm2d(width),
         "relu1": _relu(slope),
     }
     hidden = [HiddenLayer("relu1", numbers[0], width)]
     for k, (before, now) in enumerate(pairwise([1, *multiples]), 1):
         channels = now * width
-        layers[f"block{k}"] = BasicBlock(
-            before * width, channels, stride=now // before, option=option, slope=slope
-        )
+        layers[f"block{k}"] = BasicBlock(before * width, channels, now // before, option, slope)
         hidden.append(HiddenLayer(f"block{k}.relu1", numbers[2 * k - 1], channels, in_block=True))
         hidden.append(HiddenLayer(f"block{k}.relu2", numbers[2 * k], channels))
     layers |= classifier(multiples[-1] * width, classes)
-    return Network(layers, hidden, (in_channels, 1, 1), resizable=True)
+    return Network(layers, hidden, (inputs, 1, 1), resizable=True)
 
 
 def _shortcut(inputs: int, channels: int, stride: int, option: str) -> nn.Module:
@@ -139,10 +130,7 @@ def _shortcut(inputs: int, channels: int, stride: int, option: str) -> nn.Module
             "pad": nn.ConstantPad3d((0, 0, 0, 0, before, after), 0.0),
         }
     else:
-        parts = {
-            "conv": conv(inputs, channels, 1, stride=stride),
-            "bn": nn.BatchNorm2d(channels),
-        }
+        parts = {"conv": conv(inputs, channels, 1, stride=stride), "bn": nn.BatchNorm2d(channels)}
     return nn.Sequential(OrderedDict(parts))
 
 

@@ -52,9 +52,8 @@ def configuration(
     along = rest[:, basis.pivots]
     rest = rest - along @ basis.rows
     if not is_exact(form.L):  # rounding, relative to L and its terms
-        size = np.abs(form.L).max(initial=0) + (np.abs(form.gamma) @ np.abs(form.normals[:, :-1])).max(
-            initial=0
-        )
+        terms = np.abs(form.gamma) @ np.abs(form.normals[:, :-1])
+        size = np.abs(form.L).max(initial=0) + terms.max(initial=0)
         rest = np.where(np.abs(rest) <= tolerance * size, 0, rest)
     factor = row_reduce(rest, tolerance)
     free = len(form.gamma) * (int(pairs.sum()) - len(basis.pivots))

@@ -38,9 +38,8 @@ def degeneracy(p: ShallowReLU, tolerance: float = TOLERANCE) -> Degeneracy:
         (1.0, (0, 1), 0.001, 1)
     """
     q = merged(p, arrangement(p, tolerance), tolerance).network.float()
-    nowhere = Degeneracy(np.nan, (), np.nan, -1, np.nan, -1)
     if not q.n:
-        return nowhere
+        return Degeneracy(np.nan, (), np.nan, -1, np.nan, -1)
     rows = q.rows
     lengths = np.linalg.norm(rows, axis=1)
     unit = rows / lengths[:, None]
@@ -54,14 +53,10 @@ def degeneracy(p: ShallowReLU, tolerance: float = TOLERANCE) -> Degeneracy:
         i, j = np.unravel_index(cosine.argmax(), cosine.shape)
         if q.n > 1 and cosine[i, j] > best:
             best, pair = cosine[i, j], (int(start + i), int(j))
-    return nowhere._replace(
-        parallel=sine(*unit[list(pair)]) if pair else np.nan,
-        pair=tuple(sorted(pair)),
-        silent=float(strength.min() / strength.max()),
-        silent_neuron=int(strength.argmin()),
-        constant=float(flat.min()),
-        constant_neuron=int(flat.argmin()),
-    )
+    parallel = sine(*unit[list(pair)]) if pair else np.nan
+    silent, constant = float(strength.min() / strength.max()), float(flat.min())
+    weakest, flattest = int(strength.argmin()), int(flat.argmin())
+    return Degeneracy(parallel, tuple(sorted(pair)), silent, weakest, constant, flattest)
 
 
 def sine(u: np.ndarray, v: np.ndarray) -> float:

@@ -26,9 +26,6 @@ def numbers(values: Any, name: str = "numbers") -> Numbers:
         >>> from fractions import Fraction
         >>> numbers([1, Fraction(1, 2)]).dtype, numbers([1, 0.5]).dtype
         (dtype('O'), dtype('float64'))
-
-    Raises:
-        ValueError: a number that is not finite, or not rational among objects.
     """
     if hasattr(values, "detach"):  # a tensor, without importing torch
         values = values.numpy(force=True).copy()

@@ -64,13 +64,11 @@ def _with_pairs(p: ShallowReLU, form: CanonicalForm, at: Arrangement, tolerance:
     pairs = np.flatnonzero(np.bincount(at.labels, minlength=len(at.normals)) == 2)
     h = len(form.normals)
     if h + len(pairs) < p.n:
-        return Genericity(
-            False, "opposite pairs where the function does not bend: their offsets can move freely"
-        )
+        reason = "opposite pairs where the function does not bend: their offsets can move freely"
+        return Genericity(False, reason)
     if len(row_reduce(at.normals[pairs, :-1], tolerance).pivots) < len(pairs):
-        return Genericity(
-            False, "opposite pairs with dependent normals: output weights can move between them"
-        )
+        reason = "opposite pairs with dependent normals: output weights can move between them"
+        return Genericity(False, reason)
     if h > EXHAUSTIVE:
         return Genericity(None, f"opposite pairs among {h} > {EXHAUSTIVE} hyperplanes: undecided")
     known = [each for each in configurations(form, tolerance) if each.width <= p.n]

@@ -103,10 +103,8 @@ def _float(V: Numbers, target: Numbers, middle: int, tolerance: float) -> Subset
     places = _ranges(start, partners)
     near = np.zeros(pairs, dtype=bool)
     for chunk in np.array_split(np.arange(pairs), pairs // CHUNK + 1):
-        total = (
-            _bits(left[places[chunk]], middle) @ V[:middle]
-            + _bits(right[chunk], len(V) - middle) @ V[middle:]
-        )
+        lower, upper = _bits(left[places[chunk]], middle), _bits(right[chunk], len(V) - middle)
+        total = lower @ V[:middle] + upper @ V[middle:]
         near[chunk] = np.abs(total - target).max(1, initial=0) <= size
     places = places[near]
     return SubsetSums(len(places), left, right[near], np.stack([places, places + 1], 1), middle)

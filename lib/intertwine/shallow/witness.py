@@ -8,7 +8,7 @@ from math import fsum
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Shaped
+from jaxtyping import Shaped
 
 from intertwine.shallow.arrangement import Arrangement
 from intertwine.shallow.canonical_form import Invariants
@@ -35,18 +35,13 @@ def nonzero_at(d: ShallowReLU, found: Arrangement, parts: Invariants) -> Numbers
         return next((x for x in candidates if any(d(x))), None)
     lengths = np.where(found.labels < 0, 2 * np.abs(d.b), np.abs(found.scales))  # ‖(w, b)‖₁ at most
     scale, c = np.abs(d.V) @ lengths, np.abs(d.c)
-
-    def rounding(x: Numbers) -> Float[np.ndarray, " k"]:
+    for x in candidates:
+        terms = np.column_stack([d.V * np.maximum(d.W @ x + d.b, 0), d.c])
+        values = np.abs([fsum(row) for row in terms.tolist()])  # fsum does not round
         reach = max(1.0, float(np.abs(x).max(initial=0)))
-        return (d.m + 8) * np.finfo(np.float64).eps * (scale * reach + c)
-
-    return next((x for x in candidates if (_values(d, x) > rounding(x)).any()), None)
-
-
-def _values(d: ShallowReLU, x: Numbers) -> Float[np.ndarray, " k"]:
-    terms = d.V * np.maximum(d.W @ x + d.b, 0)
-    rows = np.column_stack([terms, d.c]).tolist()
-    return np.abs([fsum(row) for row in rows])  # fsum does not round
+        if (values > (d.m + 8) * np.finfo(np.float64).eps * (scale * reach + c)).any():
+            return x
+    return None
 
 
 def _candidates(d: ShallowReLU, found: Arrangement, parts: Invariants) -> Iterator[Numbers]:
