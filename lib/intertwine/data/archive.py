@@ -24,11 +24,7 @@ class Archive(NamedTuple):
 
 
 def data_root(root: str | Path | None) -> Path:
-    """`root` if given, else the environment variable INTERTWINE_DATA, else a folder in the user's cache.
-
-    Raises:
-        FileNotFoundError: the folder `root` or INTERTWINE_DATA does not exist.
-    """
+    """`root` if given, else the environment variable INTERTWINE_DATA, else a folder in the user's cache."""
     asked = root or os.environ.get("INTERTWINE_DATA")
     if not asked:
         return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "intertwine"
@@ -53,12 +49,7 @@ def check(archive: Archive, root: str | Path | None) -> None:
 
 
 def fetch(archive: Archive, root: str | Path | None) -> Path:
-    """The folder that holds the data set, downloaded with a progress bar where there is none.
-
-    Raises:
-        ModuleNotFoundError: the data set must be downloaded and torchvision is missing.
-        OSError: the data root does not exist, or the download failed.
-    """
+    """The folder that holds the data set, downloaded with a progress bar where there is none."""
     folder = data_root(root) / archive.folder
     if not _is_present(folder):
         _download(archive, folder)
@@ -66,12 +57,7 @@ def fetch(archive: Archive, root: str | Path | None) -> Path:
 
 
 def read(archive: Archive, folder: Path, name: str) -> bytes:
-    """The verified bytes of one file, from itself or from `name`.gz.
-
-    Raises:
-        FileNotFoundError: there is neither.
-        OSError: its size or MD5 is not the official one.
-    """
+    """The bytes of one file, from itself or from `name`.gz; an OSError unless its MD5 is the official one."""
     size, md5 = archive.files[name]
     path, packed = folder / name, folder / f"{name}.gz"
     is_packed = packed.exists() and not path.exists()

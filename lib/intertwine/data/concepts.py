@@ -27,10 +27,7 @@ MATERIALS = ("matte", "shaded", "glossy", "grainy", "dark", "bright")
 NAMES = (*COLOURS, *TEXTURES, *SHAPES, *MATERIALS)
 CATEGORIES = tuple(kind for kind in ("colour", "texture", "shape", "material") for _ in range(6))
 CLASSES = tuple(f"{colour} {shape}" for shape in SHAPES[:4] for colour in (*COLOURS,)[:4])
-MEAN, STD = (
-    (0.41, 0.35, 0.35),
-    (0.30, 0.27, 0.29),
-)  # near those of many scenes, so that every seed shares them
+MEAN, STD = (0.41, 0.35, 0.35), (0.30, 0.27, 0.29)  # near those of many scenes; every seed shares them
 LAYERS = 4  # the ground, two things behind, and the one that gives the label
 
 
@@ -59,14 +56,7 @@ def scenes(count: int, *, size: int = 32, seed: int = 0, device: str | torch.dev
     colour of the thing in front together with its shape, 4 × 4 of them: a combination of concepts. Textures
     and materials, the ground and the things behind are independent of it.
 
-    Args:
-        count: scenes.
-        size: their side in pixels; 16 or more.
-        seed: decides on everything.
-        device: as `intertwine.devices.pick` takes it.
-
-    Raises:
-        ValueError: no scenes, or a side below 16.
+    The side in pixels, `size`, is at least 16; the seed decides on everything.
     """
     if count < 1 or size < 16:
         raise ValueError(

@@ -42,11 +42,7 @@ class Masks:
 
         Args:
             planes: of an index map (n, h, w), ``index[:, None] == torch.arange(c)[:, None, None]``.
-            names: of the concepts; their numbers when not given.
-            categories: of the concepts; when not given, all are "object".
-
-        Raises:
-            ValueError: no boolean planes, or not one name, and one category, for each concept.
+            names, categories: of the concepts; their numbers, and "object" for all, when not given.
         """
         check_tensor(planes)
         if planes.dtype != torch.bool or planes.ndim != 4 or not planes.numel():
@@ -81,11 +77,7 @@ class Masks:
         return counts.double() @ self.table.double() / self.codes.numel()
 
     def shuffled(self, generator: torch.Generator) -> Masks:
-        """The same masks, each for the pixels of another image: a null with the same areas and shapes.
-
-        Raises:
-            ValueError: a single image has no other.
-        """
+        """The same masks, each for the pixels of another image: a null with the same areas and shapes."""
         n = len(self.codes)
         if n < 2:
             raise ValueError(f"Expected two images or more to exchange their masks, was given {n}.")

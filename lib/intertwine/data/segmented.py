@@ -57,24 +57,18 @@ class SegmentedFolder:
         std: Sequence[float] | None = None,
         device: str | torch.device = "auto",
     ) -> Segmented:
-        """Read everything, in the order of names; an image's label is the concept of its largest area.
+        """Read everything, in the order of names; an image's label is the concept of its largest area, or 0.
 
         Args:
             size: (height, width) that images (bilinear) and masks (nearest) are brought to; needed where they
                 differ.
             limit: at most so many, spread evenly over the folder.
             mean, std: of intensities per channel, those of the training images; by default their own.
-            device: as `intertwine.devices.pick` takes it.
-
-        Returns:
-            Normalised images, and masks. Without any named concept the label is 0.
 
         Raises:
             ValueError: no images, an image without its mask, or sizes that differ.
-            FileNotFoundError: a folder does not exist.
         """
-        chosen = devices.pick(device)
-        pairs = self._pairs()
+        chosen, pairs = devices.pick(device), self._pairs()
         if limit is not None and limit < len(pairs):
             pairs = [pairs[k * len(pairs) // limit] for k in range(limit)]
         read = [(_read(image, size, "RGB"), _read(mask, size, "L")) for image, mask in pairs]
@@ -136,23 +130,18 @@ def patches(
         >>> planes = torch.zeros(1, 2, 8, 8).bool()
         >>> planes[:, 0, :, :4], planes[:, 1, :, 4:] = True, True
         >>> masks = Masks.of(planes, ["left", "right"])
-        >>> image = torch.zeros(1, 3, 8, 8).byte()
-        >>> whole = segmented("halves", image, torch.zeros(1).long(), masks, torch.device("cpu"))
-        >>> patches(whole, 4).labels.tolist()
+        >>> images = Dataset.of(torch.zeros(1, 3, 8, 8), torch.zeros(1).long())
+        >>> patches(Segmented(images, masks), 4).labels.tolist()
         [0, 1, 0, 1]
 
     Args:
         side: of a patch, in pixels.
         stride: from one patch to the next; by default they touch.
         share: of a patch's pixels; patches without such a concept are left out.
-        limit: at most so many, drawn at random.
-        seed: of that draw.
+        limit: at most so many, drawn at random by the seed.
 
     Returns:
         Patches normalised as the images are; `classes` are the concepts.
-
-    Raises:
-        ValueError: patches larger than the images, or none that one concept covers.
     """
     data, masks = whole
     step = stride or side

@@ -19,9 +19,7 @@ class Batches:
     Example:
         >>> from intertwine import data
         >>> from intertwine.training import RECIPES
-        >>> digits = data.load("digits", "train")
-        >>> recipe = RECIPES["digits"]
-        >>> batches = Batches.of(digits, recipe)
+        >>> batches = Batches.of(data.load("digits", "train"), RECIPES["digits"])
         >>> images, labels = next(batches.epoch(0, seed=0))
         >>> images.shape, labels.shape
         (torch.Size([64, 1, 8, 8]), torch.Size([64]))
@@ -30,9 +28,8 @@ class Batches:
     device; images come in channels-last order. One gather per batch does all of the augmentation.
 
     Args:
-        images: of shape (n, channels, height, width), or any other if the recipe neither shifts nor flips.
-        labels: of the images, on the same device.
-        recipe: its batch size and augmentation.
+        images, labels: on one device; images of shape (n, channels, height, width), or of any other if the
+            recipe neither shifts nor flips.
         fill: value for each channel of the pixels that a shift leaves free; see `fill_of`.
     """
 
@@ -67,7 +64,6 @@ class Batches:
         return cls(data.images, data.labels, recipe, fill_of(data, recipe))
 
     def __len__(self) -> int:
-        """Batches in an epoch."""
         n, size = len(self.labels), self.recipe.batch_size
         return n // size if self.recipe.drop_last else -(-n // size)
 

@@ -58,12 +58,8 @@ def epoch(
     Modules are in training or evaluation mode as the caller left them.
 
     Args:
-        model: maps a batch's inputs to logits.
-        batches: of all epochs; see `Batches`.
-        optimizer: of the trained parameters; see `build_optimizer`.
         recipe: its learning rate, schedule and label smoothing are used here.
         number: of the epoch, from 0.
-        seed: of order, augmentation and dropout.
         dtype: see `intertwine.devices.precision`.
         added_loss: a function of a batch (inputs, labels, …) whose value is added to the loss.
         before_step: called with the fraction of the training that is done, such as an annealing.
@@ -110,16 +106,7 @@ def epoch(
 
 @contextmanager
 def drawing(seed: int, epoch: int, device: torch.device) -> Iterator[None]:
-    """Seed torch's global generators inside the `with` by seed and epoch, and restore them after it.
-
-    Example:
-        >>> ones, dropout = torch.ones(9), torch.nn.Dropout()
-        >>> with drawing(0, 1, torch.device("cpu")):
-        ...     first = dropout(ones)
-        >>> with drawing(0, 1, torch.device("cpu")):
-        ...     torch.equal(dropout(ones), first)
-        True
-    """
+    """Seed torch's global generators inside the `with` by seed and epoch, and restore them after it."""
     stream = int(files.digest("drawing", seed, epoch)[:15], 16)
     with torch.random.fork_rng([device] if device.type == "cuda" else []):
         torch.default_generator.manual_seed(stream)  # torch.manual_seed would reach every other GPU too

@@ -29,15 +29,12 @@ def evaluate(
     Networks may train in bfloat16; every accuracy of this library is measured in the network's own type.
 
     Args:
-        network: maps images to logits.
-        images: its inputs; they travel to the network batch by batch.
+        images: they travel to the network batch by batch.
         labels: from 0 to classes - 1, in int64.
-        batch_size: images at a time.
         dtype: `torch.bfloat16` computes with autocast, faster and with about three decimal digits.
 
     Raises:
         ValueError: images or labels do not fit the network, or images are not finite.
-        TypeError: images or labels are no tensors.
     """
     check_data(network, images, labels)
     logits = all_outputs(network, images, batch_size=batch_size, dtype=dtype)
@@ -58,13 +55,12 @@ def check_data(network: nn.Module, images: Tensor, labels: Tensor) -> None:
             f"Expected labels of type torch.int64 and shape (n,), was given {labels.dtype} and "
             f"{tuple(labels.shape)}: if they number the classes, use labels.long().flatten()."
         )
-    if not torch.isfinite(images.sum()):  # one fast pass; finite numbers, too, may add up to infinity
-        bad = int((~torch.isfinite(images)).flatten(1).any(1).sum())
-        if bad:
-            raise ValueError(
-                f"Expected images of finite numbers, was given NaN or infinity in {bad} of {len(images)}: "
-                f"leave these images out."
-            )
+    # the sum is one fast pass; finite numbers, too, may add up to infinity
+    if not torch.isfinite(images.sum()) and (bad := (~torch.isfinite(images)).flatten(1).any(1).sum().item()):
+        raise ValueError(
+            f"Expected images of finite numbers, was given NaN or infinity in {bad} of {len(images)}: leave "
+            f"these images out."
+        )
     try:
         (logits,) = outputs(network, images[:1])
     except RuntimeError as error:

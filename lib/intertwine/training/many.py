@@ -48,11 +48,7 @@ def train_many(
     ``dask.distributed.Client``, with one thread each, and come back to the caller.
 
     Args:
-        spec: architecture, data and recipe.
-        seeds: one entry per network.
-        device: as `intertwine.devices.pick` takes it.
         n_jobs: networks at a time; by default as many as torch has threads, or as joblib is configured.
-        progress: whether to show a bar.
 
     Raises:
         ValueError: as in `train`; raised before any work.
@@ -79,10 +75,8 @@ def train_each(
 ) -> Iterator[tuple[Pair, Trained]]:
     """Yield every network as soon as it is trained, in any order.
 
-    Args:
-        of: the number of networks of which these are still to train. Threads per network depend on it, so
-            that an interrupted run goes on as it began.
-        checkpoints: the files from which trainings go on.
+    These are still to train, out of so many (`of`): threads per network depend on that number, so that an
+    interrupted run goes on as it began, from its `checkpoints`.
     """
     if not seeds:
         return

@@ -20,13 +20,11 @@ def build_optimizer(
 
     Example:
         >>> from intertwine.training import RECIPES
-        >>> network = nn.Linear(2, 3)
-        >>> optimizer = build_optimizer(RECIPES["godfrey2022"], network.named_parameters())
+        >>> optimizer = build_optimizer(RECIPES["godfrey2022"], nn.Linear(2, 3).named_parameters())
         >>> [group["weight_decay"] for group in optimizer.param_groups]
         [0.0001, 0.0]
 
-    Args:
-        decays: whether the parameter of a name decays; by default as `recipe.decay_biases` says.
+    `decays` says whether the parameter of a name decays; by default `recipe.decay_biases` does.
     """
     chosen = decays or (lambda name: recipe.decay_biases or "weight" in name)
     named = [(name, parameter) for name, parameter in parameters if parameter.requires_grad]

@@ -25,8 +25,7 @@ def outputs(
         >>> [len(batch) for batch in outputs(nn.Linear(3, 2), torch.ones(5, 3), batch_size=4)]
         [4, 1]
 
-    Args:
-        inputs: a tensor, or a tuple of tensors that the network takes as one argument.
+    A tuple of tensors is one argument of the network.
     """
     parts = inputs if isinstance(inputs, tuple) else (inputs,)
     device = devices.like(network, parts[0]).device
@@ -52,16 +51,11 @@ def front_values(
     batch_size: int = 500,
     limit: int = FRONT_BYTES,
 ) -> Inputs | None:
-    """The outputs of a frozen front for all images, computed once; None where they need more than `limit`.
+    """All outputs (one or a tuple) of a frozen front, computed once; None where they exceed `limit` bytes.
 
     Example:
         >>> front_values(nn.Linear(3, 2), torch.ones(5, 3)).shape
         torch.Size([5, 2])
-
-    Args:
-        front: maps images to a tensor, or to a tuple of tensors.
-        dtype: see `intertwine.devices.precision`.
-        limit: in bytes.
     """
     (first,) = outputs(front, images[:1], dtype=dtype)
     several = isinstance(first, tuple)

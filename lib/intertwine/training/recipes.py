@@ -53,9 +53,6 @@ class Recipe:
         >>> short = replace(RECIPES["godfrey2022"], epochs=5)
         >>> short.optimizer, short.lr, short.epochs
         ('adam', 0.001, 5)
-
-    Raises:
-        ValueError: a value out of its range.
     """
 
     epochs: int
@@ -96,8 +93,7 @@ class Recipe:
             ("fill", ("mean", "black")),
             ("dtype", ("auto", "float32", "bfloat16")),
         ):
-            value = getattr(self, name)
-            if value not in known:
+            if (value := getattr(self, name)) not in known:
                 raise ValueError(f"Expected {name} to be one of {', '.join(known)}, was given {value!r}.")
 
 

@@ -11,24 +11,13 @@ from intertwine import files
 
 
 def save(path: str | Path, content: dict[str, Any]) -> None:
-    """Write a file whole or not at all.
-
-    Example:
-        >>> import tempfile
-        >>> save(path := Path(tempfile.mkdtemp()) / "zoo" / "network.pt", {"weight": torch.eye(2)})
-        >>> load(path)["weight"].trace()
-        tensor(2.)
-    """
+    """Write a file whole or not at all."""
     with files.write_whole(path) as part:
         torch.save(content, part)
 
 
 def load(path: str | Path) -> dict[str, Any]:
-    """Read a file of `save` to the CPU; no code in it is executed.
-
-    Raises:
-        OSError: the file is damaged, or was not written by `save`.
-    """
+    """Read a file of `save` to the CPU, or raise an OSError; no code in it is executed."""
     try:
         return torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # torch raises many kinds

@@ -53,13 +53,10 @@ def get(
     and goes on in the others from their last epoch.
 
     Args:
-        spec: architecture, data and recipe.
-        seeds: as in `train_many`.
+        spec, seeds, n_jobs: as in `train_many`.
         root: the zoo's folder; by default the environment variable INTERTWINE_ZOO, or else ``zoo`` in the
             data root (see `intertwine.data.load`).
         device: where networks are trained and where they are returned.
-        n_jobs: as in `train_many`.
-        progress: whether to show a bar over the networks that must be trained.
 
     Raises:
         ValueError: as in `train_many`.
