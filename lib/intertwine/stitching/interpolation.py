@@ -42,9 +42,8 @@ def line(
     Example:
         >>> from intertwine import data
         >>> from intertwine.models import myrtle
-        >>> a, b = (myrtle(2, in_channels=1, seed=seed) for seed in (0, 1))
-        >>> train, test = data.load("digits", "train"), data.load("digits", "test")
-        >>> line(a, b, train, test, [0.5])["batch_norm"].tolist()
+        >>> (a, b), digits = (myrtle(2, in_channels=1) for _ in "12"), data.load("digits", "test")
+        >>> line(a, b, digits, digits, [0.5])["batch_norm"].tolist()
         ['interpolated', 're-estimated']
 
     Returns the columns batch_norm, fraction (of the way from model 1 to model 2), and accuracy (on `test`, a

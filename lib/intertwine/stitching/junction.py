@@ -27,8 +27,8 @@ class Judged(NamedTuple):
     """How well a stitched network does on a set of images.
 
     Example:
-        >>> Judged(accuracy=0.98, loss=0.1, distance=0.2).accuracy
-        0.98
+        >>> Judged(accuracy=0.98, loss=0.1, distance=0.2)
+        Judged(accuracy=0.98, loss=0.1, distance=0.2)
     """
 
     accuracy: float
@@ -102,13 +102,11 @@ class Junction:
 
     @property
     def sets(self) -> list[str]:
-        """The names of the sets there are."""
         return [name for name, dataset in self._data.items() if dataset is not None]
 
     def data(self, name: str) -> Dataset:
         """The set of this name: train, validation or test."""
-        found = self._data[name]
-        if found is None:
+        if (found := self._data[name]) is None:
             raise ValueError(f"Expected a junction with a {name} set, this one is without: pass {name}=.")
         return found
 
@@ -147,11 +145,7 @@ class Junction:
         return map(as_values, zip(*(x.split(BATCH) for x in as_tuple(stored)), strict=True))
 
     def activations(self, name: str) -> tuple[Float[Tensor, "n p ..."], Float[Tensor, "n q ..."]]:
-        """Layer 1 of model 1, resampled, and layer 2 of model 2, for all images of a set.
-
-        Raises:
-            MemoryError: they need more than 2 GiB each.
-        """
+        """Layer 1 of model 1, resampled, and layer 2 of model 2, for a whole set of up to 2 GiB each."""
         ours, theirs = self.stored(name), self.stored(name, "front2")
         if ours is None or theirs is None:
             raise MemoryError(
@@ -169,10 +163,7 @@ class Junction:
 
     @cached_property
     def statistics(self) -> Statistics:
-        """Of the two layers' values on the first training images, for closed forms; every position a row.
-
-        They are computed without autocast, whatever the dtype, for closed forms to keep their digits.
-        """
+        """Of the two layers on the first training images, without autocast; every position is a row."""
         images = self.data("train").images[: self._fit_images]
         both = (outputs(part, images) for part in (self.front, self.front2))
         return statistics((as_tuple(a)[0], as_tuple(b)[0]) for a, b in zip(*both, strict=True))

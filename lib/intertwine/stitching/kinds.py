@@ -54,10 +54,9 @@ def build(
 ) -> LinearMap | nn.Module:
     """The map of a kind, or the layer that its training starts with; arguments are those of `stitch_at`."""
     if not isinstance(kind, str):
-        if options or start is not None:
-            given = ", ".join([*options, *(["start"] if start is not None else [])])
+        if given := [*options, *(["start"] if start is not None else [])]:
             raise ValueError(
-                f"Expected options of kinds that are names alone, was given {given} for {kind!r}."
+                f"Expected options of kinds that are names alone, was given {', '.join(given)} for {kind!r}."
             )
         if isinstance(kind, Tensor):
             return linear(kind)
@@ -102,11 +101,6 @@ def _entry(name: str, argument: str) -> Entry:
     return KINDS[name]
 
 
-def _identity(place: Place) -> LinearMap:
-    p, q = place.widths
-    return linear(torch.eye(q, p))
-
-
 def _random_permutation(place: Place) -> LinearMap:
     p, q = place.widths
     most = max(p, q)
@@ -123,8 +117,6 @@ def _fit(closed: Callable[..., LinearMap]) -> Callable[..., LinearMap]:
 
 
 def _layer(kind: Callable[..., nn.Module], draw: Callable[..., LinearMap]) -> Callable[..., nn.Module]:
-    """A layer that starts from a map, or from one that is drawn at random."""
-
     def layer(place: Place, start: LinearMap | None, affine: bool, **options: Any) -> nn.Module:
         first, (p, q) = draw(place, **options) if start is None else start, place.widths
         if first.weight.shape != (q, p):
@@ -169,7 +161,7 @@ def _birkhoff(place: Place, start: LinearMap | None, alpha: float) -> nn.Module:
 _FULL = Entry(_fit(least_squares), _layer(Full, _uniform), "least squares", {"affine": True})
 
 KINDS: dict[str, Entry] = {
-    "identity": Entry(_identity, None),
+    "identity": Entry(lambda place: linear(torch.eye(*place.widths[::-1])), None),
     "random permutation": Entry(_random_permutation, None),
     "least squares": _FULL,
     "full": _FULL,

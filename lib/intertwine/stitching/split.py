@@ -14,12 +14,10 @@ def split(model: nn.Module, layer: str, *, shortcuts: bool = False) -> tuple[nn.
     """Cut a model after a layer: back(front(x)) is model(x).
 
     Example:
-        >>> import torch
-        >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
-        >>> front, back = split(model, "1")
-        >>> x = torch.randn(5, 3)
-        >>> front(x).shape, torch.equal(back(front(x)), model(x))
-        (torch.Size([5, 4]), True)
+        >>> split(nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)), "1")[1]
+        Sequential(
+          (2): Linear(in_features=4, out_features=2, bias=True)
+        )
 
     Both parts share the modules of the model. A chain is cut between its children, any other model by
     torch.fx, with its forward in the present mode (training or evaluation).
@@ -33,10 +31,6 @@ def split(model: nn.Module, layer: str, *, shortcuts: bool = False) -> tuple[nn.
         layer: a name out of its `named_modules`, called once in a run.
         shortcuts: whether several values may cross. Front then returns the tuple of them, the layer's output
             first, and back takes it.
-
-    Raises:
-        ValueError: an unknown layer (the nearest are named), one that is called twice or not at all; several
-            values that cross without `shortcuts`; a model that torch.fx cannot trace.
     """
     lookup(model, [layer])
     if isinstance(model, nn.Sequential) and layer in model._modules:
@@ -96,7 +90,10 @@ def _reached(start: Iterable[fx.Node]) -> set[fx.Node]:
 def _part(model: nn.Module, graph: fx.Graph, inputs: list[fx.Node], outputs: list[fx.Node]) -> fx.GraphModule:
     """The module that computes `outputs` from `inputs`, or from the model's own; several are a tuple."""
     part = fx.Graph()
-    copies = dict(zip(inputs, _placeholders(part, len(inputs)), strict=True))
+    values = [part.placeholder("values")] if inputs else []
+    if len(inputs) > 1:
+        values = [part.call_function(getitem, (values[0], k)) for k in range(len(inputs))]
+    copies = dict(zip(inputs, values, strict=True))
     wanted, left = set(copies), list(outputs)
     while left:
         node = left.pop()
@@ -111,10 +108,3 @@ def _part(model: nn.Module, graph: fx.Graph, inputs: list[fx.Node], outputs: lis
     results = tuple(copies[node] for node in outputs)
     part.output(results if len(results) > 1 else results[0])
     return fx.GraphModule(model, part)
-
-
-def _placeholders(graph: fx.Graph, count: int) -> list[fx.Node]:
-    if not count:
-        return []
-    values = graph.placeholder("values")
-    return [values] if count == 1 else [graph.call_function(getitem, (values, k)) for k in range(count)]

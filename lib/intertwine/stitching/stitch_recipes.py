@@ -16,9 +16,6 @@ class StitchRecipe(Recipe):
         >>> short = replace(STITCH_RECIPES["csiszarik2021"], epochs=4, targets="soft")
         >>> short.batch_norm, short.targets
         ('frozen', 'soft')
-
-    Raises:
-        ValueError: a value out of its range.
     """
 
     momentum: float = 0.0
@@ -31,8 +28,7 @@ class StitchRecipe(Recipe):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name, known in (("batch_norm", ("frozen", "reestimated")), ("targets", ("hard", "soft"))):
-            if getattr(self, name) not in known:
-                given = getattr(self, name)
+            if (given := getattr(self, name)) not in known:
                 raise ValueError(f"Expected {name} to be one of {', '.join(known)}, was given {given!r}.")
 
 

@@ -130,10 +130,8 @@ def cut(
 
     The numbers of channels, at layer 1 and at layer 2, are returned too where there is an example.
     """
-    for argument, given, known in (
-        ("resample", resample, ("bilinear", "nearest")),
-        ("shortcut", shortcut, SHORTCUTS),
-    ):
+    how = {"resample": (resample, ("bilinear", "nearest")), "shortcut": (shortcut, SHORTCUTS)}
+    for argument, (given, known) in how.items():
         if given not in known:
             raise ValueError(f"Expected {argument} to be one of {', '.join(known)}, was given {given!r}.")
     several, (layer1, layer2) = shortcut != "refuse", pair_of(at)

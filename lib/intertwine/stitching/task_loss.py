@@ -87,8 +87,8 @@ class _Batches:
         self.augmented = bool(recipe.flip or recipe.shift)
         self.labels = junction.labels("train")
         stored = None if self.augmented else junction.stored("train")
-        inputs, *self.others = (junction.images("train"),) if stored is None else as_tuple(stored)
         self.gathered = stored is not None
+        inputs, *self.others = as_tuple(junction.images("train") if stored is None else stored)
         rows = torch.arange(len(self.labels), device=junction.device)  # stand for labels
         self.batches = Batches(inputs, rows, recipe, fill_of(junction.data("train"), recipe))
 
