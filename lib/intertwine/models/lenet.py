@@ -55,6 +55,8 @@ def lenet(
     }
     if output_relu:
         layers["relu5"] = nn.ReLU()
-    widths = [channels1, channels2, features1, features2]
-    hidden = [HiddenLayer(f"relu{k}", str(k), channels) for k, channels in enumerate(widths, 1)]
+    hidden = [
+        HiddenLayer(f"relu{k}", str(k), channels)
+        for k, channels in enumerate([channels1, channels2, features1, features2], 1)
+    ]
     return initialise(Network(layers, hidden, (in_channels, size, size)), seed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Bool, Int
@@ -18,7 +18,8 @@ from intertwine.shallow.relu_network import ShallowReLU, as_shallow
 from intertwine.shallow.subsets import LIMIT, subset_sums
 
 
-class Compression(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Compression:
     """A network of the same function, and bounds of the smallest width."""
 
     network: ShallowReLU

@@ -21,10 +21,6 @@ ERRATA = ("false as printed", "misprint", "remark")
 class Erratum:
     """An error in a printed statement, or a missing assumption.
 
-    Example:
-        >>> Erratum(kind="misprint", quote="d > 0", right="d ≥ 0").kind
-        'misprint'
-
     Attributes:
         kind: *false as printed*, which a counterexample shows; *misprint*; or *remark*: a loose phrase, a
             missing hypothesis, or a stronger result of ours.
@@ -117,17 +113,7 @@ def load(path: str | Path) -> list[Claim]:
 
 
 def claim_from(paper: str, entry: Any) -> Claim:
-    """One entry of the ledger, checked.
-
-    Example:
-        >>> claim_from("godfrey2022", {"id": "lemma-3-1", "kind": "guess"})
-        Traceback (most recent call last):
-        ...
-        ValueError: Claim 'lemma-3-1': expected the field 'place', it is missing.
-
-    Raises:
-        ValueError: see `load`.
-    """
+    """One entry of the ledger, checked; errors as in `load`."""
     if not isinstance(entry, Mapping):
         raise ValueError(f"Claims of {paper}: expected a mapping with an id, was given {entry!r}.")
     given = {"paper": paper, **entry}
@@ -175,14 +161,11 @@ def claim_from(paper: str, entry: Any) -> Claim:
 def _erratum(entry: Mapping[str, Any]) -> Erratum:
     given = entry["erratum"]
     names = [field.name for field in fields(Erratum)]
+    expected = ""
     if set(given) != set(names) or not all(isinstance(value, str) for value in given.values()):
-        raise ValueError(
-            f"Claim '{entry.get('id')}': expected an 'erratum' with the texts {', '.join(names)}, "
-            f"was given {given!r}."
-        )
-    if given["kind"] not in ERRATA:
-        raise ValueError(
-            f"Claim '{entry.get('id')}': expected the kind of an erratum to be one of {', '.join(ERRATA)}, "
-            f"was given {given['kind']!r}."
-        )
+        expected = f"an 'erratum' with the texts {', '.join(names)}"
+    elif given["kind"] not in ERRATA:
+        expected, given = f"the kind of an erratum to be one of {', '.join(ERRATA)}", given["kind"]
+    if expected:
+        raise ValueError(f"Claim '{entry.get('id')}': expected {expected}, was given {given!r}.")
     return Erratum(**given)

@@ -11,18 +11,10 @@ from intertwine_book.claims.ledger import ERRATA, Claim
 from intertwine_book.claims.rules import WORDS, Verdict
 from intertwine_book.claims.verdicts import judge_all
 
-_BADGES = {
-    "reproduced": "success",
-    "no counterexample": "success",
-    "consistent": "success",
-    "inconclusive": "warning",
-    "no difference": "warning",
-    "inconsistent": "danger",
-    "differs": "danger",
-    "refuted": "danger",
-    "not yet measured": "light",
-    "not judged": "light",
-}
+_BADGES = dict.fromkeys(("reproduced", "no counterexample", "consistent"), "success")
+_BADGES |= dict.fromkeys(("inconclusive", "no difference"), "warning")
+_BADGES |= dict.fromkeys(("inconsistent", "differs", "refuted"), "danger")
+_BADGES |= dict.fromkeys(("not yet measured", "not judged"), "light")
 _ROLES = {"sec": "ref", "fig": "numref", "eq": "eq"}  # by a label's prefix; any other names a theorem
 
 _HEAD = """# Scoreboard
@@ -84,16 +76,16 @@ def scoreboard(claims: Sequence[Claim], places: Iterable[tuple[str, str | Path]]
 
     Args:
         claims: the ledger (`load`).
-        places: (profile, folder) pairs, as `judge` takes them.
-
-    Raises:
-        ValueError: see `judge`.
+        places: (profile, folder) pairs, as `judge` takes them; its errors are raised here too.
     """
     judged = judge_all(claims, places)
     badges = {word.replace(" ", "_"): _badge(word, word) for word in WORDS}
     parts = [_HEAD.format(totals=_totals(judged), **badges)]
-    for paper, found in _by_paper(judged).items():
-        parts.append(f"## {{cite:t}}`{paper}`\n\n{_of_both(found)}\n")
+    for paper in dict.fromkeys(claim.paper for claim in claims):
+        found = [pair for pair in judged if pair[0].paper == paper]
+        theirs, ours = _counts_of(found, "paper"), _counts_of(found, "ours")
+        parts.append(f"## {{cite:t}}`{paper}`\n\n{theirs[1].capitalize()}.")
+        parts[-1] += f" Our own corrections: {ours[1]}.\n" if ours[0] else "\n"
         parts += [_entry(*pair) for pair in found]
     return "\n".join(parts)
 
@@ -105,12 +97,7 @@ def errata(claims: Sequence[Claim], places: Iterable[tuple[str, str | Path]]) ->
         >>> errata([], []).splitlines()[0]
         '# Errata'
 
-    Args:
-        claims: the ledger; those without an erratum are left out.
-        places: as `scoreboard` takes them.
-
-    Raises:
-        ValueError: see `judge`.
+    The arguments are those of `scoreboard`; claims without an erratum are left out.
     """
     judged = judge_all(claims, places)
     parts = [_ERRATA]
@@ -129,11 +116,6 @@ def filled(text: str, claims: Sequence[Claim], places: Iterable[tuple[str, str |
         >>> filled("Today:\\n\\n[[totals]]", [], []).splitlines()[2]
         '**0 statements of 0 papers: none.**'
 
-    Args:
-        text: the template.
-        claims: the ledger.
-        places: as `scoreboard` takes them.
-
     Raises:
         ValueError: an id that is not in the ledger; see also `judge`.
     """
@@ -149,26 +131,11 @@ def filled(text: str, claims: Sequence[Claim], places: Iterable[tuple[str, str |
 _QUOTE = re.compile(r"^\[\[([a-z0-9-]+)\]\]$", re.MULTILINE)
 
 
-def _by_paper(judged: Sequence[tuple[Claim, Verdict]]) -> dict[str, list[tuple[Claim, Verdict]]]:
-    papers: dict[str, list[tuple[Claim, Verdict]]] = {}
-    for claim, verdict in judged:
-        papers.setdefault(claim.paper, []).append((claim, verdict))
-    return papers
-
-
 def _totals(judged: Sequence[tuple[Claim, Verdict]]) -> str:
     papers = _plural(len({claim.paper for claim, _ in judged}), "paper")
-    theirs = [pair for pair in judged if pair[0].whose == "paper"]
-    ours = [pair for pair in judged if pair[0].whose == "ours"]
-    text = f"**{_plural(len(theirs), 'statement')} of {papers}: {_counts(theirs)}.**"
-    return f"{text} {_plural(len(ours), 'statement')} of our own: {_counts(ours)}." if ours else text
-
-
-def _of_both(found: Sequence[tuple[Claim, Verdict]]) -> str:
-    theirs = [pair for pair in found if pair[0].whose == "paper"]
-    ours = [pair for pair in found if pair[0].whose == "ours"]
-    text = f"{_counts(theirs).capitalize()}."
-    return f"{text} Our own corrections: {_counts(ours)}." if ours else text
+    (number, theirs), (own, ours) = (_counts_of(judged, whose) for whose in ("paper", "ours"))
+    text = f"**{_plural(number, 'statement')} of {papers}: {theirs}.**"
+    return f"{text} {_plural(own, 'statement')} of our own: {ours}." if own else text
 
 
 def _entry(claim: Claim, verdict: Verdict) -> str:
@@ -202,10 +169,11 @@ def _plain(text: str) -> str:
     return "".join(f"\\{character}" if character in "\\`*_[]<>$#|~{}@^" else character for character in text)
 
 
-def _counts(judged: Sequence[tuple[Claim, Verdict]]) -> str:
-    times = Counter(verdict.word for _, verdict in judged)
+def _counts_of(judged: Sequence[tuple[Claim, Verdict]], whose: str) -> tuple[int, str]:
+    """How many statements are the paper's or ours, and how often each verdict is among theirs, in words."""
+    times = Counter(verdict.word for claim, verdict in judged if claim.whose == whose)
     counts = ", ".join(f"{times[word]} {word}" for word in WORDS if times[word])
-    return counts.replace("no counterexample", "without counterexample") or "none"
+    return times.total(), counts.replace("no counterexample", "without counterexample") or "none"
 
 
 def _plural(number: int, thing: str) -> str:

@@ -59,8 +59,6 @@ def judge_rows(claim: Claim, rows: pd.DataFrame) -> Verdict:
         >>> claim = Claim(id="swap", paper="a2022", place="Fig. 1", statement="...", kind="number",
         ...               printed=55.0, tolerance=5.0, tolerance_from="reading error", chapter="01_x",
         ...               table="swap", columns=["penalty"], minimum="smoke")
-        >>> judge_rows(claim, pd.DataFrame({"penalty": [40.0, 70.0]})).word
-        'inconclusive'
         >>> judge_rows(claim, pd.DataFrame({"penalty": [54.0, 55.5, 55.0, 56.0]})).word
         'reproduced'
     """
@@ -99,12 +97,7 @@ def _ordering(claim: Claim, rows: pd.DataFrame) -> Verdict:
 
 
 def side(rows: pd.DataFrame, name: str) -> pd.Series:
-    """A column, or a number in its place.
-
-    Example:
-        >>> side(pd.DataFrame({"penalty": [1.0, 2.0]}), "10").tolist()
-        [10.0, 10.0]
-    """
+    """A column, or a number in its place."""
     try:
         return pd.Series(float(name), rows.index)
     except ValueError:

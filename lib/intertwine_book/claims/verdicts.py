@@ -16,9 +16,8 @@ from intertwine_book.claims.rules import ONE_TRIAL, Verdict, judge_rows
 from intertwine_book.claims.statistics import adjusted
 
 LEVEL = 0.05
-_ELSEWHERE = {word: "consistent" for word in ("reproduced", "no counterexample")} | {
-    word: "inconsistent" for word in ("differs", "refuted", "no difference")
-}
+_ELSEWHERE = dict.fromkeys(("reproduced", "no counterexample"), "consistent")
+_ELSEWHERE |= dict.fromkeys(("differs", "refuted", "no difference"), "inconsistent")
 
 
 def judge_all(
@@ -33,12 +32,7 @@ def judge_all(
     A family of tests is all orderings of one paper, and ours of that paper are one of their own. An ordering
     that the t-test alone would decide, and the correction does not, is inconclusive; both p-values are shown.
 
-    Args:
-        claims: the ledger.
-        places: as `judge` takes them.
-
-    Raises:
-        ValueError: see `judge`.
+    The places, and the errors, are those of `judge`.
     """
     places = list(places)
     judged = [(claim, judge(claim, places)) for claim in claims]
@@ -63,23 +57,14 @@ def judge(claim: Claim, places: Iterable[tuple[str, str | Path]]) -> Verdict:
         >>> claim = Claim(id="swap", paper="a2022", place="Lemma 1", statement="...", kind="universal",
         ...               chapter="01_x", table="swap", columns=["holds"], minimum="smoke")
         >>> folder = Path(tempfile.mkdtemp())
-        >>> judge(claim, [("quick", folder)]).word
-        'not yet measured'
         >>> table = pd.DataFrame({"holds": [True, True, True]})
         >>> _ = results.write(table, "swap", parameters={}, seed=0, folder=folder / "01_x", device="cpu")
         >>> str(judge(claim, [("quick", folder)]))
         'no counterexample in 3'
 
-    The rules: a *number* is reproduced if the 95 % interval of its mean lies within the tolerance around
-    the printed value, differs if it is disjoint from that range, and is inconclusive otherwise, with the
-    number of trials that would settle it. An *ordering* is reproduced if the interval of the paired
-    difference lies above 0, differs if it lies below, and is "no difference" if it lies within ± the
-    smallest effect that matters. A *universal* statement is refuted by one row, an *existence* claim
-    reproduced by one. Rows of one trial are averaged first; fewer than three trials decide nothing. A run
-    whose network or protocol is not the paper's is consistent or inconsistent, and shows the difference.
+    The scoreboard states the rules, under *How a verdict is reached*.
 
     Args:
-        claim: one of the ledger.
         places: (profile, folder) pairs; a table is at `<folder>/<chapter>/<table>.csv`.
 
     Raises:
@@ -114,10 +99,8 @@ def judge(claim: Claim, places: Iterable[tuple[str, str | Path]]) -> Verdict:
 def rows_of(claim: Claim, table: pd.DataFrame) -> pd.DataFrame:
     """The rows that count, with every column of the claim checked."""
     of = f"Claim '{claim.id}': table {claim.table} of {claim.chapter}"
-    needed = [
-        *filter(_is_column, claim.columns),
-        *([claim.trial] if claim.trial not in (None, ONE_TRIAL) else []),
-    ]
+    needed = [*filter(_is_column, claim.columns)]
+    needed += [claim.trial] if claim.trial and claim.trial != ONE_TRIAL else []
     if missing := [column for column in needed if column not in table]:
         raise ValueError(f"{of}: expected a column '{missing[0]}', found {', '.join(table.columns)}.")
     try:

@@ -72,44 +72,27 @@ def table(
         ('x²', 'nonzero', 'PD, d_i ≠ 0', 'A⊙2', 3, 48)
 
     Args:
-        activations: name to show → activation as `intertwiner_group` takes it.
-        n: the width.
+        activations: name to show → activation as `intertwiner_group` takes it, whose errors are raised here.
 
     Returns:
         Rows with activation, scalars, group, phi, dimension, components, and the certificate of the scalar
         group: accepted and refused, the largest and smallest relative residuals. In `phi`, ⊙ is the entrywise
         power, and b(d) the factor of σ(dx) = b(d)σ(x).
-
-    Raises:
-        ActivationError: an activation is not elementwise, not deterministic or not finite.
     """
     rows: list[dict[str, str | int | float]] = []
     for name, activation in activations.items():
         group = intertwiner_group(activation, n)
         certificate = group.scalars.certificate
         assert certificate is not None
-        rows.append(
-            {
-                "activation": name,
-                "scalars": str(group.scalars),
-                "group": _GROUPS.get(group.scalars.kind, f"PD, d_i in {group.scalars.elements}"),
-                "phi": describe_phi(group),
-                "dimension": group.dimension,
-                "components": group.components,
-                "accepted": certificate.accepted,
-                "refused": certificate.refused,
-            }
-        )
+        shown = _GROUPS.get(group.scalars.kind, f"PD, d_i in {group.scalars.elements}")
+        row = {"activation": name, "scalars": str(group.scalars), "group": shown, "phi": describe_phi(group)}
+        facts = {"dimension": group.dimension, "components": group.components}
+        rows.append(row | facts | {"accepted": certificate.accepted, "refused": certificate.refused})
     return rows
 
 
 def describe_phi(group: MatrixGroup) -> str:
-    """φ in the words of Table 1, from the factors b(−1) and b(2).
-
-    Example:
-        >>> [describe_phi(intertwiner_group(name, 2)) for name in ("ReLU", "cos", "sign", "square")]
-        ['A', 'abs(A)', 'sign(A)', 'A⊙2']
-    """
+    """φ in the words of Table 1, from the factors b(−1) and b(2)."""
     kind = group.scalars.kind
     if group.activation is None or kind in ("trivial", "linear", "affine"):
         return "A"

@@ -30,16 +30,7 @@ def slopes(points: Float[Tensor, "*k p"]) -> Float[Tensor, "*k 2"]:
 
 
 def gaussian_loss(points: Float[Tensor, "*k p"], target: Float[Tensor, " 2"]) -> Float[Tensor, "*k"]:
-    """J for x ~ N(0, 1), exactly: ((Δs₊)² + (Δs₋)²)/2.
-
-    Example:
-        >>> gaussian_loss(torch.tensor([1.0, -2.0, 3.0, 5.0]), torch.tensor([3.0, -9.0])).item()
-        0.5
-
-    Args:
-        points: parameters as for `slopes`.
-        target: its slopes (s₊, s₋).
-    """
+    """J for x ~ N(0, 1), exactly: ((Δs₊)² + (Δs₋)²)/2, with the slopes (s₊, s₋) of the target."""
     return (slopes(points) - target).square().sum(-1) / 2
 
 
@@ -82,9 +73,7 @@ def orbit(
 
     Args:
         theta: w_1, …, w_h, c_1, …, c_h.
-        number: of elements.
         scale: as `GReLU.sample` takes it.
-        generator: of the elements.
     """
     w, c = theta.unflatten(0, (2, -1))
     elements = [GReLU(len(w)).sample(generator, scale=scale) for _ in range(number)]
@@ -105,8 +94,7 @@ def authors_draws(
 
     Args:
         build: makes an untrained network; its keyword `seed` takes a generator.
-        shape: of an input.
-        samples: inputs, standard normal; the starts depend on how many there are.
+        samples: inputs of this shape, standard normal; the starts depend on how many there are.
         number: of starts.
         seed: 10 for the paper's small network, with 16,384 inputs; 0 for its LeNet, with 8,192.
     """
@@ -141,18 +129,15 @@ def conjecture(
     Args:
         problem, plane, bounds, n: as for `grid_loss`.
         epsilons: thresholds of J/E[y²].
-        planes: the number of random ones.
-        generator: of their directions.
+        planes: the number of random ones, whose directions the generator draws.
 
     Returns:
         Columns plane (solutions, random), trial, epsilon, share (of the grid's points).
     """
-    planes_by_name = [("solutions", 0, plane)] + [
-        ("random", trial, random_plane(plane.centre, len(plane.basis), generator=generator))
-        for trial in range(planes)
-    ]
+    size = len(plane.basis)
+    drawn = [random_plane(plane.centre, size, generator=generator) for _ in range(planes)]
     rows = []
-    for name, trial, each in planes_by_name:
+    for name, trial, each in [("solutions", 0, plane), *(("random", k, p) for k, p in enumerate(drawn))]:
         grid = grid_loss(problem, each, bounds, n)
         for epsilon in epsilons:
             share = epsilon_set(grid, epsilon).double().mean().item()

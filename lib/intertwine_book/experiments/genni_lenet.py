@@ -22,11 +22,6 @@ def umap_embedding(
         seed: of the initial positions and of the sampling.
         neighbours: of each point in the graph that is drawn.
         min_dist: how close points may come in the picture.
-        epochs: of its optimisation.
-
-    Raises:
-        ValueError: too few points.
-        ModuleNotFoundError: umap-learn is not installed.
     """
     if len(points) < neighbours + 2:
         raise ValueError(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import pandas as pd
 import torch
@@ -37,14 +39,11 @@ def scalar_residuals(activations: Activations, scalars: Float[Tensor, " k"]) -> 
     Returns:
         Columns activation, a, residual (relative, the largest over x).
     """
-    a = scalars.double()
-    columns = {
-        name: Probe.of(as_activation(sigma)).residual(a).amax(1) for name, sigma in activations.items()
-    }
-    return pd.concat(
-        [pd.DataFrame({"activation": name, "a": a, "residual": column}) for name, column in columns.items()],
-        ignore_index=True,
-    )
+    a, parts = scalars.double(), []
+    for name, sigma in activations.items():
+        residual = Probe.of(as_activation(sigma)).residual(a).amax(1)
+        parts.append(pd.DataFrame({"activation": name, "a": a, "residual": residual}))
+    return pd.concat(parts, ignore_index=True)
 
 
 def lemma_3_1(
@@ -62,23 +61,16 @@ def lemma_3_1(
         homomorphism_error and intertwining_error (relative), holds.
     """
     rows = []
-    for name, activation in activations.items():
-        for n in widths:
-            G, eye = intertwiner_group(activation, n), torch.eye(n, dtype=torch.float64)
-            rank = torch.linalg.matrix_rank(as_activation(activation)(eye)).item()
-            for trial in range(trials):
-                A, B = G.sample(generator), G.sample(generator)
-                closed = G.contains(A @ B) and G.contains(G.inverse(A)) and G.contains(eye)
-                row = {
-                    "activation": name,
-                    "n": n,
-                    "trial": trial,
-                    "rank": rank,
-                    "closure_error": float(not closed),
-                }
-                row["homomorphism_error"] = relative_error(G.phi(A @ B), G.phi(A) @ G.phi(B))
-                row["intertwining_error"] = G.intertwining_error(A, generator)
-                rows.append(row)
+    for (name, activation), n in itertools.product(activations.items(), widths):
+        G, eye = intertwiner_group(activation, n), torch.eye(n, dtype=torch.float64)
+        rank = torch.linalg.matrix_rank(as_activation(activation)(eye)).item()
+        for trial in range(trials):
+            A, B = G.sample(generator), G.sample(generator)
+            closed = G.contains(A @ B) and G.contains(G.inverse(A)) and G.contains(eye)
+            row = {"activation": name, "n": n, "trial": trial, "rank": rank}
+            row["closure_error"] = float(not closed)
+            row["homomorphism_error"] = relative_error(G.phi(A @ B), G.phi(A) @ G.phi(B))
+            rows.append(row | {"intertwining_error": G.intertwining_error(A, generator)})
     table = pd.DataFrame(rows)
     errors = table[["closure_error", "homomorphism_error", "intertwining_error"]].max(axis=1)
     return table.assign(holds=errors < TOLERANCE)
@@ -87,12 +79,7 @@ def lemma_3_1(
 def printed_formula(
     activation: str | Callable[[Tensor], Tensor], A: Float[Tensor, "n n"]
 ) -> Float[Tensor, "n n"]:
-    """σ(A) σ(I_n)^{-1}, Lemma 3.1, whether or not A is in the group; σ(I_n) has to be invertible.
-
-    Example:
-        >>> printed_formula("abs", torch.tensor([[0.0, -2.0], [3.0, 0.0]])).tolist()
-        [[0.0, 2.0], [3.0, 0.0]]
-    """
+    """σ(A) σ(I_n)^{-1}, Lemma 3.1, whether or not A is in the group; σ(I_n) has to be invertible."""
     sigma = as_activation(activation)
     return sigma(A) @ torch.linalg.inv(sigma(torch.eye(len(A), dtype=torch.float64)))
 
@@ -109,22 +96,14 @@ def phi_on_gl(activations: Activations, n: int, trials: int, generator: torch.Ge
         Columns activation, n, trial, in_group, homomorphism_error (relative), holds.
     """
     rows = []
-    for name, activation in activations.items():
-        for inside in (True, False):
-            G = intertwiner_group(activation, n) if inside else GeneralLinear(n)
-            for trial in range(trials):
-                A, B = G.sample(generator), G.sample(generator)
-                image = printed_formula(activation, A) @ printed_formula(activation, B)
-                error = relative_error(printed_formula(activation, A @ B), image)
-                rows.append(
-                    {
-                        "activation": name,
-                        "n": n,
-                        "trial": trial,
-                        "in_group": inside,
-                        "homomorphism_error": error,
-                    }
-                )
+    for (name, activation), inside in itertools.product(activations.items(), (True, False)):
+        G = intertwiner_group(activation, n) if inside else GeneralLinear(n)
+        for trial in range(trials):
+            A, B = G.sample(generator), G.sample(generator)
+            image = printed_formula(activation, A) @ printed_formula(activation, B)
+            error = relative_error(printed_formula(activation, A @ B), image)
+            row = {"activation": name, "n": n, "trial": trial, "in_group": inside}
+            rows.append(row | {"homomorphism_error": error})
     return pd.DataFrame(rows).assign(holds=lambda table: table["homomorphism_error"] < TOLERANCE)
 
 
@@ -162,29 +141,16 @@ def table_1(
         G, A = intertwiner_group(activation, n), PRINTED[word](n).sample(generator)
         certificate = G.scalars.certificate
         assert certificate is not None
-        rows.append(
-            {
-                "activation": name,
-                "printed": word,
-                "computed": str(G.scalars),
-                "dimension": G.dimension,
-                "components": G.components,
-                "accepted_residual": certificate.accepted,
-                "refused_residual": certificate.refused,
-                "phi_error": relative_error(printed_formula(activation, A), phi(A)),
-                "holds": word == str(G.scalars),
-            }
-        )
+        row: dict[str, Any] = {"activation": name, "printed": word, "computed": str(G.scalars)}
+        row |= {"dimension": G.dimension, "components": G.components}
+        row |= {"accepted_residual": certificate.accepted, "refused_residual": certificate.refused}
+        row["phi_error"] = relative_error(printed_formula(activation, A), phi(A))
+        rows.append(row | {"holds": word == str(G.scalars)})
     return pd.DataFrame(rows)
 
 
 def rays(vectors: Float[Tensor, "N n"]) -> set[tuple[float, ...]]:
-    """The different rays that some vectors span: unit vectors, to nine digits.
-
-    Example:
-        >>> len(rays(torch.tensor([[1.0, 0.0], [3.0, 0.0], [-1.0, 0.0]])))
-        2
-    """
+    """The different rays that some vectors span: unit vectors, to nine digits."""
     unit = vectors / vectors.norm(dim=1, keepdim=True)
     return {tuple(row) for row in (unit.round(decimals=9) + 0.0).tolist()}
 
@@ -212,18 +178,15 @@ def theorem_3_3(widths: Iterable[int], trials: int, generator: torch.Generator) 
         Columns half ("stabiliser" or "only these rays"), n, trial, holds.
     """
     rows = []
-    for n in widths:
+    for n, trial in itertools.product(widths, range(trials)):
         G, axes = GReLU(n), torch.eye(n, dtype=torch.float64)
-        for trial in range(trials):
-            scales = torch.rand(n, 1, generator=generator, dtype=torch.float64).exp()
-            stable = (
-                axes[torch.randperm(n, generator=generator)] * scales
-            ).T  # moves the rays among themselves
-            other = GeneralLinear(n).sample(generator)
-            stabiliser = G.contains(stable) and rays(G.sample(generator).T) == rays(axes)
-            stabiliser &= G.contains(other) == (rays(other.T) == rays(axes))
-            rows.append({"half": "stabiliser", "n": n, "trial": trial, "holds": stabiliser})
-            v = torch.randn(1, n, generator=generator, dtype=torch.float64)
-            only = orbit_size(v, 20, generator) > 10 and orbit_size(-axes, 20, generator) == n
-            rows.append({"half": "only these rays", "n": n, "trial": trial, "holds": only})
+        scales = torch.rand(n, 1, generator=generator, dtype=torch.float64).exp()
+        stable = (axes[torch.randperm(n, generator=generator)] * scales).T  # moves the rays among themselves
+        other = GeneralLinear(n).sample(generator)
+        stabiliser = G.contains(stable) and rays(G.sample(generator).T) == rays(axes)
+        stabiliser &= G.contains(other) == (rays(other.T) == rays(axes))
+        rows.append({"half": "stabiliser", "n": n, "trial": trial, "holds": stabiliser})
+        v = torch.randn(1, n, generator=generator, dtype=torch.float64)
+        only = orbit_size(v, 20, generator) > 10 and orbit_size(-axes, 20, generator) == n
+        rows.append({"half": "only these rays", "n": n, "trial": trial, "holds": only})
     return pd.DataFrame(rows)

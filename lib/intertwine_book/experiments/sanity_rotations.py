@@ -104,18 +104,11 @@ def best_linear_map(
                 logits = back(B(activation(mixed_test)))
                 correct = int((logits.argmax(1) == test_labels).sum())
                 unexplained = (B(activation(mixed)) - h).square().sum() / h.square().sum()
-                rows.append(
-                    {
-                        "group": name,
-                        "trial": trial,
-                        "own": group.contains(A),
-                        "unexplained": unexplained.item(),
-                        "accuracy": 100 * correct / len(test_labels),
-                        "base_accuracy": 100 * base / len(test_labels),
-                        "penalty": 100 * (base - correct) / len(test_labels),
-                        "penalty_images": base - correct,
-                    }
-                )
+                row = {"group": name, "trial": trial, "own": group.contains(A)}
+                row |= {"unexplained": unexplained.item(), "accuracy": 100 * correct / len(test_labels)}
+                row["base_accuracy"] = 100 * base / len(test_labels)
+                row["penalty"] = 100 * (base - correct) / len(test_labels)
+                rows.append(row | {"penalty_images": base - correct})
     return pd.DataFrame(rows)
 
 
@@ -132,24 +125,11 @@ def finetuned(
 ) -> dict[str, float]:
     """The paper's protocol (godfrey2022 §3.3, figure 4): AW, Ab, freeze up to the layer, finetune the rest.
 
-    Example:
-        >>> from dataclasses import replace
-        >>> from intertwine import data
-        >>> from intertwine.models import myrtle
-        >>> from intertwine.training import RECIPES
-        >>> network, A = myrtle(4, norm=False, in_channels=1), torch.eye(4, dtype=torch.float64)
-        >>> train, test = data.load("digits", "train"), data.load("digits", "test")
-        >>> recipe = replace(RECIPES["digits"], epochs=1)
-        >>> row = finetuned(network, "conv1", A, train, test, recipe, seed=0, device="cpu")
-        >>> sorted(row)
-        ['accuracy', 'base_accuracy', 'penalty']
-
     Args:
         network: trained; it is not changed.
         layer: a convolution or linear layer.
         A: as wide as the layer; the identity is the control with the same budget.
-        recipe: of the finetuning.
-        seed: of the order of the data.
+        recipe, seed: of the finetuning, and of the order of the data in it.
 
     Returns:
         accuracy, base_accuracy (percent, on `test`), penalty (points: base minus finetuned; lower is

@@ -26,17 +26,6 @@ WAYS = ("as trained", "matched by weights", "matched by activations")
 def stitch_rows(junction: Junction, kinds: Kinds, *, seed: int, accuracies: tuple[float, float]) -> list[Row]:
     """Make stitches of several kinds at one junction: one row each.
 
-    Example:
-        >>> from intertwine import data
-        >>> from intertwine.models import myrtle
-        >>> network, test = myrtle(4, in_channels=1).eval(), data.load("digits", "test")
-        >>> junction = Junction(network, network, "relu1", test, test=test, device="cpu")
-        >>> alone = 100 * evaluate(network, test.images, test.labels)
-        >>> kinds = {"no stitch": {"kind": "identity"}}
-        >>> (row,) = stitch_rows(junction, kinds, seed=0, accuracies=(alone, alone))
-        >>> row["stitch"], round(row["penalty"], 6)
-        ('no stitch', 0.0)
-
     Args:
         junction: with a test set.
         kinds: of the stitches.
@@ -59,25 +48,14 @@ def stitch_rows(junction: Junction, kinds: Kinds, *, seed: int, accuracies: tupl
         judged = junction.judge(network)
         accuracy, best = 100 * judged.accuracy, 100 * network.history["test_accuracy"][1:].max()
         weight = getattr(network.stitch, "weight", None)
-        rows.append(
-            {
-                "stitch": name,
-                "accuracy": accuracy,
-                "penalty": (one + two) / 2 - accuracy,
-                "relative_accuracy": accuracy / two if two else float("nan"),
-                "loss": judged.loss,
-                "distance": judged.distance,
-                "epoch": network.epoch,
-                "best_test_accuracy": best,
-                "best_test_penalty": (one + two) / 2 - best,
-                "sparsity": float("nan") if weight is None else (weight.abs() < 1e-4).double().mean().item(),
-                "accuracy1": one,
-                "accuracy2": two,
-                "batch_norm": network.recipe.batch_norm,
-                "targets": network.recipe.targets if network.recipe.epochs else "none",
-                "seconds": time.perf_counter() - start,
-            }
-        )
+        row = {"stitch": name, "accuracy": accuracy, "penalty": (one + two) / 2 - accuracy}
+        row["relative_accuracy"] = accuracy / two if two else float("nan")
+        row |= {"loss": judged.loss, "distance": judged.distance, "epoch": network.epoch}
+        row |= {"best_test_accuracy": best, "best_test_penalty": (one + two) / 2 - best}
+        row["sparsity"] = float("nan") if weight is None else (weight.abs() < 1e-4).double().mean().item()
+        row |= {"accuracy1": one, "accuracy2": two, "batch_norm": network.recipe.batch_norm}
+        row["targets"] = network.recipe.targets if network.recipe.epochs else "none"
+        rows.append(row | {"seconds": time.perf_counter() - start})
     return rows
 
 
@@ -108,7 +86,6 @@ def stitch_many(
     Args:
         pairs: model 1 and model 2.
         layers: a layer's name in both, or a pair of names; all pairs make the matrix of all layers.
-        kinds: as in `stitch_rows`.
         train, test, validation: as in `Junction`.
         seed: pair k has the seed `seed` + k.
         steps: runs the cases, as `results.Run.steps` does once its name is given; a plain loop by default.
@@ -176,10 +153,5 @@ def connectivity(
 
 
 def looped(cases: Sequence[Row], compute: Callable[..., list[Row]]) -> pd.DataFrame:
-    """The rows of all cases, one case after another.
-
-    Example:
-        >>> looped([{"pair": 0}, {"pair": 1}], lambda pair: [{"twice": 2 * pair}]).values.tolist()
-        [[0, 0], [1, 2]]
-    """
+    """The rows of all cases, one case after another."""
     return pd.DataFrame([{**case, **row} for case in cases for row in compute(**case)])

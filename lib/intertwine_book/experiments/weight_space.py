@@ -19,12 +19,7 @@ TOLERANCE = 1e-9
 
 
 class Pointwise(nn.Module):
-    """Any activation as a module, by a name or as a callable.
-
-    Example:
-        >>> Pointwise("square")(torch.tensor([2.0, -3.0]))
-        tensor([4., 9.])
-    """
+    """Any activation as a module, by a name or as a callable."""
 
     def __init__(self, activation: str | Callable[[Tensor], Tensor]) -> None:
         super().__init__()
@@ -122,8 +117,7 @@ def proposition_3_4(
     Returns:
         Columns activation, trial, m (the hidden layer, from 1); relative front_error of
         f_{≤m}(x, W') = φ(A_m) f_{≤m}(x, W), back_error of f_{>m}(φ(A_m) h, W') = f_{>m}(h, W), and
-        function_error;
-        weights_moved and representation_changed, relative; holds.
+        function_error; weights_moved and representation_changed, relative; holds.
     """
     rows = []
     for activation, trial in itertools.product(activations, range(trials)):
@@ -136,18 +130,12 @@ def proposition_3_4(
             old, new = net[: 2 * m](x), other[: 2 * m](x)
             expected = old @ G[m].phi(A[m]).T
             weights = [each.get_parameter(f"fc{m}.weight") for each in (other, net)]
-            rows.append(
-                {
-                    "activation": activation,
-                    "trial": trial,
-                    "m": m,
-                    "front_error": relative_error(new, expected),
-                    "back_error": relative_error(other[2 * m :](expected), net(x)),
-                    "function_error": relative_error(other(x), net(x)),
-                    "weights_moved": relative_error(*weights),
-                    "representation_changed": relative_error(new, old),
-                }
-            )
+            row = {"activation": activation, "trial": trial, "m": m}
+            row["front_error"] = relative_error(new, expected)
+            row["back_error"] = relative_error(other[2 * m :](expected), net(x))
+            row["function_error"] = relative_error(other(x), net(x))
+            row["weights_moved"] = relative_error(*weights)
+            rows.append(row | {"representation_changed": relative_error(new, old)})
     table = pd.DataFrame(rows)
     return table.assign(holds=table[["front_error", "back_error", "function_error"]].max(axis=1) < TOLERANCE)
 
@@ -178,13 +166,7 @@ def theorem_4_2(trials: int, generator: torch.Generator) -> pd.DataFrame:
 def residual_network(
     network: nn.Sequential, x: Float[Tensor, "samples n_0"], joins: str = "output to pre-activation"
 ) -> Float[Tensor, "samples n_4"]:
-    """Three hidden layers, the first of which is added to the third, in one of three places.
-
-    Example:
-        >>> network = perceptron([5, 8, 8, 8, 3], torch.Generator().manual_seed(0))
-        >>> residual_network(network, torch.zeros(10, 5, dtype=torch.float64)).shape
-        torch.Size([10, 3])
-    """
+    """Three hidden layers, the first of which is added to the third, in one of three places."""
     fc1, sigma, fc2, _, fc3, _, fc4 = network
     z1 = fc1(x)
     h1, h3 = sigma(z1), fc3(sigma(fc2(sigma(z1))))

@@ -40,13 +40,8 @@ def mean_curves(
     own = iter(colour for colour in COLOURS.values() if colour not in taken)
     colour_of = {line: fixed.get(line) or next(own, COLOURS["grey"]) for line in lines}
     markers = dict(zip(lines, "osD^vPX" * len(lines), strict=False))
-    options: dict[str, Any] = {
-        "palette": colour_of,
-        "hue_order": lines,
-        "style_order": lines,
-        "markers": markers,
-    }
-    options |= {"dashes": False, "markersize": 4, "markeredgewidth": 0}
+    options: dict[str, Any] = {"palette": colour_of, "hue_order": lines, "style_order": lines}
+    options |= {"markers": markers, "dashes": False, "markersize": 4, "markeredgewidth": 0}
     options |= {"errorbar": interval, "err_kws": {"alpha": 0.15, "lw": 0}}
     for axis, rows in parts:
         shown = rows.assign(**{by: rows[by].astype(str)})

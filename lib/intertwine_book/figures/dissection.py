@@ -22,9 +22,8 @@ def gallery(pictures: np.ndarray, chosen: Sequence[Any]) -> Figure:
     for row, each in zip(axes, chosen, strict=True):
         for axis in row:
             axis.axis("off")
-        for axis, k, selected in zip(
-            row, each.images.tolist(), each.selected.numpy(force=True), strict=False
-        ):
+        shown = zip(each.images.tolist(), each.selected.numpy(force=True), strict=True)
+        for axis, (k, selected) in zip(row, shown, strict=False):
             dimmed = np.where(selected[..., None], pictures[k], 0.25 * pictures[k] + 0.7)
             axis.imshow(dimmed.clip(0, 1), interpolation="nearest")
             if selected.any() and not selected.all():
@@ -53,8 +52,7 @@ def ceilings(table: pd.DataFrame, quantiles: Sequence[float], threshold: float) 
             label = f"areas: {name}" if q == quantiles[-1] else None
             axis.scatter(rows["area"], reach, s=16, color=colour, marker=marker, label=label)
     axis.axhline(threshold, color=COLOURS["ink"], lw=0.8, ls=":", label=f"threshold {threshold:g}")
-    axis.set(
-        xscale="log", yscale="log", xlabel="area of the concept, share of the pixels", ylabel="highest IoU"
-    )
+    axis.set(xscale="log", yscale="log", ylabel="highest IoU")
+    axis.set_xlabel("area of the concept, share of the pixels")
     axis.legend(fontsize="small", ncols=2)
     return figure

@@ -68,9 +68,7 @@ def epsilon_slider(
         for epsilon, visible in zip(epsilons, shown, strict=True)
     ]
     low, high = float(grid.axis[0]), float(grid.axis[-1])
-    axes = {
-        f"{axis}axis": {"title": {"text": f"c{k}"}, "range": [low, high]} for k, axis in enumerate("xyz", 1)
-    }
+    axes = {f"{x}axis": {"title": {"text": f"c{k}"}, "range": [low, high]} for k, x in enumerate("xyz", 1)}
     slider = {"active": start, "steps": steps, "currentvalue": {"prefix": "ε = "}, "pad": {"t": 10, "b": 30}}
     layout = {"template": "none", "height": 500, "margin": {"l": 20, "r": 30, "t": 0, "b": 35}, "scene": axes}
     layout |= {"paper_bgcolor": "rgba(0,0,0,0)", "font": {"color": COLOURS["grey"]}, "sliders": [slider]}

@@ -20,8 +20,8 @@ def loss_planes(panels: Mapping[str, Mapping[str, Any]], *, decades: int = 4) ->
     Args:
         panels: title → `grid` (a `Grid` of two dimensions) and, where wanted, `oracle` (coordinates of exact
             members of the class, drawn as dots), `points` (of solutions, drawn as crosses), `epsilon` (a
-            contour of J/E[y²]), `names` (of the coordinates) and `exact` (another
-            grid, whose contour at the same ε is dashed).
+            contour of J/E[y²]), `names` (of the coordinates) and `exact` (another grid, whose contour at the
+            same ε is dashed).
         decades: of the loss below 1 that shades tell apart.
     """
     figure, axes = new_figure(1, len(panels), height=2.3, squeeze=False)
@@ -36,9 +36,8 @@ def loss_planes(panels: Mapping[str, Mapping[str, Any]], *, decades: int = 4) ->
             if kind in panel and "epsilon" in panel:
                 values = panel[kind].relative.numpy(force=True).T
                 colour = COLOURS["ink"] if kind == "grid" else COLOURS["red"]
-                axis.contour(
-                    at, at, values, [panel["epsilon"]], colors=colour, linestyles=style, linewidths=0.9
-                )
+                line = {"colors": colour, "linestyles": style, "linewidths": 0.9}
+                axis.contour(at, at, values, [panel["epsilon"]], **line)
         if "oracle" in panel:
             exact = np.asarray(panel["oracle"])
             axis.scatter(*exact.T, s=5, color=COLOURS["orange"], linewidths=0)

@@ -15,9 +15,8 @@ def scalar_strip(table: pd.DataFrame) -> Figure:
         table: columns `activation`, `a` (the same values for each), `residual` (relative).
     """
     check_columns(table, "activation", "a", "residual")
-    wide = table.pivot_table(index="activation", columns="a", values="residual", sort=False).sort_index(
-        axis=1
-    )
+    wide = table.pivot_table(index="activation", columns="a", values="residual", sort=False)
+    wide = wide.sort_index(axis=1)
     logs = np.log10(wide.to_numpy().clip(1e-12, 1.0))
     shades = LinearSegmentedColormap.from_list("residual", [COLOURS["blue"], "#9fc9e4", "#e9eef2"])
     figure, axis = new_figure(height=0.34 * len(wide) + 0.9)

@@ -66,15 +66,10 @@ def threshold_sweep(table: pd.DataFrame, paper: tuple[float, float] = (0.005, 0.
     means = table.groupby(["shown", "model", "quantile", "threshold"])["value"].mean()
     for line, shown in zip(axes, rows, strict=True):
         bound = means[shown].abs().max() or 1.0
-        signed = bool((means[shown] < 0).any())
-        colours: dict[str, Any] = {
-            "cmap": "PuOr" if signed else "cividis",
-            "vmin": -bound if signed else 0,
-            "vmax": bound,
-        }
+        scale = {"cmap": "PuOr", "vmin": -bound} if (means[shown] < 0).any() else {"vmin": 0}
         for axis, model in zip(line, models, strict=True):
             wide = means[shown, model].unstack("threshold")
-            _cells(axis, wide, fmt=".2f", **colours)
+            _cells(axis, wide, fmt=".2f", vmax=bound, **scale)
             for i, j in np.ndindex(wide.shape):
                 if np.allclose((wide.index[i], wide.columns[j]), paper):
                     corner = (j + 0.03, i + 0.03)

@@ -1,5 +1,7 @@
 """Figures of orbits: the loss and its derivatives along one, and the effect of weight decay."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -17,9 +19,8 @@ def imbalance_decay(table: pd.DataFrame) -> Figure:
     check_columns(table, "weight_decay", "time", "imbalance", "predicted")
     figure, axis = new_figure(height=3.0)
     colours = [COLOURS[name] for name in ("green", "blue", "red", "orange")]
-    for (decay, rows), colour, marker in zip(
-        table.groupby("weight_decay"), colours * len(table), "osd^" * len(table), strict=False
-    ):
+    styles = zip(itertools.cycle(colours), itertools.cycle("osd^"), strict=False)
+    for (decay, rows), (colour, marker) in zip(table.groupby("weight_decay"), styles, strict=False):
         axis.plot(rows["time"], rows["predicted"], color=colour, lw=1.2)
         axis.plot(rows["time"], rows["imbalance"], marker, ms=5, color=colour, label=f"λ = {decay:g}")
     axis.set_yscale("log")

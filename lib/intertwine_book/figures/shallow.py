@@ -98,9 +98,8 @@ def hidden_counts(table: pd.DataFrame) -> Figure:
     check_columns(table, "size", "hidden")
     figure, axis = new_figure(height=2.8)
     jitter = np.exp(0.08 * np.random.default_rng(0).uniform(-1, 1, len(table)))
-    axis.scatter(
-        table["size"] * jitter, table["hidden"], s=10, color=COLOURS["blue"], alpha=0.5, linewidths=0
-    )
+    points = {"s": 10, "color": COLOURS["blue"], "alpha": 0.5, "linewidths": 0}
+    axis.scatter(table["size"] * jitter, table["hidden"], **points)
     axis.plot(table.groupby("size")["hidden"].median(), color=COLOURS["red"], label="median")
     axis.set_xscale("log", base=2)
     axis.set_yscale("symlog", linthresh=1)

@@ -51,20 +51,15 @@ def neuron_diagram(networks: Mapping[str, Mapping[str, Any]]) -> Figure:
 def _draw(axis: Axes, network: Mapping[str, Any]) -> None:
     W1, b1, W2 = (np.asarray(network[key], dtype=float) for key in ("W1", "b1", "W2"))
     colours = network.get("colours", [COLOURS["blue"], COLOURS["red"]] * len(b1))
-    layers = [
-        [(0.0, y) for y in _spread(W1.shape[1])],
-        [(1.0, y) for y in _spread(len(b1))],
-        [(2.0, y) for y in _spread(W2.shape[0])],
-    ]
+    sizes = (W1.shape[1], len(b1), W2.shape[0])
+    layers = [[(float(k), y) for y in _spread(size)] for k, size in enumerate(sizes)]
     for source, target, weights in ((0, 1, W1), (1, 2, W2)):
         for i, end in enumerate(layers[target]):
             for j, start in enumerate(layers[source]):
                 colour = colours[i if target == 1 else j]
                 axis.plot(*zip(start, end, strict=True), color=colour, lw=1.8, zorder=1)
-                middle = 0.5 * (np.array(start) + np.array(end))
-                axis.text(
-                    middle[0], middle[1], f"{weights[i, j]:g}", ha="center", va="center", zorder=2, **_LABEL
-                )
+                x, y = 0.5 * (np.array(start) + np.array(end))
+                axis.text(x, y, f"{weights[i, j]:g}", ha="center", va="center", zorder=2, **_LABEL)
     names = [["x"], [f"ReLU\n{b:+g}" for b in b1], ["f(x)"]]
     for points, labels, fills in zip(layers, names, (["#ffffff"], colours, ["#ffffff"]), strict=True):
         for (x, y), label, fill in zip(points, labels, fills, strict=False):

@@ -26,9 +26,6 @@ def environment(device: Any = "auto") -> dict[str, Any]:
         >>> import torch
         >>> environment("cpu")["torch"] == torch.__version__
         True
-
-    Raises:
-        ValueError: this machine has no such device.
     """
     import torch  # not at the top: reading tables needs none of it
 
@@ -36,11 +33,9 @@ def environment(device: Any = "auto") -> dict[str, Any]:
 
     chosen = devices.pick(device)
     unit = 1 if sys.platform == "darwin" else 1024  # ru_maxrss is in bytes there, in KiB elsewhere
-    name = (
-        torch.cuda.get_device_name(chosen)
-        if chosen.type == "cuda"
-        else f"{torch.get_num_threads()} CPU thread{'s' * (torch.get_num_threads() > 1)}"
-    )
+    threads = torch.get_num_threads()
+    cpu = f"{threads} CPU thread{'s' * (threads > 1)}"
+    name = torch.cuda.get_device_name(chosen) if chosen.type == "cuda" else cpu
     return {
         "intertwine": intertwine.__version__,
         "python": platform.python_version(),

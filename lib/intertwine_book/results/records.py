@@ -19,9 +19,7 @@ def provenance(folder: str | Path | None = None) -> pd.DataFrame:
         >>> import tempfile
         >>> from intertwine_book.results import write
         >>> folder = tempfile.mkdtemp()
-        >>> table = pd.DataFrame({"holds": [True]})
-        >>> for name in ("swap", "scale"):
-        ...     _ = write(table, name, parameters={"width": 8}, seed=0, folder=folder)
+        >>> _ = write(pd.DataFrame({"x": [1]}), "swap", parameters={"width": 8}, seed=0, folder=folder)
         >>> provenance(folder).loc["parameters", "value"]
         'width 8'
 
@@ -56,11 +54,6 @@ def recorded(
 ) -> dict[str, tuple[pd.DataFrame, dict[str, Any]]]:
     """The larger runs of a table that are recorded: profile → table and provenance, the largest last.
 
-    Example:
-        >>> import tempfile
-        >>> recorded("01_intertwiner_groups", "scale", root=tempfile.mkdtemp())
-        {}
-
     Args:
         root: where records lie, `data/results` in the current folder or the nearest above it when not given.
     """
@@ -84,22 +77,14 @@ def largest(
         >>> table, source = largest("02_sanity_rotations", "finetuned", here, root=tempfile.mkdtemp())
         >>> table is here, source
         (True, 'No larger run is recorded yet: this is the run of this page.')
-
-    Args:
-        live: the table of this run.
-        root: as in `recorded`.
     """
     found = recorded(chapter, name, root=root)
     if not found:
         return live, "No larger run is recorded yet: this is the run of this page."
     table, facts = [*found.values()][-1]
     hours = f", {facts['wall_s'] / 3600:.1f} hours" if facts.get("wall_s") else ""
-    parameters = _in_words(facts["parameters"])
-    return (
-        table,
-        f"The largest recorded run: {[*found][-1]} "
-        f"({facts['device']}, {facts['date']}{hours}; {parameters}).",
-    )
+    about = f"{facts['device']}, {facts['date']}{hours}; {_in_words(facts['parameters'])}"
+    return table, f"The largest recorded run: {[*found][-1]} ({about})."
 
 
 def with_recorded(chapter: str, name: str, live: pd.DataFrame, **options: Any) -> tuple[pd.DataFrame, str]:
@@ -112,9 +97,7 @@ def with_recorded(chapter: str, name: str, live: pd.DataFrame, **options: Any) -
         >>> both.values.tolist()
         [[0.2, 'this run']]
 
-    Args:
-        chapter, name, live: as `largest` takes them.
-        **options: of `largest`.
+    The arguments are those of `largest`.
     """
     table, source = largest(chapter, name, live, **options)
     runs = [live.assign(run="this run")] + [table.assign(run="recorded")] * (table is not live)

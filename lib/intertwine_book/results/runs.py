@@ -43,14 +43,9 @@ def run(
 
     Args:
         variables: `globals()` of the chapter.
-        chapter: its name, as in `02_sanity_rotations`.
         data: the data set of the tables, several, or a checksum.
         parameters: their names; those of the parameters cell, which are annotated, when not given.
         folder: where the tables go; `default_folder()` when not given.
-
-    Raises:
-        ValueError: no variable is annotated, and no names are given.
-        KeyError: a parameter has no value among the variables.
     """
     named = variables.get("__annotations__") if parameters is None else parameters
     if named is None:
@@ -59,14 +54,8 @@ def run(
             "call this after the parameters cell, or give `parameters`, their names."
         )
     values = {name: variables[name] for name in named if name not in ("seed", "device")}
-    return Run(
-        chapter,
-        values,
-        variables.get("seed", 0),
-        str(variables.get("device", "auto")),
-        checksum(data),
-        folder,
-    )
+    seed, device = variables.get("seed", 0), str(variables.get("device", "auto"))
+    return Run(chapter, values, seed, device, checksum(data), folder)
 
 
 @dataclass(frozen=True)
@@ -103,11 +92,6 @@ class Run:
             ...     return [{"way": way, "penalty": 0.1 * trial} for way in ("exact", "trained")]
             >>> len(penalties)
             8
-            >>> @this.table()
-            ... def widest():
-            ...     return {"width": this.parameters["width"]}
-            >>> widest["width"].tolist()
-            [4]
 
         Args:
             cases: keywords of the function, as JSON can express them; those of `product` when not given.
@@ -140,25 +124,13 @@ class Run:
         return self._frames[name]
 
     def write(self, *, uses: Iterable[str] | None = None, data: Any = None, **frames: pd.DataFrame) -> None:
-        """Write tables that follow from others, each under its keyword.
-
-        Example:
-            >>> import tempfile
-            >>> this = Run("01_x", {"width": 4}, 0, "cpu", folder=tempfile.mkdtemp())
-            >>> this.write(scale=pd.DataFrame({"holds": [True]}), swap=pd.DataFrame({"holds": [True]}))
-            >>> records.provenance(this.folder).loc["parameters", "value"]
-            'width 4'
-        """
+        """Write tables that follow from others, each under its keyword."""
         for name, frame in frames.items():
             tables.write(frame, name, **self.facts(uses, data))
             self._frames[name] = frame
 
     def facts(self, uses: Iterable[str] | None = None, data: Any = None) -> dict[str, Any]:
-        """The keywords of `results.write` and `results.steps`, with only the parameters in use.
-
-        Raises:
-            KeyError: the run has no parameter of such a name.
-        """
+        """The keywords of `results.write` and `results.steps`, with only the parameters in use."""
         used = self.parameters if uses is None else {name: self.parameters[name] for name in uses}
         return {
             "parameters": dict(used),
@@ -184,12 +156,7 @@ class Run:
 
 
 def checksum(data: Any) -> str | None:
-    """The checksum of a data set, or of several; a checksum is returned unchanged.
-
-    Example:
-        >>> checksum("abc"), checksum(None)
-        ('abc', None)
-    """
+    """The checksum of a data set, or of several; a checksum is returned unchanged."""
     if data is None or isinstance(data, str):
         return data
     if isinstance(data, Sequence):

@@ -48,15 +48,12 @@ def steps(
     steps that are done are used again if the code is the same. Otherwise everything is computed anew.
 
     Args:
-        name: of the table, as in `write`.
         cases: keywords of `compute`, as JSON can express them; one step each.
         compute: gives a row, several, or a table, of plain numbers and words.
         parameters: all that decides on the rows, beside the cases.
-        folder: where the table goes; `default_folder()` when not given.
         progress: whether to show a bar here; in a build it goes to the chapter's log.
 
-    Raises:
-        ValueError, TypeError: as in `write`.
+    The other arguments and the errors are those of `write`.
     """
     from tqdm import tqdm
 

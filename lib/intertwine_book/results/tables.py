@@ -57,10 +57,8 @@ def write(
         table: numbers, booleans and words, one row per trial; its index is not written.
         name: lower-case letters, digits and underscores.
         parameters: all that decides on the rows, as JSON can express it.
-        seed: of everything random.
         folder: `default_folder()` when not given.
         data_checksum: of the data set, where there is one.
-        device: of the computation, by name or as a `torch.device`.
         wall_s: seconds that the computation took.
         cases: by which `steps` recognises a finished table.
 

@@ -42,12 +42,6 @@ def moments(
 ) -> dict[str, Statistics]:
     """Second moments of every layer of one network with the same layer of another, positions being samples.
 
-    Example:
-        >>> from intertwine.models import myrtle
-        >>> network, images = myrtle(2, in_channels=1), torch.randn(3, 1, 8, 8)
-        >>> moments(network, network, ["relu1"], images, images)["relu1"].n
-        192
-
     Args:
         images1: for the first; `images2` in another order gives a null.
         batch_size: images at a time, which bounds the memory.
@@ -85,8 +79,7 @@ def procrustes_by_layer(
 
     Args:
         layers: name → number in the paper.
-        nulls: permutations of the images, over which the null is averaged.
-        generator: of the permutations.
+        nulls: permutations of the images, which the generator draws; the null is averaged over them.
 
     Returns:
         Columns layer (the number), channels, grelu, orthogonal, grelu_null, orthogonal_null: similarities,
@@ -119,19 +112,9 @@ def cka_by_layer(
 ) -> pd.DataFrame:
     """Both CKAs of figure 5 on its diagonal, with the 97.5 % quantile of those of shuffled images.
 
-    Example:
-        >>> from intertwine.models import myrtle
-        >>> network, images = myrtle(2, in_channels=1), torch.randn(20, 1, 8, 8)
-        >>> generator = torch.Generator().manual_seed(0)
-        >>> table = cka_by_layer(network, network, {"relu1": "3"}, images, generator=generator)
-        >>> bool(table["grelu"][0] > 1 - 1e-9 > table["grelu_null"][0])
-        True
-
     Args:
-        layers: name → number in the paper.
+        layers, nulls, generator: as in `procrustes_by_layer`.
         images: few enough for the features of a layer to fit into memory; a small sample widens the null.
-        nulls: permutations of the images.
-        generator: of the permutations.
 
     Returns:
         Columns layer and, for grelu, orthogonal and normalised, the similarity; its null in `<name>_null`.
@@ -172,8 +155,7 @@ def between_all_layers(
     Args:
         layers: name → number in the paper.
         measures: title → name in the registry.
-        memory: as in `compare`.
-        device: as in `compare`.
+        memory, device: as in `compare`.
 
     Returns:
         Columns measure (the title), row, column (the numbers), value.

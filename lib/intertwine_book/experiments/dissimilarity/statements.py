@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
 
 import pandas as pd
 import torch
 from torch import Tensor
 
-from intertwine.groups import GReLU, Orthogonal, Permutations, SignedPermutations
+from intertwine.groups import GReLU, MatrixGroup, Orthogonal, Permutations, SignedPermutations
 from intertwine.similarity import gram, grelu_cka, grelu_procrustes, procrustes
 
-MEASURES: dict[str, Callable[..., Tensor]] = {"G_ReLU-CKA": grelu_cka, "G_ReLU-Procrustes": grelu_procrustes}
+VERSIONS: list[tuple[dict[str, Any], Callable[..., Tensor]]] = [
+    ({"measure": name, "version": version}, partial(measure, corrected=version == "corrected"))
+    for name, measure in {"G_ReLU-CKA": grelu_cka, "G_ReLU-Procrustes": grelu_procrustes}.items()
+    for version in ("as printed", "corrected")
+]
 
 
 def invariance(width: int, samples: int, trials: int, *, generator: torch.Generator) -> pd.DataFrame:
@@ -23,11 +29,6 @@ def invariance(width: int, samples: int, trials: int, *, generator: torch.Genera
         >>> bool(table.query("action == 'permutations'")["change"].max() < 1e-10)
         True
 
-    Args:
-        width: c.
-        samples: n.
-        trials: draws of features and elements.
-
     Returns:
         Columns measure, version ("as printed" or "corrected"), action ("permutations", "positive diagonal",
         "G_ReLU", "translations"), trial, change (absolute).
@@ -36,21 +37,14 @@ def invariance(width: int, samples: int, trials: int, *, generator: torch.Genera
         "permutations": lambda X: X @ Permutations(width).sample(generator),
         "positive diagonal": lambda X: X * GReLU(width).sample(generator).sum(0),
         "G_ReLU": lambda X: X @ GReLU(width).sample(generator),
-        "translations": lambda X: X + torch.randn(width, generator=generator, dtype=torch.float64),
+        "translations": lambda X: X + _normal(generator, width),
     }
     rows = []
     for trial in range(trials):
-        X, Y = (
-            torch.randn(samples, width, generator=generator, dtype=torch.float64).relu() + 0.01
-            for _ in range(2)
-        )
-        for (name, measure), corrected, (action, act) in itertools.product(
-            MEASURES.items(), (False, True), actions.items()
-        ):
-            change = abs(measure(act(X), act(Y), corrected=corrected) - measure(X, Y, corrected=corrected))
-            version = "corrected" if corrected else "as printed"
-            row = {"measure": name, "version": version, "action": action, "trial": trial}
-            rows.append(row | {"change": change.item()})
+        X, Y = (_normal(generator, samples, width).relu() + 0.01 for _ in range(2))
+        for (version, measure), (action, act) in itertools.product(VERSIONS, actions.items()):
+            change = abs(measure(act(X), act(Y)) - measure(X, Y)).item()
+            rows.append(version | {"action": action, "trial": trial, "change": change})
     return pd.DataFrame(rows)
 
 
@@ -67,16 +61,12 @@ def alignment_property(width: int, samples: int, trials: int, *, generator: torc
     """
     rows = []
     for trial in range(trials):
-        X = torch.randn(samples, width, generator=generator, dtype=torch.float64).relu() + 0.01
+        X = _normal(generator, samples, width).relu() + 0.01
         Y = X @ GReLU(width).sample(generator)
         v = 1 + torch.rand(width, generator=generator, dtype=torch.float64)
-        for (name, measure), corrected, shift in itertools.product(
-            MEASURES.items(), (False, True), ("0", "random")
-        ):
-            value = measure(X, Y + v if shift == "random" else Y, corrected=corrected)
-            version = "corrected" if corrected else "as printed"
-            row = {"measure": name, "version": version, "v": shift, "trial": trial}
-            rows.append(row | {"short_of_1": 1 - value.item()})
+        for (version, measure), shift in itertools.product(VERSIONS, ("0", "random")):
+            value = measure(X, Y + v if shift == "random" else Y).item()
+            rows.append(version | {"v": shift, "trial": trial, "short_of_1": 1 - value})
     return pd.DataFrame(rows)
 
 
@@ -94,8 +84,7 @@ def range_of_cka(samples: int, width: int, trials: int, *, generator: torch.Gene
     Y = torch.tensor([[0, 1], [0, 0], [1, 0], [1, 1]], dtype=torch.float64)
     pairs = [("by hand", X, Y)]
     for _ in range(trials):
-        A, B = (torch.randn(samples, width, generator=generator, dtype=torch.float64) for _ in range(2))
-        pairs.append(("Gaussian", A, B))
+        pairs.append(("Gaussian", _normal(generator, samples, width), _normal(generator, samples, width)))
     rows = []
     for trial, (name, A, B) in enumerate(pairs):
         value = grelu_cka(A, B).item()
@@ -121,16 +110,10 @@ def smallest_eigenvalues(grams: Iterable[tuple[str, Tensor]]) -> pd.DataFrame:
     for name, K in grams:
         values = torch.linalg.eigvalsh(K.double())
         below = values[values < -1e-10 * values.abs().max()]
-        rows.append(
-            {
-                "features": name,
-                "smallest": values[0].item(),
-                "largest": values[-1].item(),
-                "relative": max(0.0, -(values[0] / values.abs().max()).item()),
-                "negative": len(below) / len(values),
-                "energy": (below.square().sum() / values.square().sum()).item(),
-            }
-        )
+        row = {"features": name, "smallest": values[0].item(), "largest": values[-1].item()}
+        row["relative"] = max(0.0, -(values[0] / values.abs().max()).item())
+        row["negative"] = len(below) / len(values)
+        rows.append(row | {"energy": (below.square().sum() / values.square().sum()).item()})
     return pd.DataFrame(rows)
 
 
@@ -144,8 +127,7 @@ def pairs_of_the_max_kernel(width: int, trials: int, *, generator: torch.Generat
     Returns:
         Columns trial, below_0 (how far the determinant of the Gram with diagonal 1 lies below 0, else 0).
     """
-    X = torch.randn(trials, 2, width, generator=generator, dtype=torch.float64)
-    grams = [gram(pair, "max") for pair in X]
+    grams = [gram(pair, "max") for pair in _normal(generator, trials, 2, width)]
     determinants = [1 - (K[0, 1] / (K[0, 0] * K[1, 1]).sqrt()).item() ** 2 for K in grams]
     return pd.DataFrame([{"trial": k, "below_0": max(0.0, -value)} for k, value in enumerate(determinants)])
 
@@ -162,15 +144,12 @@ def kernel_symmetries(width: int, trials: int, *, generator: torch.Generator) ->
         Columns group, claimed (whether the lemma states invariance of the kernel), trial, change (largest of
         200 Gaussian pairs, relative to the largest value), as_claimed.
     """
-    groups = {
-        "signed permutations": SignedPermutations(width),
-        "G_ReLU": GReLU(width),
-        "orthogonal": Orthogonal(width),
-    }
+    groups: dict[str, Callable[[int], MatrixGroup]]
+    groups = {"signed permutations": SignedPermutations, "G_ReLU": GReLU, "orthogonal": Orthogonal}
     rows = []
     for (name, group), trial in itertools.product(groups.items(), range(trials)):
-        A = group.sample(generator)
-        x, y = torch.randn(2, 200, width, generator=generator, dtype=torch.float64)
+        A = group(width).sample(generator)
+        x, y = _normal(generator, 2, 200, width)
         before, after = (x * y).amax(1), ((x @ A.T) * (y @ A.T)).amax(1)
         change = (after - before).abs().max() / before.abs().max()
         claimed, kept = name == "signed permutations", bool(change < 1e-12)
@@ -192,7 +171,7 @@ def order_of_groups(width: int, samples: int, trials: int, *, generator: torch.G
     """
     pairs = [("by hand", torch.eye(2), torch.diag(torch.tensor([1.0, 10.0])))]
     for _ in range(trials):
-        X, noise = torch.randn(2, samples, width, generator=generator, dtype=torch.float64).relu()
+        X, noise = _normal(generator, 2, samples, width).relu()
         pairs.append(("scaled", X, (X + 0.1 * noise) @ GReLU(width).sample(generator)))
     rows = []
     for trial, (name, X, Y) in enumerate(pairs):
@@ -200,3 +179,7 @@ def order_of_groups(width: int, samples: int, trials: int, *, generator: torch.G
         excess = max(0.0, values["grelu"] - values["orthogonal"])
         rows.append({"features": name, "trial": trial, **values, "excess": excess})
     return pd.DataFrame(rows)
+
+
+def _normal(generator: torch.Generator, *shape: int) -> Tensor:
+    return torch.randn(shape, generator=generator, dtype=torch.float64)

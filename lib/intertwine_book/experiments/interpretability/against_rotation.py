@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -41,35 +43,22 @@ def sweep(
     Returns:
         A row for each quantile, rotation, alpha and unit, with its best concept and its iou; higher is a
         better match.
-
-    Raises:
-        ValueError: as in `dissect` and `rotation_planes`.
     """
-    paths = [rotation_planes(Q) for Q in rotations]
-    tables = []
-    for quantile in quantiles:
-        own = None
-        for k, path in enumerate(paths):
-            for alpha in alphas:
-                if alpha == 0 and own is not None:
-                    found = own
-                else:
-                    Q = path.power(alpha) if alpha else None
-                    result = dissect(units, masks, quantile=quantile, rotation=Q)
-                    found = result.units()[["unit", "concept", "iou"]]
-                own = found if alpha == 0 else own
-                tables.append(found.assign(quantile=quantile, rotation=k, alpha=float(alpha)))
+
+    @cache
+    def best(quantile: float, k: int | None, alpha: float) -> pd.DataFrame:
+        Q = None if k is None else paths[k].power(alpha)
+        return dissect(units, masks, quantile=quantile, rotation=Q).units()[["unit", "concept", "iou"]]
+
+    paths, tables = [rotation_planes(Q) for Q in rotations], []
+    for quantile, k, alpha in product(quantiles, range(len(paths)), alphas):
+        found = best(quantile, k if alpha else None, alpha)
+        tables.append(found.assign(quantile=quantile, rotation=k, alpha=float(alpha)))
     return pd.concat(tables, ignore_index=True)
 
 
 def null_threshold(null: pd.DataFrame, share: float = 0.05) -> pd.Series:
-    """The IoU that a share of the units exceeds by chance, for each quantile of a `sweep` over a null.
-
-    Example:
-        >>> null = pd.DataFrame({"quantile": 0.01, "iou": [k / 100 for k in range(101)]})
-        >>> round(float(null_threshold(null)[0.01]), 10)
-        0.95
-    """
+    """The IoU that a share of the units exceeds by chance, for each quantile of a `sweep` over a null."""
     return null.groupby("quantile")["iou"].quantile(1 - share)
 
 
@@ -94,8 +83,7 @@ def interpretability(
 
     Args:
         width: units of the layer.
-        seed: of the rotations and of the shuffled masks.
-        rotations: drawn by Haar measure.
+        seed: of the rotations, drawn by Haar measure, and of the shuffled masks.
 
     Returns:
         A row for each quantile, rotation and alpha: mean_iou (over units, of the best IoU), above_null (the
@@ -112,18 +100,10 @@ def interpretability(
     rows = []
     for (quantile, k, alpha), each in found.groupby(["quantile", "rotation", "alpha"], sort=False):
         over = each["iou"] > null[quantile]
-        rows.append(
-            {
-                "quantile": quantile,
-                "rotation": k,
-                "alpha": alpha,
-                "mean_iou": each["iou"].mean(),
-                "above_null": over.mean(),
-                **{f"above_{level:g}": (each["iou"] > level).mean() for level in THRESHOLDS},
-                "detectors": each.loc[over, "concept"].nunique(),
-                "null": null[quantile],
-            }
-        )
+        row = {"quantile": quantile, "rotation": k, "alpha": alpha}
+        row |= {"mean_iou": each["iou"].mean(), "above_null": over.mean()}
+        row |= {f"above_{level:g}": (each["iou"] > level).mean() for level in THRESHOLDS}
+        rows.append(row | {"detectors": each.loc[over, "concept"].nunique(), "null": null[quantile]})
     return pd.DataFrame(rows)
 
 

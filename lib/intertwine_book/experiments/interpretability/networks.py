@@ -51,7 +51,6 @@ def pair(
     The untrained network has its initial weights, and batch norm's statistics of the training images.
 
     Args:
-        kind: a key of `KINDS`.
         data: the training set.
         width: channels of the first block; twice as many come out of the last.
         seed: of initialisation and order.
@@ -87,9 +86,6 @@ def camvid(split: str, *, root: str | Path | None = None, **options: Any) -> Seg
         split: "train", "val" or "test".
         root: where the folder camvid lies; the data root when not given (see `intertwine.data.load`).
         **options: as `intertwine.data.SegmentedFolder.load` takes them.
-
-    Raises:
-        FileNotFoundError: the frames are not there.
     """
     folder = data_root(root) / "camvid"
     return SegmentedFolder(folder / split, folder / f"{split}annot", STREET).load(**options)

@@ -25,9 +25,6 @@ def published_pairs(
         name: the file's beginning, such as tiny10 for tiny10-in0-gn0.pt, below checkpoints in the data root.
         n: pairs; network 2k is stitched to network 2k + 1.
         train, test: normalised in any way.
-
-    Raises:
-        FileNotFoundError: as in `models.load_published`.
     """
     folder = data_root(None) / "checkpoints"
     found = [load_published(folder / f"{name}-in{k}-gn{k}.pt") for k in range(2 * n)]
@@ -48,9 +45,6 @@ def cuts(network: Network, layers: Sequence[int] | None = None) -> list[str]:
     Args:
         network: one of `intertwine.models` with batch norm.
         layers: numbers, from 1, of hidden layers that are not inside a block; all when not given.
-
-    Raises:
-        ValueError: a number that no such layer has.
     """
     known = [layer.name for layer in network.hidden_layers() if "*" not in layer.number]
     layers = range(1, len(known) + 1) if layers is None else layers
@@ -60,16 +54,7 @@ def cuts(network: Network, layers: Sequence[int] | None = None) -> list[str]:
 
 
 def renormalised(dataset: Dataset, mean: Float[Tensor, "c 1 1"], std: Float[Tensor, "c 1 1"]) -> Dataset:
-    """The same images, of which (intensity - mean) / std is taken.
-
-    Example:
-        >>> import torch
-        >>> from intertwine import data
-        >>> digits = data.load("digits", "test")
-        >>> plain = renormalised(digits, torch.zeros(1, 1, 1), torch.ones(1, 1, 1))
-        >>> round(plain.images.min().item(), 5), round(plain.images.max().item(), 5)
-        (0.0, 1.0)
-    """
+    """The same images, of which (intensity - mean) / std is taken."""
     mean, std = mean.to(dataset.images), std.to(dataset.images)
     images = (dataset.images * dataset.std + dataset.mean - mean) / std
     return replace(dataset, images=images, mean=mean, std=std, hashed=())  # the raw pixels are the same

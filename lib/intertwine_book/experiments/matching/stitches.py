@@ -43,32 +43,15 @@ def path_rows(
 ) -> list[Row]:
     """Train stitches, and judge all on the lines between them, two by two (csiszarik2021, experiment 6).
 
-    Example:
-        >>> from dataclasses import replace
-        >>> from intertwine import data
-        >>> from intertwine.models import myrtle
-        >>> from intertwine.stitching import STITCH_RECIPES
-        >>> network, test = myrtle(4, in_channels=1).eval(), data.load("digits", "test")
-        >>> junction = Junction(network, network, "relu1", test, test=test, device="cpu")
-        >>> full = {"kind": "full", "start": "random", "recipe": replace(STITCH_RECIPES["digits"], epochs=1)}
-        >>> fractions, alone = [0.0, 0.5, 1.0], (10.0, 10.0)
-        >>> rows = path_rows(junction, full, seeds=(0, 1), accuracies=alone, fractions=fractions)
-        >>> [(row["path"], row["fraction"]) for row in rows]
-        [(0, 0.0), (0, 0.5), (0, 1.0)]
-
     Args:
-        junction: with a test set.
+        junction, accuracies: as in `stitch_rows`.
         options: of `stitch_at`, with a recipe; the random start and the order of the data come from a seed.
         seeds: an even number of them; every two make a path, so that no stitch is on two paths.
-        accuracies: of model 1 and model 2 on the test set, in percent.
         fractions: λ in λM₁ + (1 − λ)M₂, biases likewise.
 
     Returns:
         For each path and fraction: path, fraction, accuracy (percent), relative_accuracy (accuracy /
         accuracy2), loss and distance as in `Judged`, and apart: ‖M₁ − M₂‖_F as a share of their mean norm.
-
-    Raises:
-        ValueError: an odd number of seeds, or options without a recipe.
     """
     if len(seeds) % 2:
         raise ValueError(f"Expected an even number of seeds, was given {len(seeds)}: add one.")
@@ -76,11 +59,11 @@ def path_rows(
         raise ValueError("Expected options of a stitch that is trained, was given none: add a recipe.")
     rows = []
     for path, pair in enumerate(zip(seeds[::2], seeds[1::2], strict=True)):
-        one, two = (_trained(junction, options, seed) for seed in pair)
-        a, b = one.weight.detach(), two.weight.detach()
+        ends: list[Any] = [stitch_at(junction, **options, seed=seed).stitch for seed in pair]
+        a, b = (each.weight.detach() for each in ends)
         apart = ((a - b).norm() / (a.norm() + b.norm()) * 2).item()
         for fraction in fractions:
-            judged = junction.judge(stitch_at(junction, _between(one, two, fraction)))
+            judged = junction.judge(stitch_at(junction, _between(ends, fraction)))
             accuracy = 100 * judged.accuracy
             row = {"path": path, "fraction": fraction, "accuracy": accuracy, "loss": judged.loss}
             row |= {"distance": judged.distance, "relative_accuracy": accuracy / accuracies[1]}
@@ -88,41 +71,18 @@ def path_rows(
     return rows
 
 
-def sparse_rows(
-    junction: Junction,
-    alphas: Sequence[float],
-    recipe: StitchRecipe,
-    *,
-    seed: int,
-    accuracies: tuple[float, float],
-) -> list[Row]:
+def sparse_rows(junction: Junction, alphas: Sequence[float], recipe: StitchRecipe, **known: Any) -> list[Row]:
     """Sparse stitches by task loss, and for each the lasso with as many zeros (csiszarik2021, experiment 7).
 
-    Example:
-        >>> from dataclasses import replace
-        >>> from intertwine import data
-        >>> from intertwine.models import myrtle
-        >>> from intertwine.stitching import STITCH_RECIPES
-        >>> a, b = (myrtle(4, in_channels=1, seed=seed).eval() for seed in (0, 1))
-        >>> test = data.load("digits", "test")
-        >>> junction = Junction(a, b, "relu2", test, test=test, device="cpu")
-        >>> short = replace(STITCH_RECIPES["digits"], epochs=1)
-        >>> rows = sparse_rows(junction, [0.1], short, seed=0, accuracies=(10.0, 10.0))
-        >>> [(row["stitch"], row["alpha"]) for row in rows]
-        [('task loss', 0.1), ('direct', 0.1)]
-
     Args:
-        junction: with a test set.
         alphas: of the penalty alpha·Σ|m_ij| that is added to the task loss.
         recipe: of the training, which starts from least squares.
-        seed: of the order of the data.
-        accuracies: of model 1 and model 2 on the test set, in percent.
+        **known: seed and accuracies, as in `stitch_rows`.
 
     Returns:
         Two rows for each alpha, which is in the column alpha; the others are those of `stitch_rows`.
     """
     rows = []
-    known: dict[str, Any] = {"seed": seed, "accuracies": accuracies}
     for alpha in alphas:
         trained = {"kind": "sparse", "alpha": alpha, "recipe": recipe}
         (row,) = stitch_rows(junction, {"task loss": trained}, **known)
@@ -145,13 +105,8 @@ def lasso_with(
         0.5
 
     Args:
-        statistics: of two layers' activations.
         sparsity: the share of zeros wanted, from 0 (least squares) to 1 (the map 0).
-        affine: whether a bias is fitted as well.
         sweeps: steps of the bisection, between 10⁻⁶ and 1 times the α from which on the map is 0.
-
-    Raises:
-        ValueError: a share that is none.
     """
     if not 0 <= sparsity <= 1:
         raise ValueError(f"Expected a sparsity from 0 to 1, was given {sparsity}.")
@@ -172,11 +127,8 @@ def _zeros(fitted: LinearMap) -> float:
     return (fitted.weight == 0).double().mean().item()
 
 
-def _trained(junction: Junction, options: Mapping[str, Any], seed: int) -> Any:
-    return stitch_at(junction, **options, seed=seed).stitch
-
-
-def _between(one: Any, two: Any, fraction: float) -> LinearMap:
+def _between(ends: list[Any], fraction: float) -> LinearMap:
+    one, two = ends
     weight = fraction * one.weight + (1 - fraction) * two.weight
     bias = None if one.bias is None or two.bias is None else fraction * one.bias + (1 - fraction) * two.bias
     nan = float("nan")

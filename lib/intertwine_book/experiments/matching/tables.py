@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
@@ -20,10 +21,6 @@ def beside(chapter: str, name: str, live: pd.DataFrame, **options: Any) -> tuple
         >>> table, said = beside("03b_matching", "matching", live, root=tempfile.mkdtemp())
         >>> table[["layer", "run"]].values.tolist()
         [['1', 'this run'], ['block2', 'this run']]
-
-    Args:
-        chapter, name, live: as `results.with_recorded` takes them.
-        **options: of `results.largest`.
     """
     both, said = results.with_recorded(chapter, name, live, **options)
     return both.assign(layer=both["layer1"].str.replace(r"^(bn|relu)|\.relu2$", "", regex=True)), said
@@ -37,18 +34,12 @@ def ways(stitches: pd.DataFrame, value: str = "relative_accuracy") -> pd.DataFra
         >>> ways(table.assign(relative_accuracy=[0.9, 0.1])).columns.tolist()
         ['pair', 'layer1', 'task_loss', 'no_stitch', 'lost_by_task_loss', 'lost_by_no_stitch']
 
-    Args:
-        stitches: with the columns pair, layer1, stitch and `value`.
-        value: the column that is shown.
-
     Returns:
-        pair, layer1, a column for every way, and where relative accuracies are shown ``lost_by_…``, 1 minus
-        it.
+        pair, layer1, a column for every way of the values in the column `value`, and where they are relative
+        accuracies, 1 minus each in ``lost_by_…``.
     """
     found = _wide(stitches, PLACE, value)
-    if value == "relative_accuracy":
-        found = found.assign(**{f"lost_by_{name}": 1 - found[name] for name in found.columns[len(PLACE) :]})
-    return found
+    return _with_losses(found, found.columns[len(PLACE) :]) if value == "relative_accuracy" else found
 
 
 def by_pair(stitches: pd.DataFrame, enough: float = 0.8) -> pd.DataFrame:
@@ -62,8 +53,7 @@ def by_pair(stitches: pd.DataFrame, enough: float = 0.8) -> pd.DataFrame:
         [[0.95, 0.5]]
 
     Args:
-        stitches: with the columns pair, layer1, stitch, relative_accuracy and distance, and the four ways of
-            the example among the stitches.
+        stitches: among them the four ways of the example.
         enough: a relative accuracy that counts as matched.
 
     Returns:
@@ -112,7 +102,7 @@ def sparse(stitches: pd.DataFrame) -> pd.DataFrame:
     both = stitches[stitches["alpha"].notna()]
     share = both.loc[both["stitch"] == "task loss", [*key, "sparsity"]]
     found = _wide(both, key, "relative_accuracy").merge(share, on=key)
-    return found.assign(**{f"lost_by_{way}": 1 - found[way] for way in ("task_loss", "direct")})
+    return _with_losses(found, ("task_loss", "direct"))
 
 
 def starts(paths: pd.DataFrame) -> pd.DataFrame:
@@ -155,7 +145,6 @@ def widths(stitches: pd.DataFrame, few: int) -> pd.DataFrame:
         [[0, '1', 0.8, 0.9]]
 
     Args:
-        stitches: with the columns pair, width, layer1, stitch and relative_accuracy.
         few: pairs of each width, which come one after another.
 
     Returns:
@@ -165,6 +154,10 @@ def widths(stitches: pd.DataFrame, few: int) -> pd.DataFrame:
     part = stitches[(stitches["stitch"] == "task loss") & stitches["width"].isin(list(names))]
     part = part.assign(trial=part["pair"] % few, stitch=part["width"].map(names))
     return _wide(part, ["trial", "layer1"], "relative_accuracy")
+
+
+def _with_losses(table: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
+    return table.assign(**{f"lost_by_{name}": 1 - table[name] for name in columns})
 
 
 def _wide(stitches: pd.DataFrame, key: list[str], value: str) -> pd.DataFrame:

@@ -24,10 +24,10 @@ def surfaces(networks: Mapping[str, ShallowReLU], ticks: Float[np.ndarray, " g"]
         Columns network, x, y, f.
     """
     x, y = (part.ravel() for part in np.meshgrid(ticks, ticks))
-    tables = (
-        pd.DataFrame({"network": name, "x": x, "y": y, "f": net(np.stack([x, y], 1))[:, 0]})
-        for name, net in networks.items()
-    )
+    at = np.stack([x, y], 1)
+    tables = [
+        pd.DataFrame({"network": name, "x": x, "y": y, "f": p(at)[:, 0]}) for name, p in networks.items()
+    ]
     return pd.concat(tables, ignore_index=True)
 
 
@@ -61,7 +61,6 @@ def small_fibres(slopes: Mapping[str, tuple[float, float]], ticks: Float[np.ndar
 
     Args:
         slopes: name → slope to the left of 0 and to the right.
-        ticks: values of a and of b.
 
     Returns:
         Columns target, a, b, dimension (−1 where there is no such c, d).
@@ -74,9 +73,8 @@ def small_fibres(slopes: Mapping[str, tuple[float, float]], ticks: Float[np.ndar
         right = np.broadcast_to(np.reshape(pair, (2, 1)), (len(M), 2, 1))
         rank = np.linalg.matrix_rank(M)
         solvable = np.linalg.matrix_rank(np.concatenate([M, right], 2)) == rank
-        tables.append(
-            pd.DataFrame({"target": name, "a": a, "b": b, "dimension": np.where(solvable, 2 - rank, -1)})
-        )
+        dimension = np.where(solvable, 2 - rank, -1)
+        tables.append(pd.DataFrame({"target": name, "a": a, "b": b, "dimension": dimension}))
     return pd.concat(tables, ignore_index=True)
 
 

@@ -12,6 +12,7 @@ from intertwine.shallow import ShallowReLU, flip, random_network, random_orbit
 from intertwine.shallow.random_networks import random_integers, random_scales
 
 KINDS = ("orbit", "merge", "dead", "constant", "opposite pairs", "hidden flips")
+MISS = Fraction(1, 1000)
 
 
 class KnownPair(NamedTuple):
@@ -23,11 +24,7 @@ class KnownPair(NamedTuple):
 
 
 def known_pair(
-    kind: str,
-    *,
-    near_miss: bool = False,
-    epsilon: Fraction = Fraction(1, 1000),
-    generator: torch.Generator,
+    kind: str, *, near_miss: bool = False, epsilon: Fraction = MISS, generator: torch.Generator
 ) -> KnownPair:
     """Two networks that are the same function, or differ by a function that is known not to be zero.
 
@@ -39,11 +36,7 @@ def known_pair(
     Args:
         kind: one of `KINDS`: how the second is made of the first, before a random element of H_n acts.
         near_miss: whether the difference is not zero but εσ(w·x + b), ε w·x, or the constant ε.
-        epsilon: ε.
         generator: of everything random; one to three inputs and outputs.
-
-    Raises:
-        ValueError: another kind.
     """
 
     def draw(low: int, high: int, *shape: int) -> np.ndarray:

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable
 from fractions import Fraction
 from math import factorial, prod
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -78,9 +79,7 @@ def reductions(trials: int, *, generator: torch.Generator) -> pd.DataFrame:
         rays = set(zip(found.labels.tolist(), (found.scales > 0).tolist(), strict=True))
         row = {
             "function": bool((first(x) == p(x)).all() and (second(x) == q(x)).all()),
-            "unique": all(
-                np.array_equal(getattr(first, a), getattr(second, a)) for a in ("W", "b", "V", "c")
-            ),
+            "unique": all(np.array_equal(getattr(first, a), getattr(second, a)) for a in "WbVc"),
             "independent": len(rays) == first.n,
         }
         rows.append({"kind": kind, "trial": trial, **row, "holds": all(row.values())})
@@ -115,18 +114,11 @@ def stabilizers(trials: int, *, generator: torch.Generator) -> pd.DataFrame:
         fixed = all((q.rows == p.rows).all() and (q.V == p.V).all() for q in images)
         order = prod(map(factorial, sizes)) * factorial(zeros)
         cycles = sum(min(size - 1, 2) for size in [*sizes, max(zeros, 1)])
-        rows.append(
-            {
-                "trial": trial,
-                "zeros": zeros,
-                "blocks": " ".join(str(size) for size in sizes if size > 1),
-                "dimension": found.dimension,
-                "order": found.order,
-                "holds": (found.dimension, found.order) == (zeros, order) and fixed,
-                "cycles": cycles,
-                "two_cycles": cycles <= 2,
-            }
-        )
+        blocks = " ".join(str(size) for size in sizes if size > 1)
+        row = {"trial": trial, "zeros": zeros, "blocks": blocks}
+        row |= {"dimension": found.dimension, "order": found.order}
+        row["holds"] = (found.dimension, found.order) == (zeros, order) and fixed
+        rows.append(row | {"cycles": cycles, "two_cycles": cycles <= 2})
     return pd.DataFrame(rows)
 
 
@@ -204,12 +196,6 @@ def density(sizes: Iterable[int], trials: int, *, generator: torch.Generator) ->
         if not size:
             shapes = (p.W.shape, p.b.shape, p.V.shape, p.c.shape)
             p = ShallowReLU(*(torch.randn(shape, generator=generator) for shape in shapes))
-        rows.append(
-            {
-                "size": size,
-                "trial": trial,
-                "generic": is_generic(p).generic is True,
-                "hidden": hidden_symmetries(p).count,
-            }
-        )
+        row: dict[str, Any] = {"size": size, "trial": trial, "generic": is_generic(p).generic is True}
+        rows.append(row | {"hidden": hidden_symmetries(p).count})
     return pd.DataFrame(rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 
 import pandas as pd
@@ -61,15 +62,12 @@ def along_training(junction: Junction, *, epochs: int, lr: float = 1e-3, seed: i
 
 
 def start_and_end(table: pd.DataFrame) -> pd.DataFrame:
-    """Start and end of `along_training`, one row for each pair.
+    """Start and end of tables of `along_training`, one below the other; one row for each pair.
 
     Example:
         >>> curve = {"pair": 0, "epoch": [0, 1], **{name: [0.5, 0.75] for name in INDICES}}
         >>> start_and_end(pd.DataFrame(curve))["cka_end"].tolist()
         [0.75]
-
-    Args:
-        table: its tables one below the other, with a column pair.
 
     Returns:
         Columns pair and, for each of `INDICES`, <name>_start, <name>_end and <name>_moved (the largest minus
@@ -94,14 +92,6 @@ def cka_after_training(junction: Junction, *, epochs: int, lr: float = 1e-3, see
 def pressed(junction: Junction, *, penalty: float, epochs: int, lr: float = 1e-3, seed: int) -> pd.DataFrame:
     """Experiment 4: a stitch of a network with itself, from the identity, with its CKA as a penalty.
 
-    Example:
-        >>> from intertwine import data
-        >>> from intertwine.models import myrtle
-        >>> network, test = myrtle(2, in_channels=1).eval(), data.load("digits", "test")
-        >>> junction = Junction(network, network, "relu2", test, test=test, device="cpu")
-        >>> pressed(junction, penalty=1.0, epochs=1, seed=0)["cka"].round(6)[0].item()
-        1.0
-
     Returns:
         Columns epoch, accuracy (percent), cross_entropy, cka (biased, flattened) of the test images.
     """
@@ -123,15 +113,6 @@ def moved_by_groups(
 ) -> pd.DataFrame:
     """§6.4: maps that leave a measure unchanged, inserted into a network.
 
-    Example:
-        >>> from intertwine import data
-        >>> from intertwine.models import myrtle
-        >>> network, test = myrtle(2, in_channels=1).eval(), data.load("digits", "test")
-        >>> junction = Junction(network, network, "relu2", test, test=test, device="cpu")
-        >>> table = moved_by_groups(junction, 1, generator=torch.Generator().manual_seed(0))
-        >>> table["cka"].round(6).tolist()
-        [1.0]
-
     Args:
         trials: draws from each group.
         groups: out of "orthogonal", "permutations" and "G_ReLU".
@@ -139,22 +120,18 @@ def moved_by_groups(
     Returns:
         Columns group, trial, accuracy (percent), cross_entropy, cka (biased, flattened), base_accuracy.
     """
-    makers: dict[str, Callable[[int], MatrixGroup]] = {
-        "orthogonal": Orthogonal,
-        "permutations": Permutations,
-        "G_ReLU": GReLU,
-    }
+    makers: dict[str, Callable[[int], MatrixGroup]]
+    makers = {"orthogonal": Orthogonal, "permutations": Permutations, "G_ReLU": GReLU}
     first, second = junction.activations("test")
     base = 100 * junction.judge(stitch_at(junction, "identity")).accuracy
     rows = []
-    for group in groups:
-        for trial in range(trials):
-            network = stitch_at(junction, makers[group](junction.widths[0]).sample(generator))
-            judged = junction.judge(network)
-            with torch.no_grad():
-                value = flat_cka(network.stitch(first), second).item()
-            row = {"group": group, "trial": trial, "accuracy": 100 * judged.accuracy}
-            rows.append(row | {"cross_entropy": judged.loss, "cka": value, "base_accuracy": base})
+    for group, trial in itertools.product(groups, range(trials)):
+        network = stitch_at(junction, makers[group](junction.widths[0]).sample(generator))
+        judged = junction.judge(network)
+        with torch.no_grad():
+            value = flat_cka(network.stitch(first), second).item()
+        row = {"group": group, "trial": trial, "accuracy": 100 * judged.accuracy}
+        rows.append(row | {"cross_entropy": judged.loss, "cka": value, "base_accuracy": base})
     return pd.DataFrame(rows)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, product
 
 import pandas as pd
 import torch
@@ -53,24 +53,19 @@ def specificity(networks: Sequence[Features], measures: Measures) -> pd.DataFram
         >>> bool(specificity([first, first], {"cka": cka})["found"].all())
         True
 
-    Args:
-        networks: the features of all layers, of networks alike.
-        measures: by name.
-
     Returns:
         Columns measure, pair, layer, same (similarity with the same layer of the other network), best_other
         (with the most similar other layer), found (whether same is larger); in both directions.
     """
     rows = []
-    for name, measure in measures.items():
-        for pair, (first, second) in enumerate(combinations(networks, 2)):
-            values = {(a, b): measure(first[a], second[b]).item() for a in first for b in second}
-            for layer in first:
-                for side in (0, 1):
-                    line = {key[1 - side]: v for key, v in values.items() if key[side] == layer}
-                    same = line.pop(layer)
-                    row = {"measure": name, "pair": pair, "layer": layer, "same": same}
-                    rows.append(row | {"best_other": max(line.values()), "found": same > max(line.values())})
+    pairs = enumerate(combinations(networks, 2))
+    for (name, measure), (pair, (first, second)) in product(measures.items(), pairs):
+        values = {(a, b): measure(first[a], second[b]).item() for a in first for b in second}
+        for layer, side in product(first, (0, 1)):
+            line = {key[1 - side]: v for key, v in values.items() if key[side] == layer}
+            same = line.pop(layer)
+            row = {"measure": name, "pair": pair, "layer": layer, "same": same}
+            rows.append(row | {"best_other": max(line.values()), "found": same > max(line.values())})
     return pd.DataFrame(rows)
 
 
@@ -92,11 +87,8 @@ def sensitivity(
         0.0
 
     Args:
-        networks: one layer of several networks, on the training images.
-        labels: of them.
-        test: the same layer on test images.
-        test_labels: of them.
-        measures: by name.
+        networks, labels: one layer of several networks, on the training images.
+        test, test_labels: the same layer on test images.
         kept: shares of the components, those of largest variance, that remain.
 
     Returns:
@@ -105,10 +97,8 @@ def sensitivity(
         first is larger: only then does the measure tell a reduced layer from a seed), accuracy (of a
         probe of the rest, percent), lost (points of accuracy).
     """
-    between = {
-        name: 1 - sum(m(A, B).item() for A, B in combinations(test, 2)) / len(list(combinations(test, 2)))
-        for name, m in measures.items()
-    }
+    pairs = list(combinations(test, 2))
+    between = {name: 1 - sum(m(A, B).item() for A, B in pairs) / len(pairs) for name, m in measures.items()}
     rows = []
     for network, (X, X_test) in enumerate(zip(networks, test, strict=True)):
         X, X_test = X.double(), X_test.double()
