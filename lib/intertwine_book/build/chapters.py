@@ -39,9 +39,8 @@ class Task:
 
     @property
     def fresh(self) -> bool:
-        return not self.force and freshness.is_fresh(
-            self.book.executed(self.profile, self.chapter), self.stamp
-        )
+        executed = self.book.executed(self.profile, self.chapter)
+        return not self.force and freshness.is_fresh(executed, self.stamp)
 
 
 def plan(book: Book, profile: str, only: Iterable[str] = (), *, force: bool = False) -> dict[str, Task]:
@@ -156,14 +155,8 @@ def bring_up_to_date(task: Task, report: Callable[[int, int], None] = lambda cel
         tables = book.tables(profile) / chapter
         if profile not in RECORDED:  # a recorded run continues where it stopped
             shutil.rmtree(tables, ignore_errors=True)
-        execute.execute(
-            book,
-            chapter,
-            task.settings,
-            book.executed(profile, chapter),
-            tables=tables,
-            failed=book.failed(profile, chapter),
-            record={"stamp": task.stamp, "profile": profile},
-            report=report,
-        )
+        output, failed = book.executed(profile, chapter), book.failed(profile, chapter)
+        record = {"stamp": task.stamp, "profile": profile}
+        places = {"tables": tables, "failed": failed}
+        execute.execute(book, chapter, task.settings, output, **places, record=record, report=report)
     return "done"

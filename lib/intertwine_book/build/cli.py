@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 from rich import box
@@ -17,6 +18,7 @@ from intertwine_book.build.render import render
 from intertwine_book.build.status import states
 
 console = Console(soft_wrap=True, highlight=False)
+_PATH = click.Path(path_type=Path)
 _profile = click.option(
     "--profile", default=DEFAULT_PROFILE, show_default=True, help="smoke, quick, desk or paper"
 )
@@ -50,9 +52,7 @@ def _progress() -> Progress:
 
 @cli.command()
 @_profile
-@click.option(
-    "--only", multiple=True, metavar="CHAPTER", help="this chapter only (repeatable; its name or number)"
-)
+@click.option("--only", multiple=True, metavar="CHAPTER", help="only this, by name or number (repeatable)")
 @click.option("--jobs", type=click.IntRange(min=1), help="chapters at once [default: one per CPU core]")
 @click.option("--force", is_flag=True, help="run chapters again even if they are fresh")
 def build(profile: str, only: tuple[str, ...], jobs: int | None, force: bool) -> None:
@@ -60,10 +60,9 @@ def build(profile: str, only: tuple[str, ...], jobs: int | None, force: bool) ->
     book = find_book()
     planned = chapters.plan(book, profile, only, force=force)
     with _progress() as progress:
-        tasks = {
-            chapter: progress.add_task(chapter, total=1, start=False, state="waiting") for chapter in planned
-        }
-        pages = progress.add_task("pages", total=200, start=False, state="waiting")
+        waiting: dict[str, Any] = {"start": False, "state": "waiting"}
+        tasks = {chapter: progress.add_task(chapter, total=1, **waiting) for chapter in planned}
+        pages = progress.add_task("pages", total=200, **waiting)
 
         def report(chapter: str, state: str, cell: int, of: int) -> None:
             task = tasks[chapter]
@@ -93,11 +92,7 @@ def build(profile: str, only: tuple[str, ...], jobs: int | None, force: bool) ->
 @click.argument("chapter")
 @click.option("-p", "given", nargs=2, multiple=True, metavar="KEY VALUE", help="set a parameter (repeatable)")
 @_profile
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path),
-    help="the executed notebook [default: _build/runs/CHAPTER.ipynb]",
-)
+@click.option("--output", type=_PATH, help="the executed notebook [default: _build/runs/CHAPTER.ipynb]")
 def run(chapter: str, given: tuple[tuple[str, str], ...], profile: str, output: Path | None) -> None:
     """Execute one CHAPTER (its name or number) with parameters of your own."""
     book = find_book()
@@ -112,11 +107,9 @@ def run(chapter: str, given: tuple[tuple[str, str], ...], profile: str, output: 
         def report(cell: int, of: int) -> None:
             progress.update(task, total=of, completed=cell - 1, state=f"cell {cell} of {of}")
 
-        failed, tables = output.with_stem(output.stem + ".failed"), output.with_suffix("")
+        places = {"tables": output.with_suffix(""), "failed": output.with_stem(output.stem + ".failed")}
         record = {"profile": profile}
-        execute.execute(
-            book, name, settings, output, tables=tables, failed=failed, record=record, report=report
-        )
+        execute.execute(book, name, settings, output, **places, record=record, report=report)
         progress.update(task, total=1, completed=1, state="done")
     console.print(f"Executed notebook: [bold]{output}[/bold]")
 
@@ -134,7 +127,7 @@ def pdf(profile: str) -> None:
 
 @cli.command()
 @_profile
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=_PATH)
 def publish(profile: str, folder: Path) -> None:
     """Fill FOLDER with the built pages and executed notebooks, for a branch that is served."""
     publishing.publish(find_book(), profile, folder)

@@ -59,9 +59,8 @@ def prepare(source: Path, values: Mapping[str, Any]) -> tuple[nbformat.NotebookN
     declared = parameters.declared(cell.source)
     parameters.check(declared, values)
     cell.source = parameters.written(cell.source, values)
-    node.metadata = nbformat.from_dict(
-        {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-    )
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    node.metadata = nbformat.from_dict({"kernelspec": kernel})
     return node, {name: parameter.default for name, parameter in declared.items()} | dict(values)
 
 
@@ -99,8 +98,7 @@ def execute(
 
     Args:
         values: parameters that differ from the chapter's own.
-        output: where the executed notebook goes.
-        tables: the folder for the tables that the chapter writes.
+        output, tables: where the executed notebook goes, and the folder for the tables that it writes.
         failed: the path of the unfinished notebook when a cell raises an error.
         record: written into the notebook's metadata under `intertwine`, beside the measurements.
         report: called with (cell, number of cells) before each code cell.
@@ -134,17 +132,17 @@ def execute(
             failed.parent.mkdir(parents=True, exist_ok=True)
             with files.write_whole(failed) as path:
                 path.write_bytes(unfinished.read_bytes())
-            where = f"In [{error.exec_count}]"
             first = error.source.strip().splitlines()[0]
             raise ChapterFailed(
-                f"{chapter} failed at cell {where}, which begins `{first}`:\n"
+                f"{chapter} failed at cell In [{error.exec_count}], which begins `{first}`:\n"
                 f"    {error.ename}: {error.evalue}\n"
                 f"    The notebook as far as it came: {failed}"
             ) from error
     measured = {
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "wall_s": round(time.perf_counter() - started, 2),
-        "environment": _probed(node.cells.pop()),
+        # the probe cell's output is the repr of a dictionary
+        "environment": ast.literal_eval(node.cells.pop().outputs[0]["data"]["text/plain"]),
     }
     done = dict(record or {}) | {"parameters": settings} | measured
     _tidy(node, done)
@@ -153,11 +151,6 @@ def execute(
         nbformat.write(node, path)
     failed.unlink(missing_ok=True)
     return done
-
-
-def _probed(cell) -> dict[str, Any]:
-    """The result of the probe cell, whose output is the repr of a dictionary."""
-    return ast.literal_eval(cell.outputs[0]["data"]["text/plain"])
 
 
 def _tidy(node: nbformat.NotebookNode, record: Mapping[str, Any]) -> None:
@@ -175,12 +168,7 @@ def _tidy(node: nbformat.NotebookNode, record: Mapping[str, Any]) -> None:
 
 
 def this_run(record: Mapping[str, Any] | None) -> str:
-    """One line about a run: time, memory, device, versions, profile, date.
-
-    Example:
-        >>> this_run(None)
-        'not executed yet'
-    """
+    """One line about a run: time, memory, device, versions, profile, date."""
     if record is None:
         return "not executed yet"
     environment = record["environment"]

@@ -38,15 +38,8 @@ def is_fresh(executed: Path, expected: str) -> bool:
 
 def pages_stamp(book: Book, notebooks: Mapping[str, Path]) -> str:
     """The hash of all that the rendered pages depend on."""
-    sources = [
-        path
-        for path in (book.root / "book").rglob("*")
-        if path.is_file() and book.root / "book/chapters" not in path.parents
-    ]
-    return files.digest(
-        *(part for path in sorted(sources) for part in (path.name, path)),
-        *notebooks.values(),
-        book.root / "_config.yml",
-        book.root / "requirements.lock",
-        results.library_digest(),
-    )
+    texts = sorted(path for path in (book.root / "book").rglob("*") if path.is_file())
+    sources = [path for path in texts if book.root / "book/chapters" not in path.parents]
+    named = [part for path in sources for part in (path.name, path)]
+    known = [book.root / name for name in ("_config.yml", "requirements.lock")]
+    return files.digest(*named, *notebooks.values(), *known, results.library_digest())

@@ -46,12 +46,7 @@ def _file(library: Path, name: str) -> Path | None:
 
 @cache
 def names(text: str) -> frozenset[str]:
-    """The dotted names that a source imports, of modules or of their members.
-
-    Example:
-        >>> sorted(names("import torch.nn as nn; from intertwine import files"))
-        ['intertwine.files', 'torch.nn']
-    """
+    """The dotted names that a source imports, of modules or of their members."""
     return frozenset(name for node in ast.walk(ast.parse(text)) for name in _dotted(node))
 
 

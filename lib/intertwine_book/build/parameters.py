@@ -74,9 +74,6 @@ def check(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> Non
         Traceback (most recent call last):
         ...
         intertwine_book.build.layout.BookError: Parameter 'epochs' expects int (3 by default), ...
-
-    Raises:
-        BookError: one sentence that names the parameter, what it expects and what was given.
     """
     for name, value in values.items():
         if name not in parameters:

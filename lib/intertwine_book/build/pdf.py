@@ -14,9 +14,8 @@ from intertwine import files
 from intertwine_book.build.layout import Book, BookError
 from intertwine_book.build.render import render
 
-_NUMBER = (
-    "<div style='font-size: 8pt; width: 100%; text-align: center'><span class='pageNumber'></span></div>"
-)
+_STYLE = "font-size: 8pt; width: 100%; text-align: center"
+_NUMBER = f"<div style='{_STYLE}'><span class='pageNumber'></span></div>"
 # figures that move are drawn by the CPU, as the output of a graphics card is not printed
 _ARGUMENTS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 _READY = """async () => {
@@ -65,11 +64,7 @@ def pdf(book: Book, profile: str) -> Path:
 
 
 def chromium() -> str:
-    """The Chromium on the PATH.
-
-    Raises:
-        BookError: there is none.
-    """
+    """The Chromium on the PATH."""
     found = filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome")))
     if (path := next(found, None)) is None:
         raise BookError("Expected a Chromium on the PATH, found none: install one (apt install chromium).")

@@ -40,9 +40,8 @@ def publish(book: Book, profile: str, folder: Path) -> None:
     shutil.copytree(render(book, profile).parent, folder, dirs_exist_ok=True)
     (folder / ".nojekyll").touch()  # or GitHub leaves out folders that begin with _
     (folder / "notebooks").mkdir()
-    install = nbformat.v4.new_code_cell(
-        f'%pip install -q "intertwine[book,vision] @ git+{url}"', id="install"
-    )
+    command = f'%pip install -q "intertwine[book,vision] @ git+{url}"'
+    install = nbformat.v4.new_code_cell(command, id="install")
     for name in book.chapters:
         node = nbformat.read(book.executed(profile, name), as_version=4)
         node.cells.insert(0, install)
@@ -59,12 +58,7 @@ def links(url: str | None, chapter: str) -> dict[str, str]:
         >>> links(None, "02_x")
         {}
 
-    Args:
-        url: of the repository.
-        chapter: its name.
-
-    Returns:
-        Colab opens the executed notebook from the branch of pages, Binder the source from the main branch.
+    Colab opens the executed notebook from the branch of pages, Binder the source from the main branch.
     """
     if not (found := _GITHUB.fullmatch(url or "")):
         return {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import NamedTuple
@@ -61,12 +62,8 @@ def page(book: Book, profile: str) -> str:
         [f"{{doc}}`{_number(chapter)} <../chapters/{chapter}>`", time, memory, device, finished]
         for chapter, _, finished, time, memory, device, _, _ in known
     ]
-    tables = [
-        _recorded(path, name)
-        for name in RECORDED
-        for chapter in book.chapters
-        for path in _tables(book, name, chapter)
-    ]
+    places = itertools.product(RECORDED, book.chapters)
+    tables = [_recorded(path, name) for name, chapter in places for path in _tables(book, name, chapter)]
     parts = [
         "# How this book was made",
         "",
