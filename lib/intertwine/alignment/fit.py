@@ -40,9 +40,6 @@ def fit(A: Tensor, B: Tensor, kind: str = "least squares", **options: Any) -> Li
         kind: a key of `KINDS`.
         **options: `affine`, whether a bias is fitted as well; `rank` of "reduced rank"; `alpha` of "lasso";
             `scalars` of "monomial".
-
-    Raises:
-        ValueError: an unknown kind, or features or options that it does not take.
     """
     if kind not in KINDS:
         raise ValueError(f"Expected a kind out of {', '.join(map(repr, KINDS))}, was given {kind!r}.")

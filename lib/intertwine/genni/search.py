@@ -95,9 +95,8 @@ def search(
             verdicts.append("accepted")
         else:
             verdicts.append("dependent")
-    tried = pd.DataFrame(
-        {"start": range(len(points)), "relative_loss": relative.tolist(), "verdict": verdicts}
-    )
+    columns = {"start": range(len(points)), "relative_loss": relative.tolist(), "verdict": verdicts}
+    tried = pd.DataFrame(columns)
     if len(chosen) < m + 1:
         raise RuntimeError(
             f"Expected {m + 1} affinely independent solutions, found {len(chosen)}: of {len(points)} starts "
@@ -117,9 +116,7 @@ def random_starts(network: nn.Module, number: int, *, generator: torch.Generator
         tensor(True)
     """
     fresh = copy.deepcopy(network).cpu()
-    own: list[Any] = [
-        module for module in fresh.modules() if next(module.parameters(recurse=False), None) is not None
-    ]
+    own: list[Any] = [each for each in fresh.modules() if [*each.parameters(recurse=False)]]
     for module in own:
         if not hasattr(module, "reset_parameters"):
             raise ValueError(

@@ -55,8 +55,6 @@ def lenet(
     }
     if output_relu:
         layers["relu5"] = nn.ReLU()
-    hidden = [
-        HiddenLayer(f"relu{k}", str(k), channels)
-        for k, channels in enumerate([channels1, channels2, features1, features2], 1)
-    ]
+    widths = [channels1, channels2, features1, features2]
+    hidden = [HiddenLayer(f"relu{k}", str(k), channels) for k, channels in enumerate(widths, 1)]
     return initialise(Network(layers, hidden, (in_channels, size, size)), seed)

@@ -44,9 +44,8 @@ def myrtle(
     name, build = activation_factory(activation)
     layers: dict[str, nn.Module] = {}
     hidden = []
-    for k, (inputs, channels) in enumerate(
-        pairwise([in_channels, width, 2 * width, 4 * width, 8 * width]), 1
-    ):
+    widths = [in_channels, width, 2 * width, 4 * width, 8 * width]
+    for k, (inputs, channels) in enumerate(pairwise(widths), 1):
         # figures number the activation, the whole network being module 0; figure 4 the convolution, from 0
         number = len(layers) + 3 if norm else len(layers)
         hidden.append(HiddenLayer(f"{name}{k}", str(number), channels))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Int
@@ -18,8 +18,7 @@ from intertwine.shallow.relu_network import ShallowReLU, as_shallow
 from intertwine.shallow.subsets import LIMIT, subset_sums
 
 
-@dataclass(frozen=True, eq=False)
-class Compression:
+class Compression(NamedTuple):
     """A network of the same function, and bounds of the smallest width."""
 
     network: ShallowReLU

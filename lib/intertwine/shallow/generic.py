@@ -95,8 +95,7 @@ def fibre(p: ShallowReLU, tolerance: float = TOLERANCE) -> Fibre:
     """Dimension and components of the set of networks with p's function and width.
 
     Example:
-        >>> p = ShallowReLU([[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [[1, 1, 1]], [0])
-        >>> found = fibre(p)
+        >>> found = fibre(ShallowReLU([[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [[1, 1, 1]], [0]))
         >>> found.dimension, found.components, found.exact  # two orbits of six components each
         (3, 12, True)
 

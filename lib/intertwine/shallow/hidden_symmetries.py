@@ -43,10 +43,8 @@ def hidden_symmetries(p: ShallowReLU, tolerance: float = ROUNDING) -> HiddenSymm
         (1, [(0, 1, 2)])
 
     Independent matrices λ_i w_iᵀ have none, whatever their number. Otherwise all 2^n sets are searched for
-    n ≤ 40, by meeting in the middle.
-
-    Where there are 0-factors, flips of dead neurons count too. In floats a sum is zero when no entry exceeds
-    tolerance · Σ ‖λ_i w_iᵀ‖_∞.
+    n ≤ 40, by meeting in the middle; where there are 0-factors, flips of dead neurons count too. In floats a
+    sum is zero when no entry exceeds tolerance · Σ ‖λ_i w_iᵀ‖_∞.
 
     Raises:
         ValueError: floats with tens of millions of sums close to zero.

@@ -29,9 +29,6 @@ class ShallowReLU:
     Lists, arrays and tensors are taken; arrays of the right type are not copied. If all numbers are integers
     or fractions they stay so, and all computations are exact; otherwise all become float64. Row i
     of W is w_i, column i of V is λ_i.
-
-    Raises:
-        ValueError: shapes that do not fit, or numbers that are not finite.
     """
 
     W: Shaped[np.ndarray, "n m"]
