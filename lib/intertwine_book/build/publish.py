@@ -55,8 +55,6 @@ def links(url: str | None, chapter: str) -> dict[str, str]:
     Example:
         >>> links("https://github.com/us/book", "02_x")["Colab"]
         'https://colab.research.google.com/github/us/book/blob/gh-pages/notebooks/02_x.ipynb'
-        >>> links(None, "02_x")
-        {}
 
     Colab opens the executed notebook from the branch of pages, Binder the source from the main branch.
     """

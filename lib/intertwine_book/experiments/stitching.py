@@ -28,7 +28,6 @@ def stitch_rows(junction: Junction, kinds: Kinds, *, seed: int, accuracies: tupl
 
     Args:
         junction: with a test set.
-        kinds: of the stitches.
         seed: of random starts and of the order of the data, alike for all.
         accuracies: of model 1 and model 2 on the test set, in percent.
 
@@ -84,7 +83,6 @@ def stitch_many(
         [[0, 'relu1', 'no stitch'], [0, 'relu1', 'best']]
 
     Args:
-        pairs: model 1 and model 2.
         layers: a layer's name in both, or a pair of names; all pairs make the matrix of all layers.
         train, test, validation: as in `Junction`.
         seed: pair k has the seed `seed` + k.
@@ -128,9 +126,8 @@ def connectivity(
     A matched network computes the same function as before, so that the ends of a line keep their accuracy.
 
     Args:
-        pairs: model 1 and model 2, of the same shapes.
+        pairs: networks of the same shapes.
         train: images to match activations on, and to take statistics of.
-        test: images that accuracies are measured on.
         fractions: of the way from model 1 to model 2.
         match_images: training images that activations are compared on.
         steps: as in `stitch_many`; a case is a pair and a way.

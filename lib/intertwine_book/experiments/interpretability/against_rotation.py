@@ -82,7 +82,6 @@ def interpretability(
         (10, 1.0)
 
     Args:
-        width: units of the layer.
         seed: of the rotations, drawn by Haar measure, and of the shuffled masks.
 
     Returns:
@@ -145,7 +144,6 @@ def differences(table: pd.DataFrame, by: Sequence[str], statistics: Sequence[str
     Args:
         table: with a column `weights`, of trained and untrained.
         by: the columns that name a trial beside it.
-        statistics: columns whose slopes against alpha are taken.
 
     Returns:
         A row for each statistic and trial: `by`, statistic, trained, untrained, difference; below 0 where

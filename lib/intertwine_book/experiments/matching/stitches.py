@@ -20,7 +20,6 @@ def low_rank_kinds(ranks: Sequence[int], recipe: StitchRecipe) -> dict[str, dict
         ['direct, rank 4', 'task loss, rank 4', 'task loss from direct, rank 4']
 
     Args:
-        ranks: of the stitches.
         recipe: of the training, from orthogonal factors on, as in the paper, or from the direct map on.
     """
     kinds: dict[str, dict[str, Any]] = {}
