@@ -87,8 +87,7 @@ def build(
 def _first(start: str | LinearMap | None, place: Place, options: Mapping[str, Any]) -> LinearMap | None:
     if not isinstance(start, str) or start == "random":
         return start if isinstance(start, LinearMap) else None
-    entry = _entry(start, "start")
-    shared = {name: options[name] for name in entry.defaults if name in options}
+    shared = {name: options[name] for name in _entry(start, "start").defaults if name in options}
     first = build(start, place, **shared)
     if not isinstance(first, LinearMap):
         raise ValueError(f"Expected to start from a kind with a closed form, was given {start!r}.")
@@ -102,8 +101,7 @@ def _entry(name: str, argument: str) -> Entry:
 
 
 def _random_permutation(place: Place) -> LinearMap:
-    p, q = place.widths
-    most = max(p, q)
+    (p, q), most = place.widths, max(place.widths)
     return linear(torch.eye(most)[torch.randperm(most, generator=place.generator)][:q, :p])
 
 

@@ -75,15 +75,13 @@ def _traced(model: nn.Module, layer: str) -> fx.Graph:
         ) from error
 
 
-def _reached(start: Iterable[fx.Node]) -> set[fx.Node]:
-    """These nodes, and all that depend on them."""
-    found: set[fx.Node] = set()
-    left = list(start)
+def _reached(start: Iterable[fx.Node], stop: Iterable[fx.Node] = (), *, back: bool = False) -> set[fx.Node]:
+    """These nodes, and all that depend on them, or, going back, that they depend on, up to `stop`."""
+    found, left = set(stop), list(start)
     while left:
-        node = left.pop()
-        if node not in found:
+        if (node := left.pop()) not in found:
             found.add(node)
-            left += node.users
+            left += node.all_input_nodes if back else node.users
     return found
 
 
@@ -94,12 +92,7 @@ def _part(model: nn.Module, graph: fx.Graph, inputs: list[fx.Node], outputs: lis
     if len(inputs) > 1:
         values = [part.call_function(getitem, (values[0], k)) for k in range(len(inputs))]
     copies = dict(zip(inputs, values, strict=True))
-    wanted, left = set(copies), list(outputs)
-    while left:
-        node = left.pop()
-        if node not in wanted:
-            wanted.add(node)
-            left += node.all_input_nodes
+    wanted = _reached(outputs, inputs, back=True)
     for node in graph.nodes:
         if (node in wanted and node not in copies) or (node.op == "placeholder" and not inputs):
             copies[node] = part.node_copy(node, copies.__getitem__)

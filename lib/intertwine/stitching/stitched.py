@@ -35,11 +35,10 @@ class Front(nn.Module):
         self.front, self.sizes, self.resample = front, sizes, resample
 
     def forward(self, x: Tensor) -> Values:
-        values = (
-            value if size is None else _resampled(value, size, self.resample)
-            for value, size in zip(as_tuple(self.front(x)), self.sizes, strict=True)
+        values = zip(as_tuple(self.front(x)), self.sizes, strict=True)
+        return as_values(
+            tuple(_resampled(value, size, self.resample) if size else value for value, size in values)
         )
-        return tuple(values) if len(self.sizes) > 1 else next(values)
 
 
 class Rest(nn.Module):
@@ -175,18 +174,15 @@ def check_fit(
     try:
         run(rest, values, dtype)
     except RuntimeError as error:
-        p, q = widths
         raise ValueError(
-            f"Expected a stitch from {p} channels to {q}, was given one that does not fit: "
+            f"Expected a stitch from {widths[0]} channels to {widths[1]}, was given one that does not fit: "
             f"{str(error).splitlines()[0]}."
         ) from error
 
 
 def as_module(map: LinearMap | nn.Module, like: Tensor) -> nn.Module:
     """A closed form as a stitch that may be trained further, in the type of `like`; a module as it is."""
-    if isinstance(map, nn.Module):
-        return map
-    return Full(map.weight, map.bias).to(like)
+    return map if isinstance(map, nn.Module) else Full(map.weight, map.bias).to(like)
 
 
 def as_tuple(values: Values) -> tuple[Tensor, ...]:

@@ -71,8 +71,7 @@ def train_stitch(
             row = epoch(forward, batches, optimizer, recipe, number, seed=seed, dtype=junction.dtype, **hooks)
             rows.append(row)
             rest.eval()
-            now = _judge(network, junction, recipe, measure, row)
-            if now > rank:
+            if (now := _judge(network, junction, recipe, measure, row)) > rank:
                 best, chosen, rank = copy.deepcopy(rest), number + 1, now
     history = pd.DataFrame(rows).drop(columns="images_per_s", errors="ignore")
     made = Stitched(copy.deepcopy(junction.front), best, history, chosen, recipe)

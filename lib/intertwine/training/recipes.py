@@ -81,8 +81,7 @@ class Recipe:
 
     def __post_init__(self) -> None:
         for name, least in (("epochs", 0), ("batch_size", 1), ("shift", 0)):
-            value = getattr(self, name)
-            if not isinstance(value, int) or value < least:
+            if not isinstance(value := getattr(self, name), int) or value < least:
                 raise ValueError(
                     f"Expected {name} to be a whole number of at least {least}, was given {value!r}."
                 )

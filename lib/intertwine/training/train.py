@@ -125,14 +125,13 @@ def _parts(network: nn.Module, freeze: str | None) -> tuple[nn.Module, nn.Module
     if freeze is None:
         return nn.Sequential(), network
     names = [name for name, _ in network.named_children()] if isinstance(network, nn.Sequential) else []
-    if freeze not in names:
+    if freeze not in names or not isinstance(network, nn.Sequential):
         known = f"one of its layers {', '.join(names)}" if names else "a layer of a torch.nn.Sequential"
         raise ValueError(
             f"Expected to freeze {known}, was given {freeze!r}: to freeze other parameters, set their "
             f"requires_grad to False."
         )
     end = names.index(freeze) + 1
-    assert isinstance(network, nn.Sequential)
     if not any(True for _ in network[end:].parameters()):
         raise ValueError(f"Expected parameters after the layer {freeze!r}, there are none: freeze less.")
     return network[:end], network[end:]

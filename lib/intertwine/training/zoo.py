@@ -67,8 +67,8 @@ def get(
     if not paths:
         return []
     with files.lock(next(iter(paths.values())).parent):
-        stored = {pair: _read(spec, pair, path) for pair, path in paths.items() if path.is_file()}
-        found = {pair: trained for pair, trained in stored.items() if trained}
+        stored = ((pair, _read(spec, pair, path)) for pair, path in paths.items() if path.is_file())
+        found = {pair: trained for pair, trained in stored if trained}
         todo = [pair for pair in paths if pair not in found]
         checkpoints = {pair: paths[pair].with_suffix(".checkpoint") for pair in todo}
         loop = train_each(spec, todo, chosen, n_jobs, progress, of=len(paths), checkpoints=checkpoints)
