@@ -7,8 +7,10 @@ factor is a number of entries that do not move, or a space with the power in whi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import reduce
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -103,10 +105,7 @@ def size(axis: Axis) -> int:
 
 
 def length(segment: Segment) -> int:
-    total = 1
-    for factor in segment:
-        total *= factor.size
-    return total
+    return math.prod(factor.size for factor in segment)
 
 
 def zero(segment: Segment) -> bool:
@@ -150,13 +149,8 @@ def unit(space: Space, log: Powers, sign: Signs) -> Unit:
 
 def resolve(axis: Axis) -> Axis:
     """The same axis in the spaces that are known by now."""
-    segments: list[Segment] = []
-    for segment in axis:
-        expanded: list[Segment] = [()]
-        for factor in segment:
-            expanded = _expand(expanded, factor)
-        segments += [_tidy(each) for each in expanded]
-    return tuple(segments)
+    start: list[Segment] = [()]
+    return tuple(_tidy(each) for segment in axis for each in reduce(_expand, segment, start))
 
 
 def aligned(first: Axis, second: Axis) -> tuple[Axis, Axis]:
@@ -207,19 +201,14 @@ def _expand(heads: list[Segment], factor: Factor) -> list[Segment]:
     if space.frozen and space.leaf():
         return [(*head, Fixed(space.size)) for head in heads]
     if space.factors is not None:
-        outer, inner = space.factors
-        heads = _expand(heads, Unit(outer, factor.log, factor.sign))
-        return _expand(heads, Unit(inner, factor.log, factor.sign))
+        return reduce(_expand, (factor._replace(space=each) for each in space.factors), heads)
     if space.parts:
         tails = [s for k, part in enumerate(space.parts) for s in _expand([()], _part(part, factor, k))]
         if all(head == () for head in heads):
             return tails
-        repeated: list[Segment] = []
-        for head in heads:  # m fixed copies of a concatenation, one after another
-            times = length(head)
-            repeated += [tail for _ in range(times) for tail in tails]
-        return repeated
-    return [(*head, Unit(space, factor.log, factor.sign)) for head in heads]
+        # m fixed copies of a concatenation, one after another
+        return [tail for head in heads for _ in range(length(head)) for tail in tails]
+    return [(*head, factor._replace(space=space)) for head in heads]
 
 
 def _part(part: Space, whole: Unit, k: int) -> Unit:

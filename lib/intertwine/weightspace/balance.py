@@ -30,10 +30,6 @@ def imbalance(space: WeightSpace, model: nn.Module) -> dict[str, Float[Tensor, "
     conserves them where λ = 0, as the loss is the same along every scaling (Du et al. 2018; Kunin et al.
     2021).
 
-    Args:
-        space: as `find_symmetries` gives it.
-        model: of the same shapes.
-
     Returns:
         For every space with scalings, its name and the derivative along each of its k scalings, for each
         of its b blocks of n units.
@@ -70,8 +66,7 @@ def balance(space: WeightSpace, model: nn.Module, *, steps: int = 500) -> Moved:
             "Expected a model without batch norm, was given one with it: in front of batch norm weights can "
             "be arbitrarily small, so no point of the orbit has the smallest norm."
         )
-    logs = _still(space)
-    element = space.identity()
+    logs, element = _still(space), space.identity()
     if not logs:
         return Moved(copy.deepcopy(model), element)
     size = _half_squared_norm(space, model, logs).item() or 1.0

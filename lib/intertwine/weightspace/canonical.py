@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from intertwine.groups.stabilizer_of_ones import mean_basis
-from intertwine.weightspace.axes import Unit
 from intertwine.weightspace.hidden import MATRICES, HiddenSpace
 from intertwine.weightspace.move import Move
 from intertwine.weightspace.rows import Rows
@@ -34,10 +33,6 @@ def canonicalise(space: WeightSpace, model: nn.Module) -> Moved:
     orthonormal. Spaces without weights to go by, and matrices wider than the rows that are known by then (as
     of an embedding with fewer words than units), stay as they are.
 
-    Args:
-        space: as `find_symmetries` gives it.
-        model: of the same shapes; it is not changed.
-
     Returns:
         The representative as `model`, and the `element` that leads there.
     """
@@ -50,20 +45,18 @@ def normal(hidden: HiddenSpace, found: list[Rows]) -> Move:
     move = hidden.identity()
     if hidden.kind in MATRICES:
         return move._replace(mixed=_matrices(hidden, found))
-    log, sign = solved(
-        hidden, map(_length, found), ((hidden.parities(r.factor), _negative(r)) for r in found)
-    )
+    sizes = ((each.factor, each.entries.norm(dim=2)) for each in found)
+    lengths = ((factor, -torch.where(size > 0, size, 1).log()) for factor, size in sizes)
+    signs = ((hidden.parities(r.factor), r.entries @ _weights(r.entries.shape[2]) < 0) for r in found)
+    log, sign = solved(hidden, lengths, signs)
     move = move._replace(log=log, sign=sign)
     if hidden.kind == "diagonal":
         return move
     best = found[0]
     entries = best.entries * hidden.scalars(move, best.factor)[:, :, None]
     order = torch.stack([_lexicographic(block) for block in entries])
-    return move._replace(order=order, log=_reorder(log, order), sign=_reorder(sign, order))
-
-
-def _reorder(x: Tensor, order: Tensor) -> Tensor:
-    return x.gather(2, order.expand(x.shape))
+    log, sign = (x.gather(2, order.expand(x.shape)) for x in (log, sign))
+    return move._replace(order=order, log=log, sign=sign)
 
 
 def _lexicographic(entries: Float[Tensor, "n k"]) -> Tensor:
@@ -71,15 +64,6 @@ def _lexicographic(entries: Float[Tensor, "n k"]) -> Tensor:
     for column in reversed(range(min(8, entries.shape[1]))):
         order = order[entries[order, column].argsort(stable=True)]
     return order
-
-
-def _length(each: Rows) -> tuple[Unit, Float[Tensor, "b n"]]:
-    size = each.entries.norm(dim=2)
-    return each.factor, -torch.where(size > 0, size, 1).log()
-
-
-def _negative(each: Rows) -> Bool[Tensor, "b n"]:
-    return each.entries @ _weights(each.entries.shape[2]) < 0
 
 
 def _weights(count: int) -> Float[Tensor, " count"]:

@@ -60,17 +60,15 @@ class HiddenSpace:
     def dimension(self) -> int:
         """Dimension of its group as a manifold."""
         n = self.size
-        mixing = {"general": n * n, "orthogonal": n * (n - 1) // 2, "mean": (n - 1) * (n - 2) // 2}
-        return self.blocks * (mixing[self.kind] if self.kind in mixing else n * self.logs)
+        return self.blocks * (MATRICES[self.kind](n).dimension if self.kind in MATRICES else n * self.logs)
 
     @property
     def components(self) -> int:
         """Number of connected components of its group, exactly."""
         n = self.size
         if self.kind in MATRICES:
-            one = 2 if self.kind != "mean" or n == 1 else 4
-        else:
-            one = 2 ** (n * self.signs) * (math.factorial(n) if self.kind == "monomial" else 1)
+            return int(MATRICES[self.kind](n).components) ** self.blocks
+        one = 2 ** (n * self.signs) * (math.factorial(n) if self.kind == "monomial" else 1)
         return one**self.blocks
 
     @property
@@ -156,11 +154,7 @@ class HiddenSpace:
         return move._replace(log=log, sign=sign)
 
     def element(self, given: Move | Float[Tensor, "*b n n"], unit: Unit) -> Move:
-        """The element that acts on a factor by this matrix, or (b, n, n), and changes no other scalar.
-
-        Raises:
-            ValueError: a matrix or an element of another group.
-        """
+        """The element that acts on a factor by this matrix, or (b, n, n), and changes no other scalar."""
         move = self.identity()
         if isinstance(given, Move):
             shapes = [[None if x is None else x.shape for x in each[:4]] for each in (given, move)]

@@ -76,10 +76,6 @@ class Inference:
     """axes of weights that are contracted with a value."""
     behaviours: dict[str, tuple[str, Fraction, bool] | str] = field(default_factory=dict)
 
-    def index(self, x: Any) -> int:
-        assert isinstance(x, Ref)
-        return x.index
-
     def shape(self, x: Ref) -> tuple[int, ...]:
         return self.run.shapes[x.index]
 
@@ -89,18 +85,15 @@ class Inference:
             for part in self.stacks.pop(x.index).parts:
                 self.freeze(part, "parts of one axis that go different ways are used together")
         if x.index not in self.labels:
-            shape, name = self.shape(x), self.run.names.get(x.index)
-            parameter = name is not None and x.index in self.trainable
-            self.labels[x.index] = tuple(
-                self.ties.fresh(n, name) if parameter and name and n > 1 else plain(n) for n in shape
-            )
+            free = x.index in self.trainable
+            axes = (self.ties.fresh(n) if free and n > 1 else plain(n) for n in self.shape(x))
+            self.labels[x.index] = tuple(axes)
         return tuple(resolve(axis) for axis in self.labels[x.index])
 
     def buffer(self, x: Ref) -> Label:
         """A buffer that may move, such as a running mean."""
         if x.index not in self.labels:
-            name = self.run.names.get(x.index, "a buffer")
-            self.labels[x.index] = tuple(self.ties.fresh(n, name) for n in self.shape(x))
+            self.labels[x.index] = tuple(map(self.ties.fresh, self.shape(x)))
         return self.of(x)
 
     def equal(self, f: Unit, g: Unit) -> None:
@@ -127,12 +120,7 @@ class Inference:
 
 
 def infer(run: Run, trainable: set[int]) -> Inference:
-    """Follow the run, and collect the constraints of its operations.
-
-    Args:
-        run: as `trace` gives it.
-        trainable: the values that are parameters.
-    """
+    """Follow the run, and collect the constraints of its operations; `trainable` values are parameters."""
     state = Inference(run, trainable)
     for index in run.inputs:
         state.labels[index] = tuple(plain(n) for n in run.shapes[index])
@@ -194,6 +182,4 @@ def bind(call: Call, names: str, **defaults: Any) -> dict[str, Any]:
     order = names.split()
     if len(call.args) > len(order):
         raise NotUnderstood("more arguments than known")
-    found = {**defaults, **dict(zip(order, call.args, strict=False)), **call.kwargs}
-    missing = [name for name in order if name not in found]
-    return {**found, **dict.fromkeys(missing)}
+    return dict.fromkeys(order) | defaults | dict(zip(order, call.args, strict=False)) | call.kwargs

@@ -40,9 +40,7 @@ def match(
     round is exact.
 
     Args:
-        space: of these models, as `find_symmetries` gives it.
-        model1: it is not changed.
-        model2: of the same shapes; it is not changed.
+        space, model1, model2: models of the same shapes, which are not changed, and their symmetries.
         inputs: to assign units by their activations on these, as many as possible; by default, units are
             assigned by their weights.
         sweeps: the most repetitions over all spaces, by weights.
@@ -65,7 +63,7 @@ def match(
 
     def step(hidden: HiddenSpace, found: list[Rows]) -> Move:
         nonlocal current
-        again = hidden.index in done  # the rest of the scalars, due to batch norm's ε
+        again, move = hidden.index in done, hidden.identity()
         wanted = rows(space.solution, target, hidden, done)
         within = [
             (rows(space.solution, target, each, done), rows(space.solution, current, each, done), each)
@@ -73,14 +71,15 @@ def match(
             if each.base == hidden.index
         ]
         done.add(hidden.index)
-        if again and (hidden.kind in MATRICES or within):
-            move = hidden.identity()
-        elif again:
-            move = _scaled(hidden, wanted, found, hidden.identity().order, {})
-        elif within:
-            move = hidden.identity()._replace(order=_blocks(within))
+        if within:
+            move = move if again else move._replace(order=_blocks(within))
+        elif hidden.kind in MATRICES:
+            move = move if again else move._replace(mixed=_matrices(hidden, wanted, found))
+        elif again or hidden.kind == "diagonal":  # again: the rest of the scalars, due to batch norm's ε
+            signs = {} if again else by_weights(hidden, wanted, found)
+            move = _scaled(hidden, wanted, found, move.order, signs)
         else:
-            move = _closest(hidden, wanted, found, given.get(hidden.index))
+            move = _assigned(hidden, wanted, found, given.get(hidden.index))
         current = space.action({hidden.index: move}, current).state(current)
         return move
 
@@ -102,23 +101,13 @@ def match(
     return Moved(space.with_state(model2, state), total)
 
 
-def _closest(hidden: HiddenSpace, wanted: list[Rows], found: list[Rows], given: Likeness | None) -> Move:
-    if hidden.kind in MATRICES:
-        return hidden.identity()._replace(mixed=_matrices(hidden, wanted, found))
-    if hidden.kind == "diagonal":
-        return _scaled(hidden, wanted, found, hidden.identity().order, by_weights(hidden, wanted, found))
-    return _assigned(hidden, wanted, found, given)
-
-
 def _assigned(hidden: HiddenSpace, wanted: list[Rows], found: list[Rows], given: Likeness | None) -> Move:
     """Order by linear assignment of units without regard to their scalars, then the scalars."""
     weights = by_weights(hidden, wanted, found)
     likeness = given or weights
     total = sum(alike.abs() if signs else alike for signs, alike in likeness.items())
     assert isinstance(total, Tensor)
-    return _scaled(
-        hidden, wanted, found, torch.stack([_best(block) for block in total]), {**weights, **likeness}
-    )
+    return _scaled(hidden, wanted, found, torch.stack([*map(_best, total)]), weights | likeness)
 
 
 def _best(likeness: Float[Tensor, "n n"]) -> Int[Tensor, " n"]:
@@ -141,10 +130,8 @@ def _blocks(pairs: list[tuple[list[Rows], list[Rows], HiddenSpace]]) -> Int[Tens
                 x, y = (torch.nn.functional.normalize(z, dim=2) for z in (x, y))
                 inner = torch.einsum("aik,bjk->abij", x, y)
                 inner = inner.abs() if within.signs else inner
-                alike = torch.stack(
-                    [torch.stack([m[torch.arange(len(m)), _best(m)].sum() for m in row]) for row in inner]
-                )
-            likeness = likeness + alike
+                alike = torch.stack([m.gather(1, _best(m)[:, None]).sum() for row in inner for m in row])
+            likeness = likeness + alike.view(len(x), len(y))
     if not isinstance(likeness, Tensor):
         return torch.arange(pairs[0][2].blocks)[None]
     return _best(likeness)[None]
@@ -188,8 +175,8 @@ def _matrices(hidden: HiddenSpace, wanted: list[Rows], found: list[Rows]) -> Flo
     return result
 
 
-def _rank(W1: Float[Tensor, "n k"], W2: Float[Tensor, "n k"]) -> int:
-    return int(min(torch.linalg.matrix_rank(W) for W in (W1, W2)))
+def _rank(*Ws: Float[Tensor, "n k"]) -> int:
+    return int(min(map(torch.linalg.matrix_rank, Ws)))
 
 
 def procrustes(W1: Float[Tensor, "n k"], W2: Float[Tensor, "n k"], kind: str) -> Float[Tensor, "n n"]:

@@ -17,6 +17,7 @@ from intertwine.weightspace.hidden import HiddenSpace
 from intertwine.weightspace.infer import Inference
 from intertwine.weightspace.move import Move
 from intertwine.weightspace.solve import Solution
+from intertwine.weightspace.trace import named_tensors
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,10 +99,8 @@ class WeightSpace:
             >>> table[["name", "width", "group", "why"]].values.tolist()
             [['1', 4, 'Σ_4', 'softmax']]
 
-        Returns:
-            Columns name, width, blocks (how many blocks have an element each), group, dimension, components,
-            writers and readers (parameters), why (the operations that decide the group; of a frozen space,
-            those that keep it from moving).
+        Blocks are those that have an element each, writers and readers parameters, why the operations that
+        decide the group; of a frozen space, those that keep it from moving.
         """
         import pandas as pd
 
@@ -141,11 +140,7 @@ class WeightSpace:
         return {space.name: space.identity() for space in self.spaces}
 
     def element(self, given: Given) -> Element:
-        """The same element with a `Move` for every space, the identity where none is given.
-
-        Raises:
-            ValueError: an unknown space, or a matrix that is not in its group.
-        """
+        """The same element with a `Move` for every space, the identity where none is given."""
         moves = self.moves(given)
         return {s.name: moves[s.index] if s.index in moves else s.identity() for s in self.spaces}
 
@@ -190,13 +185,8 @@ class WeightSpace:
         return torch.arange(space.blocks) if space.base is None else g[self.spaces[space.base].name].order[0]
 
     def state(self, model: nn.Module) -> dict[int, Tensor]:
-        """The parameters and buffers of a model, by their number in the run.
-
-        Raises:
-            ValueError: other names or shapes than those of the model whose symmetries were found.
-        """
-        tensors: dict[str, Tensor] = dict(model.named_parameters(remove_duplicate=False))
-        tensors |= dict(model.named_buffers(remove_duplicate=False))
+        """The parameters and buffers of a model, by their number in the run."""
+        tensors = dict(named_tensors(model))
         for k, name in self.inference.run.names.items():
             expected = self.inference.run.shapes[k]
             if name not in tensors or tuple(tensors[name].shape) != expected:

@@ -27,40 +27,27 @@ def sweep(
     """
     solution, total = space.solution, space.identity()
     done: set[int] = set()
-    waiting = list(space.spaces)
-    while waiting:
-        ready = next(
-            (each for each in waiting if _ready(space, each, waiting, state, done, blocks_first)), None
+    waiting = {hidden.index: hidden for hidden in space.spaces}
+
+    def ready(hidden: HiddenSpace) -> bool:
+        """Whether the space has weights to go by; blocks come after the units within them, or before."""
+        within = [other for other in waiting.values() if other.base == hidden.index]
+        if solution.centers.get(hidden.index) in waiting:
+            return False
+        if not blocks_first:
+            return not within and bool(rows(solution, state, hidden, done))
+        return hidden.base not in waiting and any(
+            rows(solution, state, each, done) for each in [hidden, *within]
         )
-        if ready is None:
-            break
+
+    while (hidden := next(filter(ready, waiting.values()), None)) is not None:
         for _ in range(2):
-            move = step(ready, rows(solution, state, ready, done))
-            state = space.action({ready.index: move}, state).state(state)
-            total = space.compose({ready.name: move}, total)
-        waiting.remove(ready)
-        done.add(ready.index)
+            move = step(hidden, rows(solution, state, hidden, done))
+            state = space.action({hidden.index: move}, state).state(state)
+            total = space.compose({hidden.name: move}, total)
+        del waiting[hidden.index]
+        done.add(hidden.index)
     return state, total
-
-
-def _ready(
-    space: WeightSpace,
-    hidden: HiddenSpace,
-    waiting: list[HiddenSpace],
-    state: State,
-    done: set[int],
-    blocks_first: bool,
-) -> bool:
-    """Whether the space has weights to go by; blocks come after the units within them, or before."""
-    within = [other for other in waiting if other.base == hidden.index]
-    center = space.solution.centers.get(hidden.index)
-    if any(other.index == center for other in waiting):
-        return False
-    if not blocks_first:
-        return not within and bool(rows(space.solution, state, hidden, done))
-    if any(other.index == hidden.base for other in waiting):
-        return False
-    return any(rows(space.solution, state, each, done) for each in [hidden, *within])
 
 
 def solved(
@@ -70,11 +57,8 @@ def solved(
 ) -> tuple[Float[Tensor, "k b n"], Bool[Tensor, "l b n"]]:
     """The logarithms and signs with which the first of these conditions hold, as many as determine them.
 
-    Args:
-        hidden: the space whose scalars are sought.
-        lengths: the required scalars of each factor, as logarithms. With fewer independent conditions than
-            scalars, all scalars are 1.
-        signs: where a product of signs has to be −1.
+    `lengths` are the required scalars of each factor, as logarithms; with fewer independent conditions than
+    scalars, all scalars are 1. `signs` tell where a product of signs has to be −1.
     """
     log, sign = hidden.identity().log, hidden.identity().sign
     vectors: list[tuple[float, ...]] = []

@@ -31,17 +31,14 @@ class Ties:
     """The spaces of a run and their constraints, so far."""
 
     spaces: list[Space] = field(default_factory=list)
-    variables: list[str] = field(default_factory=list)
-    """where each variable scalar stands."""
 
     def space(self, size: int, base: Space | None = None) -> Space:
         self.spaces.append(Space(size, base))
         return self.spaces[-1]
 
-    def fresh(self, size: int, name: str) -> Axis:
+    def fresh(self, size: int) -> Axis:
         """An axis that may move in every way."""
-        self.variables.append(name)
-        v = (len(self.variables) - 1,)
+        v = (len(self.spaces),)
         return ((Unit(self.space(size), ((v, Fraction(1)),), frozenset([v])),),)
 
     def freeze(self, axis: Axis, reason: str) -> None:
@@ -77,18 +74,15 @@ class Ties:
             powers, signs = combine((1, each))
             self.equation(each.space, powers if log else None, signs if sign else None)
 
-    def unify(self, first: Axis, second: Axis, relation: Relation | None = None, why: str = "") -> None:
+    def unify(self, first: Axis, second: Axis, relation: Relation | None, why: str) -> None:
         """The units of both axes move together; `relation(u, v)` is called for each pair of factors."""
-        while True:
+        a, b = aligned(first, second)
+        while self._refine(a, b, why):
             a, b = aligned(first, second)
-            step = self._mismatch(list(a), list(b), why)
-            if step is None:
-                break
         met = [(s, t) for s, t in zip(a, b, strict=False) if not zero(s) and not zero(t)]
         if len(a) != len(b) or size(a) != size(b) or any(len(s) != len(t) for s, t in met):
-            reason = why or "axes of different structure meet"
-            self.freeze(first, reason)
-            self.freeze(second, reason)
+            self.freeze(first, why)
+            self.freeze(second, why)
             return
         for f, g in (pair for s, t in met for pair in zip(s, t, strict=True)):
             if isinstance(f, Fixed) and isinstance(g, Fixed):
@@ -100,44 +94,42 @@ class Ties:
                     self.trivial(((moving,),))
                     self.mix(((moving,),), "meets copies")
                 elif not fixed.zero:
-                    self.freeze_space(moving.space, why or "meets entries that do not move", derived=True)
+                    self.freeze_space(moving.space, why, derived=True)
                 continue
             assert isinstance(f, Unit) and isinstance(g, Unit)
             self._union(f.space, g.space)
             if relation is not None:
                 relation(f, g)
 
-    def _mismatch(self, a: list[Segment], b: list[Segment], why: str) -> bool | None:
-        """Refine the first pair of segments or factors that differ in size; None if there is none."""
+    def _refine(self, a: Axis, b: Axis, why: str) -> bool:
+        """Refine the first pair of segments or factors that differ in size; False if there is none."""
         for s, t in zip(a, b, strict=False):
-            n, m = length(s), length(t)
-            if n != m:
-                long, short = (s, m) if n > m else (t, n)
-                return self._cut(long, short, a, b, why)
+            if length(s) != length(t):
+                short, long = sorted((s, t), key=length)
+                return self._cut(long, length(short), why)
             if zero(s) or zero(t):
                 continue
             for f, g in zip(s, t, strict=False):
                 if f.size != g.size:
-                    large, small = (f, g.size) if f.size > g.size else (g, f.size)
-                    if large.size % small or isinstance(large, Fixed):
-                        return None if isinstance(large, Fixed) else self._stop(large, why)
-                    self.factor(large.space, small)
+                    small, large = sorted((f, g), key=lambda each: each.size)
+                    if isinstance(large, Fixed):
+                        return False
+                    if large.size % small.size:
+                        self.freeze_space(large.space, why)
+                    else:
+                        self.factor(large.space, small.size)
                     return True
-        return None
+        return False
 
-    def _stop(self, factor: Unit, why: str) -> bool:
-        self.freeze_space(factor.space, why or "axes of different structure meet")
-        return True
-
-    def _cut(self, segment: Segment, at: int, a: list[Segment], b: list[Segment], why: str) -> bool | None:
+    def _cut(self, segment: Segment, at: int, why: str) -> bool:
         head, rest = segment[0], length(segment[1:])
         if isinstance(head, Unit) and at % rest == 0:
             self.split(head.space, [at // rest, head.size - at // rest])
             return True
-        for factor in segment:
-            if isinstance(factor, Unit):
-                return self._stop(factor, why)
-        return None
+        moving = next((factor for factor in segment if isinstance(factor, Unit)), None)
+        if moving is not None:
+            self.freeze_space(moving.space, why)
+        return moving is not None
 
     def split(self, space: Space, sizes: Sequence[int]) -> None:
         """The space is a concatenation of spaces of these sizes."""

@@ -26,14 +26,7 @@ def trace(model: nn.Module, example_inputs: Any) -> Run:
         ['linear', 'relu']
 
     Calls are seen at the level of `torch.nn.functional` and of tensor methods; a user's module that is an
-    activation is one call. Decisions of Python from shapes and settings are fixed as in this run.
-
-    Args:
-        model: it is not changed.
-        example_inputs: one tensor, a tuple of arguments, or a mapping of keyword arguments.
-
-    Raises:
-        ValueError: in training mode; the inputs do not fit; or a step depends on values.
+    activation is one call. Arguments and errors are those of `find_symmetries`.
     """
     modes = [name or "it" for name, module in model.named_modules() if module.training]
     if modes:
@@ -45,7 +38,7 @@ def trace(model: nn.Module, example_inputs: Any) -> Run:
     recorder = Recorder(run)
     state: dict[str, Tensor] = {}
     copies: dict[int, Tensor] = {}
-    for name, tensor in _named_tensors(model):
+    for name, tensor in named_tensors(model):
         if id(tensor) not in copies:
             # weights require gradients, so that autograd finds values that depend on them through
             # unrecorded calls, and forbids changes in place
@@ -67,21 +60,21 @@ def trace(model: nn.Module, example_inputs: Any) -> Run:
         except ValueError:
             raise
         except Exception as error:
-            shapes = ", ".join(
-                str(tuple(x.shape)) for x in tree_leaves((args, kwargs)) if isinstance(x, Tensor)
-            )
+            shapes = ", ".join(str(run.shapes[k]) for k in run.inputs)
             raise ValueError(
                 f"Expected example inputs that the model takes, was given {shapes or 'no tensor'}, on which "
                 f"it raises {(str(error).splitlines() or [type(error).__name__])[0]!r}."
             ) from error
-    outputs = [x for x in tree_leaves(_plain(result)) if isinstance(x, Tensor)]
+    if hasattr(result, "__dict__") and not isinstance(result, Tensor | tuple | list | dict):
+        result = list(vars(result).values())  # dataclasses, as some libraries return
+    outputs = [x for x in tree_leaves(result) if isinstance(x, Tensor)]
     run.outputs = [recorder.ref(tensor).index for tensor in outputs]
     if not outputs:
         raise ValueError("Expected a model that returns tensors, it returns none: wrap it in one that does.")
     return run
 
 
-def _named_tensors(model: nn.Module) -> Iterable[tuple[str, Tensor]]:
+def named_tensors(model: nn.Module) -> Iterable[tuple[str, Tensor]]:
     yield from model.named_parameters(remove_duplicate=False)
     yield from model.named_buffers(remove_duplicate=False)
 
@@ -90,13 +83,6 @@ def _arguments(inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
     if isinstance(inputs, Mapping):
         return (), dict(inputs)
     return (tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)), {}
-
-
-def _plain(result: Any) -> Any:
-    """Dataclass outputs, as some libraries return, as their fields."""
-    if hasattr(result, "__dict__") and not isinstance(result, Tensor | tuple | list | dict):
-        return list(vars(result).values())
-    return result
 
 
 @contextmanager

@@ -9,7 +9,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from intertwine.weightspace.axes import units
 from intertwine.weightspace.space import Given, WeightSpace
 from intertwine.weightspace.trace import trace
 
@@ -64,27 +63,19 @@ def verify(space: WeightSpace, model: nn.Module, element: Given, inputs: Any) ->
     action = space.action(space.moves(element), space.state(model))
     rows = {hidden.index: [0.0, 0.0, 0.0] for hidden in space.spaces}
     for k, label in space.solution.labels.items():
-        if k in before.names or k in space.inference.stacks:
-            continue
-        here = {space.solution.hidden(factor).index for axis in label for factor in units(axis)}
-        if not here:
+        if k in before.names or k in space.inference.stacks or not space.solution.touched(k):
             continue
         old, new = before.values[k].double(), after.values[k].double()
         expected = action.move(old, label)
-        for index in here:
+        for index in space.solution.touched(k):
             for position, x in enumerate((old, _minus(new, old), _minus(new, expected))):
                 rows[index][position] += x[x.isfinite()].square().sum().item()
-    table = [
-        {"name": hidden.name, "width": hidden.size, "group": hidden.group, **_changes(*rows[hidden.index])}
-        for hidden in space.spaces
-    ]
+    table = []
+    for hidden in space.spaces:
+        length, change, error = map(math.sqrt, rows[hidden.index])
+        table.append((hidden.name, hidden.size, hidden.group, change / (length or 1), error / (length or 1)))
     output = max(relative_error(after.values[k].double(), before.values[k].double()) for k in before.outputs)
     return Verification(output, pd.DataFrame(table, columns=["name", "width", "group", "changed", "error"]))
-
-
-def _changes(size: float, change: float, error: float) -> dict[str, float]:
-    size = size or 1.0
-    return {"changed": math.sqrt(change / size), "error": math.sqrt(error / size)}
 
 
 def _minus(a: Tensor, b: Tensor) -> Tensor:

@@ -76,14 +76,14 @@ def _multiply(state: Inference, call: Call, c: int) -> Label:
 def _gain(state: Inference, x: Ref, y: Ref) -> Label | None:
     """Multiplication by a parameter with one entry for each unit: a gain, as a norm has."""
     for value, gain in ((x, y), (y, x)):
-        shape, name = state.shape(gain), state.run.names.get(gain.index)
+        shape = state.shape(gain)
         wide = [k for k, n in enumerate(shape) if n > 1]
         label = state.of(value)
-        if name is None or gain.index not in state.trainable or len(wide) != 1 or gain.index in state.labels:
+        if gain.index not in state.trainable or len(wide) != 1 or gain.index in state.labels:
             continue
         at = len(label) - len(shape) + wide[0]
         if len(shape) <= len(label) and single(label[at]) and size(label[at]) == shape[wide[0]]:
-            after = state.ties.fresh(shape[wide[0]], name)
+            after = state.ties.fresh(shape[wide[0]])
             state.edges.append(Edge(label[at], after, gain.index, "a gain", "after"))
             return (*label[:at], after, *label[at + 1 :])
     return None

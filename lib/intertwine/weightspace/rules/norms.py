@@ -62,7 +62,7 @@ def _normalised(state: Inference, x: Axis, kind: str, gain: Ref | None, bias: Re
             state.ties.unify(x, state.of(bias)[0], state.equal, f"bias of {kind} norm")
             state.ties.mix(x, f"bias of {kind} norm")
         return x
-    after = state.of(bias)[0] if bias is not None else state.ties.fresh(size(x), "gain")
+    after = state.of(bias)[0] if bias is not None else state.ties.fresh(size(x))
     state.edges.append(Edge(x, after, gain.index, f"{kind}_norm", "before"))
     return after
 
