@@ -60,9 +60,6 @@ class Junction:
         dtype: of training: float32, bfloat16, or auto, the faster one, as in `training.Recipe`. Networks are
             judged in their own type.
         fit_images: how many training images closed forms are fitted to, from the first one on.
-
-    Raises:
-        ValueError: as in `stitch`; data that do not fit the models.
     """
 
     def __init__(

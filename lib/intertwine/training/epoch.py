@@ -62,8 +62,7 @@ def epoch(
         number: of the epoch, from 0.
         dtype: see `intertwine.devices.precision`.
         added_loss: a function of a batch (inputs, labels, …) whose value is added to the loss.
-        before_step: called with the fraction of the training that is done, such as an annealing.
-        after_step: called after each step, such as a projection.
+        before_step, after_step: such as an annealing, of the fraction that is done, and a projection.
 
     Returns:
         epoch (from 1), lr (of the last step), loss (the mean, without an added loss), accuracy (a fraction,

@@ -49,9 +49,6 @@ def train_many(
 
     Args:
         n_jobs: networks at a time; by default as many as torch has threads, or as joblib is configured.
-
-    Raises:
-        ValueError: as in `train`; raised before any work.
     """
     pairs = as_pairs(seeds)
     done = dict(train_each(spec, list(dict.fromkeys(pairs)), devices.pick(device), n_jobs, progress))

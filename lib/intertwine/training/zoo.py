@@ -59,7 +59,6 @@ def get(
         device: where networks are trained and where they are returned.
 
     Raises:
-        ValueError: as in `train_many`.
         OSError: a file of the zoo is damaged.
     """
     chosen, wanted = devices.pick(device), as_pairs(seeds)
