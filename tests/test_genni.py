@@ -333,7 +333,7 @@ BAD: dict[str, Callable[[], object]] = {
     r"was given 1 of length 4": lambda: genni.plane(torch.eye(4)[:1]),
     r"was given 4 of length 2": lambda: genni.plane(normal(4, 2, seed=0)),
     r"bounds from low to high": lambda: genni.grid_loss(Problem(FCN, live, X), FLAT, (1, -1), 3),
-    r"n of 2 or more": lambda: genni.grid_loss(Problem(FCN, live, X), FLAT, (-1, 1), 1),
+    r"n ≥ 2": lambda: genni.grid_loss(Problem(FCN, live, X), FLAT, (-1, 1), 1),
     r"network's 8 parameters, was given 4": lambda: genni.grid_loss(
         Problem(models.fcn((1, 4, 1)), live, X), FLAT, (-1, 1), 3
     ),

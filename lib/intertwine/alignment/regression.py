@@ -115,9 +115,7 @@ def _lasso(A: Float[Tensor, "r p"], B: Float[Tensor, "r q"], alpha: float) -> Fl
         try:
             solver.fit(A.numpy(force=True), B.numpy(force=True))
         except ConvergenceWarning:
-            raise RuntimeError(
-                f"The lasso did not converge at alpha={alpha}: choose a larger alpha."
-            ) from None
+            raise RuntimeError(f"Lasso did not converge at alpha={alpha}: choose a larger one.") from None
     return torch.as_tensor(solver.coef_).to(A).view(B.shape[1], A.shape[1]).T
 
 

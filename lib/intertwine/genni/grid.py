@@ -70,9 +70,7 @@ def grid_loss(problem: Problem, plane: Plane, bounds: Bounds, n: int, *, memory:
     """
     low, high = bounds
     if not low < high or n < 2:
-        raise ValueError(
-            f"Expected bounds from low to high and n of 2 or more, was given {bounds} and n={n}."
-        )
+        raise ValueError(f"Expected bounds from low to high and n ≥ 2, was given {bounds} and n={n}.")
     network, inputs = problem.network, problem.inputs
     check(network, plane.centre[None], inputs)
     energy, m = problem.energy, len(plane.basis)

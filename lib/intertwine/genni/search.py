@@ -78,9 +78,7 @@ def search(
         draw = torch.Generator().manual_seed(seed)
         starts = gain * random_starts(problem.network, starts or 4 * (m + 1), generator=draw)
     if m < 1 or len(starts) < m + 1:
-        raise ValueError(
-            f"Expected m of 1 or more and m + 1 starts, was given m={m} and {len(starts)} starts."
-        )
+        raise ValueError(f"Expected m ≥ 1 and m + 1 starts, was given m={m} and {len(starts)} starts.")
     points = descend(problem, starts.to(held_out), steps=steps, lr=lr, batch_size=batch_size)
     relative = loss_at(judge, points) / energies[1]
     chosen: list[int] = []

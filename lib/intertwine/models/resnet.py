@@ -61,9 +61,7 @@ def resnet20(
         slope: of the ReLUs for negative inputs.
     """
     if option not in ("A", "B"):
-        raise ValueError(
-            f"Expected option 'A' (padded shortcuts) or 'B' (projections), was given {option!r}."
-        )
+        raise ValueError(f"Expected option 'A' (padding) or 'B' (projections), was given {option!r}.")
     if option == "A":
         numbers = ["3", *(number for k in range(1, 10) for number in (f"{8 * k}*", f"{8 * k + 3}"))]
     else:

@@ -58,9 +58,7 @@ def subset_sums(
         ValueError: more than 40 vectors, or floats with too many candidates to compare.
     """
     if len(vectors) > LIMIT:
-        raise ValueError(
-            f"Expected at most {LIMIT} vectors, was given {len(vectors)}: 2^n sums are too many."
-        )
+        raise ValueError(f"Expected at most {LIMIT} vectors, was given {len(vectors)}: 2^n are too many.")
     middle = len(vectors) // 2
     if is_exact(vectors, target):
         whole = integers(np.vstack([vectors, target]))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+import pandas as pd
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -17,9 +17,6 @@ from intertwine.similarity.inputs import Spatial
 from intertwine.similarity.layer_hsic import KERNELS, all_samples, minibatches, ratios
 from intertwine.similarity.moments import compressed
 from intertwine.similarity.registry import Measure, named
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def compare(
@@ -68,8 +65,6 @@ def compare(
         ValueError: unknown layers or measure, no layer, fewer than 4 images, too little memory, features that
             are constant or not finite, or that have no positions in common where these are samples.
     """
-    import pandas as pd
-
     measure = named(measure)
     layers2 = layers if layers2 is None else layers2
     spatial = spatial or measure.spatial

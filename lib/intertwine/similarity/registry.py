@@ -7,8 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+import pandas as pd
 from jaxtyping import Float
 from torch import Tensor
 
@@ -18,9 +19,6 @@ from intertwine.similarity.inputs import Spatial
 from intertwine.similarity.procrustes import grelu_procrustes, procrustes
 from intertwine.similarity.r2 import r2
 from intertwine.similarity.soft_matching import soft_matching
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 INVARIANCES = (
     "permutation",
@@ -170,8 +168,6 @@ def which() -> pd.DataFrame:
         Index: the names. Columns: kind ("similarity", higher is more similar, or "distance"), range, metric,
         a column for each of `INVARIANCES` ("yes", "first", "second" argument only, or "no"), use.
     """
-    import pandas as pd
-
     rows = {}
     for m in MEASURES.values():
         words = {(True, True): "yes", (True, False): "first", (False, True): "second", (False, False): "no"}
