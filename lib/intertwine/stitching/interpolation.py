@@ -20,8 +20,7 @@ def between(model1: nn.Module, model2: nn.Module, fraction: float) -> nn.Module:
 
     Example:
         >>> one, two = nn.Linear(1, 1), nn.Linear(1, 1)
-        >>> middle = between(one, two, 0.5)
-        >>> torch.allclose(middle.weight, (one.weight + two.weight) / 2)
+        >>> torch.allclose(between(one, two, 0.5).weight, (one.weight + two.weight) / 2)
         True
 
     The models, of the same shapes, are not changed; t is the `fraction` of the way from model 1 to model 2.
