@@ -34,7 +34,6 @@ def intertwiner_group(activation: str | Callable[[Tensor], Tensor] | Activation,
 
     Raises:
         ActivationError: σ is not elementwise, not deterministic or not finite.
-        ValueError: n < 1.
     """
     sigma = as_activation(activation)
     scalars = scalar_group(sigma)

@@ -65,9 +65,8 @@ class Monomial(MatrixGroup):
 
 def _matrix(columns: Int[Tensor, " n"], scalars: Float[Tensor, " n"]) -> Float[Tensor, "n n"]:
     """The matrix with entry scalars[i] at (i, columns[i])."""
-    return torch.zeros(len(scalars), len(scalars), dtype=scalars.dtype, device=scalars.device).scatter(
-        1, columns[:, None], scalars[:, None]
-    )
+    zeros = scalars.new_zeros(len(scalars), len(scalars))
+    return zeros.scatter(1, columns[:, None], scalars[:, None])
 
 
 def _split(A: Float[Tensor, "n n"]) -> tuple[Int[Tensor, " n"], Float[Tensor, " n"], Float[Tensor, "n n"]]:

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from intertwine.weightspace.axes import Axis, Factor, Unit, length, moves, plain, resolve, units
+from intertwine.weightspace.axes import Axis, Unit, length, moves, plain, resolve, units
 from intertwine.weightspace.hidden import HiddenSpace
 from intertwine.weightspace.infer import Edge, Inference, Label
 from intertwine.weightspace.move import Move
@@ -73,11 +73,10 @@ class Action:
 
     def move(self, x: Tensor, label: Label, index: int = -1) -> Tensor:
         """The tensor with every axis moved as its label says, in its own dtype."""
-        axes = [resolve(axis) if moves(axis) else plain(n) for axis, n in zip(label, x.shape, strict=True)]
-        if not any(True for axis in axes for _ in units(axis)):
+        if not any(map(moves, label)):
             return x
-        work = x.detach().double()
-        return self._blocks(work, axes, index not in self.scalars_only).to(x.dtype)
+        axes = [resolve(axis) if moves(axis) else plain(n) for axis, n in zip(label, x.shape, strict=True)]
+        return self._blocks(x.detach().double(), axes, index not in self.scalars_only).to(x.dtype)
 
     def _blocks(self, x: Tensor, axes: list[Axis], mix: bool) -> Tensor:
         for k, axis in enumerate(axes):
@@ -90,31 +89,25 @@ class Action:
                 return torch.cat(moved, k)
         factors = [factor for axis in axes for factor in axis[0]]
         y = x.reshape([factor.size for factor in factors])
-        order = sorted(range(len(factors)), key=lambda k: self._based(factors[k]))  # blocks first
-        for k in order:
-            factor = factors[k]
-            if isinstance(factor, Unit):
-                y = self._factor(y, k, factor, factors, mix)
+        moving = {k: factor for k, factor in enumerate(factors) if isinstance(factor, Unit)}
+        spaces = {k: self.solution.hidden(factor) for k, factor in moving.items()}
+        for k in sorted(moving, key=lambda k: spaces[k].base is not None):  # blocks first
+            if spaces[k].index in self.active:
+                y = self._factor(y, k, moving[k], spaces, mix)
         return y.reshape(x.shape)
 
-    def _based(self, factor: object) -> bool:
-        return isinstance(factor, Unit) and self.solution.hidden(factor).base is not None
-
-    def _factor(self, x: Tensor, k: int, factor: Unit, factors: list[Factor], mix: bool) -> Tensor:
-        hidden = self.solution.hidden(factor)
-        if hidden.index not in self.active:
-            return x
+    def _factor(self, x: Tensor, k: int, factor: Unit, spaces: dict[int, HiddenSpace], mix: bool) -> Tensor:
+        hidden = spaces[k]
         move = self.element.get(hidden.index) or hidden.identity()
         if hidden.base is None:
             if move.mixed is not None or hidden.kind == "diagonal":
-                return self._mixed(x, k, hidden, factor, mix)
+                return self._mixed(x, k, move, hidden, factor, mix)
             x = x.index_select(k, move.order[0].to(x.device))
             if hidden.logs or hidden.signs:
                 scalars = hidden.scalars(move, factor)[0].to(x.device)
                 x *= scalars.view([-1 if j == k else 1 for j in range(x.ndim)])
             return x
-        places = range(len(factors))
-        at = next(j for j in places if self._number(factors[j]) == hidden.base)
+        at = next(j for j, each in spaces.items() if each.index == hidden.base)
         y = x.movedim((at, k), (0, 1))
         shape = y.shape
         y = y.reshape(*shape[:2], -1)
@@ -125,12 +118,8 @@ class Action:
             y = y * hidden.scalars(move, factor).to(y.device)[:, :, None]
         return y.reshape(shape).movedim((0, 1), (at, k))
 
-    def _number(self, factor: Factor) -> int | None:
-        return self.solution.hidden(factor).index if isinstance(factor, Unit) else None
-
-    def _mixed(self, x: Tensor, k: int, hidden: HiddenSpace, factor: Unit, mix: bool) -> Tensor:
+    def _mixed(self, x: Tensor, k: int, move: Move, hidden: HiddenSpace, factor: Unit, mix: bool) -> Tensor:
         """By a matrix of its own, or by that which follows another space's."""
-        move = self.element.get(hidden.index) or hidden.identity()
         y = x.movedim(k, 0).flatten(1) if x.ndim > 1 else x[:, None]
         if move.mixed is not None:
             y = self._matrix(hidden, factor)[0].to(y.device) @ y

@@ -54,8 +54,7 @@ def balance(space: WeightSpace, model: nn.Module, *, steps: int = 500) -> Moved:
     is 0 it is smallest. Orders, signs and orthogonal matrices do not change it; GL(n) is left alone.
 
     Args:
-        space: as `find_symmetries` gives it.
-        model: of the same shapes, without batch norm.
+        space, model: the symmetries of a network without batch norm, and one such network.
         steps: the most steps of L-BFGS.
 
     Raises:

@@ -94,12 +94,8 @@ class Recorder(TorchFunctionMode):
         if not tensors:
             return result
         source = next((a for a in tree_leaves((args, kwargs)) if isinstance(a, Tensor)), None)
-        results = []
-        for tensor in tensors:
-            if tensor is source and changed is None:  # the argument itself, untouched
-                results.append(Ref(self.known[id(tensor)]))
-            else:
-                results.append(Ref(self.add(tensor, dynamic=dynamic)))
+        same = source if changed is None else None  # the argument itself, untouched
+        results = [Ref(self.known[id(x)] if x is same else self.add(x, dynamic=dynamic)) for x in tensors]
         self.run.calls.append(Call(name, func, before[0], before[1], results))
         return result
 

@@ -67,10 +67,8 @@ def _parts(
             ]
     factors = [factor for axis in axes for factor in axis[0]]
     numbers = [solution.hidden(f).index if isinstance(f, Unit) else None for f in factors]
-    if numbers.count(hidden.index) != 1:
-        return []
-    others = {number for number in numbers if number is not None} - {hidden.index, hidden.base}
-    if not others <= done:
+    others = set(numbers) - {hidden.index, hidden.base, None}
+    if numbers.count(hidden.index) != 1 or not others <= done:
         return []
     k = numbers.index(hidden.index)
     factor = factors[k]
@@ -102,10 +100,7 @@ def by_weights(hidden: HiddenSpace, wanted: list[Rows], found: list[Rows]) -> Li
         for one, other in pairs:
             x, y = one.entries, other.entries
             if powers:
-                x, y = (
-                    z / length.clamp(min=1e-300)[:, :, None]
-                    for z, length in zip((x, y), lengths, strict=True)
-                )
+                x, y = (z / n.clamp(min=1e-300)[:, :, None] for z, n in zip((x, y), lengths, strict=True))
             signs = hidden.parities(one.factor)
             likeness[signs] = likeness.get(signs, 0) + weight * (x @ y.mT)
     return likeness

@@ -66,7 +66,7 @@ class WeightSpace:
 
     @property
     def spaces(self) -> list[HiddenSpace]:
-        """The hidden spaces, in the order of a run."""
+        """In the order of a run."""
         return self.solution.spaces
 
     @property
@@ -125,9 +125,8 @@ class WeightSpace:
     def sample(self, generator: torch.Generator, *, scale: float = 1.0) -> Element:
         """A random element: uniform permutations and orthogonal matrices, lognormal scalars, fair signs.
 
-        Args:
-            generator: of random numbers, on the CPU.
-            scale: standard deviation of the logarithms of scalars, and of singular values in GL(n).
+        The generator is on the CPU; `scale` is the standard deviation of the logarithms of scalars, and of
+        singular values in GL(n).
         """
         if not isinstance(generator, torch.Generator):
             raise TypeError(
@@ -136,7 +135,6 @@ class WeightSpace:
         return {space.name: space.sample(generator, scale) for space in self.spaces}
 
     def identity(self) -> Element:
-        """The identity element."""
         return {space.name: space.identity() for space in self.spaces}
 
     def element(self, given: Given) -> Element:

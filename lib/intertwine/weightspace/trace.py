@@ -33,7 +33,6 @@ def trace(model: nn.Module, example_inputs: Any) -> Run:
         raise ValueError(
             f"Expected a model in evaluation mode, but {modes[0]} is training: call model.eval() first."
         )
-    args, kwargs = _arguments(example_inputs)
     run = Run()
     recorder = Recorder(run)
     state: dict[str, Tensor] = {}
@@ -48,7 +47,7 @@ def trace(model: nn.Module, example_inputs: Any) -> Run:
             run.names[recorder.add(copies[id(tensor)], dynamic=weight, keep=floating)] = name
         state[name] = copies[id(tensor)]
     args, kwargs = tree_map(
-        lambda x: x.detach().clone() if isinstance(x, Tensor) else copy.copy(x), (args, kwargs)
+        lambda x: x.detach().clone() if isinstance(x, Tensor) else copy.copy(x), _arguments(example_inputs)
     )
     for tensor in tree_leaves((args, kwargs)):
         if isinstance(tensor, Tensor):

@@ -52,9 +52,8 @@ def verify(space: WeightSpace, model: nn.Module, element: Given, inputs: Any) ->
         True
 
     Args:
-        space: as `find_symmetries` gives it.
+        space, element: as `WeightSpace.act` takes them.
         model: in evaluation mode; in float64, outputs agree to about 1e-12.
-        element: as `WeightSpace.act` takes it.
         inputs: as `find_symmetries` takes them; the batch may be larger.
     """
     import pandas as pd

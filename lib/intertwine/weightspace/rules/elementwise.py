@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -31,22 +32,16 @@ def elementwise(state: Inference, call: Call) -> Label | None:
         and state.shape(first) == state.shape(call.results[0])
         and call.name != "__setitem__"
     ):
-        key = next(iter(call.kwargs)) if not call.args else None
-        rest = {k: v for k, v in call.kwargs.items() if k != key}
 
         def function(x: Tensor) -> Tensor:
-            if key is None:
-                return call.function(x, *call.args[1:], **rest)
-            return call.function(**{key: x}, **rest)
+            if call.args:
+                return call.function(x, *call.args[1:], **call.kwargs)
+            return call.function(**(call.kwargs | {next(iter(call.kwargs)): x}))
 
-        return through(state, state.of(first), function, call.name, _key(call))
+        options = f"{call.args[1:]}{sorted(call.kwargs.items(), key=str)}"
+        key = id(call.function) if isinstance(call.function, nn.Module) else options
+        return through(state, state.of(first), function, call.name, f"{call.name} {key}")
     raise NotUnderstood("no rule for it")
-
-
-def _key(call: Call) -> str:
-    if isinstance(call.function, nn.Module):
-        return f"{call.name} {id(call.function)}"
-    return f"{call.name}{call.args[1:]}{sorted(call.kwargs.items(), key=str)}"
 
 
 def behaviour(function: Callable[[Tensor], Tensor]) -> tuple[str, Fraction, bool] | str:
@@ -59,11 +54,9 @@ def behaviour(function: Callable[[Tensor], Tensor]) -> tuple[str, Fraction, bool
     if group.kind in ("trivial", "affine", "constant"):
         return "trivial", Fraction(0), False
     two, minus = Probe.of(sigma).multiplier(torch.tensor([2.0, -1.0], dtype=torch.float64)).tolist()
-    power = Fraction(0)
-    if group.continuous or group.kind == "linear":
-        power = Fraction(torch.tensor(two, dtype=torch.float64).log2().item()).limit_denominator(64)
     if group.kind == "discrete":
         return ("signs" if group.has_minus_one else "trivial"), Fraction(0), minus < 0
+    power = Fraction(math.log2(two)).limit_denominator(64) if group.continuous else Fraction(0)
     return group.kind, power, minus < 0
 
 
