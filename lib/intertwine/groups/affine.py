@@ -39,14 +39,10 @@ def affine_intertwiners(
     Its largest failure over 3,001 points with |x| ≤ 20 is taken relative to the largest value of either side
     over |y| ≤ max(|x|, 8). The deepest 64 minima over a grid of t with step 0.02 are refined to machine
     precision, and set to the nearest integer if that passes too. If all of the grid passes, one entry with
-    `every_t` represents it, at t = 1. A constant has no entry.
+    `every_t` represents it, at t = 1. A constant has no entry. Those with a = 1 come first.
 
     Args:
-        activation: as `scalar_group` takes it.
-        tol: the largest residual to accept.
-
-    Returns:
-        The relations found, in the order of a and t.
+        activation, tol: as `scalar_group` takes them.
 
     Raises:
         ActivationError: σ is not elementwise, not deterministic or not finite.
