@@ -118,7 +118,7 @@ def stitch_at(
         penalty: a function of the stitched values of a batch and of model 2's values, added to the loss.
         measure: a function of the stitch, in evaluation mode: numbers for every row of the history.
         seed: of a random start, the order of the data, their augmentation, and dropout in the stitch.
-        kind, **options: as in `stitch`; see `KINDS`.
+        kind, options: as in `stitch`; see `KINDS`.
 
     Raises:
         FloatingPointError: the loss is no longer finite.
