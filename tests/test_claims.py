@@ -49,7 +49,7 @@ def test_verdicts_change_when_a_table_is_altered_and_so_does_the_page(tmp_path):
     ledger, pages = [claim(columns=["holds", "alpha"])], []
     for alpha in (2.0, -1.0):
         put(tmp_path, "quick", {"alpha": [0.5, alpha], "holds": [True, alpha > 0]})
-        pages.append(claims.scoreboard(ledger, places(tmp_path)))
+        pages.append(claims.scoreboard(claims.judge_all(ledger, places(tmp_path))))
     assert "{bdg-success}`no counterexample in 2`" in pages[0] and "1 without counterexample.**" in pages[0]
     assert "{bdg-danger}`refuted`" in pages[1] and "1 refuted.**" in pages[1]
     assert "counterexample: alpha = -1; 1 of 2 cases" in pages[1]
@@ -95,7 +95,7 @@ def test_a_verdict_needs_the_protocol_of_the_paper(tmp_path, width, word):
     put(tmp_path, "desk", {"penalty": [1.9, 2.0, 2.1]}, width=width)
     found = claims.judge(entry, places(tmp_path))
     assert (found.word, found.scale) == (word, None if width == 64 else "width 16, the paper's is 64")
-    page = claims.scoreboard([entry], places(tmp_path))
+    page = claims.scoreboard(claims.judge_all([entry], places(tmp_path)))
     assert ("Not the paper's run: width 16, the paper's is 64" in page) == (width == 16)
 
 

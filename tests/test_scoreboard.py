@@ -100,7 +100,7 @@ def test_the_ledger_is_sound_and_its_links_lead_into_chapters_that_exist():
 
 def test_the_page_counts_every_claim_once_and_ours_apart():
     ledger = claims.load(LEDGER)
-    page = claims.scoreboard(ledger, [])
+    page = claims.scoreboard(claims.judge_all(ledger, []))
     papers = len({entry.paper for entry in ledger})
     for whose, name in (("paper", f"of {papers} papers"), ("ours", "of our own")):
         found = [entry for entry in ledger if entry.whose == whose]
@@ -115,7 +115,7 @@ def test_the_page_counts_every_claim_once_and_ours_apart():
 
 def test_the_errata_are_the_claims_that_have_one_by_kind():
     ledger = claims.load(LEDGER)
-    page = claims.errata(ledger, [])
+    page = claims.errata(claims.judge_all(ledger, []))
     headings = re.findall(r"^## (.*)$", page, re.MULTILINE)
     assert headings == ["False as printed", "Misprint", "Remark"]
     for heading, part in zip(headings, re.split(r"^## .*$", page, flags=re.MULTILINE)[1:], strict=True):
@@ -128,15 +128,15 @@ def test_the_errata_are_the_claims_that_have_one_by_kind():
 def test_texts_quote_claims_of_the_ledger(tmp_path):
     put(tmp_path, "quick", {"holds": [True]})
     text = "Before [[scale]].\n\n[[scale]]\n\n[[totals]]\n"
-    page = claims.filled(text, [claim()], [("quick", tmp_path / "quick")])
+    page = claims.filled(text, claims.judge_all([claim()], [("quick", tmp_path / "quick")]))
     assert page.startswith(
         "Before [[scale]].\n\n{cite:t}`godfrey2022`, Scale {bdg-success}`no counterexample in 1`\n: ...\n"
     )
     assert page.endswith("**1 statement of 1 paper: 1 without counterexample.**\n")
     with pytest.raises(ValueError, match=r"Expected the id of a claim or 'totals'.*'scala'"):
-        claims.filled("[[scala]]", [claim()], [])
+        claims.filled("[[scala]]", claims.judge_all([claim()], []))
     for template in (ROOT / "book/templates").glob("*.md"):
-        assert "[[" not in claims.filled(template.read_text(), claims.load(LEDGER), [])
+        assert "[[" not in claims.filled(template.read_text(), claims.judge_all(claims.load(LEDGER), []))
 
 
 def test_the_page_renders_without_a_warning_whatever_stands_in_a_table(tmp_path):
@@ -152,9 +152,11 @@ def test_the_page_renders_without_a_warning_whatever_stands_in_a_table(tmp_path)
     (book / "chapters").mkdir(parents=True)
     (book / "generated").mkdir()
     (book / "generated/scoreboard.md").write_text(
-        claims.scoreboard([*ledger, *odd], [("quick", tables / "quick"), ("desk", tables / "desk")])
+        claims.scoreboard(
+            claims.judge_all([*ledger, *odd], [("quick", tables / "quick"), ("desk", tables / "desk")])
+        )
     )
-    (book / "generated/errata.md").write_text(claims.errata(ledger, []))
+    (book / "generated/errata.md").write_text(claims.errata(claims.judge_all(ledger, [])))
     labels = {entry.link for entry in ledger if entry.link}
     stubs = [
         f"({label})=\n## {label}"

@@ -15,7 +15,7 @@ import nbformat
 from intertwine import files
 from intertwine_book.build import execute, freshness, status
 from intertwine_book.build.layout import Book, BookError
-from intertwine_book.claims import errata, filled, load, scoreboard
+from intertwine_book.claims import errata, filled, judge_all, load, scoreboard
 from intertwine_book.results import RECORDED
 
 _PERCENT = re.compile(r"(reading sources|writing output)\.*\s*\[\s*(\d+)%\]")
@@ -108,10 +108,10 @@ def _generated(book: Book, profile: str) -> None:
         return
     places = [(name, book.tables(name)) for name in dict.fromkeys([profile, *RECORDED])]
     try:
-        claims = load(ledger)
-        pages = {"scoreboard.md": scoreboard(claims, places), "errata.md": errata(claims, places)}
+        judged = judge_all(load(ledger), places)
+        pages = {"scoreboard.md": scoreboard(judged), "errata.md": errata(judged)}
         for template in (book.root / "book/templates").glob("*.md"):
-            pages[template.name] = filled(template.read_text(), claims, places)
+            pages[template.name] = filled(template.read_text(), judged)
     except ValueError as error:
         raise BookError(str(error)) from error
     for name, page in pages.items():

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 from intertwine_book.claims.ledger import ERRATA, Claim
 from intertwine_book.claims.rules import WORDS, Verdict
-from intertwine_book.claims.verdicts import judge_all
 
 _BADGES = dict.fromkeys(("reproduced", "no counterexample", "consistent"), "success")
 _BADGES |= dict.fromkeys(("inconclusive", "no difference"), "warning")
 _BADGES |= dict.fromkeys(("inconsistent", "differs", "refuted"), "danger")
 _BADGES |= dict.fromkeys(("not yet measured", "not judged"), "light")
+Judged = Sequence[tuple[Claim, Verdict]]
 _ROLES = {"sec": "ref", "fig": "numref", "eq": "eq"}  # by a label's prefix; any other names a theorem
 
 _HEAD = """# Scoreboard
@@ -63,7 +62,7 @@ Each entry quotes the printed words, gives the case that our code found, and say
 """
 
 
-def scoreboard(claims: Sequence[Claim], places: Iterable[tuple[str, str | Path]]) -> str:
+def scoreboard(judged: Judged) -> str:
     """The scoreboard page in MyST markdown: totals, then every claim with its verdict, paper by paper.
 
     A definition list rather than a table: seven columns do not fit a telephone.
@@ -71,17 +70,15 @@ def scoreboard(claims: Sequence[Claim], places: Iterable[tuple[str, str | Path]]
     Example:
         >>> claim = Claim(id="swap", paper="a2022", place="Lemma 1", statement="...", kind="universal",
         ...               chapter="01_x", table="swap", columns=["holds"], minimum="smoke")
-        >>> print(scoreboard([claim], []).splitlines()[6])
+        >>> print(scoreboard([(claim, Verdict("not yet measured", "No table."))]).splitlines()[6])
         **1 statement of 1 paper: 1 not yet measured.**
 
     Args:
-        claims: the ledger (`load`).
-        places: (profile, folder) pairs, as `judge` takes them; its errors are raised here too.
+        judged: the claims of the ledger with their verdicts, as `judge_all` gives them.
     """
-    judged = judge_all(claims, places)
     badges = {word.replace(" ", "_"): _badge(word, word) for word in WORDS}
     parts = [_HEAD.format(totals=_totals(judged), **badges)]
-    for paper in dict.fromkeys(claim.paper for claim in claims):
+    for paper in dict.fromkeys(claim.paper for claim, _ in judged):
         found = [pair for pair in judged if pair[0].paper == paper]
         theirs, ours = _counts_of(found, "paper"), _counts_of(found, "ours")
         parts.append(f"## {{cite:t}}`{paper}`\n\n{theirs[1].capitalize()}.")
@@ -90,16 +87,15 @@ def scoreboard(claims: Sequence[Claim], places: Iterable[tuple[str, str | Path]]
     return "\n".join(parts)
 
 
-def errata(claims: Sequence[Claim], places: Iterable[tuple[str, str | Path]]) -> str:
+def errata(judged: Judged) -> str:
     """The errata page in MyST markdown: by kind, the printed words, the correction, and the calculation.
 
     Example:
-        >>> errata([], []).splitlines()[0]
+        >>> errata([]).splitlines()[0]
         '# Errata'
 
-    The arguments are those of `scoreboard`; claims without an erratum are left out.
+    The argument is that of `scoreboard`; claims without an erratum are left out.
     """
-    judged = judge_all(claims, places)
     parts = [_ERRATA]
     for kind in ERRATA:
         found = [pair for pair in judged if pair[0].erratum and pair[0].erratum.kind == kind]
@@ -109,20 +105,19 @@ def errata(claims: Sequence[Claim], places: Iterable[tuple[str, str | Path]]) ->
     return "\n".join(parts)
 
 
-def filled(text: str, claims: Sequence[Claim], places: Iterable[tuple[str, str | Path]]) -> str:
+def filled(text: str, judged: Judged) -> str:
     """A text in MyST markdown, every line `[[id]]` in it replaced by that claim, `[[totals]]` by the totals.
 
     Example:
-        >>> filled("Today:\\n\\n[[totals]]", [], []).splitlines()[2]
+        >>> filled("Today:\\n\\n[[totals]]", []).splitlines()[2]
         '**0 statements of 0 papers: none.**'
 
     Raises:
-        ValueError: an id that is not in the ledger; see also `judge`.
+        ValueError: an id that is not in the ledger.
     """
     wanted = set(re.findall(_QUOTE, text))
-    if strange := wanted - {claim.id for claim in claims} - {"totals"}:
+    if strange := wanted - {claim.id for claim, _ in judged} - {"totals"}:
         raise ValueError(f"Expected the id of a claim or 'totals' in [[ ]], was given '{min(strange)}'.")
-    judged = judge_all(claims, places)
     quotes = {claim.id: f"{{cite:t}}`{claim.paper}`, {_entry(claim, verdict)}" for claim, verdict in judged}
     quotes["totals"] = _totals(judged)
     return re.sub(_QUOTE, lambda found: quotes[found[1]], text)
