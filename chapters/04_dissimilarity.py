@@ -284,7 +284,7 @@ order_of_groups.groupby("features", sort=False)[["grelu", "orthogonal", "excess"
 # %% [markdown]
 # $X = I_2$ and $Y = \mathrm{diag}(1, 10)$ score 1 under $G_{\mathrm{ReLU}}$ and 0.664 under rotations. Which measure is lower is a fact about data, not about groups.
 #
-# :::{admonition} Erratum: godfrey2022, section 5
+# :::{admonition} Remark: godfrey2022, section 5
 # :class: warning
 # The two measures are normalised differently: a smaller group need not give the lower value.
 # :::
