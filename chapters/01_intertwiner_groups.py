@@ -16,7 +16,7 @@
 # :class: tip
 # **You need** matrices, the word *group*, and a network as affine maps with activations between them.
 #
-# **You will learn** which changes of the weights every activation forgives, how to compute them for any
+# **You will learn** which changes of the weights every activation is compatible with, how to compute them for any
 # activation, what they do to hidden representations, and which of the printed statements about them fail.
 #
 # **This run.** {{ this_run }}.
@@ -25,7 +25,7 @@
 # ## The question
 #
 # Change nearly every weight of a trained network. Can it still compute the same function? For a random change,
-# no. But each activation comes with a group of changes that it *forgives*: a network moved by them has other
+# no. But each activation comes with a group of changes that it is *compatible with*: a network moved by them has other
 # weights and other hidden activations, and exactly the old outputs. {numref}`fig-same-function` shows one such
 # change of a network trained on handwritten digits, before we say what it is.
 
@@ -340,7 +340,7 @@ logs = [*np.linspace(-4, 4, 41), -np.pi, np.pi]
 scalars = torch.tensor(sorted(sign * np.exp(t) for t in logs for sign in (-1, 1)))
 strip = group_laws.scalar_residuals(gallery, scalars)
 
-# %% mystnb={"figure": {"name": "fig-scalars", "caption": "Which scalars an activation forgives. Dark: σ(ax) is a multiple of σ(x) to rounding; pale: it is not. A single dark cell is {1}, two are {±1}, a dark half is the positive numbers, a dark row all non-zero numbers, and the last row is a discrete group."}, "image": {"alt": "A row of coloured cells for each of twelve activations over the scalar a from minus 55 to 55. GELU, softplus and sigmoid are dark only at 1; tanh, sin and the Gaussian at plus and minus 1; ReLU kinds on the positive half; absolute value and cube everywhere; x cos log x at isolated points."}}
+# %% mystnb={"figure": {"name": "fig-scalars", "caption": "Which scalars an activation is compatible with. Dark: σ(ax) is a multiple of σ(x) to rounding; pale: it is not. A single dark cell is {1}, two are {±1}, a dark half is the positive numbers, a dark row all non-zero numbers, and the last row is a discrete group."}, "image": {"alt": "A row of coloured cells for each of twelve activations over the scalar a from minus 55 to 55. GELU, softplus and sigmoid are dark only at 1; tanh, sin and the Gaussian at plus and minus 1; ReLU kinds on the positive half; absolute value and cube everywhere; x cos log x at isolated points."}}
 scalar_strip(strip)
 
 # %% [markdown]
@@ -506,7 +506,7 @@ Markdown(
 # ::::{solution-start} ex-hardtanh
 # :class: dropdown
 # ::::
-# For $l = -u$ it is odd, so signs are forgiven; no other scalar can be, because $\sigma(ax)$ and $b\sigma(x)$ have to stop growing
+# For $l = -u$ it is odd, so signs commute with it; no other scalar does, because $\sigma(ax)$ and $b\sigma(x)$ have to stop growing
 # at the same $x$.
 
 # %%
@@ -564,7 +564,7 @@ assert groups.Permutations(8).contains(polar) and not groups.Orthogonal(8).conta
 #
 # ## Summary
 #
-# - What an activation forgives is a group of matrices, $G_\sigma$; for every measurable, non-affine activation it consists of
+# - The matrices that an activation is compatible with form a group, $G_\sigma$; for every measurable, non-affine activation it consists of
 #   permutations times diagonal matrices with entries in one group of scalars, $H_\sigma$ ({prf:ref}`thm-scalars`).
 # - For an activation with finitely many jumps $H_\sigma$ is trivial, signs, positive, nonzero or discrete; the library finds it from
 #   values of σ.

@@ -17,7 +17,7 @@
 # **You need** {doc}`01_intertwiner_groups`: intertwiner groups, φ, and how they move weights.
 #
 # **You will learn** what residual connections do to the symmetries, what of the loss landscape they leave alone and what
-# they change, and which activations forgive shifts.
+# they change, and which activations are compatible with shifts.
 #
 # **This run.** {{ this_run }}.
 # :::
@@ -258,7 +258,7 @@ pd.DataFrame(shifts).set_index("activation").drop(columns="residual")
 
 # %% [markdown]
 # A sigmoid neuron can be turned round, $\sigma(-x) = 1 - \sigma(x)$, if the next bias takes up the 1; for $\exp$, a bias is nothing
-# but a factor of the outgoing weights. ReLU6 is turned round by $6 - x$. GELU and ReLU have no row: they forgive no shift.
+# but a factor of the outgoing weights. ReLU6 is turned round by $6 - x$. GELU and ReLU have no row: they are compatible with no shift.
 
 # %% [markdown]
 # ## What would break it

@@ -14,7 +14,7 @@
 #
 # :::{admonition} Before you start
 # :class: tip
-# **You need** {doc}`01_intertwiner_groups` and {doc}`01b_weight_space`: what an activation forgives, and why a sum ties layers.
+# **You need** {doc}`01_intertwiner_groups` and {doc}`01b_weight_space`: the group of an activation, and why a sum constrains layers.
 #
 # **You will learn** to find the symmetries of a network that somebody else wrote, to move its weights without changing its
 # function, to tell whether two networks are one, and what weight decay and batch norm do along an orbit.

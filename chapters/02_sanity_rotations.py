@@ -14,7 +14,7 @@
 #
 # :::{admonition} Before you start
 # :class: tip
-# **You need** {doc}`01_intertwiner_groups`: which matrices an activation forgives.
+# **You need** {doc}`01_intertwiner_groups`: the matrices that an activation is compatible with.
 #
 # **You will learn** to test on a trained convolutional network that its own group costs nothing, how much a larger one costs, why
 # the paper's version of this test needs a control, and how to read an inconclusive result.
@@ -100,7 +100,7 @@ def best_linear_map(activation, layer):
     return table.assign(holds=table["unexplained"] > 1e-6).to_dict("records")
 
 
-# %% mystnb={"figure": {"name": "fig-own-group", "caption": "What remains of a transformation in front of an activation when the best linear map behind it has done its work. The activation's own group (marked own) is forgiven by algebra; what the others cost depends on the activation and on the data. Bars: mean over layers and trials with 95 % interval; dots: single trials."}, "image": {"alt": "Five panels of horizontal bars, one for each activation: ReLU, tanh, GELU, absolute value and identity."}}
+# %% mystnb={"figure": {"name": "fig-own-group", "caption": "What remains of a transformation in front of an activation when the best linear map behind it has done its work. The activation's own group (marked own) costs nothing, by algebra; what the others cost depends on the activation and on the data. Bars: mean over layers and trials with 95 % interval; dots: single trials."}, "image": {"alt": "Five panels of horizontal bars, one for each activation: ReLU, tanh, GELU, absolute value and identity."}}
 penalty_bars(best_linear_map, panels="activation")
 
 # %% [markdown]
@@ -146,7 +146,7 @@ relu.pivot_table(
 
 # %% [markdown]
 # Two things are worth a second look. *Scalings may cost little behind tanh, although they are not in its group*: where $|z|$ is small, tanh is nearly linear, and a linear
-# function forgives everything; the group tells what is forgiven on all inputs, and data may visit few. *Unexplained energy
+# function is compatible with every matrix; the group holds the matrices that are compatible on all inputs, and data may visit few. *Unexplained energy
 # and penalty differ*: a map may miss much of the representation and lose no image, since what matters is what the rest
 # of the network reads.
 #
@@ -255,7 +255,7 @@ compared(recorded)
 #
 # ## What would break it
 #
-# A null: the same least-squares fit on a network that was never trained. Its own group is forgiven all the same, since that is
+# A null: the same least-squares fit on a network that was never trained. The activation's group costs nothing all the same, since that is
 # algebra; how much of what a rotation does is ReLU's doing, and how much training's, the second row says.
 
 # %%
@@ -298,7 +298,7 @@ ours.groupby("group", sort=False)[["own", "unexplained", "penalty"]].mean()
 #
 # :::{exercise}
 # :label: ex-small-signals
-# Where its inputs are small, tanh nearly forgives scalings. Predict what happens when the scalings are made larger, and check.
+# Where its inputs are small, tanh is nearly compatible with scalings. Predict what happens when the scalings are made larger, and check.
 # :::
 #
 # ::::{solution-start} ex-small-signals
@@ -329,7 +329,7 @@ assert left(0.1) < left(1.0) < left(3.0)
 # ## Summary
 #
 # - An activation's own group costs nothing, at any layer, on any data: {eq}`eq-best-map` finds $\varphi(A)^{-1}$.
-# - What a larger group costs depends on the data, and may be nothing: near zero tanh is linear, and forgives more than its group says.
+# - What a larger group costs depends on the data, and may be nothing: near zero tanh is nearly linear, and compatible with more than its group.
 # - Finetuning needs a control with the same budget, and an interval that may contain zero.
 #
 # Back to {doc}`01c_any_network`, on to {doc}`03_stitching`, which joins two networks; {doc}`05_interpretability` rotates again, and asks

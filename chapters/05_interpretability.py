@@ -14,7 +14,7 @@
 #
 # :::{admonition} Before you start
 # :class: tip
-# **You need** {doc}`01_intertwiner_groups`: the matrices that an activation forgives.
+# **You need** {doc}`01_intertwiner_groups`: the matrices that an activation is compatible with.
 #
 # **You will learn** to measure which concepts single units select, to rotate the basis of a layer by degrees, and to tell what
 # training has put into that basis from what the activation alone has.
@@ -26,7 +26,7 @@
 #
 # People look at single neurons and find that one likes stripes and another likes wheels {cite}`bau2017`. But a layer is a vector
 # space; why look along its coordinate axes? The intertwiner group of an activation gives a reason {cite}`godfrey2022`. ReLU
-# forgives permutations and positive scalings, and these leave the axes where they are. No activation at all, and every basis is as
+# is compatible with permutations and positive scalings, and these leave the axes where they are. No activation at all, and every basis is as
 # good as any other. So rotate the basis: *if units lose their meaning behind ReLU, and do not where there is no ReLU, the
 # basis was special because of ReLU.* The paper rotates three trained networks and counts. {numref}`fig-against-alpha` does the same with small
 # networks, measures rather than counts, and sets beside each trained network one that never was trained. That changes the question: a fall
@@ -356,7 +356,7 @@ pd.DataFrame(rows, index=names).T
 # %% [markdown]
 # Halfway unit 2 is the sum of both masks and sees two concepts, neither well; unit 1 is their difference and still sees one. At α = 1 unit 2
 # has become the detector that unit 1 was, and unit 1 is the negative of a mask, which selects nothing: a signed permutation is not in
-# $G_{\mathrm{ReLU}}$, and dissection, which looks at large values only, does not forgive it either.
+# $G_{\mathrm{ReLU}}$, and dissection, which looks at large values only, is not invariant under it either.
 #
 # (sec-inside)=
 # ## Inside the block

@@ -271,7 +271,7 @@ class_stack(stack)
 #
 # ## Adapt this
 #
-# An activation of your own. The absolute value forgives more than ReLU: by {doc}`01_intertwiner_groups` its scalars are all non-zero numbers. So the class of
+# An activation of your own. The absolute value has a larger group than ReLU: by {doc}`01_intertwiner_groups` its scalars are all non-zero numbers. So the class of
 # one neuron should have two branches, $w$ and $-w$.
 
 # %%
