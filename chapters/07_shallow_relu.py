@@ -33,6 +33,7 @@
 # The paper {cite}`ramakrishnan2026` classifies all symmetries. This chapter makes its theorems into a procedure.
 
 # %% tags=["hide-input"]
+import itertools
 from dataclasses import replace
 from fractions import Fraction
 
@@ -173,6 +174,11 @@ example_1
 # {prf:ref}`prop-affine` and the affine terms of the pairs, with the constant, add up to 0. For $k > 1$: for every output.
 # :::
 #
+# :::{prf:proof}
+# $\rho(\theta\ominus\theta') = \rho(\theta) - \rho(\theta')$, and the reduction keeps the function. If that is 0 it is affine, so that
+# by {prf:ref}`prop-affine` no neuron is left or all pair up, and the function is the sum of the affine terms and the constant.
+# :::
+#
 # A flip is a pair that crosses from one network to the other: changing the sign of $(w_i, b_i)$ for $i\in S$, with $c \leftarrow c +
 # \sum_S\lambda_i b_i$, keeps the function iff
 #
@@ -199,20 +205,26 @@ pd.DataFrame(
 ).assign(L=str([str(v) for v in form.L[0]]), e=str(form.e[0]))
 
 # %% [markdown]
-# Does it always give the right answer? Pairs of networks are constructed: moved by $H_n$, with neurons split, dead, constant, with opposite pairs, with
-# hidden flips, each also as a near miss in which one number is off by a thousandth. A *yes* is checked by carrying out the symmetry it
-# names, a *no* by evaluating both networks at the input it gives.
+# Do the theorems and the canonical form give the right answer? Pairs of networks are constructed: moved by $H_n$, with neurons split, dead, constant, with
+# opposite pairs, with hidden flips, each also as a near miss in which one number is off by a thousandth. The theorems are tried as they are written:
+# `reduce_difference` computes the reduction of $\theta\ominus\theta'$ and looks at what is left. Of the canonical form, a *yes* is checked by
+# carrying out the symmetry it names, a *no* by evaluating both networks at the input it gives.
 
 # %%
+differences = shallow_relu.differences(trials, generator=run.generator(1))
 verdicts = shallow_relu.verdicts(trials, generator=generator)
 reductions, affine = (
     shallow_relu.reductions(trials, generator=generator),
     shallow_relu.affine(trials, generator=generator),
 )
-checks = {"Theorems 3, 4": verdicts, "Definition 3": reductions, "Proposition 14": affine}
-pd.DataFrame(
-    {k: {"cases": len(t), "holds in": t["holds"].sum()} for k, t in checks.items()}
-).T
+checks = {
+    "Lemma 17": differences["lemma_17"],
+    "Theorems 3, 4": differences["theorems_3_4"],
+    "the canonical form": verdicts["holds"],
+    "Definition 3": reductions["holds"],
+    "Proposition 14": affine["holds"],
+}
+pd.DataFrame({k: {"cases": len(t), "holds in": t.sum()} for k, t in checks.items()}).T
 
 # %%
 run.write(verdicts=verdicts)
@@ -258,10 +270,61 @@ Markdown(
 # (sec-generic)=
 # ## When $H_n$ is all there is
 #
+# The canonical form bounds every fibre in which no two neurons share a hyperplane. This theorem is ours.
+#
+# :::{prf:theorem} At most $2^n$ orbits
+# :label: thm-local
+# Let the rows $(w_i, b_i)$ be pairwise linearly independent, and $w_i\ne0$, $\lambda_i\ne0$ for all $i$. Then the networks of $\theta$'s function and
+# width are one free $H_n$-orbit for each $S$ that satisfies {eq}`eq-flip`, the empty one included: at most $2^n$. All that are near θ are
+# $(d_iw_i, d_ib_i, \lambda_i/d_i)$ with $d_i > 0$: θ is *locally identifiable*.
+# :::
+#
+# :::{prf:proof}
+# By {eq}`eq-canonical` a network of this function bends along the same $n$ hyperplanes. If it has $n$ neurons it has one on each: $s_id_i(w_i, b_i)$ with
+# $s_i = \pm1$ and $d_i>0$, up to their order, and equal $\gamma_H$ give the output weight $\lambda_i/d_i$. So an element of $H_n$ takes it to the flip of $S =
+# \{i : s_i = -1\}$; equal $L$ is {eq}`eq-flip`, and equal $e$ gives $c$. The orbits are free by {prf:ref}`thm-stabiliser`, and different for different $S$, as $H_n$ keeps sides. Near θ, row $i$ can be a
+# multiple of none of the finitely many rows $(w_j, b_j)$ but $(w_i, b_i)$, and a positive one.
+# :::
+#
+# The network of {numref}`fig-folded` is the paper's counterexample to Lemma D15 of {cite:t}`grigsby2023`: its lines are in general position, every two of them
+# meet, its regions have different affine functions, and yet its fibre is two orbits. (The lemma itself we know only from the paper.) Whether such conditions suffice for
+# *local* identifiability the paper leaves as a conjecture. With one hidden layer they do: general position makes the rows independent, and a neuron at which the
+# function bends has $\lambda_i\ne0$.
+
+# %% tags=["hide-input"]
+local = shallow_relu.identifiability(2 * trials, generator=run.generator(2))
+ticks = np.linspace(-3, 3, 100)
+grid = np.stack(np.meshgrid(ticks, ticks, 1.0), -1).reshape(-1, 3)
+signs = grid @ p.rows.astype(float).T > 0
+regions = np.unique(signs, axis=0)
+functions = np.unique(regions @ p.rows.astype(float), axis=0)
+corners = [np.linalg.det(p.W[[i, j]].astype(float)) for i, j in ((0, 1), (0, 2), (1, 2))]
+general = np.linalg.det(p.rows.astype(float)) != 0 and np.all(corners)
+facts = {"lines": p.n, "regions": len(regions), "functions": len(functions)}
+facts["refutes"] = bool(
+    general and len(regions) == len(functions) and answer.symmetry.flips
+)
+grigsby = pd.DataFrame([facts])
+
+# %%
+Markdown(
+    f"The {p.n} lines cut the plane into {facts['regions']} regions with {facts['functions']} different affine functions. Of {len(local)} random networks with "
+    f"independent rows, {local['as_predicted'].sum()} have as many orbits as sets to flip (up to {local['orbits'].max()}), and in "
+    f"{local['locally'].sum()} the class has no direction but the scalings, by the rank of the Jacobian."
+)
+
+# %% [markdown]
+# Where $S=\emptyset$ is the only set, one orbit is left.
+#
 # :::{prf:theorem} {cite}`ramakrishnan2026`, Theorems 1 and 5, Proposition 24
 # :label: thm-generic
 # If the rows $(w_i, b_i)$ are pairwise linearly independent, all $\lambda_i\ne0$, and no non-empty $S$ satisfies {eq}`eq-flip`, then the networks of
 # $\theta$'s function and width are one free $H_n$-orbit. Such $\theta$ contain a Zariski-open, hence dense set.
+# :::
+#
+# :::{prf:proof}
+# No $w_i$ is 0, or $S=\{i\}$ would do; the first part is {prf:ref}`thm-local`. The conditions exclude finitely many zero sets of polynomials, none of them all parameters: 2×2
+# minors of two rows (they vanish iff the rows are dependent, Lemma 22), $\lambda_i = 0$, and $\sum_S\lambda_iw_i^\top = 0$ for each $S$.
 # :::
 #
 # Looking for $S$ is a subset-sum problem. But where the matrices $\lambda_iw_i^\top$ are linearly independent no $S$ exists, and their smallest
@@ -292,7 +355,25 @@ hierarchy
 # %% [markdown]
 # On small random networks: the condition of {prf:ref}`thm-generic` leaves one orbit (Proposition 24); a fibre that is one free orbit has a
 # trivial stabiliser (Corollary 9); with no two neurons on one hyperplane, no network of the function and width has more 0-factors
-# (Corollary 15), and without 0-factors each has one neuron on each of the hyperplanes (Corollary 16).
+# (Corollary 15), and without 0-factors each has one neuron on each of the hyperplanes (Corollary 16). Minors find the dependent rows (Lemma 22), and where neurons can be
+# merged some vanish (Lemma 23).
+
+# %% tags=["hide-input"]
+rows, draw = [], run.generator(3)
+for trial in range(5 * trials):
+    net = shallow.random_network(4, 2, 1, 2, generator=draw)
+    found, pairs = shallow.arrangement(net), [*itertools.combinations(net.rows, 2)]
+    vanish = [
+        all(u[i] * v[j] == u[j] * v[i] for i, j in ((0, 1), (0, 2), (1, 2)))
+        for u, v in pairs
+    ]
+    dependent = [
+        np.linalg.matrix_rank(np.stack(pair).astype(float)) < 2 for pair in pairs
+    ]
+    rays = set(zip(found.labels.tolist(), (found.scales > 0).tolist(), strict=True))
+    row = {"trial": trial, "dependent": sum(dependent), "lemma_22": vanish == dependent}
+    rows.append(row | {"lemma_23": any(vanish) or len(rays) == net.n})
+minors = pd.DataFrame(rows)
 
 # %%
 fibres = shallow_relu.fibres(5 * trials, generator=generator)
@@ -303,9 +384,8 @@ statements = [
     "corollary_16",
     "hierarchy",
 ]
-fibres[statements].mean().rename(
-    f"holds in this share of {len(fibres)} networks"
-).to_frame()
+tried_on = fibres[statements].join(minors[["lemma_22", "lemma_23"]])
+tried_on.mean().rename(f"holds in this share of {len(fibres)} networks").to_frame()
 
 # %% [markdown]
 # (sec-rare)=
@@ -493,7 +573,7 @@ flipped.set_index("activation")
 # ## What the paper prints beside what we measured
 #
 # The paper proves and prints no measurements, so what can be compared is each statement with a calculation. Those above went through
-# exact arithmetic; the {doc}`../generated/scoreboard` has them one by one, and says of each lemma without a trial why there is none. Theorem 2, as our copy prints it, is corrected above.
+# exact arithmetic; the {doc}`../generated/scoreboard` has them one by one, and the {doc}`../generated/errata` say of each lemma without a trial why there is none.
 #
 # :::{admonition} Deviation from the paper
 # :class: note
@@ -573,8 +653,12 @@ introduction = pd.DataFrame(
     {"hidden": [answer.equal is True and answer.symmetry.flips != ()]}
 )
 run.write(
+    differences=differences,
     reductions=reductions,
     affine=affine,
+    identifiability=local,
+    grigsby=grigsby,
+    minors=minors,
     stabilizers=stabilisers,
     fibres=fibres,
     hierarchy=hierarchy.drop(columns="reason"),

@@ -117,8 +117,12 @@ def test_the_errata_are_the_claims_that_have_one_by_kind():
     ledger = claims.load(LEDGER)
     page = claims.errata(claims.judge_all(ledger, []))
     headings = re.findall(r"^## (.*)$", page, re.MULTILINE)
-    assert headings == ["False as printed", "Misprint", "Remark"]
-    for heading, part in zip(headings, re.split(r"^## .*$", page, flags=re.MULTILINE)[1:], strict=True):
+    assert headings == ["False as printed", "Misprint", "Remark", "What is not judged, and why"]
+    *kinds, rest = re.split(r"^## .*$", page, flags=re.MULTILINE)[1:]
+    lost = [each for each in ledger if each.not_judged]
+    shown = re.findall(r"^- \{cite:t\}`(.*?)`, (.*)$", rest, re.MULTILINE)
+    assert shown == [(each.paper, f"{each.place}. {each.not_judged}") for each in lost]
+    for heading, part in zip(headings, kinds, strict=False):
         wanted = [each.erratum for each in ledger if each.erratum and each.erratum.kind == heading.lower()]
         shown = re.findall(rf"^: \*\*{heading}\*\*: “(.*)” \*\*Right\*\*: (.*)$", part, re.MULTILINE)
         assert shown == [(" ".join(e.quote.split()), " ".join(e.right.split())) for e in wanted]

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from intertwine.groups import GReLU
-from intertwine.shallow import ShallowReLU, act, same_function
-from intertwine.shallow.random_networks import random_integers
+from intertwine.shallow import ShallowReLU, act, minimal_form, reduce_difference, same_function
+from intertwine.shallow.random_networks import random_integers, random_network
 from intertwine_book.experiments.shallow_relu import KINDS, known_pair
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -49,6 +49,25 @@ def test_the_verdict_is_right_and_certified(kind, near_miss, seed):
     x = random_integers(-5, 5, (4, p.m), generator)
     assert certified(p, q, x) is equal
     assert same_function(p.float(), q.float()).equal is equal  # ε = 1/1000 is far from 1e-9
+
+
+@given(first=SEEDS, second=SEEDS)
+@settings(max_examples=60, deadline=None)
+def test_the_reduction_of_the_difference_agrees_with_the_canonical_form(first, second):
+    """Theorems 3 and 4 against (eq-canonical), on networks so small that many are the same function."""
+    p, q = (
+        random_network(2, 1, 1, 1, generator=torch.Generator().manual_seed(seed)) for seed in (first, second)
+    )
+    q = ShallowReLU(q.W, q.b, q.V, q.c + p([[0]])[0] - q([[0]])[0])
+    left = reduce_difference(p, q)
+    assert left.vanishes is same_function(p, q).equal
+    assert left.empty is same(minimal_form(p), minimal_form(q))
+
+
+def test_the_reduction_of_a_difference_is_of_exact_networks():
+    p = ShallowReLU([[0.5]], [0], [[1]], [0])
+    with pytest.raises(ValueError, match=r"^Expected networks of integers and fractions, was given floats"):
+        reduce_difference(p, p)
 
 
 @pytest.mark.parametrize(("kind", "near_miss"), CASES)

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from importlib import import_module
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +13,8 @@ from intertwine import shallow
 from intertwine.shallow import ShallowReLU
 from intertwine_book.experiments import shallow_relu
 from intertwine_book.experiments.shallow_relu import theorems
+
+identifiability = import_module("intertwine_book.experiments.shallow_relu.identifiability")
 
 
 def random() -> torch.Generator:
@@ -23,6 +27,27 @@ def test_a_wrong_verdict_is_seen(monkeypatch, wrong):
     monkeypatch.setattr(theorems, "same_function", lambda p, q: replace(right(p, q), equal=wrong))
     table = theorems.verdicts(2, generator=random())
     assert not table["holds"].all() and (table["holds"] <= (table["equal"] == wrong)).all()
+
+
+def test_a_wrong_reduction_of_the_difference_is_seen(monkeypatch):
+    table = theorems.differences(3, generator=random())
+    assert table[["lemma_17", "theorems_3_4"]].all(axis=None)
+    flipped = table.query("kind == 'hidden flips' and equal")
+    assert not flipped["empty"].any() and flipped["vanishes"].all()  # what Lemma 17 alone does not see
+    monkeypatch.setattr(theorems, "reduce_difference", lambda p, q: shallow.DifferenceReduction(True, False))
+    table = theorems.differences(3, generator=random())
+    assert not table["lemma_17"].all() and not table["theorems_3_4"].all()
+
+
+def test_too_many_orbits_or_directions_are_seen(monkeypatch):
+    table = shallow_relu.identifiability(30, generator=random())
+    assert (table["orbits"] <= 2 ** table["neurons"]).all() and table[["as_predicted", "locally"]].all(
+        axis=None
+    )
+    monkeypatch.setattr(identifiability, "hidden_symmetries", lambda p: shallow.HiddenSymmetries(0, "none"))
+    monkeypatch.setattr(identifiability, "functional_dimension", lambda *_: SimpleNamespace(fibre=9))
+    table = shallow_relu.identifiability(30, generator=random())
+    assert not table["as_predicted"].all() and not table["locally"].any()
 
 
 def test_a_wrong_symmetry_is_seen(monkeypatch):

@@ -16,6 +16,7 @@ from intertwine.shallow.canonical_form import CanonicalForm, canonical_form, is_
 from intertwine.shallow.compression import Compression, compress
 from intertwine.shallow.configurations import Configuration, configurations, realised
 from intertwine.shallow.degeneracy import Degeneracy, degeneracy
+from intertwine.shallow.difference_reduction import DifferenceReduction, reduce_difference
 from intertwine.shallow.equality import Equality, Symmetry, same_function
 from intertwine.shallow.exact import numbers
 from intertwine.shallow.generic import Fibre, Genericity, fibre, is_generic
@@ -34,6 +35,7 @@ __all__ = [
     "Compression",
     "Configuration",
     "Degeneracy",
+    "DifferenceReduction",
     "Equality",
     "Fibre",
     "Genericity",
@@ -61,6 +63,7 @@ __all__ = [
     "random_network",
     "random_orbit",
     "realised",
+    "reduce_difference",
     "same_function",
     "stabilizer",
     "subset_sums",

@@ -58,7 +58,8 @@ _ERRATA = """# Errata
 Printed statements that need a correction, or a condition that is missing, in three kinds. *False as
 printed*: a calculation gives a counterexample. *Misprint*: the paper itself shows what is meant.
 *Remark*: a loose phrase, a missing hypothesis, or a stronger result of this book; nothing is refuted.
-Each entry quotes the printed words, gives the case that our code found, and says what is right.
+Each entry quotes the printed words, gives the case that our code found, and says what is right. The last
+section lists what this book does not judge, with the reason.
 """
 
 
@@ -94,7 +95,7 @@ def errata(judged: Judged) -> str:
         >>> errata([]).splitlines()[0]
         '# Errata'
 
-    The argument is that of `scoreboard`; claims without an erratum are left out.
+    The argument is that of `scoreboard`; of other claims, those that are not judged come last, each with why.
     """
     parts = [_ERRATA]
     for kind in ERRATA:
@@ -102,6 +103,9 @@ def errata(judged: Judged) -> str:
         if found:
             parts.append(f"## {kind.capitalize()}\n")
             parts += [f"{{cite:t}}`{claim.paper}`, {_entry(claim, verdict)}" for claim, verdict in found]
+    if lost := [claim for claim, _ in judged if claim.not_judged]:
+        parts.append("## What is not judged, and why\n")
+        parts += [f"- {{cite:t}}`{claim.paper}`, {claim.place}. {claim.not_judged}" for claim in lost]
     return "\n".join(parts)
 
 
@@ -139,7 +143,7 @@ def _entry(claim: Claim, verdict: Verdict) -> str:
         number = f"{claim.printed:g} ± {claim.tolerance:g}" if claim.kind == "number" else claim.printed
         source = f" ({claim.tolerance_from})" if claim.tolerance_from else ""
         numbers.append(f"**Printed** {number}{source}")
-    measured = _plain(verdict.measured)
+    measured = claim.not_judged or _plain(verdict.measured)
     numbers.append(f"**Measured** {measured}, profile *{verdict.profile}*" if verdict.profile else measured)
     if verdict.scale:
         numbers.append(f"Not the paper's run: {_plain(verdict.scale)}")

@@ -7,11 +7,13 @@ from intertwine_book.experiments.shallow_relu.drawings import (
     small_fibres,
     surfaces,
 )
+from intertwine_book.experiments.shallow_relu.identifiability import identifiability
 from intertwine_book.experiments.shallow_relu.known_pairs import KINDS, KnownPair, known_pair
 from intertwine_book.experiments.shallow_relu.other_activations import flips, remark_1
 from intertwine_book.experiments.shallow_relu.theorems import (
     affine,
     density,
+    differences,
     fibres,
     reductions,
     stabilizers,
@@ -23,9 +25,11 @@ __all__ = [
     "KnownPair",
     "affine",
     "density",
+    "differences",
     "distances",
     "fibres",
     "flips",
+    "identifiability",
     "known_pair",
     "nearest_sines",
     "neurons",

@@ -24,6 +24,7 @@ from intertwine.shallow import (
     random_network,
     random_orbit,
     realised,
+    reduce_difference,
     same_function,
     stabilizer,
     zero_factor_rank,
@@ -34,7 +35,7 @@ from intertwine_book.experiments.shallow_relu.known_pairs import KINDS, known_pa
 
 
 def verdicts(trials: int, *, generator: torch.Generator) -> pd.DataFrame:
-    """Theorems 3 and 4: the verdict on known pairs and near misses, and its certificate evaluated.
+    """Our canonical form decides equality: its verdict on known pairs and near misses, certificate evaluated.
 
     Example:
         >>> bool(verdicts(2, generator=torch.Generator().manual_seed(0))["holds"].all())
@@ -58,6 +59,33 @@ def verdicts(trials: int, *, generator: torch.Generator) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def differences(trials: int, *, generator: torch.Generator) -> pd.DataFrame:
+    """Lemma 17, Theorems 3 and 4 as they are written: what is left of θ ⊖ θ', on known pairs and near misses.
+
+    Example:
+        >>> table = differences(2, generator=torch.Generator().manual_seed(0))
+        >>> table[["lemma_17", "theorems_3_4"]].all().tolist(), table["empty"].nunique()
+        ([True, True], 2)
+
+    Returns:
+        Columns kind, near_miss, outputs, trial, equal (the truth), same_form (the 0-factor reductions agree),
+        empty, vanishes (of `reduce_difference`), lemma_17 (same_form iff empty), theorems_3_4 (equal iff
+        vanishes).
+    """
+    rows = []
+    for kind, near_miss, trial in itertools.product(KINDS, (False, True), range(trials)):
+        p, q, equal = known_pair(kind, near_miss=near_miss, generator=generator)
+        same, left = _alike(zero_factor_reduction(p), zero_factor_reduction(q)), reduce_difference(p, q)
+        row = {"kind": kind, "near_miss": near_miss, "outputs": p.k, "trial": trial, "equal": equal}
+        row |= {"same_form": same, **left._asdict(), "lemma_17": same == left.empty}
+        rows.append(row | {"theorems_3_4": equal == left.vanishes})
+    return pd.DataFrame(rows)
+
+
+def _alike(p: ShallowReLU, q: ShallowReLU) -> bool:
+    return all(np.array_equal(getattr(p, name), getattr(q, name)) for name in "WbVc")
+
+
 def reductions(trials: int, *, generator: torch.Generator) -> pd.DataFrame:
     """Definition 3 with Lemmas 10–13 and Definition-Lemma 5, on networks with redundant neurons.
 
@@ -79,7 +107,7 @@ def reductions(trials: int, *, generator: torch.Generator) -> pd.DataFrame:
         rays = set(zip(found.labels.tolist(), (found.scales > 0).tolist(), strict=True))
         row = {
             "function": bool((first(x) == p(x)).all() and (second(x) == q(x)).all()),
-            "unique": all(np.array_equal(getattr(first, a), getattr(second, a)) for a in "WbVc"),
+            "unique": _alike(first, second),
             "independent": len(rays) == first.n,
         }
         rows.append({"kind": kind, "trial": trial, **row, "holds": all(row.values())})
