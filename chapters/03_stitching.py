@@ -45,7 +45,12 @@ from intertwine.stitching import STITCH_RECIPES, barriers, stitch
 from intertwine.training import RECIPES, Spec, train_many, zoo
 from intertwine.weightspace import find_symmetries, relative_error
 from intertwine_book import results
-from intertwine_book.experiments.stitching import connectivity, stitch_many
+from intertwine_book.experiments.stitching import (
+    connectivity,
+    on_equal_terms,
+    protocols,
+    stitch_many,
+)
 from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.matrices import heatmap
 from intertwine_book.figures.style import GROUP_COLOURS, use_style
@@ -65,6 +70,8 @@ stitch_epochs: int = 8  # of a stitch's training
 validation_images: int = 297  # of the training set, to choose a stitch's best epoch by
 stitch_images: int = 1000  # training images for stitches, at most
 layers: list[int] = [1, 2, 3, 4]  # activations that are stitched, from 1
+compared: int = 1  # pairs whose stitches are compared on equal terms
+compared_layers: list[int] = [2]  # and where
 resnet_width: int = 4  # channels of the residual network's first stage
 resnet_pairs: int = 2  # of residual networks for each slope
 slopes: list[float] = [-1.0, 0.0, 0.5, 1.0]  # of LeakyReLU; at 1 it is the identity
@@ -307,6 +314,33 @@ Markdown(
 )
 
 # %% [markdown]
+# (sec-protocols)=
+# ## Figure 1, by the paper's protocol and by ours
+#
+# {numref}`fig-protocols` has every family of maps on equal terms: the same epochs, from two starts. By *the paper's protocol* a map starts at random ($G_{\mathrm{ReLU}}$:
+# in Birkhoff's polytope), batch norm is re-estimated, and the epoch is the best one on the test set. By *ours* it starts from the closed form of its family, batch norm is frozen,
+# and a validation split chooses the epoch. The panel between them differs from the first in the start and from the last in batch norm.
+
+# %% tags=["hide-input"]
+terms = on_equal_terms(short)
+places = [f"relu{k}" for k in compared_layers]
+equal = protocols(table("equal", couples[:compared], places, terms))
+numbers = dict(zip(("relu1", "relu2", "relu3", "relu4"), (3, 6, 10, 14), strict=True))
+shown, said = run.largest("equal")
+shown = protocols(shown).melt(["pair", "layer1"], value_name="penalty")
+shown[["stitch", "protocol"]] = shown["variable"].str.rsplit("_", n=1, expand=True)
+shown["stitch"] = shown["stitch"].str.replace("_", " ").replace("g relu", "G_ReLU")
+shown["layer"] = shown["layer1"].map(numbers).astype(str)
+titles = {"paper": "random, re-estimated (the paper's)"}
+titles |= {"best": "closed form, re-estimated", "ours": "closed form, frozen (ours)"}
+shown["protocol"] = shown["protocol"].map(titles)
+Markdown(said)
+
+# %% mystnb={"figure": {"name": "fig-protocols", "caption": "Stitching penalties by layer and kind of map under three protocols, from the same networks and with the same epochs; mean over pairs with 95 % interval. The first protocol is that of the paper's figure 1, whose values stand in the table above."}, "image": {"alt": "Three panels of stitching penalty in points against the layer, one line each for full maps, ranks 4, 2 and 1, and G_ReLU; the panels differ in start and batch norm."}}
+axes = labels | {"panels": "protocol"}
+mean_curves(shown, "layer", "penalty", "stitch", **axes)
+
+# %% [markdown]
 # (sec-matrix)=
 # ## Any layer into any layer
 #
@@ -337,11 +371,15 @@ resnets = [each.network for each in zoo.get(residual, seeds, device=device)]
 doubles = list(zip(resnets[::2], resnets[1::2], strict=True))
 hidden = {layer.name: layer for layer in resnets[0].hidden_layers()}
 chosen = [f"block{b}.relu{r}" for b in (2, 5, 8) for r in (1, 2)]
+on_resnets = {
+    "least squares": again | {"kind": "least squares"},
+    "G_ReLU": again | {"kind": "scaled permutation"},
+}
 blocks = pd.concat(
     stitch_many(
         doubles,
         chosen,
-        {"least squares": again | {"kind": "least squares"}},
+        on_resnets,
         train,
         **sets,
         shortcut=way,
@@ -349,7 +387,9 @@ blocks = pd.concat(
     for way in ("passed on", "stitched")
 )
 blocks["layer"] = [hidden[name].number for name in blocks["layer1"]]
-blocks.pivot_table(index="layer", columns="shortcut", values="penalty", sort=False)
+blocks.pivot_table(
+    index="layer", columns=["stitch", "shortcut"], values="penalty", sort=False
+)
 
 # %% [markdown]
 # Where the number has no star nothing crosses the cut beside the layer, and both columns agree.
@@ -388,6 +428,8 @@ by = leaking[leaking["stitch"] == "G_ReLU"].pivot_table(
 by.columns = [f"slope_{slope:g}" for slope in by.columns]
 by["other_slopes"] = by.drop(columns=by.columns[-1]).mean(axis=1)
 low, high = results.interval(by.iloc[:, -2] - by["other_slopes"])
+rest = by.iloc[:, :-2].sub(by["slope_0"], axis=0).drop(columns="slope_0")
+alike = rest.melt(ignore_index=False, var_name="slope", value_name="apart")
 Markdown(
     f"At the largest slope $G_{{\\mathrm{{ReLU}}}}$ loses between {low:.1f} and {high:.1f} points more than "
     f"at the others (95 % interval over {len(by)} layers and pairs, taken as independent)."
@@ -515,20 +557,27 @@ itself[["stitch", "penalty"]]
 columns = {"rank 1": "rank_1", "rank 2": "rank_2", "rank 4": "rank_4"}
 figure_1 = wide.rename(columns=columns | {"G_ReLU": "g_relu", "Birkhoff": "birkhoff"})
 figure_1 = figure_1.reset_index().rename(columns={"layer1": "layer"})
-numbers = dict(zip(("relu1", "relu2", "relu3", "relu4"), (3, 6, 10, 14), strict=True))
 figure_1["layer"] = figure_1["layer"].map(numbers)  # the paper's
+equal["layer"] = equal["layer1"].map(numbers)
 long = stitched.replace({"layer1": {name: f"layer_{k}" for name, k in numbers.items()}})
 trend = long.pivot(index=["stitch", "pair"], columns="layer1", values="penalty")
 above = (wide["G_ReLU"] > 10).groupby("pair").sum().rename("layers")
+figure_6 = blocks[blocks["shortcut"] == "passed on"].pivot(
+    index=["pair", "layer"], columns="stitch", values="penalty"
+)
+figure_6.columns = ["g_relu" if name == "G_ReLU" else "full" for name in figure_6]
 run.write(
     figure_1=figure_1.drop(columns=["no stitch", "random permutation"]),
     trend=trend.reset_index(),
+    protocols=equal,
     above_ten=above.reset_index(),
     barriers=wall,
     accuracy=stitched[["pair", "accuracy1"]].drop_duplicates(),
     planted=planted,
     dimensions=dimensions,
     slopes=by.reset_index(),
-    blocks=blocks[["layer", "pair", "shortcut", "accuracy", "penalty"]],
+    slopes_alike=alike.reset_index(),
+    blocks=blocks[["layer", "pair", "stitch", "shortcut", "accuracy", "penalty"]],
+    figure_6=figure_6.rename_axis(columns=None).reset_index(),
 )
 results.provenance()

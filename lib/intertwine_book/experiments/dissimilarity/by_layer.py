@@ -166,3 +166,17 @@ def between_all_layers(
         long = table.rename(index=layers, columns=layers).rename_axis("row").reset_index()
         parts.append(long.melt("row", var_name="column", value_name="value").assign(measure=title))
     return pd.concat(parts, ignore_index=True)[["measure", "row", "column", "value"]]
+
+
+def rank_correlation(similarity: pd.DataFrame, penalties: pd.DataFrame) -> pd.DataFrame:
+    """Spearman's rank correlation over layers of G_ReLU similarities with G_ReLU penalties, pair by pair.
+
+    Example:
+        >>> alike = pd.DataFrame({"pair": 0, "layer": [3, 6, 10], "grelu": [0.6, 0.5, 0.4]})
+        >>> lost = pd.DataFrame({"pair": 0, "layer": [3, 6, 10], "g_relu": [5.0, 9.0, 20.0]})
+        >>> rank_correlation(alike, lost).values.tolist()
+        [[0.0, -1.0]]
+    """
+    both = similarity.merge(penalties, on=["pair", "layer"]).groupby("pair")
+    rows = [[pair, part["grelu"].rank().corr(part["g_relu"].rank())] for pair, part in both]
+    return pd.DataFrame(rows, columns=["pair", "rank_correlation"])

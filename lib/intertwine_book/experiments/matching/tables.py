@@ -115,13 +115,14 @@ def starts(paths: pd.DataFrame) -> pd.DataFrame:
         [[0.5, 1.0, 0.5], [0.75, 1.0, 0.25]]
 
     Returns:
-        layer1, path, fraction (which end), random, least_squares, and behind_best: how far the random start
-        is below the best stitch of the layer.
+        layer1, path, fraction (which end), random, least_squares, behind_best: how far the random start is
+        below the best stitch of the layer; and same_order, 1 where that is at most 0.1.
     """
     ends = paths[paths["fraction"].isin([0, 1])].rename(columns={"start": "stitch"})
     found = _wide(ends, ["layer1", "path", "fraction"], "relative_accuracy")
     best = found.groupby("layer1")[["random", "least_squares"]].transform("max").max(axis=1)
-    return found.assign(behind_best=best - found["random"])
+    behind = best - found["random"]
+    return found.assign(behind_best=behind, same_order=(behind <= 0.1).astype(float))
 
 
 def spreads(paths: pd.DataFrame) -> pd.DataFrame:

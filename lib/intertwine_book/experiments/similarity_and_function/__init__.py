@@ -4,10 +4,12 @@ from intertwine_book.experiments.similarity_and_function.indices import (
     INDICES,
     along_training,
     cka_after_training,
+    cka_as_objective,
     flat_cka,
     moved_by_groups,
     pressed,
     start_and_end,
+    trade_off,
 )
 from intertwine_book.experiments.similarity_and_function.sensitivity import probe, sensitivity, specificity
 
@@ -15,6 +17,7 @@ __all__ = [
     "INDICES",
     "along_training",
     "cka_after_training",
+    "cka_as_objective",
     "flat_cka",
     "moved_by_groups",
     "pressed",
@@ -22,4 +25,5 @@ __all__ = [
     "sensitivity",
     "specificity",
     "start_and_end",
+    "trade_off",
 ]

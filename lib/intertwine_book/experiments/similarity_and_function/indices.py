@@ -70,14 +70,18 @@ def start_and_end(table: pd.DataFrame) -> pd.DataFrame:
         [0.75]
 
     Returns:
-        Columns pair and, for each of `INDICES`, <name>_start, <name>_end and <name>_moved (the largest minus
-        the smallest value).
+        Columns pair and, for each of `INDICES`, <name>_start, <name>_end, <name>_moved (the largest minus the
+        smallest value), <name>_jump (the largest change from one epoch to the next), <name>_apart (how far
+        the first epoch's value is from its mean over pairs), <name>_with_accuracy (correlation over epochs).
     """
     by_pair = table.sort_values("epoch").groupby("pair")
-    columns = {}
+    first, columns = table[table["epoch"] == 1].set_index("pair"), {}
     for name in INDICES:
         columns[f"{name}_start"], columns[f"{name}_end"] = by_pair[name].first(), by_pair[name].last()
         columns[f"{name}_moved"] = by_pair[name].max() - by_pair[name].min()
+        columns[f"{name}_jump"] = by_pair[name].agg(lambda curve: curve.diff().abs().max())
+        columns[f"{name}_apart"] = (first[name] - first[name].mean()).abs()
+        columns[f"{name}_with_accuracy"] = [part["accuracy"].corr(part[name]) for _, part in by_pair]
     return pd.DataFrame(columns).reset_index()
 
 
@@ -106,6 +110,53 @@ def pressed(junction: Junction, *, penalty: float, epochs: int, lr: float = 1e-3
         seed=seed,
     )
     return _curves(network)
+
+
+def trade_off(curves: pd.DataFrame, level: float = 0.7) -> pd.DataFrame:
+    """Experiment 4 at all epochs, beside its control: tables of `pressed`, one row for each network.
+
+    Example:
+        >>> curves = pd.DataFrame({"pair": 0, "weight": [0.0, 0.0, 2.0, 2.0], "epoch": [0, 1, 0, 1]})
+        >>> curves = curves.assign(accuracy=[90.0, 88.5, 90.0, 88.0], cka=[1.0, 1.0, 1.0, 0.5])
+        >>> trade_off(curves)[["lowest", "lost", "control", "beyond_control"]].values.tolist()
+        [[0.5, 2.0, 1.5, 0.5]]
+
+    Args:
+        curves: with the columns pair and weight, of which 0 is the control.
+
+    Returns:
+        pair; lowest, of the CKA of all epochs; lost, points of accuracy since epoch 0, mean over the epochs
+        with a CKA below `level`; control, the same of the control at the same epochs; beyond_control, their
+        difference; reached, whether some epoch has a CKA below `level` and has lost a point at most.
+    """
+    curves = curves.sort_values(["weight", "epoch"])
+    curves["lost"] = curves.groupby("pair")["accuracy"].transform("first") - curves["accuracy"]
+    wide = curves.pivot(index=["pair", "epoch"], columns="weight", values=["lost", "cka"])
+    columns = {"cka": wide["cka"].iloc[:, -1], "lost": wide["lost"].iloc[:, -1], "control": wide["lost"][0.0]}
+    every = pd.DataFrame(columns)
+    low = every[every["cka"] < level]
+    found = every.groupby("pair")[["cka"]].min().rename(columns={"cka": "lowest"})
+    found = found.join(low.groupby("pair")[["lost", "control"]].mean())
+    found["beyond_control"] = found["lost"] - found["control"]
+    least = low.groupby("pair")["lost"].min().reindex(found.index)
+    return found.assign(reached=least <= 1).reset_index()
+
+
+def cka_as_objective(junction: Junction, *, epochs: int, lr: float = 1e-3, seed: int) -> dict[str, float]:
+    """§6.4: the stitch that CKA alone chooses, from the identity, beside least squares, the usual direct one.
+
+    Returns:
+        cka (biased, flattened) and accuracy (percent) on test images, of both: <name>_chosen, <name>_fitted.
+    """
+    first, second = junction.activations("test")
+    curves = pressed(
+        junction, penalty=-1e4, epochs=epochs, lr=lr, seed=seed
+    )  # the task has no weight beside it
+    fitted = stitch_at(junction, "least squares")
+    with torch.no_grad():
+        cka_fitted = flat_cka(fitted.stitch(first), second).item()
+    row = {"cka_chosen": curves["cka"].iloc[-1], "accuracy_chosen": curves["accuracy"].iloc[-1]}
+    return row | {"cka_fitted": cka_fitted, "accuracy_fitted": 100 * junction.judge(fitted).accuracy}
 
 
 def moved_by_groups(
