@@ -69,7 +69,7 @@ generator = torch.Generator().manual_seed(seed)
 train = data.load(dataset, "train", device=device)
 run = results.run(globals(), "01b_weight_space", data=train)
 x = train.images.flatten(1).double()
-components = torch.pca_lowrank(x - x.mean(0), q=8)[2]
+components = torch.linalg.eigh(torch.cov(x.T).cpu())[1][:, -8:].to(device)
 x_small, y_small = (x @ components)[:500] / 3, train.labels[:500]
 shapes = [(8, 8), (8,), (len(train.classes), 8), (len(train.classes),)]
 cuts = np.cumsum([np.prod(shape) for shape in shapes])[:-1].tolist()

@@ -259,7 +259,7 @@ compared(recorded)
 # algebra; how much of what a rotation does is ReLU's doing, and how much training's, the second row says.
 
 # %%
-fresh = models.myrtle(**shape, seed=seed)
+fresh = models.myrtle(**shape, seed=seed).to(device)
 pair = ("positive scalings", "orthogonal")
 at = layers[0]
 draws = {g: [drawn(g, at, trial) for trial in range(trials)] for g in pair}

@@ -71,6 +71,14 @@ def test_a_chapter_imports_the_library_and_touches_no_file_by_itself(chapter):
     assert not names & {"open", "exec", "eval", "input"} and "savefig" not in source
 
 
+@CHAPTERS
+def test_nothing_is_drawn_from_a_generator_that_is_not_seeded(chapter):
+    """Methods that draw by themselves have the device's generator, which no seed of a chapter reaches."""
+    source = "\n".join(cell.source for cell in cells(chapter, "code"))
+    names = {node.attr for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Attribute)}
+    assert not names & {"pca_lowrank", "svd_lowrank", "lobpcg"}
+
+
 def test_every_claim_points_to_a_chapter_and_a_label_that_exist():
     sources = {name: path.read_text() for name, path in BOOK.chapters.items()}
     for claim in claims.load(BOOK.root / "book/claims.yml"):

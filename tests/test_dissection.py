@@ -285,13 +285,3 @@ def test_planes_are_of_square_tensors():
         rotation_planes(torch.eye(3)[:2])
     with pytest.raises(TypeError, match=r"a tensor, was given ndarray: use torch\.as_tensor"):
         rotation_planes(np.eye(2))
-
-
-def test_on_a_gpu_everything_is_the_same():
-    if not torch.cuda.is_available():
-        pytest.skip("this machine has no GPU")
-    maps, planes = draw(6, 5, 4, (4, 4), (9, 7), seed=10)
-    Q = haar_rotation(5, torch.Generator().manual_seed(0))
-    here = dissect(maps.double(), planes, quantile=0.1, rotation=Q)
-    there = dissect(maps.double().cuda(), planes.cuda(), quantile=0.1, rotation=Q.cuda())
-    assert there.both.device.type == "cuda" and (here.both - there.both.cpu()).abs().max() <= 1

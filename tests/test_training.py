@@ -594,11 +594,33 @@ def test_bfloat16_is_for_convolutions_where_there_are_matrix_instructions(monkey
         assert devices.precision(linear, cpu) == torch.float32
         assert devices.precision(conv, cpu, "float32") == torch.float32
         assert devices.precision(models.myrtle(2).double(), cpu) == torch.float32
+        monkeypatch.setenv("INTERTWINE_DTYPE", "float32")
+        assert devices.precision(conv, cpu) == torch.float32
+        assert devices.precision(conv, cpu, "bfloat16") == torch.bfloat16
+        monkeypatch.delenv("INTERTWINE_DTYPE")
     monkeypatch.setattr(torch.cpu, "get_capabilities", dict, raising=False)
     assert devices.precision(conv, cpu) == torch.float32
     assert devices.precision(conv, cpu, "bfloat16") == torch.bfloat16
     monkeypatch.delattr(torch.cpu, "get_capabilities")  # torch before it had them
     assert devices.precision(conv, cpu) == torch.float32
+
+
+def test_a_training_leaves_tensorfloat_as_it_is_set(monkeypatch):
+    """Its kernels are deterministic; whether convolutions may round is the user's choice."""
+    seen = []
+
+    class Looks(nn.Linear):
+        def forward(self, x):
+            seen.append((torch.backends.cudnn.allow_tf32, torch.backends.cudnn.deterministic))
+            return super().forward(x.flatten(1))
+
+    before = torch.backends.cudnn.deterministic
+    for choice in (False, True):
+        monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", choice)
+        seen.clear()
+        train(Looks(64, 10), dataset(40), PLAIN, seed=0, device="cpu")
+        assert set(seen) >= {(choice, True)} and {allowed for allowed, _ in seen} == {choice}
+        assert (torch.backends.cudnn.allow_tf32, torch.backends.cudnn.deterministic) == (choice, before)
 
 
 class OneDevice(TorchDispatchMode):

@@ -1,8 +1,15 @@
-"""Which device a computation runs on, and in which precision: chosen once, by the caller."""
+"""Which device a computation runs on, and in which precision: chosen once, by the caller.
+
+For all of the library: float32 has its 23 bits on every device, since exact laws are checked in it, so a GPU
+does without TensorFloat-32. Networks with convolutions train in bfloat16 where that is faster, and are judged
+in their own type. Training takes deterministic kernels of cuDNN; to the last bit only a CPU repeats itself.
+"""
 
 from __future__ import annotations
 
+import os
 from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from itertools import chain
 
 import torch
@@ -16,6 +23,9 @@ def pick(device: str | torch.device = "auto") -> torch.device:
         >>> pick("cpu")
         device(type='cpu')
 
+    The first call for a GPU turns TensorFloat-32 off in convolutions, which would keep 10 of 23 bits. Set
+    `torch.backends.cudnn.allow_tf32` after it to have them in spite of that.
+
     Args:
         device: `"auto"`, or anything that `torch.device` takes.
 
@@ -23,16 +33,22 @@ def pick(device: str | torch.device = "auto") -> torch.device:
         ValueError: when the device does not exist on this machine.
     """
     if str(device) == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        device = "cuda" if torch.cuda.is_available() else "cpu"
     try:
-        chosen = torch.device(device)
-        torch.empty(0, device=chosen)
+        chosen = torch.empty(0, device=device).device  # with its number, as tensors name it
     except (RuntimeError, AssertionError) as error:
         raise ValueError(
             f"Expected a device that this machine has, was given '{device}': use 'cpu', or 'auto' for a GPU "
             f"where there is one."
         ) from error
+    if chosen.type == "cuda":
+        _full_float32()
     return chosen
+
+
+@cache
+def _full_float32() -> None:
+    torch.backends.cudnn.allow_tf32 = False
 
 
 def like(model: nn.Module, other: Tensor | None = None) -> Tensor:
@@ -59,11 +75,12 @@ def precision(network: nn.Module, device: torch.device, dtype: str = "auto") -> 
     "auto" is bfloat16 where the device multiplies matrices of it (a GPU since Ampere, a CPU with AMX), the
     network has convolutions, and all its weights are float32, which they stay. There bfloat16 is two to three
     times faster. It is slower for a small network of linear layers alone, and on a CPU that has AVX512-BF16
-    but not AMX.
+    but not AMX. The environment variable INTERTWINE_DTYPE takes the place of the rule.
 
     Args:
         dtype: "auto", or "float32" or "bfloat16" whatever the rule says.
     """
+    dtype = os.environ.get("INTERTWINE_DTYPE", dtype) if dtype == "auto" else dtype
     if dtype != "auto":
         return getattr(torch, dtype)
     convolutional = any(isinstance(layer, nn.Conv2d) for layer in network.modules())
@@ -74,6 +91,11 @@ def precision(network: nn.Module, device: torch.device, dtype: str = "auto") -> 
 def autocast(device: torch.device, dtype: torch.dtype) -> AbstractContextManager:
     """Compute in `dtype` where torch's autocast allows it; float32 leaves networks as they are."""
     return nullcontext() if dtype == torch.float32 else torch.autocast(device.type, dtype)
+
+
+def deterministic_kernels() -> AbstractContextManager:
+    """Those of cuDNN, inside the `with`; whether it may use TensorFloat-32 remains as it is set."""
+    return torch.backends.cudnn.flags(enabled=True, deterministic=True, allow_tf32=None, fp32_precision=None)
 
 
 def input_dtype(

@@ -147,7 +147,7 @@ def _run(model: nn.Module, layers: Sequence[str], images: Tensor) -> dict[str, T
     device = devices.like(model, images).device
     try:
         with torch.no_grad(), record(model.eval(), layers) as activations:
-            model(images.to(device, non_blocking=True))
+            model(images.to(device))
     finally:
         for module, training in modes.items():
             module.training = training

@@ -60,7 +60,7 @@ class Masks:
         codes = torch.zeros_like(planes[:, 0], dtype=torch.int64)
         for some in planes.split(32, dim=1):
             places = 2 ** torch.arange(some.shape[1], device=planes.device)
-            digits = torch.einsum("nchw,c->nhw", some.long(), places)
+            digits = (some * places[:, None, None]).sum(1)  # a GPU multiplies no matrices of integers
             # renumbered each time, so that any number of concepts fits into 64 bits
             codes = torch.unique(codes * 2 ** some.shape[1] + digits, return_inverse=True)[1]
         table = torch.zeros(int(codes.max()) + 1, planes.shape[1], dtype=torch.bool, device=planes.device)

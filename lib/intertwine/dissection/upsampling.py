@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 import torch
@@ -26,6 +27,7 @@ class Axis(NamedTuple):
     total: int
 
 
+@cache  # constants, for which a GPU would wait at every batch
 def stretched(size: int, pixels: int, device: torch.device | str = "cpu") -> Axis:
     """The cells of `torch.nn.functional.interpolate` in its mode bilinear with align_corners=False."""
     place = (2 * torch.arange(pixels, device=device) + 1) * size + pixels  # in units of 1 / (2 pixels)

@@ -85,7 +85,7 @@ class ScalarGroup:
         if self.generator is None:
             return sign if self.has_minus_one else torch.ones_like(a)
         power = (a.abs().log() / math.log(abs(self.generator))).nan_to_num(neginf=0).floor()
-        candidates = (power + torch.arange(-1, 3).view(-1, *[1] * a.ndim)).to(a.dtype)
+        candidates = (power + torch.arange(-1, 3, device=a.device).view(-1, *[1] * a.ndim)).to(a.dtype)
         elements = self.generator**candidates * (sign if self.signed else 1)
         elements = torch.cat([torch.zeros_like(a)[None], elements])
         return elements.gather(0, (elements - a).abs().argmin(0, keepdim=True))[0]

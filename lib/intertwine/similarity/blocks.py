@@ -96,7 +96,7 @@ class Blocks:
 
 def _moved(model: nn.Module, device: torch.device) -> nn.Module:
     own = devices.like(model, torch.empty(0, device=device)).device
-    return model if own == device or own.type == device.type == "cpu" else copy.deepcopy(model).to(device)
+    return model if own == device else copy.deepcopy(model).to(device)
 
 
 def _block_size(images: int, numbers: int, layers: int, memory: int) -> int:

@@ -45,7 +45,7 @@ def rbf(X: Float[Tensor, "n ..."], bandwidth: float) -> Float[Tensor, "n n"]:
     """The Gaussian kernel with `bandwidth` times the median distance between samples, over all positions."""
     positions = X.unbind(1) if X.ndim == 3 else [X]
     squares = torch.stack([_squared_distances(Z) for Z in positions])
-    pairs = torch.triu_indices(len(X), len(X), 1)
+    pairs = torch.triu_indices(len(X), len(X), 1, device=X.device)
     median = squares[:, pairs[0], pairs[1]].median().sqrt()
     if not bandwidth * median > 0:
         raise ValueError(

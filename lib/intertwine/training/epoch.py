@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from intertwine import files
-from intertwine.devices import autocast
+from intertwine.devices import autocast, deterministic_kernels
 from intertwine.training.recipes import Recipe
 
 Row = dict[str, Any]
@@ -74,7 +74,7 @@ def epoch(
     start, seen = time.perf_counter(), 0
     device = next(p for group in optimizer.param_groups for p in group["params"]).device
     total, right = torch.zeros(2, device=device)
-    with drawing(seed, number, device), torch.backends.cudnn.flags(enabled=True, deterministic=True):
+    with drawing(seed, number, device), deterministic_kernels():
         for step, batch in enumerate(batches.epoch(number, seed=seed)):
             inputs, labels = batch[:2]
             done = (number + (step + 0.5) / len(batches)) / recipe.epochs

@@ -172,8 +172,10 @@ def this_run(record: Mapping[str, Any] | None) -> str:
     if record is None:
         return "not executed yet"
     environment = record["environment"]
+    of_gpu = environment.get("peak_device_memory_bytes")
+    more = f" and {of_gpu / 1e9:.1f} GB of the GPU's" if of_gpu else ""
     return (
-        f"{record['wall_s']:.0f} s, {environment['peak_memory_bytes'] / 1e9:.1f} GB of memory, "
+        f"{record['wall_s']:.0f} s, {environment['peak_memory_bytes'] / 1e9:.1f} GB of memory{more}, "
         f"{environment['device']}, torch {environment['torch']}, "
         f"profile *{record.get('profile', 'own parameters')}*, {record['finished'][:10]}"
     )

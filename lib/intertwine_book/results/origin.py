@@ -22,6 +22,8 @@ PACKAGES = ("intertwine", "intertwine_book")
 def environment(device: Any = "auto") -> dict[str, Any]:
     """The environment of a result: versions, device, threads, peak memory of this process so far.
 
+    On a GPU also that of its own memory.
+
     Example:
         >>> import torch
         >>> environment("cpu")["torch"] == torch.__version__
@@ -35,7 +37,8 @@ def environment(device: Any = "auto") -> dict[str, Any]:
     unit = 1 if sys.platform == "darwin" else 1024  # ru_maxrss is in bytes there, in KiB elsewhere
     threads = torch.get_num_threads()
     cpu = f"{threads} CPU thread{'s' * (threads > 1)}"
-    name = torch.cuda.get_device_name(chosen) if chosen.type == "cuda" else cpu
+    gpu = chosen.type == "cuda"
+    name = torch.cuda.get_device_name(chosen) if gpu else cpu
     return {
         "intertwine": intertwine.__version__,
         "python": platform.python_version(),
@@ -43,6 +46,7 @@ def environment(device: Any = "auto") -> dict[str, Any]:
         **{package: version(package) for package in ("numpy", "scipy", "pandas")},
         "device": name,
         "peak_memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit,
+        **({"peak_device_memory_bytes": torch.cuda.max_memory_allocated(chosen)} if gpu else {}),
     }
 
 

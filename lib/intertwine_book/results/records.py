@@ -32,7 +32,8 @@ def provenance(folder: str | Path | None = None) -> pd.DataFrame:
         raise FileNotFoundError(f"Expected tables in {folder}, found none: run what writes them.")
     for facts in tables.values():
         del facts["peak_memory_bytes"]  # of the whole process, and stated on the page already
-        facts.pop("cases", None)
+        for fact in ("peak_device_memory_bytes", "cases"):
+            facts.pop(fact, None)
     first, *others = tables.values()
     shared = [fact for fact in first if all(other[fact] == first[fact] for other in others)]
     values = {fact: _in_words(first[fact]) for fact in shared}
