@@ -226,13 +226,6 @@ checks = {
 }
 pd.DataFrame({k: {"cases": len(t), "holds in": t.sum()} for k, t in checks.items()}).T
 
-# %%
-run.write(verdicts=verdicts)
-largest, said = run.largest("verdicts")
-Markdown(
-    f"{said} There the verdict is right in {largest['holds'].sum()} of {len(largest)} cases."
-)
-
 # %% [markdown]
 # (sec-stabiliser)=
 # ## Which elements of $H_n$ move nothing
@@ -305,8 +298,6 @@ facts["refutes"] = bool(
     general and len(regions) == len(functions) and answer.symmetry.flips
 )
 grigsby = pd.DataFrame([facts])
-
-# %%
 Markdown(
     f"The {p.n} lines cut the plane into {facts['regions']} regions with {facts['functions']} different affine functions. Of {len(local)} random networks with "
     f"independent rows, {local['as_predicted'].sum()} have as many orbits as sets to flip (up to {local['orbits'].max()}), and in "
@@ -374,8 +365,6 @@ for trial in range(5 * trials):
     row = {"trial": trial, "dependent": sum(dependent), "lemma_22": vanish == dependent}
     rows.append(row | {"lemma_23": any(vanish) or len(rays) == net.n})
 minors = pd.DataFrame(rows)
-
-# %%
 fibres = shallow_relu.fibres(5 * trials, generator=generator)
 statements = [
     "proposition_24",
@@ -653,6 +642,7 @@ introduction = pd.DataFrame(
     {"hidden": [answer.equal is True and answer.symmetry.flips != ()]}
 )
 run.write(
+    verdicts=verdicts,
     differences=differences,
     reductions=reductions,
     affine=affine,
