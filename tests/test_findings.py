@@ -53,3 +53,7 @@ def test_an_index_may_stay_while_the_accuracy_changes_and_the_reverse():
     assert (
         rotated["cka_short_of_1"].max() < 1e-4 and (rotated["base_accuracy"] - rotated["accuracy"]).min() > 20
     )
+
+
+def test_table_2_does_not_tell_where_stitching_is_hard():
+    assert (table("04_dissimilarity", "table_2_with_figure_1")["rank_correlation"] > 0).all()
