@@ -36,8 +36,9 @@ import pandas as pd
 import torch
 from IPython.display import Markdown
 from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
 
-from intertwine import devices, genni, models
+from intertwine import devices, genni, models, shallow
 from intertwine.genni import Problem
 from intertwine_book import results
 from intertwine_book.experiments import genni as experiment
@@ -166,11 +167,13 @@ Markdown(
 # led to 0. The swap gives the rest, and $s_-=0$ is the mirror image.
 # :::
 #
-# :::{admonition} Errata: lengyel2020, orbits and independence
+# :::{admonition} Errata: lengyel2020, metric, orbits and independence
 # :class: warning
-# The paper calls the class the orbit of a *direct product* of groups. Swap and scale do not commute, so the product is semidirect; and
-# for a target with $s_+ = 0 \ne s_-$, where both $w_i$ are negative, the class has dimension 3 while the orbits of swap and scale have 2. Both are measured next. It also asks for $m+1$ *linearly*
-# independent solutions: for $m=4$ there are none in $\mathbb R^4$. *Affinely* independent is meant.
+# *Metric.* The paper measures $d(f,g) = (\int_X|f-g|^2\,dx)^{1/2}$ and calls $J$ an approximation of $d$. On its own $X=\mathbb R$, $d$ is infinite: ReLU$(x)$ and $2\,$ReLU$(x)$
+# differ by $x$ for all $x>0$. And $J$ is a mean of squares: for inputs drawn from a law $P$ it approximates $d^2$ in $L^2(P)$.
+# *Orbits.* The paper calls the class the orbit of a *direct product* of groups. Swap and scale do not commute, so the product is semidirect; and
+# for a target with $s_+ = 0 \ne s_-$, where both $w_i$ are negative, the class has dimension 3 while the orbits of swap and scale have 2.
+# *Independence.* It asks for $m+1$ *linearly* independent solutions: for $m=4$ there are none in $\mathbb R^4$. *Affinely* independent is meant.
 # :::
 #
 # ## A case small enough to print
@@ -197,6 +200,28 @@ for h, trial in itertools.product((2, 3, 4), range(5)):
     row = {"h": h, "trial": trial, "relative_loss": loss.item()}
     rows.append(row | {"order_matters": (apart / at.norm()).item()})
 orbits = pd.DataFrame(rows)
+
+metrics, draw = [], run.generator(10)
+far = torch.linspace(-1000, 1000, 20_001, dtype=f64)[:, None]
+for trial in range(5):
+    at, move = torch.randn(2, 4, dtype=f64, generator=draw)
+    move[:2] = 0  # the function is linear in c
+    ends = at + torch.tensor([[1.0], [0.5]]) * move
+    first, half = genni.loss_at(Problem(fcn, at, x), ends).tolist()
+    squared = experiment.gaussian_loss(ends[0], experiment.slopes(at)).item()
+    gap = genni.outputs(fcn, ends[:1], far) - genni.outputs(fcn, at[None], far)
+    tail = gap.square().flatten()[far.flatten().abs() > 500].sum() / gap.square().sum()
+    row = {"trial": trial, "tail": tail.item(), "half_as_far": half / first}
+    row["from_half"] = abs(row["half_as_far"] - 0.5)
+    metrics.append(row | {"from_d_squared": abs(first / squared - 1)})
+metric = pd.DataFrame(metrics)
+
+# %%
+Markdown(
+    f"Of $\\int|f-g|^2$ over $[-1000, 1000]$ at least {100 * metric['tail'].min():.0f} % lie beyond ±500, in {len(metric)} random pairs. "
+    f"Half as far in function space, $J$ is {metric['half_as_far'].mean():.2f} of what it was; it is within "
+    f"{100 * metric['from_d_squared'].max():.0f} % of $d^2$ for Gaussian inputs."
+)
 
 # %% [markdown]
 # (sec-dimension)=
@@ -225,6 +250,31 @@ for h, trial in itertools.product((2, 3, 4), range(3)):
         rows.append(row | {"rank": rank, "class": fibre, "orbit": h})
 dimensions = pd.DataFrame(rows).assign(orbit_is_all=lambda t: t["class"] == t["orbit"])
 dimensions[dimensions["trial"] == 0].drop(columns="trial").set_index(["network", "h"])
+
+# %% [markdown]
+# An orbit may be smaller than its group: the *isotropy group* of θ, its stabiliser, consists of the elements that move nothing. {prf:ref}`thm-stabiliser` says which they are:
+# neurons that are equal up to a scaling may be exchanged, and a neuron without weights may be scaled. Nor are the groups alike at all θ: the one-parameter group
+# {eq}`eq-further-group` below keeps the function of some θ only.
+
+# %% tags=["hide-input"]
+cases = {
+    "both slopes": [1.0, -1.0, 0.8, 0.5],
+    "both w negative": [-1.0, -2.0, 0.8, 0.5],
+    "two equal neurons": [1.0, 2.0, 1.0, 0.5],
+    "a neuron without weights": [1.0, 0.0, 0.8, 0.0],
+}
+rows = []
+for point, values in cases.items():
+    at = torch.tensor(values, dtype=f64)
+    (w1, w2), c = at[:2].tolist(), at[2:]
+    fixing = shallow.stabilizer(shallow.ShallowReLU([[w1], [w2]], [0, 0], c[None], [0]))
+    further = at + torch.tensor([0, 0, w2, -w1], dtype=f64)
+    moved = experiment.gaussian_loss(further, experiment.slopes(at)).item()
+    row = {"point": point, "order": fixing.order, "dimension": fixing.dimension}
+    row |= {"orbit": 2 - fixing.dimension, "moved_by_the_further_group": moved}
+    rows.append(row | {"isotropy": not fixing.trivial})
+isotropy = pd.DataFrame(rows)
+isotropy.drop(columns="isotropy").set_index("point")
 
 # %% [markdown]
 # (sec-search)=
@@ -388,13 +438,47 @@ Markdown(
 # An earlier version of this page said that the hole needs no further group. {eq}`eq-further-group` shows that it does.
 # :::
 #
-# By {prf:ref}`thm-slopes` (2), permuted copies of a live network never meet. Why sheets cross in the paper's figure 2 is open: the slope that is 0 is one
-# cause, and the class of the zero function, which the paper's ε admits, is another.
+# (sec-crossing)=
+# ### What crosses
+#
+# Two surfaces meet in {numref}`fig-their-plane`: one where both $w_i<0$, around the hole, and one where both $w_i>0$. They are no permuted copies, since the swap maps each to
+# itself. Where both $w_i > 0$ the slope $s_-$ is 0, so that $J\ge\tfrac12s_-^2$ by {prf:ref}`thm-slopes` (1), which for the paper's target is all of $\mathrm E[y^2]$: the second surface belongs
+# to the class of the *zero function*, and a threshold lets it in only above $s_-^2/(s_+^2+s_-^2)$ of the energy. The table keeps the printed ε and the plane, and
+# changes the target: its energy, and whether a slope is 0.
+
+# %% tags=["hide-input"]
+lower, upper = ((at[:, :2] * sign > 0).all(1) for sign in (-1, 1))
+kinds, rows = {"a slope 0": (0.0, 1.0), "both slopes alive": (0.5**0.5, 0.5**0.5)}, []
+for (kind, ray), epsilon in itertools.product(kinds.items(), (ratio, 4.0, 0.9, 0.4, 0.1)):
+    aim = (2 * 0.0025 / epsilon) ** 0.5 * torch.tensor(ray).to(at)
+    inside = experiment.gaussian_loss(at, aim) < 0.0025
+    label = genni.components(inside.view(form)).flatten()
+    joined = set(label[inside & lower].tolist()) & set(label[inside & upper].tolist())
+    row = {"target": kind, "epsilon": round(epsilon, 2), "points": int(inside.sum())}
+    row["second_surface"] = (inside & upper).sum().item() / inside.sum().item()
+    row["near_zero"] = (inside & near_zero.flatten()).sum().item() / inside.sum().item()
+    row |= {"joined": bool(joined), "predicted": epsilon > ray[1] ** 2}
+    rows.append(row)
+crossing = pd.DataFrame(rows)
+crossing["as_predicted"] = (crossing["second_surface"] > 0) == crossing["predicted"]
+crossing.set_index(["target", "epsilon"]).drop(columns=["points", "as_predicted"])
+
+# %%
+like_theirs = crossing[crossing["epsilon"] == round(ratio, 2)].set_index("target")
+Markdown(
+    f"At the printed ε the second surface holds {100 * like_theirs['second_surface'].iloc[0]:.0f} % of the set with a slope 0 and "
+    f"{100 * like_theirs['second_surface'].iloc[1]:.0f} % with both slopes alive, and {100 * like_theirs['near_zero'].min():.0f} % of either set or more lie within ε of "
+    "the zero function. With a slope 0 it is gone as soon as ε is below the energy. So **the threshold is the cause of the crossing**, "
+    "and neither a permutation nor the slope that is 0."
+)
+
+# %% [markdown]
+# A slope that is 0 has another effect: it joins the permuted copies, through the part of dimension 3 ({prf:ref}`thm-slopes` (3)). Copies of a live network never meet.
 #
 # :::{admonition} Errata: lengyel2020, figures 1 and 2
 # :class: warning
-# ε = 0.0025 is above the target's energy, so the zero function is in the set. Permuted copies of a live target never meet; what crosses is due
-# to a slope that is 0.
+# ε = 0.0025 is above the target's energy, so the zero function is in the set, and with it the second surface of figure 2. "Due to the permutation symmetries, such
+# intersecting surfaces should be expected" is not their cause.
 # :::
 #
 # Counted in all of $\mathbb R^4$, for five live targets:
@@ -418,6 +502,26 @@ copies
 # %% [markdown]
 # On a grid, pieces may merge a little early: neighbours can leap over the barrier.
 #
+# (sec-cost)=
+# ### What a grid costs
+#
+# The paper gives the cost of a picture as $O(N)$ in its $N = n^m$ points, and found $m > 7$ infeasible. The table counts the multiplications and additions of `grid_loss`: so many
+# for each point, whatever $n$ and $m$. With 20 points a side, $m=7$ asks for $1.3\cdot10^9$ points, and $m=8$ for $2.6\cdot10^{10}$, whose losses alone fill 205 GB. A coarser grid is no way out: a
+# set of codimension $r$ and thickness δ fills a share of about $\delta^r$ of the points. The paper also considers SGD as a sampler, or to walk along a level set, and
+# rejects both because such points lie in no plane. Where the group is known, its elements give members of the class without a search, as in the table of an orbit above.
+
+# %% tags=["hide-input"]
+rows = []
+for m, n in ((1, 64), (2, 16), (2, 32), (3, 8), (3, 16), (4, 8)):
+    flat = genni.plane(torch.cat([torch.zeros(1, 4), torch.eye(4)[:m]]).to(f64))
+    with FlopCounterMode(display=False) as counter:
+        genni.grid_loss(live, flat, (-2, 2), n)
+    rows.append({"m": m, "n": n, "points": n**m, "operations": counter.get_total_flops()})
+cost = pd.DataFrame(rows).eval("per_point = operations / points")
+cost["excess"] = cost["per_point"] / cost["per_point"].min() - 1
+cost.set_index(["m", "n"]).drop(columns="excess")
+
+# %% [markdown]
 # (sec-conjecture)=
 # ## The conjecture as a statistic
 #
@@ -519,6 +623,7 @@ for steep in (1.0, 10.0):
 #
 # - A class can be seen: in a plane that holds it, or in slices of dimension $m - r$.
 # - Count before you interpret: pieces by their lifetimes, holes by Betti numbers, directions by ranks.
+# - The surfaces that cross in the paper's figure 2 come from its threshold; the hole comes from a further group.
 # - The paper's pictures show a target that is nearly 0 as much as a symmetry. A relative ε, held-out inputs and a live target make such pictures speak of the network.
 #
 # Back to {doc}`05_interpretability`, on to {doc}`06b_genni_lenet`, which has LeNet, UMAP, and a guide from pictures to groups.
@@ -535,6 +640,10 @@ shown = pd.DataFrame({"figure": [1, 2], "pieces": [int(each.max()) for each in s
 independence = pd.DataFrame({"m": range(1, 5), "rank": ranks})
 run.write(
     orbits=orbits,
+    metric=metric,
+    isotropy=isotropy,
+    cost=cost,
+    crossing=crossing,
     dimensions=dimensions,
     independence=independence.eval("holds = rank == m + 1"),
     published_networks=published.query("network < 4").reset_index(drop=True),

@@ -7,9 +7,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from intertwine import genni
 from intertwine.alignment import Statistics, lasso
 from intertwine.groups import intertwiner_group, scalar_group
 from intertwine.models import fcn
+from intertwine_book.experiments.genni import gaussian_loss
 
 seeds = st.integers(0, 2**31)
 
@@ -36,6 +38,30 @@ def test_a_further_group_keeps_the_function_where_both_neurons_are_off_on_one_si
     torch.testing.assert_close(*outputs, rtol=1e-9, atol=1e-9)
     if abs(t) > 1e-3:
         assert not torch.allclose((w * c).sort().values, (w * moved).sort().values, atol=1e-6)
+
+
+@given(seeds, st.floats(1, 1e6))
+def test_the_metric_of_genni_is_infinite_on_the_line_and_its_loss_is_a_square(seed, radius):
+    """lengyel2020 §2: of ReLU(x) and 2 ReLU(x) d² over [−R, R] is R³/3; J of half the difference is J/4."""
+    theta, move = torch.tensor([1.0, 0, 1, 0]).double(), torch.tensor([0, 0, 1.0, 0]).double()
+    for r in (radius, 2 * radius):
+        x = torch.linspace(-r, r, 2001, dtype=torch.float64)[:, None]
+        network = fcn().double()
+        f, g = (genni.outputs(network, at[None], x).flatten() for at in (theta, theta + move))
+        assert torch.trapezoid((f - g).square(), x.flatten()).item() == pytest.approx(r**3 / 3, rel=1e-5)
+    problem = genni.Problem(fcn(), theta, normal(seed, 100, 1))
+    whole, half = genni.loss_at(problem, torch.stack([theta + move, theta + move / 2])).tolist()
+    assert half == pytest.approx(whole / 4)
+
+
+@given(seeds)
+def test_the_second_surface_of_figure_2_is_a_threshold_away_from_the_class(seed):
+    """lengyel2020 §4: where both w > 0 the left slope is 0, so J is at least s₋²/2; the swap stays there."""
+    theta, target = normal(seed, 4), normal(seed + 1, 2)
+    theta[:2] = theta[:2].abs()
+    for at in (theta, theta.view(2, 2).flip(1).flatten()):
+        assert (at[:2] > 0).all()
+        assert gaussian_loss(at, target) >= target[1] ** 2 / 2
 
 
 @settings(max_examples=3)
