@@ -58,7 +58,7 @@ networks: Literal["trained", "tiny10"] = "trained"  # Myrtle CNNs, or published 
 device: str = "cpu"  # or "cuda", or "auto": a GPU where there is one
 seed: int = 0  # of initialisation, data order and draws
 width: int = 16  # channels of the Myrtle CNN's first convolution
-pairs: int = 4  # of networks
+pairs: int = 3  # of networks
 epochs: int = 8  # of the networks' training
 layer: int = 3  # activation that is stitched, from 1
 baseline_layers: list[int] = [2, 3, 4]  # activations of the baseline, from 1
@@ -67,7 +67,7 @@ test_images: int = 300  # for indices and accuracies, at most
 stitch_epochs: int = 10  # of experiment 3
 stitch_lr: float = 1e-3  # of experiment 3
 penalty: float = 2.0  # on CKA, in experiment 4
-penalty_epochs: int = 25  # of experiment 4
+penalty_epochs: int = 20  # of experiment 4
 penalty_lr: float = 3e-3  # of experiment 4
 trials: int = 5  # maps drawn for §6.4
 
