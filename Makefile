@@ -1,4 +1,4 @@
-# make book · test · test-all · check · pages · bench · lab · lock · clean     (PROFILE=smoke|quick|desk|paper, quick by default)
+# make book · test · test-all · device · check · pages · bench · lab · lock · clean     (PROFILE=smoke|quick|desk|paper, quick by default)
 PYTHON  ?= python3
 PROFILE ?= quick
 BIN     := .venv/bin
@@ -7,7 +7,7 @@ READY   := .venv/ready
 ONE_AT_A_TIME := $(shell command -v flock >/dev/null 2>&1 && echo flock .venv.lock)
 export INTERTWINE_DATA ?= $(CURDIR)/data
 
-.PHONY: book test test-all check pages bench lab lock clean
+.PHONY: book test test-all device check pages bench lab lock clean
 
 book: $(READY)
 	@$(BIN)/intertwine build --profile $(PROFILE)
@@ -17,6 +17,20 @@ test: $(READY)
 
 test-all: test
 	@OMP_NUM_THREADS=1 $(BIN)/pytest -q -n auto --dist worksteal -m slow
+
+# every chapter on a GPU, after `make book PROFILE=smoke`, whose tables and verdicts these must be; INTERTWINE_DTYPE
+# is the same for both, and the networks are trained again
+DEVICE := $(CURDIR)/_build/device
+device: export OMP_NUM_THREADS = 1
+device: export INTERTWINE_DTYPE = float32
+device: export INTERTWINE_ZOO = $(DEVICE)/zoo
+device: export INTERTWINE_RUNS = $(CURDIR)/_build/executed/smoke:$(DEVICE)
+device: $(READY)
+	@rm -rf $(DEVICE) && mkdir -p $(DEVICE)
+	@printf '%s\n' $(notdir $(basename $(wildcard chapters/[0-9]*.py))) | xargs -P 2 -I{} sh -c \
+	  '$(BIN)/intertwine run {} --profile smoke -p device cuda --output $(DEVICE)/{}.ipynb >$(DEVICE)/{}.log 2>&1 \
+	   || { cat $(DEVICE)/{}.log; exit 1; }'
+	@$(BIN)/pytest -q -m gpu tests/test_gpu.py tests/test_device_run.py
 
 check: $(READY)
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy

@@ -1,6 +1,7 @@
 """Stitch layers: each is the matrix that it says it is, and stays in its set while it is trained."""
 
 import copy
+import sys
 
 import pytest
 import torch
@@ -8,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from intertwine.alignment import Statistics, orthogonal
+from intertwine.alignment import Statistics, assignment, orthogonal
 from intertwine.groups import GReLU
 from intertwine.stitching import Birkhoff, Entropic, Full, LowRank, Matched, Orthogonal, Sparse, Stitch
 
@@ -174,6 +175,22 @@ def test_entropic_uses_the_permutation_and_the_gradient_of_the_relaxation(seed):
     torch.testing.assert_close(stitch.scores.grad, scores.grad, rtol=1e-4, atol=1e-6)
     stitch.advance(1.0)
     assert stitch.temperature == pytest.approx(stitch.cold)
+
+
+@pytest.mark.parametrize(("n", "solved"), [(6, 12), (256, 3)])
+def test_wide_stitches_solve_the_assignment_rarely_and_are_judged_by_the_best(n, solved, monkeypatch):
+    A, B = normal(300, n).relu(), normal(300, n, seed=1).relu()
+    stitch, calls = Entropic(Statistics.of(A, B)).train(), []
+    module = sys.modules["intertwine.stitching.g_relu"]
+    monkeypatch.setattr(module, "assignment", lambda *a, **k: calls.append(1) or assignment(*a, **k))
+    for step in range(12):
+        assert GReLU(n).contains(stitch.weight.detach().double(), tol=1e-5)
+        with torch.no_grad():
+            stitch.scores += 0.1 * normal(n, n, seed=step)
+    assert len(calls) == solved
+    best = assignment(stitch.scores.detach(), maximize=True)
+    assert (stitch.eval().weight[best] > 0).all()
+    stitch.load_state_dict(Entropic(Statistics.of(A, B)).state_dict())  # what is kept is no part of it
 
 
 @given(seeds, st.integers(2, 6))

@@ -16,6 +16,7 @@ from intertwine_book.build import publish as publishing
 from intertwine_book.build.layout import DEFAULT_PROFILE, BookError, find_book
 from intertwine_book.build.render import render
 from intertwine_book.build.status import states
+from intertwine_book.results import RECORDED
 
 console = Console(soft_wrap=True, highlight=False)
 _PATH = click.Path(path_type=Path)
@@ -59,6 +60,11 @@ def build(profile: str, only: tuple[str, ...], jobs: int | None, force: bool) ->
     """Execute the chapters that changed, render the pages, and print the path of the first one."""
     book = find_book()
     planned = chapters.plan(book, profile, only, force=force)
+    todo = {chapter: task.settings for chapter, task in planned.items() if not task.fresh}
+    if profile in RECORDED and todo:
+        from intertwine_book.build import estimate  # torch is slow to import
+
+        console.print(estimate.announced(book, todo, jobs or chapters.cores()))
     with _progress() as progress:
         waiting: dict[str, Any] = {"start": False, "state": "waiting"}
         tasks = {chapter: progress.add_task(chapter, total=1, **waiting) for chapter in planned}
