@@ -212,21 +212,9 @@ def test_convnext_computes_its_formula_and_is_fixed_by_its_seed():
     assert not torch.equal(models.convnext(4, seed=2).fc.weight, net.fc.weight)
 
 
-@pytest.mark.parametrize("name", ["resnet18", "resnet50"])
-def test_without_output_relu_is_the_sum_before_it(name):
-    pytest.importorskip("torchvision")
-    network = models.imagenet(name, pretrained=False, classes=5).eval()
-    changed = models.without_output_relu(network).eval()
-    x = torch.randn(1, 64, 8, 8)
-    for before, after in zip(network.layer1[:1], changed.layer1[:1], strict=True):
-        assert torch.equal(before(x), after(x).relu()) and (after(x) < 0).any()
-    assert changed(torch.randn(1, 3, 32, 32)).shape == (1, 5)
-    assert len(changed.state_dict()) == len(network.state_dict())
-
-
 def test_the_full_size_path_on_a_folder(folder):
-    """As a reader runs it, at small size: finetune without the ReLUs, dissect, rotate."""
-    pytest.importorskip("torchvision")
+    """As a reader runs it, at small size: finetune, dissect, rotate."""
+    resnet18 = pytest.importorskip("torchvision").models.resnet18
     from intertwine.features import features
     from intertwine.training import Recipe, train
     from intertwine_book.experiments.interpretability.against_rotation import interpretability
@@ -234,7 +222,7 @@ def test_the_full_size_path_on_a_folder(folder):
     whole = SegmentedFolder(folder / "images", folder / "masks", ["road", "sky"])
     norm = {"mean": models.IMAGENET_MEAN, "std": models.IMAGENET_STD}
     segments = whole.load(size=(48, 64), **norm)
-    network = models.without_output_relu(models.imagenet("resnet18", pretrained=False, classes=2))
+    network = resnet18(num_classes=2)
     cut = patches(segments, 16)
     recipe = Recipe(epochs=1, batch_size=36, lr=1e-3, optimizer="adam", dtype="float32")
     tuned = train(network, cut, recipe, seed=0, device="cpu").network
@@ -244,8 +232,3 @@ def test_the_full_size_path_on_a_folder(folder):
 
     table = interpretability(units, segments.masks, width=128, seed=0, rotations=1, alphas=(0.0, 1.0))
     assert len(table) == 2 and table["mean_iou"].between(0, 1).all()
-
-
-def test_what_is_no_resnet_is_refused():
-    with pytest.raises(ValueError, match="Expected a ResNet of torchvision"):
-        models.without_output_relu(nn.Sequential(nn.Linear(2, 2)))

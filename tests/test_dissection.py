@@ -225,7 +225,7 @@ def test_a_sweep_is_the_same_as_its_dissections():
     maps, planes = draw(8, 4, 3, (4, 4), (8, 8), seed=8)
     masks = Masks.of(planes, list("abc"))
     turns = [haar_rotation(4, torch.Generator().manual_seed(k)) for k in range(2)]
-    table = sweep(maps, masks, turns, [0.0, 0.5], quantiles=[0.05, 0.2])
+    (table,) = sweep(maps, [masks], turns, [0.0, 0.5], quantiles=[0.05, 0.2])
     assert len(table) == 2 * 2 * 2 * 4
     for (q, k, alpha), rows in table.groupby(["quantile", "rotation", "alpha"]):
         found = dissect(maps, masks, quantile=q, rotation=geodesic(turns[k], alpha) if alpha else None)

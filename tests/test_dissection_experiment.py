@@ -11,7 +11,9 @@ import torch.nn.functional as F
 
 from intertwine import data, models
 from intertwine.dissection import dissect, examples
+from intertwine.features import activations
 from intertwine.training import RECIPES
+from intertwine_book.experiments.interpretability import imagenet
 from intertwine_book.experiments.interpretability import networks as experiment
 from intertwine_book.experiments.interpretability.against_rotation import (
     differences,
@@ -99,3 +101,22 @@ def test_camvid_is_found_in_the_data_root():
 def test_without_camvid_the_folder_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match="Expected a folder of images"):
         experiment.camvid("test", root=tmp_path)
+
+
+def test_a_network_of_imagenet_is_dissected_behind_its_activations_and_at_its_output():
+    planes = torch.rand(4, 3, 24, 32, generator=torch.Generator().manual_seed(0)) < 0.2
+    drawn = data.Dataset.of(
+        torch.randn(4, 3, 48, 64, generator=torch.Generator().manual_seed(1)), torch.arange(4)
+    )
+    masked = data.Segmented(drawn, data.Masks.of(planes))
+    network = models.efficientnet_lite(0, pretrained=False)
+    asked = {"rotations": 2, "alphas": [0.0, 1.0], "quantiles": [0.1]}
+    table = imagenet.dissected(masked, network, block=3, seed=0, **asked)
+    assert table["layer"].tolist() == [layer for layer in imagenet.LAYERS for _ in (0, 1)]
+    assert table["units"].tolist() == [144] * 4 + [24] * 2
+    first = activations(network, ["block3.relu1"], drawn.images)["block3.relu1"]
+    own = dissect(first, masked.masks, quantile=0.1).best.mean().item()
+    assert table["mean_iou"][0] == pytest.approx(own, abs=1e-6)
+    ends = imagenet.cases([1])
+    assert {case["block"] for case in ends} == {1, 4, 7, 11, 15, 20, 21} and len(ends) == 14
+    assert len(imagenet.cases([0, 2], ends=False)) == 2 * (16 + 21)

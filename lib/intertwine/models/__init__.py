@@ -19,12 +19,12 @@ They raise a ValueError for a size below 1 and for an unknown activation.
 
 from intertwine.models.building import ACTIVATIONS
 from intertwine.models.convnext import convnext
+from intertwine.models.efficientnet_lite import LITE_MEAN, LITE_STD, efficientnet_lite
 from intertwine.models.fcn import fcn
-from intertwine.models.imagenet import IMAGENET_MEAN, IMAGENET_STD, imagenet, without_output_relu
 from intertwine.models.lenet import lenet
 from intertwine.models.myrtle import myrtle
 from intertwine.models.network import HiddenLayer, Network
-from intertwine.models.published import Published, load_published
+from intertwine.models.published import IMAGENET_MEAN, IMAGENET_STD, Published, load_published
 from intertwine.models.residual import residual
 from intertwine.models.resnet import resnet18, resnet20
 from intertwine.models.tiny10 import tiny10
@@ -33,12 +33,14 @@ __all__ = [
     "ACTIVATIONS",
     "IMAGENET_MEAN",
     "IMAGENET_STD",
+    "LITE_MEAN",
+    "LITE_STD",
     "HiddenLayer",
     "Network",
     "Published",
     "convnext",
+    "efficientnet_lite",
     "fcn",
-    "imagenet",
     "lenet",
     "load_published",
     "myrtle",
@@ -46,5 +48,4 @@ __all__ = [
     "resnet18",
     "resnet20",
     "tiny10",
-    "without_output_relu",
 ]

@@ -10,11 +10,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from intertwine.models.imagenet import IMAGENET_MEAN, IMAGENET_STD
 from intertwine.models.network import Network
 from intertwine.models.resnet import resnet20
 from intertwine.models.tiny10 import tiny10
 
+IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 # mean and standard deviation with which the authors normalised CIFAR-10
 CSISZARIK2021 = (0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010)
 

@@ -13,48 +13,50 @@ from jaxtyping import Float
 from torch import Tensor
 
 from intertwine.data import Masks
-from intertwine.dissection import Units, dissect, haar_rotation, rotation_planes
+from intertwine.dissection import Units, dissect_each, haar_rotation, rotation_planes
 
 THRESHOLDS = (0.01, 0.02, 0.04, 0.08, 0.16)  # of the IoU; the paper's is 0.04
 
 
 def sweep(
     units: Units,
-    masks: Masks,
+    several: Sequence[Masks],
     rotations: Sequence[Float[Tensor, "units units"]],
     alphas: Sequence[float],
     *,
     quantiles: Sequence[float] = (0.005,),
-) -> pd.DataFrame:
+) -> list[pd.DataFrame]:
     """Dissect the units in the bases Qᵅ, for rotations Q and angles α; the network is not run again.
 
     Example:
         >>> planes = torch.rand(20, 3, 8, 8, generator=torch.Generator().manual_seed(0)) < 0.1
         >>> masks = Masks.of(planes, ["a", "b", "c"])
         >>> Q = haar_rotation(3, torch.Generator().manual_seed(0))
-        >>> table = sweep(planes.float(), masks, [Q], [0.0, 1.0], quantiles=[0.2])
+        >>> (table,) = sweep(planes.float(), [masks], [Q], [0.0, 1.0], quantiles=[0.2])
         >>> bool(table.groupby("alpha")["iou"].mean().is_monotonic_decreasing)
         True
 
     Args:
         units: as `dissect` takes them.
+        several: masks, such as true ones and shuffled ones.
         rotations: as wide as the layer; α = 0 is computed once for all of them.
 
     Returns:
-        A row for each quantile, rotation, alpha and unit, with its best concept and its iou; higher is a
-        better match.
+        For each of the masks a row for each quantile, rotation, alpha and unit, with its best concept and its
+        iou; higher is a better match.
     """
 
     @cache
-    def best(quantile: float, k: int | None, alpha: float) -> pd.DataFrame:
+    def best(quantile: float, k: int | None, alpha: float) -> list[pd.DataFrame]:
         Q = None if k is None else paths[k].power(alpha)
-        return dissect(units, masks, quantile=quantile, rotation=Q).units()[["unit", "concept", "iou"]]
+        found = dissect_each(units, several, quantile=quantile, rotation=Q)
+        return [each.units()[["unit", "concept", "iou"]] for each in found]
 
     paths, tables = [rotation_planes(Q) for Q in rotations], []
     for quantile, k, alpha in product(quantiles, range(len(paths)), alphas):
         found = best(quantile, k if alpha else None, alpha)
-        tables.append(found.assign(quantile=quantile, rotation=k, alpha=float(alpha)))
-    return pd.concat(tables, ignore_index=True)
+        tables.append([each.assign(quantile=quantile, rotation=k, alpha=float(alpha)) for each in found])
+    return [pd.concat(each, ignore_index=True) for each in zip(*tables, strict=True)]
 
 
 def null_threshold(null: pd.DataFrame, share: float = 0.05) -> pd.Series:
@@ -92,9 +94,8 @@ def interpretability(
     """
     generator = torch.Generator().manual_seed(seed)
     turns = [haar_rotation(width, generator).to(masks.codes.device) for _ in range(rotations)]
-    found, by_chance = (
-        sweep(units, each, turns, alphas, quantiles=quantiles) for each in (masks, masks.shuffled(generator))
-    )
+    both = [masks, masks.shuffled(generator)]
+    found, by_chance = sweep(units, both, turns, alphas, quantiles=quantiles)
     null = null_threshold(by_chance)
     rows = []
     for (quantile, k, alpha), each in found.groupby(["quantile", "rotation", "alpha"], sort=False):

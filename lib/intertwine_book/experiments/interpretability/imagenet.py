@@ -1,0 +1,84 @@
+"""Figure 3 on networks trained on ImageNet: EfficientNet-Lite, behind ReLU6 and at linear outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Any
+
+import pandas as pd
+import torch
+from torch.optim.swa_utils import update_bn
+
+from intertwine import models
+from intertwine.data import Segmented
+from intertwine.features import activations
+from intertwine_book.experiments.interpretability.against_rotation import interpretability
+from intertwine_book.experiments.interpretability.networks import camvid
+
+LAYERS = {"behind the first ReLU6": ".relu1", "behind the second ReLU6": ".relu2", "linear output": ""}
+LARGEST = 256  # units; of more, so many are drawn
+
+
+@cache
+def frames(split: str, limit: int | None = None) -> Segmented:
+    """Frames of CamVid as large as they are, normalised as the networks take them."""
+    return camvid(split, limit=limit, mean=models.LITE_MEAN, std=models.LITE_STD, device="cpu")
+
+
+@cache
+def lite(number: int, weights: str) -> models.Network:
+    """EfficientNet-Lite, trained, or untrained with batch norm's statistics of 50 training frames."""
+    if weights == "trained":
+        return models.efficientnet_lite(number)
+    fresh = models.efficientnet_lite(number, pretrained=False, seed=number)
+    update_bn(frames("train", 50).data.images.split(10), fresh)
+    return fresh.eval()
+
+
+def cases(numbers: Iterable[int], *, ends: bool = True) -> list[dict[str, Any]]:
+    """The blocks of these networks, trained and untrained, the deepest first.
+
+    Example:
+        >>> [case["block"] for case in cases([0]) if case["weights"] == "trained"]
+        [16, 15, 11, 8, 5, 3, 1]
+
+    Args:
+        ends: only the last block of each of the seven stages of a network.
+    """
+    found = []
+    for number in numbers:
+        last, network = (16, 21, 21)[number], models.efficientnet_lite(number, pretrained=False)
+        passes = {k: k < last and network.get_submodule(f"block{k + 1}").passes for k in range(1, last + 1)}
+        kept = [k for k in range(last, 0, -1) if not (ends and passes[k])]
+        pairs = [(block, weights) for block in kept for weights in ("trained", "untrained")]
+        found += [(place, number, *pair) for place, pair in enumerate(pairs)]
+    return [{"network": n, "block": block, "weights": weights} for _, n, block, weights in sorted(found)]
+
+
+def dissected(
+    masked: Segmented,
+    network: models.Network,
+    *,
+    block: int,
+    seed: int,
+    rotations: int,
+    alphas: Sequence[float],
+    quantiles: Sequence[float],
+) -> pd.DataFrame:
+    """One block at its `LAYERS`: a row for each layer, quantile and α, with means over rotations.
+
+    The seed decides on the units that are drawn, on the rotations and on the shuffled masks.
+    """
+    layers = {k: f"block{block}{end}" for k, end in LAYERS.items() if block > 1 or end != ".relu1"}
+    begin = network[: [*dict(network.named_children())].index(f"block{block}") + 1]
+    found, tables = activations(begin, [*layers.values()], masked.data.images, batch_size=10), []
+    asked: dict[str, Any] = {"rotations": rotations, "alphas": alphas, "quantiles": quantiles, "seed": seed}
+    for layer, name in layers.items():
+        units = found.pop(name)
+        draw = torch.randperm(units.shape[1], generator=torch.Generator().manual_seed(seed))
+        units = units[:, draw[:LARGEST].sort().values]
+        table = interpretability(units, masked.masks, width=units.shape[1], **asked)
+        means = table.drop(columns="rotation").groupby(["quantile", "alpha"], as_index=False).mean()
+        tables.append(means.assign(layer=layer, units=units.shape[1]))
+    return pd.concat(tables, ignore_index=True).round(6)
