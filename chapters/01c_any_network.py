@@ -462,7 +462,7 @@ pd.DataFrame({kind: {"largest |cosine|": max(c)} for kind, c in cosines.items()}
 # ## Are two networks one?
 #
 # To compare two networks up to symmetry, bring both to a *normal form*: space by space, scalings make certain rows of weights unit vectors,
-# signs make their sums positive, units are sorted by their first entries, orthogonal matrices make weights triangular. Then models in
+# signs make weighted sums of them positive, units are sorted by these sums, orthogonal matrices make weights triangular. Then models in
 # one orbit are equal, unless two units tie. And `match` looks for the element that brings one model nearest to another: it assigns units by their weights, other sides given, space by space,
 # which is the problem of git re-basin {cite}`ainsworth2023`, here with scalings and for every network that can be traced.
 

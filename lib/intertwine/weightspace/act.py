@@ -2,146 +2,184 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from intertwine.weightspace.axes import Axis, Unit, length, moves, plain, resolve, units
+from intertwine.weightspace.axes import Factor, Unit, length, plain, resolve, units
 from intertwine.weightspace.hidden import HiddenSpace
 from intertwine.weightspace.infer import Edge, Inference, Label
 from intertwine.weightspace.move import Move
-from intertwine.weightspace.solve import Solution, sides
+from intertwine.weightspace.solve import Solution
 
-Moves = Mapping[int, Move]
 State = Mapping[int, Tensor]
 
 
+class Piece(NamedTuple):
+    """A part of a tensor: where it is, the factors of its axes, and the space of each that moves."""
+
+    where: tuple[slice, ...]
+    factors: list[Factor]
+    spaces: list[HiddenSpace | None]
+
+    def dims(self, k: int) -> list[int]:
+        """The position of the blocks of the k-th factor, if it has an element for each, and k."""
+        hidden = self.spaces[k]
+        assert hidden is not None
+        return [j for j, each in enumerate(self.spaces) if each and each.index == hidden.base] + [k]
+
+    def split(self, x: Tensor) -> Tensor:
+        """This part of a tensor, with an axis for each factor."""
+        return x[self.where].reshape([factor.size for factor in self.factors])
+
+
+def pieces(solution: Solution, label: Label, shape: Sequence[int]) -> Iterator[Piece]:
+    """One for each choice of a segment on every axis."""
+    cuts = []
+    for axis, n in zip(label, shape, strict=True):
+        axis = axis if any(isinstance(f, Unit) for segment in axis for f in segment) else plain(n)
+        ends = itertools.accumulate(map(length, axis))
+        cuts.append([(slice(end - length(s), end), s) for end, s in zip(ends, axis, strict=True)])
+    for choice in itertools.product(*cuts):
+        factors = [factor for _, segment in choice for factor in segment]
+        spaces = [solution.hidden(factor) if isinstance(factor, Unit) else None for factor in factors]
+        yield Piece(tuple(where for where, _ in choice), factors, spaces)
+
+
 class Action:
-    """One element at one point of weight space, whose gains determine the scalars that follow the centres."""
+    """One element at one point of weight space, whose gains determine the matrices that follow the centres.
 
-    def __init__(self, solution: Solution, element: Moves, state: State, norms: list[Edge]) -> None:
-        self.solution, self.element, self.norms = solution, element, norms
-        self.follows: dict[int, dict[int, Tensor]] = {}
-        self.duals: dict[int, Tensor] = {}
-        self.scalars_only: set[int] = set()
-        self.active = set(element)
-        for edge in solution.edges:
-            (center,), (other,) = map(units, sides(edge))
-            if solution.hidden(center).index in element:
-                self._follow(edge, center, other, state)
+    Of batch norms, the gain over the running deviation counts (`effective`).
+    """
 
-    def _follow(self, edge: Edge, center: Unit, other: Unit, state: State) -> None:
-        """x = g^{-1}Ag·x' in front of a gain, y = gAg^{-1}·y' behind it."""
-        g = effective_gain(edge, state)
-        hidden, follower = self.solution.hidden(center), self.solution.hidden(other)
-        A = self._matrix(hidden, center)[0].to(g.device)
-        B = torch.linalg.inv(A).mT if hidden.kind == "general" else A
-        g = g if edge.center == "after" else 1 / g
-        T, dual = A * g / g[:, None], B * g[:, None] / g
-        forward = follower.powers(other)[0] == 1
-        self.follows[follower.index] = {1: T, -1: dual} if forward else {1: dual, -1: T}
-        self.active.add(follower.index)
-        self.scalars_only |= {edge.gain} | ({edge.variance} if edge.variance is not None else set())
+    def __init__(self, solution: Solution, element: Mapping[int, Move], state: State) -> None:
+        self.solution, self.element = solution, dict(element)
+        self.follows: dict[tuple[int, int], Tensor] = {}
+        self.scalars_only: set[int | None] = set()
+        self._cache: dict[object, tuple[Tensor | None, Tensor | None, Tensor | None]] = {}
+        for edge, center, other in solution.ends:
+            hidden, follower = solution.hidden(center), solution.hidden(other)
+            if hidden.index in element:
+                # x = g^{-1}Ag·x' in front of a gain, y = gAg^{-1}·y' behind it
+                g = state[edge.gain].detach().double().cpu().flatten()
+                g = g if edge.center == "after" else 1 / g
+                A = self._matrix(hidden, center)
+                B = torch.linalg.inv(A).mT if hidden.kind == "general" else A
+                sign = int(follower.powers(other)[0])
+                self.follows[follower.index, sign] = A * g / g[:, None]
+                self.follows[follower.index, -sign] = B * g[:, None] / g
+                self.element.setdefault(follower.index, follower.identity())
+                self.scalars_only |= {edge.gain, edge.variance}
 
     def _matrix(self, hidden: HiddenSpace, factor: Unit) -> Tensor:
         matrix = self.element[hidden.index].mixed
         assert matrix is not None
-        if hidden.kind == "general" and hidden.vector(factor) == (-1,):
-            if hidden.index not in self.duals:
-                self.duals[hidden.index] = torch.linalg.inv(matrix).mT
-            return self.duals[hidden.index]
-        return matrix
+        dual = hidden.kind == "general" and hidden.vector(factor) == (-1,)
+        return torch.linalg.inv(matrix).mT if dual else matrix
 
     def state(self, state: State) -> dict[int, Tensor]:
-        """All parameters and buffers, moved."""
-        labels = self.solution.labels
-        moved = dict(state)
-        for k, x in state.items():
-            if self.solution.touched(k) & self.active:
-                moved[k] = self.move(x, labels[k], k)
-        for edge in {edge.gain: edge for edge in self.norms}.values():
-            if edge.variance is None or moved[edge.variance] is state[edge.variance]:
-                continue
-            # γ corrects for ε in the deviation: √(d²v + ε) instead of |d|√(v + ε)
-            exact = state[edge.variance].double() + edge.eps
-            exact = self.move(exact, labels[edge.variance], edge.variance)
-            ratio = (moved[edge.variance].double() + edge.eps) / exact
-            moved[edge.gain] = (moved[edge.gain].double() * ratio.sqrt()).to(moved[edge.gain])
+        """All parameters and buffers, moved; the gain of a batch norm corrects for ε in the deviation."""
+        moved, labels = self.tensors(state), self.solution.labels
+        for gain, edge in {edge.gain: edge for edge in self.solution.norms}.items():
+            v = edge.variance
+            if v is not None and moved[v] is not state[v]:
+                # behind a scalar d, √(d²v + ε) instead of |d|√(v + ε)
+                old, new = state[v].detach().double() + edge.eps, moved[v].double() + edge.eps
+                square = self.move(torch.ones_like(old), labels[v], v)
+                ratio = (new * square / self.move(old, labels[v], v)).sqrt()
+                exact = self.move(state[gain].double(), labels[gain], gain) * ratio
+                moved[gain] = exact.to(state[gain].dtype)
         return moved
+
+    def tensors(self, state: State) -> dict[int, Tensor]:
+        """The same without this correction, as effective gains move."""
+        active = {k for k in state if not self.element.keys().isdisjoint(self.solution.touched(k))}
+        return {k: self.move(x, self.solution.labels[k], k) if k in active else x for k, x in state.items()}
 
     def move(self, x: Tensor, label: Label, index: int = -1) -> Tensor:
         """The tensor with every axis moved as its label says, in its own dtype."""
-        if not any(map(moves, label)):
-            return x
-        axes = [resolve(axis) if moves(axis) else plain(n) for axis, n in zip(label, x.shape, strict=True)]
-        return self._blocks(x.detach().double(), axes, index not in self.scalars_only).to(x.dtype)
+        found, old = [*pieces(self.solution, label, x.shape)], x.detach()
+        if len(found) == 1:
+            return self.piece(old, found[0], index).reshape(x.shape).to(x.dtype)
+        new = torch.empty_like(old)
+        for each in found:
+            new[each.where] = self.piece(old, each, index).reshape(new[each.where].shape).to(x.dtype)
+        return new
 
-    def _blocks(self, x: Tensor, axes: list[Axis], mix: bool) -> Tensor:
-        for k, axis in enumerate(axes):
-            if len(axis) > 1:
-                parts = x.split([length(segment) for segment in axis], k)
-                moved = [
-                    self._blocks(part, [*axes[:k], (segment,), *axes[k + 1 :]], mix)
-                    for part, segment in zip(parts, axis, strict=True)
-                ]
-                return torch.cat(moved, k)
-        factors = [factor for axis in axes for factor in axis[0]]
-        y = x.reshape([factor.size for factor in factors])
-        moving = {k: factor for k, factor in enumerate(factors) if isinstance(factor, Unit)}
-        spaces = {k: self.solution.hidden(factor) for k, factor in moving.items()}
-        for k in sorted(moving, key=lambda k: spaces[k].base is not None):  # blocks first
-            if spaces[k].index in self.active:
-                y = self._factor(y, k, moving[k], spaces, mix)
-        return y.reshape(x.shape)
+    def piece(self, x: Tensor, piece: Piece, index: int) -> Tensor:
+        """A part of a tensor, moved, with an axis for each factor; in float64."""
+        y = piece.split(x)
+        moving = [k for k, each in enumerate(piece.spaces) if each and each.index in self.element]
+        moves = [
+            (piece.dims(k), *self._parts(piece, k, index in self.scalars_only, x.device)) for k in moving
+        ]
+        moves.sort(key=lambda each: len(each[0]))  # blocks first
+        for dims, order, _, _ in moves:
+            if order is not None and len(dims) == 1:
+                y = y.index_select(dims[0], order)
+            elif order is not None:
+                y = _along(y, dims, lambda z: z.index_select(0, order))  # noqa: B023
+        y = y.double()
+        for dims, _, matrix, scale in moves:
+            if matrix is not None:
+                y = _along(y, dims, lambda z: matrix @ z.unflatten(0, matrix.shape[:2]))  # noqa: B023
+            if scale is not None:
+                y = y * scale.view(*scale.shape, *[1] * (y.ndim - len(dims))).movedim(
+                    [*range(len(dims))], dims
+                )
+        return y
 
-    def _factor(self, x: Tensor, k: int, factor: Unit, spaces: dict[int, HiddenSpace], mix: bool) -> Tensor:
-        hidden = spaces[k]
-        move = self.element.get(hidden.index) or hidden.identity()
-        if hidden.base is None:
-            if move.mixed is not None or hidden.kind == "diagonal":
-                return self._mixed(x, k, move, hidden, factor, mix)
-            x = x.index_select(k, move.order[0].to(x.device))
-            if hidden.logs or hidden.signs:
-                scalars = hidden.scalars(move, factor)[0].to(x.device)
-                x *= scalars.view([-1 if j == k else 1 for j in range(x.ndim)])
-            return x
-        at = next(j for j, each in spaces.items() if each.index == hidden.base)
-        y = x.movedim((at, k), (0, 1))
-        shape = y.shape
-        y = y.reshape(*shape[:2], -1)
-        if move.mixed is not None:
-            y = self._matrix(hidden, factor).to(y.device) @ y
-        else:
-            y = y.gather(1, move.order.to(y.device)[:, :, None].expand(y.shape))
-            y = y * hidden.scalars(move, factor).to(y.device)[:, :, None]
-        return y.reshape(shape).movedim((0, 1), (at, k))
-
-    def _mixed(self, x: Tensor, k: int, move: Move, hidden: HiddenSpace, factor: Unit, mix: bool) -> Tensor:
-        """By a matrix of its own, or by that which follows another space's."""
-        y = x.movedim(k, 0).flatten(1) if x.ndim > 1 else x[:, None]
-        if move.mixed is not None:
-            y = self._matrix(hidden, factor)[0].to(y.device) @ y
-        else:
-            if mix and hidden.index in self.follows:
-                y = self.follows[hidden.index][int(hidden.powers(factor)[0])].to(y.device) @ y
-            y = y * hidden.scalars(move, factor)[0].to(y.device)[:, None]
-        return y.reshape(x.movedim(k, 0).shape).movedim(0, k)
+    def _parts(
+        self, piece: Piece, k: int, scalars_only: bool, device: torch.device
+    ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+        """The order, the matrix and the scalars of a factor, computed and copied to its device once."""
+        hidden, factor = piece.spaces[k], piece.factors[k]
+        assert hidden is not None and isinstance(factor, Unit)
+        key = hidden.index, factor.log, factor.sign, scalars_only, device
+        if key not in self._cache:
+            move, order, matrix, scale = self.element[hidden.index], None, None, None
+            if move.mixed is not None:
+                matrix = self._matrix(hidden, factor)
+            else:
+                if (hidden.index, 1) in self.follows and not scalars_only:
+                    matrix = self.follows[hidden.index, int(hidden.powers(factor)[0])]
+                if hidden.kind == "monomial":
+                    first = torch.arange(0, move.order.numel(), hidden.size)
+                    order = (move.order + first[:, None]).flatten()
+                if hidden.logs or hidden.signs:
+                    scale = hidden.scalars(move, factor)
+                    scale = scale[0] if hidden.base is None else scale
+            order, matrix, scale = (None if x is None else x.to(device) for x in (order, matrix, scale))
+            self._cache[key] = order, matrix, scale
+        return self._cache[key]
 
 
-def effective_gain(edge: Edge, state: State) -> Tensor:
-    """The factor of each unit; of a batch norm, its gain over the running deviation."""
-    g = state[edge.gain].detach().double().flatten()
-    if edge.variance is not None:
-        g = g / (state[edge.variance].detach().double() + edge.eps).sqrt()
-    return g
+def _along(x: Tensor, dims: list[int], function: Callable[[Tensor], Tensor]) -> Tensor:
+    """The function of these axes as one, followed by the others as one."""
+    first = [*range(len(dims))]
+    y = x.movedim(dims, first)
+    rows = y.reshape(y.shape[: len(dims)].numel(), -1)
+    return function(rows).reshape(y.shape).movedim(first, dims)
+
+
+def effective(norms: Sequence[Edge], state: State) -> dict[int, Tensor]:
+    """The same tensors, with the gains of batch norms over the running deviation, in float64."""
+    gains = {
+        edge.gain: state[edge.gain].detach().double() / (state[edge.variance].double() + edge.eps).sqrt()
+        for edge in norms
+        if edge.variance is not None
+    }
+    return dict(state) | gains
 
 
 def written(
     inference: Inference,
     solution: Solution,
-    state: dict[int, Tensor],
+    state: State,
     given: Sequence[tuple[HiddenSpace, Unit, Move | Float[Tensor, "n n"]]],
 ) -> dict[int, Tensor]:
     """The weights and biases that write spaces, W and b, as AW and Ab; each with its factor and matrix."""
@@ -164,7 +202,7 @@ def written(
                         f"Expected a space that linear layers write, {hidden.name} is also written by "
                         f"{name}, on which a matrix cannot act: fold batch norm into the layer before."
                     )
-                x = moved[index].detach().double().movedim(k, 0)
-                y = (A.to(x) @ x.reshape(len(x), -1)).view(x.shape).movedim(0, k)
-                moved[index] = y.to(moved[index].dtype)
+                x = moved[index].detach()
+                y = torch.tensordot(A.to(x.device, torch.float64), x.double(), ([1], [k]))
+                moved[index] = y.movedim(0, k).to(x.dtype)
     return moved

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from intertwine.groups.stabilizer_of_ones import mean_basis
 from intertwine.weightspace.hidden import MATRICES, HiddenSpace
 from intertwine.weightspace.move import Move
-from intertwine.weightspace.rows import Rows
 from intertwine.weightspace.space import Moved, WeightSpace
-from intertwine.weightspace.sweep import solved, sweep
+from intertwine.weightspace.sweep import Look, across_mean, solved, sweep, wider
 
 
 def canonicalise(space: WeightSpace, model: nn.Module) -> Moved:
@@ -27,74 +27,53 @@ def canonicalise(space: WeightSpace, model: nn.Module) -> Moved:
         >>> torch.allclose(one.fc1.weight, other.fc1.weight)
         True
 
-    Space by space, as soon as some of its weights have no other axis that still moves: scalings make the rows
-    of the first weights (or the gains) unit vectors, signs make a weighted sum of their entries positive,
-    units are ordered by the first entry of their row, then the next; O(n) makes them triangular, GL(n)
-    orthonormal. Spaces without weights to go by, and matrices wider than the rows that are known by then (as
-    of an embedding with fewer words than units), stay as they are.
+    Space by space, as soon as weights without another axis that still moves determine it: scalings make their
+    rows unit vectors (of a batch norm's gain, over the running deviation), signs make weighted sums of rows
+    positive, and these sums order the units; O(n) makes products with a fixed matrix triangular, GL(n) makes
+    rows orthonormal first. Spaces without weights to go by, and matrices wider than the rows that are known
+    (as of an embedding with fewer words than units), stay as they are; units with equal rows tie.
 
     Returns:
         The representative as `model`, and the `element` that leads there.
     """
-    state, element = sweep(space, space.state(model), normal)
-    return Moved(space.with_state(model, state), element)
+    element = space.element(sweep(space, [space.effective(model)], normal))
+    return Moved(space.act(model, element), element)
 
 
-def normal(hidden: HiddenSpace, found: list[Rows]) -> Move:
+def normal(hidden: HiddenSpace, look: Look) -> Move:
     """The move that brings these weights to their normal form."""
-    move = hidden.identity()
+    move, found = hidden.identity(), look(hidden)
     if hidden.kind in MATRICES:
-        return move._replace(mixed=_matrices(hidden, found))
-    sizes = ((each.factor, each.entries.norm(dim=2)) for each in found)
-    lengths = ((factor, -torch.where(size > 0, size, 1).log()) for factor, size in sizes)
-    signs = ((hidden.parities(r.factor), r.entries @ _weights(r.entries.shape[2]) < 0) for r in found)
-    log, sign = solved(hidden, lengths, signs)
+        vector, (W,) = wider(hidden, found)
+        A = torch.stack([across_mean(hidden.kind, partial(_triangular, hidden.kind), block) for block in W])
+        return move._replace(mixed=torch.linalg.inv(A).mT if vector == (-1,) else A)
+    sums = [(r.factor, (r.entries[0] @ generic(r.entries[0].shape[2], 1))[:, :, 0]) for r in found]
+    lengths = ((r.factor, -torch.where(r.sizes[0] > 0, r.sizes[0], 1).log()) for r in found)
+    log, sign = solved(hidden, lengths, ((hidden.parities(factor), x < 0) for factor, x in sums))
     move = move._replace(log=log, sign=sign)
     if hidden.kind == "diagonal":
         return move
-    best = found[0]
-    entries = best.entries * hidden.scalars(move, best.factor)[:, :, None]
-    order = torch.stack([_lexicographic(block) for block in entries])
+    key = sum(hidden.scalars(move, factor) * x for factor, x in sums)
+    assert isinstance(key, Tensor)
+    order = key.argsort(1)
     log, sign = (x.gather(2, order.expand(x.shape)) for x in (log, sign))
     return move._replace(order=order, log=log, sign=sign)
 
 
-def _lexicographic(entries: Float[Tensor, "n k"]) -> Tensor:
-    order = torch.arange(len(entries))
-    for column in reversed(range(min(8, entries.shape[1]))):
-        order = order[entries[order, column].argsort(stable=True)]
-    return order
+def generic(k: int, n: int) -> Float[Tensor, "k n"]:
+    """Fixed numbers in general position."""
+    return torch.randn(k, n, generator=torch.Generator().manual_seed(k), dtype=torch.float64)
 
 
-def _weights(count: int) -> Float[Tensor, " count"]:
-    """Fixed numbers whose products with rows are hardly ever 0."""
-    return (1 + torch.arange(count, dtype=torch.float64)).cos()
-
-
-def _matrices(hidden: HiddenSpace, found: list[Rows]) -> Float[Tensor, "b n n"]:
-    vector = hidden.vector(found[0].factor)
-    W = torch.cat([each.entries for each in found if hidden.vector(each.factor) == vector], 2)
-    A = torch.stack([_matrix(hidden.kind, block) for block in W])
-    return torch.linalg.inv(A).mT if vector == (-1,) else A
-
-
-def _matrix(kind: str, W: Float[Tensor, "n k"]) -> Float[Tensor, "n n"]:
-    """A with AW in normal form; the identity where the rows of W are dependent."""
-    n = len(W)
-    if kind == "mean":
-        basis = mean_basis(n)
-        W = basis.T @ W
-        inner = torch.eye(n, dtype=torch.float64)
-        inner[0, 0] = 1.0 if W[0] @ _weights(W.shape[1]) >= 0 else -1.0
-        if n > 1:
-            inner[1:, 1:] = _matrix("orthogonal", W[1:])
-        return basis @ inner @ basis.T
-    if W.shape[1] < n:
+def _triangular(kind: str, W: Float[Tensor, "n k"]) -> Float[Tensor, "n n"]:
+    """A for which AW, times fixed numbers, is triangular; the identity where the rows of W are dependent."""
+    n, k = W.shape
+    white = torch.eye(n, dtype=torch.float64)
+    if kind == "general" and k >= n:
+        Q, R = torch.linalg.qr(W.T)
+        W, white = Q.T, torch.linalg.inv(R).T
+    Q, R = torch.linalg.qr(W @ generic(k, n))
+    sizes = R.diagonal().abs()
+    if k < n or sizes.min() <= 1e-9 * sizes.max():
         return torch.eye(n, dtype=torch.float64)
-    if kind == "orthogonal":
-        Q, R = torch.linalg.qr(W)
-        return (Q * R.diagonal().sign()).T
-    # the projection on the row space does not depend on A: an orthonormal basis made of its first rows
-    Q, R = torch.linalg.qr(W.T)
-    L = torch.linalg.cholesky(Q[:n] @ Q[:n].T)
-    return torch.linalg.solve_triangular(L, Q[:n], upper=False) @ torch.linalg.inv(R).T
+    return (Q * R.diagonal().sign()).T @ white

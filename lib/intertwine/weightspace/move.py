@@ -50,7 +50,7 @@ class Move(NamedTuple):
 
     def compose(self, h: Move, blocks: Int[Tensor, " b"]) -> Move:
         """First h, then this one, whose blocks are reordered by `blocks`."""
-        h = h._blocks(blocks)
+        h = h.reordered(blocks)
         order = h.order.gather(1, self.order)
         log = self.log + h.log.gather(2, self.order.expand(h.log.shape))
         sign = self.sign ^ h.sign.gather(2, self.order.expand(h.sign.shape))
@@ -63,9 +63,10 @@ class Move(NamedTuple):
         log = -self.log.gather(2, order.expand(self.log.shape))
         sign = self.sign.gather(2, order.expand(self.sign.shape))
         mixed = None if self.mixed is None else torch.linalg.inv(self.mixed)
-        return self._replace(order=order, log=log, sign=sign, mixed=mixed)._blocks(blocks.argsort())
+        return self._replace(order=order, log=log, sign=sign, mixed=mixed).reordered(blocks.argsort())
 
-    def _blocks(self, blocks: Int[Tensor, " b"]) -> Move:
+    def reordered(self, blocks: Int[Tensor, " b"]) -> Move:
+        """The same element where blocks come in another order."""
         mixed = None if self.mixed is None else self.mixed[blocks]
         order, log, sign = self.order[blocks], self.log[:, blocks], self.sign[:, blocks]
         return self._replace(order=order, log=log, sign=sign, mixed=mixed)

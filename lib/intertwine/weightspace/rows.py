@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -10,106 +10,105 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from intertwine.weightspace.act import effective_gain
-from intertwine.weightspace.axes import Axis, Unit, length, resolve, single, units
+from intertwine.weightspace.act import Action, Piece, State, pieces
+from intertwine.weightspace.axes import Unit, single
 from intertwine.weightspace.hidden import HiddenSpace
-from intertwine.weightspace.solve import Solution, sides
+from intertwine.weightspace.solve import Solution
 from intertwine.weightspace.space import WeightSpace
 
 
-class Rows(NamedTuple):
-    """Of one parameter, the entries of each of n units in each of b blocks, and how scalars act on them."""
+class Place(NamedTuple):
+    """One factor of a piece of a parameter, on which a space moves, and which other spaces move there.
+
+    `gain`: the weights are taken together with the gain behind them.
+    """
 
     number: int
-    entries: Float[Tensor, "b n k"]
+    piece: Piece
+    k: int
     factor: Unit
+    others: set[int | None]
+    width: int
+    gain: int | None = None
+
+    def entries(self, state: State, action: Action, known: set[int]) -> Float[Tensor, "b n w"]:
+        """The entries of each unit, moved by the action; summed over units whose order is not known."""
+        y = action.piece(state[self.number], self.piece, self.number)
+        hidden, dims = self.piece.spaces[self.k], self.piece.dims(self.k)
+        assert hidden is not None
+        unknown = [
+            k for k, each in enumerate(self.piece.spaces) if each and each.index in self.others - known
+        ]
+        if unknown:
+            y = y.sum(unknown, keepdim=True)
+        y = y.movedim(dims, [*range(len(dims))]).reshape(hidden.blocks, hidden.size, -1)
+        return y if self.gain is None else y * state[self.gain].flatten()[:, None]
 
 
-def rows(solution: Solution, state: Mapping[int, Tensor], hidden: HiddenSpace, done: set[int]) -> list[Rows]:
-    """All parameters with this space on one axis, whose other axes do not move or are `done`.
+class Rows(NamedTuple):
+    """The entries and lengths of each of n units in each of b blocks, in one model or in two."""
 
-    Weights come before gains and shifts, and tensors without a unit of zeros before the others.
-    """
-    found = []
+    factor: Unit
+    entries: list[Float[Tensor, "b n k"]]
+    sizes: list[Float[Tensor, "b n"]]
+
+
+def places(solution: Solution, hidden: HiddenSpace, state: State) -> Iterator[Place]:
+    """All factors of parameters on which this space moves."""
     for index, x in state.items():
-        label = solution.labels.get(index)
-        if label is None or hidden.index not in solution.touched(index):
-            continue
-        axes = [resolve(axis) for axis in label]
-        found += [Rows(index, entries, factor) for entries, factor in _parts(solution, x, axes, hidden, done)]
-
-    for edge in solution.edges:  # in front of a gain, the side that follows this space is part of it
-        (center,), (other,) = map(units, sides(edge))
-        if edge.center == "after" and solution.hidden(center).index == hidden.index:
-            gain = effective_gain(edge, state).cpu()
+        if hidden.index in solution.touched(index):
+            for piece in pieces(solution, solution.labels[index], x.shape):
+                numbers = [each.index if each else None for each in piece.spaces]
+                if numbers.count(hidden.index) == 1:
+                    k, others = numbers.index(hidden.index), {*numbers} - {hidden.index, hidden.base, None}
+                    size = torch.Size(factor.size for factor in piece.factors).numel()
+                    width = size // (hidden.blocks * hidden.size)
+                    factor = piece.factors[k]
+                    assert isinstance(factor, Unit)
+                    yield Place(index, piece, k, factor, others, width)
+    for edge, center, other in solution.ends:
+        if edge.center == "after" and solution.hidden(center) is hidden:
+            # the side that follows this space is part of it
             follower = solution.hidden(other)
-            for each in rows(solution, state, follower, done):
+            for each in places(solution, follower, state):
                 plain = each.number not in (edge.gain, edge.variance)
                 if plain and follower.powers(each.factor) == follower.powers(other):
-                    found.append(Rows(each.number, gain[:, None] * each.entries, center))
-
-    def rank(each: Rows) -> tuple[int, bool]:
-        return int((each.entries.abs().amax(2) == 0).sum()), each.entries.shape[2] == 1
-
-    return sorted(found, key=rank)
+                    yield each._replace(factor=center, gain=edge.gain)
 
 
-def _parts(
-    solution: Solution, x: Tensor, axes: list[Axis], hidden: HiddenSpace, done: set[int]
-) -> list[tuple[Tensor, Unit]]:
-    for k, axis in enumerate(axes):
-        if len(axis) > 1:
-            pieces = x.split([length(segment) for segment in axis], k)
-            return [
-                part
-                for piece, segment in zip(pieces, axis, strict=True)
-                for part in _parts(solution, piece, [*axes[:k], (segment,), *axes[k + 1 :]], hidden, done)
-            ]
-    factors = [factor for axis in axes for factor in axis[0]]
-    numbers = [solution.hidden(f).index if isinstance(f, Unit) else None for f in factors]
-    others = set(numbers) - {hidden.index, hidden.base, None}
-    if numbers.count(hidden.index) != 1 or not others <= done:
-        return []
-    k = numbers.index(hidden.index)
-    factor = factors[k]
-    assert isinstance(factor, Unit)
-    y = x.detach().double().cpu()  # elements of the group live there
-    y = y.reshape([each.size for each in factors])
-    if hidden.base is None:
-        return [(y.movedim(k, 0).reshape(1, hidden.size, -1), factor)]
-    y = y.movedim((numbers.index(hidden.base), k), (0, 1))
-    return [(y.reshape(hidden.blocks, hidden.size, -1), factor)]
+def rows(found: Iterable[Place], models: Sequence[tuple[State, Action]], known: set[int]) -> list[Rows]:
+    """The weights at these places; those without a unit of zeros first, gains and shifts last."""
+    result = []
+    for place in found:
+        entries = [place.entries(state, action, known) for state, action in models]
+        result.append(Rows(place.factor, entries, [x.norm(dim=2) for x in entries]))
+    return sorted(result, key=lambda r: (int((r.sizes[0] == 0).sum()), r.entries[0].shape[2] == 1))
 
 
 Likeness = dict[frozenset[int], Float[Tensor, "b n n"]]
 """Similarity of all pairs of units, in each block; apart for tensors with other signs."""
 
 
-def by_weights(hidden: HiddenSpace, wanted: list[Rows], found: list[Rows]) -> Likeness:
+def by_weights(hidden: HiddenSpace, found: list[Rows]) -> Likeness:
     """Inner products of all weights of one unit with those of another, by the signs that act on them.
 
     Tensors with equal scalars are divided by their common length.
     """
-    scaled_alike: dict[tuple[tuple[int, Fraction], ...], list[tuple[Rows, Rows]]] = {}
-    for one, other in paired(wanted, found):
-        scaled_alike.setdefault(tuple(sorted(hidden.powers(one.factor).items())), []).append((one, other))
+    alike: dict[tuple[tuple[int, Fraction], ...], list[Rows]] = {}
+    for each in found:
+        alike.setdefault(tuple(sorted(hidden.powers(each.factor).items())), []).append(each)
     likeness: Likeness = {}
-    for powers, pairs in scaled_alike.items():
-        lengths = [torch.cat([pair[k].entries for pair in pairs], 2).norm(dim=2) for k in (0, 1)]
-        weight = float(lengths[0].norm()) if powers else 1.0
-        for one, other in pairs:
-            x, y = one.entries, other.entries
-            if powers:
-                x, y = (z / n.clamp(min=1e-300)[:, :, None] for z, n in zip((x, y), lengths, strict=True))
-            signs = hidden.parities(one.factor)
-            likeness[signs] = likeness.get(signs, 0) + weight * (x @ y.mT)
+    for powers, group in alike.items():
+        lengths = [torch.stack([each.sizes[k] for each in group]).norm(dim=0) for k in (0, 1)]
+        size = float(lengths[0].norm()) or 1.0
+        for each in group:
+            # single precision is enough for lengths near 1, and twice as fast
+            units = [n.clamp(min=1e-300)[:, :, None] if powers else size for n in lengths]
+            x, y = ((z / n).float() for z, n in zip(each.entries, units, strict=True))
+            inner = (x @ y.mT).double() * (size if powers else size**2)
+            signs = hidden.parities(each.factor)
+            likeness[signs] = likeness.get(signs, 0) + inner
     return likeness
-
-
-def paired(wanted: list[Rows], found: list[Rows]) -> list[tuple[Rows, Rows]]:
-    """The same weights of both models."""
-    waiting = list(found)
-    return [(one, waiting.pop([r.number for r in waiting].index(one.number))) for one in wanted]
 
 
 def by_activations(space: WeightSpace, first: list[Tensor], second: list[Tensor]) -> dict[int, Likeness]:

@@ -26,6 +26,8 @@ class Solution:
     """gains whose two sides are not joined: the other side follows the centre."""
     frozen: list[tuple[int, str, list[str]]]
     """width, reason and parameters of axes that an operation freezes."""
+    norms: list[Edge]
+    """batch norms, whose gain corrects for ε."""
 
     def hidden(self, factor: Unit) -> HiddenSpace:
         return self._of[id(factor.space.root())]
@@ -36,10 +38,9 @@ class Solution:
 
     def __post_init__(self) -> None:
         self._of = {id(each.space): each for each in self.spaces}
-        self.centers: dict[int, int] = {}  # space → the space that it follows
-        for edge in self.edges:
-            (center,), (other,) = map(units, sides(edge))
-            self.centers[self.hidden(other).index] = self.hidden(center).index
+        self.ends = [(edge, next(units(a)), next(units(b))) for edge in self.edges for a, b in [sides(edge)]]
+        # space → the space that it follows
+        self.centers = {self.hidden(other).index: self.hidden(center).index for _, center, other in self.ends}
         self._touched = {
             index: {self.hidden(factor).index for axis in label for factor in units(axis)}
             for index, label in self.labels.items()
@@ -48,17 +49,18 @@ class Solution:
 
 def solve(state: Inference) -> Solution:
     """Decide every gain, then every group."""
-    state.ties.settle_blocks()
     edges = list(state.edges)
     while True:
+        state.ties.settle_blocks()
         while bad := _untenable(state, edges):
             for edge in bad:
                 _join(state, edge)
             edges = [edge for edge in edges if edge not in bad]
+        state.ties.settle_blocks()  # some by these joins
         for edge in edges:  # the gain absorbs the scalars of the side that follows
             (factor,) = units(sides(edge)[1])
-            c = 0 if edge.variance is not None else 1 if edge.center == "before" else -1
-            gain = unit(factor.space, {v: c * p for v, p in factor.log if c}, factor.sign)
+            c = 1 if edge.center == "before" else -1
+            gain = unit(factor.space, {v: c * p for v, p in factor.log}, factor.sign)
             _label_gain(state, edge, ((gain,),))
         labels = {index: tuple(resolve(axis) for axis in label) for index, label in state.labels.items()}
         _check_bases(labels)
@@ -74,7 +76,7 @@ def solve(state: Inference) -> Solution:
         for edge in bad:
             _join(state, edge)
         edges = [edge for edge in edges if edge not in bad]
-    return Solution(spaces, labels, edges, _frozen(state))
+    return Solution(spaces, labels, edges, _frozen(state), state.norms)
 
 
 def _follows(edge: Edge, kinds: dict[int, str]) -> bool:
@@ -155,8 +157,7 @@ def _join(state: Inference, edge: Edge) -> None:
     state.ties.unify(edge.before, edge.after, None, f"{edge.why} of entries that do not move")
     state.ties.mix(edge.before, edge.why)
     state.ties.mix(edge.after, edge.why)
-    # of batch norm's input the variance absorbs the size, the gain the sign
-    gain = along(edge.after, edge.before, -1, log=edge.variance is None)
+    gain = along(edge.after, edge.before, -1)  # of batch norm, over the deviation
     if edge.gain in state.labels:
         wide = _wide(state, edge)
         state.ties.unify(state.labels[edge.gain][wide], gain, state.equal, edge.why)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import torch
 from torch import Tensor, nn
 
-from intertwine.weightspace.act import Action, written
+from intertwine.weightspace.act import Action, effective, written
 from intertwine.weightspace.axes import Unit, units
 from intertwine.weightspace.hidden import HiddenSpace
 from intertwine.weightspace.infer import Inference
@@ -230,13 +230,17 @@ class WeightSpace:
 
     def action(self, moves: Mapping[int, Move], state: Mapping[int, Tensor]) -> Action:
         """How elements, by the number of their space, act on tensors at this point of weight space."""
-        return Action(self.solution, moves, state, self.inference.norms)
+        return Action(self.solution, moves, effective(self.solution.norms, state))
+
+    def effective(self, model: nn.Module) -> dict[int, Tensor]:
+        """The same on the CPU, with gains of batch norms over the running deviation."""
+        return effective(self.solution.norms, {k: x.detach().cpu() for k, x in self.state(model).items()})
 
     def with_state(self, model: AnyModel, state: Mapping[int, Tensor]) -> AnyModel:
         """A copy of the model with these parameters and buffers."""
-        moved = copy.deepcopy(model)
-        target = self.state(moved)
-        with torch.no_grad():
-            for k, x in state.items():
-                target[k].copy_(x)
-        return moved
+        old = self.state(model)
+        new = {id(old[k]): x for k, x in state.items() if x is not old[k]}
+        parameters = {id(p): p.requires_grad for p in model.parameters()}
+        for k in new.keys() & parameters.keys():
+            new[k] = nn.Parameter(new[k], parameters[k])
+        return copy.deepcopy(model, new)  # which takes these for the old ones

@@ -124,13 +124,12 @@ def product(state: Inference, x: Axis, gain: Axis, how: str, why: str, c: int = 
     return along(x, gain, c)
 
 
-def along(x: Axis, y: Axis, c: int, *, log: bool = True) -> Axis:
-    """The axis of x·y^c, for axes that are unified; without `log`, only the sign of y."""
+def along(x: Axis, y: Axis, c: int) -> Axis:
+    """The axis of x·y^c, for axes that are unified."""
 
     def power(f: Unit | Fixed, g: Unit | Fixed) -> Unit | Fixed:
         if isinstance(f, Unit) and isinstance(g, Unit):
-            powers, sign = combine((1, f), (c, g))
-            return unit(f.space, powers if log else combine((1, f))[0], sign)
+            return unit(f.space, *combine((1, f), (c, g)))
         if isinstance(g, Unit):  # f is copies
             return unit(g.space, *combine((c, g)))
         return f if isinstance(f, Unit) else Fixed(f.size)

@@ -1,0 +1,228 @@
+"""Normal forms: canonicalise(act(model, g)) is canonicalise(model), for many kinds of networks."""
+
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+
+from intertwine.weightspace import canonicalise, find_symmetries, match
+from intertwine.weightspace.sweep import pivots
+
+SPEC = spec_from_file_location("weightspace_models", Path(__file__).parent / "weightspace_models.py")
+zoo = module_from_spec(SPEC)
+SPEC.loader.exec_module(zoo)
+
+
+def draw(seed: int) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
+
+
+def difference(one: nn.Module, other: nn.Module) -> float:
+    pairs = zip(one.state_dict().values(), other.state_dict().values(), strict=True)
+    return max(((x - y).abs().max() / y.abs().max().clamp(min=1e-300)).item() for x, y in pairs)
+
+
+def conv(a: int, b: int, k: int = 1, groups: int = 1, eps: float = 1e-5) -> nn.Sequential:
+    return nn.Sequential(
+        nn.Conv2d(a, b, k, padding=k // 2, groups=groups, bias=False), nn.BatchNorm2d(b, eps)
+    )
+
+
+class Net(nn.Module):
+    """Modules by name and a forward given as a function."""
+
+    def __init__(self, forward, **parts):
+        super().__init__()
+        self.run = forward
+        for name, part in parts.items():
+            setattr(self, name, part)
+
+    def forward(self, x):
+        return self.run(self, x)
+
+
+def star() -> nn.Module:
+    """StarNet: the product of two maps of one input, around it a shortcut."""
+
+    def forward(s, x):
+        x = s.stem(x)
+        y = s.before(x)
+        y = s.g(s.f1(y).relu() * s.f2(y))
+        return s.head((x + s.after(y)).relu().mean((2, 3)))
+
+    parts = {"stem": conv(3, 6, 3), "before": conv(6, 6, 3, 6), "f1": nn.Conv2d(6, 9, 1)}
+    parts |= {"f2": nn.Conv2d(6, 9, 1), "g": conv(9, 6), "after": conv(6, 6, 3, 6), "head": nn.Linear(6, 4)}
+    return Net(forward, **parts)
+
+
+def ghost() -> nn.Module:
+    """RepGhost: a depthwise convolution and a batch norm of one value are added."""
+
+    def forward(s, x):
+        x = s.stem(x).relu()
+        x = s.point(x)
+        x = (s.cheap(x) + s.norm(x)).relu()
+        return s.head(s.last(x).relu().mean((2, 3)))
+
+    parts = {"stem": conv(3, 6, 3), "point": conv(6, 8), "cheap": conv(8, 8, 3, 8), "last": conv(8, 5)}
+    return Net(forward, norm=nn.BatchNorm2d(8), head=nn.Linear(5, 4), **parts)
+
+
+def squeeze() -> nn.Module:
+    """MobileNetV3: squeeze and excitation, a large ε, Hardswish."""
+
+    def forward(s, x):
+        x = nn.functional.hardswish(s.stem(x))
+        y = s.depth(s.up(x).relu()).relu()
+        gate = nn.functional.hardsigmoid(s.out(s.enter(y.mean((2, 3), keepdim=True)).relu()))
+        return s.head(nn.functional.hardswish(x + s.down(y * gate)).mean((2, 3)))
+
+    parts = {"stem": conv(3, 6, 3, eps=1e-3), "up": conv(6, 10, eps=1e-3), "down": conv(10, 6, eps=1e-3)}
+    parts |= {
+        "depth": conv(10, 10, 3, 10, eps=1e-3),
+        "enter": nn.Conv2d(10, 4, 1),
+        "out": nn.Conv2d(4, 10, 1),
+    }
+    return Net(forward, head=nn.Linear(6, 4), **parts)
+
+
+def separable() -> nn.Module:
+    """Xception: depthwise then pointwise convolutions, ε of 1e-3 everywhere, small variances."""
+
+    def forward(s, x):
+        x = s.stem(x).relu()
+        y = s.p2(s.d2(s.p1(s.d1(x)).relu()))
+        return s.head((s.skip(x) + y).relu().mean((2, 3)))
+
+    parts = {"stem": conv(3, 6, 3, eps=1e-3), "d1": nn.Conv2d(6, 6, 3, padding=1, groups=6, bias=False)}
+    parts |= {"p1": conv(6, 7, eps=1e-3), "d2": nn.Conv2d(7, 7, 3, padding=1, groups=7, bias=False)}
+    parts |= {"p2": conv(7, 8, eps=1e-3), "skip": conv(6, 8, eps=1e-3), "head": nn.Linear(8, 4)}
+    return Net(forward, **parts)
+
+
+def dual_path() -> nn.Module:
+    """DPN: norms in front, grouped convolutions, one part of the channels added and the rest concatenated."""
+
+    def block(s, k, x):
+        old, dense = x[:, :6], x[:, 6:]
+        y = x
+        for name in ("a", "b", "c"):
+            y = getattr(s, f"{name}{k}")(getattr(s, f"n{name}{k}")(y).relu())
+        return torch.cat([old + y[:, :6], dense, y[:, 6:]], 1)
+
+    def forward(s, x):
+        x = block(s, 2, block(s, 1, s.stem(x)))
+        return s.head(s.last(x).relu().mean((2, 3)))
+
+    parts: dict[str, nn.Module] = {"stem": nn.Conv2d(3, 8, 3, bias=False)}
+    for k, width in ((1, 8), (2, 10)):
+        parts |= {f"na{k}": nn.BatchNorm2d(width, 1e-3), f"a{k}": nn.Conv2d(width, 8, 1, bias=False)}
+        parts |= {
+            f"nb{k}": nn.BatchNorm2d(8, 1e-3),
+            f"b{k}": nn.Conv2d(8, 8, 3, groups=2, padding=1, bias=False),
+        }
+        parts |= {f"nc{k}": nn.BatchNorm2d(8, 1e-3), f"c{k}": nn.Conv2d(8, 8, 1, bias=False)}
+    return Net(forward, last=nn.BatchNorm2d(12, 1e-3), head=nn.Linear(12, 4), **parts)
+
+
+def nested() -> nn.Module:
+    """FastViT: a grouped convolution whose input is a depthwise multiple of its channels, then attention."""
+
+    def forward(s, x):
+        x = s.stem(x)
+        x = nn.functional.gelu(s.mix(nn.functional.gelu(s.wide(x))))
+        return s.head(nn.functional.gelu(s.grouped(x)).mean((2, 3)))
+
+    parts = {
+        "stem": conv(3, 4, 3),
+        "wide": conv(4, 16, 3, 4),
+        "mix": conv(16, 16, 3, 8),
+        "grouped": conv(16, 16, 3, 4),
+    }
+    return Net(forward, head=nn.Linear(16, 4), **parts)
+
+
+def bottleneck() -> nn.Module:
+    """MobileNetV2: between two convolutions without activation all of GL(n)."""
+    layers = [conv(3, 6, 3), nn.ReLU6(), conv(6, 4), conv(4, 9), nn.ReLU6()]
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(9, 4))
+
+
+def pooled() -> nn.Module:
+    """LR-ASPP: a narrow stream that is read by wide weights, and a gate; no bias decides a matrix."""
+
+    def forward(s, x):
+        x = s.stem(x).relu()
+        y = s.narrow(x)
+        return s.head((s.one(y) * s.two(y).sigmoid()).mean((2, 3)))
+
+    parts = {"stem": conv(3, 4, 3), "narrow": nn.Conv2d(4, 6, 1), "one": nn.Conv2d(6, 20, 1)}
+    return Net(forward, two=nn.Conv2d(6, 20, 1), head=nn.Linear(20, 4), **parts)
+
+
+def latents() -> nn.Module:
+    """Perceiver: learnt queries attend to the input, through layer norms."""
+
+    def forward(s, x):
+        x = x.flatten(2).mT
+        scores = s.q(s.norm1(s.latents)) @ s.k(x).mT / 6**0.5
+        y = s.latents + scores.softmax(-1) @ s.v(x)
+        return s.head((y + s.down(nn.functional.gelu(s.up(s.norm2(y))))).mean(1))
+
+    parts = {"q": nn.Linear(8, 6), "k": nn.Linear(3, 6), "v": nn.Linear(3, 8), "up": nn.Linear(8, 12)}
+    parts |= {"norm1": nn.LayerNorm(8), "norm2": nn.LayerNorm(8), "down": nn.Linear(12, 8)}
+    return Net(forward, latents=nn.Parameter(torch.randn(5, 8)), head=nn.Linear(8, 4), **parts)
+
+
+HAND = {
+    f.__name__: f for f in (star, ghost, squeeze, separable, dual_path, nested, bottleneck, pooled, latents)
+}
+THEIRS = ["mobilenet_v2", "shufflenet_v2_x0_5", "squeezenet1_1", "regnet_y_400mf"]
+THEIRS += ["efficientnet_b0", "mnasnet0_5", "googlenet", "resnet18", "resnet50", "convnext_tiny", "vit_b_16"]
+PICTURE = torch.randn(1, 3, 32, 32, generator=draw(6), dtype=torch.float64)
+
+
+def one_normal_form(model: nn.Module, inputs: torch.Tensor, seeds=range(2)):
+    space = find_symmetries(model, inputs)
+    expected = canonicalise(space, model).model
+    torch.testing.assert_close(expected(inputs), model(inputs), rtol=1e-7, atol=1e-8)
+    for seed in seeds:
+        moved = space.act(model, space.sample(draw(seed)))
+        assert difference(canonicalise(space, moved).model, expected) < 1e-6
+    assert difference(canonicalise(space, expected).model, expected) < 1e-6
+    return space
+
+
+@pytest.mark.parametrize("name", HAND)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_networks_written_by_hand_have_one_normal_form(name, seed):
+    torch.manual_seed(seed)
+    model = zoo.randomise(HAND[name](), draw(seed))
+    space = one_normal_form(model, PICTURE[..., :8, :8])
+    moved = space.act(model, space.sample(draw(3)))
+    assert space.spaces and difference(match(space, model, moved).model, model) < 1e-6
+
+
+@pytest.mark.parametrize(
+    "name", ["mobilenet_v3_small", *(pytest.param(n, marks=pytest.mark.slow) for n in THEIRS)]
+)
+def test_networks_of_torchvision_have_one_normal_form(name):
+    one_normal_form(zoo.randomise(zoo.slim(name), draw(0)), PICTURE, seeds=[0])
+
+
+@given(st.integers(1, 5), st.lists(st.sets(st.integers(0, 4), max_size=5), max_size=6), st.integers(0, 2**20))
+def test_elimination_finds_signs_with_which_all_consistent_conditions_hold(units, parities, seed):
+    wanted = torch.rand(5, 1, units, generator=draw(seed)) < 0.5
+
+    def product(signs, parity):
+        return sum((signs[k].long() for k in parity), torch.zeros(1, units).long()) % 2 == 1
+
+    conditions = [(frozenset(parity), product(wanted, parity)) for parity in parities]
+    found = torch.zeros_like(wanted)
+    for k, (_, negative) in pivots(conditions).items():
+        found[k] = negative
+    assert all(torch.equal(product(found, parity), negative) for parity, negative in conditions)
