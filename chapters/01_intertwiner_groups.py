@@ -31,6 +31,7 @@
 
 # %% tags=["hide-input"]
 import copy
+import itertools
 
 import numpy as np
 import pandas as pd
@@ -182,8 +183,7 @@ Markdown(
 )
 
 # %% [markdown]
-# For scalings, the source allows "some non-zero real number α" and gives
-# "the linear nature of the ReLU function" as the reason. ReLU is not linear but *positively homogeneous*,
+# For scalings, the source allows "some non-zero real number α". ReLU is *positively homogeneous*,
 # $\mathrm{ReLU}(\alpha z) = \alpha\,\mathrm{ReLU}(z)$ for $\alpha > 0$; one negative α refutes the printed statement.
 #
 # :::{admonition} Erratum: swap-and-scale-2022, scaling
@@ -211,11 +211,32 @@ scalings["holds"] = scalings["error"] < 1e-12
 scalings.set_index("alpha")
 
 # %% [markdown]
-# The column *without bias* shows why the bias has to be scaled too. And the reason given, *linear*, taken at its word:
+# The column *without bias* shows why the bias has to be scaled too.
+#
+# The source says that both symmetries "occur for any point in parameter space". They do, but at some points a move changes no weight: the cell counts the
+# different networks that the six orders of three neurons give. Which moves change nothing, {prf:ref}`thm-stabiliser` says.
+#
+# For tanh, which is odd, there are signs in place of scalings. The source credits {cite:t}`bishop2006` and {cite:t}`kurkova1994`. That for tanh these are *all* symmetries of
+# a network with one hidden layer and no superfluous neuron was proved by {cite:t}`sussmann1992`; {cite:t}`kurkova1994` treat other activations.
 
-# %%
-linearity = laws.relu_linearity(trials, generator)
-linearity.groupby("law", sort=False)["error"].max().to_frame("largest error")
+# %% tags=["hide-input"]
+rows, x_any = [], torch.randn(50, 3, generator=generator, dtype=torch.float64)
+realised = lambda t: torch.relu(x_any @ t[:, :3].T + t[:, 3]) @ t[:, 4]
+kinds = ("generic", "two equal neurons", "a dead neuron", "one without weights", "all 0")
+for kind, trial in itertools.product(kinds, range(trials)):
+    theta = torch.randn(3, 5, generator=generator, dtype=torch.float64)  # w, b, λ
+    theta[1] = theta[0] if kind == "two equal neurons" else theta[1]
+    theta[1, 4 if kind == "a dead neuron" else 0 :] *= kind in kinds[:2]
+    theta *= kind != "all 0"
+    orders = torch.tensor([*itertools.permutations(range(3))])
+    a = torch.randn(3, 1, generator=generator, dtype=torch.float64).exp()
+    scalars = torch.cat([a.expand(3, 4), 1 / a], 1)
+    gaps = [(realised(scalars * theta[o]) - realised(theta)).abs().max() for o in orders]
+    row = {"point": kind, "trial": trial, "error": float(max(gaps))}
+    row["networks"] = len({tuple(theta[o].flatten().tolist()) for o in orders})
+    rows.append(row | {"moves_for_each": 6 / row["networks"]})
+any_point = pd.DataFrame(rows)
+any_point.groupby("point", sort=False)[["error", "networks"]].max()
 
 # %% [markdown]
 # ## What commutes with an activation
@@ -581,7 +602,7 @@ run.write(
     swap_count=swap_counts,
     scale=scalings[["alpha", "error", "holds"]],
     scale_without_bias=without_bias,
-    relu_linearity=linearity,
+    any_point=any_point,
     lemma_3_1=lemma,
     lemma_3_1_singular=singular,
     table_1=table_1,

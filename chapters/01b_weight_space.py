@@ -32,6 +32,8 @@
 # %% tags=["hide-input"]
 import functools
 import inspect
+import itertools
+import math
 
 import numpy as np
 import pandas as pd
@@ -189,6 +191,45 @@ how = dict.fromkeys(errors, "max") | dict.fromkeys(moved, "min")
 proposition.groupby("activation", sort=False).agg(how)
 
 # %% [markdown]
+# (sec-size)=
+# ## How large is the group?
+#
+# $G_{\mathrm{ReLU}}$ has dimension $n$, and matrices of rank one have $2n-1$; but $G_{\mathrm{ReLU}}$ has $n!$ components as well. Footnote 5 of {cite:t}`godfrey2022` counts both by
+# ε-nets and finds rank one larger all the same (the calculation, E.7, is lost in our copy). Here is ours: how many balls of radius ε fill either set within the unit ball of the Frobenius
+# norm, by volume. $G_{\mathrm{ReLU}}$ is $n!$ orthants of an $n$-dimensional ball there, and the matrices $suv^\top$ have the volume $|S^{n-1}|^2/(4n-2)$.
+# So the footnote needs a small ε: the quotient of the two numbers is $\varepsilon^{-(n-1)}$ times a constant, and equals 1 near $\varepsilon = 4e/n$.
+
+
+# %% tags=["hide-input"]
+def log_ball(d):
+    """The logarithm of the volume of the unit ball of dimension d."""
+    return d / 2 * math.log(math.pi) - math.lgamma(d / 2 + 1)
+
+
+rows = []
+for n, epsilon in itertools.product((16, 64, 256, 512), (0.3, 0.1, 0.03, 0.01, 0.003)):
+    g_relu = math.lgamma(n + 1) - n * math.log(2 * epsilon)
+    spheres = 2 * (math.log(n) + log_ball(n)) - math.log(4 * n - 2)
+    rank_1 = spheres - log_ball(2 * n - 1) - (2 * n - 1) * math.log(epsilon)
+    equal_at = epsilon * math.exp((rank_1 - g_relu) / (n - 1))
+    row = {
+        "n": n,
+        "epsilon": epsilon,
+        "equal_at": equal_at,
+        "n_times_equal_at": n * equal_at,
+    }
+    rows.append(
+        row | {"rank_1_larger": rank_1 > g_relu, "g_relu_larger": g_relu > rank_1}
+    )
+nets = pd.DataFrame(rows)
+same_size = nets.groupby("n")["equal_at"].first()
+Markdown(
+    "Both sets need equally many balls at "
+    + ", ".join(f"ε = {at:.2g} for n = {n}" for n, at in same_size.items())
+    + ". Below, rank one is the larger set; above, $n!$ decides."
+)
+
+# %% [markdown]
 # :::{admonition} Erratum: godfrey2022, Theorem 4.2
 # :class: warning
 # The weights are printed there with last entry $W_k\varphi_\sigma(A_k^{-1})$. It has to be $A_{k-1}$, as above; where both products
@@ -201,7 +242,7 @@ index.groupby("rule")["error"].agg(["min", "max"])
 
 # %% [markdown]
 # (sec-residual)=
-# ## Residual connections tie layers together
+# ## Residual connections constrain the layers they join
 #
 # A skip connection adds the output $h_l$ of one layer to the pre-activation of another, $m$. Moved, the sum is
 # $A_m(W_m h_{m-1} + b_m) + \varphi(A_l)h_l$, and, if $h_l$ spans its space, $A_m$ factors out exactly when
@@ -368,7 +409,8 @@ assert relative_error(net(inputs), expected) < 1e-12
 # ## Summary
 #
 # - The loss is constant on an orbit, its gradient and Hessian are not; the Hessian's signature is.
-# - A sum ties the layers it joins, by $A_m = \varphi(A_l)$ and not by the printed $A_m = A_l$.
+# - What is added must be moved alike. An output added to a pre-activation asks for $A_m = \varphi(A_l)$ where the paper prints $A_m = A_l$.
+# - Permutations make $G_{\mathrm{ReLU}}$ larger than the set of rank one where ε is coarser than about $4e/n$.
 # - With shifts, sigmoid gains a sign and exp a whole line.
 #
 # Back to {doc}`01_intertwiner_groups`, on to {doc}`01c_any_network`, which does all this for networks that somebody else wrote.
@@ -376,5 +418,11 @@ assert relative_error(net(inputs), expected) < 1e-12
 # ## Provenance
 
 # %%
-run.write(theorem_4_2=index, proposition_3_4=proposition, remark_3_6=remark, orbit=orbit)
+run.write(
+    epsilon_nets=nets,
+    theorem_4_2=index,
+    proposition_3_4=proposition,
+    remark_3_6=remark,
+    orbit=orbit,
+)
 results.provenance()

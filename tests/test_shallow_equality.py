@@ -66,7 +66,7 @@ def test_the_reduction_of_the_difference_agrees_with_the_canonical_form(first, s
 
 def test_the_reduction_of_a_difference_is_of_exact_networks():
     p = ShallowReLU([[0.5]], [0], [[1]], [0])
-    with pytest.raises(ValueError, match=r"^Expected networks of integers and fractions, was given floats"):
+    with pytest.raises(ValueError, match=r"^Expected integers and fractions, was given floats"):
         reduce_difference(p, p)
 
 

@@ -16,12 +16,17 @@ from intertwine.shallow.canonical_form import CanonicalForm, canonical_form, is_
 from intertwine.shallow.compression import Compression, compress
 from intertwine.shallow.configurations import Configuration, configurations, realised
 from intertwine.shallow.degeneracy import Degeneracy, degeneracy
-from intertwine.shallow.difference_reduction import DifferenceReduction, reduce_difference
 from intertwine.shallow.equality import Equality, Symmetry, same_function
 from intertwine.shallow.exact import numbers
 from intertwine.shallow.generic import Fibre, Genericity, fibre, is_generic
 from intertwine.shallow.hidden_symmetries import HiddenSymmetries, hidden_symmetries
-from intertwine.shallow.minimal import minimal_form, zero_factor_rank, zero_factor_reduction
+from intertwine.shallow.minimal import (
+    DifferenceReduction,
+    minimal_form,
+    reduce_difference,
+    zero_factor_rank,
+    zero_factor_reduction,
+)
 from intertwine.shallow.moves import act, difference, flip, odd_slope
 from intertwine.shallow.random_networks import random_network, random_orbit
 from intertwine.shallow.relu_network import ShallowReLU

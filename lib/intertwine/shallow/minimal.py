@@ -9,6 +9,7 @@ import numpy as np
 from intertwine.shallow.arrangement import Arrangement, arrangement
 from intertwine.shallow.canonical_form import lexicographic
 from intertwine.shallow.exact import TOLERANCE, largest, negligible, reciprocal, sums
+from intertwine.shallow.moves import difference
 from intertwine.shallow.relu_network import ShallowReLU, from_rows
 
 
@@ -74,3 +75,36 @@ def minimal_form(p: ShallowReLU, tolerance: float = TOLERANCE) -> ShallowReLU:
     rows, V = np.zeros_like(p.rows), np.zeros_like(p.V)
     rows[: q.n], V[:, : q.n] = q.rows, q.V
     return from_rows(rows, V, q.c)
+
+
+class DifferenceReduction(NamedTuple):
+    """What is left of θ ⊖ θ' when it is reduced."""
+
+    empty: bool
+    """No neuron, and the constant 0, for every output: the minimal forms agree (Lemma 17)."""
+    vanishes: bool
+    """Empty, or pairs λσ(z), −λσ(−z) whose terms λz add up to 0 with the constant (Theorems 3 and 4)."""
+
+
+def reduce_difference(p: ShallowReLU, q: ShallowReLU) -> DifferenceReduction:
+    """Lemma 17, Theorems 3 and 4 as they are written, for exact networks; `same_function` needs no pairs.
+
+    Example:
+        >>> p = ShallowReLU([[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [[1, 1, 1]], [0])
+        >>> q = ShallowReLU([[-1, 0], [0, -1], [1, 1]], [0, 0, -1], [[1, 1, 1]], [1])
+        >>> reduce_difference(p, q)
+        DifferenceReduction(empty=False, vanishes=True)
+    """
+    d = difference(p, q)
+    if not d.exact:
+        raise ValueError("Expected integers and fractions, was given floats: use `same_function`.")
+    left = [zero_factor_reduction(ShallowReLU(d.W, d.b, d.V[[j]], d.c[[j]])) for j in range(d.k)]
+    return DifferenceReduction(all(r.n == 0 and r.c[0] == 0 for r in left), all(map(_vanishes, left)))
+
+
+def _vanishes(r: ShallowReLU) -> bool:
+    """Rows of a reduction are coprime integers, so that t = 1 for every pair."""
+    weights = {tuple(row): weight for row, weight in zip(r.rows.tolist(), r.V[0], strict=True)}
+    paired = all(weights.get(tuple(-x for x in row)) == -weight for row, weight in weights.items())
+    twice = r.V[0] @ r.rows  # λz, from either neuron of a pair
+    return bool(paired and (twice[:-1] == 0).all() and twice[-1] + 2 * r.c[0] == 0)

@@ -76,29 +76,6 @@ def swap_count(widths: Iterable[int], generator: torch.Generator) -> pd.DataFram
     return pd.DataFrame(rows)
 
 
-def relu_linearity(trials: int, generator: torch.Generator) -> pd.DataFrame:
-    """Is ReLU linear? Additive, homogeneous, and positively homogeneous, each on random vectors.
-
-    Example:
-        >>> relu_linearity(3, torch.Generator().manual_seed(0)).groupby("law")["holds"].all().to_dict()
-        {'additive': False, 'homogeneous': False, 'positively homogeneous': True}
-
-    Returns:
-        Columns law, trial, error (relative), holds.
-    """
-    rows = []
-    for trial in range(trials):
-        u, v = _normal(generator, 2, 100)
-        a = -_normal(generator, 1).abs()
-        laws = {
-            "additive": (torch.relu(u + v), torch.relu(u) + torch.relu(v)),
-            "homogeneous": (torch.relu(a * u), a * torch.relu(u)),
-            "positively homogeneous": (torch.relu(-a * u), -a * torch.relu(u)),
-        }
-        rows += [{"law": law, "trial": trial, "error": relative_error(*sides)} for law, sides in laws.items()]
-    return pd.DataFrame(rows).assign(holds=lambda table: table["error"] < TOLERANCE)
-
-
 def proposition_3_4(
     activations: Iterable[str],
     sizes: list[int],
