@@ -60,7 +60,7 @@ def record(model: nn.Module, layers: Sequence[str]) -> Iterator[dict[str, Float[
 
 
 def features(
-    model: nn.Module, layers: Sequence[str], images: Float[Tensor, "n ..."], *, batch_size: int = 500
+    model: nn.Module, layers: Sequence[str], images: Float[Tensor, "n ..."], *, batch_size: int = 200
 ) -> Iterator[dict[str, Float[Tensor, "batch ..."]]]:
     """The activations of the named layers for all images, batch by batch.
 
@@ -87,7 +87,7 @@ def features(
 
 
 def activations(
-    model: nn.Module, layers: Sequence[str], images: Float[Tensor, "n ..."], *, batch_size: int = 500
+    model: nn.Module, layers: Sequence[str], images: Float[Tensor, "n ..."], *, batch_size: int = 200
 ) -> dict[str, Float[Tensor, "n ..."]]:
     """The activations of the named layers for all images, in memory.
 

@@ -46,7 +46,7 @@ class Blocks:
         *,
         memory: int,
         device: str | torch.device = "auto",
-        batch_size: int = 500,
+        batch_size: int = 200,
     ) -> None:
         self.device = devices.pick(device)
         for model, layers in (first, second):

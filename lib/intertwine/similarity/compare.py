@@ -32,7 +32,7 @@ def compare(
     minibatch: int | None = None,
     generator: torch.Generator | None = None,
     device: str | torch.device = "auto",
-    batch_size: int = 500,
+    batch_size: int = 200,
 ) -> pd.DataFrame:
     """The measure of every layer of one model with every layer of the other, for the same images.
 

@@ -53,7 +53,7 @@ def line(
         network = between(model1, model2, fraction)
         device = devices.like(network).device
         rows.append(["interpolated", fraction, evaluate(network, test.images, test.labels)])
-        batches = (batch.to(device) for batch in train.images.split(500))
+        batches = (batch.to(device) for batch in train.images.split(200))
         reestimate(network, batches, devices.precision(network, device))
         rows.append(["re-estimated", fraction, evaluate(network, test.images, test.labels)])
     return pd.DataFrame(rows, columns=["batch_norm", "fraction", "accuracy"])

@@ -15,7 +15,7 @@ def evaluate(
     images: Float[Tensor, "n ..."],
     labels: Int[Tensor, " n"],
     *,
-    batch_size: int = 500,
+    batch_size: int = 200,
     dtype: torch.dtype = torch.float32,
 ) -> float:
     """The accuracy: the fraction of images whose largest logit is at their label.

@@ -17,7 +17,7 @@ FRONT_BYTES = 2**31  # values of a frozen front are stored if they need no more 
 
 
 def outputs(
-    network: nn.Module, inputs: Inputs, *, batch_size: int = 500, dtype: torch.dtype = torch.float32
+    network: nn.Module, inputs: Inputs, *, batch_size: int = 200, dtype: torch.dtype = torch.float32
 ) -> Iterator[Any]:
     """The outputs of a network, or of a part of one, in evaluation mode, without autograd, batch by batch.
 
@@ -48,7 +48,7 @@ def front_values(
     images: Tensor,
     *,
     dtype: torch.dtype = torch.float32,
-    batch_size: int = 500,
+    batch_size: int = 200,
     limit: int = FRONT_BYTES,
 ) -> Inputs | None:
     """All outputs (one or a tuple) of a frozen front, computed once; None where they exceed `limit` bytes.
