@@ -15,6 +15,7 @@ from intertwine.features import features
 from intertwine.groups import ScalarGroup
 from intertwine.similarity import compare
 from intertwine.similarity.blocks import Blocks
+from intertwine.similarity.grams import gram
 from intertwine.stitching import STITCH_RECIPES, Junction, stitch_at
 from intertwine.training import RECIPES, Spec, evaluate, train, train_many
 from intertwine.weightspace import find_symmetries
@@ -114,6 +115,12 @@ def test_layers_compare_as_on_the_cpu(pair, digits, measure):
     there = compare(*pair, layers, images, measure, device="cuda")
     here = compare(*(copy.deepcopy(n).cpu() for n in pair), layers, images.cpu(), measure, device="cpu")
     assert abs(there - here).max().max() < 1e-5
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "max"])
+def test_gram_matrices_are_those_of_the_cpu(kernel):
+    X = normal(20, 5)
+    assert torch.allclose(gram(X, kernel), gram(X.cuda(), kernel).cpu())
 
 
 def test_memory_of_the_device_is_recorded():
