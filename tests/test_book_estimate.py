@@ -43,9 +43,9 @@ def test_what_does_not_fit_is_refused_before_it_begins(monkeypatch):
     with pytest.raises(BookError, match="with 84 GB of memory for 04_dissimilarity at once, cpu has 24"):
         estimate.announced(BOOK, one, jobs=1)
     one["04_dissimilarity"]["memory_gb"] = 10
-    assert "14 of 24 GB on cpu" in estimate.announced(BOOK, one, jobs=1)
+    assert "14 GB of 24 on cpu" in estimate.announced(BOOK, one, jobs=1)
     both = one | {"03_stitching": settings("paper")["03_stitching"]}
-    assert "14 of 24 GB" in estimate.announced(BOOK, both, jobs=1)
+    assert "14 GB of 24" in estimate.announced(BOOK, both, jobs=1)
     monkeypatch.setattr(estimate, "total_memory", lambda device: 23.0)
     with pytest.raises(BookError, match="24 GB of memory for 03_stitching and 04_dissimilarity at once"):
         estimate.announced(BOOK, both, jobs=2)

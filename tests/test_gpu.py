@@ -13,10 +13,10 @@ from intertwine.data import Masks
 from intertwine.dissection import dissect, geodesic, haar_rotation
 from intertwine.features import features
 from intertwine.groups import ScalarGroup
-from intertwine.similarity import compare
+from intertwine.similarity import MEASURES, cka, compare, null
 from intertwine.similarity.blocks import Blocks
 from intertwine.similarity.grams import gram
-from intertwine.stitching import STITCH_RECIPES, Junction, stitch_at
+from intertwine.stitching import KINDS, STITCH_RECIPES, Junction, stitch_at
 from intertwine.training import RECIPES, Spec, evaluate, train, train_many
 from intertwine.weightspace import find_symmetries
 from intertwine_book.results import environment
@@ -25,6 +25,7 @@ pytestmark = [
     pytest.mark.gpu,
     pytest.mark.skipif(not torch.cuda.is_available(), reason="this machine has no GPU"),
 ]
+DEVICES = ("cpu", "cuda")
 SHORT = replace(RECIPES["digits"], epochs=1)
 
 
@@ -109,12 +110,29 @@ def test_a_network_on_the_device_is_not_copied_there(pair, digits):
     assert [side[0] for side in blocks._sides] == pair
 
 
-@pytest.mark.parametrize("measure", ["cka", "grelu cka", "procrustes"])
+@pytest.mark.parametrize("measure", MEASURES)
 def test_layers_compare_as_on_the_cpu(pair, digits, measure):
+    """By every measure, of layers and of two matrices of features."""
     layers, images = ["relu1", "relu3"], digits.images[:60]
     there = compare(*pair, layers, images, measure, device="cuda")
-    here = compare(*(copy.deepcopy(n).cpu() for n in pair), layers, images.cpu(), measure, device="cpu")
-    assert abs(there - here).max().max() < 1e-5
+    pair = [copy.deepcopy(network).cpu() for network in pair]
+    here = compare(*pair, layers, images.cpu(), measure, device="cpu")
+    assert abs(there - here).max().max() < 1e-4
+    X, Y = normal(30, 5), normal(30, 5, seed=1)
+    one, two = (float(MEASURES[measure](X.to(device), Y.to(device))) for device in ("cpu", "cuda"))
+    assert abs(one - two) < 1e-9
+
+
+def test_minibatches_and_nulls_are_those_of_the_cpu(pair, digits):
+    draws = [torch.Generator().manual_seed(0) for _ in "12"]
+    there = compare(*pair, ["relu2"], digits.images, minibatch=30, generator=draws[0], device="cuda")
+    here = compare(*pair, ["relu2"], digits.images, minibatch=30, generator=draws[1], device="cpu")
+    assert abs(there - here).max().max() < 1e-4
+    X, Y = normal(30, 5), normal(30, 5, seed=1)
+    for kind in ("shuffle", "gaussian"):
+        asked = zip(DEVICES, draws, strict=True)
+        one, two = (null(cka, X.to(d), Y.to(d), kind, 2, generator=draw) for d, draw in asked)
+        assert torch.allclose(one.values, two.values)
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "max"])
@@ -137,12 +155,17 @@ def test_a_stitch_is_judged_as_networks_are(pair, digits):
     assert junction.judge(same).accuracy == same.evaluate(digits)
 
 
-@pytest.mark.parametrize("kind", ["full", "low rank", "G_ReLU", "Birkhoff", "orthogonal"])
-def test_stitches_train_there(pair, digits, kind):
+@pytest.mark.parametrize("kind", KINDS)
+def test_stitches_are_made_and_trained_there(pair, digits, kind):
     junction = Junction(*pair, "relu2", digits, test=digits, device="cuda", dtype="float32")
-    options = {"rank": 2} if kind == "low rank" else {}
+    options = {"low rank": {"rank": 2}, "sparse": {"alpha": 0.1}}.get(kind, {})
     recipe = replace(STITCH_RECIPES["digits"], epochs=1)
-    assert stitch_at(junction, kind, recipe=recipe, **options).stitch.weight.is_cuda
+    if KINDS[kind].closed:
+        assert stitch_at(junction, kind, **options).evaluate(digits) >= 0
+    if KINDS[kind].layer:
+        for batch_norm in ("frozen", "reestimated"):
+            made = stitch_at(junction, kind, recipe=recipe, batch_norm=batch_norm, **options)
+            assert made.stitch.weight.is_cuda
 
 
 def test_an_element_acts_there(pair, digits):
