@@ -334,7 +334,7 @@ def test_a_float32_model_keeps_its_dtype():
     "model, inputs, sentence",
     [
         (nn.Linear(3, 2), torch.zeros(1, 3), "training: call model.eval"),
-        (nn.Linear(3, 2).eval(), torch.zeros(1, 4), r"was given \(1, 4\), on which it raises"),
+        (nn.Linear(3, 2).eval(), torch.zeros(1, 4), r"was given \(1, 4\), on which the model raises"),
         (
             Net(lambda s, x: s.a(x) if x.sum() > 0 else x, a=nn.Linear(3, 3)).eval(),
             torch.ones(1, 3),

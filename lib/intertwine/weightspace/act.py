@@ -65,7 +65,7 @@ class Action:
             hidden, follower = solution.hidden(center), solution.hidden(other)
             if hidden.index in element:
                 # x = g^{-1}Ag·x' in front of a gain, y = gAg^{-1}·y' behind it
-                g = state[edge.gain].detach().double().cpu().flatten()
+                g = state[edge.gain].detach().double().cpu().flatten().chunk(edge.parts)[edge.part]
                 g = g if edge.center == "after" else 1 / g
                 A = self._matrix(hidden, center)
                 B = torch.linalg.inv(A).mT if hidden.kind == "general" else A

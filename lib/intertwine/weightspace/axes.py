@@ -180,6 +180,19 @@ def solid(axis: Axis) -> Axis:
     return tuple(tuple(Fixed(f.size) if isinstance(f, Fixed) else f for f in segment) for segment in axis)
 
 
+def still(axis: Axis) -> Axis:
+    """The same units, which no scalars multiply."""
+    return tuple(
+        tuple(Fixed(f.size) if isinstance(f, Fixed) else Unit(f.space) for f in s) for s in resolve(axis)
+    )
+
+
+def norm(axis: Axis) -> str:
+    """The norm that its units go through."""
+    factor = single(axis)
+    return factor.space.norm if factor else ""
+
+
 def _tidy(segment: Segment) -> Segment:
     """Without factors of one entry, and with neighbours that do not move as one."""
     kept: list[Factor] = []

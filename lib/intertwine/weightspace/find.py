@@ -8,15 +8,20 @@ from torch import nn
 
 from intertwine.weightspace import rules
 from intertwine.weightspace.axes import moves, single, units
-from intertwine.weightspace.infer import Inference, infer
+from intertwine.weightspace.check import wrong
+from intertwine.weightspace.infer import Inference, infer, needed
+from intertwine.weightspace.recognise import recognise
+from intertwine.weightspace.run import Ref, Run
 from intertwine.weightspace.solve import Solution, solve
 from intertwine.weightspace.space import WeightSpace
-from intertwine.weightspace.trace import trace
+from intertwine.weightspace.trace import Outputs, trace
 
 REGISTERED = rules.__all__  # by their import
 
 
-def find_symmetries(model: nn.Module, example_inputs: Any) -> WeightSpace:
+def find_symmetries(
+    model: nn.Module, example_inputs: Any, *, outputs: Outputs = None, check: bool = True
+) -> WeightSpace:
     """Run a model once, and find its hidden spaces, the axes that each of them joins, and its group.
 
     Example:
@@ -27,27 +32,56 @@ def find_symmetries(model: nn.Module, example_inputs: Any) -> WeightSpace:
         ['Σ_4 ⋉ (R^* × R_{>0})^4', 'Σ_8 ⋉ (R^* × R_{>0})^8']
 
     Units that are added move together (godfrey2022 Remark 3.6), and so do those combined channel by channel.
-    Activations are classified by `intertwine.groups`. Decisions of Python from shapes are fixed as in
-    this run. An operation without a rule freezes the axes that it touches; the table shows them with the
-    reason. An axis of one unit counts as broadcasting, and does not move.
+    Activations are classified by `intertwine.groups`. Decisions of Python from shapes, and from integer or
+    boolean inputs, are fixed as in this run: the group holds for masks like this one. An operation without a
+    rule freezes the axes that it touches; the table shows them with the reason. An axis of one unit counts as
+    broadcasting, and does not move.
 
     Args:
         model: in evaluation mode; it is not changed.
-        example_inputs: one tensor, a tuple of arguments, or a mapping of keyword arguments.
+        example_inputs: one tensor, a tuple of arguments, or a mapping of keyword arguments, as a tokenizer's.
+        outputs: names or positions of the outputs that have to stay the same, as "logits"; all by default.
+            What reaches none of them freezes nothing. A cache that is returned does not count.
+        check: to act with one random element on the example, in float64 where the model allows; spaces
+            whose elements change the outputs are frozen, and the table says so.
 
     Returns:
         The group of all moves that were understood. Further symmetries, of these weights alone or behind an
         operation that is frozen, may exist.
 
     Raises:
-        ValueError: in training mode; the inputs do not fit; or steps depend on values.
+        ValueError: in training mode; the inputs do not fit; or steps depend on values of weights or of real
+            inputs.
     """
-    run = trace(model, example_inputs)
-    parameters = dict(model.named_parameters(remove_duplicate=False))
-    inference = infer(run, {k for k, parameter in run.names.items() if parameter in parameters})
-    solution = solve(inference)
-    _name(inference, solution)
+    run = trace(model, example_inputs, outputs)
+    recognise(run)
+    failed: list[tuple[int, int]] = []
+    while True:
+        space = _solved(run, model, failed)
+        bad = wrong(space, model, example_inputs) if check and len(space.spaces) else []
+        if not bad:
+            break
+        failed += [
+            (index, k)
+            for index in run.names
+            for k, axis in enumerate(space.solution.labels.get(index, ()))
+            if any(space.solution.hidden(factor) in bad for factor in units(axis))
+        ]
     run.values.clear()  # the labels are enough from now on
+    return space
+
+
+def _solved(run: Run, model: nn.Module, failed: list[tuple[int, int]]) -> WeightSpace:
+    """The group, where these axes of parameters do not move."""
+    floating = {k for k, x in model.named_parameters(remove_duplicate=False) if x.is_floating_point()}
+    inference = infer(run, {k for k, parameter in run.names.items() if parameter in floating})
+    for index, k in failed:
+        inference.freeze((inference.of(Ref(index))[k],), "an element of it changed the outputs when checked")
+    solution = solve(inference)
+    used = {ref.index for call in needed(run) for ref in call.refs()}
+    if unused := [name for k, name in run.names.items() if name in floating and k not in used]:
+        solution.frozen.append((0, "not seen to reach an output", unused))
+    _name(inference, solution)
     return WeightSpace(inference, solution)
 
 

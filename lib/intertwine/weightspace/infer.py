@@ -7,9 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from torch.utils._pytree import tree_leaves
-
-from intertwine.weightspace.axes import Axis, Unit, combine, plain, resolve, solid
+from intertwine.weightspace.axes import Axis, Unit, combine, plain, resolve, solid, units
 from intertwine.weightspace.run import Call, Ref, Run
 from intertwine.weightspace.ties import Ties
 
@@ -58,6 +56,9 @@ class Edge:
     """the side with the group: "after" for batch norm, whose other side is any layer's output."""
     variance: int | None = None
     eps: float = 0.0
+    part: int = 0
+    parts: int = 1
+    """of the gain, in front of it copies of one value side by side."""
 
 
 @dataclass(eq=False)
@@ -112,6 +113,19 @@ class Inference:
         for axis in axes:
             self.ties.freeze(axis, why)
 
+    def alike(self, axes: Label, blocks: Label) -> None:
+        """The units of these axes move in all of these blocks alike, as entries of different ones meet."""
+        spaces = {id(factor.space.root()) for axis in blocks for factor in units(axis)}
+        for factor in (each for axis in axes for each in units(axis)):
+            if any(id(block) in spaces for block in factor.space.chain()):
+                factor.space.root().base = None
+
+    def mixed(self, label: Label, *dims: int) -> None:
+        """Entries along these axes are combined."""
+        chosen = {d % len(label) for d in dims}
+        rest = tuple(axis for k, axis in enumerate(label) if k not in chosen)
+        self.alike(rest, tuple(label[k] for k in chosen))
+
     def permute_only(self, axes: Label, why: str, *, log: bool = True, sign: bool = True) -> None:
         """No mixing, and no scalars (of numbers, of signs): only the order of the units is free."""
         for axis in axes:
@@ -124,8 +138,8 @@ def infer(run: Run, trainable: set[int]) -> Inference:
     state = Inference(run, trainable)
     for index in run.inputs:
         state.labels[index] = tuple(plain(n) for n in run.shapes[index])
-    for call in run.calls:
-        refs = [x for x in tree_leaves((call.args, call.kwargs)) if isinstance(x, Ref)]
+    for call in needed(run):
+        refs = call.refs()
         _unseen(state, [x.index for x in refs], f"{call.name} takes a tensor of unknown origin")
         apply(state, call, refs)
     for index in run.outputs:
@@ -134,6 +148,16 @@ def infer(run: Run, trainable: set[int]) -> Inference:
         state.freeze(state.of(Ref(index)), "its memory is changed in place through another view")
     _unseen(state, run.outputs, "the output is a tensor of unknown origin")
     return state
+
+
+def needed(run: Run) -> list[Call]:
+    """The calls on which an output depends; what is changed in place may be seen through another value."""
+    wanted, calls = set(run.outputs), []
+    for call in reversed(run.calls):
+        if call.in_place or not wanted.isdisjoint(each.index for each in call.results):
+            wanted |= {ref.index for ref in call.refs()}
+            calls.append(call)
+    return calls[::-1]
 
 
 def _unseen(state: Inference, values: list[int], why: str) -> None:
@@ -150,7 +174,7 @@ def apply(state: Inference, call: Call, refs: list[Ref]) -> None:
     labels, known = None, RULES.get(call.name, RULES[OTHER])
     try:
         labels = known(state, call)
-    except NotUnderstood as reason:
+    except Exception as reason:  # also of a rule that was not written for these arguments
         for ref in refs:
             state.freeze(state.of(ref), f"{call.name} is not understood: {reason}")
     if labels is None:

@@ -12,25 +12,21 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 from intertwine.weightspace.run import Call, Ref, Run
 
-# attributes that do not depend on values, so that they may steer the run
+# attributes that do not depend on values, so that they may steer the run; as all that begin with is_
 HARMLESS = set(
-    """shape size dim ndim numel nelement __len__ stride storage_offset is_contiguous layout dtype itemsize
-    element_size device get_device is_cuda is_cpu is_mps is_meta is_sparse is_quantized is_nested is_complex
-    is_floating_point is_signed is_leaf is_inference requires_grad requires_grad_ grad grad_fn names has_names
-    __hash__ __repr__ data_ptr _version""".split()  # noqa: SIM905
+    """shape size dim ndim numel nelement __len__ stride storage_offset layout dtype itemsize nbytes _is_view
+    element_size device get_device requires_grad requires_grad_ grad grad_fn names has_names retains_grad
+    __hash__ __repr__ __format__ data_ptr _version""".split()  # noqa: SIM905
 )
-# methods that pass a value to Python
-READS = {
-    "__bool__",
-    "__int__",
-    "__float__",
-    "__index__",
-    "__array__",
-    "__contains__",
-    "item",
-    "tolist",
-    "numpy",
-}
+SIZES = {"shape", "size", "numel", "nelement", "__len__", "unbind"}
+# the shape of their results depends on values, as that of an index by a mask
+UNEVEN = {"nonzero", "argwhere", "unique", "unique_consecutive", "masked_select", "bincount"}
+# of these, only the first argument has the shape of the result
+FILLS = ("__setitem__", "index_", "scatter", "masked_", "put_")
+
+
+class Steered(ValueError):
+    """A step of the run depends on the values of weights or of real inputs."""
 
 
 class Recorder(TorchFunctionMode):
@@ -39,7 +35,9 @@ class Recorder(TorchFunctionMode):
         self.run = run
         self.known: dict[int, int] = {}  # id of a tensor → its newest value
         self.keep: list[Tensor] = []  # an id is only taken while its tensor lives
-        self.dynamic: set[int] = set()
+        self.dynamic: set[int] = set()  # values that depend on weights or real inputs
+        self.steering: set[int] = set()  # on integer or boolean inputs
+        self.uneven: set[int] = set()  # whose shape depends on dynamic values
         self.memory: dict[int, set[int]] = {}  # address → ids of tensors there
         self.paused = 0  # inside how many modules that are written down as one call
 
@@ -69,18 +67,23 @@ class Recorder(TorchFunctionMode):
             return func(*args, **kwargs)
         parts = (resolve_name(func) or getattr(func, "__name__", "?")).split(".")
         name = parts[-2] if parts[-1] in ("__get__", "__set__") else parts[-1]
-        if name in HARMLESS:
+        if name == "__iter__":
+            return iter(self.__torch_function__(Tensor.unbind, types, args))
+        if name in SIZES and self.uneven.intersection(self.known.get(id(x), -1) for x in args[:1]):
+            raise Steered(name)
+        if name in HARMLESS or (name.startswith("is_") and name != "is_nonzero"):
             return func(*args, **kwargs)
         before = tree_map(lambda x: self.ref(x) if isinstance(x, Tensor) else x, (args, kwargs))
         refs = [x.index for x in tree_leaves(before) if isinstance(x, Ref)]
-        dynamic = any(index in self.dynamic for index in refs)
-        if name in READS and dynamic:
-            raise ValueError(
-                f"Expected a model whose steps do not depend on the values of its input or weights, but its "
-                f"forward reads a tensor with {name}: replace that branch by tensor operations."
-            )
+        dynamic = not self.dynamic.isdisjoint(refs)
         result = func(*args, **kwargs)
         tensors = [x for x in tree_leaves(result) if isinstance(x, Tensor)]
+        reads = isinstance(result, bool | int | float) or name in ("tolist", "numpy", "__array__")
+        uneven = _uneven(name, args, kwargs)
+        if reads and dynamic:
+            raise Steered(name)
+        steering = not self.steering.isdisjoint(refs)
+        self.run.steered |= steering and (reads or uneven)
         changed = args[0] if args and isinstance(args[0], Tensor) and _changes(name, kwargs) else None
         if "dropout" in name and not kwargs.get("training", args[2] if len(args) > 2 else True):
             changed = None
@@ -96,7 +99,13 @@ class Recorder(TorchFunctionMode):
         source = next((a for a in tree_leaves((args, kwargs)) if isinstance(a, Tensor)), None)
         same = source if changed is None else None  # the argument itself, untouched
         results = [Ref(self.known[id(x)] if x is same else self.add(x, dynamic=dynamic)) for x in tensors]
-        self.run.calls.append(Call(name, func, before[0], before[1], results))
+        indices = {each.index for each in results}
+        shaped = refs[:1] if name.startswith(FILLS) else refs
+        if (uneven and dynamic) or not self.uneven.isdisjoint(shaped):
+            self.uneven |= {k for k in indices if self.run.shapes[k]}
+        if steering:
+            self.steering |= indices
+        self.run.calls.append(Call(name, func, before[0], before[1], results, changed is not None))
         return result
 
 
@@ -117,3 +126,13 @@ def _changes(name: str, kwargs: Mapping[str, Any]) -> bool:
     in_place = name.endswith("_") and not name.endswith("__")
     arithmetic = name.startswith("__i") and name not in ("__index__", "__invert__", "__int__")
     return in_place or arithmetic or name == "__setitem__" or bool(kwargs.get("inplace"))
+
+
+def _uneven(name: str, args: Any, kwargs: Any) -> bool:
+    """Whether the shape of the result depends on values."""
+    if name == "where":
+        return len(args) + len(kwargs) == 1
+    if name == "repeat_interleave":
+        return isinstance(kwargs.get("repeats", args[-1]), Tensor)
+    masks = tree_leaves(args[1]) if name == "__getitem__" else []
+    return name in UNEVEN or any(isinstance(x, Tensor) and x.dtype == torch.bool for x in masks)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from torch import Tensor
+from torch.utils._pytree import tree_leaves
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +26,11 @@ class Call:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     results: list[Ref]
+    in_place: bool = False
+
+    def refs(self) -> list[Ref]:
+        """All values among the arguments."""
+        return [x for x in tree_leaves((self.args, self.kwargs)) if isinstance(x, Ref)]
 
 
 @dataclass(eq=False)
@@ -38,6 +44,10 @@ class Run:
     """of the values that are parameters or buffers."""
     inputs: list[int] = field(default_factory=list)
     outputs: list[int] = field(default_factory=list)
+    steered: bool = False
+    """whether integer or boolean inputs decided on the steps."""
+    chosen: Any = None
+    """which of the outputs count, if not all."""
     unseen: dict[int, list[int]] = field(default_factory=dict)
     """values that depend on weights through unrecorded calls, with these weights, found by autograd."""
     shared: set[int] = field(default_factory=set)

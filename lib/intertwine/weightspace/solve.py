@@ -72,7 +72,7 @@ def solve(state: Inference) -> Solution:
         if not bad:
             break
         for edge in edges:
-            del state.labels[edge.gain]
+            state.labels.pop(edge.gain, None)
         for edge in bad:
             _join(state, edge)
         edges = [edge for edge in edges if edge not in bad]
@@ -133,7 +133,7 @@ def _untenable(state: Inference, edges: list[Edge]) -> list[Edge]:
     """The gains that join the units of both sides, as one of them may not be mixed on its own."""
     pairs = [tuple(single(axis) for axis in sides(edge)) for edge in edges]
     times = Counter(id(factor.space) for pair in pairs for factor in pair if factor is not None)
-    gains = Counter(edge.gain for edge in edges)
+    gains = Counter((edge.gain, edge.part) for edge in edges)
 
     def tenable(edge: Edge, center: Unit | None, other: Unit | None) -> bool:
         gain = state.run.values[edge.gain].double().abs()
@@ -144,7 +144,7 @@ def _untenable(state: Inference, edges: list[Edge]) -> list[Edge]:
             and not any(f.space.mixing or f.space.blocks() is not None for f in (center, other))
             and not other.space.norm
             and times[id(other.space)] == 1
-            and gains[edge.gain] == 1
+            and gains[edge.gain, edge.part] == 1
             and edge.gain not in state.labels
             and bool(gain.min() > 1e-6 * gain.max())
         )
@@ -158,7 +158,7 @@ def _join(state: Inference, edge: Edge) -> None:
     state.ties.mix(edge.before, edge.why)
     state.ties.mix(edge.after, edge.why)
     gain = along(edge.after, edge.before, -1)  # of batch norm, over the deviation
-    if edge.gain in state.labels:
+    if edge.gain in state.labels and edge.parts == 1:
         wide = _wide(state, edge)
         state.ties.unify(state.labels[edge.gain][wide], gain, state.equal, edge.why)
     else:
@@ -171,9 +171,11 @@ def _wide(state: Inference, edge: Edge) -> int:
 
 
 def _label_gain(state: Inference, edge: Edge, axis: Axis) -> None:
-    wide = _wide(state, edge)
-    shape = state.run.shapes[edge.gain]
-    state.labels[edge.gain] = tuple(axis if k == wide else plain(n) for k, n in enumerate(shape))
+    wide, shape = _wide(state, edge), state.run.shapes[edge.gain]
+    label = state.labels.get(edge.gain) if edge.parts > 1 else None
+    parts = [*label[wide]] if label else [*plain(shape[wide] // edge.parts)] * edge.parts
+    parts[edge.part : edge.part + 1] = axis
+    state.labels[edge.gain] = tuple(tuple(parts) if k == wide else plain(n) for k, n in enumerate(shape))
 
 
 def _check_bases(labels: dict[int, Label]) -> None:

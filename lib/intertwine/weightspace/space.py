@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,13 +16,14 @@ from intertwine.weightspace.hidden import HiddenSpace
 from intertwine.weightspace.infer import Inference
 from intertwine.weightspace.move import Move
 from intertwine.weightspace.solve import Solution
-from intertwine.weightspace.trace import named_tensors
+from intertwine.weightspace.trace import named_tensors, replica
 
 if TYPE_CHECKING:
     import pandas as pd
 
 AnyModel = TypeVar("AnyModel", bound=nn.Module)
 Element = dict[str, Move]
+State = Mapping[int, Tensor]
 Given = Mapping[Any, Move | Tensor]
 COLUMNS = ["name", "width", "blocks", "group", "dimension", "components", "writers", "readers", "why"]
 
@@ -120,7 +120,8 @@ class WeightSpace:
         text = table.to_string(max_colwidth=40) if len(table) else "no hidden space"
         count = self.components
         shown = f"{count:,}" if count < 10**9 else f"about 10^{len(str(count)) - 1}"
-        return f"{text}\ndimension {self.dimension:,}, {shown} components"
+        masks = ", for masks like this one" if self.inference.run.steered else ""
+        return f"{text}\ndimension {self.dimension:,}, {shown} components{masks}"
 
     def sample(self, generator: torch.Generator, *, scale: float = 1.0) -> Element:
         """A random element: uniform permutations and orthogonal matrices, lognormal scalars, fair signs.
@@ -243,4 +244,4 @@ class WeightSpace:
         parameters = {id(p): p.requires_grad for p in model.parameters()}
         for k in new.keys() & parameters.keys():
             new[k] = nn.Parameter(new[k], parameters[k])
-        return copy.deepcopy(model, new)  # which takes these for the old ones
+        return replica(model, new)  # which takes these for the old ones

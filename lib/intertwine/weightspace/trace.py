@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Mapping
+import dataclasses
+import traceback
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -13,12 +16,16 @@ from torch.nn.modules.module import register_module_forward_hook, register_modul
 from torch.utils._pytree import tree_leaves, tree_map
 
 from intertwine.groups import ActivationError, as_activation
-from intertwine.weightspace.recorder import Recorder
+from intertwine.weightspace.recorder import Recorder, Steered
 from intertwine.weightspace.run import Call, Ref, Run
 
+AnyModel = TypeVar("AnyModel", bound=nn.Module)
+Outputs = str | int | Sequence[str | int] | None
+OTHERS = ("/torch/", "<", "/jaxtyping/", str(Path(__file__).parent))
 
-def trace(model: nn.Module, example_inputs: Any) -> Run:
-    """Run the model once, in evaluation mode and on copies of its weights, and write down every call.
+
+def trace(model: nn.Module, example_inputs: Any, outputs: Outputs = None) -> Run:
+    """Run a copy of the model once, in evaluation mode, and write down every call.
 
     Example:
         >>> run = trace(nn.Sequential(nn.Linear(3, 4), nn.ReLU()).eval(), torch.zeros(1, 3))
@@ -33,7 +40,8 @@ def trace(model: nn.Module, example_inputs: Any) -> Run:
         raise ValueError(
             f"Expected a model in evaluation mode, but {modes[0]} is training: call model.eval() first."
         )
-    run = Run()
+    model = replica(model)
+    run = Run(chosen=outputs)
     recorder = Recorder(run)
     state: dict[str, Tensor] = {}
     copies: dict[int, Tensor] = {}
@@ -47,30 +55,54 @@ def trace(model: nn.Module, example_inputs: Any) -> Run:
             run.names[recorder.add(copies[id(tensor)], dynamic=weight, keep=floating)] = name
         state[name] = copies[id(tensor)]
     args, kwargs = tree_map(
-        lambda x: x.detach().clone() if isinstance(x, Tensor) else copy.copy(x), _arguments(example_inputs)
+        lambda x: x.detach().clone() if isinstance(x, Tensor) else x, given(example_inputs)
     )
     for tensor in tree_leaves((args, kwargs)):
         if isinstance(tensor, Tensor):
-            run.inputs.append(recorder.add(tensor, dynamic=True))
+            real = tensor.is_floating_point() or tensor.is_complex()
+            run.inputs.append(recorder.add(tensor, dynamic=real))
+            recorder.steering |= set() if real else {run.inputs[-1]}
+    inside: list[str] = []
     with torch.random.fork_rng(devices=[]), torch.enable_grad():
         try:
-            with _watched(model, recorder), recorder:
+            with _watched(model, recorder, inside), recorder:
                 result = torch.func.functional_call(model, state, args, kwargs, tie_weights=False)
-        except ValueError:
-            raise
+        except Steered as error:
+            raise ValueError(
+                f"Expected a model whose steps do not depend on the values of its weights or real inputs, "
+                f"but {_where(error, inside)} reads a tensor with {error}: choose an implementation of it "
+                f"without that branch, where its library has one, or find symmetries of a part of the model."
+            ) from error
         except Exception as error:
             shapes = ", ".join(str(run.shapes[k]) for k in run.inputs)
+            said = (str(error).splitlines() or [type(error).__name__])[0]
             raise ValueError(
-                f"Expected example inputs that the model takes, was given {shapes or 'no tensor'}, on which "
-                f"it raises {(str(error).splitlines() or [type(error).__name__])[0]!r}."
+                f"Expected a model and example inputs that fit, was given {shapes or 'no tensor'}, on which "
+                f"{_where(error, inside)} raises {said!r}: run model(inputs) first; parts that are compiled, "
+                f"scripted or vmapped cannot be followed."
             ) from error
-    if hasattr(result, "__dict__") and not isinstance(result, Tensor | tuple | list | dict):
-        result = list(vars(result).values())  # dataclasses, as some libraries return
-    outputs = [x for x in tree_leaves(result) if isinstance(x, Tensor)]
-    run.outputs = [recorder.ref(tensor).index for tensor in outputs]
-    if not outputs:
+    run.outputs = [recorder.ref(tensor).index for tensor in results(result, outputs)]
+    if not run.outputs:
         raise ValueError("Expected a model that returns tensors, it returns none: wrap it in one that does.")
     return run
+
+
+def replica(model: AnyModel, instead: Mapping[int, Tensor] | None = None) -> AnyModel:
+    """A copy without what runs have left in the model; `instead`: by the ids of tensors, those to put there.
+
+    By default it has the same parameters and buffers.
+    """
+    memo: dict[int, Any] = dict(instead or {})
+    for module in model.modules():
+        for x in tree_leaves(vars(module)):
+            if isinstance(x, Tensor) and (instead is None or not x.is_leaf):
+                memo.setdefault(id(x), x if x.is_leaf else x.detach())
+    model = copy.deepcopy(model, memo)
+    modes = [(module, module.training) for module in model.modules()]
+    model.train()  # some modules keep values that depend on weights, until they are trained
+    for module, mode in modes:
+        module.training = mode
+    return model
 
 
 def named_tensors(model: nn.Module) -> Iterable[tuple[str, Tensor]]:
@@ -78,14 +110,51 @@ def named_tensors(model: nn.Module) -> Iterable[tuple[str, Tensor]]:
     yield from model.named_buffers(remove_duplicate=False)
 
 
-def _arguments(inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def given(inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Example inputs as arguments and keyword arguments."""
     if isinstance(inputs, Mapping):
         return (), dict(inputs)
     return (tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)), {}
 
 
+def results(result: Any, chosen: Outputs) -> list[Tensor]:
+    """The tensors of what a model returns, or of the chosen fields or positions."""
+    if chosen is not None:
+        names = [chosen] if isinstance(chosen, str | int) else chosen
+        try:
+            by = isinstance(result, Mapping)
+            result = [result[k] if by or isinstance(k, int) else getattr(result, k) for k in names]
+        except (KeyError, IndexError, AttributeError, TypeError) as error:
+            raise ValueError(
+                f"Expected outputs that the model returns, was given {chosen!r}: it returns a "
+                f"{type(result).__name__}; give names of its fields, or positions."
+            ) from error
+    elif hasattr(result, "__dict__") and not isinstance(result, Tensor | tuple | list | Mapping):
+        result = list(vars(result).values())
+    return list(_tensors(result))
+
+
+def _tensors(x: Any) -> Iterator[Tensor]:
+    if isinstance(x, Tensor):
+        yield x
+    elif isinstance(x, Mapping):
+        yield from (y for each in x.values() for y in _tensors(each))
+    elif isinstance(x, tuple | list):
+        yield from (y for each in x for y in _tensors(each))
+    elif dataclasses.is_dataclass(x):
+        yield from (y for each in vars(x).values() for y in _tensors(each))
+
+
+def _where(error: Exception, inside: list[str]) -> str:
+    """The module and the line of the model at which a run stopped."""
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if not any(part in frame.filename for part in OTHERS)]
+    line = f" (line {ours[-1].lineno} of {Path(ours[-1].filename).name})" if ours else ""
+    return (f"module {inside[-1]!r}" if inside else "the model") + line
+
+
 @contextmanager
-def _watched(model: nn.Module, recorder: Recorder) -> Iterator[None]:
+def _watched(model: nn.Module, recorder: Recorder, inside: list[str]) -> Iterator[None]:
     """Write down which value enters and which leaves every module, and an activation's module as one call."""
     names = {id(module): name for name, module in model.named_modules() if name}
     activations = {id(module) for module in model.modules() if module is not model and _activation(module)}
@@ -96,12 +165,14 @@ def _watched(model: nn.Module, recorder: Recorder) -> Iterator[None]:
 
     def before(module: nn.Module, args: Any) -> None:
         if id(module) in names:
+            inside.append(names[id(module)])
             entered[id(module)] = number(args[0]) if args else None
             recorder.paused += id(module) in activations
 
     def after(module: nn.Module, args: Any, output: Any) -> None:
         if id(module) not in names:
             return
+        inside.pop()
         start = entered[id(module)]
         if id(module) in activations:
             if recorder.paused == 1:

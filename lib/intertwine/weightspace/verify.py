@@ -58,7 +58,8 @@ def verify(space: WeightSpace, model: nn.Module, element: Given, inputs: Any) ->
     """
     import pandas as pd
 
-    before, after = trace(model, inputs), trace(space.act(model, element), inputs)
+    chosen = space.inference.run.chosen
+    before, after = (trace(each, inputs, chosen) for each in (model, space.act(model, element)))
     action = space.action(space.moves(element), space.state(model))
     rows = {hidden.index: [0.0, 0.0, 0.0] for hidden in space.spaces}
     for k, label in space.solution.labels.items():

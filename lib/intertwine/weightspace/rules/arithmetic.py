@@ -4,10 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from intertwine.weightspace.axes import plain, single, size, solid
-from intertwine.weightspace.infer import Edge, Inference, Label, NotUnderstood, argument, bind, keeps, rule
+import torch
+
+from intertwine.weightspace.axes import Axis, norm, plain, resolve, single, size, solid, still
+from intertwine.weightspace.infer import (
+    OTHER,
+    RULES,
+    Edge,
+    Inference,
+    Label,
+    NotUnderstood,
+    argument,
+    bind,
+    keeps,
+    rule,
+)
+from intertwine.weightspace.rules.elementwise import through
 from intertwine.weightspace.rules.layers import product
-from intertwine.weightspace.rules.slices import fuller
+from intertwine.weightspace.rules.slices import fuller, narrow
 from intertwine.weightspace.run import Call, Ref
 
 
@@ -18,7 +32,9 @@ def add(state: Inference, call: Call) -> Label:
         raise NotUnderstood("unknown options")
     x, y = _operands(call)
     if not (isinstance(x, Ref) and isinstance(y, Ref)):
-        label = state.of(x if isinstance(x, Ref) else y)
+        number, label = (y, state.of(x)) if isinstance(x, Ref) else (x, state.of(y))
+        if number == 0:  # with which the builtin sum begins
+            return label
         state.permute_only(label, f"{call.name} of a number")
         return tuple(map(solid, label))
     return meet(state, state.of(x), state.of(y), call.name)
@@ -54,22 +70,27 @@ def div(state: Inference, call: Call) -> Label:
 def _multiply(state: Inference, call: Call, c: int) -> Label:
     x, y = _operands(call)
     if not (isinstance(x, Ref) and isinstance(y, Ref)):
+        label = state.of(x if isinstance(x, Ref) else y)
         if c == -1 and not isinstance(x, Ref):
-            raise NotUnderstood("a number divided by units")
-        return state.of(x if isinstance(x, Ref) else y)
-    gain = _gain(state, x, y)
-    if gain is not None and c == 1:
-        return gain
+            state.permute_only(label, "a number divided by units")
+            return tuple(map(still, label))
+        return label
+    gain = _gain(state, x, y) if c == 1 else None
+    return gain or multiplied(state, state.of(x), state.of(y), call.name, c)
+
+
+def multiplied(state: Inference, x: Label, y: Label, name: str, c: int = 1) -> Label:
+    """The label of x·y^c, entry by entry."""
     result = []
-    for a, b in zip(*broadcast(state.of(x), state.of(y)), strict=True):
+    for a, b in zip(*broadcast(x, y), strict=True):
         if size(a) != size(b):
             wide = a if size(a) > size(b) else b
-            state.ties.freeze(b if wide is a else a, f"{call.name} with broadcasting")
+            state.ties.freeze(b if wide is a else a, f"{name} with broadcasting")
             if c == -1 and wide is b:
                 state.permute_only((wide,), "division by units")
             result.append(wide)
         else:
-            result.append(product(state, a, b, call.name, f"{call.name} with entries that do not move", c))
+            result.append(product(state, a, b, name, f"{name} with entries that do not move", c))
     return tuple(result)
 
 
@@ -78,13 +99,14 @@ def _gain(state: Inference, x: Ref, y: Ref) -> Label | None:
     for value, gain in ((x, y), (y, x)):
         shape = state.shape(gain)
         wide = [k for k, n in enumerate(shape) if n > 1]
-        label = state.of(value)
         if gain.index not in state.trainable or len(wide) != 1 or gain.index in state.labels:
             continue
+        label = state.of(value)
         at = len(label) - len(shape) + wide[0]
         if len(shape) <= len(label) and single(label[at]) and size(label[at]) == shape[wide[0]]:
             after = state.ties.fresh(shape[wide[0]])
-            state.edges.append(Edge(label[at], after, gain.index, "a gain", "after"))
+            center = "before" if norm(label[at]) else "after"
+            state.edges.append(Edge(label[at], after, gain.index, "a gain", center))
             return (*label[:at], after, *label[at + 1 :])
     return None
 
@@ -121,36 +143,91 @@ def pooling(state: Inference, call: Call) -> Label:
     return (*x[:first], *map(plain, shape[first:]))
 
 
-@rule("mean sum amax nanmean")
-def reduce(state: Inference, call: Call) -> Label:
-    a = bind(call, "input dim keepdim", keepdim=False)
-    x, dims = state.of(a["input"]), a["dim"]
+LINEAR = {"mean", "sum", "nanmean", "nansum"}
+DIMS = {"norm": "input p dim", "vector_norm": "input ord dim", "linalg_vector_norm": "input ord dim"}
+
+
+@rule(
+    "mean sum nanmean nansum amax amin max min argmax argmin median prod logsumexp var std norm vector_norm "
+    "linalg_vector_norm any all count_nonzero"
+)
+def reduce(state: Inference, call: Call) -> list[Label]:
+    order = DIMS.get(call.name, "input dim").split()
+    a: dict[str, Any] = dict.fromkeys(order) | call.kwargs | dict(zip(order, call.args, strict=False))
+    if isinstance(a.get("other", a["dim"]), Ref):
+        return maximum(state, call)
+    x, dims = state.of(a["input"]), a.get("axis", a["dim"])
     dims = range(len(x)) if dims is None else [dims] if isinstance(dims, int) else dims
-    chosen = {d % len(x) for d in dims}
+    chosen = {d % len(x) for d in dims or range(len(x))}
     # the rest of the value is a sum over units, which scalars of other factors do not leave alone
     state.permute_only(tuple(x[k] for k in chosen), f"{call.name} over units")
-    if call.name == "amax":
-        state.permute_only(x, "amax", log=False)
-    if a["keepdim"]:
-        return tuple(plain(1) if k in chosen else axis for k, axis in enumerate(x))
-    return tuple(axis for k, axis in enumerate(x) if k not in chosen)
+    state.mixed(x, *chosen)
+    if call.name not in LINEAR:
+        state.permute_only(x, call.name, log=call.name not in ("amax", "amin", "max", "min"))
+    if call.name.startswith("arg") or len(call.results) > 1:
+        state.freeze(tuple(x[k] for k in chosen), f"the positions that {call.name} finds")
+    kept = len(state.shape(call.results[0])) == len(x)
+    label = tuple(plain(1) if k in chosen else axis for k, axis in enumerate(x) if kept or k not in chosen)
+    places = tuple(map(still, label))
+    return [places if call.name.startswith("arg") else label, places][: len(call.results)]
 
 
 @rule("softmax log_softmax")
 def softmax(state: Inference, call: Call) -> Label:
-    x = state.of(argument(call))
+    a = bind(call, "input dim _stacklevel dtype")
+    x = state.of(a["input"])
     state.permute_only(x, "softmax")
+    state.mixed(x, *([] if a["dim"] is None else [a["dim"]]))
     return x
 
 
-@rule("masked_fill masked_fill_")
-def masked_fill(state: Inference, call: Call) -> Label:
-    a = bind(call, "input mask value")
-    x, mask = state.of(a["input"]), state.of(a["mask"])
-    if isinstance(a["value"], Ref) or len(mask) > len(x):
-        raise NotUnderstood("a mask that broadcasts")
-    for axis, other in zip(x[len(x) - len(mask) :], mask, strict=True):
-        if size(other) > 1:
-            state.ties.unify(axis, other, None, "a mask that does not move")
-    state.permute_only(x, "masked_fill")
-    return x
+@rule("where masked_fill masked_fill_")
+def where(state: Inference, call: Call) -> Label:
+    """One of two values by a mask: where the mask varies, units are not mixed."""
+    a = bind(call, "input mask value" if "mask" in call.name else "mask input value", other=0.0)
+    mask, both = state.of(a.get("condition", a["mask"])), (a["input"], a["value"] or a["other"])
+    label, *others = [state.of(x) for x in both if isinstance(x, Ref)]
+    for other in others:
+        label = meet(state, label, other, call.name)
+    if any(not isinstance(x, Ref) and x != 0 for x in both):
+        state.permute_only(label, f"{call.name} with a number")
+    result: list[Axis] = []
+    for axis, covered in zip(*broadcast(label, mask), strict=True):
+        if size(covered) == 1:
+            result.append(axis)
+            continue
+        if size(axis) == 1:
+            state.ties.freeze(covered, "a mask with broadcasting")
+            result.append(plain(size(covered)))
+            continue
+        state.ties.mix(axis, "a mask")
+        state.ties.unify(axis, covered, None, "a mask that does not move")
+        result.append(resolve(axis))
+    return tuple(result)
+
+
+@rule(
+    "gt lt ge le eq ne __gt__ __lt__ __ge__ __le__ __eq__ __ne__ greater less not_equal pow __pow__ clamp "
+    "clamp_min clamp_max clip fmod remainder atan2 hypot lerp addcmul addcdiv logaddexp xlogy floor_divide "
+    "__floordiv__ __mod__ copysign isclose __and__ __or__ __xor__ logical_and logical_or logical_xor "
+    "bitwise_and bitwise_or bitwise_xor clamp_"
+)
+def together(state: Inference, call: Call) -> Label | None:
+    """Entry by entry of several values, of which only the order is known."""
+    refs = call.refs()
+    if len(refs) < 2:
+        return RULES[OTHER](state, call)
+    label = state.of(refs[0])
+    for ref in refs[1:]:
+        label = meet(state, label, state.of(ref), call.name)
+    state.permute_only(label, call.name)
+    return tuple(map(still, label))
+
+
+@rule("glu")
+def glu(state: Inference, call: Call) -> Label:
+    a = bind(call, "input dim", dim=-1)
+    x = state.of(a["input"])
+    dim, n = a["dim"] % len(x), size(x[a["dim"]]) // 2
+    value, gate = (narrow(state, x, dim, k, k + n) for k in (0, n))
+    return multiplied(state, value, through(state, gate, torch.sigmoid, "glu", "glu"), "glu")

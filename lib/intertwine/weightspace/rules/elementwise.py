@@ -50,6 +50,8 @@ def behaviour(function: Callable[[Tensor], Tensor]) -> tuple[str, Fraction, bool
         sigma = as_activation(function)
         group = scalar_group(sigma)
     except ActivationError as error:
+        if "not finite" in str(error) and isinstance(behaviour(lambda x: function(x.exp())), tuple):
+            return "trivial", Fraction(0), False  # such as a square root: one function of every entry
         return str(error).partition(":")[0]
     if group.kind in ("trivial", "affine", "constant"):
         return "trivial", Fraction(0), False
@@ -74,10 +76,10 @@ def through(
         return axes
     log, sign = kind in ("trivial", "signs"), kind in ("trivial", "positive")
     state.permute_only(axes, name, log=log, sign=sign)
-    return tuple(_raised(axis, power, odd) for axis in axes)
+    return tuple(raised(axis, power, odd) for axis in axes)
 
 
-def _raised(axis: Axis, power: Fraction, odd: bool) -> Axis:
+def raised(axis: Axis, power: Fraction, odd: bool) -> Axis:
     def raised(factor: Unit | Fixed) -> Unit | Fixed:
         if isinstance(factor, Fixed):
             return Fixed(factor.size)

@@ -40,6 +40,7 @@ def affine(state: Inference, x: Label, weight: Label, bias: Label | None) -> Lab
     On the other axes of x, as on those that a norm does not work along, b is one constant: only the order is
     free.
     """
+    state.mixed(x, -1)
     state.ties.unify(x[-1], weight[1], state.inverse, "read by linear")
     y = weight[0]
     if bias is not None:

@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
-from intertwine.weightspace.axes import Axis, Unit, combine, resolve, size, solid, units
+from fractions import Fraction
+
+from intertwine.weightspace.axes import (
+    Axis,
+    Space,
+    Unit,
+    combine,
+    length,
+    resolve,
+    single,
+    size,
+    solid,
+    units,
+)
 from intertwine.weightspace.infer import Edge, Inference, Label, NotUnderstood, bind, rule
-from intertwine.weightspace.rules.layers import divide, product
+from intertwine.weightspace.recognise import BY_HAND
+from intertwine.weightspace.rules.elementwise import raised
+from intertwine.weightspace.rules.layers import along, divide, product
 from intertwine.weightspace.run import Call, Ref
 
 
@@ -12,7 +27,9 @@ from intertwine.weightspace.run import Call, Ref
 def batch_norm(state: Inference, call: Call) -> Label:
     a = bind(call, "input running_mean running_var weight bias training momentum eps", eps=1e-5)
     x, ties = _normed(state, a["input"]), state.ties
-    if a["training"] or a["running_mean"] is None:
+    if a["running_mean"] is None:  # statistics of the batch, as of weights that are standardised
+        return _by_channel(state, x, call.name, a["weight"], a["bias"], sign=False)
+    if a["training"]:
         raise NotUnderstood("statistics of the batch")
     if (a["weight"] is None) != (a["bias"] is None):
         raise NotUnderstood("a gain without a shift")
@@ -47,24 +64,73 @@ def layer_norm(state: Inference, call: Call) -> Label:
     if len(a["normalized_shape"]) != 1:
         raise NotUnderstood("normalises over several axes")
     state.permute_only(x[:-1], call.name)
+    state.mixed(x, -1)
     return (*x[:-1], _normalised(state, x[-1], kind, a["weight"], a["bias"]))
+
+
+@rule(BY_HAND)
+def by_hand(state: Inference, call: Call) -> Label:
+    value, dim, kind = call.args
+    return _along(state, value, dim, kind, call.name)
+
+
+@rule("normalize")
+def normalize(state: Inference, call: Call) -> Label:
+    a = bind(call, "input p dim eps out", p=2.0, dim=1)
+    if a["p"] != 2:
+        raise NotUnderstood("a length other than the Euclidean one")
+    return _along(state, a["input"], a["dim"], "rms", call.name)
+
+
+def _along(state: Inference, value: Ref, dim: int, kind: str, name: str) -> Label:
+    x = _normed(state, value)
+    before, after = x[: dim % len(x)], x[dim % len(x) + 1 :]
+    state.permute_only((*before, *after), name)
+    state.mixed(x, dim)
+    return (*before, _normalised(state, x[dim], kind, None, None), *after)
+
+
+@rule("_weight_norm")
+def weight_norm(state: Inference, call: Call) -> Label:
+    """g·v/|v| for every row: only the directions of the rows of v count."""
+    a = bind(call, "v g dim", dim=0)
+    v, gain = state.of(a["v"]), state.of(a["g"])[0]
+    if a["dim"] != 0 or len(v) < 2:
+        raise NotUnderstood("weights that are normalised along other axes")
+    state.permute_only(v[2:], call.name)
+    columns = _normalised(state, v[1], "rms", None, None)
+    for axis in (v[0], gain):
+        state.ties.mix(axis, "weight norm")
+    state.ties.unify(v[0], gain, None, "weight norm")
+    return (along(gain, raised(v[0], Fraction(0), True), 1), columns, *v[2:])
 
 
 def _normalised(state: Inference, x: Axis, kind: str, gain: Ref | None, bias: Ref | None) -> Axis:
     """A norm of the whole axis: no scale, and only orthogonal mixing; a layer norm also keeps the mean."""
-    if len(resolve(x)) > 1 or len(resolve(x)[0]) > 1:
+    spaces, copies = [f.space for f in units(x)], size(x) // max(1, next(units(x), Unit(Space(size(x)))).size)
+    alike = len(set(map(id, spaces))) == 1 and all(isinstance(s[-1], Unit) and len(s) < 3 for s in resolve(x))
+    if spaces and not alike:
         state.ties.mix(x, f"{kind} norm over several spaces")
     state.ties.trivial(x, sign=kind == "layer")
-    for each in units(x):
-        each.space.norm = "layer" if "layer" in (kind, each.space.norm) else "rms"
+    for space in spaces:
+        space.norm = "layer" if "layer" in (kind, space.norm) else "rms"
     if gain is None:
         if bias is not None:
             state.ties.unify(x, state.of(bias)[0], state.equal, f"bias of {kind} norm")
             state.ties.mix(x, f"bias of {kind} norm")
         return x
     after = state.of(bias)[0] if bias is not None else state.ties.fresh(size(x))
-    state.edges.append(Edge(x, after, gain.index, f"{kind}_norm", "before"))
-    return after
+    whole = single(after)
+    if not alike or copies == 1 or whole is None or any(edge.gain == gain.index for edge in state.edges):
+        state.edges.append(Edge(x, after, gain.index, f"{kind}_norm", "before"))
+        return after
+    # copies of one value, as Swin merges patches: the units behind the gain follow copy by copy
+    state.ties.split(whole.space, [size(x) // copies] * copies)
+    center = ((next(units(x)),),)
+    for k, segment in enumerate(resolve(after)):
+        edge = Edge(center, (segment,), gain.index, f"{kind}_norm", "before", part=k, parts=copies)
+        state.edges.append(edge)
+    return resolve(after)
 
 
 @rule("group_norm")
@@ -72,8 +138,10 @@ def group_norm(state: Inference, call: Call) -> Label:
     a = bind(call, "input num_groups weight bias eps")
     x, groups = _normed(state, a["input"]), a["num_groups"]
     channels = size(x[1])
-    if 1 < groups < channels and divide(state, x[1], groups) is None:
-        raise NotUnderstood("groups that are not whole blocks of units")
+    for segment in resolve(x[1]) if 1 < groups < channels else ():
+        n = length(segment) * groups // channels
+        if n * channels != length(segment) * groups or (n > 1 and divide(state, (segment,), n) is None):
+            raise NotUnderstood("groups that are not whole blocks of units")
     # groups of one channel: odd, so that a sign goes through
     return _by_channel(state, x, call.name, a["weight"], a["bias"], sign=groups < channels)
 
@@ -84,6 +152,7 @@ def _by_channel(
     """Channels normalised within groups, with a gain and a shift for each."""
     state.permute_only((x[0], *x[2:]), name)
     state.permute_only((x[1],), name, sign=sign)
+    state.mixed(x, 1)
     y = x[1]
     if gain is not None:
         y = product(state, y, state.of(gain)[0], name, name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from intertwine.weightspace.axes import Axis, Fixed, moves, plain, resolve, size
+from intertwine.weightspace.axes import Axis, Fixed, moves, plain, resolve, size, still
 from intertwine.weightspace.infer import Inference, Label, NotUnderstood, Stack, argument, bind, keeps, rule
 from intertwine.weightspace.rules.regroup import join, regroup
 from intertwine.weightspace.rules.slices import narrow
@@ -22,10 +22,14 @@ def dropout(state: Inference, call: Call) -> Label:
 @rule("contiguous clone detach to float double type_as data alias cpu cuda neg __neg__")
 @keeps
 def same(state: Inference, call: Call) -> Label:
-    return state.of(argument(call))
+    label = state.of(argument(call))
+    if not state.run.values[call.results[0].index].is_floating_point():
+        state.permute_only(label, "a cast to integers")
+        return tuple(map(still, label))
+    return label
 
 
-@rule("view reshape flatten unflatten squeeze unsqueeze ravel view_as _unsafe_view")
+@rule("view reshape flatten unflatten squeeze unsqueeze ravel view_as reshape_as _unsafe_view")
 @keeps
 def reshape(state: Inference, call: Call) -> Label | Stack:
     if call.name == "view" and len(call.args) > 1 and not isinstance(call.args[1], int | tuple | list):
@@ -119,8 +123,10 @@ def constant(state: Inference, call: Call) -> None:
 
 @rule("roll flip")
 def roll(state: Inference, call: Call) -> Label:
-    x = state.of(call.args[0])
-    dims = call.kwargs.get("dims", call.args[-1])
+    a = bind(call, "input dims" if call.name == "flip" else "input shifts dims")
+    x, dims = state.of(a["input"]), a["dims"]
+    if dims is None:
+        raise NotUnderstood("along all axes at once")
     for d in [dims] if isinstance(dims, int) else dims:
         state.ties.freeze(x[d], f"{call.name} of units")
     return x

@@ -23,7 +23,7 @@ def fuller(a: Axis, b: Axis) -> Axis:
 @keeps
 def cat(state: Inference, call: Call) -> Label:
     a = bind(call, "tensors dim", dim=0)
-    labels = [state.of(ref) for ref in a["tensors"]]
+    labels = [state.of(ref) for ref in a["tensors"] if state.shape(ref) != (0,)]  # an empty cache
     dim = (a["dim"] or 0) % len(labels[0])
     joined = tuple(segment for label in labels for segment in resolve(label[dim]))
     rest = _common(state, [(*label[:dim], *label[dim + 1 :]) for label in labels], "concatenated")
@@ -104,11 +104,15 @@ def _cut_at(state: Inference, axis: Axis, at: int) -> None:
         position += n
 
 
+def _number(state: Inference, n: int | Ref) -> int:
+    return int(state.run.values[n.index]) if isinstance(n, Ref) else n
+
+
 @rule("pad")
 @keeps
 def pad(state: Inference, call: Call) -> Label:
     a = bind(call, "input pad mode value", mode="constant", value=None)
-    x, widths = list(state.of(a["input"])), list(a["pad"])
+    x, widths = list(state.of(a["input"])), [_number(state, n) for n in a["pad"]]
     for k in range(len(widths) // 2):
         before, after = widths[2 * k : 2 * k + 2]
         axis = x[-1 - k]

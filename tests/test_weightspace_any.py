@@ -1,0 +1,333 @@
+"""Networks as their users write and call them: no group is too large, and what stops a run is named."""
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from intertwine.weightspace import find_symmetries, relative_error
+from intertwine.weightspace.check import wrong
+from intertwine.weightspace.infer import RULES
+
+
+class Net(nn.Module):
+    """Two layers, with a step between them."""
+
+    def __init__(self, step=None, enter=4, width=8, leave=8):
+        super().__init__()
+        self.a, self.b, self.step = nn.Linear(enter, width), nn.Linear(leave, 3), step
+
+    def forward(self, x):
+        return self.b(self.step(self.a(x)))
+
+
+def randn(*shape):
+    return torch.randn(shape, generator=torch.Generator().manual_seed(len(shape)), dtype=torch.float64)
+
+
+def blocks(h):
+    return h.view(*h.shape[:-1], 4, 2)
+
+
+def held(model, x, *others, check=False, **options):
+    """The space of a model, whose random elements keep its function on these inputs, too."""
+    model = model.double().eval()
+    space = find_symmetries(model, x, check=check, **options)
+    draw = torch.Generator().manual_seed(0)
+    for _ in range(2):
+        moved = space.act(model, space.sample(draw, scale=0.5))
+        for y in (x, *others):
+            y = y if isinstance(y, tuple) else (y,)
+            assert relative_error(moved(*y), model(*y)) < 1e-9
+    return space
+
+
+def groups(model, x, *others, **options):
+    return sorted(hidden.group for hidden in held(model, x, *others, **options).spaces)
+
+
+class Complex(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Parameter(torch.randn(6, 4, dtype=torch.complex128))
+        self.b = nn.Parameter(torch.randn(2, 6, dtype=torch.complex128))
+
+    def forward(self, x):
+        return F.linear(F.linear(x.to(torch.complex128), self.a), self.b).abs()
+
+
+STEPS = {
+    "softmax across blocks": (lambda h: blocks(h).softmax(-2).flatten(-2), ["Σ_2", "Σ_4"]),
+    "sum across blocks": (
+        lambda h: (blocks(h) + blocks(h).sum(-2, keepdim=True)).flatten(-2),
+        ["GL(2)", "Σ_4"],
+    ),
+    "layer norm across blocks": (
+        lambda h: F.layer_norm(blocks(h).mT, (4,)).mT.flatten(-2),
+        ["Σ_2", "Σ_4"],
+    ),
+    "attention between blocks": (
+        lambda h: (blocks(h) @ blocks(h).mT @ blocks(h)).flatten(-2),
+        ["Σ_2 ⋉ ({±1})^2", "Σ_4"],
+    ),
+    "a cast to integers": (lambda h: (8 * h.relu()).to(torch.int8).to(h.dtype), ["Σ_8"]),
+    "a cast by another tensor": (
+        lambda h: h.type_as(torch.zeros(1, dtype=torch.int64)).to(h.dtype),
+        ["Σ_8"],
+    ),
+    "roll without dims": (lambda h: h.roll(1), []),
+    "msort": (lambda h: h.transpose(0, -1).msort().transpose(0, -1), []),
+    "cumprod": (lambda h: h.cumprod(-1), []),
+    "0 + h": (lambda h: sum([h, h.relu()]), ["Σ_8 ⋉ (R_{>0})^8"]),
+    "a value that no output needs": (lambda h: (h[..., -1], h)[1], ["GL(8)"]),
+    "an empty cache": (lambda h: torch.cat([torch.zeros(0), h], -1), ["GL(8)"]),
+    "reshape_as": (lambda h: h.relu().reshape_as(h), ["Σ_8 ⋉ (R_{>0})^8"]),
+    "pad by a tensor": (lambda h: F.pad(h, (0, torch.tensor(2) + 1))[..., :8], ["GL(8)"]),
+    "rows one by one": (lambda h: torch.stack([row.relu() for row in h]), ["Σ_8 ⋉ (R_{>0})^8"]),
+    "a square root": (lambda h: (h.exp() + 1).sqrt(), ["Σ_8"]),
+    "division of a number": (lambda h: 1 / (h.square() + 1), ["Σ_8 ⋉ ({±1})^8"]),
+    "where": (lambda h: torch.where(h > 0, h, -0.1 * h), ["Σ_8 ⋉ (R_{>0})^8"]),
+    "where with zeros": (lambda h: h.masked_fill(h > 0, 0.0), ["Σ_8 ⋉ (R_{>0})^8"]),
+    "the largest unit": (lambda h: h + h.max(-1, keepdim=True).values, []),
+    "einsum": (lambda h: torch.einsum("...i,ij->...j", h, torch.ones(8, 8, dtype=h.dtype)), []),
+    "variance of the units": (lambda h: h / (1 + h.var(-1, keepdim=True)), ["O(8), Q1 = ±1"]),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_step_between_two_layers_leaves_the_group_of_theory(name):
+    step, expected = STEPS[name]
+    assert groups(Net(step), randn(1, 4), randn(9, 4)) == expected
+
+
+def test_complex_weights_do_not_move():
+    assert groups(Complex(), randn(3, 4)) == []
+
+
+class AddMM(Net):
+    def forward(self, x):
+        return self.b(torch.addmm(self.a.bias, x, self.a.weight.T).relu())
+
+
+class Einsum(Net):
+    def forward(self, x):
+        return torch.einsum("bi,oi->bo", torch.einsum("bi,oi->bo", x, self.a.weight), self.b.weight)
+
+
+def test_products_of_matrices_are_linear_layers():
+    assert groups(AddMM(), randn(3, 4)) == ["Σ_8 ⋉ (R_{>0})^8"]
+    assert groups(Einsum(), randn(3, 4)) == ["GL(8)"]
+
+
+def test_a_gated_linear_unit_scales_its_values():
+    assert groups(Net(lambda h: F.glu(h, -1), leave=4), randn(3, 4)) == ["Σ_4 ⋉ (R^*)^4"]
+
+
+def test_grouped_queries_share_their_keys():
+    class Attention(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.q, self.k, self.v = (nn.Linear(4, n, bias=False) for n in (12, 6, 6))
+            self.out = nn.Linear(12, 2)
+
+        def forward(self, x):
+            q, k, v = (f(x).unflatten(-1, (-1, 3)).transpose(1, 2) for f in (self.q, self.k, self.v))
+            y = F.scaled_dot_product_attention(q, k, v, enable_gqa=True)
+            return self.out(y.transpose(1, 2).flatten(2))
+
+    assert groups(Attention(), randn(2, 5, 4)) == [*["GL(3) for each of 2"] * 2, "Σ_2", "Σ_2 for each of 2"]
+
+
+@torch.no_grad()
+def disturbed(h):
+    with torch._C.DisableTorchFunction():
+        return h.tanh()
+
+
+class Force(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.n = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 3))
+
+    def forward(self, x):
+        with torch.enable_grad():
+            x = x.clone().requires_grad_()
+            y = self.n(x)
+            return torch.autograd.grad(y, x, torch.ones_like(y))[0]
+
+
+@pytest.mark.parametrize("model", [Net(disturbed), Force()])
+def test_what_a_run_does_not_see_does_not_move(model):
+    space = held(model, randn(3, 4), randn(2, 4))
+    assert space.spaces == []
+    assert "not seen to reach an output" in space.to_frame()["why"].tolist()
+
+
+def test_the_check_freezes_only_what_is_wrong(monkeypatch):
+    monkeypatch.setitem(RULES, "cumsum", RULES["clone"])
+
+    class Half(Net):
+        def forward(self, x):
+            return super().forward(x) + self.d(self.c(x).relu())
+
+    model = Half(lambda h: h.cumsum(-1))
+    model.c, model.d = nn.Linear(4, 5), nn.Linear(5, 3)
+    space = held(model, randn(3, 4), check=True)
+    assert [hidden.group for hidden in space.spaces] == ["Σ_5 ⋉ (R_{>0})^5"]
+    assert "an element of it changed the outputs when checked" in space.to_frame()["why"].tolist()
+
+
+class Experts(nn.Module):
+    def __init__(self, visit):
+        super().__init__()
+        self.i, self.g = nn.Linear(4, 8), nn.Linear(8, 4)
+        self.e = nn.ModuleList(nn.Linear(8, 2) for _ in range(4))
+        self.visit = visit
+
+    def forward(self, x):
+        h = self.i(x).relu()
+        chosen, out = self.g(h).argmax(-1), h.new_zeros(len(x), 2)
+        for k, e in enumerate(self.e):
+            at = torch.where(chosen == k)[0]
+            if self.visit(at):
+                out = out.index_add(0, at, e(h[at]))
+        return out
+
+
+class Exit(Net):
+    def forward(self, x):
+        h = self.a(x).relu()
+        return self.b(h) if torch.is_nonzero((h.sum() > 4).long()) else self.b(2 * h)
+
+
+BRANCHES = [
+    (Experts(len), "__len__"),
+    (Experts(lambda at: at.shape[0]), "shape"),
+    (Experts(lambda at: list(at)), "unbind"),
+    (Exit(), "is_nonzero"),
+    (Net(lambda h: h if torch.equal(h, h.abs()) else -h), "equal"),
+    (Net(lambda h: h[:, h[0] > -9] if len(h[0][h[0] > 0]) else h), "__len__"),
+]
+
+
+@pytest.mark.parametrize("model, reads", BRANCHES)
+def test_branches_on_values_are_noticed_and_located(model, reads):
+    with pytest.raises(
+        ValueError, match=rf"line \d+ of test_weightspace_any.py\) reads a tensor with {reads}"
+    ):
+        find_symmetries(model.double().eval(), randn(1, 4))
+
+
+def test_an_error_names_the_module_and_the_line():
+    model = nn.Sequential(Net(lambda h: torch.vmap(torch.sin)(h))).eval()
+    with pytest.raises(ValueError, match=r"module '0' \(line \d+ of test_weightspace_any.py\) raises"):
+        find_symmetries(model, torch.zeros(1, 4))
+
+
+class Masked(Net):
+    def forward(self, x, mask):
+        return self.b(self.a(x) if mask.all() else self.a(x) * mask[..., None])
+
+
+def test_integers_and_booleans_may_steer_a_run():
+    model, mask = Masked(), torch.ones(3, dtype=torch.bool)
+    space = held(model, (randn(3, 4), mask), (randn(3, 4) + 1, mask))
+    assert [hidden.group for hidden in space.spaces] == ["GL(8)"]
+    assert "for masks like this one" in str(space)
+
+
+def test_weights_that_the_run_does_not_use_are_listed():
+    model = Net(torch.relu)
+    model.rest = nn.Linear(2, 2)
+    table = held(model, randn(1, 4)).to_frame().set_index("why")
+    assert table.loc["not seen to reach an output", "writers"] == "rest.weight, rest.bias"
+
+
+class Fields(Net):
+    def forward(self, x):
+        h = self.a(x).relu()
+        return (
+            SimpleNamespace(logits=self.b(h), hidden=h) if self.step else {"logits": self.b(h), "hidden": h}
+        )
+
+
+@pytest.mark.parametrize("step", [None, "object"])
+def test_outputs_are_chosen_by_name(step):
+    model, x = Fields(step).eval(), torch.zeros(1, 4)
+    assert find_symmetries(model, x).spaces == []
+    assert [s.group for s in find_symmetries(model, x, outputs="logits").spaces] == ["Σ_8 ⋉ (R_{>0})^8"]
+    with pytest.raises(ValueError, match="Expected outputs that the model returns, was given 'loss'"):
+        find_symmetries(model, x, outputs="loss")
+
+
+class Keeps(Net):
+    def forward(self, x):
+        self.kept = self.a(x)
+        return self.b(self.kept.relu())
+
+
+def test_a_model_that_keeps_an_activation_can_be_moved_before_and_after_a_run():
+    model, x = Keeps(), randn(2, 4)
+    space = held(model, x)
+    model(x)
+    moved = space.act(model, space.sample(torch.Generator()))
+    assert relative_error(moved(x), model(x)) < 1e-9
+
+
+def test_weights_made_from_parameters_move():
+    made = nn.Sequential(nn.utils.parametrizations.weight_norm(nn.Linear(4, 8)), nn.ReLU(), nn.Linear(8, 2))
+    assert groups(made, randn(3, 4)) == ["Σ_8 ⋉ (R^* × R_{>0})^8"]
+    deep = nn.Sequential(nn.Linear(4, 8), nn.utils.parametrizations.weight_norm(nn.Linear(8, 2)))
+    assert groups(deep, randn(3, 4)) == ["O(8)"]
+
+
+def rms(x, dim=-1):
+    return x * torch.rsqrt(x.to(torch.float64).pow(2).mean(dim, keepdim=True) + 1e-3)
+
+
+def centred(x, dim=-1):
+    u = x.mean(dim, keepdim=True)
+    return (x - u) / torch.sqrt((x - u).pow(2).mean(dim, keepdim=True) + 1e-3)
+
+
+def deviation(x, dim=-1):
+    return (x - x.mean(dim, keepdim=True)) / (x.std(dim, keepdim=True) + 1e-3)
+
+
+def unit(x, dim=-1):
+    return x / x.norm(dim=dim, keepdim=True)
+
+
+class Gain(Net):
+    def __init__(self, step):
+        super().__init__(step)
+        self.gain = nn.Parameter(torch.rand(8) + 1)
+
+    def forward(self, x):
+        return self.b(self.gain * self.step(self.a(x)))
+
+
+NORMS = [(rms, "O(8)"), (unit, "O(8)"), (F.normalize, "O(8)"), (centred, "O(8), Q1 = ±1")]
+NORMS += [
+    (deviation, "O(8), Q1 = ±1"),
+    (lambda x: x / (1 + x.abs().mean(-1, keepdim=True)), "Σ_8 ⋉ ({±1})^8"),
+]
+
+
+@pytest.mark.parametrize("norm, group", NORMS)
+def test_norms_written_by_hand_are_recognised_by_what_they_compute(norm, group):
+    assert groups(Net(norm), randn(1, 4), randn(5, 4)) == [group]
+    model = Gain(norm)
+    assert not group.startswith("O") or groups(model, randn(3, 4)) == ["(R^*)^8", group]
+
+
+def test_a_norm_along_channels_is_recognised_on_any_axis():
+    model = Net(lambda h: centred(h.transpose(1, 2), 1).transpose(1, 2))
+    assert groups(model, randn(2, 5, 4)) == ["O(8), Q1 = ±1"]
+
+
+def test_the_check_can_be_left_out():
+    model = Net(torch.relu)
+    assert wrong(held(model, randn(1, 4)), model, randn(1, 4)) == []
