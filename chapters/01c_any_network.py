@@ -214,7 +214,7 @@ Markdown(
 # (sec-small-network)=
 # ## A network one can print
 #
-# Two layers with a shortcut around the second. The rule for sums ties what `a` writes to what `b` writes, so that there is one space.
+# Two layers with a shortcut around the second. The rule for sums ties what `a` writes to what `b` writes, so that there is one space ({numref}`fig-small-run`).
 
 
 # %%
@@ -237,6 +237,9 @@ with torch.no_grad():
         p.copy_((4 * p).round() + 0.0)  # no -0
 small_space = find_symmetries(small, torch.zeros(1, 2).double())
 small_space.to_frame()[["group", "writers", "readers", "why"]]
+
+# %% mystnb={"figure": {"name": "fig-small-run", "caption": "One hidden space passes through both layers and the shortcut: everything red moves together. Boxes are the operations of the run, lines the values between them, the ends of boxes the weights; grey values do not move."}, "image": {"alt": "Boxes from input to output. All lines between the first layer and the last are red, also the one around the second layer; input is grey."}}
+small_space.draw()
 
 # %% [markdown]
 # One element of it: exchange both units, and double the one that comes first. An element gives every space a matrix of its group, here

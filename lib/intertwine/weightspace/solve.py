@@ -26,6 +26,8 @@ class Solution:
     """gains whose two sides are not joined: the other side follows the centre."""
     frozen: list[tuple[int, str, list[str]]]
     """width, reason and parameters of axes that an operation freezes."""
+    stays: dict[str, str]
+    """the parameters of which no axis moves, and why."""
     norms: list[Edge]
     """batch norms, whose gain corrects for ε."""
 
@@ -76,7 +78,7 @@ def solve(state: Inference) -> Solution:
         for edge in bad:
             _join(state, edge)
         edges = [edge for edge in edges if edge not in bad]
-    return Solution(spaces, labels, edges, _frozen(state), state.norms)
+    return Solution(spaces, labels, edges, _frozen(state), _stays(state), state.norms)
 
 
 def _follows(edge: Edge, kinds: dict[int, str]) -> bool:
@@ -212,3 +214,18 @@ def _frozen(state: Inference) -> list[tuple[int, str, list[str]]]:
         if reasons and shown:
             rows.append((space.size, "; ".join(reasons), list(dict.fromkeys(shown))))
     return rows
+
+
+def _stays(state: Inference) -> dict[str, str]:
+    """Why each parameter without an axis that moves stays."""
+    result = {}
+    for index in sorted(state.trainable):
+        label = state.labels.get(index)
+        if label is None or not any(map(moves, label)):
+            spaces = [f.space for axis in label or () for s in axis for f in s if isinstance(f, Unit)]
+            leaves = [leaf for space in spaces for leaf in space.leaves()]
+            reasons = [reason for leaf in leaves for reason in leaf.reasons or leaf.frozen]
+            most = [reason for reason in reasons if not reason.startswith("kernel of")] or reasons
+            unused = "not used in this run" if label is None else "one unit"
+            result[state.run.names[index]] = "; ".join(dict.fromkeys(most)) or unused
+    return result

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from intertwine.weightspace.act import Action, effective, written
 from intertwine.weightspace.axes import Unit, units
+from intertwine.weightspace.draw import Drawing, draw
 from intertwine.weightspace.hidden import HiddenSpace
 from intertwine.weightspace.infer import Inference
 from intertwine.weightspace.move import Move
@@ -90,7 +91,7 @@ class WeightSpace:
         return axes
 
     def to_frame(self) -> pd.DataFrame:
-        """One row for each hidden space, then one for each that is frozen.
+        """One row for each hidden space, then one for each that is frozen; `stays` has what is in no space.
 
         Example:
             >>> from intertwine.weightspace import find_symmetries
@@ -122,6 +123,37 @@ class WeightSpace:
         shown = f"{count:,}" if count < 10**9 else f"about 10^{len(str(count)) - 1}"
         masks = ", for masks like this one" if self.inference.run.steered else ""
         return f"{text}\ndimension {self.dimension:,}, {shown} components{masks}"
+
+    def stays(self) -> pd.DataFrame:
+        """The parameters that do not move at all, by the reason.
+
+        Example:
+            >>> from intertwine.weightspace import find_symmetries
+            >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).eval()
+            >>> find_symmetries(model, torch.zeros(1, 3)).stays().values.tolist()
+            [["the model's output", '2.bias']]
+        """
+        import pandas as pd
+
+        why: dict[str, list[str]] = {}
+        for name, reason in self.solution.stays.items():
+            why.setdefault(reason, []).append(name)
+        rows = [(reason, ", ".join(names)) for reason, names in why.items()]
+        return pd.DataFrame(rows, columns=["why", "parameters"])
+
+    def draw(self) -> Drawing:
+        """The run as an SVG drawing: values have the colours of their hidden spaces, grey where none moves.
+
+        Example:
+            >>> from intertwine.weightspace import find_symmetries
+            >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).eval()
+            >>> drawing = find_symmetries(model, torch.zeros(1, 3)).draw()
+            >>> drawing[:38], "1: Σ_4 ⋉ (R_{>0})^4" in drawing
+            ('<svg xmlns="http://www.w3.org/2000/svg', True)
+
+        The last line of a notebook's cell shows the picture; as text it can be written to a file.
+        """
+        return draw(self.inference.run, self.solution)
 
     def sample(self, generator: torch.Generator, *, scale: float = 1.0) -> Element:
         """A random element: uniform permutations and orthogonal matrices, lognormal scalars, fair signs.

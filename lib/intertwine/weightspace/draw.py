@@ -1,0 +1,84 @@
+"""A run as a drawing: calls from top to bottom, and between them values in the colours of their spaces."""
+
+from __future__ import annotations
+
+from html import escape
+
+from torch.utils._pytree import tree_leaves
+
+from intertwine.weightspace.run import Ref, Run
+from intertwine.weightspace.solve import Solution
+
+STEP, HEIGHT = 32, 18
+"""Pixels from row to row, and the height of a box."""
+
+
+class Drawing(str):
+    """The text of an SVG file; a notebook shows the picture."""
+
+    def _repr_svg_(self) -> str:
+        return str(self)
+
+
+def draw(run: Run, solution: Solution) -> Drawing:
+    """A box for each call from inputs to outputs, one row below those that it needs.
+
+    Lines are values, ends of boxes weights, in the colours of the spaces that move them; grey stays.
+    """
+    reads = [[x.index for x in tree_leaves((c.args, c.kwargs)) if isinstance(x, Ref)] for c in run.calls]
+    made, at = dict.fromkeys(run.inputs, -1), {-1: (0, 0)}
+    for k, (call, before) in enumerate(zip(run.calls, reads, strict=True)):
+        if sources := [at[made[i]] for i in before if i in made]:
+            row, lane = max(sources)[0] + 1, sources[0][1]
+            while (row, lane) in at.values():
+                lane += 1
+            at[k] = row, lane
+            made |= {ref.index: k for ref in call.results if ref.index not in before}
+    waiting, labels = [made[i] for i in run.outputs if i in made], {-1: "input"}
+    while waiting:
+        if (k := waiting.pop()) not in labels:
+            labels[k] = _label(run, k, reads[k])
+            waiting += [made[i] for i in reads[k] if i in made]
+    legend = [f"{each.name}: {each.group}" for each in solution.spaces]
+    wide, top = 40 + 7 * max(map(len, labels.values())), 20 * len(legend) + STEP
+    corner = {k: (10 + (wide + 50) * at[k][1], top + STEP * at[k][0]) for k in labels}
+    parts = [_text(10, 20 * s + 20, text, _colour(s)) for s, text in enumerate(legend)]
+    for k, (x, y) in corner.items():
+        before = reads[k] if k >= 0 else []
+        weights = {s for i in before if i in run.names for s in solution.touched(i)}
+        marks = [(x, wide, "#8883"), *((x + wide - 8 * j, 6, _colour(s)) for j, s in enumerate(weights, 1))]
+        for left, length, colour in marks:
+            box = f'x="{left}" y="{y}" width="{length}" height="{HEIGHT}"'
+            parts.append(f'<rect {box} rx="3" fill="{colour}"/>')
+        parts.append(_text(x + 6, y + 13, labels[k], "#777"))
+        for x0, y0, i in sorted({(*corner[made[i]], i) for i in before if i in made}):
+            for j, s in enumerate(sorted(solution.touched(i)) or [None]):
+                # around the boxes between, or from the lower end of one to the upper end of the other
+                far, bent, shift = y - y0 > STEP, y - y0 > STEP and x == x0, 5 * j
+                a, b = (wide, HEIGHT / 2 + shift) if bent else (wide / 2 + shift, HEIGHT)
+                c, d = (wide, HEIGHT / 2 + shift) if far else (wide / 2 + shift, 0)
+                u, v = (40, 0) if bent else (0, STEP / 2)
+                ends = [x0 + a, y0 + b, x0 + a + u, y0 + b + v, x + c + u, y + d - v, x + c, y + d]
+                path = "M{} {} C{} {} {} {} {} {}".format(*ends)
+                parts.append(f'<path d="{path}" fill="none" stroke="{_colour(s)}" stroke-width="3"/>')
+    width = max([wide + 50 + max(x for x, _ in corner.values()), *(7 * len(text) for text in legend)])
+    height = STEP + max(y for _, y in corner.values())
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-size="12">'
+    return Drawing("\n".join([head, *parts, "</svg>"]))
+
+
+def _label(run: Run, k: int, before: list[int]) -> str:
+    """The layer whose weights a call takes, or the module that it is, and the name of its function."""
+    call = run.calls[k]
+    layers = [run.names[i].rpartition(".")[0] for i in before if i in run.names]
+    modules = [m for m, c in run.modules.items() if c[-1][0] != c[-1][1] == call.results[0].index]
+    named = [*layers, *sorted(modules, key=len, reverse=True)]
+    return f"{named[0]} · {call.name}" if named else call.name
+
+
+def _text(x: int, y: int, text: str, colour: str) -> str:
+    return f'<text x="{x}" y="{y}" fill="{colour}" font-family="sans-serif">{escape(text)}</text>'
+
+
+def _colour(space: int | None) -> str:
+    return "#999" if space is None else f"hsl({space * 137.5 % 360:.0f} 70% 45%)"
