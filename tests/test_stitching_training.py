@@ -24,6 +24,7 @@ from intertwine.stitching import (
     stitch,
     stitch_at,
 )
+from intertwine.stitching.junction import BATCH
 from intertwine.stitching.stitched import join
 from intertwine.stitching.task_loss import train_stitch
 from intertwine.training import RECIPES, Batches, build_optimizer, evaluate, train
@@ -156,8 +157,8 @@ def test_reestimated_statistics_are_those_behind_the_stitch():
     trained = stitch_at(place, "least squares", batch_norm="reestimated")
     back = trained.rest.back
     with torch.no_grad():
-        # batches of 500 and the rest count the same, as in an average over batches
-        halves = [back.conv3(back.pool2(trained.stitch(trained.front(x)))) for x in FIT.images.split(500)]
+        # full batches and the rest count the same, as in an average over batches
+        halves = [back.conv3(back.pool2(trained.stitch(trained.front(x)))) for x in FIT.images.split(BATCH)]
     mean = torch.stack([x.mean((0, 2, 3)) for x in halves]).mean(0)
     variance = torch.stack([x.movedim(1, 0).flatten(1).var(1) for x in halves]).mean(0)
     torch.testing.assert_close(back.bn3.running_mean, mean, rtol=1e-4, atol=1e-4)
@@ -388,6 +389,9 @@ def test_a_stitched_network_is_judged_as_all_others_are():
     place = junction(dtype="bfloat16")
     trained = stitch_at(place, "full", recipe=PLAIN)
     assert trained.evaluate(TEST) == accuracy(trained) == place.judge(trained).accuracy
+    norms = [stitch_at(at, "full", batch_norm="reestimated") for at in (place, junction())]
+    one, two = ({k: v for k, v in each.state_dict().items() if "running" in k} for each in norms)
+    assert len(one) > 2 and all(torch.equal(v, two[k]) for k, v in one.items())
 
 
 def test_many_stitches_make_one_table():

@@ -8,7 +8,6 @@ import torch
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from intertwine.devices import autocast
 from intertwine.training.outputs import Inputs, evaluating
 
 REESTIMATED = 10_000  # training images that the statistics are averaged over
@@ -19,7 +18,7 @@ def tracked(network: nn.Module) -> list[_BatchNorm]:
     return [m for m in network.modules() if isinstance(m, _BatchNorm) and m.track_running_stats]
 
 
-def reestimate(network: nn.Module, batches: Iterable[Inputs], dtype: torch.dtype = torch.float32) -> None:
+def reestimate(network: nn.Module, batches: Iterable[Inputs]) -> None:
     """Give a network's batch norms their mean statistics over batches of training data, as it is evaluated.
 
     Example:
@@ -28,7 +27,8 @@ def reestimate(network: nn.Module, batches: Iterable[Inputs], dtype: torch.dtype
         >>> norm.running_mean
         tensor([2., 2.])
 
-    The network is changed in place. Of the batches, on its device, the first 10,000 images are used.
+    The network is changed in place. It runs in its own type, in which it is judged. Of the batches, on its
+    device, the first 10,000 images are used.
     """
     norms, seen = tracked(network), 0
     before = [norm.momentum for norm in norms]
@@ -38,10 +38,8 @@ def reestimate(network: nn.Module, batches: Iterable[Inputs], dtype: torch.dtype
             norm.momentum = None  # an average over all batches
             norm.train()
         for inputs in batches:
-            first = inputs[0] if isinstance(inputs, tuple) else inputs
-            with autocast(first.device, dtype):
-                network(inputs)
-            if (seen := seen + len(first)) >= REESTIMATED:
+            network(inputs)
+            if (seen := seen + len(inputs[0] if isinstance(inputs, tuple) else inputs)) >= REESTIMATED:
                 break
     for norm, momentum in zip(norms, before, strict=True):
         norm.momentum = momentum

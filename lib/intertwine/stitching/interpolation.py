@@ -54,7 +54,7 @@ def line(
         device = devices.like(network).device
         rows.append(["interpolated", fraction, evaluate(network, test.images, test.labels)])
         batches = (batch.to(device) for batch in train.images.split(200))
-        reestimate(network, batches, devices.precision(network, device))
+        reestimate(network, batches)
         rows.append(["re-estimated", fraction, evaluate(network, test.images, test.labels)])
     return pd.DataFrame(rows, columns=["batch_norm", "fraction", "accuracy"])
 

@@ -16,7 +16,7 @@ from intertwine.stitching.junction import Junction
 from intertwine.stitching.maps import Stitch
 from intertwine.stitching.stitch_recipes import StitchRecipe
 from intertwine.stitching.stitched import Rest, Stitched, as_tuple, as_values, check_fit, run
-from intertwine.training import Batches, build_optimizer, epoch, fill_of
+from intertwine.training import Batches, build_optimizer, epoch, fill_of, outputs
 
 Penalty = Callable[[Tensor, Tensor], Tensor]
 Measure = Callable[[nn.Module], Mapping[str, float]]
@@ -117,7 +117,9 @@ def _judge(
 ) -> tuple[float, float]:
     """Add accuracies to a row; returns the criterion of the best epoch: without validation, the epoch."""
     if recipe.batch_norm == "reestimated":
-        reestimate(network.rest, junction.values("train"), junction.dtype)
+        exact = junction.dtype == torch.float32
+        images = junction.data("train").images
+        reestimate(network.rest, junction.values("train") if exact else outputs(junction.front, images))
     if "test" in junction.sets:
         row["test_accuracy"], row["test_loss"], _ = junction.judge(network, "test")
     if measure:
