@@ -57,3 +57,13 @@ def test_an_index_may_stay_while_the_accuracy_changes_and_the_reverse():
 
 def test_table_2_does_not_tell_where_stitching_is_hard():
     assert (table("04_dissimilarity", "table_2_with_figure_1")["rank_correlation"] > 0).all()
+
+
+def test_on_equal_terms_rank_one_loses_more_than_the_group_and_ranks_two_and_four_do_not():
+    found = table("03_stitching", "protocols").groupby("pair").mean(numeric_only=True)
+    for way in ("paper", "best"):
+        more = {rank: found[f"rank_{rank}_{way}"] - found[f"g_relu_{way}"] for rank in (1, 2, 4)}
+        assert results.interval(more[1])[0] > 10
+        assert results.interval(more[2])[0] < 0 and results.interval(more[4])[1] < 0
+    # the start from activations, with as many epochs
+    assert (found["g_relu_best"] < 0.7 * found["g_relu_paper"]).all()

@@ -29,6 +29,7 @@ from intertwine_book.experiments.similarity_and_function import (
     sensitivity,
     specificity,
     start_and_end,
+    trade_off,
 )
 
 
@@ -239,3 +240,29 @@ def test_sensitivity_sees_what_is_taken_away():
     assert first["lost"].iloc[0] == 0 and first["lost"].iloc[-1] > 20  # one component: not the second
     assert (table["detected"] == (table["dissimilarity"] > table["between_seeds"])).all()
     assert isinstance(table, pd.DataFrame) and table["between_seeds"].nunique() == 1
+
+
+@pytest.mark.parametrize("weights", [(0.0, 2.0), (0.0, 0.5)])
+def test_what_a_penalty_costs_is_counted_beyond_its_control(weights):
+    drift, cost, cka_of = [0.0, 1.0, 2.0, 3.0], [0.0, 0.5, 1.5, 2.5], [1.0, 0.8, 0.6, 0.4]
+    rows = [
+        {"pair": pair, "weight": weight, "epoch": k, "cka": cka_of[k] if weight else 1.0}
+        | {"accuracy": 90 - pair - drift[k] - (cost[k] if weight else 0)}
+        for pair in (0, 1)
+        for weight in weights
+        for k in (3, 1, 0, 2)
+    ]
+    found = trade_off(pd.DataFrame(rows))
+    assert found["lowest"].tolist() == [0.4, 0.4] and not found["reached"].any()
+    assert found["control"].tolist() == [2.5, 2.5] and found["beyond_control"].tolist() == [2.0, 2.0]
+    never = trade_off(pd.DataFrame(rows), level=0.3)
+    assert never["beyond_control"].isna().all() and not never["reached"].any()
+
+
+def test_a_rank_correlation_sees_order_alone():
+    places = {"pair": [0] * 4, "layer": [3, 6, 10, 14]}
+    alike = pd.DataFrame(places | {"grelu": [0.9, 0.5, 0.4, 0.6]})
+    for change, sign in ((lambda x: x**3, 1.0), (lambda x: -x, -1.0), (lambda x: 1 / x, -1.0)):
+        lost = pd.DataFrame(places | {"g_relu": change(alike["grelu"])})
+        shuffled = lost.sample(frac=1, random_state=0)
+        assert by_layer.rank_correlation(alike, shuffled)["rank_correlation"].item() == pytest.approx(sign)

@@ -17,7 +17,7 @@ from intertwine.stitching import STITCH_RECIPES, Junction, barriers, stitch_at
 from intertwine.training import RECIPES, evaluate, train
 from intertwine_book import results
 from intertwine_book.experiments import matching as experiments
-from intertwine_book.experiments.stitching import stitch_rows
+from intertwine_book.experiments.stitching import on_equal_terms, protocols, stitch_rows
 
 TRAIN, TEST = data.load("digits", "train"), data.load("digits", "test")
 SHORT = replace(STITCH_RECIPES["digits"], epochs=2, targets="soft")
@@ -224,3 +224,20 @@ def test_spreads_and_widths_are_paired():
     kinds = {"random": [0.1, 0.2, 0.3, 0.4], "least squares": [0.5] * 4}
     paths = pd.concat([ends.assign(start=kind, relative_accuracy=x) for kind, x in kinds.items()])
     assert experiments.spreads(paths)["random"].item() == pytest.approx(np.std(kinds["random"], ddof=1))
+
+
+def test_families_on_equal_terms_have_one_recipe_and_every_protocol_its_column():
+    kinds = on_equal_terms(SHORT, ranks=[2])
+    assert len(kinds) == 12 and {kind["recipe"] for kind in kinds.values()} == {SHORT}
+    assert {kind["batch_norm"] for kind in kinds.values()} == {"frozen", "reestimated"}
+    rows = [
+        {"pair": pair, "layer1": layer, "stitch": name, "penalty": number, "best_test_penalty": -number}
+        for pair in (0, 1)
+        for layer in ("relu1", "relu2")
+        for number, name in enumerate(kinds)
+    ]
+    found, at = protocols(pd.DataFrame(rows)), list(kinds)
+    assert len(found) == 4 and found.columns.nunique() == 2 + 3 * 3
+    assert found["rank_2_paper"].eq(-at.index("rank 2, random, reestimated")).all()
+    assert found["g_relu_best"].eq(at.index("G_ReLU, closed form, reestimated")).all()
+    assert found["full_ours"].eq(at.index("full, closed form, frozen")).all()
