@@ -51,7 +51,7 @@ def test_a_drawing_has_a_box_for_each_call_and_the_colour_of_each_space(name):
     assert len(texts) == len(boxes) + len(space.spaces) and "input" in texts
     colours = {each.get("fill") for each in root.findall(f"{SVG}text")} - {"#777"}
     assert len(colours) == len(space.spaces)
-    assert ({each.get("fill") for each in rects} == colours | {"#8883"}) == (name != "unused")
+    assert {each.get("fill") for each in rects} == colours | {"#8883"}
     assert {each.get("stroke") for each in lines} <= colours | {"#999"}
     places = [(each.get("x"), each.get("y")) for each in boxes]
     assert len(set(places)) == len(places)
@@ -77,5 +77,5 @@ def test_every_parameter_moves_or_has_a_reason_to_stay(name):
 
 def test_the_reasons_are_those_of_the_run():
     table = found("unused")[1].stays().set_index("parameters")["why"]
-    assert table["d.weight, d.bias"] == "not used in this run"
+    assert table["c.weight, c.bias, d.weight, d.bias"] == "not seen to reach an output"
     assert table["b.bias"] == "contracted with entries that do not move"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from html import escape
 
-from torch.utils._pytree import tree_leaves
-
-from intertwine.weightspace.run import Ref, Run
+from intertwine.weightspace.infer import needed
+from intertwine.weightspace.run import Call, Run
 from intertwine.weightspace.solve import Solution
 
 STEP, HEIGHT = 32, 18
@@ -25,33 +24,29 @@ def draw(run: Run, solution: Solution) -> Drawing:
 
     Lines are values, ends of boxes weights, in the colours of the spaces that move them; grey stays.
     """
-    reads = [[x.index for x in tree_leaves((c.args, c.kwargs)) if isinstance(x, Ref)] for c in run.calls]
-    made, at = dict.fromkeys(run.inputs, -1), {-1: (0, 0)}
-    for k, (call, before) in enumerate(zip(run.calls, reads, strict=True)):
-        if sources := [at[made[i]] for i in before if i in made]:
+    calls = needed(run)
+    made, at, labels = dict.fromkeys(run.inputs, -1), {-1: (0, 0)}, {-1: "input"}
+    for k, call in enumerate(calls):
+        before = {ref.index for ref in call.refs()}
+        if sources := [at[made[ref.index]] for ref in call.refs() if ref.index in made]:
             row, lane = max(sources)[0] + 1, sources[0][1]
             while (row, lane) in at.values():
                 lane += 1
-            at[k] = row, lane
+            at[k], labels[k] = (row, lane), _label(run, call)
             made |= {ref.index: k for ref in call.results if ref.index not in before}
-    waiting, labels = [made[i] for i in run.outputs if i in made], {-1: "input"}
-    while waiting:
-        if (k := waiting.pop()) not in labels:
-            labels[k] = _label(run, k, reads[k])
-            waiting += [made[i] for i in reads[k] if i in made]
     legend = [f"{each.name}: {each.group}" for each in solution.spaces]
     wide, top = 40 + 7 * max(map(len, labels.values())), 20 * len(legend) + STEP
     corner = {k: (10 + (wide + 50) * at[k][1], top + STEP * at[k][0]) for k in labels}
     parts = [_text(10, 20 * s + 20, text, _colour(s)) for s, text in enumerate(legend)]
     for k, (x, y) in corner.items():
-        before = reads[k] if k >= 0 else []
+        before = {ref.index for ref in calls[k].refs()} if k >= 0 else set()
         weights = {s for i in before if i in run.names for s in solution.touched(i)}
         marks = [(x, wide, "#8883"), *((x + wide - 8 * j, 6, _colour(s)) for j, s in enumerate(weights, 1))]
         for left, length, colour in marks:
             box = f'x="{left}" y="{y}" width="{length}" height="{HEIGHT}"'
             parts.append(f'<rect {box} rx="3" fill="{colour}"/>')
         parts.append(_text(x + 6, y + 13, labels[k], "#777"))
-        for x0, y0, i in sorted({(*corner[made[i]], i) for i in before if i in made}):
+        for x0, y0, i in sorted((*corner[made[i]], i) for i in before if i in made):
             for j, s in enumerate(sorted(solution.touched(i)) or [None]):
                 # around the boxes between, or from the lower end of one to the upper end of the other
                 far, bent, shift = y - y0 > STEP, y - y0 > STEP and x == x0, 5 * j
@@ -67,12 +62,11 @@ def draw(run: Run, solution: Solution) -> Drawing:
     return Drawing("\n".join([head, *parts, "</svg>"]))
 
 
-def _label(run: Run, k: int, before: list[int]) -> str:
+def _label(run: Run, call: Call) -> str:
     """The layer whose weights a call takes, or the module that it is, and the name of its function."""
-    call = run.calls[k]
-    layers = [run.names[i].rpartition(".")[0] for i in before if i in run.names]
-    modules = [m for m, c in run.modules.items() if c[-1][0] != c[-1][1] == call.results[0].index]
-    named = [*layers, *sorted(modules, key=len, reverse=True)]
+    result = call.results[0].index
+    named = [run.names[ref.index].rpartition(".")[0] for ref in call.refs() if ref.index in run.names]
+    named += sorted(m for m, c in run.modules.items() if c[-1][0] != c[-1][1] == result)[::-1]
     return f"{named[0]} · {call.name}" if named else call.name
 
 

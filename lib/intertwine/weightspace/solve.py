@@ -226,6 +226,6 @@ def _stays(state: Inference) -> dict[str, str]:
             leaves = [leaf for space in spaces for leaf in space.leaves()]
             reasons = [reason for leaf in leaves for reason in leaf.reasons or leaf.frozen]
             most = [reason for reason in reasons if not reason.startswith("kernel of")] or reasons
-            unused = "not used in this run" if label is None else "one unit"
+            unused = "not seen to reach an output" if label is None else "one unit"
             result[state.run.names[index]] = "; ".join(dict.fromkeys(most)) or unused
     return result
