@@ -93,6 +93,7 @@ def test_random_starts_and_trainings_leave_the_generators_alone(digits):
     states = torch.get_rng_state(), torch.cuda.get_rng_state()
     genni.random_starts(line, 2, generator=torch.Generator().manual_seed(0))
     train(network, digits, SHORT, seed=0, device="cuda")
+    find_symmetries(network.cuda().eval(), digits.images[:1])
     for before, after in zip(states, (torch.get_rng_state(), torch.cuda.get_rng_state()), strict=True):
         assert torch.equal(before, after)
 

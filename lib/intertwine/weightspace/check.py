@@ -91,7 +91,8 @@ def _outputs(space: WeightSpace, network: nn.Module, state: State, inputs: Any) 
 
     args, kwargs = tree_map(prepared, given(inputs))
     default = torch.get_default_dtype()
-    with torch.random.fork_rng(devices=[]), torch.no_grad():
+    gpus = {x.device for x in named.values() if x.device.type == "cuda"}
+    with torch.random.fork_rng(gpus), torch.no_grad():
         torch.manual_seed(0)
         try:
             torch.set_default_dtype(torch.float64 if precise else default)
