@@ -180,6 +180,8 @@ Markdown(
 # (sec-matching)=
 # ## Experiment 1: least squares against the task loss
 #
+# *Between the authors' Tiny-10 networks task-loss matching keeps 97 % of model 2's accuracy, averaged over layers, and least squares 92 %.* Task loss is ahead in each of five pairs.
+#
 # The networks are Myrtle CNNs trained here, or the Tiny-10 networks that the paper's authors published; the parameters cell
 # says which. Model 1 and model 2 of a pair are in no other pair.
 #
@@ -255,6 +257,8 @@ pd.DataFrame(rows).T
 # (sec-low-rank)=
 # ## Low rank: a gap between variance and use
 #
+# *Started from the direct map, training by the task gains at every rank, layer and pair of the authors' networks that we recorded. Started at random, as in the paper, it may end below
+# the map it is compared with.*
 # {numref}`fig-low-rank` looks for that case in a network. The direct map of rank $k$ is the reduced-rank regression above; by task loss a
 # product of two factors is trained, which starts from orthogonal factors, as in the paper, or from the direct map. All have a bias; the
 # authors' direct map has none.
@@ -299,6 +303,7 @@ mean_curves(low, "rank", y, "method", **axes)
 # (sec-sparsity)=
 # ## Experiment 7: sparsity
 #
+# *With 80 to 97 % zeros, a stitch by task loss keeps a quarter or more of model 2's accuracy beyond what the lasso keeps.*
 # A stitch with few entries would say which channels are the same. The paper adds $\alpha\lVert M\rVert_1$, the sum of all $|m_{ij}|$, to
 # the task loss, and for direct matching to $\lVert AM - B\rVert_F$ in its equation (3). The text calls that the lasso, whose norm is squared; as
 # printed it is the *square-root lasso*. The two have one path of solutions.
@@ -369,6 +374,9 @@ mean_curves(sparse, "zeros", y, "stitch", xlabel="zeros, %", **axes)
 # %% [markdown]
 # (sec-starts)=
 # ## Experiments 5 and 6: other starts, and the way between
+#
+# *From least squares all starts end within a point of each other. Of 32 random starts, 18 come within a tenth of model 2's accuracy of the best stitch, and 14 stay behind.* That is one pair of
+# networks, at eight layers: enough to say that random starts get stuck, and too little for a verdict on "most".
 #
 # The task loss of a stitch is not convex, for the back is not linear. Does training find the same stitch from every start? One pair of
 # networks, many starts: torch's random initialisation, or least squares with another order of the data. Two stitches $M_1$
@@ -583,6 +591,7 @@ assert (line["loss"] <= chord + 0.01).all()
 
 # %%
 one, two = experiments.ways(matching), experiments.ways(grown)
+starts_5, kinds_5 = experiments.starts(paths), ["random", "least_squares"]
 of = {"dataset": dataset, "wide": wide}
 more = {
     name: table[["pair", name]].drop_duplicates()
@@ -596,8 +605,10 @@ tables = {
     "experiment_1_residual": experiments.ways(residual).assign(networks=networks),
     "experiment_2": two.merge(more["width"]).assign(**of),
     "experiment_2_ends": experiments.widths(grown, few).assign(**of),
-    "experiment_5": experiments.starts(paths),
-    "experiment_5_spread": experiments.spreads(paths),
+    "experiment_5": starts_5,
+    "experiment_5_spread": starts_5.groupby("layer1", sort=False)[kinds_5]
+    .std()
+    .reset_index(),
     "experiment_6": walls,
     "experiment_7": experiments.sparse(restricted).assign(tolerated=0.2),
     "low_rank": ranked,

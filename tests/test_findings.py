@@ -67,3 +67,22 @@ def test_on_equal_terms_rank_one_loses_more_than_the_group_and_ranks_two_and_fou
         assert results.interval(more[2])[0] < 0 and results.interval(more[4])[1] < 0
     # the start from activations, with as many epochs
     assert (found["g_relu_best"] < 0.7 * found["g_relu_paper"]).all()
+
+
+def test_svcca_falls_while_the_accuracy_rises():
+    assert (table("04b_similarity_and_function", "experiment_3")["svcca_with_accuracy"] < -0.5).all()
+
+
+def test_between_the_published_networks_the_task_keeps_more_and_its_starts_decide():
+    pairs = table("03b_matching", "experiment_1_by_pair")
+    assert len(pairs) == 5 and (pairs["task_loss"] > pairs["least_squares"]).all()
+    assert round(pairs["task_loss"].mean(), 2) == 0.97 and round(pairs["least_squares"].mean(), 2) == 0.92
+    ranked = table("03b_matching", "low_rank")
+    assert (ranked["task_loss_from_direct"] > ranked["direct"]).all()
+    assert (ranked["task_loss"] < ranked["direct"]).any()
+    sparse = table("03b_matching", "experiment_7").query("0.8 <= sparsity <= 0.97")
+    assert (sparse["task_loss"] - sparse["direct"]).groupby(sparse["pair"]).mean().min() > 0.25
+    starts = table("03b_matching", "experiment_5")
+    assert len(starts) == 32 and starts["same_order"].sum() == 18
+    fitted = starts.groupby("layer1")["least_squares"]
+    assert (fitted.max() - fitted.min()).max() < 0.01

@@ -214,16 +214,12 @@ def test_the_largest_recorded_run_stands_beside_the_live_one(tmp_path):
     assert both["relative_accuracy"].tolist() == [0.5, 0.6, 0.7]
 
 
-def test_spreads_and_widths_are_paired():
+def test_widths_are_paired():
     places = pd.MultiIndex.from_product([range(4), ["1", "2"]]).to_frame(index=False, name=["pair", "layer1"])
     table = places.assign(width=[4] * 4 + [16] * 4, stitch="task loss")
     table["relative_accuracy"] = np.arange(8) / 8
     found = experiments.widths(table, few=2)
     assert (found["widest"] - found["narrowest"]).eq(0.5).all() and len(found) == 4
-    ends = pd.DataFrame({"path": [0, 0, 1, 1], "fraction": [0.0, 1.0, 0.0, 1.0], "layer1": "1"})
-    kinds = {"random": [0.1, 0.2, 0.3, 0.4], "least squares": [0.5] * 4}
-    paths = pd.concat([ends.assign(start=kind, relative_accuracy=x) for kind, x in kinds.items()])
-    assert experiments.spreads(paths)["random"].item() == pytest.approx(np.std(kinds["random"], ddof=1))
 
 
 def test_families_on_equal_terms_have_one_recipe_and_every_protocol_its_column():

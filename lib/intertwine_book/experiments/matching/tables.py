@@ -125,18 +125,6 @@ def starts(paths: pd.DataFrame) -> pd.DataFrame:
     return found.assign(behind_best=behind, same_order=(behind <= 0.1).astype(float))
 
 
-def spreads(paths: pd.DataFrame) -> pd.DataFrame:
-    """The standard deviation of relative accuracy over starts, by layer: a column for each kind of start.
-
-    Example:
-        >>> table = pd.DataFrame({"layer1": "1", "start": ["random"] * 2 + ["least squares"] * 2, "path": 0})
-        >>> table = table.assign(fraction=[0, 1, 0, 1], relative_accuracy=[0.5, 0.7, 1.0, 1.0])
-        >>> spreads(table).round(2).values.tolist()
-        [['1', 0.14, 0.0]]
-    """
-    return starts(paths).groupby("layer1", sort=False)[["random", "least_squares"]].std().reset_index()
-
-
 def widths(stitches: pd.DataFrame, few: int) -> pd.DataFrame:
     """Stitches by task loss between the widest networks and the narrowest: one row for each trial and layer.
 
