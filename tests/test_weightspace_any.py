@@ -328,6 +328,100 @@ def test_a_norm_along_channels_is_recognised_on_any_axis():
     assert groups(model, randn(2, 5, 4)) == ["O(8), Q1 = ±1"]
 
 
+class Recurrent(nn.Module):
+    def __init__(self, kind, last=False, **options):
+        super().__init__()
+        self.r, self.last = kind(4, 6, batch_first=True, **options), last
+        self.b = nn.Linear(12 if options.get("bidirectional") else 6, 3)
+
+    def forward(self, x):
+        outputs, state = self.r(x)
+        return self.b((state[0] if isinstance(state, tuple) else state)[-1] if self.last else outputs)
+
+
+RECURRENT = [
+    (nn.LSTM, {}, ["Σ_6 ⋉ ({±1})^6"]),
+    (nn.LSTM, {"num_layers": 2, "last": True}, ["Σ_6 ⋉ ({±1})^6"] * 2),
+    (nn.LSTM, {"bidirectional": True, "bias": False}, ["Σ_6 ⋉ ({±1})^6"] * 2),
+    (nn.GRU, {"num_layers": 2}, ["Σ_6 ⋉ ({±1})^6"] * 2),
+    (nn.RNN, {}, ["Σ_6 ⋉ ({±1})^6"]),
+    (nn.RNN, {"nonlinearity": "relu"}, ["Σ_6 ⋉ (R_{>0})^6"]),
+    (nn.LSTM, {"proj_size": 3}, []),
+]
+
+
+@pytest.mark.parametrize("kind, options, expected", RECURRENT)
+def test_recurrent_layers_have_the_groups_of_theory(kind, options, expected):
+    model = Recurrent(kind, **options)
+    if options.get("proj_size"):
+        model.b = nn.Linear(3, 3)
+    assert groups(model, randn(2, 5, 4), randn(3, 5, 4)) == expected
+
+
+class Frozen(nn.Module):
+    """As torchvision and transformers write it."""
+
+    def __init__(self, n):
+        super().__init__()
+        for name in ("weight", "bias", "running_mean", "running_var"):
+            self.register_buffer(name, torch.rand(n) + 0.5)
+
+    def forward(self, x):
+        w, b, v, m = (
+            x.reshape(1, -1, 1, 1) for x in (self.weight, self.bias, self.running_var, self.running_mean)
+        )
+        scale = w * (v + 1e-5).rsqrt()
+        return x * scale + (b - m * scale)
+
+
+def test_a_frozen_batch_norm_moves_with_its_buffers():
+    model = nn.Sequential(nn.Conv2d(3, 6, 1), Frozen(6), nn.ReLU(), nn.Conv2d(6, 2, 1))
+    assert groups(model, randn(2, 3, 4, 4)) == ["Σ_6 ⋉ (R^* × R_{>0})^6"]
+
+
+class Standardised(nn.Conv2d):
+    def forward(self, x):
+        w = self.weight.reshape(1, self.out_channels, -1)
+        w = F.batch_norm(w, None, None, training=True, momentum=0.0, eps=1e-6).reshape_as(self.weight)
+        return F.conv2d(x, w, self.bias)
+
+
+def test_weights_that_are_standardised_keep_the_order_of_units():
+    model = nn.Sequential(nn.Conv2d(3, 6, 1), nn.ReLU(), Standardised(6, 5, 1), nn.ReLU(), nn.Conv2d(5, 2, 1))
+    assert groups(model, randn(2, 3, 4, 4)) == ["Σ_5", "Σ_6"]
+
+
+def test_groups_of_a_norm_may_lie_side_by_side():
+    class Joined(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.c = nn.Conv2d(3, 4, 1), nn.Conv2d(3, 8, 1)
+            self.n, self.b = nn.GroupNorm(6, 12), nn.Conv2d(12, 2, 1)
+
+        def forward(self, x):
+            return self.b(self.n(torch.cat([self.a(x), self.c(x)], 1)))
+
+    expected = ["Σ_2", "Σ_2 ⋉ ({±1})^2 for each of 2", "Σ_2 ⋉ ({±1})^2 for each of 4", "Σ_4"]
+    assert len(groups(Joined(), randn(2, 3, 4, 4))) == len(expected)
+
+
+class Merged(nn.Module):
+    """Two halves of the positions side by side, normalised together, as Swin merges patches."""
+
+    def __init__(self, product):
+        super().__init__()
+        self.a, self.n, self.b, self.product = nn.Linear(4, 6), nn.LayerNorm(12), nn.Linear(12, 2), product
+
+    def forward(self, x):
+        h = self.a(x)
+        return self.b(self.n(h.flatten(1) if self.product else torch.cat([h[:, 0], h[:, 1]], -1)))
+
+
+@pytest.mark.parametrize("product", [False, True])
+def test_copies_that_are_normalised_together_turn_together(product):
+    assert groups(Merged(product), randn(2, 2, 4), randn(5, 2, 4)) == ["(R^*)^6", "(R^*)^6", "O(6), Q1 = ±1"]
+
+
 def test_the_check_can_be_left_out():
     model = Net(torch.relu)
     assert wrong(held(model, randn(1, 4)), model, randn(1, 4)) == []

@@ -74,6 +74,9 @@ def find_symmetries(
 def _solved(run: Run, model: nn.Module, failed: list[tuple[int, int]]) -> WeightSpace:
     """The group, where these axes of parameters do not move."""
     floating = {k for k, x in model.named_parameters(remove_duplicate=False) if x.is_floating_point()}
+    for name, module in model.named_modules():  # a frozen batch norm keeps its weights as buffers
+        if module._buffers.keys() >= {"weight", "bias", "running_mean", "running_var"}:
+            floating |= {f"{name}.{each}".lstrip(".") for each in module._buffers}
     inference = infer(run, {k for k, parameter in run.names.items() if parameter in floating})
     for index, k in failed:
         inference.freeze((inference.of(Ref(index))[k],), "an element of it changed the outputs when checked")

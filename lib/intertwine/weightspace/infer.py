@@ -181,11 +181,11 @@ def apply(state: Inference, call: Call, refs: list[Ref]) -> None:
         for result in call.results:
             state.labels.setdefault(result.index, tuple(plain(n) for n in state.shape(result)))
         return
-    if isinstance(labels, Stack):
-        state.stacks[call.results[0].index] = labels
-        return
     labels = labels if isinstance(labels, list) else [labels]
     for result, label in zip(call.results, labels, strict=True):
+        if isinstance(label, Stack):
+            state.stacks[result.index] = label
+            continue
         shape = state.shape(result)
         assert len(label) == len(shape), (call.name, label, shape)
         trusted = known in KEEPS and result.index not in state.run.shared

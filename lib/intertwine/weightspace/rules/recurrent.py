@@ -1,0 +1,54 @@
+"""Rules of recurrent layers: the gates of one unit move together."""
+
+from __future__ import annotations
+
+from intertwine.weightspace.axes import Axis
+from intertwine.weightspace.infer import Inference, Label, NotUnderstood, Stack, bind, rule
+from intertwine.weightspace.rules.slices import narrow
+from intertwine.weightspace.run import Call, Ref
+
+# how many gates, and which of them is an odd function of what enters, so that a sign goes through
+GATES = {"lstm": (4, 2), "gru": (3, 2), "rnn_tanh": (1, 0), "rnn_relu": (1, -1)}
+
+
+@rule("lstm gru rnn_tanh rnn_relu")
+def recurrent(state: Inference, call: Call) -> list[Label | Stack]:
+    a = bind(call, "input hx weights bias layers dropout training both batch_first")
+    starts = a["hx"] if isinstance(a["hx"], tuple | list) else [a["hx"]]
+    weights, each = list(a["weights"]), 4 if a["bias"] else 2
+    directions = 2 if a["both"] else 1
+    if len(weights) != a["layers"] * directions * each:
+        raise NotUnderstood("projections, or sequences of several lengths")
+    x = state.of(a["input"])
+    last: list[Axis] = []
+    state.freeze(x[:-1], f"steps of {call.name}")
+    for layer in range(a["layers"]):
+        cells = [
+            weights[k * each : (k + 1) * each] for k in range(layer * directions, (layer + 1) * directions)
+        ]
+        units = [_cell(state, x[-1], cell, call.name) for cell in cells]
+        x, last = (*x[:-1], tuple(segment for axis in units for segment in axis)), last + units
+    for start in starts:
+        for axis in last:
+            state.ties.unify(axis, state.of(start)[-1], state.equal, "an initial state that does not move")
+    rest = (x[1 if a["batch_first"] is False else 0],) if len(x) > 2 else ()
+    return [x, *(Stack(0, [(*rest, axis) for axis in last]) for _ in call.results[1:])]
+
+
+def _cell(state: Inference, x: Axis, weights: list[Ref], name: str) -> Axis:
+    """The units of one layer in one direction."""
+    gates, odd = GATES[name]
+    enter, again, *biases = [state.of(ref) for ref in weights]
+    state.read |= {(weights[0].index, 1), (weights[1].index, 1)}
+    state.ties.unify(x, enter[1], state.inverse, f"read by {name}")
+    n = state.shape(weights[1])[1]
+    rows = [
+        [narrow(state, label, 0, k * n, k * n + n)[0] for label in (enter, again, *biases)]
+        for k in range(gates)
+    ]
+    for k, gate in enumerate(rows):
+        for axis in gate:
+            state.permute_only((axis,), name, log=odd >= 0, sign=k != odd)
+            state.ties.unify(axis, rows[odd][0], state.equal if k == odd or odd < 0 else None, name)
+    state.ties.unify(again[1], rows[odd][0], state.inverse, f"read by {name}")
+    return rows[odd][0]

@@ -1,0 +1,59 @@
+"""Architectures of timm on small images (extra `test-zoo`)."""
+
+import pytest
+import torch
+
+from intertwine.weightspace import find_symmetries, relative_error
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+
+CONVOLUTIONS = """botnet26t_256 convnext_atto convnextv2_atto cs3darknet_focus_s darknet17 densenet121 dla34
+    dpn48b
+    edgenext_xx_small efficientnet_lite0 efficientvit_b0 eca_halonext26ts ghostnet_050 hardcorenas_a
+    hgnetv2_b0 hrnet_w18_small inception_next_atto lcnet_035 mixnet_s mnasnet_small mobilenetv2_035
+    mobilenetv3_small_050 mobilenetv4_conv_small_035 mobileone_s0 nf_regnet_b0 regnetx_002
+    regnety_002 repghostnet_050 repvgg_a0 resnet10t resnet18 resnext26ts resnetv2_18 rexnet_100
+    selecsls42 skresnet18 starnet_s050 tinynet_e vgg11_bn vovnet39a"""
+TRANSFORMERS = """cait_xxs24_224 coat_lite_tiny convit_tiny crossvit_tiny_240 deit_tiny_patch16_224 fastvit_t8
+    levit_128s mixer_s32_224 mobilevit_xxs poolformer_s12 pvt_v2_b0 resmlp_12_224
+    swin_tiny_patch4_window7_224 tiny_vit_5m_224 twins_svt_small vit_tiny_patch16_224
+    xcit_nano_12_p16_224"""
+
+
+def built(name: str) -> tuple[torch.nn.Module, int]:
+    timm = pytest.importorskip("timm", reason="needs the extra test-zoo")
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = timm.create_model(name, num_classes=10).eval().double()
+        with torch.no_grad():  # layers that begin with zeros have to count, too
+            for p in model.parameters():
+                p += torch.randn_like(p) * (0.1 if p.ndim < 2 else 0.5 * p[0].numel() ** -0.5)
+    fixed = name in TRANSFORMERS.split() and not name.startswith(("fast", "mobile", "pool", "pvt"))
+    return model, model.default_cfg["input_size"][-1] if fixed else 64
+
+
+def held(name: str):
+    model, size = built(name)
+    x = torch.randn(2, 3, size, size, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    space = find_symmetries(model, x[:1])
+    moved = space.act(model, space.sample(torch.Generator().manual_seed(1), scale=0.5))
+    with torch.no_grad():
+        assert relative_error(moved(x), model(x)) < 1e-7
+    return space
+
+
+@pytest.mark.parametrize("name", CONVOLUTIONS.split() + TRANSFORMERS.split())
+def test_architectures_keep_their_function(name):
+    assert held(name).components > 1
+
+
+@pytest.mark.parametrize(
+    "name, dimension", [("resnet50", 38_016), ("densenet121", 52_064), ("convnext_atto", 2_120)]
+)
+def test_dimensions_are_those_of_theory(name, dimension):
+    assert held(name).dimension == dimension
+
+
+def test_swin_turns_its_residual_streams():
+    groups = [hidden.group for hidden in held("swin_tiny_patch4_window7_224").spaces]
+    assert {"O(192), Q1 = ±1", "O(384), Q1 = ±1", "O(768), Q1 = ±1"} <= set(groups)

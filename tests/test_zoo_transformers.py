@@ -1,0 +1,111 @@
+"""Tiny language models of transformers, called as a tokenizer calls them (extra `test-zoo`)."""
+
+from collections import UserDict
+
+import pytest
+import torch
+
+from intertwine.weightspace import find_symmetries, relative_error
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+
+SIZES = {
+    99: "vocab_size",
+    64: "max_position_embeddings n_positions n_ctx",
+    48: "intermediate_size ffn_dim encoder_ffn_dim decoder_ffn_dim d_ff n_inner hidden_dim",
+    32: "hidden_size d_model n_embd dim embedding_size word_embed_proj_dim",
+    16: "moe_intermediate_size shared_expert_intermediate_size sliding_window q_lora_rank kv_lora_rank",
+    8: "d_kv head_dim v_head_dim qk_rope_head_dim qk_nope_head_dim state_size",
+    4: """num_attention_heads n_head n_heads num_heads encoder_attention_heads decoder_attention_heads
+        num_experts num_local_experts n_routed_experts""",
+    2: """num_hidden_layers n_layer n_layers num_layers encoder_layers decoder_layers num_decoder_layers
+        num_key_value_heads num_experts_per_tok eos_token_id""",
+    1: "bos_token_id decoder_start_token_id",
+    0: "pad_token_id",
+}
+SMALL = {name: n for n, names in SIZES.items() for name in names.split()}
+CAUSAL = """bart biogpt bloom cohere cohere2 ctrl exaone4 falcon gemma gemma2 glm glm4 gpt2 gpt_bigcode
+    gpt_neox granite helium llama mistral mixtral nemotron olmo olmo2 olmo3 opt persimmon phi phi3 qwen2 qwen3
+    smollm3 stablelm starcoder2 xglm"""
+MASKED = (
+    "albert bert camembert convbert deberta deberta-v2 distilbert electra ernie esm mpnet roberta xlm-roberta"
+)
+SEQ2SEQ = "bart blenderbot m2m_100 marian mbart mt5 pegasus plbart t5"
+
+
+def built(kind: str, key: str, attention: str | None) -> torch.nn.Module:
+    transformers = pytest.importorskip("transformers", reason="needs the extra test-zoo")
+    auto = transformers.models.auto.modeling_auto
+    names = {
+        "causal": auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+        "masked": auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+        "seq2seq": auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
+    }[kind]
+    cls = transformers.CONFIG_MAPPING[key]
+    base = cls()
+    chosen = {k: v for k, v in SMALL.items() if isinstance(getattr(base, k, None), int)}
+    if getattr(base, "n_inner", 0) is None:
+        chosen["n_inner"] = 48
+    if isinstance(types := getattr(base, "layer_types", None), list):
+        chosen["layer_types"] = ([*dict.fromkeys(types)] * 2)[:2]
+    config = cls(**chosen)
+    if attention is not None:
+        config._attn_implementation = attention
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = getattr(transformers, names[key])(config).eval().double()
+        with torch.no_grad():  # layers that begin with zeros have to count, too
+            for p in model.parameters():
+                p += torch.randn_like(p) * (0.2 if p.ndim < 2 else p[0].numel() ** -0.5)
+    return model
+
+
+def tokens(kind: str, batch: int) -> dict[str, torch.Tensor]:
+    draw = torch.Generator().manual_seed(batch)
+    ids = torch.randint(3, 90, (batch, 8), generator=draw)
+    x = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    return x | ({"decoder_input_ids": ids[:, :5]} if kind == "seq2seq" else {})
+
+
+def held(model, kind: str):
+    """The space, after checking that random elements keep the logits for other batches, too."""
+    space = find_symmetries(model, UserDict(tokens(kind, 1)), outputs="logits")  # as BatchEncoding
+    moved = space.act(model, space.sample(torch.Generator().manual_seed(1), scale=0.5))
+    with torch.no_grad():
+        for batch in (1, 3):
+            new, old = (m(**tokens(kind, batch)).logits for m in (moved, model))
+            assert relative_error(new, old) < 1e-4  # some modules compute in float32
+    return space
+
+
+ALL = [
+    (kind, key)
+    for kind, keys in zip(("causal", "masked", "seq2seq"), (CAUSAL, MASKED, SEQ2SEQ), strict=True)
+    for key in keys.split()
+]
+
+
+@pytest.mark.parametrize("kind, key", ALL)
+def test_language_models_keep_their_logits_as_a_tokenizer_calls_them(kind, key):
+    assert held(built(kind, key, None), kind).components > 1
+
+
+@pytest.mark.parametrize("key", ["gpt2", "llama", "qwen2", "opt", "gpt_neox"])
+def test_every_attention_has_the_same_group(key):
+    spaces = [held(built("causal", key, attention), "causal") for attention in ("eager", "sdpa")]
+    assert len({space.dimension for space in spaces}) == 1
+
+
+HEADS, GAINS = 2 * 4 * 8 * 8, 32
+THEORY = {
+    "gpt2": 2 * HEADS + 4 * GAINS,  # queries with keys, values with outputs; gains of norms in blocks
+    "llama": 32 * 31 // 2 + 5 * 32 + 2 * 2 * 8 * 8 + 2 * 48,  # O(32), gains, values of two heads, gates
+    "mistral": 32 * 31 // 2 + 5 * 32 + 2 * 2 * 8 * 8 + 2 * 48,
+    "qwen2": 32 * 31 // 2 + 5 * 32 + 2 * 2 * 8 * 8 + 2 * 48,
+    "opt": 2 * HEADS + 4 * GAINS + 2 * 48,  # and the units behind a ReLU
+}
+
+
+@pytest.mark.parametrize("key", THEORY)
+def test_dimensions_are_those_of_theory(key):
+    assert held(built("causal", key, None), "causal").dimension == THEORY[key]
