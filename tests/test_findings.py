@@ -86,3 +86,12 @@ def test_between_the_published_networks_the_task_keeps_more_and_its_starts_decid
     assert len(starts) == 32 and starts["same_order"].sum() == 18
     fitted = starts.groupby("layer1")["least_squares"]
     assert (fitted.max() - fitted.min()).max() < 0.01
+
+
+def test_slopes_and_residual_blocks_of_small_networks():
+    slopes = table("03_stitching", "slopes").groupby("pair").mean(numeric_only=True)
+    less = slopes["other_slopes"] - slopes["slope_1"]
+    assert len(less) == 4 and less.between(5.5, 16).all()
+    blocks = table("03_stitching", "figure_6").groupby("pair").mean(numeric_only=True)
+    more = blocks["g_relu"] - blocks["full"]
+    assert len(more) == 4 and more.between(7.5, 18.5).all() and round(more.mean()) == 13
