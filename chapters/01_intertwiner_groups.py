@@ -214,10 +214,10 @@ scalings.set_index("alpha")
 # The column *without bias* shows why the bias has to be scaled too.
 #
 # The source says that both symmetries "occur for any point in parameter space". They do, but at some points a move changes no weight: the cell counts the
-# different networks that the six orders of three neurons give. Which moves change nothing, {prf:ref}`thm-stabiliser` says.
+# different networks that the six orders of three neurons give. {prf:ref}`thm-stabiliser` says which moves change nothing.
 #
-# For tanh, which is odd, there are signs in place of scalings. The source credits {cite:t}`bishop2006` and {cite:t}`kurkova1994`. That for tanh these are *all* symmetries of
-# a network with one hidden layer and no superfluous neuron was proved by {cite:t}`sussmann1992`; {cite:t}`kurkova1994` treat other activations.
+# For tanh, which is odd, there are signs in place of scalings. The source credits {cite:t}`bishop2006` and {cite:t}`kurkova1994` with this. {cite:t}`sussmann1992` had proved before that
+# tanh networks with one hidden layer and no superfluous neuron have no other symmetries; {cite:t}`kurkova1994` treat other activations.
 
 # %% tags=["hide-input"]
 rows, x_any = [], torch.randn(50, 3, generator=generator, dtype=torch.float64)
@@ -299,7 +299,7 @@ lemma.groupby("activation", sort=False)[
 # %% [markdown]
 # ## An algorithm for every activation
 #
-# The paper computes its six groups by one procedure from elementary properties of σ (its appendix E.2, which our copy lacks). Here
+# The paper computes its six groups by one procedure from elementary properties of σ (its appendix E.2, which we do not have). Here
 # is an argument of ours that reduces all of them, but that of the identity, to one dimension, and then needs only values of σ.
 #
 # :::{prf:theorem} Reduction to scalars

@@ -195,7 +195,7 @@ proposition.groupby("activation", sort=False).agg(how)
 # ## How large is the group?
 #
 # $G_{\mathrm{ReLU}}$ has dimension $n$, and matrices of rank one have $2n-1$; but $G_{\mathrm{ReLU}}$ has $n!$ components as well. Footnote 5 of {cite:t}`godfrey2022` counts both by
-# ε-nets and finds rank one larger all the same (the calculation, E.7, is lost in our copy). Here is ours: how many balls of radius ε fill either set within the unit ball of the Frobenius
+# ε-nets and finds rank one larger all the same; we do not have its calculation (appendix E.7). Ours counts how many balls of radius ε fill either set within the unit ball of the Frobenius
 # norm, by volume. $G_{\mathrm{ReLU}}$ is $n!$ orthants of an $n$-dimensional ball there, and the matrices $suv^\top$ have the volume $|S^{n-1}|^2/(4n-2)$.
 # So the footnote needs a small ε: the quotient of the two numbers is $\varepsilon^{-(n-1)}$ times a constant, and equals 1 near $\varepsilon = 4e/n$.
 
@@ -256,8 +256,8 @@ index.groupby("rule")["error"].agg(["min", "max"])
 # :class: warning
 # Printed: $A_l = A_m$ across a residual connection. That is enough where an output is added to an output, or a pre-activation to a
 # pre-activation, and for every σ whose $\varphi$ is the identity, such as ReLU. Where an output is added to a pre-activation it is false in
-# general: for $|x|$, $\varphi(A) = |A|$ entrywise, and the printed rule fails, as the next cells show. The appendix with the authors'
-# own conditions is lost in our copy.
+# general: for $|x|$, $\varphi(A) = |A|$ entrywise, and the printed rule fails, as the next cells show. We do not have the appendix
+# with the authors' own conditions.
 # :::
 
 

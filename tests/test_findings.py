@@ -45,6 +45,23 @@ def test_the_printed_threshold_admits_the_zero_function():
     assert (table("06_genni", "thresholds")["relative"] > 1).any()
 
 
+def test_the_second_surface_of_figure_2_needs_a_threshold_above_the_energy():
+    found = (
+        table("06_genni", "crossing").query("target == 'a slope 0'").set_index("epsilon")["second_surface"]
+    )
+    assert (found[found.index > 1] > 0.1).all() and (found[found.index < 1] == 0).all()
+    live = table("06_genni", "crossing").query("target == 'both slopes alive' and epsilon > 10")
+    assert (live["second_surface"] > 0.1).all()  # so that the slope 0 is not the cause
+
+
+def test_a_plane_of_solutions_beats_any_plane_and_not_one_through_a_solution():
+    anywhere = table("06_genni", "conjecture_anywhere")
+    assert 1.5 < (anywhere["solutions"] / anywhere["random"]).median() < 4
+    through = table("06_genni", "conjecture").query("epsilon == 0.1")
+    low, high = results.interval(through["solutions"] - through["random"])
+    assert low < 0 < high
+
+
 def test_an_index_may_stay_while_the_accuracy_changes_and_the_reverse():
     trained = table("04b_similarity_and_function", "experiment_3")
     assert (trained["accuracy_end"] - trained["accuracy_start"]).mean() > 1
