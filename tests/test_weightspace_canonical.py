@@ -1,5 +1,6 @@
 """Normal forms: canonicalise(act(model, g)) is canonicalise(model), for many kinds of networks."""
 
+from fractions import Fraction
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from intertwine.weightspace import canonicalise, find_symmetries, match
-from intertwine.weightspace.sweep import pivots
+from intertwine.weightspace.sweep import solutions
 
 SPEC = spec_from_file_location("weightspace_models", Path(__file__).parent / "weightspace_models.py")
 zoo = module_from_spec(SPEC)
@@ -214,15 +215,19 @@ def test_networks_of_torchvision_have_one_normal_form(name):
     one_normal_form(zoo.randomise(zoo.slim(name), draw(0)), PICTURE, seeds=[0])
 
 
-@given(st.integers(1, 5), st.lists(st.sets(st.integers(0, 4), max_size=5), max_size=6), st.integers(0, 2**20))
-def test_elimination_finds_signs_with_which_all_consistent_conditions_hold(units, parities, seed):
-    wanted = torch.rand(5, 1, units, generator=draw(seed)) < 0.5
+@given(st.lists(st.sets(st.integers(0, 4)), max_size=6), st.integers(0, 2**20), st.sampled_from([0, 2]))
+def test_elimination_finds_unknowns_with_which_all_consistent_conditions_hold(sets, seed, modulus):
+    # signs over the field of two elements, logarithms over the rational numbers
+    numbers = torch.randint(0, 2 if modulus else 9, (6,), generator=draw(seed)).tolist()
+    conditions = [{k: Fraction(1 if modulus else k + 1) for k in each} for each in sets]
 
-    def product(signs, parity):
-        return sum((signs[k].long() for k in parity), torch.zeros(1, units).long()) % 2 == 1
+    def values(x):
+        sums = (sum(c * x[k] for k, c in row.items()) for row in conditions)
+        return [each % modulus if modulus else each for each in sums]
 
-    conditions = [(frozenset(parity), product(wanted, parity)) for parity in parities]
-    found = torch.zeros_like(wanted)
-    for k, (_, negative) in pivots(conditions).items():
-        found[k] = negative
-    assert all(torch.equal(product(found, parity), negative) for parity, negative in conditions)
+    wanted = values(numbers)
+    found = solutions(conditions, 5, modulus)
+    x = [sum(c * wanted[i] for i, c in row.items() if i is not None) for row in found]
+    assert values(x) == wanted
+    determined = [None not in row for row in found]
+    assert all(y == z for y, z, known in zip(x, numbers, determined, strict=False) if known and not modulus)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import torch
@@ -11,7 +12,7 @@ from torch import Tensor, nn
 from intertwine.weightspace.hidden import MATRICES, HiddenSpace
 from intertwine.weightspace.move import Move
 from intertwine.weightspace.space import Moved, WeightSpace
-from intertwine.weightspace.sweep import Look, across_mean, solved, sweep, wider
+from intertwine.weightspace.sweep import Rows, across_mean, solved, sweep, wider
 
 
 def canonicalise(space: WeightSpace, model: nn.Module) -> Moved:
@@ -40,7 +41,7 @@ def canonicalise(space: WeightSpace, model: nn.Module) -> Moved:
     return Moved(space.act(model, element), element)
 
 
-def normal(hidden: HiddenSpace, look: Look) -> Move:
+def normal(hidden: HiddenSpace, look: Callable[[HiddenSpace], list[Rows]]) -> Move:
     """The move that brings these weights to their normal form."""
     move, found = hidden.identity(), look(hidden)
     if hidden.kind in MATRICES:
@@ -48,8 +49,8 @@ def normal(hidden: HiddenSpace, look: Look) -> Move:
         A = torch.stack([across_mean(hidden.kind, partial(_triangular, hidden.kind), block) for block in W])
         return move._replace(mixed=torch.linalg.inv(A).mT if vector == (-1,) else A)
     sums = [(r.factor, (r.entries[0] @ generic(r.entries[0].shape[2], 1))[:, :, 0]) for r in found]
-    lengths = ((r.factor, -torch.where(r.sizes[0] > 0, r.sizes[0], 1).log()) for r in found)
-    log, sign = solved(hidden, lengths, ((hidden.parities(factor), x < 0) for factor, x in sums))
+    lengths = [(r.factor, -torch.where(r.sizes[0] > 0, r.sizes[0], 1).log()) for r in found]
+    log, sign = solved(hidden, lengths, [(hidden.parities(factor), x < 0) for factor, x in sums])
     move = move._replace(log=log, sign=sign)
     if hidden.kind == "diagonal":
         return move

@@ -10,7 +10,15 @@ from intertwine.weightspace.axes import Powers, Signs, Variable
 def free_numbers(
     equations: list[Powers], variables: set[Variable], modulus: int = 0
 ) -> tuple[dict[Variable, dict[int, Fraction]], int]:
-    """Each variable in terms of independent ones, for homogeneous equations; and how many there are."""
+    """Each variable in terms of independent ones, which are numbered; and how many there are."""
+    expressed = eliminated(equations, variables, modulus)
+    free = sorted({w for row in expressed.values() for w in row})
+    number = {w: k for k, w in enumerate(free)}
+    return {v: {number[w]: c for w, c in row.items()} for v, row in expressed.items()}, len(free)
+
+
+def eliminated(equations: list[Powers], variables: set[Variable], modulus: int = 0) -> dict[Variable, Powers]:
+    """Each variable in terms of independent ones, the smallest, for homogeneous equations."""
     pivots: dict[Variable, Powers] = {}
 
     def substitute(row: Powers) -> Powers:
@@ -27,10 +35,7 @@ def free_numbers(
             v = max(row)
             scale = -1 / row.pop(v)
             pivots[v] = {w: scale * c for w, c in row.items()}
-    expressed = {v: substitute({v: Fraction(1)}) for v in variables}
-    free = sorted({w for row in expressed.values() for w in row})
-    number = {w: k for k, w in enumerate(free)}
-    return {v: {number[w]: c for w, c in row.items()} for v, row in expressed.items()}, len(free)
+    return {v: substitute({v: Fraction(1)}) for v in variables}
 
 
 def free_signs(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import torch
@@ -10,11 +12,11 @@ from torch import Tensor, nn
 
 from intertwine.alignment import assignment
 from intertwine.weightspace.act import Action
+from intertwine.weightspace.axes import single
 from intertwine.weightspace.hidden import MATRICES, HiddenSpace
 from intertwine.weightspace.move import Move
-from intertwine.weightspace.rows import Likeness, Rows, by_activations, by_weights, places, rows
 from intertwine.weightspace.space import Moved, WeightSpace
-from intertwine.weightspace.sweep import Look, across_mean, solved, sweep, wider
+from intertwine.weightspace.sweep import Rows, across_mean, places, rows, solved, sweep, wider
 from intertwine.weightspace.trace import trace
 
 
@@ -59,7 +61,7 @@ def match(
     runs = [trace(model, inputs).values for model in (model1, model2) if inputs is not None]
     given = by_activations(space, *runs) if runs else {}
 
-    def step(hidden: HiddenSpace, look: Look) -> Move:
+    def step(hidden: HiddenSpace, look: Callable[[HiddenSpace], list[Rows]]) -> Move:
         within = [(each, look(each)) for each in space.spaces if each.base == hidden.index]
         if within:
             return hidden.identity()._replace(order=_blocks(within))
@@ -87,6 +89,49 @@ def match(
     return Moved(space.act(model2, total), total)
 
 
+Likeness = dict[frozenset[int], Float[Tensor, "b n n"]]
+"""Similarity of all pairs of units, in each block; apart for tensors with other signs."""
+
+
+def by_weights(hidden: HiddenSpace, found: list[Rows]) -> Likeness:
+    """Inner products of all weights of one unit with those of another, by the signs that act on them.
+
+    Tensors with equal scalars are divided by their common length.
+    """
+    alike: dict[tuple[tuple[int, Fraction], ...], list[Rows]] = {}
+    for each in found:
+        alike.setdefault(tuple(sorted(hidden.powers(each.factor).items())), []).append(each)
+    likeness: Likeness = {}
+    for powers, group in alike.items():
+        lengths = [torch.stack([each.sizes[k] for each in group]).norm(dim=0) for k in (0, 1)]
+        size = float(lengths[0].norm()) or 1.0
+        for each in group:
+            # single precision is enough for lengths near 1, and twice as fast
+            units = [n.clamp(min=1e-300)[:, :, None] if powers else size for n in lengths]
+            x, y = ((z / n).float() for z, n in zip(each.entries, units, strict=True))
+            inner = (x @ y.mT).double() * (size if powers else size**2)
+            signs = hidden.parities(each.factor)
+            likeness[signs] = likeness.get(signs, 0) + inner
+    return likeness
+
+
+def by_activations(space: WeightSpace, first: list[Tensor], second: list[Tensor]) -> dict[int, Likeness]:
+    """For each space of permutations, how alike the activations of units are, over inputs and positions."""
+    result: dict[int, Likeness] = {}
+    for k, label in space.solution.labels.items():
+        for at, axis in enumerate(label):
+            factor = single(axis)
+            if k in space.inference.run.names or factor is None:
+                continue
+            hidden = space.solution.hidden(factor)
+            if hidden.kind == "monomial" and hidden.base is None:
+                x, y = (v[k].double().movedim(at, 0).flatten(1) for v in (first, second))
+                x, y = (torch.nn.functional.normalize(z - z.mean(1, keepdim=True), dim=1) for z in (x, y))
+                signs, likeness = hidden.parities(factor), result.setdefault(hidden.index, {})
+                likeness[signs] = likeness.get(signs, 0) + (x @ y.T).cpu()[None]
+    return result
+
+
 def _assigned(hidden: HiddenSpace, found: list[Rows], given: Likeness | None) -> Move:
     """Order by linear assignment of units without regard to their scalars, then the scalars.
 
@@ -106,8 +151,8 @@ def _assigned(hidden: HiddenSpace, found: list[Rows], given: Likeness | None) ->
     likeness = sorted((weights | (given or {})).items(), key=lambda item: len(item[0]))
     log, sign = solved(
         hidden,
-        ((each.factor, ratio(*each.sizes)) for each in found),
-        ((parity, alike.gather(2, order[:, :, None])[:, :, 0] < 0) for parity, alike in likeness),
+        [(each.factor, ratio(*each.sizes)) for each in found],
+        [(parity, alike.gather(2, order[:, :, None])[:, :, 0] < 0) for parity, alike in likeness],
     )
     return move._replace(order=order, log=log, sign=sign)
 

