@@ -408,7 +408,7 @@ if penalties is not None:  # of the same networks, cut at the same layers
     if dataset == "cifar10":
         run.write(table_2_with_figure_1=correlated)
     said = (
-        f"In our {len(found)} recorded pairs, whose networks are stitched in {{doc}}`03_stitching`, it is "
+        f"In our {len(found)} recorded pairs, whose networks are stitched in chapter 3, it is "
         f"{', '.join(f'{value:+.1f}' for value in found)}."
     )
 Markdown(said)

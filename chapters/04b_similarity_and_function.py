@@ -207,7 +207,7 @@ experiment_4 = functional.trade_off(curves_4)
 largest = functional.trade_off(both[both["run"] == both["run"].iloc[-1]])
 Markdown(
     f"In the largest run CKA falls to {largest['lowest'].mean():.2f} on average over {len(largest)} networks. At the "
-    f"epochs where it is below 0.7 the accuracy is {largest['lost'].mean():.1f} points below its start, and "
+    f"epochs where it is below 0.75 the accuracy is {largest['lost'].mean():.1f} points below its start, and "
     f"{largest['beyond_control'].mean():.1f} points below the control at the same epochs. {said}"
 )
 

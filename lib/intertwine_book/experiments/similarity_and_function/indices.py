@@ -112,7 +112,7 @@ def pressed(junction: Junction, *, penalty: float, epochs: int, lr: float = 1e-3
     return _curves(network)
 
 
-def trade_off(curves: pd.DataFrame, level: float = 0.7) -> pd.DataFrame:
+def trade_off(curves: pd.DataFrame, level: float = 0.75) -> pd.DataFrame:
     """Experiment 4 at all epochs, beside its control: tables of `pressed`, one row for each network.
 
     Example:
