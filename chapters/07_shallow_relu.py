@@ -249,6 +249,40 @@ pd.DataFrame({k: {"cases": len(t), "holds in": t.sum()} for k, t in checks.items
 # $(\mathbb Z/2)^3$, which no two elements generate.
 # :::
 
+
+# %% tags=["hide-input"]
+def alike(net, i, j):
+    """Whether neuron j is neuron i: (w, b) scaled by some d > 0, λ by 1/d."""
+    pairs = [
+        *zip([*net.rows[i], *net.V[:, j]], [*net.rows[j], *net.V[:, i]], strict=True)
+    ]
+    d = next((Fraction(v, u) for u, v in pairs if u != 0), 1)
+    return d > 0 and all(v == d * u for u, v in pairs)
+
+
+def generated(net):
+    """All products of the transpositions in the stabiliser, as permutations."""
+    swaps = [each[:2] for each in shallow.stabilizer(net).transpositions]
+    group = new = {tuple(range(net.n))}
+    while new:
+        turned = [{i: j, j: i} for i, j in swaps]
+        new = {tuple(t.get(k, k) for k in pi) for pi in new for t in turned} - group
+        group = group | new
+    return group
+
+
+rows, draw = [], run.generator(4)
+for trial in range(trials):
+    net = shallow.random_network(2, 2, 1, 2, generator=draw)
+    net = net.with_neurons([0, 1, 0, 1, 1][: 2 + trial % 4])
+    zeros = np.zeros((trial % 2, 4), dtype=object)
+    net = shallow.random_orbit(net.extended(zeros[:, :3], zeros[:, 3:].T), generator=draw)
+    every = itertools.permutations(range(net.n))
+    found = {pi for pi in every if all(alike(net, i, j) for i, j in enumerate(pi))}
+    row = {"trial": trial, "neurons": net.n, "order": len(found)}
+    rows.append(row | {"generated": found == generated(net)})
+searched = pd.DataFrame(rows)
+
 # %%
 three_pairs = ShallowReLU([[1], [1], [2], [2], [3], [3]], [1] * 6, [[1] * 6], [0])
 stabilisers = shallow_relu.stabilizers(trials, generator=generator)
@@ -256,7 +290,8 @@ order = shallow.stabilizer(three_pairs).order
 Markdown(
     f"Three pairs of equal neurons: order {order}, while two commuting involutions generate 4 elements at most. "
     f"Of {len(stabilisers)} random networks with copied neurons, the stabiliser was as constructed in "
-    f"{stabilisers['holds'].sum()}; two cycles would do in {stabilisers['two_cycles'].sum()}."
+    f"{stabilisers['holds'].sum()}; two cycles would do in {stabilisers['two_cycles'].sum()}. In {searched['generated'].sum()} of "
+    f"{len(searched)} small ones the transpositions generate all that a search of all permutations finds."
 )
 
 # %% [markdown]
@@ -383,13 +418,11 @@ tried_on.mean().rename(f"holds in this share of {len(fibres)} networks").to_fram
 # On a dense open set there are none, and yet {numref}`fig-counts` is full of them: weights that are small integers, as quantised weights are,
 # make sums meet. The sets $S$ are counted exactly, by meeting in the middle, for up to 40 neurons.
 
-# %%
+# %% mystnb={"figure": {"name": "fig-counts", "caption": "Hidden symmetries of random networks with twelve neurons, three inputs and one output, whose weights are integers up to the size on the axis. Small integers have many, large ones few."}, "image": {"alt": "Points for single networks and a line of medians: the number of hidden symmetries falls as the largest integer grows."}}
 sizes = [1, 2, 4, 8, 16, 32, 64]
 rare = shallow_relu.density([*sizes, 0], trials, generator=generator)
 quantised = rare[rare["size"] > 0]
 gaussian = rare[rare["size"] == 0]
-
-# %% mystnb={"figure": {"name": "fig-counts", "caption": "Hidden symmetries of random networks with twelve neurons, three inputs and one output, whose weights are integers up to the size on the axis. Small integers have many, large ones few."}, "image": {"alt": "Points for single networks and a line of medians: the number of hidden symmetries falls as the largest integer grows."}}
 hidden_counts(quantised)
 
 # %%
@@ -650,6 +683,7 @@ run.write(
     grigsby=grigsby,
     minors=minors,
     stabilizers=stabilisers,
+    stabilizers_searched=searched,
     fibres=fibres,
     hierarchy=hierarchy.drop(columns="reason"),
     density=rare,
