@@ -169,7 +169,7 @@ Markdown(
 #
 # :::{admonition} Errata: lengyel2020, metric, orbits and independence
 # :class: warning
-# *Metric.* The paper measures $d(f,g) = (\int_X|f-g|^2\,dx)^{1/2}$ and calls $J$ an approximation of $d$. On its own $X=\mathbb R$, $d$ is infinite: ReLU$(x)$ and $2\,$ReLU$(x)$
+# *Metric.* The paper measures $d(f,g) = (\int_X|f-g|^2\,dx)^{1/2}$ and calls $J$ an approximation of $d$. On $X=\mathbb R$, the domain of its example, $d$ is infinite: ReLU$(x)$ and $2\,$ReLU$(x)$
 # differ by $x$ for all $x>0$. And $J$ is a mean of squares: for inputs drawn from a law $P$ it approximates $d^2$ in $L^2(P)$.
 # *Orbits.* The paper calls the class the orbit of a *direct product* of groups. Swap and scale do not commute, so the product is semidirect; and
 # for a target with $s_+ = 0 \ne s_-$, where both $w_i$ are negative, the class has dimension 3 while the orbits of swap and scale have 2.
