@@ -40,13 +40,13 @@ def test_a_wrong_reduction_of_the_difference_is_seen(monkeypatch):
 
 
 def test_too_many_orbits_or_directions_are_seen(monkeypatch):
-    table = shallow_relu.identifiability(30, generator=random())
+    table = shallow_relu.identifiability(15, generator=random())
     assert (table["orbits"] <= 2 ** table["neurons"]).all() and table[["as_predicted", "locally"]].all(
         axis=None
     )
     monkeypatch.setattr(identifiability, "hidden_symmetries", lambda p: shallow.HiddenSymmetries(0, "none"))
     monkeypatch.setattr(identifiability, "functional_dimension", lambda *_: SimpleNamespace(fibre=9))
-    table = shallow_relu.identifiability(30, generator=random())
+    table = shallow_relu.identifiability(15, generator=random())
     assert not table["as_predicted"].all() and not table["locally"].any()
 
 
