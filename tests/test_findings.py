@@ -112,3 +112,8 @@ def test_slopes_and_residual_blocks_of_small_networks():
     blocks = table("03_stitching", "figure_6").groupby("pair").mean(numeric_only=True)
     more = blocks["g_relu"] - blocks["full"]
     assert len(more) == 4 and more.between(7.5, 18.5).all() and round(more.mean()) == 13
+
+
+def test_a_cka_below_three_quarters_costs_more_than_training_alike():
+    found = table("04b_similarity_and_function", "experiment_4")
+    assert len(found) >= 3 and (found["beyond_control"] >= 2).all()
