@@ -173,18 +173,13 @@ def test_at_the_papers_setting_no_concept_of_more_than_an_eighth_can_count():
     assert (table["ceiling"] > 0.04).tolist() == [False, True]
 
 
-def test_tables_count_units_concepts_and_categories():
+def test_tables_count_units_and_concepts():
     _, planes = draw(30, 1, 4, (8, 8), (8, 8), seed=5, density=0.1)
     masks = Masks.of(planes, ["red", "green", "disc", "ring"], ["colour", "colour", "shape", "shape"])
     found = dissect(planes[:, [0, 0, 3]].float(), masks, quantile=0.4)
     assert found.units()["concept"].tolist() == ["red", "red", "ring"]
     assert found.concepts()["units"].tolist() == [2, 0, 0, 1]
     assert found.concepts()["area"].tolist() == masks.areas().tolist()
-    assert found.counts().to_dict("list") == {
-        "category": ["colour", "shape"],
-        "units": [2, 1],
-        "detectors": [1, 1],
-    }
 
 
 def test_masks_of_other_images_are_a_null():

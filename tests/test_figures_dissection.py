@@ -5,10 +5,11 @@ import pandas as pd
 import pytest
 import torch
 
+from intertwine.data import Masks
 from intertwine.dissection import Example
+from intertwine_book.figures.curves import single_curves
 from intertwine_book.figures.dissection import ceilings, gallery
 from intertwine_book.figures.forest import forest
-from intertwine_book.figures.matrices import threshold_sweep
 from intertwine_book.results import interval
 
 rng = np.random.default_rng(0)
@@ -17,8 +18,9 @@ selected = torch.zeros(3, 6, 6, dtype=torch.bool)
 selected[:, 1:3, 2:5] = True
 chosen = [
     Example(7, "red", 0.123, torch.tensor([4, 0, 2]), selected),
-    Example(1, "disc", 0.05, torch.tensor([1, 2]), selected[:2]),
+    Example(1, "disc", 0.05, torch.tensor([1, 2, 3]), selected),
 ]
+masks = Masks.of(torch.from_numpy(rng.random((5, 2, 6, 6)) < 0.5), ["red", "disc"])
 areas = pd.DataFrame({"concept": list("abc"), "area": [0.004, 0.1, 0.5], "dataset": ["x", "x", "y"]})
 trials = pd.DataFrame(
     [
@@ -28,20 +30,29 @@ trials = pd.DataFrame(
         for value in (0.1, 0.2, 0.4)
     ]
 )
-swept = pd.DataFrame(
+curves = pd.DataFrame(
     [
-        {"shown": shown, "model": model, "quantile": q, "threshold": level, "value": sign * (q + level)}
-        for shown, sign in (("share", 1), ("slope", -1))
-        for model in ("ReLU", "none")
-        for q in (0.005, 0.02)
-        for level in (0.02, 0.04, 0.08)
+        {
+            "layer": layer,
+            "weights": weights,
+            "network": n,
+            "block": block,
+            "alpha": alpha,
+            "iou": n - alpha + block,
+        }
+        for layer in ("behind", "linear")
+        for weights in ("trained", "untrained")
+        for n in range(3)
+        for block in (1, 2)
+        for alpha in (0.0, 0.5, 1.0)
     ]
 )
+labels = {"panels": "layer", "xlabel": "α", "ylabel": "IoU, %"}
 FIGURES = {
-    "gallery": lambda: gallery(pictures, chosen),
+    "gallery": lambda: gallery(pictures, masks, {"own": chosen, "rotated": chosen[::-1]}),
+    "single_curves": lambda: single_curves(curves, "alpha", "iou", "weights", "network", **labels),
     "ceilings": lambda: ceilings(areas, [0.005, 0.02], 0.04),
     "forest": lambda: forest(trials, "kind", "gap", panels="layer", xlabel="gap"),
-    "threshold_sweep": lambda: threshold_sweep(swept),
 }
 
 
@@ -50,14 +61,24 @@ def test_a_figure_is_made_once_and_always_the_same(name, always_the_same):
     always_the_same(FIGURES[name])
 
 
-def test_a_gallery_shows_selected_pixels_as_they_are_and_dims_the_others():
-    axes = np.array(FIGURES["gallery"]().axes).reshape(2, 3)
+def test_a_gallery_shows_selected_pixels_as_they_are_dims_the_others_and_outlines_the_concept():
+    axes = np.array(FIGURES["gallery"]().axes).reshape(2, 6)
     shown = axes[0, 1].images[0].get_array()
     inside = selected[1].numpy()
     assert np.allclose(shown[inside], pictures[0][inside])
-    assert shown[~inside].min() >= 0.7 and np.ptp(shown[~inside]) < 0.26
-    assert axes[0, 0].get_title(loc="left") == "unit 7: red, IoU 0.123"
-    assert not axes[1, 2].images  # the second unit has two images
+    assert shown[~inside].min() >= 0.75 and np.ptp(shown[~inside]) < 0.21
+    assert axes[0, 0].get_title(loc="left") == "own: red, 12.3 %"
+    assert axes[1, 3].get_title(loc="left") == "rotated: red, 12.3 %"
+    (outline,) = axes[0, 1].collections
+    assert outline.get_paths() and np.allclose(axes[1, 4].images[0].get_array(), shown)
+
+
+def test_single_curves_are_the_means_of_each_trial_and_their_mean():
+    left, right = FIGURES["single_curves"]().axes
+    assert (left.get_title(), right.get_title()) == ("behind", "linear")
+    heights = [line.get_ydata().tolist() for line in left.lines[:4]]
+    assert heights == [[n + 1.5, n + 1.0, n + 0.5] for n in (0, 1, 2, 1)]
+    assert {text.get_text() for text in right.texts} == {"trained", "untrained"}
 
 
 def test_a_forest_has_the_means_and_intervals_of_the_trials():
@@ -75,13 +96,3 @@ def test_ceilings_are_those_of_the_areas():
     (axis,) = FIGURES["ceilings"]().axes
     reach = sorted(point[1] for dots in axis.collections[:2] for point in dots.get_offsets())
     assert np.allclose(reach, [0.005 / 0.5, 0.005 / 0.1, 0.004 / 0.005])
-
-
-def test_a_sweep_writes_the_means_and_frames_the_papers_setting():
-    axes = FIGURES["threshold_sweep"]().axes
-    assert len(axes) == 4
-    expected = [f"{q + level:.2f}" for q in (0.005, 0.02) for level in (0.02, 0.04, 0.08)]
-    assert [text.get_text() for text in axes[0].texts] == expected
-    assert [text.get_text() for text in axes[3].texts] == [f"-{value}" for value in expected]
-    (frame,) = axes[0].patches
-    assert (round(frame.get_x()), round(frame.get_y())) == (1, 0)

@@ -85,11 +85,6 @@ class Dissection:
             }
         )
 
-    def counts(self) -> pd.DataFrame:
-        """One row a category: category, units (interpretable ones), detectors (concepts that have one)."""
-        table = self.concepts().assign(detectors=lambda rows: rows["units"] > 0)
-        return table.groupby("category", sort=False)[["units", "detectors"]].sum().reset_index()
-
 
 def dissect(
     units: Units,

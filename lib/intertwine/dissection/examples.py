@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch.nn.functional as F
@@ -26,10 +27,10 @@ def examples(
     found: Dissection,
     size: tuple[int, int],
     *,
-    units: int = 4,
+    units: int | Sequence[int] = 4,
     images: int = 5,
 ) -> list[Example]:
-    """The units with the highest IoU, at most one for each concept.
+    """The units with the highest IoU, at most one for each concept, or the units given.
 
     Example:
         >>> import torch
@@ -45,9 +46,12 @@ def examples(
         size: of the images, in pixels.
         images: of each unit, those in which it selects most, the first ones first where numbers are equal.
     """
-    table = found.units().sort_values("iou", ascending=False, kind="stable").drop_duplicates("concept")
+    table = found.units()
+    if isinstance(units, int):
+        best = table.sort_values("iou", ascending=False, kind="stable").drop_duplicates("concept")
+        units = best["unit"].head(units).tolist()
     chosen = []
-    for row in table.head(units).to_dict("records"):
+    for row in table.set_index("unit", drop=False).loc[units].to_dict("records"):
         excess = maps[:, row["unit"]].double() - found.levels[row["unit"]].double()
         on = F.interpolate(excess[:, None], size=size, mode="bilinear", align_corners=False)[:, 0] > 0
         order = on.flatten(1).sum(1).argsort(descending=True, stable=True)[:images]

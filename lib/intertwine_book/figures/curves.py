@@ -1,13 +1,14 @@
 """Curves of means over trials, with intervals."""
 
 from collections.abc import Mapping
+from textwrap import wrap
 from typing import Any
 
 import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
-from intertwine_book.figures.style import COLOURS, facets
+from intertwine_book.figures.style import COLOURS, check_columns, facets
 from intertwine_book.results import interval
 
 
@@ -54,4 +55,37 @@ def mean_curves(
         axis.legend().remove()  # one for all panels, below
     if len(lines) > 1:
         figure.legend(handles, labels, loc="outside lower center", ncols=min(len(lines), 5), fontsize="small")
+    return figure
+
+
+def single_curves(
+    table: pd.DataFrame, x: str, y: str, by: str, trial: str, *, panels: str, xlabel: str, ylabel: str
+) -> Figure:
+    """A thin curve for every trial and a thick one for their mean: for trials too few for an interval.
+
+    Args:
+        table: rows of one trial, x, `by` and panel are averaged.
+        by: two or three values, which get a colour each and are named beside their curves.
+        panels: the column whose values get a panel each, one above the other on a narrow page.
+    """
+    check_columns(table, x, y, by, trial)
+    figure, parts = facets(table, panels, height=3.0, sharey=True, sharex=True)
+    colours = dict(
+        zip(dict.fromkeys(table[by]), (COLOURS[k] for k in ("blue", "grey", "orange")), strict=False)
+    )
+    for axis, rows in parts:
+        axis.set_title("\n".join(wrap(axis.get_title(), 14)), fontsize="medium")
+        ends = {}
+        for name, colour in colours.items():
+            single = rows[rows[by] == name].pivot_table(index=x, columns=trial, values=y)
+            axis.plot(single, color=colour, lw=0.8, alpha=0.7, marker="o", ms=3)
+            axis.plot(single.mean(axis=1), color=colour, lw=2.4)
+            ends[name] = (single.index[-1], single.mean(axis=1).iloc[-1])
+        axis.set_xticks(ticks := sorted(table[x].unique()), [f"{tick:g}" for tick in ticks])
+    places = zip(sorted(ends, key=lambda name: ends[name][1]), ("top", "bottom", "bottom"), strict=False)
+    for name, side in places:  # of the last panel
+        place: dict[str, Any] = {"xytext": (6, 0), "textcoords": "offset points", "va": side}
+        axis.annotate(name, ends[name], color=colours[name], annotation_clip=False, **place)
+    figure.supxlabel(xlabel, fontsize="medium")
+    parts[0][0].set_ylabel(ylabel)
     return figure

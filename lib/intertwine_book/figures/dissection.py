@@ -1,35 +1,41 @@
 """Figures of dissection: the pixels that units select, and the highest IoU that an area allows."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from intertwine.data import Masks
+from intertwine.dissection import Example
 from intertwine_book.figures.style import COLOURS, check_columns, new_figure
 
 
-def gallery(pictures: np.ndarray, chosen: Sequence[Any]) -> Figure:
-    """One row a unit: the images in which it selects most, everything but the selected pixels dimmed.
+def gallery(pictures: np.ndarray, masks: Masks, bases: Mapping[str, Sequence[Example]]) -> Figure:
+    """One row a unit, a block of columns a basis: images in which it selects most, other pixels dimmed.
+
+    The outline is that of the unit's best concept.
 
     Args:
         pictures: (n, height, width, 3), intensities between 0 and 1.
-        chosen: the value of `intertwine.dissection.examples`: unit, concept, iou, images, selected.
+        masks: of the same images.
+        bases: by name, what `intertwine.dissection.examples` gives for the same units.
     """
-    columns = max(len(each.images) for each in chosen)
-    figure, axes = new_figure(len(chosen), columns, height=1.15 * len(chosen), squeeze=False)
-    for row, each in zip(axes, chosen, strict=True):
-        for axis in row:
-            axis.axis("off")
-        shown = zip(each.images.tolist(), each.selected.numpy(force=True), strict=True)
-        for axis, (k, selected) in zip(row, shown, strict=False):
-            dimmed = np.where(selected[..., None], pictures[k], 0.25 * pictures[k] + 0.7)
-            axis.imshow(dimmed.clip(0, 1), interpolation="nearest")
-            if selected.any() and not selected.all():
-                axis.contour(selected, levels=[0.5], colors=[COLOURS["ink"]], linewidths=0.8)
-        title = f"unit {each.unit}: {each.concept}, IoU {each.iou:.3f}"
-        row[0].set_title(title, loc="left", fontsize="small")
+    rows, columns = len(next(iter(bases.values()))), [len(each[0].images) for each in bases.values()]
+    figure, axes = new_figure(rows, sum(columns), height=1.2 * rows + 0.3, squeeze=False)
+    for axis in axes.flat:
+        axis.axis("off")
+    for block, (name, examples) in enumerate(bases.items()):
+        for row, each in zip(axes[:, sum(columns[:block]) :], examples, strict=True):
+            concept = masks.names.index(each.concept)
+            for axis, k, selected in zip(row, each.images, each.selected.numpy(force=True), strict=False):
+                dimmed = np.where(selected[..., None], pictures[k], 0.2 * pictures[k] + 0.75)
+                axis.imshow(dimmed.clip(0, 1), interpolation="nearest")
+                shown = masks.table[masks.codes[k].long(), concept].numpy(force=True)
+                if shown.any() and not shown.all():
+                    axis.contour(shown, levels=[0.5], colors=[COLOURS["red"]], linewidths=1.2)
+            title = f"{name}: {each.concept}, {100 * each.iou:.1f} %"
+            row[0].set_title(title, loc="left", fontsize="small")
     return figure
 
 

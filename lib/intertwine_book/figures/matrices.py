@@ -1,15 +1,13 @@
-"""Matrices of numbers in coloured cells: stitching between layers, similarities, sweeps over two settings."""
+"""Matrices of numbers in coloured cells: stitching between layers, similarities."""
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 
-from intertwine_book.figures.style import COLOURS, check_columns, facets, new_figure
+from intertwine_book.figures.style import check_columns, facets, new_figure
 
 
 def heatmap(table: pd.DataFrame, rows: str, columns: str, values: str, *, label: str | None = None) -> Figure:
@@ -49,36 +47,6 @@ def layer_matrices(table: pd.DataFrame) -> Figure:
     axes = [axis for axis, _ in parts]
     axes[0].set_ylabel("layer of network 1")
     figure.colorbar(mesh, ax=axes, label="similarity", shrink=0.75)
-    return figure
-
-
-def threshold_sweep(table: pd.DataFrame, paper: tuple[float, float] = (0.005, 0.04)) -> Figure:
-    """Means over quantile and threshold: a row of panels for each `shown`, a column for each model.
-
-    Args:
-        table: columns `shown` (name of the number), `model`, `quantile`, `threshold` and `value`.
-        paper: the printed quantile and threshold, framed.
-    """
-    check_columns(table, "shown", "model", "quantile", "threshold", "value")
-    rows, models = (list(dict.fromkeys(table[name])) for name in ("shown", "model"))
-    size = {"height": 1.9 * len(rows), "squeeze": False, "sharex": True, "sharey": True}
-    figure, axes = new_figure(len(rows), len(models), **size)
-    means = table.groupby(["shown", "model", "quantile", "threshold"])["value"].mean()
-    for line, shown in zip(axes, rows, strict=True):
-        bound = means[shown].abs().max() or 1.0
-        scale = {"cmap": "PuOr", "vmin": -bound} if (means[shown] < 0).any() else {"vmin": 0}
-        for axis, model in zip(line, models, strict=True):
-            wide = means[shown, model].unstack("threshold")
-            _cells(axis, wide, fmt=".2f", vmax=bound, **scale)
-            for i, j in np.ndindex(wide.shape):
-                if np.allclose((wide.index[i], wide.columns[j]), paper):
-                    corner = (j + 0.03, i + 0.03)
-                    axis.add_patch(Rectangle(corner, 0.94, 0.94, fill=False, lw=2, ec=COLOURS["red"]))
-            axis.set(xlabel="", ylabel="")
-            axis.tick_params(labelsize=7)
-            axis.set_title(f"{model}\n{shown}" if len(rows) > 1 else model, fontsize="small")
-    figure.supxlabel("threshold of the IoU", fontsize="medium")
-    figure.supylabel("quantile", fontsize="medium")
     return figure
 
 

@@ -17,6 +17,7 @@ from intertwine_book.experiments.interpretability.against_rotation import interp
 from intertwine_book.experiments.interpretability.networks import camvid
 
 LAYERS = {"behind the first ReLU6": ".relu1", "behind the second ReLU6": ".relu2", "linear output": ""}
+ENDS = ((16, 15, 11, 8, 5), (21, 20, 15, 11, 7), (21, 20, 15, 11, 7))  # of the stages of Lite0, 1, 2
 LARGEST = 256  # units; of more, so many are drawn
 
 
@@ -36,24 +37,19 @@ def lite(number: int, weights: str) -> models.Network:
     return fresh.eval()
 
 
-def cases(numbers: Iterable[int], *, ends: bool = True) -> list[dict[str, Any]]:
-    """The blocks of these networks, trained and untrained, the deepest first.
+def cases(numbers: Iterable[int]) -> list[dict[str, Any]]:
+    """The last blocks of the five deepest of seven stages, trained and untrained, the deepest first.
 
     Example:
-        >>> [case["block"] for case in cases([0]) if case["weights"] == "trained"]
-        [16, 15, 11, 8, 5, 3, 1]
-
-    Args:
-        ends: only the last block of each of the seven stages of a network.
+        >>> len(cases([0, 1, 2])), cases([0])[0]
+        (30, {'network': 0, 'block': 16, 'weights': 'trained'})
     """
-    found = []
-    for number in numbers:
-        last, network = (16, 21, 21)[number], models.efficientnet_lite(number, pretrained=False)
-        passes = {k: k < last and network.get_submodule(f"block{k + 1}").passes for k in range(1, last + 1)}
-        kept = [k for k in range(last, 0, -1) if not (ends and passes[k])]
-        pairs = [(block, weights) for block in kept for weights in ("trained", "untrained")]
-        found += [(place, number, *pair) for place, pair in enumerate(pairs)]
-    return [{"network": n, "block": block, "weights": weights} for _, n, block, weights in sorted(found)]
+    return [
+        {"network": number, "block": ENDS[number][stage], "weights": weights}
+        for stage in range(5)
+        for weights in ("trained", "untrained")
+        for number in numbers
+    ]
 
 
 def dissected(
@@ -70,7 +66,7 @@ def dissected(
 
     The seed decides on the units that are drawn, on the rotations and on the shuffled masks.
     """
-    layers = {k: f"block{block}{end}" for k, end in LAYERS.items() if block > 1 or end != ".relu1"}
+    layers = {k: f"block{block}{end}" for k, end in LAYERS.items()}
     begin = network[: [*dict(network.named_children())].index(f"block{block}") + 1]
     found, tables = activations(begin, [*layers.values()], masked.data.images, batch_size=10), []
     asked: dict[str, Any] = {"rotations": rotations, "alphas": alphas, "quantiles": quantiles, "seed": seed}
