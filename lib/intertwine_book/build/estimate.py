@@ -27,20 +27,24 @@ TRAINING_SETS = {"digits": 1_297, "fashion_mnist": 60_000, "cifar10": 50_000}
 def announced(book: Book, settings: Mapping[str, Mapping[str, Any]], jobs: int) -> str:
     """What these chapters take, in words; a BookError where those that run at once need too much memory."""
     formulas = yaml.safe_load((book.root / "chapters/work.yml").read_text())
-    hours, memory, there = {}, {}, 0.0
+    work, memory = {}, {}
     for chapter, chosen in settings.items():
-        device = devices.pick(chosen["device"])
         named = {"training_set": TRAINING_SETS.get(chosen.get("dataset", ""), 0), "len": len, **chosen}
         amount = {kind: eval(str(each), dict(named)) for kind, each in formulas[chapter].items()}  # ours
-        memory[chapter], width, there = amount.pop("memory"), amount.pop("width", 16), total_memory(device)
-        seconds = amount.pop("seconds") + sum(n / rate(kind, device, width) for kind, n in amount.items())
-        hours[chapter] = seconds / 3600
-    at_once = sorted(memory, key=memory.__getitem__)[-jobs:]
-    if (needed := sum(memory[chapter] for chapter in at_once)) > there:
+        work[chapter], memory[chapter] = amount, amount.pop("memory")
+    device = devices.pick(chosen["device"])
+    needed, there = sum(sorted(memory.values())[-jobs:]), total_memory(device)
+    if needed > there:
+        largest = " and ".join(sorted(memory, key=memory.__getitem__)[-jobs:])
         raise BookError(
-            f"Expected a device with {needed:.0f} GB of memory for {' and '.join(at_once)} at once, {device} "
-            f"has {there:.0f}: use --jobs 1, --only, or smaller parameters."
+            f"Expected a device with {needed:.0f} GB of memory for {largest} at once, {device} has "
+            f"{there:.0f}: use --jobs 1, --only, or smaller parameters."
         )
+    hours = {}
+    for chapter, amount in work.items():
+        width, seconds = amount.pop("width", 16), amount.pop("seconds")
+        seconds += sum(n / rate(kind, device, width) for kind, n in amount.items())
+        hours[chapter] = seconds / 3600
     hours["All"], memory["All"] = sum(hours.values()), needed
     lines = [f"{name}: about {hours[name]:.2g} h, {memory[name]:.0f} GB" for name in hours]
     return "\n".join(lines) + f" of {there:.0f} on {device}, by a second of each kind of work."
