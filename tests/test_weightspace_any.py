@@ -425,3 +425,31 @@ def test_copies_that_are_normalised_together_turn_together(product):
 def test_the_check_can_be_left_out():
     model = Net(torch.relu)
     assert wrong(held(model, randn(1, 4)), model, randn(1, 4)) == []
+
+
+class Encoder(nn.Module):
+    def __init__(self, width=8):
+        super().__init__()
+        self.words, self.places = nn.Embedding(9, width), nn.Embedding(5, width)
+        self.layer = nn.TransformerEncoderLayer(width, 2, 16, batch_first=True, norm_first=True)
+        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, 9)
+
+    def forward(self, tokens):
+        return self.head(self.norm(self.layer(self.words(tokens) + self.places(torch.arange(5)))))
+
+
+@torch.no_grad()
+def test_the_affine_symmetries_that_the_documentation_counts_are_exact():
+    model, x = Encoder().double().eval(), torch.tensor([[1, 2, 0, 7, 8], [3, 3, 1, 0, 4]])
+    expected, a, n = model(x), model.layer.self_attn, 8
+    u, r = randn(n), randn(n, 1)[:, 0]
+    a.in_proj_bias[n : 2 * n] += u  # keys
+    a.in_proj_bias[2 * n :] += u  # values
+    a.out_proj.bias -= a.out_proj.weight @ u
+    a.out_proj.weight += r  # one number to all entries of a column
+    a.out_proj.bias += 3.0
+    model.layer.norm1.bias += u
+    a.in_proj_bias -= a.in_proj_weight @ u
+    model.words.weight += u
+    model.places.weight -= u
+    assert relative_error(model(x), expected) < 1e-12
