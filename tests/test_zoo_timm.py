@@ -35,7 +35,7 @@ def built(name: str) -> tuple[torch.nn.Module, int]:
 def held(name: str):
     model, size = built(name)
     x = torch.randn(2, 3, size, size, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    space = find_symmetries(model, x[:1])
+    space = find_symmetries(model, x[:1], check=False)
     moved = space.act(model, space.sample(torch.Generator().manual_seed(1), scale=0.5))
     with torch.no_grad():
         assert relative_error(moved(x), model(x)) < 1e-7

@@ -35,6 +35,7 @@ class Space:
         self.norm = ""  # "rms" or "layer": only orthogonal mixing
         self.log_equations: list[Powers] = []
         self.sign_equations: list[Signs] = []
+        self.inner = False  # units within blocks, of which a part cannot move alone
         self.killed = False  # no scalars, as the units within each block have them
 
     def root(self) -> Space:

@@ -84,12 +84,10 @@ def _outputs(space: WeightSpace, network: nn.Module, state: State, inputs: Any) 
     named = {name: state[of[id(x)]] for name, x in named_tensors(network)}
     precise = any(x.dtype == torch.float64 for x in state.values())
 
-    def prepared(x: Any) -> Any:
-        if not isinstance(x, Tensor):
-            return x
-        return x.detach().double() if precise and x.is_floating_point() else x.detach().clone()
-
-    args, kwargs = tree_map(prepared, given(inputs))
+    args, kwargs = tree_map(
+        lambda x: x.double() if precise and isinstance(x, Tensor) and x.is_floating_point() else x,
+        given(inputs),
+    )
     default = torch.get_default_dtype()
     gpus = {x.device for x in named.values() if x.device.type == "cuda"}
     with torch.random.fork_rng(gpus), torch.no_grad():

@@ -134,7 +134,7 @@ class Ties:
     def split(self, space: Space, sizes: Sequence[int]) -> None:
         """The space is a concatenation of spaces of these sizes."""
         space = space.root()
-        if space.base is not None or space.frozen:
+        if space.inner or space.frozen:
             self.freeze_space(space, "a part of the units of each head or group is used alone")
             return
         space.parts = [self.space(n) for n in sizes]
@@ -151,6 +151,7 @@ class Ties:
         blocks = self.space(outer, space.base)
         inner = self.space(space.size // outer, blocks)
         space.factors = (blocks, inner)
+        inner.inner = True
         self._inherit(space, blocks)
         self._inherit(space, inner)
 
@@ -178,7 +179,7 @@ class Ties:
         s.base = next((block for block in s.chain() if block in others), None)  # None: one for all
         t.parent = s
         s.mixing = list(dict.fromkeys([*s.mixing, *t.mixing]))
-        s.killed = s.killed or t.killed
+        s.killed, s.inner = s.killed or t.killed, s.inner or t.inner
         s.norm = "layer" if "layer" in (s.norm, t.norm) else s.norm or t.norm
         s.log_equations += t.log_equations
         s.sign_equations += t.sign_equations

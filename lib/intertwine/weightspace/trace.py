@@ -54,9 +54,7 @@ def trace(model: nn.Module, example_inputs: Any, outputs: Outputs = None) -> Run
             copies[id(tensor)] = tensor.detach().requires_grad_() if floating else tensor.detach().clone()
             run.names[recorder.add(copies[id(tensor)], dynamic=weight, keep=floating)] = name
         state[name] = copies[id(tensor)]
-    args, kwargs = tree_map(
-        lambda x: x.detach().clone() if isinstance(x, Tensor) else x, given(example_inputs)
-    )
+    args, kwargs = given(example_inputs)
     for tensor in tree_leaves((args, kwargs)):
         if isinstance(tensor, Tensor):
             real = tensor.is_floating_point() or tensor.is_complex()
@@ -98,10 +96,10 @@ def replica(model: AnyModel, instead: Mapping[int, Tensor] | None = None) -> Any
             if isinstance(x, Tensor) and (instead is None or not x.is_leaf):
                 memo.setdefault(id(x), x if x.is_leaf else x.detach())
     model = copy.deepcopy(model, memo)
-    modes = [(module, module.training) for module in model.modules()]
-    model.train()  # some modules keep values that depend on weights, until they are trained
-    for module, mode in modes:
-        module.training = mode
+    for module in model.modules():
+        for name, kept in vars(module).items():
+            if "cache" in name and isinstance(kept, dict):  # of biases, as LeViT keeps them
+                kept.clear()
     return model
 
 
@@ -111,9 +109,11 @@ def named_tensors(model: nn.Module) -> Iterable[tuple[str, Tensor]]:
 
 
 def given(inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Example inputs as arguments and keyword arguments."""
-    if isinstance(inputs, Mapping):
-        return (), dict(inputs)
+    """Copies of example inputs as arguments and keyword arguments."""
+    inputs = dict(inputs) if isinstance(inputs, Mapping) else inputs
+    inputs = tree_map(lambda x: x.detach().clone() if isinstance(x, Tensor) else copy.deepcopy(x), inputs)
+    if isinstance(inputs, dict):
+        return (), inputs
     return (tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)), {}
 
 
