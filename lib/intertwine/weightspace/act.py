@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from intertwine.weightspace.axes import Factor, Unit, length, plain, resolve, units
+from intertwine.weightspace.axes import Factor, Unit, length, plain, single, units
 from intertwine.weightspace.hidden import HiddenSpace
 from intertwine.weightspace.infer import Edge, Inference, Label
 from intertwine.weightspace.move import Move
@@ -114,10 +114,9 @@ class Action:
         """A part of a tensor, moved, with an axis for each factor; in float64."""
         y = piece.split(x)
         moving = [k for k, each in enumerate(piece.spaces) if each and each.index in self.element]
-        moves = [
-            (piece.dims(k), *self._parts(piece, k, index in self.scalars_only, x.device)) for k in moving
-        ]
-        moves.sort(key=lambda each: len(each[0]))  # blocks first
+        moving.sort(key=lambda k: len(piece.dims(k)))  # blocks first
+        apart = index in self.scalars_only
+        moves = [(piece.dims(k), *self._parts(piece, k, apart, x.device)) for k in moving]
         for dims, order, _, _ in moves:
             if order is not None and len(dims) == 1:
                 y = y.index_select(dims[0], order)
@@ -128,9 +127,8 @@ class Action:
             if matrix is not None:
                 y = _along(y, dims, lambda z: matrix @ z.unflatten(0, matrix.shape[:2]))  # noqa: B023
             if scale is not None:
-                y = y * scale.view(*scale.shape, *[1] * (y.ndim - len(dims))).movedim(
-                    [*range(len(dims))], dims
-                )
+                wide = scale.view(*scale.shape, *[1] * (y.ndim - len(dims)))
+                y = y * wide.movedim([*range(len(dims))], dims)
         return y
 
     def _parts(
@@ -168,12 +166,11 @@ def _along(x: Tensor, dims: list[int], function: Callable[[Tensor], Tensor]) -> 
 
 def effective(norms: Sequence[Edge], state: State) -> dict[int, Tensor]:
     """The same tensors, with the gains of batch norms over the running deviation, in float64."""
-    gains = {
+    return dict(state) | {
         edge.gain: state[edge.gain].detach().double() / (state[edge.variance].double() + edge.eps).sqrt()
         for edge in norms
         if edge.variance is not None
     }
-    return dict(state) | gains
 
 
 def written(
@@ -191,13 +188,13 @@ def written(
                 f"Expected a matrix ({hidden.size}, {hidden.size}) for the space {hidden.name}, was given "
                 f"one of shape {tuple(A.shape)}."
             )
+        wanted = hidden.powers(seen), hidden.parities(seen)
         for index, name in inference.run.names.items():
             for k, axis in enumerate(solution.labels.get(index, ())):
-                factors = [each for each in units(axis) if solution.hidden(each) is hidden]
-                if not factors or (index, k) in inference.read:
+                if (index, k) in inference.read or all(solution.hidden(f) is not hidden for f in units(axis)):
                     continue
-                acts = [(hidden.powers(factor), hidden.parities(factor)) for factor in (factors[0], seen)]
-                if resolve(axis) != ((factors[0],),) or acts[0] != acts[1]:
+                factor = single(axis)
+                if factor is None or (hidden.powers(factor), hidden.parities(factor)) != wanted:
                     raise ValueError(
                         f"Expected a space that linear layers write, {hidden.name} is also written by "
                         f"{name}, on which a matrix cannot act: fold batch norm into the layer before."
