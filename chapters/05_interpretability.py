@@ -241,6 +241,9 @@ if found:
 verdicts(iou, ["layer"]).rename_axis(None)
 
 # %% [markdown]
+# The intervals are those of each line alone. The {doc}`../generated/scoreboard` corrects for all orderings of the paper, and then three networks
+# decide little, however alike they are.
+#
 # The paper counts units instead, at $q = 0.005$ and a threshold of 0.04. Behind the first ReLU6 half of the interpretable units are lost, at
 # the linear output none:
 

@@ -41,6 +41,17 @@ def test_what_training_adds_does_not_follow_the_size_of_the_group():
     assert not fall["GELU"] < fall["tanh"] < fall["ReLU"] and not fall["GELU"] > fall["tanh"] > fall["ReLU"]
 
 
+def test_training_on_imagenet_makes_the_basis_special_behind_an_activation_only():
+    asked = "statistic == 'mean_iou'"
+    gaps = (
+        table("05_interpretability", "imagenet_slopes")
+        .query(asked)
+        .pivot(index="network", columns="layer", values="difference")
+    )
+    assert (gaps["behind the first ReLU6"] < -0.001).all() and gaps["behind the second ReLU6"].mean() < 0
+    assert gaps["linear output"].abs().mean() < 0.001
+
+
 def test_the_printed_threshold_admits_the_zero_function():
     assert (table("06_genni", "thresholds")["relative"] > 1).any()
 
