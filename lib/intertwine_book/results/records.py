@@ -56,15 +56,34 @@ def recorded(
     """The larger runs of a table that are recorded: profile → table and provenance, the largest last.
 
     Args:
-        root: where records lie, `data/results` in the current folder or the nearest above it when not given.
+        root: where records lie; when not given, `data/results` in the current folder or the nearest above it,
+            or else the records that were installed with this package.
     """
     if root is None:
-        here = Path.cwd()
-        root = next(
-            (at / "data/results" for at in (here, *here.parents) if (at / "data/results").is_dir()), here
-        )
+        here, package = Path.cwd(), Path(__file__).parents[1]
+        places = [*(at / "data/results" for at in (here, *here.parents)), package / "recorded"]
+        places.append(package.parents[1] / "data/results")  # of a checkout
+        root = next((place for place in places if place.is_dir()), here)
     folders = {profile: Path(root) / profile / chapter for profile in RECORDED}
     return {at: read(name, folder=to) for at, to in folders.items() if (to / f"{name}.csv").is_file()}
+
+
+def on_record(chapter: str, name: str, *, root: str | Path | None = None) -> pd.DataFrame:
+    """The largest recorded run of a table, which the text of a chapter tells of.
+
+    Example:
+        >>> on_record("03_stitching", "norms")["batch_norm"].unique().tolist()
+        ['frozen', 'reestimated']
+
+    Raises:
+        FileNotFoundError: no run of this table is recorded.
+    """
+    if found := recorded(chapter, name, root=root):
+        return [*found.values()][-1][0]
+    raise FileNotFoundError(
+        f"Expected a recorded table {name!r} of {chapter!r}, found none in data/results: run the chapter "
+        f"with `--profile desk` and record it."
+    )
 
 
 def largest(
