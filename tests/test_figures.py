@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.forest import forest
@@ -10,6 +11,8 @@ from intertwine_book.figures.groups import scalar_strip
 from intertwine_book.figures.matrices import heatmap
 from intertwine_book.figures.orbits import along_orbit, imbalance_decay
 from intertwine_book.figures.penalties import penalty_bars
+from intertwine_book.figures.printed import printed_beside
+from intertwine_book.figures.stitching import map_pictures, matched_channels, stitch_diagram
 from intertwine_book.figures.style import COLOURS, GROUP_COLOURS
 from intertwine_book.figures.symmetries import before_and_after, neuron_diagram
 from intertwine_book.results import interval
@@ -52,6 +55,9 @@ FIGURES = {
             imbalance=lambda t: np.exp(-t["time"] * t["weight_decay"]), predicted=lambda t: t["imbalance"]
         )
     ),
+    "stitch_diagram": stitch_diagram,
+    "map_pictures": lambda: map_pictures({"full": torch.eye(3) - 0.5, "G_ReLU": torch.eye(3)}),
+    "matched_channels": lambda: matched_channels(torch.eye(4), *torch.eye(4).expand(2, 2, 4, 4), [(0, 1)]),
     "orbit": lambda: along_orbit(
         pd.DataFrame({"t": a, "loss": 1.0, "gradient_norm": a**2, "largest_eigenvalue": a**4})
     ),
@@ -134,3 +140,14 @@ def test_bars_are_means_with_intervals_and_the_intertwiner_group_is_marked():
 def test_missing_columns_are_named(draw):
     with pytest.raises(ValueError, match=r"columns 'loss', was given one with .*'layer'.*: rename"):
         draw()
+
+
+def test_printed_values_are_rings_at_their_own_height_and_means_are_filled():
+    measured = pd.DataFrame({"layer": [3, 3, 6, 6], "way": "full", "penalty": [1.0, 3.0, 5.0, 5.0]})
+    printed = pd.DataFrame({"layer": [3, 6], "way": "full", "penalty": [10.0, 20.0]})
+    labels = {"xlabel": "layer", "ylabel": "points", "colours": {"full": "#D55E00"}}
+    (axis,) = printed_beside(measured, printed, "layer", "penalty", "way", **labels).axes
+    drawn = {line.get_label(): list(line.get_ydata()) for line in axis.lines}
+    assert drawn["printed"] == [10, 20] and [2, 5] in drawn.values()
+    with pytest.raises(ValueError, match="'way'"):
+        printed_beside(measured.drop(columns="way"), printed, "layer", "penalty", "way", **labels)

@@ -21,9 +21,9 @@ def stitch_diagram() -> Figure:
             _box(axis, 1.0 + k * 1.5, 1.4 - 1.4 * row, colour, f"$\\ell_{k + 1}$", faint=not used)
         axis.text(0.35, 1.4 - 1.4 * row, name, ha="center", va="center", fontsize=13, color=colour)
     _box(axis, 3.25, 0.7, COLOURS["green"], "$\\psi$", width=0.7)
-    arrows = [((-0.4, 1.4), (0.1, 1.4)), ((3.0, 1.4), (3.25, 1.0)), ((3.25, 0.4), (3.5, 0.0))]
+    arrows = [((3.0, 1.4), (3.25, 1.0)), ((3.25, 0.4), (3.5, 0.0))]
     arrows += [((1.5, 1.4), (2.0, 1.4)), ((4.5, 0), (5.0, 0)), ((6.0, 0), (6.5, 0)), ((7.5, 0), (8.0, 0))]
-    for start, end in arrows[1:]:
+    for start, end in arrows:
         axis.annotate("", end, start, arrowprops={"arrowstyle": "->", "color": COLOURS["ink"], "lw": 1.4})
     axis.text(1.75, 2.05, "front, frozen", ha="center", color=COLOURS["blue"])
     axis.text(5.5, -0.85, "back, frozen", ha="center", color=COLOURS["orange"])
@@ -37,9 +37,9 @@ def stitch_diagram() -> Figure:
 def _box(
     axis: Axes, x: float, y: float, colour: str, text: str, *, width: float = 1.0, faint: bool = False
 ) -> None:
-    style = {"boxstyle": "round,pad=0,rounding_size=0.12", "fc": colour, "ec": colour, "lw": 1.2}
-    patch = FancyBboxPatch((x - width / 2, y - 0.3), width, 0.6, alpha=0.12 if faint else 0.35, **style)
-    axis.add_patch(patch)
+    shape, alpha = "round,pad=0,rounding_size=0.12", 0.12 if faint else 0.35
+    corner = (x - width / 2, y - 0.3)
+    axis.add_patch(FancyBboxPatch(corner, width, 0.6, boxstyle=shape, fc=colour, ec=colour, alpha=alpha))
     axis.text(x, y, text, ha="center", va="center", alpha=0.45 if faint else 1)
 
 
