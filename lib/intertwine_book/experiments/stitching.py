@@ -89,9 +89,8 @@ def protocols(stitches: pd.DataFrame) -> pd.DataFrame:
         {'pair': 0, 'layer1': 'relu1', 'rank_1_paper': 48.0}
 
     Returns:
-        pair, layer1, and for each family <family>_paper (random start, batch norm re-estimated, the epoch
-        that is best on the test set), <family>_best (closed form, re-estimated), <family>_ours (closed form,
-        frozen).
+        pair, layer1, and for each family <family>_paper (random, re-estimated, the epoch that is best on the
+        test set), <family>_best (closed form, re-estimated) and <family>_ours (closed form, frozen).
     """
     ways = {"random, reestimated": ("paper", "best_test_penalty")}
     ways |= {"closed form, reestimated": ("best", "penalty"), "closed form, frozen": ("ours", "penalty")}

@@ -127,19 +127,17 @@ def trade_off(curves: pd.DataFrame, level: float = 0.75) -> pd.DataFrame:
     Returns:
         pair; lowest, of the CKA of all epochs; lost, points of accuracy since epoch 0, mean over the epochs
         with a CKA below `level`; control, the same of the control at the same epochs; beyond_control, their
-        difference; reached, whether some epoch has a CKA below `level` and has lost a point at most.
+        difference.
     """
     curves = curves.sort_values(["weight", "epoch"])
     curves["lost"] = curves.groupby("pair")["accuracy"].transform("first") - curves["accuracy"]
     wide = curves.pivot(index=["pair", "epoch"], columns="weight", values=["lost", "cka"])
-    columns = {"cka": wide["cka"].iloc[:, -1], "lost": wide["lost"].iloc[:, -1], "control": wide["lost"][0.0]}
-    every = pd.DataFrame(columns)
+    columns = [wide["cka"].iloc[:, -1], wide["lost"].iloc[:, -1], wide["lost"][0.0]]
+    every = pd.concat(columns, axis=1, keys=["cka", "lost", "control"])
     low = every[every["cka"] < level]
     found = every.groupby("pair")[["cka"]].min().rename(columns={"cka": "lowest"})
     found = found.join(low.groupby("pair")[["lost", "control"]].mean())
-    found["beyond_control"] = found["lost"] - found["control"]
-    least = low.groupby("pair")["lost"].min().reindex(found.index)
-    return found.assign(reached=least <= 1).reset_index()
+    return found.assign(beyond_control=found["lost"] - found["control"]).reset_index()
 
 
 def cka_as_objective(junction: Junction, *, epochs: int, lr: float = 1e-3, seed: int) -> dict[str, float]:
@@ -149,9 +147,7 @@ def cka_as_objective(junction: Junction, *, epochs: int, lr: float = 1e-3, seed:
         cka (biased, flattened) and accuracy (percent) on test images, of both: <name>_chosen, <name>_fitted.
     """
     first, second = junction.activations("test")
-    curves = pressed(
-        junction, penalty=-1e4, epochs=epochs, lr=lr, seed=seed
-    )  # the task has no weight beside it
+    curves = pressed(junction, penalty=-1e4, epochs=epochs, lr=lr, seed=seed)  # the task does not count
     fitted = stitch_at(junction, "least squares")
     with torch.no_grad():
         cka_fitted = flat_cka(fitted.stitch(first), second).item()
