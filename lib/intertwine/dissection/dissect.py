@@ -18,7 +18,7 @@ from intertwine.features import check_tensor
 
 Units = Float[Tensor, "n units h w"] | Callable[[], Iterable[Float[Tensor, "_ units h w"]]]
 IMAGES = 50  # at a time, at most
-NUMBERS = 2**18  # pixels at a time: larger parts wait for memory, not for arithmetic
+NUMBERS = 2**18  # pixels at a time on a CPU, where larger parts wait for memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,13 +174,11 @@ def dissect_each(
     for batch in stream():
         vertical = stretched(batch.shape[2], height, batch.device)
         horizontal = stretched(batch.shape[3], width, batch.device)
-        share = max(quantile * height * width, 4) * len(levels)  # of numbers that one image needs
-        for part in batch.split(max(1, min(IMAGES, int(NUMBERS / share)))):
+        few = NUMBERS / (max(quantile * height * width, 4) * len(levels))
+        for part in batch.split(max(1, min(IMAGES, int(few))) if batch.device.type == "cpu" else IMAGES):
             codes = [masks.codes[start : start + len(part)].to(batch.device) for masks in several]
-            for total, found in zip(
-                counts, _selected(part, levels, codes, ends, vertical, horizontal), strict=True
-            ):
-                total += found
+            found = _selected(part, levels, codes, ends, vertical, horizontal)
+            counts = [total + more for total, more in zip(counts, found, strict=True)]
             start += len(part)
     made = []
     for masks, total in zip(several, counts, strict=True):
