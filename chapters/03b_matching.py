@@ -75,7 +75,9 @@ wide: Literal["myrtle", "resnet20"] = "myrtle"  # whose width varies
 
 # %% tags=["hide-input"]
 device, published = devices.pick(device), networks == "published"
-digits, digits_test = (data.load(dataset, split) for split in ("train", "test"))
+digits, digits_test = (
+    data.load(dataset, split, device=device) for split in ("train", "test")
+)
 usual = RECIPES["digits" if dataset == "digits" else "fast"]
 rate = 1e-2 if dataset == "digits" else 3e-3
 adam = replace(usual, epochs=epochs, optimizer="adam", lr=rate)
@@ -90,7 +92,7 @@ def trained(n, first=0, images=digits, recipe=adam, kind="myrtle", **other):
 
 
 if published:
-    cifar = [data.load("cifar10", split) for split in ("train", "test")]
+    cifar = [data.load("cifar10", split, device=device) for split in ("train", "test")]
     joined, (train, test) = experiments.published_pairs("tiny10", pairs, *cifar)
     fresh = [models.tiny10(seed=1000 + seed + k) for k in range(pairs)]
 else:

@@ -77,7 +77,7 @@ their_lenet = genni.describe_target(problem.on(noise[:500]).y, epsilon=0.0025)
 
 # %% tags=["hide-input"]
 small = models.lenet(1, output_relu=False, size=16)
-digits = data.load("digits", "train").images
+digits = data.load("digits", "train", device="cpu").images
 digits = nn.functional.interpolate(digits, size=16).flatten(1)
 _, _, components = torch.linalg.svd(digits - digits.mean(0), full_matrices=False)
 images = torch.randn(5000, 2, generator=generator) @ components[:2]

@@ -79,6 +79,15 @@ def test_nothing_is_drawn_from_a_generator_that_is_not_seeded(chapter):
     assert not names & {"pca_lowrank", "svd_lowrank", "lobpcg"}
 
 
+@CHAPTERS
+def test_data_are_loaded_onto_a_named_device(chapter):
+    """Without it they would lie on a GPU wherever there is one, whatever the chapter's parameter says."""
+    source = "\n".join(cell.source for cell in cells(chapter, "code"))
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    loads = [call for call in calls if ast.unparse(call.func) in ("data.load", "data.scenes")]
+    assert all("device" in [keyword.arg for keyword in call.keywords] for call in loads)
+
+
 def test_every_claim_points_to_a_chapter_and_a_label_that_exist():
     sources = {name: path.read_text() for name, path in BOOK.chapters.items()}
     for claim in claims.load(BOOK.root / "book/claims.yml"):
