@@ -534,7 +534,7 @@ mine.add_module("mix", torch.nn.Conv2d(train.images.shape[1], 12, 5, stride=2, p
 mine.add_module("bend", torch.nn.GELU())
 mine.add_module("flat", torch.nn.Flatten())
 mine.add_module("read", torch.nn.LazyLinear(len(train.classes)))
-mine(train.images[:1])
+mine(train.images[:1].cpu())
 yours = joined[0][1]
 place = Junction(mine, yours, ("bend", at[0]), train, test=test, **options)
 alones = alone(mine), alone(yours)
