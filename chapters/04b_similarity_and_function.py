@@ -237,7 +237,8 @@ section_6_4["cka_short_of_1"] = 1 - section_6_4["cka"]
 section_6_4.groupby("group", sort=False)[["accuracy", "base_accuracy", "cka"]].mean()
 
 # %% [markdown]
-# So CKA is no *objective* for direct matching either, as the paper says. A stitch between two networks that is trained for the largest CKA alone, from the identity, beside least squares:
+# *So CKA is no objective for direct matching either, as the paper says.* Between the authors' Tiny-10 a stitch that is trained for the largest CKA alone, from the identity, ends with a
+# higher CKA than least squares and with about a fifth of the answers right, where least squares has four fifths.
 
 
 # %%

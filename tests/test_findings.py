@@ -128,3 +128,9 @@ def test_slopes_and_residual_blocks_of_small_networks():
 def test_a_cka_below_three_quarters_costs_more_than_training_alike():
     found = table("04b_similarity_and_function", "experiment_4")
     assert len(found) >= 3 and (found["beyond_control"] >= 2).all()
+
+
+def test_the_stitch_that_cka_chooses_is_nearer_by_cka_and_useless():
+    found = table("04b_similarity_and_function", "objective")
+    assert len(found) == 3 and (found["cka_chosen"] > found["cka_fitted"]).all()
+    assert found["accuracy_chosen"].between(15, 25).all() and found["accuracy_fitted"].between(75, 85).all()
