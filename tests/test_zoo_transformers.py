@@ -24,11 +24,11 @@ SIZES = {
     0: "pad_token_id",
 }
 SMALL = {name: n for n, names in SIZES.items() for name in names.split()}
-CAUSAL = """bart biogpt bloom cohere cohere2 ctrl exaone4 falcon gemma gemma2 glm glm4 gpt2 gpt_bigcode
-    gpt_neox granite llama mistral mixtral nemotron olmo olmo2 olmo3 opt persimmon phi phi3 qwen2 qwen3
+CAUSAL = """bart biogpt bloom cohere cohere2 ctrl exaone4 gemma gemma2 glm glm4 gpt2 gpt_bigcode
+    gpt_neox granite llama mistral olmo olmo2 olmo3 opt persimmon phi phi3 qwen2 qwen3
     helium smollm3 stablelm starcoder2 qwen3_5_text"""
 MASKED = (
-    "albert bert camembert convbert deberta deberta-v2 distilbert electra ernie esm mpnet roberta xlm-roberta"
+    "albert bert camembert convbert deberta deberta-v2 distilbert electra ernie mpnet roberta xlm-roberta"
 )
 SEQ2SEQ = "bart blenderbot m2m_100 marian mbart mt5 pegasus plbart t5"
 
