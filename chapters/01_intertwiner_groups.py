@@ -590,7 +590,7 @@ assert groups.Permutations(8).contains(polar) and not groups.Orthogonal(8).conta
 # - For an activation with finitely many jumps $H_\sigma$ is trivial, signs, positive, nonzero or discrete; the library finds it from
 #   values of σ.
 # - Moving weights by {eq}`eq-moved` changes weights and representations and not the function.
-# - Of the printed statements, two rows of Table 1 and "any non-zero α" need a correction; the {doc}`../generated/scoreboard` has
+# - Of the printed statements, two rows of Table 1 and "any non-zero α" need a correction; the {doc}`../scoreboard` has
 #   every verdict, computed from the tables below.
 #
 # On to {doc}`01b_weight_space`: what residual connections do to all this, and what the loss makes of an orbit.

@@ -237,7 +237,7 @@ compared(finetuned)
 # %% [markdown]
 # The table gives the difference of the two penalties, orthogonal minus $G_{\mathrm{ReLU}}$, paired by trial, with its 95 % interval.
 # Where the interval contains zero the honest word is *inconclusive*: what a short finetuning has not repaired yet is then as
-# large as what it cannot repair. The verdict on the paper's figure 4 needs CIFAR-10, and is taken on the {doc}`../generated/scoreboard` from the
+# large as what it cannot repair. The verdict on the paper's figure 4 needs CIFAR-10, and is taken on the {doc}`../scoreboard` from the
 # largest recorded run, which {numref}`fig-recorded-penalties` shows.
 
 # %%

@@ -482,7 +482,7 @@ robust.pivot_table(index="networks", columns=["stitch", "layer1"], values=y, sor
 #
 # Figure 2's caption has a cross-entropy to model 2 without a stitch of 6.99 ± 1.96 for Tiny-10, averaged over layers. The text gives 80 % as the
 # worst relative accuracy by task loss, behind the first convolution of ResNet-20; the rest are words and curves, which the
-# {doc}`../generated/scoreboard` judges one by one.
+# {doc}`../scoreboard` judges one by one.
 
 # %%
 shown, said = run.largest("matching")

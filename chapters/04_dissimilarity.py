@@ -422,7 +422,7 @@ Markdown(said)
 # :::
 #
 # Off figure 5 we read, at the same layers, 0.84, 0.61, 0.45, 0.43 for $G_{\mathrm{ReLU}}$-CKA and 0.98, 0.97, 0.92, 0.93 for the orthogonal one. Each number is entered in the
-# {doc}`../generated/scoreboard`, and judged by the largest recorded run.
+# {doc}`../scoreboard`, and judged by the largest recorded run.
 #
 # ## What would break it
 #

@@ -595,7 +595,7 @@ flipped.set_index("activation")
 # ## What the paper prints beside what we measured
 #
 # The paper proves and prints no measurements, so what can be compared is each statement with a calculation. Those above went through
-# exact arithmetic; the {doc}`../generated/scoreboard` has them one by one, and the {doc}`../generated/errata` say of each lemma without a trial why there is none.
+# exact arithmetic; the {doc}`../scoreboard` has them one by one, and the {doc}`../errata` say of each lemma without a trial why there is none.
 #
 # :::{admonition} Deviation from the paper
 # :class: note
@@ -666,7 +666,7 @@ assert shallow.fibre(family[0]).dimension == 5  # four scalings and s
 # - {eq}`eq-canonical` decides equality without a search; a *yes* comes with the symmetry, a *no* with an input.
 # - Hidden symmetries are absent on a dense open set and abundant where weights are small integers.
 #
-# Back to {doc}`06b_genni_lenet`; {doc}`../generated/learned` closes the book, and the {doc}`../generated/scoreboard` has every verdict.
+# Back to {doc}`06b_genni_lenet`; {doc}`../learned` closes the book, and the {doc}`../scoreboard` has every verdict.
 #
 # ## Provenance
 

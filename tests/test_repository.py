@@ -165,7 +165,7 @@ ORDER = {
         *("files", "devices", "features", "groups", "data", "models", "alignment", "weightspace"),
         *("shallow", "training", "similarity", "stitching", "dissection", "genni"),
     ),
-    "intertwine_book": ("results", "claims", "build", "figures", "experiments"),
+    "intertwine_book": ("results", "claims", "figures", "experiments", "build"),
 }
 
 

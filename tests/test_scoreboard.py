@@ -10,7 +10,8 @@ import pytest
 import yaml
 
 from intertwine_book import claims, results
-from intertwine_book.claims.ledger import claim_from
+from intertwine_book.claims.ledger import ERRATA, claim_from
+from intertwine_book.figures.scoreboard import verdicts
 
 ROOT = Path(__file__).parents[1]
 LEDGER = ROOT / "book/claims.yml"
@@ -98,49 +99,43 @@ def test_the_ledger_is_sound_and_its_links_lead_into_chapters_that_exist():
         assert not entry.erratum or len(entry.erratum.quote) <= 110, f"{entry.id} quotes more than a line"
 
 
-def test_the_page_counts_every_claim_once_and_ours_apart():
+def test_the_page_has_a_row_for_every_claim_and_counts_ours_apart():
     ledger = claims.load(LEDGER)
-    page = claims.scoreboard(claims.judge_all(ledger, []))
+    parts = claims.scoreboard(claims.judge_all(ledger, []))
     papers = len({entry.paper for entry in ledger})
     for whose, name in (("paper", f"of {papers} papers"), ("ours", "of our own")):
         found = [entry for entry in ledger if entry.whose == whose]
         lost = sum(entry.not_judged is not None for entry in found)
         counts = f"{len(found) - lost} not yet measured" + (f", {lost} not judged" if lost else "")
-        assert f"{len(found)} statements {name}: {counts}." in page
-    badges = re.findall(r"^.+ \{bdg-light\}`(?:not yet measured|not judged)`\n: ", page, re.MULTILINE)
-    assert len(badges) == len(ledger)
-    for entry in ledger:
-        assert " ".join(entry.statement.split()) in page
+        assert f"{len(found)} statements {name}: {counts}." in parts["totals"]
+    rows = parts["rows"].splitlines()[2:]
+    assert len(rows) == len(ledger)
+    for entry, row in zip(ledger, rows, strict=True):
+        assert " ".join(entry.statement.split()).replace("|", "\\|") in row
+        assert ("*(ours)*" in row) == (entry.whose == "ours")
 
 
-def test_the_errata_are_the_claims_that_have_one_by_kind():
+def test_the_errata_are_the_claims_that_have_one_by_kind_and_what_is_not_judged_has_a_reason():
     ledger = claims.load(LEDGER)
-    page = claims.errata(claims.judge_all(ledger, []))
-    headings = re.findall(r"^## (.*)$", page, re.MULTILINE)
-    assert headings == ["False as printed", "Misprint", "Remark", "What is not judged, and why"]
-    *kinds, rest = re.split(r"^## .*$", page, flags=re.MULTILINE)[1:]
-    lost = [each for each in ledger if each.not_judged]
-    shown = re.findall(r"^- \{cite:t\}`(.*?)`, (.*)$", rest, re.MULTILINE)
-    assert shown == [(each.paper, f"{each.place}. {each.not_judged}") for each in lost]
-    for heading, part in zip(headings, kinds, strict=False):
-        wanted = [each.erratum for each in ledger if each.erratum and each.erratum.kind == heading.lower()]
-        shown = re.findall(rf"^: \*\*{heading}\*\*: “(.*)” \*\*Right\*\*: (.*)$", part, re.MULTILINE)
-        assert shown == [(" ".join(e.quote.split()), " ".join(e.right.split())) for e in wanted]
-        assert len(re.findall(r"^: ", part, re.MULTILINE)) == 3 * len(wanted)  # statement, numbers, erratum
+    parts = claims.scoreboard(claims.judge_all(ledger, []))
+    for kind in ERRATA:
+        wanted = [each.erratum for each in ledger if each.erratum and each.erratum.kind == kind]
+        part = parts[kind.replace(" ", "-")]
+        assert re.findall(r"^: “(.*)”$", part, re.MULTILINE) == [" ".join(e.quote.split()) for e in wanted]
+        assert part.count(": *Right:* ") == part.count(": *Tested:* ") == len(wanted) > 0
+    shown = re.findall(r"^- \{cite:t\}`(.*?)`, (.*)$", parts["not-judged"], re.MULTILINE)
+    assert shown == [(x.paper, f"{x.place}. {x.not_judged}") for x in ledger if x.not_judged]
 
 
-def test_texts_quote_claims_of_the_ledger(tmp_path):
-    put(tmp_path, "quick", {"holds": [True]})
-    text = "Before [[scale]].\n\n[[scale]]\n\n[[totals]]\n"
-    page = claims.filled(text, claims.judge_all([claim()], [("quick", tmp_path / "quick")]))
-    assert page.startswith(
-        "Before [[scale]].\n\n{cite:t}`godfrey2022`, Scale {bdg-success}`no counterexample in 1`\n: ...\n"
+def test_the_summary_and_its_picture_hold_every_claim(tmp_path, always_the_same):
+    put(tmp_path, "quick", {"penalty": [1.9, 2.0, 2.1]})
+    judged = claims.judge_all(
+        [claim(**NUMBER), claim(id="b", table="absent")], [("quick", tmp_path / "quick")]
     )
-    assert page.endswith("**1 statement of 1 paper: 1 without counterexample.**\n")
-    with pytest.raises(ValueError, match=r"Expected the id of a claim or 'totals'.*'scala'"):
-        claims.filled("[[scala]]", claims.judge_all([claim()], []))
-    for template in (ROOT / "book/templates").glob("*.md"):
-        assert "[[" not in claims.filled(template.read_text(), claims.judge_all(claims.load(LEDGER), []))
+    number, absent = claims.summary(judged).to_dict("records")
+    assert (number["family"], absent["family"]) == ("agrees", "no verdict")
+    assert number["printed"] == 2.0 and number["low"] < number["mean"] < number["high"]
+    always_the_same(lambda: verdicts(claims.summary(judged)))
 
 
 def test_the_page_renders_without_a_warning_whatever_stands_in_a_table(tmp_path):
@@ -155,12 +150,12 @@ def test_the_page_renders_without_a_warning_whatever_stands_in_a_table(tmp_path)
     ]
     (book / "chapters").mkdir(parents=True)
     (book / "generated").mkdir()
-    (book / "generated/scoreboard.md").write_text(
-        claims.scoreboard(
-            claims.judge_all([*ledger, *odd], [("quick", tables / "quick"), ("desk", tables / "desk")])
-        )
-    )
-    (book / "generated/errata.md").write_text(claims.errata(claims.judge_all(ledger, [])))
+    judged = claims.judge_all([*ledger, *odd], [(at, tables / at) for at in ("quick", "desk")])
+    for name, part in claims.scoreboard(judged).items():
+        (book / f"generated/{name}.md").write_text(part)
+    (book / "generated/scoreboard.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
+    for page in ("scoreboard.md", "errata.md", "references.bib"):
+        (book / page).write_bytes((ROOT / "book" / page).read_bytes())
     labels = {entry.link for entry in ledger if entry.link}
     stubs = [
         f"({label})=\n## {label}"
@@ -168,19 +163,18 @@ def test_the_page_renders_without_a_warning_whatever_stands_in_a_table(tmp_path)
         else f":::{{prf:lemma}}\n:label: {label}\nTrue.\n:::"
         for label in sorted(labels)
     ]
-    (book / "index.md").write_text(
-        "\n\n".join(["# Stub", *stubs, "```{toctree}\ngenerated/scoreboard\ngenerated/errata\n```"])
-    )
+    (book / "index.md").write_text("\n\n".join(["# Stub", *stubs, "```{toctree}\nscoreboard\nerrata\n```"]))
     (book / "bibliography.md").write_text("---\norphan: true\n---\n# Bibliography\n\n```{bibliography}\n```")
-    (book / "references.bib").write_bytes((ROOT / "book/references.bib").read_bytes())
     (book / "conf.py").write_text(
+        "exclude_patterns = ['generated']\n"
         "extensions = ['myst_parser', 'sphinx_design', 'sphinx_proof', 'sphinxcontrib.bibtex']\n"
         "bibtex_bibfiles = ['references.bib']\nbibtex_reference_style = 'author_year'\n"
-        "myst_enable_extensions = ['amsmath', 'colon_fence', 'deflist', 'dollarmath', 'substitution']\n"
+        "myst_enable_extensions = ['amsmath', 'attrs_inline', 'colon_fence', 'deflist', 'dollarmath']\n"
     )
     command = [sys.executable, "-m", "sphinx", "-nWq", "--keep-going", "-b", "html", book, tmp_path / "html"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
-    page = (tmp_path / "html/generated/scoreboard.html").read_text()
+    page = (tmp_path / "html/scoreboard.html").read_text()
     assert "*`$x_1$`|&lt;b&gt;[a](b)\\ {x}" in page
-    assert len(re.findall("<dt>", page)) == len(ledger) + len(odd)
+    table = page[page.index('class="scoreboard') :]
+    assert table.count("<tr") == 1 + len(ledger) + len(odd)

@@ -39,7 +39,8 @@ def is_fresh(executed: Path, expected: str) -> bool:
 def pages_stamp(book: Book, notebooks: Mapping[str, Path]) -> str:
     """The hash of all that the rendered pages depend on."""
     texts = sorted(path for path in (book.root / "book").rglob("*") if path.is_file())
-    sources = [path for path in texts if book.root / "book/chapters" not in path.parents]
+    made = {book.root / "book/chapters", book.root / "book/generated"}  # drawings come of what is hashed
+    sources = [path for path in texts if path.parent not in made or path.suffix == ".md"]
     named = [part for path in sources for part in (path.name, path)]
     known = [book.root / name for name in ("_config.yml", "requirements.lock")]
     return files.digest(*named, *notebooks.values(), *known, results.library_digest())

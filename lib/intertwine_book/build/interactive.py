@@ -1,10 +1,20 @@
-"""A Sphinx extension: plotly.js from the book itself where a figure moves, and no script from elsewhere."""
+"""A Sphinx extension: what a page loads comes from the book itself, and each drawing has a twin for the dark.
+
+Figures that move find plotly.js, and the scoreboard finds DataTables, in the folder `_static`.
+"""
 
 from __future__ import annotations
 
+import base64
+import re
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+DARK = {"#222222": "#dddddd", "#fdfdfd": "#14181e"}  # ink and paper of the figures' style, on a dark page
+_CLASSES = r' class="(?:row-odd|row-even|reference internal)"'
+_DRAWING = re.compile(r'<img (?=[^>]*src="([^"]*_images/[^"]*)\.svg")[^>]*>')
 
 
 def setup(app: Any) -> dict[str, bool]:
@@ -14,17 +24,61 @@ def setup(app: Any) -> dict[str, bool]:
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
+def paired(body: str) -> str:
+    """A page's html with every drawing twice, of which a theme shows one.
+
+    Example:
+        >>> paired('<img alt="A line." src="../_images/a.svg" />').count('<span class="only-dark">')
+        1
+    """
+
+    def pair(found: re.Match[str]) -> str:
+        dark = (
+            found[0].replace(f"{found[1]}.svg", f"{found[1]}-dark.svg").replace("<img", '<img loading="lazy"')
+        )
+        return f'<span><span class="only-light">{found[0]}</span><span class="only-dark">{dark}</span></span>'
+
+    return _DRAWING.sub(pair, body)
+
+
+def dark(svg: str) -> str:
+    """A drawing with light ink; every other colour keeps its meaning.
+
+    Example:
+        >>> dark('<path style="fill: #222222"/>')
+        '<path style="fill: #dddddd"/>'
+    """
+    return re.sub("|".join(DARK), lambda found: DARK[found[0]], svg)
+
+
 def _load(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     # thebe would run cells elsewhere; we have no button for it, and declared twice it is an error
     scripts = context["script_files"]  # changed in place, as later additions go to the same list
     scripts[:] = [script for script in scripts if "thebe" not in f"{script.filename} {script.attributes}"]
-    if "plotly-graph-div" in context.get("body", ""):
+    context["body"] = body = paired(context.get("body", ""))
+    if "plotly-graph-div" in body:
         app.add_js_file("plotly.min.js", priority=100)  # in the head: figures call it as they are read
+    if 'class="scoreboard' in body:
+        # a third of a long table would be markup
+        context["body"] = re.sub(r"(?<=<td>)<p>|</p>(?=</td>)|" + _CLASSES, "", body)
+        app.add_js_file("datatables.js")
+        app.add_css_file("datatables.css")
 
 
 def _copy(app: Any, error: Exception | None) -> None:
     if error is None:
-        import plotly
+        static = Path(app.outdir) / "_static"
+        shutil.copy(_of("plotly") / "package_data/plotly.min.js", static)
+        bundle = _of("itables") / "html/dt_bundle.js"  # a module, which a page opened as a file may not load
+        text = base64.b64encode(bundle.read_bytes()).decode()
+        (static / "datatables.js").write_text(f'window.datatables = "data:text/javascript;base64,{text}";')
+        shutil.copy(bundle.with_suffix(".css"), static / "datatables.css")
+        for path in (Path(app.outdir) / "_images").glob("*.svg"):
+            path.with_stem(f"{path.stem}-dark").write_text(dark(path.read_text()))
 
-        source = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
-        shutil.copy(source, Path(app.outdir) / "_static")
+
+def _of(package: str) -> Path:
+    """The folder of a package, which is not imported."""
+    found = find_spec(package)
+    assert found is not None and found.origin is not None
+    return Path(found.origin).parent

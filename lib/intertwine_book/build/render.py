@@ -11,11 +11,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import nbformat
+import pandas as pd
 
 from intertwine import files
 from intertwine_book.build import execute, freshness, status
 from intertwine_book.build.layout import Book, BookError
-from intertwine_book.claims import errata, filled, judge_all, load, scoreboard
+from intertwine_book.claims import judge_all, load, scoreboard, summary
 from intertwine_book.results import RECORDED
 
 _PERCENT = re.compile(r"(reading sources|writing output)\.*\s*\[\s*(\d+)%\]")
@@ -37,10 +38,12 @@ def render(book: Book, profile: str, report: Callable[[str, int], None] = lambda
     with files.lock(book.build / "locks" / "render"):
         notebooks = _collect(book, profile)
         _figures(book, notebooks)
-        _generated(book, profile)
+        verdicts = _generated(book, profile)
         stamp = freshness.pages_stamp(book, notebooks)
         if page.is_file() and stamp_file.is_file() and stamp_file.read_text() == stamp:
             return page
+        if verdicts is not None:
+            _draw(verdicts, book.root / "book/generated/scoreboard.svg")
         # from scratch: Sphinx would treat half-written pages as finished, and not repeat old warnings
         stamp_file.unlink(missing_ok=True)
         shutil.rmtree(book.html, ignore_errors=True)
@@ -99,23 +102,30 @@ def _write(path: Path, content: str) -> None:
             part.write_text(content)
 
 
-def _generated(book: Book, profile: str) -> None:
-    """Write the computed pages: runs of the chapters, verdicts and errata."""
+def _generated(book: Book, profile: str) -> pd.DataFrame | None:
+    """Write what is computed: runs of the chapters, verdicts, errata; return a summary of the verdicts."""
     folder = book.root / "book/generated"
     _write(folder / "status.md", status.page(book, profile))
     ledger = book.root / "book/claims.yml"
     if not ledger.is_file():
-        return
+        return None
     places = [(name, book.tables(name)) for name in dict.fromkeys([profile, *RECORDED])]
     try:
         judged = judge_all(load(ledger), places)
-        pages = {"scoreboard.md": scoreboard(judged), "errata.md": errata(judged)}
-        for template in (book.root / "book/templates").glob("*.md"):
-            pages[template.name] = filled(template.read_text(), judged)
+        pages = scoreboard(judged)
     except ValueError as error:
         raise BookError(str(error)) from error
     for name, page in pages.items():
-        _write(folder / name, page)
+        _write(folder / f"{name}.md", page)
+    return summary(judged)
+
+
+def _draw(verdicts: pd.DataFrame, path: Path) -> None:
+    from intertwine_book.figures import scoreboard as picture  # matplotlib is slow to import
+    from intertwine_book.figures.style import use_style
+
+    use_style()
+    picture.verdicts(verdicts).savefig(path, metadata={"Date": None})
 
 
 def _jupyter_book(book: Book, report: Callable[[str, int], None]) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from pathlib import Path
 from typing import NamedTuple
 
 from intertwine_book.build import execute, freshness
 from intertwine_book.build.layout import Book
-from intertwine_book.results import RECORDED
+from intertwine_book.results import RECORDED, provenance
 
 
 class State(NamedTuple):
@@ -56,28 +55,34 @@ def _state(book: Book, profile: str, chapter: str, overrides: dict) -> State:
 
 
 def page(book: Book, profile: str) -> str:
-    """The page *How this book was made*, in MyST markdown."""
-    known = [each for each in states(book, profile) if each.finished]
-    runs = [
-        [f"{{doc}}`{_number(chapter)} <../chapters/{chapter}>`", time, memory, device, finished]
-        for chapter, _, finished, time, memory, device, _, _ in known
-    ]
-    places = itertools.product(RECORDED, book.chapters)
-    tables = [_recorded(path, name) for name, chapter in places for path in _tables(book, name, chapter)]
+    """The page *How this book was made*, in MyST markdown: a section for each chapter, its tables folded."""
+    known = {each.chapter: each for each in states(book, profile) if each.finished}
+    versions = " or ".join(sorted({each.versions for each in known.values()})) or "nothing yet"
     parts = [
         "# How this book was made",
         "",
         f"The chapters of these pages were executed at the profile *{profile}*, several side by side, with "
-        f"{' or '.join(sorted({each.versions for each in known})) or 'nothing yet'}.",
+        f"{versions}. Tables of longer runs are recorded with the book: texts and verdicts rest on them.",
         "",
-        *_table(["chapter", "time", "memory", "device", "finished (UTC)"], runs),
-        "## Recorded runs",
-        "",
-        "Tables of longer runs, kept with the book: pages show them too, verdicts prefer them.",
-        "",
-        *_table(["table", "profile", "rows", "time", "device", "date"], tables),
     ]
+    for chapter in book.chapters:
+        number = chapter.split("_")[0].lstrip("0")
+        parts += [f"(run-{number})=", f"## Chapter {number}", "", f"{{doc}}`../chapters/{chapter}`", ""]
+        if run := known.get(chapter):
+            parts += [f"{run.time}, {run.memory} of memory, {run.device}, finished {run.finished} UTC.", ""]
+            facts = _facts(book.tables(profile) / chapter)
+            parts += _folded("Parameters, data and code of this run", ["fact", "value"], facts)
+        tables = [_recorded(path, name) for name in RECORDED for path in _tables(book, name, chapter)]
+        head = ["table", "profile", "rows", "time", "device", "date"]
+        parts += _folded(f"{len(tables)} recorded tables", head, tables)
     return "\n".join(parts)
+
+
+def _facts(folder: Path) -> list[list[str]]:
+    try:
+        return [[str(fact).replace("_", " "), value] for fact, value in provenance(folder)["value"].items()]
+    except FileNotFoundError:  # a chapter without tables
+        return []
 
 
 def _tables(book: Book, profile: str, chapter: str) -> list[Path]:
@@ -87,16 +92,13 @@ def _tables(book: Book, profile: str, chapter: str) -> list[Path]:
 def _recorded(path: Path, profile: str) -> list[str]:
     known = json.loads(path.with_suffix(".json").read_text())
     time = f"{known['wall_s'] / 60:.0f} min" if known.get("wall_s") else "-"
-    name = f"{_number(path.parent.name)} {path.stem.replace('_', ' ')}"
+    name = path.stem.replace("_", " ")
     return [name, profile, f"{known['rows']:,}", time, known["device"], known["date"]]
 
 
-def _number(chapter: str) -> str:
-    return chapter.split("_")[0].lstrip("0")
-
-
-def _table(head: list[str], rows: list[list[str]]) -> list[str]:
-    """A table in markdown; a sentence where there are no rows."""
+def _folded(title: str, head: list[str], rows: list[list[str]]) -> list[str]:
+    """A folded table in markdown; nothing where there are no rows."""
     if not rows:
-        return ["None yet.", ""]
-    return [*(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)), ""]
+        return []
+    lines = [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)]
+    return [f":::{{dropdown}} {title}", *lines, ":::", ""]

@@ -1,9 +1,9 @@
 """Printed statements and verdicts on them: verdicts are computed from tables, never typed."""
 
 from intertwine_book.claims.ledger import KINDS, Claim, Erratum, load
-from intertwine_book.claims.page import errata, filled, scoreboard
+from intertwine_book.claims.page import scoreboard, summary
 from intertwine_book.claims.rules import WORDS, Verdict, judge_rows
-from intertwine_book.claims.verdicts import judge, judge_all
+from intertwine_book.claims.verdicts import judge, judge_all, rows_of
 
 __all__ = [
     "KINDS",
@@ -11,11 +11,11 @@ __all__ = [
     "Claim",
     "Erratum",
     "Verdict",
-    "errata",
-    "filled",
     "judge",
     "judge_all",
     "judge_rows",
     "load",
+    "rows_of",
     "scoreboard",
+    "summary",
 ]

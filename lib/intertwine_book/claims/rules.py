@@ -38,6 +38,7 @@ class Verdict:
         profile: of the run that was judged; None when not yet measured.
         trials: how many independent trials were judged.
         p: of the paired t-test of an ordering, two-sided, before any correction.
+        interval: mean over trials and its 95 % t-interval, of a number or an ordering.
         scale: where the run is not the paper's, the parameters that differ.
     """
 
@@ -46,6 +47,7 @@ class Verdict:
     profile: str | None = None
     trials: int = 0
     p: float | None = None
+    interval: tuple[float, float, float] | None = None
     scale: str | None = None
 
     def __str__(self) -> str:
@@ -78,7 +80,7 @@ def _number(claim: Claim, rows: pd.DataFrame) -> Verdict:
     if word == "inconclusive":
         margin = min(abs(values.mean() - least), abs(values.mean() - most))
         text += f"; {trials_needed(values, margin)} would settle it"
-    return Verdict(word, text, trials=len(values))
+    return Verdict(word, text, trials=len(values), interval=(values.mean(), low, high))
 
 
 def _ordering(claim: Claim, rows: pd.DataFrame) -> Verdict:
@@ -93,7 +95,7 @@ def _ordering(claim: Claim, rows: pd.DataFrame) -> Verdict:
     text = _described(values, low, high)
     if matters and -matters <= low and high <= matters:
         word, text = "no difference", f"{text}; less than {matters:g} does not matter"
-    return Verdict(word, text, trials=len(values), p=p_value(values))
+    return Verdict(word, text, trials=len(values), p=p_value(values), interval=(values.mean(), low, high))
 
 
 def side(rows: pd.DataFrame, name: str) -> pd.Series:
@@ -144,8 +146,7 @@ def _too_few(values: pd.Series) -> Verdict | None:
 
 
 def _described(values: pd.Series, low: float, high: float) -> str:
-    mean = f"mean {_words(str(values.name))} {values.mean():.3g}"
-    return f"{mean}, 95 % t-interval [{low:.3g}, {high:.3g}] over {len(values)} trials"
+    return f"{_words(str(values.name))} {values.mean():.3g} [{low:.3g}, {high:.3g}]"
 
 
 def _row(claim: Claim, row: pd.Series) -> str:

@@ -42,7 +42,7 @@ def judge_all(
         alone = [found.p for k in tests if (found := judged[k][1]).p is not None]
         for k, single, p in zip(tests, alone, adjusted(alone), strict=True):
             claim, found = judged[k]
-            text = f"{found.measured}; p = {single:.2g}, {p:.2g} by Holm's correction of {len(tests)} tests"
+            text = f"{found.measured}; p = {single:.2g}, {p:.2g} by Holm"
             decided = found.word not in ("inconclusive", "no difference")
             word = "inconclusive" if decided and p > LEVEL else found.word
             judged[k] = claim, replace(found, word=word, measured=text)
@@ -88,7 +88,7 @@ def judge(claim: Claim, places: Iterable[tuple[str, str | Path]]) -> Verdict:
         verdict = replace(judge_rows(claim, rows), profile=profile)
         differs = _differences(claim, provenance["parameters"])
         if rank(profile) < rank(claim.minimum):
-            differs = differs or f"profile {profile}, where {claim.minimum} is large enough"
+            differs = differs or f"profile {profile} for {claim.minimum}"
         if not differs:
             return verdict
         return replace(verdict, word=_ELSEWHERE.get(verdict.word, verdict.word), scale=differs)
@@ -131,6 +131,6 @@ def _differences(claim: Claim, parameters: Mapping[str, Any]) -> str:
     for name, wanted in (claim.protocol or {}).items():
         given = parameters.get(name)
         if given != wanted:
-            instead = f"{given}, the paper's is {wanted}" if name in parameters else f"not {wanted}"
+            instead = f"{given} for {wanted}" if name in parameters else f"not {wanted}"
             found.append(f"{name.replace('_', ' ')} {instead}")
     return "; ".join(found)

@@ -20,6 +20,7 @@ COLOURS = {
     "grey": "#7A7A7A",
     "ink": "#222222",
 }
+PAPER = "#fdfdfd"  # of labels and empty shapes; pages turn ink and paper round in the dark
 
 # a group has the same colour in every chapter
 GROUP_COLOURS = {

@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from intertwine_book.figures.style import COLOURS, facets, new_figure
+from intertwine_book.figures.style import COLOURS, PAPER, facets, new_figure
 
 
 def before_and_after(table: pd.DataFrame) -> Figure:
@@ -61,16 +61,16 @@ def _draw(axis: Axes, network: Mapping[str, Any]) -> None:
                 x, y = 0.5 * (np.array(start) + np.array(end))
                 axis.text(x, y, f"{weights[i, j]:g}", ha="center", va="center", zorder=2, **_LABEL)
     names = [["x"], [f"ReLU\n{b:+g}" for b in b1], ["f(x)"]]
-    for points, labels, fills in zip(layers, names, (["#ffffff"], colours, ["#ffffff"]), strict=True):
+    for points, labels, fills in zip(layers, names, ([PAPER], colours, [PAPER]), strict=True):
         for (x, y), label, fill in zip(points, labels, fills, strict=False):
             axis.scatter(x, y, s=1150, color=fill, edgecolors=COLOURS["ink"], zorder=3)
-            ink = COLOURS["ink"] if fill == "#ffffff" else "#ffffff"
+            ink = COLOURS["ink"] if fill == PAPER else "#ffffff"
             axis.text(x, y, label, ha="center", va="center", zorder=4, fontsize=8, color=ink)
     axis.set(xlim=(-0.35, 2.35), ylim=(-1.0, 1.0))
     axis.axis("off")
 
 
-_LABEL: dict[str, Any] = {"bbox": {"facecolor": "white", "edgecolor": "none", "pad": 1.5}, "fontsize": 10}
+_LABEL: dict[str, Any] = {"bbox": {"facecolor": PAPER, "edgecolor": "none", "pad": 1.5}, "fontsize": 10}
 
 
 def _spread(count: int) -> np.ndarray:

@@ -1,0 +1,41 @@
+"""The picture above the scoreboard: verdicts by paper, and printed numbers beside measured ones."""
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from intertwine_book.claims.page import FAMILIES
+from intertwine_book.figures.style import COLOURS, PAPER, new_figure
+
+_COLOURS = dict(zip(FAMILIES, ("green", "orange", "red", "grey"), strict=True))
+
+
+def verdicts(table: pd.DataFrame) -> Figure:
+    """Above a bar of verdicts for each paper; below measured means with intervals against printed values.
+
+    Args:
+        table: as `intertwine_book.claims.summary` returns it.
+    """
+    figure, (bars, axis) = new_figure(2, 1, height=5.6, height_ratios=[2, 3])
+    counts = table.groupby("paper", sort=False)["family"].value_counts().unstack(fill_value=0)
+    left = pd.Series(0, counts.index)
+    for family, name in _COLOURS.items():
+        width = counts.get(family, left * 0)
+        bars.barh(counts.index, width, left=left, color=COLOURS[name], height=0.6, label=family)
+        for row, (start, length) in enumerate(zip(left, width, strict=True)):
+            if length > 2:
+                bars.text(start + length / 2, row, length, ha="center", va="center", color=PAPER, fontsize=8)
+        left = left + width
+    bars.invert_yaxis()
+    bars.grid(axis="y", visible=False)
+    bars.set(xlabel="statements")
+    known = table.dropna(subset=["printed", "mean"])
+    known = known[(known["printed"] > 0) & (known["mean"] > 0)]
+    for family, rows in known.groupby("family"):
+        low = rows["mean"] - rows["low"].clip(lower=rows["mean"] / 20)
+        colour = COLOURS[_COLOURS[str(family)]]
+        error = [low, rows["high"] - rows["mean"]]
+        axis.errorbar(rows["printed"], rows["mean"], error, fmt="o", ms=4, lw=1, color=colour)
+    axis.axline((1, 1), slope=1, color=COLOURS["ink"], lw=0.8, zorder=0)
+    axis.set(xscale="log", yscale="log", xlabel="printed", ylabel="measured")
+    figure.legend(*bars.get_legend_handles_labels(), loc="outside upper center", ncols=4)
+    return figure
