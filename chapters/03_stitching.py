@@ -483,7 +483,7 @@ def table(name, pairs, layers, kinds, **options):
 
 live = table("stitched", couples, names, kinds)
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-live", "caption": "The same five families in the run of this page. Stitching penalty by layer, mean over pairs with 95 % interval."}, "image": {"alt": "Line chart of stitching penalty in points against the four activation layers, one line each for full, rank 4, rank 2, rank 1 and G_ReLU maps."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-penalties-live", "caption": "The same five families in the run of this page. Stitching penalty by layer, mean over pairs with 95 % interval."}, "image": {"alt": "Line chart of stitching penalty in points against the four activation layers, one line each for full, rank 4, rank 2, rank 1 and G_ReLU maps."}}
 here = live[live["stitch"].isin(FIVE)].assign(
     layer=lambda t: t["layer1"].map(NUMBERS).astype(str)
 )
@@ -491,7 +491,7 @@ words = {"xlabel": "layer", "ylabel": "penalty, points", "colours": palette}
 mean_curves(here, "layer", "penalty", "stitch", **words)
 
 # %% [markdown]
-# {numref}`fig-live` has fewer images and epochs than {numref}`fig-penalties`, and an easier task.
+# {numref}`fig-penalties-live` has fewer images and epochs than {numref}`fig-penalties`, and an easier task.
 
 # %% tags=["remove-cell"]
 again = {"batch_norm": "reestimated"}

@@ -241,7 +241,7 @@ if found:
 verdicts(iou, ["layer"]).rename_axis(None)
 
 # %% [markdown]
-# The intervals are those of each line alone. The {doc}`../generated/scoreboard` corrects for all orderings of the paper, and then three networks
+# The intervals are those of each line alone. The {doc}`../scoreboard` corrects for all orderings of the paper, and then three networks
 # decide little, however alike they are.
 #
 # The paper counts units instead, at $q = 0.005$ and a threshold of 0.04. Behind the first ReLU6 half of the interpretable units are lost, at
@@ -470,78 +470,8 @@ sizes = [
 ]
 pd.DataFrame(sizes).set_index("output")  # for four units
 
-<<<<<<< HEAD
 # %% tags=["remove-input"] mystnb={"figure": {"name": "fig-recorded-slopes", "caption": "What training adds does not follow the size of the group. Slope of the mean best IoU against α, trained minus untrained, in points, at the residual outputs of small networks of the largest recorded run, one panel for each data set; left of 0, training has made the own basis special. The activations stand in the order of their groups: all invertible matrices, permutations with positive scalings, with signs, permutations alone."}, "image": {"alt": "One panel for each data set; in each, five rows, no ReLU, ReLU, tanh, GELU and ConvNeXt, with dots for networks, a mean and an interval about a vertical line at zero."}}
 recorded, run_of = run.largest("slopes")
-=======
-# %% mystnb={"figure": {"name": "fig-activations", "caption": "The same statistic at the residual outputs for four activations on them, ordered by the size of their intertwiner groups: all invertible matrices, permutations with positive scalings, with signs, permutations alone."}, "image": {"alt": "Four rows, no ReLU, ReLU, tanh and GELU, each with dots for networks, a mean and an interval about a vertical line at zero."}}
-order = {kind: place for place, kind in enumerate(SIGMA)}
-by_group = mean_gap[mean_gap["kind"].isin(order)].sort_values(
-    "kind", key=lambda kinds: kinds.map(order), kind="stable"
-)
-forest(by_group, "kind", "hundredths", xlabel="trained − untrained, hundredths")
-
-# %%
-by_kind = mean_gap.pivot(index="number", columns="kind", values="hundredths")
-against = {kind: said(by_kind[kind] - by_kind["no ReLU"]) for kind in list(SIGMA)[1:]}
-lines = [f"- {kind} minus no ReLU: {': '.join(text)}" for kind, text in against.items()]
-Markdown("\n".join(["Paired by network, in hundredths:", "", *lines]))
-
-# %% [markdown]
-# One activation needs care. Tanh keeps the order of the values, so that a unit is strongest where it was in front of the tanh; but its largest
-# values lie close together below 1, and after upsampling few pixels may exceed the level.
-
-# %%
-shares = {}
-for kind in SIGMA:
-    network = pair(datasets[0], kind, 0)["trained"]
-    maps = experiment.maps(network, kind, "output", shown.images)
-    found = dissection.dissect(maps, masks, quantile=main_quantile)
-    shares[kind] = f"{100 * found.units()['share'].mean():.2f} % ({kind})"
-Markdown(f"Selected in the own basis: {', '.join(shares.values())}, of all pixels.")
-
-# %% [markdown]
-# A unit that selects less has a lower ceiling. A rotation mixes units and may undo this, trained or not; the difference of slopes removes what is common to both.
-#
-# ## What the paper prints
-#
-# Figure 3 of the paper gives the fraction of interpretable units at several α for one ResNet-50, one without the last ReLUs and one
-# ConvNeXt, trained on ImageNet and dissected with Broden, whose host is gone. Its text: interpretability falls for the first, stays for the second and
-# rises for the third, and without ReLU far fewer units count. No untrained network stands beside it, nor an interval.
-#
-# :::{admonition} Deviation from the paper
-# :class: note
-# Small networks and drawn scenes, or street scenes; mean best IoU and a threshold calibrated on a null, with the printed
-# setting inside the sweep; slopes of trained minus untrained networks. The untrained network, the null and the intervals are ours.
-# :::
-
-# %%
-printed = gaps[(gaps["layer"] == "output") & gaps["kind"].isin(PAPER)]
-verdicts(printed, ["statistic", "kind"])
-
-# %%
-relu = by_kind["ReLU"]
-judged = {"With ReLU it falls": said(relu)}
-for kind in PAPER[1:]:
-    judged[f"With ReLU it falls more than with {kind}"] = said(relu - by_kind[kind])
-means = {"below 0": "reproduced", "above 0": "differs"}
-lines = [
-    f"- {what}: {means.get(sign, 'inconclusive')}, {numbers}."
-    for what, (numbers, sign) in judged.items()
-]
-Markdown("\n".join(["Trained minus untrained, at the scale of this page:", "", *lines]))
-
-# %% [markdown]
-# Read the table so (counts are in per cent of the units): *trained* is the paper's way of looking, and the *difference*, trained minus untrained, is what can be said to have been learned.
-# Where the difference is inconclusive, the figure is not reproduced at this scale, and not refuted either. What the {doc}`../scoreboard` says is
-# taken from the largest recorded run, which {numref}`fig-recorded-slopes` shows.
-
-# %%
-recorded, text = run.largest("slopes")
-Markdown(text)
-
-# %% mystnb={"figure": {"name": "fig-recorded-slopes", "caption": "Trained minus untrained at the residual outputs in the largest recorded run (the sentence above says which), in hundredths of IoU, one panel for each data set: left of 0, training has made the own basis special."}, "image": {"alt": "One panel for each data set; in each, five rows for the kinds of network with dots, means and intervals about a vertical line at zero."}}
->>>>>>> e4a983c (Numbers by chapter, a scoreboard to search, and drawings with a twin for the dark: colours keep their meaning)
 q = min(recorded["quantile"].unique(), key=lambda q: abs(q - main_quantile))
 at = recorded.query("layer == 'output' and statistic == 'mean_iou' and quantile == @q")
 order = {kind: place for place, kind in enumerate([*SIGMA, "ConvNeXt"])}

@@ -1,5 +1,6 @@
 """The findings that *What we learned* states in plain words hold in the recorded tables."""
 
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -134,3 +135,50 @@ def test_the_stitch_that_cka_chooses_is_nearer_by_cka_and_useless():
     found = table("04b_similarity_and_function", "objective")
     assert len(found) == 3 and (found["cka_chosen"] > found["cka_fitted"]).all()
     assert found["accuracy_chosen"].between(15, 25).all() and found["accuracy_fitted"].between(75, 85).all()
+
+
+def test_the_numbers_of_the_essay():
+    relu = table("02_sanity_rotations", "best_linear_map").query("activation == 'relu'")
+    cost = relu.groupby("group")["penalty"].mean()
+    assert cost["permutations"] == cost["positive scalings"] == 0
+    assert (round(cost["orthogonal"], 1), round(relu["base_accuracy"].mean(), 1)) == (15.5, 80.2)
+    means = table("03_stitching", "figure_1").groupby("layer").mean()
+    ends = {
+        kind: (round(means[kind].min()), round(means[kind].max())) for kind in ("full", "g_relu", "rank_1")
+    }
+    assert ends == {"full": (2, 3), "g_relu": (8, 18), "rank_1": (35, 52)}
+    maps = table("03_stitching", "norms").groupby("stitch")["penalty"].mean()
+    ways = [round(maps[f"least squares, {way}"], 1) for way in ("frozen", "re-estimated")]
+    assert ways == [10.8, 4.3]
+    walls = (
+        table("03_stitching", "barriers")
+        .query("batch_norm == 're-estimated'")
+        .groupby("way")["barrier"]
+        .mean()
+    )
+    assert (round(walls["as trained"]), round(walls["matched by activations"])) == (58, 7)
+    turned = table("04b_similarity_and_function", "section_6_4").query("group == 'orthogonal'")
+    assert (round(turned["base_accuracy"].mean()), round(turned["accuracy"].mean())) == (86, 9)
+    assert round(table("06_genni", "thresholds")["relative"].max()) == 16
+    hidden = table("07_shallow_relu", "density").groupby("size")["hidden"].mean()
+    assert round(hidden[1]) == 35 and hidden.loc[8:].max() < 0.01
+
+
+def test_the_essay_has_a_figure_for_each_name_and_none_without():
+    from intertwine_book import claims
+    from intertwine_book.figures.headlines import headlines
+
+    root = DESK.parents[2]
+    ledger = claims.load(root / "book/claims.yml")
+    figures = headlines(ledger)
+    text = "".join((root / f"book/{page}.md").read_text() for page in ("learned", "intro"))
+    assert set(re.findall(r"generated/learned-(\w+)\.svg", text)) == set(figures)
+    (axis,) = figures["stitches"].axes
+    printed = {
+        round(float(y), 3) for line in axis.lines for y in line.get_ydata() if line.get_mfc() == "none"
+    }
+    assert printed == {
+        c.printed
+        for c in ledger
+        if c.table == "figure_1" and c.kind == "number" and c.columns[0] in ("full", "g_relu", "rank_1")
+    }

@@ -16,7 +16,7 @@ import pandas as pd
 from intertwine import files
 from intertwine_book.build import execute, freshness, status
 from intertwine_book.build.layout import Book, BookError
-from intertwine_book.claims import judge_all, load, scoreboard, summary
+from intertwine_book.claims import Claim, judge_all, load, scoreboard, summary
 from intertwine_book.results import RECORDED
 
 _PERCENT = re.compile(r"(reading sources|writing output)\.*\s*\[\s*(\d+)%\]")
@@ -43,7 +43,7 @@ def render(book: Book, profile: str, report: Callable[[str, int], None] = lambda
         if page.is_file() and stamp_file.is_file() and stamp_file.read_text() == stamp:
             return page
         if verdicts is not None:
-            _draw(verdicts, book.root / "book/generated/scoreboard.svg")
+            _draw(book, *verdicts)
         # from scratch: Sphinx would treat half-written pages as finished, and not repeat old warnings
         stamp_file.unlink(missing_ok=True)
         shutil.rmtree(book.html, ignore_errors=True)
@@ -102,8 +102,8 @@ def _write(path: Path, content: str) -> None:
             part.write_text(content)
 
 
-def _generated(book: Book, profile: str) -> pd.DataFrame | None:
-    """Write what is computed: runs of the chapters, verdicts, errata; return a summary of the verdicts."""
+def _generated(book: Book, profile: str) -> tuple[list[Claim], pd.DataFrame] | None:
+    """Write what is computed: runs of the chapters, verdicts, errata; return ledger and verdicts."""
     folder = book.root / "book/generated"
     _write(folder / "status.md", status.page(book, profile))
     ledger = book.root / "book/claims.yml"
@@ -111,21 +111,25 @@ def _generated(book: Book, profile: str) -> pd.DataFrame | None:
         return None
     places = [(name, book.tables(name)) for name in dict.fromkeys([profile, *RECORDED])]
     try:
-        judged = judge_all(load(ledger), places)
+        claims = load(ledger)
+        judged = judge_all(claims, places)
         pages = scoreboard(judged)
     except ValueError as error:
         raise BookError(str(error)) from error
     for name, page in pages.items():
         _write(folder / f"{name}.md", page)
-    return summary(judged)
+    return claims, summary(judged)
 
 
-def _draw(verdicts: pd.DataFrame, path: Path) -> None:
+def _draw(book: Book, claims: list[Claim], verdicts: pd.DataFrame) -> None:
+    from intertwine_book.figures import headlines
     from intertwine_book.figures import scoreboard as picture  # matplotlib is slow to import
     from intertwine_book.figures.style import use_style
 
     use_style()
-    picture.verdicts(verdicts).savefig(path, metadata={"Date": None})
+    figures = {f"learned-{name}": figure for name, figure in headlines.headlines(claims).items()}
+    for name, figure in {"scoreboard": picture.verdicts(verdicts), **figures}.items():
+        figure.savefig(book.root / f"book/generated/{name}.svg", metadata={"Date": None})
 
 
 def _jupyter_book(book: Book, report: Callable[[str, int], None]) -> None:
