@@ -7,9 +7,9 @@ from intertwine.weightspace import find_symmetries, relative_error
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
-CONVOLUTIONS = """botnet26t_256 convnext_atto convnextv2_atto cs3darknet_focus_s darknet17 densenet121 dla34
+CONVOLUTIONS = """convnext_atto convnextv2_atto cs3darknet_focus_s darknet17 densenet121 dla34
     dpn48b
-    edgenext_xx_small efficientnet_lite0 efficientvit_b0 eca_halonext26ts ghostnet_050 hardcorenas_a
+    edgenext_xx_small efficientnet_lite0 efficientvit_b0 ghostnet_050 hardcorenas_a
     hgnetv2_b0 hrnet_w18_small inception_next_atto lcnet_035 mixnet_s mnasnet_small mobilenetv2_035
     mobilenetv3_small_050 mobilenetv4_conv_small_035 mobileone_s0 nf_regnet_b0 regnetx_002
     regnety_002 repghostnet_050 repvgg_a0 resnet10t resnet18 resnext26ts resnetv2_18 rexnet_100
