@@ -182,3 +182,20 @@ def test_the_essay_has_a_figure_for_each_name_and_none_without():
         for c in ledger
         if c.table == "figure_1" and c.kind == "number" and c.columns[0] in ("full", "g_relu", "rank_1")
     }
+
+
+def test_the_map_on_the_home_page_has_every_chapter_behind_those_that_it_needs():
+    from intertwine_book.build.layout import Book
+    from intertwine_book.build.render import needs
+    from intertwine_book.figures.chapter_map import chapter_map
+
+    book = Book(DESK.parents[2])
+    found = needs(book)
+    assert [f"{name:0>2}" if name.isdigit() else f"0{name}" for name in found] == [
+        name.split("_")[0] for name in book.chapters
+    ]
+    assert found["4b"] == ("Similarity and function", ["4", "3"])
+    assert all(
+        list(found).index(other) < list(found).index(name) for name in found for other in found[name][1]
+    )
+    assert len(chapter_map(found).axes[0].patches) == len(found)

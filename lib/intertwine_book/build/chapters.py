@@ -53,7 +53,7 @@ def plan(book: Book, profile: str, only: Iterable[str] = (), *, force: bool = Fa
     tasks = {}
     for chapter in [book.chapter(name) for name in only] or list(book.chapters):
         _, settings = execute.prepare(book.chapters[chapter], overrides[chapter])
-        stamp = freshness.stamp(book, chapter, settings)
+        stamp = freshness.stamp(book, profile, chapter, settings)
         tasks[chapter] = Task(book, profile, chapter, settings, stamp, force)
         if not tasks[chapter].fresh:
             execute.check_world(settings)

@@ -133,8 +133,11 @@ def execute(
             with files.write_whole(failed) as path:
                 path.write_bytes(unfinished.read_bytes())
             first = error.source.strip().splitlines()[0]
+            below = [cell.source for cell in node.cells[error.cell_index :] if cell.cell_type == "markdown"]
+            asserts = error.ename == "AssertionError" and below
+            guarded = f"    The text that it guards begins: {below[0].splitlines()[0]}\n" if asserts else ""
             raise ChapterFailed(
-                f"{chapter} failed at cell In [{error.exec_count}], which begins `{first}`:\n"
+                f"{chapter} failed at cell In [{error.exec_count}], which begins `{first}`:\n{guarded}"
                 f"    {error.ename}: {error.evalue}\n"
                 f"    The notebook as far as it came: {failed}"
             ) from error

@@ -19,10 +19,12 @@ def code(source: Path, library: Path | None = None) -> str:
     return files.digest(*(part for module in modules.items() for part in module))
 
 
-def stamp(book: Book, chapter: str, settings: Mapping[str, Any]) -> str:
-    """The hash of all that an executed chapter depends on: source, imported modules, parameters, lock."""
+def stamp(book: Book, profile: str, chapter: str, settings: Mapping[str, Any]) -> str:
+    """The hash of what an executed chapter depends on: source, modules, parameters, lock, recorded tables."""
     source = book.chapters[chapter]
-    return files.digest(source, code(source), settings, book.root / "requirements.lock")
+    read = [name for name in results.RECORDED if name != profile]  # a recorded run writes its own
+    tables = [path for name in read for path in sorted((book.tables(name) / chapter).glob("[!.]*.csv"))]
+    return files.digest(source, code(source), settings, book.root / "requirements.lock", *tables)
 
 
 def record(executed: Path) -> dict[str, Any] | None:
@@ -43,4 +45,5 @@ def pages_stamp(book: Book, notebooks: Mapping[str, Path]) -> str:
     sources = [path for path in texts if path.parent not in made or path.suffix == ".md"]
     named = [part for path in sources for part in (path.name, path)]
     known = [book.root / name for name in ("_config.yml", "requirements.lock")]
+    known += sorted((book.root / "data/results").rglob("[!.]*.csv"))
     return files.digest(*named, *notebooks.values(), *known, results.library_digest())

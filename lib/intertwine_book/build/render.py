@@ -124,12 +124,25 @@ def _generated(book: Book, profile: str) -> tuple[list[Claim], pd.DataFrame] | N
 def _draw(book: Book, claims: list[Claim], verdicts: pd.DataFrame) -> None:
     from intertwine_book.figures import headlines
     from intertwine_book.figures import scoreboard as picture  # matplotlib is slow to import
+    from intertwine_book.figures.chapter_map import chapter_map
     from intertwine_book.figures.style import use_style
 
     use_style()
     figures = {f"learned-{name}": figure for name, figure in headlines.headlines(claims).items()}
-    for name, figure in {"scoreboard": picture.verdicts(verdicts), **figures}.items():
+    figures |= {"scoreboard": picture.verdicts(verdicts), "chapters": chapter_map(needs(book))}
+    for name, figure in figures.items():
         figure.savefig(book.root / f"book/generated/{name}.svg", metadata={"Date": None})
+
+
+def needs(book: Book) -> dict[str, tuple[str, list[str]]]:
+    """Number → title and the numbers of the chapters that its first box asks for."""
+    found = {}
+    for source in book.chapters.values():
+        text = source.read_text()
+        if title := re.search(r"^# # (\w+) · (.+)$", text, re.MULTILINE):
+            box = text.partition("**You need**")[2].partition("\n#\n")[0]
+            found[title[1]] = title[2], re.findall(r"{doc}`0*(\w+?)_", box)
+    return found
 
 
 def _jupyter_book(book: Book, report: Callable[[str, int], None]) -> None:

@@ -40,7 +40,7 @@ def _state(book: Book, profile: str, chapter: str, overrides: dict) -> State:
         state = "failed" if book.failed(profile, chapter).is_file() else "never run"
         return State(chapter, state, "", "", "", "", "", known)
     _, settings = execute.prepare(book.chapters[chapter], overrides)
-    fresh = freshness.is_fresh(executed, freshness.stamp(book, chapter, settings))
+    fresh = freshness.is_fresh(executed, freshness.stamp(book, profile, chapter, settings))
     environment = record["environment"]
     return State(
         chapter,
