@@ -69,7 +69,7 @@ def test_boolean_masks_are_coded_and_dissected_there():
     turned = {"quantile": 0.1, "rotation": Q}
     here, there = (dissect(maps.to(at), planes.to(at), **turned) for at in ("cpu", "cuda"))
     assert there.both.device.type == "cuda" and (here.both - there.both.cpu()).abs().max() <= 1
-    here.units(), there.units(), there.concepts(), there.counts()
+    here.units(), there.units(), there.concepts()
     shuffled = Masks.of(planes.cuda()).shuffled(torch.Generator().manual_seed(0))
     assert torch.equal(shuffled.areas().cpu(), Masks.of(planes).areas())
 
