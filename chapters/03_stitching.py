@@ -69,7 +69,7 @@ seed: int = 10  # of all that is random; the annealing was tuned on other seeds
 width: int = 8  # channels of the first convolution
 pairs: int = 3  # of networks
 epochs: int = 12  # of the networks' training
-stitch_epochs: int = 5  # of a stitch's training
+stitch_epochs: int = 3  # of a stitch's training
 validation_images: int = 297  # of the training set, to choose a stitch's best epoch by
 stitch_images: int = 800  # training images for stitches, at most
 layers: list[int] = [1, 2, 3, 4]  # activations that are stitched, from 1
@@ -77,7 +77,7 @@ compared: int = 1  # pairs whose stitches are compared on equal terms
 compared_layers: list[int] = [2]  # and where
 compared_ranks: list[int] = [4, 2, 1]
 resnet_width: int = 4  # channels of the residual network's first stage
-resnet_pairs: int = 2  # of residual networks for each slope
+resnet_pairs: int = 1  # of residual networks for each slope
 slopes: list[float] = [0.0, 0.5, 1.0]  # of LeakyReLU; at 1 it is the identity
 
 # %% tags=["remove-input"]

@@ -63,13 +63,13 @@ pairs: int = 3  # of networks
 few: int = 3  # pairs where many kinds of networks are compared
 layers: list[int] = [1, 2, 3, 4]  # hidden layers, from 1
 chosen: list[int] = [3]  # those of them where stitches are restricted
-train_images: int = 800  # that stitches are trained on, at most
+train_images: int = 500  # that stitches are trained on, at most
 fit_images: int = 10000  # of these, that closed forms are fitted to, at most
 test_images: int = 10000  # at most
 stitch_epochs: int = 3  # of a stitch's training; three times as many with an L1 penalty
 ranks: list[int] = [1, 2, 4]  # of restricted stitches
 alphas: list[float] = [0.003, 0.01, 0.03]  # weights of the L1 penalty
-starts: int = 4  # random ones, and as many from least squares; an even number
+starts: int = 2  # random ones, and as many from least squares; an even number
 widths: list[int] = [2, 4, 8]  # channels of the first convolution
 wide: Literal["myrtle", "resnet20"] = "myrtle"  # whose width varies
 

@@ -56,7 +56,7 @@ authors_steps: int = 5  # of SGD, to the authors' target; they take 1000
 samples: int = 500  # inputs of the small network's grids
 points_2d: int = 100  # grid points along each side of a plane
 points_3d: int = 50  # the same in three dimensions
-umap_seeds: int = 2  # pictures of each set; 0 draws two coordinates instead
+umap_seeds: int = 1  # pictures of each set; 0 draws two coordinates instead
 umap_points: int = 500  # points of each set
 
 # %% tags=["hide-input"]
