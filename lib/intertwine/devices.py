@@ -72,10 +72,10 @@ def precision(network: nn.Module, device: torch.device, dtype: str = "auto") -> 
         >>> precision(nn.Linear(2, 2), torch.device("cpu"))
         torch.float32
 
-    "auto" is bfloat16 where the device multiplies matrices of it (a GPU since Ampere, a CPU with AMX), the
-    network has convolutions, and all its weights are float32, which they stay. There bfloat16 is two to three
-    times faster. It is slower for a small network of linear layers alone, and on a CPU that has AVX512-BF16
-    but not AMX. The environment variable INTERTWINE_DTYPE takes the place of the rule.
+    "auto" is bfloat16 where the device multiplies matrices of it (a GPU since Ampere, a CPU with AMX or
+    AVX512-BF16), the network has convolutions, and all its weights are float32, which they stay. There
+    bfloat16 is about twice as fast, and slower for a small network of linear layers alone. The environment
+    variable INTERTWINE_DTYPE takes the place of the rule: measure where in doubt (`bench_training.py`).
 
     Args:
         dtype: "auto", or "float32" or "bfloat16" whatever the rule says.
@@ -110,4 +110,4 @@ def _multiplies_bfloat16(device: torch.device) -> bool:
     if device.type == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)
     able: dict = getattr(torch.cpu, "get_capabilities", dict)()  # older versions of torch do not tell
-    return device.type == "cpu" and bool(able.get("amx_bf16"))
+    return device.type == "cpu" and bool(able.get("amx_bf16") or able.get("avx512_bf16"))
