@@ -4,43 +4,30 @@ from collections.abc import Mapping, Sequence
 
 import torch
 from jaxtyping import Float
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyBboxPatch
 from torch import Tensor
 
-from intertwine_book.figures.style import COLOURS, new_figure
+from intertwine_book.figures.schematics import MAP, NETWORKS, arrow, box, canvas, chain
+from intertwine_book.figures.style import new_figure
 
 
 def stitch_diagram() -> Figure:
     """Two networks as rows of layers, cut behind the same layer, and the map that joins front to back."""
-    figure, axis = new_figure(height=2.3)
-    for row, (name, colour) in enumerate({"$f$": COLOURS["blue"], "$\\tilde f$": COLOURS["orange"]}.items()):
-        for k in range(5):
-            used = k < 2 if row == 0 else k >= 2
-            _box(axis, 1.0 + k * 1.5, 1.4 - 1.4 * row, colour, f"$\\ell_{k + 1}$", faint=not used)
-        axis.text(0.35, 1.4 - 1.4 * row, name, ha="center", va="center", fontsize=13, color=colour)
-    _box(axis, 3.25, 0.7, COLOURS["green"], "$\\psi$", width=0.7)
-    arrows = [((3.0, 1.4), (3.25, 1.0)), ((3.25, 0.4), (3.5, 0.0))]
-    arrows += [((1.5, 1.4), (2.0, 1.4)), ((4.5, 0), (5.0, 0)), ((6.0, 0), (6.5, 0)), ((7.5, 0), (8.0, 0))]
-    for start, end in arrows:
-        axis.annotate("", end, start, arrowprops={"arrowstyle": "->", "color": COLOURS["ink"], "lw": 1.4})
-    axis.text(1.75, 2.05, "front, frozen", ha="center", color=COLOURS["blue"])
-    axis.text(5.5, -0.85, "back, frozen", ha="center", color=COLOURS["orange"])
-    axis.text(3.75, 0.72, "one map of channels,\nat every pixel alike", va="center", color=COLOURS["green"])
-    axis.text(8.1, 0, "class", va="center")
-    axis.set(xlim=(0, 8.9), ylim=(-1.1, 2.4))
-    axis.axis("off")
+    figure, [axis] = canvas(9.0, 3.6)
+    layers = [f"$\\ell_{k}$" for k in range(1, 6)]
+    chain(axis, (1.1, 2.6), layers, NETWORKS[0], faint=(2, 3, 4))
+    chain(axis, (1.1, 1.0), layers, NETWORKS[1], faint=(0, 1))
+    for y, name, colour in ((2.6, "$f$", NETWORKS[0]), (1.0, "$\\tilde f$", NETWORKS[1])):
+        axis.text(0.3, y, name, ha="center", va="center", fontsize=13, color=colour)
+    box(axis, (3.35, 1.8), "$\\psi$", MAP, width=0.7)
+    arrow(axis, (3.1, 2.6), (3.35, 2.1))
+    arrow(axis, (3.35, 1.5), (3.6, 1.0))
+    arrow(axis, (7.6, 1.0), (8.1, 1.0))
+    axis.text(1.85, 3.2, "front, frozen", ha="center", color=NETWORKS[0])
+    axis.text(5.6, 0.2, "back, frozen", ha="center", color=NETWORKS[1])
+    axis.text(3.85, 1.8, "one map of channels,\nat every pixel alike", va="center", color=MAP)
+    axis.text(8.2, 1.0, "class", va="center")
     return figure
-
-
-def _box(
-    axis: Axes, x: float, y: float, colour: str, text: str, *, width: float = 1.0, faint: bool = False
-) -> None:
-    shape, alpha = "round,pad=0,rounding_size=0.12", 0.12 if faint else 0.35
-    corner = (x - width / 2, y - 0.3)
-    axis.add_patch(FancyBboxPatch(corner, width, 0.6, boxstyle=shape, fc=colour, ec=colour, alpha=alpha))
-    axis.text(x, y, text, ha="center", va="center", alpha=0.45 if faint else 1)
 
 
 def map_pictures(maps: Mapping[str, Float[Tensor, "q p"]]) -> Figure:

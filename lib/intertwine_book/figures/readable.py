@@ -1,0 +1,59 @@
+"""Tables for people."""
+
+from collections.abc import Mapping
+from html import escape
+
+import pandas as pd
+from IPython.display import HTML
+
+from intertwine_book.figures.style import check_columns
+
+LONG = 12
+"""Rows that are seen at once; a longer table scrolls within the page."""
+
+
+def readable(
+    table: pd.DataFrame,
+    headings: Mapping[str, str],
+    *,
+    digits: int | Mapping[str, int] = 2,
+    title: str = "",
+) -> HTML:
+    """Chosen columns under headings in words, numbers aligned and rounded, without an index.
+
+    Example:
+        >>> import pandas as pd
+        >>> table = pd.DataFrame({"stitch": ["full", "rank 1"], "penalty": [1.64, 42.0], "seed": [3, 4]})
+        >>> shown = readable(table, {"stitch": "map", "penalty": "penalty, points"}, digits=1)
+        >>> "penalty, points" in shown.data, "1.6" in shown.data, "seed" in shown.data
+        (True, True, False)
+
+    True and False are written as marks, a missing value as a dash. More than twelve rows scroll within the
+    page, by mouse and by keyboard.
+
+    Args:
+        headings: the columns that are shown, in order, and what stands above each, with its unit.
+        digits: behind the decimal point, of all columns or of each, by the name of the column.
+        title: what the table shows, for screen readers; the caption that is seen belongs to the page.
+    """
+    check_columns(table, *headings)
+    places = digits if isinstance(digits, Mapping) else dict.fromkeys(headings, digits)
+
+    def written(name: str, value: object) -> str:
+        if isinstance(value, float) and pd.notna(value):
+            return f"{value:.{places.get(name, 2)}f}".replace("-", "−")
+        if pd.api.types.is_bool(value):
+            return "✓" if value else "·"
+        return "–" if pd.isna(value) else escape(str(value))
+
+    def cells(row: pd.Series) -> str:
+        kinds = ("number" if isinstance(row[name], (int, float)) else "word" for name in headings)
+        return "".join(
+            f'<td class="{kind}">{written(n, row[n])}</td>' for n, kind in zip(headings, kinds, strict=True)
+        )
+
+    head = "".join(f'<th scope="col">{escape(heading)}</th>' for heading in headings.values())
+    body = "\n".join(f"<tr>{cells(row)}</tr>" for _, row in table.astype(object).iterrows())
+    kind = "readable long" if len(table) > LONG else "readable"
+    around = f'<div class="{kind}" tabindex="0" role="region" aria-label="{escape(title or "table")}">'
+    return HTML(f"{around}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>")
