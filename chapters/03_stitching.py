@@ -42,12 +42,14 @@ from torch.nn.functional import normalize
 from intertwine import data, devices, models
 from intertwine.features import activations, rows
 from intertwine.groups import GReLU
-from intertwine.stitching import STITCH_RECIPES, barriers, stitch
+from intertwine.stitching import STITCH_RECIPES, barriers, between, line, stitch
+from intertwine.stitching.batch_norm import reestimate
 from intertwine.training import RECIPES, Spec, train_many, zoo
-from intertwine.weightspace import find_symmetries, relative_error
+from intertwine.weightspace import find_symmetries, match, relative_error
 from intertwine_book import results
 from intertwine_book.experiments import stitching as experiments
 from intertwine_book.figures.curves import mean_curves
+from intertwine_book.figures.line_walk import line_walk
 from intertwine_book.figures.matrices import heatmap
 from intertwine_book.figures.printed import printed_beside
 from intertwine_book.figures.stitching import (
@@ -434,7 +436,7 @@ mean_curves(told, "slope", "penalty", "layer", ylabel="penalty, points")
 
 # %% tags=["remove-input"] mystnb={"figure": {"name": "fig-connectivity", "caption": "Matching by a symmetry, which changes no function, removes most of the barrier between two networks: re-estimated and matched by activations, the worst point has 77 % instead of 26 %. Recorded accuracy on the line between the weights of two Myrtle CNNs (CIFAR-10, width 16, mean over four pairs with 95 % interval). Left and right differ in the statistics of batch norm only."}, "image": {"alt": "Two panels of accuracy against the fraction of the way between two networks, one with interpolated and one with re-estimated batch-norm statistics, each with lines for networks as trained, matched by weights and matched by activations."}}
 axes = {"xlabel": "fraction of the way", "ylabel": "accuracy, %"}
-line = record("connectivity")
+way_between = record("connectivity")
 height = record("barriers").pivot_table(
     index="way", columns="batch_norm", values="barrier"
 )
@@ -444,9 +446,29 @@ assert (
 )
 fixed = height["interpolated"].round()
 assert fixed["as trained"] == 74 and fixed["matched by activations"] == 23
-mean_curves(line, "fraction", "accuracy", "way", panels="batch_norm", **axes)
+mean_curves(way_between, "fraction", "accuracy", "way", panels="batch_norm", **axes)
+
+# %% tags=["remove-input"]
+digits, step = train.images[:500], [k / 10 for k in range(11)]
+moved = match(find_symmetries(f, digits[:1]), f, g, inputs=digits).model
+seen, walked = {}, []
+for way, end in {"as trained": g, "matched by activations": moved}.items():
+    walked.append(line(f, end, train, test, step).assign(way=way))
+    stops = [between(f, end, k) for k in step]
+    for stop in stops:
+        reestimate(stop, digits.split(200))
+    maps_on = [
+        activations(stop, ["relu1"], test.images[:1])["relu1"][0] for stop in stops
+    ]
+    channel = int(maps_on[0].mean((1, 2)).argmax())
+    seen[way] = torch.stack([each[channel] for each in maps_on])
+walks = pd.concat(walked).query("batch_norm == 're-estimated'")
+line_walk(walks.assign(accuracy=100 * walks["accuracy"]), seen)
 
 # %% [markdown]
+# *Move the slider*: it walks from `f` to `g`, the two small networks of this page, with batch norm re-estimated. The pictures are what one channel behind the first ReLU makes of one digit. On the
+# way to `g` as it was trained the channel turns into another one, and is neither of them in between; on the way to the matched network it stays what it was.
+#
 # ## What an untrained front says
 #
 # Stitch a front that was *never trained* to a trained back. A full map still reaches {glue:text}`untrained:.0f` % at its best layer on handwritten digits, where a trained front

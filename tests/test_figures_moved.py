@@ -1,0 +1,88 @@
+"""Figures that a reader moves, in a headless browser."""
+
+import pandas as pd
+import pytest
+import torch
+
+from intertwine_book.build.layout import BookError
+from intertwine_book.build.pdf import chromium
+from intertwine_book.figures.drag_matrix import drag_matrix
+from intertwine_book.figures.line_walk import line_walk
+
+LINES = pd.DataFrame({"way": ["as trained"] * 3 + ["matched"] * 3, "fraction": [0.0, 0.5, 1.0] * 2}).assign(
+    accuracy=[90.0, 20.0, 88.0, 90.0, 80.0, 88.0]
+)
+WALKS = {way: torch.eye(4).expand(3, 4, 4) for way in ("as trained", "matched")}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    api = pytest.importorskip("playwright.sync_api", reason="needs the extra 'browser'")
+    try:
+        path = chromium()
+    except BookError as error:
+        pytest.skip(str(error))
+    with api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def page(browser):
+    opened = browser.new_page(viewport={"width": 800, "height": 1000})
+    yield opened
+    opened.close()
+
+
+def said(page):
+    return page.locator("output").inner_text()
+
+
+@pytest.mark.slow
+def test_only_permutations_with_positive_scalings_pass_a_relu(page):
+    page.set_content(drag_matrix().data)
+    for button in ("swap and scale", "identity"):
+        page.get_by_role("button", name=button).click()
+        assert said(page) == "relative difference 0.00: the two agree"
+    for button in ("turn by 45°", "change a sign"):
+        page.get_by_role("button", name=button).click()
+        assert float(said(page).split()[-1]) > 0.3
+
+
+@pytest.mark.slow
+def test_a_knob_and_a_key_move_the_matrix(page):
+    page.set_content(drag_matrix().data)
+    place = page.locator("svg").first.locator("circle").last
+    place.hover()
+    knob = place.bounding_box()
+    page.mouse.down()
+    page.mouse.move(knob["x"] + 60, knob["y"] + 40)
+    page.mouse.up()
+    dragged = said(page)
+    assert "agree" not in dragged
+    page.locator("input").first.focus()
+    page.keyboard.press("ArrowRight")
+    assert page.locator("input").first.input_value() == "0.01"
+
+
+@pytest.mark.slow
+def test_a_walk_starts_in_the_middle_and_reaches_the_ends(page):
+    page.set_content(line_walk(LINES, WALKS).data)
+    assert said(page) == "0.50: as trained 20 %, matched 80 %"
+    page.locator("input").focus()
+    page.keyboard.press("End")
+    assert said(page) == "1.00: as trained 88 %, matched 88 %"
+    grey = "document.querySelector('canvas').getContext('2d').getImageData(0, 0, 2, 1).data"
+    assert page.evaluate(f"[...{grey}]") == [255, 255, 255, 255, 0, 0, 0, 255]
+
+
+def test_a_walk_needs_an_accuracy_for_each_image():
+    with pytest.raises(ValueError, match="3 accuracies and 2 images"):
+        line_walk(LINES, {way: walk[:2] for way, walk in WALKS.items()})
+
+
+def test_a_moving_figure_loads_nothing_from_elsewhere():
+    for figure in (drag_matrix(), line_walk(LINES, WALKS)):
+        assert "src=" not in figure.data
+        assert figure.data.count("http") == 1, "the namespace of SVG"
