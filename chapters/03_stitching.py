@@ -263,11 +263,6 @@ one = test.images[:1]
 maps_f, maps_g = (activations(net, [layer], one)[layer][0] for net in (f, g))
 matched_channels(one[0, 0], maps_f, maps_g, best)
 
-# %% tags=["remove-cell"]
-of_pairs = cosines[channel_f, channel_g].sort(descending=True).values
-glue("cosine-best", float(of_pairs[0].item()), display=False)
-glue("cosine-median", float(of_pairs.median().item()), display=False)
-
 # %% [markdown]
 # {numref}`fig-matched` shows four matched channels. Their cosine is {glue:text}`cosine-best:.2f` for the best pair, and {glue:text}`cosine-median:.2f` for the median
 # one: some channels have a partner in the other network and some do not. That is where a permutation loses.
@@ -448,7 +443,7 @@ fixed = height["interpolated"].round()
 assert fixed["as trained"] == 74 and fixed["matched by activations"] == 23
 mean_curves(way_between, "fraction", "accuracy", "way", panels="batch_norm", **axes)
 
-# %% tags=["remove-input"]
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-walk", "caption": "Move the slider: halfway to the second network as it was trained, accuracy breaks down and the channel is neither of the two; on the way to the matched network it stays what it was. Accuracy on the line between the two networks f and g of this page, batch norm re-estimated, and one channel behind the first ReLU for one digit."}, "image": {"alt": "Two curves of accuracy with a mark on each, a slider, and two small pictures of one channel's activations, for the second network as trained and as matched."}}
 digits, step = train.images[:500], [k / 10 for k in range(11)]
 moved = match(find_symmetries(f, digits[:1]), f, g, inputs=digits).model
 seen, walked = {}, []
@@ -466,8 +461,7 @@ walks = pd.concat(walked).query("batch_norm == 're-estimated'")
 line_walk(walks.assign(accuracy=100 * walks["accuracy"]), seen)
 
 # %% [markdown]
-# *Move the slider*: it walks from `f` to `g`, the two small networks of this page, with batch norm re-estimated. The pictures are what one channel behind the first ReLU makes of one digit. On the
-# way to `g` as it was trained the channel turns into another one, and is neither of them in between; on the way to the matched network it stays what it was.
+# {numref}`fig-walk` lets you walk along such a line.
 #
 # ## What an untrained front says
 #
@@ -578,6 +572,9 @@ for slope in slopes:
 leaking = pd.concat(on_slopes, ignore_index=True)
 
 # %% tags=["remove-cell"]
+of_pairs = cosines[channel_f, channel_g].sort(descending=True).values
+glue("cosine-best", float(of_pairs[0].item()), display=False)
+glue("cosine-median", float(of_pairs.median().item()), display=False)
 by = leaking[leaking["stitch"] == "G_ReLU"].pivot_table(
     index=["layer1", "pair"], columns="slope", values="penalty"
 )
