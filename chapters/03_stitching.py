@@ -444,21 +444,18 @@ assert fixed["as trained"] == 74 and fixed["matched by activations"] == 23
 mean_curves(way_between, "fraction", "accuracy", "way", panels="batch_norm", **axes)
 
 # %% tags=["remove-input"] mystnb={"figure": {"name": "fig-walk", "caption": "Move the slider: halfway to the second network as it was trained, accuracy breaks down and the channel is neither of the two; on the way to the matched network it stays what it was. Accuracy on the line between the two networks f and g of this page, batch norm re-estimated, and one channel behind the first ReLU for one digit."}, "image": {"alt": "Two curves of accuracy with a mark on each, a slider, and two small pictures of one channel's activations, for the second network as trained and as matched."}}
-digits, step = train.images[:500], [k / 10 for k in range(11)]
-moved = match(find_symmetries(f, digits[:1]), f, g, inputs=digits).model
-seen, walked = {}, []
+some, ten = train.images[:500], [k / 10 for k in range(11)]
+moved = match(find_symmetries(f, some[:1]), f, g, inputs=some).model
+seen, walks = {}, []
 for way, end in {"as trained": g, "matched by activations": moved}.items():
-    walked.append(line(f, end, train, test, step).assign(way=way))
-    stops = [between(f, end, k) for k in step]
+    on_line = line(f, end, train, test, ten).query("batch_norm == 're-estimated'")
+    walks.append(on_line.assign(way=way, accuracy=100 * on_line["accuracy"]))
+    stops = [between(f, end, fraction) for fraction in ten]
     for stop in stops:
-        reestimate(stop, digits.split(200))
-    maps_on = [
-        activations(stop, ["relu1"], test.images[:1])["relu1"][0] for stop in stops
-    ]
-    channel = int(maps_on[0].mean((1, 2)).argmax())
-    seen[way] = torch.stack([each[channel] for each in maps_on])
-walks = pd.concat(walked).query("batch_norm == 're-estimated'")
-line_walk(walks.assign(accuracy=100 * walks["accuracy"]), seen)
+        reestimate(stop, some.split(200))
+    stages = [activations(stop, ["relu1"], test.images[:1])["relu1"][0] for stop in stops]
+    seen[way] = torch.stack(stages)[:, stages[0].mean((1, 2)).argmax()]
+line_walk(pd.concat(walks), seen)
 
 # %% [markdown]
 # {numref}`fig-walk` lets you walk along such a line.
