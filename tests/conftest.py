@@ -46,6 +46,13 @@ seed + rate
 """
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A whole book, however small, takes half a minute to build: what needs one is slow."""
+    for item in items:
+        if "built_book" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture
 def unchecked():
     """As a user meets the library: without the run-time type checker of the tests."""

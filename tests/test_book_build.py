@@ -269,6 +269,7 @@ def test_pages_are_complete_only_if_their_stamp_says_so(built_book, monkeypatch)
     assert len(calls) == 1
 
 
+@pytest.mark.slow
 def test_a_warning_fails_the_pages_and_is_shown(tiny_book):
     (tiny_book.root / "book/intro.md").write_text("# Tiny\n\n[nowhere](does-not-exist.md)\n")
     with pytest.raises(BookError, match="does-not-exist"):
@@ -312,6 +313,7 @@ def test_a_missing_world_stops_before_any_work(tiny_book, monkeypatch, parameter
         assert not runs(tiny_book)
 
 
+@pytest.mark.slow
 def test_run_takes_parameters_and_says_where_the_notebook_is(tiny_book, tmp_path):
     output = tmp_path / "mine.ipynb"
     result = CliRunner().invoke(

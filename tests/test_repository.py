@@ -190,6 +190,7 @@ def test_the_library_imports_only_what_it_declares():
         assert not undeclared, path
 
 
+@pytest.mark.slow
 def test_nothing_slow_at_import():
     packages = "intertwine.groups, intertwine.data, intertwine.genni, intertwine_book.results"
     imported = run(sys.executable, "-c", f"import sys, {packages}; print(*sys.modules)").split()

@@ -148,6 +148,7 @@ def whole(folder, name):
     return len(table) == provenance["rows"]
 
 
+@pytest.mark.slow
 def test_writers_at_once_and_one_killed_never_leave_a_table_with_a_foreign_provenance(tmp_path):
     def start(who, rounds):
         command = [sys.executable, "-c", _WRITER, who, str(rounds), str(tmp_path)]

@@ -138,6 +138,7 @@ def test_the_summary_and_its_picture_hold_every_claim(tmp_path, always_the_same)
     always_the_same(lambda: verdicts(claims.summary(judged)))
 
 
+@pytest.mark.slow
 def test_the_page_renders_without_a_warning_whatever_stands_in_a_table(tmp_path):
     book, tables = tmp_path / "book", tmp_path / "tables"
     put(tables, "quick", {"alpha": ["*`$x_1$`|<b>[a](b)\\ {x}"], "holds": [False]}, name="odd")
