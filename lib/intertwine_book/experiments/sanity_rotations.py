@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import pandas as pd
 import torch
@@ -135,9 +136,37 @@ def finetuned(
         accuracy, base_accuracy (percent, on `test`), penalty (points: base minus finetuned; lower is
         better).
     """
-    example = data.images[:1].to(devices.like(network))
-    space = find_symmetries(copy.deepcopy(network).eval(), example)
-    moved = space.act(network, {layer: A}, readers=False)
+    moved = _inserted(network, layer, A, data)
     tuned = train(moved, data, recipe, seed=seed, device=device, freeze=layer).network
     base, accuracy = (100 * evaluate(each, test.images, test.labels) for each in (network, tuned))
     return {"accuracy": accuracy, "base_accuracy": base, "penalty": base - accuracy}
+
+
+def repair(
+    network: nn.Sequential,
+    layer: str,
+    A: Float[Tensor, "n n"],
+    data: Dataset,
+    test: Dataset,
+    recipe: Recipe,
+    *,
+    seed: int,
+    device: str | torch.device = "auto",
+) -> list[dict[str, float]]:
+    """The penalty after every epoch of one long finetuning; the arguments are those of `finetuned`.
+
+    Returns:
+        One row an epoch: epoch (from 1) and penalty (points; lower is better).
+    """
+    moved = _inserted(network, layer, A, data)
+    options: dict[str, Any] = {"seed": seed, "device": device, "freeze": layer, "validation": test}
+    history = train(moved, data, recipe, **options).history["validation_accuracy"]
+    base = evaluate(network, test.images, test.labels)
+    return [{"epoch": k, "penalty": 100 * (base - value)} for k, value in enumerate(history, 1)]
+
+
+def _inserted(network: nn.Sequential, layer: str, A: Float[Tensor, "n n"], data: Dataset) -> nn.Module:
+    """The network with AW, Ab for the weights of one layer."""
+    example = data.images[:1].to(devices.like(network))
+    space = find_symmetries(copy.deepcopy(network).eval(), example)
+    return space.act(network, {layer: A}, readers=False)

@@ -1,26 +1,42 @@
 """Matrices of numbers in coloured cells: stitching between layers, similarities."""
 
+import itertools
 from typing import Any
 
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
-from intertwine_book.figures.style import check_columns, facets, new_figure
+from intertwine_book.figures.style import COLOURS, check_columns, facets, new_figure
 
 
-def heatmap(table: pd.DataFrame, rows: str, columns: str, values: str, *, label: str | None = None) -> Figure:
+def heatmap(
+    table: pd.DataFrame,
+    rows: str,
+    columns: str,
+    values: str,
+    *,
+    label: str | None = None,
+    outlined: str | None = None,
+) -> Figure:
     """Mean of `values` for every pair of `rows` and `columns`, written into coloured cells.
 
     Args:
         table: one row a trial, with the three columns.
         label: of the colours; say in it whether more is better.
+        outlined: a column of truth values; cells whose trials are all true get a frame.
     """
-    check_columns(table, rows, columns, values)
+    check_columns(table, rows, columns, values, outlined)
     wide = table.pivot_table(index=rows, columns=columns, values=values, sort=False)
     figure, axis = new_figure(height=0.42 * len(wide) + 1.3)
     figure.colorbar(_cells(axis, wide, fmt=".3g"), label=label or values)
+    framed = table.groupby([rows, columns])[outlined].all() if outlined else {}
+    for r, c in itertools.product(range(len(wide)), range(len(wide.columns))):
+        if framed.get((wide.index[r], wide.columns[c]), False):
+            style = {"fill": False, "ec": COLOURS["red"], "lw": 2.2, "clip_on": False}
+            axis.add_patch(Rectangle((c + 0.05, r + 0.06), 0.9, 0.88, **style))
     return figure
 
 
