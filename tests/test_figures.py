@@ -10,7 +10,11 @@ from intertwine_book.figures.forest import forest
 from intertwine_book.figures.groups import scalar_strip
 from intertwine_book.figures.matrices import heatmap
 from intertwine_book.figures.orbits import along_orbit, imbalance_decay
-from intertwine_book.figures.penalties import penalty_bars
+from intertwine_book.figures.penalties import (
+    closed_and_finetuned,
+    insertion_diagram,
+    unexplained_and_penalty,
+)
 from intertwine_book.figures.printed import printed_beside
 from intertwine_book.figures.stitching import map_pictures, matched_channels, stitch_diagram
 from intertwine_book.figures.style import COLOURS, GROUP_COLOURS
@@ -32,17 +36,19 @@ many = pd.DataFrame(
 )
 costs = pd.DataFrame(
     [
-        {"activation": name, "group": group, "penalty": cost + trial, "own": group == "permutations"}
-        for name in ("ReLU", "tanh")
-        for group, cost in (("identity", 0.0), ("permutations", 2.0), ("orthogonal", 8.0))
+        {"layer": layer, "group": group, "penalty": cost + trial, "own": group == "permutations"}
+        for layer in (0, 2)
+        for group, cost in (("control", 0.0), ("permutations", 2.0), ("orthogonal", 8.0))
         for trial in range(3)
     ]
-)
+).assign(unexplained=lambda table: table["penalty"] / 100)
 FIGURES = {
     "curves": lambda: mean_curves(many, "layer", "penalty", "stitch", panels="pair", level=0.0),
     "matrix": lambda: heatmap(many, "layer", "stitch", "penalty"),
     "forest": lambda: forest(many, "layer", "penalty", panels="stitch", xlabel="penalty"),
-    "penalty_bars": lambda: penalty_bars(costs, panels="activation"),
+    "insertion_diagram": insertion_diagram,
+    "closed_and_finetuned": lambda: closed_and_finetuned(costs, costs, costs),
+    "unexplained_and_penalty": lambda: unexplained_and_penalty(costs),
     "before_and_after": lambda: before_and_after(moved.astype({"before": float, "after": float})),
     "neuron_diagram": lambda: neuron_diagram({"before": network, "after": network}),
     "scalar_strip": lambda: scalar_strip(
@@ -117,13 +123,17 @@ def test_no_two_curves_share_a_colour():
     assert len({line.get_color() for line in axis.lines}) == 2
 
 
-def test_bars_are_means_with_intervals_and_the_intertwiner_group_is_marked():
-    left, right = penalty_bars(costs, panels="activation").axes
-    assert [bar.get_width() for bar in left.patches] == [1, 3, 9]
-    assert [text.get_text() for text in right.texts] == ["own"]
-    ends = left.lines[2].get_xdata()
-    assert np.allclose(ends, interval(pd.Series([8.0, 9.0, 10.0])))
-    assert [label.get_text() for label in left.get_yticklabels()] == list(dict.fromkeys(costs["group"]))
+def test_the_intertwiner_groups_of_a_matrix_are_framed():
+    axis = heatmap(costs, "group", "layer", "penalty", outlined="own").axes[0]
+    assert [(round(frame.get_x()), round(frame.get_y())) for frame in axis.patches] == [(0, 1), (1, 1)]
+    assert not heatmap(costs, "group", "layer", "penalty").axes[0].patches
+
+
+def test_closed_forms_and_finetuned_penalties_stand_at_their_means_and_printed_ones_in_rings():
+    printed = pd.DataFrame({"layer": [0, 2], "group": "orthogonal", "penalty": [20.0, 30.0]})
+    (axis,) = closed_and_finetuned(costs[costs["group"] != "control"], costs, printed).axes
+    marks = {(line.get_marker(), y) for line in axis.lines for y in line.get_ydata()}
+    assert {("D", 9), ("o", 9), ("o", 1), ("o", 20), ("o", 30)} <= marks and ("D", 1) not in marks
 
 
 @pytest.mark.parametrize(
@@ -134,7 +144,7 @@ def test_bars_are_means_with_intervals_and_the_intertwiner_group_is_marked():
         lambda: heatmap(many, "layer", "stitch", "loss"),
         lambda: forest(many, "stitch", "loss", xlabel="loss"),
         lambda: forest(many, "loss", "stitch", xlabel="loss"),
-        lambda: penalty_bars(many.rename(columns={"stitch": "group"}), panels="loss"),
+        lambda: heatmap(many, "layer", "stitch", "penalty", outlined="loss"),
     ],
 )
 def test_missing_columns_are_named(draw):

@@ -131,6 +131,16 @@ def test_finetuning_undoes_nothing_in_front_and_learns_behind():
     assert rows[0]["accuracy"] != rows[1]["accuracy"]  # another order of the data
 
 
+def test_the_last_epoch_of_a_repair_is_the_finetuned_network():
+    train_set, test_set = data.load("digits", "train"), data.load("digits", "test")
+    recipe, A = replace(RECIPES["digits"], epochs=2), sanity.draw("orthogonal", 4, torch.Generator())
+    arguments = network("relu"), "conv1", A, train_set, test_set, recipe
+    path = sanity.repair(*arguments, seed=3, device="cpu")
+    assert [row["epoch"] for row in path] == [1, 2]
+    last = sanity.finetuned(*arguments, seed=3, device="cpu")["penalty"]
+    assert math.isclose(path[-1]["penalty"], last, abs_tol=1e-9)
+
+
 def test_the_least_squares_map_is_phi_inverse():
     net, generator = network("tanh").double(), torch.Generator().manual_seed(0)
     G = intertwiner_group("tanh", 4)

@@ -152,7 +152,7 @@ def repair(
     *,
     seed: int,
     device: str | torch.device = "auto",
-) -> list[dict[str, float]]:
+) -> list[dict[str, Any]]:
     """The penalty after every epoch of one long finetuning; the arguments are those of `finetuned`.
 
     Returns:

@@ -32,10 +32,10 @@ def heatmap(
     wide = table.pivot_table(index=rows, columns=columns, values=values, sort=False)
     figure, axis = new_figure(height=0.42 * len(wide) + 1.3)
     figure.colorbar(_cells(axis, wide, fmt=".3g"), label=label or values)
-    framed = table.groupby([rows, columns])[outlined].all() if outlined else {}
+    framed: Any = table.groupby([rows, columns])[outlined].all() if outlined else {}
     for r, c in itertools.product(range(len(wide)), range(len(wide.columns))):
         if framed.get((wide.index[r], wide.columns[c]), False):
-            style = {"fill": False, "ec": COLOURS["red"], "lw": 2.2, "clip_on": False}
+            style: dict[str, Any] = {"fill": False, "ec": COLOURS["red"], "lw": 2.2, "clip_on": False}
             axis.add_patch(Rectangle((c + 0.05, r + 0.06), 0.9, 0.88, **style))
     return figure
 

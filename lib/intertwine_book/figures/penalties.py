@@ -1,5 +1,7 @@
 """Sanity rotations drawn: where the matrices stand, and the accuracy that they cost."""
 
+from typing import Any
+
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -39,10 +41,12 @@ def insertion_diagram() -> Figure:
             if last:
                 arrow(axis, (last, y), (x - width / 2, y))
             last = x + width / 2
-    small = {"ha": "center", "va": "center", "fontsize": 9}
+    small: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 9}
     axis.text(4.15, 3.25, "inserted", color=MAP, **small)
     axis.text(7.05, 3.25, "fitted", color=MAP, **small)
-    axis.text(4.15, 2.0, "$A$ in the group of $\\sigma$: $B=\\varphi(A)^{-1}$ undoes it", ha="left", fontsize=9)
+    axis.text(
+        4.15, 2.0, "$A$ in the group of $\\sigma$: $B=\\varphi(A)^{-1}$ undoes it", ha="left", fontsize=9
+    )
     axis.text(2.7, 0.35, "frozen", color=blue, **small)
     axis.text(8.5, 0.35, "finetuned", color=orange, **small)
     return figure
@@ -67,7 +71,9 @@ def closed_and_finetuned(closed: pd.DataFrame, tuned: pd.DataFrame, printed: pd.
             trials = table[(table["layer"] == layer) & (table["group"] == group)]["penalty"]
             mean, (low, high) = trials.mean(), interval(trials)
             axis.plot([x + 0.05] * len(trials), trials, ".", ms=3, color=colour, alpha=0.5)
-            axis.errorbar(x, mean, [[mean - low], [high - mean]], fmt=mark, ms=5, color=colour, elinewidth=1.2)
+            axis.errorbar(
+                x, mean, [[mean - low], [high - mean]], fmt=mark, ms=5, color=colour, elinewidth=1.2
+            )
             ring = printed[(printed["layer"] == layer) & (printed["group"] == group)]["penalty"]
             if mark == "o":
                 axis.plot([x] * len(ring), ring, "o", mfc="none", mec=colour, mew=1.4, ms=9)
@@ -75,7 +81,7 @@ def closed_and_finetuned(closed: pd.DataFrame, tuned: pd.DataFrame, printed: pd.
     axis.set_xticklabels([str(layer) for layer in layers])
     axis.set_xlim(-0.5, len(layers) - 0.5)
     axis.axhline(0, color=COLOURS["ink"], lw=0.8)
-    ink = {"color": COLOURS["ink"], "ls": ""}
+    ink: dict[str, Any] = {"color": COLOURS["ink"], "ls": ""}
     words = {"D": "closed form", "o": "finetuned", ".": "single draws"}
     marks = [Line2D([], [], marker=m, label=words[m], **ink) for m in words]
     marks.insert(2, Line2D([], [], marker="o", mfc="none", ms=9, label="printed", **ink))
@@ -95,9 +101,11 @@ def unexplained_and_penalty(table: pd.DataFrame) -> Figure:
     figure, parts = facets(table, "layer", "group", "unexplained", "penalty", height=3.0, sharey=True)
     for axis, draws in parts:
         for group, rows in draws.groupby("group", sort=False):
-            style = {"s": 14, "color": COLOUR_OF[str(group)], "alpha": 0.7, "linewidths": 0}
+            style: dict[str, Any] = {"s": 14, "color": COLOUR_OF[str(group)], "alpha": 0.7, "linewidths": 0}
             axis.scatter(100 * rows["unexplained"], rows["penalty"], label=group, **style)
     parts[0][0].set_ylabel("penalty, points")
-    figure.supxlabel("unexplained, % of the mean square", fontsize="medium")
-    figure.legend(*parts[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize="small")
+    parts[len(parts) // 2][0].set_xlabel("unexplained, % of the mean square")
+    figure.legend(
+        *parts[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize="small"
+    )
     return figure
