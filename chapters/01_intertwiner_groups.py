@@ -16,7 +16,7 @@
 # :class: tip
 # **You need** matrices, the word *group*, and a network as affine maps with activations between them.
 #
-# **You will learn** which changes of the weights every activation is compatible with, how to compute them for any
+# **You will learn** which changes of the weights leave a network's function unchanged, how to compute them for any
 # activation, what they do to hidden representations, and which of the printed statements about them fail.
 #
 # **This run.** {{ this_run }}.
@@ -24,30 +24,38 @@
 #
 # ## The question
 #
-# Change nearly every weight of a trained network. Can it still compute the same function? For a random change,
-# no. But each activation comes with a group of changes that it is *compatible with*: a network moved by them has other
-# weights and other hidden activations, and exactly the old outputs. {numref}`fig-same-function` shows one such
-# change of a network trained on handwritten digits, before we say what it is.
+# Put a matrix $A$ in front of an activation σ. Is there a matrix behind σ that has the same effect? If there is, one can change nearly all
+# weights of a network and keep its function. For ReLU, {numref}`fig-warp` shows that a swap of two neurons with a scaling passes this test and a turn by 45° fails
+# it. This chapter finds all matrices that pass, for any activation.
 
 # %% tags=["hide-input"]
 import copy
 import itertools
+import math
 
 import numpy as np
 import pandas as pd
 import torch
-from IPython.display import Markdown
+from myst_nb import glue
+from scipy.optimize import minimize_scalar
 from torch import nn
 
-from intertwine import data, devices, groups
+from intertwine import data, devices
 from intertwine.groups import GReLU, intertwiner_group, scalar_group
 from intertwine.models import fcn
 from intertwine.weightspace import find_symmetries, relative_error
 from intertwine_book import results
-from intertwine_book.experiments import activation_table
-from intertwine_book.experiments import intertwiner_groups as group_laws
-from intertwine_book.experiments import weight_space as laws
-from intertwine_book.figures.groups import scalar_strip
+from intertwine_book.experiments import activation_table, intertwiner_groups, weight_space
+from intertwine_book.figures.curves import mean_curves
+from intertwine_book.figures.drag_matrix import drag_matrix
+from intertwine_book.figures.groups import (
+    moved_rays,
+    names_of_a_neuron,
+    pull_through,
+    scalar_strip,
+    warped_grid,
+)
+from intertwine_book.figures.readable import readable
 from intertwine_book.figures.style import COLOURS, use_style
 from intertwine_book.figures.symmetries import before_and_after, neuron_diagram
 
@@ -64,209 +72,49 @@ epochs: int = 30
 scale: float = 1.0  # standard deviation of the logarithms of the scalings
 trials: int = 5  # group elements drawn for each check
 
-# %% tags=["hide-input"]
-device = devices.pick(device)
-generator = torch.Generator().manual_seed(seed)
-train, test = (data.load(dataset, split, device=device) for split in ("train", "test"))
-run = results.run(globals(), "01_intertwiner_groups", data=train)
-x, x_test = (part.images.flatten(1).double() for part in (train, test))
-sizes = [x.shape[1], *widths, len(train.classes)]
-network = fcn(sizes, bias=True, seed=generator).double().to(device).eval()
-optimiser = torch.optim.Adam(network.parameters(), lr=3e-3)
-for _ in range(epochs):
-    for batch in torch.randperm(len(x), generator=generator).split(64):
-        loss = nn.functional.cross_entropy(network(x[batch]), train.labels[batch])
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-network.requires_grad_(False)
-correct = (network(x_test).argmax(1) == test.labels).double().mean().item()
+# %% tags=["remove-cell"]
+relu = torch.relu
+side = torch.linspace(-1, 1, 17, dtype=torch.float64)
+grid = torch.stack(torch.meshgrid(side, side, indexing="ij"))
+root = math.sqrt(0.5)
+scaled_swap = torch.tensor([[0.0, 1.3], [0.7, 0.0]]).double()
+turn = torch.tensor([[root, -root], [root, root]]).double()
+flat, pictures, apart = grid.flatten(1), {}, {}
+for name, A in {"scaled swap": scaled_swap, "turn by 45°": turn}.items():
+    left, right = relu(A @ flat), relu(A) @ relu(flat)  # φ(A) = σ(A) for ReLU
+    best = torch.linalg.lstsq(relu(flat).T, left.T).solution.T @ relu(flat)
+    apart[name] = [float((left - each).norm() / left.norm()) for each in (right, best)]
+    pictures[name] = [grid, left.view_as(grid), right.view_as(grid)]
+assert apart["scaled swap"][0] == 0
+glue("turn", 100 * apart["turn by 45°"][0], display=False)
+glue("turn-best", 100 * apart["turn by 45°"][1], display=False)
 
-# %% tags=["hide-input"]
-elements = {
-    f"relu{i}": GReLU(n).sample(generator, scale=scale) for i, n in enumerate(widths, 1)
-}
-moved = find_symmetries(network, x_test[:1]).act(network, elements)
-both = (network, moved)
-matrices = [[w for w in net.parameters() if w.ndim == 2] for net in both]
-pieces = {
-    "weights": [torch.cat([W.flatten() for W in net]) for net in matrices],
-    "hidden activations": [net[:2](x_test[:60]).flatten() for net in both],
-    "outputs": [net(x_test).flatten() for net in both],
-}
-same_function = pd.concat(
-    pd.DataFrame({"quantity": name, "before": b.cpu(), "after": a.cpu()})
-    for name, (b, a) in pieces.items()
-)
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-warp", "caption": "A scaled swap can be pulled through ReLU, a turn by 45° cannot. A grid of points of the plane (left), each quadrant in its colour; its image when the matrix stands in front of ReLU (middle), and when the matrix φ(A) stands behind ReLU (right). Above, both images are equal. Below, they differ by {glue:text}`turn:.0f` % of their size (root mean square); the best of all matrices behind ReLU still leaves {glue:text}`turn-best:.0f` %."}, "image": {"alt": "Two rows of three pictures of a coloured grid of points. In the first row the second and third picture are the same rectangle. In the second row the second picture is a triangle in two colours, and the third a slanted parallelogram in one."}}
+columns = ["$x$", "$\\sigma(Ax)$", "$\\varphi(A)\\,\\sigma(x)$"]
+warped_grid(grid, pictures, columns)
 
-# %% mystnb={"figure": {"name": "fig-same-function", "caption": "A trained network before and after a change of nearly all its weights. The weights and the hidden activations are somewhere else altogether; the outputs are the same to rounding in float64."}, "image": {"alt": "Three scatter plots of values after the change against values before. Weights and hidden activations form clouds far from the diagonal; outputs lie exactly on it."}}
-before_and_after(same_function)
-
-# %% tags=["hide-input"]
-Markdown(
-    f"The network, {' – '.join(map(str, sizes))} neurons, classifies {100 * correct:.1f} % of {len(x_test)} test images correctly."
-)
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-drag", "caption": "Drag the columns of A, the green knobs: only near a permutation with positive scalings do the two pictures agree. Left the grid under ReLU(Ax), right under φ(A) ReLU(x)."}, "image": {"alt": "Two pictures of a grid of points, four sliders for the entries of a matrix, and buttons for some matrices."}}
+drag_matrix()
 
 # %% [markdown]
-# The change is short to write. Every hidden layer $i$ gets a matrix $A_i$, here a permutation times a positive
-# diagonal matrix drawn at random, and the weights become
+# *Try it:* {numref}`fig-drag` lets you choose the matrix.
 #
-# ```{math}
-# :label: eq-moved
-# W_i' = A_i\, W_i\, \varphi(A_{i-1}^{-1}), \qquad b_i' = A_i\, b_i, \qquad A_0 = I,\; A_k = I .
-# ```
+# ## Pulling a matrix through an activation
 #
-# For ReLU, $\varphi$ does nothing; what it is for other activations is the subject of this chapter. That the function stays
-# is {prf:ref}`prop-moved`, which {doc}`01b_weight_space` checks layer by layer.
+# {numref}`fig-pull` shows what such a matrix is good for. Insert $A$ in front of σ, undo its effect behind σ, and multiply both into the weights on either side.
 
-# %%
-by_hand = copy.deepcopy(network)
-for i, A in enumerate(elements.values(), 1):
-    entering, leaving = by_hand[2 * i - 2], by_hand[2 * i]  # around the i-th ReLU
-    entering.weight.copy_(A.to(device) @ entering.weight)
-    entering.bias.copy_(A.to(device) @ entering.bias)
-    leaving.weight.copy_(leaving.weight @ torch.linalg.inv(A).to(device))
-assert torch.allclose(by_hand.fc2.weight, moved.fc2.weight)
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-pull", "caption": "A matrix that can be pulled through the activation changes the weights and not the function. Blue: the weights as trained; green: inserted matrices; orange: the new weights."}, "image": {"alt": "Three rows of boxes. First W1, sigma, W2. Then W1, A, sigma, the inverse of phi of A, W2. Then A times W1, sigma, W2 times the inverse of phi of A."}}
+pull_through()
 
 # %% [markdown]
-# (sec-swap-scale)=
-# ## Two symmetries one can print
-#
-# The smallest case has two hidden neurons, $f(x) = 3\,\mathrm{ReLU}(x + \tfrac12) - \mathrm{ReLU}(-2x + 1)$, and two
-# kinds of change {cite}`swap-and-scale-2022`. *Swap*: exchange the neurons with all their edges
-# ({numref}`fig-swap`). *Scale*: multiply what enters a neuron by $\alpha > 0$, its bias too, and divide what leaves it by
-# $\alpha$ ({numref}`fig-scale`).
-
-# %%
-small = fcn((1, 2, 1), bias=True).double().eval().requires_grad_(False)
-values = ([[1.0], [-2.0]], [0.5, 1.0], [[3.0, -1.0]], [0.0])
-for parameter, value in zip(small.parameters(), values, strict=True):
-    parameter.copy_(torch.tensor(value))
-points = torch.linspace(-2, 2, 5, dtype=torch.float64)[:, None]
-space = find_symmetries(small, points)
-swapped = space.act(small, {"relu1": torch.tensor([[0.0, 1.0], [1.0, 0.0]])})
-scaled = space.act(small, {"relu1": torch.diag(torch.tensor([2.0, 1.0]))})
-nets = {"before": small, "swapped": swapped, "scaled": scaled}
-pd.DataFrame(
-    {name: net(points)[:, 0] for name, net in nets.items()},
-    index=points[:, 0].tolist(),
-)
-
-
-# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-swap", "caption": "Swap: two neurons change places and keep their edges. The sum that reaches the output is the same."}, "image": {"alt": "A network with one input, two hidden neurons and one output, before and after its hidden neurons, drawn in blue and red, exchange places."}}
-def drawing(net, colours=("blue", "red")):
-    return {
-        "W1": net.fc1.weight,
-        "b1": net.fc1.bias,
-        "W2": net.fc2.weight,
-        "colours": [COLOURS[c] for c in colours],
-    }
-
-
-neuron_diagram(
-    {"before": drawing(small), "after the swap": drawing(swapped, ("red", "blue"))}
-)
-
-# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-scale", "caption": "Scale: what enters the blue neuron is doubled, what leaves it is halved."}, "image": {"alt": "The same network before and after scaling: the edge and bias into the upper neuron are doubled, the edge out of it is halved."}}
-neuron_diagram({"before": drawing(small), "after the scaling": drawing(scaled)})
-
-# %% [markdown]
-# A layer of $N$ neurons has $N!$ swaps, all permutations of its neurons; we draw some on wider layers.
-
-
-# %%
-swaps = laws.swap([2, 8, 64], trials, generator)
-swap_counts = laws.swap_count([1, 2, 3, 4, 5], generator)
-Markdown(
-    f"Largest error of a swap: {swaps['error'].max():.0e}. "
-    f"Different weights for N = 1 … 5: {', '.join(map(str, swap_counts['found']))}."
-)
-
-# %% [markdown]
-# For scalings, the source allows "some non-zero real number α". ReLU is *positively homogeneous*,
-# $\mathrm{ReLU}(\alpha z) = \alpha\,\mathrm{ReLU}(z)$ for $\alpha > 0$; one negative α refutes the printed statement.
-#
-# :::{admonition} Erratum: swap-and-scale-2022, scaling
-# :class: warning
-# Printed: α any non-zero number. True: α > 0. The next cell does it with several α.
-# :::
-
-
-# %% tags=["hide-input"]
-def scaling_error(alpha, with_bias=True):
-    """Scale the first neuron of `small` by alpha and compare outputs."""
-    other = copy.deepcopy(small)
-    other.fc1.weight[0] *= alpha
-    other.fc1.bias[0] *= alpha if with_bias else 1
-    other.fc2.weight[:, 0] /= alpha
-    return relative_error(other(points), small(points))
-
-
-scalings = pd.DataFrame({"alpha": [0.01, 0.5, 2.0, 100.0, -0.5, -1.0, -2.0]})
-scalings["error"] = [scaling_error(alpha) for alpha in scalings["alpha"]]
-scalings["without bias"] = [
-    scaling_error(alpha, with_bias=False) for alpha in scalings["alpha"]
-]
-scalings["holds"] = scalings["error"] < 1e-12
-scalings.set_index("alpha")
-
-# %% [markdown]
-# The column *without bias* shows why the bias has to be scaled too.
-#
-# The source says that both symmetries "occur for any point in parameter space". They do, but at some points a move changes no weight: the cell counts the
-# different networks that the six orders of three neurons give. {prf:ref}`thm-stabiliser` says which moves change nothing.
-#
-# For tanh, which is odd, there are signs in place of scalings. The source credits {cite:t}`bishop2006` and {cite:t}`kurkova1994` with this. {cite:t}`sussmann1992` had proved before that
-# tanh networks with one hidden layer and no superfluous neuron have no other symmetries; {cite:t}`kurkova1994` treat other activations.
-
-# %% tags=["hide-input"]
-rows, x_any = [], torch.randn(50, 3, generator=generator, dtype=torch.float64)
-realised = lambda t: torch.relu(x_any @ t[:, :3].T + t[:, 3]) @ t[:, 4]
-kinds = ("generic", "two equal neurons", "a dead neuron", "one without weights", "all 0")
-for kind, trial in itertools.product(kinds, range(trials)):
-    theta = torch.randn(3, 5, generator=generator, dtype=torch.float64)  # w, b, λ
-    theta[1] = theta[0] if kind == "two equal neurons" else theta[1]
-    theta[1, 4 if kind == "a dead neuron" else 0 :] *= kind in kinds[:2]
-    theta *= kind != "all 0"
-    orders = torch.tensor([*itertools.permutations(range(3))])
-    a = torch.randn(3, 1, generator=generator, dtype=torch.float64).exp()
-    scalars = torch.cat([a.expand(3, 4), 1 / a], 1)
-    gaps = [(realised(scalars * theta[o]) - realised(theta)).abs().max() for o in orders]
-    row = {"point": kind, "trial": trial, "error": float(max(gaps))}
-    row["networks"] = len({tuple(theta[o].flatten().tolist()) for o in orders})
-    rows.append(row | {"moves_for_each": 6 / row["networks"]})
-any_point = pd.DataFrame(rows)
-any_point.groupby("point", sort=False)[["error", "networks"]].max()
-
-# %% [markdown]
-# ## What commutes with an activation
-#
-# Both changes put a matrix $A$ in front of the activation and its effect behind it. All that is needed is an
-# $A$ that can be pulled through.
-#
 # :::{prf:definition} Intertwiner group, {cite}`godfrey2022` §3
 # :label: def-intertwiner
 # Let $\sigma_n$ apply $\sigma:\mathbb R\to\mathbb R$ to each of $n$ coordinates. Its *intertwiner group* is
 #
-# $$G_{\sigma_n} = \{A \in GL_n(\mathbb R) : \text{there is } B \in GL_n(\mathbb R) \text{ with } \sigma_n\circ A = B\circ\sigma_n\}.$$
+# $$\begin{aligned}G_{\sigma_n} = \{A \in GL_n(\mathbb R) :\ &\sigma_n\circ A = B\circ\sigma_n\\ &\text{for some } B \in GL_n(\mathbb R)\}.\end{aligned}$$
 # :::
 #
-# For ReLU and $n=2$ a scaled swap can be pulled through, a rotation cannot:
-
-# %%
-z = torch.randn(2, 1000, generator=generator, dtype=torch.float64)
-scaled_swap = torch.tensor([[0.0, 2.0], [3.0, 0.0]]).double()
-rotation = groups.Orthogonal(2).sample(generator)
-for name, A in {"scaled swap": scaled_swap, "rotation": rotation}.items():
-    B = torch.linalg.lstsq(
-        torch.relu(z).T, torch.relu(A @ z).T
-    ).solution.T  # the best B there is
-    print(
-        f"{name:12} best B leaves {relative_error(B @ torch.relu(z), torch.relu(A @ z)):.1e} of σ(Az) unexplained"
-    )
-
-# %% [markdown]
-# Which $B$ belongs to $A$? Evaluate both sides at the basis vectors.
+# Which $B$ belongs to $A$? Compare both sides at the basis vectors.
 #
 # :::{prf:lemma} {cite}`godfrey2022`, Lemma 3.1
 # :label: lem-phi
@@ -283,24 +131,181 @@ for name, A in {"scaled swap": scaled_swap, "rotation": rotation}.items():
 # then $\sigma(AA'x) = BB'\sigma(x)$ and $\sigma(A^{-1}x) = B^{-1}\sigma(x)$.
 # :::
 #
-# We draw elements $A, B$ and check each clause: $AB$ and $A^{-1}$ are in the group, $\varphi(AB)=\varphi(A)\varphi(B)$, and
-# $\sigma(Ax) = \varphi(A)\sigma(x)$ for random $x$.
+# In code, with the two matrices of {numref}`fig-warp`:
 
 
 # %%
-activations = {
-    name: name for name in ("ReLU", "GELU", "tanh", "sigmoid", "cos", "square")
-}
-lemma = group_laws.lemma_3_1(activations, [2, 3, 8], trials, generator)
-lemma.groupby("activation", sort=False)[
-    ["homomorphism_error", "intertwining_error"]
-].max()
+def phi(sigma, A):
+    """What A becomes behind the activation."""
+    one = torch.eye(len(A), dtype=torch.float64)
+    return sigma(A) @ torch.linalg.inv(sigma(one))
+
+
+z = flat  # the points of the grid
+assert torch.equal(relu(scaled_swap @ z), phi(relu, scaled_swap) @ relu(z))
+assert not torch.allclose(relu(turn @ z), phi(relu, turn) @ relu(z))
+assert torch.equal(phi(relu, scaled_swap), GReLU(2).phi(scaled_swap))
 
 # %% [markdown]
-# ## An algorithm for every activation
+# The lemma holds in {glue:text}`lemma-draws` random draws for ReLU, GELU, tanh, sigmoid, cos and $x^2$ at widths 2, 3 and 8: products and inverses stay in the group,
+# $\varphi(AB)=\varphi(A)\varphi(B)$, and $\sigma(Ax) = \varphi(A)\sigma(x)$, to rounding ({glue:text}`lemma-error:.0e`).
 #
-# The paper computes its six groups by one procedure from elementary properties of σ (its appendix E.2, which we do not have). Here
-# is an argument of ours that reduces all of them, but that of the identity, to one dimension, and then needs only values of σ.
+# ## Other weights, the same function
+#
+# Now change a whole network. Every hidden layer $i$ gets an element $A_i$ of its group, and the weights become
+#
+# ```{math}
+# :label: eq-moved
+# W_i' = A_i\, W_i\, \varphi(A_{i-1}^{-1}), \qquad b_i' = A_i\, b_i, \qquad A_0 = I,\; A_k = I .
+# ```
+#
+# {prf:ref}`prop-moved` proves that the function stays. For ReLU, $\varphi(A) = A$, and $A_i$ is a permutation with positive scalings. We draw one for each layer of a
+# network that was trained on handwritten digits:
+
+# %% tags=["hide-input"]
+device = devices.pick(device)
+generator = torch.Generator().manual_seed(seed)
+train, test = (data.load(dataset, split, device=device) for split in ("train", "test"))
+run = results.run(globals(), "01_intertwiner_groups", data=train)
+x_train, x_test = (part.images.flatten(1).double() for part in (train, test))
+sizes = [x_train.shape[1], *widths, len(train.classes)]
+network = fcn(sizes, bias=True, seed=generator).double().to(device).eval()
+optimiser = torch.optim.Adam(network.parameters(), lr=3e-3)
+for _ in range(epochs):
+    for batch in torch.randperm(len(x_train), generator=generator).split(64):
+        loss = nn.functional.cross_entropy(network(x_train[batch]), train.labels[batch])
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+network.requires_grad_(False)
+correct = lambda net: (net(x_test).argmax(1) == test.labels).double().mean().item()
+elements = {
+    f"relu{i}": GReLU(n).sample(generator, scale=scale) for i, n in enumerate(widths, 1)
+}
+moved = find_symmetries(network, x_test[:1]).act(network, elements)
+glue("accuracy", 100 * correct(network), display=False)
+glue("tested", len(x_test), display=False)
+
+# %%
+by_hand = copy.deepcopy(network)
+for i, A in enumerate(elements.values(), 1):
+    before, behind = by_hand[2 * i - 2], by_hand[2 * i]  # the i-th ReLU
+    before.weight.copy_(A.to(device) @ before.weight)
+    before.bias.copy_(A.to(device) @ before.bias)
+    behind.weight.copy_(behind.weight @ torch.linalg.inv(A).to(device))
+
+assert torch.allclose(by_hand.fc2.weight, moved.fc2.weight)
+assert torch.allclose(by_hand(x_test), network(x_test))
+
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-same-function", "caption": "Nearly all weights and hidden activations of a trained network change, and its outputs do not, to rounding in float64. Each value after the change against the value before; the title gives the largest change, relative to the largest value. The network classifies {glue:text}`accuracy:.1f` % of {glue:text}`tested` test images correctly, before and after."}, "image": {"alt": "Three scatter plots of values after the change against values before. Weights and hidden activations form clouds far from the diagonal; outputs lie exactly on it."}}
+both = (network, moved)
+matrices = [[w for w in net.parameters() if w.ndim == 2] for net in both]
+pieces = {
+    "weights": [torch.cat([W.flatten() for W in net]) for net in matrices],
+    "hidden activations": [net[:2](x_test[:60]).flatten() for net in both],
+    "outputs": [net(x_test).flatten() for net in both],
+}
+same_function = pd.concat(
+    pd.DataFrame({"quantity": name, "before": b.cpu(), "after": a.cpu()})
+    for name, (b, a) in pieces.items()
+)
+before_and_after(same_function)
+
+# %% [markdown]
+# {numref}`fig-same-function` compares both networks. Whoever looks at one weight or at one hidden activation looks at something that is not determined by the function.
+#
+# (sec-swap-scale)=
+# ## Swap and scale: the two changes that ReLU allows
+#
+# Two hidden neurons suffice to draw both kinds of change {cite}`swap-and-scale-2022`, for $f(x) = 3\,\mathrm{ReLU}(x + \tfrac12) - \mathrm{ReLU}(-2x + 1)$. *Swap*: exchange the neurons with all their
+# edges ({numref}`fig-swap`). *Scale*: multiply what enters a neuron by $\alpha > 0$, its bias too, and divide what leaves it by $\alpha$ ({numref}`fig-scale`).
+
+# %% tags=["remove-cell"]
+small = fcn((1, 2, 1), bias=True).double().eval().requires_grad_(False)
+values = ([[1.0], [-2.0]], [0.5, 1.0], [[3.0, -1.0]], [0.0])
+for parameter, value in zip(small.parameters(), values, strict=True):
+    parameter.copy_(torch.tensor(value))
+points = torch.linspace(-2, 2, 5, dtype=torch.float64)[:, None]
+space = find_symmetries(small, points)
+swapped = space.act(small, {"relu1": torch.tensor([[0.0, 1.0], [1.0, 0.0]])})
+scaled = space.act(small, {"relu1": torch.diag(torch.tensor([2.0, 1.0]))})
+for other in (swapped, scaled):
+    assert torch.allclose(other(points), small(points))
+
+
+def scaling_error(alpha, with_bias=True):
+    """Scale the first neuron of `small` by alpha and compare outputs."""
+    other = copy.deepcopy(small)
+    other.fc1.weight[0] *= alpha
+    other.fc1.bias[0] *= alpha if with_bias else 1
+    other.fc2.weight[:, 0] /= alpha
+    return relative_error(other(points), small(points))
+
+
+def drawing(net, colours=("blue", "red")):
+    weights = {"W1": net.fc1.weight, "b1": net.fc1.bias, "W2": net.fc2.weight}
+    return weights | {"colours": [COLOURS[c] for c in colours]}
+
+
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-swap", "caption": "Swap: two neurons change places and keep their edges. The sum that reaches the output is the same."}, "image": {"alt": "A network with one input, two hidden neurons and one output, before and after its hidden neurons, drawn in blue and red, exchange places."}}
+neuron_diagram(
+    {"before": drawing(small), "after the swap": drawing(swapped, ("red", "blue"))}
+)
+
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-scale", "caption": "Scale: what enters the blue neuron is doubled, what leaves it is halved. Its bias is doubled as well."}, "image": {"alt": "The same network before and after scaling: the edge and bias into the upper neuron are doubled, the edge out of it is halved."}}
+neuron_diagram({"before": drawing(small), "after the scaling": drawing(scaled)})
+
+
+# %% tags=["remove-cell"]
+scalings = pd.DataFrame({"alpha": [0.01, 0.5, 2.0, 100.0, -0.5, -1.0, -2.0]})
+scalings["error"] = [scaling_error(alpha) for alpha in scalings["alpha"]]
+scalings["without bias"] = [scaling_error(a, with_bias=False) for a in scalings["alpha"]]
+scalings["holds"] = scalings["error"] < 1e-12
+assert (scalings["holds"] == (scalings["alpha"] > 0)).all()
+negative = 100 * scalings.query("alpha < 0")["error"].min()
+glue("negative", float(negative), display=False)
+no_bias = 100 * scalings.query("alpha > 0")["without bias"].min()
+glue("no-bias", float(no_bias), display=False)
+rows, x_any = [], torch.randn(50, 3, generator=generator, dtype=torch.float64)
+realised = lambda t: relu(x_any @ t[:, :3].T + t[:, 3]) @ t[:, 4]
+kinds = ("generic", "two equal neurons", "a dead neuron", "one without weights", "all 0")
+for kind, trial in itertools.product(kinds, range(trials)):
+    theta = torch.randn(3, 5, generator=generator, dtype=torch.float64)  # w, b, λ
+    theta[1] = theta[0] if kind == "two equal neurons" else theta[1]
+    theta[1, 4 if kind == "a dead neuron" else 0 :] *= kind in kinds[:2]
+    theta *= kind != "all 0"
+    orders = torch.tensor([*itertools.permutations(range(3))])
+    a = torch.randn(3, 1, generator=generator, dtype=torch.float64).exp()
+    scalars = torch.cat([a.expand(3, 4), 1 / a], 1)
+    gaps = [(realised(scalars * theta[o]) - realised(theta)).abs().max() for o in orders]
+    networks = len({tuple(theta[o].flatten().tolist()) for o in orders})
+    rows.append([kind, trial, float(max(gaps)), networks, 6 / networks])
+columns = ["point", "trial", "error", "networks", "moves_for_each"]
+any_point = pd.DataFrame(rows, columns=columns)
+assert any_point["error"].max() < 1e-10
+different = any_point.groupby("point")["networks"].max()
+assert different["generic"] == 6 and different["two equal neurons"] == 3
+
+# %% [markdown]
+# A layer of $N$ neurons has $N!$ swaps, all permutations of its neurons; for $N \le 5$ we counted 1, 2, 6, 24 and 120 different weights.
+# Scalings of this network with $\alpha$ from 0.01 to 100 change no output. Without the bias they change the largest output by at least {glue:text}`no-bias:.0f` %.
+#
+# :::{admonition} Erratum: swap-and-scale-2022, scaling
+# :class: warning
+# Printed: α is any non-zero number. True: α > 0. ReLU is *positively homogeneous*, $\mathrm{ReLU}(\alpha z) = \alpha\,\mathrm{ReLU}(z)$ for $\alpha > 0$ only;
+# with $\alpha = -\tfrac12, -1$ and $-2$ the outputs change by at least {glue:text}`negative:.0f` %.
+# :::
+#
+# The source says that both symmetries "occur for any point in parameter space". They do, but at some points a swap changes no weight: with two equal neurons, $3!$ orders give
+# three different networks instead of six. {prf:ref}`thm-stabiliser` lists the changes that do nothing.
+#
+# For tanh, which is odd, there are signs in place of scalings. The source credits {cite:t}`bishop2006` and {cite:t}`kurkova1994` with this. {cite:t}`sussmann1992` had proved before that
+# tanh networks with one hidden layer and no superfluous neuron have no other symmetries.
+#
+# ## One set of numbers decides
+#
+# *For every activation that is not affine, the group consists of permutations with scalings, and it is enough to know the scalings of one neuron.* The paper computes its six groups by a procedure in its appendix
+# E.2, which we do not have. The following argument is ours. It reduces every group to one dimension.
 #
 # :::{prf:theorem} Reduction to scalars
 # :label: thm-scalars
@@ -319,30 +324,43 @@ lemma.groupby("activation", sort=False)[
 # not constant, so $b_{ik} = 0$ for $k \ne j$, and $a \in H_\sigma$. Conversely every such $PD$ can be pulled through.
 # :::
 #
-# So there is one thing to decide for each activation: which scalars $a$ turn σ into a multiple of itself. If σ is continuous but for
-# finitely many points, $H_\sigma$ is closed in $\mathbb R^*$. Closed subgroups of $\mathbb R^*$ are few: $\{1\}$ (*trivial*), $\{\pm1\}$ (*signs*), $\mathbb R_{>0}$ (*positive*), $\mathbb R^*$ (*nonzero*), or powers
-# of one number, with or without signs (*discrete*). `scalar_group` decides among them from values of σ alone and
-# keeps a certificate: the largest residual it accepted, and the smallest that it refused. Values are finitely many, so this
-# is evidence and no proof; {ref}`sec-table-1` holds it against what can be proved.
+# If σ is continuous but for finitely many points, $H_\sigma$ is closed in $\mathbb R^*$, the non-zero numbers. Closed subgroups of $\mathbb R^*$ are few: $\{1\}$ (*trivial*), $\{\pm1\}$
+# (*signs*), $\mathbb R_{>0}$ (*positive*), $\mathbb R^*$ (*nonzero*), or the powers of one number, with or without signs (*discrete*). To test one $a$, fit the multiple and look at what is left:
+#
+# $$r(a) = \min_b \lVert\sigma(ax) - b\,\sigma(x)\rVert\,/\,\lVert\sigma(ax)\rVert.$$ (eq-residual)
 
 # %%
-for sigma in [
-    nn.ReLU(),
-    nn.GELU(),
-    torch.tanh,
-    lambda x: x * torch.cos(x.abs().clamp(min=1e-300).log()),
-]:
-    H = scalar_group(sigma)
-    print(
-        f"{H!r:40} accepted {H.certificate.accepted:.0e}   refused {H.certificate.refused:.0e}"
-    )
+x = torch.tensor([s * 1.1**k for k in range(-70, 36) for s in (-1, 1)])
+x = x.double()
+
+
+def residual(sigma, a):
+    """0 where σ(ax) is a multiple of σ(x)."""
+    u, v = sigma(x), sigma(a * x)
+    return ((v - (u @ v) / (u @ u) * u).norm() / v.norm()).item()
+
 
 # %% [markdown]
-# The last one is not a joke: $x\cos\log|x|$ repeats itself when $x$ is multiplied by $e^{\pi}$, so its group is
-# $\{\pm e^{k\pi}\}$. {numref}`fig-scalars` shows the residual against $a$ for a dozen activations.
+# Two positive numbers of which neither is a power of the other, such as 2 and 3, generate a dense set of positive numbers: if both pass, all do. If not, look for the generator of a discrete group, between $e^{0.05}$ and $e^7$
+# and of either sign:
+
 
 # %%
-log_periodic = lambda x: x * torch.cos(x.abs().clamp(min=1e-300).log())
+def scalar_kind(sigma):
+    """The word for H; σ must not be affine."""
+    sign, two, three = (residual(sigma, a) < 1e-9 for a in (-1, 2, 3))
+    if two and three:
+        return "nonzero" if sign else "positive"
+    for s in (1, -1):
+        r = lambda t, s=s: residual(sigma, s * math.exp(t))
+        t = min(np.arange(0.05, 7, 0.01), key=r)
+        around, fine = (t - 0.01, t + 0.01), {"xatol": 1e-9}
+        if minimize_scalar(r, bounds=around, options=fine).fun < 1e-6:
+            return "discrete"
+    return "signs" if sign else "trivial"
+
+
+# %% tags=["remove-cell"]
 gallery = {
     "GELU": nn.GELU(),
     "softplus": nn.Softplus(),
@@ -355,35 +373,93 @@ gallery = {
     "squared ReLU": lambda x: torch.relu(x) ** 2,
     "|x|": torch.abs,
     "x³": lambda x: x**3,
-    "x cos log|x|": log_periodic,
+    "x cos log|x|": lambda x: x * torch.cos(x.abs().clamp(min=1e-300).log()),
 }
-logs = [*np.linspace(-4, 4, 41), -np.pi, np.pi]
-scalars = torch.tensor(sorted(sign * np.exp(t) for t in logs for sign in (-1, 1)))
-strip = group_laws.scalar_residuals(gallery, scalars)
+library = {name: scalar_group(sigma) for name, sigma in gallery.items()}
+for name, sigma in gallery.items():
+    assert scalar_kind(sigma) == str(library[name]), name
+ripples = library["x cos log|x|"]
+assert abs(ripples.generator - math.exp(math.pi)) < 1e-6 and ripples.signed
 
-# %% mystnb={"figure": {"name": "fig-scalars", "caption": "Which scalars an activation is compatible with. Dark: σ(ax) is a multiple of σ(x) to rounding; pale: it is not. A single dark cell is {1}, two are {±1}, a dark half is the positive numbers, a dark row all non-zero numbers, and the last row is a discrete group."}, "image": {"alt": "A row of coloured cells for each of twelve activations over the scalar a from minus 55 to 55. GELU, softplus and sigmoid are dark only at 1; tanh, sin and the Gaussian at plus and minus 1; ReLU kinds on the positive half; absolute value and cube everywhere; x cos log x at isolated points."}}
-scalar_strip(strip)
+# %% [markdown]
+# It agrees with the library's `scalar_group` for all twelve activations of {numref}`fig-scalars`. The library uses more points and keeps a certificate: the largest residual it
+# accepted and the smallest it refused. Values are finitely many, so this is evidence and no proof; {ref}`sec-table-1` compares it with what can be proved.
+#
+# The last activation of the figure shows that the discrete case exists: $x\cos\log|x|$ repeats itself when $x$ is multiplied by $e^{\pi}$, so its group is $\{\pm e^{k\pi}\}$.
+
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-scalars", "caption": "Every one of twelve activations has one of the five kinds of scalars. Dark: σ(ax) is a multiple of σ(x) to rounding; pale: it is not. A single dark cell is {1}, two are {±1}, a dark half is the positive numbers, a dark row all non-zero numbers, and the last row is a discrete group."}, "image": {"alt": "A row of coloured cells for each of twelve activations over the scalar a from minus 55 to 55. GELU, softplus and sigmoid are dark only at 1; tanh, sin and the Gaussian at plus and minus 1; ReLU kinds on the positive half; absolute value and cube everywhere; x cos log x at isolated points."}}
+logs = [*np.linspace(-4, 4, 41), -np.pi, np.pi]
+tried = torch.tensor(sorted(sign * np.exp(t) for t in logs for sign in (-1, 1)))
+scalar_strip(intertwiner_groups.scalar_residuals(gallery, tried))
 
 # %% [markdown]
 # (sec-table-1)=
-# ## Table 1, computed and extended
+# ## Table 1 of the paper, computed
 #
-# The paper's Table 1 has six rows. Ours has as many as one likes; `dimension` and `components` are those of
-# $G_{\sigma_n}$ for $n = 3$.
+# *Four of the six printed rows hold as they stand; two need a condition.* Below, each activation as the paper names it, the group and the φ that the paper prints, and the group that is
+# computed from values of σ.
 
-# %% tags=["output_scroll"]
-extended = pd.DataFrame(activation_table.table(n=3), dtype=object)
-extended[["activation", "group", "phi", "dimension", "components"]].set_index(
-    "activation"
+# %% tags=["remove-cell"]
+rbf = lambda x: torch.exp(-x * x / 2) / (2 * np.pi) ** 0.5
+same = lambda A: A
+slopes, powers = (-2.0, -1.0, -0.5, 0.1, 2.0), (1, 2, 3, 4)
+leaky = {f"LeakyReLU({s})": nn.LeakyReLU(s) for s in slopes}
+power = {f"x^{d}": [lambda x, d=d: x**d, lambda A, d=d: A**d] for d in powers}
+as_printed = [
+    ("Identity", "Identity", "linear", same),
+    ("Sigmoid", "sigmoid", "trivial", same),
+    ("ReLU", "ReLU", "positive", same),
+    *((name, sigma, "positive", same) for name, sigma in leaky.items()),
+    ("RBF", rbf, "signs", torch.abs),
+    *((name, sigma, "nonzero", of_A) for name, (sigma, of_A) in power.items()),
+]
+table_1 = intertwiner_groups.table_1(as_printed, 3, generator)
+assert list(table_1.loc[~table_1["holds"], "activation"]) == ["LeakyReLU(-1.0)", "x^1"]
+assert table_1["phi_error"].max() < 1e-12
+
+# %% tags=["remove-input"]
+WORDS = {
+    "linear": "all invertible",
+    "trivial": "permutations",
+    "signs": "…, signs",
+    "positive": "…, positive scalings",
+    "nonzero": "…, non-zero scalings",
+}
+shown = {"Identity": "A", "Sigmoid": "A", "ReLU": "A", "LeakyReLU(0.1)": "A"}
+shown |= {"LeakyReLU(-1.0)": "A", "RBF": "|A|"} | {f"x^{d}": f"A⊙{d}" for d in (1, 2, 3)}
+told = table_1.set_index("activation").loc[list(shown)].reset_index()
+told[["printed", "computed"]] = told[["printed", "computed"]].replace(WORDS)
+told["phi"], told["holds"] = (
+    list(shown.values()),
+    told["holds"].map(["no", "yes"].__getitem__),
 )
+shown = {
+    "LeakyReLU(0.1)": "LeakyReLU, slope 0.1",
+    "LeakyReLU(-1.0)": "LeakyReLU, slope −1",
+}
+told = told.replace(shown | {"x^1": "x", "x^2": "x²", "x^3": "x³"})
+headings = {"activation": "activation", "printed": "printed group", "phi": "printed φ(A)"}
+headings |= {"computed": "computed group", "holds": "agree"}
+shown = readable(told, headings, title="Table 1 of the paper, printed and computed")
+shown
 
 # %% [markdown]
-# Does the algorithm find what can be proved? Here is what can, beside what it finds; and then the printed rows, each
-# activation as the paper names it, with the error of the printed $\varphi$ on elements of the printed group.
+# The dots stand for *permutations*, $A^{\odot d}$ is the entrywise power and $|A|$ the entrywise absolute value. The printed φ agrees with {eq}`eq-phi` in all rows.
+#
+# :::{admonition} Errata: godfrey2022, Table 1
+# :class: warning
+# *LeakyReLU*: "same as ReLU as long as negative slope ≠ 1". At slope −1 it is $|x|$, whose group is larger: all non-zero
+# scalings. *Polynomial* $x^d$: needs $d\ge 2$; $x^1$ is linear, and its group is all of $GL_n$.
+# :::
+#
+# The same procedure fills a table of any length. The next one has the activations of PyTorch and one of every other kind; *dimension* and
+# *pieces* are those of $G_{\sigma_n}$ for $n = 3$, and $b(d)$ is the factor in $\sigma(dx) = b(d)\,\sigma(x)$.
 
-# %%
+# %% tags=["remove-cell"]
+extended = pd.DataFrame(activation_table.table(n=3), dtype=object)
 closed_forms = {
-    "trivial": "sigmoid GELU SiLU Mish Softplus ELU SELU CELU LogSigmoid Hardswish Hardsigmoid ReLU6 exp",
+    "trivial": "sigmoid GELU SiLU Mish Softplus ELU SELU CELU LogSigmoid"
+    " Hardswish Hardsigmoid ReLU6 exp",
     "signs": "RBF tanh erf sin cos Softsign Hardtanh Softshrink Hardshrink Tanhshrink",
     "positive": "ReLU LeakyReLU(0.01) LeakyReLU(-2) ReLU² Heaviside",
     "nonzero": "x² x³ abs LeakyReLU(-1) sign √|x|·sign(x)",
@@ -392,44 +468,49 @@ closed_forms = {
     "affine": "2x+1",
     "constant": "3",
 }
-proved = {name: group for group, names in closed_forms.items() for name in names.split()}
+proved = {name: kind for kind, names in closed_forms.items() for name in names.split()}
 checked = extended[["activation", "scalars"]].rename(columns={"scalars": "computed"})
 checked["proved"] = [proved[name.replace(" ", "")] for name in checked["activation"]]
 checked["holds"] = checked["computed"] == checked["proved"]
-Markdown(f"{checked['holds'].sum()} of {len(checked)} agree.")
+assert checked["holds"].all()
+glue("activations", len(checked), display=False)
+
+# %% tags=["remove-input"]
+headings = {"activation": "activation", "group": "group of matrices", "phi": "φ(A)"}
+headings |= {"dimension": "dimension", "components": "pieces"}
+pieces_of = extended["components"].map(lambda n: "infinite" if n == math.inf else int(n))
+extended["components"] = pieces_of
+extended["group"] = extended["group"].str.replace("d_i", "dᵢ")
+shown = readable(extended, headings, title="Groups of activations")
+shown
+
+# %% [markdown]
+# For all {glue:text}`activations` the computed group is the one that can be proved by hand.
+#
+# ## Why the axes of a ReLU layer are special
+#
+# A *ray* is a half-line from the origin, $\mathbb R_{\ge0}v$. {numref}`fig-rays` lets elements of $G_{\mathrm{ReLU}}$ act on rays of the plane: the axes go to axes, and any other ray goes
+# everywhere in its quadrant.
 
 # %%
-rbf = lambda x: torch.exp(-x * x / 2) / (2 * np.pi) ** 0.5
-same = lambda A: A
-as_printed = [
-    ("Identity", "Identity", "linear", same),
-    ("Sigmoid", "sigmoid", "trivial", same),
-    ("ReLU", "ReLU", "positive", same),
-    *(
-        (f"LeakyReLU({s})", nn.LeakyReLU(s), "positive", same)
-        for s in (-2.0, -1.0, -0.5, 0.1, 2.0)
-    ),
-    ("RBF", rbf, "signs", torch.abs),
-    *(
-        (f"x^{d}", lambda x, d=d: x**d, "nonzero", lambda A, d=d: A**d)
-        for d in (1, 2, 3, 4)
-    ),
-]
-table_1 = group_laws.table_1(as_printed, 3, generator)
-table_1[["activation", "printed", "computed", "phi_error", "holds"]].set_index(
-    "activation"
-)
+start = {"axes": torch.eye(2), "other": torch.tensor([[2.0, 1.0]])}
+start["axes"] = torch.cat([start["axes"], -start["axes"]])
+images, count = {}, {}
+for name, v in start.items():
+    group_elements = [GReLU(2).sample(generator) for _ in range(20)]
+    images[name] = torch.cat([v.double() @ A.T for A in group_elements])
+    angles = torch.atan2(images[name][:, 1], images[name][:, 0])
+    count[name] = len(angles.round(decimals=9).unique())
+
+assert count["axes"] == 4
+found = intertwiner_groups.orbit_size(start["other"].double(), 20, generator)
+assert 1 + count["other"] == found
+
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-rays", "caption": "The rays of the axes are exchanged among themselves, and any other ray has infinitely many images. Thick: the rays at the start; thin: their images under 20 random elements of the group of ReLU."}, "image": {"alt": "Left, four rays along the axes, which stay four. Right, one thick ray in the first quadrant and a fan of twenty thin ones around it."}}
+titles = {"axes": "4 rays stay 4", "other": f"1 ray becomes {1 + count['other']}"}
+moved_rays({titles[name]: (v, images[name]) for name, v in start.items()})
 
 # %% [markdown]
-# :::{admonition} Errata: godfrey2022, Table 1
-# :class: warning
-# *LeakyReLU*: "same as ReLU as long as negative slope ≠ 1". Slope −1 is $|x|$, and its group is larger: all non-zero
-# scalings. *Polynomial* $x^d$: needs $d\ge 2$; $x^1$ is linear, its group is all of $GL_n$. Both rows fail in the table above.
-# :::
-
-# %% [markdown]
-# ## The rays of the activation basis
-#
 # :::{prf:theorem} {cite}`godfrey2022`, Theorem 3.3
 # :label: thm-rays
 # $G_{\mathrm{ReLU}_n}$ is the stabiliser of the set of rays $\{\mathbb R_{\ge0}e_i\}$. If it stabilises a finite set of rays
@@ -441,61 +522,83 @@ table_1[["activation", "printed", "computed", "phi_error", "holds"]].set_index(
 # one of them by all $d > 0$ gives infinitely many rays.
 # :::
 #
-# This is why single neurons of a ReLU layer may be special. To see it happen, act on rays and count how many
-# different ones appear: a finite set that is stable stays finite, any other keeps growing.
-
-
-# %%
-axes = torch.eye(3, dtype=torch.float64)
-starts = {
-    "e₁, e₂, e₃": axes,
-    "−e₁, −e₂, −e₃": -axes,
-    "e₁ + e₂": axes[:1] + axes[1:2],
-    "a random ray": torch.randn(1, 3, generator=generator, dtype=torch.float64),
-}
-sizes_of = {name: group_laws.orbit_size(v, 20, generator) for name, v in starts.items()}
-pd.Series(sizes_of, name="rays after 20 elements").to_frame()
+# So single neurons are the only finite set of directions that the symmetries of a ReLU layer respect. {doc}`05_interpretability` asks whether concepts lie along them.
+#
+# (sec-names)=
+# ## A group with more elements gives a network more names
+#
+# Call every setting of the weights that computes $f$ a *name* of $f$. Each element of the group turns a name into a name. {numref}`fig-names` draws all names of one neuron,
+# $f(x) = v\,\sigma(wx)$: from $(w, v)$, an $a \in H_\sigma$ leads to $(aw,\ v/b)$ with $\sigma(ax) = b\,\sigma(x)$.
 
 # %%
-theorem = group_laws.theorem_3_3([2, 3, 8], trials, generator)
-theorem.groupby("half", sort=False)["holds"].agg(["sum", "count"])
+four = {"sigmoid": torch.sigmoid, "tanh": torch.tanh}
+four |= {"ReLU": torch.relu, "|x|": torch.abs}
+a_tried = [s * 2 ** (k / 8) for k in range(-16, 17) for s in (1, -1)]
+w, v, one, names = 1.5, 1.0, torch.ones(1).double(), {}
+for name, sigma in four.items():
+    inside = [1] + [a for a in a_tried if residual(sigma, a) < 1e-9]
+    b = [(sigma(a * one) / sigma(one)).item() for a in inside]
+    pairs = zip(inside, b, strict=True)
+    names[name] = [(a * w, v / factor) for a, factor in pairs]
+    for w_new, v_new in names[name]:
+        assert torch.allclose(v_new * sigma(w_new * x), v * sigma(w * x))
+
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-names", "caption": "The same function has one name with sigmoid, two with tanh, a curve of names with ReLU and two curves with the absolute value. All pairs (w, v) on a fine grid of scalars for which v·σ(wx) is one function; the large dot is the pair we start from."}, "image": {"alt": "Four small planes with axes w and v. Sigmoid has one point, tanh two opposite points, ReLU one branch of a hyperbola, the absolute value two branches that are mirror images."}}
+symbols = {"sigmoid": "{1}", "tanh": "{±1}", "ReLU": "a > 0", "|x|": "a ≠ 0"}
+names_of_a_neuron({f"{name}: {symbols[name]}": each for name, each in names.items()})
 
 # %% [markdown]
-# ## What would break it
+# With $n$ neurons their orders come on top. For one layer of 64 neurons without a superfluous one:
 #
-# The hypothesis of {prf:ref}`lem-phi`, that $\sigma(I_n)$ be invertible, is only a convenience: $G_{\sigma_n}$ is a group for
-# every σ. Softshrink with λ = 1 has $\sigma(I_n) = 0$, so $\varphi$ cannot be read off from {eq}`eq-phi`, but from $\sigma(tI_n)$ it can,
-# with any $t$ for which that is invertible:
+# | activation | group | names |
+# |---|---|---|
+# | sigmoid, GELU | permutations | $64! \approx 10^{89}$ |
+# | tanh | permutations with signs | $2^{64}\cdot64! \approx 10^{108}$ |
+# | ReLU | permutations with positive scalings | $64!$ pieces of dimension 64 |
+# | $\lvert x\rvert$, $x^2$ | permutations with non-zero scalings | $2^{64}\cdot64!$ pieces of dimension 64 |
+# | identity | all invertible matrices | 2 pieces of dimension 4,096 |
+#
+# Training ends at one of them. Two consequences run through this book. What differs between the names of one function, such as a single weight, the norm of a neuron's weights or a neuron's number, says nothing about the function
+# ({doc}`01b_weight_space`). And two networks can be compared only after one is renamed, the more so the larger the group ({doc}`03_stitching`, {doc}`04_dissimilarity`).
 
-
-# %%
+# %% tags=["remove-cell"]
+six = {n: n for n in ("ReLU", "GELU", "tanh", "sigmoid", "cos", "square")}
+lemma = intertwiner_groups.lemma_3_1(six, [2, 3, 8], trials, generator)
+errors = lemma[["homomorphism_error", "intertwining_error"]].max(axis=None)
+assert lemma["holds"].all()
+glue("lemma-error", float(errors), display=False)
+glue("lemma-draws", len(lemma), display=False)
+theorem = intertwiner_groups.theorem_3_3([2, 3, 8], trials, generator)
+assert theorem["holds"].all()
+swaps = weight_space.swap([2, 8, 64], trials, generator)
+swap_counts = weight_space.swap_count([1, 2, 3, 4, 5], generator)
+assert swaps["holds"].all() and swap_counts["holds"].all()
+assert round(math.log10(math.factorial(64))) == 89
+assert round(math.log10(2**64 * math.factorial(64))) == 108
 singular_cases = {
     "softshrink(1)": nn.Softshrink(1.0),
     "hardshrink(2)": nn.Hardshrink(2.0),
     "step": lambda x: (x >= 0).to(x.dtype),
 }
-singular = group_laws.lemma_3_1(singular_cases, [2, 3], trials, generator)
-singular.groupby(["activation", "n"], sort=False)[
-    ["rank", "intertwining_error", "holds"]
-].agg({"rank": "max", "intertwining_error": "max", "holds": "all"})
+singular = intertwiner_groups.lemma_3_1(singular_cases, [2, 3], trials, generator)
+assert singular["holds"].all()
+three = {"RBF": rbf, "square": "square", "ReLU": "ReLU"}
+on_gl = intertwiner_groups.phi_on_gl(three, 3, trials, generator)
+assert on_gl["holds"].eq(on_gl["in_group"]).all()
+outside = on_gl.query("not in_group").groupby("activation")["homomorphism_error"].min()
+glue("phi-outside", 100 * float(outside.min()), display=False)
 
 # %% [markdown]
-# On all of $GL_n$ the formula {eq}`eq-phi` is no homomorphism; it becomes one on the group:
-
-
-# %%
-on_gl = group_laws.phi_on_gl(
-    {"RBF": rbf, "square": "square", "ReLU": "ReLU"}, 3, trials, generator
-)
-on_gl.pivot_table(
-    index="activation", columns="in_group", values="homomorphism_error", aggfunc="max"
-)
-
-# %% [markdown]
+# ## Where the hypothesis of the lemma fails
+#
+# *The group exists for every σ; only formula {eq}`eq-phi` needs $\sigma(I_n)$ to be invertible.* Softshrink with λ = 1 has $\sigma(I_n) = 0$. For continuous σ that is not constant, and $n \ge 2$, take
+# $\varphi(A) = \sigma(tA)\,\sigma(tI_n)^{-1}$ with any $t$ for which the inverse exists. We tried softshrink, hardshrink and a step function, which is 1 at 0: all clauses of
+# {prf:ref}`lem-phi` hold. Outside the group the formula means nothing: for random matrices and the Gaussian, $x^2$ or ReLU, $\varphi(AB)$ and $\varphi(A)\varphi(B)$ differ by at least {glue:text}`phi-outside:.0f` % of
+# their size.
+#
 # ## Adapt this
 #
-# Your own network: replace the class and the first line behind it. Any elementwise activation will do, one you invented too, and
-# any module that the library can run once ({doc}`01c_any_network`).
+# An activation of your own: replace the class. The network may be any module that the library can run once ({doc}`01c_any_network`).
 
 
 # %%
@@ -506,41 +609,40 @@ class Sigma(nn.Module):
         return torch.where(z > 0, z, 0.2 * z) ** 3
 
 
-mine = fcn((7, 20, 20, 4), bias=True, activation=Sigma).double().eval()
+mine = fcn((7, 20, 4), bias=True, activation=Sigma).double().eval()
 inputs = torch.randn(100, 7, generator=generator, dtype=torch.float64)
 G = intertwiner_group(Sigma(), 20)
-mine_space = find_symmetries(mine, inputs)
-elements = {f"activation{i}": G.sample(generator) for i in (1, 2)}
-change = relative_error(mine_space.act(mine, elements)(inputs), mine(inputs))
-Markdown(
-    f"Your activation's scalars: *{G.scalars}*. The moved network differs from yours by {change:.0e}."
-)
+element = {"activation1": G.sample(generator)}
+other = find_symmetries(mine, inputs).act(mine, element)
+change = relative_error(other(inputs), mine(inputs))
+print(f"scalars: {G.scalars}; the outputs change by {change:.0e}")
 
 # %% [markdown]
+# ## Deviations from the papers
+#
+# | | printed | here |
+# |---|---|---|
+# | how the groups are found | appendix E.2, not in the text that we have | {prf:ref}`thm-scalars`, and values of σ |
+# | {prf:ref}`lem-phi` | $\sigma(I_n)$ invertible | the library tries other $tI_n$ as well |
+# | group elements | any | scalings with logarithms of standard deviation 1 |
+# | arithmetic | exact | float64; *equal* means a relative difference below $10^{-10}$ |
+#
 # ## Exercises
 #
 # :::{exercise}
 # :label: ex-hardtanh
-# Hardtanh clips to $[l, u]$. For which $l$ and $u$ is its group larger than permutations? Check with `scalar_group`.
+# *Warm-up.* Hardtanh clips to $[l, u]$ with $l < 0 < u$. For which $l$ and $u$ is its group larger than the permutations?
 # :::
 #
-# ::::{solution-start} ex-hardtanh
+# ::::{solution} ex-hardtanh
 # :class: dropdown
-# ::::
-# For $l = -u$ it is odd, so signs commute with it; no other scalar does, because $\sigma(ax)$ and $b\sigma(x)$ have to stop growing
-# at the same $x$.
-
-# %%
-assert str(scalar_group(nn.Hardtanh(-1, 1))) == "signs"
-assert str(scalar_group(nn.Hardtanh(-1, 2))) == "trivial"
-
-# %% [markdown]
-# ::::{solution-end}
+# For $l = -u$ it is odd, so signs commute with it. No other scalar does, because $\sigma(ax)$ and $b\sigma(x)$ have to stop growing at the same $x$.
+# `scalar_group(nn.Hardtanh(-1, 1))` is *signs*, `scalar_group(nn.Hardtanh(-1, 2))` is *trivial*.
 # ::::
 #
 # :::{exercise}
 # :label: ex-powers-of-two
-# Invent an activation whose group is exactly $\{2^k : k\in\mathbb Z\}$.
+# Invent an activation whose scalars are exactly $\{2^k : k\in\mathbb Z\}$.
 # :::
 #
 # ::::{solution-start} ex-powers-of-two
@@ -549,7 +651,7 @@ assert str(scalar_group(nn.Hardtanh(-1, 2))) == "trivial"
 # Multiply ReLU by a function of $\log_2 x$ of period 1. Zero for $x<0$ excludes the signs.
 
 
-# %%
+# %% tags=["hide-input"]
 def ripple(x):
     return torch.relu(x) * (2 + torch.sin(2 * np.pi * x.clamp(min=1e-300).log2()))
 
@@ -566,36 +668,106 @@ assert str(H) == "discrete" and abs(H.generator - 2) < 1e-9 and not H.contains(-
 # Which elements of $G_{\mathrm{ReLU}}$ are orthogonal? What does that say about rotating a layer of a ReLU network?
 # :::
 #
-# ::::{solution-start} ex-orthogonal
+# ::::{solution} ex-orthogonal
 # :class: dropdown
-# ::::
 # $PD$ is orthogonal iff $D^2 = I$; with positive entries $D = I$. So only permutations are: no other rotation can be pulled through
 # ReLU, and in general the next layer cannot make up for it. {doc}`02_sanity_rotations` measures how much is lost.
+# ::::
+#
+# :::{exercise}
+# :label: ex-angle
+# *With data.* Turn the pre-activations of the trained network's first layer by an angle, two neurons at a time, before an activation. How much of the result can no
+# matrix behind the activation reproduce? Draw it against the angle for ReLU, tanh, GELU and $|x|$. At which angles is it 0?
+# :::
+#
+# ::::{solution-start} ex-angle
+# :class: dropdown
+# ::::
 
-# %%
-A = GReLU(8).sample(generator)
-polar = (
-    torch.linalg.svd(A).U @ torch.linalg.svd(A).Vh
-)  # the orthogonal matrix nearest to A
-assert groups.Permutations(8).contains(polar) and not groups.Orthogonal(8).contains(A)
+# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-ex-angle", "caption": "A turn costs nothing exactly at the angles where it lies in the group: a quarter turn for tanh and the absolute value, whose groups have signs, and no angle but 0 for ReLU and GELU. Share of the activations that the best matrix leaves unexplained (root mean square), first layer of the trained network."}, "image": {"alt": "Unexplained share in percent against the angle from 0 to 180 degrees, one line each for ReLU, tanh, GELU and the absolute value."}}
+pre = network.fc1(x_test).cpu()[:, : widths[0] // 2 * 2]
+rows = []
+for degrees, (name, sigma) in itertools.product(
+    range(0, 181, 15),
+    {"ReLU": relu, "tanh": torch.tanh, "GELU": nn.GELU(), "|x|": torch.abs}.items(),
+):
+    c, s = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+    R = torch.block_diag(
+        *[torch.tensor([[c, -s], [s, c]]).double()] * (pre.shape[1] // 2)
+    )
+    target = sigma(pre @ R.T)
+    best = torch.linalg.lstsq(sigma(pre), target, driver="gelsd").solution
+    left = 100 * ((sigma(pre) @ best - target).norm() / target.norm()).item()
+    rows.append({"angle": degrees, "activation": name, "left": left})
+axes = {"xlabel": "angle, degrees", "ylabel": "unexplained, %"}
+mean_curves(pd.DataFrame(rows), "angle", "left", "activation", **axes)
 
 # %% [markdown]
+# {numref}`fig-ex-angle` answers it. A quarter turn of two neurons is a swap with one sign.
+#
 # ::::{solution-end}
 # ::::
 #
+# :::{exercise}
+# :label: ex-pruning
+# *With data.* A common rule removes the neurons whose incoming weights have the smallest norm. Remove neurons of the first layer of the trained network by this rule, and of the same network moved by
+# random scalings. Why do the accuracies differ although the functions were equal? Find a rule that cannot tell two names of one function apart.
+# :::
+#
+# ::::{solution-start} ex-pruning
+# :class: dropdown
+# ::::
+
+
+# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-ex-pruning", "caption": "Pruning by the norm of incoming weights depends on the name of the function, pruning by the product of both norms does not. Accuracy on test images against the number of neurons removed from the first layer; mean over elements of the group with 95 % interval."}, "image": {"alt": "Accuracy in percent against the number of neurons removed, one line for the incoming norm as trained, one for the incoming norm after a move, one for the product of norms."}}
+def pruned(net, count, rule):
+    """The network without the `count` first neurons by a rule, and how well it does."""
+    into = torch.cat([net.fc1.weight, net.fc1.bias[:, None]], 1).norm(dim=1)
+    size = into * net.fc2.weight.norm(dim=0) if rule == "product" else into
+    other = copy.deepcopy(net)
+    other.fc2.weight[:, size.argsort()[:count]] = 0
+    return 100 * correct(other)
+
+
+rows = []
+net_space = find_symmetries(network, x_test[:1])
+for _ in range(trials):
+    A = GReLU(widths[0]).sample(generator, scale=scale)
+    elsewhere = net_space.act(network, {"relu1": A})
+    rules = {"incoming, as trained": (network, "incoming")}
+    rules |= {"incoming, moved": (elsewhere, "incoming")}
+    rules |= {"product, moved": (elsewhere, "product")}
+    for count, (name, (net, rule)) in itertools.product(
+        range(0, widths[0] + 1, 4), rules.items()
+    ):
+        rows.append([count, name, pruned(net, count, rule)])
+rows = pd.DataFrame(rows, columns=["removed", "rule", "accuracy"])
+axes = {"xlabel": "neurons removed", "ylabel": "accuracy, %"}
+mean_curves(rows, "removed", "accuracy", "rule", **axes)
+
+# %% [markdown]
+# {numref}`fig-ex-pruning` shows it. A scaling by $\alpha$ multiplies the incoming norm by $\alpha$ and leaves the product of both norms as it is.
+#
+# ::::{solution-end}
+# ::::
+#
+# :::{exercise}
+# :label: ex-almost
+# *Open.* GELU is nearly ReLU for large $|x|$, and its group has no scalings. Define the elements that can be pulled through *up to ε* on a given distribution of inputs. They form no group. How fast do
+# products leave the set, and does a trained GELU network behave as if its group were $G_{\mathrm{ReLU}}$?
+# :::
+#
 # ## Summary
 #
-# - The matrices that an activation is compatible with form a group, $G_\sigma$; for every measurable, non-affine activation it consists of
-#   permutations times diagonal matrices with entries in one group of scalars, $H_\sigma$ ({prf:ref}`thm-scalars`).
-# - For an activation with finitely many jumps $H_\sigma$ is trivial, signs, positive, nonzero or discrete; the library finds it from
-#   values of σ.
-# - Moving weights by {eq}`eq-moved` changes weights and representations and not the function.
-# - Of the printed statements, two rows of Table 1 and "any non-zero α" need a correction; the {doc}`../scoreboard` has
-#   every verdict, computed from the tables below.
+# - The matrices that can be pulled through an activation form a group $G_\sigma$. For every measurable activation that is not affine it consists of permutations times diagonal matrices with entries in one group of
+#   scalars $H_\sigma$ ({prf:ref}`thm-scalars`).
+# - If the activation has finitely many jumps, $H_\sigma$ is trivial, signs, positive, nonzero or discrete, and some lines of code find it from values of σ.
+# - Moving weights by {eq}`eq-moved` changes weights and representations and not the function. A larger group gives a function more names.
+# - Two rows of the paper's Table 1 and the "any non-zero α" of the other source need a correction.
 #
-# On to {doc}`01b_weight_space`: what residual connections do to all this, and what the loss makes of an orbit.
+# On to {doc}`01b_weight_space`: what residual connections do to all this, and what the loss makes of an orbit. {doc}`/generated/status` has the data, code and run of this page.
 
-# %%
+# %% tags=["remove-cell"]
 without_bias = scalings[["alpha", "without bias"]].set_axis(["alpha", "error"], axis=1)
 run.write(
     swap=swaps,
@@ -610,9 +782,4 @@ run.write(
     phi_on_gl=on_gl,
     theorem_3_3=theorem,
 )
-
-# %% [markdown]
-# ## Provenance
-
-# %%
 results.provenance()

@@ -7,7 +7,13 @@ import torch
 
 from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.forest import forest
-from intertwine_book.figures.groups import scalar_strip
+from intertwine_book.figures.groups import (
+    moved_rays,
+    names_of_a_neuron,
+    pull_through,
+    scalar_strip,
+    warped_grid,
+)
 from intertwine_book.figures.matrices import heatmap
 from intertwine_book.figures.orbits import along_orbit, imbalance_decay
 from intertwine_book.figures.penalties import (
@@ -62,6 +68,10 @@ FIGURES = {
         )
     ),
     "stitch_diagram": stitch_diagram,
+    "pull_through": pull_through,
+    "warped_grid": lambda: warped_grid(torch.ones(2, 3, 3), {"swap": [-torch.ones(2, 3, 3)] * 2}, "xy"),
+    "moved_rays": lambda: moved_rays({"axes": (torch.eye(2), -torch.eye(2))}),
+    "names_of_a_neuron": lambda: names_of_a_neuron({"tanh": [(1.0, 2.0)], "ReLU": [(1.0, 2.0)] * 2}),
     "map_pictures": lambda: map_pictures({"full": torch.eye(3) - 0.5, "G_ReLU": torch.eye(3)}),
     "matched_channels": lambda: matched_channels(torch.eye(4), *torch.eye(4).expand(2, 2, 4, 4), [(0, 1)]),
     "orbit": lambda: along_orbit(

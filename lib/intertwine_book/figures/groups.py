@@ -1,11 +1,102 @@
-"""Figures of groups: the scalars that commute with an activation."""
+"""Figures of groups: what can be pulled through an activation, and what a group does to rays and weights."""
+
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Float
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
+from torch import Tensor
 
+from intertwine_book.figures.schematics import MAP, NETWORKS, arrow, box, canvas
 from intertwine_book.figures.style import COLOURS, check_columns, new_figure
+
+
+def warped_grid(
+    grid: Float[Tensor, "2 k k"], rows: Mapping[str, Sequence[Float[Tensor, "2 k k"]]], columns: Sequence[str]
+) -> Figure:
+    """Images of a grid of points of the plane, in the colours of the quadrants that the points come from.
+
+    Args:
+        rows: what is written beside a row → one image of the grid for each column.
+        columns: the titles.
+    """
+    four = np.array([COLOURS[name] for name in ("grey", "sky", "pink", "orange")])
+    colours = four[((grid[0] > 0).int() + 2 * (grid[1] > 0).int()).flatten()]
+    figure, axes = new_figure(len(rows), len(columns), height=3.9, squeeze=False)
+    for row, (name, images) in zip(axes, rows.items(), strict=True):
+        for axis, (x, y) in zip(row, images, strict=True):
+            for one, other in ((x, y), (x.T, y.T)):
+                axis.plot(one, other, color=COLOURS["grey"], lw=0.4, alpha=0.5, zorder=0)
+            axis.scatter(x, y, s=8, c=colours, linewidths=0)
+            low = -1.5 if (x < 0).any() else -0.25
+            axis.set(xlim=(low, 1.5), ylim=(low, 1.5), aspect="equal", xticks=[], yticks=[])
+            axis.axhline(0, color=COLOURS["ink"], lw=0.7, zorder=0)
+            axis.axvline(0, color=COLOURS["ink"], lw=0.7, zorder=0)
+            axis.spines[:].set_visible(False)
+        row[0].set_ylabel(name)
+    for axis, title in zip(axes[0], columns, strict=True):
+        axis.set_title(title)
+    return figure
+
+
+def pull_through() -> Figure:
+    """A matrix is inserted before an activation, undone behind it, and absorbed by the weights around it."""
+    figure, [axis] = canvas(9.0, 4.6)
+    inserted = ["$A$", "$\\varphi(A)^{-1}$"]
+    rows = {
+        "as trained": ["$W_1$", "$\\sigma$", "$W_2$"],
+        "insert, undo": ["$W_1$", "$A$", "$\\sigma$", "$\\varphi(A)^{-1}$", "$W_2$"],
+        "absorb": ["$A\\,W_1$", "$\\sigma$", "$W_2\\,\\varphi(A)^{-1}$"],
+    }
+    for y, (name, layers) in zip((4.1, 2.4, 0.7), rows.items(), strict=True):
+        axis.text(0, y, name, va="center")
+        gap, width = (1.5, 1.15) if len(layers) == 5 else (2.7, 1.75)
+        for k, text in enumerate(layers):
+            x = 5.4 + (k - (len(layers) - 1) / 2) * gap
+            colour = NETWORKS[name == "absorb"] if "W" in text else COLOURS["grey"]
+            box(axis, (x, y), text, MAP if text in inserted else colour, width=width)
+            if k:
+                arrow(axis, (x - gap + width / 2, y), (x - width / 2, y))
+    why = "equal, because $\\sigma\\circ A=\\varphi(A)\\circ\\sigma$"
+    for y, text in ((3.25, why), (1.55, "equal, with other weights")):
+        axis.text(5.4, y, text, ha="center", va="center")
+    return figure
+
+
+THICK = {"color": COLOURS["blue"], "lw": 6.0, "zorder": 3}
+THIN = {"color": COLOURS["orange"], "lw": 1.3}
+
+
+def moved_rays(panels: Mapping[str, tuple[Float[Tensor, "k 2"], Float[Tensor, "m 2"]]]) -> Figure:
+    """Rays of the plane (thick) and their images under elements of a group (thin), one panel a set of rays.
+
+    Args:
+        panels: title → vectors that span the rays, and vectors that span the images.
+    """
+    figure, axes = new_figure(1, len(panels), height=2.8, squeeze=False)
+    for axis, (title, both) in zip(axes[0], panels.items(), strict=True):
+        for vectors, length, style in zip(both, (0.7, 1.0), (THICK, THIN), strict=True):
+            for x, y in (length * vectors / vectors.norm(dim=1, keepdim=True)).tolist():
+                axis.plot([0, x], [0, y], **style)
+        axis.set(title=title, xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), aspect="equal")
+        axis.axis("off")
+    return figure
+
+
+def names_of_a_neuron(panels: Mapping[str, Sequence[tuple[float, float]]]) -> Figure:
+    """The pairs (w, v) with one function v·σ(wx), a panel for each activation; the first is marked."""
+    figure, axes = new_figure(1, len(panels), height=2.0, squeeze=False)
+    for axis, (title, pairs) in zip(axes[0], panels.items(), strict=True):
+        axis.axhline(0, color=COLOURS["grey"], lw=0.8)
+        axis.axvline(0, color=COLOURS["grey"], lw=0.8)
+        axis.plot(*zip(*pairs, strict=True), ".", ms=7, color=COLOURS["sky"])
+        axis.plot(*pairs[0], "o", ms=7, color=COLOURS["blue"])
+        axis.set(title=title, xlim=(-3, 3), ylim=(-3, 3), xlabel="$w$", aspect="equal", xticks=[], yticks=[])
+        axis.spines[:].set_visible(False)
+    axes[0, 0].set_ylabel("$v$", rotation=0)
+    return figure
 
 
 def scalar_strip(table: pd.DataFrame) -> Figure:
