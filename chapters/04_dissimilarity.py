@@ -16,8 +16,8 @@
 # :class: tip
 # **You need** {doc}`01_intertwiner_groups`: the group $G_{\mathrm{ReLU}}$ of permutations and positive scalings.
 #
-# **You will learn** to choose a measure of similarity by what it should not see, to read its values beside a null, and which
-# printed properties of two measures for ReLU layers hold, which do not, and what is left of them.
+# **You will learn** what Procrustes and CKA compare, to choose a measure by the changes that it does not see, to read its values beside a null,
+# and which printed properties of two measures for ReLU layers hold.
 #
 # **This run.** {{ this_run }}.
 # :::
@@ -25,28 +25,42 @@
 # (sec-table-2)=
 # ## The question
 #
-# Two networks look at the same $N$ images. A layer of the first gives features $X \in \mathbb R^{N\times d}$, one of the second
+# Two networks look at the same $N$ images. A layer of the first gives features $X \in \mathbb R^{N\times d}$, a row for each image, and a layer of the second
 # $Y \in \mathbb R^{N\times d'}$. *How alike are they?* A number answers only after two choices: which changes of $X$ do not
-# count, and what the number is when nothing is shared. {numref}`fig-table-2` shows two measures of {cite}`godfrey2022`, which differ in the first
-# choice, and draws the second, which the paper leaves out: the dotted lines are what shuffled images leave of each measure.
+# count, and which value unrelated features have. The first choice is a group, the second is called a *null*.
 
 # %% tags=["hide-input"]
 from dataclasses import replace
+from functools import partial
 
 import pandas as pd
 import torch
-from IPython.display import Markdown
+from myst_nb import glue
+from scipy.optimize import linear_sum_assignment
+from torch import isclose
 
 from intertwine import data, devices, models, similarity
-from intertwine.features import activations
+from intertwine.features import activations, rows
+from intertwine.groups import Orthogonal
+from intertwine.similarity import procrustes
 from intertwine.training import RECIPES, Spec, zoo
 from intertwine_book import results
 from intertwine_book.experiments.dissimilarity import by_layer, statements
+from intertwine_book.figures.curves import mean_curves, single_curves
 from intertwine_book.figures.matrices import layer_matrices
-from intertwine_book.figures.similarity import similarity_by_layer
+from intertwine_book.figures.readable import readable
+from intertwine_book.figures.similarity import (
+    against_penalty,
+    beside_nulls,
+    gram_matrices,
+    impossible_triangle,
+    point_clouds,
+    shared_units,
+)
 from intertwine_book.figures.style import use_style
 
 use_style()
+record = partial(results.on_record, "04_dissimilarity")
 
 # %% tags=["parameters"]
 from typing import Literal
@@ -64,6 +78,70 @@ null_images: int = 300  # of them for kernels whose images are shuffled
 nulls: int = 5  # shuffles for each pair
 trials: int = 50  # draws for every statement
 memory_gb: int = 1  # for features and blocks of Gram matrices
+
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-table-2", "caption": "Trained networks are more alike than unrelated features, but part of every value is not due to training. Similarity of the same layer of two Myrtle CNNs (four convolutions in a row) from different seeds, on CIFAR-10; higher is more similar. Filled: recorded runs, mean over pairs with 95 % interval; small dots: single pairs. Rings: table 2 and figure 5 of Godfrey and others. Dashes: the same with shuffled images. Triangles: one pair of networks that were never trained."}, "image": {"alt": "Two panels of similarity at the layers 3, 6, 10 and 14. Procrustes lies between 0.5 and 0.8 above dashes at 0.36 to 0.53. CKA with a linear kernel lies above 0.9 with triangles close by; G_ReLU-CKA falls from 0.8 to 0.6, its triangles from 0.8 to 0.2."}}
+table_2_printed = {
+    "G_ReLU": [0.6208, 0.5106, 0.4432, 0.4899],
+    "orthogonal": [0.7724, 0.5743, 0.5087, 0.5825],
+}
+read_off = {
+    "G_ReLU": [0.84, 0.61, 0.45, 0.43],
+    "orthogonal": [0.98, 0.97, 0.92, 0.93],
+}
+by_panel = {"Procrustes (table 2)": table_2_printed, "CKA (figure 5)": read_off}
+printed = pd.concat(
+    pd.DataFrame(of).assign(panel=panel, layer=[3, 6, 10, 14])
+    for panel, of in by_panel.items()
+).melt(["panel", "layer"], var_name="group")
+recorded = {n: record(n) for n in ("table_2", "figure_5_diagonal", "untrained")}
+story = by_layer.beside_nulls(*recorded.values())
+beside_nulls(story, printed, ylabel="similarity")
+
+# %% tags=["remove-cell"]
+means = story.groupby(["panel", "group", "what", "layer"])["value"].mean()
+norms = recorded["figure_5_diagonal"]
+assert (norms["orthogonal"] - norms["normalised"]).abs().max() < 0.03
+proc, cka_means = means["Procrustes (table 2)"], means["CKA (figure 5)"]
+table_2_told = recorded["table_2"]
+assert (table_2_told["orthogonal"] > table_2_told["grelu"]).all()
+shuffled_told = means.xs("shuffled images", level="what")
+unrelated = shuffled_told["Procrustes (table 2)"]
+assert unrelated.min() > 0.3 and shuffled_told["CKA (figure 5)"].max() < 0.01
+over = {g: proc[g, "trained networks"] - unrelated[g] for g in table_2_printed}
+gain = {
+    g: cka_means[g, "trained networks"] - cka_means[g, "untrained networks"]
+    for g in table_2_printed
+}
+assert gain["G_ReLU"][[10, 14]].min() > 0.25 > 0.12 > gain["orthogonal"].max()
+assert gain["G_ReLU"][[3, 6]].max() < 0.1
+apart = (proc["G_ReLU", "trained networks"] - table_2_printed["G_ReLU"]).abs().max()
+said = {"null-low": unrelated.min(), "null-high": unrelated.max(), "apart": apart}
+said |= {"over-low": min(map(min, over.values()))}
+said |= {"over-high": max(map(max, over.values()))}
+for g, name in {"G_ReLU": "group", "orthogonal": "linear"}.items():
+    for layer in (3, 10, 14):
+        said[f"{name}-{layer}"] = cka_means[g, "trained networks"][layer]
+        said[f"{name}-fresh-{layer}"] = cka_means[g, "untrained networks"][layer]
+    said[f"{name}-gain"] = gain[g].max()
+for table in ("table_2", "figure_2_all"):
+    *_, (_, facts) = results.recorded("04_dissimilarity", table).values()
+    said |= facts["parameters"]
+said |= {"pairs": table_2_told["pair"].nunique()}
+said.pop("dataset")
+for name, value in said.items():
+    glue(name, float(value), display=False)
+
+# %% [markdown]
+# {numref}`fig-table-2` has two measures of {cite}`godfrey2022`, each under two groups, and draws the nulls, which the paper leaves out. Three things can be read off it.
+#
+# - *The order is the printed one.* In every pair and at every layer the similarity under rotations is above the similarity under $G_{\mathrm{ReLU}}$. The values under $G_{\mathrm{ReLU}}$-Procrustes differ from
+#   the paper's by at most {glue:text}`apart:.2f`.
+# - *Procrustes does not start at 0.* Shuffled images score {glue:text}`null-low:.2f` to {glue:text}`null-high:.2f`. Only the rest, {glue:text}`over-low:.2f` to
+#   {glue:text}`over-high:.2f`, says that the two layers share something.
+# - *CKA starts at 0, and untrained networks do not.* At layer 3 a pair that was never trained reaches {glue:text}`group-fresh-3:.2f` in $G_{\mathrm{ReLU}}$-CKA, a trained one {glue:text}`group-3:.2f`. At
+#   layer 14 it is {glue:text}`group-fresh-14:.2f` against {glue:text}`group-14:.2f`: there training makes most of the difference.
+#
+# Our recorded networks have width {glue:text}`width:.0f`, the paper's 64. The code below uses two small networks, trained on handwritten digits by this page.
 
 # %% tags=["hide-input"]
 device = devices.pick(device)
@@ -84,56 +162,55 @@ def trained(architecture, size, count):
 
 myrtles = trained("myrtle", width, pairs)
 numbers = {layer.name: int(layer.number) for layer in myrtles[0][0].hidden_layers()}
-run = results.run(globals(), "04_dissimilarity", data=test)
-trained_by = ["dataset", "width", "epochs", "images"]
+few = test.images[:null_images]
 
 
-# %% tags=["hide-input"]
-def procrustes_of(networks, names, pair):
-    options = {"nulls": nulls, "generator": run.generator(pair)}
-    return by_layer.procrustes_by_layer(*networks, names, test.images, **options)
+def features(network, layer):
+    """A layer's activations for a few images, in double precision."""
+    return activations(network, [layer], few)[layer].double().cpu()
 
 
-@run.table(pair=range(pairs), uses=[*trained_by, "nulls"])
-def table_2(pair):
-    return procrustes_of(myrtles[pair], numbers, pair)
-
-
-both, said = run.with_recorded("table_2")
-
-# %% mystnb={"figure": {"name": "fig-table-2", "caption": "Procrustes similarity of corresponding layers of two Myrtle CNNs, by the definitions of the paper's Table 2, beside the same measure for shuffled images (dotted). The black line is the least value that non-negative features can have. Only the distance to the dotted line of the same colour says that something is shared. Lines: means over pairs; dots: single pairs; a second panel has the largest recorded run."}, "image": {"alt": "Similarity against layer for two measures, G_ReLU and orthogonal, each a solid line above a dotted null of the same colour, over a horizontal line at 0.29."}}
-similarity_by_layer(both, floor=1 - 0.5**0.5, panels="run")
+f, g = myrtles[0]
+X, Y = (rows(features(network, "relu2")) for network in (f, g))
+fires = X.any(0) & Y.any(0)  # a unit that never fires has no norm to divide by
+X, Y = X[:, fires], Y[:, fires]
 
 # %% [markdown]
-# The four layers are the activations of the paper's Myrtle CNN, with its numbers. All of a layer's positions are rows, so that
-# only channels are matched, as in the paper; the moments of all rows are streamed, and nothing else is kept.
-
-# %%
-mean = table_2.groupby("layer").mean()
-above = mean["grelu"] - mean["grelu_null"]
-Markdown(
-    f"Under $G_{{\\mathrm{{ReLU}}}}$ the similarity lies between {mean['grelu'].min():.2f} and "
-    f"{mean['grelu'].max():.2f}, of which its null already has {mean['grelu_null'].min():.2f} to "
-    f"{mean['grelu_null'].max():.2f}. The layer that stands out least is {above.idxmin()}, by "
-    f"{above.min():.3f}; most does {above.idxmax()}, by {above.max():.3f}. {said}"
-)
-
-# %% [markdown]
-# ## What a measure should not see
+# (sec-procrustes)=
+# ## Procrustes: move one cloud onto the other
 #
-# A ReLU network keeps its function when a layer's features become $XA$ with $A \in G_{\mathrm{ReLU}}$ and the next weights undo it; a measure of
-# what *the network* sees should not change then. A linear probe does not care about any invertible $A$. The choice of a
-# measure is the choice of a group, and every one of ours declares it; tests draw elements of every group, for what is
-# declared and for what is not.
+# Every image is a point in the space of features, so each network gives a cloud of $N$ points. Let a group move the second cloud until it lies as near to the first as it can; what is left is the
+# difference. {numref}`fig-clouds` does this in the plane for two groups.
 
-# %%
-similarity.which().drop(columns="use")
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-clouds", "caption": "Each group undoes its own changes and no others. Two clouds of points, with lines that join the two points of one image. Above, the second cloud is the first one turned: the best rotation brings it back, the best permutation with scalings does not. Below, the axes are swapped and stretched: now the reverse. The number is the similarity, 1 minus half the distance that is left."}, "image": {"alt": "Six panels with two clouds in the shape of the letter F. Left: as given. Middle: after the best rotation, equal in the upper row only. Right: after the best permutation with scalings, equal in the lower row only."}}
+strokes = [(1, y) for y in (1.0, 1.4, 1.8, 2.2, 2.6, 3.0)]
+strokes += [(1.4, 3), (1.8, 3), (2.2, 3), (1.4, 2.2), (1.8, 2.2)]
+letter = torch.tensor(strokes, dtype=torch.float64)
+jitter = 0.04 * torch.randn(len(letter), 2, generator=torch.Generator().manual_seed(1))
+angle = torch.tensor(0.9)
+turn = torch.stack([angle.cos(), -angle.sin(), angle.sin(), angle.cos()]).view(2, 2)
+known = {"turned": letter @ turn.double() + jitter}
+known["swapped, stretched"] = letter[:, [1, 0]] * torch.tensor([0.35, 2.0]) + jitter
+clouds = []
+for title, other in known.items():
+    X, Y = letter / letter.norm(), other / other.norm()
+    U, _, Vt = torch.linalg.svd(Y.T @ X)
+    clouds += [(title, X, Y)]
+    score = similarity.procrustes(letter, other, centred=False).item()
+    clouds += [(f"best rotation: {score:.2f}", X, Y @ U @ Vt)]
+    X, Y = (Z / Z.norm(dim=0) / 2**0.5 for Z in (letter, other))
+    i, j = linear_sum_assignment(X.T @ Y, maximize=True)
+    score = similarity.grelu_procrustes(letter, other, corrected=False).item()
+    clouds += [(f"best in $G_{{\\mathrm{{ReLU}}}}$: {score:.2f}", X, Y[:, j])]
+point_clouds(clouds)
 
 # %% [markdown]
-# "First" and "second" name the argument to which an invariance is confined. *Kind* says whether higher is more similar.
-# Now the two measures for $G_{\mathrm{ReLU}}$, as they are printed.
+# :::{prf:definition} Orthogonal Procrustes similarity
+# :label: def-procrustes
+# For $X$, $Y$ divided by their Frobenius norms and $\delta = \min_{Q\in O(d)}\lVert X - YQ\rVert$, it is $1 - \frac12\delta$.
+# :::
 #
-# :::{prf:definition} $G_{\mathrm{ReLU}}$-Procrustes (godfrey2022, Definition 5.2)
+# :::{prf:definition} $G_{\mathrm{ReLU}}$-Procrustes ({cite}`godfrey2022`, Definition 5.2)
 # :label: def-grelu-procrustes
 # For $d' = d$, with $\tilde X$, $\tilde Y$ the features with every column divided by its norm and
 # $\delta = \min_{P\in\Sigma_d} \lVert\tilde X - \tilde Y P\rVert$,
@@ -141,119 +218,235 @@ similarity.which().drop(columns="use")
 # $$\mu_{\text{Procrustes}}(X, Y) = 1 - \frac{\delta}{2\sqrt d}.$$ (eq-grelu-procrustes)
 # :::
 #
-# :::{prf:definition} $G_{\mathrm{ReLU}}$-CKA (godfrey2022, Definition 5.3)
-# :label: def-grelu-cka
-# Centre $X$ and $Y$, divide columns by their norms, put $K_{ij} = \max(\tilde x_i\odot\tilde x_j)$ and $L$ likewise; then, with the
-# unbiased estimator of the Hilbert-Schmidt independence criterion,
+# Dividing each column by its norm removes positive scalings; what is left is a search for a permutation, which is a linear assignment. The best rotation comes from a singular value decomposition of $X^\top Y$.
+
+
+# %%
+def by_group(X, Y):
+    X, Y = X / X.norm(dim=0), Y / Y.norm(dim=0)
+    i, j = linear_sum_assignment(X.T @ Y, maximize=True)
+    delta = (X[:, i] - Y[:, j]).norm()
+    return 1 - delta / (2 * X.shape[1] ** 0.5)
+
+
+def by_rotation(X, Y):
+    X, Y = X / X.norm(), Y / Y.norm()
+    U, _, Vt = torch.linalg.svd(X.T @ Y)
+    return 1 - (X @ U @ Vt - Y).norm() / 2
+
+
+assert isclose(by_group(X, Y), procrustes(X, Y, "grelu", centred=False))
+assert isclose(by_rotation(X, Y), procrustes(X, Y, centred=False))
+
+# %% [markdown]
+# Here all positions of a feature map are rows, so that only channels are matched, as in the paper. Features behind a ReLU are nonnegative, so $\langle X, Y\rangle \ge 0$ and $\delta \le \sqrt2$ in {prf:ref}`def-procrustes`:
+# both similarities are at least $1 - 1/\sqrt2 \approx 0.29$. {ref}`Exercise 2 <ex-null-value>` finds 0.42 for independent units.
 #
-# $$\mu_{\text{CKA}}(X, Y) = \frac{\mathrm{HSIC}_1(K, L)}{\sqrt{\mathrm{HSIC}_1(K, K)}\sqrt{\mathrm{HSIC}_1(L, L)}}.$$ (eq-grelu-cka)
-# :::
+# (sec-cka)=
+# ## CKA: compare which images look alike
 #
-# For $N\ge4$, $\mathrm{HSIC}_1(K,L)=\frac1{N(N-3)}\sum_{i\ne j}U_{ij}V_{ij}$ with $K$ *U-centred*,
+# CKA never holds a unit of one network against a unit of the other. It asks each network *which images are alike*. Let $K_{ij}$ be large when the images $i$ and $j$ have similar features in the first network, for example
+# $K_{ij} = x_i\cdot x_j$, and $L_{ij}$ likewise in the second. These are the *Gram matrices*. Both are $N\times N$, whatever the widths, and a rotation of the features leaves them unchanged. {numref}`fig-grams` shows two.
+
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-grams", "caption": "CKA is the correlation of two tables of similarities between images. Left and middle: Gram matrices of one layer of two networks, images sorted by class, bright where two images have similar features. Right: a dot for each pair of images, its centred entry in the one table against the other. Handwritten digits, last activation, computed by this page."}, "image": {"alt": "Two square matrices with bright blocks along the diagonal, one block a digit, and a scatter of dots along a rising line."}}
+X, Y = (features(network, "relu2").mean((2, 3)) for network in (f, g))
+X, Y = (Z[:, Z.std(0) > 0] for Z in (X, Y))
+some = [(test.labels == k).nonzero()[:8, 0] for k in range(10)]
+some = torch.cat(some)[: len(few)].cpu()
+shown = [
+    activations(network, ["relu4"], test.images[some])["relu4"] for network in (f, g)
+]
+shown = [Z.double().cpu().flatten(1) for Z in shown]
+shown = [(Z - Z.mean(0)) @ (Z - Z.mean(0)).T for Z in shown]
+gram_matrices(*shown, test.labels.cpu()[some])
+
+# %% [markdown]
+# How much do the two tables agree? The *Hilbert–Schmidt independence criterion* HSIC is their covariance. Subtract from every entry what the images $i$ and $j$ have in common with all others,
+# since an image that resembles every image says nothing. Multiply the two tables entry by entry, and average. The result is 0 in expectation when the features are independent, and positive when images that are alike for one network are
+# alike for the other. Leave out the diagonal: an image resembles itself in any network, and that would make HSIC positive for unrelated features. In formulas, for $N\ge4$,
+#
+# $$\mathrm{HSIC}_1(K,L)=\frac1{N(N-3)}\sum_{i\ne j}U_{ij}V_{ij},$$ (eq-hsic)
 #
 # $$U_{ij}=K_{ij}-\frac{\sum_{l\ne i}K_{il}}{N-2}-\frac{\sum_{l\ne j}K_{lj}}{N-2}+\frac{\sum_{l\ne m}K_{lm}}{(N-1)(N-2)},$$ (eq-u-centred)
 #
-# and $V$ from $L$ likewise.
+# and $V$ from $L$ likewise. *Centred kernel alignment* divides this covariance by that of each table with itself, which makes it a correlation:
+#
+# $$\mathrm{CKA}(K, L) = \frac{\mathrm{HSIC}_1(K, L)}{\sqrt{\mathrm{HSIC}_1(K, K)}\sqrt{\mathrm{HSIC}_1(L, L)}}.$$ (eq-cka)
+
+
+# %%
+def u_centred(K):
+    n = len(K)
+    K = K - K.diag().diag()
+    means = K.sum(1) / (n - 2)
+    U = K - means[:, None] - means + K.sum() / ((n - 1) * (n - 2))
+    return U - U.diag().diag()
+
+
+def cka(K, L):
+    U, V = u_centred(K), u_centred(L)
+    return (U * V).sum() / (U.norm() * V.norm())
+
+
+assert isclose(cka(X @ X.T, Y @ Y.T), similarity.cka(X, Y))
+
+# %% [markdown]
+# (sec-max-kernel)=
+# ## The max kernel: one unit has to see both images
+#
+# The dot product $x_i\cdot x_j$ sums over all units, so it does not know which units there are. To make CKA see them, {cite:t}`godfrey2022` replace the sum by a maximum: two images are as alike as the *one unit* that responds most
+# to both ({numref}`fig-max-kernel`).
+
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-max-kernel", "caption": "A rotation changes the largest product of two images' features and keeps their sum; a permutation keeps both. Bars: features of two images, unit by unit, and their products; red: the largest, which is the max kernel. Rows: as given, with the units permuted, and after a rotation of the space of features."}, "image": {"alt": "Three rows of three bar charts with six bars each: image i, image j, and their product with one red bar and the written values of sum and maximum."}}
+x = torch.tensor([0.1, 0.9, 0.0, 0.4, 0.3, 0.0], dtype=torch.float64)
+y = torch.tensor([0.3, 0.7, 0.1, 0.0, 0.5, 0.2], dtype=torch.float64)
+Q = Orthogonal(6).sample(torch.Generator().manual_seed(3)).double()
+bases = {"as given": (x, y), "permuted": (x.flip(0), y.flip(0)), "turned": (Q @ x, Q @ y)}
+shared_units(bases)
+
+# %% [markdown]
+# :::{prf:definition} $G_{\mathrm{ReLU}}$-CKA ({cite}`godfrey2022`, Definition 5.3)
+# :label: def-grelu-cka
+# Centre $X$ and $Y$, divide columns by their norms, put $K_{ij} = \max(\tilde x_i\odot\tilde x_j)$, the largest entry of the product unit by unit, and $L$ likewise. Then
+#
+# $$\mu_{\text{CKA}}(X, Y) = \mathrm{CKA}(K, L).$$ (eq-grelu-cka)
+# :::
+
+
+# %%
+def max_gram(X):
+    X = X - X.mean(0)
+    X = X / X.norm(dim=0)
+    return (X[:, None] * X[None]).amax(2)
+
+
+theirs = similarity.grelu_cka(X, Y)
+assert isclose(cka(max_gram(X), max_gram(Y)), theirs)
+
+# %% [markdown]
+# The code takes means over positions. In the figures products are summed over positions before the maximum, as in the paper.
 #
 # :::{admonition} Erratum: godfrey2022, Definitions 5.2 and 5.3
 # :class: warning
-# The print centres by $X - \frac1d 11^\top X$. There are $N$ rows: it must be $\frac1N$. `similarity.grelu_cka` is the corrected measure, and with
-# `corrected=False` the printed one. Definition 5.2 does not centre at all, which costs it the translations below. Dead units have no norm; the corrected measures leave them out.
+# The paper centres by $X - \frac1d 11^\top X$. There are $N$ rows: it must be $\frac1N$. `grelu_cka` is the corrected measure, and with
+# `corrected=False` the printed one. Definition 5.2 does not centre at all. Units that never fire have no norm; the corrected measures leave them out.
 # :::
 #
 # (sec-lemma-5-1)=
-# ## Lemma 5.1, tested
+# ## What each measure does not see
 #
-# :::{prf:lemma} godfrey2022, Lemma 5.1 (as printed)
+# A ReLU network keeps its function when a layer's features become $XA$ with $A \in G_{\mathrm{ReLU}}$ and the next weights undo it. A measure of what *the network* uses should not
+# change then. So the choice of a measure is the choice of a group:
+
+# %% tags=["remove-input"]
+names = {
+    "permutation": "permutation Procrustes",
+    "grelu procrustes, as printed": "G_ReLU-Procrustes, as printed",
+    "grelu procrustes": "G_ReLU-Procrustes, centred",
+    "grelu cka, as printed": "G_ReLU-CKA, as printed",
+    "grelu cka": "G_ReLU-CKA, centred by 1/N",
+    "procrustes, as printed": "orthogonal Procrustes, table 2",
+    "procrustes": "orthogonal Procrustes, centred",
+    "cka": "linear CKA",
+    "svcca": "SVCCA",
+    "cca": "CCA",
+}
+moves = statements.moved_by(names, generator=torch.Generator().manual_seed(0))
+for name, row in moves.iterrows():
+    declared = similarity.MEASURES[name].invariances
+    assert all((row[kind] < 1e-9) == (kind in declared) for kind in row.index), name
+marks = (moves < 1e-9).replace({True: "✓", False: "·"})
+marks = marks.rename(index=names).rename_axis("measure").reset_index()
+headings = {"measure": "does not change under", "permutation": "permutations"}
+headings |= {"positive scaling": "positive scalings", "orthogonal": "rotations"}
+headings |= {"invertible linear": "all invertible maps", "translation": "translations"}
+marks = readable(marks, headings, title="Invariances of ten measures")
+marks
+
+# %% [markdown]
+# A ✓ means that no draw of such a change moved the measure beyond rounding, a dot that some draw did. Rotations include reflections.
+# The paper derives the second and the fourth row from a lemma:
+#
+# :::{prf:lemma} {cite}`godfrey2022`, Lemma 5.1 (as printed)
 # :label: lem-invariance
 # If $\mu(XA, YB) = \mu(X, Y)$ whenever $A$, $B$ are positive diagonal or permutation matrices, then (i) holds: $\mu(XA + 1v^\top, YB + 1w^\top)
 # = \mu(X, Y)$ for $A, B \in G_{\mathrm{ReLU}}$ and all $v$, $w$.
 # :::
-#
-# The premise is easy to check, and so is the conclusion. Largest change over all draws:
 
-# %%
-lemma_5_1 = statements.invariance(6, 40, trials, generator=generator)
-order = ["permutations", "positive diagonal", "G_ReLU", "translations"]
-lemma_5_1.pivot_table(
-    index=["measure", "version"], columns="action", values="change", aggfunc="max"
-)[order]
+# %% tags=["remove-cell"]
+worst = record("lemma_5_1").groupby(["version", "action"])["change"].max()
+within = ["G_ReLU", "permutations", "positive diagonal"]
+assert worst["as printed"][within].max() < 1e-12 > worst["corrected"].max()
+by_measure = record("lemma_5_1").query(
+    "version == 'as printed' and action == 'translations'"
+)
+by_measure = by_measure.groupby("measure")["change"].max()
+ii = record("property_ii").groupby(["measure", "version", "v"])["short_of_1"].max()
+assert ii.xs("0", level="v").max() < 1e-12 > ii.xs("corrected", level="version").max()
+short = ii.xs(("as printed", "random"), level=("version", "v"))
+for name, key in {"G_ReLU-CKA": "cka", "G_ReLU-Procrustes": "procrustes"}.items():
+    glue(f"moves-{key}", float(by_measure[name]), display=False)
+    glue(f"short-{key}", float(short[name]), display=False)
+spectra = record("lemma_5_5").set_index("features").drop(index="by hand")
+assert spectra["negative"].between(0.3, 0.5).all()
+assert spectra["energy"].max() < 0.02
+glue("share", float(100 * spectra["energy"].max()), display=False)
+gaussian = record("definition_5_3").query("features == 'Gaussian'")["value"]
+assert abs(record("definition_5_3")["value"].iloc[0] + 1) < 1e-9
+glue("negative", float(100 * (gaussian < 0).mean()), display=False)
+glue("drawn", len(gaussian), display=False)
 
 # %% [markdown]
-# The group part of the lemma holds: every element of $G_{\mathrm{ReLU}}$ is a product of the two kinds. The translations are not
-# generated by them. As printed neither measure is invariant under translations; centred by $1/N$ both are.
+# Its group part holds: every element of $G_{\mathrm{ReLU}}$ is a product of the two kinds. But no product of them is a translation. As printed, translations move $G_{\mathrm{ReLU}}$-Procrustes by up to
+# {glue:text}`moves-procrustes:.2f` and $G_{\mathrm{ReLU}}$-CKA by up to {glue:text}`moves-cka:.2f`. Centred by $1/N$, both stay.
 #
 # :::{admonition} Erratum: godfrey2022, Lemma 5.1
 # :class: warning
 # True for $v = w = 0$. Permutations and scalings generate no translation.
 # :::
 #
-# The same shows in (ii), which asks for $\mu = 1$ at $Y = XA + 1v^\top$. Largest distance from 1:
-
-# %%
-property_ii = statements.alignment_property(6, 40, trials, generator=generator)
-property_ii.pivot_table(
-    index=["measure", "version"], columns="v", values="short_of_1", aggfunc="max"
-)
-
-# %% [markdown]
-# (sec-lemma-5-5)=
-# ## Lemma 5.5: a case small enough to print
+# The same is seen in (ii), which asks for $\mu = 1$ at $Y = XA + 1v^\top$: as printed the measures fall short of 1 by up to {glue:text}`short-procrustes:.2f` and {glue:text}`short-cka:.2f`, centred by
+# rounding only.
 #
-# :::{prf:lemma} godfrey2022, Lemma 5.5 (as printed)
+# (sec-lemma-5-5)=
+# ## The max kernel is not positive
+#
+# A kernel is *positive semi-definite* if its values are dot products $\varphi(x)\cdot\varphi(y)$ of some vectors.
+#
+# :::{prf:lemma} {cite}`godfrey2022`, Lemma 5.5 (as printed)
 # :label: lem-positive
 # $\kappa(x, y) = \max(x\odot y)$ is a positive semi-definite kernel on $\mathbb R^d$.
 # :::
 #
-# Three points of the plane:
+# Three points of the plane refute it ({numref}`fig-triangle`). Their vectors would have length 1. Since $\kappa(x,y) = \kappa(x, z) = 1$, those of $y$ and $z$ would both equal that of $x$,
+# but $\kappa(y, z) = 0$.
 
 # %%
-points = torch.tensor([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]], dtype=torch.float64)
-by_hand = similarity.gram(points, "max")
-eigenvalues = torch.linalg.eigvalsh(by_hand)
-pd.DataFrame(by_hand.numpy()).assign(eigenvalues=eigenvalues.numpy())
+x, y, z = [1.0, 1.0], [1.0, 0.0], [0.0, 1.0]
+points = torch.tensor([x, y, z], dtype=torch.float64)
+by_hand = (points[:, None] * points[None]).amax(2)
+assert torch.linalg.eigvalsh(by_hand)[0] < -0.4
+
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-triangle", "caption": "No vectors have the dot products that the max kernel asks for. Left: three points, nonnegative like features behind a ReLU. Middle: their values of the max kernel. Right: the distances of three vectors with these dot products, 0, 0 and the root of 2, which break the triangle inequality."}, "image": {"alt": "Three arrows to the points (1, 1), (1, 0) and (0, 1); a three by three table of ones with two zeros; a triangle whose sides are labelled 0, 0 and root 2."}}
+impossible_triangle(points, by_hand)
 
 # %% [markdown]
-# The smallest eigenvalue is $1 - \sqrt2$: the kernel is not positive semi-definite, and the three points are non-negative, like features behind a
-# ReLU. Nor can Cauchy-Schwarz for positive kernels put {eq}`eq-grelu-cka` into $[0, 1]$.
-
-# %%
-definition_5_3 = statements.range_of_cka(8, 2, 4 * trials, generator=generator)
-gaussian = definition_5_3.query("features == 'Gaussian'")["value"]
-Markdown(
-    f"For $X = (0,0),(1,1),(-1,0),(1,-1)$ and $Y = (0,1),(0,0),(1,0),(1,1)$ the measure is "
-    f"${definition_5_3['value'][0]:.3f}$. Of {len(gaussian)} pairs of independent Gaussian features "
-    f"with $N = 8$, $d = 2$, {100 * (gaussian < 0).mean():.0f} % are negative."
-)
-
-# %% [markdown]
+# The smallest eigenvalue of their Gram matrix is $1-\sqrt2$. The range fails as well. For $X = (0,0),(1,1),(-1,0),(1,-1)$ and $Y = (0,1),(0,0),(1,0),(1,1)$ the measure $\mu_{\text{CKA}}$ is $-1$, and of {glue:text}`drawn:.0f` pairs of independent Gaussian
+# features ($N = 8$, $d = 2$) {glue:text}`negative:.0f` % score below 0.
+#
 # :::{admonition} Errata: godfrey2022, Lemma 5.5 and Definition 5.3
 # :class: warning
 # The max kernel is not positive semi-definite, and $\mu_{\text{CKA}}$ lies in $[-1, 1]$, not in $[0, 1]$.
 # :::
 #
-# **What survives.** (a) Two points cannot refute: $\kappa(x,x)\,\kappa(y,y) = \max x_c^2 \max y_c^2 \ge \kappa(x,y)^2$. (b) With $U$, $V$ the U-centred
-# Grams, $\mathrm{HSIC}_1(K, L) = \frac1{N(N-3)}\sum U_{ij}V_{ij}$ for *every* symmetric $K$, $L$. This is an inner product, so $\mathrm{HSIC}_1(K, K)
-# \ge 0$ and $-1 \le \mu \le 1$: no root of a negative number, and 1 only if $V$ is a positive multiple of $U$. (c) The invariances, which need no positivity.
+# **What survives.** (a) Two points cannot refute the lemma: $\kappa(x,x)\,\kappa(y,y) = \max x_c^2 \max y_c^2 \ge \kappa(x,y)^2$. (b) For *every* symmetric $K$, $L$ the sum in {eq}`eq-hsic` is an inner product of $U$ and $V$. So $\mathrm{HSIC}_1(K, K)
+# \ge 0$ and $-1 \le \mu \le 1$, and $\mu = 1$ only if $V$ is a positive multiple of $U$. (c) The invariances need no positivity. (d) Real layers are nearly positive: at the four layers of a recorded network a third to a half of the eigenvalues are negative, and
+# together they hold at most {glue:text}`share:.1f` % of the sum of squares.
 #
-# How far are real Grams from positive? For each layer of one network, features normalised as in {prf:ref}`def-grelu-cka`; *relative* is the depth of
-# the smallest eigenvalue below 0 in units of the largest, *negative* the share of negative eigenvalues, *energy* their share of the sum of squares.
-
-# %%
-survives = statements.pairs_of_the_max_kernel(6, trials, generator=generator)
-few = test.images[:null_images]
-grams = [("by hand", by_hand)]
-for name, number in numbers.items():
-    X = activations(myrtles[0][0], [name], few)[name]
-    grams.append((f"layer {number}", by_layer.KERNELS["grelu"](X)))
-lemma_5_5 = statements.smallest_eigenvalues(grams)
-lemma_5_5
-
-# %% [markdown]
 # (sec-lemma-e44)=
 # ## Which matrices the max kernel does not see
 #
-# :::{prf:lemma} godfrey2022, Lemma E.44
+# :::{prf:lemma} {cite}`godfrey2022`, Lemma E.44
 # :label: lem-e44
 # If $\max(Ax_1\odot Ax_2) = \max(x_1\odot x_2)$ for all $x_1, x_2$, then $A = PD$ with $P$ a permutation and $D$ diagonal with entries $\pm1$.
 # :::
@@ -263,40 +456,194 @@ lemma_5_5
 # permutes the faces $x_i = \pm1$, so each of its rows, which are the outer normals of faces, is some $\pm e_j$.)
 # :::
 #
-# So positive scalings are seen by the kernel, and it is the division by norms that hides them. Largest relative change over random
-# pairs, least and largest over draws of $A$:
-
-# %%
-lemma_e44 = statements.kernel_symmetries(6, trials, generator=generator)
-lemma_e44.groupby(["group", "claimed"], sort=False)["change"].agg(["min", "max"])
-
-# %% [markdown]
-# (sec-order)=
-# ## Is one of the measures always lower?
+# The kernel alone does see positive scalings. It is the division by norms in {prf:ref}`def-grelu-cka` that hides them.
 #
-# The paper explains the lower values of $G_{\mathrm{ReLU}}$ in Table 2 by its smaller group, which demands more. But the two measures divide by different
-# norms: one by that of each column, one by that of all.
-
-# %%
-order_of_groups = statements.order_of_groups(6, 40, trials, generator=generator)
-order_of_groups.groupby("features", sort=False)[["grelu", "orthogonal", "excess"]].mean()
-
-# %% [markdown]
-# $X = I_2$ and $Y = \mathrm{diag}(1, 10)$ score 1 under $G_{\mathrm{ReLU}}$ and 0.664 under rotations. Which measure is lower is a fact about data, not about groups.
+# (sec-order)=
+# ## A smaller group need not give a lower value
+#
+# The paper explains the lower values of $G_{\mathrm{ReLU}}$ in {numref}`fig-table-2` by its smaller group. But one measure divides by the norm of each column, the other by that of all. $X = I_2$ and $Y = \mathrm{diag}(1, 10)$ score 1 under $G_{\mathrm{ReLU}}$ and 0.66 under rotations, although rotations with reflections contain all permutations.
 #
 # :::{admonition} Remark: godfrey2022, section 5
 # :class: warning
 # The two measures are normalised differently: a smaller group need not give the lower value.
 # :::
 #
+# (sec-nulls)=
+# ## What is left above a null
+#
+# *Only $G_{\mathrm{ReLU}}$-CKA, and only in the second half of the network, tells trained networks clearly from untrained ones.* A null is the same measure on features that share nothing of what one asks about. Shuffled images ask
+# whether *anything* is shared:
+
+# %%
+shuffle = torch.Generator().manual_seed(seed)
+orders = [torch.randperm(len(Y), generator=shuffle) for _ in range(20)]
+null = torch.stack([by_group(X, Y[order]) for order in orders])
+
+again = torch.Generator().manual_seed(seed)
+theirs = similarity.null(by_group, X, Y, "shuffle", generator=again)
+assert torch.allclose(null, theirs.values)
+
+# %% [markdown]
+# Untrained networks ask whether *training* made them alike. They share the images and the architecture, and that is a lot: linear CKA of two untrained networks is
+# {glue:text}`linear-fresh-14:.2f` at layer 14. {numref}`fig-above-null` subtracts the null that is high for each measure.
+
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-above-null", "caption": "Above shuffled images both Procrustes measures keep 0.1 to 0.25; above untrained networks linear CKA keeps less than 0.12, and G_ReLU-CKA 0.3 to 0.4 at the last two layers. The recorded values of the first figure minus their nulls: mean over pairs with 95 % interval; small dots: single pairs."}, "image": {"alt": "Two panels of differences by layer. Left: G_ReLU falls from 0.19 to 0.12, orthogonal from 0.25 to 0.2. Right: linear CKA stays below 0.12, G_ReLU-CKA rises from 0.03 to 0.37."}}
+trained_rows = story[story["what"] == "trained networks"]
+null_of = {"Procrustes (table 2)": "shuffled images"}
+left = []
+for panel, part in trained_rows.groupby("panel", sort=False):
+    base = means[panel].xs(null_of.get(panel, "untrained networks"), level="what")
+    at = pd.MultiIndex.from_frame(part[["group", "layer"]])
+    over_null = part["value"].to_numpy() - base.loc[at].to_numpy()
+    name = "Procrustes above\nshuffled images"
+    if panel not in null_of:
+        name = "CKA above\nuntrained networks"
+    left.append(part.assign(value=over_null, panel=name))
+beside_nulls(pd.concat(left), ylabel="similarity minus null")
+
+# %% tags=["remove-cell"]
+assert all(each.between(0.1, 0.26).all() for each in over.values())
+assert gain["G_ReLU"][[10, 14]].between(0.28, 0.4).all()
+stitched_told = results.on_record("03_stitching", "figure_1")
+places = table_2_told.merge(stitched_told, on=["pair", "layer"])
+places = places.rename(columns={"grelu": "similarity", "g_relu": "penalty"})
+theirs = {"layer": [3, 6, 10, 14], "similarity": table_2_printed["G_ReLU"]}
+theirs = pd.DataFrame(theirs | {"penalty": [8.3, 7.5, 16.5, 5.8]})
+correlation = record("table_2_with_figure_1")["rank_correlation"]
+assert (correlation > 0).all()
+lifted = table_2_told.assign(grelu=table_2_told["grelu"] - table_2_told["grelu_null"])
+lifted = by_layer.rank_correlation(lifted, stitched_told)["rank_correlation"]
+assert lifted.min() < 0 < lifted.max()
+last = places.pivot(index="pair", columns="layer", values=["similarity", "penalty"])
+assert all((last[value].idxmin(axis=1) == 14).all() for value in last.columns.levels[0])
+ends = {"rank-low": correlation.min(), "rank-high": correlation.max()}
+ends |= {"lifted-low": lifted.min(), "lifted-high": lifted.max()}
+for name, value in ends.items():
+    glue(name, float(value), display=False)
+
+# %% [markdown]
+# ## Does similarity tell where stitching is hard?
+#
+# *No.* The paper says that the similarities of table 2 correlate with the penalties of its figure 1: where layers are less similar, a stitch in $G_{\mathrm{ReLU}}$ should lose more. {numref}`fig-with-figure-1` lays the two beside each other, for the networks of
+# {doc}`03_stitching`. In every one of our pairs the rank correlation over the four layers has the wrong sign ({glue:text}`rank-low:.1f` to {glue:text}`rank-high:.1f`), and in the paper's own means it is $-0.2$. Subtracting the null leaves it
+# undecided, from {glue:text}`lifted-low:.1f` to {glue:text}`lifted-high:.1f`. Layer 14 stands at the lower left: in our pairs it has the lowest similarity and the lowest penalty. Only a linear classifier follows it, which
+# needs ten directions of the features, while Procrustes counts them all.
+
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-with-figure-1", "caption": "Less similar layers are not harder to stitch: the points do not fall from left to right. Penalty of a stitch in G_ReLU against G_ReLU-Procrustes similarity at four layers. Left: recorded runs, a dot for each pair. Right: means of the paper's table 2 and figure 1."}, "image": {"alt": "Two panels of the penalty in points against similarity, four colours for four layers; layer 14 is at the lower left in both."}}
+against_penalty(places, theirs)
+
+# %% [markdown]
 # (sec-figure-5)=
 # ## All layers against all layers
 #
-# `similarity.compare` forms each block of a Gram matrix once for all layers, within a budget of memory, and the max kernel as a running maximum of
-# matrix products. Maps have their products summed over positions before the maximum.
+# *A layer resembles the same layer of the other network most, and its neighbours next.* This holds for both kinds of CKA ({numref}`fig-figure-5`). On average $G_{\mathrm{ReLU}}$-CKA is {glue:text}`same-depth:.2f` at the same depth and {glue:text}`other-depth:.2f` elsewhere. The paper finds, too,
+# that under $G_{\mathrm{ReLU}}$-CKA later layers are less alike than early ones; so do we, in every pair.
+
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-figure-5", "caption": "In both kinds of CKA the largest value of every column stands on the diagonal. Recorded similarity of every layer of one Myrtle CNN with every layer of another, from a different seed, on CIFAR-10; mean over pairs. Left: G_ReLU-CKA, centred by 1/N. Right: linear CKA. Unrelated features score 0."}, "image": {"alt": "Two four by four matrices of numbers at most 1, G_ReLU-CKA and linear CKA, with the layers of the first network down and of the second across."}}
+depths = record("figure_5_depth")
+assert (depths["same_depth"] > depths["other_depth"] + 0.1).all()
+assert (depths["first_layer"] > depths["last_layer"]).all()
+glue("same-depth", float(depths["same_depth"].mean()), display=False)
+glue("other-depth", float(depths["other_depth"].mean()), display=False)
+squares = record("figure_5").groupby(["measure", "row", "column"])["value"].mean()
+for name in ("G_ReLU-CKA", "linear CKA"):
+    square = squares[name].unstack()
+    assert (square.idxmax(axis=0) == square.columns).all()
+layer_matrices(
+    record("figure_5").replace({"measure": {"G_ReLU-CKA": "$G_{\\mathrm{ReLU}}$-CKA"}})
+)
+
+# %% tags=["remove-cell"]
+ends, within = (record("figure_2")[f"similarity_{at}"] for at in ("at_ends", "inside"))
+assert (ends > within + 0.1).all()
+ninth = record("figure_9")
+inside = ninth["layer"].str.endswith("*")
+ninth["place"] = inside.map({True: "inside blocks", False: "ends of blocks"})
+for name in ("grelu", "orthogonal"):
+    ninth[name] -= ninth[f"{name}_null"]
+wide = ninth.pivot_table(index="pair", columns="place", values="grelu")
+assert (wide["ends of blocks"] > wide["inside blocks"]).all()
+for name, values in {"at-ends": ends, "inside": within, **wide}.items():
+    glue(name, float(values.mean()), display=False)
 
 
-# %%
+# %% [markdown]
+# (sec-figure-2)=
+# ## The blocks of a ResNet
+#
+# *Layers at the ends of residual blocks are more alike than layers inside, as the paper says:* $G_{\mathrm{ReLU}}$-CKA of corresponding layers is {glue:text}`at-ends:.2f` at the ends and {glue:text}`inside:.2f` inside, and so in each pair ({numref}`fig-figure-2`). A ReLU inside a block (with a star) is read by one
+# convolution. A ReLU at an end is added to what follows, and {eq}`eq-tied` constrains its permutation to be that of other layers.
+
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-figure-2", "caption": "Sorted into ends of blocks and layers inside (starred), two blocks can be seen: ends resemble each other, layers inside resemble little. Recorded similarity of every ReLU of one ResNet-20 with every ReLU of another, on CIFAR-10; mean over pairs. Every third layer is named."}, "image": {"alt": "Two matrices with nineteen rows and columns in shades, G_ReLU-CKA and linear CKA; the upper left quarter is brighter than the lower right."}}
+blocks = record("figure_2_all")
+ordered = sorted(blocks["row"].unique(), key=lambda k: (k[-1] == "*", int(k.strip("*"))))
+blocks = blocks.set_index(["row", "column"]).loc[
+    [(a, b) for a in ordered for b in ordered]
+]
+blocks = blocks.reset_index().sort_values("measure", kind="stable")
+blocks = blocks.replace({"measure": {"G_ReLU-CKA": "$G_{\\mathrm{ReLU}}$-CKA"}})
+layer_matrices(blocks)
+
+# %% [markdown]
+# Procrustes says the same, barely: above its null $G_{\mathrm{ReLU}}$-Procrustes has {glue:text}`ends of blocks:.3f` at the ends and {glue:text}`inside blocks:.3f` inside, on average ({numref}`fig-figure-9`). These networks are narrow: most of their similarity of 0.4 to 0.7 is null.
+
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-figure-9", "caption": "In narrow residual networks Procrustes similarity exceeds that of shuffled images by 0.03 to 0.1, on average by more at the ends of blocks than inside. Recorded similarity of corresponding ReLUs of two ResNet-20s minus its null, averaged over each of the three stages. Thin lines: single pairs; thick: their mean. CIFAR-10, {glue:text}`resnet_width:.0f` channels at the first stage."}, "image": {"alt": "Two panels of the difference to the null against the stage, for G_ReLU and orthogonal Procrustes, with lines for ends of blocks and layers inside, between 0 and 0.12."}}
+at = ninth["layer"].str.strip("*").astype(int)
+ninth["stage"] = 1 + (at > 27) + (at > 51)
+names = {"grelu": "$G_{ReLU}$"}  # a title is wrapped: keep it short
+shown = ninth.rename(columns=names).melt(
+    ["pair", "stage", "place"], [names["grelu"], "orthogonal"], var_name="group"
+)
+words = {"xlabel": "stage of the network", "ylabel": "similarity minus null"}
+single_curves(shown, "stage", "value", "place", "pair", panels="group", **words)
+
+
+# %% [markdown]
+# ## Run it yourself
+#
+# *This section is computed by this page*, in a small run on handwritten digits whose numbers need not agree with the recorded ones. Another run is one command:
+# `intertwine run 04_dissimilarity -p width 32 -p pairs 5`.
+
+# %% tags=["hide-input"]
+run = results.run(globals(), "04_dissimilarity", data=test)
+trained_by = ["dataset", "width", "epochs", "images"]
+
+
+def procrustes_of(networks, names, pair):
+    options = {"nulls": nulls, "generator": run.generator(pair)}
+    return by_layer.procrustes_by_layer(*networks, names, test.images, **options)
+
+
+def cka_of(networks, generator):
+    options = {"nulls": 10 * nulls, "generator": generator}
+    return by_layer.cka_by_layer(*networks, numbers, few, **options)
+
+
+@run.table(pair=range(pairs), uses=[*trained_by, "nulls"])
+def table_2(pair):
+    return procrustes_of(myrtles[pair], numbers, pair)
+
+
+@run.table(pair=range(pairs), uses=[*trained_by, "null_images", "nulls"])
+def figure_5_diagonal(pair):
+    return cka_of(myrtles[pair], run.generator(pair))
+
+
+fresh = [
+    models.myrtle(width, in_channels=train.images.shape[1], seed=seed + k).to(device)
+    for k in (0, 1)
+]
+untrained = cka_of(fresh, generator)
+
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-live", "caption": "The first figure again, in a small run of this page. Similarity of the same layer of two Myrtle CNNs from different seeds, with shuffled images and untrained networks."}, "image": {"alt": "Two panels of similarity at four layers, Procrustes and CKA, each for G_ReLU and orthogonal, with dashes and triangles for the nulls."}}
+here = by_layer.beside_nulls(table_2, figure_5_diagonal, untrained)
+beside_nulls(here, ylabel="similarity")
+
+# %% [markdown]
+# {numref}`fig-live` has the same parts as {numref}`fig-table-2`.
+
+
+# %% tags=["remove-cell"]
 def all_layers(networks, names):
     titles = {"G_ReLU-CKA": "grelu cka", "linear CKA": "cka"}
     options = {"memory": memory_gb * 2**30, "device": device}
@@ -308,35 +655,6 @@ def figure_5(pair):
     return all_layers(myrtles[pair], numbers)
 
 
-# %% mystnb={"figure": {"name": "fig-figure-5", "caption": "Similarity of every layer of one Myrtle CNN with every layer of another, from a different seed; mean over pairs of networks. Left: corrected G_ReLU-CKA. Right: linear CKA, which no rotation changes. Both use the unbiased HSIC: for unrelated features they scatter about 0."}, "image": {"alt": "Two four by four matrices of numbers, at most 1, G_ReLU-CKA and linear CKA, with the layers of the first network down and of the second across."}}
-layer_matrices(figure_5)
-
-
-# %%
-def cka_of(networks, generator):
-    options = {"nulls": 10 * nulls, "generator": generator}
-    return by_layer.cka_by_layer(*networks, numbers, few, **options)
-
-
-@run.table(pair=range(pairs), uses=[*trained_by, "null_images", "nulls"])
-def figure_5_diagonal(pair):
-    return cka_of(myrtles[pair], run.generator(pair))
-
-
-figure_5_diagonal.groupby("layer").mean().drop(columns="pair")
-
-# %% [markdown]
-# {numref}`fig-figure-5` is the paper's figure 5; the table has its diagonal, on `null_images` images, with the 97.5 % quantile of shuffled images beside each measure.
-# *Normalised* is linear CKA after every channel is divided by its norm. That is what the authors' code runs for its orthogonal CKA, and it is not
-# invariant under rotations.
-#
-# (sec-figure-2)=
-# ## The blocks of a ResNet
-#
-# A ReLU inside a residual block (with a star) is seen by one convolution; one at the end of a block is also added to what follows, and {eq}`eq-tied` ties
-# its permutation to that of other layers. {numref}`fig-figure-2` compares all layers by CKA, {numref}`fig-figure-9` corresponding layers by Procrustes.
-
-# %%
 resnets = trained("resnet20", resnet_width, resnet_pairs)
 relus = {layer.name: layer.number for layer in resnets[0][0].hidden_layers()}
 resnet_by = ["dataset", "resnet_width", "epochs", "images"]
@@ -347,169 +665,174 @@ def figure_2_all(pair):
     return all_layers(resnets[pair], relus)
 
 
-# %% mystnb={"figure": {"name": "fig-figure-2", "caption": "Similarity of every ReLU of one ResNet-20 with every ReLU of another; mean over pairs of networks. A star marks a ReLU inside a residual block."}, "image": {"alt": "Two matrices with nineteen rows and columns in shades, G_ReLU-CKA and linear CKA."}}
-layer_matrices(figure_2_all)
-
-
-# %%
 @run.table(pair=range(resnet_pairs), uses=[*resnet_by, "nulls"])
 def figure_9(pair):
     return procrustes_of(resnets[pair], relus, pair)
 
 
-# %% mystnb={"figure": {"name": "fig-figure-9", "caption": "Procrustes similarity of corresponding ReLUs of two ResNet-20s, beside shuffled images (dotted). A star marks a ReLU inside a residual block."}, "image": {"alt": "Similarity against nineteen layers for G_ReLU and orthogonal Procrustes, solid lines above their dotted nulls."}}
-similarity_by_layer(figure_9, floor=1 - 0.5**0.5)
-
-# %%
-same = figure_2_all.query("measure == 'G_ReLU-CKA' and row == column")
-inside = (
-    same["row"]
-    .str.endswith("*")
-    .map({True: "similarity_inside", False: "similarity_at_ends"})
-)
-figure_2 = same.assign(place=inside).pivot_table(
-    index="pair", columns="place", values="value"
-)
-figure_2 = figure_2.rename_axis(columns=None).reset_index()
-Markdown(
-    f"Between corresponding layers, $G_{{\\mathrm{{ReLU}}}}$-CKA is "
-    f"{figure_2['similarity_inside'].mean():.2f} on average inside blocks and "
-    f"{figure_2['similarity_at_ends'].mean():.2f} at their ends."
-)
-
 # %% [markdown]
-# ## What the paper prints
-#
-# Table 2, for 32 pairs on CIFAR-10, beside the largest run that we have (the sentence below the first figure says which), with the null that the paper does not print. Independent ReLU-Gaussian features score 0.416 for both measures as $N\to\infty$,
-# more for finite $N$: the printed 0.4432 of layer 10 has to be read beside such numbers, not beside 0.
-
-# %%
-printed = pd.DataFrame(
-    {
-        "G_ReLU, printed": [0.6208, 0.5106, 0.4432, 0.4899],
-        "orthogonal, printed": [0.7724, 0.5743, 0.5087, 0.5825],
-    },
-    index=mean.index,
-)
-largest = both[both["run"] == both["run"].iloc[-1]].groupby("layer")
-measured = largest[["grelu", "orthogonal", "grelu_null", "orthogonal_null"]].mean()
-pd.concat([printed, measured], axis=1)
-
-# %% [markdown]
-# *Does the similarity tell where stitching is hard?* Section 5 says that Table 2 correlates with the penalties of figure 1. The paper's own means do not say so clearly: over its four
-# layers the rank correlation of 0.62, 0.51, 0.44, 0.49 with 8.3, 7.5, 16.5, 5.8 points is −0.2.
-
-# %% tags=["hide-input"]
-penalties = results.recorded("03_stitching", "figure_1").get("desk")
-said = "No stitches are recorded beside which the table could be laid."
-if penalties is not None:  # of the same networks, cut at the same layers
-    correlated = by_layer.rank_correlation(run.largest("table_2")[0], penalties[0])
-    found = correlated["rank_correlation"]
-    if dataset == "cifar10":
-        run.write(table_2_with_figure_1=correlated)
-    said = (
-        f"In our {len(found)} recorded pairs, whose networks are stitched in chapter 3, it is "
-        f"{', '.join(f'{value:+.1f}' for value in found)}."
-    )
-Markdown(said)
-
-# %% [markdown]
-# :::{admonition} Deviation from the paper
-# :class: note
-# The paper trains for 50 epochs, keeps the epoch that is best on the test set, and compares on all 10,000 test images; here the last epoch counts, with the recipe `fast` on CIFAR-10 and as many images as the
-# parameters say. Units that never fire on these images are left out of $G_{\mathrm{ReLU}}$-Procrustes, which has no norm to divide them by. For $G_{\mathrm{ReLU}}$-CKA the centring is the corrected one, as in the authors' code.
-# The nulls are ours.
-# :::
-#
-# Off figure 5 we read, at the same layers, 0.84, 0.61, 0.45, 0.43 for $G_{\mathrm{ReLU}}$-CKA and 0.98, 0.97, 0.92, 0.93 for the orthogonal one. Each number is entered in the
-# {doc}`../scoreboard`, and judged by the largest recorded run.
-#
-# ## What would break it
-#
-# Similarity that was there before training. Two networks that were never trained share their architecture and the images:
-
-# %%
-fresh = [
-    models.myrtle(width, in_channels=train.images.shape[1], seed=seed + k).to(device)
-    for k in (0, 1)
-]
-untrained = cka_of(fresh, generator)
-untrained.set_index("layer")[["grelu", "grelu_null", "orthogonal", "orthogonal_null"]]
-
-# %% [markdown]
-# Compare with the trained networks above: what untrained networks reach is due to the images and the architecture. A shuffle asks whether anything is shared; untrained networks ask
-# whether *training* made it so. `similarity.null` draws both, and Gaussian features, for any measure.
-#
 # ## Adapt this
 #
-# Any two modules, any layers by name, any measure of the registry; or a kernel of your own. Minibatches make the cost linear in the number of images: the mean of
-# $\mathrm{HSIC}_1$ over batches is unbiased, the ratio of such means consistent.
+# Any two modules, any layers by name, and any measure of the table above or a kernel of your own. Minibatches make the cost linear in the number of images: the mean of
+# $\mathrm{HSIC}_1$ over batches is unbiased, and the ratio of such means is consistent. Here the four activations of one network against the outputs of the other:
 
 # %%
-options = {"layers2": ["fc"], "minibatch": 64}
-options |= {"generator": generator, "device": device}
-mine = similarity.compare(*myrtles[0], list(numbers), test.images, **options)
-mine.rename_axis("linear CKA with the logits, from minibatches")
+mine = similarity.compare(
+    f, g, list(numbers), test.images, "cka", layers2=["fc"],
+    minibatch=64, generator=generator, device=device,
+)  # fmt: skip
+mine.rename_axis("linear CKA with").round(2)
 
 # %% [markdown]
+# ## Deviations from the paper
+#
+# | | printed | here | what it may change |
+# |---|---|---|---|
+# | networks | Myrtle CNN of width 64, 32 pairs; ResNet-20 of width 16 | width {glue:text}`width:.0f`, {glue:text}`pairs:.0f` pairs; ResNet-20 of width {glue:text}`resnet_width:.0f` | narrow layers have a higher null |
+# | training | 50 epochs, the epoch that is best on the test set | {glue:text}`epochs:.0f` epochs, the last one | less trained networks |
+# | images | 10,000 test images | {glue:text}`images:.0f` | little |
+# | centring of $G_{\mathrm{ReLU}}$-CKA | $1/d$ in print | $1/N$, as in the authors' code | see {prf:ref}`lem-invariance` |
+# | orthogonal CKA | in the authors' code every channel is divided by its norm first, which no rotation respects | linear CKA | less than 0.03 in our runs |
+# #
 # ## Exercises
 #
 # :::{exercise}
+# :label: ex-swapped-columns
+# *Warm-up.* Let $Y$ be $X$ with its first two columns exchanged and the third multiplied by $-1$. Which rows of the table of measures give 1?
+# :::
+#
+# ::::{solution} ex-swapped-columns
+# :class: dropdown
+# Orthogonal Procrustes, linear CKA, SVCCA and CCA, which see no reflection, and $G_{\mathrm{ReLU}}$-CKA, although the change is not in its group: by {prf:ref}`lem-e44` its kernel sees no signs. $G_{\mathrm{ReLU}}$- and permutation Procrustes fall below 1.
+# ::::
+#
+# :::{exercise}
+# :label: ex-null-value
+# Let the units of $X$ and $Y$ be independent, each the ReLU of a Gaussian variable. Show that $\mu_{\text{Procrustes}}\to 1 - \sqrt{(1 - 1/\pi)/2} \approx 0.416$ for $N\to\infty$.
+# :::
+#
+# ::::{solution} ex-null-value
+# :class: dropdown
+# A half-Gaussian $u = \sigma(z)$ has $\mathbb E u = 1/\sqrt{2\pi}$ and $\mathbb E u^2 = 1/2$. So two independent columns of norm 1 have the cosine $(\mathbb Eu)^2/\mathbb Eu^2 = 1/\pi$, whatever the permutation. Then $\delta^2 = \sum_c(2 - 2/\pi) = 2d(1 - 1/\pi)$ and
+# $\delta/(2\sqrt d) = \sqrt{(1-1/\pi)/2}\approx 0.584$.
+# ::::
+#
+# :::{exercise}
+# :label: ex-linear-cka
+# Show that $\sum_{ij}(XX^\top)_{ij}(YY^\top)_{ij} = \lVert X^\top Y\rVert_F^2$. What does linear CKA compare, seen from the units?
+# :::
+#
+# ::::{solution} ex-linear-cka
+# :class: dropdown
+# The left side is $\mathrm{tr}(XX^\top YY^\top) = \mathrm{tr}(Y^\top XX^\top Y) = \lVert X^\top Y\rVert_F^2$. It sums the squared covariances of every unit of $X$ with every unit of $Y$. The right side
+# is cheaper where there are more images than units.
+# ::::
+#
+# :::{exercise}
 # :label: ex-small-samples
-# Biased CKA of independent features is not 0. Predict what it does when there are more features, and check with 20 samples.
+# *With data.* The biased estimate of HSIC keeps the diagonal of the Gram matrices. Compute biased and unbiased CKA of independent Gaussian features for 20 images and a growing number of units. Explain what you see.
 # :::
 #
 # ::::{solution-start} ex-small-samples
 # :class: dropdown
 # ::::
-# With $d$ much larger than $N$ every centred Gram matrix is nearly a multiple of the centring projection $I-\frac1N\mathbf 1\mathbf 1^\top$: the biased measure approaches 1, the unbiased stays near 0.
 
-# %%
-noise = [torch.randn(2, 20, d, generator=generator) for d in (5, 50, 5000)]
-biased = [similarity.cka(*pair, estimator="biased").item() for pair in noise]
-unbiased = [similarity.cka(*pair).item() for pair in noise]
-assert biased[0] < biased[2] and biased[2] > 0.98 and abs(unbiased[2]) < 0.3
-pd.DataFrame({"features": [5, 50, 5000], "biased": biased, "unbiased": unbiased})
+# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-ex-biased", "caption": "With more units than images biased CKA of independent features approaches 1; unbiased CKA stays about 0. Twenty images, mean over ten draws with 95 % interval."}, "image": {"alt": "CKA against the number of units from 2 to 2000: the biased estimate rises from 0.1 to 1, the unbiased one stays near 0."}}
+draw, noise = torch.Generator().manual_seed(seed), []
+for d in (2, 20, 200, 2000):
+    for _ in range(10):
+        two = torch.randn(2, 20, d, generator=draw)
+        for name in ("biased", "unbiased"):
+            value = similarity.cka(*two, estimator=name).item()
+            noise.append({"units": str(d), "estimator": name, "CKA": value})
+mean_curves(pd.DataFrame(noise), "units", "CKA", "estimator", level=0.0)
 
 # %% [markdown]
+# {numref}`fig-ex-biased`: when $d$ is much larger than $N$, every row is about as long as every other and nearly orthogonal to it. So each centred Gram matrix is nearly a multiple of
+# $I-\frac1N\mathbf 1\mathbf 1^\top$, the same for both: the agreement is all on the diagonal, which the unbiased estimate leaves out.
+#
 # ::::{solution-end}
 # ::::
 #
+# :::{exercise}
+# :label: ex-null-width
+# *With data.* How does the null of $G_{\mathrm{ReLU}}$-Procrustes depend on the numbers of images and of units? Draw independent features as in {ref}`Exercise 2 <ex-null-value>`. May one compare layers of different widths?
+# :::
+#
+# ::::{solution-start} ex-null-width
+# :class: dropdown
+# ::::
+
+# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-ex-null", "caption": "The null rises above 0.416 when images are few, and more so for wide layers. Procrustes similarities of independent features behind a ReLU, mean over five draws with 95 % interval; dotted: 0.416."}, "image": {"alt": "Two panels, G_ReLU and orthogonal, of the similarity of unrelated features against the number of images, with lines for 8, 32 and 128 units that fall towards 0.416."}}
+draw, unrelated = torch.Generator().manual_seed(seed), []
+named = {"G_ReLU": "grelu procrustes", "orthogonal": "procrustes"}
+for n in (30, 100, 300, 1000):
+    for d in (8, 32, 128):
+        for _ in range(5):
+            two = torch.randn(2, n, d, generator=draw).relu() + 1e-9
+            for group, name in named.items():
+                row = {"images": str(n), "units": d, "group": group}
+                value = similarity.MEASURES[f"{name}, as printed"](*two).item()
+                unrelated.append(row | {"similarity": value})
+words = {"panels": "group", "level": 0.416}
+mean_curves(pd.DataFrame(unrelated), "images", "similarity", "units", **words)
+
+# %% [markdown]
+# {numref}`fig-ex-null`: the more units there are, the better the best of all permutations, or rotations, fits by chance; the more images there are, the less chance is left. So layers of different widths have different nulls:
+# subtract them first.
+#
+# ::::{solution-end}
+# ::::
+#
+# :::{exercise}
+# :label: ex-positive-kernel
+# *Open.* Show that $\kappa_4(x, y) = \sum_c x_c^2y_c^2$ is positive semi-definite and that it, too, is unchanged exactly by permutations with signs. (Which maps preserve $\sum_c x_c^4$?) Put it in the place of the max kernel in
+# {prf:ref}`def-grelu-cka`. Does it separate trained from untrained networks better or worse, and which power $p$ in $\sum_c |x_cy_c|^p$ does it best?
+# :::
+#
 # ## Summary
 #
-# - A measure is a group and a null. The registry says the first; draw the second.
+# - To choose a measure is to choose a group that it does not see. State a null beside every value: shuffled images for what is shared, untrained networks for what training adds.
+# - Of the Procrustes similarities in table 2, {glue:text}`null-low:.2f` to {glue:text}`null-high:.2f` are null. Of linear CKA nearly all is there before training; $G_{\mathrm{ReLU}}$-CKA gains up to {glue:text}`group-gain:.2f`.
 # - {prf:ref}`def-grelu-procrustes` and {prf:ref}`def-grelu-cka` are invariant under $G_{\mathrm{ReLU}}$, and under translations once they centre by $1/N$.
-# - The max kernel is not positive. $-1\le\mu\le1$ and every invariance survive.
-# - Similarity says nothing yet about function.
+# - The max kernel is not positive semi-definite. $-1\le\mu\le1$ and every invariance survive.
+# - Similarity does not tell which layers can be stitched.
 #
-# Back to {doc}`03b_matching`, on to {doc}`04b_similarity_and_function`, where similarity and function part.
-#
-# ## Provenance
+# Back to {doc}`03b_matching`, on to {doc}`04b_similarity_and_function`, where similarity and function part. {doc}`/generated/status` has the data, code and run of this page.
 
-# %%
+# %% tags=["remove-cell"]
+inside = {True: "similarity_inside", False: "similarity_at_ends"}
+same = figure_2_all.query("measure == 'G_ReLU-CKA' and row == column")
+same = same.assign(place=same["row"].str.endswith("*").map(inside))
+figure_2 = same.pivot_table(index="pair", columns="place", values="value")
 depth = figure_5[figure_5["measure"] == "G_ReLU-CKA"]
+on_diagonal = depth["row"] == depth["column"]
+of_depth = {"same_depth": depth[on_diagonal], "other_depth": depth[~on_diagonal]}
 by_depth = pd.DataFrame(
-    {
-        "same_depth": depth[depth["row"] == depth["column"]]
-        .groupby("pair")["value"]
-        .mean(),
-        "other_depth": depth[depth["row"] != depth["column"]]
-        .groupby("pair")["value"]
-        .mean(),
-    }
+    {k: t.groupby("pair")["value"].mean() for k, t in of_depth.items()}
 )
 ends = figure_5_diagonal.pivot(index="pair", columns="layer", values="grelu")
 by_depth["first_layer"], by_depth["last_layer"] = ends.iloc[:, 0], ends.iloc[:, -1]
 trend = table_2.pivot(index="pair", columns="layer", values="grelu").add_prefix("layer_")
+grams = [("by hand", by_hand)]
+for name, number in numbers.items():
+    grams.append((f"layer {number}", by_layer.KERNELS["grelu"](features(f, name))))
+
+# %% tags=["remove-cell"]
+generator = torch.Generator().manual_seed(seed)
+penalties = results.recorded("03_stitching", "figure_1").get("desk")
+if penalties is not None and dataset == "cifar10":  # of the same networks
+    found = by_layer.rank_correlation(run.largest("table_2")[0], penalties[0])
+    run.write(table_2_with_figure_1=found)
 run.write(
-    lemma_5_1=lemma_5_1,
-    property_ii=property_ii,
-    definition_5_3=definition_5_3,
-    lemma_5_5=lemma_5_5,
-    survives_5_5=survives,
-    lemma_e44=lemma_e44,
-    order_of_groups=order_of_groups,
-    figure_2=figure_2,
+    lemma_5_1=statements.invariance(6, 40, trials, generator=generator),
+    property_ii=statements.alignment_property(6, 40, trials, generator=generator),
+    definition_5_3=statements.range_of_cka(8, 2, 4 * trials, generator=generator),
+    survives_5_5=statements.pairs_of_the_max_kernel(6, trials, generator=generator),
+    lemma_5_5=statements.smallest_eigenvalues(grams),
+    lemma_e44=statements.kernel_symmetries(6, trials, generator=generator),
+    order_of_groups=statements.order_of_groups(6, 40, trials, generator=generator),
+    figure_2=figure_2.rename_axis(columns=None).reset_index(),
     figure_5_depth=by_depth.reset_index(),
     table_2_trend=trend.rename_axis(columns=None).reset_index(),
     untrained=untrained,

@@ -3,18 +3,34 @@
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
+from intertwine.similarity import cka, gram
 from intertwine_book.figures.matrices import layer_matrices
-from intertwine_book.figures.similarity import similarity_by_layer
+from intertwine_book.figures.similarity import (
+    against_penalty,
+    beside_nulls,
+    gram_matrices,
+    impossible_triangle,
+    point_clouds,
+    shared_units,
+)
 
-
-def by_layer(layers: list, pairs: int = 2) -> pd.DataFrame:
-    rows = [
-        {"pair": p, "layer": layer, "grelu": 0.5 + 0.01 * k + 0.1 * p, "orthogonal": 0.7, "grelu_null": 0.4}
-        for p in range(pairs)
-        for k, layer in enumerate(layers)
+TRIALS = pd.DataFrame(
+    [
+        {"panel": p, "layer": k, "group": g, "what": w, "value": k + 0.1 * n + (w == "trained")}
+        for p in ("Procrustes", "CKA")
+        for k in (3, 6)
+        for g in ("G_ReLU", "orthogonal")
+        for w in ("trained", "shuffled")
+        for n in range(3)
     ]
-    return pd.DataFrame(rows).assign(orthogonal_null=0.45)
+)
+PRINTED = (
+    TRIALS[TRIALS["what"] == "trained"].groupby(["panel", "layer", "group"])["value"].max().reset_index()
+)
+LOST = pd.DataFrame({"layer": [3, 3, 6], "similarity": [0.5, 0.6, 0.7], "penalty": [8.0, 9.0, 3.0]})
+X = torch.tensor([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]], dtype=torch.float64)
 
 
 def between(layers: list) -> pd.DataFrame:
@@ -30,8 +46,16 @@ def between(layers: list) -> pd.DataFrame:
 
 WIDE = pd.DataFrame([[0.9, 0.2, 0.1], [0.3, 0.8, 0.4]], ["relu1", "relu2"], ["a", "b", "c"])
 FIGURES = {
-    "similarity_by_layer": lambda: similarity_by_layer(by_layer([3, 6, 10, 14]), floor=0.3),
-    "one pair": lambda: similarity_by_layer(by_layer(["3", "8*", "11"], pairs=1)),
+    "beside_nulls": lambda: beside_nulls(TRIALS, PRINTED, ylabel="similarity"),
+    "without printed values": lambda: beside_nulls(TRIALS, ylabel="similarity"),
+    "against_penalty": lambda: against_penalty(LOST, LOST.groupby("layer", as_index=False).mean()),
+    "point_clouds": lambda: point_clouds([("one", X, X + 1)] * 3),
+    "gram_matrices": lambda: gram_matrices(
+        *torch.rand(2, 9, 9, dtype=torch.float64, generator=torch.Generator().manual_seed(0)),
+        torch.arange(9) % 2,
+    ),
+    "shared_units": lambda: shared_units({"given": (X[:, 0], X[:, 1]), "turned": (X[0], X[1])}),
+    "impossible_triangle": lambda: impossible_triangle(X, gram(X, "max")),
     "layer_matrices": lambda: layer_matrices(between([3, 6, 10, 14])),
     "other columns": lambda: layer_matrices(between([3, 6, 10]).query("row != 3 and column != 10")),
     "of compare": lambda: layer_matrices(WIDE),
@@ -44,19 +68,29 @@ def test_a_figure_is_always_the_same_and_leaves_pyplot_empty(name, always_the_sa
     always_the_same(FIGURES[name])
 
 
-def test_lines_are_means_over_pairs_beside_their_nulls():
-    (axis,) = similarity_by_layer(by_layer([3, 6, 10, 14]), floor=0.3).axes
-    lines = {line.get_label(): line.get_ydata() for line in axis.lines}
-    assert np.allclose(lines["$G_{\\mathrm{ReLU}}$"], [0.55, 0.56, 0.57, 0.58])
-    assert np.allclose(lines["orthogonal, null"], 0.45) and np.allclose(lines["least possible value"], 0.3)
-    assert [label.get_text() for label in axis.get_xticklabels()] == ["3", "6", "10", "14"]
-    assert "residual" not in axis.get_xlabel()
-    (starred,) = similarity_by_layer(by_layer(["3", "8*"])).axes
-    assert "inside a residual block" in starred.get_xlabel()
-    runs = pd.concat([by_layer([3, 6]).assign(run="here"), by_layer(["3", "8*"]).assign(run="there")])
-    left, right = similarity_by_layer(runs, panels="run").axes
-    assert [axis.get_title() for axis in (left, right)] == ["here", "there"]
-    assert [label.get_text() for label in right.get_xticklabels()] == ["3", "8*"]
+def test_measured_values_are_means_rings_are_printed_and_dashes_are_nulls():
+    left, right = beside_nulls(TRIALS, PRINTED, ylabel="similarity").axes
+    heights = {
+        mark: sorted(
+            float(y) for line in left.lines if line.get_marker() == mark for y in np.ravel(line.get_ydata())
+        )
+        for mark in ("o", "_")
+    }
+    assert np.allclose(heights["_"], [3.1, 3.1, 6.1, 6.1])  # the mean of the nulls
+    assert np.allclose(heights["o"], [4.1, 4.1, 4.2, 4.2, 7.1, 7.1, 7.2, 7.2])  # means, and printed values
+    assert [axis.get_title() for axis in (left, right)] == ["Procrustes", "CKA"]
+    assert [text.get_text() for text in right.texts] == ["$G_{\\mathrm{ReLU}}$", "orthogonal"]
+
+
+def test_the_triangle_has_the_distances_that_the_kernel_asks_for():
+    right = impossible_triangle(X, gram(X, "max")).axes[2]
+    assert [text.get_text() for text in right.texts][:3] == ["0", "0", "$\\sqrt{2}$"]
+
+
+def test_the_title_of_two_gram_matrices_is_their_cka():
+    Z = torch.randn(2, 12, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    figure = gram_matrices(*(gram(part, "linear") for part in Z), torch.arange(12))
+    assert figure.axes[2].get_title().endswith(f"{cka(*Z).item():.2f}")
 
 
 def test_matrices_show_means_with_rows_down_and_columns_across():
@@ -89,13 +123,10 @@ def test_rows_and_columns_may_be_different_layers():
             "columns 'value', was given one",
         ),
         (
-            lambda: similarity_by_layer(by_layer([3]).drop(columns=["grelu", "grelu_null"])),
-            "'grelu', 'gr",
+            lambda: beside_nulls(TRIALS.drop(columns="value"), ylabel="similarity"),
+            "columns 'value', was given one",
         ),
-        (
-            lambda: similarity_by_layer(by_layer([3]), panels="run"),
-            "'run', was given one with 'pair', 'la",
-        ),
+        (lambda: against_penalty(LOST.drop(columns="penalty"), LOST), "'penalty', was given one"),
     ],
 )
 def test_missing_columns_are_named(draw, missing):

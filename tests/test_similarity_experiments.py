@@ -9,13 +9,14 @@ from intertwine import models
 from intertwine.data import Dataset
 from intertwine.features import record
 from intertwine.groups import GReLU
-from intertwine.similarity import cka, gram, grelu_cka, procrustes, r2
+from intertwine.similarity import MEASURES, cka, gram, grelu_cka, procrustes, r2
 from intertwine.stitching import Junction
 from intertwine_book.experiments.dissimilarity import by_layer
 from intertwine_book.experiments.dissimilarity.statements import (
     alignment_property,
     invariance,
     kernel_symmetries,
+    moved_by,
     order_of_groups,
     pairs_of_the_max_kernel,
     range_of_cka,
@@ -59,6 +60,13 @@ def test_the_group_part_of_lemma_5_1_holds_and_its_translations_need_the_correct
     for action in ("permutations", "positive diagonal", "G_ReLU"):
         assert worst["as printed", action] < 1e-12 and worst["corrected", action] < 1e-12
     assert worst["as printed", "translations"] > 1e-3 and worst["corrected", "translations"] < 1e-12
+
+
+def test_measures_move_unless_their_invariances_are_declared():
+    names = ["cka", "grelu cka", "grelu procrustes, as printed", "cca"]
+    moves = moved_by(names, generator=generator())
+    for name, row in moves.iterrows():
+        assert ((row < 1e-9) == [kind in MEASURES[name].invariances for kind in row.index]).all()
 
 
 def test_property_ii_holds_without_a_translation_or_with_the_correction():

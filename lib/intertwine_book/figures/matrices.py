@@ -56,8 +56,9 @@ def layer_matrices(table: pd.DataFrame) -> Figure:
     for axis, part in parts:
         wide = part.pivot_table(index="row", columns="column", values="value", sort=False)
         style: dict[str, Any] = {"vmin": 0, "vmax": 1, "square": True, "annot": few, "fmt": ".2f"}
+        if not few:  # every third layer is named
+            style |= {"xticklabels": 3, "yticklabels": 3}
         mesh = _cells(axis, wide.loc[rows, columns], **style)
-        axis.tick_params(labelsize=8 if few else 6)
         axis.tick_params(axis="x", rotation=0 if few else 90)
         axis.set(xlabel="layer of network 2", ylabel="")
     axes = [axis for axis, _ in parts]

@@ -1,43 +1,180 @@
-"""Similarity layer by layer beside its null."""
+"""Similarity drawn: what Procrustes and CKA compare, and values beside their nulls and the printed ones."""
 
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 import pandas as pd
-import seaborn as sns
+import torch
+from jaxtyping import Float, Int
 from matplotlib.figure import Figure
+from torch import Tensor
 
-from intertwine_book.figures.style import COLOURS, GROUP_COLOURS, facets
+from intertwine.similarity import u_centred
+from intertwine_book.figures.schematics import NETWORKS
+from intertwine_book.figures.style import COLOURS, GROUP_COLOURS, check_columns, facets, new_figure
 from intertwine_book.results import interval
 
-_GROUPS = {"grelu": ("G_ReLU", "$G_{\\mathrm{ReLU}}$", "o"), "orthogonal": ("orthogonal", "orthogonal", "s")}
+_NAMES = {"G_ReLU": "$G_{\\mathrm{ReLU}}$"}
+_MARKS = ("_", "^", "x")
 
 
-def similarity_by_layer(
-    table: pd.DataFrame, floor: float | None = None, *, panels: str | None = None
-) -> Figure:
-    """The similarity of corresponding layers under two groups, pair by pair, beside the null of each.
+def beside_nulls(table: pd.DataFrame, printed: pd.DataFrame | None = None, *, ylabel: str) -> Figure:
+    """Means with 95 % t-intervals, single pairs as dots, printed values as rings, nulls as other marks.
 
     Args:
-        table: columns `pair`, `layer` (in order), `grelu`, `orthogonal`, `grelu_null`, `orthogonal_null`, and
-            `panels`; similarities, higher is more similar.
-        floor: the least value there can be, drawn as a line.
-        panels: the column whose values get a panel each.
+        table: one row a pair, with the columns `panel`, `layer` (in order), `group` (a colour each, named
+            beside the last panel), `what` (first what was measured, then nulls), `value`.
+        printed: the columns `panel`, `layer`, `group`, `value`.
+        ylabel: of the values; say in it whether higher is more similar.
     """
-    columns = [*_GROUPS, *(f"{column}_null" for column in _GROUPS)]
-    figure, parts = facets(table, panels, "layer", *columns, height=3.2, sharey=True)
+    figure, parts = facets(table, "panel", "layer", "group", "what", "value", height=3.5, sharey=True)
+    groups, kinds = (list(dict.fromkeys(table[column])) for column in ("group", "what"))
     for axis, rows in parts:
-        shown = rows.assign(layer=rows["layer"].astype(str))
-        for column, (group, label, marker) in _GROUPS.items():
-            shared = {"data": shown, "x": "layer", "color": GROUP_COLOURS[group], "legend": False, "ax": axis}
-            means = {"marker": marker, "markersize": 5, "markeredgewidth": 0, "label": label}
-            sns.lineplot(**shared, y=column, **means, errorbar=interval, err_style="bars", err_kws={"lw": 1})
-            sns.lineplot(**shared, y=f"{column}_null", ls=":", label=f"{label}, null", errorbar=None)
-            sns.scatterplot(**shared, y=column, s=6, alpha=0.5, linewidth=0)
-        if floor is not None:
-            axis.axhline(floor, color=COLOURS["ink"], lw=0.8, label="least possible value")
-        starred = shown["layer"].str.contains("*", regex=False).any()
-        axis.set_xlabel("layer (with a star: inside a residual block)" if starred else "layer")
-        axis.tick_params(axis="x", rotation=90 if shown["layer"].nunique() > 10 else 0)
-    first = parts[0][0]
-    first.set(ylabel="similarity", ylim=(0, 1.02))
-    handles, labels = first.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize="small")
+        places = {layer: k for k, layer in enumerate(dict.fromkeys(rows["layer"]))}
+        for k, group in enumerate(groups):
+            shift, colour = 0.4 * (k - (len(groups) - 1) / 2), GROUP_COLOURS[group]
+            for kind, mark in zip(kinds[1:], _MARKS, strict=False):
+                null = (
+                    rows[(rows["group"] == group) & (rows["what"] == kind)].groupby("layer")["value"].mean()
+                )
+                axis.plot(null.index.map(places) + shift, null, mark, color=colour, ms=9, mew=1.5)
+            trials = rows[(rows["group"] == group) & (rows["what"] == kinds[0])].groupby("layer")["value"]
+            for layer, values in trials:
+                low, high = interval(values)
+                axis.plot([places[layer] + shift] * 2, [low, high], color=colour, lw=1.4)
+                axis.plot([places[layer] + shift + 0.1] * len(values), values, ".", ms=3, color=colour)
+            mean = trials.mean()[list(places)]
+            axis.plot(mean.index.map(places) + shift, mean, "o", ms=5.5, color=colour)
+            if printed is not None:
+                same = printed[(printed["panel"] == axis.get_title()) & (printed["group"] == group)]
+                ring: dict[str, Any] = {"mfc": "none", "mec": colour, "mew": 1.3, "ms": 10}
+                axis.plot(same["layer"].map(places) + shift, same["value"], "o", **ring)
+            if axis is parts[-1][0]:
+                style: dict[str, Any] = {"color": colour, "va": "center", "annotation_clip": False}
+                axis.annotate(_NAMES.get(group, group), (len(places) - 0.45, mean.iloc[-1]), **style)
+        axis.set_xticks(list(places.values()), [str(layer) for layer in places])
+        axis.set(xlim=(-0.5, len(places) - 0.5), xlabel="layer")
+    parts[0][0].set_ylabel(ylabel)
+    grey: dict[str, Any] = {"ls": "", "color": COLOURS["grey"]}
+    shown: list[tuple[str, dict[str, Any]]]
+    shown = [(f"{kinds[0]}: mean, pairs", {"marker": "o", "ms": 5.5})]
+    shown += [("printed", {"marker": "o", "mfc": "none", "ms": 9})] * (printed is not None)
+    shown += [
+        (kind, {"marker": mark, "ms": 8, "mew": 1.5}) for kind, mark in zip(kinds[1:], _MARKS, strict=False)
+    ]
+    handles = [axis.plot([], [], label=label, **grey, **style)[0] for label, style in shown]
+    figure.legend(handles=handles, loc="outside lower center", ncols=2, fontsize="small")
+    return figure
+
+
+def point_clouds(panels: Sequence[tuple[str, Float[Tensor, "n 2"], Float[Tensor, "n 2"]]]) -> Figure:
+    """Two clouds of points in each panel, three panels to a row; thin lines join the points of one image."""
+    figure, axes = new_figure(len(panels) // 3, 3, height=1.9 * (len(panels) // 3) + 0.2)
+    for axis, (title, X, Y) in zip(axes.flat, panels, strict=True):
+        for x, y in zip(X.tolist(), Y.tolist(), strict=True):
+            axis.plot(*zip(x, y, strict=True), color=COLOURS["grey"], lw=0.6, alpha=0.6)
+        for Z, colour in zip((X, Y), NETWORKS, strict=True):
+            axis.plot(*Z.T.numpy(), ".", color=colour, ms=7)
+        axis.set(xticks=[0], yticks=[0], xticklabels=[], yticklabels=[], aspect="equal")
+        axis.set_title(title, fontsize="medium")
+    return figure
+
+
+def gram_matrices(K: Float[Tensor, "n n"], L: Float[Tensor, "n n"], labels: Int[Tensor, " n"]) -> Figure:
+    """Two Gram matrices of the same images, sorted by class, and their centred entries against each other."""
+    figure, axes = new_figure(1, 3, height=2.5)
+    order = labels.argsort(stable=True)
+    starts = torch.searchsorted(labels[order].contiguous(), labels.unique())
+    for axis, G, name, colour in zip(axes, (K, L), "KL", NETWORKS, strict=False):
+        low, high = torch.quantile(G.flatten(), torch.tensor([0.02, 0.98], dtype=G.dtype))
+        axis.imshow(G[order][:, order].numpy(), cmap="cividis", vmin=low, vmax=high)
+        axis.set_xticks(starts, labels.unique().tolist())
+        axis.set_yticks(starts, labels.unique().tolist())
+        axis.set_title(f"${name}$: network {'KL'.index(name) + 1}", color=colour, fontsize="medium")
+        axis.grid(visible=False)
+    pairs = torch.triu_indices(len(K), len(K), 1)
+    U, V = (Z[pairs[0], pairs[1]] / Z.abs().max() for Z in (u_centred(K), u_centred(L)))
+    axes[2].plot(U, V, ".", ms=2, alpha=0.3, color=COLOURS["grey"], mew=0, rasterized=True)
+    cosine = (U @ V / (U.norm() * V.norm())).item()
+    axes[2].set(xlabel="$U_{ij}$", ylabel="$V_{ij}$", xticks=[0], yticks=[0], xticklabels=[], yticklabels=[])
+    axes[2].set_title(f"pairs of images\nCKA = {cosine:.2f}", fontsize="medium")
+    return figure
+
+
+def shared_units(rows: dict[str, tuple[Float[Tensor, " d"], Float[Tensor, " d"]]]) -> Figure:
+    """Bars of two images' features and their products, the largest marked; a row for each basis."""
+    figure, axes = new_figure(len(rows), 3, height=1.45 * len(rows) + 0.4, sharex=True, sharey=True)
+    for line, (name, (x, y)) in zip(axes, rows.items(), strict=True):
+        best = int((x * y).argmax())
+        for axis, bars, colour in zip(line, (x, y, x * y), (*NETWORKS, COLOURS["grey"]), strict=True):
+            axis.bar(range(len(bars)), bars.numpy(), color=colour, alpha=0.6)
+            axis.axhline(0, color=COLOURS["ink"], lw=0.8)
+            axis.set(xticks=[], yticks=[])
+        line[2].bar(best, (x * y)[best].item(), color=COLOURS["red"])
+        said = f"sum {float(x @ y):.2f}, max {float((x * y).max()):.2f}"
+        line[2].text(0.5, 0.97, said, transform=line[2].transAxes, ha="center", va="top")
+        line[0].set_ylabel(name)
+    for axis, title in zip(axes[0], ("image $i$", "image $j$", "product, unit by unit"), strict=True):
+        axis.set_title(title, fontsize="medium")
+    axes[0, 0].set_ylim(top=1.45 * axes[0, 0].get_ylim()[1])
+    return figure
+
+
+def impossible_triangle(points: Float[Tensor, "3 2"], K: Float[Tensor, "3 3"]) -> Figure:
+    """Three points, their Gram matrix, and the distances that it would give to three vectors."""
+    figure, (left, middle, right) = new_figure(1, 3, height=2.3)
+    names, places = "xyz", np.array([[0.5, 0.85], [0.0, 0.0], [1.0, 0.0]])
+    for name, (a, b) in zip(names, points.tolist(), strict=True):
+        left.annotate("", (a, b), (0, 0), arrowprops={"arrowstyle": "->", "color": NETWORKS[0], "lw": 1.6})
+        left.text(
+            a + 0.06, b + 0.12 * (not a), f"${name}$ = ({a:g}, {b:g})", va="bottom" if b == 0 else "center"
+        )
+    left.set(xlim=(-0.1, 2.0), ylim=(-0.1, 1.35), xticks=[0, 1], yticks=[0, 1], aspect="equal")
+    left.set_title("three points", fontsize="medium")
+    middle.imshow(K.numpy(), cmap="cividis", vmin=-0.2, vmax=1.4, alpha=0.5)
+    for i, j in np.ndindex(3, 3):
+        middle.text(j, i, f"{K[i, j]:g}", ha="center", va="center")
+    middle.set_xticks(range(3), [f"${name}$" for name in names])
+    middle.set_yticks(range(3), [f"${name}$" for name in names])
+    middle.set_title("their max kernel", fontsize="medium")
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        squared = (K[i, i] + K[j, j] - 2 * K[i, j]).item()
+        right.plot(*places[[i, j]].T, color=COLOURS["red" if squared else "grey"], lw=1.6)
+        x, y = places[[i, j]].mean(0) + ((0.2 * (j - 1.5) * 2, 0.05) if i == 0 else (0, -0.24))
+        right.text(x, y, f"$\\sqrt{{{squared:g}}}$" if squared else "0", ha="center")
+    for name, (x, y) in zip(names, places, strict=True):
+        right.text(x, y + (0.06 if y else -0.24), f"$\\varphi({name})$", ha="center")
+    right.set(xlim=(-0.35, 1.35), ylim=(-0.4, 1.2), aspect="equal")
+    right.set_title("distances of vectors φ\nthat it asks for", fontsize="medium")
+    right.axis("off")
+    for axis in (left, middle):
+        axis.grid(visible=False)
+    return figure
+
+
+def against_penalty(table: pd.DataFrame, printed: pd.DataFrame) -> Figure:
+    """Stitching penalty against similarity: a dot for each pair and layer, printed means as rings.
+
+    Args:
+        table: one row a pair and layer, with the columns `layer`, `similarity`, `penalty`.
+        printed: the same columns, one row a layer.
+    """
+    check_columns(table, "layer", "similarity", "penalty")
+    figure, axes = new_figure(1, 2, height=2.9, sharex=True, sharey=True)
+    colours = [COLOURS[name] for name in ("blue", "green", "orange", "red")]
+    for axis, rows, title in zip(axes, (table, printed), ("our pairs", "printed means"), strict=True):
+        for layer, colour in zip(dict.fromkeys(printed["layer"]), colours, strict=False):
+            part = rows[rows["layer"] == layer]
+            open_ = {"mfc": "none"} if rows is printed else {}
+            axis.plot(part["similarity"], part["penalty"], "o", color=colour, ms=6, mew=1.4, **open_)
+            at = (part["similarity"].mean(), part["penalty"].max() + 0.9)
+            side: dict[str, Any] = {"ha": "center", "va": "bottom"}
+            if rows is printed:
+                at, side = (at[0] + 0.012, at[1] - 0.9), {"ha": "left", "va": "center"}
+            axis.text(*at, f"layer {layer}", color=colour, **side)
+        axis.set_title(title, fontsize="medium")
+        axis.set(xlabel="$G_{\\mathrm{ReLU}}$-Procrustes similarity")
+        axis.margins(x=0.15, y=0.15)
+    axes[0].set_ylabel("penalty of a stitch, points")
     return figure

@@ -168,6 +168,34 @@ def between_all_layers(
     return pd.concat(parts, ignore_index=True)[["measure", "row", "column", "value"]]
 
 
+def beside_nulls(procrustes: pd.DataFrame, cka: pd.DataFrame, untrained: pd.DataFrame) -> pd.DataFrame:
+    """The tables of `procrustes_by_layer` and `cka_by_layer` in long form, for a figure.
+
+    Example:
+        >>> values = dict.fromkeys(["grelu", "orthogonal", "grelu_null", "orthogonal_null"], 0.5)
+        >>> table = beside_nulls(*[pd.DataFrame({"layer": [3]} | values)] * 3)
+        >>> table.groupby("panel", sort=False)["what"].unique().map(list)["CKA (figure 5)"]
+        ['trained networks', 'shuffled images', 'untrained networks']
+
+    Args:
+        untrained: CKA of networks that were never trained.
+
+    Returns:
+        Columns panel, layer, group, what (see the example), value.
+    """
+    rows = []
+    for panel, table in {"Procrustes (table 2)": procrustes, "CKA (figure 5)": cka}.items():
+        for group, title in {"grelu": "G_ReLU", "orthogonal": "orthogonal"}.items():
+            values = {"trained networks": table[group], "shuffled images": table[f"{group}_null"]}
+            if table is cka:
+                values["untrained networks"] = untrained[group]
+            for what, column in values.items():
+                layers = (untrained if what.startswith("untrained") else table)["layer"]
+                place = {"panel": panel, "layer": layers, "group": title, "what": what}
+                rows.append(pd.DataFrame(place | {"value": column}))
+    return pd.concat(rows, ignore_index=True)
+
+
 def rank_correlation(similarity: pd.DataFrame, penalties: pd.DataFrame) -> pd.DataFrame:
     """Spearman's rank correlation over layers of G_ReLU similarities with G_ReLU penalties, pair by pair.
 

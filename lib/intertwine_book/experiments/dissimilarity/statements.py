@@ -11,8 +11,15 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from intertwine.groups import GReLU, MatrixGroup, Orthogonal, Permutations, SignedPermutations
-from intertwine.similarity import gram, grelu_cka, grelu_procrustes, procrustes
+from intertwine.groups import (
+    GeneralLinear,
+    GReLU,
+    MatrixGroup,
+    Orthogonal,
+    Permutations,
+    SignedPermutations,
+)
+from intertwine.similarity import MEASURES, gram, grelu_cka, grelu_procrustes, procrustes
 
 VERSIONS: list[tuple[dict[str, Any], Callable[..., Tensor]]] = [
     ({"measure": name, "version": version}, partial(measure, corrected=version == "corrected"))
@@ -46,6 +53,35 @@ def invariance(width: int, samples: int, trials: int, *, generator: torch.Genera
             change = abs(measure(act(X), act(Y)) - measure(X, Y)).item()
             rows.append(version | {"action": action, "trial": trial, "change": change})
     return pd.DataFrame(rows)
+
+
+def moved_by(measures: Iterable[str], *, draws: int = 8, generator: torch.Generator) -> pd.DataFrame:
+    """The largest change of measures when the channels of the first features are moved by each kind of map.
+
+    Example:
+        >>> table = moved_by(["cka"], generator=torch.Generator().manual_seed(0))
+        >>> bool(table.loc["cka", "orthogonal"] < 1e-9 < 1e-3 < table.loc["cka", "positive scaling"])
+        True
+
+    Returns:
+        A row for each measure by its name, a column for each of five kinds of maps, named as invariances.
+    """
+    width = 6
+    actions: dict[str, Callable[[Tensor], Tensor]] = {
+        "permutation": lambda X: X @ Permutations(width).sample(generator).double(),
+        "positive scaling": lambda X: X * GReLU(width).sample(generator, scale=2.5).sum(0),
+        "orthogonal": lambda X: X @ Orthogonal(width).sample(generator).double(),
+        "invertible linear": lambda X: X @ GeneralLinear(width).sample(generator, scale=2.0).double(),
+        "translation": lambda X: X + 5 * _normal(generator, width),
+    }
+    rows: dict[str, dict[str, float]] = {}
+    for name in measures:
+        rows[name] = dict.fromkeys(actions, 0.0)
+        for (kind, act), _ in itertools.product(actions.items(), range(draws)):
+            X, noise = _normal(generator, 2, 40, width).exp()
+            change = MEASURES[name](act(X), X + 0.7 * noise) - MEASURES[name](X, X + 0.7 * noise)
+            rows[name][kind] = max(rows[name][kind], abs(change.item()))
+    return pd.DataFrame.from_dict(rows, orient="index")
 
 
 def alignment_property(width: int, samples: int, trials: int, *, generator: torch.Generator) -> pd.DataFrame:
