@@ -10,22 +10,28 @@ import torch
 
 from intertwine import genni
 from intertwine_book.figures.epsilon_slider import epsilon_slider
-from intertwine_book.figures.genni import class_stack, embeddings, lifetimes, loss_planes, shares
+from intertwine_book.figures.genni import (
+    class_stack,
+    embeddings,
+    lifetimes,
+    loss_planes,
+    outgoing_weights,
+    plane_in_space,
+)
+from intertwine_book.figures.solids import hyperboloid, polytope
 
 AXIS = torch.linspace(-1, 1, 9, dtype=torch.float64)
 FLAT = genni.Grid(AXIS, AXIS[:, None] ** 2 + AXIS**2, energy=2.0)
 SOLID = genni.Grid(AXIS, sum(torch.meshgrid(*[AXIS**2] * 3, indexing="ij")), energy=2.0)
 EPSILONS = [0.1, 0.5, 1.0]
+HEXAGON = genni.plane(torch.tensor([[1.0, -1, 0], [0, 1, -1], [-1, 0, 1]]))
+
+
+def LINE(theta, x):
+    return theta[:, :1] * x.T
+
+
 LIVES = pd.DataFrame({"set": ["a", "a", "b"], "birth": [1e-9, 0.1, 0.2], "death": [np.inf, 0.4, np.inf]})
-SHARES = pd.DataFrame(
-    {
-        "search": [0] * 6,
-        "plane": ["solutions", "random", "random"] * 2,
-        "trial": [0, 0, 1] * 2,
-        "epsilon": [0.1] * 3 + [0.2] * 3,
-        "share": [0.5, 0.1, 0.2, 0.6, 0.3, 0.4],
-    }
-)
 UMAP = pd.DataFrame(
     {"set": ["a", "a", "b", "b"], "seed": [0, 1] * 2, "x": 1.0, "y": 2.0, "component": [1, 2, 7, 1]}
 )
@@ -34,7 +40,8 @@ FIGURES = {
     "loss_planes": lambda: loss_planes({"one": PANEL, "two": {"grid": FLAT, "names": ("w", "c")}}),
     "class_stack": lambda: class_stack({"one": {0.5: FLAT, 1.0: FLAT}, "two": {1.0: FLAT}}, epsilon=0.3),
     "lifetimes": lambda: lifetimes(LIVES.assign(expected=0.3)),
-    "shares": lambda: shares(SHARES),
+    "plane_in_space": lambda: plane_in_space(FLAT, HEXAGON, {"A": [0.1, 0.2]}, LINE),
+    "outgoing_weights": lambda: outgoing_weights({"one": (-1.0, -0.6), "two": (1.0, -0.8)}, (0.8, -0.5)),
     "embeddings": lambda: embeddings(UMAP),
 }
 
@@ -80,3 +87,23 @@ def test_a_fragment_is_small_the_same_every_time_and_fetches_nothing():
     thinned = slider(limit=50)
     assert sum(len(cloud.x) for cloud in thinned.figure.data[:3]) <= 50
     assert json.loads(thinned.figure.to_json())["layout"]["sliders"][0]["steps"][0]["label"] == "0.1"
+
+
+def test_the_corners_of_the_polytope_have_one_neuron_up_and_one_down_and_its_shells_grow():
+    pytest.importorskip("plotly")
+    figure = polytope([0.0, 0.25], [0.7, 0.3, -0.9, -0.1], name="body").figure
+    lines, corners, orbit = figure.data[-3:]
+    assert len(set(corners.text)) == len(corners.x) == 12 and len(orbit.x) == 24
+    assert len(lines.x) == 3 * 24  # edges
+    sizes = [np.linalg.norm(np.stack([mesh.x, mesh.y, mesh.z]), axis=0) for mesh in figure.data[:4]]
+    assert [size.mean() / 2**0.5 for size in sizes] == pytest.approx([1, 1, 1.5, 0.5], abs=1e-3)
+    assert [mesh.visible for mesh in figure.data[:4]] == [True, True, False, False]
+
+
+def test_the_hyperboloid_has_the_points_that_it_is_given():
+    pytest.importorskip("plotly")
+    sheet = torch.rand(4, 8, 3)
+    sheet[0, 0] = torch.nan
+    made = hyperboloid(sheet, sheet[..., 0], label="u", name="hole")
+    assert np.allclose(np.array(made.figure.data[0].z, float)[1:], sheet[1:, :, 2], atol=0.006)
+    assert "NaN" not in made._repr_html_()

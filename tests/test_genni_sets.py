@@ -180,7 +180,8 @@ def test_the_orbit_lies_in_the_class_and_visits_every_order(seed, h, scale):
 @given(seeds, st.floats(-2, 2))
 def test_the_quadric_holds_what_pairs_to_the_level(seed, level):
     flat = genni.plane(normal(4, 4, seed=seed))
-    values, t = experiment.quadric(flat, level)
+    quadric = experiment.quadric(flat, level)
+    values, t = quadric.squares, quadric.t
     assert len(values) == 3 and (values[0] < 0 < values[2])  # of a form with two squares of either sign
     points = flat.at(normal(50, 3, seed=seed + 1))
     pairing = (points[:, :2] * points[:, 2:]).sum(1)
@@ -195,6 +196,10 @@ def test_the_quadric_holds_what_pairs_to_the_level(seed, level):
     torch.testing.assert_close(torch.linalg.eigvalsh(form), values, atol=1e-8, rtol=1e-8)
     least = fitted[9] - fitted[6:9] @ torch.linalg.solve(form, fitted[6:9]) / 4
     assert level - least.item() == pytest.approx(t, rel=1e-6, abs=1e-6)
+    if (values * t > 0).sum() == 2 and abs(t) > 1e-3:
+        sheet = flat.at(quadric.one_sheet(2.0, 5).flatten(0, 1))
+        on_it = (sheet[:, :2] * sheet[:, 2:]).sum(1)
+        torch.testing.assert_close(on_it, torch.full_like(on_it, level), atol=1e-6, rtol=1e-6)
 
 
 @laws

@@ -7,6 +7,7 @@ coordinates of the quotient by functional equivalence.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import pandas as pd
 import torch
@@ -34,22 +35,44 @@ def gaussian_loss(points: Float[Tensor, "*k p"], target: Float[Tensor, " 2"]) ->
     return (slopes(points) - target).square().sum(-1) / 2
 
 
-def quadric(plane: Plane, level: float) -> tuple[Float[Tensor, " m"], float]:
-    """The surface Σ c_i w_i = level in a plane, as Σ λ_k y_k² = t in coordinates y of its own.
+class Quadric(NamedTuple):
+    """The surface Σ c_i w_i = level in a plane, as Σ λ_k y_k² = t in coordinates y of its own."""
+
+    squares: Float[Tensor, " m"]
+    """λ, growing."""
+    t: float
+    middle: Float[Tensor, " m"]
+    """Where y = 0, in coordinates of the plane."""
+    axes: Float[Tensor, "m m"]
+    """Columns: the directions of y."""
+
+    def one_sheet(self, reach: float, n: int) -> Float[Tensor, "n n2 3"]:
+        """Points of a hyperboloid of one sheet, in coordinates of the plane, up to `reach` along its axis."""
+        across = self.squares * self.t > 0
+        if len(across) != 3 or across.sum() != 2:
+            raise ValueError(f"Expected a hyperboloid of one sheet, was given {self.squares} and {self.t}.")
+        radii = (self.t / self.squares).abs().sqrt()
+        u = torch.linspace(-1, 1, n).to(radii) * torch.asinh(reach / radii[~across])
+        v = torch.linspace(0, 2 * torch.pi, 2 * n).to(radii)
+        y = radii.new_zeros(n, 2 * n, 3)
+        y[..., across] = u.cosh()[:, None, None] * torch.stack([v.cos(), v.sin()], 1)
+        y[..., ~across] = u.sinh()[:, None, None]
+        return self.middle + (radii * y) @ self.axes.T
+
+
+def quadric(plane: Plane, level: float) -> Quadric:
+    """The surface Σ c_i w_i = level in a plane.
 
     Example:
         >>> from intertwine.genni import plane
         >>> axes = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])  # of a single neuron, (w, c)
-        >>> quadric(plane(axes), 2.0)[0].tolist()
+        >>> quadric(plane(axes), 2.0).squares.tolist()
         [-0.5, 0.5]
 
     Where all w_i are negative, the class with s₊ = 0 and s₋ = level is this surface, and nothing else. In all
     of R⁴ its form has two positive and two negative squares, so that in a generic plane of three dimensions
     it has one of one sign and two of the other: a hyperboloid. If the two λ have the sign of t, it is of one
     sheet, around a hole.
-
-    Returns:
-        λ, growing, and t.
     """
     h = len(plane.centre) // 2
     pairing = torch.zeros(2 * h, 2 * h).to(plane.centre)
@@ -57,7 +80,8 @@ def quadric(plane: Plane, level: float) -> tuple[Float[Tensor, " m"], float]:
     form, slope = plane.basis @ pairing @ plane.basis.T, plane.basis @ pairing @ plane.centre
     middle = -torch.linalg.solve(form, slope)  # where the form has no linear part
     at = plane.at(middle[None])[0]
-    return torch.linalg.eigvalsh(form), level - (at @ pairing @ at).item()
+    squares, axes = torch.linalg.eigh(form)
+    return Quadric(squares, level - (at @ pairing @ at).item(), middle, axes)
 
 
 def orbit(

@@ -48,31 +48,41 @@ def epsilon_slider(
     inside = inside[:: -(-len(inside) // limit)]
     at = np.round(grid.coordinates().numpy(force=True)[inside], 3).astype(np.float32)
     shells = np.searchsorted(epsilons, relative[inside], side="right")
-    shades = ["#08306b", "#2171b5", "#6baed6", "#9ecae1", "#c6dbef", "#dfe7ef"]
+    shades = ["#D55E00", "#2f86c1", "#56B4E9", "#8fb4cc", "#a3a9ad", "#b9bcbe"]  # on light and on dark
     clouds = []
     for k, epsilon in enumerate(epsilons):  # each point once: the slider shows shells up to its own
         marker = {"size": 2.5, "color": shades[min(k, len(shades) - 1)]}
         clouds.append(_cloud(at[shells == k], f"J/E[y²] < {epsilon:g}", marker))
     extra = []
     if oracle is not None:
-        extra.append(_cloud(np.asarray(oracle), "closed form", {"size": 2, "color": COLOURS["orange"]}))
+        extra.append(_cloud(np.asarray(oracle), "closed form", {"size": 2, "color": COLOURS["green"]}))
     if points is not None:
-        cross = {"size": 5, "color": COLOURS["red"], "symbol": "diamond"}
+        cross = {"size": 6, "color": COLOURS["pink"], "symbol": "diamond"}
         extra.append(_cloud(np.asarray(points), "solutions", cross))
     shown = [[j <= k for j in range(len(clouds))] + [True] * len(extra) for k in range(len(clouds))]
     start %= len(epsilons)
     for cloud, visible in zip(clouds, shown[start], strict=False):
         cloud.visible = visible
+    low, high = float(grid.axis[0]), float(grid.axis[-1])
+    axes = {f"{x}axis": {"title": {"text": f"t{k}"}, "range": [low, high]} for k, x in enumerate("xyz", 1)}
+    made = layout(axes, [slider(epsilons, shown, start)])
+    return Interactive(go.Figure(clouds + extra, made), name)
+
+
+def slider(epsilons: Sequence[float], shown: Sequence[Sequence[bool]], start: int) -> dict[str, Any]:
+    """A slider whose steps, one for each ε, say which traces are seen."""
     steps = [
-        {"method": "restyle", "label": f"{epsilon:g}", "args": ["visible", visible]}
+        {"method": "restyle", "label": f"{epsilon:g}", "args": ["visible", list(visible)]}
         for epsilon, visible in zip(epsilons, shown, strict=True)
     ]
-    low, high = float(grid.axis[0]), float(grid.axis[-1])
-    axes = {f"{x}axis": {"title": {"text": f"c{k}"}, "range": [low, high]} for k, x in enumerate("xyz", 1)}
-    slider = {"active": start, "steps": steps, "currentvalue": {"prefix": "ε = "}, "pad": {"t": 10, "b": 30}}
-    layout = {"template": "none", "height": 500, "margin": {"l": 20, "r": 30, "t": 0, "b": 35}, "scene": axes}
-    layout |= {"paper_bgcolor": "rgba(0,0,0,0)", "font": {"color": COLOURS["grey"]}, "sliders": [slider]}
-    return Interactive(go.Figure(clouds + extra, layout | {"legend": {"x": 0, "y": 1}}), name)
+    return {"active": start, "steps": steps, "currentvalue": {"prefix": "ε = "}, "pad": {"t": 10, "b": 30}}
+
+
+def layout(scene: dict[str, Any], sliders: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Of a figure in three dimensions, in words that are read on light and on dark pages."""
+    made = {"template": "none", "height": 500, "margin": {"l": 20, "r": 30, "t": 0, "b": 35}, "scene": scene}
+    made |= {"paper_bgcolor": "rgba(0,0,0,0)", "font": {"color": COLOURS["grey"]}, "sliders": [*sliders]}
+    return made | {"legend": {"x": 0, "y": 1}}
 
 
 def _cloud(at: np.ndarray, name: str, marker: dict[str, Any]) -> Any:

@@ -1,17 +1,21 @@
 """Figures of GENNI: the loss on planes of parameters, ε-sets, their components and their pictures by UMAP."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
 from matplotlib import colormaps
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
+from torch import Tensor
 
-from intertwine.genni import Grid
+from intertwine.genni import Grid, Plane
 from intertwine_book.figures.style import COLOURS, check_columns, facets, new_figure
+
+Function = Callable[[Tensor, Tensor], Tensor]
 
 
 def loss_planes(panels: Mapping[str, Mapping[str, Any]], *, decades: int = 4) -> Figure:
@@ -43,10 +47,94 @@ def loss_planes(panels: Mapping[str, Mapping[str, Any]], *, decades: int = 4) ->
             axis.scatter(*exact.T, s=5, color=COLOURS["orange"], linewidths=0)
         if "points" in panel:
             axis.scatter(*np.asarray(panel["points"]).T, s=45, color=COLOURS["red"], marker="x", zorder=3)
-        x, y = panel.get("names", ("c₁", "c₂"))
+        x, y = panel.get("names", ("t₁", "t₂"))
         axis.set(title=title, xlabel=x, ylabel=y, xlim=extent[:2], ylim=extent[2:])
         axis.grid(False)
     figure.colorbar(image, ax=list(axes[0]), label="log₁₀ J/E[y²]", shrink=0.75, pad=0.02)
+    return figure
+
+
+def plane_in_space(grid: Grid, flat: Plane, networks: Mapping[str, Sequence[float]], f: Function) -> Figure:
+    """A plane through three solutions among all values of three weights, unrolled, and some of its networks.
+
+    Args:
+        grid: the loss on the plane.
+        flat: of two dimensions; its first three parameters are the axes of space.
+        networks: letter → coordinates in the plane of a network whose function is drawn.
+        f: parameter vectors and inputs, a row each → outputs.
+    """
+    figure, _ = new_figure(1, 1, height=2.9)
+    figure.clear()
+    parts = figure.add_gridspec(len(networks), 3, width_ratios=[1.5, 1.2, 0.6])
+    space: Any = figure.add_subplot(parts[:, 0], projection="3d", computed_zorder=False)
+    page: Any = figure.add_subplot(parts[:, 1])
+    at, shades = grid.axis.numpy(force=True), colormaps["GnBu_r"]
+    logs = np.log10(grid.relative.numpy(force=True).clip(1e-3, 10))
+    square = flat.at(grid.coordinates())[:, :3].T.unflatten(1, grid.loss.shape).numpy(force=True)
+    colours = shades(Normalize(-3, 1)(logs))
+    space.plot_surface(*square, facecolors=colours, rstride=1, cstride=1, shade=False, alpha=0.9)
+    extent = (at[0], at[-1], at[0], at[-1])
+    page.imshow(logs.T, origin="lower", extent=extent, cmap=shades, vmin=-3, vmax=1)
+    spots = {f"$\\theta_{k}$": place.tolist() for k, place in enumerate(flat.coordinates)}
+    for name, place in {**spots, **networks}.items():
+        solved = name in spots
+        style: dict[str, Any] = {
+            "color": COLOURS["red" if solved else "orange"],
+            "s": 34 if solved else 110,
+            "zorder": 5,
+        }
+        style["marker"] = "X" if solved else "o"
+        w = flat.at(torch.tensor([place], dtype=torch.float64))[0, :3].tolist()
+        space.scatter(*w, depthshade=False, **style)
+        page.scatter(*place, **style)
+        put = {"ha": "left", "va": "bottom"} if solved else {"ha": "center", "va": "center"}
+        word: dict[str, Any] = {"color": "#000000", "weight": "bold", "zorder": 6} | put
+        space.text(*w, f" {name}" if solved else name, **word)
+        page.text(*place, f" {name}" if solved else name, **word)
+    for k, end in enumerate(2.1 * np.eye(3), 1):
+        space.plot(*np.stack([0 * end, end], 1), color=COLOURS["grey"], lw=1.2, zorder=4)
+        space.text(*(1.12 * end), f"$w_{k}$", ha="center", va="center", zorder=6)
+    space.set_title("the plane in space")
+    space.axis("off")
+    space.view_init(24, 8)
+    space.set_box_aspect((1, 1, 1), zoom=1.5)
+    page.set(title="unrolled", xlabel="$t_1$", ylabel="$t_2$")
+    page.grid(visible=False)
+    x = torch.linspace(-1, 1, 41, dtype=torch.float64)[:, None]
+    for k, (name, place) in enumerate(networks.items()):
+        axis = figure.add_subplot(parts[k, 2])
+        axis.plot(x, x.abs(), color=COLOURS["grey"], lw=1, ls="--")
+        theta = flat.at(torch.tensor([place], dtype=torch.float64))
+        axis.plot(x, f(theta, x)[0].numpy(force=True), color=COLOURS["orange"])
+        axis.set(ylim=(-0.1, 2), xticks=[], yticks=[])
+        axis.set_title(name, loc="left", pad=2, color=COLOURS["orange"], weight="bold")
+    return figure
+
+
+def outgoing_weights(cases: Mapping[str, tuple[float, float]], slopes: tuple[float, float]) -> Figure:
+    """For fixed input weights of two neurons, the outgoing weights that keep the slopes (s₊, s₋).
+
+    Args:
+        cases: title → (w₁, w₂), of one sign or of two.
+    """
+    figure, axes = new_figure(1, len(cases), height=2.6, sharex=True, sharey=True)
+    for axis, (title, (w1, w2)) in zip(axes, cases.items(), strict=True):
+        plus, minus = slopes
+        axis.axhline(0, color=COLOURS["grey"], lw=0.6)
+        axis.axvline(0, color=COLOURS["grey"], lw=0.6)
+        if w1 < 0 and w2 < 0:
+            start, along = np.array([minus / w1, 0.0]), np.array([w2, -w1])
+            axis.axline(tuple(start), tuple(start + along), color=COLOURS["blue"], lw=2)
+            at = start + 0.5 * along
+            arrow = {"arrowstyle": "->", "color": COLOURS["red"], "lw": 2}
+            axis.annotate("", at + 0.7 * along, at, arrowprops=arrow)
+            axis.annotate("$t\\,(w_2, -w_1)$", at + np.array([0.15, 0.35]), color=COLOURS["red"])
+        else:
+            at = np.array([plus / w1, minus / w2] if w1 > 0 else [minus / w1, plus / w2])
+        axis.scatter(*at, color=COLOURS["blue"], s=45, zorder=3)
+        axis.set(title=title, xlabel="$c_1$", xlim=(-2, 2), ylim=(-2, 2), aspect="equal")
+        axis.grid(visible=False)
+    axes[0].set_ylabel("$c_2$")
     return figure
 
 
@@ -66,8 +154,8 @@ def class_stack(grids: Mapping[str, Mapping[float, Grid]], *, epsilon: float = 0
             at = grid.axis.numpy(force=True)
             inside = grid.relative.numpy(force=True).T
             axis.contourf(at, at, inside, [0, epsilon], colors=[shade(scale(value))])
-        axis.set(title=title, xlabel="c₁", aspect="equal")
-    axes[0][0].set_ylabel("c₂")
+        axis.set(title=title, xlabel="t₁", aspect="equal")
+    axes[0][0].set_ylabel("t₂")
     figure.colorbar(ScalarMappable(scale, shade), ax=list(axes[0]), label="target", shrink=0.85, pad=0.02)
     return figure
 
@@ -89,28 +177,6 @@ def lifetimes(table: pd.DataFrame) -> Figure:
         axis.set(xscale="log", yticks=[], ylim=(len(rows) - 0.3, -0.7))
     figure.supxlabel("ε = J/E[y²]", fontsize="medium")
     parts[0][0].set_ylabel("components")
-    return figure
-
-
-def shares(table: pd.DataFrame) -> Figure:
-    """The share of grid points under ε: in the plane of solutions, and the range over random planes.
-
-    Args:
-        table: columns `search` (a panel each), `plane` (solutions or random), `trial`, `epsilon`, `share`.
-    """
-    columns = ("plane", "trial", "epsilon", "share")
-    figure, parts = facets(table, "search", *columns, height=2.6, sharex=True, sharey=True)
-    for axis, rows in parts:
-        random = rows[rows["plane"] == "random"].groupby("epsilon")["share"]
-        own = rows[rows["plane"] == "solutions"].set_index("epsilon")["share"]
-        low, high = random.min(), random.max()
-        axis.fill_between(low.index, low, high, color=COLOURS["grey"], alpha=0.3, lw=0, label="random planes")
-        axis.plot(random.median(), color=COLOURS["grey"], label="their median")
-        axis.plot(own, "o-", ms=4, color=COLOURS["blue"], label="plane of solutions")
-        axis.set(xscale="log", yscale="log", title=f"search {axis.get_title()}")
-    parts[0][0].set_ylabel("share of the grid")
-    parts[0][0].legend(fontsize=7)
-    figure.supxlabel("ε = J/E[y²]", fontsize="medium")
     return figure
 
 
