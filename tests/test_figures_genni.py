@@ -13,6 +13,7 @@ from intertwine_book.figures.epsilon_slider import epsilon_slider
 from intertwine_book.figures.genni import (
     class_stack,
     embeddings,
+    lenet_planes,
     lifetimes,
     loss_planes,
     outgoing_weights,
@@ -33,14 +34,26 @@ def LINE(theta, x):
 
 LIVES = pd.DataFrame({"set": ["a", "a", "b"], "birth": [1e-9, 0.1, 0.2], "death": [np.inf, 0.4, np.inf]})
 UMAP = pd.DataFrame(
-    {"set": ["a", "a", "b", "b"], "seed": [0, 1] * 2, "x": 1.0, "y": 2.0, "component": [1, 2, 7, 1]}
+    {
+        "set": ["a", "a", "b", "b"],
+        "seed": [0, 1] * 2,
+        "x": 1.0,
+        "y": 2.0,
+        "component": [1, 2, 7, 1],
+        "drawn": 2,
+    }
 )
+CELLS = pd.DataFrame([(i, j) for i in range(5) for j in range(5)], columns=["i", "j"])
+CELLS = CELLS.assign(plane="a", relative=1.0 + CELLS["i"], zero=(CELLS["i"] == 0).astype(int))
+CELLS = pd.concat([CELLS, CELLS.assign(plane="b", zero=0)])
+SPANS = pd.DataFrame({"plane": ["a", "b"], "t1": 0.0, "t2": 1.0})
 PANEL = {"grid": FLAT, "exact": FLAT, "epsilon": 0.5, "oracle": [[0.0, 0.0]], "points": [[0.5, 0.5]]}
 FIGURES = {
     "loss_planes": lambda: loss_planes({"one": PANEL, "two": {"grid": FLAT, "names": ("w", "c")}}),
     "class_stack": lambda: class_stack({"one": {0.5: FLAT, 1.0: FLAT}, "two": {1.0: FLAT}}, epsilon=0.3),
     "lifetimes": lambda: lifetimes(LIVES.assign(expected=0.3)),
     "plane_in_space": lambda: plane_in_space(FLAT, HEXAGON, {"A": [0.1, 0.2]}, LINE),
+    "lenet_planes": lambda: lenet_planes(CELLS, SPANS, {"a": ("one", 2.0), "b": ("two", 3.0)}, reach=2.0),
     "outgoing_weights": lambda: outgoing_weights({"one": (-1.0, -0.6), "two": (1.0, -0.8)}, (0.8, -0.5)),
     "embeddings": lambda: embeddings(UMAP),
 }

@@ -138,6 +138,42 @@ def outgoing_weights(cases: Mapping[str, tuple[float, float]], slopes: tuple[flo
     return figure
 
 
+def lenet_planes(
+    table: pd.DataFrame, spans: pd.DataFrame, panels: Mapping[str, tuple[str, float]], *, reach: float
+) -> Figure:
+    """Recorded losses on planes of parameters, hatched where the output is 0.
+
+    Args:
+        table: columns `plane`, `i`, `j` (of the grid point), `relative` (J/E[y²]), `zero` (0 or 1).
+        spans: columns `plane`, `t1`, `t2`, of the networks that span the plane, drawn as crosses.
+        panels: plane → title, and the ε of a contour.
+        reach: the coordinates go from −reach to reach.
+    """
+    check_columns(table, "plane", "i", "j", "relative", "zero")
+    figure, axes = new_figure(1, len(panels), height=2.9, sharey=True)
+    for axis, (name, (title, epsilon)) in zip(axes, panels.items(), strict=True):
+        rows = table[table["plane"] == name]
+        values, zero = (rows.pivot(index="j", columns="i", values=k).to_numpy() for k in ("relative", "zero"))
+        at = np.linspace(-reach, reach, len(values))
+        shades = {"cmap": "GnBu_r", "vmin": -3, "vmax": 3, "extent": (-reach, reach) * 2}
+        image = axis.imshow(np.log10(values).clip(-3, 3), origin="lower", **shades)
+        if zero.any():
+            hatched = axis.contourf(at, at, zero, [0.5, 1.5], colors="none", hatches=["////"])
+            hatched.set_edgecolor("#000000")
+            hatched.set_linewidth(0)
+            y, x = (at[each].mean() for each in zero.nonzero())
+            word = {"ha": "center", "va": "center", "color": "#000000"}
+            axis.text(x, y, "output 0", bbox={"fc": "#ffffff", "ec": "none", "pad": 2}, **word)
+        axis.contour(at, at, values, [epsilon], colors=COLOURS["red"], linewidths=1.4)
+        crosses = spans[spans["plane"] == name]
+        axis.scatter(crosses["t1"], crosses["t2"], s=45, color=COLOURS["pink"], marker="X", zorder=3)
+        axis.set(title=title, xlabel="t₁", aspect="equal")
+        axis.grid(visible=False)
+    axes[0].set_ylabel("t₂")
+    figure.colorbar(image, ax=list(axes), label="log₁₀ J/E[y²]", shrink=0.8, pad=0.02)
+    return figure
+
+
 def class_stack(grids: Mapping[str, Mapping[float, Grid]], *, epsilon: float = 0.01) -> Figure:
     """Neighbouring classes in one plane: for each target the contour of its ε-set, coloured by the target.
 
@@ -184,20 +220,20 @@ def embeddings(table: pd.DataFrame) -> Figure:
     """UMAP pictures, one row for each set and one column for each seed, coloured by component on the grid.
 
     Args:
-        table: columns `set`, `seed`, `x`, `y`, `component` (from 1).
+        table: columns `set`, `seed`, `x`, `y`, `component` (from 1), `drawn` (pieces of the picture).
     """
-    check_columns(table, "set", "seed", "x", "y", "component")
+    check_columns(table, "set", "seed", "x", "y", "component", "drawn")
     sets, seeds = (list(dict.fromkeys(table[column])) for column in ("set", "seed"))
-    size = {"height": 1.75 * len(sets) + 0.2, "squeeze": False}
+    size = {"height": 1.9 * len(sets), "squeeze": False}
     figure, axes = new_figure(len(sets), len(seeds), **size)
     order = [COLOURS[name] for name in ("blue", "orange", "green", "red", "sky", "pink")]
     for (name, seed), axis in zip([(s, k) for s in sets for k in seeds], axes.flat, strict=True):
         rows = table[(table["set"] == name) & (table["seed"] == seed)]
         colours = [order[(component - 1) % len(order)] for component in rows["component"]]
-        axis.scatter(rows["x"], rows["y"], s=2, color=colours, linewidths=0, rasterized=True)
+        axis.scatter(rows["x"], rows["y"], s=5, color=colours, linewidths=0)
         axis.set(xticks=[], yticks=[])
-        if name == sets[0]:
-            axis.set_title(f"seed {seed}")
+        count = int(rows["drawn"].iloc[0])
+        axis.set_title(f"seed {seed}: {count} piece{'s' * (count > 1)}", fontsize="medium")
         if seed == seeds[0]:
             axis.set_ylabel(name)
     return figure
