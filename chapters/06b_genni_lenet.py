@@ -69,11 +69,13 @@ umap_points: int = 500  # points of each set
 told, spans = record("planes"), record("plane_solutions")
 authors, ours = (told[told["plane"] == name] for name in ("authors", "varying"))
 printed = record("lenet")["relative_threshold"].item()
+glue("best", float(authors["relative"].min()), display=False)
+
+# %% tags=["remove-cell"]
 assert 0.96 < authors["relative"].min() < 0.98
 assert round(100 * authors["zero"].mean()) == 32 and not ours["zero"].any()
 assert round(100 * (authors["relative"] < printed).mean()) == 69
 assert round(100 * (ours["relative"] < 0.1).mean()) == 2 and round(printed) == 460
-glue("best", float(authors["relative"].min()), display=False)
 
 
 def square(table):
@@ -149,6 +151,7 @@ weights = 2.0 * genni.random_starts(small, 1, generator=run.generator(5)).to(dev
 raw = genni.outputs(small, weights, images)[0]
 
 
+# %% tags=["hide-input"]
 def wanted(x):
     """A target of mean 0 and variance 1."""
     return (genni.outputs(small, weights, x)[0] - raw.mean()) / raw.std()
@@ -160,8 +163,7 @@ solved = genni.search(problem, 3, steps=lenet_steps, **asked)
 few = problem.on(images[-lenet_inputs:])
 varying = genni.grid_loss(few, genni.plane(solved.points[:3]), (-13, 13), plane_points)
 lenet_grid = genni.grid_loss(few, genni.plane(solved.points), (-13, 13), lenet_points)
-hidden = [layer.channels for layer in small.hidden_layers()]
-assert sum(hidden) == 113
+assert sum(layer.channels for layer in small.hidden_layers()) == 113
 
 # %% [markdown]
 # (sec-umap)=
@@ -226,11 +228,13 @@ sgd = {"lr": 0.015 * aim.energy, "optimizer": "sgd", "steps": 1000}
 nets = genni.descend(aim, starts[:5], **sgd)
 live = Problem(fcn, torch.tensor([1.0, -1.0, 0.8, 0.5]), x[:4000])
 four = genni.search(live, 3, seed=seed, starts=24).points
-space = genni.plane(torch.cat([torch.zeros(1, 4), torch.eye(4)]))
 aim, live = aim.on(x[:samples]), live.on(x[:samples])
 theirs_3d = genni.grid_loss(aim, genni.plane(nets[:4]), (-2, 2), points_3d)
 theirs_4d = genni.grid_loss(aim, genni.plane(nets), (-1, 1), 20)
 live_3d = genni.grid_loss(live, genni.plane(four), (-2, 2), points_3d)
+space = genni.plane(torch.cat([torch.zeros(1, 4), torch.eye(4)]))
+
+# %% tags=["remove-cell"]
 live_4d = genni.grid_loss(live, space, (-2, 2), 20)
 
 # %% tags=["remove-cell"]
@@ -426,19 +430,16 @@ mean_curves(islands, "ε", "pieces", "set")
 # %% tags=["remove-input"] mystnb={"figure": {"name": "fig-ex-lines", "caption": "Between two LeNets with one function the straight line leaves the class: the loss rises from nearly 0 at both ends. Loss relative to the zero function's (1) on lines from the first solution to the three others, computed by this page."}, "image": {"alt": "Three curves that are near zero at both ends and rise between."}}
 way = torch.linspace(0, 1, 13, device=device)
 first, *others = solved.points
-lines = pd.DataFrame(
-    {"fraction of the way": at, "to solution": k, "relative loss": value}
+losses = {
+    k: genni.loss_at(few, first + way[:, None] * (other - first)) / few.energy
     for k, other in enumerate(others, 2)
-    for at, value in zip(
-        way.tolist(),
-        (
-            genni.loss_at(few, first + way[:, None] * (other - first)) / few.energy
-        ).tolist(),
-        strict=True,
-    )
-)
-axes = {"ylabel": "loss / zero function's", "level": 1.0}
-mean_curves(lines, "fraction of the way", "relative loss", "to solution", **axes)
+}
+lines = [
+    pd.DataFrame({"way": way.tolist(), "to solution": k, "loss": each.tolist()})
+    for k, each in losses.items()
+]
+axes = {"xlabel": "fraction of the way", "ylabel": "relative loss", "level": 1.0}
+mean_curves(pd.concat(lines), "way", "loss", "to solution", **axes)
 
 # %% [markdown]
 # {numref}`fig-ex-lines` answers it for the run of this page. {doc}`03_stitching` first moves one network by a symmetry, and then the rise is much smaller.
@@ -475,6 +476,8 @@ tables = [
 measured = pd.concat(tables, ignore_index=True)
 measured["zero"] = ((measured["relative"] - 1).abs() < 1e-6).astype(int)
 measured["relative"] = measured["relative"].map("{:.4g}".format).astype(float)
+
+# %% tags=["remove-cell"]
 solutions = pd.concat(
     pd.DataFrame(flat.coordinates[:3].cpu().numpy(), columns=["t1", "t2"]).assign(
         plane=name
