@@ -10,9 +10,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from intertwine.weightspace.axes import Factor, Unit, length, plain, single, units
+from intertwine.weightspace.axes import Factor, Label, Unit, length, plain, single, units
 from intertwine.weightspace.hidden import HiddenSpace
-from intertwine.weightspace.infer import Edge, Inference, Label
+from intertwine.weightspace.infer import Edge, Inference
 from intertwine.weightspace.move import Move
 from intertwine.weightspace.solve import Solution
 
@@ -69,7 +69,7 @@ class Action:
                 g = g if edge.center == "after" else 1 / g
                 A = self._matrix(hidden, center)
                 B = torch.linalg.inv(A).mT if hidden.kind == "general" else A
-                sign = int(follower.powers(other)[0])
+                sign = int(follower.vector(other)[0])
                 self.follows[follower.index, sign] = A * g / g[:, None]
                 self.follows[follower.index, -sign] = B * g[:, None] / g
                 self.element.setdefault(follower.index, follower.identity())
@@ -111,7 +111,7 @@ class Action:
         return new
 
     def piece(self, x: Tensor, piece: Piece, index: int) -> Tensor:
-        """A part of a tensor, moved, with an axis for each factor; in float64."""
+        """A part of a tensor, moved, with an axis for each factor; matrices act in float64."""
         y = piece.split(x)
         moving = [k for k, each in enumerate(piece.spaces) if each and each.index in self.element]
         moving.sort(key=lambda k: len(piece.dims(k)))  # blocks first
@@ -122,12 +122,12 @@ class Action:
                 y = y.index_select(dims[0], order)
             elif order is not None:
                 y = _along(y, dims, lambda z: z.index_select(0, order))  # noqa: B023
-        y = y.double()
         for dims, _, matrix, scale in moves:
             if matrix is not None:
-                y = _along(y, dims, lambda z: matrix @ z.unflatten(0, matrix.shape[:2]))  # noqa: B023
+                y = _along(y.double(), dims, lambda z: matrix @ z.unflatten(0, matrix.shape[:2]))  # noqa: B023
             if scale is not None:
-                wide = scale.view(*scale.shape, *[1] * (y.ndim - len(dims)))
+                wide = scale.to(torch.promote_types(y.dtype, torch.float32))
+                wide = wide.view(*scale.shape, *[1] * (y.ndim - len(dims)))
                 y = y * wide.movedim([*range(len(dims))], dims)
         return y
 
@@ -137,14 +137,14 @@ class Action:
         """The order, the matrix and the scalars of a factor, computed and copied to its device once."""
         hidden, factor = piece.spaces[k], piece.factors[k]
         assert hidden is not None and isinstance(factor, Unit)
-        key = hidden.index, factor.log, factor.sign, scalars_only, device
+        key = hidden.index, factor.powers, scalars_only, device
         if key not in self._cache:
             move, order, matrix, scale = self.element[hidden.index], None, None, None
             if move.mixed is not None:
                 matrix = self._matrix(hidden, factor)
             else:
                 if (hidden.index, 1) in self.follows and not scalars_only:
-                    matrix = self.follows[hidden.index, int(hidden.powers(factor)[0])]
+                    matrix = self.follows[hidden.index, int(hidden.vector(factor)[0])]
                 if hidden.kind == "monomial":
                     first = torch.arange(0, move.order.numel(), hidden.size)
                     order = (move.order + first[:, None]).flatten()
@@ -165,7 +165,7 @@ def _along(x: Tensor, dims: list[int], function: Callable[[Tensor], Tensor]) -> 
 
 
 def effective(norms: Sequence[Edge], state: State) -> dict[int, Tensor]:
-    """The same tensors, with the gains of batch norms over the running deviation, in float64."""
+    """The same tensors, with the gains of batch norms over the running deviation."""
     return dict(state) | {
         edge.gain: state[edge.gain].detach().double() / (state[edge.variance].double() + edge.eps).sqrt()
         for edge in norms
@@ -188,13 +188,13 @@ def written(
                 f"Expected a matrix ({hidden.size}, {hidden.size}) for the space {hidden.name}, was given "
                 f"one of shape {tuple(A.shape)}."
             )
-        wanted = hidden.powers(seen), hidden.parities(seen)
+        wanted = hidden.vector(seen), hidden.parities(seen)
         for index, name in inference.run.names.items():
             for k, axis in enumerate(solution.labels.get(index, ())):
                 if (index, k) in inference.read or all(solution.hidden(f) is not hidden for f in units(axis)):
                     continue
                 factor = single(axis)
-                if factor is None or (hidden.powers(factor), hidden.parities(factor)) != wanted:
+                if factor is None or (hidden.vector(factor), hidden.parities(factor)) != wanted:
                     raise ValueError(
                         f"Expected a space that linear layers write, {hidden.name} is also written by "
                         f"{name}, on which a matrix cannot act: fold batch norm into the layer before."

@@ -15,9 +15,8 @@ from itertools import accumulate
 from typing import NamedTuple
 
 Variable = tuple[int, ...]
-"""Scalars, one for each unit: number v, or of its k-th part (v, k)."""
+"""Scalars, one for each unit: (0, v) for positive numbers, (1, v) for signs; of the k-th part (…, k)."""
 Powers = dict[Variable, Fraction]
-Signs = frozenset[Variable]
 
 
 class Space:
@@ -33,8 +32,7 @@ class Space:
         self.reasons: list[str] = []  # of being frozen by itself
         self.mixing: list[str] = []  # why units may not be mixed linearly
         self.norm = ""  # "rms" or "layer": only orthogonal mixing
-        self.log_equations: list[Powers] = []
-        self.sign_equations: list[Signs] = []
+        self.equations: list[Powers] = []  # products of scalars that are 1
         self.inner = False  # units within blocks, of which a part cannot move alone
         self.killed = False  # no scalars, as the units within each block have them
 
@@ -72,11 +70,10 @@ class Space:
 
 
 class Unit(NamedTuple):
-    """A factor that moves: by scalars a(i), it is multiplied by Π a_v(i)^log[v], with the signs of `sign`."""
+    """A factor that moves: by scalars a(i), it is multiplied by the product of their powers."""
 
     space: Space
-    log: tuple[tuple[Variable, Fraction], ...] = ()
-    sign: Signs = frozenset()
+    powers: tuple[tuple[Variable, Fraction], ...] = ()
 
     @property
     def size(self) -> int:
@@ -94,6 +91,7 @@ class Fixed(NamedTuple):
 Factor = Unit | Fixed
 Segment = tuple[Factor, ...]
 Axis = tuple[Segment, ...]
+Label = tuple[Axis, ...]
 
 
 def plain(size: int) -> Axis:
@@ -125,6 +123,11 @@ def moves(axis: Axis) -> bool:
     return any(True for _ in units(axis))
 
 
+def copied(axis: Axis) -> bool:
+    """Whether some of its entries are copies of one."""
+    return any(isinstance(factor, Fixed) and factor.copies for segment in axis for factor in segment)
+
+
 def single(axis: Axis) -> Unit | None:
     """The factor of an axis that is one space."""
     segments = resolve(axis)
@@ -132,20 +135,19 @@ def single(axis: Axis) -> Unit | None:
     return factor if isinstance(factor, Unit) else None
 
 
-def combine(*terms: tuple[int | Fraction, Unit]) -> tuple[Powers, Signs]:
-    """The power Σ c·u of scalars, of numbers and of signs."""
-    log: Powers = {}
-    sign: Signs = frozenset()
-    for c, unit in terms:
-        for v, power in unit.log:
-            log[v] = log.get(v, Fraction(0)) + c * power
-        if Fraction(c).denominator == 1 and int(c) % 2:
-            sign = sign ^ unit.sign
-    return {v: c for v, c in log.items() if c}, sign
+def combine(*terms: tuple[int | Fraction, Unit]) -> Powers:
+    """The powers of scalars in Π unit^c; of signs, modulo 2, and none where c is a fraction."""
+    total: Powers = {}
+    for c, factor in terms:
+        odd = Fraction(c).denominator == 1 and int(c) % 2
+        for v, power in factor.powers:
+            old = total.get(v, Fraction(0))
+            total[v] = (old + odd) % 2 if v[0] else old + c * power
+    return {v: c for v, c in total.items() if c}
 
 
-def unit(space: Space, log: Powers, sign: Signs) -> Unit:
-    return Unit(space, tuple(sorted(log.items())), sign)
+def unit(space: Space, powers: Powers) -> Unit:
+    return Unit(space, tuple(sorted(powers.items())))
 
 
 def resolve(axis: Axis) -> Axis:
@@ -227,4 +229,4 @@ def _expand(heads: list[Segment], factor: Factor) -> list[Segment]:
 
 def _part(part: Space, whole: Unit, k: int) -> Unit:
     """Of a concatenation, each part has scalars of its own."""
-    return Unit(part, tuple(((*v, k), c) for v, c in whole.log), frozenset((*v, k) for v in whole.sign))
+    return Unit(part, tuple(((*v, k), c) for v, c in whole.powers))

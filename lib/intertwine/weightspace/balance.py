@@ -99,11 +99,11 @@ def _still(space: WeightSpace) -> dict[str, Tensor]:
 
 def _half_squared_norm(space: WeightSpace, model: nn.Module, logs: Logs) -> Tensor:
     """Of all parameters, moved by these scalings; each counts once, however many names it has."""
-    state = space.state(model)
+    state = {k: x.double() if x.is_floating_point() else x for k, x in space.state(model).items()}
     moves = {space[name].index: space[name].identity()._replace(log=log) for name, log in logs.items()}
     moved = space.action(moves, state).state(state)
     trained = {id(parameter) for parameter in model.parameters()}
     return sum(
-        (moved[k].double().square().sum() / 2 for k, x in state.items() if id(x) in trained),
+        (moved[k].double().square().sum() / 2 for k, x in space.state(model).items() if id(x) in trained),
         torch.zeros((), dtype=torch.float64),
     )

@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from intertwine.weightspace.axes import Powers, Signs, Variable
-
-
-def free_numbers(
-    equations: list[Powers], variables: set[Variable], modulus: int = 0
-) -> tuple[dict[Variable, dict[int, Fraction]], int]:
-    """Each variable in terms of independent ones, which are numbered; and how many there are."""
-    expressed = eliminated(equations, variables, modulus)
-    free = sorted({w for row in expressed.values() for w in row})
-    number = {w: k for k, w in enumerate(free)}
-    return {v: {number[w]: c for w, c in row.items()} for v, row in expressed.items()}, len(free)
+from intertwine.weightspace.axes import Powers, Variable
 
 
 def eliminated(equations: list[Powers], variables: set[Variable], modulus: int = 0) -> dict[Variable, Powers]:
@@ -38,10 +28,12 @@ def eliminated(equations: list[Powers], variables: set[Variable], modulus: int =
     return {v: substitute({v: Fraction(1)}) for v in variables}
 
 
-def free_signs(
-    equations: list[Signs], variables: set[Variable]
-) -> tuple[dict[Variable, frozenset[int]], int]:
-    """The same over the field of two elements."""
-    rows = [dict.fromkeys(equation, Fraction(1)) for equation in equations]
-    expressed, count = free_numbers(rows, variables, modulus=2)
-    return {v: frozenset(row) for v, row in expressed.items()}, count
+def independent(
+    equations: list[Powers], variables: set[Variable], kind: int
+) -> tuple[dict[Variable, dict[int, Fraction]], int]:
+    """The numbers (kind 0) or signs (1) in terms of independent ones, which are numbered; and how many."""
+    rows = [{v: c for v, c in equation.items() if v[0] == kind} for equation in equations]
+    expressed = eliminated(rows, {v for v in variables if v[0] == kind}, 2 * kind)
+    free = sorted({w for row in expressed.values() for w in row})
+    number = {w: k for k, w in enumerate(free)}
+    return {v: {number[w]: c for w, c in row.items()} for v, row in expressed.items()}, len(free)

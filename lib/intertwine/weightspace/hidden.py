@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -47,14 +48,13 @@ class HiddenSpace:
     blocks: int
     space: Space
     why: list[str]
-    log_basis: dict[Variable, dict[int, Fraction]] = field(default_factory=dict)
-    sign_basis: dict[Variable, frozenset[int]] = field(default_factory=dict)
+    basis: dict[Variable, dict[int, Fraction]] = field(default_factory=dict)
     logs: int = 0
     signs: int = 0
     names: dict[str, Unit] = field(default_factory=dict)
     writers: list[str] = field(default_factory=list)
     readers: list[str] = field(default_factory=list)
-    _vectors: dict[tuple[tuple[Variable, Fraction], ...], tuple[float, ...]] = field(default_factory=dict)
+    _powers: dict[Any, dict[int, Fraction]] = field(default_factory=dict)
 
     @property
     def dimension(self) -> int:
@@ -99,26 +99,24 @@ class HiddenSpace:
         return scalars(move, self.vector(unit), self.parities(unit))
 
     def vector(self, unit: Unit) -> tuple[float, ...]:
-        """`powers`, one number for every independent scalar."""
-        if unit.log not in self._vectors:
-            powers = self.powers(unit)
-            self._vectors[unit.log] = tuple(float(powers.get(k, 0)) for k in range(self.logs))
-        return self._vectors[unit.log]
-
-    def powers(self, unit: Unit) -> dict[int, Fraction]:
         """The powers of the independent scalars in a factor."""
-        total: dict[int, Fraction] = {}
-        for v, power in unit.log:
-            for k, c in self.log_basis.get(v, {}).items():
-                total[k] = total.get(k, Fraction(0)) + power * c
-        return {k: c for k, c in total.items() if c}
+        powers = self.powers(unit, 0)
+        return tuple(float(powers.get(k, 0)) for k in range(self.logs))
 
     def parities(self, unit: Unit) -> frozenset[int]:
         """The independent signs in a factor."""
-        total: frozenset[int] = frozenset()
-        for v in unit.sign:
-            total ^= self.sign_basis.get(v, frozenset())
-        return total
+        return frozenset(k for k, c in self.powers(unit, 1).items() if c % 2)
+
+    def powers(self, unit: Unit, kind: int) -> dict[int, Fraction]:
+        """The powers of the independent numbers (kind 0) or signs (1) in a factor."""
+        key = unit.powers, kind
+        if key not in self._powers:
+            total: dict[int, Fraction] = {}
+            for v, power in unit.powers:
+                for k, c in self.basis.get(v, {}).items() if v[0] == kind else ():
+                    total[k] = total.get(k, Fraction(0)) + power * c
+            self._powers[key] = {k: c for k, c in total.items() if c}
+        return self._powers[key]
 
     def identity(self) -> Move:
         shape = self.blocks, self.size

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from intertwine.weightspace.axes import Axis, Unit, combine, plain, resolve, solid, units
+from intertwine.weightspace.axes import Axis, Label, plain, resolve, solid
 from intertwine.weightspace.run import Call, Ref, Run
 from intertwine.weightspace.ties import Ties
 
-Label = tuple[Axis, ...]
 OTHER = "other"
 RULES: dict[str, Callable[[Inference, Call], Any]] = {}
 KEEPS: set[Any] = set()
@@ -62,12 +61,11 @@ class Edge:
 
 
 @dataclass(eq=False)
-class Inference:
+class Inference(Ties):
     """Labels of all values of a run, and the constraints between them."""
 
     run: Run
     trainable: set[int]
-    ties: Ties = field(default_factory=Ties)
     labels: dict[int, Label] = field(default_factory=dict)
     stacks: dict[int, Stack] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
@@ -75,6 +73,8 @@ class Inference:
     """batch norms, whose gain corrects for ε."""
     read: set[tuple[int, int]] = field(default_factory=set)
     """axes of weights that are contracted with a value."""
+    views: dict[int, tuple[int, list[int]]] = field(default_factory=dict)
+    """parts and transposes of a value: which it is, and which of its axes theirs are."""
     behaviours: dict[str, tuple[str, Fraction, bool] | str] = field(default_factory=dict)
 
     def shape(self, x: Ref) -> tuple[int, ...]:
@@ -87,50 +87,23 @@ class Inference:
                 self.freeze(part, "parts of one axis that go different ways are used together")
         if x.index not in self.labels:
             free = x.index in self.trainable
-            axes = (self.ties.fresh(n) if free and n > 1 else plain(n) for n in self.shape(x))
+            axes = (self.fresh(n) if free and n > 1 else plain(n) for n in self.shape(x))
             self.labels[x.index] = tuple(axes)
         return tuple(resolve(axis) for axis in self.labels[x.index])
+
+    def reads(self, x: Ref, axis: int) -> None:
+        """This axis of a weight, or of the one that it is a part of, is contracted with a value."""
+        index = x.index
+        while index in self.views:
+            index, order = self.views[index]
+            axis = order[axis]
+        self.read.add((index, axis))
 
     def buffer(self, x: Ref) -> Label:
         """A buffer that may move, such as a running mean."""
         if x.index not in self.labels:
-            self.labels[x.index] = tuple(map(self.ties.fresh, self.shape(x)))
+            self.labels[x.index] = tuple(map(self.fresh, self.shape(x)))
         return self.of(x)
-
-    def equal(self, f: Unit, g: Unit) -> None:
-        """Relation: both are multiplied by the same."""
-        self.ties.equation(f.space, *combine((1, f), (-1, g)))
-
-    def inverse(self, f: Unit, g: Unit) -> None:
-        """Constrain the scalars of g to be the inverses of those of f."""
-        self.ties.equation(f.space, *combine((1, f), (1, g)))
-
-    def merge(self, first: Label, second: Label, relation: Callable[..., None] | None, why: str) -> None:
-        for a, b in zip(first, second, strict=True):
-            self.ties.unify(a, b, relation, why)
-
-    def freeze(self, axes: Label, why: str) -> None:
-        for axis in axes:
-            self.ties.freeze(axis, why)
-
-    def alike(self, axes: Label, blocks: Label) -> None:
-        """The units of these axes move in all of these blocks alike, as entries of different ones meet."""
-        spaces = {id(factor.space.root()) for axis in blocks for factor in units(axis)}
-        for factor in (each for axis in axes for each in units(axis)):
-            if any(id(block) in spaces for block in factor.space.chain()):
-                factor.space.root().base = None
-
-    def mixed(self, label: Label, *dims: int) -> None:
-        """Entries along these axes are combined."""
-        chosen = {d % len(label) for d in dims}
-        rest = tuple(axis for k, axis in enumerate(label) if k not in chosen)
-        self.alike(rest, tuple(label[k] for k in chosen))
-
-    def permute_only(self, axes: Label, why: str, *, log: bool = True, sign: bool = True) -> None:
-        """No mixing, and no scalars (of numbers, of signs): only the order of the units is free."""
-        for axis in axes:
-            self.ties.trivial(axis, log=log, sign=sign)
-            self.ties.mix(axis, why)
 
 
 def infer(run: Run, trainable: set[int]) -> Inference:
@@ -194,11 +167,6 @@ def apply(state: Inference, call: Call, refs: list[Ref]) -> None:
 
 class NotUnderstood(Exception):
     """The effect of this call on units that may move is unknown: they are frozen."""
-
-
-def argument(call: Call) -> Any:
-    """The first argument of a call, the value on which it works."""
-    return call.args[0] if call.args else call.kwargs["input"]
 
 
 def bind(call: Call, names: str, **defaults: Any) -> dict[str, Any]:

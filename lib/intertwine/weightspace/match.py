@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 import torch
@@ -98,18 +97,18 @@ def by_weights(hidden: HiddenSpace, found: list[Rows]) -> Likeness:
 
     Tensors with equal scalars are divided by their common length.
     """
-    alike: dict[tuple[tuple[int, Fraction], ...], list[Rows]] = {}
+    alike: dict[tuple[float, ...], list[Rows]] = {}
     for each in found:
-        alike.setdefault(tuple(sorted(hidden.powers(each.factor).items())), []).append(each)
+        alike.setdefault(hidden.vector(each.factor), []).append(each)
     likeness: Likeness = {}
     for powers, group in alike.items():
         lengths = [torch.stack([each.sizes[k] for each in group]).norm(dim=0) for k in (0, 1)]
         size = float(lengths[0].norm()) or 1.0
         for each in group:
             # single precision is enough for lengths near 1, and twice as fast
-            units = [n.clamp(min=1e-300)[:, :, None] if powers else size for n in lengths]
+            units = [n.clamp(min=1e-300)[:, :, None] if any(powers) else size for n in lengths]
             x, y = ((z / n).float() for z, n in zip(each.entries, units, strict=True))
-            inner = (x @ y.mT).double() * (size if powers else size**2)
+            inner = (x @ y.mT).double() * (size if any(powers) else size**2)
             signs = hidden.parities(each.factor)
             likeness[signs] = likeness.get(signs, 0) + inner
     return likeness

@@ -7,7 +7,6 @@ from typing import Any
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.utils._pytree import tree_map
 
 from intertwine.weightspace.run import Call, Ref, Run
 
@@ -60,12 +59,11 @@ def _kind(run: Run, calls: list[Call], start: int, last: int, dim: int) -> str |
     def computed(z: Tensor) -> Tensor:
         values: dict[int, Any] = {start: z.movedim(-1, dim).to(x.device)}
 
-        def at(r: Any) -> Any:
-            return values.get(r.index, run.values[r.index]) if isinstance(r, Ref) else r
+        def at(ref: Ref) -> Tensor:
+            return values.get(ref.index, run.values[ref.index])
 
         for call in calls:
-            args, kwargs = tree_map(at, (call.args, call.kwargs))
-            result = call.function(*args, **kwargs)
+            result = call.computed(at)
             several = [result] if isinstance(result, Tensor) else result
             values |= zip((ref.index for ref in call.results), several, strict=False)
         return values[last].double().movedim(dim, -1)

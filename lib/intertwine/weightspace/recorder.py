@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from types import FunctionType
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode, resolve_name
 from torch.utils._pytree import tree_leaves, tree_map
 
@@ -23,6 +25,12 @@ SIZES = {"shape", "size", "numel", "nelement", "__len__", "unbind"}
 UNEVEN = {"nonzero", "argwhere", "unique", "unique_consecutive", "masked_select", "bincount"}
 # of these, only the first argument has the shape of the result
 FILLS = ("__setitem__", "index_", "scatter", "masked_", "put_")
+
+# multi-head attention whose own calls are seen
+OPEN = FunctionType(
+    F.multi_head_attention_forward.__code__, vars(F) | {"has_torch_function": lambda _: False}
+)
+OPEN.__defaults__ = F.multi_head_attention_forward.__defaults__
 
 
 class Steered(ValueError):
@@ -67,6 +75,9 @@ class Recorder(TorchFunctionMode):
             return func(*args, **kwargs)
         parts = (resolve_name(func) or getattr(func, "__name__", "?")).split(".")
         name = parts[-2] if parts[-1] in ("__get__", "__set__") else parts[-1]
+        if func is F.multi_head_attention_forward:  # which is made of calls that have rules
+            with self:
+                return OPEN(*args, **kwargs)
         if name == "__iter__":
             return iter(self.__torch_function__(Tensor.unbind, types, args))
         if name in SIZES and self.uneven.intersection(self.known.get(id(x), -1) for x in args[:1]):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from torch import Tensor
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_leaves, tree_map
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,29 +28,42 @@ class Call:
     results: list[Ref]
     in_place: bool = False
 
+    @property
+    def first(self) -> Any:
+        """The first argument, the value on which it works."""
+        return next(iter((*self.args, *self.kwargs.values())), None)
+
     def refs(self) -> list[Ref]:
         """All values among the arguments."""
         return [x for x in tree_leaves((self.args, self.kwargs)) if isinstance(x, Ref)]
 
+    def computed(self, value: Callable[[Any], Any]) -> Any:
+        """What the function returns, where `value` says the argument that stands for a `Ref`."""
+        args, kwargs = tree_map(lambda x: value(x) if isinstance(x, Ref) else x, (self.args, self.kwargs))
+        return self.function(*args, **kwargs)
+
 
 @dataclass(eq=False)
 class Run:
-    """All values of a run, in the order of their first use, and the calls between them."""
+    """All values of a run, in the order of their first use, and the calls between them.
+
+    Attributes:
+        names: of the values that are parameters or buffers.
+        steered: whether integer or boolean inputs decided on the steps.
+        chosen: which of the outputs count, if not all.
+        unseen: values that depend on weights through unrecorded calls, with these weights.
+        shared: values changed in place through another view of the same memory.
+        modules: the first input and the output of every call of a module, by its name.
+    """
 
     values: list[Tensor] = field(default_factory=list)
     shapes: list[tuple[int, ...]] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     names: dict[int, str] = field(default_factory=dict)
-    """of the values that are parameters or buffers."""
     inputs: list[int] = field(default_factory=list)
     outputs: list[int] = field(default_factory=list)
     steered: bool = False
-    """whether integer or boolean inputs decided on the steps."""
     chosen: Any = None
-    """which of the outputs count, if not all."""
     unseen: dict[int, list[int]] = field(default_factory=dict)
-    """values that depend on weights through unrecorded calls, with these weights, found by autograd."""
     shared: set[int] = field(default_factory=set)
-    """values changed in place through another view of the same memory."""
     modules: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
-    """the first input and the output of every call of a module, by its name."""

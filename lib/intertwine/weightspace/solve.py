@@ -6,11 +6,23 @@ import itertools
 from collections import Counter
 from dataclasses import dataclass
 
-from intertwine.weightspace.axes import Axis, Space, Unit, moves, plain, resolve, single, unit, units
-from intertwine.weightspace.equations import free_numbers, free_signs
+from intertwine.weightspace.axes import (
+    Axis,
+    Label,
+    Space,
+    Unit,
+    combine,
+    moves,
+    plain,
+    resolve,
+    single,
+    unit,
+    units,
+)
+from intertwine.weightspace.equations import independent
 from intertwine.weightspace.hidden import MATRICES, HiddenSpace
-from intertwine.weightspace.infer import Edge, Inference, Label
-from intertwine.weightspace.rules.layers import along
+from intertwine.weightspace.infer import Edge, Inference
+from intertwine.weightspace.rules.entries import along
 
 BOUNDARY = ("the model's output", "rows of a table", "kernel of", "read by")
 """Reasons that get no row among the frozen: inputs and outputs of a network are not hidden."""
@@ -53,17 +65,16 @@ def solve(state: Inference) -> Solution:
     """Decide every gain, then every group."""
     edges = list(state.edges)
     while True:
-        state.ties.settle_blocks()
+        state.settle_blocks()
         while bad := _untenable(state, edges):
             for edge in bad:
                 _join(state, edge)
             edges = [edge for edge in edges if edge not in bad]
-        state.ties.settle_blocks()  # some by these joins
+        state.settle_blocks()  # some by these joins
         for edge in edges:  # the gain absorbs the scalars of the side that follows
             (factor,) = units(sides(edge)[1])
             c = 1 if edge.center == "before" else -1
-            gain = unit(factor.space, {v: c * p for v, p in factor.log}, factor.sign)
-            _label_gain(state, edge, ((gain,),))
+            _label_gain(state, edge, ((unit(factor.space, combine((c, factor))),),))
         labels = {index: tuple(resolve(axis) for axis in label) for index, label in state.labels.items()}
         _check_bases(labels)
         follows = {id(next(units(sides(edge)[1])).space): edge.why for edge in edges}
@@ -104,9 +115,10 @@ def _spaces(labels: dict[int, Label], follows: dict[int, str], apart: set[int | 
         space = factors[0].space
         hidden = HiddenSpace(len(spaces), space.size, "monomial", None, 1, space, list(space.mixing))
         if not space.killed:
-            log, sign = {v for f in factors for v, _ in f.log}, {v for f in factors for v in f.sign}
-            hidden.log_basis, hidden.logs = free_numbers(space.log_equations, log)
-            hidden.sign_basis, hidden.signs = free_signs(space.sign_equations, sign)
+            variables = {v for factor in factors for v, _ in factor.powers}
+            numbers, hidden.logs = independent(space.equations, variables, 0)
+            signs, hidden.signs = independent(space.equations, variables, 1)
+            hidden.basis = numbers | signs
         # every axis carries the space itself or its dual
         linear = not space.mixing and hidden.logs == 1
         linear = linear and all(abs(hidden.vector(factor)[0]) == 1 for factor in mixed.get(key, []))
@@ -118,11 +130,11 @@ def _spaces(labels: dict[int, Label], follows: dict[int, str], apart: set[int | 
         elif linear:
             hidden.kind, hidden.why = "general", ["only linear maps"]
         spaces.append(hidden)
-    numbers = {id(each.space): each for each in spaces}
+    found = {id(each.space): each for each in spaces}
     for each in spaces:
         base = each.space.blocks()
-        if base is not None and id(base) in numbers:
-            each.base, each.blocks = numbers[id(base)].index, base.size
+        if base is not None and id(base) in found:
+            each.base, each.blocks = found[id(base)].index, base.size
     return spaces
 
 
@@ -156,13 +168,12 @@ def _untenable(state: Inference, edges: list[Edge]) -> list[Edge]:
 
 def _join(state: Inference, edge: Edge) -> None:
     """Join both sides up to scalars, which the gain absorbs."""
-    state.ties.unify(edge.before, edge.after, None, f"{edge.why} of entries that do not move")
-    state.ties.mix(edge.before, edge.why)
-    state.ties.mix(edge.after, edge.why)
+    state.unify(edge.before, edge.after, None, f"{edge.why} of entries that do not move")
+    state.mix((edge.before, edge.after), edge.why)
     gain = along(edge.after, edge.before, -1)  # of batch norm, over the deviation
     if edge.gain in state.labels and edge.parts == 1:
         wide = _wide(state, edge)
-        state.ties.unify(state.labels[edge.gain][wide], gain, state.equal, edge.why)
+        state.unify(state.labels[edge.gain][wide], gain, state.equal, edge.why)
     else:
         _label_gain(state, edge, gain)
 

@@ -246,7 +246,7 @@ class WeightSpace:
         matrix decides the one that it acts on; the others are 1.
 
         Args:
-            model: it is not changed; computed in float64, stored in its own dtype on its own device.
+            model: it is not changed; matrices act in float64, scalars in float32 or better.
             element: matrices, or what `sample`, `compose`, `inverse` or `match` give; the spaces that it does
                 not name are left unchanged.
             readers: False to multiply the weights and biases that write the spaces alone, by matrices that
@@ -266,8 +266,10 @@ class WeightSpace:
         return Action(self.solution, moves, effective(self.solution.norms, state))
 
     def effective(self, model: nn.Module) -> dict[int, Tensor]:
-        """The same on the CPU, with gains of batch norms over the running deviation."""
-        return effective(self.solution.norms, {k: x.detach().cpu() for k, x in self.state(model).items()})
+        """The same in float64 on the CPU, with gains of batch norms over the running deviation."""
+        state = {k: x.detach().cpu() for k, x in self.state(model).items()}
+        double = {k: x.double() if x.is_floating_point() else x for k, x in state.items()}
+        return effective(self.solution.norms, double)
 
     def with_state(self, model: AnyModel, state: Mapping[int, Tensor]) -> AnyModel:
         """A copy of the model with these parameters and buffers."""

@@ -79,7 +79,7 @@ def places(solution: Solution, hidden: HiddenSpace, state: State) -> Iterator[Pl
             follower = solution.hidden(other)
             for each in places(solution, follower, state):
                 plain = each.number not in (edge.gain, edge.variance)
-                if plain and follower.powers(each.factor) == follower.powers(other):
+                if plain and follower.vector(each.factor) == follower.vector(other):
                     yield each._replace(factor=center, gain=edge.gain)
 
 
@@ -141,8 +141,8 @@ def determined(hidden: HiddenSpace, found: list[Place]) -> bool:
         for each in found:
             widths[hidden.vector(each.factor)] += each.width
         return max(widths.values(), default=0) >= hidden.size - (hidden.kind == "mean")
-    logs = solutions([hidden.powers(each.factor) for each in found], hidden.logs)
-    signs = solutions([_ones(hidden.parities(each.factor)) for each in found], hidden.signs, 2)
+    logs = solutions([hidden.powers(each.factor, 0) for each in found], hidden.logs)
+    signs = solutions([hidden.powers(each.factor, 1) for each in found], hidden.signs, 2)
     return any(each.width > 1 for each in found) and all(None not in row for row in logs + signs)
 
 
@@ -157,7 +157,7 @@ def solved(
     has to be −1.
     """
     log, sign = hidden.identity().log, hidden.identity().sign
-    for k, row in enumerate(solutions([hidden.powers(factor) for factor, _ in lengths], hidden.logs)):
+    for k, row in enumerate(solutions([hidden.powers(factor, 0) for factor, _ in lengths], hidden.logs)):
         for i, c in row.items():
             if i is not None:
                 log[k] += float(c) * lengths[i][1]

@@ -9,9 +9,9 @@ from fractions import Fraction
 from intertwine.weightspace.axes import (
     Axis,
     Fixed,
+    Label,
     Powers,
     Segment,
-    Signs,
     Space,
     Unit,
     aligned,
@@ -30,20 +30,20 @@ Relation = Callable[..., None]
 class Ties:
     """The spaces of a run and their constraints, so far."""
 
-    spaces: list[Space] = field(default_factory=list)
+    spaces: list[Space] = field(default_factory=list, init=False)
 
     def space(self, size: int, base: Space | None = None) -> Space:
         self.spaces.append(Space(size, base))
         return self.spaces[-1]
 
     def fresh(self, size: int) -> Axis:
-        """An axis that may move in every way."""
-        v = (len(self.spaces),)
-        return ((Unit(self.space(size), ((v, Fraction(1)),), frozenset([v])),),)
+        """An axis that may move in every way, by a number and a sign for each unit."""
+        k = len(self.spaces)
+        return ((Unit(self.space(size), (((0, k), Fraction(1)), ((1, k), Fraction(1)))),),)
 
-    def freeze(self, axis: Axis, reason: str) -> None:
-        for each in list(units(axis)):
-            self.freeze_space(each.space, reason)
+    def freeze(self, axes: Label, why: str) -> None:
+        for each in [each for axis in axes for each in units(axis)]:
+            self.freeze_space(each.space, why)
 
     def freeze_space(self, space: Space, reason: str, *, derived: bool = False) -> None:
         """Freeze a space; `derived`: only because it is joined with a frozen one."""
@@ -55,24 +55,50 @@ class Ties:
         for child in [*space.parts, *(space.factors or ())]:
             self.freeze_space(child, reason, derived=derived)
 
-    def mix(self, axis: Axis, reason: str) -> None:
+    def mix(self, axes: Label, reason: str) -> None:
         """Allow no linear mixing of the units."""
-        for each in units(axis):
+        for each in (each for axis in axes for each in units(axis)):
             if reason not in each.space.mixing:
                 each.space.mixing.append(reason)
 
-    def equation(self, space: Space, log: Powers | None, sign: Signs | None) -> None:
-        space = space.root()
-        if log:
-            space.log_equations.append(log)
-        if sign:
-            space.sign_equations.append(sign)
+    def trivial(self, axes: Label, *, log: bool = True, sign: bool = True) -> None:
+        """No scalars (of numbers, of signs) on these axes."""
+        for each in (each for axis in axes for each in units(axis)):
+            self.equation(each.space, {v: c for v, c in each.powers if (sign if v[0] else log)})
 
-    def trivial(self, axis: Axis, *, log: bool = True, sign: bool = True) -> None:
-        """No scalars (of numbers, of signs) on this axis."""
-        for each in units(axis):
-            powers, signs = combine((1, each))
-            self.equation(each.space, powers if log else None, signs if sign else None)
+    def permute_only(self, axes: Label, why: str, *, log: bool = True, sign: bool = True) -> None:
+        """No mixing, and no scalars (of numbers, of signs): only the order of the units is free."""
+        self.trivial(axes, log=log, sign=sign)
+        self.mix(axes, why)
+
+    def equation(self, space: Space, powers: Powers) -> None:
+        """This product of scalars is 1."""
+        space.root().equations.append(powers)
+
+    def equal(self, f: Unit, g: Unit) -> None:
+        """Relation: both are multiplied by the same."""
+        self.equation(f.space, combine((1, f), (-1, g)))
+
+    def inverse(self, f: Unit, g: Unit) -> None:
+        """Relation: what multiplies one divides the other."""
+        self.equation(f.space, combine((1, f), (1, g)))
+
+    def alike(self, axes: Label, blocks: Label) -> None:
+        """The units of these axes move in all of these blocks alike, as entries of different ones meet."""
+        spaces = {id(factor.space.root()) for axis in blocks for factor in units(axis)}
+        for factor in (each for axis in axes for each in units(axis)):
+            if any(id(block) in spaces for block in factor.space.chain()):
+                factor.space.root().base = None
+
+    def mixed(self, label: Label, *dims: int) -> None:
+        """Entries along these axes are combined."""
+        chosen = {d % len(label) for d in dims}
+        rest = tuple(axis for k, axis in enumerate(label) if k not in chosen)
+        self.alike(rest, tuple(label[k] for k in chosen))
+
+    def merge(self, first: Label, second: Label, relation: Relation | None, why: str) -> None:
+        for a, b in zip(first, second, strict=True):
+            self.unify(a, b, relation, why)
 
     def unify(self, first: Axis, second: Axis, relation: Relation | None, why: str) -> None:
         """The units of both axes move together; `relation(u, v)` is called for each pair of factors."""
@@ -81,8 +107,7 @@ class Ties:
             a, b = aligned(first, second)
         met = [(s, t) for s, t in zip(a, b, strict=False) if not zero(s) and not zero(t)]
         if len(a) != len(b) or size(a) != size(b) or any(len(s) != len(t) for s, t in met):
-            self.freeze(first, why)
-            self.freeze(second, why)
+            self.freeze((first, second), why)
             return
         for f, g in (pair for s, t in met for pair in zip(s, t, strict=True)):
             if isinstance(f, Fixed) and isinstance(g, Fixed):
@@ -91,8 +116,7 @@ class Ties:
                 fixed, moving = (f, g) if isinstance(f, Fixed) else (g, f)
                 assert isinstance(fixed, Fixed) and isinstance(moving, Unit)
                 if fixed.copies:
-                    self.trivial(((moving,),))
-                    self.mix(((moving,),), "meets copies")
+                    self.permute_only((((moving,),),), "meets copies")
                 elif not fixed.zero:
                     self.freeze_space(moving.space, why, derived=True)
                 continue
@@ -140,8 +164,7 @@ class Ties:
         space.parts = [self.space(n) for n in sizes]
         for k, part in enumerate(space.parts):
             self._inherit(space, part)
-            part.log_equations = [{(*v, k): c for v, c in row.items()} for row in part.log_equations]
-            part.sign_equations = [frozenset((*v, k) for v in row) for row in part.sign_equations]
+            part.equations = [{(*v, k): c for v, c in row.items()} for row in part.equations]
 
     def factor(self, space: Space, outer: int) -> None:
         """The space is a product: `outer` blocks of units, that move as blocks and within themselves."""
@@ -169,7 +192,7 @@ class Ties:
 
     def _inherit(self, old: Space, new: Space) -> None:
         new.mixing = [*old.mixing, *(["normalised with others"] if old.norm else [])]
-        new.log_equations, new.sign_equations = list(old.log_equations), list(old.sign_equations)
+        new.equations = list(old.equations)
 
     def _union(self, s: Space, t: Space) -> None:
         s, t = s.root(), t.root()
@@ -181,7 +204,6 @@ class Ties:
         s.mixing = list(dict.fromkeys([*s.mixing, *t.mixing]))
         s.killed, s.inner = s.killed or t.killed, s.inner or t.inner
         s.norm = "layer" if "layer" in (s.norm, t.norm) else s.norm or t.norm
-        s.log_equations += t.log_equations
-        s.sign_equations += t.sign_equations
+        s.equations += t.equations
         for reason in t.frozen:
             self.freeze_space(s, reason, derived=reason not in t.reasons)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import traceback
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, ValuesView
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -130,19 +130,18 @@ def results(result: Any, chosen: Outputs) -> list[Tensor]:
                 f"{type(result).__name__}; give names of its fields, or positions."
             ) from error
     elif hasattr(result, "__dict__") and not isinstance(result, Tensor | tuple | list | Mapping):
-        result = list(vars(result).values())
+        result = vars(result)
     return list(_tensors(result))
 
 
 def _tensors(x: Any) -> Iterator[Tensor]:
     if isinstance(x, Tensor):
         yield x
-    elif isinstance(x, Mapping):
-        yield from (y for each in x.values() for y in _tensors(each))
-    elif isinstance(x, tuple | list):
+        return
+    x = vars(x) if dataclasses.is_dataclass(x) and not isinstance(x, Mapping) else x
+    x = x.values() if isinstance(x, Mapping) else x
+    if isinstance(x, tuple | list | ValuesView):
         yield from (y for each in x for y in _tensors(each))
-    elif dataclasses.is_dataclass(x):
-        yield from (y for each in vars(x).values() for y in _tensors(each))
 
 
 def _where(error: Exception, inside: list[str]) -> str:

@@ -2,13 +2,13 @@
 
 from intertwine.weightspace.rules import (
     arithmetic,
-    attention,
     elementwise,
     layers,
     norms,
+    products,
     recurrent,
     shapes,
     slices,
 )
 
-__all__ = ["arithmetic", "attention", "elementwise", "layers", "norms", "recurrent", "shapes", "slices"]
+__all__ = ["arithmetic", "elementwise", "layers", "norms", "products", "recurrent", "shapes", "slices"]

@@ -8,40 +8,30 @@ from fractions import Fraction
 
 import torch
 from torch import Tensor, nn
-from torch.utils._pytree import tree_leaves
 
 from intertwine.groups import ActivationError, as_activation, scalar_group
 from intertwine.groups.probe import Probe
-from intertwine.weightspace.axes import Axis, Fixed, Unit, combine, moves, resolve, unit
+from intertwine.weightspace.axes import Axis, Fixed, Unit, moves, resolve, unit
 from intertwine.weightspace.infer import OTHER, Inference, Label, NotUnderstood, rule
-from intertwine.weightspace.run import Call, Ref
+from intertwine.weightspace.run import Call
 
 
 @rule(OTHER)
 def elementwise(state: Inference, call: Call) -> Label | None:
     """An unknown function of one tensor: an activation, or not understood."""
-    refs = [x for x in tree_leaves((call.args, call.kwargs)) if isinstance(x, Ref)]
-    moving = [ref for ref in refs if any(moves(axis) for axis in state.of(ref))]
-    if not moving:
+    refs = call.refs()
+    if not any(moves(axis) for ref in refs for axis in state.of(ref)):
         return None
-    first = call.args[0] if call.args else next(iter(call.kwargs.values()), None)
-    if (
-        len(refs) == 1
-        and len(call.results) == 1
-        and isinstance(first, Ref)
-        and state.shape(first) == state.shape(call.results[0])
-        and call.name != "__setitem__"
-    ):
+    alone = len(refs) == len(call.results) == 1 and call.first is refs[0] and call.name != "__setitem__"
+    if not alone or state.shape(refs[0]) != state.shape(call.results[0]):
+        raise NotUnderstood("no rule for it")
 
-        def function(x: Tensor) -> Tensor:
-            if call.args:
-                return call.function(x, *call.args[1:], **call.kwargs)
-            return call.function(**(call.kwargs | {next(iter(call.kwargs)): x}))
+    def function(x: Tensor) -> Tensor:
+        return call.computed(lambda value: x if value is refs[0] else value)
 
-        options = f"{call.args[1:]}{sorted(call.kwargs.items(), key=str)}"
-        key = id(call.function) if isinstance(call.function, nn.Module) else options
-        return through(state, state.of(first), function, call.name, f"{call.name} {key}")
-    raise NotUnderstood("no rule for it")
+    options = f"{call.args[1:]}{sorted((k, v) for k, v in call.kwargs.items() if v is not refs[0])}"
+    key = id(call.function) if isinstance(call.function, nn.Module) else options
+    return through(state, state.of(refs[0]), function, call.name, f"{call.name} {key}")
 
 
 def behaviour(function: Callable[[Tensor], Tensor]) -> tuple[str, Fraction, bool] | str:
@@ -80,9 +70,12 @@ def through(
 
 
 def raised(axis: Axis, power: Fraction, odd: bool) -> Axis:
+    """The axis of |x|^power, with the signs of x where the function is odd."""
+
     def raised(factor: Unit | Fixed) -> Unit | Fixed:
         if isinstance(factor, Fixed):
             return Fixed(factor.size)
-        return unit(factor.space, combine((power, factor))[0], factor.sign if odd else frozenset())
+        powers = {v: c if v[0] else c * power for v, c in factor.powers}
+        return unit(factor.space, {v: c for v, c in powers.items() if c and (odd or not v[0])})
 
     return tuple(tuple(raised(factor) for factor in segment) for segment in resolve(axis))

@@ -19,14 +19,15 @@ from intertwine.weightspace.axes import (
 from intertwine.weightspace.infer import Edge, Inference, Label, NotUnderstood, bind, rule
 from intertwine.weightspace.recognise import BY_HAND
 from intertwine.weightspace.rules.elementwise import raised
-from intertwine.weightspace.rules.layers import along, divide, product
+from intertwine.weightspace.rules.entries import along, meet, product
+from intertwine.weightspace.rules.regroup import divide
 from intertwine.weightspace.run import Call, Ref
 
 
 @rule("batch_norm")
 def batch_norm(state: Inference, call: Call) -> Label:
     a = bind(call, "input running_mean running_var weight bias training momentum eps", eps=1e-5)
-    x, ties = _normed(state, a["input"]), state.ties
+    x = _normed(state, a["input"])
     if a["running_mean"] is None:  # statistics of the batch, as of weights that are standardised
         return _by_channel(state, x, call.name, a["weight"], a["bias"], sign=False)
     if a["training"]:
@@ -37,10 +38,10 @@ def batch_norm(state: Inference, call: Call) -> Label:
     mean, variance = state.buffer(a["running_mean"])[0], state.buffer(a["running_var"])[0]
 
     def square(f: Unit, g: Unit) -> None:
-        ties.equation(f.space, combine((2, f), (-1, g))[0], g.sign)
+        state.equation(f.space, combine((2, f), (-1, g)))
 
-    ties.unify(x[1], mean, state.equal, "mean of batch_norm")
-    ties.unify(x[1], variance, square, "variance of batch_norm")
+    state.unify(x[1], mean, state.equal, "mean of batch_norm")
+    state.unify(x[1], variance, square, "variance of batch_norm")
     if a["weight"] is None:
         state.permute_only((x[1],), "batch_norm without gain")
         return x
@@ -99,9 +100,8 @@ def weight_norm(state: Inference, call: Call) -> Label:
         raise NotUnderstood("weights that are normalised along other axes")
     state.permute_only(v[2:], call.name)
     columns = _normalised(state, v[1], "rms", None, None)
-    for axis in (v[0], gain):
-        state.ties.mix(axis, "weight norm")
-    state.ties.unify(v[0], gain, None, "weight norm")
+    state.mix((v[0], gain), "weight norm")
+    state.unify(v[0], gain, None, "weight norm")
     return (along(gain, raised(v[0], Fraction(0), True), 1), columns, *v[2:])
 
 
@@ -110,22 +110,22 @@ def _normalised(state: Inference, x: Axis, kind: str, gain: Ref | None, bias: Re
     spaces, copies = [f.space for f in units(x)], size(x) // max(1, next(units(x), Unit(Space(size(x)))).size)
     alike = len(set(map(id, spaces))) == 1 and all(isinstance(s[-1], Unit) and len(s) < 3 for s in resolve(x))
     if spaces and not alike:
-        state.ties.mix(x, f"{kind} norm over several spaces")
-    state.ties.trivial(x, sign=kind == "layer")
+        state.mix((x,), f"{kind} norm over several spaces")
+    state.trivial((x,), sign=kind == "layer")
     for space in spaces:
         space.norm = "layer" if "layer" in (kind, space.norm) else "rms"
     if gain is None:
         if bias is not None:
-            state.ties.unify(x, state.of(bias)[0], state.equal, f"bias of {kind} norm")
-            state.ties.mix(x, f"bias of {kind} norm")
+            state.unify(x, state.of(bias)[0], state.equal, f"bias of {kind} norm")
+            state.mix((x,), f"bias of {kind} norm")
         return x
-    after = state.of(bias)[0] if bias is not None else state.ties.fresh(size(x))
+    after = state.of(bias)[0] if bias is not None else state.fresh(size(x))
     whole = single(after)
     if not alike or copies == 1 or whole is None or any(edge.gain == gain.index for edge in state.edges):
         state.edges.append(Edge(x, after, gain.index, f"{kind}_norm", "before"))
         return after
     # copies of one value, as Swin merges patches: the units behind the gain follow copy by copy
-    state.ties.split(whole.space, [size(x) // copies] * copies)
+    state.split(whole.space, [size(x) // copies] * copies)
     center = ((next(units(x)),),)
     for k, segment in enumerate(resolve(after)):
         edge = Edge(center, (segment,), gain.index, f"{kind}_norm", "before", part=k, parts=copies)
@@ -157,7 +157,7 @@ def _by_channel(
     if gain is not None:
         y = product(state, y, state.of(gain)[0], name, name)
     if bias is not None:
-        state.ties.unify(y, state.of(bias)[0], state.equal, f"bias of {name}")
+        (y,) = meet(state, (y,), state.of(bias), f"bias of {name}")
     return (x[0], resolve(y), *x[2:])
 
 

@@ -30,7 +30,7 @@ def recurrent(state: Inference, call: Call) -> list[Label | Stack]:
         x, last = (*x[:-1], tuple(segment for axis in units for segment in axis)), last + units
     for start in starts:
         for axis in last:
-            state.ties.unify(axis, state.of(start)[-1], state.equal, "an initial state that does not move")
+            state.unify(axis, state.of(start)[-1], state.equal, "an initial state that does not move")
     rest = (x[1 if a["batch_first"] is False else 0],) if len(x) > 2 else ()
     return [x, *(Stack(0, [(*rest, axis) for axis in last]) for _ in call.results[1:])]
 
@@ -39,8 +39,9 @@ def _cell(state: Inference, x: Axis, weights: list[Ref], name: str) -> Axis:
     """The units of one layer in one direction."""
     gates, odd = GATES[name]
     enter, again, *biases = [state.of(ref) for ref in weights]
-    state.read |= {(weights[0].index, 1), (weights[1].index, 1)}
-    state.ties.unify(x, enter[1], state.inverse, f"read by {name}")
+    for weight in weights[:2]:
+        state.reads(weight, 1)
+    state.unify(x, enter[1], state.inverse, f"read by {name}")
     n = state.shape(weights[1])[1]
     rows = [
         [narrow(state, label, 0, k * n, k * n + n)[0] for label in (enter, again, *biases)]
@@ -49,6 +50,6 @@ def _cell(state: Inference, x: Axis, weights: list[Ref], name: str) -> Axis:
     for k, gate in enumerate(rows):
         for axis in gate:
             state.permute_only((axis,), name, log=odd >= 0, sign=k != odd)
-            state.ties.unify(axis, rows[odd][0], state.equal if k == odd or odd < 0 else None, name)
-    state.ties.unify(again[1], rows[odd][0], state.inverse, f"read by {name}")
+            state.unify(axis, rows[odd][0], state.equal if k == odd or odd < 0 else None, name)
+    state.unify(again[1], rows[odd][0], state.inverse, f"read by {name}")
     return rows[odd][0]

@@ -5,7 +5,18 @@ from __future__ import annotations
 import itertools
 import math
 
-from intertwine.weightspace.axes import Axis, Factor, Fixed, Segment, moves, plain, resolve, size
+from intertwine.weightspace.axes import (
+    Axis,
+    Factor,
+    Fixed,
+    Segment,
+    Unit,
+    copied,
+    moves,
+    plain,
+    resolve,
+    size,
+)
 from intertwine.weightspace.infer import Inference, Label
 
 
@@ -14,39 +25,27 @@ def regroup(state: Inference, x: Label, shape: tuple[int, ...], name: str) -> La
     result: list[Axis] = []
     i = j = 0
     while i < len(x) or j < len(shape):
-        left: list[Axis] = []
-        right: list[int] = []
-        p = q = 1
-        while not left or not right or p != q:
-            if i < len(x) and (p <= q or j >= len(shape)):
-                p *= size(x[i])
-                left.append(x[i])
-                i += 1
-            elif j < len(shape):
-                q *= shape[j]
-                right.append(shape[j])
-                j += 1
+        left, right = [*x[i : i + 1]], [*shape[j : j + 1]]
+        while (p := math.prod(map(size, left))) != (q := math.prod(right)):
+            if p < q:
+                left.append(x[i + len(left)])
             else:
-                break
-            if p == q and (not left or not right) and p == 1:
-                break
+                right.append(shape[j + len(right)])
+        i, j = i + len(left), j + len(right)
         result += _block(state, left, right, name)
     return tuple(result)
 
 
 def _block(state: Inference, axes: list[Axis], sizes: list[int], name: str) -> list[Axis]:
-    if not sizes:
-        state.freeze(tuple(axes), f"{name} of a single unit")
-        return []
-    if len(axes) == 1 and len(sizes) == 1:
-        return [axes[0]]
-    if not any(moves(axis) for axis in axes):
+    if len(axes) == len(sizes) == 1:
+        return axes
+    if not any(moves(axis) or copied(axis) for axis in axes):
         return [plain(n) for n in sizes]
     joined = join([axis for axis in axes if size(axis) > 1 or moves(axis)])
-    cut = None if joined is None else _cut(state, joined, sizes)
+    cut = None if joined is None or not sizes else _cut(state, joined, sizes)
     if cut is None:
         how = "that joins concatenations" if joined is None else "across units"
-        state.freeze(tuple(axes), f"{name} {how}")
+        state.freeze(tuple(axes), f"{name} {how if sizes else 'of a single unit'}")
         return [plain(n) for n in sizes]
     return cut
 
@@ -61,41 +60,36 @@ def join(axes: list[Axis]) -> Axis | None:
 
 
 def _cut(state: Inference, axis: Axis, sizes: list[int]) -> list[Axis] | None:
-    wide = [n for n in sizes if n > 1]
-    parts: list[Axis] = []
-    for n in wide[:-1]:
-        axis = resolve(axis)
-        if len(axis) != 1:
+    """The axis as several, the last of which may be a concatenation."""
+    last = max((k for k, n in enumerate(sizes) if n > 1), default=0)
+    parts = [plain(1) for _ in sizes]
+    for k, n in enumerate(sizes[:last]):
+        if n > 1:
+            both = divide(state, axis, n)
+            if both is None:
+                return None
+            parts[k], axis = both
+    parts[last] = axis
+    return parts if size(axis) == max(1, sizes[last]) else None
+
+
+def divide(state: Inference, axis: Axis, n: int) -> tuple[Axis, Axis] | None:
+    """The n outer blocks of an axis, and what is within them; None if they are not whole blocks of units."""
+    segments = resolve(axis)
+    taken: list[Factor] = []
+    rest = list(segments[0])
+    while len(segments) == 1 and (missing := n // math.prod(factor.size for factor in taken)) > 1:
+        if not rest or max(missing, rest[0].size) % min(missing, rest[0].size):
             return None
-        taken: list[Factor] = []
-        rest = list(axis[0])
-        while math.prod(f.size for f in taken) < n:
-            if not rest:
-                return None
-            factor = rest.pop(0)
-            need = n // math.prod(f.size for f in taken)
-            if n % math.prod(f.size for f in taken) or (factor.size > need and factor.size % need):
-                return None
-            if factor.size > need:
-                if isinstance(factor, Fixed):
-                    rest.insert(0, Fixed(factor.size // need, factor.zero))
-                    factor = Fixed(need, factor.zero)
-                else:
-                    state.ties.factor(factor.space, need)
-                    outer, *inner = resolve(((factor,),))[0]
-                    rest[:0] = inner
-                    if outer.size != need:
-                        return None
-                    factor = outer
-            elif need % factor.size:
-                return None
-            taken.append(factor)
-        parts.append((tuple(taken),))
-        axis = (tuple(rest) or (Fixed(1),),)
-    parts.append(axis)
-    if any(size(part) != n for part, n in zip(parts, wide, strict=False)):
+        factor = rest.pop(0)
+        outer, inner = [factor], list[Factor]()
+        if factor.size > missing and isinstance(factor, Fixed):
+            outer = [factor._replace(size=missing)]
+            inner = [factor._replace(size=factor.size // missing)]
+        elif factor.size > missing and isinstance(factor, Unit):
+            state.factor(factor.space, missing)
+            outer, inner = [], list(resolve(((factor,),))[0])
+        taken, rest = taken + outer, inner + rest
+    if len(segments) > 1 or math.prod(factor.size for factor in taken) != n:
         return None
-    if not wide:  # a single unit
-        return [axis if moves(axis) else plain(1), *(plain(1) for _ in sizes[1:])]
-    found = iter(parts)
-    return [next(found) if n > 1 else plain(1) for n in sizes]
+    return (tuple(taken) or (Fixed(1),),), (tuple(rest) or (Fixed(1),),)

@@ -1,0 +1,91 @@
+"""Axes of values that are combined entry by entry."""
+
+from __future__ import annotations
+
+from intertwine.weightspace.axes import (
+    Axis,
+    Fixed,
+    Segment,
+    Unit,
+    aligned,
+    combine,
+    copied,
+    moves,
+    plain,
+    size,
+    solid,
+    unit,
+    zero,
+)
+from intertwine.weightspace.infer import Inference, Label
+
+
+def meet(state: Inference, x: Label, y: Label, why: str) -> Label:
+    """The sum of two values: their units move alike; of repeated entries, only the order is free."""
+    result = []
+    for a, b in zip(*broadcast(x, y), strict=True):
+        if size(a) != size(b):  # one number for all units
+            narrow, wide = sorted((a, b), key=size)
+            state.freeze((narrow,), f"{why} with broadcasting")
+            state.permute_only((wide,), f"{why} with broadcasting")
+            result.append(solid(wide))
+        else:
+            state.unify(a, b, state.equal, f"{why} of entries that do not move")
+            result.append(fuller(a, b))
+    return tuple(result)
+
+
+def multiplied(state: Inference, x: Label, y: Label, name: str, c: int = 1) -> Label:
+    """The label of x·y^c."""
+    result = []
+    for a, b in zip(*broadcast(x, y), strict=True):
+        if size(a) != size(b):
+            narrow, wide = sorted((a, b), key=size)
+            state.freeze((narrow,), f"{name} with broadcasting")
+            if c == -1 and wide is b:
+                state.permute_only((wide,), "division by units")
+            result.append(wide)
+        else:
+            result.append(product(state, a, b, name, f"{name} with entries that do not move", c))
+    return tuple(result)
+
+
+def broadcast(x: Label, y: Label) -> tuple[Label, Label]:
+    n, one = max(len(x), len(y)), (plain(1),)
+    return one * (n - len(x)) + x, one * (n - len(y)) + y
+
+
+def product(state: Inference, x: Axis, gain: Axis, how: str, why: str, c: int = 1) -> Axis:
+    """The axis of x·gain^c, unit by unit; `why` it freezes where only one of them moves."""
+    if not moves(x) and not moves(gain):
+        return plain(size(x))
+    state.mix((x, gain), how)
+    state.unify(x, gain, None, why)
+    return along(x, gain, c)
+
+
+def along(x: Axis, y: Axis, c: int) -> Axis:
+    """The axis of x·y^c, for axes that are unified."""
+
+    def power(f: Unit | Fixed, g: Unit | Fixed) -> Unit | Fixed:
+        terms = [(p, each) for p, each in ((1, f), (c, g)) if isinstance(each, Unit)]
+        return unit(terms[0][1].space, combine(*terms)) if terms else Fixed(f.size)
+
+    def segment(s: Segment, t: Segment) -> Segment:
+        if len(s) != len(t):  # one is 0
+            return s if zero(s) else t
+        return tuple(power(f, g) for f, g in zip(s, t, strict=True))
+
+    return tuple(segment(s, t) for s, t in zip(*aligned(x, y), strict=True))
+
+
+def fuller(a: Axis, b: Axis) -> Axis:
+    """Of two unified axes, in every segment the one of which less is known to be 0 or alike."""
+    first, second = aligned(a, b)
+    if len(first) != len(second):
+        return plain(size(a))
+
+    def known(s: Segment) -> int:
+        return 2 * zero(s) + copied((s,))
+
+    return tuple(min(pair, key=known) for pair in zip(first, second, strict=True))

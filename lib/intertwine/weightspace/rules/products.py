@@ -1,0 +1,122 @@
+"""Rules of products that are summed: layers, matrices, attention."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from intertwine.weightspace.axes import Fixed, moves, plain, resolve, size
+from intertwine.weightspace.infer import Inference, Label, NotUnderstood, bind, rule
+from intertwine.weightspace.rules.entries import fuller, meet, product
+from intertwine.weightspace.rules.regroup import join
+from intertwine.weightspace.run import Call
+
+REST = "ABCDEFGHIJKLMNOP"  # the letters of ...
+EQUATIONS = {"mm": "ik,kj->ij", "bmm": "bik,bkj->bij", "mv": "ik,k->i", "dot": "k,k->", "outer": "i,j->ij"}
+
+
+def contraction(
+    state: Inference, p: Label, ps: str, q: Label, qs: str, out: str, why: str = "contracted"
+) -> Label:
+    """Products of entries, axes with the same letter together, summed over letters that are not in `out`."""
+    one, two = dict(zip(ps, p, strict=True)), dict(zip(qs, q, strict=True))
+    if len(one) < len(p) or len(two) < len(q):
+        raise NotUnderstood("a diagonal")
+    result = two | one
+    for c in [c for c in one if c in two and c in out]:
+        a, b = one[c], two[c]
+        if size(a) != size(b):
+            result[c] = max((a, b), key=size)
+        elif moves(a) or moves(b):
+            result[c] = product(state, a, b, "matmul", "multiplied by entries that do not move")
+        else:
+            result[c] = fuller(a, b)
+    for side, other in ((one, two), (two, one)):
+        alone = tuple(side[c] for c in side if c not in other)
+        state.alike(tuple(side[c] for c in side if c in out), tuple(side[c] for c in side if c not in out))
+        state.alike(tuple(side[c] for c in side if c in other), alone)
+        state.permute_only(tuple(side[c] for c in side if c not in {*other, *out}), "a sum over units")
+    # after the batches, as axes in blocks depend on them
+    for c in [c for c in one if c in two and c not in out]:
+        state.unify(one[c], two[c], state.inverse, f"{why} with entries that do not move")
+    return tuple(resolve(result[c]) for c in out)
+
+
+def products(state: Inference, p: Label, q: Label, why: str = "contracted") -> Label:
+    """Σ_k p[…, i, k] q[…, k, j], as matmul."""
+    ps = REST[len(REST) - max(0, len(p) - 2) :] + ("ik" if len(p) > 1 else "k")
+    qs = REST[len(REST) - max(0, len(q) - 2) :] + ("kj" if len(q) > 1 else "k")
+    batches = max(ps[:-2], qs[:-2], key=len)
+    return contraction(state, p, ps, q, qs, batches + "i" * (len(p) > 1) + "j" * (len(q) > 1), why)
+
+
+@rule("linear")
+def linear(state: Inference, call: Call) -> Label:
+    """y = Wx + b: x moves by M means W moves by M^{-1} on that side; y and b move as the rows of W."""
+    a = bind(call, "input weight bias")
+    if len(state.shape(a["weight"])) != 2:
+        raise NotUnderstood("a vector")
+    state.reads(a["weight"], 1)
+    y = products(state, state.of(a["input"]), state.of(a["weight"])[::-1], "read by linear")
+    return y if a["bias"] is None else meet(state, y, state.of(a["bias"]), "bias of linear")
+
+
+@rule("matmul __matmul__ __rmatmul__")
+def matmul(state: Inference, call: Call) -> Label:
+    a = bind(call, "input other")
+    x, y = (a["other"], a["input"]) if call.name == "__rmatmul__" else (a["input"], a["other"])
+    state.reads(y, max(0, len(state.shape(y)) - 2))
+    return products(state, state.of(x), state.of(y))
+
+
+@rule("addmm baddbmm")
+def addmm(state: Inference, call: Call) -> Label:
+    a = bind(call, "input first second")
+    first, second = a.get("mat1", a["first"]) or a["batch1"], a.get("mat2", a["second"]) or a["batch2"]
+    state.reads(second, len(state.shape(second)) - 2)
+    y = products(state, state.of(first), state.of(second))
+    return meet(state, y, state.of(a["input"]), f"bias of {call.name}")
+
+
+@rule("mm bmm mv dot outer einsum")
+def einsum(state: Inference, call: Call) -> Label:
+    values: Any = call.args if call.name in EQUATIONS else call.args[1:]
+    values = values[0] if len(values) == 1 and isinstance(values[0], tuple | list) else values
+    equation = EQUATIONS.get(call.name, call.args[0])
+    if not isinstance(equation, str) or call.kwargs:
+        raise NotUnderstood("letters given as numbers")
+    left, arrow, out = equation.replace(" ", "").partition("->")
+    names, labels = left.split(","), [state.of(x) for x in values]
+    more = [len(x) - len(n.replace("...", "")) for x, n in zip(labels, names, strict=True)]
+    if not arrow:
+        once = sorted(c for c in set(left) - {",", "."} if left.count(c) == 1)
+        out = "..." * ("..." in left) + "".join(once)
+    names = [n.replace("...", REST[len(REST) - k :]) for n, k in zip(names, more, strict=True)]
+    out = out.replace("...", REST[len(REST) - max(more) :])
+    name, label = names[0], labels[0]
+    for k, (second, other) in enumerate(zip(names[1:] or [""], labels[1:] or [()], strict=True), 2):
+        later = "".join(names[k:]) + out
+        merged = out if k >= len(names) else "".join(dict.fromkeys(c for c in name + second if c in later))
+        name, label = merged, contraction(state, label, name, other, second, merged)
+    return label
+
+
+@rule("scaled_dot_product_attention")
+def attention(state: Inference, call: Call) -> Label:
+    a = bind(call, "query key value attn_mask dropout_p is_causal", dropout_p=0.0)
+    q, k, v = (state.of(a[name]) for name in ("query", "key", "value"))
+    if call.kwargs.get("enable_gqa") and size(q[-3]) > size(k[-3]):
+        k, v = (repeated(x, len(x) - 3, size(q[-3])) for x in (k, v))
+    scores = products(state, q, (*k[:-2], k[-1], k[-2]))
+    if a["attn_mask"] is not None:
+        scores = meet(state, scores, state.of(a["attn_mask"]), "a mask of attention")
+    if a["is_causal"]:
+        state.freeze(scores[-2:], "a mask of attention")
+    state.permute_only(scores, "softmax")
+    state.mixed(scores, -1)
+    return products(state, scores, v)
+
+
+def repeated(x: Label, dim: int, n: int) -> Label:
+    """Every unit n / size times, one after another, as keys that several queries share."""
+    many = join([x[dim], ((Fixed(n // size(x[dim]), copies=True),),)])
+    return (*x[:dim], many or plain(n), *x[dim + 1 :])
