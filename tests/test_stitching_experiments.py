@@ -1,7 +1,7 @@
 """Paths between stitches, sparse stitches, published pairs, and the tables that claims are judged by."""
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,6 @@ from intertwine import data, models
 from intertwine.alignment import Statistics, least_squares
 from intertwine.stitching import STITCH_RECIPES, Junction, barriers, stitch_at
 from intertwine.training import RECIPES, evaluate, train
-from intertwine_book import results
 from intertwine_book.experiments import matching as experiments
 from intertwine_book.experiments.stitching import on_equal_terms, protocols, stitch_rows
 
@@ -23,6 +22,7 @@ TRAIN, TEST = data.load("digits", "train"), data.load("digits", "test")
 SHORT = replace(STITCH_RECIPES["digits"], epochs=2, targets="soft")
 RANDOM = {"kind": "full", "start": "random", "recipe": SHORT}
 KNOWN = {"accuracies": (90.0, 80.0), "seeds": (0, 1)}
+AFFINE = partial(least_squares, affine=True)
 LAWS = settings(max_examples=10, deadline=None)
 
 
@@ -37,6 +37,10 @@ def network(seed: int) -> nn.Module:
 def junction(layer: str = "bn3") -> Junction:
     options = {"test": TEST, "device": "cpu", "dtype": "float32"}
     return Junction(network(0), network(1), layer, TRAIN, **options)
+
+
+def accuracy_of(seed: int) -> float:
+    return 100 * evaluate(network(seed), TEST.images, TEST.labels)
 
 
 def paths(layer: str, fractions: list[float], **change) -> pd.DataFrame:
@@ -115,7 +119,7 @@ def test_a_lasso_without_zeros_is_least_squares_and_one_of_zeros_is_0():
 
 
 def test_sparse_stitches_come_with_the_lasso_of_as_many_zeros():
-    accuracies = tuple(100 * evaluate(network(k), TEST.images, TEST.labels) for k in (0, 1))
+    accuracies = tuple(accuracy_of(k) for k in (0, 1))
     recipe = replace(SHORT, epochs=6)
     rows = experiments.sparse_rows(junction(), [1e-3, 0.1], recipe, seed=0, accuracies=accuracies)
     wide = experiments.sparse(pd.DataFrame(rows).assign(pair=0, layer1="bn3"))
@@ -134,6 +138,37 @@ def test_stitches_of_low_rank_have_it_and_full_rank_is_least_squares():
         assert rank == (1 if name.endswith("rank 1") else min(p, q, 16))
     expected = least_squares(junction().statistics, affine=True).weight.float()
     torch.testing.assert_close(made["direct, rank 16"], expected, rtol=1e-4, atol=1e-5)
+
+
+@LAWS
+@given(st.integers(0, 10**6), st.sampled_from([0.5, 2.0, 8.0]))
+def test_restored_outputs_vary_as_much_as_their_targets(seed, noise):
+    generator = torch.Generator().manual_seed(seed)
+    A, M, N = (torch.randn(*shape, generator=generator) for shape in ((300, 5), (5, 4), (300, 4)))
+    B = A @ M + noise * N + 3
+    fitted, plain = (fit(Statistics.of(A, B)) for fit in (experiments.variance_restored, AFFINE))
+    torch.testing.assert_close(fitted(A).var(0), B.var(0), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(fitted(A).mean(0), B.mean(0), rtol=1e-3, atol=1e-3)
+    assert fitted.residual > plain.residual and (plain(A).var(0) < B.var(0)).all()
+
+
+def test_the_error_of_a_stitch_is_split_into_its_directions():
+    place = junction()
+    maps = {"least squares": "least squares", "restored": experiments.variance_restored}
+    made = {name: stitch_at(place, kind) for name, kind in maps.items()}
+    stitches = {name: network.stitch for name, network in made.items()}
+    table = pd.DataFrame(experiments.error_by_direction(place, stitches, images=len(TEST)))
+    wide = table.set_index(["stitch", "part"])
+    for name, network in made.items():
+        judged = place.judge(network)  # the whole error: the stitched network itself
+        assert wide.loc[name, "both"]["accuracy"] == pytest.approx(100 * judged.accuracy)
+        assert wide.loc[name, "both"]["distance"] == pytest.approx(judged.distance, rel=1e-4)
+        single = wide.loc[name].drop(["loud", "quiet", "both"])
+        total = (single["variance"] * single["left"]).sum()
+        assert total == pytest.approx(wide.loc[name, "both"]["left"], rel=1e-4)
+    assert wide.loc["removed", "1"]["left"] == pytest.approx(1, rel=1e-3) and len(single) == place.widths[1]
+    assert wide.loc["removed", "loud"]["variance"] >= 0.5 > wide.loc["removed", "quiet"]["variance"]
+    assert wide.loc["model 2", "both"]["accuracy"] == pytest.approx(accuracy_of(1))
 
 
 def test_low_rank_rows_are_paired():
@@ -201,17 +236,6 @@ def test_published_pairs_are_disjoint_and_get_the_data_they_expect(tmp_path, mon
     assert all(torch.equal(w, models.tiny10(seed=k).conv1.weight) for k, w in enumerate(firsts))
     mean, std = (torch.tensor(x).view(3, 1, 1) for x in models.published.CSISZARIK2021)
     torch.testing.assert_close(ours.images, (raw - mean) / std, rtol=1e-5, atol=1e-5)
-
-
-def test_the_largest_recorded_run_stands_beside_the_live_one(tmp_path):
-    live = pd.DataFrame({"layer1": ["bn1"], "relative_accuracy": [0.5]})
-    larger = pd.DataFrame({"layer1": ["bn1", "relu8"], "relative_accuracy": [0.6, 0.7]})
-    folder = tmp_path / "desk/03b_matching"
-    results.write(larger, "matching", parameters={}, seed=0, folder=folder, device="cpu")
-    both, said = experiments.beside("03b_matching", "matching", live, root=tmp_path)
-    assert both["run"].tolist() == ["this run", "recorded", "recorded"] and "desk" in said
-    assert both["layer"].tolist() == ["1", "1", "8"]
-    assert both["relative_accuracy"].tolist() == [0.5, 0.6, 0.7]
 
 
 def test_widths_are_paired():

@@ -2,28 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import pandas as pd
+import torch
 
-from intertwine_book import results
+from intertwine.alignment import Statistics, lasso
 
 PLACE = ["pair", "layer1"]
 
 
-def beside(chapter: str, name: str, live: pd.DataFrame, **options: Any) -> tuple[pd.DataFrame, str]:
-    """`results.with_recorded`, with the column layer, which is layer1 as an axis shows it.
+def numbered(stitches: pd.DataFrame) -> pd.DataFrame:
+    """Stitches with the number of their layer, as a word, and in `y` the relative accuracy in percent.
 
     Example:
-        >>> import tempfile
-        >>> live = pd.DataFrame({"layer1": ["bn1", "block2.relu2"]})
-        >>> table, said = beside("03b_matching", "matching", live, root=tempfile.mkdtemp())
-        >>> table[["layer", "run"]].values.tolist()
-        [['1', 'this run'], ['block2', 'this run']]
+        >>> table = pd.DataFrame({"layer1": ["bn3", "bn6"], "relative_accuracy": [0.5, 1.0]})
+        >>> numbered(table)[["layer", "y"]].values.tolist()
+        [['3', 50.0], ['6', 100.0]]
+
+    Blocks of residual networks are counted in order, from 1.
     """
-    both, said = results.with_recorded(chapter, name, live, **options)
-    return both.assign(layer=both["layer1"].str.replace(r"^(bn|relu)|\.relu2$", "", regex=True)), said
+    order = {name: str(k) for k, name in enumerate(dict.fromkeys(stitches["layer1"]), 1)}
+    order |= {name: name[2:] for name in order if name.startswith("bn") and "block1.relu2" not in order}
+    return stitches.assign(layer=stitches["layer1"].map(order), y=100 * stitches["relative_accuracy"])
+
+
+def equation_3(alphas: Sequence[float] = (0.25, 0.5, 0.75, 1.25, 1.5)) -> pd.DataFrame:
+    """For A = B = 1 the best m of |m − 1| + α|m|, as printed, and of ½(m − 1)² + α|m|, on a grid of all m.
+
+    Example:
+        >>> equation_3([0.25])[["printed", "squared", "lasso"]].round(3).values.tolist()
+        [[1.0, 0.75, 0.75]]
+
+    Returns:
+        alpha, printed, squared, lasso (the library's), printed_error and squared_error, from the lasso.
+    """
+    m, one = torch.arange(-1000, 2001, dtype=torch.float64) / 1000, torch.ones(1, 1, dtype=torch.float64)
+    table = pd.DataFrame({"alpha": alphas})
+    printed, squared = (m - 1).abs(), (m - 1) ** 2 / 2
+    for name, loss in {"printed": printed, "squared": squared}.items():
+        table[name] = [m[(loss + alpha * m.abs()).argmin()].item() for alpha in alphas]
+    table["lasso"] = [lasso(Statistics.of(one, one), alpha).weight.item() for alpha in alphas]
+    return table.assign(
+        printed_error=(table["printed"] - table["lasso"]).abs(),
+        squared_error=(table["squared"] - table["lasso"]).abs(),
+    )
 
 
 def ways(stitches: pd.DataFrame, value: str = "relative_accuracy") -> pd.DataFrame:
