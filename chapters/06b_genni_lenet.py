@@ -218,7 +218,8 @@ summary = summary.reset_index().replace(
 assert len(counted) == 25 and counted["agrees"].sum() == 20
 assert set(counted.loc[~counted["agrees"], "set"]) == {"figure 3a", "live, 3D"}
 words = {"set": "set", "on_the_grid": "pieces on the grid", "shown": "UMAP, five seeds"}
-readable(summary, words, title="Pieces on the grid and in five pictures by UMAP")
+shown = readable(summary, words, title="Pieces on the grid and in pictures by UMAP")
+shown
 
 # %% tags=["remove-cell"]
 fcn = models.fcn()
