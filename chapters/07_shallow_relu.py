@@ -36,10 +36,11 @@
 import itertools
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pandas as pd
-from IPython.display import Markdown
+from myst_nb import glue
 from torch import nn
 
 from intertwine import data, devices, models, shallow
@@ -47,9 +48,11 @@ from intertwine.shallow import ShallowReLU, same_function
 from intertwine.training import RECIPES, evaluate, train
 from intertwine_book import results
 from intertwine_book.experiments import shallow_relu
+from intertwine_book.figures.neuron_slider import neuron_slider
+from intertwine_book.figures.readable import readable
 from intertwine_book.figures.shallow import (
+    decision_tree,
     degeneracies,
-    fibre_map,
     folded_planes,
     hidden_counts,
     nearest_hyperplanes,
@@ -58,6 +61,7 @@ from intertwine_book.figures.shallow import (
 from intertwine_book.figures.style import use_style
 
 use_style()
+record = partial(results.on_record, "07_shallow_relu")
 
 # %% tags=["parameters"]
 from typing import Literal
@@ -70,43 +74,56 @@ networks: int = 4  # trained from different seeds, at least 2
 epochs: int = 10  # of their training
 trials: int = 20  # random networks for each check
 
-# %% tags=["hide-input"]
-device = devices.pick(device)
-run = results.run(globals(), "07_shallow_relu")
-generator = run.generator()
-p = ShallowReLU(W=[[1, 0], [0, 1], [-1, -1]], b=[0, 0, 1], V=[[1, 1, 1]], c=[0])
-q = ShallowReLU(W=[[-1, 0], [0, -1], [1, 1]], b=[0, 0, -1], V=[[1, 1, 1]], c=[1])
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-folded", "caption": "A plane folded along three lines, in two ways that give the same function. Lines: where a neuron of the network begins to be active; arrows: towards the side where it is. The level lines of the two networks agree although every arrow is reversed."}, "image": {"alt": "Two panels with the same grey level lines of a piecewise linear function of x and y and the same three coloured lines. In the left panel arrows point to one side of each line, in the right panel to the other."}}
+p = ShallowReLU([[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [[1, 1, 1]], [0])
+q = ShallowReLU([[-1, 0], [0, -1], [1, 1]], [0, 0, -1], [[1, 1, 1]], [1])
 both = {"p": p, "q": q}
-surface, folds = (
-    shallow_relu.surfaces(both, np.linspace(-1.2, 1.7, 60)),
-    shallow_relu.neurons(both),
-)
-
-# %% mystnb={"figure": {"name": "fig-folded", "caption": "A plane folded along three lines, in two ways. Lines: where a neuron of the network begins to be active; arrows: towards the side where it is. The level lines of the two networks agree although every arrow is reversed."}, "image": {"alt": "Two panels with the same grey level lines of a piecewise linear function of x and y and the same three coloured lines. In the left panel arrows point to one side of each line, in the right panel to the other."}}
-folded_planes(surface, folds)
+surface = shallow_relu.surfaces(both, np.linspace(-1.2, 1.7, 60))
+folded_planes(surface, shallow_relu.neurons(both))
 
 # %% [markdown]
-# Pictures do not prove. `same_function` does; integers and fractions stay exact, and so is the answer.
+# Pictures do not prove. `same_function` does: integers and fractions stay exact, and so is the answer. It is *yes*, by flipping all three neurons, and that symmetry takes $p$ to $q$.
 
 # %%
+W, U = [[1, 0], [0, 1], [-1, -1]], [[-1, 0], [0, -1], [1, 1]]
+p = ShallowReLU(W, b=[0, 0, 1], V=[[1, 1, 1]], c=[0])
+q = ShallowReLU(U, b=[0, 0, -1], V=[[1, 1, 1]], c=[1])
 answer = same_function(p, q)
+assert answer.equal and answer.symmetry.flips == (0, 1, 2)
+
 moved = answer.symmetry.image()
-Markdown(
-    f"Equal: **{answer.equal}**, by flipping the neurons {answer.symmetry.flips}. Moved by that symmetry, "
-    f"$p$ has the rows `{moved.rows.astype(int).tolist()}` and the constant {moved.c[0]}: "
-    f"{'it is' if (moved.rows == q.rows).all() else 'it is not'} $q$."
-)
+assert (moved.rows == q.rows).all() and (moved.c == q.c).all()
 
 # %% [markdown]
-# ## Notation
+# (sec-tree)=
+# ## Which theorem answers for which network
 #
 # A network is $\rho(\theta)(x) = V\,\sigma(Wx + b) + c$ with $m$ inputs, $n$ neurons and $k$ outputs. Row $i$ of $W$ is $w_i$,
-# column $i$ of $V$ is $\lambda_i\in\mathbb R^k$. An element $A$ of $G_{\mathrm{ReLU}}$ acts by $W\mapsto AW$, $b\mapsto Ab$, $V\mapsto VA^{-1}$. The group $H_n = \mathbb R_{>0}^n\rtimes\Sigma_n$ of positive scalings
-# and permutations is what the paper starts from. The text that we have lacks the paper's formulas; those below were restored by proof.
+# column $i$ of $V$ is $\lambda_i\in\mathbb R^k$. The group $H_n = \mathbb R_{>0}^n\rtimes\Sigma_n$ of positive scalings and permutations, which is $G_{\mathrm{ReLU}}$,
+# acts by $W\mapsto AW$, $b\mapsto Ab$, $V\mapsto VA^{-1}$. The *fibre* of $\theta$ is the set of all networks of its width that compute its function. It always contains the *orbit* of $\theta$ under $H_n$; {numref}`fig-tree` asks what else
+# it contains. Whether two given networks are equal needs no such case: {eq}`eq-canonical` decides it for all.
+
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-tree", "caption": "Three questions tell what the fibre of a network contains beyond its orbit. The first is answered by the minimal form, the second by the relation of opposite pairs, the third by a subset sum; almost all networks pass all three."}, "image": {"alt": "Three blue boxes with questions below each other. Yes leads to an orange box at the right with a consequence; no leads down, at last to a green box: one orbit."}}
+decision_tree()
+
+# %% [markdown]
+# The first question belongs to {prf:ref}`def-minimal`, the second to {prf:ref}`prop-affine`, the third to {prf:ref}`thm-local` and {prf:ref}`thm-generic`.
 #
 # (sec-minimal)=
 # ## Step one: the minimal form
 #
+# With one input a neuron is an arrow $(w, b)$ in the plane, and merging is a matter of direction ({numref}`fig-rays`).
+
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-rays", "caption": "Five neurons become three. Arrows: (w, b) of each neuron of a network of one input, as thick as its output weight is large, blue where that is positive, red where negative. The vertical arrow is a constant and moves into c; two arrows in one direction are one neuron."}, "image": {"alt": "Three panels of arrows from the origin: five arrows, then four without the vertical one and with a changed constant, then three, two parallel ones having become one."}}
+W, V = [[1], [2], [1], [0], [-1]], [[2, 1, -3, 5, 1]]
+given = ShallowReLU(W, [1, 2, -1, 1, 1], V, [0])
+bent = given.with_neurons([0, 1, 2, 4])
+fewer = ShallowReLU(bent.W, bent.b, bent.V, given.c + given.V[:, 3] * given.b[3])
+steps = {"given": given, "constants moved": fewer}
+steps["merged, in order"] = shallow.zero_factor_reduction(given)
+neuron_rays(shallow_relu.neurons(steps))
+
+# %% [markdown]
 # :::{prf:definition} {cite}`ramakrishnan2026`, Definitions 3–5
 # :label: def-minimal
 # (1) A neuron with $w_i = 0$ is the constant $\lambda_i\sigma(b_i)$: move it into $c$. (2) If $(w_j, b_j) = t\,(w_i, b_i)$ with $t > 0$,
@@ -115,43 +132,25 @@ Markdown(
 # steps and $H_n$, not for the function: the two networks of {eq}`eq-hidden` have different ones.
 # :::
 #
-# With one input a neuron is an arrow $(w, b)$ in the plane, and merging is a matter of direction ({numref}`fig-rays`).
+# The paper's Example 1 has four networks with 0-factors of ranks 3, 1, 1 and 0. Such are $\sigma(x + 2y) - \sigma(x+2y) + 0\,\sigma(y+5) + 1$, $\sigma(x + 1) + \sigma(2x + 2) + \sigma(y)$,
+# $\sigma(x) + \sigma(y) + 2\,\sigma(3)$, and $p$.
 
-# %%
-given = ShallowReLU([[1], [2], [1], [0], [-1]], [1, 2, -1, 1, 1], [[2, 1, -3, 5, 1]], [0])
-live = given.with_neurons([0, 1, 2, 4])
-moved = ShallowReLU(live.W, live.b, live.V, given.c + given.V[:, 3] * given.b[3])
-steps = {"given": given, "constants moved": moved}
-steps["merged, in order"] = shallow.zero_factor_reduction(given)
-arrows = shallow_relu.neurons(steps)
-
-# %% mystnb={"figure": {"name": "fig-rays", "caption": "The minimal form of a network of one input, step by step. Arrows: (w, b) of each neuron, as thick as its output weight is large, blue where that is positive, red where negative. The vertical arrow is a constant, two arrows in one direction are one neuron."}, "image": {"alt": "Three panels of arrows from the origin: five arrows, then four without the vertical one and with a changed constant, then three, two parallel ones having become one."}}
-neuron_rays(arrows)
-
-# %% [markdown]
-# The paper's Example 1 has four networks with 0-factors of ranks 3, 1, 1 and 0. Its matrices are lost; these are ours.
-
-# %%
+# %% tags=["remove-cell"]
 examples = {
     "all zero": ShallowReLU([[1, 2], [1, 2], [0, 1]], [0, 0, 5], [[1, -1, 0]], [1]),
     "parallel": ShallowReLU([[1, 0], [2, 0], [0, 1]], [1, 2, 0], [[1, 1, 1]], [0]),
     "constant": ShallowReLU([[1, 0], [0, 1], [0, 0]], [0, 0, 3], [[1, 1, 2]], [0]),
     "none": p,
 }
-example_1 = pd.DataFrame(
-    {
-        "network": list(examples),
-        "rank": [shallow.zero_factor_rank(net) for net in examples.values()],
-        "minimal rows (w, b)": [
-            str(shallow.minimal_form(n).rows.tolist()) for n in examples.values()
-        ],
-    }
-)
-example_1
+ranks = {name: shallow.zero_factor_rank(net) for name, net in examples.items()}
+assert [*ranks.values()] == [3, 1, 1, 0]
+example_1 = pd.DataFrame({"network": list(ranks), "rank": ranks.values()})
 
 # %% [markdown]
 # (sec-relation)=
 # ## Step two: the one extra relation
+#
+# Every ReLU satisfies $\sigma(z) - \sigma(-z) = z$: two opposite neurons, one straight line. This is the only relation beyond those of step one.
 #
 # :::{prf:proposition} {cite}`ramakrishnan2026`, Proposition 14
 # :label: prop-affine
@@ -167,6 +166,22 @@ example_1
 # $\lambda_i\sigma(z) + \lambda_j\sigma(-tz) = \lambda_i(\sigma(z) - \sigma(-z)) = \lambda_iz$.
 # :::
 #
+# Where two pairs have dependent normals, output weight can move between them while the function stays: turn the slider of {numref}`fig-family`.
+
+
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-family", "caption": "Four neurons and the constant change, their sum does not. Lines: what each neuron adds to the output; thick: the sum. The slider moves output weight s from two of the neurons to their opposites. At s = 1 and s = -1 two neurons vanish."}, "image": {"alt": "Interactive chart of four bent lines, a dotted constant and a thick sum over x from -1.5 to 2.5, with a slider for s from -2 to 2."}}
+def family(s):
+    """One function for all s: weight moves within two opposite pairs."""
+    V = [[1 + s, 1 - s, 1 - s, 1 + s]]
+    return ShallowReLU([[1], [-1], [1], [-1]], [0, 0, -1, 1], V, [-s])
+
+
+halves_of = [Fraction(k, 2) for k in range(-4, 5)]
+assert all(same_function(family(halves_of[0]), family(s)).equal for s in halves_of)
+members = {f"{float(s):g}": family(s) for s in halves_of}
+neuron_slider(members, name="family", prefix="s = ")
+
+# %% [markdown]
 # :::{prf:theorem} {cite}`ramakrishnan2026`, Theorems 3 and 4
 # :label: thm-equality
 # Let $\theta\ominus\theta'$ have the neurons of both, those of $\theta'$ with $-\lambda'$, and the constant $c - c'$. Then $\rho(\theta) =
@@ -184,10 +199,24 @@ example_1
 #
 # $$\sum_{i\in S}\lambda_i w_i^\top = 0.$$ (eq-flip)
 #
-# Where no two neurons share a hyperplane, we call such a non-empty $S$ a *hidden symmetry*.
-#
+# Where no two neurons share a hyperplane, we call such a non-empty $S$ a *hidden symmetry*. For few neurons all sets can be tried:
+
+
+# %%
+def hidden(net):
+    """The sets S of a network with one output."""
+    terms = net.V[0][:, None] * net.W
+    sizes = range(1, net.n + 1)
+    sets = (itertools.combinations(range(net.n), k) for k in sizes)
+    every = itertools.chain.from_iterable(sets)
+    return [S for S in every if not terms[list(S)].sum(0).any()]
+
+
+assert hidden(p) == [(0, 1, 2)] == [*shallow.hidden_symmetries(p)]
+
+# %% [markdown]
 # (sec-canonical)=
-# ### A canonical form that needs no search
+# ## A canonical form that needs no search
 #
 # This part is ours. Since $\lambda\sigma(u) = \lambda(|u| + u)/2$, group the neurons by hyperplane $H$, whichever side they look to:
 #
@@ -195,36 +224,74 @@ example_1
 #
 # Here $u_H$ is an affine form that is 0 on $H$, one chosen for each $H$, and $\gamma_H\in\mathbb R^k$. The $|u_H|$ of different hyperplanes
 # are linearly independent modulo affine functions: near a point of $H$ that lies on no other hyperplane, only $|u_H|$ bends. So $(\gamma_H\ne 0, L, e)$ decides equality, in time
-# $O(nm(k+\log n))$: no subset is searched. In floats two hyperplanes are one if their unit normals agree to $10^{-9}$, and an
-# answer may also be *undecided*.
+# $O(nm(k+\log n))$. For one output, with $u_H$ scaled so that its first coefficient is 1:
+
 
 # %%
-form = shallow.canonical_form(p)
-pd.DataFrame(
-    {"hyperplane (w, b)": form.normals.tolist(), "γ": [str(g) for g in form.gamma[0]]}
-).assign(L=str([str(v) for v in form.L[0]]), e=str(form.e[0]))
+def canonical(net):
+    gamma, L, e = {}, np.zeros(net.m, int), net.c[0]
+    for w, b, v in zip(net.W, net.b, net.V[0], strict=True):
+        if not w.any():  # a constant
+            e += v * max(b, 0)
+            continue
+        t = Fraction(next(a for a in w if a))
+        u = (*(w / t), b / t)
+        gamma[u] = gamma.get(u, 0) + abs(t) * v / 2
+        L, e = L + v * w / Fraction(2), e + v * b / Fraction(2)
+    return {u: g for u, g in gamma.items() if g}, tuple(L), e
+
+
+assert canonical(p) == canonical(q)
+assert canonical(p)[1] == tuple(shallow.canonical_form(p).L[0])
 
 # %% [markdown]
-# Do the theorems and the canonical form give the right answer? Pairs of networks are constructed: moved by $H_n$, with neurons split, dead, constant, with
-# opposite pairs, with hidden flips, each also as a near miss in which one number is off by a thousandth. The theorems are tried as they are written:
-# `reduce_difference` computes the reduction of $\theta\ominus\theta'$ and looks at what is left. Of the canonical form, a *yes* is checked by
-# carrying out the symmetry it names, a *no* by evaluating both networks at the input it gives.
+# The form of the two networks is $\frac12(|x| + |y| + |x + y - 1| + 1)$. It does not know sides, so flips cannot be seen. In floats two hyperplanes are one if their unit normals agree to $10^{-9}$, and an
+# answer may also be *undecided*. With one output weight of a trained network off by a share of $10^{-8}$ the recorded answer is *different*, with an input that shows it; by
+# $10^{-10}$ it is *equal*.
 
-# %%
-differences = shallow_relu.differences(trials, generator=run.generator(1))
-verdicts = shallow_relu.verdicts(trials, generator=generator)
-reductions, affine = (
-    shallow_relu.reductions(trials, generator=generator),
-    shallow_relu.affine(trials, generator=generator),
-)
-checks = {
-    "Lemma 17": differences["lemma_17"],
-    "Theorems 3, 4": differences["theorems_3_4"],
-    "the canonical form": verdicts["holds"],
-    "Definition 3": reductions["holds"],
-    "Proposition 14": affine["holds"],
+# %% tags=["remove-cell"]
+rounded = record("rounding").set_index("ε")["verdict"]
+assert (rounded[rounded.index > 5e-9] == "different").all()
+assert (rounded[rounded.index < 2e-10] == "equal").all()
+tried = {
+    "Definition 3 with its lemmas": ("reductions", ["holds"]),
+    "Proposition 14: affine functions": ("affine", ["holds"]),
+    "Lemma 17: equal minimal forms": ("differences", ["lemma_17"]),
+    "Theorems 3 and 4: equal functions": ("differences", ["theorems_3_4"]),
+    "the canonical form (ours)": ("verdicts", ["holds"]),
+    "Theorem 2: the stabiliser": ("stabilizers", ["holds"]),
+    "at most 2ⁿ orbits (ours)": ("identifiability", ["as_predicted"]),
+    "local identifiability (ours)": ("identifiability", ["locally"]),
+    "Proposition 24: one orbit": ("fibres", ["proposition_24"]),
+    "Corollaries 9, 15 and 16": (
+        "fibres",
+        ["corollary_9", "corollary_15", "corollary_16"],
+    ),
+    "Lemmas 22 and 23: minors": ("minors", ["lemma_22", "lemma_23"]),
 }
-pd.DataFrame({k: {"cases": len(t), "holds in": t.sum()} for k, t in checks.items()}).T
+cases = []
+for statement, (name, columns) in tried.items():
+    table = record(name)
+    assert table[columns].all(axis=None)
+    cases.append({"statement": statement, "cases": len(table)})
+
+# %% [markdown]
+# (sec-checks)=
+# ### Every statement tried
+#
+# *No case contradicts a statement.* Equality was tried on constructed pairs: moved by $H_n$, with neurons split, dropped, made constant, with
+# opposite pairs and hidden flips, each also as a near miss in which one number is off by a thousandth. A *yes* of the canonical form was checked by
+# carrying out its symmetry, a *no* by evaluating both networks at its input. All is in exact arithmetic. Recorded cases:
+
+# %% tags=["remove-input"]
+sheets = shallow.fibre(ShallowReLU([[1], [-1]], [0, 0], [[1, 1]], [0]))
+assert (sheets.dimension, sheets.components) == (2, 2)  # the first exercise
+counted = readable(
+    pd.DataFrame(cases),
+    {"statement": "statement", "cases": "cases, all of which hold"},
+    title="Statements and the number of cases in which they hold",
+)
+counted
 
 # %% [markdown]
 # (sec-stabiliser)=
@@ -244,13 +311,365 @@ pd.DataFrame({k: {"cases": len(t), "holds in": t.sum()} for k, t in checks.items
 #
 # :::{admonition} Not judged: ramakrishnan2026, Theorem 2, the number of generators
 # :class: note
-# The text that we have reads "a subgroup generated by at most two cycles". Its formulas are lost, and a number may be missing, so this is not judged. The finite
-# part is generated by transpositions (2-cycles), and how many depends on the blocks: three pairs of equal neurons have the stabiliser
+# "At most two cycles" may mean two cycles in all or cycles of length two. The finite
+# part is generated by transpositions. Three pairs of equal neurons have the stabiliser
 # $(\mathbb Z/2)^3$, which no two elements generate.
 # :::
+#
+# (sec-generic)=
+# ## When $H_n$ is all there is
+#
+# The canonical form bounds every fibre in which no two neurons share a hyperplane. This theorem is ours.
+#
+# :::{prf:theorem} At most $2^n$ orbits
+# :label: thm-local
+# Let the rows $(w_i, b_i)$ be pairwise linearly independent, and $w_i\ne0$, $\lambda_i\ne0$ for all $i$. Then the networks of $\theta$'s function and
+# width are one free $H_n$-orbit for each $S$ that satisfies {eq}`eq-flip`, the empty one included: at most $2^n$. All that are near θ are
+# $(d_iw_i, d_ib_i, \lambda_i/d_i)$ with $d_i > 0$: θ is *locally identifiable*.
+# :::
+#
+# :::{prf:proof}
+# By {eq}`eq-canonical` a network of this function bends along the same $n$ hyperplanes. If it has $n$ neurons it has one on each: $s_id_i(w_i, b_i)$ with
+# $s_i = \pm1$ and $d_i>0$, up to their order, and equal $\gamma_H$ give the output weight $\lambda_i/d_i$. So an element of $H_n$ takes it to the flip of $S =
+# \{i : s_i = -1\}$; equal $L$ is {eq}`eq-flip`, and equal $e$ gives $c$. The orbits are free by {prf:ref}`thm-stabiliser`, and different for different $S$, as $H_n$ keeps sides. Near θ, row $i$ can be a
+# multiple of none of the finitely many rows $(w_j, b_j)$ but $(w_i, b_i)$, and a positive one.
+# :::
+#
+# :::{admonition} A conjecture of the paper, answered for one hidden layer
+# :class: note
+# {numref}`fig-folded` is the paper's counterexample to Lemma D15 of {cite:t}`grigsby2023` as the paper quotes it: lines in general position,
+# {glue:text}`regions:.0f` regions with {glue:text}`functions:.0f` different affine functions, and yet a fibre of two orbits. Such conditions do not identify θ *globally*. Whether they do so *locally* the paper leaves
+# as a conjecture. {prf:ref}`thm-local` says yes: general position makes the rows independent, and a neuron at which the function bends has $\lambda_i\ne0$.
+# :::
+#
+# In the recorded run {glue:text}`identified:.0f` random networks with independent rows have exactly as many orbits as sets to flip, up to {glue:text}`most-orbits:.0f`, and the rank of the Jacobian leaves no direction but the scalings.
+#
+# :::{prf:theorem} {cite}`ramakrishnan2026`, Theorems 1 and 5, Proposition 24
+# :label: thm-generic
+# If the rows $(w_i, b_i)$ are pairwise linearly independent, all $\lambda_i\ne0$, and no non-empty $S$ satisfies {eq}`eq-flip`, then the networks of
+# $\theta$'s function and width are one free $H_n$-orbit. Such $\theta$ contain a Zariski-open, hence dense set.
+# :::
+#
+# :::{prf:proof}
+# No $w_i$ is 0, or $S=\{i\}$ would do; the first part is {prf:ref}`thm-local`. The conditions exclude finitely many zero sets of polynomials, none of them all parameters: 2×2
+# minors of two rows (they vanish iff the rows are dependent, Lemma 22), $\lambda_i = 0$, and $\sum_S\lambda_iw_i^\top = 0$ for each $S$.
+# :::
+#
+# Looking for $S$ is a subset-sum problem. But where the matrices $\lambda_iw_i^\top$ are linearly independent no $S$ exists, and their smallest
+# singular value bounds how near any comes: $\lVert\sum_S\lambda_iw_i^\top\rVert\ge\sigma_{\min}$. The paper's hierarchy, *generic* ⇒ *no 0-factors* ⇒ *trivial
+# stabiliser*, is strict, and the condition of the theorem is not necessary:
+#
+# | function | generic | no 0-factors | trivial stabiliser |
+# |---|---|---|---|
+# | $\sigma(x) + \sigma(y)$ | ✓ | ✓ | ✓ |
+# | $\sigma(x) + 2\sigma(-x)$: rows dependent | ✓ | ✓ | ✓ |
+# | $\sigma(x) + \sigma(y) + \sigma(1-x-y)$ | · | ✓ | ✓ |
+# | $\sigma(x) + 0\,\sigma(y)$ | · | · | ✓ |
+# | $\sigma(x) + \sigma(x)$ | · | · | · |
 
+# %% tags=["remove-cell"]
+told = record("hierarchy").drop(columns="function").to_numpy().tolist()
+assert told == [[True] * 3] * 2 + [[False, True, True], [False, False, True], [False] * 3]
+facts = record("grigsby").iloc[0]
+assert facts["refutes"] and facts["regions"] == facts["functions"]
+identified = record("identifiability")
+density = record("density")
+counts = density[density["size"] > 0].groupby("size")["hidden"]
+assert density[density["size"] == 0]["generic"].all()
+assert (counts.median()[[4, 8, 16, 32, 64]] == 0).all()
+near = record("degeneracy")
+least = near.groupby(["network", "distance"])["value"].max()
+most = near.groupby(["network", "distance"])["value"].min()
+assert least["trained"].max() < 0.01 and most["untrained"].min() > 0.4
+assert (most["untrained"] > 80 * least["trained"]).all()
+said = {"regions": facts["regions"], "functions": facts["functions"]}
+said |= {"identified": len(identified), "most-orbits": identified["orbits"].max()}
+said |= {"median-1": counts.median()[1], "median-2": counts.median()[2]}
+said |= {
+    "most-hidden": counts.max()[1],
+    "rare-8": 100 * (density["hidden"] > 0)[density["size"] == 8].mean(),
+}
+certified = near.drop_duplicates(["network", "generic", "value"]).query(
+    "distance == 'dead'"
+)
+said |= {
+    f"certified-{k}": part["generic"].sum() for k, part in certified.groupby("network")
+}
+said |= {"networks-told": (certified["network"] == "trained").sum()}
+for name, value in said.items():
+    glue(name, float(value), display=False)
+
+# %% [markdown]
+# (sec-rare)=
+# ## Where hidden symmetries are common
+#
+# *Almost no network has hidden symmetries, and small integer weights have dozens.* With weights −1, 0, 1 the median of {numref}`fig-counts` is {glue:text}`median-1:.0f`, with integers up to 2 it is
+# {glue:text}`median-2:.0f`, and from 8 on at most one network in a hundred has any. Quantised weights are such integers: sums of few values meet. The sets $S$ are counted exactly, by meeting in the middle, for up to 40 neurons.
+
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-counts", "caption": "Small integers have many hidden symmetries, large ones almost none. Recorded networks with twelve neurons, three inputs and one output, with integer weights up to the size on the axis: dots are networks, the line is their median. All networks with Gaussian weights have none."}, "image": {"alt": "Points for single networks and a line of medians: the number of hidden symmetries falls from dozens at size 1 to none at size 4 and more."}}
+hidden_counts(density[density["size"] > 0])
+
+# %% [markdown]
+# (sec-digits)=
+# ## Trained networks: generic, but barely
+#
+# *Training brings networks within a hundredth of degenerate ones; untrained networks are far from them.* {numref}`fig-degeneracy` shows four distances: of a neuron to its nearest parallel, to a neuron that can be dropped, to a
+# constant one, and $\sigma_{\min}$, which certifies {prf:ref}`thm-generic`. Of {glue:text}`networks-told:.0f` networks trained on images of clothes, {glue:text}`certified-trained:.0f` are certified generic, of as many untrained ones {glue:text}`certified-untrained:.0f`; where the certificate fails, $\sigma_{\min}$ is too small to tell from 0.
+# So swaps and scalings are the only *exact* symmetries known, but some neurons of a trained network almost vanish. {ref}`Exercise 5 <ex-decay>` tests a possible cause, weight decay.
+
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-degeneracy", "caption": "Trained networks lie at least eighty times nearer to degenerate ones than untrained networks do. Recorded distances, a point for each network; 0 would be a neuron to merge, to drop or to make a constant, or possibly a set of neurons to flip. One hidden layer of 64 neurons, Fashion-MNIST, four seeds."}, "image": {"alt": "Four rows of points on a logarithmic axis: untrained networks between 0.4 and 1, trained ones below 0.01."}}
+words = {"parallel": "to merge", "dead": "to drop", "constant": "to a constant"}
+degeneracies(near.replace({"distance": words}))
+
+# %% [markdown]
+# (sec-compress)=
+# ## Fewer neurons, the same function
+#
+# *With one output, $h + 2$ neurons always suffice, where $h$ is the number of hyperplanes at which the function bends.* Each of the $h$ needs a neuron. Since $|u| = 2\sigma(u) - u$, one neuron on each leaves an affine rest $z$, and
+# $z = \sigma(z) - \sigma(-z)$ takes two more. {numref}`fig-compress` does it for $|x| + |y| + \frac12x + \frac3{10}y$.
+
+
+# %%
+def compressed(gamma, L, e):
+    """A neuron for each hyperplane, and a pair for what is left."""
+    u, g = np.array([*gamma], object), np.array([*gamma.values()])
+    z = np.append(L, e) - g @ u
+    rows = np.vstack([u, z, -z])
+    return ShallowReLU(rows[:, :-1], rows[:, -1], [[*2 * g, 1, -1]], [0])
+
+
+half, z = Fraction(1, 2), [Fraction(1, 2), Fraction(3, 10)]
+W = [[1, 0], [1, 0], [-1, 0], [0, 1], [0, -1], z, [-a for a in z]]
+large = ShallowReLU(W, [0] * 7, [[half, half, 1, 1, 1, 1, -1]], [0])
+small = compressed(*canonical(large))
+assert small.n == shallow.compress(large).network.n == 4
+assert same_function(large, small).equal
+
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-compress", "caption": "Seven neurons become four. Lines: folds, arrows towards the side where a neuron is active; grey: level lines. Left: as given. Middle: one neuron on each of the two lines where the function bends has the right folds and the wrong slope. Right: with a pair of opposite neurons, which fold nothing together, it is the function of the left panel."}, "image": {"alt": "Three panels of grey level lines with coloured fold lines and arrows. Left and right have the same level lines, the middle one others."}}
+parts = {"given: 7 neurons": large, "the folds: h = 2": small.with_neurons([0, 1])}
+parts["h + 2 = 4 neurons"] = small
+surface = shallow_relu.surfaces(parts, np.linspace(-1.5, 1.5, 60))
+folded_planes(surface, shallow_relu.neurons(parts))
+
+# %% [markdown]
+# Whether $h$ suffice is a partition problem: of $\sum_i a_i|x - t_i|$ it asks whether the $a_i$ split into halves of equal sum. $3|x| + |x-1| + 2|x-2|$ does with three neurons, as $3 = 1 + 2$, and $3|x| + |x-1| + |x-2|$ needs four.
+# `compress` finds the minimum for up to 40 hyperplanes. With several outputs it may leave a gap, which it states.
+
+
+# %% tags=["remove-cell"]
+def peaks(weights):
+    """Σ a_i |x − i| with two neurons for each term."""
+    b = [s * t for t in range(len(weights)) for s in (-1, 1)]
+    V = [[a for a in weights for _ in range(2)]]
+    return ShallowReLU([[1], [-1]] * len(weights), b, V, [0])
+
+
+for weights, least in {(3, 1, 2): 3, (3, 1, 1): 4}.items():
+    found = shallow.compress(peaks(weights))
+    assert found.network.n == least and found.optimal
+
+# %% [markdown]
+# (sec-beyond)=
+# ## Beyond ReLU
+#
+# :::{prf:remark} {cite}`ramakrishnan2026`, Remark 1
+# :label: rem-any-sigma
+# {prf:ref}`def-minimal` works for every σ whose scaling law is known, with $G_\sigma$ in place of $H_n$: a row $a(w, b)$ with $\sigma(au) = b'\sigma(u)$ merges with weight $b'$, constants are $\lambda\sigma(b)$, neurons with $\lambda = 0$ are dropped.
+# :::
+#
+# The flip only needs $\sigma(x) - \sigma(-x) = \kappa x$, an odd part that is linear. *Most activations in use have it:*
+#
+# | activation | κ | may neurons be flipped? |
+# |---|---|---|
+# | ReLU, Softplus, SiLU, GELU, Hardswish | 1 | ✓ |
+# | LeakyReLU of slope 0.01 | 1.01 | ✓ |
+# | $\lvert x\rvert$ | 0 | ✓, any set of them |
+# | ELU, Mish, tanh | none | · |
+
+# %% tags=["remove-cell"]
+flipped = record("flips").set_index("activation")
+assert flipped["holds"].tolist() == [True] * 7 + [False] * 3
+assert flipped["kappa"][:5].sub(1).abs().max() < 1e-9
+assert abs(flipped["kappa"]["LeakyReLU"] - 1.01) < 1e-9 and flipped["kappa"]["abs"] == 0
+
+# %% [markdown]
+# ## Run it yourself
+#
+# *This section is computed by this page.* Train two networks on handwritten digits. Disguise the first: double every neuron with half of its output weight, and move the result by a random element of the group. Is it recognised, and brought back to its size?
 
 # %% tags=["hide-input"]
+device = devices.pick(device)
+run = results.run(globals(), "07_shallow_relu")
+generator = run.generator()
+images, test = (data.load(dataset, split, device=device) for split in ("train", "test"))
+inputs, outputs = images.images[0].numel(), len(images.classes)
+recipe = replace(RECIPES["digits"], epochs=epochs)
+
+
+def fitted(s, recipe=recipe):
+    """A network as initialised and as trained, and its test accuracy."""
+    layers = models.fcn((inputs, width, outputs), bias=True, seed=s)
+    start = nn.Sequential(nn.Flatten(), *layers)
+    before = ShallowReLU.from_module(start)
+    net = train(start, images, recipe, seed=s, device=device).network
+    right = evaluate(net, test.images, test.labels)
+    return before, ShallowReLU.from_module(net), right
+
+
+untrained, trained, accuracies = zip(
+    *map(fitted, range(seed, seed + networks)), strict=True
+)
+
+# %%
+first, second = trained[:2]
+double = first.with_neurons(np.repeat(np.arange(first.n), 2))
+double = ShallowReLU(double.W, double.b, double.V / 2, double.c)
+disguised = shallow.random_orbit(double, generator=generator)
+
+found = same_function(first, disguised)
+small = shallow.compress(disguised).network
+print(f"{disguised.n} neurons, recognised: {found.equal}, then {small.n}")
+
+other = same_function(first, second)
+apart = np.abs(other.witness.p - other.witness.q).max()
+print(f"second network: {other.equal}, outputs differ by {apart:.2g}")
+
+# %% [markdown]
+# Two networks of one function must bend along the same hyperplanes, as {numref}`fig-nearest` shows.
+
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-nearest", "caption": "The disguised network bends at the same hyperplanes, another seed at others. Share of the first network's neurons whose hyperplane has one of the other network within an angle; compare two seeds with two untrained networks, not with 0. Handwritten digits, computed by this page."}, "image": {"alt": "Cumulative shares of neurons against the angle to the nearest hyperplane in degrees: one line at zero, and a line for each pair of two seeds, trained and untrained."}}
+duos = {"disguised": (first, disguised), "two seeds": (first, second)}
+duos["two seeds, untrained"] = tuple(untrained[:2])
+nearest = pd.concat(
+    pd.DataFrame({"pair": name, "sine": shallow_relu.nearest_sines(*two)})
+    for name, two in duos.items()
+)
+nearest_hyperplanes(nearest)
+
+# %% [markdown]
+# ## Adapt this
+#
+# Any two `nn.Sequential(Linear, ReLU, Linear)`. Ask `.equal`, then `.symmetry` or `.witness`.
+
+# %%
+mine = models.fcn((3, 5, 2), bias=True, seed=seed).double()
+same = ShallowReLU.from_module(mine)
+same = shallow.random_orbit(same, generator=generator).to_module()
+found = same_function(mine, same)
+found.equal, found.symmetry.permutation
+
+# %% [markdown]
+# ## Deviations from the paper
+#
+# The paper prints no measurements; each statement is compared with a calculation. The {doc}`../errata` say of each lemma without a trial why there is none.
+#
+# | | in the paper | here | what it may change |
+# |---|---|---|---|
+# | equality | pairs in $\theta\ominus\theta'$ | {eq}`eq-canonical`; the pairs as well | nothing: both agree |
+# | local identifiability | a conjecture | {prf:ref}`thm-local` | – |
+# | counts of hidden symmetries, $\sigma_{\min}$, `compress`, flips beyond ReLU | – | ours | – |
+#
+# ## Exercises
+#
+# :::{exercise}
+# :label: ex-abs
+# *Warm-up.* Write down all networks $c\,\sigma(ax) + d\,\sigma(bx)$ that compute $|x|$, which {doc}`06_genni` draws. How many numbers can be chosen, and how many pieces has the set?
+# :::
+#
+# ::::{solution} ex-abs
+# :class: dropdown
+# One neuron looks to each side: $a > 0 > b$ with $c = 1/a$, $d = -1/b$, or the same with the two exchanged. Two numbers, $a$ and $b$; two pieces.
+# ::::
+#
+# :::{exercise}
+# :label: ex-family
+# {numref}`fig-family` shows $(1+s)\sigma(x) + (1-s)\sigma(-x) + (1-s)\sigma(x-1) + (1+s)\sigma(1-x) - s$. Show that it is one function for all $s$. Which condition of {prf:ref}`thm-generic` fails? Which dimension has the fibre?
+# :::
+#
+# ::::{solution} ex-family
+# :class: dropdown
+# The part with $s$ is $s[\sigma(x) - \sigma(-x)] - s[\sigma(x-1) - \sigma(1-x)] - s = s x - s(x-1) - s = 0$. The rows are not pairwise independent: there are two opposite pairs, whose normals are dependent. Four scalings and $s$: dimension 5.
+# ::::
+#
+# :::{exercise}
+# :label: ex-three-not-enough
+# Show that three neurons do not suffice for $|x| + |y| + \frac12x + \frac3{10}y$.
+# :::
+#
+# ::::{solution} ex-three-not-enough
+# :class: dropdown
+# Two neurons bend at $x = 0$ and $y = 0$: with sides $s_1, s_2 = \pm1$ their affine part is $s_1x + s_2y$. A third neuron may bend at no new line, so it shares one of the two, say $x = 0$; then the coefficient of $x$ is free and that of $y$ is $\pm1\ne\frac3{10}$. At $y=0$ likewise, as
+# $\frac12\ne\pm1$.
+# ::::
+#
+# :::{exercise}
+# :label: ex-quantised
+# *With data.* Draw networks with Gaussian weights and round them to multiples of 1, 1/2, 1/4 and 1/8. How many hidden symmetries appear? Relate it to {numref}`fig-counts`.
+# :::
+#
+# ::::{solution-start} ex-quantised
+# :class: dropdown
+# ::::
+
+# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-ex-quantised", "caption": "Coarse rounding creates hidden symmetries, fine rounding none. Networks of twelve neurons with Gaussian weights, rounded to multiples of 1/size; dots are networks, the line is their median. The run of this page."}, "image": {"alt": "Dots and a line of medians falling from tens at size 1 to zero at size 8."}}
+draw = np.random.default_rng(seed)
+found = []
+for size, _ in itertools.product((1, 2, 4, 8), range(trials)):
+    W, V = (np.rint(size * draw.standard_normal(s)) for s in ((12, 3), (1, 12)))
+    W[~W.any(1)], V[V == 0] = 1, 1  # no neuron may vanish
+    net = ShallowReLU(W.astype(int), draw.integers(-9, 9, 12), V.astype(int), [0])
+    found.append({"size": size, "hidden": shallow.hidden_symmetries(net).count})
+hidden_counts(
+    pd.DataFrame(found), xlabel="size: weights are rounded to multiples of 1/size"
+)
+
+# %% [markdown]
+# {numref}`fig-ex-quantised`: multiples of 1 are mostly −2 to 2, so the counts are like those of sizes 1 and 2 in {numref}`fig-counts`. There are $2^{12}$ sets; once their sums can take many more values than that, hardly any is 0.
+#
+# ::::{solution-end}
+# ::::
+#
+# :::{exercise}
+# :label: ex-decay
+# *With data.* Is weight decay the cause of {numref}`fig-degeneracy`? Train networks with and without it and compare the four distances.
+# :::
+#
+# ::::{solution-start} ex-decay
+# :class: dropdown
+# ::::
+
+# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-ex-decay", "caption": "Distances to degenerate networks after training on handwritten digits with weight decay 0 and 0.02, a point for each of two networks. The run of this page."}, "image": {"alt": "Four rows of points on a logarithmic axis for networks trained with two strengths of weight decay."}}
+decayed = {
+    f"decay {decay:g}": [
+        fitted(s, replace(recipe, weight_decay=decay))[1] for s in (seed, seed + 1)
+    ]
+    for decay in (0.0, 0.02)
+}
+degeneracies(shallow_relu.distances(decayed).replace({"distance": words}))
+
+# %% [markdown]
+# {numref}`fig-ex-decay` compares them; at the default seed the networks without decay stay above 0.1, and those with decay come down to $10^{-6}$. Decay shrinks every neuron that the loss does not hold up. Once small, it stays small, since the gradient of a neuron's input weights is proportional to its output weight, and the reverse.
+#
+# ::::{solution-end}
+# ::::
+#
+# :::{exercise}
+# :label: ex-deep
+# *Open.* Put a second ReLU layer behind the first. A set of flips that satisfies {eq}`eq-flip` for the first layer survives: the next biases absorb the constant. Are there flips in both layers that keep the function only together? Can they be counted as in {numref}`fig-counts`?
+# :::
+#
+# ## Summary
+#
+# - Merge, drop, move constants; then only flips and moves within opposite pairs are left: $\sigma(z) - \sigma(-z) = z$.
+# - {eq}`eq-canonical` decides equality without a search; a *yes* comes with the symmetry, a *no* with an input.
+# - Hidden symmetries are absent on a dense open set and abundant where weights are small integers.
+# - With independent rows there are at most $2^n$ orbits, and θ is locally identifiable: the paper's conjecture holds for one hidden layer.
+# - Trained networks are nearly degenerate, untrained ones are not.
+#
+# Back to {doc}`06b_genni_lenet`; {doc}`../learned` closes the book, and the {doc}`../scoreboard` has every verdict. {doc}`/generated/status` has the data, code and run of this page.
+
+
+# %% tags=["remove-cell"]
 def alike(net, i, j):
     """Whether neuron j is neuron i: (w, b) scaled by some d > 0, λ by 1/d."""
     pairs = [
@@ -271,6 +690,7 @@ def generated(net):
     return group
 
 
+# %% tags=["remove-cell"]
 rows, draw = [], run.generator(4)
 for trial in range(trials):
     net = shallow.random_network(2, 2, 1, 2, generator=draw)
@@ -283,48 +703,25 @@ for trial in range(trials):
     rows.append(row | {"generated": found == generated(net)})
 searched = pd.DataFrame(rows)
 
-# %%
-three_pairs = ShallowReLU([[1], [1], [2], [2], [3], [3]], [1] * 6, [[1] * 6], [0])
-stabilisers = shallow_relu.stabilizers(trials, generator=generator)
-order = shallow.stabilizer(three_pairs).order
-Markdown(
-    f"Three pairs of equal neurons: order {order}, while two commuting involutions generate 4 elements at most. "
-    f"Of {len(stabilisers)} random networks with copied neurons, the stabiliser was as constructed in "
-    f"{stabilisers['holds'].sum()}; two cycles would do in {stabilisers['two_cycles'].sum()}. In {searched['generated'].sum()} of "
-    f"{len(searched)} small ones the transpositions generate all that a search of all permutations finds."
-)
+# %% tags=["remove-cell"]
+rows, draw = [], run.generator(3)
+for trial in range(5 * trials):
+    net = shallow.random_network(4, 2, 1, 2, generator=draw)
+    found, duos = shallow.arrangement(net), [*itertools.combinations(net.rows, 2)]
+    vanish = [
+        all(u[i] * v[j] == u[j] * v[i] for i, j in ((0, 1), (0, 2), (1, 2)))
+        for u, v in duos
+    ]
+    dependent = [np.linalg.matrix_rank(np.stack(d).astype(float)) < 2 for d in duos]
+    rays = set(zip(found.labels.tolist(), (found.scales > 0).tolist(), strict=True))
+    row = {"trial": trial, "dependent": sum(dependent), "lemma_22": vanish == dependent}
+    rows.append(row | {"lemma_23": any(vanish) or len(rays) == net.n})
+minors = pd.DataFrame(rows)
 
-# %% [markdown]
-# (sec-generic)=
-# ## When $H_n$ is all there is
-#
-# The canonical form bounds every fibre in which no two neurons share a hyperplane. This theorem is ours.
-#
-# :::{prf:theorem} At most $2^n$ orbits
-# :label: thm-local
-# Let the rows $(w_i, b_i)$ be pairwise linearly independent, and $w_i\ne0$, $\lambda_i\ne0$ for all $i$. Then the networks of $\theta$'s function and
-# width are one free $H_n$-orbit for each $S$ that satisfies {eq}`eq-flip`, the empty one included: at most $2^n$. All that are near θ are
-# $(d_iw_i, d_ib_i, \lambda_i/d_i)$ with $d_i > 0$: θ is *locally identifiable*.
-# :::
-#
-# :::{prf:proof}
-# By {eq}`eq-canonical` a network of this function bends along the same $n$ hyperplanes. If it has $n$ neurons it has one on each: $s_id_i(w_i, b_i)$ with
-# $s_i = \pm1$ and $d_i>0$, up to their order, and equal $\gamma_H$ give the output weight $\lambda_i/d_i$. So an element of $H_n$ takes it to the flip of $S =
-# \{i : s_i = -1\}$; equal $L$ is {eq}`eq-flip`, and equal $e$ gives $c$. The orbits are free by {prf:ref}`thm-stabiliser`, and different for different $S$, as $H_n$ keeps sides. Near θ, row $i$ can be a
-# multiple of none of the finitely many rows $(w_j, b_j)$ but $(w_i, b_i)$, and a positive one.
-# :::
-#
-# The network of {numref}`fig-folded` is the paper's counterexample to Lemma D15 of {cite:t}`grigsby2023`: its lines are in general position, every two of them
-# meet, its regions have different affine functions, and yet its fibre is two orbits. (The lemma itself we know only from the paper.) Whether such conditions suffice for
-# *local* identifiability the paper leaves as a conjecture. With one hidden layer they do: general position makes the rows independent, and a neuron at which the
-# function bends has $\lambda_i\ne0$.
-
-# %% tags=["hide-input"]
-local = shallow_relu.identifiability(2 * trials, generator=run.generator(2))
+# %% tags=["remove-cell"]
 ticks = np.linspace(-3, 3, 100)
 grid = np.stack(np.meshgrid(ticks, ticks, 1.0), -1).reshape(-1, 3)
-signs = grid @ p.rows.astype(float).T > 0
-regions = np.unique(signs, axis=0)
+regions = np.unique(grid @ p.rows.astype(float).T > 0, axis=0)
 functions = np.unique(regions @ p.rows.astype(float), axis=0)
 corners = [np.linalg.det(p.W[[i, j]].astype(float)) for i, j in ((0, 1), (0, 2), (1, 2))]
 general = np.linalg.det(p.rows.astype(float)) != 0 and np.all(corners)
@@ -333,32 +730,6 @@ facts["refutes"] = bool(
     general and len(regions) == len(functions) and answer.symmetry.flips
 )
 grigsby = pd.DataFrame([facts])
-Markdown(
-    f"The {p.n} lines cut the plane into {facts['regions']} regions with {facts['functions']} different affine functions. Of {len(local)} random networks with "
-    f"independent rows, {local['as_predicted'].sum()} have as many orbits as sets to flip (up to {local['orbits'].max()}), and in "
-    f"{local['locally'].sum()} the class has no direction but the scalings, by the rank of the Jacobian."
-)
-
-# %% [markdown]
-# Where $S=\emptyset$ is the only set, one orbit is left.
-#
-# :::{prf:theorem} {cite}`ramakrishnan2026`, Theorems 1 and 5, Proposition 24
-# :label: thm-generic
-# If the rows $(w_i, b_i)$ are pairwise linearly independent, all $\lambda_i\ne0$, and no non-empty $S$ satisfies {eq}`eq-flip`, then the networks of
-# $\theta$'s function and width are one free $H_n$-orbit. Such $\theta$ contain a Zariski-open, hence dense set.
-# :::
-#
-# :::{prf:proof}
-# No $w_i$ is 0, or $S=\{i\}$ would do; the first part is {prf:ref}`thm-local`. The conditions exclude finitely many zero sets of polynomials, none of them all parameters: 2×2
-# minors of two rows (they vanish iff the rows are dependent, Lemma 22), $\lambda_i = 0$, and $\sum_S\lambda_iw_i^\top = 0$ for each $S$.
-# :::
-#
-# Looking for $S$ is a subset-sum problem. But where the matrices $\lambda_iw_i^\top$ are linearly independent no $S$ exists, and their smallest
-# singular value bounds how near any comes: $\lVert\sum_S\lambda_iw_i^\top\rVert\ge\sigma_{\min}$. The condition is not necessary; the table
-# has $\sigma(x) + 2\sigma(-x)$ beside others and shows that the paper's hierarchy is strict: *generic* ⇒ *no 0-factors* ⇒ *trivial
-# stabiliser*, and no arrow can be reversed.
-
-# %%
 zoo = {
     "σ(x) + σ(y)": ShallowReLU([[1, 0], [0, 1]], [0, 0], [[1, 1]], [0]),
     "σ(x) + 2σ(−x)": ShallowReLU([[1], [-1]], [0, 0], [[1, 2]], [0]),
@@ -372,244 +743,14 @@ hierarchy = pd.DataFrame(
         "generic": shallow.is_generic(net).generic,
         "no_zero_factors": shallow.zero_factor_rank(net) == 0,
         "stabilizer_trivial": shallow.stabilizer(net).trivial,
-        "reason": shallow.is_generic(net).reason,
     }
     for name, net in zoo.items()
 )
-hierarchy
-
-# %% [markdown]
-# On small random networks: the condition of {prf:ref}`thm-generic` leaves one orbit (Proposition 24); a fibre that is one free orbit has a
-# trivial stabiliser (Corollary 9); with no two neurons on one hyperplane, no network of the function and width has more 0-factors
-# (Corollary 15), and without 0-factors each has one neuron on each of the hyperplanes (Corollary 16). Minors find the dependent rows (Lemma 22), and where neurons can be
-# merged some vanish (Lemma 23).
-
-# %% tags=["hide-input"]
-rows, draw = [], run.generator(3)
-for trial in range(5 * trials):
-    net = shallow.random_network(4, 2, 1, 2, generator=draw)
-    found, pairs = shallow.arrangement(net), [*itertools.combinations(net.rows, 2)]
-    vanish = [
-        all(u[i] * v[j] == u[j] * v[i] for i, j in ((0, 1), (0, 2), (1, 2)))
-        for u, v in pairs
-    ]
-    dependent = [
-        np.linalg.matrix_rank(np.stack(pair).astype(float)) < 2 for pair in pairs
-    ]
-    rays = set(zip(found.labels.tolist(), (found.scales > 0).tolist(), strict=True))
-    row = {"trial": trial, "dependent": sum(dependent), "lemma_22": vanish == dependent}
-    rows.append(row | {"lemma_23": any(vanish) or len(rays) == net.n})
-minors = pd.DataFrame(rows)
-fibres = shallow_relu.fibres(5 * trials, generator=generator)
-statements = [
-    "proposition_24",
-    "corollary_9",
-    "corollary_15",
-    "corollary_16",
-    "hierarchy",
-]
-tried_on = fibres[statements].join(minors[["lemma_22", "lemma_23"]])
-tried_on.mean().rename(f"holds in this share of {len(fibres)} networks").to_frame()
-
-# %% [markdown]
-# (sec-rare)=
-# ## Where hidden symmetries are common
-#
-# On a dense open set there are none, and yet {numref}`fig-counts` is full of them: weights that are small integers, as quantised weights are,
-# make sums meet. The sets $S$ are counted exactly, by meeting in the middle, for up to 40 neurons.
-
-# %% mystnb={"figure": {"name": "fig-counts", "caption": "Hidden symmetries of random networks with twelve neurons, three inputs and one output, whose weights are integers up to the size on the axis. Small integers have many, large ones few."}, "image": {"alt": "Points for single networks and a line of medians: the number of hidden symmetries falls as the largest integer grows."}}
-sizes = [1, 2, 4, 8, 16, 32, 64]
-rare = shallow_relu.density([*sizes, 0], trials, generator=generator)
-quantised = rare[rare["size"] > 0]
-gaussian = rare[rare["size"] == 0]
-hidden_counts(quantised)
-
-# %%
-medians = quantised.groupby("size")["hidden"].median()
-Markdown(
-    f"Of {len(gaussian)} networks with Gaussian weights, {int(gaussian['generic'].sum())} are generic. With weights "
-    f"−1, 0, 1 the median number of hidden symmetries is {medians[1]:.0f}, with integers up to {sizes[-1]} it is "
-    f"{medians[sizes[-1]]:.0f}, of $2^{{12}}$ sets."
-)
-
-# %% [markdown]
-# (sec-fibre)=
-# ## The smallest fibre, and GENNI's picture
-#
-# {doc}`06_genni` maps the networks $x\mapsto c\,\sigma(ax) + d\,\sigma(bx)$ that compute one function. Such a function has two numbers: its slopes $s_+$ and $s_-$ to the right and left of 0. Over each point $(a, b)$ the pairs $(c, d)$ solve two
-# linear equations, and {numref}`fig-fibre` shows the dimension of the solutions. When both slopes live there are two sheets, exchanged by the swap, that never meet. When one slope is 0 everything hangs together.
 
 
-# %% mystnb={"figure": {"name": "fig-fibre", "caption": "All networks of two neurons without biases that compute one function: over (a, b), the dimension of the possible output weights. Left, both slopes live: two separate quadrants. Right, one slope zero: a quadrant with a line over every point, and sheets that it joins."}, "image": {"alt": "Two panels of the plane of input weights. Left: upper left and lower right quadrants are coloured as points. Right: the lower left quadrant is coloured as lines, the upper left and lower right as points or lines."}}
-targets = {"slopes −1 and 1": (-1.0, 1.0), "slopes −1 and 0": (-1.0, 0.0)}
-fibre = shallow_relu.small_fibres(targets, np.linspace(-2, 2, 41).round(10))
-fibre_map(fibre)
-
-# %%
-live = shallow.fibre(ShallowReLU([[1], [-1]], [0, 0], [[1, 1]], [0]))  # |x|
-hidden = shallow.fibre(p)
-Markdown(
-    f"`fibre` says the same: $|x|$ with two neurons has dimension {live.dimension} and {live.components} components. "
-    f"The network of the first figure has dimension {hidden.dimension} and {hidden.components} components: "
-    f"two orbits of $3! = 6$ each."
-)
-
-# %% [markdown]
-# (sec-digits)=
-# ## Two networks trained on images
-#
-# Now to networks that nobody constructed: one hidden layer, trained from different seeds.
-
-# %% tags=["hide-input"]
-images, test = (data.load(dataset, split, device=device) for split in ("train", "test"))
-inputs, outputs = images.images[0].numel(), len(images.classes)
-recipe = replace(RECIPES["digits"], epochs=epochs)
-trained, untrained, accuracies = [], [], []
-for s in range(seed, seed + networks):
-    start = nn.Sequential(
-        nn.Flatten(), *models.fcn((inputs, width, outputs), bias=True, seed=s)
-    )
-    untrained.append(ShallowReLU.from_module(start))
-    net = train(start, images, recipe, seed=s, device=device).network
-    accuracies.append(evaluate(net, test.images, test.labels))
-    trained.append(ShallowReLU.from_module(net))
-
-# %%
-first, second = trained[:2]
-unequal = same_function(first, second)
-apart = np.abs(unequal.witness.p - unequal.witness.q).max()
-orbit = shallow.random_orbit(first, generator=generator)
-again = same_function(first, orbit)
-Markdown(
-    f"Test accuracies: {', '.join(f'{100 * a:.1f} %' for a in accuracies)}. Two seeds, equal: **{unequal.equal}**; "
-    f"at the witness input the outputs differ by {apart:.2g}. The first network against a copy moved by a random "
-    f"element of $H_n$, equal: **{again.equal}**, with a discrepancy of {again.discrepancy:.0e}."
-)
-
-# %% [markdown]
-# How far from equal? Two networks of one function must bend along the same hyperplanes. {numref}`fig-nearest` looks, for each hyperplane of the first, for the nearest of the second.
-
-# %%
-pairs = {"moved by H_n": (first, orbit), "two seeds": (first, second)}
-pairs["two seeds, untrained"] = tuple(untrained[:2])
-nearest = pd.concat(
-    pd.DataFrame({"pair": name, "sine": shallow_relu.nearest_sines(*two)})
-    for name, two in pairs.items()
-)
-
-# %% mystnb={"figure": {"name": "fig-nearest", "caption": "How near the hyperplanes of one network are to those of another. A copy moved by the group has the same ones, up to rounding. The line of two seeds is to be compared with the line of two untrained networks, not with zero."}, "image": {"alt": "Cumulative shares of neurons against the angle to the nearest hyperplane in degrees: one line at zero, and a line for each pair of two seeds, trained and untrained."}}
-nearest_hyperplanes(nearest)
-
-# %% [markdown]
-# And how far is each from having *any* coincidence? {numref}`fig-degeneracy` shows four distances: of a neuron to its nearest parallel, to a dead neuron, to a
-# constant one, and $\sigma_{\min}$, which certifies {prf:ref}`thm-generic`.
-
-
-# %% mystnb={"figure": {"name": "fig-degeneracy", "caption": "Distances of networks to degeneracy, a point for each network; 0 would be a neuron to merge, to drop or to make a constant, or possibly a set of neurons to flip. The table below says how many are certified to have no symmetries but those of the group."}, "image": {"alt": "Four rows of points on a logarithmic axis, for trained and untrained networks: distance to parallel, dead and constant neurons, and the smallest singular value."}}
-degenerate = shallow_relu.distances({"trained": trained, "untrained": untrained})
-degeneracies(degenerate)
-
-# %%
-degenerate.groupby("network", sort=False)[["generic"]].mean()
-
-# %% [markdown]
-# For networks that are certified, swaps and scalings are all the symmetries there are at their width.
-#
-# (sec-compress)=
-# ## Fewer neurons, the same function
-#
-# A network of this function needs a neuron for each hyperplane it bends along, say $h$. Whether $h$ suffice is a partition problem: of $\sum_i a_i|x - t_i|$ it asks
-# whether the $a_i$ split into halves of equal sum. With one output, $h + 2$ always suffice: one neuron for each hyperplane leaves an affine function $z + \text{const}$,
-# and $z = \sigma(z) - \sigma(-z)$ takes two more. `compress` then finds the minimum for up to 40
-# hyperplanes; with several outputs it may leave a gap, which it states. Near misses it reports, and leaves alone.
-
-# %%
-twice = np.repeat(
-    np.arange(width), 2
-)  # every neuron twice, with half of its output weight
-halves = first.with_neurons(twice)
-large = shallow.random_orbit(
-    ShallowReLU(halves.W, halves.b, halves.V / 2, first.c), generator=generator
-)
-small = shallow.compress(large)
-Markdown(
-    f"{large.n} neurons become {small.network.n}; lower bound {small.lower_bound}, since {small.reason}. "
-    f"Same function: **{same_function(large, small.network).equal}**. Trained network itself: "
-    f"{first.n} become {shallow.compress(first).network.n}."
-)
-
-# %% [markdown]
-# The smallest partition problem: $3|x| + |x-1| + 2|x-2|$ splits, $3 = 1 + 2$, and $3|x| + |x-1| + |x-2|$ does not.
-
-
-# %%
-def peaks(weights):
-    """Σ a_i |x − i| with two neurons for each term."""
-    b = [s * t for t in range(len(weights)) for s in (-1, 1)]
-    V = [[a for a in weights for _ in range(2)]]
-    return ShallowReLU([[1], [-1]] * len(weights), b, V, [0])
-
-
-partition = {str(w): shallow.compress(peaks(w)) for w in ((3, 1, 2), (3, 1, 1))}
-pd.DataFrame(
-    {
-        w: {"hyperplanes": c.hyperplanes, "neurons": c.network.n, "optimal": c.optimal}
-        for w, c in partition.items()
-    }
-).T
-
-# %% [markdown]
-# (sec-beyond)=
-# ## Beyond ReLU
-#
-# :::{prf:remark} {cite}`ramakrishnan2026`, Remark 1
-# :label: rem-any-sigma
-# {prf:ref}`def-minimal` works for every σ whose scaling law is known, with $G_\sigma$ in place of $H_n$: a row $a(w, b)$ with $\sigma(au) = b'\sigma(u)$ merges with weight $b'$, constants are $\lambda\sigma(b)$, dead
-# neurons are dead.
-# :::
-#
-# What of the flip? It only needs $\sigma(x) - \sigma(-x) = \kappa x$: an odd part that is linear. That is far from ReLU's privilege.
-
-# %%
-tried = ("ReLU", "tanh", "GELU", "abs", "sigmoid")
-remark = shallow_relu.remark_1(tried, 2, generator=generator)
-names = (
-    "ReLU",
-    "Softplus",
-    "SiLU",
-    "GELU",
-    "Hardswish",
-    "LeakyReLU",
-    "abs",
-    "ELU",
-    "Mish",
-    "tanh",
-)
-flipped = shallow_relu.flips(names, generator=generator)
-flipped.set_index("activation")
-
-# %% [markdown]
-# $\kappa$ is missing where the odd part is not linear, and there flipping changes the function. For $|x|$, which is even, $\kappa = 0$ and every flip is free.
-#
-# ## What the paper prints beside what we measured
-#
-# The paper proves and prints no measurements, so what can be compared is each statement with a calculation. Those above went through
-# exact arithmetic; the {doc}`../scoreboard` has them one by one, and the {doc}`../errata` say of each lemma without a trial why there is none.
-#
-# :::{admonition} Deviation from the paper
-# :class: note
-# Equality is decided by {eq}`eq-canonical` and not by searching for pairs; hidden symmetries are counted, $\sigma_{\min}$ and `compress` are ours.
-# :::
-#
-# ## What would break it
-#
-# Rounding. The same two networks in float64, one of them moved off by a relative $\varepsilon$ in one weight. Below the tolerance they count as equal; above, an input has to be found where the outputs differ beyond rounding, or the answer is *undecided*.
-
-
-# %%
+# %% tags=["remove-cell"]
 def off_by(epsilon):
-    """The verdict on the first trained network and a copy with one output weight off."""
+    """The verdict on the first network and a copy with one output weight off."""
     V = first.V.copy()
     V[0, 0] *= 1 + epsilon
     found = same_function(first, ShallowReLU(first.W, first.b, V, first.c))
@@ -617,80 +758,31 @@ def off_by(epsilon):
     return {"ε": epsilon, "verdict": verdict, "discrepancy": found.discrepancy}
 
 
+degenerate = shallow_relu.distances({"trained": trained, "untrained": untrained})
 rounding = pd.DataFrame([off_by(10.0**-power) for power in (2, 4, 6, 8, 10, 12, 14)])
-rounding
+run.write(data=images, degeneracy=degenerate, rounding=rounding)
 
-# %% [markdown]
-# ## Adapt this
-#
-# Two networks of your own: any `nn.Sequential(Linear, ReLU, Linear)`. Ask `.equal`; then `.symmetry` or `.witness`.
-
-# %%
-mine = models.fcn((3, 5, 2), bias=True, seed=seed).double()
-other = shallow.random_orbit(
-    ShallowReLU.from_module(mine), generator=generator
-).to_module()
-found = same_function(mine, other)
-found.equal, found.symmetry.element  # a matrix of the group
-
-# %% [markdown]
-# ## Exercises
-#
-# :::{exercise}
-# :label: ex-family
-# Show that $(1+s)\sigma(x) + (1-s)\sigma(-x) + (1-s)\sigma(x-1) + (1+s)\sigma(1-x) - s$ is one function for all $s$. Which condition of {prf:ref}`thm-generic` fails?
-# :::
-#
-# ::::{solution-start} ex-family
-# :class: dropdown
-# ::::
-# Opposite pairs: the rows are not pairwise independent, and output weight can move between two pairs whose normals are dependent.
-
-# %%
-family = [
-    ShallowReLU(
-        [[1], [-1], [1], [-1]], [0, 0, -1, 1], [[1 + s, 1 - s, 1 - s, 1 + s]], [-s]
-    )
-    for s in (Fraction(0), Fraction(1, 2), Fraction(-3))
-]
-assert all(same_function(family[0], each).equal for each in family)
-assert shallow.fibre(family[0]).dimension == 5  # four scalings and s
-
-# %% [markdown]
-# ::::{solution-end}
-# ::::
-#
-# ## Summary
-#
-# - Merge, drop, move constants; then only flips and moves within opposite pairs are left: $\sigma(z) - \sigma(-z) = z$.
-# - {eq}`eq-canonical` decides equality without a search; a *yes* comes with the symmetry, a *no* with an input.
-# - Hidden symmetries are absent on a dense open set and abundant where weights are small integers.
-#
-# Back to {doc}`06b_genni_lenet`; {doc}`../learned` closes the book, and the {doc}`../scoreboard` has every verdict.
-#
-# ## Provenance
-
-# %%
-introduction = pd.DataFrame(
-    {"hidden": [answer.equal is True and answer.symmetry.flips != ()]}
-)
+# %% tags=["remove-cell"]
+names = ("ReLU", "Softplus", "SiLU", "GELU", "Hardswish", "LeakyReLU", "abs")
+with_signs = ("ReLU", "tanh", "GELU", "abs", "sigmoid")
 run.write(
-    verdicts=verdicts,
-    differences=differences,
-    reductions=reductions,
-    affine=affine,
-    identifiability=local,
+    verdicts=shallow_relu.verdicts(trials, generator=generator),
+    differences=shallow_relu.differences(trials, generator=run.generator(1)),
+    reductions=shallow_relu.reductions(trials, generator=generator),
+    affine=shallow_relu.affine(trials, generator=generator),
+    identifiability=shallow_relu.identifiability(2 * trials, generator=run.generator(2)),
+    stabilizers=shallow_relu.stabilizers(trials, generator=generator),
+    fibres=shallow_relu.fibres(5 * trials, generator=generator),
+    density=shallow_relu.density(
+        [1, 2, 4, 8, 16, 32, 64, 0], trials, generator=generator
+    ),
+    remark_1=shallow_relu.remark_1(with_signs, 2, generator=generator),
+    flips=shallow_relu.flips((*names, "ELU", "Mish", "tanh"), generator=generator),
     grigsby=grigsby,
     minors=minors,
-    stabilizers=stabilisers,
     stabilizers_searched=searched,
-    fibres=fibres,
-    hierarchy=hierarchy.drop(columns="reason"),
-    density=rare,
-    example_1=example_1.drop(columns="minimal rows (w, b)"),
-    introduction=introduction,
-    remark_1=remark,
-    flips=flipped,
+    hierarchy=hierarchy,
+    example_1=example_1,
+    introduction=pd.DataFrame({"hidden": [answer.symmetry.flips != ()]}),
 )
-run.write(data=images, degeneracy=degenerate, rounding=rounding)
 results.provenance()

@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from intertwine.shallow import ShallowReLU
 from intertwine_book.figures.shallow import (
+    decision_tree,
     degeneracies,
-    fibre_map,
     folded_planes,
     hidden_counts,
     nearest_hyperplanes,
@@ -33,7 +34,6 @@ distances = pd.DataFrame(
     }
 )
 counted = pd.DataFrame({"size": [1, 1, 2, 2], "hidden": [10, 20, 0, 3]})
-grid = pd.DataFrame({"target": "live", "a": x, "b": y, "dimension": np.where(x * y > 0, 1, -1)})
 angles = pd.DataFrame(
     {"pair": ["one orbit"] * 3 + ["two seeds"] * 3, "sine": [0, 1e-16, 1e-17, 0.3, 0.2, 0.5]}
 )
@@ -42,7 +42,7 @@ FIGURES = {
     "neuron_rays": lambda: neuron_rays(steps),
     "degeneracies": lambda: degeneracies(distances),
     "hidden_counts": lambda: hidden_counts(counted),
-    "fibre_map": lambda: fibre_map(grid),
+    "decision_tree": decision_tree,
     "nearest_hyperplanes": lambda: nearest_hyperplanes(angles),
 }
 
@@ -72,3 +72,21 @@ def test_a_fold_lies_where_the_neuron_is_zero():
     (fold,) = [line for line in axis.get_lines() if hasattr(line, "_xy2")]
     for point in (fold._xy1, fold._xy2):
         assert abs(-point[0] + point[1] + 0.5) < 1e-12
+
+
+def test_a_slider_of_neurons_shows_parts_that_add_up_to_the_function():
+    pytest.importorskip("plotly")
+    from intertwine_book.figures.neuron_slider import neuron_slider
+
+    nets = {
+        "|x|": ShallowReLU([[1], [-2]], [0, 0], [[1, 0.5]], [0]),
+        "x": ShallowReLU([[1], [-1]], [1, -1], [[1, -1]], [-1]),
+    }
+    figure = neuron_slider(nets, name="two", prefix="").figure
+    assert [line.name for line in figure.data] == ["neuron 1", "neuron 2", "constant", "their sum"]
+    x = np.array(figure.data[0].x)
+    for step, net in zip(figure.layout.sliders[0].steps, nets.values(), strict=True):
+        *parts, total = map(np.array, step.args[0]["y"])
+        assert np.allclose(sum(parts), total, atol=2e-3) and np.allclose(
+            total, net(x[:, None])[:, 0], atol=1e-3
+        )

@@ -5,7 +5,6 @@ from fractions import Fraction
 from importlib import import_module
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 import torch
 
@@ -85,12 +84,3 @@ def test_flips_need_a_linear_odd_part():
     table = shallow_relu.flips(["ReLU", "LeakyReLU", "Hardswish", "ELU", "Mish"], generator=random())
     assert table["holds"].tolist() == [True] * 3 + [False] * 2
     assert table["kappa"].isna().tolist() == [False] * 3 + [True] * 2
-
-
-def test_the_smallest_fibres_are_where_the_oracle_says():
-    ticks = np.array([-1.0, 0.0, 1.0])
-    live = shallow_relu.small_fibres({"live": (-1.0, 1.0)}, ticks)
-    assert live[live["dimension"] >= 0][["a", "b"]].values.tolist() == [[1.0, -1.0], [-1.0, 1.0]]
-    dead = shallow_relu.small_fibres({"dead": (-1.0, 0.0)}, ticks).set_index(["a", "b"])["dimension"]
-    # a, b < 0: one equation for c, d; a = 0: c is free; a > 0: c = 0
-    assert (dead[-1, -1], dead[0, -1], dead[1, -1], dead[1, 1], dead[0, 0]) == (1, 1, 0, -1, -1)

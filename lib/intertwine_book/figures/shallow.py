@@ -1,12 +1,15 @@
-"""Figures of shallow ReLU networks: folds, neurons, degeneracies, hidden symmetries and a fibre."""
+"""Figures of shallow ReLU networks: folds, neurons, degeneracies, hidden symmetries and the theorems."""
+
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
-from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator
 
+from intertwine_book.figures.schematics import MAP, NETWORKS, arrow, box, canvas
 from intertwine_book.figures.style import COLOURS, check_columns, facets, new_figure
 
 _CYCLE = [COLOURS[name] for name in ("blue", "red", "green", "orange", "pink")]
@@ -42,6 +45,35 @@ def _fold(axis: Axes, w: np.ndarray, b: float, colour: str) -> None:
     start = foot + along
     arrow = {"color": colour, "arrowstyle": "->", "lw": 1.8}
     axis.annotate("", tuple(start + 0.45 * normal), tuple(start), arrowprops=arrow)
+
+
+_QUESTIONS = {
+    "Neurons to drop, to merge,\nor to move into c?": "Free directions:\ntake the minimal form first",
+    "Two neurons on\none hyperplane?": "Output weight may move\nwithin opposite pairs",
+    "A set S of neurons with\n$\\sum_S\\lambda_i w_i^\\top = 0$?": "One orbit for each S, at most\n"
+    "$2^n$; locally identifiable",
+}
+
+
+def decision_tree() -> Figure:
+    """Three questions about a network, and which networks of its width are the same function."""
+    figure, [axis] = canvas(10.0, 6.6)
+    for k, (question, answer) in enumerate(_QUESTIONS.items()):
+        y = 5.9 - 1.7 * k
+        box(axis, (2.5, y), question, NETWORKS[0], width=4.6, height=1.0)
+        box(axis, (7.7, y), answer, NETWORKS[1], width=4.2, height=1.0)
+        arrow(axis, (4.8, y), (5.6, y), "yes")
+        arrow(axis, (2.5, y - 0.5), (2.5, y - 1.2))
+        axis.text(2.65, y - 0.85, "no", va="center")
+    box(
+        axis,
+        (2.5, 0.7),
+        "One orbit: swaps and positive\nscalings are all symmetries",
+        MAP,
+        width=4.6,
+        height=1.0,
+    )
+    return figure
 
 
 def neuron_rays(table: pd.DataFrame) -> Figure:
@@ -85,11 +117,13 @@ def degeneracies(table: pd.DataFrame) -> Figure:
     axis.set_yticks(range(len(kinds)), kinds)
     least = table["value"][table["value"] > 0].min()
     axis.set(xscale="log", xlabel="distance", xlim=(min(1e-3, least / 2), 2.0), ylim=(len(kinds) - 0.5, -0.5))
-    axis.legend(loc="upper left", bbox_to_anchor=(1, 1))
+    axis.xaxis.set_major_locator(LogLocator(numticks=6))
+    axis.minorticks_off()
+    figure.legend(loc="outside lower center", ncols=len(names))
     return figure
 
 
-def hidden_counts(table: pd.DataFrame) -> Figure:
+def hidden_counts(table: pd.DataFrame, xlabel: str = "largest integer") -> Figure:
     """Hidden symmetries of networks with integer weights: each network a point, the median a line.
 
     Args:
@@ -98,34 +132,14 @@ def hidden_counts(table: pd.DataFrame) -> Figure:
     check_columns(table, "size", "hidden")
     figure, axis = new_figure(height=2.8)
     jitter = np.exp(0.08 * np.random.default_rng(0).uniform(-1, 1, len(table)))
-    points = {"s": 10, "color": COLOURS["blue"], "alpha": 0.5, "linewidths": 0}
+    points: dict[str, Any] = {"s": 10, "color": COLOURS["blue"], "alpha": 0.5, "linewidths": 0}
+    points["rasterized"] = len(table) > 1000
     axis.scatter(table["size"] * jitter, table["hidden"], **points)
     axis.plot(table.groupby("size")["hidden"].median(), color=COLOURS["red"], label="median")
     axis.set_xscale("log", base=2)
     axis.set_yscale("symlog", linthresh=1)
-    axis.set(xlabel="largest integer", ylabel="hidden symmetries", ylim=(-0.3, 3 + 2 * table["hidden"].max()))
+    axis.set(xlabel=xlabel, ylabel="hidden symmetries", ylim=(-0.3, 3 + 2 * table["hidden"].max()))
     axis.legend()
-    return figure
-
-
-def fibre_map(table: pd.DataFrame) -> Figure:
-    """The (a, b)-plane of x ↦ c σ(ax) + d σ(bx), coloured by the dimension of the (c, d) over each point.
-
-    Args:
-        table: columns `target` (one panel each), `a`, `b` (a grid), `dimension` (−1 where there is none).
-    """
-    shades = ListedColormap(["#ffffff00", COLOURS["sky"], COLOURS["blue"], COLOURS["ink"]])
-    norm = BoundaryNorm([-1.5, -0.5, 0.5, 1.5, 2.5], 4)
-    figure, parts = facets(table, "target", "a", "b", "dimension", height=2.9, sharex=True, sharey=True)
-    for axis, points in parts:
-        wide = points.pivot_table(index="b", columns="a", values="dimension")
-        a, b = wide.columns.to_numpy(), wide.index.to_numpy()
-        mesh = axis.pcolormesh(a, b, wide.to_numpy(), cmap=shades, norm=norm, shading="nearest")
-        axis.set(xlabel="a", aspect="equal")
-        axis.grid(False)
-    parts[0][0].set_ylabel("b")
-    bar = figure.colorbar(mesh, ax=[axis for axis, _ in parts], ticks=[-1, 0, 1, 2])
-    bar.ax.set_yticklabels(["none", "a point", "a line", "a plane"])
     return figure
 
 

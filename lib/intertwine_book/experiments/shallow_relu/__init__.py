@@ -4,7 +4,6 @@ from intertwine_book.experiments.shallow_relu.drawings import (
     distances,
     nearest_sines,
     neurons,
-    small_fibres,
     surfaces,
 )
 from intertwine_book.experiments.shallow_relu.identifiability import identifiability
@@ -35,7 +34,6 @@ __all__ = [
     "neurons",
     "reductions",
     "remark_1",
-    "small_fibres",
     "stabilizers",
     "surfaces",
     "verdicts",

@@ -51,33 +51,6 @@ def neurons(networks: Mapping[str, ShallowReLU]) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True)
 
 
-def small_fibres(slopes: Mapping[str, tuple[float, float]], ticks: Float[np.ndarray, " g"]) -> pd.DataFrame:
-    """Over (a, b), the dimension of the (c, d) for which x ↦ c σ(ax) + d σ(bx) has given slopes.
-
-    Example:
-        >>> table = small_fibres({"|x|": (-1.0, 1.0)}, np.array([-1.0, 1.0]))
-        >>> table["dimension"].tolist()  # (−1, −1), (1, −1), (−1, 1), (1, 1)
-        [-1, 0, 0, -1]
-
-    Args:
-        slopes: name → slope to the left of 0 and to the right.
-
-    Returns:
-        Columns target, a, b, dimension (−1 where there is no such c, d).
-    """
-    a, b = (part.ravel() for part in np.meshgrid(ticks, ticks))
-    ab = np.stack([a, b], 1)
-    M = np.stack([np.minimum(ab, 0), np.maximum(ab, 0)], 1)  # c, d ↦ the slopes left and right
-    tables = []
-    for name, pair in slopes.items():
-        right = np.broadcast_to(np.reshape(pair, (2, 1)), (len(M), 2, 1))
-        rank = np.linalg.matrix_rank(M)
-        solvable = np.linalg.matrix_rank(np.concatenate([M, right], 2)) == rank
-        dimension = np.where(solvable, 2 - rank, -1)
-        tables.append(pd.DataFrame({"target": name, "a": a, "b": b, "dimension": dimension}))
-    return pd.concat(tables, ignore_index=True)
-
-
 def distances(networks: Mapping[str, list[ShallowReLU]]) -> pd.DataFrame:
     """How far networks are from degenerate ones, four ways, and whether they are certified generic.
 
