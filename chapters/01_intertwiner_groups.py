@@ -93,7 +93,7 @@ glue("turn-best", 100 * apart["turn by 45°"][1], display=False)
 columns = ["$x$", "$\\sigma(Ax)$", "$\\varphi(A)\\,\\sigma(x)$"]
 warped_grid(grid, pictures, columns)
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-drag", "caption": "Drag the columns of A, the green knobs: only near a permutation with positive scalings do the two pictures agree. Left the grid under ReLU(Ax), right under φ(A) ReLU(x)."}, "image": {"alt": "Two pictures of a grid of points, four sliders for the entries of a matrix, and buttons for some matrices."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-drag", "caption": "Drag the columns of A, the green knobs: the two pictures agree only where A is a permutation with positive scalings. Left the grid under ReLU(Ax), right under φ(A) ReLU(x)."}, "image": {"alt": "Two pictures of a grid of points, four sliders for the entries of a matrix, and buttons for some matrices."}}
 drag_matrix()
 
 # %% [markdown]
@@ -287,7 +287,7 @@ different = any_point.groupby("point")["networks"].max()
 assert different["generic"] == 6 and different["two equal neurons"] == 3
 
 # %% [markdown]
-# A layer of $N$ neurons has $N!$ swaps, all permutations of its neurons; for $N \le 5$ we counted 1, 2, 6, 24 and 120 different weights.
+# A layer of $N$ neurons has $N!$ orders of its neurons.
 # Scalings of this network with $\alpha$ from 0.01 to 100 change no output. Without the bias they change the largest output by at least {glue:text}`no-bias:.0f` %.
 #
 # :::{admonition} Erratum: swap-and-scale-2022, scaling
@@ -296,8 +296,8 @@ assert different["generic"] == 6 and different["two equal neurons"] == 3
 # with $\alpha = -\tfrac12, -1$ and $-2$ the outputs change by at least {glue:text}`negative:.0f` %.
 # :::
 #
-# The source says that both symmetries "occur for any point in parameter space". They do, but at some points a swap changes no weight: with two equal neurons, $3!$ orders give
-# three different networks instead of six. {prf:ref}`thm-stabiliser` lists the changes that do nothing.
+# The source says that both symmetries "occur for any point in parameter space". They do, but at some points a swap changes no weight: if two of three neurons are equal, the $3!$ orders give
+# three different settings of the weights instead of six. {prf:ref}`thm-stabiliser` lists the changes that do nothing.
 #
 # For tanh, which is odd, there are signs in place of scalings. The source credits {cite:t}`bishop2006` and {cite:t}`kurkova1994` with this. {cite:t}`sussmann1992` had proved before that
 # tanh networks with one hidden layer and no superfluous neuron have no other symmetries.
@@ -341,7 +341,7 @@ def residual(sigma, a):
 
 
 # %% [markdown]
-# Two positive numbers of which neither is a power of the other, such as 2 and 3, generate a dense set of positive numbers: if both pass, all do. If not, look for the generator of a discrete group, between $e^{0.05}$ and $e^7$
+# Two positive numbers whose logarithms have an irrational ratio, such as 2 and 3, generate a dense set of positive numbers: if both pass, all do. If not, look for the generator of a discrete group, between $e^{0.05}$ and $e^7$
 # and of either sign:
 
 
@@ -444,7 +444,7 @@ shown = readable(told, headings, title="Table 1 of the paper, printed and comput
 shown
 
 # %% [markdown]
-# The dots stand for *permutations*, $A^{\odot d}$ is the entrywise power and $|A|$ the entrywise absolute value. The printed φ agrees with {eq}`eq-phi` in all rows.
+# The dots stand for *permutations*, $A^{\odot d}$ is the entrywise power and $|A|$ the entrywise absolute value. On the elements of the printed groups the printed φ agrees with {eq}`eq-phi` in all rows.
 #
 # :::{admonition} Errata: godfrey2022, Table 1
 # :class: warning
@@ -453,7 +453,7 @@ shown
 # :::
 #
 # The same procedure fills a table of any length. The next one has the activations of PyTorch and one of every other kind; *dimension* and
-# *pieces* are those of $G_{\sigma_n}$ for $n = 3$, and $b(d)$ is the factor in $\sigma(dx) = b(d)\,\sigma(x)$.
+# *pieces* (connected components) are those of $G_{\sigma_n}$ for $n = 3$. The table scrolls.
 
 # %% tags=["remove-cell"]
 extended = pd.DataFrame(activation_table.table(n=3), dtype=object)
@@ -490,7 +490,7 @@ shown
 # ## Why the axes of a ReLU layer are special
 #
 # A *ray* is a half-line from the origin, $\mathbb R_{\ge0}v$. {numref}`fig-rays` lets elements of $G_{\mathrm{ReLU}}$ act on rays of the plane: the axes go to axes, and any other ray goes
-# everywhere in its quadrant.
+# everywhere in its quadrant, and by a swap into another one.
 
 # %%
 start = {"axes": torch.eye(2), "other": torch.tensor([[2.0, 1.0]])}
@@ -522,12 +522,12 @@ moved_rays({titles[name]: (v, images[name]) for name, v in start.items()})
 # one of them by all $d > 0$ gives infinitely many rays.
 # :::
 #
-# So single neurons are the only finite set of directions that the symmetries of a ReLU layer respect. {doc}`05_interpretability` asks whether concepts lie along them.
+# So the axes, one for each neuron, are the only directions of which the symmetries of a ReLU layer respect a finite set. {doc}`05_interpretability` asks whether concepts lie along them.
 #
 # (sec-names)=
 # ## A group with more elements gives a network more names
 #
-# Call every setting of the weights that computes $f$ a *name* of $f$. Each element of the group turns a name into a name. {numref}`fig-names` draws all names of one neuron,
+# Call every setting of the weights that computes $f$ a *name* of $f$. Each element of the group turns a name into a name, so the group says how many names there are at least. {numref}`fig-names` draws all names of one neuron,
 # $f(x) = v\,\sigma(wx)$: from $(w, v)$, an $a \in H_\sigma$ leads to $(aw,\ v/b)$ with $\sigma(ax) = b\,\sigma(x)$.
 
 # %%
@@ -550,7 +550,7 @@ names_of_a_neuron({f"{name}: {symbols[name]}": each for name, each in names.item
 # %% [markdown]
 # With $n$ neurons their orders come on top. For one layer of 64 neurons without a superfluous one:
 #
-# | activation | group | names |
+# | activation | group | names, at least |
 # |---|---|---|
 # | sigmoid, GELU | permutations | $64! \approx 10^{89}$ |
 # | tanh | permutations with signs | $2^{64}\cdot64! \approx 10^{108}$ |
@@ -559,7 +559,7 @@ names_of_a_neuron({f"{name}: {symbols[name]}": each for name, each in names.item
 # | identity | all invertible matrices | 2 pieces of dimension 4,096 |
 #
 # Training ends at one of them. Two consequences run through this book. What differs between the names of one function, such as a single weight, the norm of a neuron's weights or a neuron's number, says nothing about the function
-# ({doc}`01b_weight_space`). And two networks can be compared only after one is renamed, the more so the larger the group ({doc}`03_stitching`, {doc}`04_dissimilarity`).
+# ({doc}`01b_weight_space`). And before two networks are compared, one has to be renamed; the larger the group, the more names there are to choose from ({doc}`03_stitching`, {doc}`04_dissimilarity`).
 
 # %% tags=["remove-cell"]
 six = {n: n for n in ("ReLU", "GELU", "tanh", "sigmoid", "cos", "square")}

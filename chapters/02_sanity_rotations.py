@@ -91,7 +91,7 @@ def in_words(table):
     return found.rename(columns={"group": "matrix in front"})
 
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-own-group", "caption": "Matrices of the intertwiner group (red frames) cost nothing; a rotation costs 5 to 15 points, unless the activation is the identity. Mean penalty in points of test accuracy (lower is better) that remains when the best linear map behind the activation has done its work. Recorded runs on CIFAR-10: Myrtle CNNs without batch norm, one for each activation, with {glue:text}`width` channels in the first convolution (the paper has 64); mean over three layers and {glue:text}`draws` random matrices each. Scalings come with a permutation."}, "image": {"alt": "A table of numbers in coloured cells: five groups of matrices, from permutations to orthogonal ones, against ReLU, tanh, GELU, the absolute value and the identity. Framed cells hold 0; the largest numbers stand in the row of orthogonal matrices."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-own-group", "caption": "Matrices of the intertwiner group (framed) cost nothing; a rotation costs 5 to 16 points, unless the activation is the identity. Mean penalty in points of test accuracy (lower is better) that remains when the best linear map behind the activation has done its work. Recorded runs on CIFAR-10: Myrtle CNNs without batch norm, one for each activation, with {glue:text}`width` channels in the first convolution (the paper has 64); mean over three layers and {glue:text}`draws` random matrices each. Scalings come with a permutation."}, "image": {"alt": "A table of numbers in coloured cells: five groups of matrices, from permutations to orthogonal ones, against ReLU, tanh, GELU, the absolute value and the identity. Framed cells hold 0; the largest numbers stand in the row of orthogonal matrices."}}
 words = {"label": "penalty, points", "outlined": "own"}
 heatmap(in_words(best), "matrix in front", "activation", "penalty", **words)
 
@@ -100,7 +100,7 @@ inside = best[best["own"]]
 assert (inside["penalty_images"] == 0).all()
 cost = best.pivot_table(index="activation", columns="group", values="penalty")
 bent = cost.drop(index="identity")
-assert bent["orthogonal"].round().between(5, 15.5).all()
+assert bent["orthogonal"].round().between(5, 16).all()
 assert cost.loc[["tanh", "gelu"], "positive scalings"].max() < 0.5
 assert bent.loc[["relu", "gelu"], "signed permutations"].min() > 4
 by_layer = best[best["group"] == "orthogonal"].pivot_table(
@@ -131,7 +131,7 @@ for name, value in {
 # - *A rotation before a ReLU costs {glue:text}`relu-turned:.1f` of {glue:text}`relu-alone:.1f` points*, and the more the deeper it stands: {glue:text}`relu-first:.1f` points at
 #   the first convolution, {glue:text}`relu-last:.1f` at the third. Signs alone cost {glue:text}`signs:.1f`.
 # - *Outside the group a matrix may still be cheap.* Positive scalings before tanh cost {glue:text}`tanh-scaled:.1f` points and before GELU {glue:text}`gelu-scaled:.1f`, although no
-#   matrix undoes them on all inputs. Near 0 tanh is almost linear, far from 0 GELU is almost ReLU. The group collects the matrices that can be undone on *all* inputs, and data visit few.
+#   matrix undoes them on all inputs. Near 0 tanh is almost linear, far from 0 GELU is almost ReLU. The group asks that a matrix be undone on *all* inputs; data visit only some, so other matrices may pass there.
 #
 # (sec-own-group)=
 # ## Which matrices stand where
@@ -139,7 +139,7 @@ for name, value in {
 # Let $z$ be the output of a layer with the weights $W, b$. {numref}`fig-insertion` shows two ways to ask what $A$ costs. The first keeps the network frozen and
 # fits one matrix $B$ behind the activation. The second is the paper's: it multiplies $A$ into the weights of the layer, and finetunes all layers behind.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-insertion", "caption": "The matrix A stands between a layer and its activation. Above: the network. Middle: a matrix B behind the activation is fitted, all else is frozen. Below: A is multiplied into the weights, which is the same as inserting it, and the layers behind are finetuned."}, "image": {"alt": "Three rows of boxes. The first: W and b, sigma, rest. The second: W and b, A, sigma, B, rest, with A and B in green. The third: AW and Ab, sigma, rest, with the rest in another colour."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-insertion", "caption": "Inserting A is the same as multiplying it into the weights; the two repairs differ. Above: the network. Middle: a matrix B behind the activation is fitted, all else is frozen. Below: A is multiplied into the weights, and the layers behind are finetuned."}, "image": {"alt": "Three rows of boxes. The first: W and b, sigma, rest. The second: W and b, A, sigma, B, rest, with A and B in green. The third: AW and Ab, sigma, rest, with the rest in another colour."}}
 insertion_diagram()
 
 # %% [markdown]
@@ -225,10 +225,10 @@ assert not hidden[2].any() and wanted[2].any()
 # | $(-1, -1)$ | $(0, -\sqrt2)$ | $(0, 0)$ | $(0, 0)$ | $(0, 0)$ |
 #
 # The rotation carries the third input to a negative half-axis, where ReLU returns 0. The fourth input gives 0 as well. ReLU has made equal what should differ, and no
-# function of $\sigma(Az)$, linear or not, separates it again. On a data set the share of such inputs decides. Its measure is the *unexplained* part of the mean square,
+# function of $\sigma(Az)$, linear or not, separates it again. On data we measure such losses by the part of the mean square that no linear map explains, the *unexplained* part
 # $\lVert \sigma(zA^\top)B^\top - \sigma(z)\rVert^2 / \lVert\sigma(z)\rVert^2$. {numref}`fig-unexplained` compares it with the penalty.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-unexplained", "caption": "The more of the activations no linear map explains, the more accuracy is lost: rank correlation {glue:text}`rank-low:.2f` to {glue:text}`rank-high:.2f` within a layer. Each mark is one random matrix before a ReLU; the runs of {numref}`fig-own-group`, with layers numbered as in the paper."}, "image": {"alt": "Three panels, one for each layer, of penalty in points against the unexplained share in percent; the marks rise from zero, those of orthogonal matrices furthest."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-unexplained", "caption": "The more of the activations no linear map explains, the more accuracy is lost: rank correlation {glue:text}`rank-low:.2f` to {glue:text}`rank-high:.2f` within a layer. Each mark is one random matrix before a ReLU; the runs of {numref}`fig-own-group`, with layers numbered as in the paper: 0, 2 and 5 are the first three convolutions."}, "image": {"alt": "Three panels, one for each layer, of penalty in points against the unexplained share in percent; the marks rise from zero, those of orthogonal matrices furthest."}}
 relu = best[best["activation"] == "relu"]
 shown = relu[~relu["own"]].assign(
     layer=lambda t: "layer " + t["layer"].map(LAYERS).astype(str)
@@ -314,9 +314,9 @@ for name, value in {
     glue(name, value, display=False)
 
 # %% [markdown]
-# - *The control stays where it was*: it gains {glue:text}`control:.1f` points. All that the other matrices lose is due to them.
+# - *The control stays where it was*: it gains {glue:text}`control:.1f` points. So what other matrices lose is no effect of finetuning as such.
 # - *After {glue:text}`finetuned-for` epochs the group still loses {glue:text}`group-low:.0f` to {glue:text}`group-high:.0f` points*, and a rotation {glue:text}`turned-low:.0f` to
-#   {glue:text}`turned-high:.0f`. Their difference is clear at layer 5 only: {glue:text}`apart:.1f` points, 95 % interval [{glue:text}`apart-low:.1f`, {glue:text}`apart-high:.1f`].
+#   {glue:text}`turned-high:.0f`. The paper prints 0 to 1.7 and 0.8 to 8.3 points after 50 epochs. Our difference is clear at layer 5 only: {glue:text}`apart:.1f` points, 95 % interval [{glue:text}`apart-low:.1f`, {glue:text}`apart-high:.1f`].
 # - *What the group loses here is unfinished training.* Its closed form loses 0. A permutation sends every channel to a place where the next layer expects another one, and a scaling changes
 #   its size. Gradient steps have to learn both again.
 # - *Finetuning all layers behind a rotation repairs more than a matrix can*: at layer 5 it loses {glue:text}`turned-high:.0f` points instead of {glue:text}`turned-exact:.0f`.
@@ -348,7 +348,7 @@ for epoch, (low, high) in between.items():
 # %% [markdown]
 # The difference between a rotation and an element of the group is {glue:text}`gap-1:.1f` points after one epoch, with an interval [{glue:text}`gap-1-low:.1f`, {glue:text}`gap-1-high:.1f`] around 0. It is
 # {glue:text}`gap-2:.1f` points [{glue:text}`gap-2-low:.1f`, {glue:text}`gap-2-high:.1f`] after two, and {glue:text}`gap-32:.1f` [{glue:text}`gap-32-low:.1f`, {glue:text}`gap-32-high:.1f`] after 32: digits are so easy that later layers
-# make up for everything. On CIFAR-10 after 50 epochs the paper finds 0.8, 2.9 and 7.0 points. *A gap in finetuned accuracy has a budget attached, a gap in closed form has none.*
+# make up for nearly everything. On CIFAR-10 after 50 epochs the paper finds 0.8, 2.9 and 7.0 points. *A gap in finetuned accuracy depends on the number of epochs; a gap in closed form does not.*
 #
 # ## Run it yourself
 #
@@ -389,7 +389,7 @@ def finetuned(layer, group, trial):
     return sanity.finetuned(g, f"conv{layer}", A, digits, test, short, **where)
 
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-own-group-live", "caption": "On handwritten digits, too, the framed cells hold 0. Mean penalty in points behind the best linear map, computed by this page; red frames mark the intertwiner groups."}, "image": {"alt": "A table of numbers in coloured cells: five groups of matrices against five activations; framed cells hold 0."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-own-group-live", "caption": "On handwritten digits, too, the framed cells hold 0. Mean penalty in points behind the best linear map, computed by this page, on a colour scale of its own; frames mark the intertwiner groups."}, "image": {"alt": "A table of numbers in coloured cells: five groups of matrices against five activations; framed cells hold 0."}}
 heatmap(in_words(best_linear_map), "matrix in front", "activation", "penalty", **words)
 
 # %% [markdown]
@@ -581,7 +581,7 @@ heatmap(both, "group", "network", "share", label="unexplained, %")
 # ## Summary
 #
 # - A matrix of the intertwiner group costs nothing, at any layer and on any data: {eq}`eq-best-map` finds $\varphi_\sigma(A)^{-1}$.
-# - A rotation costs 5 to 15 points behind the best linear map, unless the activation is linear. It destroys information: ReLU makes inputs equal that should differ.
+# - On CIFAR-10 a rotation costs 5 (tanh) to 16 points (ReLU) behind the best linear map, and nothing before the identity. ReLU makes inputs equal that should differ; tanh does not, but no *linear* map undoes what it bends.
 # - Outside its group a matrix may be cheap, as scalings before tanh and GELU, because data visit a part of the inputs.
 # - A finetuned penalty measures the budget of the finetuning as well. Give it a control and an interval, and compare it at equal budgets only.
 #

@@ -8,6 +8,8 @@ from __future__ import annotations
 import base64
 import re
 import shutil
+from collections.abc import Mapping
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -24,8 +26,8 @@ def setup(app: Any) -> dict[str, bool]:
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
-def paired(body: str) -> str:
-    """A page's html with every drawing twice, of which a theme shows one.
+def paired(body: str, sizes: Mapping[str, str] | None = None) -> str:
+    """A page's html with every drawing twice, of which a theme shows one; its size keeps its place free.
 
     Example:
         >>> paired('<img alt="A line." src="../_images/a.svg" />').count('<span class="only-dark">')
@@ -33,10 +35,10 @@ def paired(body: str) -> str:
     """
 
     def pair(found: re.Match[str]) -> str:
-        dark = (
-            found[0].replace(f"{found[1]}.svg", f"{found[1]}-dark.svg").replace("<img", '<img loading="lazy"')
-        )
-        return f'<span><span class="only-light">{found[0]}</span><span class="only-dark">{dark}</span></span>'
+        name = f"{found[1].rpartition('/')[2]}.svg"
+        light = found[0].replace("<img", f"<img{(sizes or {}).get(name, '')}")
+        dark = light.replace(f"{found[1]}.svg", f"{found[1]}-dark.svg").replace("<img", '<img loading="lazy"')
+        return f'<span><span class="only-light">{light}</span><span class="only-dark">{dark}</span></span>'
 
     return _DRAWING.sub(pair, body)
 
@@ -51,11 +53,22 @@ def dark(svg: str) -> str:
     return re.sub("|".join(DARK), lambda found: DARK[found[0]], svg)
 
 
+@cache
+def _size(path: Path) -> str:
+    """Attributes of an image: the pixels of a drawing whose size is in points, as matplotlib writes it."""
+    head = path.read_text()[:2_000]
+    found = (re.search(rf'<svg[^>]*? {side}="([\d.]+)pt"', head) for side in ("width", "height"))
+    width, height = (round(float(each[1]) * 4 / 3) if each else 0 for each in found)
+    return f' width="{width}" height="{height}"' if width and height else ""
+
+
 def _load(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     # thebe would run cells elsewhere; we have no button for it, and declared twice it is an error
     scripts = context["script_files"]  # changed in place, as later additions go to the same list
     scripts[:] = [script for script in scripts if "thebe" not in f"{script.filename} {script.attributes}"]
-    context["body"] = body = paired(context.get("body", ""))
+    drawings = {name: source for source, name in app.builder.images.items() if name.endswith(".svg")}
+    sizes = {name: _size(Path(app.srcdir) / source) for name, source in drawings.items()}
+    context["body"] = body = paired(context.get("body", ""), sizes)
     if "plotly-graph-div" in body:
         app.add_js_file("plotly.min.js", priority=100)  # in the head: figures call it as they are read
     if 'class="scoreboard' in body:

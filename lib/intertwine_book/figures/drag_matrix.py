@@ -23,7 +23,7 @@ _SCRIPT = Template("""
   const inputs = [...root.querySelectorAll("input")], said = root.querySelector("output");
   const relu = v => v.map(t => Math.max(t, 0));
   const times = (A, v) => [A[0] * v[0] + A[1] * v[1], A[2] * v[0] + A[3] * v[1]];
-  const grid = [], quadrants = ["$grey", "$orange", "$sky", "$blue"];
+  const grid = [], quadrants = ["$grey", "$pink", "$sky", "$orange"];
   for (let i = -8; i <= 8; i++) for (let j = -8; j <= 8; j++) grid.push([i / 8, j / 8]);
   const shape = (svg, kind, attributes) => {
     const made = document.createElementNS("http://www.w3.org/2000/svg", kind);
