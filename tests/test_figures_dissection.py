@@ -8,7 +8,7 @@ import torch
 from intertwine.data import Masks
 from intertwine.dissection import Example
 from intertwine_book.figures.curves import single_curves
-from intertwine_book.figures.dissection import ceilings, gallery
+from intertwine_book.figures.dissection import counting, dissection_steps, gallery
 from intertwine_book.figures.forest import forest
 from intertwine_book.results import interval
 
@@ -51,7 +51,10 @@ labels = {"panels": "layer", "xlabel": "α", "ylabel": "IoU, %"}
 FIGURES = {
     "gallery": lambda: gallery(pictures, masks, {"own": chosen, "rotated": chosen[::-1]}),
     "single_curves": lambda: single_curves(curves, "alpha", "iou", "weights", "network", **labels),
-    "ceilings": lambda: ceilings(areas, [0.005, 0.02], 0.04),
+    "counting": lambda: counting(areas, quantile=0.005, threshold=0.04),
+    "dissection_steps": lambda: dissection_steps(
+        pictures[0], *(pictures[k, ..., 0] > 0.5 for k in (1, 2, 3))
+    ),
     "forest": lambda: forest(trials, "kind", "gap", panels="layer", xlabel="gap"),
 }
 
@@ -92,7 +95,10 @@ def test_a_forest_has_the_means_and_intervals_of_the_trials():
     assert np.allclose(np.sort(left.collections[1].get_offsets()[:, 0]), values)
 
 
-def test_ceilings_are_those_of_the_areas():
-    (axis,) = FIGURES["ceilings"]().axes
-    reach = sorted(point[1] for dots in axis.collections[:2] for point in dots.get_offsets())
-    assert np.allclose(reach, [0.005 / 0.5, 0.005 / 0.1, 0.004 / 0.005])
+def test_a_unit_that_places_the_drawn_share_of_its_pixels_is_at_the_threshold():
+    (axis,) = FIGURES["counting"]().axes
+    (line,) = axis.lines
+    a, p = (np.asarray(values) / 100 for values in line.get_data())
+    q = 0.005
+    assert np.allclose(p * q / (q + a - p * q), 0.04)
+    assert {text.get_text() for text in axis.texts} >= {"a", "b", "c"}

@@ -1,6 +1,7 @@
-"""Figures of dissection: the pixels that units select, and the highest IoU that an area allows."""
+"""Figures of dissection: what is compared, the pixels that units select, and when a unit counts."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -39,26 +40,80 @@ def gallery(pictures: np.ndarray, masks: Masks, bases: Mapping[str, Sequence[Exa
     return figure
 
 
-def ceilings(table: pd.DataFrame, quantiles: Sequence[float], threshold: float) -> Figure:
-    """The highest IoU of a unit with a concept that the concept's area allows, for some quantiles.
+def counting(table: pd.DataFrame, *, quantile: float, threshold: float) -> Figure:
+    """How many of its pixels a unit must place in a concept to count, against the area of the concept.
+
+    A unit that selects a share q of the pixels, a share p of them in a concept of area a, has an IoU of
+    pq/(q + a − pq). It is above the threshold t from p = t(q + a)/(q(1 + t)) on.
 
     Args:
-        table: columns `concept`, `area` (share of the pixels) and `dataset`, one row a concept.
-        quantiles: q, one curve min(q, a)/max(q, a) each.
-        threshold: of the IoU, a horizontal line.
+        table: columns `concept` and `area` (share of the pixels), one row a concept.
+        quantile: q.
+        threshold: t, of the IoU.
     """
-    check_columns(table, "concept", "area", "dataset")
-    figure, axis = new_figure(height=3.0)
-    areas = np.geomspace(1e-3, 1, 200)
-    colours = [COLOURS[name] for name in ("blue", "orange", "green", "pink")]
-    for q, colour in zip(quantiles, colours, strict=False):
-        axis.plot(areas, np.minimum(q, areas) / np.maximum(q, areas), color=colour, label=f"q = {q:g}")
-        for (name, rows), marker in zip(table.groupby("dataset", sort=False), "os^", strict=False):
-            reach = np.minimum(q, rows["area"]) / np.maximum(q, rows["area"])
-            label = f"areas: {name}" if q == quantiles[-1] else None
-            axis.scatter(rows["area"], reach, s=16, color=colour, marker=marker, label=label)
-    axis.axhline(threshold, color=COLOURS["ink"], lw=0.8, ls=":", label=f"threshold {threshold:g}")
-    axis.set(xscale="log", yscale="log", ylabel="highest IoU")
-    axis.set_xlabel("area of the concept, share of the pixels")
-    axis.legend(fontsize="small", ncols=2)
+    check_columns(table, "concept", "area")
+
+    def needed(area: np.ndarray) -> np.ndarray:
+        return np.asarray(threshold * (quantile + area) / (quantile * (1 + threshold)))
+
+    largest, (low, high) = quantile / threshold, (0.001, 0.6)
+    figure, axis = new_figure(height=3.1)
+    at = np.geomspace(low, largest, 100)
+    axis.fill_between(100 * at, 100 * needed(at), 100, color=COLOURS["green"], alpha=0.2, lw=0)
+    axis.axvspan(100 * largest, 100 * high, color=COLOURS["red"], alpha=0.15, lw=0)
+    axis.plot(100 * at, 100 * needed(at), color=COLOURS["green"], lw=2)
+    axis.text(0.13, 60, "counts: more of its pixels\nin the concept add nothing", color=COLOURS["green"])
+    axis.text(14, 6, "never\ncounts", color=COLOURS["red"])
+    groups: list[list[tuple[float, str]]] = []
+    for area, name in sorted(zip(table["area"], table["concept"], strict=True)):
+        if groups and area < 1.25 * groups[-1][-1][0]:
+            groups[-1].append((area, name))
+        else:
+            groups.append([(area, name)])
+    for group in groups:
+        areas = np.array([area for area, _ in group])
+        colour = COLOURS["ink" if areas[0] < largest else "red"]
+        heights = 100 * needed(areas).clip(max=1)
+        axis.scatter(100 * areas, heights, s=22, color=colour, zorder=3, clip_on=False)
+        label, end = ", ".join(name for _, name in group), (100 * areas[-1], heights[-1])
+        place: dict[str, Any] = {"textcoords": "offset points", "color": colour}
+        if areas[0] > largest:
+            axis.annotate(label, end, (0, -6), ha="center", va="top", rotation=90, **place)
+        elif len(group) > 2:
+            axis.annotate(label, end, (4, -3), ha="left", va="top", **place)
+        else:
+            axis.annotate(label, end, (-4, 3), ha="right", va="bottom", **place)
+    axis.set(xscale="log", xlim=(100 * low, 100 * high), ylim=(0, 100), xlabel="area of the concept, %")
+    axis.set(ylabel="of the unit's pixels in it, %", xticks=(ticks := [0.1, 1, 10]))
+    axis.set_xticklabels([f"{tick:g}" for tick in ticks])
+    return figure
+
+
+def dissection_steps(
+    picture: np.ndarray, values: np.ndarray, selected: np.ndarray, mask: np.ndarray
+) -> Figure:
+    """One unit and one image: what is thresholded, and what is compared with the concept's mask.
+
+    Args:
+        picture: (height, width, 3), intensities between 0 and 1.
+        values: the unit's map, coarser than the picture.
+        selected: the pixels where it is above the unit's level.
+        mask: those of the concept.
+    """
+    figure, axes = new_figure(1, 5, height=1.7)
+    both = np.stack([selected & mask, selected ^ mask], -1)
+    overlap = np.full((*mask.shape, 3), 0.93)
+    overlap[both[..., 0]], overlap[both[..., 1]] = (0.0, 0.62, 0.45), (0.9, 0.62, 0.0)
+    parts = {
+        "image": picture,
+        "map of a unit": values,
+        "above its level": selected,
+        "concept": mask,
+        "overlap": overlap,
+    }
+    for axis, (title, shown) in zip(axes, parts.items(), strict=True):
+        axis.imshow(shown, cmap="cividis" if title == "map of a unit" else "Greys", interpolation="nearest")
+        axis.set(xticks=[], yticks=[])
+        axis.set_title(title, fontsize="medium")
+        axis.grid(visible=False)
     return figure
