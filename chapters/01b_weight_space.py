@@ -16,42 +16,41 @@
 # :class: tip
 # **You need** {doc}`01_intertwiner_groups`: intertwiner groups, φ, and how they move weights.
 #
-# **You will learn** what residual connections do to the symmetries, what of the loss landscape they leave alone and what
-# they change, and which activations are compatible with shifts.
+# **You will learn** what changes along an orbit and what does not, which quantities training conserves, how to move along an orbit to train faster, what residual
+# connections do to the symmetries, and which activations are compatible with shifts.
 #
 # **This run.** {{ this_run }}.
 # :::
 #
 # ## The question
 #
-# All weights on an orbit compute one function. So the loss cannot tell them apart. Can its derivatives? {numref}`fig-orbit`
-# follows a trained network along an orbit: the loss stands still, while gradient and curvature change; by how much, is
-# printed below it. What is called a *flat* or a *sharp* minimum is, for ReLU, a matter of where on the orbit one stands
-# {cite}`dinh2017`.
+# All weights on an orbit compute one function, so the loss is constant along it. Are its points equally good for training, and is a minimum equally *flat* everywhere on its orbit?
+# No: {numref}`fig-level` shows one orbit of a trained ReLU network, on which the same minimum is flat at one point and sharp at another {cite}`dinh2017`.
 
 # %% tags=["hide-input"]
 import functools
-import inspect
 import itertools
 import math
 
 import numpy as np
 import pandas as pd
 import torch
-from IPython.display import Markdown
+from myst_nb import glue
 from torch import nn
 
 from intertwine import data, devices, groups
-from intertwine.groups import GReLU, intertwiner_group
-from intertwine.models import fcn
+from intertwine.groups import intertwiner_group
 from intertwine.weightspace import find_symmetries, relative_error
 from intertwine_book import results
+from intertwine_book.experiments import orbits
 from intertwine_book.experiments import weight_space as laws
-from intertwine_book.experiments.weight_space import perceptron, residual_network
-from intertwine_book.figures.orbits import along_orbit
+from intertwine_book.figures.curves import mean_curves
+from intertwine_book.figures.orbits import along_orbit, level_curve, residual_block
+from intertwine_book.figures.readable import readable
 from intertwine_book.figures.style import use_style
 
 use_style()
+record = functools.partial(results.on_record, "01b_weight_space")
 
 # %% tags=["parameters"]
 from typing import Literal
@@ -60,43 +59,41 @@ dataset: Literal["digits", "fashion_mnist", "cifar10"] = "digits"
 device: str = "cpu"  # or "cuda", or "auto": a GPU where there is one
 seed: int = 0  # of initialisation and group elements
 scale: float = 1.0  # standard deviation of the logarithms of the scalings
-trials: int = 5  # draws for each check
+trials: int = 5  # draws for each check, and networks for each comparison
+rates: list[float] = [0.3, 1.0, 3.0, 6.0]  # learning rates behind a teleportation
+
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-level", "caption": "The loss is constant on the orbit, and the valley around it is narrow at one point and wide at another. Left: level curves of the loss when what enters the hidden neurons of a trained ReLU network is multiplied by p and what leaves them by q; green: the orbit pq = 1, here the floor of a valley. Right: the loss on a straight line through the two marked points, in the direction in which it is most curved. Recorded, handwritten digits."}, "image": {"alt": "Left, hyperbolas in the plane of p and q, one of them thick, with one point marked flat in the middle and one marked sharp at its end. Right, a wide parabola for the flat point and a narrow one for the sharp point, with the same minimum."}}
+plane = record("surface").pivot(index="p", columns="q", values="loss")
+sides, heights = (torch.tensor(np.array(v)) for v in (plane.index, plane))
+level_curve(sides, heights, {"flat": 1.0, "sharp": math.exp(1.25)}, record("cuts"))
 
 # %% tags=["hide-input"]
 device = devices.pick(device)
 generator = torch.Generator().manual_seed(seed)
-
-
-# %% tags=["hide-input"]
 train = data.load(dataset, "train", device=device)
 run = results.run(globals(), "01b_weight_space", data=train)
 x = train.images.flatten(1).double()
 components = torch.linalg.eigh(torch.cov(x.T).cpu())[1][:, -8:].to(device)
 x_small, y_small = (x @ components)[:500] / 3, train.labels[:500]
-shapes = [(8, 8), (8,), (len(train.classes), 8), (len(train.classes),)]
-cuts = np.cumsum([np.prod(shape) for shape in shapes])[:-1].tolist()
+theta = orbits.start((8, 8, len(train.classes)), generator)
+theta = [w.to(device) for w in theta]
+shapes = [w.shape for w in theta]
+cuts_at = np.cumsum([w.numel() for w in theta])[:-1].tolist()
+loss_of = orbits.cross_entropy(x_small, y_small)
 
 
 def unpacked(flat):
     """W_1, b_1, W_2, b_2 from all weights in one vector."""
-    return [
-        w.view(s) for w, s in zip(torch.tensor_split(flat, cuts), shapes, strict=True)
-    ]
+    parts = torch.tensor_split(flat, cuts_at)
+    return [w.view(s) for w, s in zip(parts, shapes, strict=True)]
 
 
-def loss_at(flat):
-    W1, b1, W2, b2 = unpacked(flat)
-    outputs = torch.relu(x_small @ W1.T + b1) @ W2.T + b2
-    return nn.functional.cross_entropy(outputs, y_small)
-
-
-# %% tags=["hide-input"]
-start = fcn((8, 8, len(train.classes)), bias=True, seed=generator).double()
-point = torch.cat([w.detach().flatten() for w in start.parameters()]).to(device)
-point.requires_grad_()
+loss_at = lambda flat: loss_of(unpacked(flat))
+point = torch.cat([w.flatten() for w in theta]).requires_grad_()
 optimiser = torch.optim.LBFGS([point], max_iter=100, line_search_fn="strong_wolfe")
 
 
+# %% tags=["remove-cell"]
 def closure():
     optimiser.zero_grad()
     loss = loss_at(point)
@@ -107,57 +104,103 @@ def closure():
 optimiser.step(closure)
 point = point.detach()
 
-# %% tags=["hide-input"]
+# %% [markdown]
+# (sec-orbit)=
+# ## Along an orbit the loss stays, its derivatives do not
+#
+# Take a one-parameter group of symmetries: multiply what enters the hidden neurons by $e^t$, and what leaves them by $e^{-t}$. The weights become $W(t) = g_tW$ with a linear $g_t$,
+# and the chain rule gives
+#
+# $$\nabla L(W(t)) = g_t^{-\top}\,\nabla L(W),$$ (eq-gradient)
+#
+# $$\nabla^2 L(W(t)) = g_t^{-\top}\,\nabla^2 L(W)\,g_t^{-1}.$$ (eq-hessian)
+#
+# The Hessian changes by a congruence. Its eigenvalues may change without bound, but how many are positive, zero and negative stays (Sylvester's law of inertia). A network with 8
+# hidden neurons on the first eight principal components of the images is small enough for its whole Hessian:
+
+# %%
 gradient_at = torch.func.grad(loss_at)
 hessian_at = functools.partial(torch.autograd.functional.hessian, loss_at)
-H = hessian_at(point)
-direction = torch.randn(8, generator=generator, dtype=torch.float64).to(device)
 
 
-def along(t):
-    """Loss, gradient norm and curvature at the point moved by exp(t D)."""
-    d = torch.exp(t * direction)
+def factors(t):
+    """The diagonal of g_t, for all weights in one vector."""
     W1, b1, W2, b2 = (torch.ones_like(w) for w in unpacked(point))
-    g = torch.cat([w.flatten() for w in (d[:, None] * W1, d * b1, W2 / d, b2)])
-    moved, congruent = g * point, H / g[:, None] / g  # g is diagonal
+    parts = (math.exp(t) * W1, math.exp(t) * b1, math.exp(-t) * W2, b2)
+    return torch.cat([w.flatten() for w in parts])
+
+
+g, H = factors(1.0), hessian_at(point)
+assert torch.allclose(loss_at(g * point), loss_at(point))
+assert torch.allclose(gradient_at(g * point), gradient_at(point) / g)
+assert torch.allclose(hessian_at(g * point), H / g[:, None] / g)
+
+
+# %% tags=["remove-cell"]
+def along(t):
+    """Loss, gradient, curvature and norm at the point moved by g_t."""
+    g = factors(t)
+    moved, congruent = g * point, H / g[:, None] / g
+    relative = moved.abs()[:, None] * congruent * moved.abs()
     return {
         "t": float(t),
         "loss": loss_at(moved).item(),
         "gradient_norm": gradient_at(moved).norm().item(),
         "largest_eigenvalue": torch.linalg.eigvalsh(congruent)[-1].item(),
+        "relative_eigenvalue": torch.linalg.eigvalsh(relative)[-1].item(),
+        "squared_norm": moved.square().sum().item(),
         "hessian_error": relative_error(hessian_at(moved), congruent),
     }
 
 
-orbit = pd.DataFrame([along(t) for t in torch.linspace(-4, 4, 17)])
+orbit = pd.DataFrame([along(t) for t in torch.linspace(-2, 2, 17).tolist()])
 orbit["loss_error"] = (orbit["loss"] / orbit["loss"][8] - 1).abs()
 orbit["gradient_norm_ratio"] = orbit["gradient_norm"] / orbit["gradient_norm"].min()
 
-# %% mystnb={"figure": {"name": "fig-orbit", "caption": "Along an orbit the loss is constant, while gradient and curvature change, by the factors below: sharpness is a property of the weights and not of the function they compute."}, "image": {"alt": "Three curves against the position t on an orbit. The loss is a horizontal line; the gradient norm and the largest eigenvalue of the Hessian vary over orders of magnitude on a logarithmic axis."}}
-along_orbit(orbit)
+# %% tags=["remove-cell"]
+W1, b1, W2, b2 = unpacked(point)
+side = [k / 10 for k in range(1, 41)]
+at_scale = lambda p, q: loss_of([p * W1, p * b1, q * W2, b2]).item()
+surface = [[p, q, at_scale(p, q)] for p, q in itertools.product(side, side)]
+surface = pd.DataFrame(surface, columns=["p", "q", "loss"])
+cuts = []
+for name, t in {"flat": 0.0, "sharp": 1.25}.items():
+    g = factors(t)
+    top = torch.linalg.eigh(H / g[:, None] / g)[1][:, -1]
+    for s in torch.linspace(-0.6, 0.6, 25).tolist():
+        cuts.append([name, s, loss_at(g * point + s * top).item()])
+cuts = pd.DataFrame(cuts, columns=["at", "distance", "loss"])
+
+# %% tags=["remove-cell"]
+told = record("orbit")
+most = {name: told[name].max() / told[name].min() for name in told}
+assert told["loss_error"].max() < 1e-12 and most["relative_eigenvalue"] < 1 + 1e-9
+assert most["gradient_norm"] > 5 and most["largest_eigenvalue"] > 20
+glue("gradient-factor", float(most["gradient_norm"]), display=False)
+glue("eigenvalue-factor", float(most["largest_eigenvalue"]), display=False)
+glue("norm-factor", float(most["squared_norm"]), display=False)
+
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-orbit", "caption": "Along the orbit the norm of the gradient varies by a factor of {glue:text}`gradient-factor:.0f`, the largest eigenvalue of the Hessian by {glue:text}`eigenvalue-factor:.0f` and the squared norm of the weights by {glue:text}`norm-factor:.0f`; the loss and the relative sharpness are constant. All quantities relative to t = 0, where training ended. Recorded, handwritten digits."}, "image": {"alt": "Five curves against the position t on the orbit, on a logarithmic axis. Loss and relative sharpness are horizontal; squared norm, gradient and largest eigenvalue have a minimum near the middle and rise on both sides."}}
+along_orbit(told)
 
 # %% [markdown]
-# (sec-orbit)=
-# ## Along an orbit: loss, gradient, curvature
+# {numref}`fig-orbit` follows the orbit of {numref}`fig-level`. Three lessons:
 #
-# Every loss that depends on the outputs alone is constant along the orbit $t\mapsto W(t)$ of a one-parameter group, here $A(t) = e^{tD}$ with a random diagonal
-# $D$. Its derivatives are not. If $W(t) = g_tW$ with $g_t$ linear, then $\nabla L(W(t)) = g_t^{-\top}\nabla L(W)$ and
+# - *Flatness is a property of the weights and not of the function.* A claim that flat minima generalise has to say where on the orbit it measures.
+# - *Weight decay chooses a point.* Its penalty $\tfrac\lambda2\lVert W\rVert^2$ is smallest where incoming and outgoing weights have the same norm, and training with decay goes there at a known rate
+#   ({prf:ref}`thm-balance`).
+# - *Speed depends on the point.* Under gradient flow the loss falls at the rate $\lVert\nabla L\rVert^2$. {ref}`sec-teleport` makes use of it.
 #
-# $$\nabla^2 L(W(t)) = g_t^{-\top}\,\nabla^2 L(W)\,g_t^{-1}:$$ (eq-hessian)
+# (sec-sharpness)=
+# ### Sharpness that does not depend on the orbit
 #
-# a congruence. Eigenvalues may change without bound; how many are positive, zero and negative stays (Sylvester's law of inertia).
-# We train a network small enough for its full Hessian, on the first eight principal components of the images.
-
-# %%
-most = lambda column: orbit[column].max() / orbit[column].min()
-Markdown(
-    f"Over the orbit the gradient norm varies by a factor {most('gradient_norm'):.0f}, "
-    f"the largest eigenvalue by a factor {most('largest_eigenvalue'):.0f}, and the loss by "
-    f"{orbit['loss_error'].max():.0e} of its value. The Hessian computed afresh at each point "
-    f"is the one of the congruence to {orbit['hessian_error'].max():.0e}."
-)
-
-# %% [markdown]
+# Measure a weight's change relative to the weight. Write $|W|$ for the diagonal matrix of absolute values; then
+#
+# $$\lambda_{\max}\bigl(|W|\;\nabla^2L(W)\;|W|\bigr)$$ (eq-relative)
+#
+# is constant on orbits of scalings, signs and permutations: for a diagonal $g$, $|gW| = |g|\,|W|$ cancels the factors of {eq}`eq-hessian` up to signs, which do not change eigenvalues. It is the *relative sharpness*
+# of {numref}`fig-orbit`, and the second-order form of *adaptive sharpness* {cite}`kwon2021`. For groups with more than one entry in a row, such as $GL_n$ between linear layers, it is not constant.
+#
 # ## What moves and what stays
 #
 # :::{prf:proposition} {cite}`godfrey2022`, Proposition 3.4
@@ -165,183 +208,369 @@ Markdown(
 # Let $A_i\in G_{\sigma_{n_i}}$ and move the weights $W$ to $W'$ by {eq}`eq-moved`. For every hidden layer $m$, with $f_{\le m}$ the
 # network up to layer $m$ and $f_{>m}$ the rest,
 #
-# $$f_{\le m}(x, W') = \varphi(A_m)\, f_{\le m}(x, W),\qquad f_{>m}(h, W') = f_{>m}(\varphi(A_m)^{-1}h,\, W),$$ (eq-layers)
+# $$\begin{aligned}
+# f_{\le m}(x, W') &= \varphi(A_m)\, f_{\le m}(x, W),\\
+# f_{>m}(h, W') &= f_{>m}(\varphi(A_m)^{-1}h,\, W),
+# \end{aligned}$$ (eq-layers)
 #
 # and $f(x, W') = f(x, W)$.
 # :::
 #
 # :::{prf:proof}
 # Induction over $m$. If layer $m-1$ gives $\varphi(A_{m-1})h$, then layer $m$ gives
-# $\sigma(A_mW_m\varphi(A_{m-1}^{-1})\varphi(A_{m-1})h + A_mb_m) = \sigma(A_m(W_mh + b_m)) = \varphi(A_m)\,\sigma(W_mh + b_m)$. The same
-# steps from layer $m+1$ on give the second equation, and $A_k = I$ the last one.
+#
+# $$\begin{aligned}
+# &\sigma(A_mW_m\varphi(A_{m-1}^{-1})\varphi(A_{m-1})h + A_mb_m)\\
+# &\quad= \sigma(A_m(W_mh + b_m)) = \varphi(A_m)\,\sigma(W_mh + b_m).
+# \end{aligned}$$
+#
+# The same steps from layer $m+1$ on give the second equation, and $A_k = I$ the last one.
 # :::
-#
-# The trained network of {numref}`fig-same-function` is one case. Here are deeper ones with other activations; every
-# equation is checked at every hidden layer.
 
-
-# %%
-activations = ("ReLU", "tanh", "GELU", "abs", "square")
-proposition = laws.proposition_3_4(
-    activations, [5, 8, 8, 8, 3], trials, generator, scale=scale
-)
+# %% tags=["remove-cell"]
+five = ("ReLU", "tanh", "GELU", "abs", "square")
+proposition = laws.proposition_3_4(five, [5, 8, 8, 8, 3], trials, generator, scale=scale)
 errors = ["front_error", "back_error", "function_error"]
-moved = ["weights_moved", "representation_changed"]
-how = dict.fromkeys(errors, "max") | dict.fromkeys(moved, "min")
-proposition.groupby("activation", sort=False).agg(how)
+glue("moved-error", float(proposition[errors].max(axis=None)), display=False)
+changed = 100 * proposition["representation_changed"].min()
+glue("moved-least", float(changed), display=False)
+assert proposition["holds"].all()
+index = laws.theorem_4_2(trials, generator)
+wrong = 100 * index.query("rule == 'printed'")["error"].min()
+glue("wrong-index", float(wrong), display=False)
 
 # %% [markdown]
-# (sec-size)=
-# ## How large is the group?
+# In random networks with three hidden layers and ReLU, tanh, GELU, $|x|$ or $x^2$ all three equations hold at every hidden layer (largest error {glue:text}`moved-error:.0e`), while the hidden
+# activations change by at least {glue:text}`moved-least:.0f` %.
 #
-# $G_{\mathrm{ReLU}}$ has dimension $n$, and matrices of rank one have $2n-1$; but $G_{\mathrm{ReLU}}$ has $n!$ components as well. Footnote 5 of {cite:t}`godfrey2022` counts both by
-# ε-nets and finds rank one larger all the same; we do not have its calculation (appendix E.7). Ours counts how many balls of radius ε fill either set within the unit ball of the Frobenius
-# norm, by volume. $G_{\mathrm{ReLU}}$ is $n!$ orthants of an $n$-dimensional ball there, and the matrices $suv^\top$ have the volume $|S^{n-1}|^2/(4n-2)$.
-# So the footnote needs a small ε: the quotient of the two numbers is $\varepsilon^{-(n-1)}$ times a constant, and equals 1 near $\varepsilon = 4e/n$.
-
-
-# %% tags=["hide-input"]
-def log_ball(d):
-    """The logarithm of the volume of the unit ball of dimension d."""
-    return d / 2 * math.log(math.pi) - math.lgamma(d / 2 + 1)
-
-
-rows = []
-for n, epsilon in itertools.product((16, 64, 256, 512), (0.3, 0.1, 0.03, 0.01, 0.003)):
-    g_relu = math.lgamma(n + 1) - n * math.log(2 * epsilon)
-    spheres = 2 * (math.log(n) + log_ball(n)) - math.log(4 * n - 2)
-    rank_1 = spheres - log_ball(2 * n - 1) - (2 * n - 1) * math.log(epsilon)
-    equal_at = epsilon * math.exp((rank_1 - g_relu) / (n - 1))
-    row = {
-        "n": n,
-        "epsilon": epsilon,
-        "equal_at": equal_at,
-        "n_times_equal_at": n * equal_at,
-    }
-    rows.append(
-        row | {"rank_1_larger": rank_1 > g_relu, "g_relu_larger": g_relu > rank_1}
-    )
-nets = pd.DataFrame(rows)
-same_size = nets.groupby("n")["equal_at"].first()
-Markdown(
-    "Both sets need equally many balls at "
-    + ", ".join(f"ε = {at:.2g} for n = {n}" for n, at in same_size.items())
-    + ". Below, rank one is the larger set; above, $n!$ decides."
-)
-
-# %% [markdown]
 # :::{admonition} Erratum: godfrey2022, Theorem 4.2
 # :class: warning
-# The weights are printed there with last entry $W_k\varphi_\sigma(A_k^{-1})$. It has to be $A_{k-1}$, as above; where both products
-# exist, they differ:
+# The weights are printed there with last entry $W_k\varphi_\sigma(A_k^{-1})$. It has to be $A_{k-1}$, as above. Where both products
+# exist, the printed one changes the outputs by at least {glue:text}`wrong-index:.0f` %.
 # :::
+#
+# :::{admonition} Are these all symmetries?
+# :class: note
+# *tanh: yes.* {cite:t}`sussmann1992` proved that two tanh networks with one hidden layer, no superfluous neuron and the same function differ by a permutation with signs. {cite:t}`chen1993` described these
+# changes as a group acting on weights, {cite:t}`kurkova1994` treated other activations, and {cite:t}`fefferman1994` networks of any depth, for generic weights.
+#
+# *ReLU: often, not always.* {cite:t}`phuong2020` found, for layers that do not grow wider, networks whose only symmetries are permutations and scalings. {cite:t}`rolnick2020` recover weights from the places where the function bends,
+# under conditions. {cite:t}`grigsby2023` show mechanisms of *hidden* symmetries and that they become frequent with depth. {doc}`07_shallow_relu` settles one hidden layer; the next section shows a symmetry that needs two.
+# :::
+#
+# (sec-deep)=
+# ## A hidden symmetry that needs depth
+#
+# *Behind a ReLU every input is nonnegative, so the next layer may have neurons that are active on all inputs.* Take two such neurons, with nonnegative weights $W_2$ and biases $b_2$. For them ReLU does nothing, and every invertible
+# $M$ with $MW_2 \ge 0$ and $Mb_2 \ge 0$ can be absorbed: $(W_2, b_2, W_3) \to (MW_2, Mb_2, W_3M^{-1})$. Such $M$ fill an open set of the four-dimensional $GL_2$; the group of ReLU has dimension 2.
+
 
 # %%
-index = laws.theorem_4_2(trials, generator)
-index.groupby("rule")["error"].agg(["min", "max"])
+def deep(W1, W2, b2, W3, z):
+    h = torch.relu(torch.relu(z @ W1.T) @ W2.T + b2)
+    return h @ W3.T
+
+
+draw = lambda *shape: torch.randn(shape, generator=generator).double()
+z, W1, W3 = draw(500, 3), draw(2, 3), draw(1, 2)
+W2 = torch.tensor([[1.0, 0.5], [0.4, 1.0]]).double()
+b2, rows = torch.tensor([0.5, 0.5]).double(), []
+for s in np.linspace(-1, 1, 21):
+    M = torch.tensor([[1, s], [0, 1]]).double()
+    new = deep(W1, M @ W2, M @ b2, W3 @ torch.linalg.inv(M), z)
+    change = relative_error(new, deep(W1, W2, b2, W3, z))
+    rows.append([s, "second layer", change])
+
+# %% tags=["remove-cell"]
+for s in np.linspace(-1, 1, 21):  # the same M between the first layer and the second
+    M = torch.tensor([[1, s], [0, 1]]).double()
+    new = deep(M @ W1, W2 @ torch.linalg.inv(M), b2, W3, z)
+    rows.append([s, "first layer", relative_error(new, deep(W1, W2, b2, W3, z))])
+hidden = pd.DataFrame(rows, columns=["s", "acts on", "change"])
+hidden["change"] *= 100
+free = hidden.query("`acts on` == 'second layer' and -0.51 < s")
+assert free["change"].max() < 1e-10
+
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-hidden", "caption": "On neurons that are always active a whole interval of matrices keeps the function, on others only the identity. The theory grants all s ≥ −½; on this sample of inputs a little more is free. Change of the outputs under M = (1 s; 0 1) between the first or the second hidden layer and what follows, for random inputs."}, "image": {"alt": "Change in percent against s. For the second layer it is zero from about minus 0.8 on to the right; for the first layer it is zero at s = 0 only."}}
+axes = {"xlabel": "s", "ylabel": "change of the outputs, %"}
+mean_curves(hidden, "s", "change", "acts on", **axes)
 
 # %% [markdown]
+# {numref}`fig-hidden` draws one line through this set. The library does not look for such symmetries: they depend on the values of weights and not only on the graph ({doc}`01c_any_network`).
+#
+# (sec-noether)=
+# ## What training conserves
+#
+# *Every one-parameter group of symmetries with a symmetric generator gives a quantity that gradient flow conserves, as Noether's theorem does in mechanics. Steps of finite size let it drift, in proportion to their size.*
+#
+# :::{prf:theorem} Noether for gradient flow
+# :label: thm-noether
+# Let $L$ be differentiable and constant along $s \mapsto e^{sX}\theta$ for every θ, with a symmetric matrix $X$. Then gradient flow $\dot\theta = -\nabla L(\theta)$ conserves
+#
+# $$Q_X(\theta) = \tfrac12\langle\theta, X\theta\rangle,$$ (eq-noether)
+#
+# and a step of gradient descent with learning rate η changes it by exactly
+#
+# $$Q_X(\theta - \eta\nabla L) - Q_X(\theta) = \eta^2\,Q_X(\nabla L).$$ (eq-step)
+# :::
+#
+# :::{prf:proof}
+# $\langle X\theta, \nabla L\rangle$ is the derivative of $L$ along the orbit, so it is 0. Hence $\dot Q_X = \langle X\theta, \dot\theta\rangle = 0$, and in
+# $Q_X(\theta - \eta\nabla L)$ the term linear in η vanishes.
+# :::
+#
+# ReLU networks are differentiable almost everywhere only; {prf:ref}`thm-balance` treats that.
+#
+# What is conserved depends on the activation between two layers of weights, with $n$ neurons and without biases:
+#
+# | activation | one-parameter groups, with $X$ symmetric | conserved | quantities |
+# |---|---|---|---|
+# | none (linear) | $e^{sS}W_i$ and $W_{i+1}e^{-sS}$, $S$ symmetric | $W_iW_i^\top - W_{i+1}^\top W_{i+1}$ | $n(n+1)/2$ |
+# | ReLU | the same, $S$ diagonal | its diagonal | $n$ |
+# | tanh, GELU | none: the group is finite | nothing | 0 |
+#
+# This is due to {cite:t}`du2018`, and to {cite:t}`kunin2021` for more symmetries. A bias counts as one more column of $W_i$. For antisymmetric $X$, as of rotations, $Q_X$ is 0 and says nothing.
+
+
+# %%
+def conserved(W1, b1, W2, b2):
+    """W1 W1ᵀ + b1 b1ᵀ − W2ᵀ W2."""
+    return W1 @ W1.T + torch.outer(b1, b1) - W2.T @ W2
+
+
+linear = orbits.cross_entropy(x_small, y_small, sigma=torch.clone)
+gradient, rate = torch.func.grad(linear)(theta), 0.5
+after = [w - rate * g for w, g in zip(theta, gradient, strict=True)]
+change = conserved(*after) - conserved(*theta)
+assert torch.allclose(change, rate**2 * conserved(*gradient))
+assert torch.equal(conserved(*theta), orbits.conserved(theta))
+
+# %% tags=["remove-cell"]
+seeds = list(range(seed, seed + trials))
+drifted = orbits.drift(x_small.cpu(), y_small.cpu(), [0.4, 0.2, 0.1], 20.0, seeds)
+told = record("drift")
+ends = told[told["time"] > 19.9].pivot_table(
+    index=["quantity", "trial"], columns="rate", values="drift"
+)
+kept = ends.loc[["linear, whole matrix", "ReLU, diagonal"]]
+assert (kept[0.4] / kept[0.2]).between(1.8, 2.2).all()
+assert (kept[0.2] / kept[0.1]).between(1.8, 2.2).all()
+assert kept.mean().max() < 6 and ends.loc["ReLU, off the diagonal"].min(axis=None) > 50
+glue("drift-coarse", float(kept[0.4].mean()), display=False)
+glue("drift-fine", float(kept[0.1].mean()), display=False)
+glue(
+    "drift-free", float(ends.loc["ReLU, off the diagonal"].mean(axis=None)), display=False
+)
+
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-drift", "caption": "Halving the learning rate halves the drift of what is conserved, and does not change what is not. Change of the conserved quantities since the start, in percent of their size, against time (learning rate times steps), for three learning rates; recorded, mean over networks with 95 % interval, handwritten digits. Left: all of the matrix in a linear network; middle: its diagonal with ReLU; right: its other entries with ReLU, which no symmetry protects."}, "image": {"alt": "Three panels on a logarithmic axis. Linear and ReLU diagonal: three curves one below the other, a factor of two apart. Off the diagonal: three curves on top of each other, far above."}}
+axes = {"xlabel": "time", "ylabel": "change, %", "log": True}
+shown = told.query("time > 0").assign(rate=lambda t: "η = " + t["rate"].astype(str))
+mean_curves(shown, "time", "drift", "rate", panels="quantity", **axes)
+
+# %% [markdown]
+# {numref}`fig-drift` follows both kinds of network. Each step adds $\eta^2Q_X(\nabla L)$, and a time $T$ takes $T/\eta$ steps, so the drift is proportional to η: {glue:text}`drift-coarse:.1f` % at learning rate 0.4 and
+# {glue:text}`drift-fine:.1f` % at 0.1. The unprotected entries change by {glue:text}`drift-free:.0f` % at every learning rate. So training remembers where on its orbit it began, up to the step size; weight decay makes it forget
+# ({prf:ref}`thm-balance`).
+#
+# (sec-teleport)=
+# ## Teleportation: move along the orbit, then train on
+#
+# *Moving to a point of the orbit with a larger gradient speeds training up at first, and the advantage shrinks.* The idea is called *teleportation* {cite}`zhao2022`. Scale what enters neuron $i$ by $a_i$. With
+# $G_i^{\mathrm{in}}$ and $G_i^{\mathrm{out}}$ for the gradients of its incoming and outgoing weights, {eq}`eq-gradient` gives
+#
+# $$\lVert\nabla L\rVert^2 = \sum_i \Bigl(\lVert G_i^{\mathrm{in}}\rVert^2/a_i^2 + a_i^2\,\lVert G_i^{\mathrm{out}}\rVert^2\Bigr) + \text{const}.$$ (eq-teleport)
+#
+# It is convex in $\log a_i$ and has no largest value. So bound the scalings, $1/r \le a_i \le r$; then the best $a_i$ is one of the two ends:
+
+# %%
+reach = 4.0
+W1, b1, W2, b2 = theta
+G1, g1, G2, _ = torch.func.grad(loss_of)(theta)
+into = G1.square().sum(1) + g1.square()
+out = G2.square().sum(0)
+a = torch.where(into > out, 1 / reach, reach)
+there = [a[:, None] * W1, a * b1, W2 / a, b2]
+
+assert torch.allclose(loss_of(there), loss_of(theta))
+theirs = orbits.teleport(loss_of, theta, reach)
+assert all(torch.equal(*pair) for pair in zip(there, theirs, strict=True))
+
+# %% tags=["remove-cell"]
+small = (x_small.cpu(), y_small.cpu())
+teleported = orbits.teleportation(*small, [1.0, 2.0, 4.0], rates, seeds)
+here = teleported[(teleported["step"] == 10) & (teleported["rate"] == rates[0])]
+here = here.groupby("reach")["loss"].mean()
+live = {"trials": trials, "rate": rates[0], "moved": here[4.0], "plain": here[1.0]}
+slow = drifted[(drifted["rate"] == 0.1) & drifted["quantity"].str.startswith("linear")]
+live["drift"] = slow.groupby("trial")["drift"].last().mean()
+for name, value in live.items():
+    glue(f"live-{name}", float(value), display=False)
+
+# %% tags=["remove-cell"]
+told = record("teleport")
+NAMES = {1.0: "plain", 2.0: "r = 2", 4.0: "r = 4"}
+told["start"] = told["reach"].map(NAMES)
+final = told[told["step"] == 100].pivot_table(
+    index="rate", columns="start", values="loss"
+)
+best = final.idxmin()
+wide = told.pivot_table(index=["rate", "step", "trial"], columns="start", values="loss")
+early, late = wide.loc[1.0, 10], wide.loc[3.0, 100]
+ahead = [int((each["r = 4"] < each["plain"]).sum()) for each in (early, late)]
+assert len(early) == 20 and min(ahead) > 15
+coarse = final.loc[6.0]
+assert coarse["r = 4"] > 1.5 * coarse["plain"] and best[["plain", "r = 4"]].eq(3).all()
+first = told[told["step"] == 0].groupby("start")["gradient"].mean()
+numbers = {"gradient": first["r = 4"], "ahead": ahead[0], "still": ahead[1]}
+numbers |= {"coarse": coarse["plain"], "coarse-four": coarse["r = 4"]}
+for name, key in {"plain": "plain", "r = 4": "four"}.items():
+    numbers |= {f"early-{key}": early[name].mean(), f"end-{key}": late[name].mean()}
+for name, value in numbers.items():
+    glue(f"tele-{name}", float(value), display=False)
+
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-teleport", "caption": "At the same learning rate a teleported network is ahead at once; when each start has its best learning rate, the lead is smaller. Loss against steps of gradient descent after 20 common steps: plain, and moved along the orbit to the largest gradient with scalings up to r. Left: learning rate 1 for all. Right: for each start the learning rate with the lowest mean loss after 100 steps. Recorded, mean over networks with 95 % interval, 16 hidden neurons, handwritten digits."}, "image": {"alt": "Two panels of the loss on a logarithmic axis against the number of steps, one line each for plain, r = 2 and r = 4. Left, the moved networks fall faster. Right, the three lines end close to each other."}}
+same = told[told["rate"] == 1.0].assign(choice="learning rate 1")
+own = told[told["rate"] == told["start"].map(best)].assign(choice="each its best")
+both = pd.concat([same, own])
+axes = {"xlabel": "steps", "ylabel": "training loss", "log": True}
+mean_curves(both, "step", "loss", "start", panels="choice", **axes)
+
+# %% [markdown]
+# {numref}`fig-teleport` compares it with plain descent, on networks with 16 hidden neurons that have trained for 20 steps. With $r = 4$ the squared norm of the gradient grows {glue:text}`tele-gradient:.0f`-fold. At learning rate 1
+# the loss after ten steps is {glue:text}`tele-early-four:.2f` instead of {glue:text}`tele-early-plain:.2f`, and lower in {glue:text}`tele-ahead:.0f` of 20 networks. This comparison is not fair yet: a larger learning rate speeds plain descent up as well.
+# With the best of four learning rates, 3 for both, the losses after 100 steps are {glue:text}`tele-end-four:.3f` and {glue:text}`tele-end-plain:.3f`, and the moved network is ahead in {glue:text}`tele-still:.0f` of 20. The price is curvature, which grows along the
+# orbit too ({numref}`fig-orbit`): at learning rate 6 the moved networks end at {glue:text}`tele-coarse-four:.2f`, the others at {glue:text}`tele-coarse:.2f`. We measured the training loss only.
+#
 # (sec-residual)=
 # ## Residual connections constrain the layers they join
 #
+# {numref}`fig-block` writes on every edge of a residual block what the values on it are multiplied by.
+
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-block", "caption": "Where two edges meet in a sum, their matrices must be equal. The shortcut (orange) adds the output of layer 1, which moves by φ(A₁), to the pre-activation of layer 3, which moves by A₃. The layer inside the block is free."}, "image": {"alt": "A row of boxes: sigma, W2, sigma, W3, a plus, sigma, with phi of A1, A2, phi of A2, A3 and A3 on the arrows between them, and an arc labelled phi of A1 from the first sigma to the plus."}}
+residual_block()
+
+# %% [markdown]
 # A skip connection adds the output $h_l$ of one layer to the pre-activation of another, $m$. Moved, the sum is
 # $A_m(W_m h_{m-1} + b_m) + \varphi(A_l)h_l$, and, if $h_l$ spans its space, $A_m$ factors out exactly when
 #
 # $$A_m = \varphi_\sigma(A_l),\qquad\text{which has to lie in } G_\sigma.$$ (eq-tied)
 #
 # The second condition is not empty: for $\sigma(x) = \sqrt{|x|}\,(2 + \sin 2\pi\log_2|x|)$ the scalar $a = 2$ has $\varphi(a) = \sqrt2$, which is no
-# element of its group. Where two outputs are added the rule is $\varphi(A_l) = \varphi(A_m)$, and where two pre-activations are added, $A_l = A_m$.
+# element of its group. In general what is added must move alike:
+#
+# | what is added | to what | rule |
+# |---|---|---|
+# | an output | an output | $\varphi(A_l) = \varphi(A_m)$ |
+# | an output | a pre-activation | $\varphi(A_l) = A_m$ |
+# | a pre-activation | a pre-activation | $A_l = A_m$ |
+# | anything, through weights of its own | anything | none: the weights absorb the difference |
+
+
+# %%
+def block(W1, W2, W3, W4):
+    h1 = (inputs @ W1.T).abs()
+    h2 = (h1 @ W2.T).abs()
+    return (h2 @ W3.T + h1).abs() @ W4.T
+
+
+inputs, inv, G = draw(50, 5), torch.linalg.inv, intertwiner_group("abs", 8)
+W = draw(8, 5), draw(8, 8), draw(8, 8), draw(3, 8)
+A1, A2 = G.sample(generator), G.sample(generator)
+B1, B2, change = G.phi(A1), G.phi(A2), {}
+for rule, A3 in {"exact": B1, "printed": A1}.items():
+    first, second = A1 @ W[0], A2 @ W[1] @ inv(B1)
+    third, last = A3 @ W[2] @ inv(B2), W[3] @ inv(G.phi(A3))
+    new = block(first, second, third, last)
+    change[rule] = relative_error(new, block(*W))
+
+# %% tags=["remove-cell"]
+remark = laws.remark_3_6(("ReLU", "tanh", "abs"), 8, trials, generator)
+by_rule = remark.query("joins == 'output to pre-activation'")
+exact = by_rule.query("rule == 'exact'")["error"]
+printed = by_rule.query("rule == 'printed' and activation == 'abs'")["error"]
+assert exact.max() < 1e-9 and change["exact"] < 1e-9 < change["printed"]
+assert remark["inside_error"].max() < 1e-9
+glue("tie-exact", float(exact.max()), display=False)
+glue("tie-printed", 100 * float(printed.min()), display=False)
+
+# %% [markdown]
+# With $|x|$ the exact rule keeps the outputs (largest error {glue:text}`tie-exact:.0e` in all draws), and the rule $A_3 = A_1$ changes them by at least {glue:text}`tie-printed:.0f` %.
 #
 # :::{admonition} Erratum: godfrey2022, Remark 3.6
 # :class: warning
 # Printed: $A_l = A_m$ across a residual connection. That is enough where an output is added to an output, or a pre-activation to a
-# pre-activation, and for every σ whose $\varphi$ is the identity, such as ReLU. Where an output is added to a pre-activation it is false in
-# general: for $|x|$, $\varphi(A) = |A|$ entrywise, and the printed rule fails, as the next cells show. We do not have the appendix
-# with the authors' own conditions.
+# pre-activation, and for every σ whose $\varphi$ is the identity, such as ReLU and tanh. Where an output is added to a pre-activation it is false in
+# general: for $|x|$, $\varphi(A) = |A|$ entrywise. We do not have the appendix with the authors' own conditions.
 # :::
-
-
-# %%
-head, _, body = inspect.getsource(residual_network).split('"""')  # without its docstring
-Markdown(f"```python\n{head.rstrip()}{body}```")
-
-# %%
-remark = laws.remark_3_6(("ReLU", "tanh", "abs"), 8, trials, generator)
-remark.pivot_table(
-    index=["joins", "activation"],
-    columns="rule",
-    values="error",
-    aggfunc="max",
-    sort=False,
-)
-
-# %% [markdown]
-# For tanh, $\varphi$ is the identity as well, and signs are constrained like permutations. The layer *inside* the block,
-# $h_2$, is free: its $A_2$ was drawn independently throughout. The first identity of {eq}`eq-layers` therefore holds inside the block as well,
-# $f_{\le2}(W') = \varphi(A_2)f_{\le2}(W)$. The paper writes that "there doesn't seem to be a way" to obtain such an identity there; only the
+#
+# The layer *inside* the block is free: its $A_2$ was drawn independently. So the first identity of {eq}`eq-layers` holds there as well,
+# $f_{\le2}(W') = \varphi(A_2)f_{\le2}(W)$. The paper writes that "there doesn't seem to be a way" to obtain such an identity; only the
 # factorisation $f = f_{>2}\circ f_{\le2}$ fails, because the shortcut goes round the layer.
+#
+# (sec-size)=
+# ## How large is the group?
+#
+# *Counted with its components, $G_{\mathrm{ReLU}}$ is larger than the matrices of rank one on a coarse scale and smaller on a fine one.* It has dimension $n$, and matrices of rank one have $2n-1$, but $G_{\mathrm{ReLU}}$ has
+# $n!$ components as well. Footnote 5 of {cite:t}`godfrey2022` counts both by ε-nets and finds rank one larger all the same; we do not have its calculation (appendix E.7). Ours counts how many balls of radius ε fill either set within
+# the unit ball of the Frobenius norm, by volume. $G_{\mathrm{ReLU}}$ is $n!$ orthants of an $n$-dimensional ball there, and the matrices $suv^\top$ have the volume $|S^{n-1}|^2/(4n-2)$.
+# Both need equally many balls near $\varepsilon = 4e/n$: {glue:text}`equal-16:.2f` for $n = 16$ and {glue:text}`equal-512:.3f` for $n = 512$. Below, rank one is the larger set.
+
+# %% tags=["remove-cell"]
+ball = lambda d: d / 2 * math.log(math.pi) - math.lgamma(d / 2 + 1)  # log of volume
+rows = []
+for n, epsilon in itertools.product((16, 64, 256, 512), (0.3, 0.1, 0.03, 0.01, 0.003)):
+    g_relu = math.lgamma(n + 1) - n * math.log(2 * epsilon)
+    spheres = 2 * (math.log(n) + ball(n)) - math.log(4 * n - 2)
+    rank_1 = spheres - ball(2 * n - 1) - (2 * n - 1) * math.log(epsilon)
+    equal_at = epsilon * math.exp((rank_1 - g_relu) / (n - 1))
+    row = {"n": n, "epsilon": epsilon, "equal_at": equal_at}
+    row |= {"n_times_equal_at": n * equal_at, "rank_1_larger": rank_1 > g_relu}
+    rows.append(row | {"g_relu_larger": g_relu > rank_1})
+nets = pd.DataFrame(rows)
+same_size = nets.groupby("n")["equal_at"].first()
+glue("equal-16", float(same_size[16]), display=False)
+glue("equal-512", float(same_size[512]), display=False)
 
 # %% [markdown]
 # ## Shifts as well: affine intertwiners
 #
-# A layer has a bias, so a change in front of σ may shift too, and one behind it as well: $\sigma(ax + t) = b\,\sigma(x) + s$.
-# That goes beyond the paper, and gives back a sign to activations that had none.
+# *With biases in front and behind, sigmoid and others gain a sign, and exp a whole line.* A layer has a bias, so a change in front of σ may shift too, and one behind it as well: $\sigma(ax + t) = b\,\sigma(x) + s$.
+# That goes beyond the paper.
 
-# %%
-names = ("Sigmoid", "Hardsigmoid", "ReLU6", "exp", "sin", "GELU", "ReLU")
+# %% tags=["remove-input"]
+names = ("Sigmoid", "Hardsigmoid", "ReLU6", "exp", "sin")
 shifts = [
     {"activation": name, **found._asdict()}
     for name in names
     for found in groups.affine_intertwiners(name)
     if abs(found.t) < 6.2
 ]
-pd.DataFrame(shifts).set_index("activation").drop(columns="residual")
+shifts = pd.DataFrame(shifts)
+for name in "atbs":
+    shifts[name] = [f"{v + 0.0:.3g}".replace("-", "−") for v in shifts[name].round(9)]
+headings = {"activation": "activation", "a": "a", "t": "t", "b": "b", "s": "s"}
+shown = readable(shifts, headings, title="Affine intertwiners")
+shown
 
 # %% [markdown]
-# A sigmoid neuron can be turned round, $\sigma(-x) = 1 - \sigma(x)$, if the next bias takes up the 1; for $\exp$, a bias is nothing
-# but a factor of the outgoing weights. ReLU6 is turned round by $6 - x$. GELU and ReLU have no row: they are compatible with no shift.
-
-# %% [markdown]
-# ## What would break it
+# For exp every $t$ is allowed, and for sin every multiple of π. A sigmoid neuron can be turned round, $\sigma(-x) = 1 - \sigma(x)$, if the next bias takes up the 1. For $\exp$, a bias is nothing
+# but a factor of the outgoing weights. ReLU6 is turned round by $6 - x$. GELU and ReLU are compatible with no shift.
 #
-# Not rounding: floating point is itself nearly invariant under scaling, so the moved network is as exact as the old one,
-# however far it was moved, until numbers leave the range of their type. Here are the relative changes of a network's
-# outputs after scalings $e^{sZ}$ with $Z$ normal; NaN means that infinities met.
-
-
-# %%
-def rounding(s, dtype):
-    """Change of a random network's outputs after a move of size s, computed in `dtype`."""
-    net = fcn((16, 32, 32, 10), bias=True, seed=generator).double().eval()
-    x = torch.randn(200, 16, generator=generator, dtype=torch.float64)
-    A = {f"relu{i}": GReLU(32).sample(generator, scale=s) for i in (1, 2)}
-    other = find_symmetries(net, x).act(net, A)
-    before, after = (each.to(dtype)(x.to(dtype)).detach() for each in (net, other))
-    return relative_error(after, before)
-
-
-pd.DataFrame(
-    {
-        str(d): {s: rounding(s, d) for s in (0, 1, 10, 40)}
-        for d in (torch.float32, torch.float64)
-    }
-).rename_axis("s")
-
-# %% [markdown]
+# ## Run it yourself
+#
+# The figures above are recorded, with 20 networks. This page has computed the same with {glue:text}`live-trials:.0f`: after ten steps of its first learning rate, {glue:text}`live-rate:.1f`, the loss is {glue:text}`live-moved:.2f` with $r = 4$ and {glue:text}`live-plain:.2f`
+# for plain descent; what a linear network conserves has changed by {glue:text}`live-drift:.1f` % at learning rate 0.1. Another run is one command: `intertwine run 01b_weight_space -p trials 20`.
+#
 # ## Adapt this
 #
-# A block of your own: change `WithShortcut` and say which sums it takes. The rule for every sum is the same, *what is
-# added must be moved alike*: two outputs, $\varphi(A_m) = \varphi(A_l)$; an output and a pre-activation, {eq}`eq-tied`; two
-# pre-activations, $A_m = A_l$. A shortcut with weights of its own imposes nothing, since they can absorb the difference:
+# A block of your own: change `WithShortcut`. The library finds the rule of every sum; here the shortcut has weights of its own, so three independent elements are allowed.
 
 
 # %%
 class WithShortcut(nn.Module):
-    """As before, with a linear layer in the shortcut."""
-
     def __init__(self):
         super().__init__()
-        self.a, self.b, self.c = nn.Linear(5, 8), nn.Linear(8, 8), nn.Linear(8, 8)
+        self.a, self.b, self.c = (nn.Linear(n, 8) for n in (5, 8, 8))
         self.shortcut, self.d = nn.Linear(8, 8), nn.Linear(8, 3)
 
     def forward(self, x):
@@ -349,18 +578,32 @@ class WithShortcut(nn.Module):
         return self.d((self.c(self.b(h1).abs()) + self.shortcut(h1)).abs())
 
 
-torch.manual_seed(seed)
-G, net = intertwiner_group("abs", 8), WithShortcut().double().eval()
-inputs = torch.randn(50, 5, generator=generator, dtype=torch.float64)
-independent = {layer: G.sample(generator) for layer in ("a", "b", "c")}
-other = find_symmetries(net, inputs).act(net, independent)
-change = relative_error(other(inputs), net(inputs))
-Markdown(
-    f"Three independent elements, one matrix in the shortcut: the outputs move by {change:.0e} of their size."
-)
+net = WithShortcut().double().eval()
+three = {layer: G.sample(generator) for layer in "abc"}
+other = find_symmetries(net, inputs).act(net, three)
+print(relative_error(other(inputs), net(inputs)))
 
 # %% [markdown]
+# ## Deviations from the papers
+#
+# | | printed | here |
+# |---|---|---|
+# | orbits | of any network | 8 or 16 hidden neurons on 8 principal components of 500 images: small enough for whole Hessians |
+# | teleportation | {cite:t}`zhao2022` maximise the gradient by gradient ascent over the group, several times during training | closed form with a bound on the scalings, once |
+# | relative sharpness | {cite:t}`kwon2021` maximise the loss in a neighbourhood of finite size | its second-order form |
+# | conditions on residual connections | appendix E, not in the text that we have | {eq}`eq-tied`, with proof |
+#
 # ## Exercises
+#
+# :::{exercise}
+# :label: ex-count
+# *Warm-up.* A hidden layer has 8 neurons and no biases. How many independent quantities does gradient flow conserve if σ is tanh, ReLU, $|x|$, or nothing?
+# :::
+#
+# ::::{solution} ex-count
+# :class: dropdown
+# 0, 8, 8 and 36. The group of $|x|$ has signs as well, but signs form no one-parameter group. Symmetric $8\times8$ matrices have dimension $8\cdot9/2 = 36$.
+# ::::
 #
 # :::{exercise}
 # :label: ex-inertia
@@ -368,21 +611,11 @@ Markdown(
 # eigenvalues at a minimum where the loss is twice differentiable?
 # :::
 #
-# ::::{solution-start} ex-inertia
+# ::::{solution} ex-inertia
 # :class: dropdown
-# ::::
-# Each neuron's scaling is a curve on which the loss is constant. Differentiate $\nabla L(g_tW) = g_t^{-\top}\nabla L(W)$ along it, at
+# Each neuron's scaling is a curve on which the loss is constant. Differentiate {eq}`eq-gradient` along it, at
 # $t=0$ and with tangent $v$: the Hessian takes $v$ to a vector no longer than the gradient, which vanishes at a minimum. Tangents of
 # different neurons share no weight, so they are independent.
-
-# %%
-W1, b1, W2, b2 = (torch.zeros_like(w) for w in unpacked(point))
-W1[0], b1[0], W2[:, 0] = 1, 1, -1  # the scaling of the first neuron
-tangent = torch.cat([w.flatten() for w in (W1, b1, W2, b2)]) * point
-assert (H @ tangent).norm() <= (1 + 1e-9) * gradient_at(point).norm()
-
-# %% [markdown]
-# ::::{solution-end}
 # ::::
 #
 # :::{exercise}
@@ -390,39 +623,109 @@ assert (H @ tangent).norm() <= (1 + 1e-9) * gradient_at(point).norm()
 # For $\sigma = \exp$ use the affine intertwiners to remove all biases of a hidden layer without changing the function.
 # :::
 #
-# ::::{solution-start} ex-exp
+# ::::{solution} ex-exp
+# :class: dropdown
+# $e^{w\cdot x + b} = e^b e^{w\cdot x}$: multiply the outgoing weights of the neuron by $e^b$, and set $b$ to 0.
+# ::::
+#
+# :::{exercise}
+# :label: ex-optimisers
+# *With data.* Does momentum conserve the quantities of {prf:ref}`thm-noether`? Does Adam? Train the ReLU network of this page with each and draw the change of the diagonal.
+# :::
+#
+# ::::{solution-start} ex-optimisers
 # :class: dropdown
 # ::::
-# $e^{w\cdot x + b} = e^b e^{w\cdot x}$: multiply the outgoing weights by $e^b$.
 
-# %%
-net = perceptron([5, 8, 3], generator, "exp").requires_grad_(False)
-expected = net(inputs)
-net.fc2.weight *= net.fc1.bias.exp()
-net.fc1.bias.zero_()
-assert relative_error(net(inputs), expected) < 1e-12
+
+# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-ex-optimisers", "caption": "Gradient descent nearly conserves the diagonal, momentum less so, Adam not at all. Change in percent since the start against steps, mean over six networks with 95 % interval, run of this page. Learning rates: 0.1, 0.01 with momentum 0.9, and 0.01 for Adam."}, "image": {"alt": "Change in percent on a logarithmic axis against the number of steps for gradient descent, momentum and Adam. Adam's curve is far above the others."}}
+makers = {
+    "gradient descent": functools.partial(torch.optim.SGD, lr=0.1),
+    "momentum": functools.partial(torch.optim.SGD, lr=0.01, momentum=0.9),
+    "Adam": functools.partial(torch.optim.Adam, lr=0.01),
+}
+rows = []
+for (name, maker), s in itertools.product(makers.items(), range(6)):
+    draw_again = torch.Generator().manual_seed(s)
+    weights = orbits.start((8, 8, len(train.classes)), draw_again)
+    weights = [w.to(device).requires_grad_() for w in weights]
+    first, optimiser = orbits.conserved(weights).diagonal().detach(), maker(weights)
+    for step in range(1, 201):
+        optimiser.zero_grad()
+        loss_of(weights).backward()
+        optimiser.step()
+        if step % 20 == 0:
+            gap = (orbits.conserved(weights).diagonal() - first).norm() / first.norm()
+            rows.append([step, name, 100 * gap.item()])
+rows = pd.DataFrame(rows, columns=["step", "optimiser", "change"])
+axes = {"xlabel": "steps", "ylabel": "change of the diagonal, %", "log": True}
+mean_curves(rows, "step", "change", "optimiser", **axes)
 
 # %% [markdown]
+# {numref}`fig-ex-optimisers` answers it. Adam divides each entry of the gradient by its own size. The result is no longer perpendicular to $X\theta$, so the proof fails at its first step.
+#
 # ::::{solution-end}
 # ::::
 #
+# :::{exercise}
+# :label: ex-gentle
+# *With data.* Teleport the other way, to the *smallest* gradient of the orbit. Which $a_i$ minimise {eq}`eq-teleport`? Train on from there with learning rate 1, and compare with plain descent.
+# :::
+#
+# ::::{solution-start} ex-gentle
+# :class: dropdown
+# ::::
+# Each summand is smallest where its two terms are equal, $a_i = (\lVert G_i^{\mathrm{in}}\rVert / \lVert G_i^{\mathrm{out}}\rVert)^{1/2}$.
+
+# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-ex-gentle", "caption": "From the point with the smallest gradient training is hardly slower than plain descent, because 20 steps behind a random start the gradient is already close to the smallest of its orbit. Training loss against steps of learning rate 1, mean over six networks with 95 % interval, run of this page."}, "image": {"alt": "Training loss against steps. The lines for plain descent and the smallest gradient lie on top of each other, the line for the largest gradient below them."}}
+rows, loss, sizes = [], orbits.cross_entropy(*small), []
+for s in range(6):
+    weights = orbits.start((8, 16, len(train.classes)), torch.Generator().manual_seed(s))
+    *_, (weights, (G1, g1, G2, _)) = orbits.descend(loss, weights, 0.3, 20)
+    into, out = G1.square().sum(1) + g1.square(), G2.square().sum(0)
+    a, (W1, b1, W2, b2) = (into / out) ** 0.25, weights
+    starts = {"plain": weights, "smallest": [a[:, None] * W1, a * b1, W2 / a, b2]}
+    starts["largest, r = 4"] = orbits.teleport(loss, weights, 4.0)
+    sizes.append((2 * (into * out).sqrt().sum() / (into + out).sum()).item())
+    for name, begin in starts.items():
+        for k, (at, _) in enumerate(orbits.descend(loss, begin, 1.0, 60)):
+            rows += [[k, name, loss(at).item()]] * (k % 5 == 0)
+rows = pd.DataFrame(rows, columns=["step", "start", "loss"])
+axes = {"xlabel": "steps", "ylabel": "training loss"}
+mean_curves(rows, "step", "loss", "start", **axes)
+
+# %% [markdown]
+# {numref}`fig-ex-gentle` shows both, and the largest gradient as well.
+#
+# ::::{solution-end}
+# ::::
+#
+# :::{exercise}
+# :label: ex-invariant
+# *Open.* {eq}`eq-relative` is constant on orbits of scalings, and not of $GL_n$ between linear layers. Find a measure of sharpness that is constant there as well. Does it predict test accuracy among networks that were trained
+# with different learning rates better than the largest eigenvalue does?
+# :::
+#
 # ## Summary
 #
-# - The loss is constant on an orbit, its gradient and Hessian are not; the Hessian's signature is.
-# - What is added must be moved alike. An output added to a pre-activation asks for $A_m = \varphi(A_l)$ where the paper prints $A_m = A_l$.
-# - Permutations make $G_{\mathrm{ReLU}}$ larger than the set of rank one where ε is coarser than about $4e/n$.
-# - With shifts, sigmoid gains a sign and exp a whole line.
+# - The loss is constant on an orbit; gradient, Hessian and norm are not. The Hessian's signature and the relative sharpness are.
+# - Gradient flow conserves one quantity for each one-parameter group with symmetric generator; steps of finite size change it in proportion to the learning rate.
+# - A network moved to a larger gradient trains faster at first. The lead shrinks.
+# - What is added must move alike. An output added to a pre-activation asks for $A_m = \varphi(A_l)$ where the paper prints $A_m = A_l$.
+# - For tanh these are all symmetries. A deep ReLU network may have more.
 #
-# Back to {doc}`01_intertwiner_groups`, on to {doc}`01c_any_network`, which does all this for networks that somebody else wrote.
-#
-# ## Provenance
+# Back to {doc}`01_intertwiner_groups`, on to {doc}`01c_any_network`, which does all this for networks that somebody else wrote. {doc}`/generated/status` has the data, code and run of this page.
 
-# %%
+# %% tags=["remove-cell"]
 run.write(
     epsilon_nets=nets,
     theorem_4_2=index,
     proposition_3_4=proposition,
     remark_3_6=remark,
     orbit=orbit,
+    surface=surface,
+    cuts=cuts,
+    drift=drifted,
+    teleport=teleported,
 )
 results.provenance()

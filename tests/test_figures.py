@@ -15,7 +15,7 @@ from intertwine_book.figures.groups import (
     warped_grid,
 )
 from intertwine_book.figures.matrices import heatmap
-from intertwine_book.figures.orbits import along_orbit, imbalance_decay
+from intertwine_book.figures.orbits import along_orbit, imbalance_decay, level_curve, residual_block
 from intertwine_book.figures.penalties import (
     closed_and_finetuned,
     insertion_diagram,
@@ -75,7 +75,16 @@ FIGURES = {
     "map_pictures": lambda: map_pictures({"full": torch.eye(3) - 0.5, "G_ReLU": torch.eye(3)}),
     "matched_channels": lambda: matched_channels(torch.eye(4), *torch.eye(4).expand(2, 2, 4, 4), [(0, 1)]),
     "orbit": lambda: along_orbit(
-        pd.DataFrame({"t": a, "loss": 1.0, "gradient_norm": a**2, "largest_eigenvalue": a**4})
+        pd.DataFrame({"t": a, "loss": 1.0, "gradient_norm": a**2, "largest_eigenvalue": a**4}).assign(
+            squared_norm=a**2, relative_eigenvalue=2.0
+        )
+    ),
+    "residual_block": residual_block,
+    "level_curve": lambda: level_curve(
+        torch.tensor([0.5, 1.0, 2.0]),
+        torch.tensor([[3.0, 1.0, 2.0]] * 3),
+        {"flat": 1.0, "sharp": 2.0},
+        pd.DataFrame({"at": ["flat", "sharp"] * 2, "distance": [-1.0, -1.0, 1.0, 1.0], "loss": 2.0}),
     ),
 }
 

@@ -1,11 +1,16 @@
-"""Figures of orbits: the loss and its derivatives along one, and the effect of weight decay."""
+"""Figures of orbits: the loss and its derivatives along one, the effect of weight decay, and a shortcut."""
 
 import itertools
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Float
 from matplotlib.figure import Figure
+from torch import Tensor
 
+from intertwine_book.figures.schematics import MAP, NETWORKS, arrow, box, canvas
 from intertwine_book.figures.style import COLOURS, check_columns, new_figure
 
 
@@ -32,23 +37,70 @@ def imbalance_decay(table: pd.DataFrame) -> Figure:
 
 
 def along_orbit(table: pd.DataFrame) -> Figure:
-    """Loss, gradient norm and curvature along a one-parameter orbit, each relative to its value at t = 0.
+    """Quantities along a one-parameter orbit, each relative to its value at t = 0, named beside their curves.
 
     Args:
-        table: columns `t`, `loss`, `gradient_norm`, `largest_eigenvalue`.
+        table: columns `t`, `loss`, `relative_eigenvalue`, `squared_norm`, `gradient_norm`,
+            `largest_eigenvalue`.
     """
-    check_columns(table, "t", "loss", "gradient_norm", "largest_eigenvalue")
-    figure, axis = new_figure(height=3.2)
-    centre = table.iloc[table["t"].abs().argmin()]
     curves = {
-        "loss": ("loss", "green", "o"),
-        "gradient_norm": ("norm of the gradient", "blue", "s"),
-        "largest_eigenvalue": ("largest eigenvalue of the Hessian", "red", "d"),
+        "loss": ("loss", "green", "top"),
+        "relative_eigenvalue": ("relative sharpness", "orange", "bottom"),
+        "squared_norm": ("squared norm of\nthe weights", "grey", "bottom"),
+        "gradient_norm": ("norm of\nthe gradient", "blue", "center"),
+        "largest_eigenvalue": ("largest eigenvalue\nof the Hessian", "red", "center"),
     }
-    for column, (label, colour, marker) in curves.items():
+    check_columns(table, "t", *curves)
+    figure, axis = new_figure(height=3.4)
+    centre = table.iloc[table["t"].abs().argmin()]
+    for column, (label, colour, side) in curves.items():
         relative = table[column] / centre[column]
-        axis.plot(table["t"], relative, marker=marker, ms=4, color=COLOURS[colour], label=label)
-    axis.set_yscale("log")
-    axis.set(xlabel="position t on the orbit", ylabel="relative to t = 0")
-    axis.legend()
+        dashed = "--" if column == "relative_eigenvalue" else "-"
+        axis.plot(table["t"], relative, dashed, marker="o", ms=3, color=COLOURS[colour])
+        place: dict[str, Any] = {"xytext": (8, 0), "textcoords": "offset points", "annotation_clip": False}
+        end = (table["t"].iloc[-1], relative.iloc[-1])
+        axis.annotate(label, end, va=side, color=COLOURS[colour], **place)
+    axis.set(xlabel="position t on the orbit", ylabel="relative to t = 0", yscale="log")
+    return figure
+
+
+def level_curve(
+    sides: Float[Tensor, " k"], losses: Float[Tensor, "k k"], marks: Mapping[str, float], cuts: pd.DataFrame
+) -> Figure:
+    """Level curves of a loss over the scales of two layers, the orbit pq = 1 on them, and cuts through it.
+
+    Args:
+        sides: the factors p and q of what enters and leaves the hidden neurons; `losses[i, j]` at p_i, q_j.
+        marks: name → p of a point on the orbit.
+        cuts: columns `at` (a name), `distance`, `loss`.
+    """
+    figure, (plane, section) = new_figure(1, 2, height=3.1)
+    p, levels = sides.numpy(), np.geomspace(float(losses.min()) * 1.02, float(losses.max()) * 0.9, 9)
+    plane.contour(p, p, losses.T.numpy(), levels=levels, colors=COLOURS["grey"], linewidths=0.8)
+    orbit = np.geomspace(1 / p.max(), p.max())
+    plane.plot(orbit, 1 / orbit, color=COLOURS["green"], lw=2.5)
+    plane.set(xlabel="$p$: scale of $W_1, b_1$", ylabel="$q$: scale of $W_2$", aspect="equal")
+    for (name, at), colour in zip(marks.items(), (COLOURS["blue"], COLOURS["red"]), strict=True):
+        plane.plot(at, 1 / at, "o", ms=8, color=colour)
+        plane.annotate(name, (at, 1 / at), (4, 7), textcoords="offset points", color=colour)
+        rows = cuts[cuts["at"] == name]
+        section.plot(rows["distance"], rows["loss"], color=colour, lw=2)
+        end = (rows["distance"].iloc[-1], rows["loss"].iloc[-1])
+        section.annotate(name, end, (-12, 0), textcoords="offset points", color=colour, ha="right")
+    section.set(xlabel="distance in weight space", ylabel="loss")
+    return figure
+
+
+def residual_block() -> Figure:
+    """The output of one layer is added to the pre-activation of another; every edge has its matrix."""
+    figure, [axis] = canvas(9.0, 3.0)
+    boxes = {0.5: "$\\sigma$", 2.3: "$W_2$", 4.05: "$\\sigma$", 5.8: "$W_3$", 7.3: "+", 8.6: "$\\sigma$"}
+    edges = ["$\\varphi(A_1)$", "$A_2$", "$\\varphi(A_2)$", "$A_3$", "$A_3$"]
+    for x, text in boxes.items():
+        colour = NETWORKS[0] if "W" in text else MAP if text == "+" else COLOURS["grey"]
+        box(axis, (x, 1.0), text, colour, width=0.7)
+    for (x, end), label in zip(itertools.pairwise(boxes), edges, strict=True):
+        arrow(axis, (x + 0.35, 1.0), (end - 0.35, 1.0), label)
+    arrow(axis, (0.5, 1.3), (7.3, 1.3), "$\\varphi(A_1)$", bend=-0.3, colour=NETWORKS[1])
+    axis.text(7.3, 0.3, "both must agree:\n$A_3=\\varphi(A_1)$", ha="center", va="center", color=MAP)
     return figure
