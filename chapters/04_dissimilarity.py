@@ -79,7 +79,7 @@ nulls: int = 5  # shuffles for each pair
 trials: int = 50  # draws for every statement
 memory_gb: int = 1  # for features and blocks of Gram matrices
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-table-2", "caption": "Trained networks are more alike than unrelated features, but part of every value is not due to training. Similarity of the same layer of two Myrtle CNNs (four convolutions in a row) from different seeds, on CIFAR-10; higher is more similar. Filled: recorded runs, mean over pairs with 95 % interval; small dots: single pairs. Rings: table 2 and figure 5 of Godfrey and others. Dashes: the same with shuffled images. Triangles: one pair of networks that were never trained."}, "image": {"alt": "Two panels of similarity at the layers 3, 6, 10 and 14. Procrustes lies between 0.5 and 0.8 above dashes at 0.36 to 0.53. CKA with a linear kernel lies above 0.9 with triangles close by; G_ReLU-CKA falls from 0.8 to 0.6, its triangles from 0.8 to 0.2."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-table-2", "caption": "Trained networks are more alike than unrelated features, but part of every value is not due to training. Similarity of the same layer of two Myrtle CNNs (four convolutions in a row) from different seeds, on CIFAR-10; higher is more similar. Filled: recorded runs, mean over pairs with 95 % interval; small dots: single pairs. Rings: table 2 and figure 5 of Godfrey and others. Dashes: the same with shuffled images. Triangles: networks that were never trained, pairs: {glue:text}`fresh-pairs:.0f`."}, "image": {"alt": "Two panels of similarity at the layers 3, 6, 10 and 14. Procrustes lies between 0.5 and 0.8 above dashes at 0.36 to 0.53. CKA with a linear kernel lies above 0.9 with triangles close by; G_ReLU-CKA falls from 0.8 to 0.6, its triangles from 0.8 to 0.2."}}
 table_2_printed = {
     "G_ReLU": [0.6208, 0.5106, 0.4432, 0.4899],
     "orthogonal": [0.7724, 0.5743, 0.5087, 0.5825],
@@ -108,16 +108,14 @@ shuffled_told = means.xs("shuffled images", level="what")
 unrelated = shuffled_told["Procrustes (table 2)"]
 assert unrelated.min() > 0.3 and shuffled_told["CKA (figure 5)"].max() < 0.01
 over = {g: proc[g, "trained networks"] - unrelated[g] for g in table_2_printed}
-gain = {
-    g: cka_means[g, "trained networks"] - cka_means[g, "untrained networks"]
-    for g in table_2_printed
-}
+gain = cka_means.xs("trained networks", level="what")
+gain = gain - cka_means.xs("untrained networks", level="what")
 assert gain["G_ReLU"][[10, 14]].min() > 0.25 > 0.12 > gain["orthogonal"].max()
 assert gain["G_ReLU"][[3, 6]].max() < 0.1
 apart = (proc["G_ReLU", "trained networks"] - table_2_printed["G_ReLU"]).abs().max()
 said = {"null-low": unrelated.min(), "null-high": unrelated.max(), "apart": apart}
-said |= {"over-low": min(map(min, over.values()))}
-said |= {"over-high": max(map(max, over.values()))}
+low, high = (f(map(f, over.values())) for f in (min, max))
+said |= {"over-low": low, "over-high": high}
 for g, name in {"G_ReLU": "group", "orthogonal": "linear"}.items():
     for layer in (3, 10, 14):
         said[f"{name}-{layer}"] = cka_means[g, "trained networks"][layer]
@@ -126,8 +124,9 @@ for g, name in {"G_ReLU": "group", "orthogonal": "linear"}.items():
 for table in ("table_2", "figure_2_all"):
     *_, (_, facts) = results.recorded("04_dissimilarity", table).values()
     said |= facts["parameters"]
-said |= {"pairs": table_2_told["pair"].nunique()}
-said.pop("dataset")
+said["pairs"] = table_2_told["pair"].nunique()
+said["fresh-pairs"] = len(recorded["untrained"]) / 4
+del said["dataset"]
 for name, value in said.items():
     glue(name, float(value), display=False)
 
@@ -267,19 +266,19 @@ gram_matrices(*shown, test.labels.cpu()[some])
 #
 # $$\mathrm{HSIC}_1(K,L)=\frac1{N(N-3)}\sum_{i\ne j}U_{ij}V_{ij},$$ (eq-hsic)
 #
-# $$U_{ij}=K_{ij}-\frac{\sum_{l\ne i}K_{il}}{N-2}-\frac{\sum_{l\ne j}K_{lj}}{N-2}+\frac{\sum_{l\ne m}K_{lm}}{(N-1)(N-2)},$$ (eq-u-centred)
+# $$U_{ij} = K_{ij} - r_i - r_j + \frac{\sum_l r_l}{N-1},$$ (eq-u-centred)
 #
-# and $V$ from $L$ likewise. *Centred kernel alignment* divides this covariance by that of each table with itself, which makes it a correlation:
+# where $r_i = \frac1{N-2}\sum_{l\ne i}K_{il}$, and $V$ from $L$ likewise. *Centred kernel alignment* divides this covariance by the roots of $\mathrm{HSIC}_1(K,K)$ and $\mathrm{HSIC}_1(L,L)$, which makes it a correlation:
 #
-# $$\mathrm{CKA}(K, L) = \frac{\mathrm{HSIC}_1(K, L)}{\sqrt{\mathrm{HSIC}_1(K, K)}\sqrt{\mathrm{HSIC}_1(L, L)}}.$$ (eq-cka)
+# $$\mathrm{CKA}(K, L) = \frac{\sum_{ij} U_{ij}V_{ij}}{\lVert U\rVert\,\lVert V\rVert}.$$ (eq-cka)
 
 
 # %%
 def u_centred(K):
     n = len(K)
     K = K - K.diag().diag()
-    means = K.sum(1) / (n - 2)
-    U = K - means[:, None] - means + K.sum() / ((n - 1) * (n - 2))
+    r = K.sum(1) / (n - 2)
+    U = K - r[:, None] - r + r.sum() / (n - 1)
     return U - U.diag().diag()
 
 
@@ -294,7 +293,7 @@ assert isclose(cka(X @ X.T, Y @ Y.T), similarity.cka(X, Y))
 # (sec-max-kernel)=
 # ## The max kernel: one unit has to see both images
 #
-# The dot product $x_i\cdot x_j$ sums over all units, so it does not know which units there are. To make CKA see them, {cite:t}`godfrey2022` replace the sum by a maximum: two images are as alike as the *one unit* that responds most
+# The dot product $x_i\cdot x_j$ sums over all units, and is the same in every rotated basis. To make CKA depend on the units, {cite:t}`godfrey2022` replace the sum by a maximum: two images are as alike as the *one unit* that responds most
 # to both ({numref}`fig-max-kernel`).
 
 # %% tags=["remove-input"] mystnb={"figure": {"name": "fig-max-kernel", "caption": "A rotation changes the largest product of two images' features and keeps their sum; a permutation keeps both. Bars: features of two images, unit by unit, and their products; red: the largest, which is the max kernel. Rows: as given, with the units permuted, and after a rotation of the space of features."}, "image": {"alt": "Three rows of three bar charts with six bars each: image i, image j, and their product with one red bar and the written values of sum and maximum."}}
@@ -471,8 +470,8 @@ impossible_triangle(points, by_hand)
 # (sec-nulls)=
 # ## What is left above a null
 #
-# *Only $G_{\mathrm{ReLU}}$-CKA, and only in the second half of the network, tells trained networks clearly from untrained ones.* A null is the same measure on features that share nothing of what one asks about. Shuffled images ask
-# whether *anything* is shared:
+# *Only $G_{\mathrm{ReLU}}$-CKA, and only in the second half of the network, tells trained networks clearly from untrained ones.* A null is the same measure on features that share nothing of what one asks about. With shuffled images
+# *nothing* about the images is shared:
 
 # %%
 shuffle = torch.Generator().manual_seed(seed)
@@ -484,7 +483,7 @@ theirs = similarity.null(by_group, X, Y, "shuffle", generator=again)
 assert torch.allclose(null, theirs.values)
 
 # %% [markdown]
-# Untrained networks ask whether *training* made them alike. They share the images and the architecture, and that is a lot: linear CKA of two untrained networks is
+# Untrained networks share the images and the architecture, all but *training*, and that is a lot: their linear CKA is
 # {glue:text}`linear-fresh-14:.2f` at layer 14. {numref}`fig-above-null` subtracts the null that is high for each measure.
 
 # %% tags=["remove-input"] mystnb={"figure": {"name": "fig-above-null", "caption": "Above shuffled images both Procrustes measures keep 0.1 to 0.25; above untrained networks linear CKA keeps less than 0.12, and G_ReLU-CKA 0.3 to 0.4 at the last two layers. The recorded values of the first figure minus their nulls: mean over pairs with 95 % interval; small dots: single pairs."}, "image": {"alt": "Two panels of differences by layer. Left: G_ReLU falls from 0.19 to 0.12, orthogonal from 0.25 to 0.2. Right: linear CKA stays below 0.12, G_ReLU-CKA rises from 0.03 to 0.37."}}
@@ -585,7 +584,7 @@ blocks = blocks.replace({"measure": {"G_ReLU-CKA": "$G_{\\mathrm{ReLU}}$-CKA"}})
 layer_matrices(blocks)
 
 # %% [markdown]
-# Procrustes says the same, barely: above its null $G_{\mathrm{ReLU}}$-Procrustes has {glue:text}`ends of blocks:.3f` at the ends and {glue:text}`inside blocks:.3f` inside, on average ({numref}`fig-figure-9`). These networks are narrow: most of their similarity of 0.4 to 0.7 is null.
+# Procrustes barely shows it: above its null $G_{\mathrm{ReLU}}$-Procrustes has {glue:text}`ends of blocks:.3f` at the ends and {glue:text}`inside blocks:.3f` inside, on average ({numref}`fig-figure-9`). These networks are narrow: most of their similarity of 0.4 to 0.7 is null.
 
 # %% tags=["remove-input"] mystnb={"figure": {"name": "fig-figure-9", "caption": "In narrow residual networks Procrustes similarity exceeds that of shuffled images by 0.03 to 0.1, on average by more at the ends of blocks than inside. Recorded similarity of corresponding ReLUs of two ResNet-20s minus its null, averaged over each of the three stages. Thin lines: single pairs; thick: their mean. CIFAR-10, {glue:text}`resnet_width:.0f` channels at the first stage."}, "image": {"alt": "Two panels of the difference to the null against the stage, for G_ReLU and orthogonal Procrustes, with lines for ends of blocks and layers inside, between 0 and 0.12."}}
 at = ninth["layer"].str.strip("*").astype(int)
@@ -629,11 +628,13 @@ def figure_5_diagonal(pair):
     return cka_of(myrtles[pair], run.generator(pair))
 
 
-fresh = [
-    models.myrtle(width, in_channels=train.images.shape[1], seed=seed + k).to(device)
-    for k in (0, 1)
-]
-untrained = cka_of(fresh, generator)
+@run.table(pair=range(min(pairs, 4)), uses=["dataset", "width", "null_images", "nulls"])
+def untrained(pair):
+    shape = {"in_channels": train.images.shape[1]}
+    seeds = (seed + 2 * pair, seed + 2 * pair + 1)
+    fresh = [models.myrtle(width, **shape, seed=each).to(device) for each in seeds]
+    return cka_of(fresh, run.generator(pair))
+
 
 # %% tags=["remove-input"] mystnb={"figure": {"name": "fig-live", "caption": "The first figure again, in a small run of this page. Similarity of the same layer of two Myrtle CNNs from different seeds, with shuffled images and untrained networks."}, "image": {"alt": "Two panels of similarity at four layers, Procrustes and CKA, each for G_ReLU and orthogonal, with dashes and triangles for the nulls."}}
 here = by_layer.beside_nulls(table_2, figure_5_diagonal, untrained)
@@ -835,6 +836,5 @@ run.write(
     figure_2=figure_2.rename_axis(columns=None).reset_index(),
     figure_5_depth=by_depth.reset_index(),
     table_2_trend=trend.rename_axis(columns=None).reset_index(),
-    untrained=untrained,
 )
 results.provenance()

@@ -28,7 +28,7 @@
 # yes: two networks, three neurons each, folds on the same three lines, and every neuron active on the opposite side. No swap and no scaling
 # takes one to the other. They are the same function, with $\sigma = \mathrm{ReLU}$:
 #
-# $$\sigma(x) + \sigma(y) + \sigma(1-x-y) = \sigma(-x) + \sigma(-y) + \sigma(x+y-1) + 1.$$ (eq-hidden)
+# $$\begin{aligned}&\sigma(x) + \sigma(y) + \sigma(1-x-y)\\ &= \sigma(-x) + \sigma(-y) + \sigma(x+y-1) + 1.\end{aligned}$$ (eq-hidden)
 #
 # The paper {cite}`ramakrishnan2026` classifies all symmetries. This chapter makes its theorems into a procedure.
 
@@ -218,7 +218,7 @@ assert hidden(p) == [(0, 1, 2)] == [*shallow.hidden_symmetries(p)]
 # (sec-canonical)=
 # ## A canonical form that needs no search
 #
-# This part is ours. Since $\lambda\sigma(u) = \lambda(|u| + u)/2$, group the neurons by hyperplane $H$, whichever side they look to:
+# This part is ours. Since $\lambda\sigma(u) = \lambda(|u| + u)/2$, group the neurons by hyperplane $H$, whichever their active side:
 #
 # $$f(x) = \sum_H \gamma_H\,|u_H(x)| + Lx + e .$$ (eq-canonical)
 #
@@ -245,7 +245,7 @@ assert canonical(p) == canonical(q)
 assert canonical(p)[1] == tuple(shallow.canonical_form(p).L[0])
 
 # %% [markdown]
-# The form of the two networks is $\frac12(|x| + |y| + |x + y - 1| + 1)$. It does not know sides, so flips cannot be seen. In floats two hyperplanes are one if their unit normals agree to $10^{-9}$, and an
+# The form of the two networks is $\frac12(|x| + |y| + |x + y - 1| + 1)$. It contains no sides, so flips leave it as it is. In floats two hyperplanes are one if their unit normals agree to $10^{-9}$, and an
 # answer may also be *undecided*. With one output weight of a trained network off by a share of $10^{-8}$ the recorded answer is *different*, with an input that shows it; by
 # $10^{-10}$ it is *equal*.
 
