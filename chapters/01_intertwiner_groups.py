@@ -342,12 +342,11 @@ def residual(sigma, a):
 
 # %% [markdown]
 # Two positive numbers whose logarithms have an irrational ratio, such as 2 and 3, generate a dense set of positive numbers: if both pass, all do. If not, look for the generator of a discrete group, between $e^{0.05}$ and $e^7$
-# and of either sign:
+# and of either sign. (Affine activations have to be excluded beforehand.)
 
 
 # %%
 def scalar_kind(sigma):
-    """The word for H; σ must not be affine."""
     sign, two, three = (residual(sigma, a) < 1e-9 for a in (-1, 2, 3))
     if two and three:
         return "nonzero" if sign else "positive"
@@ -359,6 +358,9 @@ def scalar_kind(sigma):
             return "discrete"
     return "signs" if sign else "trivial"
 
+
+for sigma in (nn.GELU(), torch.tanh, nn.ReLU(), torch.abs):
+    assert scalar_kind(sigma) == str(scalar_group(sigma))
 
 # %% tags=["remove-cell"]
 gallery = {
@@ -389,8 +391,13 @@ assert abs(ripples.generator - math.exp(math.pi)) < 1e-6 and ripples.signed
 
 # %% tags=["remove-input"] mystnb={"figure": {"name": "fig-scalars", "caption": "Every one of twelve activations has one of the five kinds of scalars. Dark: σ(ax) is a multiple of σ(x) to rounding; pale: it is not. A single dark cell is {1}, two are {±1}, a dark half is the positive numbers, a dark row all non-zero numbers, and the last row is a discrete group."}, "image": {"alt": "A row of coloured cells for each of twelve activations over the scalar a from minus 55 to 55. GELU, softplus and sigmoid are dark only at 1; tanh, sin and the Gaussian at plus and minus 1; ReLU kinds on the positive half; absolute value and cube everywhere; x cos log x at isolated points."}}
 logs = [*np.linspace(-4, 4, 41), -np.pi, np.pi]
-tried = torch.tensor(sorted(sign * np.exp(t) for t in logs for sign in (-1, 1)))
-scalar_strip(intertwiner_groups.scalar_residuals(gallery, tried))
+tried = sorted(sign * math.exp(t) for t in logs for sign in (-1, 1))
+strip = pd.DataFrame(
+    {"activation": name, "a": a, "residual": residual(sigma, a)}
+    for name, sigma in gallery.items()
+    for a in tried
+)
+scalar_strip(strip)
 
 # %% [markdown]
 # (sec-table-1)=
@@ -558,7 +565,7 @@ names_of_a_neuron({f"{name}: {symbols[name]}": each for name, each in names.item
 # | $\lvert x\rvert$, $x^2$ | permutations with non-zero scalings | $2^{64}\cdot64!$ pieces of dimension 64 |
 # | identity | all invertible matrices | 2 pieces of dimension 4,096 |
 #
-# Training ends at one of them. Two consequences run through this book. What differs between the names of one function, such as a single weight, the norm of a neuron's weights or a neuron's number, says nothing about the function
+# These are the names that the group gives; {ref}`sec-deep` shows that a deep ReLU network may have more. Training ends at one of them. Two consequences run through this book. What differs between the names of one function, such as a single weight, the norm of a neuron's weights or a neuron's number, says nothing about the function
 # ({doc}`01b_weight_space`). And before two networks are compared, one has to be renamed; the larger the group, the more names there are to choose from ({doc}`03_stitching`, {doc}`04_dissimilarity`).
 
 # %% tags=["remove-cell"]
@@ -761,7 +768,7 @@ mean_curves(rows, "removed", "accuracy", "rule", **axes)
 #
 # - The matrices that can be pulled through an activation form a group $G_\sigma$. For every measurable activation that is not affine it consists of permutations times diagonal matrices with entries in one group of
 #   scalars $H_\sigma$ ({prf:ref}`thm-scalars`).
-# - If the activation has finitely many jumps, $H_\sigma$ is trivial, signs, positive, nonzero or discrete, and some lines of code find it from values of σ.
+# - If the activation has finitely many jumps, $H_\sigma$ is trivial, signs, positive, nonzero or discrete, and fifteen lines of code find it from values of σ.
 # - Moving weights by {eq}`eq-moved` changes weights and representations and not the function. A larger group gives a function more names.
 # - Two rows of the paper's Table 1 and the "any non-zero α" of the other source need a correction.
 #

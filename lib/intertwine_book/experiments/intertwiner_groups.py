@@ -21,29 +21,10 @@ from intertwine.groups import (
     as_activation,
     intertwiner_group,
 )
-from intertwine.groups.probe import Probe
 from intertwine.weightspace import relative_error
 
 Activations = Mapping[str, str | Callable[[Tensor], Tensor]]
 TOLERANCE = 1e-10
-
-
-def scalar_residuals(activations: Activations, scalars: Float[Tensor, " k"]) -> pd.DataFrame:
-    """How far σ(ax) is from a multiple of σ(x), for each activation and scalar a: the test of `scalar_group`.
-
-    Example:
-        >>> table = scalar_residuals({"|x|": "abs", "ReLU": "ReLU"}, torch.tensor([-2.0, 2.0]))
-        >>> table.pivot(index="activation", columns="a", values="residual").loc["ReLU"].round().tolist()
-        [1.0, 0.0]
-
-    Returns:
-        Columns activation, a, residual (relative, the largest over x).
-    """
-    a, parts = scalars.double(), []
-    for name, sigma in activations.items():
-        residual = Probe.of(as_activation(sigma)).residual(a).amax(1)
-        parts.append(pd.DataFrame({"activation": name, "a": a, "residual": residual}))
-    return pd.concat(parts, ignore_index=True)
 
 
 def lemma_3_1(
