@@ -258,9 +258,9 @@ starts = torch.randn(24, 4, dtype=f64, generator=draw).requires_grad_()
 adam, inputs = torch.optim.Adam([starts], lr=0.03), x[:, 0].cpu()
 for _ in range(500):  # search
     adam.zero_grad()
-    relative_loss(starts, inputs[:500]).sum().backward()
+    relative_loss(starts, inputs[:200]).sum().backward()
     adam.step()
-good = starts[relative_loss(starts, inputs[500:]) < 1e-4].detach()
+good = starts[relative_loss(starts, inputs[200:]) < 1e-4].detach()
 
 Q, R = torch.linalg.qr((good[1:3] - good[0]).T)  # plane
 basis = (Q * R.diagonal().sign()).T

@@ -43,7 +43,7 @@ from intertwine_book import results
 from intertwine_book.experiments.genni import authors_draws
 from intertwine_book.experiments.genni_lenet import pieces, umap_embedding
 from intertwine_book.figures.curves import mean_curves
-from intertwine_book.figures.genni import class_stack, embeddings, lenet_planes
+from intertwine_book.figures.genni import class_stack, embeddings, loss_planes
 from intertwine_book.figures.readable import readable
 from intertwine_book.figures.style import use_style
 
@@ -78,9 +78,9 @@ assert round(100 * (authors["relative"] < printed).mean()) == 69
 assert round(100 * (ours["relative"] < 0.1).mean()) == 2 and round(printed) == 460
 
 
-def square(table):
-    """The relative loss as a matrix: rows along t₁."""
-    values = table.pivot(index="i", columns="j", values="relative")
+def square(table, values="relative"):
+    """A column as a matrix: rows along t₁."""
+    values = table.pivot(index="i", columns="j", values=values)
     return torch.tensor(values.to_numpy())
 
 
@@ -88,11 +88,13 @@ assert genni.components(square(ours) < 0.1).max() == 3
 assert genni.components(square(authors) < printed).max() == 1
 
 # %% tags=["remove-input"] mystnb={"figure": {"name": "fig-lenet", "caption": "The wide region of the paper's LeNet is the zero function and a threshold, not a symmetry. Loss relative to that of the zero function in planes of LeNet's parameters, recorded on 81 × 81 points. Left: the authors' networks and target; on hatched ground, 32 % of the plane, the output is 0 on every image; inside the line, 69 %, the loss is below the printed ε. Right: networks trained to a target that varies; inside the line, 2 %, it is below a tenth of the zero function's. Crosses: the networks that span the plane."}, "image": {"alt": "Two square heat maps. On the left a wide region inside a contour, a third of the square hatched. On the right three small dark spots inside contours, each with a cross."}}
-titles = {
-    "authors": ("the authors' target", printed),
-    "varying": ("a target that varies", 0.1),
-}
-lenet_planes(told, spans, titles, reach=13.0)
+axis = torch.linspace(-13, 13, 81)
+crosses = {name: rows[["t1", "t2"]] for name, rows in spans.groupby("plane")}
+theirs = {"grid": genni.Grid(axis, square(authors), 1.0), "points": crosses["authors"]}
+theirs |= {"epsilon": printed, "zero": square(authors, "zero") > 0}
+other = {"grid": genni.Grid(axis, square(ours), 1.0), "points": crosses["varying"]}
+panels = {"the authors' target": theirs, "a target that varies": other | {"epsilon": 0.1}}
+loss_planes(panels, low=-3, high=3)
 
 # %% [markdown]
 # (sec-lenet)=

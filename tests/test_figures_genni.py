@@ -13,7 +13,6 @@ from intertwine_book.figures.epsilon_slider import epsilon_slider
 from intertwine_book.figures.genni import (
     class_stack,
     embeddings,
-    lenet_planes,
     lifetimes,
     loss_planes,
     outgoing_weights,
@@ -43,17 +42,13 @@ UMAP = pd.DataFrame(
         "drawn": 2,
     }
 )
-CELLS = pd.DataFrame([(i, j) for i in range(5) for j in range(5)], columns=["i", "j"])
-CELLS = CELLS.assign(plane="a", relative=1.0 + CELLS["i"], zero=(CELLS["i"] == 0).astype(int))
-CELLS = pd.concat([CELLS, CELLS.assign(plane="b", zero=0)])
-SPANS = pd.DataFrame({"plane": ["a", "b"], "t1": 0.0, "t2": 1.0})
 PANEL = {"grid": FLAT, "exact": FLAT, "epsilon": 0.5, "oracle": [[0.0, 0.0]], "points": [[0.5, 0.5]]}
 FIGURES = {
     "loss_planes": lambda: loss_planes({"one": PANEL, "two": {"grid": FLAT, "names": ("w", "c")}}),
     "class_stack": lambda: class_stack({"one": {0.5: FLAT, 1.0: FLAT}, "two": {1.0: FLAT}}, epsilon=0.3),
     "lifetimes": lambda: lifetimes(LIVES.assign(expected=0.3)),
     "plane_in_space": lambda: plane_in_space(FLAT, HEXAGON, {"A": [0.1, 0.2]}, LINE),
-    "lenet_planes": lambda: lenet_planes(CELLS, SPANS, {"a": ("one", 2.0), "b": ("two", 3.0)}, reach=2.0),
+    "hatched": lambda: loss_planes({"one": {"grid": FLAT, "zero": FLAT.loss < 0.5}}, low=-2, high=0),
     "outgoing_weights": lambda: outgoing_weights({"one": (-1.0, -0.6), "two": (1.0, -0.8)}, (0.8, -0.5)),
     "embeddings": lambda: embeddings(UMAP),
 }
@@ -86,7 +81,7 @@ def test_the_slider_shows_the_sets_one_inside_the_other():
         [True, True, False, True],
         [True] * 4,
     ]
-    assert figure.layout.sliders[0].active == 2 and slider(start=0).figure.data[1].visible is False
+    assert figure.layout.sliders[0].active == 2 and figure.data[1].visible is True
     for cloud, low, high in zip(figure.data, [0, 0.1, 0.5], EPSILONS, strict=False):
         relative = (np.square(cloud.x) + np.square(cloud.y) + np.square(cloud.z)) / 2
         assert (relative < high).all() and (relative >= low - 1e-9).all()

@@ -28,8 +28,6 @@ def epsilon_slider(
     *,
     name: str,
     points: Any = None,
-    oracle: Any = None,
-    start: int = -1,
     limit: int = 6000,
 ) -> Interactive:
     """The ε-set on a grid of three dimensions, to turn with the mouse, with ε on a slider.
@@ -39,8 +37,6 @@ def epsilon_slider(
         epsilons: of J/E[y²], growing.
         name: of the figure on its page, unique.
         points: coordinates of the solutions, drawn as diamonds.
-        oracle: coordinates of exact members of the class, drawn as small dots.
-        start: index of the ε that is shown first.
         limit: points that are drawn at most; a larger set is thinned evenly, the same at each ε.
     """
     relative = grid.relative.flatten().numpy(force=True)
@@ -54,18 +50,15 @@ def epsilon_slider(
         marker = {"size": 2.5, "color": shades[min(k, len(shades) - 1)]}
         clouds.append(_cloud(at[shells == k], f"J/E[y²] < {epsilon:g}", marker))
     extra = []
-    if oracle is not None:
-        extra.append(_cloud(np.asarray(oracle), "closed form", {"size": 2, "color": COLOURS["green"]}))
     if points is not None:
         cross = {"size": 6, "color": COLOURS["pink"], "symbol": "diamond"}
         extra.append(_cloud(np.asarray(points), "solutions", cross))
     shown = [[j <= k for j in range(len(clouds))] + [True] * len(extra) for k in range(len(clouds))]
-    start %= len(epsilons)
-    for cloud, visible in zip(clouds, shown[start], strict=False):
+    for cloud, visible in zip(clouds, shown[-1], strict=False):
         cloud.visible = visible
     low, high = float(grid.axis[0]), float(grid.axis[-1])
     axes = {f"{x}axis": {"title": {"text": f"t{k}"}, "range": [low, high]} for k, x in enumerate("xyz", 1)}
-    made = layout(axes, [slider(epsilons, shown, start)])
+    made = layout(axes, [slider(epsilons, shown, len(epsilons) - 1)])
     return Interactive(go.Figure(clouds + extra, made), name)
 
 

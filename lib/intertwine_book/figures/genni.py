@@ -18,35 +18,42 @@ from intertwine_book.figures.style import COLOURS, check_columns, facets, new_fi
 Function = Callable[[Tensor, Tensor], Tensor]
 
 
-def loss_planes(panels: Mapping[str, Mapping[str, Any]], *, decades: int = 4) -> Figure:
+def loss_planes(panels: Mapping[str, Mapping[str, Any]], *, low: int = -4, high: int = 1) -> Figure:
     """J/E[y²] on planes of parameters, dark where the function is nearly the target.
 
     Args:
         panels: title → `grid` (a `Grid` of two dimensions) and, where wanted, `oracle` (coordinates of exact
             members of the class, drawn as dots), `points` (of solutions, drawn as crosses), `epsilon` (a
-            contour of J/E[y²]), `names` (of the coordinates) and `exact` (another grid, whose contour at the
-            same ε is dashed).
-        decades: of the loss below 1 that shades tell apart.
+            contour of J/E[y²]), `names` (of the coordinates), `exact` (another grid, whose contour at the
+            same ε is dashed) and `zero` (a mask of the points where the output is 0, hatched).
+        low, high: the powers of ten between which shades differ.
     """
-    figure, axes = new_figure(1, len(panels), height=2.3, squeeze=False)
+    figure, axes = new_figure(1, len(panels), height=2.6, squeeze=False)
     for axis, (title, panel) in zip(axes[0], panels.items(), strict=True):
         grid = panel["grid"]
         at = grid.axis.numpy(force=True)
-        logs = np.log10(grid.relative.numpy(force=True).T.clip(10.0**-decades, 10))
+        logs = np.log10(grid.relative.numpy(force=True).T.clip(10.0**low, 10.0**high))
         extent = (at[0], at[-1], at[0], at[-1])
-        shades = {"cmap": "GnBu_r", "vmin": -decades, "vmax": 1, "interpolation": "nearest"}
+        shades = {"cmap": "GnBu_r", "vmin": low, "vmax": high, "interpolation": "nearest"}
         image = axis.imshow(logs, origin="lower", extent=extent, **shades)
+        if "zero" in panel:
+            zero = panel["zero"].numpy(force=True).T
+            hatched = axis.contourf(at, at, zero, [0.5, 1.5], colors="none", hatches=["////"])
+            hatched.set(edgecolor="#000000", linewidth=0)
+            y, x = (at[each].mean() for each in zero.nonzero())
+            word = {"ha": "center", "va": "center", "color": "#000000"}
+            axis.text(x, y, "output 0", bbox={"fc": "#ffffff", "ec": "none", "pad": 2}, **word)
         for kind, style in (("grid", "solid"), ("exact", "dashed")):
             if kind in panel and "epsilon" in panel:
                 values = panel[kind].relative.numpy(force=True).T
-                colour = COLOURS["ink"] if kind == "grid" else COLOURS["red"]
-                line = {"colors": colour, "linestyles": style, "linewidths": 0.9}
+                colour = "#000000" if kind == "grid" else COLOURS["red"]
+                line = {"colors": colour, "linestyles": style, "linewidths": 1.1}
                 axis.contour(at, at, values, [panel["epsilon"]], **line)
         if "oracle" in panel:
             exact = np.asarray(panel["oracle"])
             axis.scatter(*exact.T, s=5, color=COLOURS["orange"], linewidths=0)
         if "points" in panel:
-            axis.scatter(*np.asarray(panel["points"]).T, s=45, color=COLOURS["red"], marker="x", zorder=3)
+            axis.scatter(*np.asarray(panel["points"]).T, s=45, color=COLOURS["red"], marker="X", zorder=3)
         x, y = panel.get("names", ("t₁", "t₂"))
         axis.set(title=title, xlabel=x, ylabel=y, xlim=extent[:2], ylim=extent[2:])
         axis.grid(False)
@@ -135,42 +142,6 @@ def outgoing_weights(cases: Mapping[str, tuple[float, float]], slopes: tuple[flo
         axis.set(title=title, xlabel="$c_1$", xlim=(-2, 2), ylim=(-2, 2), aspect="equal")
         axis.grid(visible=False)
     axes[0].set_ylabel("$c_2$")
-    return figure
-
-
-def lenet_planes(
-    table: pd.DataFrame, spans: pd.DataFrame, panels: Mapping[str, tuple[str, float]], *, reach: float
-) -> Figure:
-    """Recorded losses on planes of parameters, hatched where the output is 0.
-
-    Args:
-        table: columns `plane`, `i`, `j` (of the grid point), `relative` (J/E[y²]), `zero` (0 or 1).
-        spans: columns `plane`, `t1`, `t2`, of the networks that span the plane, drawn as crosses.
-        panels: plane → title, and the ε of a contour.
-        reach: the coordinates go from −reach to reach.
-    """
-    check_columns(table, "plane", "i", "j", "relative", "zero")
-    figure, axes = new_figure(1, len(panels), height=2.9, sharey=True)
-    for axis, (name, (title, epsilon)) in zip(axes, panels.items(), strict=True):
-        rows = table[table["plane"] == name]
-        values, zero = (rows.pivot(index="j", columns="i", values=k).to_numpy() for k in ("relative", "zero"))
-        at = np.linspace(-reach, reach, len(values))
-        shades = {"cmap": "GnBu_r", "vmin": -3, "vmax": 3, "extent": (-reach, reach) * 2}
-        image = axis.imshow(np.log10(values).clip(-3, 3), origin="lower", **shades)
-        if zero.any():
-            hatched = axis.contourf(at, at, zero, [0.5, 1.5], colors="none", hatches=["////"])
-            hatched.set_edgecolor("#000000")
-            hatched.set_linewidth(0)
-            y, x = (at[each].mean() for each in zero.nonzero())
-            word = {"ha": "center", "va": "center", "color": "#000000"}
-            axis.text(x, y, "output 0", bbox={"fc": "#ffffff", "ec": "none", "pad": 2}, **word)
-        axis.contour(at, at, values, [epsilon], colors=COLOURS["red"], linewidths=1.4)
-        crosses = spans[spans["plane"] == name]
-        axis.scatter(crosses["t1"], crosses["t2"], s=45, color=COLOURS["pink"], marker="X", zorder=3)
-        axis.set(title=title, xlabel="t₁", aspect="equal")
-        axis.grid(visible=False)
-    axes[0].set_ylabel("t₂")
-    figure.colorbar(image, ax=list(axes), label="log₁₀ J/E[y²]", shrink=0.8, pad=0.02)
     return figure
 
 
