@@ -816,7 +816,7 @@ small_panels(long, "t", "value", "way", **words)
 # :class: dropdown
 # ::::
 
-# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-ex-same", "caption": "Fitted to few images, least squares looks better on these than on others; with some hundred the two agree. Accuracy of the stitch by the number of images that it is fitted to, three draws. The run of this page."}, "image": {"alt": "Two series of accuracy in percent against the number of images, on the images of the fit and on other images."}}
+# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-ex-same", "caption": "With a hundred images or more, least squares does as well on other images as on those of its fit. Accuracy of the stitch by the number of images that it is fitted to, three draws. The run of this page."}, "image": {"alt": "Two series of accuracy in percent against the number of images, on the images of the fit and on other images."}}
 found = []
 for n in (20, 50, 150, min(500, len(test) // 2)):
     for k in range(3):

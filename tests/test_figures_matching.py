@@ -3,7 +3,14 @@
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
+from intertwine_book.figures.function import (
+    above_and_below,
+    best_matches,
+    index_and_accuracy,
+    labelled_clouds,
+)
 from intertwine_book.figures.matching import loud_and_quiet, one_path, two_ways_diagram
 from intertwine_book.figures.trials import apart, small_panels, trials
 
@@ -26,7 +33,25 @@ a = np.array([-2.0, -1.0, 0.5, 1.0, 2.0])
 one_way = pd.DataFrame({"loss": "one", "alpha": 2.0**a, "size": -a, "residual": a})
 TWO = {"colours": {"full": "#D55E00", "rank 1": "#0072B2"}, "xlabel": "layer", "ylabel": "penalty"}
 rings = pd.DataFrame({"layer": [6], "pair": 1, "stitch": "full", "penalty": 7.0, "spread": 1.0})
+stitches = pd.DataFrame({"way": ["a", "a", "b"], "cka": [1.0, 0.9, 0.6], "accuracy": [9.0, 20.0, 80.0]})
+half = pd.DataFrame({"epoch": [0, 1, 0, 1], "name": "a", "trial": [0, 0, 1, 1], "value": [1.0, 3, 2, 6]})
+square = pd.DataFrame(
+    [
+        {"measure": "CCA", "row": a, "column": b, "value": abs(i - j) / 2 + trial / 10}
+        for i, a in enumerate("xyz")
+        for j, b in enumerate("xyz")
+        for trial in (0, 1)
+    ]
+)
+BELOW = {"xlabel": "epoch", "ylabels": ("above", "below"), "colours": {"a": "#D55E00"}}
+cloud = torch.tensor([[0.0, 1.0], [1.0, -1.0]]), torch.tensor([True, False])
 FIGURES = {
+    "index_and_accuracy": lambda: index_and_accuracy(
+        stitches, {"a": (0.9, 10.0, "#D55E00"), "b": (0.6, 70.0, "#0072B2")}, level=87.0, printed=0.7
+    ),
+    "labelled_clouds": lambda: labelled_clouds({"one": cloud, "two": cloud}, ["", "note"]),
+    "above_and_below": lambda: above_and_below(half, half, "epoch", level=0.7, **BELOW),
+    "best_matches": lambda: best_matches(square, xlabel="other", ylabel="layer"),
     "two_ways_diagram": two_ways_diagram,
     "loud_and_quiet": lambda: loud_and_quiet(loudness, {"fit": "#0072B2"}),
     "one_path": lambda: one_path(pd.concat([one_way, one_way.assign(loss="other", alpha=a**2)])),
@@ -66,3 +91,22 @@ def test_labels_are_moved_apart_no_more_than_needed():
     assert apart([1.0, 0.0, 3.0], 0.5) == [1.0, 0.0, 3.0]
     found = apart([1.0, 1.0, 1.2, 5.0], 0.5)
     assert np.allclose(np.diff(found[:3]), 0.5) and np.isclose(np.mean(found[:3]), 3.2 / 3) and found[3] == 5
+
+
+def test_the_panels_above_and_below_have_every_trial_and_their_mean():
+    upper, lower = above_and_below(half, half.assign(value=0.5), "epoch", level=0.7, **BELOW).axes
+    heights = [line.get_ydata().tolist() for line in upper.lines]
+    assert heights == [[1.0, 3.0], [2.0, 6.0], [1.5, 4.5]]
+    assert lower.lines[-1].get_ydata() == [0.7, 0.7] and upper.get_xlim() == lower.get_xlim()
+
+
+def test_a_ring_marks_the_largest_mean_of_every_row():
+    (axis,) = best_matches(square, xlabel="other", ylabel="layer").axes
+    assert axis.lines[0].get_xdata().tolist() == [2, 0, 0]
+    assert axis.lines[0].get_ydata().tolist() == [0, 1, 2]
+
+
+def test_every_stitch_is_a_dot_at_its_index_and_accuracy():
+    axis = FIGURES["index_and_accuracy"]().axes[0]
+    dots = {(x, y) for line in axis.lines for x, y in zip(*line.get_data(), strict=True)}
+    assert {(1.0, 9.0), (0.9, 20.0), (0.6, 80.0), (0.7, 87.0)} <= dots

@@ -24,6 +24,7 @@ from intertwine_book.experiments.dissimilarity.statements import (
 )
 from intertwine_book.experiments.similarity_and_function import (
     along_training,
+    between_layers,
     moved_by_groups,
     pressed,
     probe,
@@ -236,6 +237,19 @@ def test_specificity_counts_layers_that_are_found():
     wrong = specificity([{"a": a, "b": b}, {"a": b, "b": a}], {"cka": cka})
     assert len(right) == 4 and right["found"].all() and not wrong["found"].any()
     assert (right["same"] > right["best_other"]).all()
+
+
+def test_cca_prefers_a_narrow_layer_and_equal_components_do_not():
+    """Two views of one signal of 8 directions with noise that grows; a narrow layer has the strongest 2."""
+    signal, scales = normal(400, 8), torch.logspace(0, 1.5, 8)
+    wide = [signal + scales * normal(400, 8, seed=s) for s in (1, 2)]
+    views = [{"wide": X, "narrow": X[:, :2]} for X in wide]
+    table = between_layers(views, 2).set_index(["row", "column"])
+    assert len(table) == 4 and table["cca"]["wide", "narrow"] > table["cca"]["wide", "wide"]
+    for (a, b), row in table.iterrows():
+        X, Y = views[0][a], views[1][b]
+        assert row["cka"] == pytest.approx(cka(X, Y).item()) and 0 <= row["cca_2"] <= 1
+    assert table["cca_2"]["narrow", "narrow"] == pytest.approx(table["cca"]["narrow", "narrow"])
 
 
 def test_sensitivity_sees_what_is_taken_away():

@@ -59,14 +59,20 @@ def trials(
                 at = ring[x].map(places) + shift
                 spread = ring.get("spread")
                 axis.errorbar(at, ring[y], spread, fmt="o", mfc="none", ms=9, mew=1.4, color=colour, lw=1)
+                aside = -1 if at.iloc[0] > len(places) / 2 else 1  # the label stays inside the axes
                 axis.annotate(
-                    "printed", (at.iloc[0], ring[y].iloc[0]), (8, 0), textcoords="offset points", va="center"
+                    "printed",
+                    (at.iloc[0], ring[y].iloc[0]),
+                    (8 * aside, 6),
+                    textcoords="offset points",
+                    ha="right" if aside < 0 else "left",
                 )
         if level is not None:
             axis.axhline(level, color=COLOURS["ink"], lw=0.8, ls=":")
         axis.set(ylabel=ylabel, ylim=ylim, xlim=(-0.5, len(places) - 0.5))
         axis.set_xticks(list(places.values()), [str(value) for value in places])
-        name_curves(axis, ends)
+        if len(colours) > 1:
+            name_curves(axis, ends)
     parts[-1][0].set_xlabel(xlabel)
     return figure
 
@@ -107,9 +113,10 @@ def small_panels(
         axis.set_title(axis.get_title(), fontsize=10, pad=3)
     figure.supxlabel(xlabel, fontsize="medium")
     figure.supylabel(ylabel, fontsize="medium")
-    handles, labels = parts[0][0].get_legend_handles_labels()
-    where: dict[str, Any] = {"loc": "outside upper center", "ncols": len(labels), "labelcolor": "linecolor"}
-    figure.legend(handles, labels, **where)
+    if len(colours) > 1:
+        handles, labels = parts[0][0].get_legend_handles_labels()
+        how: dict[str, Any] = {"ncols": len(labels), "labelcolor": "linecolor"}
+        figure.legend(handles, labels, loc="outside upper center", **how)
     return figure
 
 

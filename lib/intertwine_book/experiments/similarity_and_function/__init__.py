@@ -11,11 +11,17 @@ from intertwine_book.experiments.similarity_and_function.indices import (
     start_and_end,
     trade_off,
 )
-from intertwine_book.experiments.similarity_and_function.sensitivity import probe, sensitivity, specificity
+from intertwine_book.experiments.similarity_and_function.sensitivity import (
+    between_layers,
+    probe,
+    sensitivity,
+    specificity,
+)
 
 __all__ = [
     "INDICES",
     "along_training",
+    "between_layers",
     "cka_after_training",
     "cka_as_objective",
     "flat_cka",

@@ -10,6 +10,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from intertwine.similarity import cca, cka
+
 Features = Mapping[str, Float[Tensor, "n ..."]]
 """Layer → features, of one network."""
 Measures = Mapping[str, Callable[[Tensor, Tensor], Tensor]]
@@ -67,6 +69,35 @@ def specificity(networks: Sequence[Features], measures: Measures) -> pd.DataFram
             row = {"measure": name, "pair": pair, "layer": layer, "same": same}
             rows.append(row | {"best_other": max(line.values()), "found": same > max(line.values())})
     return pd.DataFrame(rows)
+
+
+def between_layers(networks: Sequence[Features], components: int = 16) -> pd.DataFrame:
+    """CCA and CKA between all layers of all pairs of networks, CCA also of as many components everywhere.
+
+    Example:
+        >>> first = {"a": torch.randn(20, 3), "b": torch.randn(20, 2)}
+        >>> between_layers([first, first], 2).query("row == column")["cca_2"].round(6).tolist()
+        [1.0, 1.0]
+
+    Args:
+        networks: layer → features averaged over space, (n, c).
+        components: leading principal components, of which every layer has its own.
+
+    Returns:
+        pair, row and column (layers), cca, cca_<components> and cka.
+    """
+    rows = []
+    for pair, (first, second) in enumerate(combinations(networks, 2)):
+        for (a, X), (b, Y) in product(first.items(), second.items()):
+            row = {"pair": pair, "row": a, "column": b, "cca": cca(X, Y).item()}
+            row[f"cca_{components}"] = cca(_leading(X, components), _leading(Y, components)).item()
+            rows.append(row | {"cka": cka(X, Y).item()})
+    return pd.DataFrame(rows)
+
+
+def _leading(X: Float[Tensor, "n c"], components: int) -> Float[Tensor, "n k"]:
+    U, S, _ = torch.linalg.svd(X.double() - X.double().mean(0), full_matrices=False)
+    return U[:, :components] * S[:components]
 
 
 def sensitivity(
