@@ -164,9 +164,9 @@ numbers = {layer.name: int(layer.number) for layer in myrtles[0][0].hidden_layer
 few = test.images[:null_images]
 
 
-def features(network, layer):
+def features(network, layer, images=few[:300]):
     """A layer's activations for a few images, in double precision."""
-    return activations(network, [layer], few)[layer].double().cpu()
+    return activations(network, [layer], images)[layer].double().cpu()
 
 
 f, g = myrtles[0]
@@ -817,7 +817,8 @@ by_depth["first_layer"], by_depth["last_layer"] = ends.iloc[:, 0], ends.iloc[:, 
 trend = table_2.pivot(index="pair", columns="layer", values="grelu").add_prefix("layer_")
 grams = [("by hand", by_hand)]
 for name, number in numbers.items():
-    grams.append((f"layer {number}", by_layer.KERNELS["grelu"](features(f, name))))
+    X = activations(f, [name], few)[name]
+    grams.append((f"layer {number}", by_layer.KERNELS["grelu"](X)))
 
 # %% tags=["remove-cell"]
 generator = torch.Generator().manual_seed(seed)
