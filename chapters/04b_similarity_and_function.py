@@ -139,9 +139,9 @@ for name, value in values.items():
 two_ways_diagram("index: compare\nAM with B", "function: compare\nanswers", name="$M$")
 
 # %% [markdown]
-# Let the rows of $A$ and $B$ be the activations of two layers, one row for every image and all columns centred ({numref}`fig-index-diagram`). The paper uses the biased estimate of CKA: the cosine of two tables, one a network, of how alike any two images are.
+# Let the rows of $A$ and $B$ be the activations of two layers, one row for every image and all columns centred ({numref}`fig-index-diagram`). The paper uses the biased estimate of CKA: the cosine of two tables, one a network, of how alike any two images are. With $K = AA^\top$ and $L = BB^\top$ it is
 #
-# $$\mathrm{CKA}(A, B) = \frac{\langle K, L\rangle}{\lVert K\rVert\,\lVert L\rVert} = \frac{\lVert A^\top B\rVert^2}{\lVert A^\top A\rVert\,\lVert B^\top B\rVert},\qquad K = AA^\top,\ L = BB^\top.$$ (eq-biased-cka)
+# $$\mathrm{CKA}(A, B) = \frac{\langle K, L\rangle}{\lVert K\rVert\,\lVert L\rVert} = \frac{\lVert A^\top B\rVert^2}{\lVert A^\top A\rVert\,\lVert B^\top B\rVert}.$$ (eq-biased-cka)
 
 # %% tags=["hide-input"]
 device = devices.pick(device)
@@ -195,9 +195,9 @@ print(f"CKA between two networks: {theirs:.2f}")
 #
 # *CKA weighs every direction by the square of its variance, and the task reads directions by its weights.* Take three directions of equal variance, of which the task reads one. Stretch a direction that the task ignores by a factor $s$. Among $d$ such directions
 #
-# $$\mathrm{CKA} = \frac{s^2 + d - 1}{\sqrt{d\,(s^4 + d - 1)}}\ \longrightarrow\ \frac1{\sqrt d}\qquad(s\to\infty),$$ (eq-inflated)
+# $$\mathrm{CKA} = \frac{s^2 + d - 1}{\sqrt{d\,(s^4 + d - 1)}},$$ (eq-inflated)
 #
-# and the answers stay what they were. Now stretch it in *both* sets: it rules both tables, CKA is near 1, and the other directions may be shuffled without moving it ({numref}`fig-inflated`).
+# which falls to $1/\sqrt d$ as $s$ grows, and the answers stay what they were. Now stretch it in *both* sets: it rules both tables, CKA is near 1, and the other directions may be shuffled without moving it ({numref}`fig-inflated`).
 
 # %%
 n, s = 400, 8.0
@@ -257,7 +257,7 @@ above_and_below(upper, pd.concat(lower), "epoch", colours=colours, **words)
 #
 # :::{admonition} Erratum: csiszarik2021, Definition 6.1 and figure 4
 # :class: warning
-# The paper defines $R^2_{LR}(A, B) = 1 - \min_Z\lVert AZ - B\rVert^2/\lVert B\rVert^2$ by the *best* linear map and reports that it falls along the training. For invertible $M$,
+# The paper's $R^2_{LR}(A, B)$ is the share of $B$ that the *best* linear map of $A$ explains. The paper reports that $R^2_{LR}(AM, B)$ falls along the training. For invertible $M$,
 # $R^2_{LR}(AM, B) = R^2_{LR}(A, B)$: it cannot move, exactly as the paper says of CCA. Its code regresses in the other order. $R^2_{LR}(B, AM)$ does fall. What the paper describes is a third quantity, the nearness of {numref}`fig-along`. On the images of the fit it can only fall, since
 # training starts at its maximum; the figure has test images.
 # :::
@@ -539,7 +539,7 @@ for row in raised[["accuracy", "cka"]].itertuples():
 #
 # :::{exercise}
 # :label: ex-inflated-limit
-# *Warm-up.* Prove {eq}`eq-inflated`. How many equal directions does a layer need so that one inflated direction brings CKA below 0.7?
+# *Warm-up.* Prove {eq}`eq-inflated` and its limit. How many equal directions does a layer need so that one inflated direction brings CKA below 0.7?
 # :::
 #
 # ::::{solution} ex-inflated-limit

@@ -2,7 +2,7 @@
 
 from intertwine_book.results.intervals import interval
 from intertwine_book.results.origin import LIBRARY, PACKAGES, environment, library_digest
-from intertwine_book.results.records import largest, on_record, provenance, recorded, with_recorded
+from intertwine_book.results.records import largest, on_record, provenance, recorded
 from intertwine_book.results.runs import Run, run
 from intertwine_book.results.steps import steps
 from intertwine_book.results.tables import PROFILES, RECORDED, default_folder, read, write
@@ -24,6 +24,5 @@ __all__ = [
     "recorded",
     "run",
     "steps",
-    "with_recorded",
     "write",
 ]

@@ -105,20 +105,3 @@ def largest(
     hours = f", {facts['wall_s'] / 3600:.1f} hours" if facts.get("wall_s") else ""
     about = f"{facts['device']}, {facts['date']}{hours}; {_in_words(facts['parameters'])}"
     return table, f"The largest recorded run: {[*found][-1]} ({about})."
-
-
-def with_recorded(chapter: str, name: str, live: pd.DataFrame, **options: Any) -> tuple[pd.DataFrame, str]:
-    """This run's table and under it the largest recorded one, with a column `run`; and its name.
-
-    Example:
-        >>> import tempfile
-        >>> here = pd.DataFrame({"penalty": [0.2]})
-        >>> both, _ = with_recorded("02_sanity_rotations", "finetuned", here, root=tempfile.mkdtemp())
-        >>> both.values.tolist()
-        [[0.2, 'this run']]
-
-    The arguments are those of `largest`.
-    """
-    table, source = largest(chapter, name, live, **options)
-    runs = [live.assign(run="this run")] + [table.assign(run="recorded")] * (table is not live)
-    return pd.concat(runs, ignore_index=True), source

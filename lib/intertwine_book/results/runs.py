@@ -146,10 +146,6 @@ class Run:
 
         return torch.Generator().manual_seed(self.seed + step)
 
-    def with_recorded(self, name: str, **options: Any) -> tuple[pd.DataFrame, str]:
-        """A table of this run with the largest recorded one: `results.with_recorded`."""
-        return records.with_recorded(self.chapter, name, self._frames[name], **options)
-
     def largest(self, name: str, **options: Any) -> tuple[pd.DataFrame, str]:
         """The largest recorded run of a table, or this run's own: `results.largest`."""
         return records.largest(self.chapter, name, self._frames[name], **options)
