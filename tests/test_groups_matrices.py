@@ -13,6 +13,7 @@ from torch import Tensor
 
 from intertwine.groups import (
     CentredOrthogonal,
+    ComplexDiagonal,
     GeneralLinear,
     GReLU,
     Monomial,
@@ -250,3 +251,18 @@ def test_other_bad_inputs():
         GReLU(2).project(-torch.ones(2, 2))
     with pytest.raises(ValueError, match="No element of the group is nearest"):
         GeneralLinear(2).project(torch.ones(2, 2))
+
+
+@pytest.mark.parametrize("interleaved", [False, True])
+def test_complex_numbers_for_pairs_of_units_multiply_and_commute(interleaved):
+    group, draw = ComplexDiagonal(6, interleaved=interleaved), torch.Generator().manual_seed(0)
+    A, B = group.sample(draw), group.sample(draw)
+    M = torch.randn(6, 6, generator=draw, dtype=torch.float64)
+    assert close(A @ B, B @ A) and group.contains(A @ B) and group.contains(torch.linalg.inv(A).T)
+    z = torch.randn(3, generator=draw, dtype=torch.complex128)
+    assert torch.allclose(group.pairs(group.matrix(z) @ M), z[:, None] * group.pairs(M))
+    assert close(group.project(A), A) and not group.contains(M)
+    D = group.project(M) - M
+    assert abs((D * A).sum()) < 1e-9  # the nearest element of a linear space
+    with pytest.raises(ValueError, match="even number of units"):
+        ComplexDiagonal(3)

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from intertwine.weightspace import find_symmetries, relative_error
+from intertwine.weightspace import canonicalise, find_symmetries, match, relative_error
 from intertwine.weightspace.check import wrong
 from intertwine.weightspace.infer import RULES
 
@@ -92,6 +92,7 @@ STEPS = {
     "where with zeros": (lambda h: h.masked_fill(h > 0, 0.0), ["Σ_8 ⋉ (R_{>0})^8"]),
     "the largest unit": (lambda h: h + h.max(-1, keepdim=True).values, []),
     "einsum": (lambda h: torch.einsum("...i,ij->...j", h, torch.ones(8, 8, dtype=h.dtype)), []),
+    "a product with constants": (lambda h: (blocks(h) * torch.ones(1, 1, 2).cumsum(2)).flatten(-2), ["GL(4)"]),
     "variance of the units": (lambda h: h / (1 + h.var(-1, keepdim=True)), ["O(8), Q1 = ±1"]),
 }
 
@@ -326,6 +327,52 @@ def test_norms_written_by_hand_are_recognised_by_what_they_compute(norm, group):
 def test_a_norm_along_channels_is_recognised_on_any_axis():
     model = Net(lambda h: centred(h.transpose(1, 2), 1).transpose(1, 2))
     assert groups(model, randn(2, 5, 4)) == ["O(8), Q1 = ±1"]
+
+
+def turned(x, interleaved=False):
+    """Pairs of units, turned by angles that grow with the position."""
+    n, d = x.shape[-2:]
+    angles = torch.outer(torch.arange(n), torch.linspace(0.1, 1, d // 2)).to(x)
+    if interleaved:
+        other = torch.stack((-x[..., 1::2], x[..., ::2]), -1).flatten(-2)
+        angles = angles.repeat_interleave(2, -1)
+    else:
+        other, angles = torch.cat((-x[..., d // 2 :], x[..., : d // 2]), -1), angles.repeat(1, 2)
+    return x * angles.cos() + other * angles.sin()
+
+
+class Rotary(nn.Module):
+    """Scores of queries and keys at turned positions; `step` is between the layer and the rotation."""
+
+    def __init__(self, step=None, **options):
+        super().__init__()
+        self.q, self.k = nn.Linear(4, 6), nn.Linear(4, 6)
+        self.step, self.options = step or (lambda h: h), options
+
+    def forward(self, x):
+        q, k = (turned(self.step(f(x)), **self.options) for f in (self.q, self.k))
+        return (q @ k.mT).softmax(-1)
+
+
+@pytest.mark.parametrize("interleaved", [False, True])
+def test_rotary_positions_leave_a_complex_number_for_each_pair(interleaved):
+    model, x = Rotary(interleaved=interleaved), randn(2, 5, 4)
+    assert groups(model, x, randn(3, 5, 4)) == ["(C^*)^3"]
+    space = find_symmetries(model, x)
+    assert space.dimension == 6 and space.components == 1
+    moved = space.act(model, space.sample(torch.Generator().manual_seed(3)))
+    one, other = (canonicalise(space, each).model for each in (model, moved))
+    torch.testing.assert_close(one.k.weight, other.k.weight)
+    torch.testing.assert_close(match(space, model, moved).model.q.weight, model.q.weight)
+
+
+@pytest.mark.parametrize("step", [torch.tanh, lambda h: F.rms_norm(h, (6,)), lambda h: h.square()])
+def test_rotary_positions_of_units_that_are_not_mixed_linearly_stay(step):
+    assert groups(Rotary(step), randn(2, 5, 4)) == []
+
+
+def test_a_sum_of_a_value_with_itself_is_no_rotation():
+    assert groups(Net(lambda h: h + 2 * h), randn(3, 4)) == ["GL(8)"]
 
 
 class Recurrent(nn.Module):

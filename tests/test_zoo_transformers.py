@@ -100,9 +100,10 @@ def test_every_attention_has_the_same_group(key):
 HEADS, GAINS = 2 * 4 * 8 * 8, 32
 THEORY = {
     "gpt2": 2 * HEADS + 4 * GAINS,  # queries with keys, values with outputs; gains of norms in blocks
-    "llama": 32 * 31 // 2 + 5 * 32 + 2 * 2 * 8 * 8 + 2 * 48,  # O(32), gains, values of two heads, gates
-    "mistral": 32 * 31 // 2 + 5 * 32 + 2 * 2 * 8 * 8 + 2 * 48,
-    "qwen2": 32 * 31 // 2 + 5 * 32 + 2 * 2 * 8 * 8 + 2 * 48,
+    # O(32), gains, values of two heads, complex numbers for their pairs of keys, gates
+    "llama": 32 * 31 // 2 + 5 * 32 + 2 * 2 * (8 * 8 + 8) + 2 * 48,
+    "mistral": 32 * 31 // 2 + 5 * 32 + 2 * 2 * (8 * 8 + 8) + 2 * 48,
+    "qwen2": 32 * 31 // 2 + 5 * 32 + 2 * 2 * (8 * 8 + 8) + 2 * 48,
     "opt": 2 * HEADS + 4 * GAINS + 2 * 48,  # and the units behind a ReLU
 }
 

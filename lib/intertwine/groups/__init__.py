@@ -4,6 +4,7 @@ from intertwine.groups.activations import Activation, ActivationError, as_activa
 from intertwine.groups.affine import AffineIntertwiner, affine_intertwiners
 from intertwine.groups.base import MatrixGroup
 from intertwine.groups.centred_orthogonal import CentredOrthogonal
+from intertwine.groups.complex_diagonal import ComplexDiagonal
 from intertwine.groups.general_linear import GeneralLinear
 from intertwine.groups.intertwiner import intertwiner_group
 from intertwine.groups.monomial import GReLU, Monomial, NonzeroMonomial, Permutations, SignedPermutations
@@ -18,6 +19,7 @@ __all__ = [
     "AffineIntertwiner",
     "CentredOrthogonal",
     "Certificate",
+    "ComplexDiagonal",
     "GReLU",
     "GeneralLinear",
     "MatrixGroup",

@@ -68,7 +68,7 @@ class Action:
                 g = state[edge.gain].detach().double().cpu().flatten().chunk(edge.parts)[edge.part]
                 g = g if edge.center == "after" else 1 / g
                 A = self._matrix(hidden, center)
-                B = torch.linalg.inv(A).mT if hidden.kind == "general" else A
+                B = torch.linalg.inv(A).mT
                 sign = int(follower.vector(other)[0])
                 self.follows[follower.index, sign] = A * g / g[:, None]
                 self.follows[follower.index, -sign] = B * g[:, None] / g
@@ -78,8 +78,7 @@ class Action:
     def _matrix(self, hidden: HiddenSpace, factor: Unit) -> Tensor:
         matrix = self.element[hidden.index].mixed
         assert matrix is not None
-        dual = hidden.kind == "general" and hidden.vector(factor) == (-1,)
-        return torch.linalg.inv(matrix).mT if dual else matrix
+        return torch.linalg.inv(matrix).mT if hidden.vector(factor) == (-1,) else matrix
 
     def state(self, state: State) -> dict[int, Tensor]:
         """All parameters and buffers, moved; the gain of a batch norm corrects for ε in the deviation."""

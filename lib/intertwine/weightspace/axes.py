@@ -8,7 +8,7 @@ factor is a number of entries that do not move, or a space with the power in whi
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import reduce
 from itertools import accumulate
@@ -31,7 +31,7 @@ class Space:
         self.frozen: list[str] = []
         self.reasons: list[str] = []  # of being frozen by itself
         self.mixing: list[str] = []  # why units may not be mixed linearly
-        self.norm = ""  # "rms" or "layer": only orthogonal mixing
+        self.norm = ""  # "rms", "layer": only orthogonal mixing; or the pairs that rotary positions turn
         self.equations: list[Powers] = []  # products of scalars that are 1
         self.inner = False  # units within blocks, of which a part cannot move alone
         self.killed = False  # no scalars, as the units within each block have them
@@ -178,16 +178,14 @@ def _cut(axis: Axis, ends: list[int]) -> Axis:
     return tuple(segments)
 
 
-def solid(axis: Axis) -> Axis:
-    """The same axis, whose fixed entries may be any numbers."""
-    return tuple(tuple(Fixed(f.size) if isinstance(f, Fixed) else f for f in segment) for segment in axis)
+def solid(axis: Axis, power: Callable[[Unit], Unit] = lambda factor: factor) -> Axis:
+    """The same axis, whose fixed entries may be any numbers, and whose factors that move are changed."""
+    return tuple(tuple(Fixed(f.size) if isinstance(f, Fixed) else power(f) for f in s) for s in resolve(axis))
 
 
 def still(axis: Axis) -> Axis:
     """The same units, which no scalars multiply."""
-    return tuple(
-        tuple(Fixed(f.size) if isinstance(f, Fixed) else Unit(f.space) for f in s) for s in resolve(axis)
-    )
+    return solid(axis, lambda factor: Unit(factor.space))
 
 
 def norm(axis: Axis) -> str:

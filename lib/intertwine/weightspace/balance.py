@@ -26,13 +26,11 @@ def imbalance(space: WeightSpace, model: nn.Module) -> dict[str, Float[Tensor, "
         >>> torch.allclose(found[0, 0].float(), enter - leave)
         True
 
-    Gradient flow with weight decay λ on every parameter multiplies each of these numbers by exp(-2λt), and
-    conserves them where λ = 0, as the loss is the same along every scaling (Du et al. 2018; Kunin et al.
-    2021).
+    Gradient flow with weight decay λ on every parameter multiplies each of these numbers by exp(-2λt), as the
+    loss is the same along every scaling (Du et al. 2018; Kunin et al. 2021).
 
     Returns:
-        For every space with scalings, its name and the derivative along each of its k scalings, for each
-        of its b blocks of n units.
+        By the name of each space, the derivatives along the k scalings of its b blocks of n units.
     """
     logs = _still(space)
     half = _half_squared_norm(space, model, logs)
@@ -99,11 +97,9 @@ def _still(space: WeightSpace) -> dict[str, Tensor]:
 
 def _half_squared_norm(space: WeightSpace, model: nn.Module, logs: Logs) -> Tensor:
     """Of all parameters, moved by these scalings; each counts once, however many names it has."""
-    state = {k: x.double() if x.is_floating_point() else x for k, x in space.state(model).items()}
+    old, trained = space.state(model), {id(parameter) for parameter in model.parameters()}
+    state = {k: x.double() if x.is_floating_point() else x for k, x in old.items()}
     moves = {space[name].index: space[name].identity()._replace(log=log) for name, log in logs.items()}
     moved = space.action(moves, state).state(state)
-    trained = {id(parameter) for parameter in model.parameters()}
-    return sum(
-        (moved[k].double().square().sum() / 2 for k, x in space.state(model).items() if id(x) in trained),
-        torch.zeros((), dtype=torch.float64),
-    )
+    squares = [moved[k].square().sum() / 2 for k, x in old.items() if id(x) in trained]
+    return torch.stack([torch.zeros((), dtype=torch.float64), *squares]).sum()

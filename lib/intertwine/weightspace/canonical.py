@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from intertwine.groups import ComplexDiagonal
 from intertwine.weightspace.hidden import MATRICES, HiddenSpace
 from intertwine.weightspace.move import Move
 from intertwine.weightspace.space import Moved, WeightSpace
@@ -69,6 +70,9 @@ def generic(k: int, n: int) -> Float[Tensor, "k n"]:
 def _triangular(kind: str, W: Float[Tensor, "n k"]) -> Float[Tensor, "n n"]:
     """A for which AW, times fixed numbers, is triangular; the identity where the rows of W are dependent."""
     n, k = W.shape
+    if isinstance(group := MATRICES[kind](n), ComplexDiagonal):
+        Z = group.pairs(W)
+        return group.matrix((Z @ generic(k, 1).to(Z))[:, 0].sgn().conj() / Z.norm(dim=1))
     white = torch.eye(n, dtype=torch.float64)
     if kind == "general" and k >= n:
         Q, R = torch.linalg.qr(W.T)

@@ -34,20 +34,18 @@ def find_symmetries(
     Units that are added move together (godfrey2022 Remark 3.6), and so do those combined channel by channel.
     Activations are classified by `intertwine.groups`. Decisions of Python from shapes, and from integer or
     boolean inputs, are fixed as in this run: the group holds for masks like this one. An operation without a
-    rule freezes the axes that it touches; the table shows them with the reason. An axis of one unit counts as
-    broadcasting, and does not move.
+    rule freezes the axes that it touches. An axis of one unit does not move.
 
     Args:
         model: in evaluation mode; it is not changed.
         example_inputs: one tensor, a tuple of arguments, or a mapping of keyword arguments, as a tokenizer's.
-        outputs: names or positions of the outputs that have to stay the same, as "logits"; all by default.
-            What reaches none of them freezes nothing. A cache that is returned does not count.
+        outputs: names or positions of the outputs that have to stay the same, as "logits"; all by default,
+            but for a cache.
         check: to act with one random element on the example, in float64 where the model allows; spaces
             whose elements change the outputs are frozen, and the table says so.
 
     Returns:
-        The group of all moves that were understood. Further symmetries, of these weights alone or behind an
-        operation that is frozen, may exist.
+        The group of all moves that were understood; others may exist.
 
     Raises:
         ValueError: in training mode; the inputs do not fit; or steps depend on values of weights or of real

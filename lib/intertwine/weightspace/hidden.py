@@ -6,13 +6,21 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from intertwine.groups import CentredOrthogonal, GeneralLinear, MatrixGroup, Monomial, Orthogonal
+from intertwine.groups import (
+    CentredOrthogonal,
+    ComplexDiagonal,
+    GeneralLinear,
+    MatrixGroup,
+    Monomial,
+    Orthogonal,
+)
 from intertwine.groups.scalar import NONZERO, POSITIVE, SIGNS, TRIVIAL
 from intertwine.weightspace.axes import Space, Unit, Variable
 from intertwine.weightspace.move import Move, scalars
@@ -21,7 +29,11 @@ MATRICES: dict[str, Callable[[int], MatrixGroup]] = {
     "general": GeneralLinear,
     "orthogonal": Orthogonal,
     "mean": CentredOrthogonal,
+    "halves": ComplexDiagonal,
+    "neighbours": partial(ComplexDiagonal, interleaved=True),
 }
+PAIRS = ("halves", "neighbours")
+"""of which units rotary positions turn."""
 
 
 @dataclass(eq=False)
@@ -29,14 +41,12 @@ class HiddenSpace:
     """n units that move together, for each of the units of `base`, and the group that moves them.
 
     Attributes:
-        index: its number.
         names: the modules that name it, with what a matrix given by that name acts on: an activation names
             the space of its input, a layer that of its output.
-        size: n.
         kind: "monomial" (permutations and scalars), "general" (GL(n)), "orthogonal" (O(n)), "mean" (the
-            orthogonal matrices with Q·1 = ±1) or "diagonal" (scalars only; the rest follows another space).
+            orthogonal matrices with Q·1 = ±1), "halves" or "neighbours" (complex numbers for pairs of units)
+            or "diagonal" (scalars only; the rest follows another space).
         base: the number of the space of blocks, if there is one element for each block; else None.
-        blocks: how many.
         writers, readers: the parameters that it leaves and enters.
         why: the operations that decide the group.
     """
@@ -79,7 +89,8 @@ class HiddenSpace:
         """
         n = self.size
         if self.kind in MATRICES:
-            name = {"general": f"GL({n})", "orthogonal": f"O({n})", "mean": f"O({n}), Q1 = ±1"}[self.kind]
+            named = {"general": f"GL({n})", "orthogonal": f"O({n})", "mean": f"O({n}), Q1 = ±1"}
+            name = named.get(self.kind, f"(C^*)^{n // 2}")
         else:
             both = min(self.logs, self.signs)
             powers = [("R^*", both), ("R_{>0}", self.logs - both), ("{±1}", self.signs - both)]
@@ -93,6 +104,11 @@ class HiddenSpace:
     def name(self) -> str:
         """The first activation after it, else the first layer before it, else P and its number."""
         return next(iter(self.names), f"P{self.index}")
+
+    @property
+    def seen(self) -> Unit:
+        """The factor that a matrix acts on: the input of the first activation after it."""
+        return next(iter(self.names.values()), Unit(self.space))
 
     def scalars(self, move: Move, unit: Unit) -> Float[Tensor, "b n"]:
         """The scalar of each unit of a factor."""
@@ -126,8 +142,7 @@ class HiddenSpace:
             mixed = torch.eye(self.size, dtype=torch.float64).expand(self.blocks, -1, -1).clone()
         log = torch.zeros(self.logs, *shape, dtype=torch.float64)
         sign = torch.zeros(self.signs, *shape, dtype=torch.bool)
-        seen = next(iter(self.names.values()), Unit(self.space))
-        return Move(order, log, sign, mixed, self.vector(seen), tuple(sorted(self.parities(seen))))
+        return Move(order, log, sign, mixed, self.vector(self.seen), tuple(sorted(self.parities(self.seen))))
 
     def matrix_group(self, unit: Unit) -> MatrixGroup:
         """The group of `intertwine.groups` whose elements act on a factor, in each block."""

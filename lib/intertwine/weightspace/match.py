@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from intertwine.alignment import assignment
+from intertwine.groups import ComplexDiagonal
 from intertwine.weightspace.act import Action
 from intertwine.weightspace.axes import single
 from intertwine.weightspace.hidden import MATRICES, HiddenSpace
@@ -35,15 +36,13 @@ def match(
         [True, True, True, True]
 
     Spaces are taken in the order of the run, each by the weights whose other side is matched already: by
-    linear assignment of rows of unit length (or of activations), blocks by the weights their units share,
-    matrices by least squares or Procrustes. Then each assignment is repeated on all weights of the space, the
-    others given, until none changes (the coordinate descent of Ainsworth et al. 2023). In one orbit the first
-    round is exact, and the last.
+    linear assignment of rows of unit length, blocks by the weights their units share, matrices by least
+    squares or Procrustes. In one orbit this is exact. Else each assignment is repeated on all weights of the
+    space, the others given, until none changes (the coordinate descent of Ainsworth et al. 2023).
 
     Args:
         space, model1, model2: models of the same shapes, which are not changed, and their symmetries.
-        inputs: to assign units by their activations on these, as many as possible; by default, units are
-            assigned by their weights.
+        inputs: to assign units by their activations on these, as many as possible, instead of weights.
         sweeps: the most repetitions over all spaces, by weights.
 
     Raises:
@@ -184,6 +183,11 @@ def _matrices(hidden: HiddenSpace, found: list[Rows]) -> Float[Tensor, "b n n"]:
     result = hidden.identity().mixed
     assert result is not None
     for b in range(hidden.blocks):
+        if isinstance(group := MATRICES[hidden.kind](hidden.size), ComplexDiagonal):
+            Z1, Z2 = group.pairs(W1[b]), group.pairs(W2[b])
+            A = group.matrix((Z1 * Z2.conj()).sum(1) / Z2.norm(dim=1).square())
+            result[b] = torch.linalg.inv(A).mT if vector == (-1,) else A
+            continue
         if hidden.kind != "general":
             result[b] = procrustes(W1[b], W2[b], hidden.kind)
             continue

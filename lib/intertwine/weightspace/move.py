@@ -13,10 +13,8 @@ from torch import Tensor
 class Move(NamedTuple):
     """An element of the group of one hidden space, for each of its b blocks.
 
-    Unit i of block a is the unit order[a, i] of before, times its scalars; or all units are mixed.
-
     Attributes:
-        order: which unit comes where.
+        order: unit i of block a is the unit order[a, i] of before.
         log: logarithms of the k positive scalars of every unit.
         sign: which of its l signs are −1.
         mixed: the matrix of a space whose units may be mixed.

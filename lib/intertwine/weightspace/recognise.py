@@ -1,48 +1,55 @@
-"""Norms that are written by hand, recognised by what they compute."""
+"""Norms and rotary positions that are written by hand, recognised by what they compute."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from intertwine.weightspace.hidden import MATRICES, PAIRS
 from intertwine.weightspace.run import Call, Ref, Run
 
-LAST = {"mul", "div", "__mul__", "__rmul__", "__truediv__", "mul_", "div_", "multiply", "divide"}
-STEPS = 14  # calls that a norm is at most made of
-BY_HAND = "norm_by_hand"
+QUOTIENTS = {"mul", "div", "__mul__", "__rmul__", "__truediv__", "mul_", "div_", "multiply", "divide"}
+SUMS = {"add", "__add__", "__radd__"}
+STEPS = 14  # calls that one of these is at most made of
+BY_HAND = "by_hand"
 
 
 def recognise(run: Run) -> None:
-    """Put one call where units are divided by a function of their length, or of their deviation.
+    """Put one call where units are divided by their length or deviation, or where pairs of them are turned.
 
-    The calls between x and the quotient y are run again on random numbers. If y(Qx) = Q·y(x) for orthogonal
-    Q, this is an RMS norm to us; if only for those that keep the mean, a layer norm. A reflection at a random
-    hyperplane is tried, as reflections generate O(n).
+    The calls between x and y are run again on random numbers. If y(Qx) = Q·y(x) for orthogonal Q, this is an
+    RMS norm to us; if only for those that keep the mean, a layer norm. A reflection at a random hyperplane is
+    tried, as reflections generate O(n). If y(Dx) = D·y(x) for D that multiply pairs of units by complex
+    numbers, but not for a reflection, these are rotary positions.
     """
     made = {ref.index: call for call in run.calls for ref in call.results if ref.index not in _indices(call)}
     for call in run.calls:
         shapes = [run.shapes[k] for k in _indices(call)]
-        if call.name not in LAST or len(shapes) != 2 or len(shapes[0]) != len(shapes[1]):
+        if call.name not in QUOTIENTS | SUMS or len(shapes) != 2 or len(shapes[0]) != len(shapes[1]):
             continue
         dims = [k for k, (m, n) in enumerate(zip(*shapes, strict=True)) if m != n]
-        if len(dims) == 1 and min(shapes[0][dims[0]], shapes[1][dims[0]]) == 1:
-            found = _norm(run, made, call, dims[0])
-            if found is not None:
-                call.name, call.args, call.kwargs = BY_HAND, (Ref(found[0]), dims[0], found[1]), {}
+        if call.name in SUMS:
+            dims = [] if dims or not shapes[0] or shapes[0][-1] % 2 else [len(shapes[0]) - 1]
+        elif len(dims) == 1 and min(shapes[0][dims[0]], shapes[1][dims[0]]) > 1:
+            dims = []
+        if len(dims) == 1 and (found := _found(run, made, call, dims[0])) is not None:
+            start, kind, fixed = found
+            call.name, call.args, call.kwargs = BY_HAND, (Ref(start), dims[0], kind, fixed), {}
 
 
-def _norm(run: Run, made: dict[int, Call], call: Call, dim: int) -> tuple[int, str] | None:
-    """The value that is normalised and the kind of its norm, if this call ends one."""
+def _found(run: Run, made: dict[int, Call], call: Call, dim: int) -> tuple[int, str, list[int]] | None:
+    """The value on which this call and some before it work, what they are, and axes that these depend on."""
     last, calls = call.results[0].index, [call]
     front, found = set(_indices(call)), None
     while len(calls) <= STEPS:
-        front = {k for k in front if k in made or k in run.names or k in run.inputs}  # no constants
+        front &= run.dynamic  # no constants
         if len(front) == 1 and run.shapes[start := max(front)] == run.shapes[last]:
-            kind = _kind(run, calls[::-1], start, last, dim)
-            found = (start, kind) if kind else found
+            found = _kind(run, calls[::-1], start, dim) or found
         if not front or (before := made.get(max(front))) is None or before.in_place or before.name == BY_HAND:
             break
         front = (front - {each.index for each in before.results}) | set(_indices(before))
@@ -50,7 +57,7 @@ def _norm(run: Run, made: dict[int, Call], call: Call, dim: int) -> tuple[int, s
     return found
 
 
-def _kind(run: Run, calls: list[Call], start: int, last: int, dim: int) -> str | None:
+def _kind(run: Run, calls: list[Call], start: int, dim: int) -> tuple[int, str, list[int]] | None:
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(run.shapes[start], generator=generator, dtype=torch.float64).movedim(dim, -1)
     x = x * torch.rand(x.shape[:-1], generator=generator, dtype=torch.float64)[..., None] + 0.3
@@ -66,16 +73,27 @@ def _kind(run: Run, calls: list[Call], start: int, last: int, dim: int) -> str |
             result = call.computed(at)
             several = [result] if isinstance(result, Tensor) else result
             values |= zip((ref.index for ref in call.results), several, strict=False)
-        return values[last].double().movedim(dim, -1)
+        return values[calls[-1].results[0].index].double().movedim(dim, -1)
 
+    def commutes(function: Callable[[Tensor], Tensor]) -> bool:
+        return _near(computed(function(x)), function(y))
+
+    tests: dict[str, Callable[[Tensor], Tensor]]
+    if calls[-1].name in QUOTIENTS:
+        tests = {"rms": partial(_reflected, v=v), "layer": partial(_reflected, v=v - v.mean())}
+    else:
+        pairs = {kind: MATRICES[kind](len(v)).sample(generator) for kind in PAIRS}
+        tests = {kind: partial(torch.matmul, other=A) for kind, A in pairs.items()}
     try:
         y = computed(x)
-        for kind, normal in (("rms", v), ("layer", v - v.mean())):
-            if _near(computed(_reflected(x, normal)), _reflected(y, normal)):
-                return kind
-    except Exception:  # calls that do not take other numbers are no norm
+        kind = next((kind for kind, function in tests.items() if commutes(function)), None)
+        # a product with constants is no norm, and no rotation if it is the same for all units
+        if kind is None or commutes(partial(torch.mul, 2) if kind not in PAIRS else partial(_reflected, v=v)):
+            return None
+        fixed = [k for k in range(x.ndim - 1) if not commutes(partial(torch.flip, dims=[k]))]
+        return start, kind, [k + (k >= dim) for k in fixed]
+    except Exception:  # calls that do not take other numbers
         return None
-    return None
 
 
 def _reflected(x: Float[Tensor, "... n"], v: Float[Tensor, " n"]) -> Float[Tensor, "... n"]:

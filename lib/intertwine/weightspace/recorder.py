@@ -43,7 +43,7 @@ class Recorder(TorchFunctionMode):
         self.run = run
         self.known: dict[int, int] = {}  # id of a tensor → its newest value
         self.keep: list[Tensor] = []  # an id is only taken while its tensor lives
-        self.dynamic: set[int] = set()  # values that depend on weights or real inputs
+        self.dynamic = run.dynamic
         self.steering: set[int] = set()  # on integer or boolean inputs
         self.uneven: set[int] = set()  # whose shape depends on dynamic values
         self.memory: dict[int, set[int]] = {}  # address → ids of tensors there

@@ -52,6 +52,7 @@ class Run:
         steered: whether integer or boolean inputs decided on the steps.
         chosen: which of the outputs count, if not all.
         unseen: values that depend on weights through unrecorded calls, with these weights.
+        dynamic: values that depend on weights or real inputs.
         shared: values changed in place through another view of the same memory.
         modules: the first input and the output of every call of a module, by its name.
     """
@@ -65,5 +66,6 @@ class Run:
     steered: bool = False
     chosen: Any = None
     unseen: dict[int, list[int]] = field(default_factory=dict)
+    dynamic: set[int] = field(default_factory=set)
     shared: set[int] = field(default_factory=set)
     modules: dict[str, list[tuple[int, int]]] = field(default_factory=dict)

@@ -20,7 +20,7 @@ from intertwine.weightspace.axes import (
     units,
 )
 from intertwine.weightspace.equations import independent
-from intertwine.weightspace.hidden import MATRICES, HiddenSpace
+from intertwine.weightspace.hidden import MATRICES, PAIRS, HiddenSpace
 from intertwine.weightspace.infer import Edge, Inference
 from intertwine.weightspace.rules.entries import along
 
@@ -82,7 +82,10 @@ def solve(state: Inference) -> Solution:
         spaces = _spaces(labels, follows, apart)
         kinds = {id(each.space): each.kind for each in spaces}
         bad = [edge for edge in edges if not _follows(edge, kinds)]
-        if not bad:
+        turned = [each.space for each in spaces if each.space.norm in PAIRS and each.kind not in PAIRS]
+        for space in turned:
+            state.freeze_space(space, "rotary positions of units with an order of their own")
+        if not bad and not turned:
             break
         for edge in edges:
             state.labels.pop(edge.gain, None)
@@ -124,6 +127,9 @@ def _spaces(labels: dict[int, Label], follows: dict[int, str], apart: set[int | 
         linear = linear and all(abs(hidden.vector(factor)[0]) == 1 for factor in mixed.get(key, []))
         if key in follows and linear:
             hidden.kind, hidden.why = "diagonal", [f"gain of {follows[key]}"]
+        elif space.norm in PAIRS:
+            hidden.kind = space.norm if linear else hidden.kind
+            hidden.why += ["rotary positions"]
         elif space.norm and not space.mixing:
             kind = "mean" if space.norm == "layer" else "orthogonal"
             hidden.kind, hidden.why = kind, [f"{space.norm}_norm"]

@@ -56,10 +56,9 @@ class WeightSpace:
         >>> space.spec
         {'P0': [('0.weight', 0), ('0.bias', 0), ('2.weight', 1)]}
 
-    An element of the group is a dictionary from spaces to matrices, as `intertwine.groups` draws them, or to
-    what `sample` returns. A space is called by the module of its activation, as "relu2", or a layer that
-    writes it; by its number; or by P and its number. Every model with parameters of the same names and shapes
-    can be moved.
+    An element is a dictionary from spaces to matrices, as `intertwine.groups` draws them, or to what `sample`
+    returns. A space is called by the module of its activation, as "relu2", or a layer that writes it; by its
+    number; or by P and its number. Every model with parameters of the same names and shapes can be moved.
     """
 
     inference: Inference
@@ -91,7 +90,7 @@ class WeightSpace:
         return axes
 
     def to_frame(self) -> pd.DataFrame:
-        """One row for each hidden space, then one for each that is frozen; `stays` has what is in no space.
+        """One row for each hidden space, then one for each that is frozen.
 
         Example:
             >>> from intertwine.weightspace import find_symmetries
@@ -101,20 +100,18 @@ class WeightSpace:
             [['1', 4, 'Σ_4', 'softmax']]
 
         Blocks are those that have an element each, writers and readers parameters, why the operations that
-        decide the group; of a frozen space, those that keep it from moving.
+        decide the group, or keep a space from moving.
         """
         import pandas as pd
 
-        rows: list[tuple[Any, ...]] = [
-            (s.name, s.size, s.blocks, s.group, s.dimension, s.components, s.writers, s.readers, s.why)
+        rows: list[list[Any]] = [
+            [s.name, s.size, s.blocks, s.group, s.dimension, s.components, s.writers, s.readers, s.why]
             for s in self.spaces
         ]
-        frozen = self.solution.frozen
-        rows += [("", width, 1, "frozen", 0, 1, names, [], [reason]) for width, reason, names in frozen]
-        table = pd.DataFrame(rows, columns=COLUMNS)
-        for column in ("writers", "readers", "why"):
-            table[column] = table[column].map(", ".join)
-        return table
+        for width, reason, names in self.solution.frozen:
+            rows.append(["", width, 1, "frozen", 0, 1, names, [], [reason]])
+        joined = [[", ".join(x) if isinstance(x, list) else x for x in row] for row in rows]
+        return pd.DataFrame(joined, columns=COLUMNS)
 
     def __str__(self) -> str:
         table = self.to_frame().drop(columns="components")
@@ -142,7 +139,7 @@ class WeightSpace:
         return pd.DataFrame(rows, columns=["why", "parameters"])
 
     def draw(self) -> Drawing:
-        """The run as an SVG drawing: values have the colours of their hidden spaces, grey where none moves.
+        """The run as an SVG drawing, which a notebook shows: values in the colours of their hidden spaces.
 
         Example:
             >>> from intertwine.weightspace import find_symmetries
@@ -150,16 +147,13 @@ class WeightSpace:
             >>> drawing = find_symmetries(model, torch.zeros(1, 3)).draw()
             >>> drawing[:38], "1: Σ_4 ⋉ (R" in drawing
             ('<svg xmlns="http://www.w3.org/2000/svg', True)
-
-        The last line of a notebook's cell shows the picture; as text it can be written to a file.
         """
         return draw(self.inference.run, self.solution)
 
     def sample(self, generator: torch.Generator, *, scale: float = 1.0) -> Element:
         """A random element: uniform permutations and orthogonal matrices, lognormal scalars, fair signs.
 
-        The generator is on the CPU; `scale` is the standard deviation of the logarithms of scalars, and of
-        singular values in GL(n).
+        `scale` is the standard deviation of the logarithms of scalars, and of singular values in GL(n).
         """
         if not isinstance(generator, torch.Generator):
             raise TypeError(
@@ -168,7 +162,7 @@ class WeightSpace:
         return {space.name: space.sample(generator, scale) for space in self.spaces}
 
     def identity(self) -> Element:
-        return {space.name: space.identity() for space in self.spaces}
+        return self.element({})
 
     def element(self, given: Given) -> Element:
         """The same element with a `Move` for every space, the identity where none is given."""
@@ -187,12 +181,10 @@ class WeightSpace:
 
     def lookup(self, key: str | int) -> tuple[HiddenSpace, Unit]:
         """A hidden space by a name or number, and the factor that a matrix given by this name acts on."""
-        for hidden in self.spaces:
-            if key in hidden.names:
-                return hidden, hidden.names[str(key)]
-        for hidden in self.spaces:
-            if key in (hidden.index, f"P{hidden.index}"):
-                return hidden, next(iter(hidden.names.values()), Unit(hidden.space))
+        called = [hidden for hidden in self.spaces if key in hidden.names]
+        numbered = [hidden for hidden in self.spaces if key in (hidden.index, f"P{hidden.index}")]
+        for hidden in called + numbered:
+            return hidden, hidden.names.get(str(key), hidden.seen)
         names = ", ".join(repr(hidden.name) for hidden in self.spaces[:4])
         raise ValueError(
             f"Expected the name or the number of a hidden space, as {names or 'none is here'}, was given "
@@ -240,15 +232,13 @@ class WeightSpace:
             >>> torch.allclose(moved.fc1.weight, A @ model.fc1.weight)
             True
 
-        Batch norm's running mean and variance move with its input; the gain corrects for ε. GL(n)
-        on the output of a batch norm mixes the normalised units: it preserves the function in evaluation
-        mode, not batch statistics. Where units have several scalars, as in front of and behind batch norm, a
-        matrix decides the one that it acts on; the others are 1.
+        Batch norm's running mean and variance move with its input; the gain corrects for ε. GL(n) on the
+        output of a batch norm preserves the function in evaluation mode, not batch statistics. Where units
+        have several scalars, a matrix decides the one that it acts on; the others are 1.
 
         Args:
             model: it is not changed; matrices act in float64, scalars in float32 or better.
-            element: matrices, or what `sample`, `compose`, `inverse` or `match` give; the spaces that it does
-                not name are left unchanged.
+            element: by space; those that it does not name are left unchanged.
             readers: False to multiply the weights and biases that write the spaces alone, by matrices that
                 need not be in the group: a *sanity rotation* (godfrey2022 §3.3), which changes the function.
 

@@ -203,7 +203,10 @@ class Ties:
         t.parent = s
         s.mixing = list(dict.fromkeys([*s.mixing, *t.mixing]))
         s.killed, s.inner = s.killed or t.killed, s.inner or t.inner
-        s.norm = "layer" if "layer" in (s.norm, t.norm) else s.norm or t.norm
+        norms = {each.norm for each in (s, t) if each.norm}
+        if len(norms) > 1 and norms != {"rms", "layer"}:
+            self.freeze_space(s, "rotary positions behind a norm")
+        s.norm = min(norms, default="")  # layer before rms
         s.equations += t.equations
         for reason in t.frozen:
             self.freeze_space(s, reason, derived=reason not in t.reasons)

@@ -17,12 +17,8 @@ if TYPE_CHECKING:
 
 
 class Verification(NamedTuple):
-    """Changes of outputs and representations by an element.
-
-    Attributes:
-        output: largest difference of the outputs, relative to their largest value.
-        spaces: by hidden space, the relative change of its representations, and their distance from
-            the prediction of the element (relative, too).
+    """The largest difference of the outputs, relative to their largest value; and by hidden space the change
+    of its representations, and their distance from what the element predicts, relative, too.
     """
 
     output: float
@@ -30,7 +26,7 @@ class Verification(NamedTuple):
 
 
 def relative_error(new: Float[Tensor, "*shape"], old: Float[Tensor, "*shape"]) -> float:
-    """The largest difference, relative to the largest value; where all values are 0, the largest difference.
+    """The largest difference, relative to the largest value if there is one but 0.
 
     Example:
         >>> relative_error(torch.tensor([1.0, 4.0]), torch.tensor([1.0, 2.0]))

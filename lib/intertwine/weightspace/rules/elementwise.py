@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from intertwine.groups import ActivationError, as_activation, scalar_group
 from intertwine.groups.probe import Probe
-from intertwine.weightspace.axes import Axis, Fixed, Unit, moves, resolve, unit
+from intertwine.weightspace.axes import Axis, Unit, moves, solid, unit
 from intertwine.weightspace.infer import OTHER, Inference, Label, NotUnderstood, rule
 from intertwine.weightspace.run import Call
 
@@ -72,10 +72,8 @@ def through(
 def raised(axis: Axis, power: Fraction, odd: bool) -> Axis:
     """The axis of |x|^power, with the signs of x where the function is odd."""
 
-    def raised(factor: Unit | Fixed) -> Unit | Fixed:
-        if isinstance(factor, Fixed):
-            return Fixed(factor.size)
+    def raised(factor: Unit) -> Unit:
         powers = {v: c if v[0] else c * power for v, c in factor.powers}
         return unit(factor.space, {v: c for v, c in powers.items() if c and (odd or not v[0])})
 
-    return tuple(tuple(raised(factor) for factor in segment) for segment in resolve(axis))
+    return solid(axis, raised)

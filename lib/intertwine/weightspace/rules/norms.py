@@ -16,6 +16,7 @@ from intertwine.weightspace.axes import (
     solid,
     units,
 )
+from intertwine.weightspace.hidden import PAIRS
 from intertwine.weightspace.infer import Edge, Inference, Label, NotUnderstood, bind, rule
 from intertwine.weightspace.recognise import BY_HAND
 from intertwine.weightspace.rules.elementwise import raised
@@ -71,8 +72,19 @@ def layer_norm(state: Inference, call: Call) -> Label:
 
 @rule(BY_HAND)
 def by_hand(state: Inference, call: Call) -> Label:
-    value, dim, kind = call.args
-    return _along(state, value, dim, kind, call.name)
+    value, dim, kind, fixed = call.args
+    x = state.of(value)
+    state.freeze(tuple(x[k] for k in fixed), "entries that are treated differently")
+    if kind not in PAIRS:
+        return _along(state, value, dim, kind, call.name)
+    state.permute_only((*x[:dim], *x[dim + 1 :]), "rotary positions")
+    state.mixed(x, dim)
+    factor = single(x[dim])
+    if factor is None or factor.space.norm not in ("", kind):
+        state.freeze((x[dim],), "rotary positions")
+    else:
+        factor.space.norm = kind
+    return tuple(map(resolve, x))
 
 
 @rule("normalize")

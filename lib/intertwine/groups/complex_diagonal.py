@@ -1,0 +1,68 @@
+"""(C^*)^{n/2}: a complex number for each pair of units."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Complex, Float
+from torch import Tensor
+
+from intertwine.groups.base import MatrixGroup
+from intertwine.groups.scalar import NONZERO, POSITIVE, ScalarGroup, gaussian
+
+
+@dataclass(frozen=True)
+class ComplexDiagonal(MatrixGroup):
+    """The matrices that multiply pairs of units, as real and imaginary parts, by complex numbers.
+
+    Example:
+        >>> A = torch.tensor([[1.0, -2.0], [2.0, 1.0]])
+        >>> ComplexDiagonal(2).contains(A), ComplexDiagonal(2).contains(A.abs()), ComplexDiagonal(6).dimension
+        (True, False, 6)
+
+    Rotary positions turn pairs of queries and keys, so these are the matrices that commute with them.
+
+    Attributes:
+        interleaved: whether the pairs are units 2i and 2i + 1; by default, i and i + n/2.
+    """
+
+    scalars: ScalarGroup = NONZERO
+    interleaved: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.n % 2:
+            raise ValueError(f"Expected an even number of units, which come in pairs, was given {self.n}.")
+
+    @property
+    def dimension(self) -> int:
+        return self.n
+
+    @property
+    def components(self) -> int:
+        return 1
+
+    def pairs(self, W: Float[Tensor, "n k"]) -> Complex[Tensor, "m k"]:
+        """Rows of real numbers as half as many of complex ones."""
+        real, imaginary = (W[0::2], W[1::2]) if self.interleaved else W.chunk(2)
+        return torch.complex(real.double(), imaginary.double())
+
+    def matrix(self, z: Complex[Tensor, " m"]) -> Float[Tensor, "n n"]:
+        """The matrix that multiplies the pairs by these numbers."""
+        a, b = z.real.diag(), z.imag.diag()
+        A = torch.cat([torch.cat([a, -b], 1), torch.cat([b, a], 1)])
+        order = torch.arange(self.n).view(2, -1)
+        order = (order.T if self.interleaved else order).flatten()
+        return A[order][:, order]
+
+    def _sample(self, generator: torch.Generator, scale: float) -> Float[Tensor, "n n"]:
+        phases = torch.complex(*gaussian(generator, 2, self.n // 2)).sgn()
+        return self.matrix(phases * POSITIVE.sample(generator, self.n // 2, scale))
+
+    def _contains(self, A: Float[Tensor, "n n"], tol: float) -> bool:
+        size = A.norm(dim=1)
+        return bool(((A - self._nearest(A)).norm(dim=1) <= tol * size).all() and (size > 0).all())
+
+    def _nearest(self, M: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
+        rows = self.pairs(M)  # of each block [[p, q], [r, s]], p + ir and q + is
+        real, imaginary = (self.pairs(part.T).diagonal().conj() for part in (rows.real, rows.imag))
+        return self.matrix((real + 1j * imaginary) / 2)
