@@ -92,7 +92,10 @@ STEPS = {
     "where with zeros": (lambda h: h.masked_fill(h > 0, 0.0), ["Σ_8 ⋉ (R_{>0})^8"]),
     "the largest unit": (lambda h: h + h.max(-1, keepdim=True).values, []),
     "einsum": (lambda h: torch.einsum("...i,ij->...j", h, torch.ones(8, 8, dtype=h.dtype)), []),
-    "a product with constants": (lambda h: (blocks(h) * torch.ones(1, 1, 2).cumsum(2)).flatten(-2), ["GL(4)"]),
+    "a product with constants": (
+        lambda h: (blocks(h) * torch.ones(1, 1, 2).cumsum(2)).flatten(-2),
+        ["GL(4)"],
+    ),
     "variance of the units": (lambda h: h / (1 + h.var(-1, keepdim=True)), ["O(8), Q1 = ±1"]),
 }
 
