@@ -111,7 +111,7 @@ pull_through()
 # :label: def-intertwiner
 # Let $\sigma_n$ apply $\sigma:\mathbb R\to\mathbb R$ to each of $n$ coordinates. Its *intertwiner group* is
 #
-# $$\begin{aligned}G_{\sigma_n} = \{A \in GL_n(\mathbb R) :\ &\sigma_n\circ A = B\circ\sigma_n\\ &\text{for some } B \in GL_n(\mathbb R)\}.\end{aligned}$$
+# $$\begin{aligned}&G_{\sigma_n} = \{A \in GL_n(\mathbb R) :\\ &\quad\sigma_n\circ A = B\circ\sigma_n\\ &\quad\text{for some } B \in GL_n(\mathbb R)\}.\end{aligned}$$
 # :::
 #
 # Which $B$ belongs to $A$? Compare both sides at the basis vectors.
@@ -156,7 +156,11 @@ assert torch.equal(phi(relu, scaled_swap), GReLU(2).phi(scaled_swap))
 #
 # ```{math}
 # :label: eq-moved
-# W_i' = A_i\, W_i\, \varphi(A_{i-1}^{-1}), \qquad b_i' = A_i\, b_i, \qquad A_0 = I,\; A_k = I .
+# \begin{aligned}
+# W_i' &= A_i\, W_i\, \varphi(A_{i-1}^{-1}),\\
+# b_i' &= A_i\, b_i,\\
+# A_0 &= I,\quad A_k = I.
+# \end{aligned}
 # ```
 #
 # {prf:ref}`prop-moved` proves that the function stays. For ReLU, $\varphi(A) = A$, and $A_i$ is a permutation with positive scalings. We draw one for each layer of a
@@ -309,11 +313,13 @@ assert different["generic"] == 6 and different["two equal neurons"] == 3
 #
 # :::{prf:theorem} Reduction to scalars
 # :label: thm-scalars
-# Let $n\ge 2$ and let σ be measurable and not affine. Then
+# Let $n\ge 2$ and let σ be measurable and not affine. With $\Sigma_n$ for the permutation matrices,
 #
 # $$\begin{aligned}
-# G_{\sigma_n} &= \{P D : P \text{ a permutation},\ D = \mathrm{diag}(d_1,\dots,d_n),\ d_i\in H_\sigma\},\\
-# H_\sigma &= \{a\ne 0 : \sigma(ax) = b\,\sigma(x) \text{ for some } b \text{ and all } x\}.
+# &G_{\sigma_n} = \{P D :\ P \in \Sigma_n,\\
+# &\quad D = \mathrm{diag}(d),\ d_i\in H_\sigma\},\\
+# &H_\sigma = \{a\ne 0 :\ \text{for some } b\\
+# &\quad\sigma(ax) = b\,\sigma(x) \text{ for all } x\}.
 # \end{aligned}$$ (eq-scalars)
 # :::
 #
@@ -327,7 +333,7 @@ assert different["generic"] == 6 and different["two equal neurons"] == 3
 # If σ is continuous but for finitely many points, $H_\sigma$ is closed in $\mathbb R^*$, the non-zero numbers. Closed subgroups of $\mathbb R^*$ are few: $\{1\}$ (*trivial*), $\{\pm1\}$
 # (*signs*), $\mathbb R_{>0}$ (*positive*), $\mathbb R^*$ (*nonzero*), or the powers of one number, with or without signs (*discrete*). To test one $a$, fit the multiple and look at what is left:
 #
-# $$r(a) = \min_b \lVert\sigma(ax) - b\,\sigma(x)\rVert\,/\,\lVert\sigma(ax)\rVert.$$ (eq-residual)
+# $$r(a) = \min_b \frac{\lVert\sigma(ax) - b\,\sigma(x)\rVert}{\lVert\sigma(ax)\rVert}.$$ (eq-residual)
 
 # %%
 x = torch.tensor([s * 1.1**k for k in range(-70, 36) for s in (-1, 1)])

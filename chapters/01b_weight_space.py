@@ -209,8 +209,10 @@ along_orbit(told)
 # network up to layer $m$ and $f_{>m}$ the rest,
 #
 # $$\begin{aligned}
-# f_{\le m}(x, W') &= \varphi(A_m)\, f_{\le m}(x, W),\\
-# f_{>m}(h, W') &= f_{>m}(\varphi(A_m)^{-1}h,\, W),
+# &f_{\le m}(x, W')\\
+# &\quad= \varphi(A_m)\, f_{\le m}(x, W),\\
+# &f_{>m}(h, W')\\
+# &\quad= f_{>m}(\varphi(A_m)^{-1}h,\, W),
 # \end{aligned}$$ (eq-layers)
 #
 # and $f(x, W') = f(x, W)$.
@@ -221,7 +223,8 @@ along_orbit(told)
 #
 # $$\begin{aligned}
 # &\sigma(A_mW_m\varphi(A_{m-1}^{-1})\varphi(A_{m-1})h + A_mb_m)\\
-# &\quad= \sigma(A_m(W_mh + b_m)) = \varphi(A_m)\,\sigma(W_mh + b_m).
+# &\quad= \sigma(A_m(W_mh + b_m))\\
+# &\quad= \varphi(A_m)\,\sigma(W_mh + b_m).
 # \end{aligned}$$
 #
 # The same steps from layer $m+1$ on give the second equation, and $A_k = I$ the last one.
@@ -309,9 +312,9 @@ mean_curves(hidden, "s", "change", "acts on", **axes)
 #
 # $$Q_X(\theta) = \tfrac12\langle\theta, X\theta\rangle,$$ (eq-noether)
 #
-# and a step of gradient descent with learning rate η changes it by exactly
+# and for a step of gradient descent with learning rate η, exactly
 #
-# $$Q_X(\theta - \eta\nabla L) - Q_X(\theta) = \eta^2\,Q_X(\nabla L).$$ (eq-step)
+# $$\begin{aligned}&Q_X(\theta - \eta\nabla L) =\\ &\quad Q_X(\theta) + \eta^2\,Q_X(\nabla L).\end{aligned}$$ (eq-step)
 # :::
 #
 # :::{prf:proof}
@@ -378,7 +381,7 @@ mean_curves(shown, "time", "drift", "rate", panels="quantity", **axes)
 # *Moving to a point of the orbit with a larger gradient speeds training up at first, and the advantage shrinks.* The idea is called *teleportation* {cite}`zhao2022`. Scale what enters neuron $i$ by $a_i$. With
 # $G_i^{\mathrm{in}}$ and $G_i^{\mathrm{out}}$ for the gradients of its incoming and outgoing weights, {eq}`eq-gradient` gives
 #
-# $$\lVert\nabla L\rVert^2 = \sum_i \Bigl(\lVert G_i^{\mathrm{in}}\rVert^2/a_i^2 + a_i^2\,\lVert G_i^{\mathrm{out}}\rVert^2\Bigr) + \text{const}.$$ (eq-teleport)
+# $$\begin{aligned}&\lVert\nabla L\rVert^2 = \text{const} +{}\\ &\sum_i \bigl(\lVert G_i^{\mathrm{in}}\rVert^2/a_i^2 + a_i^2\,\lVert G_i^{\mathrm{out}}\rVert^2\bigr).\end{aligned}$$ (eq-teleport)
 #
 # It is convex in $\log a_i$ and has no largest value. So bound the scalings, $1/r \le a_i \le r$; then the best $a_i$ is one of the two ends:
 
@@ -453,9 +456,9 @@ residual_block()
 # A skip connection adds the output $h_l$ of one layer to the pre-activation of another, $m$. Moved, the sum is
 # $A_m(W_m h_{m-1} + b_m) + \varphi(A_l)h_l$, and, if $h_l$ spans its space, $A_m$ factors out exactly when
 #
-# $$A_m = \varphi_\sigma(A_l),\qquad\text{which has to lie in } G_\sigma.$$ (eq-tied)
+# $$A_m = \varphi_\sigma(A_l) \in G_\sigma.$$ (eq-tied)
 #
-# The second condition is not empty: for $\sigma(x) = \sqrt{|x|}\,(2 + \sin 2\pi\log_2|x|)$ the scalar $a = 2$ has $\varphi(a) = \sqrt2$, which is no
+# That $\varphi_\sigma(A_l)$ lies in the group is a condition: for $\sigma(x) = \sqrt{|x|}\,(2 + \sin 2\pi\log_2|x|)$ the scalar $a = 2$ has $\varphi(a) = \sqrt2$, which is no
 # element of its group. In general what is added must move alike:
 #
 # | what is added | to what | rule |
