@@ -85,8 +85,8 @@ outputs = partial(genni.outputs, models.fcn((1, 3, 1)))
 plane_in_space(unrolled, hexagon, networks, outputs)
 
 # %% [markdown]
-# Every picture of this chapter is read like the middle of {numref}`fig-space`. A point is a whole network. Its coordinates $t_1, t_2$ say how far to go from one
-# solution in two directions. Its colour is the distance of its function from the target. A dark set is a set of networks with one function.
+# Every picture of this chapter is read like the middle of {numref}`fig-space`. A point is a whole network. Its coordinates $t_1, t_2$ say how far it lies from
+# $\theta_0$ in two directions. Its colour is the distance of its function from the target.
 #
 # ## One, two and four neurons
 #
@@ -296,9 +296,9 @@ spots = flats[0].coordinates.numpy(force=True)
 epsilon_slider(thin, [0.01, 0.03, 0.1, 0.2], name="live", points=spots)
 
 # %% [markdown]
-# How many pieces are there? The number depends on ε, so let ε grow and follow each piece from its birth to the ε at which it merges into an older one.
-# {numref}`fig-lifetimes` does so on a grid in all of $\mathbb R^4$. *Two pieces last over decades and merge where {prf:ref}`thm-slopes` (2) says.* In all five targets that we tried, the merging
-# is within one percent of the prediction. So the copies that a swap exchanges never meet.
+# How many pieces are there? Let ε grow and follow each piece from its birth to the ε at which it merges into an older one.
+# {numref}`fig-lifetimes` does so on a grid in all of $\mathbb R^4$. *Two pieces last over decades and merge where {prf:ref}`thm-slopes` (2) says.* In all five targets that we tried, they merge
+# within one percent of the prediction.
 
 # %% tags=["remove-input"] mystnb={"figure": {"name": "fig-lifetimes", "caption": "A target with both slopes has two pieces, and they merge where the theorem says (dashed). Lifetimes of the four longest-lived components of the ε-set on a grid of 16⁴ networks, from birth to merging; the first bar never ends. The scale of ε is logarithmic. Computed by this page."}, "image": {"alt": "Three panels of horizontal bars on a logarithmic axis, two long bars in each, the second of which ends at a dashed vertical line."}}
 axis = torch.linspace(-2, 2, 16, dtype=f64)
@@ -615,7 +615,7 @@ anywhere = pd.DataFrame(rows)
 # ## What a picture costs
 #
 # A picture of $N = n^m$ points costs $O(N)$, as the paper says: 4,000 multiplications and additions a point for 500 inputs, whatever $n$ and $m$. The paper found $m > 7$ infeasible. With 20 points a side, $m=7$ asks for $1.3\cdot10^9$ points
-# and $m=8$ for $2.6\cdot10^{10}$, whose losses alone fill 205 GB. A coarser grid is no way out: a set of codimension $r$ and thickness δ fills a share of about $\delta^r$ of the points. Where the group is known, its elements give members of the class without a search.
+# and $m=8$ for $2.6\cdot10^{10}$, whose losses alone fill 205 GB. Where the group is known, its elements give members of the class without a search.
 
 # %% [markdown]
 # ## Adapt this

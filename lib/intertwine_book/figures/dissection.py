@@ -64,18 +64,14 @@ def counting(table: pd.DataFrame, *, quantile: float, threshold: float) -> Figur
     axis.plot(100 * at, 100 * needed(at), color=COLOURS["green"], lw=2)
     axis.text(0.13, 60, "counts: more of its pixels\nin the concept add nothing", color=COLOURS["green"])
     axis.text(14, 6, "never\ncounts", color=COLOURS["red"])
-    groups: list[list[tuple[float, str]]] = []
-    for area, name in sorted(zip(table["area"], table["concept"], strict=True)):
-        if groups and area < 1.25 * groups[-1][-1][0]:
-            groups[-1].append((area, name))
-        else:
-            groups.append([(area, name)])
-    for group in groups:
-        areas = np.array([area for area, _ in group])
+    table = table.sort_values("area")
+    close = (table["area"].pct_change() > 0.25).cumsum()  # share a label
+    for _, group in table.groupby(close):
+        areas = group["area"].to_numpy()
         colour = COLOURS["ink" if areas[0] < largest else "red"]
         heights = 100 * needed(areas).clip(max=1)
         axis.scatter(100 * areas, heights, s=22, color=colour, zorder=3, clip_on=False)
-        label, end = ", ".join(name for _, name in group), (100 * areas[-1], heights[-1])
+        label, end = ", ".join(group["concept"]), (100 * areas[-1], heights[-1])
         place: dict[str, Any] = {"textcoords": "offset points", "color": colour}
         if areas[0] > largest:
             axis.annotate(label, end, (0, -6), ha="center", va="top", rotation=90, **place)
