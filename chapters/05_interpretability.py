@@ -29,11 +29,11 @@
 # positive scalings, and these leave the axes where they are. Without an activation every basis is as good as any other.
 # The prediction: *rotate the basis, and units lose their concepts behind ReLU, but not where there is no ReLU.*
 #
-# **In networks trained on ImageNet the prediction holds.** {numref}`fig-imagenet` dissects three networks in which layers with and without an
-# activation lie side by side. Behind the first ReLU6 of a block units lose a quarter of their IoU (the overlap with their best concept) on the way to a random basis, behind the second
-# less, and at the output of the same blocks, which has no activation, nothing. Untrained networks change little anywhere: the activation alone does not
-# make the basis special, training behind an activation does. There is one exception: behind the second ReLU6 of the two deepest stages a random basis is
-# *more* interpretable than the network's own.
+# **In three networks trained on ImageNet we see what the paper predicts, with one exception.** {numref}`fig-imagenet` dissects three networks in which layers with and without an
+# activation lie side by side. Behind the first ReLU6 of a block units (its channels) lose a quarter of their *IoU*, intersection over union: the overlap with their best concept divided by what both cover. This is on the way to a random basis, behind the second they lose
+# less, and at the output of the same blocks, which has no activation, nothing on average. The exception: behind the second ReLU6 of the two deepest stages a random basis is
+# *more* interpretable than the network's own. The same networks before training change little: the activation alone does not
+# make the basis special, training behind an activation does. Three networks are few, and one percent of IoU is little: take this as a consistent picture, not as a proof.
 
 # %% tags=["hide-input"]
 from dataclasses import replace
@@ -184,17 +184,16 @@ assert 0 < lost[second, "trained"] < lost[first, "trained"]
 assert abs(lost[linear, "trained"]) < 0.03
 assert (lost.xs("untrained", level="weights").abs() < 0.05).all()
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-imagenet", "caption": "Rotation takes concepts from the units behind the first ReLU6 of a block, fewer from those behind the second, and none from those of its linear output; in untrained networks it changes little. Mean best IoU with any of eleven street concepts, over the units and over the last blocks of the five deepest stages; higher is more interpretable. Thin curves: three EfficientNet-Lite networks trained on ImageNet; thick ones: their means. The text of the paper gives no values of its figure 3 that could stand here."}, "image": {"alt": "Three panels, behind the first ReLU6, behind the second ReLU6 and at the linear output: mean best IoU in percent against alpha at 0, one half and 1; three thin curves and a thick mean for trained networks, and the same for untrained ones."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-imagenet", "caption": "Rotation takes concepts from the units behind the first ReLU6 of a block, fewer from those behind the second, and none on average from those of its linear output; in untrained networks it changes little. Mean best IoU with any of eleven street concepts, over the units and over the last blocks of the five deepest stages; higher is more interpretable. Thin curves: three EfficientNet-Lite networks trained on ImageNet; thick ones: their means."}, "image": {"alt": "Three panels, behind the first ReLU6, behind the second ReLU6 and at the linear output: mean best IoU in percent against alpha at 0, one half and 1; three thin curves and a thick mean for trained networks, and the same for untrained ones."}}
 axes = {"xlabel": "α: from the own basis (0) to a random one (1)"}
 axes |= {"ylabel": "mean best IoU, %", "panels": "layer"}
 single_curves(story, "alpha", "percent", "weights", "network", **axes)
 
 # %% [markdown]
 # {numref}`fig-gallery` shows what that means for single units, in a small network that this page trained on drawn scenes ({doc}`../api/data`), whose pixels all have a
-# known colour, texture, shape and material. In its own basis a unit selects parts of one concept. The unit with the same number in
-# a random basis mixes all of the others.
+# known colour, texture, shape and material. The unit with the same number in a random basis mixes all of the others. Single units may gain or lose by that; the means above decide.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-gallery", "caption": "A rotation takes the concepts from the units. Left: four units of a small trained network with ReLU, each with the three scenes in which it selects most. Right: the units with the same numbers in a random basis. Selected pixels are shown as they are, all others dimmed; the red outline is the mask of the concept with the highest IoU, which stands above. Computed by this page."}, "image": {"alt": "Four rows of six small images. In each image some pixels are shown in full colour and the rest is dimmed, with a red outline around a concept; above each half of a row stand the basis, the concept and the IoU in percent."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-gallery", "caption": "A unit and the unit of the same number in a random basis select different things. Left: four units of a small trained network with ReLU, each with the three scenes in which it selects most. Right: the units with the same numbers in a random basis. Selected pixels are shown as they are, all others dimmed; the red outline is the mask of the concept with the highest IoU, which stands above. Computed by this page."}, "image": {"alt": "Four rows of six small images. In each image some pixels are shown in full colour and the rest is dimmed, with a red outline around a concept; above each half of a row stand the basis, the concept and the IoU in percent."}}
 shown, masks = sets(datasets[0])[1]
 network = pair(datasets[0], "ReLU", 0)["trained"]
 maps = experiment.maps(network, "ReLU", "output", shown.images)
@@ -207,7 +206,8 @@ after = dissection.dissect(turned, masks, quantile=main_quantile)
 same = [each.unit for each in own]
 bases = {"own basis": own}
 bases["rotated"] = dissection.examples(turned, after, size, units=same, **few)
-pictures = (shown.images * shown.std + shown.mean).movedim(1, -1).numpy(force=True)
+pictures = (shown.images * shown.std + shown.mean).clamp(0, 1)
+pictures = pictures.movedim(1, -1).numpy(force=True)
 gallery(pictures, masks, bases)
 
 # %% [markdown]
@@ -215,7 +215,7 @@ gallery(pictures, masks, bases)
 #
 # To *dissect* a unit, keep the pixels where it is strongest and compare them with the mask of a concept, as {numref}`fig-steps` does for one image.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-steps", "caption": "Dissection compares the pixels where a unit is strongest with the mask of a concept. From left to right: an image; the unit's map, which is coarser; the pixels where the upsampled map exceeds the unit's level; the concept's mask; the overlap. The IoU is green over green and orange together, summed over all images. Computed by this page."}, "image": {"alt": "Five small squares: an image of drawn shapes, a coarse map of activations, a black region, another black region, and their overlap in green with the rest in orange."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-steps", "caption": "Dissection compares the pixels where a unit is strongest with the mask of a concept. From left to right: an image; the unit's map, which is coarser; the pixels where the upsampled map exceeds the unit's level; the concept's mask; the overlap. The IoU is the green area divided by the green and orange areas together, summed over all images. Computed by this page."}, "image": {"alt": "Five small squares: an image of drawn shapes, a coarse map of activations, a black region, another black region, and their overlap in green with the rest in orange."}}
 best = own[0]
 k = best.images[0]
 concept = masks.planes()[k, masks.names.index(best.concept)].numpy(force=True)
@@ -263,7 +263,7 @@ assert torch.allclose(ours, found.best, atol=1e-3)
 # Lite2 with their authors' weights. We dissect them on CamVid, frames of streets with eleven classes of pixels, at the frames' full size. Rotations are
 # drawn by Haar measure, the same before and after training; α = ½ is half of the way ({prf:ref}`prop-geodesic`).
 #
-# A trial is a network: the slope of its curve against α, averaged over blocks and rotations. The paper reads the slope of the trained network. We subtract that of
+# Each network counts as one trial; its value is the slope of its curve against α, averaged over blocks and rotations. The paper reads the slope of the trained network. We subtract that of
 # the untrained one, because a fall says little until one knows how far an untrained network falls. *The slopes are negative behind the ReLU6, and 0 at the linear output:*
 
 # %% tags=["remove-input"]
@@ -288,8 +288,8 @@ table_of_slopes = readable(rows, words, title="Slopes against α, points of IoU"
 table_of_slopes
 
 # %% [markdown]
-# In points of IoU from the own basis to a random one, with 95 % intervals over three networks. The intervals are those of each line alone: the {doc}`../scoreboard` corrects for all orderings of the paper, and then three networks
-# decide little, however alike they are.
+# In points of IoU from the own basis to a random one, with 95 % intervals over three networks. The intervals are those of each line alone: the {doc}`../scoreboard` corrects for all orderings of the paper, and after that correction three networks are too few for any of these differences.
+# The levels themselves are low, about 1 %, and we have no level of chance for these networks; for the small ones see below.
 #
 # The paper counts units instead, at $q = 0.005$ and a threshold of 0.04. *Behind the first ReLU6 half of the interpretable units are lost, at
 # the linear output none:* {glue:text}`own-first:.1f` % of the units are interpretable in the own basis there and {glue:text}`turned-first:.1f` % in a random one, behind the second ReLU6 {glue:text}`own-second:.1f` and
@@ -325,7 +325,7 @@ single_curves(change, "stage", "change", "weights", "network", **axes)
 # (sec-ceiling)=
 # ## Why counting saturates
 #
-# **A count of interpretable units may stand still while every unit loses**, because sizes alone bound the IoU.
+# **A count of interpretable units may stand still while every unit loses, or halve while the mean falls by a quarter**, because sizes alone bound the IoU.
 #
 # :::{prf:proposition} The ceiling
 # :label: prop-ceiling
@@ -338,7 +338,7 @@ single_curves(change, "stage", "change", "weights", "network", **axes)
 # :::
 #
 # A unit that selects a share of 0.005 passes a threshold of 0.04 only with a concept of less than $0.005/0.04 = 12.5$ percent of the pixels.
-# *Larger ones never count, however well a unit selects them: sky, buildings and roads on CamVid.* Below that, a unit counts as soon as enough of its pixels lie in
+# *Larger ones do not count, however well a unit selects them: sky, buildings and roads on CamVid.* (Upsampling changes a unit's share a little, and with it this bound.) Below that, a unit counts as soon as enough of its pixels lie in
 # the concept ({numref}`fig-ceilings`): an eighth for a traffic sign, nine tenths for a tree. More makes no difference.
 
 # %% tags=["remove-input"] mystnb={"figure": {"name": "fig-ceilings", "caption": "A count sees only the crossing of a line. At the paper's setting (the strongest 0.5 % of the pixels, IoU above 4 %) a unit counts once enough of its pixels lie in a concept (green); sky, buildings and roads can never count (red). Dots: the eleven concepts of CamVid, by the area of their masks."}, "image": {"alt": "A rising curve of the share of a unit's pixels that must lie in a concept against the concept's area on a logarithmic axis, which reaches 100 percent at 12.5 percent; dots with the names of street concepts lie on it, three beyond it."}}
@@ -429,12 +429,12 @@ assert told["ours"].all() and 0.4 < told["printed"].mean() < 0.6
 assert told["geodesic_error"].max() < 1e-12
 
 # %% [markdown]
-# **A case small enough to write down.** Two units, two images of $2 \times 2$ pixels, and two concepts, *left* and *right*, each one pixel of each image. Each unit is one concept's mask. Rotate the pair of units by 45° and by 90°, $q = ½$:
+# **A case small enough to write down.** Two units, two images of $2 \times 2$ pixels, and two concepts, *a* and *b*, each one pixel of each image. Each unit is one concept's mask. Rotate the pair of units by 45° and by 90°, $q = ½$:
 
 # %%
 planes = torch.zeros(2, 2, 2, 2, dtype=torch.bool)  # image, concept, pixel
-planes[0, 0, 0, 0] = planes[1, 0, 1, 1] = True  # left
-planes[0, 1, 1, 0] = planes[1, 1, 0, 1] = True  # right
+planes[0, 0, 0, 0] = planes[1, 0, 1, 1] = True  # concept a
+planes[0, 1, 1, 0] = planes[1, 1, 0, 1] = True  # concept b
 quarter = torch.tensor([[0.0, -1.0], [1.0, 0.0]], dtype=torch.float64)
 for alpha in (0.0, 0.5, 1.0):
     Q = dissection.geodesic(quarter, alpha).round(decimals=9)
@@ -450,7 +450,7 @@ for alpha in (0.0, 0.5, 1.0):
 # (sec-group)=
 # ## Does the basis follow the group?
 #
-# **No.** In small networks we can choose the activation on the residual output. If the size of the group decided, tanh and GELU should make the basis at least as special as ReLU does: all three groups leave the axes
+# **Not that we can see.** In small networks we can choose the activation on the residual output. If the size of the group (its dimension, and the number of its connected pieces) decided, tanh and GELU should make the basis at least as special as ReLU does: all three groups leave the axes
 # where they are, up to signs and scales.
 #
 # | activation | group on $n$ units | dim. | pieces |
@@ -461,7 +461,8 @@ for alpha in (0.0, 0.5, 1.0):
 # | GELU | permutations | 0 | $n!$ |
 #
 # {numref}`fig-recorded-slopes` has networks that were trained on drawn scenes and on patches of street scenes. On drawn scenes training deepens the fall with ReLU, by {glue:text}`relu` points, and with GELU, by {glue:text}`gelu`. Without an activation it does not: {glue:text}`none`. Tanh lies
-# between, {glue:text}`tanh`, although its group is as small as GELU's up to signs. On street scenes only tanh can be told from 0. So an activation that keeps the axes can make them special, and the size of its group does not say how much.
+# between, {glue:text}`tanh`, although its group, like GELU's, is finite. On street scenes only tanh can be told from 0. So an activation that keeps the axes can make them special, and the four groups in order of size do not order the slopes. The intervals of ReLU and tanh overlap, and tanh saturates
+# (below), so six networks of each kind do not decide it.
 
 # %% tags=["remove-cell"]
 SIGMA = {"no ReLU": "Identity", "ReLU": "ReLU", "tanh": "tanh", "GELU": "GELU"}
@@ -486,7 +487,7 @@ for name, kind in {
 }.items():
     glue(name, said(of.get_group(("concepts", kind))), display=False)
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-recorded-slopes", "caption": "What training adds does not follow the size of the group: on drawn scenes GELU and ReLU fall alike, tanh less. Slope of the mean best IoU against α, trained minus untrained, in points, at the residual outputs of six networks of each kind; left of 0, training has made the own basis special. The first four activations stand in the order of their groups, the largest first. Dots: networks; means with 95 % intervals; recorded."}, "image": {"alt": "One panel for each data set; in each, five rows, no ReLU, ReLU, tanh, GELU and ConvNeXt, with dots for networks, a mean and an interval about a vertical line at zero."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-recorded-slopes", "caption": "On drawn scenes training adds as much with GELU as with ReLU, less with tanh, and nothing without an activation: not the order of their groups. Slope of the mean best IoU against α, trained minus untrained, in points, at the residual outputs of six networks of each kind; left of 0, training has made the own basis special. The first four activations stand in the order of their groups, the largest first. Dots: networks; means with 95 % intervals; recorded."}, "image": {"alt": "One panel for each data set; in each, five rows, no ReLU, ReLU, tanh, GELU and ConvNeXt, with dots for networks, a mean and an interval about a vertical line at zero."}}
 order = {kind: place for place, kind in enumerate([*SIGMA, "ConvNeXt"])}
 by_group = {"key": lambda kinds: kinds.map(order), "kind": "stable"}
 at = outputs_told.sort_values("kind", **by_group)
@@ -502,7 +503,7 @@ forest(at, "kind", "points", panels="dataset", xlabel="trained − untrained, po
 # {numref}`fig-inside` has the output of the block, what comes out of the activation inside, and the convolution after it, whose output is
 # added to the shortcut. No activation acts on that output alone; in the network with ReLU, the ReLU acts on the sum. *Training makes the basis special at every layer of the network with ReLU. In the one without, it does so only behind the ReLU inside the block.*
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-inside", "caption": "Where an activation acts on a layer or on what is added to it, training makes the basis special; elsewhere it does not. Slope of the mean best IoU, trained minus untrained, in points, for drawn scenes. Dots: six networks; lines: means with 95 % intervals over networks; recorded."}, "image": {"alt": "Panels for the block's output, the activation inside and the convolution after it; in each, three rows for the kinds of network, with dots, means and intervals about a vertical line at zero."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-inside", "caption": "Where an activation acts on a layer's output, or on the sum that contains it, training makes the basis special; elsewhere it does not. Slope of the mean best IoU, trained minus untrained, in points, for drawn scenes. Dots: six networks; lines: means with 95 % intervals over networks; recorded."}, "image": {"alt": "Panels for the block's output, the activation inside and the convolution after it; in each, three rows for the kinds of network, with dots, means and intervals about a vertical line at zero."}}
 inside = recorded.query("dataset == 'concepts' and quantile == 0.02 and kind in @PAPER")
 at = inside.groupby(["kind", "layer"])["points"]
 below = at.agg(lambda values: results.interval(values)[1] < 0)
@@ -515,12 +516,12 @@ forest(inside, "kind", "points", panels="layer", xlabel="trained − untrained, 
 # %% [markdown]
 # ## Is it more than area?
 #
-# **Masks of other images.** If a unit's best IoU were as high with those, it would measure areas and not concepts. On drawn scenes it is not. In the recorded networks with ReLU the mean best IoU is {glue:text}`true-masks:.1f` % with the true masks, and 5 percent
+# **Masks of other images.** If masks of other images gave the same best IoU, it would measure areas and not concepts. On drawn scenes they do not. In the recorded networks with ReLU the mean best IoU is {glue:text}`true-masks:.1f` % with the true masks, and 5 percent
 # of the units exceed {glue:text}`null-masks:.1f` % by chance. On CamVid it is not so clear: {glue:text}`true-street:.1f` % against {glue:text}`null-street:.1f` %, for frames of streets resemble each other, with the road below and the sky above.
 #
 # **A level that is hardly exceeded.** Tanh keeps the order of the values, so that a unit is strongest where it was in front of the tanh; but its largest
 # values lie close together below 1, and after upsampling few pixels may exceed the level. A unit that selects less has a lower ceiling. A rotation mixes
-# units and undoes this, trained or not: with tanh the IoU of an untrained network *rises* by {glue:text}`tanh-rise:.1f` points. The difference of slopes removes what is common to both.
+# units and undoes this: with tanh the IoU of an untrained network *rises* by {glue:text}`tanh-rise:.1f` points. The difference of slopes removes what a trained and an untrained network share, but a trained tanh may saturate more or less.
 
 # %% tags=["remove-cell"]
 told = record("dissected").query("kind == 'ReLU' and layer == 'output' and alpha == 0")
@@ -549,7 +550,7 @@ for name, kind in {"live-relu": "ReLU", "live-none": "no ReLU"}.items():
     here = 100 * gaps.loc[gaps["kind"] == kind, "difference"]
     glue(name, said(here) if len(here) > 1 else "not measured", display=False)
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-against-alpha", "caption": "The same measurement in small networks that this page trained: mean best IoU against α. Bands: 95 % over networks, of each the mean over its rotations."}, "image": {"alt": "Three panels, for a residual network with ReLU, one without and a ConvNeXt: mean best IoU against alpha, a curve for trained and one for untrained networks, with bands."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-against-alpha", "caption": "Small networks of this page, too few to decide anything: mean best IoU against α. Bands: 95 % over networks, of each the mean over its rotations."}, "image": {"alt": "Three panels, for a residual network with ReLU, one without and a ConvNeXt: mean best IoU against alpha, a curve for trained and one for untrained networks, with bands."}}
 main = table[(table["quantile"] == main_quantile) & (table["dataset"] == datasets[0])]
 outputs = main[main["layer"] == "output"].assign(percent=100 * main["mean_iou"])
 three = outputs[outputs["kind"].isin(PAPER)]
@@ -683,9 +684,9 @@ forest(two, "q", "points", panels="kind", xlabel="trained − untrained, points"
 # ## Summary
 #
 # - In networks trained on ImageNet units lose their concepts with rotation behind an activation, and not at a linear output.
-# - They lose most behind the first ReLU6 of a block. Behind the second one of the two deepest stages they gain, and the size of the group does
-#   not order four activations: the group is a reason for a special basis, not the measure of it.
-# - Untrained networks change little: compare the trained slope with theirs.
+# - They lose most behind the first ReLU6 of a block. Behind the second one of the two deepest stages they gain. In small networks the sizes of the groups do
+#   not order four activations; six networks of each kind do not decide more.
+# - Untrained networks change little, but for tanh: compare the trained slope with theirs.
 # - Dissection asks which concept a unit's strongest activations select; an IoU is bounded by sizes, {prf:ref}`prop-ceiling`.
 # - A count above a fixed threshold may stand still while every unit loses; the mean best IoU does not.
 #
