@@ -186,7 +186,7 @@ along_orbit(told)
 # %% [markdown]
 # {numref}`fig-orbit` follows the orbit of {numref}`fig-level`. Three lessons:
 #
-# - *Flatness is a property of the weights and not of the function.* A claim that flat minima generalise has to say where on the orbit it measures.
+# - *Flatness, as the largest eigenvalue measures it, is a property of the weights and not of the function.* A claim that flat minima generalise has to say where on the orbit it measures.
 # - *Weight decay chooses a point.* Its penalty $\tfrac\lambda2\lVert W\rVert^2$ is smallest where incoming and outgoing weights have the same norm, and training with decay goes there at a known rate
 #   ({prf:ref}`thm-balance`).
 # - *Speed depends on the point.* Under gradient flow the loss falls at the rate $\lVert\nabla L\rVert^2$. {ref}`sec-teleport` makes use of it.
@@ -294,7 +294,7 @@ hidden["change"] *= 100
 free = hidden.query("`acts on` == 'second layer' and -0.51 < s")
 assert free["change"].max() < 1e-10
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-hidden", "caption": "On neurons that are always active a whole interval of matrices keeps the function, on others only the identity. The theory grants all s ≥ −½; on this sample of inputs a little more is free. Change of the outputs under M = (1 s; 0 1) between the first or the second hidden layer and what follows, for random inputs."}, "image": {"alt": "Change in percent against s. For the second layer it is zero from about minus 0.8 on to the right; for the first layer it is zero at s = 0 only."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-hidden", "caption": "Between layers that are always active every s ≥ −½ keeps the function (on this sample of inputs a little more does); in the first layer only s = 0 does. Change of the outputs under M = (1 s; 0 1) between the first or the second hidden layer and what follows, for random inputs."}, "image": {"alt": "Change in percent against s. For the second layer it is zero from about minus 0.8 on to the right; for the first layer it is zero at s = 0 only."}}
 axes = {"xlabel": "s", "ylabel": "change of the outputs, %"}
 mean_curves(hidden, "s", "change", "acts on", **axes)
 
@@ -304,7 +304,7 @@ mean_curves(hidden, "s", "change", "acts on", **axes)
 # (sec-noether)=
 # ## What training conserves
 #
-# *Every one-parameter group of symmetries with a symmetric generator gives a quantity that gradient flow conserves, as Noether's theorem does in mechanics. Steps of finite size let it drift, in proportion to their size.*
+# *Every one-parameter group of symmetries with a symmetric generator gives a quantity that gradient flow conserves, as Noether's theorem does in mechanics. Steps of finite size let it drift; over a fixed time the drift is about proportional to the learning rate.*
 #
 # :::{prf:theorem} Noether for gradient flow
 # :label: thm-noether
@@ -330,9 +330,9 @@ mean_curves(hidden, "s", "change", "acts on", **axes)
 # |---|---|---|---|
 # | none (linear) | $e^{sS}W_i$ and $W_{i+1}e^{-sS}$, $S$ symmetric | $W_iW_i^\top - W_{i+1}^\top W_{i+1}$ | $n(n+1)/2$ |
 # | ReLU | the same, $S$ diagonal | its diagonal | $n$ |
-# | tanh, GELU | none: the group is finite | nothing | 0 |
+# | tanh, GELU | none: the group is finite | nothing by this theorem | 0 |
 #
-# This is due to {cite:t}`du2018`, and to {cite:t}`kunin2021` for more symmetries. A bias counts as one more column of $W_i$. For antisymmetric $X$, as of rotations, $Q_X$ is 0 and says nothing.
+# This is due to {cite:t}`du2018`, and to {cite:t}`kunin2021` for more symmetries. A bias counts as one more column of $W_i$. The $n(n+1)/2$ quantities are independent if the neighbouring layers are wide enough. For antisymmetric $X$, as of rotations, $Q_X$ is 0 and says nothing.
 
 
 # %%
@@ -365,7 +365,7 @@ glue(
     "drift-free", float(ends.loc["ReLU, off the diagonal"].mean(axis=None)), display=False
 )
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-drift", "caption": "Halving the learning rate halves the drift of what is conserved, and does not change what is not. Change of the conserved quantities since the start, in percent of their size, against time (learning rate times steps), for three learning rates; recorded, mean over networks with 95 % interval, handwritten digits. Left: all of the matrix in a linear network; middle: its diagonal with ReLU; right: its other entries with ReLU, which no symmetry protects."}, "image": {"alt": "Three panels on a logarithmic axis. Linear and ReLU diagonal: three curves one below the other, a factor of two apart. Off the diagonal: three curves on top of each other, far above."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-drift", "caption": "Halving the learning rate about halves the drift of conserved quantities; the others change as much at every learning rate. Change of the conserved quantities since the start, in percent of their size, against time (learning rate times steps), for three learning rates; recorded, mean over networks with 95 % interval, handwritten digits. Left: all of the matrix in a linear network; middle: its diagonal with ReLU; right: its other entries with ReLU, which no symmetry protects."}, "image": {"alt": "Three panels on a logarithmic axis. Linear and ReLU diagonal: three curves one below the other, a factor of two apart. Off the diagonal: three curves on top of each other, far above."}}
 axes = {"xlabel": "time", "ylabel": "change, %", "log": True}
 shown = told.query("time > 0").assign(rate=lambda t: "η = " + t["rate"].astype(str))
 mean_curves(shown, "time", "drift", "rate", panels="quantity", **axes)
@@ -431,7 +431,7 @@ for name, key in {"plain": "plain", "r = 4": "four"}.items():
 for name, value in numbers.items():
     glue(f"tele-{name}", float(value), display=False)
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-teleport", "caption": "At the same learning rate a teleported network is ahead at once; when each start has its best learning rate, the lead is smaller. Loss against steps of gradient descent after 20 common steps: plain, and moved along the orbit to the largest gradient with scalings up to r. Left: learning rate 1 for all. Right: for each start the learning rate with the lowest mean loss after 100 steps. Recorded, mean over networks with 95 % interval, 16 hidden neurons, handwritten digits."}, "image": {"alt": "Two panels of the loss on a logarithmic axis against the number of steps, one line each for plain, r = 2 and r = 4. Left, the moved networks fall faster. Right, the three lines end close to each other."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-teleport", "caption": "At the same learning rate a teleported network is ahead at once; when each start has its best learning rate, it is still ahead after 100 steps, by little. Loss against steps of gradient descent after 20 common steps: plain, and moved along the orbit to the largest gradient with scalings up to r. Left: learning rate 1 for all. Right: for each start the learning rate with the lowest mean loss after 100 steps. Recorded, mean over networks with 95 % interval, 16 hidden neurons, handwritten digits."}, "image": {"alt": "Two panels of the loss on a logarithmic axis against the number of steps, one line each for plain, r = 2 and r = 4. Left, the moved networks fall faster. Right, the three lines end close to each other."}}
 same = told[told["rate"] == 1.0].assign(choice="learning rate 1")
 own = told[told["rate"] == told["start"].map(best)].assign(choice="each its best")
 both = pd.concat([same, own])
@@ -516,7 +516,7 @@ glue("tie-printed", 100 * float(printed.min()), display=False)
 # *Counted with its components, $G_{\mathrm{ReLU}}$ is larger than the matrices of rank one on a coarse scale and smaller on a fine one.* It has dimension $n$, and matrices of rank one have $2n-1$, but $G_{\mathrm{ReLU}}$ has
 # $n!$ components as well. Footnote 5 of {cite:t}`godfrey2022` counts both by ε-nets and finds rank one larger all the same; we do not have its calculation (appendix E.7). Ours counts how many balls of radius ε fill either set within
 # the unit ball of the Frobenius norm, by volume. $G_{\mathrm{ReLU}}$ is $n!$ orthants of an $n$-dimensional ball there, and the matrices $suv^\top$ have the volume $|S^{n-1}|^2/(4n-2)$.
-# Both need equally many balls near $\varepsilon = 4e/n$: {glue:text}`equal-16:.2f` for $n = 16$ and {glue:text}`equal-512:.3f` for $n = 512$. Below, rank one is the larger set.
+# Both need equally many balls near an ε that is asymptotically $4e/n$: {glue:text}`equal-16:.2f` for $n = 16$ and {glue:text}`equal-512:.3f` for $n = 512$. Below, rank one is the larger set.
 
 # %% tags=["remove-cell"]
 ball = lambda d: d / 2 * math.log(math.pi) - math.lgamma(d / 2 + 1)  # log of volume
@@ -537,7 +537,7 @@ glue("equal-512", float(same_size[512]), display=False)
 # %% [markdown]
 # ## Shifts as well: affine intertwiners
 #
-# *With biases in front and behind, sigmoid and others gain a sign, and exp a whole line.* A layer has a bias, so a change in front of σ may shift too, and one behind it as well: $\sigma(ax + t) = b\,\sigma(x) + s$.
+# *With biases in front and behind, a sigmoid can also be reflected, and exp shifted by any amount.* A layer has a bias, so a change in front of σ may shift too, and one behind it as well: $\sigma(ax + t) = b\,\sigma(x) + s$.
 # That goes beyond the paper.
 
 # %% tags=["remove-input"]
@@ -610,7 +610,7 @@ print(relative_error(other(inputs), net(inputs)))
 #
 # :::{exercise}
 # :label: ex-inertia
-# Why does the Hessian of a ReLU network with one layer of $n$ hidden neurons, none of them without weights, have at least $n$ zero
+# Why does the Hessian of a ReLU network with one layer of $n$ hidden neurons, each with a nonzero weight, have at least $n$ zero
 # eigenvalues at a minimum where the loss is twice differentiable?
 # :::
 #
@@ -665,7 +665,7 @@ axes = {"xlabel": "steps", "ylabel": "change of the diagonal, %", "log": True}
 mean_curves(rows, "step", "change", "optimiser", **axes)
 
 # %% [markdown]
-# {numref}`fig-ex-optimisers` answers it. Adam divides each entry of the gradient by its own size. The result is no longer perpendicular to $X\theta$, so the proof fails at its first step.
+# {numref}`fig-ex-optimisers` answers it. Adam divides each entry of the gradient by its own size. The gradient is still perpendicular to $X\theta$, but the step is not, so the proof fails where it puts $-\nabla L$ for $\dot\theta$. Momentum adds up gradients that belong to earlier points.
 #
 # ::::{solution-end}
 # ::::
@@ -712,10 +712,10 @@ mean_curves(rows, "step", "loss", "start", **axes)
 # ## Summary
 #
 # - The loss is constant on an orbit; gradient, Hessian and norm are not. The Hessian's signature and the relative sharpness are.
-# - Gradient flow conserves one quantity for each one-parameter group with symmetric generator; steps of finite size change it in proportion to the learning rate.
-# - A network moved to a larger gradient trains faster at first. The lead shrinks.
+# - Gradient flow conserves one quantity for each one-parameter group with symmetric generator; steps of finite size let it drift, over a fixed time about in proportion to the learning rate.
+# - A network moved to a larger gradient trains faster at the same learning rate. With the best learning rate for each the lead is small, and at large ones the moved network does worse.
 # - What is added must move alike. An output added to a pre-activation asks for $A_m = \varphi(A_l)$ where the paper prints $A_m = A_l$.
-# - For tanh these are all symmetries. A deep ReLU network may have more.
+# - For tanh networks with generic weights and no superfluous neuron these are all symmetries. A deep ReLU network may have more.
 #
 # Back to {doc}`01_intertwiner_groups`, on to {doc}`01c_any_network`, which does all this for networks that somebody else wrote. {doc}`/generated/status` has the data, code and run of this page.
 
