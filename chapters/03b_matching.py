@@ -242,7 +242,7 @@ ring = pd.DataFrame(
     {"map": ["no\nstitch"], "nats": 6.99, "spread": 1.96, "way": "measured"}
 )
 words = {"xlabel": "map", "ylabel": "cross-entropy, nats", "printed": ring}
-trials(far, "map", "nats", "way", **words, colours={"measured": COLOURS["blue"]})
+trials(far, "map", "nats", "way", **words, colours={"measured": COLOURS["ink"]})
 
 # %% [markdown]
 # ## Why does the best fit lose accuracy? [our question]

@@ -300,7 +300,7 @@ assert (early[2.0] - early[0.0]).mean() > -0.5
 curves["name"] = curves["weight"].map({0.0: "control", 2.0: "λ = 2"})
 upper, lower = (curves.assign(value=curves[c]) for c in ("accuracy", "cka"))
 words = {"xlabel": "epoch of the stitch", "ylabels": ("accuracy, %", "CKA"), "level": 0.7}
-colours = {"control": COLOURS["grey"], "λ = 2": COLOURS["blue"]}
+colours = {"control": COLOURS["grey"], "λ = 2": COLOURS["red"]}
 above_and_below(upper, lower, "epoch", colours=colours, **words)
 
 # %% [markdown]
@@ -422,7 +422,7 @@ rings = pd.DataFrame(
 )
 rings = rings.assign(cka=[0.883, 0.922], spread=[0.050, 0.098])
 words = {"xlabel": "layer", "ylabel": "CKA", "ylim": (0.7, 1.04), "height": 2.4}
-words |= {"printed": rings, "panels": "network", "colours": {"measured": COLOURS["blue"]}}
+words |= {"printed": rings, "panels": "network", "colours": {"measured": COLOURS["ink"]}}
 dots(both, "layer", "cka", "way", **words)
 
 # %% [markdown]
@@ -458,7 +458,7 @@ upper, lower = (
 colours = {
     "task": COLOURS["green"],
     "control": COLOURS["grey"],
-    "pressed": COLOURS["blue"],
+    "pressed": COLOURS["red"],
 }
 words = {"xlabel": "epoch of the stitch", "ylabels": ("accuracy, %", "CKA")}
 above_and_below(upper, lower, "epoch", colours=colours, **words)

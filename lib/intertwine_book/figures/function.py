@@ -31,7 +31,8 @@ def index_and_accuracy(
         mine = table[table["way"] == way]
         axis.plot(mine["cka"], mine["accuracy"], "o", color=colour, ms=6, alpha=0.75, mew=0)
         axis.text(x, y, way, color=colour, ha="center", va="center")
-    axis.annotate("", (printed - 0.06, level), (printed, level), arrowprops={"arrowstyle": "->"})
+    arrow = {"arrowstyle": "->", "color": COLOURS["ink"]}
+    axis.annotate("", (printed - 0.06, level), (printed, level), arrowprops=arrow)
     axis.plot(printed, level, "o", mfc="none", mec=COLOURS["ink"], ms=9, mew=1.4)
     axis.text(printed - 0.01, level + 3, "printed", ha="center", va="bottom")
     axis.set(xlabel="CKA with the second network's activations", ylabel="accuracy of the stitched network, %")
