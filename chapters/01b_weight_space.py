@@ -294,7 +294,7 @@ hidden["change"] *= 100
 free = hidden.query("`acts on` == 'second layer' and -0.51 < s")
 assert free["change"].max() < 1e-10
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-hidden", "caption": "Between layers that are always active every s ≥ −½ keeps the function (on this sample of inputs a little more does); in the first layer only s = 0 does. Change of the outputs under M = (1 s; 0 1) between the first or the second hidden layer and what follows, for random inputs."}, "image": {"alt": "Change in percent against s. For the second layer it is zero from about minus 0.8 on to the right; for the first layer it is zero at s = 0 only."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-hidden", "caption": "On neurons that are always active every s ≥ −½ keeps the function (on a sample of inputs a little more may); in the first layer only s = 0 does. Change of the outputs under M = (1 s; 0 1) between the first or the second hidden layer and what follows, for random inputs."}, "image": {"alt": "Change in percent against s. For the second layer it is zero from about minus one half on to the right; for the first layer it is zero at s = 0 only."}}
 axes = {"xlabel": "s", "ylabel": "change of the outputs, %"}
 mean_curves(hidden, "s", "change", "acts on", **axes)
 
