@@ -162,7 +162,7 @@ def against_penalty(table: pd.DataFrame, printed: pd.DataFrame) -> Figure:
     """
     check_columns(table, "layer", "similarity", "penalty")
     figure, axes = new_figure(1, 2, height=2.9, sharex=True, sharey=True)
-    colours = [COLOURS[name] for name in ("blue", "green", "orange", "red")]
+    colours = [COLOURS[name] for name in ("ink", "grey", "pink", "green")]
     for axis, rows, title in zip(axes, (table, printed), ("our pairs", "printed means"), strict=True):
         for layer, colour in zip(dict.fromkeys(printed["layer"]), colours, strict=False):
             part = rows[rows["layer"] == layer]
