@@ -262,7 +262,8 @@ single = split[split["part"].str.isdigit() & (split["layer1"] == "bn3")]
 single = single.join(base.rename("base"), on=["pair", "layer1"])
 gone = single[single["stitch"] == "removed"].groupby("pair")
 agree = gone[["variance", "distance"]].corr("spearman")["distance"].unstack()["variance"]
-assert (agree > 0.97).all()
+six = split.query("layer1 == 'bn6' and part == 'both'").groupby("stitch")["accuracy"]
+assert (agree > 0.97).all() and six.mean().drop(["removed", "model 2"]).std() < 2
 kept = single[single["stitch"] == "least squares"].groupby("pair")["kept"]
 assert kept.max().between(0.85, 0.97).all() and kept.min().between(0.1, 0.18).all()
 three = {way: OF[way] for way in ("least squares", "variance restored", "task loss")}
@@ -270,7 +271,7 @@ loud_and_quiet(single, three)
 
 # %% [markdown]
 # Which part of the error costs the accuracy? Give model 2 its own activations, plus the error of a stitch in the loud or in the quiet directions alone ({numref}`fig-split`). At layer 3 least squares leaves 17 % of the loud variance unexplained and
-# 43 % of the quiet one, and its quiet error costs more. The stitch trained by the task has a *larger* error in both parts, 20 % and 68 %, and loses less. So the size of an error does not say what it costs. An error that shrinks is worse than one that adds noise.
+# 43 % of the quiet one, and its quiet error costs more. The stitch trained by the task has a *larger* error in both parts, 20 % and 68 %, and loses less. So the size of an error does not say what it costs: here one that shrinks costs more than a larger one that keeps the variance. At layer 6 the three maps differ by 3 points.
 
 # %% tags=["remove-input"] mystnb={"figure": {"name": "fig-split", "caption": "The quiet part of the error of least squares costs 8 points, the larger one of the task stitch 5. Accuracy of model 2 (dotted: without any error) when its layer 3 carries the error of a stitch in the loud directions only, in the quiet ones only, or in both. Tiny-10; discs: means, dots: five pairs."}, "image": {"alt": "Three groups, loud, quiet and both, with three colours each: for both parts least squares is lowest at 73 percent, variance restored at 78, task loss at 83."}}
 groups = split[split["part"].isin(["loud", "quiet", "both"]) & (split["layer1"] == "bn3")]
@@ -296,7 +297,7 @@ restored = M * stretch  # of rows times M; the bias keeps the mean at b
 of_library = experiments.variance_restored(place.statistics)
 assert relative_error(restored, of_library.weight.T) < 1e-3
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-restored", "caption": "Restoring the variance moves the activations away from model 2's and gains up to 7 % of its accuracy. Relative accuracy by layer of Tiny-10; discs: means, dots: five pairs. Variance restored: least squares with every channel stretched to the variance of model 2's channel."}, "image": {"alt": "Three curves against the layer: least squares lowest, variance restored between, and task loss highest, closest together at layers 1, 7 and 8."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-restored", "caption": "Restoring the variance moves the activations away from model 2's and gains 5 to 6 % of its accuracy at layers 3 to 5. Relative accuracy by layer of Tiny-10; discs: means, dots: five pairs. Variance restored: least squares with every channel stretched to the variance of model 2's channel."}, "image": {"alt": "Three curves against the layer: least squares lowest, variance restored between, and task loss highest, closest together at layers 1, 7 and 8."}}
 stretched = numbered(record("restored"))
 gain = stretched.set_index(["layer", "pair"])["y"]
 gain -= told[told["stitch"] == "least squares"].set_index(["layer", "pair"])["y"]
@@ -424,10 +425,10 @@ assert relative_error(lasso(alpha), theirs) < 1e-2
 # %% tags=["remove-input"] mystnb={"figure": {"name": "fig-one-path", "caption": "The lasso and the square-root lasso are one path. Left: the size of the solution against α, divided by the α from which on M is 0; the two losses differ. Right: the residual against the size; they agree. The run of this page."}, "image": {"alt": "Left: two falling curves, apart from each other. Right: two curves that lie on each other, a broken one on a wide one."}}
 found, total = [], BB.trace().sqrt().item()
 largest = AB.abs().max().item()
-for share in torch.logspace(-3, 0, 13).tolist():
+for share in torch.logspace(-3, 0, 9).tolist():
     for loss, top in {"lasso": largest, "square-root lasso": largest / total}.items():
         residual = total  # of M = 0; then in turn: the best M, and its residual
-        for _ in range(1 if loss == "lasso" else 12):
+        for _ in range(1 if loss == "lasso" else 8):
             strength = share * top * (residual if loss != "lasso" else 1)
             M_1 = alignment.lasso(place.statistics, strength, affine=True)
             residual = max(M_1.residual, 0) ** 0.5
@@ -637,7 +638,7 @@ def restricted(pair, layer1):
     return stitch_rows(place, limited, **known) + sparse
 
 
-@run.table(cases=cases, uses=shared)
+@run.table(cases=cases if published else cases[:1], uses=shared)
 def directions(pair, layer1):
     """The error of three stitches, direction by direction."""
     place, _ = joint(pair, layer1)
@@ -847,7 +848,7 @@ trials(pd.DataFrame(found), "images", "accuracy", "judged on", **words)
 # - Least squares shrinks what it cannot predict, most in quiet directions. Restoring the variance gains accuracy and worsens the fit.
 # - Behind the first layer an untrained front does as well: a good stitch there is no evidence of what was learned. From the third layer on it is.
 # - Low rank and sparsity are cheap by the task, if training starts from the direct map. Random starts get stuck.
-# - Stitches from random starts are linearly connected in the later layers, not in the first two.
+# - Stitches from random starts are linearly connected from layer 6 on, not at the first two.
 #
 # Back to {doc}`03_stitching`; on to {doc}`04_dissimilarity`, where similarity is measured without a task. {doc}`/generated/status` has the data, code and run of this page.
 
