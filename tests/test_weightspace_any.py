@@ -345,15 +345,16 @@ def turned(x, interleaved=False):
 
 
 class Rotary(nn.Module):
-    """Scores of queries and keys at turned positions; `step` is between the layer and the rotation."""
+    """Scores of queries and keys at turned positions; `step` is in front of the rotation, or behind it."""
 
-    def __init__(self, step=None, **options):
+    def __init__(self, step=None, behind=False, **options):
         super().__init__()
         self.q, self.k = nn.Linear(4, 6), nn.Linear(4, 6)
-        self.step, self.options = step or (lambda h: h), options
+        steps = [step or (lambda h: h), lambda h: turned(h, **options)]
+        self.steps = steps[::-1] if behind else steps
 
     def forward(self, x):
-        q, k = (turned(self.step(f(x)), **self.options) for f in (self.q, self.k))
+        q, k = (self.steps[1](self.steps[0](f(x))) for f in (self.q, self.k))
         return (q @ k.mT).softmax(-1)
 
 
@@ -369,9 +370,13 @@ def test_rotary_positions_leave_a_complex_number_for_each_pair(interleaved):
     torch.testing.assert_close(match(space, model, moved).model.q.weight, model.q.weight)
 
 
-@pytest.mark.parametrize("step", [torch.tanh, lambda h: F.rms_norm(h, (6,)), lambda h: h.square()])
-def test_rotary_positions_of_units_that_are_not_mixed_linearly_stay(step):
-    assert groups(Rotary(step), randn(2, 5, 4)) == []
+STILL = [torch.tanh, lambda h: F.rms_norm(h, (6,)), lambda h: torch.cat([h[..., :2].tanh(), h[..., 2:]], -1)]
+
+
+@pytest.mark.parametrize("step", STILL)
+@pytest.mark.parametrize("behind", [False, True])
+def test_rotary_positions_of_units_that_are_not_mixed_linearly_stay(step, behind):
+    assert groups(Rotary(step, behind), randn(2, 5, 4)) == []
 
 
 def test_a_sum_of_a_value_with_itself_is_no_rotation():

@@ -22,6 +22,7 @@ from intertwine.weightspace.axes import (
     units,
     zero,
 )
+from intertwine.weightspace.hidden import PAIRS
 
 Relation = Callable[..., None]
 
@@ -158,7 +159,7 @@ class Ties:
     def split(self, space: Space, sizes: Sequence[int]) -> None:
         """The space is a concatenation of spaces of these sizes."""
         space = space.root()
-        if space.inner or space.frozen:
+        if space.inner or space.frozen or space.norm in PAIRS:
             self.freeze_space(space, "a part of the units of each head or group is used alone")
             return
         space.parts = [self.space(n) for n in sizes]
@@ -169,6 +170,8 @@ class Ties:
     def factor(self, space: Space, outer: int) -> None:
         """The space is a product: `outer` blocks of units, that move as blocks and within themselves."""
         space = space.root()
+        if space.norm in PAIRS:
+            self.freeze_space(space, "rotary positions of several blocks")
         if space.frozen:
             return
         blocks = self.space(outer, space.base)

@@ -125,6 +125,8 @@ def _normalised(state: Inference, x: Axis, kind: str, gain: Ref | None, bias: Re
         state.mix((x,), f"{kind} norm over several spaces")
     state.trivial((x,), sign=kind == "layer")
     for space in spaces:
+        if space.norm in PAIRS:
+            state.freeze_space(space, f"{kind} norm behind rotary positions")
         space.norm = "layer" if "layer" in (kind, space.norm) else "rms"
     if gain is None:
         if bias is not None:
