@@ -22,7 +22,8 @@ class Symmetry:
     """How one network becomes another with the same function: reduce, flip, then an element of H_n.
 
     Where both reductions have one neuron on a hyperplane, on opposite sides, it is a flip. Where there are
-    opposite pairs, a part δ ∈ R^k of an output weight moves from σ(u) to σ(−u), and a flip moves all of it.
+    opposite pairs, a part δ ∈ R^k of an output weight moves from σ(u) to σ(−u), and a flip moves all of it; a
+    weight may be 0 before or after, so that a pair can leave one hyperplane for a parallel one.
     Since σ(u) = σ(−u) + u this leaves the function unchanged iff Σ δ wᵀ = 0, and c absorbs Σ δ b.
     """
 

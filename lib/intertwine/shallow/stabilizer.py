@@ -65,8 +65,9 @@ def stabilizer(p: ShallowReLU, tolerance: float = TOLERANCE) -> Stabilizer:
         >>> found.dimension, found.order, found.blocks
         (1, 4, ((0, 1), (3, 4)))
 
-    The paper's statement, as our copy has it, generates the finite part by at most two cycles; three pairs of
-    equal neurons refute that. Transpositions generate it, as many as the blocks have neurons less one each.
+    The paper says "at most two cycles", and its formulas are missing in the text that we have. No two
+    elements generate the stabiliser of three pairs of equal neurons. Transpositions
+    generate the finite part, as many as the blocks have neurons less one each.
     """
     lengths, keys = _keys(p)
     zeros = tuple(np.flatnonzero(lengths == 0).tolist())
