@@ -36,7 +36,7 @@ def epsilon_slider(
         grid: of three dimensions.
         epsilons: of J/E[y²], growing.
         name: of the figure on its page, unique.
-        points: coordinates of the solutions, drawn as diamonds.
+        points: coordinates of the networks that span the plane, drawn as diamonds.
         limit: points that are drawn at most; a larger set is thinned evenly, the same at each ε.
     """
     relative = grid.relative.flatten().numpy(force=True)
@@ -52,7 +52,7 @@ def epsilon_slider(
     extra = []
     if points is not None:
         cross = {"size": 6, "color": COLOURS["pink"], "symbol": "diamond"}
-        extra.append(_cloud(np.asarray(points), "solutions", cross))
+        extra.append(_cloud(np.asarray(points), "networks spanning it", cross))
     shown = [[j <= k for j in range(len(clouds))] + [True] * len(extra) for k in range(len(clouds))]
     for cloud, visible in zip(clouds, shown[-1], strict=False):
         cloud.visible = visible
