@@ -24,9 +24,9 @@
 #
 # ## The question
 #
-# The paper {cite}`lengyel2020` ends with LeNet. Its pictures show a *wide* region of low loss, with an interior, and the paper asks for the symmetry groups behind it. *Is that
-# region a symmetry?* No. {numref}`fig-lenet` draws the authors' plane again: in the hatched part the network returns 0 on every image, and in the whole plane no network of the grid
-# comes closer to the target than {glue:text}`best:.2f` of the zero function's loss. The plane beside it goes through solutions for a target that varies. There the good networks are three small islands.
+# The paper {cite}`lengyel2020` ends with LeNet. Its pictures show a *wide* region of low loss, with an interior, and the paper asks for the symmetry groups behind it. *Does this
+# region come from a symmetry of the target's class?* No. {numref}`fig-lenet` draws the authors' plane again. In the hatched part the networks share a function, but it is the zero function, not the target. In the whole plane no network of the grid
+# comes closer to the target than {glue:text}`best:.2f` of the zero function's loss. The plane beside it goes through solutions for a target that varies. There the good networks form three small islands.
 
 # %% tags=["hide-input"]
 import itertools
@@ -87,7 +87,7 @@ def square(table, values="relative"):
 assert genni.components(square(ours) < 0.1).max() == 3
 assert genni.components(square(authors) < printed).max() == 1
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-lenet", "caption": "The wide region of the paper's LeNet is the zero function and a threshold, not a symmetry. Loss relative to that of the zero function in planes of LeNet's parameters, recorded on 81 × 81 points. Left: the authors' networks and target; on hatched ground, 32 % of the plane, the output is 0 on every image; inside the line, 69 %, the loss is below the printed ε. Right: networks trained to a target that varies; inside the line, 2 %, it is below a tenth of the zero function's. Crosses: the networks that span the plane."}, "image": {"alt": "Two square heat maps. On the left a wide region inside a contour, a third of the square hatched. On the right three small dark spots inside contours, each with a cross."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-lenet", "caption": "The wide region of the paper's LeNet comes from the zero function and a high threshold, not from a symmetry of the target's class. Loss relative to that of the zero function in planes of LeNet's parameters, recorded on 81 × 81 points. Left: the authors' networks and target; on hatched ground, 32 % of the plane, the output is 0 on every image; inside the line, 69 %, the loss is below the printed ε. Right: networks trained to a target that varies; inside the line, 2 %, it is below a tenth of the zero function's. Crosses: the networks that span the plane."}, "image": {"alt": "Two square heat maps. On the left a wide region inside a contour, a third of the square hatched. On the right three small dark spots inside contours, each with a cross."}}
 axis = torch.linspace(-13, 13, 81)
 crosses = {name: rows[["t1", "t2"]] for name, rows in spans.groupby("plane")}
 theirs = {"grid": genni.Grid(axis, square(authors), 1.0), "points": crosses["authors"]}
@@ -131,8 +131,8 @@ assert relative == 1  # it is the zero function
 assert torch.isclose(genni.loss_at(few.on(images), centre.detach())[0], loss)
 
 # %% [markdown]
-# The printed ε = 0.0025 is 460 times the loss of the zero function. The "wide region with non-empty interior" of the paper's figures 4 to 6 contains the hatched part, and more: whatever returns values up to twenty times the target's passes.
-# Besides, $\{J<\varepsilon\}$ is open for *every* continuous network, so an interior says nothing about a symmetry.
+# The printed ε = 0.0025 is 460 times the loss of the zero function. The "wide region with non-empty interior" of the paper's figures 4 to 6 contains the hatched part, and more: networks whose outputs are twenty times as large as the target's pass, too.
+# Besides, $\{J<\varepsilon\}$ is open for *every* continuous network, so where it is not empty it has an interior. This says nothing about a symmetry.
 #
 # :::{admonition} Errata: lengyel2020, LeNet
 # :class: warning
@@ -140,7 +140,8 @@ assert torch.isclose(genni.loss_at(few.on(images), centre.detach())[0], loss)
 # :::
 #
 # For the right of {numref}`fig-lenet` we leave out the last ReLU, take images from the plane of two principal components of handwritten digits, and standardise the target's output. Three solutions span the plane, and each lies on an island of its own.
-# LeNet's scalings alone have a dimension for each of its 113 hidden channels and features; a plane of two dimensions meets such an orbit in points.
+# Islands say little about the group. The scalings alone have a dimension for each hidden channel and feature, 113 in our LeNet of half the channels (226 in the authors'). In general position a plane through a point of
+# such an orbit meets the orbit near that point only there, since the two dimensions and the 113 are far fewer than those of all parameters.
 
 # %% tags=["hide-input"]
 small = models.lenet(1, output_relu=False, size=16)
@@ -166,13 +167,14 @@ few = problem.on(images[-lenet_inputs:])
 varying = genni.grid_loss(few, genni.plane(solved.points[:3]), (-13, 13), plane_points)
 lenet_grid = genni.grid_loss(few, genni.plane(solved.points), (-13, 13), lenet_points)
 assert sum(layer.channels for layer in small.hidden_layers()) == 113
+assert sum(layer.channels for layer in lenet.hidden_layers()) == 226
 
 # %% [markdown]
 # (sec-umap)=
 # ## UMAP: which points are neighbours?
 #
 # For four dimensions the paper turns to UMAP, and reads off that the set stays connected. UMAP answers one question: *which points of a cloud are near which others?* It joins each point to its 20 nearest neighbours and lays the graph out in the plane. It keeps neither
-# distances nor sizes nor shapes, it depends on a seed, and it may tear a set apart or push two together. The pieces of the set on the grid depend on none of that. They are counted by walking from point to point:
+# distances nor sizes nor shapes, it depends on a seed, and it may tear a set apart or push two together. The pieces of the set on the grid need no seed. They depend on ε and on the spacing of the grid, and are counted by walking from point to point:
 
 
 # %%
@@ -195,10 +197,10 @@ inside = genni.epsilon_set(lenet_grid, 0.5)
 assert count_pieces(inside) == genni.components(inside).max()
 
 # %% [markdown]
-# *UMAP shows the number of pieces that the grid has in 20 of 25 pictures, and in two of five sets another number for some seed.* {numref}`fig-umap` has these two. The set of the paper's figure 3a is one piece; three of five seeds show two. A target with both slopes has two pieces;
-# UMAP shows two, one or three.
+# *In 20 of 25 pictures by UMAP we count as many pieces as on the grid; in two of five sets the number changes with the seed.* In a picture we join each point to its ten nearest, so the count depends on this choice as well. {numref}`fig-umap` has the two sets. That of the paper's figure 3a is one piece; we count two in the pictures
+# of three of the five seeds. A target with both slopes has two pieces; we count two, one or three.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-umap", "caption": "One set, three seeds, two answers: UMAP tears a connected set apart and joins two pieces. Recorded pictures of two sets in three dimensions (rows) with three seeds (columns); above each picture its number of pieces, when each point is joined to its ten nearest. Colours: the pieces on the grid, one above and two below. 300 of 2,000 points are drawn."}, "image": {"alt": "Two rows of three scatter plots. Above, one colour in two clouds, two clouds, one cloud; below, two colours in two clouds, one cloud and three clouds."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-umap", "caption": "The number of pieces in a picture by UMAP changes with the seed. Recorded pictures of two sets in three dimensions (rows) with three seeds (columns); above each picture the pieces that we count when each of its 2,000 points is joined to its ten nearest; 300 are drawn, so that a gap may be too narrow to see. Colours: the pieces on the grid, one above and two below."}, "image": {"alt": "Two rows of three scatter plots. Above, one colour in two clouds, two clouds, one cloud; below, two colours in two clouds, one cloud and three clouds."}}
 counted = record("umap")
 pictures = record("umap_pictures").merge(counted[["set", "seed", "drawn"]])
 names = {"figure 3a": "figure 3a", "live, 3D": "both slopes"}
@@ -217,11 +219,22 @@ summary = summary.reset_index().replace(
         "LeNet, live": "LeNet, a target that varies",
     }
 )
+summary["epsilon"] = [
+    "0.005, printed",
+    "0.1, printed",
+    "0.1 E[y²]",
+    "0.1 E[y²]",
+    "0.5 E[y²]",
+]
 assert len(counted) == 25 and counted["agrees"].sum() == 20
 assert set(counted.loc[~counted["agrees"], "set"]) == {"figure 3a", "live, 3D"}
-words = {"set": "set", "on_the_grid": "pieces on the grid", "shown": "UMAP, five seeds"}
+words = {"set": "set", "epsilon": "ε", "on_the_grid": "on the grid"}
+words["shown"] = "UMAP, five seeds"
 shown = readable(summary, words, title="Pieces on the grid and in pictures by UMAP")
 shown
+
+# %% [markdown]
+# LeNet has two pieces here and three in {numref}`fig-lenet`. Here ε is larger and the space has three dimensions; in the plane, too, two islands have joined at this ε ({ref}`ex-islands`).
 
 # %% tags=["remove-cell"]
 fcn = models.fcn()
@@ -273,9 +286,9 @@ drawn = pd.concat(drawn).query("set != 'figure 3b'")
 #
 # The paper leaves the quotient of all parameters by functional equivalence to future work. For the small network it is known: by {prf:ref}`thm-slopes`
 # the two slopes $(s_+, s_-)$ are its coordinates, and with two neurons every pair is reached. {numref}`fig-stack` shows how classes fill the
-# parameters: as hyperbolas, and as hexagons one inside the other. The class of 0 is a single point of the quotient. It has no $\mathrm E[y^2]$ of its own, so no relative ε fits it.
+# parameters: as hyperbolas, and as hexagons one inside the other. For the target 0 the relative loss divides by $\mathrm E[y^2] = 0$, so the class of 0 cannot be drawn this way.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-stack", "caption": "Neighbouring classes are nested hyperbolas and nested hexagons, which never meet. Left: targets τ·ReLU(x) for one neuron. Right: τ·|x| for three neurons with outgoing weights 1. Each class is drawn where the relative loss is below 0.01; the colour is τ, the coordinate of the quotient. Computed by this page."}, "image": {"alt": "Left: nested hyperbola branches; right: nested hexagons; colours tell the size of the target."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-stack", "caption": "Neighbouring classes are nested hyperbolas and nested hexagons. Left: targets τ·ReLU(x) for one neuron, t₁ and t₂ are its two weights. Right: τ·|x| for three neurons with outgoing weights 1, in a plane of their ingoing weights. Each class is drawn at the grid points where the relative loss is below 0.01, so thin branches look broken; the colour is τ, the coordinate of the quotient. Computed by this page."}, "image": {"alt": "Left: nested hyperbola branches; right: nested hexagons; colours tell the size of the target."}}
 neuron = genni.plane(torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
 corner = torch.tensor([0.0, 0, 0, 1, 1, 1])
 turns = torch.tensor([[1.0, -1, 0, 0, 0, 0], [0, 1, -1, 0, 0, 0]])
@@ -298,14 +311,14 @@ class_stack(stack)
 #
 # | You see | Ask first | If it stays, it may be | Check |
 # |---|---|---|---|
-# | a wide region | Is ε above the zero function's loss? Does the centre return 0? | inactive units or a threshold: no symmetry | `describe_target`; where is `grid.relative` 1? |
-# | isolated points | Are there more for a smaller ε? | a finite group: orders, signs | `persistence`; do the points differ by orders and signs? |
-# | curves like $(\alpha, 1/\alpha)$ | Does the rank agree? | scalings | straight lines in logarithms; `functional_dimension` |
-# | closed curves, spheres | Is the radius constant? | pieces glued where a neuron changes sign; or rotations | `betti`; corners |
+# | a wide region | Is ε above the zero function's loss? Does the centre return 0? | inactive units or a high threshold, not a symmetry of the target's class | $\mathrm E[y^2]$ of the target; where is the relative loss 1? |
+# | isolated points | Are there more for a smaller ε? | a finite group: orders, signs | pieces for several ε; do the points differ by orders and signs? |
+# | curves like $(\alpha, 1/\alpha)$ | Does the rank agree? | scalings | straight lines in logarithms; the Jacobian's rank |
+# | closed curves, spheres | Is the radius constant? | pieces glued where a neuron changes sign; or rotations | pieces and holes; corners |
 # | crossing sheets | Is a slope, or an output, 0? | a degenerate target, whose class is larger than its orbit | Does the rank drop on a sheet? |
-# | points, though a continuous group is known | What is $m - r$? | a plane too thin for the class | one dimension more; the orbit itself |
+# | points, though a continuous group is known | Is the plane's dimension smaller than the codimension of the class? | a class that the plane meets in points only | a plane of more dimensions; the orbit itself |
 #
-# **Then name the group.** Take two solutions, try every order of the neurons, and see whether positive scalings are left over. If an element is found, act with it and look whether $J$ stays 0. For the four solutions of the small network it works:
+# **Then name the group.** Take two solutions, try every order of the neurons, and see whether positive scalings are left over. If an element is found, act with it and see whether $J$ stays 0. We have tried this on the small network only. There `four` holds four solutions $(w_1, w_2, c_1, c_2)$, `live` is the problem that they solve, and it works:
 
 
 # %%
@@ -328,7 +341,8 @@ for other in four[1:].cpu():
     print("order", order, "scaling", alpha.numpy().round(2))
 
 # %% [markdown]
-# If no element is found, the class is larger than the orbit of the groups that you know, as in {eq}`eq-further-group`: count directions, and look for the missing ones.
+# If no element is found, first ask whether the solutions are exact enough for the tolerance, here 5 %, and whether all groups that you know were tried. What remains is a class larger than their orbit, as in {eq}`eq-further-group`: compare
+# its dimension with theirs, and look for the missing directions.
 #
 # ## Run it yourself
 #
@@ -350,7 +364,7 @@ glue("under", 100 * (varying.relative < 0.5).double().mean().item(), display=Fal
 # one neuron should have two branches, $w$ and $-w$.
 
 # %%
-line = partial(nn.Linear, bias=False)
+line = partial(nn.Linear, bias=False)  # neuron: the plane of its two weights
 mine = nn.Sequential(line(1, 1), nn.LeakyReLU(-1.0), line(1, 1))
 grid = genni.grid_loss(Problem(mine, torch.abs, x[:100]), neuron, (-3, 3), 61)
 print("pieces, holes:", genni.betti(genni.epsilon_set(grid, 0.05)))
@@ -369,12 +383,12 @@ print("pieces, holes:", genni.betti(genni.epsilon_set(grid, 0.05)))
 #
 # :::{exercise}
 # :label: ex-open-set
-# *Warm-up.* Show that $\{\theta : J(\theta) < \varepsilon\}$ has an interior for every network that depends continuously on its weights. What would an interior of the class itself say?
+# *Warm-up.* Show that $\{\theta : J(\theta) < \varepsilon\}$ is empty or has an interior, for every network that depends continuously on its weights. What would an interior of the class itself say?
 # :::
 #
 # ::::{solution} ex-open-set
 # :class: dropdown
-# $J$ is continuous, so the set is the preimage of an open set and is open. An interior of the class would say that no weight matters near θ: the network is a constant there, as on hatched ground.
+# $J$ is continuous, so the set is the preimage of an open set and is open. An interior of the class would say that near θ no change of a weight changes the function, as where the last ReLU is inactive on every image.
 # ::::
 #
 # :::{exercise}
@@ -457,8 +471,8 @@ mean_curves(pd.concat(lines), "way", "loss", "to solution", **axes)
 #
 # ## Summary
 #
-# - The wide region of the paper's LeNet is no symmetry: on a third of the plane the network returns 0, and nowhere on the grid does it fit the target.
-# - UMAP answers which points are neighbours. Pieces are counted on the grid: in 5 of 25 pictures UMAP shows another number.
+# - The wide region of the paper's LeNet does not come from a symmetry of the target's class: on a third of the plane the network returns 0, and nowhere on the grid does it fit the target.
+# - UMAP answers which points are neighbours. In 5 of 25 of its pictures we count another number of pieces than on the grid.
 # - The quotient of the small network by functional equivalence is a plane with coordinates $(s_+, s_-)$.
 # - A group is found when an element maps one solution to another, and the loss stays 0.
 #

@@ -163,7 +163,7 @@ def class_stack(grids: Mapping[str, Mapping[float, Grid]], *, epsilon: float = 0
             axis.contourf(at, at, inside, [0, epsilon], colors=[shade(scale(value))])
         axis.set(title=title, xlabel="t₁", aspect="equal")
     axes[0][0].set_ylabel("t₂")
-    figure.colorbar(ScalarMappable(scale, shade), ax=list(axes[0]), label="target", shrink=0.85, pad=0.02)
+    figure.colorbar(ScalarMappable(scale, shade), ax=list(axes[0]), label="τ", shrink=0.85, pad=0.02)
     return figure
 
 
