@@ -435,7 +435,7 @@ hidden_counts(density[density["size"] > 0])
 
 # %% [markdown]
 # (sec-digits)=
-# ## Trained networks: generic, but barely
+# ## Trained networks: nearly degenerate
 #
 # *The trained networks lie within a hundredth of degenerate ones, the untrained ones far from them.* The networks were trained with Adam and weight decay $10^{-4}$. {numref}`fig-degeneracy` shows four distances: of a neuron to its nearest parallel, to a neuron that can be dropped, to a
 # constant one, and the smallest singular value $\mu$, which certifies {prf:ref}`thm-generic`. Of {glue:text}`networks-told:.0f` networks trained on images of clothes, {glue:text}`certified-trained:.0f` are certified generic, of as many untrained ones {glue:text}`certified-untrained:.0f`.
