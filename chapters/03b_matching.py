@@ -27,6 +27,9 @@
 # Take two networks of one architecture, trained from different seeds: model 1 and model 2. Cut both behind a layer, and let a map $S$ carry the activations of
 # model 1 to the back of model 2 {cite}`csiszarik2021`. *Direct matching* fits $S$ to the activations of both. *Task-loss matching* trains $S$
 # on what comes out behind. *Is the best fit the best stitch?*
+#
+# The recorded runs use networks that the paper's authors published, trained on CIFAR-10. *Tiny-10* has eight convolutions of 16 to 64 channels, each with batch norm and ReLU, then a mean over the image and one matrix; its layer $k$ is the $k$-th
+# convolution, and it is cut between batch norm and ReLU. *ResNet-20* is cut there behind its first convolution (layer 1) and behind each of its nine blocks.
 
 # %% tags=["hide-input"]
 from dataclasses import replace
@@ -46,7 +49,7 @@ from intertwine.weightspace import relative_error
 from intertwine_book import results
 from intertwine_book.experiments import matching as experiments
 from intertwine_book.experiments.stitching import stitch_many, stitch_rows
-from intertwine_book.figures.matching import loud_and_quiet, one_path, two_ways_diagram
+from intertwine_book.figures.matching import loud_and_quiet, two_ways_diagram
 from intertwine_book.figures.style import COLOURS, use_style
 from intertwine_book.figures.trials import small_panels, trials
 
@@ -55,7 +58,7 @@ numbered = experiments.numbered
 record = partial(results.on_record, "03b_matching")
 RELATIVE = "relative accuracy, %"
 shades = {"task loss": "green", "least squares": "red", "variance restored": "blue"}
-shades |= {"orthogonal": "orange", "lasso": "pink"}
+shades |= {"orthogonal": "orange"}
 OF = {way: COLOURS[shade] for way, shade in shades.items()}
 
 # %% tags=["parameters"]
@@ -81,17 +84,18 @@ starts: int = 2  # random ones, and as many from least squares; an even number
 widths: list[int] = [2, 4, 8]  # channels of the first convolution
 wide: Literal["myrtle", "resnet20"] = "myrtle"  # whose width varies
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-matching", "caption": "The best fit loses up to 15 % of the accuracy where a stitch trained by the task loses 5 %. Relative accuracy of the stitched network (its accuracy divided by that of model 2; higher is better) by layer, for the networks that the paper's authors published. Discs: means; dots: single pairs. Lasso (recorded at two layers, four pairs): 42 to 75 % of its entries are 0. Ring: the worst stitch by task loss that the paper reports, on ResNet-20 behind the first convolution."}, "image": {"alt": "Two charts of relative accuracy against the layer. Tiny-10: task loss stays between 94 and 100 percent, least squares falls to 85, an orthogonal map to 57, a lasso to 70. ResNet-20: task loss stays above 96 percent, least squares falls to 60 at layer 9, and a ring at layer 1 marks 80."}}
-told, sparse = numbered(record("matching")), numbered(record("restricted"))
-lasso_told = sparse[(sparse["stitch"] == "direct") & (sparse["alpha"] == 0.01)]
-assert lasso_told["sparsity"].between(0.41, 0.76).all() and len(lasso_told) == 8
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-matching", "caption": "On Tiny-10 the best fit loses 15 % of the accuracy at layer 3, where a stitch trained by the task loses 5 %; on ResNet-20 it loses 40 % at layer 9, against 1 %. Relative accuracy of the stitched network (its accuracy divided by that of model 2; higher is better) by layer; above Tiny-10, below ResNet-20. Large discs: means; small dots: single pairs. Ring: the worst stitch by task loss that the paper reports, on ResNet-20 behind the first convolution."}, "image": {"alt": "Two charts of relative accuracy against the layer. Tiny-10: task loss stays between 94 and 100 percent, least squares falls to 85, an orthogonal map to 57. ResNet-20: task loss stays above 96 percent, least squares falls to 60 at layer 9, and a ring at layer 1 marks 80."}}
+told = numbered(record("matching"))
 mean = told.pivot_table(index="stitch", columns="layer", values="y")
 by_pair = record("experiment_1_by_pair")
 assert (by_pair["task_loss"] > by_pair["least_squares"]).all() and len(by_pair) == 5
 assert abs(by_pair["distance_no_stitch"].mean() - 6.99) < 0.5
 assert 84 < mean.loc["least squares"].min() < 86 and mean.loc["task loss"].min() > 94
-assert 56 < mean.loc["orthogonal"].min() < 58
-assert (mean.loc["orthogonal", ["6", "8"]] > mean.loc["least squares", ["6", "8"]]).all()
+assert mean.loc[["least squares", "task loss"], "3"].round().tolist() == [85, 95]
+assert mean.loc[["least squares", "orthogonal"], "2"].round().tolist() == [89, 57]
+last = told[told["layer"] == "8"].pivot(index="pair", columns="stitch", values="y")
+ahead = last["orthogonal"] - last["least squares"]
+assert ahead.between(0.4, 1.15).all() and round(ahead.mean(), 1) == 0.8
 deep = numbered(record("residual")).pivot(index="layer", columns="stitch", values="y")
 assert deep["task loss"].min() > 96 and 59 < deep.loc["9", "least squares"] < 61
 assert round(deep.loc["9", "task loss"]) == 99
@@ -104,13 +108,12 @@ for name, value in {
 }.items():
     glue(name, float(value), display=False)
 tiny, resnet = "Tiny-10, five pairs", "ResNet-20, one pair"
-parts = [told, lasso_told.assign(stitch="lasso"), numbered(record("residual"))]
-shown = [part.assign(on=on) for part, on in zip(parts, (tiny, tiny, resnet), strict=True)]
+shown = [told.assign(on=tiny), numbered(record("residual")).assign(on=resnet)]
 printed = pd.DataFrame({"on": [resnet], "layer": "1", "stitch": "task loss", "y": 80.0})
 words = {"xlabel": "layer", "ylabel": RELATIVE, "printed": printed}
-four = {way: OF[way] for way in OF if way != "variance restored"}
-words |= {"panels": "on", "level": 100, "ylim": (42, 103), "height": 2.7}
-trials(pd.concat(shown), "layer", "y", "stitch", colours=four, **words)
+three = {way: OF[way] for way in OF if way != "variance restored"}
+words |= {"panels": "on", "level": 100, "ylim": (48, 103), "height": 2.7}
+trials(pd.concat(shown), "layer", "y", "stitch", colours=three, **words)
 
 # %% [markdown]
 # {numref}`fig-matching` answers no.
@@ -118,7 +121,7 @@ trials(pd.concat(shown), "layer", "y", "stitch", colours=four, **words)
 # - *Task-loss matching keeps {glue:text}`task:.0f` % of model 2's accuracy, least squares {glue:text}`direct:.0f` %*, averaged over the layers of Tiny-10. Task loss is ahead in each of five pairs. Its worst stitch
 #   at any layer of any pair keeps {glue:text}`worst-task:.0f` %.
 # - *On ResNet-20 the gap is largest near the end:* least squares keeps 60 % at layer 9, where the task keeps 99 %. The worst stitch by task loss keeps {glue:text}`worst-resnet:.0f` %; the paper's worst kept 80 %.
-# - *A worse fit may be a better stitch.* An orthogonal map cannot fit better than least squares, which ranges over all maps. At layers 6 and 8 it is ahead all the same.
+# - *A worse fit may be a better stitch.* An orthogonal map cannot fit better than least squares, which ranges over all maps. At layer 8 it is ahead all the same, by 0.8 points, in each of five pairs. In early layers it is far behind: at layer 2 it keeps 57 %, least squares 89 %.
 #
 # ## Two ways to find a map
 
@@ -172,15 +175,10 @@ train, test = train[:train_images], test[:test_images]
 alone = cache(lambda net: 100 * evaluate(net.to(device), test.images, test.labels))
 accuracies = [(alone(one), alone(two)) for one, two in joined]
 options = {"device": device, "fit_images": fit_images}
-
-
-def budget(name):
-    """How stitches are trained on a data set: briefly, without augmentation."""
-    known = STITCH_RECIPES["digits" if name == "digits" else "fast"]
-    return replace(known, epochs=stitch_epochs, targets="soft")
-
-
-recipe = budget(train.name)
+briefly = partial(replace, epochs=stitch_epochs, targets="soft")
+known = {"digits": "digits", "cifar10": "fast"}
+budget = {name: briefly(STITCH_RECIPES[how]) for name, how in known.items()}
+recipe = budget[train.name]
 at = experiments.cuts(joined[0][1], chosen)
 place = Junction(*joined[0], at[0], train, test=test, dtype="float32", **options)
 A, B = (rows(x[:fit_images]).double() for x in place.activations("train"))
@@ -199,10 +197,11 @@ assert relative_error(M, fitted.weight.T) < 1e-3
 assert relative_error(Q, turned.weight.T) < 1e-3
 
 # %% [markdown]
-# Task-loss matching starts at $M_{LS}$ and lowers the cross-entropy of $F_S$ to the probabilities $p_2(x)$ of model 2, summed over training images:
+# Task-loss matching starts at $M_{LS}$ and lowers the cross-entropy of $F_S$ to the probabilities $p_2(x)$ of model 2, averaged over $n$ training images:
 #
-# $$-\sum_x p_2(x)^\top\log\mathrm{softmax}\,F_S(x).$$ (eq-task-loss)
+# $$-\frac1n\sum_x p_2(x)^\top\log\mathrm{softmax}\,F_S(x).$$ (eq-task-loss)
 #
+# It is least where $F_S$ answers as model 2 does. There it is not 0, but the mean entropy of $p_2$ (exercise {ref}`ex-entropy`).
 # The front runs once, its activations are kept, and only $S$ is trained:
 
 # %%
@@ -210,7 +209,7 @@ S = nn.Conv2d(A.shape[1], B.shape[1], kernel_size=1).to(device)
 S.weight.data = M.T[:, :, None, None].float().to(device)
 S.bias.data = (b - a @ M).float().to(device)
 front, goal = place.activations("train")[0], place.targets("train")
-optimiser = torch.optim.Adam(S.parameters(), lr=3e-3)
+optimiser = torch.optim.Adam(S.parameters(), lr=recipe.lr)
 for _ in range(stitch_epochs):
     for batch in torch.randperm(len(front), generator=draw).split(64):
         loss = cross_entropy(place.back(S(front[batch])), goal[batch])
@@ -223,25 +222,35 @@ theirs = stitch_at(place, "least squares", recipe=recipe).evaluate(test)
 print(f"accuracy {mine:.1%} by hand, {theirs:.1%} by the library")
 
 # %% [markdown]
+# The two numbers come from a short training of this page's small networks. They differ, because the order of the batches differs and the library also changes the learning rate on the way.
+#
 # (sec-matching)=
 # ## Is a good fit a good stitch? [Experiment 1]
 #
-# *The closer the outputs, the better the stitch; how close the activations are does not decide.* {numref}`fig-distance` orders six maps by {eq}`eq-task-loss`, which measures how near the stitched network is to model 2. Without a map the two
-# halves are as far apart as the paper reports. The best permutation of channels keeps {glue:text}`permuted:.0f` % of the accuracy and least squares {glue:text}`direct:.0f` %: layers of two networks are not copies of each other in another order.
-# Whether the targets are model 2's probabilities or the labels makes a difference of less than 0.5 points.
+# *Of six maps, those whose outputs are closer to model 2's keep more accuracy* ({numref}`fig-distance`). Without a map the cross-entropy is 6.9 nats; the paper reports 6.99. The best permutation of channels keeps {glue:text}`permuted:.0f` % of the accuracy and least squares
+# {glue:text}`direct:.0f` %: layers of two networks are not copies of each other in another order. Training for model 2's probabilities or for the labels makes a difference of less than 0.5 points.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-distance", "caption": "Without a map the stitched network is 7 nats from model 2, as printed; least squares brings it to 0.7, the task to 0.5. Cross-entropy to model 2's probabilities on test images, mean over the eight layers of Tiny-10 (lower is nearer). Discs: means over five pairs; dots: pairs. Ring: printed mean with its standard deviation over ten runs."}, "image": {"alt": "Six groups of dots, from no stitch at about 7 nats over random permutation, best permutation at 2.6, orthogonal at 1.1 and least squares at 0.7 to task loss at 0.46; a ring at 6.99 stands beside no stitch."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-distance", "caption": "The smaller the cross-entropy to model 2, the more accuracy a map keeps. Mean over test images and the eight layers of Tiny-10; below each map the relative accuracy that it keeps. Large discs: means over five pairs; small dots: pairs. Dotted: model 2 itself, the least possible. Ring: printed mean with its standard deviation over ten runs."}, "image": {"alt": "Six groups of dots, from no stitch at 6.9 nats and 14 percent over a random order, best order at 2.6 and 58 percent, orthogonal at 1.1 and 84, and least squares at 0.7 and 92 to task loss at 0.5 and 97 percent; a ring at 6.99 stands at no stitch, a dotted line lies at 0.2."}}
+split = record("directions")
+floor = split[split["stitch"] == "model 2"]["distance"].mean()
+assert 0.2 < floor < 0.22
 short = {"no_stitch": "no\nstitch", "random_permutation": "random\norder"}
 short |= {"best_permutation": "best\norder", "orthogonal": "ortho-\ngonal"}
 short |= {"least_squares": "least\nsquares", "task_loss": "task\nloss"}
-far = by_pair[[f"distance_{way}" for way in short]].set_axis(list(short.values()), axis=1)
+keeps = by_pair[list(short)].mean()
+assert keeps.is_monotonic_increasing
+named = [f"{label}\n{keeps[way]:.0%}" for way, label in short.items()]
+far = by_pair[[f"distance_{way}" for way in short]].set_axis(named, axis=1)
+assert far.mean().is_monotonic_decreasing and round(far.mean().iloc[0], 1) == 6.9
 far = far.melt(var_name="map", value_name="nats").assign(way="measured")
-assert far.groupby("map", sort=False)["nats"].mean()[2:].is_monotonic_decreasing
 assert by_pair["soft_minus_hard"].abs().max() < 0.005  # of soft and hard targets
-ring = pd.DataFrame(
-    {"map": ["no\nstitch"], "nats": 6.99, "spread": 1.96, "way": "measured"}
-)
-words = {"xlabel": "map", "ylabel": "cross-entropy, nats", "printed": ring}
+ring = pd.DataFrame({"map": named[:1], "nats": 6.99, "spread": 1.96, "way": "measured"})
+words = {
+    "xlabel": "map",
+    "ylabel": "cross-entropy, nats",
+    "printed": ring,
+    "level": floor,
+}
 trials(far, "map", "nats", "way", **words, colours={"measured": COLOURS["ink"]})
 
 # %% [markdown]
@@ -252,40 +261,40 @@ trials(far, "map", "nats", "way", **words, colours={"measured": COLOURS["ink"]})
 # $$\operatorname{Var}\,(AM_{LS})_j = R_j^2\,\operatorname{Var}\,B_j,$$ (eq-shrinks)
 #
 # with $R_j^2$ the share of channel $j$'s variance that least squares explains. Take the principal directions of $B$, and call the few that hold half of the variance *loud* and the others *quiet*. The usual explanation is that
-# a task reads quiet directions, which a fit neglects. {numref}`fig-directions` shows something else. The task reads loud directions more than quiet ones: the costs of removing one of them follow its variance (rank correlation 0.98). But
-# least squares keeps nine tenths of the variance in the loudest direction and a tenth in the quietest. Task-loss training restores it.
+# a task reads quiet directions, which a fit neglects. {numref}`fig-directions` shows something else. The task reads loud directions more than quiet ones: the cost of removing a direction follows its variance (rank correlation 0.98 or more in each pair). But
+# least squares keeps 92 % of the variance in the loudest direction and 16 % in the quietest (medians over pairs). Training for the task does not only restore it: in the quietest direction the trained stitch writes 3 to 12 times the variance of the layer.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-directions", "caption": "Loud directions are used most, and least squares shrinks the quiet ones. Each dot is one of 32 principal directions at layer 3 of Tiny-10, five pairs. Left: cross-entropy that model 2 gains when the direction is set to its mean. Right: variance of what the stitch writes in this direction, divided by that of the layer (1 is right; triangles lie above 2)."}, "image": {"alt": "Left: a rising cloud on logarithmic axes. Right: red dots of least squares fall from 0.9 for loud directions to 0.1 for quiet ones; blue and green dots of the two other maps lie higher, green ones around and above 1."}}
-split = record("directions")
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-directions", "caption": "Loud directions are used most; in quiet ones least squares writes too little variance and the trained stitch too much. Each dot is one of 32 principal directions at layer 3 of Tiny-10, five pairs. Left: cross-entropy that model 2 gains when the direction is set to its mean. Right: variance of what the stitch writes in this direction, divided by that of the layer (1, dotted, is right)."}, "image": {"alt": "Two charts on logarithmic axes. Left: a rising cloud. Right: red dots of least squares fall from 0.9 for loud directions to 0.1 for quiet ones; green dots of task loss lie near 1 for loud directions and rise up to 12 for quiet ones."}}
 base = split[split["stitch"] == "model 2"].set_index(["pair", "layer1"])["distance"]
 single = split[split["part"].str.isdigit() & (split["layer1"] == "bn3")]
 single = single.join(base.rename("base"), on=["pair", "layer1"])
 gone = single[single["stitch"] == "removed"].groupby("pair")
 agree = gone[["variance", "distance"]].corr("spearman")["distance"].unstack()["variance"]
-six = split.query("layer1 == 'bn6' and part == 'both'").groupby("stitch")["accuracy"]
-assert (agree > 0.97).all() and six.mean().drop(["removed", "model 2"]).std() < 2
-kept = single[single["stitch"] == "least squares"].groupby("pair")["kept"]
-assert kept.max().between(0.85, 0.97).all() and kept.min().between(0.1, 0.18).all()
-three = {way: OF[way] for way in ("least squares", "variance restored", "task loss")}
-loud_and_quiet(single, three)
+assert (agree.round(2) >= 0.98).all()
+kept = single.pivot_table(index="pair", columns=["stitch", "part"], values="kept")
+middle = kept["least squares"].median()
+assert round(middle["1"], 2) == 0.92 and round(middle["32"], 2) == 0.16
+assert kept["task loss"]["32"].between(3, 12).all()
+two = {way: OF[way] for way in ("least squares", "task loss")}
+loud_and_quiet(single, two)
 
 # %% [markdown]
 # Which part of the error costs the accuracy? Give model 2 its own activations, plus the error of a stitch in the loud or in the quiet directions alone ({numref}`fig-split`). At layer 3 least squares leaves 17 % of the loud variance unexplained and
-# 43 % of the quiet one, and its quiet error costs more. The stitch trained by the task has a *larger* error in both parts, 20 % and 68 %, and loses less. So the size of an error does not say what it costs: here one that shrinks costs more than a larger one that keeps the variance. At layer 6 the three maps differ by 3 points.
+# 43 % of the quiet one, and its quiet error costs more. The stitch trained by the task has a *larger* error in both parts, 20 % and 68 %, and loses less. So the size of an error does not say what it costs: here the smaller error that shrinks costs more than the larger one that does not. At layer 6 the two maps differ by 3 points only.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-split", "caption": "The quiet part of the error of least squares costs 8 points, the larger one of the task stitch 5. Accuracy of model 2 (dotted: without any error) when its layer 3 carries the error of a stitch in the loud directions only, in the quiet ones only, or in both. Tiny-10; discs: means, dots: five pairs."}, "image": {"alt": "Three groups, loud, quiet and both, with three colours each: for both parts least squares is lowest at 73 percent, variance restored at 78, task loss at 83."}}
-groups = split[split["part"].isin(["loud", "quiet", "both"]) & (split["layer1"] == "bn3")]
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-split", "caption": "The quiet part of the error of least squares costs 8 points, the larger one of the task stitch 5. Accuracy of model 2 (dotted: without any error) when its layer 3 carries the error of a stitch in the loud directions only, in the quiet ones only, or in both. Tiny-10; large discs: means, small dots: five pairs."}, "image": {"alt": "Three groups, loud, quiet and both, with two colours each: for both parts least squares is at 73 percent, task loss at 83; a dotted line lies at 87."}}
+order = ["loud", "quiet", "both"]
+groups = split[split["part"].isin(order) & (split["layer1"] == "bn3")]
 left = groups.pivot_table(index="stitch", columns="part", values="left").round(2)
-assert left.loc["least squares"].to_dict() == {"both": 0.29, "loud": 0.17, "quiet": 0.43}
-assert left.loc["task loss"].to_dict() == {"both": 0.43, "loud": 0.2, "quiet": 0.68}
+assert left.loc[list(two)].to_numpy().tolist() == [[0.29, 0.17, 0.43], [0.43, 0.2, 0.68]]
 height = groups.pivot_table(index="stitch", columns="part", values="accuracy")
-cost = height.loc["model 2", "both"] - height["quiet"]
-assert round(cost["least squares"]) == 8 and round(cost["task loss"]) == 5
-words = {"xlabel": "part of the error", "ylabel": "accuracy, %", "ylim": (62, 90)}
 own = height.loc["model 2", "both"]
-order = {"loud": 0, "quiet": 1, "both": 2}
-groups = groups.sort_values("part", key=lambda part: part.map(order), kind="stable")
-trials(groups, "part", "accuracy", "stitch", colours=three, **words, level=own)
+cost = own - height
+assert cost.loc["least squares", "loud"] < cost.loc["least squares", "quiet"]
+assert cost["quiet"].round()[["least squares", "task loss"]].tolist() == [8, 5]
+words = {"xlabel": "part of the error", "ylabel": "accuracy, %", "ylim": (62, 90)}
+groups = groups.sort_values("part", key=lambda part: part.map(order.index))
+trials(groups, "part", "accuracy", "stitch", colours=two, **words, level=own)
 
 # %% [markdown]
 # This suggests a closed form that never looks at the task: stretch every channel of the fit until it varies as much as in model 2.
@@ -297,31 +306,31 @@ restored = M * stretch  # of rows times M; the bias keeps the mean at b
 of_library = experiments.variance_restored(place.statistics)
 assert relative_error(restored, of_library.weight.T) < 1e-3
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-restored", "caption": "Restoring the variance moves the activations away from model 2's and gains 5 to 6 % of its accuracy at layers 3 to 5. Relative accuracy by layer of Tiny-10; discs: means, dots: five pairs. Variance restored: least squares with every channel stretched to the variance of model 2's channel."}, "image": {"alt": "Three curves against the layer: least squares lowest, variance restored between, and task loss highest, closest together at layers 1, 7 and 8."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-restored", "caption": "Restoring the variance moves the activations away from model 2's and gains 5 to 6 % of its accuracy at layers 3 to 5. Relative accuracy by layer of Tiny-10; large discs: means, small dots: five pairs. Variance restored: least squares with every channel stretched to the variance of model 2's channel."}, "image": {"alt": "Three curves against the layer: least squares lowest, variance restored between, and task loss highest, closest together at layers 1, 7 and 8."}}
 stretched = numbered(record("restored"))
 gain = stretched.set_index(["layer", "pair"])["y"]
 gain -= told[told["stitch"] == "least squares"].set_index(["layer", "pair"])["y"]
 gain_of = gain.groupby("layer").mean()
 words = {"xlabel": "layer", "ylabel": RELATIVE, "level": 100, "ylim": (74, 102)}
 assert (gain.groupby("pair").mean() > 2).all() and len(gain) == 40
-assert gain_of[["3", "4", "5"]].between(4.5, 6.5).all() and gain_of.max() < 7
+assert gain_of[["3", "4", "5"]].between(4.5, 6.5).all() and round(gain_of["2"], 1) == 0.6
 gain_task = 100 * (by_pair["task_loss"] - by_pair["least_squares"]).mean()
-assert 0.45 < gain.mean() / gain_task < 0.55
 glue("gain-mean", float(gain.mean()), display=False)
 glue("gain-task", float(gain_task), display=False)
-trials(pd.concat([told, stretched]), "layer", "y", "stitch", colours=three, **words)
+all_ways = {way: OF[way] for way in OF if way != "orthogonal"}
+trials(pd.concat([told, stretched]), "layer", "y", "stitch", colours=all_ways, **words)
 
 # %% [markdown]
-# *It works in each of five pairs.* Averaged over layers, stretching gains {glue:text}`gain-mean:.1f` % of model 2's accuracy, half of the {glue:text}`gain-task:.1f` % that training gains; at layers 3 to 5 it gains 5 to 6 % ({numref}`fig-restored`). By construction it
-# worsens the fit. So half of the gap between direct and task-loss matching has nothing to do with what the task reads. It is the bias of a regression towards the mean, and a frozen batch norm behind the stitch does not correct it. That also explains why re-estimating batch norm lowered the penalty
-# of least squares in {doc}`03_stitching`.
+# *It works in each of five pairs.* Averaged over layers, stretching gains {glue:text}`gain-mean:.1f` % of model 2's accuracy, half of the {glue:text}`gain-task:.1f` % that training gains; at layers 3 to 5 it gains 5 to 6 %, at layer 2 only 0.6 of 6 % ({numref}`fig-restored`). It
+# worsens the fit by construction: at layer 3 it leaves 33 % of the variance unexplained instead of 29 %, and this larger error costs 9 points instead of 14. A map that never looks at the task thus gains half as much as training does. Whether it
+# repairs the same errors is open. Shrinking may also be why re-estimating batch norm, which rescales every channel, lowered the penalty of least squares in {doc}`03_stitching`.
 #
 # ## Would any front do? [our control]
 #
 # *In the first layer yes, from the third on no.* Put the stitch behind a front that was *never trained*, and train it by the task ({numref}`fig-untrained`). Behind the first layer the stitched network is as good as model 2: sixteen random filters keep what the back needs. There a good
-# stitch says nothing about what model 1 has learned. At layer 3 an untrained front reaches 34 to 37 %, a trained one 95 %; at layer 8 it is at chance. From there on, most of a stitch's accuracy is evidence that both fronts have learned something alike.
+# stitch says nothing about what model 1 has learned. At layer 3 an untrained front reaches 34 to 37 %, a trained one 95 %; at layer 8 it is at chance. From layer 3 on, most of a stitch's accuracy is owed to what the front has learned. Whether it has learned the same as model 2, this control does not show.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-untrained", "caption": "Behind the first layer an untrained front serves as well as a trained one; deeper it does not. Relative accuracy of stitches by task loss, Tiny-10. Dots: pairs (two with an untrained front, five with a trained one). The dotted line is chance."}, "image": {"alt": "Two curves against the layer: with a trained front between 94 and 100 percent, with an untrained front falling from 100 over 51 and 36 to 12 percent."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-untrained", "caption": "Behind the first layer an untrained front serves as well as a trained one; deeper it does not. Relative accuracy of stitches by task loss, Tiny-10. Large discs: means; small dots: pairs (two with an untrained front, five with a trained one). The dotted line is chance."}, "image": {"alt": "Two curves against the layer: with a trained front between 94 and 100 percent, with an untrained front falling from 100 over 51 and 36 to 12 percent."}}
 null = numbered(record("untrained"))
 low = null.pivot(index="layer", columns="pair", values="y")
 assert (low.loc["1"] > 99).all() and low.loc["3"].between(33.5, 37.9).all()
@@ -337,7 +346,7 @@ trials(both, "layer", "y", "stitch", colours=pair_of, **words)
 # (sec-low-rank)=
 # ## How few dimensions suffice? [section 7]
 #
-# *Sixteen channels of 32 or 64 keep 89 to 97 %, if the task chooses them and training starts from the direct map.* Here variance and use do part. Take two channels: a loud one, which the task does not read, and a quiet one,
+# *Stitches of rank 16, between layers of 32 or 64 channels, keep 89 to 97 %, if they are trained by the task from the direct map.* The best fit of low rank can miss what the task needs. Take two channels: a loud one, which the task does not read, and a quiet one,
 # whose sign is the label. Both networks have the same activations. The map of rank $k$ that fits best is $M_{LS}V_kV_k^\top$, where $AM_{LS} = UDV^\top$ (*reduced-rank regression*):
 
 # %%
@@ -354,17 +363,15 @@ right = ((fit[:, 1] > 0) == label).double().mean()
 print(f"explained {explained:.0%}, labels right {right:.0%}")
 
 # %% [markdown]
-# The best fit of rank 1 explains nearly everything and guesses the label. In {numref}`fig-low-rank` a product of two factors is trained by the task, from random orthogonal factors as in the paper, or from the direct map. *From the direct map, training gains at every rank, layer and
-# pair.* At layer 3 and rank 4, direct maps keep 26 to 59 %, trained ones 68 to 84 %. *From random factors it may end below the direct map it is compared with*: with our short budget the paper's order holds at layer 6 only.
+# In this example the direction of large variance is not the one that the task uses: the best fit of rank 1 explains nearly all of the variance and gets the label right by chance only. In {numref}`fig-low-rank` a product of two factors is trained by the task, from random orthogonal factors as in the paper, or from the direct map. *From the direct map, training gains at every rank, layer and
+# pair.* At layer 3 and rank 4, direct maps keep 26 to 59 %, trained ones 68 to 84 %. *From random factors it may end below the direct map*: in our short training it ends above in all twelve cases at layer 6, as in the paper, and in seven of twelve at layer 3.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-low-rank", "caption": "At equal rank the task finds better directions than the fit, if it starts from the fit. Relative accuracy of stitches of low rank between Tiny-10 networks at two layers, of 32 and 64 channels; discs: means, dots: four pairs. The paper shows the same order without numbers in the text."}, "image": {"alt": "Two charts of relative accuracy against the ranks 4, 8 and 16: reduced-rank regression lowest or in the middle, task loss from random factors, and task loss from the direct map highest with 76 to 95 percent."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-low-rank", "caption": "At equal rank the task finds better directions than the fit, if it starts from the fit. Relative accuracy of stitches of low rank between Tiny-10 networks at layer 3 (32 channels) and layer 6 (64), side by side at each rank; large discs: means, small dots: four pairs."}, "image": {"alt": "Two charts of relative accuracy against the ranks 4, 8 and 16: reduced-rank regression lowest or in the middle, task loss from random factors, and task loss from the direct map highest with 76 to 95 percent."}}
 ranked = record("low_rank")
 assert (ranked["task_loss_from_direct"] > ranked["direct"]).all()
 behind = ranked["task_loss"] < ranked["direct"]
-assert (
-    behind[ranked["layer1"] == "bn3"].any()
-    and not behind[ranked["layer1"] == "bn6"].any()
-)
+assert behind.groupby(ranked["layer1"]).sum().to_dict() == {"bn3": 5, "bn6": 0}
+assert len(ranked) == 24
 four = ranked[(ranked["rank"] == 4) & (ranked["layer1"] == "bn3")].round(2)
 assert four["direct"].between(0.26, 0.59).all()
 assert four["task_loss_from_direct"].between(0.68, 0.84).all()
@@ -383,10 +390,53 @@ long["y"] = 100 * long["value"]
 trials(long, "rank", "y", "way", colours=colours, panels="layer1", **words)
 
 # %% [markdown]
+# (sec-starts)=
+# ## Does the start matter? [Experiment 5]
+#
+# *Yes: from least squares all stitches of a layer end within a point of each other, from random starts 14 of 32 end more than a tenth of model 2's accuracy behind.* The 14 are all at layers 1 to 5. Behind a back that is not affine, the task loss of a stitch need not be convex, so a start may decide where training ends.
+# {numref}`fig-training` follows single trainings. From least squares the first epoch brings most of the gain; from a random start the stitches at layers 1 to 6 have not caught up after six epochs, and some of them still rise.
+# So we cannot tell whether they are stuck or slow; the paper trains for 30 epochs and finds that most random starts end alike.
+
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-training", "caption": "Training from least squares begins high and settles within one or two epochs; from a random start it ends lower at layers 1 to 6. Accuracy relative to model 2, epoch by epoch, single trainings (orange-red: from least squares; grey: from a random start) between one pair of Tiny-10 networks (3,000 images, six epochs)."}, "image": {"alt": "Eight small panels, one a layer, of relative accuracy from 0 to 1 against the epoch, with a red curve from least squares near 0.9 to 1 and a grey curve from a random start that rises from 0.1."}}
+curves = record("training")
+own = told.set_index("pair")["accuracy2"][0].iloc[0]
+curves["y"] = curves["accuracy"] / own
+curves["layer"] = "layer " + curves["layer1"].str.removeprefix("bn")
+of_start = {"least squares": OF["least squares"], "random": COLOURS["grey"]}
+words = {"xlabel": "epoch", "ylabel": "relative accuracy", "colours": of_start}
+lag = curves[curves["epoch"] == 6].pivot(index="layer1", columns="start", values="y")
+lag = lag["least squares"] - lag["random"]
+assert (lag[:"bn6"] > 0.08).all() and (lag["bn7":] < 0.02).all()
+small_panels(curves, "epoch", "y", "start", panels="layer", **words)
+
+# %% [markdown]
+# ## Are two good stitches one? [Experiment 6]
+#
+# *From the sixth layer on they are connected; for the first three our runs decide little.* Two stitches $M_1$ and $M_2$ are *linearly connected* if $\lambda M_1 + (1 - \lambda)M_2$ is as good for every $\lambda\in[0, 1]$. The depth of the fall below the straight line from one end to the
+# other is the *barrier*. {numref}`fig-paths` has two lines a layer between stitches from random starts, which differ by more than their own norm. At layers 6 to 8 the barrier is 1 point or less.
+#
+# The paper asks for ends of 80 % or more, and finds no connection at the first three layers. There three of our six lines have such ends: one at layer 1 falls by 17 points, the other at layer 1 and one at layer 3 are flat. Both lines at layer 2 fall by 32 and 40 points, but from ends of 62 to 79 %;
+# the second line at layer 3 leads from 77 to 43 %. At layers 4 and 5 each line has an end below 80 %, and none falls by more than 6 points. Two stitches from least squares are connected at every layer, but they start from the same map.
+
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-paths", "caption": "Lines between two stitches from random starts (grey) are flat from layer 6 on and sag at layer 2 and in one of two cases at layer 1; lines from least squares (orange-red) are flat everywhere. Relative accuracy along the straight line between two stitches of one pair of Tiny-10 networks; each curve is one pair of starts, and its ends are the two trained stitches."}, "image": {"alt": "Eight small panels, one a layer, of relative accuracy from 0 to 1 against the place on the line. Red curves from least squares are flat near 1. Grey curves from random starts sag at layers 1 and 2, fall at layer 3 and are flat from layer 4 on."}}
+path = record("paths")
+path["layer"] = "layer " + path["layer1"].str.removeprefix("bn")
+walls = record("experiment_6")
+assert walls.query("start == 'least squares'")["barrier"].max() < 0.005
+walls = walls.query("start == 'random'").set_index("layer1")
+assert (walls.loc[["bn6", "bn7", "bn8"], "barrier"] < 0.011).all()
+assert round(walls.loc["bn1", "barrier"].max(), 2) == 0.17
+assert walls.loc["bn2", "barrier"].round(2).tolist() == [0.32, 0.4]
+assert not walls.loc[["bn2", "bn4", "bn5"], "kept"].any()
+assert (path.query("start == 'random'")["apart"] > 1).all()
+words |= {"xlabel": "λ", "trial": "path"}
+small_panels(path, "fraction", "relative_accuracy", "start", panels="layer", **words)
+
+# %% [markdown]
 # (sec-sparsity)=
 # ## How few entries suffice? [Experiment 7]
 #
-# *With 80 to 97 % zeros, a stitch by task loss keeps a quarter or more of model 2's accuracy beyond what the lasso keeps.* A map with few entries would say which channels are the same. The paper adds $\alpha\lVert M\rVert_1$, the sum of all $|m_{ij}|$, to
+# *With 80 to 94 % zeros, a stitch by task loss keeps 33 to 53 % of model 2's accuracy more than the lasso (means of four pairs).* A map with few entries would say which channels are the same. The paper adds $\alpha\lVert M\rVert_1$, the sum of all $|m_{ij}|$, to
 # {eq}`eq-task-loss`, and for direct matching to $\lVert AM - B\rVert_F$ in its equation (3). It calls that the *lasso*, whose norm is squared:
 #
 # $$\tfrac12\lVert AM - B\rVert_F^2 + \alpha\lVert M\rVert_1.$$ (eq-lasso)
@@ -409,40 +459,25 @@ theirs = alignment.lasso(place.statistics, alpha, affine=True).weight.T
 assert relative_error(lasso(alpha), theirs) < 1e-2
 
 # %% [markdown]
-# As printed, without the square, equation (3) is the *square-root lasso*. Both have the same solutions, at different α ({numref}`fig-one-path`).
+# As printed, without the square, equation (3) is the *square-root lasso*. Both have the same solutions, at different α:
 #
 # :::{prf:proposition} One path, two parameters
 # :label: prop-one-path
-# Let $M$ minimise $\lVert AM - B\rVert_F + \alpha\lVert M\rVert_1$, and let $r = \lVert AM - B\rVert_F > 0$. Then $M$ minimises
+# Let $r = \lVert AM - B\rVert_F > 0$. Then $M$ minimises $\lVert AM - B\rVert_F + \alpha\lVert M\rVert_1$ if and only if it minimises
 # $\tfrac12\lVert AM - B\rVert_F^2 + \alpha r\lVert M\rVert_1$.
 # :::
 #
 # :::{prf:proof}
-# Both losses are convex. Where $r > 0$ the first is differentiable but for its penalty, and 0 is in its subdifferential:
-# $A^\top(AM - B)/r + \alpha g = 0$ with $g\in\partial\lVert M\rVert_1$. Times $r$, this is the condition of the second.
+# Both losses are convex, so $M$ minimises one if and only if 0 is in its subdifferential there. For the first, differentiable at $M$ but for its penalty as $r > 0$, this says
+# $A^\top(AM - B)/r + \alpha g = 0$ with some $g\in\partial\lVert M\rVert_1$. Times $r$, this is the condition of the second.
 # :::
-
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-one-path", "caption": "The lasso and the square-root lasso are one path. Left: the size of the solution against α, divided by the α from which on M is 0; the two losses differ. Right: the residual against the size; they agree. The run of this page."}, "image": {"alt": "Left: two falling curves, apart from each other. Right: two curves that lie on each other, a broken one on a wide one."}}
-found, total = [], BB.trace().sqrt().item()
-largest = AB.abs().max().item()
-for share in torch.logspace(-3, 0, 9).tolist():
-    for loss, top in {"lasso": largest, "square-root lasso": largest / total}.items():
-        residual = total  # of M = 0; then in turn: the best M, and its residual
-        for _ in range(1 if loss == "lasso" else 8):
-            strength = share * top * (residual if loss != "lasso" else 1)
-            M_1 = alignment.lasso(place.statistics, strength, affine=True)
-            residual = max(M_1.residual, 0) ** 0.5
-        row = {"loss": loss, "alpha": share, "size": M_1.weight.abs().sum().item()}
-        found.append(row | {"residual": residual / total})
-one_path(pd.DataFrame(found))
-
-# %% [markdown]
+#
 # They part only where the fit is exact:
 #
 # :::{prf:proposition} An exact fit
 # :label: prop-printed-lasso
 # Let $A = B = 1$, real numbers, and $\alpha \ge 0$. For $\alpha \ne 1$ the minimiser of $|m - 1| + \alpha|m|$ is $1$ if $\alpha < 1$ and $0$ if
-# $\alpha > 1$. The minimiser of $\tfrac12(m - 1)^2 + \alpha|m|$ is $\max(1 - \alpha, 0)$.
+# $\alpha > 1$; for $\alpha = 1$ all of $[0, 1]$ minimise it. The minimiser of $\tfrac12(m - 1)^2 + \alpha|m|$ is $\max(1 - \alpha, 0)$.
 # :::
 #
 # :::{prf:proof}
@@ -450,22 +485,23 @@ one_path(pd.DataFrame(found))
 # derivative $m - 1 + \alpha$.
 # :::
 #
-# :::{admonition} Misprint: csiszarik2021, eq. (3), and an erratum of ours
+# :::{admonition} Misprint: csiszarik2021, eq. (3)
 # :class: warning
-# The norm in equation (3) lacks its square. An earlier version of this page called the two losses "two methods". That was wrong: by {prf:ref}`prop-one-path` they trace one path, and only an exact fit tells them apart.
+# The norm in equation (3) lacks its square. By {prf:ref}`prop-one-path` this changes which α belongs to a stitch, but not which stitches are found, unless the fit is exact.
 # :::
 #
-# In {numref}`fig-sparsity` every sparse stitch by task loss has a partner: the lasso with as many zeros, found by bisection in α. Entries below $10^{-4}$ count as zeros, as in the paper, and are set to 0 before a stitch is judged. *The lasso falls below one half before 90 % are zero,
-# task loss stays at 79 % or above at layer 6 with 94 % zeros.*
+# In {numref}`fig-sparsity` every sparse stitch by task loss has a partner: the lasso with as many zeros, found by bisection in α. Entries below $10^{-4}$ count as zeros, as in the paper, and are set to 0 before a stitch is judged. *At layer 6, with 93 to 94 % zeros,
+# task loss keeps 79 to 84 % and the lasso 13 to 26 %; at layer 3, with 81 to 86 % zeros, 53 to 80 % and 22 to 59 %.* With fewer zeros the lasso keeps very different shares in different pairs.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-sparsity", "caption": "Sparse maps exist, but a fit does not find them. Relative accuracy against the share of zeros between Tiny-10 networks at two layers; a curve is one pair, a dot one strength of the penalty. Direct: the lasso with as many zeros."}, "image": {"alt": "Two charts of relative accuracy against the share of zeros: green curves of task loss fall slowly from 0.95, red curves of the lasso fall steeply to 0.2."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-sparsity", "caption": "With most entries 0, stitches trained by the task keep far more accuracy than the lasso. Relative accuracy against the share of zeros between Tiny-10 networks at two layers; a curve is one pair, a dot one strength of the penalty. Direct: the lasso with as many zeros."}, "image": {"alt": "Two charts of relative accuracy against the share of zeros: green curves of task loss fall slowly from 0.95, red curves of the lasso fall more steeply, at layer 6 to between 0.13 and 0.26."}}
 sparse = record("experiment_7")
 strong = sparse.query("0.8 <= sparsity <= 0.97")
 more = (strong["task_loss"] - strong["direct"]).groupby(strong["pair"]).mean()
-assert more.min() > 0.25 and len(more) == 4
-deep = sparse.query("layer1 == 'bn6'")
-assert deep["task_loss"].round(2).min() == 0.79 and 0.93 < deep["sparsity"].max() < 0.945
-assert (sparse.query("sparsity > 0.895")["direct"] < 0.5).all()
+assert more.round(2).agg(["min", "max"]).tolist() == [0.33, 0.53] and len(more) == 4
+most = sparse[sparse["alpha"] == 0.1].groupby("layer1")
+ends = most[["sparsity", "task_loss", "direct"]].agg(["min", "max"]).round(2)
+assert ends.loc["bn3"].tolist() == [0.81, 0.86, 0.53, 0.80, 0.22, 0.59]
+assert ends.loc["bn6"].tolist() == [0.93, 0.94, 0.79, 0.84, 0.13, 0.26]
 names = {"task_loss": "task loss", "direct": "direct"}
 long = sparse.melt(["pair", "layer1", "sparsity"], list(names), "way").replace(
     {"way": names}
@@ -483,69 +519,43 @@ words |= {"panels": "layer1", "colours": colours, "trial": "pair"}
 small_panels(long, "zeros", "value", "way", **words)
 
 # %% [markdown]
-# (sec-starts)=
-# ## Does the start matter? [Experiment 5]
-#
-# *Yes: from least squares all stitches end within a point of each other, from random starts 14 of 32 stay more than a tenth of model 2's accuracy behind.* The task loss of a stitch is not convex, because the back is not linear.
-# {numref}`fig-training` follows single trainings. From least squares one epoch brings most of the gain; from a random start the stitches at layers 1 to 5 have not caught up after six.
-# One pair of networks at eight layers is enough to say that random starts get stuck, and too little to judge the paper's "most".
-
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-training", "caption": "Training from least squares begins high and settles within one or two epochs; from a random start it ends lower in the early layers. Accuracy relative to model 2, epoch by epoch, single trainings between one pair of Tiny-10 networks (3,000 images, six epochs)."}, "image": {"alt": "Eight small panels, one a layer, of relative accuracy from 0 to 1 against the epoch, with a red curve from least squares near 0.9 to 1 and a grey curve from a random start that rises from 0.1."}}
-curves = record("training")
-own = told.set_index("pair")["accuracy2"][0].iloc[0]
-curves["y"] = curves["accuracy"] / own
-curves["layer"] = "layer " + curves["layer1"].str.removeprefix("bn")
-of_start = {"least squares": OF["least squares"], "random": COLOURS["grey"]}
-words = {"xlabel": "epoch", "ylabel": "relative accuracy", "colours": of_start}
-ends = record("experiment_5")
-assert len(ends) == 32 and ends["same_order"].sum() == 18
-of_layer = ends.groupby("layer1")["least_squares"]
-assert (of_layer.max() - of_layer.min()).max() < 0.01
-small_panels(curves, "epoch", "y", "start", panels="layer", **words)
-
-# %% [markdown]
-# ## Are two good stitches one? [Experiment 6]
-#
-# *From the sixth layer on they are; at the first two they are not.* Two stitches $M_1$ and $M_2$ are *linearly connected* if $\lambda M_1 + (1 - \lambda)M_2$ is as good for every $\lambda\in[0, 1]$. The depth of the fall below the straight line from one end to the
-# other is the *barrier*. {numref}`fig-paths` has the lines between stitches from random starts, which differ by more than their own norm. At layers 6 to 8 the barrier is 1 point or less. At layer 1 one of two lines falls by 17 points. At layer 2 both fall by 30 or more, though their ends keep less than the 80 % that the paper asks for.
-# At layers 4 and 5 the ends miss the 80 % as well, so that we cannot test the paper's sentence there; the lines are flat.
-
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-paths", "caption": "Lines between two stitches are flat in the later layers and sag in the first. Relative accuracy along the straight line between two stitches of one pair of Tiny-10 networks; each curve is one pair of starts, and its ends are the two trained stitches."}, "image": {"alt": "Eight small panels, one a layer, of relative accuracy from 0 to 1 against the place on the line. Red curves from least squares are flat near 1. Grey curves from random starts sag at layers 1 and 2, fall at layer 3 and are flat from layer 4 on."}}
-path = record("paths")
-path["layer"] = "layer " + path["layer1"].str.removeprefix("bn")
-walls = record("experiment_6").query("start == 'random'").set_index("layer1")
-assert (walls.loc[["bn6", "bn7", "bn8"], "barrier"] < 0.011).all()
-assert round(walls.loc["bn1", "barrier"].max(), 2) == 0.17
-assert (walls.loc["bn2", "barrier"] > 0.3).all()
-assert not walls.loc[["bn2", "bn4", "bn5"], "kept"].any()
-assert (path.query("start == 'random'")["apart"] > 1).all()
-words |= {"xlabel": "λ", "trial": "path"}
-small_panels(path, "fraction", "relative_accuracy", "start", panels="layer", **words)
-
-# %% [markdown]
 # (sec-width)=
 # ## Do wider networks match better? [Experiment 2]
 #
-# *Yes, on handwritten digits: with two channels in the first convolution a task stitch at layer 1 keeps 26 and 79 % of the accuracy, with eight 99 and 100 %* ({numref}`fig-width`). The paper finds the trend on ResNet-20 of one to three times the width. Those networks are not published, and no such run is recorded here.
+# *Yes, on handwritten digits: between networks with two channels in the first convolution, task stitches at layer 1 keep 26 and 79 % of the accuracy (two pairs), with four 81 and 95 %, with eight 99 and 100 %.* At layer 4, the last, all keep 96 % or more. The paper finds the trend on ResNet-20 of one to three times the width. Those networks are not published, and no such run is recorded here.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-width", "caption": "Wider networks are matched better, most of all in the first layers. Relative accuracy of stitches by task loss between Myrtle CNNs (four convolutions) on handwritten digits, by the channels of the first convolution; discs: means, dots: two pairs."}, "image": {"alt": "Four curves of relative accuracy against the widths 2, 4 and 8, one a layer: layer 1 rises from about 50 percent, layer 4 stays near 100."}}
-grown = numbered(
-    record("experiment_2").rename(columns={"task_loss": "relative_accuracy"})
-)
+# %% tags=["remove-cell"]
+six = split.query("layer1 == 'bn6' and part == 'both'").groupby("stitch")["accuracy"]
+assert round(six.mean()["task loss"] - six.mean()["least squares"]) == 3
+# what the sections above say of stretching, of starts and of paths
+assert left.loc["variance restored", "both"] == 0.33
+assert cost["both"].round()[["least squares", "variance restored"]].tolist() == [14, 9]
+assert round(mean.loc["task loss", "2"] - mean.loc["least squares", "2"]) == 6
+assert 0.45 < gain.mean() / gain_task < 0.55
+ends = record("experiment_5")
+late = ends[ends["same_order"] == 0]["layer1"]
+assert len(ends) == 32 and len(late) == 14 and late.max() == "bn5"
+of_layer = ends.groupby("layer1")["least_squares"]
+assert (of_layer.max() - of_layer.min()).max() < 0.01
+assert walls.loc[["bn4", "bn5"], "barrier"].max() < 0.06
+judged = walls[walls["kept"]].loc[["bn1", "bn3"], "barrier"].round(2)
+assert judged.tolist() == [0.0, 0.17, 0.01]
+assert walls.loc["bn3", ["one", "two"]].round(2).to_numpy().tolist()[1] == [0.43, 0.77]
+grown = record("experiment_2").rename(columns={"task_loss": "relative_accuracy"})
+grown = numbered(grown)
 first = grown[grown["layer"] == "1"].groupby("width")["relative_accuracy"]
 assert first.get_group(2).round(2).tolist() == [0.26, 0.79]
+assert first.get_group(4).round(2).tolist() == [0.81, 0.95]
 assert first.get_group(8).round(2).tolist() == [0.99, 1.0]
+assert grown.loc[grown["layer"] == "4", "relative_accuracy"].min() > 0.955
 kinds = record("further").groupby("networks", sort=False)
 table = (100 * kinds[["least_squares", "task_loss"]].mean()).round()
 assert table["least_squares"].tolist() == [56, 67, 92, 70, 59]
 assert table["task_loss"].tolist() == [97, 98, 98, 97, 95]
 assert (100 * kinds["task_loss"].min()).round().tolist() == [90, 92, 97, 92, 92]
-grown["layer"] = "layer " + grown["layer"]
-tones = ("blue", "sky", "orange", "red")
-colours = {f"layer {k}": COLOURS[tone] for k, tone in enumerate(tones, 1)}
-words = {"xlabel": "channels of the first convolution", "ylabel": RELATIVE}
-trials(grown, "width", "y", "layer", colours=colours, **words, level=100, ylim=(20, 104))
-
+assert record("further")["task_loss"].min() > 0.9
+adams = record("further").query("networks == 'Adam'").groupby("layer1")
+assert (100 * adams["least_squares"].mean()).round().tolist() == [26, 15, 83, 100]
 # %% [markdown]
 # (sec-robust)=
 # ## Does the recipe matter? [section 5.1, further results]
@@ -560,6 +570,8 @@ trials(grown, "width", "y", "layer", colours=colours, **words, level=100, ylim=(
 # | without batch norm | 92 | 98 | 97 |
 # | no training image shared | 70 | 97 | 92 |
 # | front that knows five classes | 59 | 95 | 92 |
+#
+# Means hide the layers: between the networks trained by Adam, least squares keeps 26 and 15 % behind the first two convolutions, 83 and 100 % behind the last two. On Tiny-10 it keeps 92 % on average. These networks are smaller and see other images; which of the two makes the difference we have not tested.
 #
 # ## Run it yourself
 #
@@ -594,7 +606,7 @@ def stitched(name, pairs, layers, ways, images=train, judged=test):
     return stitch_many(pairs, layers, ways, images, **asked)
 
 
-# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-matching-live", "caption": "The same maps in a small run, computed by this page. Relative accuracy by layer; discs: means, dots: pairs."}, "image": {"alt": "Chart of relative accuracy against the layer for task loss, least squares, least squares with its variance restored, an orthogonal map, and task loss behind an untrained front."}}
+# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-matching-live", "caption": "A small run on the networks of this page: relative accuracy by layer of the maps above, of the stretched fit and of task loss behind an untrained front. Large discs: means, small dots: pairs; values above 105 % are drawn at 105."}, "image": {"alt": "Chart of relative accuracy against the layer for task loss, least squares, least squares with its variance restored, an orthogonal map, and task loss behind an untrained front."}}
 places = experiments.cuts(joined[0][1], layers)
 matching = stitched("matching", joined, places, methods)
 restored = {"variance restored": {"kind": experiments.variance_restored}}
@@ -610,8 +622,7 @@ residual = stitched("residual", doubles, experiments.cuts(doubles[0][1]), both_w
 
 seen = numbered(pd.concat([matching, stretched, untrained]))
 seen["y"] = seen["y"].clip(lower=0, upper=105)
-colours = {way: OF[way] for way in OF if way != "lasso"}
-colours |= {"untrained front": COLOURS["grey"]}
+colours = OF | {"untrained front": COLOURS["grey"]}
 words = {"xlabel": "layer", "ylabel": RELATIVE, "level": 100, "ylim": (0, 106)}
 trials(seen, "layer", "y", "stitch", colours=colours, **words)
 
@@ -674,7 +685,7 @@ for wider in widths:
     by_width |= {(wider, k): (nets[2 * k], nets[2 * k + 1]) for k in range(few)}
 capped = zip((digits, digits_test), (train_images, test_images), strict=True)
 small = [images[:most] for images, most in capped]
-ways = both_ways | {"task loss": direct | {"recipe": budget(dataset)}}
+ways = both_ways | {"task loss": direct | {"recipe": budget[dataset]}}
 grown = stitched(
     "widths", list(by_width.values()), experiments.cuts(nets[0]), ways, *small
 )
@@ -704,7 +715,7 @@ robust["networks"] = robust["pair"].map(dict(enumerate(key[0] for key in other))
 # %% [markdown]
 # ## Adapt this
 #
-# Take any two networks and layers, of any widths; feature maps are resampled where their sizes differ. Here a front of your own, untrained, with another activation:
+# Take any two networks and layers, of any widths; feature maps are resampled where their sizes differ. Here a front of your own with another activation. It is untrained, and its stitch is trained briefly: expect about chance, 10 % of ten classes.
 
 # %%
 mine = nn.Sequential()
@@ -722,16 +733,45 @@ for way in (direct, task):
 # %% [markdown]
 # ## Deviations from the paper
 #
+# Results beside each other (ours are recorded; where the paper's text has no number, its words are quoted):
+#
+# | | printed | here |
+# |---|---|---|
+# | Tiny-10 without a map: cross-entropy to model 2, nats | 6.99 ± 1.96 | 6.93 (pairs: 6.46 to 7.71) |
+# | ResNet-20: worst stitch by task loss | 80 %, behind the first convolution | 96 %, behind block 7 |
+# | orthogonal map on later layers, against least squares | “the same level” | 1.6 points less at layer 7, 0.8 more at layer 8 |
+# | accuracies with soft and with hard targets | “very high” correlation | 0.96 to 0.99 |
+# | task loss above least squares at rank 4, 8, 16 | at two layers | in 19 of 24 cases; from the direct map in 24 of 24 |
+# | random starts that end with “the same order of accuracy” | “in most cases” | 18 of 32 |
+# | lines between stitches of 80 % or more, layers 1 to 3 | not connected | one of three falls by more than 5 points |
+# | the same, later layers | connected on most layers | six of six connected, all at layers 6 to 8 |
+# | direct matching with 80 to 90 % zeros | “a drastic drop” | keeps 22 to 74 %; task loss 53 to 91 % |
+
+# %% tags=["remove-cell"]
+without = by_pair["distance_no_stitch"]
+found = [without.mean(), without.min(), without.max()]
+assert [round(x, 2) for x in found] == [6.93, 6.46, 7.71]
+assert deep["task loss"].idxmin() == "8" and round(deep["task loss"].min()) == 96
+less = mean.loc["orthogonal"] - mean.loc["least squares"]
+assert less[["7", "8"]].round(1).tolist() == [-1.6, 0.8]
+assert by_pair["correlation"].round(2).agg(["min", "max"]).tolist() == [0.96, 0.99]
+assert walls.loc[["bn4", "bn5", "bn6", "bn7", "bn8"], "kept"].sum() == 6
+some = sparse.query("0.8 <= sparsity <= 0.9")[["direct", "task_loss"]].round(2)
+assert some.agg(["min", "max"]).T.to_numpy().tolist() == [[0.22, 0.74], [0.53, 0.91]]
+
+# %% [markdown]
+# What was done differently:
+#
 # | | printed | here | what it may change |
 # |---|---|---|---|
 # | networks | ten pairs of Tiny-10, of ResNet-20 of several widths, and of Inception V1 | five pairs of the published Tiny-10, one of ResNet-20 of width 1; no Inception, whose weights and images are not free | intervals; Experiment 2 |
 # | training of a stitch | 30 epochs, 50,000 images, augmented | 4 epochs, 10,000 images, not augmented | stitches from random starts end lower here |
 # | least squares | fitted to the images that it is judged on | fitted to 2,500 training images, judged on 3,000 test images | exercise {ref}`ex-same-images` |
-# | starts | 50 random, 50 from least squares | 4 and 4 at each layer | the share of starts that get stuck |
+# | starts | 50 random, 50 from least squares | 4 and 4 at each layer | the share of starts that end low |
 # | low rank, direct | no bias | a bias, as for task loss | small |
 # | strength of L1 | on the mean of all sizes of entries | on their sum, as in equation (3) | another scale of α |
 #
-# As in the examples of the authors' code, networks are cut between batch norm and ReLU, and both are frozen in evaluation mode.
+# As in the examples of the authors' code, both networks are frozen in evaluation mode.
 #
 # ## Exercises
 #
@@ -743,17 +783,18 @@ for way in (direct, task):
 # ::::{solution} ex-explained
 # :class: dropdown
 # The residual of least squares is orthogonal to every column of $A$, so $\operatorname{Var} B_j = \operatorname{Var}(AM)_j + \operatorname{Var}(AM - B)_j$, and $R_j^2$ is the first term's share. An orthogonal map keeps all lengths: the
-# total variance of $AQ$ is that of $A$. In the later layers it is a better stitch than its fit suggests.
+# total variance of $AQ$ is that of $A$.
 # ::::
 #
 # :::{exercise}
-# :label: ex-printed-lasso
-# Which $m$ minimise the printed loss of {prf:ref}`prop-printed-lasso` at $\alpha = 1$?
+# :label: ex-entropy
+# How small can {eq}`eq-task-loss` become, and for which $F_S$? What changes if the targets are labels?
 # :::
 #
-# ::::{solution} ex-printed-lasso
+# ::::{solution} ex-entropy
 # :class: dropdown
-# All of $[0, 1]$: there $1 - m + m = 1$.
+# For each image the cross-entropy is the entropy of $p_2(x)$ plus the Kullback–Leibler divergence from $p_2(x)$ to $\mathrm{softmax}\,F_S(x)$, which is 0 only where they agree. So the least value is the mean entropy, reached if $F_S$ has the probabilities of model 2
+# (0.2 nats on Tiny-10, the dotted line of {numref}`fig-distance`). For labels the entropy is 0, and no finite logits reach it.
 # ::::
 #
 # :::{exercise}
@@ -845,10 +886,10 @@ trials(pd.DataFrame(found), "images", "accuracy", "judged on", **words)
 # ## Summary
 #
 # - The best fit is not the best stitch: {glue:text}`direct:.0f` % against {glue:text}`task:.0f` % of the accuracy on the authors' Tiny-10.
-# - Least squares shrinks what it cannot predict, most in quiet directions. Restoring the variance gains accuracy and worsens the fit.
-# - Behind the first layer an untrained front does as well: a good stitch there is no evidence of what was learned. From the third layer on it is.
-# - Low rank and sparsity are cheap by the task, if training starts from the direct map. Random starts get stuck.
-# - Stitches from random starts are linearly connected from layer 6 on, not at the first two.
+# - Least squares shrinks what it cannot predict, most in quiet directions. Restoring the variance worsens the fit and gains half as much accuracy as training does.
+# - Behind the first layer an untrained front does as well: a good stitch there is no evidence of what was learned. From the third layer on most of the accuracy is owed to what the front has learned.
+# - Low rank and sparsity cost little, if a stitch is trained by the task and starts from the direct map. In our short training, random starts often end lower.
+# - Stitches from random starts are linearly connected at layers 6 to 8. At the first three layers one of the three lines that we can judge has a barrier.
 #
 # Back to {doc}`03_stitching`; on to {doc}`04_dissimilarity`, where similarity is measured without a task. {doc}`/generated/status` has the data, code and run of this page.
 

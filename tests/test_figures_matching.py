@@ -11,7 +11,7 @@ from intertwine_book.figures.function import (
     index_and_accuracy,
     labelled_clouds,
 )
-from intertwine_book.figures.matching import loud_and_quiet, one_path, two_ways_diagram
+from intertwine_book.figures.matching import loud_and_quiet, two_ways_diagram
 from intertwine_book.figures.trials import apart, small_panels, trials
 
 many = pd.DataFrame(
@@ -29,8 +29,6 @@ loudness = pd.DataFrame(
         for v in (0.1, 0.2, 0.7)
     ]
 )
-a = np.array([-2.0, -1.0, 0.5, 1.0, 2.0])
-one_way = pd.DataFrame({"loss": "one", "alpha": 2.0**a, "size": -a, "residual": a})
 TWO = {"colours": {"full": "#D55E00", "rank 1": "#0072B2"}, "xlabel": "layer", "ylabel": "penalty"}
 rings = pd.DataFrame({"layer": [6], "pair": 1, "stitch": "full", "penalty": 7.0, "spread": 1.0})
 stitches = pd.DataFrame({"way": ["a", "a", "b"], "cka": [1.0, 0.9, 0.6], "accuracy": [9.0, 20.0, 80.0]})
@@ -54,7 +52,6 @@ FIGURES = {
     "best_matches": lambda: best_matches(square, xlabel="other", ylabel="layer"),
     "two_ways_diagram": two_ways_diagram,
     "loud_and_quiet": lambda: loud_and_quiet(loudness, {"fit": "#0072B2"}),
-    "one_path": lambda: one_path(pd.concat([one_way, one_way.assign(loss="other", alpha=a**2)])),
     "trials": lambda: trials(many, "layer", "penalty", "stitch", panels="pair", **TWO, printed=rings),
     "small_panels": lambda: small_panels(
         many, "layer", "penalty", "stitch", panels="pair", trial="pair", columns=3, **TWO

@@ -1,4 +1,4 @@
-"""Matching drawn: two ways to find a map, the directions of a layer, and one path of two lassos."""
+"""Matching drawn: two ways to find a map, and the directions of a layer."""
 
 from collections.abc import Mapping
 
@@ -48,34 +48,11 @@ def loud_and_quiet(table: pd.DataFrame, colours: Mapping[str, str]) -> Figure:
     right.axhline(1, color=COLOURS["ink"], lw=0.8, ls=":")
     for k, (name, colour) in enumerate(colours.items()):
         mine = table[table["stitch"] == name]
-        inside = mine[mine["kept"] <= 2]
-        right.plot(100 * inside["variance"], inside["kept"], "o", color=colour, **dots)
-        beyond = mine.loc[mine["kept"] > 2, "variance"]
-        right.plot(100 * beyond, [2.06] * len(beyond), "^", color=colour, ms=4, mew=0)
+        right.plot(100 * mine["variance"], mine["kept"], "o", color=colour, **dots)
         right.text(0.99, 0.93 - 0.08 * k, name, color=colour, ha="right", transform=right.transAxes)
-    right.set(xscale="log", ylim=(0, 2.12), title="variance, stitch / layer")
+    right.set(xscale="log", yscale="log", title="variance, stitch / layer")
+    right.set_yticks([0.1, 0.3, 1, 3, 10], ["0.1", "0.3", "1", "3", "10"])
     for axis in (left, right):
         axis.set_xticks([0.1, 1, 10], ["0.1", "1", "10"])
     figure.supxlabel("share of the layer's variance in the direction, %", fontsize="medium")
-    return figure
-
-
-def one_path(table: pd.DataFrame) -> Figure:
-    """The size of M against α, and its residual against its size, for two losses.
-
-    Args:
-        table: columns loss (two of them, in order), alpha, size and residual.
-    """
-    check_columns(table, "loss", "alpha", "size", "residual")
-    figure, (left, right) = new_figure(1, 2, height=2.8)
-    first, second = dict.fromkeys(table["loss"])
-    ways = ((first, COLOURS["sky"], "-"), (second, COLOURS["red"], "--"))
-    for row, (name, colour, style) in enumerate(ways):
-        mine = table[table["loss"] == name].sort_values("alpha")
-        left.plot(mine["alpha"], mine["size"], style, color=colour, lw=2)
-        right.plot(mine["size"], mine["residual"], style, color=colour, lw=3 if style == "-" else 2)
-        left.text(0.98, 0.9 - 0.1 * row, name, color=colour, ha="right", transform=left.transAxes)
-    left.set(xscale="log", xlabel="α", ylabel="$\\|M\\|_1$")
-    right.set(xlabel="$\\|M\\|_1$", ylabel="$\\|AM-B\\|\\,/\\,\\|B\\|$")
-    right.text(0.98, 0.9, "both", transform=right.transAxes, ha="right", color=COLOURS["red"])
     return figure

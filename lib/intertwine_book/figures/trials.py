@@ -63,7 +63,7 @@ def trials(
                 axis.annotate(
                     "printed",
                     (at.iloc[0], ring[y].iloc[0]),
-                    (8 * aside, 6),
+                    (8 * aside, 20),
                     textcoords="offset points",
                     ha="right" if aside < 0 else "left",
                 )
