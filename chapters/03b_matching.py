@@ -121,7 +121,7 @@ trials(pd.concat(shown), "layer", "y", "stitch", colours=three, **words)
 # - *Task-loss matching keeps {glue:text}`task:.0f` % of model 2's accuracy, least squares {glue:text}`direct:.0f` %*, averaged over the layers of Tiny-10. Task loss is ahead in each of five pairs. Its worst stitch
 #   at any layer of any pair keeps {glue:text}`worst-task:.0f` %.
 # - *On ResNet-20 the gap is largest near the end:* least squares keeps 60 % at layer 9, where the task keeps 99 %. The worst stitch by task loss keeps {glue:text}`worst-resnet:.0f` %; the paper's worst kept 80 %.
-# - *A worse fit may be a better stitch.* An orthogonal map cannot fit better than least squares, which ranges over all maps. At layer 8 it is ahead all the same, by 0.8 points, in each of five pairs. In early layers it is far behind: at layer 2 it keeps 57 %, least squares 89 %.
+# - *A worse fit may be a better stitch.* An orthogonal map cannot fit better than least squares, which ranges over all maps. At layer 8 it is ahead all the same in each of five pairs, by 0.8 points on average. In early layers it is far behind: at layer 2 it keeps 57 %, least squares 89 %.
 #
 # ## Two ways to find a map
 
