@@ -73,7 +73,7 @@ trials: int = 2  # elements drawn for each network
 steps: int = 800  # of training with weight decay
 decays: list[float] = [0.0, 0.02, 0.05]  # weight decay
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-rounding", "caption": "With an outlier, a rotation makes the error of rounding {glue:text}`won:.1f` times smaller, which is {glue:text}`won-bits:.1f` bits; without one it wins nothing. Principal axes, which collect the stream in few channels, are the worse choice in both cases. Error of the logits, relative to their size, against the bits of weights and values; recorded, mean over five transformers with 95 % interval."}, "image": {"alt": "Two panels of the error in percent on a logarithmic axis against 3 to 8 bits, with and without an outlier: as trained, rotated, and in principal axes."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-rounding", "caption": "With an outlier, a rotation makes the error of rounding {glue:text}`won:.1f` times smaller, which is {glue:text}`won-bits:.1f` bits; without one it wins nothing. Principal axes, which collect the stream in few channels, win nothing with an outlier and lose without one. Error of the logits, relative to their size, against the bits of weights and values; recorded, mean over five transformers with 95 % interval."}, "image": {"alt": "Two panels of the error in percent on a logarithmic axis against 3 to 8 bits, with and without an outlier: as trained, rotated, and in principal axes."}}
 told = record("rotated").astype({"bits": str})
 told["network"] = told["outlier"].map({True: "one outlier", False: "no outlier"})
 of = {"as trained": COLOURS["red"], "rotated": COLOURS["blue"]}
@@ -169,8 +169,8 @@ glue("block-changed", 100 * float(report.spaces["changed"].median()), display=Fa
 #
 # | operation | what it asks for |
 # |---|---|
-# | linear map, convolution | what it reads moves by the inverse, what it writes is free |
-# | sum, maximum | all terms move alike; a maximum admits positive scalars only |
+# | linear map, convolution | the weight's reading axis moves by the inverse, what it writes is free |
+# | sum, maximum | all terms move alike; a maximum admits permutations and positive scalings only |
 # | product | all factors are permuted alike, their scalars multiply |
 # | activation σ | an element of $G_\sigma$, which becomes $\varphi_\sigma(A)$ behind it |
 # | batch norm | permutations; one scalar in front, another one behind |
@@ -215,7 +215,7 @@ glue("block-changed", 100 * float(report.spaces["changed"].median()), display=Fa
 # :::
 #
 # :::{prf:proof}
-# Orthogonal matrices keep $|x|$. Conversely, divide by $t$ at $tx$ and let $t \to 0$: $Ax = Bx$. Then the
+# Orthogonal matrices keep $|x|$. Conversely, put $tx$ for $x$, divide by $t$ and let $t \to 0$: $Ax = Bx$. Then the
 # denominators agree, $|Ax| = |x|$.
 # :::
 #
@@ -241,7 +241,7 @@ glue("block-changed", 100 * float(report.spaces["changed"].median()), display=Fa
 # :::
 #
 # Many transformers turn queries and keys by their position {cite}`su2024`. A query at position $p$ becomes $R^pq$, where $R$ rotates the $d/2$ planes of coordinates by angles $\theta_1, \dots, \theta_{d/2}$. The
-# score then depends on the distance of two positions: $(R^pq)^\top R^rk = q^\top R^{r-p}k$.
+# score then depends on the difference of two positions: $(R^pq)^\top R^rk = q^\top R^{r-p}k$.
 #
 # :::{prf:theorem} Rotary positions
 # :label: thm-rotary
@@ -291,7 +291,7 @@ assert torch.allclose(same, scores(q, k))
 # :::
 #
 # The streams of large language models have such outliers: a few channels far above the others. QuaRot rotates them away by $HD$ and then rounds weights and values to 4 bits {cite}`ashkboos2024quarot`; SliceGPT rotates to principal axes and deletes the last
-# ones {cite}`ashkboos2024slicegpt`. Small transformers have no outliers by themselves. So we train one on handwritten digits as 16 patches, with one channel of the stream that starts at 10.
+# ones {cite}`ashkboos2024slicegpt`. The small transformers that we trained had none. So we train one on handwritten digits as 16 patches, with one channel of the stream that starts at 10.
 
 # %% tags=["hide-input"]
 device = devices.pick(device)
@@ -344,7 +344,7 @@ with torch.no_grad(), recorded_values(net, names) as values:
 y = torch.cat([values[name].flatten(0, 1) for name in names])
 assert torch.equal(rounded(y, 4), rounding.rounded(y, 4, -1))
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-channels", "caption": "One channel of the stream holds the outlier, and a rotation spreads it over all channels. Mean size of the 32 channels behind the RMS norms, as trained and rotated by HD. The function is the same; the step of the rounding follows the largest channel. Computed by this page."}, "image": {"alt": "Two curves over the 32 channels: as trained one channel stands far above the others, rotated all are alike."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-channels", "caption": "One channel of the stream holds the outlier, and a rotation spreads it over all channels. Mean absolute value of each of the 32 channels behind the RMS norms, as trained and rotated by HD. The function is the same; the step of the rounding follows the largest channel. Computed by this page."}, "image": {"alt": "Two curves over the 32 channels: as trained one channel stands far above the others, rotated all are alike."}}
 sizes = {"as trained": y, "rotated": y @ Q.T}
 channels = pd.DataFrame(
     {"channel": k, "size": value, "stream": name}
@@ -430,7 +430,7 @@ def merged(trial):
     return found
 
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-equal", "caption": "Equalised channels lose least, wherever on the orbit the network was before. Error of the logits when weights are rounded with one step a layer; three networks that compute one function: as trained, with channels scaled at random, and equalised from there. Recorded on handwritten digits, Myrtle CNNs of width 16, mean over four networks with 95 % interval."}, "image": {"alt": "Error in percent on a logarithmic axis against 3 to 8 bits: the curve of random scalings lies highest, those of trained and equalised channels below."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-equal", "caption": "Equalising repairs a random scaling, and its mean error is slightly below the trained network's the network was before. Error of the logits when weights are rounded with one step a layer; three networks that compute one function: as trained, with channels scaled at random, and equalised from there. Recorded on handwritten digits, Myrtle CNNs of width 16, mean over four networks with 95 % interval."}, "image": {"alt": "Error in percent on a logarithmic axis against 3 to 8 bits: the curve of random scalings lies highest, those of trained and equalised channels below."}}
 told = record("equalised").astype({"bits": str})
 of = {"as trained": COLOURS["red"], "scaled at random": COLOURS["grey"]}
 of |= {"equalised": COLOURS["blue"]}
@@ -457,8 +457,7 @@ glue("merge-end", float(ends["re-estimated"]), display=False)
 assert (half.loc["matched"] > half.loc["as trained"] + 20).all()
 
 # %% [markdown]
-# At 4 bits ({numref}`fig-equal`) the logits err by {glue:text}`equal-trained:.0f` % as trained, {glue:text}`equal-scaled:.0f` % with channels scaled at random, and {glue:text}`equal-even:.0f` % equalised. Against the trained
-# network it wins a fifth.
+# At 4 bits ({numref}`fig-equal`) the logits err by {glue:text}`equal-trained:.0f` % as trained, {glue:text}`equal-scaled:.0f` % with channels scaled at random, and {glue:text}`equal-even:.0f` % equalised. This is a fifth less error than as trained.
 #
 # ## Two networks become one
 #
@@ -558,7 +557,7 @@ cut = pd.DataFrame(rows)
 # (sec-decay)=
 # ## What training does along an orbit
 #
-# *Without weight decay training keeps the imbalance that it began with; with weight decay it forgets it at a known rate.* Section 7 of {cite}`godfrey2022` names a limitation: its theory does not account for weight decay, which reduces the scaling symmetry.
+# *Without weight decay gradient flow keeps the imbalance that it began with; with weight decay it forgets it at a known rate.* Section 7 of {cite}`godfrey2022` names a limitation: its theory does not account for weight decay, which reduces the scaling symmetry.
 # The effect can be computed. Let $e^{sX}$, with a diagonal $X$, be the scaling of one unit, and
 #
 # $$D(\theta) = \tfrac12\,\tfrac{d}{ds}\bigl|e^{sX}\theta\bigr|^2_{s=0} = \langle X\theta, \theta\rangle$$ (eq-imbalance)
@@ -578,7 +577,7 @@ cut = pd.DataFrame(rows)
 # :::{prf:proof}
 # $\dot D = 2\langle X\theta, \dot\theta\rangle = -2\langle X\theta, \nabla L\rangle - 2\lambda D$ for almost every $t$, and $\langle X\theta, \nabla L\rangle$ is
 # the derivative of $L$ along the orbit, 0. The squared norm is a sum of terms $\theta_j^2e^{2sx_j}$. (A ReLU network is not differentiable everywhere; with
-# Clarke subgradients the same holds, because the chain rule holds for almost every $t$ on the functions that such networks compute.)
+# Clarke subgradients the same holds, because they are convex combinations of limits of gradients, and these are perpendicular to $X\theta$.)
 # :::
 #
 # Without decay the imbalance is *conserved* {cite}`du2018,kunin2021`. {numref}`fig-imbalance` compares {eq}`eq-decay` with gradient descent on a network whose units start out of balance.
@@ -650,7 +649,7 @@ assert (told["change"] > 0.01).sum() > 0.6 * len(told)
 # (sec-normal-form)=
 # ## Are two networks one?
 #
-# *Two networks of one orbit have one normal form, unless two of their units tie.* `canonicalise` goes through the spaces: scalings make certain rows of weights unit vectors,
+# *`canonicalise` gives two networks of one orbit one normal form, unless two of their units tie.* `canonicalise` goes through the spaces: scalings make certain rows of weights unit vectors,
 # signs make weighted sums of them positive, units are sorted by these sums, orthogonal matrices make weights triangular. The moved ResNet20 and the original differ by {glue:text}`gap-raw:.1f` times the size of a parameter, their normal forms
 # by {glue:text}`gap-normal:.0e`.
 #
@@ -683,7 +682,7 @@ for noise in (0.0, 0.1, 0.3, 1.0, 3.0):
         rows.append({"noise": noise, "by": by, "units": share})
 noise_table = pd.DataFrame(rows)
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-noise", "caption": "Matching by weights finds the known element through noise three times as large as the weights; matching by activations fails when the noise is as large. Share of the units of a trained ResNet20 that match assigns as they should be, against the noise in standard deviations of each parameter; the dotted line is chance. Recorded, one network on handwritten digits."}, "image": {"alt": "Percent of units against noise from 0 to 3, one curve for matching by weights and one for activations, falling from 100 to near the dotted line."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-noise", "caption": "Matching by weights finds 98 % of the units through noise three times as large as the weights; matching by activations fails when the noise is as large. Share of the units of a trained ResNet20 that match assigns as they should be, against the noise in standard deviations of each parameter; the dotted line is chance. Recorded, one network on handwritten digits."}, "image": {"alt": "Percent of units against noise from 0 to 3, one curve for matching by weights and one for activations, falling from 100 to near the dotted line."}}
 told = record("noise").astype({"noise": str})
 assert told.query("by == 'weights'")["units"].min() > 90
 assert told.query("by == 'activations'")["units"].iloc[-2] < 60
@@ -694,7 +693,7 @@ mean_curves(told, "noise", "units", "by", **axes)
 # %% [markdown]
 # ## Adapt this
 #
-# Your own module, in evaluation mode, and an example input. A network whose forward pass reads its own values to choose a branch cannot be traced, and raises an error. The block below has an operation without a rule.
+# You need your own module in evaluation mode and an example input. A network whose forward pass reads its own values to choose a branch cannot be traced, and raises an error. The block below has an operation without a rule.
 
 
 # %%
@@ -861,7 +860,7 @@ assert relative_error(centred(inputs), vit(inputs)) < 1e-9
 # - Inside a transformer: $O(n)$ on a stream with RMS norms, two $GL(d)$ a head, and only $(\mathbb C^*)^{d/2}$ between queries and keys with rotary positions.
 # - Rounding is cheaper at some places of an orbit: a rotation wins {glue:text}`won-bits:.1f` bits where one channel holds an outlier, and nothing where none does.
 # - Without weight decay training keeps its imbalance; with it the imbalance falls by $e^{-2\lambda t}$.
-# - Two networks of one orbit have one normal form, but for ties. Two networks that were trained apart can be averaged after matching.
+# - `canonicalise` gives two networks of one orbit one normal form, but for ties. On digits, two networks that were trained apart can be averaged after matching, once batch norm is re-estimated.
 #
 # Back to {doc}`01b_weight_space`, on to {doc}`02_sanity_rotations`; {doc}`03_stitching` matches networks that were trained independently. {doc}`/generated/status` has the data, code and run of this page.
 

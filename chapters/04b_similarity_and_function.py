@@ -101,7 +101,7 @@ own = record("curves_4").query("epoch == 0")["accuracy"].mean()
 parts = [moved, pressed, tuned, only.assign(way="trained for CKA")]
 parts += [fits.assign(way="least squares")]
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-no-relation", "caption": "CKA does not tell a stitch that works from one that does not. Each dot is a stitch at layer 3 of the published Tiny-10 networks. Between a network and itself: random rotations, permutations and elements of G_ReLU, and stitches that were trained to lower CKA at equal accuracy. Between two networks: least squares, trained for the task from there, and trained for CKA alone. Dotted: the networks alone. Ring: the paper reports a CKA below 0.7 at this accuracy for a wider ResNet-20."}, "image": {"alt": "A scatter of accuracy in percent against CKA. Near CKA 1 there are dots at 9, 15, 19 and 80 to 83 percent; near CKA 0.6 to 0.7 there are dots at 81 to 84 and at 10 percent. A ring with an arrow to the left stands at 0.7 on the dotted line at 87 percent."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-no-relation", "caption": "CKA does not tell a stitch that works from one that does not. Each dot is a stitch at layer 3 of the published Tiny-10 networks. Between a network and itself: random rotations, permutations and elements of G_ReLU, and stitches that were trained to lower CKA and keep the task. Between two networks: least squares, trained for the task from there, and trained for CKA alone. Dotted: the networks alone. Ring: the paper reports a CKA below 0.7 at this accuracy for a wider ResNet-20."}, "image": {"alt": "A scatter of accuracy in percent against CKA. Near CKA 1 there are dots at 9, 15, 19 and 80 to 83 percent; near CKA 0.6 to 0.7 there are dots at 81 to 84 and at 10 percent. A ring with an arrow to the left stands at 0.7 on the dotted line at 87 percent."}}
 places = {
     "rotations": (1.065, 6, COLOURS["orange"]),
     "permutations": (1.08, 17, COLOURS["sky"]),
@@ -197,7 +197,7 @@ print(f"CKA between two networks: {theirs:.2f}")
 #
 # $$\mathrm{CKA} = \frac{s^2 + d - 1}{\sqrt{d\,(s^4 + d - 1)}},$$ (eq-inflated)
 #
-# which falls to $1/\sqrt d$ as $s$ grows, and the answers stay what they were. Now stretch it in *both* sets: it rules both tables, CKA is near 1, and the other directions may be shuffled without moving it ({numref}`fig-inflated`).
+# which falls to $1/\sqrt d$ as $s$ grows, and the answers stay what they were. Now stretch it in *both* sets: it rules both tables, CKA is near 1, and the other directions may be shuffled with hardly any effect on it ({numref}`fig-inflated`).
 
 # %%
 n, s = 400, 8.0
@@ -223,12 +223,12 @@ notes = [
 labelled_clouds(panels, notes)
 
 # %% [markdown]
-# Both happen in trained networks: the next two sections stretch what the task ignores, and {numref}`fig-no-relation` has the rotations.
+# Both happen in trained networks: {numref}`fig-no-relation` has rotations, and stitches that were trained to lower CKA.
 #
 # (sec-experiment-3)=
 # ## Does CKA rise when a stitch gets better? [Experiment 3]
 #
-# *No. On the authors' Tiny-10 the accuracy rises by 2 to 3 points, and no index rises by more than 0.001.* A stitch starts at least squares and is trained for the task. CKA stays within 0.01 of its start, where the paper's falls. $AM$ moves away from $B$ ({numref}`fig-along`). SVCCA,
+# *No. On the authors' Tiny-10 the accuracy rises by 2 to 3 points, and at the end no index is more than 0.001 above its start.* A stitch starts at least squares and is trained for the task. CKA stays within 0.01 of its start, where the paper's falls. $AM$ moves away from $B$ ({numref}`fig-along`). SVCCA,
 # which the paper finds uncorrelated with the task, falls: its correlation with the accuracy over the epochs of a training is below −0.5 in each of three pairs.
 
 # %% tags=["remove-input"] mystnb={"figure": {"name": "fig-along", "caption": "The accuracy rises by 2 to 3 points while CKA stays and the activations move away from their target. Above: accuracy of the stitched network. Below: change of five indices since the start. Stitch at layer 3 of Tiny-10, trained from least squares; thin: three pairs, thick: their mean. Nearness is one minus the squared distance between AM and B, divided by that of B from its mean."}, "image": {"alt": "Above, accuracy rises from 80 to 83 percent. Below, changes: nearness falls to minus 0.05, R squared of B from AM and SVCCA to minus 0.01, CKA and CCA stay at 0."}}
@@ -258,7 +258,7 @@ above_and_below(upper, pd.concat(lower), "epoch", colours=colours, **words)
 # :::{admonition} Erratum: csiszarik2021, Definition 6.1 and figure 4
 # :class: warning
 # The paper's $R^2_{LR}(A, B)$ is the share of $B$ that the *best* linear map of $A$ explains. The paper reports that $R^2_{LR}(AM, B)$ falls along the training. For invertible $M$,
-# $R^2_{LR}(AM, B) = R^2_{LR}(A, B)$: it cannot move, exactly as the paper says of CCA. Its code regresses in the other order. $R^2_{LR}(B, AM)$ does fall. What the paper describes is a third quantity, the nearness of {numref}`fig-along`. On the images of the fit it can only fall, since
+# $R^2_{LR}(AM, B) = R^2_{LR}(A, B)$: it cannot move, exactly as the paper says of CCA. Its code regresses in the other order. $R^2_{LR}(B, AM)$ does fall. What the paper describes is a third quantity, the nearness of {numref}`fig-along`. On the images of the fit it cannot exceed its start, since
 # training starts at its maximum; the figure has test images.
 # :::
 #
@@ -287,8 +287,8 @@ end = functional.pressed(itself, **of_penalty, seed=seed).iloc[-1]
 print(f"library CKA {end['cka']:.2f}, {end['accuracy']:.1f} %")
 
 # %% [markdown]
-# That is the whole method. {numref}`fig-pressed` has the recorded runs, with a control that is trained alike at $\lambda = 0$: what the control loses is due to training, not to CKA. In the first four or five epochs CKA falls to 0.9 at no cost. The paper reports an essentially unchanged accuracy below 0.7 for a ResNet-20 of three times the width, whose
-# weights are not published. A wider layer has more directions that the back ignores, so that our result does not refute the paper's.
+# That is the whole method. {numref}`fig-pressed` has the recorded runs, with a control that is trained alike at $\lambda = 0$: what the control loses is due to training, not to CKA. In the first four epochs CKA falls to 0.91 at almost no cost. The paper reports an essentially unchanged accuracy below 0.7 for a ResNet-20 of three times the width, whose
+# weights are not published. A wider layer may have more directions that the back ignores, so our result does not refute the paper's.
 
 # %% tags=["remove-input"] mystnb={"figure": {"name": "fig-pressed", "caption": "Pressing CKA below 0.75 costs Tiny-10 2.5 to 4.6 points beyond its control. Above: accuracy of a network stitched to itself at layer 3. Below: CKA of the stitched activations with its own; dotted: 0.7, below which the paper presses a wider ResNet-20. Thin: four networks, thick: their mean; the control is trained alike without the penalty."}, "image": {"alt": "Above, the control stays between 85 and 88 percent, the penalised stitch falls to 82 percent. Below, the control's CKA stays at 1, the penalised one falls to 0.64 on average."}}
 four = record("experiment_4")
@@ -317,13 +317,13 @@ assert torch.isclose(value, functional.flat_cka(turned.stitch(A), A))
 print(f"CKA {value:.4f}, accuracy {turned.evaluate(test):.1%}")
 
 # %% [markdown]
-# So CKA is no objective for matching either, as the paper says and {numref}`fig-no-relation` shows: the stitch that CKA chooses is a good one up to a rotation, and the rotation decides. An element of $G_{\mathrm{ReLU}}$ is a symmetry only if the next weights move with it. Between a
+# So CKA is no objective for matching either, as the paper says and {numref}`fig-no-relation` shows: CKA fixes the stitch only up to a rotation, on which accuracy depends. An element of $G_{\mathrm{ReLU}}$ is a symmetry only if the next weights move with it. Between a
 # network and itself nobody moves them, so that permutations do harm as well.
 #
 # (sec-ding)=
 # ## Does a measure find the same layer? [specificity]
 #
-# *CKA in 97.5 % of the cases, CCA in 15 %, because CCA rewards narrow layers.* {cite}`ding2021` ask of a measure to be *specific*: two networks that differ by their seed should be most similar at the same layer. We count how often the same layer wins, over layers, 15 pairs of Tiny-10 networks and both directions. For that, features are averaged
+# *CKA in 97.5 % of the cases, CCA in 15 %, because CCA rewards pairs of unequal width.* {cite}`ding2021` ask of a measure to be *specific*: two networks that differ by their seed should be most similar at the same layer. We count how often the same layer wins, over layers, 15 pairs of Tiny-10 networks and both directions. For that, features are averaged
 # over space.
 #
 # Why does CCA fail? Its value is the *mean* of the canonical correlations, over as many directions as the narrower layer has channels:
@@ -345,7 +345,7 @@ assert torch.isclose(cca(X, Y), similarity.cca(X, Y), atol=1e-3)
 # Two layers of 32 channels are compared along 32 directions, down to the weakest, which are mostly noise. A layer of 16 channels against one of 32 has 16 directions, and each may choose its partner in the wider space. {numref}`fig-specificity` shows the effect: layer 3 (32 channels) is "most similar" to layer 2 (16 channels), and
 # layer 6 (64 channels) to layer 5 (32). Give every layer its 16 leading components, and CCA finds the same layer in 97 % of the cases. So compare values of CCA between layers of one width only, or cut all to one number of components.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-specificity", "caption": "CCA looks for narrow layers; with 16 components everywhere it finds the same layer. Mean similarity between the layers of two Tiny-10 networks (15 pairs; dark is 0, yellow 1). A ring marks the most similar layer of each row. Layers 1 and 2 have 16 channels, 3 to 5 have 32, 6 to 8 have 64."}, "image": {"alt": "Three square matrices. CCA: the rings of most rows lie off the diagonal. CCA of 16 components and CKA: all rings lie on the diagonal or beside it."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-specificity", "caption": "CCA prefers layers of another width; with 16 components everywhere it finds the same layer. Mean similarity between the layers of two Tiny-10 networks (15 pairs; dark is 0, yellow 1). A ring marks the most similar layer of each row. Layers 1 and 2 have 16 channels, 3 to 5 have 32, 6 to 8 have 64."}, "image": {"alt": "Three square matrices. CCA: the rings of most rows lie off the diagonal. CCA of 16 components and CKA: all rings lie on the diagonal or beside it."}}
 found = record("layers")
 measures = {"cca": "CCA", "cca_16": "CCA of 16", "cka": "CKA"}
 shares = {}
@@ -374,7 +374,7 @@ best_matches(shown, xlabel="layer of the other network", ylabel="layer")
 # *None of five notices before a linear probe has lost 10 points.* Take principal components away from layer 3, the smallest first. At some point a linear probe, a classifier fitted to the rest, loses accuracy. A measure is *sensitive* if it then says that the layer is further from itself than two seeds are from each other. {numref}`fig-sensitivity` has
 # both. With three quarters of the components gone the probe has lost 11 points, and no measure has passed its bar. Orthogonal Procrustes passes it when nine tenths are gone. CCA never moves: a layer and a part of it have all canonical correlations equal to 1.
 #
-# Specificity and sensitivity pull against each other. A measure to which two seeds look far apart has a high bar to pass.
+# A measure to which two seeds look far apart has a high bar to pass. The two tests need not conflict: orthogonal Procrustes does best in both.
 
 # %% tags=["remove-input"] mystnb={"figure": {"name": "fig-sensitivity", "caption": "The probe loses accuracy long before a measure can tell the loss from a change of seed. Above: points that a linear probe loses. Below: dissimilarity of the layer from itself without its smallest principal components, divided by the dissimilarity of two seeds; above the dotted line the loss is noticed. Layer 3 of six Tiny-10 networks; thin: networks, thick: means."}, "image": {"alt": "Above, a curve rises from 0 over 11 points at 75 percent to 23 points at 95 percent. Below, five curves rise late: orthogonal Procrustes crosses 1 before 90 percent, others near 95, CCA stays at 0."}}
 taken = record("sensitivity").rename(columns={"network": "trial"})
@@ -403,7 +403,7 @@ above_and_below(upper, lower, "share", colours=colours, level=1.0, **words)
 # (sec-baseline)=
 # ## ResNet-20 beside Tiny-10 [baseline of section 6.3]
 #
-# *CKA of trained stitches is 0.87 on Tiny-10 and 0.93 on ResNet-20, within the printed spread of 0.883 ± 0.050 and 0.922 ± 0.098* ({numref}`fig-baseline`). It falls with depth in both. How well the same pairs work when stitched stands in {doc}`03b_matching`: ResNet-20 keeps 96 % or more at every layer, also at layer 9, where CKA is 0.85.
+# *CKA of trained stitches is 0.87 on Tiny-10 and 0.93 on ResNet-20, within the printed spread of 0.883 ± 0.050 and 0.922 ± 0.098* ({numref}`fig-baseline`). It tends to fall with depth in both. How well the same pairs work when stitched stands in {doc}`03b_matching`: ResNet-20 keeps 96 % or more at every layer, also at layer 9, where CKA is 0.85.
 #
 # Not recorded for ResNet-20 are Experiments 3 and 4, the rotations and both tests of measures: all of these are on Tiny-10 alone. The one pair of ResNet-20 gives no interval.
 
@@ -428,7 +428,7 @@ dots(both, "layer", "cka", "way", **words)
 # %% [markdown]
 # ## Run it yourself
 #
-# *This section is computed by this page*, in a small run on handwritten digits: experiments 3 and 4 on pairs of Myrtle CNNs (four convolutions in a row), in {numref}`fig-live`. Another run is one command: `intertwine run 04b_similarity_and_function -p penalty 5.0`.
+# *This section is computed by this page*, in a small run on handwritten digits: experiments 3 and 4 on pairs of Myrtle CNNs (four convolutions in a row), in {numref}`fig-live-function`. Another run is one command: `intertwine run 04b_similarity_and_function -p penalty 5.0`.
 
 # %% tags=["hide-input"]
 run = results.run(globals(), "04b_similarity_and_function", data=test)
@@ -449,7 +449,7 @@ def curves_4(pair, weight):
     return functional.pressed(alone, **options, seed=seed + pair)
 
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-live", "caption": "Experiments 3 and 4 in a small run, computed by this page. Above: accuracy. Below: CKA. Trained for the task from least squares between two networks; pressed from the identity between a network and itself, with its control. Thin: pairs, thick: means."}, "image": {"alt": "Two panels against the epoch: accuracy above and CKA below, for three kinds of training."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-live-function", "caption": "Experiments 3 and 4 in a small run, computed by this page. Above: accuracy. Below: CKA. Trained for the task from least squares between two networks; pressed from the identity between a network and itself, with its control. Thin: pairs, thick: means."}, "image": {"alt": "Two panels against the epoch: accuracy above and CKA below, for three kinds of training."}}
 live = [curves_3.assign(name="task"), curves_4.assign(name=curves_4["weight"])]
 live = pd.concat(live).replace({"name": {0.0: "control", penalty: "pressed"}})
 upper, lower = (
@@ -587,7 +587,7 @@ for name_of, X in {"before": A, "rank 1": moved}.items():
 # :class: dropdown
 # ::::
 
-# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-ex-turn", "caption": "The accuracy falls along a rotation and CKA does not. Both against the length of the rotation; five random directions, one network stitched to itself. The run of this page."}, "image": {"alt": "Two panels against the length of a rotation: accuracy falls, CKA stays at 1."}}
+# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-ex-turn-cka", "caption": "The accuracy falls along a rotation and CKA does not. Both against the length of the rotation; five random directions, one network stitched to itself. The run of this page."}, "image": {"alt": "Two panels against the length of a rotation: accuracy falls, CKA stays at 1."}}
 found, channels = [], A.shape[1]
 for trial in range(5):
     G = torch.randn(channels, channels, generator=draw)
@@ -607,7 +607,7 @@ words |= {"panels": "of", "trial": "trial", "marker": "o", "height": 2.4}
 small_panels(pd.DataFrame(found), "t", "value", "way", **words)
 
 # %% [markdown]
-# {numref}`fig-ex-turn` has the answer for this network.
+# {numref}`fig-ex-turn-cka` has the answer for this network.
 #
 # ::::{solution-end}
 # ::::
@@ -662,9 +662,9 @@ small_panels(pd.DataFrame(found), "power", "value", "way", **words)
 # ## Summary
 #
 # - CKA weighs directions by variance, the task by its weights. CKA 1 goes with {glue:text}`rotated:.0f` % accuracy, CKA {glue:text}`pressed-cka:.2f` with {glue:text}`pressed:.0f` %.
-# - A stitch that gets better need not get nearer: along its training no index rises by more than 0.001.
+# - A stitch that gets better need not get nearer: at the end of its training no index is more than 0.001 above its start.
 # - Pressing CKA below 0.75 costs Tiny-10 2.5 to 4.6 points beyond a control. Always train a control.
-# - $R^2_{LR}(AM, B)$ and CCA cannot see an invertible stitch. CCA prefers narrow layers; cut all layers to one number of components.
+# - $R^2_{LR}(AM, B)$ and CCA cannot see an invertible stitch. CCA prefers layers of another width; cut all layers to one number of components.
 # - None of five measures notices a loss of 10 points in a linear probe.
 #
 # Back to {doc}`04_dissimilarity`, on to {doc}`05_interpretability`, which looks at one network and at single units. {doc}`/generated/status` has the data, code and run of this page.

@@ -633,7 +633,7 @@ print(units[["unit", "concept", "iou"]].round(3).to_string(index=False))
 # :class: dropdown
 # ::::
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-ex-null", "caption": "Masks of other images reach some IoU, too: compare with them before you call a unit interpretable. Share of units of the small network whose best IoU exceeds a threshold, with true masks and with those of other images; computed by this page."}, "image": {"alt": "Two falling curves of the share of units against the threshold, the one for true masks further to the right."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-ex-null-masks", "caption": "Masks of other images reach some IoU, too: compare with them before you call a unit interpretable. Share of units of the small network whose best IoU exceeds a threshold, with true masks and with those of other images; computed by this page."}, "image": {"alt": "Two falling curves of the share of units against the threshold, the one for true masks further to the right."}}
 maps = experiment.maps(network, "ReLU", "output", shown.images)
 null = masks.shuffled(torch.Generator().manual_seed(seed))
 pairs = dissection.dissect_each(maps, [masks, null], quantile=main_quantile)
@@ -646,7 +646,7 @@ chance = pd.DataFrame(
 mean_curves(chance, "threshold, %", "share", "masks", ylabel="units above it, %")
 
 # %% [markdown]
-# {numref}`fig-ex-null` shows it for the network of {numref}`fig-gallery`. The threshold that 5 percent of the units exceed by chance depends on the concepts and on $q$; a fixed one does not.
+# {numref}`fig-ex-null-masks` shows it for the network of {numref}`fig-gallery`. The threshold that 5 percent of the units exceed by chance depends on the concepts and on $q$; a fixed one does not.
 #
 # ::::{solution-end}
 # ::::

@@ -290,9 +290,9 @@ flats = {k: genni.plane(each.points) for k, each in found.items()}
 #
 # ### What the picture shows
 #
-# With $m = 3$ one gets {numref}`fig-live`, the paper's figure 2 for a target that has both slopes. The class has dimension 2 in $\mathbb R^4$, so a three-dimensional plane (an affine subspace) meets it in curves.
+# With $m = 3$ one gets {numref}`fig-live-search`, the paper's figure 2 for a target that has both slopes. The class has dimension 2 in $\mathbb R^4$, so a three-dimensional plane (an affine subspace) meets it in curves.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-live", "caption": "A target with both slopes leaves thin sets in a plane of three dimensions; they shrink towards curves as ε falls. Grid points of the ε-set, at first for the largest ε. Turn it with the mouse; the slider sets ε. Diamonds: the four solutions that span the plane. Computed by this page."}, "image": {"alt": "Interactive cloud of points in three dimensions in narrow bands, with diamonds on them, with a slider for the threshold."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-live-search", "caption": "A target with both slopes leaves thin sets in a plane of three dimensions; they shrink towards curves as ε falls. Grid points of the ε-set, at first for the largest ε. Turn it with the mouse; the slider sets ε. Diamonds: the four solutions that span the plane. Computed by this page."}, "image": {"alt": "Interactive cloud of points in three dimensions in narrow bands, with diamonds on them, with a slider for the threshold."}}
 thin = genni.grid_loss(live, flats[0], (-2, 2), points_3d)
 spots = flats[0].coordinates.numpy(force=True)
 epsilon_slider(thin, [0.01, 0.03, 0.1, 0.2], name="live", points=spots)

@@ -113,9 +113,9 @@ decision_tree()
 # (sec-minimal)=
 # ## Step one: the minimal form
 #
-# With one input a neuron is an arrow $(w, b)$ in the plane, and merging is a matter of direction ({numref}`fig-rays`).
+# With one input a neuron is an arrow $(w, b)$ in the plane, and merging is a matter of direction ({numref}`fig-neuron-rays`).
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-rays", "caption": "Five neurons become three. Arrows: (w, b) of each neuron of a network of one input, as thick as its output weight is large, blue where that is positive, red where negative. The vertical arrow is a constant and moves into c; two arrows in one direction are one neuron. The two opposite arrows that remain are a pair for step two."}, "image": {"alt": "Three panels of arrows from the origin: five arrows, then four without the vertical one and with a changed constant, then three, two parallel ones having become one."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-neuron-rays", "caption": "Five neurons become three. Arrows: (w, b) of each neuron of a network of one input, as thick as its output weight is large, blue where that is positive, red where negative. The vertical arrow is a constant and moves into c; two arrows in one direction are one neuron. The two opposite arrows that remain are a pair for step two."}, "image": {"alt": "Three panels of arrows from the origin: five arrows, then four without the vertical one and with a changed constant, then three, two parallel ones having become one."}}
 W, V = [[1], [2], [1], [0], [-1]], [[2, 1, -3, 5, 1]]
 given = ShallowReLU(W, [1, 2, -1, 1, 1], V, [0])
 bent = given.with_neurons([0, 1, 2, 4])

@@ -1,6 +1,8 @@
 """Every chapter keeps to the plan: one parameters cell, short cells, figures that say what they show."""
 
 import ast
+import re
+from collections import Counter
 from pathlib import Path
 
 import jupytext
@@ -12,6 +14,7 @@ from intertwine_book.build.parameters import check, declared, parameters_cell
 
 BOOK = Book(Path(__file__).parent.parent)
 CHAPTERS = pytest.mark.parametrize("chapter", BOOK.chapters)
+LABELS = (r'"name": "(fig-[\w-]+)"', r"^# :label: ([\w-]+)", r"^# \(([\w-]+)\)=", r"\$\$ \(([\w-]+)\)")
 
 
 def cells(chapter: str, kind: str) -> list:
@@ -31,6 +34,12 @@ def test_code_is_short(chapter):
     code = [cell.source.splitlines() for cell in cells(chapter, "code")]
     assert len(code) <= 32 and max(map(len, code)) <= 32
     assert sorted(map(len, code))[len(code) // 2] <= 12
+
+
+def test_a_label_stands_in_one_place_of_the_book():
+    sources = [path.read_text() for path in BOOK.chapters.values()]
+    labels = [each for text in sources for pattern in LABELS for each in re.findall(pattern, text, re.M)]
+    assert [each for each, times in Counter(labels).items() if times > 1] == []
 
 
 @CHAPTERS
