@@ -191,7 +191,7 @@ glue("block-changed", 100 * float(report.spaces["changed"].median()), display=Fa
 # $h' = 0$ gives $A = B$, and $h = 0$ gives $A' = B$.
 # :::
 #
-# So a residual stream is *one* space: everything that writes to it moves by the same matrix.
+# So the library takes a residual stream for *one* space: everything that writes to it moves by the same matrix. In a network the terms of a sum depend on each other, so this rule is safe, but it may miss symmetries.
 #
 # :::{prf:proposition} Batch norm
 # :label: prop-batch-norm
