@@ -102,4 +102,4 @@ def _half_squared_norm(space: WeightSpace, model: nn.Module, logs: Logs) -> Tens
     moves = {space[name].index: space[name].identity()._replace(log=log) for name, log in logs.items()}
     moved = space.action(moves, state).state(state)
     squares = [moved[k].square().sum() / 2 for k, x in old.items() if id(x) in trained]
-    return torch.stack([torch.zeros((), dtype=torch.float64), *squares]).sum()
+    return torch.stack(squares).sum() if squares else torch.zeros((), dtype=torch.float64)
