@@ -430,7 +430,7 @@ def merged(trial):
     return found
 
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-equal", "caption": "Equalising repairs a random scaling, and its mean error is slightly below the trained network's the network was before. Error of the logits when weights are rounded with one step a layer; three networks that compute one function: as trained, with channels scaled at random, and equalised from there. Recorded on handwritten digits, Myrtle CNNs of width 16, mean over four networks with 95 % interval."}, "image": {"alt": "Error in percent on a logarithmic axis against 3 to 8 bits: the curve of random scalings lies highest, those of trained and equalised channels below."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-equal", "caption": "Equalising repairs a random scaling, and its mean error is slightly below the trained network's. Error of the logits when weights are rounded with one step a layer; three networks that compute one function: as trained, with channels scaled at random, and equalised from there. Recorded on handwritten digits, Myrtle CNNs of width 16, mean over four networks with 95 % interval."}, "image": {"alt": "Error in percent on a logarithmic axis against 3 to 8 bits: the curve of random scalings lies highest, those of trained and equalised channels below."}}
 told = record("equalised").astype({"bits": str})
 of = {"as trained": COLOURS["red"], "scaled at random": COLOURS["grey"]}
 of |= {"equalised": COLOURS["blue"]}

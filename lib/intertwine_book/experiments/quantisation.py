@@ -157,7 +157,7 @@ def folded(network: Any) -> nn.Sequential:
         True
     """
     width, inputs = network.conv1.weight.shape[:2]
-    plain: Any = models.myrtle(width, in_channels=inputs, norm=False).eval()
+    plain: Any = models.myrtle(width, in_channels=inputs, norm=False).eval().to(network.fc.weight)
     plain.fc.load_state_dict(network.fc.state_dict())
     for k in (1, 2, 3, 4):
         norm, new = getattr(network, f"bn{k}"), getattr(plain, f"conv{k}")
