@@ -62,7 +62,7 @@ def test_the_logarithm_of_a_geodesic_is_one_matrix():
     assert close(torch.matrix_exp(0.37 * log), geodesic(Q, 0.37), 1e-9)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.integers(1, 12), st.integers(0, 4), st.integers(0, 99), st.floats(-1, 2), st.floats(-1, 2))
 def test_powers_add_up_however_many_angles_are_pi(n, halves, seed, alpha, beta):
     split = rotation_planes(planted(n, min(halves, n // 2), seed))

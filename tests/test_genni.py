@@ -380,3 +380,9 @@ def test_what_does_not_fit_is_said_in_one_sentence(sentence):
     with pytest.raises((ValueError, RuntimeError), match=sentence) as caught:
         BAD[sentence]()
     assert "\n" not in str(caught.value)
+
+
+def test_no_plane_has_more_dimensions_than_there_are_parameters():
+    problem = Problem(models.fcn(), lambda x: x.relu(), torch.randn(20, 1))
+    with pytest.raises(ValueError, match="m of at most 4, for the network has 4 parameters, was given 5"):
+        genni.search(problem, m=5, seed=0)

@@ -311,7 +311,7 @@ def test_scalars_between_1_and_the_generator_are_refused():
     assert [group.contains(a) for a in (3.0, -1.0, -9.0, 1.001, 0.0, math.inf, math.nan)] == [False] * 7
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     st.sampled_from(
         [ScalarGroup(kind) for kind in ("trivial", "signs", "positive", "nonzero")]

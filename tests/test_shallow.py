@@ -15,7 +15,7 @@ from intertwine import models, shallow
 from intertwine.groups import GReLU
 from intertwine.shallow import ShallowReLU, random_network, same_function
 from intertwine.shallow.random_networks import random_integers, random_scales
-from intertwine_book.experiments.shallow_relu import KINDS, known_pair
+from intertwine_book.experiments.shallow_relu.known_pairs import KINDS, known_pair
 
 SEEDS = st.integers(0, 2**32 - 1)
 FOLDED = ShallowReLU([[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [[1, 1, 1]], [0])  # σ(x) + σ(y) + σ(1−x−y)
@@ -44,7 +44,7 @@ def inputs(p: ShallowReLU, seed: int = 0) -> np.ndarray:
 
 
 @given(SEEDS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_a_module_and_back(seed):
     p = small_network(seed).float()
     module = p.to_module()
@@ -149,7 +149,7 @@ def test_a_set_of_neurons_is_flipped_however_it_is_named():
 
 
 @given(SEEDS, SEEDS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_the_minimal_form_keeps_the_function_and_is_unique_in_its_class(seed, other):
     draw = generator(other)
     p, q, _ = known_pair(KINDS[integer(0, 3, draw)], generator=draw)  # Definition 3 identifies them
@@ -168,7 +168,7 @@ def test_the_minimal_form_keeps_the_function_and_is_unique_in_its_class(seed, ot
 
 
 @given(SEEDS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_the_canonical_form_is_the_function(seed):
     p = small_network(seed)
     form = shallow.canonical_form(p)
@@ -184,7 +184,7 @@ def test_the_canonical_form_is_the_function(seed):
 
 
 @given(st.sampled_from(KINDS), SEEDS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_the_canonical_form_is_a_complete_invariant(kind, seed):
     p, q, _ = known_pair(kind, generator=generator(seed))
     first, second = shallow.canonical_form(p), shallow.canonical_form(q)
@@ -208,7 +208,7 @@ def pairs_up(p: ShallowReLU) -> bool:
 
 
 @given(SEEDS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_proposition_14(seed):
     draw = generator(seed)
     n, m, k = (integer(1, most, draw) for most in (3, 3, 2))
@@ -227,7 +227,7 @@ def test_proposition_14(seed):
 
 
 @given(SEEDS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_corollary_15(seed):
     """A network without opposite pairs has as many 0-factors as any of its function and width."""
     draw = generator(seed)
@@ -243,7 +243,7 @@ def test_corollary_15(seed):
 
 
 @given(SEEDS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_the_stabiliser_is_what_brute_force_finds(seed):
     p, draw = small_network(seed, most=3), generator(seed)
     copies = random_integers(0, p.n - 1, (2,), draw)
@@ -302,7 +302,7 @@ def brute_force(vectors: np.ndarray, target: np.ndarray) -> list[tuple[int, ...]
 
 
 @given(SEEDS, st.integers(0, 9), st.integers(1, 3), st.booleans())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @example(0, 0, 1, True)
 def test_subset_sums_are_those_of_brute_force(seed, n, d, fractions):
     draw = generator(seed)
@@ -357,7 +357,7 @@ def test_many_neurons_are_decided_by_independence_or_not_at_all():
 
 
 @given(SEEDS)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_generic_networks_have_one_configuration(seed):
     """Theorems 1 and 5 against all configurations of neurons on the function's hyperplanes."""
     p = small_network(seed, most=4)

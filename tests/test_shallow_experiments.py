@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from fractions import Fraction
-from importlib import import_module
 from types import SimpleNamespace
 
 import pytest
@@ -10,10 +9,7 @@ import torch
 
 from intertwine import shallow
 from intertwine.shallow import ShallowReLU
-from intertwine_book.experiments import shallow_relu
-from intertwine_book.experiments.shallow_relu import theorems
-
-identifiability = import_module("intertwine_book.experiments.shallow_relu.identifiability")
+from intertwine_book.experiments.shallow_relu import identifiability, other_activations, theorems
 
 
 def random() -> torch.Generator:
@@ -39,13 +35,13 @@ def test_a_wrong_reduction_of_the_difference_is_seen(monkeypatch):
 
 
 def test_too_many_orbits_or_directions_are_seen(monkeypatch):
-    table = shallow_relu.identifiability(15, generator=random())
+    table = identifiability.identifiability(15, generator=random())
     assert (table["orbits"] <= 2 ** table["neurons"]).all() and table[["as_predicted", "locally"]].all(
         axis=None
     )
     monkeypatch.setattr(identifiability, "hidden_symmetries", lambda p: shallow.HiddenSymmetries(0, "none"))
     monkeypatch.setattr(identifiability, "functional_dimension", lambda *_: SimpleNamespace(fibre=9))
-    table = shallow_relu.identifiability(15, generator=random())
+    table = identifiability.identifiability(15, generator=random())
     assert not table["as_predicted"].all() and not table["locally"].any()
 
 
@@ -81,6 +77,6 @@ def test_two_cycles_are_too_few_for_three_blocks():
 
 
 def test_flips_need_a_linear_odd_part():
-    table = shallow_relu.flips(["ReLU", "LeakyReLU", "Hardswish", "ELU", "Mish"], generator=random())
+    table = other_activations.flips(["ReLU", "LeakyReLU", "Hardswish", "ELU", "Mish"], generator=random())
     assert table["holds"].tolist() == [True] * 3 + [False] * 2
     assert table["kappa"].isna().tolist() == [False] * 3 + [True] * 2

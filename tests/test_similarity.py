@@ -1,5 +1,6 @@
 """The measures against references from their definitions, brute force, known elements, and bad inputs."""
 
+import importlib
 import itertools
 import math
 from collections.abc import Callable
@@ -38,7 +39,7 @@ from intertwine.similarity import (
 from intertwine.similarity.inputs import check_choice
 
 seeds = st.integers(0, 2**31)
-laws = settings(max_examples=40, deadline=None)
+laws = settings(max_examples=20, deadline=None)
 
 
 def generator(seed: int) -> torch.Generator:
@@ -257,6 +258,20 @@ def test_rotations_in_the_plane_by_trying_every_angle():
         best = (A @ turns - B).flatten(1).norm(dim=1).min()
         assert abs(procrustes(X, Y, "rotation") - (1 - best / 2)) < 1e-6
         assert abs(procrustes(X, Y, "rotation", form="angular") - 2 * (best / 2).asin()) < 1e-6
+
+
+@pytest.mark.parametrize("solver", ["_linear_program", "_network_simplex"])
+@pytest.mark.parametrize("widths", [(2, 3), (9, 7), (24, 36), (31, 40)])
+def test_both_solvers_find_the_transport_plan_of_least_cost(widths, solver):
+    if solver == "_network_simplex":
+        pytest.importorskip("ot")
+    X, Y = (normal(20, width, seed=0, stream=width) for width in widths)
+    cost = scipy.spatial.distance.cdist(X.T.numpy(), Y.T.numpy(), "sqeuclidean")
+    plan = getattr(importlib.import_module("intertwine.similarity.soft_matching"), solver)(cost)
+    assert plan.sum(1) == pytest.approx(1 / widths[0]) and plan.sum(0) == pytest.approx(1 / widths[1])
+    parts = math.lcm(*widths)
+    equal = cost.repeat(parts // widths[0], 0).repeat(parts // widths[1], 1)
+    assert (plan * cost).sum() == pytest.approx(equal[linear_sum_assignment(equal)].mean(), rel=1e-12)
 
 
 @pytest.mark.parametrize("corrected", [False, True])

@@ -9,10 +9,11 @@ from torch import Tensor, nn
 
 from intertwine import models
 from intertwine.alignment import statistics
-from intertwine.features import record
+from intertwine.features import channels_first, record
 from intertwine.similarity import MEASURES, cka, compare, gram, grelu_cka, hsic, null
 from intertwine.similarity.layer_hsic import batch_hsic
 from intertwine.similarity.moments import compressed
+from intertwine.weightspace import find_symmetries
 from intertwine_book.experiments.dissimilarity.by_layer import cka_by_layer, moments
 
 LAYERS = ["relu1", "relu2", "relu4"]
@@ -197,7 +198,7 @@ def test_a_null_of_independent_features_holds_the_value_of_independent_features(
 @pytest.mark.parametrize("kind", ["shuffle", "gaussian"])
 def test_what_is_shared_stands_out_of_every_null(kind):
     X = normal(60, 5, 2, 2, seed=0)
-    result = null(MEASURES["cka"], X, X + 0.1 * normal(*X.shape, seed=1), kind, generator=generator(0))
+    result = null("cka", X, X + 0.1 * normal(*X.shape, seed=1), kind, generator=generator(0))
     assert result.stands_out and result.observed > 0.9 > 0.5 > result.high > result.low
     assert len(result.values) == 20 and result.low >= result.values.min()
 
@@ -305,7 +306,55 @@ def test_images_that_are_no_tensor_are_said_so(setting):
     first, second, images = setting
     jaxtyping.config.update("jaxtyping_disable", True)  # as a user meets the library
     try:
-        with pytest.raises(TypeError, match=r"Expected a tensor, was given ndarray: use torch\.as_tensor"):
+        with pytest.raises(
+            TypeError, match=r"Expected a tensor as images, was given ndarray: use torch\.as_tensor"
+        ):
             compare(first, second, LAYERS, images.numpy())
     finally:
         jaxtyping.config.update("jaxtyping_disable", False)
+
+
+def signal_network(seed: int, positions: int = 24) -> nn.Module:
+    torch.manual_seed(seed)
+    layers = nn.Conv1d(2, 8, 5, padding=2), nn.BatchNorm1d(8), nn.ReLU(), nn.Conv1d(8, 3, 5, padding=2)
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool1d(1), nn.Flatten()).eval()
+
+
+@pytest.mark.parametrize("positions", [24, 8])
+def test_channels_of_a_signal_are_those_of_its_convolutions(positions):
+    network, order = signal_network(0), torch.randperm(8, generator=generator(0))
+    signals = normal(20, 2, positions, seed=1)
+    moved = find_symmetries(network, signals[:1])
+    moved = moved.act(network, {"2": torch.eye(8)[order]})
+    layers = ["0", "1", "2"]
+    table = compare(network, moved, layers, signals, "permutation", device="cpu")
+    torch.testing.assert_close(
+        torch.tensor(table.values).diagonal(), torch.ones(3).double(), atol=1e-5, rtol=0
+    )
+    assert compare(network, signal_network(1), ["2"], signals, "permutation", device="cpu").values < 0.9
+
+
+def test_where_channels_are_is_seen_behind_any_steps():
+    class Transposing(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.conv, self.relu, self.pool, self.softmax = (
+                nn.Conv1d(2, 8, 1),
+                nn.ReLU(),
+                nn.MaxPool1d(2),
+                nn.Softmax(1),
+            )
+
+        def forward(self, x: Tensor) -> Tensor:
+            x = self.pool(self.conv(x))
+            return self.softmax(self.relu(x.mT).mT)
+
+    network, signal = Transposing(), normal(1, 2, 16, seed=0)
+    assert channels_first(network, "conv", signal) and channels_first(network, "pool", signal)
+    assert not channels_first(network, "relu", signal)
+    with pytest.raises(
+        ValueError, match="Expected to see where the channels are in what layer 'softmax' returns"
+    ):
+        channels_first(network, "softmax", signal)
+    tokens = nn.Sequential(nn.Linear(2, 8), nn.ReLU())
+    assert not channels_first(tokens, "1", normal(1, 16, 2, seed=0))

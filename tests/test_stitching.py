@@ -12,9 +12,11 @@ from torch import Tensor, nn
 
 from intertwine import models
 from intertwine.alignment import LinearMap
+from intertwine.data import Dataset
 from intertwine.groups import GReLU
-from intertwine.stitching import split
+from intertwine.stitching import split, stitch
 from intertwine.stitching.stitched import join
+from intertwine.weightspace import find_symmetries
 
 BUILD = {
     "myrtle": lambda seed: models.myrtle(4, seed=seed),
@@ -269,3 +271,19 @@ def test_stitches_that_cannot_be_are_refused():
         assert "\n" not in str(e.value)
     join(net, net, ("relu1", "relu2"), linear(normal(8, 4)), example=x)
     join(net, net, ("relu1", "relu2"), nn.Conv2d(4, 8, 1).double(), example=x)  # not yet of one type
+
+
+def test_a_stitch_of_signals_maps_channels():
+    torch.manual_seed(0)
+    layers = nn.Conv1d(2, 8, 5, padding=2), nn.ReLU(), nn.Conv1d(8, 3, 5, padding=2)
+    network = nn.Sequential(*layers, nn.AdaptiveAvgPool1d(1), nn.Flatten()).eval()
+    signals = normal(60, 2, 24)
+    matrix = torch.eye(8)[torch.randperm(8)]
+    moved = find_symmetries(network, signals[:1]).act(network, {"1": matrix})
+    train = Dataset.of(signals, torch.arange(60) % 3)
+    for kind in ("least squares", "permutation", matrix):
+        stitched = stitch(network, moved, at="1", kind=kind, train=train, device="cpu")
+        assert stitched.stitch.weight.shape == (8, 8)
+        torch.testing.assert_close(stitched(signals), network(signals), atol=1e-4, rtol=1e-4)
+    with pytest.raises(ValueError, match=r"Expected train= for layer '1', which follows Conv1d"):
+        stitch(network, moved, at="1", kind=matrix)

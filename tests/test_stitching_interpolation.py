@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import cache
 
+import jaxtyping
 import pandas as pd
 import pytest
 import torch
@@ -12,6 +13,7 @@ from intertwine import data, models
 from intertwine.stitching import barriers, between, line
 from intertwine.training import RECIPES, evaluate, train
 from intertwine.weightspace import find_symmetries
+from intertwine.weightspace.space import Moved
 from intertwine_book.experiments.stitching import WAYS, connectivity
 
 TRAIN, TEST = data.load("digits", "train"), data.load("digits", "test")
@@ -83,3 +85,14 @@ def test_steps_run_one_case_after_another():
 
     connectivity([(network(), network())] * 2, TRAIN, TEST, fractions=[0.0], steps=steps)
     assert cases == [{"pair": pair, "way": way} for pair in (0, 1) for way in WAYS]
+
+
+def test_a_match_and_a_single_fraction_are_not_taken_for_others():
+    jaxtyping.config.update("jaxtyping_disable", True)  # as a user meets the library
+    try:
+        with pytest.raises(TypeError, match=r"was given a Moved: of a match, give its .model"):
+            line(network(), Moved(network(), {}), TRAIN, TEST, [0.5])
+        with pytest.raises(TypeError, match=r"Expected a list of fractions, was given 0.5: write \[0.5\]"):
+            line(network(), network(), TRAIN, TEST, 0.5)
+    finally:
+        jaxtyping.config.update("jaxtyping_disable", False)

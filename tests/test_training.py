@@ -17,11 +17,14 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from intertwine import data, devices, models
 from intertwine.data import Dataset
+from intertwine.stitching import stitch
+from intertwine.stitching.interpolation import line
 from intertwine.training import (
     RECIPES,
     Batches,
     MultiStep,
     Recipe,
+    Spec,
     Triangle,
     build_optimizer,
     check_data,
@@ -31,8 +34,10 @@ from intertwine.training import (
     front_values,
     outputs,
     train,
+    train_many,
 )
 from intertwine.training.epoch import drawing
+from intertwine.weightspace import canonicalise, find_symmetries
 
 seeds = st.integers(0, 2**31)
 PLAIN = Recipe(epochs=3, batch_size=16, lr=0.05, dtype="float32")
@@ -141,7 +146,7 @@ def variants(image: Tensor, recipe: Recipe, fill: Tensor) -> list[Tensor]:
     return crops + [crop.flip(-1) for crop in crops] if recipe.flip else crops
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     n=st.integers(1, 9),
     channels=st.integers(1, 3),
@@ -559,7 +564,7 @@ def test_which_parameters_decay_and_move():
 # --- accuracy and validation ---
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(n=st.integers(1, 30), classes=st.integers(1, 5), batch=st.integers(1, 40), seed=seeds)
 def test_accuracy_is_a_count(n, classes, batch, seed):
     logits = normal(n, classes, seed=seed)
@@ -717,9 +722,9 @@ def test_images_and_labels_are_tensors_of_their_kinds(unchecked):
     for pair in ((images.numpy(), labels), (images, labels.numpy())):
         with pytest.raises(TypeError, match=r"was given ndarray: use torch.as_tensor"):
             evaluate(network, *pair)
-    with pytest.raises(TypeError, match="Expected a tensor, was given ndarray"):
+    with pytest.raises(TypeError, match="Expected a tensor as images, was given ndarray"):
         Dataset.of(images.numpy(), labels)
-    with pytest.raises(TypeError, match="Expected a tensor, was given ndarray"):
+    with pytest.raises(TypeError, match="Expected a tensor as images, was given ndarray"):
         train(network, replace(source, images=images.numpy(), hashed=()), PLAIN, seed=0, device="cpu")
     for wrong in (labels.float(), labels[:, None]):
         with pytest.raises(ValueError, match="Expected labels of type "):
@@ -728,3 +733,87 @@ def test_images_and_labels_are_tensors_of_their_kinds(unchecked):
 
 def test_images_may_be_large():
     assert 0 <= evaluate(nn.Linear(5, 10), torch.full((3, 5), 3e38), torch.arange(3)) <= 1
+
+
+def test_a_precision_that_is_none_is_named(monkeypatch):
+    monkeypatch.setenv("INTERTWINE_DTYPE", "float23")
+    with pytest.raises(ValueError, match=r"float32 or bfloat16 of INTERTWINE_DTYPE.*'float23'"):
+        devices.precision(nn.Linear(2, 2), torch.device("cpu"))
+
+
+def test_weights_that_are_not_finite_are_named_by_every_use():
+    network, source = models.myrtle(2, in_channels=1, seed=0), dataset(20)
+    space = find_symmetries(network.eval(), source.images[:1])
+    network.conv2.weight.data[0, 0, 0, 0] = torch.nan
+    for use in (
+        lambda: evaluate(network, source.images, source.labels),
+        lambda: train(network, source, PLAIN, seed=0, device="cpu"),
+        lambda: line(network, network, source, source, [0.0, 1.0]),
+        lambda: stitch(network, network, at="relu1", train=source, device="cpu"),
+        lambda: space.act(network, {}),
+        lambda: canonicalise(space, network),
+    ):
+        with pytest.raises(ValueError, match=r"finite weights, .* in conv2.weight of the"):
+            use()
+
+
+class Holding(nn.Module):
+    """A fixed network, and another kind of output."""
+
+    def __init__(self, output) -> None:
+        super().__init__()
+        self.linear, self.output = nn.Linear(5, 3), output
+
+    def forward(self, x: Tensor):
+        return self.output(self.linear(x))
+
+
+def test_common_mistakes_have_their_own_sentence(unchecked):
+    images, labels = normal(20, 5), torch.arange(20) % 3
+    source, network = Dataset.of(images, labels), nn.Linear(5, 3)
+    single = Dataset.of(images, 0 * labels)
+    as_dict = Holding(lambda y: {"logits": y})
+    loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(images, labels))
+    frozen = nn.Linear(5, 3).requires_grad_(False)
+    options = {"recipe": PLAIN, "seed": 0, "device": "cpu"}
+    for use, kind, words in (
+        (
+            lambda: train(network, (images, labels), **options),
+            TypeError,
+            "a Dataset, was given a tuple: use Data",
+        ),
+        (
+            lambda: Spec(network, source, PLAIN),
+            TypeError,
+            "builds a network, was given a Linear that is built",
+        ),
+        (
+            lambda: train_many(Spec(lambda: nn.Linear(5, 3), source, PLAIN), 3),
+            TypeError,
+            r"Expected a list of seeds, was given 3: write range\(3\)",
+        ),
+        (lambda: train(network, loader, **options), TypeError, "Expected a Dataset, was given a DataLoader"),
+        (lambda: evaluate(network, source, labels), TypeError, "images, was given Dataset: use its .images"),
+        (
+            lambda: evaluate(network, loader, labels),
+            TypeError,
+            "DataLoader: use torch.cat to join its batches",
+        ),
+        (lambda: train(as_dict, source, **options), ValueError, "it returned a dict: wrap it"),
+        (lambda: evaluate(as_dict, images, labels), ValueError, "it returned a dict: wrap it"),
+        (lambda: train(frozen, source, **options), ValueError, "a parameter to train, all are frozen"),
+        (
+            lambda: train(nn.Linear(5, 1), single, **options),
+            ValueError,
+            "an output for each class, it has 1",
+        ),
+        (lambda: replace(PLAIN, lr="0.01"), ValueError, "lr above 0, was given '0.01'"),
+        (
+            lambda: evaluate(nn.Conv2d(3, 2, 1), normal(2, 8, 8, 3), labels[:2]),
+            ValueError,
+            r"use images.permute\(0, 3, 1, 2\) if channels are last",
+        ),
+    ):
+        with pytest.raises(kind, match=words) as error:
+            use()
+        assert "\n" not in str(error.value)

@@ -344,3 +344,12 @@ def test_mistakes_are_one_sentence_before_any_work(tmp_path, trained_seeds):
 def test_an_empty_list_of_seeds_is_an_empty_list_of_networks(tmp_path):
     spec = Spec("myrtle", SMALL, Recipe(epochs=1, batch_size=10, lr=0.1), MYRTLE)
     assert train_many(spec, [], device="cpu") == zoo.get(spec, [], root=tmp_path, device="cpu") == []
+
+
+def test_equal_starts_are_refused_unless_the_pairs_say_so(tmp_path):
+    network = unseeded()
+    spec = Spec(lambda: network, SMALL, replace(SHORT, epochs=0))
+    for get in (train_many, partial(zoo.get, root=tmp_path)):
+        with pytest.raises(ValueError, match=r"other initial weights from another seed, .* for 0 and 1"):
+            get(spec, [0, 1], device="cpu", n_jobs=1)
+    assert len(zoo.get(spec, [(0, 0), (0, 1)], root=tmp_path, device="cpu", n_jobs=1)) == 2

@@ -1,5 +1,6 @@
 """Networks as their users write and call them: no group is too large, and what stops a run is named."""
 
+import copy
 from types import SimpleNamespace
 
 import pytest
@@ -32,8 +33,9 @@ def blocks(h):
 
 
 def held(model, x, *others, check=False, **options):
-    """The space of a model, whose random elements keep its function on these inputs, too."""
+    """The space of a model, whose random elements keep its function on these inputs, too, and leave it as it is."""
     model = model.double().eval()
+    before = copy.deepcopy(model.state_dict())
     space = find_symmetries(model, x, check=check, **options)
     draw = torch.Generator().manual_seed(0)
     for _ in range(2):
@@ -41,6 +43,7 @@ def held(model, x, *others, check=False, **options):
         for y in (x, *others):
             y = y if isinstance(y, tuple) else (y,)
             assert relative_error(moved(*y), model(*y)) < 1e-9
+    assert all(x.equal(before[name]) for name, x in model.state_dict().items())
     return space
 
 

@@ -167,7 +167,7 @@ def test_a_transformer_with_default_weights_is_recovered_from_few_inputs(options
 
 
 @given(st.integers(2, 6), st.integers(1, 7), st.integers(0, 2**20))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_procrustes_recovers_a_matrix_but_for_the_sign_of_one_direction(n, columns, seed):
     draw = generator(seed)
     W = torch.randn(n, columns, generator=draw, dtype=torch.float64)

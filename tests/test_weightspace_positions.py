@@ -56,7 +56,7 @@ drawn = st.lists(st.tuples(st.sampled_from(sorted(steps.STEPS)), st.booleans()),
 
 
 @given(drawn, st.integers(0, 2**20))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_any_steps_one_after_another_keep_the_function(chosen, seed):
     built = [steps.Residual(steps.STEPS[name]()) if skip else steps.STEPS[name]() for name, skip in chosen]
     with torch.random.fork_rng(devices=[]):

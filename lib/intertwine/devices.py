@@ -79,8 +79,13 @@ def precision(network: nn.Module, device: torch.device, dtype: str = "auto") -> 
 
     Args:
         dtype: "auto", or "float32" or "bfloat16" whatever the rule says.
+
+    Raises:
+        ValueError: another type.
     """
     dtype = os.environ.get("INTERTWINE_DTYPE", dtype) if dtype == "auto" else dtype
+    if dtype not in ("auto", "float32", "bfloat16"):
+        raise ValueError(f"Expected float32 or bfloat16 of INTERTWINE_DTYPE or `dtype`, was given {dtype!r}.")
     if dtype != "auto":
         return getattr(torch, dtype)
     convolutional = any(isinstance(layer, nn.Conv2d) for layer in network.modules())

@@ -3,12 +3,17 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from difflib import get_close_matches
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.utils.data import DataLoader
 
 from intertwine import devices
+
+CHANNELS_FIRST = nn.Conv1d, nn.Conv2d, nn.ConvTranspose1d, nn.BatchNorm1d, nn.InstanceNorm1d, nn.GroupNorm
+CHANNELS_LAST = nn.Linear, nn.LayerNorm, nn.RMSNorm, nn.Embedding, nn.MultiheadAttention, nn.RNNBase
 
 
 @contextmanager
@@ -109,9 +114,60 @@ def channel_axis(X: Tensor) -> int:
         >>> channel_axis(torch.ones(5, 3, 4, 4)), channel_axis(torch.ones(5, 17, 3))
         (1, -1)
 
-    Transpose what an `nn.Conv1d` returns, whose three axes would be taken for tokens.
+    Transpose what an `nn.Conv1d` returns, whose three axes would be taken for tokens; see `channels_first`.
     """
     return 1 if X.ndim > 3 else -1
+
+
+def channels_first(model: nn.Module, layer: str, image: Float[Tensor, "n ..."]) -> bool:
+    """Whether three axes that a layer returns are (n, channels, positions), as those of an `nn.Conv1d`.
+
+    Example:
+        >>> model = nn.Sequential(nn.Conv1d(2, 8, 3), nn.ReLU(), nn.Flatten())
+        >>> channels_first(model, "1", torch.ones(1, 2, 24)), channels_first(model, "2", torch.ones(1, 2, 24))
+        (True, False)
+
+    It is tried: one channel is changed in the output of the last convolution, norm or linear layer that runs
+    before, and the axis sought is the one along which a single place of the layer's output changes.
+
+    Raises:
+        ValueError: no such axis behind a convolution, for later steps mix the channels.
+    """
+    ran: list[tuple[bool, int]] = []
+    seen: list[int] = []
+
+    def run(changed: int | None) -> Tensor:
+        ran.clear()
+
+        def keep(module: nn.Module, inputs: object, output: Any) -> Tensor | None:
+            ran.append((isinstance(module, CHANNELS_FIRST), getattr(output, "ndim", 0)))
+            if len(ran) != changed:
+                return None
+            output = output.clone()
+            output[:, 0] += output.abs().amax() + 1
+            return output
+
+        with ExitStack() as hooks:
+            for module in model.modules():
+                if isinstance(module, CHANNELS_FIRST + CHANNELS_LAST):
+                    hooks.enter_context(module.register_forward_hook(keep))
+            own = lookup(model, [layer])[layer]
+            hooks.enter_context(own.register_forward_hook(lambda *_: seen.append(len(ran))))
+            return _run(model, [layer], image)[layer]
+
+    before = run(None)
+    writer = ran[seen[-1] - 1] if seen[-1] else (False, 0)
+    if before.ndim != 3 or not writer[0] or writer[1] < 3:
+        return False
+    changed = run(seen[-1]) != before
+    channels, positions = (int(changed.any(axis).any(0).sum()) for axis in (2, 1))
+    if min(channels, positions) != 1 and writer[1] == 3:
+        raise ValueError(
+            f"Expected to see where the channels are in what layer {layer!r} returns, of shape "
+            f"{tuple(before.shape)}, behind a convolution, was given one that mixes them: name the "
+            f"convolution itself, or an activation behind it."
+        )
+    return channels == 1 and (positions > 1 or before.shape[1] > 1)
 
 
 def rows(X: Float[Tensor, "n ..."]) -> Float[Tensor, "rows c"]:
@@ -136,18 +192,45 @@ def lookup(model: nn.Module, layers: Sequence[str]) -> dict[str, nn.Module]:
     return {name: known[name] for name in layers}
 
 
-def check_tensor(given: object) -> None:
-    """Raise TypeError, in one sentence, unless this is a tensor."""
-    if not isinstance(given, Tensor):
-        raise TypeError(f"Expected a tensor, was given {type(given).__name__}: use torch.as_tensor.")
+def check_tensor(given: object, name: str = "") -> None:
+    """Raise TypeError, in one sentence with the argument's name, unless this is a tensor."""
+    if isinstance(given, Tensor):
+        return
+    hint = "use torch.as_tensor"
+    if hasattr(given, "images"):
+        hint = "use its .images or .labels"
+    elif isinstance(given, Iterator | DataLoader):
+        hint = "use torch.cat to join its batches"
+    raise TypeError(f"Expected a tensor{name and f' as {name}'}, was given {type(given).__name__}: {hint}.")
+
+
+def not_taken(images: Tensor, error: Exception) -> ValueError:
+    """The sentence for images on which a model's forward raised an error.
+
+    Example:
+        >>> print(not_taken(torch.ones(2, 8, 8, 3), RuntimeError("wrong channels")))
+        Expected images that the network takes, was given shape (2, 8, 8, 3): wrong channels; use \
+images.permute(0, 3, 1, 2) if channels are last.
+    """
+    last = images.ndim == 4 and images.shape[3] in (1, 3, 4) and images.shape[1] not in (1, 3, 4)
+    hint = "; use images.permute(0, 3, 1, 2) if channels are last" if last else ""
+    return ValueError(
+        f"Expected images that the network takes, was given shape {tuple(images.shape)}: "
+        f"{str(error).splitlines()[0].rstrip('.')}{hint}."
+    )
 
 
 def _run(model: nn.Module, layers: Sequence[str], images: Tensor) -> dict[str, Tensor]:
     modes = {module: module.training for module in model.modules()}
     device = devices.like(model, images).device
+    own = devices.input_dtype(model, torch.float32, default=None) if images.is_floating_point() else None
     try:
         with torch.no_grad(), record(model.eval(), layers) as activations:
-            model(images.to(device))
+            model(images.to(device, own))
+    except torch.OutOfMemoryError:
+        raise
+    except RuntimeError as error:
+        raise not_taken(images, error) from error
     finally:
         for module, training in modes.items():
             module.training = training

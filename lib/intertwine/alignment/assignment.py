@@ -38,8 +38,8 @@ def unit_assignment(
         >>> inputs, d
         (tensor([1, 2, 0]), tensor([1., 1., 1.], dtype=torch.float64))
     """
-    AA, AB = (product.cpu() for product in statistics.products(centred=affine)[:2])
-    power = AA.diagonal()[:, None]
+    power, AB = (product.cpu() for product in statistics.crossed(centred=affine)[:2])
+    power = power[:, None]
     # ‖d·a − b‖² is quadratic in d: the best d in the group is the one nearest to the best of all
     d = scalars.nearest(AB / torch.where(power > 0, power, 1))
     outputs, inputs = assignment((power * d**2 - 2 * d * AB).T)

@@ -7,9 +7,10 @@ from operator import add
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
+from intertwine.alignment.self_product import self_product
 from intertwine.features import channel_axis, check_tensor, rows
 
 ROWS = 2**14  # at a time: in float64 they stay in a CPU's cache, which is twice as fast
@@ -42,9 +43,11 @@ class Statistics:
     p: int
     mean: Float[Tensor, " d"]
     scatter: Float[Tensor, "d d"]
+    within: bool = True
+    """Whether AᵀA and BᵀB are known, or their diagonals alone."""
 
     @staticmethod
-    def of(A: Tensor, B: Tensor) -> "Statistics":
+    def of(A: Tensor, B: Tensor, *, within: bool = True) -> "Statistics":
         """The statistics of one batch.
 
         Example:
@@ -55,12 +58,15 @@ class Statistics:
             A: features (n, p), tokens (n, t, p) or feature maps (n, p, h, w), of any floating-point dtype;
                 every token or position is a row.
             B: features (n, q), tokens or feature maps of the same inputs, with the same positions.
+            within: False leaves out AᵀA and BᵀB but for their diagonals, which saves more than half of the
+                time; that is enough for maps with a diagonal MMᵀ: orthogonal ones, permutations with scalars.
 
         Raises:
             ValueError: shapes that do not fit, no row, not floating-point, NaN or infinite.
         """
         _check(A, B)
-        total = reduce(add, map(_block, *(rows(X.detach()).split(ROWS) for X in (A, B))))
+        blocks = zip(*(rows(X.detach()).split(ROWS) for X in (A, B)), strict=True)
+        total = reduce(add, (_of_block(a, b, within) for a, b in blocks))
         if not total.scatter.isfinite().all():
             raise ValueError(
                 "Expected finite features, was given NaN, infinite or huge ones: use float32 or less."
@@ -74,7 +80,8 @@ class Statistics:
         n = self.n + other.n
         step = other.mean - self.mean
         scatter = self.scatter + other.scatter + step.outer(step) * (self.n * other.n / n)
-        return Statistics(n, self.p, self.mean + step * (other.n / n), scatter)
+        within = self.within and other.within
+        return Statistics(n, self.p, self.mean + step * (other.n / n), scatter, within)
 
     @property
     def widths(self) -> tuple[int, int]:
@@ -91,13 +98,39 @@ class Statistics:
 
         A channel counts as constant, and is 0 when centred, if its standard deviation is less than 10⁻¹² of
         its mean: that is rounding.
+
+        Raises:
+            ValueError: statistics that were collected with within=False.
         """
+        if not self.within:
+            raise ValueError(
+                "Expected statistics with the products within A and within B, which this map needs, was "
+                "given some without: collect them with within=True."
+            )
+        everything, p = slice(None), self.p
+        S = self._block(everything, everything, centred)
+        return Products(S[:p, :p], S[:p, p:], S[p:, p:])
+
+    def crossed(self, *, centred: bool = False) -> tuple[Float[Tensor, " p"], Tensor, Float[Tensor, " q"]]:
+        """The diagonal of AᵀA, AᵀB, and the diagonal of BᵀB, as in `products`.
+
+        Example:
+            >>> Statistics.of(torch.ones(4, 2), torch.ones(4, 1), within=False).crossed()[0]
+            tensor([4., 4.], dtype=torch.float64)
+        """
+        squares, p = self.scatter.diagonal(), self.p
+        squares = squares * self._varies if centred else squares + self.n * self.mean**2
+        return squares[:p], self._block(slice(p), slice(p, None), centred), squares[p:]
+
+    @property
+    def _varies(self) -> Bool[Tensor, " d"]:
+        return self.scatter.diagonal() > self.n * (CONSTANT * self.mean) ** 2
+
+    def _block(self, rows: slice, columns: slice, centred: bool) -> Float[Tensor, "r c"]:
+        S = self.scatter[rows, columns]
         if centred:
-            varies = self.scatter.diagonal() > self.n * (CONSTANT * self.mean) ** 2
-            S = self.scatter * varies.outer(varies)
-        else:
-            S = self.scatter + self.n * self.mean.outer(self.mean)
-        return Products(S[: self.p, : self.p], S[: self.p, self.p :], S[self.p :, self.p :])
+            return S * self._varies[rows].outer(self._varies[columns])
+        return S + self.n * self.mean[rows].outer(self.mean[columns])
 
     def residual(self, weight: Float[Tensor, "q p"], bias: Float[Tensor, " q"] | None = None) -> float:
         """‖A·weightᵀ + bias − B‖², the sum of squares over rows and channels, ≥ 0.
@@ -108,10 +141,13 @@ class Statistics:
             4.0
 
         Rounding leaves about 10⁻¹⁵ of ‖B‖². From other data than the map was fitted to, it is the test error.
+        Statistics collected with within=False give it for maps with a diagonal MMᵀ.
         """
-        K = torch.cat([weight, -torch.eye(len(weight)).to(weight)], 1).to(self.scatter)
-        gap = K @ self.mean if bias is None else K @ self.mean + bias.to(self.mean)
-        return ((K @ self.scatter * K).sum() + self.n * gap @ gap).clamp(min=0).item()
+        W, S, p = weight.to(self.scatter), self.scatter, self.p
+        gap = W @ self.mean[:p] - self.mean[p:] + (0 if bias is None else bias.to(self.mean))
+        moved = W @ S[:p, :p] if self.within else W * S.diagonal()[:p]
+        left = (W * (moved - S[:p, p:].T)).sum() + (S.diagonal()[p:] - (W * S[:p, p:].T).sum(1)).sum()
+        return (left + self.n * gap @ gap).clamp(min=0).item()
 
 
 def statistics(batches: Iterable[tuple[Tensor, Tensor]]) -> Statistics:
@@ -133,11 +169,15 @@ def statistics(batches: Iterable[tuple[Tensor, Tensor]]) -> Statistics:
     return total
 
 
-def _block(A: Float[Tensor, "n p"], B: Float[Tensor, "n q"]) -> Statistics:
-    both = torch.cat([A.double(), B.double()], 1)
+def _of_block(A: Float[Tensor, "n p"], B: Float[Tensor, "n q"], within: bool) -> Statistics:
+    both, p = torch.cat([A.double(), B.double()], 1), A.shape[1]
     mean = both.mean(0)
     both -= mean
-    return Statistics(len(both), A.shape[1], mean, both.T @ both)
+    if within:
+        return Statistics(len(both), p, mean, self_product(both.T))
+    scatter = torch.diag(both.square().sum(0))
+    torch.mm(both[:, :p].T, both[:, p:], out=scatter[:p, p:])
+    return Statistics(len(both), p, mean, scatter, within)
 
 
 def _positions(X: Tensor) -> torch.Size:

@@ -43,4 +43,5 @@ def fit(A: Tensor, B: Tensor, kind: str = "least squares", **options: Any) -> Li
     """
     if kind not in KINDS:
         raise ValueError(f"Expected a kind out of {', '.join(map(repr, KINDS))}, was given {kind!r}.")
-    return KINDS[kind](Statistics.of(A, B), **options)
+    within = kind in ("least squares", "reduced rank", "lasso")
+    return KINDS[kind](Statistics.of(A, B, within=within), **options)

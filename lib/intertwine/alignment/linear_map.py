@@ -36,7 +36,7 @@ class LinearMap:
         """The map M, with the best bias if `affine`, and its residual on these statistics."""
         weight, p = M.T.to(statistics.mean).contiguous(), statistics.p
         bias = statistics.mean[p:] - weight @ statistics.mean[:p] if affine else None
-        total = statistics.products(centred=affine).BB.trace().item()
+        total = statistics.crossed(centred=affine)[2].sum().item()
         return LinearMap(weight, bias, statistics.residual(weight, bias), total)
 
     @property

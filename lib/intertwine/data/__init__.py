@@ -103,4 +103,5 @@ def _expect_one_of(allowed: tuple[str, ...], given: str, what: str) -> None:
     if given not in allowed:
         near = get_close_matches(given, allowed, n=1, cutoff=0.5)
         hint = f" did you mean '{near[0]}'?" if near else ""
-        raise ValueError(f"Unknown {what} '{given}':{hint} Known: {', '.join(allowed)}.")
+        own = " Make one of your own tensors with Dataset.of." if what == "data set" else ""
+        raise ValueError(f"Unknown {what} '{given}':{hint} Known: {', '.join(allowed)}.{own}")

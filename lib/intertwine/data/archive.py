@@ -110,5 +110,5 @@ def _download(archive: Archive, folder: Path) -> None:
 
 def _no_torchvision(archive: Archive) -> ModuleNotFoundError:
     return ModuleNotFoundError(
-        f"{archive.title} must be downloaded, which needs torchvision: pip install 'intertwine[vision]'."
+        f"{archive.title} must be downloaded, which needs torchvision: pip install torchvision."
     )

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int, UInt8
 from torch import Tensor
 
 from intertwine import files
-from intertwine.features import check_tensor
+from intertwine.checks import check_images
 
 
 class Pixels(NamedTuple):
@@ -110,18 +110,47 @@ class Dataset:
             classes: names of the labels; by default their numbers.
             mean, std: per channel, by which images were normalised, so that a recipe can pad with black; 0
                 and 1 by default.
+
+        Raises:
+            ValueError: images that are not finite floating-point numbers with channels first, or labels that
+                do not number the classes.
         """
-        check_tensor(images)
-        check_tensor(labels)
+        check_images(images, labels)
+        low, high = labels.min().item(), labels.max().item()
         if classes is None:
-            classes = [str(k) for k in range(int(max(labels.tolist(), default=-1)) + 1)]
-        shape = (images.shape[1], *[1] * (images.ndim - 2))
+            classes = [str(k) for k in range(int(high) + 1)]
+        if low < 0 or high >= len(classes):
+            raise ValueError(
+                f"Expected labels from 0 to {len(classes) - 1}, the number of a class, was given labels from "
+                f"{low} to {high}: name every class in classes=."
+            )
+        _, *sizes = images.shape
+        if len(sizes) == 3 and sizes[0] == sizes[1] > 4 >= sizes[2]:
+            raise ValueError(
+                f"Expected images (n, channels, height, width), was given {tuple(images.shape)}, with "
+                f"channels last: use images.permute(0, 3, 1, 2)."
+            )
         means, stds = (
-            torch.as_tensor([usual] * shape[0] if given is None else given, device=images.device).view(shape)
+            torch.as_tensor([usual] * sizes[0] if given is None else given, device=images.device)
             for usual, given in ((0.0, mean), (1.0, std))
         )
+        if not means.numel() == stds.numel() == sizes[0]:
+            raise ValueError(
+                f"Expected a mean and a std for each of {sizes[0]} channels, was given {means.numel()} and "
+                f"{stds.numel()}: give lists of {sizes[0]} numbers."
+            )
+        means, stds = (each.view(sizes[0], *[1] * len(sizes[1:])) for each in (means, stds))
         checksum = tensor_digest(images, labels, means, stds)
         return cls(name, split, images, labels, tuple(classes), means, stds, checksum)
+
+
+def check_dataset(given: object) -> None:
+    """Raise TypeError, in one sentence, unless this is a `Dataset`."""
+    if not isinstance(given, Dataset):
+        raise TypeError(
+            f"Expected a Dataset, was given a {type(given).__name__}: use Dataset.of(images, labels), with "
+            f"the tensors of all images and labels."
+        )
 
 
 def tensor_digest(*tensors: Tensor) -> str:

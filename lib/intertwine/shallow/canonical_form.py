@@ -104,7 +104,13 @@ def lexicographic(rows: Shaped[np.ndarray, "n d"]) -> Int[np.ndarray, " n"]:
     """The order that sorts rows by their first entry, then the second, and so on."""
     if rows.dtype == object:
         return np.array(sorted(range(len(rows)), key=lambda i: tuple(rows[i])), dtype=np.int64)
-    return np.lexsort(rows.T[::-1]) if len(rows) else np.zeros(0, dtype=np.int64)
+    if not len(rows):
+        return np.zeros(0, dtype=np.int64)
+    order = np.argsort(rows[:, 0])  # decides nearly all: d keys for the rest only
+    equal = np.diff(rows[order, 0]) == 0
+    ties = np.r_[False, equal] | np.r_[equal, False]
+    order[ties] = order[ties][np.lexsort(rows[order[ties]].T[::-1])]
+    return order
 
 
 def is_affine(p: ShallowReLU, tolerance: float = TOLERANCE) -> bool:

@@ -104,7 +104,8 @@ class ShallowReLU:
         kinds = [type(layer).__name__ for layer in layers]
         if kinds != ["Linear", "ReLU", "Linear"]:
             raise ValueError(
-                f"Expected nn.Sequential of the layers Linear, ReLU, Linear, was given {', '.join(kinds)}."
+                f"Expected nn.Sequential of the layers Linear, ReLU, Linear, was given {', '.join(kinds)}: "
+                f"of a module of your own, give nn.Sequential(own.first, nn.ReLU(), own.second)."
             )
         W, V = (numbers(layer.weight) for layer in layers[::2])
         b, c = (

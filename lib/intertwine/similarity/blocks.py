@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from intertwine import devices
-from intertwine.features import activations, lookup
+from intertwine.features import activations, channels_first, lookup
 from intertwine.similarity.inputs import Spatial, flat
 
 Side = tuple[nn.Module, Sequence[str]]
@@ -53,6 +53,14 @@ class Blocks:
             lookup(model, layers)
         self._sides = [(_moved(model, self.device), layers) for model, layers in (first, second)]
         self._inputs, self._spatial, self._batch = images, spatial, batch_size
+        self._first = [
+            {
+                k
+                for k, x in activations(*side, images[:1]).items()
+                if x.ndim == 3 and channels_first(side[0], k, images[:1])
+            }
+            for side in self._sides
+        ]
         self.images = len(images)
         self.layers = len(first[1]) + len(second[1])
         numbers = sum(Z.numel() for Z in self.rows(torch.arange(1)))  # of one image
@@ -79,12 +87,15 @@ class Blocks:
     def rows(self, which: Int[Tensor, " b"]) -> Block:
         """The features of these images, by number."""
         images = self._inputs[which.to(self._inputs.device)]
-        return [Z for model, layers in self._sides for Z in self._features(model, layers, images)]
+        sides = zip(self._sides, self._first, strict=True)
+        return [Z for (model, layers), first in sides for Z in self._features(model, layers, first, images)]
 
-    def _features(self, model: nn.Module, layers: Sequence[str], images: Tensor) -> Iterator[Tensor]:
+    def _features(
+        self, model: nn.Module, layers: Sequence[str], first: set[str], images: Tensor
+    ) -> Iterator[Tensor]:
         found = activations(model, layers, images, batch_size=self._batch)
         for layer in layers:
-            X = found[layer]
+            X = found[layer].mT if layer in first else found[layer]
             if not X.sum(dtype=torch.float64).isfinite():
                 raise ValueError(
                     f"Expected finite features, layer {layer!r} returns NaN, infinite or huge ones: look for "

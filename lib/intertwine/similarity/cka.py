@@ -7,7 +7,7 @@ from torch import Tensor
 
 from intertwine.features import rows
 from intertwine.similarity.grams import Kernel, gram, max_gram
-from intertwine.similarity.hsic import Estimator, hsic, linear_hsic
+from intertwine.similarity.hsic import Estimator, hsic_centred, inner, linear_hsic
 from intertwine.similarity.inputs import Spatial, centred, check_choice, check_varies, pair, scaled
 
 
@@ -116,7 +116,8 @@ def _max_gram(X: Float[Tensor, "n ..."]) -> Float[Tensor, "n n"]:
 
 def aligned(K: Float[Tensor, "n n"], L: Float[Tensor, "n n"], estimator: Estimator) -> Float[Tensor, ""]:
     """CKA of two Gram matrices."""
-    parts = (hsic(A, B, estimator) for A, B in ((K, L), (K, K), (L, L)))
+    U, V = (hsic_centred(Z, estimator) for Z in (K, L))
+    parts = (inner(A, B) for A, B in ((U, V), (U, U), (V, V)))
     floor = [1e-26 * A.detach().square().mean() for A in (K, L)]  # rounding leaves less
     return _ratio(*parts, *floor)
 

@@ -68,7 +68,7 @@ def compare(
     measure = named(measure)
     layers2 = layers if layers2 is None else layers2
     spatial = spatial or measure.spatial
-    check_tensor(images)
+    check_tensor(images, "images")
     if not (len(layers) and len(layers2)):
         raise ValueError(
             f"Expected a layer or more of each model, was given {len(layers)} and {len(layers2)}."

@@ -7,6 +7,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from intertwine.alignment.self_product import self_product
+
 Kernel = Literal["linear", "rbf", "max"] | Callable[[Tensor], Tensor]
 TILE = 256  # samples on a side: the maximum and a product stay in a CPU's cache
 GPU_TILE = 4096
@@ -33,7 +35,8 @@ def gram(X: Float[Tensor, "n ..."], kernel: Kernel, bandwidth: float = 1.0) -> F
             )
         return K.double()
     if kernel == "linear":
-        return X.flatten(1) @ X.flatten(1).T
+        Z = X.flatten(1)
+        return Z @ Z.T if Z.requires_grad else self_product(Z)
     if kernel == "rbf":
         return rbf(X, bandwidth)
     if kernel == "max":

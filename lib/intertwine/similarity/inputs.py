@@ -74,15 +74,16 @@ def centred(X: Float[Tensor, "n ..."]) -> Float[Tensor, "n ..."]:
     mean = X.mean(0)
     Z = X - mean
     Z = Z - Z.mean(0)  # the rounding of a large mean
-    return torch.where(Z.abs().amax(0) > CONSTANT * mean.abs(), Z, 0)
+    constant = Z.detach().abs().amax(0) <= CONSTANT * mean.abs()
+    return Z.masked_fill(constant, 0) if constant.any() else Z
 
 
 def scaled(X: Float[Tensor, "n ..."]) -> Float[Tensor, "n ..."]:
     """X times the power of 2 that brings its largest entry to between ½ and 1: exact; no square overflows."""
     exponent = torch.frexp(X.detach().abs().amax()).exponent
-    for part in (exponent // 2, exponent - exponent // 2):  # 2^-exponent itself may be too large
-        X = X * torch.exp2(-part.double())
-    return X
+    most = exponent.clamp(-1000, 1000)  # 2^-exponent itself may be too large
+    X = X * torch.exp2(-most.double())
+    return X if most == exponent else X * torch.exp2((most - exponent).double())
 
 
 def narrowed(X: Float[Tensor, "n c"]) -> Float[Tensor, "n m"]:

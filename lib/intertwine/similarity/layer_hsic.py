@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from intertwine.alignment.self_product import self_product
 from intertwine.features import rows
 from intertwine.similarity.blocks import Block, Blocks
 from intertwine.similarity.grams import max_gram
@@ -105,7 +106,9 @@ def _grams(first: Block, second: Block | None, kernel: str) -> Float[Tensor, "L 
     others = first if second is None else second
     grams = first[0].new_empty(len(first), len(first[0]), len(others[0]))
     for K, X, Y in zip(grams, first, others, strict=True):
-        if kernel == "linear":
+        if kernel == "linear" and second is None:
+            self_product(X.flatten(1), out=K)
+        elif kernel == "linear":
             torch.mm(X.flatten(1), Y.flatten(1).T, out=K)
         else:
             K.copy_(max_gram(X, None if second is None else Y))

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from intertwine.features import channel_axis, rows
 from intertwine.similarity.inputs import check_choice
+from intertwine.similarity.registry import named
 
 
 class Null(NamedTuple):
@@ -33,7 +34,7 @@ class Null(NamedTuple):
 
 
 def null(
-    measure: Callable[[Tensor, Tensor], Tensor],
+    measure: str | Callable[[Tensor, Tensor], Tensor],
     X: Tensor,
     Y: Tensor,
     kind: Literal["shuffle", "gaussian"] | Callable[[torch.Generator], tuple[Tensor, Tensor]] = "shuffle",
@@ -51,7 +52,8 @@ def null(
         True
 
     Args:
-        measure: a function of two sets of features; bind its options with `functools.partial`.
+        measure: a name out of `MEASURES`, or a function of two sets of features; bind its options with
+            `functools.partial`.
         X, Y: features (n, c), tokens (n, t, c) or feature maps (n, c, h, w) of the same inputs.
         kind: "shuffle" permutes the inputs of Y, whole images where there are maps, and leaves each set of
             features as it is. "gaussian" draws both anew, every channel with its mean and deviation. A
@@ -59,6 +61,7 @@ def null(
         repeats: how many draws, at least 2.
         generator: of the draws, on the CPU.
     """
+    measure = named(measure) if isinstance(measure, str) else measure
     if not callable(kind):
         check_choice("kind", kind, ("shuffle", "gaussian"))
     if repeats < 2:

@@ -1,11 +1,21 @@
 """Soft matching: the distance between two populations of units, of any two widths."""
 
+import math
+from importlib.util import find_spec
+
+import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from intertwine.alignment import assignment
 from intertwine.similarity.inputs import Spatial, centred, check_varies, pair, scaled
+
+POT = find_spec("ot") is not None
+FEW = 128  # parts, with which the assignment is solved sooner than anything else begins
+ROUNDING = 1e-10  # of a cost, which is 4 at most
+Plan = tuple[Int[Tensor, " k"], Int[Tensor, " k"], Float[Tensor, " k"]]
+EXACT = {"presolve": False, "primal_feasibility_tolerance": ROUNDING, "dual_feasibility_tolerance": ROUNDING}
 
 
 def soft_matching(X: Tensor, Y: Tensor, *, spatial: Spatial | None = None) -> Float[Tensor, ""]:
@@ -21,31 +31,68 @@ def soft_matching(X: Tensor, Y: Tensor, *, spatial: Spatial | None = None) -> Fl
     x_i and y_j are the columns, centred and divided by their root mean square norm over units. P moves mass
     1/p from every unit of X and mass 1/q to every unit of Y; for p = q it is a permutation over p. A metric,
     up to permutations and repetitions of units (Khosla and Williams 2024); arguments as in `cca`.
+
+    Widths of which one divides the other are an assignment problem. Others are solved by the network simplex
+    of POT where that is installed, and by scipy's linear program where it is not: the same to rounding, in
+    2 to 5 times POT's seconds for 100 to 500 units. POT on features in float32 is faster, and has 6 digits.
     """
     X, Y = (scaled(centred(Z)) for Z in pair(X, Y, spatial))
     check_varies(X=X, Y=Y)
-    X, Y = (Z / Z.norm() * Z.shape[1] ** 0.5 for Z in (X, Y))
-    p, q = X.shape[1], Y.shape[1]
-    if p == q:
-        rows, columns = assignment(X.T @ Y, maximize=True)
-        return ((X[:, rows] - Y[:, columns]).square().sum() / p).sqrt()
-    plan = _transport(X, Y)
-    rows, columns = plan.nonzero(as_tuple=True)
-    return (plan[rows, columns] * (X[:, rows] - Y[:, columns]).square().sum(0)).sum().sqrt()
-
-
-def _transport(X: Float[Tensor, "n p"], Y: Float[Tensor, "n q"]) -> Float[Tensor, "p q"]:
-    """The plan of least cost: a vertex of the transport polytope, with at most p + q − 1 entries."""
-    from scipy import sparse
-    from scipy.optimize import linprog  # slow to import
-
-    p, q = X.shape[1], Y.shape[1]
+    X, Y = (Z * (Z.shape[1] ** 0.5 / Z.norm()) for Z in (X, Y))
     cost = X.square().sum(0)[:, None] + Y.square().sum(0) - 2 * X.T @ Y
-    sums = sparse.vstack(
-        [sparse.kron(sparse.eye(p), [[1.0] * q]), sparse.kron([[1.0] * p], sparse.eye(q))], format="csr"
-    )
-    masses = [1 / p] * p + [1 / q] * q
-    solution = linprog(cost.numpy(force=True).ravel(), A_eq=sums, b_eq=masses, method="highs-ds")
-    if solution.x is None:
-        raise RuntimeError(f"The transport plan was not found: {solution.message}")
-    return torch.as_tensor(solution.x).to(X).view(p, q)
+    rows, columns, masses = _transport(cost)
+    moves = X.T.contiguous()[rows] - Y.T.contiguous()[columns]  # units are read fastest one after the other
+    return (masses @ moves.square().sum(1)).sqrt()
+
+
+def _transport(cost: Float[Tensor, "p q"]) -> Plan:
+    """The plan of least cost: rows, columns, and the masses that are moved between them."""
+    widths = cost.shape
+    parts = math.lcm(*widths)
+    if parts <= max(FEW, (2 - POT) * max(widths)):  # units cut into equal parts
+        p, q = (parts // width for width in widths)
+        rows, columns = assignment(cost.repeat_interleave(p, 0).repeat_interleave(q, 1))
+        return rows // p, columns // q, cost.new_full((parts,), 1 / parts)
+    solve = _network_simplex if POT else _linear_program
+    plan = torch.as_tensor(solve(cost.numpy(force=True))).to(cost)
+    rows, columns = plan.nonzero(as_tuple=True)
+    return rows, columns, plan[rows, columns]
+
+
+def _network_simplex(cost: np.ndarray) -> np.ndarray:
+    from ot import emd  # slow to import
+
+    return emd([], [], cost, numItermax=10**9)
+
+
+def _linear_program(cost: np.ndarray) -> np.ndarray:
+    """By HiGHS, for the cheapest pairs of units, to which those are added that would lower the cost."""
+    from scipy.optimize import linprog  # slow to import
+    from scipy.sparse import csc_array
+
+    p, q = cost.shape
+    masses = np.repeat([1 / p, 1 / q], [p, q])
+    kept = np.zeros((p, q), dtype=bool)
+    starts = np.union1d(np.arange(p) * q, np.arange(q) * p)  # mass moved in order: a plan that is possible
+    kept[starts // q, starts // p] = True
+    new = _cheapest(cost - cost.mean(1, keepdims=True) - cost.mean(0))
+    while new.any():
+        kept |= new
+        rows, columns = kept.nonzero()
+        ends = np.stack([rows, p + columns], 1)
+        sums = csc_array((np.ones(ends.size), ends.ravel(), 2 * np.arange(len(ends) + 1)))
+        found = linprog(cost[kept], A_eq=sums, b_eq=masses, method="highs-ds", options=EXACT)
+        if found.x is None:
+            raise RuntimeError(f"The transport plan was not found: {found.message}")
+        prices = found.eqlin.marginals
+        reduced = cost - prices[:p, None] - prices[p:]
+        new = _cheapest(reduced) & (reduced < -ROUNDING) & ~kept
+    plan = np.zeros((p, q))
+    plan[kept] = found.x
+    return plan
+
+
+def _cheapest(cost: np.ndarray, number: int = 4) -> np.ndarray:
+    """Whether an entry is among the least of its row or of its column."""
+    last = [min(number, length) - 1 for length in cost.shape]
+    return (cost <= np.sort(cost, 0)[last[0]]) | (cost <= np.sort(cost, 1)[:, [last[1]]])

@@ -48,6 +48,12 @@ def line(
     Returns the columns batch_norm, fraction (of the way from model 1 to model 2), and accuracy (on `test`, a
     fraction). Batch norm takes the statistics of the images `train`.
     """
+    for model in (model1, model2):
+        if not isinstance(model, nn.Module):
+            kind = type(model).__name__
+            raise TypeError(f"Expected two networks, was given a {kind}: of a match, give its .model.")
+    if isinstance(fractions, int | float):
+        raise TypeError(f"Expected a list of fractions, was given {fractions}: write [{fractions}].")
     rows = []
     for fraction in fractions:
         network = between(model1, model2, fraction)

@@ -15,8 +15,18 @@ from torch import Tensor, nn
 from intertwine import devices
 from intertwine.alignment import Statistics, statistics
 from intertwine.data import Dataset
-from intertwine.stitching.split import split
-from intertwine.stitching.stitched import Layers, Stitched, Values, as_tuple, as_values, cut, pair_of, run
+from intertwine.data.dataset import check_dataset
+from intertwine.stitching.stitched import (
+    Layers,
+    Stitched,
+    Values,
+    as_tuple,
+    as_values,
+    cut,
+    pair_of,
+    parts,
+    run,
+)
 from intertwine.training import check_data, front_values, outputs
 from intertwine.training.outputs import FRONT_BYTES, all_outputs
 
@@ -79,6 +89,7 @@ class Junction:
     ) -> None:
         for dataset in (train, validation, test):
             if dataset is not None:
+                check_dataset(dataset)
                 for model in (model1, model2):
                     check_data(model, dataset.images, dataset.labels)
         self.device = devices.pick(device)
@@ -86,7 +97,7 @@ class Junction:
         self.widths = widths
         """Channels of layer 1 and of layer 2."""
         whole = copy.deepcopy(model2).eval()  # before fx makes constants of decisions by the mode
-        front2, _ = split(whole, pair_of(at)[1], shortcuts=shortcut != "refuse")
+        front2, _ = parts(whole, pair_of(at)[1], train.images[:1], shortcut)
         for part in (front, back, whole):
             part.requires_grad_(False).to(self.device).to(memory_format=torch.channels_last).eval()
         self.front, self.back, self.model2, self.front2 = front, back, whole, front2

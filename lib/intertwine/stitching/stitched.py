@@ -15,7 +15,8 @@ from torch import Tensor, nn
 from intertwine import devices
 from intertwine.alignment import LinearMap
 from intertwine.data import Dataset
-from intertwine.features import channel_axis
+from intertwine.data.dataset import check_dataset
+from intertwine.features import CHANNELS_FIRST, CHANNELS_LAST, channel_axis, channels_first
 from intertwine.stitching.maps import Full
 from intertwine.stitching.split import split
 from intertwine.stitching.stitch_recipes import STILL, StitchRecipe
@@ -39,6 +40,13 @@ class Front(nn.Module):
         return as_values(
             tuple(_resampled(value, size, self.resample) if size else value for value, size in values)
         )
+
+
+class Turned(nn.Module):
+    """Values (n, channels, positions) as (n, positions, channels), or back."""
+
+    def forward(self, values: Values) -> Values:
+        return as_values(tuple(x.mT for x in as_tuple(values)))
 
 
 class Rest(nn.Module):
@@ -96,6 +104,7 @@ class Stitched(nn.Module):
 
     def evaluate(self, data: Dataset) -> float:
         """The accuracy, a fraction, as `intertwine.training.evaluate` gives it for any network."""
+        check_dataset(data)
         return evaluate(self, data.images, data.labels)
 
 
@@ -133,9 +142,9 @@ def cut(
     for argument, (given, known) in how.items():
         if given not in known:
             raise ValueError(f"Expected {argument} to be one of {', '.join(known)}, was given {given!r}.")
-    several, (layer1, layer2) = shortcut != "refuse", pair_of(at)
-    front, _ = split(copy.deepcopy(model1).eval(), layer1, shortcuts=several)
-    front2, back = split(copy.deepcopy(model2).eval(), layer2, shortcuts=several)
+    layer1, layer2 = pair_of(at)
+    front, _ = parts(copy.deepcopy(model1).eval(), layer1, example, shortcut)
+    front2, back = parts(copy.deepcopy(model2).eval(), layer2, example, shortcut)
     if example is None:
         return front, back, (0, 0)
     ours, theirs = (as_tuple(run(part, example[:1])) for part in (front, front2))
@@ -160,6 +169,21 @@ def cut(
     ]
     p, q = (values[0].shape[channel_axis(values[0])] for values in (ours, theirs))
     return (Front(front, sizes, resample) if any(sizes) else front), back, (p, q)
+
+
+def parts(model: nn.Module, layer: str, example: Tensor | None, shortcut: str) -> tuple[nn.Module, nn.Module]:
+    """A model cut after a layer; a signal (n, channels, positions) crosses as (n, positions, channels)."""
+    front, back = split(model, layer, shortcuts=shortcut != "refuse")
+    if example is None:
+        layers = [m for m in front.modules() if isinstance(m, CHANNELS_FIRST + CHANNELS_LAST)]
+        if layers and isinstance(layers[-1], nn.Conv1d | nn.ConvTranspose1d):
+            raise ValueError(
+                f"Expected train= for layer {layer!r}, which follows {layers[-1]}, was given none: a "
+                f"few images show which axis holds the channels."
+            )
+    elif channels_first(model, layer, example):
+        return nn.Sequential(front, Turned()), nn.Sequential(Turned(), back)
+    return front, back
 
 
 def pair_of(at: Layers) -> tuple[str, str]:

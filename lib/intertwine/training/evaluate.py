@@ -6,7 +6,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from intertwine.features import check_tensor
+from intertwine.checks import check_finite, check_images
+from intertwine.features import not_taken
 from intertwine.training.outputs import all_outputs, outputs
 
 
@@ -34,45 +35,36 @@ def evaluate(
         dtype: `torch.bfloat16` computes with autocast, faster and with about three decimal digits.
 
     Raises:
-        ValueError: images or labels do not fit the network, or images are not finite.
+        ValueError: images or labels do not fit the network, or images or its weights are not finite.
     """
     check_data(network, images, labels)
     logits = all_outputs(network, images, batch_size=batch_size, dtype=dtype)
     return (logits.argmax(1) == labels.to(logits.device)).double().mean().item()
 
 
-def check_data(network: nn.Module, images: Tensor, labels: Tensor) -> None:
-    """Raise, in one sentence, unless the network maps these images to logits of these labels."""
-    check_tensor(images)
-    check_tensor(labels)
-    if not 0 < len(images) == len(labels):
-        raise ValueError(
-            f"Expected as many labels as images, and at least one, was given {len(images)} images and "
-            f"{len(labels)} labels."
-        )
-    if labels.dtype != torch.int64 or labels.ndim != 1:
-        raise ValueError(
-            f"Expected labels of type torch.int64 and shape (n,), was given {labels.dtype} and "
-            f"{tuple(labels.shape)}: if they number the classes, use labels.long().flatten()."
-        )
-    # the sum is one fast pass; finite numbers, too, may add up to infinity
-    if not torch.isfinite(images.sum()) and (bad := (~torch.isfinite(images)).flatten(1).any(1).sum().item()):
-        raise ValueError(
-            f"Expected images of finite numbers, was given NaN or infinity in {bad} of {len(images)}: leave "
-            f"these images out."
-        )
+def check_data(network: nn.Module, images: Tensor, labels: Tensor, *, least: int = 1) -> None:
+    """Raise, in one sentence, unless the network maps these images to logits of these labels.
+
+    A network with one output has nothing to learn from the cross-entropy: trainings ask for at `least` two.
+    """
+    check_images(images, labels)
+    check_finite(network)
     try:
         (logits,) = outputs(network, images[:1])
     except RuntimeError as error:
+        raise not_taken(images, error) from error
+    if not isinstance(logits, Tensor):
         raise ValueError(
-            f"Expected images that the network takes, was given shape {tuple(images.shape)}: "
-            f"{str(error).splitlines()[0]}."
-        ) from error
+            f"Expected a network that returns a tensor of logits, it returned a {type(logits).__name__}: "
+            f"wrap it in a module whose forward returns the logits alone."
+        )
     if logits.ndim != 2:
         raise ValueError(
             f"Expected a network that returns logits of shape (n, classes), for {tuple(images[:1].shape)} it "
             f"returned {tuple(logits.shape)}."
         )
+    if logits.shape[1] < least:
+        raise ValueError("Expected a network with an output for each class, it has 1: give two classes 2.")
     low, high, classes = labels.min().item(), labels.max().item(), logits.shape[1]
     if low < 0 or high >= classes:
         raise ValueError(

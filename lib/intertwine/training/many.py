@@ -50,14 +50,24 @@ def train_many(
     Args:
         n_jobs: networks at a time; by default as many as torch has threads, or as joblib is configured.
     """
-    pairs = as_pairs(seeds)
+    pairs = as_pairs(spec, seeds)
     done = dict(train_each(spec, list(dict.fromkeys(pairs)), devices.pick(device), n_jobs, progress))
     return [done[pair] for pair in pairs]
 
 
-def as_pairs(seeds: Sequence[Seed]) -> list[Pair]:
-    """The seeds of initialisation and order."""
-    return [seed if isinstance(seed, tuple) else (seed, seed) for seed in seeds]
+def as_pairs(spec: Spec, seeds: Sequence[Seed]) -> list[Pair]:
+    """The seeds of initialisation and order; ValueError where initialisations do not differ."""
+    if isinstance(seeds, int):
+        raise TypeError(f"Expected a list of seeds, was given {seeds}: write range({seeds}).")
+    pairs = [seed if isinstance(seed, tuple) else (seed, seed) for seed in seeds]
+    starts = [*dict.fromkeys(start for start, _ in pairs)][:2]
+    one, *others = (list(spec.build(seed=start).state_dict().values()) for start in starts or [0])
+    if one and any(all(map(torch.equal, one, other)) for other in others):
+        raise ValueError(
+            f"Expected other initial weights from another seed, {spec.name} gives the same for {starts[0]} "
+            f"and {starts[1]}: build the network inside the function, or give pairs ({starts[0]}, order)."
+        )
+    return pairs
 
 
 def train_each(

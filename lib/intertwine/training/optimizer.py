@@ -28,6 +28,10 @@ def build_optimizer(
     """
     chosen = decays or (lambda name: recipe.decay_biases or "weight" in name)
     named = [(name, parameter) for name, parameter in parameters if parameter.requires_grad]
+    if not named and recipe.epochs:
+        raise ValueError(
+            "Expected a parameter to train, all are frozen, or there is none: set requires_grad to True."
+        )
     groups = [
         {"params": [p for name, p in named if chosen(name)], "weight_decay": recipe.weight_decay},
         {"params": [p for name, p in named if not chosen(name)], "weight_decay": 0.0},

@@ -85,7 +85,7 @@ class Recipe:
                 raise ValueError(
                     f"Expected {name} to be a whole number of at least {least}, was given {value!r}."
                 )
-        if not self.lr > 0:
+        if not isinstance(self.lr, int | float) or not self.lr > 0:
             raise ValueError(f"Expected a learning rate lr above 0, was given {self.lr!r}.")
         for name, known in (
             ("optimizer", ("sgd", "adam")),

@@ -13,6 +13,7 @@ from torch import nn
 
 from intertwine import models
 from intertwine.data import Dataset
+from intertwine.data.dataset import check_dataset
 from intertwine.training.recipes import Recipe
 
 ARCHITECTURES = ("convnext", "fcn", "lenet", "myrtle", "residual", "resnet18", "resnet20", "tiny10")
@@ -39,6 +40,12 @@ class Spec:
     """Keywords of the architecture."""
 
     def __post_init__(self) -> None:
+        check_dataset(self.data)
+        if isinstance(self.architecture, nn.Module):
+            raise TypeError(
+                f"Expected a function that builds a network, was given a {type(self.architecture).__name__} "
+                f"that is built already: write a function that returns a new one, whose weights torch draws."
+            )
         if isinstance(self.architecture, str) and self.architecture not in ARCHITECTURES:
             near = get_close_matches(self.architecture, ARCHITECTURES, n=1)
             hint = f" did you mean {near[0]!r}?" if near else ""

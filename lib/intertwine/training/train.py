@@ -14,7 +14,7 @@ from tqdm import tqdm
 
 from intertwine import devices, files
 from intertwine.data import Dataset
-from intertwine.data.dataset import tensor_digest
+from intertwine.data.dataset import check_dataset, tensor_digest
 from intertwine.training import store
 from intertwine.training.batches import Batches, fill_of
 from intertwine.training.epoch import Row, epoch
@@ -80,12 +80,15 @@ def train(
         ValueError: images, labels, device, layer or checkpoint do not fit; raised before any work.
         FloatingPointError: the loss is no longer finite.
     """
+    for dataset in (data, validation):
+        if dataset is not None:
+            check_dataset(dataset)
     chosen = devices.pick(device)
     before, network = network, copy.deepcopy(network).to(chosen).to(memory_format=torch.channels_last)
     front, back = _parts(network, freeze)
     for dataset in (data, validation):
         if dataset is not None:
-            check_data(network, dataset.images, dataset.labels)
+            check_data(network, dataset.images, dataset.labels, least=2)
     if chosen.type == "cpu":
         torch.empty(31 << 20, dtype=torch.uint8)  # glibc then keeps freed memory: no page faults, 20 % faster
     dtype = devices.precision(network, chosen, recipe.dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -29,7 +30,7 @@ def get(
     root: str | Path | None = None,
     device: str | torch.device = "auto",
     n_jobs: int | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> list[Trained]:
     """The networks that `train_many` would train, trained only where the zoo does not have them yet.
 
@@ -54,6 +55,7 @@ def get(
 
     Args:
         spec, seeds, n_jobs: as in `train_many`.
+        progress: whether to show a bar while networks are trained; by default in a terminal.
         root: the zoo's folder; by default the environment variable INTERTWINE_ZOO, or else ``zoo`` in the
             data root (see `intertwine.data.load`).
         device: where networks are trained and where they are returned.
@@ -61,10 +63,11 @@ def get(
     Raises:
         OSError: a file of the zoo is damaged.
     """
-    chosen, wanted = devices.pick(device), as_pairs(seeds)
+    chosen, wanted = devices.pick(device), as_pairs(spec, seeds)
     paths = dict(zip(wanted, _paths(spec, wanted, root, chosen), strict=True))
     if not paths:
         return []
+    progress = sys.stderr.isatty() if progress is None else progress
     with files.lock(next(iter(paths.values())).parent):
         stored = ((pair, _read(spec, pair, path)) for pair, path in paths.items() if path.is_file())
         found = {pair: trained for pair, trained in stored if trained}

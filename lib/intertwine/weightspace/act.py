@@ -10,10 +10,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from intertwine.weightspace.axes import Factor, Label, Unit, length, plain, single, units
+from intertwine.weightspace.axes import Factor, Label, Unit, length, plain, single
 from intertwine.weightspace.hidden import HiddenSpace
 from intertwine.weightspace.infer import Edge, Inference
-from intertwine.weightspace.move import Move
+from intertwine.weightspace.move import Move, dual
 from intertwine.weightspace.solve import Solution
 
 State = Mapping[int, Tensor]
@@ -78,7 +78,7 @@ class Action:
     def _matrix(self, hidden: HiddenSpace, factor: Unit) -> Tensor:
         matrix = self.element[hidden.index].mixed
         assert matrix is not None
-        return torch.linalg.inv(matrix).mT if hidden.vector(factor) == (-1,) else matrix
+        return dual(matrix, hidden.vector(factor))
 
     def state(self, state: State) -> dict[int, Tensor]:
         """All parameters and buffers, moved; the gain of a batch norm corrects for ε in the deviation."""
@@ -127,7 +127,9 @@ class Action:
             if scale is not None:
                 wide = scale.to(torch.promote_types(y.dtype, torch.float32))
                 wide = wide.view(*scale.shape, *[1] * (y.ndim - len(dims)))
-                y = y * wide.movedim([*range(len(dims))], dims)
+                wide = wide.movedim([*range(len(dims))], dims)
+                ours = y.dtype == wide.dtype and not _same_memory(x, y)  # no second copy
+                y = y.mul_(wide) if ours else y * wide
         return y
 
     def _parts(
@@ -163,6 +165,10 @@ def _along(x: Tensor, dims: list[int], function: Callable[[Tensor], Tensor]) -> 
     return function(rows).reshape(y.shape).movedim(first, dims)
 
 
+def _same_memory(x: Tensor, y: Tensor) -> bool:
+    return x.untyped_storage().data_ptr() == y.untyped_storage().data_ptr()
+
+
 def effective(norms: Sequence[Edge], state: State) -> dict[int, Tensor]:
     """The same tensors, with the gains of batch norms over the running deviation."""
     return dict(state) | {
@@ -190,7 +196,7 @@ def written(
         wanted = hidden.vector(seen), hidden.parities(seen)
         for index, name in inference.run.names.items():
             for k, axis in enumerate(solution.labels.get(index, ())):
-                if (index, k) in inference.read or all(solution.hidden(f) is not hidden for f in units(axis)):
+                if (index, k) in inference.read or hidden not in solution.on(axis):
                     continue
                 factor = single(axis)
                 if factor is None or (hidden.vector(factor), hidden.parities(factor)) != wanted:

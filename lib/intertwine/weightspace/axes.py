@@ -28,13 +28,17 @@ class Space:
         self.parent: Space | None = None
         self.parts: list[Space] = []  # the concatenation that this turned out to be
         self.factors: tuple[Space, Space] | None = None  # the product, outer units first
-        self.frozen: list[str] = []
-        self.reasons: list[str] = []  # of being frozen by itself
+        self.frozen: dict[str, bool] = {}  # reasons, and whether it is frozen by itself, not by a joined one
         self.mixing: list[str] = []  # why units may not be mixed linearly
         self.norm = ""  # "rms", "layer": only orthogonal mixing; or the pairs that rotary positions turn
         self.equations: list[Powers] = []  # products of scalars that are 1
         self.inner = False  # units within blocks, of which a part cannot move alone
         self.killed = False  # no scalars, as the units within each block have them
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why it is frozen by itself."""
+        return [reason for reason, itself in self.frozen.items() if itself]
 
     def root(self) -> Space:
         space = self
@@ -112,15 +116,15 @@ def zero(segment: Segment) -> bool:
     return len(segment) == 1 and isinstance(segment[0], Fixed) and segment[0].zero
 
 
-def units(axis: Axis) -> Iterator[Unit]:
-    for segment in resolve(axis):
-        for factor in segment:
-            if isinstance(factor, Unit):
-                yield factor
+def units(*axes: Axis) -> Iterator[Unit]:
+    """The factors of these axes that move."""
+    for axis in axes:
+        yield from (factor for segment in resolve(axis) for factor in segment if isinstance(factor, Unit))
 
 
-def moves(axis: Axis) -> bool:
-    return any(True for _ in units(axis))
+def moves(*axes: Axis) -> bool:
+    """Whether any of them moves."""
+    return any(True for _ in units(*axes))
 
 
 def copied(axis: Axis) -> bool:
@@ -186,12 +190,6 @@ def solid(axis: Axis, power: Callable[[Unit], Unit] = lambda factor: factor) -> 
 def still(axis: Axis) -> Axis:
     """The same units, which no scalars multiply."""
     return solid(axis, lambda factor: Unit(factor.space))
-
-
-def norm(axis: Axis) -> str:
-    """The norm that its units go through."""
-    factor = single(axis)
-    return factor.space.norm if factor else ""
 
 
 def _tidy(segment: Segment) -> Segment:

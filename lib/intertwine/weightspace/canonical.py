@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from intertwine.groups import ComplexDiagonal
 from intertwine.weightspace.hidden import MATRICES, HiddenSpace
-from intertwine.weightspace.move import Move
+from intertwine.weightspace.move import Move, dual
 from intertwine.weightspace.space import Moved, WeightSpace
 from intertwine.weightspace.sweep import Rows, across_mean, solved, sweep, wider
 
@@ -48,7 +48,7 @@ def normal(hidden: HiddenSpace, look: Callable[[HiddenSpace], list[Rows]]) -> Mo
     if hidden.kind in MATRICES:
         vector, (W,) = wider(hidden, found)
         A = torch.stack([across_mean(hidden.kind, partial(_triangular, hidden.kind), block) for block in W])
-        return move._replace(mixed=torch.linalg.inv(A).mT if vector == (-1,) else A)
+        return move._replace(mixed=dual(A, vector))
     sums = [(r.factor, (r.entries[0] @ generic(r.entries[0].shape[2], 1))[:, :, 0]) for r in found]
     lengths = [(r.factor, -torch.where(r.sizes[0] > 0, r.sizes[0], 1).log()) for r in found]
     log, sign = solved(hidden, lengths, [(hidden.parities(factor), x < 0) for factor, x in sums])

@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils._pytree import tree_map
 
 from intertwine.weightspace.hidden import HiddenSpace
+from intertwine.weightspace.run import replaced
 from intertwine.weightspace.space import Element, WeightSpace
 from intertwine.weightspace.trace import given, results
 
@@ -55,14 +55,14 @@ def _points(
     """Models and inputs to check at, the best first, the error that rounding may leave, and if it decides."""
     state, parameters = space.state(model), {id(x) for x in model.parameters()}
     if sum(x.numel() for x in state.values()) <= LARGE:
-        precise = tree_map(lambda x: x.double() if _real(x) else x, inputs)
+        precise = replaced(inputs, lambda x: x.double() if _real(x) else x)
         for size in (1.0, 0.0):
             noisy = {
                 k: _noisy(x.detach(), size, k, id(x) in parameters) for k, x in state.items() if _real(x)
             }
             yield space.with_state(model, noisy), precise, 1e-5, True
     tolerance = 30 * max((torch.finfo(x.dtype).eps for x in state.values() if _real(x)), default=0.0) ** 0.5
-    corner = tree_map(lambda x: x[..., :CORNER, :CORNER] if _real(x) and x.ndim == 4 else x, inputs)
+    corner = replaced(inputs, lambda x: x[..., :CORNER, :CORNER] if _real(x) and x.ndim == 4 else x)
     yield model, corner, tolerance, False
     yield model, inputs, tolerance, True
 

@@ -7,7 +7,7 @@ from typing import Any
 from torch import nn
 
 from intertwine.weightspace import rules
-from intertwine.weightspace.axes import moves, single, units
+from intertwine.weightspace.axes import moves, single
 from intertwine.weightspace.check import wrong
 from intertwine.weightspace.infer import Inference, infer, needed
 from intertwine.weightspace.recognise import recognise
@@ -51,7 +51,7 @@ def find_symmetries(
         ValueError: in training mode; the inputs do not fit; or steps depend on values of weights or of real
             inputs.
     """
-    run = trace(model, example_inputs, outputs)
+    run = trace(model, example_inputs, outputs, values=False)
     recognise(run)
     failed: list[tuple[int, int]] = []
     while True:
@@ -63,7 +63,7 @@ def find_symmetries(
             (index, k)
             for index in run.names
             for k, axis in enumerate(space.solution.labels.get(index, ()))
-            if any(space.solution.hidden(factor) in bad for factor in units(axis))
+            if not set(bad).isdisjoint(space.solution.on(axis))
         ]
     run.values.clear()  # the labels are enough from now on
     return space
@@ -109,8 +109,6 @@ def _name(state: Inference, solution: Solution) -> None:
             solution.hidden(factor).names[module] = factor
     for index, parameter in run.names.items():
         for k, axis in enumerate(solution.labels.get(index, ())):
-            for factor in units(axis):
-                hidden = solution.hidden(factor)
+            for hidden in solution.on(axis):
                 names = hidden.readers if (index, k) in state.read else hidden.writers
-                if parameter not in names:
-                    names.append(parameter)
+                names += [parameter] if parameter not in names else []

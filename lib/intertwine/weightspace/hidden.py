@@ -23,7 +23,7 @@ from intertwine.groups import (
 )
 from intertwine.groups.scalar import NONZERO, POSITIVE, SIGNS, TRIVIAL
 from intertwine.weightspace.axes import Space, Unit, Variable
-from intertwine.weightspace.move import Move, scalars
+from intertwine.weightspace.move import Move, dual, scalars
 
 MATRICES: dict[str, Callable[[int], MatrixGroup]] = {
     "general": GeneralLinear,
@@ -177,7 +177,8 @@ class HiddenSpace:
         A = given.detach().to("cpu", torch.float64)
         A = A[None] if A.ndim == 2 else A
         if A.shape != (self.blocks, self.size, self.size):
-            raise ValueError(self._refusal(f"a tensor of shape {tuple(given.shape)}"))
+            wanted = (self.blocks, self.size, self.size)[self.blocks == 1 :]
+            raise ValueError(self._refusal(f"a tensor of shape {tuple(given.shape)} in place of {wanted}"))
         group = self.matrix_group(unit)
         order = A.abs().argmax(2)
         tol = torch.finfo(given.dtype).eps ** (2 / 3)
@@ -186,7 +187,7 @@ class HiddenSpace:
             raise ValueError(self._refusal("a matrix outside of it"))
         powers, parity = self.vector(unit), sorted(self.parities(unit))
         if move.mixed is not None:
-            return move._replace(mixed=torch.linalg.inv(A).mT if powers == (-1,) else A)
+            return move._replace(mixed=dual(A, powers))
         d = A.gather(2, order[:, :, None])[:, :, 0]
         for k, power in enumerate(powers):
             move.log[k] = power * d.abs().log() / sum(p * p for p in powers) if power else 0.0

@@ -16,20 +16,18 @@ RULES: dict[str, Callable[[Inference, Call], Any]] = {}
 KEEPS: set[Any] = set()
 
 
-def rule(names: str) -> Callable[[Any], Any]:
-    """Register the constraints of the operations of these names, with spaces between them."""
+def rule(names: str, *, keeps: bool = False) -> Callable[[Any], Any]:
+    """Register the constraints of the operations of these names, with spaces between them.
+
+    `keeps`: zeros and equal entries of its labels are exact; after other operations neither is assumed.
+    """
 
     def register(function: Any) -> Any:
         RULES.update(dict.fromkeys(names.split(), function))
+        KEEPS.update([function] if keeps else [])
         return function
 
     return register
-
-
-def keeps(function: Any) -> Any:
-    """Mark a rule whose zeros and equal entries are exact; after other operations neither is assumed."""
-    KEEPS.add(function)
-    return function
 
 
 class Stack(NamedTuple):
@@ -69,41 +67,39 @@ class Inference(Ties):
     labels: dict[int, Label] = field(default_factory=dict)
     stacks: dict[int, Stack] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
-    norms: list[Edge] = field(default_factory=list)
-    """batch norms, whose gain corrects for ε."""
     read: set[tuple[int, int]] = field(default_factory=set)
     """axes of weights that are contracted with a value."""
-    views: dict[int, tuple[int, list[int]]] = field(default_factory=dict)
+    views: dict[int, tuple[int, list[int | None]]] = field(default_factory=dict)
     """parts and transposes of a value: which it is, and which of its axes theirs are."""
     behaviours: dict[str, tuple[str, Fraction, bool] | str] = field(default_factory=dict)
 
     def shape(self, x: Ref) -> tuple[int, ...]:
         return self.run.shapes[x.index]
 
-    def of(self, x: Ref) -> Label:
-        """The axes of a value; those of a parameter may move freely when it is first used."""
+    @property
+    def norms(self) -> list[Edge]:
+        """Batch norms, whose gain corrects for ε."""
+        return [edge for edge in self.edges if edge.variance is not None]
+
+    def of(self, x: Ref, *, free: bool = False) -> Label:
+        """The axes of a value; those of a parameter (or `free`) may move in every way when first used."""
         if x.index in self.stacks:
             for part in self.stacks.pop(x.index).parts:
                 self.freeze(part, "parts of one axis that go different ways are used together")
         if x.index not in self.labels:
-            free = x.index in self.trainable
+            free = free or x.index in self.trainable
             axes = (self.fresh(n) if free and n > 1 else plain(n) for n in self.shape(x))
             self.labels[x.index] = tuple(axes)
         return tuple(resolve(axis) for axis in self.labels[x.index])
 
-    def reads(self, x: Ref, axis: int) -> None:
+    def reads(self, x: Ref, axis: int | None) -> None:
         """This axis of a weight, or of the one that it is a part of, is contracted with a value."""
         index = x.index
-        while index in self.views:
-            index, order = self.views[index]
-            axis = order[axis]
-        self.read.add((index, axis))
-
-    def buffer(self, x: Ref) -> Label:
-        """A buffer that may move, such as a running mean."""
-        if x.index not in self.labels:
-            self.labels[x.index] = tuple(map(self.fresh, self.shape(x)))
-        return self.of(x)
+        while index in self.views and axis is not None:
+            index, axes = self.views[index]
+            axis = axes[axis]
+        if axis is not None:
+            self.read.add((index, axis))
 
 
 def infer(run: Run, trainable: set[int]) -> Inference:

@@ -14,7 +14,7 @@ from intertwine.groups import ComplexDiagonal
 from intertwine.weightspace.act import Action
 from intertwine.weightspace.axes import single
 from intertwine.weightspace.hidden import MATRICES, HiddenSpace
-from intertwine.weightspace.move import Move
+from intertwine.weightspace.move import Move, dual
 from intertwine.weightspace.space import Moved, WeightSpace
 from intertwine.weightspace.sweep import Rows, across_mean, places, rows, solved, sweep, wider
 from intertwine.weightspace.trace import trace
@@ -48,14 +48,8 @@ def match(
     Raises:
         ValueError: models of other shapes, or weights that are not finite.
     """
-    solution, target, state = space.solution, space.effective(model1), space.effective(model2)
-    for which, tensors in (("first", target), ("second", state)):
-        for k, x in tensors.items():
-            if solution.touched(k) and not x.sum().isfinite() and not x.isfinite().all():
-                raise ValueError(
-                    f"Expected models with finite weights, was given NaN or infinity in "
-                    f"{space.inference.run.names[k]} of the {which}."
-                )
+    solution, target = space.solution, space.effective(model1, "first")
+    state = space.effective(model2, "second")
     runs = [trace(model, inputs).values for model in (model1, model2) if inputs is not None]
     given = by_activations(space, *runs) if runs else {}
 
@@ -107,9 +101,9 @@ def by_weights(hidden: HiddenSpace, found: list[Rows]) -> Likeness:
             # single precision is enough for lengths near 1, and twice as fast
             units = [n.clamp(min=1e-300)[:, :, None] if any(powers) else size for n in lengths]
             x, y = ((z / n).float() for z, n in zip(each.entries, units, strict=True))
-            inner = (x @ y.mT).double() * (size if any(powers) else size**2)
+            inner = (x @ y.mT).double().mul_(size if any(powers) else size**2)
             signs = hidden.parities(each.factor)
-            likeness[signs] = likeness.get(signs, 0) + inner
+            likeness[signs] = inner.add_(likeness.get(signs, 0))
     return likeness
 
 
@@ -186,14 +180,12 @@ def _matrices(hidden: HiddenSpace, found: list[Rows]) -> Float[Tensor, "b n n"]:
         if isinstance(group := MATRICES[hidden.kind](hidden.size), ComplexDiagonal):
             Z1, Z2 = group.pairs(W1[b]), group.pairs(W2[b])
             A = group.matrix((Z1 * Z2.conj()).sum(1) / Z2.norm(dim=1).square())
-            result[b] = torch.linalg.inv(A).mT if vector == (-1,) else A
-            continue
-        if hidden.kind != "general":
-            result[b] = procrustes(W1[b], W2[b], hidden.kind)
-            continue
-        A, _, rank, _ = torch.linalg.lstsq(W2[b].T, W1[b].T)
-        if rank == hidden.size == torch.linalg.matrix_rank(A):
-            result[b] = torch.linalg.inv(A) if vector == (-1,) else A.T
+        elif hidden.kind != "general":
+            A = procrustes(W1[b], W2[b], hidden.kind)
+        else:
+            A, _, rank, _ = torch.linalg.lstsq(W2[b].T, W1[b].T)
+            A = A.T if rank == hidden.size == torch.linalg.matrix_rank(A) else result[b]
+        result[b] = dual(A, vector)
     return result
 
 

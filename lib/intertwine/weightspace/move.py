@@ -40,7 +40,7 @@ class Move(NamedTuple):
                     [3.0000, 0.0000]], dtype=torch.float64)
         """
         if self.mixed is not None:
-            matrix = torch.linalg.inv(self.mixed).mT if self.powers == (-1,) else self.mixed
+            matrix = dual(self.mixed, self.powers)
         else:
             d = scalars(self, self.powers, self.parity)
             matrix = d.new_zeros(*d.shape, d.shape[1]).scatter(2, self.order[:, :, None], d[:, :, None])
@@ -70,6 +70,11 @@ class Move(NamedTuple):
         return self._replace(order=order, log=log, sign=sign, mixed=mixed)
 
 
+def dual(A: Float[Tensor, "*b n n"], powers: Sequence[float]) -> Float[Tensor, "*b n n"]:
+    """A or, where the space acts with the power −1, what acts there; its own inverse."""
+    return torch.linalg.inv(A).mT if tuple(powers) == (-1,) else A
+
+
 def scalars(move: Move, powers: Sequence[float], parity: Iterable[int]) -> Float[Tensor, "b n"]:
     """The factor of every unit where its scalars act with these powers, and these signs."""
     exponent = torch.zeros(move.order.shape, dtype=torch.float64)
@@ -79,4 +84,5 @@ def scalars(move: Move, powers: Sequence[float], parity: Iterable[int]) -> Float
             exponent += power * move.log[k]
     for k in parity:
         negative ^= move.sign[k]
-    return torch.where(negative, -exponent.exp(), exponent.exp())
+    size = exponent.exp()
+    return torch.where(negative, -size, size)

@@ -10,9 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode, resolve_name
-from torch.utils._pytree import tree_leaves, tree_map
 
-from intertwine.weightspace.run import Call, Ref, Run
+from intertwine.weightspace.run import Call, Ref, Run, leaves, replaced
 
 # attributes that do not depend on values, so that they may steer the run; as all that begin with is_
 HARMLESS = set(
@@ -38,9 +37,9 @@ class Steered(ValueError):
 
 
 class Recorder(TorchFunctionMode):
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, *, values: bool) -> None:
         super().__init__()
-        self.run = run
+        self.run, self.values = run, values
         self.known: dict[int, int] = {}  # id of a tensor → its newest value
         self.keep: list[Tensor] = []  # an id is only taken while its tensor lives
         self.dynamic = run.dynamic
@@ -49,10 +48,11 @@ class Recorder(TorchFunctionMode):
         self.memory: dict[int, set[int]] = {}  # address → ids of tensors there
         self.paused = 0  # inside how many modules that are written down as one call
 
-    def add(self, tensor: Tensor, *, dynamic: bool, keep: bool = False) -> int:
-        index = len(self.run.values)
-        # a later call may work in place, so that values are copies
-        self.run.values.append(tensor.detach() if keep else tensor.detach().clone())
+    def add(self, tensor: Tensor, *, dynamic: bool, weight: bool = False) -> int:
+        index, x = len(self.run.values), tensor.detach()
+        if not weight:  # a later call may work in place, so that values are copies
+            x = x.clone() if self.values or not dynamic else torch.empty_like(x, device="meta")
+        self.run.values.append(x)
         self.run.shapes.append(tuple(tensor.shape))
         self.known[id(tensor)] = index
         self.keep.append(tensor)
@@ -84,11 +84,11 @@ class Recorder(TorchFunctionMode):
             raise Steered(name)
         if name in HARMLESS or (name.startswith("is_") and name != "is_nonzero"):
             return func(*args, **kwargs)
-        before = tree_map(lambda x: self.ref(x) if isinstance(x, Tensor) else x, (args, kwargs))
-        refs = [x.index for x in tree_leaves(before) if isinstance(x, Ref)]
+        before = replaced((args, kwargs), lambda x: self.ref(x) if isinstance(x, Tensor) else x)
+        refs = [x.index for x in leaves(before) if isinstance(x, Ref)]
         dynamic = not self.dynamic.isdisjoint(refs)
         result = func(*args, **kwargs)
-        tensors = [x for x in tree_leaves(result) if isinstance(x, Tensor)]
+        tensors = [x for x in leaves(result) if isinstance(x, Tensor)]
         reads = isinstance(result, bool | int | float) or name in ("tolist", "numpy", "__array__")
         uneven = _uneven(name, args, kwargs)
         if reads and dynamic:
@@ -107,7 +107,7 @@ class Recorder(TorchFunctionMode):
             self.run.shared |= {self.known[i] for i in others}
         if not tensors:
             return result
-        source = next((a for a in tree_leaves((args, kwargs)) if isinstance(a, Tensor)), None)
+        source = next((a for a in leaves((args, kwargs)) if isinstance(a, Tensor)), None)
         same = source if changed is None else None  # the argument itself, untouched
         results = [Ref(self.known[id(x)] if x is same else self.add(x, dynamic=dynamic)) for x in tensors]
         indices = {each.index for each in results}
@@ -145,5 +145,5 @@ def _uneven(name: str, args: Any, kwargs: Any) -> bool:
         return len(args) + len(kwargs) == 1
     if name == "repeat_interleave":
         return isinstance(kwargs.get("repeats", args[-1]), Tensor)
-    masks = tree_leaves(args[1]) if name == "__getitem__" else []
+    masks = leaves(args[1]) if name == "__getitem__" else []
     return name in UNEVEN or any(isinstance(x, Tensor) and x.dtype == torch.bool for x in masks)

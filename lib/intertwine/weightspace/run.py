@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from torch import Tensor
-from torch.utils._pytree import tree_leaves, tree_map
+
+
+def leaves(x: Any) -> Iterator[Any]:
+    """What nested tuples, lists and dictionaries hold."""
+    if isinstance(x, tuple | list | dict):
+        for each in x.values() if isinstance(x, dict) else x:
+            yield from leaves(each)
+    else:
+        yield x
+
+
+def replaced(x: Any, function: Callable[[Any], Any]) -> Any:
+    """The same, with the function of each leaf in its place."""
+    if isinstance(x, dict):
+        return type(x)((key, replaced(each, function)) for key, each in x.items())
+    if type(x) in (tuple, list):
+        return type(x)(replaced(each, function) for each in x)
+    if isinstance(x, tuple) and hasattr(x, "_fields"):  # a named tuple
+        return type(x)(*(replaced(each, function) for each in x))
+    return function(x)
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,11 +54,12 @@ class Call:
 
     def refs(self) -> list[Ref]:
         """All values among the arguments."""
-        return [x for x in tree_leaves((self.args, self.kwargs)) if isinstance(x, Ref)]
+        return [x for x in leaves((self.args, self.kwargs)) if isinstance(x, Ref)]
 
     def computed(self, value: Callable[[Any], Any]) -> Any:
         """What the function returns, where `value` says the argument that stands for a `Ref`."""
-        args, kwargs = tree_map(lambda x: value(x) if isinstance(x, Ref) else x, (self.args, self.kwargs))
+        given = self.args, self.kwargs
+        args, kwargs = replaced(given, lambda x: value(x) if isinstance(x, Ref) else x)
         return self.function(*args, **kwargs)
 
 

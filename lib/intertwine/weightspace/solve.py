@@ -46,6 +46,10 @@ class Solution:
     def hidden(self, factor: Unit) -> HiddenSpace:
         return self._of[id(factor.space.root())]
 
+    def on(self, *axes: Axis) -> list[HiddenSpace]:
+        """The spaces on these axes."""
+        return list(dict.fromkeys(self.hidden(factor) for factor in units(*axes)))
+
     def touched(self, index: int) -> set[int]:
         """The spaces on the axes of a value."""
         return self._touched.get(index, set())
@@ -56,8 +60,7 @@ class Solution:
         # space → the space that it follows
         self.centers = {self.hidden(other).index: self.hidden(center).index for _, center, other in self.ends}
         self._touched = {
-            index: {self.hidden(factor).index for axis in label for factor in units(axis)}
-            for index, label in self.labels.items()
+            index: {hidden.index for hidden in self.on(*label)} for index, label in self.labels.items()
         }
 
 
@@ -109,7 +112,7 @@ def _spaces(labels: dict[int, Label], follows: dict[int, str], apart: set[int | 
     used: dict[int, list[Unit]] = {}
     mixed: dict[int, list[Unit]] = {}
     for index, label in labels.items():
-        for factor in (factor for axis in label for factor in units(axis)):
+        for factor in units(*label):
             used.setdefault(id(factor.space), []).append(factor)
             if index not in apart:
                 mixed.setdefault(id(factor.space), []).append(factor)
@@ -179,7 +182,7 @@ def _join(state: Inference, edge: Edge) -> None:
     gain = along(edge.after, edge.before, -1)  # of batch norm, over the deviation
     if edge.gain in state.labels and edge.parts == 1:
         wide = _wide(state, edge)
-        state.unify(state.labels[edge.gain][wide], gain, state.equal, edge.why)
+        state.unify(state.labels[edge.gain][wide], gain, 1, edge.why)
     else:
         _label_gain(state, edge, gain)
 
@@ -200,7 +203,7 @@ def _label_gain(state: Inference, edge: Edge, axis: Axis) -> None:
 def _check_bases(labels: dict[int, Label]) -> None:
     """An element for each block needs the blocks beside it wherever the space occurs."""
     for label in labels.values():
-        if all(factor.space.blocks() is None for axis in label for factor in units(axis)):
+        if all(factor.space.blocks() is None for factor in units(*label)):
             continue
         for choice in itertools.product(*label):
             here = [factor for segment in choice for factor in segment if isinstance(factor, Unit)]
@@ -217,7 +220,7 @@ def _frozen(state: Inference) -> list[tuple[int, str, list[str]]]:
     still: list[str] = []
     for index, name in state.run.names.items():
         label = state.labels.get(index, ())
-        if not any(map(moves, label)):
+        if not moves(*label):
             still.append(name)
         for space in _leaves(label):
             where.setdefault(id(space), (space, []))[1].append(name)
@@ -225,7 +228,7 @@ def _frozen(state: Inference) -> list[tuple[int, str, list[str]]]:
     for space, names in where.values():
         reasons, shown = space.reasons, names
         if all(reason.startswith(BOUNDARY) for reason in reasons):
-            reasons, shown = space.frozen, [name for name in names if name in still]
+            reasons, shown = [*space.frozen], [name for name in names if name in still]
         reasons = [reason for reason in reasons if not reason.startswith(BOUNDARY)]
         if reasons and shown:
             rows.append((space.size, "; ".join(reasons), list(dict.fromkeys(shown))))
@@ -237,8 +240,8 @@ def _stays(state: Inference) -> dict[str, str]:
     result = {}
     for index in sorted(state.trainable):
         label = state.labels.get(index)
-        if label is None or not any(map(moves, label)):
-            reasons = [reason for leaf in _leaves(label or ()) for reason in leaf.reasons or leaf.frozen]
+        if label is None or not moves(*label):
+            reasons = [reason for leaf in _leaves(label or ()) for reason in leaf.reasons or [*leaf.frozen]]
             most = [reason for reason in reasons if not reason.startswith("kernel of")] or reasons
             unused = "not seen to reach an output" if label is None else "one unit"
             result[state.run.names[index]] = "; ".join(dict.fromkeys(most)) or unused

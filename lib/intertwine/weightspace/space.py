@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import torch
 from torch import Tensor, nn
 
+from intertwine.checks import check_finite
 from intertwine.weightspace.act import Action, effective, written
-from intertwine.weightspace.axes import Unit, units
+from intertwine.weightspace.axes import Unit
 from intertwine.weightspace.draw import Drawing, draw
 from intertwine.weightspace.hidden import HiddenSpace
 from intertwine.weightspace.infer import Inference
@@ -85,8 +86,8 @@ class WeightSpace:
         axes: dict[str, list[tuple[str, int]]] = {f"P{space.index}": [] for space in self.spaces}
         for index, name in self.inference.run.names.items():
             for k, axis in enumerate(self.solution.labels.get(index, ())):
-                for each in dict.fromkeys(self.solution.hidden(factor).index for factor in units(axis)):
-                    axes[f"P{each}"].append((name, k))
+                for hidden in self.solution.on(axis):
+                    axes[f"P{hidden.index}"].append((name, k))
         return axes
 
     def to_frame(self) -> pd.DataFrame:
@@ -246,6 +247,7 @@ class WeightSpace:
             ValueError: a model of other shapes, or an element of another group.
         """
         state = self.state(model)
+        self.check_finite(state)
         if not readers:
             pairs = [(*self.lookup(key), each) for key, each in element.items()]
             return self.with_state(model, written(self.inference, self.solution, state, pairs))
@@ -255,9 +257,15 @@ class WeightSpace:
         """How elements, by the number of their space, act on tensors at this point of weight space."""
         return Action(self.solution, moves, effective(self.solution.norms, state))
 
-    def effective(self, model: nn.Module) -> dict[int, Tensor]:
-        """The same in float64 on the CPU, with gains of batch norms over the running deviation."""
+    def check_finite(self, state: Mapping[int, Tensor], which: str = "model") -> None:
+        """Raise ValueError where a parameter or buffer that moves is NaN or infinite."""
+        names = self.inference.run.names
+        check_finite(((names[k], x) for k, x in state.items() if self.solution.touched(k)), which)
+
+    def effective(self, model: nn.Module, which: str = "model") -> dict[int, Tensor]:
+        """`state` in float64 on the CPU, with gains of batch norms over the running deviation, if finite."""
         state = {k: x.detach().cpu() for k, x in self.state(model).items()}
+        self.check_finite(state, which)
         double = {k: x.double() if x.is_floating_point() else x for k, x in state.items()}
         return effective(self.solution.norms, double)
 

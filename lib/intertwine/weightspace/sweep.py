@@ -64,8 +64,9 @@ Step = Callable[[HiddenSpace, Callable[[HiddenSpace], list[Rows]]], Move]
 
 def places(solution: Solution, hidden: HiddenSpace, state: State) -> Iterator[Place]:
     """All factors of parameters on which this space moves."""
-    for number, x in state.items():
-        for piece in pieces(solution, solution.labels[number], x.shape) if number in solution.labels else ():
+    for number in [k for k in state if hidden.index in solution.touched(k)]:
+        x = state[number]
+        for piece in pieces(solution, solution.labels[number], x.shape):
             numbers = [each.index if each else None for each in piece.spaces]
             if numbers.count(hidden.index) == 1:
                 k, others = numbers.index(hidden.index), {*numbers} - {hidden.index, hidden.base, None}

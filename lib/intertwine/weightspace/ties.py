@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -24,8 +24,6 @@ from intertwine.weightspace.axes import (
 )
 from intertwine.weightspace.hidden import PAIRS
 
-Relation = Callable[..., None]
-
 
 @dataclass(eq=False)
 class Ties:
@@ -43,28 +41,25 @@ class Ties:
         return ((Unit(self.space(size), (((0, k), Fraction(1)), ((1, k), Fraction(1)))),),)
 
     def freeze(self, axes: Label, why: str) -> None:
-        for each in [each for axis in axes for each in units(axis)]:
+        for each in [*units(*axes)]:
             self.freeze_space(each.space, why)
 
     def freeze_space(self, space: Space, reason: str, *, derived: bool = False) -> None:
         """Freeze a space; `derived`: only because it is joined with a frozen one."""
         space = space.root()
-        if reason not in space.frozen:
-            space.frozen.append(reason)
-        if not derived and reason not in space.reasons:
-            space.reasons.append(reason)
+        space.frozen[reason] = space.frozen.get(reason, False) or not derived
         for child in [*space.parts, *(space.factors or ())]:
             self.freeze_space(child, reason, derived=derived)
 
     def mix(self, axes: Label, reason: str) -> None:
         """Allow no linear mixing of the units."""
-        for each in (each for axis in axes for each in units(axis)):
+        for each in units(*axes):
             if reason not in each.space.mixing:
                 each.space.mixing.append(reason)
 
     def trivial(self, axes: Label, *, log: bool = True, sign: bool = True) -> None:
         """No scalars (of numbers, of signs) on these axes."""
-        for each in (each for axis in axes for each in units(axis)):
+        for each in units(*axes):
             self.equation(each.space, {v: c for v, c in each.powers if (sign if v[0] else log)})
 
     def permute_only(self, axes: Label, why: str, *, log: bool = True, sign: bool = True) -> None:
@@ -76,18 +71,10 @@ class Ties:
         """This product of scalars is 1."""
         space.root().equations.append(powers)
 
-    def equal(self, f: Unit, g: Unit) -> None:
-        """Relation: both are multiplied by the same."""
-        self.equation(f.space, combine((1, f), (-1, g)))
-
-    def inverse(self, f: Unit, g: Unit) -> None:
-        """Relation: what multiplies one divides the other."""
-        self.equation(f.space, combine((1, f), (1, g)))
-
     def alike(self, axes: Label, blocks: Label) -> None:
         """The units of these axes move in all of these blocks alike, as entries of different ones meet."""
-        spaces = {id(factor.space.root()) for axis in blocks for factor in units(axis)}
-        for factor in (each for axis in axes for each in units(axis)):
+        spaces = {id(factor.space.root()) for factor in units(*blocks)}
+        for factor in units(*axes):
             if any(id(block) in spaces for block in factor.space.chain()):
                 factor.space.root().base = None
 
@@ -97,12 +84,12 @@ class Ties:
         rest = tuple(axis for k, axis in enumerate(label) if k not in chosen)
         self.alike(rest, tuple(label[k] for k in chosen))
 
-    def merge(self, first: Label, second: Label, relation: Relation | None, why: str) -> None:
-        for a, b in zip(first, second, strict=True):
-            self.unify(a, b, relation, why)
+    def unify(self, first: Axis, second: Axis, power: int | None, why: str) -> None:
+        """The units of both axes move together; `why` freezes them where only one of them can move.
 
-    def unify(self, first: Axis, second: Axis, relation: Relation | None, why: str) -> None:
-        """The units of both axes move together; `relation(u, v)` is called for each pair of factors."""
+        What multiplies a unit of the second is this power of what multiplies that of the first: 1 of values
+        that are added, −1 of a value and the weight that reads it. None: their scalars are independent.
+        """
         a, b = aligned(first, second)
         while self._refine(a, b, why):
             a, b = aligned(first, second)
@@ -123,8 +110,8 @@ class Ties:
                 continue
             assert isinstance(f, Unit) and isinstance(g, Unit)
             self._union(f.space, g.space)
-            if relation is not None:
-                relation(f, g)
+            if power is not None:
+                self.equation(f.space, combine((power, f), (-1, g)))
 
     def _refine(self, a: Axis, b: Axis, why: str) -> bool:
         """Refine the first pair of segments or factors that differ in size; False if there is none."""
@@ -211,5 +198,5 @@ class Ties:
             self.freeze_space(s, "rotary positions behind a norm")
         s.norm = min(norms, default="")  # layer before rms
         s.equations += t.equations
-        for reason in t.frozen:
-            self.freeze_space(s, reason, derived=reason not in t.reasons)
+        for reason, itself in t.frozen.items():
+            self.freeze_space(s, reason, derived=not itself)

@@ -13,18 +13,17 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
-from torch.utils._pytree import tree_leaves, tree_map
 
 from intertwine.groups import ActivationError, as_activation
 from intertwine.weightspace.recorder import Recorder, Steered
-from intertwine.weightspace.run import Call, Ref, Run
+from intertwine.weightspace.run import Call, Ref, Run, leaves, replaced
 
 AnyModel = TypeVar("AnyModel", bound=nn.Module)
 Outputs = str | int | Sequence[str | int] | None
 OTHERS = ("/torch/", "<", "/jaxtyping/", str(Path(__file__).parent))
 
 
-def trace(model: nn.Module, example_inputs: Any, outputs: Outputs = None) -> Run:
+def trace(model: nn.Module, example_inputs: Any, outputs: Outputs = None, *, values: bool = True) -> Run:
     """Run a copy of the model once, in evaluation mode, and write down every call.
 
     Example:
@@ -33,7 +32,8 @@ def trace(model: nn.Module, example_inputs: Any, outputs: Outputs = None) -> Run
         ['linear', 'relu']
 
     Calls are seen at the level of `torch.nn.functional` and of tensor methods; a user's module that is an
-    activation is one call. Arguments and errors are those of `find_symmetries`.
+    activation is one call. Arguments and errors are those of `find_symmetries`; without `values`, those that
+    depend on weights or real inputs have no entries.
     """
     modes = [name or "it" for name, module in model.named_modules() if module.training]
     if modes:
@@ -42,7 +42,7 @@ def trace(model: nn.Module, example_inputs: Any, outputs: Outputs = None) -> Run
         )
     model = replica(model)
     run = Run(chosen=outputs)
-    recorder = Recorder(run)
+    recorder = Recorder(run, values=values)
     state: dict[str, Tensor] = {}
     copies: dict[int, Tensor] = {}
     for name, tensor in named_tensors(model):
@@ -52,10 +52,10 @@ def trace(model: nn.Module, example_inputs: Any, outputs: Outputs = None) -> Run
             weight = isinstance(tensor, nn.Parameter)
             floating = weight and tensor.is_floating_point()
             copies[id(tensor)] = tensor.detach().requires_grad_() if floating else tensor.detach().clone()
-            run.names[recorder.add(copies[id(tensor)], dynamic=weight, keep=floating)] = name
+            run.names[recorder.add(copies[id(tensor)], dynamic=weight, weight=floating)] = name
         state[name] = copies[id(tensor)]
     args, kwargs = given(example_inputs)
-    for tensor in tree_leaves((args, kwargs)):
+    for tensor in leaves((args, kwargs)):
         if isinstance(tensor, Tensor):
             real = tensor.is_floating_point() or tensor.is_complex()
             run.inputs.append(recorder.add(tensor, dynamic=real))
@@ -92,7 +92,7 @@ def replica(model: AnyModel, instead: Mapping[int, Tensor] | None = None) -> Any
     """
     memo: dict[int, Any] = dict(instead or {})
     for module in model.modules():
-        for x in tree_leaves(vars(module)):
+        for x in leaves(vars(module)):
             if isinstance(x, Tensor) and (instead is None or not x.is_leaf):
                 memo.setdefault(id(x), x if x.is_leaf else x.detach())
     model = copy.deepcopy(model, memo)
@@ -111,7 +111,7 @@ def named_tensors(model: nn.Module) -> Iterable[tuple[str, Tensor]]:
 def given(inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Copies of example inputs as arguments and keyword arguments."""
     inputs = dict(inputs) if isinstance(inputs, Mapping) else inputs
-    inputs = tree_map(lambda x: x.detach().clone() if isinstance(x, Tensor) else copy.deepcopy(x), inputs)
+    inputs = replaced(inputs, lambda x: x.detach().clone() if isinstance(x, Tensor) else copy.deepcopy(x))
     if isinstance(inputs, dict):
         return (), inputs
     return (tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)), {}

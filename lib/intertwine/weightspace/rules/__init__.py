@@ -8,7 +8,7 @@ from intertwine.weightspace.rules import (
     products,
     recurrent,
     shapes,
-    slices,
+    views,
 )
 
-__all__ = ["arithmetic", "elementwise", "layers", "norms", "products", "recurrent", "shapes", "slices"]
+__all__ = ["arithmetic", "elementwise", "layers", "norms", "products", "recurrent", "shapes", "views"]

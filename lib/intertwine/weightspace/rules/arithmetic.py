@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from intertwine.weightspace.axes import norm, plain, single, size, solid, still
+from intertwine.weightspace.axes import plain, single, size, solid, still
 from intertwine.weightspace.infer import (
     OTHER,
     RULES,
@@ -15,12 +15,11 @@ from intertwine.weightspace.infer import (
     Label,
     NotUnderstood,
     bind,
-    keeps,
     rule,
 )
 from intertwine.weightspace.rules.elementwise import through
 from intertwine.weightspace.rules.entries import meet, multiplied
-from intertwine.weightspace.rules.slices import narrow
+from intertwine.weightspace.rules.regroup import narrow
 from intertwine.weightspace.run import Call, Ref
 
 
@@ -30,8 +29,7 @@ def _operands(call: Call) -> tuple[Any, Any]:
     return both[::-1] if call.name in ("__rsub__", "rsub", "__radd__", "__rmul__") else both
 
 
-@rule("add sub __add__ __radd__ __iadd__ add_ __sub__ __isub__ sub_ rsub __rsub__")
-@keeps
+@rule("add sub __add__ __radd__ __iadd__ add_ __sub__ __isub__ sub_ rsub __rsub__", keeps=True)
 def add(state: Inference, call: Call) -> Label:
     x, y = _operands(call)
     if isinstance(x, Ref) and isinstance(y, Ref):
@@ -60,9 +58,10 @@ def _gain(state: Inference, x: Ref, y: Ref) -> Label | None:
             continue
         label = state.of(value)
         at = len(label) - len(shape) + wide[0]
-        if len(shape) <= len(label) and single(label[at]) and size(label[at]) == shape[wide[0]]:
+        units = single(label[at]) if len(shape) <= len(label) else None
+        if units is not None and units.size == shape[wide[0]]:
             after = state.fresh(shape[wide[0]])
-            center = "before" if norm(label[at]) else "after"
+            center = "before" if units.space.norm else "after"
             state.edges.append(Edge(label[at], after, gain.index, "a gain", center))
             return (*label[:at], after, *label[at + 1 :])
     return None
@@ -176,5 +175,5 @@ def glu(state: Inference, call: Call) -> Label:
     a = bind(call, "input dim", dim=-1)
     x = state.of(a["input"])
     dim, n = a["dim"] % len(x), size(x[a["dim"]]) // 2
-    value, gate = (narrow(state, x, dim, k, k + n) for k in (0, n))
+    value, gate = ((*x[:dim], narrow(state, x[dim], k, k + n), *x[dim + 1 :]) for k in (0, n))
     return multiplied(state, value, through(state, gate, torch.sigmoid, "glu", "glu"), "glu")

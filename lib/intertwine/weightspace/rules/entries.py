@@ -30,24 +30,15 @@ def meet(state: Inference, x: Label, y: Label, why: str) -> Label:
             state.permute_only((wide,), f"{why} with broadcasting")
             result.append(solid(wide))
         else:
-            state.unify(a, b, state.equal, f"{why} of entries that do not move")
+            state.unify(a, b, 1, f"{why} of entries that do not move")
             result.append(fuller(a, b))
     return tuple(result)
 
 
-def multiplied(state: Inference, x: Label, y: Label, name: str, c: int = 1) -> Label:
-    """The label of x·y^c."""
-    result = []
-    for a, b in zip(*broadcast(x, y), strict=True):
-        if size(a) != size(b):
-            narrow, wide = sorted((a, b), key=size)
-            state.freeze((narrow,), f"{name} with broadcasting")
-            if c == -1 and wide is b:
-                state.permute_only((wide,), "division by units")
-            result.append(wide)
-        else:
-            result.append(product(state, a, b, name, f"{name} with entries that do not move", c))
-    return tuple(result)
+def multiplied(state: Inference, x: Label, y: Label, name: str, power: int = 1) -> Label:
+    """The label of x·y^power."""
+    why = f"{name} with entries that do not move"
+    return tuple(product(state, a, b, name, why, power) for a, b in zip(*broadcast(x, y), strict=True))
 
 
 def broadcast(x: Label, y: Label) -> tuple[Label, Label]:
@@ -55,26 +46,32 @@ def broadcast(x: Label, y: Label) -> tuple[Label, Label]:
     return one * (n - len(x)) + x, one * (n - len(y)) + y
 
 
-def product(state: Inference, x: Axis, gain: Axis, how: str, why: str, c: int = 1) -> Axis:
-    """The axis of x·gain^c, unit by unit; `why` it freezes where only one of them moves."""
-    if not moves(x) and not moves(gain):
-        return plain(size(x))
+def product(state: Inference, x: Axis, gain: Axis, how: str, why: str, power: int = 1) -> Axis:
+    """The axis of x·gain^power, unit by unit; `why` it freezes where only one of them moves."""
+    if size(x) != size(gain):  # one number for all units
+        narrow, wide = sorted((x, gain), key=size)
+        state.freeze((narrow,), f"{how} with broadcasting")
+        if power == -1 and wide is gain:
+            state.permute_only((wide,), "division by units")
+        return wide
+    if not moves(x, gain):
+        return fuller(x, gain)
     state.mix((x, gain), how)
     state.unify(x, gain, None, why)
-    return along(x, gain, c)
+    return along(x, gain, power)
 
 
-def along(x: Axis, y: Axis, c: int) -> Axis:
-    """The axis of x·y^c, for axes that are unified."""
+def along(x: Axis, y: Axis, power: int) -> Axis:
+    """The axis of x·y^power, for axes that are unified."""
 
-    def power(f: Unit | Fixed, g: Unit | Fixed) -> Unit | Fixed:
-        terms = [(p, each) for p, each in ((1, f), (c, g)) if isinstance(each, Unit)]
+    def both(f: Unit | Fixed, g: Unit | Fixed) -> Unit | Fixed:
+        terms = [(p, each) for p, each in ((1, f), (power, g)) if isinstance(each, Unit)]
         return unit(terms[0][1].space, combine(*terms)) if terms else Fixed(f.size)
 
     def segment(s: Segment, t: Segment) -> Segment:
         if len(s) != len(t):  # one is 0
             return s if zero(s) else t
-        return tuple(power(f, g) for f, g in zip(s, t, strict=True))
+        return tuple(both(f, g) for f, g in zip(s, t, strict=True))
 
     return tuple(segment(s, t) for s, t in zip(*aligned(x, y), strict=True))
 

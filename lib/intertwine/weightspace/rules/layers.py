@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from intertwine.weightspace.axes import Axis, plain, resolve, units
 from intertwine.weightspace.infer import Inference, Label, NotUnderstood, bind, rule
 from intertwine.weightspace.rules.entries import meet, product
@@ -11,19 +9,11 @@ from intertwine.weightspace.rules.regroup import divide
 from intertwine.weightspace.run import Call
 
 
-@rule("conv1d conv2d conv3d")
+@rule("conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d")
 def convolution(state: Inference, call: Call) -> Label:
-    a = bind(call, "input weight bias stride padding dilation groups", groups=1)
-    return _convolution(state, call, a, rows=0)
-
-
-@rule("conv_transpose1d conv_transpose2d conv_transpose3d")
-def transposed(state: Inference, call: Call) -> Label:
-    a = bind(call, "input weight bias stride padding output_padding groups dilation", groups=1)
-    return _convolution(state, call, a, rows=1)
-
-
-def _convolution(state: Inference, call: Call, a: dict[str, Any], rows: int) -> Label:
+    rows = int("transpose" in call.name)  # which axis of the weight leaves
+    last = "output_padding groups dilation" if rows else "dilation groups"
+    a = bind(call, f"input weight bias stride padding {last}", groups=1)
     x, weight, groups = state.of(a["input"]), state.of(a["weight"]), a["groups"] or 1
     state.reads(a["weight"], 1 - rows)
     if len(x) != len(weight):
@@ -32,13 +22,15 @@ def _convolution(state: Inference, call: Call, a: dict[str, Any], rows: int) -> 
     state.freeze(weight[2:], f"kernel of a {call.name}")
     out, channels = state.shape(call.results[0]), state.shape(a["input"])[1]
     if groups == 1:
-        state.unify(x[1], weight[1 - rows], state.inverse, f"read by {call.name}")
+        state.unify(x[1], weight[1 - rows], -1, f"read by {call.name}")
         y = weight[rows]
     elif groups == channels == out[1]:
         # W of shape (channels, 1, …) multiplies channel by channel
         y = product(state, x[1], weight[0], call.name, call.name)
     else:
-        y = _grouped(state, x[1], weight, groups, call.name, rows)
+        if rows == 1:
+            raise NotUnderstood("groups of a transposed convolution")
+        y = _grouped(state, x[1], weight, groups, call.name)
     label = (x[0], resolve(y), *(plain(n) for n in out[2:]))
     if a["bias"] is None:
         return label
@@ -46,10 +38,8 @@ def _convolution(state: Inference, call: Call, a: dict[str, Any], rows: int) -> 
     return meet(state, label, bias, f"bias of {call.name}")
 
 
-def _grouped(state: Inference, x: Axis, weight: Label, groups: int, name: str, rows: int) -> Axis:
+def _grouped(state: Inference, x: Axis, weight: Label, groups: int, name: str) -> Axis:
     """A grouped convolution: its blocks of channels move as blocks, and within themselves."""
-    if rows == 1:
-        raise NotUnderstood("groups of a transposed convolution")
     xs, ws = divide(state, x, groups), divide(state, weight[0], groups)
     if xs is None or ws is None:
         state.freeze((x, *weight), f"{name} whose groups are not whole blocks of units")
@@ -58,7 +48,7 @@ def _grouped(state: Inference, x: Axis, weight: Label, groups: int, name: str, r
     state.unify(xs[0], ws[0], None, f"groups of {name}")
     for factor, block in zip(units(weight[1]), units(ws[0]), strict=False):
         factor.space.base = block.space  # the columns of W lie in the blocks of its rows
-    state.unify(xs[1], weight[1], state.inverse, f"read by grouped {name}")
+    state.unify(xs[1], weight[1], -1, f"read by grouped {name}")
     return resolve(weight[0])
 
 

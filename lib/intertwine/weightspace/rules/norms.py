@@ -8,7 +8,6 @@ from intertwine.weightspace.axes import (
     Axis,
     Space,
     Unit,
-    combine,
     length,
     resolve,
     single,
@@ -36,13 +35,10 @@ def batch_norm(state: Inference, call: Call) -> Label:
     if (a["weight"] is None) != (a["bias"] is None):
         raise NotUnderstood("a gain without a shift")
     state.permute_only((x[0], *x[2:]), "batch_norm")
-    mean, variance = state.buffer(a["running_mean"])[0], state.buffer(a["running_var"])[0]
+    mean, variance = (state.of(a[name], free=True)[0] for name in ("running_mean", "running_var"))
 
-    def square(f: Unit, g: Unit) -> None:
-        state.equation(f.space, combine((2, f), (-1, g)))
-
-    state.unify(x[1], mean, state.equal, "mean of batch_norm")
-    state.unify(x[1], variance, square, "variance of batch_norm")
+    state.unify(x[1], mean, 1, "mean of batch_norm")
+    state.unify(x[1], variance, 2, "variance of batch_norm")
     if a["weight"] is None:
         state.permute_only((x[1],), "batch_norm without gain")
         return x
@@ -50,7 +46,6 @@ def batch_norm(state: Inference, call: Call) -> Label:
     edge = Edge(x[1], shift, a["weight"].index, "batch_norm", "after")
     edge.variance, edge.eps = a["running_var"].index, a["eps"]
     state.edges.append(edge)
-    state.norms.append(edge)
     return (x[0], shift, *x[2:])
 
 
@@ -62,12 +57,10 @@ def _normed(state: Inference, x: Ref) -> Label:
 @rule("layer_norm rms_norm")
 def layer_norm(state: Inference, call: Call) -> Label:
     a = bind(call, "input normalized_shape weight bias eps")
-    x, kind = _normed(state, a["input"]), call.name.removesuffix("_norm")
     if len(a["normalized_shape"]) != 1:
         raise NotUnderstood("normalises over several axes")
-    state.permute_only(x[:-1], call.name)
-    state.mixed(x, -1)
-    return (*x[:-1], _normalised(state, x[-1], kind, a["weight"], a["bias"]))
+    kind = call.name.removesuffix("_norm")
+    return _along(state, a["input"], -1, kind, call.name, a["weight"], a["bias"])
 
 
 @rule(BY_HAND)
@@ -95,12 +88,21 @@ def normalize(state: Inference, call: Call) -> Label:
     return _along(state, a["input"], a["dim"], "rms", call.name)
 
 
-def _along(state: Inference, value: Ref, dim: int, kind: str, name: str) -> Label:
+def _along(
+    state: Inference,
+    value: Ref,
+    dim: int,
+    kind: str,
+    name: str,
+    gain: Ref | None = None,
+    bias: Ref | None = None,
+) -> Label:
+    """A norm along one axis, for each place on the others."""
     x = _normed(state, value)
     before, after = x[: dim % len(x)], x[dim % len(x) + 1 :]
     state.permute_only((*before, *after), name)
     state.mixed(x, dim)
-    return (*before, _normalised(state, x[dim], kind, None, None), *after)
+    return (*before, _normalised(state, x[dim], kind, gain, bias), *after)
 
 
 @rule("_weight_norm")
@@ -130,7 +132,7 @@ def _normalised(state: Inference, x: Axis, kind: str, gain: Ref | None, bias: Re
         space.norm = "layer" if "layer" in (kind, space.norm) else "rms"
     if gain is None:
         if bias is not None:
-            state.unify(x, state.of(bias)[0], state.equal, f"bias of {kind} norm")
+            state.unify(x, state.of(bias)[0], 1, f"bias of {kind} norm")
             state.mix((x,), f"bias of {kind} norm")
         return x
     after = state.of(bias)[0] if bias is not None else state.fresh(size(x))

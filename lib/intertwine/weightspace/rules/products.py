@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from intertwine.weightspace.axes import Fixed, moves, plain, resolve, size
+from intertwine.weightspace.axes import Fixed, plain, resolve, size
 from intertwine.weightspace.infer import Inference, Label, NotUnderstood, bind, rule
-from intertwine.weightspace.rules.entries import fuller, meet, product
+from intertwine.weightspace.rules.entries import meet, product
 from intertwine.weightspace.rules.regroup import join
 from intertwine.weightspace.run import Call
 
@@ -23,13 +23,7 @@ def contraction(
         raise NotUnderstood("a diagonal")
     result = two | one
     for c in [c for c in one if c in two and c in out]:
-        a, b = one[c], two[c]
-        if size(a) != size(b):
-            result[c] = max((a, b), key=size)
-        elif moves(a) or moves(b):
-            result[c] = product(state, a, b, "matmul", "multiplied by entries that do not move")
-        else:
-            result[c] = fuller(a, b)
+        result[c] = product(state, one[c], two[c], "matmul", "multiplied by entries that do not move")
     for side, other in ((one, two), (two, one)):
         alone = tuple(side[c] for c in side if c not in other)
         state.alike(tuple(side[c] for c in side if c in out), tuple(side[c] for c in side if c not in out))
@@ -37,7 +31,7 @@ def contraction(
         state.permute_only(tuple(side[c] for c in side if c not in {*other, *out}), "a sum over units")
     # after the batches, as axes in blocks depend on them
     for c in [c for c in one if c in two and c not in out]:
-        state.unify(one[c], two[c], state.inverse, f"{why} with entries that do not move")
+        state.unify(one[c], two[c], -1, f"{why} with entries that do not move")
     return tuple(resolve(result[c]) for c in out)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from intertwine.weightspace.axes import Axis
 from intertwine.weightspace.infer import Inference, Label, NotUnderstood, Stack, bind, rule
-from intertwine.weightspace.rules.slices import narrow
+from intertwine.weightspace.rules.regroup import narrow
 from intertwine.weightspace.run import Call, Ref
 
 # how many gates, and which of them is an odd function of what enters, so that a sign goes through
@@ -30,7 +30,7 @@ def recurrent(state: Inference, call: Call) -> list[Label | Stack]:
         x, last = (*x[:-1], tuple(segment for axis in units for segment in axis)), last + units
     for start in starts:
         for axis in last:
-            state.unify(axis, state.of(start)[-1], state.equal, "an initial state that does not move")
+            state.unify(axis, state.of(start)[-1], 1, "an initial state that does not move")
     rest = (x[1 if a["batch_first"] is False else 0],) if len(x) > 2 else ()
     return [x, *(Stack(0, [(*rest, axis) for axis in last]) for _ in call.results[1:])]
 
@@ -41,15 +41,14 @@ def _cell(state: Inference, x: Axis, weights: list[Ref], name: str) -> Axis:
     enter, again, *biases = [state.of(ref) for ref in weights]
     for weight in weights[:2]:
         state.reads(weight, 1)
-    state.unify(x, enter[1], state.inverse, f"read by {name}")
+    state.unify(x, enter[1], -1, f"read by {name}")
     n = state.shape(weights[1])[1]
     rows = [
-        [narrow(state, label, 0, k * n, k * n + n)[0] for label in (enter, again, *biases)]
-        for k in range(gates)
+        [narrow(state, label[0], k * n, k * n + n) for label in (enter, again, *biases)] for k in range(gates)
     ]
     for k, gate in enumerate(rows):
         for axis in gate:
             state.permute_only((axis,), name, log=odd >= 0, sign=k != odd)
-            state.unify(axis, rows[odd][0], state.equal if k == odd or odd < 0 else None, name)
-    state.unify(again[1], rows[odd][0], state.inverse, f"read by {name}")
+            state.unify(axis, rows[odd][0], 1 if k == odd or odd < 0 else None, name)
+    state.unify(again[1], rows[odd][0], -1, f"read by {name}")
     return rows[odd][0]

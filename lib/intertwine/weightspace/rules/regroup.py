@@ -1,4 +1,4 @@
-"""The same entries in another shape: axes are joined and cut."""
+"""Axes that are joined and cut, as by reshapes and slices."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from intertwine.weightspace.axes import (
     Segment,
     Unit,
     copied,
+    length,
     moves,
     plain,
     resolve,
@@ -71,6 +72,37 @@ def _cut(state: Inference, axis: Axis, sizes: list[int]) -> list[Axis] | None:
             parts[k], axis = both
     parts[last] = axis
     return parts if size(axis) == max(1, sizes[last]) else None
+
+
+def narrow(state: Inference, axis: Axis, start: int, stop: int) -> Axis:
+    """These entries of an axis: units are cut at both ends."""
+    if not moves(axis):
+        return plain(stop - start)
+    for at in (start, stop):
+        _cut_at(state, axis, at)
+    kept, position = [], 0
+    for segment in resolve(axis):
+        end = position + length(segment)
+        low, high = max(start, position), min(stop, end)
+        if low < high:
+            whole = (low, high) == (position, end)
+            kept.append(segment if whole else (Fixed(high - low),))
+        position = end
+    return tuple(kept)
+
+
+def _cut_at(state: Inference, axis: Axis, at: int) -> None:
+    position = 0
+    for segment in resolve(axis):
+        n = length(segment)
+        if position < at < position + n and moves((segment,)):
+            head, rest = segment[0], length(segment[1:])
+            if isinstance(head, Unit) and (at - position) % rest == 0:
+                k = (at - position) // rest
+                state.split(head.space, [k, head.size - k])
+            else:
+                state.freeze(((segment,),), "a slice across units")
+        position += n
 
 
 def divide(state: Inference, axis: Axis, n: int) -> tuple[Axis, Axis] | None:

@@ -1,18 +1,18 @@
-"""Rules of reshapes, permutations and copies: axes are cut, joined and reordered."""
+"""Rules of reshapes, concatenations, copies and padding: axes are cut and joined."""
 
 from __future__ import annotations
 
 import math
 
 from intertwine.weightspace.axes import Axis, Fixed, moves, plain, resolve, size, still
-from intertwine.weightspace.infer import Inference, Label, NotUnderstood, Stack, bind, keeps, rule
+from intertwine.weightspace.infer import Inference, Label, NotUnderstood, Stack, bind, rule
+from intertwine.weightspace.rules.entries import fuller
 from intertwine.weightspace.rules.products import repeated
-from intertwine.weightspace.rules.regroup import regroup
-from intertwine.weightspace.rules.slices import narrow
+from intertwine.weightspace.rules.regroup import narrow, regroup
+from intertwine.weightspace.rules.views import VIEWS, views
 from intertwine.weightspace.run import Call, Ref, Run
 
 RESHAPES = "view reshape flatten unflatten squeeze unsqueeze ravel view_as reshape_as _unsafe_view"
-ORDERS = "permute transpose swapaxes swapdims movedim moveaxis t T mT transpose_"
 
 
 @rule("dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout")
@@ -23,8 +23,7 @@ def dropout(state: Inference, call: Call) -> Label:
     return state.of(a["input"])
 
 
-@rule("contiguous clone detach to float double type_as data alias cpu cuda neg __neg__")
-@keeps
+@rule("contiguous clone detach to float double type_as data alias cpu cuda neg __neg__", keeps=True)
 def same(state: Inference, call: Call) -> Label | Stack:
     if call.name == "contiguous" and call.first.index in state.stacks:
         return state.stacks[call.first.index]
@@ -35,8 +34,7 @@ def same(state: Inference, call: Call) -> Label | Stack:
     return label
 
 
-@rule(RESHAPES)
-@keeps
+@rule(RESHAPES, keeps=True)
 def reshape(state: Inference, call: Call) -> Label | Stack:
     if call.name == "view" and len(call.args) > 1 and not isinstance(call.args[1], int | tuple | list):
         raise NotUnderstood("another dtype")
@@ -62,7 +60,7 @@ def _stacked(state: Inference, x: Label, shape: tuple[int, ...], dim: int, name:
             if size(axis) % shape[dim]:
                 return None
             n = size(axis) // shape[dim]
-            parts = [narrow(state, x, k, i * n, i * n + n) for i in range(shape[dim])]
+            parts = [(*x[:k], narrow(state, axis, i * n, i * n + n), *x[k + 1 :]) for i in range(shape[dim])]
             rest = (*shape[:dim], *shape[dim + 1 :])
             return Stack(dim, [regroup(state, part, rest, name) for part in parts])
     return None
@@ -75,65 +73,26 @@ def _same_axis(old: tuple[int, ...], new: tuple[int, ...], dim: int) -> int | No
 
 
 def _taken_apart(run: Run, value: Ref, dim: int | None) -> bool:
-    """Whether all that happens to this axis is that single entries are taken from it."""
-    shape = run.shapes[value.index]
+    """Whether all that happens to this axis is that parts are taken from it."""
+    if dim is None or run.shapes[value.index][dim] == 1:
+        return False
 
     def taken(call: Call) -> bool:
-        result = call.results[0]
-        if dim is None or shape[dim] == 1:
-            return False
-        if call.name in ORDERS.split():
-            return _taken_apart(run, result, axis_order(call, len(shape)).index(dim))
-        if call.name in (*RESHAPES.split(), "contiguous"):
-            return _taken_apart(run, result, _same_axis(shape, run.shapes[result.index], dim))
-        if call.name == "unbind":
-            return bind(call, "input dim", dim=0)["dim"] % len(shape) == dim
-        if call.name == "__getitem__":
-            index = call.args[1] if isinstance(call.args[1], tuple) else (call.args[1],)
-            return dim < len(index) and type(index[dim]) is int and index[:dim] == (slice(None),) * dim
-        return False
+        if call.name in VIEWS.split():
+            found = [(ref, part.axes) for ref, part in zip(call.results, views(run, call), strict=False)]
+            return bool(found) and all(
+                dim not in axes or _taken_apart(run, ref, axes.index(dim)) for ref, axes in found
+            )
+        result, shape = call.results[0], run.shapes[value.index]
+        reshaped = call.name in (*RESHAPES.split(), "contiguous")
+        return reshaped and _taken_apart(run, result, _same_axis(shape, run.shapes[result.index], dim))
 
     uses = [c for c in run.calls if any(isinstance(x, Ref) and x.index == value.index for x in c.args)]
     uses = [c for c in uses if c.results[0].index != value.index]  # as of what is contiguous already
     return bool(uses) and all(map(taken, uses))
 
 
-@rule(ORDERS)
-@keeps
-def permute(state: Inference, call: Call) -> Label | Stack:
-    order = axis_order(call, len(state.shape(call.first)))
-    if call.first.index in state.stacks:
-        dim, parts = state.stacks[call.first.index]
-        rest = [k - (k > dim) for k in order if k != dim]
-        return Stack(order.index(dim), [tuple(part[k] for k in rest) for part in parts])
-    state.views[call.results[0].index] = call.first.index, order
-    x = state.of(call.first)
-    return tuple(x[k] for k in order)
-
-
-def axis_order(call: Call, n: int) -> list[int]:
-    """Which axis of the argument each axis of the result is."""
-    order = list(range(n))
-    rest = list(call.args[1:]) or [v for k, v in call.kwargs.items() if k != "input"]
-    if call.name == "permute":
-        dims = rest[0] if isinstance(rest[0], tuple | list) else rest
-        return [d % n for d in dims]
-    if call.name in ("transpose", "swapaxes", "swapdims", "transpose_"):
-        i, j = (d % n for d in rest)
-        order[i], order[j] = order[j], order[i]
-    elif call.name in ("movedim", "moveaxis"):
-        if not all(isinstance(d, int) for d in rest):
-            raise NotUnderstood("several axes at once")
-        order.insert(rest[1] % n, order.pop(rest[0] % n))
-    elif call.name == "mT":
-        order[-2:] = order[:-3:-1]
-    else:
-        order.reverse()
-    return order
-
-
-@rule("zeros zeros_like new_zeros")
-@keeps
+@rule("zeros zeros_like new_zeros", keeps=True)
 def zeros(state: Inference, call: Call) -> Label:
     """Zeros, which no element changes."""
     return tuple(((Fixed(n, zero=True),),) for n in state.shape(call.results[0]))
@@ -154,22 +113,55 @@ def roll(state: Inference, call: Call) -> Label:
     return x
 
 
-@rule("expand expand_as broadcast_to repeat repeat_interleave")
-@keeps
-def expand(state: Inference, call: Call) -> Label:
+@rule("repeat repeat_interleave", keeps=True)
+def repeat(state: Inference, call: Call) -> Label:
     x, shape = state.of(call.first), state.shape(call.results[0])
-    if call.name.startswith("repeat") and len(x) != len(shape):
+    if len(x) != len(shape):
         raise NotUnderstood("new axes")
-    x = (plain(1),) * (len(shape) - len(x)) + x
     result: list[Axis] = []
     for k, (axis, n) in enumerate(zip(x, shape, strict=True)):
         if size(axis) == n:
             result.append(axis)
         elif call.name == "repeat":
             result.append(resolve(axis) * (n // size(axis)) if moves(axis) else plain(n))
-        elif call.name == "repeat_interleave":
-            result.append(repeated(x, k, n)[k])
         else:
-            state.freeze((axis,), "expand of a single unit")
-            result.append(((Fixed(n, copies=True),),))
+            result.append(repeated(x, k, n)[k])
     return tuple(result)
+
+
+@rule("cat concat concatenate stack", keeps=True)
+def cat(state: Inference, call: Call) -> Label:
+    """Values side by side, whose other axes meet."""
+    a = bind(call, "tensors dim", dim=0)
+    labels = [state.of(ref) for ref in a["tensors"] if state.shape(ref) != (0,)]  # an empty cache
+    dim = (a["dim"] or 0) % (len(labels[0]) + (call.name == "stack"))
+    if call.name == "stack":
+        labels = [(*label[:dim], plain(1), *label[dim:]) for label in labels]
+    joined = tuple(segment for label in labels for segment in resolve(label[dim]))
+    rest, *others = [(*label[:dim], *label[dim + 1 :]) for label in labels]
+    for other in others:
+        for one, two in zip(rest, other, strict=True):
+            state.unify(one, two, 1, f"{call.name} with entries that do not move")
+        rest = tuple(map(fuller, rest, other))
+    return (*rest[:dim], resolve(joined) if moves(joined) else plain(size(joined)), *rest[dim:])
+
+
+@rule("pad", keeps=True)
+def pad(state: Inference, call: Call) -> Label:
+    a = bind(call, "input pad mode value", mode="constant", value=None)
+    x = list(state.of(a["input"]))
+    widths = [int(state.run.values[n.index]) if isinstance(n, Ref) else n for n in a["pad"]]
+    for k in range(len(widths) // 2):
+        before, after = widths[2 * k : 2 * k + 2]
+        axis = x[-1 - k]
+        if (before, after) == (0, 0):
+            continue
+        if not moves(axis) or min(before, after) < 0 or a["mode"] != "constant":
+            state.freeze((axis,), "pad of units")
+            x[-1 - k] = plain(size(axis) + before + after)
+        else:
+            ends = [((Fixed(n, zero=not a["value"]),),) if n else () for n in (before, after)]
+            x[-1 - k] = (*ends[0], *axis, *ends[1])
+    if a["mode"] == "constant" and a["value"]:
+        state.permute_only(tuple(x), "pad with a number that is not 0")
+    return tuple(x)

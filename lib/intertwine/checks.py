@@ -1,0 +1,63 @@
+"""What several packages ask of their inputs, each in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import torch
+from torch import Tensor, nn
+
+from intertwine.features import check_tensor
+
+
+def check_finite(weights: nn.Module | Iterable[tuple[str, Tensor]], which: str = "model") -> None:
+    """Raise ValueError where a parameter, or a running mean or variance, is NaN or infinite.
+
+    Example:
+        >>> check_finite(nn.Linear(2, 3))
+
+    Args:
+        weights: a model, or names and tensors. Other buffers of a model may be infinite, as masks are.
+        which: how the sentence calls the model.
+    """
+    if isinstance(weights, nn.Module):
+        statistics = ((k, x) for k, x in weights.named_buffers() if "running_" in k)
+        weights = [*weights.named_parameters(), *statistics]
+    for name, x in weights:
+        # the sum is one fast pass; finite numbers, too, may add up to infinity
+        if not x.sum().isfinite() and not x.isfinite().all():
+            raise ValueError(
+                f"Expected models with finite weights, was given NaN or infinity in {name} of the {which}: "
+                f"train it with a smaller lr, or load it anew."
+            )
+
+
+def check_images(images: Tensor, labels: Tensor) -> None:
+    """Raise, in one sentence, unless these are finite images with a label for each.
+
+    Example:
+        >>> check_images(torch.randn(2, 3, 8, 8), torch.tensor([1, 0]))
+    """
+    check_tensor(images, "images")
+    check_tensor(labels, "labels")
+    if not 0 < len(images) == len(labels):
+        raise ValueError(
+            f"Expected as many labels as images, and at least one, was given {len(images)} images and "
+            f"{len(labels)} labels."
+        )
+    if not images.is_floating_point():
+        raise ValueError(
+            f"Expected images of floating-point numbers, was given {images.dtype}: for bytes, use "
+            f"images.float() / 255, then subtract the mean and divide by the deviation of every channel."
+        )
+    if labels.dtype != torch.int64 or labels.ndim != 1:
+        raise ValueError(
+            f"Expected labels of type torch.int64 and shape (n,), was given {labels.dtype} and "
+            f"{tuple(labels.shape)}: if they number the classes, use labels.long().flatten(), and if they "
+            f"are one-hot, labels.argmax(1)."
+        )
+    if not torch.isfinite(images.sum()) and (bad := (~torch.isfinite(images)).flatten(1).any(1).sum().item()):
+        raise ValueError(
+            f"Expected images of finite numbers, was given NaN or infinity in {bad} of {len(images)}: leave "
+            f"these images out."
+        )

@@ -1,0 +1,120 @@
+"""Rules of views: calls that only choose entries of a tensor, and the order of its axes."""
+
+from __future__ import annotations
+
+import math
+from types import NoneType
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from intertwine.weightspace.axes import Axis, Fixed, moves, plain, size
+from intertwine.weightspace.infer import Inference, Label, NotUnderstood, Stack, rule
+from intertwine.weightspace.rules.regroup import narrow
+from intertwine.weightspace.run import Call, Ref, Run
+
+VIEWS = """permute transpose transpose_ swapaxes swapdims movedim moveaxis t T mT split chunk tensor_split
+    split_with_sizes narrow unbind select __getitem__ expand expand_as broadcast_to"""
+
+
+class View(NamedTuple):
+    """The entries that a result of a call shows.
+
+    Attributes:
+        shape: of the result.
+        axes: which axis of the value each axis of the result is; None for a new one.
+        steps: by how many entries of the value one step on it goes.
+        starts: the first entry that is shown, for each axis of the value.
+    """
+
+    shape: list[int]
+    axes: list[int | None]
+    steps: list[int]
+    starts: list[int]
+
+
+def views(run: Run, call: Call) -> list[View]:
+    """What each result shows, told by the strides of views of a tensor without entries.
+
+    None for an index other than numbers and slices.
+    """
+    index = call.args[1] if call.name == "__getitem__" else ()
+    for k in index if isinstance(index, tuple) else (index,):
+        parts = (k.start, k.stop, k.step) if isinstance(k, slice) else (None if k is Ellipsis else k,)
+        if not {*map(type, parts)} <= {int, NoneType}:
+            return []
+    shape = run.shapes[call.first.index]
+    wide = [max(2, n) for n in shape]  # so that no two strides are equal
+    strides = [math.prod(wide[k + 1 :]) for k in range(len(shape))]
+    value = torch.empty_strided(shape, strides, device="meta")
+    results = call.computed(lambda ref: value if ref is call.first else run.values[ref.index])
+    found = []
+    for x in [results] if isinstance(results, Tensor) else results:
+        axes, steps = list[int | None]([None] * x.ndim), [0] * x.ndim
+        for j in sorted(range(x.ndim), key=lambda j: x.shape[j] == 1):
+            n, stride = x.shape[j], x.stride(j)
+            k = next((k for k, s in enumerate(strides) if 0 < s <= stride), None)
+            if k is not None and k not in axes and (n > 1 or stride == strides[k]):
+                axes[j], steps[j] = k, stride // strides[k]
+        starts = [x.storage_offset() // s % n for s, n in zip(strides, wide, strict=True)]
+        found.append(View([*x.shape], axes, steps, starts))
+    return found
+
+
+@rule(VIEWS, keeps=True)
+def view(state: Inference, call: Call) -> list[Label | Stack]:
+    value, found = call.first, views(state.run, call)
+    if not found:
+        raise NotUnderstood("an index other than numbers and slices")
+    if value.index in state.stacks:
+        return [_of_stack(state, state.stacks[value.index], each) for each in found]
+    for result, each in zip(call.results, found, strict=True):
+        state.views[result.index] = value.index, each.axes
+    return [_shown(state, state.of(value), each) for each in found]
+
+
+def _shown(state: Inference, x: Label, part: View) -> Label:
+    """The label of these entries of a value."""
+    if 0 in part.shape:
+        return tuple(((Fixed(n, zero=True),),) for n in part.shape)
+    state.freeze(tuple(axis for k, axis in enumerate(x) if k not in part.axes), "one unit is taken alone")
+    label: list[Axis] = []
+    for n, k, step in zip(part.shape, part.axes, part.steps, strict=True):
+        if k is not None and step == 1:
+            label.append(narrow(state, x[k], part.starts[k], part.starts[k] + n))
+            continue
+        state.freeze(() if k is None else (x[k],), "a slice with steps")
+        label.append(plain(n) if k is not None or n == 1 else ((Fixed(n, copies=True),),))
+    return tuple(label)
+
+
+def _of_stack(state: Inference, stack: Stack, part: View) -> Label | Stack:
+    """The same of each of the values that a stack has side by side, or of the one that is taken."""
+    dim, start = stack.dim, part.starts[stack.dim]
+    kept = [j for j, k in enumerate(part.axes) if k != dim]
+    axes = [None if k is None else k - (k > dim) for k in (part.axes[j] for j in kept)]
+    starts = [*part.starts[:dim], *part.starts[dim + 1 :]]
+    rest = View([part.shape[j] for j in kept], axes, [part.steps[j] for j in kept], starts)
+    if dim not in part.axes:
+        return _shown(state, stack.parts[start], rest)
+    at = part.axes.index(dim)
+    chosen = stack.parts[start :: part.steps[at]][: part.shape[at]]
+    return Stack(at, [_shown(state, each, rest) for each in chosen])
+
+
+@rule("__getitem__", keeps=True)
+def getitem(state: Inference, call: Call) -> Label | list[Label | Stack]:
+    """Rows of a table, or a view."""
+    index = call.args[1]
+    (index,) = index if isinstance(index, tuple) and len(index) == 1 else (index,)
+    if not isinstance(index, Ref):
+        return view(state, call)
+    x, shape = state.of(call.first), state.shape(call.results[0])
+    first = len(shape) - len(x) + 1
+    if moves(*state.of(index)) or len(state.of(index)) > len(shape):
+        raise NotUnderstood("an index that moves")
+    state.freeze(x[:1], "rows of a table")
+    if first < 0 or shape[first:] != tuple(map(size, x[1:])):
+        raise NotUnderstood("a mask")
+    return (*map(plain, shape[:first]), *x[1:])
