@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 from intertwine_book import results
-from intertwine_book.build import chapters, execute
+from intertwine_book.build import chapters, execute, freshness
 from intertwine_book.build.cli import cli
 from intertwine_book.build.layout import Book, BookError, find_book
 from intertwine_book.build.render import render
@@ -29,7 +29,7 @@ PRETENDED = """
 import json, os, time
 from pathlib import Path
 from intertwine import files
-from intertwine_book.build import chapters, execute
+from intertwine_book.build import chapters, execute, freshness
 from intertwine_book.build.layout import Book
 
 def pretended(book, chapter, values, output, *, tables, failed, record, report):
@@ -101,14 +101,51 @@ def stale(book: Book, profile: str = "quick") -> set[str]:
     return {name for name, task in chapters.plan(book, profile).items() if not task.fresh}
 
 
-def test_a_build_ends_with_the_page_to_open_and_a_second_one_finds_all_fresh(built_book):
+def test_a_build_ends_with_the_page_to_open_and_a_second_one_finds_all_fresh(built_book, monkeypatch):
     output = (built_book.root.parent / "output").read_text()
     assert re.search(r"Open .*_build/html/index\.html\s*$", output), output
     assert (built_book.html / "chapters/02_second.html").exists()
     assert runs(built_book) == {"01_first": 1, "02_second": 1} and not stale(built_book, "smoke")
+    monkeypatch.delattr(chapters, "plan")  # it looks no further than at files
     again = CliRunner(env={"COLUMNS": "200"}).invoke(cli, ["build", "--profile", "smoke"])
     assert again.exit_code == 0 and "01_first: fresh" in again.output, again.output
     assert runs(built_book) == {"01_first": 1, "02_second": 1}
+
+
+def test_nothing_has_changed_only_if_every_file_is_as_it_was(tiny_book, monkeypatch):
+    root, page, pages = tiny_book.root, tiny_book.html / "index.html", tiny_book.build / "pages"
+    written = [
+        tiny_book.executed("quick", "01_first"),
+        root / "book/chapters/01_first.ipynb",
+        root / "book/generated/status.md",
+        tiny_book.tables("desk") / "01_first/long.csv",
+    ]
+    for path in [*written, page, pages]:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("as it was")
+
+    def nothing_changed(profile: str = "quick") -> bool:
+        return freshness.nothing_changed(tiny_book, profile, freshness.sources(tiny_book))
+
+    assert not nothing_changed()  # no build ended
+    whole = freshness.whole_stamp(tiny_book, "quick", freshness.sources(tiny_book))
+    (tiny_book.build / "whole").write_text(whole)
+    assert nothing_changed() and not nothing_changed("smoke")
+    read = ["chapters/01_first.py", "chapters/profiles/quick.yml", "book/intro.md", "book/_toc.yml"]
+    read += ["_config.yml", "requirements.lock"]
+    for path in [*(root / name for name in read), *written]:
+        content = path.read_text()
+        path.write_text(content + " ")
+        assert not nothing_changed(), path
+        path.write_text(content)
+    for path in (page, pages, *written):
+        content = path.read_text()
+        path.unlink()
+        assert not nothing_changed(), path
+        path.write_text(content)
+    assert nothing_changed()
+    monkeypatch.setattr(results, "library_digest", lambda: "edited")
+    assert not nothing_changed()
 
 
 def test_only_what_changed_runs_again(tiny_book, pretend):
@@ -286,7 +323,12 @@ def test_a_warning_fails_the_pages_and_is_shown(tiny_book):
         (["run", "9"], ["Unknown chapter '9'", "02_second"]),
         (["build", "--profile", "smok"], ["Unknown profile 'smok'", "did you mean 'smoke'"]),
         (["build", "--only", "third"], ["Unknown chapter 'third'"]),
-        (["status", "--profile", "big"], ["Unknown profile 'big'", "quick, smoke"]),
+        (["status", "--profile", "big"], ["Unknown profile 'big'. Known: quick, smoke"]),
+        (["run", "1", "-p", "seed=-1"], ["'seed'", "from 0", "-1"]),
+        (["build", "--profile", "desk", "--anew", "swap"], ["recorded at the profile desk", "'swap'"]),
+        (["run", "1", "--output", "mine.html"], ["mine.html", "such as mine.ipynb"]),
+        (["run", "1", "--output", "chapters"], ["chapters", "such as mine.ipynb"]),
+        (["run", "1", "--output", "_config.yml/mine.ipynb"], ["mine.ipynb", "Not a directory"]),
     ],
 )
 def test_a_bad_word_on_the_command_line_stops_before_any_work(tiny_book, arguments, words):
@@ -300,6 +342,8 @@ def test_a_bad_word_on_the_command_line_stops_before_any_work(tiny_book, argumen
     [
         ('dataset: str = "cifar10"', ["nowhere", "INTERTWINE_DATA"]),
         ('dataset: str = "cifar11"', ["cifar11", "cifar10"]),
+        ('datasets: list[str] = ["concepts", "camvid"]', ["nowhere", "INTERTWINE_DATA"]),
+        ("lite_networks: list[int] = [0]", ["nowhere", "INTERTWINE_DATA"]),
         ('device: str = "warp"', ["'warp'", "cpu"]),
     ],
 )
@@ -325,6 +369,85 @@ def test_run_takes_parameters_and_says_where_the_notebook_is(tiny_book, tmp_path
         "seed": 7,
         "rate": 0.001,
     }
+
+
+TABLE = """
+# %%
+from intertwine_book import results
+run = results.run(globals(), "01_first")
+
+@run.table(step=range(2), uses=["rate"])
+def areas(step):
+    return {"area": 7 * step}
+"""
+
+
+@pytest.mark.slow
+def test_an_edited_table_is_computed_again_and_runs_with_other_parameters_are_apart(tiny_book, monkeypatch):
+    source = tiny_book.chapters["01_first"]
+    source.write_text(source.read_text() + TABLE)
+
+    def run(*given: str) -> tuple[list, str, dict]:
+        done = CliRunner(env={"COLUMNS": "300"}).invoke(cli, ["run", "1", *given])
+        assert done.exit_code == 0, done.output
+        notebook, tables = (re.search(rf"{word}: +(\S+)", done.output)[1] for word in ("notebook", "tables"))
+        node = nbformat.read(notebook, as_version=4)
+        return pd.read_csv(f"{tables}/areas.csv")["area"].tolist(), done.output, node
+
+    first, output, node = run("-p", "seed=7", "-p", "rate", "1e-3")
+    assert first == [0, 7] and "Found" not in output
+    assert "tags" in node.cells[0].metadata and "pip install" in node.cells[0].source
+    assert "profile *quick with seed 7, rate 0.001*" in node.cells[1].source
+    assert node.metadata["intertwine"]["commit"] == results.origin.code()["commit"]
+    assert "Found, not computed: areas" in run("-p", "seed=7", "-p", "rate", "1e-3")[1]
+    source.write_text(source.read_text().replace("7 * step", "8 * step"))
+    again, output, _ = run("-p", "seed=7", "-p", "rate", "1e-3")
+    assert again == [0, 8] and "Found" not in output
+    assert len([*(tiny_book.build / "runs").glob("*.ipynb")]) == 1
+    run("-p", "seed=8")
+    assert len([*(tiny_book.build / "runs").glob("01_first-*/areas.csv")]) == 2
+
+
+def test_the_parameters_of_a_chapter_are_shown_without_running_it(tiny_book):
+    shown = CliRunner().invoke(cli, ["run", "1", "--parameters", "-p", "seed=3"])
+    assert "seed: int = 3  # of everything random" in shown.output and not runs(tiny_book)
+
+
+def test_what_takes_long_or_cannot_be_is_said_first(tiny_book):
+    (tiny_book.root / "chapters/profiles/desk.yml").write_text("")
+    (tiny_book.root / "chapters/work.yml").write_text("{}")
+    estimated = CliRunner().invoke(cli, ["run", "1", "--profile", "desk"])
+    assert "work of 01_first" in estimated.output and not runs(tiny_book)
+    printed = CliRunner().invoke(cli, ["pdf"])
+    assert "01_first has not: build first" in printed.output, printed.output
+    narrow = CliRunner(env={"COLUMNS": "80"}).invoke(cli, ["status"]).output
+    assert narrow.count("never run") == 2 and "recorded" in narrow
+
+
+def test_data_lie_in_the_checkout_unless_the_variable_names_a_folder(tiny_book, monkeypatch):
+    monkeypatch.setenv("INTERTWINE_DATA", "elsewhere")
+    CliRunner().invoke(cli, ["run", "1", "--parameters"])
+    assert os.environ["INTERTWINE_DATA"] == "elsewhere"
+    del os.environ["INTERTWINE_DATA"]
+    CliRunner().invoke(cli, ["run", "1", "--parameters"])
+    assert Path(os.environ["INTERTWINE_DATA"]) == tiny_book.root / "data"
+
+
+def test_a_chapter_that_did_not_run_at_a_profile_is_shown_as_it_ran_at_another(tiny_book):
+    from intertwine_book.build import render as rendering
+
+    source = tiny_book.chapters["02_second"]
+    figure = {"figure": {"name": "fig-a", "caption": "{glue:text}`n:.1f` of them."}}
+    glued = f"\n# %% [markdown]\n# It is {{glue:text}}`x:.2f`.\n\n# %% mystnb={json.dumps(figure)}\n0\n"
+    source.write_text(source.read_text() + glued)
+    ran = nbformat.writes(execute.prepare(tiny_book.chapters["01_first"], {"seed": 9})[0])
+    executed = tiny_book.executed("smoke", "01_first")
+    executed.parent.mkdir(parents=True)
+    executed.write_text(ran)
+    notebooks = rendering._collect(tiny_book, "quick")
+    assert notebooks["01_first"].read_text() == ran
+    never = notebooks["02_second"].read_text()
+    assert "It is –." in never and "– of them." in never and "glue:" not in never
 
 
 def test_status_tells_fresh_from_stale(built_book):
@@ -368,8 +491,8 @@ def test_a_published_book_has_notebooks_that_install_the_library_and_buttons_tha
     repository = 'repository: {url: "https://github.com/us/tiny"}\n'
     config.write_text(config.read_text() + extension + repository)
     assert "Ready to be pushed" in publish(folder)
-    first = nbformat.read(folder / "notebooks/01_first.ipynb", as_version=4).cells[0]
-    assert first.source.endswith('@ git+https://github.com/us/tiny"')
+    node = nbformat.read(folder / "notebooks/01_first.ipynb", as_version=4)
+    assert re.search(r'^%pip install .*@ git\+https://github.com/us/tiny(@\w+)?"$', node.cells[1].source)
     page = (folder / "chapters/01_first.html").read_text()
     assert "colab.research.google.com/github/us/tiny/blob/gh-pages/notebooks/01_first.ipynb" in page
     assert "mybinder.org/v2/gh/us/tiny/HEAD?urlpath=lab/tree/chapters/01_first.py" in page

@@ -51,6 +51,11 @@ def test_what_does_not_fit_is_refused_before_it_begins(monkeypatch):
         estimate.announced(BOOK, both, jobs=2)
 
 
+def test_a_chapter_whose_work_is_not_written_down_is_named():
+    with pytest.raises(BookError, match=r"work of 08_tiny in chapters/work\.yml"):
+        estimate.announced(BOOK, {"08_tiny": {"device": "cpu"}}, jobs=1)
+
+
 def test_a_device_is_measured(monkeypatch):
     monkeypatch.undo()
     for kind in ("train", "lenet", "matrix"):

@@ -22,7 +22,7 @@ values = st.fixed_dictionaries(
     {},
     optional={
         "dataset": st.sampled_from(["digits", "cifar10"]),
-        "seed": st.integers(),
+        "seed": st.integers(0),
         "rate": st.floats(allow_nan=False, allow_infinity=False),
         "widths": st.lists(st.integers(1, 512)),
         "bias": st.booleans(),
@@ -61,6 +61,8 @@ def test_a_literal_typed_on_the_command_line_is_that_literal(value):
         ({"seed": 0.5}, ["'seed'", "int", "float"]),
         ({"dataset": "mnist"}, ["'dataset'", "one of 'digits', 'cifar10'", "'mnist'"]),
         ({"widths": [1, "a"]}, ["'widths'", "list[int]"]),
+        ({"seed": -1}, ["'seed'", "from 0", "-1"]),
+        ({"widths": [16, 0]}, ["'widths'", "from 1", "[16, 0]"]),
     ],
 )
 def test_a_wrong_parameter_is_named_with_what_is_allowed(values, words):

@@ -50,7 +50,7 @@ def test_verdicts_change_when_a_table_is_altered_and_so_does_the_page(tmp_path):
     for alpha in (2.0, -1.0):
         put(tmp_path, "quick", {"alpha": [0.5, alpha], "holds": [True, alpha > 0]})
         pages.append("".join(claims.scoreboard(claims.judge_all(ledger, places(tmp_path))).values()))
-    assert "[no counterexample]{.verdict .agrees}" in pages[0] and "1 without counterexample.**" in pages[0]
+    assert "[no counterexample]{.verdict .agrees}" in pages[0] and "1 no counterexample.**" in pages[0]
     assert "[refuted]{.verdict .disagrees}" in pages[1] and "1 refuted.**" in pages[1]
     assert "counterexample: alpha = -1; 1 of 2 cases" in pages[1]
 
@@ -82,7 +82,7 @@ def test_the_largest_profile_judges_and_a_small_one_is_not_withheld(tmp_path):
     put(tmp_path, "quick", {"holds": [False]})
     found = claims.judge(entry, places(tmp_path))
     assert (found.word, found.profile) == ("inconsistent", "quick")
-    assert found.scale == "profile quick for desk"
+    assert found.scale == "profile: quick instead of desk"
     for profile, trials in (("desk", 2), ("paper", 3)):
         put(tmp_path, profile, {"holds": [True] * trials})
         found = claims.judge(entry, reversed(places(tmp_path)))
@@ -94,9 +94,24 @@ def test_a_verdict_needs_the_protocol_of_the_paper(tmp_path, width, word):
     entry = claim(**NUMBER, protocol={"width": 64})
     put(tmp_path, "desk", {"penalty": [1.9, 2.0, 2.1]}, width=width)
     found = claims.judge(entry, places(tmp_path))
-    assert (found.word, found.scale) == (word, None if width == 64 else "width 16 for 64")
+    assert (found.word, found.scale) == (word, None if width == 64 else "width: 16 instead of 64")
     page = claims.scoreboard(claims.judge_all([entry], places(tmp_path)))
-    assert ("(width 16 for 64)" in page["rows"]) == (width == 16)
+    assert ("*Another setting:* width: 16 instead of 64." in page["rows"]) == (width == 16)
+
+
+@pytest.mark.parametrize(
+    ("wide", "epochs", "shown"), [(64, 8, True), (16, 8, False), (64, 9, True), (16, 50, True)]
+)
+def test_beside_a_verdict_stands_what_a_run_nearer_the_paper_measured(tmp_path, wide, epochs, shown):
+    entry = claim(**NUMBER, protocol={"width": 64, "epochs": 50})
+    put(tmp_path, "desk", {"penalty": [3.9, 4.0, 4.1]}, width=16, epochs=8)
+    put(tmp_path, "wide", {"penalty": [2.25]}, width=wide, epochs=epochs)
+    found = claims.judge(entry, places(tmp_path))
+    assert (found.word, found.profile, found.nearer is not None) == ("inconsistent", "desk", shown)
+    if shown:
+        assert found.nearer.startswith("width 64: penalty" if wide == 64 else "epochs 50: penalty")
+        page = claims.scoreboard(claims.judge_all([entry], places(tmp_path)))
+        assert "*Nearer the paper's,* " in page["rows"] and "2.25" in page["rows"]
 
 
 @given(st.lists(st.booleans(), min_size=1))
@@ -226,7 +241,7 @@ def test_pairs_matter_in_an_ordering():
         np.linspace(0.9, 1.1, 10),
     )  # a small gain in every trial, far apart trials
     found = verdict(claim(**ORDERING), larger=base + gain, smaller=base)
-    assert found.word == "reproduced" and found.measured.startswith("larger − smaller 1 [0.95")
+    assert found.word == "reproduced" and found.measured.startswith("larger − smaller: 1 [0.95")
     assert verdict(claim(**ORDERING), larger=(base + gain)[::-1], smaller=base).word == "inconclusive"
 
 

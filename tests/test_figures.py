@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 import torch
 
-from intertwine_book.figures.curves import mean_curves
+from intertwine_book.figures.curves import mean_curves, single_curves
+from intertwine_book.figures.dots import dots
 from intertwine_book.figures.forest import forest
 from intertwine_book.figures.groups import (
     moved_rays,
@@ -16,12 +17,8 @@ from intertwine_book.figures.groups import (
 )
 from intertwine_book.figures.matrices import heatmap
 from intertwine_book.figures.orbits import along_orbit, imbalance_decay, level_curve, residual_block
-from intertwine_book.figures.penalties import (
-    closed_and_finetuned,
-    insertion_diagram,
-    unexplained_and_penalty,
-)
-from intertwine_book.figures.printed import printed_beside
+from intertwine_book.figures.penalties import insertion_diagram
+from intertwine_book.figures.scatter import scatter
 from intertwine_book.figures.stitching import map_pictures, matched_channels, stitch_diagram
 from intertwine_book.figures.style import COLOURS, GROUP_COLOURS
 from intertwine_book.figures.symmetries import before_and_after, neuron_diagram
@@ -47,14 +44,12 @@ costs = pd.DataFrame(
         for group, cost in (("control", 0.0), ("permutations", 2.0), ("orthogonal", 8.0))
         for trial in range(3)
     ]
-).assign(unexplained=lambda table: table["penalty"] / 100)
+)
 FIGURES = {
     "curves": lambda: mean_curves(many, "layer", "penalty", "stitch", panels="pair", level=0.0),
     "matrix": lambda: heatmap(many, "layer", "stitch", "penalty"),
     "forest": lambda: forest(many, "layer", "penalty", panels="stitch", xlabel="penalty"),
     "insertion_diagram": insertion_diagram,
-    "closed_and_finetuned": lambda: closed_and_finetuned(costs, costs, costs),
-    "unexplained_and_penalty": lambda: unexplained_and_penalty(costs),
     "before_and_after": lambda: before_and_after(moved.astype({"before": float, "after": float})),
     "neuron_diagram": lambda: neuron_diagram({"before": network, "after": network}),
     "scalar_strip": lambda: scalar_strip(
@@ -148,19 +143,15 @@ def test_the_intertwiner_groups_of_a_matrix_are_framed():
     assert not heatmap(costs, "group", "layer", "penalty").axes[0].patches
 
 
-def test_closed_forms_and_finetuned_penalties_stand_at_their_means_and_printed_ones_in_rings():
-    printed = pd.DataFrame({"layer": [0, 2], "group": "orthogonal", "penalty": [20.0, 30.0]})
-    (axis,) = closed_and_finetuned(costs[costs["group"] != "control"], costs, printed).axes
-    marks = {(line.get_marker(), y) for line in axis.lines for y in line.get_ydata()}
-    assert {("D", 9), ("o", 9), ("o", 1), ("o", 20), ("o", 30)} <= marks and ("D", 1) not in marks
-
-
 @pytest.mark.parametrize(
     "draw",
     [
         lambda: mean_curves(many, "layer", "loss", "stitch"),
         lambda: mean_curves(many, "layer", "penalty", "stitch", panels="loss"),
         lambda: heatmap(many, "layer", "stitch", "loss"),
+        lambda: single_curves(many, "layer", "penalty", "stitch", "loss", colours={}, xlabel=""),
+        lambda: scatter(many, "layer", "loss", "stitch", colours={}, xlabel=""),
+        lambda: dots(many, "layer", "penalty", "loss", colours={}, xlabel="", ylabel=""),
         lambda: forest(many, "stitch", "loss", xlabel="loss"),
         lambda: forest(many, "loss", "stitch", xlabel="loss"),
         lambda: heatmap(many, "layer", "stitch", "penalty", outlined="loss"),
@@ -169,14 +160,3 @@ def test_closed_forms_and_finetuned_penalties_stand_at_their_means_and_printed_o
 def test_missing_columns_are_named(draw):
     with pytest.raises(ValueError, match=r"columns 'loss', was given one with .*'layer'.*: rename"):
         draw()
-
-
-def test_printed_values_are_rings_at_their_own_height_and_means_are_filled():
-    measured = pd.DataFrame({"layer": [3, 3, 6, 6], "way": "full", "penalty": [1.0, 3.0, 5.0, 5.0]})
-    printed = pd.DataFrame({"layer": [3, 6], "way": "full", "penalty": [10.0, 20.0]})
-    labels = {"xlabel": "layer", "ylabel": "points", "colours": {"full": "#D55E00"}}
-    (axis,) = printed_beside(measured, printed, "layer", "penalty", "way", **labels).axes
-    drawn = {line.get_label(): list(line.get_ydata()) for line in axis.lines}
-    assert drawn["printed"] == [10, 20] and [2, 5] in drawn.values()
-    with pytest.raises(ValueError, match="'way'"):
-        printed_beside(measured.drop(columns="way"), printed, "layer", "penalty", "way", **labels)

@@ -48,6 +48,7 @@ curves = pd.DataFrame(
     ]
 )
 labels = {"panels": "layer", "xlabel": "α", "ylabel": "IoU, %"}
+labels["colours"] = {"trained": "#0072B2", "untrained": "#7A7A7A"}
 FIGURES = {
     "gallery": lambda: gallery(pictures, masks, {"own": chosen, "rotated": chosen[::-1]}),
     "single_curves": lambda: single_curves(curves, "alpha", "iou", "weights", "network", **labels),

@@ -4,8 +4,6 @@ import pandas as pd
 import pytest
 import torch
 
-from intertwine_book.build.layout import BookError
-from intertwine_book.build.pdf import chromium
 from intertwine_book.figures.drag_matrix import drag_matrix
 from intertwine_book.figures.line_walk import line_walk
 
@@ -13,19 +11,6 @@ LINES = pd.DataFrame({"way": ["as trained"] * 3 + ["matched"] * 3, "fraction": [
     accuracy=[90.0, 20.0, 88.0, 90.0, 80.0, 88.0]
 )
 WALKS = {way: torch.eye(4).expand(3, 4, 4) for way in ("as trained", "matched")}
-
-
-@pytest.fixture(scope="module")
-def browser():
-    api = pytest.importorskip("playwright.sync_api", reason="needs the extra 'browser'")
-    try:
-        path = chromium()
-    except BookError as error:
-        pytest.skip(str(error))
-    with api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 @pytest.fixture

@@ -108,20 +108,23 @@ def test_a_table_altered_by_hand_is_refused(tmp_path):
     ],
 )
 def test_what_cannot_be_kept_is_refused_before_anything_is_touched(tmp_path, name, table, more, sentence):
-    put(tmp_path)
+    recorded = tmp_path / "desk/01_x"
+    put(recorded)
     before = files.tree_digest(tmp_path)
     with pytest.raises((ValueError, TypeError), match=sentence):
-        put(tmp_path, name, table, **more)
+        put(recorded, name, table, **more)
     assert files.tree_digest(tmp_path) == before
 
 
-def test_the_limit_counts_the_folder_and_not_the_table_that_is_replaced(tmp_path, monkeypatch):
-    half = pd.DataFrame({"x": ["half"] * 1000})
-    put(tmp_path, "first", half)
-    monkeypatch.setattr(tables, "LIMIT", sum(path.stat().st_size for path in tmp_path.iterdir()) + 100)
-    put(tmp_path, "first", half)
+def test_the_limit_counts_a_recorded_folder_and_not_the_table_that_is_replaced(tmp_path, monkeypatch):
+    half, recorded = pd.DataFrame({"x": ["half"] * 1000}), tmp_path / "wide/01_x"
+    put(recorded, "first", half)
+    monkeypatch.setattr(tables, "LIMIT", sum(path.stat().st_size for path in recorded.iterdir()) + 100)
+    put(recorded, "first", half)
     with pytest.raises(ValueError, match="'second'"):
-        put(tmp_path, "second", half)
+        put(recorded, "second", half)
+    for name in ("first", "second"):  # a run of one's own is not committed
+        put(tmp_path / "runs/01_x", name, half)
 
 
 _WRITER = """
@@ -204,11 +207,7 @@ def test_recorded_runs_are_found_from_a_chapter_the_largest_last(tmp_path, monke
         put(tmp_path / "data/results" / profile / "01_x")
     found = results.recorded("01_x", "scale")
     assert list(found) == ["desk", "paper"]
-    live = found["desk"][0].assign(scale=0)
-    assert results.largest("01_x", "swap", live)[0] is live
-    table, said = results.largest("01_x", "scale", live)
-    assert said.startswith("The largest recorded run: paper (") and len(table) == len(live)
-    assert results.largest("01_x", "swap", live)[1].startswith("No larger run is recorded yet")
+    assert results.on_record("01_x", "scale").equals(found["paper"][0])
 
 
 def test_the_commit_is_that_of_the_librarys_own_checkout(tmp_path, monkeypatch):
@@ -225,10 +224,15 @@ def test_the_commit_is_that_of_the_librarys_own_checkout(tmp_path, monkeypatch):
     git("init")
     git("commit", "--allow-empty", "-m", "somebody else's work")
     assert origin._commit() is None  # not of this library
-    git("add", "intertwine")
+    recorded = tmp_path / "data/results/swap.csv"
+    recorded.parent.mkdir(parents=True)
+    recorded.touch()
+    git("add", "intertwine", "data")
     git("commit", "-m", "the library")
     commit = origin._commit()
     assert len(commit) == 40 and int(commit, 16)
+    recorded.unlink()  # a table that is recorded again does not change the code of the others
+    assert origin._commit() == commit
     (tmp_path / "intertwine/__init__.py").write_text("edited = True")
     assert origin._commit() == commit + "-dirty"
     monkeypatch.setenv("PATH", "")

@@ -96,15 +96,16 @@ def test_a_recorded_table_is_found_by_its_provenance_alone(tmp_path):
     assert this.table(pair=[0], uses=["width"])(compute).equals(before) and len(compute.done) == 1
 
 
-def test_the_larger_run_of_a_table_is_found_by_its_name(tmp_path):
-    recorded = results.run(notebook(width=8), "01_x", folder=tmp_path / "desk/01_x")
-    recorded.table(pair=range(4))(Counted())
-    this = results.run(notebook(), "01_x", folder=tmp_path / "live")
-    live = this.table(pair=range(2))(Counted())
-    larger, sentence = this.largest("counted", root=tmp_path)
-    assert len(larger) == 4 > len(live) and "desk" in sentence
-    this.write(derived=live[["square"]], other=live)
-    assert this.largest("derived", root=tmp_path)[0].columns.tolist() == ["square"]
+def test_without_a_build_every_chapter_has_a_folder_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.delenv("INTERTWINE_RESULTS", raising=False)
+    monkeypatch.chdir(tmp_path)
+    for k, chapter in enumerate(["01_x", "02_y", "02_y"]):
+        this, compute = results.run(notebook(width=4 + k), chapter), Counted()
+        this.table(pair=range(2))(compute)
+        this.table(pair=range(2))(compute)
+        assert len(compute.done) == 4  # and everything is computed anew
+        assert results.provenance(this.folder)["value"]["parameters"].endswith(f"width {4 + k}, pairs 2")
+    assert {path.parent.name for path in tmp_path.glob("results/*/counted.csv")} == {"01_x", "02_y"}
 
 
 def test_a_generator_depends_on_its_step_alone():

@@ -11,7 +11,7 @@ import yaml
 
 from intertwine_book import claims, results
 from intertwine_book.claims.ledger import ERRATA, claim_from
-from intertwine_book.figures.scoreboard import verdicts
+from intertwine_book.figures.scoreboard import printed_and_measured, verdicts
 
 ROOT = Path(__file__).parents[1]
 LEDGER = ROOT / "book/claims.yml"
@@ -21,7 +21,7 @@ BASE |= {"chapter": CHAPTER, "table": "scale", "columns": ["holds"]}
 NUMBER = {"kind": "number", "columns": ["penalty"], "printed": 2.0, "tolerance": 0.5}
 NUMBER |= {"tolerance_from": "reading error"}
 ORDERING = {"kind": "ordering", "columns": ["larger", "smaller"], "matters": 0.01}
-ERRATUM = {"kind": "misprint", "quote": "d > 0", "right": "d ≥ 0"}
+ERRATUM = {"kind": "misprint", "context": "A rule.", "quote": "d > 0", "right": "d ≥ 0"}
 
 
 def claim(**more):
@@ -46,7 +46,7 @@ def put(root, profile, table, name="scale"):
         ),
         (
             {"minimum": "large"},
-            "expected 'minimum' to be one of smoke, quick, desk, paper, was given 'large'",
+            "expected 'minimum' to be one of smoke, quick, wide, desk, paper, was given 'large'",
         ),
         ({"id": "Lemma 3"}, "expected 'id' of lower-case letters"),
         (NUMBER | {"printed": "about 2"}, "expected 'printed' to be a number"),
@@ -57,7 +57,10 @@ def put(root, profile, table, name="scale"):
         (ORDERING | {"columns": ["a"]}, "expected 'columns' to name 2"),
         (ORDERING | {"matters": 0}, "expected 'matters', the smallest difference that matters, above 0"),
         ({"whose": "mine"}, "expected 'whose' to be paper or ours, was given 'mine'"),
-        ({"erratum": {"kind": "misprint"}}, "expected an 'erratum' with the texts kind, quote, right"),
+        (
+            {"erratum": {"kind": "misprint"}},
+            "expected an 'erratum' with the texts kind, context, quote, right",
+        ),
         ({"erratum": ERRATUM | {"kind": "slip"}}, "expected the kind of an erratum to be one of false as"),
     ],
 )
@@ -108,6 +111,12 @@ def test_the_page_has_a_row_for_every_claim_and_counts_ours_apart():
         lost = sum(entry.not_judged is not None for entry in found)
         counts = f"{len(found) - lost} not yet measured" + (f", {lost} not judged" if lost else "")
         assert f"{len(found)} statements {name}: {counts}." in parts["totals"]
+    for number in map(int, re.findall(r"\b(\d+) (?:statements|agree|do not|are open)", parts["sum"])):
+        assert number in (len(ledger) - len(found), 0)  # nothing is measured here
+    kinds = parts["counts"].splitlines()[2:]
+    assert sum(int(cell) for row in kinds for cell in row.split("|")[3:-1]) == len(ledger)
+    ours = [row for row in kinds if row.startswith("| this book |")]
+    assert ours == kinds[-len(ours) :] and all("?whose=ours&amp;kind=" in row for row in ours)
     rows = parts["rows"].splitlines()[2:]
     assert len(rows) == len(ledger)
     for entry, row in zip(ledger, rows, strict=True):
@@ -136,6 +145,7 @@ def test_the_summary_and_its_picture_hold_every_claim(tmp_path, always_the_same)
     assert (number["family"], absent["family"]) == ("agrees", "no verdict")
     assert number["printed"] == 2.0 and number["low"] < number["mean"] < number["high"]
     always_the_same(lambda: verdicts(claims.summary(judged)))
+    always_the_same(lambda: printed_and_measured(claims.summary(judged)))
 
 
 @pytest.mark.slow
@@ -154,7 +164,8 @@ def test_the_page_renders_without_a_warning_whatever_stands_in_a_table(tmp_path)
     judged = claims.judge_all([*ledger, *odd], [(at, tables / at) for at in ("quick", "desk")])
     for name, part in claims.scoreboard(judged).items():
         (book / f"generated/{name}.md").write_text(part)
-    (book / "generated/scoreboard.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
+    for picture in ("scoreboard", "numbers"):
+        (book / f"generated/{picture}.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
     for page in ("scoreboard.md", "errata.md", "references.bib"):
         (book / page).write_bytes((ROOT / "book" / page).read_bytes())
     labels = {entry.link for entry in ledger if entry.link}

@@ -22,16 +22,18 @@ from intertwine_book.experiments.dissimilarity.statements import (
     range_of_cka,
     smallest_eigenvalues,
 )
-from intertwine_book.experiments.similarity_and_function import (
+from intertwine_book.experiments.similarity_and_function.indices import (
     along_training,
-    between_layers,
     moved_by_groups,
     pressed,
+    start_and_end,
+    trade_off,
+)
+from intertwine_book.experiments.similarity_and_function.sensitivity import (
+    between_layers,
     probe,
     sensitivity,
     specificity,
-    start_and_end,
-    trade_off,
 )
 
 

@@ -15,7 +15,10 @@ from intertwine import data, models
 from intertwine.alignment import Statistics, least_squares
 from intertwine.stitching import STITCH_RECIPES, Junction, barriers, stitch_at
 from intertwine.training import RECIPES, evaluate, train
-from intertwine_book.experiments import matching as experiments
+from intertwine_book.experiments.matching import tables
+from intertwine_book.experiments.matching.directions import error_by_direction, variance_restored
+from intertwine_book.experiments.matching.networks import cuts, published_pairs
+from intertwine_book.experiments.matching.stitches import lasso_with, low_rank_kinds, path_rows, sparse_rows
 from intertwine_book.experiments.stitching import on_equal_terms, protocols, stitch_rows
 
 TRAIN, TEST = data.load("digits", "train"), data.load("digits", "test")
@@ -44,7 +47,7 @@ def accuracy_of(seed: int) -> float:
 
 
 def paths(layer: str, fractions: list[float], **change) -> pd.DataFrame:
-    rows = experiments.path_rows(junction(layer), RANDOM, fractions=fractions, **KNOWN | change)
+    rows = path_rows(junction(layer), RANDOM, fractions=fractions, **KNOWN | change)
     return pd.DataFrame(rows)
 
 
@@ -81,7 +84,7 @@ def test_paths_refuse_what_makes_none():
     with pytest.raises(ValueError, match="even number of seeds, was given 3"):
         paths("bn3", [0.0], seeds=(0, 1, 2))
     with pytest.raises(ValueError, match="a stitch that is trained"):
-        experiments.path_rows(junction(), {"kind": "full"}, fractions=[0.0], **KNOWN)
+        path_rows(junction(), {"kind": "full"}, fractions=[0.0], **KNOWN)
 
 
 @LAWS
@@ -103,7 +106,7 @@ def test_a_lasso_has_as_many_zeros_as_were_asked_for(seed, sparsity, affine):
     generator = torch.Generator().manual_seed(seed)
     A, M = torch.randn(400, 8, generator=generator), torch.randn(8, 8, generator=generator)
     statistics = Statistics.of(A, A @ M + torch.randn(400, 8, generator=generator))
-    fitted = experiments.lasso_with(statistics, sparsity, affine=affine)
+    fitted = lasso_with(statistics, sparsity, affine=affine)
     share = (fitted.weight == 0).double().mean().item()
     assert abs(share - sparsity) <= 2 / 64 and (fitted.bias is not None) == affine
 
@@ -111,18 +114,18 @@ def test_a_lasso_has_as_many_zeros_as_were_asked_for(seed, sparsity, affine):
 def test_a_lasso_without_zeros_is_least_squares_and_one_of_zeros_is_0():
     A = torch.randn(100, 3, generator=torch.Generator().manual_seed(0))
     statistics = Statistics.of(A, A.cumsum(1))
-    plain = experiments.lasso_with(statistics, 0.0)
+    plain = lasso_with(statistics, 0.0)
     torch.testing.assert_close(plain.weight, least_squares(statistics).weight)
-    assert not experiments.lasso_with(statistics, 1.0).weight.any()
+    assert not lasso_with(statistics, 1.0).weight.any()
     with pytest.raises(ValueError, match=r"from 0 to 1, was given 1\.5"):
-        experiments.lasso_with(statistics, 1.5)
+        lasso_with(statistics, 1.5)
 
 
 def test_sparse_stitches_come_with_the_lasso_of_as_many_zeros():
     accuracies = tuple(accuracy_of(k) for k in (0, 1))
     recipe = replace(SHORT, epochs=6)
-    rows = experiments.sparse_rows(junction(), [1e-3, 0.1], recipe, seed=0, accuracies=accuracies)
-    wide = experiments.sparse(pd.DataFrame(rows).assign(pair=0, layer1="bn3"))
+    rows = sparse_rows(junction(), [1e-3, 0.1], recipe, seed=0, accuracies=accuracies)
+    wide = tables.sparse(pd.DataFrame(rows).assign(pair=0, layer1="bn3"))
     zeros = pd.DataFrame(rows).pivot(index="alpha", columns="stitch", values="sparsity")
     assert (zeros["task loss"] - zeros["direct"]).abs().max() < 0.02
     assert wide["sparsity"].is_monotonic_increasing and wide["sparsity"].iloc[1] > 0.1
@@ -130,7 +133,7 @@ def test_sparse_stitches_come_with_the_lasso_of_as_many_zeros():
 
 
 def test_stitches_of_low_rank_have_it_and_full_rank_is_least_squares():
-    ways = experiments.low_rank_kinds([1, 16], replace(SHORT, epochs=0))
+    ways = low_rank_kinds([1, 16], replace(SHORT, epochs=0))
     p, q = junction().widths
     made = {name: stitch_at(junction(), **options).stitch.weight for name, options in ways.items()}
     for name, weight in made.items():
@@ -146,7 +149,7 @@ def test_restored_outputs_vary_as_much_as_their_targets(seed, noise):
     generator = torch.Generator().manual_seed(seed)
     A, M, N = (torch.randn(*shape, generator=generator) for shape in ((300, 5), (5, 4), (300, 4)))
     B = A @ M + noise * N + 3
-    fitted, plain = (fit(Statistics.of(A, B)) for fit in (experiments.variance_restored, AFFINE))
+    fitted, plain = (fit(Statistics.of(A, B)) for fit in (variance_restored, AFFINE))
     torch.testing.assert_close(fitted(A).var(0), B.var(0), rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(fitted(A).mean(0), B.mean(0), rtol=1e-3, atol=1e-3)
     assert fitted.residual > plain.residual and (plain(A).var(0) < B.var(0)).all()
@@ -154,10 +157,10 @@ def test_restored_outputs_vary_as_much_as_their_targets(seed, noise):
 
 def test_the_error_of_a_stitch_is_split_into_its_directions():
     place = junction()
-    maps = {"least squares": "least squares", "restored": experiments.variance_restored}
+    maps = {"least squares": "least squares", "restored": variance_restored}
     made = {name: stitch_at(place, kind) for name, kind in maps.items()}
     stitches = {name: network.stitch for name, network in made.items()}
-    table = pd.DataFrame(experiments.error_by_direction(place, stitches, images=len(TEST)))
+    table = pd.DataFrame(error_by_direction(place, stitches, images=len(TEST)))
     wide = table.set_index(["stitch", "part"])
     for name, network in made.items():
         judged = place.judge(network)  # the whole error: the stitched network itself
@@ -172,9 +175,9 @@ def test_the_error_of_a_stitch_is_split_into_its_directions():
 
 
 def test_low_rank_rows_are_paired():
-    ways = experiments.low_rank_kinds([2], SHORT)
+    ways = low_rank_kinds([2], SHORT)
     rows = stitch_rows(junction(), ways, seed=0, accuracies=(90.0, 80.0))
-    found = experiments.low_rank(pd.DataFrame(rows).assign(pair=0, layer1="bn3"))
+    found = tables.low_rank(pd.DataFrame(rows).assign(pair=0, layer1="bn3"))
     assert found[["direct", "task_loss", "task_loss_from_direct"]].iloc[0].tolist() == [
         row["relative_accuracy"] for row in rows
     ]
@@ -188,7 +191,7 @@ def test_means_over_layers_are_means(pairs, layers, seed):
     places = pd.MultiIndex.from_product([range(pairs), map(str, range(layers)), names])
     table = places.to_frame(index=False, name=["pair", "layer1", "stitch"])
     table["relative_accuracy"], table["distance"] = generator.random((2, len(table)))
-    found, wide = experiments.by_pair(table), experiments.ways(table)
+    found, wide = tables.by_pair(table), tables.ways(table)
     for k in range(pairs):
         mine = table[table["pair"] == k].set_index("stitch")
         row = found[found["pair"] == k].iloc[0]
@@ -207,7 +210,7 @@ def test_starts_are_compared_with_the_best_of_their_layer(trials, seed):
     places = pd.MultiIndex.from_product([["bn1", "bn2"], kinds, range(trials), [0.0, 0.5, 1.0]])
     table = places.to_frame(index=False, name=["layer1", "start", "path", "fraction"])
     table["relative_accuracy"] = np.random.default_rng(seed).random(len(table))
-    found = experiments.starts(table)
+    found = tables.starts(table)
     assert len(found) == 2 * trials * 2
     for layer, part in found.groupby("layer1"):
         ends = table[(table["layer1"] == layer) & (table["fraction"] != 0.5)]
@@ -216,10 +219,10 @@ def test_starts_are_compared_with_the_best_of_their_layer(trials, seed):
 
 
 def test_cuts_are_in_front_of_relus_and_behind_blocks():
-    assert experiments.cuts(models.tiny10(), [3]) == ["bn3"]
-    assert experiments.cuts(models.resnet20(), range(1, 11))[-1] == "block9.relu2"
+    assert cuts(models.tiny10(), [3]) == ["bn3"]
+    assert cuts(models.resnet20(), range(1, 11))[-1] == "block9.relu2"
     with pytest.raises(ValueError, match="from 1 to 4, was given"):
-        experiments.cuts(models.myrtle(4), [0, 5])
+        cuts(models.myrtle(4), [0, 5])
 
 
 def test_published_pairs_are_disjoint_and_get_the_data_they_expect(tmp_path, monkeypatch):
@@ -231,7 +234,7 @@ def test_published_pairs_are_disjoint_and_get_the_data_they_expect(tmp_path, mon
     half, quarter = torch.full((3, 1, 1), 0.5), torch.full((3, 1, 1), 0.25)
     images = data.load("digits", "test")
     cifar = replace(images, images=(raw - half) / quarter, labels=images.labels[:5], mean=half, std=quarter)
-    pairs, (ours, _) = experiments.published_pairs("tiny10", 2, cifar, cifar)
+    pairs, (ours, _) = published_pairs("tiny10", 2, cifar, cifar)
     firsts = [net.conv1.weight for pair in pairs for net in pair]
     assert all(torch.equal(w, models.tiny10(seed=k).conv1.weight) for k, w in enumerate(firsts))
     mean, std = (torch.tensor(x).view(3, 1, 1) for x in models.published.CSISZARIK2021)
@@ -242,7 +245,7 @@ def test_widths_are_paired():
     places = pd.MultiIndex.from_product([range(4), ["1", "2"]]).to_frame(index=False, name=["pair", "layer1"])
     table = places.assign(width=[4] * 4 + [16] * 4, stitch="task loss")
     table["relative_accuracy"] = np.arange(8) / 8
-    found = experiments.widths(table, few=2)
+    found = tables.widths(table, few=2)
     assert (found["widest"] - found["narrowest"]).eq(0.5).all() and len(found) == 4
 
 

@@ -10,9 +10,10 @@ def main() -> None:
     """Entry point of the command `intertwine`."""
     try:
         from intertwine_book.build.cli import cli
+
+        cli()
     except ModuleNotFoundError as missing:
         raise SystemExit(
             f"The command line builds the book and needs {missing.name}: "
-            "install it with `pip install 'intertwine[book]'`."
+            "install it with `pip install '.[book]'` in the checkout."
         ) from None
-    cli()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +13,16 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from intertwine_book.build import chapters, execute, parameters
-from intertwine_book.build import publish as publishing
-from intertwine_book.build.layout import DEFAULT_PROFILE, BookError, find_book
-from intertwine_book.build.render import render
-from intertwine_book.build.status import states
+from intertwine_book.build import freshness
+from intertwine_book.build.layout import DEFAULT_PROFILE, Book, BookError, find_book
 from intertwine_book.results import RECORDED
+
+# jupytext and papermill are slow to import: a command imports what needs them, once it has work to do
 
 console = Console(soft_wrap=True, highlight=False)
 _PATH = click.Path(path_type=Path)
 _profile = click.option(
-    "--profile", default=DEFAULT_PROFILE, show_default=True, help="smoke, quick, desk or paper"
+    "--profile", default=DEFAULT_PROFILE, show_default=True, help="smoke, quick, wide, desk or paper"
 )
 
 
@@ -41,6 +42,13 @@ def cli() -> None:
     """Build, run and inspect the book *Symmetries of Neural Networks*."""
 
 
+def _book() -> Book:
+    """The checkout that we are in; its data lie there, unless `INTERTWINE_DATA` names another folder."""
+    book = find_book()
+    os.environ.setdefault("INTERTWINE_DATA", str(book.root / "data"))
+    return book
+
+
 def _progress() -> Progress:
     return Progress(
         TextColumn("{task.description:<28}"),
@@ -56,9 +64,25 @@ def _progress() -> Progress:
 @click.option("--only", multiple=True, metavar="CHAPTER", help="only this, by name or number (repeatable)")
 @click.option("--jobs", type=click.IntRange(min=1), help="chapters at once [default: one per CPU core]")
 @click.option("--force", is_flag=True, help="run chapters again even if they are fresh")
-def build(profile: str, only: tuple[str, ...], jobs: int | None, force: bool) -> None:
+@click.option("--anew", multiple=True, metavar="TABLE", help="compute this recorded table again (repeatable)")
+def build(profile: str, only: tuple[str, ...], jobs: int | None, force: bool, anew: tuple[str, ...]) -> None:
     """Execute the chapters that changed, render the pages, and print the path of the first one."""
-    book = find_book()
+    book = _book()
+    for name in anew:
+        if not [*book.root.glob(f"data/results/{profile}/*/{name}.csv")]:
+            raise BookError(f"Expected a table that is recorded at the profile {profile}, got {name!r}.")
+    if anew:
+        force, os.environ["INTERTWINE_ANEW"] = True, " ".join(anew)
+    read = freshness.sources(book)
+    page = book.html / "index.html"
+    if not force and not only and freshness.nothing_changed(book, profile, read):
+        for chapter in book.chapters:
+            console.print(f"{chapter}: fresh")
+        console.print(f"\nThe book is ready. Open  [bold]{page}[/bold]")
+        return
+    from intertwine_book.build import chapters
+    from intertwine_book.build.render import render
+
     planned = chapters.plan(book, profile, only, force=force)
     todo = {chapter: task.settings for chapter, task in planned.items() if not task.fresh}
     if profile in RECORDED and todo:
@@ -89,35 +113,66 @@ def build(profile: str, only: tuple[str, ...], jobs: int | None, force: bool) ->
         chapters.run(planned, jobs=jobs, report=report)
         progress.start_task(pages)
         progress.update(pages, state="starting")
-        page = render(book, profile, report_pages)
+        render(book, profile, report_pages, None if only else read)
         progress.update(pages, completed=200, state="done")
     console.print(f"\nThe book is ready. Open  [bold]{page}[/bold]")
 
 
-@cli.command()
+class _WithPairs(click.Command):
+    """Takes `-p KEY=VALUE` as well as `-p KEY VALUE`."""
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        pairs = zip(["", *args], args, strict=False)
+        return super().parse_args(
+            context,
+            [part for last, each in pairs for part in (each.split("=", 1) if last == "-p" else [each])],
+        )
+
+
+@cli.command(cls=_WithPairs)
 @click.argument("chapter")
 @click.option("-p", "given", nargs=2, multiple=True, metavar="KEY VALUE", help="set a parameter (repeatable)")
 @_profile
-@click.option("--output", type=_PATH, help="the executed notebook [default: _build/runs/CHAPTER.ipynb]")
-def run(chapter: str, given: tuple[tuple[str, str], ...], profile: str, output: Path | None) -> None:
+@click.option("--output", type=_PATH, help="the executed notebook, *.ipynb [default: one in _build/runs]")
+@click.option("--parameters", "listed", is_flag=True, help="show the parameters, and run nothing")
+def run(
+    chapter: str, given: tuple[tuple[str, str], ...], profile: str, output: Path | None, listed: bool
+) -> None:
     """Execute one CHAPTER (its name or number) with parameters of your own."""
-    book = find_book()
+    from intertwine import files
+    from intertwine_book.build import execute, parameters
+
+    book = _book()
     name = book.chapter(chapter)
-    values = book.overrides(profile)[name] | {key: parameters.parse(value) for key, value in given}
-    _, settings = execute.prepare(book.chapters[name], values)
+    own = {key: parameters.parse(value) for key, value in given}
+    node, settings = execute.prepare(book.chapters[name], book.overrides(profile)[name] | own)
+    if listed:
+        return console.print(parameters.parameters_cell(node).source, markup=False)
     execute.check_world(settings)
-    output = (output or book.build / "runs" / f"{name}.ipynb").resolve()
-    with _progress() as progress:
+    if profile in RECORDED:
+        from intertwine_book.build import estimate
+
+        console.print(estimate.announced(book, {name: settings}, 1))
+    if output is None:  # one for each choice of parameters; a step that several of them need is done once
+        output = book.build / f"runs/{name}-{files.digest(settings)[:8]}.ipynb"
+        os.environ["INTERTWINE_STEPS"] = str(book.build / f"runs/.steps/{name}-{settings.get('device')}")
+    output = output.resolve()
+    tables = execute.place(output)
+    words = [f"{key} {value}" for key, value in own.items()]
+    record = {"profile": " with ".join([profile, ", ".join(words)] if words else [profile])}
+    with files.lock(book.build / f"locks/run-{files.digest(str(output))}"), _progress() as progress:
         task = progress.add_task(name, total=1, state="starting")
+        started = time.time()
 
         def report(cell: int, of: int) -> None:
             progress.update(task, total=of, completed=cell - 1, state=f"cell {cell} of {of}")
 
-        places = {"tables": output.with_suffix(""), "failed": output.with_stem(output.stem + ".failed")}
-        record = {"profile": profile}
+        places = {"tables": tables, "failed": output.with_stem(output.stem + ".failed")}
         execute.execute(book, name, settings, output, **places, record=record, report=report)
         progress.update(task, total=1, completed=1, state="done")
-    console.print(f"Executed notebook: [bold]{output}[/bold]")
+    if found := [path.stem for path in sorted(tables.glob("*.csv")) if path.stat().st_mtime < started]:
+        console.print(f"Found, not computed: {', '.join(found)}")
+    console.print(f"Executed notebook: [bold]{output}[/bold]\nIts tables: [bold]{tables}[/bold]")
 
 
 @cli.command()
@@ -136,7 +191,9 @@ def pdf(profile: str) -> None:
 @click.argument("folder", type=_PATH)
 def publish(profile: str, folder: Path) -> None:
     """Fill FOLDER with the built pages and executed notebooks, for a branch that is served."""
-    publishing.publish(find_book(), profile, folder)
+    from intertwine_book.build.publish import publish as published
+
+    published(find_book(), profile, folder)
     console.print(f"Ready to be pushed: [bold]{folder}[/bold]")
 
 
@@ -144,9 +201,13 @@ def publish(profile: str, folder: Path) -> None:
 @_profile
 def status(profile: str) -> None:
     """Per chapter: fresh or stale, last run, wall time, device, and the tables recorded at each profile."""
+    from intertwine_book.build.status import states
+
     table = Table(title=f"profile {profile}", box=box.SIMPLE, padding=(0, 1, 0, 0))
     for heading in ("chapter", "state", "last run", "time", "memory", "device", "recorded"):
-        table.add_column(heading, no_wrap=heading == "chapter")
-    for chapter, state, finished, time, memory, device, _, recorded in states(find_book(), profile):
-        table.add_row(chapter, state, finished, time, memory, device, recorded)
+        table.add_column(heading, no_wrap=heading in ("chapter", "state", "recorded"))
+    for each in states(find_book(), profile):
+        table.add_row(
+            each.chapter, each.state, each.finished, each.time, each.memory, each.device, each.recorded
+        )
     console.print(table)

@@ -27,6 +27,8 @@ TRAINING_SETS = {"digits": 1_297, "fashion_mnist": 60_000, "cifar10": 50_000}
 def announced(book: Book, settings: Mapping[str, Mapping[str, Any]], jobs: int) -> str:
     """What these chapters take, in words; a BookError where those that run at once need too much memory."""
     formulas = yaml.safe_load((book.root / "chapters/work.yml").read_text())
+    if missing := [chapter for chapter in settings if chapter not in formulas]:
+        raise BookError(f"Expected the work of {missing[0]} in chapters/work.yml, found none: add a line.")
     work, memory = {}, {}
     for chapter, chosen in settings.items():
         named = {"training_set": TRAINING_SETS.get(chosen.get("dataset", ""), 0), "len": len, **chosen}

@@ -21,9 +21,15 @@ from papermill.execute import execute_notebook
 from intertwine import files
 from intertwine_book.build import freshness, parameters
 from intertwine_book.build.layout import Book, BookError
+from intertwine_book.results import origin
 
 THIS_RUN = "{{ this_run }}"  # replaced in a chapter's first box by device and duration
 _PROBE = "from intertwine_book.results import environment; environment(globals().get('device', 'cpu'))"
+
+_KERNEL = [
+    "--log-level=40",  # no notes of the kernel's on the user's terminal
+    "--IPKernelApp.exec_lines=import intertwine_book.build",  # for what it leaves out (see there)
+]
 
 
 class ChapterFailed(BookError):
@@ -55,6 +61,8 @@ def prepare(source: Path, values: Mapping[str, Any]) -> tuple[nbformat.NotebookN
         BookError: for an unknown or ill-typed parameter.
     """
     node = jupytext.read(source)
+    if node.cells[0].cell_type == "raw":  # jupytext's own header
+        del node.cells[0]
     cell = parameters.parameters_cell(node)
     declared = parameters.declared(cell.source)
     parameters.check(declared, values)
@@ -66,14 +74,18 @@ def prepare(source: Path, values: Mapping[str, Any]) -> tuple[nbformat.NotebookN
 
 def check_world(chosen: Mapping[str, Any]) -> None:
     """Raise a BookError for a data set or a device that this machine does not have."""
-    if "dataset" in chosen:
-        from intertwine import data
+    try:
+        if "dataset" in chosen:
+            from intertwine import data
 
-        try:
             data.check(chosen["dataset"])
             data.load(chosen["dataset"], "test")  # a download shows its progress here, not inside a notebook
-        except (OSError, ValueError, ImportError) as error:
-            raise BookError(str(error)) from error
+        if "camvid" in chosen.get("datasets", []) or chosen.get("lite_networks"):
+            from intertwine_book.experiments.interpretability.networks import camvid
+
+            camvid("test", limit=1, device="cpu")
+    except (OSError, ValueError, ImportError) as error:
+        raise BookError(str(error)) from error
     if str(chosen.get("device", "cpu")) not in ("cpu", "auto"):
         from intertwine import devices
 
@@ -81,6 +93,20 @@ def check_world(chosen: Mapping[str, Any]) -> None:
             devices.pick(chosen["device"])
         except ValueError as error:
             raise BookError(str(error)) from error
+
+
+def place(output: Path) -> Path:
+    """The folder of tables beside an executed notebook, made; a BookError if nothing can be written there."""
+    if output.suffix != ".ipynb":
+        raise BookError(f"Expected the name of a notebook, such as mine.ipynb, was given {output}.")
+    tables = output.with_suffix("")
+    try:
+        tables.mkdir(parents=True, exist_ok=True)
+        if output.is_dir() or not (os.access(tables, os.W_OK) and os.access(output.parent, os.W_OK)):
+            raise PermissionError(f"{output.parent} or what is there cannot be written to")
+    except OSError as error:
+        raise BookError(f"Expected to write {output} and the folder {tables}: {error}.") from error
+    return tables
 
 
 def execute(
@@ -125,8 +151,9 @@ def execute(
                 engine_name="reporting",
                 cwd=book.root / "chapters",
                 progress_bar=False,
+                request_save_on_cell_execute=False,  # or it writes the notebook twice a cell
                 report=report,
-                extra_arguments=["--log-level=40"],  # no notes of the kernel's on the user's terminal
+                extra_arguments=_KERNEL,
             )
         except PapermillExecutionError as error:
             failed.parent.mkdir(parents=True, exist_ok=True)
@@ -147,8 +174,9 @@ def execute(
         # the probe cell's output is the repr of a dictionary
         "environment": ast.literal_eval(node.cells.pop().outputs[0]["data"]["text/plain"]),
     }
-    done = dict(record or {}) | {"parameters": settings} | measured
+    done = dict(record or {}) | {"parameters": settings, "commit": origin.code()["commit"]} | measured
     _tidy(node, done)
+    node.cells.insert(0, _how_to_run(chapter, book.repository, done["commit"]))
     output.parent.mkdir(parents=True, exist_ok=True)
     with files.write_whole(output) as path:
         nbformat.write(node, path)
@@ -168,6 +196,39 @@ def _tidy(node: nbformat.NotebookNode, record: Mapping[str, Any]) -> None:
         cell.metadata.pop("execution", None)
         if cell.cell_type == "markdown":
             cell.source = cell.source.replace(THIS_RUN, this_run(record))
+
+
+_HOW_TO_RUN = """\
+*This notebook is chapter {chapter} of the book “Symmetries of Neural Networks”, as it was executed{at}.
+The page of the book is for reading: here references, boxes and numbers in sentences stay as they are written.
+To run it, install*
+
+`{install}`
+
+*Tables go into `results/{chapter}`, trained networks and data sets into the folders that the variables
+INTERTWINE_ZOO and INTERTWINE_DATA name, or else into `intertwine` in your cache folder.*"""
+
+
+def _how_to_run(chapter: str, repository: str | None, commit: str | None) -> nbformat.NotebookNode:
+    """The first cell of a notebook that leaves the book; a page does not show it."""
+    at = f" at commit {commit}" if commit else ""
+    text = _HOW_TO_RUN.format(chapter=chapter, at=at, install=install(repository, commit))
+    return nbformat.v4.new_markdown_cell(text, id="how-to-run", metadata={"tags": ["remove-cell"]})
+
+
+def install(repository: str | None, commit: str | None) -> str:
+    """The command that installs what an executed notebook ran with, as far as it is committed.
+
+    Example:
+        >>> install("https://github.com/us/book", "1a2b3c")
+        'pip install "intertwine[book,vision] @ git+https://github.com/us/book@1a2b3c"'
+        >>> install(None, None)  # in a checkout
+        'pip install ".[book,vision]"'
+    """
+    if not repository:
+        return 'pip install ".[book,vision]"'
+    pinned = f"@{commit}" if commit and not commit.endswith("-dirty") else ""
+    return f'pip install "intertwine[book,vision] @ git+{repository}{pinned}"'
 
 
 def this_run(record: Mapping[str, Any] | None) -> str:

@@ -38,6 +38,28 @@ def is_fresh(executed: Path, expected: str) -> bool:
     return (record(executed) or {}).get("stamp") == expected
 
 
+def sources(book: Book) -> str:
+    """The hash of every file that a build reads, at any profile."""
+    made = {book.root / "book/chapters", book.root / "book/generated"}
+    texts = sorted(path for path in (book.root / "book").rglob("*") if not made & {path, *path.parents})
+    named = [part for path in texts if path.is_file() for part in (path.name, path)]
+    read = [book.root / name for name in ("chapters", "data/results", "_config.yml", "requirements.lock")]
+    return files.digest(*named, *(path for path in read if path.exists()), results.library_digest())
+
+
+def whole_stamp(book: Book, profile: str, read: str) -> str:
+    """The hash of what a build read (`sources`, before it began) and of what it left beside the pages."""
+    written = [book.build / "executed" / profile, book.root / "book/chapters", book.root / "book/generated"]
+    return files.digest(profile, read, *(path for path in written if path.exists()))
+
+
+def nothing_changed(book: Book, profile: str, read: str) -> bool:
+    """Whether the last build was one of this profile, ended well, and all files are as it left them."""
+    known = book.build / "whole"
+    there = known.is_file() and (book.build / "pages").is_file() and (book.html / "index.html").is_file()
+    return there and known.read_text() == whole_stamp(book, profile, read)
+
+
 def pages_stamp(book: Book, notebooks: Mapping[str, Path]) -> str:
     """The hash of all that the rendered pages depend on."""
     texts = sorted(path for path in (book.root / "book").rglob("*") if path.is_file())

@@ -28,15 +28,15 @@ def imported(source: Path, library: Path = LIBRARY) -> dict[str, Path]:
     Returns:
         Name → file, by name.
     """
-    found: dict[str, Path] = {}
+    found: dict[str, Path | None] = {}  # None: a member of a module
     waiting = [source]
     while waiting:
         for parts in (name.split(".") for name in names(waiting.pop().read_text())):
             for module in (".".join(parts[:length]) for length in range(1, len(parts) + 1)):
-                if module not in found and parts[0] in PACKAGES and (path := _file(library, module)):
-                    found[module] = path
-                    waiting.append(path)
-    return dict(sorted(found.items()))
+                if module not in found and parts[0] in PACKAGES:
+                    found[module] = path = _file(library, module)
+                    waiting += [path] if path else []
+    return {module: path for module, path in sorted(found.items()) if path}
 
 
 def _file(library: Path, name: str) -> Path | None:

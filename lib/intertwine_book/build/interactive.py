@@ -70,7 +70,7 @@ def _load(app: Any, page: str, template: str, context: dict[str, Any], doctree: 
     sizes = {name: _size(Path(app.srcdir) / source) for name, source in drawings.items()}
     context["body"] = body = paired(context.get("body", ""), sizes)
     if "plotly-graph-div" in body:
-        app.add_js_file("plotly.min.js", priority=100)  # in the head: figures call it as they are read
+        app.add_js_file("plotly.min.js", loading_method="defer")  # figures call it once they are seen
     if 'class="scoreboard' in body:
         # a third of a long table would be markup
         context["body"] = re.sub(r"(?<=<td>)<p>|</p>(?=</td>)|" + _CLASSES, "", body)

@@ -38,6 +38,11 @@ class Book:
     def profiles(self) -> list[str]:
         return [path.stem for path in sorted((self.root / "chapters/profiles").glob("*.yml"))]
 
+    @cached_property
+    def repository(self) -> str | None:
+        """The address in `_config.yml` from which others install the library, if there is one."""
+        return (yaml.safe_load((self.root / "_config.yml").read_text()).get("repository") or {}).get("url")
+
     @property
     def build(self) -> Path:
         return self.root / "_build"
@@ -53,6 +58,12 @@ class Book:
     def failed(self, profile: str, chapter: str) -> Path:
         """The notebook as far as it came, when a cell failed."""
         return self.build / "failed" / profile / f"{chapter}.ipynb"
+
+    def check_all_ran(self, profile: str) -> None:
+        if missing := [name for name in self.chapters if not self.executed(profile, name).is_file()]:
+            raise BookError(
+                f"Expected every chapter to have run at {profile}, {missing[0]} has not: build first."
+            )
 
     def tables(self, profile: str) -> Path:
         """Where the chapters' tables go, a folder for each chapter: recorded profiles are committed."""
@@ -101,5 +112,5 @@ def unknown(kind: str, given: str, known) -> str:
         "Unknown profile 'quik': did you mean 'quick'? Known: smoke, quick."
     """
     near = get_close_matches(given, known, n=1, cutoff=0.5)
-    hint = f" did you mean '{near[0]}'?" if near else ""
-    return f"Unknown {kind} '{given}':{hint} Known: {', '.join(known) or 'none'}."
+    hint = f": did you mean '{near[0]}'?" if near else "."
+    return f"Unknown {kind} '{given}'{hint} Known: {', '.join(known) or 'none'}."

@@ -67,7 +67,7 @@ def declared(source: str) -> dict[str, Parameter]:
 
 
 def check(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> None:
-    """Raise a BookError for a name that is not declared and for a value of another type.
+    """Raise a BookError for a name that is not declared, a value of another type and an integer too small.
 
     Example:
         >>> check(declared("epochs: int = 3"), {"epochs": "many"})
@@ -89,6 +89,21 @@ def check(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> Non
                 f"Parameter '{name}' expects {expected} ({parameter.default!r} by default), "
                 f"was given {value!r} of type {type(value).__name__}."
             ) from None
+        least = _least(parameter.default)
+        if any(number < least for number in _integers(value)):
+            raise BookError(
+                f"Parameter '{name}' expects numbers from {least} ({parameter.default!r} by default), "
+                f"was given {value!r}."
+            )
+
+
+def _least(default: Any) -> int:
+    """Integers count something: they are at least 1, or 0 where the default has a 0 or nothing."""
+    return min(1, min(_integers(default), default=0))
+
+
+def _integers(value: Any) -> list[int]:
+    return [each for each in (value if isinstance(value, list) else [value]) if type(each) is int]
 
 
 def written(source: str, values: Mapping[str, Any]) -> str:

@@ -32,12 +32,13 @@ def pdf(book: Book, profile: str) -> Path:
         The file, beside the folder of pages.
 
     Raises:
-        BookError: without a Chromium, or without the extra `browser`.
+        BookError: chapters that have not been executed, no Chromium, or no extra `browser`.
     """
+    book.check_all_ran(profile)
     try:
         from playwright.sync_api import sync_playwright
     except ImportError as error:
-        raise BookError("Expected playwright, not found: pip install 'intertwine[browser]'.") from error
+        raise BookError("Expected playwright, found none: pip install '.[browser]' here.") from error
     html = render(book, profile).parent
     whole, printed = html / "whole.html", book.build / "book.pdf"
     whole.write_text(one_page(html, _pages(book)))
@@ -46,7 +47,8 @@ def pdf(book: Book, profile: str) -> Path:
         page = browser.new_page()
         page.goto(whole.as_uri(), timeout=300_000)
         page.evaluate(_READY)
-        page.wait_for_timeout(2000)  # figures that move draw themselves
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")  # figures that move draw themselves
+        page.wait_for_timeout(10_000)
         page.pdf(
             path=part,
             format="A4",

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-import yaml
 
 from intertwine import files
+from intertwine_book.build import execute
 from intertwine_book.build.layout import Book, BookError
 from intertwine_book.build.render import render
 
@@ -30,21 +30,16 @@ def publish(book: Book, profile: str, folder: Path) -> None:
     """
     if folder.exists() and any(folder.iterdir()):
         raise BookError(f"Expected a new or empty folder, {folder} holds something: name another one.")
-    if missing := [name for name in book.chapters if not book.executed(profile, name).is_file()]:
-        raise BookError(
-            f"Expected every chapter to have run at {profile}, {missing[0]} has not: build first."
-        )
-    url = (yaml.safe_load((book.root / "_config.yml").read_text()).get("repository") or {}).get("url")
-    if not url:
+    book.check_all_ran(profile)
+    if not book.repository:
         raise BookError("Expected the address of the repository in _config.yml (repository: url:): set it.")
     shutil.copytree(render(book, profile).parent, folder, dirs_exist_ok=True)
     (folder / ".nojekyll").touch()  # or GitHub leaves out folders that begin with _
     (folder / "notebooks").mkdir()
-    command = f'%pip install -q "intertwine[book,vision] @ git+{url}"'
-    install = nbformat.v4.new_code_cell(command, id="install")
     for name in book.chapters:
         node = nbformat.read(book.executed(profile, name), as_version=4)
-        node.cells.insert(0, install)
+        command = "%" + execute.install(book.repository, node.metadata["intertwine"]["commit"])
+        node.cells.insert(1, nbformat.v4.new_code_cell(command, id="install"))
         with files.write_whole(folder / f"notebooks/{name}.ipynb") as path:
             nbformat.write(node, path)
 

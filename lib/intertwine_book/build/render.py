@@ -17,16 +17,22 @@ from intertwine import files
 from intertwine_book.build import execute, freshness, status
 from intertwine_book.build.layout import Book, BookError
 from intertwine_book.claims import Claim, judge_all, load, scoreboard, summary
-from intertwine_book.results import RECORDED
+from intertwine_book.results import PROFILES, RECORDED
 
 _PERCENT = re.compile(r"(reading sources|writing output)\.*\s*\[\s*(\d+)%\]")
 
 
-def render(book: Book, profile: str, report: Callable[[str, int], None] = lambda what, percent: None) -> Path:
+def render(
+    book: Book,
+    profile: str,
+    report: Callable[[str, int], None] = lambda what, percent: None,
+    read: str | None = None,
+) -> Path:
     """Render the book from the chapters executed at one profile, if anything changed.
 
     Args:
         report: called with (phase, percent done).
+        read: `freshness.sources` before the chapters ran; all of them are fresh, and the next build may know.
 
     Returns:
         The page to open.
@@ -34,35 +40,41 @@ def render(book: Book, profile: str, report: Callable[[str, int], None] = lambda
     Raises:
         BookError: with the warnings, each of which is an error here, and the log to read.
     """
-    page, stamp_file = book.html / "index.html", book.build / "pages"
+    page, stamp_file, whole = book.html / "index.html", book.build / "pages", book.build / "whole"
     with files.lock(book.build / "locks" / "render"):
         notebooks = _collect(book, profile)
         _figures(book, notebooks)
         verdicts = _generated(book, profile)
         stamp = freshness.pages_stamp(book, notebooks)
-        if page.is_file() and stamp_file.is_file() and stamp_file.read_text() == stamp:
-            return page
-        if verdicts is not None:
-            _draw(book, *verdicts)
-        # from scratch: Sphinx would treat half-written pages as finished, and not repeat old warnings
-        stamp_file.unlink(missing_ok=True)
-        shutil.rmtree(book.html, ignore_errors=True)
-        shutil.rmtree(book.build / ".doctrees", ignore_errors=True)
-        _jupyter_book(book, report)
-        with files.write_whole(stamp_file) as path:
-            path.write_text(stamp)
+        whole.unlink(missing_ok=True)
+        if not (page.is_file() and stamp_file.is_file() and stamp_file.read_text() == stamp):
+            if verdicts is not None:
+                _draw(book, *verdicts)
+            # from scratch: Sphinx would treat half-written pages as finished, and not repeat old warnings
+            stamp_file.unlink(missing_ok=True)
+            shutil.rmtree(book.html, ignore_errors=True)
+            shutil.rmtree(book.build / ".doctrees", ignore_errors=True)
+            _jupyter_book(book, report)
+            with files.write_whole(stamp_file) as path:
+                path.write_text(stamp)
+        if read:
+            with files.write_whole(whole) as path:
+                path.write_text(freshness.whole_stamp(book, profile, read))
     return page
 
 
 def _collect(book: Book, profile: str) -> dict[str, Path]:
-    """Put every chapter's notebook beside the texts; one that never ran stands there without outputs."""
+    """Put every chapter's notebook beside the texts, of another profile where it did not run at this one.
+
+    One that never ran stands there without outputs, and with dashes for the numbers in its sentences.
+    """
     folder = book.root / "book/chapters"
     folder.mkdir(exist_ok=True)
     notebooks = {}
     for chapter, source in book.chapters.items():
         notebooks[chapter] = folder / f"{chapter}.ipynb"
-        executed = book.executed(profile, chapter)
-        if executed.is_file():
+        known = [book.executed(name, chapter) for name in (profile, *reversed(PROFILES))]
+        if executed := next((path for path in known if path.is_file()), None):
             content = executed.read_text()
         else:
             node, _ = execute.prepare(source, {})
@@ -70,9 +82,12 @@ def _collect(book: Book, profile: str) -> dict[str, Path]:
                 cell.id = f"cell-{index}"  # random otherwise, and then never fresh
                 if cell.cell_type == "markdown":
                     cell.source = cell.source.replace(execute.THIS_RUN, execute.this_run(None))
+                    cell.source = _GLUED.sub("–", cell.source)
                 elif "figure" in cell.metadata.get("mystnb", {}):  # its label is referred to from elsewhere
                     empty = nbformat.v4.new_output("display_data", {"image/svg+xml": _EMPTY})
                     cell.outputs = [empty]
+                    figure = cell.metadata.mystnb.figure
+                    figure.caption = _GLUED.sub("–", figure.get("caption", ""))
             content = nbformat.writes(node)
         _write(notebooks[chapter], content)
     for stray in set(folder.glob("*.ipynb")) - set(notebooks.values()):
@@ -90,6 +105,7 @@ def _figures(book: Book, notebooks: Mapping[str, Path]) -> None:
                     _write(book.root / f"book/generated/{name}.{suffix}", "".join(drawn) or _EMPTY)
 
 
+_GLUED = re.compile(r"{glue:\w+}`[^`]*`")  # a value in a sentence or a caption
 _EMPTY = (
     '<svg xmlns="http://www.w3.org/2000/svg" width="400" height="40"><text y="25">not drawn yet</text></svg>'
 )
@@ -129,7 +145,8 @@ def _draw(book: Book, claims: list[Claim], verdicts: pd.DataFrame) -> None:
 
     use_style()
     figures = {f"learned-{name}": figure for name, figure in headlines.headlines(claims).items()}
-    figures |= {"scoreboard": picture.verdicts(verdicts), "chapters": chapter_map(needs(book))}
+    figures |= {"scoreboard": picture.verdicts(verdicts), "numbers": picture.printed_and_measured(verdicts)}
+    figures |= {"chapters": chapter_map(needs(book))}
     for name, figure in figures.items():
         figure.savefig(book.root / f"book/generated/{name}.svg", metadata={"Date": None})
 
@@ -147,7 +164,8 @@ def needs(book: Book) -> dict[str, tuple[str, list[str]]]:
 
 def _jupyter_book(book: Book, report: Callable[[str, int], None]) -> None:
     root = book.root
-    command = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()", "build"]
+    ours_first = "import intertwine_book.build; from jupyter_book.cli.main import main; main()"  # see there
+    command = [sys.executable, "-c", ours_first, "build"]
     command += [str(root / "book"), "--path-output", str(root)]
     command += ["--config", str(root / "_config.yml"), "--toc", str(root / "book/_toc.yml")]
     command += ["--warningiserror", "--nitpick", "--keep-going"]

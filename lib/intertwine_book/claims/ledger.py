@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -24,11 +24,13 @@ class Erratum:
     Attributes:
         kind: *false as printed*, which a counterexample shows; *misprint*; or *remark*: a loose phrase, a
             missing hypothesis, or a stronger result of ours.
+        context: what the paper speaks of there, for a reader without the paper.
         quote: the printed words, at most a line.
         right: the corrected statement, in MyST markdown.
     """
 
     kind: str
+    context: str
     quote: str
     right: str
 
@@ -69,6 +71,7 @@ class Claim:
         reason: why there may be no measurement yet.
         not_judged: why no measurement can judge the statement; its formula is lost, or nothing is to measure.
         erratum: the error and its correction.
+        words: how pages write a column or a parameter; of one table alone, its key is `table.column`.
     """
 
     id: str
@@ -92,10 +95,16 @@ class Claim:
     reason: str | None = None
     not_judged: str | None = None
     erratum: Erratum | None = None
+    words: dict[str, str] | None = None
+
+    def in_words(self, name: str) -> str:
+        """A column of the table, or a parameter of its run, as pages write it."""
+        words = self.words or {}
+        return words.get(f"{self.table}.{name}", words.get(name, name.replace("_", " ")))
 
 
 def load(path: str | Path) -> list[Claim]:
-    """Read a ledger: a yaml file that maps each paper's key to the list of its claims.
+    """Read a ledger: a yaml file that maps each paper's key to the list of its claims, and `words` to words.
 
     Raises:
         ValueError: one sentence that names the entry, the field, what was expected and what was given.
@@ -105,7 +114,9 @@ def load(path: str | Path) -> list[Claim]:
     papers = yaml.safe_load(Path(path).read_text())
     if not isinstance(papers, dict):
         raise ValueError(f"Ledger {path}: expected papers, each with a list of claims, was given {papers!r}.")
+    words = papers.pop("words", {})
     claims = [claim_from(paper, entry) for paper, entries in papers.items() for entry in entries or []]
+    claims = [replace(claim, words=words) for claim in claims]
     twice = [name for name, times in Counter(claim.id for claim in claims).items() if times > 1]
     if twice:
         raise ValueError(f"Claim '{twice[0]}': expected an id of its own, it is given to two entries.")

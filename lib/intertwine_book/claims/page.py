@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from html import escape
+from urllib.parse import urlencode
 
 import pandas as pd
 
@@ -13,22 +15,30 @@ from intertwine_book.claims.rules import WORDS, Verdict
 FAMILIES = {
     "agrees": ("reproduced", "no counterexample", "consistent"),
     "undecided": ("inconclusive", "no difference"),
-    "disagrees": ("inconsistent", "differs", "refuted"),
+    "disagrees": ("differs", "refuted"),
+    "another setting": ("inconsistent",),
     "no verdict": ("not yet measured", "not judged"),
 }
+_NAMES = {  # of the papers, as the bibliography cites them
+    "csiszarik2021": "Csiszárik et al. 2021",
+    "godfrey2022": "Godfrey et al. 2022",
+    "lengyel2020": "Lengyel et al. 2020",
+    "swap-and-scale-2022": "Fowler 2022",
+}
 _FAMILY = {word: family for family, words in FAMILIES.items() for word in words}
+OURS = "this book"  # in the place of a paper, where a statement is ours
 Judged = Sequence[tuple[Claim, Verdict]]
 _ROLES = {"sec": "ref", "fig": "ref", "eq": "eq"}  # by a label's prefix; any other names a theorem
 
 
 def scoreboard(judged: Judged) -> dict[str, str]:
-    """The computed parts of the pages, by name: `totals`, `counts` and `rows`, and the errata by kind.
+    """The computed parts of the pages, by name: `sum`, `totals`, `counts` and `rows`, and the errata by kind.
 
     Example:
         >>> claim = Claim(id="swap", paper="a2022", place="Lemma 1", statement="...", kind="universal",
         ...               chapter="01_x", table="swap", columns=["holds"], minimum="smoke")
         >>> parts = scoreboard([(claim, Verdict("not yet measured", "No table."))])
-        >>> "| A 2022 | Lemma 1 | ... |  | No table. |  |" in parts["rows"]
+        >>> "| A 2022 | Lemma 1 | universal | ... |  | No table. |  |" in parts["rows"]
         True
 
     Args:
@@ -36,9 +46,10 @@ def scoreboard(judged: Judged) -> dict[str, str]:
     """
     families = summary(judged).groupby(["paper", "kind"], sort=False)["family"]
     kinds = families.value_counts().unstack(fill_value=0).reindex(columns=list(FAMILIES), fill_value=0)
-    counts = [("paper", "kind", *FAMILIES)] + [(*name, *map(str, row)) for name, row in kinds.iterrows()]
-    head = ("Paper", "Place", "Statement", "Printed", "Measured", "Trials", "Verdict", "Chapter")
-    parts = {"totals": _totals(judged), "counts": _table(counts)}
+    counts = [("paper", "kind", *FAMILIES)]
+    counts += [(paper, _filtered(paper, kind), *map(str, row)) for (paper, kind), row in kinds.iterrows()]
+    head = ("Paper", "Place", "Kind", "Statement", "Printed", "Measured", "Trials", "Verdict", "Chapter")
+    parts = {"sum": _sum(judged), "totals": _totals(judged), "counts": _table(counts)}
     parts["rows"] = _table([head, *(_row(*pair) for pair in judged)])
     for kind in ERRATA:
         found = [pair for pair in judged if pair[0].erratum and pair[0].erratum.kind == kind]
@@ -49,14 +60,34 @@ def scoreboard(judged: Judged) -> dict[str, str]:
 
 
 def summary(judged: Judged) -> pd.DataFrame:
-    """One row a claim: `paper`, `kind`, `family` of the verdict, `printed`, `mean`, `low` and `high`."""
+    """One row a claim: `paper`, `kind`, `family` of the verdict, `printed`, `mean`, `low` and `high`.
+
+    The paper of a statement of ours is `this book`; these come last.
+    """
     rows = [
-        {"paper": _paper(claim), "kind": claim.kind, "family": _FAMILY[verdict.word]}
+        {"paper": OURS if claim.whose == "ours" else _paper(claim), "kind": claim.kind}
+        | {"family": _FAMILY[verdict.word]}
         | {"printed": claim.printed if claim.kind == "number" else None}
         | dict(zip(("mean", "low", "high"), verdict.interval or (None,) * 3, strict=True))
         for claim, verdict in judged
     ]
-    return pd.DataFrame(rows, columns=["paper", "kind", "family", "printed", "mean", "low", "high"])
+    table = pd.DataFrame(rows, columns=["paper", "kind", "family", "printed", "mean", "low", "high"])
+    return table.sort_values("paper", key=lambda paper: paper == OURS, kind="stable")
+
+
+def _sum(judged: Judged) -> str:
+    """Three numbers for the home page, of the papers' statements alone."""
+    found = summary(judged).query("paper != @OURS")["family"].value_counts().reindex(FAMILIES, fill_value=0)
+    agrees, disagrees = found["agrees"], found["disagrees"]
+    rest = found.sum() - agrees - disagrees
+    text = f"Of {found.sum()} statements of the papers {agrees} agree with what we found, {disagrees} do not"
+    return f"{text}, and {rest} are open: too few runs, networks of another setting, or no table yet."
+
+
+def _filtered(paper: str, kind: str) -> str:
+    """The kind, as a link that filters the table (book/_static/scoreboard.js)."""
+    wanted = {"whose": "ours"} if paper == OURS else {"paper": paper, "whose": "the papers'"}
+    return f'<a href="?{escape(urlencode(wanted | {"kind": kind}))}#statements">{kind}</a>'
 
 
 def _totals(judged: Judged) -> str:
@@ -76,6 +107,7 @@ def _row(claim: Claim, verdict: Verdict) -> tuple[str, ...]:
     return (
         _paper(claim),
         place,
+        claim.kind,
         claim.statement,
         printed,
         _measured(claim, verdict),
@@ -88,6 +120,7 @@ def _row(claim: Claim, verdict: Verdict) -> tuple[str, ...]:
 def _erratum(claim: Claim, verdict: Verdict) -> str:
     assert claim.erratum
     lines = [
+        claim.erratum.context,
         f"“{claim.erratum.quote}”",
         f"*Tested:* {claim.statement}",
         f"*Found:* {_measured(claim, verdict)}",
@@ -99,7 +132,8 @@ def _erratum(claim: Claim, verdict: Verdict) -> str:
 
 def _measured(claim: Claim, verdict: Verdict) -> str:
     text = claim.not_judged or _plain(verdict.measured)
-    return text + (f" ({_plain(verdict.scale)})" if verdict.scale else "")
+    text += f" *Another setting:* {_plain(verdict.scale)}." if verdict.scale else ""
+    return text + (f" *Nearer the paper's,* {_plain(verdict.nearer)}." if verdict.nearer else "")
 
 
 def _link(claim: Claim) -> str:
@@ -117,7 +151,7 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _paper(claim: Claim) -> str:
-    return f"{claim.paper[:-4].strip('-').capitalize()} {claim.paper[-4:]}"
+    return _NAMES.get(claim.paper, f"{claim.paper[:-4].strip('-').capitalize()} {claim.paper[-4:]}")
 
 
 def _plain(text: str) -> str:
@@ -129,7 +163,7 @@ def _counts_of(judged: Judged, whose: str) -> tuple[int, str]:
     """How many statements are the paper's or ours, and how often each verdict is among theirs, in words."""
     times = Counter(verdict.word for claim, verdict in judged if claim.whose == whose)
     counts = ", ".join(f"{times[word]} {word}" for word in WORDS if times[word])
-    return times.total(), counts.replace("no counterexample", "without counterexample") or "none"
+    return times.total(), counts or "none"
 
 
 def _plural(number: int, thing: str) -> str:

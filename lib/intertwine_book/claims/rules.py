@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from pandas.api.types import is_bool_dtype
+from pandas.api.types import is_bool, is_bool_dtype
 
 from intertwine_book import results
 from intertwine_book.claims.ledger import Claim
@@ -25,6 +25,7 @@ WORDS = (
     "not judged",
 )
 ONE_TRIAL = "all"  # in place of a column: all rows come from one pair of networks, and are one trial
+_DRAWS = ("trial", "seed", "path", "pair")  # numbers of a draw, which tell a reader nothing
 LEAST_TRIALS = 3  # fewer independent trials give values, and no verdict
 
 
@@ -40,6 +41,7 @@ class Verdict:
         p: of the paired t-test of an ordering, two-sided, before any correction.
         interval: mean over trials and its 95 % t-interval, of a number or an ordering.
         scale: where the run is not the paper's, the parameters that differ.
+        nearer: what a smaller run measured in which fewer of them differ.
     """
 
     word: str
@@ -49,6 +51,7 @@ class Verdict:
     p: float | None = None
     interval: tuple[float, float, float] | None = None
     scale: str | None = None
+    nearer: str | None = None
 
     def __str__(self) -> str:
         return f"no counterexample in {self.trials}" if self.word == "no counterexample" else self.word
@@ -68,15 +71,16 @@ def judge_rows(claim: Claim, rows: pd.DataFrame) -> Verdict:
 
 
 def _number(claim: Claim, rows: pd.DataFrame) -> Verdict:
+    name = claim.in_words(claim.columns[0])
     values = _by_trial(claim, rows, rows[claim.columns[0]])
-    if undecided := _too_few(values):
+    if undecided := _too_few(values, name):
         return undecided
     assert isinstance(claim.printed, (int, float)) and claim.tolerance is not None  # `claim_from` made sure
     low, high = results.interval(values)
     least, most = claim.printed - claim.tolerance, claim.printed + claim.tolerance
     inside, apart = least <= low and high <= most, high < least or low > most
     word = "reproduced" if inside else "differs" if apart else "inconclusive"
-    text = _described(values, low, high)
+    text = _described(name, values, low, high)
     if word == "inconclusive":
         margin = min(abs(values.mean() - least), abs(values.mean() - most))
         text += f"; {trials_needed(values, margin)} would settle it"
@@ -86,13 +90,14 @@ def _number(claim: Claim, rows: pd.DataFrame) -> Verdict:
 def _ordering(claim: Claim, rows: pd.DataFrame) -> Verdict:
     larger, smaller = claim.columns
     difference = side(rows, larger) - side(rows, smaller)
-    values = _by_trial(claim, rows, difference.rename(f"{larger} − {smaller}"))
-    if undecided := _too_few(values):
+    values = _by_trial(claim, rows, difference)
+    name = f"{claim.in_words(larger)} − {claim.in_words(smaller)}"
+    if undecided := _too_few(values, name):
         return undecided
     low, high = results.interval(values)
     matters = claim.matters or 0.0
     word = "reproduced" if low > 0 else "differs" if high < 0 else "inconclusive"
-    text = _described(values, low, high)
+    text = _described(name, values, low, high)
     if matters and -matters <= low and high <= matters:
         word, text = "no difference", f"{text}; less than {matters:g} does not matter"
     return Verdict(word, text, trials=len(values), p=p_value(values), interval=(values.mean(), low, high))
@@ -115,13 +120,13 @@ def _exact(claim: Claim, rows: pd.DataFrame) -> Verdict:
     if deciding.any():
         row = rows.loc[(column[deciding] if residual else deciding).idxmax()]
         word, name = ("refuted", "counterexample") if universal else ("reproduced", "example")
-        text = f"{name}: {_row(claim, row)}; {deciding.sum()} of {cases} cases"
+        text = f"{name}{_row(claim, row)}; {deciding.sum()} of {cases} cases"
         return Verdict(word, text, trials=cases)
     if lost := int(column.isna().sum()):
         return Verdict("inconclusive", f"{lost} of {cases} cases gave no number", trials=cases)
     if not universal:
         return Verdict("inconclusive", f"no example in {cases} cases", trials=cases)
-    largest = f"{_words(claim.columns[0])} at most {column.max():.1g}" if residual else ""
+    largest = f"{claim.in_words(claim.columns[0])} at most {column.max():.1g}" if residual else ""
     return Verdict("no counterexample", largest or f"true in {cases} of {cases} cases", trials=cases)
 
 
@@ -131,30 +136,32 @@ def _by_trial(claim: Claim, rows: pd.DataFrame, values: pd.Series) -> pd.Series:
         return values.reset_index(drop=True)
     trials = pd.Series(0, values.index) if claim.trial == ONE_TRIAL else rows[claim.trial]
     means = values.groupby(trials).agg(lambda trial: trial.mean(skipna=False))
-    return means.reset_index(drop=True).rename(values.name)
+    return means.reset_index(drop=True)
 
 
-def _too_few(values: pd.Series) -> Verdict | None:
+def _too_few(values: pd.Series, name: str) -> Verdict | None:
     trials = len(values)
     if lost := int((~np.isfinite(values)).sum()):
         return Verdict("inconclusive", f"{lost} of {trials} trials gave no number", trials=trials)
     if trials < LEAST_TRIALS:
         shown = " and ".join(f"{value:.3g}" for value in values)
-        text = f"{_words(str(values.name))} {shown}; fewer than {LEAST_TRIALS} trials decide nothing"
+        text = f"{name}: {shown}; fewer than {LEAST_TRIALS} trials decide nothing"
         return Verdict("inconclusive", text, trials=trials)
     return None
 
 
-def _described(values: pd.Series, low: float, high: float) -> str:
-    return f"{_words(str(values.name))} {values.mean():.3g} [{low:.3g}, {high:.3g}]"
+def _described(name: str, values: pd.Series, low: float, high: float) -> str:
+    return f"{name}: {values.mean():.3g} [{low:.3g}, {high:.3g}]"
 
 
 def _row(claim: Claim, row: pd.Series) -> str:
-    """The columns of the claim that identify a row, without those that say only True or False."""
-    shown = {name: row[name] for name in claim.columns if not pd.api.types.is_bool(row[name])}
-    words = [f"{_words(name)} = {f'{at:.3g}' if isinstance(at, float) else at}" for name, at in shown.items()]
-    return ", ".join(words) or f"row {row.name}"
+    """The columns that identify a row, without those that say only True or False, or which draw."""
+    shown = {name: row[name] for name in claim.columns if name not in _DRAWS}
+    words = [f"{claim.in_words(name)} = {_value(at)}" for name, at in shown.items() if not is_bool(at)]
+    return f": {', '.join(words)}" if words else ""
 
 
-def _words(column: str) -> str:
-    return column.replace("_", " ")
+def _value(at: object) -> str:
+    if not isinstance(at, float):
+        return str(at)
+    return f"{at:.3g}" if abs(at) < 1000 else f"{at:,.0f}"

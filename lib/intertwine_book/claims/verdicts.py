@@ -42,7 +42,7 @@ def judge_all(
         alone = [found.p for k in tests if (found := judged[k][1]).p is not None]
         for k, single, p in zip(tests, alone, adjusted(alone), strict=True):
             claim, found = judged[k]
-            text = f"{found.measured}; p = {single:.2g}, {p:.2g} by Holm"
+            text = f"{found.measured}; p = {single:.2g}, {p:.2g} after Holm's correction"
             decided = found.word not in ("inconclusive", "no difference")
             word = "inconclusive" if decided and p > LEVEL else found.word
             judged[k] = claim, replace(found, word=word, measured=text)
@@ -73,6 +73,7 @@ def judge(claim: Claim, places: Iterable[tuple[str, str | Path]]) -> Verdict:
     if claim.not_judged:
         return Verdict("not judged", claim.not_judged)
     reasons, rank = [], results.PROFILES.index
+    verdict, apart = None, {}  # of the largest profile, and where its run is not the paper's
     for profile, folder in sorted(places, key=lambda place: rank(place[0]), reverse=True):
         try:
             table, provenance = results.read(claim.table, folder=Path(folder) / claim.chapter)
@@ -83,17 +84,26 @@ def judge(claim: Claim, places: Iterable[tuple[str, str | Path]]) -> Verdict:
             continue
         rows = rows_of(claim, table)
         if rows.empty:
-            reasons.append(f"No row of {claim.table} at {profile} has {claim.where or 'anything in it'}.")
+            none = f"No row of {claim.table} at {profile} has {claim.where or 'anything in it'}."
+            reasons.append(claim.reason or none)
             continue
-        verdict = replace(judge_rows(claim, rows), profile=profile)
-        differs = _differences(claim, provenance["parameters"])
-        if rank(profile) < rank(claim.minimum):
-            differs = differs or f"profile {profile} for {claim.minimum}"
-        if not differs:
-            return verdict
-        return replace(verdict, word=_ELSEWHERE.get(verdict.word, verdict.word), scale=differs)
-    why = " ".join(reasons) or claim.reason or f"{claim.chapter} has no table {claim.table} yet."
-    return Verdict("not yet measured", why)
+        found, differs = judge_rows(claim, rows), _differences(claim, provenance["parameters"])
+        if verdict is None:
+            if rank(profile) < rank(claim.minimum):
+                differs = differs or {"": f"profile: {profile} instead of {claim.minimum}"}
+            word = _ELSEWHERE.get(found.word, found.word) if differs else found.word
+            scale, apart = "; ".join(differs.values()) or None, differs
+            verdict = replace(found, word=word, profile=profile, scale=scale)
+        elif profile in results.RECORDED and differs.keys() < apart.keys() and claim.protocol:
+            alike = {
+                name: value for name, value in claim.protocol.items() if name in apart.keys() - differs.keys()
+            }
+            near = ", ".join(claim.in_words(f"{name} {value}") for name, value in alike.items())
+            return replace(verdict, nearer=f"{near}: {found.measured}")
+    if verdict:
+        return verdict
+    why = " ".join(dict.fromkeys(reasons)) or claim.reason
+    return Verdict("not yet measured", why or f"{claim.chapter} has no table {claim.table} yet.")
 
 
 def rows_of(claim: Claim, table: pd.DataFrame) -> pd.DataFrame:
@@ -125,12 +135,13 @@ def _is_column(name: str) -> bool:
     return not name.replace(".", "", 1).lstrip("-").isdecimal()
 
 
-def _differences(claim: Claim, parameters: Mapping[str, Any]) -> str:
+def _differences(claim: Claim, parameters: Mapping[str, Any]) -> dict[str, str]:
     """Where a run's parameters are not those of the paper, in words."""
-    found = []
+    found = {}
     for name, wanted in (claim.protocol or {}).items():
         given = parameters.get(name)
         if given != wanted:
-            instead = f"{given} for {wanted}" if name in parameters else f"not {wanted}"
-            found.append(f"{name.replace('_', ' ')} {instead}")
-    return "; ".join(found)
+            given, wanted = (claim.in_words(str(value)) for value in (given, wanted))
+            instead = f"{given} instead of {wanted}" if name in parameters else f"not {wanted}"
+            found[name] = f"{claim.in_words(name)}: {instead}"
+    return found

@@ -148,10 +148,8 @@ def repair(
     A: Float[Tensor, "n n"],
     data: Dataset,
     test: Dataset,
-    recipe: Recipe,
-    *,
-    seed: int,
-    device: str | torch.device = "auto",
+    *how: Any,
+    **more: Any,
 ) -> list[dict[str, Any]]:
     """The penalty after every epoch of one long finetuning; the arguments are those of `finetuned`.
 
@@ -159,8 +157,7 @@ def repair(
         One row an epoch: epoch (from 1) and penalty (points; lower is better).
     """
     moved = _inserted(network, layer, A, data)
-    options: dict[str, Any] = {"seed": seed, "device": device, "freeze": layer, "validation": test}
-    history = train(moved, data, recipe, **options).history["validation_accuracy"]
+    history = train(moved, data, *how, **more, freeze=layer, validation=test).history["validation_accuracy"]
     base = evaluate(network, test.images, test.labels)
     return [{"epoch": k, "penalty": 100 * (base - value)} for k, value in enumerate(history, 1)]
 

@@ -1,14 +1,16 @@
-"""Curves of means over trials, with intervals."""
+"""Curves: means over trials with intervals, and single trials with their means."""
 
 from collections.abc import Mapping
-from textwrap import wrap
+from textwrap import fill
 from typing import Any
 
 import pandas as pd
 import seaborn as sns
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from intertwine_book.figures.style import COLOURS, check_columns, facets
+from intertwine_book.figures.labels import name_curves
+from intertwine_book.figures.style import COLOURS, Level, check_columns, dotted, facets
 from intertwine_book.results import interval
 
 
@@ -22,7 +24,7 @@ def mean_curves(
     xlabel: str | None = None,
     ylabel: str | None = None,
     colours: Mapping[str, str] | None = None,
-    level: float | None = None,
+    level: Level = None,
     log: bool = False,
 ) -> Figure:
     """Mean of `y` over trials against `x`, one curve for each value of `by`, with 95 % t-intervals.
@@ -31,7 +33,6 @@ def mean_curves(
         table: one row a trial, with the columns `x` (numbers, or words in order), `y`, `by` and `panels`.
         panels: the column whose values get a panel each.
         colours: value of `by` → colour; the others get the style's colours in order.
-        level: height of a horizontal line, for reference.
         log: whether the vertical axis is logarithmic.
     """
     figure, parts = facets(table, panels, x, y, by, height=3.1, sharey=True)
@@ -47,8 +48,7 @@ def mean_curves(
     for axis, rows in parts:
         shown = rows.assign(**{by: rows[by].astype(str)})
         sns.lineplot(shown, x=x, y=y, hue=by, style=by, ax=axis, **options)
-        if level is not None:
-            axis.axhline(level, color=COLOURS["ink"], lw=0.8, ls=":")
+        dotted(axis, level)
         axis.set(xlabel=xlabel or x, ylabel=ylabel or y, yscale="log" if log else "linear")
         axis.label_outer(remove_inner_ticks=False)
         handles, labels = axis.get_legend_handles_labels()
@@ -59,33 +59,75 @@ def mean_curves(
 
 
 def single_curves(
-    table: pd.DataFrame, x: str, y: str, by: str, trial: str, *, panels: str, xlabel: str, ylabel: str
+    table: pd.DataFrame,
+    x: str,
+    y: str,
+    by: str,
+    trial: str | None = None,
+    *,
+    colours: Mapping[str, str] | None = None,
+    xlabel: str,
+    ylabel: str | None = None,
+    panels: str | None = None,
+    across: int | None = None,
+    means: bool = True,
+    marker: str = "o",
+    level: Level = None,
+    height: float = 3.0,
+    **options: Any,
 ) -> Figure:
     """A thin curve for every trial and a thick one for their mean: for trials too few for an interval.
 
     Args:
         table: rows of one trial, x, `by` and panel are averaged.
-        by: two or three values, which get a colour each and are named beside their curves.
-        panels: the column whose values get a panel each, one above the other on a narrow page.
+        trial: the column that tells trials apart; without one there is a single curve for each name.
+        colours: value of `by` → colour; these are shown, or the first three. They are named beside the ends
+            of their curves where panels stand in one row or one column, else above.
+        ylabel: of panels with one scale; when not given, each has the scale and the label of its own name.
+        panels: the column whose values get a panel each.
+        across: panels in a row; all of them when not given.
+        means: whether there is a thick curve.
+        height: of a row of panels, in inches.
+        **options: of the axes, such as `ylim` and `yscale`.
     """
-    check_columns(table, x, y, by, trial)
-    figure, parts = facets(table, panels, height=3.0, sharey=True, sharex=True)
-    colours = dict(
-        zip(dict.fromkeys(table[by]), (COLOURS[k] for k in ("blue", "grey", "orange")), strict=False)
-    )
+    shared = {"sharex": True, "sharey": ylabel is not None, "width": 5.2}
+    check_columns(table, by, trial)
+    if colours is None:
+        tones = (COLOURS[name] for name in ("blue", "grey", "orange"))
+        colours = dict(zip(dict.fromkeys(table[by]), tones, strict=False))
+    figure, parts = facets(table, panels, x, y, by, height=height, across=across, **shared)
+    thin: dict[str, Any] = {"lw": 0.8, "alpha": 0.7} if means and trial else {"lw": 1.3}
+    ticks = sorted(table[x].unique())
+    named: list[tuple[Axes, dict[str, tuple[float, str]]]] = []
     for axis, rows in parts:
-        axis.set_title("\n".join(wrap(axis.get_title(), 14)), fontsize="medium")
         ends = {}
-        for name, colour in colours.items():
-            single = rows[rows[by] == name].pivot_table(index=x, columns=trial, values=y)
-            axis.plot(single, color=colour, lw=0.8, alpha=0.7, marker="o", ms=3)
-            axis.plot(single.mean(axis=1), color=colour, lw=2.4)
-            ends[name] = (single.index[-1], single.mean(axis=1).iloc[-1])
-        axis.set_xticks(ticks := sorted(table[x].unique()), [f"{tick:g}" for tick in ticks])
-    places = zip(sorted(ends, key=lambda name: ends[name][1]), ("top", "bottom", "bottom"), strict=False)
-    for name, side in places:  # of the last panel
-        place: dict[str, Any] = {"xytext": (6, 0), "textcoords": "offset points", "va": side}
-        axis.annotate(name, ends[name], color=colours[name], annotation_clip=False, **place)
+        for name, mine in rows[rows[by].isin(list(colours))].groupby(by, sort=False):
+            colour = colours[str(name)]
+            each = [mine] if trial is None else [part for _, part in mine.groupby(trial)]
+            single = [part.groupby(x)[y].mean() for part in each]
+            for k, curve in enumerate(single):
+                label = "_" if k else str(name)
+                axis.plot(curve, color=colour, marker=marker, ms=3, label=label, **thin)
+            mean = pd.concat(single).groupby(level=0).mean()
+            if means and trial:
+                axis.plot(mean, color=colour, lw=2.3)
+            ends[str(name)] = (float(mean.iloc[-1]), colour)
+        dotted(axis, level)
+        axis.set(**options)
+        if len(ticks) <= 5:
+            axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        if ylabel is None:
+            axis.set(ylabel=axis.get_title(), title="")
+        else:
+            axis.set_title(fill(axis.get_title(), 16, break_long_words=False), fontsize="medium", pad=3)
+        named.append((axis, ends))
     figure.supxlabel(xlabel, fontsize="medium")
-    parts[0][0].set_ylabel(ylabel)
+    figure.supylabel(ylabel or "", fontsize="medium")
+    beside = {None: named[-1:], 1: named}.get(across, [])
+    for axis, ends in beside if len(colours) > 1 else []:  # when the limits of all panels are known
+        name_curves(axis, ends)
+    if len(colours) > 1 and not beside:
+        handles, labels = parts[0][0].get_legend_handles_labels()
+        how: dict[str, Any] = {"ncols": len(labels), "labelcolor": "linecolor"}
+        figure.legend(handles, labels, loc="outside upper center", **how)
     return figure

@@ -7,19 +7,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from intertwine.genni import Grid
+from intertwine_book.figures.interactive import Interactive
 from intertwine_book.figures.style import COLOURS
-
-
-class Interactive:
-    """A plotly figure as a fragment for pages that load plotly.min.js; in a notebook, show `.figure`."""
-
-    def __init__(self, figure: Any, name: str) -> None:
-        self.figure, self.name = figure, name
-
-    def _repr_html_(self) -> str:
-        config: dict[str, Any] = {"displaylogo": False, "responsive": True}
-        options = {"div_id": self.name, "full_html": False, "include_plotlyjs": False, "config": config}
-        return str(self.figure.to_html(**options))
 
 
 def epsilon_slider(

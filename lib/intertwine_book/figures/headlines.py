@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from intertwine_book.claims import Claim
 from intertwine_book.figures.style import COLOURS, GROUP_COLOURS, new_figure
-from intertwine_book.results import interval, on_record
+from intertwine_book.results import interval, on_record, recorded
 
 _SINGLE: dict[str, Any] = {"ms": 3, "ls": "", "marker": "o", "alpha": 0.5, "mew": 0}
 
@@ -39,31 +39,35 @@ def rotation(axis: Axes) -> None:
 
 
 def stitches(axis: Axes, ledger: Sequence[Claim]) -> None:
-    """Penalty of stitches by layer: means filled, pairs as dots, printed values as open markers."""
-    found = on_record("03_stitching", "figure_1")
-    places = {layer: k for k, layer in enumerate(found["layer"].unique())}
+    """Penalty of stitches by layer at the paper's width: measured filled, printed values as open markers."""
+    found = recorded("03_stitching", "stitched")["wide"][0]
+    layers = [3, 6, 10, 14]  # as the paper counts
     names = {
-        "rank_1": ("rank one", "pink"),
-        "g_relu": ("$G_{\\mathrm{ReLU}}$", "blue"),
         "full": ("full", "red"),
+        "G_ReLU": ("$G_{\\mathrm{ReLU}}$", "blue"),
+        "rank 4": ("rank four", "orange"),
+        "rank 1": ("rank one", "pink"),
     }
-    for shift, (column, (name, colour)) in zip((0.2, 0, -0.2), names.items(), strict=True):
+    below = -8.0  # the label below, which the next one must not touch
+    for shift, (stitch, (name, colour)) in zip((0.3, 0.1, -0.1, -0.3), names.items(), strict=True):
         style: dict[str, Any] = {"color": COLOURS[colour]}
-        axis.plot(found["layer"].map(places) + shift, found[column], **_SINGLE, **style)
-        mean = found.groupby("layer")[column].mean()
-        axis.plot(mean.index.map(places) + shift, mean, "o", ms=6, **style)
+        mean = found[found["stitch"] == stitch].groupby("layer1")["penalty"].mean()
+        axis.plot(np.arange(4) + shift, mean, "o", ms=6, **style)
+        column = stitch.lower().replace(" ", "_")
         for claim in ledger:
             if (claim.table, claim.kind, claim.columns) == ("figure_1", "number", [column]):
-                at = places[found.query(claim.where)["layer"].iloc[0]] + shift
+                at = layers.index(int((claim.where or "").removeprefix("layer == "))) + shift
                 axis.plot(at, float(claim.printed or 0), "o", mfc="none", mec=COLOURS[colour], ms=8)
-        axis.text(3.5, mean.iloc[-1], name, va="center", **style)
-    axis.set_xticks(list(places.values()), list(places))
-    axis.set(xlabel="layer of the cut", ylabel="accuracy lost, points", xlim=(-0.5, 4.4), ylim=(0, None))
+        below = max(mean.iloc[-1], below + 8)
+        axis.text(3.5, below, name, va="center", **style)
+    axis.set_xticks(range(4), [str(layer) for layer in layers])
+    axis.set(xlabel="layer of the cut", ylabel="accuracy lost, points", xlim=(-0.5, 4.7), ylim=(0, None))
 
 
 def norms(axis: Axes) -> None:
-    """Penalty of the same maps with frozen and with re-estimated batch norm, by layer."""
-    found = on_record("03_stitching", "norms").pivot_table(index="layer1", columns="stitch", values="penalty")
+    """Penalty of the same maps with frozen and with re-estimated batch norm, where a batch norm follows."""
+    found = on_record("03_stitching", "norms").query("layer1 != 'relu4'")
+    found = found.pivot_table(index="layer1", columns="stitch", values="penalty")
     again, frozen = (found[f"least squares, {way}"] for way in ("re-estimated", "frozen"))
     rows = np.arange(len(found))
     axis.hlines(rows, again, frozen, color=COLOURS["grey"])
@@ -71,7 +75,7 @@ def norms(axis: Axes) -> None:
     axis.plot(again, rows, "o", color=COLOURS["red"])
     axis.text(again.iloc[1], 0.65, "re-estimated", ha="center", color=COLOURS["red"])
     axis.text(frozen.iloc[1], 0.65, "frozen", ha="center", color=COLOURS["red"])
-    axis.set_yticks(rows, [f"layer {layer}" for layer in (3, 6, 10, 14)])
+    axis.set_yticks(rows, [f"layer {layer}" for layer in (3, 6, 10)])
     axis.set(xlabel="accuracy lost, points", xlim=(0, 19))
     axis.invert_yaxis()
 
@@ -83,7 +87,7 @@ def line(axis: Axes) -> None:
         wide = found[found["way"] == way].pivot(index="fraction", columns="pair", values="accuracy")
         axis.plot(wide, color=COLOURS[colour], lw=0.8, alpha=0.6)
         axis.plot(wide.mean(axis=1), "o-", color=COLOURS[colour])
-        below = -18 if way == "as trained" else 7
+        below = -18 if way == "as trained" else 16
         axis.text(0.5, wide.loc[0.5].mean() + below, way, ha="center", color=COLOURS[colour])
     axis.set(xlabel="fraction of the way", ylabel="accuracy, %", ylim=(0, 100))
 
@@ -132,11 +136,11 @@ def basis(axis: Axes) -> None:
 
 
 def hidden(axis: Axes) -> None:
-    """Hidden symmetries of shallow networks with integer weights: networks, and their mean."""
+    """Hidden symmetries of shallow networks with integer weights: networks, and their median."""
     found = on_record("07_shallow_relu", "density").query("size > 0")
     spread = np.exp(0.1 * np.random.default_rng(0).uniform(-1, 1, len(found)))
     axis.plot(found["size"] * spread, found["hidden"], rasterized=True, **_SINGLE, color=COLOURS["blue"])
-    axis.plot(found.groupby("size")["hidden"].mean(), "o-", color=COLOURS["red"])
+    axis.plot(found.groupby("size")["hidden"].median(), "o-", color=COLOURS["red"])
     axis.set_xscale("log", base=2)
     axis.set_yscale("symlog", linthresh=1)
     axis.set(xlabel="largest integer m", ylabel="hidden symmetries", ylim=(-0.4, 200))

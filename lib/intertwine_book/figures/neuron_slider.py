@@ -7,7 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from intertwine.shallow import ShallowReLU
-from intertwine_book.figures.epsilon_slider import Interactive
+from intertwine_book.figures.interactive import Interactive
 from intertwine_book.figures.style import COLOURS
 
 
@@ -52,5 +52,6 @@ def neuron_slider(
     }
     layout |= {"paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)", "sliders": [slider]}
     layout |= {"font": {"color": COLOURS["grey"]}, "legend": {"orientation": "h", "y": 1.15}}
-    layout |= {"xaxis": {"title": {"text": "x"}}, "yaxis": {"range": ends}}
+    quiet = {"gridcolor": "rgba(128,128,128,0.25)", "zerolinecolor": "rgba(128,128,128,0.5)"}
+    layout |= {"xaxis": quiet | {"title": {"text": "x"}}, "yaxis": quiet | {"range": ends}}
     return Interactive(go.Figure(lines, layout), name)

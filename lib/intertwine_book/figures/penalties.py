@@ -1,14 +1,11 @@
-"""Sanity rotations drawn: where the matrices stand, and the accuracy that they cost."""
+"""Sanity rotations drawn: where the matrices stand, and the colours of their groups."""
 
 from typing import Any
 
-import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from intertwine_book.figures.schematics import MAP, NETWORKS, arrow, box, canvas
-from intertwine_book.figures.style import COLOURS, GROUP_COLOURS, check_columns, facets, new_figure
-from intertwine_book.results import interval
+from intertwine_book.figures.style import COLOURS, GROUP_COLOURS
 
 COLOUR_OF = {
     "control": COLOURS["grey"],
@@ -49,63 +46,4 @@ def insertion_diagram() -> Figure:
     )
     axis.text(2.7, 0.35, "frozen", color=blue, **small)
     axis.text(8.5, 0.35, "finetuned", color=orange, **small)
-    return figure
-
-
-def closed_and_finetuned(closed: pd.DataFrame, tuned: pd.DataFrame, printed: pd.DataFrame) -> Figure:
-    """Penalties by layer: closed form (diamonds), finetuned (dots) and printed (rings), trials as points.
-
-    Args:
-        closed, tuned, printed: columns `layer`, `group` (a key of `COLOUR_OF`), `penalty` (points; lower is
-            better), one row a trial or a printed value; the mean has a 95 % t-interval.
-    """
-    check_columns(printed, "layer", "group", "penalty")
-    figure, axis = new_figure(height=3.6)
-    kinds = [("D", closed), ("o", tuned)]
-    columns = [(group, *kind) for group in dict.fromkeys(tuned["group"]) for kind in kinds]
-    columns = [(group, mark, table) for group, mark, table in columns if (table["group"] == group).any()]
-    layers = sorted(printed["layer"].unique())
-    for place, layer in enumerate(layers):
-        for k, (group, mark, table) in enumerate(columns):
-            x, colour = place + 0.15 * (k - (len(columns) - 1) / 2), COLOUR_OF[group]
-            trials = table[(table["layer"] == layer) & (table["group"] == group)]["penalty"]
-            mean, (low, high) = trials.mean(), interval(trials)
-            axis.plot([x + 0.05] * len(trials), trials, ".", ms=3, color=colour, alpha=0.5)
-            axis.errorbar(
-                x, mean, [[mean - low], [high - mean]], fmt=mark, ms=5, color=colour, elinewidth=1.2
-            )
-            ring = printed[(printed["layer"] == layer) & (printed["group"] == group)]["penalty"]
-            if mark == "o":
-                axis.plot([x] * len(ring), ring, "o", mfc="none", mec=colour, mew=1.4, ms=9)
-    axis.set(xlabel="layer, as the paper counts", ylabel="penalty, points", xticks=range(len(layers)))
-    axis.set_xticklabels([str(layer) for layer in layers])
-    axis.set_xlim(-0.5, len(layers) - 0.5)
-    axis.axhline(0, color=COLOURS["ink"], lw=0.8)
-    ink: dict[str, Any] = {"color": COLOURS["ink"], "ls": ""}
-    words = {"D": "closed form", "o": "finetuned", ".": "single draws"}
-    marks = [Line2D([], [], marker=m, label=words[m], **ink) for m in words]
-    marks.insert(2, Line2D([], [], marker="o", mfc="none", ms=9, label="printed", **ink))
-    names = {"positive scalings": "$G_{\\mathrm{ReLU}}$", "control": "control, $A = I$"}
-    for group in dict.fromkeys(tuned["group"]):
-        marks.append(Line2D([], [], color=COLOUR_OF[group], lw=4, label=names.get(group, group)))
-    figure.legend(handles=marks, loc="outside lower center", ncols=4, fontsize="small")
-    return figure
-
-
-def unexplained_and_penalty(table: pd.DataFrame) -> Figure:
-    """The penalty of each draw against the share of the activations that the best map does not explain.
-
-    Args:
-        table: columns `layer` (panels), `group` (colours), `unexplained` (a share) and `penalty` (points).
-    """
-    figure, parts = facets(table, "layer", "group", "unexplained", "penalty", height=3.0, sharey=True)
-    for axis, draws in parts:
-        for group, rows in draws.groupby("group", sort=False):
-            style: dict[str, Any] = {"s": 14, "color": COLOUR_OF[str(group)], "alpha": 0.7, "linewidths": 0}
-            axis.scatter(100 * rows["unexplained"], rows["penalty"], label=group, **style)
-    parts[0][0].set_ylabel("penalty, points")
-    parts[len(parts) // 2][0].set_xlabel("unexplained, % of the mean square")
-    figure.legend(
-        *parts[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize="small"
-    )
     return figure

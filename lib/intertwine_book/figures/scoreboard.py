@@ -1,4 +1,4 @@
-"""The picture above the scoreboard: verdicts by paper, and printed numbers beside measured ones."""
+"""The pictures above the scoreboard: verdicts by paper, and printed numbers beside measured ones."""
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -6,16 +6,16 @@ from matplotlib.figure import Figure
 from intertwine_book.claims.page import FAMILIES
 from intertwine_book.figures.style import COLOURS, PAPER, new_figure
 
-_COLOURS = dict(zip(FAMILIES, ("green", "orange", "red", "grey"), strict=True))
+_COLOURS = dict(zip(FAMILIES, ("green", "orange", "red", "sky", "grey"), strict=True))
 
 
 def verdicts(table: pd.DataFrame) -> Figure:
-    """Above a bar of verdicts for each paper; below measured means with intervals against printed values.
+    """A bar of verdicts for each paper, and one for this book.
 
     Args:
         table: as `intertwine_book.claims.summary` returns it.
     """
-    figure, (bars, axis) = new_figure(2, 1, height=5.6, height_ratios=[2, 3])
+    figure, bars = new_figure(width=4.8, height=3.4)
     counts = table.groupby("paper", sort=False)["family"].value_counts().unstack(fill_value=0)
     left = pd.Series(0, counts.index)
     for family, name in _COLOURS.items():
@@ -28,6 +28,13 @@ def verdicts(table: pd.DataFrame) -> Figure:
     bars.invert_yaxis()
     bars.grid(axis="y", visible=False)
     bars.set(xlabel="statements")
+    figure.legend(*bars.get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    return figure
+
+
+def printed_and_measured(table: pd.DataFrame) -> Figure:
+    """Measured means with their 95 % intervals against printed values; `table` as for `verdicts`."""
+    figure, axis = new_figure(width=4.8, height=3.4)
     known = table.dropna(subset=["printed", "mean"])
     known = known[(known["printed"] > 0) & (known["mean"] > 0)]
     for family, rows in known.groupby("family"):
@@ -37,5 +44,4 @@ def verdicts(table: pd.DataFrame) -> Figure:
         axis.errorbar(rows["printed"], rows["mean"], error, fmt="o", ms=4, lw=1, color=colour)
     axis.axline((1, 1), slope=1, color=COLOURS["ink"], lw=0.8, zorder=0)
     axis.set(xscale="log", yscale="log", xlabel="printed", ylabel="measured")
-    figure.legend(*bars.get_legend_handles_labels(), loc="outside upper center", ncols=4)
     return figure

@@ -1,10 +1,8 @@
-"""Similarity drawn: what Procrustes and CKA compare, and values beside their nulls and the printed ones."""
+"""Similarity drawn: what Procrustes and CKA compare."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-import pandas as pd
 import torch
 from jaxtyping import Float, Int
 from matplotlib.figure import Figure
@@ -12,60 +10,7 @@ from torch import Tensor
 
 from intertwine.similarity import u_centred
 from intertwine_book.figures.schematics import NETWORKS
-from intertwine_book.figures.style import COLOURS, GROUP_COLOURS, check_columns, facets, new_figure
-from intertwine_book.results import interval
-
-_NAMES = {"G_ReLU": "$G_{\\mathrm{ReLU}}$"}
-_MARKS = ("_", "^", "x")
-
-
-def beside_nulls(table: pd.DataFrame, printed: pd.DataFrame | None = None, *, ylabel: str) -> Figure:
-    """Means with 95 % t-intervals, single pairs as dots, printed values as rings, nulls as other marks.
-
-    Args:
-        table: one row a pair, with the columns `panel`, `layer` (in order), `group` (a colour each, named
-            beside the last panel), `what` (first what was measured, then nulls), `value`.
-        printed: the columns `panel`, `layer`, `group`, `value`.
-        ylabel: of the values; say in it whether higher is more similar.
-    """
-    figure, parts = facets(table, "panel", "layer", "group", "what", "value", height=3.5, sharey=True)
-    groups, kinds = (list(dict.fromkeys(table[column])) for column in ("group", "what"))
-    for axis, rows in parts:
-        places = {layer: k for k, layer in enumerate(dict.fromkeys(rows["layer"]))}
-        for k, group in enumerate(groups):
-            shift, colour = 0.4 * (k - (len(groups) - 1) / 2), GROUP_COLOURS[group]
-            for kind, mark in zip(kinds[1:], _MARKS, strict=False):
-                null = (
-                    rows[(rows["group"] == group) & (rows["what"] == kind)].groupby("layer")["value"].mean()
-                )
-                axis.plot(null.index.map(places) + shift, null, mark, color=colour, ms=9, mew=1.5)
-            trials = rows[(rows["group"] == group) & (rows["what"] == kinds[0])].groupby("layer")["value"]
-            for layer, values in trials:
-                low, high = interval(values)
-                axis.plot([places[layer] + shift] * 2, [low, high], color=colour, lw=1.4)
-                axis.plot([places[layer] + shift + 0.1] * len(values), values, ".", ms=3, color=colour)
-            mean = trials.mean()[list(places)]
-            axis.plot(mean.index.map(places) + shift, mean, "o", ms=5.5, color=colour)
-            if printed is not None:
-                same = printed[(printed["panel"] == axis.get_title()) & (printed["group"] == group)]
-                ring: dict[str, Any] = {"mfc": "none", "mec": colour, "mew": 1.3, "ms": 10}
-                axis.plot(same["layer"].map(places) + shift, same["value"], "o", **ring)
-            if axis is parts[-1][0]:
-                style: dict[str, Any] = {"color": colour, "va": "center", "annotation_clip": False}
-                axis.annotate(_NAMES.get(group, group), (len(places) - 0.45, mean.iloc[-1]), **style)
-        axis.set_xticks(list(places.values()), [str(layer) for layer in places])
-        axis.set(xlim=(-0.5, len(places) - 0.5), xlabel="layer")
-    parts[0][0].set_ylabel(ylabel)
-    grey: dict[str, Any] = {"ls": "", "color": COLOURS["grey"]}
-    shown: list[tuple[str, dict[str, Any]]]
-    shown = [(f"{kinds[0]}: mean, pairs", {"marker": "o", "ms": 5.5})]
-    shown += [("printed", {"marker": "o", "mfc": "none", "ms": 9})] * (printed is not None)
-    shown += [
-        (kind, {"marker": mark, "ms": 8, "mew": 1.5}) for kind, mark in zip(kinds[1:], _MARKS, strict=False)
-    ]
-    handles = [axis.plot([], [], label=label, **grey, **style)[0] for label, style in shown]
-    figure.legend(handles=handles, loc="outside lower center", ncols=2, fontsize="small")
-    return figure
+from intertwine_book.figures.style import COLOURS, new_figure
 
 
 def point_clouds(panels: Sequence[tuple[str, Float[Tensor, "n 2"], Float[Tensor, "n 2"]]]) -> Figure:
@@ -150,31 +95,4 @@ def impossible_triangle(points: Float[Tensor, "3 2"], K: Float[Tensor, "3 3"]) -
     right.axis("off")
     for axis in (left, middle):
         axis.grid(visible=False)
-    return figure
-
-
-def against_penalty(table: pd.DataFrame, printed: pd.DataFrame) -> Figure:
-    """Stitching penalty against similarity: a dot for each pair and layer, printed means as rings.
-
-    Args:
-        table: one row a pair and layer, with the columns `layer`, `similarity`, `penalty`.
-        printed: the same columns, one row a layer.
-    """
-    check_columns(table, "layer", "similarity", "penalty")
-    figure, axes = new_figure(1, 2, height=2.9, sharex=True, sharey=True)
-    colours = [COLOURS[name] for name in ("ink", "grey", "pink", "green")]
-    for axis, rows, title in zip(axes, (table, printed), ("our pairs", "printed means"), strict=True):
-        for layer, colour in zip(dict.fromkeys(printed["layer"]), colours, strict=False):
-            part = rows[rows["layer"] == layer]
-            open_ = {"mfc": "none"} if rows is printed else {}
-            axis.plot(part["similarity"], part["penalty"], "o", color=colour, ms=6, mew=1.4, **open_)
-            at = (part["similarity"].mean(), part["penalty"].max() + 0.9)
-            side: dict[str, Any] = {"ha": "center", "va": "bottom"}
-            if rows is printed:
-                at, side = (at[0] + 0.012, at[1] - 0.9), {"ha": "left", "va": "center"}
-            axis.text(*at, f"layer {layer}", color=colour, **side)
-        axis.set_title(title, fontsize="medium")
-        axis.set(xlabel="$G_{\\mathrm{ReLU}}$-Procrustes similarity")
-        axis.margins(x=0.15, y=0.15)
-    axes[0].set_ylabel("penalty of a stitch, points")
     return figure

@@ -10,7 +10,8 @@ from jaxtyping import Float
 from scipy.spatial import ConvexHull
 from torch import Tensor
 
-from intertwine_book.figures.epsilon_slider import Interactive, layout, slider
+from intertwine_book.figures.epsilon_slider import layout, slider
+from intertwine_book.figures.interactive import Interactive
 from intertwine_book.figures.style import COLOURS
 
 

@@ -1,5 +1,8 @@
 """The book's figure style: vector graphics on no background, in colours that everyone can tell apart."""
 
+from collections.abc import Mapping
+from itertools import zip_longest
+from math import ceil
 from typing import Any
 
 import matplotlib as mpl
@@ -71,14 +74,21 @@ def new_figure(*grid: int, width: float = 5.8, height: float, **options: Any) ->
 
 
 def facets(
-    table: pd.DataFrame, by: str | None, *columns: str, height: float, **options: Any
+    table: pd.DataFrame,
+    by: str | None,
+    *columns: str,
+    height: float,
+    across: int | None = None,
+    **options: Any,
 ) -> tuple[Figure, list[tuple[Axes, pd.DataFrame]]]:
-    """A row of panels, one for each value of the column `by`, with the rows of the table that belong to it.
+    """Panels, one for each value of the column `by`, with the rows of the table that belong to it.
 
     Args:
         table: has the column `by` and the other `columns` that the figure needs.
         by: its values, in order of appearance, are the titles; with None there is one panel without a title.
-        height: of the figure, in inches.
+        height: of a row of panels, in inches.
+        across: panels in a row; all of them when not given.
+        **options: of `new_figure`.
 
     Example:
         >>> import pandas as pd
@@ -89,11 +99,37 @@ def facets(
     """
     check_columns(table, by, *columns)
     names = [None] if by is None else list(dict.fromkeys(table[by]))
-    figure, axes = new_figure(1, len(names), height=height, squeeze=False, **options)
-    for axis, name in zip(axes[0], names, strict=True):
-        axis.set_title("" if name is None else str(name))
-    parts = [table if by is None else table[table[by] == name] for name in names]
-    return figure, list(zip(axes[0], parts, strict=True))
+    across = min(across or len(names), len(names))
+    lines = ceil(len(names) / across)
+    figure, axes = new_figure(lines, across, height=height * lines, squeeze=False, **options)
+    parts = []
+    for axis, name in zip_longest(axes.flat, names):
+        axis.set_title("" if name is None else in_mathematics(str(name)))
+        parts.append((axis, table if by is None else table[table[by] == name]))
+    for axis, _ in parts[len(names) :]:
+        axis.axis("off")
+    return figure, parts[: len(names)]
+
+
+def in_mathematics(name: str) -> str:
+    """A name as figures show it.
+
+    Example:
+        >>> in_mathematics("G_ReLU-CKA")
+        '$G_{\\\\mathrm{ReLU}}$-CKA'
+    """
+    return name.replace("G_ReLU", "$G_{\\mathrm{ReLU}}$")
+
+
+Level = float | Mapping[str, float] | None
+"""Height of a dotted line: in all panels, in those with these titles, or none."""
+
+
+def dotted(axis: Axes, level: Level) -> None:
+    """Draw a dotted line for reference."""
+    height = level.get(axis.get_title()) if isinstance(level, Mapping) else level
+    if height is not None:
+        axis.axhline(height, color=COLOURS["ink"], lw=0.8, ls=":")
 
 
 def check_columns(table: pd.DataFrame, *columns: str | None) -> None:

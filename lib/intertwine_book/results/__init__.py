@@ -2,7 +2,7 @@
 
 from intertwine_book.results.intervals import interval
 from intertwine_book.results.origin import LIBRARY, PACKAGES, environment, library_digest
-from intertwine_book.results.records import largest, on_record, provenance, recorded
+from intertwine_book.results.records import on_record, provenance, recorded
 from intertwine_book.results.runs import Run, run
 from intertwine_book.results.steps import steps
 from intertwine_book.results.tables import PROFILES, RECORDED, default_folder, read, write
@@ -16,7 +16,6 @@ __all__ = [
     "default_folder",
     "environment",
     "interval",
-    "largest",
     "library_digest",
     "on_record",
     "provenance",

@@ -56,17 +56,18 @@ def library_digest() -> str:
 
 
 def _commit() -> str | None:
-    """The commit of the library's checkout, where there is one; `-dirty` if files differ from it."""
-    git = ["git", "--no-optional-locks", "-C", str(LIBRARY)]
+    """The commit of the library's checkout, if any; `-dirty` if other files than results differ."""
+
+    def git(*words: str) -> str:
+        command = ["git", "--no-optional-locks", "-C", str(LIBRARY), *words]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
     try:  # an installed library may lie, untracked, inside somebody else's checkout
-        for command in (
-            ["ls-files", "--error-unmatch", "intertwine/__init__.py"],
-            ["describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"],
-        ):
-            done = subprocess.run([*git, *command], check=True, capture_output=True, text=True)
+        git("ls-files", "--error-unmatch", "intertwine/__init__.py")
+        changed = git("diff", "--name-only", "HEAD", "--", ":/", ":(top,exclude)data/results")
+        return git("rev-parse", "HEAD") + "-dirty" * bool(changed)
     except (OSError, subprocess.CalledProcessError):
         return None
-    return done.stdout.strip()
 
 
 @cache

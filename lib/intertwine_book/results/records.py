@@ -32,7 +32,7 @@ def provenance(folder: str | Path | None = None) -> pd.DataFrame:
         raise FileNotFoundError(f"Expected tables in {folder}, found none: run what writes them.")
     for facts in tables.values():
         del facts["peak_memory_bytes"]  # of the whole process, and stated on the page already
-        for fact in ("peak_device_memory_bytes", "cases"):
+        for fact in ("peak_device_memory_bytes", "cases", "code"):
             facts.pop(fact, None)
     first, *others = tables.values()
     shared = [fact for fact in first if all(other[fact] == first[fact] for other in others)]
@@ -84,24 +84,3 @@ def on_record(chapter: str, name: str, *, root: str | Path | None = None) -> pd.
         f"Expected a recorded table {name!r} of {chapter!r}, found none in data/results: run the chapter "
         f"with `--profile desk` and record it."
     )
-
-
-def largest(
-    chapter: str, name: str, live: pd.DataFrame, *, root: str | Path | None = None
-) -> tuple[pd.DataFrame, str]:
-    """The largest recorded run of a table, or else this run's own; and a sentence that names the run.
-
-    Example:
-        >>> import tempfile
-        >>> here = pd.DataFrame({"penalty": [0.2]})
-        >>> table, source = largest("02_sanity_rotations", "finetuned", here, root=tempfile.mkdtemp())
-        >>> table is here, source
-        (True, 'No larger run is recorded yet: this is the run of this page.')
-    """
-    found = recorded(chapter, name, root=root)
-    if not found:
-        return live, "No larger run is recorded yet: this is the run of this page."
-    table, facts = [*found.values()][-1]
-    hours = f", {facts['wall_s'] / 3600:.1f} hours" if facts.get("wall_s") else ""
-    about = f"{facts['device']}, {facts['date']}{hours}; {_in_words(facts['parameters'])}"
-    return table, f"The largest recorded run: {[*found][-1]} ({about})."

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from intertwine import files
-from intertwine_book.results import records, tables
+from intertwine_book.results import tables
 from intertwine_book.results.steps import Rows, steps
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def run(
         variables: `globals()` of the chapter.
         data: the data set of the tables, several, or a checksum.
         parameters: their names; those of the parameters cell, which are annotated, when not given.
-        folder: where the tables go; `default_folder()` when not given.
+        folder: where the tables go; `default_folder(chapter)` when not given.
     """
     named = variables.get("__annotations__") if parameters is None else parameters
     if named is None:
@@ -55,7 +56,9 @@ def run(
         )
     values = {name: variables[name] for name in named if name not in ("seed", "device")}
     seed, device = variables.get("seed", 0), str(variables.get("device", "auto"))
-    return Run(chapter, values, seed, device, checksum(data), folder)
+    keep = bool(folder or os.environ.get("INTERTWINE_RESULTS"))
+    folder = Path(folder or tables.default_folder(chapter))
+    return Run(chapter, values, seed, device, checksum(data), folder, keep)
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,7 @@ class Run:
     device: str
     data_checksum: str | None = None
     folder: str | Path | None = None
-    _frames: dict[str, pd.DataFrame] = field(default_factory=dict, repr=False)
+    keep: bool = True  # whether finished tables and steps are taken again
 
     def table(
         self,
@@ -117,17 +120,14 @@ class Run:
         *,
         uses: Iterable[str] | None = None,
         data: Any = None,
-        **options: Any,
     ) -> pd.DataFrame:
         """`results.steps` with the facts of this run; the arguments are those of `table`."""
-        self._frames[name] = steps(name, cases, compute, **self.facts(uses, data), **options)
-        return self._frames[name]
+        return steps(name, cases, compute, **self.facts(uses, data), keep=self.keep)
 
     def write(self, *, uses: Iterable[str] | None = None, data: Any = None, **frames: pd.DataFrame) -> None:
         """Write tables that follow from others, each under its keyword."""
         for name, frame in frames.items():
             tables.write(frame, name, **self.facts(uses, data))
-            self._frames[name] = frame
 
     def facts(self, uses: Iterable[str] | None = None, data: Any = None) -> dict[str, Any]:
         """The keywords of `results.write` and `results.steps`, with only the parameters in use."""
@@ -145,10 +145,6 @@ class Run:
         import torch  # slow to import
 
         return torch.Generator().manual_seed(self.seed + step)
-
-    def largest(self, name: str, **options: Any) -> tuple[pd.DataFrame, str]:
-        """The largest recorded run of a table, or this run's own: `results.largest`."""
-        return records.largest(self.chapter, name, self._frames[name], **options)
 
 
 def checksum(data: Any) -> str | None:

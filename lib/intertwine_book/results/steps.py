@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -14,7 +15,8 @@ import pandas as pd
 
 from intertwine import files
 from intertwine_book.results import origin
-from intertwine_book.results.tables import default_folder, read, write
+from intertwine_book.results.sources import source
+from intertwine_book.results.tables import default_folder, is_recorded, read, write
 
 Rows: TypeAlias = Mapping[str, Any] | Sequence[Mapping[str, Any]] | pd.DataFrame
 
@@ -29,7 +31,7 @@ def steps(
     folder: str | Path | None = None,
     data_checksum: str | None = None,
     device: Any = "auto",
-    progress: bool = False,
+    keep: bool | None = None,
 ) -> pd.DataFrame:
     """The table whose rows are each case followed by the values of `compute(**case)`, written by `write`.
 
@@ -43,38 +45,42 @@ def steps(
         [4, 9]
         >>> again = steps("squares", [{"side": 2}, {"side": 3}], square, **facts)  # found, not computed
 
-    In a build of the book, or with a `folder`, a finished table with the same parameters (or more), seed and
-    data is returned as it is, whatever code computed it: its provenance says which. Of an unfinished one, the
-    steps that are done are used again if the code is the same. Otherwise everything is computed anew.
+    In a build of the book, or with a `folder`, a finished table with the same parameters (or more), seed,
+    data and code is returned as it is; a recorded one whatever code computed it, unless it is asked for anew.
+    Of an unfinished one, the steps that are done are used again if the code is the same: of the modules, and
+    of the cells that `compute` rests on. All else is computed anew, also what cannot be read.
 
     Args:
         cases: keywords of `compute`, as JSON can express them; one step each.
         compute: gives a row, several, or a table, of plain numbers and words.
         parameters: all that decides on the rows, beside the cases.
-        progress: whether to show a bar here; in a build it goes to the chapter's log.
+        keep: whether what is done is taken again; where a `folder` is given and in a build, when not given.
 
     The other arguments and the errors are those of `write`.
     """
     from tqdm import tqdm
 
-    store = bool(folder or os.environ.get("INTERTWINE_RESULTS"))
+    store = bool(folder or os.environ.get("INTERTWINE_RESULTS")) if keep is None else keep
     folder = Path(folder or default_folder())
     key = {"parameters": dict(parameters), "seed": seed, "data_checksum": data_checksum}
-    if store and (folder / f"{name}.csv").is_file():
-        table, known = read(name, folder=folder)
+    code = _digest(origin.code()["library_sha256"], source(compute))
+    if store and (folder / f"{name}.csv").is_file() and (found := _read(read, name, folder=folder)):
+        table, known = found
         wanted = json.loads(json.dumps(key | {"cases": _digest(list(cases))}))
         wanted["parameters"] = known["parameters"] | wanted["parameters"]
+        anew = name in os.environ.get("INTERTWINE_ANEW", "").split()  # `intertwine build --anew`
+        wanted |= {} if is_recorded(folder) and not anew else {"code": code}
         if all(known.get(fact) == value for fact, value in wanted.items()):
             return table
-    place = folder / ".steps" / _digest(name, key, origin.code()["library_sha256"])
+    kept = Path(os.environ.get("INTERTWINE_STEPS") or folder / ".steps")
+    place = kept / _digest(name, key, code)
     rows, seconds = [], 0.0
-    log = None if progress else os.environ.get("INTERTWINE_LOG")
+    log = os.environ.get("INTERTWINE_LOG")  # in a build, where the chapter says how far it is
     with Path(log).open("a") if log else nullcontext() as stream:
-        for case in tqdm(cases, name, unit="step", file=stream, ascii=True, disable=not (progress or log)):
+        for case in tqdm(cases, name, unit="step", file=stream, ascii=True, disable=not log):
             path = place / f"{_digest(case)}.json"
-            if store and path.is_file():
-                done = json.loads(path.read_text())
-            else:
+            done = _read(lambda at: json.loads(at.read_text()), path) if store and path.is_file() else None
+            if not done:
                 done = _done(case, compute)
                 if store:
                     with files.write_whole(path) as part:
@@ -83,12 +89,22 @@ def steps(
             seconds += done["seconds"]
     table = pd.DataFrame(rows)
     facts: dict[str, Any] = {"data_checksum": data_checksum, "device": device, "wall_s": seconds}
-    write(table, name, parameters=parameters, seed=seed, folder=folder, cases=_digest(list(cases)), **facts)
+    facts |= {"cases": _digest(list(cases)), "code": code}
+    write(table, name, parameters=parameters, seed=seed, folder=folder, **facts)
     return table
 
 
 def _digest(*parts: Any) -> str:
     return files.digest(*parts)[:16]
+
+
+def _read(reader: Callable[..., Any], *what: Any, **where: Any) -> Any:
+    """What a reader gives; nothing, with a warning, of a file that was torn or altered."""
+    try:
+        return reader(*what, **where)
+    except ValueError as error:  # also json's
+        warnings.warn(f"{what[0]} cannot be read and is computed anew: {error}", stacklevel=3)
+        return None
 
 
 def _done(case: Mapping[str, Any], compute: Callable[..., Any]) -> dict[str, Any]:

@@ -17,14 +17,19 @@ import pandas as pd
 from intertwine import files
 from intertwine_book.results import origin
 
-PROFILES = ("smoke", "quick", "desk", "paper")  # from the smallest runs to the largest
-RECORDED = ("desk", "paper")  # their tables are committed
-LIMIT = 1_000_000  # bytes in one folder of tables
+PROFILES = ("smoke", "quick", "wide", "desk", "paper")  # from the least evidence to the most
+RECORDED = ("wide", "desk", "paper")  # their tables are committed
+LIMIT = 1_000_000  # bytes in one folder of tables that are committed
 
 
-def default_folder() -> Path:
-    """The folder of this run's tables: `INTERTWINE_RESULTS`, else `results/` in the current folder."""
-    return Path(os.environ.get("INTERTWINE_RESULTS") or "results")
+def default_folder(chapter: str = "") -> Path:
+    """The folder of a run's tables: `INTERTWINE_RESULTS`, else `results/<chapter>` in the current folder."""
+    return Path(os.environ.get("INTERTWINE_RESULTS") or Path("results", chapter))
+
+
+def is_recorded(folder: Path) -> bool:
+    """Whether tables of this folder are committed: it is `<profile>/<chapter>` of a recorded profile."""
+    return folder.parent.name in RECORDED
 
 
 def write(
@@ -38,6 +43,7 @@ def write(
     device: Any = "auto",
     wall_s: float | None = None,
     cases: str | None = None,
+    code: str | None = None,
 ) -> Path:
     """Write `<name>.csv` and its provenance `<name>.json`, each whole or not at all.
 
@@ -60,13 +66,13 @@ def write(
         folder: `default_folder()` when not given.
         data_checksum: of the data set, where there is one.
         wall_s: seconds that the computation took.
-        cases: by which `steps` recognises a finished table.
+        cases, code: by which `steps` recognises a finished table.
 
     Returns:
         The path of the csv file.
 
     Raises:
-        ValueError: a bad name, a table with a named index, or a folder that would exceed 1 MB.
+        ValueError: a bad name, a table with a named index, or a recorded folder that would exceed 1 MB.
         TypeError: parameters that JSON cannot express.
     """
     if not re.fullmatch(r"[a-z0-9_]+", name):
@@ -86,7 +92,7 @@ def write(
         **origin.environment(device),
         **origin.code(),
         "wall_s": None if wall_s is None else round(wall_s, 3),
-        **({"cases": cases} if cases else {}),
+        **({"cases": cases, "code": code} if cases else {}),
         "date": datetime.now(UTC).date().isoformat(),
         "sha256": hashlib.sha256(content).hexdigest(),
     }
@@ -97,7 +103,7 @@ def write(
     contents = {folder / f"{name}.csv": content, folder / f"{name}.json": seal}
     others = {*folder.glob("[!.]*.csv"), *folder.glob("[!.]*.json")} - set(contents)
     size = sum(path.stat().st_size for path in others) + len(content) + len(seal)
-    if size > LIMIT:
+    if size > LIMIT and is_recorded(folder):
         raise ValueError(
             f"Expected at most {LIMIT / 1e6:g} MB of tables in {folder}, which with the {len(table)} rows of "
             f"'{name}' would hold {size / 1e6:.1f} MB: write fewer rows, or a summary of them."
@@ -125,6 +131,8 @@ def read(name: str, *, folder: str | Path | None = None) -> tuple[pd.DataFrame, 
         provenance = json.loads(path.with_suffix(".json").read_text())
     except FileNotFoundError:
         raise ValueError(f"Table {name}.csv has no provenance {name}.json beside it: {again}.") from None
+    except json.JSONDecodeError:
+        raise ValueError(f"The provenance {name}.json of table {name}.csv is not JSON: {again}.") from None
     content = path.read_bytes()
     if provenance["sha256"] != hashlib.sha256(content).hexdigest():
         raise ValueError(

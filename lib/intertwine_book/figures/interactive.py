@@ -1,0 +1,26 @@
+"""A figure that moves, as a fragment of a page."""
+
+from typing import Any
+
+# drawn when nearly seen: without a graphics card three dimensions take seconds
+_FRAGMENT = """<div id="{name}" class="plotly-graph-div" style="height: {height}px; width: 100%"></div>
+<script>
+(box => {{
+  const {{data, layout}} = {figure};
+  const draw = () => box.data || Plotly.newPlot(box, data, layout, {{displaylogo: false, responsive: true}});
+  const watch = new IntersectionObserver(([seen]) => seen.isIntersecting && draw(), {{rootMargin: "500px"}});
+  addEventListener("load", () => watch.observe(box));
+  addEventListener("beforeprint", draw);
+}})(document.getElementById("{name}"));
+</script>"""
+
+
+class Interactive:
+    """A plotly figure as a fragment for pages that load plotly.min.js; in a notebook, show `.figure`."""
+
+    def __init__(self, figure: Any, name: str) -> None:
+        self.figure, self.name = figure, name
+
+    def _repr_html_(self) -> str:
+        drawn = self.figure.to_json().replace("</", "<\\/")
+        return _FRAGMENT.format(name=self.name, height=self.figure.layout.height or 450, figure=drawn)
