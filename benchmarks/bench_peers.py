@@ -1,171 +1,359 @@
 """Our methods beside public libraries, in one run: do the values agree, and who is faster?
 
-    pip install torch_cka POT geotorch        # peers that are not installed are named and left out
-    python benchmarks/bench_peers.py [repeats, 5 by default]
+    python benchmarks/bench_peers.py [--short] [--record]
 
-Times are medians of CPU seconds of one core. Fails where values differ by more than 10⁻⁴, relative. One
-exception: torch_cka adds up its HSIC in float32 and loses digits there; in float64 its formula gives ours.
+The peers are the extra `peers`, and scipy and scikit-learn, which are ours too. Two are in no extra, and
+are measured where they are installed: repsim, which has no wheels and needs a C++ compiler, and rebasin,
+whose last release is of 2023. Peers that are missing are named and left out. Each row is one size in one
+precision. Fails where values differ by more than the tolerance of the row, or where a time exceeds the
+peer's by more than budgets.yml allows. `--short` measures one small size of each; `--record` writes the
+tables of the book's page *Beside other libraries*.
 """
 
+import contextlib
+import copy
+import io
 import sys
-import time
 import warnings
 from collections.abc import Callable
 from importlib.util import find_spec
+from typing import NamedTuple
 
 import numpy as np
 import torch
 
-from intertwine import alignment, models, similarity
+if __name__ == "__main__":
+    from paired import one_thread
+
+    one_thread()
+
+from paired import HERE, ROUNDS, broken, medians, provenance, write
+from torch import Tensor
+
+from intertwine import alignment, data, genni, models, similarity, stitching, training, weightspace
 from intertwine.dissection import geodesic, haar_rotation
-from intertwine.stitching import Orthogonal
+from intertwine.features import activations
 
-Pair = tuple[Callable[[], object], Callable[[], object]]
-GENERATOR = torch.Generator().manual_seed(0)
-
-
-def draw(*shape: int) -> torch.Tensor:
-    return torch.randn(*shape, dtype=torch.float64, generator=GENERATOR)
+Calls = tuple[Callable[[], object], Callable[[], object]]
+DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 
-def procrustes() -> Pair:
+class Row(NamedTuple):
+    what: str
+    peer: str
+    size: str
+    precision: str
+    difference: float
+    ours: float
+    theirs: float
+
+
+class Case(NamedTuple):
+    """A method, the module of its peer, and sizes from small to large."""
+
+    what: str
+    peer: str
+    prepare: Callable[..., Calls]
+    sizes: list[tuple[int, ...]]
+    precisions: tuple[str, ...] = ("float64",)
+    tolerance: float = 1e-4
+    rounds: int = ROUNDS
+
+
+def draw(*shape: int, dtype: torch.dtype = torch.float64, seed: int = 0) -> Tensor:
+    return torch.randn(*shape, dtype=dtype, generator=torch.Generator().manual_seed(seed))
+
+
+def drawn(n: int, p: int, q: int, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """Features of which the second are linear in the first, up to noise."""
+    X = draw(n, p)
+    return X.to(dtype), (X @ draw(p, q, seed=1) / p**0.5 + draw(n, q, seed=2)).to(dtype)
+
+
+def procrustes(n: int, p: int, dtype: torch.dtype) -> Calls:
     from scipy.linalg import orthogonal_procrustes
 
-    X, Y = draw(2000, 256), draw(2000, 256)
-    ours = lambda: alignment.orthogonal(alignment.Statistics.of(X, Y)).weight.T  # noqa: E731
+    X, Y = drawn(n, p, p, dtype)
+    ours = lambda: alignment.fit(X, Y, "orthogonal").weight.T  # noqa: E731
     return ours, lambda: orthogonal_procrustes(X.numpy(), Y.numpy())[0]
 
 
-def lasso() -> Pair:
+def least_squares(n: int, p: int, dtype: torch.dtype) -> Calls:
+    from sklearn.linear_model import LinearRegression
+
+    X, Y = drawn(n, p, p, dtype)
+    ours = lambda: alignment.fit(X, Y, affine=True).weight  # noqa: E731
+    return ours, lambda: LinearRegression().fit(X.numpy(), Y.numpy()).coef_
+
+
+def lasso(n: int, p: int, dtype: torch.dtype) -> Calls:
     from sklearn.linear_model import Lasso
 
-    X = draw(2000, 64)
-    Y = X @ draw(64, 64) + draw(2000, 64)
-    alpha = 200.0
-    ours = lambda: alignment.lasso(alignment.Statistics.of(X, Y), alpha).weight  # noqa: E731
-    peer = Lasso(alpha / len(X), fit_intercept=False, tol=1e-10)
+    X, Y = drawn(n, p, p, dtype)
+    alpha = 0.05 * n
+    peer = Lasso(alpha / n, fit_intercept=False, tol=1e-10)
+    ours = lambda: alignment.fit(X, Y, "lasso", alpha=alpha).weight  # noqa: E731
     return ours, lambda: peer.fit(X.numpy(), Y.numpy()).coef_
 
 
-def cca() -> Pair:
+def cca(n: int, p: int, dtype: torch.dtype) -> Calls:
     from sklearn.cross_decomposition import CCA
 
-    X = draw(1000, 16)
-    Y = X @ draw(16, 16) + 3 * draw(1000, 16)
+    X, Y = drawn(n, p, p, dtype)
 
     def theirs() -> float:
-        scores = CCA(n_components=16, max_iter=5000, tol=1e-9).fit_transform(X.numpy(), Y.numpy())
+        scores = CCA(n_components=p, max_iter=5000, tol=1e-9).fit_transform(X.numpy(), Y.numpy())
         return np.mean([np.corrcoef(*columns)[0, 1] for columns in zip(*(s.T for s in scores), strict=True)])
 
     return lambda: similarity.cca(X, Y), theirs
 
 
-def power() -> Pair:
+def power(p: int, dtype: torch.dtype) -> Calls:
     from scipy.linalg import expm, logm
 
-    Q = haar_rotation(256, GENERATOR)
-    alphas = torch.linspace(0, 1, 11, dtype=torch.float64)
+    Q = haar_rotation(p, torch.Generator().manual_seed(0)).to(dtype)
+    alphas = torch.linspace(0, 1, 11, dtype=dtype)
     theirs = lambda: np.stack([expm(a * logm(Q.numpy()).real) for a in alphas.numpy()])  # noqa: E731
     return lambda: geodesic(Q, alphas), theirs
 
 
-def soft_matching() -> Pair:
+def soft_matching(n: int, p: int, q: int, dtype: torch.dtype) -> Calls:
     import ot
 
-    X, Y = draw(500, 96), draw(500, 64)
+    X, Y = drawn(n, p, q, dtype)
 
     def theirs() -> float:
         A, B = (Z - Z.mean(0) for Z in (X, Y))
         A, B = (Z / Z.norm() * Z.shape[1] ** 0.5 for Z in (A, B))
-        costs = torch.cdist(A.T, B.T).square().numpy()
-        return ot.emd2([], [], costs) ** 0.5
+        return ot.emd2([], [], torch.cdist(A.T, B.T).square().numpy()) ** 0.5
 
     return lambda: similarity.soft_matching(X, Y), theirs
 
 
-def layers() -> Pair:
+def gram_cka(n: int, p: int, dtype: torch.dtype) -> Calls:
+    import repsim
+
+    X, Y = drawn(n, p, p, dtype)
+    ours = lambda: similarity.cka(X, Y, estimator="biased")  # noqa: E731
+    return ours, lambda: repsim.cka([X.numpy(), Y.numpy()], "linear", "gretton")[0, 1]
+
+
+def unbiased_cka(n: int, p: int, dtype: torch.dtype) -> Calls:
+    from ckatorch.core import cka_base
+
+    X, Y = drawn(n, p, p, dtype)
+    return lambda: similarity.cka(X, Y), lambda: cka_base(X, Y, unbiased=True)
+
+
+def two_networks(images: int) -> tuple[list[torch.nn.Module], Tensor, list[str]]:
+    networks = [models.myrtle(8, in_channels=1, seed=seed).eval() for seed in (0, 1)]
+    return networks, draw(images, 1, 16, 16, dtype=torch.float32), [f"relu{k}" for k in (1, 2, 3, 4)]
+
+
+def layers(n: int, dtype: torch.dtype) -> Calls:
     from torch.utils.data import DataLoader, TensorDataset
     from torch_cka import CKA
 
-    networks = [models.myrtle(8, in_channels=1, seed=seed).eval() for seed in (0, 1)]
-    images = torch.randn(400, 1, 16, 16, generator=GENERATOR)
-    names = [f"relu{k}" for k in (1, 2, 3, 4)]
+    networks, images, names = two_networks(n)
     ours = lambda: similarity.compare(*networks, names, images, device="cpu").to_numpy()  # noqa: E731
 
-    def theirs() -> torch.Tensor:
+    def theirs() -> Tensor:
         loader = DataLoader(TensorDataset(images), batch_size=len(images))
-        peer = CKA(*networks, "one", "other", names, names)
-        with torch.no_grad():
+        with torch.no_grad(), contextlib.redirect_stderr(io.StringIO()):
+            peer = CKA(*copy.deepcopy(networks), "one", "other", names, names)
             peer.compare(loader, loader)
         return peer.export()["CKA"]
 
     return ours, theirs
 
 
-def orthogonal_layer() -> Pair:
+def recorded(n: int, dtype: torch.dtype) -> Calls:
+    from captum.attr import LayerActivation
+
+    (network, _), images, names = two_networks(n)
+    modules = [network.get_submodule(name) for name in names]
+    join = lambda found: torch.cat([Z.flatten() for Z in found])  # noqa: E731
+    ours = lambda: join(activations(network, names, images, batch_size=n).values())  # noqa: E731
+    return ours, lambda: join(LayerActivation(network, modules).attribute(images))
+
+
+def orthogonal_layer(p: int, dtype: torch.dtype) -> Calls:
     import geotorch
 
-    def trained(layer: torch.nn.Module) -> float:
+    X, start = draw(512, p, dtype=dtype), torch.eye(p, dtype=dtype)
+    Y = X @ haar_rotation(p, torch.Generator().manual_seed(0)).to(dtype)
+
+    def lowered(layer: torch.nn.Module) -> bool:
         optimizer = torch.optim.Adam(layer.parameters(), lr=1e-2)
-        for _ in range(300):
+        losses = []
+        for _ in range(100):
             optimizer.zero_grad()
             loss = (X @ layer.weight.T - Y).square().mean()
             loss.backward()
             optimizer.step()
-        return loss.item()
+            losses.append(loss.item())
+        return losses[-1] < losses[0] / 2
 
-    X = draw(512, 64).float()
-    Y = X @ haar_rotation(64, GENERATOR).float()
-
-    def theirs() -> float:
-        layer = torch.nn.Linear(64, 64, bias=False)
+    def theirs() -> bool:
+        layer = torch.nn.Linear(p, p, bias=False, dtype=dtype)
         geotorch.orthogonal(layer, "weight")
-        return trained(layer)
+        layer.weight = start
+        return lowered(layer)
 
-    # from their random starts neither need arrive; what is compared is the time, and that both lower the loss
-    start = 1.5
-    ours = lambda: float(trained(Orthogonal(64, 64, generator=GENERATOR)) < start)  # noqa: E731
-    return ours, lambda: float(theirs() < start)
+    return lambda: lowered(stitching.Orthogonal(start)), theirs
 
 
-ROUNDING = {"torch_cka": 0.02}
-PEERS = {
-    "orthogonal Procrustes, 2000 × 256": ("scipy", procrustes),
-    "lasso, 2000 × 64 to 64": ("sklearn", lasso),
-    "CCA, 1000 × 16": ("sklearn", cca),
-    "11 powers of a rotation of 256 dimensions": ("scipy", power),
-    "soft matching, 96 units to 64": ("ot", soft_matching),
-    "unbiased CKA of 4 × 4 layers, 400 images": ("torch_cka", layers),
-    "300 steps of an orthogonal layer": ("geotorch", orthogonal_layer),
-}
+def persistence(n: int, dtype: torch.dtype) -> Calls:
+    import gudhi
+
+    values = draw(n, n, dtype=dtype)
+
+    def theirs() -> np.ndarray:
+        cubes = gudhi.CubicalComplex(top_dimensional_cells=values.double().numpy())
+        cubes.compute_persistence()
+        return in_order(cubes.persistence_intervals_in_dimension(0))
+
+    def in_order(pairs: np.ndarray) -> np.ndarray:
+        return np.sort(np.minimum(pairs, 1e6), axis=0)
+
+    return lambda: in_order(genni.persistence(values).to_numpy()), theirs
 
 
-def measured(run: Callable[[], object], repeats: int) -> tuple[np.ndarray, float]:
-    times = []
-    for _ in range(repeats):
-        start = time.process_time()
-        value = run()
-        times.append(time.process_time() - start)
-    return np.asarray(value, dtype=float), float(np.median(times))
+def matching(width: int, dtype: torch.dtype) -> Calls:
+    """The mean accuracy half-way between matched networks, whose batch norm is estimated again."""
+    from rebasin import PermutationCoordinateDescent
+
+    train, test = data.load("digits", "train"), data.load("digits", "test")
+    spec = training.Spec("myrtle", train, training.RECIPES["digits"], {"width": width, "in_channels": 1})
+    found = training.train_many(spec, range(8), device="cpu", n_jobs=1)
+    networks = [each.network.eval() for each in found]
+    pairs = [
+        *zip(networks[::2], networks[1::2], strict=True),
+        *zip(networks[1::2], networks[::2], strict=True),
+    ]
+
+    def ours() -> list[torch.nn.Module]:
+        space = weightspace.find_symmetries(networks[0], train.images[:2])
+        return [weightspace.match(space, *pair).model for pair in pairs]
+
+    def theirs() -> list[torch.nn.Module]:
+        moved = [copy.deepcopy(second) for _, second in pairs]
+        for (first, _), second in zip(pairs, moved, strict=True):
+            PermutationCoordinateDescent(first, second, train.images[:2]).rebasin()
+        return moved
+
+    def half_way(first: torch.nn.Module, second: torch.nn.Module) -> float:
+        middle = copy.deepcopy(first)
+        with torch.no_grad():
+            for x, y in zip(middle.parameters(), second.parameters(), strict=True):
+                x.lerp_(y, 0.5)
+            for module in middle.modules():
+                if isinstance(module, torch.nn.BatchNorm2d):
+                    module.reset_running_stats()
+                    module.momentum = None
+            middle.train()(train.images)
+            return (middle.eval()(test.images).argmax(1) == test.labels).float().mean().item()
+
+    for name, moved in (("not matched", [y for _, y in pairs]), ("ours", ours()), ("rebasin", theirs())):
+        accuracy = np.mean([half_way(first, second) for (first, _), second in zip(pairs, moved, strict=True)])
+        QUALITY[f"Accuracy half-way, width {width}, {name}"] = f"{100 * accuracy:.0f} % of {len(pairs)} pairs"
+    return lambda: bool(ours()), lambda: bool(theirs())
 
 
-def main() -> None:
-    torch.set_num_threads(1)
+QUALITY: dict[str, str] = {}
+LINE = "{:34}{:10}{:17}{:10}{:>8}{:>9}{:>9}{:>7}"
+SINGLE, BOTH = ("float32",), ("float32", "float64")
+WIDTHS: list[tuple[int, ...]] = [(2000, 64), (200, 16), (2000, 256), (5000, 512)]
+CASES = [
+    Case("orthogonal Procrustes", "scipy", procrustes, WIDTHS, BOTH),
+    Case("least squares", "sklearn", least_squares, WIDTHS),
+    Case("lasso", "sklearn", lasso, [(2000, 64), (200, 16), (2000, 256)]),
+    Case("CCA", "sklearn", cca, [(1000, 16), (200, 4), (2000, 32)]),
+    Case("11 powers of a rotation", "scipy", power, [(64,), (8,), (256,)]),
+    Case("soft matching", "ot", soft_matching, [
+        (500, 100, 99), (100, 8, 6), (500, 64, 128), (500, 96, 64), (1000, 512, 384), (1000, 512, 512)
+    ], BOTH),
+    Case("biased CKA", "repsim", gram_cka, [(200, 64), (50, 8), (1000, 256)], BOTH),
+    Case("unbiased CKA", "ckatorch", unbiased_cka, [(500, 64), (50, 8), (2000, 256)], BOTH),
+    Case("unbiased CKA of 4 × 4 layers", "torch_cka", layers, [(200,), (50,), (800,)], SINGLE, 0.02),
+    Case("activations of 4 layers", "captum", recorded, [(200,), (50,), (800,)], SINGLE),
+    Case("100 steps of an orthogonal layer", "geotorch", orthogonal_layer, [(64,), (16,), (128,)], SINGLE),
+    Case("persistence of components", "gudhi", persistence, [(64,), (16,), (256,)]),
+    Case("matching 8 pairs of networks", "rebasin", matching, [(8,), (16,)], SINGLE, rounds=3),
+]  # fmt: skip
+
+
+def value(found: object) -> np.ndarray:
+    return np.asarray(found.detach() if isinstance(found, Tensor) else found, dtype=float)
+
+
+def measured(case: Case, sizes: int | None = None) -> list[Row]:
+    rows = []
+    for size in case.sizes[:sizes]:
+        for precision in case.precisions[-1:] if sizes else case.precisions:
+            ours, theirs = case.prepare(*size, DTYPES[precision])
+            mine, other = value(ours()), value(theirs())
+            difference = float(np.abs(mine - other).max() / np.abs(other).max())
+            times = medians(ours, theirs, rounds=case.rounds)
+            rows.append(Row(case.what, case.peer, " × ".join(map(str, size)), precision, difference, *times))
+    return rows
+
+
+def check(rows: list[Row]) -> list[str]:
+    """Rows whose values differ from the peer's, and methods slower than their budget at some size."""
+    tolerances = {case.what: case.tolerance for case in CASES}
+    wrong = [f"{row.what}, {row.size}: values differ by {row.difference:.1e}" for row in rows
+             if not row.difference <= tolerances[row.what]]  # fmt: skip
+    ratios: dict[str, float] = {}
+    for row in rows:
+        ratios[row.what] = max(ratios.get(row.what, 0), row.ours / row.theirs)
+    return wrong + broken(ratios, "peers")
+
+
+def main(short: bool, record: bool) -> None:
     warnings.simplefilter("ignore")  # the peers'
-    repeats, failures = int(sys.argv[1]) if len(sys.argv) > 1 else 5, []
-    print(f"{'method':44}{'peer':11}{'difference':>11}{'ours, s':>9}{'peer, s':>9}{'ratio':>8}")
-    for name, (peer, prepare) in PEERS.items():
-        if find_spec(peer) is None:
-            print(f"{name:44}{peer:11} not installed")
+    rows: list[Row] = []
+    print(LINE.format("method", "peer", "size", "precision", "differ", "ours s", "peer s", "ratio"))
+    for case in CASES[: -1 if short else None]:
+        if find_spec(case.peer) is None:
+            print(f"{case.what:34}{case.peer:10}not installed")
             continue
-        (mine, own), (theirs, other) = (measured(run, repeats) for run in prepare())
-        off = float(np.abs(mine - theirs).max() / np.abs(theirs).max())
-        print(f"{name:44}{peer:11}{off:11.1e}{own:9.4f}{other:9.4f}{other / own:8.1f}", flush=True)
-        if off > ROUNDING.get(peer, 1e-4):
-            failures.append(name)
-    if failures:
-        raise SystemExit(f"expected the peers' values, found others for {', '.join(failures)}")
+        rows += (found := measured(case, 1 if short else None))
+        for r in found:
+            print(
+                f"{r.what:34}{r.peer:10}{r.size:17}{r.precision:10}{r.difference:8.0e}{r.ours:9.4f}", end=""
+            )
+            print(f"{r.theirs:9.4f}{r.theirs / r.ours:7.2f}", flush=True)
+    print(*(f"{name}: {quality}" for name, quality in QUALITY.items()), sep="\n")
+    if record:
+        table(rows)
+    if failures := check(rows):
+        raise SystemExit("\n".join(failures))
+
+
+def table(rows: list[Row]) -> None:
+    names = {"sklearn": "scikit-learn", "ot": "POT"}
+    header = (
+        "Method",
+        "Peer",
+        "Size",
+        "Precision",
+        "Values differ by",
+        "Ours, ms",
+        "Peer, ms",
+        "Peer ÷ ours",
+    )
+    write(HERE / "peers.csv", header, (
+        (r.what, names.get(r.peer, r.peer), r.size, r.precision, f"{r.difference:.0e}", f"{1e3 * r.ours:.3g}",
+         f"{1e3 * r.theirs:.3g}", f"{r.theirs / r.ours:.2f}")
+        for r in rows
+    ))  # fmt: skip
+    distributions = {"sklearn": "scikit-learn", "ot": "POT", "torch_cka": "torch-cka"}
+    packages = [distributions.get(peer, peer) for peer in dict.fromkeys(row.peer for row in rows)]
+    write(
+        HERE / "peers_run.csv", ("What", "Value"), provenance([p for p in packages if p != "scipy"], QUALITY)
+    )
 
 
 if __name__ == "__main__":
-    main()
+    main("--short" in sys.argv, "--record" in sys.argv)
