@@ -251,12 +251,12 @@ def drawing(net, colours=("blue", "red")):
     return weights | {"colours": [COLOURS[c] for c in colours]}
 
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-swap", "caption": "Swap: two neurons change places and keep their edges. The sum that reaches the output is the same."}, "image": {"alt": "A network with one input, two hidden neurons and one output, before and after its hidden neurons, drawn in blue and red, exchange places."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-swap", "caption": "A swap keeps the function: two neurons change places with their edges, and the sum that reaches the output is the same."}, "image": {"alt": "A network with one input, two hidden neurons and one output, before and after its hidden neurons, drawn in blue and red, exchange places."}}
 neuron_diagram(
     {"before": drawing(small), "after the swap": drawing(swapped, ("red", "blue"))}
 )
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-scale", "caption": "Scale: what enters the blue neuron is doubled, what leaves it is halved. Its bias is doubled as well."}, "image": {"alt": "The same network before and after scaling: the edge and bias into the upper neuron are doubled, the edge out of it is halved."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-scale", "caption": "A scaling keeps the function: what enters the blue neuron, and its bias, is doubled, and what leaves it is halved."}, "image": {"alt": "The same network before and after scaling: the edge and bias into the upper neuron are doubled, the edge out of it is halved."}}
 neuron_diagram({"before": drawing(small), "after the scaling": drawing(scaled)})
 
 
@@ -294,7 +294,7 @@ assert different["generic"] == 6 and different["two equal neurons"] == 3
 # A layer of $N$ neurons has $N!$ orders of its neurons.
 # Scalings of this network with $\alpha$ from 0.01 to 100 change no output. Without the bias they change the largest output by at least {glue:text}`no-bias:.0f` %.
 #
-# :::{admonition} Erratum: swap-and-scale-2022, scaling
+# :::{admonition} Erratum: Fowler 2022, scaling
 # :class: warning
 # Printed: α is any non-zero number. True: α > 0. ReLU is *positively homogeneous*, $\mathrm{ReLU}(\alpha z) = \alpha\,\mathrm{ReLU}(z)$ for $\alpha > 0$ only;
 # with $\alpha = -\tfrac12, -1$ and $-2$ the outputs change by at least {glue:text}`negative:.0f` %.
@@ -439,7 +439,11 @@ WORDS = {
     "nonzero": "…, non-zero scalings",
 }
 shown = {"Identity": "A", "Sigmoid": "A", "ReLU": "A", "LeakyReLU(0.1)": "A"}
-shown |= {"LeakyReLU(-1.0)": "A", "RBF": "|A|"} | {f"x^{d}": f"A⊙{d}" for d in (1, 2, 3)}
+shown |= {"LeakyReLU(-1.0)": "A", "RBF": "|A|"} | {
+    "x^1": "A",
+    "x^2": "A, squared entries",
+    "x^3": "A, cubed entries",
+}
 told = table_1.set_index("activation").loc[list(shown)].reset_index()
 told[["printed", "computed"]] = told[["printed", "computed"]].replace(WORDS)
 told["phi"], told["holds"] = (
@@ -795,4 +799,4 @@ run.write(
     phi_on_gl=on_gl,
     theorem_3_3=theorem,
 )
-results.provenance()
+results.provenance(run.folder)

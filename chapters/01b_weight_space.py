@@ -247,7 +247,7 @@ glue("wrong-index", float(wrong), display=False)
 # In random networks with three hidden layers and ReLU, tanh, GELU, $|x|$ or $x^2$ all three equations hold at every hidden layer (largest error {glue:text}`moved-error:.0e`), while the hidden
 # activations change by at least {glue:text}`moved-least:.0f` %.
 #
-# :::{admonition} Erratum: godfrey2022, Theorem 4.2
+# :::{admonition} Erratum: Godfrey et al. 2022, Theorem 4.2
 # :class: warning
 # The weights are printed there with last entry $W_k\varphi_\sigma(A_k^{-1})$. It has to be $A_{k-1}$, as above. Where both products
 # exist, the printed one changes the outputs by at least {glue:text}`wrong-index:.0f` %.
@@ -500,7 +500,7 @@ glue("tie-printed", 100 * float(printed.min()), display=False)
 # %% [markdown]
 # With $|x|$ the exact rule keeps the outputs (largest error {glue:text}`tie-exact:.0e` in all draws), and the rule $A_3 = A_1$ changes them by at least {glue:text}`tie-printed:.0f` %.
 #
-# :::{admonition} Erratum: godfrey2022, Remark 3.6
+# :::{admonition} Erratum: Godfrey et al. 2022, Remark 3.6
 # :class: warning
 # Printed: $A_l = A_m$ across a residual connection. That is enough where an output is added to an output, or a pre-activation to a
 # pre-activation, and for every σ whose $\varphi$ is the identity, such as ReLU and tanh. Where an output is added to a pre-activation it is false in
@@ -732,4 +732,4 @@ run.write(
     drift=drifted,
     teleport=teleported,
 )
-results.provenance()
+results.provenance(run.folder)

@@ -30,7 +30,7 @@
 # The prediction: *rotate the basis, and units lose their concepts behind ReLU, but not where there is no ReLU.*
 #
 # **In three networks trained on ImageNet we see what the paper predicts, with one exception.** {numref}`fig-imagenet` dissects three networks in which layers with and without an
-# activation lie side by side. Behind the first ReLU6 of a block units (its channels) lose a quarter of their *IoU*, intersection over union: the overlap with their best concept divided by what both cover. This is on the way to a random basis, behind the second they lose
+# activation lie side by side. Behind the first ReLU6 of a block units (its channels) lose a quarter of their *IoU*, intersection over union: the overlap with their best concept divided by what both cover. That is when the basis is turned all the way to a random one. Behind the second ReLU6 they lose
 # less, and at the output of the same blocks, which has no activation, nothing on average. The exception: behind the second ReLU6 of the two deepest stages a random basis is
 # *more* interpretable than the network's own. The same networks before training change little: the activation alone does not
 # make the basis special, training behind an activation does. Three networks are few, and one percent of IoU is little: take this as a consistent picture, not as a proof.
@@ -66,7 +66,7 @@ datasets: list[Literal["concepts", "camvid"]] = ["concepts"]
 device: str = "cpu"  # or "cuda", or "auto": a GPU where there is one
 seed: int = 0  # of initialisation, data order, rotations and scenes
 kinds: list[str] = ["ReLU", "no ReLU", "ConvNeXt"]  # and "tanh", "GELU"
-networks: int = 3  # of each kind, trained from different seeds
+networks: int = 2  # of each kind, trained from different seeds
 width: int = 12  # channels of the first block; 2·width units are dissected
 epochs: int = 6  # of training
 train_images: int = 1000  # scenes, or patches at most
@@ -317,8 +317,7 @@ deep, middle = [6, 7], [3, 4, 5]
 assert at[first].loc[deep].max() < at[first].loc[middle].min()
 assert at[first].max() < 0 and at[second].loc[middle].max() < 0
 assert at[second].loc[deep].min() > 0
-axes = {"xlabel": "stage of the network", "ylabel": "change of the IoU, points"}
-axes["panels"] = "layer"
+axes |= {"xlabel": "stage of the network", "ylabel": "change of the IoU, points"}
 single_curves(change, "stage", "change", "weights", "network", **axes)
 
 # %% [markdown]
@@ -383,7 +382,7 @@ areas["can_count"] = areas["ceiling"] > 0.04
 # $(-\pi,\pi]$.
 # :::
 #
-# :::{admonition} Erratum: godfrey2022, section 6, rotations
+# :::{admonition} Erratum: Godfrey et al. 2022, section 6, rotations
 # :class: warning
 # The paper draws $Q$ uniformly from $SO(n)$ by Gram–Schmidt on a Gaussian matrix. That is uniform on $O(n)$: half of the draws
 # have determinant $-1$, and no path of rotations leads to them. One column, negated where the determinant is $-1$, mends it.
@@ -487,7 +486,7 @@ for name, kind in {
 }.items():
     glue(name, said(of.get_group(("concepts", kind))), display=False)
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-recorded-slopes", "caption": "On drawn scenes training adds as much with GELU as with ReLU, less with tanh, and nothing without an activation: not the order of their groups. Slope of the mean best IoU against α, trained minus untrained, in points, at the residual outputs of six networks of each kind; left of 0, training has made the own basis special. The first four activations stand in the order of their groups, the largest first. Dots: networks; means with 95 % intervals; recorded."}, "image": {"alt": "One panel for each data set; in each, five rows, no ReLU, ReLU, tanh, GELU and ConvNeXt, with dots for networks, a mean and an interval about a vertical line at zero."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-recorded-slopes", "caption": "On drawn scenes training adds as much with GELU as with ReLU, less with tanh, and nothing without an activation. The means are not in the order of their groups, but the intervals of ReLU and tanh overlap. Slope of the mean best IoU against α, trained minus untrained, in points, at the residual outputs of six networks of each kind; left of 0, training has made the own basis special. The first four activations stand in the order of their groups, the largest first. Dots: networks; means with 95 % intervals; recorded."}, "image": {"alt": "One panel for each data set; in each, five rows, no ReLU, ReLU, tanh, GELU and ConvNeXt, with dots for networks, a mean and an interval about a vertical line at zero."}}
 order = {kind: place for place, kind in enumerate([*SIGMA, "ConvNeXt"])}
 by_group = {"key": lambda kinds: kinds.map(order), "kind": "stable"}
 at = outputs_told.sort_values("kind", **by_group)
@@ -705,4 +704,4 @@ def wide(rows, value):
 falls = wide(slopes.assign(fall=-slopes["difference"]), "fall")
 own_basis = wide(table.query("alpha == 0 and weights == 'trained'"), "above_0.04")
 run.write(falls=falls, own_basis=own_basis, rotations=drawn, ceilings=areas)
-results.provenance()
+results.provenance(run.folder)

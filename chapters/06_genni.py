@@ -784,4 +784,4 @@ run.write(
     pictures=shown.eval("connected = pieces == 1"),
     hole=hole,
 )
-results.provenance()
+results.provenance(run.folder)

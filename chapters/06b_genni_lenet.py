@@ -54,15 +54,15 @@ record = partial(results.on_record, "06b_genni_lenet")
 device: str = "cpu"  # or "cuda", or "auto": a GPU where there is one
 seed: int = 0  # of inputs, starts and pictures
 plane_points: int = 15  # grid points along each side of a plane of LeNets
-lenet_points: int = 15  # the same in three dimensions, for UMAP
+lenet_points: int = 9  # the same in three dimensions, for UMAP
 lenet_inputs: int = 128  # inputs that the loss on a grid is a mean over
 lenet_steps: int = 300  # of Adam, to the target that varies
 lenet_accept: float = 0.02  # largest relative loss of a solution
 authors_steps: int = 5  # of SGD, to the authors' target; they take 1000
 samples: int = 500  # inputs of the small network's grids
 points_2d: int = 100  # grid points along each side of a plane
-points_3d: int = 50  # the same in three dimensions
-umap_seeds: int = 1  # pictures of each set; 0 draws two coordinates instead
+points_3d: int = 30  # the same in three dimensions
+umap_seeds: int = 0  # pictures of each set; 0 draws two coordinates instead
 umap_points: int = 500  # points of each set
 
 # %% tags=["remove-cell"]
@@ -511,4 +511,4 @@ run.write(
     plane_solutions=solutions[["plane", "t1", "t2"]],
     lenet=pd.DataFrame([lenet_row | {"relative_threshold": threshold}]),
 )
-results.provenance()
+results.provenance(run.folder)

@@ -48,7 +48,9 @@ from intertwine import data, devices, models, shallow
 from intertwine.shallow import ShallowReLU, same_function
 from intertwine.training import RECIPES, evaluate, train
 from intertwine_book import results
-from intertwine_book.experiments import shallow_relu
+from intertwine_book.experiments.shallow_relu import drawings, theorems
+from intertwine_book.experiments.shallow_relu.identifiability import identifiability
+from intertwine_book.experiments.shallow_relu.other_activations import flips, remark_1
 from intertwine_book.figures.neuron_slider import neuron_slider
 from intertwine_book.figures.readable import readable
 from intertwine_book.figures.shallow import (
@@ -79,8 +81,8 @@ trials: int = 20  # random networks for each check
 p = ShallowReLU([[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [[1, 1, 1]], [0])
 q = ShallowReLU([[-1, 0], [0, -1], [1, 1]], [0, 0, -1], [[1, 1, 1]], [1])
 both = {"p": p, "q": q}
-surface = shallow_relu.surfaces(both, np.linspace(-1.2, 1.7, 60))
-folded_planes(surface, shallow_relu.neurons(both))
+surface = drawings.surfaces(both, np.linspace(-1.2, 1.7, 60))
+folded_planes(surface, drawings.neurons(both))
 
 # %% [markdown]
 # Pictures do not prove. `same_function` does: integers and fractions stay exact, and so is the answer. It is *yes*, by flipping all three neurons, and that symmetry takes $p$ to $q$.
@@ -122,7 +124,7 @@ bent = given.with_neurons([0, 1, 2, 4])
 fewer = ShallowReLU(bent.W, bent.b, bent.V, given.c + given.V[:, 3] * given.b[3])
 steps = {"given": given, "constants moved": fewer}
 steps["merged, in order"] = shallow.zero_factor_reduction(given)
-neuron_rays(shallow_relu.neurons(steps))
+neuron_rays(drawings.neurons(steps))
 
 # %% [markdown]
 # :::{prf:definition} {cite}`ramakrishnan2026`, Definitions 3–5
@@ -473,8 +475,8 @@ assert same_function(large, small).equal
 # %% tags=["remove-input"] mystnb={"figure": {"name": "fig-compress", "caption": "Seven neurons become four. Lines: folds, arrows towards the side where a neuron is active; grey: level lines. Left: as given. Middle: one neuron on each of the two lines where the function bends has the right folds and the wrong slope. Right: with a pair of opposite neurons, which fold nothing together, it is the function of the left panel."}, "image": {"alt": "Three panels of grey level lines with coloured fold lines and arrows. Left and right have the same level lines, the middle one others."}}
 parts = {"given: 7 neurons": large, "the folds: h = 2": small.with_neurons([0, 1])}
 parts["h + 2 = 4 neurons"] = small
-surface = shallow_relu.surfaces(parts, np.linspace(-1.5, 1.5, 60))
-folded_planes(surface, shallow_relu.neurons(parts))
+surface = drawings.surfaces(parts, np.linspace(-1.5, 1.5, 60))
+folded_planes(surface, drawings.neurons(parts))
 
 # %% [markdown]
 # Whether $h$ suffice is a partition problem: of $\sum_i a_i|x - t_i|$ it asks whether the $a_i$ split into halves of equal sum. $3|x| + |x-1| + 2|x-2|$ does with three neurons, as $3 = 1 + 2$, and $3|x| + |x-1| + |x-2|$ needs four.
@@ -521,7 +523,7 @@ assert abs(flipped["kappa"]["LeakyReLU"] - 1.01) < 1e-9 and flipped["kappa"]["ab
 # %% [markdown]
 # ## Run it yourself
 #
-# *This section is computed by this page.* Train two networks on handwritten digits. Disguise the first: double every neuron with half of its output weight, and move the result by a random element of the group. Is it recognised, and brought back to its size?
+# *This section is computed by this page.* Train two networks on {glue:text}`trained_on`. Disguise the first: double every neuron with half of its output weight, and move the result by a random element of the group. Is it recognised, and brought back to its size?
 
 # %% tags=["hide-input"]
 device = devices.pick(device)
@@ -530,6 +532,8 @@ generator = run.generator()
 images, test = (data.load(dataset, split, device=device) for split in ("train", "test"))
 inputs, outputs = images.images[0].numel(), len(images.classes)
 recipe = replace(RECIPES["digits"], epochs=epochs)
+named = {"digits": "handwritten digits", "fashion_mnist": "Fashion-MNIST"}
+glue("trained_on", named[dataset], display=False)
 
 
 def fitted(s, recipe=recipe):
@@ -563,11 +567,11 @@ print(f"second network: {other.equal}, outputs differ by {apart:.2g}")
 # %% [markdown]
 # Two networks of one function must bend along the same hyperplanes, as {numref}`fig-nearest` shows.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-nearest", "caption": "The disguised network bends at the same hyperplanes, another seed at others. Share of the first network's neurons that have a hyperplane of the other network within an angle. Some hyperplanes are near by chance, as those of two untrained networks tell. Handwritten digits, computed by this page."}, "image": {"alt": "Cumulative shares of neurons against the angle to the nearest hyperplane in degrees: one line at zero, and a line for each pair of two seeds, trained and untrained."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-nearest", "caption": "The disguised network bends at the same hyperplanes, another seed at others. Share of the first network's neurons that have a hyperplane of the other network within an angle. Some hyperplanes are near by chance, as those of two untrained networks tell. Computed by this page on {glue:text}`trained_on`."}, "image": {"alt": "Cumulative shares of neurons against the angle to the nearest hyperplane in degrees: one line at zero, and a line for each pair of two seeds, trained and untrained."}}
 duos = {"disguised": (first, disguised), "two seeds": (first, second)}
 duos["two seeds, untrained"] = tuple(untrained[:2])
 nearest = pd.concat(
-    pd.DataFrame({"pair": name, "sine": shallow_relu.nearest_sines(*two)})
+    pd.DataFrame({"pair": name, "sine": drawings.nearest_sines(*two)})
     for name, two in duos.items()
 )
 nearest_hyperplanes(nearest)
@@ -664,14 +668,14 @@ hidden_counts(
 # :class: dropdown
 # ::::
 
-# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-ex-decay", "caption": "Distances to degenerate networks after training on handwritten digits with weight decay 0, 0.0001 and 0.02, a point for each of two networks. The run of this page."}, "image": {"alt": "Four rows of points on a logarithmic axis for networks trained with three strengths of weight decay."}}
+# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-ex-decay", "caption": "Strong weight decay brings networks to degenerate ones, weak decay does not. Distances after training on {glue:text}`trained_on` with weight decay 0, 0.0001 and 0.02, a point for each of two networks. The run of this page."}, "image": {"alt": "Four rows of points on a logarithmic axis for networks trained with three strengths of weight decay."}}
 decayed = {
     f"decay {decay:g}": [
         fitted(s, replace(recipe, weight_decay=decay))[1] for s in (seed, seed + 1)
     ]
     for decay in (0.0, 1e-4, 0.02)
 }
-degeneracies(shallow_relu.distances(decayed).replace({"distance": words}))
+degeneracies(drawings.distances(decayed).replace({"distance": words}))
 
 # %% [markdown]
 # {numref}`fig-ex-decay` compares them; at the default seed the networks without decay and with decay $10^{-4}$ stay at about 0.1 or above, and those with decay 0.02 come down to $10^{-6}$. So strong decay is a cause on digits. It does not explain {numref}`fig-degeneracy`, where decay is $10^{-4}$ and the images are others. A neuron that does little for the loss is shrunk by decay and stays small, since the gradient of its input weights is proportional to its output weight, and the reverse.
@@ -784,7 +788,7 @@ def off_by(epsilon):
     return {"ε": epsilon, "verdict": verdict, "discrepancy": found.discrepancy}
 
 
-degenerate = shallow_relu.distances({"trained": trained, "untrained": untrained})
+degenerate = drawings.distances({"trained": trained, "untrained": untrained})
 rounding = pd.DataFrame([off_by(10.0**-power) for power in (2, 4, 6, 8, 10, 12, 14)])
 run.write(data=images, degeneracy=degenerate, rounding=rounding)
 
@@ -792,18 +796,16 @@ run.write(data=images, degeneracy=degenerate, rounding=rounding)
 names = ("ReLU", "Softplus", "SiLU", "GELU", "Hardswish", "LeakyReLU", "abs")
 with_signs = ("ReLU", "tanh", "GELU", "abs", "sigmoid")
 run.write(
-    verdicts=shallow_relu.verdicts(trials, generator=generator),
-    differences=shallow_relu.differences(trials, generator=run.generator(1)),
-    reductions=shallow_relu.reductions(trials, generator=generator),
-    affine=shallow_relu.affine(trials, generator=generator),
-    identifiability=shallow_relu.identifiability(2 * trials, generator=run.generator(2)),
-    stabilizers=shallow_relu.stabilizers(trials, generator=generator),
-    fibres=shallow_relu.fibres(5 * trials, generator=generator),
-    density=shallow_relu.density(
-        [1, 2, 4, 8, 16, 32, 64, 0], trials, generator=generator
-    ),
-    remark_1=shallow_relu.remark_1(with_signs, 2, generator=generator),
-    flips=shallow_relu.flips((*names, "ELU", "Mish", "tanh"), generator=generator),
+    verdicts=theorems.verdicts(trials, generator=generator),
+    differences=theorems.differences(trials, generator=run.generator(1)),
+    reductions=theorems.reductions(trials, generator=generator),
+    affine=theorems.affine(trials, generator=generator),
+    identifiability=identifiability(2 * trials, generator=run.generator(2)),
+    stabilizers=theorems.stabilizers(trials, generator=generator),
+    fibres=theorems.fibres(5 * trials, generator=generator),
+    density=theorems.density([1, 2, 4, 8, 16, 32, 64, 0], trials, generator=generator),
+    remark_1=remark_1(with_signs, 2, generator=generator),
+    flips=flips((*names, "ELU", "Mish", "tanh"), generator=generator),
     grigsby=grigsby,
     minors=minors,
     stabilizers_searched=searched,
@@ -811,4 +813,4 @@ run.write(
     example_1=example_1,
     introduction=pd.DataFrame({"hidden": [answer.symmetry.flips != ()]}),
 )
-results.provenance()
+results.provenance(run.folder)

@@ -4,6 +4,15 @@ addEventListener("load", async () => {
   if (!table || !window.datatables) return;
   if (window.MathJax?.startup) await MathJax.startup.promise; // rows of other pages are to hold formulas, too
   const { default: DataTable } = await import(window.datatables);
+  // a search finds formulas as one types them: R², φ, G_ReLU
+  const greek = { sigma: "σ", varphi: "φ", varepsilon: "ε", lambda: "λ", alpha: "α", theta: "θ", mu: "µ", le: "≤", ge: "≥", ne: "≠" };
+  const plain = (tex) => tex.replace(/\\([a-zA-Z]+) ?/g, (_, name) => greek[name] ?? "").replace(/\^\{?2\}?/g, "²").replace(/[{}$]/g, "");
+  for (const { math, typesetRoot } of window.MathJax?.startup?.document?.math ?? []) typesetRoot?.setAttribute("data-tex", plain(math));
+  table.querySelectorAll("td").forEach((cell) => {
+    const copy = cell.cloneNode(true);
+    copy.querySelectorAll("[data-tex]").forEach((formula) => formula.replaceWith(formula.dataset.tex));
+    cell.dataset.search = copy.textContent;
+  });
   const shown = new DataTable(table, {
     autoWidth: false,
     layout: { topStart: null, topEnd: null, bottomStart: "info", bottomEnd: "paging" },
@@ -12,21 +21,39 @@ addEventListener("load", async () => {
   });
   const filters = document.createElement("div");
   filters.className = "scoreboard-filters";
+  const asked = new URLSearchParams(location.search);
   const add = (name, control, choose) => {
     const label = document.createElement("label");
     label.append(`${name} `, control);
     control.addEventListener("input", () => choose(control.value).draw());
     filters.append(label);
+    control.value = asked.get(name.toLowerCase()) ?? "";
+    if (control.value) choose(control.value);
   };
   const search = document.createElement("input");
   search.type = "search";
-  add("Search", search, (words) => shown.search(words));
-  for (const [column, name] of [[0, "Paper"], [6, "Verdict"]]) {
-    const cells = shown.column(column).nodes().toArray();
-    const values = [...new Set(cells.map((cell) => cell.textContent.trim()))];
+  // the words as they stand, as a whole: "Figure 1" is not "Figure 19"
+  const whole = (words) => new RegExp(plain(words.trim()).replace(/[.*+?^$()|[\]\\]/g, "\\$&") + (/\d$/.test(words.trim()) ? "(?!\\d)" : ""), "i");
+  add("Search", search, (words) => shown.search(words.trim() && ((text) => whole(words).test(text))));
+  const choice = (name, values, choose) => {
     const select = document.createElement("select");
     select.append(new Option("all", ""), ...values.map((value) => new Option(value)));
-    add(name, select, (value) => shown.column(column).search(value && ((text) => text.trim() === value)));
+    add(name, select, choose);
+  };
+  for (const [column, name] of [[0, "Paper"], [2, "Kind"], [7, "Verdict"]]) {
+    const values = [...new Set(shown.column(column).nodes().toArray().map((cell) => cell.textContent.trim()))];
+    choice(name, values, (value) => shown.column(column).search(value && ((text) => text.trim() === value)));
   }
+  choice("Whose", ["the papers'", "ours"], (value) => shown.column(1).search(value && ((text) => text.includes("(ours)") === (value === "ours"))));
   shown.table().container().before(filters);
+  shown.draw();
+  // one key from the top of the page to the table
+  const skip = document.querySelector("#pst-skip-link");
+  const also = skip?.cloneNode(true);
+  also?.querySelector("a")?.setAttribute("href", "#statements");
+  if (also?.querySelector("a")) {
+    also.querySelector("a").textContent = "Skip to the table";
+    also.removeAttribute("id");
+    skip.after(also);
+  }
 });
