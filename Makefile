@@ -1,4 +1,4 @@
-# make book · test · test-all · device · check · pages · bench · lab · lock · clean     (PROFILE=smoke|quick|desk|paper, quick by default)
+# make book · test · test-all · device · check · pages · bench · lab · lock · clean     (PROFILE=smoke|quick|wide|desk|paper, quick by default)
 PYTHON  ?= python3
 PROFILE ?= quick
 BIN     := .venv/bin

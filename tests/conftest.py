@@ -1,5 +1,7 @@
 """Fixtures: a book small enough to build in a test, and the library without its run-time type checker."""
 
+from __future__ import annotations
+
 import io
 import os
 import shutil
@@ -7,17 +9,19 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jaxtyping
 import pytest
 from hypothesis import settings
 
-from intertwine import files
-from intertwine_book.build.layout import Book
+if (
+    TYPE_CHECKING
+):  # slow to import, for the process that starts the workers as well: a fixture imports what it needs
+    from intertwine_book.build.layout import Book
 
-# a law is tried on a few dozen draws, and no clock decides: workers share two cores
-settings.register_profile("laws", max_examples=30, deadline=None)
+# a law is tried on twenty draws, and no clock decides: workers share two cores
+settings.register_profile("laws", max_examples=20, deadline=None)
 settings.load_profile("laws")
 
 ROOT = Path(__file__).parent.parent
@@ -63,6 +67,8 @@ def unchecked():
 
 def write_tiny_book(root: Path) -> Book:
     """Two chapters, two profiles and one page; `runs` beside the book says which chapters ran."""
+    from intertwine_book.build.layout import Book
+
     for folder in ("chapters/profiles", "book"):
         (root / folder).mkdir(parents=True)
     for name in ("01_first", "02_second"):
@@ -85,6 +91,7 @@ def tiny_book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Book:
     """A small book of which nothing was executed, the current folder."""
     book = write_tiny_book(tmp_path / "tiny")
     monkeypatch.setenv("TINY_WORLD", str(tmp_path))
+    monkeypatch.setenv("INTERTWINE_STEPS", "")  # a run sets it
     monkeypatch.chdir(book.root)
     return book
 
@@ -92,6 +99,8 @@ def tiny_book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Book:
 @pytest.fixture(scope="session")
 def built_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a small book that the command line built at the profile smoke, once for all workers."""
+    from intertwine import files
+
     base = tmp_path_factory.getbasetemp()
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     with files.lock(shared / "built"):
@@ -114,6 +123,8 @@ def built_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def built_book(built_once: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Book:
     """A copy of a small book that was built at the profile smoke, the current folder."""
+    from intertwine_book.build.layout import Book
+
     world = shutil.copytree(built_once, tmp_path / "world")
     monkeypatch.setenv("TINY_WORLD", str(world))
     monkeypatch.chdir(world / "tiny")
@@ -148,3 +159,20 @@ def always_the_same() -> Callable[[Callable[[], Any]], None]:
         assert not plt.get_fignums()  # what a notebook would show a second time
 
     return check
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A headless Chromium; without one, or without playwright, a test is skipped."""
+    api = pytest.importorskip("playwright.sync_api", reason="needs the extra 'browser'")
+    from intertwine_book.build.layout import BookError
+    from intertwine_book.build.pdf import chromium
+
+    try:
+        path = chromium()
+    except BookError as error:
+        pytest.skip(str(error))
+    with api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield started
+        started.close()

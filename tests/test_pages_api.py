@@ -25,4 +25,5 @@ def test_ten_tasks_of_at_most_three_lines_run(tmp_path, monkeypatch):
     with torch.no_grad():
         torch.testing.assert_close(names["same"](test.images), a(test.images), rtol=1e-3, atol=1e-3)
     assert names["accuracy"]["accuracy"].min() > 0.5
+    assert names["stitched"].evaluate(test) > 0.5 and names["own"].best.mean() > names["chance"].best.mean()
     assert (tmp_path / "results/accuracy.json").is_file()

@@ -5,26 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from intertwine_book.build.layout import BookError
-from intertwine_book.build.pdf import chromium
-
 HTML = Path(os.environ.get("INTERTWINE_HTML", "absent")).resolve()
 pytestmark = pytest.mark.skipif(
     "INTERTWINE_HTML" not in os.environ, reason="INTERTWINE_HTML names no built book (make book, _build/html)"
 )
-
-
-@pytest.fixture(scope="module")
-def browser():
-    api = pytest.importorskip("playwright.sync_api", reason="needs the extra 'browser'")
-    try:
-        path = chromium()
-    except BookError as error:
-        pytest.skip(str(error))
-    with api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
