@@ -86,7 +86,8 @@ def test_nulls_have_marks_of_their_own_at_their_means_in_their_panel():
     marks = [[(line.get_marker(), *line.get_ydata()) for line in axis.lines] for axis in figure.axes]
     assert ("_", -1.0, -1.0, -1.0) in marks[1] and ("^", 7.0, 13.0, 21.0) in marks[2]
     assert not {"_", "^"} & {mark for mark, *values in marks[0] + marks[3] if values}
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["measured", "shuffled", "untrained"]
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert names == ["measured", "shuffled", "untrained"]
 
 
 def test_small_panels_have_a_curve_for_every_trial_on_one_scale():

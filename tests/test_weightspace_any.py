@@ -33,7 +33,7 @@ def blocks(h):
 
 
 def held(model, x, *others, check=False, **options):
-    """The space of a model, whose random elements keep its function on these inputs, too, and leave it as it is."""
+    """The space of a model, whose random elements keep its function on these inputs and leave it alone."""
     model = model.double().eval()
     before = copy.deepcopy(model.state_dict())
     space = find_symmetries(model, x, check=check, **options)
