@@ -1,7 +1,5 @@
 """Concept scenes: drawn images in which every pixel has a known colour, texture, shape and material."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

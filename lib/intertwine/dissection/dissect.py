@@ -1,7 +1,5 @@
 """Network dissection: which concept the strongest activations of every unit select (godfrey2022 §6)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field

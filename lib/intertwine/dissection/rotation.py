@@ -1,7 +1,5 @@
 """Random rotations of a basis, and the shortest way from the identity to one of them."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

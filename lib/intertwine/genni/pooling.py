@@ -1,7 +1,5 @@
 """Max-pooling by pairwise maxima: the same numbers, ten times as fast as torch's kernel on a CPU."""
 
-from __future__ import annotations
-
 import copy
 from functools import reduce
 

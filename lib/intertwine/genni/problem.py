@@ -1,7 +1,5 @@
 """A function that a network is to compute, and the inputs that decide whether it does."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -60,6 +58,6 @@ class Problem:
             )
         return target.energy
 
-    def on(self, inputs: Float[Tensor, "_ ..."]) -> Problem:
+    def on(self, inputs: Float[Tensor, "_ ..."]) -> "Problem":
         """The same network and target on other inputs."""
         return replace(self, inputs=inputs)

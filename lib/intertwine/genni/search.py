@@ -1,7 +1,5 @@
 """Finding parameters that compute a given function, from random starts (lengyel2020, Algorithm 1)."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any, Literal, NamedTuple
 

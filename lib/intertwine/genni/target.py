@@ -1,7 +1,5 @@
 """Targets that a search can tell from a constant: every network with an inactive output fits a constant."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import torch

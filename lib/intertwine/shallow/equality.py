@@ -1,7 +1,5 @@
 """Are two networks the same function? Yes with the symmetry between them, or no with an input as witness."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

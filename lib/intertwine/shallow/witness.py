@@ -1,7 +1,5 @@
 """A witness that a function is not zero: an input at which it is not."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
 from math import fsum

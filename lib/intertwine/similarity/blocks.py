@@ -1,7 +1,5 @@
 """Features of all compared layers, a block of images at a time, within a budget of memory."""
 
-from __future__ import annotations
-
 import copy
 import math
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """HSIC between all pairs of layers at once, from Gram matrices formed block by block, every block once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import combinations_with_replacement
 

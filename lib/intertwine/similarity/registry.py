@@ -1,7 +1,5 @@
 """The measures by name, each with its invariances; the tests draw group elements for every one of them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

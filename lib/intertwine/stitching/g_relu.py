@@ -1,7 +1,5 @@
 """Stitches in G_ReLU: a permutation with positive scales, found by task loss in three ways."""
 
-from __future__ import annotations
-
 import torch
 from jaxtyping import Float
 from torch import Tensor

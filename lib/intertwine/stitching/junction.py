@@ -1,7 +1,5 @@
 """The parts, the data and the values of the frozen fronts, shared by all stitches at one cut."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The kinds of stitches, by name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import reduce
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Stitched networks by the name of a kind: one at once, or many at one junction."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

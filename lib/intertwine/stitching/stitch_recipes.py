@@ -1,7 +1,5 @@
 """How a stitch is trained, as data: the protocols of two papers, and fast ones."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from intertwine.training import MultiStep, Recipe, Triangle

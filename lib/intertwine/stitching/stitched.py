@@ -1,7 +1,5 @@
 """Stitched networks: the front of one, a map, the back of the other (csiszarik2021 Def. 3.1)."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Task-loss matching: only the stitch moves (csiszarik2021 §4.3, godfrey2022 §4)."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """One epoch: the loop that trains networks and stitches."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

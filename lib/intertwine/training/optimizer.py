@@ -1,7 +1,5 @@
 """The optimiser of a recipe."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 import torch

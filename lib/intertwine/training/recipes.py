@@ -1,7 +1,5 @@
 """Training protocols as data: the papers' own, and fast ones."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 VERSION = 1  # of this folder and of `models`: raise it when the same recipe and seeds give other weights

@@ -1,7 +1,5 @@
 """Training one network."""
 
-from __future__ import annotations
-
 import copy
 from dataclasses import asdict
 from pathlib import Path
