@@ -17,7 +17,7 @@ from intertwine.alignment import (
     permutation,
     reduced_rank,
 )
-from intertwine.stitching.g_relu import Birkhoff, Entropic, Matched
+from intertwine.stitching.g_relu import Birkhoff, Entropic, Matched, one_width
 from intertwine.stitching.maps import Full, LowRank, Orthogonal, Sparse
 
 NEEDED = object()  # an option without a default
@@ -83,8 +83,10 @@ def build(
 
 
 def _first(start: str | LinearMap | None, place: Place, options: Mapping[str, Any]) -> LinearMap | None:
-    if not isinstance(start, str) or start == "random":
-        return start if isinstance(start, LinearMap) else None
+    if start is None or start == "random":
+        return None
+    if not isinstance(start, str):
+        return start
     shared = {name: options[name] for name in _entry(start, "start").defaults if name in options}
     first = build(start, place, **shared)
     if not isinstance(first, LinearMap):
@@ -146,12 +148,7 @@ def _matched(kind: Callable[[Statistics], nn.Module]) -> Callable[..., nn.Module
 
 
 def _birkhoff(place: Place, start: LinearMap | None, alpha: float) -> nn.Module:
-    p, q = place.widths
-    if p != q:
-        raise ValueError(
-            f"Expected two layers of the same width for the kind 'Birkhoff', was given {p} and {q}."
-        )
-    return Birkhoff(p, alpha=alpha, generator=place.generator)
+    return Birkhoff(one_width(place.widths), alpha=alpha, generator=place.generator)
 
 
 _FULL = Entry(_fit(least_squares), _layer(Full, _uniform), "least squares", {"affine": True})
