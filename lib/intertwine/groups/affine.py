@@ -39,10 +39,8 @@ def affine_intertwiners(
     Its largest failure over 3,001 points with |x| ≤ 20 is taken relative to the largest value of either side
     over |y| ≤ max(|x|, 8). The deepest 64 minima over a grid of t with step 0.02 are refined to machine
     precision, and set to the nearest integer if that passes too. If all of the grid passes, one entry with
-    `every_t` represents it, at t = 1. A constant has no entry. Those with a = 1 come first.
-
-    Args:
-        activation, tol: as `scalar_group` takes them.
+    `every_t` represents it, at t = 1. A constant has no entry. Those with a = 1 come first. The arguments are
+    those of `scalar_group`.
 
     Raises:
         ActivationError: σ is not elementwise, not deterministic or not finite.
@@ -59,14 +57,11 @@ def affine_intertwiners(
             image = sigma(a * x + t[:, None]) - sigma(t)[:, None]
             return proportionality(x, sigma(x) - sigma(x[:1]), image, reach=8.0)
 
-        def mean_failure(t: Tensor, relation: Callable = relation) -> Tensor:
-            return relation(t)[1].mean(1)
-
         every_t = bool((relation(grid)[1] <= tol).all())
         if every_t:
             t = torch.ones(1, dtype=torch.float64)
         else:
-            t = minima(mean_failure, grid, most=64)
+            t = minima(lambda t, relation=relation: relation(t)[1].mean(1), grid, most=64)
             # with rounding, and on plateaus of functions with jumps, the search ends beside the integer
             integer, distance = t.round() + 0.0, (t - t.round()).abs()  # no −0
             passes = relation(integer, x)[1].amax(1) <= tol

@@ -3,7 +3,6 @@
 import copy
 import math
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 
 import torch
 from jaxtyping import Float, Int
@@ -65,8 +64,7 @@ class Blocks:
         whole = len(images) * numbers * NUMBER
         self.whole = 2 * whole <= memory
         self.size = _block_size(len(images), numbers, self.layers, memory - whole if self.whole else memory)
-        cuts = [*range(0, len(images), self.size), len(images)]
-        self._ranges = [torch.arange(start, stop) for start, stop in pairwise(cuts)]
+        self._ranges = torch.arange(len(images)).split(self.size)
         self._cache: dict[int, Block] = {}
 
     def __len__(self) -> int:

@@ -61,7 +61,7 @@ class Entropic(Stitch):
         self.log_scales = parameter(torch.zeros_like(log_ratios).index_put((outputs,), log_ratios))
         self.hot, self.cold, self.temperature = hot, cold, hot
         self.steps, self.every = 0, max(1, width // 64)
-        self.kept = nn.Buffer(torch.empty(0), persistent=False)
+        self.kept: Tensor = nn.Buffer(torch.empty(0), persistent=False)
 
     @property
     def weight(self) -> Float[Tensor, "q p"]:

@@ -13,15 +13,7 @@ from intertwine import devices
 from intertwine.alignment import Statistics, statistics
 from intertwine.data import Dataset
 from intertwine.data.dataset import check_dataset
-from intertwine.stitching.stitched import (
-    Layers,
-    Stitched,
-    Values,
-    as_tuple,
-    as_values,
-    cut,
-    run,
-)
+from intertwine.stitching.stitched import Layers, Stitched, Values, as_tuple, as_values, cut, run
 from intertwine.training import check_data, front_values, outputs
 from intertwine.training.outputs import FRONT_BYTES, all_outputs
 
