@@ -51,16 +51,15 @@ class Entropic(Stitch):
     The assignment is solved on the CPU, in time n³: training keeps it for n/64 steps where n is 128 or more.
     """
 
-    sweeps = 20
+    sweeps, hot, cold = 20, 0.3, 0.03
 
-    def __init__(self, statistics: Statistics, *, hot: float = 0.3, cold: float = 0.03) -> None:
+    def __init__(self, statistics: Statistics) -> None:
         super().__init__()
         width = one_width(statistics.widths)
         cosines, _, outputs, log_ratios = _best_match(statistics)
         self.scores = parameter(cosines.T)
         self.log_scales = parameter(torch.zeros_like(log_ratios).index_put((outputs,), log_ratios))
-        self.hot, self.cold, self.temperature = hot, cold, hot
-        self.steps, self.every = 0, max(1, width // 64)
+        self.temperature, self.steps, self.every = self.hot, 0, max(1, width // 64)
         self.kept: Tensor = nn.Buffer(torch.empty(0), persistent=False)
 
     @property
