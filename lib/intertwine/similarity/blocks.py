@@ -82,23 +82,18 @@ class Blocks:
 
     def rows(self, which: Int[Tensor, " b"]) -> Block:
         """The features of these images, by number."""
-        images = self._inputs[which.to(self._inputs.device)]
-        sides = zip(self._sides, self._first, strict=True)
-        return [Z for (model, layers), first in sides for Z in self._features(model, layers, first, images)]
-
-    def _features(
-        self, model: nn.Module, layers: Sequence[str], first: set[str], images: Tensor
-    ) -> Iterator[Tensor]:
-        found = activations(model, layers, images, batch_size=self._batch)
-        for layer in layers:
-            X = found[layer].mT if layer in first else found[layer]
-            if not X.sum(dtype=torch.float64).isfinite():
-                raise ValueError(
-                    f"Expected finite features, layer {layer!r} returns NaN, infinite or huge ones: look for "
-                    f"them in the images first."
-                )
-            X = X if self._spatial in (None, "samples") else flat(X, self._spatial)
-            yield X.double()
+        images, block = self._inputs[which.to(self._inputs.device)], Block()
+        for (model, layers), first in zip(self._sides, self._first, strict=True):
+            found = activations(model, layers, images, batch_size=self._batch)
+            for layer in layers:
+                X = found[layer].mT if layer in first else found[layer]
+                if not X.sum(dtype=torch.float64).isfinite():
+                    raise ValueError(
+                        f"Expected finite features, layer {layer!r} returns NaN, infinite or huge ones: look "
+                        f"for them in the images first."
+                    )
+                block.append((X if self._spatial in (None, "samples") else flat(X, self._spatial)).double())
+        return block
 
 
 def _moved(model: nn.Module, device: torch.device) -> nn.Module:
