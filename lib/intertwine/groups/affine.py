@@ -72,4 +72,4 @@ def _of_sign(a: float, sigma: Activation, tol: float) -> list[AffineIntertwiner]
     s = sigma(t) - b * sigma(x[0])
     found = torch.stack([t, b, s, failure.amax(1)], 1)
     found = found[(found[:, 3] <= tol) & ~((t == 0) & (s.abs() <= tol))]
-    return [AffineIntertwiner(a, *each, every_t) for each in found.tolist()]
+    return [AffineIntertwiner(a, t, b, s, worst, every_t) for t, b, s, worst in found.tolist()]
