@@ -9,13 +9,7 @@ Example:
     True
 """
 
-from intertwine.alignment.assignment import (
-    assignment,
-    g_relu,
-    monomial,
-    permutation,
-    unit_assignment,
-)
+from intertwine.alignment.assignment import assignment, g_relu, monomial, permutation, unit_assignment
 from intertwine.alignment.channel_statistics import Statistics, statistics
 from intertwine.alignment.fit import KINDS, fit
 from intertwine.alignment.linear_map import LinearMap

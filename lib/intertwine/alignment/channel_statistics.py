@@ -160,13 +160,10 @@ def statistics(batches: Iterable[tuple[Tensor, Tensor]]) -> Statistics:
 
     Batches are pairs of what two layers return for the same inputs, as `Statistics.of` takes them.
     """
-    total = None
-    for A, B in batches:
-        batch = Statistics.of(A, B)
-        total = batch if total is None else total + batch
-    if total is None:
+    parts = (Statistics.of(A, B) for A, B in batches)
+    if (first := next(parts, None)) is None:
         raise ValueError("Expected at least one batch of features, was given none.")
-    return total
+    return reduce(add, parts, first)
 
 
 def _of_block(A: Float[Tensor, "n p"], B: Float[Tensor, "n q"], within: bool) -> Statistics:

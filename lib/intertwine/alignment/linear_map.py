@@ -1,6 +1,7 @@
 """The result of a fit: an affine map, how much it leaves, and the layer that it is."""
 
 from dataclasses import dataclass
+from math import nan
 
 import torch
 from jaxtyping import Float
@@ -17,18 +18,18 @@ class LinearMap:
     """x ↦ weight·x + bias, with the residual of its fit.
 
     Example:
-        >>> double = LinearMap(2 * torch.eye(3), None, residual=1.0, total=4.0)
-        >>> double(torch.ones(3)), double.r2
-        (tensor([2., 2., 2.]), 0.75)
+        >>> LinearMap(2 * torch.eye(3))(torch.ones(3))
+        tensor([2., 2., 2.])
 
-    In formulas with features in rows, AM + 1bᵀ, M is weight.T.
+    In formulas with features in rows, AM + 1bᵀ, M is weight.T. Of a map that was not fitted to anything
+    residual and total are nan.
     """
 
     weight: Float[Tensor, "q p"]
-    bias: Float[Tensor, " q"] | None
-    residual: float
+    bias: Float[Tensor, " q"] | None = None
+    residual: float = nan
     """‖AM + 1bᵀ − B‖², summed over rows and channels."""
-    total: float
+    total: float = nan
     """The residual of the map 0; with a bias, of the best constant map."""
 
     @staticmethod
@@ -44,18 +45,18 @@ class LinearMap:
         """1 − residual/total: higher is better, 1 is exact; nan where the features are constant.
 
         Example:
-            >>> LinearMap(torch.eye(1), None, residual=0.0, total=0.0).r2
-            nan
+            >>> LinearMap(torch.eye(1), residual=1.0, total=4.0).r2
+            0.75
 
         Of a linear least-squares map this is R²_LR (csiszarik2021 Def. 6.1), of an affine one the usual R².
         """
-        return 1 - self.residual / self.total if self.total else float("nan")
+        return 1 - self.residual / self.total if self.total else nan
 
     def __call__(self, x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
         """The image of x in x's dtype and on its device.
 
         Example:
-            >>> mean = LinearMap(torch.full((1, 2), 0.5), None, residual=0.0, total=1.0)
+            >>> mean = LinearMap(torch.full((1, 2), 0.5))
             >>> mean(torch.ones(7, 2)).shape, mean(torch.ones(7, 2, 4, 4)).shape
             (torch.Size([7, 1]), torch.Size([7, 1, 4, 4]))
 
@@ -75,8 +76,8 @@ class LinearMap:
         """`r2` on other features than the map was fitted to: higher is better, below 0 worse than none.
 
         Example:
-            >>> A, zero = torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.zeros(2, 2)
-            >>> LinearMap(zero, None, residual=0.0, total=1.0).score(A, A)
+            >>> A = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+            >>> LinearMap(torch.zeros(2, 2)).score(A, A)
             0.0
         """
         statistics, centred = Statistics.of(A, B), self.bias is not None
@@ -87,7 +88,7 @@ class LinearMap:
         """A linear layer or 1×1 convolution, in torch's default dtype on the device of the weight.
 
         Example:
-            >>> LinearMap(torch.eye(3), None, residual=0.0, total=1.0).as_module(convolution=True)
+            >>> LinearMap(torch.eye(3)).as_module(convolution=True)
             Conv2d(3, 3, kernel_size=(1, 1), stride=(1, 1), bias=False)
         """
         q, p = self.weight.shape

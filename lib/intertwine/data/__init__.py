@@ -90,9 +90,7 @@ def check(name: str, *, root: str | Path | None = None) -> None:
     Example:
         >>> check("digits")
 
-    Args:
-        name: as in `load`.
-        root: as in `load`.
+    The name and the root are as in `load`.
     """
     _expect_one_of(available(), name, "data set")
     if name in _ARCHIVES:

@@ -1,7 +1,5 @@
 """Concept scenes: drawn images in which every pixel has a known colour, texture, shape and material."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -67,18 +65,15 @@ def scenes(count: int, *, size: int = 32, seed: int = 0, device: str | torch.dev
     looks = [_look(random, count, layer) for layer in range(LAYERS)]
     # the 16 combinations are equally frequent
     labels = random.permutation(np.arange(count) % len(CLASSES))
-    front = looks[-1]._replace(shape=labels // 4, colour=labels % 4)
+    looks[-1] = looks[-1]._replace(shape=labels // 4, colour=labels % 4)
     parts = [
-        _render([_rows(look, rows) for look in [*looks[:-1], front]], size, random)
+        _render([_Look(*(values[..., rows] for values in look)) for look in looks], size, random)
         for rows in np.array_split(np.arange(count), -(-count // 250))
     ]
     pixels, codes = (torch.cat(each) for each in zip(*parts, strict=True))
-    masks = Masks(codes, _table(), NAMES, CATEGORIES)
-    split = f"{count} of seed {seed}"
-    answers = torch.from_numpy(labels)
-    return segmented(
-        "concepts", pixels, answers, masks, chosen, classes=CLASSES, split=split, mean=MEAN, std=STD
-    )
+    masks, answers = Masks(codes, _table(), NAMES, CATEGORIES), torch.from_numpy(labels)
+    split, norm = f"{count} of seed {seed}", {"mean": MEAN, "std": STD}
+    return segmented("concepts", pixels, answers, masks, chosen, classes=CLASSES, split=split, **norm)
 
 
 def read(split: str, root: object = None) -> Pixels:
@@ -97,10 +92,6 @@ def _look(random: np.random.RandomState, count: int, layer: int) -> _Look:
     if layer == 0:
         shape = np.full(count, 6)  # the ground covers everything and has none
     return _Look(colour, texture, shape, material, centre, radius, turn, phase)
-
-
-def _rows(look: _Look, rows: np.ndarray) -> _Look:
-    return _Look(*(values[..., rows] for values in look))
 
 
 def _render(looks: list[_Look], size: int, random: np.random.RandomState) -> tuple[Tensor, Tensor]:
@@ -172,8 +163,5 @@ def _wide(values: np.ndarray) -> np.ndarray:
 
 def _table() -> Tensor:
     """The concepts of every combination of colour, texture, shape (6 is none) and material."""
-    colour, texture, shape, material = torch.cartesian_prod(*(torch.arange(k) for k in (6, 6, 7, 6))).T
-    pick = [
-        torch.eye(max(6, int(part.max()) + 1))[part][:, :6] for part in (colour, texture, shape, material)
-    ]
-    return torch.cat(pick, 1).bool()
+    combinations = torch.cartesian_prod(*(torch.arange(k) for k in (6, 6, 7, 6)))
+    return torch.eye(7)[combinations][..., :6].flatten(1).bool()

@@ -1,7 +1,5 @@
 """Data sets: raw pixels as a source reads them, and the normalised tensors made of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -57,7 +55,7 @@ class Dataset:
     def __len__(self) -> int:
         return len(self.labels)
 
-    def __getitem__(self, rows: slice | Sequence[int] | Tensor) -> Dataset:
+    def __getitem__(self, rows: slice | Sequence[int] | Tensor) -> "Dataset":
         """Some of the images, in the order of `rows`; the checksum depends on this one and on the rows.
 
         Example:
@@ -95,7 +93,7 @@ class Dataset:
         classes: Sequence[str] | None = None,
         mean: Sequence[float] | Float[Tensor, " c"] | None = None,
         std: Sequence[float] | Float[Tensor, " c"] | None = None,
-    ) -> Dataset:
+    ) -> "Dataset":
         """Your own images and labels as they are, with the checksum of their content.
 
         Example:

@@ -1,7 +1,5 @@
 """Concept masks: which concepts each pixel of each image shows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -37,7 +35,7 @@ class Masks:
         planes: Bool[Tensor, "n c h w"],
         names: Sequence[str] | None = None,
         categories: Sequence[str] | None = None,
-    ) -> Masks:
+    ) -> "Masks":
         """The masks of one boolean plane for each image and concept.
 
         Args:
@@ -76,7 +74,7 @@ class Masks:
         counts = torch.bincount(self.codes.flatten(), minlength=len(self.table))
         return counts.double() @ self.table.double() / self.codes.numel()
 
-    def shuffled(self, generator: torch.Generator) -> Masks:
+    def shuffled(self, generator: torch.Generator) -> "Masks":
         """The same masks, each for the pixels of another image: a null with the same areas and shapes."""
         n = len(self.codes)
         if n < 2:
@@ -86,6 +84,6 @@ class Masks:
         codes[order] = self.codes[order.roll(1)]  # one cycle: no image has its own mask
         return replace(self, codes=codes)
 
-    def to(self, device: str | torch.device) -> Masks:
+    def to(self, device: str | torch.device) -> "Masks":
         """The same on another device."""
         return replace(self, codes=self.codes.to(device), table=self.table.to(device))

@@ -1,7 +1,5 @@
 """Images whose pixels are labelled: any folder of images and indexed masks, and patches of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

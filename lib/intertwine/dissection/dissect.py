@@ -1,7 +1,5 @@
 """Network dissection: which concept the strongest activations of every unit select (godfrey2022 §6)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -168,8 +166,12 @@ def dissect_each(
                     f"Expected maps of units (n, units, h, w), was given {tuple(batch.shape)}: choose a "
                     f"layer that has maps."
                 )
+            if rotation is not None:
+                if len(rotation) != (k := batch.shape[1]):
+                    raise ValueError(f"Expected a rotation of {k} units, was given one of {len(rotation)}.")
+                batch = (rotation.to(batch) @ batch.flatten(2)).view(batch.shape)
             if len(batch):
-                yield batch if rotation is None else _rotated(batch, rotation)
+                yield batch
 
     levels = top_quantile(stream(), quantile, n)
     ends = [len(masks.table) for masks in several]
@@ -223,12 +225,6 @@ def top_quantile(
             f"Expected activations of the {images} images that the masks are of, was given those of {seen}."
         )
     return best[:, -1]
-
-
-def _rotated(batch: Tensor, rotation: Tensor) -> Tensor:
-    if len(rotation) != batch.shape[1]:
-        raise ValueError(f"Expected a rotation of {batch.shape[1]} units, was given one of {len(rotation)}.")
-    return (rotation.to(batch) @ batch.flatten(2)).unflatten(2, batch.shape[2:])
 
 
 def _selected(

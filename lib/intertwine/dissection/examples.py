@@ -1,7 +1,5 @@
 """Units worth looking at, and the pixels that they select."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

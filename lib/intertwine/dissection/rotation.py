@@ -1,7 +1,5 @@
 """Random rotations of a basis, and the shortest way from the identity to one of them."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 
@@ -85,30 +83,21 @@ def rotation_planes(Q: Float[Tensor, "n n"]) -> RotationPlanes:
 
     off = off_orthogonal(Q)
     matrix = Q.detach().to("cpu", torch.float64)
-    n = len(matrix)
     if not off <= TOLERANCE or torch.linalg.slogdet(matrix).sign != 1:
         raise ValueError(
             f"Expected an orthogonal matrix with determinant 1, was given one of shape {tuple(Q.shape)} with "
             f"|QQᵀ - I| up to {off:.1e}: draw it with `haar_rotation`, or negate one column if that is small."
         )
     T, Z = map(torch.from_numpy, schur(matrix.numpy(), output="real"))
-    turning: list[int] = []
-    still: list[int] = []
-    halves: list[int] = []
-    angles: list[float] = []
-    k = 0
-    while k < n:
-        if k + 1 < n and T[k + 1, k] != 0:
-            turning += [k, k + 1]
-            # both entries: the cosine alone would lose the direction
-            angles.append(math.atan2((T[k + 1, k] - T[k, k + 1]) / 2, (T[k, k] + T[k + 1, k + 1]) / 2))
-            k += 1
-        else:
-            (still if T[k, k] > 0 else halves).append(k)
-        k += 1
-    angles += [math.pi] * (len(halves) // 2)
-    basis = Z[:, turning + halves + still]
-    return RotationPlanes(basis.to(Q.device), torch.tensor(angles, dtype=torch.float64, device=Q.device))
+    low, cosines, high = (T.diagonal(k) for k in (-1, 0, 1))
+    k = low.nonzero()[:, 0]  # where blocks of 2 begin
+    # both entries: the cosine alone would lose the direction
+    angles = torch.atan2((low[k] - high[k]) / 2, (cosines[k] + cosines[k + 1]) / 2)
+    turning = torch.stack([k, k + 1], 1).flatten()
+    alone = torch.ones(len(T), dtype=torch.bool).index_fill(0, turning, False)
+    halves, still = ((alone & sign).nonzero()[:, 0] for sign in (cosines <= 0, cosines > 0))
+    angles = torch.cat([angles, angles.new_full((len(halves) // 2,), math.pi)])
+    return RotationPlanes(Z[:, torch.cat([turning, halves, still])].to(Q.device), angles.to(Q.device))
 
 
 def off_orthogonal(Q: Float[Tensor, "n m"]) -> float:

@@ -1,7 +1,5 @@
 """Bilinear upsampling cell by cell: the pixels between four neighbours of a map, and their weights."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import NamedTuple
 

@@ -16,9 +16,8 @@ from intertwine.genni.epsilon_sets import betti, components, epsilon_set, persis
 from intertwine.genni.grid import Grid, grid_loss, loss_at
 from intertwine.genni.parametric import outputs, parameter_vector
 from intertwine.genni.plane import Plane, plane, random_plane
-from intertwine.genni.problem import Problem
+from intertwine.genni.problem import Problem, Target, describe_target
 from intertwine.genni.search import Solutions, descend, random_starts, search
-from intertwine.genni.target import Target, describe_target
 
 __all__ = [
     "FunctionalDimension",

@@ -1,7 +1,5 @@
 """In how many directions can parameters move the function? The rank of its Jacobian."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import torch

@@ -1,7 +1,5 @@
 """The ε-set on a grid: which points, in how many pieces, and which pieces last as ε grows."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -6,8 +6,6 @@ point, but the first layer is affine in the grid's coordinates. So its outputs a
 vectors are computed once, and one multiple of one of them is added from point to point.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from typing import NamedTuple

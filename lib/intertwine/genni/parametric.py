@@ -1,7 +1,5 @@
 """A network as a function of its parameters: one vector θ of them, in the order of `parameters()`."""
 
-from __future__ import annotations
-
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn

@@ -1,7 +1,5 @@
 """The plane through parameter vectors, with an orthonormal basis, and random planes to compare it with."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import torch

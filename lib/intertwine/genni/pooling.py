@@ -1,7 +1,5 @@
 """Max-pooling by pairwise maxima: the same numbers, ten times as fast as torch's kernel on a CPU."""
 
-from __future__ import annotations
-
 import copy
 from functools import reduce
 
@@ -37,8 +35,7 @@ class Maxima(nn.Module):
 
 
 def _plain(pool: nn.MaxPool2d) -> bool:
-    stride = pool.kernel_size if pool.stride is None else pool.stride
-    tiles = _pair(stride) == _pair(pool.kernel_size)
+    tiles = _pair(pool.stride) == _pair(pool.kernel_size)
     rest = _pair(pool.padding) == (0, 0) and _pair(pool.dilation) == (1, 1)
     return tiles and rest and not pool.ceil_mode and not pool.return_indices
 

@@ -1,7 +1,5 @@
 """Finding parameters that compute a given function, from random starts (lengyel2020, Algorithm 1)."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any, Literal, NamedTuple
 
@@ -37,7 +35,6 @@ def search(
     accept: float = 1e-4,
     held_out: Float[Tensor, "_ ..."] | None = None,
     starts: int | Float[Tensor, "k p"] | None = None,
-    gain: float = 1.0,
     steps: int = 1000,
     lr: float = 0.03,
     batch_size: int = 256,
@@ -59,8 +56,7 @@ def search(
         m: dimension of the plane that the solutions are to span.
         accept: the largest J/E[y²] on `held_out`.
         held_out: other inputs; the last quarter of the problem's when not given, then not trained on.
-        starts: how many, 4(m+1) when not given; or the starts themselves.
-        gain: a factor of the starts, which are otherwise as the modules of the network draw them.
+        starts: how many, 4(m+1) when not given, drawn by `random_starts`; or the starts themselves.
         steps: of Adam, with a cosine schedule from `lr` to 0.
         batch_size: inputs of a step; they are taken in turn.
 
@@ -78,7 +74,7 @@ def search(
     energies = problem.energy, judge.energy
     if not isinstance(starts, Tensor):
         draw = torch.Generator().manual_seed(seed)
-        starts = gain * random_starts(problem.network, starts or 4 * (m + 1), generator=draw)
+        starts = random_starts(problem.network, starts or 4 * (m + 1), generator=draw)
     if m < 1 or len(starts) < m + 1:
         raise ValueError(f"Expected m ≥ 1 and m + 1 starts, was given m={m} and {len(starts)} starts.")
     points = descend(problem, starts.to(held_out), steps=steps, lr=lr, batch_size=batch_size)

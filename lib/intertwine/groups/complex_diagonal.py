@@ -25,6 +25,7 @@ class ComplexDiagonal(MatrixGroup):
         interleaved: whether the pairs are units 2i and 2i + 1; by default, i and i + n/2.
     """
 
+    components = 1
     scalars: ScalarGroup = NONZERO
     interleaved: bool = False
 
@@ -36,10 +37,6 @@ class ComplexDiagonal(MatrixGroup):
     @property
     def dimension(self) -> int:
         return self.n
-
-    @property
-    def components(self) -> int:
-        return 1
 
     def pairs(self, W: Float[Tensor, "n k"]) -> Complex[Tensor, "m k"]:
         """Rows of real numbers as half as many of complex ones."""

@@ -20,15 +20,12 @@ class GeneralLinear(MatrixGroup):
         (9, 2)
     """
 
+    components = 2
     scalars: ScalarGroup = NONZERO
 
     @property
     def dimension(self) -> int:
         return self.n**2
-
-    @property
-    def components(self) -> int:
-        return 2
 
     def _sample(self, generator: torch.Generator, scale: float) -> Float[Tensor, "n n"]:
         """Two independent Haar orthogonal matrices, with lognormal singular values between them."""

@@ -19,15 +19,12 @@ class Orthogonal(MatrixGroup):
         (3, 2)
     """
 
+    components = 2
     scalars: ScalarGroup = SIGNS
 
     @property
     def dimension(self) -> int:
         return self.n * (self.n - 1) // 2
-
-    @property
-    def components(self) -> int:
-        return 2
 
     def _sample(self, generator: torch.Generator, scale: float) -> Float[Tensor, "n n"]:
         """Haar measure, by QR of a Gaussian matrix with the signs of R's diagonal moved into Q."""

@@ -83,14 +83,12 @@ def _discrete(
     """The generator of a discrete H_σ if there is one, and the residuals of the candidates."""
     coarse = Probe.of(probe.activation, 160)
     grid = torch.linspace(math.log(LOGARITHMS[0]), math.log(LOGARITHMS[1]), 500, dtype=torch.float64).exp()
-    found = [torch.tensor([2.0, 3.0, 5.0], dtype=torch.float64)]  # exact, as a discontinuous σ needs them
-    for sign in signs:
+    exact = torch.tensor([2.0, 3.0, 5.0], dtype=torch.float64)  # as a discontinuous σ needs them
 
-        def mean_failure(t: Tensor, sign: float = sign) -> Tensor:
-            return coarse.residual(sign * t.exp()).mean(1)
+    def deepest(sign: float) -> Tensor:
+        return sign * minima(lambda t: coarse.residual(sign * t.exp()).mean(1), grid).exp()
 
-        found.append(sign * minima(mean_failure, grid).exp())
-    candidates = torch.cat(found)
+    candidates = torch.cat([exact, *map(deepest, signs)])
     residuals = probe.residual(candidates).amax(1)
     if (residuals > tol).all():
         return None, residuals

@@ -2,9 +2,9 @@
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
+from operator import ge
 from typing import NamedTuple
 
-import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.fx import Proxy
@@ -26,6 +26,7 @@ class Network(nn.Sequential):
     """Named layers, one after another, with a list of the hidden ones and the shape of an input.
 
     Example:
+        >>> import torch
         >>> layers = {"fc1": nn.Linear(3, 4), "relu1": nn.ReLU()}
         >>> network = Network(layers, [HiddenLayer("relu1", "1", 4)], (3,))
         >>> network(torch.zeros(5, 3)).shape
@@ -59,7 +60,7 @@ class Network(nn.Sequential):
 
     def forward(self, x: Float[Tensor, "n ..."] | Proxy) -> Float[Tensor, "n ..."] | Proxy:
         """The output of the last layer; ValueError for inputs of another shape than the network takes."""
-        if isinstance(x, Tensor) and not self._takes(x.shape[1:]):  # torch.fx passes a proxy
+        if isinstance(x, Tensor) and not self._takes(*x.shape[1:]):  # torch.fx passes a proxy
             expected = ", ".join(map(str, ("n", *self.input_shape)))
             raise ValueError(
                 f"Expected inputs of shape ({expected}){' or larger' * self.resizable}, was given "
@@ -70,8 +71,7 @@ class Network(nn.Sequential):
     def __getitem__(self, index):  # the parent's would call __init__ with layers alone
         return nn.Sequential(OrderedDict(self._modules))[index]
 
-    def _takes(self, shape: torch.Size) -> bool:
+    def _takes(self, *shape: int) -> bool:
         if not self.resizable or len(shape) != 3:
             return shape == self.input_shape
-        channels, *smallest = self.input_shape
-        return shape[0] == channels and shape[1] >= smallest[0] and shape[2] >= smallest[1]
+        return shape[0] == self.input_shape[0] and all(map(ge, shape, self.input_shape))

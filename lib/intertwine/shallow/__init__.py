@@ -16,7 +16,7 @@ from intertwine.shallow.canonical_form import CanonicalForm, canonical_form, is_
 from intertwine.shallow.compression import Compression, compress
 from intertwine.shallow.configurations import Configuration, configurations, realised
 from intertwine.shallow.degeneracy import Degeneracy, degeneracy
-from intertwine.shallow.equality import Equality, Symmetry, same_function
+from intertwine.shallow.equality import Equality, Symmetry, Witness, same_function
 from intertwine.shallow.exact import numbers
 from intertwine.shallow.generic import Fibre, Genericity, fibre, is_generic
 from intertwine.shallow.hidden_symmetries import HiddenSymmetries, hidden_symmetries
@@ -32,7 +32,6 @@ from intertwine.shallow.random_networks import random_network, random_orbit
 from intertwine.shallow.relu_network import ShallowReLU
 from intertwine.shallow.stabilizer import Stabilizer, stabilizer
 from intertwine.shallow.subsets import SubsetSums, subset_sums
-from intertwine.shallow.witness import Witness
 
 __all__ = [
     "Arrangement",

@@ -4,8 +4,6 @@
 two networks are the same function iff their γ, L and e agree.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The same function with fewer neurons, and how few there can be."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -5,8 +5,6 @@ T ∋ H, gives γ|u| + δu with any δ ∈ R^k. The rest of L after that has to 
 hyperplanes where f does not bend, two neurons for each unit of its rank.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import product
 from typing import NamedTuple

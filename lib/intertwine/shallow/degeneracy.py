@@ -1,7 +1,5 @@
 """How far a network is from having neurons to merge or to drop."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,20 +1,21 @@
 """Are two networks the same function? Yes with the symmetry between them, or no with an input as witness."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
+from math import fsum
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Int, Shaped
 from torch import Tensor, nn
 
-from intertwine.shallow.arrangement import arrangement
-from intertwine.shallow.canonical_form import invariants
-from intertwine.shallow.exact import TOLERANCE, Numbers, largest, negligible, reciprocal, sums
+from intertwine.shallow.arrangement import Arrangement, arrangement
+from intertwine.shallow.canonical_form import Invariants, invariants
+from intertwine.shallow.exact import ROUNDING, TOLERANCE, Numbers, largest, negligible, reciprocal, sums
 from intertwine.shallow.minimal import Merged, merged
 from intertwine.shallow.moves import difference, monomial, moved
 from intertwine.shallow.relu_network import ShallowReLU, as_shallow
-from intertwine.shallow.witness import Witness, nonzero_at
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +53,14 @@ class Symmetry:
         """`q`, computed from `p` by the symmetry: equal for exact networks, up to rounding for floats."""
         r = transferred(self.p, self.normals, self.transfers, self.tolerance)
         return moved(r, self.permutation, self.scales)
+
+
+class Witness(NamedTuple):
+    """An input with both outputs."""
+
+    x: Shaped[np.ndarray, " m"]
+    p: Shaped[np.ndarray, " k"]
+    q: Shaped[np.ndarray, " k"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +123,7 @@ def same_function(
         second = merged(q, found.part(slice(p.n, None)), tolerance)
         symmetry = _symmetry(first, second, tolerance)
         return Equality(True if symmetry else None, *facts, symmetry=symmetry)
-    x = nonzero_at(d, found, parts)
+    x = _nonzero_at(d, found, parts)
     if x is None:
         return Equality(None, *facts)
     return Equality(False, *facts, witness=Witness(x, p(x), q(x)))
@@ -165,3 +174,59 @@ def _symmetry(first: Merged, second: Merged, tolerance: float) -> Symmetry | Non
     permutation[order[1]] = order[0]
     scales = np.abs(at_q.scales) * reciprocal(np.abs(at_r.scales[permutation]))
     return Symmetry(p, q, flips, normals, transfers, permutation, scales, tolerance)
+
+
+def _nonzero_at(d: ShallowReLU, found: Arrangement, parts: Invariants) -> Numbers | None:
+    """An input where d, with its arrangement and invariants, is not zero beyond rounding, if one is found.
+
+    Of an exact network, with invariants that are not all zero, there always is one. In floats the bound on
+    the rounding of d's value is rigorous: (m + 8) ε Σ |λ_i| ‖(w_i, b_i)‖₁ max(1, ‖x‖_∞).
+    """
+    candidates = _candidates(d, found, parts)
+    if d.exact:
+        return next((x for x in candidates if any(d(x))), None)
+    lengths = np.where(found.labels < 0, 2 * np.abs(d.b), np.abs(found.scales))  # ‖(w, b)‖₁ at most
+    scale, c = np.abs(d.V) @ lengths, np.abs(d.c)
+    for x in candidates:
+        terms = np.column_stack([d.V * np.maximum(d.W @ x + d.b, 0), d.c])
+        values = np.abs([fsum(row) for row in terms.tolist()])  # fsum does not round
+        reach = max(1.0, float(np.abs(x).max(initial=0)))
+        if (values > (d.m + 8) * np.finfo(np.float64).eps * (scale * reach + c)).any():
+            return x
+    return None
+
+
+def _candidates(d: ShallowReLU, found: Arrangement, parts: Invariants) -> Iterator[Numbers]:
+    """Points beside a hyperplane where d bends: an affine function cannot vanish on all three of them."""
+    random = np.random.default_rng(0)
+    bends = largest(parts.gamma)
+    if not d.exact:  # relative to the terms of the sum; rounding counts as 0
+        bends = bends / np.where(parts.gamma_size > 0, parts.gamma_size, 1)
+        bends = np.where(bends > ROUNDING, bends, 0)
+    if bends.any():
+        H = int(np.argmax(bends))
+        normals, offsets = found.normals[:, :-1], found.normals[:, -1]
+        w = normals[H]
+        others = np.arange(len(normals)) != H
+        side = 1 if found.scales[found.labels == H][0] > 0 else -1  # where its first neuron is active
+        for attempt in range(20):
+            z = random.integers(-3 - attempt, 4 + attempt, d.m) if d.exact else random.normal(size=d.m)
+            z = z.astype(normals.dtype)
+            x = z - w * ((z @ w + offsets[H]) * (Fraction(1, w @ w) if d.exact else 1 / (w @ w)))
+            away, slope = np.abs(normals @ x + offsets)[others], np.abs(normals @ w)[others]
+            crossed = slope > 0
+            if not away.all():
+                continue  # on another hyperplane as well
+            step = min(away[crossed] / (2 * slope[crossed]), default=1)
+            steps = [min(step, 1)] if d.exact else [1.0, 10 * step, step]
+            yield from (x + s * t * w for s in steps for t in (side, -side, 0))
+            if not d.exact and attempt >= 3:
+                break
+    zero = np.zeros(d.m, dtype=d.W.dtype)
+    yield zero
+    for j in range(d.m):
+        unit = zero.copy()
+        unit[j] = 1
+        yield unit
+    if not d.exact:
+        yield from random.normal(size=(8, d.m))

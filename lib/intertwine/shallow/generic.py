@@ -1,7 +1,5 @@
 """When the symmetries of H_n are all there are, and the dimension of the fibre otherwise."""
 
-from __future__ import annotations
-
 from math import factorial
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Hidden symmetries: the sets of neurons that can be flipped together without changing the function."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice

@@ -1,7 +1,5 @@
 """Minimal forms, without parallel, constant and dead neurons (ramakrishnan2026, Definitions 3–5)."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

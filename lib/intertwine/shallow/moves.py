@@ -1,7 +1,5 @@
 """Moves of a network that keep its function: an element of G_ReLU acts, a set of neurons is flipped."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Random networks of small integers, in which coincidences are common, and random elements of G_ReLU."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np
@@ -48,7 +46,7 @@ def random_orbit(p: ShallowReLU, *, generator: torch.Generator) -> ShallowReLU:
 
 def random_integers(
     low: int, high: int, shape: tuple[int, ...], generator: torch.Generator
-) -> Shaped[np.ndarray, ...]:
+) -> Shaped[np.ndarray, "..."]:
     """Exact integers from low to high, both included."""
     return torch.randint(low, high + 1, shape, generator=generator).numpy().astype(object)
 

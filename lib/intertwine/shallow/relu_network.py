@@ -1,7 +1,5 @@
 """A ReLU network with one hidden layer, of exact numbers or of float64."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -73,24 +71,24 @@ class ShallowReLU:
             u = as_activation(activation)(torch.from_numpy(np.ascontiguousarray(u))).numpy(force=True)
         return u @ p.V.T + p.c
 
-    def float(self) -> ShallowReLU:
+    def float(self) -> "ShallowReLU":
         """The same numbers rounded to float64."""
         arrays = (array.astype(np.float64, copy=False) for array in (self.W, self.b, self.V, self.c))
         return ShallowReLU(*arrays)
 
-    def with_neurons(self, chosen: Iterable[Any]) -> ShallowReLU:
+    def with_neurons(self, chosen: Iterable[Any]) -> "ShallowReLU":
         """The network of some of the neurons, in the given order, with the same c."""
         index = np.asarray(list(chosen), dtype=np.int64)
         return ShallowReLU(self.W[index], self.b[index], self.V[:, index], self.c)
 
     def extended(
         self, rows: Shaped[np.ndarray, "r m1"], V: Shaped[np.ndarray, "k r"], c: Numbers | None = None
-    ) -> ShallowReLU:
+    ) -> "ShallowReLU":
         """The network with further neurons: their rows (w, b), their output weights, and a new c if given."""
         return from_rows(np.vstack([self.rows, rows]), np.hstack([self.V, V]), self.c if c is None else c)
 
     @staticmethod
-    def from_module(module: nn.Module) -> ShallowReLU:
+    def from_module(module: nn.Module) -> "ShallowReLU":
         """From `nn.Sequential(Linear, ReLU, Linear)`, in float64; a leading Flatten is allowed.
 
         The network remembers by its `tolerance`, eight rounding units, that the module was not in float64.

@@ -1,7 +1,5 @@
 """Which elements of H_n leave the parameters themselves alone (ramakrishnan2026, Theorem 2)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction

@@ -5,8 +5,6 @@ a random number of 58 bits, so that sums of hashes are hashes of sums; equal has
 Floats are projected to a line, and sums within the tolerance there are compared in full.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -7,14 +7,13 @@ Example:
     (1.0, True)
 """
 
-from intertwine.similarity.cca import cca, pwcca, svcca
+from intertwine.similarity.cca import cca, pwcca, r2, svcca
 from intertwine.similarity.cka import cka, grelu_cka
 from intertwine.similarity.compare import compare
 from intertwine.similarity.grams import gram, max_gram
 from intertwine.similarity.hsic import hsic, u_centred
 from intertwine.similarity.nulls import Null, null
 from intertwine.similarity.procrustes import grelu_procrustes, procrustes
-from intertwine.similarity.r2 import r2
 from intertwine.similarity.registry import INVARIANCES, MEASURES, Measure, which
 from intertwine.similarity.soft_matching import soft_matching
 

@@ -1,11 +1,8 @@
 """Features of all compared layers, a block of images at a time, within a budget of memory."""
 
-from __future__ import annotations
-
 import copy
 import math
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 
 import torch
 from jaxtyping import Float, Int
@@ -67,8 +64,7 @@ class Blocks:
         whole = len(images) * numbers * NUMBER
         self.whole = 2 * whole <= memory
         self.size = _block_size(len(images), numbers, self.layers, memory - whole if self.whole else memory)
-        cuts = [*range(0, len(images), self.size), len(images)]
-        self._ranges = [torch.arange(start, stop) for start, stop in pairwise(cuts)]
+        self._ranges = torch.arange(len(images)).split(self.size)
         self._cache: dict[int, Block] = {}
 
     def __len__(self) -> int:
@@ -86,23 +82,18 @@ class Blocks:
 
     def rows(self, which: Int[Tensor, " b"]) -> Block:
         """The features of these images, by number."""
-        images = self._inputs[which.to(self._inputs.device)]
-        sides = zip(self._sides, self._first, strict=True)
-        return [Z for (model, layers), first in sides for Z in self._features(model, layers, first, images)]
-
-    def _features(
-        self, model: nn.Module, layers: Sequence[str], first: set[str], images: Tensor
-    ) -> Iterator[Tensor]:
-        found = activations(model, layers, images, batch_size=self._batch)
-        for layer in layers:
-            X = found[layer].mT if layer in first else found[layer]
-            if not X.sum(dtype=torch.float64).isfinite():
-                raise ValueError(
-                    f"Expected finite features, layer {layer!r} returns NaN, infinite or huge ones: look for "
-                    f"them in the images first."
-                )
-            X = X if self._spatial in (None, "samples") else flat(X, self._spatial)
-            yield X.double()
+        images, block = self._inputs[which.to(self._inputs.device)], Block()
+        for (model, layers), first in zip(self._sides, self._first, strict=True):
+            found = activations(model, layers, images, batch_size=self._batch)
+            for layer in layers:
+                X = found[layer].mT if layer in first else found[layer]
+                if not X.sum(dtype=torch.float64).isfinite():
+                    raise ValueError(
+                        f"Expected finite features, layer {layer!r} returns NaN, infinite or huge ones: look "
+                        f"for them in the images first."
+                    )
+                block.append((X if self._spatial in (None, "samples") else flat(X, self._spatial)).double())
+        return block
 
 
 def _moved(model: nn.Module, device: torch.device) -> nn.Module:

@@ -1,4 +1,4 @@
-"""Canonical correlations: CCA, and SVCCA and PWCCA, which choose or weight them."""
+"""Canonical correlations (CCA, and SVCCA and PWCCA, which choose or weight them), and R² of linear maps."""
 
 import torch
 from jaxtyping import Float
@@ -30,7 +30,7 @@ def cca(X: Tensor, Y: Tensor, *, spatial: Spatial | None = None) -> Float[Tensor
     Raises:
         ValueError: bad features, or constant ones.
     """
-    return _correlations(*bases(X, Y, spatial)).mean()
+    return svcca(X, Y, variance=1.0, spatial=spatial)
 
 
 def svcca(
@@ -48,7 +48,8 @@ def svcca(
     """
     if not 0 < variance <= 1:
         raise ValueError(f"Expected a share of the variance in (0, 1], was given {variance}.")
-    return _correlations(*bases(X, Y, spatial, variance)).mean()
+    basis, other = _bases(X, Y, spatial, variance)
+    return torch.linalg.svdvals(basis.T @ other).clamp(max=1).mean()
 
 
 def pwcca(X: Tensor, Y: Tensor, *, spatial: Spatial | None = None) -> Float[Tensor, ""]:
@@ -62,20 +63,40 @@ def pwcca(X: Tensor, Y: Tensor, *, spatial: Spatial | None = None) -> Float[Tens
     As `cca`, a similarity in [0, 1], higher is more similar, but not symmetric: the weight of correlation i
     is the sum of the sizes of h·x over the columns x of X, with h its canonical variate on the side of X.
     """
-    basis, other = bases(X, Y, spatial)
+    basis, other = _bases(X, Y, spatial)
     U, correlations, _ = torch.linalg.svd(basis.T @ other, full_matrices=False)
     weights = ((basis @ U).T @ scaled(inputs.centred(arranged(X, spatial)))).abs().sum(1)
     return (weights * correlations.clamp(max=1)).sum() / weights.sum()
 
 
-def prepared(X: Float[Tensor, "n c"], centre: bool) -> Float[Tensor, "n c"]:
+def r2(X: Tensor, Y: Tensor, *, centred: bool = True, spatial: Spatial | None = None) -> Float[Tensor, ""]:
+    """R²_LR(X, Y) = 1 − min over M of ‖XM − Y‖²/‖Y‖² (csiszarik2021 Definition 6.1): higher is more similar.
+
+    Example:
+        >>> X = torch.randn(50, 3)
+        >>> round(r2(X, X[:, :2]).item(), 6), r2(X[:, :2], X).item() < 0.9
+        (1.0, True)
+
+    In [0, 1]: the share of Y that a linear map finds in X. Not symmetric, and the same for X and XA with A
+    invertible, so that R²_LR(XA, Y) does not depend on a stitch A; R²_LR(Y, XA) does.
+
+    Args:
+        X, Y, spatial: as in `cca`.
+        centred: whether columns are centred first, which is to fit a bias; the print does not.
+    """
+    basis, _ = _bases(X, Y, spatial, centre=centred)
+    Y = _prepared(pair(X, Y, spatial)[1], centred)
+    return 1 - (Y - basis @ (basis.T @ Y)).square().sum() / Y.square().sum()
+
+
+def _prepared(X: Float[Tensor, "n c"], centre: bool) -> Float[Tensor, "n c"]:
     """Centred or not, and scaled by a power of 2; ValueError for constant features."""
     X = scaled(inputs.centred(X) if centre else X)
     check_varies(given=X)
     return X
 
 
-def bases(
+def _bases(
     X: Tensor, Y: Tensor, spatial: Spatial | None, variance: float = 1.0, centre: bool = True
 ) -> list[Float[Tensor, "n _"]]:
     """Orthonormal bases of the column spaces, or of their leading principal components.
@@ -85,7 +106,7 @@ def bases(
     """
     found = []
     for Z, rows in zip((X, Y), pair(X, Y, spatial), strict=True):
-        U, S, _ = torch.linalg.svd(narrowed(prepared(rows, centre)), full_matrices=False)
+        U, S, _ = torch.linalg.svd(narrowed(_prepared(rows, centre)), full_matrices=False)
         unit = S.norm() / (inputs.centred(rows) if centre else rows).norm()  # the factor of `scaled`
         rounding = 4 * torch.finfo(Z.dtype).eps * rows.norm() * unit
         directions = torch.maximum(rounding, 64 * torch.finfo(S.dtype).eps * S[0]) < S
@@ -95,7 +116,3 @@ def bases(
             directions &= before < variance
         found.append(U[:, directions])
     return found
-
-
-def _correlations(A: Float[Tensor, "n p"], B: Float[Tensor, "n q"]) -> Float[Tensor, " k"]:
-    return torch.linalg.svdvals(A.T @ B).clamp(max=1)

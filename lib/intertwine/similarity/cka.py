@@ -122,9 +122,7 @@ def aligned(K: Float[Tensor, "n n"], L: Float[Tensor, "n n"], estimator: Estimat
     return _ratio(*parts, *floor)
 
 
-def _ratio(
-    xy: Tensor, xx: Tensor, yy: Tensor, floor_x: Tensor | float = 0.0, floor_y: Tensor | float = 0.0
-) -> Float[Tensor, ""]:
+def _ratio(xy: Tensor, xx: Tensor, yy: Tensor, floor_x: Tensor, floor_y: Tensor) -> Float[Tensor, ""]:
     if not (xx > floor_x and yy > floor_y):
         raise ValueError(
             "Expected features whose kernel varies between pairs of samples, was given constant ones, or "

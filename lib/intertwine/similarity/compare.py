@@ -1,7 +1,5 @@
 """All layers of one model against all layers of another."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pandas as pd

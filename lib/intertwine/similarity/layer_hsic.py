@@ -1,9 +1,6 @@
 """HSIC between all pairs of layers at once, from Gram matrices formed block by block, every block once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from itertools import combinations_with_replacement
 
 import torch
 from jaxtyping import Bool, Float
@@ -69,12 +66,11 @@ def all_samples(blocks: Blocks, measure: str) -> Float[Tensor, "L L"]:
     """HSIC between the kernels of all layers, from all pairs of blocks; `measure` is a key of `KERNELS`."""
     prepare = _preparation(blocks, measure)
     sums = Sums(blocks.layers, blocks.images, "biased" if measure == "cka biased" else "unbiased")
-    held, block = -1, Block()
-    for i, j in combinations_with_replacement(range(len(blocks)), 2):
-        if held != i:
-            held, block = i, prepare(blocks[i])
-        other = None if i == j else prepare(blocks[j])
-        sums.add(_grams(block, other, KERNELS[measure]), i * blocks.size, j * blocks.size)
+    for i in range(len(blocks)):
+        block = prepare(blocks[i])
+        for j in range(i, len(blocks)):
+            other = None if i == j else prepare(blocks[j])
+            sums.add(_grams(block, other, KERNELS[measure]), i * blocks.size, j * blocks.size)
     return sums.hsic()
 
 

@@ -81,7 +81,6 @@ def null(
 
 
 def _gaussian(X: Tensor, generator: torch.Generator) -> Tensor:
-    channels = rows(X).double()
-    shape = (-1, *[1] * (X.ndim - 2)) if channel_axis(X) == 1 else (-1,)
-    mean, deviation = (s.view(shape).to(X) for s in (channels.mean(0), channels.std(0)))
-    return mean + deviation * torch.randn(X.shape, generator=generator).to(X)
+    channels, noise = rows(X).double(), torch.randn(X.shape, generator=generator).to(X)
+    mean, deviation = channels.mean(0).to(X), channels.std(0).to(X)
+    return (mean + deviation * noise.movedim(channel_axis(X), -1)).movedim(-1, channel_axis(X))

@@ -42,13 +42,11 @@ def procrustes(
     since ‖X‖² + ‖Y‖² less twice the nuclear norm of XᵀY loses half the digits.
 
     Args:
-        X: features (n, p), tokens (n, t, p) or feature maps (n, p, h, w).
-        Y: of the same inputs; widths may differ.
+        X, Y, spatial: as in `cca`.
         group: "orthogonal" O(c), "rotation" SO(c), "permutation", or "grelu", permutations with positive
             scalings; godfrey2022 Table 2 has "orthogonal" and "grelu" with centred=False, spatial="samples".
         form: "similarity" or "angular".
         centred: whether columns are centred first.
-        spatial: "samples", "features" or "mean", as in `cka`.
 
     Raises:
         ValueError: bad features, or features that are constant (0, where they are not centred).
@@ -86,11 +84,9 @@ def grelu_procrustes(
     paper's (i); for features ≥ 0 it is then at least 1 − 1/√2, about 0.293: compare it with a null.
 
     Args:
-        X: features (n, d), tokens (n, t, d) or maps (n, d, h, w); the paper has spatial="samples".
-        Y: of the same inputs; with other widths, d is the mean of the two.
+        X, Y, spatial: as in `cca`; the paper has "samples". Where widths differ, d is the mean of the two.
         corrected: centre the columns first, and leave out columns of norm 0; False is the definition as
             printed, which takes no such columns.
-        spatial: as in `procrustes`.
     """
     if not corrected:
         for Z in pair(X, Y, spatial):

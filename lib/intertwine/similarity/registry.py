@@ -1,7 +1,5 @@
 """The measures by name, each with its invariances; the tests draw group elements for every one of them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,11 +11,10 @@ import pandas as pd
 from jaxtyping import Float
 from torch import Tensor
 
-from intertwine.similarity.cca import cca, pwcca, svcca
+from intertwine.similarity.cca import cca, pwcca, r2, svcca
 from intertwine.similarity.cka import cka, grelu_cka
 from intertwine.similarity.inputs import Spatial
 from intertwine.similarity.procrustes import grelu_procrustes, procrustes
-from intertwine.similarity.r2 import r2
 from intertwine.similarity.soft_matching import soft_matching
 
 INVARIANCES = (

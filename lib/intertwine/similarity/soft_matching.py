@@ -92,7 +92,6 @@ def _linear_program(cost: np.ndarray) -> np.ndarray:
     return plan
 
 
-def _cheapest(cost: np.ndarray, number: int = 4) -> np.ndarray:
-    """Whether an entry is among the least of its row or of its column."""
-    last = [min(number, length) - 1 for length in cost.shape]
-    return (cost <= np.sort(cost, 0)[last[0]]) | (cost <= np.sort(cost, 1)[:, [last[1]]])
+def _cheapest(cost: np.ndarray) -> np.ndarray:
+    """Whether an entry is among the four least of its row or of its column."""
+    return (cost <= np.sort(cost, 0)[:4][-1]) | (cost <= np.sort(cost, 1)[:, :4][:, -1:])

@@ -1,7 +1,5 @@
 """Batch norm's statistics, estimated again behind a stitch."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import torch

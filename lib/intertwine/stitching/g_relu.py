@@ -1,10 +1,8 @@
 """Stitches in G_ReLU: a permutation with positive scales, found by task loss in three ways."""
 
-from __future__ import annotations
-
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
 from intertwine.alignment import Statistics, assignment
 from intertwine.stitching.maps import Stitch, parameter
@@ -27,13 +25,9 @@ class Matched(Stitch):
     def __init__(self, statistics: Statistics) -> None:
         super().__init__()
         self.widths = statistics.widths
-        norms_a, norms_b, cosines = _cosines(statistics)
-        inputs, outputs = assignment(cosines, maximize=True)
-        self.register_buffer("inputs", inputs)
-        self.register_buffer("outputs", outputs)
-        self.log_scales = parameter(_log_ratio(norms_a[inputs], norms_b[outputs]))
-        self.inputs: Tensor
-        self.outputs: Tensor
+        _, inputs, outputs, log_ratios = _best_match(statistics)
+        self.inputs, self.outputs = nn.Buffer(inputs), nn.Buffer(outputs)
+        self.log_scales = parameter(log_ratios)
 
     @property
     def weight(self) -> Float[Tensor, "q p"]:
@@ -57,26 +51,16 @@ class Entropic(Stitch):
     The assignment is solved on the CPU, in time n³: training keeps it for n/64 steps where n is 128 or more.
     """
 
-    sweeps = 20
+    sweeps, hot, cold = 20, 0.3, 0.03
 
-    def __init__(self, statistics: Statistics, *, hot: float = 0.3, cold: float = 0.03) -> None:
+    def __init__(self, statistics: Statistics) -> None:
         super().__init__()
-        p, q = statistics.widths
-        if p != q:
-            raise ValueError(
-                f"Expected two layers of the same width, was given {p} and {q}: use the kind "
-                f"'scaled permutation'."
-            )
-        norms_a, norms_b, cosines = _cosines(statistics)
-        inputs, outputs = assignment(cosines, maximize=True)
+        width = one_width(statistics.widths)
+        cosines, _, outputs, log_ratios = _best_match(statistics)
         self.scores = parameter(cosines.T)
-        ratio = torch.zeros_like(norms_b)
-        ratio[outputs] = _log_ratio(norms_a[inputs], norms_b[outputs])
-        self.log_scales = parameter(ratio)
-        self.hot, self.cold, self.temperature = hot, cold, hot
-        self.steps, self.every = 0, max(1, p // 64)
-        self.register_buffer("kept", torch.empty(0), persistent=False)
-        self.kept: Tensor
+        self.log_scales = parameter(torch.zeros_like(log_ratios).index_put((outputs,), log_ratios))
+        self.temperature, self.steps, self.every = self.hot, 0, max(1, width // 64)
+        self.kept: Tensor = nn.Buffer(torch.empty(0), persistent=False)
 
     @property
     def weight(self) -> Float[Tensor, "q p"]:
@@ -132,22 +116,32 @@ class Birkhoff(Stitch):
         self.P.copy_(_sinkhorn(self.P.clamp(min=0), 16))
 
 
-def _cosines(statistics: Statistics) -> tuple[Tensor, Tensor, Float[Tensor, "p q"]]:
-    """‖a‖ and ‖b‖ of every channel, and the cosines between them; 0 for channels that are 0."""
+def one_width(widths: tuple[int, int]) -> int:
+    """The width of both layers; ValueError where they differ."""
+    p, q = widths
+    if p != q:
+        kind = "scaled permutation"
+        raise ValueError(
+            f"Expected two layers of the same width, was given {p} and {q}: use the kind {kind!r}."
+        )
+    return p
+
+
+def _best_match(statistics: Statistics) -> tuple[Float[Tensor, "p q"], Tensor, Tensor, Float[Tensor, " k"]]:
+    """Cosines between channels a and b (0 for channels that are 0), the pairs whose cosines have the largest
+    sum, and their log ‖b‖/‖a‖ (0 where either is never active).
+    """
     AA, AB, BB = statistics.products()
     norms_a, norms_b = AA.diagonal().sqrt(), BB.diagonal().sqrt()
-    return norms_a, norms_b, AB / (norms_a[:, None] * norms_b).clamp(min=1e-300)
-
-
-def _log_ratio(norms_a: Tensor, norms_b: Tensor) -> Tensor:
-    """log ‖b‖/‖a‖; 0 where either is never active."""
-    active = (norms_a > 0) & (norms_b > 0)
-    return torch.where(active, norms_b / norms_a.where(active, 1), 1).log()
+    cosines = AB / (norms_a[:, None] * norms_b).clamp(min=1e-300)
+    inputs, outputs = assignment(cosines, maximize=True)
+    a, b = norms_a[inputs], norms_b[outputs]
+    active = (a > 0) & (b > 0)
+    return cosines, inputs, outputs, torch.where(active, b / a.where(active, 1), 1).log()
 
 
 def _permutation(gain: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
-    rows, columns = assignment(gain.detach(), maximize=True)
-    return torch.zeros_like(gain).index_put((rows, columns), torch.ones_like(gain[0]))
+    return torch.zeros_like(gain).index_put(assignment(gain.detach(), maximize=True), gain.new_ones(()))
 
 
 def _sinkhorn(P: Float[Tensor, "n n"], sweeps: int) -> Float[Tensor, "n n"]:

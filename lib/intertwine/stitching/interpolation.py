@@ -1,7 +1,5 @@
 """On the line between the weights of two networks."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Sequence
 

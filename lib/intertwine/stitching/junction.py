@@ -1,8 +1,5 @@
 """The parts, the data and the values of the frozen fronts, shared by all stitches at one cut."""
 
-from __future__ import annotations
-
-import copy
 from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
@@ -16,17 +13,7 @@ from intertwine import devices
 from intertwine.alignment import Statistics, statistics
 from intertwine.data import Dataset
 from intertwine.data.dataset import check_dataset
-from intertwine.stitching.stitched import (
-    Layers,
-    Stitched,
-    Values,
-    as_tuple,
-    as_values,
-    cut,
-    pair_of,
-    parts,
-    run,
-)
+from intertwine.stitching.stitched import Layers, Stitched, Values, as_tuple, as_values, cut, run
 from intertwine.training import check_data, front_values, outputs
 from intertwine.training.outputs import FRONT_BYTES, all_outputs
 
@@ -93,15 +80,14 @@ class Junction:
                 for model in (model1, model2):
                     check_data(model, dataset.images, dataset.labels)
         self.device = devices.pick(device)
-        front, back, widths = cut(model1, model2, at, train.images[:1], resample=resample, shortcut=shortcut)
-        self.widths = widths
+        example = train.images[:1]
+        *fronts, back, self.widths = cut(model1, model2, at, example, resample=resample, shortcut=shortcut)
         """Channels of layer 1 and of layer 2."""
-        whole = copy.deepcopy(model2).eval()  # before fx makes constants of decisions by the mode
-        front2, _ = parts(whole, pair_of(at)[1], train.images[:1], shortcut)
-        for part in (front, back, whole):
+        for part in (*fronts, back):
             part.requires_grad_(False).to(self.device).to(memory_format=torch.channels_last).eval()
-        self.front, self.back, self.model2, self.front2 = front, back, whole, front2
-        self.shortcut, self.dtype = shortcut, devices.precision(whole, self.device, dtype)
+        (self.front, self.front2), self.back = fronts, back
+        self.model2 = nn.Sequential(self.front2, back)
+        self.shortcut, self.dtype = shortcut, devices.precision(self.model2, self.device, dtype)
         self._data = {"train": train, "validation": validation, "test": test}
         self._fit_images = fit_images
         self._images: dict[str, Tensor] = {}

@@ -1,7 +1,5 @@
 """The kinds of stitches, by name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import reduce
 from typing import Any, NamedTuple
@@ -9,17 +7,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from intertwine.alignment import (
-    LinearMap,
-    Statistics,
-    g_relu,
-    lasso,
-    least_squares,
-    orthogonal,
-    permutation,
-    reduced_rank,
-)
-from intertwine.stitching.g_relu import Birkhoff, Entropic, Matched
+from intertwine import alignment
+from intertwine.alignment import LinearMap, Statistics
+from intertwine.stitching.g_relu import Birkhoff, Entropic, Matched, one_width
 from intertwine.stitching.maps import Full, LowRank, Orthogonal, Sparse
 
 NEEDED = object()  # an option without a default
@@ -59,7 +49,7 @@ def build(
                 f"Expected options of kinds that are names alone, was given {', '.join(given)} for {kind!r}."
             )
         if isinstance(kind, Tensor):
-            return linear(kind)
+            return LinearMap(kind)
         return kind if isinstance(kind, LinearMap | nn.Module) else kind(place.statistics())
     entry = _entry(kind, "kind")
     if unknown := [name for name in options if name not in entry.defaults]:
@@ -85,8 +75,10 @@ def build(
 
 
 def _first(start: str | LinearMap | None, place: Place, options: Mapping[str, Any]) -> LinearMap | None:
-    if not isinstance(start, str) or start == "random":
-        return start if isinstance(start, LinearMap) else None
+    if start is None or start == "random":
+        return None
+    if not isinstance(start, str):
+        return start
     shared = {name: options[name] for name in _entry(start, "start").defaults if name in options}
     first = build(start, place, **shared)
     if not isinstance(first, LinearMap):
@@ -102,12 +94,7 @@ def _entry(name: str, argument: str) -> Entry:
 
 def _random_permutation(place: Place) -> LinearMap:
     (p, q), most = place.widths, max(place.widths)
-    return linear(torch.eye(most)[torch.randperm(most, generator=place.generator)][:q, :p])
-
-
-def linear(weight: Tensor, bias: Tensor | None = None) -> LinearMap:
-    """A map that was not fitted to anything."""
-    return LinearMap(weight, bias, residual=float("nan"), total=float("nan"))
+    return LinearMap(torch.eye(most)[torch.randperm(most, generator=place.generator)][:q, :p])
 
 
 def _fit(closed: Callable[..., LinearMap]) -> Callable[..., LinearMap]:
@@ -132,7 +119,7 @@ def _uniform(place: Place, **_: Any) -> LinearMap:
     """Weight and bias in ±1/√p, torch's default."""
     (p, q), most = place.widths, place.widths[0] ** -0.5
     weight, bias = (torch.empty(n).uniform_(-most, most, generator=place.generator) for n in ((q, p), (q,)))
-    return linear(weight, bias)
+    return LinearMap(weight, bias)
 
 
 def _isometry(place: Place, rank: int | None = None) -> LinearMap:
@@ -140,7 +127,7 @@ def _isometry(place: Place, rank: int | None = None) -> LinearMap:
     p, q = place.widths
     shapes = [(q, p)] if rank is None else [(q, rank), (rank, p)]
     drawn = (nn.init.orthogonal_(torch.empty(shape), generator=place.generator) for shape in shapes)
-    return linear(reduce(torch.matmul, drawn))
+    return LinearMap(reduce(torch.matmul, drawn))
 
 
 def _matched(kind: Callable[[Statistics], nn.Module]) -> Callable[..., nn.Module]:
@@ -148,31 +135,28 @@ def _matched(kind: Callable[[Statistics], nn.Module]) -> Callable[..., nn.Module
 
 
 def _birkhoff(place: Place, start: LinearMap | None, alpha: float) -> nn.Module:
-    p, q = place.widths
-    if p != q:
-        raise ValueError(
-            f"Expected two layers of the same width for the kind 'Birkhoff', was given {p} and {q}."
-        )
-    return Birkhoff(p, alpha=alpha, generator=place.generator)
+    return Birkhoff(one_width(place.widths), alpha=alpha, generator=place.generator)
 
 
-_FULL = Entry(_fit(least_squares), _layer(Full, _uniform), "least squares", {"affine": True})
+_FULL = Entry(_fit(alignment.least_squares), _layer(Full, _uniform), "least squares", {"affine": True})
 
 KINDS: dict[str, Entry] = {
-    "identity": Entry(lambda place: linear(torch.eye(*place.widths[::-1])), None),
+    "identity": Entry(lambda place: LinearMap(torch.eye(*place.widths[::-1])), None),
     "random permutation": Entry(_random_permutation, None),
     "least squares": _FULL,
     "full": _FULL,
     "low rank": Entry(
-        _fit(reduced_rank), _layer(LowRank, _isometry), "low rank", {"rank": NEEDED, "affine": True}
+        _fit(alignment.reduced_rank), _layer(LowRank, _isometry), "low rank", {"rank": NEEDED, "affine": True}
     ),
     "sparse": Entry(
-        _fit(lasso), _layer(Sparse, _uniform), "least squares", {"alpha": NEEDED, "affine": True}
+        _fit(alignment.lasso), _layer(Sparse, _uniform), "least squares", {"alpha": NEEDED, "affine": True}
     ),
-    "orthogonal": Entry(_fit(orthogonal), _layer(Orthogonal, _isometry), "orthogonal", {"affine": False}),
-    "permutation": Entry(_fit(permutation), None, defaults={"affine": False}),
+    "orthogonal": Entry(
+        _fit(alignment.orthogonal), _layer(Orthogonal, _isometry), "orthogonal", {"affine": False}
+    ),
+    "permutation": Entry(_fit(alignment.permutation), None, defaults={"affine": False}),
     "scaled permutation": Entry(_matched(Matched), _matched(Matched)),
-    "G_ReLU": Entry(_fit(g_relu), _matched(Entropic)),
+    "G_ReLU": Entry(_fit(alignment.g_relu), _matched(Entropic)),
     "Birkhoff": Entry(None, _birkhoff, defaults={"alpha": 0.1}),
 }
 """The kinds of stitches from p channels to q: closed forms of activations, and maps that a recipe trains.

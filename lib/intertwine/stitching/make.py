@@ -1,7 +1,5 @@
 """Stitched networks by the name of a kind: one at once, or many at one junction."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +9,7 @@ from torch import Tensor, nn
 from intertwine.alignment import LinearMap
 from intertwine.data import Dataset
 from intertwine.stitching.junction import Junction
-from intertwine.stitching.kinds import Kind, Place, build, linear
+from intertwine.stitching.kinds import Kind, Place, build
 from intertwine.stitching.stitch_recipes import STILL, STITCH_RECIPES, StitchRecipe
 from intertwine.stitching.stitched import Layers, Stitched, as_module, join
 from intertwine.stitching.task_loss import Measure, Penalty, train_stitch
@@ -77,7 +75,7 @@ def stitch(
     """
     if train is None:
         if isinstance(kind, Tensor):
-            kind = linear(kind)
+            kind = LinearMap(kind)
         if options or not isinstance(kind, LinearMap | nn.Module):
             raise ValueError(f"Expected train=, the images that {kind!r} is made from, was given none.")
         return join(model1, model2, at, kind, resample=resample, shortcut=shortcut)

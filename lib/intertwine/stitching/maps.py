@@ -1,7 +1,5 @@
 """Trainable maps between two networks: every matrix, sparse, of low rank, orthogonal."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -38,7 +36,7 @@ class Stitch(nn.Module, ABC):
     def weight(self) -> Float[Tensor, "q p"]:
         """The matrix."""
 
-    def forward(self, x: Float[Tensor, ...]) -> Float[Tensor, ...]:
+    def forward(self, x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
         with torch.autocast(x.device.type, enabled=False):  # Sinkhorn's sweeps need float32
             weight = self.weight
         if not torch.is_autocast_enabled(x.device.type):

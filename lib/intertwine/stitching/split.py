@@ -1,7 +1,5 @@
 """A model cut after a layer: the front, which computes the layer's output, and the back, which goes on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from operator import getitem
 

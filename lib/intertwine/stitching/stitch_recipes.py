@@ -1,8 +1,7 @@
 """How a stitch is trained, as data: the protocols of two papers, and fast ones."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
+from typing import ClassVar
 
 from intertwine.training import MultiStep, Recipe, Triangle
 
@@ -25,11 +24,10 @@ class StitchRecipe(Recipe):
     targets: str = "hard"
     """hard: the labels. soft: the probabilities that model 2 gives to the same image."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name, known in (("batch_norm", ("frozen", "reestimated")), ("targets", ("hard", "soft"))):
-            if (given := getattr(self, name)) not in known:
-                raise ValueError(f"Expected {name} to be one of {', '.join(known)}, was given {given!r}.")
+    choices: ClassVar = Recipe.choices | {
+        "batch_norm": ("frozen", "reestimated"),
+        "targets": ("hard", "soft"),
+    }
 
 
 STILL = StitchRecipe(epochs=0, batch_size=1, lr=1.0)  # trains nothing

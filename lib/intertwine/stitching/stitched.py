@@ -1,9 +1,7 @@
 """Stitched networks: the front of one, a map, the back of the other (csiszarik2021 Def. 3.1)."""
 
-from __future__ import annotations
-
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -37,16 +35,14 @@ class Front(nn.Module):
 
     def forward(self, x: Tensor) -> Values:
         values = zip(as_tuple(self.front(x)), self.sizes, strict=True)
-        return as_values(
-            tuple(_resampled(value, size, self.resample) if size else value for value, size in values)
-        )
+        return as_values(_resampled(value, size, self.resample) if size else value for value, size in values)
 
 
 class Turned(nn.Module):
     """Values (n, channels, positions) as (n, positions, channels), or back."""
 
     def forward(self, values: Values) -> Values:
-        return as_values(tuple(x.mT for x in as_tuple(values)))
+        return as_values(x.mT for x in as_tuple(values))
 
 
 class Rest(nn.Module):
@@ -62,9 +58,9 @@ class Rest(nn.Module):
     def moved(self, values: Values) -> Values:
         """The values behind the stitch."""
         first, *others = as_tuple(values)
-        return as_values(
-            (self.stitch(first), *(self.stitch(x) if self.shortcut == "stitched" else x for x in others))
-        )
+        if self.shortcut == "stitched":
+            others = [self.stitch(x) for x in others]
+        return as_values((self.stitch(first), *others))
 
 
 class Stitched(nn.Module):
@@ -123,7 +119,7 @@ def join(
     Without an example of the inputs nothing is resampled or checked. With one, a map or layers that do not
     fit raise a ValueError, where all are on one device and of one type.
     """
-    front, back, widths = cut(model1, model2, at, example, resample=resample, shortcut=shortcut)
+    front, _, back, widths = cut(model1, model2, at, example, resample=resample, shortcut=shortcut)
     rest = Rest(as_module(map, devices.like(back)), back, shortcut)
     stitched = Stitched(front, rest)
     if example is not None and len({(p.device, p.dtype) for p in stitched.parameters()}) < 2:
@@ -133,20 +129,20 @@ def join(
 
 def cut(
     model1: nn.Module, model2: nn.Module, at: Layers, example: Tensor | None, *, resample: str, shortcut: str
-) -> tuple[nn.Module, nn.Module, tuple[int, int]]:
+) -> tuple[nn.Module, nn.Module, nn.Module, tuple[int, int]]:
     """A copy of model 1's front whose values fit a copy of model 2's back, but for their channels.
 
-    The numbers of channels, at layer 1 and at layer 2, are returned too where there is an example.
+    Between them is model 2's front; then the channels of layers 1 and 2, where there is an example.
     """
     how = {"resample": (resample, ("bilinear", "nearest")), "shortcut": (shortcut, SHORTCUTS)}
     for argument, (given, known) in how.items():
         if given not in known:
             raise ValueError(f"Expected {argument} to be one of {', '.join(known)}, was given {given!r}.")
-    layer1, layer2 = pair_of(at)
-    front, _ = parts(copy.deepcopy(model1).eval(), layer1, example, shortcut)
-    front2, back = parts(copy.deepcopy(model2).eval(), layer2, example, shortcut)
+    layer1, layer2 = (at, at) if isinstance(at, str) else at
+    front, _ = _parts(model1, layer1, example, shortcut)
+    front2, back = _parts(model2, layer2, example, shortcut)
     if example is None:
-        return front, back, (0, 0)
+        return front, front2, back, (0, 0)
     ours, theirs = (as_tuple(run(part, example[:1])) for part in (front, front2))
     if len(ours) != len(theirs):
         raise ValueError(
@@ -168,11 +164,14 @@ def cut(
         for x, y in zip(ours, theirs, strict=True)
     ]
     p, q = (values[0].shape[channel_axis(values[0])] for values in (ours, theirs))
-    return (Front(front, sizes, resample) if any(sizes) else front), back, (p, q)
+    return (Front(front, sizes, resample) if any(sizes) else front), front2, back, (p, q)
 
 
-def parts(model: nn.Module, layer: str, example: Tensor | None, shortcut: str) -> tuple[nn.Module, nn.Module]:
-    """A model cut after a layer; a signal (n, channels, positions) crosses as (n, positions, channels)."""
+def _parts(
+    model: nn.Module, layer: str, example: Tensor | None, shortcut: str
+) -> tuple[nn.Module, nn.Module]:
+    """A copy, cut after a layer; a signal (n, channels, positions) crosses as (n, positions, channels)."""
+    model = copy.deepcopy(model).eval()  # before fx makes constants of decisions by the mode
     front, back = split(model, layer, shortcuts=shortcut != "refuse")
     if example is None:
         layers = [m for m in front.modules() if isinstance(m, CHANNELS_FIRST + CHANNELS_LAST)]
@@ -184,11 +183,6 @@ def parts(model: nn.Module, layer: str, example: Tensor | None, shortcut: str) -
     elif channels_first(model, layer, example):
         return nn.Sequential(front, Turned()), nn.Sequential(Turned(), back)
     return front, back
-
-
-def pair_of(at: Layers) -> tuple[str, str]:
-    """The two layers; one name stands for both."""
-    return (at, at) if isinstance(at, str) else at
 
 
 def check_fit(
@@ -214,9 +208,10 @@ def as_tuple(values: Values) -> tuple[Tensor, ...]:
     return values if isinstance(values, tuple) else (values,)
 
 
-def as_values(values: tuple[Tensor, ...]) -> Values:
+def as_values(values: Iterable[Tensor]) -> Values:
     """The inverse of `as_tuple`."""
-    return values if len(values) > 1 else values[0]
+    first, *others = values
+    return (first, *others) if others else first
 
 
 def run(part: nn.Module, values: Values, dtype: torch.dtype = torch.float32) -> Any:

@@ -1,7 +1,5 @@
 """Task-loss matching: only the stitch moves (csiszarik2021 §4.3, godfrey2022 §4)."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -78,26 +76,24 @@ def train_stitch(
     return made.eval().to(memory_format=torch.contiguous_format)
 
 
-class _Batches:
+class _Batches(Batches):
     """Batches of the front's values, labels, targets, and model 2's values if wanted."""
 
     def __init__(self, junction: Junction, recipe: StitchRecipe, both: bool) -> None:
         self.junction, self.soft, self.both = junction, recipe.targets == "soft", both
         self.augmented = bool(recipe.flip or recipe.shift)
-        self.labels = junction.labels("train")
+        self.answers = junction.labels("train")
         stored = None if self.augmented else junction.stored("train")
         self.gathered = stored is not None
         inputs, *self.others = as_tuple(junction.images("train") if stored is None else stored)
-        rows = torch.arange(len(self.labels), device=junction.device)  # stand for labels
-        self.batches = Batches(inputs, rows, recipe, fill_of(junction.data("train"), recipe))
-
-    def __len__(self) -> int:
-        return len(self.batches)
+        rows = torch.arange(len(self.answers), device=junction.device)  # stand for labels
+        super().__init__(inputs, rows, recipe, fill_of(junction.data("train"), recipe))
 
     def epoch(self, number: int, *, seed: int) -> Iterator[Any]:
         at = self.junction
-        for inputs, rows in self.batches.epoch(number, seed=seed):
-            theirs, targets = None, self.labels[rows]
+        for inputs, rows in super().epoch(number, seed=seed):
+            labels = targets = self.answers[rows]
+            theirs = None
             if self.soft and self.augmented:
                 targets = run(at.model2, inputs, at.dtype).float().softmax(1)
             elif self.soft:
@@ -109,7 +105,7 @@ class _Batches:
             values = as_values((inputs, *(x[rows] for x in self.others)))
             if not self.gathered:
                 values = run(at.front, inputs, at.dtype)
-            yield values, self.labels[rows], targets, theirs
+            yield values, labels, targets, theirs
 
 
 def _judge(

@@ -2,10 +2,9 @@
 
 from intertwine.training import zoo
 from intertwine.training.batches import Batches, fill_of
-from intertwine.training.epoch import epoch
+from intertwine.training.epoch import build_optimizer, epoch
 from intertwine.training.evaluate import check_data, evaluate
 from intertwine.training.many import train_many
-from intertwine.training.optimizer import build_optimizer
 from intertwine.training.outputs import front_values, outputs
 from intertwine.training.recipes import RECIPES, MultiStep, Recipe, Triangle
 from intertwine.training.spec import Spec

@@ -1,7 +1,5 @@
 """Shuffled, augmented batches from tensors that stay on the device."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import torch
@@ -59,7 +57,7 @@ class Batches:
             self.images = self.pixels[:-1].view(self.images.shape)
 
     @classmethod
-    def of(cls, data: Dataset, recipe: Recipe) -> Batches:
+    def of(cls, data: Dataset, recipe: Recipe) -> "Batches":
         """The batches of a data set, on its device."""
         return cls(data.images, data.labels, recipe, fill_of(data, recipe))
 

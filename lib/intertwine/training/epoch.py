@@ -1,16 +1,14 @@
-"""One epoch: the loop that trains networks and stitches."""
-
-from __future__ import annotations
+"""One epoch, the loop that trains networks and stitches, and the optimiser of a recipe."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from math import isfinite
 from typing import Any, Protocol, runtime_checkable
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
 from intertwine import files
 from intertwine.devices import autocast, deterministic_kernels
@@ -26,6 +24,39 @@ class Epochs(Protocol):
 
     def __len__(self) -> int: ...
     def epoch(self, number: int, *, seed: int) -> Iterator[Batch]: ...
+
+
+def build_optimizer(
+    recipe: Recipe,
+    parameters: Iterable[tuple[str, nn.Parameter]],
+    *,
+    decays: Callable[[str], bool] | None = None,
+) -> torch.optim.Optimizer:
+    """The recipe's optimiser of these named parameters; those that need no gradient are left out.
+
+    Example:
+        >>> from intertwine.training import RECIPES
+        >>> optimizer = build_optimizer(RECIPES["godfrey2022"], nn.Linear(2, 3).named_parameters())
+        >>> [group["weight_decay"] for group in optimizer.param_groups]
+        [0.0001, 0.0]
+
+    `decays` says whether the parameter of a name decays; by default `recipe.decay_biases` does.
+    """
+    chosen = decays or (lambda name: recipe.decay_biases or "weight" in name)
+    named = [(name, parameter) for name, parameter in parameters if parameter.requires_grad]
+    if not named and recipe.epochs:
+        raise ValueError(
+            "Expected a parameter to train, all are frozen, or there is none: set requires_grad to True."
+        )
+    groups = [
+        {"params": [p for name, p in named if chosen(name)], "weight_decay": recipe.weight_decay},
+        {"params": [p for name, p in named if not chosen(name)], "weight_decay": 0.0},
+    ]
+    fused = all(parameter.device.type in ("cpu", "cuda") for _, parameter in named)
+    if recipe.optimizer == "adam":
+        return torch.optim.Adam(groups, lr=recipe.lr, fused=fused)
+    momentum = recipe.momentum
+    return torch.optim.SGD(groups, lr=recipe.lr, momentum=momentum, nesterov=momentum > 0, fused=fused)
 
 
 def epoch(

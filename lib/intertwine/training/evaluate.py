@@ -1,7 +1,5 @@
 """The accuracy of a network, and whether data fit it."""
 
-from __future__ import annotations
-
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn

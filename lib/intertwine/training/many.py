@@ -1,7 +1,5 @@
 """Training many networks of one shape: one joblib loop."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial

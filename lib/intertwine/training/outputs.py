@@ -1,7 +1,5 @@
 """The outputs of a network in evaluation mode, and those of a part of it that is not trained."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

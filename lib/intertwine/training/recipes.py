@@ -1,8 +1,7 @@
 """Training protocols as data: the papers' own, and fast ones."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
+from typing import ClassVar
 
 VERSION = 1  # of this folder and of `models`: raise it when the same recipe and seeds give other weights
 
@@ -79,6 +78,12 @@ class Recipe:
     dtype: str = "auto"
     """float32, bfloat16 (by autocast; weights stay float32), or auto: the faster one, by a rule."""
 
+    choices: ClassVar = {
+        "optimizer": ("sgd", "adam"),
+        "fill": ("mean", "black"),
+        "dtype": ("auto", "float32", "bfloat16"),
+    }
+
     def __post_init__(self) -> None:
         for name, least in (("epochs", 0), ("batch_size", 1), ("shift", 0)):
             if not isinstance(value := getattr(self, name), int) or value < least:
@@ -87,11 +92,7 @@ class Recipe:
                 )
         if not isinstance(self.lr, int | float) or not self.lr > 0:
             raise ValueError(f"Expected a learning rate lr above 0, was given {self.lr!r}.")
-        for name, known in (
-            ("optimizer", ("sgd", "adam")),
-            ("fill", ("mean", "black")),
-            ("dtype", ("auto", "float32", "bfloat16")),
-        ):
+        for name, known in self.choices.items():
             if (value := getattr(self, name)) not in known:
                 raise ValueError(f"Expected {name} to be one of {', '.join(known)}, was given {value!r}.")
 

@@ -1,7 +1,5 @@
 """A specification of a training: an architecture, data and a recipe."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

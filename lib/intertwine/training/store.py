@@ -1,7 +1,5 @@
 """Files of tensors, numbers, strings, lists and dictionaries."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

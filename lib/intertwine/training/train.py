@@ -1,7 +1,5 @@
 """Training one network."""
 
-from __future__ import annotations
-
 import copy
 from dataclasses import asdict
 from pathlib import Path
@@ -17,9 +15,8 @@ from intertwine.data import Dataset
 from intertwine.data.dataset import check_dataset, tensor_digest
 from intertwine.training import store
 from intertwine.training.batches import Batches, fill_of
-from intertwine.training.epoch import Row, epoch
+from intertwine.training.epoch import Row, build_optimizer, epoch
 from intertwine.training.evaluate import check_data, evaluate
-from intertwine.training.optimizer import build_optimizer
 from intertwine.training.outputs import front_values
 from intertwine.training.recipes import VERSION, Recipe
 
@@ -83,12 +80,10 @@ def train(
     for dataset in (data, validation):
         if dataset is not None:
             check_dataset(dataset)
+            check_data(network, dataset.images, dataset.labels, least=2)
     chosen = devices.pick(device)
     before, network = network, copy.deepcopy(network).to(chosen).to(memory_format=torch.channels_last)
     front, back = _parts(network, freeze)
-    for dataset in (data, validation):
-        if dataset is not None:
-            check_data(network, dataset.images, dataset.labels, least=2)
     if chosen.type == "cpu":
         torch.empty(31 << 20, dtype=torch.uint8)  # glibc then keeps freed memory: no page faults, 20 % faster
     dtype = devices.precision(network, chosen, recipe.dtype)

@@ -1,7 +1,5 @@
 """Trained networks, stored by a hash of architecture, data, recipe and seed."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Sequence
