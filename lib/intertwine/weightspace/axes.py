@@ -210,6 +210,7 @@ def _expand(heads: list[Segment], factor: Factor) -> list[Segment]:
     if isinstance(factor, Fixed):
         return [(*head, factor) for head in heads]
     space = factor.space.root()
+    factor = factor if space is factor.space else factor._replace(space=space)
     if space.frozen and space.leaf():
         return [(*head, Fixed(space.size)) for head in heads]
     if space.factors is not None:
@@ -220,7 +221,7 @@ def _expand(heads: list[Segment], factor: Factor) -> list[Segment]:
             return tails
         # m fixed copies of a concatenation, one after another
         return [tail for head in heads for _ in range(length(head)) for tail in tails]
-    return [(*head, factor._replace(space=space)) for head in heads]
+    return [(*head, factor) for head in heads]
 
 
 def _part(part: Space, whole: Unit, k: int) -> Unit:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import traceback
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, ValuesView
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -92,6 +93,8 @@ def replica(model: AnyModel, instead: Mapping[int, Tensor] | None = None) -> Any
     """
     memo: dict[int, Any] = dict(instead or {})
     for module in model.modules():
+        # most of the time of a deep copy would go into the empty dictionaries of hooks
+        memo |= {id(x): type(x)() for x in vars(module).values() if type(x) in (dict, OrderedDict) and not x}
         for x in leaves(vars(module)):
             if isinstance(x, Tensor) and (instead is None or not x.is_leaf):
                 memo.setdefault(id(x), x if x.is_leaf else x.detach())
