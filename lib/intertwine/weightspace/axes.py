@@ -29,7 +29,7 @@ class Space:
         self.parts: list[Space] = []  # the concatenation that this turned out to be
         self.factors: tuple[Space, Space] | None = None  # the product, outer units first
         self.frozen: dict[str, bool] = {}  # reasons, and whether it is frozen by itself, not by a joined one
-        self.mixing: list[str] = []  # why units may not be mixed linearly
+        self.mixing: dict[str, None] = {}  # in order, why units may not be mixed linearly
         self.norm = ""  # "rms", "layer": only orthogonal mixing; or the pairs that rotary positions turn
         self.equations: list[Powers] = []  # products of scalars that are 1
         self.inner = False  # units within blocks, of which a part cannot move alone

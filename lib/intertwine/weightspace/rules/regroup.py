@@ -79,7 +79,11 @@ def narrow(state: Inference, axis: Axis, start: int, stop: int) -> Axis:
     if not moves(axis):
         return plain(stop - start)
     for at in (start, stop):
-        _cut_at(state, axis, at)
+        position = 0
+        for segment in resolve(axis):
+            if position < at < position + length(segment):
+                state.cut(segment, at - position, "a slice across units")
+            position += length(segment)
     kept, position = [], 0
     for segment in resolve(axis):
         end = position + length(segment)
@@ -89,20 +93,6 @@ def narrow(state: Inference, axis: Axis, start: int, stop: int) -> Axis:
             kept.append(segment if whole else (Fixed(high - low),))
         position = end
     return tuple(kept)
-
-
-def _cut_at(state: Inference, axis: Axis, at: int) -> None:
-    position = 0
-    for segment in resolve(axis):
-        n = length(segment)
-        if position < at < position + n and moves((segment,)):
-            head, rest = segment[0], length(segment[1:])
-            if isinstance(head, Unit) and (at - position) % rest == 0:
-                k = (at - position) // rest
-                state.split(head.space, [k, head.size - k])
-            else:
-                state.freeze(((segment,),), "a slice across units")
-        position += n
 
 
 def divide(state: Inference, axis: Axis, n: int) -> tuple[Axis, Axis] | None:
