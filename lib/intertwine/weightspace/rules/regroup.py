@@ -2,22 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
-from intertwine.weightspace.axes import (
-    Axis,
-    Factor,
-    Fixed,
-    Segment,
-    Unit,
-    copied,
-    length,
-    moves,
-    plain,
-    resolve,
-    size,
-)
+from intertwine.weightspace.axes import Axis, Factor, Fixed, Unit, copied, length, moves, plain, resolve, size
 from intertwine.weightspace.infer import Inference, Label
 
 
@@ -56,8 +43,7 @@ def join(axes: list[Axis]) -> Axis | None:
     head, *tail = [resolve(axis) for axis in axes]
     if any(len(axis) != 1 for axis in tail):
         return None
-    rest: Segment = tuple(itertools.chain.from_iterable(axis[0] for axis in tail))
-    return tuple((*segment, *rest) for segment in head)
+    return tuple((*segment, *(factor for (inner,) in tail for factor in inner)) for segment in head)
 
 
 def _cut(state: Inference, axis: Axis, sizes: list[int]) -> list[Axis] | None:
