@@ -321,6 +321,11 @@ def test_dimension_and_components_are_those_of_the_product():
     assert space.components == 24 * 2**4 * 2
 
 
+def test_a_space_of_thousands_of_units_prints_its_number_of_components():
+    model = nn.Sequential(nn.Linear(2, 2000), nn.Tanh(), nn.Linear(2000, 2)).eval()
+    assert str(find_symmetries(model, torch.zeros(1, 2))).endswith("dimension 0, about 10^6337 components")
+
+
 def test_a_float32_model_keeps_its_dtype():
     model = models.myrtle(4).eval()
     space = find_symmetries(model, torch.zeros(1, 3, 8, 8))

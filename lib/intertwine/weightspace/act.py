@@ -138,7 +138,7 @@ class Action:
         """The order, the matrix and the scalars of a factor, computed and copied to its device once."""
         hidden, factor = piece.spaces[k], piece.factors[k]
         assert hidden is not None and isinstance(factor, Unit)
-        key = hidden.index, factor.powers, scalars_only, device
+        key = hidden.index, hidden.vector(factor), hidden.parities(factor), scalars_only, device
         if key not in self._cache:
             move, order, matrix, scale = self.element[hidden.index], None, None, None
             if move.mixed is not None:

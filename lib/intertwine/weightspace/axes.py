@@ -29,7 +29,7 @@ class Space:
         self.parts: list[Space] = []  # the concatenation that this turned out to be
         self.factors: tuple[Space, Space] | None = None  # the product, outer units first
         self.frozen: dict[str, bool] = {}  # reasons, and whether it is frozen by itself, not by a joined one
-        self.mixing: list[str] = []  # why units may not be mixed linearly
+        self.mixing: dict[str, None] = {}  # in order, why units may not be mixed linearly
         self.norm = ""  # "rms", "layer": only orthogonal mixing; or the pairs that rotary positions turn
         self.equations: list[Powers] = []  # products of scalars that are 1
         self.inner = False  # units within blocks, of which a part cannot move alone
@@ -210,6 +210,7 @@ def _expand(heads: list[Segment], factor: Factor) -> list[Segment]:
     if isinstance(factor, Fixed):
         return [(*head, factor) for head in heads]
     space = factor.space.root()
+    factor = factor if space is factor.space else factor._replace(space=space)
     if space.frozen and space.leaf():
         return [(*head, Fixed(space.size)) for head in heads]
     if space.factors is not None:
@@ -220,7 +221,7 @@ def _expand(heads: list[Segment], factor: Factor) -> list[Segment]:
             return tails
         # m fixed copies of a concatenation, one after another
         return [tail for head in heads for _ in range(length(head)) for tail in tails]
-    return [(*head, factor._replace(space=space)) for head in heads]
+    return [(*head, factor) for head in heads]
 
 
 def _part(part: Space, whole: Unit, k: int) -> Unit:

@@ -27,8 +27,8 @@ def draw(run: Run, solution: Solution) -> Drawing:
     calls = needed(run)
     made, at, labels = dict.fromkeys(run.inputs, -1), {-1: (0, 0)}, {-1: "input"}
     for k, call in enumerate(calls):
-        before = {ref.index for ref in call.refs()}
-        if sources := [at[made[ref.index]] for ref in call.refs() if ref.index in made]:
+        before = {ref.index for ref in call.refs}
+        if sources := [at[made[ref.index]] for ref in call.refs if ref.index in made]:
             row, lane = max(sources)[0] + 1, sources[0][1]
             while (row, lane) in at.values():
                 lane += 1
@@ -39,7 +39,7 @@ def draw(run: Run, solution: Solution) -> Drawing:
     corner = {k: (10 + (wide + 50) * at[k][1], top + STEP * at[k][0]) for k in labels}
     parts = [_text(10, 20 * s + 20, text, _colour(s)) for s, text in enumerate(legend)]
     for k, (x, y) in corner.items():
-        before = {ref.index for ref in calls[k].refs()} if k >= 0 else set()
+        before = {ref.index for ref in calls[k].refs} if k >= 0 else set()
         weights = {s for i in before if i in run.names for s in solution.touched(i)}
         marks = [(x, wide, "#8883"), *((x + wide - 8 * j, 6, _colour(s)) for j, s in enumerate(weights, 1))]
         for left, length, colour in marks:
@@ -65,7 +65,7 @@ def draw(run: Run, solution: Solution) -> Drawing:
 def _label(run: Run, call: Call) -> str:
     """The layer whose weights a call takes, or the module that it is, and the name of its function."""
     result = call.results[0].index
-    named = [run.names[ref.index].rpartition(".")[0] for ref in call.refs() if ref.index in run.names]
+    named = [run.names[ref.index].rpartition(".")[0] for ref in call.refs if ref.index in run.names]
     named += sorted(m for m, c in run.modules.items() if c[-1][0] != c[-1][1] == result)[::-1]
     return f"{named[0]} · {call.name}" if named else call.name
 

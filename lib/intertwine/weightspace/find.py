@@ -79,7 +79,7 @@ def _solved(run: Run, model: nn.Module, failed: list[tuple[int, int]]) -> Weight
     for index, k in failed:
         inference.freeze((inference.of(Ref(index))[k],), "an element of it changed the outputs when checked")
     solution = solve(inference)
-    used = {ref.index for call in needed(run) for ref in call.refs()}
+    used = {ref.index for call in needed(run) for ref in call.refs}
     if unused := [name for k, name in run.names.items() if name in floating and k not in used]:
         solution.frozen.append((0, "not seen to reach an output", unused))
     _name(inference, solution)

@@ -108,7 +108,7 @@ def infer(run: Run, trainable: set[int]) -> Inference:
     for index in run.inputs:
         state.labels[index] = tuple(plain(n) for n in run.shapes[index])
     for call in needed(run):
-        refs = call.refs()
+        refs = call.refs
         _unseen(state, [x.index for x in refs], f"{call.name} takes a tensor of unknown origin")
         apply(state, call, refs)
     for index in run.outputs:
@@ -124,7 +124,7 @@ def needed(run: Run) -> list[Call]:
     wanted, calls = set(run.outputs), []
     for call in reversed(run.calls):
         if call.in_place or not wanted.isdisjoint(each.index for each in call.results):
-            wanted |= {ref.index for ref in call.refs()}
+            wanted |= {ref.index for ref in call.refs}
             calls.append(call)
     return calls[::-1]
 

@@ -28,7 +28,7 @@ def recognise(run: Run) -> None:
     numbers, but not for a reflection, these are rotary positions.
     """
     made = {ref.index: call for call in run.calls for ref in call.results if ref.index not in _indices(call)}
-    for call in run.calls:
+    for at, call in enumerate(run.calls):
         shapes = [run.shapes[k] for k in _indices(call)]
         if call.name not in QUOTIENTS | SUMS or len(shapes) != 2 or len(shapes[0]) != len(shapes[1]):
             continue
@@ -39,7 +39,8 @@ def recognise(run: Run) -> None:
             dims = []
         if len(dims) == 1 and (found := _found(run, made, call, dims[0])) is not None:
             start, kind, fixed = found
-            call.name, call.args, call.kwargs = BY_HAND, (Ref(start), dims[0], kind, fixed), {}
+            args = Ref(start), dims[0], kind, fixed
+            run.calls[at] = made[call.results[0].index] = Call(BY_HAND, call.function, args, {}, call.results)
 
 
 def _found(run: Run, made: dict[int, Call], call: Call, dim: int) -> tuple[int, str, list[int]] | None:
@@ -76,7 +77,8 @@ def _kind(run: Run, calls: list[Call], start: int, dim: int) -> tuple[int, str, 
         return values[calls[-1].results[0].index].double().movedim(dim, -1)
 
     def commutes(function: Callable[[Tensor], Tensor]) -> bool:
-        return _near(computed(function(x)), function(y))
+        expected = function(y)
+        return bool((computed(function(x)) - expected).abs().max() < 1e-5 * expected.abs().max())
 
     tests: dict[str, Callable[[Tensor], Tensor]]
     if calls[-1].name in QUOTIENTS:
@@ -100,9 +102,5 @@ def _reflected(x: Float[Tensor, "... n"], v: Float[Tensor, " n"]) -> Float[Tenso
     return x - 2 * (x @ v)[..., None] * v / v.square().sum()
 
 
-def _near(a: Tensor, b: Tensor) -> bool:
-    return bool((a - b).abs().max() < 1e-5 * b.abs().max())
-
-
 def _indices(call: Call) -> list[int]:
-    return [ref.index for ref in call.refs()]
+    return [ref.index for ref in call.refs]

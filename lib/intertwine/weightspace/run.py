@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from torch import Tensor
@@ -36,7 +37,7 @@ class Ref:
     index: int
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Call:
     """One call: the name of the function, its arguments with `Ref` for tensors, and its results."""
 
@@ -52,6 +53,7 @@ class Call:
         """The first argument, the value on which it works."""
         return next(iter((*self.args, *self.kwargs.values())), None)
 
+    @cached_property
     def refs(self) -> list[Ref]:
         """All values among the arguments."""
         return [x for x in leaves((self.args, self.kwargs)) if isinstance(x, Ref)]

@@ -118,7 +118,7 @@ class WeightSpace:
         table = self.to_frame().drop(columns="components")
         text = table.to_string(max_colwidth=40) if len(table) else "no hidden space"
         count = self.components
-        shown = f"{count:,}" if count < 10**9 else f"about 10^{len(str(count)) - 1}"
+        shown = f"{count:,}" if count < 10**9 else f"about 10^{math.floor(math.log10(count))}"
         masks = ", for masks like this one" if self.inference.run.steered else ""
         return f"{text}\ndimension {self.dimension:,}, {shown} components{masks}"
 

@@ -110,10 +110,8 @@ def sweep(
         return [each for each in where[hidden.index] if each.others - free <= total.keys()]
 
     def ready(level: int, hidden: HiddenSpace) -> bool:
-        if hidden.index in total or solution.centers.get(hidden.index, hidden.index) not in {
-            *total,
-            hidden.index,
-        }:
+        center = solution.centers.get(hidden.index)
+        if hidden.index in total or (center is not None and center not in total):
             return False
         within = [h for h in space.spaces if h.base == hidden.index and h.index not in total]
         if blocks_first and within:
@@ -162,7 +160,9 @@ def solved(
         for i, c in row.items():
             if i is not None:
                 log[k] += float(c) * lengths[i][1]
-    for k, row in enumerate(solutions([_ones(parity) for parity, _ in signs], hidden.signs, 2)):
+    for k, row in enumerate(
+        solutions([dict.fromkeys(parity, Fraction(1)) for parity, _ in signs], hidden.signs, 2)
+    ):
         for i in row:
             if i is not None:
                 sign[k] ^= signs[i][1]
@@ -182,10 +182,6 @@ def solutions(
     ]
     found = eliminated(equations, {(1, k) for k in range(unknowns)}, modulus)
     return [{None if v[0] else v[1]: c for v, c in found[1, k].items()} for k in range(unknowns)]
-
-
-def _ones(parity: frozenset[int]) -> dict[int, Fraction]:
-    return dict.fromkeys(parity, Fraction(1))
 
 
 def wider(hidden: HiddenSpace, found: list[Rows]) -> tuple[tuple[float, ...], list[Float[Tensor, "b n k"]]]:

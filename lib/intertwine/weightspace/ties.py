@@ -54,8 +54,7 @@ class Ties:
     def mix(self, axes: Label, reason: str) -> None:
         """Allow no linear mixing of the units."""
         for each in units(*axes):
-            if reason not in each.space.mixing:
-                each.space.mixing.append(reason)
+            each.space.mixing[reason] = None
 
     def trivial(self, axes: Label, *, log: bool = True, sign: bool = True) -> None:
         """No scalars (of numbers, of signs) on these axes."""
@@ -118,7 +117,7 @@ class Ties:
         for s, t in zip(a, b, strict=False):
             if length(s) != length(t):
                 short, long = sorted((s, t), key=length)
-                return self._cut(long, length(short), why)
+                return self.cut(long, length(short), why)
             if zero(s) or zero(t):
                 continue
             for f, g in zip(s, t, strict=False):
@@ -133,15 +132,14 @@ class Ties:
                     return True
         return False
 
-    def _cut(self, segment: Segment, at: int, why: str) -> bool:
-        head, rest = segment[0], length(segment[1:])
+    def cut(self, segment: Segment, at: int, why: str) -> bool:
+        """Split the units of a segment behind so many entries, or freeze them; False if it has none."""
+        head, rest, moving = segment[0], length(segment[1:]), moves((segment,))
         if isinstance(head, Unit) and at % rest == 0:
             self.split(head.space, [at // rest, head.size - at // rest])
-            return True
-        moving = next((factor for factor in segment if isinstance(factor, Unit)), None)
-        if moving is not None:
-            self.freeze_space(moving.space, why)
-        return moving is not None
+        else:
+            self.freeze(((segment,),), why)
+        return moving
 
     def split(self, space: Space, sizes: Sequence[int]) -> None:
         """The space is a concatenation of spaces of these sizes."""
@@ -177,11 +175,11 @@ class Ties:
         for space in list(self.spaces):
             if space.factors is not None and moves(((Unit(space.factors[1]),),)):
                 for each in units(((Unit(space.factors[0]),),)):
-                    each.space.mixing = list(dict.fromkeys([*each.space.mixing, "blocks"]))
+                    each.space.mixing["blocks"] = None
                     each.space.killed = True
 
     def _inherit(self, old: Space, new: Space) -> None:
-        new.mixing = [*old.mixing, *(["normalised with others"] if old.norm else [])]
+        new.mixing = old.mixing | ({"normalised with others": None} if old.norm else {})
         new.equations = list(old.equations)
 
     def _union(self, s: Space, t: Space) -> None:
@@ -191,7 +189,7 @@ class Ties:
         others = list(t.chain())
         s.base = next((block for block in s.chain() if block in others), None)  # None: one for all
         t.parent = s
-        s.mixing = list(dict.fromkeys([*s.mixing, *t.mixing]))
+        s.mixing |= t.mixing
         s.killed, s.inner = s.killed or t.killed, s.inner or t.inner
         norms = {each.norm for each in (s, t) if each.norm}
         if len(norms) > 1 and norms != {"rms", "layer"}:

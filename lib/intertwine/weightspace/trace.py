@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import traceback
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, ValuesView
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -40,10 +41,8 @@ def trace(model: nn.Module, example_inputs: Any, outputs: Outputs = None, *, val
         raise ValueError(
             f"Expected a model in evaluation mode, but {modes[0]} is training: call model.eval() first."
         )
-    model = replica(model)
     run = Run(chosen=outputs)
     recorder = Recorder(run, values=values)
-    state: dict[str, Tensor] = {}
     copies: dict[int, Tensor] = {}
     for name, tensor in named_tensors(model):
         if id(tensor) not in copies:
@@ -53,7 +52,7 @@ def trace(model: nn.Module, example_inputs: Any, outputs: Outputs = None, *, val
             floating = weight and tensor.is_floating_point()
             copies[id(tensor)] = tensor.detach().requires_grad_() if floating else tensor.detach().clone()
             run.names[recorder.add(copies[id(tensor)], dynamic=weight, weight=floating)] = name
-        state[name] = copies[id(tensor)]
+    model = replica(model, copies)
     args, kwargs = given(example_inputs)
     for tensor in leaves((args, kwargs)):
         if isinstance(tensor, Tensor):
@@ -64,7 +63,7 @@ def trace(model: nn.Module, example_inputs: Any, outputs: Outputs = None, *, val
     with torch.random.fork_rng(devices=[]), torch.enable_grad():
         try:
             with _watched(model, recorder, inside), recorder:
-                result = torch.func.functional_call(model, state, args, kwargs, tie_weights=False)
+                result = model(*args, **kwargs)
         except Steered as error:
             raise ValueError(
                 f"Expected a model whose steps do not depend on the values of its weights or real inputs, "
@@ -85,16 +84,15 @@ def trace(model: nn.Module, example_inputs: Any, outputs: Outputs = None, *, val
     return run
 
 
-def replica(model: AnyModel, instead: Mapping[int, Tensor] | None = None) -> AnyModel:
-    """A copy without what runs have left in the model; `instead`: by the ids of tensors, those to put there.
-
-    By default it has the same parameters and buffers.
-    """
-    memo: dict[int, Any] = dict(instead or {})
+def replica(model: AnyModel, instead: Mapping[int, Tensor]) -> AnyModel:
+    """A copy with other tensors, by the ids of the old ones, and without what runs have left in the model."""
+    memo: dict[int, Any] = dict(instead)
     for module in model.modules():
+        # most of the time of a deep copy would go into the empty dictionaries of hooks
+        memo |= {id(x): type(x)() for x in vars(module).values() if type(x) in (dict, OrderedDict) and not x}
         for x in leaves(vars(module)):
-            if isinstance(x, Tensor) and (instead is None or not x.is_leaf):
-                memo.setdefault(id(x), x if x.is_leaf else x.detach())
+            if isinstance(x, Tensor) and not x.is_leaf:
+                memo.setdefault(id(x), x.detach())
     model = copy.deepcopy(model, memo)
     for module in model.modules():
         for name, kept in vars(module).items():

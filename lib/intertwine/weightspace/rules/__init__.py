@@ -1,14 +1,5 @@
-"""Rules of operations for the axes of their arguments; importing this package registers them."""
+"""Rules of operations for the axes of their arguments; importing this package registers them all."""
 
-from intertwine.weightspace.rules import (
-    arithmetic,
-    elementwise,
-    layers,
-    norms,
-    products,
-    recurrent,
-    shapes,
-    views,
-)
+from intertwine.weightspace.rules import arithmetic, layers, norms, recurrent, shapes  # these import the rest
 
-__all__ = ["arithmetic", "elementwise", "layers", "norms", "products", "recurrent", "shapes", "views"]
+__all__ = ["arithmetic", "layers", "norms", "recurrent", "shapes"]

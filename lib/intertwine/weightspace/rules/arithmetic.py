@@ -7,16 +7,7 @@ from typing import Any
 import torch
 
 from intertwine.weightspace.axes import plain, single, size, solid, still
-from intertwine.weightspace.infer import (
-    OTHER,
-    RULES,
-    Edge,
-    Inference,
-    Label,
-    NotUnderstood,
-    bind,
-    rule,
-)
+from intertwine.weightspace.infer import OTHER, RULES, Edge, Inference, Label, NotUnderstood, bind, rule
 from intertwine.weightspace.rules.elementwise import through
 from intertwine.weightspace.rules.entries import meet, multiplied
 from intertwine.weightspace.rules.regroup import narrow
@@ -160,7 +151,7 @@ def where(state: Inference, call: Call) -> Label:
 )
 def together(state: Inference, call: Call) -> Label | None:
     """Entry by entry of several values, of which only the order is known."""
-    refs = call.refs()
+    refs = call.refs
     if len(refs) < 2:
         return RULES[OTHER](state, call)
     label = state.of(refs[0])

@@ -19,7 +19,7 @@ from intertwine.weightspace.run import Call
 @rule(OTHER)
 def elementwise(state: Inference, call: Call) -> Label | None:
     """An unknown function of one tensor: an activation, or not understood."""
-    refs = call.refs()
+    refs = call.refs
     if not any(moves(axis) for ref in refs for axis in state.of(ref)):
         return None
     alone = len(refs) == len(call.results) == 1 and call.first is refs[0] and call.name != "__setitem__"

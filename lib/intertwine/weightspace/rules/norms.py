@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from intertwine.weightspace.axes import (
-    Axis,
-    Space,
-    Unit,
-    length,
-    resolve,
-    single,
-    size,
-    solid,
-    units,
-)
+from intertwine.weightspace.axes import Axis, Space, Unit, length, resolve, single, size, solid, units
 from intertwine.weightspace.hidden import PAIRS
 from intertwine.weightspace.infer import Edge, Inference, Label, NotUnderstood, bind, rule
 from intertwine.weightspace.recognise import BY_HAND

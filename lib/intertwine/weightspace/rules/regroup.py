@@ -2,22 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 
-from intertwine.weightspace.axes import (
-    Axis,
-    Factor,
-    Fixed,
-    Segment,
-    Unit,
-    copied,
-    length,
-    moves,
-    plain,
-    resolve,
-    size,
-)
+from intertwine.weightspace.axes import Axis, Factor, Fixed, Unit, copied, length, moves, plain, resolve, size
 from intertwine.weightspace.infer import Inference, Label
 
 
@@ -56,8 +43,7 @@ def join(axes: list[Axis]) -> Axis | None:
     head, *tail = [resolve(axis) for axis in axes]
     if any(len(axis) != 1 for axis in tail):
         return None
-    rest: Segment = tuple(itertools.chain.from_iterable(axis[0] for axis in tail))
-    return tuple((*segment, *rest) for segment in head)
+    return tuple((*segment, *(factor for (inner,) in tail for factor in inner)) for segment in head)
 
 
 def _cut(state: Inference, axis: Axis, sizes: list[int]) -> list[Axis] | None:
@@ -79,7 +65,11 @@ def narrow(state: Inference, axis: Axis, start: int, stop: int) -> Axis:
     if not moves(axis):
         return plain(stop - start)
     for at in (start, stop):
-        _cut_at(state, axis, at)
+        position = 0
+        for segment in resolve(axis):
+            if position < at < position + length(segment):
+                state.cut(segment, at - position, "a slice across units")
+            position += length(segment)
     kept, position = [], 0
     for segment in resolve(axis):
         end = position + length(segment)
@@ -89,20 +79,6 @@ def narrow(state: Inference, axis: Axis, start: int, stop: int) -> Axis:
             kept.append(segment if whole else (Fixed(high - low),))
         position = end
     return tuple(kept)
-
-
-def _cut_at(state: Inference, axis: Axis, at: int) -> None:
-    position = 0
-    for segment in resolve(axis):
-        n = length(segment)
-        if position < at < position + n and moves((segment,)):
-            head, rest = segment[0], length(segment[1:])
-            if isinstance(head, Unit) and (at - position) % rest == 0:
-                k = (at - position) // rest
-                state.split(head.space, [k, head.size - k])
-            else:
-                state.freeze(((segment,),), "a slice across units")
-        position += n
 
 
 def divide(state: Inference, axis: Axis, n: int) -> tuple[Axis, Axis] | None:
