@@ -27,7 +27,7 @@ AnyModel = TypeVar("AnyModel", bound=nn.Module)
 Element = dict[str, Move]
 State = Mapping[int, Tensor]
 Given = Mapping[Any, Move | Tensor]
-COLUMNS = ["name", "width", "blocks", "group", "dimension", "components", "writers", "readers", "why"]
+COLUMNS = ["name", "width", "blocks", "group", "dimension", "writers", "readers", "why"]
 
 
 class Moved(NamedTuple):
@@ -106,16 +106,15 @@ class WeightSpace:
         import pandas as pd
 
         rows: list[list[Any]] = [
-            [s.name, s.size, s.blocks, s.group, s.dimension, s.components, s.writers, s.readers, s.why]
-            for s in self.spaces
+            [s.name, s.size, s.blocks, s.group, s.dimension, s.writers, s.readers, s.why] for s in self.spaces
         ]
         for width, reason, names in self.solution.frozen:
-            rows.append(["", width, 1, "frozen", 0, 1, names, [], [reason]])
+            rows.append(["", width, 1, "frozen", 0, names, [], [reason]])
         joined = [[", ".join(x) if isinstance(x, list) else x for x in row] for row in rows]
         return pd.DataFrame(joined, columns=COLUMNS)
 
     def __str__(self) -> str:
-        table = self.to_frame().drop(columns="components")
+        table = self.to_frame()
         text = table.to_string(max_colwidth=40) if len(table) else "no hidden space"
         count = self.components
         shown = f"{count:,}" if count < 10**9 else f"about 10^{math.floor(math.log10(count))}"
