@@ -22,12 +22,7 @@ _GITHUB = re.compile(r"https://github\.com/([\w.-]+)/([\w.-]+?)(?:\.git)?/?")
 
 
 def publish(book: Book, profile: str, folder: Path) -> None:
-    """Fill a folder with the rendered book and, in `notebooks`, the executed chapters, to run elsewhere.
-
-    Raises:
-        BookError: chapters that have not been executed, a folder that holds something else, or no repository
-            from which others could install the library.
-    """
+    """Fill a new folder with the rendered book and, in `notebooks`, the executed chapters."""
     if folder.exists() and any(folder.iterdir()):
         raise BookError(f"Expected a new or empty folder, {folder} holds something: name another one.")
     book.check_all_ran(profile)

@@ -28,8 +28,7 @@ class State(NamedTuple):
 
 def states(book: Book, profile: str) -> list[State]:
     """Every chapter, in reading order."""
-    overrides = book.overrides(profile)
-    return [_state(book, profile, chapter, overrides[chapter]) for chapter in book.chapters]
+    return [_state(book, profile, chapter, own) for chapter, own in book.overrides(profile).items()]
 
 
 def _state(book: Book, profile: str, chapter: str, overrides: dict) -> State:

@@ -68,9 +68,8 @@ def drift(
 ) -> pd.DataFrame:
     """How far gradient descent changes what gradient flow conserves, for several learning rates.
 
-    Returns:
-        Columns trial, quantity (what is compared), rate, time (rate × steps, ten of them) and drift, in
-        percent of the size at the start.
+    Columns trial, quantity (what is compared), rate, time (rate × steps, ten of them) and drift, in percent
+    of the size at the start.
     """
     rows = []
     parts = {"linear, whole matrix": lambda Q: Q, "ReLU, diagonal": torch.diagonal}
@@ -116,13 +115,8 @@ def teleportation(
 ) -> pd.DataFrame:
     """Gradient descent continued from where it is, and from where a symmetry makes the gradient largest.
 
-    Args:
-        reaches: bounds of the scalings; 1 is plain descent.
-        before: steps of learning rate 0.3 that come first.
-        every: how many steps lie between two rows.
-
-    Returns:
-        Columns trial, reach, rate, step, loss, and gradient, the squared norm at step 0 relative to plain.
+    Before, there are some steps of learning rate 0.3; the reach bounds the scalings, and 1 is plain descent.
+    Columns trial, reach, rate, step, loss, and gradient, the squared norm at step 0 relative to plain.
     """
     rows, loss = [], cross_entropy(x, y)
     for seed in seeds:

@@ -33,13 +33,11 @@ def dots(
     """A dot for every trial and a marker for their mean, at each place of `x`; panels one under another.
 
     Args:
-        table: one row a trial, with the columns `x`, `y`, `by` and `panels`.
         colours: value of `by` → colour; these are shown, side by side, and named beside their last mean.
         beside: label → table with the same columns, the first drawn as rings, the second as squares; with a
             column `spread`, with error bars.
         nulls: name → the same columns, whose means have a mark for each name; a legend names all marks.
         intervals: whether means carry 95 % t-intervals.
-        height: of a panel, in inches.
     """
     figure, parts = facets(table, panels, x, y, by, height=height, across=1, width=5.2, sharey=True)
     step, beside, nulls = 0.66 / len(colours), beside or {}, nulls or {}

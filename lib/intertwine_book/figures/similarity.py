@@ -72,9 +72,8 @@ def impossible_triangle(points: Float[Tensor, "3 2"], K: Float[Tensor, "3 3"]) -
     names, places = "xyz", np.array([[0.5, 0.85], [0.0, 0.0], [1.0, 0.0]])
     for name, (a, b) in zip(names, points.tolist(), strict=True):
         left.annotate("", (a, b), (0, 0), arrowprops={"arrowstyle": "->", "color": NETWORKS[0], "lw": 1.6})
-        left.text(
-            a + 0.06, b + 0.12 * (not a), f"${name}$ = ({a:g}, {b:g})", va="bottom" if b == 0 else "center"
-        )
+        side = "bottom" if b == 0 else "center"
+        left.text(a + 0.06, b + 0.12 * (not a), f"${name}$ = ({a:g}, {b:g})", va=side)
     left.set(xlim=(-0.1, 2.0), ylim=(-0.1, 1.35), xticks=[0, 1], yticks=[0, 1], aspect="equal")
     left.set_title("three points", fontsize="medium")
     middle.imshow(K.numpy(), cmap="cividis", vmin=-0.2, vmax=1.4, alpha=0.5)
