@@ -1,7 +1,5 @@
 """The chapters that are not fresh run side by side, in a pool of processes."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import shutil

@@ -1,7 +1,5 @@
 """The command line: `intertwine build`, `run`, `status`, `pdf` and `publish`."""
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path

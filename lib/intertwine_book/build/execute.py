@@ -1,7 +1,5 @@
 """One chapter: its source becomes a notebook, papermill executes it, and the result is tidied."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os

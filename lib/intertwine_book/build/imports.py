@@ -1,7 +1,5 @@
 """The modules of our two packages that a source imports, read from its text without running it."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from functools import cache

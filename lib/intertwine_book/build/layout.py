@@ -1,7 +1,5 @@
 """Paths in a checkout of the book, and the names of its chapters and profiles."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property

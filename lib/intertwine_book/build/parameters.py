@@ -1,7 +1,5 @@
 """A chapter's parameters: read from their cell, checked before anything runs, written back."""
 
-from __future__ import annotations
-
 import ast
 import typing
 from collections.abc import Mapping
@@ -17,7 +15,6 @@ from intertwine_book.build.layout import BookError, unknown
 class Parameter:
     """One annotated assignment of the parameters cell, `name: annotation = default  # help`."""
 
-    name: str
     annotation: str
     default: Any
     hint: Any
@@ -50,7 +47,6 @@ def declared(source: str) -> dict[str, Parameter]:
             )
         annotation, value = ast.unparse(node.annotation), node.value
         found[node.target.id] = Parameter(
-            name=node.target.id,
             annotation=annotation,
             default=ast.literal_eval(value),
             hint=eval(annotation, dict(vars(typing))),  # our own source, never input

@@ -1,7 +1,5 @@
 """The book as one PDF: the built pages in one document, printed by Chromium; its links stay inside."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Sequence
 from pathlib import Path

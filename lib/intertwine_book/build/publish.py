@@ -3,8 +3,6 @@
 Buttons are built from `repository: url:` in _config.yml, and absent while it is not set. They are for GitHub.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

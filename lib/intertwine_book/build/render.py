@@ -1,7 +1,5 @@
 """The pages: executed notebooks and the texts of `book/` become html, by jupyter-book."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Runs of the chapters with date, duration and device, for the command line and a page of the book."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import NamedTuple

@@ -106,8 +106,7 @@ class Claim:
 def load(path: str | Path) -> list[Claim]:
     """Read a ledger: a yaml file that maps each paper's key to the list of its claims, and `words` to words.
 
-    Raises:
-        ValueError: one sentence that names the entry, the field, what was expected and what was given.
+    A ValueError is one sentence that names the entry, the field, what was expected and what was given.
     """
     import yaml  # belongs to the extra `book`
 
@@ -149,20 +148,21 @@ def claim_from(paper: str, entry: Any) -> Claim:
         refuse("kind", f"'kind' to be one of {', '.join(KINDS)}")
     if claim.minimum not in PROFILES:
         refuse("minimum", f"'minimum' to be one of {', '.join(PROFILES)}")
-    if not re.fullmatch(r"[a-z0-9-]+", claim.id):
-        refuse("id", "'id' of lower-case letters, digits and -")
-    if claim.kind == "number" and not isinstance(claim.printed, (int, float)):
-        refuse("printed", "'printed' to be a number, as the kind is number")
-    if claim.kind == "number" and claim.tolerance is None:
-        refuse("tolerance", "a 'tolerance' that contains the reading error, as the kind is number")
-    if claim.tolerance is not None and claim.tolerance < 0:
-        refuse("tolerance", "'tolerance' of at least 0")
-    if claim.kind == "number" and not claim.tolerance_from:
-        refuse("tolerance_from", "'tolerance_from', the source of the tolerance, as the kind is number")
-    if claim.kind == "ordering" and (claim.matters is None or claim.matters <= 0):
-        refuse("matters", "'matters', the smallest difference that matters, above 0, as the kind is ordering")
     if claim.whose not in ("paper", "ours"):
         refuse("whose", "'whose' to be paper or ours")
+    if not re.fullmatch(r"[a-z0-9-]+", claim.id):
+        refuse("id", "'id' of lower-case letters, digits and -")
+    if claim.kind == "number":
+        if not isinstance(claim.printed, (int, float)):
+            refuse("printed", "'printed' to be a number, as the kind is number")
+        if claim.tolerance is None:
+            refuse("tolerance", "a 'tolerance' that contains the reading error, as the kind is number")
+        if not claim.tolerance_from:
+            refuse("tolerance_from", "'tolerance_from', the source of the tolerance, as the kind is number")
+    if claim.tolerance is not None and claim.tolerance < 0:
+        refuse("tolerance", "'tolerance' of at least 0")
+    if claim.kind == "ordering" and (claim.matters is None or claim.matters <= 0):
+        refuse("matters", "'matters', the smallest difference that matters, above 0, as the kind is ordering")
     wanted = {"number": 1, "ordering": 2}.get(claim.kind)
     if not claim.columns or (wanted and len(claim.columns) != wanted):
         refuse("columns", f"'columns' to name {wanted or 'at least one'}, as the kind is {claim.kind}")

@@ -4,8 +4,6 @@ Such a network is s₊x for x > 0 and s₋x for x < 0. So a class is {θ : s₊,
 coordinates of the quotient by functional equivalence.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Chapter 6b: UMAP of an ε-set (lengyel2020, figures 3 and 6), and the number of its pieces."""
 
-from __future__ import annotations
-
 import warnings
 
 import torch

@@ -1,7 +1,5 @@
 """The statements of godfrey2022 §3.1 as experiments: each draws elements and returns a table."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
@@ -9,16 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from intertwine.groups import (
-    GeneralLinear,
-    GReLU,
-    MatrixGroup,
-    NonzeroMonomial,
-    Permutations,
-    SignedPermutations,
-    as_activation,
-    intertwiner_group,
-)
+from intertwine import groups
 from intertwine.weightspace import relative_error
 from intertwine_book.experiments.rows import Row, tabled
 
@@ -41,8 +30,8 @@ def lemma_3_1(
     homomorphism_error and intertwining_error (relative), holds.
     """
     for (name, activation), n in itertools.product(activations.items(), widths):
-        G, eye = intertwiner_group(activation, n), torch.eye(n, dtype=torch.float64)
-        rank = torch.linalg.matrix_rank(as_activation(activation)(eye)).item()
+        G, eye = groups.intertwiner_group(activation, n), torch.eye(n, dtype=torch.float64)
+        rank = torch.linalg.matrix_rank(groups.as_activation(activation)(eye)).item()
         for trial in range(trials):
             A, B = G.sample(generator), G.sample(generator)
             closed = G.contains(A @ B) and G.contains(G.inverse(A)) and G.contains(eye)
@@ -57,7 +46,7 @@ def printed_formula(
     activation: str | Callable[[Tensor], Tensor], A: Float[Tensor, "n n"]
 ) -> Float[Tensor, "n n"]:
     """σ(A) σ(I_n)^{-1}, Lemma 3.1, whether or not A is in the group; σ(I_n) has to be invertible."""
-    sigma = as_activation(activation)
+    sigma = groups.as_activation(activation)
     return sigma(A) @ torch.linalg.inv(sigma(torch.eye(len(A), dtype=torch.float64)))
 
 
@@ -73,7 +62,7 @@ def phi_on_gl(activations: Activations, n: int, trials: int, generator: torch.Ge
     Columns activation, n, trial, in_group, homomorphism_error (relative), holds.
     """
     for (name, activation), inside in itertools.product(activations.items(), (True, False)):
-        G = intertwiner_group(activation, n) if inside else GeneralLinear(n)
+        G = groups.intertwiner_group(activation, n) if inside else groups.GeneralLinear(n)
         for trial in range(trials):
             A, B = G.sample(generator), G.sample(generator)
             image = printed_formula(activation, A) @ printed_formula(activation, B)
@@ -82,12 +71,12 @@ def phi_on_gl(activations: Activations, n: int, trials: int, generator: torch.Ge
             yield row | {"homomorphism_error": error, "holds": error < TOLERANCE}
 
 
-PRINTED: dict[str, Callable[[int], MatrixGroup]] = {
-    "linear": GeneralLinear,
-    "trivial": Permutations,
-    "signs": SignedPermutations,
-    "positive": GReLU,
-    "nonzero": NonzeroMonomial,
+PRINTED: dict[str, Callable[[int], groups.MatrixGroup]] = {
+    "linear": groups.GeneralLinear,
+    "trivial": groups.Permutations,
+    "signs": groups.SignedPermutations,
+    "positive": groups.GReLU,
+    "nonzero": groups.NonzeroMonomial,
 }
 """The groups that the paper names in Table 1, by the word for their scalars."""
 
@@ -112,7 +101,7 @@ def table_1(
     refused_residual (the certificate), phi_error (of the printed φ on the printed group), holds.
     """
     for name, activation, word, phi in printed:
-        G, A = intertwiner_group(activation, n), PRINTED[word](n).sample(generator)
+        G, A = groups.intertwiner_group(activation, n), PRINTED[word](n).sample(generator)
         certificate = G.scalars.certificate
         assert certificate is not None
         row: Row = {"activation": name, "printed": word, "computed": str(G.scalars)}
@@ -135,7 +124,7 @@ def orbit_size(start: Float[Tensor, "N n"], elements: int, generator: torch.Gene
         >>> orbit_size(torch.eye(3, dtype=torch.float64), 20, torch.Generator().manual_seed(0))
         3
     """
-    G = GReLU(start.shape[1])
+    G = groups.GReLU(start.shape[1])
     return len(rays(torch.cat([start, *(start @ G.sample(generator).T for _ in range(elements))])))
 
 
@@ -151,10 +140,10 @@ def theorem_3_3(widths: Iterable[int], trials: int, generator: torch.Generator) 
     Columns half ("stabiliser" or "only these rays"), n, trial, holds.
     """
     for n, trial in itertools.product(widths, range(trials)):
-        G, axes = GReLU(n), torch.eye(n, dtype=torch.float64)
+        G, axes = groups.GReLU(n), torch.eye(n, dtype=torch.float64)
         scales = torch.rand(n, 1, generator=generator, dtype=torch.float64).exp()
         stable = (axes[torch.randperm(n, generator=generator)] * scales).T  # moves the rays among themselves
-        other = GeneralLinear(n).sample(generator)
+        other = groups.GeneralLinear(n).sample(generator)
         stabiliser = G.contains(stable) and rays(G.sample(generator).T) == rays(axes)
         stabiliser &= G.contains(other) == (rays(other.T) == rays(axes))
         yield {"half": "stabiliser", "n": n, "trial": trial, "holds": stabiliser}

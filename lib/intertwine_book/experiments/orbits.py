@@ -3,8 +3,6 @@
 Weights are [W1, b1, W2, b2], of a network with one hidden layer and scores for classes.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator

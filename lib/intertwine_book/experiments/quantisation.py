@@ -1,7 +1,5 @@
 """Rounding a network to few bits, before and after a symmetry moves it to where rounding costs less."""
 
-from __future__ import annotations
-
 import copy
 import itertools
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """An experiment yields rows, and returns their table."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any, ParamSpec

@@ -1,38 +1,27 @@
 """Sanity rotations (godfrey2022 §3.3): insert a matrix in front of an activation, and try to undo it."""
 
-from __future__ import annotations
-
 import copy
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-import pandas as pd
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from intertwine import devices
+from intertwine import devices, groups
 from intertwine.alignment import Statistics, least_squares
 from intertwine.data import Dataset
-from intertwine.groups import (
-    GReLU,
-    MatrixGroup,
-    NonzeroMonomial,
-    Orthogonal,
-    Permutations,
-    SignedPermutations,
-    intertwiner_group,
-)
 from intertwine.training import Recipe, evaluate, train
 from intertwine.weightspace import find_symmetries
+from intertwine_book.experiments.rows import Row, tabled
 
-TRANSFORMS: dict[str, Callable[[int], MatrixGroup]] = {
-    "permutations": Permutations,
-    "signed permutations": SignedPermutations,
-    "positive scalings": GReLU,
-    "nonzero scalings": NonzeroMonomial,
-    "orthogonal": Orthogonal,
+TRANSFORMS: dict[str, Callable[[int], groups.MatrixGroup]] = {
+    "permutations": groups.Permutations,
+    "signed permutations": groups.SignedPermutations,
+    "positive scalings": groups.GReLU,
+    "nonzero scalings": groups.NonzeroMonomial,
+    "orthogonal": groups.Orthogonal,
 }
 """From the smallest group to the largest; *scalings* come with a permutation."""
 
@@ -53,6 +42,7 @@ def draw(name: str, n: int, generator: torch.Generator, *, scale: float = 1.0) -
     return A / math.exp(scale**2 / 2) if "scalings" in name else A
 
 
+@tabled
 def best_linear_map(
     network: nn.Sequential,
     layer: str,
@@ -61,7 +51,7 @@ def best_linear_map(
     images: Float[Tensor, "N c h w"],
     test_images: Float[Tensor, "M c h w"],
     test_labels: Int[Tensor, " M"],
-) -> pd.DataFrame:
+) -> Iterator[Row]:
     """The best linear map behind the activation, in closed form, and the accuracy that remains lost.
 
     With z the output of `layer`, B is the least-squares map from σ(Az) to σ(z) over `images`, channels mixed
@@ -78,8 +68,7 @@ def best_linear_map(
         z, z_test = front(images.double()), front(test_images.double())
         h = activation(z)
         base = int((back(activation(z_test)).argmax(1) == test_labels).sum())
-        rows = []
-        group = intertwiner_group(activation, z.shape[1])
+        group = groups.intertwiner_group(activation, z.shape[1])
         for name, matrices in transforms.items():
             for trial, A in enumerate(matrices):
                 mixed, mixed_test = (torch.einsum("ij,njhw->nihw", A.to(v), v) for v in (z, z_test))
@@ -91,8 +80,7 @@ def best_linear_map(
                 row |= {"unexplained": unexplained.item(), "accuracy": 100 * correct / len(test_labels)}
                 row |= {"base_accuracy": 100 * base / len(test_labels)}
                 row |= {"penalty": 100 * (base - correct) / len(test_labels)}
-                rows.append(row | {"penalty_images": base - correct})
-    return pd.DataFrame(rows)
+                yield row | {"penalty_images": base - correct}
 
 
 def finetuned(

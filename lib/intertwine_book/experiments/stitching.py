@@ -1,7 +1,5 @@
 """Chapter 3: tables of stitches, and of the line between two networks; accuracies in percent."""
 
-from __future__ import annotations
-
 import copy
 import time
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The statements on weights of swap-and-scale-2022 and godfrey2022 §3.2 as experiments that return tables."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -179,5 +177,5 @@ def remark_3_6(activations: Iterable[str], n: int, trials: int, generator: torch
                 yield row | {"error": error, "inside_error": inside, "holds": error < TOLERANCE}
 
 
-def _normal(generator: torch.Generator, *shape: int) -> Float[Tensor, ...]:
+def _normal(generator: torch.Generator, *shape: int) -> Float[Tensor, "..."]:
     return torch.randn(shape, generator=generator, dtype=torch.float64)

@@ -187,9 +187,8 @@ def embeddings(table: pd.DataFrame) -> Figure:
         rows = table[(table["set"] == name) & (table["seed"] == seed)]
         colours = [order[(component - 1) % len(order)] for component in rows["component"]]
         axis.scatter(rows["x"], rows["y"], s=5, color=colours, linewidths=0)
-        axis.set(xticks=[], yticks=[])
         count = int(rows["drawn"].iloc[0])
-        axis.set_title(f"seed {seed}: {count} piece{'s' * (count > 1)}", fontsize="medium")
+        axis.set(title=f"seed {seed}: {count} piece{'s' * (count > 1)}", xticks=[], yticks=[])
         if seed == seeds[0]:
             axis.set_ylabel(name)
     return figure

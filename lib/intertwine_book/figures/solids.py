@@ -33,19 +33,16 @@ def polytope(epsilons: Sequence[float], member: Sequence[float], *, name: str) -
     traces: list[Any] = []
     for epsilon in epsilons:
         for size, shade in ((1 + epsilon**0.5, 0.18), (1 - epsilon**0.5, 0.4)):
-            x, y, z = (size * at).round(3).T.tolist()
             style = {"color": COLOURS["sky"], "opacity": shade, "flatshading": True, "hoverinfo": "skip"}
-            traces.append(go.Mesh3d(x=x, y=y, z=z, **faces, **style))
-    x, y, z = _listed(lines)
+            traces.append(go.Mesh3d(**_at(size * at), **faces, **style))
     grey = {"color": COLOURS["grey"], "width": 4}
-    fixed = [go.Scatter3d(x=x, y=y, z=z, mode="lines", line=grey, name="the class", hoverinfo="skip")]
-    x, y, z = _listed(1.08 * at)
+    fixed = [go.Scatter3d(**_at(lines), mode="lines", line=grey, name="the class", hoverinfo="skip")]
     text = [f"{i + 1}↑{j + 1}↓" for i, j in pairs]
     words = {"mode": "text", "text": text, "textfont": {"size": 14}, "name": "corners", "hoverinfo": "skip"}
-    fixed.append(go.Scatter3d(x=x, y=y, z=z, **words))
-    x, y, z = _listed(np.array(list(permutations(member))) @ basis.T)
+    fixed.append(go.Scatter3d(**_at(1.08 * at), **words))
+    orders = np.array(list(permutations(member))) @ basis.T
     dots = {"mode": "markers", "marker": {"size": 5, "color": COLOURS["red"]}, "hoverinfo": "skip"}
-    fixed.append(go.Scatter3d(x=x, y=y, z=z, name="one network, its 24 orders", **dots))
+    fixed.append(go.Scatter3d(**_at(orders), name="one network, its 24 orders", **dots))
     shown = [[k // 2 == step for k in range(2 * len(epsilons))] + [True] * 3 for step in range(len(epsilons))]
     for trace, visible in zip(traces, shown[0], strict=False):
         trace.visible = visible
@@ -70,5 +67,7 @@ def hyperboloid(
     return Interactive(go.Figure([drawn], layout(scene, [])), name)
 
 
-def _listed(points: np.ndarray) -> list[list[float | None]]:
-    return [[None if np.isnan(v) else round(float(v), 3) for v in column] for column in points.T]
+def _at(points: np.ndarray) -> dict[str, list[float | None]]:
+    """Points of space as keywords of plotly, which breaks a line at None."""
+    columns = [[None if np.isnan(v) else round(float(v), 3) for v in column] for column in points.T]
+    return dict(zip("xyz", columns, strict=True))

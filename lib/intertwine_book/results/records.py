@@ -1,7 +1,5 @@
 """The provenance of tables, and the larger runs of them that are recorded."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -42,11 +42,9 @@ def run(
         >>> provenance["parameters"], provenance["seed"]
         ({'width': 4}, 7)
 
-    Args:
-        variables: `globals()` of the chapter.
-        data: the data set of the tables, several, or a checksum.
-        parameters: their names; those of the parameters cell, which are annotated, when not given.
-        folder: where the tables go; `default_folder(chapter)` when not given.
+    The variables are `globals()` of the chapter; parameters are those of the parameters cell, which are
+    annotated, when not named; data is the data set of the tables, several, or a checksum; the folder is
+    `default_folder(chapter)` when not given.
     """
     named = variables.get("__annotations__") if parameters is None else parameters
     if named is None:

@@ -1,7 +1,5 @@
 """The same layer of two networks, beside its nulls: Table 2 and figures 2, 5 and 9 of godfrey2022."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 

@@ -1,7 +1,5 @@
 """The statements of godfrey2022 §5 and its appendix about its measures, as tables that can refute them."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -11,14 +9,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from intertwine.groups import (
-    GeneralLinear,
-    GReLU,
-    MatrixGroup,
-    Orthogonal,
-    Permutations,
-    SignedPermutations,
-)
+from intertwine import groups
 from intertwine.similarity import MEASURES, gram, grelu_cka, grelu_procrustes, procrustes
 from intertwine_book.experiments.rows import Row, tabled
 
@@ -41,9 +32,9 @@ def invariance(width: int, samples: int, trials: int, *, generator: torch.Genera
     Columns measure, version ("as printed" or "corrected"), action, trial, change (absolute).
     """
     actions: dict[str, Callable[[Tensor], Tensor]] = {
-        "permutations": lambda X: X @ Permutations(width).sample(generator),
-        "positive diagonal": lambda X: X * GReLU(width).sample(generator).sum(0),
-        "G_ReLU": lambda X: X @ GReLU(width).sample(generator),
+        "permutations": lambda X: X @ groups.Permutations(width).sample(generator),
+        "positive diagonal": lambda X: X * groups.GReLU(width).sample(generator).sum(0),
+        "G_ReLU": lambda X: X @ groups.GReLU(width).sample(generator),
         "translations": lambda X: X + _normal(generator, width),
     }
     for trial in range(trials):
@@ -65,10 +56,10 @@ def moved_by(measures: Iterable[str], *, generator: torch.Generator) -> pd.DataF
     """
     width = 6
     actions: dict[str, Callable[[Tensor], Tensor]] = {
-        "permutation": lambda X: X @ Permutations(width).sample(generator).double(),
-        "positive scaling": lambda X: X * GReLU(width).sample(generator, scale=2.5).sum(0),
-        "orthogonal": lambda X: X @ Orthogonal(width).sample(generator).double(),
-        "invertible linear": lambda X: X @ GeneralLinear(width).sample(generator, scale=2.0).double(),
+        "permutation": lambda X: X @ groups.Permutations(width).sample(generator).double(),
+        "positive scaling": lambda X: X * groups.GReLU(width).sample(generator, scale=2.5).sum(0),
+        "orthogonal": lambda X: X @ groups.Orthogonal(width).sample(generator).double(),
+        "invertible linear": lambda X: X @ groups.GeneralLinear(width).sample(generator, scale=2.0).double(),
         "translation": lambda X: X + 5 * _normal(generator, width),
     }
 
@@ -96,7 +87,7 @@ def alignment_property(width: int, samples: int, trials: int, *, generator: torc
     """
     for trial in range(trials):
         X = _normal(generator, samples, width).relu() + 0.01
-        Y = X @ GReLU(width).sample(generator)
+        Y = X @ groups.GReLU(width).sample(generator)
         v = 1 + torch.rand(width, generator=generator, dtype=torch.float64)
         for (version, measure), shift in itertools.product(VERSIONS, ("0", "random")):
             value = measure(X, Y + v if shift == "random" else Y).item()
@@ -172,9 +163,10 @@ def kernel_symmetries(width: int, trials: int, *, generator: torch.Generator) ->
     Columns group, claimed (whether the lemma states invariance of the kernel), trial, change (largest of 200
     Gaussian pairs, relative to the largest value), as_claimed.
     """
-    groups: dict[str, Callable[[int], MatrixGroup]]
-    groups = {"signed permutations": SignedPermutations, "G_ReLU": GReLU, "orthogonal": Orthogonal}
-    for (name, group), trial in itertools.product(groups.items(), range(trials)):
+    kinds: dict[str, Callable[[int], groups.MatrixGroup]]
+    kinds = {"signed permutations": groups.SignedPermutations, "G_ReLU": groups.GReLU}
+    kinds["orthogonal"] = groups.Orthogonal
+    for (name, group), trial in itertools.product(kinds.items(), range(trials)):
         A = group(width).sample(generator)
         x, y = _normal(generator, 2, 200, width)
         before, after = (x * y).amax(1), ((x @ A.T) * (y @ A.T)).amax(1)
@@ -198,7 +190,7 @@ def order_of_groups(width: int, samples: int, trials: int, *, generator: torch.G
     pairs = [("by hand", torch.eye(2), torch.diag(torch.tensor([1.0, 10.0])))]
     for _ in range(trials):
         X, noise = _normal(generator, 2, samples, width).relu()
-        pairs.append(("scaled", X, (X + 0.1 * noise) @ GReLU(width).sample(generator)))
+        pairs.append(("scaled", X, (X + 0.1 * noise) @ groups.GReLU(width).sample(generator)))
     for trial, (name, X, Y) in enumerate(pairs):
         values = {g: procrustes(X, Y, g, centred=False).item() for g in ("grelu", "orthogonal")}
         excess = max(0.0, values["grelu"] - values["orthogonal"])

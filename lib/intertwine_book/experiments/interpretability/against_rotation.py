@@ -1,7 +1,5 @@
 """Interpretability along geodesics, against a null: a layer's own basis compared with rotated ones."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import product

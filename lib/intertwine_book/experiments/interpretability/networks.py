@@ -1,7 +1,5 @@
 """Networks of five kinds, trained and untrained, and the layers that they share."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Where least squares errs: in loud or in quiet directions of a layer, and what either costs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Networks and data as an experiment needs them: published pairs, parts of data sets."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise

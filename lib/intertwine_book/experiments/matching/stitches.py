@@ -1,7 +1,5 @@
 """Experiments 5, 6 and 7 of csiszarik2021: low rank, paths between stitches, and sparsity; in percent."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from math import nan

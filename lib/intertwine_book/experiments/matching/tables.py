@@ -1,7 +1,5 @@
 """Tables of stitches as claims need them: one trial a row, the compared values in columns."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Tables that figures of shallow networks are drawn from."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How many orbits a fibre has, and whether parameters are locally identifiable (a conjecture of §1)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import torch

@@ -1,7 +1,5 @@
 """Pairs of networks that are, or are not, the same function by construction."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import NamedTuple
 

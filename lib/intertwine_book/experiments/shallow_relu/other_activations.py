@@ -1,7 +1,5 @@
 """Activations other than ReLU: Remark 1 of ramakrishnan2026, and flips where the odd part is linear."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable, Iterator
 

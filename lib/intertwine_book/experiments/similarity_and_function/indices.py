@@ -1,7 +1,5 @@
 """Similarity indices against function: experiments 3 and 4 and §6.4 of csiszarik2021."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 

@@ -1,7 +1,5 @@
 """Specificity of measures to layers, and their sensitivity to removed components (Ding et al. 2021)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations, product
 
