@@ -43,7 +43,7 @@ def pdf(book: Book, profile: str) -> Path:
         page.pdf(
             path=part,
             format="A4",
-            margin=dict.fromkeys(("top", "bottom", "left", "right"), "18mm"),
+            margin={"top": "18mm", "bottom": "18mm", "left": "18mm", "right": "18mm"},
             print_background=True,
             outline=True,
             tagged=True,

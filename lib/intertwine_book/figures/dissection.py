@@ -88,13 +88,8 @@ def dissection_steps(
     both = np.stack([selected & mask, selected ^ mask], -1)
     overlap = np.full((*mask.shape, 3), 0.93)
     overlap[both[..., 0]], overlap[both[..., 1]] = (0.0, 0.62, 0.45), (0.9, 0.62, 0.0)
-    parts = {
-        "image": picture,
-        "map of a unit": values,
-        "above its level": selected,
-        "concept": mask,
-        "overlap": overlap,
-    }
+    parts = {"image": picture, "map of a unit": values, "above its level": selected}
+    parts |= {"concept": mask, "overlap": overlap}
     for axis, (title, shown) in zip(axes, parts.items(), strict=True):
         shades = "cividis" if title == "map of a unit" else "Greys"
         picture_in(axis, shown, title, cmap=shades, interpolation="nearest")

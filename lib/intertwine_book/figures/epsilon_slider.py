@@ -12,12 +12,7 @@ from intertwine_book.figures.style import COLOURS
 
 
 def epsilon_slider(
-    grid: Grid,
-    epsilons: Sequence[float],
-    *,
-    name: str,
-    points: Any = None,
-    limit: int = 6000,
+    grid: Grid, epsilons: Sequence[float], *, name: str, points: Any = None, limit: int = 6000
 ) -> Interactive:
     """The ε-set on a grid of three dimensions, to turn with the mouse, with ε, growing, on a slider.
 

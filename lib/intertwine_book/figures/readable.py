@@ -13,11 +13,7 @@ LONG = 12
 
 
 def readable(
-    table: pd.DataFrame,
-    headings: Mapping[str, str],
-    *,
-    digits: int | Mapping[str, int] = 2,
-    title: str = "",
+    table: pd.DataFrame, headings: Mapping[str, str], *, digits: int | Mapping[str, int] = 2, title: str = ""
 ) -> HTML:
     """Chosen columns under headings in words, numbers aligned and rounded, without an index.
 

@@ -69,12 +69,7 @@ def arrow(
 
 
 def chain(
-    axis: Axes,
-    at: tuple[float, float],
-    layers: Sequence[str],
-    colour: str,
-    *,
-    faint: Sequence[int] = (),
+    axis: Axes, at: tuple[float, float], layers: Sequence[str], colour: str, *, faint: Sequence[int] = ()
 ) -> list[tuple[float, float]]:
     """A network as a row of layers from the centre of the first on, with arrows between those that are used.
 
