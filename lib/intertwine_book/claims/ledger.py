@@ -49,8 +49,8 @@ class Claim:
     chapter: str  #: whose table judges it
     table: str  #: the table's name
     #: that are judged. For universal and existence a column of booleans, or of residuals, of which in a
-    #: universal claim none exceeds `tolerance`, in an existence claim one does; then columns that identify a row.
-    #: A number may stand for one side of an ordering.
+    #: universal claim none exceeds `tolerance`, in an existence claim one does; then columns that identify a
+    #: row. A number may stand for one side of an ordering.
     columns: list[str]
     minimum: str  #: the lowest profile that is large enough; a smaller one is consistent or not
     whose: str = "paper"  #: or *ours*, for a correction or a stronger statement of this book

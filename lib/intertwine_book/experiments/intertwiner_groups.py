@@ -58,8 +58,6 @@ def phi_on_gl(activations: Activations, n: int, trials: int, generator: torch.Ge
         >>> table = phi_on_gl({"square": "square"}, 3, 4, torch.Generator().manual_seed(0))
         >>> table.groupby("in_group")["holds"].all().to_dict()
         {False: False, True: True}
-
-    Columns activation, n, trial, in_group, homomorphism_error (relative), holds.
     """
     for (name, activation), inside in itertools.product(activations.items(), (True, False)):
         G = groups.intertwiner_group(activation, n) if inside else groups.GeneralLinear(n)
@@ -94,9 +92,7 @@ def table_1(
         >>> table_1(rows, 3, torch.Generator().manual_seed(0))["holds"].tolist()
         [True, False]
 
-    Args:
-        printed: name, activation, the word for the printed group (a key of `PRINTED`), and the printed φ.
-
+    Each is given as name, activation, the word for the printed group (a key of `PRINTED`), and the printed φ.
     Columns activation, printed, computed (scalar groups), dimension, components, accepted_residual,
     refused_residual (the certificate), phi_error (of the printed φ on the printed group), holds.
     """
@@ -136,8 +132,6 @@ def theorem_3_3(widths: Iterable[int], trials: int, generator: torch.Generator) 
         >>> table = theorem_3_3([2, 3], 4, torch.Generator().manual_seed(0))
         >>> len(table), bool(table["holds"].all())
         (16, True)
-
-    Columns half ("stabiliser" or "only these rays"), n, trial, holds.
     """
     for n, trial in itertools.product(widths, range(trials)):
         G, axes = groups.GReLU(n), torch.eye(n, dtype=torch.float64)

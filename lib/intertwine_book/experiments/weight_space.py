@@ -47,8 +47,6 @@ def swap(widths: Iterable[int], trials: int, generator: torch.Generator) -> Iter
     Example:
         >>> bool(swap([2, 8], 3, torch.Generator().manual_seed(0))["holds"].all())
         True
-
-    Columns n, trial, error (relative), holds.
     """
     for n, trial in itertools.product(widths, range(trials)):
         net, x = perceptron([5, n, 3], generator), _normal(generator, 50, 5)

@@ -64,10 +64,10 @@ def by_pair(stitches: pd.DataFrame) -> pd.DataFrame:
     """Experiment 1 of csiszarik2021 for each pair of networks: means over layers.
 
     Example:
-        >>> ways = ["task loss", "hard targets", "least squares", "no stitch"]
-        >>> table = pd.DataFrame({"pair": 0, "layer1": ["1"] * 4 + ["2"] * 4, "stitch": 2 * ways})
-        >>> table["relative_accuracy"] = [0.9, 0.8, 0.7, 0.1, 1.0, 0.9, 0.9, 0.1]
-        >>> by_pair(table.assign(distance=1.0))[["task_loss", "matched_directly"]].values.round(2).tolist()
+        >>> ways = ["task loss", "hard targets", "least squares"]
+        >>> table = pd.DataFrame({"pair": 0, "layer1": [*"111222"], "stitch": 2 * ways, "distance": 1.0})
+        >>> table["relative_accuracy"] = [0.9, 0.8, 0.7, 1.0, 0.9, 0.9]
+        >>> by_pair(table)[["task_loss", "matched_directly"]].values.round(2).tolist()
         [[0.95, 0.5]]
 
     Columns pair; for every way the mean relative accuracy over layers, and in ``distance_…`` the mean

@@ -18,8 +18,6 @@ def surfaces(networks: Mapping[str, ShallowReLU], ticks: Float[np.ndarray, " g"]
         >>> p = ShallowReLU([[1, 0]], [0], [[1]], [0])
         >>> surfaces({"p": p}, np.array([0.0, 2.0]))["f"].tolist()
         [0.0, 2.0, 0.0, 2.0]
-
-    Columns network, x, y, f.
     """
     x, y = (part.ravel() for part in np.meshgrid(ticks, ticks))
     at = np.stack([x, y], 1)

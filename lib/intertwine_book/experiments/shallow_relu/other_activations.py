@@ -20,8 +20,6 @@ def remark_1(activations: Iterable[str], trials: int, *, generator: torch.Genera
         >>> table = remark_1(["tanh", "abs", "GELU"], 2, generator=torch.Generator().manual_seed(0))
         >>> bool((table["error"] < 1e-12).all())
         True
-
-    Columns activation, relation (orbit, parallel, constant, dead), trial, error (relative).
     """
     for name, trial in itertools.product(activations, range(trials)):
         G = intertwiner_group(as_activation(name), 4)

@@ -129,8 +129,6 @@ def affine(trials: int, *, generator: torch.Generator) -> Iterator[Row]:
     Example:
         >>> bool(affine(3, generator=torch.Generator().manual_seed(0))["holds"].all())
         True
-
-    Columns pairs, trial, near_miss, affine (the verdict), holds.
     """
     for near_miss, trial in itertools.product((False, True), range(trials)):
         n, m = random_integers(1, 4, (2,), generator)

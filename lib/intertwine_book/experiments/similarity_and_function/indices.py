@@ -79,10 +79,8 @@ def start_and_end(table: pd.DataFrame) -> pd.DataFrame:
 
 def cka_after_training(junction: Junction, *, epochs: int, lr: float = 1e-3, seed: int) -> float:
     """CKA (biased, flattened) of a trained stitch's activations with model 2's: the baseline of §6.3."""
-    first, second = junction.activations("test")
-    network = stitch_at(junction, "least squares", recipe=_adam(junction, epochs, lr), seed=seed)
-    with torch.no_grad():
-        return flat_cka(network.stitch(first), second).item()
+    recipe = _adam(junction, epochs, lr)
+    return _cka(junction, stitch_at(junction, "least squares", recipe=recipe, seed=seed))
 
 
 def pressed(junction: Junction, *, penalty: float, epochs: int, lr: float = 1e-3, seed: int) -> pd.DataFrame:
@@ -132,13 +130,13 @@ def cka_as_objective(junction: Junction, *, epochs: int, lr: float = 1e-3, seed:
 
     Of both, cka (biased, flattened) and accuracy (percent) on test images: <name>_chosen, <name>_fitted.
     """
-    first, second = junction.activations("test")
     curves = pressed(junction, penalty=-1e4, epochs=epochs, lr=lr, seed=seed)  # the task does not count
     fitted = stitch_at(junction, "least squares")
-    with torch.no_grad():
-        cka_fitted = flat_cka(fitted.stitch(first), second).item()
     row = {"cka_chosen": curves["cka"].iloc[-1], "accuracy_chosen": curves["accuracy"].iloc[-1]}
-    return row | {"cka_fitted": cka_fitted, "accuracy_fitted": 100 * junction.judge(fitted).accuracy}
+    return row | {
+        "cka_fitted": _cka(junction, fitted),
+        "accuracy_fitted": 100 * junction.judge(fitted).accuracy,
+    }
 
 
 @tabled
@@ -149,13 +147,10 @@ def moved_by_groups(
 
     Columns group, trial, accuracy (percent), cross_entropy, cka (biased, flattened), base_accuracy.
     """
-    first, second = junction.activations("test")
     base = 100 * junction.judge(stitch_at(junction, "identity")).accuracy
     for group, trial in itertools.product(groups, range(trials)):
         network = stitch_at(junction, GROUPS[group](junction.widths[0]).sample(generator))
-        judged = junction.judge(network)
-        with torch.no_grad():
-            value = flat_cka(network.stitch(first), second).item()
+        judged, value = junction.judge(network), _cka(junction, network)
         row = {"group": group, "trial": trial, "accuracy": 100 * judged.accuracy}
         yield row | {"cross_entropy": judged.loss, "cka": value, "base_accuracy": base}
 
@@ -163,6 +158,13 @@ def moved_by_groups(
 def flat_cka(X: Tensor, Y: Tensor) -> Tensor:
     """CKA as csiszarik2021 has it: biased, of flattened maps."""
     return cka(X, Y, estimator="biased", spatial="features")
+
+
+@torch.no_grad()
+def _cka(junction: Junction, network: Stitched) -> float:
+    """Of a stitch's activations with model 2's, on test images."""
+    first, second = junction.activations("test")
+    return flat_cka(network.stitch(first), second).item()
 
 
 def _adam(junction: Junction, epochs: int, lr: float) -> StitchRecipe:
