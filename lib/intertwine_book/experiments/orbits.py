@@ -113,7 +113,7 @@ def teleportation(
 ) -> pd.DataFrame:
     """Gradient descent continued from where it is, and from where a symmetry makes the gradient largest.
 
-    Before, there are some steps of learning rate 0.3; the reach bounds the scalings, and 1 is plain descent.
+    Steps of learning rate 0.3 come `before`; the reach bounds the scalings, and 1 is plain descent.
     Columns trial, reach, rate, step, loss, and gradient, the squared norm at step 0 relative to plain.
     """
     rows, loss = [], cross_entropy(x, y)

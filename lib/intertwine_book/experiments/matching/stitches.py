@@ -89,7 +89,7 @@ def lasso_with(statistics: Statistics, sparsity: float, *, affine: bool = False)
         >>> round((fitted.weight == 0).double().mean().item(), 1)
         0.5
 
-    From 0 (least squares) to 1 (the map 0); α is between 10⁻⁶ and 1 times that from which on the map is 0.
+    The share goes from 0 (least squares) to 1 (the map 0); α from 10⁻⁶ times to that from which the map is 0.
     """
     if not 0 <= sparsity <= 1:
         raise ValueError(f"Expected a sparsity from 0 to 1, was given {sparsity}.")
