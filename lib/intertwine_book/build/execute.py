@@ -116,11 +116,11 @@ def execute(
 ) -> dict[str, Any]:
     """Execute a chapter and write the notebook that a reader gets, whole or not at all.
 
-    The values are parameters that differ from the chapter's own; `tables` is the folder for the tables that it
-    writes. When a cell raises an error, the unfinished notebook is at `failed`, and there is a ChapterFailed.
-    The record goes into the notebook's metadata under `intertwine`, and is returned with parameters, wall time
-    in seconds, peak memory in bytes and environment. `report` is called with (cell, number of cells) before
-    each code cell.
+    The values are parameters that differ from the chapter's own; `tables` is the folder for the tables that
+    it writes. When a cell raises an error, the unfinished notebook is at `failed`, and there is a
+    ChapterFailed. The record goes into the notebook's metadata under `intertwine`, and is returned with
+    parameters, wall time in seconds, peak memory in bytes and environment. `report` is called with (cell,
+    number of cells) before each code cell.
     """
     node, settings = prepare(book.chapters[chapter], values)
     node.cells.append(nbformat.v4.new_code_cell(_PROBE))
