@@ -8,7 +8,24 @@ from math import factorial, prod
 import numpy as np
 import torch
 
-from intertwine import shallow
+from intertwine.shallow import (
+    ShallowReLU,
+    act,
+    arrangement,
+    canonical_form,
+    configurations,
+    hidden_symmetries,
+    is_affine,
+    is_generic,
+    random_network,
+    random_orbit,
+    realised,
+    reduce_difference,
+    same_function,
+    stabilizer,
+    zero_factor_rank,
+    zero_factor_reduction,
+)
 from intertwine.shallow.random_networks import random_integers, random_scales
 from intertwine_book.experiments.rows import Row, tabled
 from intertwine_book.experiments.shallow_relu.known_pairs import KINDS, known_pair
@@ -26,7 +43,7 @@ def verdicts(trials: int, *, generator: torch.Generator) -> Iterator[Row]:
     """
     for kind, near_miss, trial in itertools.product(KINDS, (False, True), range(trials)):
         p, q, equal = known_pair(kind, near_miss=near_miss, generator=generator)
-        answer = shallow.same_function(p, q)
+        answer = same_function(p, q)
         x = random_integers(-9, 9, (5, p.m), generator)
         if answer.symmetry:
             certified = (answer.symmetry.image()(x) == q(x)).all()
@@ -52,14 +69,14 @@ def differences(trials: int, *, generator: torch.Generator) -> Iterator[Row]:
     """
     for kind, near_miss, trial in itertools.product(KINDS, (False, True), range(trials)):
         p, q, equal = known_pair(kind, near_miss=near_miss, generator=generator)
-        same = _alike(shallow.zero_factor_reduction(p), shallow.zero_factor_reduction(q))
-        left = shallow.reduce_difference(p, q)
+        same = _alike(zero_factor_reduction(p), zero_factor_reduction(q))
+        left = reduce_difference(p, q)
         row = {"kind": kind, "near_miss": near_miss, "outputs": p.k, "trial": trial, "equal": equal}
         row |= {"same_form": same, **left._asdict(), "lemma_17": same == left.empty}
         yield row | {"theorems_3_4": equal == left.vanishes}
 
 
-def _alike(p: shallow.ShallowReLU, q: shallow.ShallowReLU) -> bool:
+def _alike(p: ShallowReLU, q: ShallowReLU) -> bool:
     return all(np.array_equal(getattr(p, name), getattr(q, name)) for name in "WbVc")
 
 
@@ -78,8 +95,8 @@ def reductions(trials: int, *, generator: torch.Generator) -> Iterator[Row]:
     for kind, trial in itertools.product(KINDS[:4], range(trials)):
         p, q, _ = known_pair(kind, generator=generator)
         x = random_integers(-9, 9, (5, p.m), generator)
-        first, second = shallow.zero_factor_reduction(p), shallow.zero_factor_reduction(q)
-        found = shallow.arrangement(first)
+        first, second = zero_factor_reduction(p), zero_factor_reduction(q)
+        found = arrangement(first)
         rays = set(zip(found.labels.tolist(), (found.scales > 0).tolist(), strict=True))
         row = {
             "function": bool((first(x) == p(x)).all() and (second(x) == q(x)).all()),
@@ -105,14 +122,14 @@ def stabilizers(trials: int, *, generator: torch.Generator) -> Iterator[Row]:
         n, zeros = random_integers(1, 5, (), generator).item(), random_integers(0, 2, (), generator).item()
         sizes = random_integers(1, 3, (n,), generator).tolist()
         while True:  # different rays, so that only the copies are alike
-            p = shallow.random_network(n, 3, 2, 9, generator=generator)
-            if shallow.zero_factor_rank(p) == 0:
+            p = random_network(n, 3, 2, 9, generator=generator)
+            if zero_factor_rank(p) == 0:
                 break
         p = p.with_neurons(np.repeat(np.arange(n), sizes))
         p = p.extended(np.zeros((zeros, 4), dtype=object), np.zeros((2, zeros), dtype=object))
-        p = shallow.random_orbit(p, generator=generator)
-        found = shallow.stabilizer(p)
-        images = [shallow.act(p, A) for A in found.generators()]
+        p = random_orbit(p, generator=generator)
+        found = stabilizer(p)
+        images = [act(p, A) for A in found.generators()]
         fixed = all((q.rows == p.rows).all() and (q.V == p.V).all() for q in images)
         order = prod(map(factorial, sizes)) * factorial(zeros)
         cycles = sum(min(size - 1, 2) for size in [*sizes, max(zeros, 1)])
@@ -132,10 +149,10 @@ def affine(trials: int, *, generator: torch.Generator) -> Iterator[Row]:
     """
     for near_miss, trial in itertools.product((False, True), range(trials)):
         n, m = random_integers(1, 4, (2,), generator)
-        half, t = shallow.random_network(n, m, 1, generator=generator), random_scales(n, generator)
+        half, t = random_network(n, m, 1, generator=generator), random_scales(n, generator)
         p = half.extended(-half.rows * t[:, None], -half.V * (Fraction(1) / t))
         p.V[0, 0] += Fraction(int(near_miss), 1000)
-        row = {"pairs": n, "trial": trial, "near_miss": near_miss, "affine": shallow.is_affine(p)}
+        row = {"pairs": n, "trial": trial, "near_miss": near_miss, "affine": is_affine(p)}
         yield row | {"holds": row["affine"] != near_miss}
 
 
@@ -153,13 +170,13 @@ def fibres(trials: int, *, generator: torch.Generator) -> Iterator[Row]:
     """
     for trial in range(trials):
         n, m, k = (random_integers(1, most, (), generator).item() for most in (4, 3, 2))
-        p = shallow.random_network(n, m, k, 2, generator=generator)
-        form, rank = shallow.canonical_form(p), shallow.zero_factor_rank(p)
-        trivial = shallow.stabilizer(p).trivial
-        no_pairs = len(form.normals) == shallow.zero_factor_reduction(p).n
-        known = [each for each in shallow.configurations(form) if each.width <= p.n]
-        generic, hidden = shallow.is_generic(p).generic, shallow.hidden_symmetries(p).count
-        others = [shallow.zero_factor_rank(shallow.realised(form, each)) + p.n - each.width for each in known]
+        p = random_network(n, m, k, 2, generator=generator)
+        form, rank = canonical_form(p), zero_factor_rank(p)
+        trivial = stabilizer(p).trivial
+        no_pairs = len(form.normals) == zero_factor_reduction(p).n
+        known = [each for each in configurations(form) if each.width <= p.n]
+        generic, hidden = is_generic(p).generic, hidden_symmetries(p).count
+        others = [zero_factor_rank(realised(form, each)) + p.n - each.width for each in known]
         sufficient = rank == 0 and no_pairs and hidden == 0
         laws = {
             "proposition_24": not sufficient or (len(known) == 1 and known[0].width == p.n),
@@ -185,9 +202,9 @@ def density(sizes: Iterable[int], trials: int, *, generator: torch.Generator) ->
     Columns size, trial, generic, hidden (the number of hidden symmetries of 12 neurons with 3 inputs).
     """
     for size, trial in itertools.product(sizes, range(trials)):
-        p = shallow.random_network(12, 3, 1, size or 1, generator=generator)
+        p = random_network(12, 3, 1, size or 1, generator=generator)
         if not size:
             shapes = (p.W.shape, p.b.shape, p.V.shape, p.c.shape)
-            p = shallow.ShallowReLU(*(torch.randn(shape, generator=generator) for shape in shapes))
-        row = {"size": size, "trial": trial, "generic": shallow.is_generic(p).generic is True}
-        yield row | {"hidden": shallow.hidden_symmetries(p).count}
+            p = ShallowReLU(*(torch.randn(shape, generator=generator) for shape in shapes))
+        row = {"size": size, "trial": trial, "generic": is_generic(p).generic is True}
+        yield row | {"hidden": hidden_symmetries(p).count}
