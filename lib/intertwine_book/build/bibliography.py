@@ -1,7 +1,5 @@
 """A Sphinx extension: the bibliography's labels are authors and year, as in the text."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The chapters that are not fresh run side by side, in a pool of processes."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import shutil
@@ -44,11 +42,7 @@ class Task:
 
 
 def plan(book: Book, profile: str, only: Iterable[str] = (), *, force: bool = False) -> dict[str, Task]:
-    """The chapters to bring up to date, all of their settings checked.
-
-    Raises:
-        BookError: before anything runs, when a profile, chapter, parameter, data set or device is missing.
-    """
+    """The chapters to bring up to date; a BookError before anything runs where one has a wrong setting."""
     overrides = book.overrides(profile)
     tasks = {}
     for chapter in [book.chapter(name) for name in only] or list(book.chapters):
@@ -69,13 +63,9 @@ def run(
 ) -> None:
     """Execute the chapters that are not fresh, several at once.
 
-    Args:
-        jobs: how many at once; one per core when not given.
-        report: called with (chapter, state, cell, number of cells); state is running, fresh, done or failed.
-        pool: runs the tasks; processes when not given.
-
-    Raises:
-        BookError: at the end, with one paragraph for each chapter that failed.
+    Jobs, as many as cores when not given, are processes unless there is another pool. `report` is called with
+    (chapter, state, cell, number of cells), where the state is running, fresh, done or failed. At the end
+    there is a BookError with one paragraph for each chapter that failed.
     """
     jobs = min(jobs or cores(), len(tasks)) or 1
     context = multiprocessing.get_context("spawn")

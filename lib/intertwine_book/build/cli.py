@@ -1,7 +1,5 @@
 """The command line: `intertwine build`, `run`, `status`, `pdf` and `publish`."""
 
-from __future__ import annotations
-
 import os
 import time
 from pathlib import Path
@@ -206,8 +204,6 @@ def status(profile: str) -> None:
     table = Table(title=f"profile {profile}", box=box.SIMPLE, padding=(0, 1, 0, 0))
     for heading in ("chapter", "state", "last run", "time", "memory", "device", "recorded"):
         table.add_column(heading, no_wrap=heading in ("chapter", "state", "recorded"))
-    for each in states(find_book(), profile):
-        table.add_row(
-            each.chapter, each.state, each.finished, each.time, each.memory, each.device, each.recorded
-        )
+    for chapter, state, last, took, memory, device, _, recorded in states(find_book(), profile):
+        table.add_row(chapter, state, last, took, memory, device, recorded)
     console.print(table)

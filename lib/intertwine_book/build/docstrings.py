@@ -1,7 +1,5 @@
 """A Sphinx extension: our docstrings mean |x| by |x|, and `code` by `code`."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -3,8 +3,6 @@
 `chapters/work.yml` has the amounts of work; how much of each kind this device does, a second of it tells.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """One chapter: its source becomes a notebook, papermill executes it, and the result is tidied."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os
@@ -55,11 +53,7 @@ papermill_engines.register("reporting", _ReportingEngine)
 
 
 def prepare(source: Path, values: Mapping[str, Any]) -> tuple[nbformat.NotebookNode, dict[str, Any]]:
-    """A chapter as a notebook that has not run, and all its parameters with the values they will have.
-
-    Raises:
-        BookError: for an unknown or ill-typed parameter.
-    """
+    """A chapter as a notebook that has not run, and the values of all its parameters, which are checked."""
     node = jupytext.read(source)
     if node.cells[0].cell_type == "raw":  # jupytext's own header
         del node.cells[0]
@@ -122,18 +116,11 @@ def execute(
 ) -> dict[str, Any]:
     """Execute a chapter and write the notebook that a reader gets, whole or not at all.
 
-    Args:
-        values: parameters that differ from the chapter's own.
-        output, tables: where the executed notebook goes, and the folder for the tables that it writes.
-        failed: the path of the unfinished notebook when a cell raises an error.
-        record: written into the notebook's metadata under `intertwine`, beside the measurements.
-        report: called with (cell, number of cells) before each code cell.
-
-    Returns:
-        The record: parameters, wall time in seconds, peak memory in bytes, environment.
-
-    Raises:
-        ChapterFailed: names the cell, the error and the file to look at.
+    The values are parameters that differ from the chapter's own; `tables` is the folder for the tables that
+    it writes. When a cell raises an error, the unfinished notebook is at `failed`, and there is a
+    ChapterFailed. The record goes into the notebook's metadata under `intertwine`, and is returned with
+    parameters, wall time in seconds, peak memory in bytes and environment. `report` is called with (cell,
+    number of cells) before each code cell.
     """
     node, settings = prepare(book.chapters[chapter], values)
     node.cells.append(nbformat.v4.new_code_cell(_PROBE))

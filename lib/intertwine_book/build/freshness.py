@@ -1,7 +1,5 @@
 """Fresh and stale chapters, decided by content and never by dates."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The modules of our two packages that a source imports, read from its text without running it."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from functools import cache
@@ -21,12 +19,7 @@ def imported(source: Path, library: Path = LIBRARY) -> dict[str, Path]:
         >>> "intertwine.files" in imported(LIBRARY / "intertwine_book/results/steps.py")
         True
 
-    Args:
-        source: a Python file.
-        library: the folder that holds the packages `intertwine` and `intertwine_book`.
-
-    Returns:
-        Name → file, by name.
+    The library is the folder that holds both packages; modules are name → file, by name.
     """
     found: dict[str, Path | None] = {}  # None: a member of a module
     waiting = [source]

@@ -3,8 +3,6 @@
 Figures that move find plotly.js, and the scoreboard finds DataTables, in the folder `_static`.
 """
 
-from __future__ import annotations
-
 import base64
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Paths in a checkout of the book, and the names of its chapters and profiles."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
@@ -88,13 +86,9 @@ class Book:
         return {chapter: sections.get(chapter) or {} for chapter in self.chapters}
 
 
-def find_book(start: Path | None = None) -> Book:
-    """The checkout that contains `start` (the current folder when not given).
-
-    Raises:
-        BookError: when no folder above `start` holds `_config.yml` and `chapters/`.
-    """
-    start = (start or Path.cwd()).resolve()
+def find_book() -> Book:
+    """The checkout that contains the current folder; a BookError where there is none."""
+    start = Path.cwd()
     for folder in (start, *start.parents):
         if (folder / "_config.yml").is_file() and (folder / "chapters").is_dir():
             return Book(folder)

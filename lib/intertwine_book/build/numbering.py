@@ -1,7 +1,5 @@
 """A Sphinx extension: figures, equations, theorems, exercises and sections have numbers such as 3b.1."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A chapter's parameters: read from their cell, checked before anything runs, written back."""
 
-from __future__ import annotations
-
 import ast
 import typing
 from collections.abc import Mapping
@@ -17,7 +15,6 @@ from intertwine_book.build.layout import BookError, unknown
 class Parameter:
     """One annotated assignment of the parameters cell, `name: annotation = default  # help`."""
 
-    name: str
     annotation: str
     default: Any
     hint: Any
@@ -34,17 +31,11 @@ def parameters_cell(notebook) -> Any:
 
 
 def declared(source: str) -> dict[str, Parameter]:
-    """The parameters that a cell declares.
+    """The parameters that a cell declares: assignments `name: type = literal` of one line, beside imports.
 
     Example:
         >>> declared("seed: int = 0  # of everything")["seed"].default
         0
-
-    Args:
-        source: the cell's text: imports, comments, and assignments `name: type = literal` of one line each.
-
-    Raises:
-        BookError: for a line that is none of these.
     """
     found = {}
     for node in ast.parse(source).body:
@@ -56,7 +47,6 @@ def declared(source: str) -> dict[str, Parameter]:
             )
         annotation, value = ast.unparse(node.annotation), node.value
         found[node.target.id] = Parameter(
-            name=node.target.id,
             annotation=annotation,
             default=ast.literal_eval(value),
             hint=eval(annotation, dict(vars(typing))),  # our own source, never input
@@ -89,17 +79,13 @@ def check(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> Non
                 f"Parameter '{name}' expects {expected} ({parameter.default!r} by default), "
                 f"was given {value!r} of type {type(value).__name__}."
             ) from None
-        least = _least(parameter.default)
+        # integers count something: they are at least 1, or 0 where the default has a 0 or nothing
+        least = min(1, min(_integers(parameter.default), default=0))
         if any(number < least for number in _integers(value)):
             raise BookError(
                 f"Parameter '{name}' expects numbers from {least} ({parameter.default!r} by default), "
                 f"was given {value!r}."
             )
-
-
-def _least(default: Any) -> int:
-    """Integers count something: they are at least 1, or 0 where the default has a 0 or nothing."""
-    return min(1, min(_integers(default), default=0))
 
 
 def _integers(value: Any) -> list[int]:

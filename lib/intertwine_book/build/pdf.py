@@ -1,7 +1,5 @@
 """The book as one PDF: the built pages in one document, printed by Chromium; its links stay inside."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,14 +24,7 @@ _READY = """async () => {
 
 
 def pdf(book: Book, profile: str) -> Path:
-    """Print the book as rendered at a profile; the documentation of the library is left out.
-
-    Returns:
-        The file, beside the folder of pages.
-
-    Raises:
-        BookError: chapters that have not been executed, no Chromium, or no extra `browser`.
-    """
+    """Print the book as rendered at a profile, without the documentation of the library; the file."""
     book.check_all_ran(profile)
     try:
         from playwright.sync_api import sync_playwright
@@ -83,9 +74,8 @@ def _pages(book: Book) -> list[str]:
 def one_page(html: Path, names: Sequence[str]) -> str:
     """The articles of some pages in one document; a link to any other page becomes plain words.
 
-    Args:
-        html: the folder of pages, in which the document has to lie: pictures and styles are taken from there.
-        names: of the pages, without `.html`; the first one lends its head.
+    The document has to lie in the folder of pages, from which pictures and styles are taken. The first of the
+    names, without `.html`, lends its head.
     """
     pages = [BeautifulSoup((html / f"{name}.html").read_text(), "html.parser") for name in names]
     articles = [article for page in pages for article in page.find_all("article", limit=1)]

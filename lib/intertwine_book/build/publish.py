@@ -3,8 +3,6 @@
 Buttons are built from `repository: url:` in _config.yml, and absent while it is not set. They are for GitHub.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path
@@ -22,12 +20,7 @@ _GITHUB = re.compile(r"https://github\.com/([\w.-]+)/([\w.-]+?)(?:\.git)?/?")
 
 
 def publish(book: Book, profile: str, folder: Path) -> None:
-    """Fill a folder with the rendered book and, in `notebooks`, the executed chapters, to run elsewhere.
-
-    Raises:
-        BookError: chapters that have not been executed, a folder that holds something else, or no repository
-            from which others could install the library.
-    """
+    """Fill a new folder with the rendered book and, in `notebooks`, the executed chapters."""
     if folder.exists() and any(folder.iterdir()):
         raise BookError(f"Expected a new or empty folder, {folder} holds something: name another one.")
     book.check_all_ran(profile)

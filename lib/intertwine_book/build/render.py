@@ -1,7 +1,5 @@
 """The pages: executed notebooks and the texts of `book/` become html, by jupyter-book."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -30,15 +28,8 @@ def render(
 ) -> Path:
     """Render the book from the chapters executed at one profile, if anything changed.
 
-    Args:
-        report: called with (phase, percent done).
-        read: `freshness.sources` before the chapters ran; all of them are fresh, and the next build may know.
-
-    Returns:
-        The page to open.
-
-    Raises:
-        BookError: with the warnings, each of which is an error here, and the log to read.
+    `report` is called with (phase, percent done). With `read`, `freshness.sources` before the chapters ran,
+    all of them are fresh, and the next build may know. Returns the page to open. A warning is an error here.
     """
     page, stamp_file, whole = book.html / "index.html", book.build / "pages", book.build / "whole"
     with files.lock(book.build / "locks" / "render"):
@@ -84,8 +75,7 @@ def _collect(book: Book, profile: str) -> dict[str, Path]:
                     cell.source = cell.source.replace(execute.THIS_RUN, execute.this_run(None))
                     cell.source = _GLUED.sub("–", cell.source)
                 elif "figure" in cell.metadata.get("mystnb", {}):  # its label is referred to from elsewhere
-                    empty = nbformat.v4.new_output("display_data", {"image/svg+xml": _EMPTY})
-                    cell.outputs = [empty]
+                    cell.outputs = [nbformat.v4.new_output("display_data", {"image/svg+xml": _EMPTY})]
                     figure = cell.metadata.mystnb.figure
                     figure.caption = _GLUED.sub("–", figure.get("caption", ""))
             content = nbformat.writes(node)

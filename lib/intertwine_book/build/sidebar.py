@@ -4,8 +4,6 @@ Sphinx makes the table in the sidebar anew for every page: a fifth of the time o
 On a page of source code no entry is the current one, and links differ only by the way up to the top folder.
 """
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

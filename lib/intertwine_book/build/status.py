@@ -1,7 +1,5 @@
 """Runs of the chapters with date, duration and device, for the command line and a page of the book."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import NamedTuple
@@ -28,8 +26,7 @@ class State(NamedTuple):
 
 def states(book: Book, profile: str) -> list[State]:
     """Every chapter, in reading order."""
-    overrides = book.overrides(profile)
-    return [_state(book, profile, chapter, overrides[chapter]) for chapter in book.chapters]
+    return [_state(book, profile, chapter, own) for chapter, own in book.overrides(profile).items()]
 
 
 def _state(book: Book, profile: str, chapter: str, overrides: dict) -> State:

@@ -19,20 +19,14 @@ ERRATA = ("false as printed", "misprint", "remark")
 
 @dataclass(frozen=True, kw_only=True)
 class Erratum:
-    """An error in a printed statement, or a missing assumption.
+    """An error in a printed statement, or a missing assumption."""
 
-    Attributes:
-        kind: *false as printed*, which a counterexample shows; *misprint*; or *remark*: a loose phrase, a
-            missing hypothesis, or a stronger result of ours.
-        context: what the paper speaks of there, for a reader without the paper.
-        quote: the printed words, at most a line.
-        right: the corrected statement, in MyST markdown.
-    """
-
+    #: *false as printed*, which a counterexample shows; *misprint*; or *remark*: a loose phrase, a missing
+    #: hypothesis, or a stronger result of ours
     kind: str
-    context: str
-    quote: str
-    right: str
+    context: str  #: what the paper speaks of there, for a reader without the paper
+    quote: str  #: the printed words, at most a line
+    right: str  #: the corrected statement, in MyST markdown
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,58 +37,41 @@ class Claim:
         >>> Claim(id="swap", paper="a2022", place="Lemma 1", statement="...", kind="universal",
         ...       chapter="01_x", table="swap", columns=["holds"], minimum="smoke").tolerance is None
         True
-
-    Attributes:
-        id: short, unique in the ledger.
-        paper: the paper's key in the bibliography.
-        place: where in the paper, e.g. `Lemma 3.1`.
-        statement: in MyST markdown.
-        kind: *number*, the mean over trials of one column; *ordering*, two columns, the one claimed to be
-            larger first, paired over trials; *universal*, true of every row; *existence*, true of some row.
-        whose: *paper*, or *ours* for a correction or a stronger statement of this book.
-        chapter: whose table judges it.
-        table: the table's name.
-        columns: that are judged. For universal and existence a column of booleans, or of residuals, of which
-            in a universal claim none exceeds `tolerance`, in an existence claim one does; then
-            columns that identify a row. A number may stand for one side of an ordering.
-        where: which rows count, as `pandas.DataFrame.query` takes it; all when not given.
-        trial: the column that tells independent trials apart, such as a pair of networks; the rows of one are
-            averaged; *all* where the table has one pair. Every row is a trial when not given.
-        printed: the printed value; a number has to have one.
-        tolerance: of a number, how far a measured mean may lie from `printed`; of residuals, rounding.
-        tolerance_from: where a number's tolerance comes from: the printed spread, the reading error.
-        matters: of an ordering, the smallest difference that matters, in the unit of its columns.
-        minimum: the lowest profile that is large enough; a smaller one is consistent or not.
-        protocol: parameters of the run that make its network and protocol the paper's; where one differs, the
-            run is consistent or not, and the page shows the difference.
-        link: a label in the chapter: of a section (`sec-…`), figure (`fig-…`), equation (`eq-…`), or theorem.
-        reason: why there may be no measurement yet.
-        not_judged: why no measurement can judge the statement; its formula is lost, or nothing is to measure.
-        erratum: the error and its correction.
-        words: how pages write a column or a parameter; of one table alone, its key is `table.column`.
     """
 
-    id: str
-    paper: str
-    place: str
-    statement: str
+    id: str  #: short, unique in the ledger
+    paper: str  #: the paper's key in the bibliography
+    place: str  #: where in the paper, e.g. `Lemma 3.1`
+    statement: str  #: in MyST markdown
+    #: *number*, the mean over trials of one column; *ordering*, two columns, the one claimed to be larger
+    #: first, paired over trials; *universal*, true of every row; *existence*, true of some row
     kind: str
-    chapter: str
-    table: str
+    chapter: str  #: whose table judges it
+    table: str  #: the table's name
+    #: that are judged. For universal and existence a column of booleans, or of residuals, of which in a
+    #: universal claim none exceeds `tolerance`, in an existence claim one does; then columns that identify a
+    #: row. A number may stand for one side of an ordering.
     columns: list[str]
-    minimum: str
-    whose: str = "paper"
-    where: str | None = None
+    minimum: str  #: the lowest profile that is large enough; a smaller one is consistent or not
+    whose: str = "paper"  #: or *ours*, for a correction or a stronger statement of this book
+    where: str | None = None  #: which rows count, as `pandas.DataFrame.query` takes it; all when not given
+    #: the column that tells independent trials apart, such as a pair of networks; the rows of one are
+    #: averaged; *all* where the table has one pair. Every row is a trial when not given.
     trial: str | None = None
-    printed: float | int | str | None = None
+    printed: float | int | str | None = None  #: the printed value; a number has to have one
+    #: of a number, how far a measured mean may lie from `printed`; of residuals, rounding
     tolerance: float | int | None = None
-    tolerance_from: str | None = None
-    matters: float | int | None = None
+    tolerance_from: str | None = None  #: where it comes from: the printed spread, the reading error
+    matters: float | int | None = None  #: of an ordering, the smallest difference that matters
+    #: parameters of the run that make its network and protocol the paper's; where one differs, the run is
+    #: consistent or not, and the page shows the difference
     protocol: dict[str, Any] | None = None
+    #: a label in the chapter: of a section (`sec-…`), figure (`fig-…`), equation (`eq-…`), or theorem
     link: str | None = None
-    reason: str | None = None
-    not_judged: str | None = None
-    erratum: Erratum | None = None
+    reason: str | None = None  #: why there may be no measurement yet
+    not_judged: str | None = None  #: why no measurement can judge it: its formula is lost, for instance
+    erratum: Erratum | None = None  #: the error and its correction
+    #: how pages write a column or a parameter; of one table alone, its key is `table.column`
     words: dict[str, str] | None = None
 
     def in_words(self, name: str) -> str:
@@ -106,8 +83,7 @@ class Claim:
 def load(path: str | Path) -> list[Claim]:
     """Read a ledger: a yaml file that maps each paper's key to the list of its claims, and `words` to words.
 
-    Raises:
-        ValueError: one sentence that names the entry, the field, what was expected and what was given.
+    A ValueError is one sentence that names the entry, the field, what was expected and what was given.
     """
     import yaml  # belongs to the extra `book`
 
@@ -149,20 +125,21 @@ def claim_from(paper: str, entry: Any) -> Claim:
         refuse("kind", f"'kind' to be one of {', '.join(KINDS)}")
     if claim.minimum not in PROFILES:
         refuse("minimum", f"'minimum' to be one of {', '.join(PROFILES)}")
-    if not re.fullmatch(r"[a-z0-9-]+", claim.id):
-        refuse("id", "'id' of lower-case letters, digits and -")
-    if claim.kind == "number" and not isinstance(claim.printed, (int, float)):
-        refuse("printed", "'printed' to be a number, as the kind is number")
-    if claim.kind == "number" and claim.tolerance is None:
-        refuse("tolerance", "a 'tolerance' that contains the reading error, as the kind is number")
-    if claim.tolerance is not None and claim.tolerance < 0:
-        refuse("tolerance", "'tolerance' of at least 0")
-    if claim.kind == "number" and not claim.tolerance_from:
-        refuse("tolerance_from", "'tolerance_from', the source of the tolerance, as the kind is number")
-    if claim.kind == "ordering" and (claim.matters is None or claim.matters <= 0):
-        refuse("matters", "'matters', the smallest difference that matters, above 0, as the kind is ordering")
     if claim.whose not in ("paper", "ours"):
         refuse("whose", "'whose' to be paper or ours")
+    if not re.fullmatch(r"[a-z0-9-]+", claim.id):
+        refuse("id", "'id' of lower-case letters, digits and -")
+    if claim.kind == "number":
+        if not isinstance(claim.printed, (int, float)):
+            refuse("printed", "'printed' to be a number, as the kind is number")
+        if claim.tolerance is None:
+            refuse("tolerance", "a 'tolerance' that contains the reading error, as the kind is number")
+        if not claim.tolerance_from:
+            refuse("tolerance_from", "'tolerance_from', the source of the tolerance, as the kind is number")
+    if claim.tolerance is not None and claim.tolerance < 0:
+        refuse("tolerance", "'tolerance' of at least 0")
+    if claim.kind == "ordering" and (claim.matters is None or claim.matters <= 0):
+        refuse("matters", "'matters', the smallest difference that matters, above 0, as the kind is ordering")
     wanted = {"number": 1, "ordering": 2}.get(claim.kind)
     if not claim.columns or (wanted and len(claim.columns) != wanted):
         refuse("columns", f"'columns' to name {wanted or 'at least one'}, as the kind is {claim.kind}")

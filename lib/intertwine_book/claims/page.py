@@ -1,7 +1,5 @@
 """The pages of verdicts, computed: the scoreboard and the errata, in MyST markdown."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from html import escape
@@ -40,9 +38,6 @@ def scoreboard(judged: Judged) -> dict[str, str]:
         >>> parts = scoreboard([(claim, Verdict("not yet measured", "No table."))])
         >>> "| A 2022 | Lemma 1 | universal | ... |  | No table. |  |" in parts["rows"]
         True
-
-    Args:
-        judged: the claims of the ledger with their verdicts, as `judge_all` gives them.
     """
     families = summary(judged).groupby(["paper", "kind"], sort=False)["family"]
     kinds = families.value_counts().unstack(fill_value=0).reindex(columns=list(FAMILIES), fill_value=0)
@@ -103,18 +98,8 @@ def _row(claim: Claim, verdict: Verdict) -> tuple[str, ...]:
         printed = f"{claim.printed:g} ± {claim.tolerance:g} ({claim.tolerance_from})"
     place = claim.place + " *(ours)*" * (claim.whose == "ours")
     mark = f"[{verdict.word}]{{.verdict .{_FAMILY[verdict.word].replace(' ', '-')}}}"
-    trials = str(verdict.trials or "")
-    return (
-        _paper(claim),
-        place,
-        claim.kind,
-        claim.statement,
-        printed,
-        _measured(claim, verdict),
-        trials,
-        mark,
-        _link(claim),
-    )
+    found = (_measured(claim, verdict), str(verdict.trials or ""), mark, _link(claim))
+    return (_paper(claim), place, claim.kind, claim.statement, printed, *found)
 
 
 def _erratum(claim: Claim, verdict: Verdict) -> str:

@@ -1,7 +1,5 @@
 """The rules of judgement: from a claim and the rows of a table to a verdict."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,25 +31,17 @@ LEAST_TRIALS = 3  # fewer independent trials give values, and no verdict
 class Verdict:
     """The verdict of the tables on a claim.
 
-    Attributes:
-        word: one of `WORDS`.
-        measured: the numbers it rests on, or the reason why there are none.
-        profile: of the run that was judged; None when not yet measured.
-        trials: how many independent trials were judged.
-        p: of the paired t-test of an ordering, two-sided, before any correction.
-        interval: mean over trials and its 95 % t-interval, of a number or an ordering.
-        scale: where the run is not the paper's, the parameters that differ.
-        nearer: what a smaller run measured in which fewer of them differ.
+    The word is one of `WORDS`; `measured` are the numbers it rests on, or the reason why there are none.
     """
 
     word: str
     measured: str
-    profile: str | None = None
-    trials: int = 0
-    p: float | None = None
-    interval: tuple[float, float, float] | None = None
-    scale: str | None = None
-    nearer: str | None = None
+    profile: str | None = None  #: of the run that was judged
+    trials: int = 0  #: independent ones
+    p: float | None = None  #: of the paired t-test of an ordering, two-sided, before any correction
+    interval: tuple[float, float, float] | None = None  #: mean over trials and its 95 % t-interval
+    scale: str | None = None  #: where the run is not the paper's, the parameters that differ
+    nearer: str | None = None  #: what a smaller run measured in which fewer of them differ
 
     def __str__(self) -> str:
         return f"no counterexample in {self.trials}" if self.word == "no counterexample" else self.word

@@ -1,7 +1,5 @@
 """The statistics behind verdicts: the paired t-test, Holm's correction, and how many trials would decide."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

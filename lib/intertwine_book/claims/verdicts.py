@@ -1,7 +1,5 @@
 """Verdicts from the list of claims and the tables."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,10 +23,6 @@ def judge_all(
 ) -> list[tuple[Claim, Verdict]]:
     """Every claim with its verdict; orderings are corrected for their number by Holm's method (Holm 1979).
 
-    Example:
-        >>> judge_all([], [])
-        []
-
     A family of tests is all orderings of one paper, and ours of that paper are one of their own. An ordering
     that the t-test alone would decide, and the correction does not, is inconclusive; both p-values are shown.
 
@@ -38,9 +32,9 @@ def judge_all(
     judged = [(claim, judge(claim, places)) for claim in claims]
     families = [(claim.paper, claim.whose) for claim in claims]
     for family in dict.fromkeys(families):
-        tests = [k for k, (_, found) in enumerate(judged) if families[k] == family and found.p is not None]
-        alone = [found.p for k in tests if (found := judged[k][1]).p is not None]
-        for k, single, p in zip(tests, alone, adjusted(alone), strict=True):
+        tests = {k: found.p for k, (_, found) in enumerate(judged) if families[k] == family}
+        alone = {k: p for k, p in tests.items() if p is not None}
+        for (k, single), p in zip(alone.items(), adjusted([*alone.values()]), strict=True):
             claim, found = judged[k]
             text = f"{found.measured}; p = {single:.2g}, {p:.2g} after Holm's correction"
             decided = found.word not in ("inconclusive", "no difference")
@@ -52,23 +46,9 @@ def judge_all(
 def judge(claim: Claim, places: Iterable[tuple[str, str | Path]]) -> Verdict:
     """The verdict on one claim, from the largest profile that measured it.
 
-    Example:
-        >>> import tempfile
-        >>> claim = Claim(id="swap", paper="a2022", place="Lemma 1", statement="...", kind="universal",
-        ...               chapter="01_x", table="swap", columns=["holds"], minimum="smoke")
-        >>> folder = Path(tempfile.mkdtemp())
-        >>> table = pd.DataFrame({"holds": [True, True, True]})
-        >>> _ = results.write(table, "swap", parameters={}, seed=0, folder=folder / "01_x", device="cpu")
-        >>> str(judge(claim, [("quick", folder)]))
-        'no counterexample in 3'
-
-    The scoreboard states the rules, under *How a verdict is reached*.
-
-    Args:
-        places: (profile, folder) pairs; a table is at `<folder>/<chapter>/<table>.csv`.
-
-    Raises:
-        ValueError: a table lacks a column of the claim, has another type, or does not fit its filter.
+    The scoreboard states the rules, under *How a verdict is reached*. Places are (profile, folder) pairs; a
+    table is at `<folder>/<chapter>/<table>.csv`. A table that lacks a column of the claim, has another type,
+    or does not fit its filter raises a ValueError.
     """
     if claim.not_judged:
         return Verdict("not judged", claim.not_judged)
@@ -95,10 +75,9 @@ def judge(claim: Claim, places: Iterable[tuple[str, str | Path]]) -> Verdict:
             scale, apart = "; ".join(differs.values()) or None, differs
             verdict = replace(found, word=word, profile=profile, scale=scale)
         elif profile in results.RECORDED and differs.keys() < apart.keys() and claim.protocol:
-            alike = {
-                name: value for name, value in claim.protocol.items() if name in apart.keys() - differs.keys()
-            }
-            near = ", ".join(claim.in_words(f"{name} {value}") for name, value in alike.items())
+            alike = apart.keys() - differs.keys()
+            nearer = (f"{name} {value}" for name, value in claim.protocol.items() if name in alike)
+            near = ", ".join(map(claim.in_words, nearer))
             return replace(verdict, nearer=f"{near}: {found.measured}")
     if verdict:
         return verdict

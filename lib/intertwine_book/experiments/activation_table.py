@@ -10,10 +10,6 @@ from intertwine.groups import Activation, MatrixGroup, intertwiner_group
 from intertwine.groups.probe import Probe
 
 
-def _log_periodic(x: Tensor) -> Tensor:
-    return x * torch.cos(x.abs().clamp(min=1e-300).log())
-
-
 def _alternating(x: Tensor) -> Tensor:
     return x * (2 + x.sign() * torch.sin(math.pi * x.abs().clamp(min=1e-300).log() / math.log(3)))
 
@@ -43,7 +39,7 @@ EXTENDED: dict[str, str | Callable[[Tensor], Tensor]] = {
     "√|x|·sign(x)": lambda x: x.sign() * x.abs().sqrt(),
     "sign": "sign",
     "Heaviside": lambda x: (x > 0).to(x.dtype),
-    "x·cos(log|x|)": _log_periodic,
+    "x·cos(log|x|)": lambda x: x * torch.cos(x.abs().clamp(min=1e-300).log()),
     "x·(2 ± sin(π·log₃|x|))": _alternating,
     "2x + 1": lambda x: 2 * x + 1,
     "3": lambda x: torch.full_like(x, 3.0),
@@ -71,13 +67,9 @@ def table(
         >>> row["activation"], row["scalars"], row["group"], row["phi"], row["dimension"], row["components"]
         ('x²', 'nonzero', 'PD, d_i ≠ 0', 'A⊙2', 3, 48)
 
-    Args:
-        activations: name to show → activation as `intertwiner_group` takes it, whose errors are raised here.
-
-    Returns:
-        Rows with activation, scalars, group, phi, dimension, components, and the certificate of the scalar
-        group: accepted and refused, the largest and smallest relative residuals. In `phi`, ⊙ is the entrywise
-        power, and b(d) the factor of σ(dx) = b(d)σ(x).
+    Rows have activation, scalars, group, phi, dimension, components, and the certificate of the scalar group:
+    accepted and refused, the largest and smallest relative residuals. In `phi`, ⊙ is the entrywise power, and
+    b(d) the factor of σ(dx) = b(d)σ(x).
     """
     rows: list[dict[str, str | int | float]] = []
     for name, activation in activations.items():

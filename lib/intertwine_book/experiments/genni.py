@@ -4,12 +4,9 @@ Such a network is s₊x for x > 0 and s₋x for x < 0. So a class is {θ : s₊,
 coordinates of the quotient by functional equivalence.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-import pandas as pd
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -17,6 +14,7 @@ from torch import Tensor, nn
 from intertwine.genni import Plane, Problem, epsilon_set, grid_loss, parameter_vector, random_plane
 from intertwine.genni.grid import Bounds
 from intertwine.groups import GReLU
+from intertwine_book.experiments.rows import Row, tabled
 
 
 def slopes(points: Float[Tensor, "*k p"]) -> Float[Tensor, "*k 2"]:
@@ -95,9 +93,7 @@ def orbit(
         >>> torch.allclose(slopes(points), slopes(theta).expand(4, 2))
         True
 
-    Args:
-        theta: w_1, …, w_h, c_1, …, c_h.
-        scale: as `GReLU.sample` takes it.
+    The scale is that of `GReLU.sample`.
     """
     w, c = theta.unflatten(0, (2, -1))
     elements = [GReLU(len(w)).sample(generator, scale=scale) for _ in range(number)]
@@ -116,11 +112,8 @@ def authors_draws(
         >>> (target * 1e4).round().tolist(), inputs.shape, starts.shape
         ([-838.0, -343.0, -2652.0, 1627.0], torch.Size([100, 1]), torch.Size([2, 4]))
 
-    Args:
-        build: makes an untrained network; its keyword `seed` takes a generator.
-        samples: inputs of this shape, standard normal; the starts depend on how many there are.
-        number: of starts.
-        seed: 10 for the paper's small network, with 16,384 inputs; 0 for its LeNet, with 8,192.
+    The starts depend on how many inputs of this shape there are, standard normal. The paper's small network
+    has the seed 10 and 16,384 inputs, its LeNet 0 and 8,192. The keyword `seed` of `build` takes a generator.
     """
     generator = torch.Generator().manual_seed(seed)
     target = parameter_vector(build(seed=generator))
@@ -128,6 +121,7 @@ def authors_draws(
     return target, inputs, torch.stack([parameter_vector(build(seed=generator)) for _ in range(number)])
 
 
+@tabled
 def conjecture(
     problem: Problem,
     plane: Plane,
@@ -137,33 +131,16 @@ def conjecture(
     epsilons: Sequence[float],
     planes: int = 20,
     generator: torch.Generator,
-) -> pd.DataFrame:
+) -> Iterator[Row]:
     """The share of grid points under ε in the plane of the solutions and in random planes through θ_0.
 
-    Example:
-        >>> from intertwine import genni, models
-        >>> x = torch.randn(200, 1, generator=torch.Generator().manual_seed(0))
-        >>> problem = Problem(models.fcn(), lambda x: x.relu() + 0.2 * x, x)
-        >>> flat = genni.plane(genni.search(problem, m=2, seed=0).points)
-        >>> draw = torch.Generator().manual_seed(0)
-        >>> table = conjecture(problem, flat, (-2, 2), 9, epsilons=[0.1], planes=2, generator=draw)
-        >>> table["plane"].tolist()
-        ['solutions', 'random', 'random']
-
-    Args:
-        problem, plane, bounds, n: as for `grid_loss`.
-        epsilons: thresholds of J/E[y²].
-        planes: the number of random ones, whose directions the generator draws.
-
-    Returns:
-        Columns plane (solutions, random), trial, epsilon, share (of the grid's points).
+    The grid is that of `grid_loss`, ε are thresholds of J/E[y²], and the generator draws the directions of
+    the random planes. Columns plane (solutions, random), trial, epsilon, share (of the grid's points).
     """
     size = len(plane.basis)
     drawn = [random_plane(plane.centre, size, generator=generator) for _ in range(planes)]
-    rows = []
     for name, trial, each in [("solutions", 0, plane), *(("random", k, p) for k, p in enumerate(drawn))]:
         grid = grid_loss(problem, each, bounds, n)
         for epsilon in epsilons:
             share = epsilon_set(grid, epsilon).double().mean().item()
-            rows.append({"plane": name, "trial": trial, "epsilon": epsilon, "share": share})
-    return pd.DataFrame(rows)
+            yield {"plane": name, "trial": trial, "epsilon": epsilon, "share": share}

@@ -1,7 +1,5 @@
 """Chapter 6b: UMAP of an ε-set (lengyel2020, figures 3 and 6), and the number of its pieces."""
 
-from __future__ import annotations
-
 import warnings
 
 import torch
@@ -9,32 +7,21 @@ from jaxtyping import Float
 from torch import Tensor
 
 
-def umap_embedding(
-    points: Float[Tensor, "k m"], *, seed: int, neighbours: int = 20, min_dist: float = 0.5, epochs: int = 500
-) -> Float[Tensor, "k 2"]:
+def umap_embedding(points: Float[Tensor, "k m"], *, seed: int, epochs: int = 500) -> Float[Tensor, "k 2"]:
     """UMAP to two dimensions with the settings of the authors, who set no seed.
 
     Coordinates in a plane and the parameters themselves give the same picture: the basis is orthonormal, and
     UMAP depends on distances only. Needs the package umap-learn, whose import takes some ten seconds.
-
-    Args:
-        points: at least `neighbours` + 2.
-        seed: of the initial positions and of the sampling.
-        neighbours: of each point in the graph that is drawn.
-        min_dist: how close points may come in the picture.
     """
-    if len(points) < neighbours + 2:
-        raise ValueError(
-            f"Expected {neighbours + 2} points or more, was given {len(points)}: raise ε, or refine the grid."
-        )
+    if len(points) < 22:
+        raise ValueError(f"Expected 22 points or more, was given {len(points)}: raise ε, or refine the grid.")
     with warnings.catch_warnings():  # of packages that it imports
         warnings.simplefilter("ignore")
         from umap import UMAP  # slow to import
 
         # n_jobs: with a seed there is one; init: the spectral one is undefined for several components
         settings = {"random_state": seed, "n_jobs": 1, "init": "random", "n_epochs": epochs}
-        made = UMAP(n_neighbors=neighbours, min_dist=min_dist, **settings)
-        flat = made.fit_transform(points.numpy(force=True))
+        flat = UMAP(n_neighbors=20, min_dist=0.5, **settings).fit_transform(points.numpy(force=True))
     return torch.from_numpy(flat).to(points)
 
 
@@ -46,8 +33,7 @@ def pieces(points: Float[Tensor, "k d"], *, neighbours: int = 10) -> int:
         >>> pieces(torch.cat([line, line + 1000]), neighbours=3)
         2
 
-    Args:
-        neighbours: few split sets into pieces, many join pieces that are apart.
+    Few neighbours split sets into pieces, many join pieces that are apart.
     """
     from scipy.sparse.csgraph import connected_components  # slow to import
     from sklearn.neighbors import kneighbors_graph

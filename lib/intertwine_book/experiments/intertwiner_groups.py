@@ -1,35 +1,24 @@
 """The statements of godfrey2022 §3.1 as experiments: each draws elements and returns a table."""
 
-from __future__ import annotations
-
 import itertools
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
-import pandas as pd
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from intertwine.groups import (
-    GeneralLinear,
-    GReLU,
-    MatrixGroup,
-    NonzeroMonomial,
-    Permutations,
-    SignedPermutations,
-    as_activation,
-    intertwiner_group,
-)
+from intertwine import groups
 from intertwine.weightspace import relative_error
+from intertwine_book.experiments.rows import Row, tabled
 
 Activations = Mapping[str, str | Callable[[Tensor], Tensor]]
 TOLERANCE = 1e-10
 
 
+@tabled
 def lemma_3_1(
     activations: Activations, widths: Iterable[int], trials: int, generator: torch.Generator
-) -> pd.DataFrame:
+) -> Iterator[Row]:
     """Lemma 3.1: the group is one, φ a homomorphism, and σ(Ax) = φ(A)σ(x), for random A and B.
 
     Example:
@@ -37,72 +26,65 @@ def lemma_3_1(
         >>> len(table), bool(table["holds"].all())
         (6, True)
 
-    Returns:
-        Columns activation, n, trial, rank (of σ(I_n); the lemma assumes n), closure_error (0 or 1),
-        homomorphism_error and intertwining_error (relative), holds.
+    Columns activation, n, trial, rank (of σ(I_n); the lemma assumes n), closure_error (0 or 1),
+    homomorphism_error and intertwining_error (relative), holds.
     """
-    rows = []
     for (name, activation), n in itertools.product(activations.items(), widths):
-        G, eye = intertwiner_group(activation, n), torch.eye(n, dtype=torch.float64)
-        rank = torch.linalg.matrix_rank(as_activation(activation)(eye)).item()
+        G, eye = groups.intertwiner_group(activation, n), torch.eye(n, dtype=torch.float64)
+        rank = torch.linalg.matrix_rank(groups.as_activation(activation)(eye)).item()
         for trial in range(trials):
             A, B = G.sample(generator), G.sample(generator)
             closed = G.contains(A @ B) and G.contains(G.inverse(A)) and G.contains(eye)
+            errors = {"closure_error": float(not closed)}
+            errors["homomorphism_error"] = relative_error(G.phi(A @ B), G.phi(A) @ G.phi(B))
+            errors["intertwining_error"] = G.intertwining_error(A, generator)
             row = {"activation": name, "n": n, "trial": trial, "rank": rank}
-            row["closure_error"] = float(not closed)
-            row["homomorphism_error"] = relative_error(G.phi(A @ B), G.phi(A) @ G.phi(B))
-            rows.append(row | {"intertwining_error": G.intertwining_error(A, generator)})
-    table = pd.DataFrame(rows)
-    errors = table[["closure_error", "homomorphism_error", "intertwining_error"]].max(axis=1)
-    return table.assign(holds=errors < TOLERANCE)
+            yield row | errors | {"holds": max(errors.values()) < TOLERANCE}
 
 
 def printed_formula(
     activation: str | Callable[[Tensor], Tensor], A: Float[Tensor, "n n"]
 ) -> Float[Tensor, "n n"]:
     """σ(A) σ(I_n)^{-1}, Lemma 3.1, whether or not A is in the group; σ(I_n) has to be invertible."""
-    sigma = as_activation(activation)
+    sigma = groups.as_activation(activation)
     return sigma(A) @ torch.linalg.inv(sigma(torch.eye(len(A), dtype=torch.float64)))
 
 
-def phi_on_gl(activations: Activations, n: int, trials: int, generator: torch.Generator) -> pd.DataFrame:
+@tabled
+def phi_on_gl(activations: Activations, n: int, trials: int, generator: torch.Generator) -> Iterator[Row]:
     """After Definition 3.2: the formula for φ is multiplicative on the group and not on all of GL(n).
 
     Example:
         >>> table = phi_on_gl({"square": "square"}, 3, 4, torch.Generator().manual_seed(0))
         >>> table.groupby("in_group")["holds"].all().to_dict()
         {False: False, True: True}
-
-    Returns:
-        Columns activation, n, trial, in_group, homomorphism_error (relative), holds.
     """
-    rows = []
     for (name, activation), inside in itertools.product(activations.items(), (True, False)):
-        G = intertwiner_group(activation, n) if inside else GeneralLinear(n)
+        G = groups.intertwiner_group(activation, n) if inside else groups.GeneralLinear(n)
         for trial in range(trials):
             A, B = G.sample(generator), G.sample(generator)
             image = printed_formula(activation, A) @ printed_formula(activation, B)
             error = relative_error(printed_formula(activation, A @ B), image)
             row = {"activation": name, "n": n, "trial": trial, "in_group": inside}
-            rows.append(row | {"homomorphism_error": error})
-    return pd.DataFrame(rows).assign(holds=lambda table: table["homomorphism_error"] < TOLERANCE)
+            yield row | {"homomorphism_error": error, "holds": error < TOLERANCE}
 
 
-PRINTED: dict[str, Callable[[int], MatrixGroup]] = {
-    "linear": GeneralLinear,
-    "trivial": Permutations,
-    "signs": SignedPermutations,
-    "positive": GReLU,
-    "nonzero": NonzeroMonomial,
+PRINTED: dict[str, Callable[[int], groups.MatrixGroup]] = {
+    "linear": groups.GeneralLinear,
+    "trivial": groups.Permutations,
+    "signs": groups.SignedPermutations,
+    "positive": groups.GReLU,
+    "nonzero": groups.NonzeroMonomial,
 }
 """The groups that the paper names in Table 1, by the word for their scalars."""
 
 
+@tabled
 def table_1(
     printed: Iterable[tuple[str, str | Callable[[Tensor], Tensor], str, Callable[[Tensor], Tensor]]],
     n: int,
     generator: torch.Generator,
-) -> pd.DataFrame:
+) -> Iterator[Row]:
     """Table 1: the printed group and φ of each activation beside the computed ones.
 
     Example:
@@ -110,24 +92,19 @@ def table_1(
         >>> table_1(rows, 3, torch.Generator().manual_seed(0))["holds"].tolist()
         [True, False]
 
-    Args:
-        printed: name, activation, the word for the printed group (a key of `PRINTED`), and the printed φ.
-
-    Returns:
-        Columns activation, printed, computed (scalar groups), dimension, components, accepted_residual,
-        refused_residual (the certificate), phi_error (of the printed φ on the printed group), holds.
+    Each is given as name, activation, the word for the printed group (a key of `PRINTED`), and the printed φ.
+    Columns activation, printed, computed (scalar groups), dimension, components, accepted_residual,
+    refused_residual (the certificate), phi_error (of the printed φ on the printed group), holds.
     """
-    rows = []
     for name, activation, word, phi in printed:
-        G, A = intertwiner_group(activation, n), PRINTED[word](n).sample(generator)
+        G, A = groups.intertwiner_group(activation, n), PRINTED[word](n).sample(generator)
         certificate = G.scalars.certificate
         assert certificate is not None
-        row: dict[str, Any] = {"activation": name, "printed": word, "computed": str(G.scalars)}
+        row: Row = {"activation": name, "printed": word, "computed": str(G.scalars)}
         row |= {"dimension": G.dimension, "components": G.components}
         row |= {"accepted_residual": certificate.accepted, "refused_residual": certificate.refused}
         row["phi_error"] = relative_error(printed_formula(activation, A), phi(A))
-        rows.append(row | {"holds": word == str(G.scalars)})
-    return pd.DataFrame(rows)
+        yield row | {"holds": word == str(G.scalars)}
 
 
 def rays(vectors: Float[Tensor, "N n"]) -> set[tuple[float, ...]]:
@@ -143,31 +120,27 @@ def orbit_size(start: Float[Tensor, "N n"], elements: int, generator: torch.Gene
         >>> orbit_size(torch.eye(3, dtype=torch.float64), 20, torch.Generator().manual_seed(0))
         3
     """
-    G = GReLU(start.shape[1])
+    G = groups.GReLU(start.shape[1])
     return len(rays(torch.cat([start, *(start @ G.sample(generator).T for _ in range(elements))])))
 
 
-def theorem_3_3(widths: Iterable[int], trials: int, generator: torch.Generator) -> pd.DataFrame:
+@tabled
+def theorem_3_3(widths: Iterable[int], trials: int, generator: torch.Generator) -> Iterator[Row]:
     """Theorem 3.3: G_ReLU is the stabiliser of the rays of e_1, …, e_n; no finite sets but ±e_i are stable.
 
     Example:
         >>> table = theorem_3_3([2, 3], 4, torch.Generator().manual_seed(0))
         >>> len(table), bool(table["holds"].all())
         (16, True)
-
-    Returns:
-        Columns half ("stabiliser" or "only these rays"), n, trial, holds.
     """
-    rows = []
     for n, trial in itertools.product(widths, range(trials)):
-        G, axes = GReLU(n), torch.eye(n, dtype=torch.float64)
+        G, axes = groups.GReLU(n), torch.eye(n, dtype=torch.float64)
         scales = torch.rand(n, 1, generator=generator, dtype=torch.float64).exp()
         stable = (axes[torch.randperm(n, generator=generator)] * scales).T  # moves the rays among themselves
-        other = GeneralLinear(n).sample(generator)
+        other = groups.GeneralLinear(n).sample(generator)
         stabiliser = G.contains(stable) and rays(G.sample(generator).T) == rays(axes)
         stabiliser &= G.contains(other) == (rays(other.T) == rays(axes))
-        rows.append({"half": "stabiliser", "n": n, "trial": trial, "holds": stabiliser})
+        yield {"half": "stabiliser", "n": n, "trial": trial, "holds": stabiliser}
         v = torch.randn(1, n, generator=generator, dtype=torch.float64)
         only = orbit_size(v, 20, generator) > 10 and orbit_size(-axes, 20, generator) == n
-        rows.append({"half": "only these rays", "n": n, "trial": trial, "holds": only})
-    return pd.DataFrame(rows)
+        yield {"half": "only these rays", "n": n, "trial": trial, "holds": only}

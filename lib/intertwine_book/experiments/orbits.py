@@ -3,8 +3,6 @@
 Weights are [W1, b1, W2, b2], of a network with one hidden layer and scores for classes.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator
@@ -68,9 +66,8 @@ def drift(
 ) -> pd.DataFrame:
     """How far gradient descent changes what gradient flow conserves, for several learning rates.
 
-    Returns:
-        Columns trial, quantity (what is compared), rate, time (rate × steps, ten of them) and drift, in
-        percent of the size at the start.
+    Columns trial, quantity (what is compared), rate, time (rate × steps, ten of them) and drift, in percent
+    of the size at the start.
     """
     rows = []
     parts = {"linear, whole matrix": lambda Q: Q, "ReLU, diagonal": torch.diagonal}
@@ -116,13 +113,8 @@ def teleportation(
 ) -> pd.DataFrame:
     """Gradient descent continued from where it is, and from where a symmetry makes the gradient largest.
 
-    Args:
-        reaches: bounds of the scalings; 1 is plain descent.
-        before: steps of learning rate 0.3 that come first.
-        every: how many steps lie between two rows.
-
-    Returns:
-        Columns trial, reach, rate, step, loss, and gradient, the squared norm at step 0 relative to plain.
+    Steps of learning rate 0.3 come `before`; the reach bounds the scalings, and 1 is plain descent.
+    Columns trial, reach, rate, step, loss, and gradient, the squared norm at step 0 relative to plain.
     """
     rows, loss = [], cross_entropy(x, y)
     for seed in seeds:

@@ -1,7 +1,5 @@
 """Rounding a network to few bits, before and after a symmetry moves it to where rounding costs less."""
 
-from __future__ import annotations
-
 import copy
 import itertools
 from collections.abc import Mapping, Sequence
@@ -75,15 +73,14 @@ def rounded(x: Tensor, bits: int, dim: int | tuple[int, ...]) -> Tensor:
 
 
 def quantised(model: nn.Module, bits: int, *, inputs: bool = True, by_row: bool = True) -> nn.Module:
-    """A copy whose linear layers and convolutions have rounded weights and read rounded values.
+    """A copy whose linear layers and convolutions have rounded weights, and read rounded `inputs`.
 
     Example:
         >>> quantised(nn.Linear(2, 1), 8)(torch.ones(3, 2)).shape
         torch.Size([3, 1])
 
-    Args:
-        inputs: whether values are rounded as well, each token by its own largest channel.
-        by_row: whether every output of a layer has its own step, or the whole layer one.
+    Values are rounded by the largest channel of each token; `by_row`, every output of a layer has its own
+    step.
     """
     model = copy.deepcopy(model)
     for module in model.modules():
@@ -107,9 +104,7 @@ def hadamard(n: int, generator: torch.Generator) -> Float[Tensor, "n n"]:
     while len(H) < n:
         H = torch.cat([torch.cat([H, H], 1), torch.cat([H, -H], 1)]) / 2**0.5
     if len(H) != n:
-        raise ValueError(
-            f"Expected a power of 2, was given {n}: pad the width, or draw an orthogonal matrix."
-        )
+        raise ValueError(f"Expected a power of 2, was given {n}: pad the width.")
     return H * (2 * torch.randint(2, (n,), generator=generator) - 1)
 
 
@@ -131,8 +126,7 @@ def equalised(space: WeightSpace, model: nn.Module, layers: list[str], *, sweeps
         >>> torch.allclose(even[0].weight.abs().amax(1), even[2].weight.abs().amax(0), rtol=1e-4)
         True
 
-    Args:
-        layers: of a chain whose hidden spaces have positive scalings, from input to output.
+    The layers form a chain from input to output, whose hidden spaces have positive scalings.
     """
     sizes: list[Tensor] = []  # of the largest weight between any two channels
     for name in layers:
@@ -176,8 +170,7 @@ def errors(
 ) -> list[dict[str, Any]]:
     """What rounding does to models that compute one function; `options` are those of `quantised`.
 
-    Returns:
-        Rows with way, bits, error (of the logits, percent of their size) and accuracy (percent).
+    Rows have way, bits, error (of the logits, percent of their size) and accuracy (percent).
     """
     rows = []
     with torch.no_grad():

@@ -1,53 +1,40 @@
 """Sanity rotations (godfrey2022 §3.3): insert a matrix in front of an activation, and try to undo it."""
 
-from __future__ import annotations
-
 import copy
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-import pandas as pd
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from intertwine import devices
+from intertwine import devices, groups
 from intertwine.alignment import Statistics, least_squares
 from intertwine.data import Dataset
-from intertwine.groups import (
-    GReLU,
-    MatrixGroup,
-    NonzeroMonomial,
-    Orthogonal,
-    Permutations,
-    SignedPermutations,
-    intertwiner_group,
-)
 from intertwine.training import Recipe, evaluate, train
 from intertwine.weightspace import find_symmetries
+from intertwine_book.experiments.rows import Row, tabled
 
-TRANSFORMS: dict[str, Callable[[int], MatrixGroup]] = {
-    "permutations": Permutations,
-    "signed permutations": SignedPermutations,
-    "positive scalings": GReLU,
-    "nonzero scalings": NonzeroMonomial,
-    "orthogonal": Orthogonal,
+TRANSFORMS: dict[str, Callable[[int], groups.MatrixGroup]] = {
+    "permutations": groups.Permutations,
+    "signed permutations": groups.SignedPermutations,
+    "positive scalings": groups.GReLU,
+    "nonzero scalings": groups.NonzeroMonomial,
+    "orthogonal": groups.Orthogonal,
 }
 """From the smallest group to the largest; *scalings* come with a permutation."""
 
 
 def draw(name: str, n: int, generator: torch.Generator, *, scale: float = 1.0) -> Float[Tensor, "n n"]:
-    """A random element of one of the `TRANSFORMS`; scalings are lognormal with mean 1, as in the paper.
+    """A random element of one of the `TRANSFORMS`, or the "identity"; `scale` is that of log-scalings.
 
     Example:
         >>> A = draw("orthogonal", 3, torch.Generator().manual_seed(0))
         >>> torch.allclose(A @ A.T, torch.eye(3, dtype=torch.float64))
         True
 
-    Args:
-        name: a key of `TRANSFORMS`, or "identity".
-        scale: standard deviation of the logarithms of scalings.
+    Scalings are lognormal with mean 1, as in the paper.
     """
     if name == "identity":
         return torch.eye(n, dtype=torch.float64)
@@ -55,6 +42,7 @@ def draw(name: str, n: int, generator: torch.Generator, *, scale: float = 1.0) -
     return A / math.exp(scale**2 / 2) if "scalings" in name else A
 
 
+@tabled
 def best_linear_map(
     network: nn.Sequential,
     layer: str,
@@ -63,31 +51,15 @@ def best_linear_map(
     images: Float[Tensor, "N c h w"],
     test_images: Float[Tensor, "M c h w"],
     test_labels: Int[Tensor, " M"],
-) -> pd.DataFrame:
+) -> Iterator[Row]:
     """The best linear map behind the activation, in closed form, and the accuracy that remains lost.
 
     With z the output of `layer`, B is the least-squares map from σ(Az) to σ(z) over `images`, channels mixed
-    at every position alike; the network then goes on with Bσ(Az). For A in the group of σ, B = φ(A)^{-1} is
-    exact.
+    at every position alike; the network, in float64, then goes on with Bσ(Az). For A in the group of σ,
+    B = φ(A)^{-1} is exact. The transforms are matrices as wide as the layer, by name.
 
-    Example:
-        >>> from intertwine.models import myrtle
-        >>> network, images = myrtle(4, norm=False, in_channels=1), torch.randn(20, 1, 8, 8)
-        >>> A = draw("permutations", 4, torch.Generator().manual_seed(0))
-        >>> draws, labels = {"permutations": [A]}, torch.zeros(20, dtype=torch.int64)
-        >>> table = best_linear_map(network, "conv1", network.relu1, draws, images, images, labels)
-        >>> bool(table["own"][0]), int(table["penalty_images"][0])
-        (True, 0)
-
-    Args:
-        network: evaluated in float64; the activation follows the layer.
-        transforms: name → matrices as wide as the layer.
-        images: to fit B on.
-
-    Returns:
-        Columns group, trial, own (is A in the activation's group), unexplained (‖Bσ(Az) − σ(z)‖² as a share
-        of ‖σ(z)‖²), accuracy, base_accuracy (percent), penalty (points; lower is better),
-        penalty_images.
+    Columns group, trial, own (is A in the activation's group), unexplained (‖Bσ(Az) − σ(z)‖² as a share of
+    ‖σ(z)‖²), accuracy, base_accuracy (percent), penalty (points; lower is better), penalty_images.
     """
     network = copy.deepcopy(network).double().eval()
     position = [name for name, _ in network.named_children()].index(layer)
@@ -96,8 +68,7 @@ def best_linear_map(
         z, z_test = front(images.double()), front(test_images.double())
         h = activation(z)
         base = int((back(activation(z_test)).argmax(1) == test_labels).sum())
-        rows = []
-        group = intertwiner_group(activation, z.shape[1])
+        group = groups.intertwiner_group(activation, z.shape[1])
         for name, matrices in transforms.items():
             for trial, A in enumerate(matrices):
                 mixed, mixed_test = (torch.einsum("ij,njhw->nihw", A.to(v), v) for v in (z, z_test))
@@ -107,10 +78,9 @@ def best_linear_map(
                 unexplained = (B(activation(mixed)) - h).square().sum() / h.square().sum()
                 row = {"group": name, "trial": trial, "own": group.contains(A)}
                 row |= {"unexplained": unexplained.item(), "accuracy": 100 * correct / len(test_labels)}
-                row["base_accuracy"] = 100 * base / len(test_labels)
-                row["penalty"] = 100 * (base - correct) / len(test_labels)
-                rows.append(row | {"penalty_images": base - correct})
-    return pd.DataFrame(rows)
+                row |= {"base_accuracy": 100 * base / len(test_labels)}
+                row |= {"penalty": 100 * (base - correct) / len(test_labels)}
+                yield row | {"penalty_images": base - correct}
 
 
 def finetuned(
@@ -126,15 +96,8 @@ def finetuned(
 ) -> dict[str, float]:
     """The paper's protocol (godfrey2022 §3.3, figure 4): AW, Ab, freeze up to the layer, finetune the rest.
 
-    Args:
-        network: trained; it is not changed.
-        layer: a convolution or linear layer.
-        A: as wide as the layer; the identity is the control with the same budget.
-        recipe, seed: of the finetuning, and of the order of the data in it.
-
-    Returns:
-        accuracy, base_accuracy (percent, on `test`), penalty (points: base minus finetuned; lower is
-        better).
+    With the identity for A it is the control with the same budget; the seed is that of the order of the data.
+    Gives accuracy and base_accuracy (percent, on `test`), and penalty (points: base minus finetuned).
     """
     moved = _inserted(network, layer, A, data)
     tuned = train(moved, data, recipe, seed=seed, device=device, freeze=layer).network
@@ -151,11 +114,7 @@ def repair(
     *how: Any,
     **more: Any,
 ) -> list[dict[str, Any]]:
-    """The penalty after every epoch of one long finetuning; the arguments are those of `finetuned`.
-
-    Returns:
-        One row an epoch: epoch (from 1) and penalty (points; lower is better).
-    """
+    """Epoch (from 1) and penalty (points) of one long finetuning; the arguments are those of `finetuned`."""
     moved = _inserted(network, layer, A, data)
     history = train(moved, data, *how, **more, freeze=layer, validation=test).history["validation_accuracy"]
     base = evaluate(network, test.images, test.labels)

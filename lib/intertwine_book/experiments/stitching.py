@@ -1,7 +1,5 @@
 """Chapter 3: tables of stitches, and of the line between two networks; accuracies in percent."""
 
-from __future__ import annotations
-
 import copy
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -16,28 +14,22 @@ from intertwine.data import Dataset
 from intertwine.stitching import Junction, StitchRecipe, line, stitch_at
 from intertwine.training import evaluate
 from intertwine.weightspace import find_symmetries, match
+from intertwine_book.experiments.rows import Row
 
-Row = dict[str, Any]
 Kinds = Mapping[str, Mapping[str, Any]]
 """The keywords of `stitch_at`, by the name in a table's column stitch."""
 WAYS = ("as trained", "matched by weights", "matched by activations")
 
 
 def stitch_rows(junction: Junction, kinds: Kinds, *, seed: int, accuracies: tuple[float, float]) -> list[Row]:
-    """Make stitches of several kinds at one junction: one row each.
+    """Make stitches of several kinds at one junction with a test set: one row each.
 
-    Args:
-        junction: with a test set.
-        seed: of random starts and of the order of the data, alike for all.
-        accuracies: of model 1 and model 2 on the test set, in percent.
-
-    Returns:
-        stitch, accuracy (percent), penalty (points, (4.3) of godfrey2022: the mean of accuracy1 and accuracy2
-        minus accuracy; lower is better), relative_accuracy (accuracy / accuracy2, csiszarik2021), loss and
-        distance as in `Judged`, epoch (the chosen one), best_test_accuracy and best_test_penalty (of the
-        epoch that is best on the test set, which the authors of godfrey2022 report; nan where nothing is
-        trained), sparsity (the share of entries below 10⁻⁴), accuracy1, accuracy2, batch_norm, targets,
-        seconds.
+    Accuracies are those of model 1 and model 2 on the test set, in percent. Columns stitch, accuracy
+    (percent), penalty (points, (4.3) of godfrey2022: the mean of accuracy1 and accuracy2 minus accuracy),
+    relative_accuracy (accuracy / accuracy2, csiszarik2021), loss and distance as in `Judged`, epoch (the
+    chosen one), best_test_accuracy and best_test_penalty (of the epoch that is best on the test set, which
+    the authors of godfrey2022 report; nan where nothing is trained), sparsity (the share of entries below
+    10⁻⁴), accuracy1, accuracy2, batch_norm, targets, seconds.
     """
     one, two = accuracies
     rows = []
@@ -88,9 +80,8 @@ def protocols(stitches: pd.DataFrame) -> pd.DataFrame:
         >>> protocols(table.assign(penalty=50.0, best_test_penalty=48.0)).iloc[0].to_dict()
         {'pair': 0, 'layer1': 'relu1', 'rank_1_paper': 48.0}
 
-    Returns:
-        pair, layer1, and for each family <family>_paper (random, re-estimated, the epoch that is best on the
-        test set), <family>_best (closed form, re-estimated) and <family>_ours (closed form, frozen).
+    Columns pair, layer1, and for each family <family>_paper (random, re-estimated, the epoch that is best on
+    the test set), <family>_best (closed form, re-estimated) and <family>_ours (closed form, frozen).
     """
     ways = {"random, reestimated": ("paper", "best_test_penalty")}
     ways |= {"closed form, reestimated": ("best", "penalty"), "closed form, frozen": ("ours", "penalty")}
@@ -117,25 +108,13 @@ def stitch_many(
 ) -> pd.DataFrame:
     """Every kind of stitch, at every layer, of every pair: one table.
 
-    Example:
-        >>> from intertwine import data
-        >>> from intertwine.models import myrtle
-        >>> a, b = (myrtle(4, in_channels=1, seed=seed).eval() for seed in (0, 1))
-        >>> train, test = data.load("digits", "train"), data.load("digits", "test")
-        >>> kinds = {"no stitch": {"kind": "identity"}, "best": {"kind": "least squares"}}
-        >>> table = stitch_many([(a, b)], ["relu1", "relu2"], kinds, train, test=test, seed=0, device="cpu")
-        >>> table[["pair", "layer1", "stitch"]].values.tolist()[:2]
-        [[0, 'relu1', 'no stitch'], [0, 'relu1', 'best']]
-
     Args:
-        layers: a layer's name in both, or a pair of names; all pairs make the matrix of all layers.
-        train, test, validation: as in `Junction`.
+        layers: a layer's name in both, or a pair of names.
         seed: pair k has the seed `seed` + k.
         steps: runs the cases, as `results.Run.steps` does once its name is given; a plain loop by default.
-        **options: of `Junction`.
+        **options: of `Junction`, as the data sets are.
 
-    Returns:
-        pair, layer1, layer2, and the columns of `stitch_rows`.
+    Columns pair, layer1, layer2, and those of `stitch_rows`.
     """
     places = [(layer, layer) if isinstance(layer, str) else layer for layer in layers]
     cases = [{"pair": k, "layer1": a, "layer2": b} for k in range(len(pairs)) for a, b in places]
@@ -155,37 +134,20 @@ def connectivity(
     test: Dataset,
     *,
     fractions: Sequence[float] = (0.0, 0.25, 0.5, 0.75, 1.0),
-    match_images: int = 500,
     steps: Callable[..., pd.DataFrame] | None = None,
 ) -> pd.DataFrame:
     """Linear mode connectivity of pairs of networks, as they are, and with the second matched to the first.
 
-    Example:
-        >>> from intertwine import data
-        >>> from intertwine.models import myrtle
-        >>> train, test = data.load("digits", "train"), data.load("digits", "test")
-        >>> a, b = (myrtle(2, in_channels=1, seed=seed) for seed in (0, 1))
-        >>> connectivity([(a, b)], train, test, fractions=[0.0])["way"].unique().tolist()
-        ['as trained', 'matched by weights', 'matched by activations']
-
     A matched network computes the same function as before, so that the ends of a line keep their accuracy.
-
-    Args:
-        pairs: networks of the same shapes.
-        train: images to match activations on, and to take statistics of.
-        fractions: of the way from model 1 to model 2.
-        match_images: training images that activations are compared on.
-        steps: as in `stitch_many`; a case is a pair and a way.
-
-    Returns:
-        pair, way, and the columns of `intertwine.stitching.line`, with accuracy in percent.
+    Its activations are compared on 500 training images; `steps` are as in `stitch_many`. Columns pair, way,
+    and those of `intertwine.stitching.line`, with accuracy in percent.
     """
     cases: list[Row] = [{"pair": k, "way": way} for k in range(len(pairs)) for way in WAYS]
 
     def compute(pair: int, way: str) -> list[Row]:
         one, two = (copy.deepcopy(model).eval() for model in pairs[pair])
         if way != "as trained":
-            images = train.images[:match_images].to(devices.like(one).device)
+            images = train.images[:500].to(devices.like(one).device)
             space = find_symmetries(one, images[:1])
             two = match(space, one, two, inputs=images if way.endswith("activations") else None).model
         table = line(one, two, train, test, fractions)

@@ -1,12 +1,9 @@
 """The statements on weights of swap-and-scale-2022 and godfrey2022 §3.2 as experiments that return tables."""
 
-from __future__ import annotations
-
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-import pandas as pd
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -14,6 +11,7 @@ from torch import Tensor, nn
 from intertwine.groups import GReLU, Permutations, as_activation, intertwiner_group
 from intertwine.models import fcn
 from intertwine.weightspace import find_symmetries, relative_error
+from intertwine_book.experiments.rows import Row, tabled
 
 TOLERANCE = 1e-9
 
@@ -42,40 +40,37 @@ def perceptron(
     return network.double().eval()
 
 
-def swap(widths: Iterable[int], trials: int, generator: torch.Generator) -> pd.DataFrame:
+@tabled
+def swap(widths: Iterable[int], trials: int, generator: torch.Generator) -> Iterator[Row]:
     """Swap: a permutation of the hidden neurons of a random ReLU network leaves its function.
 
     Example:
         >>> bool(swap([2, 8], 3, torch.Generator().manual_seed(0))["holds"].all())
         True
-
-    Returns:
-        Columns n, trial, error (relative), holds.
     """
-    rows = []
     for n, trial in itertools.product(widths, range(trials)):
         net, x = perceptron([5, n, 3], generator), _normal(generator, 50, 5)
         P = Permutations(n).sample(generator)
         other = find_symmetries(net, x).act(net, {"activation1": P})
-        rows.append({"n": n, "trial": trial, "error": relative_error(other(x), net(x))})
-    return pd.DataFrame(rows).assign(holds=lambda table: table["error"] < TOLERANCE)
+        error = relative_error(other(x), net(x))
+        yield {"n": n, "trial": trial, "error": error, "holds": error < TOLERANCE}
 
 
-def swap_count(widths: Iterable[int], generator: torch.Generator) -> pd.DataFrame:
+@tabled
+def swap_count(widths: Iterable[int], generator: torch.Generator) -> Iterator[Row]:
     """How many different weights the permutations of n hidden neurons give; holds where it is n!.
 
     Example:
         >>> swap_count([1, 2, 3], torch.Generator().manual_seed(0))["found"].tolist()
         [1, 2, 6]
     """
-    rows = []
     for n in widths:
         W = _normal(generator, n, 5)
         found = {tuple(W[list(order)].flatten().tolist()) for order in itertools.permutations(range(n))}
-        rows.append({"n": n, "found": len(found), "holds": len(found) == math.factorial(n)})
-    return pd.DataFrame(rows)
+        yield {"n": n, "found": len(found), "holds": len(found) == math.factorial(n)}
 
 
+@tabled
 def proposition_3_4(
     activations: Iterable[str],
     sizes: list[int],
@@ -83,7 +78,7 @@ def proposition_3_4(
     generator: torch.Generator,
     *,
     scale: float = 1.0,
-) -> pd.DataFrame:
+) -> Iterator[Row]:
     """Proposition 3.4, its three equations at every hidden layer of a random network.
 
     Example:
@@ -91,12 +86,10 @@ def proposition_3_4(
         >>> len(table), bool(table["holds"].all()), bool((table["representation_changed"] > 0.1).all())
         (8, True, True)
 
-    Returns:
-        Columns activation, trial, m (the hidden layer, from 1); relative front_error of
-        f_{≤m}(x, W') = φ(A_m) f_{≤m}(x, W), back_error of f_{>m}(φ(A_m) h, W') = f_{>m}(h, W), and
-        function_error; weights_moved and representation_changed, relative; holds.
+    Columns activation, trial, m (the hidden layer, from 1), and relative: front_error of
+    f_{≤m}(x, W') = φ(A_m) f_{≤m}(x, W), back_error of f_{>m}(φ(A_m) h, W') = f_{>m}(h, W), function_error,
+    weights_moved, representation_changed; holds.
     """
-    rows = []
     for activation, trial in itertools.product(activations, range(trials)):
         G = {m: intertwiner_group(activation, n) for m, n in enumerate(sizes[1:-1], 1)}
         net = perceptron(sizes, generator, activation)
@@ -106,18 +99,18 @@ def proposition_3_4(
         for m in A:
             old, new = net[: 2 * m](x), other[: 2 * m](x)
             expected = old @ G[m].phi(A[m]).T
+            errors = {"front_error": relative_error(new, expected)}
+            errors["back_error"] = relative_error(other[2 * m :](expected), net(x))
+            errors["function_error"] = relative_error(other(x), net(x))
             weights = [each.get_parameter(f"fc{m}.weight") for each in (other, net)]
-            row = {"activation": activation, "trial": trial, "m": m}
-            row["front_error"] = relative_error(new, expected)
-            row["back_error"] = relative_error(other[2 * m :](expected), net(x))
-            row["function_error"] = relative_error(other(x), net(x))
-            row["weights_moved"] = relative_error(*weights)
-            rows.append(row | {"representation_changed": relative_error(new, old)})
-    table = pd.DataFrame(rows)
-    return table.assign(holds=table[["front_error", "back_error", "function_error"]].max(axis=1) < TOLERANCE)
+            row = {"activation": activation, "trial": trial, "m": m, **errors}
+            row |= {"weights_moved": relative_error(*weights)}
+            row |= {"representation_changed": relative_error(new, old)}
+            yield row | {"holds": max(errors.values()) < TOLERANCE}
 
 
-def theorem_4_2(trials: int, generator: torch.Generator) -> pd.DataFrame:
+@tabled
+def theorem_4_2(trials: int, generator: torch.Generator) -> Iterator[Row]:
     """Theorem 4.2 prints the last weight as W_k φ(A_k^{-1}), Proposition 3.4 as W_k φ(A_{k−1}^{-1}).
 
     Example:
@@ -125,19 +118,16 @@ def theorem_4_2(trials: int, generator: torch.Generator) -> pd.DataFrame:
         >>> (table.groupby("rule")["error"].max() < 1e-12).to_dict()
         {'exact': True, 'printed': False}
 
-    Returns:
-        Columns rule ("exact" or "printed"), trial, error of the function (relative). The output is as wide as
-        the hidden layer, so that the printed product exists.
+    Columns rule ("exact" or "printed"), trial, error of the function (relative). The output is as wide as the
+    hidden layer, so that the printed product exists.
     """
-    rows = []
     for trial in range(trials):
         W, V, x = (_normal(generator, *shape) for shape in ((8, 5), (8, 8), (50, 5)))
         A, A_k = GReLU(8).sample(generator), GReLU(8).sample(generator)
         for rule, element in {"exact": A, "printed": A_k}.items():
             moved = torch.relu(x @ (A @ W).T) @ (V @ GReLU(8).inverse(element)).T
             error = relative_error(moved, torch.relu(x @ W.T) @ V.T)
-            rows.append({"rule": rule, "trial": trial, "error": error})
-    return pd.DataFrame(rows)
+            yield {"rule": rule, "trial": trial, "error": error}
 
 
 def residual_network(
@@ -152,7 +142,8 @@ def residual_network(
     return fc4(sigma(h3 + (h1 if joins == "output to pre-activation" else z1)))
 
 
-def remark_3_6(activations: Iterable[str], n: int, trials: int, generator: torch.Generator) -> pd.DataFrame:
+@tabled
+def remark_3_6(activations: Iterable[str], n: int, trials: int, generator: torch.Generator) -> Iterator[Row]:
     """Remark 3.6: the condition of a residual connection on the elements on either side of it.
 
     Example:
@@ -161,13 +152,11 @@ def remark_3_6(activations: Iterable[str], n: int, trials: int, generator: torch
         >>> mixed.groupby("rule")["holds"].all().to_dict()
         {'exact': True, 'printed': False, 'untied': False}
 
-    Returns:
-        Columns joins (kinds of summands), rule ("exact" A_3 = φ(A_1), "printed" A_3 = A_1, "untied" A_3
-        independent; the exact rule is the printed one where two outputs or two pre-activations are added),
-        activation, trial, error of the function (relative), inside_error of f_{≤2}(W') = φ(A_2) f_{≤2}(W)
-        inside the block, holds. The layer inside the block moves independently throughout.
+    Columns joins (kinds of summands), rule ("exact" A_3 = φ(A_1), "printed" A_3 = A_1, "untied" A_3
+    independent; the exact rule is the printed one where two outputs or two pre-activations are added),
+    activation, trial, error of the function (relative), inside_error of f_{≤2}(W') = φ(A_2) f_{≤2}(W) inside
+    the block, holds. The layer inside the block moves independently throughout.
     """
-    rows = []
     for activation, trial in itertools.product(activations, range(trials)):
         G = intertwiner_group(activation, n)
         A1, A2, free = (G.sample(generator) for _ in range(3))
@@ -183,9 +172,8 @@ def remark_3_6(activations: Iterable[str], n: int, trials: int, generator: torch
                 error = relative_error(residual_network(other, x, joins), residual_network(net, x, joins))
                 inside = relative_error(other[:4](x), net[:4](x) @ G.phi(A2).T)
                 row = {"joins": joins, "rule": rule, "activation": activation, "trial": trial}
-                rows.append(row | {"error": error, "inside_error": inside})
-    return pd.DataFrame(rows).assign(holds=lambda table: table["error"] < TOLERANCE)
+                yield row | {"error": error, "inside_error": inside, "holds": error < TOLERANCE}
 
 
-def _normal(generator: torch.Generator, *shape: int) -> Float[Tensor, ...]:
+def _normal(generator: torch.Generator, *shape: int) -> Float[Tensor, "..."]:
     return torch.randn(shape, generator=generator, dtype=torch.float64)

@@ -14,8 +14,7 @@ _WIDTH = 0.84  # of a box, in columns
 def chapter_map(needs: Mapping[str, tuple[str, list[str]]]) -> Figure:
     """A column for each step from the first chapter, and a row for each path; no arrow crosses a box.
 
-    Args:
-        needs: number → title, and the numbers of the chapters that it asks for; in reading order.
+    The chapters are in reading order: number → title, and the numbers of those that it asks for.
     """
     before = arrows(needs)
     row: dict[str, float] = {}

@@ -29,11 +29,8 @@ def mean_curves(
 ) -> Figure:
     """Mean of `y` over trials against `x`, one curve for each value of `by`, with 95 % t-intervals.
 
-    Args:
-        table: one row a trial, with the columns `x` (numbers, or words in order), `y`, `by` and `panels`.
-        panels: the column whose values get a panel each.
-        colours: value of `by` → colour; the others get the style's colours in order.
-        log: whether the vertical axis is logarithmic.
+    The table has one row a trial; `x` are numbers, or words in order. Each value of the column `panels` gets
+    a panel. Values of `by` that have no colour get the style's in order.
     """
     figure, parts = facets(table, panels, x, y, by, height=3.1, sharey=True)
     lines = [str(line) for line in dict.fromkeys(table[by])]
@@ -79,15 +76,11 @@ def single_curves(
     """A thin curve for every trial and a thick one for their mean: for trials too few for an interval.
 
     Args:
-        table: rows of one trial, x, `by` and panel are averaged.
         trial: the column that tells trials apart; without one there is a single curve for each name.
         colours: value of `by` → colour; these are shown, or the first three. They are named beside the ends
             of their curves where panels stand in one row or one column, else above.
         ylabel: of panels with one scale; when not given, each has the scale and the label of its own name.
-        panels: the column whose values get a panel each.
         across: panels in a row; all of them when not given.
-        means: whether there is a thick curve.
-        height: of a row of panels, in inches.
         **options: of the axes, such as `ylim` and `yscale`.
     """
     shared = {"sharex": True, "sharey": ylabel is not None, "width": 5.2}

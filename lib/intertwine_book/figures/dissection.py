@@ -9,18 +9,14 @@ from matplotlib.figure import Figure
 
 from intertwine.data import Masks
 from intertwine.dissection import Example
-from intertwine_book.figures.style import COLOURS, check_columns, new_figure
+from intertwine_book.figures.style import COLOURS, check_columns, new_figure, picture_in
 
 
 def gallery(pictures: np.ndarray, masks: Masks, bases: Mapping[str, Sequence[Example]]) -> Figure:
     """One row a unit, a block of columns a basis: images in which it selects most, other pixels dimmed.
 
-    The outline is that of the unit's best concept.
-
-    Args:
-        pictures: (n, height, width, 3), intensities between 0 and 1.
-        masks: of the same images.
-        bases: by name, what `intertwine.dissection.examples` gives for the same units.
+    The outline is that of the unit's best concept; `bases` are what `intertwine.dissection.examples` gives
+    for the same units, by name.
     """
     rows, columns = len(next(iter(bases.values()))), [len(each[0].images) for each in bases.values()]
     figure, axes = new_figure(rows, sum(columns), height=1.2 * rows + 0.3, squeeze=False)
@@ -43,13 +39,8 @@ def gallery(pictures: np.ndarray, masks: Masks, bases: Mapping[str, Sequence[Exa
 def counting(table: pd.DataFrame, *, quantile: float, threshold: float) -> Figure:
     """How many of its pixels a unit must place in a concept to count, against the area of the concept.
 
-    A unit that selects a share q of the pixels, a share p of them in a concept of area a, has an IoU of
-    pq/(q + a − pq). It is above the threshold t from p = t(q + a)/(q(1 + t)) on.
-
-    Args:
-        table: columns `concept` and `area` (share of the pixels), one row a concept.
-        quantile: q.
-        threshold: t, of the IoU.
+    A unit that selects a share q of the pixels, a share p of them in a concept of area a (a share of the
+    pixels), has an IoU of pq/(q + a − pq). It is above the threshold t from p = t(q + a)/(q(1 + t)) on.
     """
     check_columns(table, "concept", "area")
 
@@ -90,26 +81,16 @@ def dissection_steps(
 ) -> Figure:
     """One unit and one image: what is thresholded, and what is compared with the concept's mask.
 
-    Args:
-        picture: (height, width, 3), intensities between 0 and 1.
-        values: the unit's map, coarser than the picture.
-        selected: the pixels where it is above the unit's level.
-        mask: those of the concept.
+    The unit's map of values is coarser than the picture; it selects the pixels where it is above the unit's
+    level.
     """
     figure, axes = new_figure(1, 5, height=1.7)
     both = np.stack([selected & mask, selected ^ mask], -1)
     overlap = np.full((*mask.shape, 3), 0.93)
     overlap[both[..., 0]], overlap[both[..., 1]] = (0.0, 0.62, 0.45), (0.9, 0.62, 0.0)
-    parts = {
-        "image": picture,
-        "map of a unit": values,
-        "above its level": selected,
-        "concept": mask,
-        "overlap": overlap,
-    }
+    parts = {"image": picture, "map of a unit": values, "above its level": selected}
+    parts |= {"concept": mask, "overlap": overlap}
     for axis, (title, shown) in zip(axes, parts.items(), strict=True):
-        axis.imshow(shown, cmap="cividis" if title == "map of a unit" else "Greys", interpolation="nearest")
-        axis.set(xticks=[], yticks=[])
-        axis.set_title(title, fontsize="medium")
-        axis.grid(visible=False)
+        shades = "cividis" if title == "map of a unit" else "Greys"
+        picture_in(axis, shown, title, cmap=shades, interpolation="nearest")
     return figure

@@ -27,19 +27,18 @@ def dots(
     nulls: Mapping[str, pd.DataFrame] | None = None,
     level: Level = None,
     intervals: bool = False,
-    ylim: tuple[float, float] | None = None,
     height: float = 3.6,
+    **options: Any,
 ) -> Figure:
     """A dot for every trial and a marker for their mean, at each place of `x`; panels one under another.
 
     Args:
-        table: one row a trial, with the columns `x`, `y`, `by` and `panels`.
         colours: value of `by` → colour; these are shown, side by side, and named beside their last mean.
         beside: label → table with the same columns, the first drawn as rings, the second as squares; with a
             column `spread`, with error bars.
         nulls: name → the same columns, whose means have a mark for each name; a legend names all marks.
         intervals: whether means carry 95 % t-intervals.
-        height: of a panel, in inches.
+        **options: of the axes, such as `ylim`.
     """
     figure, parts = facets(table, panels, x, y, by, height=height, across=1, width=5.2, sharey=True)
     step, beside, nulls = 0.66 / len(colours), beside or {}, nulls or {}
@@ -48,10 +47,9 @@ def dots(
     for axis, rows in parts:
         places = {value: k for k, value in enumerate(dict.fromkeys(rows[x]))}
         ends: dict[str, tuple[float, str]] = {}
-        others = {
-            label: other if panels is None else other[other[panels].isin(rows[panels])]
-            for label, other in {**beside, **nulls}.items()
-        }
+        others = {**beside, **nulls}
+        if panels is not None:
+            others = {label: other[other[panels].isin(rows[panels])] for label, other in others.items()}
         for k, (name, colour) in enumerate(colours.items()):
             shift = (k - (len(colours) - 1) / 2) * step
             mine = rows[rows[by] == name]
@@ -75,12 +73,10 @@ def dots(
                 other = others[label]
                 if len(theirs := other[other[by] == name]):
                     at = theirs[x].map(places) + shift
-                    options: dict[str, Any] = {"fmt": mark, "mfc": "none", "ms": 9, "mew": 1.4, "lw": 1}
-                    axis.errorbar(at, theirs[y], theirs.get("spread"), color=colour, **options)
+                    ring: dict[str, Any] = {"fmt": mark, "mfc": "none", "ms": 9, "mew": 1.4, "lw": 1}
+                    axis.errorbar(at, theirs[y], theirs.get("spread"), color=colour, **ring)
         dotted(axis, level)
-        axis.set(ylabel=ylabel, xlim=(-0.5, len(places) - 0.5))
-        if ylim is not None:
-            axis.set_ylim(ylim)
+        axis.set(ylabel=ylabel, xlim=(-0.5, len(places) - 0.5), **options)
         axis.set_xticks(list(places.values()), [str(value) for value in places])
         named.append((axis, ends))
     for axis, ends in named if len(colours) > 1 else []:  # when the limits of all panels are known

@@ -87,7 +87,7 @@ _PRESETS: dict[str, list[float]] = {
 }
 
 
-def drag_matrix(name: str = "drag-matrix") -> HTML:
+def drag_matrix() -> HTML:
     """A grid of points under ReLU(Ax) and under φ(A) ReLU(x), for a 2×2 matrix that the reader drags.
 
     Example:
@@ -96,9 +96,6 @@ def drag_matrix(name: str = "drag-matrix") -> HTML:
 
     φ(A) = ReLU(A), as in godfrey2022, section 3. For an invertible A the two agree on all points exactly
     where A is a permutation with positive scalings. The green knobs are A's columns. Nothing is loaded.
-
-    Args:
-        name: of the figure on its page, unique.
     """
     start = _PRESETS["swap and scale"]
     entries = " ".join(
@@ -108,4 +105,4 @@ def drag_matrix(name: str = "drag-matrix") -> HTML:
     buttons = " ".join(
         f'<button type="button" value="{value}">{text}</button>' for text, value in _PRESETS.items()
     )
-    return HTML(_SCRIPT.substitute(COLOURS, name=name, entries=entries, buttons=buttons))
+    return HTML(_SCRIPT.substitute(COLOURS, name="drag-matrix", entries=entries, buttons=buttons))

@@ -12,21 +12,12 @@ from intertwine_book.figures.style import COLOURS
 
 
 def epsilon_slider(
-    grid: Grid,
-    epsilons: Sequence[float],
-    *,
-    name: str,
-    points: Any = None,
-    limit: int = 6000,
+    grid: Grid, epsilons: Sequence[float], *, name: str, points: Any = None, limit: int = 6000
 ) -> Interactive:
-    """The ε-set on a grid of three dimensions, to turn with the mouse, with ε on a slider.
+    """The ε-set on a grid of three dimensions, to turn with the mouse, with ε, growing, on a slider.
 
-    Args:
-        grid: of three dimensions.
-        epsilons: of J/E[y²], growing.
-        name: of the figure on its page, unique.
-        points: coordinates of the networks that span the plane, drawn as diamonds.
-        limit: points that are drawn at most; a larger set is thinned evenly, the same at each ε.
+    The networks that span the plane are drawn at their coordinates, `points`. A set of more than `limit`
+    points is thinned evenly, the same at each ε. The name of a figure is unique on its page.
     """
     relative = grid.relative.flatten().numpy(force=True)
     inside = np.flatnonzero(relative < epsilons[-1])

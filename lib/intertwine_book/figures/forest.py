@@ -12,10 +12,8 @@ from intertwine_book.results import interval
 def forest(table: pd.DataFrame, y: str, x: str, *, panels: str | None = None, xlabel: str) -> Figure:
     """Mean and 95 % t-interval of `x` for each value of `y`, with every trial as a dot and a line at 0.
 
-    Args:
-        table: one row a trial, with the columns `x`, `y` and `panels`.
-        panels: the column whose values get a panel each.
-        xlabel: quantity, unit, and the meaning of its sign.
+    Each value of the column `panels` gets a panel. The label tells quantity, unit, and the meaning of the
+    sign.
     """
     check_columns(table, y)
     rows = [str(row) for row in dict.fromkeys(table[y])]

@@ -64,11 +64,8 @@ def loss_planes(panels: Mapping[str, Mapping[str, Any]], *, low: int = -4, high:
 def plane_in_space(grid: Grid, flat: Plane, networks: Mapping[str, Sequence[float]], f: Function) -> Figure:
     """A plane through three solutions among all values of three weights, unrolled, and some of its networks.
 
-    Args:
-        grid: the loss on the plane.
-        flat: of two dimensions; its first three parameters are the axes of space.
-        networks: letter → coordinates in the plane of a network whose function is drawn.
-        f: parameter vectors and inputs, a row each → outputs.
+    The first three parameters are the axes of space. The networks, whose functions are drawn, are letter →
+    coordinates in the plane; f takes parameter vectors and inputs, a row each.
     """
     figure, _ = new_figure(1, 1, height=2.9)
     figure.clear()
@@ -85,19 +82,15 @@ def plane_in_space(grid: Grid, flat: Plane, networks: Mapping[str, Sequence[floa
     spots = {f"$\\theta_{k}$": place.tolist() for k, place in enumerate(flat.coordinates)}
     for name, place in {**spots, **networks}.items():
         solved = name in spots
-        style: dict[str, Any] = {
-            "color": COLOURS["red" if solved else "orange"],
-            "s": 34 if solved else 110,
-            "zorder": 5,
-        }
-        style["marker"] = "X" if solved else "o"
+        style: dict[str, Any] = {"color": COLOURS["red" if solved else "orange"], "zorder": 5}
+        style |= {"s": 34, "marker": "X"} if solved else {"s": 110, "marker": "o"}
         w = flat.at(torch.tensor([place], dtype=torch.float64))[0, :3].tolist()
         space.scatter(*w, depthshade=False, **style)
         page.scatter(*place, **style)
         put = {"ha": "left", "va": "bottom"} if solved else {"ha": "center", "va": "center"}
         word: dict[str, Any] = {"color": "#000000", "weight": "bold", "zorder": 6} | put
-        space.text(*w, f" {name}" if solved else name, **word)
-        page.text(*place, f" {name}" if solved else name, **word)
+        for axis, at_place in ((space, w), (page, place)):
+            axis.text(*at_place, f" {name}" if solved else name, **word)
     for k, end in enumerate(2.1 * np.eye(3), 1):
         space.plot(*np.stack([0 * end, end], 1), color=COLOURS["grey"], lw=1.2, zorder=4)
         space.text(*(1.12 * end), f"$w_{k}$", ha="center", va="center", zorder=6)
@@ -119,11 +112,7 @@ def plane_in_space(grid: Grid, flat: Plane, networks: Mapping[str, Sequence[floa
 
 
 def outgoing_weights(cases: Mapping[str, tuple[float, float]], slopes: tuple[float, float]) -> Figure:
-    """For fixed input weights of two neurons, the outgoing weights that keep the slopes (s₊, s₋).
-
-    Args:
-        cases: title → (w₁, w₂), of one sign or of two.
-    """
+    """For fixed input weights (w₁, w₂) of two neurons, the outgoing weights that keep the slopes (s₊, s₋)."""
     figure, axes = new_figure(1, len(cases), height=2.6, sharex=True, sharey=True)
     for axis, (title, (w1, w2)) in zip(axes, cases.items(), strict=True):
         plus, minus = slopes
@@ -148,9 +137,8 @@ def outgoing_weights(cases: Mapping[str, tuple[float, float]], slopes: tuple[flo
 def class_stack(grids: Mapping[str, Mapping[float, Grid]], *, epsilon: float = 0.01) -> Figure:
     """Neighbouring classes in one plane: for each target the contour of its ε-set, coloured by the target.
 
-    Args:
-        grids: title of the panel → value that tells targets apart → a `Grid` of two dimensions.
-        epsilon: of J/E[y²], with E[y²] that of each target.
+    The grids are title of the panel → value that tells targets apart → `Grid`; ε is of J/E[y²], that of each
+    target.
     """
     values = [value for panel in grids.values() for value in panel]
     scale = Normalize(min(values), max(values))
@@ -170,9 +158,8 @@ def class_stack(grids: Mapping[str, Mapping[float, Grid]], *, epsilon: float = 0
 def lifetimes(table: pd.DataFrame) -> Figure:
     """For each component of an ε-set a bar from its birth to its merging into an older one, ε on a log axis.
 
-    Args:
-        table: columns `set` (a panel each), `birth`, `death` (inf for the one that stays); optionally
-            `expected`, where theory says that pieces merge, drawn as a line.
+    Columns `set` (a panel each), `birth`, `death` (inf for the one that stays), and perhaps `expected`, where
+    theory says that pieces merge, drawn as a line.
     """
     figure, parts = facets(table, "set", "birth", "death", height=2.6, sharex=True)
     floor = max(table["birth"].min(), 1e-6)
@@ -190,21 +177,18 @@ def lifetimes(table: pd.DataFrame) -> Figure:
 def embeddings(table: pd.DataFrame) -> Figure:
     """UMAP pictures, one row for each set and one column for each seed, coloured by component on the grid.
 
-    Args:
-        table: columns `set`, `seed`, `x`, `y`, `component` (from 1), `drawn` (pieces of the picture).
+    Columns `set`, `seed`, `x`, `y`, `component` (from 1), `drawn` (pieces of the picture).
     """
     check_columns(table, "set", "seed", "x", "y", "component", "drawn")
     sets, seeds = (list(dict.fromkeys(table[column])) for column in ("set", "seed"))
-    size = {"height": 1.9 * len(sets), "squeeze": False}
-    figure, axes = new_figure(len(sets), len(seeds), **size)
+    figure, axes = new_figure(len(sets), len(seeds), height=1.9 * len(sets), squeeze=False)
     order = [COLOURS[name] for name in ("blue", "orange", "green", "red", "sky", "pink")]
     for (name, seed), axis in zip([(s, k) for s in sets for k in seeds], axes.flat, strict=True):
         rows = table[(table["set"] == name) & (table["seed"] == seed)]
         colours = [order[(component - 1) % len(order)] for component in rows["component"]]
         axis.scatter(rows["x"], rows["y"], s=5, color=colours, linewidths=0)
-        axis.set(xticks=[], yticks=[])
         count = int(rows["drawn"].iloc[0])
-        axis.set_title(f"seed {seed}: {count} piece{'s' * (count > 1)}", fontsize="medium")
+        axis.set(title=f"seed {seed}: {count} piece{'s' * (count > 1)}", xticks=[], yticks=[])
         if seed == seeds[0]:
             axis.set_ylabel(name)
     return figure

@@ -18,9 +18,7 @@ def warped_grid(
 ) -> Figure:
     """Images of a grid of points of the plane, in the colours of the quadrants that the points come from.
 
-    Args:
-        rows: what is written beside a row → one image of the grid for each column.
-        columns: the titles.
+    A row is named, and has an image of the grid for each column.
     """
     four = np.array([COLOURS[name] for name in ("grey", "sky", "pink", "orange")])
     colours = four[((grid[0] > 0).int() + 2 * (grid[1] > 0).int()).flatten()]
@@ -72,8 +70,7 @@ THIN = {"color": COLOURS["orange"], "lw": 1.3}
 def moved_rays(panels: Mapping[str, tuple[Float[Tensor, "k 2"], Float[Tensor, "m 2"]]]) -> Figure:
     """Rays of the plane (thick) and their images under elements of a group (thin), one panel a set of rays.
 
-    Args:
-        panels: title → vectors that span the rays, and vectors that span the images.
+    Both are given as vectors that span them.
     """
     figure, axes = new_figure(1, len(panels), height=2.8, squeeze=False)
     for axis, (title, both) in zip(axes[0], panels.items(), strict=True):
@@ -102,8 +99,7 @@ def names_of_a_neuron(panels: Mapping[str, Sequence[tuple[float, float]]]) -> Fi
 def scalar_strip(table: pd.DataFrame) -> Figure:
     """A row of cells for each activation: dark where σ(ax) is a multiple of σ(x).
 
-    Args:
-        table: columns `activation`, `a` (the same values for each), `residual` (relative).
+    Columns `activation`, `a` (the same values for each), `residual` (relative).
     """
     check_columns(table, "activation", "a", "residual")
     wide = table.pivot_table(index="activation", columns="a", values="residual", sort=False)

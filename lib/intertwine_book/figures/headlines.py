@@ -8,7 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from intertwine_book.claims import Claim
-from intertwine_book.figures.style import COLOURS, GROUP_COLOURS, new_figure
+from intertwine_book.figures.penalties import COLOUR_OF
+from intertwine_book.figures.style import COLOURS, new_figure
 from intertwine_book.results import interval, on_record, recorded
 
 _SINGLE: dict[str, Any] = {"ms": 3, "ls": "", "marker": "o", "alpha": 0.5, "mew": 0}
@@ -26,11 +27,10 @@ def headlines(ledger: Sequence[Claim]) -> dict[str, Figure]:
 def rotation(axis: Axes) -> None:
     """Accuracy lost when activations before a ReLU are transformed, by group; means of layers and trials."""
     found = on_record("02_sanity_rotations", "best_linear_map").query("activation == 'relu'")
-    groups = {"permutations": "permutations", "positive scalings": "G_ReLU"}
-    groups |= {"nonzero scalings": "nonzero monomial", "orthogonal": "orthogonal"}
-    cost = found.groupby("group")["penalty"].mean()[list(groups)]
+    groups = ["permutations", "positive scalings", "nonzero scalings", "orthogonal"]
+    cost = found.groupby("group")["penalty"].mean()[groups]
     names = ["permutations", "positive\nscalings", "scalings of\neither sign", "rotations"]
-    axis.barh(names, cost, color=[GROUP_COLOURS[name] for name in groups.values()], height=0.6)
+    axis.barh(names, cost, color=[COLOUR_OF[group] for group in groups], height=0.6)
     for row, points in enumerate(cost):
         axis.text(points + 0.3, row, f"{points:.1f}", va="center")
     axis.invert_yaxis()
@@ -42,12 +42,8 @@ def stitches(axis: Axes, ledger: Sequence[Claim]) -> None:
     """Penalty of stitches by layer at the paper's width: measured filled, printed values as open markers."""
     found = recorded("03_stitching", "stitched")["wide"][0]
     layers = [3, 6, 10, 14]  # as the paper counts
-    names = {
-        "full": ("full", "red"),
-        "G_ReLU": ("$G_{\\mathrm{ReLU}}$", "blue"),
-        "rank 4": ("rank four", "orange"),
-        "rank 1": ("rank one", "pink"),
-    }
+    names = {"full": ("full", "red"), "G_ReLU": ("$G_{\\mathrm{ReLU}}$", "blue")}
+    names |= {"rank 4": ("rank four", "orange"), "rank 1": ("rank one", "pink")}
     below = -8.0  # the label below, which the next one must not touch
     for shift, (stitch, (name, colour)) in zip((0.3, 0.1, -0.1, -0.3), names.items(), strict=True):
         style: dict[str, Any] = {"color": COLOURS[colour]}
@@ -96,10 +92,8 @@ def fits(axis: Axes) -> None:
     """Share of the accuracy that a stitched pair keeps, by layer; dots are pairs."""
     found = on_record("03b_matching", "experiment_1")
     layer = found["layer1"].str.removeprefix("bn").astype(int)
-    for column, name, colour in (
-        ("task_loss", "trained for the task", "green"),
-        ("least_squares", "fitted", "grey"),
-    ):
+    ways = {"task_loss": ("trained for the task", "green"), "least_squares": ("fitted", "grey")}
+    for column, (name, colour) in ways.items():
         axis.plot(layer, 100 * found[column], **_SINGLE, color=COLOURS[colour])
         mean = 100 * found.groupby(layer)[column].mean()
         axis.plot(mean, color=COLOURS[colour])

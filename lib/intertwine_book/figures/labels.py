@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
+from scipy.optimize import isotonic_regression
 
 from intertwine_book.figures.style import in_mathematics
 
@@ -11,8 +12,7 @@ from intertwine_book.figures.style import in_mathematics
 def name_curves(axis: Axes, ends: Mapping[str, tuple[float, str]]) -> None:
     """Write names on the right of the axes, each at the height of its curve's end, without overlaps.
 
-    Args:
-        ends: name → value where the curve ends, and colour; the limits of the axes are set before.
+    The limits of the axes are set before; `ends` are name → value where the curve ends, and colour.
     """
     inches = axis.get_window_extent().height / axis.figure.dpi
     axis.get_ylim()  # which matplotlib brings up to date only when it is asked
@@ -30,16 +30,7 @@ def apart(heights: Sequence[float], gap: float) -> list[float]:
         >>> apart([0.0, 1.0, 1.1], 0.5)
         [0.0, 0.8, 1.3]
     """
-    order = np.argsort(heights, kind="stable")
-    groups: list[list[float]] = []  # of labels that touch: their heights less their place in the group
-    for height in np.asarray(heights, float)[order]:
-        groups.append([height])
-        while len(groups) > 1:
-            one, two = groups[-2:]
-            if np.mean(two) - gap * (len(two) - 1) / 2 - np.mean(one) - gap * (len(one) - 1) / 2 >= gap:
-                break
-            groups[-2:] = [one + two]
-    placed = [np.mean(g) + gap * (k - (len(g) - 1) / 2) for g in groups for k in range(len(g))]
-    found = np.empty(len(placed))
-    found[order] = placed
+    order, places = np.argsort(heights, kind="stable"), gap * np.arange(len(heights))
+    found = np.empty(len(heights))
+    found[order] = isotonic_regression(np.asarray(heights, float)[order] - places).x + places
     return [float(round(value, 12)) for value in found]

@@ -67,9 +67,7 @@ _SCRIPT = Template("""
 """)
 
 
-def line_walk(
-    lines: pd.DataFrame, images: Mapping[str, Float[Tensor, "n h w"]], *, name: str = "line-walk"
-) -> HTML:
+def line_walk(lines: pd.DataFrame, images: Mapping[str, Float[Tensor, "n h w"]]) -> HTML:
     """Two walks from a network to another, with a slider: accuracy, and a channel's response to one image.
 
     Example:
@@ -79,13 +77,8 @@ def line_walk(
         >>> "matched" in line_walk(pd.DataFrame(rows), ways).data
         True
 
-    Args:
-        lines: way, fraction (equally spaced, in order) and accuracy in percent.
-        images: of each of two ways, a channel's activations at every fraction; black is 0, white the largest.
-        name: of the figure on its page, unique.
-
-    Raises:
-        ValueError: the table and the images do not belong together.
+    The lines have columns way, fraction (equally spaced, in order) and accuracy in percent; the images are,
+    for each of two ways, a channel's activations at every fraction, where black is 0 and white the largest.
     """
     check_columns(lines, "way", "fraction", "accuracy")
     walks = []
@@ -99,4 +92,5 @@ def line_walk(
         grey = (255 * walk / walk.amax().clamp_min(1e-12)).clamp_min(0).round().int().tolist()
         walks.append({"way": way, "accuracy": accuracy, "images": grey})
     last = len(walks[0]["images"]) - 1
-    return HTML(_SCRIPT.substitute(COLOURS, name=name, last=last, middle=last // 2, walks=json.dumps(walks)))
+    values = {"name": "line-walk", "last": last, "middle": last // 2, "walks": json.dumps(walks)}
+    return HTML(_SCRIPT.substitute(COLOURS, **values))

@@ -29,8 +29,6 @@ def heatmap(
     A single table that `intertwine.similarity.compare` returns is drawn by `seaborn.heatmap` as it is.
 
     Args:
-        table: one row a trial, with the three columns and `panels`; rows and columns in order of appearance.
-        xlabel, ylabel: what columns and rows are, where their names do not say it.
         panels: the column whose values get a panel each, with square cells, on one scale.
         label: of the colours; say in it whether more is better.
         limits: of the colours, which several panels need to have in common.

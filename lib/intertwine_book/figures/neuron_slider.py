@@ -11,17 +11,13 @@ from intertwine_book.figures.interactive import Interactive
 from intertwine_book.figures.style import COLOURS
 
 
-def neuron_slider(
-    networks: Mapping[str, ShallowReLU], *, name: str, prefix: str, reach: tuple[float, float] = (-1.5, 2.5)
-) -> Interactive:
+def neuron_slider(networks: Mapping[str, ShallowReLU], *, name: str, prefix: str) -> Interactive:
     """A line for what each neuron adds to the output, one for the constant, and a thick one for their sum.
 
-    Args:
-        networks: label of a position of the slider → a network of one input and one output, all of one width.
-        name: of the figure on its page, unique.
-        prefix: stands before the label of the position.
-        reach: of the inputs.
+    The networks, by the label of a position of the slider, have one input, one output and one width. The
+    prefix stands before the label.
     """
+    reach = (-1.5, 2.5)  # of the inputs
     nets = [network.float() for network in networks.values()]
     kinks = np.concatenate([-net.b / net.W[:, 0] for net in nets])
     x = np.unique(np.clip([*reach, *kinks], *reach))  # between these every line is straight
@@ -45,11 +41,8 @@ def neuron_slider(
     ]
     ends = float(np.min(heights)), float(np.max(heights))
     slider = {"active": start, "steps": steps, "currentvalue": {"prefix": prefix}, "pad": {"t": 45}}
-    layout: dict[str, Any] = {
-        "template": "none",
-        "height": 440,
-        "margin": {"l": 40, "r": 20, "t": 10, "b": 30},
-    }
+    layout: dict[str, Any] = {"template": "none", "height": 440}
+    layout |= {"margin": {"l": 40, "r": 20, "t": 10, "b": 30}}
     layout |= {"paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)", "sliders": [slider]}
     layout |= {"font": {"color": COLOURS["grey"]}, "legend": {"orientation": "h", "y": 1.15}}
     quiet = {"gridcolor": "rgba(128,128,128,0.25)", "zerolinecolor": "rgba(128,128,128,0.5)"}

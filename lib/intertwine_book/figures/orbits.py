@@ -17,9 +17,8 @@ from intertwine_book.figures.style import COLOURS, check_columns, new_figure
 def imbalance_decay(table: pd.DataFrame) -> Figure:
     """Imbalance during training, on a logarithmic scale, with the line that theory predicts for each decay.
 
-    Args:
-        table: columns `weight_decay`, `time` (learning rate times steps), `imbalance` (relative to the start)
-            and `predicted`.
+    Columns `weight_decay`, `time` (learning rate times steps), `imbalance` (relative to the start),
+    `predicted`.
     """
     check_columns(table, "weight_decay", "time", "imbalance", "predicted")
     figure, axis = new_figure(height=3.0)
@@ -37,12 +36,7 @@ def imbalance_decay(table: pd.DataFrame) -> Figure:
 
 
 def along_orbit(table: pd.DataFrame) -> Figure:
-    """Quantities along a one-parameter orbit, each relative to its value at t = 0, named beside their curves.
-
-    Args:
-        table: columns `t`, `loss`, `relative_eigenvalue`, `squared_norm`, `gradient_norm`,
-            `largest_eigenvalue`.
-    """
+    """Quantities along a one-parameter orbit, relative to the values at t = 0, named beside their curves."""
     curves = {
         "loss": ("loss", "green", "top"),
         "relative_eigenvalue": ("relative sharpness", "orange", "bottom"),
@@ -69,10 +63,8 @@ def level_curve(
 ) -> Figure:
     """Level curves of a loss over the scales of two layers, the orbit pq = 1 on them, and cuts through it.
 
-    Args:
-        sides: the factors p and q of what enters and leaves the hidden neurons; `losses[i, j]` at p_i, q_j.
-        marks: name → p of a point on the orbit.
-        cuts: columns `at` (a name), `distance`, `loss`.
+    The sides are factors p and q of what enters and leaves the hidden neurons, with `losses[i, j]` at p_i,
+    q_j; marks are name → p of a point on the orbit; cuts have columns `at` (a name), `distance`, `loss`.
     """
     figure, (plane, section) = new_figure(1, 2, height=3.1)
     p, levels = sides.numpy(), np.geomspace(float(losses.min()) * 1.02, float(losses.max()) * 0.9, 9)

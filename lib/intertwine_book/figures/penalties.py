@@ -41,9 +41,8 @@ def insertion_diagram() -> Figure:
     small: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 9}
     axis.text(4.15, 3.25, "inserted", color=MAP, **small)
     axis.text(7.05, 3.25, "fitted", color=MAP, **small)
-    axis.text(
-        4.15, 2.0, "$A$ in the group of $\\sigma$: $B=\\varphi(A)^{-1}$ undoes it", ha="left", fontsize=9
-    )
+    exact = "$A$ in the group of $\\sigma$: $B=\\varphi(A)^{-1}$ undoes it"
+    axis.text(4.15, 2.0, exact, ha="left", fontsize=9)
     axis.text(2.7, 0.35, "frozen", color=blue, **small)
     axis.text(8.5, 0.35, "finetuned", color=orange, **small)
     return figure

@@ -13,28 +13,19 @@ LONG = 12
 
 
 def readable(
-    table: pd.DataFrame,
-    headings: Mapping[str, str],
-    *,
-    digits: int | Mapping[str, int] = 2,
-    title: str = "",
+    table: pd.DataFrame, headings: Mapping[str, str], *, digits: int | Mapping[str, int] = 2, title: str = ""
 ) -> HTML:
     """Chosen columns under headings in words, numbers aligned and rounded, without an index.
 
     Example:
-        >>> import pandas as pd
         >>> table = pd.DataFrame({"stitch": ["full", "rank 1"], "penalty": [1.64, 42.0], "seed": [3, 4]})
         >>> shown = readable(table, {"stitch": "map", "penalty": "penalty, points"}, digits=1)
         >>> "penalty, points" in shown.data, "1.6" in shown.data, "seed" in shown.data
         (True, True, False)
 
-    True and False are written as marks, a missing value as a dash. More than twelve rows scroll within the
-    page, by mouse and by keyboard.
-
-    Args:
-        headings: the columns that are shown, in order, and what stands above each, with its unit.
-        digits: behind the decimal point, of all columns or of each, by the name of the column.
-        title: what the table shows, for screen readers; the caption that is seen belongs to the page.
+    A heading has the unit of its column; digits behind the decimal point are those of all columns or, by
+    name, of each; the title is for screen readers. True and False are written as marks, a missing value as a
+    dash. More than twelve rows scroll within the page, by mouse and by keyboard.
     """
     check_columns(table, *headings)
     places = digits if isinstance(digits, Mapping) else dict.fromkeys(headings, digits)

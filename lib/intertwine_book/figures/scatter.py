@@ -28,17 +28,14 @@ def scatter(
     """A dot for every row, in panels side by side.
 
     Args:
-        table: columns `x`, `y`, `by` and `panels`.
         colours: value of `by` → colour; these are shown, and named in their colours above.
         ylabel: of panels with one scale; when not given, each has its own, and its title tells the quantity.
-        panels: the column whose values get a panel each.
         places: value of `by` → where its name stands instead, the centre of it.
         printed: the same columns, drawn as rings.
         options: of the axes, such as `xscale`.
     """
-    size = 5 if len(table) < 1000 else 3
-    shared = {"sharex": True, "sharey": ylabel is not None}
-    figure, parts = facets(table, panels, x, y, by, height=height, **shared)
+    size, sharey = 5 if len(table) < 1000 else 3, ylabel is not None
+    figure, parts = facets(table, panels, x, y, by, height=height, sharex=True, sharey=sharey)
     for axis, rows in parts:
         for name, colour in colours.items():
             mine = rows[rows[by] == name]

@@ -69,24 +69,15 @@ def arrow(
 
 
 def chain(
-    axis: Axes,
-    at: tuple[float, float],
-    layers: Sequence[str],
-    colour: str,
-    *,
-    step: float = 1.5,
-    width: float = 1.0,
-    faint: Sequence[int] = (),
+    axis: Axes, at: tuple[float, float], layers: Sequence[str], colour: str, *, faint: Sequence[int] = ()
 ) -> list[tuple[float, float]]:
-    """A network as a row of layers with arrows between those that are used; the centres of its boxes.
+    """A network as a row of layers from the centre of the first on, with arrows between those that are used.
 
-    Args:
-        at: the centre of the first layer.
-        faint: the layers that are not used, from 0.
+    Returns the centres; `faint` are the layers that are not used, from 0.
     """
-    centres = [(at[0] + k * step, at[1]) for k in range(len(layers))]
-    for k, (centre, text) in enumerate(zip(centres, layers, strict=True)):
-        box(axis, centre, text, colour, width=width, faint=k in faint)
+    centres = [(at[0] + 1.5 * k, at[1]) for k in range(len(layers))]
+    for k, ((x, y), text) in enumerate(zip(centres, layers, strict=True)):
+        box(axis, (x, y), text, colour, faint=k in faint)
         if k and not {k - 1, k} & set(faint):
-            arrow(axis, (centres[k - 1][0] + width / 2, at[1]), (centre[0] - width / 2, at[1]))
+            arrow(axis, (x - 1.0, y), (x - 0.5, y))
     return centres

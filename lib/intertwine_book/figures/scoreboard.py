@@ -10,11 +10,7 @@ _COLOURS = dict(zip(FAMILIES, ("green", "orange", "red", "sky", "grey"), strict=
 
 
 def verdicts(table: pd.DataFrame) -> Figure:
-    """A bar of verdicts for each paper, and one for this book.
-
-    Args:
-        table: as `intertwine_book.claims.summary` returns it.
-    """
+    """A bar of verdicts for each paper, and one for this book, from the table of `claims.summary`."""
     figure, bars = new_figure(width=4.8, height=3.4)
     counts = table.groupby("paper", sort=False)["family"].value_counts().unstack(fill_value=0)
     left = pd.Series(0, counts.index)

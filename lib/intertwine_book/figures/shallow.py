@@ -18,9 +18,8 @@ _CYCLE = [COLOURS[name] for name in ("blue", "red", "green", "orange", "pink")]
 def folded_planes(surface: pd.DataFrame, neurons: pd.DataFrame) -> Figure:
     """Level lines of networks of two inputs, each neuron's fold, and arrows to the side where it is active.
 
-    Args:
-        surface: columns `network` (one panel each), `x`, `y` (a grid), `f`.
-        neurons: columns `network`, `w1`, `w2`, `b`: folds w1·x + w2·y + b = 0.
+    The surface has columns `network` (one panel each), `x`, `y` (a grid), `f`; the neurons `network`, `w1`,
+    `w2`, `b`, with folds w1·x + w2·y + b = 0.
     """
     check_columns(neurons, "network", "w1", "w2", "b")
     figure, parts = facets(surface, "network", "x", "y", "f", height=2.9, sharex=True, sharey=True)
@@ -65,22 +64,15 @@ def decision_tree() -> Figure:
         arrow(axis, (4.8, y), (5.6, y), "yes")
         arrow(axis, (2.5, y - 0.5), (2.5, y - 1.2))
         axis.text(2.65, y - 0.85, "no", va="center")
-    box(
-        axis,
-        (2.5, 0.7),
-        "One orbit: swaps and positive\nscalings are all symmetries",
-        MAP,
-        width=4.6,
-        height=1.0,
-    )
+    generic = "One orbit: swaps and positive\nscalings are all symmetries"
+    box(axis, (2.5, 0.7), generic, MAP, width=4.6, height=1.0)
     return figure
 
 
 def neuron_rays(table: pd.DataFrame) -> Figure:
     """Neurons of one input as arrows (w, b), step by step: thick for large |λ|, dashed for λ = 0.
 
-    Args:
-        table: columns `network` (a panel for each step), `w1`, `b`, `weight` (λ), `constant` (its c).
+    Columns `network` (a panel for each step), `w1`, `b`, `weight` (λ), `constant` (its c).
     """
     columns = ("w1", "b", "weight", "constant")
     figure, parts = facets(table, "network", *columns, height=2.8, sharex=True, sharey=True)
@@ -103,8 +95,7 @@ def neuron_rays(table: pd.DataFrame) -> Figure:
 def degeneracies(table: pd.DataFrame) -> Figure:
     """Distances of networks to each kind of degeneracy: a row of points for each, on a logarithmic axis.
 
-    Args:
-        table: columns `distance` (the kind of degeneracy), `network` (a colour each), `value` (the distance).
+    Columns `distance` (the kind of degeneracy), `network` (a colour each), `value` (the distance).
     """
     check_columns(table, "distance", "network", "value")
     kinds, names = list(dict.fromkeys(table["distance"])), list(dict.fromkeys(table["network"]))
@@ -124,11 +115,7 @@ def degeneracies(table: pd.DataFrame) -> Figure:
 
 
 def hidden_counts(table: pd.DataFrame, xlabel: str = "largest integer") -> Figure:
-    """Hidden symmetries of networks with integer weights: each network a point, the median a line.
-
-    Args:
-        table: columns `size` (of the integers), `hidden` (their number), one row a network.
-    """
+    """Number of `hidden` symmetries by `size` of the integers: networks as points, their median as a line."""
     check_columns(table, "size", "hidden")
     figure, axis = new_figure(height=2.8)
     jitter = np.exp(0.08 * np.random.default_rng(0).uniform(-1, 1, len(table)))
@@ -146,8 +133,7 @@ def hidden_counts(table: pd.DataFrame, xlabel: str = "largest integer") -> Figur
 def nearest_hyperplanes(table: pd.DataFrame) -> Figure:
     """Shares of neurons whose hyperplane has one of the other network within an angle, for each pair.
 
-    Args:
-        table: columns `pair` (a line each), `sine` (of the angle to the nearest, one row a neuron).
+    Columns `pair` (a line each), `sine` (of the angle to the nearest, one row a neuron).
     """
     check_columns(table, "pair", "sine")
     figure, axis = new_figure(height=2.8)

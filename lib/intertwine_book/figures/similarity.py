@@ -21,8 +21,7 @@ def point_clouds(panels: Sequence[tuple[str, Float[Tensor, "n 2"], Float[Tensor,
             axis.plot(*zip(x, y, strict=True), color=COLOURS["grey"], lw=0.6, alpha=0.6)
         for Z, colour in zip((X, Y), NETWORKS, strict=True):
             axis.plot(*Z.T.numpy(), ".", color=colour, ms=7)
-        axis.set(xticks=[0], yticks=[0], xticklabels=[], yticklabels=[], aspect="equal")
-        axis.set_title(title, fontsize="medium")
+        axis.set(title=title, xticks=[0], yticks=[0], xticklabels=[], yticklabels=[], aspect="equal")
     return figure
 
 
@@ -36,14 +35,14 @@ def gram_matrices(K: Float[Tensor, "n n"], L: Float[Tensor, "n n"], labels: Int[
         axis.imshow(G[order][:, order].numpy(), cmap="cividis", vmin=low, vmax=high)
         axis.set_xticks(starts, labels.unique().tolist())
         axis.set_yticks(starts, labels.unique().tolist())
-        axis.set_title(f"${name}$: network {'KL'.index(name) + 1}", color=colour, fontsize="medium")
+        axis.set_title(f"${name}$: network {'KL'.index(name) + 1}", color=colour)
         axis.grid(visible=False)
     pairs = torch.triu_indices(len(K), len(K), 1)
     U, V = (Z[pairs[0], pairs[1]] / Z.abs().max() for Z in (u_centred(K), u_centred(L)))
     axes[2].plot(U, V, ".", ms=2, alpha=0.3, color=COLOURS["grey"], mew=0, rasterized=True)
     cosine = (U @ V / (U.norm() * V.norm())).item()
     axes[2].set(xlabel="$U_{ij}$", ylabel="$V_{ij}$", xticks=[0], yticks=[0], xticklabels=[], yticklabels=[])
-    axes[2].set_title(f"pairs of images\nCKA = {cosine:.2f}", fontsize="medium")
+    axes[2].set_title(f"pairs of images\nCKA = {cosine:.2f}")
     return figure
 
 
@@ -61,7 +60,7 @@ def shared_units(rows: dict[str, tuple[Float[Tensor, " d"], Float[Tensor, " d"]]
         line[2].text(0.5, 0.97, said, transform=line[2].transAxes, ha="center", va="top")
         line[0].set_ylabel(name)
     for axis, title in zip(axes[0], ("image $i$", "image $j$", "product, unit by unit"), strict=True):
-        axis.set_title(title, fontsize="medium")
+        axis.set_title(title)
     axes[0, 0].set_ylim(top=1.45 * axes[0, 0].get_ylim()[1])
     return figure
 
@@ -72,17 +71,16 @@ def impossible_triangle(points: Float[Tensor, "3 2"], K: Float[Tensor, "3 3"]) -
     names, places = "xyz", np.array([[0.5, 0.85], [0.0, 0.0], [1.0, 0.0]])
     for name, (a, b) in zip(names, points.tolist(), strict=True):
         left.annotate("", (a, b), (0, 0), arrowprops={"arrowstyle": "->", "color": NETWORKS[0], "lw": 1.6})
-        left.text(
-            a + 0.06, b + 0.12 * (not a), f"${name}$ = ({a:g}, {b:g})", va="bottom" if b == 0 else "center"
-        )
-    left.set(xlim=(-0.1, 2.0), ylim=(-0.1, 1.35), xticks=[0, 1], yticks=[0, 1], aspect="equal")
-    left.set_title("three points", fontsize="medium")
+        side = "bottom" if b == 0 else "center"
+        left.text(a + 0.06, b + 0.12 * (not a), f"${name}$ = ({a:g}, {b:g})", va=side)
+    left.set(title="three points", xlim=(-0.1, 2.0), ylim=(-0.1, 1.35), xticks=[0, 1], yticks=[0, 1])
+    left.set_aspect("equal")
     middle.imshow(K.numpy(), cmap="cividis", vmin=-0.2, vmax=1.4, alpha=0.5)
     for i, j in np.ndindex(3, 3):
         middle.text(j, i, f"{K[i, j]:g}", ha="center", va="center")
     middle.set_xticks(range(3), [f"${name}$" for name in names])
     middle.set_yticks(range(3), [f"${name}$" for name in names])
-    middle.set_title("their max kernel", fontsize="medium")
+    middle.set_title("their max kernel")
     for i, j in ((0, 1), (0, 2), (1, 2)):
         squared = (K[i, i] + K[j, j] - 2 * K[i, j]).item()
         right.plot(*places[[i, j]].T, color=COLOURS["red" if squared else "grey"], lw=1.6)
@@ -90,8 +88,8 @@ def impossible_triangle(points: Float[Tensor, "3 2"], K: Float[Tensor, "3 3"]) -
         right.text(x, y, f"$\\sqrt{{{squared:g}}}$" if squared else "0", ha="center")
     for name, (x, y) in zip(names, places, strict=True):
         right.text(x, y + (0.06 if y else -0.24), f"$\\varphi({name})$", ha="center")
-    right.set(xlim=(-0.35, 1.35), ylim=(-0.4, 1.2), aspect="equal")
-    right.set_title("distances of vectors φ\nthat it asks for", fontsize="medium")
+    asked = "distances of vectors φ\nthat it asks for"
+    right.set(title=asked, xlim=(-0.35, 1.35), ylim=(-0.4, 1.2), aspect="equal")
     right.axis("off")
     for axis in (left, middle):
         axis.grid(visible=False)

@@ -21,36 +21,28 @@ def polytope(epsilons: Sequence[float], member: Sequence[float], *, name: str) -
     On Σ w = 0 the network x ↦ Σ ReLU(w_i x) is t|x| with t = Σ max(w, 0), and J/E[y²] = (t − 1)². So the
     ε-set is the shell between the body scaled by 1 − √ε and by 1 + √ε.
 
-    Args:
-        epsilons: from 0, growing.
-        member: weights of one network of the class, whose 24 orders are drawn.
-        name: of the figure on its page, unique.
+    The epsilons grow from 0; `member` has the weights of one network of the class, whose 24 orders are drawn.
     """
     pairs = list(permutations(range(4), 2))
     corners = np.array([np.eye(4)[i] - np.eye(4)[j] for i, j in pairs])
     basis = np.array([[1, -1, 0, 0], [1, 1, -2, 0], [1, 1, 1, -3]]) / np.sqrt([[2], [6], [12]])
     at = corners @ basis.T
     faces = dict(zip("ijk", ConvexHull(at).simplices.T.tolist(), strict=True))
-    ends = [
-        e for e in combinations(range(12), 2) if np.isclose(((corners[e[0]] - corners[e[1]]) ** 2).sum(), 2)
-    ]
-    lines = np.concatenate([[at[a], at[b], [np.nan] * 3] for a, b in ends])
+    edges = [(a, b) for a, b in combinations(range(12), 2) if ((corners[a] - corners[b]) ** 2).sum() == 2]
+    lines = np.concatenate([[at[a], at[b], [np.nan] * 3] for a, b in edges])
     traces: list[Any] = []
     for epsilon in epsilons:
         for size, shade in ((1 + epsilon**0.5, 0.18), (1 - epsilon**0.5, 0.4)):
-            x, y, z = (size * at).round(3).T.tolist()
             style = {"color": COLOURS["sky"], "opacity": shade, "flatshading": True, "hoverinfo": "skip"}
-            traces.append(go.Mesh3d(x=x, y=y, z=z, **faces, **style))
-    x, y, z = _listed(lines)
+            traces.append(go.Mesh3d(**_at(size * at), **faces, **style))
     grey = {"color": COLOURS["grey"], "width": 4}
-    fixed = [go.Scatter3d(x=x, y=y, z=z, mode="lines", line=grey, name="the class", hoverinfo="skip")]
-    x, y, z = _listed(1.08 * at)
+    fixed = [go.Scatter3d(**_at(lines), mode="lines", line=grey, name="the class", hoverinfo="skip")]
     text = [f"{i + 1}↑{j + 1}↓" for i, j in pairs]
     words = {"mode": "text", "text": text, "textfont": {"size": 14}, "name": "corners", "hoverinfo": "skip"}
-    fixed.append(go.Scatter3d(x=x, y=y, z=z, **words))
-    x, y, z = _listed(np.array(list(permutations(member))) @ basis.T)
+    fixed.append(go.Scatter3d(**_at(1.08 * at), **words))
+    orders = np.array(list(permutations(member))) @ basis.T
     dots = {"mode": "markers", "marker": {"size": 5, "color": COLOURS["red"]}, "hoverinfo": "skip"}
-    fixed.append(go.Scatter3d(x=x, y=y, z=z, name="one network, its 24 orders", **dots))
+    fixed.append(go.Scatter3d(**_at(orders), name="one network, its 24 orders", **dots))
     shown = [[k // 2 == step for k in range(2 * len(epsilons))] + [True] * 3 for step in range(len(epsilons))]
     for trace, visible in zip(traces, shown[0], strict=False):
         trace.visible = visible
@@ -63,13 +55,7 @@ def polytope(epsilons: Sequence[float], member: Sequence[float], *, name: str) -
 def hyperboloid(
     surface: Float[Tensor, "u v 3"], shade: Float[Tensor, "u v"], *, label: str, name: str
 ) -> Interactive:
-    """A surface to turn with the mouse, in bands of one quantity; nan where there is none.
-
-    Args:
-        surface: points in a plane of three dimensions.
-        shade: the quantity at each of them.
-        label: of the quantity.
-    """
+    """A surface to turn with the mouse, in bands of a quantity that has a label; nan where there is none."""
     x, y, z = (each.round(decimals=2).tolist() for each in surface.unbind(-1))
     tones = [COLOURS[k] for k in ("blue", "sky", "green", "orange", "red", "pink")]
     bands = [[(k + side) / len(tones), tone] for k, tone in enumerate(tones) for side in (0, 1)]
@@ -81,5 +67,7 @@ def hyperboloid(
     return Interactive(go.Figure([drawn], layout(scene, [])), name)
 
 
-def _listed(points: np.ndarray) -> list[list[float | None]]:
-    return [[None if np.isnan(v) else round(float(v), 3) for v in column] for column in points.T]
+def _at(points: np.ndarray) -> dict[str, list[float | None]]:
+    """Points of space as keywords of plotly, which breaks a line at None."""
+    columns = [[None if np.isnan(v) else round(float(v), 3) for v in column] for column in points.T]
+    return dict(zip("xyz", columns, strict=True))

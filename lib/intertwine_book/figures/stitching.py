@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-import torch
 from jaxtyping import Float
 from matplotlib.figure import Figure
 from torch import Tensor
 
 from intertwine_book.figures.schematics import MAP, NETWORKS, arrow, box, canvas, chain
-from intertwine_book.figures.style import new_figure
+from intertwine_book.figures.style import in_mathematics, new_figure, picture_in
 
 
 def stitch_diagram() -> Figure:
@@ -35,10 +34,8 @@ def map_pictures(maps: Mapping[str, Float[Tensor, "q p"]]) -> Figure:
     figure, axes = new_figure(1, len(maps), height=1.9, squeeze=False)
     for axis, (name, weight) in zip(axes[0], maps.items(), strict=True):
         bound = weight.abs().max().item() or 1.0
-        axis.imshow(weight.numpy(force=True), cmap="RdBu_r", vmin=-bound, vmax=bound)
-        axis.set_title(name.replace("G_ReLU", "$G_{\\mathrm{ReLU}}$"))
-        axis.set(xticks=[], yticks=[])
-        axis.grid(visible=False)
+        shades = {"cmap": "RdBu_r", "vmin": -bound, "vmax": bound}
+        picture_in(axis, weight.numpy(force=True), in_mathematics(name), **shades)
     axes[0, 0].set_ylabel("channel of $\\tilde f$")
     figure.supxlabel("channel of $f$", fontsize="medium")
     return figure
@@ -56,9 +53,7 @@ def matched_channels(
     titles = ["image", *(f"{a} → {b}" for a, b in pairs)]
     for k, (two, title) in enumerate(zip(shown, titles, strict=True)):
         for row, picture in enumerate(two):
-            axes[row, k].imshow(torch.as_tensor(picture).numpy(force=True), cmap="cividis")
-            axes[row, k].set(xticks=[], yticks=[])
-            axes[row, k].grid(visible=False)
+            picture_in(axes[row, k], picture.numpy(force=True), cmap="cividis")
         axes[0, k].set_title(title, fontsize=9)
     axes[1, 0].axis("off")
     axes[0, 1].set_ylabel("$f$")

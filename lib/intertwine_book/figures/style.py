@@ -1,5 +1,6 @@
 """The book's figure style: vector graphics on no background, in colours that everyone can tell apart."""
 
+import sys
 from collections.abc import Mapping
 from itertools import zip_longest
 from math import ceil
@@ -62,7 +63,8 @@ def use_style() -> None:
         from matplotlib_inline.backend_inline import set_matplotlib_formats
     except ModuleNotFoundError:  # outside notebooks there is nothing to set
         return
-    if _in_notebook():
+    ipython = sys.modules.get("IPython")
+    if ipython is not None and ipython.get_ipython() is not None:
         set_matplotlib_formats("svg", metadata={"Date": None})
 
 
@@ -83,19 +85,15 @@ def facets(
 ) -> tuple[Figure, list[tuple[Axes, pd.DataFrame]]]:
     """Panels, one for each value of the column `by`, with the rows of the table that belong to it.
 
-    Args:
-        table: has the column `by` and the other `columns` that the figure needs.
-        by: its values, in order of appearance, are the titles; with None there is one panel without a title.
-        height: of a row of panels, in inches.
-        across: panels in a row; all of them when not given.
-        **options: of `new_figure`.
-
     Example:
-        >>> import pandas as pd
         >>> table = pd.DataFrame({"run": ["quick", "desk", "desk"], "x": [1, 2, 3]})
         >>> figure, parts = facets(table, "run", "x", height=2.0)
         >>> [(axis.get_title(), len(rows)) for axis, rows in parts]
         [('quick', 1), ('desk', 2)]
+
+    The values of `by`, in order of appearance, are the titles; with None there is one panel without a title.
+    The table has the other `columns` that the figure needs, too. The height is that of a row of panels, in
+    inches; `across` are panels in a row, all of them when not given.
     """
     check_columns(table, by, *columns)
     names = [None] if by is None else list(dict.fromkeys(table[by]))
@@ -109,6 +107,13 @@ def facets(
     for axis, _ in parts[len(names) :]:
         axis.axis("off")
     return figure, parts[: len(names)]
+
+
+def picture_in(axis: Axes, picture: Any, title: str = "", **options: Any) -> None:
+    """Show an image with a title, and without ticks and a grid; options are those of `imshow`."""
+    axis.imshow(picture, **options)
+    axis.set(xticks=[], yticks=[], title=title)
+    axis.grid(visible=False)
 
 
 def in_mathematics(name: str) -> str:
@@ -140,10 +145,3 @@ def check_columns(table: pd.DataFrame, *columns: str | None) -> None:
             f"Expected a table with the columns {', '.join(map(repr, missing))}, was given one with "
             f"{', '.join(map(repr, table.columns))}: rename the columns of your table."
         )
-
-
-def _in_notebook() -> bool:
-    import sys
-
-    ipython = sys.modules.get("IPython")
-    return ipython is not None and ipython.get_ipython() is not None

@@ -14,11 +14,8 @@ from intertwine_book.figures.style import COLOURS, PAPER, facets, new_figure
 def before_and_after(table: pd.DataFrame) -> Figure:
     """Scatter of quantities after a change against before it; on the diagonal they did not change.
 
-    Args:
-        table: columns `quantity` (one panel each, in order of appearance), `before`, `after`.
-
-    Returns:
-        One row of panels; each names the largest change, relative to the largest value.
+    Columns `quantity` (one panel each), `before`, `after`. A panel names the largest change, relative to the
+    largest value.
     """
     figure, parts = facets(table, "quantity", "before", "after", height=2.5)
     colours = [COLOURS["orange"], COLOURS["blue"], COLOURS["green"]]
@@ -37,9 +34,8 @@ def before_and_after(table: pd.DataFrame) -> Figure:
 def neuron_diagram(networks: Mapping[str, Mapping[str, Any]]) -> Figure:
     """Draw networks with one hidden layer side by side, every weight written on its edge.
 
-    Args:
-        networks: title → `W1` (hidden, in), `b1` (hidden,), `W2` (out, hidden), and optionally `colours`, one
-            for each hidden neuron.
+    They are title → `W1` (hidden, in), `b1` (hidden,), `W2` (out, hidden), and perhaps `colours` of hidden
+    neurons.
     """
     figure, axes = new_figure(1, len(networks), height=2.6, squeeze=False)
     for axis, (title, network) in zip(axes[0], networks.items(), strict=True):

@@ -1,7 +1,5 @@
 """Intervals over trials."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 

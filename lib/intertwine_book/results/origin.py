@@ -1,7 +1,5 @@
 """Origin of a result: versions, device, the content of the code, the commit."""
 
-from __future__ import annotations
-
 import os
 import platform
 import resource

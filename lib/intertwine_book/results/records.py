@@ -1,7 +1,5 @@
 """The provenance of tables, and the larger runs of them that are recorded."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -22,9 +20,6 @@ def provenance(folder: str | Path | None = None) -> pd.DataFrame:
         >>> _ = write(pd.DataFrame({"x": [1]}), "swap", parameters={"width": 8}, seed=0, folder=folder)
         >>> provenance(folder).loc["parameters", "value"]
         'width 8'
-
-    Returns:
-        One row per fact, with the one column `value`.
     """
     folder = Path(folder or default_folder())
     tables = {path.stem: json.loads(path.read_text()) for path in sorted(folder.glob("[!.]*.json"))}
@@ -55,9 +50,8 @@ def recorded(
 ) -> dict[str, tuple[pd.DataFrame, dict[str, Any]]]:
     """The larger runs of a table that are recorded: profile → table and provenance, the largest last.
 
-    Args:
-        root: where records lie; when not given, `data/results` in the current folder or the nearest above it,
-            or else the records that were installed with this package.
+    Records lie in the root; when not given, in `data/results` in the current folder or the nearest above it,
+    or else in what was installed with this package.
     """
     if root is None:
         here, package = Path.cwd(), Path(__file__).parents[1]
@@ -68,17 +62,14 @@ def recorded(
     return {at: read(name, folder=to) for at, to in folders.items() if (to / f"{name}.csv").is_file()}
 
 
-def on_record(chapter: str, name: str, *, root: str | Path | None = None) -> pd.DataFrame:
+def on_record(chapter: str, name: str) -> pd.DataFrame:
     """The largest recorded run of a table, which the text of a chapter tells of.
 
     Example:
         >>> on_record("03_stitching", "norms")["batch_norm"].unique().tolist()
         ['frozen', 'reestimated']
-
-    Raises:
-        FileNotFoundError: no run of this table is recorded.
     """
-    if found := recorded(chapter, name, root=root):
+    if found := recorded(chapter, name):
         return [*found.values()][-1][0]
     raise FileNotFoundError(
         f"Expected a recorded table {name!r} of {chapter!r}, found none in data/results: run the chapter "

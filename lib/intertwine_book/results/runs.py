@@ -42,11 +42,9 @@ def run(
         >>> provenance["parameters"], provenance["seed"]
         ({'width': 4}, 7)
 
-    Args:
-        variables: `globals()` of the chapter.
-        data: the data set of the tables, several, or a checksum.
-        parameters: their names; those of the parameters cell, which are annotated, when not given.
-        folder: where the tables go; `default_folder(chapter)` when not given.
+    The variables are `globals()` of the chapter; parameters are those of the parameters cell, which are
+    annotated, when not named; data is the data set of the tables, several, or a checksum; the folder is
+    `default_folder(chapter)` when not given.
     """
     named = variables.get("__annotations__") if parameters is None else parameters
     if named is None:
@@ -96,13 +94,10 @@ class Run:
             >>> len(penalties)
             8
 
-        Args:
-            cases: keywords of the function, as JSON can express them; those of `product` when not given.
-            uses: the names of the parameters that decide on the rows; all of the run when not given. Leave
-                out those that decide on the number of cases only: then one more case leaves the others valid.
-            data: of this table, where it is not the run's.
-            name: of the table; the function's when not given.
-            **product: values by keyword; each combination is a case, and without any there is one step.
+        Cases are keywords of the function, as JSON can express them, or all combinations of the values in
+        `product`. The parameters that it `uses` decide on the rows, all of the run when not given. Leave out
+        those that decide on the number of cases only: then one more case leaves the others valid. The data
+        set and the name may be others than the run's and the function's.
         """
         listed = [dict(zip(product, values, strict=True)) for values in itertools.product(*product.values())]
         chosen = listed if cases is None else [dict(case) for case in cases]

@@ -1,7 +1,5 @@
 """The statements of a notebook that a function rests on, so that an edit elsewhere keeps what is computed."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 from collections.abc import Callable, Iterable

@@ -1,7 +1,5 @@
 """A table from many long steps, each of them stored: an interrupted run continues, a finished is found."""
 
-from __future__ import annotations
-
 import json
 import os
 import time
@@ -50,13 +48,9 @@ def steps(
     Of an unfinished one, the steps that are done are used again if the code is the same: of the modules, and
     of the cells that `compute` rests on. All else is computed anew, also what cannot be read.
 
-    Args:
-        cases: keywords of `compute`, as JSON can express them; one step each.
-        compute: gives a row, several, or a table, of plain numbers and words.
-        parameters: all that decides on the rows, beside the cases.
-        keep: whether what is done is taken again; where a `folder` is given and in a build, when not given.
-
-    The other arguments and the errors are those of `write`.
+    Cases are keywords of `compute`, as JSON can express them, one step each; it gives a row, several, or a
+    table, of plain numbers and words. Parameters are all that decides on the rows, beside the cases. The
+    other arguments are those of `write`.
     """
     from tqdm import tqdm
 

@@ -1,7 +1,5 @@
 """Writing and reading a table together with its provenance."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -63,17 +61,9 @@ def write(
         table: numbers, booleans and words, one row per trial; its index is not written.
         name: lower-case letters, digits and underscores.
         parameters: all that decides on the rows, as JSON can express it.
-        folder: `default_folder()` when not given.
-        data_checksum: of the data set, where there is one.
+        folder: `default_folder()` when not given; a recorded one holds at most 1 MB.
         wall_s: seconds that the computation took.
         cases, code: by which `steps` recognises a finished table.
-
-    Returns:
-        The path of the csv file.
-
-    Raises:
-        ValueError: a bad name, a table with a named index, or a recorded folder that would exceed 1 MB.
-        TypeError: parameters that JSON cannot express.
     """
     if not re.fullmatch(r"[a-z0-9_]+", name):
         raise ValueError(f"Expected a table name of lower-case letters, digits and _, was given '{name}'.")
@@ -115,12 +105,7 @@ def write(
 
 
 def read(name: str, *, folder: str | Path | None = None) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """A table and its provenance, as `write` left them (see its example).
-
-    Raises:
-        FileNotFoundError: there is no such table.
-        ValueError: its provenance is missing, or belongs to another content.
-    """
+    """A table and its provenance, as `write` left them; a ValueError where they do not belong together."""
     folder = Path(folder or default_folder())
     path = folder / f"{name}.csv"
     if not path.is_file():

@@ -1,8 +1,6 @@
 """The same layer of two networks, beside its nulls: Table 2 and figures 2, 5 and 9 of godfrey2022."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 import pandas as pd
@@ -16,6 +14,7 @@ from intertwine.similarity import compare, gram, max_gram, procrustes
 from intertwine.similarity.cka import aligned, grelu_normalised
 from intertwine.similarity.inputs import arranged, centred
 from intertwine.similarity.moments import compressed
+from intertwine_book.experiments.rows import Row, tabled
 
 PROCRUSTES = {
     "grelu": partial(procrustes, group="grelu", centred=False),
@@ -37,20 +36,14 @@ def moments(
     layers: Sequence[str],
     images1: Float[Tensor, "n ..."],
     images2: Float[Tensor, "n ..."],
-    *,
-    batch_size: int = 500,
 ) -> dict[str, Statistics]:
     """Second moments of every layer of one network with the same layer of another, positions being samples.
 
-    Args:
-        images1: for the first; `images2` in another order gives a null.
-        batch_size: images at a time, which bounds the memory.
+    For a null, `images2` are `images1` in another order.
     """
     totals: dict[str, Statistics] = {}
-    streams = (
-        features(model, list(layers), images, batch_size=batch_size)
-        for model, images in ((model1, images1), (model2, images2))
-    )
+    both = ((model1, images1), (model2, images2))
+    streams = (features(model, list(layers), images, batch_size=500) for model, images in both)
     for first, second in zip(*streams, strict=True):
         for layer in layers:
             new = Statistics.of(first[layer], second[layer])
@@ -58,6 +51,7 @@ def moments(
     return totals
 
 
+@tabled
 def procrustes_by_layer(
     model1: nn.Module,
     model2: nn.Module,
@@ -66,41 +60,28 @@ def procrustes_by_layer(
     *,
     nulls: int = 1,
     generator: torch.Generator,
-) -> pd.DataFrame:
+) -> Iterator[Row]:
     """Both Procrustes similarities of Table 2, layer by layer, with those of shuffled images.
 
-    Example:
-        >>> from intertwine.models import myrtle
-        >>> network, images = myrtle(2, in_channels=1), torch.randn(20, 1, 8, 8)
-        >>> generator = torch.Generator().manual_seed(0)
-        >>> table = procrustes_by_layer(network, network, {"relu1": "3"}, images, generator=generator)
-        >>> bool(table["grelu"][0] > 1 - 1e-6 > table["grelu_null"][0])
-        True
-
-    Args:
-        layers: name → number in the paper.
-        nulls: permutations of the images, which the generator draws; the null is averaged over them.
-
-    Returns:
-        Columns layer (the number), channels, grelu, orthogonal, grelu_null, orthogonal_null: similarities,
-        higher is more similar.
+    The layers are name → number in the paper; the generator draws the permutations of the images, over which
+    the null is averaged. Columns layer (the number), channels, and similarities, of which higher is more
+    similar: grelu, orthogonal, grelu_null, orthogonal_null.
     """
     whole = moments(model1, model2, list(layers), images, images)
     shuffled = []
     for _ in range(nulls):
         order = torch.randperm(len(images), generator=generator).to(images.device)
         shuffled.append(moments(model1, model2, list(layers), images, images[order]))
-    rows = []
     for name, number in layers.items():
-        row: dict[str, object] = {"layer": number, "channels": whole[name].p}
+        row: Row = {"layer": number, "channels": whole[name].p}
         row |= {group: measure(*compressed(whole[name])).item() for group, measure in PROCRUSTES.items()}
         for group, measure in PROCRUSTES.items():
             values = [measure(*compressed(draw[name])).item() for draw in shuffled]
             row[f"{group}_null"] = sum(values) / len(values)
-        rows.append(row)
-    return pd.DataFrame(rows)
+        yield row
 
 
+@tabled
 def cka_by_layer(
     model1: nn.Module,
     model2: nn.Module,
@@ -109,28 +90,22 @@ def cka_by_layer(
     *,
     nulls: int = 20,
     generator: torch.Generator,
-) -> pd.DataFrame:
+) -> Iterator[Row]:
     """Both CKAs of figure 5 on its diagonal, with the 97.5 % quantile of those of shuffled images.
 
-    Args:
-        layers, nulls, generator: as in `procrustes_by_layer`.
-        images: few enough for the features of a layer to fit into memory; a small sample widens the null.
-
-    Returns:
-        Columns layer and, for grelu, orthogonal and normalised, the similarity; its null in `<name>_null`.
+    The features of a layer of all images have to fit into memory; a small sample widens the null. Columns
+    layer and, for grelu, orthogonal and normalised, the similarity, its null in `<name>_null`.
     """
-    rows = []
     orders = [torch.randperm(len(images), generator=generator).to(images.device) for _ in range(nulls)]
     for name, number in layers.items():
         X, Y = (activations(model, [name], images)[name] for model in (model1, model2))
-        row: dict[str, object] = {"layer": number}
+        row: Row = {"layer": number}
         for group, kernel in KERNELS.items():
             K, L = kernel(X), kernel(Y)
             row[group] = aligned(K, L, "unbiased").item()
             values = torch.stack([aligned(K, L[order][:, order], "unbiased") for order in orders])
             row[f"{group}_null"] = torch.quantile(values, 0.975).item()
-        rows.append(row)
-    return pd.DataFrame(rows)
+        yield row
 
 
 def between_all_layers(
@@ -145,20 +120,8 @@ def between_all_layers(
 ) -> pd.DataFrame:
     """`compare` for several measures, one row for each pair of layers (figures 2 and 5).
 
-    Example:
-        >>> from intertwine.models import myrtle
-        >>> network, images = myrtle(2, in_channels=1), torch.randn(20, 1, 8, 8)
-        >>> table = between_all_layers(network, network, {"relu1": 3}, images, {"CKA": "cka"}, device="cpu")
-        >>> table["value"].round(6).tolist()
-        [1.0]
-
-    Args:
-        layers: name → number in the paper.
-        measures: title → name in the registry.
-        memory, device: as in `compare`.
-
-    Returns:
-        Columns measure (the title), row, column (the numbers), value.
+    The measures are title → name in the registry. Columns measure (the title), row, column (the numbers of
+    the layers in the paper), value.
     """
     parts = []
     for title, measure in measures.items():
@@ -177,11 +140,7 @@ def beside_nulls(procrustes: pd.DataFrame, cka: pd.DataFrame, untrained: pd.Data
         >>> table.groupby("panel", sort=False)["what"].unique().map(list)["CKA (figure 5)"]
         ['trained networks', 'shuffled images', 'untrained networks']
 
-    Args:
-        untrained: CKA of networks that were never trained.
-
-    Returns:
-        Columns panel, layer, group, what (see the example), value.
+    The third table is CKA of networks that were never trained. Columns panel, layer, group, what, value.
     """
     rows = []
     for panel, table in {"Procrustes (table 2)": procrustes, "CKA (figure 5)": cka}.items():
@@ -191,8 +150,8 @@ def beside_nulls(procrustes: pd.DataFrame, cka: pd.DataFrame, untrained: pd.Data
                 values["untrained networks"] = untrained[group]
             for what, column in values.items():
                 layers = (untrained if what.startswith("untrained") else table)["layer"]
-                place = {"panel": panel, "layer": layers, "group": title, "what": what}
-                rows.append(pd.DataFrame(place | {"value": column}))
+                place = {"panel": panel, "layer": layers, "group": title, "what": what, "value": column}
+                rows.append(pd.DataFrame(place))
     return pd.concat(rows, ignore_index=True)
 
 

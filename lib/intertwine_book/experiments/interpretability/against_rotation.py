@@ -1,8 +1,6 @@
 """Interpretability along geodesics, against a null: a layer's own basis compared with rotated ones."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import product
 
@@ -14,6 +12,7 @@ from torch import Tensor
 
 from intertwine.data import Masks
 from intertwine.dissection import Units, dissect_each, haar_rotation, rotation_planes
+from intertwine_book.experiments.rows import Row, tabled
 
 THRESHOLDS = (0.01, 0.02, 0.04, 0.08, 0.16)  # of the IoU; the paper's is 0.04
 
@@ -28,25 +27,11 @@ def sweep(
 ) -> list[pd.DataFrame]:
     """Dissect the units in the bases Qᵅ, for rotations Q and angles α; the network is not run again.
 
-    Example:
-        >>> planes = torch.rand(20, 3, 8, 8, generator=torch.Generator().manual_seed(0)) < 0.1
-        >>> masks = Masks.of(planes, ["a", "b", "c"])
-        >>> Q = haar_rotation(3, torch.Generator().manual_seed(0))
-        >>> (table,) = sweep(planes.float(), [masks], [Q], [0.0, 1.0], quantiles=[0.2])
-        >>> bool(table.groupby("alpha")["iou"].mean().is_monotonic_decreasing)
-        True
-
-    Args:
-        units: as `dissect` takes them.
-        several: masks, such as true ones and shuffled ones.
-        rotations: as wide as the layer; α = 0 is computed once for all of them.
-
-    Returns:
-        For each of the masks a row for each quantile, rotation, alpha and unit, with its best concept and its
-        iou; higher is a better match.
+    The units are those of `dissect`; the several masks are such as true ones and shuffled ones. For each of
+    them, a row for each quantile, rotation, alpha and unit, with its best concept and its iou.
     """
 
-    @cache
+    @cache  # α = 0 is computed once for all rotations
     def best(quantile: float, k: int | None, alpha: float) -> list[pd.DataFrame]:
         Q = None if k is None else paths[k].power(alpha)
         found = dissect_each(units, several, quantile=quantile, rotation=Q)
@@ -64,6 +49,7 @@ def null_threshold(null: pd.DataFrame, share: float = 0.05) -> pd.Series:
     return null.groupby("quantile")["iou"].quantile(1 - share)
 
 
+@tabled
 def interpretability(
     units: Units,
     masks: Masks,
@@ -73,38 +59,26 @@ def interpretability(
     rotations: int = 5,
     alphas: Sequence[float] = (0.0, 0.25, 0.5, 0.75, 1.0),
     quantiles: Sequence[float] = (0.005,),
-) -> pd.DataFrame:
+) -> Iterator[Row]:
     """How interpretable a layer is in bases further and further from its own, by several statistics.
 
-    Example:
-        >>> planes = torch.rand(20, 4, 8, 8, generator=torch.Generator().manual_seed(0)) < 0.1
-        >>> masks = Masks.of(planes, list("abcd"))
-        >>> table = interpretability(planes.float(), masks, width=4, seed=0, rotations=2, quantiles=[0.2])
-        >>> len(table), float(table.loc[0, "mean_iou"])
-        (10, 1.0)
-
-    Args:
-        seed: of the rotations, drawn by Haar measure, and of the shuffled masks.
-
-    Returns:
-        A row for each quantile, rotation and alpha: mean_iou (over units, of the best IoU), above_null (the
-        share of units above `null_threshold`, calibrated on the masks of other images over all bases of the
-        same layer), above_0.04 and so on (shares of units above fixed thresholds), detectors (different best
-        concepts of the units above the null), null (that threshold).
+    The seed is that of the rotations, drawn by Haar measure, and of the shuffled masks. A row for each
+    quantile, rotation and alpha: mean_iou (over units, of the best IoU), above_null (the share of units above
+    `null_threshold`, calibrated on the masks of other images over all bases of the same layer), above_0.04
+    and so on (shares of units above fixed thresholds), detectors (different best concepts of the units above
+    the null), null (that threshold).
     """
     generator = torch.Generator().manual_seed(seed)
     turns = [haar_rotation(width, generator).to(masks.codes.device) for _ in range(rotations)]
     both = [masks, masks.shuffled(generator)]
     found, by_chance = sweep(units, both, turns, alphas, quantiles=quantiles)
     null = null_threshold(by_chance)
-    rows = []
     for (quantile, k, alpha), each in found.groupby(["quantile", "rotation", "alpha"], sort=False):
         over = each["iou"] > null[quantile]
         row = {"quantile": quantile, "rotation": k, "alpha": alpha}
         row |= {"mean_iou": each["iou"].mean(), "above_null": over.mean()}
         row |= {f"above_{level:g}": (each["iou"] > level).mean() for level in THRESHOLDS}
-        rows.append(row | {"detectors": each.loc[over, "concept"].nunique(), "null": null[quantile]})
-    return pd.DataFrame(rows)
+        yield row | {"detectors": each.loc[over, "concept"].nunique(), "null": null[quantile]}
 
 
 def slopes(table: pd.DataFrame, by: Sequence[str], values: Sequence[str]) -> pd.DataFrame:
@@ -115,11 +89,8 @@ def slopes(table: pd.DataFrame, by: Sequence[str], values: Sequence[str]) -> pd.
         >>> slopes(table, ["seed"], ["mean_iou"])["mean_iou"].round(10).tolist()
         [-0.2]
 
-    Args:
-        by: columns that name a trial; the table is averaged over all others, such as rotations.
-
-    Returns:
-        A row for each trial, its slopes in the columns `values`; negative means that interpretability falls.
+    The columns `by` name a trial, and the table is averaged over all others, such as rotations. A row for
+    each trial, its slopes in the columns `values`; negative means that interpretability falls.
     """
 
     def fit(trial: pd.DataFrame) -> pd.Series:
@@ -134,21 +105,14 @@ def differences(table: pd.DataFrame, by: Sequence[str], statistics: Sequence[str
     """Slopes of trained and of untrained networks side by side, and trained minus untrained.
 
     Example:
-        >>> lines = {"trained": [0.4, 0.2], "untrained": [0.3, 0.2]}
-        >>> table = pd.DataFrame(
-        ...     [{"seed": 0, "weights": weights, "alpha": alpha, "mean_iou": line[int(alpha)]}
-        ...      for weights, line in lines.items() for alpha in (0.0, 1.0)]
-        ... )
+        >>> weights = ["trained", "trained", "untrained", "untrained"]
+        >>> table = pd.DataFrame({"seed": 0, "weights": weights, "alpha": [0.0, 1.0, 0.0, 1.0]})
+        >>> table["mean_iou"] = [0.4, 0.2, 0.3, 0.2]
         >>> differences(table, ["seed"], ["mean_iou"])["difference"].round(10).tolist()
         [-0.1]
 
-    Args:
-        table: with a column `weights`, of trained and untrained.
-        by: the columns that name a trial beside it.
-
-    Returns:
-        A row for each statistic and trial: `by`, statistic, trained, untrained, difference; below 0 where
-        training makes interpretability fall faster on the way to a random basis.
+    The columns `by` name a trial, beside `weights`. Columns `by`, statistic, trained, untrained, difference:
+    below 0 where training makes interpretability fall faster on the way to a random basis.
     """
     long = slopes(table, [*by, "weights"], statistics).melt([*by, "weights"], var_name="statistic")
     index = ["statistic", *by]  # pivot_table, because it keeps the order of rows

@@ -1,7 +1,5 @@
 """Figure 3 on networks trained on ImageNet: EfficientNet-Lite, behind ReLU6 and at linear outputs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """Networks of five kinds, trained and untrained, and the layers that they share."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -48,12 +46,8 @@ def pair(
 ) -> dict[str, nn.Module]:
     """A network of one of the `KINDS`, trained (out of the zoo), and the untrained one that it began as.
 
-    The untrained network has its initial weights, and batch norm's statistics of the training images.
-
-    Args:
-        data: the training set.
-        width: channels of the first block; twice as many come out of the last.
-        seed: of initialisation and order.
+    The untrained network has its initial weights, and batch norm's statistics of the training images. The
+    width is that of the first block; twice as many channels come out of the last.
     """
     architecture, own = KINDS[kind]
     spec = Spec(architecture, data, recipe, {"width": width, "classes": len(data.classes), **own})
@@ -82,10 +76,7 @@ def maps(
 def camvid(split: str, *, root: str | Path | None = None, **options: Any) -> Segmented:
     """Frames of CamVid, eleven classes of pixels: camvid/train and camvid/trainannot hold frames and masks.
 
-    Args:
-        split: "train", "val" or "test".
-        root: where the folder camvid lies; the data root when not given (see `intertwine.data.load`).
-        **options: as `intertwine.data.SegmentedFolder.load` takes them.
+    The folder camvid lies in `root`, or in the data root; options are those of `SegmentedFolder.load`.
     """
     folder = data_root(root) / "camvid"
     return SegmentedFolder(folder / split, folder / f"{split}annot", STREET).load(**options)

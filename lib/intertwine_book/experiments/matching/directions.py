@@ -1,7 +1,5 @@
 """Where least squares errs: in loud or in quiet directions of a layer, and what either costs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -13,7 +11,7 @@ from intertwine.alignment import LinearMap, Statistics, least_squares
 from intertwine.stitching import Junction
 from intertwine.stitching.stitched import as_tuple
 from intertwine.training.outputs import outputs
-from intertwine_book.experiments.stitching import Row
+from intertwine_book.experiments.rows import Row
 
 
 def variance_restored(statistics: Statistics) -> LinearMap:
@@ -38,29 +36,24 @@ def variance_restored(statistics: Statistics) -> LinearMap:
 
 @torch.no_grad()
 def error_by_direction(
-    junction: Junction, stitches: Mapping[str, nn.Module], *, share: float = 0.5, images: int = 500
+    junction: Junction, stitches: Mapping[str, nn.Module], *, images: int = 500
 ) -> list[Row]:
     """Split the error of stitches by principal directions of model 2's layer, and judge each part alone.
 
-    Args:
-        junction: of two layers with channels, which nothing bypasses.
-        stitches: maps from layer 1 to layer 2, by name; added are "removed", which maps to the mean, and one
-            row of "model 2", without any error.
-        share: of the variance that the *loud* directions have together, the largest first; the others are
-            *quiet*.
-        images: test images, from the first one on.
+    The *loud* directions, the largest, have half of the variance together; the others are *quiet*. To the
+    stitches are added "removed", which maps to the mean, and one row of "model 2", without any error. Nothing
+    may bypass the layers, which have channels. Test images count from the first one on.
 
-    Returns:
-        stitch, part (a direction's number from 1, or loud, quiet, both), variance (the part's share of the
-        layer's), left (mean square of the error in the part, by its variance), kept (variance of the stitch's
-        values there, by the layer's), and, for groups of directions and for "removed", the accuracy (percent)
-        and the distance (as in `Judged`) of model 2 when its layer has the error of this part and no other.
+    Columns stitch, part (a direction's number from 1, or loud, quiet, both), variance (the part's share of
+    the layer's), left (mean square of the error in the part, by its variance), kept (variance of the stitch's
+    values there, by the layer's), and, for groups of directions and for "removed", the accuracy (percent) and
+    the distance (as in `Judged`) of model 2 when its layer has the error of this part and no other.
     """
     A, B = (x[:images].transpose(1, -1).float() for x in junction.activations("test"))
     mean = B.flatten(0, -2).mean(0)
     values, V = torch.linalg.eigh((B - mean).flatten(0, -2).T.double().cov())
     values, V = values.flip(0), V.flip(1).float()
-    loud = int((values.cumsum(0) < share * values.sum()).sum()) + 1
+    loud = int((values.cumsum(0) < 0.5 * values.sum()).sum()) + 1
     groups = {"loud": range(loud), "quiet": range(loud, len(values)), "both": range(len(values))}
     parts = {str(k + 1): [k] for k in range(len(values))} | {name: [*which] for name, which in groups.items()}
     rows: list[Row] = []

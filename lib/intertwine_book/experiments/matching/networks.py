@@ -1,7 +1,5 @@
 """Networks and data as an experiment needs them: published pairs, parts of data sets."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -19,12 +17,10 @@ Pairs = list[tuple[nn.Module, nn.Module]]
 def published_pairs(
     name: str, n: int, train: Dataset, test: Dataset
 ) -> tuple[Pairs, tuple[Dataset, Dataset]]:
-    """Disjoint pairs of networks that the authors published, and the data as these networks expect them.
+    """n disjoint pairs of networks that the authors published, and the data as these networks expect them.
 
-    Args:
-        name: the file's beginning, such as tiny10 for tiny10-in0-gn0.pt, below checkpoints in the data root.
-        n: pairs; network 2k is stitched to network 2k + 1.
-        train, test: normalised in any way.
+    The name tiny10 stands for the files tiny10-in0-gn0.pt and so on, below checkpoints in the data root.
+    Network 2k is stitched to network 2k + 1.
     """
     folder = data_root(None) / "checkpoints"
     found = [load_published(folder / f"{name}-in{k}-gn{k}.pt") for k in range(2 * n)]
@@ -42,9 +38,7 @@ def cuts(network: Network, layers: Sequence[int] | None = None) -> list[str]:
         >>> cuts(tiny10(), [1, 8]), cuts(resnet20(), [1, 2])
         (['bn1', 'bn8'], ['bn1', 'block1.relu2'])
 
-    Args:
-        network: one of `intertwine.models` with batch norm.
-        layers: numbers, from 1, of hidden layers that are not inside a block; all when not given.
+    The network has batch norm; the layers are numbers, from 1, of hidden layers that are not inside a block.
     """
     known = [layer.name for layer in network.hidden_layers() if "*" not in layer.number]
     layers = range(1, len(known) + 1) if layers is None else layers

@@ -1,17 +1,17 @@
 """Experiments 5, 6 and 7 of csiszarik2021: low rank, paths between stitches, and sparsity; in percent."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
+from math import nan
 from typing import Any
 
 from intertwine.alignment import LinearMap, Statistics, lasso, least_squares
 from intertwine.stitching import Junction, StitchRecipe, stitch_at
-from intertwine_book.experiments.stitching import Row, stitch_rows
+from intertwine_book.experiments.rows import Row
+from intertwine_book.experiments.stitching import stitch_rows
 
 
-def low_rank_kinds(ranks: Sequence[int], recipe: StitchRecipe) -> dict[str, dict[str, Any]]:
+def low_rank_kinds(ranks: Sequence[int], recipe: StitchRecipe) -> dict[str, Row]:
     """Stitches of low rank, direct and by task loss, all with a bias (csiszarik2021 §7), for `stitch_rows`.
 
     Example:
@@ -19,17 +19,15 @@ def low_rank_kinds(ranks: Sequence[int], recipe: StitchRecipe) -> dict[str, dict
         >>> list(low_rank_kinds([4], STITCH_RECIPES["fast"]))
         ['direct, rank 4', 'task loss, rank 4', 'task loss from direct, rank 4']
 
-    Args:
-        recipe: of the training, from orthogonal factors on, as in the paper, or from the direct map on.
+    Training starts from orthogonal factors, as in the paper, or from the direct map.
     """
-    kinds: dict[str, dict[str, Any]] = {}
-    for rank in ranks:
-        direct: dict[str, Any] = {"kind": "low rank", "rank": rank}
-        trained = direct | {"recipe": recipe}
-        kinds[f"direct, rank {rank}"] = direct
-        kinds[f"task loss, rank {rank}"] = trained | {"start": "random"}
-        kinds[f"task loss from direct, rank {rank}"] = trained
-    return kinds
+    task: Row = {"recipe": recipe}
+    ways = {"direct": {}, "task loss": task | {"start": "random"}, "task loss from direct": task}
+    return {
+        f"{way}, rank {rank}": {"kind": "low rank", "rank": rank, **options}
+        for rank in ranks
+        for way, options in ways.items()
+    }
 
 
 def path_rows(
@@ -42,15 +40,10 @@ def path_rows(
 ) -> list[Row]:
     """Train stitches, and judge all on the lines between them, two by two (csiszarik2021, experiment 6).
 
-    Args:
-        junction, accuracies: as in `stitch_rows`.
-        options: of `stitch_at`, with a recipe; the random start and the order of the data come from a seed.
-        seeds: an even number of them; every two make a path, so that no stitch is on two paths.
-        fractions: λ in λM₁ + (1 − λ)M₂, biases likewise.
-
-    Returns:
-        For each path and fraction: path, fraction, accuracy (percent), relative_accuracy (accuracy /
-        accuracy2), loss and distance as in `Judged`, and apart: ‖M₁ − M₂‖_F as a share of their mean norm.
+    The options, with a recipe, are those of `stitch_at`. Every two seeds make a path, so that no stitch is on
+    two; fractions are λ in λM₁ + (1 − λ)M₂, biases likewise. Columns path, fraction, accuracy (percent),
+    relative_accuracy (accuracy / accuracy2), loss and distance as in `Judged`, and apart: ‖M₁ − M₂‖_F as a
+    share of their mean norm.
     """
     if len(seeds) % 2:
         raise ValueError(f"Expected an even number of seeds, was given {len(seeds)}: add one.")
@@ -73,13 +66,8 @@ def path_rows(
 def sparse_rows(junction: Junction, alphas: Sequence[float], recipe: StitchRecipe, **known: Any) -> list[Row]:
     """Sparse stitches by task loss, and for each the lasso with as many zeros (csiszarik2021, experiment 7).
 
-    Args:
-        alphas: of the penalty alpha·Σ|m_ij| that is added to the task loss.
-        recipe: of the training, which starts from least squares.
-        **known: seed and accuracies, as in `stitch_rows`.
-
-    Returns:
-        Two rows for each alpha, which is in the column alpha; the others are those of `stitch_rows`.
+    The penalty alpha·Σ|m_ij| is added to the task loss; training starts from least squares. Two rows for each
+    alpha, which is in the column alpha; the others are those of `stitch_rows`, and so are the options.
     """
     rows = []
     for alpha in alphas:
@@ -91,9 +79,7 @@ def sparse_rows(junction: Junction, alphas: Sequence[float], recipe: StitchRecip
     return rows
 
 
-def lasso_with(
-    statistics: Statistics, sparsity: float, *, affine: bool = False, sweeps: int = 16
-) -> LinearMap:
+def lasso_with(statistics: Statistics, sparsity: float, *, affine: bool = False) -> LinearMap:
     """The lasso that has a given share of zeros, as nearly as bisection in log α finds it.
 
     Example:
@@ -103,9 +89,7 @@ def lasso_with(
         >>> round((fitted.weight == 0).double().mean().item(), 1)
         0.5
 
-    Args:
-        sparsity: the share of zeros wanted, from 0 (least squares) to 1 (the map 0).
-        sweeps: steps of the bisection, between 10⁻⁶ and 1 times the α from which on the map is 0.
+    The share goes from 0 (least squares) to 1 (the map 0); α from 10⁻⁶ times to that from which the map is 0.
     """
     if not 0 <= sparsity <= 1:
         raise ValueError(f"Expected a sparsity from 0 to 1, was given {sparsity}.")
@@ -114,7 +98,7 @@ def lasso_with(
         return least_squares(statistics, affine=affine)
     best = lasso(statistics, largest, affine=affine)
     low, high = -6.0, 0.0  # log10 of α / largest
-    for _ in range(sweeps):
+    for _ in range(16):
         middle = (low + high) / 2
         fitted = lasso(statistics, largest * 10**middle, affine=affine)
         best = min(best, fitted, key=lambda each: abs(_zeros(each) - sparsity))
@@ -129,6 +113,5 @@ def _zeros(fitted: LinearMap) -> float:
 def _between(ends: list[Any], fraction: float) -> LinearMap:
     one, two = ends
     weight = fraction * one.weight + (1 - fraction) * two.weight
-    bias = None if one.bias is None or two.bias is None else fraction * one.bias + (1 - fraction) * two.bias
-    nan = float("nan")
-    return LinearMap(weight.detach(), None if bias is None else bias.detach(), residual=nan, total=nan)
+    bias = None if one.bias is None else (fraction * one.bias + (1 - fraction) * two.bias).detach()
+    return LinearMap(weight.detach(), bias, residual=nan, total=nan)

@@ -1,7 +1,5 @@
 """Tables of stitches as claims need them: one trial a row, the compared values in columns."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import pandas as pd
@@ -34,8 +32,7 @@ def equation_3(alphas: Sequence[float] = (0.25, 0.5, 0.75, 1.25, 1.5)) -> pd.Dat
         >>> equation_3([0.25])[["printed", "squared", "lasso"]].round(3).values.tolist()
         [[1.0, 0.75, 0.75]]
 
-    Returns:
-        alpha, printed, squared, lasso (the library's), printed_error and squared_error, from the lasso.
+    Columns alpha, printed, squared, lasso (the library's), printed_error and squared_error, from the lasso.
     """
     m, one = torch.arange(-1000, 2001, dtype=torch.float64) / 1000, torch.ones(1, 1, dtype=torch.float64)
     table = pd.DataFrame({"alpha": alphas})
@@ -57,35 +54,28 @@ def ways(stitches: pd.DataFrame, value: str = "relative_accuracy") -> pd.DataFra
         >>> ways(table.assign(relative_accuracy=[0.9, 0.1])).columns.tolist()
         ['pair', 'layer1', 'task_loss', 'no_stitch', 'lost_by_task_loss', 'lost_by_no_stitch']
 
-    Returns:
-        pair, layer1, a column for every way of the values in the column `value`, and where they are relative
-        accuracies, 1 minus each in ``lost_by_…``.
+    Where the values are relative accuracies, 1 minus each is in ``lost_by_…``.
     """
     found = _wide(stitches, PLACE, value)
     return _with_losses(found, found.columns[len(PLACE) :]) if value == "relative_accuracy" else found
 
 
-def by_pair(stitches: pd.DataFrame, enough: float = 0.8) -> pd.DataFrame:
+def by_pair(stitches: pd.DataFrame) -> pd.DataFrame:
     """Experiment 1 of csiszarik2021 for each pair of networks: means over layers.
 
     Example:
-        >>> ways = ["task loss", "hard targets", "least squares", "no stitch"]
-        >>> table = pd.DataFrame({"pair": 0, "layer1": ["1"] * 4 + ["2"] * 4, "stitch": 2 * ways})
-        >>> table["relative_accuracy"] = [0.9, 0.8, 0.7, 0.1, 1.0, 0.9, 0.9, 0.1]
-        >>> by_pair(table.assign(distance=1.0))[["task_loss", "matched_directly"]].values.round(2).tolist()
+        >>> ways = ["task loss", "hard targets", "least squares"]
+        >>> table = pd.DataFrame({"pair": 0, "layer1": [*"111222"], "stitch": 2 * ways, "distance": 1.0})
+        >>> table["relative_accuracy"] = [0.9, 0.8, 0.7, 1.0, 0.9, 0.9]
+        >>> by_pair(table)[["task_loss", "matched_directly"]].values.round(2).tolist()
         [[0.95, 0.5]]
 
-    Args:
-        stitches: among them the four ways of the example.
-        enough: a relative accuracy that counts as matched.
-
-    Returns:
-        pair; for every way the mean relative accuracy over layers, and in ``distance_…`` the mean
-        cross-entropy to model 2; matched_directly, the share of layers where least squares gives `enough`;
-        correlation, of soft with hard targets over layers, and soft_minus_hard.
+    Columns pair; for every way the mean relative accuracy over layers, and in ``distance_…`` the mean
+    cross-entropy to model 2; matched_directly, the share of layers where least squares keeps 80 %;
+    correlation, of soft with hard targets over layers, and soft_minus_hard.
     """
     accuracy, distance = (_wide(stitches, PLACE, value) for value in ("relative_accuracy", "distance"))
-    accuracy["matched_directly"] = (accuracy["least_squares"] >= enough).astype(float)
+    accuracy["matched_directly"] = (accuracy["least_squares"] >= 0.8).astype(float)
     accuracy["soft_minus_hard"] = accuracy["task_loss"] - accuracy["hard_targets"]
     pairs = accuracy.drop(columns="layer1").groupby("pair")
     found = pairs.mean().join(distance.drop(columns="layer1").groupby("pair").mean().add_prefix("distance_"))
@@ -117,9 +107,8 @@ def sparse(stitches: pd.DataFrame) -> pd.DataFrame:
         >>> sparse(table)[["sparsity", "direct", "task_loss", "lost_by_direct"]].values.tolist()
         [[0.8, 0.5, 0.9, 0.5]]
 
-    Returns:
-        pair, layer1, alpha, task_loss, direct, sparsity (of the stitch by task loss), and ``lost_by_…``, 1
-        minus either.
+    Columns pair, layer1, alpha, task_loss, direct, sparsity (of the first), and 1 minus either in
+    ``lost_by_…``.
     """
     key = [*PLACE, "alpha"]
     both = stitches[stitches["alpha"].notna()]
@@ -137,9 +126,8 @@ def starts(paths: pd.DataFrame) -> pd.DataFrame:
         >>> starts(table)[["random", "least_squares", "behind_best"]].values.tolist()
         [[0.5, 1.0, 0.5], [0.75, 1.0, 0.25]]
 
-    Returns:
-        layer1, path, fraction (which end), random, least_squares, behind_best: how far the random start is
-        below the best stitch of the layer; and same_order, 1 where that is at most 0.1.
+    Columns layer1, path, fraction (which end), random, least_squares, behind_best: how far the random start
+    is below the best stitch of the layer; and same_order, 1 where that is at most 0.1.
     """
     ends = paths[paths["fraction"].isin([0, 1])].rename(columns={"start": "stitch"})
     found = _wide(ends, ["layer1", "path", "fraction"], "relative_accuracy")
@@ -156,11 +144,7 @@ def widths(stitches: pd.DataFrame, few: int) -> pd.DataFrame:
         >>> widths(table.assign(relative_accuracy=[0.8, 0.9]), few=1).values.tolist()
         [[0, '1', 0.8, 0.9]]
 
-    Args:
-        few: pairs of each width, which come one after another.
-
-    Returns:
-        trial, layer1, narrowest, widest.
+    Of each width there are a few pairs, one after another. Columns trial, layer1, narrowest, widest.
     """
     names = {stitches["width"].min(): "narrowest", stitches["width"].max(): "widest"}
     part = stitches[(stitches["stitch"] == "task loss") & stitches["width"].isin(list(names))]

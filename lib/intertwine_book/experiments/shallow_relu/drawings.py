@@ -1,8 +1,6 @@
 """Tables that figures of shallow networks are drawn from."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pandas as pd
@@ -10,6 +8,7 @@ from jaxtyping import Float
 
 from intertwine.shallow import ShallowReLU, degeneracy, is_generic
 from intertwine.shallow.degeneracy import sine
+from intertwine_book.experiments.rows import Row, tabled
 
 
 def surfaces(networks: Mapping[str, ShallowReLU], ticks: Float[np.ndarray, " g"]) -> pd.DataFrame:
@@ -19,16 +18,11 @@ def surfaces(networks: Mapping[str, ShallowReLU], ticks: Float[np.ndarray, " g"]
         >>> p = ShallowReLU([[1, 0]], [0], [[1]], [0])
         >>> surfaces({"p": p}, np.array([0.0, 2.0]))["f"].tolist()
         [0.0, 2.0, 0.0, 2.0]
-
-    Returns:
-        Columns network, x, y, f.
     """
     x, y = (part.ravel() for part in np.meshgrid(ticks, ticks))
     at = np.stack([x, y], 1)
-    tables = [
-        pd.DataFrame({"network": name, "x": x, "y": y, "f": p(at)[:, 0]}) for name, p in networks.items()
-    ]
-    return pd.concat(tables, ignore_index=True)
+    drawn = {name: pd.DataFrame({"x": x, "y": y, "f": p(at)[:, 0]}) for name, p in networks.items()}
+    return pd.concat(drawn, names=["network"]).reset_index(level=0).reset_index(drop=True)
 
 
 def neurons(networks: Mapping[str, ShallowReLU]) -> pd.DataFrame:
@@ -38,20 +32,18 @@ def neurons(networks: Mapping[str, ShallowReLU]) -> pd.DataFrame:
         >>> neurons({"p": ShallowReLU([[1]], [2], [[5]], [3])}).iloc[0].to_dict()
         {'network': 'p', 'w1': 1.0, 'b': 2.0, 'weight': 5.0, 'constant': 3.0}
 
-    Returns:
-        Columns network, w1 (and w2), b, weight (λ of the first output), constant (c of it).
+    Columns network, w1 (and w2), b, weight (λ of the first output), constant (c of it).
     """
-    tables = []
+    tables = {}
     for name, network in networks.items():
         p = network.float()
         columns = [*(f"w{j + 1}" for j in range(p.m)), "b"]
-        table = pd.DataFrame(p.rows, columns=columns).assign(weight=p.V[0], constant=p.c[0])
-        table.insert(0, "network", name)
-        tables.append(table)
-    return pd.concat(tables, ignore_index=True)
+        tables[name] = pd.DataFrame(p.rows, columns=columns).assign(weight=p.V[0], constant=p.c[0])
+    return pd.concat(tables, names=["network"]).reset_index(level=0).reset_index(drop=True)
 
 
-def distances(networks: Mapping[str, list[ShallowReLU]]) -> pd.DataFrame:
+@tabled
+def distances(networks: Mapping[str, list[ShallowReLU]]) -> Iterator[Row]:
     """How far networks are from degenerate ones, four ways, and whether they are certified generic.
 
     Example:
@@ -59,11 +51,9 @@ def distances(networks: Mapping[str, list[ShallowReLU]]) -> pd.DataFrame:
         >>> distances({"p": [p]})["value"].tolist()
         [1.0, 1.0, 1.0, 1.0]
 
-    Returns:
-        Columns network, distance (parallel, dead, constant, σ_min relative to the largest ‖λ_i w_iᵀ‖), value,
-        generic.
+    Columns network, generic, distance (parallel, dead, constant, σ_min relative to the largest ‖λ_i w_iᵀ‖),
+    value.
     """
-    rows = []
     for name, net in ((name, net) for name, group in networks.items() for net in group):
         near, known = degeneracy(net), is_generic(net)
         p = net.float()
@@ -71,8 +61,7 @@ def distances(networks: Mapping[str, list[ShallowReLU]]) -> pd.DataFrame:
         sigma = np.nan if known.distance is None else known.distance / largest
         values = {"parallel": near.parallel, "dead": near.silent, "constant": near.constant, "σ_min": sigma}
         facts = {"network": name, "generic": known.generic is True}
-        rows += [facts | {"distance": kind, "value": float(value)} for kind, value in values.items()]
-    return pd.DataFrame(rows)
+        yield from (facts | {"distance": kind, "value": float(value)} for kind, value in values.items())
 
 
 def nearest_sines(p: ShallowReLU, q: ShallowReLU) -> Float[np.ndarray, " n"]:

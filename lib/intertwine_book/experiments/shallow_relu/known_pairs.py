@@ -1,7 +1,5 @@
 """Pairs of networks that are, or are not, the same function by construction."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -33,10 +31,8 @@ def known_pair(
         >>> equal, (p([[7] * p.m]) == q([[7] * p.m])).all()
         (True, np.True_)
 
-    Args:
-        kind: one of `KINDS`: how the second is made of the first, before a random element of H_n acts.
-        near_miss: whether the difference is not zero but εσ(w·x + b), ε w·x, or the constant ε.
-        generator: of everything random; one to three inputs and outputs.
+    The second is made of the first as one of `KINDS` says, before a random element of H_n acts. A near miss
+    differs by εσ(w·x + b), ε w·x, or the constant ε. The networks have one to three inputs and outputs.
     """
 
     def draw(low: int, high: int, *shape: int) -> np.ndarray:

@@ -1,31 +1,26 @@
 """Activations other than ReLU: Remark 1 of ramakrishnan2026, and flips where the odd part is linear."""
 
-from __future__ import annotations
-
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
-import pandas as pd
 import torch
 
 from intertwine.groups import as_activation, intertwiner_group
 from intertwine.shallow import ShallowReLU, flip, numbers, odd_slope
 from intertwine.shallow.relu_network import from_rows
+from intertwine_book.experiments.rows import Row, tabled
 
 
-def remark_1(activations: Iterable[str], trials: int, *, generator: torch.Generator) -> pd.DataFrame:
+@tabled
+def remark_1(activations: Iterable[str], trials: int, *, generator: torch.Generator) -> Iterator[Row]:
     """Remark 1: for any σ with G_σ in place of H_n, the moves and the three relations keep the function.
 
     Example:
         >>> table = remark_1(["tanh", "abs", "GELU"], 2, generator=torch.Generator().manual_seed(0))
         >>> bool((table["error"] < 1e-12).all())
         True
-
-    Returns:
-        Columns activation, relation (orbit, parallel, constant, dead), trial, error (relative).
     """
-    rows = []
     for name, trial in itertools.product(activations, range(trials)):
         G = intertwiner_group(as_activation(name), 4)
         V, W, c, x = (_normal(generator, *shape) for shape in ((2, 4), (4, 4), (2,), (50, 3)))
@@ -46,30 +41,28 @@ def remark_1(activations: Iterable[str], trials: int, *, generator: torch.Genera
         y = p(x, name)
         for relation, q in networks.items():
             error = float(np.abs(q(x, name) - y).max() / np.abs(y).max())
-            rows.append({"activation": name, "relation": relation, "trial": trial, "error": error})
-    return pd.DataFrame(rows)
+            yield {"activation": name, "relation": relation, "trial": trial, "error": error}
 
 
-def flips(activations: Iterable[str], *, generator: torch.Generator) -> pd.DataFrame:
+@tabled
+def flips(activations: Iterable[str], *, generator: torch.Generator) -> Iterator[Row]:
     """Beyond the paper: hidden flips hold wherever the odd part of σ is linear.
 
     Example:
         >>> flips(["SiLU", "ELU"], generator=torch.Generator().manual_seed(0))["holds"].tolist()
         [True, False]
 
-    Returns:
-        Columns activation, kappa (nan where the odd part is not linear), error (relative, of flipping
-        S = {1, 2, 3} with Σ_S λ_i w_iᵀ = 0), holds.
+    Columns activation, kappa (nan where the odd part is not linear), error (relative, of flipping S = {1, 2,
+    3} with Σ_S λ_i w_iᵀ = 0), holds.
     """
     w, b, x = (_normal(generator, *shape) for shape in ((2, 2), (3,), (200, 2)))
     p = ShallowReLU(np.vstack([w, -w.sum(0)]), b, np.ones((1, 3)), [0.0])
-    rows = []
     for name in activations:
         kappa = odd_slope(name)
         y, z = (q(5 * x, name) for q in (p, flip(p, range(3), 1.0 if kappa is None else kappa)))
         error = float(np.abs(z - y).max() / np.abs(y).max())
-        rows.append({"activation": name, "kappa": np.nan if kappa is None else kappa, "error": error})
-    return pd.DataFrame(rows).assign(holds=lambda table: table["error"] < 1e-8)
+        row = {"activation": name, "kappa": np.nan if kappa is None else kappa}
+        yield row | {"error": error, "holds": error < 1e-8}
 
 
 def _normal(generator: torch.Generator, *shape: int) -> np.ndarray:

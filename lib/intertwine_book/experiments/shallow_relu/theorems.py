@@ -1,15 +1,11 @@
 """The numbered statements of ramakrishnan2026 as experiments that return tables, one row per trial."""
 
-from __future__ import annotations
-
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from math import factorial, prod
-from typing import Any
 
 import numpy as np
-import pandas as pd
 import torch
 
 from intertwine.shallow import (
@@ -31,20 +27,20 @@ from intertwine.shallow import (
     zero_factor_reduction,
 )
 from intertwine.shallow.random_networks import random_integers, random_scales
+from intertwine_book.experiments.rows import Row, tabled
 from intertwine_book.experiments.shallow_relu.known_pairs import KINDS, known_pair
 
 
-def verdicts(trials: int, *, generator: torch.Generator) -> pd.DataFrame:
+@tabled
+def verdicts(trials: int, *, generator: torch.Generator) -> Iterator[Row]:
     """Our canonical form decides equality: its verdict on known pairs and near misses, certificate evaluated.
 
     Example:
         >>> bool(verdicts(2, generator=torch.Generator().manual_seed(0))["holds"].all())
         True
 
-    Returns:
-        Columns kind, near_miss, outputs, trial, equal (the truth), verdict, certified, holds.
+    Columns kind, near_miss, outputs, trial, equal (the truth), verdict, certified, holds.
     """
-    rows = []
     for kind, near_miss, trial in itertools.product(KINDS, (False, True), range(trials)):
         p, q, equal = known_pair(kind, near_miss=near_miss, generator=generator)
         answer = same_function(p, q)
@@ -55,11 +51,11 @@ def verdicts(trials: int, *, generator: torch.Generator) -> pd.DataFrame:
             certified = answer.witness is not None and (answer.witness.p != answer.witness.q).any()
         row = {"kind": kind, "near_miss": near_miss, "outputs": p.k, "trial": trial, "equal": equal}
         holds = answer.equal is equal and bool(certified)
-        rows.append(row | {"verdict": answer.equal, "certified": bool(certified), "holds": holds})
-    return pd.DataFrame(rows)
+        yield row | {"verdict": answer.equal, "certified": bool(certified), "holds": holds}
 
 
-def differences(trials: int, *, generator: torch.Generator) -> pd.DataFrame:
+@tabled
+def differences(trials: int, *, generator: torch.Generator) -> Iterator[Row]:
     """Lemma 17, Theorems 3 and 4 as they are written: what is left of θ ⊖ θ', on known pairs and near misses.
 
     Example:
@@ -67,26 +63,25 @@ def differences(trials: int, *, generator: torch.Generator) -> pd.DataFrame:
         >>> table[["lemma_17", "theorems_3_4"]].all().tolist(), table["empty"].nunique()
         ([True, True], 2)
 
-    Returns:
-        Columns kind, near_miss, outputs, trial, equal (the truth), same_form (the 0-factor reductions agree),
-        empty, vanishes (of `reduce_difference`), lemma_17 (same_form iff empty), theorems_3_4 (equal iff
-        vanishes).
+    Columns kind, near_miss, outputs, trial, equal (the truth), same_form (the 0-factor reductions agree),
+    empty, vanishes (of `reduce_difference`), lemma_17 (same_form iff empty), theorems_3_4 (equal iff
+    vanishes).
     """
-    rows = []
     for kind, near_miss, trial in itertools.product(KINDS, (False, True), range(trials)):
         p, q, equal = known_pair(kind, near_miss=near_miss, generator=generator)
-        same, left = _alike(zero_factor_reduction(p), zero_factor_reduction(q)), reduce_difference(p, q)
+        same = _alike(zero_factor_reduction(p), zero_factor_reduction(q))
+        left = reduce_difference(p, q)
         row = {"kind": kind, "near_miss": near_miss, "outputs": p.k, "trial": trial, "equal": equal}
         row |= {"same_form": same, **left._asdict(), "lemma_17": same == left.empty}
-        rows.append(row | {"theorems_3_4": equal == left.vanishes})
-    return pd.DataFrame(rows)
+        yield row | {"theorems_3_4": equal == left.vanishes}
 
 
 def _alike(p: ShallowReLU, q: ShallowReLU) -> bool:
     return all(np.array_equal(getattr(p, name), getattr(q, name)) for name in "WbVc")
 
 
-def reductions(trials: int, *, generator: torch.Generator) -> pd.DataFrame:
+@tabled
+def reductions(trials: int, *, generator: torch.Generator) -> Iterator[Row]:
     """Definition 3 with Lemmas 10–13 and Definition-Lemma 5, on networks with redundant neurons.
 
     Example:
@@ -94,11 +89,9 @@ def reductions(trials: int, *, generator: torch.Generator) -> pd.DataFrame:
         >>> bool(table[["function", "unique", "independent", "holds"]].all(axis=None))
         True
 
-    Returns:
-        Columns kind, trial, function (the reduction keeps it), unique (both of a pair have the same one),
-        independent (its rows are pairwise linearly semi-independent), holds.
+    Columns kind, trial, function (the reduction keeps it), unique (both of a pair have the same one),
+    independent (its rows are pairwise linearly semi-independent), holds.
     """
-    rows = []
     for kind, trial in itertools.product(KINDS[:4], range(trials)):
         p, q, _ = known_pair(kind, generator=generator)
         x = random_integers(-9, 9, (5, p.m), generator)
@@ -110,11 +103,11 @@ def reductions(trials: int, *, generator: torch.Generator) -> pd.DataFrame:
             "unique": _alike(first, second),
             "independent": len(rays) == first.n,
         }
-        rows.append({"kind": kind, "trial": trial, **row, "holds": all(row.values())})
-    return pd.DataFrame(rows)
+        yield {"kind": kind, "trial": trial, **row, "holds": all(row.values())}
 
 
-def stabilizers(trials: int, *, generator: torch.Generator) -> pd.DataFrame:
+@tabled
+def stabilizers(trials: int, *, generator: torch.Generator) -> Iterator[Row]:
     """Theorem 2 and its lemmas on networks with known blocks of equal neurons and known zero neurons.
 
     Example:
@@ -122,11 +115,9 @@ def stabilizers(trials: int, *, generator: torch.Generator) -> pd.DataFrame:
         >>> bool(table["holds"].all()), bool(table["two_cycles"].all())
         (True, False)
 
-    Returns:
-        Columns trial, zeros, blocks (sizes), dimension, order, holds; cycles (how many generate the finite
-        part: one for a block of two, two for a larger one), two_cycles (whether two do, as printed).
+    Columns trial, zeros, blocks (sizes), dimension, order, holds; cycles (how many generate the finite part:
+    one for a block of two, two for a larger one), two_cycles (whether two do, as printed).
     """
-    rows = []
     for trial in range(trials):
         n, zeros = random_integers(1, 5, (), generator).item(), random_integers(0, 2, (), generator).item()
         sizes = random_integers(1, 3, (n,), generator).tolist()
@@ -143,53 +134,46 @@ def stabilizers(trials: int, *, generator: torch.Generator) -> pd.DataFrame:
         order = prod(map(factorial, sizes)) * factorial(zeros)
         cycles = sum(min(size - 1, 2) for size in [*sizes, max(zeros, 1)])
         blocks = " ".join(str(size) for size in sizes if size > 1)
-        row = {"trial": trial, "zeros": zeros, "blocks": blocks}
-        row |= {"dimension": found.dimension, "order": found.order}
-        row["holds"] = (found.dimension, found.order) == (zeros, order) and fixed
-        rows.append(row | {"cycles": cycles, "two_cycles": cycles <= 2})
-    return pd.DataFrame(rows)
+        holds = (found.dimension, found.order) == (zeros, order) and fixed
+        row = {"trial": trial, "zeros": zeros, "blocks": blocks, "dimension": found.dimension}
+        yield row | {"order": found.order, "holds": holds, "cycles": cycles, "two_cycles": cycles <= 2}
 
 
-def affine(trials: int, *, generator: torch.Generator) -> pd.DataFrame:
+@tabled
+def affine(trials: int, *, generator: torch.Generator) -> Iterator[Row]:
     """Proposition 14: pairs σ(z), −σ(−z) are affine; with one output weight off by 1/1000 they are not.
 
     Example:
         >>> bool(affine(3, generator=torch.Generator().manual_seed(0))["holds"].all())
         True
-
-    Returns:
-        Columns pairs, trial, near_miss, affine (the verdict), holds.
     """
-    rows = []
     for near_miss, trial in itertools.product((False, True), range(trials)):
         n, m = random_integers(1, 4, (2,), generator)
         half, t = random_network(n, m, 1, generator=generator), random_scales(n, generator)
         p = half.extended(-half.rows * t[:, None], -half.V * (Fraction(1) / t))
         p.V[0, 0] += Fraction(int(near_miss), 1000)
-        verdict = is_affine(p)
-        rows.append({"pairs": n, "trial": trial, "near_miss": near_miss, "affine": verdict})
-    return pd.DataFrame(rows).assign(holds=lambda table: table["affine"] != table["near_miss"])
+        row = {"pairs": n, "trial": trial, "near_miss": near_miss, "affine": is_affine(p)}
+        yield row | {"holds": row["affine"] != near_miss}
 
 
-def fibres(trials: int, *, generator: torch.Generator) -> pd.DataFrame:
+@tabled
+def fibres(trials: int, *, generator: torch.Generator) -> Iterator[Row]:
     """Proposition 24 and Corollaries 9, 15 and 16, against all networks on the hyperplanes of small ones.
 
     Example:
         >>> bool(fibres(10, generator=torch.Generator().manual_seed(0))["holds"].all())
         True
 
-    Returns:
-        Columns trial, neurons; stabilizer_trivial, zero_factors, generic (the verdict), no_pairs (no two
-        neurons on one hyperplane), configurations (of at most as many neurons); proposition_24, corollary_9,
-        corollary_15, corollary_16, hierarchy (each statement, on this network), holds (all).
+    Columns trial, neurons; stabilizer_trivial, zero_factors, generic (the verdict), no_pairs (no two neurons
+    on one hyperplane), configurations (of at most as many neurons); each statement on this network, holds
+    (all).
     """
-    rows = []
     for trial in range(trials):
         n, m, k = (random_integers(1, most, (), generator).item() for most in (4, 3, 2))
         p = random_network(n, m, k, 2, generator=generator)
-        form, rank, trivial = canonical_form(p), zero_factor_rank(p), stabilizer(p).trivial
-        reduction = zero_factor_reduction(p)
-        no_pairs = len(form.normals) == reduction.n
+        form, rank = canonical_form(p), zero_factor_rank(p)
+        trivial = stabilizer(p).trivial
+        no_pairs = len(form.normals) == zero_factor_reduction(p).n
         known = [each for each in configurations(form) if each.width <= p.n]
         generic, hidden = is_generic(p).generic, hidden_symmetries(p).count
         others = [zero_factor_rank(realised(form, each)) + p.n - each.width for each in known]
@@ -203,11 +187,11 @@ def fibres(trials: int, *, generator: torch.Generator) -> pd.DataFrame:
         }
         facts = {"trial": trial, "neurons": n, "stabilizer_trivial": trivial, "zero_factors": rank}
         facts |= {"generic": bool(generic), "no_pairs": no_pairs, "configurations": len(known)}
-        rows.append(facts | laws | {"holds": all(laws.values())})
-    return pd.DataFrame(rows)
+        yield facts | laws | {"holds": all(laws.values())}
 
 
-def density(sizes: Iterable[int], trials: int, *, generator: torch.Generator) -> pd.DataFrame:
+@tabled
+def density(sizes: Iterable[int], trials: int, *, generator: torch.Generator) -> Iterator[Row]:
     """Theorems 1 and 5: how many networks with integers in [−size, size] are generic; size 0 means Gaussian.
 
     Example:
@@ -215,15 +199,12 @@ def density(sizes: Iterable[int], trials: int, *, generator: torch.Generator) ->
         >>> table[table["size"] == 0]["generic"].all()
         np.True_
 
-    Returns:
-        Columns size, trial, generic, hidden (the number of hidden symmetries of 12 neurons with 3 inputs).
+    Columns size, trial, generic, hidden (the number of hidden symmetries of 12 neurons with 3 inputs).
     """
-    rows = []
     for size, trial in itertools.product(sizes, range(trials)):
         p = random_network(12, 3, 1, size or 1, generator=generator)
         if not size:
             shapes = (p.W.shape, p.b.shape, p.V.shape, p.c.shape)
             p = ShallowReLU(*(torch.randn(shape, generator=generator) for shape in shapes))
-        row: dict[str, Any] = {"size": size, "trial": trial, "generic": is_generic(p).generic is True}
-        rows.append(row | {"hidden": hidden_symmetries(p).count})
-    return pd.DataFrame(rows)
+        row = {"size": size, "trial": trial, "generic": is_generic(p).generic is True}
+        yield row | {"hidden": hidden_symmetries(p).count}

@@ -1,9 +1,7 @@
 """Similarity indices against function: experiments 3 and 4 and §6.4 of csiszarik2021."""
 
-from __future__ import annotations
-
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import pandas as pd
 import torch
@@ -12,6 +10,7 @@ from torch import Tensor, nn
 from intertwine.groups import GReLU, MatrixGroup, Orthogonal, Permutations
 from intertwine.similarity import cca, cka, r2, svcca
 from intertwine.stitching import Junction, Stitched, StitchRecipe, stitch_at
+from intertwine_book.experiments.rows import Row, tabled
 
 INDICES = {
     "accuracy": "accuracy, %",
@@ -25,22 +24,16 @@ INDICES = {
 """Columns of `along_training`, as figures call them."""
 
 
+GROUPS: dict[str, Callable[[int], MatrixGroup]]
+GROUPS = {"orthogonal": Orthogonal, "permutations": Permutations, "G_ReLU": GReLU}
+
+
 def along_training(junction: Junction, *, epochs: int, lr: float = 1e-3, seed: int) -> pd.DataFrame:
     """Experiment 3: similarity indices while a stitch, begun at least squares, is trained by the task loss.
 
-    Example:
-        >>> from intertwine import data
-        >>> from intertwine.models import myrtle
-        >>> networks = [myrtle(2, in_channels=1, seed=seed).eval() for seed in (0, 1)]
-        >>> test = data.load("digits", "test")
-        >>> junction = Junction(*networks, "relu2", test, test=test, device="cpu")
-        >>> along_training(junction, epochs=1, seed=0)["epoch"].tolist()
-        [0, 1]
-
-    Returns:
-        Columns epoch, accuracy (percent), cross_entropy, cka (biased, of flattened maps, as in the paper),
-        r2_to_model2 = R²_LR(AM, B), which no invertible M moves, r2_from_model2 = R²_LR(B, AM), r2_as_it_is
-        = 1 − ‖AM − B‖²/‖B − mean‖², cca and svcca, all of the test images; positions are samples but for CKA.
+    Columns epoch, accuracy (percent), cross_entropy, cka (biased, of flattened maps, as in the paper),
+    r2_to_model2 = R²_LR(AM, B), which no invertible M moves, r2_from_model2 = R²_LR(B, AM), r2_as_it_is
+    = 1 − ‖AM − B‖²/‖B − mean‖², cca and svcca, all of the test images; positions are samples but for CKA.
     """
     first, second = junction.activations("test")
     total = (second - second.mean((0, 2, 3), keepdim=True)).square().sum()
@@ -69,10 +62,9 @@ def start_and_end(table: pd.DataFrame) -> pd.DataFrame:
         >>> start_and_end(pd.DataFrame(curve))["cka_end"].tolist()
         [0.75]
 
-    Returns:
-        Columns pair and, for each of `INDICES`, <name>_start, <name>_end, <name>_moved (the largest minus the
-        smallest value), <name>_jump (the largest change from one epoch to the next), <name>_apart (how far
-        the first epoch's value is from its mean over pairs), <name>_with_accuracy (correlation over epochs).
+    Columns pair and, for each of `INDICES`, <name>_start, <name>_end, <name>_moved (the largest minus the
+    smallest value), <name>_jump (the largest change from one epoch to the next), <name>_apart (how far the
+    first epoch's value is from its mean over pairs), <name>_with_accuracy (correlation over epochs).
     """
     by_pair = table.sort_values("epoch").groupby("pair")
     first, columns = table[table["epoch"] == 1].set_index("pair"), {}
@@ -87,17 +79,14 @@ def start_and_end(table: pd.DataFrame) -> pd.DataFrame:
 
 def cka_after_training(junction: Junction, *, epochs: int, lr: float = 1e-3, seed: int) -> float:
     """CKA (biased, flattened) of a trained stitch's activations with model 2's: the baseline of §6.3."""
-    first, second = junction.activations("test")
-    network = stitch_at(junction, "least squares", recipe=_adam(junction, epochs, lr), seed=seed)
-    with torch.no_grad():
-        return flat_cka(network.stitch(first), second).item()
+    recipe = _adam(junction, epochs, lr)
+    return _cka(junction, stitch_at(junction, "least squares", recipe=recipe, seed=seed))
 
 
 def pressed(junction: Junction, *, penalty: float, epochs: int, lr: float = 1e-3, seed: int) -> pd.DataFrame:
     """Experiment 4: a stitch of a network with itself, from the identity, with its CKA as a penalty.
 
-    Returns:
-        Columns epoch, accuracy (percent), cross_entropy, cka (biased, flattened) of the test images.
+    Columns epoch, accuracy (percent), cross_entropy, cka (biased, flattened) of the test images.
     """
     first, second = junction.activations("test")
     network = stitch_at(
@@ -121,13 +110,9 @@ def trade_off(curves: pd.DataFrame, level: float = 0.75) -> pd.DataFrame:
         >>> trade_off(curves)[["lowest", "lost", "control", "beyond_control"]].values.tolist()
         [[0.5, 2.0, 1.5, 0.5]]
 
-    Args:
-        curves: with the columns pair and weight, of which 0 is the control.
-
-    Returns:
-        pair; lowest, of the CKA of all epochs; lost, points of accuracy since epoch 0, mean over the epochs
-        with a CKA below `level`; control, the same of the control at the same epochs; beyond_control, their
-        difference.
+    The weight 0 is the control. Columns pair; lowest, of the CKA of all epochs; lost, points of accuracy
+    since epoch 0, mean over the epochs with a CKA below `level`; control, the same of the control at the same
+    epochs; beyond_control, their difference.
     """
     curves = curves.sort_values(["weight", "epoch"])
     curves["lost"] = curves.groupby("pair")["accuracy"].transform("first") - curves["accuracy"]
@@ -143,48 +128,43 @@ def trade_off(curves: pd.DataFrame, level: float = 0.75) -> pd.DataFrame:
 def cka_as_objective(junction: Junction, *, epochs: int, lr: float = 1e-3, seed: int) -> dict[str, float]:
     """§6.4: the stitch that CKA alone chooses, from the identity, beside least squares, the usual direct one.
 
-    Returns:
-        cka (biased, flattened) and accuracy (percent) on test images, of both: <name>_chosen, <name>_fitted.
+    Of both, cka (biased, flattened) and accuracy (percent) on test images: <name>_chosen, <name>_fitted.
     """
-    first, second = junction.activations("test")
     curves = pressed(junction, penalty=-1e4, epochs=epochs, lr=lr, seed=seed)  # the task does not count
     fitted = stitch_at(junction, "least squares")
-    with torch.no_grad():
-        cka_fitted = flat_cka(fitted.stitch(first), second).item()
     row = {"cka_chosen": curves["cka"].iloc[-1], "accuracy_chosen": curves["accuracy"].iloc[-1]}
-    return row | {"cka_fitted": cka_fitted, "accuracy_fitted": 100 * junction.judge(fitted).accuracy}
+    return row | {
+        "cka_fitted": _cka(junction, fitted),
+        "accuracy_fitted": 100 * junction.judge(fitted).accuracy,
+    }
 
 
+@tabled
 def moved_by_groups(
     junction: Junction, trials: int, *, groups: Sequence[str] = ("orthogonal",), generator: torch.Generator
-) -> pd.DataFrame:
-    """§6.4: maps that leave a measure unchanged, inserted into a network.
+) -> Iterator[Row]:
+    """§6.4: maps that leave a measure unchanged, inserted into a network; groups are keys of `GROUPS`.
 
-    Args:
-        trials: draws from each group.
-        groups: out of "orthogonal", "permutations" and "G_ReLU".
-
-    Returns:
-        Columns group, trial, accuracy (percent), cross_entropy, cka (biased, flattened), base_accuracy.
+    Columns group, trial, accuracy (percent), cross_entropy, cka (biased, flattened), base_accuracy.
     """
-    makers: dict[str, Callable[[int], MatrixGroup]]
-    makers = {"orthogonal": Orthogonal, "permutations": Permutations, "G_ReLU": GReLU}
-    first, second = junction.activations("test")
     base = 100 * junction.judge(stitch_at(junction, "identity")).accuracy
-    rows = []
     for group, trial in itertools.product(groups, range(trials)):
-        network = stitch_at(junction, makers[group](junction.widths[0]).sample(generator))
-        judged = junction.judge(network)
-        with torch.no_grad():
-            value = flat_cka(network.stitch(first), second).item()
+        network = stitch_at(junction, GROUPS[group](junction.widths[0]).sample(generator))
+        judged, value = junction.judge(network), _cka(junction, network)
         row = {"group": group, "trial": trial, "accuracy": 100 * judged.accuracy}
-        rows.append(row | {"cross_entropy": judged.loss, "cka": value, "base_accuracy": base})
-    return pd.DataFrame(rows)
+        yield row | {"cross_entropy": judged.loss, "cka": value, "base_accuracy": base}
 
 
 def flat_cka(X: Tensor, Y: Tensor) -> Tensor:
     """CKA as csiszarik2021 has it: biased, of flattened maps."""
     return cka(X, Y, estimator="biased", spatial="features")
+
+
+@torch.no_grad()
+def _cka(junction: Junction, network: Stitched) -> float:
+    """Of a stitch's activations with model 2's, on test images."""
+    first, second = junction.activations("test")
+    return flat_cka(network.stitch(first), second).item()
 
 
 def _adam(junction: Junction, epochs: int, lr: float) -> StitchRecipe:
