@@ -114,6 +114,13 @@ def test_beside_a_verdict_stands_what_a_run_nearer_the_paper_measured(tmp_path, 
         assert "*Nearer the paper's,* " in page["rows"] and "2.25" in page["rows"]
 
 
+def test_what_a_small_run_leaves_out_does_not_matter_where_a_larger_one_judges(tmp_path):
+    entry = claim(**NUMBER, protocol={"width": 64})
+    put(tmp_path, "desk", {"penalty": [1.9, 2.0, 2.1]}, width=16)
+    put(tmp_path, "quick", {"another": [1.0]}, width=8)
+    assert claims.judge(entry, places(tmp_path)).profile == "desk"
+
+
 @given(st.lists(st.booleans(), min_size=1))
 def test_one_counterexample_refutes_and_one_example_is_enough(holds):
     universal, existence = (verdict(claim(kind=kind), holds=holds) for kind in ("universal", "existence"))

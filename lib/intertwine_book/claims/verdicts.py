@@ -55,6 +55,8 @@ def judge(claim: Claim, places: Iterable[tuple[str, str | Path]]) -> Verdict:
     reasons, rank = [], results.PROFILES.index
     verdict, apart = None, {}  # of the largest profile, and where its run is not the paper's
     for profile, folder in sorted(places, key=lambda place: rank(place[0]), reverse=True):
+        if verdict and not (claim.protocol and profile in results.RECORDED):
+            continue  # a smaller run says nothing more, and may lack what the claim needs
         try:
             table, provenance = results.read(claim.table, folder=Path(folder) / claim.chapter)
         except FileNotFoundError:
@@ -74,7 +76,7 @@ def judge(claim: Claim, places: Iterable[tuple[str, str | Path]]) -> Verdict:
             word = _ELSEWHERE.get(found.word, found.word) if differs else found.word
             scale, apart = "; ".join(differs.values()) or None, differs
             verdict = replace(found, word=word, profile=profile, scale=scale)
-        elif profile in results.RECORDED and differs.keys() < apart.keys() and claim.protocol:
+        elif differs.keys() < apart.keys():
             alike = apart.keys() - differs.keys()
             nearer = (f"{name} {value}" for name, value in claim.protocol.items() if name in alike)
             near = ", ".join(map(claim.in_words, nearer))
