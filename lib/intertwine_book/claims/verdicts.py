@@ -76,7 +76,7 @@ def judge(claim: Claim, places: Iterable[tuple[str, str | Path]]) -> Verdict:
             word = _ELSEWHERE.get(found.word, found.word) if differs else found.word
             scale, apart = "; ".join(differs.values()) or None, differs
             verdict = replace(found, word=word, profile=profile, scale=scale)
-        elif differs.keys() < apart.keys():
+        elif claim.protocol and differs.keys() < apart.keys():
             alike = apart.keys() - differs.keys()
             nearer = (f"{name} {value}" for name, value in claim.protocol.items() if name in alike)
             near = ", ".join(map(claim.in_words, nearer))
