@@ -147,7 +147,7 @@ class Action:
                 if (hidden.index, 1) in self.follows and not scalars_only:
                     matrix = self.follows[hidden.index, int(hidden.vector(factor)[0])]
                 if hidden.kind == "monomial":
-                    first = torch.arange(0, move.order.numel(), hidden.size)
+                    first = hidden.size * torch.arange(hidden.blocks)
                     order = (move.order + first[:, None]).flatten()
                 if hidden.logs or hidden.signs:
                     scale = hidden.scalars(move, factor)

@@ -83,6 +83,11 @@ class Unit(NamedTuple):
     def size(self) -> int:
         return self.space.size
 
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is known about its space that is not in this factor."""
+        return self.space.parent is None and self.space.leaf() and not self.space.frozen
+
 
 class Fixed(NamedTuple):
     """Entries that do not move; `zero` if they are all 0, `copies` if they are all alike."""
@@ -90,6 +95,7 @@ class Fixed(NamedTuple):
     size: int
     zero: bool = False
     copies: bool = False
+    settled = True
 
 
 Factor = Unit | Fixed
@@ -156,6 +162,8 @@ def unit(space: Space, powers: Powers) -> Unit:
 
 def resolve(axis: Axis) -> Axis:
     """The same axis in the spaces that are known by now."""
+    if all(len(segment) == 1 and segment[0].settled for segment in axis):  # most are
+        return axis
     start: list[Segment] = [()]
     return tuple(_tidy(each) for segment in axis for each in reduce(_expand, segment, start))
 

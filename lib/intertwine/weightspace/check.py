@@ -34,12 +34,13 @@ def wrong(space: WeightSpace, model: nn.Module, inputs: Any) -> list[HiddenSpace
     """
     element = space.sample(torch.Generator().manual_seed(0), scale=0.3)
     for point, at, tolerance, last in _points(space, model, inputs) if element else ():
-        expected = _outputs(space, point, at)
+        expected, state = _outputs(space, point, at), space.state(point)
         if not expected or not all(y.isfinite().any() for y in expected if y.numel()):
             continue
 
         def changes(element: Element) -> bool:
-            found = _outputs(space, space.act(point, element), at)  # noqa: B023
+            moved = space.action(space.moves(element), state).state(state)  # noqa: B023
+            found = _outputs(space, space.with_state(point, moved), at)  # noqa: B023
             return not found or any(map(_differ, found, expected, [tolerance] * len(found)))  # noqa: B023
 
         if not changes(element):

@@ -64,7 +64,7 @@ class HiddenSpace:
     names: dict[str, Unit] = field(default_factory=dict)
     writers: list[str] = field(default_factory=list)
     readers: list[str] = field(default_factory=list)
-    _powers: dict[Any, dict[int, Fraction]] = field(default_factory=dict)
+    _known: dict[Any, tuple[tuple[float, ...], frozenset[int]]] = field(default_factory=dict)
 
     @property
     def dimension(self) -> int:
@@ -116,23 +116,26 @@ class HiddenSpace:
 
     def vector(self, unit: Unit) -> tuple[float, ...]:
         """The powers of the independent scalars in a factor."""
-        powers = self.powers(unit, 0)
-        return tuple(float(powers.get(k, 0)) for k in range(self.logs))
+        return self._exponents(unit)[0]
 
     def parities(self, unit: Unit) -> frozenset[int]:
         """The independent signs in a factor."""
-        return frozenset(k for k, c in self.powers(unit, 1).items() if c % 2)
+        return self._exponents(unit)[1]
+
+    def _exponents(self, unit: Unit) -> tuple[tuple[float, ...], frozenset[int]]:
+        if unit.powers not in self._known:
+            powers, signs = self.powers(unit, 0), self.powers(unit, 1)
+            vector = tuple(float(powers.get(k, 0)) for k in range(self.logs))
+            self._known[unit.powers] = vector, frozenset(k for k, c in signs.items() if c % 2)
+        return self._known[unit.powers]
 
     def powers(self, unit: Unit, kind: int) -> dict[int, Fraction]:
         """The powers of the independent numbers (kind 0) or signs (1) in a factor."""
-        key = unit.powers, kind
-        if key not in self._powers:
-            total: dict[int, Fraction] = {}
-            for v, power in unit.powers:
-                for k, c in self.basis.get(v, {}).items() if v[0] == kind else ():
-                    total[k] = total.get(k, Fraction(0)) + power * c
-            self._powers[key] = {k: c for k, c in total.items() if c}
-        return self._powers[key]
+        total: dict[int, Fraction] = {}
+        for v, power in unit.powers:
+            for k, c in self.basis.get(v, {}).items() if v[0] == kind else ():
+                total[k] = total.get(k, Fraction(0)) + power * c
+        return {k: c for k, c in total.items() if c}
 
     def identity(self) -> Move:
         shape = self.blocks, self.size

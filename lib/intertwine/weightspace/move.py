@@ -77,12 +77,9 @@ def dual(A: Float[Tensor, "*b n n"], powers: Sequence[float]) -> Float[Tensor, "
 
 def scalars(move: Move, powers: Sequence[float], parity: Iterable[int]) -> Float[Tensor, "b n"]:
     """The factor of every unit where its scalars act with these powers, and these signs."""
-    exponent = torch.zeros(move.order.shape, dtype=torch.float64)
-    negative = torch.zeros(move.order.shape, dtype=torch.bool)
+    scale = torch.ones(move.order.shape, dtype=torch.float64)
     for k, power in enumerate(powers):
-        if power:
-            exponent += power * move.log[k]
+        scale = scale * (power * move.log[k]).exp() if power else scale
     for k in parity:
-        negative ^= move.sign[k]
-    size = exponent.exp()
-    return torch.where(negative, -size, size)
+        scale = scale.where(~move.sign[k], -scale)
+    return scale
