@@ -1,7 +1,5 @@
 """How an element of the group of a whole network acts on tensors, by their labels."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple

@@ -72,6 +72,10 @@ class Space:
     def leaf(self) -> bool:
         return not self.parts and self.factors is None
 
+    def unchanged(self) -> bool:
+        """Whether it still is one space that moves."""
+        return self.parent is None and self.leaf() and not self.frozen
+
 
 class Unit(NamedTuple):
     """A factor that moves: by scalars a(i), it is multiplied by the product of their powers."""
@@ -83,11 +87,6 @@ class Unit(NamedTuple):
     def size(self) -> int:
         return self.space.size
 
-    @property
-    def settled(self) -> bool:
-        """Whether nothing is known about its space that is not in this factor."""
-        return self.space.parent is None and self.space.leaf() and not self.space.frozen
-
 
 class Fixed(NamedTuple):
     """Entries that do not move; `zero` if they are all 0, `copies` if they are all alike."""
@@ -95,7 +94,6 @@ class Fixed(NamedTuple):
     size: int
     zero: bool = False
     copies: bool = False
-    settled = True
 
 
 Factor = Unit | Fixed
@@ -162,8 +160,9 @@ def unit(space: Space, powers: Powers) -> Unit:
 
 def resolve(axis: Axis) -> Axis:
     """The same axis in the spaces that are known by now."""
-    if all(len(segment) == 1 and segment[0].settled for segment in axis):  # most are
-        return axis
+    heads = [segment[0] for segment in axis if len(segment) == 1]
+    if len(heads) == len(axis) and all(isinstance(f, Fixed) or f.space.unchanged() for f in heads):
+        return axis  # as most are
     start: list[Segment] = [()]
     return tuple(_tidy(each) for segment in axis for each in reduce(_expand, segment, start))
 

@@ -1,7 +1,5 @@
 """The norm of the weights along an orbit: how it changes with the scalings, and where it is smallest."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Mapping
 

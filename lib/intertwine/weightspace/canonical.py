@@ -1,7 +1,5 @@
 """A representative of an orbit: two models in one orbit become equal."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

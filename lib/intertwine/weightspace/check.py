@@ -1,7 +1,5 @@
 """Does a random element keep the function? What fails is not given as a symmetry."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any

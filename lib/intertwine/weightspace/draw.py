@@ -1,7 +1,5 @@
 """A run as a drawing: calls from top to bottom, and between them values in the colours of their spaces."""
 
-from __future__ import annotations
-
 from html import escape
 
 from intertwine.weightspace.infer import needed

@@ -1,7 +1,5 @@
 """Independent scalars: the solutions of homogeneous equations between them, of numbers and of signs."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from intertwine.weightspace.axes import Powers, Variable

@@ -1,7 +1,5 @@
 """Find the symmetries of any network from one run."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from torch import nn

@@ -1,7 +1,5 @@
 """A hidden space and its group."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field

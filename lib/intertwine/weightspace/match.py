@@ -1,7 +1,5 @@
 """The element that brings one network closest to another: shared spaces together, scalars and all."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

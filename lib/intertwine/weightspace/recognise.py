@@ -1,7 +1,5 @@
 """Norms and rotary positions that are written by hand, recognised by what they compute."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any

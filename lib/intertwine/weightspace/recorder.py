@@ -1,7 +1,5 @@
 """Write down every call of a run while it happens."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from types import FunctionType
 from typing import Any

@@ -1,7 +1,5 @@
 """A run of a model, as it is written down: its values, the calls between them, and its modules."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -1,7 +1,5 @@
 """From constraints to groups: gains that join their two sides, and the free scalars of each space."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Space by space over a network, each as soon as it has weights to go by; and these, unit by unit."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Constraints between axes: unification by union and refinement."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction

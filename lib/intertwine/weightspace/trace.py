@@ -1,7 +1,5 @@
 """One run of a model on example inputs, written down call by call."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import traceback

@@ -1,7 +1,5 @@
 """Rules of sums, products, reductions, poolings and other functions of several values."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

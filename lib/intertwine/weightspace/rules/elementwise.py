@@ -1,7 +1,5 @@
 """Rules of activations, as `intertwine.groups` classifies them, and of calls without a rule."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

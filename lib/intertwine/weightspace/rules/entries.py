@@ -1,7 +1,5 @@
 """Axes of values that are combined entry by entry."""
 
-from __future__ import annotations
-
 from intertwine.weightspace.axes import (
     Axis,
     Fixed,

@@ -1,7 +1,5 @@
 """Rules of layers with weights, beside those that are products: convolutions, PReLU, embeddings."""
 
-from __future__ import annotations
-
 from intertwine.weightspace.axes import Axis, plain, resolve, units
 from intertwine.weightspace.infer import Inference, Label, NotUnderstood, bind, rule
 from intertwine.weightspace.rules.entries import meet, product

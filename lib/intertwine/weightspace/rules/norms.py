@@ -1,7 +1,5 @@
 """Rules of norms: for the axes that they normalise, and for the others."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from intertwine.weightspace.axes import Axis, Space, Unit, length, resolve, single, size, solid, units

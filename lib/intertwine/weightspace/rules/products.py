@@ -1,7 +1,5 @@
 """Rules of products that are summed: layers, matrices, attention."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from intertwine.weightspace.axes import Fixed, plain, resolve, size

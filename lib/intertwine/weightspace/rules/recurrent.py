@@ -1,7 +1,5 @@
 """Rules of recurrent layers: the gates of one unit move together."""
 
-from __future__ import annotations
-
 from intertwine.weightspace.axes import Axis
 from intertwine.weightspace.infer import Inference, Label, NotUnderstood, Stack, bind, rule
 from intertwine.weightspace.rules.regroup import narrow

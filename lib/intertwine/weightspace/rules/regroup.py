@@ -1,7 +1,5 @@
 """Axes that are joined and cut, as by reshapes and slices."""
 
-from __future__ import annotations
-
 import math
 
 from intertwine.weightspace.axes import Axis, Factor, Fixed, Unit, copied, length, moves, plain, resolve, size

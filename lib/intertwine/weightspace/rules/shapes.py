@@ -1,7 +1,5 @@
 """Rules of reshapes, concatenations, copies and padding: axes are cut and joined."""
 
-from __future__ import annotations
-
 import math
 
 from intertwine.weightspace.axes import Axis, Fixed, moves, plain, resolve, size, still

@@ -1,7 +1,5 @@
 """Rules of views: calls that only choose entries of a tensor, and the order of its axes."""
 
-from __future__ import annotations
-
 import math
 from types import NoneType
 from typing import NamedTuple
