@@ -38,8 +38,8 @@ def polytope(epsilons: Sequence[float], member: Sequence[float], *, name: str) -
     grey = {"color": COLOURS["grey"], "width": 4}
     fixed = [go.Scatter3d(**_at(lines), mode="lines", line=grey, name="the class", hoverinfo="skip")]
     text = [f"{i + 1}↑{j + 1}↓" for i, j in pairs]
-    words = {"mode": "text", "text": text, "textfont": {"size": 14}, "name": "corners", "hoverinfo": "skip"}
-    fixed.append(go.Scatter3d(**_at(1.08 * at), **words))
+    words = {"mode": "text", "text": text, "textfont": {"size": 14}, "showlegend": False, "hoverinfo": "skip"}
+    fixed.append(go.Scatter3d(**_at(1.1 * at), **words))
     orders = np.array(list(permutations(member))) @ basis.T
     dots = {"mode": "markers", "marker": {"size": 5, "color": COLOURS["red"]}, "hoverinfo": "skip"}
     fixed.append(go.Scatter3d(**_at(orders), name="one network, its 24 orders", **dots))
@@ -48,7 +48,7 @@ def polytope(epsilons: Sequence[float], member: Sequence[float], *, name: str) -
         trace.visible = visible
     hidden = {"visible": False, "range": [-2.1, 2.1]}
     scene = {f"{axis}axis": hidden for axis in "xyz"} | {"camera": {"eye": {"x": 0.75, "y": 0.7, "z": 0.42}}}
-    made = layout(scene, [slider(epsilons, shown, 0)])
+    made = layout(scene, [slider(epsilons, shown, 0)]) | {"legend": {"orientation": "h", "x": 0, "y": 0.06}}
     return Interactive(go.Figure(traces + fixed, made), name)
 
 
