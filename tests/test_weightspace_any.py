@@ -186,6 +186,27 @@ def test_the_check_freezes_only_what_is_wrong(monkeypatch):
     assert "an element of it changed the outputs when checked" in space.to_frame()["why"].tolist()
 
 
+def test_the_check_draws_an_order_that_moves_two_units(monkeypatch):
+    monkeypatch.setitem(RULES, "cumsum", RULES["clone"])
+    model = Net(lambda h: h.softmax(-1).cumsum(-1), width=2, leave=2)
+    assert held(model, randn(3, 4), check=True).spaces == []
+
+
+class Nested(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.p, self.v, self.o = nn.Linear(3, 8), nn.Linear(3, 2), nn.Linear(2, 3)
+
+    def forward(self, x):
+        p = self.p(x).view(-1, 2, 2, 2)
+        p = torch.cat(p.split(1, dim=2), dim=3).sum(-1)
+        return self.o(p.view(-1, 2) * self.v(x))
+
+
+def test_blocks_within_blocks_of_which_parts_are_taken_move_as_a_whole():
+    assert groups(Nested(), randn(2, 3), randn(5, 3)) == ["Σ_2", "Σ_2 for each of 2"]
+
+
 class Experts(nn.Module):
     def __init__(self, visit):
         super().__init__()

@@ -7,7 +7,7 @@ from intertwine.weightspace import find_symmetries, relative_error
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
-CONVOLUTIONS = """convnext_atto convnextv2_atto cs3darknet_focus_s darknet17 densenet121 dla34
+CONVOLUTIONS = """bat_resnext26ts convnext_atto convnextv2_atto cs3darknet_focus_s darknet17 densenet121 dla34
     dpn48b
     edgenext_xx_small efficientnet_lite0 efficientvit_b0 ghostnet_050 hardcorenas_a
     hgnetv2_b0 hrnet_w18_small inception_next_atto lcnet_035 mixnet_s mnasnet_small mobilenetv2_035

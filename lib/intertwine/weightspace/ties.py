@@ -158,6 +158,7 @@ class Ties:
         if space.frozen:
             return
         blocks = self.space(outer, space.base)
+        blocks.inner = space.inner  # of blocks within blocks no part can move alone, either
         inner = self.space(space.size // outer, blocks)
         space.factors = (blocks, inner)
         inner.inner = True

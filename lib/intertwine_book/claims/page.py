@@ -71,12 +71,12 @@ def summary(judged: Judged) -> pd.DataFrame:
 
 
 def _sum(judged: Judged) -> str:
-    """Three numbers for the home page, of the papers' statements alone."""
+    """Five numbers for the home page, of the papers' statements alone."""
     found = summary(judged).query("paper != @OURS")["family"].value_counts().reindex(FAMILIES, fill_value=0)
-    agrees, disagrees = found["agrees"], found["disagrees"]
-    rest = found.sum() - agrees - disagrees
-    text = f"Of {found.sum()} statements of the papers {agrees} agree with what we found, {disagrees} do not"
-    return f"{text}, and {rest} are open: too few runs, networks of another setting, or no table yet."
+    agrees, undecided, disagrees, elsewhere, unjudged = found
+    text = f"Of {found.sum()} statements of the papers {agrees} agree with what we found, {disagrees} do not,"
+    text += f" {undecided} are undecided, {elsewhere} have another result in another setting, and {unjudged}"
+    return f"{text} have no verdict."
 
 
 def _filtered(paper: str, kind: str) -> str:
