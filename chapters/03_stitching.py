@@ -48,6 +48,7 @@ from intertwine.training import RECIPES, Spec, evaluate, train_many, zoo
 from intertwine.weightspace import find_symmetries, match, relative_error
 from intertwine_book import results
 from intertwine_book.experiments import stitching as experiments
+from intertwine_book.figures import style
 from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.dots import dots
 from intertwine_book.figures.line_walk import line_walk
@@ -57,14 +58,8 @@ from intertwine_book.figures.stitching import (
     matched_channels,
     stitch_diagram,
 )
-from intertwine_book.figures.style import (
-    COLOURS,
-    GROUP_COLOURS,
-    in_mathematics,
-    use_style,
-)
 
-use_style()
+style.use_style()
 record = partial(results.on_record, "03_stitching")
 
 # %% tags=["parameters"]
@@ -106,11 +101,14 @@ for table in (story, narrow):
 means = narrow.groupby(["stitch", "layer"])["penalty"]
 means = means.agg(penalty="mean", interval=results.interval).reset_index()
 means["spread"] = means["interval"].str[1] - means["penalty"]
-shades = [COLOURS["pink"], COLOURS["orange"], COLOURS["grey"]]
+shades = [style.COLOURS["pink"], style.COLOURS["orange"], style.COLOURS["grey"]]
 palette = dict(zip(FIVE[1:4], shades, strict=True))
-palette |= {"full": GROUP_COLOURS["general linear"], "G_ReLU": GROUP_COLOURS["G_ReLU"]}
+palette |= {
+    "full": style.GROUP_COLOURS["general linear"],
+    "G_ReLU": style.GROUP_COLOURS["G_ReLU"],
+}
 palette = {name: palette[name] for name in FIVE}
-in_legend = {in_mathematics(name): colour for name, colour in palette.items()}
+in_legend = {style.in_mathematics(name): colour for name, colour in palette.items()}
 
 # %% tags=["remove-input"] mystnb={"figure": {"name": "fig-penalties", "caption": "In networks as wide as the paper's, a permutation with scalings loses 4 to 7 points, less than a map of rank 4 (ranks from random starts, the group from activations). Stitching penalty on CIFAR-10 (lower is better) by layer and kind of map. Marks of one layer stand side by side. Filled: recorded run of Myrtle CNNs (four convolutions in a row) of width 64, one pair. Rings: figure 1 of the paper by Godfrey and others, width 64, 32 pairs. Squares: width 16, mean over four pairs with 95 % interval."}, "image": {"alt": "Stitching penalty in points at the layers 3, 6, 10 and 14 for full maps, ranks 4, 2 and 1, and G_ReLU: filled marks at width 64, rings for the printed values, squares with intervals at width 16."}}
 words = {"xlabel": "layer, as the paper counts", "ylabel": "penalty, points"}
@@ -356,7 +354,9 @@ on_terms = experiments.protocols(record("equal"))
 shown = on_terms.melt(["pair", "layer1"], value_name="penalty")
 shown[["stitch", "protocol"]] = shown["variable"].str.rsplit("_", n=1, expand=True)
 shown["stitch"] = (
-    shown["stitch"].str.replace("_", " ").replace("g relu", in_mathematics("G_ReLU"))
+    shown["stitch"]
+    .str.replace("_", " ")
+    .replace("g relu", style.in_mathematics("G_ReLU"))
 )
 titles = {"paper": "the paper's way", "best": "best starts", "ours": "our way"}
 shown["protocol"] = shown["protocol"].map(titles)
@@ -419,7 +419,7 @@ heatmap(matrix, *ends, "accuracy", label="accuracy, %")
 # did, or *stitched* by the same map. Here the choice hardly matters. With four channels at the first stage, only a full map at layer 67 keeps most of the accuracy.
 
 # %% tags=["remove-input"] mystnb={"figure": {"name": "fig-blocks", "caption": "In narrow residual networks both maps lose most of the accuracy before layer 67; there a full map loses 13 points, the group 65. Recorded penalties of closed forms at layers inside blocks (starred) and at their ends, with the shortcut passed on or stitched; digits, ResNet-20 of width 4, mean over four pairs with 95 % interval, batch norm re-estimated."}, "image": {"alt": "Two panels of the penalty in points at six layers of residual networks, for least squares and for G_ReLU, with the shortcut passed on and stitched."}}
-of = {"least squares": palette["full"], in_mathematics("G_ReLU"): palette["G_ReLU"]}
+of = {"least squares": palette["full"], style.in_mathematics("G_ReLU"): palette["G_ReLU"]}
 words = {"xlabel": "layer", "ylabel": "penalty, points", "colours": of}
 told = record("figure_6")
 by_pair = (told["g_relu"] - told["full"]).groupby(told["pair"]).mean()
@@ -434,7 +434,7 @@ told = in_blocks.pivot_table(
 )
 assert (told["passed on"] - told["stitched"]).abs().max() < 5
 assert told.loc["least squares", "stitched"].idxmin() == "67"
-in_blocks["stitch"] = in_blocks["stitch"].map(in_mathematics)
+in_blocks["stitch"] = in_blocks["stitch"].map(style.in_mathematics)
 mean_curves(in_blocks, "layer", "penalty", "stitch", panels="shortcut", **words)
 
 # %% [markdown]
