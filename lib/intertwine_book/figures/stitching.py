@@ -37,7 +37,7 @@ def map_pictures(maps: Mapping[str, Float[Tensor, "q p"]]) -> Figure:
         shades = {"cmap": "RdBu_r", "vmin": -bound, "vmax": bound}
         picture_in(axis, weight.numpy(force=True), in_mathematics(name), **shades)
     axes[0, 0].set_ylabel("channel of $\\tilde f$")
-    figure.supxlabel("channel of $f$", fontsize="medium")
+    axes[0, len(maps) // 2].set_xlabel("channel of $f$")
     return figure
 
 
@@ -56,6 +56,6 @@ def matched_channels(
             picture_in(axes[row, k], picture.numpy(force=True), cmap="cividis")
         axes[0, k].set_title(title, fontsize=9)
     axes[1, 0].axis("off")
-    axes[0, 1].set_ylabel("$f$")
-    axes[1, 1].set_ylabel("$\\tilde f$")
+    axes[0, 1].set_ylabel("$f$", fontsize=14)
+    axes[1, 1].set_ylabel("$\\tilde f$", fontsize=14)
     return figure
