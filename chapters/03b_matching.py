@@ -63,6 +63,7 @@ RELATIVE = "relative accuracy, %"
 shades = {"task loss": "green", "least squares": "red", "variance restored": "blue"}
 shades |= {"orthogonal": "orange"}
 OF = {way: COLOURS[shade] for way, shade in shades.items()}
+two = {way: OF[way] for way in ("least squares", "task loss")}
 
 # %% tags=["parameters"]
 from typing import Literal
@@ -87,7 +88,7 @@ starts: int = 2  # random ones, and as many from least squares; an even number
 widths: list[int] = [2, 4, 8]  # channels of the first convolution
 wide: Literal["myrtle", "resnet20"] = "myrtle"  # whose width varies
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-matching", "caption": "On Tiny-10 the best fit loses 15 % of the accuracy at layer 3, where a stitch trained by the task loses 5 %; on ResNet-20 it loses 40 % at layer 9, against 1 %. Relative accuracy of the stitched network (its accuracy divided by that of model 2; higher is better) by layer; above Tiny-10, below ResNet-20. Large discs: means; small dots: single pairs. Ring: the worst stitch by task loss that the paper reports, on ResNet-20 behind the first convolution."}, "image": {"alt": "Two charts of relative accuracy against the layer. Tiny-10: task loss stays between 94 and 100 percent, least squares falls to 85, an orthogonal map to 57. ResNet-20: task loss stays above 96 percent, least squares falls to 60 at layer 9, and a ring at layer 1 marks 80."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-matching", "caption": "On Tiny-10 the best fit loses 15 % of the accuracy at layer 3, where a stitch trained by the task loses 5 %; on ResNet-20 it loses 40 % at layer 9, against 1 %. Relative accuracy of the stitched network (its accuracy divided by that of model 2; higher is better) by layer; above Tiny-10, below ResNet-20, where no orthogonal map was fitted. Large discs: means; small dots: single pairs. Ring: the worst stitch by task loss that the paper reports, on ResNet-20 behind the first convolution."}, "image": {"alt": "Two charts of relative accuracy against the layer. Tiny-10: task loss stays between 94 and 100 percent, least squares falls to 85, an orthogonal map to 57. ResNet-20: task loss stays above 96 percent, least squares falls to 60 at layer 9, and a ring at layer 1 marks 80."}}
 told = numbered(record("matching"))
 mean = told.pivot_table(index="stitch", columns="layer", values="y")
 by_pair = record("experiment_1_by_pair")
@@ -138,13 +139,13 @@ two_ways_diagram()
 # $F_S = T_2\circ S\circ R_1$ is the *stitched network*. Its *relative accuracy* is its accuracy divided by that of model 2.
 # :::
 #
-# $S$ is affine and acts on channels, at every position of a feature map alike ({numref}`fig-two-ways`). Let the rows of $A$ and $B$ be the activations of the two layers, one row for
+# $S$ is linear or affine and acts on channels, at every position of a feature map alike ({numref}`fig-two-ways`). Let the rows of $A$ and $B$ be the activations of the two layers, one row for
 # every image and position. Direct matching minimises the distance
 #
 # $$\lVert AM - B\rVert_F$$ (eq-distance)
 #
 # over all matrices (*least squares*: $M_{LS} = A^{+}B$ with the pseudoinverse $A^+$) or over orthogonal ones (*Procrustes*: $UV^\top$, where $A^\top B = UDV^\top$).
-# Least squares has a bias, so $A$ and $B$ are centred first. To see both at work, train small networks on handwritten digits.
+# Least squares has a bias, so $A$ and $B$ are centred first. The orthogonal map has none; part of its loss may come from that. To see both at work, train small networks on handwritten digits.
 
 # %% tags=["hide-input"]
 device, published = devices.pick(device), networks == "published"
@@ -230,7 +231,7 @@ print(f"accuracy {mine:.1%} by hand, {theirs:.1%} by the library")
 # (sec-matching)=
 # ## Is a good fit a good stitch? [their Experiment 1]
 #
-# *Of six maps, those whose outputs are closer to model 2's keep more accuracy* ({numref}`fig-distance`). Without a map the cross-entropy is 6.9 nats; the paper reports 6.99. The best permutation of channels keeps {glue:text}`permuted:.0f` % of the accuracy and least squares
+# *Of six maps, those whose outputs are closer to model 2's keep more accuracy* ({numref}`fig-distance`). Without a map the cross-entropy is 6.9 nats; the paper reports 6.99. The permutation of channels of least distance {eq}`eq-distance`, without scalings or a bias, keeps {glue:text}`permuted:.0f` % of the accuracy and least squares
 # {glue:text}`direct:.0f` %: layers of two networks are not copies of each other in another order. Training for model 2's probabilities or for the labels makes a difference of less than 0.5 points.
 
 # %% tags=["remove-input"] mystnb={"figure": {"name": "fig-distance", "caption": "The smaller the cross-entropy to model 2, the more accuracy a map keeps. Mean over test images and the eight layers of Tiny-10; below each map the relative accuracy that it keeps. Large discs: means over five pairs; small dots: pairs. Dotted: model 2 itself, the least possible. Ring: printed mean with its standard deviation over ten runs."}, "image": {"alt": "Six groups of dots, from no stitch at 6.9 nats and 14 percent over a random order, best order at 2.6 and 58 percent, orthogonal at 1.1 and 84, and least squares at 0.7 and 92 to task loss at 0.5 and 97 percent; a ring at 6.99 stands at no stitch, a dotted line lies at 0.2."}}
@@ -251,6 +252,7 @@ base = split[split["stitch"] == "model 2"].set_index(["pair", "layer1"])["distan
 single = split[split["part"].str.isdigit() & (split["layer1"] == "bn3")]
 single = single.join(base.rename("base"), on=["pair", "layer1"])
 gone = single[single["stitch"] == "removed"].groupby("pair")
+before = gone["variance"].cumsum() - single["variance"]  # directions are in order
 agree = gone[["variance", "distance"]].corr("spearman")["distance"].unstack()["variance"]
 assert (agree.round(2) >= 0.98).all()
 kept = single.pivot_table(index="pair", columns=["stitch", "part"], values="kept")
@@ -269,31 +271,33 @@ dots(far, "map", "nats", "way", **words, colours={"measured": COLOURS["ink"]})
 # %% [markdown]
 # ## Why does the best fit lose accuracy? [our question]
 #
-# *Because it shrinks what it cannot predict.* A regression predicts the mean of what remains unknown. Its outputs have only the explained share of the variance:
+# *Partly because it shrinks what it cannot predict: undoing that gains half of what training gains.* A regression predicts the mean of what remains unknown. Its outputs have only the explained share of the variance:
 #
 # $$\operatorname{Var}\,(AM_{LS})_j = R_j^2\,\operatorname{Var}\,B_j,$$ (eq-shrinks)
 #
-# with $R_j^2$ the share of channel $j$'s variance that least squares explains. Take the principal directions of $B$, and call the few that hold half of the variance *loud* and the others *quiet*. The usual explanation is that
-# a task reads quiet directions, which a fit neglects. {numref}`fig-directions` shows something else. The task reads loud directions more than quiet ones: the cost of removing a direction follows its variance (rank correlation 0.98 or more in each pair). But
-# least squares keeps 92 % of the variance in the loudest direction and 16 % in the quietest (medians over pairs). Training for the task does not only restore it: in the quietest direction the trained stitch writes 3 to 12 times the variance of the layer.
+# with $R_j^2$ the share of channel $j$'s variance that least squares explains. Take the principal directions of $B$, and call the few that hold half of the variance *loud* and the others *quiet*. One might think that
+# a task reads quiet directions, which a fit neglects. Yet a single loud direction matters more than a quiet one ({numref}`fig-directions`): the cost of removing it follows its variance (rank correlation 0.98 or more in each pair). But
+# least squares gets the quiet ones, taken together, most wrong: it keeps 92 % of the variance in the loudest direction and 16 % in the quietest (medians over pairs). Training for the task does not only restore it: in the quietest direction the trained stitch writes 3 to 12 times the variance of the layer.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-directions", "caption": "Loud directions are used most; in quiet ones least squares writes too little variance and the trained stitch too much. Each dot is one of 32 principal directions at layer 3 of Tiny-10, five pairs. Left: cross-entropy that model 2 gains when the direction is set to its mean. Right: variance of what the stitch writes in this direction, divided by that of the layer (1, dotted, is right)."}, "image": {"alt": "Two charts on logarithmic axes. Left: a rising cloud. Right: red dots of least squares fall from 0.9 for loud directions to 0.1 for quiet ones; green dots of task loss lie near 1 for loud directions and rise up to 12 for quiet ones."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-directions", "caption": "Loud directions are used most; in quiet ones least squares writes too little variance and the trained stitch too much. Each dot is one of 32 principal directions at layer 3 of Tiny-10, five pairs, 500 test images; three to six are loud. Left: cross-entropy that model 2 gains when the direction is set to its mean. Right: variance of what the stitch writes in this direction, divided by that of the layer (1, dotted, is right)."}, "image": {"alt": "Two charts on logarithmic axes. Left: a rising cloud, black for loud directions, grey for quiet ones. Right: red dots of least squares fall from 0.9 for loud directions to 0.1 for quiet ones; green dots of task loss lie near 1 for loud directions and rise up to 12 for quiet ones."}}
 rise = (single["distance"] - single["base"]).clip(lower=1e-4)
 single["percent"] = 100 * single["variance"]
 left, right = "cost of removal, nats", "variance, stitch / layer"
 shown = {left: rise, right: single["kept"]}
 both = pd.concat(single.assign(of=name, value=each) for name, each in shown.items())
 both = both[(both["stitch"] == "removed") == (both["of"] == left)]
-two = {way: OF[way] for way in ("least squares", "task loss")}
+loud = before.lt(0.5).map({True: "loud", False: "quiet"})
+both.loc[both["of"] == left, "stitch"] = loud
 words = {"xlabel": "share of the layer's variance in the direction, %", "panels": "of"}
-words |= {"colours": two | {"removed": COLOURS["ink"]}, "level": {right: 1.0}}
+colours = two | {"loud": COLOURS["ink"], "quiet": COLOURS["grey"]}
+words |= {"colours": colours, "level": {right: 1.0}}
 scatter(both, "percent", "value", "stitch", xscale="log", yscale="log", **words)
 
 # %% [markdown]
 # Which part of the error costs the accuracy? Give model 2 its own activations, plus the error of a stitch in the loud or in the quiet directions alone ({numref}`fig-split`). At layer 3 least squares leaves 17 % of the loud variance unexplained and
-# 43 % of the quiet one, and its quiet error costs more. The stitch trained by the task has a *larger* error in both parts, 20 % and 68 %, and loses less. So the size of an error does not say what it costs: here the smaller error that shrinks costs more than the larger one that does not. At layer 6 the two maps differ by 3 points only.
+# 43 % of the quiet one, and its quiet error costs more, 8 points against 3. The stitch trained by the task has a *larger* error in both parts, 20 % and 68 %, and loses less. So the size of an error does not say what it costs: here the smaller error that shrinks costs more than the larger one that does not. At layer 6 the two maps differ by 3 points only.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-split", "caption": "The quiet part of the error of least squares costs 8 points, the larger one of the task stitch 5. Accuracy of model 2 (dotted: without any error) when its layer 3 carries the error of a stitch in the loud directions only, in the quiet ones only, or in both. Tiny-10; large discs: means, small dots: five pairs."}, "image": {"alt": "Three groups, loud, quiet and both, with two colours each: for both parts least squares is at 73 percent, task loss at 83; a dotted line lies at 87."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-split", "caption": "The quiet part of the error of least squares costs 8 points, the larger one of the task stitch 5. Accuracy of model 2 (dotted: without any error) when its layer 3 carries the error of a stitch in the loud directions only, in the quiet ones only, or in both. Tiny-10, 500 test images; large discs: means, small dots: five pairs."}, "image": {"alt": "Three groups, loud, quiet and both, with two colours each: for both parts least squares is at 73 percent, task loss at 83; a dotted line lies at 87."}}
 order = ["loud", "quiet", "both"]
 groups = split[split["part"].isin(order) & (split["layer1"] == "bn3")]
 left = groups.pivot_table(index="stitch", columns="part", values="left").round(2)
@@ -301,7 +305,7 @@ assert left.loc[list(two)].to_numpy().tolist() == [[0.29, 0.17, 0.43], [0.43, 0.
 height = groups.pivot_table(index="stitch", columns="part", values="accuracy")
 own = height.loc["model 2", "both"]
 cost = own - height
-assert cost.loc["least squares", "loud"] < cost.loc["least squares", "quiet"]
+assert cost.loc["least squares", ["loud", "quiet"]].round().tolist() == [3, 8]
 assert cost["quiet"].round()[["least squares", "task loss"]].tolist() == [8, 5]
 words = {"xlabel": "part of the error", "ylabel": "accuracy, %", "ylim": (62, 90)}
 groups = groups.sort_values("part", key=lambda part: part.map(order.index))
@@ -338,8 +342,8 @@ dots(pd.concat([told, stretched]), "layer", "y", "stitch", colours=all_ways, **w
 #
 # ## Would any front do? [our control]
 #
-# *In the first layer yes, from the third on no.* Put the stitch behind a front that was *never trained*, and train it by the task ({numref}`fig-untrained`). Behind the first layer the stitched network is as good as model 2: sixteen random filters keep what the back needs. There a good
-# stitch says nothing about what model 1 has learned. At layer 3 an untrained front reaches 34 to 37 %, a trained one 95 %; at layer 8 it is at chance. From layer 3 on, most of a stitch's accuracy is owed to what the front has learned. Whether it has learned the same as model 2, this control does not show.
+# *On Tiny-10 in the first layer yes, from the second on no.* Put the stitch behind a front that was *never trained*, and train it by the task ({numref}`fig-untrained`). Behind the first layer the stitched network is as good as model 2: sixteen random filters keep what the back needs. There a good
+# stitch says nothing about what model 1 has learned. At layer 3 an untrained front reaches 34 to 37 %, a trained one 95 %; at layer 8 it is at chance. Its batch norm has its initial statistics, not estimated ones, and its activations shrink from layer to layer, which may be part of this. In the small run on digits ({numref}`fig-matching-live`) an untrained front keeps most of the accuracy at every layer, so its failure is a finding about Tiny-10.
 
 # %% tags=["remove-input"] mystnb={"figure": {"name": "fig-untrained", "caption": "Behind the first layer an untrained front serves as well as a trained one; deeper it does not. Relative accuracy of stitches by task loss, Tiny-10. Large discs: means; small dots: pairs (two with an untrained front, five with a trained one). The dotted line is chance."}, "image": {"alt": "Two curves against the layer: with a trained front between 94 and 100 percent, with an untrained front falling from 100 over 51 and 36 to 12 percent."}}
 null = numbered(record("untrained"))
@@ -377,7 +381,15 @@ print(f"explained {explained:.0%}, labels right {right:.0%}")
 # In this example the direction of large variance is not the one that the task uses: the best fit of rank 1 explains nearly all of the variance and gets the label right by chance only. In {numref}`fig-low-rank` a product of two factors is trained by the task, from random orthogonal factors as in the paper, or from the direct map. *From the direct map, training gains at every rank, layer and
 # pair.* At layer 3 and rank 4, direct maps keep 26 to 59 %, trained ones 68 to 84 %. *From random factors it may end below the direct map*: in our short training it ends above in all twelve cases at layer 6, as in the paper, and in seven of twelve at layer 3.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-low-rank", "caption": "At equal rank the task finds better directions than the fit, if it starts from the fit. Relative accuracy of stitches of low rank between Tiny-10 networks at layer 3 (32 channels) and layer 6 (64), side by side at each rank; large discs: means, small dots: four pairs."}, "image": {"alt": "Two charts of relative accuracy against the ranks 4, 8 and 16: reduced-rank regression lowest or in the middle, task loss from random factors, and task loss from the direct map highest with 76 to 95 percent."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-low-rank", "caption": "At equal rank training beats the fit, always if it starts from the fit; from random factors at layer 6 always, at layer 3 in seven of twelve cases. Relative accuracy of stitches of low rank between Tiny-10 networks at layer 3 (32 channels) and layer 6 (64), side by side at each rank; large discs: means, small dots: four pairs."}, "image": {"alt": "Two charts of relative accuracy against the ranks 4, 8 and 16: reduced-rank regression lowest or in the middle, task loss from random factors, and task loss from the direct map highest with 76 to 95 percent."}}
+counts = before.lt(0.5).groupby(single["pair"]).sum()  # of loud directions
+assert counts.agg(["min", "max"]).tolist() == [3, 6]
+on_digits = record("experiment_2")
+reach = on_digits.groupby(["layer1", "width"])["task_loss"].agg(["min", "max"]).unstack()
+assert (reach["max"][2] < reach["min"][4])[:"bn3"].all()
+assert (reach["max"][4] < reach["min"][8])[:"bn3"].all()
+front = on_digits[on_digits["width"] == 8].groupby("layer1")["least_squares"].mean()
+assert (100 * front).round().tolist() == [99, 44, 89, 100]
 ranked = record("low_rank")
 assert (ranked["task_loss_from_direct"] > ranked["direct"]).all()
 behind = ranked["task_loss"] < ranked["direct"]
@@ -404,21 +416,21 @@ dots(long, "rank", "y", "way", colours=colours, panels="layer1", **words)
 # (sec-starts)=
 # ## Does the start matter? [their Experiment 5]
 #
-# *Yes: from least squares all stitches of a layer end within a point of each other, from random starts 14 of 32 end more than a tenth of model 2's accuracy behind.* The 14 are all at layers 1 to 5. Behind a back that is not affine, the task loss of a stitch need not be convex, so a start may decide where training ends.
+# *Within our short training, yes: from least squares all stitches of a layer end within a point of each other, from random starts 14 of 32 end more than a tenth of model 2's accuracy behind.* The 14 are all at layers 1 to 5. Behind a back that is not affine, the task loss of a stitch need not be convex, so a start may decide where training ends.
 # {numref}`fig-training` follows single trainings. From least squares the first epoch brings most of the gain; from a random start the stitches at layers 1 to 6 have not caught up after six epochs, and some of them still rise.
-# So we cannot tell whether they are stuck or slow; the paper trains for 30 epochs and finds that most random starts end alike.
+# At layer 2 one ends at 30 %; with 10,000 images others end at 62 to 79 % ({numref}`fig-paths`). So we cannot tell whether they are stuck or slow; the paper trains for 30 epochs and finds that most random starts end alike.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-training", "caption": "Training from least squares begins high and settles within one or two epochs; from a random start it ends lower at layers 1 to 6. Accuracy relative to model 2, epoch by epoch, single trainings (orange-red: from least squares; grey: from a random start) between one pair of Tiny-10 networks (3,000 images, six epochs)."}, "image": {"alt": "Eight small panels, one a layer, of relative accuracy from 0 to 1 against the epoch, with a red curve from least squares near 0.9 to 1 and a grey curve from a random start that rises from 0.1."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-training", "caption": "Training from least squares begins high and settles within one or two epochs; from a random start it ends lower at layers 1 to 6. Accuracy relative to model 2, epoch by epoch, single trainings (orange-red: from least squares; grey: from a random start) between one pair of Tiny-10 networks (3,000 images, six epochs, judged on 1,000)."}, "image": {"alt": "Eight small panels, one a layer, of relative accuracy against the epoch, with a red curve from least squares near 90 to 100 percent and a grey curve from a random start that rises from 10."}}
 curves = record("training")
 own = told.set_index("pair")["accuracy2"][0].iloc[0]
-curves["y"] = curves["accuracy"] / own
+curves["y"] = 100 * curves["accuracy"] / own
 curves["layer"] = "layer " + curves["layer1"].str.removeprefix("bn")
 of_start = {"least squares": OF["least squares"], "random": COLOURS["grey"]}
-words = {"xlabel": "epoch", "ylabel": "relative accuracy", "colours": of_start}
-words |= {"panels": "layer", "across": 4, "ylim": (0, 1.03), "height": 1.7}
+words = {"xlabel": "epoch", "ylabel": RELATIVE, "colours": of_start}
+words |= {"panels": "layer", "across": 4, "ylim": (0, 108), "height": 1.7}
 lag = curves[curves["epoch"] == 6].pivot(index="layer1", columns="start", values="y")
 lag = lag["least squares"] - lag["random"]
-assert (lag[:"bn6"] > 0.08).all() and (lag["bn7":] < 0.02).all()
+assert (lag[:"bn6"] > 8).all() and (lag["bn7":] < 2).all()
 single_curves(curves, "epoch", "y", "start", **words)
 
 # %% [markdown]
@@ -430,8 +442,8 @@ single_curves(curves, "epoch", "y", "start", **words)
 # The paper asks for ends of 80 % or more, and finds no connection at the first three layers. There three of our six lines have such ends: one at layer 1 falls by 17 points, the other at layer 1 and one at layer 3 are flat. Both lines at layer 2 fall by 32 and 40 points, but from ends of 62 to 79 %;
 # the second line at layer 3 leads from 77 to 43 %. At layers 4 and 5 each line has an end below 80 %, and none falls by more than 6 points. Two stitches from least squares are connected at every layer, but they start from the same map.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-paths", "caption": "Lines between two stitches from random starts (grey) are flat from layer 6 on and sag at layer 2 and in one of two cases at layer 1; lines from least squares (orange-red) are flat everywhere. Relative accuracy along the straight line between two stitches of one pair of Tiny-10 networks; each curve is one pair of starts, and its ends are the two trained stitches."}, "image": {"alt": "Eight small panels, one a layer, of relative accuracy from 0 to 1 against the place on the line. Red curves from least squares are flat near 1. Grey curves from random starts sag at layers 1 and 2, fall at layer 3 and are flat from layer 4 on."}}
-path = record("paths")
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-paths", "caption": "Lines between two stitches from random starts (grey) are flat from layer 6 on and sag at layer 2 and in one of two cases at layer 1; lines from least squares (orange-red) are flat everywhere. Relative accuracy along the straight line between two stitches of one pair of Tiny-10 networks; each curve is one pair of starts, and its ends are the two trained stitches."}, "image": {"alt": "Eight small panels, one a layer, of relative accuracy against the place on the line. Red curves from least squares are flat near 100 percent. Grey curves from random starts sag at layers 1 and 2, fall at layer 3, sag little at layers 4 and 5 and are flat from layer 6 on."}}
+path = record("paths").assign(y=lambda t: 100 * t["relative_accuracy"])
 path["layer"] = "layer " + path["layer1"].str.removeprefix("bn")
 walls = record("experiment_6")
 assert walls.query("start == 'least squares'")["barrier"].max() < 0.005
@@ -442,13 +454,13 @@ assert walls.loc["bn2", "barrier"].round(2).tolist() == [0.32, 0.4]
 assert not walls.loc[["bn2", "bn4", "bn5"], "kept"].any()
 assert (path.query("start == 'random'")["apart"] > 1).all()
 words |= {"xlabel": "λ", "trial": "path", "means": False}
-single_curves(path, "fraction", "relative_accuracy", "start", **words)
+single_curves(path, "fraction", "y", "start", **words)
 
 # %% [markdown]
 # (sec-sparsity)=
 # ## How few entries suffice? [their Experiment 7]
 #
-# *With 80 to 94 % zeros, a stitch by task loss keeps 33 to 53 % of model 2's accuracy more than the lasso (means of four pairs).* A map with few entries would say which channels are the same. The paper adds $\alpha\lVert M\rVert_1$, the sum of all $|m_{ij}|$, to
+# *At the strongest penalty a stitch by task loss keeps on average 37 points more than the lasso at layer 3 (81 to 86 % zeros) and 63 more at layer 6 (93 to 94 %).* A map with few entries would say which channels are the same. The paper adds $\alpha\lVert M\rVert_1$, the sum of all $|m_{ij}|$, to
 # {eq}`eq-task-loss`, and for direct matching to $\lVert AM - B\rVert_F$ in its equation (3). It calls that the *lasso*, whose norm is squared:
 #
 # $$\tfrac12\lVert AM - B\rVert_F^2 + \alpha\lVert M\rVert_1.$$ (eq-lasso)
@@ -505,12 +517,15 @@ assert relative_error(lasso(alpha), theirs) < 1e-2
 # In {numref}`fig-sparsity` every sparse stitch by task loss has a partner: the lasso with as many zeros, found by bisection in α. Entries below $10^{-4}$ count as zeros, as in the paper, and are set to 0 before a stitch is judged. *At layer 6, with 93 to 94 % zeros,
 # task loss keeps 79 to 84 % and the lasso 13 to 26 %; at layer 3, with 81 to 86 % zeros, 53 to 80 % and 22 to 59 %.* With fewer zeros the lasso keeps very different shares in different pairs.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-sparsity", "caption": "With most entries 0, stitches trained by the task keep far more accuracy than the lasso. Relative accuracy against the share of zeros between Tiny-10 networks at two layers; a curve is one pair, a dot one strength of the penalty. Direct: the lasso with as many zeros."}, "image": {"alt": "Two charts of relative accuracy against the share of zeros: green curves of task loss fall slowly from 0.95, red curves of the lasso fall more steeply, at layer 6 to between 0.13 and 0.26."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-sparsity", "caption": "With most entries 0, stitches trained by the task keep far more accuracy than the lasso. Relative accuracy against the share of zeros between Tiny-10 networks at two layers; a curve is one of four pairs, a dot one strength of the penalty. Direct: the lasso with as many zeros."}, "image": {"alt": "Two charts of relative accuracy against the share of zeros: green curves of task loss fall slowly from 95 percent, red curves of the lasso fall more steeply, at layer 6 to between 13 and 26."}}
+slow = curves.query("epoch == 6 and layer1 == 'bn2' and start == 'random'")["y"]
+assert slow.round().tolist() == [30]
 sparse = record("experiment_7")
-strong = sparse.query("0.8 <= sparsity <= 0.97")
-more = (strong["task_loss"] - strong["direct"]).groupby(strong["pair"]).mean()
-assert more.round(2).agg(["min", "max"]).tolist() == [0.33, 0.53] and len(more) == 4
 most = sparse[sparse["alpha"] == 0.1].groupby("layer1")
+more = most["task_loss"].mean() - most["direct"].mean()
+assert more.round(2).to_dict() == {"bn3": 0.37, "bn6": 0.63}
+kept = sparse.loc[sparse["sparsity"] > 0.8, "task_loss"]
+assert kept.round(2).agg(["min", "max"]).tolist() == [0.53, 0.91]
 ends = most[["sparsity", "task_loss", "direct"]].agg(["min", "max"]).round(2)
 assert ends.loc["bn3"].tolist() == [0.81, 0.86, 0.53, 0.80, 0.22, 0.59]
 assert ends.loc["bn6"].tolist() == [0.93, 0.94, 0.79, 0.84, 0.13, 0.26]
@@ -519,12 +534,12 @@ long = sparse.melt(["pair", "layer1", "sparsity"], list(names), "way").replace(
     {"way": names}
 )
 long["layer1"] = "layer " + long["layer1"].str.removeprefix("bn")
-long["zeros"] = 100 * long["sparsity"]
+long["zeros"], long["value"] = 100 * long["sparsity"], 100 * long["value"]
 colours = {"task loss": OF["task loss"], "direct": OF["least squares"]}
 words = {
     "xlabel": "zeros, %",
-    "ylabel": "relative accuracy",
-    "ylim": (0, 1.03),
+    "ylabel": RELATIVE,
+    "ylim": (0, 103),
     "means": False,
 }
 words |= {"panels": "layer1", "colours": colours, "trial": "pair"}
@@ -534,7 +549,7 @@ single_curves(long, "zeros", "value", "way", **words)
 # (sec-width)=
 # ## Do wider networks match better? [their Experiment 2]
 #
-# *Yes, on handwritten digits: between networks with two channels in the first convolution, task stitches at layer 1 keep 26 and 79 % of the accuracy (two pairs), with four 81 and 95 %, with eight 99 and 100 %.* At layer 4, the last, all keep 96 % or more. The paper finds the trend on ResNet-20 of one to three times the width. Those networks are not published, and no such run is recorded here.
+# *On handwritten digits yes, at each of the first three layers: between networks with two channels in the first convolution, task stitches at layer 1 keep 26 and 79 % of the accuracy (two pairs), with four 81 and 95 %, with eight 99 and 100 %.* At layer 4, the last, all keep 96 % or more. The paper finds the trend on ResNet-20 of one to three times the width. Those networks are not published, and no such run is recorded here.
 
 # %% tags=["remove-cell"]
 six = split.query("layer1 == 'bn6' and part == 'both'").groupby("stitch")["accuracy"]
@@ -568,12 +583,13 @@ assert (100 * kinds["task_loss"].min()).round().tolist() == [90, 92, 97, 92, 92]
 assert record("further")["task_loss"].min() > 0.9
 adams = record("further").query("networks == 'Adam'").groupby("layer1")
 assert (100 * adams["least_squares"].mean()).round().tolist() == [26, 15, 83, 100]
+
 # %% [markdown]
 # (sec-robust)=
 # ## Does the recipe matter? [their section 5.1, further results]
 #
 # *For the task hardly, for least squares much.* The paper found no networks that could not be matched, with or without batch norm, trained by SGD or by Adam, even on ImageNet and CelebA. Our stand-ins for other data are pairs that share no
-# training image, and fronts that have seen five of the ten classes. No layer of any of them loses more than 10 % by task loss. Relative accuracy on handwritten digits, mean over four layers of two pairs each:
+# training image, and fronts that have seen five of the ten classes. No layer of any of them loses more than 10 % by task loss. Relative accuracy on handwritten digits, mean over four layers of two pairs each (eight channels in the first convolution, six epochs):
 #
 # | networks | least squares, % | task loss, % | task loss at its worst layer, % |
 # |---|---|---|---|
@@ -583,7 +599,7 @@ assert (100 * adams["least_squares"].mean()).round().tolist() == [26, 15, 83, 10
 # | no training image shared | 70 | 97 | 92 |
 # | front that knows five classes | 59 | 95 | 92 |
 #
-# Means hide the layers: between the networks trained by Adam, least squares keeps 26 and 15 % behind the first two convolutions, 83 and 100 % behind the last two. On Tiny-10 it keeps 92 % on average. These networks are smaller and see other images; which of the two makes the difference we have not tested.
+# Means hide the layers: between the networks trained by Adam, least squares keeps 26 and 15 % behind the first two ReLUs, 83 and 100 % behind the last two. In front of the ReLU, where Tiny-10 is cut, it keeps 99, 44, 89 and 100 % between the same networks.
 #
 # ## Run it yourself
 #
@@ -775,8 +791,8 @@ assert some.agg(["min", "max"]).T.to_numpy().tolist() == [[0.22, 0.74], [0.53, 0
 # | | printed | here | what it may change |
 # |---|---|---|---|
 # | networks | ten pairs of Tiny-10, of ResNet-20 of several widths, and of Inception V1 | five pairs of the published Tiny-10, one of ResNet-20 of width 1; no Inception, whose weights and images are not free | intervals; Experiment 2 |
-# | training of a stitch | 30 epochs, 50,000 images, augmented | 4 epochs, 10,000 images, not augmented | stitches from random starts end lower here |
-# | least squares | fitted to the images that it is judged on | fitted to 2,500 training images, judged on 3,000 test images | {ref}`ex-same-images` |
+# | training of a stitch | 30 epochs, 50,000 images, augmented | 4 epochs (sparse ones 12), 10,000 images, not augmented; {numref}`fig-training`: 6 epochs, 3,000 images | stitches from random starts end lower here |
+# | least squares | fitted to the images that it is judged on | fitted to 2,500 training images, judged on 3,000 test images, or as the caption says | {ref}`ex-same-images` |
 # | starts | 50 random, 50 from least squares | 4 and 4 at each layer | the share of starts that end low |
 # | low rank, direct | no bias | a bias, as for task loss | small |
 # | strength of L1 | on the mean of all sizes of entries | on their sum, as in equation (3) | another scale of α |
@@ -847,28 +863,29 @@ for t in torch.linspace(0, 1.5, 7).tolist():
     moved = replace(of_library, weight=weight, bias=b - weight @ a)
     error = ((moved(A) - B).square().sum() / (B - b).square().sum()).item()
     accuracy = place.judge(stitch_at(place, moved)).accuracy
-    found.append({"t": t, "accuracy": accuracy, "unexplained": error, "way": "t"})
+    named = {"accuracy, %": 100 * accuracy, "unexplained variance, %": 100 * error}
+    found.append({"t": t, "way": "t"} | named)
 long = pd.DataFrame(found).melt(["t", "way"], var_name="of")
-words = {"xlabel": "t", "ylabel": "share", "panels": "of"}
-words |= {"colours": {"t": COLOURS["blue"]}, "ylim": (0, 1.03)}
+glue("best-t", max(found, key=lambda row: row["accuracy, %"])["t"], display=False)
+words = {"xlabel": "t", "panels": "of", "colours": {"t": COLOURS["blue"]}}
 single_curves(long, "t", "value", "way", **words)
 
 # %% [markdown]
-# {numref}`fig-ex-stretch` shows one answer. $t = 0$ is least squares and $t = 1$ restores the variance.
+# Of the seven stitches of {numref}`fig-ex-stretch` the best has $t =$ {glue:text}`best-t:.2f`; $t = 0$ is least squares, $t = 1$ restores the variance.
 #
 # ::::{solution-end}
 # ::::
 #
 # :::{exercise}
 # :label: ex-same-images
-# *With data.* The authors' evaluation fits least squares to the images that it is then judged on. Fit to 20, 50, 150 and 500 images and judge on these and on others. From how many on does it no longer flatter the fit?
+# *With data.* The authors' evaluation fits least squares to the images that it is then judged on. Fit to 20, 50, 150 and more images and judge on these and on others. From how many on does it no longer flatter the fit?
 # :::
 #
 # ::::{solution-start} ex-same-images
 # :class: dropdown
 # ::::
 
-# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-ex-same", "caption": "With a hundred images or more, least squares does as well on other images as on those of its fit. Accuracy of the stitch by the number of images that it is fitted to, three draws. The run of this page."}, "image": {"alt": "Two series of accuracy in percent against the number of images, on the images of the fit and on other images."}}
+# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-ex-same", "caption": "From 150 images on the two agree; below, three draws do not decide. Accuracy of the stitch by the number of images that it is fitted to, three draws. The run of this page."}, "image": {"alt": "Two series of accuracy in percent against the number of images, on the images of the fit and on other images."}}
 found = []
 for n in (20, 50, 150, min(500, len(test) // 2)):
     for k in range(3):
@@ -897,8 +914,8 @@ dots(pd.DataFrame(found), "images", "accuracy", "judged on", **words)
 #
 # - The best fit is not the best stitch: {glue:text}`direct:.0f` % against {glue:text}`task:.0f` % of the accuracy on the authors' Tiny-10.
 # - Least squares shrinks what it cannot predict, most in quiet directions. Restoring the variance worsens the fit and gains half as much accuracy as training does.
-# - Behind the first layer an untrained front does as well: a good stitch there is no evidence of what was learned. From the third layer on most of the accuracy is owed to what the front has learned.
-# - Low rank and sparsity cost little, if a stitch is trained by the task and starts from the direct map. In our short training, random starts often end lower.
+# - Behind the first layer an untrained front does as well: a good stitch there is no evidence of what was learned. From the second layer on it does worse on Tiny-10, where its batch norm has no estimated statistics.
+# - Rank 16 costs little (89 to 97 % kept), if a stitch is trained by the task from the direct map. At rank 4 or with more than 80 % zeros it keeps 53 to 91 %, far more than the direct map. In our short training, random starts often end lower.
 # - Stitches from random starts are linearly connected at layers 6 to 8. At the first three layers one of the three lines that we can judge has a barrier.
 #
 # Back to {doc}`03_stitching`; on to {doc}`04_dissimilarity`, where similarity is measured without a task. {doc}`/generated/status` has the data, code and run of this page.
