@@ -815,7 +815,7 @@ assert of_tied(torch.tanh) == "Σ_3 ⋉ ({±1})^3"
 # :class: dropdown
 # ::::
 
-# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-ex-slice", "caption": "Deleting channels costs less in principal axes: with 24 of 32 channels {glue:text}`slice-axes-24:.0f` % of the digits stay right and with 16 {glue:text}`slice-axes-16:.0f` % (as trained {glue:text}`slice-trained-24:.0f` % and {glue:text}`slice-trained-16:.0f` %). Accuracy of one transformer without an outlier when only the first channels of its stream stay; the run of this page."}, "image": {"alt": "Accuracy in percent against the number of channels that stay, one curve as trained and one in principal axes."}}
+# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-ex-slice", "caption": "Deleting channels costs less in principal axes: with 24 of 32 channels {glue:text}`slice-axes-24:.0f` % of the digits are right and with 16 {glue:text}`slice-axes-16:.0f` % (as trained {glue:text}`slice-trained-24:.0f` % and {glue:text}`slice-trained-16:.0f` %). Accuracy of one transformer without an outlier when only the first channels of its stream stay; the run of this page."}, "image": {"alt": "Accuracy in percent against the number of channels that stay, one curve as trained and one in principal axes."}}
 even_net = transformer(0.0, 0)
 even_space = find_symmetries(even_net, images[:1])
 axes = rounding.principal_axes(even_net, train.images.double(), *names, "norm")

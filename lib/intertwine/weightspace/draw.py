@@ -81,7 +81,8 @@ def in_symbols(group: str) -> str:
         group = group.replace(written, symbol)
     for mark, digits in {r"\^": "⁰¹²³⁴⁵⁶⁷⁸⁹", "_": "₀₁₂₃₄₅₆₇₈₉"}.items():
         table = str.maketrans("0123456789", digits)
-        group = re.sub(rf"{mark}(\d+)", lambda found, table=table: found[1].translate(table), group)
+        for number in re.findall(rf"{mark}(\d+)", group):
+            group = re.sub(rf"{mark}{number}\b", number.translate(table), group)
     return group
 
 
