@@ -46,12 +46,12 @@ def test_a_drawing_has_a_box_for_each_call_and_the_colour_of_each_space(name):
     _, space = found(name)
     root = ElementTree.fromstring(space.draw())
     rects, lines = root.findall(f"{SVG}rect"), root.findall(f"{SVG}path")
-    boxes = [each for each in rects if each.get("fill") == "#8883"]
+    boxes = [each for each in rects if each.get("fill") == "#8881"]
     texts = [each.text for each in root.findall(f"{SVG}text")]
     assert len(texts) == len(boxes) + len(space.spaces) and "input" in texts
     colours = {each.get("fill") for each in root.findall(f"{SVG}text")} - {"#777"}
     assert len(colours) == len(space.spaces)
-    assert {each.get("fill") for each in rects} == colours | {"#8883"}
+    assert {each.get("fill") for each in rects} == colours | {"#8881"}
     assert {each.get("stroke") for each in lines} <= colours | {"#999"}
     places = [(each.get("x"), each.get("y")) for each in boxes]
     assert len(set(places)) == len(places)

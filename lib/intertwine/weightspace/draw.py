@@ -1,5 +1,7 @@
 """A run as a drawing: calls from top to bottom, and between them values in the colours of their spaces."""
 
+import re
+from colorsys import hls_to_rgb
 from html import escape
 
 from intertwine.weightspace.infer import needed
@@ -8,6 +10,12 @@ from intertwine.weightspace.solve import Solution
 
 STEP, HEIGHT = 32, 18
 """Pixels from row to row, and the height of a box."""
+
+HUES = (0, 215, 120, 285, 40, 180, 325)
+"""Degrees, of the colours of the first spaces."""
+
+LUMINANCE = 0.19
+"""Of all colours: more than 4:1 against white, and against the black of dark pages."""
 
 
 class Drawing(str):
@@ -32,14 +40,15 @@ def draw(run: Run, solution: Solution) -> Drawing:
                 lane += 1
             at[k], labels[k] = (row, lane), _label(run, call)
             made |= {ref.index: k for ref in call.results if ref.index not in before}
-    legend = [f"{each.name}: {each.group}" for each in solution.spaces]
+    plain = [f"{each.name}: {each.group}" for each in solution.spaces]
+    legend = [f"{each.name}: {in_symbols(each.group)}" for each in solution.spaces]
     wide, top = 40 + 7 * max(map(len, labels.values())), 20 * len(legend) + STEP
     corner = {k: (10 + (wide + 50) * at[k][1], top + STEP * at[k][0]) for k in labels}
     parts = [_text(10, 20 * s + 20, text, _colour(s)) for s, text in enumerate(legend)]
     for k, (x, y) in corner.items():
         before = {ref.index for ref in calls[k].refs} if k >= 0 else set()
         weights = {s for i in before if i in run.names for s in solution.touched(i)}
-        marks = [(x, wide, "#8883"), *((x + wide - 8 * j, 6, _colour(s)) for j, s in enumerate(weights, 1))]
+        marks = [(x, wide, "#8881"), *((x + wide - 8 * j, 6, _colour(s)) for j, s in enumerate(weights, 1))]
         for left, length, colour in marks:
             box = f'x="{left}" y="{y}" width="{length}" height="{HEIGHT}"'
             parts.append(f'<rect {box} rx="3" fill="{colour}"/>')
@@ -57,7 +66,24 @@ def draw(run: Run, solution: Solution) -> Drawing:
     width = max([wide + 50 + max(x for x, _ in corner.values()), *(7 * len(text) for text in legend)])
     height = STEP + max(y for _, y in corner.values())
     head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-size="12">'
-    return Drawing("\n".join([head, *parts, "</svg>"]))
+    told = f"<desc>{escape('; '.join(plain))}</desc>"
+    return Drawing("\n".join([head, told, *parts, "</svg>"]))
+
+
+def in_symbols(group: str) -> str:
+    """The text of a group with its sets, indices and powers in Unicode.
+
+    Example:
+        >>> in_symbols("Σ_16 ⋉ ((R^*)^2 × R_{>0})^16")
+        'Σ₁₆ ⋉ ((ℝ*)² × ℝ₊)¹⁶'
+    """
+    for written, symbol in {"R^*": "ℝ*", "C^*": "ℂ*", "R_{>0}": "ℝ₊"}.items():
+        group = group.replace(written, symbol)
+    for mark, digits in {r"\^": "⁰¹²³⁴⁵⁶⁷⁸⁹", "_": "₀₁₂₃₄₅₆₇₈₉"}.items():
+        table = str.maketrans("0123456789", digits)
+        for number in re.findall(rf"{mark}(\d+)", group):
+            group = re.sub(rf"{mark}{number}\b", number.translate(table), group)
+    return group
 
 
 def _label(run: Run, call: Call) -> str:
@@ -73,4 +99,15 @@ def _text(x: int, y: int, text: str, colour: str) -> str:
 
 
 def _colour(space: int | None) -> str:
-    return "#999" if space is None else f"hsl({space * 137.5 % 360:.0f} 70% 45%)"
+    """Grey, or a hue for each space, as light as reads on white and on black."""
+    if space is None:
+        return "#999"
+    hue = (HUES[space % len(HUES)] + 11 * (space // len(HUES))) % 360 / 360
+    low, high = 0.0, 1.0
+    for _ in range(12):
+        middle = (low + high) / 2
+        values = hls_to_rgb(hue, middle, 0.8)
+        linear = (c / 12.92 if c < 0.04 else ((c + 0.055) / 1.055) ** 2.4 for c in values)
+        dark = sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True)) < LUMINANCE
+        low, high = (middle, high) if dark else (low, middle)
+    return f"hsl({360 * hue:.0f} 80% {100 * low:.0f}%)"
