@@ -31,7 +31,7 @@
 #
 # **In three networks trained on ImageNet units lose concepts behind the first ReLU6 of a block. That they lose more there than at linear outputs is not established.** {numref}`fig-imagenet` dissects
 # three networks in which layers with and without an activation lie side by side. Behind the first ReLU6 units (its channels) lose a quarter of their *IoU*, intersection over union: the overlap with their best concept divided by what both cover. That is when the basis is turned all the way to a random one. Behind the second ReLU6 they lose
-# {glue:text}`fall-second:.0f` %, and at the output of the same blocks, which has no activation, nothing on average, but with a wide interval: by training the fall behind the ReLU6 is larger by {glue:text}`kinds-gap` points. Behind the second ReLU6 of the two deepest stages a random basis is even
+# {glue:text}`fall-second:.0f` %, and at the output of the same blocks, which has no activation, nothing on average, but with a wide interval: what training adds is larger behind the two ReLU6 by {glue:text}`kinds-gap` points. Behind the second ReLU6 of the two deepest stages a random basis is even
 # *more* interpretable than the network's own. Untrained networks lose {glue:text}`fall-untrained:.0f` % behind the first ReLU6, trained ones {glue:text}`fall-first:.0f` %: training adds most of it. Three networks are few, and one percent of IoU is little.
 
 # %% tags=["hide-input"]
@@ -264,7 +264,7 @@ assert torch.allclose(ours, found.best, atol=1e-3)
 #
 # A block of EfficientNet-Lite widens its channels, applies ReLU6, convolves each channel by itself, applies ReLU6 again, and narrows the channels
 # *without* an activation; where shapes agree, its input is added. So one network holds all that figure 3 of the paper compares. The three networks are Lite0, Lite1 and
-# Lite2 with their authors' weights. Of each layer we dissect all units, or 256 drawn at random: 240 to 256 behind the ReLU6, 40 to 256 at the linear outputs. There the layers are also 3 to 6 times wider, which this comparison does not separate from the activation. We dissect them on CamVid, frames of streets with eleven classes of pixels, at the frames' full size. Rotations are
+# Lite2 with their authors' weights. Of each layer we dissect all units, or 256 drawn at random: 240 to 256 behind the ReLU6, 40 to 256 at the linear outputs. The layers behind the ReLU6 are 3.5 to 6 times as wide, and this comparison does not separate width from activation. We dissect them on CamVid, frames of streets with eleven classes of pixels, at the frames' full size. Rotations are
 # drawn by Haar measure, the same before and after training; α = ½ is half of the way ({prf:ref}`prop-geodesic`).
 #
 # Each network counts as one trial; its value is the slope of its curve against α, averaged over blocks and rotations. The paper reads the slope of the trained network. We subtract that of
@@ -472,7 +472,7 @@ for alpha in (0.0, 0.5, 1.0):
 # (sec-group)=
 # ## Does the basis follow the group?
 #
-# **With GELU training adds as much as with ReLU; with tanh less on drawn scenes, and on street scenes tanh alone is clear of 0.** In small networks we can choose the activation on the residual output. If the size of the group (its dimension, and the number of its connected pieces) decided, tanh and GELU should make the basis at least as special as ReLU does: all three groups leave the axes
+# **That is not decided. On drawn scenes training adds as much with GELU as with ReLU, and less with tanh; on street scenes tanh alone is clear of 0.** In small networks we can choose the activation on the residual output. If the size of the group (its dimension, and the number of its connected pieces) decided, tanh and GELU should make the basis at least as special as ReLU does: all three groups leave the axes
 # where they are, up to signs and scales.
 #
 # | activation | group on $n$ units | dim. | pieces |
@@ -524,7 +524,7 @@ forest(at, "kind", "points", panels="dataset", xlabel="trained − untrained, po
 # (sec-inside)=
 # ## Inside the block
 #
-# The paper looks inside the residual blocks as well (its figure 19): at a convolution of the network without ReLU the count rises with rotation. We do not see this: the slope of the share of units above chance is {glue:text}`figure-19`, trained minus untrained.
+# The paper looks inside the residual blocks as well (its figure 19): at a convolution of the network without ReLU the count rises with rotation. We do not see this on drawn scenes: the slope of the share of units above chance is {glue:text}`figure-19`, trained minus untrained.
 # {numref}`fig-inside` has the output of the block, what comes out of the activation inside, and the convolution after it, whose output is
 # added to the shortcut. No activation acts on that output alone; in the network with ReLU, the ReLU acts on the sum. *Training makes the basis special at every layer of the network with ReLU. In the one without, we see it only behind the ReLU inside the block.*
 

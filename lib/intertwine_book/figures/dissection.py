@@ -69,10 +69,8 @@ def counting(table: pd.DataFrame, *, quantile: float, threshold: float) -> Figur
         elif len(group) > 2:
             axis.annotate(label, end, (4, -3), ha="left", va="top", **place)
         else:
-            axis.annotate(group["concept"].iloc[-1], end, (-4, 3), ha="right", va="bottom", **place)
-            if len(group) == 2:  # the other one stands below its own dot
-                start = (100 * areas[0], heights[0])
-                axis.annotate(group["concept"].iloc[0], start, (4, -3), ha="left", va="top", **place)
+            for name, *dot in zip(group["concept"], 100 * areas, heights, strict=True):
+                axis.annotate(name, dot, (-4, 3), ha="right", va="bottom", **place)
     axis.set(xscale="log", xlim=(100 * low, 100 * high), ylim=(0, 100), xlabel="area of the concept, %")
     axis.set(ylabel="share of the unit's pixels\ninside the concept, %", xticks=(ticks := [0.1, 1, 10]))
     axis.set_xticklabels([f"{tick:g}" for tick in ticks])
