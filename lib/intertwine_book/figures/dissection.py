@@ -69,9 +69,10 @@ def counting(table: pd.DataFrame, *, quantile: float, threshold: float) -> Figur
         elif len(group) > 2:
             axis.annotate(label, end, (4, -3), ha="left", va="top", **place)
         else:
-            axis.annotate(label, end, (-4, 3), ha="right", va="bottom", **place)
+            for name, *dot in zip(group["concept"], 100 * areas, heights, strict=True):
+                axis.annotate(name, dot, (-4, 3), ha="right", va="bottom", **place)
     axis.set(xscale="log", xlim=(100 * low, 100 * high), ylim=(0, 100), xlabel="area of the concept, %")
-    axis.set(ylabel="of the unit's pixels in it, %", xticks=(ticks := [0.1, 1, 10]))
+    axis.set(ylabel="share of the unit's pixels\ninside the concept, %", xticks=(ticks := [0.1, 1, 10]))
     axis.set_xticklabels([f"{tick:g}" for tick in ticks])
     return figure
 
