@@ -309,6 +309,8 @@ assert (in_closed_form.loc[["permutations", "positive scalings"]] == 0).all(axis
 assert in_closed_form.loc["orthogonal"].round(1).tolist() == [1.4, 2.0, 11.1]
 after_50 = printed.pivot(index="group", columns="layer", values="penalty")
 assert (tuned_64.loc[after_50.index] > after_50).all(axis=None)
+
+# %% tags=["remove-cell"]
 three_64 = by_paper(results.recorded(chapter, "finetuned")["wide"][0])
 three_64 = three_64.pivot(index=["layer", "trial"], columns="group", values="penalty")
 apart_64 = three_64["orthogonal"] - three_64["positive scalings"]
