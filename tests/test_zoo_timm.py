@@ -14,10 +14,10 @@ CONVOLUTIONS = """convnext_atto convnextv2_atto cs3darknet_focus_s darknet17 den
     mobilenetv3_small_050 mobilenetv4_conv_small_035 mobileone_s0 nf_regnet_b0 regnetx_002
     regnety_002 repghostnet_050 repvgg_a0 resnet10t resnet18 resnext26ts resnetv2_18 rexnet_100
     selecsls42 skresnet18 starnet_s050 tinynet_e vgg11_bn vovnet39a"""
-TRANSFORMERS = """bat_resnext26ts cait_xxs24_224 coat_lite_tiny convit_tiny crossvit_tiny_240
-    deit_tiny_patch16_224 fastvit_t8 levit_128s mixer_s32_224 mobilevit_xxs poolformer_s12 pvt_v2_b0 resmlp_12_224
+TRANSFORMERS = """cait_xxs24_224 coat_lite_tiny convit_tiny crossvit_tiny_240 deit_tiny_patch16_224 fastvit_t8
+    levit_128s mixer_s32_224 mobilevit_xxs poolformer_s12 pvt_v2_b0 resmlp_12_224
     swin_tiny_patch4_window7_224 tiny_vit_5m_224 twins_svt_small vit_tiny_patch16_224
-    xcit_nano_12_p16_224"""
+    xcit_nano_12_p16_224 bat_resnext26ts"""
 
 
 def built(name: str) -> tuple[torch.nn.Module, int]:
