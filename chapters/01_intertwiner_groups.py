@@ -93,7 +93,7 @@ glue("turn-best", 100 * apart["turn by 45°"][1], display=False)
 columns = ["$x$", "$\\sigma(Ax)$", "$\\varphi(A)\\,\\sigma(x)$"]
 warped_grid(grid, pictures, columns)
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-drag", "caption": "Drag the columns of A, the green knobs: the two pictures agree only where A is a permutation with positive scalings. Left the grid under ReLU(Ax), right under φ(A) ReLU(x)."}, "image": {"alt": "Two pictures of a grid of points, four sliders for the entries of a matrix, and buttons for some matrices."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-drag", "caption": "Drag the columns of A, the green knobs: among invertible A the two pictures agree only where A is a permutation with positive scalings. Left the grid under ReLU(Ax), right under φ(A) ReLU(x)."}, "image": {"alt": "Two pictures of a grid of points, four sliders for the entries of a matrix, and buttons for some matrices."}}
 drag_matrix()
 
 # %% [markdown]
@@ -292,12 +292,12 @@ assert different["generic"] == 6 and different["two equal neurons"] == 3
 
 # %% [markdown]
 # A layer of $N$ neurons has $N!$ orders of its neurons.
-# Scalings of this network with $\alpha$ from 0.01 to 100 change no output. Without the bias they change the largest output by at least {glue:text}`no-bias:.0f` %.
+# Scaling the blue neuron of {numref}`fig-scale` by $\alpha$ = 0.01, ½, 2 or 100 changes no output for five inputs from −2 to 2. If its bias is left out, each of these changes an output by at least {glue:text}`no-bias:.0f` % of the largest.
 #
 # :::{admonition} Erratum: Fowler 2022, scaling
 # :class: warning
 # Printed: α is any non-zero number. True: α > 0. ReLU is *positively homogeneous*, $\mathrm{ReLU}(\alpha z) = \alpha\,\mathrm{ReLU}(z)$ for $\alpha > 0$ only;
-# with $\alpha = -\tfrac12, -1$ and $-2$ the outputs change by at least {glue:text}`negative:.0f` %.
+# with $\alpha = -\tfrac12, -1$ or $-2$ for the blue neuron an output changes by at least {glue:text}`negative:.0f` % of the largest.
 # :::
 #
 # The source says that both symmetries "occur for any point in parameter space". They do, but at some points a swap changes no weight: if two of three neurons are equal, the $3!$ orders give
@@ -336,8 +336,8 @@ assert different["generic"] == 6 and different["two equal neurons"] == 3
 # $$r(a) = \min_b \frac{\lVert\sigma(ax) - b\,\sigma(x)\rVert}{\lVert\sigma(ax)\rVert}.$$ (eq-residual)
 
 # %%
-x = torch.tensor([s * 1.1**k for k in range(-70, 36) for s in (-1, 1)])
-x = x.double()
+x = [s * 1.01**k for k in range(-700, 340) for s in (-1, 1)]
+x = torch.tensor(x, dtype=torch.float64)
 
 
 def residual(sigma, a):
@@ -386,6 +386,7 @@ gallery = {
 library = {name: scalar_group(sigma) for name, sigma in gallery.items()}
 for name, sigma in gallery.items():
     assert scalar_kind(sigma) == str(library[name]), name
+assert scalar_kind(nn.Hardshrink()) == "signs" and scalar_kind(torch.exp) == "trivial"
 ripples = library["x cos log|x|"]
 assert abs(ripples.generator - math.exp(math.pi)) < 1e-6 and ripples.signed
 
@@ -701,7 +702,7 @@ assert str(H) == "discrete" and abs(H.generator - 2) < 1e-9 and not H.contains(-
 # :class: dropdown
 # ::::
 
-# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-ex-angle", "caption": "A turn costs nothing exactly at the angles where it lies in the group: a quarter turn for tanh and the absolute value, whose groups have signs, and no angle but 0 for ReLU and GELU. Share of the activations that the best matrix leaves unexplained (root mean square), first layer of the trained network."}, "image": {"alt": "Unexplained share in percent against the angle from 0 to 180 degrees, one line each for ReLU, tanh, GELU and the absolute value."}}
+# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-ex-angle", "caption": "A turn costs nothing exactly at the angles where it lies in the group: 0°, 90° and 180° for tanh and the absolute value, whose groups have signs, and 0° for ReLU and GELU. Share of the activations that the best matrix leaves unexplained (root mean square), first layer of the trained network."}, "image": {"alt": "Unexplained share in percent against the angle from 0 to 180 degrees, one line each for ReLU, tanh, GELU and the absolute value."}}
 pre = network.fc1(x_test).cpu()[:, : widths[0] // 2 * 2]
 rows = []
 for degrees, (name, sigma) in itertools.product(
@@ -778,7 +779,7 @@ mean_curves(rows, "removed", "accuracy", "rule", **axes)
 #
 # - The matrices that can be pulled through an activation form a group $G_\sigma$. For every measurable activation that is not affine it consists of permutations times diagonal matrices with entries in one group of
 #   scalars $H_\sigma$ ({prf:ref}`thm-scalars`).
-# - If the activation has finitely many jumps, $H_\sigma$ is trivial, signs, positive, nonzero or discrete, and fifteen lines of code find it from values of σ.
+# - If the activation is continuous but for finitely many points, $H_\sigma$ is trivial, signs, positive, nonzero or discrete, and fifteen lines of code find it from values of σ.
 # - Moving weights by {eq}`eq-moved` changes weights and representations and not the function. A larger group gives a function more names.
 # - Two rows of the paper's Table 1 and the "any non-zero α" of the other source need a correction.
 #

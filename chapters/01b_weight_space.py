@@ -25,7 +25,7 @@
 # ## The question
 #
 # All weights on an orbit compute one function, so the loss is constant along it. Are its points equally good for training, and is a minimum equally *flat* everywhere on its orbit?
-# No: {numref}`fig-level` shows one orbit of a trained ReLU network, on which the same minimum is flat at one point and sharp at another {cite}`dinh2017`.
+# No: {numref}`fig-level` shows one orbit of a trained ReLU network, on which the loss is flat around one point and sharp around another {cite}`dinh2017`.
 
 # %% tags=["hide-input"]
 import functools
@@ -62,7 +62,7 @@ scale: float = 1.0  # standard deviation of the logarithms of the scalings
 trials: int = 5  # draws for each check, and networks for each comparison
 rates: list[float] = [0.3, 1.0, 3.0, 6.0]  # learning rates behind a teleportation
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-level", "caption": "The loss is constant on the orbit, and the valley around it is narrow at one point and wide at another. Left: level curves of the loss when what enters the hidden neurons of a trained ReLU network is multiplied by p and what leaves them by q; green: the orbit pq = 1, here the floor of a valley. Right: the loss on a straight line through the two marked points, in the direction in which it is most curved. Recorded, handwritten digits."}, "image": {"alt": "Left, hyperbolas in the plane of p and q, one of them thick, with one point marked flat in the middle and one marked sharp at its end. Right, a wide parabola for the flat point and a narrow one for the sharp point, with the same minimum."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-level", "caption": "The loss is constant on the orbit, and the valley around it is narrow at one point and wide at another. Left: level curves of the loss when what enters the hidden neurons of a trained ReLU network is multiplied by p and what leaves them by q; green: the orbit pq = 1. Right: the loss along a straight line through each marked point, in the direction of the largest eigenvalue there; flat is where training ended. Recorded, handwritten digits."}, "image": {"alt": "Left, hyperbolas in the plane of p and q, one of them thick, with one point marked flat in the middle and one marked sharp at its end. Right, a wide parabola for the flat point and a narrow one for the sharp point, with the same minimum."}}
 plane = record("surface").pivot(index="p", columns="q", values="loss")
 sides, heights = (torch.tensor(np.array(v)) for v in (plane.index, plane))
 level_curve(sides, heights, {"flat": 1.0, "sharp": math.exp(1.25)}, record("cuts"))
@@ -562,7 +562,7 @@ shown
 #
 # ## Run it yourself
 #
-# The figures above are recorded, with 20 networks. This page has computed the same with {glue:text}`live-trials:.0f`: after ten steps of its first learning rate, {glue:text}`live-rate:.1f`, the loss is {glue:text}`live-moved:.2f` with $r = 4$ and {glue:text}`live-plain:.2f`
+# The figures on teleportation and on what training conserves are recorded, with 20 networks. This page has computed the same with {glue:text}`live-trials:.0f`: after ten steps of its own first learning rate, {glue:text}`live-rate:.1f`, the loss is {glue:text}`live-moved:.2f` with $r = 4$ and {glue:text}`live-plain:.2f`
 # for plain descent; what a linear network conserves has changed by {glue:text}`live-drift:.1f` % at learning rate 0.1. Another run is one command: `intertwine run 01b_weight_space -p trials 20`.
 #
 # ## Adapt this
