@@ -116,7 +116,7 @@ loss_planes(panels)
 # With four neurons the slopes on the two sides are 1 and −1 only if $w_1+w_2+w_3+w_4=0$, so that the set lies in three dimensions. It is the surface of a cuboctahedron ({numref}`fig-polytope`). It has twelve corners, $4\cdot3$ choices of one neuron
 # at 1 and another at −1. Permuting the neurons maps the body to itself.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-polytope", "caption": "The input weights of four ReLU neurons that compute |x| are the surface of a cuboctahedron. Turn it with the mouse. At the corner 1↑2↓ neuron 1 has weight 1, neuron 2 has −1, the others 0. Red: one network in its 24 orders. The slider allows an error: the ε-set is the shell between the body scaled by 1 − √ε and by 1 + √ε."}, "image": {"alt": "Translucent cuboctahedron in three dimensions with grey edges, twelve labelled corners and twenty-four red points on its faces, and a slider for the threshold."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-polytope", "caption": "The input weights of four ReLU neurons that compute |x| are the surface of a cuboctahedron. Turn it with the mouse. At the corner 1↑2↓ neuron 1 has weight 1, neuron 2 has −1, the others 0. Red: one network in its 24 orders. The slider allows an error: for ε < 1 the ε-set with Σwᵢ = 0 is the shell between the body scaled by 1 − √ε and by 1 + √ε."}, "image": {"alt": "Translucent cuboctahedron in three dimensions with grey edges, twelve labelled corners and twenty-four red points on its faces, and a slider for the threshold."}}
 corner = torch.cat([torch.zeros(4), torch.ones(4)])
 steps = torch.cat([torch.eye(4)[:3] - torch.eye(4)[1:], torch.zeros(3, 4)], 1)
 solid = genni.plane(torch.cat([corner[None], corner + steps]))
@@ -286,7 +286,7 @@ flats = {k: genni.plane(each.points) for k, each in found.items()}
 
 # %% [markdown]
 # The last lines check it against the library. Of the 24 starts {glue:text}`accepted` are accepted. The others end with two $w_i$ of one sign, so that they lack a slope.
-# The paper has no acceptance test, and such networks are in its pictures.
+# The paper has no acceptance test: three of the four networks of its pictures are no solutions ({ref}`sec-authors`).
 #
 # ### What the picture shows
 #
@@ -476,7 +476,7 @@ epsilon_slider(their_grids[3], levels, name="theirs", points=crosses)
 #
 # which is neither a swap nor a scaling. One neuron takes over what the other gives up ({numref}`fig-further-group`).
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-further-group", "caption": "Where both input weights are negative, the outgoing weights that keep the function form a line; otherwise they are a single point. The line is an orbit of the further group. Input weights (−1, −0.6) on the left, (1, −0.8) on the right; slopes (0, −0.5) and (0.8, −0.5)."}, "image": {"alt": "Two planes of outgoing weights c1 and c2: on the left a line through a point, with an arrow along it; on the right a single point."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-further-group", "caption": "Where both input weights are negative, the outgoing weights that keep the function form a line; where one is positive and one negative they are a single point. The line is an orbit of the further group. Input weights (−1, −0.6) on the left, (1, −0.8) on the right; slopes (0, −0.5) and (0.8, −0.5)."}, "image": {"alt": "Two planes of outgoing weights c1 and c2: on the left a line through a point, with an arrow along it; on the right a single point."}}
 outgoing_weights(
     {"both $w_i < 0$": (-1, -0.6), "$w_2 < 0 < w_1$": (1.0, -0.8)}, (0.8, -0.5)
 )
@@ -530,7 +530,7 @@ assert (told["pieces"] == 1).all()
 # thin sheets are full of false holes, and counts come and go.
 #
 # (sec-crossing)=
-# ### Why two surfaces cross
+# ### Where the second surface comes from
 #
 # One surface of {numref}`fig-their-plane` has both $w_i<0$, the other both $w_i>0$. They are not permuted copies of each other: the swap maps each to
 # itself. Where both $w_i > 0$ a network has no slope for $x<0$, so that $J\ge\tfrac12s_-^2$ by {prf:ref}`thm-slopes` (1), with $s_-$ the slope of the target. The second surface therefore does not belong
@@ -538,7 +538,7 @@ assert (told["pieces"] == 1).all()
 # The two surfaces share no network. Where both are in the ε-set, networks with one $w_i$ of each sign join them to one piece, and we take this for the crossing in the picture. {numref}`fig-crossing` keeps
 # the plane and changes the target. *At all five thresholds that we tried, the second surface is there just when ε exceeds this bound.*
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-crossing", "caption": "The threshold causes the crossing: the second surface is absent below ε = 1 if a slope is 0, and below ε = ½ if both slopes are equal. Recorded shares of the ε-set in the paper's plane, for two targets and five thresholds, not evenly spaced; the largest is the printed one. Right: the share that lies within ε of the zero function."}, "image": {"alt": "Two panels of shares in percent against five values of epsilon, one line for a target with one slope zero and one for a target with two equal slopes."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-crossing", "caption": "The second surface is there only above a threshold: it is absent below ε = 1 if a slope is 0, and below ε = ½ if both slopes are equal. Recorded shares of the ε-set in the paper's plane, for two targets and five thresholds, not evenly spaced; the largest is the printed one. Right: the share that lies within ε of the zero function."}, "image": {"alt": "Two panels of shares in percent against five values of epsilon, one line for a target with one slope zero and one for a target with two equal slopes."}}
 crossing_told = record("crossing")
 names = {"second_surface": "second surface", "near_zero": "near the zero function"}
 shown = crossing_told.rename(columns=names).melt(["target", "epsilon"], [*names.values()])
@@ -574,7 +574,7 @@ assert (crossing_told.query("epsilon > 10")["second_surface"].round(2) == 0.21).
 # :::{admonition} Errata: lengyel2020, figures 1 and 2
 # :class: warning
 # ε = 0.0025 is above the target's $\mathrm E[y^2]$, so the zero function is in the set, and with it the second surface of figure 2. "Due to the permutation symmetries, such
-# intersecting surfaces should be expected" is not their cause: the swap maps each of the two surfaces to itself. Nor do permuted copies meet in the class of a target with both slopes; at this ε, the ε-sets of any copies have merged.
+# intersecting surfaces should be expected" is not their cause: the swap maps each of the two surfaces to itself. Nor do permuted copies meet in the class of a target with both slopes. For the paper's own target they do meet in the class, but not at these two surfaces; at this ε, the ε-sets of any copies have merged.
 # :::
 #
 # (sec-conjecture)=
@@ -664,7 +664,7 @@ print(len(equal), "points (w₁, w₂, c₁, c₂), among them", *equal[:2].toli
 #
 # :::{exercise}
 # :label: ex-shell
-# Show that the ε-set of {numref}`fig-polytope` is the shell between the body scaled by $1-\sqrt\varepsilon$ and by $1+\sqrt\varepsilon$, for every law of inputs.
+# Show that for $\varepsilon<1$ the ε-set of {numref}`fig-polytope` within $\sum_i w_i=0$ is the shell between the body scaled by $1-\sqrt\varepsilon$ and by $1+\sqrt\varepsilon$, for every law of inputs.
 # :::
 #
 # ::::{solution} ex-shell

@@ -288,7 +288,7 @@ drawn = pd.concat(drawn).query("set != 'figure 3b'")
 # the two slopes $(s_+, s_-)$ are its coordinates, and with two neurons every pair is reached. {numref}`fig-stack` shows how classes fill the
 # parameters: as hyperbolas, and as hexagons one inside the other. For the target 0 the relative loss divides by $\mathrm E[y^2] = 0$, so the class of 0 cannot be drawn this way.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-stack", "caption": "Neighbouring classes are nested hyperbolas and nested hexagons. Left: targets τ·ReLU(x) for one neuron, t₁ and t₂ are its two weights. Right: τ·|x| for three neurons with outgoing weights 1, in a plane of their ingoing weights. Each class is drawn at the grid points where the relative loss is below 0.01, so thin branches look broken; the colour is τ, the coordinate of the quotient. Computed by this page."}, "image": {"alt": "Left: nested hyperbola branches; right: nested hexagons; colours tell the size of the target."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-stack", "caption": "Neighbouring classes are nested hyperbolas and nested hexagons. Left: targets τ·ReLU(x) for one neuron, t₁ and t₂ are its two weights. Right: τ·|x| for three neurons with outgoing weights 1, in a plane of their ingoing weights. Each class is drawn at the grid points where the relative loss is below 0.01; the colour is τ, the coordinate of the quotient. Computed by this page."}, "image": {"alt": "Left: nested hyperbola branches; right: nested hexagons; colours tell the size of the target."}}
 neuron = genni.plane(torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
 corner = torch.tensor([0.0, 0, 0, 1, 1, 1])
 turns = torch.tensor([[1.0, -1, 0, 0, 0, 0], [0, 1, -1, 0, 0, 0]])
@@ -408,7 +408,7 @@ print("pieces, holes:", genni.betti(genni.epsilon_set(grid, 0.05)))
 #
 # ::::{solution} ex-parameters
 # :class: dropdown
-# $156 + 2{,}416 + 30{,}840 + 10{,}164 + 85 = 43{,}661$. On 32×32 pixels and with ten outputs the third layer has $400\cdot120+120$ and the last one 850: together 61,706, the LeNet-5 of 1998.
+# $156 + 2{,}416 + 30{,}840 + 10{,}164 + 85 = 43{,}661$. On 32×32 pixels and with ten outputs the third layer has $400\cdot120+120$ and the last one 850: together 61,706. The LeNet-5 of 1998 has exactly 60,000, by partial connections, trainable subsampling and fixed outputs.
 # ::::
 #
 # :::{exercise}

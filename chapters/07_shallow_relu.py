@@ -370,7 +370,7 @@ counted
 # :::{prf:theorem} {cite}`ramakrishnan2026`, Theorems 1 and 5, Proposition 24
 # :label: thm-generic
 # If the rows $(w_i, b_i)$ are pairwise linearly independent, all $\lambda_i\ne0$, and no non-empty $S$ satisfies {eq}`eq-flip`, then θ is generic. The set of
-# such $\theta$ contains a Zariski-open, hence dense set.
+# such $\theta$ contains a non-empty Zariski-open, hence dense set.
 # :::
 #
 # :::{prf:proof}
@@ -428,7 +428,7 @@ for name, value in said.items():
 # ## Where hidden symmetries are common
 #
 # *Almost no network has hidden symmetries, but networks of few inputs with weights −1, 0, 1 have dozens.* The median of {numref}`fig-counts` is {glue:text}`median-1:.0f` for these weights and
-# {glue:text}`median-2:.0f` for integers up to 2; from 8 on at most one network in a hundred has any. So quantisation to two or three levels can create hidden symmetries, and 8-bit
+# {glue:text}`median-2:.0f` for integers up to 2; from 8 on at most one network in a hundred has any. So quantisation to three levels can create hidden symmetries, and 8-bit
 # weights, integers up to 127, lie beyond the largest size drawn, where none was found. Twelve neurons and three inputs are a favourable case: there are $2^{12}$ sets $S$ and only three
 # equations for each. With many inputs, $n\le mk$, the matrices $\lambda_iw_i^\top$ are usually independent, and then no $S$ exists. The sets are counted exactly, by meeting in the middle, for up to 40 neurons.
 
@@ -567,7 +567,7 @@ print(f"second network: {other.equal}, outputs differ by {apart:.2g}")
 # %% [markdown]
 # Two networks of one function must bend along the same hyperplanes, as {numref}`fig-nearest` shows.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-nearest", "caption": "The disguised network bends at the same hyperplanes, another seed at others. Share of the first network's neurons that have a hyperplane of the other network within an angle. Some hyperplanes are near by chance, as those of two untrained networks tell. Computed by this page on {glue:text}`trained_on`."}, "image": {"alt": "Cumulative shares of neurons against the angle to the nearest hyperplane in degrees: one line at zero, and a line for each pair of two seeds, trained and untrained."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-nearest", "caption": "The disguised network bends at the same hyperplanes, another seed at others. Share of the first network's neurons that have a hyperplane of the other network within an angle. The untrained networks show how near hyperplanes are by chance. Computed by this page on {glue:text}`trained_on`."}, "image": {"alt": "Cumulative shares of neurons against the angle to the nearest hyperplane in degrees: one line at zero, and a line for each pair of two seeds, trained and untrained."}}
 duos = {"disguised": (first, disguised), "two seeds": (first, second)}
 duos["two seeds, untrained"] = tuple(untrained[:2])
 nearest = pd.concat(
