@@ -428,8 +428,8 @@ for name, value in said.items():
 # ## Where hidden symmetries are common
 #
 # *Almost no network has hidden symmetries, but networks of few inputs with weights −1, 0, 1 have dozens.* The median of {numref}`fig-counts` is {glue:text}`median-1:.0f` for these weights and
-# {glue:text}`median-2:.0f` for integers up to 2; from 8 on at most one network in a hundred has any. So quantisation to three levels can create hidden symmetries, and 8-bit
-# weights, integers up to 127, lie beyond the largest size drawn, where none was found. Twelve neurons and three inputs are a favourable case: there are $2^{12}$ sets $S$ and only three
+# {glue:text}`median-2:.0f` for integers up to 2; from 8 on at most one network in a hundred has any. So quantisation to three levels can create hidden symmetries. None was found at 64, the largest size drawn;
+# 8-bit weights, integers up to 127, were not drawn. Twelve neurons and three inputs are a favourable case: there are $2^{12}$ sets $S$ and only three
 # equations for each. With many inputs, $n\le mk$, the matrices $\lambda_iw_i^\top$ are usually independent, and then no $S$ exists. The sets are counted exactly, by meeting in the middle, for up to 40 neurons.
 
 # %% tags=["remove-input"] mystnb={"figure": {"name": "fig-counts", "caption": "Weights of −1, 0 and 1 have dozens of hidden symmetries here, large integers none. Recorded networks with twelve neurons, three inputs and one output, with integer weights up to the size on the axis: dots are networks, the line is their median. All networks with Gaussian weights have none."}, "image": {"alt": "Points for single networks and a line of medians: the number of hidden symmetries falls from dozens at size 1 to none at size 4 and more."}}
@@ -597,7 +597,7 @@ found.equal, found.symmetry.permutation
 # |---|---|---|---|
 # | equality | pairs in $\theta\ominus\theta'$ | {eq}`eq-canonical`; the pairs as well | nothing: both agree |
 # | local identifiability | a conjecture | {prf:ref}`thm-local` | – |
-# | counts of hidden symmetries, $\sigma_{\min}$, `compress`, flips beyond ReLU | – | ours | – |
+# | counts of hidden symmetries, $\mu$, `compress`, flips beyond ReLU | – | ours | – |
 #
 # ## Exercises
 #
