@@ -464,7 +464,7 @@ shown
 # %% [markdown]
 # The dots stand for *permutations*, $A^{\odot d}$ is the entrywise power and $|A|$ the entrywise absolute value. On the elements of the printed groups the printed φ agrees with {eq}`eq-phi` in all rows.
 #
-# :::{admonition} Errata: godfrey2022, Table 1
+# :::{admonition} Errata: Godfrey et al. 2022, Table 1
 # :class: warning
 # *LeakyReLU*: "same as ReLU as long as negative slope ≠ 1". At slope −1 it is $|x|$, whose group is larger: all non-zero
 # scalings. *Polynomial* $x^d$: needs $d\ge 2$; $x^1$ is linear, and its group is all of $GL_n$.

@@ -62,7 +62,7 @@ scale: float = 1.0  # standard deviation of the logarithms of the scalings
 trials: int = 5  # draws for each check, and networks for each comparison
 rates: list[float] = [0.3, 1.0, 3.0, 6.0]  # learning rates behind a teleportation
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-level", "caption": "The loss is constant on the orbit, and the valley around it is narrow at one point and wide at another. Left: level curves of the loss when what enters the hidden neurons of a trained ReLU network is multiplied by p and what leaves them by q; green: the orbit pq = 1. Right: the loss along a straight line through each marked point, in the direction of the largest eigenvalue there; flat is where training ended. Recorded, handwritten digits."}, "image": {"alt": "Left, hyperbolas in the plane of p and q, one of them thick, with one point marked flat in the middle and one marked sharp at its end. Right, a wide parabola for the flat point and a narrow one for the sharp point, with the same minimum."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-level", "caption": "The loss is constant on the orbit, and the valley around it is narrow at one point and wide at another. Left: level curves of the loss when what enters the hidden neurons of a trained ReLU network is multiplied by p and what leaves them by q; green: the orbit pq = 1. Right: the loss along a straight line through each marked point, in the direction of the largest eigenvalue there; flat is where training ended. Recorded, handwritten digits."}, "image": {"alt": "Left, hyperbolas in the plane of p and q, one of them thick, with one point marked flat in the middle and one marked sharp at its end. Right, a wide parabola for the flat point and a narrow one for the sharp point, with the same lowest value."}}
 plane = record("surface").pivot(index="p", columns="q", values="loss")
 sides, heights = (torch.tensor(np.array(v)) for v in (plane.index, plane))
 level_curve(sides, heights, {"flat": 1.0, "sharp": math.exp(1.25)}, record("cuts"))
@@ -714,7 +714,7 @@ mean_curves(rows, "step", "loss", "start", **axes)
 #
 # - The loss is constant on an orbit; gradient, Hessian and norm are not. The Hessian's signature and the relative sharpness are.
 # - Gradient flow conserves one quantity for each one-parameter group with symmetric generator; steps of finite size let it drift, over a fixed time about in proportion to the learning rate.
-# - A network moved to a larger gradient trains faster at the same learning rate. With the best learning rate for each the lead is small, and at large ones the moved network does worse.
+# - A network moved to a larger gradient trains faster at the same learning rate. With the best of four learning rates for each the lead is small, and at the largest a move with $r = 4$ does worse.
 # - What is added must move alike. An output added to a pre-activation asks for $A_m = \varphi(A_l)$ where the paper prints $A_m = A_l$.
 # - For tanh networks with generic weights and no superfluous neuron these are all symmetries. A deep ReLU network may have more.
 #

@@ -467,7 +467,7 @@ impossible_triangle(points, by_hand)
 # The smallest eigenvalue of their Gram matrix is $1-\sqrt2$. The range $[0, 1]$ fails too, for another reason: the unbiased estimate of HSIC is 0 on average for independent features, so about half of all values are negative with any kernel. Of {glue:text}`drawn:.0f` pairs of
 # Gaussian features ($N = 8$, $d = 2$) {glue:text}`negative:.0f` % score below 0. For $X = (0,0),(1,1),(-1,0),(1,-1)$ and $Y = (0,1),(0,0),(1,0),(1,1)$ both $\mu_{\text{CKA}}$ and linear CKA are $-1$.
 #
-# :::{admonition} Errata: godfrey2022, Lemma 5.5 and Definition 5.3
+# :::{admonition} Errata: Godfrey et al. 2022, Lemma 5.5 and Definition 5.3
 # :class: warning
 # The max kernel is not positive semi-definite. And $\mu_{\text{CKA}}$ lies in $[-1, 1]$, not in $[0, 1]$, as unbiased CKA does with any kernel.
 # :::

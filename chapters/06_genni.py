@@ -191,7 +191,7 @@ for moved in (theta, swapped, scaled):
 print("slopes", slopes(theta).numpy())
 
 # %% [markdown]
-# :::{admonition} Errata: lengyel2020, metric, orbits and independence
+# :::{admonition} Errata: Lengyel et al. 2020, metric, orbits and independence
 # :class: warning
 # *Metric.* The paper measures $d(f,g) = (\int_X|f-g|^2\,dx)^{1/2}$ and calls $J$ an approximation of $d$. On $X=\mathbb R$, the domain of its example, $d$ is infinite: ReLU$(x)$ and $2\,$ReLU$(x)$
 # differ by $x$ for all $x>0$. And $J$ is a mean of squares: for inputs drawn from a law $P$ it approximates $d^2$ in $L^2(P)$, not $d$. Halving $d$ divides $J$ by four.
@@ -571,7 +571,7 @@ assert (crossing_told.query("epsilon > 10")["second_surface"].round(2) == 0.21).
 # %% [markdown]
 # At the printed ε the second surface holds 21 % of either set, and nearly nine tenths of either set lie within ε of the zero function. A slope that is 0 has another effect: it joins the permuted copies in the class itself, through the part of dimension 3 ({prf:ref}`thm-slopes` (3)).
 #
-# :::{admonition} Errata: lengyel2020, figures 1 and 2
+# :::{admonition} Errata: Lengyel et al. 2020, figures 1 and 2
 # :class: warning
 # ε = 0.0025 is above the target's $\mathrm E[y^2]$, so the zero function is in the set, and with it the second surface of figure 2. "Due to the permutation symmetries, such
 # intersecting surfaces should be expected" is not their cause: the swap maps each of the two surfaces to itself. Nor do permuted copies meet in the class of a target with both slopes. For the paper's own target they do meet in the class, but not at these two surfaces; at this ε, the ε-sets of any copies have merged.

@@ -134,7 +134,7 @@ assert torch.isclose(genni.loss_at(few.on(images), centre.detach())[0], loss)
 # The printed ε = 0.0025 is 460 times the loss of the zero function. The "wide region with non-empty interior" of the paper's figures 4 to 6 contains the hatched part, and more: networks whose outputs are twenty times as large as the target's pass, too.
 # Besides, $\{J<\varepsilon\}$ is open for *every* continuous network, so where it is not empty it has an interior. This says nothing about a symmetry.
 #
-# :::{admonition} Errata: lengyel2020, LeNet
+# :::{admonition} Errata: Lengyel et al. 2020, LeNet
 # :class: warning
 # Printed: 60,000 parameters; the authors' network has 43,661. ε = 0.0025 is above the target's $\mathrm E[y^2]$. An interior of $\{J<\varepsilon\}$ is no sign of a symmetry.
 # :::
