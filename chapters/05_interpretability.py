@@ -30,9 +30,8 @@
 # The prediction: *rotate the basis, and units lose their concepts behind ReLU, but not where there is no ReLU.*
 #
 # **In three networks trained on ImageNet units lose concepts behind the first ReLU6 of a block. That they lose more there than at linear outputs is not established.** {numref}`fig-imagenet` dissects
-# three networks in which layers with and without an activation lie side by side. Behind the first ReLU6 units (its channels) lose a quarter of their *IoU*, intersection over union: the overlap with their best concept divided by what both cover. That is when the basis is turned all the way to a random one. Behind the second ReLU6 they lose
-# {glue:text}`fall-second:.0f` %, and at the output of the same blocks, which has no activation, nothing on average, but with a wide interval: what training adds is larger behind the two ReLU6 by {glue:text}`kinds-gap` points. Behind the second ReLU6 of the two deepest stages a random basis is even
-# *more* interpretable than the network's own. Untrained networks lose {glue:text}`fall-untrained:.0f` % behind the first ReLU6, trained ones {glue:text}`fall-first:.0f` %: training adds most of it. Three networks are few, and one percent of IoU is little.
+# networks in which layers with and without an activation lie side by side. Turned all the way to a random basis, units (channels) behind the first ReLU6 lose a quarter of their *IoU*, intersection over
+# union: the overlap with their best concept divided by what both cover. Behind the second ReLU6 they lose {glue:text}`fall-second:.0f` %, and at the linear output of the same blocks nothing on average.
 
 # %% tags=["hide-input"]
 from dataclasses import replace
@@ -194,6 +193,9 @@ axes |= {"ylabel": "mean best IoU, %", "panels": "layer"}
 single_curves(story, "alpha", "percent", "weights", "network", **axes)
 
 # %% [markdown]
+# What training adds is larger behind the two ReLU6 than at the linear outputs by {glue:text}`kinds-gap` points, an interval that contains 0. Untrained networks lose {glue:text}`fall-untrained:.0f` % behind the first ReLU6,
+# trained ones {glue:text}`fall-first:.0f` %. Behind the second ReLU6 of the two deepest stages a random basis is even *more* interpretable than the network's own. Three networks are few, and one percent of IoU is little.
+#
 # {numref}`fig-gallery` shows what that means for single units, in a small network that this page trained on drawn scenes ({doc}`../api/data`), whose pixels all have a
 # known colour, texture, shape and material. The unit with the same number in a random basis mixes all of the others. Single units may gain or lose by that; the means above decide.
 

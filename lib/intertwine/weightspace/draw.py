@@ -2,6 +2,7 @@
 
 import re
 from colorsys import hls_to_rgb
+from functools import cache
 from html import escape
 
 from intertwine.weightspace.infer import needed
@@ -16,6 +17,8 @@ HUES = (0, 215, 120, 285, 40, 180, 325)
 
 LUMINANCE = 0.19
 """Of all colours: more than 4:1 against white, and against the black of dark pages."""
+
+SCRIPTS = {"^": str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"), "_": str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")}
 
 
 class Drawing(str):
@@ -40,7 +43,6 @@ def draw(run: Run, solution: Solution) -> Drawing:
                 lane += 1
             at[k], labels[k] = (row, lane), _label(run, call)
             made |= {ref.index: k for ref in call.results if ref.index not in before}
-    plain = [f"{each.name}: {each.group}" for each in solution.spaces]
     legend = [f"{each.name}: {in_symbols(each.group)}" for each in solution.spaces]
     wide, top = 40 + 7 * max(map(len, labels.values())), 20 * len(legend) + STEP
     corner = {k: (10 + (wide + 50) * at[k][1], top + STEP * at[k][0]) for k in labels}
@@ -66,8 +68,7 @@ def draw(run: Run, solution: Solution) -> Drawing:
     width = max([wide + 50 + max(x for x, _ in corner.values()), *(7 * len(text) for text in legend)])
     height = STEP + max(y for _, y in corner.values())
     head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-size="12">'
-    told = f"<desc>{escape('; '.join(plain))}</desc>"
-    return Drawing("\n".join([head, told, *parts, "</svg>"]))
+    return Drawing("\n".join([head, *parts, "</svg>"]))
 
 
 def in_symbols(group: str) -> str:
@@ -79,11 +80,7 @@ def in_symbols(group: str) -> str:
     """
     for written, symbol in {"R^*": "ℝ*", "C^*": "ℂ*", "R_{>0}": "ℝ₊"}.items():
         group = group.replace(written, symbol)
-    for mark, digits in {r"\^": "⁰¹²³⁴⁵⁶⁷⁸⁹", "_": "₀₁₂₃₄₅₆₇₈₉"}.items():
-        table = str.maketrans("0123456789", digits)
-        for number in re.findall(rf"{mark}(\d+)", group):
-            group = re.sub(rf"{mark}{number}\b", number.translate(table), group)
-    return group
+    return re.sub(r"([\^_])(\d+)", lambda found: found[2].translate(SCRIPTS[found[1]]), group)
 
 
 def _label(run: Run, call: Call) -> str:
@@ -98,6 +95,7 @@ def _text(x: int, y: int, text: str, colour: str) -> str:
     return f'<text x="{x}" y="{y}" fill="{colour}" font-family="sans-serif">{escape(text)}</text>'
 
 
+@cache
 def _colour(space: int | None) -> str:
     """Grey, or a hue for each space, as light as reads on white and on black."""
     if space is None:

@@ -145,7 +145,7 @@ class WeightSpace:
             >>> from intertwine.weightspace import find_symmetries
             >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).eval()
             >>> drawing = find_symmetries(model, torch.zeros(1, 3)).draw()
-            >>> drawing[:38], "1: Σ_4 ⋉ (R" in drawing
+            >>> drawing[:38], "1: Σ₄ ⋉ (ℝ₊)⁴" in drawing
             ('<svg xmlns="http://www.w3.org/2000/svg', True)
         """
         return draw(self.inference.run, self.solution)
