@@ -430,9 +430,7 @@ words = {"xlabel": "epoch", "ylabel": RELATIVE, "colours": of_start}
 words |= {"panels": "layer", "across": 4, "ylim": (0, 108), "height": 1.7}
 lag = curves[curves["epoch"] == 4].pivot(index="layer1", columns="start", values="y")
 lag = lag["least squares"] - lag["random"]
-assert (
-    lag[:"bn6"].round().agg(["min", "max"]).tolist() == [3, 34] and max(lag["bn7":]) < 2
-)
+assert round(lag[:"bn6"].min()) == 3 and round(lag.max()) == 34
 single_curves(curves, "epoch", "y", "start", **words)
 
 # %% [markdown]
@@ -523,6 +521,7 @@ assert relative_error(lasso(alpha), theirs) < 1e-2
 slow = curves[curves["start"] == "random"].pivot(
     index="layer1", columns="epoch", values="y"
 )
+assert max(lag["bn7":]) < 2
 assert (slow[4] - slow[3])[:"bn6"].min() > 0.5 and round(slow.loc["bn2", 4]) == 62
 sparse = record("experiment_7")
 most = sparse[sparse["alpha"] == 0.1].groupby("layer1")
