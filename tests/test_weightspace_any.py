@@ -484,6 +484,26 @@ def test_groups_of_a_norm_may_lie_side_by_side():
     assert len(groups(Joined(), randn(2, 3, 4, 4))) == len(expected)
 
 
+class Experts(nn.Module):
+    """Rows by the matrices of three experts, the first two rows by those of the first one."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Parameter(torch.randn(3, 4, 8)), nn.Parameter(torch.randn(3, 8, 4))
+
+    def forward(self, x):
+        ends = torch.tensor([2, 5, 8], dtype=torch.int32)
+        return F.grouped_mm(F.grouped_mm(x, self.a, offs=ends).relu(), self.b, offs=ends)
+
+
+def test_experts_move_alike():
+    model, x = Experts().eval(), torch.randn(8, 4, generator=torch.Generator().manual_seed(0))
+    space = find_symmetries(model, x, check=False)
+    moved = space.act(model, space.sample(torch.Generator().manual_seed(1), scale=0.5))
+    assert [hidden.group for hidden in space.spaces] == ["Σ_8 ⋉ (R_{>0})^8"]
+    assert relative_error(moved(x), model(x)) < 1e-5
+
+
 class Merged(nn.Module):
     """Two halves of the positions side by side, normalised together, as Swin merges patches."""
 

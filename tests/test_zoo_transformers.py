@@ -97,6 +97,13 @@ def test_every_attention_has_the_same_group(key):
     assert len({space.dimension for space in spaces}) == 1
 
 
+@pytest.mark.parametrize("key", ["mixtral", "qwen2_moe", "qwen3_moe"])
+def test_experts_have_the_same_group_in_both_implementations(key):
+    precise, usual = built("causal", key, None), built("causal", key, None).float()
+    precise.config._experts_implementation = "batched_mm"  # the usual one knows no float64
+    assert held(precise, "causal").dimension == held(usual, "causal").dimension > 300
+
+
 HEADS, GAINS = 2 * 4 * 8 * 8, 32
 THEORY = {
     "gpt2": 2 * HEADS + 4 * GAINS,  # queries with keys, values with outputs; gains of norms in blocks

@@ -69,6 +69,18 @@ def addmm(state: Inference, call: Call) -> Label:
     return meet(state, y, state.of(a["input"]), f"bias of {call.name}")
 
 
+@rule("grouped_mm _grouped_mm")
+def grouped_mm(state: Inference, call: Call) -> Label:
+    """Each row by the matrix of its expert: all experts have the same units."""
+    a = bind(call, "input weight offs bias out_dtype")
+    rows, weight = state.of(a["input"]), state.of(a["weight"])
+    if (len(rows), len(weight)) != (2, 3) or a["bias"] is not None:
+        raise NotUnderstood("other than rows by a matrix for each group")
+    state.freeze(weight[:1], "experts")
+    state.reads(a["weight"], 1)
+    return products(state, rows, weight[1:])
+
+
 @rule("mm bmm mv dot outer einsum")
 def einsum(state: Inference, call: Call) -> Label:
     values: Any = call.args if call.name in EQUATIONS else call.args[1:]
