@@ -74,7 +74,8 @@ def level_curve(
     plane.set(xlabel="$p$: scale of $W_1, b_1$", ylabel="$q$: scale of $W_2$", aspect="equal")
     for (name, at), colour in zip(marks.items(), (COLOURS["blue"], COLOURS["red"]), strict=True):
         plane.plot(at, 1 / at, "o", ms=8, color=colour)
-        plane.annotate(name, (at, 1 / at), (4, 7), textcoords="offset points", color=colour)
+        side = {"ha": "right" if at > 0.7 * p.max() else "left"}  # inside the panel
+        plane.annotate(name, (at, 1 / at), (4, 7), textcoords="offset points", color=colour, **side)
         rows = cuts[cuts["at"] == name]
         section.plot(rows["distance"], rows["loss"], color=colour, lw=2)
         end = (rows["distance"].iloc[-1], rows["loss"].iloc[-1])

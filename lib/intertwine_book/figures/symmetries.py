@@ -26,7 +26,13 @@ def before_and_after(table: pd.DataFrame) -> Figure:
         axis.scatter(before, after, s=4, color=colour, alpha=0.5, linewidths=0, rasterized=len(rows) > 2000)
         axis.set(title=f"{axis.get_title()}\nrelative change {error:.2g}", xlabel="before")
         if axis is not parts[-1][0]:
-            axis.set_yscale("symlog", linthresh=max(1.0, float(np.abs(before).max())))
+            linear = max(1.0, float(np.abs(before).max()))
+            axis.set_yscale("symlog", linthresh=linear)
+            powers = np.arange(np.ceil(np.log10(linear)), np.log10(max(np.abs(after).max(), 10 * linear)) + 1)
+            ticks = 10.0 ** powers[:: 1 + len(powers) // 5]  # none within the linear part, where 0 stands
+            limits = axis.get_ylim()
+            axis.set_yticks([*-ticks[::-1], 0, *ticks])
+            axis.set_ylim(limits)
     parts[0][0].set_ylabel("after")
     return figure
 
