@@ -374,9 +374,7 @@ glue(
 # %% tags=["remove-input"] mystnb={"figure": {"name": "fig-drift", "caption": "Halving the learning rate about halves the drift of conserved quantities; the others change as much at every learning rate. Change of the conserved quantities since the start, in percent of their size, against time (learning rate times steps), for three learning rates; recorded, mean over networks with 95 % interval, handwritten digits. Left: all of the matrix in a linear network; middle: its diagonal with ReLU; right: its other entries with ReLU, which no symmetry protects."}, "image": {"alt": "Three panels on a logarithmic axis. Linear and ReLU diagonal: three curves one below the other, a factor of two apart. Off the diagonal: three curves on top of each other, far above."}}
 axes = {"xlabel": "time", "ylabel": "change, %"}
 shown = told.query("time > 0").assign(rate=lambda t: "η = " + t["rate"].astype(str))
-figure = mean_curves(shown, "time", "drift", "rate", panels="quantity", **axes)
-figure.axes[0].set_yscale("log")  # of all panels, once the means are taken
-figure
+mean_curves(shown, "time", "drift", "rate", panels="quantity", **axes, log=True)
 
 # %% [markdown]
 # {numref}`fig-drift` follows both kinds of network. Each step adds $\eta^2Q_X(\nabla L)$, and a time $T$ takes $T/\eta$ steps, so the drift is proportional to η: in the linear network {glue:text}`drift-coarse:.1f` % at learning rate 0.4 and
@@ -446,9 +444,7 @@ same = told[told["rate"] == 1.0].assign(choice="learning rate 1")
 own = told[told["rate"] == told["start"].map(best)].assign(choice="each its best")
 both = pd.concat([same, own])
 axes = {"xlabel": "steps", "ylabel": "training loss"}
-figure = mean_curves(both, "step", "loss", "start", panels="choice", **axes)
-figure.axes[0].set_yscale("log")  # of both panels, once the means are taken
-figure
+mean_curves(both, "step", "loss", "start", panels="choice", **axes, log=True)
 
 # %% [markdown]
 # {numref}`fig-teleport` compares it with plain descent, on networks with 16 hidden neurons that have trained for 20 steps. With $r = 4$ the squared norm of the gradient grows {glue:text}`tele-gradient:.0f`-fold. At learning rate 1

@@ -130,6 +130,14 @@ def test_curves_are_logarithmic_on_demand():
     assert scales == ["linear", "log"]
 
 
+def test_means_are_arithmetic_in_every_panel_of_a_logarithmic_figure():
+    trials = pd.DataFrame(
+        {"x": 1, "y": [1.0, 100.0] * 2, "stitch": "a", "panel": ["left"] * 2 + ["right"] * 2}
+    )
+    for axis in mean_curves(trials, "x", "y", "stitch", panels="panel", log=True).axes:
+        assert axis.get_lines()[0].get_ydata().tolist() == [50.5]
+
+
 def test_no_two_curves_share_a_colour():
     fixed = {"full": GROUP_COLOURS["G_ReLU"]}
     (axis,) = mean_curves(many, "layer", "penalty", "stitch", colours=fixed).axes

@@ -46,10 +46,12 @@ def mean_curves(
         shown = rows.assign(**{by: rows[by].astype(str)})
         sns.lineplot(shown, x=x, y=y, hue=by, style=by, ax=axis, **options)
         dotted(axis, level)
-        axis.set(xlabel=xlabel or x, ylabel=ylabel or y, yscale="log" if log else "linear")
+        axis.set(xlabel=xlabel or x, ylabel=ylabel or y)
         axis.label_outer(remove_inner_ticks=False)
         handles, labels = axis.get_legend_handles_labels()
         axis.legend().remove()  # one for all panels, below
+    if log:  # at the end, as on a logarithmic axis seaborn takes geometric means
+        figure.axes[0].set_yscale("log")
     if len(lines) > 1:
         figure.legend(handles, labels, loc="outside lower center", ncols=min(len(lines), 5), fontsize="small")
     return figure
