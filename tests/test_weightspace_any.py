@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from intertwine.weightspace import canonicalise, find_symmetries, match, relative_error
+from intertwine.weightspace import canonicalise, find_symmetries, match, relative_error, verify
 from intertwine.weightspace.check import wrong
 from intertwine.weightspace.infer import RULES
 
@@ -198,13 +198,54 @@ class Nested(nn.Module):
         self.p, self.v, self.o = nn.Linear(3, 8), nn.Linear(3, 2), nn.Linear(2, 3)
 
     def forward(self, x):
-        p = self.p(x).view(-1, 2, 2, 2)
+        p = self.p(x).tanh().view(-1, 2, 2, 2)
         p = torch.cat(p.split(1, dim=2), dim=3).sum(-1)
         return self.o(p.view(-1, 2) * self.v(x))
 
 
 def test_blocks_within_blocks_of_which_parts_are_taken_move_as_a_whole():
     assert groups(Nested(), randn(2, 3), randn(5, 3)) == ["Σ_2", "Σ_2 for each of 2"]
+
+
+class Fused(nn.Module):
+    """Attention of four heads, with the queries, keys and values of each head side by side in one layer."""
+
+    def __init__(self, layer, cut):
+        super().__init__()
+        self.layer, self.cut, self.out = layer, cut, nn.Linear(16, 3)
+
+    def forward(self, x):
+        q, k, v = self.cut(self.layer(x))
+        return self.out(((q @ k.mT).softmax(-1) @ v).transpose(1, 2).flatten(-2))
+
+
+def partly(q, k, v):
+    """Half of the units of queries and keys are multiplied by their positions."""
+    place = torch.arange(5.0, dtype=q.dtype)[:, None]
+    return *(torch.cat([place * z[..., :2], z[..., 2:]], -1) for z in (q, k)), v
+
+
+LINES, IMAGES = (2, 5, 6), (2, 6, 5, 1)
+CUTS = {
+    "chunks": (LINES, lambda y: y.unflatten(-1, (4, 12)).transpose(1, 2).chunk(3, -1), [4, 4]),
+    "one by one": (LINES, lambda y: y.view(2, 5, 4, 3, 4).transpose(1, 2).unbind(3), [4, 4]),
+    "of images": (IMAGES, lambda y: (z.mT for z in y.reshape(2, 4, 12, 5).split(4, 2)), [4, 4]),
+    "cut again": (
+        LINES,
+        lambda y: partly(*y.unflatten(-1, (4, 12)).transpose(1, 2).chunk(3, -1)),
+        [2, 2, 4],
+    ),
+}
+
+
+@pytest.mark.parametrize("shape, cut, sizes", CUTS.values(), ids=CUTS)
+def test_parts_of_each_head_have_groups_of_their_own(shape, cut, sizes):
+    model = Fused(nn.Linear(6, 48) if shape == LINES else nn.Conv2d(6, 48, 1), cut)
+    space = held(model, randn(*shape), randn(*shape).flip(0))
+    assert sorted(x.group for x in space.spaces) == [f"GL({n}) for each of 4" for n in sizes] + ["Σ_4"]
+    element = space.sample(torch.Generator().manual_seed(0))
+    found = verify(space, model, element, randn(*shape))
+    assert found.output < 1e-9 and found.spaces["error"].max() < 1e-9
 
 
 class Experts(nn.Module):
@@ -484,7 +525,7 @@ def test_groups_of_a_norm_may_lie_side_by_side():
     assert len(groups(Joined(), randn(2, 3, 4, 4))) == len(expected)
 
 
-class Experts(nn.Module):
+class Grouped(nn.Module):
     """Rows by the matrices of three experts, the first two rows by those of the first one."""
 
     def __init__(self):
@@ -497,7 +538,7 @@ class Experts(nn.Module):
 
 
 def test_experts_move_alike():
-    model, x = Experts().eval(), torch.randn(8, 4, generator=torch.Generator().manual_seed(0))
+    model, x = Grouped().eval(), torch.randn(8, 4, generator=torch.Generator().manual_seed(0))
     space = find_symmetries(model, x, check=False)
     moved = space.act(model, space.sample(torch.Generator().manual_seed(1), scale=0.5))
     assert [hidden.group for hidden in space.spaces] == ["Σ_8 ⋉ (R_{>0})^8"]

@@ -8,6 +8,7 @@ from intertwine.weightspace import rules
 from intertwine.weightspace.axes import moves, single
 from intertwine.weightspace.check import wrong
 from intertwine.weightspace.infer import Inference, infer, needed
+from intertwine.weightspace.interleaved import separate
 from intertwine.weightspace.recognise import recognise
 from intertwine.weightspace.run import Ref, Run
 from intertwine.weightspace.solve import Solution, solve
@@ -51,6 +52,7 @@ def find_symmetries(
     """
     run = trace(model, example_inputs, outputs, values=False)
     recognise(run)
+    separate(run)
     failed: list[tuple[int, int]] = []
     while True:
         space = _solved(run, model, failed)
@@ -73,12 +75,12 @@ def _solved(run: Run, model: nn.Module, failed: list[tuple[int, int]]) -> Weight
     for name, module in model.named_modules():  # a frozen batch norm keeps its weights as buffers
         if module._buffers.keys() >= {"weight", "bias", "running_mean", "running_var"}:
             floating |= {f"{name}.{each}".lstrip(".") for each in module._buffers}
-    inference = infer(run, {k for k, parameter in run.names.items() if parameter in floating})
+    inference = infer(run, {k for k in run.names if run.stored(k)[0] in floating})
     for index, k in failed:
         inference.freeze((inference.of(Ref(index))[k],), "an element of it changed the outputs when checked")
     solution = solve(inference)
     used = {ref.index for call in needed(run) for ref in call.refs}
-    if unused := [name for k, name in run.names.items() if name in floating and k not in used]:
+    if unused := [x for k, x in run.names.items() if run.stored(k)[0] in floating and k not in used]:
         solution.frozen.append((0, "not seen to reach an output", unused))
     _name(inference, solution)
     return WeightSpace(inference, solution)

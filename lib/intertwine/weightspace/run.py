@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch import Tensor
 
@@ -63,12 +63,31 @@ class Call:
         return self.function(*args, **kwargs)
 
 
+class Part(NamedTuple):
+    """Some rows of each block of the rows of a weight, by its number and name."""
+
+    whole: int
+    name: str
+    blocks: int
+    start: int
+    stop: int
+
+    def of(self, x: Tensor) -> Tensor:
+        """A copy of these rows."""
+        return self.rows(x).flatten(0, 1)
+
+    def rows(self, x: Tensor) -> Tensor:
+        """These rows themselves, block by block."""
+        return x.unflatten(0, (self.blocks, -1))[:, self.start : self.stop]
+
+
 @dataclass(eq=False)
 class Run:
     """All values of a run, in the order of their first use, and the calls between them.
 
     Attributes:
-        names: of the values that are parameters or buffers.
+        names: of the values that are parameters or buffers, or parts of these.
+        parts: which rows of which parameter they are.
         steered: whether integer or boolean inputs decided on the steps.
         chosen: which of the outputs count, if not all.
         unseen: values that depend on weights through unrecorded calls, with these weights.
@@ -81,6 +100,7 @@ class Run:
     shapes: list[tuple[int, ...]] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     names: dict[int, str] = field(default_factory=dict)
+    parts: dict[int, Part] = field(default_factory=dict)
     inputs: list[int] = field(default_factory=list)
     outputs: list[int] = field(default_factory=list)
     steered: bool = False
@@ -89,3 +109,10 @@ class Run:
     dynamic: set[int] = field(default_factory=set)
     shared: set[int] = field(default_factory=set)
     modules: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+
+    def stored(self, index: int) -> tuple[str, tuple[int, ...]]:
+        """The name and shape of the tensor of the model that has this value, or of which it is a part."""
+        part = self.parts.get(index)
+        return (
+            (self.names[index], self.shapes[index]) if part is None else (part.name, self.shapes[part.whole])
+        )

@@ -209,16 +209,16 @@ class WeightSpace:
 
     def state(self, model: nn.Module) -> dict[int, Tensor]:
         """The parameters and buffers of a model, by their number in the run."""
-        tensors = dict(named_tensors(model))
-        for k, name in self.inference.run.names.items():
-            expected = self.inference.run.shapes[k]
+        tensors, run = dict(named_tensors(model)), self.inference.run
+        for name, expected in map(run.stored, run.names):
             if name not in tensors or tuple(tensors[name].shape) != expected:
                 found = tuple(tensors[name].shape) if name in tensors else "none"
                 raise ValueError(
                     f"Expected a model with {name} of shape {expected}, as its symmetries were found for, "
                     f"was given {found}: find the symmetries of this model."
                 )
-        return {k: tensors[name] for k, name in self.inference.run.names.items()}
+        state = {k: tensors[run.stored(k)[0]] for k in run.names}
+        return state | {k: part.of(state[k]) for k, part in run.parts.items()}
 
     def act(self, model: AnyModel, element: Given, *, readers: bool = True) -> AnyModel:
         """A copy of the model with moved weights, which computes the same function.
@@ -270,8 +270,15 @@ class WeightSpace:
 
     def with_state(self, model: AnyModel, state: Mapping[int, Tensor]) -> AnyModel:
         """A copy of the model with these parameters and buffers."""
-        old = self.state(model)
-        new = {id(old[k]): x for k, x in state.items() if x is not old[k]}
+        tensors, run = dict(named_tensors(model)), self.inference.run
+        new: dict[int, Tensor] = {}
+        for k, x in state.items():
+            old, part = tensors[run.stored(k)[0]], run.parts.get(k)
+            if part is not None:
+                whole = new.setdefault(id(old), old.detach().to(x.dtype, copy=True))
+                part.rows(whole).copy_(x.unflatten(0, (part.blocks, -1)))
+            elif x is not old:
+                new[id(old)] = x
         parameters = {id(p): p.requires_grad for p in model.parameters()}
         for k in new.keys() & parameters.keys():
             new[k] = nn.Parameter(new[k], parameters[k])

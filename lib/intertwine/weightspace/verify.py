@@ -59,7 +59,12 @@ def verify(space: WeightSpace, model: nn.Module, element: Given, inputs: Any) ->
     action = space.action(space.moves(element), space.state(model))
     rows = {hidden.index: [0.0, 0.0, 0.0] for hidden in space.spaces}
     for k, label in space.solution.labels.items():
-        if k in before.names or k in space.inference.stacks or not space.solution.touched(k):
+        if (
+            k >= len(before.values)
+            or k in before.names
+            or k in space.inference.stacks
+            or not space.solution.touched(k)
+        ):
             continue
         old, new = before.values[k].double(), after.values[k].double()
         expected = action.move(old, label)
