@@ -171,10 +171,10 @@ def test_the_numbers_of_the_essay():
     assert cost["permutations"] == cost["positive scalings"] == 0
     assert (round(cost["orthogonal"], 1), round(relu["base_accuracy"].mean(), 1)) == (15.5, 80.2)
     finetuned = results.read("figure_4", folder=DESK.with_name("wide") / "02_sanity_rotations")[0]
-    assert (finetuned["orthogonal_penalty"] > finetuned["relu_penalty"]).all() and len(finetuned) == 9
+    assert (finetuned["orthogonal_penalty"] > finetuned["relu_penalty"]).all() and len(finetuned) == 15
     means = finetuned.groupby("layer").mean().round(1)
-    assert means["orthogonal_penalty"].tolist() == [1.8, 4.9, 11.3]
-    assert means["relu_penalty"].tolist() == [1.5, 3.0, 5.5]
+    assert means["orthogonal_penalty"].tolist() == [2.1, 4.9, 11.2]
+    assert means["relu_penalty"].tolist() == [1.6, 3.2, 5.5]
     norms = table("03_stitching", "norms").assign(last=lambda rows: rows["layer1"] == "relu4")
     maps = norms[~norms["last"]].groupby("stitch")["penalty"].mean()
     last = norms[norms["last"]].groupby("stitch")["penalty"].mean()
