@@ -98,7 +98,7 @@ own = record("curves_4").query("epoch == 0")["accuracy"].mean()
 parts = [moved, pressed, tuned, only.assign(way="trained for CKA")]
 parts += [fits.assign(way="least squares")]
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-no-relation", "caption": "CKA does not tell a stitch that works from one that does not. Each dot is a stitch at layer 3 of the published Tiny-10 networks. Between a network and itself: random rotations, permutations and elements of $G_{\\mathrm{ReLU}}$, and stitches that were trained to lower CKA and keep the task. Between two networks: least squares, trained for the task from there, and trained for CKA alone. Dotted: the networks alone. Not drawn: the paper presses CKA below 0.7 in a wider ResNet-20, at an essentially unchanged accuracy."}, "image": {"alt": "A scatter of accuracy in percent against CKA. Near CKA 1 there are dots at 9, 15, 19 and 80 to 83 percent; near CKA 0.6 to 0.7 there are dots at 81 to 84 and at 10 percent."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-no-relation", "caption": "CKA does not tell a stitch that works from one that does not. Each dot is a stitch at layer 3 of the published Tiny-10 networks. Between a network and itself: random rotations, permutations and elements of $G_{\\mathrm{ReLU}}$, and stitches that were trained to lower CKA and keep the task. Between two networks: least squares, trained for the task from there, and trained for CKA alone. Dotted: the networks alone. Not drawn: the paper presses CKA below 0.7 in a wider ResNet-20, at an essentially unchanged accuracy."}, "image": {"alt": "A scatter of accuracy in percent against CKA. Near CKA 1 there are dots at 9 to 22 and at 79 to 84 percent; near CKA 0.6 to 0.7 there are dots at 80 to 84 and at 10 to 12 percent."}}
 places = {
     "rotations": (1.065, 6, "orange"),
     "permutations": (1.08, 17, "sky"),
@@ -120,12 +120,12 @@ mean = pd.concat(parts).groupby("way")[["cka", "accuracy"]].mean().round(2)
 assert (mean.loc[["rotations", "permutations"], "cka"] == 1).all()
 assert (mean.loc[["rotations", "permutations"], "accuracy"] < 16).all()
 assert (only["cka"].to_numpy() > fits["cka"].to_numpy()).all()
-assert only["accuracy"].between(15, 23).all() and fits["accuracy"].between(79, 82).all()
-assert pressed["cka"].between(0.56, 0.72).all()
-assert pressed["accuracy"].between(80, 84).all()
+assert only["accuracy"].between(13, 22).all() and fits["accuracy"].between(78, 82).all()
+assert pressed["cka"].between(0.56, 0.74).all() and last["pair"].nunique() == 5
+assert pressed["accuracy"].between(80, 84.5).all()
 lost = last.pivot(index="pair", columns="weight", values="accuracy")
 lost = (lost[0.0] - lost[2.0]).round(1)
-assert lost.min() == 3.0 and lost.max() == 6.0 and pressed["cka"].max() < 0.75
+assert lost.min() == 2.4 and lost.max() == 5.7
 
 # %% tags=["remove-cell"]
 values = {"rotated": mean.loc["rotations", "accuracy"], "own": own}
@@ -137,7 +137,7 @@ for name, value in values.items():
 
 # %% [markdown]
 # - *CKA 1, accuracy {glue:text}`rotated:.0f` %.* A random rotation of the channels leaves CKA at 1 and takes the accuracy of one network from {glue:text}`unrotated:.0f` % to chance.
-# - *CKA {glue:text}`pressed-cka:.2f`, accuracy {glue:text}`pressed:.0f` %.* Stitches that were trained to lower CKA lose a few points of {glue:text}`own:.0f`, the mean of four networks on fewer test images.
+# - *CKA {glue:text}`pressed-cka:.2f`, accuracy {glue:text}`pressed:.0f` %.* Stitches that were trained to lower CKA lose a few points of {glue:text}`own:.0f`, the mean of five networks.
 # - *Higher CKA, lower accuracy.* Trained for CKA alone, a stitch between two networks reaches {glue:text}`chosen-cka:.2f` and {glue:text}`chosen:.0f` %, least squares {glue:text}`fitted-cka:.2f` and {glue:text}`fitted:.0f` %.
 #
 # ## What does an index compare?
@@ -237,21 +237,22 @@ scatter(found, "x", "y", "label", **words)
 # (sec-experiment-3)=
 # ## Does CKA rise when a stitch gets better? [their Experiment 3]
 #
-# *No. On the authors' Tiny-10 the accuracy rises by 2 to 3 points, and at the end no index is more than 0.001 above its start.* A stitch starts at least squares and is trained for the task. CKA stays within 0.01 of its start, where the paper's falls. $AM$ moves away from $B$ ({numref}`fig-along`). SVCCA,
-# which the paper finds uncorrelated with the task, falls, by 0.02 in one pair, mostly in one jump, and by 0.002 to 0.003 in the others: its correlation with the accuracy over the epochs of a training is below −0.5 in each.
+# *No. On the authors' Tiny-10 the accuracy rises by 1.6 to 4.1 points, and CKA ends within 0.004 of its start.* A stitch starts at least squares and is trained for the task. The paper's CKA falls. $AM$ moves away from $B$ in each of five pairs ({numref}`fig-along`). SVCCA,
+# which the paper finds uncorrelated with the task, falls in four pairs, by 0.001 to 0.022, and rises by 0.013 in one; changes above 0.01 come in one jump. Its correlation with the accuracy over the epochs of a training lies between −0.7 and 0.1.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-along", "caption": "The accuracy rises by 2 to 3 points while CKA stays and the activations move away from their target. Above: accuracy of the stitched network. Below: change of five indices since the start. Stitch at layer 3 of Tiny-10, trained from least squares; thin: three pairs, thick: their mean. Nearness is one minus the squared distance between AM and B, divided by that of B from its mean."}, "image": {"alt": "Above, accuracy rises from 80 to 83 percent. Below, changes: nearness falls to minus 0.05, R squared of B from AM and SVCCA to minus 0.01, CKA and CCA stay at 0."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-along", "caption": "The accuracy rises by 1.6 to 4.1 points while CKA stays and the activations move away from their target. Above: accuracy of the stitched network. Below: change of five indices since the start. Stitch at layer 3 of Tiny-10, trained from least squares; thin: five pairs, thick: their mean. Nearness is one minus the squared distance between AM and B, divided by that of B from its mean."}, "image": {"alt": "Above, accuracy rises from 80 to 83 percent. Below, changes: nearness falls to minus 0.05, R squared of B from AM to minus 0.01, SVCCA jumps up in one pair and down in another, CKA and CCA stay at 0."}}
 curves = record("curves_3")
 first = curves.groupby("pair").transform("first")
 names = {"cka": "CKA", "cca": "CCA", "r2_from_model2": "R²(B, AM)"}
 names |= {"svcca": "SVCCA", "r2_as_it_is": "nearness"}
 told = record("experiment_3")
-assert (told["accuracy_end"] - told["accuracy_start"]).min() > 1.9
-assert (told["cka_end"] - told["cka_start"]).abs().max() < 0.01
-assert all((told[f"{c}_end"] - told[f"{c}_start"]).max() < 0.001 for c in names)
-falls = (told["svcca_start"] - told["svcca_end"]).round(3)
-assert sorted(falls) == [0.002, 0.003, 0.021] and told["svcca_jump"].max() > 0.017
-assert (told["svcca_with_accuracy"] < -0.5).all() and told["cca_moved"].max() < 1e-6
+gained = {c: told[f"{c}_end"] - told[f"{c}_start"] for c in (*names, "accuracy")}
+assert gained["accuracy"].between(1.54, 4.11).all() and len(told) == 5
+assert gained["cka"].abs().max() < 0.004 and told["cca_moved"].max() < 1e-6
+assert (pd.DataFrame(gained)[["r2_as_it_is", "r2_from_model2"]] < 0).all(axis=None)
+falls = sorted(-gained["svcca"].round(3))
+assert falls == [-0.013, 0.001, 0.003, 0.003, 0.022] and told["svcca_jump"].max() > 0.017
+assert told["svcca_with_accuracy"].between(-0.75, 0.15).all()
 upper = curves.assign(name="accuracy", value=curves["accuracy"], of="accuracy, %")
 lower = upper.assign(of="change of the index")
 both = [lower.assign(name=names[c], value=curves[c] - first[c]) for c in names]
@@ -275,7 +276,7 @@ single_curves(pd.concat([upper, *both]), "epoch", "value", "name", "pair", **wor
 # (sec-experiment-4)=
 # ## Can CKA be pressed down for nothing? [their Experiment 4]
 #
-# *Not on Tiny-10: at the last epoch four networks lose 3.0 to 6.0 points more than their controls. Averaged over the epochs with CKA below 0.75, they lose 2.5 to 4.6.* Stitch a network to *itself*, from the identity, and add CKA to the loss:
+# *Not on Tiny-10: at the last epoch five networks lose 2.4 to 5.7 points more than their controls. Averaged over the epochs with CKA below 0.75, they lose 2.1 to 3.5.* Stitch a network to *itself*, from the identity, and add CKA to the loss:
 #
 # $$\text{cross-entropy} + \lambda\,\mathrm{CKA}(AM, A).$$ (eq-pressed)
 
@@ -297,16 +298,17 @@ end = indices.pressed(itself, **of_penalty, seed=seed).iloc[-1]
 print(f"library CKA {end['cka']:.2f}, {end['accuracy']:.1f} %")
 
 # %% [markdown]
-# That is the whole method. {numref}`fig-pressed` has the recorded runs, with a control that is trained alike at $\lambda = 0$: what the control loses is due to training, not to CKA. In the first four epochs CKA falls to 0.91 at almost no cost. The paper reports an essentially unchanged accuracy below 0.7 for a ResNet-20 of three times the width, whose
+# That is the whole method. {numref}`fig-pressed` has the recorded runs, with a control that is trained alike at $\lambda = 0$: what the control loses is due to training, not to CKA. In the first three epochs CKA falls to 0.96, for 0.2 points. The paper reports an essentially unchanged accuracy below 0.7 for a ResNet-20 of three times the width, whose
 # weights are not published. A wider layer may have more directions that the back ignores, so our result does not refute the paper's. On handwritten digits CKA ends at {glue:text}`live-cka:.2f` for {glue:text}`live-cost:.1f` points ({numref}`fig-live-function`).
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-pressed", "caption": "With CKA pressed below 0.75, four Tiny-10 networks end 3.0 to 6.0 points below their controls. Above: accuracy of a network stitched to itself at layer 3. Below: CKA of the stitched activations with its own; dotted: 0.7, below which the paper presses a wider ResNet-20. Thin: four networks, thick: their mean; the control is trained alike without the penalty."}, "image": {"alt": "Above, the control stays between 85 and 88 percent, the penalised stitch falls to 82 percent. Below, the control's CKA stays at 1, the penalised one falls to 0.64 on average."}}
-four = record("experiment_4")
-assert four["beyond_control"].round(1).between(2.5, 4.6).all() and len(four) == 4
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-pressed", "caption": "With CKA pressed below 0.75, five Tiny-10 networks end 2.4 to 5.7 points below their controls. Above: accuracy of a network stitched to itself at layer 3. Below: CKA of the stitched activations with its own; dotted: 0.7, below which the paper presses a wider ResNet-20. Thin: five networks, thick: their mean; the control is trained alike without the penalty."}, "image": {"alt": "Above, the control stays between 84 and 88 percent, the penalised stitch falls to 82 percent. Below, the control's CKA stays at 1, the penalised one falls to 0.67 on average."}}
+five = record("experiment_4")
+assert five["beyond_control"].between(2.1, 3.5).all() and (five["lowest"] < 0.75).all()
 curves = record("curves_4")
 wide = curves.pivot(index=["pair", "epoch"], columns="weight")
-early = wide[wide["cka"][2.0] > 0.9]["accuracy"]
-assert (early[2.0] - early[0.0]).mean() > -0.5
+third = wide.xs(3, level="epoch").mean().round(2)
+assert third["cka", 2.0] == 0.96
+assert round(third["accuracy", 0.0] - third["accuracy", 2.0], 1) == 0.2
 curves["name"] = curves["weight"].map({0.0: "control", 2.0: "λ = 2"})
 curves = curves.rename(columns={"accuracy": "accuracy, %", "cka": "CKA"})
 both = curves.melt(["pair", "name", "epoch"], ["accuracy, %", "CKA"], "of")
@@ -421,19 +423,20 @@ single_curves(both, "share", "value", "name", "trial", **words)
 # (sec-baseline)=
 # ## ResNet-20 beside Tiny-10 [baseline of section 6.3]
 #
-# *CKA of trained stitches is {glue:text}`baseline-tiny:.2f` on Tiny-10 and {glue:text}`baseline-deep:.2f` on ResNet-20, within the printed spread of 0.883 ± 0.050 and 0.922 ± 0.098* ({numref}`fig-baseline`). It tends to fall with depth in both. How well the same pairs work when stitched stands in {doc}`03b_matching`: ResNet-20 keeps 96 % or more of its own accuracy at every layer, also at layer 9, where CKA is 0.85.
+# *CKA of trained stitches is {glue:text}`baseline-tiny:.2f` on Tiny-10 and {glue:text}`baseline-deep:.2f` on ResNet-20, within the printed spread of 0.883 ± 0.050 and 0.922 ± 0.098* ({numref}`fig-baseline`). It tends to fall with depth in both. How well the same pairs work when stitched stands in {doc}`03b_matching`: ResNet-20 keeps 96 % or more of its own accuracy at every layer, also at layer 9, where CKA is 0.84.
 #
 # Not recorded for ResNet-20 are Experiments 3 and 4, the rotations and both tests of measures: all of these are on Tiny-10 alone. The one pair of ResNet-20 gives no interval.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-baseline", "caption": "CKA after task-loss training is as high as printed. CKA of stitched activations with those of the second network, by layer, and the mean over layers; discs: means, dots: pairs (three of Tiny-10, one of ResNet-20). Rings: printed means with standard deviations, ten pairs each."}, "image": {"alt": "Two charts of CKA against the layer. Tiny-10 falls from 0.97 at layer 1 to 0.76 at layer 7; its mean of 0.88 lies beside a ring at 0.88. ResNet-20 and a ring at 0.92."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-baseline", "caption": "CKA after task-loss training is as high as printed. CKA of stitched activations with those of the second network, by layer, and the mean over layers; discs: means, dots: pairs (five of Tiny-10, one of ResNet-20). Rings: printed means with standard deviations, ten pairs each."}, "image": {"alt": "Two charts of CKA against the layer. Tiny-10 falls from 0.98 at layer 1 to 0.76 at layer 7; its mean of 0.88 lies beside a ring at 0.88. ResNet-20 and a ring at 0.92."}}
 tiny = record("baseline_6_3").rename(columns={"number": "layer"})
-tiny["layer"], tiny["network"] = tiny["layer"].astype(str), "Tiny-10, three pairs"
+tiny["layer"], tiny["network"] = tiny["layer"].astype(str), "Tiny-10, five pairs"
 deep = record("baseline_6_3_resnet")
 deep["layer"] = [str(k) for k in range(1, len(deep) + 1)]
 deep["network"] = "ResNet-20, one pair"
 both = pd.concat([tiny.drop(columns="networks"), deep])
 means = both.groupby(["network", "pair"], sort=False, as_index=False)["cka"].mean()
-assert abs(means["cka"][:3] - 0.883).max() < 0.05 and abs(means["cka"][3] - 0.922) < 0.098
+assert abs(means["cka"][:5] - 0.883).max() < 0.05 and abs(means["cka"][5] - 0.922) < 0.098
+assert round(deep["cka"][8], 2) == 0.84
 over = means.groupby("network", sort=False)["cka"].mean()
 for kind, value in zip(("tiny", "deep"), over, strict=True):
     glue(f"baseline-{kind}", float(value), display=False)
@@ -560,8 +563,8 @@ for weight in (-penalty, 0.0):
 #
 # | | printed | here | what it may change |
 # |---|---|---|---|
-# | networks of Experiment 4 | a ResNet-20 of three times the width, layer 2.0 | Tiny-10, layer 3, four networks: the wide weights are not published | a wide layer has more directions that the back ignores |
-# | pairs | ten | three of Tiny-10, one of ResNet-20 | intervals |
+# | networks of Experiment 4 | a ResNet-20 of three times the width, layer 2.0 | Tiny-10, layer 3, five networks: the wide weights are not published | a wide layer has more directions that the back ignores |
+# | pairs | ten | five of Tiny-10, one of ResNet-20 | intervals |
 # | training of a stitch | 30 epochs, 50,000 images, augmented | 10 to 12 epochs, 5,000 images, not augmented (ResNet-20: 2 epochs, 2,000 images) | how far CKA moves |
 # | samples of $R^2$, CCA and SVCCA | flattened maps, which need more images than features | every position is a sample | the values, not what they ignore |
 # | strength of the penalty | not given | 2, with its control | the trade between CKA and accuracy |
@@ -699,8 +702,8 @@ single_curves(pd.DataFrame(found), "power", "value", "way", **words)
 # ## Summary
 #
 # - CKA weighs directions by variance, the task by its weights. CKA 1 goes with {glue:text}`rotated:.0f` % accuracy, CKA {glue:text}`pressed-cka:.2f` with {glue:text}`pressed:.0f` %.
-# - A stitch that gets better need not get nearer: at the end of its training no index is more than 0.001 above its start.
-# - With CKA pressed below 0.75, Tiny-10 ends 3.0 to 6.0 points below a control; a small network on digits ends {glue:text}`live-cost:.1f` points below (CKA {glue:text}`live-cka:.2f`). Always train a control.
+# - A stitch that gets better need not get nearer: CKA ends within 0.004 of its start, and the activations farther from their target.
+# - With CKA pressed below 0.75, Tiny-10 ends 2.4 to 5.7 points below a control; a small network on digits ends {glue:text}`live-cost:.1f` points below (CKA {glue:text}`live-cka:.2f`). Always train a control.
 # - $R^2_{LR}(AM, B)$ and CCA cannot see an invertible stitch. CCA prefers layers of another width; cut all layers to one number of components.
 # - None of five measures notices a loss of 10 points in a linear probe.
 #

