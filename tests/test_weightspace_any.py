@@ -525,6 +525,50 @@ def test_groups_of_a_norm_may_lie_side_by_side():
     assert len(groups(Joined(), randn(2, 3, 4, 4))) == len(expected)
 
 
+class Heads(nn.Module):
+    """Attention of four heads with two channels; steps change scores and values (batch, head, query, …)."""
+
+    def __init__(self, step, last=lambda y: y):
+        super().__init__()
+        self.q, self.k, self.v, self.o = (nn.Linear(4, 8), nn.Linear(4, 8), nn.Linear(4, 8), nn.Linear(8, 4))
+        self.step, self.last = step, last
+
+    def forward(self, x):
+        q, k, v = (blocks(layer(x)).transpose(1, 2) for layer in (self.q, self.k, self.v))
+        scores = self.step(q @ k.mT).softmax(-1)
+        return self.o(self.last(scores @ v).transpose(1, 2).flatten(2))
+
+
+SLOPES = torch.tensor([0.5, 0.25, 0.125, 0.0625], dtype=torch.float64)[:, None, None]
+DISTANCES = (torch.arange(5)[:, None] - torch.arange(5)).abs()
+STILL_HEADS = {
+    "slopes of distances (ALiBi)": lambda s: s - SLOPES * DISTANCES,
+    "heads and batch as one axis": lambda s: (
+        s.flatten(0, 1) - (SLOPES * DISTANCES).repeat(len(s), 1, 1)
+    ).view_as(s),
+    "masks of heads": lambda s: s.masked_fill(torch.eye(4, 5).bool()[:, None], -9.0),
+}
+
+
+@pytest.mark.parametrize("step", STILL_HEADS)
+def test_heads_that_stay_have_a_matrix_each(step):
+    model, x = Heads(STILL_HEADS[step]), randn(2, 5, 4)
+    space = held(model, x, randn(2, 5, 4) + 1)
+    assert sorted(hidden.group for hidden in space.spaces) == ["1", *["GL(2) for each of 4"] * 2]
+    moved = space.act(model, space.sample(torch.Generator().manual_seed(1), scale=0.5))
+    one, other = (canonicalise(space, each).model.state_dict() for each in (model, moved))
+    assert all(torch.allclose(one[name], other[name]) for name in one)
+    found = match(space, model, moved).model.state_dict()
+    assert all(torch.allclose(found[name], y) for name, y in model.state_dict().items())
+
+
+def test_heads_that_meet_have_one_matrix():
+    share = torch.tensor([[1.0, 2, 0, 0], [0, 1, 3, 0], [0, 0, 1, 4], [5, 0, 0, 1]], dtype=torch.float64)
+    still, meet = STILL_HEADS["masks of heads"], lambda y: torch.einsum("bhqd,hg->bgqd", y, share)
+    found = groups(Heads(still, meet), randn(2, 5, 4))
+    assert found == ["1", "GL(2)", "GL(2) for each of 4"]
+
+
 class Grouped(nn.Module):
     """Rows by the matrices of three experts, the first two rows by those of the first one."""
 

@@ -113,6 +113,8 @@ THEORY = {
     "qwen2": 32 * 31 // 2 + 5 * 32 + 2 * 2 * (8 * 8 + 8) + 2 * 48,
     # of queries and keys a quarter is turned: one pair of units a head
     "gpt_neox": 31 * 30 // 2 + 5 * 32 + 2 * 4 * (2 + 6 * 6 + 8 * 8),
+    "bloom": 2 * HEADS + 4 * GAINS,  # heads stay, as each has a slope of its own
+    "mpt": 2 * HEADS + 4 * GAINS,
     "opt": 2 * HEADS + 4 * GAINS + 2 * 48,  # and the units behind a ReLU
 }
 

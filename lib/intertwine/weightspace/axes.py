@@ -33,6 +33,8 @@ class Space:
         self.norm = ""  # "rms", "layer": only orthogonal mixing; or the pairs that rotary positions turn
         self.equations: list[Powers] = []  # products of scalars that are 1
         self.inner = False  # units within blocks, of which a part cannot move alone
+        self.fibred = False  # blocks, each of which has units that move within it
+        self.pinned = False  # blocks that stay where they are, while the units within them may move
         self.killed = False  # no scalars, as the units within each block have them
 
     @property

@@ -43,7 +43,7 @@ class HiddenSpace:
             the space of its input, a layer that of its output.
         kind: "monomial" (permutations and scalars), "general" (GL(n)), "orthogonal" (O(n)), "mean" (the
             orthogonal matrices with Q·1 = ±1), "halves" or "neighbours" (complex numbers for pairs of units)
-            or "diagonal" (scalars only; the rest follows another space).
+            or "diagonal" (scalars only, or none: the rest follows another space, or stays where it is).
         base: the number of the space of blocks, if there is one element for each block; else None.
         writers, readers: the parameters that it leaves and enters.
         why: the operations that decide the group.
@@ -96,6 +96,7 @@ class HiddenSpace:
             name = f"Σ_{n}" if self.kind == "monomial" else ""
             if scalars:
                 name += (" ⋉ " if name else "") + (scalars if n == 1 else f"({scalars})^{n}")
+            name = name or "1"
         return f"{name} for each of {self.blocks}" if self.blocks > 1 else name
 
     @property

@@ -86,7 +86,7 @@ def solve(state: Inference) -> Solution:
         turned = [each.space for each in spaces if each.space.norm in PAIRS and each.kind not in PAIRS]
         for space in turned:
             state.freeze_space(space, "rotary positions of units with an order of their own")
-        if not bad and not turned:
+        if not bad and not turned and not state.unpin():
             break
         for edge in edges:
             state.labels.pop(edge.gain, None)
@@ -126,7 +126,9 @@ def _spaces(labels: dict[int, Label], follows: dict[int, str], apart: set[int | 
         # every axis carries the space itself or its dual
         linear = not space.mixing and hidden.logs == 1
         linear = linear and all(abs(hidden.vector(factor)[0]) == 1 for factor in mixed.get(key, []))
-        if key in follows and linear:
+        if space.pinned:
+            hidden.kind = "diagonal"
+        elif key in follows and linear:
             hidden.kind, hidden.why = "diagonal", [f"gain of {follows[key]}"]
         elif space.norm in PAIRS:
             hidden.kind = space.norm if linear else hidden.kind

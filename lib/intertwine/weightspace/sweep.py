@@ -99,7 +99,8 @@ def sweep(
     First come spaces that their weights determine, then those with any weights, then those with weights whose
     other units have no scalars, which are summed. Blocks come after the units within them, or before.
     """
-    solution, total = space.solution, dict[int, Move]()
+    solution = space.solution
+    total = {hidden.index: hidden.identity() for hidden in space.spaces if hidden.space.pinned}
     where = {hidden.index: [*places(solution, hidden, states[0])] for hidden in space.spaces}
     loose = {h.index for h in space.spaces if h.kind == "monomial" and not h.logs + h.signs}
 

@@ -49,6 +49,23 @@ class Ties:
         for child in [*space.parts, *(space.factors or ())]:
             self.freeze_space(child, reason, derived=derived)
 
+    def pin(self, space: Space, reason: str, *, derived: bool = False) -> None:
+        """Freeze a space that meets entries that do not move; units within its blocks still move in each."""
+        space = space.root()
+        if space.fibred and space.unchanged():
+            space.pinned = space.killed = True
+            space.mixing[reason] = None
+        else:
+            self.freeze_space(space, reason, derived=derived)
+
+    def unpin(self) -> bool:
+        """Freeze pinned blocks within which nothing moves any more; whether there were any."""
+        used = {id(block) for space in self.spaces if space.unchanged() for block in space.chain()}
+        idle = [s for s in self.spaces if s.pinned and s.unchanged() and id(s) not in used]
+        for space in idle:
+            self.freeze_space(space, next(reversed(space.mixing)), derived=True)
+        return bool(idle)
+
     def mix(self, axes: Label, reason: str) -> None:
         """Allow no linear mixing of the units."""
         for each in units(*axes):
@@ -92,7 +109,9 @@ class Ties:
             a, b = aligned(first, second)
         met = [(s, t) for s, t in zip(a, b, strict=False) if not zero(s) and not zero(t)]
         if len(a) != len(b) or size(a) != size(b) or any(len(s) != len(t) for s, t in met):
-            self.freeze((first, second), why)
+            keep = self.freeze_space if moves(first) and moves(second) else self.pin
+            for each in [*units(first, second)]:
+                keep(each.space, why)
             return
         for f, g in (pair for s, t in met for pair in zip(s, t, strict=True)):
             if isinstance(f, Fixed) and isinstance(g, Fixed):
@@ -103,7 +122,7 @@ class Ties:
                 if fixed.copies:
                     self.permute_only((((moving,),),), "meets copies")
                 elif not fixed.zero:
-                    self.freeze_space(moving.space, why, derived=True)
+                    self.pin(moving.space, why, derived=True)
                 continue
             assert isinstance(f, Unit) and isinstance(g, Unit)
             self._union(f.space, g.space)
@@ -158,6 +177,7 @@ class Ties:
         if space.frozen:
             return
         blocks = self.space(outer, space.base)
+        blocks.fibred = True
         blocks.inner = space.inner  # of blocks within blocks no part can move alone, either
         inner = self.space(space.size // outer, blocks)
         space.factors = (blocks, inner)
@@ -180,6 +200,7 @@ class Ties:
     def _inherit(self, old: Space, new: Space) -> None:
         new.mixing = old.mixing | ({"normalised with others": None} if old.norm else {})
         new.equations = list(old.equations)
+        new.pinned = old.pinned
 
     def _union(self, s: Space, t: Space) -> None:
         s, t = s.root(), t.root()
@@ -190,6 +211,7 @@ class Ties:
         t.parent = s
         s.mixing |= t.mixing
         s.killed, s.inner = s.killed or t.killed, s.inner or t.inner
+        s.pinned, s.fibred = s.pinned or t.pinned, s.fibred or t.fibred
         norms = {each.norm for each in (s, t) if each.norm}
         if len(norms) > 1 and norms != {"rms", "layer"}:
             self.freeze_space(s, "rotary positions behind a norm")
