@@ -63,7 +63,7 @@ def test_numbers_are_by_chapter_and_references_agree_from_other_pages(tmp_path):
         (tmp_path / f"{name}.md").write_text(text)
     (tmp_path / "index.md").write_text(ELSEWHERE)
     (tmp_path / "conf.py").write_text(CONF)
-    ink, _ = DARK
+    ink = next(iter(DARK))
     (tmp_path / "drawn.svg").write_text(f'<svg xmlns="http://www.w3.org/2000/svg"><path fill="{ink}"/></svg>')
     command = [sys.executable, "-m", "sphinx", "-nWq", "-b", "html", tmp_path, tmp_path / "html"]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -78,5 +78,5 @@ def test_numbers_are_by_chapter_and_references_agree_from_other_pages(tmp_path):
     assert DARK[ink] in (tmp_path / "html/_images/drawn-dark.svg").read_text()
 
 
-def test_ink_and_paper_are_those_of_the_figures():
-    assert list(DARK) == [COLOURS["ink"], PAPER]
+def test_colours_that_are_lighter_on_dark_pages_are_those_of_the_figures():
+    assert list(DARK) == [c.lower() for c in (COLOURS["ink"], PAPER, COLOURS["blue"], COLOURS["grey"])]

@@ -110,7 +110,7 @@ def test_the_page_has_a_row_for_every_claim_and_counts_ours_apart():
         found = [entry for entry in ledger if entry.whose == whose]
         lost = sum(entry.not_judged is not None for entry in found)
         counts = f"{len(found) - lost} not yet measured" + (f", {lost} not judged" if lost else "")
-        assert f"{len(found)} statements {name}: {counts}." in parts["totals"]
+        assert f"{len(found)} statements {name}: **no verdict {len(found)}** ({counts})." in parts["totals"]
     counts = [int(number) for number in re.findall(r"\d+", parts["sum"])]
     assert counts == [len(ledger) - len(found), 0, 0, 0, 0, len(ledger) - len(found)]  # nothing is measured
     kinds = parts["counts"].splitlines()[2:]

@@ -12,7 +12,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-DARK = {"#222222": "#dddddd", "#fdfdfd": "#14181e"}  # ink and paper of the figures' style, on a dark page
+# ink, paper, blue and grey of the figures' style, on a dark page
+DARK = {"#222222": "#dddddd", "#fdfdfd": "#14181e", "#0072b2": "#2189cc", "#7a7a7a": "#9a9a9a"}
 _CLASSES = r' class="(?:row-odd|row-even|reference internal)"'
 _DRAWING = re.compile(r'<img (?=[^>]*src="([^"]*_images/[^"]*)\.svg")[^>]*>')
 
@@ -42,7 +43,7 @@ def paired(body: str, sizes: Mapping[str, str] | None = None) -> str:
 
 
 def dark(svg: str) -> str:
-    """A drawing with light ink; every other colour keeps its meaning.
+    """A drawing with light ink, and lighter blue and grey; every other colour stays as it is.
 
     Example:
         >>> dark('<path style="fill: #222222"/>')

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import pandas as pd
 
 from intertwine_book.claims.ledger import ERRATA, Claim
-from intertwine_book.claims.rules import WORDS, Verdict
+from intertwine_book.claims.rules import Verdict
 
 FAMILIES = {
     "agrees": ("reproduced", "no counterexample", "consistent"),
@@ -88,7 +88,7 @@ def _filtered(paper: str, kind: str) -> str:
 def _totals(judged: Judged) -> str:
     papers = _plural(len({claim.paper for claim, _ in judged}), "paper")
     (number, theirs), (own, ours) = (_counts_of(judged, whose) for whose in ("paper", "ours"))
-    text = f"**{_plural(number, 'statement')} of {papers}: {theirs}.**"
+    text = f"{_plural(number, 'statement')} of {papers}: {theirs}."
     return f"{text} {_plural(own, 'statement')} of our own: {ours}." if own else text
 
 
@@ -145,10 +145,14 @@ def _plain(text: str) -> str:
 
 
 def _counts_of(judged: Judged, whose: str) -> tuple[int, str]:
-    """How many statements are the paper's or ours, and how often each verdict is among theirs, in words."""
+    """How many statements are the paper's or ours, and how many have each verdict, family by family."""
     times = Counter(verdict.word for claim, verdict in judged if claim.whose == whose)
-    counts = ", ".join(f"{times[word]} {word}" for word in WORDS if times[word])
-    return times.total(), counts or "none"
+    counts = []
+    for family, words in FAMILIES.items():
+        each = [f"{times[word]} {word}" for word in words if times[word]]
+        if each:
+            counts.append(f"**{family} {sum(times[word] for word in words)}** ({', '.join(each)})")
+    return times.total(), ", ".join(counts) or "none"
 
 
 def _plural(number: int, thing: str) -> str:

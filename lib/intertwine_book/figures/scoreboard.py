@@ -11,15 +11,15 @@ _COLOURS = dict(zip(FAMILIES, ("green", "orange", "red", "sky", "grey"), strict=
 
 def verdicts(table: pd.DataFrame) -> Figure:
     """A bar of verdicts for each paper, and one for this book, from the table of `claims.summary`."""
-    figure, bars = new_figure(width=4.8, height=3.4)
+    figure, bars = new_figure(width=3.9, height=3.6)
     counts = table.groupby("paper", sort=False)["family"].value_counts().unstack(fill_value=0)
     left = pd.Series(0, counts.index)
     for family, name in _COLOURS.items():
         width = counts.get(family, left * 0)
         bars.barh(counts.index, width, left=left, color=COLOURS[name], height=0.6, label=family)
         for row, (start, length) in enumerate(zip(left, width, strict=True)):
-            if length > 2:
-                bars.text(start + length / 2, row, length, ha="center", va="center", color=PAPER, fontsize=8)
+            if length > 3:
+                bars.text(start + length / 2, row, length, ha="center", va="center", color=PAPER, fontsize=9)
         left = left + width
     bars.invert_yaxis()
     bars.grid(axis="y", visible=False)
@@ -30,7 +30,7 @@ def verdicts(table: pd.DataFrame) -> Figure:
 
 def printed_and_measured(table: pd.DataFrame) -> Figure:
     """Measured means with their 95 % intervals against printed values; `table` as for `verdicts`."""
-    figure, axis = new_figure(width=4.8, height=3.4)
+    figure, axis = new_figure(width=3.9, height=3.6)
     known = table.dropna(subset=["printed", "mean"])
     known = known[(known["printed"] > 0) & (known["mean"] > 0)]
     for family, rows in known.groupby("family"):
