@@ -18,13 +18,13 @@ def verdicts(table: pd.DataFrame) -> Figure:
         width = counts.get(family, left * 0)
         bars.barh(counts.index, width, left=left, color=COLOURS[name], height=0.6, label=family)
         for row, (start, length) in enumerate(zip(left, width, strict=True)):
-            if length > 3:
+            if length > 8:  # else its number does not fit
                 bars.text(start + length / 2, row, length, ha="center", va="center", color=PAPER, fontsize=9)
         left = left + width
     bars.invert_yaxis()
     bars.grid(axis="y", visible=False)
     bars.set(xlabel="statements")
-    figure.legend(*bars.get_legend_handles_labels(), loc="outside upper center", ncols=3)
+    figure.legend(*bars.get_legend_handles_labels(), loc="outside upper center", ncols=2)
     return figure
 
 
