@@ -524,9 +524,11 @@ hole = pd.DataFrame(hole).assign(points=[int(v.sum()) for v in sets.values()])
 told = record("hole").set_index("set")
 assert told.loc[["theirs", "with both w negative"], "holes"].tolist() == [1, 1]
 assert (told["pieces"] == 1).all()
+told = results.recorded("06_genni", "hole")["desk"][1]["parameters"]
+assert 2 * told["points_3d"] == 160
 
 # %% [markdown]
-# On a grid of twice the paper's resolution the set of figure 2 has one piece and one hole, and so has its part with both $w_i<0$. That this hole is the one of the hyperboloid is an inference: on coarser grids
+# At the printed ε, on 160 points a side, where the paper has 50, the set of figure 2 has one piece and one hole, and so has its part with both $w_i<0$, a thin strip at its narrowest. That this hole is the one of the hyperboloid is an inference: on coarser grids
 # thin sheets are full of false holes, and counts come and go.
 #
 # (sec-crossing)=
@@ -535,7 +537,7 @@ assert (told["pieces"] == 1).all()
 # One surface of {numref}`fig-their-plane` has both $w_i<0$, the other both $w_i>0$. They are not permuted copies of each other: the swap maps each to
 # itself. Where both $w_i > 0$ a network has no slope for $x<0$, so that $J\ge\tfrac12s_-^2$ by {prf:ref}`thm-slopes` (1), with $s_-$ the slope of the target. The second surface therefore does not belong
 # to the target's class. Nearest to the target it computes $s_+\mathrm{ReLU}(x)$: the *zero function* for the paper's target. A threshold lets it in only above $s_-^2/(s_+^2+s_-^2)$: above 1 for the paper's target, above ½ for a target with equal slopes.
-# The two surfaces share no network. Where both are in the ε-set, networks with one $w_i$ of each sign join them to one piece, and we take this for the crossing in the picture. {numref}`fig-crossing` keeps
+# The two surfaces share no network. Where both are in the ε-set, networks with one $w_i$ of each sign join them to one piece. The paper does not mark where it sees a crossing; such a join is what the picture has. {numref}`fig-crossing` keeps
 # the plane and changes the target. *At all five thresholds that we tried, the second surface is there just when ε exceeds this bound.*
 
 # %% tags=["remove-input"] mystnb={"figure": {"name": "fig-crossing", "caption": "The second surface is there only above a threshold: it is absent below ε = 1 if a slope is 0, and below ε = ½ if both slopes are equal. Recorded shares of the ε-set in the paper's plane, for two targets and five thresholds, not evenly spaced; the largest is the printed one. Right: the share that lies within ε of the zero function."}, "image": {"alt": "Two panels of shares in percent against five values of epsilon, one line for a target with one slope zero and one for a target with two equal slopes."}}

@@ -24,7 +24,7 @@ def epsilon_slider(
     inside = inside[:: -(-len(inside) // limit)]
     at = np.round(grid.coordinates().numpy(force=True)[inside], 3).astype(np.float32)
     shells = np.searchsorted(epsilons, relative[inside], side="right")
-    shades = ["#D55E00", "#2f86c1", "#56B4E9", "#8fb4cc", "#a3a9ad", "#b9bcbe"]  # on light and on dark
+    shades = [*(COLOURS[k] for k in ("red", "orange", "green", "sky")), "#a3a9ad"]  # on light and on dark
     clouds = []
     for k, epsilon in enumerate(epsilons):  # each point once: the slider shows shells up to its own
         marker = {"size": 2.5, "color": shades[min(k, len(shades) - 1)]}
@@ -39,6 +39,8 @@ def epsilon_slider(
     low, high = float(grid.axis[0]), float(grid.axis[-1])
     axes = {f"{x}axis": {"title": {"text": f"t{k}"}, "range": [low, high]} for k, x in enumerate("xyz", 1)}
     made = layout(axes, [slider(epsilons, shown, len(epsilons) - 1)])
+    made["legend"] = {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "itemsizing": "constant"}
+    made |= {"height": 560, "margin": made["margin"] | {"t": 80}}  # above the scene also where the page is narrow
     return Interactive(go.Figure(clouds + extra, made), name)
 
 
@@ -55,7 +57,8 @@ def layout(scene: dict[str, Any], sliders: Sequence[dict[str, Any]]) -> dict[str
     """Of a figure in three dimensions, in words that are read on light and on dark pages."""
     made = {"template": "none", "height": 500, "margin": {"l": 20, "r": 30, "t": 0, "b": 35}, "scene": scene}
     made |= {"paper_bgcolor": "rgba(0,0,0,0)", "font": {"color": COLOURS["grey"]}, "sliders": [*sliders]}
-    return made | {"legend": {"x": 0, "y": 1}}
+    scene.setdefault("camera", {"eye": {"x": 1.45, "y": 1.45, "z": 1.2}, "center": {"z": -0.12}})
+    return made
 
 
 def _cloud(at: np.ndarray, name: str, marker: dict[str, Any]) -> Any:

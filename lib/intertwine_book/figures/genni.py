@@ -10,6 +10,7 @@ from matplotlib import colormaps
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
 from torch import Tensor
 
 from intertwine.genni import Grid, Plane
@@ -87,10 +88,12 @@ def plane_in_space(grid: Grid, flat: Plane, networks: Mapping[str, Sequence[floa
         w = flat.at(torch.tensor([place], dtype=torch.float64))[0, :3].tolist()
         space.scatter(*w, depthshade=False, **style)
         page.scatter(*place, **style)
-        put = {"ha": "left", "va": "bottom"} if solved else {"ha": "center", "va": "center"}
-        word: dict[str, Any] = {"color": "#000000", "weight": "bold", "zorder": 6} | put
-        for axis, at_place in ((space, w), (page, place)):
-            axis.text(*at_place, f" {name}" if solved else name, **word)
+        word: dict[str, Any] = {"color": "#000000", "weight": "bold", "zorder": 6}
+        if solved:  # read on dark blue, inside the square
+            word["path_effects"] = [withStroke(linewidth=2.5, foreground="#ffffff")]
+        for axis, at_place, side in ((space, w, "left"), (page, place, "left" if place[0] < 2 else "right")):
+            put = {"ha": side, "va": "bottom"} if solved else {"ha": "center", "va": "center"}
+            axis.text(*at_place, f" {name} " if solved else name, **word, **put)
     for k, end in enumerate(2.1 * np.eye(3), 1):
         space.plot(*np.stack([0 * end, end], 1), color=COLOURS["grey"], lw=1.2, zorder=4)
         space.text(*(1.12 * end), f"$w_{k}$", ha="center", va="center", zorder=6)
