@@ -40,7 +40,8 @@ def epsilon_slider(
     axes = {f"{x}axis": {"title": {"text": f"t{k}"}, "range": [low, high]} for k, x in enumerate("xyz", 1)}
     made = layout(axes, [slider(epsilons, shown, len(epsilons) - 1)])
     made["legend"] = {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "itemsizing": "constant"}
-    made |= {"height": 560, "margin": made["margin"] | {"t": 80}}  # above the scene also where the page is narrow
+    # above the scene also where the page is narrow
+    made |= {"height": 560, "margin": made["margin"] | {"t": 80}}
     return Interactive(go.Figure(clouds + extra, made), name)
 
 
