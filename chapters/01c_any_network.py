@@ -177,7 +177,7 @@ glue("block-changed", 100 * float(report.spaces["changed"].median()), display=Fa
 # | batch norm | permutations; one scalar in front, another one behind |
 # | RMS norm, layer norm | an orthogonal matrix; for a layer norm with $Q\mathbf 1 = \pm\mathbf 1$ |
 # | a bias, a norm, on the axes that it does not work along | only the order is free |
-# | attention | heads are permuted; $GL(d)$ inside a head |
+# | attention | heads are permuted; $GL(d)$ inside a head. Heads that meet constants, such as slopes of distances, stay and keep their $GL(d)$ |
 # | reshape, concatenation, slice | axes are products or rows of smaller spaces |
 # | anything else; what enters and leaves the network | nothing moves: *frozen* |
 #
