@@ -27,8 +27,8 @@ def find_symmetries(
         >>> import torch
         >>> from intertwine.models import myrtle
         >>> space = find_symmetries(myrtle(4, in_channels=1).eval(), torch.zeros(1, 1, 8, 8))
-        >>> [hidden.group for hidden in space.spaces][:2]
-        ['Σ_4 ⋉ (R^* × R_{>0})^4', 'Σ_8 ⋉ (R^* × R_{>0})^8']
+        >>> space.spaces[:2]
+        [<hidden space relu1: Σ_4 ⋉ (R^* × R_{>0})^4>, <hidden space relu2: Σ_8 ⋉ (R^* × R_{>0})^8>]
 
     Units that are added move together (godfrey2022 Remark 3.6), and so do those combined channel by channel.
     Activations are classified by `intertwine.groups`. Decisions of Python from shapes, and from integer or

@@ -34,7 +34,7 @@ PAIRS = ("halves", "neighbours")
 """of which units rotary positions turn."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class HiddenSpace:
     """n units that move together, for each of the units of `base`, and the group that moves them.
 
@@ -63,6 +63,9 @@ class HiddenSpace:
     writers: list[str] = field(default_factory=list)
     readers: list[str] = field(default_factory=list)
     _known: dict[Any, tuple[tuple[float, ...], frozenset[int]]] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<hidden space {self.name}: {self.group}>"
 
     @property
     def dimension(self) -> int:
