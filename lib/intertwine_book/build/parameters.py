@@ -79,8 +79,8 @@ def check(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> Non
                 f"Parameter '{name}' expects {expected} ({parameter.default!r} by default), "
                 f"was given {value!r} of type {type(value).__name__}."
             ) from None
-        # integers count something: they are at least 1, or 0 where the default has a 0 or nothing
-        least = min(1, min(_integers(parameter.default), default=0))
+        # integers count something, but a seed: they are at least 1, or 0 where the default has a 0 or nothing
+        least = 0 if name == "seed" else min(1, min(_integers(parameter.default), default=0))
         if any(number < least for number in _integers(value)):
             raise BookError(
                 f"Parameter '{name}' expects numbers from {least} ({parameter.default!r} by default), "
