@@ -673,8 +673,8 @@ assert (told["change"] > 0.01).sum() > 0.6 * len(told)
 # %% tags=["hide-input"]
 def gap(model1, model2):
     """The largest relative difference of a parameter."""
-    pairs = zip(model1.parameters(), model2.parameters(), strict=True)
-    return max(relative_error(p.detach(), q.detach()) for p, q in pairs)
+    both = zip(model1.parameters(), model2.parameters(), strict=True)
+    return max(relative_error(p.detach(), q.detach()) for p, q in both)
 
 
 normal = [weightspace.canonicalise(res_space, model).model for model in (network, moved)]

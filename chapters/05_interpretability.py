@@ -105,73 +105,6 @@ def pair(dataset, kind, number):
     return experiment.pair(kind, sets(dataset)[0], recipe, **asked)
 
 
-# %% tags=["hide-input"]
-def dissected(dataset, kind, layer, weights, number):
-    """Rows of one network and layer in all bases: see `against_rotation.interpretability`."""
-    images, masks = sets(dataset)[1]
-    network = pair(dataset, kind, number)[weights]
-    units = experiment.maps(network, kind, layer, images.images)
-    asked = {"width": units.shape[1], "seed": 1000 * seed + number}
-    asked |= {"rotations": rotations, "alphas": alphas}
-    shares = [*quantiles, main_quantile] if layer == "output" else [main_quantile]
-    asked["quantiles"] = [*dict.fromkeys(shares)]
-    return against_rotation.interpretability(units, masks, **asked).round(6)
-
-
-PAPER = ("ReLU", "no ReLU", "ConvNeXt")
-cases = [
-    {"dataset": d, "kind": k, "layer": at, "weights": w, "number": n}
-    for d in datasets
-    for n in range(networks)
-    for k in kinds
-    for at in layers
-    if k in PAPER or at == "output"
-    for w in ("trained", "untrained")
-]
-
-# %% tags=["hide-input"]
-run = results.run(
-    globals(),
-    "05_interpretability",
-    data=[each for d in datasets for each in (sets(d)[0], sets(d)[1].data)],
-)
-apart = ("kinds", "networks", "layers", "lite_networks", "lite_frames", "lite_rotations")
-uses = [name for name in run.parameters if name not in apart]
-table = run.steps("dissected", cases, dissected, uses=uses)
-NAMES = ["mean_iou", "above_null", "above_0.04"]
-slopes = against_rotation.differences(
-    table, ["dataset", "kind", "layer", "quantile", "number"], NAMES
-)
-run.write(slopes=slopes)
-
-
-# %% tags=["hide-input"]
-def lite(network, block, weights):
-    """Rows of one block of EfficientNet-Lite: see `imagenet.dissected`."""
-    frames, number = imagenet.frames("test", lite_frames), 1000 * network + block
-    asked = {"block": block, "seed": number, "rotations": lite_rotations}
-    asked |= {"alphas": [0.0, 0.5, 1.0], "quantiles": [0.005]}
-    return imagenet.dissected(frames, imagenet.lite(network, weights), **asked)
-
-
-if lite_networks:
-    frames = imagenet.frames("test", lite_frames).data
-    chosen = imagenet.cases(lite_networks)
-    used = ["lite_frames", "lite_rotations"]
-    large = run.steps("imagenet", chosen, lite, uses=used, data=frames)
-    by = ["layer", "quantile", "network"]
-    large_slopes = against_rotation.differences(large, by, NAMES)
-    kind = large["layer"].where(large["layer"] == "linear output", "behind ReLU6")
-    large = large.assign(kind=kind)
-    gaps = against_rotation.differences(large, ["kind", "network"], NAMES)
-    at, place = ["statistic", "network"], {"columns": "kind"}
-    gaps = gaps.assign(fall=-gaps["difference"]).pivot_table("fall", at, **place)
-    own = large.query("alpha == 0 and weights == 'trained'")
-    own = own.pivot_table("above_0.04", "network", **place)
-    tables = {"imagenet_slopes": large_slopes}
-    tables |= {"imagenet_falls": gaps.reset_index(), "imagenet_own": own.reset_index()}
-    run.write(uses=used, data=frames, **tables)
-
 # %% tags=["remove-cell"]
 story = record("imagenet").assign(percent=lambda table: 100 * table["mean_iou"])
 first, second, linear = imagenet.LAYERS
@@ -282,9 +215,9 @@ def said(values):
     return f"{values.mean():z.2f} [{low:z.2f}, {high:z.2f}]".replace("-", "−")
 
 
-kinds = ["trained", "untrained", "difference"]
+whose = ["trained", "untrained", "difference"]
 linear_at = (slope["layer"] == linear).map({True: "linear", False: "ReLU6"})
-gap = slope.groupby(["network", linear_at])[kinds].mean().swaplevel()
+gap = slope.groupby(["network", linear_at])[whose].mean().swaplevel()
 gap = gap.loc["ReLU6"] - gap.loc["linear"]
 glue("kinds-gap", said(-gap["difference"]), display=False)
 low, high = results.interval(gap["difference"])
@@ -292,8 +225,8 @@ assert low < 0 < high  # "not established"
 
 # %% tags=["remove-input"]
 both = slope.assign(layer="both ReLU6 − linear output").iloc[: len(gap)]
-both[kinds] = gap[kinds].to_numpy()
-rows = pd.concat([slope, both]).groupby("layer", sort=False)[kinds].agg(said)
+both[whose] = gap[whose].to_numpy()
+rows = pd.concat([slope, both]).groupby("layer", sort=False)[whose].agg(said)
 rows = rows.reset_index()
 each = slope.pivot(index="network", columns="layer", values="trained")
 assert (each[first] < -0.2).all() and (each[linear].abs() < 0.1).all()
@@ -538,6 +471,7 @@ low, high = results.interval(counts["difference"])
 assert low < 0 < high  # "We do not see this"
 
 # %% tags=["remove-input"] mystnb={"figure": {"name": "fig-inside", "caption": "Where an activation acts on a layer's output, or on the sum that contains it, training makes the basis special; elsewhere no effect is seen, with intervals that reach to −0.43 and 0.38 points. Slope of the mean best IoU, trained minus untrained, in points, for drawn scenes. Dots: six networks; lines: means with 95 % intervals over networks; recorded."}, "image": {"alt": "Panels for the block's output, the activation inside and the convolution after it; in each, three rows for the kinds of network, with dots, means and intervals about a vertical line at zero."}}
+PAPER = ("ReLU", "no ReLU", "ConvNeXt")
 inside = recorded.query("dataset == 'concepts' and quantile == 0.02 and kind in @PAPER")
 at = inside.groupby(["kind", "layer"])["points"]
 below = at.agg(lambda values: results.interval(values)[1] < 0)
@@ -577,6 +511,73 @@ glue("tanh-rise", float(100 * rise.mean()), display=False)
 # *This section is computed by this page.* Three kinds of small network with as many parameters each, trained on drawn scenes: a residual network with ReLU on the output of its blocks,
 # the same without, and a ConvNeXt, which has no activation there either, and GELU inside. {numref}`fig-against-alpha` has their curves. Trained minus untrained, the slope with ReLU is
 # {glue:text}`live-relu` points here, without it {glue:text}`live-none`. Another run is one command: `intertwine run 05_interpretability -p networks 6 -p width 16`.
+
+
+# %% tags=["hide-input"]
+def dissected(dataset, kind, layer, weights, number):
+    """Rows of one network and layer in all bases: see `against_rotation.interpretability`."""
+    images, masks = sets(dataset)[1]
+    network = pair(dataset, kind, number)[weights]
+    units = experiment.maps(network, kind, layer, images.images)
+    asked = {"width": units.shape[1], "seed": 1000 * seed + number}
+    asked |= {"rotations": rotations, "alphas": alphas}
+    shares = [*quantiles, main_quantile] if layer == "output" else [main_quantile]
+    asked["quantiles"] = [*dict.fromkeys(shares)]
+    return against_rotation.interpretability(units, masks, **asked).round(6)
+
+
+cases = [
+    {"dataset": d, "kind": k, "layer": at, "weights": w, "number": n}
+    for d in datasets
+    for n in range(networks)
+    for k in kinds
+    for at in layers
+    if k in PAPER or at == "output"
+    for w in ("trained", "untrained")
+]
+
+# %% tags=["hide-input"]
+run = results.run(
+    globals(),
+    "05_interpretability",
+    data=[each for d in datasets for each in (sets(d)[0], sets(d)[1].data)],
+)
+apart = ("kinds", "networks", "layers", "lite_networks", "lite_frames", "lite_rotations")
+uses = [name for name in run.parameters if name not in apart]
+table = run.steps("dissected", cases, dissected, uses=uses)
+NAMES = ["mean_iou", "above_null", "above_0.04"]
+slopes = against_rotation.differences(
+    table, ["dataset", "kind", "layer", "quantile", "number"], NAMES
+)
+run.write(slopes=slopes)
+
+
+# %% tags=["hide-input"]
+def lite(network, block, weights):
+    """Rows of one block of EfficientNet-Lite: see `imagenet.dissected`."""
+    frames, number = imagenet.frames("test", lite_frames), 1000 * network + block
+    asked = {"block": block, "seed": number, "rotations": lite_rotations}
+    asked |= {"alphas": [0.0, 0.5, 1.0], "quantiles": [0.005]}
+    return imagenet.dissected(frames, imagenet.lite(network, weights), **asked)
+
+
+if lite_networks:
+    frames = imagenet.frames("test", lite_frames).data
+    chosen = imagenet.cases(lite_networks)
+    used = ["lite_frames", "lite_rotations"]
+    large = run.steps("imagenet", chosen, lite, uses=used, data=frames)
+    by = ["layer", "quantile", "network"]
+    large_slopes = against_rotation.differences(large, by, NAMES)
+    kind = large["layer"].where(large["layer"] == "linear output", "behind ReLU6")
+    large = large.assign(kind=kind)
+    gaps = against_rotation.differences(large, ["kind", "network"], NAMES)
+    at, place = ["statistic", "network"], {"columns": "kind"}
+    gaps = gaps.assign(fall=-gaps["difference"]).pivot_table("fall", at, **place)
+    own = large.query("alpha == 0 and weights == 'trained'")
+    own = own.pivot_table("above_0.04", "network", **place)
+    tables = {"imagenet_slopes": large_slopes}
+    tables |= {"imagenet_falls": gaps.reset_index(), "imagenet_own": own.reset_index()}
+    run.write(uses=used, data=frames, **tables)
 
 # %% tags=["remove-cell"]
 gaps = slopes.query("quantile == @main_quantile and layer == 'output'")

@@ -36,6 +36,14 @@ def test_code_is_short(chapter):
     assert sorted(map(len, code))[len(code) // 2] <= 12
 
 
+@CHAPTERS
+def test_a_parameter_keeps_its_value(chapter):
+    known = set(declared(parameters_cell(jupytext.read(BOOK.chapters[chapter])).source)) - {"device"}
+    tree = ast.parse("\n".join(cell.source for cell in cells(chapter, "code")))
+    bound = [n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    assert [name for name, times in Counter(bound).items() if name in known and times > 1] == []
+
+
 def test_a_label_stands_in_one_place_of_the_book():
     sources = [path.read_text() for path in BOOK.chapters.values()]
     labels = [each for text in sources for pattern in LABELS for each in re.findall(pattern, text, re.M)]
