@@ -85,11 +85,10 @@ class Action:
             v = edge.variance
             if v is not None and moved[v] is not state[v]:
                 # behind a scalar d, √(d²v + ε) instead of |d|√(v + ε)
-                old, new = state[v].detach().double() + edge.eps, moved[v].double() + edge.eps
-                square = self.move(torch.ones_like(old), labels[v], v)
-                ratio = (new * square / self.move(old, labels[v], v)).sqrt()
-                exact = self.move(state[gain].double(), labels[gain], gain) * ratio
-                moved[gain] = exact.to(state[gain].dtype)
+                new = moved[v].double()
+                square = self.move(torch.ones_like(new), labels[v], v)
+                ratio = (square * (new + edge.eps) / (new + square * edge.eps)).sqrt()
+                moved[gain] = (ratio * moved[gain]).to(state[gain].dtype)
         return moved
 
     def tensors(self, state: State) -> dict[int, Tensor]:
