@@ -216,7 +216,7 @@ stitched = nn.Sequential(f[:cut], psi, g[cut:]).eval()
 same = {"at": layer, "train": few, "device": device}
 theirs = stitch(f, g, kind="least squares", **same)
 with torch.no_grad():
-    assert relative_error(stitched(test.images), theirs(test.images)) < 1e-3
+    assert relative_error(stitched(few.images), theirs(few.images)) < 1e-3
 
 # %% [markdown]
 # The last lines check it against the library, whose `stitch` takes any two layers of any two networks. The families of maps are
@@ -256,7 +256,7 @@ for k in (1, 2, 3):
         options = {"kind": "G_ReLU", "train": train, "device": device}
         joined = stitch(plain, twin, at=f"relu{k}", **options)
         with torch.no_grad():
-            error = relative_error(joined(test.images), plain(test.images))
+            error = relative_error(joined(few.images), plain(few.images))
         found.append({"layer": k, "trial": trial, "channels": n, "error": error})
 planted = pd.DataFrame(found)
 assert record("planted")["error"].max() < 1e-6

@@ -150,12 +150,12 @@ for name, value in said.items():
 places = ["panel", "group", "layer"]
 as_wide = rings["width 64"].set_index(places)["value"]
 off = (as_wide - printed.set_index(places)["value"]).abs().groupby("panel").max()
-assert off["Procrustes (table 2)"] < 0.125 and 0.2 < off["CKA (figure 5)"] < 0.25
+assert off["Procrustes (table 2)"] < 0.11 and 0.2 < off["CKA (figure 5)"] < 0.23
+assert as_wide["Procrustes (table 2)", "G_ReLU"].diff().round(2)[14] == 0.02
 assert (as_wide.xs("orthogonal", level=1) > as_wide.xs("G_ReLU", level=1)).all()
 room = 1 - cka_means.xs("untrained networks", level="what")
 assert gain["G_ReLU"].round(1).tolist() == [0, 0.1, 0.2, 0.4]
 assert gain["orthogonal"].round(2).tolist() == [0.02, 0.07, 0.12, 0.19]
-assert all(gain[g].is_monotonic_increasing for g in table_2_printed)
 assert room["orthogonal"].between(0.05, 0.27).all()
 assert room["G_ReLU"][[10, 14]].between(0.57, 0.81).all()
 assert said["linear-closed"] > said["group-closed"] + 10
@@ -165,15 +165,15 @@ assert said["linear-closed"] > said["group-closed"] + 10
 #
 # - *The order of the two groups is the printed one.* In every pair and at every layer the similarity under rotations is above the similarity under $G_{\mathrm{ReLU}}$. The values differ from the paper's by at most
 #   {glue:text}`apart-procrustes-g_relu:.2f` ($G_{\mathrm{ReLU}}$-Procrustes), {glue:text}`apart-procrustes-orthogonal:.2f` (orthogonal Procrustes), {glue:text}`apart-cka-orthogonal:.2f` (linear CKA) and
-#   {glue:text}`apart-cka-g_relu:.2f` ($G_{\mathrm{ReLU}}$-CKA); the paper's CKA is read off its figure. The printed rise of $G_{\mathrm{ReLU}}$-Procrustes from layer 10 to 14 does not appear: ours is
-#   {glue:text}`rise:.3f` [{glue:text}`rise-low:.3f`, {glue:text}`rise-high:.3f`].
+#   {glue:text}`apart-cka-g_relu:.2f` ($G_{\mathrm{ReLU}}$-CKA); the paper's CKA is read off its figure. The printed rise of $G_{\mathrm{ReLU}}$-Procrustes from layer 10 to 14, 0.047, does not appear at width 16: ours is
+#   {glue:text}`rise:.3f` [{glue:text}`rise-low:.3f`, {glue:text}`rise-high:.3f`]. In our one pair of width 64 it does: 0.02.
 # - *Procrustes does not start at 0.* Shuffled images score {glue:text}`null-low:.2f` to {glue:text}`null-high:.2f` in our networks. Only the rest, {glue:text}`over-low:.2f` to
 #   {glue:text}`over-high:.2f`, says that the two layers share something.
 # - *CKA starts at 0, and untrained networks do not.* At layer 3 pairs that were never trained reach {glue:text}`group-fresh-3:.2f` in $G_{\mathrm{ReLU}}$-CKA, trained ones {glue:text}`group-3:.2f`. At
 #   layer 14 it is {glue:text}`group-fresh-14:.2f` against {glue:text}`group-14:.2f`: there training makes most of the difference.
 #
-# Our four pairs have width {glue:text}`width:.0f`, the paper's networks 64. Width does not explain what is left: the one pair of width 64 (squares) has the same order, and is up to 0.12 away from the
-# printed values of Procrustes and up to 0.25 from those of CKA. The code below uses two small networks, trained on handwritten digits by this page.
+# Our four pairs have width {glue:text}`width:.0f`, the paper's networks 64. Width does not explain all that is left: the one pair of width 64 (squares) has the same order, and is up to 0.11 away from the
+# printed values of Procrustes and up to 0.23 from those of CKA. The code below uses two small networks, trained on handwritten digits by this page.
 
 # %% tags=["hide-input"]
 device = devices.pick(device)
