@@ -204,8 +204,8 @@ f, g = trained[0], trained[1]
 layer, few = "relu2", train[:500]
 X = rows(activations(f, [layer], few.images)[layer]).cpu()
 Y = rows(activations(g, [layer], few.images)[layer]).cpu()
-A = torch.cat([X, torch.ones(len(X), 1)], 1)
-solution = torch.linalg.lstsq(A, Y).solution
+A = torch.cat([X, torch.ones(len(X), 1)], 1).double()  # a channel may be silent
+solution = torch.linalg.lstsq(A, Y.double()).solution.float()
 
 psi = nn.Conv2d(X.shape[1], Y.shape[1], kernel_size=1).to(device)
 psi.weight.data = solution[:-1].T[:, :, None, None].to(device)
