@@ -557,7 +557,6 @@ single_curves(long, "zeros", "value", "way", **words)
 # %% tags=["remove-cell"]
 six = split.query("layer1 == 'bn6' and part == 'both'").groupby("stitch")["accuracy"]
 assert round(six.mean()["task loss"] - six.mean()["least squares"]) == 3
-# what the sections above say of stretching, of starts and of paths
 assert left.loc["variance restored", "both"] == 0.33
 assert cost["both"].round()[["least squares", "variance restored"]].tolist() == [14, 9]
 assert round(mean.loc["task loss", "2"] - mean.loc["least squares", "2"]) == 6
@@ -578,12 +577,14 @@ assert first.get_group(2).round(2).tolist() == [0.26, 0.79]
 assert first.get_group(4).round(2).tolist() == [0.81, 0.95]
 assert first.get_group(8).round(2).tolist() == [0.99, 1.0]
 assert grown.loc[grown["layer"] == "4", "relative_accuracy"].min() > 0.955
-kinds = record("further").groupby("networks", sort=False)
-table = (100 * kinds[["least_squares", "task_loss"]].mean()).round()
-assert table["least_squares"].tolist() == [56, 67, 92, 70, 59]
-assert table["task_loss"].tolist() == [97, 98, 98, 97, 95]
-assert (100 * kinds["task_loss"].min()).round().tolist() == [90, 92, 97, 92, 92]
-assert record("further")["task_loss"].min() > 0.9
+on_digits = [56, 97, 90, 67, 98, 92, 92, 98, 97, 70, 97, 92, 59, 95, 92]
+on_cifar10 = [83, 98, 98, 88, 98, 98, 91, 97, 97, 82, 96, 96, 76, 95, 92]
+for profile, kept in {"desk": on_digits, "wide": on_cifar10}.items():
+    kinds = results.recorded("03b_matching", "further")[profile][0]
+    kinds = kinds.groupby("networks", sort=False)[["least_squares", "task_loss"]]
+    table = kinds.mean().assign(worst=kinds.min()["task_loss"])
+    assert (100 * table).round().to_numpy().flatten().tolist() == kept
+    assert table["worst"].min() > 0.9
 adams = record("further").query("networks == 'Adam'").groupby("layer1")
 assert (100 * adams["least_squares"].mean()).round().tolist() == [26, 15, 83, 100]
 
@@ -592,17 +593,17 @@ assert (100 * adams["least_squares"].mean()).round().tolist() == [26, 15, 83, 10
 # ## Does the recipe matter? [their section 5.1, further results]
 #
 # *For the task hardly, for least squares much.* The paper found no networks that could not be matched, with or without batch norm, trained by SGD or by Adam, even on ImageNet and CelebA. Our stand-ins for other data are pairs that share no
-# training image, and fronts that have seen five of the ten classes. No layer of any of them loses more than 10 % by task loss. Relative accuracy on handwritten digits, mean over four layers of two pairs each (eight channels in the first convolution, six epochs):
+# training image, and fronts that have seen five of the ten classes. No layer of any of them loses more than 10 % by task loss. Relative accuracy in percent, mean over the four ReLUs, first on handwritten digits (two pairs each, eight channels in the first convolution, six epochs), then on CIFAR-10 (one pair each, sixteen channels, eight epochs):
 #
-# | networks | least squares, % | task loss, % | task loss at its worst layer, % |
+# | networks | least squares | task loss | task loss at its worst layer |
 # |---|---|---|---|
-# | trained by Adam | 56 | 97 | 90 |
-# | trained by SGD | 67 | 98 | 92 |
-# | without batch norm | 92 | 98 | 97 |
-# | no training image shared | 70 | 97 | 92 |
-# | front that knows five classes | 59 | 95 | 92 |
+# | trained by Adam | 56, 83 | 97, 98 | 90, 98 |
+# | trained by SGD | 67, 88 | 98, 98 | 92, 98 |
+# | without batch norm | 92, 91 | 98, 97 | 97, 97 |
+# | no training image shared | 70, 82 | 97, 96 | 92, 96 |
+# | front that knows five classes | 59, 76 | 95, 95 | 92, 92 |
 #
-# Means hide the layers: between the networks trained by Adam, least squares keeps 26 and 15 % behind the first two ReLUs, 83 and 100 % behind the last two. In front of the ReLU, where Tiny-10 is cut, it keeps 99, 44, 89 and 100 % between the same networks.
+# Means hide the layers: between the networks trained by Adam on digits, least squares keeps 26 and 15 % behind the first two ReLUs, 83 and 100 % behind the last two. In front of the ReLU, where Tiny-10 is cut, it keeps 99, 44, 89 and 100 % between the same networks.
 #
 # ## Run it yourself
 #
@@ -650,6 +651,8 @@ if published:
 else:
     doubles, on = [tuple(trained(2, kind="resnet20", width=4))], [train, test]
 residual = stitched("residual", doubles, cuts(doubles[0][1]), both_ways, *on)
+alone_at = {"no stitch": methods["no stitch"]}
+unstitched = stitched("unstitched", doubles, cuts(doubles[0][1]), alone_at, *on)
 
 seen = numbered(pd.concat([matching, stretched, untrained]))
 seen["y"] = seen["y"].clip(lower=0, upper=105)
@@ -940,6 +943,7 @@ written = {
     "experiment_1": one.assign(orthogonal_deficit=lower),
     "experiment_1_by_pair": tables.by_pair(matching),
     "experiment_1_residual": tables.ways(residual).assign(networks=networks),
+    "resnet20_by_pair": tables.unstitched(unstitched).assign(networks=networks),
     "experiment_2": two.merge(more["width"]).assign(**of),
     "experiment_2_ends": tables.widths(grown, few).assign(**of),
     "experiment_5": starts_5,

@@ -83,6 +83,16 @@ def by_pair(stitches: pd.DataFrame) -> pd.DataFrame:
     return found.reset_index()
 
 
+def unstitched(stitches: pd.DataFrame) -> pd.DataFrame:
+    """For each pair the cross-entropy to model 2 without a stitch, its mean over layers: distance_no_stitch.
+
+    Example:
+        >>> unstitched(pd.DataFrame({"pair": 0, "layer1": [*"12"], "distance": [4.0, 5.0]})).values.tolist()
+        [[0.0, 4.5]]
+    """
+    return stitches.groupby("pair")["distance"].mean().rename("distance_no_stitch").reset_index()
+
+
 def low_rank(stitches: pd.DataFrame) -> pd.DataFrame:
     """Stitches whose name ends with ", rank k": one row for each pair, layer and rank, a column for each way.
 
