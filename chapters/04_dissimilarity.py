@@ -148,7 +148,7 @@ for name, value in said.items():
 
 # %% tags=["remove-cell"]
 places = ["panel", "group", "layer"]
-as_wide = rings["width 64"].set_index(places)["value"]
+as_wide = rings["width 64"].set_index(places)["value"].sort_index()
 off = (as_wide - printed.set_index(places)["value"]).abs().groupby("panel").max()
 assert off["Procrustes (table 2)"] < 0.11 and 0.2 < off["CKA (figure 5)"] < 0.23
 assert as_wide["Procrustes (table 2)", "G_ReLU"].diff().round(2)[14] == 0.02
