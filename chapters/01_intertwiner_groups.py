@@ -412,7 +412,7 @@ scalar_strip(strip)
 # (sec-table-1)=
 # ## Table 1 of the paper, computed
 #
-# *Four of the six printed rows hold as they stand; two need a condition.* Below, each activation as the paper names it, the group and the φ that the paper prints, and the group that is
+# *Four of the six printed rows hold as they stand; two, LeakyReLU and $x^d$, need a condition.* Below, each activation as the paper names it, the group and the φ that the paper prints, and the group that is
 # computed from values of σ.
 
 # %% tags=["remove-cell"]
@@ -510,7 +510,7 @@ shown
 # ## Why the axes of a ReLU layer are special
 #
 # A *ray* is a half-line from the origin, $\mathbb R_{\ge0}v$. {numref}`fig-rays` lets elements of $G_{\mathrm{ReLU}}$ act on rays of the plane: the axes go to axes, and any other ray goes
-# everywhere in its quadrant, and by a swap into another one.
+# everywhere in its quadrant; a swap exchanges the second quadrant and the fourth.
 
 # %%
 start = {"axes": torch.eye(2), "other": torch.tensor([[2.0, 1.0]])}
@@ -563,7 +563,7 @@ for name, sigma in four.items():
     for w_new, v_new in names[name]:
         assert torch.allclose(v_new * sigma(w_new * x), v * sigma(w * x))
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-names", "caption": "The same function has one name with sigmoid, two with tanh, a curve of names with ReLU and two curves with the absolute value. All pairs (w, v) on a fine grid of scalars for which v·σ(wx) is one function; the large dot is the pair we start from."}, "image": {"alt": "Four small planes with axes w and v. Sigmoid has one point, tanh two opposite points, ReLU one branch of a hyperbola, the absolute value two branches that are mirror images."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-names", "caption": "The function of a neuron has one name with sigmoid, two with tanh, a curve of names with ReLU and two curves with the absolute value. All pairs (w, v) on a fine grid of scalars for which v·σ(wx) is one function; the large dot is the pair we start from."}, "image": {"alt": "Four small planes with axes w and v. Sigmoid has one point, tanh two opposite points, ReLU one branch of a hyperbola, the absolute value two branches that are mirror images."}}
 symbols = {"sigmoid": "{1}", "tanh": "{±1}", "ReLU": "a > 0", "|x|": "a ≠ 0"}
 names_of_a_neuron({f"{name}: {symbols[name]}": each for name, each in names.items()})
 
@@ -613,7 +613,7 @@ glue("phi-outside", 100 * float(outside.min()), display=False)
 #
 # *The group exists for every σ; only formula {eq}`eq-phi` needs $\sigma(I_n)$ to be invertible.* Softshrink with λ = 1 has $\sigma(I_n) = 0$. For continuous σ that is not constant, and $n \ge 2$, take
 # $\varphi(A) = \sigma(tA)\,\sigma(tI_n)^{-1}$ with any $t$ for which the inverse exists. We tried softshrink, hardshrink and a step function, which is 1 at 0: all clauses of
-# {prf:ref}`lem-phi` hold. Outside the group the formula means nothing: for random matrices and the Gaussian, $x^2$ or ReLU, $\varphi(AB)$ and $\varphi(A)\varphi(B)$ differ by at least {glue:text}`phi-outside:.0f` % of
+# {prf:ref}`lem-phi` hold. Outside the group the formula means nothing: for random matrices and the Gaussian (RBF), $x^2$ or ReLU, $\varphi(AB)$ and $\varphi(A)\varphi(B)$ differ by at least {glue:text}`phi-outside:.0f` % of
 # their size.
 #
 # ## Adapt this
@@ -645,7 +645,7 @@ print(f"scalars: {G.scalars}; the outputs change by {change:.0e}")
 # | how the groups are found | appendix E.2, not in the text that we have | {prf:ref}`thm-scalars`, and values of σ |
 # | {prf:ref}`lem-phi` | $\sigma(I_n)$ invertible | the library tries other $tI_n$ as well |
 # | group elements | any | scalings with logarithms of standard deviation 1 |
-# | arithmetic | exact | float64; *equal* means a relative difference below $10^{-10}$ in the tables and `torch.allclose` in visible cells; a scalar passes with a residual below $10^{-9}$ |
+# | arithmetic | exact | float64; *equal* means a relative difference below $10^{-10}$ in the tables and `torch.allclose` in visible cells; a scalar passes with a residual below $10^{-9}$, the generator of a discrete group in the visible cell with one below $10^{-6}$ |
 #
 # ## Exercises
 #

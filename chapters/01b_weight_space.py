@@ -24,7 +24,7 @@
 #
 # ## The question
 #
-# All weights on an orbit compute one function, so the loss is constant along it. Are its points equally good for training, and is a minimum equally *flat* everywhere on its orbit?
+# The *orbit* of weights is all that {eq}`eq-moved` leads to. They compute one function, so the loss is constant along it. Are its points equally good for training, and is a minimum equally *flat* everywhere on its orbit?
 # No: {numref}`fig-level` shows one orbit of a trained ReLU network, on which the loss is flat around one point and sharp around another {cite}`dinh2017`.
 
 # %% tags=["hide-input"]
@@ -270,7 +270,7 @@ glue("wrong-index", float(wrong), display=False)
 # ## A hidden symmetry that needs depth
 #
 # *Behind a ReLU every input is nonnegative, so the next layer may have neurons that are active on all inputs.* Take two such neurons, with nonnegative weights $W_2$ and biases $b_2$. For them ReLU does nothing, and every invertible
-# $M$ with $MW_2 \ge 0$ and $Mb_2 \ge 0$ can be absorbed: $(W_2, b_2, W_3) \to (MW_2, Mb_2, W_3M^{-1})$. Such $M$ fill an open set of the four-dimensional $GL_2$; the group of ReLU has dimension 2.
+# $M$ with $MW_2 \ge 0$ and $Mb_2 \ge 0$ can be absorbed: $(W_2, b_2, W_3) \to (MW_2, Mb_2, W_3M^{-1})$. For positive $W_2$ and $b_2$ such $M$ contain an open set of the four-dimensional $GL_2$; the group of ReLU has dimension 2.
 
 
 # %%
@@ -450,7 +450,7 @@ mean_curves(both, "step", "loss", "start", panels="choice", **axes, log=True)
 # {numref}`fig-teleport` compares it with plain descent, on networks with 16 hidden neurons that have trained for 20 steps. With $r = 4$ the squared norm of the gradient grows {glue:text}`tele-gradient:.0f`-fold. At learning rate 1
 # the loss after ten steps is {glue:text}`tele-early-four:.2f` instead of {glue:text}`tele-early-plain:.2f`, and lower in {glue:text}`tele-ahead:.0f` of 20 networks. This comparison is not fair yet: a larger learning rate speeds plain descent up as well.
 # With the best of four learning rates, 3 for both, the losses after 100 steps are {glue:text}`tele-end-four:.3f` and {glue:text}`tele-end-plain:.3f`, and the moved network is ahead in {glue:text}`tele-still:.0f` of 20. The price is curvature, which grows along the
-# orbit too ({numref}`fig-orbit`): at learning rate 6 the moved networks end at {glue:text}`tele-coarse-four:.2f`, the others at {glue:text}`tele-coarse:.2f`. We measured the training loss only.
+# orbit too ({numref}`fig-orbit`): at learning rate 6 the networks moved with $r = 4$ end at {glue:text}`tele-coarse-four:.2f`, the unmoved at {glue:text}`tele-coarse:.2f`. We measured the training loss only.
 #
 # (sec-residual)=
 # ## Residual connections constrain the layers they join

@@ -578,8 +578,8 @@ cut = pd.DataFrame(rows)
 #
 # :::{prf:theorem} Weight decay balances
 # :label: thm-balance
-# Let $L$ be locally Lipschitz, and constant along $s \mapsto e^{sX}\theta$ for every θ. On an absolutely continuous curve with
-# $\dot\theta = -\nabla L(\theta) - \lambda\theta$ for almost every $t$, at points where $L$ is differentiable,
+# Let $L$ be locally Lipschitz, and constant along $s \mapsto e^{sX}\theta$ for every θ. On an absolutely continuous curve such that for almost
+# every $t$ the loss $L$ is differentiable at $\theta(t)$ and $\dot\theta = -\nabla L(\theta) - \lambda\theta$,
 #
 # $$D(\theta(t)) = e^{-2\lambda t}\,D(\theta(0)).$$ (eq-decay)
 #
@@ -843,7 +843,7 @@ mean_curves(pd.DataFrame(rows), "channels", "accuracy", "way", **label, colours=
 #
 # :::{exercise}
 # :label: ex-mean-of-stream
-# *With data.* What is found is a group, not always all of it. Find a change of the vision transformer above that its table does not have: what does a layer norm do to
+# *With data.* What is found is a group, not always all of it. Find a change of the vision transformer above that the group found for it does not contain: what does a layer norm do to
 # the mean of the stream? Check it.
 # :::
 #

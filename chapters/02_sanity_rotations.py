@@ -17,7 +17,7 @@
 # **You need** {doc}`01_intertwiner_groups`: the intertwiner group $G_\sigma$ of an activation and its map $\varphi_\sigma$.
 #
 # **You will learn** what a matrix in front of an activation costs a trained network, how least squares finds the best linear repair, why a
-# finetuning measures its own length as well, and how to read a penalty beside its control.
+# penalty after finetuning depends on the number of epochs, and how to read a penalty beside its control.
 #
 # **This run.** {{ this_run }}.
 # :::
@@ -499,9 +499,9 @@ print(ours.groupby("group")["unexplained"].mean().round(3).to_string())
 #
 # :::{exercise}
 # :label: ex-gaussian-turn
-# Let $z$ be standard normal in the plane, and $A$ the rotation by $\theta$. For unit vectors $u, v$ at an angle $\alpha$
+# Let σ be ReLU, $z$ standard normal in the plane, and $A$ the rotation by $\theta$. For unit vectors $u, v$ at an angle $\alpha$
 #
-# $$E[\sigma(u^\top z)\,\sigma(v^\top z)] = \tfrac{1}{2\pi}(\sin\alpha + (\pi-\alpha)\cos\alpha).$$
+# $$\begin{aligned}&E[\sigma(u^\top z)\,\sigma(v^\top z)]\\ &\quad= \tfrac{1}{2\pi}(\sin\alpha + (\pi-\alpha)\cos\alpha).\end{aligned}$$
 #
 # Use this to compute the unexplained share as a function of $\theta$. Is it 0 at 90°?
 # :::

@@ -294,7 +294,7 @@ maps_f, maps_g = (activations(net, [layer], one)[layer][0] for net in (f, g))
 matched_channels(one[0, 0], maps_f, maps_g, best)
 
 # %% [markdown]
-# {numref}`fig-matched` shows four matched channels. Their cosine is {glue:text}`cosine-best:.2f` for the best pair, and {glue:text}`cosine-median:.2f` for the median
+# {numref}`fig-matched` shows four matched channels. Over all matched pairs the cosine is {glue:text}`cosine-best:.2f` for the best, and {glue:text}`cosine-median:.2f` for the median
 # one: some channels of $f$ have a close partner in $\tilde f$, others only a distant one. Cosines of nonnegative activations are large anyway: {ref}`ex-cosines` compares them with an untrained front.
 #
 # (sec-optimisers)=
@@ -412,8 +412,8 @@ heatmap(matrix, *ends, "accuracy", label="accuracy, %")
 # (sec-starred)=
 # ## Inside and at the end of residual blocks
 #
-# *In residual networks, too, a map in $G_{\mathrm{ReLU}}$ loses more than a full one, as in the paper's figure 6:* on average over six layers by 13 points, between 8 and 18 in each of four pairs ({numref}`fig-blocks`). Two thirds of it come from layer 67; before it both maps lose 64 to 83 points. Layers have the paper's numbers: 19, 43 and 67 are the ends of blocks 2, 5 and 8 of nine.
-# A shortcut constrains the layers at the ends of blocks to be equal, as
+# *In residual networks, too, a map in $G_{\mathrm{ReLU}}$ loses more than a full one, as in the paper's figure 6:* on average over six layers by 13 points, between 8 and 18 in each of four pairs, with the shortcut passed on ({numref}`fig-blocks`, left). Two thirds of it come from layer 67; before it both maps lose 64 to 83 points. Layers have the paper's numbers: 19, 43 and 67 are the ends of blocks 2, 5 and 8 of nine.
+# A shortcut constrains the group elements at the ends of blocks to be equal, as
 # {doc}`01b_weight_space` shows, and leaves the layers inside a block free. Inside a block
 # (the papers' starred layers) one must decide what becomes of the shortcut, which passes beside the cut: it may be *passed on* as it is, as the authors' code
 # did, or *stitched* by the same map. Here the choice hardly matters. With four channels at the first stage, only a full map at layer 67 keeps most of the accuracy.
@@ -438,7 +438,7 @@ mean_curves(ends, "layer", "penalty", "stitch", panels="shortcut", **words)
 #
 # LeakyReLU has the group $G_{\mathrm{ReLU}}$ at every negative slope $a \ne 1$ (at $a = -1$ with signs). At $a = 1$ it is the identity, and its
 # group is all of $GL_n$. If groups are what matters, a permutation with scalings does worse at slope 1 than at any other slope. *In the recorded run the opposite is seen:* at slope 1 it loses
-# 6 to 16 points less than at the other slopes, averaged over them and two layers, in each of four pairs ({numref}`fig-slopes`). This may be because linear networks have less to lose: on this page a pair of them reaches {glue:text}`linear:.0f` %,
+# 6 to 16 points less than at the other slopes, averaged over them and two layers, in each of four pairs ({numref}`fig-slopes`). This may be because linear networks are easier to stitch: on this page a pair of them reaches {glue:text}`linear:.0f` %,
 # with ReLU {glue:text}`bent:.0f` %, and full maps lose {glue:text}`linear-full:.0f` and {glue:text}`bent-full:.0f` points. Networks of width 4 on digits do not contradict the paper's larger ones.
 
 # %% tags=["remove-input"] mystnb={"figure": {"name": "fig-slopes", "caption": "At slope 1, where every matrix is a symmetry of the activation, a permutation with scalings does not lose more. Penalty of stitches in $G_{\\mathrm{ReLU}}$ at two layers of residual networks against the negative slope of their LeakyReLU, mean over four pairs with 95 % interval; digits, width 4."}, "image": {"alt": "Line chart of the stitching penalty in points against the slopes -1, 0, 0.5 and 1, one line for each of two layers."}}
@@ -470,16 +470,14 @@ mean_curves(told, "slope", "penalty", "layer", ylabel="penalty, points")
 
 # %% tags=["remove-input"] mystnb={"figure": {"name": "fig-connectivity", "caption": "Matching by a symmetry, which changes no function, removes most of the barrier between two networks: re-estimated and matched by activations, the worst point has 77 % instead of 26 %. Recorded accuracy on the line between the weights of two Myrtle CNNs (CIFAR-10, width 16, mean over four pairs with 95 % interval). Left and right differ in the statistics of batch norm only."}, "image": {"alt": "Two panels of accuracy against the fraction of the way between two networks, one with interpolated and one with re-estimated batch-norm statistics, each with lines for networks as trained, matched by weights and matched by activations."}}
 axes = {"xlabel": "fraction of the way", "ylabel": "accuracy, %"}
+ways = {"as trained": "orange", "matched by weights": "green"}
+ways |= {"matched by activations": "blue"}
+axes |= {"colours": {way: style.COLOURS[colour] for way, colour in ways.items()}}
 way_between = record("connectivity")
-height = record("barriers").pivot_table(
-    index="way", columns="batch_norm", values="barrier"
-)
-again_estimated = height["re-estimated"].round()
-assert (
-    again_estimated["as trained"] == 58 and again_estimated["matched by activations"] == 7
-)
-fixed = height["interpolated"].round()
-assert fixed["as trained"] == 74 and fixed["matched by activations"] == 23
+height = record("barriers").pivot_table("barrier", "way", "batch_norm").round()
+assert height.columns.tolist() == ["interpolated", "re-estimated"]
+assert height.loc["as trained"].tolist() == [74, 58]
+assert height.loc["matched by activations"].tolist() == [23, 7]
 mean_curves(way_between, "fraction", "accuracy", "way", panels="batch_norm", **axes)
 
 # %% tags=["remove-input"] mystnb={"figure": {"name": "fig-walk", "caption": "Move the slider: halfway to the second network as it was trained, accuracy breaks down and the channel is neither of the two; on the way to the matched network it stays what it was. Accuracy on the line between the two networks f and g of this page, batch norm re-estimated, and one channel behind the first ReLU for one digit."}, "image": {"alt": "Two curves of accuracy with a mark on each, a slider, and two small pictures of one channel's activations, for the second network as trained and as matched."}}

@@ -88,7 +88,7 @@ starts: int = 2  # random ones, and as many from least squares; an even number
 widths: list[int] = [2, 4, 8]  # channels of the first convolution
 wide: Literal["myrtle", "resnet20"] = "myrtle"  # whose width varies
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-matching", "caption": "On Tiny-10 the best fit loses 15 % of the accuracy at layer 3, where a stitch trained by the task loses 5 %; on ResNet-20 it loses 40 % at layer 9, against 1 %. Relative accuracy of the stitched network (its accuracy divided by that of model 2; higher is better) by layer; above Tiny-10, below ResNet-20, where no orthogonal map was fitted. Large discs: means; small dots: single pairs. Ring: the worst stitch by task loss that the paper reports, on ResNet-20 behind the first convolution."}, "image": {"alt": "Two charts of relative accuracy against the layer. Tiny-10: task loss stays between 94 and 100 percent, least squares falls to 85, an orthogonal map to 57. ResNet-20: task loss stays above 96 percent, least squares falls to 60 at layer 9, and a ring at layer 1 marks 80."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-matching", "caption": "On Tiny-10 the best fit loses 15 % of the accuracy at layer 3, where a stitch trained by the task loses 5 %; on ResNet-20 it loses 41 % at layer 9, against 1 %. Relative accuracy of the stitched network (its accuracy divided by that of model 2; higher is better) by layer; above Tiny-10, below ResNet-20, where no orthogonal map was fitted. Large discs: means; small dots: single pairs. Ring: the worst stitch by task loss that the paper reports, on ResNet-20 behind the first convolution."}, "image": {"alt": "Two charts of relative accuracy against the layer. Tiny-10: task loss stays between 94 and 100 percent, least squares falls to 85, an orthogonal map to 57. ResNet-20: task loss stays above 96 percent, least squares falls to 60 at layer 9, and a ring at layer 1 marks 80."}}
 told = numbered(record("matching"))
 mean = told.pivot_table(index="stitch", columns="layer", values="y")
 by_pair = record("experiment_1_by_pair")
@@ -101,7 +101,7 @@ last = told[told["layer"] == "8"].pivot(index="pair", columns="stitch", values="
 ahead = last["orthogonal"] - last["least squares"]
 assert ahead.between(0.4, 1.15).all() and round(ahead.mean(), 1) == 0.8
 deep = numbered(record("residual")).pivot(index="layer", columns="stitch", values="y")
-assert deep["task loss"].min() > 96 and 59 < deep.loc["9", "least squares"] < 61
+assert deep["task loss"].min() > 96 and round(deep.loc["9", "least squares"]) == 59
 assert round(deep.loc["9", "task loss"]) == 99
 for name, value in {
     "task": 100 * by_pair["task_loss"].mean(),
@@ -124,12 +124,12 @@ dots(pd.concat(shown), "layer", "y", "stitch", colours=three, **words)
 #
 # - *Task-loss matching keeps {glue:text}`task:.0f` % of model 2's accuracy, least squares {glue:text}`direct:.0f` %*, averaged over the layers of Tiny-10. Task loss is ahead in each of five pairs. Its worst stitch
 #   at any layer of any pair keeps {glue:text}`worst-task:.0f` %.
-# - *On ResNet-20 the gap is largest near the end:* least squares keeps 60 % at layer 9, where the task keeps 99 %. The worst stitch by task loss keeps {glue:text}`worst-resnet:.0f` %; the paper's worst kept 80 %.
+# - *On ResNet-20 the gap is largest near the end:* least squares keeps 59 % at layer 9, where the task keeps 99 %. The worst stitch by task loss keeps {glue:text}`worst-resnet:.0f` %; the paper's worst kept 80 %.
 # - *A worse fit may be a better stitch.* An orthogonal map cannot fit better than least squares, which ranges over all maps. At layer 8 it is ahead all the same in each of five pairs, by 0.8 points on average. In early layers it is far behind: at layer 2 it keeps 57 %, least squares 89 %.
 #
 # ## Two ways to find a map
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-two-ways", "caption": "Direct matching compares activations at the cut, task-loss matching compares outputs. Both networks are frozen; only S is fitted. Faint layers are not used by the stitched network."}, "image": {"alt": "Two rows of four boxes, the layers of model 1 and model 2. A box S leads from the second layer of model 1 to the third of model 2. One mark below the cut reads direct: compare activations here; one behind the last layer reads by the task: compare outputs here."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-two-ways", "caption": "Direct matching compares activations at the cut, task-loss matching compares outputs. Both networks are frozen; only S is fitted. Faint layers are not used; the first two of model 2 serve the direct comparison only."}, "image": {"alt": "Two rows of four boxes, the layers of model 1 and model 2. A box S leads from the second layer of model 1 to the third of model 2. One mark below the cut reads direct: compare activations here; one behind the last layer reads by the task: compare outputs here."}}
 two_ways_diagram()
 
 # %% [markdown]
@@ -258,7 +258,7 @@ assert (agree.round(2) >= 0.98).all()
 kept = single.pivot_table(index="pair", columns=["stitch", "part"], values="kept")
 middle = kept["least squares"].median()
 assert round(middle["1"], 2) == 0.92 and round(middle["32"], 2) == 0.16
-assert kept["task loss"]["32"].between(3, 12).all()
+assert kept["task loss"]["32"].between(3, 10).all()
 ring = pd.DataFrame({"map": named[:1], "nats": 6.99, "spread": 1.96, "way": "measured"})
 words = {
     "xlabel": "map",
@@ -277,7 +277,7 @@ dots(far, "map", "nats", "way", **words, colours={"measured": COLOURS["ink"]})
 #
 # with $R_j^2$ the share of channel $j$'s variance that least squares explains. Take the principal directions of $B$, and call the few that hold half of the variance *loud* and the others *quiet*. One might think that
 # a task reads quiet directions, which a fit neglects. Yet a single loud direction matters more than a quiet one ({numref}`fig-directions`): the cost of removing it follows its variance (rank correlation 0.98 or more in each pair). But
-# least squares gets the quiet ones, taken together, most wrong: it keeps 92 % of the variance in the loudest direction and 16 % in the quietest (medians over pairs). Training for the task does not only restore it: in the quietest direction the trained stitch writes 3 to 12 times the variance of the layer.
+# least squares gets the quiet ones, taken together, most wrong: it keeps 92 % of the variance in the loudest direction and 16 % in the quietest (medians over pairs). Training for the task does not only restore it: in the quietest direction the trained stitch writes 3 to 10 times the variance of the layer.
 
 # %% tags=["remove-input"] mystnb={"figure": {"name": "fig-directions", "caption": "Loud directions are used most; in quiet ones least squares writes too little variance and the trained stitch too much. Each dot is one of 32 principal directions at layer 3 of Tiny-10, five pairs, 500 test images; three to six are loud. Left: cross-entropy that model 2 gains when the direction is set to its mean. Right: variance of what the stitch writes in this direction, divided by that of the layer (1, dotted, is right)."}, "image": {"alt": "Two charts on logarithmic axes. Left: a rising cloud, black for loud directions, grey for quiet ones. Right: red dots of least squares fall from 0.9 for loud directions to 0.1 for quiet ones; green dots of task loss lie near 1 for loud directions and rise up to 12 for quiet ones."}}
 rise = (single["distance"] - single["base"]).clip(lower=1e-4)
@@ -336,7 +336,7 @@ all_ways = {way: OF[way] for way in OF if way != "orthogonal"}
 dots(pd.concat([told, stretched]), "layer", "y", "stitch", colours=all_ways, **words)
 
 # %% [markdown]
-# *It works in each of five pairs.* Averaged over layers, stretching gains {glue:text}`gain-mean:.1f` % of model 2's accuracy, half of the {glue:text}`gain-task:.1f` % that training gains; at layers 3 to 5 it gains 5 to 6 %, at layer 2 only 0.6 of 6 % ({numref}`fig-restored`). It
+# *It works in each of five pairs.* Averaged over layers, stretching gains {glue:text}`gain-mean:.1f` % of model 2's accuracy, half of the {glue:text}`gain-task:.1f` % that training gains; at layers 3 to 5 it gains 5 to 6 %, at layer 2 only 0.6 %, where training gains 6 % ({numref}`fig-restored`). It
 # worsens the fit by construction: at layer 3 it leaves 33 % of the variance unexplained instead of 29 %, and this larger error costs 9 points instead of 14. A map that never looks at the task thus gains half as much as training does. Whether it
 # repairs the same errors is open. Shrinking may also be why re-estimating batch norm, which rescales every channel, lowered the penalty of least squares in {doc}`03_stitching`.
 #
@@ -417,7 +417,7 @@ dots(long, "rank", "y", "way", colours=colours, panels="layer1", **words)
 # ## Does the start matter? [their Experiment 5]
 #
 # *Within our short training, yes: from least squares all stitches of a layer end within a point of each other, from random starts 14 of 32 end more than a tenth of model 2's accuracy behind.* The 14 are all at layers 1 to 5. Behind a back that is not affine, the task loss of a stitch need not be convex, so a start may decide where training ends.
-# {numref}`fig-training` follows single trainings. From least squares the first epoch brings most of the gain; from a random start the stitches at layers 1 to 6 are 3 to 34 % of model 2's accuracy behind after four epochs, and still rise.
+# {numref}`fig-training` follows single trainings. From least squares the first epoch brings most of the gain; from a random start the one that is drawn at each of the layers 1 to 6 is 3 to 34 % of model 2's accuracy behind after four epochs, and still rises; others end further behind ({numref}`fig-paths`).
 # At layer 2 four of them end at 62 to 79 % ({numref}`fig-paths`). So we cannot tell whether they are stuck or slow; the paper trains for 30 epochs and finds that most random starts end alike.
 
 # %% tags=["remove-input"] mystnb={"figure": {"name": "fig-training", "caption": "Training from least squares begins high and settles within one or two epochs; from a random start it ends lower at layers 1 to 6. Accuracy relative to model 2, epoch by epoch, single trainings (orange-red: from least squares; grey: from a random start) between one pair of Tiny-10 networks (10,000 images, four epochs, judged on 3,000)."}, "image": {"alt": "Eight small panels, one a layer, of relative accuracy against the epoch, with a red curve from least squares near 90 to 100 percent and a grey curve from a random start that rises from 10."}}
@@ -747,7 +747,7 @@ robust["networks"] = robust["pair"].map(dict(enumerate(key[0] for key in other))
 # %% [markdown]
 # ## Adapt this
 #
-# Take any two networks and layers, of any widths; feature maps are resampled where their sizes differ. Here a front of your own with another activation. It is untrained, and its stitch is trained briefly: expect about chance, 10 % of ten classes.
+# Take any two networks and layers, of any widths; feature maps are resampled where their sizes differ. Here a front of your own with another activation. It is untrained, so least squares ends near chance, 10 % of ten classes, and a brief training not far above.
 
 # %%
 mine = nn.Sequential()
