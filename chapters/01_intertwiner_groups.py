@@ -394,7 +394,7 @@ assert abs(ripples.generator - math.exp(math.pi)) < 1e-6 and ripples.signed
 
 # %% [markdown]
 # It agrees with the library's `scalar_group` for all twelve activations of {numref}`fig-scalars`. The library uses more points and keeps a certificate: the largest residual it
-# accepted and the smallest it refused. Values are finitely many, so this is evidence and no proof; {ref}`sec-table-1` compares it with what can be proved.
+# accepted and the smallest it refused. Values are finitely many, so this is evidence and no proof; the next section ({ref}`sec-table-1`) compares it with what can be proved.
 #
 # The last activation of the figure shows that the discrete case exists: $x\cos\log|x|$ repeats itself when $x$ is multiplied by $e^{\pi}$, so its group is $\{\pm e^{k\pi}\}$.
 
@@ -578,7 +578,7 @@ names_of_a_neuron({f"{name}: {symbols[name]}": each for name, each in names.item
 # | $\lvert x\rvert$, $x^2$ | permutations with non-zero scalings | $2^{64}\cdot64!$ pieces of dimension 64 |
 # | identity | all invertible matrices | 2 pieces of dimension 4,096 |
 #
-# These are the names that the group gives; {ref}`sec-deep` shows that a deep ReLU network may have more. Training ends at one of them. Two consequences run through this book. What differs between the names of one function, such as a single weight, the norm of a neuron's weights or a neuron's number, says nothing about the function
+# These are the names that the group gives; a deep ReLU network may have more ({ref}`sec-deep`). Training ends at one of them. Two consequences run through this book. What differs between the names of one function, such as a single weight, the norm of a neuron's weights or a neuron's number, says nothing about the function
 # ({doc}`01b_weight_space`). And before two networks are compared, one has to be renamed; the larger the group, the more names there are to choose from ({doc}`03_stitching`, {doc}`04_dissimilarity`).
 
 # %% tags=["remove-cell"]

@@ -193,7 +193,7 @@ along_orbit(told)
 # - *Flatness, as the largest eigenvalue measures it, is a property of the weights and not of the function.* A claim that flat minima generalise has to say where on the orbit it measures.
 # - *Weight decay chooses a point.* Its penalty $\tfrac\lambda2\lVert W\rVert^2$ is smallest where incoming and outgoing weights have the same norm, and training with decay goes there at a known rate
 #   ({prf:ref}`thm-balance`).
-# - *Speed depends on the point.* Under gradient flow the loss falls at the rate $\lVert\nabla L\rVert^2$. {ref}`sec-teleport` makes use of it.
+# - *Speed depends on the point.* Under gradient flow the loss falls at the rate $\lVert\nabla L\rVert^2$. A section below makes use of it ({ref}`sec-teleport`).
 #
 # (sec-sharpness)=
 # ### Sharpness that does not depend on the orbit

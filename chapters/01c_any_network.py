@@ -176,9 +176,9 @@ glue("block-changed", 100 * float(report.spaces["changed"].median()), display=Fa
 # | activation σ | an element of $G_\sigma$, which becomes $\varphi_\sigma(A)$ behind it |
 # | batch norm | permutations; one scalar in front, another one behind |
 # | RMS norm, layer norm | an orthogonal matrix; for a layer norm with $Q\mathbf 1 = \pm\mathbf 1$ |
-# | a bias, a norm, on the axes that it does not work along | only the order is free |
-# | attention | heads are permuted; $GL(d)$ inside a head. Heads that meet constants, such as slopes of distances, stay and keep their $GL(d)$ |
-# | reshape, concatenation, slice | axes are products or rows of smaller spaces |
+# | a bias or a norm, along an axis over which it is repeated, such as positions | only the order is free |
+# | attention | heads are permuted; $GL(d)$ inside a head. Heads that meet constants, such as ALiBi's slopes, are not permuted and keep their $GL(d)$ |
+# | reshape, concatenation, slice | an axis may hold several spaces, side by side or as a product, such as heads × units |
 # | anything else; what enters and leaves the network | nothing moves: *frozen* |
 #
 # An operation without a rule freezes the spaces that it touches, so the group that is found may be too small. It should never be too large, and `verify` tests that on your network.
@@ -572,7 +572,7 @@ cut = pd.DataFrame(rows)
 # *Without weight decay gradient flow keeps the imbalance that it began with; with weight decay it forgets it at a known rate.* Section 7 of {cite}`godfrey2022` names a limitation: its theory does not account for weight decay, which reduces the scaling symmetry.
 # The effect can be computed. Let $e^{sX}$, with a diagonal $X$, be the scaling of one unit, and
 #
-# $$D(\theta) = \tfrac12\,\tfrac{d}{ds}\bigl|e^{sX}\theta\bigr|^2_{s=0} = \langle X\theta, \theta\rangle$$ (eq-imbalance)
+# $$D(\theta) = \tfrac12\,\tfrac{d}{ds}\Big|_{s=0}\bigl|e^{sX}\theta\bigr|^2 = \langle X\theta, \theta\rangle$$ (eq-imbalance)
 #
 # its *imbalance*. For a ReLU unit that is the sum of squares of the weights that enter it, bias included, minus that of the weights that leave it.
 #
@@ -751,7 +751,7 @@ shown
 # | | printed | here | what it may change |
 # |---|---|---|---|
 # | QuaRot | language models with outliers of their own; rotations inside attention and perceptrons, too; weights by GPTQ | a transformer of 17,600 weights with one constructed outlier; the residual stream alone; nearest multiples | the size of the gain |
-# | equalisation | MobileNets at 8 bits, with bias correction; activations rounded, too | Myrtle CNNs, weights alone | the gain is smaller where channels are alike |
+# | equalisation | MobileNets at 8 bits, with bias correction; activations rounded, too | Myrtle CNNs (four convolutions in a row), weights alone | the gain is smaller where channels are alike |
 #
 # ## Exercises
 #

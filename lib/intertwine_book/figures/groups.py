@@ -90,9 +90,10 @@ def names_of_a_neuron(panels: Mapping[str, Sequence[tuple[float, float]]]) -> Fi
         axis.axvline(0, color=COLOURS["grey"], lw=0.8)
         axis.plot(*zip(*pairs, strict=True), ".", ms=7, color=COLOURS["sky"])
         axis.plot(*pairs[0], "o", ms=7, color=COLOURS["blue"])
-        axis.set(title=title, xlim=(-3, 3), ylim=(-3, 3), xlabel="$w$", aspect="equal", xticks=[], yticks=[])
+        axis.set(title=title, xlim=(-3, 3), ylim=(-3, 3), aspect="equal", xticks=[], yticks=[])
+        axis.text(3, -0.2, "$w$", ha="right", va="top")
+        axis.text(-0.2, -3, "$v$", ha="right", va="bottom")
         axis.spines[:].set_visible(False)
-    axes[0, 0].set_ylabel("$v$", rotation=0)
     return figure
 
 
