@@ -126,7 +126,7 @@ for name, value in {
 # {numref}`fig-own-group` shows three things.
 #
 # - *Inside the group nothing is lost*: in {glue:text}`in-group` trials the number of right answers does not change by one image.
-# - *A rotation before a ReLU costs {glue:text}`relu-turned:.1f` points of {glue:text}`relu-alone:.1f` %*, and the more the deeper it stands: {glue:text}`relu-first:.1f` points at
+# - *A rotation before a ReLU costs {glue:text}`relu-turned:.1f` points of {glue:text}`relu-alone:.1f` %* (on {glue:text}`judged-on` test images), and the more the deeper it stands: {glue:text}`relu-first:.1f` points at
 #   the first convolution, {glue:text}`relu-last:.1f` at the third. Signs alone cost {glue:text}`signs:.1f`.
 # - *Outside the group a matrix may still be cheap.* Positive scalings before tanh cost {glue:text}`tanh-scaled:.1f` points and before GELU {glue:text}`gelu-scaled:.1f`, although no
 #   matrix undoes them on all inputs. Near 0 tanh is almost linear, far from 0 GELU is almost ReLU. The group asks that a matrix be undone on *all* inputs; data visit only some, and later layers need only a part, so other matrices may pass.
