@@ -2,6 +2,7 @@
 
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 
@@ -10,7 +11,7 @@ import pytest
 import torch
 from torch import nn
 
-from intertwine import data, models
+from intertwine import data, files, models
 from intertwine.training import (
     RECIPES,
     Batches,
@@ -294,6 +295,16 @@ def test_two_runs_at_once_train_once(tmp_path, trained_seeds):
     for thread in threads:
         thread.join()
     assert trained_seeds == [(0, 0)] and same(got[0][0].network, got[1][0].network)
+
+
+def test_stored_networks_are_found_while_others_are_trained(tmp_path, trained_seeds):
+    """A chapter waited an hour for networks that it did not want."""
+    get = partial(zoo.get, Spec("myrtle", SMALL, NOTHING, MYRTLE), [0], root=tmp_path, device="cpu")
+    get()
+    (file,) = tmp_path.rglob("*.pt")
+    with ThreadPoolExecutor() as pool, files.lock(file.parent):
+        assert len(pool.submit(get).result(timeout=30)) == 1
+    assert trained_seeds == [(0, 0)]
 
 
 def test_where_the_zoo_lies(tmp_path, monkeypatch):

@@ -2,7 +2,8 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 
@@ -48,8 +49,8 @@ def get(
     A network is found again by what it is before training (its modules and its initial weights, whatever the
     text of the function that builds it), the data's checksum, the recipe, the precision, the seeds and the
     version of this code. A stored network whose outputs for a few images have changed, because its `forward`
-    has, is trained anew. Two runs at once wait for each other. An interrupted run loses no finished network,
-    and goes on in the others from their last epoch.
+    has, is trained anew. Two runs that train wait for each other; who asks for stored networks does not wait.
+    An interrupted run loses no finished network, and goes on in the others from their last epoch.
 
     Args:
         spec, seeds, n_jobs: as in `train_many`.
@@ -66,9 +67,9 @@ def get(
     if not paths:
         return []
     progress = sys.stderr.isatty() if progress is None else progress
-    with files.lock(next(iter(paths.values())).parent):
-        stored = ((pair, _read(spec, pair, path)) for pair, path in paths.items() if path.is_file())
-        found = {pair: trained for pair, trained in stored if trained}
+    found = _stored(spec, paths)  # before the lock: who trains others may hold it for hours
+    with files.lock(next(iter(paths.values())).parent) if len(found) < len(paths) else nullcontext():
+        found |= _stored(spec, {pair: path for pair, path in paths.items() if pair not in found})
         todo = [pair for pair in paths if pair not in found]
         checkpoints = {pair: paths[pair].with_suffix(".checkpoint") for pair in todo}
         loop = train_each(spec, todo, chosen, n_jobs, progress, of=len(paths), checkpoints=checkpoints)
@@ -133,6 +134,12 @@ def _content(spec: Spec, trained: Trained, device: torch.device) -> dict:
         "data": {"name": data.name, "split": data.split, "checksum": data.checksum},
         "made by": {"torch": str(torch.__version__), "device": str(device)},
     }
+
+
+def _stored(spec: Spec, paths: Mapping[Pair, Path]) -> dict[Pair, Trained]:
+    """Those of the networks that the zoo has."""
+    found = ((pair, _read(spec, pair, path)) for pair, path in paths.items() if path.is_file())
+    return {pair: trained for pair, trained in found if trained}
 
 
 def _read(spec: Spec, pair: Pair, path: Path) -> Trained | None:
