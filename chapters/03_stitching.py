@@ -539,7 +539,7 @@ def table(name, pairs, layers, kinds, **options):
     )
 
 
-live = table("stitched", couples, names, kinds)
+live = table("stitched", couples, names, kinds, test_each_epoch=False)
 
 # %% tags=["remove-input"] mystnb={"figure": {"name": "fig-penalties-live", "caption": "The same five families in a small run on handwritten digits, computed by this page. Stitching penalty by layer, a small dot for each pair, a large one for the mean; low ranks start at random."}, "image": {"alt": "Dots of stitching penalty in points at the four activation layers, side by side for full, rank 4, rank 2, rank 1 and G_ReLU maps."}}
 here = live[live["stitch"].isin(FIVE)].assign(

@@ -413,6 +413,17 @@ def test_many_stitches_make_one_table():
     assert again[0]["accuracy"] == row["accuracy"] and again[0]["penalty"] == 85.0 - row["accuracy"]
 
 
+def test_a_test_set_that_is_not_judged_after_each_epoch_gives_the_same_result():
+    options = {"validation": VALIDATION, "test": TEST, "seed": 0, **EXACT}
+    plans = {name: PLANS[name] for name in ("full", "no stitch")}
+    one, two = (
+        stitch_many([(network(0), network(1))], ["relu4"], plans, FIT, test_each_epoch=each, **options)
+        for each in (True, False)
+    )
+    assert set(one) - set(two) == {"best_test_accuracy", "best_test_penalty"}
+    pd.testing.assert_frame_equal(one[list(two)].drop(columns="seconds"), two.drop(columns="seconds"))
+
+
 def test_all_layers_of_two_networks_of_different_width():
     layers = [(f"relu{a}", f"relu{b}") for a in (1, 2, 4) for b in (1, 2, 4)]
     fits = {"least squares": {"kind": "least squares"}, "none": {"kind": "identity"}}

@@ -57,6 +57,7 @@ class Junction:
         dtype: of training: float32, bfloat16, or auto, the faster one, as in `training.Recipe`. Networks are
             judged in their own type.
         fit_images: how many training images closed forms are fitted to, from the first one on.
+        test_each_epoch: whether a training's history has the test set, which may take longer than training.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class Junction:
         device: str | torch.device = "auto",
         dtype: str = "auto",
         fit_images: int = 10_000,
+        test_each_epoch: bool = True,
     ) -> None:
         for dataset in (train, validation, test):
             if dataset is not None:
@@ -89,7 +91,7 @@ class Junction:
         self.model2 = nn.Sequential(self.front2, back)
         self.shortcut, self.dtype = shortcut, devices.precision(self.model2, self.device, dtype)
         self._data = {"train": train, "validation": validation, "test": test}
-        self._fit_images = fit_images
+        self._fit_images, self.test_each_epoch = fit_images, test_each_epoch
         self._images: dict[str, Tensor] = {}
         self._stored: dict[tuple[str, str], Values | None] = {}
         self._targets: dict[str, Tensor] = {}
