@@ -110,7 +110,7 @@ palette |= {
 palette = {name: palette[name] for name in FIVE}
 in_legend = {style.in_mathematics(name): colour for name, colour in palette.items()}
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-penalties", "caption": "In networks as wide as the paper's, a permutation with scalings loses 4 to 7 points, less than a map of rank 4 (ranks from random starts, the group from activations). Stitching penalty on CIFAR-10 (lower is better) by layer and kind of map. Marks of one layer stand side by side. Filled: recorded run of Myrtle CNNs (four convolutions in a row) of width 64, one pair. Rings: figure 1 of the paper by Godfrey and others, width 64, 32 pairs. Squares: width 16, mean over four pairs with 95 % interval."}, "image": {"alt": "Stitching penalty in points at the layers 3, 6, 10 and 14 for full maps, ranks 4, 2 and 1, and G_ReLU: filled marks at width 64, rings for the printed values, squares with intervals at width 16."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-penalties", "caption": "In networks as wide as the paper's, a permutation with scalings loses 3 to 9 points, less than half of what a map of rank 4 loses (ranks from random starts, the group from activations). Stitching penalty on CIFAR-10 (lower is better) by layer and kind of map. Marks of one layer stand side by side. Filled: recorded run of Myrtle CNNs (four convolutions in a row) of width 64, one pair. Rings: figure 1 of the paper by Godfrey and others, width 64, 32 pairs. Squares: width 16, mean over four pairs with 95 % interval."}, "image": {"alt": "Stitching penalty in points at the layers 3, 6, 10 and 14 for full maps, ranks 4, 2 and 1, and G_ReLU: filled marks at width 64, rings for the printed values, squares with intervals at width 16."}}
 words = {"xlabel": "layer, as the paper counts", "ylabel": "penalty, points"}
 words |= {"beside": {"printed": printed, "width 16": means}, "colours": palette}
 dots(story, "layer", "penalty", "stitch", level=0.0, **words)
@@ -121,11 +121,11 @@ told, before = (
     for table in (story, narrow)
 )
 group = told.loc["G_ReLU"]
-assert group.round().between(4, 7).all() and (group < told.loc["rank 4"]).all()
+assert group.round().between(3, 9).all() and (2 * group < told.loc["rank 4"]).all()
 assert (told.loc["full"] < group).all() and (told.loc["no stitch"] > 70).all()
-full_off = (told.loc["full"] - read_off["full"]).abs().max()
-assert full_off < 0.8 and told.loc["full"].between(0.45, 2.45).all()
-assert (group < before.loc["G_ReLU"] / 2).all()
+assert told.loc["full"].between(0.25, 2.35).all()
+assert (before.loc["G_ReLU"] / group).between(1.75, 6.3).all()
+assert (group < read_off["G_ReLU"]).all() and group.idxmax() == 10
 assert (before.loc["G_ReLU"].round().between(8, 18)).all()
 assert (before.loc["G_ReLU"] > before.loc["rank 4"]).loc[[3, 6]].all()
 each = narrow.pivot(index=["layer", "pair"], columns="stitch", values="penalty")
@@ -136,27 +136,23 @@ assert (gap.loc[[6, 10, 14]] > 20).all(axis=None)
 assert results.interval(gap.loc[3])[0] < 0
 glue("none", float(told.loc["no stitch"].mean()), display=False)
 glue("shuffled", float(told.loc["random permutation"].mean()), display=False)
-glue("alone", float(story["accuracy1"].mean()), display=False)
-glue("full-off", float(full_off), display=False)
-norms = record("norms")
-norms["layer"] = norms["layer1"].map(NUMBERS).astype(str)
-norms[["map", "batch norm"]] = norms["stitch"].str.split(", ", expand=True)
-mean = norms.pivot_table(index="map", columns=["batch norm", "layer"], values="penalty")
-lower = mean["frozen"] - mean["re-estimated"]
-assert 15 < lower.max(axis=None) < 21 and lower["14"].abs().max() < 0.1
-behind = mean.drop(columns="14", level="layer").T.groupby("batch norm").mean()
-for name, statistics in {"frozen": "frozen", "again": "re-estimated"}.items():
-    for short, kind in {"full": "least squares", "group": "assignment"}.items():
-        glue(f"{name}-{short}", float(behind.loc[statistics, kind]), display=False)
+glue("alone", float(story[["accuracy1", "accuracy2"]].mean(axis=None)), display=False)
+as_printed = printed.pivot(index="stitch", columns="layer", values="penalty")
+fewer = as_printed - told.loc[FIVE]
+assert fewer.loc["G_ReLU"].round().isin([2, 3, 5, 7]).all()
+assert fewer.loc["rank 1"].between(7.5, 22).all()
+off = fewer.abs().max(axis=1)
+glue("full-off", float(off["full"]), display=False)
+glue("low-off", float(off[["rank 2", "rank 4"]].max()), display=False)
 
 # %% [markdown]
 # Three things can be read off {numref}`fig-penalties`.
 #
-# - *A full matrix loses 0.5 to 2.4 points*, as printed: the two differ by at most {glue:text}`full-off:.1f` points, although our
-#   networks reach {glue:text}`alone:.1f` % instead of 91.3 %.
-# - *The group does better than rank 4, with an eighth of the parameters*, at all four layers, as printed. It and the low ranks lose less than in the paper, whose
-#   protocol differs from ours in several ways ({ref}`sec-deviations`). Low ranks start at random here, as in the paper, and the other families where activations put them; {numref}`fig-protocols` has them on equal terms.
-# - *The group needs width.* In networks of width 16 it loses at least twice as much, 8 to 18 points, and in the mean more than rank 4 at layers 3 and 6, with overlapping intervals. Fewer channels are fewer partners to
+# - *A full matrix loses 0.3 to 2.3 points*, as printed: the two differ by at most {glue:text}`full-off:.1f` points. Our
+#   networks have {glue:text}`alone:.1f` % on average, the paper's 91.3 %.
+# - *The group loses less than half of what rank 4 loses, with an eighth of the parameters*, at all four layers, as printed; most at layer 10, as printed too. Ranks 2 and 4 differ from the printed values by at most {glue:text}`low-off:.0f` points; the group loses 2 to 7 points less than printed, rank 1 loses 8 to 22 less. The
+#   paper's protocol differs from ours in several ways ({ref}`sec-deviations`). Low ranks start at random here, as in the paper, and the other families where activations put them; {numref}`fig-protocols` has them on equal terms.
+# - *The group needs width.* In networks of width 16 it loses 1.8 to 6.3 times as much, 8 to 18 points, and in the mean more than rank 4 at layers 3 and 6, with overlapping intervals. Fewer channels are fewer partners to
 #   choose from. In all four pairs it still loses at least 20 points less than rank 1 at layers 6, 10 and 14; at layer 3 they disagree too much to decide.
 #
 # *The group is not everything*: the full matrix, which contains it, loses less at every layer. Training differs by more than a symmetry of the weights.
@@ -382,9 +378,18 @@ mean_curves(shown, "layer", "penalty", "stitch", panels="protocol", **axes)
 # assignment {glue:text}`frozen-group:.1f` and {glue:text}`again-group:.1f`. Numbers of the two papers cannot be compared before this is settled.
 
 # %% tags=["remove-input"] mystnb={"figure": {"name": "fig-norms", "caption": "The same maps lose less when batch norm is re-estimated: the assignment mostly at layer 3, least squares at layers 6 and 10. Recorded penalties of two closed forms on CIFAR-10 (width 16, four pairs, mean with 95 % interval), with the statistics of the back frozen and re-estimated. Behind layer 14 there is no batch norm left, so nothing changes there."}, "image": {"alt": "Two panels, frozen and re-estimated batch norm, of the penalty in points against the layer for least squares and assignment."}}
+norms = record("norms").assign(layer=lambda t: t["layer1"].map(NUMBERS).astype(str))
+norms[["map", "batch norm"]] = norms["stitch"].str.split(", ", expand=True)
+mean = norms.pivot_table(index="map", columns=["batch norm", "layer"], values="penalty")
+lower = mean["frozen"] - mean["re-estimated"]
+assert 15 < lower.max(axis=None) < 21 and lower["14"].abs().max() < 0.1
+behind = mean.drop(columns="14", level=1).T.groupby("batch norm").mean()
+for short, kind in {"full": "least squares", "group": "assignment"}.items():
+    glue(f"frozen-{short}", float(behind.loc["frozen", kind]), display=False)
+    glue(f"again-{short}", float(behind.loc["re-estimated", kind]), display=False)
 of = {"least squares": palette["full"], "assignment": palette["G_ReLU"]}
-words = {"xlabel": "layer", "ylabel": "penalty, points", "colours": of}
-mean_curves(norms, "layer", "penalty", "map", panels="batch norm", **words)
+words = {"panels": "batch norm", **axes, "colours": of}
+mean_curves(norms, "layer", "penalty", "map", **words)
 
 # %% [markdown]
 # (sec-matrix)=
@@ -666,7 +671,7 @@ print(f"stitched {joined.evaluate(test):.1%}")
 #
 # | | printed | here | what it may change |
 # |---|---|---|---|
-# | networks | Myrtle CNN, width 64, 91.3 %; 32 pairs | {numref}`fig-penalties`: 89.4 %, one pair; else width 16, 83.8 %, 4 pairs | narrow layers have fewer channels to choose partners from |
+# | networks | Myrtle CNN, width 64, 91.3 %; 32 pairs | {numref}`fig-penalties`: {glue:text}`alone:.1f` %, one pair; else width 16, 83.8 %, 4 pairs | narrow layers have fewer channels to choose partners from |
 # | training of a stitch | 20 epochs, plain SGD, training mode | 4 epochs, Adam, batch norm frozen | {numref}`fig-norms`, {numref}`fig-protocols` |
 # | epoch | the best on the test set | the best on a validation set; the test set once | a lower printed penalty |
 # | starts in {numref}`fig-penalties` | random; the group inside the polytope | full: least squares; low rank: random; the group: activations | {numref}`fig-protocols` gives all the same start |
@@ -785,7 +790,7 @@ mean_curves(kept, "images", "accuracy", "map", ylabel="accuracy, %", colours=two
 #
 # ## Summary
 #
-# - On CIFAR-10, in networks as wide as the paper's, a permutation with positive scalings loses 4 to 7 points, a full map less than 3; at width 16 the permutation loses 8 to 18.
+# - On CIFAR-10, in networks as wide as the paper's, a permutation with positive scalings loses 3 to 9 points, a full map less than 3; at width 16 the permutation loses 8 to 18.
 # - On equal terms (digits, width 16) rank 4 loses less than the permutation, rank 2 as much, rank 1 far more; at width 64 this is not measured.
 # - A known element of the group is recovered from activations. Between independent networks the search starts from activations and goes on by the loss.
 # - Matched by a symmetry, two networks are joined by a line with a barrier of 7 points instead of 58 (width 16, batch norm re-estimated).
