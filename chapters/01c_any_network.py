@@ -539,7 +539,7 @@ shown
 # The outputs move by at most {glue:text}`verify-outputs:.0e` of their size, and every hidden value is what the element predicts, to {glue:text}`verify-values:.0e`.
 #
 # (sec-tie)=
-# **One axis forgotten changes the function.** We move a trained ResNet20, and put back *one* of the parameters and buffers that its first residual stream moves. In the
+# **One axis forgotten changes the function.** We move a trained ResNet-20, and put back *one* of the parameters and buffers that its first residual stream moves. In the
 # recorded run {glue:text}`cut-changed` of {glue:text}`cut-all` change the outputs by more than 1 %, and the worst leaves {glue:text}`cut-worst:.0f` % of the digits right instead of {glue:text}`cut-none:.0f` %.
 
 # %% tags=["hide-input"]

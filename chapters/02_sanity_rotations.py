@@ -295,7 +295,7 @@ at_64 = pd.concat(
 ).replace({"group": {"identity": "control"}})
 at_64 = at_64.groupby(["way", "group", "layer"], as_index=False)["penalty"].mean()
 beside = {"printed": printed.assign(way="finetuned"), "width 64": at_64}
-marks = {"panels": "way", "beside": beside, "level": 0.0}
+marks = {"panels": "way", "beside": beside, "level": 0.0, "filled": "width 16"}
 marks |= {"xlabel": "layer, as the paper counts", "ylabel": "penalty, points"}
 marks |= {"colours": three, "intervals": True, "height": 2.6}
 dots(told, "layer", "penalty", "group", **marks)

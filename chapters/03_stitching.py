@@ -113,7 +113,7 @@ in_legend = {style.in_mathematics(name): colour for name, colour in palette.item
 # %% tags=["remove-input"] mystnb={"figure": {"name": "fig-penalties", "caption": "In networks as wide as the paper's, a permutation with scalings loses 3 to 9 points, less than half of what a map of rank 4 loses (ranks from random starts, the group from activations). Stitching penalty on CIFAR-10 (lower is better) by layer and kind of map. Marks of one layer stand side by side. Filled: recorded run of Myrtle CNNs (four convolutions in a row) of width 64, one pair. Rings: figure 1 of the paper by Godfrey and others, width 64, 32 pairs. Squares: width 16, mean over four pairs with 95 % interval."}, "image": {"alt": "Stitching penalty in points at the layers 3, 6, 10 and 14 for full maps, ranks 4, 2 and 1, and G_ReLU: filled marks at width 64, rings for the printed values, squares with intervals at width 16."}}
 words = {"xlabel": "layer, as the paper counts", "ylabel": "penalty, points"}
 words |= {"beside": {"printed": printed, "width 16": means}, "colours": palette}
-dots(story, "layer", "penalty", "stitch", level=0.0, **words)
+dots(story, "layer", "penalty", "stitch", level=0.0, filled="width 64", **words)
 
 # %% tags=["remove-cell"]
 told, before = (
@@ -281,7 +281,7 @@ matched[channel_g, channel_f] = scale
 theirs = stitch(f, g, kind="scaled permutation", **same).stitch
 assert torch.allclose(matched, theirs.weight.cpu().flatten(1), rtol=1e-3)
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-matched", "caption": "Matched channels respond to similar strokes, not to the same. One digit, and its activations in four channels of one network (above) and in their matches in the other (below): the four with the largest cosines. Computed by this page."}, "image": {"alt": "A digit and two rows of four small maps of activations; the maps in one column resemble each other."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-matched", "caption": "Matched channels respond to similar strokes, not to the same. One digit, and its activations in four channels of one network (above) and in their matches in the other (below): the four with the largest cosines. Titles: number of the channel → number of its match. Computed by this page."}, "image": {"alt": "A digit and two rows of four small maps of activations; the maps in one column resemble each other."}}
 best = sorted(zip(channel_f, channel_g, strict=True), key=lambda p: -cosines[p[0], p[1]])[
     :4
 ]

@@ -110,7 +110,8 @@ drawn |= {"panels": "panel", "xlabel": "layer", "ylabel": "similarity", "interva
 wide = {n: results.recorded(chapter, n)["wide"][0] for n in recorded}
 wide = by_layer.beside_nulls(*wide.values())
 rings = {"printed": printed, "width 64": wide.query("what == 'trained networks'")}
-dots(measured, "layer", "value", "group", nulls=shown, beside=rings, **drawn)
+signs = {"nulls": shown, "beside": rings, "filled": "width 16"}
+dots(measured, "layer", "value", "group", **drawn, **signs)
 
 # %% tags=["remove-cell"]
 means = story.groupby(["panel", "group", "what", "layer"])["value"].mean()

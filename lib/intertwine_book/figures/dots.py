@@ -28,6 +28,7 @@ def dots(
     level: Level = None,
     intervals: bool = False,
     height: float = 3.6,
+    filled: str = "measured",
     **options: Any,
 ) -> Figure:
     """A dot for every trial and a marker for their mean, at each place of `x`; panels one under another.
@@ -38,6 +39,7 @@ def dots(
             column `spread`, with error bars.
         nulls: name → the same columns, whose means have a mark for each name; a legend names all marks.
         intervals: whether means carry 95 % t-intervals.
+        filled: what the legend says of the table's own marks.
         **options: of the axes, such as `ylim`.
     """
     figure, parts = facets(table, panels, x, y, by, height=height, across=1, width=5.2, sharey=True)
@@ -83,7 +85,7 @@ def dots(
         name_curves(axis, ends)
     parts[-1][0].set_xlabel(xlabel)
     grey: dict[str, Any] = {"ls": "", "color": COLOURS["grey"], "ms": 8, "mew": 1.5}
-    signs = [("o", "measured", COLOURS["grey"])]
+    signs = [("o", filled, COLOURS["grey"])]
     signs += [(mark, label, "none") for label, mark in zip(beside, "os", strict=False)]
     signs += [(mark, name, COLOURS["grey"]) for name, mark in marks.items()]
     if len(signs) > 1:
