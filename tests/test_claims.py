@@ -115,6 +115,16 @@ def test_beside_a_verdict_stands_what_a_run_nearer_the_paper_measured(tmp_path, 
         assert "*Nearer the paper's,* " in page["rows"] and "2.25" in page["rows"]
 
 
+@pytest.mark.parametrize(("epochs", "word"), [(50, "reproduced"), (8, "consistent")])
+def test_a_run_nearer_the_paper_decides_if_it_has_enough_trials(tmp_path, epochs, word):
+    entry = claim(**NUMBER, protocol={"width": 64, "epochs": 50})
+    put(tmp_path, "desk", {"penalty": [3.9, 4.0, 4.1, 4.0]}, width=16, epochs=8)
+    put(tmp_path, "wide", {"penalty": [1.9, 2.0, 2.1]}, width=64, epochs=epochs)
+    found = claims.judge(entry, places(tmp_path))
+    assert (found.word, found.profile, found.nearer) == (word, "wide", None)
+    assert found.scale == (None if epochs == 50 else "epochs: 8 instead of 50")
+
+
 def test_what_a_small_run_leaves_out_does_not_matter_where_a_larger_one_judges(tmp_path):
     entry = claim(**NUMBER, protocol={"width": 64})
     put(tmp_path, "desk", {"penalty": [1.9, 2.0, 2.1]}, width=16)

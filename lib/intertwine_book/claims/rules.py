@@ -41,7 +41,7 @@ class Verdict:
     p: float | None = None  #: of the paired t-test of an ordering, two-sided, before any correction
     interval: tuple[float, float, float] | None = None  #: mean over trials and its 95 % t-interval
     scale: str | None = None  #: where the run is not the paper's, the parameters that differ
-    nearer: str | None = None  #: what a smaller run measured in which fewer of them differ
+    nearer: str | None = None  #: what a run of too few trials measured in which fewer of them differ
 
     def __str__(self) -> str:
         return f"no counterexample in {self.trials}" if self.word == "no counterexample" else self.word

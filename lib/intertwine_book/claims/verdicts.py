@@ -10,7 +10,7 @@ from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from intertwine_book import results
 from intertwine_book.claims.ledger import Claim
-from intertwine_book.claims.rules import ONE_TRIAL, Verdict, judge_rows
+from intertwine_book.claims.rules import LEAST_TRIALS, ONE_TRIAL, Verdict, judge_rows
 from intertwine_book.claims.statistics import adjusted
 
 LEVEL = 0.05
@@ -44,16 +44,17 @@ def judge_all(
 
 
 def judge(claim: Claim, places: Iterable[tuple[str, str | Path]]) -> Verdict:
-    """The verdict on one claim, from the largest profile that measured it.
+    """The verdict on one claim, from the largest profile that measured it, or a record nearer the paper.
 
-    The scoreboard states the rules, under *How a verdict is reached*. Places are (profile, folder) pairs; a
-    table is at `<folder>/<chapter>/<table>.csv`. A table that lacks a column of the claim, has another type,
-    or does not fit its filter raises a ValueError.
+    Nearer is a run that shares more parameters of the paper's protocol; with too few trials to decide it
+    stands beside the verdict. The scoreboard states the rules, under *How a verdict is reached*. Places are
+    (profile, folder) pairs; a table is at `<folder>/<chapter>/<table>.csv`. A table that lacks a column of
+    the claim, has another type, or does not fit its filter raises a ValueError.
     """
     if claim.not_judged:
         return Verdict("not judged", claim.not_judged)
     reasons, rank = [], results.PROFILES.index
-    verdict, apart = None, {}  # of the largest profile, and where its run is not the paper's
+    verdict, apart = None, {}  # of the run that decides so far, and where it is not the paper's
     for profile, folder in sorted(places, key=lambda place: rank(place[0]), reverse=True):
         if verdict and not (claim.protocol and profile in results.RECORDED):
             continue  # a smaller run says nothing more, and may lack what the claim needs
@@ -70,13 +71,14 @@ def judge(claim: Claim, places: Iterable[tuple[str, str | Path]]) -> Verdict:
             reasons.append(claim.reason or none)
             continue
         found, differs = judge_rows(claim, rows), _differences(claim, provenance["parameters"])
-        if verdict is None:
-            if rank(profile) < rank(claim.minimum):
-                differs = differs or {"": f"profile: {profile} instead of {claim.minimum}"}
+        is_nearer = verdict is not None and differs.keys() < apart.keys()
+        if verdict is None and rank(profile) < rank(claim.minimum):
+            differs = differs or {"": f"profile: {profile} instead of {claim.minimum}"}
+        if verdict is None or (is_nearer and found.trials >= LEAST_TRIALS):
             word = _ELSEWHERE.get(found.word, found.word) if differs else found.word
             scale, apart = "; ".join(differs.values()) or None, differs
             verdict = replace(found, word=word, profile=profile, scale=scale)
-        elif claim.protocol and differs.keys() < apart.keys():
+        elif is_nearer and claim.protocol:
             alike = apart.keys() - differs.keys()
             nearer = (f"{name} {value}" for name, value in claim.protocol.items() if name in alike)
             near = ", ".join(map(claim.in_words, nearer))
