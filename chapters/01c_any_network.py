@@ -663,7 +663,7 @@ assert (told["change"] > 0.01).sum() > 0.6 * len(told)
 #
 # *`canonicalise` gives two networks of one orbit one normal form, if their weights are in general position.* It goes through the spaces: scalings make certain rows of weights unit vectors,
 # signs make weighted sums of them positive, units are sorted by these sums. Orthogonal matrices make weights times a fixed matrix triangular; $GL(d)$ makes their rows orthonormal first.
-# Where a row or a sum is 0, two sums are equal, or the rows that a matrix moves are dependent, that part stays as it is. The moved ResNet20 and the original differ by {glue:text}`gap-raw:.1f` times the size of a parameter, their normal forms
+# Where a row or a sum is 0, two sums are equal, or the rows that a matrix moves are dependent, that part stays as it is. The moved ResNet-20 and the original differ by {glue:text}`gap-raw:.1f` times the size of a parameter, their normal forms
 # by {glue:text}`gap-normal:.0e`.
 #
 # What if one of the two has been trained further, or rounded? We add noise to every parameter, in units of its standard deviation, move the network, and ask `match` for the known element ({numref}`fig-noise`). A row of weights has so many
@@ -695,7 +695,7 @@ for noise in (0.0, 0.1, 0.3, 1.0, 3.0):
         rows.append({"noise": noise, "by": by, "units": share})
 noise_table = pd.DataFrame(rows)
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-noise", "caption": "Matching by weights finds {glue:text}`noise-found:.0f` % of the units through noise three times as large as the weights; matching by activations fails when the noise is as large. Share of the units of a trained ResNet20 that match assigns as they should be, against the noise in standard deviations of each parameter (not to scale); the dotted line is chance. Recorded, one network on handwritten digits."}, "image": {"alt": "Percent of units against noise from 0 to 3, one curve for matching by weights and one for activations, falling from 100 to near the dotted line."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-noise", "caption": "Matching by weights finds {glue:text}`noise-found:.0f` % of the units through noise three times as large as the weights; matching by activations fails when the noise is as large. Share of the units of a trained ResNet-20 that match assigns as they should be, against the noise in standard deviations of each parameter (not to scale); the dotted line is chance. Recorded, one network on handwritten digits."}, "image": {"alt": "Percent of units against noise from 0 to 3, one curve for matching by weights and one for activations, falling from 100 to near the dotted line."}}
 told = record("noise").astype({"noise": str})
 by_weights = told.query("by == 'weights'")["units"]
 assert by_weights.min() > 90
