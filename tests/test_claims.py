@@ -115,6 +115,15 @@ def test_beside_a_verdict_stands_what_a_run_nearer_the_paper_measured(tmp_path, 
         assert "*Nearer the paper's,* " in page["rows"] and "2.25" in page["rows"]
 
 
+@pytest.mark.parametrize(("few", "decides"), [(1, "wide"), (2, "desk")])
+def test_where_no_run_has_enough_trials_the_nearer_one_is_shown_unless_it_has_fewer(tmp_path, few, decides):
+    entry = claim(**NUMBER, protocol={"width": 64})
+    put(tmp_path, "desk", {"penalty": [4.0] * few}, width=16)
+    put(tmp_path, "wide", {"penalty": [2.0]}, width=64)
+    found = claims.judge(entry, places(tmp_path))
+    assert (found.word, found.profile) == ("inconclusive", decides)
+
+
 @pytest.mark.parametrize(("epochs", "word"), [(50, "reproduced"), (8, "consistent")])
 def test_a_run_nearer_the_paper_decides_if_it_has_enough_trials(tmp_path, epochs, word):
     entry = claim(**NUMBER, protocol={"width": 64, "epochs": 50})

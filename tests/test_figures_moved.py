@@ -49,6 +49,7 @@ def test_a_knob_and_a_key_move_the_matrix(page):
     page.locator("input").first.focus()
     page.keyboard.press("ArrowRight")
     assert page.locator("input").first.input_value() == "0.01"
+    assert page.locator("label").first.inner_text() == "a₁₁ 0.01"
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from threading import Timer
 
 import numpy as np
 import pytest
@@ -209,6 +210,7 @@ def test_lock_lets_one_process_at_a_time_count(tmp_path):
     code = """
 import sys
 from pathlib import Path
+from threading import Timer
 from intertwine import files
 counter = Path(sys.argv[1])
 for _ in range(50):
@@ -219,7 +221,7 @@ for _ in range(50):
     assert counter.read_text() == "150"
 
 
-def test_lock_dies_with_its_holder(tmp_path):
+def test_lock_dies_with_its_holder_and_says_that_it_waits(tmp_path, capsys, monkeypatch):
     code = """
 import sys
 from intertwine import files
@@ -227,11 +229,10 @@ with files.lock(sys.argv[1]):
     print("held", flush=True)
     sys.stdin.read()
 """
-    lock = files.lock(tmp_path / "zoo")
     with run(code, tmp_path / "zoo") as process:
         assert process.stdout.readline() == "held\n"
-        with pytest.raises(TimeoutError):
-            lock.acquire(timeout=0)
-        process.kill()
-    with lock.acquire(timeout=5):
-        pass
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+        Timer(0.5, process.kill).start()
+        with files.lock(tmp_path / "zoo"):
+            assert process.wait() == -signal.SIGKILL
+    assert capsys.readouterr().err == f"Waiting for another run, which works on {tmp_path / 'zoo'}.\n"

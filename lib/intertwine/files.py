@@ -4,11 +4,12 @@ import hashlib
 import json
 import os
 import secrets
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from filelock import BaseFileLock, FileLock
+from filelock import FileLock, Timeout
 
 
 def digest(*parts: object) -> str:
@@ -104,8 +105,9 @@ def write_whole(path: str | Path) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
-def lock(path: str | Path) -> BaseFileLock:
-    """Let one process at a time work on what `path` names (which need not exist); the others wait.
+@contextmanager
+def lock(path: str | Path) -> Iterator[None]:
+    """Let one process at a time work on what `path` names (which need not exist); others wait and say so.
 
     The lock is the hidden file ``.<name>.lock`` beside `path`; the system frees it when its holder dies.
 
@@ -116,4 +118,14 @@ def lock(path: str | Path) -> BaseFileLock:
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    return FileLock(path.with_name(f".{path.name}.lock"))
+    held = FileLock(path.with_name(f".{path.name}.lock"))
+    try:
+        held.acquire(blocking=False)
+    except Timeout:
+        if sys.stderr.isatty():  # a notebook keeps what is printed
+            print(f"Waiting for another run, which works on {path}.", file=sys.stderr)
+        held.acquire()
+    try:
+        yield
+    finally:
+        held.release()

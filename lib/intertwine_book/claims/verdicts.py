@@ -46,10 +46,10 @@ def judge_all(
 def judge(claim: Claim, places: Iterable[tuple[str, str | Path]]) -> Verdict:
     """The verdict on one claim, from the largest profile that measured it, or a record nearer the paper.
 
-    Nearer is a run that shares more parameters of the paper's protocol; with too few trials to decide it
-    stands beside the verdict. The scoreboard states the rules, under *How a verdict is reached*. Places are
-    (profile, folder) pairs; a table is at `<folder>/<chapter>/<table>.csv`. A table that lacks a column of
-    the claim, has another type, or does not fit its filter raises a ValueError.
+    Nearer is a run that shares more parameters of the paper's protocol; with fewer trials than the other, and
+    too few to decide, it stands beside the verdict. The scoreboard states the rules, under *How a verdict is
+    reached*. Places are (profile, folder) pairs; a table is at `<folder>/<chapter>/<table>.csv`. A table that
+    lacks a column of the claim, has another type, or does not fit its filter raises a ValueError.
     """
     if claim.not_judged:
         return Verdict("not judged", claim.not_judged)
@@ -74,7 +74,7 @@ def judge(claim: Claim, places: Iterable[tuple[str, str | Path]]) -> Verdict:
         is_nearer = verdict is not None and differs.keys() < apart.keys()
         if verdict is None and rank(profile) < rank(claim.minimum):
             differs = differs or {"": f"profile: {profile} instead of {claim.minimum}"}
-        if verdict is None or (is_nearer and found.trials >= LEAST_TRIALS):
+        if verdict is None or (is_nearer and found.trials >= min(LEAST_TRIALS, verdict.trials)):
             word = _ELSEWHERE.get(found.word, found.word) if differs else found.word
             scale, apart = "; ".join(differs.values()) or None, differs
             verdict = replace(found, word=word, profile=profile, scale=scale)

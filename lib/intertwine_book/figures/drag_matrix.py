@@ -21,6 +21,7 @@ _SCRIPT = Template("""
 (() => {
   const root = document.getElementById("$name"), [left, right] = root.querySelectorAll("svg");
   const inputs = [...root.querySelectorAll("input")], said = root.querySelector("output");
+  const shown = root.querySelectorAll("label span");
   const relu = v => v.map(t => Math.max(t, 0));
   const times = (A, v) => [A[0] * v[0] + A[1] * v[1], A[2] * v[0] + A[3] * v[1]];
   const grid = [], quadrants = ["$grey", "$pink", "$sky", "$orange"];
@@ -41,6 +42,7 @@ _SCRIPT = Template("""
   ]);
   const draw = () => {
     const A = inputs.map(input => +input.value), phi = relu(A);
+    shown.forEach((span, k) => { span.textContent = A[k].toFixed(2).replace("-", "−"); });
     let apart = 0, size = 0;
     grid.forEach((p, k) => {
       const pair = [relu(times(A, p)), times(phi, relu(p))];
@@ -99,7 +101,8 @@ def drag_matrix() -> HTML:
     """
     start = _PRESETS["swap and scale"]
     entries = " ".join(
-        f'<label>{entry} <input type="range" min="-2" max="2" step="0.01" value="{value}"></label>'
+        f'<label>{entry} <input type="range" min="-2" max="2" step="0.01" value="{value}">'
+        "<span></span></label>"
         for entry, value in zip(_ENTRIES, start, strict=True)
     )
     buttons = " ".join(
