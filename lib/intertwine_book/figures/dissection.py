@@ -50,10 +50,11 @@ def counting(table: pd.DataFrame, *, quantile: float, threshold: float) -> Figur
     largest, (low, high) = quantile / threshold, (0.001, 0.6)
     figure, axis = new_figure(height=3.1)
     at = np.geomspace(low, largest, 100)
-    axis.fill_between(100 * at, 100 * needed(at), 100, color=COLOURS["green"], alpha=0.2, lw=0)
+    most = 100 * (at / quantile).clip(max=1)  # a concept smaller than the selection cannot hold all of it
+    axis.fill_between(100 * at, 100 * needed(at), most, color=COLOURS["green"], alpha=0.2, lw=0)
     axis.axvspan(100 * largest, 100 * high, color=COLOURS["red"], alpha=0.15, lw=0)
     axis.plot(100 * at, 100 * needed(at), color=COLOURS["green"], lw=2)
-    axis.text(0.13, 60, "counts: more of its pixels\nin the concept add nothing", color=COLOURS["green"])
+    axis.text(0.6, 60, "counts: more of its pixels\nin the concept add nothing", color=COLOURS["green"])
     axis.text(14, 6, "never\ncounts", color=COLOURS["red"])
     table = table.sort_values("area")
     close = (table["area"].pct_change() > 0.25).cumsum()  # share a label
