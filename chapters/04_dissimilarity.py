@@ -28,7 +28,8 @@
 #
 # Two networks look at the same $N$ images. A layer of the first gives features $X \in \mathbb R^{N\times d}$, a row for each image, and a layer of the second
 # $Y \in \mathbb R^{N\times d'}$. *How alike are they?* A number answers only after two choices: which changes of $X$ do not
-# count, and which value unrelated features have. The first choice is a group, the second is called a *null*.
+# count, and with which features without the likeness in question the value is compared. The first choice is a group; the value of the second is called a *null*.
+# Norms of matrices are Frobenius norms.
 
 # %% tags=["hide-input"]
 from dataclasses import replace
@@ -240,12 +241,12 @@ point_clouds(clouds)
 # %% [markdown]
 # :::{prf:definition} Orthogonal Procrustes similarity
 # :label: def-procrustes
-# For $X$, $Y$ divided by their Frobenius norms and $\delta = \min_{Q\in O(d)}\lVert X - YQ\rVert$, with $O(d)$ the orthogonal matrices, it is $1 - \frac12\delta$.
+# For $d' = d$, for $X$, $Y \ne 0$ divided by their norms and $\delta = \min_{Q\in O(d)}\lVert X - YQ\rVert$, with $O(d)$ the orthogonal matrices, it is $1 - \frac12\delta$.
 # :::
 #
 # :::{prf:definition} $G_{\mathrm{ReLU}}$-Procrustes ({cite}`godfrey2022`, Definition 5.2)
 # :label: def-grelu-procrustes
-# For $d' = d$, with $\tilde X$, $\tilde Y$ the features with every column divided by its norm and
+# For $d' = d$ and columns that are not 0, with $\tilde X$, $\tilde Y$ the features with every column divided by its norm and
 # $\delta = \min_{P\in\Sigma_d} \lVert\tilde X - \tilde Y P\rVert$, where $\Sigma_d$ is the set of permutation matrices,
 #
 # $$\mu_{\text{Procrustes}}(X, Y) = 1 - \frac{\delta}{2\sqrt d}.$$ (eq-grelu-procrustes)
@@ -272,7 +273,7 @@ assert isclose(by_group(X, Y), procrustes(X, Y, "grelu", centred=False))
 assert isclose(by_rotation(X, Y), procrustes(X, Y, centred=False))
 
 # %% [markdown]
-# In this section every position of a feature map is a row, so that only channels are matched, as in the paper. Features behind a ReLU are nonnegative, so $\langle X, Y\rangle \ge 0$ and $\delta \le \sqrt2$ in {prf:ref}`def-procrustes`:
+# In this section every position of a feature map is a row, so that only channels are matched, as in the paper. The best rotation has $\langle X, YQ\rangle \ge 0$ (it is a sum of singular values), and so has every permutation where features are nonnegative, as behind a ReLU. So $\delta \le \sqrt2$ in {prf:ref}`def-procrustes`, and
 # both similarities are at least $1 - 1/\sqrt2 \approx 0.29$. {ref}`Exercise 2 <ex-null-value>` finds 0.42 for independent units.
 #
 # (sec-cka)=
@@ -357,7 +358,7 @@ theirs = similarity.grelu_cka(X, Y)
 assert isclose(cka(max_gram(X), max_gram(Y)), theirs)
 
 # %% [markdown]
-# From the cell of CKA on, $X$ and $Y$ are means over positions. In the figures products are summed over positions before the maximum, as in the paper.
+# From the cell of CKA on, $X$ and $Y$ are means over positions. In the figures a channel is centred and divided by its norm over images and positions together, and $K_{ij} = \max_c \sum_p \tilde x_{ipc}\tilde x_{jpc}$ sums over the positions $p$ before the maximum, as in the paper.
 #
 # :::{admonition} Erratum: Godfrey et al. 2022, Definitions 5.2 and 5.3
 # :class: warning
@@ -468,7 +469,7 @@ assert torch.linalg.eigvalsh(by_hand)[0] < -0.4
 impossible_triangle(points, by_hand)
 
 # %% [markdown]
-# The smallest eigenvalue of their Gram matrix is $1-\sqrt2$. The range $[0, 1]$ fails too, for another reason: the unbiased estimate of HSIC is 0 on average for independent features, so about half of all values are negative with any kernel. Of {glue:text}`drawn:.0f` pairs of
+# The smallest eigenvalue of their Gram matrix is $1-\sqrt2$. The range $[0, 1]$ fails too, for another reason: the unbiased estimate of HSIC is 0 on average for independent features, so some values are negative with any kernel. Of {glue:text}`drawn:.0f` pairs of
 # Gaussian features ($N = 8$, $d = 2$) {glue:text}`negative:.0f` % score below 0. For $X = (0,0),(1,1),(-1,0),(1,-1)$ and $Y = (0,1),(0,0),(1,0),(1,1)$ both $\mu_{\text{CKA}}$ and linear CKA are $-1$.
 #
 # :::{admonition} Errata: Godfrey et al. 2022, Lemma 5.5 and Definition 5.3
@@ -477,7 +478,7 @@ impossible_triangle(points, by_hand)
 # :::
 #
 # **What survives.** (a) Two points cannot refute the lemma: $\kappa(x,x)\,\kappa(y,y) = \max x_c^2 \max y_c^2 \ge \kappa(x,y)^2$. (b) For *every* symmetric $K$, $L$ the sum in {eq}`eq-hsic` is an inner product of $U$ and $V$. So $\mathrm{HSIC}_1(K, K)
-# \ge 0$ and $-1 \le \mu \le 1$, and $\mu = 1$ only if $V$ is a positive multiple of $U$. (c) The invariances need no positivity. (d) Real layers are nearly positive: at the four layers of a recorded network a third to a half of the eigenvalues are negative, and
+# \ge 0$ and $-1 \le \mu \le 1$, and $\mu = 1$ only if $V$ is a positive multiple of $U$. (c) The invariances need no positivity. (d) In a recorded network the kernel is nearly positive: at its four layers a third to a half of the eigenvalues are negative, and
 # together they hold at most {glue:text}`share:.1f` % of the sum of squares.
 #
 # (sec-lemma-e44)=
@@ -498,12 +499,12 @@ impossible_triangle(points, by_hand)
 # (sec-order)=
 # ## A smaller group need not give a lower value
 #
-# The paper explains the lower values of $G_{\mathrm{ReLU}}$ in {numref}`fig-table-2` by its smaller group. That does not follow in general, because the two measures are normalised differently: one divides each column by its norm, the other all of $X$ by one norm. $X = I_2$ and $Y = \mathrm{diag}(1, 10)$ score 1 under $G_{\mathrm{ReLU}}$ and 0.66 under rotations, although rotations with reflections contain all permutations.
+# The paper explains the lower values of $G_{\mathrm{ReLU}}$ in {numref}`fig-table-2` by its smaller group. For Procrustes that does not follow: scalings are no rotations, so that neither group contains the other, and the two measures are normalised differently: one divides each column by its norm, the other all of $X$ by one norm. $X = I_2$ and $Y = \mathrm{diag}(1, 10)$ score 1 under $G_{\mathrm{ReLU}}$ and 0.66 under rotations, although rotations with reflections contain all permutations.
 #
 # (sec-nulls)=
 # ## What is left above a null
 #
-# *In points $G_{\mathrm{ReLU}}$-CKA gains more by training: 0.2 and 0.4 at layers 10 and 14, against 0.1 and 0.2 for linear CKA. As a share of the distance to 1 linear CKA gains more: {glue:text}`linear-closed:.0f` % at layer 14, against {glue:text}`group-closed:.0f` %.* A null is the value of the measure for features that lack the similarity that one asks about. After the
+# *In absolute terms $G_{\mathrm{ReLU}}$-CKA gains more by training: 0.2 and 0.4 at layers 10 and 14, against 0.1 and 0.2 for linear CKA. As a share of the distance to 1 linear CKA gains more: {glue:text}`linear-closed:.0f` % at layer 14, against {glue:text}`group-closed:.0f` %.* A null is the value of the measure for features that lack the similarity that one asks about. After the
 # images of one network are shuffled, its rows no longer belong to those of the other (here means over positions; in the figures the images are shuffled and every position is a row):
 
 # %%
@@ -588,8 +589,8 @@ scatter(places.replace({"layer": names}), "similarity", "penalty", "layer", **ax
 # (sec-figure-5)=
 # ## All layers against all layers
 #
-# *A layer resembles the same layer of the other network most*, in both kinds of CKA ({numref}`fig-figure-5`). Similarity falls with distance in depth. A neighbour is not always next: under $G_{\mathrm{ReLU}}$-CKA layer 10 is more like layer 3 than like layer 14. On average $G_{\mathrm{ReLU}}$-CKA is {glue:text}`same-depth:.2f` at the same depth and {glue:text}`other-depth:.2f` elsewhere. The paper finds, too,
-# that under $G_{\mathrm{ReLU}}$-CKA later layers are less alike than early ones; so do we for the last layer and the first. Both hold in each of our four pairs, and both are inconclusive after the {doc}`Scoreboard's </scoreboard>` correction for many tests. Untrained networks were recorded for equal layers only ({numref}`fig-table-2`), so that these matrices show resemblance, and not what
+# *A layer resembles the same layer of the other network most*, in both kinds of CKA ({numref}`fig-figure-5`). On average similarity falls with distance in depth, but a neighbour is not always next: under $G_{\mathrm{ReLU}}$-CKA layer 10 is more like layer 3 than like layer 14. On average $G_{\mathrm{ReLU}}$-CKA is {glue:text}`same-depth:.2f` at the same depth and {glue:text}`other-depth:.2f` elsewhere. The paper finds, too,
+# that under $G_{\mathrm{ReLU}}$-CKA later layers are less alike than early ones; so do we for the last layer and the first. Both statements, more alike at the same depth and less alike later, hold in each of our four pairs, and both are inconclusive after the {doc}`Scoreboard's </scoreboard>` correction for many tests. Untrained networks were recorded for equal layers only ({numref}`fig-table-2`), so that these matrices show resemblance, and not what
 # training adds.
 
 # %% tags=["remove-input"] mystnb={"figure": {"name": "fig-figure-5", "caption": "In both kinds of CKA the largest value of every row and column stands on the diagonal. Recorded similarity of every layer of one Myrtle CNN with every layer of another, from a different seed, on CIFAR-10; mean over four pairs. Left: $G_{\\mathrm{ReLU}}$-CKA, centred by 1/N. Right: linear CKA. Unrelated features score 0."}, "image": {"alt": "Two four by four matrices of numbers at most 1, G_ReLU-CKA and linear CKA, with the layers of the first network down and of the second across."}}
@@ -634,7 +635,7 @@ blocks = blocks.reset_index().sort_values("measure", kind="stable")
 heatmap(blocks, "row", "column", "value", **scale, **axes)
 
 # %% [markdown]
-# Procrustes shows it less: above its null $G_{\mathrm{ReLU}}$-Procrustes has {glue:text}`ends of blocks:.3f` at the ends and {glue:text}`inside blocks:.3f` inside, on average ({numref}`fig-figure-9`). Most of the similarity of 0.4 to 0.7 is null.
+# Procrustes shows it too: above its null $G_{\mathrm{ReLU}}$-Procrustes has {glue:text}`ends of blocks:.3f` at the ends and {glue:text}`inside blocks:.3f` inside, on average ({numref}`fig-figure-9`). Most of the similarity of 0.4 to 0.7 is null.
 
 # %% tags=["remove-input"] mystnb={"figure": {"name": "fig-figure-9", "caption": "In narrow residual networks Procrustes similarity exceeds that of shuffled images by 0.03 to 0.11 on average: by more at the ends of blocks than inside, except for rotations at stage 1. Recorded similarity of corresponding ReLUs of two ResNet-20s minus its null, averaged over each of the three stages. Thin lines: three pairs; thick: their mean. CIFAR-10, {glue:text}`resnet_width:.0f` channels at the first stage."}, "image": {"alt": "Two panels of the difference to the null against the stage, for G_ReLU and orthogonal Procrustes, with lines for ends of blocks and layers inside, between 0 and 0.12."}}
 at = ninth["layer"].str.strip("*").astype(int)
@@ -754,7 +755,7 @@ mine.rename_axis("linear CKA with").round(2)
 # |---|---|---|---|
 # | networks | Myrtle CNN of width 64, 32 pairs; ResNet-20 of width 16 | width {glue:text}`width:.0f`, {glue:text}`pairs:.0f` pairs; width 64, one pair; ResNet-20 of width {glue:text}`resnet_width:.0f` | the null, which depends on the width ({numref}`fig-ex-null`) |
 # | training | 50 epochs, the epoch that is best on the test set | {glue:text}`epochs:.0f` epochs, the last one | less trained networks |
-# | images | 10,000 test images | {glue:text}`images:.0f` | little |
+# | images | 10,000 test images | {glue:text}`images:.0f` | a little higher nulls ({numref}`fig-ex-null`) |
 # | centring of $G_{\mathrm{ReLU}}$-CKA | $1/d$ in print | $1/N$, as in the authors' code | invariance under translations ({ref}`erratum <sec-max-kernel>`) |
 # | orthogonal CKA | in the authors' code every channel is divided by its norm first, which no rotation respects | linear CKA | less than 0.03 in our runs |
 #
@@ -788,7 +789,7 @@ mine.rename_axis("linear CKA with").round(2)
 #
 # ::::{solution} ex-linear-cka
 # :class: dropdown
-# The left side is $\mathrm{tr}(XX^\top YY^\top) = \mathrm{tr}(Y^\top XX^\top Y) = \lVert X^\top Y\rVert_F^2$. It sums the squared covariances of every unit of $X$ with every unit of $Y$. The right side
+# The left side is $\mathrm{tr}(XX^\top YY^\top) = \mathrm{tr}(Y^\top XX^\top Y) = \lVert X^\top Y\rVert_F^2$. For centred columns it sums the squared covariances (up to $N^2$) of every unit of $X$ with every unit of $Y$; the unbiased estimate leaves out the diagonal. The right side
 # is cheaper where there are more images than units.
 # ::::
 #
@@ -842,8 +843,8 @@ words = {"panels": "group", "level": 0.416}
 mean_curves(pd.DataFrame(unrelated), "images", "similarity", "units", **words)
 
 # %% [markdown]
-# {numref}`fig-ex-null`: the more units there are, the better the best of all permutations, or rotations, fits by chance; the more images there are, the less chance is left. Units of a trained layer are not independent, and there the order can be the reverse: in
-# {numref}`fig-table-2` the null is highest at the narrowest layer. So layers of different widths have different nulls: subtract them first.
+# {numref}`fig-ex-null`: the more units there are, the better the best of all permutations, or rotations, fits by chance; the more images there are, the less chance is left. In
+# {numref}`fig-table-2` the order is the reverse, and most nulls lie below 0.416. For many images two unrelated units have the cosine $m m'$ with $m = \mathbb E u/\sqrt{\mathbb E u^2}$, which is smaller for units that seldom fire; so the null falls towards 0.29 where a layer is sparse. So layers of different widths have different nulls: subtract them first.
 #
 # ::::{solution-end}
 # ::::
