@@ -98,9 +98,6 @@ runs = results.recorded("03_stitching", "stitched")
 story, narrow = (runs[name][0] for name in ("wide", "desk"))
 for table in (story, narrow):
     table["layer"] = table["layer1"].map(NUMBERS)
-means = narrow.groupby(["stitch", "layer"])["penalty"]
-means = means.agg(penalty="mean", interval=results.interval).reset_index()
-means["spread"] = means["interval"].str[1] - means["penalty"]
 shades = [style.COLOURS["pink"], style.COLOURS["orange"], style.COLOURS["grey"]]
 palette = dict(zip(FIVE[1:4], shades, strict=True))
 palette |= {
@@ -110,9 +107,9 @@ palette |= {
 palette = {name: palette[name] for name in FIVE}
 in_legend = {style.in_mathematics(name): colour for name, colour in palette.items()}
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-penalties", "caption": "In networks as wide as the paper's, a permutation with scalings loses 3 to 9 points, less than half of what a map of rank 4 loses (ranks from random starts, the group from activations). Stitching penalty on CIFAR-10 (lower is better) by layer and kind of map. Marks of one layer stand side by side. Filled: recorded run of Myrtle CNNs (four convolutions in a row) of width 64, one pair. Rings: figure 1 of the paper by Godfrey and others, width 64, 32 pairs. Squares: width 16, mean over four pairs with 95 % interval."}, "image": {"alt": "Stitching penalty in points at the layers 3, 6, 10 and 14 for full maps, ranks 4, 2 and 1, and G_ReLU: filled marks at width 64, rings for the printed values, squares with intervals at width 16."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-penalties", "caption": "In networks as wide as the paper's, a permutation with scalings loses {glue:text}`group-low:.0f` to {glue:text}`group-high:.0f` points, less than half of what a map of rank 4 loses (ranks from random starts, the group from activations). Stitching penalty on CIFAR-10 (lower is better) by layer and kind of map. Marks of one layer stand side by side. Filled: recorded runs of Myrtle CNNs (four convolutions in a row) of width 64, mean over {glue:text}`wide-pairs:.0f` pairs; small dots: single pairs. Rings: figure 1 of the paper by Godfrey and others, width 64, 32 pairs. Squares: width 16, mean over four pairs with 95 % interval."}, "image": {"alt": "Stitching penalty in points at the layers 3, 6, 10 and 14 for full maps, ranks 4, 2 and 1, and G_ReLU: filled marks at width 64, rings for the printed values, squares with intervals at width 16."}}
 words = {"xlabel": "layer, as the paper counts", "ylabel": "penalty, points"}
-words |= {"beside": {"printed": printed, "width 16": means}, "colours": palette}
+words |= {"beside": {"printed": printed, "width 16": narrow}, "colours": palette}
 dots(story, "layer", "penalty", "stitch", level=0.0, filled="width 64", **words)
 
 # %% tags=["remove-cell"]
@@ -121,13 +118,12 @@ told, before = (
     for table in (story, narrow)
 )
 group = told.loc["G_ReLU"]
-assert group.round().between(3, 9).all() and (2 * group < told.loc["rank 4"]).all()
+by_pair = story.pivot(index=["layer", "pair"], columns="stitch", values="penalty")
+assert (2 * by_pair["G_ReLU"] < by_pair["rank 4"]).all() and group.idxmax() == 10
 assert (told.loc["full"] < group).all() and (told.loc["no stitch"] > 70).all()
-assert told.loc["full"].between(0.25, 2.35).all()
-assert (before.loc["G_ReLU"] / group).between(1.75, 6.3).all()
-assert (group < read_off["G_ReLU"]).all() and group.idxmax() == 10
-assert (before.loc["G_ReLU"].round().between(8, 18)).all()
+assert (group < read_off["G_ReLU"]).all()
 assert (before.loc["G_ReLU"] > before.loc["rank 4"]).loc[[3, 6]].all()
+times = before.loc["G_ReLU"] / group
 each = narrow.pivot(index=["layer", "pair"], columns="stitch", values="penalty")
 less = (each["rank 4"] - each["G_ReLU"]).unstack("pair")
 assert all(results.interval(less.loc[k])[1] > 0 for k in (3, 6))
@@ -139,20 +135,24 @@ glue("shuffled", float(told.loc["random permutation"].mean()), display=False)
 glue("alone", float(story[["accuracy1", "accuracy2"]].mean(axis=None)), display=False)
 as_printed = printed.pivot(index="stitch", columns="layer", values="penalty")
 fewer = as_printed - told.loc[FIVE]
-assert fewer.loc["G_ReLU"].round().isin([2, 3, 5, 7]).all()
-assert fewer.loc["rank 1"].between(7.5, 22).all()
 off = fewer.abs().max(axis=1)
+ranges = {"group": group, "full": told.loc["full"], "narrow": before.loc["G_ReLU"]}
+ranges |= {"times": times, "less": fewer.loc["G_ReLU"], "less-1": fewer.loc["rank 1"]}
+for name, values in ranges.items():
+    glue(f"{name}-low", float(values.min()), display=False)
+    glue(f"{name}-high", float(values.max()), display=False)
 glue("full-off", float(off["full"]), display=False)
 glue("low-off", float(off[["rank 2", "rank 4"]].max()), display=False)
+glue("wide-pairs", story["pair"].nunique(), display=False)
 
 # %% [markdown]
 # Three things can be read off {numref}`fig-penalties`.
 #
-# - *A full matrix loses 0.3 to 2.3 points*, as printed: the two differ by at most {glue:text}`full-off:.1f` points. Our
+# - *A full matrix loses {glue:text}`full-low:.1f` to {glue:text}`full-high:.1f` points*, as printed: the two differ by at most {glue:text}`full-off:.1f` points. Our
 #   networks have {glue:text}`alone:.1f` % on average, the paper's 91.3 %.
-# - *The group loses less than half of what rank 4 loses, with an eighth of the parameters*, at all four layers, as printed; most at layer 10, as printed too. Ranks 2 and 4 differ from the printed values by at most {glue:text}`low-off:.0f` points; the group loses 2 to 7 points less than printed, rank 1 loses 8 to 22 less. The
+# - *The group loses less than half of what rank 4 loses, with an eighth of the parameters*, at all four layers and in each pair. In print, too, it loses less at every layer, at layer 3 barely; and most at layer 10, as here. Ranks 2 and 4 differ from the printed values by at most {glue:text}`low-off:.0f` points; the group loses {glue:text}`less-low:.0f` to {glue:text}`less-high:.0f` points less than printed, rank 1 loses {glue:text}`less-1-low:.0f` to {glue:text}`less-1-high:.0f` less. The
 #   paper's protocol differs from ours in several ways ({ref}`sec-deviations`). Low ranks start at random here, as in the paper, and the other families where activations put them; {numref}`fig-protocols` has them on equal terms.
-# - *The group needs width.* In networks of width 16 it loses 1.8 to 6.3 times as much, 8 to 18 points, and in the mean more than rank 4 at layers 3 and 6, with overlapping intervals. Fewer channels are fewer partners to
+# - *The group needs width.* In networks of width 16 it loses {glue:text}`times-low:.1f` to {glue:text}`times-high:.1f` times as much, {glue:text}`narrow-low:.0f` to {glue:text}`narrow-high:.0f` points, and in the mean more than rank 4 at layers 3 and 6, with overlapping intervals. Fewer channels are fewer partners to
 #   choose from. In all four pairs it still loses at least 20 points less than rank 1 at layers 6, 10 and 14; at layer 3 they disagree too much to decide.
 #
 # *The group is not everything*: the full matrix, which contains it, loses less at every layer. Training differs by more than a symmetry of the weights.
@@ -671,7 +671,7 @@ print(f"stitched {joined.evaluate(test):.1%}")
 #
 # | | printed | here | what it may change |
 # |---|---|---|---|
-# | networks | Myrtle CNN, width 64, 91.3 %; 32 pairs | {numref}`fig-penalties`: {glue:text}`alone:.1f` %, one pair; else width 16, 83.8 %, 4 pairs | narrow layers have fewer channels to choose partners from |
+# | networks | Myrtle CNN, width 64, 91.3 %; 32 pairs | {numref}`fig-penalties`: {glue:text}`alone:.1f` %, {glue:text}`wide-pairs:.0f` pairs; else width 16, 83.8 %, 4 pairs | narrow layers have fewer channels to choose partners from |
 # | training of a stitch | 20 epochs, plain SGD, training mode | 4 epochs, Adam, batch norm frozen | {numref}`fig-norms`, {numref}`fig-protocols` |
 # | epoch | the best on the test set | the best on a validation set; the test set once | a lower printed penalty |
 # | starts in {numref}`fig-penalties` | random; the group inside the polytope | full: least squares; low rank: random; the group: activations | {numref}`fig-protocols` gives all the same start |
@@ -689,7 +689,7 @@ print(f"stitched {joined.evaluate(test):.1%}")
 # ::::{solution} ex-self-stitch
 # :class: dropdown
 # The first is 0: by Cauchy–Schwarz the cosine of a channel with itself is 1, the largest, so $\pi$ is the identity and $s_j = 1$. The second is the price of a wrong
-# element of the right group: between the two networks of width 64 it is {glue:text}`shuffled:.0f` points.
+# element of the right group: between networks of width 64 it is {glue:text}`shuffled:.0f` points.
 # ::::
 #
 # :::{exercise}
@@ -784,13 +784,13 @@ mean_curves(kept, "images", "accuracy", "map", ylabel="accuracy, %", colours=two
 #
 # :::{exercise}
 # :label: ex-open
-# *Open.* The group loses 8 to 18 points, and matching the whole network leaves a barrier of 7. Which smallest family of maps, closed under composition and inverse, loses less than 3?
+# *Open.* At width 16 the group loses {glue:text}`narrow-low:.0f` to {glue:text}`narrow-high:.0f` points, and matching the whole network leaves a barrier of 7. Which smallest family of maps, closed under composition and inverse, loses less than 3?
 # Try a permutation of *groups* of channels with a matrix in each, or a permutation with a low-rank correction.
 # :::
 #
 # ## Summary
 #
-# - On CIFAR-10, in networks as wide as the paper's, a permutation with positive scalings loses 3 to 9 points, a full map less than 3; at width 16 the permutation loses 8 to 18.
+# - On CIFAR-10, in networks as wide as the paper's, a permutation with positive scalings loses {glue:text}`group-low:.0f` to {glue:text}`group-high:.0f` points, a full map at most {glue:text}`full-high:.1f`; at width 16 the permutation loses {glue:text}`narrow-low:.0f` to {glue:text}`narrow-high:.0f`.
 # - On equal terms (digits, width 16) rank 4 loses less than the permutation, rank 2 as much, rank 1 far more; at width 64 this is not measured.
 # - A known element of the group is recovered from activations. Between independent networks the search starts from activations and goes on by the loss.
 # - Matched by a symmetry, two networks are joined by a line with a barrier of 7 points instead of 58 (width 16, batch norm re-estimated).

@@ -35,8 +35,8 @@ def dots(
 
     Args:
         colours: value of `by` → colour; these are shown, side by side, and named beside their last mean.
-        beside: label → table with the same columns, the first drawn as rings, the second as squares; with a
-            column `spread`, with error bars.
+        beside: label → table with the same columns, whose means are rings, of the second squares, with 95 %
+            t-intervals where there are several trials, or the half-widths of a column `spread`.
         nulls: name → the same columns, whose means have a mark for each name; a legend names all marks.
         intervals: whether means carry 95 % t-intervals.
         filled: what the legend says of the table's own marks.
@@ -74,9 +74,14 @@ def dots(
             for label, mark in zip(beside, "os", strict=False):
                 other = others[label]
                 if len(theirs := other[other[by] == name]):
-                    at = theirs[x].map(places) + shift
+                    trials = theirs.groupby(x, sort=False)[y]
+                    spread = trials.agg(lambda values: interval(values)[1]) - trials.mean()
+                    if "spread" in theirs:
+                        spread = theirs.set_index(x)["spread"]
+                    at = trials.mean().index.map(places) + shift
                     ring: dict[str, Any] = {"fmt": mark, "mfc": "none", "ms": 9, "mew": 1.4, "lw": 1}
-                    axis.errorbar(at, theirs[y], theirs.get("spread"), color=colour, **ring)
+                    bars = spread if spread.notna().any() else None
+                    axis.errorbar(at, trials.mean(), bars, color=colour, **ring)
         dotted(axis, level)
         axis.set(ylabel=ylabel, xlim=(-0.5, len(places) - 0.5), **options)
         axis.set_xticks(list(places.values()), [str(value) for value in places])
