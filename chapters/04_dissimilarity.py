@@ -154,7 +154,10 @@ for name, value in said.items():
 places = ["panel", "group", "layer"]
 as_wide = as_wide.groupby(places)["value"].mean()
 off = (as_wide - printed.set_index(places)["value"]).abs().groupby("panel").max()
-for name, panel in {"procrustes": "Procrustes (table 2)", "cka": "CKA (figure 5)"}.items():
+for name, panel in {
+    "procrustes": "Procrustes (table 2)",
+    "cka": "CKA (figure 5)",
+}.items():
     glue(f"wide-off-{name}", float(off[panel]), display=False)
 assert (as_wide.xs("orthogonal", level=1) > as_wide.xs("G_ReLU", level=1)).all()
 room = 1 - cka_means.xs("untrained networks", level="what")
@@ -163,6 +166,16 @@ assert gain["orthogonal"].round(2).tolist() == [0.02, 0.07, 0.12, 0.19]
 assert room["orthogonal"].between(0.05, 0.27).all()
 assert room["G_ReLU"][[10, 14]].between(0.57, 0.81).all()
 assert said["linear-closed"] > said["group-closed"] + 10
+norms = recorded["figure_5_diagonal"]
+assert (norms["orthogonal"] - norms["normalised"]).abs().max() < 0.03
+assert (norms["orthogonal"] > norms["grelu"]).all()
+assert all(each.between(0.1, 0.26).all() for each in over.values())
+squares = record("figure_5").groupby(["measure", "row", "column"])["value"].mean()
+for square in (squares[name].unstack() for name in ("G_ReLU-CKA", "linear CKA")):
+    for k, line in [*enumerate(square.to_numpy()), *enumerate(square.T.to_numpy())]:
+        # rises to the diagonal, and falls behind it
+        assert (line[1 : k + 1] > line[:k]).all() and (line[k + 1 :] < line[k:-1]).all()
+assert squares["G_ReLU-CKA", 10, 3] > squares["G_ReLU-CKA", 10, 14]
 
 # %% [markdown]
 # {numref}`fig-table-2` has two measures of {cite}`godfrey2022`, each under two groups, and draws the nulls, which the paper leaves out. Three things can be read off it.
@@ -537,10 +550,6 @@ less = drawn | {"ylabel": "similarity minus null", "height": 2.6}
 dots(pd.concat(left), "layer", "value", "group", **less)
 
 # %% tags=["remove-cell"]
-norms = recorded["figure_5_diagonal"]
-assert (norms["orthogonal"] - norms["normalised"]).abs().max() < 0.03
-assert (norms["orthogonal"] > norms["grelu"]).all()
-assert all(each.between(0.1, 0.26).all() for each in over.values())
 both = results.recorded(chapter, "table_2"), results.recorded("03_stitching", "figure_1")
 widths = {"width 64": "wide", "width 16": "desk"}
 two = {w: (both[0][profile][0], both[1][profile][0]) for w, profile in widths.items()}
@@ -561,12 +570,6 @@ assert ends["lifted-16-low"] < 0 < ends["lifted-16-high"]
 last = places[places["width"] == "width 16"]
 last = last.pivot(index="pair", columns="layer", values=["similarity", "penalty"])
 assert all((last[value].idxmin(axis=1) == 14).all() for value in last.columns.levels[0])
-squares = record("figure_5").groupby(["measure", "row", "column"])["value"].mean()
-for square in (squares[name].unstack() for name in ("G_ReLU-CKA", "linear CKA")):
-    for k, line in [*enumerate(square.to_numpy()), *enumerate(square.T.to_numpy())]:
-        # rises to the diagonal, and falls behind it
-        assert (line[1 : k + 1] > line[:k]).all() and (line[k + 1 :] < line[k:-1]).all()
-assert squares["G_ReLU-CKA", 10, 3] > squares["G_ReLU-CKA", 10, 14]
 means_told = pd.DataFrame(theirs)[["similarity", "penalty"]]
 ends["rank-printed"] = means_told.rank().corr().iloc[0, 1]
 ends["linear-printed"] = means_told.corr().iloc[0, 1]
