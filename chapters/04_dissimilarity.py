@@ -166,16 +166,6 @@ assert gain["orthogonal"].round(2).tolist() == [0.02, 0.07, 0.12, 0.19]
 assert room["orthogonal"].between(0.05, 0.27).all()
 assert room["G_ReLU"][[10, 14]].between(0.57, 0.81).all()
 assert said["linear-closed"] > said["group-closed"] + 10
-norms = recorded["figure_5_diagonal"]
-assert (norms["orthogonal"] - norms["normalised"]).abs().max() < 0.03
-assert (norms["orthogonal"] > norms["grelu"]).all()
-assert all(each.between(0.1, 0.26).all() for each in over.values())
-squares = record("figure_5").groupby(["measure", "row", "column"])["value"].mean()
-for square in (squares[name].unstack() for name in ("G_ReLU-CKA", "linear CKA")):
-    for k, line in [*enumerate(square.to_numpy()), *enumerate(square.T.to_numpy())]:
-        # rises to the diagonal, and falls behind it
-        assert (line[1 : k + 1] > line[:k]).all() and (line[k + 1 :] < line[k:-1]).all()
-assert squares["G_ReLU-CKA", 10, 3] > squares["G_ReLU-CKA", 10, 14]
 
 # %% [markdown]
 # {numref}`fig-table-2` has two measures of {cite}`godfrey2022`, each under two groups, and draws the nulls, which the paper leaves out. Three things can be read off it.
@@ -546,6 +536,10 @@ for panel, part in trained_rows.groupby("panel", sort=False):
     at = pd.MultiIndex.from_frame(part[["group", "layer"]])
     over_null = part["value"].to_numpy() - base.loc[at].to_numpy()
     left.append(part.assign(value=over_null, panel=f"{panel}, above {null}"))
+norms = recorded["figure_5_diagonal"]
+assert (norms["orthogonal"] - norms["normalised"]).abs().max() < 0.03
+assert (norms["orthogonal"] > norms["grelu"]).all()
+assert all(each.between(0.1, 0.26).all() for each in over.values())
 less = drawn | {"ylabel": "similarity minus null", "height": 2.6}
 dots(pd.concat(left), "layer", "value", "group", **less)
 
@@ -605,6 +599,12 @@ scatter(places.replace({"layer": names}), "similarity", "penalty", "layer", **ax
 # training adds.
 
 # %% tags=["remove-input"] mystnb={"figure": {"name": "fig-figure-5", "caption": "In both kinds of CKA the largest value of every row and column stands on the diagonal. Recorded similarity of every layer of one Myrtle CNN with every layer of another, from a different seed, on CIFAR-10; mean over four pairs. Left: $G_{\\mathrm{ReLU}}$-CKA, centred by 1/N. Right: linear CKA. Unrelated features score 0."}, "image": {"alt": "Two four by four matrices of numbers at most 1, G_ReLU-CKA and linear CKA, with the layers of the first network down and of the second across."}}
+squares = record("figure_5").groupby(["measure", "row", "column"])["value"].mean()
+for square in (squares[name].unstack() for name in ("G_ReLU-CKA", "linear CKA")):
+    for k, line in [*enumerate(square.to_numpy()), *enumerate(square.T.to_numpy())]:
+        # rises to the diagonal, and falls behind it
+        assert (line[1 : k + 1] > line[:k]).all() and (line[k + 1 :] < line[k:-1]).all()
+assert squares["G_ReLU-CKA", 10, 3] > squares["G_ReLU-CKA", 10, 14]
 depths = record("figure_5_depth")
 assert (depths["same_depth"] > depths["other_depth"] + 0.1).all()
 assert (depths["first_layer"] > depths["last_layer"]).all()
