@@ -154,11 +154,8 @@ for name, value in said.items():
 places = ["panel", "group", "layer"]
 as_wide = as_wide.groupby(places)["value"].mean()
 off = (as_wide - printed.set_index(places)["value"]).abs().groupby("panel").max()
-for name, panel in {
-    "procrustes": "Procrustes (table 2)",
-    "cka": "CKA (figure 5)",
-}.items():
-    glue(f"wide-off-{name}", float(off[panel]), display=False)
+glue("wide-off-procrustes", float(off["Procrustes (table 2)"]), display=False)
+glue("wide-off-cka", float(off["CKA (figure 5)"]), display=False)
 assert (as_wide.xs("orthogonal", level=1) > as_wide.xs("G_ReLU", level=1)).all()
 room = 1 - cka_means.xs("untrained networks", level="what")
 assert gain["G_ReLU"].round(1).tolist() == [0, 0.1, 0.2, 0.4]
@@ -414,6 +411,10 @@ marks
 # :::
 
 # %% tags=["remove-cell"]
+norms = recorded["figure_5_diagonal"]
+assert (norms["orthogonal"] - norms["normalised"]).abs().max() < 0.03
+assert (norms["orthogonal"] > norms["grelu"]).all()
+assert all(each.between(0.1, 0.26).all() for each in over.values())
 worst = record("lemma_5_1").groupby(["version", "action"])["change"].max()
 within = ["G_ReLU", "permutations", "positive diagonal"]
 assert worst["as printed"][within].max() < 1e-12 > worst["corrected"].max()
@@ -536,14 +537,16 @@ for panel, part in trained_rows.groupby("panel", sort=False):
     at = pd.MultiIndex.from_frame(part[["group", "layer"]])
     over_null = part["value"].to_numpy() - base.loc[at].to_numpy()
     left.append(part.assign(value=over_null, panel=f"{panel}, above {null}"))
-norms = recorded["figure_5_diagonal"]
-assert (norms["orthogonal"] - norms["normalised"]).abs().max() < 0.03
-assert (norms["orthogonal"] > norms["grelu"]).all()
-assert all(each.between(0.1, 0.26).all() for each in over.values())
 less = drawn | {"ylabel": "similarity minus null", "height": 2.6}
 dots(pd.concat(left), "layer", "value", "group", **less)
 
 # %% tags=["remove-cell"]
+squares = record("figure_5").groupby(["measure", "row", "column"])["value"].mean()
+for square in (squares[name].unstack() for name in ("G_ReLU-CKA", "linear CKA")):
+    for k, line in [*enumerate(square.to_numpy()), *enumerate(square.T.to_numpy())]:
+        # rises to the diagonal, and falls behind it
+        assert (line[1 : k + 1] > line[:k]).all() and (line[k + 1 :] < line[k:-1]).all()
+assert squares["G_ReLU-CKA", 10, 3] > squares["G_ReLU-CKA", 10, 14]
 both = results.recorded(chapter, "table_2"), results.recorded("03_stitching", "figure_1")
 widths = {"width 64": "wide", "width 16": "desk"}
 two = {w: (both[0][profile][0], both[1][profile][0]) for w, profile in widths.items()}
@@ -599,12 +602,6 @@ scatter(places.replace({"layer": names}), "similarity", "penalty", "layer", **ax
 # training adds.
 
 # %% tags=["remove-input"] mystnb={"figure": {"name": "fig-figure-5", "caption": "In both kinds of CKA the largest value of every row and column stands on the diagonal. Recorded similarity of every layer of one Myrtle CNN with every layer of another, from a different seed, on CIFAR-10; mean over four pairs. Left: $G_{\\mathrm{ReLU}}$-CKA, centred by 1/N. Right: linear CKA. Unrelated features score 0."}, "image": {"alt": "Two four by four matrices of numbers at most 1, G_ReLU-CKA and linear CKA, with the layers of the first network down and of the second across."}}
-squares = record("figure_5").groupby(["measure", "row", "column"])["value"].mean()
-for square in (squares[name].unstack() for name in ("G_ReLU-CKA", "linear CKA")):
-    for k, line in [*enumerate(square.to_numpy()), *enumerate(square.T.to_numpy())]:
-        # rises to the diagonal, and falls behind it
-        assert (line[1 : k + 1] > line[:k]).all() and (line[k + 1 :] < line[k:-1]).all()
-assert squares["G_ReLU-CKA", 10, 3] > squares["G_ReLU-CKA", 10, 14]
 depths = record("figure_5_depth")
 assert (depths["same_depth"] > depths["other_depth"] + 0.1).all()
 assert (depths["first_layer"] > depths["last_layer"]).all()
