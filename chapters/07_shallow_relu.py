@@ -258,7 +258,7 @@ assert canonical(p)[1] == tuple(shallow.canonical_form(p).L[0])
 #
 # :::{prf:theorem} All symmetries
 # :label: thm-all
-# Two reduced networks are the same function iff there are $\delta_H\in\mathbb R^k$ with $\sum_H\delta_Hw_H^\top = 0$ such that the second network, up to $H_n$, is the first with
+# Two reduced networks are the same function iff there are $\delta_H\in\mathbb R^k$, one for each hyperplane of either network, with $\sum_H\delta_Hw_H^\top = 0$ such that the second network, up to $H_n$, is the first with
 #
 # $$\begin{aligned}\alpha_H &\leftarrow \alpha_H - \delta_H,\\ \beta_H &\leftarrow \beta_H + \delta_H,\\ c &\leftarrow c + \textstyle\sum_H\delta_Hb_H.\end{aligned}$$
 # :::
@@ -290,7 +290,7 @@ tried = {
     "the canonical form (ours)": ("verdicts", ["holds"]),
     "Theorem 2: the stabiliser": ("stabilizers", ["holds"]),
     "at most 2ⁿ orbits (ours)": ("identifiability", ["as_predicted"]),
-    "local identifiability (ours)": ("identifiability", ["locally"]),
+    "local identifiability, conjectured (proof ours)": ("identifiability", ["locally"]),
     "Proposition 24: one orbit": ("fibres", ["proposition_24"]),
     "Corollaries 9, 15 and 16": (
         "fibres",
@@ -427,12 +427,12 @@ for name, value in said.items():
 # (sec-rare)=
 # ## Where hidden symmetries are common
 #
-# *Almost no network has hidden symmetries, but networks of few inputs with weights −1, 0, 1 have dozens.* The median of {numref}`fig-counts` is {glue:text}`median-1:.0f` for these weights and
+# *Almost no network has hidden symmetries, but half of those drawn with twelve neurons, three inputs and weights −1, 0, 1 have dozens.* The median of {numref}`fig-counts` is {glue:text}`median-1:.0f` for these weights and
 # {glue:text}`median-2:.0f` for integers up to 2; from 8 on at most one network in a hundred has any. So quantisation to three levels can create hidden symmetries. None was found at 64, the largest size drawn;
 # 8-bit weights, integers up to 127, were not drawn. Twelve neurons and three inputs are a favourable case: there are $2^{12}$ sets $S$ and only three
 # equations for each. With many inputs, $n\le mk$, the matrices $\lambda_iw_i^\top$ are usually independent, and then no $S$ exists. The sets are counted exactly, by meeting in the middle, for up to 40 neurons.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-counts", "caption": "Weights of −1, 0 and 1 have dozens of hidden symmetries here, large integers none. Recorded networks with twelve neurons, three inputs and one output, with integer weights up to the size on the axis: dots are networks, the line is their median. All networks with Gaussian weights have none."}, "image": {"alt": "Points for single networks and a line of medians: the number of hidden symmetries falls from dozens at size 1 to none at size 4 and more."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-counts", "caption": "Weights of −1, 0 and 1 have dozens of hidden symmetries here, large integers hardly any. Recorded networks with twelve neurons, three inputs and one output, with integer weights up to the size on the axis: dots are networks, the line is their median. All networks with Gaussian weights have none."}, "image": {"alt": "Points for single networks and a line of medians: the number of hidden symmetries falls from dozens at size 1 to none at size 4 and more."}}
 hidden_counts(density[density["size"] > 0])
 
 # %% [markdown]
@@ -441,7 +441,7 @@ hidden_counts(density[density["size"] > 0])
 #
 # *The trained networks lie within a hundredth of degenerate ones, the untrained ones far from them.* The networks were trained with Adam and weight decay $10^{-4}$. {numref}`fig-degeneracy` shows four distances without unit, in Euclidean norms, with $r_i = (w_i, b_i)$: to merge,
 # $\min_{i\ne j}\sin\angle(r_i,\pm r_j)$; to drop, $\min_i s_i/\max_i s_i$ with $s_i=\lVert\lambda_i\rVert\lVert r_i\rVert$; to a constant, $\min_i\lVert w_i\rVert/\lVert r_i\rVert$; and $\mu/\max_i\lVert\lambda_iw_i^\top\rVert$.
-# A positive $\mu$ certifies {prf:ref}`thm-generic`, but a small one does not show a near flip: one nearly vanished neuron makes it small. Of {glue:text}`networks-told:.0f` networks trained on images of clothes, {glue:text}`certified-trained:.0f` are certified generic, of as many untrained ones {glue:text}`certified-untrained:.0f`.
+# Here $\mu$ is the smallest singular value of the matrix whose columns are all $\lambda_iw_i^\top$. With no two neurons to merge, a positive $\mu$ certifies {prf:ref}`thm-generic`, but a small one does not show a near flip: one nearly vanished neuron makes it small. Of {glue:text}`networks-told:.0f` networks trained on images of clothes, {glue:text}`certified-trained:.0f` are certified generic, of as many untrained ones {glue:text}`certified-untrained:.0f`.
 # The certified ones have no other *exact* symmetries than swaps and scalings, but some of their neurons almost vanish. For the fourth trained network μ is too small to tell from 0 in floats, so this question stays open. What shrinks them is open: in {ref}`ex-decay`, on digits, strong weight decay does, and decay $10^{-4}$ does not.
 
 # %% tags=["remove-input"] mystnb={"figure": {"name": "fig-degeneracy", "caption": "Trained networks lie at least eighty times nearer to degenerate ones than untrained networks do. Recorded distances, a point for each network; 0 would be a neuron to merge, to drop or to make a constant, or possibly, for μ, a set of neurons to flip. One hidden layer of 64 neurons, Fashion-MNIST, four seeds; μ of one trained network is too small to show."}, "image": {"alt": "Four rows of points on a logarithmic axis: untrained networks between 0.4 and 1, trained ones below 0.01."}}
@@ -697,7 +697,7 @@ degeneracies(drawings.distances(decayed).replace({"distance": words}))
 #
 # - Merge, drop, move constants. Beyond that and $H_n$, all symmetries move output weight from $\sigma(u)$ to $\sigma(-u)$ on some hyperplanes ({prf:ref}`thm-all`); flips move all of it.
 # - {eq}`eq-canonical` decides equality without a search. A *yes* comes with the symmetry, a *no* with an input; floats have a tolerance, and may stay undecided.
-# - Hidden symmetries are absent on a dense open set. Networks of few inputs with weights −1, 0 and 1 have dozens.
+# - Hidden symmetries are absent on a dense open set. Half of the networks of twelve neurons and three inputs with weights −1, 0 and 1 have dozens.
 # - With independent rows there are at most $2^n$ orbits, and θ is locally identifiable: the paper's conjecture holds for one hidden layer.
 # - The networks trained on images of clothes are nearly degenerate, the untrained ones are not.
 #

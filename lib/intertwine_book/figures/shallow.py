@@ -49,8 +49,8 @@ def _fold(axis: Axes, w: np.ndarray, b: float, colour: str) -> None:
 _QUESTIONS = {
     "Neurons to drop, to merge,\nor to move into c?": "Free directions:\ntake the minimal form first",
     "Two neurons on\none hyperplane?": "Output weight may move\nwithin opposite pairs",
-    "A set S of neurons with\n$\\sum_S\\lambda_i w_i^\\top = 0$?": "One orbit for each S, at most\n"
-    "$2^n$; locally identifiable",
+    "A set $S \\ne ∅$ of neurons with\n$\\sum_S\\lambda_i w_i^\\top = 0$?": "One orbit for each S and\n"
+    "for ∅; locally identifiable",
 }
 
 
