@@ -234,6 +234,8 @@ shown = readable(summary, words, title="Pieces on the grid and in pictures by UM
 shown
 
 # %% [markdown]
+# The two printed thresholds are {glue:text}`printed-3a:.0f` and {glue:text}`printed-3b:.0f` times the zero function's loss, so both sets contain it.
+#
 # LeNet has two pieces here and three in {numref}`fig-lenet`. Here ε is larger and the space has three dimensions; in the plane, too, two islands have joined at this ε ({ref}`ex-islands`).
 
 # %% tags=["hide-input"]
@@ -261,6 +263,9 @@ clouds = {
     "live, 4D": (live_4d, 0.1),
     "LeNet, live": (lenet_grid, 0.5),
 }
+for name, (_, epsilon) in list(clouds.items())[:2]:
+    glue(f"printed-{name[-2:]}", float(epsilon), display=False)
+    assert epsilon > 16
 drawn, rows = [], []
 for (name, (grid, epsilon)), k in itertools.product(
     clouds.items(), range(max(1, umap_seeds))
