@@ -400,6 +400,8 @@ density = record("density")
 counts = density[density["size"] > 0].groupby("size")["hidden"]
 assert density[density["size"] == 0]["generic"].all()
 assert (counts.median()[[4, 8, 16, 32, 64]] == 0).all()
+some = (density["hidden"] > 0).groupby(density["size"]).mean()
+assert some.loc[8:].max() <= 0.01 and some[64] == some[0] == 0
 near = record("degeneracy")
 least = near.groupby(["network", "distance"])["value"].max()
 most = near.groupby(["network", "distance"])["value"].min()
@@ -408,10 +410,6 @@ assert (most["untrained"] > 80 * least["trained"]).all()
 said = {"regions": facts["regions"], "functions": facts["functions"]}
 said |= {"identified": len(identified), "most-orbits": identified["orbits"].max()}
 said |= {"median-1": counts.median()[1], "median-2": counts.median()[2]}
-said |= {
-    "most-hidden": counts.max()[1],
-    "rare-8": 100 * (density["hidden"] > 0)[density["size"] == 8].mean(),
-}
 certified = near.drop_duplicates(["network", "generic", "value"]).query(
     "distance == 'dead'"
 )
@@ -639,7 +637,7 @@ found.equal, found.symmetry.permutation
 #
 # :::{exercise}
 # :label: ex-quantised
-# *With data.* Draw networks with Gaussian weights and round them to multiples of 1, 1/2, 1/4 and 1/8. How many hidden symmetries appear? Relate it to {numref}`fig-counts`.
+# *With data.* Draw networks with Gaussian weights and round them to multiples of 1, 1/2, 1/4 and 1/8. How many non-empty sets $S$ satisfy {eq}`eq-flip`? (They are hidden symmetries where no two neurons share a hyperplane.) Relate it to {numref}`fig-counts`.
 # :::
 #
 # ::::{solution-start} ex-quantised

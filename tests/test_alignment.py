@@ -5,10 +5,10 @@ import math
 import weakref
 from collections.abc import Callable
 
-import jaxtyping
 import numpy as np
 import pytest
 import torch
+from helpers import generator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
@@ -53,10 +53,6 @@ METHODS: dict[str, Callable[..., LinearMap]] = {
 seeds, affines, widths = st.integers(0, 2**31), st.booleans(), st.integers(1, 6)
 methods = st.sampled_from(list(METHODS))
 laws = settings(max_examples=20, deadline=None)
-
-
-def generator(seed: int) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
 
 
 def share(s: Statistics, share: float, affine: bool = False) -> float:
@@ -540,14 +536,6 @@ def test_least_squares_between_published_networks_is_lapack_s(data_root):
 
 
 # --- bad input ---
-
-
-@pytest.fixture
-def unchecked():
-    """As a user meets the library: without the run-time type checker of the tests."""
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 TWO, FOUR = torch.ones(5, 2), torch.ones(5, 2, 3, 3)

@@ -2,7 +2,6 @@
 
 from fractions import Fraction
 
-import jaxtyping
 import numpy as np
 import pandas as pd
 import pytest
@@ -233,14 +232,6 @@ def test_scenes_are_dissected_by_their_own_pixels():
     units = torch.stack([red - green - blue, green - red - blue, blue - red - green], 1)
     table = dissect(units, masks, quantile=0.1).units()
     assert table["concept"].tolist() == ["red", "green", "blue"] and (table["iou"] > 0.3).all()
-
-
-@pytest.fixture
-def unchecked():
-    """As a user meets the library: without the run-time type checker of the tests."""
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 @pytest.mark.parametrize(

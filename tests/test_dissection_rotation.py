@@ -5,16 +5,13 @@ import math
 import numpy as np
 import pytest
 import torch
+from helpers import generator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from intertwine.dissection import geodesic, haar_rotation, rotation_planes
 
 SIZES = pytest.mark.parametrize("n", [2, 3, 64, 512])
-
-
-def generator(seed: int) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
 
 
 def planted(n: int, halves: int, seed: int) -> torch.Tensor:

@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from helpers import generator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,10 +15,6 @@ from intertwine.models import fcn
 from intertwine_book.experiments.genni import gaussian_loss
 
 seeds = st.integers(0, 2**31)
-
-
-def generator(seed):
-    return torch.Generator().manual_seed(seed)
 
 
 def normal(seed, *shape):

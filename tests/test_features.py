@@ -7,6 +7,7 @@ from collections.abc import Callable
 import jaxtyping
 import pytest
 import torch
+from helpers import normal, sentence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
@@ -15,10 +16,6 @@ from intertwine import models
 from intertwine.features import activations, features, lookup, record, rows
 
 seeds = st.integers(0, 2**63 - 1)
-
-
-def normal(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
 
 
 def hooks(model: nn.Module) -> int:
@@ -235,13 +232,6 @@ def test_features_follow_the_device_of_the_model():
 
 
 # --- bad input ---
-
-
-def sentence(call: Callable[[], object]) -> str:
-    with pytest.raises(ValueError) as caught:
-        call()
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 def run(model: nn.Module, layers: list[str]) -> None:

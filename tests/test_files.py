@@ -210,7 +210,6 @@ def test_lock_lets_one_process_at_a_time_count(tmp_path):
     code = """
 import sys
 from pathlib import Path
-from threading import Timer
 from intertwine import files
 counter = Path(sys.argv[1])
 for _ in range(50):

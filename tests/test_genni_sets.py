@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from helpers import generator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
@@ -15,10 +16,6 @@ from intertwine_book.experiments import genni as experiment
 
 seeds = st.integers(0, 2**31)
 laws = settings(max_examples=12, deadline=None)
-
-
-def generator(seed: int) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
 
 
 def normal(*shape: int, seed: int) -> Tensor:

@@ -4,7 +4,6 @@ import itertools
 import math
 from collections import Counter
 
-import jaxtyping
 import pytest
 import torch
 from hypothesis import given, settings
@@ -213,14 +212,6 @@ def test_samples_are_uniform_on_permutations_and_haar_on_the_orthogonal_group():
 def test_a_badly_scaled_element_is_an_element():
     assert GReLU(2).contains(torch.diag(torch.tensor([1e-20, 1e20])))
     assert GeneralLinear(2).contains(torch.diag(torch.tensor([1e-20, 1e20])))
-
-
-@pytest.fixture
-def unchecked():
-    """As a user meets the library: without the run-time type checker of the tests."""
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 @pytest.mark.usefixtures("unchecked")

@@ -35,7 +35,6 @@ def test_the_facts_of_a_run_are_those_of_the_parameters_cell():
     assert (this.seed, this.device, this.data_checksum) == (7, "cpu", "abc")
     assert this.facts(["width"])["parameters"] == {"width": 4}
     assert this.facts(data=[Set(), "b"])["data_checksum"] == this.facts(data=["abc", "b"])["data_checksum"]
-    assert results.run(notebook(), "01_x", parameters=["width", "seed"]).parameters == {"width": 4}
     with pytest.raises(KeyError, match="depth"):
         this.facts(["depth"])
     with pytest.raises(ValueError, match="none that is annotated"):

@@ -7,6 +7,7 @@ from math import factorial
 import numpy as np
 import pytest
 import torch
+from helpers import generator
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from torch import nn
@@ -26,10 +27,6 @@ def small_network(seed: int, most: int = 6, size: int = 2) -> ShallowReLU:
     draw = torch.Generator().manual_seed(seed)
     n, m, k = (integer(1, largest, draw) for largest in (most, 3, 2))
     return random_network(n, m, k, size, generator=draw)
-
-
-def generator(seed: int) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
 
 
 def integer(low: int, high: int, draw: torch.Generator) -> int:

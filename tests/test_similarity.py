@@ -12,6 +12,7 @@ import pytest
 import scipy.linalg
 import scipy.spatial.distance
 import torch
+from helpers import generator, sentence
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
@@ -40,10 +41,6 @@ from intertwine.similarity.inputs import check_choice
 
 seeds = st.integers(0, 2**31)
 laws = settings(max_examples=20, deadline=None)
-
-
-def generator(seed: int) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
 
 
 def normal(*shape: int, seed: int, stream: int = 0) -> Tensor:
@@ -406,13 +403,6 @@ def test_maps_have_the_positions_that_one_asks_for():
 
 
 # --- bad input: one sentence, or a defined value, never NaN ---
-
-
-def sentence(call: Callable[[], object]) -> str:
-    with pytest.raises(ValueError) as caught:
-        call()
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 @pytest.mark.parametrize("name", MEASURES)

@@ -5,6 +5,7 @@ from itertools import combinations
 import jaxtyping
 import pytest
 import torch
+from helpers import generator, normal, sentence
 from torch import Tensor, nn
 
 from intertwine import models
@@ -17,14 +18,6 @@ from intertwine.weightspace import find_symmetries
 from intertwine_book.experiments.dissimilarity.by_layer import cka_by_layer, moments
 
 LAYERS = ["relu1", "relu2", "relu4"]
-
-
-def generator(seed: int) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
-
-
-def normal(*shape: int, seed: int) -> Tensor:
-    return torch.randn(shape, generator=generator(seed))
 
 
 @pytest.fixture(scope="module")
@@ -236,13 +229,6 @@ def test_random_networks_come_from_the_caller(setting):
 
 
 # --- bad input ---
-
-
-def sentence(call) -> str:
-    with pytest.raises(ValueError) as caught:
-        call()
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 def test_bad_arguments_are_refused_before_any_work(setting):

@@ -3,6 +3,7 @@
 import pandas as pd
 import pytest
 import torch
+from helpers import generator, normal
 from torch import Tensor, nn
 
 from intertwine import models
@@ -35,14 +36,6 @@ from intertwine_book.experiments.similarity_and_function.sensitivity import (
     sensitivity,
     specificity,
 )
-
-
-def generator(seed: int = 0) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
-
-
-def normal(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(shape, generator=generator(seed))
 
 
 @pytest.fixture(scope="module")

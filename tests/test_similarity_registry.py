@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from helpers import generator
 from torch import Tensor
 
 from intertwine.groups import GeneralLinear, GReLU, Orthogonal, Permutations
@@ -11,10 +12,6 @@ from intertwine.similarity import INVARIANCES, MEASURES, which
 from intertwine.similarity.registry import named
 
 DRAWS, C, N = 12, 6, 40
-
-
-def generator(seed: int) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
 
 
 def normal(*shape: int, generator: torch.Generator) -> Tensor:

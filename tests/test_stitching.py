@@ -6,6 +6,7 @@ from functools import cache
 import pytest
 import torch
 import torch.nn.functional as F
+from helpers import normal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
@@ -27,10 +28,6 @@ BUILD = {
     "fcn": lambda seed: models.fcn(seed=seed),
 }
 seeds = st.integers(0, 2**31)
-
-
-def normal(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
 
 
 def inputs(model: models.Network, n: int = 3) -> Tensor:

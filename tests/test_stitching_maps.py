@@ -5,6 +5,7 @@ import sys
 
 import pytest
 import torch
+from helpers import generator, normal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
@@ -15,14 +16,6 @@ from intertwine.stitching import Birkhoff, Entropic, Full, LowRank, Matched, Ort
 
 seeds = st.integers(0, 2**31)
 widths = st.integers(1, 7)
-
-
-def generator(seed: int = 0) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
-
-
-def normal(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(shape, generator=generator(seed))
 
 
 def planted(n: int, seed: int) -> tuple[Tensor, Statistics]:

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 import torch
 import torch.nn.functional as F
+from helpers import generator
 from torch import Tensor, nn
 
 from intertwine import data, models
@@ -51,10 +52,6 @@ def network(seed: int, width: int = 4) -> nn.Module:
     net = models.myrtle(width, in_channels=1, seed=seed)
     recipe = replace(RECIPES["digits"], epochs=6, dtype="float32")
     return train(net, TRAIN, recipe, seed=seed, device="cpu").network
-
-
-def generator(seed: int = 0) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
 
 
 def junction(layer: str = "relu2", **options) -> Junction:

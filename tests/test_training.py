@@ -6,10 +6,10 @@ from collections import Counter
 from dataclasses import replace
 from math import isclose
 
-import jaxtyping
 import pytest
 import torch
 import torch.nn.functional as F
+from helpers import normal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
@@ -41,10 +41,6 @@ from intertwine.weightspace import canonicalise, find_symmetries
 
 seeds = st.integers(0, 2**31)
 PLAIN = Recipe(epochs=3, batch_size=16, lr=0.05, dtype="float32")
-
-
-def normal(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
 
 
 def dataset(n: int, channels: int = 1, side: int = 8, *, classes: int = 10, seed: int = 0) -> Dataset:
@@ -706,14 +702,6 @@ def test_mistakes_are_said_in_one_sentence_before_any_work():
     )
     if not torch.cuda.is_available():
         attempt("Expected a device that this machine has, was given 'cuda'", device="cuda")
-
-
-@pytest.fixture
-def unchecked():
-    """As a user meets the library: without the run-time type checker of the tests."""
-    jaxtyping.config.update("jaxtyping_disable", True)
-    yield
-    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 def test_images_and_labels_are_tensors_of_their_kinds(unchecked):

@@ -192,6 +192,12 @@ def test_the_check_draws_an_order_that_moves_two_units(monkeypatch):
     assert held(model, randn(3, 4), check=True).spaces == []
 
 
+def test_a_check_that_sees_no_finite_output_says_so():
+    with pytest.warns(UserWarning, match="not checked, since no output"):
+        space = find_symmetries(Net(torch.relu).eval(), torch.full((1, 4), torch.nan))
+    assert len(space.spaces) == 1
+
+
 class Nested(nn.Module):
     def __init__(self):
         super().__init__()

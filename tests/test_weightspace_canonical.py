@@ -1,21 +1,16 @@
 """Normal forms: canonicalise(act(model, g)) is canonicalise(model), for many kinds of networks."""
 
 from fractions import Fraction
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
 
 import pytest
 import torch
+import weightspace_models as zoo
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
 from intertwine.weightspace import canonicalise, find_symmetries, match
 from intertwine.weightspace.sweep import solutions
-
-SPEC = spec_from_file_location("weightspace_models", Path(__file__).parent / "weightspace_models.py")
-zoo = module_from_spec(SPEC)
-SPEC.loader.exec_module(zoo)
 
 
 def draw(seed: int) -> torch.Generator:

@@ -1,13 +1,14 @@
 """The symmetries of any network: moved weights keep the function, and the groups are those of theory."""
 
 from collections import Counter
-from importlib.util import module_from_spec, spec_from_file_location
 from inspect import unwrap
 from pathlib import Path
 
 import pytest
 import torch
+import weightspace_models as zoo
 import yaml
+from helpers import generator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
@@ -16,9 +17,6 @@ from intertwine import models
 from intertwine.weightspace import find_symmetries, relative_error, verify
 
 HERE = Path(__file__).parent
-SPEC = spec_from_file_location("weightspace_models", HERE / "weightspace_models.py")
-zoo = module_from_spec(SPEC)
-SPEC.loader.exec_module(zoo)
 
 THEORY = yaml.safe_load((HERE / "weightspace_groups.yml").read_text())
 TORCHVISION = [name for name in THEORY if name not in ("gpt", "gpt_tied", "llama")]
@@ -26,10 +24,6 @@ IN_ALL = ("resnet18", "mobilenet_v3_small", "vit_b_16")  # the others are for ma
 MATRIX = [name if name in IN_ALL else pytest.param(name, marks=pytest.mark.slow) for name in TORCHVISION]
 TOLERANCE = 1e-9
 TOKENS = torch.tensor([[1, 4, 0, 10, 3], [2, 2, 7, 5, 6]])
-
-
-def generator(seed: int = 0) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
 
 
 def image(*shape: int) -> torch.Tensor:

@@ -1,12 +1,12 @@
 """Normal forms and matchings: models in one orbit become equal, and the element between them is recovered."""
 
 from functools import cache
-from importlib.util import module_from_spec, spec_from_file_location
 from itertools import permutations, product
-from pathlib import Path
 
 import pytest
 import torch
+import weightspace_models as zoo
+from helpers import generator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
@@ -15,17 +15,9 @@ from intertwine import models
 from intertwine.weightspace import canonicalise, find_symmetries, match
 from intertwine.weightspace.match import procrustes
 
-SPEC = spec_from_file_location("weightspace_models", Path(__file__).parent / "weightspace_models.py")
-zoo = module_from_spec(SPEC)
-SPEC.loader.exec_module(zoo)
-
 TOKENS = torch.tensor([[1, 4, 0, 10, 3], [2, 2, 7, 5, 6]])
 IMAGES = torch.randn(4, 3, 8, 8, generator=torch.Generator().manual_seed(5), dtype=torch.float64)
 PICTURE = torch.randn(1, 3, 32, 32, generator=torch.Generator().manual_seed(6), dtype=torch.float64)
-
-
-def generator(seed: int = 0) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
 
 
 def vgg(seed: int = 0) -> nn.Module:

@@ -1,10 +1,12 @@
 """The group that is found is never too large: steps that mix units, positions or neither, in any order."""
 
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
 import torch
+import weightspace_models as zoo
+import weightspace_steps as steps
+from helpers import generator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
@@ -15,19 +17,7 @@ from intertwine.weightspace import find_symmetries, verify
 HERE = Path(__file__).parent
 
 
-def beside(name: str):
-    spec = spec_from_file_location(name, HERE / f"{name}.py")
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-zoo, steps = beside("weightspace_models"), beside("weightspace_steps")
 Step, learnt = steps.Step, steps.learnt
-
-
-def generator(seed: int) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
 
 
 def verified(model: nn.Module, x: torch.Tensor, seed: int = 0, trials: int = 2):

@@ -65,7 +65,7 @@ def slim(name: str) -> nn.Module:
 
 
 def full(name: str) -> nn.Module:
-    """A torchvision network in full size; of the largest, the weights are not initialised."""
+    """A torchvision network in full size; the largest get weights in a way that is quick."""
     from torchvision import models
 
     if name == "googlenet":
@@ -75,6 +75,8 @@ def full(name: str) -> nn.Module:
     with torch.device("meta"):
         model = getattr(models, name)()
     model = model.to_empty(device="cpu").eval()
+    for parameter in model.parameters():
+        nn.init.uniform_(parameter, -0.02, 0.02)
     for module in model.modules():
         if isinstance(module, NORMS):
             nn.init.ones_(module.weight)

@@ -180,6 +180,18 @@ def rows(X: Float[Tensor, "n ..."]) -> Float[Tensor, "rows c"]:
     return X.movedim(channel_axis(X), -1).flatten(0, -2)
 
 
+@contextmanager
+def evaluating(network: nn.Module) -> Iterator[None]:
+    """Put the network into evaluation mode, and every module back into its own mode afterwards."""
+    modes = {module: module.training for module in network.modules()}
+    try:
+        network.eval()
+        yield
+    finally:
+        for module, training in modes.items():
+            module.training = training
+
+
 def lookup(model: nn.Module, layers: Sequence[str]) -> dict[str, nn.Module]:
     """The modules of these names; ValueError for a name that the model does not have, with the nearest."""
     if isinstance(layers, str):
@@ -221,17 +233,13 @@ images.permute(0, 3, 1, 2) if channels are last.
 
 
 def _run(model: nn.Module, layers: Sequence[str], images: Tensor) -> dict[str, Tensor]:
-    modes = {module: module.training for module in model.modules()}
     device = devices.like(model, images).device
     own = devices.input_dtype(model, torch.float32, default=None) if images.is_floating_point() else None
     try:
-        with torch.no_grad(), record(model.eval(), layers) as activations:
+        with evaluating(model), torch.no_grad(), record(model, layers) as activations:
             model(images.to(device, own))
     except torch.OutOfMemoryError:
         raise
     except RuntimeError as error:
         raise not_taken(images, error) from error
-    finally:
-        for module, training in modes.items():
-            module.training = training
     return {name: activations[name] for name in layers}

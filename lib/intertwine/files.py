@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from filelock import FileLock, Timeout
+from tqdm import tqdm
 
 
 def digest(*parts: object) -> str:
@@ -123,7 +124,7 @@ def lock(path: str | Path) -> Iterator[None]:
         held.acquire(blocking=False)
     except Timeout:
         if sys.stderr.isatty():  # a notebook keeps what is printed
-            print(f"Waiting for another run, which works on {path}.", file=sys.stderr)
+            tqdm.write(f"Waiting for another run, which works on {path}.", file=sys.stderr)
         held.acquire()
     try:
         yield

@@ -84,7 +84,7 @@ def _is_present(folder: Path) -> bool:
 def _download(archive: Archive, folder: Path) -> None:
     """Download beside `folder`, verify, and only then name it so: a killed run leaves no half of it."""
     try:
-        from torchvision import datasets  # type: ignore[import-untyped]
+        from torchvision import datasets
     except ModuleNotFoundError:
         raise _no_torchvision(archive) from None
     staging = folder.with_name(f".{folder.name}.part")

@@ -1,13 +1,13 @@
 """The outputs of a network in evaluation mode, and those of a part of it that is not trained."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from intertwine import devices
+from intertwine.features import evaluating
 
 Inputs = Tensor | tuple[Tensor, ...]  # several values where a shortcut leads past a cut
 
@@ -68,15 +68,3 @@ def front_values(
         for place, value in zip(places, values if several else (values,), strict=True):
             place.copy_(value)
     return stored if several else stored[0]
-
-
-@contextmanager
-def evaluating(network: nn.Module) -> Iterator[None]:
-    """Put the network into evaluation mode, and every module back into its own mode afterwards."""
-    modes = {module: module.training for module in network.modules()}
-    try:
-        network.eval()
-        yield
-    finally:
-        for module, training in modes.items():
-            module.training = training

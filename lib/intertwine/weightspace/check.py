@@ -1,6 +1,7 @@
 """Does a random element keep the function? What fails is not given as a symmetry."""
 
 import math
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,7 +29,7 @@ def wrong(space: WeightSpace, model: nn.Module, inputs: Any) -> list[HiddenSpace
 
     One random element, and two forward passes: in float64 where the model computes in it, on weights with
     some noise added, so that layers that begin with zeros count, too. Only if outputs differ, every space is
-    tried alone.
+    tried alone. Where no output is finite, nothing can be seen, and a UserWarning says so.
     """
     element = space.sample(torch.Generator().manual_seed(0), scale=0.3)
     for hidden in space.spaces:  # every second order of two units leaves them alone
@@ -49,6 +50,9 @@ def wrong(space: WeightSpace, model: nn.Module, inputs: Any) -> list[HiddenSpace
             return []
         if last:
             return [x for x in space.spaces if changes({x.name: element[x.name]})] or space.spaces
+    if element:
+        unseen = "The symmetries are not checked, since no output on the example inputs is a finite number"
+        warnings.warn(f"{unseen}: give inputs on which some are.", stacklevel=3)
     return []
 
 

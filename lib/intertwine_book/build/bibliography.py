@@ -15,7 +15,7 @@ def setup(app: Any) -> dict[str, bool]:
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
-class _Labels(BaseLabelStyle):  # type: ignore[misc]  # pybtex has no types
+class _Labels(BaseLabelStyle):
     def format_labels(self, sorted_entries: Sequence[Any]) -> Iterator[str]:
         """`Godfrey et al., 2022`; a letter tells two of one year apart."""
         labels = [f"{_authors(entry)}, {entry.fields['year']}" for entry in sorted_entries]
@@ -30,6 +30,6 @@ def _authors(entry: Any) -> str:
     return f"{names[0]} et al." if len(names) > 2 else " and ".join(names)
 
 
-class _Style(Style):  # type: ignore[misc]
+class _Style(Style):
     default_label_style = _Labels
     default_sorting_style = "author_year_title"

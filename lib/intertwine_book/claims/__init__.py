@@ -2,12 +2,11 @@
 
 from intertwine_book.claims.ledger import KINDS, Claim, Erratum, load
 from intertwine_book.claims.page import scoreboard, summary
-from intertwine_book.claims.rules import WORDS, Verdict, judge_rows
+from intertwine_book.claims.rules import Verdict, judge_rows
 from intertwine_book.claims.verdicts import judge, judge_all, rows_of
 
 __all__ = [
     "KINDS",
-    "WORDS",
     "Claim",
     "Erratum",
     "Verdict",

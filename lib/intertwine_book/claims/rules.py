@@ -10,18 +10,6 @@ from intertwine_book import results
 from intertwine_book.claims.ledger import Claim
 from intertwine_book.claims.statistics import p_value, trials_needed
 
-WORDS = (
-    "reproduced",
-    "no counterexample",
-    "consistent",
-    "inconclusive",
-    "no difference",
-    "inconsistent",
-    "differs",
-    "refuted",
-    "not yet measured",
-    "not judged",
-)
 ONE_TRIAL = "all"  # in place of a column: all rows come from one pair of networks, and are one trial
 _DRAWS = ("trial", "seed", "path", "pair")  # numbers of a draw, which tell a reader nothing
 LEAST_TRIALS = 3  # fewer independent trials give values, and no verdict
@@ -31,7 +19,7 @@ LEAST_TRIALS = 3  # fewer independent trials give values, and no verdict
 class Verdict:
     """The verdict of the tables on a claim.
 
-    The word is one of `WORDS`; `measured` are the numbers it rests on, or the reason why there are none.
+    The word is one of `page.FAMILIES`; `measured` are the numbers it rests on, or why there are none.
     """
 
     word: str
@@ -42,9 +30,6 @@ class Verdict:
     interval: tuple[float, float, float] | None = None  #: mean over trials and its 95 % t-interval
     scale: str | None = None  #: where the run is not the paper's, the parameters that differ
     nearer: str | None = None  #: what a run of too few trials measured in which fewer of them differ
-
-    def __str__(self) -> str:
-        return f"no counterexample in {self.trials}" if self.word == "no counterexample" else self.word
 
 
 def judge_rows(claim: Claim, rows: pd.DataFrame) -> Verdict:

@@ -153,7 +153,7 @@ def connectivity(
             space = find_symmetries(one, images[:1])
             two = match(space, one, two, inputs=images if way.endswith("activations") else None).model
         table = line(one, two, train, test, fractions)
-        return table.assign(accuracy=100 * table["accuracy"]).to_dict("records")  # type: ignore[return-value]
+        return table.assign(accuracy=100 * table["accuracy"]).to_dict("records")
 
     return (steps or looped)(cases, compute)
 

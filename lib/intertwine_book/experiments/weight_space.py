@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from intertwine.groups import GReLU, Permutations, as_activation, intertwiner_group
+from intertwine.groups.scalar import gaussian
 from intertwine.models import fcn
 from intertwine.weightspace import find_symmetries, relative_error
 from intertwine_book.experiments.rows import Row, tabled
@@ -49,7 +50,7 @@ def swap(widths: Iterable[int], trials: int, generator: torch.Generator) -> Iter
         True
     """
     for n, trial in itertools.product(widths, range(trials)):
-        net, x = perceptron([5, n, 3], generator), _normal(generator, 50, 5)
+        net, x = perceptron([5, n, 3], generator), gaussian(generator, 50, 5)
         P = Permutations(n).sample(generator)
         other = find_symmetries(net, x).act(net, {"activation1": P})
         error = relative_error(other(x), net(x))
@@ -65,7 +66,7 @@ def swap_count(widths: Iterable[int], generator: torch.Generator) -> Iterator[Ro
         [1, 2, 6]
     """
     for n in widths:
-        W = _normal(generator, n, 5)
+        W = gaussian(generator, n, 5)
         found = {tuple(W[list(order)].flatten().tolist()) for order in itertools.permutations(range(n))}
         yield {"n": n, "found": len(found), "holds": len(found) == math.factorial(n)}
 
@@ -93,7 +94,7 @@ def proposition_3_4(
     for activation, trial in itertools.product(activations, range(trials)):
         G = {m: intertwiner_group(activation, n) for m, n in enumerate(sizes[1:-1], 1)}
         net = perceptron(sizes, generator, activation)
-        x = _normal(generator, 50, sizes[0])
+        x = gaussian(generator, 50, sizes[0])
         A = {m: group.sample(generator, scale=scale) for m, group in G.items()}
         other = find_symmetries(net, x).act(net, {f"activation{m}": each for m, each in A.items()})
         for m in A:
@@ -122,7 +123,7 @@ def theorem_4_2(trials: int, generator: torch.Generator) -> Iterator[Row]:
     hidden layer, so that the printed product exists.
     """
     for trial in range(trials):
-        W, V, x = (_normal(generator, *shape) for shape in ((8, 5), (8, 8), (50, 5)))
+        W, V, x = (gaussian(generator, *shape) for shape in ((8, 5), (8, 8), (50, 5)))
         A, A_k = GReLU(8).sample(generator), GReLU(8).sample(generator)
         for rule, element in {"exact": A, "printed": A_k}.items():
             moved = torch.relu(x @ (A @ W).T) @ (V @ GReLU(8).inverse(element)).T
@@ -161,7 +162,7 @@ def remark_3_6(activations: Iterable[str], n: int, trials: int, generator: torch
         G = intertwiner_group(activation, n)
         A1, A2, free = (G.sample(generator) for _ in range(3))
         net = perceptron([5, n, n, n, 3], generator, activation)
-        x = _normal(generator, 50, 5)
+        x = gaussian(generator, 50, 5)
         chain = find_symmetries(net, x)  # of the chain without its residual connection
         mixed = {"exact": G.phi(A1), "printed": A1, "untied": free}
         rules = {"output to pre-activation": mixed}
@@ -173,7 +174,3 @@ def remark_3_6(activations: Iterable[str], n: int, trials: int, generator: torch
                 inside = relative_error(other[:4](x), net[:4](x) @ G.phi(A2).T)
                 row = {"joins": joins, "rule": rule, "activation": activation, "trial": trial}
                 yield row | {"error": error, "inside_error": inside, "holds": error < TOLERANCE}
-
-
-def _normal(generator: torch.Generator, *shape: int) -> Float[Tensor, "..."]:
-    return torch.randn(shape, generator=generator, dtype=torch.float64)

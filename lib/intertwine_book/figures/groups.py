@@ -41,7 +41,7 @@ def warped_grid(
 
 def pull_through() -> Figure:
     """A matrix is inserted before an activation, undone behind it, and absorbed by the weights around it."""
-    figure, [axis] = canvas(9.0, 4.6)
+    figure, axis = canvas(9.0, 4.6)
     inserted = ["$A$", "$\\varphi(A)^{-1}$"]
     rows = {
         "as trained": ["$W_1$", "$\\sigma$", "$W_2$"],

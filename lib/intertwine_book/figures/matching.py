@@ -12,7 +12,7 @@ def two_ways_diagram(
     name: str = "$S$",
 ) -> Figure:
     """Two networks, the map between them, and the two places where its values may be compared."""
-    figure, [axis] = canvas(9.0, 4.0)
+    figure, axis = canvas(9.0, 4.0)
     for y, model, colour in ((3.3, "model\n1", NETWORKS[0]), (1.5, "model\n2", NETWORKS[1])):
         chain(axis, (1.7, y), ["", "", "", ""], colour, faint=(2, 3) if y > 2 else ())
         axis.text(0.55, y, model, ha="center", va="center", color=colour)

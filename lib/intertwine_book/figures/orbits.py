@@ -86,7 +86,7 @@ def level_curve(
 
 def residual_block() -> Figure:
     """The output of one layer is added to the pre-activation of another; every edge has its matrix."""
-    figure, [axis] = canvas(9.0, 3.0)
+    figure, axis = canvas(9.0, 3.0)
     boxes = {0.5: "$\\sigma$", 2.3: "$W_2$", 4.05: "$\\sigma$", 5.8: "$W_3$", 7.3: "+", 8.6: "$\\sigma$"}
     edges = ["$\\varphi(A_1)$", "$A_2$", "$\\varphi(A_2)$", "$A_3$", "$A_3$"]
     for x, text in boxes.items():

@@ -20,7 +20,7 @@ COLOUR_OF = {
 
 def insertion_diagram() -> Figure:
     """A layer with its activation; with A before and B behind it; and with A in its weights, finetuned."""
-    figure, [axis] = canvas(9.6, 5.0)
+    figure, axis = canvas(9.6, 5.0)
     blue, orange = NETWORKS
     rows = {
         4.3: ("the network", ["$W, b$", "", "$\\sigma$", "", "rest"], blue),

@@ -18,19 +18,18 @@ MAP = COLOURS["green"]
 """The colour of a map that is inserted."""
 
 
-def canvas(width: float, height: float, *, panels: int = 1) -> tuple[Figure, list[Axes]]:
-    """Axes of so many units, 1.55 to the inch, side by side, on which nothing but a diagram is seen.
+def canvas(width: float, height: float) -> tuple[Figure, Axes]:
+    """Axes of so many units, 1.55 to the inch, on which nothing but a diagram is seen.
 
     Example:
-        >>> figure, [axis] = canvas(9.0, 3.0)
+        >>> figure, axis = canvas(9.0, 3.0)
         >>> axis.get_xlim()
         (np.float64(0.0), np.float64(9.0))
     """
-    figure, axes = new_figure(1, panels, height=height * 5.8 / (width * panels), squeeze=False)
-    for axis in axes[0]:
-        axis.set(xlim=(0, width), ylim=(0, height), aspect="equal")
-        axis.axis("off")
-    return figure, list(axes[0])
+    figure, axis = new_figure(height=height * 5.8 / width)
+    axis.set(xlim=(0, width), ylim=(0, height), aspect="equal")
+    axis.axis("off")
+    return figure, axis
 
 
 def box(

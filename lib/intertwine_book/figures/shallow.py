@@ -56,7 +56,7 @@ _QUESTIONS = {
 
 def decision_tree() -> Figure:
     """Three questions about a network, and which networks of its width are the same function."""
-    figure, [axis] = canvas(10.0, 6.6)
+    figure, axis = canvas(10.0, 6.6)
     for k, (question, answer) in enumerate(_QUESTIONS.items()):
         y = 5.9 - 1.7 * k
         box(axis, (2.5, y), question, NETWORKS[0], width=4.6, height=1.0)

@@ -12,7 +12,7 @@ from intertwine_book.figures.style import in_mathematics, new_figure, picture_in
 
 def stitch_diagram() -> Figure:
     """Two networks as rows of layers, cut behind the same layer, and the map that joins front to back."""
-    figure, [axis] = canvas(9.0, 3.6)
+    figure, axis = canvas(9.0, 3.6)
     layers = [f"$\\ell_{k}$" for k in range(1, 6)]
     chain(axis, (1.1, 2.6), layers, NETWORKS[0], faint=(2, 3, 4))
     chain(axis, (1.1, 1.0), layers, NETWORKS[1], faint=(0, 1))

@@ -45,20 +45,17 @@ def _in_words(value: Any) -> str:
     return "none" if value is None else str(value)
 
 
-def recorded(
-    chapter: str, name: str, *, root: str | Path | None = None
-) -> dict[str, tuple[pd.DataFrame, dict[str, Any]]]:
+def recorded(chapter: str, name: str) -> dict[str, tuple[pd.DataFrame, dict[str, Any]]]:
     """The larger runs of a table that are recorded: profile → table and provenance, the largest last.
 
-    Records lie in the root; when not given, in `data/results` in the current folder or the nearest above it,
-    or else in what was installed with this package.
+    Records lie in `data/results` in the current folder or the nearest above it, or else in what was installed
+    with this package.
     """
-    if root is None:
-        here, package = Path.cwd(), Path(__file__).parents[1]
-        places = [*(at / "data/results" for at in (here, *here.parents)), package / "recorded"]
-        places.append(package.parents[1] / "data/results")  # of a checkout
-        root = next((place for place in places if place.is_dir()), here)
-    folders = {profile: Path(root) / profile / chapter for profile in RECORDED}
+    here, package = Path.cwd(), Path(__file__).parents[1]
+    places = [*(at / "data/results" for at in (here, *here.parents)), package / "recorded"]
+    places.append(package.parents[1] / "data/results")  # of a checkout
+    root = next((place for place in places if place.is_dir()), here)
+    folders = {profile: root / profile / chapter for profile in RECORDED}
     return {at: read(name, folder=to) for at, to in folders.items() if (to / f"{name}.csv").is_file()}
 
 

@@ -24,7 +24,6 @@ def run(
     chapter: str,
     *,
     data: Any = None,
-    parameters: Iterable[str] | None = None,
     folder: str | Path | None = None,
 ) -> Run:
     """The run of a chapter whose parameters are among these variables.
@@ -43,14 +42,13 @@ def run(
         ({'width': 4}, 7)
 
     The variables are `globals()` of the chapter; parameters are those of the parameters cell, which are
-    annotated, when not named; data is the data set of the tables, several, or a checksum; the folder is
+    annotated; data is the data set of the tables, several, or a checksum; the folder is
     `default_folder(chapter)` when not given.
     """
-    named = variables.get("__annotations__") if parameters is None else parameters
-    if named is None:
+    if (named := variables.get("__annotations__")) is None:
         raise ValueError(
             "Expected parameters like `width: int = 16` among the variables, found none that is annotated: "
-            "call this after the parameters cell, or give `parameters`, their names."
+            "call this after the parameters cell."
         )
     values = {name: variables[name] for name in named if name not in ("seed", "device")}
     seed, device = variables.get("seed", 0), str(variables.get("device", "auto"))

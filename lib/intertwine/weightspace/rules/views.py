@@ -35,7 +35,7 @@ class View(NamedTuple):
 def views(run: Run, call: Call) -> list[View]:
     """What each result shows, told by the strides of views of a tensor without entries.
 
-    None for an index other than numbers and slices.
+    Empty for an index other than numbers and slices.
     """
     index = call.args[1] if call.name == "__getitem__" else ()
     for k in index if isinstance(index, tuple) else (index,):

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from intertwine import groups
+from intertwine.groups.scalar import gaussian
 from intertwine.similarity import MEASURES, gram, grelu_cka, grelu_procrustes, procrustes
 from intertwine_book.experiments.rows import Row, tabled
 
@@ -35,10 +36,10 @@ def invariance(width: int, samples: int, trials: int, *, generator: torch.Genera
         "permutations": lambda X: X @ groups.Permutations(width).sample(generator),
         "positive diagonal": lambda X: X * groups.GReLU(width).sample(generator).sum(0),
         "G_ReLU": lambda X: X @ groups.GReLU(width).sample(generator),
-        "translations": lambda X: X + _normal(generator, width),
+        "translations": lambda X: X + gaussian(generator, width),
     }
     for trial in range(trials):
-        X, Y = (_normal(generator, samples, width).relu() + 0.01 for _ in range(2))
+        X, Y = (gaussian(generator, samples, width).relu() + 0.01 for _ in range(2))
         for (version, measure), (action, act) in itertools.product(VERSIONS, actions.items()):
             change = abs(measure(act(X), act(Y)) - measure(X, Y)).item()
             yield version | {"action": action, "trial": trial, "change": change}
@@ -60,11 +61,11 @@ def moved_by(measures: Iterable[str], *, generator: torch.Generator) -> pd.DataF
         "positive scaling": lambda X: X * groups.GReLU(width).sample(generator, scale=2.5).sum(0),
         "orthogonal": lambda X: X @ groups.Orthogonal(width).sample(generator).double(),
         "invertible linear": lambda X: X @ groups.GeneralLinear(width).sample(generator, scale=2.0).double(),
-        "translation": lambda X: X + 5 * _normal(generator, width),
+        "translation": lambda X: X + 5 * gaussian(generator, width),
     }
 
     def change(name: str, act: Callable[[Tensor], Tensor]) -> float:
-        X, noise = _normal(generator, 2, 40, width).exp()
+        X, noise = gaussian(generator, 2, 40, width).exp()
         return abs(MEASURES[name](act(X), X + 0.7 * noise) - MEASURES[name](X, X + 0.7 * noise)).item()
 
     rows = {
@@ -86,7 +87,7 @@ def alignment_property(width: int, samples: int, trials: int, *, generator: torc
     Columns measure, version, v ("0" or "random"), trial, short_of_1 (1 minus the measure).
     """
     for trial in range(trials):
-        X = _normal(generator, samples, width).relu() + 0.01
+        X = gaussian(generator, samples, width).relu() + 0.01
         Y = X @ groups.GReLU(width).sample(generator)
         v = 1 + torch.rand(width, generator=generator, dtype=torch.float64)
         for (version, measure), shift in itertools.product(VERSIONS, ("0", "random")):
@@ -108,7 +109,7 @@ def range_of_cka(samples: int, width: int, trials: int, *, generator: torch.Gene
     Y = torch.tensor([[0, 1], [0, 0], [1, 0], [1, 1]], dtype=torch.float64)
     pairs = [("by hand", X, Y)]
     for _ in range(trials):
-        pairs.append(("Gaussian", _normal(generator, samples, width), _normal(generator, samples, width)))
+        pairs.append(("Gaussian", gaussian(generator, samples, width), gaussian(generator, samples, width)))
     for trial, (name, A, B) in enumerate(pairs):
         value = grelu_cka(A, B).item()
         yield {"features": name, "trial": trial, "value": value, "below_0": max(0.0, -value)}
@@ -146,7 +147,7 @@ def pairs_of_the_max_kernel(width: int, trials: int, *, generator: torch.Generat
 
     Columns trial, below_0 (how far the determinant of the Gram with diagonal 1 lies below 0, else 0).
     """
-    grams = [gram(pair, "max") for pair in _normal(generator, trials, 2, width)]
+    grams = [gram(pair, "max") for pair in gaussian(generator, trials, 2, width)]
     determinants = [1 - (K[0, 1] / (K[0, 0] * K[1, 1]).sqrt()).item() ** 2 for K in grams]
     return pd.DataFrame([{"trial": k, "below_0": max(0.0, -value)} for k, value in enumerate(determinants)])
 
@@ -168,7 +169,7 @@ def kernel_symmetries(width: int, trials: int, *, generator: torch.Generator) ->
     kinds["orthogonal"] = groups.Orthogonal
     for (name, group), trial in itertools.product(kinds.items(), range(trials)):
         A = group(width).sample(generator)
-        x, y = _normal(generator, 2, 200, width)
+        x, y = gaussian(generator, 2, 200, width)
         before, after = (x * y).amax(1), ((x @ A.T) * (y @ A.T)).amax(1)
         change = (after - before).abs().max() / before.abs().max()
         claimed = name == "signed permutations"
@@ -189,13 +190,9 @@ def order_of_groups(width: int, samples: int, trials: int, *, generator: torch.G
     """
     pairs = [("by hand", torch.eye(2), torch.diag(torch.tensor([1.0, 10.0])))]
     for _ in range(trials):
-        X, noise = _normal(generator, 2, samples, width).relu()
+        X, noise = gaussian(generator, 2, samples, width).relu()
         pairs.append(("scaled", X, (X + 0.1 * noise) @ groups.GReLU(width).sample(generator)))
     for trial, (name, X, Y) in enumerate(pairs):
         values = {g: procrustes(X, Y, g, centred=False).item() for g in ("grelu", "orthogonal")}
         excess = max(0.0, values["grelu"] - values["orthogonal"])
         yield {"features": name, "trial": trial, **values, "excess": excess}
-
-
-def _normal(generator: torch.Generator, *shape: int) -> Tensor:
-    return torch.randn(shape, generator=generator, dtype=torch.float64)

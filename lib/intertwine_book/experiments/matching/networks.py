@@ -40,7 +40,7 @@ def cuts(network: Network, layers: Sequence[int] | None = None) -> list[str]:
 
     The network has batch norm; the layers are numbers, from 1, of hidden layers that are not inside a block.
     """
-    known = [layer.name for layer in network.hidden_layers() if "*" not in layer.number]
+    known = [layer.name for layer in network.hidden_layers() if not layer.in_block]
     layers = range(1, len(known) + 1) if layers is None else layers
     if not set(layers) <= set(range(1, len(known) + 1)):
         raise ValueError(f"Expected layers from 1 to {len(known)}, was given {list(layers)}.")

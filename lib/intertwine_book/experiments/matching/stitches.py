@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from math import nan
 from typing import Any
 
 from intertwine.alignment import LinearMap, Statistics, lasso, least_squares
@@ -114,4 +113,4 @@ def _between(ends: list[Any], fraction: float) -> LinearMap:
     one, two = ends
     weight = fraction * one.weight + (1 - fraction) * two.weight
     bias = None if one.bias is None else (fraction * one.bias + (1 - fraction) * two.bias).detach()
-    return LinearMap(weight.detach(), bias, residual=nan, total=nan)
+    return LinearMap(weight.detach(), bias)

@@ -46,7 +46,7 @@ def equation_3(alphas: Sequence[float] = (0.25, 0.5, 0.75, 1.25, 1.5)) -> pd.Dat
     )
 
 
-def ways(stitches: pd.DataFrame, value: str = "relative_accuracy") -> pd.DataFrame:
+def ways(stitches: pd.DataFrame) -> pd.DataFrame:
     """One row for each pair and layer, one column for each way of stitching.
 
     Example:
@@ -54,10 +54,10 @@ def ways(stitches: pd.DataFrame, value: str = "relative_accuracy") -> pd.DataFra
         >>> ways(table.assign(relative_accuracy=[0.9, 0.1])).columns.tolist()
         ['pair', 'layer1', 'task_loss', 'no_stitch', 'lost_by_task_loss', 'lost_by_no_stitch']
 
-    Where the values are relative accuracies, 1 minus each is in ``lost_by_…``.
+    The values are relative accuracies; 1 minus each is in ``lost_by_…``.
     """
-    found = _wide(stitches, PLACE, value)
-    return _with_losses(found, found.columns[len(PLACE) :]) if value == "relative_accuracy" else found
+    found = _wide(stitches, PLACE, "relative_accuracy")
+    return _with_losses(found, found.columns[len(PLACE) :])
 
 
 def by_pair(stitches: pd.DataFrame) -> pd.DataFrame:
