@@ -375,13 +375,10 @@ for name, value in {
 # So a penalty after two epochs and one after fifty answer different questions. {numref}`fig-repair` follows one finetuning epoch by epoch.
 
 # %% tags=["remove-input"] mystnb={"figure": {"name": "fig-repair", "caption": "After one epoch the group and rotations lose alike, 27 and 28 points; after two the gap is largest and clear; after 32 it has closed to half a point. Rotation penalty against the epochs of finetuning. Recorded on handwritten digits: layer 5 of a Myrtle CNN of width 8, constant learning rate, mean over ten matrices with 95 % interval. The control improves on the network that it began with."}, "image": {"alt": "Penalty in points against epochs from 1 to 32 on a logarithmic axis: the curves of the group and of orthogonal matrices start near 27 and fall to zero, the orthogonal one later; the control falls slowly below zero."}}
-repairs, follow = (results.on_record(chapter, t) for t in ("repaired", "followed"))
-of_whom = {"digits, width 8": repairs, "CIFAR-10, width 64": follow}
-curve = pd.concat(table.assign(network=name) for name, table in of_whom.items())
-curve = curve[curve["epoch"].isin([1, 2, 4, 8, 16, 32])]
+repairs = results.on_record(chapter, "repaired")
+curve = repairs[repairs["epoch"].isin([1, 2, 4, 8, 16, 32])]
 curve = curve.replace({"group": {"identity": "control"}}).astype({"epoch": str})
 style = {"xlabel": "epochs of finetuning", "ylabel": "penalty, points"}
-style |= {"panels": "network"}
 mean_curves(curve, "epoch", "penalty", "group", colours=COLOUR_OF, **style)
 
 # %% tags=["remove-cell"]

@@ -522,7 +522,7 @@ ten, seen, walks = [k / 10 for k in range(11)], {}, []
 for way, end in {"as trained": g, "matched by activations": moved}.items():
     on_line = line(f, end, train, test, ten).query("batch_norm == 're-estimated'")
     walks.append(on_line.assign(way=way, accuracy=100 * on_line["accuracy"]))
-    glue(f"half-{way.split()[1]}", walks[-1]["accuracy"].iloc[5], display=False)
+    glue(f"half-{way.split()[1]}", float(walks[-1]["accuracy"].iloc[5]), display=False)
     stops = [reestimated(between(f, end, fraction), images) for fraction in ten]
     stages = [activations(stop, ["relu1"], test.images[:1])["relu1"][0] for stop in stops]
     seen[way] = torch.stack(stages)[:, stages[0].mean((1, 2)).argmax()]
