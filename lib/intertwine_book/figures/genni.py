@@ -68,7 +68,7 @@ def plane_in_space(grid: Grid, flat: Plane, networks: Mapping[str, Sequence[floa
     The first three parameters are the axes of space. The networks, whose functions are drawn, are letter →
     coordinates in the plane; f takes parameter vectors and inputs, a row each.
     """
-    figure, _ = new_figure(1, 1, height=2.9)
+    figure, _ = new_figure(1, 1, height=3.3)
     figure.clear()
     parts = figure.add_gridspec(len(networks), 3, width_ratios=[1.5, 1.2, 0.6])
     space: Any = figure.add_subplot(parts[:, 0], projection="3d", computed_zorder=False)
@@ -79,7 +79,8 @@ def plane_in_space(grid: Grid, flat: Plane, networks: Mapping[str, Sequence[floa
     colours = shades(Normalize(-3, 1)(logs))
     space.plot_surface(*square, facecolors=colours, rstride=1, cstride=1, shade=False, alpha=0.9)
     extent = (at[0], at[-1], at[0], at[-1])
-    page.imshow(logs.T, origin="lower", extent=extent, cmap=shades, vmin=-3, vmax=1)
+    image = page.imshow(logs.T, origin="lower", extent=extent, cmap=shades, vmin=-3, vmax=1)
+    figure.colorbar(image, ax=page, location="bottom", label="log₁₀ J/E[y²]", shrink=0.8)
     spots = {f"$\\theta_{k}$": place.tolist() for k, place in enumerate(flat.coordinates)}
     for name, place in {**spots, **networks}.items():
         solved = name in spots
