@@ -71,12 +71,13 @@ def summary(judged: Judged) -> pd.DataFrame:
 
 
 def _sum(judged: Judged) -> str:
-    """Five numbers for the home page, of the papers' statements alone."""
-    found = summary(judged).query("paper != @OURS")["family"].value_counts().reindex(FAMILIES, fill_value=0)
-    agrees, undecided, disagrees, elsewhere, unjudged = found
-    text = f"Of {found.sum()} statements of the papers {agrees} agree with what we found, {disagrees} do not,"
-    text += f" {undecided} are undecided, {elsewhere} have another result in another setting, and {unjudged}"
-    return f"{text} have no verdict."
+    """Seven numbers for the home page, of the papers' statements alone."""
+    words = Counter(verdict.word for claim, verdict in judged if claim.whose == "paper")
+    agree, undecided, disagree, _, unjudged = (sum(words[w] for w in of) for of in FAMILIES.values())
+    text = f"Of {words.total()} statements of the papers {agree - words['consistent']} hold in the paper's "
+    text += f"setting, as far as we tested, and {disagree} do not. Of those measured in another setting only, "
+    text += f"{words['consistent']} agree and {words['inconsistent']} do not, which does not refute them. "
+    return f"{text}{undecided} are undecided, and {unjudged} have no verdict."
 
 
 def _filtered(paper: str, kind: str) -> str:
