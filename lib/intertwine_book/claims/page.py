@@ -75,7 +75,9 @@ def _sum(judged: Judged) -> str:
     words = Counter(verdict.word for claim, verdict in judged if claim.whose == "paper")
     agree, undecided, disagree, _, unjudged = (sum(words[w] for w in of) for of in FAMILIES.values())
     text = f"Of {words.total()} statements of the papers {agree - words['consistent']} hold in the paper's "
-    text += f"setting, as far as we tested, and {disagree} do not. Of those measured in another setting only, "
+    text += (
+        f"setting, as far as we tested, and {disagree} do not. Of those measured in another setting only, "
+    )
     text += f"{words['consistent']} agree and {words['inconsistent']} do not, which does not refute them. "
     return f"{text}{undecided} are undecided, and {unjudged} have no verdict."
 
