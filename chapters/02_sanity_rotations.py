@@ -67,7 +67,7 @@ trials: int = 2  # transformations drawn for each group
 epochs: int = 12  # of the networks' training
 finetuning_epochs: int = 3  # of the paper's protocol
 repair_epochs: int = 8  # of the finetuning that is followed epoch by epoch
-followed_epochs: int = 0  # of the same in the network of the paper's protocol
+budgets: list[int] = [1, 4]  # epochs of finetunings that are compared, one for each
 layers: list[int] = [1, 2, 3]  # convolutions that are transformed, from 1
 fit_images: int = 500  # training images that the best linear map is fitted on, at most
 test_images: int = 300  # test images that it is judged on, at most
@@ -668,15 +668,12 @@ def repaired(group, trial):
 
 
 # %% tags=["remove-cell"]
-if followed_epochs:
-    steady = replace(recipe, epochs=followed_epochs, lr=1e-3, schedule=MultiStep())
-
-    @run.table(group=GROUPS, uses=["dataset", "width", "epochs", "followed_epochs"])
-    def followed(group):
-        """The same in the network that is finetuned above, with one matrix."""
-        where = {"seed": 1000 * seed, "device": device}
-        A = drawn(group, 3, 0)
-        return sanity.repair(g, "conv3", A, digits, test, steady, **where)
+@run.table(budget=budgets, group=GROUPS, uses=["dataset", "width", "epochs"])
+def by_budget(budget, group):
+    """The paper's protocol with so many epochs, for one matrix at layer 5."""
+    longer, where = replace(short, epochs=budget), {"seed": 1000 * seed, "device": device}
+    A = drawn(group, 3, 0)
+    return sanity.finetuned(g, "conv3", A, digits, test, longer, **where)
 
 
 # %% tags=["remove-cell"]
