@@ -20,14 +20,18 @@ def relevant(name: str, cells: Iterable[str]) -> list[str]:
     """The statements that decide on a name, and on the names in them, without comments and decorators.
 
     Example:
-        >>> cells = ["rate = 0.1", "def half(x):  # of it", "    return rate * x / 2", "other = 1"]
+        >>> cells = ["width: int = 8", "width = 64  # by papermill", "rate = 0.1", "other = 1"]
+        >>> cells += ["def half(x):  # of it", "    return rate * x / 2 / width"]
         >>> relevant("half", cells)
-        ['def half(x):\\n    return rate * x / 2', 'rate = 0.1']
+        ['def half(x):\\n    return rate * x / 2 / width', 'rate = 0.1']
 
-    Annotated names are left out: they are a chapter's parameters, by which a table is known anyway.
+    Annotated names are left out, whatever papermill sets them to: they are a chapter's parameters, and a
+    table says which of these it uses.
     """
     statements = ast.parse("\n".join(cells)).body
-    found, waiting, seen = [], [name], {name}
+    annotated = [each.target for each in statements if isinstance(each, ast.AnnAssign)]
+    parameters = {target.id for target in annotated if isinstance(target, ast.Name)}
+    found, waiting, seen = [], [name], {name, *parameters}
     while waiting:
         name = waiting.pop()
         for node in statements:
@@ -44,8 +48,6 @@ def _bound(node: ast.stmt) -> set[str]:
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
         node.decorator_list = []  # of `run.table`, which says how many cases there are
         return {node.name}
-    if isinstance(node, ast.AnnAssign):
-        return set()
     stored = [each for each in ast.walk(node) if isinstance(getattr(each, "ctx", None), ast.Store)]
     return {name.id for each in stored for name in ast.walk(each) if isinstance(name, ast.Name)}
 
