@@ -71,15 +71,18 @@ def summary(judged: Judged) -> pd.DataFrame:
 
 
 def _sum(judged: Judged) -> str:
-    """Seven numbers for the home page, of the papers' statements alone."""
+    """Eight numbers for the home page, of the papers' statements alone."""
     words = Counter(verdict.word for claim, verdict in judged if claim.whose == "paper")
-    agree, undecided, disagree, _, unjudged = (sum(words[w] for w in of) for of in FAMILIES.values())
-    text = f"Of {words.total()} statements of the papers {agree - words['consistent']} hold in the paper's "
-    text += (
-        f"setting, as far as we tested, and {disagree} do not. Of those measured in another setting only, "
+    agree, undecided, disagree, elsewhere, unjudged = (
+        sum(words[word] for word in family) for family in FAMILIES.values()
     )
-    text += f"{words['consistent']} agree and {words['inconsistent']} do not, which does not refute them. "
-    return f"{text}{undecided} are undecided, and {unjudged} have no verdict."
+    there = words["consistent"]
+    return (
+        f"Of {words.total()} statements of the papers {agree - there} hold in the paper's setting, as far as "
+        f"we tested, and {disagree} do not. In another setting only we measured {there + elsewhere}: {there} "
+        f"agree there, and {elsewhere} do not, which refutes none of these. {undecided} are undecided by "
+        f"what we measured, and {unjudged} are not measured or cannot be judged."
+    )
 
 
 def _filtered(paper: str, kind: str) -> str:
