@@ -191,8 +191,9 @@ def test_every_activation_of_torch_is_classified_at_three_parameters_or_refused(
 
 @settings(max_examples=10, deadline=None)
 @given(
-    st.floats(-3, 3).filter(lambda c: abs(c) > 1e-3),
-    st.floats(-3, 3).filter(lambda c: abs(c) > 1e-3),
+    # sizes equal or clearly different: one rounding apart, they are equal to the library
+    st.integers(-1000, 1000).filter(bool).map(lambda k: 3 * k / 1000),
+    st.integers(-1000, 1000).filter(bool).map(lambda k: 3 * k / 1000),
     st.floats(0.1, 6),
 )
 @example(1.0, 0.0, 1.0)
