@@ -161,7 +161,7 @@ ORDER = {
         *("files", "devices", "features", "checks", "groups", "data", "models", "alignment", "weightspace"),
         *("shallow", "training", "similarity", "stitching", "dissection", "genni"),
     ),
-    "intertwine_book": ("results", "claims", "figures", "experiments", "build"),
+    "intertwine_book": ("networks", "results", "claims", "figures", "experiments", "build"),
 }
 
 

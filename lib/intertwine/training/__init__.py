@@ -1,6 +1,6 @@
 """Training: recipes as data, one network or many, and a zoo of trained networks."""
 
-from intertwine.training import zoo
+from intertwine.training import kept, zoo
 from intertwine.training.batches import Batches, fill_of
 from intertwine.training.epoch import build_optimizer, epoch
 from intertwine.training.evaluate import check_data, evaluate
@@ -24,6 +24,7 @@ __all__ = [
     "evaluate",
     "fill_of",
     "front_values",
+    "kept",
     "outputs",
     "train",
     "train_many",

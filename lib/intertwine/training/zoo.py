@@ -10,11 +10,12 @@ from pathlib import Path
 import pandas as pd
 import torch
 from torch import Tensor, nn
+from tqdm import tqdm
 
 from intertwine import devices, files
 from intertwine.data.archive import data_root
 from intertwine.data.dataset import tensor_digest
-from intertwine.training import store
+from intertwine.training import kept, store
 from intertwine.training.many import Pair, Seed, as_pairs, train_each
 from intertwine.training.outputs import all_outputs
 from intertwine.training.recipes import VERSION
@@ -49,8 +50,9 @@ def get(
     A network is found again by what it is before training (its modules and its initial weights, whatever the
     text of the function that builds it), the data's checksum, the recipe, the precision, the seeds and the
     version of this code. A stored network whose outputs for a few images have changed, because its `forward`
-    has, is trained anew. Two runs that train wait for each other; who asks for stored networks does not wait.
-    An interrupted run loses no finished network, and goes on in the others from their last epoch.
+    has, is trained anew. Networks of a checkout (see `kept`) are taken first. Two runs that train wait
+    for each other; who asks for stored networks does not wait. An interrupted run loses no finished network,
+    and goes on in the others from their last epoch.
 
     Args:
         spec, seeds, n_jobs: as in `train_many`.
@@ -61,13 +63,18 @@ def get(
 
     Raises:
         OSError: a file of the zoo is damaged.
+        ValueError: a network that comes with the checkout was altered.
     """
     chosen, wanted = devices.pick(device), as_pairs(spec, seeds)
     paths = dict(zip(wanted, _paths(spec, wanted, root, chosen), strict=True))
     if not paths:
         return []
     progress = sys.stderr.isatty() if progress is None else progress
-    found = _stored(spec, paths)  # before the lock: who trains others may hold it for hours
+    found = {pair: trained for pair in paths if (trained := kept.find(spec, pair))}
+    if found and progress:
+        tqdm.write(f"{len(found)} of {len(paths)} networks are in {kept.folder()}.", file=sys.stderr)
+    # before the lock: who trains others may hold it for hours
+    found |= _stored(spec, {pair: path for pair, path in paths.items() if pair not in found})
     with files.lock(next(iter(paths.values())).parent) if len(found) < len(paths) else nullcontext():
         found |= _stored(spec, {pair: path for pair, path in paths.items() if pair not in found})
         todo = [pair for pair in paths if pair not in found]

@@ -1,4 +1,4 @@
-"""The command line: `intertwine build`, `run`, `status`, `pdf` and `publish`."""
+"""The command line: `intertwine build`, `run`, `networks`, `status`, `pdf` and `publish`."""
 
 import os
 import time
@@ -193,6 +193,22 @@ def publish(profile: str, folder: Path) -> None:
 
     published(find_book(), profile, folder)
     console.print(f"Ready to be pushed: [bold]{folder}[/bold]")
+
+
+@cli.command()
+@click.option(
+    "--train", is_flag=True, help="train those that are missing (hours), and keep each when finished"
+)
+def networks(train: bool) -> None:
+    """List the networks that come with the book."""
+    from intertwine.training import kept
+
+    _book()
+    if train:
+        from intertwine_book.networks import train_missing
+
+        train_missing(lambda line: console.print(line))
+    console.print(kept.table().to_string(index=False))
 
 
 @cli.command()

@@ -1,0 +1,35 @@
+"""The networks that the story is about: trained once, each kept in ``data/networks`` when finished."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from intertwine import data, devices
+from intertwine.training import RECIPES, Spec, evaluate, kept, zoo
+
+# kinds of Myrtle CNNs on CIFAR-10, in the order in which they are wanted: arguments, epochs, seeds
+WANTED = (
+    ({"width": 64}, 20, range(8)),
+    ({"width": 64, "norm": False}, 12, range(3)),
+    ({"width": 16}, 20, range(8)),
+    ({"width": 32}, 20, range(4)),  # all eight would not fit into the 40 MB
+)
+
+
+def train_missing(report: Callable[[str], None], *, device: str = "auto") -> None:
+    """Train the wanted networks that are not kept yet, one after another, and keep each; say which are done.
+
+    An interrupted training goes on from its last epoch. The accuracy of the manifest is that of the 16-bit
+    file, on the whole test set, in float32.
+    """
+    train, test = (data.load("cifar10", split, device=device) for split in ("train", "test"))
+    for arguments, epochs, seeds in WANTED:
+        spec = Spec("myrtle", train, replace(RECIPES["fast"], epochs=epochs), arguments)
+        for seed in seeds:
+            if kept.find(spec, (seed, seed)):
+                continue
+            (trained,) = zoo.get(spec, [seed], device=device, n_jobs=1)
+            network = kept.rounded(trained.network)
+            accuracy = evaluate(network, test.images, test.labels)
+            precision = str(devices.precision(network, devices.pick(device), spec.recipe.dtype))
+            path = kept.keep(spec, (seed, seed), trained, accuracy, precision=precision)
+            report(f"{path.name}: {accuracy:.2%}, {trained.history['seconds'].sum():.0f} s")
