@@ -37,6 +37,7 @@ from intertwine.training import (
     train_many,
 )
 from intertwine.training.epoch import drawing
+from intertwine.training.train import pooled_first
 from intertwine.weightspace import canonicalise, find_symmetries
 
 seeds = st.integers(0, 2**31)
@@ -362,6 +363,52 @@ def test_a_bar_shows_loss_and_accuracy(capsys):
     assert not out and all(word in bar for word in ("3/3", "loss=", "accuracy="))
     train(models.myrtle(2, in_channels=1), dataset(20), PLAIN, seed=0, device="cpu")
     assert capsys.readouterr() == ("", "")
+
+
+@given(seeds, st.sampled_from([torch.float32, torch.bfloat16]))
+@settings(max_examples=20)
+def test_maxima_before_relu_change_no_bit_of_outputs_and_gradients(seed, dtype):
+    network = models.myrtle(4, seed=seed)
+    chain = pooled_first(network)
+    assert [type(layer) for layer in chain] != [type(layer) for layer in network]
+    images, found = normal(6, 3, 8, 8, seed=seed), []
+    for each in (network, chain):
+        network.zero_grad()
+        with torch.autocast("cpu", dtype, enabled=dtype != torch.float32):
+            out = each(images)
+        out.float().square().sum().backward()
+        found.append([out, *(parameter.grad for parameter in network.parameters())])
+    assert all(map(torch.equal, *found))
+
+
+def test_only_relu_before_maxima_changes_places_and_only_in_a_plain_chain():
+    class Own(nn.Sequential):
+        def forward(self, x):
+            return 2 * super().forward(x)
+
+    layers = [nn.Conv2d(1, 2, 3), nn.ReLU(), nn.MaxPool2d(2)]
+    own, hooked = Own(*layers), nn.Sequential(*layers)
+    hooked.register_forward_hook(lambda module, inputs, out: 2 * out)
+    for network in (own, hooked):
+        assert pooled_first(network) is network
+    falling = nn.Sequential(nn.LeakyReLU(-1.0), nn.MaxPool2d(2))
+    assert [*pooled_first(falling)] == [*falling]
+
+
+def test_images_grow_to_their_full_side():
+    source = dataset(32, 3, 16)
+    recipe = replace(PLAIN, epochs=10, sides=((0.4, 0.5), (0.7, 0.75)))
+    batches = Batches(source.images, source.labels, recipe, fill_of(source, recipe))
+    sides = [next(batches.epoch(number, seed=0))[0].shape[-1] for number in range(10)]
+    assert sides == [8] * 4 + [12] * 3 + [16] * 3
+    whole = Batches(source.images, source.labels, replace(recipe, sides=()), fill_of(source, recipe))
+    (small, one), (large, two) = (next(each.epoch(0, seed=5)) for each in (batches, whole))
+    assert torch.equal(one, two)
+    torch.testing.assert_close(small, F.avg_pool2d(large, 2))
+    with pytest.raises(ValueError, match="shares of a side above 0 and at most 1"):
+        replace(PLAIN, sides=((0.5, 0.0),))
+    with pytest.raises(ValueError, match="flips, shifts or shrinks"):
+        Batches(source.images.flatten(1), source.labels, recipe, fill_of(source, recipe))
 
 
 def interrupted(monkeypatch, epochs: int, *arguments, **options) -> None:
@@ -695,7 +742,7 @@ def test_mistakes_are_said_in_one_sentence_before_any_work():
     attempt("finite numbers, was given NaN or infinity in 2 of 20", data=replace(source, images=holed))
     vectors = Dataset.of(normal(20, 5), source.labels)
     attempt(
-        r"that flips or shifts, was given shape \(20, 5\): use replace\(recipe, flip=False, shift=0\)",
+        r"that flips, shifts or shrinks, was given shape \(20, 5\): use replace\(recipe, flip=False",
         network=nn.Linear(5, 10),
         data=vectors,
         recipe=replace(PLAIN, flip=True),

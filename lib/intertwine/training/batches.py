@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
@@ -27,7 +28,7 @@ class Batches:
 
     Args:
         images, labels: on one device; images of shape (n, channels, height, width), or of any other if the
-            recipe neither shifts nor flips.
+            recipe neither shifts nor flips nor shrinks.
         fill: value for each channel of the pixels that a shift leaves free; see `fill_of`.
     """
 
@@ -43,10 +44,10 @@ class Batches:
                 f"Expected at least one batch of {recipe.batch_size} images, was given {len(labels)}: use a "
                 f"smaller batch_size."
             )
-        if (recipe.flip or recipe.shift) and images.ndim != 4:
+        if (recipe.flip or recipe.shift or recipe.sides) and images.ndim != 4:
             raise ValueError(
-                f"Expected images (n, channels, height, width) for a recipe that flips or shifts, was given "
-                f"shape {tuple(images.shape)}: use replace(recipe, flip=False, shift=0)."
+                f"Expected images (n, channels, height, width) for a recipe that flips, shifts or shrinks, "
+                f"was given shape {tuple(images.shape)}: use replace(recipe, flip=False, shift=0, sides=())."
             )
         self.labels, self.recipe = labels, recipe
         self.images = images.movedim(1, -1).contiguous() if images.ndim == 4 else images
@@ -75,8 +76,12 @@ class Batches:
         moves = torch.randint(-shift, shift + 1, (len(order), 2), generator=generator)
         flips = torch.rand(len(order), generator=generator) < (0.5 if self.recipe.flip else 0)
         drawn = (each.to(self.labels.device).split(self.recipe.batch_size) for each in (order, moves, flips))
+        share = self.recipe.side(number / self.recipe.epochs)
         for rows, move, flip in zip(*drawn, strict=True):
-            yield self._images(rows, move, flip), self.labels[rows]
+            images = self._images(rows, move, flip)
+            if share < 1:
+                images = F.interpolate(images, scale_factor=share, mode="bilinear")
+            yield images, self.labels[rows]
 
     def _images(self, rows: Tensor, move: Tensor, flip: Tensor) -> Tensor:
         if not (self.recipe.flip or self.recipe.shift):

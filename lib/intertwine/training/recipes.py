@@ -74,6 +74,9 @@ class Recipe:
     """Images are moved by up to so many pixels, uniformly, in either direction."""
     fill: str = "mean"
     """Pixels that a shift leaves free: "mean" intensities, or "black"."""
+    sides: tuple[tuple[float, float], ...] = ()
+    """Pairs (done, share): until this fraction of the training images have this share of their side.
+    Half the side is a quarter of the work."""
     label_smoothing: float = 0.0
     dtype: str = "auto"
     """float32, bfloat16 (by autocast; weights stay float32), or auto: the faster one, by a rule."""
@@ -95,6 +98,18 @@ class Recipe:
         for name, known in self.choices.items():
             if (value := getattr(self, name)) not in known:
                 raise ValueError(f"Expected {name} to be one of {', '.join(known)}, was given {value!r}.")
+        if not all(0 < share <= 1 for _, share in self.sides):
+            raise ValueError(f"Expected shares of a side above 0 and at most 1, was given {self.sides!r}.")
+
+    def side(self, done: float) -> float:
+        """The share of their side that images have when this fraction of the training is done.
+
+        Example:
+            >>> growing = Recipe(epochs=10, batch_size=4, lr=0.1, sides=((0.4, 0.5), (0.7, 0.75)))
+            >>> [growing.side(done) for done in (0.0, 0.4, 0.9)]
+            [0.5, 0.75, 1.0]
+        """
+        return next((share for until, share in self.sides if done < until), 1.0)
 
 
 RECIPES: dict[str, Recipe] = {

@@ -2,6 +2,7 @@
 
 import copy
 from dataclasses import asdict
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from tqdm import tqdm
 from intertwine import devices, files
 from intertwine.data import Dataset
 from intertwine.data.dataset import check_dataset, tensor_digest
+from intertwine.models import Network
 from intertwine.training import store
 from intertwine.training.batches import Batches, fill_of
 from intertwine.training.epoch import Row, build_optimizer, epoch
@@ -89,8 +91,8 @@ def train(
     dtype = devices.precision(network, chosen, recipe.dtype)
     front.requires_grad_(False).eval()
     back.train()
-    images, model = data.images.to(chosen, devices.input_dtype(network, dtype)), network
-    if freeze and not (recipe.flip or recipe.shift):
+    images, model = data.images.to(chosen, devices.input_dtype(network, dtype)), pooled_first(network)
+    if freeze and not (recipe.flip or recipe.shift or recipe.sides):
         values = front_values(front, images, dtype=dtype)
         if isinstance(values, Tensor):
             images, model = values, back
@@ -116,6 +118,27 @@ def train(
         parameter.requires_grad_(original.requires_grad)
     network.to(memory_format=torch.contiguous_format)
     return Trained(network.eval(), pd.DataFrame(rows))
+
+
+def pooled_first(network: nn.Module) -> nn.Module:
+    """The same modules and function, with maxima taken before a ReLU, which then has a quarter of the values.
+
+    Example:
+        >>> chain = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.MaxPool2d(2))
+        >>> [type(layer).__name__ for layer in pooled_first(chain)]
+        ['Conv2d', 'MaxPool2d', 'ReLU']
+
+    ReLU is nondecreasing, so it commutes with maxima; outputs and gradients agree bit for bit. Other networks
+    than plain chains are returned as they are.
+    """
+    plain = type(network).forward in (nn.Sequential.forward, Network.forward)
+    if not isinstance(network, nn.Sequential) or not plain or network._forward_hooks:
+        return network
+    layers = list(network)
+    for k, (one, two) in enumerate(pairwise(layers)):
+        if type(one) is nn.ReLU and type(two) is nn.MaxPool2d and not two.return_indices:
+            layers[k : k + 2] = two, one
+    return nn.Sequential(*layers)
 
 
 def _parts(network: nn.Module, freeze: str | None) -> tuple[nn.Module, nn.Module]:
