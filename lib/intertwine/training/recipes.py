@@ -145,6 +145,17 @@ RECIPES: dict[str, Recipe] = {
         flip=True,
         shift=2,
     ),
+    "growing": Recipe(
+        epochs=24,
+        batch_size=128,
+        lr=0.1,
+        schedule=Triangle(peak=0.25),
+        weight_decay=5e-4,
+        drop_last=True,
+        flip=True,
+        shift=2,
+        sides=((0.4, 0.5), (0.7, 0.75)),
+    ),
     "digits": Recipe(
         epochs=20,
         batch_size=64,
@@ -155,13 +166,16 @@ RECIPES: dict[str, Recipe] = {
         label_smoothing=0.1,
     ),
 }
-"""The papers' protocols and two fast ones.
+"""The papers' protocols and three fast ones.
 
 - ``godfrey2022`` and ``csiszarik2021`` follow the authors' code, but: the network of the last epoch
   is kept, not of the epoch that is best on the test set, nor of iteration 110,000 out of 117,000; images are
   normalised as `intertwine.data.load` says, not with standard deviations near .2; 16-bit arithmetic is
   bfloat16. A random crop of an image padded by 4 is a shift by up to 4.
 - ``fast`` is for images of 28×28 pixels and more.
+- ``growing`` is ``fast`` for networks that take smaller images, too: images begin at half their side, so that
+  24 epochs take the work of 14. At equal work this gains accuracy: a Myrtle CNN of width 32 has 88.4 % on
+  CIFAR-10 after 16 such epochs, and 87.6 % after ten epochs on whole images, which are more work (one run each).
 - ``digits`` is for 8×8 pixels. No flips, for mirrored digits are none; no shifts, which cost accuracy; Adam,
   because it trains networks without batch norm too, whatever their activation (but the sigmoid).
 """
