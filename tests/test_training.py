@@ -242,7 +242,7 @@ def plain_loop(network: nn.Module, source: Dataset, recipe: Recipe, seed: int) -
 def test_training_is_the_plain_loop(name, norm):
     recipe = replace(RECIPES[name], epochs=4, batch_size=16, lr=1e-3)
     network = models.myrtle(2, in_channels=2, norm=norm, seed=1).double()
-    source = dataset(40, 2)
+    source = dataset(40, 2, 16)
     trained = train(network, source, replace(recipe, dtype="float32"), seed=5, device="cpu")
     expected = plain_loop(network, source, recipe, seed=5)
     for (key, value), (_, wanted) in zip(

@@ -175,7 +175,7 @@ RECIPES: dict[str, Recipe] = {
 - ``fast`` is for images of 28×28 pixels and more.
 - ``growing`` is ``fast`` for networks that take smaller images, too: images begin at half their side, so that
   24 epochs take the work of 14. At equal work this gains accuracy: a Myrtle CNN of width 32 has 88.4 % on
-  CIFAR-10 after 16 such epochs, and 87.6 % after ten epochs on whole images, which are more work (one run each).
+  CIFAR-10 after 16 such epochs, 87.6 % after ten epochs on whole images, which are more work (one run each).
 - ``digits`` is for 8×8 pixels. No flips, for mirrored digits are none; no shifts, which cost accuracy; Adam,
   because it trains networks without batch norm too, whatever their activation (but the sigmoid).
 """
