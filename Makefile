@@ -1,8 +1,9 @@
-# make book · test · test-all · device · check · pages · bench · lab · lock · clean     (PROFILE=smoke|quick|wide|desk|paper, quick by default)
+# make book · test · test-all · device · check · pages · bench · lab · lock · clean     (PROFILE=smoke|quick|desk|paper, quick by default)
 PYTHON  ?= python3
 PROFILE ?= quick
 BIN     := .venv/bin
 READY   := .venv/ready
+# A folder's name may have spaces: recipes write relative paths, and variables go to them by `export`, not by the shell.
 # two `make` at once must not install into one folder at once (flock is part of every Debian and Ubuntu)
 ONE_AT_A_TIME := $(shell command -v flock >/dev/null 2>&1 && echo flock .venv.lock)
 export INTERTWINE_DATA ?= $(CURDIR)/data
@@ -10,7 +11,7 @@ export INTERTWINE_DATA ?= $(CURDIR)/data
 .PHONY: book test test-all device check pages bench lab lock clean
 
 book: $(READY)
-	@$(BIN)/intertwine build --profile $(PROFILE)
+	@$(BIN)/intertwine build --profile "$(PROFILE)"
 
 test: $(READY)
 	@OMP_NUM_THREADS=1 $(BIN)/pytest -q -n auto --dist worksteal --durations=15 -m "not slow"
@@ -20,11 +21,11 @@ test-all: test
 
 # every chapter on a GPU, after `make book PROFILE=smoke`, whose tables and verdicts these must be; INTERTWINE_DTYPE
 # is the same for both, and the networks are trained again
-DEVICE := $(CURDIR)/_build/device
+DEVICE := _build/device
 device: export OMP_NUM_THREADS = 1
 device: export INTERTWINE_DTYPE = float32
-device: export INTERTWINE_ZOO = $(DEVICE)/zoo
-device: export INTERTWINE_RUNS = $(CURDIR)/_build/executed/smoke:$(DEVICE)
+device: export INTERTWINE_ZOO = $(CURDIR)/$(DEVICE)/zoo
+device: export INTERTWINE_RUNS = _build/executed/smoke:$(DEVICE)
 device: $(READY)
 	@rm -rf $(DEVICE) && mkdir -p $(DEVICE)
 	@printf '%s\n' $(notdir $(basename $(wildcard chapters/[0-9]*.py))) | xargs -P 2 -I{} sh -c \
@@ -36,10 +37,10 @@ check: $(READY)
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 
 pages: $(READY)
-	@INTERTWINE_HTML=$(CURDIR)/_build/html $(BIN)/pytest -q -n 2 tests/test_pages.py tests/test_pages_browser.py
+	@INTERTWINE_HTML=_build/html $(BIN)/pytest -q -n 2 tests/test_pages.py tests/test_pages_browser.py
 
 bench: $(READY)
-	@for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	@for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python "$$script" || exit 1; done
 
 lab: $(READY)
 	@$(BIN)/jupyter lab --notebook-dir chapters
@@ -57,10 +58,10 @@ $(READY): requirements.lock pyproject.toml
 .PHONY: install
 install:
 	@if [ $(READY) -nt requirements.lock ] && [ $(READY) -nt pyproject.toml ]; then exit 0; fi; \
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
+	"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
 	  "expected Python 3.11 or newer, found %d.%d: install one and run `make PYTHON=/path/to/python3`" % sys.version_info[:2])' && \
 	echo "Installing the locked environment into .venv (once; a few GB, mostly PyTorch)" && \
-	$(PYTHON) -m venv .venv && \
+	"$(PYTHON)" -m venv .venv && \
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$(grep '^uv==' requirements.lock)" && \
 	$(BIN)/uv pip sync --python $(BIN)/python requirements.lock && \
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable . && \

@@ -76,8 +76,8 @@ test_images: int = 300  # test images that it is judged on, at most
 LAYERS = {1: 0, 2: 2, 3: 5, 4: 8}  # convolutions, from 1, as the paper counts layers
 NAMES = {"relu": "ReLU", "gelu": "GELU", "abs": "|z|", "identity": "z"}
 chapter = "02_sanity_rotations"
-best, facts = [*results.recorded(chapter, "best_linear_map").values()][-1]
-tuned, budget = [*results.recorded(chapter, "finetuned").values()][-1]
+best, facts = results.recorded(chapter, "best_linear_map_width_16")["desk"]
+tuned, budget = results.recorded(chapter, "finetuned_width_16")["desk"]
 
 
 def in_words(table):
@@ -165,7 +165,7 @@ insertion_diagram()
 device = devices.pick(device)
 digits, test = (data.load(dataset, split, device=device) for split in ("train", "test"))
 run = results.run(globals(), chapter, data=digits)
-usual = RECIPES["digits" if dataset == "digits" else "fast"]
+usual = RECIPES["digits" if dataset == "digits" else "growing"]
 lr = 3e-3 if width < 32 else 1e-3  # smaller steps for more channels
 recipe = replace(usual, epochs=epochs, optimizer="adam", lr=lr)
 shape = {"width": width, "norm": False, "in_channels": digits.images.shape[1]}
@@ -295,7 +295,7 @@ ways = {"best linear map, in closed form": by_paper(relu), "finetuned": measured
 told = pd.concat(each.assign(way=way) for way, each in ways.items())
 three = {name: COLOUR_OF[name] for name in ("positive scalings", "orthogonal", "control")}
 at_64 = pd.concat(
-    by_paper(results.recorded(chapter, table)["wide"][0]).assign(way=way)
+    by_paper(results.on_record(chapter, table)).assign(way=way)
     for way, table in zip(ways, ("best_linear_map", "finetuned"), strict=True)
 ).replace({"group": {"identity": "control"}})
 at_64 = at_64.groupby(["way", "group", "layer"], as_index=False)["penalty"].mean()
@@ -316,7 +316,7 @@ after_50 = printed.pivot(index="group", columns="layer", values="penalty")
 assert (tuned_64.loc[after_50.index] > after_50).all(axis=None)
 
 # %% tags=["remove-cell"]
-pairs_64 = by_paper(results.recorded(chapter, "finetuned")["wide"][0])
+pairs_64 = by_paper(results.on_record(chapter, "finetuned"))
 pairs_64 = pairs_64.pivot(index=["layer", "trial"], columns="group", values="penalty")
 apart_64 = pairs_64["orthogonal"] - pairs_64["positive scalings"]
 assert apart_64.groupby("layer").size().eq(5).all() and (apart_64 > 0).all()

@@ -92,8 +92,7 @@ read_off = {
 }
 printed = pd.DataFrame(read_off).assign(layer=list(NUMBERS.values()))
 printed = printed.melt("layer", var_name="stitch", value_name="penalty")
-runs = results.recorded("03_stitching", "stitched")
-story, narrow = (runs[name][0] for name in ("wide", "desk"))
+story, narrow = record("stitched"), record("stitched_width_16")
 for table in (story, narrow):
     table["layer"] = table["layer1"].map(NUMBERS)
 shades = [style.COLOURS["pink"], style.COLOURS["orange"], style.COLOURS["grey"]]
@@ -180,7 +179,8 @@ device = devices.pick(device)
 whole, test = (data.load(dataset, split, device=device) for split in ("train", "test"))
 usual = "digits" if dataset == "digits" else "fast"
 shape = {"width": width, "in_channels": whole.images.shape[1]}
-recipe = replace(RECIPES[usual], epochs=epochs)
+recipe = RECIPES["digits" if dataset == "digits" else "growing"]
+recipe = replace(recipe, epochs=epochs)
 spec = Spec("myrtle", whole, recipe, shape)
 couples = zoo.pairs(spec, pairs, seed=seed, device=device)
 draw = torch.Generator().manual_seed(seed)

@@ -579,13 +579,13 @@ assert first.get_group(8).round(2).tolist() == [0.99, 1.0]
 assert grown.loc[grown["layer"] == "4", "relative_accuracy"].min() > 0.955
 on_digits = [56, 97, 90, 67, 98, 92, 92, 98, 97, 70, 97, 92, 59, 95, 92]
 on_cifar10 = [83, 98, 98, 88, 98, 98, 91, 97, 97, 82, 96, 96, 76, 95, 92]
-for profile, kept in {"desk": on_digits, "wide": on_cifar10}.items():
-    kinds = results.recorded("03b_matching", "further")[profile][0]
+for name, kept in {"further_digits": on_digits, "further": on_cifar10}.items():
+    kinds = record(name)
     kinds = kinds.groupby("networks", sort=False)[["least_squares", "task_loss"]]
     table = kinds.mean().assign(worst=kinds.min()["task_loss"])
     assert (100 * table).round().to_numpy().flatten().tolist() == kept
     assert table["worst"].min() > 0.9
-adams = record("further").query("networks == 'Adam'").groupby("layer1")
+adams = record("further_digits").query("networks == 'Adam'").groupby("layer1")
 assert (100 * adams["least_squares"].mean()).round().tolist() == [26, 15, 83, 100]
 
 # %% [markdown]

@@ -83,7 +83,7 @@ nulls: int = 5  # shuffles for each pair
 trials: int = 50  # draws for every statement
 memory_gb: int = 1  # for features and blocks of Gram matrices
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-table-2", "caption": "Trained networks are more alike than shuffled images, yet shuffled images already score much in Procrustes, and untrained networks in CKA. Similarity of the same layer of two Myrtle CNNs from different seeds, on {glue:text}`images:.0f` test images of CIFAR-10; higher is more similar. Procrustes as printed, without centring; CKA under the orthogonal group is linear CKA. Layers 3, 6, 10 and 14 are the ReLUs behind its four convolutions. Filled: recorded runs, mean over {glue:text}`pairs:.0f` pairs with 95 % interval; small dots: single pairs. Rings: table 2 and figure 5 of Godfrey and others, width 64. Squares: width 64, mean over {glue:text}`wide-pairs:.0f` pairs with 95 % interval. Dashes: shuffled images (above their mean, below their 97.5 % quantile). Triangles, for CKA only: networks that were never trained, mean over {glue:text}`fresh-pairs:.0f` pairs."}, "image": {"alt": "Two panels of similarity at the layers 3, 6, 10 and 14. Procrustes lies between 0.5 and 0.8 above dashes at 0.36 to 0.53. CKA with a linear kernel lies above 0.9 with triangles close by; G_ReLU-CKA falls from 0.8 to 0.6, its triangles from 0.8 to 0.2."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-table-2", "caption": "Trained networks are more alike than shuffled images, yet shuffled images already score much in Procrustes, and untrained networks in CKA. Similarity of the same layer of two Myrtle CNNs from different seeds, on {glue:text}`images:.0f` test images of CIFAR-10; higher is more similar. Procrustes as printed, without centring; CKA under the orthogonal group is linear CKA. Layers 3, 6, 10 and 14 are the ReLUs behind its four convolutions. Filled: recorded runs at the paper's width, mean over {glue:text}`pairs:.0f` pairs with 95 % interval; small dots: single pairs. Rings: table 2 and figure 5 of Godfrey and others. Squares: width 16, mean over four pairs with 95 % interval. Dashes: shuffled images (above their mean, below their 97.5 % quantile). Triangles, for CKA only: one pair that was never trained."}, "image": {"alt": "Two panels of similarity at the layers 3, 6, 10 and 14. Procrustes lies between 0.4 and 0.9 above dashes at 0.33 to 0.5. CKA with a linear kernel lies above 0.9 with triangles upon it; G_ReLU-CKA falls from 0.9 to 0.6, its triangles from 0.9 to 0.2."}}
 table_2_printed = {
     "G_ReLU": [0.6208, 0.5106, 0.4432, 0.4899],
     "orthogonal": [0.7724, 0.5743, 0.5087, 0.5825],
@@ -98,23 +98,23 @@ printed = pd.concat(
     for panel, of in by_panel.items()
 ).melt(["panel", "layer"], var_name="group")
 recorded = {n: record(n) for n in ("table_2", "figure_5_diagonal", "untrained")}
-wide = {n: results.recorded(chapter, n)["wide"][0] for n in recorded}
-for width_of, tables in {"rise": recorded, "wide-rise": wide}.items():
+narrow = {n: record(f"{n}_width_16") for n in recorded}
+for width_of, tables in {"rise": recorded, "narrow-rise": narrow}.items():
     rise = tables["table_2"].pivot(index="pair", columns="layer", values="grelu")
     rise = rise[14] - rise[10]
     for end, value in zip(("low", "high"), results.interval(rise), strict=True):
         glue(f"{width_of}-{end}", value, display=False)
     glue(width_of, float(rise.mean()), display=False)
-    assert (rise > 0).all() if width_of == "wide-rise" else rise.mean() < 0
-glue("wide-pairs", wide["table_2"]["pair"].nunique(), display=False)
+    assert (rise > 0).all() if width_of == "rise" else rise.mean() < 0
 story = by_layer.beside_nulls(*recorded.values())
 shown = dict(list(story.groupby("what", sort=False)))
 measured = shown.pop("trained networks")
 drawn = {"colours": {name: GROUP_COLOURS[name] for name in ("G_ReLU", "orthogonal")}}
 drawn |= {"panels": "panel", "xlabel": "layer", "ylabel": "similarity", "intervals": True}
-as_wide = by_layer.beside_nulls(*wide.values()).query("what == 'trained networks'")
-rings = {"printed": printed, "width 64": as_wide}
-signs = {"nulls": shown, "beside": rings, "filled": "width 16"}
+before = by_layer.beside_nulls(*narrow.values())
+small = before.query("what == 'trained networks'")
+rings = {"printed": printed, "width 16": small}
+signs = {"nulls": shown, "beside": rings, "filled": "width 64"}
 dots(measured, "layer", "value", "group", **drawn, **signs)
 
 # %% tags=["remove-cell"]
@@ -141,8 +141,7 @@ for g, name in {"G_ReLU": "group", "orthogonal": "linear"}.items():
         said[f"{name}-{layer}"] = cka_means[g, "trained networks"][layer]
         said[f"{name}-fresh-{layer}"] = cka_means[g, "untrained networks"][layer]
     said[f"{name}-gain"] = gain[g].max()
-    said[f"{name}-closed"] = 100 * gain[g][14] / (1 - said[f"{name}-fresh-14"])
-for table in ("table_2", "figure_2_all"):
+for table in ("figure_2_all", "table_2"):  # what both use is said of the second
     *_, (_, facts) = results.recorded(chapter, table).values()
     said |= facts["parameters"]
 said["pairs"] = table_2_told["pair"].nunique()
@@ -153,32 +152,33 @@ for name, value in said.items():
 
 # %% tags=["remove-cell"]
 places = ["panel", "group", "layer"]
-as_wide = as_wide.groupby(places)["value"].mean()
-off = (as_wide - printed.set_index(places)["value"]).abs().groupby("panel").max()
-glue("wide-off-procrustes", float(off["Procrustes (table 2)"]), display=False)
-glue("wide-off-cka", float(off["CKA (figure 5)"]), display=False)
-assert (as_wide.xs("orthogonal", level=1) > as_wide.xs("G_ReLU", level=1)).all()
-room = 1 - cka_means.xs("untrained networks", level="what")
-assert gain["G_ReLU"].round(1).tolist() == [0, 0.1, 0.2, 0.4]
-assert gain["orthogonal"].round(2).tolist() == [0.02, 0.07, 0.12, 0.19]
-assert room["orthogonal"].between(0.05, 0.27).all()
-assert room["G_ReLU"][[10, 14]].between(0.57, 0.81).all()
-assert said["linear-closed"] > said["group-closed"] + 10
+small = small.groupby(places)["value"].mean()
+off = (small - printed.set_index(places)["value"]).abs().groupby("panel").max()
+glue("narrow-off-procrustes", float(off["Procrustes (table 2)"]), display=False)
+glue("narrow-off-cka", float(off["CKA (figure 5)"]), display=False)
+assert (small.xs("orthogonal", level=1) > small.xs("G_ReLU", level=1)).all()
+assert gain["G_ReLU"].round(2).tolist() == [0, 0.15, 0.04, 0.39]
+assert gain["orthogonal"].abs().max() < 0.02
+of_width_16 = before.groupby(["panel", "group", "what", "layer"])["value"].mean()
+of_width_16 = of_width_16["CKA (figure 5)"].unstack("what")
+grown = of_width_16["trained networks"] - of_width_16["untrained networks"]
+assert grown["orthogonal"].round(2).tolist() == [0.02, 0.07, 0.12, 0.19]
+assert grown["G_ReLU"].round(1).tolist() == [0, 0.1, 0.2, 0.4]
 
 # %% [markdown]
 # {numref}`fig-table-2` has two measures of {cite}`godfrey2022`, each under two groups, and draws the nulls, which the paper leaves out. Three things can be read off it.
 #
 # - *The order of the two groups is the printed one.* In every pair and at every layer the similarity under rotations is above the similarity under $G_{\mathrm{ReLU}}$. The values differ from the paper's by at most
 #   {glue:text}`apart-procrustes-g_relu:.2f` ($G_{\mathrm{ReLU}}$-Procrustes), {glue:text}`apart-procrustes-orthogonal:.2f` (orthogonal Procrustes), {glue:text}`apart-cka-orthogonal:.2f` (linear CKA) and
-#   {glue:text}`apart-cka-g_relu:.2f` ($G_{\mathrm{ReLU}}$-CKA); the paper's CKA is read off its figure. The printed rise of $G_{\mathrm{ReLU}}$-Procrustes from layer 10 to 14, 0.047, does not appear at width 16: ours is
-#   {glue:text}`rise:.3f` [{glue:text}`rise-low:.3f`, {glue:text}`rise-high:.3f`]. In our {glue:text}`wide-pairs:.0f` pairs of width 64 it does, in each: {glue:text}`wide-rise:.3f` [{glue:text}`wide-rise-low:.3f`, {glue:text}`wide-rise-high:.3f`].
+#   {glue:text}`apart-cka-g_relu:.2f` ($G_{\mathrm{ReLU}}$-CKA); the paper's CKA is read off its figure. $G_{\mathrm{ReLU}}$-Procrustes rises from layer 10 to 14 in each of our pairs, by {glue:text}`rise:.3f` [{glue:text}`rise-low:.3f`, {glue:text}`rise-high:.3f`]; the paper prints 0.047.
+#   At width 16 it does not rise: {glue:text}`narrow-rise:.3f` [{glue:text}`narrow-rise-low:.3f`, {glue:text}`narrow-rise-high:.3f`].
 # - *Procrustes does not start at 0.* Shuffled images score {glue:text}`null-low:.2f` to {glue:text}`null-high:.2f` in our networks. Only the rest, {glue:text}`over-low:.2f` to
 #   {glue:text}`over-high:.2f`, says that the two layers share something.
-# - *CKA starts at 0, and untrained networks do not.* At layer 3 pairs that were never trained reach {glue:text}`group-fresh-3:.2f` in $G_{\mathrm{ReLU}}$-CKA, trained ones {glue:text}`group-3:.2f`. At
-#   layer 14 it is {glue:text}`group-fresh-14:.2f` against {glue:text}`group-14:.2f`: there training makes most of the difference.
+# - *CKA starts at 0, and untrained networks do not.* A pair that was never trained has the linear CKA of trained pairs, to 0.02 at every layer: {glue:text}`linear-fresh-10:.2f` against {glue:text}`linear-10:.2f` at layer 10.
+#   Its $G_{\mathrm{ReLU}}$-CKA is that of trained pairs at layer 3 ({glue:text}`group-fresh-3:.2f` against {glue:text}`group-3:.2f`), and much lower at layer 14 ({glue:text}`group-fresh-14:.2f` against {glue:text}`group-14:.2f`).
 #
-# Our four pairs have width {glue:text}`width:.0f`, the paper's networks 64. Width does not explain all that is left: {glue:text}`wide-pairs:.0f` pairs of width 64 (squares) have the same order, and are up to {glue:text}`wide-off-procrustes:.2f` away from the
-# printed values of Procrustes and up to {glue:text}`wide-off-cka:.2f` from those of CKA. The code below uses two small networks, trained on handwritten digits by this page.
+# Our {glue:text}`pairs:.0f` pairs have the paper's width, and {glue:text}`epochs:.0f` instead of 50 epochs. Four pairs of width 16 (squares), trained for 8 epochs, have the same order. They are up to {glue:text}`narrow-off-procrustes:.2f` away from the
+# printed values of Procrustes and up to {glue:text}`narrow-off-cka:.2f` from those of CKA. The code below uses two small networks, trained on handwritten digits by this page.
 
 # %% tags=["hide-input"]
 device = devices.pick(device)
@@ -187,7 +187,7 @@ train, whole_test = (
     data.load(dataset, split, device=device) for split in ("train", "test")
 )
 test = whole_test[:images]
-recipe = replace(RECIPES["digits" if dataset == "digits" else "fast"], epochs=epochs)
+recipe = replace(RECIPES["digits" if dataset == "digits" else "growing"], epochs=epochs)
 
 
 def trained(architecture, size, count):
@@ -415,7 +415,7 @@ marks
 norms = recorded["figure_5_diagonal"]
 assert (norms["orthogonal"] - norms["normalised"]).abs().max() < 0.03
 assert (norms["orthogonal"] > norms["grelu"]).all()
-assert all(each.between(0.1, 0.26).all() for each in over.values())
+assert all(each.between(0.09, 0.35).all() for each in over.values())
 worst = record("lemma_5_1").groupby(["version", "action"])["change"].max()
 within = ["G_ReLU", "permutations", "positive diagonal"]
 assert worst["as printed"][within].max() < 1e-12 > worst["corrected"].max()
@@ -511,7 +511,8 @@ impossible_triangle(points, by_hand)
 # (sec-nulls)=
 # ## What is left above a null
 #
-# *In absolute terms $G_{\mathrm{ReLU}}$-CKA gains more by training: 0.2 and 0.4 at layers 10 and 14, against 0.1 and 0.2 for linear CKA. As a share of the distance to 1 linear CKA gains more: {glue:text}`linear-closed:.0f` % at layer 14, against {glue:text}`group-closed:.0f` %.* A null is the value of the measure for features that lack the similarity that one asks about. After the
+# *At the paper's width training adds nothing to linear CKA, to 0.02 at every layer. It adds 0.15 to $G_{\mathrm{ReLU}}$-CKA at layer 6 and 0.39 at layer 14, and less than 0.05 at layers 3 and 10.* This rests on one untrained pair.
+# In narrower networks, of width 16, training adds up to 0.19 to linear CKA and up to 0.4 to $G_{\mathrm{ReLU}}$-CKA (four pairs). A null is the value of the measure for features that lack the similarity that one asks about. After the
 # images of one network are shuffled, its rows no longer belong to those of the other (here means over positions; in the figures the images are shuffled and every position is a row):
 
 # %%
@@ -528,7 +529,7 @@ assert torch.allclose(null, theirs.values)
 # {glue:text}`linear-fresh-14:.2f` at layer 14. {numref}`fig-above-null` subtracts the shuffled null from Procrustes and the untrained one from CKA. We recorded CKA alone for untrained networks. So how much of
 # Procrustes is due to training is not known here.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-above-null", "caption": "Above shuffled images both Procrustes measures keep 0.1 to 0.25; above untrained networks linear CKA gains 0.02 to 0.19, where 0.05 to 0.27 is left to 1, and $G_{\\mathrm{ReLU}}$-CKA 0.2 and 0.4 at the last two layers, of 0.6 and 0.8. The recorded values of the first figure minus their nulls: mean over pairs with 95 % interval, which holds the scatter of the trained pairs only; small dots: single pairs."}, "image": {"alt": "Two panels of differences by layer. Above: G_ReLU falls from 0.19 to 0.12, orthogonal from 0.25 to 0.2. Below: linear CKA rises from 0.02 to 0.19, G_ReLU-CKA from 0 to 0.42."}}
+# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-above-null", "caption": "Above an untrained pair linear CKA gains nothing, and $G_{\\mathrm{ReLU}}$-CKA 0.15 at layer 6 and 0.39 at layer 14; above shuffled images both Procrustes measures keep 0.1 to 0.3. The recorded values of the first figure minus their nulls: mean over pairs with 95 % interval, which holds the scatter of the trained pairs only; small dots: single pairs."}, "image": {"alt": "Two panels of differences by layer. Above: G_ReLU falls from 0.24 to 0.1, orthogonal from 0.34 to 0.2. Below: linear CKA lies on 0, G_ReLU-CKA is 0, 0.15, 0.04 and 0.39."}}
 trained_rows = story[story["what"] == "trained networks"]
 null_of = {"Procrustes (table 2)": "shuffled images"}
 left = []
@@ -548,9 +549,9 @@ for square in (squares[name].unstack() for name in ("G_ReLU-CKA", "linear CKA"))
         # rises to the diagonal, and falls behind it
         assert (line[1 : k + 1] > line[:k]).all() and (line[k + 1 :] < line[k:-1]).all()
 assert squares["G_ReLU-CKA", 10, 3] > squares["G_ReLU-CKA", 10, 14]
-both = results.recorded(chapter, "table_2"), results.recorded("03_stitching", "figure_1")
-widths = {"width 64": "wide", "width 16": "desk"}
-two = {w: (both[0][profile][0], both[1][profile][0]) for w, profile in widths.items()}
+stitched = partial(results.on_record, "03_stitching")
+widths = {"width 64": "", "width 16": "_width_16"}
+two = {w: (record(f"table_2{at}"), stitched(f"figure_1{at}")) for w, at in widths.items()}
 places = pd.concat(
     t.merge(lost, on=["pair", "layer"]).assign(width=w) for w, (t, lost) in two.items()
 ).rename(columns={"grelu": "similarity", "g_relu": "penalty"})
@@ -579,7 +580,7 @@ for name, value in ends.items():
 # ## Does similarity tell where stitching is hard?
 #
 # *In networks of the paper's width it tends to, as the paper says; in narrow ones it does not.* Similarities of table 2 should correlate with the penalties of figure 1: where layers are less similar, a stitch in $G_{\mathrm{ReLU}}$ should lose more. {numref}`fig-with-figure-1` lays the two beside each other, for the networks of
-# {doc}`03_stitching`. The rank correlation over the four layers is {glue:text}`rank-64-low:.1f` to {glue:text}`rank-64-high:.1f` in our {glue:text}`wide-pairs:.0f` pairs of width 64, {glue:text}`rank-16-low:.1f` to {glue:text}`rank-16-high:.1f` in four pairs of width 16, and {glue:text}`rank-printed:.1f` in the
+# {doc}`03_stitching`. The rank correlation over the four layers is {glue:text}`rank-64-low:.1f` to {glue:text}`rank-64-high:.1f` in our {glue:text}`pairs:.0f` pairs of width 64, {glue:text}`rank-16-low:.1f` to {glue:text}`rank-16-high:.1f` in four pairs of width 16, and {glue:text}`rank-printed:.1f` in the
 # paper's own means ({glue:text}`linear-printed:.1f` by Pearson's correlation). What differs is layer 14: at width 16 it has the lowest similarity and the lowest penalty; at width 64, and in print, layer 10 is less similar. Four layers and one measure decide little: the {doc}`Scoreboard </scoreboard>` calls the statement inconclusive. After subtraction of the shuffled null
 # the correlation is {glue:text}`lifted-64-low:.1f` to {glue:text}`lifted-64-high:.1f` at width 64, and of either sign at width 16.
 
@@ -762,7 +763,7 @@ mine.rename_axis("linear CKA with").round(2)
 #
 # | | printed | here | what it may change |
 # |---|---|---|---|
-# | networks | Myrtle CNN of width 64, 32 pairs; ResNet-20 of width 16 | width {glue:text}`width:.0f`, {glue:text}`pairs:.0f` pairs; width 64, {glue:text}`wide-pairs:.0f` pairs; ResNet-20 of width {glue:text}`resnet_width:.0f`, three pairs | the null, which depends on the width ({numref}`fig-ex-null`) |
+# | networks | Myrtle CNN of width 64, 32 pairs; ResNet-20 of width 16 | width 64, {glue:text}`pairs:.0f` pairs; ResNet-20 of width {glue:text}`resnet_width:.0f`, three pairs | the null, which depends on the width ({numref}`fig-ex-null`) |
 # | training | 50 epochs, the epoch that is best on the test set | {glue:text}`epochs:.0f` epochs, the last one | less trained networks |
 # | images | 10,000 test images | {glue:text}`images:.0f` | a little higher nulls ({numref}`fig-ex-null`) |
 # | centring of $G_{\mathrm{ReLU}}$-CKA | $1/d$ in print | $1/N$, as in the authors' code | invariance under translations ({ref}`erratum <sec-max-kernel>`) |
@@ -867,7 +868,7 @@ mean_curves(pd.DataFrame(unrelated), "images", "similarity", "units", **words)
 # ## Summary
 #
 # - To choose a measure is to choose a group that it does not see. State a null beside every value: shuffled images for what is shared, untrained networks for what training adds.
-# - Of our Procrustes similarities, at width {glue:text}`width:.0f`, {glue:text}`null-low:.2f` to {glue:text}`null-high:.2f` are there for shuffled images. By training linear CKA gains at most {glue:text}`linear-gain:.1f` and $G_{\mathrm{ReLU}}$-CKA up to {glue:text}`group-gain:.1f`; at layer 14 they close {glue:text}`linear-closed:.0f` % and {glue:text}`group-closed:.0f` % of what untrained pairs lack to 1. The deeper the layer, the more both gain.
+# - Of our Procrustes similarities, at width {glue:text}`width:.0f`, {glue:text}`null-low:.2f` to {glue:text}`null-high:.2f` are there for shuffled images. By training linear CKA gains at most {glue:text}`linear-gain:.2f` there, and $G_{\mathrm{ReLU}}$-CKA up to {glue:text}`group-gain:.1f`.
 # - {prf:ref}`def-grelu-procrustes` and {prf:ref}`def-grelu-cka` are invariant under $G_{\mathrm{ReLU}}$, and under translations if they centre by $1/N$.
 # - The max kernel is not positive semi-definite. $-1\le\mu\le1$ and every invariance survive.
 # - Over four layers lower $G_{\mathrm{ReLU}}$-Procrustes similarity goes with a higher stitching penalty at width 64, as printed, and not at width 16.
@@ -895,10 +896,8 @@ for name, number in numbers.items():
 
 # %% tags=["remove-cell"]
 generator = torch.Generator().manual_seed(seed)
-same = {16: "desk", 64: "wide"}.get(width if dataset == "cifar10" else 0)
-if same:  # the same networks were stitched
-    penalties = results.recorded("03_stitching", "figure_1")[same][0]
-    found = by_layer.rank_correlation(table_2, penalties)
+if dataset == "cifar10" and width == 64:  # the same networks were stitched
+    found = by_layer.rank_correlation(table_2, stitched("figure_1"))
     run.write(table_2_with_figure_1=found)
 run.write(
     lemma_5_1=statements.invariance(6, 40, trials, generator=generator),

@@ -102,37 +102,24 @@ def test_a_verdict_needs_the_protocol_of_the_paper(tmp_path, width, word):
 
 
 @pytest.mark.parametrize(
-    ("wide", "epochs", "shown"), [(64, 8, True), (16, 8, False), (64, 9, True), (16, 50, True)]
+    ("few", "decides", "word"), [(2, "desk", "consistent"), (3, "paper", "differs"), (1, "desk", "consistent")]
 )
-def test_beside_a_verdict_stands_what_a_run_nearer_the_paper_measured(tmp_path, wide, epochs, shown):
+def test_the_profile_nearest_the_paper_decides_if_it_has_enough_trials(tmp_path, few, decides, word):
     entry = claim(**NUMBER, protocol={"width": 64, "epochs": 50})
-    put(tmp_path, "desk", {"penalty": [3.9, 4.0, 4.1]}, width=16, epochs=8)
-    put(tmp_path, "wide", {"penalty": [2.25]}, width=wide, epochs=epochs)
+    put(tmp_path, "desk", {"penalty": [1.9, 2.0, 2.1, 2.0]}, width=64, epochs=8)
+    put(tmp_path, "paper", {"penalty": [3.9, 4.0, 4.1][:few]}, width=64, epochs=50)
     found = claims.judge(entry, places(tmp_path))
-    assert (found.word, found.profile, found.nearer is not None) == ("inconsistent", "desk", shown)
-    if shown:
-        assert found.nearer.startswith("width 64: penalty" if wide == 64 else "epochs 50: penalty")
-        page = claims.scoreboard(claims.judge_all([entry], places(tmp_path)))
-        assert "*Nearer the paper's,* " in page["rows"] and "2.25" in page["rows"]
+    assert (found.word, found.profile) == (word, decides)
+    assert found.scale == (None if decides == "paper" else "epochs: 8 instead of 50")
 
 
-@pytest.mark.parametrize(("few", "decides"), [(1, "wide"), (2, "desk")])
-def test_where_no_run_has_enough_trials_the_nearer_one_is_shown_unless_it_has_fewer(tmp_path, few, decides):
+def test_where_no_run_has_enough_trials_the_nearest_is_shown(tmp_path):
     entry = claim(**NUMBER, protocol={"width": 64})
-    put(tmp_path, "desk", {"penalty": [4.0] * few}, width=16)
-    put(tmp_path, "wide", {"penalty": [2.0]}, width=64)
+    put(tmp_path, "desk", {"penalty": [4.0, 4.0]}, width=16)
+    put(tmp_path, "paper", {"penalty": [2.0]}, width=64)
+    put(tmp_path, "quick", {"penalty": [2.0, 2.0, 2.0]}, width=8)
     found = claims.judge(entry, places(tmp_path))
-    assert (found.word, found.profile) == ("inconclusive", decides)
-
-
-@pytest.mark.parametrize(("epochs", "word"), [(50, "reproduced"), (8, "consistent")])
-def test_a_run_nearer_the_paper_decides_if_it_has_enough_trials(tmp_path, epochs, word):
-    entry = claim(**NUMBER, protocol={"width": 64, "epochs": 50})
-    put(tmp_path, "desk", {"penalty": [3.9, 4.0, 4.1, 4.0]}, width=16, epochs=8)
-    put(tmp_path, "wide", {"penalty": [1.9, 2.0, 2.1]}, width=64, epochs=epochs)
-    found = claims.judge(entry, places(tmp_path))
-    assert (found.word, found.profile, found.nearer) == (word, "wide", None)
-    assert found.scale == (None if epochs == 50 else "epochs: 8 instead of 50")
+    assert (found.word, found.profile) == ("inconclusive", "paper")
 
 
 def test_what_a_small_run_leaves_out_does_not_matter_where_a_larger_one_judges(tmp_path):

@@ -15,7 +15,7 @@ def table(chapter, name):
 
 
 def test_at_the_paper_s_width_the_permutation_loses_less_than_rank_four():
-    wide = results.read("stitched", folder=DESK.with_name("wide") / "03_stitching")[0]
+    wide = table("03_stitching", "stitched")
     found = wide.pivot_table(index="layer1", columns="stitch", values="penalty")
     each = wide.pivot(index=["layer1", "pair"], columns="stitch", values="penalty")
     assert len(each) == 16 and (each["G_ReLU"] < each["rank 4"]).all()
@@ -24,7 +24,7 @@ def test_at_the_paper_s_width_the_permutation_loses_less_than_rank_four():
     assert kinds["full"] == (0.5, 2.3)
     assert tuple(map(round, kinds["G_ReLU"])) == (4, 9) and tuple(map(round, kinds["rank 4"])) == (9, 22)
     assert tuple(map(round, kinds["rank 1"])) == (25, 50)
-    narrow = table("03_stitching", "stitched").query("stitch == 'G_ReLU'")
+    narrow = table("03_stitching", "stitched_width_16").query("stitch == 'G_ReLU'")
     narrow = narrow.groupby("layer1")["penalty"].mean()
     times = narrow / found["G_ReLU"]
     assert (round(times.min(), 1), round(times.max(), 1)) == (1.9, 4.3)
@@ -32,7 +32,7 @@ def test_at_the_paper_s_width_the_permutation_loses_less_than_rank_four():
 
 
 def test_rank_one_loses_more_than_a_permutation_at_three_of_four_layers():
-    found = table("03_stitching", "figure_1")
+    found = table("03_stitching", "figure_1_width_16")
     gap = found.assign(gap=found["rank_1"] - found["g_relu"]).pivot(
         index="layer", columns="pair", values="gap"
     )
@@ -115,9 +115,9 @@ def test_an_index_may_stay_while_the_accuracy_changes_and_the_reverse():
 
 def test_table_2_tells_where_stitching_is_hard_in_wide_networks_only():
     name = "table_2_with_figure_1"
-    wide = results.read(name, folder=DESK.with_name("wide") / "04_dissimilarity")[0]
+    wide = table("04_dissimilarity", name)
     assert len(wide) == 4 and (wide["rank_correlation"] < 0).all()
-    assert (table("04_dissimilarity", name)["rank_correlation"] > 0).all()
+    assert (table("04_dissimilarity", f"{name}_width_16")["rank_correlation"] > 0).all()
 
 
 def test_on_equal_terms_rank_one_loses_more_than_the_group_and_ranks_two_and_four_do_not():
@@ -173,11 +173,11 @@ def test_the_stitch_that_cka_chooses_is_nearer_by_cka_and_useless():
 
 
 def test_the_numbers_of_the_essay():
-    relu = table("02_sanity_rotations", "best_linear_map").query("activation == 'relu'")
+    relu = table("02_sanity_rotations", "best_linear_map_width_16").query("activation == 'relu'")
     cost = relu.groupby("group")["penalty"].mean()
     assert cost["permutations"] == cost["positive scalings"] == 0
     assert (round(cost["orthogonal"], 1), round(relu["base_accuracy"].mean(), 1)) == (15.5, 80.2)
-    finetuned = results.read("figure_4", folder=DESK.with_name("wide") / "02_sanity_rotations")[0]
+    finetuned = table("02_sanity_rotations", "figure_4")
     assert (finetuned["orthogonal_penalty"] > finetuned["relu_penalty"]).all() and len(finetuned) == 15
     means = finetuned.groupby("layer").mean().round(1)
     assert means["orthogonal_penalty"].tolist() == [2.1, 4.9, 11.2]

@@ -1,6 +1,10 @@
 """The repository: dependencies declared once, one lock, a wheel that imports anywhere, arrows one way."""
 
+import itertools
+import os
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -200,3 +204,54 @@ def test_no_path_of_a_machine_is_written_into_the_project():
         path = ROOT / name
         if path.is_file() and path.suffix in {".py", ".md", ".yml", ".toml", ".cff", ".lock", ""}:
             assert not pattern.search(path.read_text()), name
+
+
+@pytest.fixture
+def spaced(tmp_path) -> Path:
+    """The Makefile in a folder whose name has a space and an ampersand, where commands only note what they are given."""
+    folder = tmp_path / "Art & Craft"
+    for name in (".venv/bin/intertwine", ".venv/bin/pytest", "chapters/01_first.py"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(
+            '#!/bin/sh\nprintf "%s\\n" "$INTERTWINE_ZOO" "$INTERTWINE_DATA" "$@" >>noted\n'
+        )
+        (folder / name).chmod(0o755)
+    for name in ("Makefile", "requirements.lock", "pyproject.toml"):
+        shutil.copy(ROOT / name, folder)
+    return folder
+
+
+def commands(folder: Path, *arguments: str) -> list[list[str]]:
+    """The commands that make would run, in words."""
+    lines = run("make", "-n", *arguments, cwd=folder).replace("\\\n", " ").splitlines()
+    return [list(shlex.shlex(line, posix=True, punctuation_chars=True)) for line in lines]
+
+
+TARGETS = re.findall(r"[\w-]+", re.search(r"^\.PHONY: (book .*)$", (ROOT / "Makefile").read_text(), re.M)[1])
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_make_writes_no_absolute_path_and_removes_nothing_outside_its_folder(spaced, target):
+    for words in commands(spaced, target):
+        assert not [word for word in words if str(spaced.parent) in word], words
+        for at, _ in enumerate(words):
+            if words[at] == "rm":
+                removed = itertools.takewhile(lambda word: word not in ("&&", ";", "||"), words[at + 1 :])
+                assert all((spaced / word).is_relative_to(spaced) for word in removed), words
+
+
+def test_the_python_that_make_takes_may_lie_in_a_folder_with_a_space(spaced):
+    python = "/opt/my python/python3"
+    assert sum(words.count(python) for words in commands(spaced, "book", f"PYTHON={python}")) == 2
+
+
+@pytest.mark.parametrize("target", ["device", "pages"])
+def test_what_make_hands_on_is_whole_where_a_folder_has_a_space(spaced, target):
+    test_make_writes_no_absolute_path_and_removes_nothing_outside_its_folder(spaced, target)  # before it runs
+    (spaced / ".venv/ready").touch()
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("INTERTWINE")}
+    run("make", target, cwd=spaced, env=environment)
+    noted = (spaced / "noted").read_text().splitlines()
+    assert str(spaced / "data") in noted and noted[-1].startswith("tests/")
+    if target == "device":
+        assert noted[0] == str(spaced / "_build/device/zoo") and "_build/device/01_first.ipynb" in noted

@@ -47,7 +47,7 @@ def put(root, profile, table, name="scale"):
         ),
         (
             {"minimum": "large"},
-            "expected 'minimum' to be one of smoke, quick, wide, desk, paper, was given 'large'",
+            "expected 'minimum' to be one of smoke, quick, desk, paper, was given 'large'",
         ),
         ({"id": "Lemma 3"}, "expected 'id' of lower-case letters"),
         (NUMBER | {"printed": "about 2"}, "expected 'printed' to be a number"),

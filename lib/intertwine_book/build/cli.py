@@ -20,7 +20,7 @@ from intertwine_book.results import RECORDED
 console = Console(soft_wrap=True, highlight=False)
 _PATH = click.Path(path_type=Path)
 _profile = click.option(
-    "--profile", default=DEFAULT_PROFILE, show_default=True, help="smoke, quick, wide, desk or paper"
+    "--profile", default=DEFAULT_PROFILE, show_default=True, help="smoke, quick, desk or paper"
 )
 
 

@@ -124,7 +124,7 @@ def _erratum(claim: Claim, verdict: Verdict) -> str:
 def _measured(claim: Claim, verdict: Verdict) -> str:
     text = claim.not_judged or _plain(verdict.measured)
     text += f" *Another setting:* {_plain(verdict.scale)}." if verdict.scale else ""
-    return text + (f" *Nearer the paper's,* {_plain(verdict.nearer)}." if verdict.nearer else "")
+    return text
 
 
 def _link(claim: Claim) -> str:

@@ -29,7 +29,6 @@ class Verdict:
     p: float | None = None  #: of the paired t-test of an ordering, two-sided, before any correction
     interval: tuple[float, float, float] | None = None  #: mean over trials and its 95 % t-interval
     scale: str | None = None  #: where the run is not the paper's, the parameters that differ
-    nearer: str | None = None  #: what a run of too few trials measured in which fewer of them differ
 
 
 def judge_rows(claim: Claim, rows: pd.DataFrame) -> Verdict:

@@ -44,20 +44,20 @@ def judge_all(
 
 
 def judge(claim: Claim, places: Iterable[tuple[str, str | Path]]) -> Verdict:
-    """The verdict on one claim, from the largest profile that measured it, or a record nearer the paper.
+    """The verdict on one claim, from the profile nearest the paper that measured it with enough trials.
 
-    Nearer is a run that shares more parameters of the paper's protocol; with fewer trials than the other, and
-    too few to decide, it stands beside the verdict. The scoreboard states the rules, under *How a verdict is
+    Where none has enough, the nearest is shown. The scoreboard states the rules, under *How a verdict is
     reached*. Places are (profile, folder) pairs; a table is at `<folder>/<chapter>/<table>.csv`. A table that
     lacks a column of the claim, has another type, or does not fit its filter raises a ValueError.
     """
     if claim.not_judged:
         return Verdict("not judged", claim.not_judged)
-    reasons, rank = [], results.PROFILES.index
-    verdict, apart = None, {}  # of the run that decides so far, and where it is not the paper's
+    reasons, rank, verdict = [], results.PROFILES.index, None
     for profile, folder in sorted(places, key=lambda place: rank(place[0]), reverse=True):
-        if verdict and not (claim.protocol and profile in results.RECORDED):
-            continue  # a smaller run says nothing more, and may lack what the claim needs
+        if verdict and (verdict.word != "inconclusive" or verdict.trials >= LEAST_TRIALS):
+            break
+        if verdict and profile not in results.RECORDED:
+            break  # a run of other networks, whose many trials would decide nothing about the paper's
         try:
             table, provenance = results.read(claim.table, folder=Path(folder) / claim.chapter)
         except FileNotFoundError:
@@ -71,18 +71,11 @@ def judge(claim: Claim, places: Iterable[tuple[str, str | Path]]) -> Verdict:
             reasons.append(claim.reason or none)
             continue
         found, differs = judge_rows(claim, rows), _differences(claim, provenance["parameters"])
-        is_nearer = verdict is not None and differs.keys() < apart.keys()
-        if verdict is None and rank(profile) < rank(claim.minimum):
+        if rank(profile) < rank(claim.minimum):
             differs = differs or {"": f"profile: {profile} instead of {claim.minimum}"}
-        if verdict is None or (is_nearer and found.trials >= min(LEAST_TRIALS, verdict.trials)):
+        if verdict is None or found.trials >= LEAST_TRIALS:
             word = _ELSEWHERE.get(found.word, found.word) if differs else found.word
-            scale, apart = "; ".join(differs.values()) or None, differs
-            verdict = replace(found, word=word, profile=profile, scale=scale)
-        elif is_nearer and claim.protocol:
-            alike = apart.keys() - differs.keys()
-            nearer = (f"{name} {value}" for name, value in claim.protocol.items() if name in alike)
-            near = ", ".join(map(claim.in_words, nearer))
-            return replace(verdict, nearer=f"{near}: {found.measured}")
+            verdict = replace(found, word=word, profile=profile, scale="; ".join(differs.values()) or None)
     if verdict:
         return verdict
     why = " ".join(dict.fromkeys(reasons)) or claim.reason

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from intertwine_book.claims import Claim
 from intertwine_book.figures.penalties import COLOUR_OF
 from intertwine_book.figures.style import COLOURS, new_figure
-from intertwine_book.results import interval, on_record, recorded
+from intertwine_book.results import interval, on_record
 
 _SINGLE: dict[str, Any] = {"ms": 3, "ls": "", "marker": "o", "alpha": 0.5, "mew": 0}
 
@@ -26,7 +26,7 @@ def headlines(ledger: Sequence[Claim]) -> dict[str, Figure]:
 
 def rotation(axis: Axes) -> None:
     """Accuracy lost when activations before a ReLU are transformed, by group; means of layers and trials."""
-    found = on_record("02_sanity_rotations", "best_linear_map").query("activation == 'relu'")
+    found = on_record("02_sanity_rotations", "best_linear_map_width_16").query("activation == 'relu'")
     groups = ["permutations", "positive scalings", "nonzero scalings", "orthogonal"]
     cost = found.groupby("group")["penalty"].mean()[groups]
     names = ["permutations", "positive\nscalings", "scalings of\neither sign", "rotations"]
@@ -40,7 +40,7 @@ def rotation(axis: Axes) -> None:
 
 def stitches(axis: Axes, ledger: Sequence[Claim]) -> None:
     """Penalty of stitches by layer at the paper's width: measured filled, printed values as open markers."""
-    found = recorded("03_stitching", "stitched")["wide"][0]
+    found = on_record("03_stitching", "stitched")
     layers = [3, 6, 10, 14]  # as the paper counts
     names = {"full": ("full", "red"), "G_ReLU": ("$G_{\\mathrm{ReLU}}$", "blue")}
     names |= {"rank 4": ("rank four", "orange"), "rank 1": ("rank one", "pink")}

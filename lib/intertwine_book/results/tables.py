@@ -15,8 +15,8 @@ import pandas as pd
 from intertwine import files
 from intertwine_book.results import origin
 
-PROFILES = ("smoke", "quick", "wide", "desk", "paper")  # from the least evidence to the most
-RECORDED = ("wide", "desk", "paper")  # their tables are committed
+PROFILES = ("smoke", "quick", "desk", "paper")  # by nearness to the papers
+RECORDED = ("desk", "paper")  # their tables are committed
 LIMIT = 1_000_000  # bytes in one folder of tables that are committed
 
 
