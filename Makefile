@@ -3,9 +3,9 @@ PYTHON  ?= python3
 PROFILE ?= quick
 BIN     := .venv/bin
 READY   := .venv/ready
-# A folder's name may have spaces: recipes write relative paths, and variables go to them by `export`, not by the shell.
 # two `make` at once must not install into one folder at once (flock is part of every Debian and Ubuntu)
 ONE_AT_A_TIME := $(shell command -v flock >/dev/null 2>&1 && echo flock .venv.lock)
+# the folder's name may have a space: no recipe writes it, and what must be absolute is exported
 export INTERTWINE_DATA ?= $(CURDIR)/data
 
 .PHONY: book test test-all device check pages bench lab lock clean
