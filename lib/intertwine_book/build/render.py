@@ -112,6 +112,7 @@ def _generated(book: Book, profile: str) -> tuple[list[Claim], pd.DataFrame] | N
     """Write what is computed: runs of the chapters, verdicts, errata; return ledger and verdicts."""
     folder = book.root / "book/generated"
     _write(folder / "status.md", status.page(book, profile))
+    _write(folder / "networks.md", status.networks())
     ledger = book.root / "book/claims.yml"
     if not ledger.is_file():
         return None

@@ -75,6 +75,15 @@ def page(book: Book, profile: str) -> str:
     return "\n".join(parts)
 
 
+def networks() -> str:
+    """The networks that come with the book, as a table in markdown."""
+    from intertwine.training import kept  # torch is slow to import
+
+    table = kept.table()
+    rows = [[*map(str, table.columns)], ["---"] * len(table.columns), *table.astype(str).values.tolist()]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"
+
+
 def _facts(folder: Path) -> list[list[str]]:
     try:
         return [[str(fact).replace("_", " "), value] for fact, value in provenance(folder)["value"].items()]
