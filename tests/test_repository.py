@@ -206,6 +206,12 @@ def test_no_path_of_a_machine_is_written_into_the_project():
             assert not pattern.search(path.read_text()), name
 
 
+def test_what_a_chapter_writes_when_opened_in_jupyterlab_is_not_committed():
+    run("git", "check-ignore", "chapters/results/01_intertwiner_groups/table_1.csv", cwd=ROOT)
+    for page in ("README.md", "book/adapt.md"):  # a double click opens a text editor
+        assert "Open With → Jupytext Notebook" in " ".join((ROOT / page).read_text().split()), page
+
+
 @pytest.fixture
 def spaced(tmp_path) -> Path:
     """The Makefile in a folder with a space and an ampersand, where commands note what they are given."""
