@@ -55,8 +55,6 @@ papermill_engines.register("reporting", _ReportingEngine)
 def prepare(source: Path, values: Mapping[str, Any]) -> tuple[nbformat.NotebookNode, dict[str, Any]]:
     """A chapter as a notebook that has not run, and the values of all its parameters, which are checked."""
     node = jupytext.read(source)
-    if node.cells[0].cell_type == "raw":  # jupytext's own header
-        del node.cells[0]
     cell = parameters.parameters_cell(node)
     declared = parameters.declared(cell.source)
     parameters.check(declared, values)
