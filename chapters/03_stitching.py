@@ -543,7 +543,7 @@ line_walk(pd.concat(walks), seen)
 # ## Run it yourself
 #
 # *This section is computed by this page*, in a small run on handwritten digits whose numbers need not agree with the recorded ones. Another run is one command:
-# `intertwine run 03_stitching -p width 16 -p pairs 5`.
+# `.venv/bin/intertwine run 03_stitching -p width 16 -p pairs 5`.
 
 # %% tags=["hide-input"]
 stitch_recipe = quick
