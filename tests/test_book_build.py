@@ -424,6 +424,13 @@ def test_what_takes_long_or_cannot_be_is_said_first(tiny_book):
     assert narrow.count("never run") == 2 and "recorded" in narrow
 
 
+def test_status_warns_of_a_torch_that_is_wrong_or_slow_in_bfloat16(tiny_book, monkeypatch):
+    for fault, last in (("Off by 75%: set this.", "Warning: Off by 75%: set this.\n"), ("", "\n")):
+        monkeypatch.setattr("intertwine.devices.bfloat16_fault", lambda fault=fault: fault)
+        shown = CliRunner().invoke(cli, ["status"]).output
+        assert shown.endswith(last) and shown.count("Warning") == bool(fault)
+
+
 def test_data_lie_in_the_checkout_unless_the_variable_names_a_folder(tiny_book, monkeypatch):
     monkeypatch.setenv("INTERTWINE_DATA", "elsewhere")
     CliRunner().invoke(cli, ["run", "1", "--parameters"])
