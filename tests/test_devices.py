@@ -2,6 +2,7 @@
 
 import re
 import time
+from itertools import cycle
 
 import pytest
 import torch
@@ -19,7 +20,10 @@ NETWORKS = {
 }
 
 
-def convolutions(network: nn.Module) -> dict[str, tuple[nn.Conv2d, torch.Size]]:
+SIDES = {"myrtle 16": (32, 24, 16, 8), "myrtle 64": (32, 24, 16, 8)}  # training may begin on smaller images
+
+
+def convolutions(network: nn.Module, sides: tuple[int, ...]) -> dict[str, tuple[nn.Conv2d, torch.Size]]:
     """One convolution for each shape that occurs in a network, with the shape of the image that it gets."""
     found = {}
 
@@ -28,7 +32,8 @@ def convolutions(network: nn.Module) -> dict[str, tuple[nn.Conv2d, torch.Size]]:
 
     convs = [module for module in network.modules() if isinstance(module, nn.Conv2d)]
     handles = [conv.register_forward_pre_hook(note) for conv in convs]
-    network.eval()(torch.zeros(1, 3, 32, 32))
+    for side in sides:
+        network.eval()(torch.zeros(1, 3, side, side))
     for handle in handles:
         handle.remove()
     return found
@@ -41,7 +46,7 @@ def test_convolutions_of_our_networks_in_bfloat16_are_those_of_float64_rounded(n
     network = NETWORKS[name]().to(memory_format=torch.channels_last)
     if devices.precision(network, torch.device("cpu")) != torch.bfloat16:
         pytest.skip("this CPU trains in float32, and takes minutes for these convolutions in bfloat16")
-    for described, (conv, shape) in convolutions(network).items():
+    for described, (conv, shape) in convolutions(network, SIDES.get(name, (32,))).items():
         images = torch.randn((8, *shape), generator=generator).to(memory_format=torch.channels_last)
         assert devices.convolution_error(conv, images) <= torch.finfo(torch.bfloat16).eps, described
 
@@ -114,3 +119,14 @@ def test_reference_kernels_are_found_to_be_slow(monkeypatch):
 
     monkeypatch.setattr(F, "conv2d", conv2d)
     assert "times as long as in float32" in devices.bfloat16_fault()
+
+
+def test_a_busy_machine_is_not_a_slow_kernel(monkeypatch):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": True}, raising=False)
+    busy = cycle([True, True, True, False])
+
+    def seconds(conv, images, dtype):
+        return 0.01 if dtype == torch.float32 or not next(busy) else 0.5
+
+    monkeypatch.setattr(devices, "_seconds", seconds)
+    assert devices.bfloat16_fault() == ""
