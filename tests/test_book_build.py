@@ -518,5 +518,13 @@ def test_a_file_name_in_a_profile_must_be_a_chapter(tiny_book):
         tiny_book.overrides("smoke")
 
 
+def test_a_notebook_says_where_the_command_works_that_installs_what_it_needs():
+    def first(repository: str | None) -> str:
+        return execute._how_to_run("01_first", repository, None).source
+
+    assert "install, in a copy of the book's repository*\n\n`pip install \"." in first(None)
+    assert 'install*\n\n`pip install "intertwine[book,vision] @ git' in first("https://github.com/us/book")
+
+
 def test_this_run_is_one_line(tiny_book):
     assert "\n" not in execute.this_run(None)
