@@ -214,7 +214,7 @@ def networks(train: bool) -> None:
 @cli.command()
 @_profile
 def status(profile: str) -> None:
-    """Per chapter: fresh or stale, last run, wall time, device, recorded tables; and whether bfloat16 works."""
+    """Per chapter: fresh or stale, last run, time, device, recorded tables; and whether bfloat16 works."""
     from intertwine.devices import bfloat16_fault
     from intertwine_book.build.status import states
 
