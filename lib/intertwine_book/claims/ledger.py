@@ -68,8 +68,8 @@ class Claim:
     #: parameters of the run that make its network and protocol the paper's; where one differs, the run is
     #: in another setting, and the page shows the difference
     protocol: dict[str, Any] | None = None
-    #: further parameters of the paper's run: a difference is shown, and does not make it another setting, as of
-    #: networks that another recipe trains to the printed accuracy
+    #: further parameters of the paper's run: a difference is shown, and does not make it another setting, as
+    #: of networks that another recipe trains to the printed accuracy
     recipe: dict[str, Any] | None = None
     #: a label in the chapter: of a section (`sec-…`), figure (`fig-…`), equation (`eq-…`), or theorem
     link: str | None = None

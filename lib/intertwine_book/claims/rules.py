@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from pandas.api.types import is_bool, is_bool_dtype
 
 from intertwine_book.claims.ledger import Claim
@@ -52,48 +53,77 @@ def _number(claim: Claim, rows: pd.DataFrame) -> Verdict:
         return undecided
     assert isinstance(claim.printed, (int, float)) and claim.tolerance is not None  # `claim_from` made sure
     mean, half = values.mean(), half_width(values, claim.resolution)
-    apart, error = abs(mean - claim.printed), np.hypot(half, claim.tolerance)
-    margin = claim.tolerance + (claim.matters or 0.0)
-    word = "reproduced" if apart + error <= margin else "inconclusive"
-    if apart > max(error, margin):
-        word = "differs"
+    apart, matters = abs(mean - claim.printed), claim.matters or 0.0
+    word = str(number_word(apart, half, claim.tolerance, matters))
     text = _described(name, mean, half)
     if word == "inconclusive":
-        text += f"; {trials_needed(values, _enough(apart, margin, claim.tolerance))}"
+        text += f"; {trials_needed(values, _enough(apart, claim.tolerance, matters))}"
     return Verdict(word, text, trials=len(values), interval=(mean, mean - half, mean + half))
 
 
-def _enough(apart: float, margin: float, tolerance: float) -> float:
+def number_word(apart: ArrayLike, half: ArrayLike, tolerance: float, matters: float) -> np.ndarray:
+    """The word for means that lie so far from the printed value, with this half-width of their intervals.
+
+    Example:
+        >>> number_word([0.0, 0.0, 9.0], [0.5, 5.0, 1.0], tolerance=1.0, matters=1.0).tolist()
+        ['reproduced', 'inconclusive', 'differs']
+
+    Reproduced: the difference and its error together are at most what matters, on top of the printed error.
+    """
+    error, margin = np.hypot(half, tolerance), tolerance + matters
+    alike, differs = np.asarray(apart) + error <= margin, np.asarray(apart) > np.maximum(error, margin)
+    return np.select([alike, differs], ["reproduced", "differs"], "inconclusive")
+
+
+def ordering_word(mean: ArrayLike, half: ArrayLike, matters: float) -> np.ndarray:
+    """The word for mean differences with this half-width of their intervals.
+
+    Example:
+        >>> ordering_word([2.0, -2.0, 0.4, 0.1], [0.1, 0.1, 0.3, 0.1], matters=0.5).tolist()
+        ['reproduced', 'differs', 'inconclusive', 'no difference']
+
+    An effect that is sure but smaller than what matters decides nothing: more trials would make it no
+    difference.
+    """
+    mean, half = np.asarray(mean), np.asarray(half)
+    none = np.abs(mean) + half <= matters
+    larger = (mean - half > 0) & (mean >= matters)
+    smaller = (mean + half < 0) & (mean <= -matters)
+    return np.select([none, larger, smaller], ["no difference", "reproduced", "differs"], "inconclusive")
+
+
+def _enough(apart: float, tolerance: float, matters: float) -> float:
     """The half-width of the mean with which a number that lies so far from the printed one is decided."""
+    margin = tolerance + matters
     error = margin - apart if apart < margin else apart
     return float(max(error**2 - tolerance**2, 0) ** 0.5)
 
 
 def _ordering(claim: Claim, rows: pd.DataFrame) -> Verdict:
     larger, smaller = claim.columns
-    sides = [side(rows, larger), side(rows, smaller)]
-    values = _by_trial(claim, rows, sides[0] - sides[1])
+    values = _by_trial(claim, rows, side(rows, larger) - side(rows, smaller))
     name = f"{claim.in_words(larger)} − {claim.in_words(smaller)}"
     if undecided := _too_few(values, name):
         return undecided
     matters = claim.matters or 0.0
-    size = max(abs(each.mean()) for each in sides)
-    if matters > size:
-        raise ValueError(
-            f"Claim '{claim.id}': expected 'matters' of at most the quantities that are compared, {size:.3g}, "
-            f"was given {matters:g}: no result could reproduce it."
-        )
     mean, half = values.mean(), half_width(values, claim.resolution)
-    low, high = mean - half, mean + half
-    # an effect that is sure but smaller than what matters is no effect, however many trials there are
-    word = "reproduced" if low > 0 and mean >= matters else "inconclusive"
-    if high < 0 and mean <= -matters:
-        word = "differs"
+    word = str(ordering_word(mean, half, matters))
     text = _described(name, mean, half)
-    if matters and -matters <= low and high <= matters:
-        word, text = "no difference", f"{text}; less than {matters:g} does not matter"
+    if word == "no difference":
+        text += f"; less than {matters:g} does not matter"
     p = p_value(values, claim.resolution)
-    return Verdict(word, text, trials=len(values), p=p, interval=(mean, low, high))
+    return Verdict(word, text, trials=len(values), p=p, interval=(mean, mean - half, mean + half))
+
+
+def check_scale(claim: Claim, rows: pd.DataFrame) -> None:
+    """Refuse an ordering whose `matters` exceeds what it compares: no result could reproduce it."""
+    if claim.kind == "ordering":
+        size = max(abs(side(rows, column).mean()) for column in claim.columns)
+        if (claim.matters or 0.0) > size:
+            raise ValueError(
+                f"Claim '{claim.id}': expected 'matters' of at most what is compared, {size:.3g}, was given "
+                f"{claim.matters:g}: no result could reproduce the claim, so write a smaller one."
+            )
 
 
 def side(rows: pd.DataFrame, name: str) -> pd.Series:

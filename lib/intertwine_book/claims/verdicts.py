@@ -11,7 +11,7 @@ from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from intertwine_book import results
 from intertwine_book.claims.ledger import Claim
-from intertwine_book.claims.rules import LEAST_TRIALS, ONE_TRIAL, Verdict, judge_rows, side
+from intertwine_book.claims.rules import LEAST_TRIALS, ONE_TRIAL, Verdict, check_scale, judge_rows, side
 from intertwine_book.claims.statistics import adjusted, quantile
 
 LEVEL = 0.05
@@ -58,7 +58,7 @@ def _corrected(found: Verdict, p: float, level: float) -> Verdict:
 
 
 def _in_its_setting(found: Verdict) -> Verdict:
-    """The word for another setting, where the run is in one; an undecided verdict and *no difference* stay."""
+    """The word for another setting, where the run is in one; *inconclusive* and *no difference* stay."""
     return replace(found, word=_ELSEWHERE.get(found.word, found.word)) if found.decisive else found
 
 
@@ -94,6 +94,8 @@ def _judged(claim: Claim, places: Iterable[tuple[str, str | Path]]) -> Verdict:
             none = f"No row of {claim.table} at {profile} has {claim.where or 'anything in it'}."
             reasons.append(claim.reason or none)
             continue
+        if profile in results.RECORDED:
+            check_scale(claim, rows)
         found, given = judge_rows(claim, rows), provenance["parameters"]
         decisive = _differences(claim, claim.protocol, given)
         if rank(profile) < rank(claim.minimum):
