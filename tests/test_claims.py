@@ -269,8 +269,8 @@ def test_orderings_are_corrected_by_the_false_discovery_rate_of_the_page(tmp_pat
     ] * 2
     assert all(f"p = {found.p:.2g}, corrected " in found.measured for found in together)
     # what is decided has an interval of the corrected level, which is wider
-    width = lambda found: found.interval[2] - found.interval[1]
-    assert together[0].word == "reproduced" and width(together[0]) > width(alone[0])
+    (low, high), (least, most) = (found.interval[1:] for found in (alone[0], together[0]))
+    assert together[0].word == "reproduced" and least < low < high < most
     # the same statement cut into three pieces does not decide less
     more = [*entries, claim(id="again", **ORDERING | {"columns": ["strong", "smaller"]})]
     assert next(found.word for _, found in claims.judge_all(more, places(tmp_path))) == "reproduced"

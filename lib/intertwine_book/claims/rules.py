@@ -1,10 +1,10 @@
 """The rules of judgement: from a claim and the rows of a table to a verdict."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from pandas.api.types import is_bool, is_bool_dtype
 
 from intertwine_book.claims.ledger import Claim
@@ -12,6 +12,7 @@ from intertwine_book.claims.statistics import half_width, normal_quantile, p_val
 
 ONE_TRIAL = "all"  # in place of a column: all rows come from one network or pair, and are one trial
 _DRAWS = ("trial", "seed", "path", "pair")  # numbers of a draw, which tell a reader nothing
+Numbers = float | Sequence[float] | np.ndarray
 LEAST_TRIALS = 3  # fewer independent trials give values, and no verdict
 
 
@@ -61,7 +62,7 @@ def _number(claim: Claim, rows: pd.DataFrame) -> Verdict:
     return Verdict(word, text, trials=len(values), interval=(mean, mean - half, mean + half))
 
 
-def number_word(apart: ArrayLike, half: ArrayLike, tolerance: float, matters: float) -> np.ndarray:
+def number_word(apart: Numbers, half: Numbers, tolerance: float, matters: float) -> np.ndarray:
     """The word for means that lie so far from the printed value, with this half-width of their intervals.
 
     Example:
@@ -75,7 +76,7 @@ def number_word(apart: ArrayLike, half: ArrayLike, tolerance: float, matters: fl
     return np.select([alike, differs], ["reproduced", "differs"], "inconclusive")
 
 
-def ordering_word(mean: ArrayLike, half: ArrayLike, matters: float) -> np.ndarray:
+def ordering_word(mean: Numbers, half: Numbers, matters: float) -> np.ndarray:
     """The word for mean differences with this half-width of their intervals.
 
     Example:
