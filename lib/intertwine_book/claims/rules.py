@@ -54,11 +54,11 @@ def _number(claim: Claim, rows: pd.DataFrame) -> Verdict:
         return undecided
     assert isinstance(claim.printed, (int, float)) and claim.tolerance is not None  # `claim_from` made sure
     mean, half = values.mean(), half_width(values, claim.resolution)
-    apart, matters = abs(mean - claim.printed), claim.matters or 0.0
-    word = str(number_word(apart, half, claim.tolerance, matters))
+    apart, matters = abs(mean - claim.printed), float(claim.matters or 0)
+    word = str(number_word(apart, half, float(claim.tolerance), matters))
     text = _described(name, mean, half)
     if word == "inconclusive":
-        text += f"; {trials_needed(values, _enough(apart, claim.tolerance, matters))}"
+        text += f"; {trials_needed(values, _enough(apart, float(claim.tolerance), matters))}"
     return Verdict(word, text, trials=len(values), interval=(mean, mean - half, mean + half))
 
 
@@ -106,7 +106,7 @@ def _ordering(claim: Claim, rows: pd.DataFrame) -> Verdict:
     name = f"{claim.in_words(larger)} − {claim.in_words(smaller)}"
     if undecided := _too_few(values, name):
         return undecided
-    matters = claim.matters or 0.0
+    matters = float(claim.matters or 0)
     mean, half = values.mean(), half_width(values, claim.resolution)
     word = str(ordering_word(mean, half, matters))
     text = _described(name, mean, half)

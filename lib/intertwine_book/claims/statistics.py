@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 
-def half_width(values: pd.Series, resolution: float | None = None) -> float:
+def half_width(values: pd.Series, resolution: float | int | None = None) -> float:
     """Half the width of the 95 % t-interval of a mean; the deviation is at least the resolution.
 
     Example:
@@ -34,7 +34,7 @@ def quantile(trials: int, level: float) -> float:
     return float(special.stdtrit(trials - 1, (1 + level) / 2))
 
 
-def p_value(differences: pd.Series, resolution: float | None = None) -> float:
+def p_value(differences: pd.Series, resolution: float | int | None = None) -> float:
     """Two-sided p of the t-test that the mean of paired differences is 0; the resolution as in `half_width`.
 
     Example:
