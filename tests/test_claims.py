@@ -403,7 +403,9 @@ def selected(where):
             name = next(inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name))
             known = [inner.value for inner in ast.walk(node) if isinstance(inner, ast.Constant)]
             texts = isinstance(known[0], str)
-            values[name] += [*known, "other"] if texts else [v + d for v in known for d in (0, 0.05, 1)]
+            values[name] += (
+                [*known, "other"] if texts else [v + d for v in known for d in (-0.05, 0, 0.05, 1)]
+            )
     for row in itertools.product(*(found or [True, False] for found in values.values())):
         candidate = dict(zip(values, row, strict=True))
         with contextlib.suppress(Exception):  # columns of the wrong type

@@ -79,6 +79,28 @@ class Claim:
     #: how pages write a column or a parameter; of one table alone, its key is `table.column`
     words: dict[str, str] | None = None
 
+    @property
+    def about(self) -> str:
+        """*mathematics*, which a calculation decides, or *experiments*, on networks that were trained."""
+        calculated = self.kind in ("universal", "existence") and not self.protocol
+        return "mathematics" if calculated and self.minimum in ("smoke", "quick") else "experiments"
+
+    @property
+    def part(self) -> str:
+        """The figure, table or else the section of the paper that the statement is of.
+
+        Example:
+            >>> place = "§5.1 and figure 2, ordering"
+            >>> claim = Claim(id="swap", paper="a2022", place=place, columns=["holds"], statement="...",
+            ...               kind="universal", chapter="01_x", table="swap", minimum="smoke")
+            >>> claim.part
+            'Figure 2'
+        """
+        for pattern in (r"(?:figure|table) \d+", r"^[^,]+"):
+            if found := re.search(pattern, self.place, re.IGNORECASE):
+                return found[0][0].upper() + found[0][1:]
+        return self.place
+
     def in_words(self, name: str) -> str:
         """A column of the table, or a parameter of its run, as pages write it."""
         words = self.words or {}
