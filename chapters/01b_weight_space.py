@@ -1,12 +1,13 @@
 # ---
-# jupytext:
-#   text_representation:
-#     extension: .py
-#     format_name: percent
-# kernelspec:
-#   display_name: Python 3
-#   language: python
-#   name: python3
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
 # ---
 
 # %% [markdown]
@@ -575,7 +576,7 @@ shown
 # ## Run it yourself
 #
 # The figures on teleportation and on what training conserves are recorded, with 20 networks. This page has computed the same with {glue:text}`live-trials:.0f`: after ten steps of its own first learning rate, {glue:text}`live-rate:.1f`, the loss is {glue:text}`live-moved:.2f` with $r = 4$ and {glue:text}`live-plain:.2f`
-# for plain descent; what a linear network conserves has changed by {glue:text}`live-drift:.1f` % at learning rate 0.1. Another run is one command: `intertwine run 01b_weight_space -p trials 20`.
+# for plain descent; what a linear network conserves has changed by {glue:text}`live-drift:.1f` % at learning rate 0.1. Another run is one command: `.venv/bin/intertwine run 01b_weight_space -p trials 20`.
 #
 # ## Adapt this
 #

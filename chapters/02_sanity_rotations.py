@@ -1,12 +1,13 @@
 # ---
-# jupytext:
-#   text_representation:
-#     extension: .py
-#     format_name: percent
-# kernelspec:
-#   display_name: Python 3
-#   language: python
-#   name: python3
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
 # ---
 
 # %% [markdown]
@@ -423,7 +424,7 @@ glue("budget-last", int(by_epochs.index[-1]), display=False)
 #
 # ## Run it yourself
 #
-# *This section is computed by this page*, in a small run on handwritten digits. Another run is one command: `intertwine run 02_sanity_rotations -p width 16 -p trials 10`.
+# *This section is computed by this page*, in a small run on handwritten digits. Another run is one command: `.venv/bin/intertwine run 02_sanity_rotations -p width 16 -p trials 10`.
 
 # %% tags=["hide-input"]
 BEST = ("dataset", "width", "epochs", "trials", "fit_images", "test_images")

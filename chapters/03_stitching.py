@@ -1,12 +1,13 @@
 # ---
-# jupytext:
-#   text_representation:
-#     extension: .py
-#     format_name: percent
-# kernelspec:
-#   display_name: Python 3
-#   language: python
-#   name: python3
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
 # ---
 
 # %% [markdown]
@@ -542,7 +543,7 @@ line_walk(pd.concat(walks), seen)
 # ## Run it yourself
 #
 # *This section is computed by this page*, in a small run on handwritten digits whose numbers need not agree with the recorded ones. Another run is one command:
-# `intertwine run 03_stitching -p width 16 -p pairs 5`.
+# `.venv/bin/intertwine run 03_stitching -p width 16 -p pairs 5`.
 
 # %% tags=["hide-input"]
 stitch_recipe = quick

@@ -1,12 +1,13 @@
 # ---
-# jupytext:
-#   text_representation:
-#     extension: .py
-#     format_name: percent
-# kernelspec:
-#   display_name: Python 3
-#   language: python
-#   name: python3
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
 # ---
 
 # %% [markdown]
@@ -608,7 +609,7 @@ assert (100 * adams["least_squares"].mean()).round().tolist() == [26, 15, 83, 10
 # ## Run it yourself
 #
 # *This section is computed by this page*, in a small run whose numbers need not agree with the recorded ones ({numref}`fig-matching-live`). Another run is one command:
-# `intertwine run 03b_matching -p width 16 -p stitch_epochs 10`.
+# `.venv/bin/intertwine run 03b_matching -p width 16 -p stitch_epochs 10`.
 
 # %% tags=["hide-input"]
 direct = {"kind": "least squares"}

@@ -1,12 +1,13 @@
 # ---
-# jupytext:
-#   text_representation:
-#     extension: .py
-#     format_name: percent
-# kernelspec:
-#   display_name: Python 3
-#   language: python
-#   name: python3
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
 # ---
 
 # %% [markdown]
@@ -666,7 +667,7 @@ single_curves(shown, "stage", "value", "place", "pair", panels="group", **words)
 # ## Run it yourself
 #
 # *This section is computed by this page*, in a small run on handwritten digits whose numbers need not agree with the recorded ones. Another run is one command:
-# `intertwine run 04_dissimilarity -p width 32 -p pairs 5`.
+# `.venv/bin/intertwine run 04_dissimilarity -p width 32 -p pairs 5`.
 
 # %% tags=["hide-input"]
 run = results.run(globals(), chapter, data=test)

@@ -1,12 +1,13 @@
 # ---
-# jupytext:
-#   text_representation:
-#     extension: .py
-#     format_name: percent
-# kernelspec:
-#   display_name: Python 3
-#   language: python
-#   name: python3
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
 # ---
 
 # %% [markdown]
@@ -460,7 +461,7 @@ dots(both, "layer", "cka", "way", **words)
 # %% [markdown]
 # ## Run it yourself
 #
-# *This section is computed by this page*, in a small run on handwritten digits: experiments 3 and 4 on pairs of Myrtle CNNs (four convolutions in a row), in {numref}`fig-live-function`. Another run is one command: `intertwine run 04b_similarity_and_function -p penalty 5.0`.
+# *This section is computed by this page*, in a small run on handwritten digits: experiments 3 and 4 on pairs of Myrtle CNNs (four convolutions in a row), in {numref}`fig-live-function`. Another run is one command: `.venv/bin/intertwine run 04b_similarity_and_function -p penalty 5.0`.
 
 # %% tags=["hide-input"]
 run = results.run(globals(), "04b_similarity_and_function", data=test)

@@ -1,12 +1,13 @@
 # ---
-# jupytext:
-#   text_representation:
-#     extension: .py
-#     format_name: percent
-# kernelspec:
-#   display_name: Python 3
-#   language: python
-#   name: python3
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
 # ---
 
 # %% [markdown]
@@ -529,7 +530,7 @@ glue("tanh-rise", float(100 * rise.mean()), display=False)
 #
 # *This section is computed by this page.* Three kinds of small network with as many parameters each, trained on drawn scenes: a residual network with ReLU on the output of its blocks,
 # the same without, and a ConvNeXt, which has no activation there either, and GELU inside. {numref}`fig-against-alpha` has their curves. Trained minus untrained, the slope with ReLU is
-# {glue:text}`live-relu` points here, without it {glue:text}`live-none`. Another run is one command: `intertwine run 05_interpretability -p networks 6 -p width 16`.
+# {glue:text}`live-relu` points here, without it {glue:text}`live-none`. Another run is one command: `.venv/bin/intertwine run 05_interpretability -p networks 6 -p width 16`.
 
 
 # %% tags=["hide-input"]

@@ -1,12 +1,13 @@
 # ---
-# jupytext:
-#   text_representation:
-#     extension: .py
-#     format_name: percent
-# kernelspec:
-#   display_name: Python 3
-#   language: python
-#   name: python3
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
 # ---
 
 # %% [markdown]
@@ -352,7 +353,7 @@ for other in four[1:].cpu():
 # ## Run it yourself
 #
 # *This section is computed by this page.* On {glue:text}`points` points a side and after only {glue:text}`steps` steps of the authors' training, fewer than in {numref}`fig-lenet`, the network returns 0 on {glue:text}`zero:.0f` % of their plane, and {glue:text}`wide:.0f` % lies below the printed ε. Under ε = 0.5 lie
-# {glue:text}`under:.0f` % of the plane of the target that varies. Another run is one command: `intertwine run 06b_genni_lenet -p plane_points 41`.
+# {glue:text}`under:.0f` % of the plane of the target that varies. Another run is one command: `.venv/bin/intertwine run 06b_genni_lenet -p plane_points 41`.
 
 # %% tags=["remove-cell"]
 still = ((flat_part.relative - 1).abs() < 1e-6).double().mean().item()

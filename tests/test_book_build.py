@@ -424,6 +424,13 @@ def test_what_takes_long_or_cannot_be_is_said_first(tiny_book):
     assert narrow.count("never run") == 2 and "recorded" in narrow
 
 
+def test_status_warns_of_a_torch_that_is_wrong_or_slow_in_bfloat16(tiny_book, monkeypatch):
+    for fault, last in (("Off by 75%: set this.", "Warning: Off by 75%: set this.\n"), ("", "\n")):
+        monkeypatch.setattr("intertwine.devices.bfloat16_fault", lambda fault=fault: fault)
+        shown = CliRunner().invoke(cli, ["status"]).output
+        assert shown.endswith(last) and shown.count("Warning") == bool(fault)
+
+
 def test_data_lie_in_the_checkout_unless_the_variable_names_a_folder(tiny_book, monkeypatch):
     monkeypatch.setenv("INTERTWINE_DATA", "elsewhere")
     CliRunner().invoke(cli, ["run", "1", "--parameters"])
@@ -509,6 +516,14 @@ def test_a_file_name_in_a_profile_must_be_a_chapter(tiny_book):
     (tiny_book.root / "chapters/profiles/smoke.yml").write_text("01_frist: {seed: 1}")
     with pytest.raises(BookError, match=r"smoke\.yml.*did you mean '01_first'"):
         tiny_book.overrides("smoke")
+
+
+def test_a_notebook_says_where_the_command_works_that_installs_what_it_needs():
+    def first(repository: str | None) -> str:
+        return execute._how_to_run("01_first", repository, None).source
+
+    assert "install, in a copy of the book's repository*\n\n`pip install \"." in first(None)
+    assert 'install*\n\n`pip install "intertwine[book,vision] @ git' in first("https://github.com/us/book")
 
 
 def test_this_run_is_one_line(tiny_book):

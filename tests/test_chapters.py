@@ -1,12 +1,17 @@
 """Every chapter keeps to the plan: one parameters cell, short cells, figures that say what they show."""
 
 import ast
+import os
 import re
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
 import jupytext
+import nbformat
 import pytest
+import yaml
 
 from intertwine_book import claims
 from intertwine_book.build.layout import Book
@@ -19,6 +24,32 @@ LABELS = (r'"name": "(fig-[\w-]+)"', r"^# :label: ([\w-]+)", r"^# \(([\w-]+)\)="
 
 def cells(chapter: str, kind: str) -> list:
     return [cell for cell in jupytext.read(BOOK.chapters[chapter]).cells if cell.cell_type == kind]
+
+
+@CHAPTERS
+def test_plain_jupytext_makes_a_notebook_that_knows_its_kernel(chapter):
+    node = jupytext.read(BOOK.chapters[chapter])
+    assert node.metadata["kernelspec"]["name"] == "python3"
+    assert node.metadata["kernelspec"]["language"] == "python"
+    kinds = {cell.cell_type for cell in node.cells}
+    assert kinds == {"markdown", "code"}  # a header without its root key would be a raw cell
+
+
+@pytest.mark.slow
+def test_a_chapter_runs_with_jupytext_and_papermill_alone(tmp_path):
+    chapter = "01_intertwiner_groups"  # the cheapest
+    (tmp_path / "smoke.yml").write_text(yaml.safe_dump(BOOK.overrides("smoke")[chapter]))
+    world = os.environ | {"JUPYTER_PREFER_ENV_PATH": "1", "INTERTWINE_ZOO": str(tmp_path / "zoo")}
+    for command in (
+        ("jupytext", "--to", "ipynb", "--output", "converted.ipynb", str(BOOK.chapters[chapter])),
+        ("papermill", "converted.ipynb", "executed.ipynb", "-f", "smoke.yml"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", *command], cwd=tmp_path, env=world, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+    assert "raw" not in {cell.cell_type for cell in nbformat.read(tmp_path / "executed.ipynb", 4).cells}
+    assert [*(tmp_path / "results" / chapter).glob("*.csv")]
 
 
 @CHAPTERS

@@ -90,6 +90,18 @@ def test_nulls_have_marks_of_their_own_at_their_means_in_their_panel():
     assert names == ["measured", "shuffled", "untrained"]
 
 
+@pytest.mark.parametrize(("option", "most"), [("beside", 4), ("nulls", 3)])
+def test_every_table_is_drawn_and_named_or_refused(option, most):
+    tables = {f"table {k}": many.assign(penalty=-k) for k in range(1, most + 1)}
+    figure = dots(many, "layer", "penalty", "stitch", **{option: tables}, **TWO)
+    means = [line for line in figure.axes[0].lines if set(line.get_ydata()) <= set(range(-most, 0))]
+    drawn = {(line.get_marker(), *line.get_ydata()) for line in means if len(line.get_ydata())}
+    assert len(drawn) == most == len({mark for mark, *_ in drawn})
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["measured", *tables]
+    with pytest.raises(ValueError, match=f"at most {most} tables as {option}, .* given {most + 1}: draw"):
+        dots(many, "layer", "penalty", "stitch", **{option: tables | {"one more": many}}, **TWO)
+
+
 def test_small_panels_have_a_curve_for_every_trial_on_one_scale():
     options = {"panels": "stitch", "across": 2, "means": False, **TWO}
     figure = single_curves(many, "layer", "penalty", "stitch", "pair", **options)

@@ -20,6 +20,7 @@ from packaging.utils import canonicalize_name
 
 from intertwine_book import results
 from intertwine_book.build import imports
+from intertwine_book.build.cli import cli
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -204,6 +205,19 @@ def test_no_path_of_a_machine_is_written_into_the_project():
         path = ROOT / name
         if path.is_file() and path.suffix in {".py", ".md", ".yml", ".toml", ".cff", ".lock", ""}:
             assert not pattern.search(path.read_text()), name
+
+
+def test_pages_give_the_command_as_it_is_found_after_make_book():
+    bare = re.compile(rf"(?<![\w./-])intertwine ({'|'.join(cli.commands)})\b")
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("book/**/*.md")]
+    found = {path.name: bare.findall(path.read_text()) for path in [*pages, *ROOT.glob("chapters/*.py")]}
+    assert len(found) > 20 and not {name: commands for name, commands in found.items() if commands}
+
+
+def test_what_a_chapter_writes_when_opened_in_jupyterlab_is_not_committed():
+    run("git", "check-ignore", "chapters/results/01_intertwiner_groups/table_1.csv", cwd=ROOT)
+    for page in ("README.md", "book/adapt.md"):  # a double click opens a text editor
+        assert "Open With → Jupytext Notebook" in " ".join((ROOT / page).read_text().split()), page
 
 
 @pytest.fixture

@@ -1,8 +1,10 @@
 """All layers at once against pair by pair; blocks, disk and minibatches; nulls."""
 
+import re
+from functools import partial
 from itertools import combinations
 
-import jaxtyping
+import numpy as np
 import pytest
 import torch
 from helpers import generator, normal, sentence
@@ -11,7 +13,7 @@ from torch import Tensor, nn
 from intertwine import models
 from intertwine.alignment import statistics
 from intertwine.features import channels_first, record
-from intertwine.similarity import MEASURES, cka, compare, gram, grelu_cka, hsic, null
+from intertwine.similarity import MEASURES, Measure, cka, compare, gram, grelu_cka, hsic, null
 from intertwine.similarity.layer_hsic import batch_hsic
 from intertwine.similarity.moments import compressed
 from intertwine.weightspace import find_symmetries
@@ -62,6 +64,44 @@ def test_all_layers_at_once_are_pair_by_pair(setting, name, memory):
             if name == "pwcca":  # weights of nearly equal correlations hang on the last digits
                 tolerance = 1e-3
             assert abs(table.loc[row, column] - measure(*pair)) < tolerance, (row, column)
+
+
+def unnormalised(X: Tensor, Y: Tensor) -> Tensor:
+    """A measure that the registry does not have: no options, matrices only."""
+    return (X.T @ Y).square().sum() / len(X)
+
+
+@pytest.mark.parametrize("spatial", [None, "features", "mean", "samples"])
+def test_a_function_is_a_measure_of_matrices_of_features(setting, spatial):
+    first, second, images = setting
+    table = compare(first, second, LAYERS, images, unnormalised, spatial=spatial, device="cpu")
+    X, Y = recorded(first, images), recorded(second, images)
+    for row in LAYERS:
+        for column in LAYERS:
+            if spatial == "mean":
+                pair = [Z.mean((2, 3)) for Z in (X[row], Y[column])]
+            elif spatial == "samples":
+                pair = [Z.movedim(1, 3).flatten(0, 2) for Z in same_size(X[row], Y[column])]
+            else:
+                pair = [X[row].flatten(1), Y[column].flatten(1)]
+            assert table.loc[row, column] == pytest.approx(float(unnormalised(*pair))), (row, column)
+
+
+def test_a_function_is_what_it_computes_whatever_its_name_and_options(setting):
+    first, second, images = setting
+
+    def table(measure) -> list[list[float]]:
+        return compare(first, second, LAYERS, images, measure, device="cpu").to_numpy().tolist()
+
+    own = table(unnormalised)
+    assert table(lambda X, Y: float(unnormalised(X, Y))) == own
+    for known in (cka, partial(cka, kernel="rbf"), partial(cka, kernel=lambda Z: Z @ Z.T)):
+        name = "cka rbf" if known is not cka and known.keywords["kernel"] == "rbf" else "cka"
+        assert np.allclose(table(known), table(name))
+    for name in ("mine", "cka"):  # of Gram matrices, for which `compare` knows no kernel, or another one
+        mine = Measure(name, lambda X, Y, spatial: unnormalised(X, Y), (), "grams", "features", "")
+        assert table(mine) == own
+    assert "returns a tensor of shape (30,)" in sentence(lambda: table(lambda X, Y: X[:, 0]))
 
 
 def test_blocks_and_batches_change_nothing_but_rounding(setting):
@@ -288,16 +328,16 @@ def test_positions_are_no_samples_beside_a_layer_without_them(name):
     assert compare(network, network, ["1", "3"], images, spatial="mean", **options).shape == (2, 2)
 
 
-def test_images_that_are_no_tensor_are_said_so(setting):
+def test_images_that_are_no_tensor_are_said_so(setting, unchecked):  # as a user meets the library
     first, second, images = setting
-    jaxtyping.config.update("jaxtyping_disable", True)  # as a user meets the library
-    try:
-        with pytest.raises(
-            TypeError, match=r"Expected a tensor as images, was given ndarray: use torch\.as_tensor"
-        ):
-            compare(first, second, LAYERS, images.numpy())
-    finally:
-        jaxtyping.config.update("jaxtyping_disable", False)
+    tokens = {"input_ids": images, "attention_mask": images}
+    advice = {
+        "ndarray: use torch.as_tensor.": images.numpy(),
+        "dict: use one of its tensors, such as ['input_ids'], and wrap a model that takes several.": tokens,
+    }
+    for said, given in advice.items():
+        with pytest.raises(TypeError, match=re.escape(f"Expected a tensor as images, was given {said}")):
+            compare(first, second, LAYERS, given)
 
 
 def signal_network(seed: int, positions: int = 24) -> nn.Module:

@@ -6,9 +6,10 @@ from types import SimpleNamespace
 import pytest
 import torch
 import torch.nn.functional as F
+import weightspace_models as zoo
 from torch import nn
 
-from intertwine.weightspace import canonicalise, find_symmetries, match, relative_error, verify
+from intertwine.weightspace import balance, canonicalise, find_symmetries, match, relative_error, verify
 from intertwine.weightspace.check import wrong
 from intertwine.weightspace.infer import RULES
 
@@ -349,6 +350,46 @@ def test_a_model_that_keeps_an_activation_can_be_moved_before_and_after_a_run():
     model(x)
     moved = space.act(model, space.sample(torch.Generator()))
     assert relative_error(moved(x), model(x)) < 1e-9
+
+
+class Forgetful(nn.Flatten):
+    """A layer that a deep copy builds anew, in training mode, as those of einops are."""
+
+    def __getstate__(self):
+        return {}
+
+    def __setstate__(self, state):
+        self.__init__()
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_copies_keep_the_mode_of_every_module(training):
+    model, x = Net(Forgetful()).double().eval(), randn(2, 4)
+    space = find_symmetries(model, x)
+    element = space.sample(torch.Generator().manual_seed(0))
+    model.train(training).a.train(not training)
+    for moved in (space.act(model, element), balance(space, model).model):
+        assert [each.training for each in moved.modules()] == [each.training for each in model.modules()]
+
+
+def test_a_model_whose_copies_forget_their_mode_is_verified_and_matched():
+    model, x = Net(Forgetful()).double().eval(), randn(2, 4)
+    space = find_symmetries(model, x)
+    element = space.sample(torch.Generator().manual_seed(0))
+    assert verify(space, model, element, x).output < 1e-12
+    match(space, model, space.act(model, element), inputs=x)
+
+
+def test_a_feature_extractor_has_the_group_of_its_network_and_stays_in_evaluation_mode():
+    from torchvision.models.feature_extraction import create_feature_extractor
+
+    network, x = zoo.slim("resnet18").double().eval(), randn(2, 3, 16, 16)
+    network.layer3 = network.layer4 = network.fc = nn.Identity()  # so that it is quick
+    model = create_feature_extractor(network, ["flatten"]).eval()
+    space = find_symmetries(model, x[:1])
+    assert space.dimension == find_symmetries(network, x[:1]).dimension > 0
+    moved = space.act(model, space.sample(torch.Generator().manual_seed(0)))
+    assert relative_error(moved(x)["flatten"], model(x)["flatten"]) < 1e-9
 
 
 def test_weights_made_from_parameters_move():

@@ -85,13 +85,24 @@ def full(name: str) -> nn.Module:
     return model
 
 
+class Scaled(nn.Linear):
+    """Layer scale: each unit of what a block adds to the residual stream has a factor."""
+
+    def __init__(self, enter: int, leave: int) -> None:
+        super().__init__(enter, leave)
+        self.scale = nn.Parameter(torch.linspace(0.5, 1.5, leave))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.scale * super().forward(x)
+
+
 class GPTBlock(nn.Module):
-    def __init__(self, width: int, heads: int) -> None:
+    def __init__(self, width: int, heads: int, out: type[nn.Linear] = nn.Linear) -> None:
         super().__init__()
         self.heads = heads
         self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.qkv, self.project = nn.Linear(width, 3 * width), nn.Linear(width, width)
-        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+        self.qkv, self.project = nn.Linear(width, 3 * width), out(width, width)
+        self.up, self.down = nn.Linear(width, 4 * width), out(4 * width, width)
 
     def forward(self, x: Tensor) -> Tensor:
         n, t, width = x.shape
@@ -109,10 +120,13 @@ class GPTBlock(nn.Module):
 class GPT(nn.Module):
     """Learnt positions, pre-norm blocks, and a head that may be tied to the embedding."""
 
-    def __init__(self, *, tied: bool, words: int = 11, width: int = 12, heads: int = 3) -> None:
+    def __init__(
+        self, *, tied: bool, words: int = 11, width: int = 12, heads: int = 3, scaled: bool = False
+    ) -> None:
         super().__init__()
         self.words, self.positions = nn.Embedding(words, width), nn.Embedding(6, width)
-        self.blocks = nn.ModuleList([GPTBlock(width, heads) for _ in range(2)])
+        out = Scaled if scaled else nn.Linear
+        self.blocks = nn.ModuleList([GPTBlock(width, heads, out) for _ in range(2)])
         self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, words, bias=False)
         if tied:
             self.head.weight = self.words.weight
@@ -134,12 +148,12 @@ def rotated(x: Tensor) -> Tensor:
 
 
 class LlamaBlock(nn.Module):
-    def __init__(self, width: int, heads: int, key_heads: int) -> None:
+    def __init__(self, width: int, heads: int, key_heads: int, bias: bool) -> None:
         super().__init__()
         self.heads, self.key_heads, self.d = heads, key_heads, width // heads
         self.norm1, self.norm2 = nn.RMSNorm(width, eps=1e-5), nn.RMSNorm(width, eps=1e-5)
-        self.q, self.out = (nn.Linear(width, width, bias=False) for _ in range(2))
-        self.k, self.v = (nn.Linear(width, key_heads * self.d, bias=False) for _ in range(2))
+        self.q, self.out = nn.Linear(width, width, bias), nn.Linear(width, width, bias=False)
+        self.k, self.v = (nn.Linear(width, key_heads * self.d, bias) for _ in range(2))
         self.gate, self.up = (nn.Linear(width, 20, bias=False) for _ in range(2))
         self.down = nn.Linear(20, width, bias=False)
 
@@ -161,12 +175,12 @@ class LlamaBlock(nn.Module):
 
 
 class Llama(nn.Module):
-    """RMS norm, rotary positions, grouped queries, SwiGLU."""
+    """RMS norm, rotary positions, grouped queries, SwiGLU; with `bias` Qwen2."""
 
-    def __init__(self, words: int = 11, width: int = 16) -> None:
+    def __init__(self, words: int = 11, width: int = 16, *, bias: bool = False) -> None:
         super().__init__()
         self.words = nn.Embedding(words, width)
-        self.blocks = nn.ModuleList([LlamaBlock(width, 4, 2) for _ in range(2)])
+        self.blocks = nn.ModuleList([LlamaBlock(width, 4, 2, bias) for _ in range(2)])
         self.norm, self.head = nn.RMSNorm(width, eps=1e-5), nn.Linear(width, words, bias=False)
 
     def forward(self, tokens: Tensor) -> Tensor:

@@ -1,6 +1,6 @@
 """Activations of named layers: recorded while a model runs, streamed over batches of inputs, or whole."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from difflib import get_close_matches
 from typing import Any
@@ -209,7 +209,10 @@ def check_tensor(given: object, name: str = "") -> None:
     if isinstance(given, Tensor):
         return
     hint = "use torch.as_tensor"
-    if hasattr(given, "images"):
+    if isinstance(given, Mapping):
+        key = next(iter(given), "input_ids")
+        hint = f"use one of its tensors, such as [{key!r}], and wrap a model that takes several"
+    elif hasattr(given, "images"):
         hint = "use its .images or .labels"
     elif isinstance(given, Iterator | DataLoader):
         hint = "use torch.cat to join its batches"

@@ -122,7 +122,8 @@ def _tree(flat: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> tuple[np.nd
     rank = np.empty(len(flat))
     rank[np.argsort(flat, kind="stable")] = np.arange(1.0, len(flat) + 1)  # 0 would be no edge
     heights = np.maximum(rank[heads], rank[tails])
-    tree = minimum_spanning_tree(coo_array((heights, (heads, tails)), shape=(len(flat),) * 2).tocsr()).tocoo()
+    ends = heads.astype(np.int32), tails.astype(np.int32)  # scipy before 1.17.1 takes no others
+    tree = minimum_spanning_tree(coo_array((heights, ends), shape=(len(flat),) * 2).tocsr()).tocoo()
     order = np.argsort(tree.data, kind="stable")
     return tree.row[order], tree.col[order]
 

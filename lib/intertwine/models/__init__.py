@@ -24,7 +24,13 @@ from intertwine.models.fcn import fcn
 from intertwine.models.lenet import lenet
 from intertwine.models.myrtle import myrtle
 from intertwine.models.network import HiddenLayer, Network
-from intertwine.models.published import IMAGENET_MEAN, IMAGENET_STD, Published, load_published
+from intertwine.models.published import (
+    IMAGENET_MEAN,
+    IMAGENET_STD,
+    Published,
+    load_published,
+    published_files,
+)
 from intertwine.models.residual import residual
 from intertwine.models.resnet import resnet18, resnet20
 from intertwine.models.tiny10 import tiny10
@@ -44,6 +50,7 @@ __all__ = [
     "lenet",
     "load_published",
     "myrtle",
+    "published_files",
     "residual",
     "resnet18",
     "resnet20",

@@ -1,9 +1,13 @@
 """Networks that their authors published, read into ours."""
 
+import csv
+import hashlib
+import io
 import re
+import zipfile
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
-from pickle import UnpicklingError
 from typing import NamedTuple
 
 import torch
@@ -28,8 +32,39 @@ class Published(NamedTuple):
     std: Float[Tensor, "c 1 1"]
 
 
+class Source(NamedTuple):
+    """Where the file of a published network comes from, and what is in it."""
+
+    accuracy: float
+    """In percent of CIFAR-10's 10,000 test images, measured in float32."""
+    repository: str
+    """On GitHub."""
+    commit: str
+    path: str
+    licence: str
+    sha256: str
+
+    @property
+    def url(self) -> str:
+        """The address of the file."""
+        return f"https://github.com/{self.repository}/raw/{self.commit}/{self.path}"
+
+
+@cache
+def published_files() -> dict[str, Source]:
+    """The published networks that the book uses, by the names that their files have here.
+
+    Example:
+        >>> published_files()["akamaster-resnet20-12fca82f.th"].accuracy
+        91.73
+    """
+    with Path(__file__).with_name("published.csv").open(newline="") as table:
+        rows = list(csv.DictReader(table))
+    return {row.pop("file"): Source(float(row.pop("accuracy")), **row) for row in rows}
+
+
 def load_published(path: str | Path) -> Published:
-    """Read a Tiny-10 or ResNet-20 of csiszarik2021, or the ResNet-20 of akamaster/pytorch_resnet_cifar10.
+    """Read a Tiny-10 or ResNet-20 of csiszarik2021, or one trained by akamaster/pytorch_resnet_cifar10.
 
     Example:
         >>> import tempfile
@@ -41,13 +76,27 @@ def load_published(path: str | Path) -> Published:
 
     The names and shapes of its tensors decide which network it is; the names become those of `tiny10` and
     `resnet20`. The file is read as data only (`weights_only`), onto the CPU.
+
+    Raises:
+        FileNotFoundError: no such file.
+        ValueError: it is damaged or of another network, or not the file of that name in `published_files`.
     """
     path = Path(path)
+    source = published_files().get(path.name)
     if not path.is_file():
-        raise FileNotFoundError(f"Expected a published checkpoint, found no file {path}: download it first.")
+        remedy = f"download it from {source.url}" if source else "download it first"
+        raise FileNotFoundError(f"Expected a published checkpoint, found no file {path}: {remedy}.")
+    read = path.read_bytes()  # once, so that the bytes that are checked are those that are used
+    if source and hashlib.sha256(read).hexdigest() != source.sha256:
+        raise ValueError(
+            f"Expected in {path} the network of {source.repository}, found {len(read):,} bytes of another "
+            f"content: download {source.url} anew, or give a network of your own another name."
+        )
     try:
-        content = torch.load(path, map_location="cpu", weights_only=True)
-    except (UnpicklingError, RuntimeError, EOFError) as error:
+        if zipfile.is_zipfile(io.BytesIO(read)) and (part := zipfile.ZipFile(io.BytesIO(read)).testzip()):
+            raise ValueError(f"The checksum of {part} is another.")  # torch does not look at it
+        content = torch.load(io.BytesIO(read), map_location="cpu", weights_only=True)
+    except Exception as error:  # a damaged pickle fails in ten ways, an AssertionError among them
         raise ValueError(f"Expected a PyTorch checkpoint, cannot read {path}: download it anew.") from error
     if isinstance(content, Mapping):
         content = content.get("state_dict", content)
@@ -63,7 +112,8 @@ def load_published(path: str | Path) -> Published:
     ):
         network = build()
         if _shapes(state) == _shapes(network.state_dict()):
-            network.load_state_dict(state)
+            own = network.state_dict().keys()
+            network.load_state_dict({name: value for name, value in state.items() if name in own})
             return Published(network.eval(), *(torch.tensor(x).view(3, 1, 1) for x in (mean, std)))
     names = ", ".join(map(str, list(content)[:3]))
     raise ValueError(

@@ -1,6 +1,6 @@
 """All layers of one model against all layers of another."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pandas as pd
 import torch
@@ -12,9 +12,9 @@ from intertwine.alignment import Statistics
 from intertwine.features import check_tensor
 from intertwine.similarity.blocks import Blocks
 from intertwine.similarity.inputs import Spatial
-from intertwine.similarity.layer_hsic import KERNELS, all_samples, minibatches, ratios
+from intertwine.similarity.layer_hsic import all_samples, minibatches, ratios
 from intertwine.similarity.moments import compressed
-from intertwine.similarity.registry import Measure, named
+from intertwine.similarity.registry import MEASURES, Measure, named
 
 
 def compare(
@@ -22,7 +22,7 @@ def compare(
     model2: nn.Module,
     layers: Sequence[str],
     images: Float[Tensor, "n ..."],
-    measure: str | Measure = "cka",
+    measure: str | Measure | Callable[[Tensor, Tensor], Tensor | float] = "cka",
     *,
     layers2: Sequence[str] | None = None,
     spatial: Spatial | None = None,
@@ -40,6 +40,11 @@ def compare(
         >>> images = torch.randn(20, 1, 8, 8, generator=torch.Generator().manual_seed(0))
         >>> compare(*networks, ["relu1", "relu2"], images, layers2=["relu4"], device="cpu").shape
         (2, 1)
+        >>> def cosine(X, Y):  # a measure of your own
+        ...     return torch.cosine_similarity(X.norm(dim=1), Y.norm(dim=1), dim=0)
+        >>> own = compare(*networks, ["relu1", "relu2"], images, cosine, device="cpu")
+        >>> bool((own > 0.9).all(axis=None))
+        True
 
     Measures with kernels ("cka", "cka biased", "cka max", "grelu cka") take blocks of images: each block of a
     Gram matrix is formed once, for all layers, and used for all pairs. Functions of second moments
@@ -48,9 +53,11 @@ def compare(
     Args:
         model1, model2: any modules, run in evaluation mode.
         layers: names of modules of the first, and of the second unless `layers2` has others.
-        measure: a name out of `MEASURES`.
-        spatial: as in `cka`; the measure's own when not given. With "samples", maps of unlike sizes are
-            resampled to the larger by nearest neighbours, as the authors of godfrey2022 did.
+        measure: a name out of `MEASURES`, or a function of two sets of features of the same images, matrices
+            (n, c) in float64, that returns a number; bind its options with `functools.partial`.
+        spatial: as in `cka`; the measure's own when not given, for a function "features". With "samples",
+            maps of unlike sizes are resampled to the larger by nearest neighbours, as the authors of
+            godfrey2022 did.
         memory: bytes for features and Gram blocks, beside the models and the images.
         minibatch: images in a batch, over which HSIC_1 is averaged before the ratio is taken: unbiased for
             HSIC_1, consistent for the ratio, in time linear in n; all images at once when not given.
@@ -61,9 +68,11 @@ def compare(
 
     Raises:
         ValueError: unknown layers or measure, no layer, fewer than 4 images, too little memory, features that
-            are constant or not finite, or that have no positions in common where these are samples.
+            are constant or not finite, or that have no positions in common where these are samples, or a
+            function that does not return a number.
     """
     measure = named(measure)
+    by_grams = measure.needs == "grams" and measure is MEASURES.get(measure.name)  # no other kernel is known
     layers2 = layers if layers2 is None else layers2
     spatial = spatial or measure.spatial
     check_tensor(images, "images")
@@ -73,10 +82,10 @@ def compare(
         )
     if len(images) < 4:
         raise ValueError(f"Expected at least 4 images, was given {len(images)}.")
-    if measure.needs == "grams" and spatial == "samples":
+    if by_grams and spatial == "samples":
         raise ValueError("Expected images as samples, for Gram blocks: choose 'features', 'mean' or 'sum'.")
     small = minibatch is not None and (minibatch < 4 or generator is None)
-    if minibatch is not None and (small or measure.name not in KERNELS or measure.name == "cka biased"):
+    if minibatch is not None and (small or not by_grams or measure.name == "cka biased"):
         raise ValueError(
             "Expected minibatches of at least 4 images, with a generator, for an unbiased CKA; was "
             f"given minibatch={minibatch} for {measure.name!r}."
@@ -85,7 +94,7 @@ def compare(
     blocks = Blocks(*sides, images, spatial, memory=memory, device=device, batch_size=batch_size)
     if measure.needs == "moments":
         values = _by_moments(blocks, measure, len(layers))
-    elif measure.needs == "features":
+    elif not by_grams:
         values = _by_features(blocks, measure, spatial, len(layers))
     elif minibatch is None or generator is None:
         values = ratios(all_samples(blocks, measure.name), len(layers))

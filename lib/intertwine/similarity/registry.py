@@ -8,12 +8,13 @@ from functools import partial
 from typing import Literal
 
 import pandas as pd
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from intertwine.similarity.cca import cca, pwcca, r2, svcca
 from intertwine.similarity.cka import cka, grelu_cka
-from intertwine.similarity.inputs import Spatial
+from intertwine.similarity.inputs import Spatial, arranged
 from intertwine.similarity.procrustes import grelu_procrustes, procrustes
 from intertwine.similarity.soft_matching import soft_matching
 
@@ -44,6 +45,7 @@ class Measure:
 
     name: str
     function: Callable[..., Float[Tensor, ""]]
+    """Of X, Y and the keyword `spatial`."""
     invariances: tuple[str, ...]
     """Out of `INVARIANCES`, in the first argument, and in the second unless `of_target` has others."""
     needs: Literal["grams", "moments", "features"]
@@ -144,10 +146,13 @@ _ALL = [
 MEASURES = {measure.name: measure for measure in _ALL}
 
 
-def named(measure: str | Measure) -> Measure:
-    """The measure of that name; ValueError for an unknown one, with the nearest."""
+def named(measure: str | Measure | Callable[[Tensor, Tensor], Tensor | float]) -> Measure:
+    """The measure of that name, or of a function; ValueError for an unknown name, with the nearest."""
     if isinstance(measure, Measure):
         return measure
+    if callable(measure):
+        name = getattr(measure, "__name__", repr(measure))
+        return Measure(name, partial(_of_matrices, measure), (), "features", "features", "your own")
     if measure not in MEASURES:
         near = get_close_matches(measure, MEASURES, n=1, cutoff=0.0)[0]
         raise ValueError(
@@ -155,6 +160,19 @@ def named(measure: str | Measure) -> Measure:
             f"mean {near!r}?"
         )
     return MEASURES[measure]
+
+
+def _of_matrices(
+    function: Callable[[Tensor, Tensor], Tensor | float], X: Tensor, Y: Tensor, *, spatial: Spatial
+) -> Float[Tensor, ""]:
+    """A function that knows nothing of positions."""
+    value = torch.as_tensor(function(arranged(X, spatial), arranged(Y, spatial)), dtype=torch.float64)
+    if value.ndim:
+        raise ValueError(
+            f"Expected a measure that returns a number for two sets of features, was given one that returns "
+            f"a tensor of shape {tuple(value.shape)}: return its mean or its sum."
+        )
+    return value
 
 
 def which() -> pd.DataFrame:

@@ -1,6 +1,5 @@
 """The norm of the weights along an orbit: how it changes with the scalings, and where it is smallest."""
 
-import copy
 from collections.abc import Mapping
 
 import torch
@@ -63,7 +62,7 @@ def balance(space: WeightSpace, model: nn.Module, *, steps: int = 500) -> Moved:
         )
     logs, element = _still(space), space.identity()
     if not logs:
-        return Moved(copy.deepcopy(model), element)
+        return Moved(space.act(model, element), element)
     size = _half_squared_norm(space, model, logs).item() or 1.0
     optimiser = torch.optim.LBFGS(
         list(logs.values()),

@@ -108,16 +108,19 @@ def sweep(
         free = loose if level == 2 else set()
         return [each for each in where[hidden.index] if each.others - free <= total.keys()]
 
+    def enough(level: int, hidden: HiddenSpace) -> bool:
+        found = known(hidden, level)
+        return determined(hidden, found) if level == 0 else bool(found)
+
     def ready(level: int, hidden: HiddenSpace) -> bool:
         center = solution.centers.get(hidden.index)
         if hidden.index in total or (center is not None and center not in total):
             return False
         within = [h for h in space.spaces if h.base == hidden.index and h.index not in total]
         if blocks_first and within:
-            return any(known(each, level) for each in within)
+            return any(enough(level, each) for each in within)
         late = hidden.base is not None and hidden.base not in total if blocks_first else bool(within)
-        found = known(hidden, level)
-        return not late and (determined(hidden, found) if level == 0 else bool(found))
+        return not late and enough(level, hidden)
 
     candidates = [*itertools.product(range(3), space.spaces)]
     while (found := next((each for each in candidates if ready(*each)), None)) is not None:

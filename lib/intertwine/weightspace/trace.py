@@ -84,6 +84,7 @@ def trace(model: nn.Module, example_inputs: Any, outputs: Outputs = None, *, val
 
 def replica(model: AnyModel, instead: Mapping[int, Tensor]) -> AnyModel:
     """A copy with other tensors, by the ids of the old ones, and without what runs have left in the model."""
+    training = {name: module.training for name, module in model.named_modules(remove_duplicate=False)}
     memo: dict[int, Any] = dict(instead)
     for module in model.modules():
         # most of the time of a deep copy would go into the empty dictionaries of hooks
@@ -92,6 +93,9 @@ def replica(model: AnyModel, instead: Mapping[int, Tensor]) -> AnyModel:
             if isinstance(x, Tensor) and not x.is_leaf:
                 memo.setdefault(id(x), x.detach())
     model = copy.deepcopy(model, memo)
+    for name, module in model.named_modules(remove_duplicate=False):
+        if module.training != training[name]:  # some modules are copied as they were when they were made
+            module.train(training[name])  # which chooses the graph of a feature extractor, too
     for module in model.modules():
         for name, kept in vars(module).items():
             if "cache" in name and isinstance(kept, dict):  # of biases, as LeViT keeps them

@@ -214,7 +214,8 @@ def networks(train: bool) -> None:
 @cli.command()
 @_profile
 def status(profile: str) -> None:
-    """Per chapter: fresh or stale, last run, wall time, device, and the tables recorded at each profile."""
+    """Per chapter: fresh or stale, last run, wall time, device, recorded tables; and whether bfloat16 works."""
+    from intertwine.devices import bfloat16_fault
     from intertwine_book.build.status import states
 
     table = Table(title=f"profile {profile}", box=box.SIMPLE, padding=(0, 1, 0, 0))
@@ -223,3 +224,5 @@ def status(profile: str) -> None:
     for chapter, state, last, took, memory, device, _, recorded in states(find_book(), profile):
         table.add_row(chapter, state, last, took, memory, device, recorded)
     console.print(table)
+    if fault := bfloat16_fault():
+        console.print(f"Warning: {fault}", style="yellow")

@@ -55,8 +55,6 @@ papermill_engines.register("reporting", _ReportingEngine)
 def prepare(source: Path, values: Mapping[str, Any]) -> tuple[nbformat.NotebookNode, dict[str, Any]]:
     """A chapter as a notebook that has not run, and the values of all its parameters, which are checked."""
     node = jupytext.read(source)
-    if node.cells[0].cell_type == "raw":  # jupytext's own header
-        del node.cells[0]
     cell = parameters.parameters_cell(node)
     declared = parameters.declared(cell.source)
     parameters.check(declared, values)
@@ -188,7 +186,7 @@ def _tidy(node: nbformat.NotebookNode, record: Mapping[str, Any]) -> None:
 _HOW_TO_RUN = """\
 *This notebook is chapter {chapter} of the book “Symmetries of Neural Networks”, as it was executed{at}.
 The page of the book is for reading: here references, boxes and numbers in sentences stay as they are written.
-To run it, install*
+To run it, install{where}*
 
 `{install}`
 
@@ -199,7 +197,8 @@ INTERTWINE_ZOO and INTERTWINE_DATA name, or else into `intertwine` in your cache
 def _how_to_run(chapter: str, repository: str | None, commit: str | None) -> nbformat.NotebookNode:
     """The first cell of a notebook that leaves the book; a page does not show it."""
     at = f" at commit {commit}" if commit else ""
-    text = _HOW_TO_RUN.format(chapter=chapter, at=at, install=install(repository, commit))
+    where = "" if repository else ", in a copy of the book's repository"
+    text = _HOW_TO_RUN.format(chapter=chapter, at=at, where=where, install=install(repository, commit))
     return nbformat.v4.new_markdown_cell(text, id="how-to-run", metadata={"tags": ["remove-cell"]})
 
 

@@ -35,17 +35,21 @@ def dots(
 
     Args:
         colours: value of `by` → colour; these are shown, side by side, and named beside their last mean.
-        beside: label → table with the same columns, whose means are rings, of the second squares, with 95 %
-            t-intervals where there are several trials, or the half-widths of a column `spread`.
+        beside: label → table with the same columns, whose means have an empty mark for each label, rings for
+            the first, with 95 % t-intervals where there are several trials, or the half-widths of a column
+            `spread`.
         nulls: name → the same columns, whose means have a mark for each name; a legend names all marks.
         intervals: whether means carry 95 % t-intervals.
         filled: what the legend says of the table's own marks.
         **options: of the axes, such as `ylim`.
+
+    Raises:
+        ValueError: more tables `beside` or `nulls` than there are marks for.
     """
     figure, parts = facets(table, panels, x, y, by, height=height, across=1, width=5.2, sharey=True)
     step, beside, nulls = 0.66 / len(colours), beside or {}, nulls or {}
     named: list[tuple[Axes, dict[str, tuple[float, str]]]] = []
-    marks = dict(zip(nulls, "_^x", strict=False))
+    rings, marks = _marks("beside", beside, "osDv"), _marks("nulls", nulls, "_^x")
     for axis, rows in parts:
         places = {value: k for k, value in enumerate(dict.fromkeys(rows[x]))}
         ends: dict[str, tuple[float, str]] = {}
@@ -71,7 +75,7 @@ def dots(
                     axis.plot(at, mean, lw=0.9, color=colour, alpha=0.7)
                 axis.plot(mine[x].map(places) + shift + step / 3, mine[y], "o", ms=3.2, alpha=0.6, **style)
                 ends[name] = (float(mean.iloc[-1]), colour)
-            for label, mark in zip(beside, "os", strict=False):
+            for label, mark in rings.items():
                 other = others[label]
                 if len(theirs := other[other[by] == name]):
                     trials = theirs.groupby(x, sort=False)[y]
@@ -91,9 +95,19 @@ def dots(
     parts[-1][0].set_xlabel(xlabel)
     grey: dict[str, Any] = {"ls": "", "color": COLOURS["grey"], "ms": 8, "mew": 1.5}
     signs = [("o", filled, COLOURS["grey"])]
-    signs += [(mark, label, "none") for label, mark in zip(beside, "os", strict=False)]
+    signs += [(mark, label, "none") for label, mark in rings.items()]
     signs += [(mark, name, COLOURS["grey"]) for name, mark in marks.items()]
     if len(signs) > 1:
         handles = [Line2D([], [], marker=mark, label=label, mfc=fill, **grey) for mark, label, fill in signs]
         figure.legend(handles=handles, loc="outside lower center", ncols=3)
     return figure
+
+
+def _marks(option: str, tables: Mapping[str, pd.DataFrame], marks: str) -> dict[str, str]:
+    """A mark for each table, by its label."""
+    if len(tables) > len(marks):
+        raise ValueError(
+            f"Expected at most {len(marks)} tables as {option}, a mark for each, was given {len(tables)}: "
+            f"draw some in a figure of their own."
+        )
+    return dict(zip(tables, marks, strict=False))

@@ -18,6 +18,10 @@ from intertwine_book.results import origin
 PROFILES = ("smoke", "quick", "desk", "paper")  # by nearness to the papers
 RECORDED = ("desk", "paper")  # their tables are committed
 LIMIT = 1_000_000  # bytes in one folder of tables that are committed
+# pandas before 3.1 rounds what it reads unless it is told not to; later ones do not, and deprecate the option
+_EXACTLY: dict[str, Any] = {}
+if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1):
+    _EXACTLY["float_precision"] = "round_trip"
 
 
 def default_folder(chapter: str = "") -> Path:
@@ -123,5 +127,5 @@ def read(name: str, *, folder: str | Path | None = None) -> tuple[pd.DataFrame, 
         raise ValueError(
             f"Table {name}.csv is not the one that {name}.json describes, it was altered: {again}."
         )
-    table = pd.read_csv(BytesIO(content), keep_default_na=False, na_values=[""])
+    table = pd.read_csv(BytesIO(content), keep_default_na=False, na_values=[""], **_EXACTLY)
     return table, provenance
