@@ -408,10 +408,13 @@ assert torch.allclose(again, even.conv2.weight.abs().amax((0, 2, 3)))
 
 
 # %% tags=["hide-input"]
-@run.table(trial=range(pairs), uses=["short_epochs", "bits"])
-def equalised(trial):
+@run.table(
+    cases=[{"trial": k, "network": trained[k]} for k in range(pairs)],
+    uses=["short_epochs", "bits"],
+)
+def equalised(trial, network):
     """Rounding errors of one function at three places of its orbit."""
-    model = rounding.folded(copy.deepcopy(trained[trial]).double()).double()
+    model = rounding.folded(copy.deepcopy(network).double()).double()
     space, generator = find_symmetries(model, images[:1]), run.generator(trial)
     spread = space.act(model, space.sample(generator, scale=1.0))
     ways = {"as trained": model, "scaled at random": spread}
@@ -420,10 +423,13 @@ def equalised(trial):
     return rounding.errors(ways, images, labels, bits, **options)
 
 
-@run.table(trial=range(pairs), uses=["short_epochs"])
-def merged(trial):
+@run.table(
+    cases=[{"trial": k, "networks": trained[2 * k : 2 * k + 2]} for k in range(pairs)],
+    uses=["short_epochs"],
+)
+def merged(trial, networks):
     """Accuracy halfway between two networks, as they are and matched by a symmetry."""
-    one, two = trained[2 * trial : 2 * trial + 2]
+    one, two = networks
     space = find_symmetries(one, test.images[:1])
     near = match(space, one, two, inputs=train.images[:300]).model
     found = []

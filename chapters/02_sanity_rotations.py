@@ -439,16 +439,23 @@ def drawn(group, layer, trial):
     return sanity.draw(group, channels, order)
 
 
-@run.table(activation=networks, layer=layers, uses=BEST)
-def best_linear_map(activation, layer):
+each_layer = [
+    {"activation": name, "layer": layer, "network": network}
+    for name, network in networks.items()
+    for layer in layers
+]
+
+
+@run.table(cases=each_layer, uses=BEST)
+def best_linear_map(activation, layer, network):
     """What the best linear map leaves of the matrices in front of one activation."""
     draws = {n: [drawn(n, layer, t) for t in range(trials)] for n in sanity.TRANSFORMS}
-    network, name = networks[activation], f"conv{layer}"
     bend = network.get_submodule(f"{activation}{layer}")
-    table = sanity.best_linear_map(network, name, bend, draws, **use)
+    table = sanity.best_linear_map(network, f"conv{layer}", bend, draws, **use)
     return table.assign(holds=table["unexplained"] > 1e-6).to_dict("records")
 
 
+# %% tags=["hide-input"]
 cases = [(t, k, name) for t in range(trials) for k in layers for name in GROUPS]
 cases = [dict(zip(("trial", "layer", "group"), case, strict=True)) for case in cases]
 

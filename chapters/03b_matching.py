@@ -178,7 +178,6 @@ train, test = train[:train_images], test[:test_images]
 
 # %% tags=["hide-input"]
 alone = cache(lambda net: 100 * evaluate(net.to(device), test.images, test.labels))
-accuracies = [(alone(one), alone(two)) for one, two in joined]
 options = {"device": device, "fit_images": fit_images}
 briefly = partial(replace, epochs=stitch_epochs, targets="soft")
 known = {"digits": "digits", "cifar10": "fast"}
@@ -663,31 +662,33 @@ dots(seen, "layer", "y", "stitch", colours=colours, **words)
 
 
 # %% tags=["remove-cell"]
-def joint(pair, layer1):
+def joint(networks, layer1):
     """Where a pair is joined, and what the two networks do alone."""
-    junction = Junction(*joined[pair], layer1, train, test=test, **options)
-    return junction, {"accuracies": accuracies[pair]}
+    junction = Junction(*networks, layer1, train, test=test, **options)
+    return junction, {"accuracies": tuple(alone(each) for each in networks)}
 
 
-cases = [{"pair": k, "layer1": layer} for k in range(pairs) for layer in at]
+first_pair = joined[0]
+cases = [{"pair": k, "networks": two} for k, two in enumerate(joined)]
+cases = [case | {"layer1": layer} for case in cases for layer in at]
 limited = stitches.low_rank_kinds(ranks, recipe)
 full = {"kind": "full", "recipe": recipe}
 starting = ["random", "least squares"]
 
 
 @run.table(cases=cases, uses=[*shared, "ranks", "alphas"])
-def restricted(pair, layer1):
+def restricted(pair, layer1, networks):
     """Stitches of low rank and sparse ones, at one junction."""
-    place, known = joint(pair, layer1)
+    place, known = joint(networks, layer1)
     known |= {"seed": seed + pair}
     sparse = stitches.sparse_rows(place, alphas, patient, **known)
     return stitch_rows(place, limited, **known) + sparse
 
 
 @run.table(cases=cases if published else cases[:1], uses=shared, name="directions")
-def errors(pair, layer1):
+def errors(pair, layer1, networks):
     """The error of three stitches, direction by direction."""
-    place, _ = joint(pair, layer1)
+    place, _ = joint(networks, layer1)
     ways = both_ways | restored
     made = {way: stitch_at(place, **ways[way], seed=seed + pair).stitch for way in ways}
     return directions.error_by_direction(place, made)
@@ -700,14 +701,14 @@ known = {"seeds": range(seed, seed + starts), "fractions": [k / 10 for k in rang
 @run.table(layer1=places, start=starting, uses=[*shared, "starts"])
 def paths(layer1, start):
     """Stitches from one kind of start, and all that lie between them, two by two."""
-    place, others = joint(0, layer1)
+    place, others = joint(first_pair, layer1)
     return stitches.path_rows(place, full | {"start": start}, **known, **others)
 
 
 @run.table(layer1=places, start=starting, uses=shared)
 def training(layer1, start):
     """One stitch on its way: accuracy, epoch by epoch."""
-    place, _ = joint(0, layer1)
+    place, _ = joint(first_pair, layer1)
     history = stitch_at(place, **full, start=start, seed=seed).history
     history["accuracy"] = 100 * history["test_accuracy"]
     return history[["epoch", "accuracy"]].to_dict("records")
@@ -844,7 +845,7 @@ assert some.agg(["min", "max"]).T.to_numpy().tolist() == [[0.22, 0.73], [0.53, 0
 # lies below its chord. For our networks that is the layer in front of the last matrix, `flatten`.
 
 # %% tags=["hide-input"]
-last, others = joint(0, "flatten")
+last, others = joint(first_pair, "flatten")
 drawn = full | {"start": "random"}
 two_seeds = known | {"seeds": [seed, seed + 1]}
 line = pd.DataFrame(stitches.path_rows(last, drawn, **two_seeds, **others))

@@ -160,8 +160,7 @@ glue("narrow-off-cka", float(off["CKA (figure 5)"]), display=False)
 assert (small.xs("orthogonal", level=1) > small.xs("G_ReLU", level=1)).all()
 assert gain["G_ReLU"].round(2).tolist() == [0, 0.15, 0.04, 0.39]
 assert gain["orthogonal"].abs().max() < 0.02
-of_width_16 = before.groupby(["panel", "group", "what", "layer"])["value"].mean()
-of_width_16 = of_width_16["CKA (figure 5)"].unstack("what")
+of_width_16 = before.pivot_table("value", places, "what").loc["CKA (figure 5)"]
 grown = of_width_16["trained networks"] - of_width_16["untrained networks"]
 assert grown["orthogonal"].round(2).tolist() == [0.02, 0.07, 0.12, 0.19]
 assert grown["G_ReLU"].round(1).tolist() == [0, 0.1, 0.2, 0.4]
@@ -199,6 +198,7 @@ def trained(architecture, size, count):
 
 
 myrtles = trained("myrtle", width, pairs)
+of_myrtles = [{"pair": k, "networks": two} for k, two in enumerate(myrtles)]
 numbers = {layer.name: int(layer.number) for layer in myrtles[0][0].hidden_layers()}
 few = test.images[:null_images]
 
@@ -685,14 +685,14 @@ def cka_of(networks, generator):
     return by_layer.cka_by_layer(*networks, numbers, few, **options)
 
 
-@run.table(pair=range(pairs), uses=[*trained_by, "nulls"])
-def table_2(pair):
-    return procrustes_of(myrtles[pair], numbers, pair)
+@run.table(cases=of_myrtles, uses=[*trained_by, "nulls"])
+def table_2(pair, networks):
+    return procrustes_of(networks, numbers, pair)
 
 
-@run.table(pair=range(pairs), uses=[*trained_by, "null_images", "nulls"])
-def figure_5_diagonal(pair):
-    return cka_of(myrtles[pair], run.generator(pair))
+@run.table(cases=of_myrtles, uses=[*trained_by, "null_images", "nulls"])
+def figure_5_diagonal(pair, networks):
+    return cka_of(networks, run.generator(pair))
 
 
 @run.table(pair=range(min(pairs, 4)), uses=["dataset", "width", "null_images", "nulls"])
@@ -727,24 +727,25 @@ def all_layers(networks, names):
     return by_layer.between_all_layers(*networks, names, test.images, titles, **options)
 
 
-@run.table(pair=range(pairs), uses=trained_by)
-def figure_5(pair):
-    return all_layers(myrtles[pair], numbers)
+@run.table(cases=of_myrtles, uses=trained_by)
+def figure_5(pair, networks):
+    return all_layers(networks, numbers)
 
 
 resnets = trained("resnet20", resnet_width, resnet_pairs)
+of_resnets = [{"pair": k, "networks": two} for k, two in enumerate(resnets)]
 relus = {layer.name: layer.number for layer in resnets[0][0].hidden_layers()}
 resnet_by = ["dataset", "resnet_width", "epochs", "images"]
 
 
-@run.table(pair=range(resnet_pairs), uses=resnet_by)
-def figure_2_all(pair):
-    return all_layers(resnets[pair], relus)
+@run.table(cases=of_resnets, uses=resnet_by)
+def figure_2_all(pair, networks):
+    return all_layers(networks, relus)
 
 
-@run.table(pair=range(resnet_pairs), uses=[*resnet_by, "nulls"])
-def figure_9(pair):
-    return procrustes_of(resnets[pair], relus, pair)
+@run.table(cases=of_resnets, uses=[*resnet_by, "nulls"])
+def figure_9(pair, networks):
+    return procrustes_of(networks, relus, pair)
 
 
 # %% [markdown]

@@ -1,9 +1,18 @@
 """A run reads its facts once; a table is keyed by the parameters it uses, and recorded tables are found."""
 
+import re
+import shutil
+from pathlib import Path
+from typing import ClassVar
+
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 
 from intertwine_book import results
+from intertwine_book.build.cli import cli
+
+ROOT = Path(__file__).parent.parent
 
 
 def notebook(**values):
@@ -12,17 +21,20 @@ def notebook(**values):
     return {**defaults, **values, "other": object(), "__annotations__": dict.fromkeys(defaults, object)}
 
 
-class Counted:
-    """Counts the steps that are computed."""
+class Done:
+    """The cases that `counted` has computed."""
 
-    __name__ = "counted"
+    cases: ClassVar[list] = []
 
-    def __init__(self):
-        self.done = []
 
-    def __call__(self, **case):
-        self.done.append(case)
-        return {"square": sum(case.values()) ** 2}
+@pytest.fixture(autouse=True)
+def nothing_is_done():
+    Done.cases = []
+
+
+def counted(**case):
+    Done.cases.append(case)
+    return {"square": sum(case.values()) ** 2}
 
 
 def test_the_facts_of_a_run_are_those_of_the_parameters_cell():
@@ -42,41 +54,38 @@ def test_the_facts_of_a_run_are_those_of_the_parameters_cell():
 
 
 def test_a_table_is_computed_again_only_for_the_parameters_that_it_uses(tmp_path):
-    compute = Counted()
-
     def table(uses=("width",), **values):
         this = results.run(notebook(**values), "01_x", folder=tmp_path)
-        return this.table(pair=range(2), uses=uses)(compute)
+        return this.table(pair=range(2), uses=uses)(counted)
 
     first = table()
-    assert compute.done == [{"pair": 0}, {"pair": 1}]
-    assert table(dataset="cifar10", pairs=9).equals(first) and len(compute.done) == 2
+    assert Done.cases == [{"pair": 0}, {"pair": 1}]
+    assert table(dataset="cifar10", pairs=9).equals(first) and len(Done.cases) == 2
     table(width=5)
-    assert len(compute.done) == 4
+    assert len(Done.cases) == 4
     table(width=5, seed=8)
-    assert len(compute.done) == 6
+    assert len(Done.cases) == 6
     table(width=5, seed=8, uses=None)  # the steps are kept under other parameters
-    assert len(compute.done) == 8
+    assert len(Done.cases) == 8
     table(width=5, seed=8)  # but what was written with more parameters is found with fewer
     table(width=5, seed=8, uses=())
-    assert len(compute.done) == 8
+    assert len(Done.cases) == 8
     table(width=5, seed=8, pairs=3, uses=None)
-    assert len(compute.done) == 10
+    assert len(Done.cases) == 10
 
 
 def test_one_more_case_keeps_the_others(tmp_path):
-    compute = Counted()
     for pairs in (2, 3):
         this = results.run(notebook(pairs=pairs), "01_x", folder=tmp_path)
-        table = this.table(pair=range(pairs), uses=["width"])(compute)
-        assert len(table) == len(compute.done) == pairs
+        table = this.table(pair=range(pairs), uses=["width"])(counted)
+        assert len(table) == len(Done.cases) == pairs
 
 
 def test_cases_are_a_product_a_list_or_one(tmp_path):
     this = results.run(notebook(), "01_x", folder=tmp_path)
-    product = this.table(layer=[1, 2], trial=[3, 4], name="product")(Counted())
+    product = this.table(layer=[1, 2], trial=[3, 4], name="product")(counted)
     assert product.values.tolist() == [[1, 3, 16], [1, 4, 25], [2, 3, 25], [2, 4, 36]]
-    listed = this.table(cases=[{"layer": 1, "trial": 3}], name="listed")(Counted())
+    listed = this.table(cases=[{"layer": 1, "trial": 3}], name="listed")(counted)
     assert listed.values.tolist() == [[1, 3, 16]]
 
     @this.table()
@@ -88,21 +97,20 @@ def test_cases_are_a_product_a_list_or_one(tmp_path):
 
 
 def test_a_recorded_table_is_found_by_its_provenance_alone(tmp_path):
-    compute = Counted()
     facts = {"parameters": {"width": 4}, "seed": 7, "data_checksum": "abc", "folder": tmp_path}
-    before = results.steps("counted", [{"pair": 0}], compute, **facts)
+    before = results.steps("counted", [{"pair": 0}], counted, **facts)
     this = results.run(notebook(), "01_x", data="abc", folder=tmp_path)
-    assert this.table(pair=[0], uses=["width"])(compute).equals(before) and len(compute.done) == 1
+    assert this.table(pair=[0], uses=["width"])(counted).equals(before) and len(Done.cases) == 1
 
 
 def test_without_a_build_every_chapter_has_a_folder_of_its_own(tmp_path, monkeypatch):
     monkeypatch.delenv("INTERTWINE_RESULTS", raising=False)
     monkeypatch.chdir(tmp_path)
     for k, chapter in enumerate(["01_x", "02_y", "02_y"]):
-        this, compute = results.run(notebook(width=4 + k), chapter), Counted()
-        this.table(pair=range(2))(compute)
-        this.table(pair=range(2))(compute)
-        assert len(compute.done) == 4  # and everything is computed anew
+        this, Done.cases = results.run(notebook(width=4 + k), chapter), []
+        this.table(pair=range(2))(counted)
+        this.table(pair=range(2))(counted)
+        assert len(Done.cases) == 4  # and everything is computed anew
         assert results.provenance(this.folder)["value"]["parameters"].endswith(f"width {4 + k}, pairs 2")
     assert {path.parent.name for path in tmp_path.glob("results/*/counted.csv")} == {"01_x", "02_y"}
 
@@ -110,3 +118,33 @@ def test_without_a_build_every_chapter_has_a_folder_of_its_own(tmp_path, monkeyp
 def test_a_generator_depends_on_its_step_alone():
     this = results.run(notebook(), "01_x")
     assert this.generator(3).initial_seed() == this.generator(3).initial_seed() == 10
+
+
+@pytest.mark.slow
+def test_a_kind_that_is_added_to_a_chapter_is_in_its_table_and_no_other_is_computed(tmp_path, monkeypatch):
+    shutil.copytree(ROOT / "chapters", tmp_path / "chapters")
+    for name in ("_config.yml", "requirements.lock"):
+        shutil.copy(ROOT / name, tmp_path)
+    for name in ("INTERTWINE_STEPS", "INTERTWINE_RESULTS", "INTERTWINE_CODE"):
+        monkeypatch.setenv(name, "")  # a run sets them
+    monkeypatch.setenv("INTERTWINE_ZOO", str(tmp_path / "zoo"))
+    monkeypatch.chdir(tmp_path)
+
+    def stitched() -> tuple[pd.DataFrame, str]:
+        run = ["run", "03_stitching", "--profile", "smoke"]
+        done = CliRunner(env={"COLUMNS": "300"}).invoke(cli, run)
+        assert done.exit_code == 0, done.output
+        (path,) = tmp_path.glob("_build/runs/*/stitched.csv")
+        return pd.read_csv(path), done.output
+
+    before, _ = stitched()
+    source = tmp_path / "chapters/03_stitching.py"
+    kinds, more = "\nkinds = {\n", '    "orthogonal": {"kind": "orthogonal"},\n'
+    assert source.read_text().count(kinds) == 1
+    source.write_text(source.read_text().replace(kinds, kinds + more))
+    after, output = stitched()
+    new = after["stitch"] == "orthogonal"
+    pd.testing.assert_frame_equal(after[~new].reset_index(drop=True), before)  # and the seconds it took
+    assert new.sum() == len(before) / before["stitch"].nunique()
+    found = re.search("Found, not computed: (.*)", output)[1].split(", ")
+    assert {"norms", "equal", "matrix_reestimated", "connectivity"} <= {*found} and "stitched" not in found

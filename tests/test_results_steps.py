@@ -1,5 +1,8 @@
 """Long steps: each is done once, an interruption loses at most one, and what was asked for decides."""
 
+from contextlib import nullcontext
+from typing import ClassVar
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,18 +15,28 @@ from intertwine_book.results import origin
 ASKED = {"parameters": {"width": 4}, "seed": 0}
 
 
-class Steps:
-    """Counts what is computed, and fails once where it is told to."""
+class Done:
+    """What `penalty` has computed, and where it fails once."""
 
-    def __init__(self, fails_at=None):
-        self.seen, self.fails_at = [], fails_at
+    seen: ClassVar[list] = []
+    fails_at: int | None = None
 
-    def __call__(self, layer: str, trial: int):
-        if len(self.seen) == self.fails_at:
-            self.fails_at = None
-            raise KeyboardInterrupt
-        self.seen.append((layer, trial))
-        return {"penalty": np.float64(0.1) * trial, "holds": np.bool_(trial > 0), "images": np.int64(trial)}
+
+@pytest.fixture(autouse=True)
+def nothing_is_done():
+    Done.seen, Done.fails_at = [], None
+
+
+def penalty(layer: str, trial: int):
+    if len(Done.seen) == Done.fails_at:
+        Done.fails_at = None
+        raise KeyboardInterrupt
+    Done.seen.append((layer, trial))
+    return {"penalty": np.float64(0.1) * trial, "holds": np.bool_(trial > 0), "images": np.int64(trial)}
+
+
+def many_rows(n: int):
+    return [{"k": k} for k in range(n)]
 
 
 def cases(layers: int = 2, trials: int = 3) -> list[dict]:
@@ -33,21 +46,20 @@ def cases(layers: int = 2, trials: int = 3) -> list[dict]:
 @given(st.integers(0, 5))
 @settings(deadline=None, max_examples=6)
 def test_an_interrupted_table_goes_on_and_is_the_same(tmp_path_factory, fails_at):
-    folder, compute = tmp_path_factory.mktemp("tables"), Steps(fails_at)
+    folder, Done.seen, Done.fails_at = tmp_path_factory.mktemp("tables"), [], fails_at
     with pytest.raises(KeyboardInterrupt):
-        results.steps("penalties", cases(), compute, folder=folder, **ASKED)
-    assert not (folder / "penalties.csv").exists() and len(compute.seen) == fails_at
-    table = results.steps("penalties", cases(), compute, folder=folder, **ASKED)
-    whole = results.steps("penalties", cases(), Steps(), folder=folder / "other", **ASKED)
-    assert len(compute.seen) == len(set(compute.seen)) == 6
+        results.steps("penalties", cases(), penalty, folder=folder, **ASKED)
+    assert not (folder / "penalties.csv").exists() and len(Done.seen) == fails_at
+    table = results.steps("penalties", cases(), penalty, folder=folder, **ASKED)
+    assert len(Done.seen) == len(set(Done.seen)) == 6
+    again = results.steps("penalties", cases(), penalty, folder=folder, **ASKED)
+    assert len(Done.seen) == 6
+    whole = results.steps("penalties", cases(), penalty, folder=folder / "other", **ASKED)
     pd.testing.assert_frame_equal(table, whole)
-    again = results.steps("penalties", cases(), compute, folder=folder, **ASKED)
     pd.testing.assert_frame_equal(table, again)
-    assert len(compute.seen) == 6
 
 
 def test_what_was_asked_for_decides(tmp_path):
-    compute = Steps()
     asked = [
         ASKED,
         ASKED | {"seed": 1},
@@ -55,32 +67,32 @@ def test_what_was_asked_for_decides(tmp_path):
         ASKED | {"data_checksum": "other"},
     ]
     for k, each in enumerate(asked, start=1):
-        results.steps("penalties", cases(1, 1), compute, folder=tmp_path, **each)
-        assert len(compute.seen) == k
-    results.steps("penalties", cases(2, 1), compute, folder=tmp_path, **asked[-1])
-    assert len(compute.seen) == len(asked) + 1  # the first case was done before
+        results.steps("penalties", cases(1, 1), penalty, folder=tmp_path, **each)
+        assert len(Done.seen) == k
+    results.steps("penalties", cases(2, 1), penalty, folder=tmp_path, **asked[-1])
+    assert len(Done.seen) == len(asked) + 1  # the first case was done before
 
 
 def test_a_new_library_takes_no_old_step_but_finds_a_finished_table_that_is_recorded(tmp_path, monkeypatch):
-    compute, recorded = Steps(fails_at=1), tmp_path / "desk/01_x"
+    Done.fails_at, recorded = 1, tmp_path / "desk/01_x"
     with pytest.raises(KeyboardInterrupt):
-        results.steps("penalties", cases(), compute, folder=recorded, **ASKED)
+        results.steps("penalties", cases(), penalty, folder=recorded, **ASKED)
     monkeypatch.setattr(origin, "code", lambda: {"library_sha256": "new", "commit": None})
-    table = results.steps("penalties", cases(), compute, folder=recorded, **ASKED)
-    assert len(compute.seen) == 1 + 6
-    results.steps("penalties", cases(), compute, folder=tmp_path / "own", **ASKED)
+    table = results.steps("penalties", cases(), penalty, folder=recorded, **ASKED)
+    assert len(Done.seen) == 1 + 6
+    results.steps("penalties", cases(), penalty, folder=tmp_path / "own", **ASKED)
     monkeypatch.setattr(origin, "code", lambda: {"library_sha256": "newer", "commit": None})
-    found = results.steps("penalties", cases(), compute, folder=recorded, **ASKED)
-    assert found.equals(table) and len(compute.seen) == 1 + 6 + 6
+    found = results.steps("penalties", cases(), penalty, folder=recorded, **ASKED)
+    assert found.equals(table) and len(Done.seen) == 1 + 6 + 6
     _, provenance = results.read("penalties", folder=recorded)
     assert provenance["library_sha256"] == "new" and provenance["wall_s"] >= 0
-    results.steps("penalties", cases(), compute, folder=tmp_path / "own", **ASKED)
-    assert len(compute.seen) == 1 + 6 + 6 + 6
+    results.steps("penalties", cases(), penalty, folder=tmp_path / "own", **ASKED)
+    assert len(Done.seen) == 1 + 6 + 6 + 6
     for seen in (25, 25):  # asked for by name it is computed again, and then found
         monkeypatch.setenv("INTERTWINE_ANEW", "others penalties")
-        results.steps("penalties", cases(), compute, folder=recorded, **ASKED)
+        results.steps("penalties", cases(), penalty, folder=recorded, **ASKED)
         assert (
-            len(compute.seen) == seen
+            len(Done.seen) == seen
             and results.read("penalties", folder=recorded)[1]["library_sha256"] == "newer"
         )
 
@@ -93,7 +105,6 @@ def half(x):
 for k in range(2):
     factor = k
 def areas(side):
-    seen.append(side)
     return {"area": half(side) + n}
 title = "a figure of areas"
 """
@@ -101,20 +112,19 @@ title = "a figure of areas"
 
 def areas(text: str, folder, seen: list, stop: int | None = None) -> list:
     """The table of a notebook of this text, whose last steps are not done if it is to stop."""
-    variables: dict = {"seen": seen, "In": ["", text]}
+    variables: dict = {"In": ["", text]}
     exec(text, variables)
-    sides = [{"side": side} for side in range(4)]
-    if stop is None:
-        return results.steps("areas", sides, variables["areas"], folder=folder, **ASKED)["area"].tolist()
 
-    def stopping(side):
+    def counted(side):
         if side == stop:
             raise KeyboardInterrupt
+        seen.append(side)
         return variables["areas"](side)
 
-    stopping.__wrapped__ = variables["areas"]  # what its source is taken of
-    with pytest.raises(KeyboardInterrupt):
-        results.steps("areas", sides, stopping, folder=folder, **ASKED)
+    counted.__wrapped__ = variables["areas"]  # whose key it has
+    with pytest.raises(KeyboardInterrupt) if stop is not None else nullcontext():
+        sides = [{"side": side} for side in range(4)]
+        return results.steps("areas", sides, counted, folder=folder, **ASKED)["area"].tolist()
     return seen
 
 
@@ -124,6 +134,7 @@ def areas(text: str, folder, seen: list, stop: int | None = None) -> list:
         ('{"area": half(side) + n}', '{"area": -1}'),  # the function itself
         ("return factor * x", "return factor + x"),  # a function that it calls
         ("factor = k", "factor = k + 1"),  # a variable of that
+        ("n: int = 3", "n: int = 4"),  # a parameter, which the table does not say that it uses
     ],
 )
 def test_steps_of_an_edited_function_are_computed_anew_and_never_mixed(tmp_path, old, new):
@@ -137,7 +148,12 @@ def test_steps_of_an_edited_function_are_computed_anew_and_never_mixed(tmp_path,
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [("of areas", "of squares"), ("def half(x):", "def half(x):  # twice"), ("n: int = 3", "n: int = 4")],
+    [
+        ("of areas", "of squares"),
+        ("def half(x):", "def half(x):  # twice"),
+        ("factor = 2", "factor = 3"),  # which is set again below
+        ("factor = k", "factor = 1"),  # which is what it was
+    ],
 )
 def test_an_edit_elsewhere_keeps_the_steps(tmp_path, old, new):
     areas(NOTEBOOK, tmp_path, [], stop=2)
@@ -167,10 +183,9 @@ def test_a_torn_table_or_step_is_computed_anew_with_a_warning(tmp_path, torn, co
 def test_outside_a_build_everything_is_computed_anew(tmp_path, monkeypatch):
     monkeypatch.delenv("INTERTWINE_RESULTS", raising=False)
     monkeypatch.chdir(tmp_path)
-    compute = Steps()
     for _ in range(2):
-        results.steps("penalties", cases(), compute, **ASKED)
-    assert len(compute.seen) == 12 and (tmp_path / "results/penalties.csv").is_file()
+        results.steps("penalties", cases(), penalty, **ASKED)
+    assert len(Done.seen) == 12 and (tmp_path / "results/penalties.csv").is_file()
 
 
 def test_a_step_may_give_several_rows_and_says_how_far_it_is(tmp_path, monkeypatch, capsys):
@@ -178,7 +193,7 @@ def test_a_step_may_give_several_rows_and_says_how_far_it_is(tmp_path, monkeypat
     table = results.steps(
         "rows",
         [{"n": 1}, {"n": 2}],
-        lambda n: [{"k": k} for k in range(n)],
+        many_rows,
         folder=tmp_path,
         **ASKED,
     )

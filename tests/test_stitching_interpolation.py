@@ -76,15 +76,16 @@ def test_re_estimated_statistics_do_not_depend_on_the_old_ones():
     assert before < after == pytest.approx(evaluate(network(), TEST.images, TEST.labels), abs=0.03)
 
 
-def test_steps_run_one_case_after_another():
+def test_a_case_has_its_own_networks():
     cases = []
 
     def steps(given, compute):
         cases.extend(given)
         return pd.DataFrame(compute(**given[0]))
 
-    connectivity([(network(), network())] * 2, TRAIN, TEST, fractions=[0.0], steps=steps)
-    assert cases == [{"pair": pair, "way": way} for pair in (0, 1) for way in WAYS]
+    pairs = [(network(), network())] * 2
+    connectivity(pairs, TRAIN, TEST, fractions=[0.0], steps=steps)
+    assert cases == [{"pair": pair, "way": way, "networks": pairs[pair]} for pair in (0, 1) for way in WAYS]
 
 
 def test_a_match_and_a_single_fraction_are_not_taken_for_others():

@@ -30,6 +30,7 @@ from intertwine.stitching.stitched import join
 from intertwine.stitching.task_loss import train_stitch
 from intertwine.training import RECIPES, Batches, build_optimizer, evaluate, train
 from intertwine_book import results
+from intertwine_book.experiments import stitching
 from intertwine_book.experiments.stitching import stitch_many, stitch_rows
 
 TRAIN, TEST = data.load("digits", "train"), data.load("digits", "test")
@@ -429,32 +430,50 @@ def test_all_layers_of_two_networks_of_different_width():
     assert list(zip(table["layer1"], table["layer2"], strict=True))[::2] == layers
 
 
-def test_steps_are_kept_and_taken_up_again(tmp_path):
+def test_steps_are_kept_and_taken_up_again(tmp_path, monkeypatch):
     few = {name: PLANS[name] for name in ("no stitch", "full")}
-    pairs = [(network(0), network(1))]
+    run = partial(stitch_many, [(network(0), network(1))], ["relu3", "relu4"], few, FIT)
+    run = partial(run, test=TEST, seed=0, **EXACT)
     steps = partial(results.steps, "stitches", parameters={"few": True}, seed=0, folder=tmp_path)
-
-    class Interrupted(Exception):
-        pass
-
-    def interrupting(cases, compute):
-        def once(**case):
-            if case["layer1"] == "relu4":
-                raise Interrupted
-            return compute(**case)
-
-        return steps(cases, once)
-
-    run = partial(stitch_many, pairs, ["relu3", "relu4"], few, FIT, test=TEST, seed=0, **EXACT)
-    with pytest.raises(Interrupted):
-        run(steps=interrupting)
     seen = []
 
-    def counting(cases, compute):
-        return steps(cases, lambda **case: seen.append(case["layer1"]) or compute(**case))
+    def stopping(junction, kinds, **known):
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+        seen.append([*kinds])
+        return stitch_rows(junction, kinds, **known)
 
-    table = run(steps=counting)
-    assert seen == ["relu4"]
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(stitching, "stitch_rows", stopping)
+        run(steps=steps)
+    assert seen == [["no stitch"], ["full"], ["no stitch"]]
+
+    def counting(junction, kinds, **known):
+        seen.append([*kinds])
+        return stitch_rows(junction, kinds, **known)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(stitching, "stitch_rows", counting)
+        table = run(steps=steps)
+    assert seen[3:] == [["full"]]
     plain = run()
     columns = [name for name in plain if name != "seconds"]
     pd.testing.assert_frame_equal(table[columns], plain[columns], check_dtype=False)
+
+
+def test_a_junction_and_the_networks_alone_are_computed_once_for_all_kinds(monkeypatch):
+    made, alone = [], []
+
+    def junction(*ends, **options):
+        made.append(ends[2])
+        return Junction(*ends, **options)
+
+    def judged(network, *data):
+        alone.append(network)
+        return evaluate(network, *data)
+
+    monkeypatch.setattr(stitching, "Junction", junction)
+    monkeypatch.setattr(stitching, "evaluate", judged)
+    fits = {"least squares": {"kind": "least squares"}, "none": {"kind": "identity"}}
+    stitch_many([(network(0), network(1))], ["relu3", "relu4"], fits, FIT, test=TEST, seed=0, **EXACT)
+    assert made == [("relu3", "relu3"), ("relu4", "relu4")] and alone == [network(0), network(1)]

@@ -3,7 +3,7 @@
 import copy
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import pandas as pd
@@ -15,6 +15,7 @@ from intertwine.stitching import Junction, StitchRecipe, line, stitch_at
 from intertwine.training import evaluate
 from intertwine.weightspace import find_symmetries, match
 from intertwine_book.experiments.rows import Row
+from intertwine_book.results.keys import columns
 
 Kinds = Mapping[str, Mapping[str, Any]]
 """The keywords of `stitch_at`, by the name in a table's column stitch."""
@@ -114,20 +115,42 @@ def stitch_many(
         layers: a layer's name in both, or a pair of names.
         seed: pair k has the seed `seed` + k.
         steps: runs the cases, as `results.Run.steps` does once its name is given; a plain loop by default.
+            One more kind, layer or pair leaves those valid that it did before.
         **options: of `Junction`, as the data sets are.
 
     Columns pair, layer1, layer2, and those of `stitch_rows`.
     """
     places = [(layer, layer) if isinstance(layer, str) else layer for layer in layers]
-    cases = [{"pair": k, "layer1": a, "layer2": b} for k in range(len(pairs)) for a, b in places]
-    alone = cache(lambda model: 100 * evaluate(model, test.images, test.labels))  # once for each network
+    cases: list[Row] = [
+        {"pair": k, "layer1": a, "layer2": b, "stitch": name, "networks": pairs[k], "options": kinds[name]}
+        for k in range(len(pairs))
+        for a, b in places
+        for name in kinds  # innermost, so that a junction is made once
+    ]
+    made = partial(Junction, train=train, test=test, validation=validation, **options)
+    joined = lru_cache(maxsize=1)(made)  # that of the last place
+    return (steps or looped)(cases, partial(_stitched, joined, cache(_accuracy), seed))
 
-    def compute(pair: int, layer1: str, layer2: str) -> list[Row]:
-        one, two = pairs[pair]
-        junction = Junction(one, two, (layer1, layer2), train, test=test, validation=validation, **options)
-        return stitch_rows(junction, kinds, seed=seed + pair, accuracies=(alone(one), alone(two)))
 
-    return (steps or looped)(cases, compute)
+def _stitched(
+    joined: Callable[..., Junction],
+    alone: Callable[..., float],
+    seed: int,
+    *,
+    pair: int,
+    layer1: str,
+    layer2: str,
+    stitch: str,
+    networks: Sequence[nn.Module],
+    options: Row,
+) -> list[Row]:
+    junction = joined(*networks, (layer1, layer2))
+    one, two = (alone(each, junction.data("test")) for each in networks)
+    return stitch_rows(junction, {stitch: options}, seed=seed + pair, accuracies=(one, two))
+
+
+def _accuracy(model: nn.Module, test: Dataset) -> float:
+    return 100 * evaluate(model, test.images, test.labels)
 
 
 def connectivity(
@@ -144,20 +167,30 @@ def connectivity(
     Its activations are compared on 500 training images; `steps` are as in `stitch_many`. Columns pair, way,
     and those of `intertwine.stitching.line`, with accuracy in percent.
     """
-    cases: list[Row] = [{"pair": k, "way": way} for k in range(len(pairs)) for way in WAYS]
+    cases: list[Row] = [
+        {"pair": k, "way": way, "networks": pair} for k, pair in enumerate(pairs) for way in WAYS
+    ]
+    return (steps or looped)(cases, partial(_connected, train, test, fractions))
 
-    def compute(pair: int, way: str) -> list[Row]:
-        one, two = (copy.deepcopy(model).eval() for model in pairs[pair])
-        if way != "as trained":
-            images = train.images[:500].to(devices.like(one).device)
-            space = find_symmetries(one, images[:1])
-            two = match(space, one, two, inputs=images if way.endswith("activations") else None).model
-        table = line(one, two, train, test, fractions)
-        return table.assign(accuracy=100 * table["accuracy"]).to_dict("records")
 
-    return (steps or looped)(cases, compute)
+def _connected(
+    train: Dataset,
+    test: Dataset,
+    fractions: Sequence[float],
+    *,
+    pair: int,
+    way: str,
+    networks: Sequence[nn.Module],
+) -> list[Row]:
+    one, two = (copy.deepcopy(model).eval() for model in networks)
+    if way != "as trained":
+        images = train.images[:500].to(devices.like(one).device)
+        space = find_symmetries(one, images[:1])
+        two = match(space, one, two, inputs=images if way.endswith("activations") else None).model
+    table = line(one, two, train, test, fractions)
+    return table.assign(accuracy=100 * table["accuracy"]).to_dict("records")
 
 
 def looped(cases: Sequence[Row], compute: Callable[..., list[Row]]) -> pd.DataFrame:
     """The rows of all cases, one case after another."""
-    return pd.DataFrame([{**case, **row} for case in cases for row in compute(**case)])
+    return pd.DataFrame([{**columns(case), **row} for case in cases for row in compute(**case)])

@@ -92,10 +92,12 @@ class Run:
             >>> len(penalties)
             8
 
-        Cases are keywords of the function, as JSON can express them, or all combinations of the values in
-        `product`. The parameters that it `uses` decide on the rows, all of the run when not given. Leave out
-        those that decide on the number of cases only: then one more case leaves the others valid. The data
-        set and the name may be others than the run's and the function's.
+        Cases are keywords of the function, or all combinations of the values in `product`; their numbers and
+        words are columns, the rest (networks, options) is not, but decides. So does whatever else the
+        function reads: hand a case its own networks, and one more case leaves the others valid. The
+        parameters that it `uses` are written beside the table, all of the run when not given; leave out
+        those that decide on the number of cases only. The data set and the name may be others than the run's
+        and the function's.
         """
         listed = [dict(zip(product, values, strict=True)) for values in itertools.product(*product.values())]
         chosen = listed if cases is None else [dict(case) for case in cases]
@@ -132,6 +134,11 @@ class Run:
             "device": self.device,
             "folder": self.folder,
         }
+
+    @property
+    def checksum(self) -> str:
+        """What decides on the rows of a function that calls `generator`, beside the parameters in use."""
+        return f"seed {self.seed}"
 
     def generator(self, step: int = 0) -> torch.Generator:
         """The generator of a step, seeded by seed + step: the same whichever steps are done before."""

@@ -13,7 +13,6 @@ import pandas as pd
 
 from intertwine import files
 from intertwine_book.results import origin
-from intertwine_book.results.sources import source
 from intertwine_book.results.tables import default_folder, is_recorded, read, write
 
 Rows: TypeAlias = Mapping[str, Any] | Sequence[Mapping[str, Any]] | pd.DataFrame
@@ -44,47 +43,54 @@ def steps(
         >>> again = steps("squares", [{"side": 2}, {"side": 3}], square, **facts)  # found, not computed
 
     In a build of the book, or with a `folder`, a finished table with the same parameters (or more), seed,
-    data and code is returned as it is; a recorded one whatever code computed it, unless it is asked for anew.
-    Of an unfinished one, the steps that are done are used again if the code is the same: of the modules, and
-    of the cells that `compute` rests on. All else is computed anew, also what cannot be read.
+    data, `key` and code is returned as it is; a recorded one whatever the text of the code, unless it is
+    asked for anew. Of an unfinished one, the steps that are done are used again if all these are the same.
+    All else is computed anew, also what cannot be read.
 
-    Cases are keywords of `compute`, as JSON can express them, one step each; it gives a row, several, or a
-    table, of plain numbers and words. Parameters are all that decides on the rows, beside the cases. The
-    other arguments are those of `write`.
+    Cases are keywords of `compute`, one step each; it gives a row, several, or a table, of plain numbers and
+    words. Numbers and words of a case are columns of the table. The rest of it, such as networks or a
+    mapping of options, decides on the rows, and so does all that `compute` holds; what that may be, `key`
+    says. The other arguments are those of `write`.
+
+    Raises:
+        ValueError: before any work, for a case or a function with something that cannot be written down.
     """
     from tqdm import tqdm
 
+    from intertwine_book.results.keys import columns, key  # torch is slow to import
+
     store = bool(folder or os.environ.get("INTERTWINE_RESULTS")) if keep is None else keep
     folder = Path(folder or default_folder())
-    key = {"parameters": dict(parameters), "seed": seed, "data_checksum": data_checksum}
-    code = _digest(origin.code()["library_sha256"], source(compute))
+    facts: dict[str, Any] = {"parameters": dict(parameters), "seed": seed, "data_checksum": data_checksum}
+    own = key(cases, compute)
+    code = _digest(origin.code()["library_sha256"], own.code)
+    made_by: dict[str, Any] = {"cases": _digest(own.cases, own.held), "code": code}
     if store and (folder / f"{name}.csv").is_file() and (found := _read(read, name, folder=folder)):
         table, known = found
-        wanted = json.loads(json.dumps(key | {"cases": _digest(list(cases))}))
+        wanted = json.loads(json.dumps(facts | made_by))
         wanted["parameters"] = known["parameters"] | wanted["parameters"]
-        anew = name in os.environ.get("INTERTWINE_ANEW", "").split()  # `intertwine build --anew`
-        wanted |= {} if is_recorded(folder) and not anew else {"code": code}
+        if is_recorded(folder) and name not in os.environ.get("INTERTWINE_ANEW", "").split():  # of --anew
+            del wanted["code"]
         if all(known.get(fact) == value for fact, value in wanted.items()):
             return table
     kept = Path(os.environ.get("INTERTWINE_STEPS") or folder / ".steps")
-    place = kept / _digest(name, key, code)
+    place = kept / _digest(name, facts, own.held, code)
     rows, seconds = [], 0.0
     log = os.environ.get("INTERTWINE_LOG")  # in a build, where the chapter says how far it is
     with Path(log).open("a") if log else nullcontext() as stream:
-        for case in tqdm(cases, name, unit="step", file=stream, ascii=True, disable=not log):
-            path = place / f"{_digest(case)}.json"
+        progress = tqdm(cases, name, unit="step", file=stream, ascii=True, disable=not log)
+        for case, written in zip(progress, own.cases, strict=True):
+            path = place / f"{_digest(written)}.json"
             done = _read(lambda at: json.loads(at.read_text()), path) if store and path.is_file() else None
             if not done:
                 done = _done(case, compute)
                 if store:
                     with files.write_whole(path) as part:
                         part.write_text(json.dumps(done))
-            rows += [{**case, **row} for row in done["rows"]]
+            rows += [{**columns(case), **row} for row in done["rows"]]
             seconds += done["seconds"]
     table = pd.DataFrame(rows)
-    facts: dict[str, Any] = {"data_checksum": data_checksum, "device": device, "wall_s": seconds}
-    facts |= {"cases": _digest(list(cases)), "code": code}
-    write(table, name, parameters=parameters, seed=seed, folder=folder, **facts)
+    write(table, name, **facts, folder=folder, device=device, wall_s=seconds, **made_by)
     return table
 
 

@@ -1,0 +1,180 @@
+"""What decides on the rows of a table, written down: the cases, and all that their function holds."""
+
+import inspect
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import partial
+from types import FunctionType, ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import nn
+
+from intertwine import files
+from intertwine.data.dataset import tensor_digest
+from intertwine_book.results.sources import definition, names
+
+PLAIN = str | int | float | None  # numbers and words
+
+
+class Key(NamedTuple):
+    """Tables with the same key, parameters, seed and data have the same rows."""
+
+    cases: list[Any]
+    held: list[Any]
+    """What the function holds: a partial's arguments, a closure, and what it reads in a notebook."""
+    code: list[str]
+    """Functions as a notebook defines them; those of a module are in the hash of the library."""
+
+
+@dataclass
+class Seen:
+    """What is written already, by the ids of objects, which are kept here so that no other takes an id."""
+
+    values: dict[int, tuple[Any, Any]] = field(default_factory=dict)
+    code: set[str] = field(default_factory=set)
+
+
+def key(cases: Sequence[Mapping[str, Any]], compute: Callable[..., Any]) -> Key:
+    """The key of a table whose rows are those of `compute(**case)`.
+
+    Example:
+        >>> found = key([{"number": 2.5}], partial(round, ndigits=3))
+        >>> found.cases, found.held
+        ([{'number': 2.5}], [[], {'ndigits': 3}])
+
+    Numbers, words, lists and mappings stand for themselves; a data class for its name and fields; a network
+    for its modules and state; a data set, and whatever has one, for its checksum; tensors, arrays and tables
+    for their content; a function for its name, what it holds, and the `VERSION` of its module, 1 where there
+    is none. On which device something lies does not decide. What `compute` itself is called does not, either.
+
+    Raises:
+        ValueError: there is something else, such as a generator or a lambda.
+    """
+    seen, held, function = Seen(), [], inspect.unwrap(compute)
+    while isinstance(function, partial):
+        held += [written(each, "a partial", seen) for each in (function.args, function.keywords)]
+        function = inspect.unwrap(function.func)
+    if isinstance(function, FunctionType):
+        held.append(_held(function, function.__name__, seen))
+    elif _version(function) is None:
+        raise ValueError(f"Expected a function that gives the rows of a case, was given {function!r:.80}.")
+    return Key([written(dict(case), "a case", seen) for case in cases], held, sorted(seen.code))
+
+
+def columns(case: Mapping[str, Any]) -> dict[str, Any]:
+    """The numbers and words of a case: they are columns of its table, and all else is not.
+
+    Example:
+        >>> columns({"layer": "relu1", "stitch": "rank 4", "options": {"kind": "low rank", "rank": 4}})
+        {'layer': 'relu1', 'stitch': 'rank 4'}
+    """
+    return {name: value for name, value in case.items() if isinstance(value, PLAIN)}
+
+
+def written(value: Any, where: str, seen: Seen, name: str = "") -> Any:
+    """A value as JSON; for the error, where it is. A name is that of a variable."""
+    value = inspect.unwrap(value) if callable(value) else value  # of a cache
+    if isinstance(value, PLAIN):
+        return value
+    if id(value) not in seen.values:
+        seen.values[id(value)] = value, name  # for a function that calls itself
+        seen.values[id(value)] = value, _written(value, where, seen, name)
+    return seen.values[id(value)][1]
+
+
+def _written(value: Any, where: str, seen: Seen, name: str) -> Any:
+    match value:
+        case Mapping():
+            return {str(key): written(each, f"{where}, {key}", seen) for key, each in value.items()}
+        case list() | tuple() | range():
+            return [written(each, where, seen) for each in value]
+        case torch.device():
+            return "device"
+        case torch.dtype():
+            return str(value)
+        case ModuleType():
+            return value.__name__
+        case torch.Tensor():
+            return ["tensor", tensor_digest(value)]
+        case np.ndarray() | np.generic():
+            return ["array", files.digest(np.asarray(value))]
+        case pd.DataFrame() | pd.Series():
+            return ["table", files.digest(value.to_csv())]
+        case nn.Module():
+            parts = [
+                (at, written(type(each), where, seen), _plain(each)) for at, each in value.named_modules()
+            ]
+            state = value.state_dict()
+            return ["network", files.digest(str(value), parts, [*state], tensor_digest(*state.values()))]
+        case partial():
+            return [written(each, where, seen) for each in (value.func, value.args, value.keywords)]
+    if (version := _version(value)) is not None:
+        return [f"{value.__module__}.{value.__name__}", version]
+    if isinstance(value, FunctionType | type) and (known := _name(value, name)) != "<lambda>":
+        return [value.__qualname__, _held(value, known, seen)]
+    if isinstance(checksum := getattr(value, "checksum", None), str):
+        return ["checksum", checksum]
+    if is_dataclass(value):
+        own = {each.name: getattr(value, each.name) for each in fields(value)}
+        return [type(value).__qualname__, written(own, where, seen)]
+    raise ValueError(
+        f"Expected in {where} what can be written down (numbers, words, lists, mappings, data classes, "
+        f"networks, data sets, tensors, functions with a name), was given {value!r:.80}: hand over what it "
+        f"is made of."
+    )
+
+
+def _plain(part: nn.Module) -> dict[str, Any]:
+    """Settings of a module that its text may leave out."""
+    return {name: each for name, each in columns(vars(part)).items() if name[0] != "_" and name != "training"}
+
+
+def _name(value: FunctionType | type, variable: str) -> str:
+    """By which a definition is found: for a lambda of a notebook that of its variable."""
+    of_notebook = value.__name__ == "<lambda>" and "In" in getattr(value, "__globals__", {})
+    return (of_notebook and variable) or value.__name__
+
+
+def _version(value: Any) -> int | None:
+    """The `VERSION` of a module, or of that where a function or a class can be imported from; else none."""
+    home: Any = (
+        value if isinstance(value, ModuleType) else sys.modules.get(str(getattr(value, "__module__", "")))
+    )
+    found = value if home is value else getattr(home, str(getattr(value, "__name__", "")), None)
+    if found is None or inspect.unwrap(found) is not value or hasattr(home, "In"):
+        return None
+    return _raised(vars(home))
+
+
+def _raised(home: Mapping[str, Any]) -> int:
+    version = home.get("VERSION", 1)
+    return version if isinstance(version, int) else 1  # other packages have words there
+
+
+def _held(value: FunctionType | type, name: str, seen: Seen) -> dict[str, Any]:
+    """What a function holds, or the methods of a class: closures, and what is read in a notebook."""
+    if isinstance(value, FunctionType):
+        functions, home = [value], value.__globals__
+    else:
+        functions = [each for each in vars(value).values() if isinstance(each, FunctionType)]
+        home = vars(sys.modules[value.__module__])
+    values: dict[str, Any] = {}
+    for each in functions:
+        values |= inspect.getclosurevars(each).nonlocals
+    if cells := home.get("In"):  # what IPython has executed so far
+        seen.code.add(definition(name, cells))
+        for each in functions:
+            values |= {read: home[read] for read in names(each.__code__) if read in home}
+            values |= {f"{each.__name__} by default": [each.__defaults__, each.__kwdefaults__]}
+    held: dict[str, Any] = {"VERSION": _raised(home)} if _raised(home) != 1 else {}
+    for at, each in values.items():
+        version = _version(inspect.unwrap(each) if callable(each) else each)
+        if version is None:
+            held[at] = written(each, f"{at}, which {name} reads,", seen, at)
+        elif version != 1:  # of code of a module nothing else counts here
+            held[at] = version
+    return held

@@ -1,0 +1,287 @@
+"""A changed case never finds an old result: whatever decides on the rows is in the key of a table."""
+
+import re
+import sys
+import types
+from collections import Counter
+from dataclasses import replace
+from functools import cache, partial
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+
+from intertwine import data, models
+from intertwine.alignment import least_squares
+from intertwine.stitching import STITCH_RECIPES, Junction
+from intertwine.training import RECIPES, Spec
+from intertwine_book import results
+from intertwine_book.experiments import stitching
+from intertwine_book.results.keys import key
+
+DIGITS = data.load("digits", "train")
+RECIPE = replace(STITCH_RECIPES["digits"], epochs=1)
+RANK = {"kind": "low rank", "rank": 1, "recipe": RECIPE}
+ASKED = {"parameters": {"width": 2}, "seed": 0}
+PLACES = ["quick/03_x", "desk/03_x"]  # the tables of the second are recorded
+
+
+@cache
+def network(seed: int) -> nn.Module:
+    return models.myrtle(2, in_channels=1, seed=seed).eval()
+
+
+def stitches(folder: Path, kinds: dict, **change) -> Counter:
+    """Which stitches a table of one pair computes."""
+    known = {"pairs": [(network(0), network(1))], "layers": ["relu1"], "train": DIGITS[:40], "seed": 0}
+    known |= {"test": DIGITS[40:60], "device": "cpu", "dtype": "float32"}
+    computed: Counter = Counter()
+
+    def rows(junction, kinds, **more):
+        computed.update([*kinds])
+        return [{"penalty": 0.5}]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stitching, "stitch_rows", rows)
+        steps = partial(results.steps, "stitched", folder=folder, **ASKED)
+        table = stitching.stitch_many(kinds=kinds, steps=steps, **known | change)
+    assert set(table) == {"pair", "layer1", "layer2", "stitch", "penalty"}
+    return computed
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_changed_kind_start_recipe_subset_or_network_is_computed_anew(tmp_path, place):
+    assert stitches(tmp_path / place, {"it": RANK}) == {"it": 1}
+    assert stitches(tmp_path / place, {"it": RANK}) == {}
+    kinds = [{"rank": 2}, {"affine": False}, {"start": "random"}, {"batch_norm": "reestimated"}]
+    kinds += [{"recipe": replace(RECIPE, **change)} for change in ({"lr": 0.5}, {"targets": "soft"})]
+    for kind in kinds:
+        assert stitches(tmp_path / place, {"it": RANK | kind}) == {"it": 1}, kind
+    sets = [{"train": DIGITS[60:100]}, {"test": DIGITS[60:80]}, {"validation": DIGITS[60:80]}]
+    sets += [{"fit_images": 20}, {"seed": 1}, {"layers": ["relu2"]}]
+    for change in [*sets, {"pairs": [(network(0), network(2))]}]:
+        assert stitches(tmp_path / place, {"it": RANK}, **change) == {"it": 1}, change
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_one_more_kind_layer_or_pair_computes_only_what_is_new(tmp_path, place):
+    folder, two = tmp_path / place, {"it": RANK, "full": {"kind": "full"}}
+    assert stitches(folder, {"it": RANK}) == {"it": 1}
+    assert stitches(folder, two) == {"full": 1}
+    assert stitches(folder, two, layers=["relu1", "relu2"]) == {"it": 1, "full": 1}
+    pairs = [(network(0), network(1)), (network(2), network(3))]
+    assert stitches(folder, two, pairs=pairs) == {"it": 1, "full": 1}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_version_is_raised_by_hand_where_the_meaning_of_an_experiment_changes(tmp_path, place, monkeypatch):
+    assert stitches(tmp_path / place, {"it": RANK}) == {"it": 1}
+    monkeypatch.setattr(stitching, "VERSION", 1, raising=False)
+    assert stitches(tmp_path / place, {"it": RANK}) == {}
+    monkeypatch.setattr(stitching, "VERSION", 2)
+    assert stitches(tmp_path / place, {"it": RANK}) == {"it": 1}
+
+
+def test_a_line_between_networks_is_walked_anew_for_another_network_and_fraction(tmp_path, monkeypatch):
+    monkeypatch.setattr(stitching, "WAYS", ("as trained",))
+    walk = partial(stitching.connectivity, train=DIGITS[:40], test=DIGITS[:20])
+    steps = partial(results.steps, "walk", folder=tmp_path, **ASKED)
+    for seed, fraction in ((1, 0.5), (2, 0.5), (2, 0.25)):
+        table = walk([(network(0), network(seed))], fractions=[fraction], steps=steps)
+        assert table["fraction"].unique().tolist() == [fraction]
+    assert len([*tmp_path.glob(".steps/*/*.json")]) == 3
+
+
+class Own(nn.Module):
+    """A network of which neither the state nor the text says all."""
+
+    def __init__(self, slope: float) -> None:
+        super().__init__()
+        self.slope = slope
+
+
+def values() -> dict:
+    """Values of which each has a key of its own."""
+    one, spec = torch.ones(2, 2), Spec("myrtle", DIGITS, RECIPES["digits"], {"width": 2})
+    return {
+        "number": 1,
+        "word": "1",
+        "truth": True,
+        "nothing": None,
+        "list": [1],
+        "mapping": {"a": 1},
+        "recipe": RECIPE,
+        "same recipe of a network": RECIPES["digits"],
+        "recipe in a mapping": {"recipe": RECIPE},
+        "network": network(0),
+        "other network": network(1),
+        "wider": models.myrtle(4, in_channels=1, seed=0),
+        "other activation": models.myrtle(2, in_channels=1, activation="tanh", seed=0),
+        "own": Own(0.1),
+        "own with another slope": Own(0.2),
+        "data": DIGITS,
+        "part": DIGITS[:10],
+        "other part": DIGITS[10:20],
+        "tensor": one,
+        "other tensor": 2 * one,
+        "tensor of another type": one.double(),
+        "array": one.numpy(),
+        "table": pd.DataFrame({"a": [1]}),
+        "function": least_squares,
+        "function with an option": partial(least_squares, affine=True),
+        "class": Junction,
+        "spec": spec,
+        "spec of another recipe": replace(spec, recipe=replace(spec.recipe, epochs=1)),
+        "spec of other data": replace(spec, data=DIGITS[:10]),
+        "type": torch.float32,
+    }
+
+
+def test_different_values_have_different_keys_and_equal_ones_the_same():
+    keys = [{name: str(key([{"it": value}], len).cases) for name, value in values().items()} for _ in "12"]
+    assert keys[0] == keys[1]
+    assert [name for name, times in Counter(keys[0].values()).items() if times > 1] == []
+
+
+@given(st.integers(0, 5), st.sampled_from(["weight", "running_mean", "num_batches_tracked"]))
+def test_a_network_is_known_by_its_state_and_not_by_where_or_how_it_was_used(place, name):
+    first, second = (models.myrtle(2, in_channels=1, seed=7).eval() for _ in "12")
+    second(torch.zeros(1, 1, 8, 8))
+    second.train().requires_grad_(False)
+    known = [str(key([{"it": each}], len).cases) for each in (first, second)]
+    assert known[0] == known[1]
+    getattr(second.bn1, name).flatten()[:1].add_(1)
+    assert str(key([{"it": second}], len).cases) != known[0]
+
+
+GENERATOR = torch.Generator()
+
+
+@pytest.mark.parametrize(
+    ("value", "given"),
+    [
+        (lambda x: x, "<function <lambda>"),
+        (partial(lambda x: x, 1), "<function <lambda>"),
+        (GENERATOR, "<torch._C.Generator object"),
+        ({"start": [object()]}, "<object object"),
+        (iter([1]), "<list_iterator object"),
+    ],
+)
+def test_what_cannot_be_written_down_is_refused_before_any_work(tmp_path, value, given):
+    work = []
+
+    def compute(option):
+        work.append(option)
+
+    def closed():
+        return value
+
+    for case, function in (({"option": value}, compute), ({}, closed), ({}, partial(compute, option=value))):
+        with pytest.raises(
+            ValueError, match=rf"^Expected in .* was given {re.escape(given)}.*: hand over .*"
+        ):
+            results.steps("x", [case], function, folder=tmp_path, **ASKED)
+    assert work == [] and [*tmp_path.iterdir()] == []
+    with pytest.raises(ValueError, match="Expected a function that gives the rows of a case, was given "):
+        results.steps("x", [{}], torch.nn.ReLU(), folder=tmp_path, **ASKED)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_closure_and_the_arguments_of_a_partial_decide(tmp_path, place):
+    def closing(factor, recipe):
+        def areas(side):
+            return {"area": factor * side, "epochs": recipe.epochs}
+
+        return areas
+
+    def table(compute):
+        return results.steps(
+            "areas", [{"side": 2}], compute, folder=tmp_path / place, **ASKED
+        ).values.tolist()
+
+    assert table(closing(2, RECIPE)) == [[2, 4, 1]]
+    assert table(closing(3, RECIPE)) == [[2, 6, 1]]
+    assert table(closing(3, replace(RECIPE, epochs=2))) == [[2, 6, 2]]
+    assert table(partial(scaled, 4)) == [[2, 8]] and table(partial(scaled, factor=5)) == [[2, 10]]
+
+
+def scaled(factor, side):
+    return {"area": factor * side}
+
+
+NOTEBOOK = """
+from functools import cache, partial
+from torch import nn
+import torch
+from intertwine import models
+from intertwine_book.experiments import stitching
+width: int = 2
+trials: int = 1
+networks = [models.myrtle(width, in_channels=1, seed=seed).eval() for seed in range(trials)]
+options = {"offset": 0.0}
+class Bent(nn.Module):
+    def forward(self, x):
+        return x + options["offset"]
+shift = lambda x: 2 * x
+@cache
+def total(network):
+    return float(sum(x.sum() for x in network.state_dict().values()))
+def rows(k, network, power=1):
+    return {"total": shift(total(network)) ** power + Bent()(0)}
+cases = [{"k": k, "network": each} for k, each in enumerate(networks)]
+"""
+
+
+def totals(text: str, folder: Path) -> tuple[list[float], set[str]]:
+    """The table of a notebook of this text, and the steps that are stored after it."""
+    module = types.ModuleType("notebook")
+    vars(module)["In"] = ["", text]
+    sys.modules["notebook"] = module
+    exec(text, vars(module))
+    table = results.steps("totals", module.cases, module.rows, folder=folder, **ASKED)
+    return table["total"].tolist(), {path.name for path in folder.glob(".steps/*/*")}
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("width: int = 2", "width: int = 4"),  # a parameter, wherever it is used
+        ("seed=seed", "seed=seed + 1"),  # a network
+        ('"offset": 0.0', '"offset": 1.0'),  # what is read in a class
+        ("power=1", "power=2"),  # a value by default
+    ],
+)
+def test_a_changed_value_in_a_notebook_is_computed_anew_where_tables_are_recorded_too(
+    tmp_path, place, old, new
+):
+    first, steps = totals(NOTEBOOK, tmp_path / place)
+    assert totals(NOTEBOOK, tmp_path / place) == (first, steps)
+    assert totals(NOTEBOOK.replace(old, new), tmp_path / place)[0] != first
+    more = NOTEBOOK.replace("trials: int = 1", "trials: int = 2")
+    assert totals(more, tmp_path / place)[1] > steps and len(totals(more, tmp_path / place)[0]) == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("2 * x", "3 * x"),  # a lambda
+        ("float(sum(", "-float(sum("),  # a function behind a cache
+        ("return x + ", "return 1 + x + "),  # a method
+    ],
+)
+def test_changed_code_of_a_notebook_is_computed_anew_but_a_recorded_table_is_found(tmp_path, old, new):
+    edited = NOTEBOOK.replace(old, new)
+    (first, _), (recorded, _) = (totals(NOTEBOOK, tmp_path / place) for place in PLACES)
+    assert totals(edited, tmp_path / PLACES[0])[0] != first
+    assert totals(edited, tmp_path / PLACES[1])[0] == recorded
+
+
+def test_a_notebook_says_what_it_cannot_write_down_and_who_reads_it(tmp_path):
+    drawing = NOTEBOOK.replace("shift = lambda x: 2 * x", "draw = torch.Generator()\nshift = lambda x: draw")
+    with pytest.raises(ValueError, match="Expected in draw, which shift reads, what can be written down"):
+        totals(drawing, tmp_path)
