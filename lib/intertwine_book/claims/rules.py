@@ -145,7 +145,7 @@ def _exact(claim: Claim, rows: pd.DataFrame) -> Verdict:
     column, cases = side(rows, claim.columns[0]), len(rows)
     residual = not is_bool_dtype(column)
     margin = normal_quantile(1 - 0.025 / cases) * claim.noise if claim.noise else 0.0
-    deciding = column > claim.tolerance + margin if residual else column != universal
+    deciding = column > (claim.tolerance or 0) + margin if residual else column != universal
     if deciding.any():
         row = rows.loc[(column[deciding] if residual else deciding).idxmax()]
         word, name = ("refuted", "counterexample") if universal else ("reproduced", "example")
