@@ -845,6 +845,10 @@ dimensions = pd.DataFrame(
     for r in (1, 2, 4)
 )
 
+each_pair = live.groupby("pair")[["accuracy1", "accuracy2"]].first()
+alone = each_pair.stack().reset_index(name="accuracy").rename_axis("network")
+alone = alone[["accuracy"]].reset_index()  # networks 2k and 2k + 1 are pair k
+
 # %% tags=["remove-cell"]
 run.write(
     figure_1=figure_1.drop(columns=["no stitch", "random permutation"]),
@@ -852,7 +856,7 @@ run.write(
     protocols=equal,
     above_ten=above.reset_index(),
     barriers=wall,
-    accuracy=live[["pair", "accuracy1"]].drop_duplicates(),
+    networks=alone,
     planted=planted,
     dimensions=dimensions,
     slopes=by.reset_index(),

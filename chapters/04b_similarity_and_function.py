@@ -272,8 +272,8 @@ single_curves(pd.concat([upper, *both]), "epoch", "value", "name", "pair", **wor
 #
 # :::{admonition} Erratum: Csiszárik et al. 2021, Definition 6.1 and figure 4
 # :class: warning
-# The paper's $R^2_{LR}(A, B)$ is the share of $B$ that the *best* linear map of $A$ explains. The paper reports that $R^2_{LR}(AM, B)$ falls along the training. For invertible $M$,
-# $R^2_{LR}(AM, B) = R^2_{LR}(A, B)$: it cannot move, exactly as the paper says of CCA. Its code regresses in the other order. $R^2_{LR}(B, AM)$ can fall: here it rises in the first epoch and ends 0.003 to 0.011 below its start. What the paper describes is a third quantity, the nearness of {numref}`fig-along`. On the images of the fit it cannot exceed its start, since
+# The paper's $R^2_{LR}(A, B)$ is the share of $B$ that the *best* linear map of $A$ explains. The paper reports that $R^2_{LR}$ between the activations of model 2 and the transformed ones falls along the training. Read as
+# $R^2_{LR}(AM, B)$ it cannot: for invertible $M$ it equals $R^2_{LR}(A, B)$, exactly as the paper says of CCA. The code of the paper regresses in the other order. $R^2_{LR}(B, AM)$ can fall: here it rises in the first epoch and ends 0.003 to 0.011 below its start. What the paper describes is a third quantity, the nearness of {numref}`fig-along`. On the images of the fit it cannot exceed its start, since
 # training starts at its maximum; the figure has test images.
 # :::
 #

@@ -39,6 +39,7 @@ import itertools
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from math import comb
 
 import numpy as np
 import pandas as pd
@@ -229,7 +230,7 @@ assert hidden(p) == [(0, 1, 2)] == [*shallow.hidden_symmetries(p)]
 #
 # Here $u_H$ is an affine form that is 0 on $H$, one chosen for each $H$, and $\gamma_H\in\mathbb R^k$. The $|u_H|$ of different hyperplanes
 # are linearly independent modulo affine functions: near a point of $H$ that lies on no other hyperplane, only $|u_H|$ bends. So the $\gamma_H\ne 0$ with $L$ and $e$ decide equality, in time
-# $O(nm(k+\log n))$. For one output, with $u_H$ scaled so that its first coefficient is 1:
+# $O(nm(k+\log n))$. For one output, with $u_H$ scaled so that its first non-zero coefficient is 1:
 
 
 # %%
@@ -290,7 +291,7 @@ tried = {
     "Theorems 3 and 4: equal functions": ("differences", ["theorems_3_4"]),
     "the canonical form (ours)": ("verdicts", ["holds"]),
     "Theorem 2: the stabiliser": ("stabilizers", ["holds"]),
-    "at most 2ⁿ orbits (ours)": ("identifiability", ["as_predicted"]),
+    "at most C(n, ⌊n/2⌋) orbits (ours)": ("identifiability", ["as_predicted"]),
     "local identifiability, conjectured (proof ours)": ("identifiability", ["locally"]),
     "Proposition 24: one orbit": ("fibres", ["proposition_24"]),
     "Corollaries 9, 15 and 16": (
@@ -345,10 +346,10 @@ counted
 # Call θ *generic* if its fibre is one free $H_n$-orbit. The canonical form bounds the fibre of every network in which no two neurons share a hyperplane. This
 # theorem is not in the paper. Related: {cite:t}`dereich2022` determine dimension and number of components of the set of smallest networks of a function with one output.
 #
-# :::{prf:theorem} At most $2^n$ orbits
+# :::{prf:theorem} At most $\binom n{\lfloor n/2\rfloor}$ orbits
 # :label: thm-local
 # Let the rows $(w_i, b_i)$ be pairwise linearly independent, and $w_i\ne0$, $\lambda_i\ne0$ for all $i$. Then the networks of $\theta$'s function and
-# width are one free $H_n$-orbit for each $S$ that satisfies {eq}`eq-flip`, the empty one included: at most $2^n$. All that are near θ are
+# width are one free $H_n$-orbit for each $S$ that satisfies {eq}`eq-flip`, the empty one included: at most $\binom n{\lfloor n/2\rfloor}$, and for every $n$ some network has as many. All that are near θ are
 # $(d_iw_i, d_ib_i, \lambda_i/d_i)$ with $d_i > 0$: θ is *locally identifiable*.
 # :::
 #
@@ -357,7 +358,23 @@ counted
 # $s_i = \pm1$ and $d_i>0$, up to their order, and equal $\gamma_H$ give the output weight $\lambda_i/d_i$. So an element of $H_n$ takes it to the flip of $S =
 # \{i : s_i = -1\}$; equal $L$ is {eq}`eq-flip`, and equal $e$ gives $c$. The orbits are free by {prf:ref}`thm-stabiliser`, and different for different $S$, as $H_n$ keeps sides. Near θ, row $i$ can be a
 # multiple of none of the finitely many rows $(w_j, b_j)$ but $(w_i, b_i)$, and a positive one.
+#
+# *The number.* Some linear form $\ell$ is 0 on none of the matrices $\lambda_iw_i^\top\ne0$. Let $a_i = \ell(\lambda_iw_i^\top)$ and $N = \{i : a_i<0\}$. Map each $S$ of {eq}`eq-flip` to its symmetric difference
+# with $N$. This map is injective, and on each image the $\lvert a_i\rvert$ sum to $\sum_{i\in S}a_i + \sum_{i\in N}\lvert a_i\rvert = \sum_{i\in N}\lvert a_i\rvert$, one number for all $S$. The $\lvert a_i\rvert$ are positive, so no image contains another one.
+# By Sperner's theorem there are at most $\binom n{\lfloor n/2\rfloor}$ such sets.
+#
+# *The bound is attained.* For one input and one output let all $w_i = 1$, the $b_i$ be distinct, $\lambda_i = 1$ for $\lfloor n/2\rfloor$ neurons and $-1$ for
+# the others. The sets that satisfy {eq}`eq-flip` are those with as many neurons of one kind as of the other. Their number is $\sum_j\binom{\lfloor n/2\rfloor}j\binom{\lceil n/2\rceil}j = \binom n{\lfloor n/2\rfloor}$.
 # :::
+#
+# Eight neurons reach the bound, 70 of 256 sets:
+
+# %%
+signs = [1, -1] * 4
+sharp = ShallowReLU([[1]] * 8, b=range(8), V=[signs], c=[0])
+assert 1 + len(hidden(sharp)) == comb(8, 4) == 70
+
+# %% [markdown]
 #
 # :::{admonition} A conjecture of the paper, answered for one hidden layer
 # :class: note
@@ -697,7 +714,7 @@ degeneracies(drawings.distances(decayed).replace({"distance": words}))
 # - Merge, drop, move constants. Beyond that and $H_n$, all symmetries move output weight from $\sigma(u)$ to $\sigma(-u)$ on some hyperplanes ({prf:ref}`thm-all`); flips move all of it.
 # - {eq}`eq-canonical` decides equality without a search. A *yes* comes with the symmetry, a *no* with an input; floats have a tolerance, and may stay undecided.
 # - Hidden symmetries are absent on a dense open set. Half of the networks of twelve neurons and three inputs with weights −1, 0 and 1 have dozens.
-# - With independent rows there are at most $2^n$ orbits, and θ is locally identifiable: the paper's conjecture holds for one hidden layer.
+# - With independent rows, $w_i\ne0$ and $\lambda_i\ne0$, there are at most $\binom n{\lfloor n/2\rfloor}$ orbits, and θ is locally identifiable: the paper's conjecture holds for one hidden layer.
 # - The networks trained on images of clothes are nearly degenerate, the untrained ones are not.
 #
 # Back to {doc}`06b_genni_lenet`; {doc}`../learned` closes the book, and the {doc}`../scoreboard` has every verdict. {doc}`/generated/status` has the data, code and run of this page.

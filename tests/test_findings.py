@@ -1,6 +1,7 @@
 """The findings that *What we learned* states in plain words hold in the recorded tables."""
 
 import re
+from math import comb
 from pathlib import Path
 
 import pandas as pd
@@ -243,3 +244,17 @@ def test_the_map_on_the_home_page_has_every_chapter_behind_those_that_it_needs()
     after = {name: [n for n, before in arrows(found).items() if name in before] for name in found}
     said = "; ".join(f"{name} → {', '.join(names)}" for name, names in after.items() if names)
     assert f'"Arrows: {said}."' in (book.root / "book/intro.md").read_text()
+
+
+def test_small_integer_weights_create_symmetries_and_none_are_seen_with_gaussian_weights():
+    found = table("07_shallow_relu", "density").groupby("size")["hidden"]
+    assert found.median()[1] == 34 and (found.median()[[4, 8, 16, 32, 64]] == 0).all()
+    assert found.max()[0] == 0  # size 0 stands for Gaussian weights
+    assert 1 + found.max().max() <= comb(12, 6)
+
+
+def test_umap_changes_the_number_of_pieces_in_9_of_25_pictures():
+    found = table("06b_genni_lenet", "umap")
+    changed = found["drawn"] != found["sampled"]
+    assert (len(found), changed.sum(), found["agrees"].sum()) == (25, 9, 20)
+    assert set(found.loc[changed & found["agrees"], "set"]) == {"LeNet, live"}

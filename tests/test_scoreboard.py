@@ -19,7 +19,7 @@ LEDGER = ROOT / "book/claims.yml"
 CHAPTER = "01_intertwiner_groups"
 BASE = {"id": "scale", "place": "Scale", "statement": "...", "kind": "universal", "minimum": "quick"}
 BASE |= {"chapter": CHAPTER, "table": "scale", "columns": ["holds"]}
-NUMBER = {"kind": "number", "columns": ["penalty"], "printed": 2.0, "tolerance": 0.5}
+NUMBER = {"kind": "number", "columns": ["penalty"], "printed": 2.0, "tolerance": 0.5, "matters": 0.5}
 NUMBER |= {"tolerance_from": "reading error"}
 ORDERING = {"kind": "ordering", "columns": ["larger", "smaller"], "matters": 0.01}
 ERRATUM = {"kind": "misprint", "context": "A rule.", "quote": "d > 0", "right": "d ≥ 0"}
@@ -115,8 +115,10 @@ def test_the_page_has_a_row_for_every_claim_and_counts_ours_apart():
         counts = f"{len(found) - lost} not yet measured" + (f", {lost} not judged" if lost else "")
         assert f"{len(found)} statements {name}: **no verdict {len(found)}** ({counts})." in parts["totals"]
     counts = [int(number) for number in re.findall(r"\d+", parts["sum"])]
-    whole = len(ledger) - len(found)
-    assert counts == [whole, *[0] * 6, whole]  # nothing is measured
+    theirs = [entry.about for entry in ledger if entry.whose == "paper"]
+    calculated, measured = (theirs.count(about) for about in ("mathematics", "experiments"))
+    assert counts == [calculated, 0, 0, 0, calculated, measured, *[0] * 5, measured]  # nothing is measured
+    assert calculated + measured == len(ledger) - len(found)
     kinds = parts["counts"].splitlines()[2:]
     assert sum(int(cell) for row in kinds for cell in row.split("|")[3:-1]) == len(ledger)
     ours = [row for row in kinds if row.startswith("| this book |")]
@@ -168,7 +170,7 @@ def test_the_page_renders_without_a_warning_whatever_stands_in_a_table(tmp_path)
     judged = claims.judge_all([*ledger, *odd], [(at, tables / at) for at in ("quick", "desk")])
     for name, part in claims.scoreboard(judged).items():
         (book / f"generated/{name}.md").write_text(part)
-    for picture in ("scoreboard", "numbers"):
+    for picture in ("scoreboard", "numbers", "rates"):
         (book / f"generated/{picture}.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
     for page in ("scoreboard.md", "errata.md", "references.bib"):
         (book / page).write_bytes((ROOT / "book" / page).read_bytes())

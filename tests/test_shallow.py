@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 from itertools import combinations, product
-from math import factorial
+from math import comb, factorial
 
 import numpy as np
 import pytest
@@ -327,6 +327,24 @@ def test_hidden_symmetries_up_to_16_neurons_by_brute_force(n, k):
     x = inputs(p)
     assert all((shallow.flip(p, S)(x) == p(x)).all() for S in found.list(20))
     assert shallow.hidden_symmetries(p.float()).count == found.count
+
+
+@given(SEEDS, st.integers(1, 8), st.integers(1, 3))
+@settings(max_examples=20, deadline=None)
+def test_a_sum_of_non_zero_vectors_is_0_on_at_most_a_middle_binomial_of_sets(seed, n, d):
+    vectors = random_integers(-1, 1, (n, d), generator(seed))
+    vectors[~vectors.any(1), 0] = 1
+    assert len(brute_force(vectors, 0 * vectors[0])) <= comb(n, n // 2)
+
+
+@pytest.mark.parametrize("n", range(1, 9))
+def test_a_network_has_as_many_orbits_as_the_middle_binomial(n):
+    p = ShallowReLU([[1]] * n, range(n), [[(-1) ** i for i in range(n)]], [0])
+    sets = brute_force(p.V[0][:, None] * p.W, np.zeros(1, int))
+    assert len(sets) == 1 + shallow.hidden_symmetries(p).count == comb(n, n // 2)
+    fibre = shallow.fibre(p)
+    assert (fibre.dimension, fibre.components, fibre.exact) == (n, factorial(n) * len(sets), True)
+    assert all((shallow.flip(p, S)(inputs(p)) == p(inputs(p))).all() for S in sets)
 
 
 def test_huge_numbers_are_counted_exactly():

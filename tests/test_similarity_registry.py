@@ -119,7 +119,30 @@ def test_the_triangle_inequality_holds_where_it_is_declared(name):
         step = 0.05 if seed % 2 else 2.0
         X, Y, Z = (X + 3 + share * step * E for share in (0, 0.5, 1))  # Y halfway
         broken += distance(X, Z) > distance(X, Y) + distance(Y, Z) + 1e-9
-    assert (broken == 0) == measure.metric, broken
+    assert (broken == 0) == (measure.metric != "no"), broken
+
+
+@pytest.mark.parametrize("name", [name for name, measure in MEASURES.items() if measure.metric != "no"])
+def test_between_layers_of_unequal_widths_only_some_are_metrics(name):
+    measure = MEASURES[name]
+    x = normal(9, 1, generator=generator(0))
+    x = x - x.mean()
+    mirrored = normal(9, 2, generator=generator(1))
+    flip = torch.tensor([1.0, -1.0], dtype=mirrored.dtype)
+    triples = [(x, -x, torch.cat([x, -x], 1))]  # no unit is the other, and a pair has both
+    if name == "rotation":
+        triples += [
+            (mirrored, mirrored * flip, torch.nn.functional.pad(mirrored, (0, 1)))
+        ]  # turned in the third
+    for seed in range(20):
+        draw = generator(seed)
+        triples.append(tuple(normal(6, width, generator=draw) for width in (2, 2, 4)))
+
+    def distance(X: Tensor, Y: Tensor) -> float:
+        return float(1 - measure(X, Y) if measure.similarity else measure(X, Y))
+
+    broken = sum(distance(X, Y) > distance(X, Z) + distance(Z, Y) + 1e-6 for X, Y, Z in triples)
+    assert (broken > 0) == (measure.metric == "equal widths")
 
 
 def test_which_measure_when_says_what_the_registry_says():
@@ -128,7 +151,7 @@ def test_which_measure_when_says_what_the_registry_says():
     assert table.loc["r2", "invertible linear"] == "first" and table.loc["r2", "orthogonal"] == "yes"
     assert table.loc["pwcca", "orthogonal"] == "second" and table.loc["cka", "invertible linear"] == "no"
     assert table.loc["soft matching", "kind"] == "distance" and table.loc["cka", "range"] == "-1 to 1"
-    assert table["use"].str.len().min() > 10 and set(table["metric"]) == {"yes", "no"}
+    assert table["use"].str.len().min() > 10 and set(table["metric"]) == {"yes", "equal widths", "no"}
 
 
 def test_an_unknown_measure_names_the_nearest():

@@ -19,13 +19,22 @@ addEventListener("load", async () => {
     order: [],
     pageLength: 25,
   });
+  // filters live in the address, so that a link holds them and Back restores them
+  const remember = (name, value) => {
+    const url = new URL(location);
+    value ? url.searchParams.set(name, value) : url.searchParams.delete(name);
+    history.replaceState(null, "", url);
+  };
   const filters = document.createElement("div");
   filters.className = "scoreboard-filters";
   const asked = new URLSearchParams(location.search);
   const add = (name, control, choose) => {
     const label = document.createElement("label");
     label.append(`${name} `, control);
-    control.addEventListener("input", () => choose(control.value).draw());
+    control.addEventListener("input", () => {
+      remember(name.toLowerCase(), control.value);
+      choose(control.value).draw();
+    });
     filters.append(label);
     control.value = asked.get(name.toLowerCase()) ?? "";
     if (control.value) choose(control.value);
@@ -33,7 +42,8 @@ addEventListener("load", async () => {
   const search = document.createElement("input");
   search.type = "search";
   // the words as they stand, as a whole: "Figure 1" is not "Figure 19"
-  const whole = (words) => new RegExp(plain(words.trim()).replace(/[.*+?^$()|[\]\\]/g, "\\$&") + (/\d$/.test(words.trim()) ? "(?!\\d)" : ""), "i");
+  const long = (words) => words.replace(/\bfig\.? ?(?=\d)/gi, "figure ").replace(/\btab\.? ?(?=\d)/gi, "table ");
+  const whole = (words) => new RegExp(plain(long(words.trim())).replace(/[.*+?^$()|[\]\\]/g, "\\$&") + (/\d$/.test(words.trim()) ? "(?!\\d)" : ""), "i");
   add("Search", search, (words) => shown.search(words.trim() && ((text) => whole(words).test(text))));
   const choice = (name, values, choose) => {
     const select = document.createElement("select");
@@ -44,6 +54,19 @@ addEventListener("load", async () => {
     const values = [...new Set(shown.column(column).nodes().toArray().map((cell) => cell.textContent.trim()))];
     choice(name, values, (value) => shown.column(column).search(value && ((text) => text.trim() === value)));
   }
+  // the five classes of verdicts, as the bars above have them
+  const classes = ["agrees", "undecided", "disagrees", "another setting", "no verdict"];
+  const rows = shown.rows().nodes().toArray();
+  let kind = "", part = "";
+  const partOf = (text) => (text.match(/(figure|table) \d+/i) ?? [text.split(",")[0]])[0].toLowerCase();
+  DataTable.ext.search.push((_, __, index) => {
+    const row = rows[index];
+    const inClass = !kind || row.querySelector(`.verdict.${kind.replace(" ", "-")}`);
+    return inClass && (!part || partOf(row.cells[1].textContent.trim()) === part.toLowerCase());
+  });
+  choice("Class", classes, (value) => ((kind = value), shown));
+  const parts = [...new Set(rows.map((row) => partOf(row.cells[1].textContent.trim())))];
+  choice("Part", parts.map((each) => each[0].toUpperCase() + each.slice(1)), (value) => ((part = value), shown));
   choice("Whose", ["the papers'", "ours"], (value) => shown.column(1).search(value && ((text) => text.includes("(ours)") === (value === "ours"))));
   shown.table().container().before(filters);
   shown.draw();

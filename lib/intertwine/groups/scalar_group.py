@@ -27,12 +27,13 @@ def scalar_group(
         >>> scalar_group(lambda x: x * torch.cos(x.abs().log().clamp(min=-99)))
         ScalarGroup(discrete, {±23.1406926328^k})
 
-    H_σ is a closed subgroup of R^* (σ measurable), so a few elements decide: R_{>0} is in it as soon as two
-    positive numbers are of which none is a rational power of the other; six witnesses are tried, −1 among
-    them. Where R_{>0} is not, a generator λ of a discrete group is searched for, of either sign, with
-    1.052 ≤ |λ| ≤ 1096: the deepest minima of the mean residual over that range are refined to machine
-    precision. One that passes is a power of the generator, its root of highest degree that passes. For σ with
-    jumps only λ in {2, 3, 5} and their roots are found.
+    If σ is continuous but for finitely many points, H_σ is a closed subgroup of R^*. Measurability is not
+    enough: the indicator of {2^a 3^b} has the dense group {2^a 3^b}. So a few elements decide: R_{>0} is in
+    it as soon as two positive numbers are of which none is a rational power of the other; six witnesses are
+    tried, −1 among them. Where R_{>0} is not, a generator λ of a discrete group is searched for, of either
+    sign, with 1.052 ≤ |λ| ≤ 1096: the deepest minima of the mean residual over that range are refined to
+    machine precision. One that passes is a power of the generator, its root of highest degree that passes.
+    For σ with jumps only λ in {2, 3, 5} and their roots are found.
 
     An element passes if |σ(ax) − bσ(x)|, relative to the largest |σ(ay)| and |bσ(y)| over |y| ≤ max(|x|, 1),
     is at most `tol` at each of 12,289 points, dense over 10^-6 < |x| < 10^6; points where σ overflows are

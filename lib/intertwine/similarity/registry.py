@@ -55,7 +55,9 @@ class Measure:
     use: str
     """When to use it."""
     range: tuple[float, float] = (0.0, 1.0)
-    metric: bool = False
+    metric: str = "no"
+    """Whether the distance, or 1 minus the similarity, obeys the triangle inequality: *yes* (for any widths),
+    for *equal widths* of layers without constant units, or *no*."""
     """The triangle inequality holds for the distance, or for 1 minus the similarity."""
     similarity: bool = True
     """Higher is more similar, and equal features score 1; else a distance, lower is more similar, from 0."""
@@ -96,31 +98,32 @@ _ALL = [
     ),
     Measure(
         "procrustes", procrustes, RIGID, "moments", "samples",
-        "rotations of the whole layer; a metric", metric=True,
+        "rotations of the whole layer; a metric", metric="yes",
     ),
     Measure(
         "procrustes angle", partial(procrustes, form="angular"), RIGID, "moments", "samples",
-        "a metric between shapes", range=(0.0, math.pi), metric=True, similarity=False,
+        "a metric between shapes", range=(0.0, math.pi), metric="yes", similarity=False,
     ),
     Measure(
         "procrustes, as printed", partial(procrustes, centred=False), (*SMALLEST, "rotation", "orthogonal"),
-        "moments", "samples", "Table 2, second row", metric=True,
+        "moments", "samples", "Table 2, second row", metric="yes",
     ),
     Measure(
         "rotation", partial(procrustes, group="rotation"), ("isotropic scaling", "rotation", "translation"),
-        "moments", "samples", "where reflections count as differences", metric=True,
+        "moments", "samples", "where reflections count as differences", metric="equal widths",
     ),
     Measure(
         "permutation", partial(procrustes, group="permutation"), _PERMUTING, "moments", "samples",
-        "which unit is which; a metric", metric=True,
+        "which unit is which; a metric for equal widths", metric="equal widths",
     ),
     Measure(
         "grelu procrustes", grelu_procrustes, (*_GRELU, "translation"), "moments",
-        "samples", "which unit is which, up to positive scales; a metric", metric=True,
+        "samples", "which unit is which, up to positive scales; a metric for equal widths",
+        metric="equal widths",
     ),
     Measure(
         "grelu procrustes, as printed", partial(grelu_procrustes, corrected=False), _GRELU, "moments",
-        "samples", "Table 2, first row", metric=True,
+        "samples", "Table 2, first row", metric="equal widths",
     ),
     Measure(
         "cca", cca, INVARIANCES, "moments", "mean", "anything linear; many times more samples than features"
@@ -136,7 +139,7 @@ _ALL = [
     ),
     Measure(
         "soft matching", soft_matching, _PERMUTING, "moments", "samples",
-        "units of layers of different widths; a metric", range=(0.0, 2.0), metric=True, similarity=False,
+        "units of layers of different widths; a metric", range=(0.0, 2.0), metric="yes", similarity=False,
     ),
 ]  # fmt: skip
 
@@ -190,7 +193,7 @@ def which() -> pd.DataFrame:
         rows[m.name] = {
             "kind": "similarity" if m.similarity else "distance",
             "range": "{:.3g} to {:.3g}".format(*m.range),
-            "metric": "yes" if m.metric else "no",
+            "metric": m.metric,
             **{name: words[name in first, name in second] for name in INVARIANCES},
             "use": m.use,
         }

@@ -46,6 +46,11 @@ def render(
             shutil.rmtree(book.html, ignore_errors=True)
             shutil.rmtree(book.build / ".doctrees", ignore_errors=True)
             _jupyter_book(book, report)
+            for name in RECORDED:  # the scoreboard links to the tables that its verdicts rest on
+                if (tables := book.tables(name)).is_dir():
+                    shutil.copytree(
+                        tables, page.parent / "tables" / name, ignore=shutil.ignore_patterns(".*")
+                    )
             with files.write_whole(stamp_file) as path:
                 path.write_text(stamp)
         if read:
@@ -129,6 +134,7 @@ def _generated(book: Book, profile: str) -> tuple[list[Claim], pd.DataFrame] | N
 
 
 def _draw(book: Book, claims: list[Claim], verdicts: pd.DataFrame) -> None:
+    from intertwine_book.claims import simulated
     from intertwine_book.figures import headlines
     from intertwine_book.figures import scoreboard as picture  # matplotlib is slow to import
     from intertwine_book.figures.chapter_map import chapter_map
@@ -137,6 +143,7 @@ def _draw(book: Book, claims: list[Claim], verdicts: pd.DataFrame) -> None:
     use_style()
     figures = {f"learned-{name}": figure for name, figure in headlines.headlines(claims).items()}
     figures |= {"scoreboard": picture.verdicts(verdicts), "numbers": picture.printed_and_measured(verdicts)}
+    figures["rates"] = picture.rates(simulated.rates())
     figures |= {"chapters": chapter_map(needs(book))}
     for name, figure in figures.items():
         figure.savefig(book.root / f"book/generated/{name}.svg", metadata={"Date": None})

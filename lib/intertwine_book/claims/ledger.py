@@ -59,13 +59,18 @@ class Claim:
     #: averaged; *all* where the table has one pair. Every row is a trial when not given.
     trial: str | None = None
     printed: float | int | str | None = None  #: the printed value; a number has to have one
-    #: of a number, how far a measured mean may lie from `printed`; of residuals, rounding
+    #: of a number, the error of `printed`; of residuals, rounding
     tolerance: float | int | None = None
-    tolerance_from: str | None = None  #: where it comes from: the printed spread, the reading error
-    matters: float | int | None = None  #: of an ordering, the smallest difference that matters
+    tolerance_from: str | None = None  #: its origin: the printed spread, the reading error
+    matters: float | int | None = None  #: of a number or an ordering, the smallest difference that matters
+    resolution: float | int | None = None  #: of a number or an ordering, such as one test image in points
+    noise: float | int | None = None  #: of residuals that are measured with an error, its standard deviation
     #: parameters of the run that make its network and protocol the paper's; where one differs, the run is
-    #: consistent or not, and the page shows the difference
+    #: in another setting, and the page shows the difference
     protocol: dict[str, Any] | None = None
+    #: further parameters of the paper's run: a difference is shown, and does not make it another setting, as
+    #: of networks that another recipe trains to the printed accuracy
+    recipe: dict[str, Any] | None = None
     #: a label in the chapter: of a section (`sec-…`), figure (`fig-…`), equation (`eq-…`), or theorem
     link: str | None = None
     reason: str | None = None  #: why there may be no measurement yet
@@ -73,6 +78,28 @@ class Claim:
     erratum: Erratum | None = None  #: the error and its correction
     #: how pages write a column or a parameter; of one table alone, its key is `table.column`
     words: dict[str, str] | None = None
+
+    @property
+    def about(self) -> str:
+        """*mathematics*, which a calculation decides, or *experiments*, on networks that were trained."""
+        calculated = self.kind in ("universal", "existence") and not self.protocol
+        return "mathematics" if calculated and self.minimum in ("smoke", "quick") else "experiments"
+
+    @property
+    def part(self) -> str:
+        """The figure, table or else the section of the paper that the statement is of.
+
+        Example:
+            >>> place = "§5.1 and figure 2, ordering"
+            >>> claim = Claim(id="swap", paper="a2022", place=place, columns=["holds"], statement="...",
+            ...               kind="universal", chapter="01_x", table="swap", minimum="smoke")
+            >>> claim.part
+            'Figure 2'
+        """
+        for pattern in (r"(?:figure|table) \d+", r"^[^,]+"):
+            if found := re.search(pattern, self.place, re.IGNORECASE):
+                return found[0][0].upper() + found[0][1:]
+        return self.place
 
     def in_words(self, name: str) -> str:
         """A column of the table, or a parameter of its run, as pages write it."""
@@ -138,8 +165,12 @@ def claim_from(paper: str, entry: Any) -> Claim:
             refuse("tolerance_from", "'tolerance_from', the source of the tolerance, as the kind is number")
     if claim.tolerance is not None and claim.tolerance < 0:
         refuse("tolerance", "'tolerance' of at least 0")
-    if claim.kind == "ordering" and (claim.matters is None or claim.matters <= 0):
-        refuse("matters", "'matters', the smallest difference that matters, above 0, as the kind is ordering")
+    if claim.kind in ("number", "ordering") and (claim.matters is None or claim.matters <= 0):
+        kind = f"as the kind is {claim.kind}"
+        refuse("matters", f"'matters', the smallest difference that matters, above 0, {kind}")
+    for field in ("resolution", "noise"):
+        if (value := getattr(claim, field)) is not None and value <= 0:
+            refuse(field, f"'{field}' above 0")
     wanted = {"number": 1, "ordering": 2}.get(claim.kind)
     if not claim.columns or (wanted and len(claim.columns) != wanted):
         refuse("columns", f"'columns' to name {wanted or 'at least one'}, as the kind is {claim.kind}")

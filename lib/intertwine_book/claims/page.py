@@ -9,6 +9,7 @@ import pandas as pd
 
 from intertwine_book.claims.ledger import ERRATA, Claim
 from intertwine_book.claims.rules import Verdict
+from intertwine_book.results import RECORDED
 
 FAMILIES = {
     "agrees": ("reproduced", "no counterexample", "consistent"),
@@ -30,7 +31,10 @@ _ROLES = {"sec": "ref", "fig": "ref", "eq": "eq"}  # by a label's prefix; any ot
 
 
 def scoreboard(judged: Judged) -> dict[str, str]:
-    """The computed parts of the pages, by name: `sum`, `totals`, `counts` and `rows`, and the errata by kind.
+    """The computed parts of the pages, by name, and the errata by kind.
+
+    `sum` is for the home page; `totals`, `counts`, `parts` (the papers' figures and tables) and `rows` are
+    for the scoreboard.
 
     Example:
         >>> claim = Claim(id="swap", paper="a2022", place="Lemma 1", statement="...", kind="universal",
@@ -44,7 +48,12 @@ def scoreboard(judged: Judged) -> dict[str, str]:
     counts = [("paper", "kind", *FAMILIES)]
     counts += [(paper, _filtered(paper, kind), *map(str, row)) for (paper, kind), row in kinds.iterrows()]
     head = ("Paper", "Place", "Kind", "Statement", "Printed", "Measured", "Trials", "Verdict", "Chapter")
-    parts = {"sum": _sum(judged), "totals": _totals(judged), "counts": _table(counts)}
+    parts = {
+        "sum": _sum(judged),
+        "totals": _totals(judged),
+        "counts": _table(counts),
+        "parts": _parts(judged),
+    }
     parts["rows"] = _table([head, *(_row(*pair) for pair in judged)])
     for kind in ERRATA:
         found = [pair for pair in judged if pair[0].erratum and pair[0].erratum.kind == kind]
@@ -71,18 +80,57 @@ def summary(judged: Judged) -> pd.DataFrame:
 
 
 def _sum(judged: Judged) -> str:
-    """Eight numbers for the home page, of the papers' statements alone."""
-    words = Counter(verdict.word for claim, verdict in judged if claim.whose == "paper")
-    agree, undecided, disagree, elsewhere, unjudged = (
-        sum(words[word] for word in family) for family in FAMILIES.values()
-    )
-    there = words["consistent"]
-    return (
-        f"Of {words.total()} statements of the papers {agree - there} hold in the paper's setting, as far as "
-        f"we tested, and {disagree} do not. In another setting only we measured {there + elsewhere}: {there} "
-        f"agree there, and {elsewhere} do not, which refutes none of these. {undecided} are undecided by "
-        f"what we measured, and {unjudged} are not measured or cannot be judged."
-    )
+    """The counts for the home page, of the papers' statements alone: mathematics and experiments apart."""
+    theirs = [(claim, verdict) for claim, verdict in judged if claim.whose == "paper"]
+    sentences = []
+    for about in ("mathematics", "experiments"):
+        found = [(claim, verdict.word) for claim, verdict in theirs if claim.about == about]
+        words = Counter(word for _, word in found)
+        agree, undecided, disagree, elsewhere, unjudged = (
+            sum(words[word] for word in family) for family in FAMILIES.values()
+        )
+        there = words["consistent"]
+        if about == "mathematics":
+            loose = sum(
+                word in FAMILIES["disagrees"]
+                and claim.erratum is not None
+                and claim.erratum.kind != ERRATA[0]
+                for claim, word in found
+            )
+            sentences.append(
+                f"**Mathematics.** Of {words.total()} statements that a calculation decides, {agree} hold as "
+                f"far as we tested. {disagree - loose} are false as printed, {loose} are misprints or loose "
+                f"words that stand as they are meant, and {undecided + unjudged + elsewhere} are open."
+            )
+        else:
+            sentences.append(
+                f"**Experiments.** Of {words.total()} statements about trained networks, {agree - there} are "
+                f"reproduced in the paper's own setting, and {disagree} differ there. In another setting "
+                f"{there} agree and {elsewhere} do not, which refutes none of these. {undecided} are "
+                f"undecided by what we measured, and {unjudged} are not measured or cannot be judged."
+            )
+    return "\n\n".join(sentences)
+
+
+def _parts(judged: Judged) -> str:
+    """A line for each figure, table or section of a paper with three statements and more."""
+    groups: dict[tuple[str, str], list[tuple[Claim, Verdict]]] = {}
+    for claim, verdict in judged:
+        if claim.whose == "paper":
+            groups.setdefault((_paper(claim), claim.part), []).append((claim, verdict))
+    rows = [("Paper", "Part", "Statements", "In short", "What differs from the paper")]
+    for (paper, part), pairs in groups.items():
+        if len(pairs) < 3 and not part.startswith(("Figure", "Table")):
+            continue
+        words = Counter(verdict.word for _, verdict in pairs)
+        counted = ", ".join(
+            f"{words[word]} {word}" for each in FAMILIES.values() for word in each if words[word]
+        )
+        link = f'<a href="?{escape(urlencode({"paper": paper, "part": part}))}#statements">{part}</a>'
+        why = Counter(each for _, verdict in pairs for each in (verdict.scale or "").split("; ") if each)
+        apart = "; ".join(_plain(each) for each, _ in why.most_common(4))
+        rows.append((paper, link, str(len(pairs)), counted, apart))
+    return _table(rows)
 
 
 def _filtered(paper: str, kind: str) -> str:
@@ -104,7 +152,7 @@ def _row(claim: Claim, verdict: Verdict) -> tuple[str, ...]:
         printed = f"{claim.printed:g} ± {claim.tolerance:g} ({claim.tolerance_from})"
     place = claim.place + " *(ours)*" * (claim.whose == "ours")
     mark = f"[{verdict.word}]{{.verdict .{_FAMILY[verdict.word].replace(' ', '-')}}}"
-    found = (_measured(claim, verdict), str(verdict.trials or ""), mark, _link(claim))
+    found = (_measured(claim, verdict), str(verdict.trials or ""), mark, _link(claim) + _csv(claim, verdict))
     return (_paper(claim), place, claim.kind, claim.statement, printed, *found)
 
 
@@ -134,6 +182,14 @@ def _link(claim: Claim) -> str:
     role = _ROLES.get(claim.link.split("-")[0], "prf:ref")
     number = claim.chapter.split("_")[0].lstrip("0")
     return f"{{{role}}}`{claim.link}`" if role == "eq" else f"{{{role}}}`{number} <{claim.link}>`"
+
+
+def _csv(claim: Claim, verdict: Verdict) -> str:
+    """A link to the recorded table, where the verdict rests on one."""
+    if verdict.profile not in RECORDED:
+        return ""
+    path = f"tables/{verdict.profile}/{claim.chapter}/{claim.table}.csv"
+    return f' <a href="{path}" title="the recorded table {claim.table}">csv</a>'
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:

@@ -1,17 +1,18 @@
 """The rules of judgement: from a claim and the rows of a table to a verdict."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from pandas.api.types import is_bool, is_bool_dtype
 
-from intertwine_book import results
 from intertwine_book.claims.ledger import Claim
-from intertwine_book.claims.statistics import p_value, trials_needed
+from intertwine_book.claims.statistics import half_width, normal_quantile, p_value, trials_needed
 
-ONE_TRIAL = "all"  # in place of a column: all rows come from one pair of networks, and are one trial
+ONE_TRIAL = "all"  # in place of a column: all rows come from one network or pair, and are one trial
 _DRAWS = ("trial", "seed", "path", "pair")  # numbers of a draw, which tell a reader nothing
+Numbers = float | Sequence[float] | np.ndarray
 LEAST_TRIALS = 3  # fewer independent trials give values, and no verdict
 
 
@@ -29,6 +30,7 @@ class Verdict:
     p: float | None = None  #: of the paired t-test of an ordering, two-sided, before any correction
     interval: tuple[float, float, float] | None = None  #: mean over trials and its 95 % t-interval
     scale: str | None = None  #: where the run is not the paper's, the parameters that differ
+    decisive: bool = False  #: whether one of these makes it another setting
 
 
 def judge_rows(claim: Claim, rows: pd.DataFrame) -> Verdict:
@@ -36,8 +38,8 @@ def judge_rows(claim: Claim, rows: pd.DataFrame) -> Verdict:
 
     Example:
         >>> claim = Claim(id="swap", paper="a2022", place="Fig. 1", statement="...", kind="number",
-        ...               printed=55.0, tolerance=5.0, tolerance_from="reading error", chapter="01_x",
-        ...               table="swap", columns=["penalty"], minimum="smoke")
+        ...               printed=55.0, tolerance=5.0, tolerance_from="reading error", matters=1,
+        ...               chapter="01_x", table="swap", columns=["penalty"], minimum="smoke")
         >>> judge_rows(claim, pd.DataFrame({"penalty": [54.0, 55.5, 55.0, 56.0]})).word
         'reproduced'
     """
@@ -45,52 +47,105 @@ def judge_rows(claim: Claim, rows: pd.DataFrame) -> Verdict:
 
 
 def _number(claim: Claim, rows: pd.DataFrame) -> Verdict:
+    """The mean against the printed value: its error and the printed one add like independent errors."""
     name = claim.in_words(claim.columns[0])
-    values = _by_trial(claim, rows, rows[claim.columns[0]])
+    values = _by_trial(claim, rows, side(rows, claim.columns[0]))
     if undecided := _too_few(values, name):
         return undecided
     assert isinstance(claim.printed, (int, float)) and claim.tolerance is not None  # `claim_from` made sure
-    low, high = results.interval(values)
-    least, most = claim.printed - claim.tolerance, claim.printed + claim.tolerance
-    inside, apart = least <= low and high <= most, high < least or low > most
-    word = "reproduced" if inside else "differs" if apart else "inconclusive"
-    text = _described(name, values, low, high)
+    mean, half = values.mean(), half_width(values, claim.resolution)
+    apart, matters = abs(mean - claim.printed), float(claim.matters or 0)
+    word = str(number_word(apart, half, float(claim.tolerance), matters))
+    text = _described(name, mean, half)
     if word == "inconclusive":
-        margin = min(abs(values.mean() - least), abs(values.mean() - most))
-        text += f"; {trials_needed(values, margin)} would settle it"
-    return Verdict(word, text, trials=len(values), interval=(values.mean(), low, high))
+        text += f"; {trials_needed(values, _enough(apart, float(claim.tolerance), matters))}"
+    return Verdict(word, text, trials=len(values), interval=(mean, mean - half, mean + half))
+
+
+def number_word(apart: Numbers, half: Numbers, tolerance: float, matters: float) -> np.ndarray:
+    """The word for means that lie so far from the printed value, with this half-width of their intervals.
+
+    Example:
+        >>> number_word([0.0, 0.0, 9.0], [0.5, 5.0, 1.0], tolerance=1.0, matters=1.0).tolist()
+        ['reproduced', 'inconclusive', 'differs']
+
+    Reproduced: the difference and its error together are at most what matters, on top of the printed error.
+    """
+    error, margin = np.hypot(half, tolerance), tolerance + matters
+    alike, differs = np.asarray(apart) + error <= margin, np.asarray(apart) > np.maximum(error, margin)
+    return np.select([alike, differs], ["reproduced", "differs"], "inconclusive")
+
+
+def ordering_word(mean: Numbers, half: Numbers, matters: float) -> np.ndarray:
+    """The word for mean differences with this half-width of their intervals.
+
+    Example:
+        >>> ordering_word([2.0, -2.0, 0.4, 0.1], [0.1, 0.1, 0.3, 0.1], matters=0.5).tolist()
+        ['reproduced', 'differs', 'inconclusive', 'no difference']
+
+    An effect that is sure but smaller than what matters decides nothing: more trials would make it no
+    difference.
+    """
+    mean, half = np.asarray(mean), np.asarray(half)
+    none = np.abs(mean) + half <= matters
+    larger = (mean - half > 0) & (mean >= matters)
+    smaller = (mean + half < 0) & (mean <= -matters)
+    return np.select([none, larger, smaller], ["no difference", "reproduced", "differs"], "inconclusive")
+
+
+def _enough(apart: float, tolerance: float, matters: float) -> float:
+    """The half-width of the mean with which a number that lies so far from the printed one is decided."""
+    margin = tolerance + matters
+    error = margin - apart if apart < margin else apart
+    return float(max(error**2 - tolerance**2, 0) ** 0.5)
 
 
 def _ordering(claim: Claim, rows: pd.DataFrame) -> Verdict:
     larger, smaller = claim.columns
-    difference = side(rows, larger) - side(rows, smaller)
-    values = _by_trial(claim, rows, difference)
+    values = _by_trial(claim, rows, side(rows, larger) - side(rows, smaller))
     name = f"{claim.in_words(larger)} − {claim.in_words(smaller)}"
     if undecided := _too_few(values, name):
         return undecided
-    low, high = results.interval(values)
-    matters = claim.matters or 0.0
-    word = "reproduced" if low > 0 else "differs" if high < 0 else "inconclusive"
-    text = _described(name, values, low, high)
-    if matters and -matters <= low and high <= matters:
-        word, text = "no difference", f"{text}; less than {matters:g} does not matter"
-    return Verdict(word, text, trials=len(values), p=p_value(values), interval=(values.mean(), low, high))
+    matters = float(claim.matters or 0)
+    mean, half = values.mean(), half_width(values, claim.resolution)
+    word = str(ordering_word(mean, half, matters))
+    text = _described(name, mean, half)
+    if word == "no difference":
+        text += f"; less than {matters:g} does not matter"
+    p = p_value(values, claim.resolution)
+    return Verdict(word, text, trials=len(values), p=p, interval=(mean, mean - half, mean + half))
+
+
+def check_scale(claim: Claim, rows: pd.DataFrame) -> None:
+    """Refuse an ordering whose `matters` exceeds what it compares: no result could reproduce it."""
+    if claim.kind == "ordering":
+        size = max(abs(side(rows, column).mean()) for column in claim.columns)
+        if (claim.matters or 0.0) > size:
+            raise ValueError(
+                f"Claim '{claim.id}': expected 'matters' of at most what is compared, {size:.3g}, was given "
+                f"{claim.matters:g}: no result could reproduce the claim, so write a smaller one."
+            )
 
 
 def side(rows: pd.DataFrame, name: str) -> pd.Series:
-    """A column, or a number in its place."""
-    try:
-        return pd.Series(float(name), rows.index)
-    except ValueError:
+    """A column, a formula of columns, or a number in its place."""
+    if name in rows:
         return rows[name]
+    value = rows.eval(name)
+    return value if isinstance(value, pd.Series) else pd.Series(float(value), rows.index)
 
 
 def _exact(claim: Claim, rows: pd.DataFrame) -> Verdict:
-    """One row decides: the one where a universal claim fails, or where an existence claim comes true."""
+    """One row decides: the one where a universal claim fails, or where an existence claim comes true.
+
+    Where the column is measured with an error (`noise`, a standard deviation), a row decides only if it lies
+    beyond the tolerance by what the largest of so many errors exceeds in 2.5 of 100 cases.
+    """
     universal = claim.kind == "universal"
-    column, cases = rows[claim.columns[0]], len(rows)
+    column, cases = side(rows, claim.columns[0]), len(rows)
     residual = not is_bool_dtype(column)
-    deciding = column > claim.tolerance if residual else column != universal
+    margin = normal_quantile(1 - 0.025 / cases) * claim.noise if claim.noise else 0.0
+    deciding = column > (claim.tolerance or 0) + margin if residual else column != universal
     if deciding.any():
         row = rows.loc[(column[deciding] if residual else deciding).idxmax()]
         word, name = ("refuted", "counterexample") if universal else ("reproduced", "example")
@@ -98,9 +153,12 @@ def _exact(claim: Claim, rows: pd.DataFrame) -> Verdict:
         return Verdict(word, text, trials=cases)
     if lost := int(column.isna().sum()):
         return Verdict("inconclusive", f"{lost} of {cases} cases gave no number", trials=cases)
+    largest = f"{claim.in_words(claim.columns[0])} at most {column.max():.1g}" if residual else ""
+    if margin and (column > claim.tolerance).any():
+        beyond = int((column > claim.tolerance).sum())
+        return Verdict("inconclusive", f"{largest}; {beyond} of {cases} within the noise", trials=cases)
     if not universal:
         return Verdict("inconclusive", f"no example in {cases} cases", trials=cases)
-    largest = f"{claim.in_words(claim.columns[0])} at most {column.max():.1g}" if residual else ""
     return Verdict("no counterexample", largest or f"true in {cases} of {cases} cases", trials=cases)
 
 
@@ -124,13 +182,13 @@ def _too_few(values: pd.Series, name: str) -> Verdict | None:
     return None
 
 
-def _described(name: str, values: pd.Series, low: float, high: float) -> str:
-    return f"{name}: {values.mean():.3g} [{low:.3g}, {high:.3g}]"
+def _described(name: str, mean: float, half: float) -> str:
+    return f"{name}: {mean:.3g} [{mean - half:.3g}, {mean + half:.3g}]"
 
 
 def _row(claim: Claim, row: pd.Series) -> str:
     """The columns that identify a row, without those that say only True or False, or which draw."""
-    shown = {name: row[name] for name in claim.columns if name not in _DRAWS}
+    shown = {name: row[name] for name in claim.columns if name in row and name not in _DRAWS}
     words = [f"{claim.in_words(name)} = {_value(at)}" for name, at in shown.items() if not is_bool(at)]
     return f": {', '.join(words)}" if words else ""
 

@@ -1,5 +1,6 @@
 """Verdicts from the list of claims and the tables."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,46 +11,69 @@ from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from intertwine_book import results
 from intertwine_book.claims.ledger import Claim
-from intertwine_book.claims.rules import LEAST_TRIALS, ONE_TRIAL, Verdict, judge_rows
-from intertwine_book.claims.statistics import adjusted
+from intertwine_book.claims.rules import LEAST_TRIALS, ONE_TRIAL, Verdict, check_scale, judge_rows, side
+from intertwine_book.claims.statistics import adjusted, quantile
 
 LEVEL = 0.05
 _ELSEWHERE = dict.fromkeys(("reproduced", "no counterexample"), "consistent")
-_ELSEWHERE |= dict.fromkeys(("differs", "refuted", "no difference"), "inconsistent")
+_ELSEWHERE |= dict.fromkeys(("differs", "refuted"), "inconsistent")
 
 
 def judge_all(
     claims: Sequence[Claim], places: Iterable[tuple[str, str | Path]]
 ) -> list[tuple[Claim, Verdict]]:
-    """Every claim with its verdict; orderings are corrected for their number by Holm's method (Holm 1979).
+    """Every claim with its verdict; orderings are corrected for their number by the false discovery rate.
 
-    A family of tests is all orderings of one paper, and ours of that paper are one of their own. An ordering
-    that the t-test alone would decide, and the correction does not, is inconclusive; both p-values are shown.
+    The orderings of the papers are one family (Benjamini and Hochberg 1995), ours another: how finely a
+    printed sentence is cut, and how many statements stand beside it, then changes little. An ordering that
+    the t-test alone would decide, and the correction does not, is inconclusive. Both p-values are shown, and
+    the interval of what is decided has the corrected level (Benjamini and Yekutieli 2005). Equivalences (*no
+    difference*) rest on their interval, and are no discoveries.
 
     The places, and the errors, are those of `judge`.
     """
     places = list(places)
-    judged = [(claim, judge(claim, places)) for claim in claims]
-    families = [(claim.paper, claim.whose) for claim in claims]
-    for family in dict.fromkeys(families):
-        tests = {k: found.p for k, (_, found) in enumerate(judged) if families[k] == family}
-        alone = {k: p for k, p in tests.items() if p is not None}
-        for (k, single), p in zip(alone.items(), adjusted([*alone.values()]), strict=True):
-            claim, found = judged[k]
-            text = f"{found.measured}; p = {single:.2g}, {p:.2g} after Holm's correction"
-            decided = found.word not in ("inconclusive", "no difference")
-            word = "inconclusive" if decided and p > LEVEL else found.word
-            judged[k] = claim, replace(found, word=word, measured=text)
-    return judged
+    judged = [(claim, _judged(claim, places)) for claim in claims]
+    for whose in ("paper", "ours"):
+        tests = [k for k, (claim, found) in enumerate(judged) if claim.whose == whose and found.p is not None]
+        corrected = adjusted([judged[k][1].p or 0.0 for k in tests])
+        found_out = sum(p <= LEVEL for p in corrected)
+        for k, p in zip(tests, corrected, strict=True):
+            level = 1 - LEVEL * found_out / len(tests) if p <= LEVEL else 1 - LEVEL
+            judged[k] = judged[k][0], _corrected(judged[k][1], p, level)
+    return [(claim, _in_its_setting(found)) for claim, found in judged]
+
+
+def _corrected(found: Verdict, p: float, level: float) -> Verdict:
+    """The verdict on an ordering whose p-value and level are those of a family of tests."""
+    assert found.interval and found.p is not None
+    mean, low, high = found.interval
+    half = (high - low) / 2 * quantile(found.trials, level) / quantile(found.trials, 1 - LEVEL)
+    name = found.measured.partition(": ")[0]
+    text = f"{name}: {mean:.3g} [{mean - half:.3g}, {mean + half:.3g}]"
+    text += found.measured[found.measured.index("]") + 1 :] + f"; p = {found.p:.2g}, corrected {p:.2g}"
+    decided = found.word in ("reproduced", "differs")
+    word = "inconclusive" if decided and p > LEVEL else found.word
+    return replace(found, word=word, measured=text, interval=(mean, mean - half, mean + half))
+
+
+def _in_its_setting(found: Verdict) -> Verdict:
+    """The word for another setting, where the run is in one; *inconclusive* and *no difference* stay."""
+    return replace(found, word=_ELSEWHERE.get(found.word, found.word)) if found.decisive else found
 
 
 def judge(claim: Claim, places: Iterable[tuple[str, str | Path]]) -> Verdict:
-    """The verdict on one claim, from the profile nearest the paper that measured it with enough trials.
+    """The verdict on one claim alone, from the profile nearest the paper that has enough trials.
 
     Where none has enough, the nearest is shown. The scoreboard states the rules, under *How a verdict is
     reached*. Places are (profile, folder) pairs; a table is at `<folder>/<chapter>/<table>.csv`. A table that
     lacks a column of the claim, has another type, or does not fit its filter raises a ValueError.
     """
+    return _in_its_setting(_judged(claim, places))
+
+
+def _judged(claim: Claim, places: Iterable[tuple[str, str | Path]]) -> Verdict:
+    """The verdict of the nearest run, in words for the paper's setting."""
     if claim.not_judged:
         return Verdict("not judged", claim.not_judged)
     reasons, rank, verdict = [], results.PROFILES.index, None
@@ -70,12 +94,16 @@ def judge(claim: Claim, places: Iterable[tuple[str, str | Path]]) -> Verdict:
             none = f"No row of {claim.table} at {profile} has {claim.where or 'anything in it'}."
             reasons.append(claim.reason or none)
             continue
-        found, differs = judge_rows(claim, rows), _differences(claim, provenance["parameters"])
+        if profile in results.RECORDED:
+            check_scale(claim, rows)
+        found, given = judge_rows(claim, rows), provenance["parameters"]
+        decisive = _differences(claim, claim.protocol, given)
         if rank(profile) < rank(claim.minimum):
-            differs = differs or {"": f"profile: {profile} instead of {claim.minimum}"}
+            decisive = decisive or [f"profile: {profile} instead of {claim.minimum}"]
+        differs = decisive + _differences(claim, claim.recipe, given)
         if verdict is None or found.trials >= LEAST_TRIALS:
-            word = _ELSEWHERE.get(found.word, found.word) if differs else found.word
-            verdict = replace(found, word=word, profile=profile, scale="; ".join(differs.values()) or None)
+            scale = "; ".join(differs) or None
+            verdict = replace(found, profile=profile, scale=scale, decisive=bool(decisive))
     if verdict:
         return verdict
     why = " ".join(dict.fromkeys(reasons)) or claim.reason
@@ -85,7 +113,8 @@ def judge(claim: Claim, places: Iterable[tuple[str, str | Path]]) -> Verdict:
 def rows_of(claim: Claim, table: pd.DataFrame) -> pd.DataFrame:
     """The rows that count, with every column of the claim checked."""
     of = f"Claim '{claim.id}': table {claim.table} of {claim.chapter}"
-    needed = [*filter(_is_column, claim.columns)]
+    judged = claim.columns[: 2 if claim.kind == "ordering" else 1]
+    needed = [name for column in judged for name in _names(column, table)] + claim.columns[len(judged) :]
     needed += [claim.trial] if claim.trial and claim.trial != ONE_TRIAL else []
     if missing := [column for column in needed if column not in table]:
         raise ValueError(f"{of}: expected a column '{missing[0]}', found {', '.join(table.columns)}.")
@@ -94,30 +123,31 @@ def rows_of(claim: Claim, table: pd.DataFrame) -> pd.DataFrame:
     except Exception as error:
         message = f"{of}: expected 'where' to select rows, `{claim.where}` does not: {error}."
         raise ValueError(message) from error
-    for column in filter(_is_column, claim.columns[: 2 if claim.kind == "ordering" else 1]):
-        boolean = is_bool_dtype(rows[column])
-        numeric = is_numeric_dtype(rows[column]) and not boolean
+    for column in (each for each in judged if _names(each, table)):
+        values = side(rows, column)
+        boolean = is_bool_dtype(values)
+        numeric = is_numeric_dtype(values) and not boolean
         if claim.kind in ("number", "ordering"):
             fits, expected = numeric, f"numbers in '{column}'"
         else:
             fits = boolean or (numeric and claim.tolerance is not None)
             expected = f"True and False in '{column}', or residuals and a tolerance"
         if not fits:
-            raise ValueError(f"{of}: expected {expected}, found {rows[column].dtype}.")
+            raise ValueError(f"{of}: expected {expected}, found {values.dtype}.")
     return rows
 
 
-def _is_column(name: str) -> bool:
-    return not name.replace(".", "", 1).lstrip("-").isdecimal()
+def _names(formula: str, table: pd.DataFrame) -> list[str]:
+    """The columns in a column's name, or in a formula of columns such as `1 - kept`; none in a number."""
+    return [formula] if formula in table else re.findall(r"[A-Za-z_]\w*", formula)
 
 
-def _differences(claim: Claim, parameters: Mapping[str, Any]) -> dict[str, str]:
+def _differences(claim: Claim, of_paper: Mapping[str, Any] | None, given: Mapping[str, Any]) -> list[str]:
     """Where a run's parameters are not those of the paper, in words."""
-    found = {}
-    for name, wanted in (claim.protocol or {}).items():
-        given = parameters.get(name)
-        if given != wanted:
-            given, wanted = (claim.in_words(str(value)) for value in (given, wanted))
-            instead = f"{given} instead of {wanted}" if name in parameters else f"not {wanted}"
-            found[name] = f"{claim.in_words(name)}: {instead}"
+    found = []
+    for name, wanted in (of_paper or {}).items():
+        if given.get(name) != wanted:
+            value, asked = (claim.in_words(str(each)) for each in (given.get(name), wanted))
+            instead = f"{value} instead of {asked}" if name in given else f"not {asked}"
+            found.append(f"{claim.in_words(name)}: {instead}")
     return found

@@ -1,4 +1,4 @@
-"""The pictures above the scoreboard: verdicts by paper, and printed numbers beside measured ones."""
+"""The pictures of the scoreboard: verdicts by paper, numbers beside printed ones, what a verdict is worth."""
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -40,4 +40,28 @@ def printed_and_measured(table: pd.DataFrame) -> Figure:
         axis.errorbar(rows["printed"], rows["mean"], error, fmt="o", ms=4, lw=1, color=colour)
     axis.axline((1, 1), slope=1, color=COLOURS["ink"], lw=0.8, zorder=0)
     axis.set(xscale="log", yscale="log", xlabel="printed", ylabel="measured")
+    return figure
+
+
+def rates(table: pd.DataFrame) -> Figure:
+    """The share of each word against the number of trials, from the table of `claims.simulated.rates`.
+
+    A row for each rule and effect, a column for each kind of noise.
+    """
+    colours = {"reproduced": "green", "no difference": "sky", "inconclusive": "grey", "differs": "red"}
+    parts = dict(list(table.groupby(["rule", "effect", "distribution"])))
+    cases = list(table.groupby(["rule", "effect"], sort=False).groups)
+    kinds = list(table["distribution"].unique())
+    figure, axes = new_figure(len(cases), len(kinds), width=7.2, height=6.4, sharex=True, sharey=True)
+    for (rule, effect), row in zip(cases, axes, strict=True):
+        for kind, axis in zip(kinds, row, strict=True):
+            part = parts[rule, effect, kind]
+            for word, colour in colours.items():
+                shares = part[part["word"] == word].set_index("trials")["rate"]
+                axis.plot(shares.index, 100 * shares, "o-", ms=3, lw=1.2, color=COLOURS[colour], label=word)
+        row[0].set_ylabel(f"{rule},\neffect {effect:g}\n% of verdicts")
+    for kind, axis, last in zip(kinds, axes[0], axes[-1], strict=True):
+        axis.set_title(kind)
+        last.set_xlabel("trials")
+    figure.legend(*axes[0][0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
     return figure

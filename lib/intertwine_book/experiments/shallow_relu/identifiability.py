@@ -1,6 +1,7 @@
 """How many orbits a fibre has, and whether parameters are locally identifiable (a conjecture of §1)."""
 
 from collections.abc import Iterator
+from math import comb
 
 import torch
 
@@ -20,9 +21,9 @@ def identifiability(trials: int, *, generator: torch.Generator) -> Iterator[Row]
         ([True, True], True)
 
     Columns trial, neurons, orbits (networks of the function and width up to H_n, among all 3^n
-    configurations), bound (2^n), flips (sets S with Σ λ wᵀ = 0, the empty one included), class_dimension
-    (parameters less the rank of the Jacobian); as_predicted (as many orbits as flips, at most the bound),
-    locally (the class has no more dimensions than its orbit).
+    configurations), bound (n choose ⌊n/2⌋), flips (sets S with Σ λ wᵀ = 0, the empty one included),
+    class_dimension (parameters less the rank of the Jacobian); as_predicted (as many orbits as flips, at most
+    the bound), locally (the class has no more dimensions than its orbit).
     """
     trial = 0
     while trial < trials:
@@ -35,7 +36,8 @@ def identifiability(trials: int, *, generator: torch.Generator) -> Iterator[Row]
         found = sum(each.width <= n for each in configurations(form))
         flips = 1 + (hidden_symmetries(p).count or 0)
         dimension = functional_dimension(module, parameter_vector(module), x).fibre
-        row = {"trial": trial, "neurons": n, "orbits": found, "bound": 2**n, "flips": flips}
-        row |= {"class_dimension": dimension, "as_predicted": found == flips and found <= 2**n}
+        bound = comb(n, n // 2)
+        row = {"trial": trial, "neurons": n, "orbits": found, "bound": bound, "flips": flips}
+        row |= {"class_dimension": dimension, "as_predicted": found == flips and found <= bound}
         yield row | {"locally": dimension == n}
         trial += 1
