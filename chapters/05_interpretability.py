@@ -237,7 +237,7 @@ table_of_slopes = readable(rows, words, title="Slopes against α, points of IoU"
 table_of_slopes
 
 # %% [markdown]
-# In points of IoU from the own basis to a random one, with 95 % intervals over three networks. The intervals are those of each line alone: the {doc}`../scoreboard` corrects for the number of claims tested, and after that correction three networks are too few for any difference of trained and untrained.
+# In points of IoU from the own basis to a random one, with 95 % intervals over three networks. The intervals are those of each line alone: the {doc}`../scoreboard` corrects for the number of claims tested. After that correction both ReLU6 together lose more by training; for the linear output three networks are too few.
 # The levels are low, about 1 %, but above chance: {glue:text}`chance-first:.0f`, {glue:text}`chance-second:.0f` and {glue:text}`chance-linear:.0f` % of the units exceed the IoU that 5 % exceed with masks of other images, and {glue:text}`chance-low:.0f` to {glue:text}`chance-high:.0f` % in untrained networks.
 #
 # The paper counts units instead, above a threshold of 0.04. *Behind the first ReLU6 half of the interpretable units are lost, at
