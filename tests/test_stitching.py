@@ -16,6 +16,7 @@ from intertwine.alignment import LinearMap
 from intertwine.data import Dataset
 from intertwine.groups import GReLU
 from intertwine.stitching import split, stitch
+from intertwine.stitching.batch_norm import reestimate, tracked
 from intertwine.stitching.stitched import join
 from intertwine.weightspace import find_symmetries
 
@@ -191,6 +192,32 @@ def test_what_the_group_did_a_stitch_undoes(seed, k):
     if not torch.equal(A.argmax(1), torch.arange(n)):
         bare = join(model, twin, f"relu{k}", linear(torch.eye(n)))
         assert (bare(x) - model(x)).abs().max() > 1e-3
+
+
+@given(seeds, st.sampled_from([0.125, 0.5, 4.0, 16.0]))
+@settings(max_examples=4, deadline=None)
+def test_a_multiple_of_a_stitch_is_the_stitch_where_batch_norm_is_re_estimated(seed, c):
+    front, back = network("myrtle", 0), copy.deepcopy(network("myrtle", 1))
+    for norm in tracked(back):
+        norm.eps = 1e-30  # what is added to variances does not scale with them
+    psi, x = normal(8, 8, seed=seed).double(), normal(40, 3, 32, 32, seed=seed).double()
+    one, other = (join(front, back, "relu2", linear(a * psi)).double() for a in (1, c))
+    assert not torch.allclose(one(x), other(x), rtol=0.01)  # the statistics are frozen
+    for stitched in (one, other):
+        reestimate(stitched, [x])
+    torch.testing.assert_close(one(x), other(x), rtol=1e-9, atol=1e-9)
+
+
+@given(seeds, st.sampled_from([0.125, 0.5, 4.0, 16.0]))
+@settings(max_examples=4, deadline=None)
+def test_a_multiple_of_a_stitch_gives_the_same_classes_in_front_of_a_homogeneous_back(seed, c):
+    front, back = (models.myrtle(4, norm=False, seed=k).double().eval() for k in (0, 1))
+    for name, parameter in back.named_parameters():
+        if name.endswith("bias"):
+            parameter.data.zero_()
+    psi, x = normal(8, 8, seed=seed).double(), normal(40, 3, 32, 32, seed=seed).double()
+    one, other = (join(front, back, "relu2", linear(a * psi)) for a in (1, c))
+    torch.testing.assert_close(other(x), c * one(x), rtol=1e-9, atol=1e-9)
 
 
 def test_the_shortcut_is_stitched_or_passed_on():
