@@ -1,6 +1,8 @@
 """A changed case never finds an old result: whatever decides on the rows is in the key of a table."""
 
+import os
 import re
+import subprocess
 import sys
 import types
 from collections import Counter
@@ -279,6 +281,21 @@ def test_changed_code_of_a_notebook_is_computed_anew_but_a_recorded_table_is_fou
     (first, _), (recorded, _) = (totals(NOTEBOOK, tmp_path / place) for place in PLACES)
     assert totals(edited, tmp_path / PLACES[0])[0] != first
     assert totals(edited, tmp_path / PLACES[1])[0] == recorded
+
+
+EACH_OTHER = """
+def even(n): return n == 0 or odd(n - 1)
+def odd(n): return n > 0 and even(n - 1)
+def rows(n): return {"even": even(n), "odd": odd(n)}
+"""
+
+
+def test_functions_that_call_each_other_have_one_key_in_every_process():
+    code = f"from intertwine_book.results.keys import key; text = {EACH_OTHER!r}; notebook = {{'In': [text]}}"
+    code += "; exec(text, notebook); print(key([{'n': 3}], notebook['rows']))"
+    run = partial(subprocess.run, [sys.executable, "-c", code], capture_output=True, check=True)
+    known = {run(env=os.environ | {"PYTHONHASHSEED": seed}).stdout for seed in "0123"}
+    assert len(known) == 1 and b"odd" in known.pop()
 
 
 def test_a_notebook_says_what_it_cannot_write_down_and_who_reads_it(tmp_path):

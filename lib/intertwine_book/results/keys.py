@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import partial
+from operator import itemgetter
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
@@ -171,7 +172,7 @@ def _held(value: FunctionType | type, name: str, seen: Seen) -> dict[str, Any]:
             values |= {read: home[read] for read in names(each.__code__) if read in home}
             values |= {f"{each.__name__} by default": [each.__defaults__, each.__kwdefaults__]}
     held: dict[str, Any] = {"VERSION": _raised(home)} if _raised(home) != 1 else {}
-    for at, each in values.items():
+    for at, each in sorted(values.items(), key=itemgetter(0)):  # names have another order in each process
         version = _version(inspect.unwrap(each) if callable(each) else each)
         if version is None:
             held[at] = written(each, f"{at}, which {name} reads,", seen, at)
