@@ -424,12 +424,12 @@ def equalised(trial, network):
 
 
 @run.table(
-    cases=[{"trial": k, "networks": trained[2 * k : 2 * k + 2]} for k in range(pairs)],
+    cases=[{"trial": k, "couple": trained[2 * k : 2 * k + 2]} for k in range(pairs)],
     uses=["short_epochs"],
 )
-def merged(trial, networks):
+def merged(trial, couple):
     """Accuracy halfway between two networks, as they are and matched by a symmetry."""
-    one, two = networks
+    one, two = couple
     space = find_symmetries(one, test.images[:1])
     near = match(space, one, two, inputs=train.images[:300]).model
     found = []

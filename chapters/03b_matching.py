@@ -662,14 +662,14 @@ dots(seen, "layer", "y", "stitch", colours=colours, **words)
 
 
 # %% tags=["remove-cell"]
-def joint(networks, layer1):
+def joint(couple, layer1):
     """Where a pair is joined, and what the two networks do alone."""
-    junction = Junction(*networks, layer1, train, test=test, **options)
-    return junction, {"accuracies": tuple(alone(each) for each in networks)}
+    junction = Junction(*couple, layer1, train, test=test, **options)
+    return junction, {"accuracies": tuple(alone(each) for each in couple)}
 
 
 first_pair = joined[0]
-cases = [{"pair": k, "networks": two} for k, two in enumerate(joined)]
+cases = [{"pair": k, "couple": two} for k, two in enumerate(joined)]
 cases = [case | {"layer1": layer} for case in cases for layer in at]
 limited = stitches.low_rank_kinds(ranks, recipe)
 full = {"kind": "full", "recipe": recipe}
@@ -677,18 +677,18 @@ starting = ["random", "least squares"]
 
 
 @run.table(cases=cases, uses=[*shared, "ranks", "alphas"])
-def restricted(pair, layer1, networks):
+def restricted(pair, layer1, couple):
     """Stitches of low rank and sparse ones, at one junction."""
-    place, known = joint(networks, layer1)
+    place, known = joint(couple, layer1)
     known |= {"seed": seed + pair}
     sparse = stitches.sparse_rows(place, alphas, patient, **known)
     return stitch_rows(place, limited, **known) + sparse
 
 
 @run.table(cases=cases if published else cases[:1], uses=shared, name="directions")
-def errors(pair, layer1, networks):
+def errors(pair, layer1, couple):
     """The error of three stitches, direction by direction."""
-    place, _ = joint(networks, layer1)
+    place, _ = joint(couple, layer1)
     ways = both_ways | restored
     made = {way: stitch_at(place, **ways[way], seed=seed + pair).stitch for way in ways}
     return directions.error_by_direction(place, made)

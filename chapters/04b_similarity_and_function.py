@@ -470,19 +470,19 @@ budget = {"epochs": stitch_epochs, "lr": stitch_lr}
 of_4 = [*shared, "layer", "penalty", "penalty_epochs", "penalty_lr"]
 
 
-by_pair = [{"pair": k, "networks": two} for k, two in enumerate(joined)]
+by_pair = [{"pair": k, "couple": two} for k, two in enumerate(joined)]
 
 
 @run.table(cases=by_pair, uses=[*shared, "layer", "stitch_epochs", "stitch_lr"])
-def curves_3(pair, networks):
-    return indices.along_training(junction(*networks), **budget, seed=seed + pair)
+def curves_3(pair, couple):
+    return indices.along_training(junction(*couple), **budget, seed=seed + pair)
 
 
 @run.table(
     cases=[case | {"weight": w} for case in by_pair for w in (0.0, penalty)], uses=of_4
 )
-def curves_4(pair, weight, networks):
-    alone = junction(networks[0], networks[0])
+def curves_4(pair, weight, couple):
+    alone = junction(couple[0], couple[0])
     options = of_penalty | {"penalty": weight}
     return indices.pressed(alone, **options, seed=seed + pair)
 
@@ -516,9 +516,9 @@ section_6_4["cka_short_of_1"] = 1 - section_6_4["cka"]
 
 
 @run.table(cases=by_pair, uses=[*shared, "layer", "stitch_epochs", "penalty_lr"])
-def objective(pair, networks):
+def objective(pair, couple):
     options = {"epochs": stitch_epochs // 2, "lr": penalty_lr, "seed": seed + pair}
-    return indices.cka_as_objective(junction(*networks), **options)
+    return indices.cka_as_objective(junction(*couple), **options)
 
 
 uses = [*shared, "stitch_epochs", "stitch_lr"]
@@ -527,8 +527,8 @@ uses = [*shared, "stitch_epochs", "stitch_lr"]
 @run.table(
     cases=[case | {"number": n} for case in by_pair for n in baseline_layers], uses=uses
 )
-def baseline_6_3(pair, number, networks):
-    at = junction(*networks, f"relu{number}")
+def baseline_6_3(pair, number, couple):
+    at = junction(*couple, f"relu{number}")
     value = indices.cka_after_training(at, **budget, seed=seed + pair)
     return {"cka": value, "networks": networks}
 
