@@ -5,7 +5,7 @@ from collections import UserDict
 import pytest
 import torch
 
-from intertwine.weightspace import find_symmetries, relative_error
+from intertwine.weightspace import find_symmetries, match, relative_error
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
@@ -33,6 +33,17 @@ MASKED = (
 SEQ2SEQ = "bart blenderbot m2m_100 marian mbart mt5 pegasus plbart t5"
 
 
+def small(cls: type, **options: int):
+    """A configuration of this class with small sizes."""
+    base = cls()
+    chosen = {k: v for k, v in SMALL.items() if isinstance(getattr(base, k, None), int)}
+    if getattr(base, "n_inner", 0) is None:
+        chosen["n_inner"] = 48
+    if isinstance(types := getattr(base, "layer_types", None), list):
+        chosen["layer_types"] = ([*dict.fromkeys(types)] * 2)[:2]
+    return cls(**chosen | options)
+
+
 def built(kind: str, key: str, attention: str | None) -> torch.nn.Module:
     transformers = pytest.importorskip("transformers", reason="needs the extra test-zoo")
     auto = transformers.models.auto.modeling_auto
@@ -41,19 +52,16 @@ def built(kind: str, key: str, attention: str | None) -> torch.nn.Module:
         "masked": auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES,
         "seq2seq": auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
     }[kind]
-    cls = transformers.CONFIG_MAPPING[key]
-    base = cls()
-    chosen = {k: v for k, v in SMALL.items() if isinstance(getattr(base, k, None), int)}
-    if getattr(base, "n_inner", 0) is None:
-        chosen["n_inner"] = 48
-    if isinstance(types := getattr(base, "layer_types", None), list):
-        chosen["layer_types"] = ([*dict.fromkeys(types)] * 2)[:2]
-    config = cls(**chosen)
+    config = small(transformers.CONFIG_MAPPING[key])
     if attention is not None:
         config._attn_implementation = attention
+    return randomised(getattr(transformers, names[key]), config)
+
+
+def randomised(cls: type[torch.nn.Module], config: object) -> torch.nn.Module:
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        model = getattr(transformers, names[key])(config).eval().double()
+        model = cls(config).eval().double()
         with torch.no_grad():  # layers that begin with zeros have to count, too
             for p in model.parameters():
                 p += torch.randn_like(p) * (0.2 if p.ndim < 2 else p[0].numel() ** -0.5)
@@ -122,3 +130,26 @@ THEORY = {
 @pytest.mark.parametrize("key", THEORY)
 def test_dimensions_are_those_of_theory(key):
     assert held(built("causal", key, None), "causal").dimension == THEORY[key]
+
+
+BIASED = {  # queries, keys and values have biases
+    "PhiForCausalLM": {},
+    "Qwen2ForCausalLM": {},
+    "GlmForCausalLM": {"attention_bias": True},
+    "ElectraForSequenceClassification": {"embedding_size": 16},
+    "Dinov2ForImageClassification": {"image_size": 16, "patch_size": 4},
+}
+
+
+@pytest.mark.parametrize("name", BIASED)
+def test_heads_with_biases_are_matched(name):
+    transformers = pytest.importorskip("transformers", reason="needs the extra test-zoo")
+    cls = getattr(transformers, name)
+    model = randomised(cls, small(cls.config_class, **BIASED[name]))
+    image = torch.randn(1, 3, 16, 16, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    inputs = {"pixel_values": image} if "image_size" in BIASED[name] else tokens("causal", 1)
+    space = find_symmetries(model, inputs, outputs="logits", check=False)
+    for seed in range(6):  # one order of two heads in two is right by chance
+        moved = space.act(model, space.sample(torch.Generator().manual_seed(seed), scale=0.5))
+        found = match(space, model, moved).model.parameters()
+        assert max(map(relative_error, found, model.parameters())) < 1e-6
