@@ -177,7 +177,7 @@ def test_the_page_renders_without_a_warning_whatever_stands_in_a_table(tmp_path)
     labels = {entry.link for entry in ledger if entry.link}
     stubs = [
         f"({label})=\n## {label}"
-        if label.startswith("sec-")
+        if label.startswith(("sec-", "fig-"))
         else f":::{{prf:lemma}}\n:label: {label}\nTrue.\n:::"
         for label in sorted(labels)
     ]

@@ -118,19 +118,29 @@ def _parts(judged: Judged) -> str:
     for claim, verdict in judged:
         if claim.whose == "paper":
             groups.setdefault((_paper(claim), claim.part), []).append((claim, verdict))
-    rows = [("Paper", "Part", "Statements", "In short", "What differs from the paper")]
-    for (paper, part), pairs in groups.items():
-        if len(pairs) < 3 and not part.startswith(("Figure", "Table")):
+    rows = [("Paper", "Part", "Statements", "In short", "What differs from the paper, in how many")]
+    kinds = ("Figure", "Table")
+    order = sorted(groups, key=lambda group: (group[0], not group[1].startswith(kinds), _by_number(group[1])))
+    for paper, part in order:
+        pairs = groups[paper, part]
+        if len(pairs) < 3 and not part.startswith(kinds):
             continue
         words = Counter(verdict.word for _, verdict in pairs)
         counted = ", ".join(
             f"{words[word]} {word}" for each in FAMILIES.values() for word in each if words[word]
         )
+        few = sum("trials decide nothing" in verdict.measured for _, verdict in pairs)
+        counted += f" ({few} for want of trials)" if few else ""
         link = f'<a href="?{escape(urlencode({"paper": paper, "part": part}))}#statements">{part}</a>'
         why = Counter(each for _, verdict in pairs for each in (verdict.scale or "").split("; ") if each)
-        apart = "; ".join(_plain(each) for each, _ in why.most_common(4))
+        apart = "; ".join(f"{_plain(each)} ({times})" for each, times in why.most_common(6))
         rows.append((paper, link, str(len(pairs)), counted, apart))
     return _table(rows)
+
+
+def _by_number(part: str) -> tuple[str, int]:
+    word, _, number = part.partition(" ")
+    return word, int(number) if number.isdecimal() else 0
 
 
 def _filtered(paper: str, kind: str) -> str:
@@ -171,7 +181,8 @@ def _erratum(claim: Claim, verdict: Verdict) -> str:
 
 def _measured(claim: Claim, verdict: Verdict) -> str:
     text = claim.not_judged or _plain(verdict.measured)
-    text += f" *Another setting:* {_plain(verdict.scale)}." if verdict.scale else ""
+    if verdict.scale:
+        text += f" *{'Another setting' if verdict.decisive else 'Listed only'}:* {_plain(verdict.scale)}."
     return text
 
 
