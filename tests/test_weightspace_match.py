@@ -18,6 +18,7 @@ from intertwine.weightspace.match import procrustes
 TOKENS = torch.tensor([[1, 4, 0, 10, 3], [2, 2, 7, 5, 6]])
 IMAGES = torch.randn(4, 3, 8, 8, generator=torch.Generator().manual_seed(5), dtype=torch.float64)
 PICTURE = torch.randn(1, 3, 32, 32, generator=torch.Generator().manual_seed(6), dtype=torch.float64)
+GELU = {"activation": "gelu"}
 
 
 def vgg(seed: int = 0) -> nn.Module:
@@ -42,6 +43,7 @@ NETWORKS = {
     "llama": (lambda: zoo.Llama(words=20), TOKENS),
     "qwen": (lambda: zoo.Llama(words=20, bias=True), TOKENS),
     "layer scale": (lambda: zoo.GPT(tied=False, scaled=True), TOKENS),
+    "latents": (zoo.Latents, TOKENS),
     "vision transformer": (lambda: zoo.slim("vit_b_16"), PICTURE),
     "shifted windows": (lambda: zoo.slim("swin_t"), PICTURE),
     "densenet": (lambda: zoo.slim("densenet121"), PICTURE),
@@ -145,13 +147,14 @@ def test_one_hidden_layer_is_matched_by_the_nearest_of_all_elements(seed, activa
     assert distance(match(space, one, other).element) == pytest.approx(nearest, rel=1e-9)
 
 
-@pytest.mark.parametrize("options", [{}, {"activation": "gelu"}, {"nhead": 1}])
+@pytest.mark.parametrize("width, options", [(8, {}), (8, GELU), (8, {"nhead": 1}), (16, GELU)])
 @pytest.mark.parametrize("inputs, depth", [(3, 1), (3, 2), (16, 1)])
-def test_a_transformer_with_default_weights_is_recovered_from_few_inputs(options, inputs, depth):
-    # seven rows of the stream are known at first: enough for an orthogonal 8×8 matrix with Q1 = ±1
+def test_a_transformer_with_default_weights_is_recovered_from_few_inputs(width, options, inputs, depth):
+    # seven rows of the stream are known at first: enough for an orthogonal 8×8 matrix with Q1 = ±1; one of
+    # 16×16 waits for the rows of 16 units, whose order their biases decide behind a GELU
     layer = nn.TransformerEncoderLayer(
         **{
-            "d_model": 8,
+            "d_model": width,
             "nhead": 2,
             "dim_feedforward": 16,
             "batch_first": True,
@@ -160,13 +163,15 @@ def test_a_transformer_with_default_weights_is_recovered_from_few_inputs(options
         }
     )
     layers = nn.TransformerEncoder(layer, depth, enable_nested_tensor=False)
-    model = nn.Sequential(nn.Linear(inputs, 8), layers, nn.Linear(8, 2)).double().eval()
+    model = nn.Sequential(nn.Linear(inputs, width), layers, nn.Linear(width, 2)).double().eval()
     x = torch.randn(2, 5, inputs, generator=generator(), dtype=torch.float64)
     space = find_symmetries(model, x)
-    assert space.spaces[0].group == "O(8), Q1 = ±1"
+    assert space.spaces[0].group == f"O({width}), Q1 = ±1"
+    form = canonicalise(space, model).model
     for seed in range(3):
         other = space.act(model, space.sample(generator(seed)))
         assert difference(match(space, model, other).model, model) < 1e-9
+        assert difference(canonicalise(space, other).model, form) < 1e-6
 
 
 @given(st.integers(2, 6), st.integers(1, 7), st.integers(0, 2**20))

@@ -138,6 +138,22 @@ class GPT(nn.Module):
         return self.head(self.norm(x))
 
 
+class Latents(nn.Module):
+    """A few rows of weights that attend to words, as in Perceiver."""
+
+    def __init__(self, width: int = 12, words: int = 8, heads: int = 3) -> None:
+        super().__init__()
+        self.latents, self.words = nn.Parameter(torch.randn(4, width)), nn.Embedding(20, words)
+        self.norm1, self.norm2, self.norm3 = (nn.LayerNorm(n) for n in (width, words, width))
+        self.attention = nn.MultiheadAttention(width, heads, kdim=words, vdim=words, batch_first=True)
+        self.head = nn.Linear(width, 5)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        x = self.latents.expand(len(tokens), -1, -1)
+        query, key = self.norm1(x), self.norm2(self.words(tokens))
+        return self.head(self.norm3(x + self.attention(query, key, key, need_weights=False)[0]))
+
+
 def rotated(x: Tensor) -> Tensor:
     """Rotary positions: pairs of units, turned by angles that grow with the position."""
     t, d = x.shape[-2:]

@@ -14,7 +14,7 @@ from intertwine.groups.stabilizer_of_ones import mean_basis
 from intertwine.weightspace.act import Action, Piece, State, pieces
 from intertwine.weightspace.axes import Powers, Unit
 from intertwine.weightspace.equations import eliminated
-from intertwine.weightspace.hidden import MATRICES, HiddenSpace
+from intertwine.weightspace.hidden import MATRICES, PAIRS, HiddenSpace
 from intertwine.weightspace.move import Move
 from intertwine.weightspace.solve import Solution
 from intertwine.weightspace.space import WeightSpace
@@ -96,8 +96,9 @@ def sweep(
 ) -> dict[int, Move]:
     """The moves of the last of these models by `step`, space by space, as soon as other axes are done.
 
-    First come spaces that their weights determine, then those with any weights, then those with weights whose
-    other units have no scalars, which are summed. Blocks come after the units within them, or before.
+    First come spaces that their weights determine, then orders and scalars with any weights, then those with
+    weights whose other units have no scalars, which are summed, and last matrices with any weights. Blocks
+    come after the units within them, or before.
     """
     solution = space.solution
     total = {hidden.index: hidden.identity() for hidden in space.spaces if hidden.space.pinned}
@@ -105,12 +106,14 @@ def sweep(
     loose = {h.index for h in space.spaces if h.kind == "monomial" and not h.logs + h.signs}
 
     def known(hidden: HiddenSpace, level: int) -> list[Place]:
-        free = loose if level == 2 else set()
+        free = loose if level >= 2 else set()
         return [each for each in where[hidden.index] if each.others - free <= total.keys()]
 
     def enough(level: int, hidden: HiddenSpace) -> bool:
         found = known(hidden, level)
-        return determined(hidden, found) if level == 0 else bool(found)
+        # a matrix from too few weights would be wrong, and with it all that its other weights decide
+        wait = level == 0 or (level < 3 and hidden.kind in MATRICES and hidden.kind not in PAIRS)
+        return determined(hidden, found) if wait else bool(found)
 
     def ready(level: int, hidden: HiddenSpace) -> bool:
         center = solution.centers.get(hidden.index)
@@ -122,7 +125,7 @@ def sweep(
         late = hidden.base is not None and hidden.base not in total if blocks_first else bool(within)
         return not late and enough(level, hidden)
 
-    candidates = [*itertools.product(range(3), space.spaces)]
+    candidates = [*itertools.product(range(4), space.spaces)]
     while (found := next((each for each in candidates if ready(*each)), None)) is not None:
         level, hidden = found
         models = [(state, Action(solution, {}, state)) for state in states[:-1]]
