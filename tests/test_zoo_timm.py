@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from intertwine.weightspace import find_symmetries, relative_error
+from intertwine.weightspace import canonicalise, find_symmetries, match, relative_error
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
@@ -55,3 +55,12 @@ def test_dimensions_are_those_of_theory(name, dimension):
 def test_swin_turns_its_residual_streams():
     groups = [hidden.group for hidden in held("swin_tiny_patch4_window7_224").spaces]
     assert {"O(192), Q1 = ±1", "O(384), Q1 = ±1", "O(768), Q1 = ±1"} <= set(groups)
+
+
+def test_matrices_of_coatnet_wait_for_weights_that_determine_them():
+    model, _ = built("test_coatnet")
+    space = find_symmetries(model, torch.zeros(1, 3, 160, 160, dtype=torch.float64), check=False)
+    moved = space.act(model, space.sample(torch.Generator().manual_seed(0), scale=0.5))
+    forms = [canonicalise(space, each).model for each in (moved, model)]
+    for one, other in (forms, (match(space, model, moved).model, model)):
+        assert max(map(relative_error, one.parameters(), other.parameters())) < 1e-6

@@ -132,23 +132,30 @@ def test_dimensions_are_those_of_theory(key):
     assert held(built("causal", key, None), "causal").dimension == THEORY[key]
 
 
-BIASED = {  # queries, keys and values have biases
+MATCHED = {  # queries, keys and values have biases; fewer latents than units do not determine a matrix
     "PhiForCausalLM": {},
     "Qwen2ForCausalLM": {},
     "GlmForCausalLM": {"attention_bias": True},
     "ElectraForSequenceClassification": {"embedding_size": 16},
     "Dinov2ForImageClassification": {"image_size": 16, "patch_size": 4},
+    "PerceiverForSequenceClassification": {
+        "d_latents": 24,
+        "num_latents": 6,
+        "num_self_attends_per_block": 1,
+        "num_self_attention_heads": 4,
+        "num_cross_attention_heads": 4,
+    },
 }
 
 
-@pytest.mark.parametrize("name", BIASED)
-def test_heads_with_biases_are_matched(name):
+@pytest.mark.parametrize("name", MATCHED)
+def test_heads_and_matrices_wait_for_weights_that_determine_them(name):
     transformers = pytest.importorskip("transformers", reason="needs the extra test-zoo")
     cls = getattr(transformers, name)
-    model = randomised(cls, small(cls.config_class, **BIASED[name]))
+    model = randomised(cls, small(cls.config_class, **MATCHED[name]))
     image = torch.randn(1, 3, 16, 16, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    inputs = {"pixel_values": image} if "image_size" in BIASED[name] else tokens("causal", 1)
-    space = find_symmetries(model, inputs, outputs="logits", check=False)
+    x = image if cls.main_input_name == "pixel_values" else tokens("causal", 1)["input_ids"]
+    space = find_symmetries(model, {cls.main_input_name: x}, outputs="logits", check=False)
     for seed in range(6):  # one order of two heads in two is right by chance
         moved = space.act(model, space.sample(torch.Generator().manual_seed(seed), scale=0.5))
         found = match(space, model, moved).model.parameters()
