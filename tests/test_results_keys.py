@@ -1,5 +1,6 @@
 """A changed case never finds an old result: whatever decides on the rows is in the key of a table."""
 
+import importlib
 import os
 import re
 import subprocess
@@ -7,9 +8,10 @@ import sys
 import types
 from collections import Counter
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache, partial, wraps
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import torch
@@ -23,7 +25,7 @@ from intertwine.stitching import STITCH_RECIPES, Junction
 from intertwine.training import RECIPES, Spec
 from intertwine_book import results
 from intertwine_book.experiments import stitching
-from intertwine_book.results.keys import key
+from intertwine_book.results.keys import columns, key
 
 DIGITS = data.load("digits", "train")
 RECIPE = replace(STITCH_RECIPES["digits"], epochs=1)
@@ -160,6 +162,105 @@ def test_a_network_is_known_by_its_state_and_not_by_where_or_how_it_was_used(pla
     assert str(key([{"it": second}], len).cases) != known[0]
 
 
+class Hidden(nn.Module):
+    """A network with settings and values that neither its text nor its saved state has."""
+
+    def __init__(self, scales: tuple[float, ...], shift: float) -> None:
+        super().__init__()
+        self.scales = scales
+        self.register_buffer("shift", torch.tensor(shift), persistent=False)
+
+
+def by_default(kinds: dict):
+    def rows(layer, kinds=kinds):
+        return {"kinds": len(kinds)}
+
+    return rows
+
+
+def times(factor: float):
+    def decorate(compute):
+        @wraps(compute)
+        def multiplied(**case):
+            return {name: factor * value for name, value in compute(**case).items()}
+
+        return multiplied
+
+    return decorate
+
+
+def side(layer: int):
+    return {"side": layer}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (
+            DIGITS[:9],
+            replace(DIGITS[:9], mean=DIGITS.mean + 1, hashed=()),
+        ),  # the same pixels otherwise normalised
+        (Hidden((1.0, 2.0), 0.0), Hidden((1.0, 3.0), 0.0)),
+        (Hidden((1.0,), 0.0), Hidden((1.0,), 1.0)),
+        ({1: "a"}, {"1": "a"}),
+        (by_default({"full": 1}), by_default({"rank": 1})),
+        (times(2)(side), times(3)(side)),
+    ],
+)
+def test_what_is_not_seen_at_once_decides_too(one, other):
+    def keys(value):
+        found = [key([{"it": value}], len).cases]
+        return found + ([key([], value).held] if isinstance(value, types.FunctionType) else [])
+
+    for mine, theirs in zip(keys(one), keys(other), strict=True):
+        assert str(mine) != str(theirs)
+
+
+def test_a_method_is_refused_whatever_it_wraps():
+    class Sides:
+        def plain(self, layer):
+            return {"side": layer}
+
+        wrapped = wraps(side)(plain)
+
+    for method in (Sides().plain, Sides().wrapped):
+        with pytest.raises(ValueError, match=r"^Expected a function that gives the rows of a case"):
+            key([], method)
+        with pytest.raises(ValueError, match=r"^Expected in a case, it what can be written down"):
+            key([{"it": method}], len)
+
+
+def test_numbers_of_numpy_are_columns_and_written_down_as_pythons_are():
+    assert columns({"k": np.int64(3), "x": np.float64(0.5), "all": [np.int64(3)]}) == {"k": 3, "x": 0.5}
+    assert key([{"k": np.int64(3)}], len).cases == [{"k": 3}]
+
+
+def test_an_edited_module_of_ones_own_is_another_code(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    codes = []
+    for text in ("return 1", "return 2"):
+        (tmp_path / "own_fit.py").write_text(f"def fit(statistics):\n    {text}\n")
+        sys.modules.pop("own_fit", None)
+        own = importlib.import_module("own_fit")
+        codes += [key([{"kind": own.fit}], len).code, key([], own.fit).code]
+    assert codes[0] == codes[1] != codes[2] == codes[3]
+    assert key([{"kind": least_squares}], len).code == []  # the library has a hash of its own
+
+
+def test_what_a_script_reads_decides(tmp_path):
+    text = "from intertwine_book.results.keys import key\nfactor = 2\ndef rows(k):\n    return factor * k\n"
+    text += "found = key([{'k': 1}], rows)\nprint(found.held, found.code)"
+    found = []
+    for edited in (text, text.replace("factor = 2", "factor = 3"), text.replace("* k", "+ k"), "\n" + text):
+        (tmp_path / "script.py").write_text(edited)
+        done = subprocess.run(
+            [sys.executable, tmp_path / "script.py"], capture_output=True, text=True, check=True
+        )
+        found.append(done.stdout)
+    assert found[0] == found[3] and len({*found}) == 3
+
+
 GENERATOR = torch.Generator()
 
 
@@ -216,7 +317,7 @@ def scaled(factor, side):
 
 
 NOTEBOOK = """
-from functools import cache, partial
+from functools import cache, partial, wraps
 from torch import nn
 import torch
 from intertwine import models
@@ -225,13 +326,22 @@ width: int = 2
 trials: int = 1
 networks = [models.myrtle(width, in_channels=1, seed=seed).eval() for seed in range(trials)]
 options = {"offset": 0.0}
+level = 0
 class Bent(nn.Module):
+    level = level
     def forward(self, x):
-        return x + options["offset"]
+        return x + options["offset"] + self.level
 shift = lambda x: 2 * x
 @cache
 def total(network):
     return float(sum(x.sum() for x in network.state_dict().values()))
+by = 1
+def times(compute):
+    @wraps(compute)
+    def multiplied(**case):
+        return {name: by * value for name, value in compute(**case).items()}
+    return multiplied
+@times
 def rows(k, network, power=1):
     return {"total": shift(total(network)) ** power + Bent()(0)}
 cases = [{"k": k, "network": each} for k, each in enumerate(networks)]
@@ -256,6 +366,8 @@ def totals(text: str, folder: Path) -> tuple[list[float], set[str]]:
         ("seed=seed", "seed=seed + 1"),  # a network
         ('"offset": 0.0', '"offset": 1.0'),  # what is read in a class
         ("power=1", "power=2"),  # a value by default
+        ("by = 1", "by = 2"),  # what is read by a decorator
+        ("level = 0", "level = 1"),  # what a class takes when it is defined
     ],
 )
 def test_a_changed_value_in_a_notebook_is_computed_anew_where_tables_are_recorded_too(
@@ -274,6 +386,7 @@ def test_a_changed_value_in_a_notebook_is_computed_anew_where_tables_are_recorde
         ("2 * x", "3 * x"),  # a lambda
         ("float(sum(", "-float(sum("),  # a function behind a cache
         ("return x + ", "return 1 + x + "),  # a method
+        ("by * value", "by + value"),  # a decorator
     ],
 )
 def test_changed_code_of_a_notebook_is_computed_anew_but_a_recorded_table_is_found(tmp_path, old, new):

@@ -105,26 +105,33 @@ def half(x):
 for k in range(2):
     factor = k
 def areas(side):
+    see(side)
     return {"area": half(side) + n}
 title = "a figure of areas"
 """
 
 
+class Sides:
+    """Which are computed, and where that stops."""
+
+    seen: ClassVar[list] = []
+    stop: ClassVar[int | None] = None
+
+
+def see(side: int) -> None:
+    if side == Sides.stop:
+        raise KeyboardInterrupt
+    Sides.seen.append(side)
+
+
 def areas(text: str, folder, seen: list, stop: int | None = None) -> list:
     """The table of a notebook of this text, whose last steps are not done if it is to stop."""
-    variables: dict = {"In": ["", text]}
+    variables: dict = {"In": ["", text], "see": see}
     exec(text, variables)
-
-    def counted(side):
-        if side == stop:
-            raise KeyboardInterrupt
-        seen.append(side)
-        return variables["areas"](side)
-
-    counted.__wrapped__ = variables["areas"]  # whose key it has
+    Sides.seen, Sides.stop = seen, stop
     with pytest.raises(KeyboardInterrupt) if stop is not None else nullcontext():
         sides = [{"side": side} for side in range(4)]
-        return results.steps("areas", sides, counted, folder=folder, **ASKED)["area"].tolist()
+        return results.steps("areas", sides, variables["areas"], folder=folder, **ASKED)["area"].tolist()
     return seen
 
 

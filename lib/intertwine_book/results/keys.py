@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import partial
 from operator import itemgetter
-from types import FunctionType, ModuleType
+from pathlib import Path
+from types import FunctionType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,10 +16,12 @@ import torch
 from torch import nn
 
 from intertwine import files
+from intertwine.data import Dataset
 from intertwine.data.dataset import tensor_digest
+from intertwine_book.results import origin
 from intertwine_book.results.sources import definition, names
 
-PLAIN = str | int | float | None  # numbers and words
+PLAIN = str | int | float | np.generic | None  # numbers and words
 
 
 class Key(NamedTuple):
@@ -55,13 +58,13 @@ def key(cases: Sequence[Mapping[str, Any]], compute: Callable[..., Any]) -> Key:
     Raises:
         ValueError: there is something else, such as a generator or a lambda.
     """
-    seen, held, function = Seen(), [], inspect.unwrap(compute)
+    seen, held, function = Seen(), [], _cached(compute)
     while isinstance(function, partial):
         held += [written(each, "a partial", seen) for each in (function.args, function.keywords)]
-        function = inspect.unwrap(function.func)
+        function = _cached(function.func)
     if isinstance(function, FunctionType):
         held.append(_held(function, function.__name__, seen))
-    elif _version(function) is None:
+    elif _version(function, seen) is None:
         raise ValueError(f"Expected a function that gives the rows of a case, was given {function!r:.80}.")
     return Key([written(dict(case), "a case", seen) for case in cases], held, sorted(seen.code))
 
@@ -78,9 +81,9 @@ def columns(case: Mapping[str, Any]) -> dict[str, Any]:
 
 def written(value: Any, where: str, seen: Seen, name: str = "") -> Any:
     """A value as JSON; for the error, where it is. A name is that of a variable."""
-    value = inspect.unwrap(value) if callable(value) else value  # of a cache
+    value = _cached(value)
     if isinstance(value, PLAIN):
-        return value
+        return value.item() if isinstance(value, np.generic) else value
     if id(value) not in seen.values:
         seen.values[id(value)] = value, name  # for a function that calls itself
         seen.values[id(value)] = value, _written(value, where, seen, name)
@@ -89,8 +92,10 @@ def written(value: Any, where: str, seen: Seen, name: str = "") -> Any:
 
 def _written(value: Any, where: str, seen: Seen, name: str) -> Any:
     match value:
+        case Mapping() if not all(isinstance(key, str) for key in value):
+            return written([*value.items()], where, seen)
         case Mapping():
-            return {str(key): written(each, f"{where}, {key}", seen) for key, each in value.items()}
+            return {key: written(each, f"{where}, {key}", seen) for key, each in value.items()}
         case list() | tuple() | range():
             return [written(each, where, seen) for each in value]
         case torch.device():
@@ -101,19 +106,24 @@ def _written(value: Any, where: str, seen: Seen, name: str) -> Any:
             return value.__name__
         case torch.Tensor():
             return ["tensor", tensor_digest(value)]
-        case np.ndarray() | np.generic():
-            return ["array", files.digest(np.asarray(value))]
+        case np.ndarray():
+            return ["array", files.digest(value)]
         case pd.DataFrame() | pd.Series():
             return ["table", files.digest(value.to_csv())]
         case nn.Module():
             parts = [
                 (at, written(type(each), where, seen), _plain(each)) for at, each in value.named_modules()
             ]
-            state = value.state_dict()
+            state = {
+                **dict(value.named_parameters()),
+                **dict(value.named_buffers()),
+            }  # also what is not saved
             return ["network", files.digest(str(value), parts, [*state], tensor_digest(*state.values()))]
+        case Dataset():  # of raw pixels, which networks see normalised
+            return ["data", value.checksum, tensor_digest(value.mean, value.std)]
         case partial():
             return [written(each, where, seen) for each in (value.func, value.args, value.keywords)]
-    if (version := _version(value)) is not None:
+    if (version := _version(value, seen)) is not None:
         return [f"{value.__module__}.{value.__name__}", version]
     if isinstance(value, FunctionType | type) and (known := _name(value, name)) != "<lambda>":
         return [value.__qualname__, _held(value, known, seen)]
@@ -131,7 +141,21 @@ def _written(value: Any, where: str, seen: Seen, name: str) -> Any:
 
 def _plain(part: nn.Module) -> dict[str, Any]:
     """Settings of a module that its text may leave out."""
-    return {name: each for name, each in columns(vars(part)).items() if name[0] != "_" and name != "training"}
+
+    def plain(value: Any) -> bool:
+        return isinstance(value, PLAIN) or (isinstance(value, list | tuple) and all(map(plain, value)))
+
+    own = {name: each for name, each in vars(part).items() if name[0] != "_" and name != "training"}
+    return {name: written(each, "a network", Seen()) for name, each in own.items() if plain(each)}
+
+
+def _cached(value: Any) -> Any:
+    """The function behind a cache."""
+    while (
+        callable(value) and not isinstance(value, FunctionType | MethodType) and hasattr(value, "__wrapped__")
+    ):
+        value = value.__wrapped__
+    return value
 
 
 def _name(value: FunctionType | type, variable: str) -> str:
@@ -140,14 +164,17 @@ def _name(value: FunctionType | type, variable: str) -> str:
     return (of_notebook and variable) or value.__name__
 
 
-def _version(value: Any) -> int | None:
+def _version(value: Any, seen: Seen) -> int | None:
     """The `VERSION` of a module, or of that where a function or a class can be imported from; else none."""
     home: Any = (
         value if isinstance(value, ModuleType) else sys.modules.get(str(getattr(value, "__module__", "")))
     )
     found = value if home is value else getattr(home, str(getattr(value, "__name__", "")), None)
-    if found is None or inspect.unwrap(found) is not value or hasattr(home, "In"):
+    if found is None or not (value is found or value is inspect.unwrap(found)) or _in_notebook(vars(home)):
         return None
+    file = Path(getattr(home, "__file__", None) or sys.prefix)
+    if not any(file.is_relative_to(each) for each in (origin.LIBRARY, sys.prefix, sys.base_prefix)):
+        seen.code.add(files.digest(file))  # a module of one's own, which is in no hash of the library
     return _raised(vars(home))
 
 
@@ -156,24 +183,44 @@ def _raised(home: Mapping[str, Any]) -> int:
     return version if isinstance(version, int) else 1  # other packages have words there
 
 
+def _in_notebook(home: Mapping[str, Any]) -> bool:
+    return "In" in home or home.get("__name__") == "__main__"  # of IPython, or a script
+
+
+def _cells(home: Mapping[str, Any]) -> list[str]:
+    """What IPython has executed so far, or the text of a script."""
+    file = home.get("__file__")
+    return home.get("In") or ([Path(file).read_text()] if file else [])
+
+
 def _held(value: FunctionType | type, name: str, seen: Seen) -> dict[str, Any]:
-    """What a function holds, or the methods of a class: closures, and what is read in a notebook."""
-    if isinstance(value, FunctionType):
-        functions, home = [value], value.__globals__
-    else:
-        functions = [each for each in vars(value).values() if isinstance(each, FunctionType)]
-        home = vars(sys.modules[value.__module__])
-    values: dict[str, Any] = {}
-    for each in functions:
-        values |= inspect.getclosurevars(each).nonlocals
-    if cells := home.get("In"):  # what IPython has executed so far
-        seen.code.add(definition(name, cells))
-        for each in functions:
-            values |= {read: home[read] for read in names(each.__code__) if read in home}
-            values |= {f"{each.__name__} by default": [each.__defaults__, each.__kwdefaults__]}
+    """What a function or a class holds: closures and defaults, and what is read in a notebook."""
+    home = value.__globals__ if isinstance(value, FunctionType) else vars(sys.modules[value.__module__])
     held: dict[str, Any] = {"VERSION": _raised(home)} if _raised(home) != 1 else {}
+    if _version(value, seen) is not None:
+        return held
+    values: dict[str, Any] = {}
+    parts = {name: value}
+    if isinstance(value, type):
+        values |= {base.__name__: base for base in value.__bases__}
+        # what is behind a property, a static method or a cached property
+        behind = ("fget", "__func__", "func")
+        own = {k: v for k, v in vars(value).items() if isinstance(v, FunctionType) or k[:2] != "__"}
+        parts = {k: next((getattr(v, b) for b in behind if hasattr(v, b)), v) for k, v in own.items()}
+    for part, each in parts.items():
+        if not isinstance(each, FunctionType):
+            values[part] = each
+            continue
+        values |= {k: v for k, v in inspect.getclosurevars(each).nonlocals.items() if k != "__class__"}
+        values[f"{part} by default"] = [each.__defaults__, each.__kwdefaults__]
+        if _in_notebook(home):
+            values |= {read: home[read] for read in names(each.__code__) if read in home}
+    if _in_notebook(home):
+        # a decorator gives its function another name
+        defined = value.__code__.co_name if isinstance(value, FunctionType) else name
+        seen.code.add(definition(name if defined == "<lambda>" else defined, _cells(home)))
     for at, each in sorted(values.items(), key=itemgetter(0)):  # names have another order in each process
-        version = _version(inspect.unwrap(each) if callable(each) else each)
+        version = _version(_cached(each), seen)
         if version is None:
             held[at] = written(each, f"{at}, which {name} reads,", seen, at)
         elif version != 1:  # of code of a module nothing else counts here
