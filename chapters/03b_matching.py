@@ -34,7 +34,7 @@
 
 # %% tags=["hide-input"]
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 
 import pandas as pd
 import torch
@@ -662,27 +662,29 @@ dots(seen, "layer", "y", "stitch", colours=colours, **words)
 
 
 # %% tags=["remove-cell"]
+@lru_cache(maxsize=1)  # all kinds at a place share the values of its layers
 def joint(couple, layer1):
     """Where a pair is joined, and what the two networks do alone."""
     junction = Junction(*couple, layer1, train, test=test, **options)
     return junction, {"accuracies": tuple(alone(each) for each in couple)}
 
 
-first_pair = joined[0]
 cases = [{"pair": k, "couple": two} for k, two in enumerate(joined)]
 cases = [case | {"layer1": layer} for case in cases for layer in at]
-limited = stitches.low_rank_kinds(ranks, recipe)
-full = {"kind": "full", "recipe": recipe}
-starting = ["random", "least squares"]
+limited = stitches.low_rank_kinds(ranks, recipe).items()
+kinds = [{"stitch": name, "kind": kind} for name, kind in limited]
+kinds += [{"alpha": alpha, "kind": patient} for alpha in alphas]
+each_kind = [case | kind for case in cases for kind in kinds]
 
 
-@run.table(cases=cases, uses=[*shared, "ranks", "alphas"])
-def restricted(pair, layer1, couple):
-    """Stitches of low rank and sparse ones, at one junction."""
+@run.table(cases=each_kind, uses=[*shared, "ranks", "alphas"])
+def restricted(pair, layer1, couple, kind, stitch=None, alpha=None):
+    """A stitch of low rank, or two sparse ones by a recipe, at one junction."""
     place, known = joint(couple, layer1)
-    known |= {"seed": seed + pair}
-    sparse = stitches.sparse_rows(place, alphas, patient, **known)
-    return stitch_rows(place, limited, **known) + sparse
+    known = known | {"seed": seed + pair}
+    if stitch is None:
+        return stitches.sparse_rows(place, [alpha], kind, **known)
+    return stitch_rows(place, {stitch: kind}, **known)
 
 
 @run.table(cases=cases if published else cases[:1], uses=shared, name="directions")
@@ -695,6 +697,8 @@ def errors(pair, layer1, couple):
 
 
 # %% tags=["remove-cell"]
+first_pair, starting = joined[0], ["random", "least squares"]
+full = {"kind": "full", "recipe": recipe}
 known = {"seeds": range(seed, seed + starts), "fractions": [k / 10 for k in range(11)]}
 
 
