@@ -96,9 +96,9 @@ def sweep(
 ) -> dict[int, Move]:
     """The moves of the last of these models by `step`, space by space, as soon as other axes are done.
 
-    First come spaces that their weights determine, then orders and scalars with any weights, then those with
-    weights whose other units have no scalars, which are summed, and last matrices with any weights. Blocks
-    come after the units within them, or before.
+    First come spaces that their weights determine, then scalars with any weights and orders with more than
+    one number of each unit, then those with weights whose other units have no scalars, which are summed, and
+    last the rest. Blocks come after the units within them, or before.
     """
     solution = space.solution
     total = {hidden.index: hidden.identity() for hidden in space.spaces if hidden.space.pinned}
@@ -111,9 +111,11 @@ def sweep(
 
     def enough(level: int, hidden: HiddenSpace) -> bool:
         found = known(hidden, level)
-        # a matrix from too few weights would be wrong, and with it all that its other weights decide
-        wait = level == 0 or (level < 3 and hidden.kind in MATRICES and hidden.kind not in PAIRS)
-        return determined(hidden, found) if wait else bool(found)
+        # a matrix from too few weights would be wrong, an order by one number of each unit changes with
+        # noise, and with them all that their other weights decide
+        if level == 0 or (level < 3 and hidden.kind in MATRICES and hidden.kind not in PAIRS):
+            return determined(hidden, found)
+        return any(each.width > 1 or level == 3 or hidden.kind != "monomial" for each in found)
 
     def ready(level: int, hidden: HiddenSpace) -> bool:
         center = solution.centers.get(hidden.index)
