@@ -110,3 +110,14 @@ def test_committed_networks_have_the_accuracy_of_the_manifest():
         # four standard deviations of a share of 1,000 images, of which these are a part
         spread = 4 * (entry["accuracy"] * (1 - entry["accuracy"]) / 1000) ** 0.5
         assert abs(right - entry["accuracy"]) < spread, entry["file"]
+
+
+@pytest.mark.parametrize("chapter", ["03_stitching", "04_dissimilarity"])
+def test_desk_asks_for_the_networks_that_are_kept(chapter):
+    from intertwine_book.build.layout import find_book
+    from intertwine_book.networks import WANTED
+
+    book = find_book()
+    desk, (arguments, recipe, seeds) = book.overrides("desk")[chapter], WANTED[0]
+    assert (desk["width"], desk["epochs"], desk["dataset"]) == (arguments["width"], recipe.epochs, "cifar10")
+    assert range(desk["seed"], desk["seed"] + 2 * desk["pairs"]) == seeds
