@@ -17,17 +17,22 @@
 # :class: tip
 # **You need** matrices, the word *group*, and a network as affine maps with activations between them.
 #
-# **You will learn** which changes of the weights leave a network's function unchanged, how to compute them for any
-# activation, what they do to hidden representations, and which of the printed statements about them fail.
+# **You will learn** which changes of the weights leave a network's function unchanged,
+# how to compute them for any activation, what they do to hidden representations,
+# and which of the printed statements about them fail.
 #
-# **This run.** {{ this_run }}.
+# **This run.**
+# {{ this_run }}.
 # :::
 #
 # ## The question
 #
-# Put a matrix $A$ in front of an activation σ. Is there a matrix behind σ that has the same effect? If there is, one can change nearly all
-# weights of a network and keep its function. For ReLU, {numref}`fig-warp` shows that a swap of two neurons with a scaling passes this test and a turn by 45° fails
-# it. This chapter finds all matrices that pass, for any activation.
+# Put a matrix $A$ in front of an activation σ.
+# Is there a matrix behind σ that has the same effect?
+# If there is, one can change nearly all weights of a network and keep its function.
+# For ReLU, {numref}`fig-warp` shows that a swap of two neurons with a scaling passes this test
+# and a turn by 45° fails it.
+# This chapter finds all matrices that pass, for any activation.
 
 # %% tags=["hide-input"]
 import copy
@@ -90,11 +95,11 @@ assert apart["scaled swap"][0] == 0
 glue("turn", 100 * apart["turn by 45°"][0], display=False)
 glue("turn-best", 100 * apart["turn by 45°"][1], display=False)
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-warp", "caption": "A scaled swap can be pulled through ReLU, a turn by 45° cannot. A grid of points of the plane (left), each quadrant in its colour; its image when the matrix stands in front of ReLU (middle), and when the matrix φ(A) stands behind ReLU (right). Above, both images are equal. Below, they differ by {glue:text}`turn:.0f` % of their size (root mean square); the best of all matrices behind ReLU still leaves {glue:text}`turn-best:.0f` %."}, "image": {"alt": "Two rows of three pictures of a coloured grid of points. In the first row the second and third picture are the same rectangle. In the second row the second picture is a triangle in two colours, and the third a slanted parallelogram in one."}}
+# %% tags=["remove-input"] figure="fig-warp"
 columns = ["$x$", "$\\sigma(Ax)$", "$\\varphi(A)\\,\\sigma(x)$"]
 warped_grid(grid, pictures, columns)
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-drag", "caption": "Drag the columns of A, the green knobs: among invertible A the two pictures agree only where A is a permutation with positive scalings. Left the grid under ReLU(Ax), right under φ(A) ReLU(x)."}, "image": {"alt": "Two pictures of a grid of points, four sliders for the entries of a matrix, and buttons for some matrices."}}
+# %% tags=["remove-input"] figure="fig-drag"
 drag_matrix()
 
 # %% [markdown]
@@ -102,37 +107,49 @@ drag_matrix()
 #
 # ## Pulling a matrix through an activation
 #
-# {numref}`fig-pull` shows what such a matrix is good for. Insert $A$ in front of σ, undo its effect behind σ, and multiply both into the weights on either side.
+# {numref}`fig-pull` shows what such a matrix is good for.
+# Insert $A$ in front of σ, undo its effect behind σ, and multiply both into the weights on either side.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-pull", "caption": "A matrix that can be pulled through the activation changes the weights and not the function. Blue: the weights as trained; green: inserted matrices; orange: the new weights."}, "image": {"alt": "Three rows of boxes. First W1, sigma, W2. Then W1, A, sigma, the inverse of phi of A, W2. Then A times W1, sigma, W2 times the inverse of phi of A."}}
+# %% tags=["remove-input"] figure="fig-pull"
 pull_through()
 
 # %% [markdown]
 # :::{prf:definition} Intertwiner group, {cite}`godfrey2022` §3
 # :label: def-intertwiner
-# Let $\sigma_n$ apply $\sigma:\mathbb R\to\mathbb R$ to each of $n$ coordinates. Its *intertwiner group* is
+# Let $\sigma_n$ apply $\sigma:\mathbb R\to\mathbb R$ to each of $n$ coordinates.
+# Its *intertwiner group* is
 #
-# $$\begin{aligned}&G_{\sigma_n} = \{A \in GL_n(\mathbb R) :\\ &\quad\sigma_n\circ A = B\circ\sigma_n\\ &\quad\text{for some } B \in GL_n(\mathbb R)\}.\end{aligned}$$
+# $$
+# \begin{aligned}
+# &G_{\sigma_n} = \{A \in GL_n(\mathbb R) :\\
+# &\quad\sigma_n\circ A = B\circ\sigma_n\\
+# &\quad\text{for some } B \in GL_n(\mathbb R)\}.
+# \end{aligned}
+# $$
 # :::
 #
-# Which $B$ belongs to $A$? Compare both sides at the basis vectors.
+# Which $B$ belongs to $A$?
+# Compare both sides at the basis vectors.
 #
 # :::{prf:lemma} {cite}`godfrey2022`, Lemma 3.1
 # :label: lem-phi
-# Write $\sigma(A)$ for σ applied to every entry of $A$. If $\sigma(I_n)$ is invertible, put
+# Write $\sigma(A)$ for σ applied to every entry of $A$.
+# If $\sigma(I_n)$ is invertible, put
 #
 # $$\varphi_\sigma(A) = \sigma(A)\,\sigma(I_n)^{-1}.$$ (eq-phi)
 #
-# Then $G_{\sigma_n}$ is a group, $\varphi_\sigma : G_{\sigma_n}\to GL_n(\mathbb R)$ a homomorphism, and
-# $\sigma_n\circ A = \varphi_\sigma(A)\circ\sigma_n$.
+# Then $G_{\sigma_n}$ is a group, $\varphi_\sigma : G_{\sigma_n}\to GL_n(\mathbb R)$ a homomorphism,
+# and $\sigma_n\circ A = \varphi_\sigma(A)\circ\sigma_n$.
 # :::
 #
 # :::{prf:proof}
-# At $x = e_1, \dots, e_n$ the relation $\sigma(Ax) = B\,\sigma(x)$ reads $\sigma(A) = B\,\sigma(I_n)$, so $B = \varphi_\sigma(A)$. If $A'$ has $B'$,
-# then $\sigma(AA'x) = BB'\sigma(x)$ and $\sigma(A^{-1}x) = B^{-1}\sigma(x)$.
+# At $x = e_1, \dots, e_n$ the relation $\sigma(Ax) = B\,\sigma(x)$ reads $\sigma(A) = B\,\sigma(I_n)$,
+# so $B = \varphi_\sigma(A)$.
+# If $A'$ has $B'$, then $\sigma(AA'x) = BB'\sigma(x)$ and $\sigma(A^{-1}x) = B^{-1}\sigma(x)$.
 # :::
 #
-# In code, with the two matrices of {numref}`fig-warp`, the scaled swap $\begin{pmatrix}0&1.3\\0.7&0\end{pmatrix}$ and the turn $\tfrac1{\sqrt2}\begin{pmatrix}1&-1\\1&1\end{pmatrix}$:
+# In code, with the two matrices of {numref}`fig-warp`, the scaled swap $\begin{pmatrix}0&1.3\\0.7&0\end{pmatrix}$
+# and the turn $\tfrac1{\sqrt2}\begin{pmatrix}1&-1\\1&1\end{pmatrix}$:
 
 
 # %%
@@ -148,12 +165,14 @@ assert not torch.allclose(relu(turn @ z), phi(relu, turn) @ relu(z))
 assert torch.equal(phi(relu, scaled_swap), GReLU(2).phi(scaled_swap))
 
 # %% [markdown]
-# The lemma holds in {glue:text}`lemma-draws` random draws for ReLU, GELU, tanh, sigmoid, cos and $x^2$ at widths 2, 3 and 8: products and inverses stay in the group,
-# $\varphi(AB)=\varphi(A)\varphi(B)$, and $\sigma(Ax) = \varphi(A)\sigma(x)$, to rounding ({glue:text}`lemma-error:.0e`).
+# The lemma holds in {glue:text}`lemma-draws` random draws for ReLU, GELU, tanh, sigmoid,
+# cos and $x^2$ at widths 2, 3 and 8: products and inverses stay in the group, $\varphi(AB)=\varphi(A)\varphi(B)$,
+# and $\sigma(Ax) = \varphi(A)\sigma(x)$, to rounding ({glue:text}`lemma-error:.0e`).
 #
 # ## Other weights, the same function
 #
-# Now change a whole network of $k$ layers. Every hidden layer $i$ gets an element $A_i$ of its group, and the weights become
+# Now change a whole network of $k$ layers.
+# Every hidden layer $i$ gets an element $A_i$ of its group, and the weights become
 #
 # ```{math}
 # :label: eq-moved
@@ -164,8 +183,9 @@ assert torch.equal(phi(relu, scaled_swap), GReLU(2).phi(scaled_swap))
 # \end{aligned}
 # ```
 #
-# {prf:ref}`prop-moved` proves that the function stays. For ReLU, $\varphi(A) = A$, and $A_i$ is a permutation with positive scalings. We draw one for each layer of a
-# network that was trained on handwritten digits:
+# {prf:ref}`prop-moved` proves that the function stays.
+# For ReLU, $\varphi(A) = A$, and $A_i$ is a permutation with positive scalings.
+# We draw one for each layer of a network that was trained on handwritten digits:
 
 # %% tags=["hide-input"]
 device = devices.pick(device)
@@ -202,7 +222,7 @@ for i, A in enumerate(elements.values(), 1):
 assert torch.allclose(by_hand.fc2.weight, moved.fc2.weight)
 assert torch.allclose(by_hand(x_test), network(x_test))
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-same-function", "caption": "Nearly all weights and hidden activations of a trained network change, and its outputs do not, to rounding in float64. Each value after the change against the value before; the title gives the largest change, relative to the largest value. Grey: no change. The vertical axes of the first two panels are linear up to the largest value before, at least 1, and logarithmic beyond. The network classifies {glue:text}`accuracy:.1f` % of {glue:text}`tested` test images correctly, before and after."}, "image": {"alt": "Three scatter plots of values after the change against values before. Weights and hidden activations form clouds far from the diagonal; outputs lie exactly on it."}}
+# %% tags=["remove-input"] figure="fig-same-function"
 both = (network, moved)
 matrices = [[w for w in net.parameters() if w.ndim == 2] for net in both]
 pieces = {
@@ -217,13 +237,18 @@ same_function = pd.concat(
 before_and_after(same_function)
 
 # %% [markdown]
-# {numref}`fig-same-function` compares both networks. Whoever looks at one weight or at one hidden activation looks at something that is not determined by the function.
+# {numref}`fig-same-function` compares both networks.
+# Whoever looks at one weight or at one hidden activation looks at something that is not determined by the
+# function.
 #
 # (sec-swap-scale)=
 # ## Swap and scale: the two changes that ReLU allows
 #
-# Two hidden neurons suffice to draw both kinds of change {cite}`swap-and-scale-2022`, for $f(x) = 3\,\mathrm{ReLU}(x + \tfrac12) - \mathrm{ReLU}(-2x + 1)$. *Swap*: exchange the neurons with all their
-# edges ({numref}`fig-swap`). *Scale*: multiply what enters a neuron by $\alpha > 0$, its bias too, and divide what leaves it by $\alpha$ ({numref}`fig-scale`).
+# Two hidden neurons suffice to draw both kinds of change {cite}`swap-and-scale-2022`,
+# for $f(x) = 3\,\mathrm{ReLU}(x + \tfrac12) - \mathrm{ReLU}(-2x + 1)$.
+# *Swap*: exchange the neurons with all their edges ({numref}`fig-swap`).
+# *Scale*: multiply what enters a neuron by $\alpha > 0$, its bias too,
+# and divide what leaves it by $\alpha$ ({numref}`fig-scale`).
 
 # %% tags=["remove-cell"]
 small = fcn((1, 2, 1), bias=True).double().eval().requires_grad_(False)
@@ -252,12 +277,12 @@ def drawing(net, colours=("blue", "red")):
     return weights | {"colours": [COLOURS[c] for c in colours]}
 
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-swap", "caption": "A swap keeps the function: two neurons change places with their edges, and the sum that reaches the output is the same."}, "image": {"alt": "A network with one input, two hidden neurons and one output, before and after its hidden neurons, drawn in blue and red, exchange places."}}
+# %% tags=["remove-input"] figure="fig-swap"
 neuron_diagram(
     {"before": drawing(small), "after the swap": drawing(swapped, ("red", "blue"))}
 )
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-scale", "caption": "A scaling keeps the function: what enters the blue neuron, and its bias, is doubled, and what leaves it is halved."}, "image": {"alt": "The same network before and after scaling: the edge and bias into the upper neuron are doubled, the edge out of it is halved."}}
+# %% tags=["remove-input"] figure="fig-scale"
 neuron_diagram({"before": drawing(small), "after the scaling": drawing(scaled)})
 
 
@@ -293,28 +318,41 @@ assert different["generic"] == 6 and different["two equal neurons"] == 3
 
 # %% [markdown]
 # A layer of $N$ neurons has $N!$ orders of its neurons.
-# Scaling the blue neuron of {numref}`fig-scale` by $\alpha$ = 0.01, ½, 2 or 100 changes no output for five inputs from −2 to 2. If its bias is left out, each of these changes an output by at least {glue:text}`no-bias:.0f` % of the largest.
+# Scaling the blue neuron of {numref}`fig-scale` by $\alpha$ = 0.01, ½, 2 or 100 changes no output for five inputs
+# from −2 to 2.
+# If its bias is left out, each of these changes an output by at least {glue:text}`no-bias:.0f` % of the largest.
 #
 # :::{admonition} Erratum: Fowler 2022, scaling
 # :class: warning
-# Printed: α is any non-zero number. True: α > 0. ReLU is *positively homogeneous*, $\mathrm{ReLU}(\alpha z) = \alpha\,\mathrm{ReLU}(z)$ for $\alpha > 0$ only;
-# with $\alpha = -\tfrac12, -1$ or $-2$ for the blue neuron an output changes by at least {glue:text}`negative:.0f` % of the largest.
+# Printed: α is any non-zero number.
+# True: α > 0.
+# ReLU is *positively homogeneous*, $\mathrm{ReLU}(\alpha z) = \alpha\,\mathrm{ReLU}(z)$ for $\alpha > 0$ only;
+# with $\alpha = -\tfrac12, -1$ or $-2$ for the blue neuron an output changes by at least
+# {glue:text}`negative:.0f` % of the largest.
 # :::
 #
-# The source says that both symmetries "occur for any point in parameter space". They do, but at some points a swap changes no weight: if two of three neurons are equal, the $3!$ orders give
-# three different settings of the weights instead of six. {prf:ref}`thm-stabiliser` lists the changes that do nothing.
+# The source says that both symmetries "occur for any point in parameter space".
+# They do, but at some points a swap changes no weight: if two of three neurons are equal,
+# the $3!$ orders give three different settings of the weights instead of six.
+# {prf:ref}`thm-stabiliser` lists the changes that do nothing.
 #
-# For tanh, which is odd, there are signs in place of scalings. The source credits {cite:t}`bishop2006` and {cite:t}`kurkova1994` with this. {cite:t}`sussmann1992` had proved before that
-# tanh networks with one hidden layer and no superfluous neuron have no other symmetries.
+# For tanh, which is odd, there are signs in place of scalings.
+# The source credits {cite:t}`bishop2006` and {cite:t}`kurkova1994` with this.
+# {cite:t}`sussmann1992` had proved before that tanh networks with one hidden layer and no superfluous neuron have
+# no other symmetries.
 #
 # ## One set of numbers decides
 #
-# *For every activation that is not affine, the group consists of permutations with scalings, and it is enough to know the scalings of one neuron.* The paper computes its six groups by a procedure in its appendix
-# E.2, which we do not have. The following argument is ours. It reduces every group to one dimension.
+# *For every activation that is not affine, the group consists of permutations with scalings,
+# and it is enough to know the scalings of one neuron.*
+# The paper computes its six groups by a procedure in its appendix E.2, which we do not have.
+# The following argument is ours.
+# It reduces every group to one dimension.
 #
 # :::{prf:theorem} Reduction to scalars
 # :label: thm-scalars
-# Let $n\ge 2$ and let σ be measurable and not affine. With $\Sigma_n$ for the permutation matrices,
+# Let $n\ge 2$ and let σ be measurable and not affine.
+# With $\Sigma_n$ for the permutation matrices,
 #
 # $$\begin{aligned}
 # &G_{\sigma_n} = \{P D :\ P \in \Sigma_n,\\
@@ -325,16 +363,26 @@ assert different["generic"] == 6 and different["two equal neurons"] == 3
 # :::
 #
 # :::{prf:proof}
-# Row $i$ of $\sigma(Ax) = B\sigma(x)$ reads $\sigma(\sum_j a_{ij}x_j) = \sum_j b_{ij}\sigma(x_j)$. With two non-zero entries in the
-# row, and all other coordinates fixed, this is Pexider's equation $\sigma(u+v) = p(u)+q(v)$, whose measurable solutions are
-# affine. So every row has one non-zero entry $a$, say at $j$, and $A = PD$. Row $i$ now reads $\sigma(ax_j) = \sum_k b_{ik}\sigma(x_k)$; σ is
-# not constant, so $b_{ik} = 0$ for $k \ne j$, and $a \in H_\sigma$. Conversely every such $PD$ can be pulled through.
+# Row $i$ of $\sigma(Ax) = B\sigma(x)$ reads $\sigma(\sum_j a_{ij}x_j) = \sum_j b_{ij}\sigma(x_j)$.
+# With two non-zero entries in the row, and all other coordinates fixed,
+# this is Pexider's equation $\sigma(u+v) = p(u)+q(v)$, whose measurable solutions are affine.
+# So every row has one non-zero entry $a$, say at $j$, and $A = PD$.
+# Row $i$ now reads $\sigma(ax_j) = \sum_k b_{ik}\sigma(x_k)$; σ is not constant, so $b_{ik} = 0$ for $k \ne j$,
+# and $a \in H_\sigma$.
+# Conversely every such $PD$ can be pulled through.
 # :::
 #
-# If σ is continuous but for finitely many points, $H_\sigma$ is closed in $\mathbb R^*$, the non-zero numbers: each $a\in H_\sigma$ maps the set of discontinuities onto itself, so $H_\sigma$ is finite if one of them is
-# not 0. Otherwise let $a_m\to a\ne0$ with $\sigma(a_mx) = b_m\sigma(x)$. If σ vanishes outside 0, $H_\sigma = \mathbb R^*$; if not, take an $x\ne0$ with $\sigma(x)\ne0$: $b_m$ converges to
-# $b = \sigma(ax)/\sigma(x)$, and $\sigma(ax) = b\,\sigma(x)$ for all $x\ne0$. At $x = 0$ either $\sigma(0) = 0$ or all $b_m$ are 1, and so is $b$. Closed subgroups of $\mathbb R^*$ are few: $\{1\}$ (*trivial*), $\{\pm1\}$
-# (*signs*), $\mathbb R_{>0}$ (*positive*), $\mathbb R^*$ (*nonzero*), or the powers of one number, with or without signs (*discrete*). To test one $a$, fit the multiple and look at what is left:
+# If σ is continuous but for finitely many points, $H_\sigma$ is closed in $\mathbb R^*$, the non-zero numbers:
+# each $a\in H_\sigma$ maps the set of discontinuities onto itself, so $H_\sigma$ is finite
+# if one of them is not 0.
+# Otherwise let $a_m\to a\ne0$ with $\sigma(a_mx) = b_m\sigma(x)$.
+# If σ vanishes outside 0, $H_\sigma = \mathbb R^*$; if not, take an $x\ne0$ with $\sigma(x)\ne0$:
+# $b_m$ converges to $b = \sigma(ax)/\sigma(x)$, and $\sigma(ax) = b\,\sigma(x)$ for all $x\ne0$.
+# At $x = 0$ either $\sigma(0) = 0$ or all $b_m$ are 1, and so is $b$.
+# Closed subgroups of $\mathbb R^*$ are few: $\{1\}$ (*trivial*), $\{\pm1\}$ (*signs*),
+# $\mathbb R_{>0}$ (*positive*), $\mathbb R^*$ (*nonzero*), or the powers of one number,
+# with or without signs (*discrete*).
+# To test one $a$, fit the multiple and look at what is left:
 #
 # $$r(a) = \min_b \frac{\lVert\sigma(ax) - b\,\sigma(x)\rVert}{\lVert\sigma(ax)\rVert}.$$ (eq-residual)
 
@@ -350,8 +398,10 @@ def residual(sigma, a):
 
 
 # %% [markdown]
-# Two positive numbers whose logarithms have an irrational ratio, such as 2 and 3, generate a dense set of positive numbers: if both pass, all do. If not, look for the generator of a discrete group, between $e^{0.05}$ and $e^7$
-# and of either sign. (Affine activations have to be excluded beforehand.)
+# Two positive numbers whose logarithms have an irrational ratio, such as 2 and 3,
+# generate a dense set of positive numbers: if both pass, all do.
+# If not, look for the generator of a discrete group, between $e^{0.05}$ and $e^7$ and of either sign.
+# (Affine activations have to be excluded beforehand.)
 
 
 # %%
@@ -394,12 +444,16 @@ ripples = library["x cos log|x|"]
 assert abs(ripples.generator - math.exp(math.pi)) < 1e-6 and ripples.signed
 
 # %% [markdown]
-# It agrees with the library's `scalar_group` for all twelve activations of {numref}`fig-scalars`. The library uses more points and keeps a certificate: the largest residual it
-# accepted and the smallest it refused. Values are finitely many, so this is evidence and no proof; the next section ({ref}`sec-table-1`) compares it with what can be proved.
+# It agrees with the library's `scalar_group` for all twelve activations of {numref}`fig-scalars`.
+# The library uses more points and keeps a certificate:
+# the largest residual it accepted and the smallest it refused.
+# Values are finitely many, so this is evidence and no proof; the next section ({ref}`sec-table-1`) compares it
+# with what can be proved.
 #
-# The last activation of the figure shows that the discrete case exists: $x\cos\log|x|$ repeats itself when $x$ is multiplied by $e^{\pi}$, so its group is $\{\pm e^{k\pi}\}$.
+# The last activation of the figure shows that the discrete case exists:
+# $x\cos\log|x|$ repeats itself when $x$ is multiplied by $e^{\pi}$, so its group is $\{\pm e^{k\pi}\}$.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-scalars", "caption": "Every one of twelve activations has one of the five kinds of scalars. Dark: σ(ax) is a multiple of σ(x) to rounding; pale: it is not. A single dark cell is {1}, two are {±1}, a dark half is the positive numbers, a dark row all non-zero numbers, and the last row is a discrete group."}, "image": {"alt": "A row of coloured cells for each of twelve activations over the scalar a from minus 55 to 55. GELU, softplus and sigmoid are dark only at 1; tanh, sin and the Gaussian at plus and minus 1; ReLU kinds on the positive half; absolute value and cube everywhere; x cos log x at isolated points."}}
+# %% tags=["remove-input"] figure="fig-scalars"
 logs = [*np.linspace(-4, 4, 41), -np.pi, np.pi]
 tried = sorted(sign * math.exp(t) for t in logs for sign in (-1, 1))
 strip = pd.DataFrame(
@@ -413,8 +467,9 @@ scalar_strip(strip)
 # (sec-table-1)=
 # ## Table 1 of the paper, computed
 #
-# *Four of the six printed rows hold as they stand; two, LeakyReLU and $x^d$, need a condition.* Below, each activation as the paper names it, the group and the φ that the paper prints, and the group that is
-# computed from values of σ.
+# *Four of the six printed rows hold as they stand; two, LeakyReLU and $x^d$, need a condition.*
+# Below, each activation as the paper names it, the group and the φ that the paper prints,
+# and the group that is computed from values of σ.
 
 # %% tags=["remove-cell"]
 rbf = lambda x: torch.exp(-x * x / 2) / (2 * np.pi) ** 0.5
@@ -465,16 +520,20 @@ shown = readable(told, headings, title="Table 1 of the paper, printed and comput
 shown
 
 # %% [markdown]
-# The dots stand for *permutations*, $A^{\odot d}$ is the entrywise power and $|A|$ the entrywise absolute value. On the elements of the printed groups the printed φ agrees with {eq}`eq-phi` in all rows.
+# The dots stand for *permutations*, $A^{\odot d}$ is the entrywise power and $|A|$ the entrywise absolute value.
+# On the elements of the printed groups the printed φ agrees with {eq}`eq-phi` in all rows.
 #
 # :::{admonition} Errata: Godfrey et al. 2022, Table 1
 # :class: warning
-# *LeakyReLU*: "same as ReLU as long as negative slope ≠ 1". At slope −1 it is $|x|$, whose group is larger: all non-zero
-# scalings. *Polynomial* $x^d$: needs $d\ge 2$; $x^1$ is linear, and its group is all of $GL_n$.
+# *LeakyReLU*: "same as ReLU as long as negative slope ≠ 1".
+# At slope −1 it is $|x|$, whose group is larger: all non-zero scalings.
+# *Polynomial* $x^d$: needs $d\ge 2$; $x^1$ is linear, and its group is all of $GL_n$.
 # :::
 #
-# `scalar_group` fills a table of any length. The next one has the activations of PyTorch and one of every other kind; *dimension* and
-# *pieces* (connected components) are those of $G_{\sigma_n}$ for $n = 3$. The table scrolls.
+# `scalar_group` fills a table of any length.
+# The next one has the activations of PyTorch and one of every other kind; *dimension*
+# and *pieces* (connected components) are those of $G_{\sigma_n}$ for $n = 3$.
+# The table scrolls.
 
 # %% tags=["remove-cell"]
 extended = pd.DataFrame(activation_table.table(n=3), dtype=object)
@@ -506,12 +565,14 @@ shown = readable(extended, headings, title="Groups of activations")
 shown
 
 # %% [markdown]
-# For all {glue:text}`activations` the computed scalars are of the kind that we derived by hand from the formula of σ (derivations not shown).
+# For all {glue:text}`activations` the computed scalars are of the kind that we derived by hand from the formula
+# of σ (derivations not shown).
 #
 # ## Why the axes of a ReLU layer are special
 #
-# A *ray* is a half-line from the origin, $\mathbb R_{\ge0}v$. {numref}`fig-rays` lets elements of $G_{\mathrm{ReLU}}$ act on rays of the plane: the axes go to axes, and any other ray goes
-# everywhere in its quadrant; a swap exchanges the second quadrant and the fourth.
+# A *ray* is a half-line from the origin, $\mathbb R_{\ge0}v$.
+# {numref}`fig-rays` lets elements of $G_{\mathrm{ReLU}}$ act on rays of the plane: the axes go to axes,
+# and any other ray goes everywhere in its quadrant; a swap exchanges the second quadrant and the fourth.
 
 # %%
 start = {"axes": torch.eye(2), "other": torch.tensor([[2.0, 1.0]])}
@@ -527,29 +588,34 @@ assert count["axes"] == 4
 found = intertwiner_groups.orbit_size(start["other"].double(), 20, generator)
 assert 1 + count["other"] == found
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-rays", "caption": "The rays of the axes are exchanged among themselves, and any other ray has infinitely many images. Thick: the rays at the start; thin: their images under 20 random elements of the group of ReLU."}, "image": {"alt": "Left, four rays along the axes, which stay four. Right, one thick ray in the first quadrant and a fan of twenty thin ones around it."}}
+# %% tags=["remove-input"] figure="fig-rays"
 titles = {"axes": "4 rays stay 4", "other": f"1 ray becomes {1 + count['other']}"}
 moved_rays({titles[name]: (v, images[name]) for name, v in start.items()})
 
 # %% [markdown]
 # :::{prf:theorem} {cite}`godfrey2022`, Theorem 3.3
 # :label: thm-rays
-# $G_{\mathrm{ReLU}_n}$ is the stabiliser of the set of rays $\{\mathbb R_{\ge0}e_i\}$. If it stabilises a finite set of rays
-# $\mathbb R_{\ge0}v_1,\dots,\mathbb R_{\ge0}v_N$, $v_i \ne 0$, then every $v_i$ is a positive multiple of some $\pm e_j$.
+# $G_{\mathrm{ReLU}_n}$ is the stabiliser of the set of rays $\{\mathbb R_{\ge0}e_i\}$.
+# If it stabilises a finite set of rays $\mathbb R_{\ge0}v_1,\dots,\mathbb R_{\ge0}v_N$, $v_i \ne 0$,
+# then every $v_i$ is a positive multiple of some $\pm e_j$.
 # :::
 #
 # :::{prf:proof}
-# $A$ permutes the rays of the $e_i$ iff its columns are positive multiples of different $e_j$. If $v$ has two non-zero entries, scaling
-# one of them by all $d > 0$ gives infinitely many rays.
+# $A$ permutes the rays of the $e_i$ iff its columns are positive multiples of different $e_j$.
+# If $v$ has two non-zero entries, scaling one of them by all $d > 0$ gives infinitely many rays.
 # :::
 #
-# So the axes, one for each neuron, are the only directions of which the symmetries of a ReLU layer respect a finite set. {doc}`05_interpretability` asks whether concepts lie along them.
+# So the axes, one for each neuron, are the only directions of which the symmetries of a ReLU layer respect a
+# finite set.
+# {doc}`05_interpretability` asks whether concepts lie along them.
 #
 # (sec-names)=
 # ## A group with more elements gives a network more names
 #
-# Call every setting of the weights that computes $f$ a *name* of $f$. Each element of the group turns a name into a name, so the group says how many names there are at least. {numref}`fig-names` draws all names of one neuron,
-# $f(x) = v\,\sigma(wx)$: from $(w, v)$, an $a \in H_\sigma$ leads to $(aw,\ v/b)$ with $\sigma(ax) = b\,\sigma(x)$.
+# Call every setting of the weights that computes $f$ a *name* of $f$.
+# Each element of the group turns a name into a name, so the group says how many names there are at least.
+# {numref}`fig-names` draws all names of one neuron, $f(x) = v\,\sigma(wx)$:
+# from $(w, v)$, an $a \in H_\sigma$ leads to $(aw,\ v/b)$ with $\sigma(ax) = b\,\sigma(x)$.
 
 # %%
 four = {"sigmoid": torch.sigmoid, "tanh": torch.tanh}
@@ -564,12 +630,13 @@ for name, sigma in four.items():
     for w_new, v_new in names[name]:
         assert torch.allclose(v_new * sigma(w_new * x), v * sigma(w * x))
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-names", "caption": "The function of a neuron has one name with sigmoid, two with tanh, a curve of names with ReLU and two curves with the absolute value. All pairs (w, v) on a fine grid of scalars for which v·σ(wx) is one function; the large dot is the pair we start from."}, "image": {"alt": "Four small planes with axes w and v. Sigmoid has one point, tanh two opposite points, ReLU one branch of a hyperbola, the absolute value two branches that are mirror images."}}
+# %% tags=["remove-input"] figure="fig-names"
 symbols = {"sigmoid": "{1}", "tanh": "{±1}", "ReLU": "a > 0", "|x|": "a ≠ 0"}
 names_of_a_neuron({f"{name}: {symbols[name]}": each for name, each in names.items()})
 
 # %% [markdown]
-# With $n$ neurons their orders come on top. For one layer of 64 neurons without a superfluous one:
+# With $n$ neurons their orders come on top.
+# For one layer of 64 neurons without a superfluous one:
 #
 # | activation | group | names, at least |
 # |---|---|---|
@@ -579,8 +646,13 @@ names_of_a_neuron({f"{name}: {symbols[name]}": each for name, each in names.item
 # | $\lvert x\rvert$, $x^2$ | permutations with non-zero scalings | $2^{64}\cdot64!$ pieces of dimension 64 |
 # | identity | all invertible matrices | 2 pieces of dimension 4,096 |
 #
-# These are the names that the group gives; a deep ReLU network may have more ({ref}`sec-deep`). Training ends at one of them. Two consequences run through this book. What differs between the names of one function, such as a single weight, the norm of a neuron's weights or a neuron's number, says nothing about the function
-# ({doc}`01b_weight_space`). And before two networks are compared, one has to be renamed; the larger the group, the more names there are to choose from ({doc}`03_stitching`, {doc}`04_dissimilarity`).
+# These are the names that the group gives; a deep ReLU network may have more ({ref}`sec-deep`).
+# Training ends at one of them.
+# Two consequences run through this book.
+# What differs between the names of one function, such as a single weight, the norm of a neuron's weights
+# or a neuron's number, says nothing about the function ({doc}`01b_weight_space`).
+# And before two networks are compared, one has to be renamed; the larger the group,
+# the more names there are to choose from ({doc}`03_stitching`, {doc}`04_dissimilarity`).
 
 # %% tags=["remove-cell"]
 six = {n: n for n in ("ReLU", "GELU", "tanh", "sigmoid", "cos", "square")}
@@ -612,14 +684,18 @@ glue("phi-outside", 100 * float(outside.min()), display=False)
 # %% [markdown]
 # ## Where the hypothesis of the lemma fails
 #
-# *The group exists for every σ; only formula {eq}`eq-phi` needs $\sigma(I_n)$ to be invertible.* Softshrink with λ = 1 has $\sigma(I_n) = 0$. For continuous σ that is not constant, and $n \ge 2$, take
-# $\varphi(A) = \sigma(tA)\,\sigma(tI_n)^{-1}$ with any $t$ for which the inverse exists. We tried softshrink, hardshrink and a step function, which is 1 at 0: all clauses of
-# {prf:ref}`lem-phi` hold. Outside the group the formula means nothing: for random matrices and the Gaussian (RBF), $x^2$ or ReLU, $\varphi(AB)$ and $\varphi(A)\varphi(B)$ differ by at least {glue:text}`phi-outside:.0f` % of
-# their size.
+# *The group exists for every σ; only formula {eq}`eq-phi` needs $\sigma(I_n)$ to be invertible.*
+# Softshrink with λ = 1 has $\sigma(I_n) = 0$.
+# For continuous σ that is not constant, and $n \ge 2$, take $\varphi(A) = \sigma(tA)\,\sigma(tI_n)^{-1}$
+# with any $t$ for which the inverse exists.
+# We tried softshrink, hardshrink and a step function, which is 1 at 0: all clauses of {prf:ref}`lem-phi` hold.
+# Outside the group the formula means nothing: for random matrices and the Gaussian (RBF), $x^2$ or ReLU,
+# $\varphi(AB)$ and $\varphi(A)\varphi(B)$ differ by at least {glue:text}`phi-outside:.0f` % of their size.
 #
 # ## Adapt this
 #
-# An activation of your own: replace the class. The network may be any module that the library can run once ({doc}`01c_any_network`).
+# An activation of your own: replace the class.
+# The network may be any module that the library can run once ({doc}`01c_any_network`).
 
 
 # %%
@@ -641,23 +717,42 @@ print(f"scalars: {G.scalars}; the outputs change by {change:.0e}")
 # %% [markdown]
 # ## Deviations from the papers
 #
-# | | printed | here |
-# |---|---|---|
-# | how the groups are found | appendix E.2, not in the text that we have | {prf:ref}`thm-scalars`, and values of σ |
-# | {prf:ref}`lem-phi` | $\sigma(I_n)$ invertible | the library tries other $tI_n$ as well |
-# | group elements | any | scalings with logarithms of standard deviation 1 |
-# | arithmetic | exact | float64; *equal* means a relative difference below $10^{-10}$ in the tables and `torch.allclose` in visible cells; a scalar passes with a residual below $10^{-9}$, the generator of a discrete group in the visible cell with one below $10^{-6}$ |
+# :::{list-table}
+# :header-rows: 1
+# :widths: auto
+#
+# * -
+#   - printed
+#   - here
+# * - how the groups are found
+#   - appendix E.2, not in the text that we have
+#   - {prf:ref}`thm-scalars`, and values of σ
+# * - {prf:ref}`lem-phi`
+#   - $\sigma(I_n)$ invertible
+#   - the library tries other $tI_n$ as well
+# * - group elements
+#   - any
+#   - scalings with logarithms of standard deviation 1
+# * - arithmetic
+#   - exact
+#   - float64; *equal* means a relative difference below $10^{-10}$ in the tables
+#     and `torch.allclose` in visible cells; a scalar passes with a residual below $10^{-9}$,
+#     the generator of a discrete group in the visible cell with one below $10^{-6}$
+# :::
 #
 # ## Exercises
 #
 # :::{exercise}
 # :label: ex-hardtanh
-# *Warm-up.* Hardtanh clips to $[l, u]$ with $l < 0 < u$. For which $l$ and $u$ is its group larger than the permutations?
+# *Warm-up.*
+# Hardtanh clips to $[l, u]$ with $l < 0 < u$.
+# For which $l$ and $u$ is its group larger than the permutations?
 # :::
 #
 # ::::{solution} ex-hardtanh
 # :class: dropdown
-# For $l = -u$ it is odd, so signs commute with it. No other scalar does, because $\sigma(ax)$ and $b\sigma(x)$ have to stop growing at the same $x$.
+# For $l = -u$ it is odd, so signs commute with it.
+# No other scalar does, because $\sigma(ax)$ and $b\sigma(x)$ have to stop growing at the same $x$.
 # `scalar_group(nn.Hardtanh(-1, 1))` is *signs*, `scalar_group(nn.Hardtanh(-1, 2))` is *trivial*.
 # ::::
 #
@@ -669,7 +764,8 @@ print(f"scalars: {G.scalars}; the outputs change by {change:.0e}")
 # ::::{solution-start} ex-powers-of-two
 # :class: dropdown
 # ::::
-# Multiply ReLU by a function of $\log_2 x$ of period 1. Zero for $x<0$ excludes the signs.
+# Multiply ReLU by a function of $\log_2 x$ of period 1.
+# Zero for $x<0$ excludes the signs.
 
 
 # %% tags=["hide-input"]
@@ -686,26 +782,33 @@ assert str(H) == "discrete" and abs(H.generator - 2) < 1e-9 and not H.contains(-
 #
 # :::{exercise}
 # :label: ex-orthogonal
-# Which elements of $G_{\mathrm{ReLU}}$ are orthogonal? What does that say about rotating a layer of a ReLU network?
+# Which elements of $G_{\mathrm{ReLU}}$ are orthogonal?
+# What does that say about rotating a layer of a ReLU network?
 # :::
 #
 # ::::{solution} ex-orthogonal
 # :class: dropdown
-# $PD$ is orthogonal iff $D^2 = I$; with positive entries $D = I$. So only permutations are: no other rotation can be pulled through
-# ReLU, and in general the next layer cannot make up for it. {doc}`02_sanity_rotations` measures how much is lost.
+# $PD$ is orthogonal iff $D^2 = I$; with positive entries $D = I$.
+# So only permutations are: no other rotation can be pulled through ReLU,
+# and in general the next layer cannot make up for it.
+# {doc}`02_sanity_rotations` measures how much is lost.
 # ::::
 #
 # :::{exercise}
 # :label: ex-angle
-# *With data.* Turn the pre-activations of the trained network's first layer by an angle, two neurons at a time, before an activation. How much of the result can no
-# matrix behind the activation reproduce? Draw it against the angle for ReLU, tanh, GELU and $|x|$. At which angles is it 0?
+# *With data.*
+# Turn the pre-activations of the trained network's first layer by an angle, two neurons at a time,
+# before an activation.
+# How much of the result can no matrix behind the activation reproduce?
+# Draw it against the angle for ReLU, tanh, GELU and $|x|$.
+# At which angles is it 0?
 # :::
 #
 # ::::{solution-start} ex-angle
 # :class: dropdown
 # ::::
 
-# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-ex-angle", "caption": "A turn costs nothing exactly at the angles where it lies in the group: 0°, 90° and 180° for tanh and the absolute value, whose groups have signs, and 0° for ReLU and GELU. Share of the activations that the best matrix leaves unexplained (root mean square), first layer of the trained network."}, "image": {"alt": "Unexplained share in percent against the angle from 0 to 180 degrees, one line each for ReLU, tanh, GELU and the absolute value."}}
+# %% tags=["hide-input"] figure="fig-ex-angle"
 pre = network.fc1(x_test).cpu()[:, : widths[0] // 2 * 2]
 rows = []
 for degrees, (name, sigma) in itertools.product(
@@ -724,15 +827,20 @@ axes = {"xlabel": "angle, degrees", "ylabel": "unexplained, %"}
 mean_curves(pd.DataFrame(rows), "angle", "left", "activation", **axes)
 
 # %% [markdown]
-# {numref}`fig-ex-angle` answers it. A quarter turn of two neurons is a swap with one sign, a half turn is $-I$.
+# {numref}`fig-ex-angle` answers it.
+# A quarter turn of two neurons is a swap with one sign, a half turn is $-I$.
 #
 # ::::{solution-end}
 # ::::
 #
 # :::{exercise}
 # :label: ex-pruning
-# *With data.* A common rule removes the neurons whose incoming weights have the smallest norm. Remove neurons of the first layer of the trained network by this rule, and of the same network moved by
-# random scalings. Why do the accuracies differ although the functions were equal? Find a rule that cannot tell two names of one function apart.
+# *With data.*
+# A common rule removes the neurons whose incoming weights have the smallest norm.
+# Remove neurons of the first layer of the trained network by this rule,
+# and of the same network moved by random scalings.
+# Why do the accuracies differ although the functions were equal?
+# Find a rule that cannot tell two names of one function apart.
 # :::
 #
 # ::::{solution-start} ex-pruning
@@ -740,7 +848,7 @@ mean_curves(pd.DataFrame(rows), "angle", "left", "activation", **axes)
 # ::::
 
 
-# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-ex-pruning", "caption": "Pruning by the norm of incoming weights depends on the name of the function, pruning by the product of both norms does not. Accuracy on test images against the number of neurons removed from the first layer; mean over elements of the group with 95 % interval, which the moved networks alone have. Dashed: product, as trained."}, "image": {"alt": "Accuracy in percent against the number of neurons removed, one line for the incoming norm as trained, one for the incoming norm after a move, one for the product of norms after a move, on which the dashed one as trained lies."}}
+# %% tags=["hide-input"] figure="fig-ex-pruning"
 def pruned(net, count, rule):
     """The network without the `count` first neurons by a rule, and how well it does."""
     into = torch.cat([net.fc1.weight, net.fc1.bias[:, None]], 1).norm(dim=1)
@@ -768,26 +876,35 @@ figure.axes[0].plot(counts, as_trained, "--", color=COLOURS["ink"])
 figure
 
 # %% [markdown]
-# {numref}`fig-ex-pruning` shows it. A scaling by $\alpha$ multiplies the incoming norm by $\alpha$ and leaves the product of both norms as it is.
+# {numref}`fig-ex-pruning` shows it.
+# A scaling by $\alpha$ multiplies the incoming norm by $\alpha$ and leaves the product of both norms as it is.
 #
 # ::::{solution-end}
 # ::::
 #
 # :::{exercise}
 # :label: ex-almost
-# *Open.* GELU is nearly ReLU for large $|x|$, and its group has no scalings. Define the elements that can be pulled through *up to ε* on a given distribution of inputs. They form no group. How fast do
-# products leave the set, and does a trained GELU network behave as if its group were $G_{\mathrm{ReLU}}$?
+# *Open.*
+# GELU is nearly ReLU for large $|x|$, and its group has no scalings.
+# Define the elements that can be pulled through *up to ε* on a given distribution of inputs.
+# They form no group.
+# How fast do products leave the set, and does a trained GELU network behave as
+# if its group were $G_{\mathrm{ReLU}}$?
 # :::
 #
 # ## Summary
 #
-# - The matrices that can be pulled through an activation form a group $G_\sigma$. For every measurable activation that is not affine it consists of permutations times diagonal matrices with entries in one group of
-#   scalars $H_\sigma$ ({prf:ref}`thm-scalars`).
-# - If the activation is continuous but for finitely many points, $H_\sigma$ is trivial, signs, positive, nonzero or discrete, and fifteen lines of code find it from values of σ.
-# - Moving weights by {eq}`eq-moved` changes weights and representations and not the function. A larger group gives a function more names.
+# - The matrices that can be pulled through an activation form a group $G_\sigma$.
+#   For every measurable activation that is not affine it consists of permutations times diagonal matrices
+#   with entries in one group of scalars $H_\sigma$ ({prf:ref}`thm-scalars`).
+# - If the activation is continuous but for finitely many points, $H_\sigma$ is trivial, signs, positive,
+#   nonzero or discrete, and fifteen lines of code find it from values of σ.
+# - Moving weights by {eq}`eq-moved` changes weights and representations and not the function.
+#   A larger group gives a function more names.
 # - Two rows of the paper's Table 1 and the "any non-zero α" of the other source need a correction.
 #
-# On to {doc}`01b_weight_space`: what residual connections do to all this, and what the loss makes of an orbit. {doc}`/generated/status` has the data, code and run of this page.
+# On to {doc}`01b_weight_space`: what residual connections do to all this, and what the loss makes of an orbit.
+# {doc}`/generated/status` has the data, code and run of this page.
 
 # %% tags=["remove-cell"]
 without_bias = scalings[["alpha", "without bias"]].set_axis(["alpha", "error"], axis=1)

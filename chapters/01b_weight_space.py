@@ -17,16 +17,21 @@
 # :class: tip
 # **You need** {doc}`01_intertwiner_groups`: intertwiner groups, φ, and how they move weights.
 #
-# **You will learn** what changes along an orbit and what does not, which quantities training conserves, how to move along an orbit to train faster, what residual
-# connections do to the symmetries, and which activations are compatible with shifts.
+# **You will learn** what changes along an orbit and what does not, which quantities training conserves,
+# how to move along an orbit to train faster, what residual connections do to the symmetries,
+# and which activations are compatible with shifts.
 #
-# **This run.** {{ this_run }}.
+# **This run.**
+# {{ this_run }}.
 # :::
 #
 # ## The question
 #
-# The *orbit* of weights is all that {eq}`eq-moved` leads to. They compute one function, so the loss is constant along it. Are its points equally good for training, and is a minimum equally *flat* everywhere on its orbit?
-# No: {numref}`fig-level` shows one orbit of a trained ReLU network, on which the loss is flat around one point and sharp around another {cite}`dinh2017`.
+# The *orbit* of weights is all that {eq}`eq-moved` leads to.
+# They compute one function, so the loss is constant along it.
+# Are its points equally good for training, and is a minimum equally *flat* everywhere on its orbit?
+# No: {numref}`fig-level` shows one orbit of a trained ReLU network, on which the loss is flat around one point
+# and sharp around another {cite}`dinh2017`.
 
 # %% tags=["hide-input"]
 import functools
@@ -63,7 +68,7 @@ scale: float = 1.0  # standard deviation of the logarithms of the scalings
 trials: int = 5  # draws for each check, and networks for each comparison
 rates: list[float] = [0.3, 1.0, 3.0, 6.0]  # learning rates behind a teleportation
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-level", "caption": "The loss is constant on the orbit, and the valley around it is narrow at one point and wide at another. Left: level curves of the loss when what enters the hidden neurons of a trained ReLU network is multiplied by p and what leaves them by q; green: the orbit pq = 1. Right: the loss along a straight line through each marked point, in the direction of the largest eigenvalue there; flat is where training ended. Recorded (from a stored run, not the run of this page), handwritten digits."}, "image": {"alt": "Left, hyperbolas in the plane of p and q, one of them thick, with one point marked flat in the middle and one marked sharp at its end. Right, a wide parabola for the flat point and a narrow one for the sharp point, with the same lowest value."}}
+# %% tags=["remove-input"] figure="fig-level"
 plane = record("surface").pivot(index="p", columns="q", values="loss")
 sides, heights = (torch.tensor(np.array(v)) for v in (plane.index, plane))
 level_curve(sides, heights, {"flat": 1.0, "sharp": math.exp(1.25)}, record("cuts"))
@@ -109,15 +114,19 @@ point = point.detach()
 # (sec-orbit)=
 # ## Along an orbit the loss stays, its derivatives do not
 #
-# Take a one-parameter group of symmetries: multiply what enters the hidden neurons by $e^t$, and what leaves them by $e^{-t}$. The weights become $W(t) = g_tW$ with a linear $g_t$,
-# and the chain rule gives
+# Take a one-parameter group of symmetries: multiply what enters the hidden neurons by $e^t$,
+# and what leaves them by $e^{-t}$.
+# The weights become $W(t) = g_tW$ with a linear $g_t$, and the chain rule gives
 #
 # $$\nabla L(W(t)) = g_t^{-\top}\,\nabla L(W),$$ (eq-gradient)
 #
 # $$\nabla^2 L(W(t)) = g_t^{-\top}\,\nabla^2 L(W)\,g_t^{-1}.$$ (eq-hessian)
 #
-# The Hessian changes by a congruence. Its eigenvalues may change without bound, but how many are positive, zero and negative stays (Sylvester's law of inertia). A network with 8
-# hidden neurons on the first eight principal components of the images is small enough for its whole Hessian:
+# The Hessian changes by a congruence.
+# Its eigenvalues may change without bound, but how many are positive, zero and negative stays (Sylvester's law of
+# inertia).
+# A network with 8 hidden neurons on the first eight principal components of the images is small enough for its
+# whole Hessian:
 
 # %%
 gradient_at = torch.func.grad(loss_at)
@@ -185,33 +194,43 @@ ended = told.query("t == 0")["gradient_norm"].item()
 assert ended < 0.05
 glue("gradient-end", ended, display=False)
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-orbit", "caption": "Along the orbit the norm of the gradient varies by a factor of {glue:text}`gradient-factor:.0f`, the largest eigenvalue of the Hessian by {glue:text}`eigenvalue-factor:.0f` and the squared norm of the weights by {glue:text}`norm-factor:.0f`; the loss and the relative sharpness are constant. All quantities relative to t = 0, where training ended with a gradient of norm {glue:text}`gradient-end:.3f`. Recorded, handwritten digits."}, "image": {"alt": "Five curves against the position t on the orbit, on a logarithmic axis. Loss and relative sharpness are horizontal; squared norm, gradient and largest eigenvalue have a minimum near the middle and rise on both sides."}}
+# %% tags=["remove-input"] figure="fig-orbit"
 along_orbit(told)
 
 # %% [markdown]
-# {numref}`fig-orbit` follows the orbit of {numref}`fig-level`. Three lessons:
+# {numref}`fig-orbit` follows the orbit of {numref}`fig-level`.
+# Three lessons:
 #
-# - *Flatness, as the largest eigenvalue measures it, is a property of the weights and not of the function.* A claim that flat minima generalise has to say where on the orbit it measures.
-# - *Weight decay chooses a point.* Its penalty $\tfrac\lambda2\lVert W\rVert^2$ is smallest where incoming and outgoing weights have the same norm, and training with decay goes there at a known rate
-#   ({prf:ref}`thm-balance`).
-# - *Speed depends on the point.* Under gradient flow the loss falls at the rate $\lVert\nabla L\rVert^2$. A section below makes use of it ({ref}`sec-teleport`).
+# - *Flatness, as the largest eigenvalue measures it, is a property of the weights and not of the function.*
+#   A claim that flat minima generalise has to say where on the orbit it measures.
+# - *Weight decay chooses a point.*
+#   Its penalty $\tfrac\lambda2\lVert W\rVert^2$ is smallest where incoming and outgoing weights have the same
+#   norm, and training with decay goes there at a known rate ({prf:ref}`thm-balance`).
+# - *Speed depends on the point.*
+#   Under gradient flow the loss falls at the rate $\lVert\nabla L\rVert^2$.
+#   A section below makes use of it ({ref}`sec-teleport`).
 #
 # (sec-sharpness)=
 # ### Sharpness that does not depend on the orbit
 #
-# Measure a weight's change relative to the weight. Write $|W|$ for the diagonal matrix of absolute values; then
+# Measure a weight's change relative to the weight.
+# Write $|W|$ for the diagonal matrix of absolute values; then
 #
 # $$\lambda_{\max}\bigl(|W|\;\nabla^2L(W)\;|W|\bigr)$$ (eq-relative)
 #
-# is constant on orbits of scalings, signs and permutations: for a diagonal $g$, $|gW| = |g|\,|W|$ cancels the factors of {eq}`eq-hessian` up to signs, which do not change eigenvalues. It is the *relative sharpness*
-# of {numref}`fig-orbit`, and the second-order form of *adaptive sharpness* {cite}`kwon2021`. For groups with more than one entry in a row, such as $GL_n$ between linear layers, it is not constant.
+# is constant on orbits of scalings, signs and permutations:
+# for a diagonal $g$, $|gW| = |g|\,|W|$ cancels the factors of {eq}`eq-hessian` up to signs,
+# which do not change eigenvalues.
+# It is the *relative sharpness* of {numref}`fig-orbit`, and the second-order form of *adaptive sharpness*
+# {cite}`kwon2021`.
+# For groups with more than one entry in a row, such as $GL_n$ between linear layers, it is not constant.
 #
 # ## What moves and what stays
 #
 # :::{prf:proposition} {cite}`godfrey2022`, Proposition 3.4
 # :label: prop-moved
-# Let $A_i\in G_{\sigma_{n_i}}$ and move the weights $W$ to $W'$ by {eq}`eq-moved`. For every hidden layer $m$, with $f_{\le m}$ the
-# network up to layer $m$ and $f_{>m}$ the rest,
+# Let $A_i\in G_{\sigma_{n_i}}$ and move the weights $W$ to $W'$ by {eq}`eq-moved`.
+# For every hidden layer $m$, with $f_{\le m}$ the network up to layer $m$ and $f_{>m}$ the rest,
 #
 # $$\begin{aligned}
 # &f_{\le m}(x, W')\\
@@ -224,7 +243,8 @@ along_orbit(told)
 # :::
 #
 # :::{prf:proof}
-# Induction over $m$. If layer $m-1$ gives $\varphi(A_{m-1})h$, then layer $m$ gives
+# Induction over $m$.
+# If layer $m-1$ gives $\varphi(A_{m-1})h$, then layer $m$ gives
 #
 # $$\begin{aligned}
 # &\sigma(A_mW_m\varphi(A_{m-1}^{-1})\\
@@ -249,29 +269,43 @@ wrong = 100 * index.query("rule == 'printed'")["error"].min()
 glue("wrong-index", float(wrong), display=False)
 
 # %% [markdown]
-# In random networks with three hidden layers and ReLU, tanh, GELU, $|x|$ or $x^2$ all three equations hold at every hidden layer (largest error {glue:text}`moved-error:.0e`), while the hidden
-# activations change by at least {glue:text}`moved-least:.0f` %.
+# In random networks with three hidden layers and ReLU, tanh, GELU, $|x|$ or $x^2$ all three equations hold at
+# every hidden layer (largest error {glue:text}`moved-error:.0e`), while the hidden activations change by at least
+# {glue:text}`moved-least:.0f` %.
 #
 # :::{admonition} Erratum: Godfrey et al. 2022, Theorem 4.2
 # :class: warning
-# The weights are printed there with last entry $W_k\varphi_\sigma(A_k^{-1})$. It has to be $A_{k-1}$, as above. Where both products
-# exist, the printed one changes the outputs by at least {glue:text}`wrong-index:.0f` %.
+# The weights are printed there with last entry $W_k\varphi_\sigma(A_k^{-1})$.
+# It has to be $A_{k-1}$, as above.
+# Where both products exist, the printed one changes the outputs by at least {glue:text}`wrong-index:.0f` %.
 # :::
 #
 # :::{admonition} Are these all symmetries?
 # :class: note
-# *tanh: yes.* {cite:t}`sussmann1992` proved that two tanh networks with one hidden layer, no superfluous neuron and the same function differ by a permutation with signs. {cite:t}`chen1993` described these
-# changes as a group acting on weights, {cite:t}`kurkova1994` treated other activations, and {cite:t}`fefferman1994` networks of any depth, for generic weights.
+# *tanh: yes.*
+# {cite:t}`sussmann1992` proved that two tanh networks with one hidden layer, no superfluous neuron
+# and the same function differ by a permutation with signs.
+# {cite:t}`chen1993` described these changes as a group acting on weights,
+# {cite:t}`kurkova1994` treated other activations, and {cite:t}`fefferman1994` networks of any depth,
+# for generic weights.
 #
-# *ReLU: often, not always.* {cite:t}`phuong2020` found, for layers that do not grow wider, networks whose only symmetries are permutations and scalings. {cite:t}`rolnick2020` recover weights from the places where the function bends,
-# under conditions. {cite:t}`grigsby2023` show mechanisms of *hidden* symmetries and that they become frequent with depth. {doc}`07_shallow_relu` settles one hidden layer; the next section shows a symmetry that needs two.
+# *ReLU: often, not always.*
+# {cite:t}`phuong2020` found, for layers that do not grow wider, networks whose only symmetries are permutations
+# and scalings.
+# {cite:t}`rolnick2020` recover weights from the places where the function bends, under conditions.
+# {cite:t}`grigsby2023` show mechanisms of *hidden* symmetries and that they become frequent with depth.
+# {doc}`07_shallow_relu` settles one hidden layer; the next section shows a symmetry that needs two.
 # :::
 #
 # (sec-deep)=
 # ## A hidden symmetry that needs depth
 #
-# *Behind a ReLU every input is nonnegative, so the next layer may have neurons that are active on all inputs.* Take two such neurons, with nonnegative weights $W_2$ and biases $b_2$. For them ReLU does nothing, and every invertible
-# $M$ with $MW_2 \ge 0$ and $Mb_2 \ge 0$ can be absorbed: $(W_2, b_2, W_3) \to (MW_2, Mb_2, W_3M^{-1})$. For positive $W_2$ and $b_2$ such $M$ contain an open set of the four-dimensional $GL_2$; the group of ReLU has dimension 2.
+# *Behind a ReLU every input is nonnegative, so the next layer may have neurons that are active on all inputs.*
+# Take two such neurons, with nonnegative weights $W_2$ and biases $b_2$.
+# For them ReLU does nothing, and every invertible $M$ with $MW_2 \ge 0$ and $Mb_2 \ge 0$ can be absorbed:
+# $(W_2, b_2, W_3) \to (MW_2, Mb_2, W_3M^{-1})$.
+# For positive $W_2$ and $b_2$ such $M$ contain an open set of the four-dimensional $GL_2$;
+# the group of ReLU has dimension 2.
 
 
 # %%
@@ -300,21 +334,26 @@ hidden["change"] *= 100
 free = hidden.query("`acts on` == 'second layer' and -0.51 < s")
 assert free["change"].max() < 1e-10
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-hidden", "caption": "On neurons that are always active every s ≥ −½ keeps the function (on a sample of inputs a little more may); in the first layer only s = 0 does. Change of the outputs under M = (1 s; 0 1) between the first or the second hidden layer and what follows, for random inputs."}, "image": {"alt": "Change in percent against s. For the second layer it is zero from about minus one half on to the right; for the first layer it is zero at s = 0 only."}}
+# %% tags=["remove-input"] figure="fig-hidden"
 axes = {"xlabel": "s", "ylabel": "change of the outputs, %"}
 mean_curves(hidden, "s", "change", "acts on", **axes)
 
 # %% [markdown]
-# {numref}`fig-hidden` draws one line through this set. The library does not look for such symmetries: they depend on the values of weights and not only on the graph ({doc}`01c_any_network`).
+# {numref}`fig-hidden` draws one line through this set.
+# The library does not look for such symmetries: they depend on the values of weights and not only on the graph
+# ({doc}`01c_any_network`).
 #
 # (sec-noether)=
 # ## What training conserves
 #
-# *Every one-parameter group of symmetries with a symmetric generator gives a quantity that gradient flow conserves, as Noether's theorem does in mechanics. Steps of finite size let it drift; over a fixed time the drift is about proportional to the learning rate.*
+# *Every one-parameter group of symmetries with a symmetric generator gives a quantity
+# that gradient flow conserves, as Noether's theorem does in mechanics.
+# Steps of finite size let it drift; over a fixed time the drift is about proportional to the learning rate.*
 #
 # :::{prf:theorem} Noether for gradient flow
 # :label: thm-noether
-# Let $L$ be differentiable and constant along $s \mapsto e^{sX}\theta$ for every θ, with a symmetric matrix $X$. Then gradient flow $\dot\theta = -\nabla L(\theta)$ conserves
+# Let $L$ be differentiable and constant along $s \mapsto e^{sX}\theta$ for every θ, with a symmetric matrix $X$.
+# Then gradient flow $\dot\theta = -\nabla L(\theta)$ conserves
 #
 # $$Q_X(\theta) = \tfrac12\langle\theta, X\theta\rangle,$$ (eq-noether)
 #
@@ -324,21 +363,41 @@ mean_curves(hidden, "s", "change", "acts on", **axes)
 # :::
 #
 # :::{prf:proof}
-# $\langle X\theta, \nabla L\rangle$ is the derivative of $L$ along the orbit, so it is 0. Hence $\dot Q_X = \langle X\theta, \dot\theta\rangle = 0$, and in
-# $Q_X(\theta - \eta\nabla L)$ the term linear in η vanishes.
+# $\langle X\theta, \nabla L\rangle$ is the derivative of $L$ along the orbit, so it is 0.
+# Hence $\dot Q_X = \langle X\theta, \dot\theta\rangle = 0$, and in $Q_X(\theta - \eta\nabla L)$ the term linear
+# in η vanishes.
 # :::
 #
 # ReLU networks are differentiable almost everywhere only; {prf:ref}`thm-balance` treats that.
 #
 # What is conserved depends on the activation between two layers of weights, with $n$ neurons and without biases:
 #
-# | activation | one-parameter groups, with $X$ symmetric | conserved | quantities |
-# |---|---|---|---|
-# | none (linear) | $e^{sS}W_i$ and $W_{i+1}e^{-sS}$, $S$ symmetric | $W_iW_i^\top - W_{i+1}^\top W_{i+1}$ | $n(n+1)/2$ |
-# | ReLU | the same, $S$ diagonal | its diagonal | $n$ |
-# | tanh, GELU | none: the group is finite | nothing by this theorem | 0 |
+# :::{list-table}
+# :header-rows: 1
+# :widths: auto
 #
-# This is due to {cite:t}`du2018`, and to {cite:t}`kunin2021` for more symmetries. A bias counts as one more column of $W_i$. The $n(n+1)/2$ quantities are independent if the neighbouring layers are wide enough. For antisymmetric $X$, as of rotations, $Q_X$ is 0 and says nothing.
+# * - activation
+#   - one-parameter groups, with $X$ symmetric
+#   - conserved
+#   - quantities
+# * - none (linear)
+#   - $e^{sS}W_i$ and $W_{i+1}e^{-sS}$, $S$ symmetric
+#   - $W_iW_i^\top - W_{i+1}^\top W_{i+1}$
+#   - $n(n+1)/2$
+# * - ReLU
+#   - the same, $S$ diagonal
+#   - its diagonal
+#   - $n$
+# * - tanh, GELU
+#   - none: the group is finite
+#   - nothing by this theorem
+#   - 0
+# :::
+#
+# This is due to {cite:t}`du2018`, and to {cite:t}`kunin2021` for more symmetries.
+# A bias counts as one more column of $W_i$.
+# The $n(n+1)/2$ quantities are independent if the neighbouring layers are wide enough.
+# For antisymmetric $X$, as of rotations, $Q_X$ is 0 and says nothing.
 
 
 # %%
@@ -372,25 +431,38 @@ glue(
     "drift-free", float(ends.loc["ReLU, off the diagonal"].mean(axis=None)), display=False
 )
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-drift", "caption": "Halving the learning rate about halves the drift of conserved quantities; the others change as much at every learning rate. Change of the conserved quantities since the start, in percent of their size, against time (learning rate times steps), for three learning rates; recorded, mean over networks with 95 % interval, handwritten digits. Left: all of the matrix in a linear network; middle: its diagonal with ReLU; right: its other entries with ReLU, which no symmetry protects."}, "image": {"alt": "Three panels on a logarithmic axis. Linear and ReLU diagonal: three curves one below the other, a factor of two apart. Off the diagonal: three curves on top of each other, far above."}}
+# %% tags=["remove-input"] figure="fig-drift"
 axes = {"xlabel": "time", "ylabel": "change, %"}
 shown = told.query("time > 0").assign(rate=lambda t: "η = " + t["rate"].astype(str))
 mean_curves(shown, "time", "drift", "rate", panels="quantity", **axes, log=True)
 
 # %% [markdown]
-# {numref}`fig-drift` follows both kinds of network. Each step adds $\eta^2Q_X(\nabla L)$, and a time $T$ takes $T/\eta$ steps, so the drift is proportional to η: in the linear network {glue:text}`drift-coarse:.1f` % at learning rate 0.4 and
-# {glue:text}`drift-fine:.1f` % at 0.1. The unprotected entries change by {glue:text}`drift-free:.0f` % at every learning rate. So training remembers where on its orbit it began, up to the step size; weight decay makes it forget
-# ({prf:ref}`thm-balance`).
+# {numref}`fig-drift` follows both kinds of network.
+# Each step adds $\eta^2Q_X(\nabla L)$, and a time $T$ takes $T/\eta$ steps, so the drift is proportional to η:
+# in the linear network {glue:text}`drift-coarse:.1f` % at learning rate 0.4 and {glue:text}`drift-fine:.1f` %
+# at 0.1.
+# The unprotected entries change by {glue:text}`drift-free:.0f` % at every learning rate.
+# So training remembers where on its orbit it began, up to the step size;
+# weight decay makes it forget ({prf:ref}`thm-balance`).
 #
 # (sec-teleport)=
 # ## Teleportation: move along the orbit, then train on
 #
-# *Moving to a point of the orbit with a larger gradient speeds training up at first, and the advantage shrinks.* The idea is called *teleportation* {cite}`zhao2022`. Scale what enters neuron $i$ by $a_i$. With
-# $G_i^{\mathrm{in}}$ and $G_i^{\mathrm{out}}$ for the gradients of its incoming and outgoing weights, {eq}`eq-gradient` gives
+# *Moving to a point of the orbit with a larger gradient speeds training up at first, and the advantage shrinks.*
+# The idea is called *teleportation* {cite}`zhao2022`.
+# Scale what enters neuron $i$ by $a_i$.
+# With $G_i^{\mathrm{in}}$ and $G_i^{\mathrm{out}}$ for the gradients of its incoming and outgoing weights,
+# {eq}`eq-gradient` gives
 #
-# $$\begin{aligned}&\lVert\nabla L\rVert^2 = \text{const} +{}\\ &\sum_i \bigl(\lVert G_i^{\mathrm{in}}\rVert^2/a_i^2 + a_i^2\,\lVert G_i^{\mathrm{out}}\rVert^2\bigr).\end{aligned}$$ (eq-teleport)
+# $$
+# \begin{aligned}
+# &\lVert\nabla L\rVert^2 = \text{const} +{}\\
+# &\sum_i \bigl(\lVert G_i^{\mathrm{in}}\rVert^2/a_i^2 + a_i^2\,\lVert G_i^{\mathrm{out}}\rVert^2\bigr).
+# \end{aligned}
+# $$ (eq-teleport)
 #
-# It is convex in $\log a_i$ and has no largest value. So bound the scalings, $1/r \le a_i \le r$; then the best $a_i$ is one of the two ends:
+# It is convex in $\log a_i$ and has no largest value.
+# So bound the scalings, $1/r \le a_i \le r$; then the best $a_i$ is one of the two ends:
 
 # %%
 reach = 4.0
@@ -438,7 +510,7 @@ for name, key in {"plain": "plain", "r = 4": "four"}.items():
 for name, value in numbers.items():
     glue(f"tele-{name}", float(value), display=False)
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-teleport", "caption": "At the same learning rate a teleported network is ahead at once; when each start has its best learning rate, it is still ahead after 100 steps, by little. Loss against steps of gradient descent after 20 common steps: plain, and moved along the orbit to the largest gradient with scalings up to r. Left: learning rate 1 for all. Right: the best of four learning rates for each after 100 steps: 3 for plain, 6 for r = 2 (behind plain at most steps before), 3 for r = 4. Recorded, mean over networks with 95 % interval, 16 hidden neurons, handwritten digits."}, "image": {"alt": "Two panels of the loss on a logarithmic axis against the number of steps, one line each for plain, r = 2 and r = 4. Left, the moved networks fall faster. Right, the three lines end close to each other."}}
+# %% tags=["remove-input"] figure="fig-teleport"
 curve = {k: wide.loc[best[k], k].groupby("step").mean() for k in ("plain", "r = 2")}
 assert (curve["r = 2"] > curve["plain"]).sum() > len(curve["plain"]) / 2
 same = told[told["rate"] == 1.0].assign(choice="learning rate 1")
@@ -448,27 +520,38 @@ axes = {"xlabel": "steps", "ylabel": "training loss"}
 mean_curves(both, "step", "loss", "start", panels="choice", **axes, log=True)
 
 # %% [markdown]
-# {numref}`fig-teleport` compares it with plain descent, on networks with 16 hidden neurons that have trained for 20 steps. With $r = 4$ the squared norm of the gradient grows {glue:text}`tele-gradient:.0f`-fold. At learning rate 1
-# the loss after ten steps is {glue:text}`tele-early-four:.2f` instead of {glue:text}`tele-early-plain:.2f`, and lower in {glue:text}`tele-ahead:.0f` of 20 networks. This comparison is not fair yet: a larger learning rate speeds plain descent up as well.
-# With the best of four learning rates, 3 for both, the losses after 100 steps are {glue:text}`tele-end-four:.3f` and {glue:text}`tele-end-plain:.3f`, and the moved network is ahead in {glue:text}`tele-still:.0f` of 20. The price is curvature, which grows along the
-# orbit too ({numref}`fig-orbit`): at learning rate 6 the networks moved with $r = 4$ end at {glue:text}`tele-coarse-four:.2f`, the unmoved at {glue:text}`tele-coarse:.2f`. We measured the training loss only.
+# {numref}`fig-teleport` compares it with plain descent, on networks with 16 hidden neurons
+# that have trained for 20 steps.
+# With $r = 4$ the squared norm of the gradient grows {glue:text}`tele-gradient:.0f`-fold.
+# At learning rate 1 the loss after ten steps is {glue:text}`tele-early-four:.2f` instead of
+# {glue:text}`tele-early-plain:.2f`, and lower in {glue:text}`tele-ahead:.0f` of 20 networks.
+# This comparison is not fair yet: a larger learning rate speeds plain descent up as well.
+# With the best of four learning rates, 3 for both, the losses after 100 steps are {glue:text}`tele-end-four:.3f`
+# and {glue:text}`tele-end-plain:.3f`, and the moved network is ahead in {glue:text}`tele-still:.0f` of 20.
+# The price is curvature, which grows along the orbit too ({numref}`fig-orbit`):
+# at learning rate 6 the networks moved with $r = 4$ end at {glue:text}`tele-coarse-four:.2f`,
+# the unmoved at {glue:text}`tele-coarse:.2f`.
+# We measured the training loss only.
 #
 # (sec-residual)=
 # ## Residual connections constrain the layers they join
 #
 # {numref}`fig-block` writes on every edge of a residual block what the values on it are multiplied by.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-block", "caption": "Where two edges meet in a sum, their matrices must be equal. The shortcut (orange) adds the output of layer 1, which moves by φ(A₁), to the pre-activation of layer 3, which moves by A₃. The layer inside the block is free."}, "image": {"alt": "A row of boxes: sigma, W2, sigma, W3, a plus, sigma, with phi of A1, A2, phi of A2, A3 and A3 on the arrows between them, and an arc labelled phi of A1 from the first sigma to the plus."}}
+# %% tags=["remove-input"] figure="fig-block"
 residual_block()
 
 # %% [markdown]
-# A skip connection adds the output $h_l$ of one layer to the pre-activation of another, $m$. Moved, the sum is
-# $A_m(W_m h_{m-1} + b_m) + \varphi(A_l)h_l$, and, if $h_l$ spans its space, $A_m$ factors out exactly when
+# A skip connection adds the output $h_l$ of one layer to the pre-activation of another, $m$.
+# Moved, the sum is $A_m(W_m h_{m-1} + b_m) + \varphi(A_l)h_l$, and, if $h_l$ spans its space,
+# $A_m$ factors out exactly when
 #
 # $$A_m = \varphi_\sigma(A_l) \in G_\sigma.$$ (eq-tied)
 #
-# That $\varphi_\sigma(A_l)$ lies in the group is a condition: for $\sigma(x) = \sqrt{|x|}\,(2 + \sin 2\pi\log_2|x|)$ the scalar $a = 2$ has $\varphi(a) = \sqrt2$, which is no
-# element of its group. In general what is added must move alike:
+# That $\varphi_\sigma(A_l)$ lies in the group is a condition:
+# for $\sigma(x) = \sqrt{|x|}\,(2 + \sin 2\pi\log_2|x|)$ the scalar $a = 2$ has $\varphi(a) = \sqrt2$,
+# which is no element of its group.
+# In general what is added must move alike:
 #
 # | what is added | to what | rule |
 # |---|---|---|
@@ -506,27 +589,39 @@ glue("tie-exact", float(exact.max()), display=False)
 glue("tie-printed", 100 * float(printed.min()), display=False)
 
 # %% [markdown]
-# With $|x|$ the exact rule keeps the outputs (largest error {glue:text}`tie-exact:.0e` in all draws), and the rule $A_3 = A_1$ changes them by at least {glue:text}`tie-printed:.0f` %.
+# With $|x|$ the exact rule keeps the outputs (largest error {glue:text}`tie-exact:.0e` in all draws),
+# and the rule $A_3 = A_1$ changes them by at least {glue:text}`tie-printed:.0f` %.
 #
 # :::{admonition} Erratum: Godfrey et al. 2022, Remark 3.6
 # :class: warning
-# Printed: $A_l = A_m$ across a residual connection. That is enough where an output is added to an output, or a pre-activation to a
-# pre-activation, and for every σ whose $\varphi$ is the identity, such as ReLU and tanh. Where an output is added to a pre-activation it is false in
-# general: for $|x|$, $\varphi(A) = |A|$ entrywise. We do not have the appendix with the authors' own conditions.
+# Printed: $A_l = A_m$ across a residual connection.
+# That is enough where an output is added to an output, or a pre-activation to a pre-activation,
+# and for every σ whose $\varphi$ is the identity, such as ReLU and tanh.
+# Where an output is added to a pre-activation it is false in general: for $|x|$, $\varphi(A) = |A|$ entrywise.
+# We do not have the appendix with the authors' own conditions.
 # :::
 #
-# The layer *inside* the block is free: its $A_2$ was drawn independently. So the first identity of {eq}`eq-layers` holds there as well,
-# $f_{\le2}(W') = \varphi(A_2)f_{\le2}(W)$. The paper writes that "there doesn't seem to be a way" to obtain such an identity; only the
-# factorisation $f = f_{>2}\circ f_{\le2}$ fails, because the shortcut goes round the layer.
+# The layer *inside* the block is free: its $A_2$ was drawn independently.
+# So the first identity of {eq}`eq-layers` holds there as well, $f_{\le2}(W') = \varphi(A_2)f_{\le2}(W)$.
+# The paper writes that "there doesn't seem to be a way" to obtain such an identity;
+# only the factorisation $f = f_{>2}\circ f_{\le2}$ fails, because the shortcut goes round the layer.
 #
 # (sec-size)=
 # ## How large is the group?
 #
-# *Counted with its components, $G_{\mathrm{ReLU}}$ is larger than the matrices of rank one on a coarse scale and smaller on a fine one.* It has dimension $n$, and matrices of rank one have $2n-1$, but $G_{\mathrm{ReLU}}$ has
-# $n!$ components as well. Footnote 5 of {cite:t}`godfrey2022` counts both by ε-nets and finds rank one larger all the same; we do not have its calculation (appendix E.7). Ours counts how many balls of radius ε fill either set within
-# the unit ball of the Frobenius norm, by volume. $G_{\mathrm{ReLU}}$ is $n!$ orthants of an $n$-dimensional ball there, and the matrices $suv^\top$ have the volume $|S^{n-1}|^2/(4n-2)$.
-# With $V_d$ for the volume of the unit ball, they need $n!\,2^{-n}\varepsilon^{-n}$ and $|S^{n-1}|^2\varepsilon^{-(2n-1)}/((4n-2)V_{2n-1})$ balls: equally many at ε = {glue:text}`equal-16:.2f` for $n = 16$ and {glue:text}`equal-512:.3f` for
-# $n = 512$, asymptotically at $4e/n$. Below, rank one is the larger set.
+# *Counted with its components, $G_{\mathrm{ReLU}}$ is larger than the matrices of rank one on a coarse scale
+# and smaller on a fine one.*
+# It has dimension $n$, and matrices of rank one have $2n-1$, but $G_{\mathrm{ReLU}}$ has $n!$ components as well.
+# Footnote 5 of {cite:t}`godfrey2022` counts both by ε-nets and finds rank one larger all the same;
+# we do not have its calculation (appendix E.7).
+# Ours counts how many balls of radius ε fill either set within the unit ball of the Frobenius norm, by volume.
+# $G_{\mathrm{ReLU}}$ is $n!$ orthants of an $n$-dimensional ball there,
+# and the matrices $suv^\top$ have the volume $|S^{n-1}|^2/(4n-2)$.
+# With $V_d$ for the volume of the unit ball, they need $n!\,2^{-n}\varepsilon^{-n}$
+# and $|S^{n-1}|^2\varepsilon^{-(2n-1)}/((4n-2)V_{2n-1})$ balls:
+# equally many at ε = {glue:text}`equal-16:.2f` for $n = 16$ and {glue:text}`equal-512:.3f` for $n = 512$,
+# asymptotically at $4e/n$.
+# Below, rank one is the larger set.
 
 # %% tags=["remove-cell"]
 ball = lambda d: d / 2 * math.log(math.pi) - math.lgamma(d / 2 + 1)  # log of volume
@@ -547,8 +642,12 @@ glue("equal-512", float(same_size[512]), display=False)
 # %% [markdown]
 # ## Shifts as well: affine intertwiners
 #
-# *With biases in front and behind, a sigmoid can also be reflected, and exp shifted by any amount.* A layer has a bias, so a change in front of σ may shift too, and one behind it as well: $\sigma(ax + t) = b\,\sigma(x) + s$.
-# That goes beyond the paper. The table lists what a search finds with $a = \pm1$ and $|t| \le 10$ (a grid of 0.02, refined; 3,001 points $|x| \le 20$); for sin, one period.
+# *With biases in front and behind, a sigmoid can also be reflected, and exp shifted by any amount.*
+# A layer has a bias, so a change in front of σ may shift too, and one behind it as well:
+# $\sigma(ax + t) = b\,\sigma(x) + s$.
+# That goes beyond the paper.
+# The table lists what a search finds with $a = \pm1$ and $|t| \le 10$ (a grid of 0.02, refined;
+# 3,001 points $|x| \le 20$); for sin, one period.
 
 # %% tags=["remove-input"]
 names = ("Sigmoid", "Hardsigmoid", "ReLU6", "exp", "sin")
@@ -570,17 +669,26 @@ shown = readable(shifts, headings, title="Affine intertwiners")
 shown
 
 # %% [markdown]
-# For exp every $t$ is allowed, and for sin every multiple of π. A sigmoid neuron can be turned round, $\sigma(-x) = 1 - \sigma(x)$, if the next bias takes up the 1. For $\exp$, a bias is nothing
-# but a factor of the outgoing weights. ReLU6 is turned round by $6 - x$. For GELU and ReLU the search finds no shift.
+# For exp every $t$ is allowed, and for sin every multiple of π.
+# A sigmoid neuron can be turned round, $\sigma(-x) = 1 - \sigma(x)$, if the next bias takes up the 1.
+# For $\exp$, a bias is nothing but a factor of the outgoing weights.
+# ReLU6 is turned round by $6 - x$.
+# For GELU and ReLU the search finds no shift.
 #
 # ## Run it yourself
 #
-# The figures on teleportation and on what training conserves are recorded, with 20 networks. This page has computed the same with {glue:text}`live-trials:.0f`: after ten steps of its own first learning rate, {glue:text}`live-rate:.1f`, the loss is {glue:text}`live-moved:.2f` with $r = 4$ and {glue:text}`live-plain:.2f`
-# for plain descent; what a linear network conserves has changed by {glue:text}`live-drift:.1f` % at learning rate 0.1. Another run is one command: `.venv/bin/intertwine run 01b_weight_space -p trials 20`.
+# The figures on teleportation and on what training conserves are recorded, with 20 networks.
+# This page has computed the same with {glue:text}`live-trials:.0f`:
+# after ten steps of its own first learning rate, {glue:text}`live-rate:.1f`,
+# the loss is {glue:text}`live-moved:.2f` with $r = 4$ and {glue:text}`live-plain:.2f` for plain descent;
+# what a linear network conserves has changed by {glue:text}`live-drift:.1f` % at learning rate 0.1.
+# Another run is one command: `.venv/bin/intertwine run 01b_weight_space -p trials 20`.
 #
 # ## Adapt this
 #
-# A block of your own: change `WithShortcut`. The library finds the rule of every sum; here the shortcut has weights of its own, so three independent elements are allowed.
+# A block of your own: change `WithShortcut`.
+# The library finds the rule of every sum; here the shortcut has weights of its own,
+# so three independent elements are allowed.
 
 
 # %%
@@ -603,41 +711,62 @@ print(relative_error(other(inputs), net(inputs)))
 # %% [markdown]
 # ## Deviations from the papers
 #
-# | | printed | here |
-# |---|---|---|
-# | orbits | of any network | 8 or 16 hidden neurons on 8 principal components of 500 images: small enough for whole Hessians |
-# | teleportation | {cite:t}`zhao2022` maximise the gradient by gradient ascent over the group, several times during training | closed form with a bound on the scalings, once |
-# | relative sharpness | {cite:t}`kwon2021` maximise the loss in a neighbourhood of finite size | its second-order form |
-# | conditions on residual connections | appendix E, not in the text that we have | {eq}`eq-tied`, with proof |
+# :::{list-table}
+# :header-rows: 1
+# :widths: auto
+#
+# * -
+#   - printed
+#   - here
+# * - orbits
+#   - of any network
+#   - 8 or 16 hidden neurons on 8 principal components of 500 images: small enough for whole Hessians
+# * - teleportation
+#   - {cite:t}`zhao2022` maximise the gradient by gradient ascent over the group,
+#     several times during training
+#   - closed form with a bound on the scalings, once
+# * - relative sharpness
+#   - {cite:t}`kwon2021` maximise the loss in a neighbourhood of finite size
+#   - its second-order form
+# * - conditions on residual connections
+#   - appendix E, not in the text that we have
+#   - {eq}`eq-tied`, with proof
+# :::
 #
 # ## Exercises
 #
 # :::{exercise}
 # :label: ex-count
-# *Warm-up.* A hidden layer has 8 neurons and no biases. How many independent quantities does {prf:ref}`thm-noether` give if σ is tanh, ReLU, $|x|$, or nothing?
+# *Warm-up.*
+# A hidden layer has 8 neurons and no biases.
+# How many independent quantities does {prf:ref}`thm-noether` give if σ is tanh, ReLU, $|x|$, or nothing?
 # :::
 #
 # ::::{solution} ex-count
 # :class: dropdown
-# 0, 8, 8 and 36. The group of $|x|$ has signs as well, but signs form no one-parameter group. Symmetric $8\times8$ matrices have dimension $8\cdot9/2 = 36$.
+# 0, 8, 8 and 36.
+# The group of $|x|$ has signs as well, but signs form no one-parameter group.
+# Symmetric $8\times8$ matrices have dimension $8\cdot9/2 = 36$.
 # ::::
 #
 # :::{exercise}
 # :label: ex-inertia
-# Why does the Hessian of a ReLU network with one layer of $n$ hidden neurons, each with a nonzero weight, have at least $n$ zero
-# eigenvalues at a minimum where the loss is twice differentiable?
+# Why does the Hessian of a ReLU network with one layer of $n$ hidden neurons, each with a nonzero weight,
+# have at least $n$ zero eigenvalues at a minimum where the loss is twice differentiable?
 # :::
 #
 # ::::{solution} ex-inertia
 # :class: dropdown
-# Each neuron's scaling is a curve on which the loss is constant. Differentiate {eq}`eq-gradient` along it, at
-# $t=0$ and with tangent $v$: the Hessian takes $v$ to a vector no longer than the gradient, which vanishes at a minimum. Tangents of
-# different neurons share no weight, so they are independent.
+# Each neuron's scaling is a curve on which the loss is constant.
+# Differentiate {eq}`eq-gradient` along it, at $t=0$ and with tangent $v$:
+# the Hessian takes $v$ to a vector no longer than the gradient, which vanishes at a minimum.
+# Tangents of different neurons share no weight, so they are independent.
 # ::::
 #
 # :::{exercise}
 # :label: ex-exp
-# For $\sigma = \exp$ use the affine intertwiners to remove all biases of a hidden layer without changing the function.
+# For $\sigma = \exp$ use the affine intertwiners to remove all biases of a hidden layer without changing the
+# function.
 # :::
 #
 # ::::{solution} ex-exp
@@ -647,7 +776,10 @@ print(relative_error(other(inputs), net(inputs)))
 #
 # :::{exercise}
 # :label: ex-optimisers
-# *With data.* Does momentum conserve the quantities of {prf:ref}`thm-noether`? Does Adam? Train the ReLU network of this page with each and draw the change of the diagonal.
+# *With data.*
+# Does momentum conserve the quantities of {prf:ref}`thm-noether`?
+# Does Adam?
+# Train the ReLU network of this page with each and draw the change of the diagonal.
 # :::
 #
 # ::::{solution-start} ex-optimisers
@@ -655,7 +787,7 @@ print(relative_error(other(inputs), net(inputs)))
 # ::::
 
 
-# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-ex-optimisers", "caption": "Gradient descent nearly conserves the diagonal, momentum less so, Adam not at all. Change in percent since the start against steps, mean over six networks with 95 % interval, run of this page. Learning rates: 0.1, 0.01 with momentum 0.9, and 0.01 for Adam."}, "image": {"alt": "Change in percent on a logarithmic axis against the number of steps for gradient descent, momentum and Adam. Adam's curve is far above the others."}}
+# %% tags=["hide-input"] figure="fig-ex-optimisers"
 makers = {
     "gradient descent": functools.partial(torch.optim.SGD, lr=0.1),
     "momentum": functools.partial(torch.optim.SGD, lr=0.01, momentum=0.9),
@@ -679,22 +811,30 @@ axes = {"xlabel": "steps", "ylabel": "change of the diagonal, %", "log": True}
 mean_curves(rows, "step", "change", "optimiser", **axes)
 
 # %% [markdown]
-# {numref}`fig-ex-optimisers` answers it. Adam divides each entry of the gradient by its own size. The gradient is still perpendicular to $X\theta$, but the step is not, so the proof fails where it puts $-\nabla L$ for $\dot\theta$. Momentum adds up gradients that belong to earlier points.
+# {numref}`fig-ex-optimisers` answers it.
+# Adam divides each entry of the gradient by its own size.
+# The gradient is still perpendicular to $X\theta$, but the step is not, so the proof fails
+# where it puts $-\nabla L$ for $\dot\theta$.
+# Momentum adds up gradients that belong to earlier points.
 #
 # ::::{solution-end}
 # ::::
 #
 # :::{exercise}
 # :label: ex-gentle
-# *With data.* Teleport the other way, to the *smallest* gradient of the orbit. Which $a_i$ minimise {eq}`eq-teleport`? Train on from there with learning rate 1, and compare with plain descent.
+# *With data.*
+# Teleport the other way, to the *smallest* gradient of the orbit.
+# Which $a_i$ minimise {eq}`eq-teleport`?
+# Train on from there with learning rate 1, and compare with plain descent.
 # :::
 #
 # ::::{solution-start} ex-gentle
 # :class: dropdown
 # ::::
-# Each summand is smallest where its two terms are equal, $a_i = (\lVert G_i^{\mathrm{in}}\rVert / \lVert G_i^{\mathrm{out}}\rVert)^{1/2}$.
+# Each summand is smallest where its two terms are equal,
+# $a_i = (\lVert G_i^{\mathrm{in}}\rVert / \lVert G_i^{\mathrm{out}}\rVert)^{1/2}$.
 
-# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-ex-gentle", "caption": "From the point with the smallest gradient training is hardly slower than plain descent. The smallest squared gradient of the hidden weights on the orbit is {glue:text}`gentle:.0f` % of the one that 20 steps from a random start lead to. Training loss against steps of learning rate 1, mean over six networks with 95 % interval, run of this page."}, "image": {"alt": "Training loss against steps. The lines for plain descent and the smallest gradient lie on top of each other, the line for the largest gradient below them."}}
+# %% tags=["hide-input"] figure="fig-ex-gentle"
 rows, loss, sizes = [], orbits.cross_entropy(*small), []
 for s in range(6):
     weights = orbits.start((8, 16, len(train.classes)), torch.Generator().manual_seed(s))
@@ -720,19 +860,30 @@ mean_curves(rows, "step", "loss", "start", **axes)
 #
 # :::{exercise}
 # :label: ex-invariant
-# *Open.* {eq}`eq-relative` is constant on orbits of scalings, and not of $GL_n$ between linear layers. Find a measure of sharpness that is constant there as well. Does it predict test accuracy among networks that were trained
-# with different learning rates better than the largest eigenvalue does?
+# *Open.*
+# {eq}`eq-relative` is constant on orbits of scalings, and not of $GL_n$ between linear layers.
+# Find a measure of sharpness that is constant there as well.
+# Does it predict test accuracy among networks that were trained with different learning rates better
+# than the largest eigenvalue does?
 # :::
 #
 # ## Summary
 #
-# - The loss is constant on an orbit; gradient, Hessian and norm are not. The Hessian's signature and the relative sharpness are.
-# - Gradient flow conserves one quantity for each one-parameter group with symmetric generator; steps of finite size let it drift, over a fixed time about in proportion to the learning rate.
-# - A network moved to a larger gradient trains faster at the same learning rate. With the best of four learning rates for each the lead is small, and at the largest a move with $r = 4$ does worse.
-# - What is added must move alike. An output added to a pre-activation asks for $A_m = \varphi(A_l)$ where the paper prints $A_m = A_l$.
-# - For tanh networks with generic weights and no superfluous neuron these are all symmetries. A deep ReLU network may have more.
+# - The loss is constant on an orbit; gradient, Hessian and norm are not.
+#   The Hessian's signature and the relative sharpness are.
+# - Gradient flow conserves one quantity for each one-parameter group with symmetric generator;
+#   steps of finite size let it drift, over a fixed time about in proportion to the learning rate.
+# - A network moved to a larger gradient trains faster at the same learning rate.
+#   With the best of four learning rates for each the lead is small, and at the largest a move
+#   with $r = 4$ does worse.
+# - What is added must move alike.
+#   An output added to a pre-activation asks for $A_m = \varphi(A_l)$ where the paper prints $A_m = A_l$.
+# - For tanh networks with generic weights and no superfluous neuron these are all symmetries.
+#   A deep ReLU network may have more.
 #
-# Back to {doc}`01_intertwiner_groups`, on to {doc}`01c_any_network`, which does all this for networks that somebody else wrote. {doc}`/generated/status` has the data, code and run of this page.
+# Back to {doc}`01_intertwiner_groups`, on to {doc}`01c_any_network`, which does all this for networks
+# that somebody else wrote.
+# {doc}`/generated/status` has the data, code and run of this page.
 
 # %% tags=["remove-cell"]
 run.write(

@@ -15,20 +15,28 @@
 #
 # :::{admonition} Before you start
 # :class: tip
-# **You need** {doc}`01_intertwiner_groups`: the intertwiner group $G_\sigma$ of an activation and its map $\varphi_\sigma$.
+# **You need** {doc}`01_intertwiner_groups`: the intertwiner group $G_\sigma$ of an activation
+# and its map $\varphi_\sigma$.
 #
-# **You will learn** what a matrix in front of an activation costs a trained network, how least squares finds the best linear repair, why a
-# penalty after finetuning depends on the number of epochs, and how to read a penalty beside its control.
+# **You will learn** what a matrix in front of an activation costs a trained network,
+# how least squares finds the best linear repair, why a penalty after finetuning depends on the number of epochs,
+# and how to read a penalty beside its control.
 #
-# **This run.** {{ this_run }}.
+# **This run.**
+# {{ this_run }}.
 # :::
 #
 # ## The question
 #
-# Put a matrix $A$ in front of an activation, so that the layer passes on $\sigma(Az)$ instead of $\sigma(z)$. If $A$ lies in the
-# intertwiner group $G_\sigma$, the matrix $\varphi_\sigma(A)^{-1}$ behind the activation undoes it. If it does not, no matrix undoes it on all inputs
-# {cite}`godfrey2022`. A network sees only some inputs. *How much accuracy does a matrix in front of the activation cost on data, when the best matrix
-# behind it may repair the damage?* For elements of the group nothing, for a rotation before a ReLU {glue:text}`relu-turned:.1f` points of {glue:text}`relu-alone:.1f` % ({numref}`fig-own-group`).
+# Put a matrix $A$ in front of an activation, so that the layer passes on $\sigma(Az)$ instead of $\sigma(z)$.
+# If $A$ lies in the intertwiner group $G_\sigma$, the matrix $\varphi_\sigma(A)^{-1}$ behind the activation
+# undoes it.
+# If it does not, no matrix undoes it on all inputs {cite}`godfrey2022`.
+# A network sees only some inputs.
+# *How much accuracy does a matrix in front of the activation cost on data,
+# when the best matrix behind it may repair the damage?*
+# For elements of the group nothing, for a rotation before a ReLU {glue:text}`relu-turned:.1f` points of
+# {glue:text}`relu-alone:.1f` % ({numref}`fig-own-group`).
 
 # %% tags=["hide-input"]
 import copy
@@ -90,7 +98,7 @@ def in_words(table):
     return found.rename(columns={"group": "matrix in front"})
 
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-own-group", "caption": "Matrices of the intertwiner group (framed) cost nothing; a rotation costs 5 to 16 points, unless the activation is the identity. Mean penalty in points of test accuracy (lower is better) that remains when the best linear map behind the activation has done its work. Recorded runs on CIFAR-10: Myrtle CNNs (four convolutions in a row) without batch norm, one for each activation, with 80 to 82 % on the {glue:text}`judged-on` test images and {glue:text}`width` channels in the first convolution (the paper has 64); mean over three layers and {glue:text}`draws` random matrices each. Scalings come with a permutation."}, "image": {"alt": "A table of numbers in coloured cells: five groups of matrices, from permutations to orthogonal ones, against ReLU, tanh, GELU, the absolute value and the identity. Framed cells hold 0; the largest numbers stand in the row of orthogonal matrices."}}
+# %% tags=["remove-input"] figure="fig-own-group"
 words = {"label": "penalty, points", "outlined": "own"}
 heatmap(in_words(best), "matrix in front", "activation", "penalty", **words)
 
@@ -126,41 +134,58 @@ for name, value in {
 # %% [markdown]
 # {numref}`fig-own-group` shows three things.
 #
-# - *Inside the group nothing is lost*: in {glue:text}`in-group` trials the number of right answers does not change by one image.
-# - *A rotation before a ReLU costs {glue:text}`relu-turned:.1f` points of {glue:text}`relu-alone:.1f` %* (on {glue:text}`judged-on` test images), and the more the deeper it stands: {glue:text}`relu-first:.1f` points at
-#   the first convolution, {glue:text}`relu-last:.1f` at the third. Signs alone cost {glue:text}`signs:.1f`.
-# - *Outside the group a matrix may still be cheap.* Positive scalings before tanh cost {glue:text}`tanh-scaled:.1f` points and before GELU {glue:text}`gelu-scaled:.1f`, although no
-#   matrix undoes them on all inputs. Near 0 tanh is almost linear, far from 0 GELU is almost ReLU. The group asks that a matrix be undone on *all* inputs; data visit only some, and later layers need only a part, so other matrices may pass.
+# - *Inside the group nothing is lost*: in {glue:text}`in-group` trials the number of right answers does not
+#   change by one image.
+# - *A rotation before a ReLU costs {glue:text}`relu-turned:.1f` points of {glue:text}`relu-alone:.1f` %* (on
+#   {glue:text}`judged-on` test images), and the more the deeper it stands:
+#   {glue:text}`relu-first:.1f` points at the first convolution, {glue:text}`relu-last:.1f` at the third.
+#   Signs alone cost {glue:text}`signs:.1f`.
+# - *Outside the group a matrix may still be cheap.*
+#   Positive scalings before tanh cost {glue:text}`tanh-scaled:.1f` points
+#   and before GELU {glue:text}`gelu-scaled:.1f`, although no matrix undoes them on all inputs.
+#   Near 0 tanh is almost linear, far from 0 GELU is almost ReLU.
+#   The group asks that a matrix be undone on *all* inputs; data visit only some,
+#   and later layers need only a part, so other matrices may pass.
 #
 # (sec-own-group)=
 # ## Which matrices stand where
 #
-# Let $z$ be the output of a layer with the weights $W, b$. {numref}`fig-insertion` shows two ways to ask what $A$ costs. The first keeps the network frozen and
-# fits one matrix $B$ behind the activation. The second is the paper's: it multiplies $A$ into the weights of the layer, and finetunes all layers behind.
+# Let $z$ be the output of a layer with the weights $W, b$.
+# {numref}`fig-insertion` shows two ways to ask what $A$ costs.
+# The first keeps the network frozen and fits one matrix $B$ behind the activation.
+# The second is the paper's: it multiplies $A$ into the weights of the layer, and finetunes all layers behind.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-insertion", "caption": "Inserting A is the same as multiplying it into the weights; the two repairs differ. Above: the network. Middle: a matrix B behind the activation is fitted, all else is frozen. Below: A is multiplied into the weights, and the layers behind are finetuned."}, "image": {"alt": "Three rows of boxes. The first: W and b, sigma, rest. The second: W and b, A, sigma, B, rest, with A and B in green. The third: AW and Ab, sigma, rest, with the rest in another colour."}}
+# %% tags=["remove-input"] figure="fig-insertion"
 insertion_diagram()
 
 # %% [markdown]
-# The best matrix $B$ in the mean square solves a linear regression. Collect $z$ on the training images, one row for each position of each image. Then
+# The best matrix $B$ in the mean square solves a linear regression.
+# Collect $z$ on the training images, one row for each position of each image.
+# Then
 #
 # $$B = \operatorname*{arg\,min}_{B} \lVert \sigma(zA^\top)B^\top - \sigma(z)\rVert^2.$$ (eq-best-map)
 #
-# The network goes on with $\sigma(zA^\top)B^\top$ on test images, and the *penalty* is the accuracy that it loses, in points.
+# The network goes on with $\sigma(zA^\top)B^\top$ on test images, and the *penalty* is the accuracy
+# that it loses, in points.
 #
 # :::{prf:proposition} The regression finds the group
 # :label: prop-regression
-# If $A\in G_\sigma$, the minimum in {eq}`eq-best-map` is 0 on every data set, and $B = \varphi_\sigma(A)^{-1}$ attains it. Every minimiser undoes $A$ on all inputs whose
-# $\sigma(z)$ lies in the span of the fitted rows of $\sigma(z)$. If these span $\mathbb R^n$, there is no other.
+# If $A\in G_\sigma$, the minimum in {eq}`eq-best-map` is 0 on every data set,
+# and $B = \varphi_\sigma(A)^{-1}$ attains it.
+# Every minimiser undoes $A$ on all inputs whose $\sigma(z)$ lies in the span of the fitted rows of $\sigma(z)$.
+# If these span $\mathbb R^n$, there is no other.
 # :::
 #
 # :::{prf:proof}
-# $\sigma(Az) = \varphi_\sigma(A)\sigma(z)$ for every $z$. So $B = \varphi_\sigma(A)^{-1}$ leaves no error. For every minimiser $B$, $B\varphi_\sigma(A)$ is the identity on the fitted rows of
-# $\sigma(z)$, and so on their span.
+# $\sigma(Az) = \varphi_\sigma(A)\sigma(z)$ for every $z$.
+# So $B = \varphi_\sigma(A)^{-1}$ leaves no error.
+# For every minimiser $B$, $B\varphi_\sigma(A)$ is the identity on the fitted rows of $\sigma(z)$,
+# and so on their span.
 # :::
 #
-# The fit needs no learning rate and has no noise of training: where $B$ fails, no linear map does better in the mean square. Here it is for the second convolution
-# of a small network, trained on handwritten digits by this page.
+# The fit needs no learning rate and has no noise of training:
+# where $B$ fails, no linear map does better in the mean square.
+# Here it is for the second convolution of a small network, trained on handwritten digits by this page.
 
 # %% tags=["hide-input"]
 device = devices.pick(device)
@@ -199,12 +224,15 @@ theirs = sanity.best_linear_map(f, "conv2", f.relu2, {"turned": [A]}, **use)
 assert abs(unexplained.item() - theirs["unexplained"][0]) < 1e-6
 
 # %% [markdown]
-# The last line checks it against the library, whose `sanity.best_linear_map` does this for all matrices in {numref}`fig-own-group`: permutations; signed permutations; permutations with
-# positive scalings, whose logarithms have standard deviation 1; with scalings of either sign; and orthogonal matrices, uniform on $O(n)$, called rotations here.
+# The last line checks it against the library, whose `sanity.best_linear_map` does this for all matrices in
+# {numref}`fig-own-group`: permutations; signed permutations; permutations with positive scalings,
+# whose logarithms have standard deviation 1; with scalings of either sign; and orthogonal matrices,
+# uniform on $O(n)$, called rotations here.
 #
 # ## Why no matrix undoes a rotation
 #
-# Two neurons, a rotation by 45°, and ReLU. Four inputs show what is lost:
+# Two neurons, a rotation by 45°, and ReLU.
+# Four inputs show what is lost:
 
 # %%
 z = torch.tensor([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
@@ -224,11 +252,14 @@ assert not hidden[2].any() and wanted[2].any()
 # | $(-1, 1)$ | $(-\sqrt2, 0)$ | $(0, 0)$ | $(0, 0)$ | $(0, 1)$ |
 # | $(-1, -1)$ | $(0, -\sqrt2)$ | $(0, 0)$ | $(0, 0)$ | $(0, 0)$ |
 #
-# The rotation carries the third input to a negative half-axis, where ReLU returns 0. The fourth input gives 0 as well. ReLU has made equal what should differ, and no
-# function of $\sigma(Az)$, linear or not, separates it again. On data we measure such losses by the part of the mean square that no linear map explains, the *unexplained* part
-# $\lVert \sigma(zA^\top)B^\top - \sigma(z)\rVert^2 / \lVert\sigma(z)\rVert^2$. {numref}`fig-unexplained` compares it with the penalty.
+# The rotation carries the third input to a negative half-axis, where ReLU returns 0.
+# The fourth input gives 0 as well.
+# ReLU has made equal what should differ, and no function of $\sigma(Az)$, linear or not, separates it again.
+# On data we measure such losses by the part of the mean square that no linear map explains,
+# the *unexplained* part $\lVert \sigma(zA^\top)B^\top - \sigma(z)\rVert^2 / \lVert\sigma(z)\rVert^2$.
+# {numref}`fig-unexplained` compares it with the penalty.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-unexplained", "caption": "The more of the activations no linear map explains, the more accuracy is lost: rank correlation {glue:text}`rank-low:.2f` to {glue:text}`rank-high:.2f` within a layer over three families of matrices, {glue:text}`turned-rank-low:.2f` to {glue:text}`turned-rank-high:.2f` among rotations alone. Each mark is one random matrix outside the group before a ReLU; the runs of {numref}`fig-own-group`, with layers numbered as in the paper: 0, 2 and 5 are the first three convolutions."}, "image": {"alt": "Three panels, one for each layer, of penalty in points against the unexplained share in percent; the marks rise from zero, those of orthogonal matrices furthest."}}
+# %% tags=["remove-input"] figure="fig-unexplained"
 relu = best[best["activation"] == "relu"]
 shown = relu[~relu["own"]].assign(
     layer=lambda t: "layer " + t["layer"].map(LAYERS).astype(str)
@@ -257,15 +288,21 @@ glue("share-low", 100 * float(shares.min()), display=False)
 glue("share-high", 100 * float(shares.max()), display=False)
 
 # %% [markdown]
-# On average a rotation leaves {glue:text}`share-low:.0f` % of the mean square unexplained at layer 0 and {glue:text}`share-high:.0f` % at layer 5. The penalty is no function of this share: a network may lose much of a representation and
-# no image, since only what the later layers read matters.
+# On average a rotation leaves {glue:text}`share-low:.0f` % of the mean square unexplained at layer 0
+# and {glue:text}`share-high:.0f` % at layer 5.
+# The penalty is no function of this share: a network may lose much of a representation and no image,
+# since only what the later layers read matters.
 #
 # (sec-figure-4)=
 # ## The paper's protocol, with a control
 #
-# The paper multiplies $A$ into the weights of a layer, freezes this layer and those before it, and finetunes the rest. The *rotation penalty* is the accuracy before minus the
-# accuracy after. Finetuning can do more than a matrix $B$, because all later layers adapt. It can also do less, because it runs out of epochs. And it may improve a
-# network that needed no repair. So we add a *control*: the identity for $A$, with the same finetuning.
+# The paper multiplies $A$ into the weights of a layer, freezes this layer and those before it,
+# and finetunes the rest.
+# The *rotation penalty* is the accuracy before minus the accuracy after.
+# Finetuning can do more than a matrix $B$, because all later layers adapt.
+# It can also do less, because it runs out of epochs.
+# And it may improve a network that needed no repair.
+# So we add a *control*: the identity for $A$, with the same finetuning.
 
 # %%
 g, layer = networks["relu"], "conv2"
@@ -284,9 +321,11 @@ theirs = sanity.finetuned(g, layer, A, digits, test, short, **options)
 assert abs(penalty - theirs["penalty"]) < 3
 
 # %% [markdown]
-# The assertion allows a difference, since the two products $AW$ are rounded differently and training enlarges that. {numref}`fig-figure-4` has the recorded penalties on CIFAR-10.
+# The assertion allows a difference, since the two products $AW$ are rounded differently
+# and training enlarges that.
+# {numref}`fig-figure-4` has the recorded penalties on CIFAR-10.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-figure-4", "caption": "In closed form the group loses nothing; finetuned for {glue:text}`finetuned-for` epochs it loses {glue:text}`group-low:.0f` to {glue:text}`group-high:.0f` points at width {glue:text}`width`, {glue:text}`p-64-0:.0f` to {glue:text}`p-64-5:.0f` at width 64. Penalty of matrices before a ReLU on CIFAR-10 (lower is better). Above: the best linear map behind the activation, judged on {glue:text}`judged-on` test images. Below: finetuned, judged on all 10,000; the control has A = 1. Large discs: recorded runs at width {glue:text}`width`, mean over {glue:text}`draws` matrices in one network with 95 % interval; small dots: single matrices. Rings: figure 4 of the paper, width 64, 50 epochs, read off to about 1 point. Squares: one network of width 64, the mean over five matrices, below with the same {glue:text}`finetuned-for` epochs."}, "image": {"alt": "Two panels of the penalty in points at the layers 0, 2 and 5. Above, in closed form, positive scalings lie on zero, rotations between 6 and 29. Below, finetuned, both lie between 4 and 17, rings of the paper below 9, and the control on zero."}}
+# %% tags=["remove-input"] figure="fig-figure-4"
 printed = {"positive scalings": [0, 1.7, 1.3], "orthogonal": [0.75, 4.6, 8.3]}
 printed = pd.DataFrame(printed | {"layer": [0, 2, 5]}).melt("layer", var_name="group")
 printed = printed.rename(columns={"value": "penalty"})
@@ -359,23 +398,42 @@ for name, value in {
     glue(name, value, display=False)
 
 # %% [markdown]
-# - *The control stays where it was*: it gains {glue:text}`control:.1f` points. So what other matrices lose is no effect of finetuning as such.
-# - *After {glue:text}`finetuned-for` epochs the group still loses {glue:text}`group-low:.0f` to {glue:text}`group-high:.0f` points*, and a rotation {glue:text}`turned-low:.0f` to
-#   {glue:text}`turned-high:.0f`. In the paper's figure we read 0 to 1.7 and 0.8 to 8.3 points for 50 epochs. At width {glue:text}`width` a rotation loses clearly more than the group at layer 5 only: by {glue:text}`apart:.1f` points, 95 % interval [{glue:text}`apart-low:.1f`, {glue:text}`apart-high:.1f`].
+# - *The control stays where it was*: it gains {glue:text}`control:.1f` points.
+#   So what other matrices lose is no effect of finetuning as such.
+# - *After {glue:text}`finetuned-for` epochs the group still loses {glue:text}`group-low:.0f` to
+#   {glue:text}`group-high:.0f` points*, and a rotation {glue:text}`turned-low:.0f` to
+#   {glue:text}`turned-high:.0f`.
+#   In the paper's figure we read 0 to 1.7 and 0.8 to 8.3 points for 50 epochs.
+#   At width {glue:text}`width` a rotation loses clearly more than the group at layer 5 only:
+#   by {glue:text}`apart:.1f` points, 95 % interval [{glue:text}`apart-low:.1f`, {glue:text}`apart-high:.1f`].
 #   At layer 0 the group loses more in the mean.
-# - *What the group loses here is probably unfinished training.* A full repair exists, as the closed form loses 0, and in the two networks of {numref}`fig-repair` longer finetuning loses less. A permutation sends every channel to a place where the next layer expects another one, and a scaling changes
-#   its size. Gradient steps have to learn both again.
-# - *At the paper's width the paper's order shows.* In one network of width 64 with 86.6 %, a rotation loses 1.4, 2.0 and 11.1 points in closed form at the layers 0, 2 and 5, and the group 0.
-#   Finetuned for {glue:text}`finetuned-for` epochs, rotations lose {glue:text}`o-64-0:.1f`, {glue:text}`o-64-2:.1f` and {glue:text}`o-64-5:.1f` points and the group {glue:text}`p-64-0:.1f`, {glue:text}`p-64-2:.1f` and {glue:text}`p-64-5:.1f` (five matrices each; all 15 times the group loses less, and at layers 2 and 5 the interval of the difference excludes 0).
-#   In the paper's figure we read about 0.8, 4.6 and 8.3, and 0, 1.7 and 1.3, for 50 epochs: less at every layer, though for rotations at layer 2 not clearly.
-# - *Finetuning may repair more than a matrix can, or less.* At width {glue:text}`width` and layer 5 a rotation loses {glue:text}`turned-high:.0f` points finetuned and {glue:text}`turned-exact:.0f` in closed form. In the network of width 64
-#   {glue:text}`finetuned-for` epochs repair less than the matrix at layer 2, and about as much elsewhere.
+# - *What the group loses here is probably unfinished training.*
+#   A full repair exists, as the closed form loses 0, and in the two networks of {numref}`fig-repair` longer
+#   finetuning loses less.
+#   A permutation sends every channel to a place where the next layer expects another one,
+#   and a scaling changes its size.
+#   Gradient steps have to learn both again.
+# - *At the paper's width the paper's order shows.*
+#   In one network of width 64 with 86.6 %, a rotation loses 1.4, 2.0 and 11.1 points in closed form at the layers
+#   0, 2 and 5, and the group 0.
+#   Finetuned for {glue:text}`finetuned-for` epochs, rotations lose {glue:text}`o-64-0:.1f`,
+#   {glue:text}`o-64-2:.1f` and {glue:text}`o-64-5:.1f` points and the group {glue:text}`p-64-0:.1f`,
+#   {glue:text}`p-64-2:.1f` and {glue:text}`p-64-5:.1f` (five matrices each; all 15 times the group loses less,
+#   and at layers 2 and 5 the interval of the difference excludes 0).
+#   In the paper's figure we read about 0.8, 4.6 and 8.3, and 0, 1.7 and 1.3, for 50 epochs: less at every layer,
+#   though for rotations at layer 2 not clearly.
+# - *Finetuning may repair more than a matrix can, or less.*
+#   At width {glue:text}`width` and layer 5 a rotation loses {glue:text}`turned-high:.0f` points finetuned
+#   and {glue:text}`turned-exact:.0f` in closed form.
+#   In the network of width 64 {glue:text}`finetuned-for` epochs repair less than the matrix at layer 2,
+#   and about as much elsewhere.
 #
 # ## The penalty depends on how long one finetunes
 #
-# So a penalty after two epochs and one after fifty are different quantities. {numref}`fig-repair` follows them up to {glue:text}`budget-last:.0f` epochs on CIFAR-10 and 32 on digits.
+# So a penalty after two epochs and one after fifty are different quantities.
+# {numref}`fig-repair` follows them up to {glue:text}`budget-last:.0f` epochs on CIFAR-10 and 32 on digits.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-repair", "caption": "The longer the finetuning, the less the group loses: on CIFAR-10 {glue:text}`budget-group-first:.1f` points after two epochs, {glue:text}`budget-group-last:.1f` after {glue:text}`budget-last:.0f`. Penalty (lower is better) against epochs of finetuning, layer 5, recorded runs. Left: Myrtle CNN of width 8 on handwritten digits, followed epoch by epoch at a constant learning rate, mean over ten matrices with 95 % interval. Right: another network of width 64, with {glue:text}`budget-base:.1f` %; each mark is a finetuning of its own, whose learning rate falls until its last step; one matrix of each kind. The control has A = 1."}, "image": {"alt": "Two panels of penalty in points against epochs on a logarithmic axis. On digits the curves of the group and of orthogonal matrices start near 27 and fall to zero. On CIFAR-10 both fall with the number of epochs, the group below the orthogonal matrix; the control lies at zero."}}
+# %% tags=["remove-input"] figure="fig-repair"
 repairs, budgeted = (results.on_record(chapter, t) for t in ("repaired", "by_budget"))
 cifar = budgeted.rename(columns={"budget": "epoch"})
 of_whom = {"digits, width 8": repairs, "CIFAR-10, width 64": cifar}
@@ -400,9 +458,11 @@ for epoch, (low, high) in between.items():
     glue(f"gap-{epoch}-high", high, display=False)
 
 # %% [markdown]
-# On digits the difference between a rotation and an element of the group is {glue:text}`gap-1:.1f` points after one epoch, with an interval [{glue:text}`gap-1-low:.1f`, {glue:text}`gap-1-high:.1f`] around 0. It is
-# {glue:text}`gap-2:.1f` points [{glue:text}`gap-2-low:.1f`, {glue:text}`gap-2-high:.1f`] after two, and {glue:text}`gap-32:.1f` [{glue:text}`gap-32-low:.1f`, {glue:text}`gap-32-high:.1f`] after 32: digits are so easy that later layers
-# make up for nearly everything, it seems.
+# On digits the difference between a rotation and an element of the group is {glue:text}`gap-1:.1f` points after
+# one epoch, with an interval [{glue:text}`gap-1-low:.1f`, {glue:text}`gap-1-high:.1f`] around 0.
+# It is {glue:text}`gap-2:.1f` points [{glue:text}`gap-2-low:.1f`, {glue:text}`gap-2-high:.1f`] after two,
+# and {glue:text}`gap-32:.1f` [{glue:text}`gap-32-low:.1f`, {glue:text}`gap-32-high:.1f`] after 32:
+# digits are so easy that later layers make up for nearly everything, it seems.
 
 # %% tags=["remove-cell"]
 by_epochs = cifar.pivot(index="epoch", columns="group", values="penalty")
@@ -418,13 +478,21 @@ for name, values in {"group": lost, "turned": turned, "apart": turned - lost}.it
 glue("budget-last", int(by_epochs.index[-1]), display=False)
 
 # %% [markdown]
-# On CIFAR-10, in a network of width 64, one element of the group loses {glue:text}`budget-group-first:.1f` points after two epochs and {glue:text}`budget-group-last:.1f` after {glue:text}`budget-last:.0f`; one rotation loses {glue:text}`budget-turned-first:.1f` and {glue:text}`budget-turned-last:.1f`;
-# the control gains {glue:text}`budget-control:.1f` in the end. The paper has about 1.3 and 8.3 after 50 epochs. So few epochs may explain what our group lost after two. They do not explain why a rotation loses more in the paper: ours loses less already.
-# The difference falls from {glue:text}`budget-apart-first:.1f` to {glue:text}`budget-apart-last:.1f`, in one matrix of each kind, so without an interval. *A finetuned penalty depends on the number of epochs; in closed form there are none.*
+# On CIFAR-10, in a network of width 64, one element of the group loses {glue:text}`budget-group-first:.1f` points
+# after two epochs and {glue:text}`budget-group-last:.1f` after {glue:text}`budget-last:.0f`;
+# one rotation loses {glue:text}`budget-turned-first:.1f` and {glue:text}`budget-turned-last:.1f`;
+# the control gains {glue:text}`budget-control:.1f` in the end.
+# The paper has about 1.3 and 8.3 after 50 epochs.
+# So few epochs may explain what our group lost after two.
+# They do not explain why a rotation loses more in the paper: ours loses less already.
+# The difference falls from {glue:text}`budget-apart-first:.1f` to {glue:text}`budget-apart-last:.1f`,
+# in one matrix of each kind, so without an interval.
+# *A finetuned penalty depends on the number of epochs; in closed form there are none.*
 #
 # ## Run it yourself
 #
-# *This section is computed by this page*, in a small run on handwritten digits. Another run is one command: `.venv/bin/intertwine run 02_sanity_rotations -p width 16 -p trials 10`.
+# *This section is computed by this page*, in a small run on handwritten digits.
+# Another run is one command: `.venv/bin/intertwine run 02_sanity_rotations -p width 16 -p trials 10`.
 
 # %% tags=["hide-input"]
 BEST = ("dataset", "width", "epochs", "trials", "fit_images", "test_images")
@@ -468,7 +536,7 @@ def finetuned(layer, group, trial):
     return sanity.finetuned(g, f"conv{layer}", A, digits, test, short, **where)
 
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-own-group-live", "caption": "On handwritten digits, too, the framed cells hold 0. Mean penalty in points behind the best linear map, computed by this page, on a colour scale of its own; frames mark the intertwiner groups."}, "image": {"alt": "A table of numbers in coloured cells: five groups of matrices against five activations; framed cells hold 0."}}
+# %% tags=["remove-input"] figure="fig-own-group-live"
 heatmap(in_words(best_linear_map), "matrix in front", "activation", "penalty", **words)
 
 # %% [markdown]
@@ -486,12 +554,16 @@ shown = readable(live, headings, digits=1, title=title)
 shown
 
 # %% [markdown]
-# Compare {numref}`fig-own-group-live` with {numref}`fig-own-group`: the frames hold 0 on every data set, by {prf:ref}`prop-regression`, unless a channel is silent on the fitted images alone. The other cells depend on the network and on the data;
-# behind the best linear map a penalty below 0 says that a few images more were right by chance. What the control gains is the effect of finetuning itself; read the other numbers of finetuning against it.
+# Compare {numref}`fig-own-group-live` with {numref}`fig-own-group`: the frames hold 0 on every data set,
+# by {prf:ref}`prop-regression`, unless a channel is silent on the fitted images alone.
+# The other cells depend on the network and on the data; behind the best linear map a penalty below 0 says
+# that a few images more were right by chance.
+# What the control gains is the effect of finetuning itself; read the other numbers of finetuning against it.
 #
 # ## Adapt this
 #
-# A network of your own: any `nn.Sequential` in which an activation follows the layer that you name. Softplus has the permutations alone for a group.
+# A network of your own: any `nn.Sequential` in which an activation follows the layer that you name.
+# Softplus has the permutations alone for a group.
 
 # %%
 mine = nn.Sequential()
@@ -510,45 +582,90 @@ print(ours.groupby("group")["unexplained"].mean().round(3).to_string())
 # %% [markdown]
 # ## Deviations from the paper
 #
-# | | printed | here | what it may change |
-# |---|---|---|---|
-# | networks | Myrtle CNN without batch norm, width 64, 50 epochs, about 87 % | width {glue:text}`width`, {glue:text}`trained-for` epochs, {glue:text}`base:.1f` % on all test images; two of width 64 with as many epochs, 86.6 and {glue:text}`budget-base:.1f` % | a narrow layer has fewer channels to repair with |
-# | finetuning | 50 epochs of Adam | {glue:text}`finetuned-for` epochs of Adam; up to {glue:text}`budget-last:.0f` for one matrix of each kind | after few epochs more is lost ({numref}`fig-repair`) |
-# | accuracy | called validation accuracy; the code takes the best epoch on the test set | the last epoch, the test set once | {ref}`the fourth exercise <ex-best-epoch>`: lower printed penalties |
-# | control | none | the identity, with the same finetuning | shows what finetuning gains by itself |
-# | closed form | none | fitted on {glue:text}`fitted-on` images, judged on {glue:text}`judged-on` test images | one image is {glue:text}`one-image:.1f` points |
-# | activations, groups | ReLU; the group and rotations | five activations, five groups | adds cells to {numref}`fig-own-group` |
+# :::{list-table}
+# :header-rows: 1
+# :widths: auto
+#
+# * -
+#   - printed
+#   - here
+#   - what it may change
+# * - networks
+#   - Myrtle CNN without batch norm, width 64, 50 epochs, about 87 %
+#   - width {glue:text}`width`, {glue:text}`trained-for` epochs, {glue:text}`base:.1f` % on all test images;
+#     two of width 64 with as many epochs, 86.6 and {glue:text}`budget-base:.1f` %
+#   - a narrow layer has fewer channels to repair with
+# * - finetuning
+#   - 50 epochs of Adam
+#   - {glue:text}`finetuned-for` epochs of Adam;
+#     up to {glue:text}`budget-last:.0f` for one matrix of each kind
+#   - after few epochs more is lost ({numref}`fig-repair`)
+# * - accuracy
+#   - called validation accuracy; the code takes the best epoch on the test set
+#   - the last epoch, the test set once
+#   - {ref}`the fourth exercise <ex-best-epoch>`: lower printed penalties
+# * - control
+#   - none
+#   - the identity, with the same finetuning
+#   - shows what finetuning gains by itself
+# * - closed form
+#   - none
+#   - fitted on {glue:text}`fitted-on` images, judged on {glue:text}`judged-on` test images
+#   - one image is {glue:text}`one-image:.1f` points
+# * - activations, groups
+#   - ReLU; the group and rotations
+#   - five activations, five groups
+#   - adds cells to {numref}`fig-own-group`
+# :::
 #
 # ## Exercises
 #
 # :::{exercise}
 # :label: ex-which-cells
-# *Warm-up.* Which cells of {numref}`fig-own-group` are 0 without any computation? Take the table of {doc}`01_intertwiner_groups`. Which of the others are below half a point, and why?
+# *Warm-up.*
+# Which cells of {numref}`fig-own-group` are 0 without any computation?
+# Take the table of {doc}`01_intertwiner_groups`.
+# Which of the others are below half a point, and why?
 # :::
 #
 # ::::{solution} ex-which-cells
 # :class: dropdown
-# Those in frames, by {prf:ref}`prop-regression`: permutations everywhere, signs for tanh and the absolute value, positive scalings for ReLU and the absolute value, scalings of either sign for the absolute value, everything for the identity. The others
-# are not 0 by algebra. Below half a point are positive scalings before GELU, and scalings of either sign before tanh. GELU far from 0 is almost ReLU, and tanh near 0 is almost linear; or later layers do not need what is lost.
+# Those in frames, by {prf:ref}`prop-regression`: permutations everywhere, signs for tanh and the absolute value,
+# positive scalings for ReLU and the absolute value, scalings of either sign for the absolute value,
+# everything for the identity.
+# The others are not 0 by algebra.
+# Below half a point are positive scalings before GELU, and scalings of either sign before tanh.
+# GELU far from 0 is almost ReLU, and tanh near 0 is almost linear; or later layers do not need what is lost.
 # ::::
 #
 # :::{exercise}
 # :label: ex-gaussian-turn
-# Let σ be ReLU, $z$ standard normal in the plane, and $A$ the rotation by $\theta$. For unit vectors $u, v$ at an angle $\alpha$
+# Let σ be ReLU, $z$ standard normal in the plane, and $A$ the rotation by $\theta$.
+# For unit vectors $u, v$ at an angle $\alpha$
 #
-# $$\begin{aligned}&E[\sigma(u^\top z)\,\sigma(v^\top z)]\\ &\quad= \tfrac{1}{2\pi}(\sin\alpha + (\pi-\alpha)\cos\alpha).\end{aligned}$$
+# $$
+# \begin{aligned}
+# &E[\sigma(u^\top z)\,\sigma(v^\top z)]\\
+# &\quad= \tfrac{1}{2\pi}(\sin\alpha + (\pi-\alpha)\cos\alpha).
+# \end{aligned}
+# $$
 #
-# Use this to compute the unexplained share as a function of $\theta$. Is it 0 at 90°?
+# Use this to compute the unexplained share as a function of $\theta$.
+# Is it 0 at 90°?
 # :::
 #
 # ::::{solution-start} ex-gaussian-turn
 # :class: dropdown
 # ::::
-# Let $K$ be the matrix of these expectations for the coordinate axes, which is the same for the rotated axes $a_1, a_2$, and $C_{ij} = E[\sigma(z_i)\,\sigma(a_j^\top z)]$. The regression leaves
-# the share $1 - \operatorname{tr}(CK^{-1}C^\top)/\operatorname{tr}K$, which {numref}`fig-ex-turn` shows. At 90° it is 44 %: the axes are exchanged, and one of them changes its sign, so that ReLU returns 0 where it should not.
+# Let $K$ be the matrix of these expectations for the coordinate axes,
+# which is the same for the rotated axes $a_1, a_2$, and $C_{ij} = E[\sigma(z_i)\,\sigma(a_j^\top z)]$.
+# The regression leaves the share $1 - \operatorname{tr}(CK^{-1}C^\top)/\operatorname{tr}K$,
+# which {numref}`fig-ex-turn` shows.
+# At 90° it is 44 %: the axes are exchanged, and one of them changes its sign, so that ReLU returns 0
+# where it should not.
 
 
-# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-ex-turn", "caption": "Before two ReLUs every rotation loses something, and the more the further it turns, up to 180°. Unexplained share for normal inputs by the formula, and by a regression on 500 random inputs (mean over five draws with 95 % interval)."}, "image": {"alt": "Two curves of the unexplained share in percent against the angle of rotation in degrees, by formula and by regression, on each other."}}
+# %% tags=["hide-input"] figure="fig-ex-turn"
 def expected(u, v):
     """The mean of the product of two ReLUs of a normal vector, for unit vectors as rows."""
     angle = np.arccos(np.clip(u @ v.T, -1, 1))
@@ -578,8 +695,10 @@ mean_curves(
 #
 # :::{exercise}
 # :label: ex-small-signals
-# *With data.* Positive scalings before tanh and GELU cost almost nothing in {numref}`fig-own-group`. Draw the unexplained share against the spread of the scalings. What happens to tanh
-# when they become large, and what to GELU?
+# *With data.*
+# Positive scalings before tanh and GELU cost almost nothing in {numref}`fig-own-group`.
+# Draw the unexplained share against the spread of the scalings.
+# What happens to tanh when they become large, and what to GELU?
 # :::
 #
 # ::::{solution-start} ex-small-signals
@@ -587,7 +706,7 @@ mean_curves(
 # ::::
 
 
-# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-ex-scales", "caption": "Larger scalings leave more unexplained, before tanh as before GELU: tanh saturates, and GELU bends near 0. Share at the first convolution, mean over eight draws with 95 % interval; the run of this page."}, "image": {"alt": "Unexplained share in percent against the standard deviation of the logarithm of the scalings, one curve for tanh and one for GELU."}}
+# %% tags=["hide-input"] figure="fig-ex-scales"
 def left_unexplained(name, scale):
     """Shares for positive scalings whose logarithms have this standard deviation."""
     G = GReLU(networks[name].conv1.out_channels)
@@ -615,19 +734,27 @@ mean_curves(pd.DataFrame(found), "spread", "share", "activation", **spread)
 #
 # :::{exercise}
 # :label: ex-best-epoch
-# *With data.* `repairs`, in this page's notebook, has the recorded penalties after each of 32 epochs. Choose, for each matrix, the best epoch instead of the last. By how much
-# does every group's penalty fall? What does this say about a protocol that chooses the epoch on the test set?
+# *With data.*
+# `repairs`, in this page's notebook, has the recorded penalties after each of 32 epochs.
+# Choose, for each matrix, the best epoch instead of the last.
+# By how much does every group's penalty fall?
+# What does this say about a protocol that chooses the epoch on the test set?
 # :::
 #
 # ::::{solution} ex-best-epoch
 # :class: dropdown
-# The control falls by {glue:text}`best-control:.1f` points, the group by {glue:text}`best-group:.1f` and rotations by {glue:text}`best-turned:.1f`. The choice lowers every penalty, also that of the control, which needs no repair. So it is
-# a bias of the protocol, of about this size for 500 test images, and a control with the same choice shows it.
+# The control falls by {glue:text}`best-control:.1f` points, the group by {glue:text}`best-group:.1f`
+# and rotations by {glue:text}`best-turned:.1f`.
+# The choice lowers every penalty, also that of the control, which needs no repair.
+# So it is a bias of the protocol, of about this size for 500 test images,
+# and a control with the same choice shows it.
 # ::::
 #
 # :::{exercise}
 # :label: ex-untrained
-# Fit {eq}`eq-best-map` on a network that was *never trained*. What must the group cost there? Is the share that a rotation leaves unexplained a property of training, or of ReLU?
+# Fit {eq}`eq-best-map` on a network that was *never trained*.
+# What must the group cost there?
+# Is the share that a rotation leaves unexplained a property of training, or of ReLU?
 # :::
 #
 # ::::{solution-start} ex-untrained
@@ -635,7 +762,7 @@ mean_curves(pd.DataFrame(found), "spread", "share", "activation", **spread)
 # ::::
 
 
-# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-ex-untrained", "caption": "A rotation leaves a part unexplained with and without training, and the group none. Unexplained share in percent at the first convolution, mean over draws; the run of this page."}, "image": {"alt": "A small table in coloured cells: positive scalings and orthogonal matrices against trained and untrained networks."}}
+# %% tags=["hide-input"] figure="fig-ex-untrained"
 fresh = models.myrtle(**shape, seed=seed).to(device)
 pair = ("positive scalings", "orthogonal")
 draws = {n: [drawn(n, layers[0], trial) for trial in range(trials)] for n in pair}
@@ -649,26 +776,38 @@ both["share"] = (100 * both["unexplained"]).round(6)
 heatmap(both, "group", "network", "share", label="unexplained, %")
 
 # %% [markdown]
-# {numref}`fig-ex-untrained` has the numbers: the group leaves nothing unexplained by {prf:ref}`prop-regression`, whatever the weights. ReLU alone leaves a part of a rotation unexplained; a few draws in one network do not say whether training changes how much.
+# {numref}`fig-ex-untrained` has the numbers: the group leaves nothing unexplained by {prf:ref}`prop-regression`,
+# whatever the weights.
+# ReLU alone leaves a part of a rotation unexplained;
+# a few draws in one network do not say whether training changes how much.
 #
 # ::::{solution-end}
 # ::::
 #
 # :::{exercise}
 # :label: ex-open-rotation
-# *Open.* A rotation before a ReLU costs more the deeper it stands. Is that the width, the size of the feature maps, or what the layer has learned? Separate the three: rotate only a few channels,
-# or by a fraction of the angle as in {doc}`05_interpretability`, in networks of several widths.
+# *Open.*
+# A rotation before a ReLU costs more the deeper it stands.
+# Is that the width, the size of the feature maps, or what the layer has learned?
+# Separate the three: rotate only a few channels, or by a fraction of the angle as in {doc}`05_interpretability`,
+# in networks of several widths.
 # :::
 #
 # ## Summary
 #
-# - Behind the best linear map a matrix of the intertwiner group costs nothing, at any layer, unless a channel is silent on the fitted images alone: {eq}`eq-best-map` finds $\varphi_\sigma(A)^{-1}$.
-# - There, at width {glue:text}`width` on CIFAR-10, a rotation costs 5 (tanh) to 16 points (ReLU), and nothing before the identity; in a ReLU network of width 64 it costs 1 to 11, by layer. ReLU makes inputs equal that should differ; tanh does not, but no *linear* map undoes what it bends.
-# - Outside its group a matrix may be cheap, as scalings before tanh and GELU, because data visit a part of the inputs.
-# - A finetuned penalty measures the budget of the finetuning as well. Give it a control and an interval, and compare it at equal budgets only.
+# - Behind the best linear map a matrix of the intertwiner group costs nothing, at any layer,
+#   unless a channel is silent on the fitted images alone: {eq}`eq-best-map` finds $\varphi_\sigma(A)^{-1}$.
+# - There, at width {glue:text}`width` on CIFAR-10, a rotation costs 5 (tanh) to 16 points (ReLU),
+#   and nothing before the identity; in a ReLU network of width 64 it costs 1 to 11, by layer.
+#   ReLU makes inputs equal that should differ; tanh does not, but no *linear* map undoes what it bends.
+# - Outside its group a matrix may be cheap, as scalings before tanh and GELU,
+#   because data visit a part of the inputs.
+# - A finetuned penalty measures the budget of the finetuning as well.
+#   Give it a control and an interval, and compare it at equal budgets only.
 #
-# Back to {doc}`01c_any_network`, on to {doc}`03_stitching`, which joins two networks; {doc}`05_interpretability` rotates again, and asks
-# what becomes of single units. {doc}`/generated/status` has the data, code and run of this page.
+# Back to {doc}`01c_any_network`, on to {doc}`03_stitching`, which joins two networks;
+# {doc}`05_interpretability` rotates again, and asks what becomes of single units.
+# {doc}`/generated/status` has the data, code and run of this page.
 
 # %% tags=["remove-cell"]
 last = paths.xs(32, axis=1, level="epoch").mean()

@@ -17,18 +17,22 @@
 # :class: tip
 # **You need** {doc}`01_intertwiner_groups`: the group $G_{\mathrm{ReLU}}$ of permutations and positive scalings.
 #
-# **You will learn** to join the front of one trained network to the back of another, to measure how much a family of maps loses, to find
-# a permutation from activations and from a loss, and which two protocols lie behind published numbers.
+# **You will learn** to join the front of one trained network to the back of another,
+# to measure how much a family of maps loses, to find a permutation from activations and from a loss,
+# and which two protocols lie behind published numbers.
 #
-# **This run.** {{ this_run }}.
+# **This run.**
+# {{ this_run }}.
 # :::
 #
 # ## The question
 #
-# Two networks of one shape, trained from different seeds, solve one task equally well. Take the first layers of one and the last layers
-# of the other, and put a linear map of channels between them. *How simple may that map be?* If training
-# differed only by symmetries of the weights, a permutation with positive scalings would lose nothing. In networks as wide as the paper's it loses {glue:text}`group-low:.0f` to
-# {glue:text}`group-high:.0f` points, and the best matrix at most {glue:text}`full-high:.1f` ({numref}`fig-penalties`).
+# Two networks of one shape, trained from different seeds, solve one task equally well.
+# Take the first layers of one and the last layers of the other, and put a linear map of channels between them.
+# *How simple may that map be?*
+# If training differed only by symmetries of the weights, a permutation with positive scalings would lose nothing.
+# In networks as wide as the paper's it loses {glue:text}`group-low:.0f` to {glue:text}`group-high:.0f` points,
+# and the best matrix at most {glue:text}`full-high:.1f` ({numref}`fig-penalties`).
 
 # %% tags=["hide-input"]
 from copy import deepcopy
@@ -81,7 +85,7 @@ resnet_width: int = 4  # channels of the residual network's first stage
 resnet_pairs: int = 1  # of residual networks for each slope
 slopes: list[float] = [0.0, 0.5, 1.0]  # of LeakyReLU; at 1 it is the identity
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-penalties", "caption": "In networks as wide as the paper's, a permutation with scalings loses {glue:text}`group-low:.0f` to {glue:text}`group-high:.0f` points, on average less than half of what a map of rank 4 loses (ranks from random starts, the group from activations). Stitching penalty on CIFAR-10 (lower is better) by layer and kind of map; layers 3, 6, 10 and 14 are the four ReLUs, `relu1` to `relu4`. Marks of one layer stand side by side. Filled: recorded runs of Myrtle CNNs (four convolutions in a row) of width 64, mean over {glue:text}`wide-pairs:.0f` pairs; small dots: single pairs. Rings: figure 1 of the paper by Godfrey and others, width 64, 32 pairs. Squares: width 16, mean over four pairs with 95 % interval."}, "image": {"alt": "Stitching penalty in points at the layers 3, 6, 10 and 14 for full maps, ranks 4, 2 and 1, and G_ReLU: filled marks at width 64, rings for the printed values, squares with intervals at width 16."}}
+# %% tags=["remove-input"] figure="fig-penalties"
 NUMBERS = {"relu1": 3, "relu2": 6, "relu3": 10, "relu4": 14}  # the paper's
 FIVE = ["full", "rank 4", "rank 2", "rank 1", "G_ReLU"]
 read_off = {
@@ -145,35 +149,59 @@ glue("wide-pairs", story["pair"].nunique(), display=False)
 # %% [markdown]
 # Three things can be read off {numref}`fig-penalties`.
 #
-# - *A full matrix loses {glue:text}`full-low:.1f` to {glue:text}`full-high:.1f` points*, as printed: the two differ by at most {glue:text}`full-off:.1f` points. Our
-#   networks have {glue:text}`alone:.1f` % on average, the paper's 91.3 %.
-# - *The group loses less than half of what rank 4 loses, with an eighth of the parameters*, on average at each of the four layers; it loses less in each pair. In print, too, it loses less at every layer, at layer 3 barely; and most at layer 10, as here. Ranks 2 and 4 differ from the printed values by at most {glue:text}`low-off:.0f` points; the group loses {glue:text}`less-low:.0f` to {glue:text}`less-high:.0f` points less than printed, rank 1 loses {glue:text}`less-1-low:.0f` to {glue:text}`less-1-high:.0f` less. The
-#   paper's protocol differs from ours in several ways ({ref}`sec-deviations`). Low ranks start at random here, as in the paper, and the other families where activations put them; {numref}`fig-protocols` has them on equal terms.
-# - *In narrow, less trained networks the group loses more.* At width 16 and 84 % it loses {glue:text}`times-low:.1f` to {glue:text}`times-high:.1f` times as much, {glue:text}`narrow-low:.0f` to {glue:text}`narrow-high:.0f` points, and in the mean more than rank 4 at layers 3 and 6, with overlapping intervals. One reason may be that fewer channels are fewer partners to
-#   choose from. In all four pairs it still loses at least 20 points less than rank 1 at layers 6, 10 and 14; at layer 3 they disagree too much to decide.
+# - *A full matrix loses {glue:text}`full-low:.1f` to {glue:text}`full-high:.1f` points*, as printed:
+#   the two differ by at most {glue:text}`full-off:.1f` points.
+#   Our networks have {glue:text}`alone:.1f` % on average, the paper's 91.3 %.
+# - *The group loses less than half of what rank 4 loses, with an eighth of the parameters*,
+#   on average at each of the four layers; it loses less in each pair.
+#   In print, too, it loses less at every layer, at layer 3 barely; and most at layer 10, as here.
+#   Ranks 2 and 4 differ from the printed values by at most {glue:text}`low-off:.0f` points;
+#   the group loses {glue:text}`less-low:.0f` to {glue:text}`less-high:.0f` points less than printed,
+#   rank 1 loses {glue:text}`less-1-low:.0f` to {glue:text}`less-1-high:.0f` less.
+#   The paper's protocol differs from ours in several ways ({ref}`sec-deviations`).
+#   Low ranks start at random here, as in the paper, and the other families where activations put them;
+#   {numref}`fig-protocols` has them on equal terms.
+# - *In narrow, less trained networks the group loses more.*
+#   At width 16 and 84 % it loses {glue:text}`times-low:.1f` to {glue:text}`times-high:.1f` times as much,
+#   {glue:text}`narrow-low:.0f` to {glue:text}`narrow-high:.0f` points, and in the mean more
+#   than rank 4 at layers 3 and 6, with overlapping intervals.
+#   One reason may be that fewer channels are fewer partners to choose from.
+#   In all four pairs it still loses at least 20 points less than rank 1 at layers 6, 10 and 14;
+#   at layer 3 they disagree too much to decide.
 #
-# *The group is not everything*: the full matrix, which contains it, loses less at every layer. Training differs by more than a symmetry of the weights.
-# Without any map between them the two halves of width 64 lose {glue:text}`none:.0f` points, with a random permutation {glue:text}`shuffled:.0f`: chance is
-# left.
+# *The group is not everything*: the full matrix, which contains it, loses less at every layer.
+# Training differs by more than a symmetry of the weights.
+# Without any map between them the two halves of width 64 lose {glue:text}`none:.0f` points,
+# with a random permutation {glue:text}`shuffled:.0f`: chance is left.
 #
 # (sec-stitched)=
 # ## Stitched networks
 #
-# {numref}`fig-stitch-diagram` shows what is cut and what is joined. Both networks are frozen; only the map between them is fitted.
+# {numref}`fig-stitch-diagram` shows what is cut and what is joined.
+# Both networks are frozen; only the map between them is fitted.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-stitch-diagram", "caption": "Stitching keeps the front of one network and the back of another. Faint layers are not used. The map ψ acts on channels, at every pixel alike, as a convolution of size 1."}, "image": {"alt": "Two rows of five boxes, the layers of two networks. The first two boxes of the upper row lead to a box psi, which leads to the last three boxes of the lower row and to a class."}}
+# %% tags=["remove-input"] figure="fig-stitch-diagram"
 drawings.stitch_diagram()
 
 # %% [markdown]
-# Write $f = f_{>l}\circ f_{\le l}$ for a network cut behind its layer $l$, an activation, and $\tilde f$ likewise. For a map $\psi$ the
-# *stitched network* and its *stitching penalty* are {cite}`godfrey2022`
+# Write $f = f_{>l}\circ f_{\le l}$ for a network cut behind its layer $l$, an activation,
+# and $\tilde f$ likewise.
+# For a map $\psi$ the *stitched network* and its *stitching penalty* are {cite}`godfrey2022`
 #
 # $$S(f, \tilde f, l, \psi) = \tilde f_{>l}\circ\psi\circ f_{\le l},$$ (eq-stitched)
 #
-# $$\begin{aligned}\text{penalty} ={}& \tfrac12(\mathrm{Acc}\, f + \mathrm{Acc}\, \tilde f)\\ &- \mathrm{Acc}\, S,\end{aligned}$$ (eq-penalty)
+# $$
+# \begin{aligned}
+# \text{penalty} ={}& \tfrac12(\mathrm{Acc}\, f + \mathrm{Acc}\, \tilde f)\\
+# &- \mathrm{Acc}\, S,
+# \end{aligned}
+# $$ (eq-penalty)
 #
-# in points of accuracy. *Lower is better*; 0 means that nothing is lost. To see it at work, train small networks on handwritten
-# digits: $f$, which the code calls `f`, and $\tilde f$, which it calls `g`. Figures of *recorded* runs come from tables that are kept with the book; what this page computes itself says so.
+# in points of accuracy.
+# *Lower is better*; 0 means that nothing is lost.
+# To see it at work, train small networks on handwritten digits: $f$, which the code calls `f`, and $\tilde f$,
+# which it calls `g`.
+# Figures of *recorded* runs come from tables that are kept with the book; what this page computes itself says so.
 
 # %% tags=["hide-input"]
 device = devices.pick(device)
@@ -190,8 +218,9 @@ train, validation = whole[order[validation_images:]], whole[order[:validation_im
 f, g = couples[0]
 
 # %% [markdown]
-# The simplest good map is a linear regression: predict the channels $b$ of $\tilde f$ from the channels $a$ of $f$, with every pixel of every
-# image as a row. Here is a stitch from nothing but that.
+# The simplest good map is a linear regression: predict the channels $b$ of $\tilde f$ from the channels $a$ of
+# $f$, with every pixel of every image as a row.
+# Here is a stitch from nothing but that.
 
 # %%
 layer, few = "relu2", train[:500]
@@ -211,10 +240,12 @@ with torch.no_grad():
     assert relative_error(stitched(few.images), theirs(few.images)) < 1e-3
 
 # %% [markdown]
-# The last lines check it against the library, whose `stitch` takes any two layers of any two networks. The families of maps are
-# all matrices (*full*), matrices of rank at most $r$, and $G_{\mathrm{ReLU}}$: a permutation with positive scalings. {numref}`fig-maps` shows one of each.
+# The last lines check it against the library, whose `stitch` takes any two layers of any two networks.
+# The families of maps are all matrices (*full*), matrices of rank at most $r$, and $G_{\mathrm{ReLU}}$:
+# a permutation with positive scalings.
+# {numref}`fig-maps` shows one of each.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-maps", "caption": "Full and low-rank maps mix all channels; an element of $G_{\\mathrm{ReLU}}$ has one positive entry in each row and column. Five maps between the same two layers of two networks, fitted to activations. Blue is negative, red positive, each matrix on its own scale. Handwritten digits, computed by this page."}, "image": {"alt": "Five small square matrices in colour: a full map, maps of rank 4, 2 and 1 with visible stripes, and one with a single entry in each row."}}
+# %% tags=["remove-input"] figure="fig-maps"
 fitted = {"full": {"kind": "least squares"}, "G_ReLU": {"kind": "scaled permutation"}}
 fitted |= {f"rank {r}": {"kind": "low rank", "rank": r} for r in (4, 2, 1)}
 maps = {name: stitch(f, g, **same, **fitted[name]).stitch for name in FIVE}
@@ -228,38 +259,56 @@ drawings.map_pictures(
 #
 # :::{prf:theorem} Stitching by the group, {cite}`godfrey2022`, Theorem 4.2
 # :label: thm-stitching
-# If $\tilde f$ is $f$ with its weights moved by $A_1, A_2, \dots$ as in {prf:ref}`prop-moved`, then $S(f, \tilde f, l, \psi)$
-# with $\psi = \varphi_\sigma(A_l)$ computes the same function as $f$.
+# If $\tilde f$ is $f$ with its weights moved by $A_1, A_2, \dots$ as in {prf:ref}`prop-moved`,
+# then $S(f, \tilde f, l, \psi)$ with $\psi = \varphi_\sigma(A_l)$ computes the same function as $f$.
 # :::
 #
 # :::{prf:proof}
 # By {eq}`eq-layers` $\tilde f_{>l} = f_{>l}\circ\varphi_\sigma(A_l)^{-1}$.
 # :::
 #
-# The theorem says that the group suffices. The paper calls it the *minimal* class of stitches, which is a further statement: no smaller class suffices. The following proposition is ours.
+# The theorem says that the group suffices.
+# The paper calls it the *minimal* class of stitches, which is a further statement: no smaller class suffices.
+# The following proposition is ours.
 # It says when this holds.
 #
 # :::{prf:proposition} When the group is the smallest class of stitches
 # :label: prop-smallest
-# Let $\sigma$ act on $\mathbb R^n$ at layer $l$, and let $K$ be the set of matrices $M$ with $f_{>l}(M f_{\le l}(x)) = f_{>l}(f_{\le l}(x))$ for all inputs $x$.
+# Let $\sigma$ act on $\mathbb R^n$ at layer $l$, and let $K$ be the set of matrices $M$
+# with $f_{>l}(M f_{\le l}(x)) = f_{>l}(f_{\le l}(x))$ for all inputs $x$.
 #
-# 1. If $\tilde f$ is $f$ moved by $A_1, A_2, \dots$, then a matrix $\psi$ has $S(f, \tilde f, l, \psi) = f$ iff $\varphi_\sigma(A_l)^{-1}\psi\in K$.
-# 2. If the activations $f_{\le l}(x)$ span $\mathbb R^n$ and $f_{>l}$ is injective, then $K = \{I\}$. Every set of matrices that contains a $\psi$ with $S(f, \tilde f, l, \psi) = f$ for each $\tilde f$ contains all of
-#    $\varphi_\sigma(G_{\sigma_n})$.
-# 3. Let $f_{>l}$ be positively homogeneous, or let it begin with a linear layer and a batch norm that is re-estimated behind the stitch (with no constant added to its variances). Then $\psi$ and $c\psi$, $c>0$, give every input the same
-#    class. For ReLU the matrices $PD$ with $\det D = 1$, one for each element of $G_{\mathrm{ReLU}}/\mathbb R_{>0}$, therefore keep the accuracy for every $\tilde f$. The group is not the smallest class that keeps it.
+# 1. If $\tilde f$ is $f$ moved by $A_1, A_2, \dots$, then a matrix $\psi$ has $S(f, \tilde f, l, \psi) = f$ iff
+#    $\varphi_\sigma(A_l)^{-1}\psi\in K$.
+# 2. If the activations $f_{\le l}(x)$ span $\mathbb R^n$ and $f_{>l}$ is injective, then $K = \{I\}$.
+#    Every set of matrices that contains a $\psi$ with $S(f, \tilde f, l, \psi) = f$ for each $\tilde f$ contains
+#    all of $\varphi_\sigma(G_{\sigma_n})$.
+# 3. Let $f_{>l}$ be positively homogeneous, or let it begin with a linear layer and a batch norm
+#    that is re-estimated behind the stitch (with no constant added to its variances).
+#    Then $\psi$ and $c\psi$, $c>0$, give every input the same class.
+#    For ReLU the matrices $PD$ with $\det D = 1$, one for each element of $G_{\mathrm{ReLU}}/\mathbb R_{>0}$,
+#    therefore keep the accuracy for every $\tilde f$.
+#    The group is not the smallest class that keeps it.
 # :::
 #
 # :::{prf:proof}
-# (1) $S(f, \tilde f, l, \psi) = f_{>l}\circ\varphi_\sigma(A_l)^{-1}\psi\circ f_{\le l}$. (2) If $f_{>l}$ is injective and $M\in K$, then $M$ fixes all $f_{\le l}(x)$. These span $\mathbb R^n$, so $M = I$. By (1) only $\psi = \varphi_\sigma(A_l)$ has $S = f$, and every
-# element of $G_{\sigma_n}$ occurs as $A_l$. (3) If $f_{>l}(ch) = c^kf_{>l}(h)$ for $c>0$, all outputs are multiplied by $c^k>0$, and the largest one stays the largest. A linear layer with bias $b$ maps $ch$ to $cz + b$, where $z$ is its value at $h$ without the bias. If
-# $z$ has mean $\mu$ and deviation $s$ over the training images, $cz+b$ has $c\mu+b$ and $cs$. Batch norm divides $cz + b - (c\mu+b)$ by $cs$, which gives $(z-\mu)/s$ for every $c$. At last, $PD$ has the positive
-# multiple $cPD$ with $c = (\det D)^{-1/n}$, and $\det(cD) = 1$.
+# (1) $S(f, \tilde f, l, \psi) = f_{>l}\circ\varphi_\sigma(A_l)^{-1}\psi\circ f_{\le l}$.
+# (2) If $f_{>l}$ is injective and $M\in K$, then $M$ fixes all $f_{\le l}(x)$.
+# These span $\mathbb R^n$, so $M = I$.
+# By (1) only $\psi = \varphi_\sigma(A_l)$ has $S = f$, and every element of $G_{\sigma_n}$ occurs as $A_l$.
+# (3) If $f_{>l}(ch) = c^kf_{>l}(h)$ for $c>0$, all outputs are multiplied by $c^k>0$,
+# and the largest one stays the largest.
+# A linear layer with bias $b$ maps $ch$ to $cz + b$, where $z$ is its value at $h$ without the bias.
+# If $z$ has mean $\mu$ and deviation $s$ over the training images, $cz+b$ has $c\mu+b$ and $cs$.
+# Batch norm divides $cz + b - (c\mu+b)$ by $cs$, which gives $(z-\mu)/s$ for every $c$.
+# At last, $PD$ has the positive multiple $cPD$ with $c = (\det D)^{-1/n}$, and $\det(cD) = 1$.
 # :::
 #
-# A continuous map to fewer than $n$ outputs is not injective, so (2) does not apply to a classifier with $n$ larger than its number of classes. The re-estimated batch norm of (3) is the paper's own protocol; {ref}`sec-batch-norm` tries it.
+# A continuous map to fewer than $n$ outputs is not injective, so (2) does not apply to a classifier
+# with $n$ larger than its number of classes.
+# The re-estimated batch norm of (3) is the paper's own protocol; {ref}`sec-batch-norm` tries it.
 #
-# The theorem is also the best test of a stitching method: move a network by a known $A$, and see whether the method finds it.
+# The theorem is also the best test of a stitching method: move a network by a known $A$,
+# and see whether the method finds it.
 
 # %% tags=["remove-cell"]
 plain = models.myrtle(**shape, norm=False, seed=seed).to(device).eval()
@@ -280,15 +329,24 @@ assert record("planted")["error"].max() < 1e-6
 glue("known-error", float(planted["error"].max()), display=False)
 
 # %% [markdown]
-# It does. In 15 trials, five for each of three layers, the stitched network agrees with $f$ up to rounding in single precision (largest relative error
-# {glue:text}`known-error:.0e`). A channel that is never active may be sent anywhere, so $A$ itself is determined only on the active ones.
+# It does.
+# In 15 trials, five for each of three layers, the stitched network agrees with $f$ up to rounding in single
+# precision (largest relative error {glue:text}`known-error:.0e`).
+# A channel that is never active may be sent anywhere, so $A$ itself is determined only on the active ones.
 #
 # ## Finding a permutation from activations
 #
-# Write $a_i$ for the activations of channel $i$ of $f$ over all images and pixels, $b_j$ for those of channel $j$ of $\tilde f$, and $c_{ij}$ for their cosine.
-# Match the channels so that the sum of cosines is largest, and give every channel that is ever active the norm of its partner:
+# Write $a_i$ for the activations of channel $i$ of $f$ over all images and pixels,
+# $b_j$ for those of channel $j$ of $\tilde f$, and $c_{ij}$ for their cosine.
+# Match the channels so that the sum of cosines is largest, and give every channel that is ever active the norm of
+# its partner:
 #
-# $$\begin{aligned}\pi &= \operatorname*{arg\,max}_{\pi}\ \sum_j c_{\pi(j)j},\\ s_j &= \lVert b_j\rVert / \lVert a_{\pi(j)}\rVert.\end{aligned}$$ (eq-assignment)
+# $$
+# \begin{aligned}
+# \pi &= \operatorname*{arg\,max}_{\pi}\ \sum_j c_{\pi(j)j},\\
+# s_j &= \lVert b_j\rVert / \lVert a_{\pi(j)}\rVert.
+# \end{aligned}
+# $$ (eq-assignment)
 #
 # This is a linear assignment, which takes a few lines:
 
@@ -302,7 +360,7 @@ matched[channel_g, channel_f] = scale
 theirs = stitch(f, g, kind="scaled permutation", **same).stitch
 assert torch.allclose(matched, theirs.weight.cpu().flatten(1), rtol=1e-3)
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-matched", "caption": "Even the best matched channels agree in part only: over all images the cosines of these four are {glue:text}`cosine-best:.2f` to {glue:text}`cosine-fourth:.2f`. One digit, and its activations in four channels of one network (above) and in their matches in the other (below). Titles: number of the channel → number of its match. Computed by this page."}, "image": {"alt": "A digit and two rows of four small maps of activations; the maps in one column resemble each other."}}
+# %% tags=["remove-input"] figure="fig-matched"
 of_pairs, order = cosines[channel_f, channel_g].sort(descending=True)
 best = [(channel_f[k], channel_g[k]) for k in order[:4].tolist()]
 for name, value in {"best": of_pairs[0], "fourth": of_pairs[:4][-1]}.items():
@@ -314,16 +372,22 @@ maps_f, maps_g = (activations(net, [layer], one)[layer][0] for net in (f, g))
 drawings.matched_channels(one[0, 0], maps_f, maps_g, best)
 
 # %% [markdown]
-# {numref}`fig-matched` shows four matched channels. Over all matched pairs the cosine is {glue:text}`cosine-best:.2f` for the best, and {glue:text}`cosine-median:.2f` for the median
-# one: some channels of $f$ have a close partner in $\tilde f$, others only a distant one. Cosines of nonnegative activations are large anyway: {ref}`ex-cosines` compares them with an untrained front.
+# {numref}`fig-matched` shows four matched channels.
+# Over all matched pairs the cosine is {glue:text}`cosine-best:.2f` for the best,
+# and {glue:text}`cosine-median:.2f` for the median one: some channels of $f$ have a close partner in $\tilde f$,
+# others only a distant one.
+# Cosines of nonnegative activations are large anyway: {ref}`ex-cosines` compares them with an untrained front.
 #
 # (sec-optimisers)=
 # ## Finding a permutation by a loss
 #
-# Activations do not know what the rest of the network needs. The loss of the stitched network does, but one cannot differentiate with respect to a permutation. So permutations are
-# replaced by *doubly stochastic* matrices: nonnegative, with rows and columns that sum to 1. They form a convex set, Birkhoff's polytope, whose corners are the
-# permutations. Sinkhorn's algorithm brings any matrix of scores there: take exponentials, then divide rows and columns by their sums in turn. Divided by a small
-# *temperature*, the scores lead to a corner:
+# Activations do not know what the rest of the network needs.
+# The loss of the stitched network does, but one cannot differentiate with respect to a permutation.
+# So permutations are replaced by *doubly stochastic* matrices: nonnegative, with rows and columns that sum to 1.
+# They form a convex set, Birkhoff's polytope, whose corners are the permutations.
+# Sinkhorn's algorithm brings any matrix of scores there: take exponentials, then divide rows
+# and columns by their sums in turn.
+# Divided by a small *temperature*, the scores lead to a corner:
 
 
 # %%
@@ -341,9 +405,12 @@ assert torch.allclose(warm.sum(1), torch.ones(len(warm)), atol=1e-3)
 assert (cold[channel_f, channel_g] > 0.5).float().mean() > 0.8
 
 # %% [markdown]
-# The paper starts at a random matrix $P$ of the polytope, adds $-\alpha\lVert P\rVert_F$ to the loss, which draws $P$ to the corners, and rounds at the end. We start from
-# {eq}`eq-assignment`. The network is run with the best permutation for the scores; gradients are those of Sinkhorn's matrix, whose temperature falls during training. In the library this is one line, whose
-# training is described by a *recipe* (epochs, optimiser, learning rate):
+# The paper starts at a random matrix $P$ of the polytope, adds $-\alpha\lVert P\rVert_F$ to the loss,
+# which draws $P$ to the corners, and rounds at the end.
+# We start from {eq}`eq-assignment`.
+# The network is run with the best permutation for the scores; gradients are those of Sinkhorn's matrix,
+# whose temperature falls during training.
+# In the library this is one line, whose training is described by a *recipe* (epochs, optimiser, learning rate):
 
 # %%
 quick = replace(STITCH_RECIPES[usual], epochs=stitch_epochs)
@@ -351,24 +418,34 @@ learned = stitch(f, g, kind="G_ReLU", recipe=quick, **same)
 print(f"stitched {learned.evaluate(test):.1%}")
 
 # %% [markdown]
-# Alone $f$ has {glue:text}`f-alone:.0f` %, $\tilde f$ {glue:text}`g-alone:.0f` %. The networks of this page have width {glue:text}`width` and few epochs; {numref}`fig-protocols` has wider ones.
+# Alone $f$ has {glue:text}`f-alone:.0f` %, $\tilde f$ {glue:text}`g-alone:.0f` %.
+# The networks of this page have width {glue:text}`width` and few epochs; {numref}`fig-protocols` has wider ones.
 #
 # (sec-dimensions)=
-# **Counting.** $G_{\mathrm{ReLU}}$ on $n$ channels has dimension $n$ and $n!$ components. Maps of rank at most $r$ have dimension $2nr - r^2$, for
-# $r = 1$ already $2n - 1$. So the group is the smaller family and still loses less than rank 1. Its components count as well: to name one
-# takes $\log_2 n!$ bits, 296 for 64 channels.
+# **Counting.**
+# $G_{\mathrm{ReLU}}$ on $n$ channels has dimension $n$ and $n!$ components.
+# Maps of rank at most $r$ have dimension $2nr - r^2$, for $r = 1$ already $2n - 1$.
+# So the group is the smaller family and still loses less than rank 1.
+# Its components count as well: to name one takes $\log_2 n!$ bits, 296 for 64 channels.
 #
 # (sec-protocols)=
 # ### On equal terms
 #
-# *Averaged over the layers, rank 1 loses 20 to 30 points more than $G_{\mathrm{ReLU}}$ whatever the protocol, and rank 4 loses 2 to 6 points less; rank 2 is as good as the group, to 3 points.* This is
-# measured on handwritten digits at width 16. The paper
-# finds that all three ranks lose more than the group, on CIFAR-10 at width 64, and so do we ({numref}`fig-penalties`), with random starts for the ranks. Equal terms at that width are not measured. In its protocol every family starts at random, batch norm is re-estimated
-# behind the stitch, and the epoch is the best one on the test set. In ours each family starts from its closed form (the solution of a regression, of a truncated one, of an assignment), batch norm is frozen, and the epoch is chosen on
-# a validation split. {numref}`fig-protocols` applies both to the same networks with the same epochs, and one protocol between them. In all three Adam replaces the plain SGD of the paper, which takes 31,000 steps on CIFAR-10:
+# *Averaged over the layers, rank 1 loses 20 to 30 points more than $G_{\mathrm{ReLU}}$ whatever the protocol,
+# and rank 4 loses 2 to 6 points less; rank 2 is as good as the group, to 3 points.*
+# This is measured on handwritten digits at width 16.
+# The paper finds that all three ranks lose more than the group, on CIFAR-10 at width 64,
+# and so do we ({numref}`fig-penalties`), with random starts for the ranks.
+# Equal terms at that width are not measured.
+# In its protocol every family starts at random, batch norm is re-estimated behind the stitch,
+# and the epoch is the best one on the test set.
+# In ours each family starts from its closed form (the solution of a regression, of a truncated one,
+# of an assignment), batch norm is frozen, and the epoch is chosen on a validation split.
+# {numref}`fig-protocols` applies both to the same networks with the same epochs, and one protocol between them.
+# In all three Adam replaces the plain SGD of the paper, which takes 31,000 steps on CIFAR-10:
 # the digits give some hundred.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-protocols", "caption": "On equal terms rank 1 loses more than the group on average over layers, rank 2 as much, rank 4 less. Recorded stitching penalties by layer and kind of map; mean over four pairs with 95 % interval, handwritten digits, width 16. The paper's way: random starts, batch norm re-estimated, the best epoch on the test set. Best starts: closed forms, batch norm re-estimated. Our way: closed forms, batch norm frozen."}, "image": {"alt": "Three panels of stitching penalty in points against the layer, one line each for full maps, ranks 4, 2 and 1, and G_ReLU: by the paper's protocol, from the best starts, and by ours."}}
+# %% tags=["remove-input"] figure="fig-protocols"
 on_terms = experiments.protocols(record("equal"))
 shown = on_terms.melt(["pair", "layer1"], value_name="penalty")
 shown[["stitch", "protocol"]] = shown["variable"].str.rsplit("_", n=1, expand=True)
@@ -393,13 +470,19 @@ mean_curves(shown, "layer", "penalty", "stitch", panels="protocol", **axes)
 # (sec-batch-norm)=
 # ## What stands between two papers
 #
-# *Re-estimating batch norm behind the stitch lowers the penalty of the same map by up to 20 points.* One paper stitches with batch norm *frozen* {cite}`csiszarik2021`:
-# both networks stay in evaluation mode. The other *re-estimates* its statistics on training images that pass the stitch {cite}`godfrey2022`. {numref}`fig-norms` changes nothing else, for
-# maps in closed form. On average over layers 3, 6 and 10, least squares loses {glue:text}`frozen-full:.1f` points with frozen statistics and {glue:text}`again-full:.1f` with re-estimated ones, the
-# assignment {glue:text}`frozen-group:.1f` and {glue:text}`again-group:.1f`. Numbers of the two papers cannot be compared before this is settled.
+# *Re-estimating batch norm behind the stitch lowers the penalty of the same map by up to 20 points.*
+# One paper stitches with batch norm *frozen* {cite}`csiszarik2021`: both networks stay in evaluation mode.
+# The other *re-estimates* its statistics on training images that pass the stitch {cite}`godfrey2022`.
+# {numref}`fig-norms` changes nothing else, for maps in closed form.
+# On average over layers 3, 6 and 10, least squares loses {glue:text}`frozen-full:.1f` points
+# with frozen statistics and {glue:text}`again-full:.1f` with re-estimated ones,
+# the assignment {glue:text}`frozen-group:.1f` and {glue:text}`again-group:.1f`.
+# Numbers of the two papers cannot be compared before this is settled.
 #
-# To re-estimate is to let training images through, once. By {prf:ref}`prop-smallest` (3) the stitch may then be multiplied by any $c>0$. The last lines take $c=3$, and print the share of test images
-# whose class stays the same, with re-estimated and with frozen statistics:
+# To re-estimate is to let training images through, once.
+# By {prf:ref}`prop-smallest` (3) the stitch may then be multiplied by any $c>0$.
+# The last lines take $c=3$, and print the share of test images whose class stays the same, with re-estimated and
+# with frozen statistics:
 
 
 # %%
@@ -429,7 +512,7 @@ with torch.no_grad():
         old, new = (net(test.images).argmax(1) for net in two)
         print(f"{name}: {(old == new).float().mean():.1%}")
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-norms", "caption": "The same maps lose less when batch norm is re-estimated: the assignment mostly at layer 3, least squares at layers 6 and 10. Recorded penalties of two closed forms on CIFAR-10 (width 16, four pairs, mean with 95 % interval), with the statistics of the back frozen and re-estimated. Behind layer 14 there is no batch norm left, so nothing changes there."}, "image": {"alt": "Two panels, frozen and re-estimated batch norm, of the penalty in points against the layer for least squares and assignment."}}
+# %% tags=["remove-input"] figure="fig-norms"
 norms = record("norms").assign(layer=lambda t: t["layer1"].map(NUMBERS).astype(str))
 norms[["map", "batch norm"]] = norms["stitch"].str.split(", ", expand=True)
 mean = norms.pivot_table(index="map", columns=["batch norm", "layer"], values="penalty")
@@ -447,11 +530,17 @@ mean_curves(norms, "layer", "penalty", "map", **words)
 # (sec-matrix)=
 # ## Any layer into any layer
 #
-# *A layer is replaced best by the same layer of the other network; the next deeper one does worse by 1 to 11 points, any other by 29 or more.* The two layers need not have the same depth. With least squares for a map, and bilinear
-# resampling where feature maps differ in size, {numref}`fig-stitch-matrix` joins every layer to every other. A row tells what a front still knows, a column what a back needs. In every column the
-# largest number stands on the diagonal. Below it the front is deeper than the layer it replaces: only layer 6 for layer 3 loses little, 1 point. Above it the front is too shallow, and the accuracy falls to 20 to 45 %.
+# *A layer is replaced best by the same layer of the other network;
+# the next deeper one does worse by 1 to 11 points, any other by 29 or more.*
+# The two layers need not have the same depth.
+# With least squares for a map, and bilinear resampling where feature maps differ in size,
+# {numref}`fig-stitch-matrix` joins every layer to every other.
+# A row tells what a front still knows, a column what a back needs.
+# In every column the largest number stands on the diagonal.
+# Below it the front is deeper than the layer it replaces: only layer 6 for layer 3 loses little, 1 point.
+# Above it the front is too shallow, and the accuracy falls to 20 to 45 %.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-stitch-matrix", "caption": "A back is served best by the same layer of the other network, and poorly by an earlier one. Recorded accuracy in percent (higher is better) of one network's front (rows: its last layer) with another network's back (columns: the layer it replaces), joined by affine least squares. CIFAR-10, width 16, one pair, batch norm frozen; each network alone has 84 %."}, "image": {"alt": "A square of numbers coloured by accuracy in percent: rows are layers of the first network, columns are layers of the second."}}
+# %% tags=["remove-input"] figure="fig-stitch-matrix"
 matrix = record("matrix")
 ends = {"front ends behind layer": "layer1", "and replaces layer": "layer2"}
 matrix = matrix.assign(**{name: matrix[at].map(NUMBERS) for name, at in ends.items()})
@@ -469,13 +558,20 @@ heatmap(matrix, *ends, "accuracy", label="accuracy, %")
 # (sec-starred)=
 # ## Inside and at the end of residual blocks
 #
-# *In residual networks, too, a map in $G_{\mathrm{ReLU}}$ loses more than a full one, as in the paper's figure 6:* on average over six layers by 13 points, between 8 and 18 in each of four pairs, with the shortcut passed on ({numref}`fig-blocks`, left). Two thirds of it come from layer 67; before it both maps lose 64 to 83 points. Layers have the paper's numbers: 19, 43 and 67 are the ends of blocks 2, 5 and 8 of nine.
-# A shortcut constrains the group elements at the ends of blocks to be equal, as
-# {doc}`01b_weight_space` shows, and leaves the layers inside a block free. Inside a block
-# (the papers' starred layers) one must decide what becomes of the shortcut, which passes beside the cut: it may be *passed on* as it is, as the authors' code
-# did, or *stitched* by the same map. Here the choice hardly matters. With four channels at the first stage, only a full map at layer 67 keeps most of the accuracy.
+# *In residual networks, too, a map in $G_{\mathrm{ReLU}}$ loses more than a full one,
+# as in the paper's figure 6:* on average over six layers by 13 points, between 8 and 18 in each of four pairs,
+# with the shortcut passed on ({numref}`fig-blocks`, left).
+# Two thirds of it come from layer 67; before it both maps lose 64 to 83 points.
+# Layers have the paper's numbers: 19, 43 and 67 are the ends of blocks 2, 5 and 8 of nine.
+# A shortcut constrains the group elements at the ends of blocks to be equal, as {doc}`01b_weight_space` shows,
+# and leaves the layers inside a block free.
+# Inside a block (the papers' starred layers) one must decide what becomes of the shortcut,
+# which passes beside the cut: it may be *passed on* as it is, as the authors' code did,
+# or *stitched* by the same map.
+# Here the choice hardly matters.
+# With four channels at the first stage, only a full map at layer 67 keeps most of the accuracy.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-blocks", "caption": "In narrow residual networks both maps lose most of the accuracy before layer 67; there a full map loses 13 points, the group 65. Recorded penalties of closed forms at layers inside blocks (starred) and at their ends, with the shortcut passed on or stitched; digits, ResNet-20 of width 4, mean over four pairs with 95 % interval, batch norm re-estimated."}, "image": {"alt": "Two panels of the penalty in points at six layers of residual networks, for least squares and for G_ReLU, with the shortcut passed on and stitched."}}
+# %% tags=["remove-input"] figure="fig-blocks"
 of = {"least squares": palette["full"], style.in_mathematics("G_ReLU"): palette["G_ReLU"]}
 words = {"xlabel": "layer", "ylabel": "penalty, points", "colours": of}
 told = record("figure_6")
@@ -493,12 +589,16 @@ mean_curves(ends, "layer", "penalty", "stitch", panels="shortcut", **words)
 # (sec-slopes)=
 # ## When every matrix is a symmetry
 #
-# With the slope $a$ on negative inputs LeakyReLU has the group $G_{\mathrm{ReLU}}$ for every $a \ne \pm1$, and with signs for $a = -1$. At $a = 1$ it is the identity, and its
-# group is all of $GL_n$. If groups are what matters, a permutation with scalings does worse at slope 1 than at any other slope. *In the recorded run the opposite is seen:* at slope 1 it loses
-# 6 to 16 points less than at the other slopes, averaged over them and two layers, in each of four pairs ({numref}`fig-slopes`). This may be because linear networks are easier to
-# stitch. Networks of width 4 on digits are too small to contradict the paper's.
+# With the slope $a$ on negative inputs LeakyReLU has the group $G_{\mathrm{ReLU}}$ for every $a \ne \pm1$,
+# and with signs for $a = -1$.
+# At $a = 1$ it is the identity, and its group is all of $GL_n$.
+# If groups are what matters, a permutation with scalings does worse at slope 1 than at any other slope.
+# *In the recorded run the opposite is seen:* at slope 1 it loses 6 to 16 points less than at the other slopes,
+# averaged over them and two layers, in each of four pairs ({numref}`fig-slopes`).
+# This may be because linear networks are easier to stitch.
+# Networks of width 4 on digits are too small to contradict the paper's.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-slopes", "caption": "At slope 1, where every matrix is a symmetry of the activation, a permutation with scalings does not lose more. Penalty of stitches in $G_{\\mathrm{ReLU}}$ at two layers of residual networks against the slope of their LeakyReLU on negative inputs, mean over four pairs with 95 % interval; digits, width 4."}, "image": {"alt": "Line chart of the stitching penalty in points against the slopes -1, 0, 0.5 and 1, one line for each of two layers."}}
+# %% tags=["remove-input"] figure="fig-slopes"
 lost = record("figure_6").query("layer != '67'").groupby("layer").mean().round()
 assert lost.drop(columns="pair").stack().between(64, 83).all()
 told = record("slopes")
@@ -516,14 +616,21 @@ mean_curves(told, "slope", "penalty", "layer", ylabel="penalty, points")
 # (sec-connected)=
 # ## Are two trained networks one, up to symmetry?
 #
-# *Not quite: a symmetry lowers the barrier between two networks from 58 to 7 points with batch norm re-estimated, and from 74 to 23 without.* A stitch asks about one layer. {doc}`01c_any_network` looks for the element of the *whole* group that
-# brings one network closest to another. Had training differed by symmetries alone, the matched networks would be equal. Ask for less: that the line between them has
-# good networks on it. With $a(t)$ for the accuracy of the weights $(1-t)W_1 + tW_2$, the *barrier* is
+# *Not quite: a symmetry lowers the barrier between two networks from 58 to 7 points with batch norm re-estimated,
+# and from 74 to 23 without.*
+# A stitch asks about one layer.
+# {doc}`01c_any_network` looks for the element of the *whole* group that brings one network closest to another.
+# Had training differed by symmetries alone, the matched networks would be equal.
+# Ask for less: that the line between them has good networks on it.
+# With $a(t)$ for the accuracy of the weights $(1-t)W_1 + tW_2$, the *barrier* is
 #
 # $$\max_{0\le t\le1}\ (1-t)\,a(0) + t\,a(1) - a(t),$$ (eq-barrier)
 #
-# in points; *lower is better*; recorded at five points, $t = 0, \frac14, \frac12, \frac34, 1$. Averaging two networks shrinks the variance of their activations, so once more batch norm decides:
-# its statistics are interpolated like weights, or re-estimated. {numref}`fig-connectivity` shows both, with the second network as it was trained, and moved by a symmetry to where weights or activations match best.
+# in points; *lower is better*; recorded at five points, $t = 0, \frac14, \frac12, \frac34, 1$.
+# Averaging two networks shrinks the variance of their activations, so once more batch norm decides:
+# its statistics are interpolated like weights, or re-estimated.
+# {numref}`fig-connectivity` shows both, with the second network as it was trained, and moved by a symmetry to
+# where weights or activations match best.
 # Halfway between the two networks of this page, with the symmetry that {doc}`01c_any_network` finds:
 
 # %%
@@ -539,7 +646,7 @@ for name, end in {"as trained": g, "matched": moved}.items():
     on_line = line(f, end, train, test, [0.5]).set_index("batch_norm")
     assert abs(on_line["accuracy"]["re-estimated"] - accuracy) < 1e-3
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-connectivity", "caption": "Matching by a symmetry, which changes no function, removes most of the barrier between two networks: re-estimated and matched by activations, the worst point has 77 % instead of 26 %. Recorded accuracy on the line between the weights of two Myrtle CNNs (CIFAR-10, width 16, mean over four pairs with 95 % interval). Left and right differ in the statistics of batch norm only."}, "image": {"alt": "Two panels of accuracy against the fraction of the way between two networks, one with interpolated and one with re-estimated batch-norm statistics, each with lines for networks as trained, matched by weights and matched by activations."}}
+# %% tags=["remove-input"] figure="fig-connectivity"
 axes = {"xlabel": "fraction of the way", "ylabel": "accuracy, %"}
 ways = {"as trained": "orange", "matched by weights": "green"}
 ways |= {"matched by activations": "blue"}
@@ -551,7 +658,7 @@ assert height.loc["as trained"].tolist() == [74, 58]
 assert height.loc["matched by activations"].tolist() == [23, 7]
 mean_curves(way_between, "fraction", "accuracy", "way", panels="batch_norm", **axes)
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-walk", "caption": "Halfway to the second network as it was trained the accuracy is {glue:text}`half-trained:.0f` %, halfway to the matched one {glue:text}`half-by:.0f` %. Move the slider along the lines between the two networks f and g of this page, batch norm re-estimated. Below: one channel behind the first ReLU for one digit."}, "image": {"alt": "Two curves of accuracy with a mark on each, a slider, and two small pictures of one channel's activations, for the second network as trained and as matched."}}
+# %% tags=["remove-input"] figure="fig-walk"
 ten, seen, walks = [k / 10 for k in range(11)], {}, []
 for way, end in {"as trained": g, "matched by activations": moved}.items():
     on_line = line(f, end, train, test, ten).query("batch_norm == 're-estimated'")
@@ -567,16 +674,20 @@ line_walk(pd.concat(walks), seen)
 #
 # ## What an untrained front says
 #
-# Stitch a front that was *never trained* to a trained back. A full map still reaches {glue:text}`untrained:.0f` % at its best layer, {glue:text}`untrained-at`, in one network of this page, where trained fronts
-# (mean over its pairs)
-# reach {glue:text}`trained-front:.0f` %. So a low penalty of a full map says that the front *kept* what the task needs, not that it *learned* the same representation: random features keep much,
-# and a trained matrix finds it. A permutation with scalings reaches {glue:text}`untrained-group:.0f` % there, behind a trained front
-# {glue:text}`trained-group:.0f` %: here its penalty separates a trained front from an untrained one more than a full map's does.
+# Stitch a front that was *never trained* to a trained back.
+# A full map still reaches {glue:text}`untrained:.0f` % at its best layer, {glue:text}`untrained-at`,
+# in one network of this page, where trained fronts (mean over its pairs) reach {glue:text}`trained-front:.0f` %.
+# So a low penalty of a full map says that the front *kept* what the task needs,
+# not that it *learned* the same representation: random features keep much, and a trained matrix finds it.
+# A permutation with scalings reaches {glue:text}`untrained-group:.0f` % there,
+# behind a trained front {glue:text}`trained-group:.0f` %:
+# here its penalty separates a trained front from an untrained one more than a full map's does.
 #
 # ## Run it yourself
 #
-# *This section is computed by this page*, in a small run on handwritten digits whose numbers need not agree with the recorded ones. Another run is one command:
-# `.venv/bin/intertwine run 03_stitching -p width 16 -p pairs 5`.
+# *This section is computed by this page*, in a small run on handwritten digits whose numbers need not agree
+# with the recorded ones.
+# Another run is one command: `.venv/bin/intertwine run 03_stitching -p width 16 -p pairs 5`.
 
 # %% tags=["hide-input"]
 stitch_recipe = quick
@@ -608,7 +719,7 @@ def table(name, pairs, layers, kinds, **options):
 
 live = table("stitched", couples, names, kinds, test_each_epoch=False)
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-penalties-live", "caption": "In a small run a full map loses {glue:text}`live-full:.0f` points on average, $G_{\\mathrm{ReLU}}$ {glue:text}`live-group:.0f` and rank 1 {glue:text}`live-rank:.0f`. Stitching penalty by layer on handwritten digits, computed by this page; a small dot for each pair, a large one for the mean; low ranks start at random."}, "image": {"alt": "Dots of stitching penalty in points at the four activation layers, side by side for full, rank 4, rank 2, rank 1 and G_ReLU maps."}}
+# %% tags=["remove-input"] figure="fig-penalties-live"
 here = live[live["stitch"].isin(FIVE)].assign(
     layer=lambda t: t["layer1"].map(NUMBERS).astype(str)
 )
@@ -619,7 +730,9 @@ words = {"xlabel": "layer", "ylabel": "penalty, points", "colours": palette}
 dots(here, "layer", "penalty", "stitch", ylim=(-4, 100), **words)
 
 # %% [markdown]
-# In {numref}`fig-penalties-live` low ranks start at random and have few epochs, so compare them with the first panel of {numref}`fig-protocols`: what a family loses depends on its training as much as on the family.
+# In {numref}`fig-penalties-live` low ranks start at random and have few epochs, so compare them
+# with the first panel of {numref}`fig-protocols`: what a family loses depends on its training as much
+# as on the family.
 
 # %% tags=["remove-cell"]
 again = {"batch_norm": "reestimated"}
@@ -696,8 +809,8 @@ blocks["layer"] = [hidden[name].number for name in blocks["layer1"]]
 # %% [markdown]
 # ## Adapt this
 #
-# Two networks of your own, of any widths and depths, and the layers to join. Here a Myrtle CNN and a
-# plain network with another activation, whose feature maps have another size.
+# Two networks of your own, of any widths and depths, and the layers to join.
+# Here a Myrtle CNN and a plain network with another activation, whose feature maps have another size.
 
 
 # %%
@@ -715,59 +828,100 @@ joined = stitch(f, other.network, at=("relu2", "1"), kind="full", **fit)
 print(f"stitched {joined.evaluate(test):.1%}")
 
 # %% [markdown]
-# Alone $f$ has {glue:text}`f-alone:.0f` %, the other network, trained for 3 epochs, {glue:text}`other-alone:.0f` %.
+# Alone $f$ has {glue:text}`f-alone:.0f` %, the other network, trained for 3 epochs,
+# {glue:text}`other-alone:.0f` %.
 #
 # (sec-deviations)=
 # ## Deviations from the papers
 #
-# | | printed | here | what it may change |
-# |---|---|---|---|
-# | networks | Myrtle CNN, width 64, 91.3 %; 32 pairs | {numref}`fig-penalties`: {glue:text}`alone:.1f` %, {glue:text}`wide-pairs:.0f` pairs; else width 16, 83.8 %, 4 pairs | narrow layers have fewer channels to choose partners from |
-# | training of a stitch | 20 epochs, plain SGD, training mode | 4 epochs, Adam, batch norm frozen | {numref}`fig-norms`, {numref}`fig-protocols` |
-# | epoch | the best on the test set | the best on a validation set; the test set once | a lower printed penalty |
-# | starts in {numref}`fig-penalties` | random; the group inside the polytope | full: least squares; low rank: random; the group: activations | {numref}`fig-protocols` gives all the same start |
-# | the group | Birkhoff's relaxation | the best permutation with Sinkhorn's gradient, half the epochs | a lower penalty here |
-# | bias | the text says affine; the authors' runs had none | affine for full maps | small |
-# | residual networks | ResNet-20, width 16, 16 pairs, CIFAR-10 | width 4, 4 pairs, digits | {numref}`fig-blocks` and {numref}`fig-slopes` are no test of the printed numbers |
+# :::{list-table}
+# :header-rows: 1
+# :widths: auto
+#
+# * -
+#   - printed
+#   - here
+#   - what it may change
+# * - networks
+#   - Myrtle CNN, width 64, 91.3 %; 32 pairs
+#   - {numref}`fig-penalties`: {glue:text}`alone:.1f` %, {glue:text}`wide-pairs:.0f` pairs;
+#     else width 16, 83.8 %, 4 pairs
+#   - narrow layers have fewer channels to choose partners from
+# * - training of a stitch
+#   - 20 epochs, plain SGD, training mode
+#   - 4 epochs, Adam, batch norm frozen
+#   - {numref}`fig-norms`, {numref}`fig-protocols`
+# * - epoch
+#   - the best on the test set
+#   - the best on a validation set; the test set once
+#   - a lower printed penalty
+# * - starts in {numref}`fig-penalties`
+#   - random; the group inside the polytope
+#   - full: least squares; low rank: random; the group: activations
+#   - {numref}`fig-protocols` gives all the same start
+# * - the group
+#   - Birkhoff's relaxation
+#   - the best permutation with Sinkhorn's gradient, half the epochs
+#   - a lower penalty here
+# * - bias
+#   - the text says affine; the authors' runs had none
+#   - affine for full maps
+#   - small
+# * - residual networks
+#   - ResNet-20, width 16, 16 pairs, CIFAR-10
+#   - width 4, 4 pairs, digits
+#   - {numref}`fig-blocks` and {numref}`fig-slopes` are no test of the printed numbers
+# :::
 #
 # ## Exercises
 #
 # :::{exercise}
 # :label: ex-self-stitch
-# *Warm-up.* Stitch a network to itself by the permutation that {eq}`eq-assignment` finds, and by a random one. Which penalty can you say without a computer?
+# *Warm-up.*
+# Stitch a network to itself by the permutation that {eq}`eq-assignment` finds, and by a random one.
+# Which penalty can you say without a computer?
 # :::
 #
 # ::::{solution} ex-self-stitch
 # :class: dropdown
-# The first is 0: by Cauchy–Schwarz the cosine of an active channel with itself is 1, the largest, so $\pi$ is the identity and $s_j = 1$. The second is the price of a wrong
-# element of the right group: between networks of width 64 it is {glue:text}`shuffled:.0f` points.
+# The first is 0: by Cauchy–Schwarz the cosine of an active channel with itself is 1, the largest,
+# so $\pi$ is the identity and $s_j = 1$.
+# The second is the price of a wrong element of the right group:
+# between networks of width 64 it is {glue:text}`shuffled:.0f` points.
 # ::::
 #
 # :::{exercise}
 # :label: ex-rank-r
-# Show that maps of rank at most $r$ between $n$ channels have dimension $2nr - r^2$. Is there an $r \ge 1$ for which $G_{\mathrm{ReLU}}$ has the larger dimension?
+# Show that maps of rank at most $r$ between $n$ channels have dimension $2nr - r^2$.
+# Is there an $r \ge 1$ for which $G_{\mathrm{ReLU}}$ has the larger dimension?
 # :::
 #
 # ::::{solution} ex-rank-r
 # :class: dropdown
-# Write the map as $UV^\top$ with $U, V$ of size $n\times r$: $2nr$ numbers, and $UV^\top = (UB)(VB^{-\top})^\top$ for all $B \in GL_r$ takes $r^2$ away. The dimension $2nr - r^2$ exceeds $n$ for every $r \ge 1$ when
-# $n \ge 2$: already $2n - 1 \ge n + 1$. So there is none.
+# Write the map as $UV^\top$ with $U, V$ of size $n\times r$:
+# $2nr$ numbers, and $UV^\top = (UB)(VB^{-\top})^\top$ for all $B \in GL_r$ takes $r^2$ away.
+# The dimension $2nr - r^2$ exceeds $n$ for every $r \ge 1$ when $n \ge 2$: already $2n - 1 \ge n + 1$.
+# So there is none.
 # ::::
 #
 # :::{exercise}
 # :label: ex-affine-normal
-# Let $\psi$ be the affine least-squares map from $a$ to $b$. Show that $\psi\circ B$ with an invertible matrix $B$ is fitted to $B^{-1}a$. What does a full stitch therefore say about
-# the basis in which a layer is written?
+# Let $\psi$ be the affine least-squares map from $a$ to $b$.
+# Show that $\psi\circ B$ with an invertible matrix $B$ is fitted to $B^{-1}a$.
+# What does a full stitch therefore say about the basis in which a layer is written?
 # :::
 #
 # ::::{solution} ex-affine-normal
 # :class: dropdown
-# The sets $\{\psi a\}$ and $\{(\psi B)(B^{-1}a)\}$ of predictions are equal, so their minimisers are. A full stitch says nothing about the basis; a permutation with scalings does.
+# The sets $\{\psi a\}$ and $\{(\psi B)(B^{-1}a)\}$ of predictions are equal, so their minimisers are.
+# A full stitch says nothing about the basis; a permutation with scalings does.
 # ::::
 #
 # :::{exercise}
 # :label: ex-cosines
-# *With data.* Plot the cosines of matched channels, in order, at `relu1` and `relu3`, for a pair of trained networks and for a trained and an untrained one.
+# *With data.*
+# Plot the cosines of matched channels, in order, at `relu1` and `relu3`, for a pair of trained networks
+# and for a trained and an untrained one.
 # What do the two curves have in common, and where do they part?
 # :::
 #
@@ -776,7 +930,7 @@ print(f"stitched {joined.evaluate(test):.1%}")
 # ::::
 
 
-# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-ex-cosines", "caption": "Channels of an untrained front find partners with high cosines, too: {glue:text}`cosine-untrained-3:.2f` on average at layer 3 (trained {glue:text}`cosine-trained-3:.2f`) and {glue:text}`cosine-untrained-10:.2f` at layer 10 (trained {glue:text}`cosine-trained-10:.2f`). Cosines in order, the run of this page."}, "image": {"alt": "Two panels of cosine against the number of the channel, for a trained and an untrained front."}}
+# %% tags=["hide-input"] figure="fig-ex-cosines"
 def matched_cosines(one, two, layer):
     """Cosines of channels matched by activations, the best first."""
     A, B = (
@@ -799,22 +953,26 @@ label = {"panels": "layer", "ylabel": "cosine of a match"}
 mean_curves(curves, "channel", "cosine", "front", **label)
 
 # %% [markdown]
-# {numref}`fig-ex-cosines` shows them. Activations behind a ReLU are nonnegative, so no two channels have a cosine below 0: compare with the untrained front, not with 0.
+# {numref}`fig-ex-cosines` shows them.
+# Activations behind a ReLU are nonnegative, so no two channels have a cosine below 0:
+# compare with the untrained front, not with 0.
 #
 # ::::{solution-end}
 # ::::
 #
 # :::{exercise}
 # :label: ex-few-images
-# *With data.* How many images does a full map need? Fit least squares on 10, 30, 100 and 300 images and draw the accuracy of the stitch against their number. Does a
-# permutation with scalings, with far fewer parameters, ever do better?
+# *With data.*
+# How many images does a full map need?
+# Fit least squares on 10, 30, 100 and 300 images and draw the accuracy of the stitch against their number.
+# Does a permutation with scalings, with far fewer parameters, ever do better?
 # :::
 #
 # ::::{solution-start} ex-few-images
 # :class: dropdown
 # ::::
 
-# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-ex-images", "caption": "Fitted on ten images, least squares has {glue:text}`few-full:.0f` % and the assignment {glue:text}`few-group:.0f` % in the mean; draws differ widely. Accuracy of the stitched network at layer 10 against the number of images that the map is fitted to, mean over three draws with 95 % interval. The run of this page."}, "image": {"alt": "Accuracy in percent against the number of images for least squares and for an assignment."}}
+# %% tags=["hide-input"] figure="fig-ex-images"
 sizes = [n for n in (10, 30, 100, 300) if n <= len(train)]
 orders = [torch.randperm(len(train), generator=run.generator(k)) for k in range(3)]
 kept = pd.DataFrame(
@@ -828,26 +986,39 @@ two = dict(zip(closed, of.values(), strict=True))
 mean_curves(kept, "images", "accuracy", "map", ylabel="accuracy, %", colours=two)
 
 # %% [markdown]
-# {numref}`fig-ex-images` answers it for this page. Every pixel is a row of the regression, so ten images already give some hundred rows.
+# {numref}`fig-ex-images` answers it for this page.
+# Every pixel is a row of the regression, so ten images already give some hundred rows.
 #
 # ::::{solution-end}
 # ::::
 #
 # :::{exercise}
 # :label: ex-open
-# *Open.* At width 16 the group loses {glue:text}`narrow-low:.0f` to {glue:text}`narrow-high:.0f` points, and matching the whole network leaves a barrier of 7. Which smallest family of maps, closed under composition and inverse, loses less than 3?
+# *Open.*
+# At width 16 the group loses {glue:text}`narrow-low:.0f` to {glue:text}`narrow-high:.0f` points,
+# and matching the whole network leaves a barrier of 7.
+# Which smallest family of maps, closed under composition and inverse, loses less than 3?
 # Try a permutation of *groups* of channels with a matrix in each, or a permutation with a low-rank correction.
 # :::
 #
 # ## Summary
 #
-# - On CIFAR-10, in networks as wide as the paper's, a permutation with positive scalings loses {glue:text}`group-low:.0f` to {glue:text}`group-high:.0f` points, a full map at most {glue:text}`full-high:.1f`; at width 16 the permutation loses {glue:text}`narrow-low:.0f` to {glue:text}`narrow-high:.0f`.
-# - On equal terms (digits, width 16) rank 4 loses less than the permutation, rank 2 as much, rank 1 far more; at width 64 this is not measured.
-# - A known element of the group is recovered from activations. Between independent networks the search starts from activations and goes on by the loss.
-# - Matched by a symmetry, two networks are joined by a line with a barrier of 7 points instead of 58 (width 16, batch norm re-estimated).
-# - State the protocol: batch norm frozen or re-estimated, the epoch chosen on which images, the shortcut passed on or stitched.
+# - On CIFAR-10, in networks as wide as the paper's, a permutation with positive scalings loses
+#   {glue:text}`group-low:.0f` to {glue:text}`group-high:.0f` points,
+#   a full map at most {glue:text}`full-high:.1f`; at width 16 the permutation loses {glue:text}`narrow-low:.0f`
+#   to {glue:text}`narrow-high:.0f`.
+# - On equal terms (digits, width 16) rank 4 loses less than the permutation, rank 2 as much, rank 1 far more;
+#   at width 64 this is not measured.
+# - A known element of the group is recovered from activations.
+#   Between independent networks the search starts from activations and goes on by the loss.
+# - Matched by a symmetry, two networks are joined by a line with a barrier of 7 points instead of 58 (width 16,
+#   batch norm re-estimated).
+# - State the protocol: batch norm frozen or re-estimated, the epoch chosen on which images,
+#   the shortcut passed on or stitched.
 #
-# Back to {doc}`02_sanity_rotations`, on to {doc}`03b_matching`, where maps are fitted to activations or to the task. {doc}`/generated/status` has the data, code and run of this page.
+# Back to {doc}`02_sanity_rotations`, on to {doc}`03b_matching`, where maps are fitted to activations
+# or to the task.
+# {doc}`/generated/status` has the data, code and run of this page.
 
 # %% tags=["remove-cell"]
 least = kept[kept["images"] == sizes[0]].groupby("map")["accuracy"].mean()

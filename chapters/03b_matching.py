@@ -15,22 +15,32 @@
 #
 # :::{admonition} Before you start
 # :class: tip
-# **You need** {doc}`03_stitching`: the front of one network, a map, the back of another. Linear least squares.
+# **You need** {doc}`03_stitching`: the front of one network, a map, the back of another.
+# Linear least squares.
 #
-# **You will learn** why the map that fits two representations best is not the map that works best, what low rank and sparsity cost, whether the start of
-# a training matters, and whether two good maps are joined by a line of good maps.
+# **You will learn** why the map that fits two representations best is not the map that works best,
+# what low rank and sparsity cost, whether the start of a training matters,
+# and whether two good maps are joined by a line of good maps.
 #
-# **This run.** {{ this_run }}.
+# **This run.**
+# {{ this_run }}.
 # :::
 #
 # ## The question
 #
-# Take two networks of one architecture, trained from different seeds: model 1 and model 2. Cut both behind a layer, and let a map $S$ carry the activations of
-# model 1 to the back of model 2 {cite}`csiszarik2021`. *Direct matching* fits $S$ to the activations of both. *Task-loss matching* trains $S$
-# on what comes out behind. *Is the best fit the best stitch?* No: it keeps {glue:text}`direct:.0f` % of model 2's accuracy, averaged over the layers of one kind of network, and a map trained by the task {glue:text}`task:.0f` % ({numref}`fig-matching`).
+# Take two networks of one architecture, trained from different seeds: model 1 and model 2.
+# Cut both behind a layer, and let a map $S$ carry the activations of model 1 to the back of model 2
+# {cite}`csiszarik2021`.
+# *Direct matching* fits $S$ to the activations of both.
+# *Task-loss matching* trains $S$ on what comes out behind.
+# *Is the best fit the best stitch?*
+# No: it keeps {glue:text}`direct:.0f` % of model 2's accuracy, averaged over the layers of one kind of network,
+# and a map trained by the task {glue:text}`task:.0f` % ({numref}`fig-matching`).
 #
-# The recorded runs use networks that the paper's authors published, trained on CIFAR-10. *Tiny-10* has eight convolutions of 16 to 64 channels, each with batch norm and ReLU, then a mean over the image and one matrix; its layer $k$ is the $k$-th
-# convolution, and it is cut between batch norm and ReLU. *ResNet-20* is cut there behind its first convolution (layer 1) and behind each of its nine blocks.
+# The recorded runs use networks that the paper's authors published, trained on CIFAR-10.
+# *Tiny-10* has eight convolutions of 16 to 64 channels, each with batch norm and ReLU, then a mean over the image
+# and one matrix; its layer $k$ is the $k$-th convolution, and it is cut between batch norm and ReLU.
+# *ResNet-20* is cut there behind its first convolution (layer 1) and behind each of its nine blocks.
 
 # %% tags=["hide-input"]
 from dataclasses import replace
@@ -89,7 +99,7 @@ starts: int = 2  # random ones, and as many from least squares; an even number
 widths: list[int] = [2, 4, 8]  # channels of the first convolution
 wide: Literal["myrtle", "resnet20"] = "myrtle"  # whose width varies
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-matching", "caption": "On Tiny-10 the best fit loses 15 % of the accuracy at layer 3, where a stitch trained by the task loses 5 %; on ResNet-20 it loses 41 % at layer 9, against 1 %. Relative accuracy of the stitched network (its accuracy divided by that of model 2; higher is better) by layer; above Tiny-10, below ResNet-20, where no orthogonal map was fitted. Large discs: means; small dots: single pairs. Ring: the worst stitch by task loss that the paper reports, on ResNet-20 behind the first convolution."}, "image": {"alt": "Two charts of relative accuracy against the layer. Tiny-10: task loss stays between 94 and 100 percent, least squares falls to 85, an orthogonal map to 57. ResNet-20: task loss stays above 96 percent, least squares falls to 60 at layer 9, and a ring at layer 1 marks 80."}}
+# %% tags=["remove-input"] figure="fig-matching"
 told = numbered(record("matching"))
 mean = told.pivot_table(index="stitch", columns="layer", values="y")
 by_pair = record("experiment_1_by_pair")
@@ -123,30 +133,42 @@ dots(pd.concat(shown), "layer", "y", "stitch", colours=three, **words)
 # %% [markdown]
 # Three things can be read off {numref}`fig-matching`.
 #
-# - *Task-loss matching keeps {glue:text}`task:.0f` %, least squares {glue:text}`direct:.0f` %*, averaged over the layers of Tiny-10. Task loss is ahead in each of five pairs. Its worst stitch
-#   at any layer of any pair keeps {glue:text}`worst-task:.0f` %.
-# - *On ResNet-20 the gap is largest near the end:* least squares keeps 59 % at layer 9, where the task keeps 99 %. The worst stitch by task loss keeps {glue:text}`worst-resnet:.0f` %; the paper's worst kept 80 %.
-# - *A worse fit may be a better stitch.* An orthogonal map cannot fit better than least squares, which ranges over all maps. At layer 8 it is ahead all the same in each of five pairs, by 0.8 points on average. In early layers it is far behind: at layer 2 it keeps 57 %, least squares 89 %.
+# - *Task-loss matching keeps {glue:text}`task:.0f` %, least squares {glue:text}`direct:.0f` %*,
+#   averaged over the layers of Tiny-10.
+#   Task loss is ahead in each of five pairs.
+#   Its worst stitch at any layer of any pair keeps {glue:text}`worst-task:.0f` %.
+# - *On ResNet-20 the gap is largest near the end:* least squares keeps 59 % at layer 9,
+#   where the task keeps 99 %.
+#   The worst stitch by task loss keeps {glue:text}`worst-resnet:.0f` %; the paper's worst kept 80 %.
+# - *A worse fit may be a better stitch.*
+#   An orthogonal map cannot fit better than least squares, which ranges over all maps.
+#   At layer 8 it is ahead all the same in each of five pairs, by 0.8 points on average.
+#   In early layers it is far behind: at layer 2 it keeps 57 %, least squares 89 %.
 #
 # ## Two ways to find a map
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-two-ways", "caption": "Direct matching compares activations at the cut, task-loss matching compares outputs. Both networks are frozen; only S is fitted. Faint layers are not used; the first two of model 2 serve the direct comparison only."}, "image": {"alt": "Two rows of four boxes, the layers of model 1 and model 2. A box S leads from the second layer of model 1 to the third of model 2. One mark below the cut reads direct: compare activations here; one behind the last layer reads by the task: compare outputs here."}}
+# %% tags=["remove-input"] figure="fig-two-ways"
 two_ways_diagram()
 
 # %% [markdown]
 # :::{prf:definition} {cite}`csiszarik2021`, Definition 3.1
 # :label: def-stitched
-# Let $R_1$ be model 1 up to a layer and $T_2$ model 2 behind it. For a map $S$ between the two activation spaces,
-# $F_S = T_2\circ S\circ R_1$ is the *stitched network*. Its *relative accuracy* is its accuracy divided by that of model 2.
+# Let $R_1$ be model 1 up to a layer and $T_2$ model 2 behind it.
+# For a map $S$ between the two activation spaces, $F_S = T_2\circ S\circ R_1$ is the *stitched network*.
+# Its *relative accuracy* is its accuracy divided by that of model 2.
 # :::
 #
-# $S$ is linear or affine and acts on channels, at every position of a feature map alike ({numref}`fig-two-ways`). Let the rows of $A$ and $B$ be the activations of the two layers, one row for
-# every image and position. Direct matching minimises the distance
+# $S$ is linear or affine and acts on channels, at every position of a feature map alike ({numref}`fig-two-ways`).
+# Let the rows of $A$ and $B$ be the activations of the two layers, one row for every image and position.
+# Direct matching minimises the distance
 #
 # $$\lVert AM - B\rVert_F$$ (eq-distance)
 #
-# over all matrices (*least squares*: $M_{LS} = A^{+}B$ with the pseudoinverse $A^+$) or over orthogonal ones (*Procrustes*: $UV^\top$, where $A^\top B = UDV^\top$).
-# Least squares has a bias, so $A$ and $B$ are centred first. The orthogonal map has none; part of its loss may come from that. To see both at work, train small networks on handwritten digits.
+# over all matrices (*least squares*: $M_{LS} = A^{+}B$ with the pseudoinverse $A^+$)
+# or over orthogonal ones (*Procrustes*: $UV^\top$, where $A^\top B = UDV^\top$).
+# Least squares has a bias, so $A$ and $B$ are centred first.
+# The orthogonal map has none; part of its loss may come from that.
+# To see both at work, train small networks on handwritten digits.
 
 # %% tags=["hide-input"]
 device, published = devices.pick(device), networks == "published"
@@ -201,11 +223,13 @@ assert relative_error(M, fitted.weight.T) < 1e-3
 assert relative_error(Q, turned.weight.T) < 1e-3
 
 # %% [markdown]
-# Task-loss matching starts at $M_{LS}$ and lowers the cross-entropy of $F_S$ to the probabilities $p_2(x)$ of model 2, averaged over $n$ training images:
+# Task-loss matching starts at $M_{LS}$ and lowers the cross-entropy of $F_S$ to the probabilities $p_2(x)$ of
+# model 2, averaged over $n$ training images:
 #
 # $$-\frac1n\sum_x p_2(x)^\top\log\mathrm{softmax}\,F_S(x).$$ (eq-task-loss)
 #
-# It is least where $F_S$ answers as model 2 does. There it is not 0, but the mean entropy of $p_2$ ({ref}`ex-entropy`).
+# It is least where $F_S$ answers as model 2 does.
+# There it is not 0, but the mean entropy of $p_2$ ({ref}`ex-entropy`).
 # The front runs once, its activations are kept, and only $S$ is trained:
 
 # %%
@@ -226,15 +250,20 @@ theirs = stitch_at(place, "least squares", recipe=recipe).evaluate(test)
 print(f"accuracy {mine:.1%} by hand, {theirs:.1%} by the library")
 
 # %% [markdown]
-# The two numbers come from a short training of this page's small networks. They differ, because the order of the batches differs and the library also changes the learning rate on the way.
+# The two numbers come from a short training of this page's small networks.
+# They differ, because the order of the batches differs and the library also changes the learning rate on the way.
 #
 # (sec-matching)=
 # ## Is a good fit a good stitch? [their Experiment 1]
 #
-# *Of six maps, those whose outputs are closer to model 2's keep more accuracy* ({numref}`fig-distance`). Without a map the cross-entropy is 6.9 nats; the paper reports 6.99. The permutation of channels of least distance {eq}`eq-distance`, without scalings or a bias, keeps {glue:text}`permuted:.0f` % of the accuracy and least squares
-# {glue:text}`direct:.0f` %: layers of two networks are not copies of each other in another order. Training for model 2's probabilities or for the labels makes a difference of less than 0.5 points.
+# *Of six maps, those whose outputs are closer to model 2's keep more accuracy* ({numref}`fig-distance`).
+# Without a map the cross-entropy is 6.9 nats; the paper reports 6.99.
+# The permutation of channels of least distance {eq}`eq-distance`, without scalings or a bias,
+# keeps {glue:text}`permuted:.0f` % of the accuracy and least squares {glue:text}`direct:.0f` %:
+# layers of two networks are not copies of each other in another order.
+# Training for model 2's probabilities or for the labels makes a difference of less than 0.5 points.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-distance", "caption": "The smaller the cross-entropy to model 2, the more accuracy a map keeps. Mean over test images and the eight layers of Tiny-10; below each map the relative accuracy that it keeps. Large discs: means over five pairs; small dots: pairs. Dotted: model 2 itself, the least possible. Ring: printed mean with its standard deviation over ten runs."}, "image": {"alt": "Six groups of dots, from no stitch at 6.9 nats and 14 percent over a random order, best order at 2.6 and 58 percent, orthogonal at 1.1 and 84, and least squares at 0.7 and 92 to task loss at 0.5 and 97 percent; a ring at 6.99 stands at no stitch, a dotted line lies at 0.2."}}
+# %% tags=["remove-input"] figure="fig-distance"
 split = record("directions")
 floor = split[split["stitch"] == "model 2"]["distance"].mean()
 assert 0.2 < floor < 0.22
@@ -271,15 +300,24 @@ dots(far, "map", "nats", "way", **words, colours={"measured": COLOURS["ink"]})
 # %% [markdown]
 # ## Why does the best fit lose accuracy? [our question]
 #
-# *Partly because it shrinks what it cannot predict: undoing that gains half of what training gains.* A regression predicts the mean of what remains unknown. Its outputs have only the explained share of the variance:
+# *Partly because it shrinks what it cannot predict: undoing that gains half of what training gains.*
+# A regression predicts the mean of what remains unknown.
+# Its outputs have only the explained share of the variance:
 #
 # $$\operatorname{Var}\,(AM_{LS})_j = R_j^2\,\operatorname{Var}\,B_j,$$ (eq-shrinks)
 #
-# with $R_j^2$ the share of channel $j$'s variance that least squares explains. Take the principal directions of $B$, and call the few that hold half of the variance *loud* and the others *quiet*. One might think that
-# a task reads quiet directions, which a fit neglects. Yet a single loud direction matters more than a quiet one ({numref}`fig-directions`): the cost of removing it follows its variance (rank correlation 0.98 or more in each pair). But
-# least squares gets the quiet ones, taken together, most wrong: it keeps 92 % of the variance in the loudest direction and 16 % in the quietest (medians over pairs). Training for the task does not only restore it: in the quietest direction the trained stitch writes 3 to 10 times the variance of the layer.
+# with $R_j^2$ the share of channel $j$'s variance that least squares explains.
+# Take the principal directions of $B$, and call the few that hold half of the variance *loud*
+# and the others *quiet*.
+# One might think that a task reads quiet directions, which a fit neglects.
+# Yet a single loud direction matters more than a quiet one ({numref}`fig-directions`):
+# the cost of removing it follows its variance (rank correlation 0.98 or more in each pair).
+# But least squares gets the quiet ones, taken together, most wrong:
+# it keeps 92 % of the variance in the loudest direction and 16 % in the quietest (medians over pairs).
+# Training for the task does not only restore it:
+# in the quietest direction the trained stitch writes 3 to 10 times the variance of the layer.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-directions", "caption": "Loud directions are used most; in quiet ones least squares writes too little variance and the trained stitch too much. Each dot is one of 32 principal directions at layer 3 of Tiny-10, five pairs, 500 test images; three to six are loud. Left: cross-entropy that model 2 gains when the direction is set to its mean. Right: variance of what the stitch writes in this direction, divided by that of the layer (1, dotted, is right)."}, "image": {"alt": "Two charts on logarithmic axes. Left: a rising cloud, black for loud directions, grey for quiet ones. Right: red dots of least squares fall from 0.9 for loud directions to 0.1 for quiet ones; green dots of task loss lie near 1 for loud directions and rise up to 12 for quiet ones."}}
+# %% tags=["remove-input"] figure="fig-directions"
 rise = (single["distance"] - single["base"]).clip(lower=1e-4)
 single["percent"] = 100 * single["variance"]
 left, right = "cost of removal, nats", "variance, stitch / layer"
@@ -294,10 +332,17 @@ words |= {"colours": colours, "level": {right: 1.0}}
 scatter(both, "percent", "value", "stitch", xscale="log", yscale="log", **words)
 
 # %% [markdown]
-# Which part of the error costs the accuracy? Give model 2 its own activations, plus the error of a stitch in the loud or in the quiet directions alone ({numref}`fig-split`). At layer 3 least squares leaves 17 % of the loud variance unexplained and
-# 43 % of the quiet one, and its quiet error costs more, 8 points against 3. The stitch trained by the task has a *larger* error in both parts, 20 % and 68 %, and loses less. So the size of an error does not say what it costs: here the smaller error that shrinks costs more than the larger one that does not. At layer 6 the two maps differ by 3 points only.
+# Which part of the error costs the accuracy?
+# Give model 2 its own activations, plus the error of a stitch in the loud or in the quiet directions alone
+# ({numref}`fig-split`).
+# At layer 3 least squares leaves 17 % of the loud variance unexplained and 43 % of the quiet one,
+# and its quiet error costs more, 8 points against 3.
+# The stitch trained by the task has a *larger* error in both parts, 20 % and 68 %, and loses less.
+# So the size of an error does not say what it costs: here the smaller error that shrinks costs more
+# than the larger one that does not.
+# At layer 6 the two maps differ by 3 points only.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-split", "caption": "The quiet part of the error of least squares costs 8 points, the larger one of the task stitch 4. Accuracy of model 2 (dotted: without any error) when its layer 3 carries the error of a stitch in the loud directions only, in the quiet ones only, or in both. Tiny-10, 500 test images; large discs: means, small dots: five pairs."}, "image": {"alt": "Three groups, loud, quiet and both, with two colours each: for both parts least squares is at 73 percent, task loss at 83; a dotted line lies at 87."}}
+# %% tags=["remove-input"] figure="fig-split"
 order = ["loud", "quiet", "both"]
 groups = split[split["part"].isin(order) & (split["layer1"] == "bn3")]
 left = groups.pivot_table(index="stitch", columns="part", values="left").round(2)
@@ -312,7 +357,8 @@ groups = groups.sort_values("part", key=lambda part: part.map(order.index))
 dots(groups, "part", "accuracy", "stitch", colours=two, **words, level=own)
 
 # %% [markdown]
-# This suggests a closed form that never looks at the task: stretch every channel of the fit until it varies as much as in model 2.
+# This suggests a closed form that never looks at the task: stretch every channel of the fit until it varies
+# as much as in model 2.
 
 # %%
 stretch = B.std(0) / ((A - a) @ M).std(0)
@@ -321,7 +367,7 @@ restored = M * stretch  # of rows times M; the bias keeps the mean at b
 of_library = directions.variance_restored(place.statistics)
 assert relative_error(restored, of_library.weight.T) < 1e-3
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-restored", "caption": "Restoring the variance moves the activations away from model 2's and gains 5 to 6 % of its accuracy at layers 3 to 5. Relative accuracy by layer of Tiny-10; large discs: means, small dots: five pairs. Variance restored: least squares with every channel stretched to the variance of model 2's channel."}, "image": {"alt": "Three curves against the layer: least squares lowest, variance restored between, and task loss highest, closest together at layers 1, 7 and 8."}}
+# %% tags=["remove-input"] figure="fig-restored"
 stretched = numbered(record("restored"))
 gain = stretched.set_index(["layer", "pair"])["y"]
 gain -= told[told["stitch"] == "least squares"].set_index(["layer", "pair"])["y"]
@@ -336,16 +382,31 @@ all_ways = {way: OF[way] for way in OF if way != "orthogonal"}
 dots(pd.concat([told, stretched]), "layer", "y", "stitch", colours=all_ways, **words)
 
 # %% [markdown]
-# *It works in each of five pairs.* Averaged over layers, stretching gains {glue:text}`gain-mean:.1f` % of model 2's accuracy, half of the {glue:text}`gain-task:.1f` % that training gains; at layers 3 to 5 it gains 5 to 6 %, at layer 2 only 0.6 %, where training gains 6 % ({numref}`fig-restored`). It
-# worsens the fit by construction: at layer 3 it leaves 33 % of the variance unexplained instead of 29 %, and this larger error costs 9 points instead of 14. A map that never looks at the task thus gains half as much as training does. Whether it
-# repairs the same errors is open. Shrinking may also be why re-estimating batch norm, which rescales every channel, lowered the penalty of least squares in {doc}`03_stitching`.
+# *It works in each of five pairs.*
+# Averaged over layers, stretching gains {glue:text}`gain-mean:.1f` % of model 2's accuracy,
+# half of the {glue:text}`gain-task:.1f` % that training gains; at layers 3 to 5 it gains 5 to 6 %,
+# at layer 2 only 0.6 %, where training gains 6 % ({numref}`fig-restored`).
+# It worsens the fit by construction: at layer 3 it leaves 33 % of the variance unexplained instead of 29 %,
+# and this larger error costs 9 points instead of 14.
+# A map that never looks at the task thus gains half as much as training does.
+# Whether it repairs the same errors is open.
+# Shrinking may also be why re-estimating batch norm, which rescales every channel,
+# lowered the penalty of least squares in {doc}`03_stitching`.
 #
 # ## Would any front do? [our control]
 #
-# *On Tiny-10 in the first layer yes, from the second on no.* Put the stitch behind a front that was *never trained*, and train it by the task ({numref}`fig-untrained`). Behind the first layer the stitched network is as good as model 2: sixteen random filters keep what the back needs. There a good
-# stitch says nothing about what model 1 has learned. At layer 3 an untrained front reaches 34 to 37 %, a trained one 95 %; at layer 8 it is at chance. Its batch norm has its initial statistics, not estimated ones, and its activations shrink from layer to layer, which may be part of this. In the small run on digits ({numref}`fig-matching-live`) an untrained front keeps most of the accuracy at every layer, so its failure is a finding about Tiny-10.
+# *On Tiny-10 in the first layer yes, from the second on no.*
+# Put the stitch behind a front that was *never trained*, and train it by the task ({numref}`fig-untrained`).
+# Behind the first layer the stitched network is as good as model 2:
+# sixteen random filters keep what the back needs.
+# There a good stitch says nothing about what model 1 has learned.
+# At layer 3 an untrained front reaches 34 to 37 %, a trained one 95 %; at layer 8 it is at chance.
+# Its batch norm has its initial statistics, not estimated ones, and its activations shrink from layer to layer,
+# which may be part of this.
+# In the small run on digits ({numref}`fig-matching-live`) an untrained front keeps most of the accuracy at every
+# layer, so its failure is a finding about Tiny-10.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-untrained", "caption": "Behind the first layer an untrained front serves as well as a trained one; deeper it does not. Relative accuracy of stitches by task loss, Tiny-10. Large discs: means; small dots: pairs (two with an untrained front, five with a trained one). The dotted line is chance."}, "image": {"alt": "Two curves against the layer: with a trained front between 94 and 100 percent, with an untrained front falling from 100 over 51 and 36 to 12 percent."}}
+# %% tags=["remove-input"] figure="fig-untrained"
 null = numbered(record("untrained"))
 low = null.pivot(index="layer", columns="pair", values="y")
 assert (low.loc["1"] > 99).all() and low.loc["3"].between(33.5, 37.9).all()
@@ -361,8 +422,13 @@ dots(both, "layer", "y", "stitch", colours=pair_of, **words)
 # (sec-low-rank)=
 # ## How few dimensions suffice? [their section 7]
 #
-# *Stitches of rank 16, between layers of 32 or 64 channels, keep 90 to 96 %, if they are trained by the task from the direct map.* The best fit of low rank can miss what the task needs. Take two channels: a loud one, which the task does not read, and a quiet one,
-# whose sign is the label. Both networks have the same activations. The map of rank $k$ that fits best is $M_{LS}V_kV_k^\top$, where $AM_{LS} = UDV^\top$ (*reduced-rank regression*):
+# *Stitches of rank 16, between layers of 32 or 64 channels, keep 90 to 96 %,
+# if they are trained by the task from the direct map.*
+# The best fit of low rank can miss what the task needs.
+# Take two channels: a loud one, which the task does not read, and a quiet one, whose sign is the label.
+# Both networks have the same activations.
+# The map of rank $k$ that fits best is $M_{LS}V_kV_k^\top$, where $AM_{LS} = UDV^\top$ (*reduced-rank
+# regression*):
 
 # %%
 generator = torch.Generator().manual_seed(seed)
@@ -378,10 +444,16 @@ right = ((fit[:, 1] > 0) == label).double().mean()
 print(f"explained {explained:.0%}, labels right {right:.0%}")
 
 # %% [markdown]
-# In this example the direction of large variance is not the one that the task uses: the best fit of rank 1 explains nearly all of the variance and gets the label right by chance only. In {numref}`fig-low-rank` a product of two factors is trained by the task, from random orthogonal factors as in the paper, or from the direct map. *From the direct map, training gains at every rank, layer and
-# pair.* At layer 3 and rank 4, direct maps keep 26 to 59 %, trained ones 68 to 84 %. *From random factors it may end below the direct map*: in our short training it ends above in all 15 cases at layer 6, as in the paper, and in six of 15 at layer 3.
+# In this example the direction of large variance is not the one that the task uses:
+# the best fit of rank 1 explains nearly all of the variance and gets the label right by chance only.
+# In {numref}`fig-low-rank` a product of two factors is trained by the task, from random orthogonal factors
+# as in the paper, or from the direct map.
+# *From the direct map, training gains at every rank, layer and pair.*
+# At layer 3 and rank 4, direct maps keep 26 to 59 %, trained ones 68 to 84 %.
+# *From random factors it may end below the direct map*:
+# in our short training it ends above in all 15 cases at layer 6, as in the paper, and in six of 15 at layer 3.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-low-rank", "caption": "At equal rank training beats the fit, always if it starts from the fit; from random factors at layer 6 always, at layer 3 in six of 15 cases. Relative accuracy of stitches of low rank between Tiny-10 networks at layer 3 (32 channels) and layer 6 (64), side by side at each rank; large discs: means, small dots: five pairs."}, "image": {"alt": "Two charts of relative accuracy against the ranks 4, 8 and 16: reduced-rank regression lowest or in the middle, task loss from random factors, and task loss from the direct map highest with 78 to 94 percent."}}
+# %% tags=["remove-input"] figure="fig-low-rank"
 counts = before.lt(0.5).groupby(single["pair"]).sum()  # of loud directions
 assert counts.agg(["min", "max"]).tolist() == [3, 6]
 on_digits = record("experiment_2")
@@ -416,11 +488,20 @@ dots(long, "rank", "y", "way", colours=colours, panels="layer1", **words)
 # (sec-starts)=
 # ## Does the start matter? [their Experiment 5]
 #
-# *Within our short training, yes: from least squares all stitches of a layer end within a point of each other, from random starts 14 of 32 end more than a tenth of model 2's accuracy behind.* The 14 are all at layers 1 to 5. Behind a back that is not affine, the task loss of a stitch need not be convex, so a start may decide where training ends.
-# {numref}`fig-training` follows single trainings. From least squares the first epoch brings most of the gain; from a random start the one that is drawn at each of the layers 1 to 6 is 3 to 34 % of model 2's accuracy behind after four epochs, and still rises; others end further behind ({numref}`fig-paths`).
-# At layer 2 four of them end at 62 to 79 % ({numref}`fig-paths`). So we cannot tell whether they are stuck or slow; the paper trains for 30 epochs and finds that most random starts end alike.
+# *Within our short training, yes: from least squares all stitches of a layer end within a point of each other,
+# from random starts 14 of 32 end more than a tenth of model 2's accuracy behind.*
+# The 14 are all at layers 1 to 5.
+# Behind a back that is not affine, the task loss of a stitch need not be convex, so a start may decide
+# where training ends.
+# {numref}`fig-training` follows single trainings.
+# From least squares the first epoch brings most of the gain;
+# from a random start the one that is drawn at each of the layers 1 to 6 is 3 to 34 % of model 2's accuracy behind
+# after four epochs, and still rises; others end further behind ({numref}`fig-paths`).
+# At layer 2 four of them end at 62 to 79 % ({numref}`fig-paths`).
+# So we cannot tell whether they are stuck or slow; the paper trains for 30 epochs and finds
+# that most random starts end alike.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-training", "caption": "Training from least squares begins high and settles within one or two epochs; from a random start it ends lower at layers 1 to 6. Accuracy relative to model 2, epoch by epoch, single trainings (orange-red: from least squares; grey: from a random start) between one pair of Tiny-10 networks (10,000 images, four epochs, judged on 3,000)."}, "image": {"alt": "Eight small panels, one a layer, of relative accuracy against the epoch, with a red curve from least squares near 90 to 100 percent and a grey curve from a random start that rises from 10."}}
+# %% tags=["remove-input"] figure="fig-training"
 curves = record("training")
 own = told.set_index("pair")["accuracy2"][0].iloc[0]
 curves["y"] = 100 * curves["accuracy"] / own
@@ -436,13 +517,23 @@ single_curves(curves, "epoch", "y", "start", **words)
 # %% [markdown]
 # ## Are two good stitches one? [their Experiment 6]
 #
-# *From the sixth layer on they are connected; for the first three our runs decide little.* Two stitches $M_1$ and $M_2$ are *linearly connected* if $\lambda M_1 + (1 - \lambda)M_2$ is as good for every $\lambda\in[0, 1]$. The depth of the fall below the straight line from one end to the
-# other is the *barrier*. {numref}`fig-paths` has two lines a layer between stitches from random starts, which differ by more than their own norm. At layers 6 to 8 the barrier is 1 point or less.
+# *From the sixth layer on they are connected; for the first three our runs decide little.*
+# Two stitches $M_1$ and $M_2$ are *linearly connected* if $\lambda M_1 + (1 - \lambda)M_2$ is
+# as good for every $\lambda\in[0, 1]$.
+# The depth of the fall below the straight line from one end to the other is the *barrier*.
+# {numref}`fig-paths` has two lines a layer between stitches from random starts, which differ by more
+# than their own norm.
+# At layers 6 to 8 the barrier is 1 point or less.
 #
-# The paper asks for ends of 80 % or more, and finds no connection at the first three layers. There three of our six lines have such ends: one at layer 1 falls by 17 points, the other at layer 1 and one at layer 3 are flat. Both lines at layer 2 fall by 32 and 40 points, but from ends of 62 to 79 %;
-# the second line at layer 3 leads from 77 to 43 %. At layers 4 and 5 each line has an end below 80 %, and none falls by more than 6 points. Two stitches from least squares are connected at every layer, but they start from the same map.
+# The paper asks for ends of 80 % or more, and finds no connection at the first three layers.
+# There three of our six lines have such ends: one at layer 1 falls by 17 points, the other at layer 1
+# and one at layer 3 are flat.
+# Both lines at layer 2 fall by 32 and 40 points, but from ends of 62 to 79 %;
+# the second line at layer 3 leads from 77 to 43 %.
+# At layers 4 and 5 each line has an end below 80 %, and none falls by more than 6 points.
+# Two stitches from least squares are connected at every layer, but they start from the same map.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-paths", "caption": "Lines between two stitches from random starts (grey) are flat from layer 6 on and sag at layer 2 and in one of two cases at layer 1; lines from least squares (orange-red) are flat everywhere. Relative accuracy along the straight line between two stitches of one pair of Tiny-10 networks; each curve is one pair of starts, and its ends are the two trained stitches."}, "image": {"alt": "Eight small panels, one a layer, of relative accuracy against the place on the line. Red curves from least squares are flat near 100 percent. Grey curves from random starts sag at layers 1 and 2, fall at layer 3, sag little at layers 4 and 5 and are flat from layer 6 on."}}
+# %% tags=["remove-input"] figure="fig-paths"
 path = record("paths").assign(y=lambda t: 100 * t["relative_accuracy"])
 path["layer"] = "layer " + path["layer1"].str.removeprefix("bn")
 walls = record("experiment_6")
@@ -460,12 +551,17 @@ single_curves(path, "fraction", "y", "start", **words)
 # (sec-sparsity)=
 # ## How few entries suffice? [their Experiment 7]
 #
-# *At the strongest penalty a stitch by task loss keeps on average 38 points more than the lasso at layer 3 (80 to 87 % zeros) and 64 more at layer 6 (93 to 94 %).* A map with few entries would say which channels are the same. The paper adds $\alpha\lVert M\rVert_1$, the sum of all $|m_{ij}|$, to
-# {eq}`eq-task-loss`, and for direct matching to $\lVert AM - B\rVert_F$ in its equation (3). It calls that the *lasso*, whose norm is squared:
+# *At the strongest penalty a stitch by task loss keeps on average 38 points more than the lasso at layer 3 (80 to
+# 87 % zeros) and 64 more at layer 6 (93 to 94 %).*
+# A map with few entries would say which channels are the same.
+# The paper adds $\alpha\lVert M\rVert_1$, the sum of all $|m_{ij}|$, to {eq}`eq-task-loss`,
+# and for direct matching to $\lVert AM - B\rVert_F$ in its equation (3).
+# It calls that the *lasso*, whose norm is squared:
 #
 # $$\tfrac12\lVert AM - B\rVert_F^2 + \alpha\lVert M\rVert_1.$$ (eq-lasso)
 #
-# Coordinate descent minimises it one row of $M$ at a time. A row that stands alone has a closed form, which subtracts α from every size and stops at 0:
+# Coordinate descent minimises it one row of $M$ at a time.
+# A row that stands alone has a closed form, which subtracts α from every size and stops at 0:
 
 
 # %%
@@ -483,41 +579,53 @@ theirs = alignment.lasso(place.statistics, alpha, affine=True).weight.T
 assert relative_error(lasso(alpha), theirs) < 1e-2
 
 # %% [markdown]
-# As printed, without the square, equation (3) is the *square-root lasso*. Both have the same solutions, at different α:
+# As printed, without the square, equation (3) is the *square-root lasso*.
+# Both have the same solutions, at different α:
 #
 # :::{prf:proposition} One path, two parameters
 # :label: prop-one-path
-# Let $r = \lVert AM - B\rVert_F > 0$. Then $M$ minimises $\lVert AM - B\rVert_F + \alpha\lVert M\rVert_1$ if and only if it minimises
-# $\tfrac12\lVert AM - B\rVert_F^2 + \alpha r\lVert M\rVert_1$.
+# Let $r = \lVert AM - B\rVert_F > 0$.
+# Then $M$ minimises $\lVert AM - B\rVert_F + \alpha\lVert M\rVert_1$ if and only
+# if it minimises $\tfrac12\lVert AM - B\rVert_F^2 + \alpha r\lVert M\rVert_1$.
 # :::
 #
 # :::{prf:proof}
-# Both losses are convex, so $M$ minimises one if and only if 0 is in its subdifferential there. For the first, differentiable at $M$ but for its penalty as $r > 0$, this says
-# $A^\top(AM - B)/r + \alpha g = 0$ with some $g\in\partial\lVert M\rVert_1$. Times $r$, this is the condition of the second.
+# Both losses are convex, so $M$ minimises one if and only if 0 is in its subdifferential there.
+# For the first, differentiable at $M$ but for its penalty as $r > 0$, this says $A^\top(AM - B)/r + \alpha g = 0$
+# with some $g\in\partial\lVert M\rVert_1$.
+# Times $r$, this is the condition of the second.
 # :::
 #
 # They part only where the fit is exact:
 #
 # :::{prf:proposition} An exact fit
 # :label: prop-printed-lasso
-# Let $A = B = 1$, real numbers, and $\alpha \ge 0$. For $\alpha \ne 1$ the minimiser of $|m - 1| + \alpha|m|$ is $1$ if $\alpha < 1$ and $0$ if
-# $\alpha > 1$; for $\alpha = 1$ all of $[0, 1]$ minimise it. The minimiser of $\tfrac12(m - 1)^2 + \alpha|m|$ is $\max(1 - \alpha, 0)$.
+# Let $A = B = 1$, real numbers, and $\alpha \ge 0$.
+# For $\alpha \ne 1$ the minimiser of $|m - 1| + \alpha|m|$ is $1$ if $\alpha < 1$ and $0$ if $\alpha > 1$;
+# for $\alpha = 1$ all of $[0, 1]$ minimise it.
+# The minimiser of $\tfrac12(m - 1)^2 + \alpha|m|$ is $\max(1 - \alpha, 0)$.
 # :::
 #
 # :::{prf:proof}
-# Outside $[0, 1]$ both sums grow with the distance from it. On it the first is $1 - m + \alpha m$, linear in $m$, and the second has
-# derivative $m - 1 + \alpha$.
+# Outside $[0, 1]$ both sums grow with the distance from it.
+# On it the first is $1 - m + \alpha m$, linear in $m$, and the second has derivative $m - 1 + \alpha$.
 # :::
 #
 # :::{admonition} Misprint: Csiszárik et al. 2021, eq. (3)
 # :class: warning
-# The norm in equation (3) lacks its square. By {prf:ref}`prop-one-path` this changes which α belongs to a stitch, but not which stitches are found, unless the fit is exact.
+# The norm in equation (3) lacks its square.
+# By {prf:ref}`prop-one-path` this changes which α belongs to a stitch, but not which stitches are found,
+# unless the fit is exact.
 # :::
 #
-# In {numref}`fig-sparsity` every sparse stitch by task loss has a partner: the lasso with as many zeros, found by bisection in α. Entries below $10^{-4}$ count as zeros, as in the paper, and are set to 0 before a stitch is judged. *At layer 6, with 93 to 94 % zeros,
-# task loss keeps 79 to 84 % and the lasso 13 to 26 %; at layer 3, with 80 to 87 % zeros, 53 to 80 % and 22 to 59 %.* With fewer zeros the lasso keeps very different shares in different pairs.
+# In {numref}`fig-sparsity` every sparse stitch by task loss has a partner: the lasso with as many zeros,
+# found by bisection in α.
+# Entries below $10^{-4}$ count as zeros, as in the paper, and are set to 0 before a stitch is judged.
+# *At layer 6, with 93 to 94 % zeros, task loss keeps 79 to 84 % and the lasso 13 to 26 %;
+# at layer 3, with 80 to 87 % zeros, 53 to 80 % and 22 to 59 %.*
+# With fewer zeros the lasso keeps very different shares in different pairs.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-sparsity", "caption": "With most entries 0, stitches trained by the task keep far more accuracy than the lasso. Relative accuracy against the share of zeros between Tiny-10 networks at two layers; a curve is one of five pairs, a dot one strength of the penalty. Direct: the lasso with as many zeros."}, "image": {"alt": "Two charts of relative accuracy against the share of zeros: green curves of task loss fall slowly from 95 percent, red curves of the lasso fall more steeply, at layer 6 to between 13 and 26."}}
+# %% tags=["remove-input"] figure="fig-sparsity"
 slow = curves[curves["start"] == "random"].pivot(
     index="layer1", columns="epoch", values="y"
 )
@@ -552,7 +660,12 @@ single_curves(long, "zeros", "value", "way", **words)
 # (sec-width)=
 # ## Do wider networks match better? [their Experiment 2]
 #
-# *On handwritten digits yes, at each of the first three layers: between networks with two channels in the first convolution, task stitches at layer 1 keep 26 and 79 % of the accuracy (two pairs), with four 81 and 95 %, with eight 99 and 100 %.* At layer 4, the last, all keep 96 % or more. The paper finds the trend on ResNet-20 of one to three times the width. Those networks are not published, and no such run is recorded here.
+# *On handwritten digits yes, at each of the first three layers:
+# between networks with two channels in the first convolution, task stitches at layer 1 keep 26
+# and 79 % of the accuracy (two pairs), with four 81 and 95 %, with eight 99 and 100 %.*
+# At layer 4, the last, all keep 96 % or more.
+# The paper finds the trend on ResNet-20 of one to three times the width.
+# Those networks are not published, and no such run is recorded here.
 
 # %% tags=["remove-cell"]
 six = split.query("layer1 == 'bn6' and part == 'both'").groupby("stitch")["accuracy"]
@@ -592,8 +705,15 @@ assert (100 * adams["least_squares"].mean()).round().tolist() == [26, 15, 83, 10
 # (sec-robust)=
 # ## Does the recipe matter? [their section 5.1, further results]
 #
-# *For the task hardly, for least squares much.* The paper found no networks that could not be matched, with or without batch norm, trained by SGD or by Adam, even on ImageNet and CelebA. Our stand-ins for other data are pairs that share no
-# training image, and fronts that have seen five of the ten classes. No layer of any of them loses more than 10 % by task loss. Relative accuracy in percent, mean over the four ReLUs, first on handwritten digits (two pairs each, eight channels in the first convolution, six epochs), then on CIFAR-10 (one pair each, sixteen channels, eight epochs):
+# *For the task hardly, for least squares much.*
+# The paper found no networks that could not be matched, with or without batch norm, trained by SGD or by Adam,
+# even on ImageNet and CelebA.
+# Our stand-ins for other data are pairs that share no training image, and fronts that have seen five of the ten
+# classes.
+# No layer of any of them loses more than 10 % by task loss.
+# Relative accuracy in percent, mean over the four ReLUs, first on handwritten digits (two pairs each,
+# eight channels in the first convolution, six epochs), then on CIFAR-10 (one pair each, sixteen channels,
+# eight epochs):
 #
 # | networks | least squares | task loss | task loss at its worst layer |
 # |---|---|---|---|
@@ -603,12 +723,15 @@ assert (100 * adams["least_squares"].mean()).round().tolist() == [26, 15, 83, 10
 # | no training image shared | 70, 82 | 97, 96 | 92, 96 |
 # | front that knows five classes | 59, 76 | 95, 95 | 92, 92 |
 #
-# Means hide the layers: between the networks trained by Adam on digits, least squares keeps 26 and 15 % behind the first two ReLUs, 83 and 100 % behind the last two. In front of the ReLU, where Tiny-10 is cut, it keeps 99, 44, 89 and 100 % between the same networks.
+# Means hide the layers: between the networks trained by Adam on digits, least squares keeps 26
+# and 15 % behind the first two ReLUs, 83 and 100 % behind the last two.
+# In front of the ReLU, where Tiny-10 is cut, it keeps 99, 44, 89 and 100 % between the same networks.
 #
 # ## Run it yourself
 #
-# *This section is computed by this page*, in a small run whose numbers need not agree with the recorded ones ({numref}`fig-matching-live`). Another run is one command:
-# `.venv/bin/intertwine run 03b_matching -p width 16 -p stitch_epochs 10`.
+# *This section is computed by this page*, in a small run whose numbers need not agree
+# with the recorded ones ({numref}`fig-matching-live`).
+# Another run is one command: `.venv/bin/intertwine run 03b_matching -p width 16 -p stitch_epochs 10`.
 
 # %% tags=["hide-input"]
 direct = {"kind": "least squares"}
@@ -638,7 +761,7 @@ def stitched(name, pairs, layers, ways, images=train, judged=test):
     return stitch_many(pairs, layers, ways, images, **asked)
 
 
-# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-matching-live", "caption": "A small run on the networks of this page: relative accuracy by layer of the maps above, of the stretched fit and of task loss behind an untrained front. Large discs: means, small dots: pairs; values above 105 % are drawn at 105."}, "image": {"alt": "Chart of relative accuracy against the layer for task loss, least squares, least squares with its variance restored, an orthogonal map, and task loss behind an untrained front."}}
+# %% tags=["hide-input"] figure="fig-matching-live"
 places = cuts(joined[0][1], layers)
 matching = stitched("matching", joined, places, methods)
 restored = {"variance restored": {"kind": directions.variance_restored}}
@@ -753,7 +876,9 @@ robust["networks"] = robust["pair"].map(dict(enumerate(key[0] for key in other))
 # %% [markdown]
 # ## Adapt this
 #
-# Take any two networks and layers, of any widths; feature maps are resampled where their sizes differ. Here a front of your own with another activation. It is untrained, so least squares ends near chance, 10 % of ten classes, and a brief training not far above.
+# Take any two networks and layers, of any widths; feature maps are resampled where their sizes differ.
+# Here a front of your own with another activation.
+# It is untrained, so least squares ends near chance, 10 % of ten classes, and a brief training not far above.
 
 # %%
 mine = nn.Sequential()
@@ -773,18 +898,44 @@ for way in (direct, task):
 #
 # Results beside each other (ours are recorded; where the paper's text has no number, its words are quoted):
 #
-# | | printed | here |
-# |---|---|---|
-# | Tiny-10 without a map: cross-entropy to model 2, nats | 6.99 ± 1.96 | 6.93 (pairs: 6.46 to 7.71) |
-# | the same for ResNet-20 | 4.69 ± 2.91 | 9.10 (one pair) |
-# | ResNet-20: worst stitch by task loss | 80 %, behind the first convolution | 96 %, behind block 7 |
-# | orthogonal map on later layers, against least squares | “the same level” | 1.6 points less at layer 7, 0.8 more at layer 8 |
-# | accuracies with soft and with hard targets | “very high” correlation | 0.96 to 0.99 |
-# | task loss above least squares at rank 4, 8, 16 | at two layers | in 21 of 30 cases; from the direct map in 30 of 30 |
-# | random starts that end with “the same order of accuracy” | “in most cases” | 18 of 32 |
-# | lines between stitches of 80 % or more, layers 1 to 3 | not connected | one of three falls by more than 5 points |
-# | the same, later layers | connected on most layers | six of six connected, all at layers 6 to 8 |
-# | direct matching with 80 to 90 % zeros | “a drastic drop” | keeps 22 to 73 %; task loss 53 to 92 % |
+# :::{list-table}
+# :header-rows: 1
+# :widths: auto
+#
+# * -
+#   - printed
+#   - here
+# * - Tiny-10 without a map: cross-entropy to model 2, nats
+#   - 6.99 ± 1.96
+#   - 6.93 (pairs: 6.46 to 7.71)
+# * - the same for ResNet-20
+#   - 4.69 ± 2.91
+#   - 9.10 (one pair)
+# * - ResNet-20: worst stitch by task loss
+#   - 80 %, behind the first convolution
+#   - 96 %, behind block 7
+# * - orthogonal map on later layers, against least squares
+#   - “the same level”
+#   - 1.6 points less at layer 7, 0.8 more at layer 8
+# * - accuracies with soft and with hard targets
+#   - “very high” correlation
+#   - 0.96 to 0.99
+# * - task loss above least squares at rank 4, 8, 16
+#   - at two layers
+#   - in 21 of 30 cases; from the direct map in 30 of 30
+# * - random starts that end with “the same order of accuracy”
+#   - “in most cases”
+#   - 18 of 32
+# * - lines between stitches of 80 % or more, layers 1 to 3
+#   - not connected
+#   - one of three falls by more than 5 points
+# * - the same, later layers
+#   - connected on most layers
+#   - six of six connected, all at layers 6 to 8
+# * - direct matching with 80 to 90 % zeros
+#   - “a drastic drop”
+#   - keeps 22 to 73 %; task loss 53 to 92 %
+# :::
 
 # %% tags=["remove-cell"]
 without = by_pair["distance_no_stitch"]
@@ -802,14 +953,40 @@ assert some.agg(["min", "max"]).T.to_numpy().tolist() == [[0.22, 0.73], [0.53, 0
 # %% [markdown]
 # What was done differently:
 #
-# | | printed | here | what it may change |
-# |---|---|---|---|
-# | networks | ten pairs of Tiny-10, of ResNet-20 of several widths, and of Inception V1 | five pairs of the published Tiny-10, one of ResNet-20 of width 1; no Inception, whose weights and images are not free | intervals; Experiment 2 |
-# | training of a stitch | 30 epochs, 50,000 images, augmented | 4 epochs (sparse ones 12), 10,000 images, not augmented | stitches from random starts end lower here |
-# | least squares | fitted to the images that it is judged on | fitted to 2,500 training images, judged on 3,000 test images, or as the caption says | {ref}`ex-same-images` |
-# | starts | 50 random, 50 from least squares | 4 and 4 at each layer | the share of starts that end low |
-# | low rank, direct | no bias | a bias, as for task loss | small |
-# | strength of L1 | on the mean of all sizes of entries | on their sum, as in equation (3) | another scale of α |
+# :::{list-table}
+# :header-rows: 1
+# :widths: auto
+#
+# * -
+#   - printed
+#   - here
+#   - what it may change
+# * - networks
+#   - ten pairs of Tiny-10, of ResNet-20 of several widths, and of Inception V1
+#   - five pairs of the published Tiny-10, one of ResNet-20 of width 1;
+#     no Inception, whose weights and images are not free
+#   - intervals; Experiment 2
+# * - training of a stitch
+#   - 30 epochs, 50,000 images, augmented
+#   - 4 epochs (sparse ones 12), 10,000 images, not augmented
+#   - stitches from random starts end lower here
+# * - least squares
+#   - fitted to the images that it is judged on
+#   - fitted to 2,500 training images, judged on 3,000 test images, or as the caption says
+#   - {ref}`ex-same-images`
+# * - starts
+#   - 50 random, 50 from least squares
+#   - 4 and 4 at each layer
+#   - the share of starts that end low
+# * - low rank, direct
+#   - no bias
+#   - a bias, as for task loss
+#   - small
+# * - strength of L1
+#   - on the mean of all sizes of entries
+#   - on their sum, as in equation (3)
+#   - another scale of α
+# :::
 #
 # As in the examples of the authors' code, both networks are frozen in evaluation mode.
 #
@@ -817,36 +994,47 @@ assert some.agg(["min", "max"]).T.to_numpy().tolist() == [[0.22, 0.73], [0.53, 0
 #
 # :::{exercise}
 # :label: ex-explained
-# *Warm-up.* Prove {eq}`eq-shrinks`. Does an orthogonal map shrink the total variance?
+# *Warm-up.*
+# Prove {eq}`eq-shrinks`.
+# Does an orthogonal map shrink the total variance?
 # :::
 #
 # ::::{solution} ex-explained
 # :class: dropdown
-# The residual of least squares is orthogonal to every column of $A$, so $\operatorname{Var} B_j = \operatorname{Var}(AM)_j + \operatorname{Var}(AM - B)_j$, and $R_j^2$ is the first term's share. An orthogonal map keeps all lengths: the
-# total variance of $AQ$ is that of $A$.
+# The residual of least squares is orthogonal to every column of $A$,
+# so $\operatorname{Var} B_j = \operatorname{Var}(AM)_j + \operatorname{Var}(AM - B)_j$,
+# and $R_j^2$ is the first term's share.
+# An orthogonal map keeps all lengths: the total variance of $AQ$ is that of $A$.
 # ::::
 #
 # :::{exercise}
 # :label: ex-entropy
-# How small can {eq}`eq-task-loss` become, and for which $F_S$? What changes if the targets are labels?
+# How small can {eq}`eq-task-loss` become, and for which $F_S$?
+# What changes if the targets are labels?
 # :::
 #
 # ::::{solution} ex-entropy
 # :class: dropdown
-# For each image the cross-entropy is the entropy of $p_2(x)$ plus the Kullback–Leibler divergence from $p_2(x)$ to $\mathrm{softmax}\,F_S(x)$, which is 0 only where they agree. So the least value is the mean entropy, reached if $F_S$ has the probabilities of model 2
-# (0.2 nats on Tiny-10, the dotted line of {numref}`fig-distance`). For labels the entropy is 0, and no finite logits reach it.
+# For each image the cross-entropy is the entropy of $p_2(x)$ plus the Kullback–Leibler divergence from $p_2(x)$
+# to $\mathrm{softmax}\,F_S(x)$, which is 0 only where they agree.
+# So the least value is the mean entropy, reached if $F_S$ has the probabilities of model 2 (0.2 nats on Tiny-10,
+# the dotted line of {numref}`fig-distance`).
+# For labels the entropy is 0, and no finite logits reach it.
 # ::::
 #
 # :::{exercise}
 # :label: ex-convex-stitch
-# Behind which layers can two stitches never be parted by a barrier of the *loss*? Check it on the last one.
+# Behind which layers can two stitches never be parted by a barrier of the *loss*?
+# Check it on the last one.
 # :::
 #
 # ::::{solution-start} ex-convex-stitch
 # :class: dropdown
 # ::::
-# Where the back is affine. Then the logits are affine in $M$ and the cross-entropy is convex in the logits, so it is convex along the line and
-# lies below its chord. For our networks that is the layer in front of the last matrix, `flatten`.
+# Where the back is affine.
+# Then the logits are affine in $M$ and the cross-entropy is convex in the logits, so it is convex along the line
+# and lies below its chord.
+# For our networks that is the layer in front of the last matrix, `flatten`.
 
 # %% tags=["hide-input"]
 last, others = joint(first_pair, "flatten")
@@ -863,14 +1051,17 @@ assert (line["loss"] <= chord + 0.01).all()
 #
 # :::{exercise}
 # :label: ex-stretch
-# *With data.* Multiply the $j$-th channel of the fit by $s_j^t$, with $s_j$ the stretch of this page. Draw accuracy and unexplained variance against $t$, from 0 to 1.5. Where is the best stitch?
+# *With data.*
+# Multiply the $j$-th channel of the fit by $s_j^t$, with $s_j$ the stretch of this page.
+# Draw accuracy and unexplained variance against $t$, from 0 to 1.5.
+# Where is the best stitch?
 # :::
 #
 # ::::{solution-start} ex-stretch
 # :class: dropdown
 # ::::
 
-# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-ex-stretch", "caption": "The unexplained variance is least at t = 0; the accuracy need not be largest there. Accuracy and unexplained share of the variance against the exponent of the stretch, one pair. The run of this page."}, "image": {"alt": "Two panels against the exponent t from 0 to 1.5: accuracy, and the unexplained share of the variance, which rises."}}
+# %% tags=["hide-input"] figure="fig-ex-stretch"
 found = []
 for t in torch.linspace(0, 1.5, 7).tolist():
     weight = (M * stretch**t).T
@@ -885,21 +1076,25 @@ words = {"xlabel": "t", "panels": "of", "colours": {"t": COLOURS["blue"]}}
 single_curves(long, "t", "value", "way", **words)
 
 # %% [markdown]
-# Of the seven stitches of {numref}`fig-ex-stretch` the best has $t =$ {glue:text}`best-t:.2f`; $t = 0$ is least squares, $t = 1$ restores the variance.
+# Of the seven stitches of {numref}`fig-ex-stretch` the best has $t =$ {glue:text}`best-t:.2f`;
+# $t = 0$ is least squares, $t = 1$ restores the variance.
 #
 # ::::{solution-end}
 # ::::
 #
 # :::{exercise}
 # :label: ex-same-images
-# *With data.* The authors' evaluation fits least squares to the images that it is then judged on. Fit to 20, 50, 150 and more images and judge on these and on others. From how many on does it no longer flatter the fit?
+# *With data.*
+# The authors' evaluation fits least squares to the images that it is then judged on.
+# Fit to 20, 50, 150 and more images and judge on these and on others.
+# From how many on does it no longer flatter the fit?
 # :::
 #
 # ::::{solution-start} ex-same-images
 # :class: dropdown
 # ::::
 
-# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-ex-same", "caption": "From 150 images on the two agree; below, three draws do not decide. Accuracy of the stitch by the number of images that it is fitted to, three draws. The run of this page."}, "image": {"alt": "Two series of accuracy in percent against the number of images, on the images of the fit and on other images."}}
+# %% tags=["hide-input"] figure="fig-ex-same"
 found = []
 for n in (20, 50, 150, min(500, len(test) // 2)):
     for k in range(3):
@@ -914,25 +1109,38 @@ words = {"xlabel": "images of the fit", "ylabel": "accuracy, %", "colours": colo
 dots(pd.DataFrame(found), "images", "accuracy", "judged on", **words)
 
 # %% [markdown]
-# {numref}`fig-ex-same` answers it. Every position of every image is a row, so that a few hundred images give thousands of rows for some thirty unknowns a channel.
+# {numref}`fig-ex-same` answers it.
+# Every position of every image is a row, so that a few hundred images give thousands of rows for some thirty
+# unknowns a channel.
 #
 # ::::{solution-end}
 # ::::
 #
 # :::{exercise}
 # :label: ex-no-task
-# *Open.* Restoring the variance closes part of the gap without the task. Which closed form closes more of it? Try to match the whole covariance, or to fit layer after layer with the error that the layer before has left.
+# *Open.*
+# Restoring the variance closes part of the gap without the task.
+# Which closed form closes more of it?
+# Try to match the whole covariance, or to fit layer after layer with the error that the layer before has left.
 # :::
 #
 # ## Summary
 #
-# - The best fit is not the best stitch: {glue:text}`direct:.0f` % against {glue:text}`task:.0f` % of the accuracy on the authors' Tiny-10.
-# - Least squares shrinks what it cannot predict, most in quiet directions. Restoring the variance worsens the fit and gains half as much accuracy as training does.
-# - Behind the first layer an untrained front does as well: a good stitch there is no evidence of what was learned. From the second layer on it does worse on Tiny-10, where its batch norm has no estimated statistics.
-# - Rank 16 costs little (90 to 96 % kept), if a stitch is trained by the task from the direct map. At rank 4 or with more than 80 % zeros it keeps 53 to 92 %, far more than the direct map. In our short training, random starts often end lower.
-# - Stitches from random starts are linearly connected at layers 6 to 8. At the first three layers one of the three lines that we can judge has a barrier.
+# - The best fit is not the best stitch: {glue:text}`direct:.0f` % against {glue:text}`task:.0f` % of the accuracy
+#   on the authors' Tiny-10.
+# - Least squares shrinks what it cannot predict, most in quiet directions.
+#   Restoring the variance worsens the fit and gains half as much accuracy as training does.
+# - Behind the first layer an untrained front does as well:
+#   a good stitch there is no evidence of what was learned.
+#   From the second layer on it does worse on Tiny-10, where its batch norm has no estimated statistics.
+# - Rank 16 costs little (90 to 96 % kept), if a stitch is trained by the task from the direct map.
+#   At rank 4 or with more than 80 % zeros it keeps 53 to 92 %, far more than the direct map.
+#   In our short training, random starts often end lower.
+# - Stitches from random starts are linearly connected at layers 6 to 8.
+#   At the first three layers one of the three lines that we can judge has a barrier.
 #
-# Back to {doc}`03_stitching`; on to {doc}`04_dissimilarity`, where similarity is measured without a task. {doc}`/generated/status` has the data, code and run of this page.
+# Back to {doc}`03_stitching`; on to {doc}`04_dissimilarity`, where similarity is measured without a task.
+# {doc}`/generated/status` has the data, code and run of this page.
 
 # %% tags=["remove-cell"]
 one, two = tables.ways(matching), tables.ways(grown)

@@ -15,22 +15,30 @@
 #
 # :::{admonition} Before you start
 # :class: tip
-# **You need** {doc}`01_intertwiner_groups`: the group $G_{\mathrm{ReLU}}$ of permutations and positive scalings; for one section also
-# {doc}`03_stitching`: a *stitch* joins two networks by a map of channels, and its *penalty* is the accuracy that it loses.
+# **You need** {doc}`01_intertwiner_groups`: the group $G_{\mathrm{ReLU}}$ of permutations and positive scalings;
+# for one section also {doc}`03_stitching`: a *stitch* joins two networks by a map of channels,
+# and its *penalty* is the accuracy that it loses.
 #
-# **You will learn** what Procrustes and CKA compare, to choose a measure by the changes that it does not see, to read its values beside a null,
-# and which printed properties of two measures for ReLU layers hold.
+# **You will learn** what Procrustes and CKA compare, to choose a measure by the changes that it does not see,
+# to read its values beside a null, and which printed properties of two measures for ReLU layers hold.
 #
-# **This run.** {{ this_run }}.
+# **This run.**
+# {{ this_run }}.
 # :::
 #
 # (sec-table-2)=
 # ## The question
 #
-# Two networks look at the same $N$ images. A layer of the first gives features $X \in \mathbb R^{N\times d}$, a row for each image, and a layer of the second
-# $Y \in \mathbb R^{N\times d'}$. *How alike are they?* A number answers only after two choices: which changes of $X$ do not
-# count, and with which features without the likeness in question the value is compared. The first choice is a group; the value of the second is called a *null*. By Procrustes shuffled
-# images already score {glue:text}`null-low:.2f` to {glue:text}`null-high:.2f` in our networks, and matching ones {glue:text}`over-low:.2f` to {glue:text}`over-high:.2f` more ({numref}`fig-table-2`).
+# Two networks look at the same $N$ images.
+# A layer of the first gives features $X \in \mathbb R^{N\times d}$, a row for each image,
+# and a layer of the second $Y \in \mathbb R^{N\times d'}$.
+# *How alike are they?*
+# A number answers only after two choices: which changes of $X$ do not count,
+# and with which features without the likeness in question the value is compared.
+# The first choice is a group; the value of the second is called a *null*.
+# By Procrustes shuffled images already score {glue:text}`null-low:.2f` to {glue:text}`null-high:.2f` in our
+# networks, and matching ones {glue:text}`over-low:.2f` to {glue:text}`over-high:.2f` more
+# ({numref}`fig-table-2`).
 # Norms of matrices are Frobenius norms.
 
 # %% tags=["hide-input"]
@@ -84,7 +92,7 @@ nulls: int = 5  # shuffles for each pair
 trials: int = 50  # draws for every statement
 memory_gb: int = 1  # for features and blocks of Gram matrices
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-table-2", "caption": "Trained networks are more alike than shuffled images, yet shuffled images already score much in Procrustes, and untrained networks in CKA. Similarity of the same layer of two Myrtle CNNs from different seeds, on {glue:text}`images:.0f` test images of CIFAR-10; higher is more similar. Procrustes as printed, without centring; CKA under the orthogonal group is linear CKA. Layers 3, 6, 10 and 14 are the ReLUs behind its four convolutions. Filled: recorded runs at the paper's width, mean over {glue:text}`pairs:.0f` pairs with 95 % interval; small dots: single pairs. Rings: table 2 and figure 5 of Godfrey and others. Squares: width 16, mean over four pairs with 95 % interval. Dashes: shuffled images (above their mean, below their 97.5 % quantile). Triangles, for CKA only: one pair that was never trained."}, "image": {"alt": "Two panels of similarity at the layers 3, 6, 10 and 14. Procrustes lies between 0.4 and 0.9 above dashes at 0.33 to 0.5. CKA with a linear kernel lies above 0.9 with triangles upon it; G_ReLU-CKA falls from 0.9 to 0.6, its triangles from 0.9 to 0.2."}}
+# %% tags=["remove-input"] figure="fig-table-2"
 table_2_printed = {
     "G_ReLU": [0.6208, 0.5106, 0.4432, 0.4899],
     "orthogonal": [0.7724, 0.5743, 0.5087, 0.5825],
@@ -166,19 +174,37 @@ assert grown["orthogonal"].round(2).tolist() == [0.02, 0.07, 0.12, 0.19]
 assert grown["G_ReLU"].round(1).tolist() == [0, 0.1, 0.2, 0.4]
 
 # %% [markdown]
-# {numref}`fig-table-2` has two measures of {cite}`godfrey2022`, each under two groups, and draws the nulls, which the paper leaves out. Three things can be read off it.
+# {numref}`fig-table-2` has two measures of {cite}`godfrey2022`, each under two groups, and draws the nulls,
+# which the paper leaves out.
+# Three things can be read off it.
 #
-# - *The order of the two groups is the printed one.* In every pair and at every layer the similarity under rotations is above the similarity under $G_{\mathrm{ReLU}}$. The values differ from the paper's by at most
-#   {glue:text}`apart-procrustes-g_relu:.2f` ($G_{\mathrm{ReLU}}$-Procrustes), {glue:text}`apart-procrustes-orthogonal:.2f` (orthogonal Procrustes), {glue:text}`apart-cka-orthogonal:.2f` (linear CKA) and
-#   {glue:text}`apart-cka-g_relu:.2f` ($G_{\mathrm{ReLU}}$-CKA); the paper's CKA is read off its figure. $G_{\mathrm{ReLU}}$-Procrustes rises from layer 10 to 14 in each of our pairs, by {glue:text}`rise:.3f` [{glue:text}`rise-low:.3f`, {glue:text}`rise-high:.3f`]; the paper prints 0.047.
-#   At width 16 it does not rise: {glue:text}`narrow-rise:.3f` [{glue:text}`narrow-rise-low:.3f`, {glue:text}`narrow-rise-high:.3f`].
-# - *Procrustes does not start at 0.* Shuffled images score {glue:text}`null-low:.2f` to {glue:text}`null-high:.2f` in our networks. Only the rest, {glue:text}`over-low:.2f` to
-#   {glue:text}`over-high:.2f`, says that the two layers share something.
-# - *CKA starts at 0, and untrained networks do not.* A pair that was never trained has the linear CKA of trained pairs, to 0.02 at every layer: {glue:text}`linear-fresh-10:.2f` against {glue:text}`linear-10:.2f` at layer 10.
-#   Its $G_{\mathrm{ReLU}}$-CKA is that of trained pairs at layer 3 ({glue:text}`group-fresh-3:.2f` against {glue:text}`group-3:.2f`), and much lower at layer 14 ({glue:text}`group-fresh-14:.2f` against {glue:text}`group-14:.2f`).
+# - *The order of the two groups is the printed one.*
+#   In every pair and at every layer the similarity under rotations is above the similarity under
+#   $G_{\mathrm{ReLU}}$.
+#   The values differ from the paper's by at most {glue:text}`apart-procrustes-g_relu:.2f`
+#   ($G_{\mathrm{ReLU}}$-Procrustes), {glue:text}`apart-procrustes-orthogonal:.2f` (orthogonal Procrustes),
+#   {glue:text}`apart-cka-orthogonal:.2f` (linear CKA) and {glue:text}`apart-cka-g_relu:.2f`
+#   ($G_{\mathrm{ReLU}}$-CKA); the paper's CKA is read off its figure.
+#   $G_{\mathrm{ReLU}}$-Procrustes rises from layer 10 to 14 in each of our pairs,
+#   by {glue:text}`rise:.3f` [{glue:text}`rise-low:.3f`, {glue:text}`rise-high:.3f`]; the paper prints 0.047.
+#   At width 16 it does not rise: {glue:text}`narrow-rise:.3f` [{glue:text}`narrow-rise-low:.3f`,
+#   {glue:text}`narrow-rise-high:.3f`].
+# - *Procrustes does not start at 0.*
+#   Shuffled images score {glue:text}`null-low:.2f` to {glue:text}`null-high:.2f` in our networks.
+#   Only the rest, {glue:text}`over-low:.2f` to {glue:text}`over-high:.2f`,
+#   says that the two layers share something.
+# - *CKA starts at 0, and untrained networks do not.*
+#   A pair that was never trained has the linear CKA of trained pairs, to 0.02 at every layer:
+#   {glue:text}`linear-fresh-10:.2f` against {glue:text}`linear-10:.2f` at layer 10.
+#   Its $G_{\mathrm{ReLU}}$-CKA is that of trained pairs at layer 3 ({glue:text}`group-fresh-3:.2f` against
+#   {glue:text}`group-3:.2f`), and much lower at layer 14 ({glue:text}`group-fresh-14:.2f` against
+#   {glue:text}`group-14:.2f`).
 #
-# Our {glue:text}`pairs:.0f` pairs have the paper's width, and {glue:text}`epochs:.0f` instead of 50 epochs. Four pairs of width 16 (squares), trained for 8 epochs, have the same order. They are up to {glue:text}`narrow-off-procrustes:.2f` away from the
-# printed values of Procrustes and up to {glue:text}`narrow-off-cka:.2f` from those of CKA. The code below uses two small networks, trained on handwritten digits by this page.
+# Our {glue:text}`pairs:.0f` pairs have the paper's width, and {glue:text}`epochs:.0f` instead of 50 epochs.
+# Four pairs of width 16 (squares), trained for 8 epochs, have the same order.
+# They are up to {glue:text}`narrow-off-procrustes:.2f` away from the printed values of Procrustes
+# and up to {glue:text}`narrow-off-cka:.2f` from those of CKA.
+# The code below uses two small networks, trained on handwritten digits by this page.
 
 # %% tags=["hide-input"]
 device = devices.pick(device)
@@ -217,10 +243,12 @@ X, Y = X[:, fires], Y[:, fires]
 # (sec-procrustes)=
 # ## Procrustes: move one cloud onto the other
 #
-# Every image is a point in the space of features, so each network gives a cloud of $N$ points. Let a group move the second cloud until it lies as near to the first as it can; the distance that is left measures the
-# difference. {numref}`fig-clouds` does this in the plane for two groups.
+# Every image is a point in the space of features, so each network gives a cloud of $N$ points.
+# Let a group move the second cloud until it lies as near to the first as it can;
+# the distance that is left measures the difference.
+# {numref}`fig-clouds` does this in the plane for two groups.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-clouds", "caption": "Each group undoes its own change and not the other one. Two clouds of points, with lines that join the two points of one image. Above, the second cloud is the first one turned: the best rotation brings it back, the best permutation with scalings does not. Below, the axes are swapped and stretched: now the reverse. The number is the similarity, 1 minus half the distance that is left between clouds of norm 1; it stays below 1 because a little noise was added to the second cloud."}, "image": {"alt": "Six panels with two clouds in the shape of the letter F. Left: as given. Middle: after the best rotation, equal in the upper row only. Right: after the best permutation with scalings, equal in the lower row only."}}
+# %% tags=["remove-input"] figure="fig-clouds"
 strokes = [(1, y) for y in (1.0, 1.4, 1.8, 2.2, 2.6, 3.0)]
 strokes += [(1.4, 3), (1.8, 3), (2.2, 3), (1.4, 2.2), (1.8, 2.2)]
 letter = torch.tensor(strokes, dtype=torch.float64)
@@ -245,18 +273,22 @@ point_clouds(clouds)
 # %% [markdown]
 # :::{prf:definition} Orthogonal Procrustes similarity
 # :label: def-procrustes
-# For $d' = d$, for $X$, $Y \ne 0$ divided by their norms and $\delta = \min_{Q\in O(d)}\lVert X - YQ\rVert$, with $O(d)$ the orthogonal matrices, it is $1 - \frac12\delta$.
+# For $d' = d$, for $X$, $Y \ne 0$ divided by their norms and $\delta = \min_{Q\in O(d)}\lVert X - YQ\rVert$,
+# with $O(d)$ the orthogonal matrices, it is $1 - \frac12\delta$.
 # :::
 #
 # :::{prf:definition} $G_{\mathrm{ReLU}}$-Procrustes ({cite}`godfrey2022`, Definition 5.2)
 # :label: def-grelu-procrustes
-# For $d' = d$ and columns that are not 0, with $\tilde X$, $\tilde Y$ the features with every column divided by its norm and
-# $\delta = \min_{P\in\Sigma_d} \lVert\tilde X - \tilde Y P\rVert$, where $\Sigma_d$ is the set of permutation matrices,
+# For $d' = d$ and columns that are not 0, with $\tilde X$, $\tilde Y$ the features with every column divided by
+# its norm and $\delta = \min_{P\in\Sigma_d} \lVert\tilde X - \tilde Y P\rVert$,
+# where $\Sigma_d$ is the set of permutation matrices,
 #
 # $$\mu_{\text{Procrustes}}(X, Y) = 1 - \frac{\delta}{2\sqrt d}.$$ (eq-grelu-procrustes)
 # :::
 #
-# Scalings are not searched for: dividing each column by its norm removes them. The search for a permutation is a linear assignment. The best rotation comes from a singular value decomposition of $X^\top Y$.
+# Scalings are not searched for: dividing each column by its norm removes them.
+# The search for a permutation is a linear assignment.
+# The best rotation comes from a singular value decomposition of $X^\top Y$.
 
 
 # %%
@@ -277,16 +309,25 @@ assert isclose(by_group(X, Y), procrustes(X, Y, "grelu", centred=False))
 assert isclose(by_rotation(X, Y), procrustes(X, Y, centred=False))
 
 # %% [markdown]
-# In this section every position of a feature map is a row, so that only channels are matched, as in the paper. The best rotation has $\langle X, YQ\rangle \ge 0$ (it is a sum of singular values), and so has every permutation where features are nonnegative, as behind a ReLU. So $\delta \le \sqrt2$ in {prf:ref}`def-procrustes`, and
-# both similarities are at least $1 - 1/\sqrt2 \approx 0.29$. {ref}`Exercise 2 <ex-null-value>` finds 0.42 for independent units.
+# In this section every position of a feature map is a row, so that only channels are matched, as in the paper.
+# The best rotation has $\langle X, YQ\rangle \ge 0$ (it is a sum of singular values),
+# and so has every permutation where features are nonnegative, as behind a ReLU.
+# So $\delta \le \sqrt2$ in {prf:ref}`def-procrustes`,
+# and both similarities are at least $1 - 1/\sqrt2 \approx 0.29$.
+# {ref}`Exercise 2 <ex-null-value>` finds 0.42 for independent units.
 #
 # (sec-cka)=
 # ## CKA: compare which images look alike
 #
-# CKA never holds a unit of one network against a unit of the other. It asks each network *which images are alike*. Let $K_{ij}$ be large when the images $i$ and $j$ have similar features in the first network, for example
-# $K_{ij} = x_i\cdot x_j$, and $L_{ij}$ likewise in the second. These are the *Gram matrices*. Both are $N\times N$, whatever the widths, and a rotation of the features leaves them unchanged. {numref}`fig-grams` shows two.
+# CKA never holds a unit of one network against a unit of the other.
+# It asks each network *which images are alike*.
+# Let $K_{ij}$ be large when the images $i$ and $j$ have similar features in the first network,
+# for example $K_{ij} = x_i\cdot x_j$, and $L_{ij}$ likewise in the second.
+# These are the *Gram matrices*.
+# Both are $N\times N$, whatever the widths, and a rotation of the features leaves them unchanged.
+# {numref}`fig-grams` shows two.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-grams", "caption": "CKA is the correlation of two tables of similarities between images. Left and middle: Gram matrices of one layer of two networks, images sorted by class, bright where two images have similar features. Right: a dot for each pair of images, its centred entry in the one table against the other. Handwritten digits, last activation, computed by this page."}, "image": {"alt": "Two square matrices with bright blocks along the diagonal, one block a digit, and a scatter of dots along a rising line."}}
+# %% tags=["remove-input"] figure="fig-grams"
 some = [(test.labels == k).nonzero()[:8, 0] for k in range(10)]
 some = torch.cat(some)[: len(few)].cpu()
 shown = [
@@ -297,15 +338,24 @@ shown = [(Z - Z.mean(0)) @ (Z - Z.mean(0)).T for Z in shown]
 gram_matrices(*shown, test.labels.cpu()[some])
 
 # %% [markdown]
-# How much do the two tables agree? The *Hilbert–Schmidt independence criterion* HSIC is their covariance. Subtract from every entry what the images $i$ and $j$ have in common with all others,
-# since an image that resembles every image says nothing. Multiply the two tables entry by entry, and average. The result is 0 in expectation when the features are independent, and positive when images that are alike for one network are
-# alike for the other. Leave out the diagonal: an image resembles itself in any network, and that would make HSIC positive for unrelated features. In formulas, the unbiased estimate of HSIC for $N\ge4$ is
+# How much do the two tables agree?
+# The *Hilbert–Schmidt independence criterion* HSIC is their covariance.
+# Subtract from every entry what the images $i$ and $j$ have in common with all others,
+# since an image that resembles every image says nothing.
+# Multiply the two tables entry by entry, and average.
+# The result is 0 in expectation when the features are independent, and positive when images
+# that are alike for one network are alike for the other.
+# Leave out the diagonal: an image resembles itself in any network,
+# and that would make HSIC positive for unrelated features.
+# In formulas, the unbiased estimate of HSIC for $N\ge4$ is
 #
 # $$\mathrm{HSIC}_1(K,L)=\frac1{N(N-3)}\sum_{i\ne j}U_{ij}V_{ij},$$ (eq-hsic)
 #
 # $$U_{ij} = K_{ij} - r_i - r_j + \frac{\sum_l r_l}{N-1},$$ (eq-u-centred)
 #
-# where $i \ne j$, $U_{ii} = 0$ and $r_i = \frac1{N-2}\sum_{l\ne i}K_{il}$, and $V$ from $L$ likewise. *Centred kernel alignment* divides this covariance by the roots of $\mathrm{HSIC}_1(K,K)$ and $\mathrm{HSIC}_1(L,L)$, which makes it a correlation:
+# where $i \ne j$, $U_{ii} = 0$ and $r_i = \frac1{N-2}\sum_{l\ne i}K_{il}$, and $V$ from $L$ likewise.
+# *Centred kernel alignment* divides this covariance by the roots of $\mathrm{HSIC}_1(K,K)$
+# and $\mathrm{HSIC}_1(L,L)$, which makes it a correlation:
 #
 # $$\mathrm{CKA}(K, L) = \frac{\sum_{ij} U_{ij}V_{ij}}{\lVert U\rVert\,\lVert V\rVert}.$$ (eq-cka)
 
@@ -332,10 +382,12 @@ assert isclose(cka(X @ X.T, Y @ Y.T), similarity.cka(X, Y))
 # (sec-max-kernel)=
 # ## The max kernel: one unit decides
 #
-# The dot product $x_i\cdot x_j$ sums over all units, and is the same in every rotated basis. To make CKA depend on the units, {cite:t}`godfrey2022` replace the sum by a maximum: two images are as alike as the largest product that *one unit* gives
-# ({numref}`fig-max-kernel`). After centring, a unit gives a large product when it is high for both images, or low for both.
+# The dot product $x_i\cdot x_j$ sums over all units, and is the same in every rotated basis.
+# To make CKA depend on the units, {cite:t}`godfrey2022` replace the sum by a maximum:
+# two images are as alike as the largest product that *one unit* gives ({numref}`fig-max-kernel`).
+# After centring, a unit gives a large product when it is high for both images, or low for both.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-max-kernel", "caption": "A rotation changes the largest product of two images' features and keeps their sum; a permutation keeps both. Bars: features of two images, unit by unit, and their products; red: the largest, which is the max kernel. Rows: as given, with the units permuted, and after a rotation of the space of features."}, "image": {"alt": "Three rows of three bar charts with six bars each: image i, image j, and their product with one red bar and the written values of sum and maximum."}}
+# %% tags=["remove-input"] figure="fig-max-kernel"
 x = torch.tensor([0.1, 0.9, 0.0, 0.4, 0.3, 0.0], dtype=torch.float64)
 y = torch.tensor([0.3, 0.7, 0.1, 0.0, 0.5, 0.2], dtype=torch.float64)
 Q = Orthogonal(6).sample(torch.Generator().manual_seed(3)).double()
@@ -345,7 +397,9 @@ shared_units(bases)
 # %% [markdown]
 # :::{prf:definition} $G_{\mathrm{ReLU}}$-CKA ({cite}`godfrey2022`, Definition 5.3)
 # :label: def-grelu-cka
-# Centre $X$ and $Y$, divide columns by their norms, put $K_{ij} = \max(\tilde x_i\odot\tilde x_j)$, the largest entry of the product unit by unit, and $L$ likewise. Then
+# Centre $X$ and $Y$, divide columns by their norms, put $K_{ij} = \max(\tilde x_i\odot\tilde x_j)$,
+# the largest entry of the product unit by unit, and $L$ likewise.
+# Then
 #
 # $$\mu_{\text{CKA}}(X, Y) = \mathrm{CKA}(K, L).$$ (eq-grelu-cka)
 # :::
@@ -362,19 +416,27 @@ theirs = similarity.grelu_cka(X, Y)
 assert isclose(cka(max_gram(X), max_gram(Y)), theirs)
 
 # %% [markdown]
-# From the cell of CKA on, $X$ and $Y$ are means over positions. In the figures a channel is centred and divided by its norm over images and positions together, and $K_{ij} = \max_c \sum_p \tilde x_{ipc}\tilde x_{jpc}$ sums over the positions $p$ before the maximum, as in the paper.
+# From the cell of CKA on, $X$ and $Y$ are means over positions.
+# In the figures a channel is centred and divided by its norm over images and positions together,
+# and $K_{ij} = \max_c \sum_p \tilde x_{ipc}\tilde x_{jpc}$ sums over the positions $p$ before the maximum,
+# as in the paper.
 #
 # :::{admonition} Erratum: Godfrey et al. 2022, Definitions 5.2 and 5.3
 # :class: warning
-# Definition 5.3 centres by $X - \frac1d 11^\top X$. There are $N$ rows: it must be $\frac1N$. `grelu_cka` is the corrected measure, and with
-# `corrected=False` the printed one. Definition 5.2 does not centre at all. Units that never fire have no norm; the corrected measures leave them out.
+# Definition 5.3 centres by $X - \frac1d 11^\top X$.
+# There are $N$ rows: it must be $\frac1N$.
+# `grelu_cka` is the corrected measure, and with `corrected=False` the printed one.
+# Definition 5.2 does not centre at all.
+# Units that never fire have no norm; the corrected measures leave them out.
 # :::
 #
 # (sec-lemma-5-1)=
 # ## What each measure does not see
 #
-# A ReLU network keeps its function when a layer's features become $XA$ with $A \in G_{\mathrm{ReLU}}$ and the next weights undo it. A measure of what *the network* uses should not
-# change then. So the choice of a measure is the choice of a group:
+# A ReLU network keeps its function when a layer's features become $XA$ with $A \in G_{\mathrm{ReLU}}$
+# and the next weights undo it.
+# A measure of what *the network* uses should not change then.
+# So the choice of a measure is the choice of a group:
 
 # %% tags=["remove-input"]
 names = {
@@ -402,14 +464,17 @@ marks = readable(marks, headings, title="Invariances of ten measures")
 marks
 
 # %% [markdown]
-# A ✓ means that no draw of such a change moved the measure beyond rounding, a dot that some draw did. Rotations include reflections. *Permutation Procrustes* is
-# {prf:ref}`def-procrustes`, centred, with permutations in place of rotations. *CCA* is the mean correlation of the best-matched pairs of directions in $X$ and $Y$; *SVCCA* first drops directions of little variance.
+# A ✓ means that no draw of such a change moved the measure beyond rounding, a dot that some draw did.
+# Rotations include reflections.
+# *Permutation Procrustes* is {prf:ref}`def-procrustes`, centred, with permutations in place of rotations.
+# *CCA* is the mean correlation of the best-matched pairs of directions in $X$ and $Y$; *SVCCA* first drops
+# directions of little variance.
 # The paper claims invariance under translations for both printed measures, by a lemma:
 #
 # :::{prf:lemma} {cite}`godfrey2022`, Lemma 5.1 (as printed)
 # :label: lem-invariance
-# If $\mu(XA, YB) = \mu(X, Y)$ whenever $A$, $B$ are positive diagonal or permutation matrices, then (i) holds: $\mu(XA + 1v^\top, YB + 1w^\top)
-# = \mu(X, Y)$ for $A, B \in G_{\mathrm{ReLU}}$ and all $v$, $w$.
+# If $\mu(XA, YB) = \mu(X, Y)$ whenever $A$, $B$ are positive diagonal or permutation matrices, then (i) holds:
+# $\mu(XA + 1v^\top, YB + 1w^\top) = \mu(X, Y)$ for $A, B \in G_{\mathrm{ReLU}}$ and all $v$, $w$.
 # :::
 
 # %% tags=["remove-cell"]
@@ -442,17 +507,24 @@ glue("negative", float(100 * (gaussian < 0).mean()), display=False)
 glue("drawn", len(gaussian), display=False)
 
 # %% [markdown]
-# Its group part holds: every element of $G_{\mathrm{ReLU}}$ is a product of the two kinds. But no product of them is a translation. As printed, translations move $G_{\mathrm{ReLU}}$-Procrustes by up to
-# {glue:text}`moves-procrustes:.2f` and $G_{\mathrm{ReLU}}$-CKA by up to {glue:text}`moves-cka:.2f`. Centred by $1/N$, both stay: centring removes
-# $v$ and $w$, division by norms removes scalings, and neither the best permutation nor the largest product depends on the order of the units.
+# Its group part holds: every element of $G_{\mathrm{ReLU}}$ is a product of the two kinds.
+# But no product of them is a translation.
+# As printed, translations move $G_{\mathrm{ReLU}}$-Procrustes by up to {glue:text}`moves-procrustes:.2f`
+# and $G_{\mathrm{ReLU}}$-CKA by up to {glue:text}`moves-cka:.2f`.
+# Centred by $1/N$, both stay: centring removes $v$ and $w$, division by norms removes scalings,
+# and neither the best permutation nor the largest product depends on the order of the units.
 #
 # :::{admonition} Erratum: Godfrey et al. 2022, Lemma 5.1
 # :class: warning
-# True for $v = w = 0$. Permutations and scalings generate no translation.
+# True for $v = w = 0$.
+# Permutations and scalings generate no translation.
 # :::
 #
-# The paper's second property (ii) fails as well. It asks for $\mu = 1$ at $Y = XA + 1v^\top$. As printed, the measures are lower by up to {glue:text}`short-procrustes:.2f` ($G_{\mathrm{ReLU}}$-Procrustes) and
-# {glue:text}`short-cka:.2f` ($G_{\mathrm{ReLU}}$-CKA). Centred by $1/N$, they are 1 to rounding.
+# The paper's second property (ii) fails as well.
+# It asks for $\mu = 1$ at $Y = XA + 1v^\top$.
+# As printed, the measures are lower by up to {glue:text}`short-procrustes:.2f` ($G_{\mathrm{ReLU}}$-Procrustes)
+# and {glue:text}`short-cka:.2f` ($G_{\mathrm{ReLU}}$-CKA).
+# Centred by $1/N$, they are 1 to rounding.
 #
 # (sec-lemma-5-5)=
 # ## The max kernel is not positive
@@ -464,7 +536,9 @@ glue("drawn", len(gaussian), display=False)
 # $\kappa(x, y) = \max(x\odot y)$ is a positive semi-definite kernel on $\mathbb R^d$.
 # :::
 #
-# Three points of the plane refute it ({numref}`fig-triangle`). Their vectors would have length 1. Since $\kappa(x,y) = \kappa(x, z) = 1$, those of $y$ and $z$ would both equal that of $x$,
+# Three points of the plane refute it ({numref}`fig-triangle`).
+# Their vectors would have length 1.
+# Since $\kappa(x,y) = \kappa(x, z) = 1$, those of $y$ and $z$ would both equal that of $x$,
 # but $\kappa(y, z) = 0$.
 
 # %%
@@ -473,48 +547,76 @@ points = torch.tensor([x, y, z], dtype=torch.float64)
 by_hand = (points[:, None] * points[None]).amax(2)
 assert torch.linalg.eigvalsh(by_hand)[0] < -0.4
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-triangle", "caption": "No vectors have the dot products that the max kernel asks for. Left: three points, nonnegative like features behind a ReLU. Middle: their values of the max kernel. Right: the distances of three vectors with these dot products, 0, 0 and the root of 2, which break the triangle inequality."}, "image": {"alt": "Three arrows to the points (1, 1), (1, 0) and (0, 1); a three by three table of ones with two zeros; a triangle whose sides are labelled 0, 0 and root 2."}}
+# %% tags=["remove-input"] figure="fig-triangle"
 impossible_triangle(points, by_hand)
 
 # %% [markdown]
-# The smallest eigenvalue of their Gram matrix is $1-\sqrt2$. The range $[0, 1]$ fails too, for another reason: the unbiased estimate of HSIC is 0 on average for independent features, so some values are negative with any kernel. Of {glue:text}`drawn:.0f` pairs of
-# Gaussian features ($N = 8$, $d = 2$) {glue:text}`negative:.0f` % score below 0. For $X = (0,0),(1,1),(-1,0),(1,-1)$ and $Y = (0,1),(0,0),(1,0),(1,1)$ both $\mu_{\text{CKA}}$ and linear CKA are $-1$.
+# The smallest eigenvalue of their Gram matrix is $1-\sqrt2$.
+# The range $[0, 1]$ fails too, for another reason: the unbiased estimate of HSIC is 0 on average for independent
+# features, so some values are negative with any kernel.
+# Of {glue:text}`drawn:.0f` pairs of Gaussian features ($N = 8$, $d = 2$) {glue:text}`negative:.0f` % score
+# below 0.
+# For $X = (0,0),(1,1),(-1,0),(1,-1)$ and $Y = (0,1),(0,0),(1,0),(1,1)$ both $\mu_{\text{CKA}}$
+# and linear CKA are $-1$.
 #
 # :::{admonition} Errata: Godfrey et al. 2022, Lemma 5.5 and Definition 5.3
 # :class: warning
-# The max kernel is not positive semi-definite. And $\mu_{\text{CKA}}$ lies in $[-1, 1]$, not in $[0, 1]$, as unbiased CKA does with any kernel.
+# The max kernel is not positive semi-definite.
+# And $\mu_{\text{CKA}}$ lies in $[-1, 1]$, not in $[0, 1]$, as unbiased CKA does with any kernel.
 # :::
 #
-# **What survives.** (a) Two points cannot refute the lemma: $\kappa(x,x)\,\kappa(y,y) = \max x_c^2 \max y_c^2 \ge \kappa(x,y)^2$. (b) For *every* symmetric $K$, $L$ the sum in {eq}`eq-hsic` is an inner product of $U$ and $V$. So $\mathrm{HSIC}_1(K, K)
-# \ge 0$ and $-1 \le \mu \le 1$, and $\mu = 1$ only if $V$ is a positive multiple of $U$. (c) The invariances need no positivity. (d) In a recorded network the kernel is nearly positive: at its four layers a third to a half of the eigenvalues are negative, and
-# together they hold at most {glue:text}`share:.1f` % of the sum of squares.
+# **What survives.**
+# (a) Two points cannot refute the lemma: $\kappa(x,x)\,\kappa(y,y) = \max x_c^2 \max y_c^2 \ge \kappa(x,y)^2$.
+# (b) For *every* symmetric $K$, $L$ the sum in {eq}`eq-hsic` is an inner product of $U$ and $V$.
+# So $\mathrm{HSIC}_1(K, K) \ge 0$ and $-1 \le \mu \le 1$, and $\mu = 1$ only if $V$ is a positive multiple of
+# $U$.
+# (c) The invariances need no positivity.
+# (d) In a recorded network the kernel is nearly positive:
+# at its four layers a third to a half of the eigenvalues are negative,
+# and together they hold at most {glue:text}`share:.1f` % of the sum of squares.
 #
 # (sec-lemma-e44)=
 # ## Which matrices the max kernel does not see
 #
 # :::{prf:lemma} {cite}`godfrey2022`, Lemma E.44
 # :label: lem-e44
-# Let $A$ be square. If $\max(Ax_1\odot Ax_2) = \max(x_1\odot x_2)$ for all $x_1, x_2$, then $A = PD$ with $P$ a permutation and $D$ diagonal with entries $\pm1$.
+# Let $A$ be square.
+# If $\max(Ax_1\odot Ax_2) = \max(x_1\odot x_2)$ for all $x_1, x_2$, then $A = PD$ with $P$ a permutation
+# and $D$ diagonal with entries $\pm1$.
 # :::
 #
 # :::{prf:proof}
-# For $x_1 = x_2 = x$ it says $\lVert Ax\rVert_\infty^2 = \lVert x\rVert_\infty^2$: $A$ is a linear isometry of the cube, and those are the permutations with signs. (It
-# permutes the faces $x_i = \pm1$, so each of its rows, which are the outer normals of faces, is some $\pm e_j$.)
+# For $x_1 = x_2 = x$ it says $\lVert Ax\rVert_\infty^2 = \lVert x\rVert_\infty^2$:
+# $A$ is a linear isometry of the cube, and those are the permutations with signs.
+# (It permutes the faces $x_i = \pm1$, so each of its rows, which are the outer normals of faces,
+# is some $\pm e_j$.)
 # :::
 #
-# Conversely, such an $A$ changes no product of a unit for two images, only the order of the units. The kernel alone does see positive scalings. The division by norms in {prf:ref}`def-grelu-cka` hides them.
+# Conversely, such an $A$ changes no product of a unit for two images, only the order of the units.
+# The kernel alone does see positive scalings.
+# The division by norms in {prf:ref}`def-grelu-cka` hides them.
 #
 # (sec-order)=
 # ## A smaller group need not give a lower value
 #
-# The paper explains the lower values of $G_{\mathrm{ReLU}}$ in {numref}`fig-table-2` by its smaller group. For Procrustes that does not follow: scalings are no rotations, so that neither group contains the other, and the two measures are normalised differently: one divides each column by its norm, the other all of $X$ by one norm. $X = I_2$ and $Y = \mathrm{diag}(1, 10)$ score 1 under $G_{\mathrm{ReLU}}$ and 0.66 under rotations, although rotations with reflections contain all permutations.
+# The paper explains the lower values of $G_{\mathrm{ReLU}}$ in {numref}`fig-table-2` by its smaller group.
+# For Procrustes that does not follow: scalings are no rotations, so that neither group contains the other,
+# and the two measures are normalised differently: one divides each column by its norm,
+# the other all of $X$ by one norm.
+# $X = I_2$ and $Y = \mathrm{diag}(1, 10)$ score 1 under $G_{\mathrm{ReLU}}$ and 0.66 under rotations,
+# although rotations with reflections contain all permutations.
 #
 # (sec-nulls)=
 # ## What is left above a null
 #
-# *At the paper's width training adds nothing to linear CKA, to 0.02 at every layer. It adds 0.15 to $G_{\mathrm{ReLU}}$-CKA at layer 6 and 0.39 at layer 14, and less than 0.05 at layers 3 and 10.* This rests on one untrained pair.
-# In narrower networks, of width 16, training adds up to 0.19 to linear CKA and up to 0.4 to $G_{\mathrm{ReLU}}$-CKA (four pairs). A null is the value of the measure for features that lack the similarity that one asks about. After the
-# images of one network are shuffled, its rows no longer belong to those of the other (here means over positions; in the figures the images are shuffled and every position is a row):
+# *At the paper's width training adds nothing to linear CKA, to 0.02 at every layer.
+# It adds 0.15 to $G_{\mathrm{ReLU}}$-CKA at layer 6 and 0.39 at layer 14, and less than 0.05 at layers 3 and 10.*
+# This rests on one untrained pair.
+# In narrower networks, of width 16, training adds up to 0.19 to linear CKA
+# and up to 0.4 to $G_{\mathrm{ReLU}}$-CKA (four pairs).
+# A null is the value of the measure for features that lack the similarity that one asks about.
+# After the images of one network are shuffled, its rows no longer belong to those of the other (here means over
+# positions; in the figures the images are shuffled and every position is a row):
 
 # %%
 shuffle = torch.Generator().manual_seed(seed)
@@ -526,11 +628,13 @@ theirs = similarity.null(by_group, X, Y, "shuffle", generator=again)
 assert torch.allclose(null, theirs.values)
 
 # %% [markdown]
-# Untrained networks share the images and the architecture, and lack only *training*. Their linear CKA is still
-# {glue:text}`linear-fresh-14:.2f` at layer 14. {numref}`fig-above-null` subtracts the shuffled null from Procrustes and the untrained one from CKA. We recorded CKA alone for untrained networks. So how much of
-# Procrustes is due to training is not known here.
+# Untrained networks share the images and the architecture, and lack only *training*.
+# Their linear CKA is still {glue:text}`linear-fresh-14:.2f` at layer 14.
+# {numref}`fig-above-null` subtracts the shuffled null from Procrustes and the untrained one from CKA.
+# We recorded CKA alone for untrained networks.
+# So how much of Procrustes is due to training is not known here.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-above-null", "caption": "Above an untrained pair linear CKA gains nothing, and $G_{\\mathrm{ReLU}}$-CKA 0.15 at layer 6 and 0.39 at layer 14; above shuffled images both Procrustes measures keep 0.1 to 0.3. The recorded values of the first figure minus their nulls: mean over pairs with 95 % interval, which holds the scatter of the trained pairs only; small dots: single pairs."}, "image": {"alt": "Two panels of differences by layer. Above: G_ReLU falls from 0.24 to 0.1, orthogonal from 0.34 to 0.2. Below: linear CKA lies on 0, G_ReLU-CKA is 0, 0.15, 0.04 and 0.39."}}
+# %% tags=["remove-input"] figure="fig-above-null"
 trained_rows = story[story["what"] == "trained networks"]
 null_of = {"Procrustes (table 2)": "shuffled images"}
 left = []
@@ -580,12 +684,21 @@ for name, value in ends.items():
 # %% [markdown]
 # ## Does similarity tell where stitching is hard?
 #
-# *In networks of the paper's width it tends to, as the paper says; in narrow ones it does not.* Similarities of table 2 should correlate with the penalties of figure 1: where layers are less similar, a stitch in $G_{\mathrm{ReLU}}$ should lose more. {numref}`fig-with-figure-1` lays the two beside each other, for the networks of
-# {doc}`03_stitching`. The rank correlation over the four layers is {glue:text}`rank-64-low:.1f` to {glue:text}`rank-64-high:.1f` in our {glue:text}`pairs:.0f` pairs of width 64, {glue:text}`rank-16-low:.1f` to {glue:text}`rank-16-high:.1f` in four pairs of width 16, and {glue:text}`rank-printed:.1f` in the
-# paper's own means ({glue:text}`linear-printed:.1f` by Pearson's correlation). What differs is layer 14: at width 16 it has the lowest similarity and the lowest penalty; at width 64, and in print, layer 10 is less similar. Four layers and one measure decide little: the {doc}`Scoreboard </scoreboard>` calls the statement inconclusive. After subtraction of the shuffled null
-# the correlation is {glue:text}`lifted-64-low:.1f` to {glue:text}`lifted-64-high:.1f` at width 64, and of either sign at width 16.
+# *In networks of the paper's width it tends to, as the paper says; in narrow ones it does not.*
+# Similarities of table 2 should correlate with the penalties of figure 1: where layers are less similar,
+# a stitch in $G_{\mathrm{ReLU}}$ should lose more.
+# {numref}`fig-with-figure-1` lays the two beside each other, for the networks of {doc}`03_stitching`.
+# The rank correlation over the four layers is {glue:text}`rank-64-low:.1f` to {glue:text}`rank-64-high:.1f` in
+# our {glue:text}`pairs:.0f` pairs of width 64, {glue:text}`rank-16-low:.1f` to {glue:text}`rank-16-high:.1f` in
+# four pairs of width 16, and {glue:text}`rank-printed:.1f` in the paper's own means
+# ({glue:text}`linear-printed:.1f` by Pearson's correlation).
+# What differs is layer 14: at width 16 it has the lowest similarity and the lowest penalty;
+# at width 64, and in print, layer 10 is less similar.
+# Four layers and one measure decide little: the {doc}`Scoreboard </scoreboard>` calls the statement inconclusive.
+# After subtraction of the shuffled null the correlation is {glue:text}`lifted-64-low:.1f` to
+# {glue:text}`lifted-64-high:.1f` at width 64, and of either sign at width 16.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-with-figure-1", "caption": "At the paper's width less similar layers tend to be harder to stitch, but for layer 14; at width 16 they do not. Penalty of a stitch in $G_{\\mathrm{ReLU}}$ against $G_{\\mathrm{ReLU}}$-Procrustes similarity at four layers. Dots: recorded runs, one for each pair. Rings, in both panels: means of the paper's table 2 and figure 1."}, "image": {"alt": "Two panels of the penalty in points against similarity, four colours for four layers. At width 64 the dots fall from left to right but for layer 14; at width 16 layer 14 is at the lower left."}}
+# %% tags=["remove-input"] figure="fig-with-figure-1"
 names = {k: f"layer {k}" for k in (3, 6, 10, 14)}
 shades = zip(names.values(), ("ink", "grey", "pink", "green"), strict=True)
 axes = {"colours": {name: COLOURS[shade] for name, shade in shades}}
@@ -600,11 +713,20 @@ scatter(places.replace({"layer": names}), "similarity", "penalty", "layer", **ax
 # (sec-figure-5)=
 # ## All layers against all layers
 #
-# *A layer resembles the same layer of the other network most*, in both kinds of CKA ({numref}`fig-figure-5`). On average similarity falls with distance in depth, but a neighbour is not always next: under $G_{\mathrm{ReLU}}$-CKA layer 10 is more like layer 3 than like layer 14. On average $G_{\mathrm{ReLU}}$-CKA is {glue:text}`same-depth:.2f` at the same depth and {glue:text}`other-depth:.2f` elsewhere. The paper finds, too,
-# that under $G_{\mathrm{ReLU}}$-CKA later layers are less alike than early ones; so do we for the last layer and the first. Both statements, more alike at the same depth and less alike later, hold in each of our four pairs, the second at width 64 as well. Both are *consistent* on the {doc}`Scoreboard </scoreboard>`: they agree in another setting. Untrained networks were recorded for equal layers only ({numref}`fig-table-2`), so that these matrices show resemblance, and not what
-# training adds.
+# *A layer resembles the same layer of the other network most*, in both kinds of CKA ({numref}`fig-figure-5`).
+# On average similarity falls with distance in depth, but a neighbour is not always next:
+# under $G_{\mathrm{ReLU}}$-CKA layer 10 is more like layer 3 than like layer 14.
+# On average $G_{\mathrm{ReLU}}$-CKA is {glue:text}`same-depth:.2f` at the same depth
+# and {glue:text}`other-depth:.2f` elsewhere.
+# The paper finds, too, that under $G_{\mathrm{ReLU}}$-CKA later layers are less alike than early ones;
+# so do we for the last layer and the first.
+# Both statements, more alike at the same depth and less alike later, hold in each of our four pairs,
+# the second at width 64 as well.
+# Both are *consistent* on the {doc}`Scoreboard </scoreboard>`: they agree in another setting.
+# Untrained networks were recorded for equal layers only ({numref}`fig-table-2`),
+# so that these matrices show resemblance, and not what training adds.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-figure-5", "caption": "In both kinds of CKA the largest value of every row and column stands on the diagonal. Recorded similarity of every layer of one Myrtle CNN with every layer of another, from a different seed, on CIFAR-10; mean over four pairs. Left: $G_{\\mathrm{ReLU}}$-CKA, centred by 1/N. Right: linear CKA. Unrelated features score 0."}, "image": {"alt": "Two four by four matrices of numbers at most 1, G_ReLU-CKA and linear CKA, with the layers of the first network down and of the second across."}}
+# %% tags=["remove-input"] figure="fig-figure-5"
 depths = record("figure_5_depth")
 assert (depths["same_depth"] > depths["other_depth"] + 0.1).all()
 ends = record("figure_5_ends")
@@ -634,10 +756,16 @@ for name, values in {"at-ends": ends, "inside": within, **wide}.items():
 # (sec-figure-2)=
 # ## The blocks of a ResNet
 #
-# *Layers at the ends of residual blocks are more alike than layers inside, as the paper says:* $G_{\mathrm{ReLU}}$-CKA of corresponding layers is {glue:text}`at-ends:.2f` at the ends and {glue:text}`inside:.2f` inside, and so in each of our three pairs ({numref}`fig-figure-2`). These are ResNets of another width, so that the {doc}`Scoreboard </scoreboard>` says *consistent*. We recorded no untrained ResNets: the shared residual stream alone may make the ends alike. A ReLU inside a block (with a star) is read by one
-# convolution. A ReLU at an end is added to what follows, and {eq}`eq-tied` constrains its permutation to be that of other layers.
+# *Layers at the ends of residual blocks are more alike than layers inside, as the paper says:*
+# $G_{\mathrm{ReLU}}$-CKA of corresponding layers is {glue:text}`at-ends:.2f` at the ends
+# and {glue:text}`inside:.2f` inside, and so in each of our three pairs ({numref}`fig-figure-2`).
+# These are ResNets of another width, so that the {doc}`Scoreboard </scoreboard>` says *consistent*.
+# We recorded no untrained ResNets: the shared residual stream alone may make the ends alike.
+# A ReLU inside a block (with a star) is read by one convolution.
+# A ReLU at an end is added to what follows, and {eq}`eq-tied` constrains its permutation to be
+# that of other layers.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-figure-2", "caption": "Ends of blocks are more alike than layers inside blocks (starred). The layers are sorted into these two kinds, the first ReLU with the ends: in both panels the upper left quarter, ends with ends, is brighter than the lower right. Recorded similarity of every ReLU of one ResNet-20 with every ReLU of another, on CIFAR-10; mean over three pairs. Every third layer is named."}, "image": {"alt": "Two matrices with nineteen rows and columns in shades, G_ReLU-CKA and linear CKA; the upper left quarter is brighter than the lower right."}}
+# %% tags=["remove-input"] figure="fig-figure-2"
 blocks = record("figure_2_all")
 ordered = sorted(blocks["row"].unique(), key=lambda k: (k[-1] == "*", int(k.strip("*"))))
 blocks = blocks.set_index(["row", "column"]).loc[
@@ -647,9 +775,11 @@ blocks = blocks.reset_index().sort_values("measure", kind="stable")
 heatmap(blocks, "row", "column", "value", **scale, **axes)
 
 # %% [markdown]
-# Procrustes shows it too: above its null $G_{\mathrm{ReLU}}$-Procrustes has {glue:text}`ends of blocks:.3f` at the ends and {glue:text}`inside blocks:.3f` inside, on average ({numref}`fig-figure-9`). Most of the similarity of 0.4 to 0.7 is null.
+# Procrustes shows it too: above its null $G_{\mathrm{ReLU}}$-Procrustes has {glue:text}`ends of blocks:.3f` at
+# the ends and {glue:text}`inside blocks:.3f` inside, on average ({numref}`fig-figure-9`).
+# Most of the similarity of 0.4 to 0.7 is null.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-figure-9", "caption": "In narrow residual networks Procrustes similarity exceeds that of shuffled images by 0.03 to 0.11 on average: by more at the ends of blocks than inside, except for rotations at stage 1. Recorded similarity of corresponding ReLUs of two ResNet-20s minus its null, averaged over each of the three stages. Thin lines: three pairs; thick: their mean. CIFAR-10, {glue:text}`resnet_width:.0f` channels at the first stage."}, "image": {"alt": "Two panels of the difference to the null against the stage, for G_ReLU and orthogonal Procrustes, with lines for ends of blocks and layers inside, between 0 and 0.12."}}
+# %% tags=["remove-input"] figure="fig-figure-9"
 at = ninth["layer"].str.strip("*").astype(int)
 ninth["stage"] = 1 + (at > 27) + (at > 51)
 by_stage = ninth.groupby(["stage", "place"])[["grelu", "orthogonal"]].mean()
@@ -667,8 +797,9 @@ single_curves(shown, "stage", "value", "place", "pair", panels="group", **words)
 # %% [markdown]
 # ## Run it yourself
 #
-# *This section is computed by this page*, in a small run on handwritten digits whose numbers need not agree with the recorded ones. Another run is one command:
-# `.venv/bin/intertwine run 04_dissimilarity -p width 32 -p pairs 5`.
+# *This section is computed by this page*, in a small run on handwritten digits whose numbers need not agree
+# with the recorded ones.
+# Another run is one command: `.venv/bin/intertwine run 04_dissimilarity -p width 32 -p pairs 5`.
 
 # %% tags=["hide-input"]
 run = results.run(globals(), chapter, data=test)
@@ -703,7 +834,7 @@ def untrained(pair):
     return cka_of(fresh, run.generator(pair))
 
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-live", "caption": "A small run of this page to hold beside the recorded one: the same layer of two Myrtle CNNs from different seeds, handwritten digits unless you chose otherwise. Marks as in the opening figure, without the paper's rings and without intervals; small dots: {glue:text}`live-pairs:.0f` pairs. With few images the 97.5 % quantile of CKA for shuffled images is {glue:text}`live-quantile:.2f`."}, "image": {"alt": "Two panels of similarity at four layers, Procrustes and CKA, each for G_ReLU and orthogonal, with dashes and triangles for the nulls."}}
+# %% tags=["remove-input"] figure="fig-live"
 here = by_layer.beside_nulls(table_2, figure_5_diagonal, untrained)
 here = dict(list(here.groupby("what", sort=False)))
 measured = here.pop("trained networks")
@@ -717,7 +848,8 @@ live = drawn | {"intervals": False}
 dots(measured, "layer", "value", "group", nulls=here, **live)
 
 # %% [markdown]
-# In {numref}`fig-live` training takes $G_{\mathrm{ReLU}}$-CKA at layer 14 from {glue:text}`live-fresh:.2f` to {glue:text}`live-trained:.2f`.
+# In {numref}`fig-live` training takes $G_{\mathrm{ReLU}}$-CKA at layer 14 from {glue:text}`live-fresh:.2f` to
+# {glue:text}`live-trained:.2f`.
 
 
 # %% tags=["remove-cell"]
@@ -751,8 +883,10 @@ def figure_9(pair, networks):
 # %% [markdown]
 # ## Adapt this
 #
-# Any two modules, any layers by name, and any measure of the table above or a kernel of your own. Minibatches make the cost linear in the number of images: the mean of
-# $\mathrm{HSIC}_1$ over batches is unbiased, and the ratio of such means is consistent. Here the four activations of one network against the outputs of the other:
+# Any two modules, any layers by name, and any measure of the table above or a kernel of your own.
+# Minibatches make the cost linear in the number of images:
+# the mean of $\mathrm{HSIC}_1$ over batches is unbiased, and the ratio of such means is consistent.
+# Here the four activations of one network against the outputs of the other:
 
 # %%
 mine = similarity.compare(
@@ -764,58 +898,94 @@ mine.rename_axis("linear CKA with").round(2)
 # %% [markdown]
 # ## Deviations from the paper
 #
-# | | printed | here | what it may change |
-# |---|---|---|---|
-# | networks | Myrtle CNN of width 64, 32 pairs; ResNet-20 of width 16 | width 64, {glue:text}`pairs:.0f` pairs; ResNet-20 of width {glue:text}`resnet_width:.0f`, three pairs | the null, which depends on the width ({numref}`fig-ex-null`) |
-# | training | 50 epochs, the epoch that is best on the test set | {glue:text}`epochs:.0f` epochs, the last one | less trained networks |
-# | images | 10,000 test images | {glue:text}`images:.0f` | a little higher nulls ({numref}`fig-ex-null`) |
-# | centring of $G_{\mathrm{ReLU}}$-CKA | $1/d$ in print | $1/N$, as in the authors' code | invariance under translations ({ref}`erratum <sec-max-kernel>`) |
-# | orthogonal CKA | in the authors' code every channel is divided by its norm first, which no rotation respects | linear CKA | less than 0.03 in our runs |
+# :::{list-table}
+# :header-rows: 1
+# :widths: auto
+#
+# * -
+#   - printed
+#   - here
+#   - what it may change
+# * - networks
+#   - Myrtle CNN of width 64, 32 pairs; ResNet-20 of width 16
+#   - width 64, {glue:text}`pairs:.0f` pairs; ResNet-20 of width {glue:text}`resnet_width:.0f`, three pairs
+#   - the null, which depends on the width ({numref}`fig-ex-null`)
+# * - training
+#   - 50 epochs, the epoch that is best on the test set
+#   - {glue:text}`epochs:.0f` epochs, the last one
+#   - less trained networks
+# * - images
+#   - 10,000 test images
+#   - {glue:text}`images:.0f`
+#   - a little higher nulls ({numref}`fig-ex-null`)
+# * - centring of $G_{\mathrm{ReLU}}$-CKA
+#   - $1/d$ in print
+#   - $1/N$, as in the authors' code
+#   - invariance under translations ({ref}`erratum <sec-max-kernel>`)
+# * - orthogonal CKA
+#   - in the authors' code every channel is divided by its norm first, which no rotation respects
+#   - linear CKA
+#   - less than 0.03 in our runs
+# :::
 #
 # ## Exercises
 #
 # :::{exercise}
 # :label: ex-swapped-columns
-# *Warm-up.* Let $Y$ be $X$ with its first two columns exchanged and the third multiplied by $-1$. Which rows of the table of measures give 1?
+# *Warm-up.*
+# Let $Y$ be $X$ with its first two columns exchanged and the third multiplied by $-1$.
+# Which rows of the table of measures give 1?
 # :::
 #
 # ::::{solution} ex-swapped-columns
 # :class: dropdown
-# Orthogonal Procrustes, linear CKA, SVCCA and CCA, which see no reflection, and $G_{\mathrm{ReLU}}$-CKA, although the change is not in its group: a change of sign leaves every product of a unit for two images unchanged. $G_{\mathrm{ReLU}}$- and permutation Procrustes fall below 1.
+# Orthogonal Procrustes, linear CKA, SVCCA and CCA, which see no reflection, and $G_{\mathrm{ReLU}}$-CKA,
+# although the change is not in its group: a change of sign leaves every product of a unit for two images
+# unchanged.
+# $G_{\mathrm{ReLU}}$- and permutation Procrustes fall below 1.
 # ::::
 #
 # :::{exercise}
 # :label: ex-null-value
-# Let the units of $X$ and $Y$ be independent, each the ReLU of a Gaussian variable. Show that $\mu_{\text{Procrustes}}\to 1 - \sqrt{(1 - 1/\pi)/2} \approx 0.416$ for $N\to\infty$.
+# Let the units of $X$ and $Y$ be independent, each the ReLU of a Gaussian variable.
+# Show that $\mu_{\text{Procrustes}}\to 1 - \sqrt{(1 - 1/\pi)/2} \approx 0.416$ for $N\to\infty$.
 # :::
 #
 # ::::{solution} ex-null-value
 # :class: dropdown
-# A half-Gaussian $u = \sigma(z)$ has $\mathbb E u = 1/\sqrt{2\pi}$ and $\mathbb E u^2 = 1/2$. So two independent columns of norm 1 have the cosine $(\mathbb Eu)^2/\mathbb Eu^2 = 1/\pi$, whatever the permutation. Then $\delta^2 = \sum_c(2 - 2/\pi) = 2d(1 - 1/\pi)$ and
-# $\delta/(2\sqrt d) = \sqrt{(1-1/\pi)/2}\approx 0.584$.
+# A half-Gaussian $u = \sigma(z)$ has $\mathbb E u = 1/\sqrt{2\pi}$ and $\mathbb E u^2 = 1/2$.
+# So two independent columns of norm 1 have the cosine $(\mathbb Eu)^2/\mathbb Eu^2 = 1/\pi$,
+# whatever the permutation.
+# Then $\delta^2 = \sum_c(2 - 2/\pi) = 2d(1 - 1/\pi)$ and $\delta/(2\sqrt d) = \sqrt{(1-1/\pi)/2}\approx 0.584$.
 # ::::
 #
 # :::{exercise}
 # :label: ex-linear-cka
-# Show that $\sum_{ij}(XX^\top)_{ij}(YY^\top)_{ij} = \lVert X^\top Y\rVert_F^2$. What does linear CKA compare, seen from the units?
+# Show that $\sum_{ij}(XX^\top)_{ij}(YY^\top)_{ij} = \lVert X^\top Y\rVert_F^2$.
+# What does linear CKA compare, seen from the units?
 # :::
 #
 # ::::{solution} ex-linear-cka
 # :class: dropdown
-# The left side is $\mathrm{tr}(XX^\top YY^\top) = \mathrm{tr}(Y^\top XX^\top Y) = \lVert X^\top Y\rVert_F^2$. For centred columns it sums the squared covariances (up to $N^2$) of every unit of $X$ with every unit of $Y$; the unbiased estimate leaves out the diagonal. The right side
-# is cheaper where there are more images than units.
+# The left side is $\mathrm{tr}(XX^\top YY^\top) = \mathrm{tr}(Y^\top XX^\top Y) = \lVert X^\top Y\rVert_F^2$.
+# For centred columns it sums the squared covariances (up to $N^2$) of every unit of $X$ with every unit of $Y$;
+# the unbiased estimate leaves out the diagonal.
+# The right side is cheaper where there are more images than units.
 # ::::
 #
 # :::{exercise}
 # :label: ex-small-samples
-# *With data.* The biased estimate of HSIC keeps the diagonal of the Gram matrices. Compute biased and unbiased CKA of independent Gaussian features for 20 images and a growing number of units. Explain what you see.
+# *With data.*
+# The biased estimate of HSIC keeps the diagonal of the Gram matrices.
+# Compute biased and unbiased CKA of independent Gaussian features for 20 images and a growing number of units.
+# Explain what you see.
 # :::
 #
 # ::::{solution-start} ex-small-samples
 # :class: dropdown
 # ::::
 
-# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-ex-biased", "caption": "With more units than images biased CKA of independent features approaches 1; unbiased CKA stays below 0.1. Twenty images, mean over ten draws with 95 % interval."}, "image": {"alt": "CKA against the number of units from 2 to 2000: the biased estimate rises from 0.1 to 1, the unbiased one stays near 0."}}
+# %% tags=["hide-input"] figure="fig-ex-biased"
 draw, noise = torch.Generator().manual_seed(seed), []
 for d in (2, 20, 200, 2000):
     for _ in range(10):
@@ -826,22 +996,27 @@ for d in (2, 20, 200, 2000):
 mean_curves(pd.DataFrame(noise), "units", "CKA", "estimator", level=0.0)
 
 # %% [markdown]
-# {numref}`fig-ex-biased`: when $d$ is much larger than $N$, every row is about as long as every other and nearly orthogonal to it. So each centred Gram matrix is nearly a multiple of
-# $I-\frac1N\mathbf 1\mathbf 1^\top$, the same for both: the agreement is all on the diagonal, which the unbiased estimate leaves out.
+# {numref}`fig-ex-biased`: when $d$ is much larger than $N$, every row is about as long as every other
+# and nearly orthogonal to it.
+# So each centred Gram matrix is nearly a multiple of $I-\frac1N\mathbf 1\mathbf 1^\top$, the same for both:
+# the agreement is all on the diagonal, which the unbiased estimate leaves out.
 #
 # ::::{solution-end}
 # ::::
 #
 # :::{exercise}
 # :label: ex-null-width
-# *With data.* How does the null of $G_{\mathrm{ReLU}}$-Procrustes depend on the numbers of images and of units? Draw independent features as in {ref}`Exercise 2 <ex-null-value>`. May one compare layers of different widths?
+# *With data.*
+# How does the null of $G_{\mathrm{ReLU}}$-Procrustes depend on the numbers of images and of units?
+# Draw independent features as in {ref}`Exercise 2 <ex-null-value>`.
+# May one compare layers of different widths?
 # :::
 #
 # ::::{solution-start} ex-null-width
 # :class: dropdown
 # ::::
 
-# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-ex-null", "caption": "The null rises above 0.416 when images are few, and more so for wide layers. Procrustes similarities of independent features behind a ReLU, mean over five draws with 95 % interval; dotted: 0.416."}, "image": {"alt": "Two panels, G_ReLU and orthogonal, of the similarity of unrelated features against the number of images, with lines for 8, 32 and 128 units that fall towards 0.416."}}
+# %% tags=["hide-input"] figure="fig-ex-null"
 draw, unrelated = torch.Generator().manual_seed(seed), []
 named = {"G_ReLU": "grelu procrustes", "orthogonal": "procrustes"}
 for n in (30, 100, 300, 1000):
@@ -856,27 +1031,45 @@ words = {"panels": "group", "level": 0.416}
 mean_curves(pd.DataFrame(unrelated), "images", "similarity", "units", **words)
 
 # %% [markdown]
-# {numref}`fig-ex-null`: the more units there are, the better the best of all permutations, or rotations, fits by chance; the more images there are, the less chance is left. In
-# {numref}`fig-table-2` the order is the reverse, and most nulls lie below 0.416. For many images two unrelated units have the cosine $m m'$ with $m = \mathbb E u/\sqrt{\mathbb E u^2}$, which is smaller for units that seldom fire; so the null falls towards 0.29 where a layer is sparse. So layers of different widths have different nulls: subtract them first.
+# {numref}`fig-ex-null`: the more units there are, the better the best of all permutations, or rotations,
+# fits by chance; the more images there are, the less chance is left.
+# In {numref}`fig-table-2` the order is the reverse, and most nulls lie below 0.416.
+# For many images two unrelated units have the cosine $m m'$ with $m = \mathbb E u/\sqrt{\mathbb E u^2}$,
+# which is smaller for units that seldom fire; so the null falls towards 0.29 where a layer is sparse.
+# So layers of different widths have different nulls: subtract them first.
 #
 # ::::{solution-end}
 # ::::
 #
 # :::{exercise}
 # :label: ex-positive-kernel
-# *Open.* Show that $\kappa_4(x, y) = \sum_c x_c^2y_c^2$ is positive semi-definite and that it, too, is unchanged exactly by permutations with signs. (Which maps preserve $\sum_c x_c^4$?) Put it in the place of the max kernel in
-# {prf:ref}`def-grelu-cka`. Does it separate trained from untrained networks better or worse, and which power $p$ in $\sum_c |x_cy_c|^p$ does it best?
+# *Open.*
+# Show that $\kappa_4(x, y) = \sum_c x_c^2y_c^2$ is positive semi-definite and that it, too,
+# is unchanged exactly by permutations with signs.
+# (Which maps preserve $\sum_c x_c^4$?)
+# Put it in the place of the max kernel in {prf:ref}`def-grelu-cka`.
+# Does it separate trained from untrained networks better or worse, and which power $p$ in $\sum_c |x_cy_c|^p$
+# does it best?
 # :::
 #
 # ## Summary
 #
-# - To choose a measure is to choose a group that it does not see. State a null beside every value: shuffled images for what is shared, untrained networks for what training adds.
-# - Of our Procrustes similarities, at width {glue:text}`width:.0f`, {glue:text}`null-low:.2f` to {glue:text}`null-high:.2f` are there for shuffled images. By training linear CKA gains at most {glue:text}`linear-gain:.2f` there, and $G_{\mathrm{ReLU}}$-CKA up to {glue:text}`group-gain:.1f`.
-# - {prf:ref}`def-grelu-procrustes` and {prf:ref}`def-grelu-cka` are invariant under $G_{\mathrm{ReLU}}$, and under translations if they centre by $1/N$.
-# - The max kernel is not positive semi-definite. $-1\le\mu\le1$ and every invariance survive.
-# - Over four layers lower $G_{\mathrm{ReLU}}$-Procrustes similarity goes with a higher stitching penalty at width 64, as printed, and not at width 16.
+# - To choose a measure is to choose a group that it does not see.
+#   State a null beside every value: shuffled images for what is shared,
+#   untrained networks for what training adds.
+# - Of our Procrustes similarities, at width {glue:text}`width:.0f`,
+#   {glue:text}`null-low:.2f` to {glue:text}`null-high:.2f` are there for shuffled images.
+#   By training linear CKA gains at most {glue:text}`linear-gain:.2f` there,
+#   and $G_{\mathrm{ReLU}}$-CKA up to {glue:text}`group-gain:.1f`.
+# - {prf:ref}`def-grelu-procrustes` and {prf:ref}`def-grelu-cka` are invariant under $G_{\mathrm{ReLU}}$,
+#   and under translations if they centre by $1/N$.
+# - The max kernel is not positive semi-definite.
+#   $-1\le\mu\le1$ and every invariance survive.
+# - Over four layers lower $G_{\mathrm{ReLU}}$-Procrustes similarity goes with a higher stitching penalty at width
+#   64, as printed, and not at width 16.
 #
-# Back to {doc}`03b_matching`, on to {doc}`04b_similarity_and_function`, where similarity and function part. {doc}`/generated/status` has the data, code and run of this page.
+# Back to {doc}`03b_matching`, on to {doc}`04b_similarity_and_function`, where similarity and function part.
+# {doc}`/generated/status` has the data, code and run of this page.
 
 # %% tags=["remove-cell"]
 inside = {True: "similarity_inside", False: "similarity_at_ends"}

@@ -15,19 +15,25 @@
 #
 # :::{admonition} Before you start
 # :class: tip
-# **You need** {doc}`04_dissimilarity`: what a measure does not see, its null, CCA and SVCCA; {doc}`03_stitching`: stitched networks;
-# {doc}`03b_matching`: the networks Tiny-10, and maps fitted or trained.
+# **You need** {doc}`04_dissimilarity`: what a measure does not see, its null, CCA and SVCCA; {doc}`03_stitching`:
+# stitched networks; {doc}`03b_matching`: the networks Tiny-10, and maps fitted or trained.
 #
-# **You will learn** that a similarity index may stay at 1 while accuracy is ruined and fall while accuracy stays, what it costs to press it down, and how to test a
-# measure against what it is meant to track.
+# **You will learn** that a similarity index may stay at 1 while accuracy is ruined and fall while accuracy stays,
+# what it costs to press it down, and how to test a measure against what it is meant to track.
 #
-# **This run.** {{ this_run }}.
+# **This run.**
+# {{ this_run }}.
 # :::
 #
 # ## The question
 #
-# A similarity index compares activations; a stitched network uses them. *Does a high index say that the second network can work with what it gets?* {cite}`csiszarik2021` answer no. {numref}`fig-no-relation` shows
-# every recorded stitch at layer 3 of the networks Tiny-10 that they published: eight convolutions with 16 to 64 channels, trained on CIFAR-10; five of them reach {glue:text}`own:.0f` % of our test images on average. Layer $k$ is the ReLU behind the $k$-th convolution.
+# A similarity index compares activations; a stitched network uses them.
+# *Does a high index say that the second network can work with what it gets?*
+# {cite}`csiszarik2021` answer no.
+# {numref}`fig-no-relation` shows every recorded stitch at layer 3 of the networks Tiny-10 that they published:
+# eight convolutions with 16 to 64 channels, trained on CIFAR-10;
+# five of them reach {glue:text}`own:.0f` % of our test images on average.
+# Layer $k$ is the ReLU behind the $k$-th convolution.
 
 # %% tags=["hide-input"]
 from dataclasses import replace
@@ -99,7 +105,7 @@ own = record("curves_4").query("epoch == 0")["accuracy"].mean()
 parts = [moved, pressed, tuned, only.assign(way="trained for CKA")]
 parts += [fits.assign(way="least squares")]
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-no-relation", "caption": "CKA does not tell a stitch that works from one that does not. Each dot is a stitch at layer 3 of the published Tiny-10 networks. Between a network and itself: random rotations, permutations and elements of $G_{\\mathrm{ReLU}}$, and stitches that were trained to lower CKA and keep the task. Between two networks: least squares, trained for the task from there, and trained for CKA alone. Dotted: the networks alone. Not drawn: the paper presses CKA below 0.7 in a wider ResNet-20, at an essentially unchanged accuracy."}, "image": {"alt": "A scatter of accuracy in percent against CKA. Near CKA 1 there are dots at 9 to 22 and at 79 to 84 percent; near CKA 0.6 to 0.7 there are dots at 80 to 84 and at 10 to 12 percent."}}
+# %% tags=["remove-input"] figure="fig-no-relation"
 places = {
     "rotations": (1.065, 6, "orange"),
     "permutations": (1.08, 17, "sky"),
@@ -137,19 +143,33 @@ for name, value in values.items():
     glue(name, float(value), display=False)
 
 # %% [markdown]
-# - *CKA 1, accuracy {glue:text}`rotated:.0f` %.* A random rotation of the channels leaves CKA at 1 and takes the accuracy of one network from {glue:text}`unrotated:.0f` % to chance.
-# - *CKA {glue:text}`pressed-cka:.2f`, accuracy {glue:text}`pressed:.0f` %.* Stitches that were trained to lower CKA lose a few points of {glue:text}`own:.0f`, the mean of five networks.
-# - *Higher CKA, lower accuracy.* Trained for CKA alone, a stitch between two networks reaches {glue:text}`chosen-cka:.2f` and {glue:text}`chosen:.0f` %, least squares {glue:text}`fitted-cka:.2f` and {glue:text}`fitted:.0f` %.
+# - *CKA 1, accuracy {glue:text}`rotated:.0f` %.*
+#   A random rotation of the channels leaves CKA at 1 and takes the accuracy of one network from
+#   {glue:text}`unrotated:.0f` % to chance.
+# - *CKA {glue:text}`pressed-cka:.2f`, accuracy {glue:text}`pressed:.0f` %.*
+#   Stitches that were trained to lower CKA lose a few points of {glue:text}`own:.0f`, the mean of five networks.
+# - *Higher CKA, lower accuracy.*
+#   Trained for CKA alone, a stitch between two networks reaches {glue:text}`chosen-cka:.2f`
+#   and {glue:text}`chosen:.0f` %, least squares {glue:text}`fitted-cka:.2f` and {glue:text}`fitted:.0f` %.
 #
 # ## What does an index compare?
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-index-diagram", "caption": "An index looks at the activations behind the cut, function shows in the answers. M is the stitch; A M are the stitched activations, B those of the second network."}, "image": {"alt": "Two rows of boxes, the layers of two networks, joined by a map; a mark behind the cut reads index: compare A M with B; a mark behind the last layer reads function: compare answers."}}
+# %% tags=["remove-input"] figure="fig-index-diagram"
 two_ways_diagram("index: compare\nAM with B", "function: compare\nanswers", name="$M$")
 
 # %% [markdown]
-# Let the rows of $A$ and $B$ be the activations of two layers, one row for every image and all columns centred ({numref}`fig-index-diagram`); norms are Frobenius norms. A stitch $M$ acts on the channels at every position, and CKA takes all channels and positions of an image as one row; for $R^2$ and CCA every position is a row. The paper uses the biased estimate of CKA: each network gives a table of how alike any two images are, and CKA is the cosine of the two tables. With $K = AA^\top$ and $L = BB^\top$ it is
+# Let the rows of $A$ and $B$ be the activations of two layers, one row for every image
+# and all columns centred ({numref}`fig-index-diagram`); norms are Frobenius norms.
+# A stitch $M$ acts on the channels at every position, and CKA takes all channels and positions of an image
+# as one row; for $R^2$ and CCA every position is a row.
+# The paper uses the biased estimate of CKA: each network gives a table of how alike any two images are,
+# and CKA is the cosine of the two tables.
+# With $K = AA^\top$ and $L = BB^\top$ it is
 #
-# $$\mathrm{CKA}(A, B) = \frac{\langle K, L\rangle}{\lVert K\rVert\,\lVert L\rVert} = \frac{\lVert A^\top B\rVert^2}{\lVert A^\top A\rVert\,\lVert B^\top B\rVert}.$$ (eq-biased-cka)
+# $$
+# \mathrm{CKA}(A, B) = \frac{\langle K, L\rangle}{\lVert K\rVert\,\lVert L\rVert}
+# = \frac{\lVert A^\top B\rVert^2}{\lVert A^\top A\rVert\,\lVert B^\top B\rVert}.
+# $$ (eq-biased-cka)
 
 # %% tags=["hide-input"]
 device = devices.pick(device)
@@ -201,11 +221,16 @@ print(f"CKA between two networks: {theirs:.2f}")
 # %% [markdown]
 # ## How can an index and a function part?
 #
-# *CKA weighs every direction by the square of its variance, and the task reads directions by its weights.* Take three directions of equal variance, of which the task reads one. Stretch a direction that the task ignores by a factor $s$. Among $d$ such directions
+# *CKA weighs every direction by the square of its variance, and the task reads directions by its weights.*
+# Take three directions of equal variance, of which the task reads one.
+# Stretch a direction that the task ignores by a factor $s$.
+# Among $d$ such directions
 #
 # $$\mathrm{CKA} = \frac{s^2 + d - 1}{\sqrt{d\,(s^4 + d - 1)}},$$ (eq-inflated)
 #
-# which falls to $1/\sqrt d$ as $s$ grows, and the answers stay what they were. Now stretch it in *both* sets: it rules both tables, CKA is near 1, and the other directions may be shuffled with hardly any effect on it ({numref}`fig-inflated`).
+# which falls to $1/\sqrt d$ as $s$ grows, and the answers stay what they were.
+# Now stretch it in *both* sets: it rules both tables, CKA is near 1, and the other directions may be shuffled
+# with hardly any effect on it ({numref}`fig-inflated`).
 
 # %%
 n, s = 400, 8.0
@@ -219,7 +244,7 @@ for one, two in ((X, ignored), (X, shuffled), (ignored, hidden)):
     right = ((two[:, 1] > 0) == label).double().mean()
     print(f"CKA {cka(one, two):.2f}, answers right {right:.0%}")
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-inflated", "caption": "One loud direction rules CKA. Left: a cloud whose task is to tell blue from orange, by height. Middle: the ignored direction is stretched by 8; every answer is right and CKA falls to 0.6. Right: stretched alike, with the heights shuffled; half of the answers are wrong and CKA with the middle cloud is 1.00."}, "image": {"alt": "Three clouds of blue and orange points. Left: blue above, orange below. Middle: the same, stretched sideways. Right: stretched, with both colours mixed."}}
+# %% tags=["remove-input"] figure="fig-inflated"
 assert round(cka(X, ignored).item(), 1) == 0.6 and cka(ignored, hidden) > 0.995
 clouds = {"a cloud": X, "stretched:\nCKA 0.6, all right": ignored}
 clouds["shuffled:\nCKA 1.0, half right"] = hidden
@@ -233,15 +258,21 @@ words["colours"] = {"one answer": COLOURS["blue"], "the other": COLOURS["orange"
 scatter(found, "x", "y", "label", **words)
 
 # %% [markdown]
-# Both happen in trained networks: {numref}`fig-no-relation` has rotations, and stitches that were trained to lower CKA.
+# Both happen in trained networks: {numref}`fig-no-relation` has rotations,
+# and stitches that were trained to lower CKA.
 #
 # (sec-experiment-3)=
 # ## Does CKA rise when a stitch gets better? [their Experiment 3]
 #
-# *No. On the authors' Tiny-10 the accuracy rises by 1.6 to 4.1 points, and CKA ends within 0.004 of its start.* A stitch starts at least squares and is trained for the task. The paper's CKA falls. $AM$ moves away from $B$ in each of five pairs ({numref}`fig-along`). SVCCA,
-# which the paper finds uncorrelated with the task, falls in four pairs, by 0.001 to 0.022, and rises by 0.013 in one; changes above 0.01 come in one jump. Its correlation with the accuracy over the epochs of a training lies between −0.7 and 0.1.
+# *No. On the authors' Tiny-10 the accuracy rises by 1.6 to 4.1 points, and CKA ends within 0.004 of its start.*
+# A stitch starts at least squares and is trained for the task.
+# The paper's CKA falls.
+# $AM$ moves away from $B$ in each of five pairs ({numref}`fig-along`).
+# SVCCA, which the paper finds uncorrelated with the task, falls in four pairs, by 0.001 to 0.022,
+# and rises by 0.013 in one; changes above 0.01 come in one jump.
+# Its correlation with the accuracy over the epochs of a training lies between −0.7 and 0.1.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-along", "caption": "The accuracy rises by 1.6 to 4.1 points while CKA stays and the activations move away from their target. Above: accuracy of the stitched network. Below: change of five indices since the start. Stitch at layer 3 of Tiny-10, trained from least squares; thin: five pairs, thick: their mean. Nearness is one minus the squared distance between AM and B, divided by that of B from its mean."}, "image": {"alt": "Above, accuracy rises from 80 to 83 percent. Below, changes: nearness falls to minus 0.05, R squared of B from AM to minus 0.01, SVCCA jumps up in one pair and down in another, CKA and CCA stay at 0."}}
+# %% tags=["remove-input"] figure="fig-along"
 curves = record("curves_3")
 first = curves.groupby("pair").transform("first")
 names = {"cka": "CKA", "cca": "CCA", "r2_from_model2": "R²(B, AM)"}
@@ -268,19 +299,30 @@ words = {"xlabel": "epoch of the stitch", "colours": colours, **stacked}
 single_curves(pd.concat([upper, *both]), "epoch", "value", "name", "pair", **words)
 
 # %% [markdown]
-# {doc}`03b_matching` says why accuracy and distance part: least squares shrinks what it cannot predict, and training puts the variance back at the price of distance.
+# {doc}`03b_matching` says why accuracy and distance part: least squares shrinks what it cannot predict,
+# and training puts the variance back at the price of distance.
 #
 # :::{admonition} Erratum: Csiszárik et al. 2021, Definition 6.1 and figure 4
 # :class: warning
-# The paper's $R^2_{LR}(A, B)$ is the share of $B$ that the *best* linear map of $A$ explains. The paper reports that $R^2_{LR}$ between the activations of model 2 and the transformed ones falls along the training. Read as
-# $R^2_{LR}(AM, B)$ it cannot: for invertible $M$ it equals $R^2_{LR}(A, B)$, exactly as the paper says of CCA. The code of the paper regresses in the other order. $R^2_{LR}(B, AM)$ can fall: here it rises in the first epoch and ends 0.003 to 0.011 below its start. What the paper describes is a third quantity, the nearness of {numref}`fig-along`. On the images of the fit it cannot exceed its start, since
-# training starts at its maximum; the figure has test images.
+# The paper's $R^2_{LR}(A, B)$ is the share of $B$ that the *best* linear map of $A$ explains.
+# The paper reports that $R^2_{LR}$ between the activations of model 2 and the transformed ones falls along the
+# training.
+# Read as $R^2_{LR}(AM, B)$ it cannot: for invertible $M$ it equals $R^2_{LR}(A, B)$,
+# exactly as the paper says of CCA.
+# The code of the paper regresses in the other order.
+# $R^2_{LR}(B, AM)$ can fall: here it rises in the first epoch and ends 0.003 to 0.011 below its start.
+# What the paper describes is a third quantity, the nearness of {numref}`fig-along`.
+# On the images of the fit it cannot exceed its start, since training starts at its maximum;
+# the figure has test images.
 # :::
 #
 # (sec-experiment-4)=
 # ## Can CKA be pressed down for nothing? [their Experiment 4]
 #
-# *Not on Tiny-10, at layer 3 with $\lambda = 2$: at the last epoch five networks lose 2.4 to 5.7 points more than their controls. Averaged over the epochs with CKA below 0.75, they lose 2.1 to 3.5.* Stitch a network to *itself*, from the identity, and add CKA to the loss:
+# *Not on Tiny-10, at layer 3 with $\lambda = 2$: at the last epoch five networks lose 2.4 to 5.7 points more
+# than their controls.
+# Averaged over the epochs with CKA below 0.75, they lose 2.1 to 3.5.*
+# Stitch a network to *itself*, from the identity, and add CKA to the loss:
 #
 # $$\text{cross-entropy} + \lambda\,\mathrm{CKA}(AM, A).$$ (eq-pressed)
 
@@ -302,10 +344,17 @@ end = indices.pressed(itself, **of_penalty, seed=seed).iloc[-1]
 print(f"library CKA {end['cka']:.2f}, {end['accuracy']:.1f} %")
 
 # %% [markdown]
-# That is the whole method. {numref}`fig-pressed` has the recorded runs, with a control that is trained alike at $\lambda = 0$: what the control loses is due to training, not to CKA. In the first three epochs CKA falls to 0.96, for 0.2 points. The paper reports an essentially unchanged accuracy below 0.7 for a ResNet-20 of three times the width, whose
-# weights are not published. A wider layer may have more directions that the back ignores, so our result does not refute the paper's. On handwritten digits CKA ends at {glue:text}`live-cka:.2f` for {glue:text}`live-cost:.1f` points ({numref}`fig-live-function`).
+# That is the whole method.
+# {numref}`fig-pressed` has the recorded runs, with a control that is trained alike at $\lambda = 0$:
+# what the control loses is due to training, not to CKA.
+# In the first three epochs CKA falls to 0.96, for 0.2 points.
+# The paper reports an essentially unchanged accuracy below 0.7 for a ResNet-20 of three times the width,
+# whose weights are not published.
+# A wider layer may have more directions that the back ignores, so our result does not refute the paper's.
+# On handwritten digits CKA ends at {glue:text}`live-cka:.2f` for {glue:text}`live-cost:.1f` points
+# ({numref}`fig-live-function`).
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-pressed", "caption": "With CKA pressed below 0.75, five Tiny-10 networks end 2.4 to 5.7 points below their controls. Above: accuracy of a network stitched to itself at layer 3. Below: CKA of the stitched activations with its own; dotted: 0.7, below which the paper presses a wider ResNet-20. Thin: five networks, thick: their mean; the control is trained alike without the penalty."}, "image": {"alt": "Above, the control stays between 84 and 88 percent, the penalised stitch falls to 82 percent. Below, the control's CKA stays at 1, the penalised one falls to 0.67 on average."}}
+# %% tags=["remove-input"] figure="fig-pressed"
 five = record("experiment_4")
 assert five["beyond_control"].between(2.1, 3.5).all() and (five["lowest"] < 0.75).all()
 curves = record("curves_4")
@@ -323,7 +372,10 @@ single_curves(both, "epoch", "value", "name", "pair", level={"CKA": 0.7}, **word
 # (sec-orthogonal)=
 # ## Which changes does CKA not see? [their section 6.4]
 #
-# *All rotations of the channels, and most of them ruin the network.* An index with a group of invariances says 1 for a whole orbit of representations. The back of the network does not share that group, as {doc}`02_sanity_rotations` shows. Insert a random rotation between a network and itself:
+# *All rotations of the channels, and most of them ruin the network.*
+# An index with a group of invariances says 1 for a whole orbit of representations.
+# The back of the network does not share that group, as {doc}`02_sanity_rotations` shows.
+# Insert a random rotation between a network and itself:
 
 # %%
 Q = Orthogonal(A.shape[1]).sample(draw).to(A)
@@ -333,16 +385,24 @@ assert torch.isclose(value, indices.flat_cka(turned.stitch(A), A))
 print(f"CKA {value:.4f}, accuracy {turned.evaluate(test):.1%}")
 
 # %% [markdown]
-# So CKA is no objective for matching either, as the paper says and {numref}`fig-no-relation` shows: CKA fixes the stitch only up to a rotation and a scale, on which accuracy depends. An element of $G_{\mathrm{ReLU}}$ is a symmetry only if the next weights move with it. Between a
-# network and itself nobody moves them, so that permutations do harm as well.
+# So CKA is no objective for matching either, as the paper says and {numref}`fig-no-relation` shows:
+# CKA fixes the stitch only up to a rotation and a scale, on which accuracy depends.
+# An element of $G_{\mathrm{ReLU}}$ is a symmetry only if the next weights move with it.
+# Between a network and itself nobody moves them, so that permutations do harm as well.
 #
 # (sec-ding)=
 # ## Does a measure find the same layer?
 #
-# *CKA in 97.5 % of the cases, CCA in 15 %: it is the mean over as many directions as the narrower layer has.* {cite}`ding2021` ask of a measure to be *specific*: two networks that differ by their seed should be most similar at the same layer. We count how often the same layer wins, over layers, the 15 pairs of six Tiny-10 networks and both directions; by chance it would be one in eight. For that, features are averaged
-# over space.
+# *CKA in 97.5 % of the cases, CCA in 15 %: it is the mean over as many directions as the narrower layer has.*
+# {cite}`ding2021` ask of a measure to be *specific*:
+# two networks that differ by their seed should be most similar at the same layer.
+# We count how often the same layer wins, over layers, the 15 pairs of six Tiny-10 networks and both directions;
+# by chance it would be one in eight.
+# For that, features are averaged over space.
 #
-# Why does CCA fail? Its value is the *mean* of the canonical correlations, over as many directions as the narrower layer has channels:
+# Why does CCA fail?
+# Its value is the *mean* of the canonical correlations, over as many directions as the narrower layer has
+# channels:
 
 
 # %%
@@ -358,10 +418,15 @@ X, Y = (pooled(network, test.images)[name].double() for network in joined[0])
 assert torch.isclose(cca(X, Y), similarity.cca(X, Y), atol=1e-3)
 
 # %% [markdown]
-# Two layers of 32 channels are compared along 32 directions, down to the weakest, which are mostly noise. A layer of 16 channels against one of 32 has 16 directions, and each may choose its partner in the wider space. {numref}`fig-specificity` shows the effect: layer 3 (32 channels) is "most similar" to layer 2 (16 channels), and
-# layer 6 (64 channels) to layer 5 (32). Give every layer its 16 leading components, and CCA finds the same layer in 97 % of the cases; this cuts off the weak directions as well, so that we cannot tell the two causes apart. So compare values of CCA between layers of one width only, or cut all to one number of components.
+# Two layers of 32 channels are compared along 32 directions, down to the weakest, which are mostly noise.
+# A layer of 16 channels against one of 32 has 16 directions, and each may choose its partner in the wider space.
+# {numref}`fig-specificity` shows the effect: layer 3 (32 channels) is "most similar" to layer 2 (16 channels),
+# and layer 6 (64 channels) to layer 5 (32).
+# Give every layer its 16 leading components, and CCA finds the same layer in 97 % of the cases;
+# this cuts off the weak directions as well, so that we cannot tell the two causes apart.
+# So compare values of CCA between layers of one width only, or cut all to one number of components.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-specificity", "caption": "CCA prefers layers of another width; with 16 components everywhere it finds the same layer. Mean similarity between the layers of two Tiny-10 networks (15 pairs; dark is 0, yellow 1). A frame marks the most similar layer of each row. Layers 1 and 2 have 16 channels, 3 to 5 have 32, 6 to 8 have 64."}, "image": {"alt": "Three square matrices. CCA: the frames of most rows lie off the diagonal. CCA of 16 components and CKA: all frames lie on the diagonal or beside it."}}
+# %% tags=["remove-input"] figure="fig-specificity"
 found = record("layers")
 measures = {"cca": "CCA", "cca_16": "CCA of 16", "cka": "CKA"}
 shares = {}
@@ -388,16 +453,32 @@ words |= {"xlabel": "layer of the other network", "ylabel": "layer"}
 heatmap(told, "row", "column", "value", outlined="largest", **words)
 
 # %% [markdown]
-# Of the other measures of {doc}`04_dissimilarity`, orthogonal Procrustes finds the layer in {glue:text}`found-procrustes:.0f` % of the cases, $G_{\mathrm{ReLU}}$-Procrustes in {glue:text}`found-grelu-procrustes:.0f` % and $G_{\mathrm{ReLU}}$-CKA in {glue:text}`found-grelu-cka:.0f` %. For Procrustes the narrower layer gets channels of zeros, which lowers the similarity of layers of unequal widths.
+# Of the other measures of {doc}`04_dissimilarity`, orthogonal Procrustes finds the layer in
+# {glue:text}`found-procrustes:.0f` % of the cases,
+# $G_{\mathrm{ReLU}}$-Procrustes in {glue:text}`found-grelu-procrustes:.0f` % and $G_{\mathrm{ReLU}}$-CKA in
+# {glue:text}`found-grelu-cka:.0f` %.
+# For Procrustes the narrower layer gets channels of zeros, which lowers the similarity of layers of unequal
+# widths.
 #
 # ## Does a measure notice a loss? [sensitivity]
 #
-# *At layer 3 none of five notices before a linear probe has lost 11 points, on average over six networks.* Take principal components away from layer 3, the smallest first. At some point a linear probe, a classifier fitted to the rest, loses accuracy. A measure is *sensitive* if it then says that the layer is further from itself than two seeds are from each other. {numref}`fig-sensitivity` has
-# both. With three quarters of the components gone the probe has lost 11 points (8 to 13), and no measure has passed its bar. Orthogonal Procrustes passes it somewhere between 75 and 90 %, where the probe loses 11 to 18 points, and $G_{\mathrm{ReLU}}$-CKA between 90 and 95 %. CKA and $G_{\mathrm{ReLU}}$-Procrustes do not pass it on average, even at 95 %. CCA never moves: a layer and a part of it have all canonical correlations equal to 1.
+# *At layer 3 none of five notices before a linear probe has lost 11 points, on average over six networks.*
+# Take principal components away from layer 3, the smallest first.
+# At some point a linear probe, a classifier fitted to the rest, loses accuracy.
+# A measure is *sensitive* if it then says that the layer is further from itself than two seeds are from each
+# other.
+# {numref}`fig-sensitivity` has both.
+# With three quarters of the components gone the probe has lost 11 points (8 to 13),
+# and no measure has passed its bar.
+# Orthogonal Procrustes passes it somewhere between 75 and 90 %, where the probe loses 11 to 18 points,
+# and $G_{\mathrm{ReLU}}$-CKA between 90 and 95 %.
+# CKA and $G_{\mathrm{ReLU}}$-Procrustes do not pass it on average, even at 95 %.
+# CCA never moves: a layer and a part of it have all canonical correlations equal to 1.
 #
-# A measure to which two seeds look far apart has a high bar to pass. The two tests need not conflict: orthogonal Procrustes is as good as any in both.
+# A measure to which two seeds look far apart has a high bar to pass.
+# The two tests need not conflict: orthogonal Procrustes is as good as any in both.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-sensitivity", "caption": "The probe loses accuracy before a measure can tell the loss from a change of seed. Above: points that a linear probe loses. Below: dissimilarity (1 minus the similarity) of the layer from itself without its smallest principal components, divided by the dissimilarity of two seeds; above the dotted line the loss is noticed. Layer 3 of six Tiny-10 networks; thin: networks, thick: means."}, "image": {"alt": "Above, a curve rises from 0 over 11 points at 75 percent to 23 points at 95 percent. Below, five curves rise late: orthogonal Procrustes crosses 1 before 90 percent, others near 95, CCA stays at 0."}}
+# %% tags=["remove-input"] figure="fig-sensitivity"
 taken = record("sensitivity").rename(columns={"network": "trial"})
 lost = taken.groupby("kept")["lost"].mean()
 assert round(lost[0.25]) == 11 and not taken[taken["kept"] >= 0.25]["detected"].any()
@@ -431,11 +512,17 @@ single_curves(both, "share", "value", "name", "trial", **words)
 # (sec-baseline)=
 # ## ResNet-20 beside Tiny-10 [baseline of section 6.3]
 #
-# *CKA of trained stitches is {glue:text}`baseline-tiny:.2f` on Tiny-10 and {glue:text}`baseline-deep:.2f` on ResNet-20, within the printed spread of 0.883 ± 0.050 and 0.922 ± 0.098* ({numref}`fig-baseline`). It tends to fall with depth in both. How well the same pairs work when stitched stands in {doc}`03b_matching`: ResNet-20 keeps 96 % or more of its own accuracy at every layer, also at layer 9, where CKA is 0.84.
+# *CKA of trained stitches is {glue:text}`baseline-tiny:.2f` on Tiny-10 and {glue:text}`baseline-deep:.2f` on
+# ResNet-20, within the printed spread of 0.883 ± 0.050 and 0.922 ± 0.098* ({numref}`fig-baseline`).
+# It tends to fall with depth in both.
+# How well the same pairs work when stitched stands in {doc}`03b_matching`:
+# ResNet-20 keeps 96 % or more of its own accuracy at every layer, also at layer 9, where CKA is 0.84.
 #
-# Not recorded for ResNet-20 are Experiments 3 and 4, the rotations and both tests of measures: all of these are on Tiny-10 alone. The one pair of ResNet-20 gives no interval.
+# Not recorded for ResNet-20 are Experiments 3 and 4, the rotations and both tests of measures:
+# all of these are on Tiny-10 alone.
+# The one pair of ResNet-20 gives no interval.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-baseline", "caption": "CKA after task-loss training is as high as printed. CKA of stitched activations with those of the second network, by layer, and the mean over layers; discs: means, dots: pairs (five of Tiny-10, one of ResNet-20). Rings: printed means with standard deviations, ten pairs each."}, "image": {"alt": "Two charts of CKA against the layer. Tiny-10 falls from 0.98 at layer 1 to 0.76 at layer 7; its mean of 0.88 lies beside a ring at 0.88. ResNet-20 and a ring at 0.92."}}
+# %% tags=["remove-input"] figure="fig-baseline"
 tiny = record("baseline_6_3").rename(columns={"number": "layer"})
 tiny["layer"], tiny["network"] = tiny["layer"].astype(str), "Tiny-10, five pairs"
 deep = record("baseline_6_3_resnet")
@@ -461,7 +548,9 @@ dots(both, "layer", "cka", "way", **words)
 # %% [markdown]
 # ## Run it yourself
 #
-# *This section is computed by this page*, in a small run on handwritten digits: experiments 3 and 4 on pairs of Myrtle CNNs (four convolutions in a row), in {numref}`fig-live-function`. Another run is one command: `.venv/bin/intertwine run 04b_similarity_and_function -p penalty 5.0`.
+# *This section is computed by this page*, in a small run on handwritten digits:
+# experiments 3 and 4 on pairs of Myrtle CNNs (four convolutions in a row), in {numref}`fig-live-function`.
+# Another run is one command: `.venv/bin/intertwine run 04b_similarity_and_function -p penalty 5.0`.
 
 # %% tags=["hide-input"]
 run = results.run(globals(), "04b_similarity_and_function", data=test)
@@ -487,7 +576,7 @@ def curves_4(pair, weight, couple):
     return indices.pressed(alone, **options, seed=seed + pair)
 
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-live-function", "caption": "Experiments 3 and 4 in a small run, computed by this page. Above: accuracy. Below: CKA. Trained for the task from least squares between two networks; pressed from the identity between a network and itself, with its control. Thin: pairs, thick: means."}, "image": {"alt": "Two panels against the epoch: accuracy above and CKA below, for three kinds of training."}}
+# %% tags=["remove-input"] figure="fig-live-function"
 live = [curves_3.assign(name="task"), curves_4.assign(name=curves_4["weight"])]
 live = pd.concat(live).replace({"name": {0.0: "control", penalty: "pressed"}})
 live = live.rename(columns={"accuracy": "accuracy, %", "cka": "CKA"})
@@ -501,7 +590,9 @@ words = {"xlabel": "epoch of the stitch", "colours": colours, **stacked}
 single_curves(live, "epoch", "value", "name", "pair", **words)
 
 # %% [markdown]
-# Pressed, CKA ends at {glue:text}`live-cka:.2f` with {glue:text}`live-pressed:.1f` % accuracy, against {glue:text}`live-control:.1f` % for the control. What pressing costs depends on the network and the task.
+# Pressed, CKA ends at {glue:text}`live-cka:.2f` with {glue:text}`live-pressed:.1f` % accuracy,
+# against {glue:text}`live-control:.1f` % for the control.
+# What pressing costs depends on the network and the task.
 
 # %% tags=["remove-cell"]
 ends = curves_4.groupby(["weight", "pair"]).last().groupby("weight").mean()
@@ -563,7 +654,9 @@ taken["share"] = 100 * (1 - taken["kept"])
 # %% [markdown]
 # ## Adapt this
 #
-# Take any two networks with a layer of feature maps, and any differentiable index as a penalty. Here a negative penalty rewards CKA while the task is kept, beside a control without it. Both start at the identity, which does not match the channels of two networks and so gives a low accuracy:
+# Take any two networks with a layer of feature maps, and any differentiable index as a penalty.
+# Here a negative penalty rewards CKA while the task is kept, beside a control without it.
+# Both start at the identity, which does not match the channels of two networks and so gives a low accuracy:
 
 # %%
 options = {"epochs": 3, "lr": penalty_lr, "seed": seed}
@@ -576,41 +669,76 @@ for weight in (-penalty, 0.0):
 # %% [markdown]
 # ## Deviations from the papers
 #
-# | | printed | here | what it may change |
-# |---|---|---|---|
-# | networks of Experiment 4 | a ResNet-20 of three times the width, layer 2.0 | Tiny-10, layer 3, five networks: the wide weights are not published | a wide layer has more directions that the back ignores |
-# | pairs | ten | five of Tiny-10, one of ResNet-20 | intervals |
-# | training of a stitch | 30 epochs, 50,000 images, augmented | 10 to 12 epochs, 5,000 images, not augmented (ResNet-20: 2 epochs, 2,000 images) | how far CKA moves |
-# | samples of $R^2$, CCA and SVCCA | flattened maps, which need more images than features | every position is a sample | the values, not what they ignore |
-# | strength of the penalty | not given | 2, with its control | the trade between CKA and accuracy |
-# | tests of {cite}`ding2021` | language models, rank correlations with probing accuracy | six networks; the plainest form of both questions | power: a few seeds make rank correlations noisy |
+# :::{list-table}
+# :header-rows: 1
+# :widths: auto
+#
+# * -
+#   - printed
+#   - here
+#   - what it may change
+# * - networks of Experiment 4
+#   - a ResNet-20 of three times the width, layer 2.0
+#   - Tiny-10, layer 3, five networks: the wide weights are not published
+#   - a wide layer has more directions that the back ignores
+# * - pairs
+#   - ten
+#   - five of Tiny-10, one of ResNet-20
+#   - intervals
+# * - training of a stitch
+#   - 30 epochs, 50,000 images, augmented
+#   - 10 to 12 epochs, 5,000 images, not augmented (ResNet-20: 2 epochs, 2,000 images)
+#   - how far CKA moves
+# * - samples of $R^2$, CCA and SVCCA
+#   - flattened maps, which need more images than features
+#   - every position is a sample
+#   - the values, not what they ignore
+# * - strength of the penalty
+#   - not given
+#   - 2, with its control
+#   - the trade between CKA and accuracy
+# * - tests of {cite}`ding2021`
+#   - language models, rank correlations with probing accuracy
+#   - six networks; the plainest form of both questions
+#   - power: a few seeds make rank correlations noisy
+# :::
 #
 # ## Exercises
 #
 # :::{exercise}
 # :label: ex-inflated-limit
-# *Warm-up.* Prove {eq}`eq-inflated` and its limit. How many equal directions does a layer need so that one inflated direction brings CKA below 0.7?
+# *Warm-up.*
+# Prove {eq}`eq-inflated` and its limit.
+# How many equal directions does a layer need so that one inflated direction brings CKA below 0.7?
 # :::
 #
 # ::::{solution} ex-inflated-limit
 # :class: dropdown
-# Let $A$ have $N$ rows and $d$ uncorrelated columns of variance 1, and let $B = A\operatorname{diag}(s, 1, \dots, 1)$. Then $A^\top B/N = \operatorname{diag}(s, 1, \dots, 1)$ and $B^\top B/N = \operatorname{diag}(s^2, 1, \dots, 1)$, so
-# $\lVert A^\top B\rVert^2 = N^2(s^2 + d - 1)$, $\lVert A^\top A\rVert = N\sqrt d$ and $\lVert B^\top B\rVert = N\sqrt{s^4 + d - 1}$. The limit $1/\sqrt d$ is below 0.7 from $d = 3$ on.
+# Let $A$ have $N$ rows and $d$ uncorrelated columns of variance 1,
+# and let $B = A\operatorname{diag}(s, 1, \dots, 1)$.
+# Then $A^\top B/N = \operatorname{diag}(s, 1, \dots, 1)$
+# and $B^\top B/N = \operatorname{diag}(s^2, 1, \dots, 1)$, so $\lVert A^\top B\rVert^2 = N^2(s^2 + d - 1)$,
+# $\lVert A^\top A\rVert = N\sqrt d$ and $\lVert B^\top B\rVert = N\sqrt{s^4 + d - 1}$.
+# The limit $1/\sqrt d$ is below 0.7 from $d = 3$ on.
 # ::::
 #
 # :::{exercise}
 # :label: ex-r2-blind
-# Show that $R^2_{LR}(AM, B) = R^2_{LR}(A, B)$ for invertible $M$, and find $A$, $B$, $M$ with $R^2_{LR}(B, AM) \ne R^2_{LR}(B, A)$.
+# Show that $R^2_{LR}(AM, B) = R^2_{LR}(A, B)$ for invertible $M$, and find $A$, $B$,
+# $M$ with $R^2_{LR}(B, AM) \ne R^2_{LR}(B, A)$.
 # :::
 #
 # ::::{solution} ex-r2-blind
 # :class: dropdown
-# $\{AMZ : Z\} = \{AZ : Z\}$, so both minima are over the same predictions. For the other order take columns of $A$ of which $B$ predicts the first and not the second: a stretch of the second lowers the explained share.
+# $\{AMZ : Z\} = \{AZ : Z\}$, so both minima are over the same predictions.
+# For the other order take columns of $A$ of which $B$ predicts the first and not the second:
+# a stretch of the second lowers the explained share.
 # ::::
 #
 # :::{exercise}
 # :label: ex-cca-blind
-# CCA ignores an invertible stitch. Predict what it says of a stitch of rank 1, and check.
+# CCA ignores an invertible stitch.
+# Predict what it says of a stitch of rank 1, and check.
 # :::
 #
 # ::::{solution-start} ex-cca-blind
@@ -630,14 +758,17 @@ for name_of, X in {"before": A, "rank 1": moved}.items():
 #
 # :::{exercise}
 # :label: ex-turn
-# *With data.* Turn the channels by $\exp(tG)$ with a random skew matrix $G$, from $t = 0$ on. Draw CKA and accuracy against $t$. How far may one turn before a point is lost?
+# *With data.*
+# Turn the channels by $\exp(tG)$ with a random skew matrix $G$, from $t = 0$ on.
+# Draw CKA and accuracy against $t$.
+# How far may one turn before a point is lost?
 # :::
 #
 # ::::{solution-start} ex-turn
 # :class: dropdown
 # ::::
 
-# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-ex-turn-cka", "caption": "The accuracy falls along a rotation and CKA does not. Both against $t$, which is proportional to the length of the rotation; five random directions, one network stitched to itself. The run of this page."}, "image": {"alt": "Two panels against t, proportional to the length of a rotation: accuracy falls, CKA stays at 1."}}
+# %% tags=["hide-input"] figure="fig-ex-turn-cka"
 found, channels = [], A.shape[1]
 for trial in range(5):
     G = torch.randn(channels, channels, generator=draw)
@@ -660,14 +791,17 @@ words |= {"panels": "of", "means": False, "ylim": (0, 1.03)}
 single_curves(pd.DataFrame(found), "t", "value", "way", "trial", **words)
 
 # %% [markdown]
-# In {numref}`fig-ex-turn-cka` the mean loss is {glue:text}`turn-small:.1f` points at $t = 0.2$, {glue:text}`turn-middle:.1f` at 0.4 and {glue:text}`turn-large:.1f` at 0.8, and CKA stays at 1.
+# In {numref}`fig-ex-turn-cka` the mean loss is {glue:text}`turn-small:.1f` points at $t = 0.2$,
+# {glue:text}`turn-middle:.1f` at 0.4 and {glue:text}`turn-large:.1f` at 0.8, and CKA stays at 1.
 #
 # ::::{solution-end}
 # ::::
 #
 # :::{exercise}
 # :label: ex-inflate-channel
-# *With data.* Find the channel whose removal costs the least accuracy, multiply it by 1 to 100, and draw CKA and accuracy. Compare with {numref}`fig-live-function`.
+# *With data.*
+# Find the channel whose removal costs the least accuracy, multiply it by 1 to 100, and draw CKA and accuracy.
+# Compare with {numref}`fig-live-function`.
 # :::
 #
 # ::::{solution-start} ex-inflate-channel
@@ -675,7 +809,7 @@ single_curves(pd.DataFrame(found), "t", "value", "way", "trial", **words)
 # ::::
 
 
-# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-ex-inflate", "caption": "Inflating the least used channel of one network lowers CKA and accuracy together. Both for the network stitched to itself, against the factor of the channel, in the run of this page."}, "image": {"alt": "Two panels against the logarithm of the factor: accuracy and CKA."}}
+# %% tags=["hide-input"] figure="fig-ex-inflate"
 def scaled(channel, factor):
     """The network with one channel multiplied."""
     diagonal = torch.ones(channels)
@@ -704,25 +838,43 @@ words |= {"colours": {"scaled": COLOURS["blue"]}, "ylim": (0, 1.03)}
 single_curves(pd.DataFrame(found), "power", "value", "way", **words)
 
 # %% [markdown]
-# In {numref}`fig-ex-inflate` a factor of 10 brings CKA to {glue:text}`ten-cka:.2f` at {glue:text}`ten-accuracy:.0f` % accuracy, and a factor of 100 to {glue:text}`hundred-cka:.2f` at {glue:text}`hundred-accuracy:.0f` %. A stitch that was trained to lower CKA between the same networks keeps {glue:text}`live-pressed:.1f` % at CKA {glue:text}`live-cka:.2f` ({numref}`fig-live-function`): compare the two before you look for better directions than one channel.
+# In {numref}`fig-ex-inflate` a factor of 10 brings CKA to {glue:text}`ten-cka:.2f` at
+# {glue:text}`ten-accuracy:.0f` % accuracy, and a factor of 100 to {glue:text}`hundred-cka:.2f` at
+# {glue:text}`hundred-accuracy:.0f` %.
+# A stitch that was trained to lower CKA between the same networks keeps {glue:text}`live-pressed:.1f` % at CKA
+# {glue:text}`live-cka:.2f` ({numref}`fig-live-function`): compare the two before you look for better directions
+# than one channel.
 #
 # ::::{solution-end}
 # ::::
 #
 # :::{exercise}
 # :label: ex-index-of-function
-# *Open.* Build an index that follows function: weigh directions by what the back reads (its squared Jacobian, say) instead of by their variance. Does it order the stitches of {numref}`fig-no-relation` by accuracy? What does it cost to compute, and to which group is it invariant?
+# *Open.*
+# Build an index that follows function: weigh directions by what the back reads (its squared Jacobian,
+# say) instead of by their variance.
+# Does it order the stitches of {numref}`fig-no-relation` by accuracy?
+# What does it cost to compute, and to which group is it invariant?
 # :::
 #
 # ## Summary
 #
-# - CKA weighs directions by the square of their variance, the task by its weights. CKA 1 goes with {glue:text}`rotated:.0f` % accuracy, CKA {glue:text}`pressed-cka:.2f` with {glue:text}`pressed:.0f` %.
-# - A stitch that gets better need not get nearer: CKA ends within 0.004 of its start, and the activations farther from their target.
-# - With CKA pressed below 0.75, Tiny-10 ends 2.4 to 5.7 points below a control; a small network on digits ends {glue:text}`live-cost:.1f` points below (CKA {glue:text}`live-cka:.2f`). Always train a control.
-# - $R^2_{LR}(AM, B)$ and CCA cannot see an invertible stitch. CCA prefers layers of another width here; cut all layers to one number of components.
-# - At layer 3 none of five measures notices before a linear probe has lost 11 points, on average over six networks and on the shares tried.
+# - CKA weighs directions by the square of their variance, the task by its weights.
+#   CKA 1 goes with {glue:text}`rotated:.0f` % accuracy, CKA {glue:text}`pressed-cka:.2f`
+#   with {glue:text}`pressed:.0f` %.
+# - A stitch that gets better need not get nearer: CKA ends within 0.004 of its start,
+#   and the activations farther from their target.
+# - With CKA pressed below 0.75, Tiny-10 ends 2.4 to 5.7 points below a control;
+#   a small network on digits ends {glue:text}`live-cost:.1f` points below (CKA {glue:text}`live-cka:.2f`).
+#   Always train a control.
+# - $R^2_{LR}(AM, B)$ and CCA cannot see an invertible stitch.
+#   CCA prefers layers of another width here; cut all layers to one number of components.
+# - At layer 3 none of five measures notices before a linear probe has lost 11 points,
+#   on average over six networks and on the shares tried.
 #
-# Back to {doc}`04_dissimilarity`, on to {doc}`05_interpretability`, which looks at one network and at single units. {doc}`/generated/status` has the data, code and run of this page.
+# Back to {doc}`04_dissimilarity`, on to {doc}`05_interpretability`, which looks at one network
+# and at single units.
+# {doc}`/generated/status` has the data, code and run of this page.
 
 # %% tags=["remove-cell"]
 written = {"experiment_3": indices.start_and_end(curves_3)}

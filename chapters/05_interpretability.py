@@ -17,22 +17,30 @@
 # :class: tip
 # **You need** {doc}`01_intertwiner_groups`: the matrices that an activation is compatible with.
 #
-# **You will learn** to measure which concepts single units select, to rotate the basis of a layer by degrees, and to separate
-# what training puts into that basis from what the activation alone puts there.
+# **You will learn** to measure which concepts single units select, to rotate the basis of a layer by degrees,
+# and to separate what training puts into that basis from what the activation alone puts there.
 #
-# **This run.** {{ this_run }}.
+# **This run.**
+# {{ this_run }}.
 # :::
 #
 # ## The question
 #
-# One neuron selects stripes, another selects wheels {cite}`bau2017`. But a layer is a vector space; why look along its coordinate
-# axes? The intertwiner group of an activation gives a reason {cite}`godfrey2022`. ReLU is compatible with permutations and
-# positive scalings, and these leave the axes where they are. Without an activation every basis is as good as any other.
+# One neuron selects stripes, another selects wheels {cite}`bau2017`.
+# But a layer is a vector space; why look along its coordinate axes?
+# The intertwiner group of an activation gives a reason {cite}`godfrey2022`.
+# ReLU is compatible with permutations and positive scalings, and these leave the axes where they are.
+# Without an activation every basis is as good as any other.
 # The prediction: *rotate the basis, and units lose their concepts behind ReLU, but not where there is no ReLU.*
 #
-# **In three networks trained on ImageNet units lose concepts behind the first ReLU6 of a block, and more than at its linear output. That training adds more there is not established.** {numref}`fig-imagenet` dissects
-# networks in which layers with and without an activation lie side by side. Turned all the way to a random basis, units (channels) behind the first ReLU6 lose a quarter of their *IoU*, intersection over
-# union: the overlap with their best concept divided by what both cover. Behind the second ReLU6 they lose {glue:text}`fall-second:.0f` %, and at the linear output of the same blocks nothing on average.
+# **In three networks trained on ImageNet units lose concepts behind the first ReLU6 of a block,
+# and more than at its linear output.
+# That training adds more there is not established.**
+# {numref}`fig-imagenet` dissects networks in which layers with and without an activation lie side by side.
+# Turned all the way to a random basis, units (channels) behind the first ReLU6 lose a quarter of their *IoU*,
+# intersection over union: the overlap with their best concept divided by what both cover.
+# Behind the second ReLU6 they lose {glue:text}`fall-second:.0f` %, and at the linear output of the same blocks
+# nothing on average.
 
 # %% tags=["hide-input"]
 from dataclasses import replace
@@ -121,19 +129,27 @@ glue("fall-second", float(relative[second, "trained"]), display=False)
 glue("fall-untrained", float(relative[first, "untrained"]), display=False)
 assert relative[first, "untrained"] < relative[first, "trained"] / 2  # "most of it"
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-imagenet", "caption": "Rotation takes concepts from the units behind the first ReLU6 of a block, fewer from those behind the second, and none on average from those of its linear output; in untrained networks it changes less. Mean best IoU with any of eleven street concepts ($q = 0.005$), over the units and over the last blocks of the five deepest stages; higher is more interpretable. Thin curves: three EfficientNet-Lite networks trained on ImageNet; thick ones: their means."}, "image": {"alt": "Three panels, behind the first ReLU6, behind the second ReLU6 and at the linear output: mean best IoU in percent against alpha at 0, one half and 1; three thin curves and a thick mean for trained networks, and the same for untrained ones."}}
+# %% tags=["remove-input"] figure="fig-imagenet"
 axes = {"xlabel": "α: from the own basis (0) to a random one (1)"}
 axes |= {"ylabel": "mean best IoU, %", "panels": "layer"}
 single_curves(story, "alpha", "percent", "weights", "network", **axes)
 
 # %% [markdown]
-# Behind the first ReLU6 a trained network loses more than at the linear output by {glue:text}`first-gap` points (mean and 95 % interval), and what training adds is larger by {glue:text}`first-added`, an interval that contains 0. Untrained networks lose {glue:text}`fall-untrained:.0f` % behind the first ReLU6,
-# trained ones {glue:text}`fall-first:.0f` %. Behind the second ReLU6 of the two deepest stages a random basis is even *more* interpretable than the network's own. Three networks are few, and one percent of IoU is little.
+# Behind the first ReLU6 a trained network loses more than at the linear output by {glue:text}`first-gap` points
+# (mean and 95 % interval), and what training adds is larger by {glue:text}`first-added`,
+# an interval that contains 0.
+# Untrained networks lose {glue:text}`fall-untrained:.0f` % behind the first ReLU6,
+# trained ones {glue:text}`fall-first:.0f` %.
+# Behind the second ReLU6 of the two deepest stages a random basis is even *more* interpretable
+# than the network's own.
+# Three networks are few, and one percent of IoU is little.
 #
-# {numref}`fig-gallery` shows what that means for single units, in a small network that this page trained on {doc}`scenes that we draw <../api/data>`, whose pixels all have a
-# known colour, texture, shape and material. The unit with the same number in a random basis mixes all of the others. The four on the left are the best of their concepts, so they can hardly but lose; the means above decide.
+# {numref}`fig-gallery` shows what that means for single units, in a small network that this page trained on
+# {doc}`scenes that we draw <../api/data>`, whose pixels all have a known colour, texture, shape and material.
+# The unit with the same number in a random basis mixes all of the others.
+# The four on the left are the best of their concepts, so they can hardly but lose; the means above decide.
 
-# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-gallery", "caption": "A unit and the unit of the same number in a random basis select different things. Left: the four best units of a small trained network with ReLU, at most one for a concept, each with the three scenes in which it selects most. Right: the units with the same numbers in a random basis. Selected pixels are shown as they are, all others dimmed; the red outline is the mask of the concept with the highest IoU, which stands above. Computed by this page."}, "image": {"alt": "Four rows of six small images. In each image some pixels are shown in full colour and the rest is dimmed, with a red outline around a concept; above each half of a row stand the basis, the concept and the IoU in percent."}}
+# %% tags=["hide-input"] figure="fig-gallery"
 shown, masks = sets(datasets[0])[1]
 network = pair(datasets[0], "ReLU", 0)["trained"]
 maps = experiment.maps(network, "ReLU", "output", shown.images)
@@ -153,9 +169,10 @@ gallery(pictures, masks, bases)
 # %% [markdown]
 # ## What a unit selects
 #
-# To *dissect* a unit, keep the pixels where it is strongest and compare them with the mask of a concept, as {numref}`fig-steps` does for one image.
+# To *dissect* a unit, keep the pixels where it is strongest and compare them with the mask of a concept,
+# as {numref}`fig-steps` does for one image.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-steps", "caption": "Dissection compares the pixels where a unit is strongest with the mask of a concept. From left to right: an image; the unit's map, which is coarser; the pixels where the upsampled map exceeds the unit's level; the concept's mask; the overlap. The IoU is the green area divided by the green and orange areas together, summed over all images. Computed by this page."}, "image": {"alt": "Five small squares: an image of drawn shapes, a coarse map of activations, a black region, another black region, and their overlap in green with the rest in orange."}}
+# %% tags=["remove-input"] figure="fig-steps"
 best = own[0]
 k = best.images[0]
 concept = masks.planes()[k, masks.names.index(best.concept)].numpy(force=True)
@@ -165,16 +182,19 @@ dissection_steps(pictures[k], unit_map, best.selected[0].numpy(force=True), conc
 # %% [markdown]
 # :::{prf:definition} Network dissection
 # :label: def-dissection
-# Let a unit $u$ have the maps $m_u$, one number for each image and position, and let $T_u$ be the value that a share $q$ of
-# these numbers exceeds. The unit *selects* the pixels $S_u$ where its map, upsampled bilinearly, exceeds $T_u$. With a concept whose pixels
-# are $C$, over all images together,
+# Let a unit $u$ have the maps $m_u$, one number for each image and position, and let $T_u$ be the value
+# that a share $q$ of these numbers exceeds.
+# The unit *selects* the pixels $S_u$ where its map, upsampled bilinearly, exceeds $T_u$.
+# With a concept whose pixels are $C$, over all images together,
 #
 # $$\mathrm{IoU}(u, C) = \frac{|S_u \cap C|}{|S_u \cup C|},$$ (eq-iou)
 #
-# and a unit is *interpretable* if its best IoU exceeds a threshold. The paper, like the authors of the method {cite}`bau2017`, takes $q = 0.005$ and 0.04.
+# and a unit is *interpretable* if its best IoU exceeds a threshold.
+# The paper, like the authors of the method {cite}`bau2017`, takes $q = 0.005$ and 0.04.
 # :::
 #
-# The whole method is ten lines. The library does the same without upsampling every pixel.
+# The whole method is ten lines.
+# The library does the same without upsampling every pixel.
 
 
 # %%
@@ -198,13 +218,28 @@ assert torch.allclose(ours, found.best, atol=1e-3)
 # (sec-figure-3)=
 # ## What rotation costs
 #
-# A block of EfficientNet-Lite widens its channels, applies ReLU6, convolves each channel by itself, applies ReLU6 again, and narrows the channels
-# *without* an activation; where shapes agree, its input is added. So one network holds what figure 3 of the paper compares: there the number of interpretable units falls for a ResNet-50, stands still for one without ReLU on its residual outputs, and rises for a ConvNeXt (printed without numbers). The three networks are Lite0, Lite1 and
-# Lite2 with their authors' weights. Of each layer we dissect all units, or 256 drawn at random: 240 to 256 behind the ReLU6, 40 to 256 at the linear outputs. The layers behind the ReLU6 are 3.5 to 6 times as wide, and this comparison does not separate width from activation. We dissect them on CamVid, frames of streets with eleven classes of pixels, at the frames' full size. Rotations of these units are
-# drawn by Haar measure, the same before and after training; α = ½ is half of the way ({prf:ref}`prop-geodesic`).
+# A block of EfficientNet-Lite widens its channels, applies ReLU6, convolves each channel by itself,
+# applies ReLU6 again, and narrows the channels *without* an activation; where shapes agree, its input is added.
+# So one network holds what figure 3 of the paper compares:
+# there the number of interpretable units falls for a ResNet-50, stands still for one without ReLU on its residual
+# outputs, and rises for a ConvNeXt (printed without numbers).
+# The three networks are Lite0, Lite1 and Lite2 with their authors' weights.
+# Of each layer we dissect all units, or 256 drawn at random: 240 to 256 behind the ReLU6,
+# 40 to 256 at the linear outputs.
+# The layers behind the ReLU6 are 3.5 to 6 times as wide, and this comparison does not separate width from
+# activation.
+# We dissect them on CamVid, frames of streets with eleven classes of pixels, at the frames' full size.
+# Rotations of these units are drawn by Haar measure, the same before and after training;
+# α = ½ is half of the way ({prf:ref}`prop-geodesic`).
 #
-# Each network counts as one trial; its value is the slope of its curve against α, averaged over blocks and rotations. The paper reads the slope of the trained network. We subtract that of
-# the untrained one, because a fall says little until one knows how far an untrained network falls. *In trained networks the slopes are negative behind the ReLU6, and 0 on average at the linear output; behind the first ReLU6 the difference is clear of 0. What training adds to it is not established:*
+# Each network counts as one trial; its value is the slope of its curve against α, averaged over blocks
+# and rotations.
+# The paper reads the slope of the trained network.
+# We subtract that of the untrained one, because a fall says little until one knows how far an untrained network
+# falls.
+# *In trained networks the slopes are negative behind the ReLU6, and 0 on average at the linear output;
+# behind the first ReLU6 the difference is clear of 0.
+# What training adds to it is not established:*
 
 # %% tags=["remove-input"]
 slope = against_rotation.differences(story, ["layer", "network"], ["percent"])
@@ -237,12 +272,21 @@ table_of_slopes = readable(rows, words, title="Slopes against α, points of IoU"
 table_of_slopes
 
 # %% [markdown]
-# In points of IoU from the own basis to a random one, with 95 % intervals over three networks. The intervals are those of each line alone: the {doc}`../scoreboard` corrects for the number of claims tested. After that correction both ReLU6 together lose more by training; for the linear output three networks are too few.
-# The levels are low, about 1 %, but above chance: {glue:text}`chance-first:.0f`, {glue:text}`chance-second:.0f` and {glue:text}`chance-linear:.0f` % of the units exceed the IoU that 5 % exceed with masks of other images, and {glue:text}`chance-low:.0f` to {glue:text}`chance-high:.0f` % in untrained networks.
+# In points of IoU from the own basis to a random one, with 95 % intervals over three networks.
+# The intervals are those of each line alone: the {doc}`../scoreboard` corrects for the number of claims tested.
+# After that correction both ReLU6 together lose more by training;
+# for the linear output three networks are too few.
+# The levels are low, about 1 %, but above chance: {glue:text}`chance-first:.0f`, {glue:text}`chance-second:.0f`
+# and {glue:text}`chance-linear:.0f` % of the units exceed the IoU that 5 % exceed with masks of other images,
+# and {glue:text}`chance-low:.0f` to {glue:text}`chance-high:.0f` % in untrained networks.
 #
-# The paper counts units instead, above a threshold of 0.04. *Behind the first ReLU6 half of the interpretable units are lost, at
-# the linear output none:* behind the first {glue:text}`own-first:.1f` % of the units are interpretable in the own basis and {glue:text}`turned-first:.1f` % in a random one, behind the second ReLU6 {glue:text}`own-second:.1f` and
-# {glue:text}`turned-second:.1f` %, at the linear output {glue:text}`own-linear:.1f` and {glue:text}`turned-linear:.1f` %. In untrained networks it is at most {glue:text}`untrained-most:.1f` % anywhere.
+# The paper counts units instead, above a threshold of 0.04.
+# *Behind the first ReLU6 half of the interpretable units are lost, at the linear output none:*
+# behind the first {glue:text}`own-first:.1f` % of the units are interpretable in the own basis
+# and {glue:text}`turned-first:.1f` % in a random one, behind the second ReLU6 {glue:text}`own-second:.1f`
+# and {glue:text}`turned-second:.1f` %, at the linear output {glue:text}`own-linear:.1f`
+# and {glue:text}`turned-linear:.1f` %.
+# In untrained networks it is at most {glue:text}`untrained-most:.1f` % anywhere.
 # {numref}`fig-depth` shows in which stages the networks lose.
 
 # %% tags=["remove-cell"]
@@ -260,7 +304,7 @@ glue("chance-low", float(above["untrained"].min()), display=False)
 glue("chance-high", float(above["untrained"].max()), display=False)
 assert above.min() > 10  # "above chance", 5 %
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-depth", "caption": "Behind the first ReLU6 every network loses at every stage, and most in the two deepest; behind the second, a fall in the middle stages becomes a rise in the two deepest. Change of the mean best IoU from the own basis to a random one, at the last block of each stage ($q = 0.005$). Thin: single networks; thick: means."}, "image": {"alt": "Three panels, for the two activations and the linear output: change of the mean best IoU from the own to a random basis against the stage of the network, thin curves for single networks and thick ones for means, trained and untrained."}}
+# %% tags=["remove-input"] figure="fig-depth"
 steps = story[story["alpha"].isin([0.0, 1.0])].copy()
 place = steps.groupby(["network", "weights"])["block"].rank("dense").astype(int)
 steps["stage"] = place + 7 - place.max()  # the last one is the seventh
@@ -279,12 +323,14 @@ single_curves(change, "stage", "change", "weights", "network", **axes)
 # (sec-ceiling)=
 # ## Why counting saturates
 #
-# **A count of interpretable units may stand still while every unit loses, or halve while the mean falls by a quarter**, because it sees only whether a threshold is crossed, and sizes alone decide which concepts can cross it.
+# **A count of interpretable units may stand still while every unit loses,
+# or halve while the mean falls by a quarter**, because it sees only whether a threshold is crossed,
+# and sizes alone decide which concepts can cross it.
 #
 # :::{prf:proposition} The ceiling
 # :label: prop-ceiling
-# A unit that selects a share $s$ of the pixels has, with a concept that covers a share $a$, an IoU of at most
-# $\min(s, a)/\max(s, a)$.
+# A unit that selects a share $s$ of the pixels has, with a concept that covers a share $a$,
+# an IoU of at most $\min(s, a)/\max(s, a)$.
 # :::
 #
 # :::{prf:proof}
@@ -299,11 +345,15 @@ closest = (found.iou / ceiling).max().item()
 print(f"the closest unit reaches {closest:.0%} of its ceiling")
 
 # %% [markdown]
-# A unit that selects a share of 0.005 passes a threshold of 0.04 only with a concept of less than $0.005/0.04 = 12.5$ percent of the pixels.
-# *Larger ones do not count, however well a unit selects them: sky, buildings and roads on CamVid.* (Upsampling changes a unit's share a little, and with it this bound.) Below that, a unit counts as soon as enough of its pixels lie in
-# the concept ({numref}`fig-ceilings`): an eighth for a traffic sign, nine tenths for a tree. More makes no difference.
+# A unit that selects a share of 0.005 passes a threshold of 0.04 only with a concept of less
+# than $0.005/0.04 = 12.5$ percent of the pixels.
+# *Larger ones do not count, however well a unit selects them: sky, buildings and roads on CamVid.*
+# (Upsampling changes a unit's share a little, and with it this bound.)
+# Below that, a unit counts as soon as enough of its pixels lie in the concept ({numref}`fig-ceilings`):
+# an eighth for a traffic sign, nine tenths for a tree.
+# More makes no difference.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-ceilings", "caption": "A count sees only the crossing of a line. At the paper's setting (the strongest 0.5 % of the pixels, IoU above 4 %) a unit counts once enough of its pixels lie in a concept (green; a concept smaller than 0.5 % cannot hold them all); sky, buildings and roads can never count (red). Dots: the eleven concepts of CamVid, by the area of their masks."}, "image": {"alt": "A rising curve of the share of a unit's pixels that must lie in a concept against the concept's area on a logarithmic axis, which reaches 100 percent at 12.5 percent; dots with the names of street concepts lie on it, three beyond it."}}
+# %% tags=["remove-input"] figure="fig-ceilings"
 told = record("ceilings")
 street = told[told["dataset"] == "camvid"]
 never = set(street.loc[~street["can_count"], "concept"])
@@ -311,15 +361,19 @@ assert never == {"Sky", "Building", "Road"} and (~told["can_count"]).sum() == 21
 counting(street, quantile=0.005, threshold=0.04)
 
 # %% [markdown]
-# Of the 24 concepts of the drawn scenes 18 can never count. We therefore measure the mean best IoU. A threshold of our own, the level of chance, is the IoU that 5 percent of the
-# units exceed when each image gets the masks of another image.
+# Of the 24 concepts of the drawn scenes 18 can never count.
+# We therefore measure the mean best IoU.
+# A threshold of our own, the level of chance, is the IoU that 5 percent of the units exceed
+# when each image gets the masks of another image.
 #
 # ## Rotations
 #
 # :::{prf:proposition} The geodesic
 # :label: prop-geodesic
-# A rotation $Q \in SO(n)$ is $Q = Z T Z^\top$ with $Z$ orthogonal and $T$ made of plane rotations by angles $\theta_k \in (-\pi, \pi]$ and of
-# ones. With every $\theta_k$ replaced by $\alpha\theta_k$ one has $Q^\alpha$ (one only, unless $-1$ is an eigenvalue of $Q$), and
+# A rotation $Q \in SO(n)$ is $Q = Z T Z^\top$ with $Z$ orthogonal and $T$ made of plane rotations by angles
+# $\theta_k \in (-\pi, \pi]$ and of ones.
+# With every $\theta_k$ replaced by $\alpha\theta_k$ one has $Q^\alpha$ (one only,
+# unless $-1$ is an eigenvalue of $Q$), and
 #
 # $$Q^0 = I,\; Q^1 = Q,\; Q^\alpha Q^\beta = Q^{\alpha+\beta},$$ (eq-geodesic)
 #
@@ -327,16 +381,19 @@ counting(street, quantile=0.005, threshold=0.04)
 # :::
 #
 # :::{prf:proof}
-# The real Schur form of $Q$ gives $Z$ and $T$; eigenvalues $-1$ come in pairs, since $\det Q = 1$, and a pair is a rotation by π. Angles in one
-# plane add up, which is {eq}`eq-geodesic`. The shortest paths from $I$ are $e^{tS}$, $0\le t\le1$, with $S$ skew; their length is
-# $\lVert S\rVert_F$, $\sqrt2$ times the norm of the angles of $S$. If $e^S=Q$, these are the $\theta_k$ up to multiples of $2\pi$, and least in
-# $(-\pi,\pi]$.
+# The real Schur form of $Q$ gives $Z$ and $T$; eigenvalues $-1$ come in pairs, since $\det Q = 1$,
+# and a pair is a rotation by π.
+# Angles in one plane add up, which is {eq}`eq-geodesic`.
+# The shortest paths from $I$ are $e^{tS}$, $0\le t\le1$, with $S$ skew; their length is $\lVert S\rVert_F$,
+# $\sqrt2$ times the norm of the angles of $S$.
+# If $e^S=Q$, these are the $\theta_k$ up to multiples of $2\pi$, and least in $(-\pi,\pi]$.
 # :::
 #
 # :::{admonition} Erratum: Godfrey et al. 2022, section 6, rotations
 # :class: warning
-# The paper draws $Q$ uniformly from $SO(n)$ by Gram–Schmidt on a Gaussian matrix. That is uniform on $O(n)$: half of the draws
-# have determinant $-1$, and no path of rotations leads to them. One column, negated where the determinant is $-1$, mends it.
+# The paper draws $Q$ uniformly from $SO(n)$ by Gram–Schmidt on a Gaussian matrix.
+# That is uniform on $O(n)$: half of the draws have determinant $-1$, and no path of rotations leads to them.
+# One column, negated where the determinant is $-1$, mends it.
 # :::
 #
 # The rotation from scratch:
@@ -394,7 +451,10 @@ assert told["ours"].all() and 0.4 < told["printed"].mean() < 0.6
 assert told["geodesic_error"].max() < 1e-12
 
 # %% [markdown]
-# **A case small enough to write down.** Two units, two images of $2 \times 2$ pixels, and two concepts, *a* and *b*, each one pixel of each image. Each unit is one concept's mask. Rotate the pair of units by 45° and by 90°, $q = ½$:
+# **A case small enough to write down.**
+# Two units, two images of $2 \times 2$ pixels, and two concepts, *a* and *b*, each one pixel of each image.
+# Each unit is one concept's mask.
+# Rotate the pair of units by 45° and by 90°, $q = ½$:
 
 # %%
 planes = torch.zeros(2, 2, 2, 2, dtype=torch.bool)  # image, concept, pixel
@@ -408,11 +468,14 @@ for alpha in (0.0, 0.5, 1.0):
     print(f"{90 * alpha:2.0f}°  IoU of unit 1, unit 2:", iou.tolist())
 
 # %% [markdown]
-# Halfway unit 2 is the sum of both masks and selects two concepts, neither well; unit 1 is their difference and still selects one. At
-# 90° unit 2 has become the detector that unit 1 was, and unit 1 is the negative of a mask, which selects nothing: a signed permutation is
-# not in $G_{\mathrm{ReLU}}$, and dissection, which looks at large values only, is not invariant under it either.
+# Halfway unit 2 is the sum of both masks and selects two concepts, neither well;
+# unit 1 is their difference and still selects one.
+# At 90° unit 2 has become the detector that unit 1 was, and unit 1 is the negative of a mask,
+# which selects nothing: a signed permutation is not in $G_{\mathrm{ReLU}}$, and dissection,
+# which looks at large values only, is not invariant under it either.
 #
-# **The experiment on one network.** The units of {numref}`fig-gallery` on the way to a random basis, and those of the same network before training:
+# **The experiment on one network.**
+# The units of {numref}`fig-gallery` on the way to a random basis, and those of the same network before training:
 
 # %%
 for weights, each in pair(datasets[0], "ReLU", 0).items():
@@ -427,8 +490,13 @@ for weights, each in pair(datasets[0], "ReLU", 0).items():
 # (sec-group)=
 # ## Does the basis follow the group?
 #
-# **That is not decided. On drawn scenes training adds as much with GELU as with ReLU, and with tanh the mean is smaller; on street scenes tanh alone is clear of 0.** In small networks we can choose the activation on the residual output. If the size of the group (its dimension, and the number of its connected pieces) decided, tanh and GELU should make the basis at least as special as ReLU does: all three groups leave the axes
-# where they are, up to signs and scales.
+# **That is not decided.
+# On drawn scenes training adds as much with GELU as with ReLU, and with tanh the mean is smaller;
+# on street scenes tanh alone is clear of 0.**
+# In small networks we can choose the activation on the residual output.
+# If the size of the group (its dimension, and the number of its connected pieces) decided,
+# tanh and GELU should make the basis at least as special as ReLU does:
+# all three groups leave the axes where they are, up to signs and scales.
 #
 # | activation | group on $n$ units | dim. | pieces |
 # |---|---|---|---|
@@ -438,9 +506,14 @@ for weights, each in pair(datasets[0], "ReLU", 0).items():
 # | GELU, ReLU6 | permutations | 0 | $n!$ |
 #
 # ReLU6, of the networks above, is not compatible with ReLU's scalings.
-# {numref}`fig-recorded-slopes` has networks that were trained on drawn scenes and on patches of street scenes. On drawn scenes training deepens the fall with ReLU, by {glue:text}`relu` points, and with GELU, by {glue:text}`gelu`. Without an activation it does not: {glue:text}`none`. Tanh lies
-# between, {glue:text}`tanh`, although its group, like GELU's, is finite. On street scenes tanh has the steepest mean, {glue:text}`tanh-street`, and no other can be told from 0. So an activation that keeps the axes can make them special, but the two data sets disagree on the order, and tanh saturates
-# (below): six networks of each kind do not decide whether size matters.
+# {numref}`fig-recorded-slopes` has networks that were trained on drawn scenes and on patches of street scenes.
+# On drawn scenes training deepens the fall with ReLU, by {glue:text}`relu` points, and with GELU,
+# by {glue:text}`gelu`.
+# Without an activation it does not: {glue:text}`none`.
+# Tanh lies between, {glue:text}`tanh`, although its group, like GELU's, is finite.
+# On street scenes tanh has the steepest mean, {glue:text}`tanh-street`, and no other can be told from 0.
+# So an activation that keeps the axes can make them special, but the two data sets disagree on the order,
+# and tanh saturates (below): six networks of each kind do not decide whether size matters.
 
 # %% tags=["remove-cell"]
 SIGMA = {"no ReLU": "Identity", "ReLU": "ReLU", "tanh": "tanh", "GELU": "GELU"}
@@ -467,7 +540,7 @@ for name, kind in {
 }.items():
     glue(name, said(of.get_group(("concepts", kind))), display=False)
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-recorded-slopes", "caption": "On drawn scenes training adds as much with GELU as with ReLU; tanh lies between them and none. On street scenes tanh alone is clear of 0. ConvNeXt has no activation on its output either. Slope of the mean best IoU against α, trained minus untrained, in points ($q = 0.02$), at the residual outputs of six networks of each kind; left of 0, training has made the own basis special. The first four activations stand in the order of their groups, the largest first. Dots: networks; means with 95 % intervals; recorded."}, "image": {"alt": "One panel for each data set; in each, five rows, no ReLU, ReLU, tanh, GELU and ConvNeXt, with dots for networks, a mean and an interval about a vertical line at zero."}}
+# %% tags=["remove-input"] figure="fig-recorded-slopes"
 order = {kind: place for place, kind in enumerate([*SIGMA, "ConvNeXt"])}
 by_group = {"key": lambda kinds: kinds.map(order), "kind": "stable"}
 at = outputs_told.sort_values("kind", **by_group)
@@ -479,9 +552,15 @@ forest(at, "kind", "points", panels="dataset", xlabel="trained − untrained, po
 # (sec-inside)=
 # ## Inside the block
 #
-# The paper looks inside the residual blocks as well (its figure 19): at a convolution of the network without ReLU the count rises with rotation. On drawn scenes we cannot tell: the slope of the share of units above chance is {glue:text}`figure-19`, trained minus untrained.
-# {numref}`fig-inside` has the output of the block, what comes out of the activation inside, and the convolution after it, whose output is
-# added to the shortcut. No activation acts on that output alone; in the network with ReLU, the ReLU acts on the sum. *Training makes the basis special at every layer of the network with ReLU. In the one without, we see it only behind the ReLU inside the block.*
+# The paper looks inside the residual blocks as well (its figure 19):
+# at a convolution of the network without ReLU the count rises with rotation.
+# On drawn scenes we cannot tell: the slope of the share of units above chance is {glue:text}`figure-19`,
+# trained minus untrained.
+# {numref}`fig-inside` has the output of the block, what comes out of the activation inside,
+# and the convolution after it, whose output is added to the shortcut.
+# No activation acts on that output alone; in the network with ReLU, the ReLU acts on the sum.
+# *Training makes the basis special at every layer of the network with ReLU.
+# In the one without, we see it only behind the ReLU inside the block.*
 
 # %% tags=["remove-cell"]
 counts = record("slopes").query("statistic == 'above_null' and layer == 'convolution'")
@@ -490,7 +569,7 @@ glue("figure-19", said(counts["difference"]), display=False)
 low, high = results.interval(counts["difference"])
 assert low < 0 < high  # "We do not see this"
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-inside", "caption": "Where an activation acts on a layer's output, or on the sum that contains it, training makes the basis special; elsewhere no effect is seen, with intervals that reach to −0.43 and 0.38 points. Slope of the mean best IoU, trained minus untrained, in points ($q = 0.02$), for drawn scenes. Dots: six networks; lines: means with 95 % intervals over networks; recorded."}, "image": {"alt": "Panels for the block's output, the activation inside and the convolution after it; in each, three rows for the kinds of network, with dots, means and intervals about a vertical line at zero."}}
+# %% tags=["remove-input"] figure="fig-inside"
 PAPER = ("ReLU", "no ReLU", "ConvNeXt")
 inside = recorded.query("dataset == 'concepts' and quantile == 0.02 and kind in @PAPER")
 at = inside.groupby(["kind", "layer"])["points"]
@@ -507,12 +586,22 @@ forest(inside, "kind", "points", panels="layer", xlabel="trained − untrained, 
 # %% [markdown]
 # ## Is it more than area?
 #
-# **Masks of other images.** If masks of other images gave the same best IoU, it would measure areas and not concepts. They do not. With them 5 percent of the units exceed the level of chance. With the true masks, in the recorded networks with ReLU,
-# {glue:text}`true-masks:.0f` % do on drawn scenes and {glue:text}`true-street:.0f` % on CamVid, where frames resemble each other, with the road below and the sky above.
+# **Masks of other images.**
+# If masks of other images gave the same best IoU, it would measure areas and not concepts.
+# They do not.
+# With them 5 percent of the units exceed the level of chance.
+# With the true masks, in the recorded networks with ReLU, {glue:text}`true-masks:.0f` % do on drawn scenes
+# and {glue:text}`true-street:.0f` % on CamVid, where frames resemble each other, with the road below
+# and the sky above.
 #
-# **A level that is hardly exceeded.** Tanh keeps the order of the values, so that a unit is strongest where it was in front of the tanh; but its largest
-# values lie close together below 1, and after upsampling few pixels may exceed the level. A unit that selects less has a lower ceiling. A rotation mixes
-# units and undoes this: with tanh the IoU of an untrained network *rises* by {glue:text}`tanh-rise:.1f` points. The difference of slopes removes what a trained and an untrained network share, but a trained tanh may saturate more or less.
+# **A level that is hardly exceeded.**
+# Tanh keeps the order of the values, so that a unit is strongest where it was in front of the tanh;
+# but its largest values lie close together below 1, and after upsampling few pixels may exceed the level.
+# A unit that selects less has a lower ceiling.
+# A rotation mixes units and undoes this: with tanh the IoU of an untrained network *rises* by
+# {glue:text}`tanh-rise:.1f` points.
+# The difference of slopes removes what a trained and an untrained network share,
+# but a trained tanh may saturate more or less.
 
 # %% tags=["remove-cell"]
 told = record("dissected").query("kind == 'ReLU' and layer == 'output' and alpha == 0")
@@ -528,9 +617,14 @@ glue("tanh-rise", float(100 * rise.mean()), display=False)
 # %% [markdown]
 # ## Run it yourself
 #
-# *This section is computed by this page.* Three kinds of small network with as many parameters each, trained on drawn scenes: a residual network with ReLU on the output of its blocks,
-# the same without, and a ConvNeXt, which has no activation there either, and GELU inside. {numref}`fig-against-alpha` has their curves. Trained minus untrained, the slope with ReLU is
-# {glue:text}`live-relu` points here, without it {glue:text}`live-none`. Another run is one command: `.venv/bin/intertwine run 05_interpretability -p networks 6 -p width 16`.
+# *This section is computed by this page.*
+# Three kinds of small network with as many parameters each, trained on drawn scenes:
+# a residual network with ReLU on the output of its blocks, the same without, and a ConvNeXt,
+# which has no activation there either, and GELU inside.
+# {numref}`fig-against-alpha` has their curves.
+# Trained minus untrained, the slope with ReLU is {glue:text}`live-relu` points here,
+# without it {glue:text}`live-none`.
+# Another run is one command: `.venv/bin/intertwine run 05_interpretability -p networks 6 -p width 16`.
 
 
 # %% tags=["hide-input"]
@@ -606,7 +700,7 @@ for name, kind in {"live-relu": "ReLU", "live-none": "no ReLU"}.items():
     here = 100 * gaps.loc[gaps["kind"] == kind, "difference"]
     glue(name, f"{here.mean():z.2f}".replace("-", "−"), display=False)
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-against-alpha", "caption": "Small networks of this page, too few to decide anything: mean best IoU against α. Thin curves: networks, of each the mean over its rotations; thick ones: their means."}, "image": {"alt": "Three panels, for a residual network with ReLU, one without and a ConvNeXt: mean best IoU against alpha, thin curves for networks and thick ones for means, trained and untrained."}}
+# %% tags=["remove-input"] figure="fig-against-alpha"
 main = table[(table["quantile"] == main_quantile) & (table["dataset"] == datasets[0])]
 outputs = main[main["layer"] == "output"].assign(percent=100 * main["mean_iou"])
 three = outputs[outputs["kind"].isin(PAPER)]
@@ -618,8 +712,9 @@ single_curves(three, "alpha", "percent", "weights", "number", **axes)
 # %% [markdown]
 # ## Adapt this
 #
-# A network of your own, any `nn.Module`, at any layer with maps, before and after training, in its own basis and in a random one; for images and masks of your own, give
-# `data.SegmentedFolder(images, masks, names)`. Networks trained on ImageNet are in {doc}`../api/dissection`.
+# A network of your own, any `nn.Module`, at any layer with maps, before and after training, in its own basis
+# and in a random one; for images and masks of your own, give `data.SegmentedFolder(images, masks, names)`.
+# Networks trained on ImageNet are in {doc}`../api/dissection`.
 
 # %%
 concepts, mine_masks = data.scenes(100, seed=seed + 50, device=device)
@@ -640,30 +735,59 @@ for name, each in {"before": mine, "after": after}.items():
 # %% [markdown]
 # ## Deviations from the paper
 #
-# | | printed | here | what it may change |
-# |---|---|---|---|
-# | networks | ResNet-50, one finetuned without ReLU on its residual outputs, ConvNeXt | EfficientNet-Lite 0, 1, 2, with and without activation side by side; small networks of five kinds | no finetuning is needed; depth and widths differ |
-# | concepts | Broden, whose host is gone | eleven classes of street scenes; drawn scenes | fewer and larger concepts, so lower ceilings |
-# | measure | count of units above 0.04 | mean best IoU, and the count | {numref}`fig-ceilings` |
-# | comparison | the trained network | trained minus untrained, masks of other images | a fall is judged by what training adds |
-# | rotations | Gram–Schmidt, said to be uniform on $SO(n)$ | Haar measure on $SO(n)$; five a layer | half of the printed draws are no rotations |
-# | size of the run | all blocks | the last block of the five deepest stages, 120 of 233 frames, at most 256 units a layer | wider intervals |
+# :::{list-table}
+# :header-rows: 1
+# :widths: auto
+#
+# * -
+#   - printed
+#   - here
+#   - what it may change
+# * - networks
+#   - ResNet-50, one finetuned without ReLU on its residual outputs, ConvNeXt
+#   - EfficientNet-Lite 0, 1, 2, with and without activation side by side; small networks of five kinds
+#   - no finetuning is needed; depth and widths differ
+# * - concepts
+#   - Broden, whose host is gone
+#   - eleven classes of street scenes; drawn scenes
+#   - fewer and larger concepts, so lower ceilings
+# * - measure
+#   - count of units above 0.04
+#   - mean best IoU, and the count
+#   - {numref}`fig-ceilings`
+# * - comparison
+#   - the trained network
+#   - trained minus untrained, masks of other images
+#   - a fall is judged by what training adds
+# * - rotations
+#   - Gram–Schmidt, said to be uniform on $SO(n)$
+#   - Haar measure on $SO(n)$; five a layer
+#   - half of the printed draws are no rotations
+# * - size of the run
+#   - all blocks
+#   - the last block of the five deepest stages, 120 of 233 frames, at most 256 units a layer
+#   - wider intervals
+# :::
 #
 # ## Exercises
 #
 # :::{exercise}
 # :label: ex-permutation
-# *Warm-up.* Name orthogonal matrices that leave the mean best IoU exactly as it is, for every network. Which of them are rotations?
+# *Warm-up.*
+# Name orthogonal matrices that leave the mean best IoU exactly as it is, for every network.
+# Which of them are rotations?
 # :::
 #
 # ::::{solution} ex-permutation
 # :class: dropdown
-# Permutations only exchange the units: they are the orthogonal elements of $G_{\mathrm{ReLU}}$. The even ones are rotations.
+# Permutations only exchange the units: they are the orthogonal elements of $G_{\mathrm{ReLU}}$.
+# The even ones are rotations.
 # ::::
 #
 # :::{exercise}
 # :label: ex-ceiling
-# By {prf:ref}`prop-ceiling`, which quantile would let a concept of a quarter of all pixels reach an IoU of 0.04, and of 1?
+# By {prf:ref}`prop-ceiling`, which quantile would let a concept of a quarter of all pixels reach an IoU of 0.04,
+# and of 1?
 # :::
 #
 # ::::{solution} ex-ceiling
@@ -673,25 +797,31 @@ for name, each in {"before": mine, "after": after}.items():
 #
 # :::{exercise}
 # :label: ex-monomial
-# Show that a positive scaling of the units changes no IoU, and that a change of sign can change all of them. Which group is dissection invariant under?
+# Show that a positive scaling of the units changes no IoU, and that a change of sign can change all of them.
+# Which group is dissection invariant under?
 # :::
 #
 # ::::{solution} ex-monomial
 # :class: dropdown
-# Scaling a map by $c > 0$ scales its level $T_u$ by $c$, so $S_u$ stays. A change of sign selects the weakest pixels instead of the strongest. Together with the permutations these are the elements of $G_{\mathrm{ReLU}}$: the
-# measure has the symmetries of ReLU, whatever the activation of the network.
+# Scaling a map by $c > 0$ scales its level $T_u$ by $c$, so $S_u$ stays.
+# A change of sign selects the weakest pixels instead of the strongest.
+# Together with the permutations these are the elements of $G_{\mathrm{ReLU}}$:
+# the measure has the symmetries of ReLU, whatever the activation of the network.
 # ::::
 #
 # :::{exercise}
 # :label: ex-null
-# *With data.* How high is an IoU by chance? Dissect the `network` of {numref}`fig-gallery` with its true `masks` and with `masks.shuffled(generator)`, and draw the share of units above a threshold against the threshold.
+# *With data.*
+# How high is an IoU by chance?
+# Dissect the `network` of {numref}`fig-gallery` with its true `masks` and with `masks.shuffled(generator)`,
+# and draw the share of units above a threshold against the threshold.
 # :::
 #
 # ::::{solution-start} ex-null
 # :class: dropdown
 # ::::
 
-# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-ex-null-masks", "caption": "Masks of other images reach some IoU, too: compare with them before you call a unit interpretable. Share of the 24 units of the small network whose best IoU exceeds a threshold, with true masks and with those of other images; computed by this page."}, "image": {"alt": "Two falling curves of the share of units against the threshold, the one for true masks further to the right."}}
+# %% tags=["hide-input"] figure="fig-ex-null-masks"
 maps = experiment.maps(network, "ReLU", "output", shown.images)
 null = masks.shuffled(torch.Generator().manual_seed(seed))
 pairs = dissection.dissect_each(maps, [masks, null], quantile=main_quantile)
@@ -704,21 +834,25 @@ chance = pd.DataFrame(
 mean_curves(chance, "threshold, %", "share", "masks", ylabel="units above it, %")
 
 # %% [markdown]
-# {numref}`fig-ex-null-masks` shows it. The threshold that 5 percent of the units exceed by chance depends on the concepts and on $q$; a fixed one does not.
+# {numref}`fig-ex-null-masks` shows it.
+# The threshold that 5 percent of the units exceed by chance depends on the concepts and on $q$;
+# a fixed one does not.
 #
 # ::::{solution-end}
 # ::::
 #
 # :::{exercise}
 # :label: ex-quantile
-# *With data.* `record("slopes")` holds the slopes of the small networks at three quantiles. Does the answer for ReLU, and for none, depend on the quantile?
+# *With data.*
+# `record("slopes")` holds the slopes of the small networks at three quantiles.
+# Does the answer for ReLU, and for none, depend on the quantile?
 # :::
 #
 # ::::{solution-start} ex-quantile
 # :class: dropdown
 # ::::
 
-# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-ex-quantile", "caption": "The signs do not depend on the quantile: with ReLU training deepens the fall at all three, without it at none. The sizes do, because larger quantiles have higher ceilings. Six networks each, drawn scenes, recorded."}, "image": {"alt": "Two panels, no ReLU and ReLU, with three rows for the quantiles 0.005, 0.02 and 0.05: dots, means and intervals about zero."}}
+# %% tags=["hide-input"] figure="fig-ex-quantile"
 two = record("slopes").query("dataset == 'concepts' and layer == 'output'")
 two = two.query("statistic == 'mean_iou'").assign(points=lambda t: 100 * t["difference"])
 two = two[two["kind"].isin(["ReLU", "no ReLU"])].sort_values(["kind", "quantile"])
@@ -729,29 +863,38 @@ two = two.assign(q=two["quantile"].map("q = {:g}".format))
 forest(two, "q", "points", panels="kind", xlabel="trained − untrained, points")
 
 # %% [markdown]
-# No: in {numref}`fig-ex-quantile` the interval for ReLU lies left of 0 at all three quantiles, and the one for none contains 0 at all three.
+# No: in {numref}`fig-ex-quantile` the interval for ReLU lies left of 0 at all three quantiles,
+# and the one for none contains 0 at all three.
 #
 # ::::{solution-end}
 # ::::
 #
 # :::{exercise}
 # :label: ex-open-depth
-# *Open.* Behind the second ReLU6 of the two deepest stages a random basis is more interpretable than the own one ({numref}`fig-depth`). That ReLU6 follows a convolution that treats each channel by itself. Does it select positions rather than concepts there? Propose a
-# measurement that tells the two apart.
+# *Open.*
+# Behind the second ReLU6 of the two deepest stages a random basis is more interpretable
+# than the own one ({numref}`fig-depth`).
+# That ReLU6 follows a convolution that treats each channel by itself.
+# Does it select positions rather than concepts there?
+# Propose a measurement that tells the two apart.
 # :::
 #
 # ## Summary
 #
-# - In three networks trained on ImageNet units lose a quarter of their IoU behind the first ReLU6 of a block, {glue:text}`first-gap` points more than at the linear output. What training adds is
-#   larger by {glue:text}`first-added`: not established.
-# - Behind the second ReLU6 of the two deepest stages a random basis is more interpretable. In small networks the sizes of the groups do
-#   not order four activations; six networks of each kind do not decide more.
+# - In three networks trained on ImageNet units lose a quarter of their IoU behind the first ReLU6 of a block,
+#   {glue:text}`first-gap` points more than at the linear output.
+#   What training adds is larger by {glue:text}`first-added`: not established.
+# - Behind the second ReLU6 of the two deepest stages a random basis is more interpretable.
+#   In small networks the sizes of the groups do not order four activations;
+#   six networks of each kind do not decide more.
 # - Untrained networks change too, most of all with tanh: compare the trained slope with theirs.
-# - Dissection asks which concept a unit's strongest activations select; an IoU is bounded by sizes, {prf:ref}`prop-ceiling`.
+# - Dissection asks which concept a unit's strongest activations select; an IoU is bounded by sizes,
+#   {prf:ref}`prop-ceiling`.
 # - A count above a fixed threshold may stand still while every unit loses; the mean best IoU does not.
 #
-# Back to {doc}`02_sanity_rotations`, which rotates in front of an activation and asks what that costs in accuracy, or on to {doc}`06_genni`:
-# the shape of symmetry among the weights themselves. {doc}`/generated/status` has the data, code and run of this page.
+# Back to {doc}`02_sanity_rotations`, which rotates in front of an activation and asks what
+# that costs in accuracy, or on to {doc}`06_genni`: the shape of symmetry among the weights themselves.
+# {doc}`/generated/status` has the data, code and run of this page.
 
 
 # %% tags=["remove-cell"]

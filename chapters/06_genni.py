@@ -15,21 +15,29 @@
 #
 # :::{admonition} Before you start
 # :class: tip
-# **You need** {doc}`01_intertwiner_groups` for the words *swap* and *scale*, and {doc}`01b_weight_space` for what they do to weights.
+# **You need** {doc}`01_intertwiner_groups` for the words *swap* and *scale*,
+# and {doc}`01b_weight_space` for what they do to weights.
 #
-# **You will learn** to find weights that compute one function, to read a picture of the loss on a plane through them, to count pieces,
-# holes and directions, and to tell a symmetry from a threshold. {doc}`06b_genni_lenet` goes on to larger networks, to UMAP and to a guide.
+# **You will learn** to find weights that compute one function, to read a picture of the loss on a plane through
+# them, to count pieces, holes and directions, and to tell a symmetry from a threshold.
+# {doc}`06b_genni_lenet` goes on to larger networks, to UMAP and to a guide.
 #
-# **This run.** {{ this_run }}.
+# **This run.**
+# {{ this_run }}.
 # :::
 #
 # ## The question
 #
-# Which weights compute a given function? A network has too many weights to look at all of them. GENNI {cite}`lengyel2020` trains several networks
-# to the same function, lays a plane through the trained weights, and draws the loss on it. *Can one see a group in such a picture?* In
-# {numref}`fig-space` one can. Three ReLU neurons with outgoing weights 1 compute $|x|$ exactly when their input weights lie on a hexagon. Its six corners are
-# the six orders of $(1, 0, -1)$: the permutations of three neurons. Along an edge two neurons on the same side of 0 share one slope, and one takes over what the other gives up. That
-# is neither a permutation nor a scaling; more in the section {ref}`sec-hole`.
+# Which weights compute a given function?
+# A network has too many weights to look at all of them.
+# GENNI {cite}`lengyel2020` trains several networks to the same function,
+# lays a plane through the trained weights, and draws the loss on it.
+# *Can one see a group in such a picture?*
+# In {numref}`fig-space` one can.
+# Three ReLU neurons with outgoing weights 1 compute $|x|$ exactly when their input weights lie on a hexagon.
+# Its six corners are the six orders of $(1, 0, -1)$: the permutations of three neurons.
+# Along an edge two neurons on the same side of 0 share one slope, and one takes over what the other gives up.
+# That is neither a permutation nor a scaling; more in the section {ref}`sec-hole`.
 
 # %% tags=["hide-input"]
 import itertools
@@ -81,21 +89,24 @@ hexagon = genni.plane(torch.cat([three, torch.ones(3, 3)], 1))
 absolute = Problem(models.fcn((1, 3, 1)), torch.abs, seen)
 unrolled = genni.grid_loss(absolute, hexagon, (-1.1, 2.9), 41)
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-space", "caption": "Three ReLU neurons compute |x| exactly on a hexagon of input weights. Left: three solutions θ₀, θ₁, θ₂ (red crosses) span a plane in the space of the weights w₁, w₂, w₃. Middle: the same plane, unrolled. Each of its points is a network, and its colour is the network's loss J, measured by that of the zero function, E[y²]: dark blue where the network computes |x|, pale where it does not. Right: the functions of the networks A, B and C, and |x| (dashed). Computed by this page."}, "image": {"alt": "A tilted square in space with axes w1, w2, w3, coloured by loss, with a dark hexagon and three crosses on it; the same square flat; and three small graphs of functions, one zero, one lower and one steeper than the absolute value."}}
+# %% tags=["remove-input"] figure="fig-space"
 networks = {"A": [1.35, 0.41], "B": [1.87, -0.07], "C": [2.3, 2.3]}
 outputs = partial(genni.outputs, models.fcn((1, 3, 1)))
 plane_in_space(unrolled, hexagon, networks, outputs)
 
 # %% [markdown]
-# Pictures of the loss on a plane are read like the middle of {numref}`fig-space`. A point is a whole network. Its coordinates $t_1, t_2$ say how far it lies from
-# $\theta_0$ in two directions. Its colour is its loss.
+# Pictures of the loss on a plane are read like the middle of {numref}`fig-space`.
+# A point is a whole network.
+# Its coordinates $t_1, t_2$ say how far it lies from $\theta_0$ in two directions.
+# Its colour is its loss.
 #
 # ## One, two and four neurons
 #
-# {numref}`fig-classes` shows two more. With one neuron the dark set is the curve $(\alpha, 1/\alpha)$: a *scaling* of the neuron. With two neurons that
-# compute $|x|$ it is two points, and a *swap* exchanges them.
+# {numref}`fig-classes` shows two more.
+# With one neuron the dark set is the curve $(\alpha, 1/\alpha)$: a *scaling* of the neuron.
+# With two neurons that compute $|x|$ it is two points, and a *swap* exchanges them.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-classes", "caption": "Scaling makes a curve, a swap makes two points. Loss relative to that of the zero function, on a logarithmic scale, with a line at 0.1; orange: exact members from formulas. Left: all weights (w, c) of one neuron, target ReLU(x). Right: input weights of two neurons with outgoing weights 1, target |x|. Computed by this page."}, "image": {"alt": "Two square heat maps: a dark hyperbola branch, and two dark spots symmetric to the diagonal; orange dots lie on the dark sets."}}
+# %% tags=["remove-input"] figure="fig-classes"
 neuron = genni.plane(torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
 two = genni.plane(torch.tensor([[0.0, 0, 1, 1], [1, 0, 1, 1], [0, 1, 1, 1]]))
 alpha = torch.logspace(-0.5, 0.5, 25, dtype=f64)
@@ -114,10 +125,13 @@ for (title, (h, flat, target, reach, names)), oracle in zip(
 loss_planes(panels)
 
 # %% [markdown]
-# With four neurons the slopes on the two sides are 1 and −1 only if $w_1+w_2+w_3+w_4=0$, so that the set lies in three dimensions. It is the surface of a cuboctahedron ({numref}`fig-polytope`). It has twelve corners, $4\cdot3$ choices of one neuron
-# at 1 and another at −1. Permuting the neurons maps the body to itself.
+# With four neurons the slopes on the two sides are 1 and −1 only if $w_1+w_2+w_3+w_4=0$,
+# so that the set lies in three dimensions.
+# It is the surface of a cuboctahedron ({numref}`fig-polytope`).
+# It has twelve corners, $4\cdot3$ choices of one neuron at 1 and another at −1.
+# Permuting the neurons maps the body to itself.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-polytope", "caption": "The input weights of four ReLU neurons that compute |x| are the surface of a cuboctahedron. Turn it with the mouse. At the corner 1↑2↓ neuron 1 has weight 1, neuron 2 has −1, the others 0. Red: one network in its 24 orders. The slider allows an error: for ε < 1 the ε-set with Σwᵢ = 0 is the shell between the body scaled by 1 − √ε and by 1 + √ε."}, "image": {"alt": "Translucent cuboctahedron in three dimensions with grey edges, twelve labelled corners and twenty-four red points on its faces, and a slider for the threshold."}}
+# %% tags=["remove-input"] figure="fig-polytope"
 corner = torch.cat([torch.zeros(4), torch.ones(4)])
 steps = torch.cat([torch.eye(4)[:3] - torch.eye(4)[1:], torch.zeros(3, 4)], 1)
 solid = genni.plane(torch.cat([corner[None], corner + steps]))
@@ -132,8 +146,11 @@ assert ring == (1, 1) and sphere == (1, 0, 1)
 polytope([0.0, 0.01, 0.05, 0.1, 0.3], [0.7, 0.3, -0.9, -0.1], name="polytope")
 
 # %% [markdown]
-# What the eye sees can be counted. *Betti numbers* count the pieces of a set, the loops in it that go around a hole, and the cavities that it encloses. On grids at ε = 0.1 the hexagon has (1, 1), as a
-# circle has, and the surface of {numref}`fig-polytope` has (1, 0, 1), as a sphere has.
+# What the eye sees can be counted.
+# *Betti numbers* count the pieces of a set, the loops in it that go around a hole, and the cavities
+# that it encloses.
+# On grids at ε = 0.1 the hexagon has (1, 1), as a circle has, and the surface of {numref}`fig-polytope` has (1,
+# 0, 1), as a sphere has.
 #
 # (sec-definitions)=
 # ## Definitions, and a closed form
@@ -142,31 +159,46 @@ polytope([0.0, 0.01, 0.05, 0.1, 0.3], [0.7, 0.3, -0.9, -0.1], name="polytope")
 #
 # $$J(\theta) = \operatorname{mean}_x |\varphi(x,\theta)-y|^2.$$ (eq-genni-loss)
 #
-# The *class* of $\theta^*$ is the set of all θ with the same function, and the *ε-set* is $\{\theta : J(\theta)/\mathrm E[y^2] < \varepsilon\}$. The paper takes $J < \varepsilon$ instead. We divide by $\mathrm E[y^2]$, the
-# loss of the zero function, so that ε has a meaning: above $\varepsilon = 1$ the set contains every network that returns 0.
+# The *class* of $\theta^*$ is the set of all θ with the same function,
+# and the *ε-set* is $\{\theta : J(\theta)/\mathrm E[y^2] < \varepsilon\}$.
+# The paper takes $J < \varepsilon$ instead.
+# We divide by $\mathrm E[y^2]$, the loss of the zero function, so that ε has a meaning:
+# above $\varepsilon = 1$ the set contains every network that returns 0.
 #
-# The network of the paper is $\varphi(x) = \sum_i c_i\,\mathrm{ReLU}(w_i x)$ with two neurons. It is linear on either side of 0, with slopes
+# The network of the paper is $\varphi(x) = \sum_i c_i\,\mathrm{ReLU}(w_i x)$ with two neurons.
+# It is linear on either side of 0, with slopes
 #
 # $$s_+ = \sum_{w_i>0} c_i w_i, \qquad s_- = \sum_{w_i<0} c_i w_i.$$ (eq-slopes)
 #
 # :::{prf:theorem} The classes of the small network
 # :label: thm-slopes
 #
-# 1. Two parameters compute the same function iff they have the same slopes, and for $x\sim N(0,1)$
-#    $J = \tfrac12\left((\Delta s_+)^2+(\Delta s_-)^2\right)$, with $\Delta s_\pm$ the differences of the slopes of θ and θ*.
-# 2. With two neurons and $s_+s_-\neq0$, the class has two pieces, exchanged by the swap. They lie in one piece of the ε-set iff
-#    $\varepsilon > \min(s_+^2, s_-^2)/(s_+^2+s_-^2)$.
-# 3. With two neurons and exactly one slope 0, the class is connected, with a part of dimension 3 and sheets of dimension 2.
+# 1. Two parameters compute the same function iff they have the same slopes,
+#    and for $x\sim N(0,1)$ $J = \tfrac12\left((\Delta s_+)^2+(\Delta s_-)^2\right)$,
+#    with $\Delta s_\pm$ the differences of the slopes of θ and θ*.
+# 2. With two neurons and $s_+s_-\neq0$, the class has two pieces, exchanged by the swap.
+#    They lie in one piece of the ε-set iff $\varepsilon > \min(s_+^2, s_-^2)/(s_+^2+s_-^2)$.
+# 3. With two neurons and exactly one slope 0, the class is connected, with a part of dimension 3
+#    and sheets of dimension 2.
 # :::
 #
 # :::{prf:proof}
-# (1) is integration over each half line. (2) Neither slope is 0, so one $w_i$ is positive and one negative, and each $c_i$ is a slope
-# divided by $w_i$: two quadrants, each connected. A path from one to the other leaves its quadrant where a $w_i$ is 0. There a slope is 0,
-# so $J\ge\tfrac12\min(s_+^2,s_-^2)$, while $\mathrm E[y^2]=\tfrac12(s_+^2+s_-^2)$. No more is needed: let $|s_+|\le|s_-|$ and $w_1>0>w_2$. Shrink $c_1$ to 0, lead $w_1$ below 0, hand $s_-$ over from neuron 2 to
-# neuron 1 while both $w_i<0$, lead $w_2$ above 0, and let $c_2$ grow until $c_2w_2=s_+$. On this path $J\le\tfrac12s_+^2$. (3) Let $s_+=0$. Both $w_i$ may be negative with
-# $c_1w_1+c_2w_2=s_-$: one equation, a line of $(c_1,c_2)$ over every point of a quadrant, so connected. Or $w_1>0>w_2$: then $c_1=0$ and
-# $c_2w_2=s_-$: two equations; letting $w_1$ fall through 0 leads inside the class to the first part. At $w_1=0$, $c_1$ is free and can be
-# led to 0. The swap gives the rest, and $s_-=0$ is the mirror image.
+# (1) is integration over each half line.
+# (2) Neither slope is 0, so one $w_i$ is positive and one negative, and each $c_i$ is a slope divided by $w_i$:
+# two quadrants, each connected.
+# A path from one to the other leaves its quadrant where a $w_i$ is 0.
+# There a slope is 0, so $J\ge\tfrac12\min(s_+^2,s_-^2)$, while $\mathrm E[y^2]=\tfrac12(s_+^2+s_-^2)$.
+# No more is needed: let $|s_+|\le|s_-|$ and $w_1>0>w_2$.
+# Shrink $c_1$ to 0, lead $w_1$ below 0, hand $s_-$ over from neuron 2 to neuron 1 while both $w_i<0$,
+# lead $w_2$ above 0, and let $c_2$ grow until $c_2w_2=s_+$.
+# On this path $J\le\tfrac12s_+^2$.
+# (3) Let $s_+=0$.
+# Both $w_i$ may be negative with $c_1w_1+c_2w_2=s_-$:
+# one equation, a line of $(c_1,c_2)$ over every point of a quadrant, so connected.
+# Or $w_1>0>w_2$: then $c_1=0$ and $c_2w_2=s_-$: two equations;
+# letting $w_1$ fall through 0 leads inside the class to the first part.
+# At $w_1=0$, $c_1$ is free and can be led to 0.
+# The swap gives the rest, and $s_-=0$ is the mirror image.
 # :::
 #
 # Here are the network, a swap and a scaling, and the slopes {eq}`eq-slopes` that they keep:
@@ -194,11 +226,19 @@ print("slopes", slopes(theta).numpy())
 # %% [markdown]
 # :::{admonition} Errata: Lengyel et al. 2020, metric, orbits and independence
 # :class: warning
-# *Metric.* The paper measures $d(f,g) = (\int_X|f-g|^2\,dx)^{1/2}$ and calls $J$ an approximation of $d$. On $X=\mathbb R$, the domain of its example, $d$ is infinite: ReLU$(x)$ and $2\,$ReLU$(x)$
-# differ by $x$ for all $x>0$. And $J$ is a mean of squares: for inputs drawn from a law $P$ it approximates $d^2$ in $L^2(P)$, not $d$. Halving $d$ divides $J$ by four.
-# *Orbits.* The paper calls the class the orbit of a *direct product* of groups. Swap and scale do not commute, so the product is semidirect; and
-# for a target with $s_+ = 0 \ne s_-$, where both $w_i$ are negative, the class has dimension 3 while the orbits of swap and scale have 2.
-# *Independence.* It asks for $m+1$ *linearly* independent solutions: for $m=4$ there are none in $\mathbb R^4$. *Affinely* independent is meant.
+# *Metric.*
+# The paper measures $d(f,g) = (\int_X|f-g|^2\,dx)^{1/2}$ and calls $J$ an approximation of $d$.
+# On $X=\mathbb R$, the domain of its example, $d$ is infinite:
+# ReLU$(x)$ and $2\,$ReLU$(x)$ differ by $x$ for all $x>0$.
+# And $J$ is a mean of squares: for inputs drawn from a law $P$ it approximates $d^2$ in $L^2(P)$, not $d$.
+# Halving $d$ divides $J$ by four.
+# *Orbits.*
+# The paper calls the class the orbit of a *direct product* of groups.
+# Swap and scale do not commute, so the product is semidirect; and for a target with $s_+ = 0 \ne s_-$,
+# where both $w_i$ are negative, the class has dimension 3 while the orbits of swap and scale have 2.
+# *Independence.*
+# It asks for $m+1$ *linearly* independent solutions: for $m=4$ there are none in $\mathbb R^4$.
+# *Affinely* independent is meant.
 # :::
 
 # %% tags=["remove-cell"]
@@ -236,11 +276,18 @@ assert (record("metric")["half_as_far"] - 0.25).abs().max() < 1e-9
 # (sec-search)=
 # ## GENNI from scratch
 #
-# 1. **Search.** Train from random starts to the target. Accept a start if $J/\mathrm E[y^2]$ is small on inputs it has not seen.
-# 2. **Plane.** Take $m+1$ affinely independent solutions $\theta_0,\dots,\theta_m$ and orthonormalise $\theta_i-\theta_0$ to $B$.
-# 3. **Grid.** Evaluate $J$ of {eq}`eq-genni-loss` at $\theta_0 + tB$ for $n^m$ points $t$. Keep those of the ε-set.
+# 1. **Search.**
+#    Train from random starts to the target.
+#    Accept a start if $J/\mathrm E[y^2]$ is small on inputs it has not seen.
+# 2. **Plane.**
+#    Take $m+1$ affinely independent solutions $\theta_0,\dots,\theta_m$ and orthonormalise $\theta_i-\theta_0$ to
+#    $B$.
+# 3. **Grid.**
+#    Evaluate $J$ of {eq}`eq-genni-loss` at $\theta_0 + tB$ for $n^m$ points $t$.
+#    Keep those of the ε-set.
 #
-# The target has the slopes 0.8 and −0.5 of the cell above. Its loss, for many networks at once:
+# The target has the slopes 0.8 and −0.5 of the cell above.
+# Its loss, for many networks at once:
 
 
 # %%
@@ -286,24 +333,34 @@ for k in range(searches):
 flats = {k: genni.plane(each.points) for k, each in found.items()}
 
 # %% [markdown]
-# The last lines check it against the library. Of the 24 starts {glue:text}`accepted` are accepted. The others end with two $w_i$ of one sign, so that they lack a slope.
-# The paper asks for “low enough loss”, one that is “comparable” to the loss of a parameter found by known symmetries. The authors' code does not test it: three of the four networks of its pictures are no solutions ({ref}`sec-authors`).
+# The last lines check it against the library.
+# Of the 24 starts {glue:text}`accepted` are accepted.
+# The others end with two $w_i$ of one sign, so that they lack a slope.
+# The paper asks for “low enough loss”, one that is “comparable” to the loss of a parameter found by known
+# symmetries.
+# The authors' code does not test it: three of the four networks of its pictures are no solutions
+# ({ref}`sec-authors`).
 #
 # ### What the picture shows
 #
-# With $m = 3$ one gets {numref}`fig-live-search`, the paper's figure 2 for a target that has both slopes. The class has dimension 2 in $\mathbb R^4$, so a three-dimensional plane (an affine subspace) meets it in curves.
+# With $m = 3$ one gets {numref}`fig-live-search`, the paper's figure 2 for a target that has both slopes.
+# The class has dimension 2 in $\mathbb R^4$, so a three-dimensional plane (an affine subspace) meets it in
+# curves.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-live-search", "caption": "A target with both slopes leaves thin sets in a plane of three dimensions; they shrink towards curves as ε falls. Grid points of the ε-set, at first for the largest ε. Turn it with the mouse; the slider sets ε. Diamonds: the four solutions that span the plane. Computed by this page."}, "image": {"alt": "Interactive cloud of points in three dimensions in narrow bands, with diamonds on them, with a slider for the threshold."}}
+# %% tags=["remove-input"] figure="fig-live-search"
 thin = genni.grid_loss(live, flats[0], (-2, 2), points_3d)
 spots = flats[0].coordinates.numpy(force=True)
 epsilon_slider(thin, [0.01, 0.03, 0.1, 0.2], name="live", points=spots)
 
 # %% [markdown]
-# How many pieces are there? Let ε grow and follow each piece from its birth to the ε at which it merges into an older one.
-# {numref}`fig-lifetimes` does so on a grid in all of $\mathbb R^4$. *Two pieces last until {prf:ref}`thm-slopes` (2) says that they merge*: on the grid within one percent of the prediction, for all five targets that we tried (three are drawn). In the class the two
-# copies that the swap exchanges never meet; their ε-sets merge above the threshold.
+# How many pieces are there?
+# Let ε grow and follow each piece from its birth to the ε at which it merges into an older one.
+# {numref}`fig-lifetimes` does so on a grid in all of $\mathbb R^4$.
+# *Two pieces last until {prf:ref}`thm-slopes` (2) says that they merge*:
+# on the grid within one percent of the prediction, for all five targets that we tried (three are drawn).
+# In the class the two copies that the swap exchanges never meet; their ε-sets merge above the threshold.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-lifetimes", "caption": "A target with both slopes has two pieces, and they merge where the theorem says (dashed). Lifetimes of the four longest-lived components of the ε-set on a grid of 16⁴ networks, from birth to merging; the first bar never ends. Bars 3 and 4 are bits that the coarse grid cuts off, and merge early. The scale of ε is logarithmic. Computed by this page."}, "image": {"alt": "Three panels of horizontal bars on a logarithmic axis, two long bars in each, the second of which ends at a dashed vertical line."}}
+# %% tags=["remove-input"] figure="fig-lifetimes"
 axis = torch.linspace(-2, 2, 16, dtype=f64)
 everywhere, rows, lives = torch.cartesian_prod(*[axis] * 4), [], []
 for plus, minus in ((1.0, -1.0), (1.0, 1.0), (0.8, -0.5), (1.0, 0.5), (-0.7, 1.2)):
@@ -326,10 +383,15 @@ lifetimes(pd.concat(lives[:3]))
 # (sec-dimension)=
 # ## Counting directions
 #
-# In how many directions can one move without changing the function? The outputs on all inputs are a function of θ, and its Jacobian says how they change to first order. The rank of that matrix is the *functional dimension* of θ; where it is constant,
-# the class has the dimension that is left:
+# In how many directions can one move without changing the function?
+# The outputs on all inputs are a function of θ, and its Jacobian says how they change to first order.
+# The rank of that matrix is the *functional dimension* of θ; where it is constant, the class has the dimension
+# that is left:
 #
-# $$\dim[\theta] = \dim\Theta - \operatorname{rank}\frac{\partial\varphi(X,\theta)}{\partial\theta}.$$ (eq-functional-dimension)
+# $$
+# \dim[\theta]
+# = \dim\Theta - \operatorname{rank}\frac{\partial\varphi(X,\theta)}{\partial\theta}.
+# $$ (eq-functional-dimension)
 
 
 # %%
@@ -392,7 +454,10 @@ assert told.loc["a neuron without weights", "dimension"] == 1
 assert (told["moved_by_the_further_group"] > 0).tolist() == [True, False, False, False]
 
 # %% [markdown]
-# Orbits of swap and scale have one dimension for each of the $h$ neurons. *For $h\ge2$ neurons and one input the class has more dimensions than the orbit, unless $h = 2$ and both slopes are nonzero; with three inputs it has as many, in all nine random networks that we tried*:
+# Orbits of swap and scale have one dimension for each of the $h$ neurons.
+# *For $h\ge2$ neurons and one input the class has more dimensions than the orbit,
+# unless $h = 2$ and both slopes are nonzero; with three inputs it has as many, in all nine random networks
+# that we tried*:
 #
 # | network with $h$ neurons | parameters | dimension of the class | of the orbit |
 # |---|---|---|---|
@@ -400,16 +465,25 @@ assert (told["moved_by_the_further_group"] > 0).tolist() == [True, False, False,
 # | 1 input, all $w_i$ of one sign | $2h$ | $2h-1$ | $h$ |
 # | 3 inputs | $4h$ | $h$ | $h$ |
 #
-# A plane of dimension $m$ meets a class of codimension $r$ in dimension $m-r$, generically. With rank 2, three dimensions show curves and two dimensions only points.
+# A plane of dimension $m$ meets a class of codimension $r$ in dimension $m-r$, generically.
+# With rank 2, three dimensions show curves and two dimensions only points.
 #
 # An orbit may be smaller than its group: {prf:ref}`thm-stabiliser` names the elements that move nothing.
 #
 # (sec-authors)=
 # ## The paper's figures 1 and 2
 #
-# The paper's target is an untrained network with seed 10. Its starting points come from the same sequence of random numbers, so we can reproduce them all: target, 16,384 inputs, ten starts, 1000 steps of SGD, no acceptance test.
-# *The printed ε = 0.0025 is {glue:text}`ratio:.0f` times the loss of the zero function on 500 inputs ({glue:text}`ratio-law:.0f` times for $x\sim N(0,1)$), so the pictures show the class of 0 as much as that of the target.* The target's weights are $-0.0838, -0.0343, -0.2652$ and $0.1627$: nearly 0, and with both $w_i$ negative, so
-# that one slope is 0. Of the four networks that span the planes one is a solution. Networks 1 and 3 have relative losses of 0.31 and 0.27, and network 2 has 1.32: it is worse than the zero function.
+# The paper's target is an untrained network with seed 10.
+# Its starting points come from the same sequence of random numbers, so we can reproduce them all:
+# target, 16,384 inputs, ten starts, 1000 steps of SGD, no acceptance test.
+# *The printed ε = 0.0025 is {glue:text}`ratio:.0f` times the loss of the zero function on 500 inputs
+# ({glue:text}`ratio-law:.0f` times for $x\sim N(0,1)$), so the pictures show the class of 0 as much as
+# that of the target.*
+# The target's weights are $-0.0838, -0.0343, -0.2652$ and $0.1627$: nearly 0, and with both $w_i$ negative,
+# so that one slope is 0.
+# Of the four networks that span the planes one is a solution.
+# Networks 1 and 3 have relative losses of 0.31 and 0.27, and network 2 has 1.32:
+# it is worse than the zero function.
 
 # %% tags=["hide-input"]
 theirs, draws, starts = experiment.authors_draws(models.fcn, (1,), 16384, 10, seed=10)
@@ -440,7 +514,7 @@ assert told[0] < 1e-4 and told.round(2).tolist()[1:] == [0.31, 1.32, 0.27]
 assert (theirs[:2] < 0).all()
 
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-figure-1", "caption": "With the printed ε a wide region is in the set; with a tenth of the zero function's loss a narrow band is left, and a speck about network 0 that is smaller than a step of the grid. Left: the paper's figure 1, with its own networks, plane, bounds and ε. Right: the same plane at ε = 0.1. Black: border of the ε-set on inputs; red, dashed: by the closed form; the two nearly coincide. Crosses: the networks that span the plane; two of the three are no solutions. Computed by this page."}, "image": {"alt": "Two square heat maps of the loss on one plane with contour lines: around a wide connected region, and around a thin dark curve."}}
+# %% tags=["remove-input"] figure="fig-figure-1"
 def panel(grid, flat, theta, epsilon):
     """The loss on inputs, and beside it the closed form on the same points."""
     aim = experiment.slopes(theta.to(flat.centre))
@@ -459,9 +533,10 @@ panels = {
 loss_planes(panels)
 
 # %% [markdown]
-# {numref}`fig-their-plane` is the paper's figure 2. The paper sees two things in it that ask for an explanation: a hole, and two surfaces that cross.
+# {numref}`fig-their-plane` is the paper's figure 2.
+# The paper sees two things in it that ask for an explanation: a hole, and two surfaces that cross.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-their-plane", "caption": "In the paper's figure 2 the ε-set is wide; below ε = 1 its part with both input weights positive is gone. Turn it with the mouse. The slider sets ε as a share of the zero function's loss; its largest value is the printed one, on the inputs of this page's run. Diamonds: the four networks that span the plane, of which only network 0 is a solution. Computed by this page."}, "image": {"alt": "Interactive cloud of points in three dimensions: wide crossing sheets, with a slider for the threshold."}}
+# %% tags=["remove-input"] figure="fig-their-plane"
 crosses = their_planes[3].coordinates.numpy(force=True)
 levels = [0.1, 0.3, 0.9, 3.0, round(ratio, 1)]
 epsilon_slider(their_grids[3], levels, name="theirs", points=crosses)
@@ -470,14 +545,19 @@ epsilon_slider(their_grids[3], levels, name="theirs", points=crosses)
 # (sec-hole)=
 # ### The hole and its group
 #
-# The paper guesses that the hole "may be explained by other groups of symmetries". *There is a further group, of one parameter.* Where both neurons are inactive on the same side, $w_1, w_2 < 0$, the class is
-# $\{c_1w_1+c_2w_2 = s_-\}$, of dimension 3. Orbits of swap and scale have dimension 2. The missing direction is
+# The paper guesses that the hole "may be explained by other groups of symmetries".
+# *There is a further group, of one parameter.*
+# Where both neurons are inactive on the same side, $w_1, w_2 < 0$, the class is $\{c_1w_1+c_2w_2 = s_-\}$,
+# of dimension 3.
+# Orbits of swap and scale have dimension 2.
+# The missing direction is
 #
 # $$(c_1, c_2) \mapsto (c_1 + t\,w_2,\; c_2 - t\,w_1),$$ (eq-further-group)
 #
-# which is neither a swap nor a scaling. One neuron takes over what the other gives up ({numref}`fig-further-group`).
+# which is neither a swap nor a scaling.
+# One neuron takes over what the other gives up ({numref}`fig-further-group`).
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-further-group", "caption": "Where both input weights are negative, the outgoing weights that keep the function form a line; where one is positive and one negative they are a single point. The line is an orbit of the further group. Input weights (−1, −0.6) on the left, (1, −0.8) on the right; slopes (0, −0.5) and (0.8, −0.5)."}, "image": {"alt": "Two planes of outgoing weights c1 and c2: on the left a line through a point, with an arrow along it; on the right a single point."}}
+# %% tags=["remove-input"] figure="fig-further-group"
 outgoing_weights(
     {"both $w_i < 0$": (-1, -0.6), "$w_2 < 0 < w_1$": (1.0, -0.8)}, (0.8, -0.5)
 )
@@ -490,11 +570,17 @@ further = theta + t * torch.tensor([0, 0, theta[1], -theta[0]])
 print("both slopes: they become", slopes(further).numpy().round(2))
 
 # %% [markdown]
-# How can a group of straight lines make a hole? It adds a dimension: without it the class would meet a three-dimensional plane in curves, with it in a surface. The equation gives the surface its shape. In $\mathbb R^4$ the form $c_1w_1+c_2w_2$ has two
-# positive and two negative squares. Restricted to a generic three-dimensional plane it has two of one sign and one of the other, so the surface is a hyperboloid: of one sheet, around a hole, or of two. *In the paper's
-# plane it has one sheet* ({numref}`fig-hyperboloid`). Scaling keeps $c_1w_1$ and leads out of the plane; so networks of different colour are not scalings of each other.
+# How can a group of straight lines make a hole?
+# It adds a dimension: without it the class would meet a three-dimensional plane in curves, with it in a surface.
+# The equation gives the surface its shape.
+# In $\mathbb R^4$ the form $c_1w_1+c_2w_2$ has two positive and two negative squares.
+# Restricted to a generic three-dimensional plane it has two of one sign and one of the other,
+# so the surface is a hyperboloid: of one sheet, around a hole, or of two.
+# *In the paper's plane it has one sheet* ({numref}`fig-hyperboloid`).
+# Scaling keeps $c_1w_1$ and leads out of the plane;
+# so networks of different colour are not scalings of each other.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-hyperboloid", "caption": "The class in the paper's plane, where both input weights are negative, is part of a hyperboloid of one sheet around a hole. Turn it with the mouse and look through. Colour: c₁w₁, what neuron 1 contributes to the slope. Scalings keep it, the further group changes it. By the closed form, not from a grid."}, "image": {"alt": "Interactive saddle-like surface around an open hole, in bands of colour."}}
+# %% tags=["remove-input"] figure="fig-hyperboloid"
 level = experiment.slopes(theirs)[1].item()
 quadric = experiment.quadric(their_planes[3], level)
 sheet = quadric.one_sheet(2.0, 56)
@@ -529,19 +615,30 @@ told = results.recorded("06_genni", "hole")["desk"][1]["parameters"]
 assert 2 * told["points_3d"] == 160
 
 # %% [markdown]
-# At the printed ε, on 160 points a side, where the paper has 50, the set of figure 2 has one piece and one hole, and so has its part with both $w_i<0$, a thin strip at its narrowest. That this hole is the one of the hyperboloid is an inference: on coarser grids
-# thin sheets are full of false holes, and counts come and go.
+# At the printed ε, on 160 points a side, where the paper has 50, the set of figure 2 has one piece and one hole,
+# and so has its part with both $w_i<0$, a thin strip at its narrowest.
+# That this hole is the one of the hyperboloid is an inference:
+# on coarser grids thin sheets are full of false holes, and counts come and go.
 #
 # (sec-crossing)=
 # ### Where the second surface comes from
 #
-# One surface of {numref}`fig-their-plane` has both $w_i<0$, the other both $w_i>0$. They are not permuted copies of each other: a swap keeps the set of
-# networks with both $w_i<0$, and that with both $w_i>0$. Where both $w_i > 0$ a network has no slope for $x<0$, so that $J\ge\tfrac12s_-^2$ by {prf:ref}`thm-slopes` (1), with $s_-$ the slope of the target. The second surface therefore does not belong
-# to the target's class. Nearest to the target it computes $s_+\mathrm{ReLU}(x)$: the *zero function* for the paper's target. A threshold lets it in only above $s_-^2/(s_+^2+s_-^2)$: above 1 for the paper's target, above ½ for a target with equal slopes.
-# The two surfaces share no network. Where both are in the ε-set, networks with one $w_i$ of each sign join them to one piece. The paper does not mark where it sees a crossing; such a join is what the picture has. {numref}`fig-crossing` keeps
-# the plane and changes the target. *At all five thresholds that we tried, the second surface is there just when ε exceeds this bound.*
+# One surface of {numref}`fig-their-plane` has both $w_i<0$, the other both $w_i>0$.
+# They are not permuted copies of each other: a swap keeps the set of networks with both $w_i<0$,
+# and that with both $w_i>0$.
+# Where both $w_i > 0$ a network has no slope for $x<0$, so that $J\ge\tfrac12s_-^2$ by {prf:ref}`thm-slopes` (1),
+# with $s_-$ the slope of the target.
+# The second surface therefore does not belong to the target's class.
+# Nearest to the target it computes $s_+\mathrm{ReLU}(x)$: the *zero function* for the paper's target.
+# A threshold lets it in only above $s_-^2/(s_+^2+s_-^2)$: above 1 for the paper's target, above ½ for a target
+# with equal slopes.
+# The two surfaces share no network.
+# Where both are in the ε-set, networks with one $w_i$ of each sign join them to one piece.
+# The paper does not mark where it sees a crossing; such a join is what the picture has.
+# {numref}`fig-crossing` keeps the plane and changes the target.
+# *At all five thresholds that we tried, the second surface is there just when ε exceeds this bound.*
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-crossing", "caption": "The second surface is there only above a threshold: it is absent below ε = 1 if a slope is 0, and below ε = ½ if both slopes are equal. Recorded shares of the ε-set in the paper's plane, for two targets and five thresholds, not evenly spaced; the largest is the printed one. Right: the share that lies within ε of the zero function."}, "image": {"alt": "Two panels of shares in percent against five values of epsilon, one line for a target with one slope zero and one for a target with two equal slopes."}}
+# %% tags=["remove-input"] figure="fig-crossing"
 crossing_told = record("crossing")
 names = {"second_surface": "second surface", "near_zero": "near the zero function"}
 shown = crossing_told.rename(columns=names).melt(["target", "epsilon"], [*names.values()])
@@ -572,21 +669,33 @@ assert (crossing_told.query("epsilon > 10")["near_zero"] > 0.88).all()
 assert (crossing_told.query("epsilon > 10")["second_surface"].round(2) == 0.21).all()
 
 # %% [markdown]
-# At the printed ε the second surface holds 21 % of either set, and nearly nine tenths of either set lie within ε of the zero function. A slope that is 0 has another effect: it joins the permuted copies in the class itself, through the part of dimension 3 ({prf:ref}`thm-slopes` (3)).
+# At the printed ε the second surface holds 21 % of either set, and nearly nine tenths of either set lie within ε
+# of the zero function.
+# A slope that is 0 has another effect: it joins the permuted copies in the class itself,
+# through the part of dimension 3 ({prf:ref}`thm-slopes` (3)).
 #
 # :::{admonition} Errata: Lengyel et al. 2020, figures 1 and 2
 # :class: warning
-# ε = 0.0025 is above the target's $\mathrm E[y^2]$, so the zero function is in the set, and with it the second surface of figure 2. "Due to the permutation symmetries, such
-# intersecting surfaces should be expected" is not their cause: a swap keeps the set with both $w_i<0$ and the set with both $w_i>0$, so that neither surface is a copy of the other. Nor do permuted copies meet in the class of a target with both slopes. For the paper's own target they do meet in the class, but not at these two surfaces; at this ε, the ε-sets of any copies have merged.
+# ε = 0.0025 is above the target's $\mathrm E[y^2]$, so the zero function is in the set,
+# and with it the second surface of figure 2.
+# "Due to the permutation symmetries, such intersecting surfaces should be expected" is not their cause:
+# a swap keeps the set with both $w_i<0$ and the set with both $w_i>0$, so that neither surface is a copy of the
+# other.
+# Nor do permuted copies meet in the class of a target with both slopes.
+# For the paper's own target they do meet in the class, but not at these two surfaces;
+# at this ε, the ε-sets of any copies have merged.
 # :::
 #
 # (sec-conjecture)=
 # ## Is a plane of solutions better than a random one?
 #
-# The paper conjectures that the plane through solutions holds more good points than a randomly chosen one. *It does, if the random plane goes through a random Gaussian point: about three times as many, as a mean of ten ratios. It does not clearly, if the random plane goes through one solution*
-# ({numref}`fig-conjecture`). Such a plane already sees the piece of the class that this solution is on.
+# The paper conjectures that the plane through solutions holds more good points than a randomly chosen one.
+# *It does, if the random plane goes through a random Gaussian point: about three times as many,
+# as a mean of ten ratios.
+# It does not clearly, if the random plane goes through one solution* ({numref}`fig-conjecture`).
+# Such a plane already sees the piece of the class that this solution is on.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-conjecture", "caption": "A plane through four solutions holds more good networks than a plane through a random point (anywhere), and not clearly more than a random plane through one of them (through θ₀). Difference of the shares of grid points with J/E[y²] < 0.1, in percent of the grid. Dots: ten searches, each with twenty random planes; means with 95 % intervals, recorded."}, "image": {"alt": "Two rows of ten dots with a mean and an interval about a vertical line at zero: planes through one solution, and planes anywhere."}}
+# %% tags=["remove-input"] figure="fig-conjecture"
 through = record("conjecture").query("epsilon == 0.1").assign(null="through θ₀")
 anywhere_told = record("conjecture_anywhere").assign(null="anywhere")
 both = pd.concat([through, anywhere_told])
@@ -624,13 +733,19 @@ anywhere = pd.DataFrame(rows)
 # (sec-cost)=
 # ## What a picture costs
 #
-# A picture of $N = n^m$ points costs $O(N)$, as the paper says: 4,000 multiplications and additions a point for the small network and 500 inputs, whatever $n$ and $m\le4$. The paper found $m > 7$ infeasible, for larger networks. With 20 points a side, $m=7$ asks for $1.3\cdot10^9$ points
-# and $m=8$ for $2.6\cdot10^{10}$, whose losses alone fill 205 GB. Where the group is known, its elements give members of the class without a search.
+# A picture of $N = n^m$ points costs $O(N)$, as the paper says:
+# 4,000 multiplications and additions a point for the small network and 500 inputs, whatever $n$ and $m\le4$.
+# The paper found $m > 7$ infeasible, for larger networks.
+# With 20 points a side, $m=7$ asks for $1.3\cdot10^9$ points and $m=8$ for $2.6\cdot10^{10}$,
+# whose losses alone fill 205 GB.
+# Where the group is known, its elements give members of the class without a search.
 
 # %% [markdown]
 # ## Adapt this
 #
-# Any `nn.Module` whose output depends on parameters and input alone. Here: two tanh neurons. Their group is finite, swaps and signs, so the class should be $2!\cdot2^2 = 8$ points of $\mathbb R^4$.
+# Any `nn.Module` whose output depends on parameters and input alone.
+# Here: two tanh neurons.
+# Their group is finite, swaps and signs, so the class should be $2!\cdot2^2 = 8$ points of $\mathbb R^4$.
 
 # %%
 line = partial(nn.Linear, bias=False)
@@ -644,59 +759,95 @@ print(len(equal), "points (w₁, w₂, c₁, c₂), among them", *equal[:2].toli
 # %% [markdown]
 # ## Deviations from the paper
 #
-# | | printed | here | what it may change |
-# |---|---|---|---|
-# | ε | a number, 0.0025 | a share of $\mathrm E[y^2]$ | with the printed one the zero function is in the set |
-# | acceptance | “low enough loss”, no number; no test in the code | $J/\mathrm E[y^2] < 10^{-4}$ on inputs not trained on | printed planes go through networks that are no solutions |
-# | target | slopes 0 and 0.017 | the same, and 0.8 and −0.5 | curves instead of wide sheets |
-# | search | SGD | SGD for the paper's figures, Adam for ours | more starts are accepted |
-# | inputs of a grid | 16,384 | 500, beside the closed form | the dashed lines of {numref}`fig-figure-1` |
-# | random planes | not specified | through one solution, and anywhere | {numref}`fig-conjecture` |
+# :::{list-table}
+# :header-rows: 1
+# :widths: auto
+#
+# * -
+#   - printed
+#   - here
+#   - what it may change
+# * - ε
+#   - a number, 0.0025
+#   - a share of $\mathrm E[y^2]$
+#   - with the printed one the zero function is in the set
+# * - acceptance
+#   - “low enough loss”, no number; no test in the code
+#   - $J/\mathrm E[y^2] < 10^{-4}$ on inputs not trained on
+#   - printed planes go through networks that are no solutions
+# * - target
+#   - slopes 0 and 0.017
+#   - the same, and 0.8 and −0.5
+#   - curves instead of wide sheets
+# * - search
+#   - SGD
+#   - SGD for the paper's figures, Adam for ours
+#   - more starts are accepted
+# * - inputs of a grid
+#   - 16,384
+#   - 500, beside the closed form
+#   - the dashed lines of {numref}`fig-figure-1`
+# * - random planes
+#   - not specified
+#   - through one solution, and anywhere
+#   - {numref}`fig-conjecture`
+# :::
 #
 # ## Exercises
 #
 # :::{exercise}
 # :label: ex-corners
-# *Warm-up.* How many corners has the set of input weights with which $h$ ReLU neurons with outgoing weights 1 compute $|x|$? And how many neurons are needed at least?
+# *Warm-up.*
+# How many corners has the set of input weights with which $h$ ReLU neurons with outgoing weights 1 compute $|x|$?
+# And how many neurons are needed at least?
 # :::
 #
 # ::::{solution} ex-corners
 # :class: dropdown
-# A corner has one neuron at 1 and another at −1: $h(h-1)$ corners, 2, 6 and 12 for two, three and four neurons. One neuron cannot compute $|x|$, since it has a slope on one side only.
+# A corner has one neuron at 1 and another at −1: $h(h-1)$ corners, 2, 6 and 12 for two, three and four neurons.
+# One neuron cannot compute $|x|$, since it has a slope on one side only.
 # ::::
 #
 # :::{exercise}
 # :label: ex-shell
-# Show that for $\varepsilon<1$ the ε-set of {numref}`fig-polytope` within $\sum_i w_i=0$ is the shell between the body scaled by $1-\sqrt\varepsilon$ and by $1+\sqrt\varepsilon$, for every law of inputs.
+# Show that for $\varepsilon<1$ the ε-set of {numref}`fig-polytope` within $\sum_i w_i=0$ is the shell between the
+# body scaled by $1-\sqrt\varepsilon$ and by $1+\sqrt\varepsilon$, for every law of inputs.
 # :::
 #
 # ::::{solution} ex-shell
 # :class: dropdown
-# On $\sum w_i = 0$ write $\tau = \sum\max(w_i, 0)$. Then $s_+ = \tau$ and $s_- = -\tau$, so the network is $\tau|x|$ and $J/\mathrm E[y^2] = (\tau-1)^2$. It is below ε iff $|\tau - 1| < \sqrt\varepsilon$, and
-# τ is the factor by which the body must be scaled to reach $w$.
+# On $\sum w_i = 0$ write $\tau = \sum\max(w_i, 0)$.
+# Then $s_+ = \tau$ and $s_- = -\tau$, so the network is $\tau|x|$ and $J/\mathrm E[y^2] = (\tau-1)^2$.
+# It is below ε iff $|\tau - 1| < \sqrt\varepsilon$, and τ is the factor by which the body must be scaled to reach
+# $w$.
 # ::::
 #
 # :::{exercise}
 # :label: ex-merge
-# By {prf:ref}`thm-slopes` (2), for which slopes are the two pieces hardest to merge? Above which ε do they merge if one slope
-# is ten times the other?
+# By {prf:ref}`thm-slopes` (2), for which slopes are the two pieces hardest to merge?
+# Above which ε do they merge if one slope is ten times the other?
 # :::
 #
 # ::::{solution} ex-merge
 # :class: dropdown
-# For slopes of equal size: above ε = ½. For a ratio of ten, above 1/101. On a grid they may merge a little earlier, because neighbours leap over what lies between two points.
+# For slopes of equal size: above ε = ½.
+# For a ratio of ten, above 1/101.
+# On a grid they may merge a little earlier, because neighbours leap over what lies between two points.
 # ::::
 #
 # :::{exercise}
 # :label: ex-four
-# *With data.* `nets` holds the authors' ten trained networks, `theirs` their target. Draw the functions of the four that span the printed planes beside the target. Which of them would you accept?
+# *With data.*
+# `nets` holds the authors' ten trained networks, `theirs` their target.
+# Draw the functions of the four that span the printed planes beside the target.
+# Which of them would you accept?
 # :::
 #
 # ::::{solution-start} ex-four
 # :class: dropdown
 # ::::
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-ex-four", "caption": "Only network 0 computes the target: its line lies on that of the target. Networks 1 and 3 have about its slope on the left and a wrong one on the right, network 2 has neither. Functions of the paper's networks, computed by this page."}, "image": {"alt": "Lines of five functions between -1 and 1: the target and network 0 coincide, networks 1 to 3 differ."}}
+# %% tags=["remove-input"] figure="fig-ex-four"
 inputs = torch.linspace(-1, 1, 9)
 drawn = {"target": theirs} | {f"network {k}": nets[k] for k in range(4)}
 lines = pd.DataFrame(
@@ -709,21 +860,26 @@ lines = pd.DataFrame(
 mean_curves(lines, "x", "f", "network", ylabel="f(x)")
 
 # %% [markdown]
-# {numref}`fig-ex-four` shows them. An acceptance test would have kept network 0 alone.
+# {numref}`fig-ex-four` shows them.
+# An acceptance test would have kept network 0 alone.
 #
 # ::::{solution-end}
 # ::::
 #
 # :::{exercise}
 # :label: ex-codimension
-# *With data.* Read the codimension of a class off the share of points under ε. Take 20,000 random points of $[-2,2]^4$, the target slopes 0.8 and −0.5, then 0 and −0.5, and draw the share against ε on logarithmic axes. Which slope do you expect?
+# *With data.*
+# Read the codimension of a class off the share of points under ε.
+# Take 20,000 random points of $[-2,2]^4$, the target slopes 0.8 and −0.5, then 0 and −0.5,
+# and draw the share against ε on logarithmic axes.
+# Which slope do you expect?
 # :::
 #
 # ::::{solution-start} ex-codimension
 # :class: dropdown
 # ::::
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-ex-codimension", "caption": "The share under ε falls about like ε for a target with both slopes and more slowly for one with a slope 0: codimension 2, and 1. Shares of 20,000 random networks, computed by this page."}, "image": {"alt": "Two falling lines on logarithmic axes, one of slope one and one less steep."}}
+# %% tags=["remove-input"] figure="fig-ex-codimension"
 cloud = 4 * torch.rand(20_000, 4, dtype=f64, generator=run.generator(7)) - 2
 aims = {"both slopes": [0.8, -0.5], "a slope 0": [0.0, -0.5]}
 lines = []
@@ -737,24 +893,35 @@ lines = pd.DataFrame(lines)
 mean_curves(lines, "log₁₀ ε", "share", "target", ylabel="share, %", log=True)
 
 # %% [markdown]
-# A set of codimension $r$ thickened by $\delta = \sqrt\varepsilon$ has a share of about $\varepsilon^{r/2}$. {numref}`fig-ex-codimension` has one line of slope about 1, for $r = 2$, and one of about 0.6, for $r = 1$; slope ½ is reached only at smaller ε than 20,000 networks show.
+# A set of codimension $r$ thickened by $\delta = \sqrt\varepsilon$ has a share of about $\varepsilon^{r/2}$.
+# {numref}`fig-ex-codimension` has one line of slope about 1, for $r = 2$, and one of about 0.6, for $r = 1$;
+# slope ½ is reached only at smaller ε than 20,000 networks show.
 #
 # ::::{solution-end}
 # ::::
 #
 # :::{exercise}
 # :label: ex-open-hole
-# *Open.* Is the hole on the grid the hole of the hyperboloid? Find a count that does not depend on the resolution, such as the persistence of loops as ε grows, and follow the hole from the printed ε down to the class.
+# *Open.*
+# Is the hole on the grid the hole of the hyperboloid?
+# Find a count that does not depend on the resolution, such as the persistence of loops as ε grows,
+# and follow the hole from the printed ε down to the class.
 # :::
 #
 # ## Summary
 #
-# - A class can be seen: scaling makes curves, permutations make corners and copies, and four neurons make a cuboctahedron.
+# - A class can be seen: scaling makes curves, permutations make corners and copies,
+#   and four neurons make a cuboctahedron.
 # - Count before you interpret: pieces by their lifetimes, holes by Betti numbers, directions by ranks.
-# - In the paper's figure 2 a second surface comes from the threshold, 16 times the zero function's loss on the inputs of the picture. A hyperboloid, which is a surface thanks to a further group of one parameter, has a hole there; that it is the hole in the picture is an inference.
+# - In the paper's figure 2 a second surface comes from the threshold, 16 times the zero function's loss on the
+#   inputs of the picture.
+#   A hyperboloid, which is a surface thanks to a further group of one parameter, has a hole there;
+#   that it is the hole in the picture is an inference.
 # - A relative ε, held-out inputs and a target with both slopes make such pictures speak of the network.
 #
-# Back to {doc}`05_interpretability`, on to {doc}`06b_genni_lenet`, which has LeNet, UMAP, and a guide from pictures to groups. {doc}`/generated/status` has the data, code and run of this page.
+# Back to {doc}`05_interpretability`, on to {doc}`06b_genni_lenet`, which has LeNet, UMAP,
+# and a guide from pictures to groups.
+# {doc}`/generated/status` has the data, code and run of this page.
 
 # %% tags=["remove-cell"]
 rows = []

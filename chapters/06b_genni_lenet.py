@@ -17,17 +17,26 @@
 # :class: tip
 # **You need** {doc}`06_genni`: planes through solutions, ε-sets, and the two slopes of the small network.
 #
-# **You will learn** to recognise a network that returns 0 in such a picture, which question UMAP answers and where it misleads, how neighbouring
-# classes fill the space of parameters, and how to go from a picture to a group.
+# **You will learn** to recognise a network that returns 0 in such a picture, which question UMAP answers and
+# where it misleads, how neighbouring classes fill the space of parameters,
+# and how to go from a picture to a group.
 #
-# **This run.** {{ this_run }}.
+# **This run.**
+# {{ this_run }}.
 # :::
 #
 # ## The question
 #
-# The paper {cite}`lengyel2020` ends with LeNet. Its pictures show a *wide* region of low loss, with an interior, and the paper asks for the symmetry groups behind it. *Does this
-# region come from a symmetry of the target's class?* No. {numref}`fig-lenet` draws the authors' plane again. In the hatched part the networks share a function, but it is the zero function, not the target. In the whole plane no network of the grid
-# comes closer to the target than {glue:text}`best:.2f` of the zero function's loss. The plane beside it goes through solutions for a target whose outputs differ from image to image. There the good networks form three small islands.
+# The paper {cite}`lengyel2020` ends with LeNet.
+# Its pictures show a *wide* region of low loss, with an interior, and the paper asks for the symmetry groups
+# behind it.
+# *Does this region come from a symmetry of the target's class?*
+# No. {numref}`fig-lenet` draws the authors' plane again.
+# In the hatched part the networks share a function, but it is the zero function, not the target.
+# In the whole plane no network of the grid comes closer to the target than {glue:text}`best:.2f` of the zero
+# function's loss.
+# The plane beside it goes through solutions for a target whose outputs differ from image to image.
+# There the good networks form three small islands.
 
 # %% tags=["hide-input"]
 import itertools
@@ -87,7 +96,7 @@ assert round(100 * (ours["relative"] < 0.1).mean()) == 3 and round(printed) == 4
 assert genni.components(square(ours) < 0.1).max() == 3
 assert genni.components(square(authors) < printed).max() == 1
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-lenet", "caption": "The wide region of the paper's LeNet comes from the zero function and a high threshold, not from a symmetry of the target's class. Loss relative to that of the zero function in planes of LeNet's parameters, recorded on 81 × 81 points. Left: the authors' networks and target; on hatched ground, 32 % of the plane, the output is 0 on every image; inside the line, 69 %, the loss is below the printed ε. Right: networks trained to a target that varies; inside the line, 3 %, it is below a tenth of the zero function's. Crosses: the networks that span the plane."}, "image": {"alt": "Two square heat maps. On the left a wide region inside a contour, a third of the square hatched. On the right three small dark spots inside contours, each with a cross."}}
+# %% tags=["remove-input"] figure="fig-lenet"
 axis = torch.linspace(-13, 13, 81)
 crosses = {name: rows[["t1", "t2"]] for name, rows in spans.groupby("plane")}
 theirs = {"grid": genni.Grid(axis, square(authors), 1.0), "points": crosses["authors"]}
@@ -100,7 +109,10 @@ loss_planes(panels, low=-3, high=3)
 # (sec-lenet)=
 # ## A network that returns 0
 #
-# The paper's LeNet ends in a ReLU. If that ReLU is inactive on every image, the output is 0 and so is the gradient: no step of training moves the network. The centre of the authors' pictures is such a network:
+# The paper's LeNet ends in a ReLU.
+# If that ReLU is inactive on every image, the output is 0 and so is the gradient:
+# no step of training moves the network.
+# The centre of the authors' pictures is such a network:
 
 # %% tags=["hide-input"]
 device = devices.pick(device)
@@ -131,17 +143,28 @@ assert relative == 1  # it is the zero function
 assert torch.isclose(genni.loss_at(few.on(images), centre.detach())[0], loss)
 
 # %% [markdown]
-# The printed ε = 0.0025 is 460 times the loss of the zero function. The "wide region with non-empty interior" of the paper's figures 4 to 6 contains the hatched part, and more: networks whose outputs are twenty times as large as the target's pass, too.
-# Besides, $\{J<\varepsilon\}$ is open for *every* continuous network, so where it is not empty it has an interior. This says nothing about a symmetry.
+# The printed ε = 0.0025 is 460 times the loss of the zero function.
+# The "wide region with non-empty interior" of the paper's figures 4 to 6 contains the hatched part, and more:
+# networks whose outputs are twenty times as large as the target's pass, too.
+# Besides, $\{J<\varepsilon\}$ is open for *every* continuous network,
+# so where it is not empty it has an interior.
+# This says nothing about a symmetry.
 #
 # :::{admonition} Errata: Lengyel et al. 2020, LeNet
 # :class: warning
-# The paper says that LeNet-5 has 60,000 parameters, which is right; the network of its experiments has 43,661. ε = 0.0025 is above the target's $\mathrm E[y^2]$. An interior of $\{J<\varepsilon\}$ is no sign of a symmetry.
+# The paper says that LeNet-5 has 60,000 parameters, which is right; the network of its experiments has 43,661.
+# ε = 0.0025 is above the target's $\mathrm E[y^2]$.
+# An interior of $\{J<\varepsilon\}$ is no sign of a symmetry.
 # :::
 #
-# For the right of {numref}`fig-lenet` we leave out the last ReLU, take images from the plane of two principal components of handwritten digits, and standardise the target's output. Three solutions span the plane, and each lies on an island of its own.
-# Islands say little about the group. The scalings alone have a dimension for each hidden channel and feature, 113 in our LeNet of half the channels (226 in the authors'). In general position a plane through a point of
-# such an orbit meets the orbit near that point only there, since the two dimensions and the 113 are far fewer than those of all parameters.
+# For the right of {numref}`fig-lenet` we leave out the last ReLU, take images from the plane of two principal
+# components of handwritten digits, and standardise the target's output.
+# Three solutions span the plane, and each lies on an island of its own.
+# Islands say little about the group.
+# The scalings alone have a dimension for each hidden channel and feature,
+# 113 in our LeNet of half the channels (226 in the authors').
+# In general position a plane through a point of such an orbit meets the orbit near that point only there,
+# since the two dimensions and the 113 are far fewer than those of all parameters.
 
 # %% tags=["hide-input"]
 small = models.lenet(1, output_relu=False, size=16)
@@ -173,8 +196,13 @@ assert sum(layer.channels for layer in lenet.hidden_layers()) == 226
 # (sec-umap)=
 # ## UMAP: which points are neighbours?
 #
-# For sets of three and four dimensions the paper turns to UMAP, and reads off that they stay connected. UMAP answers one question: *which points of a cloud are near which others?* It joins each point to its 20 nearest neighbours and lays the graph out in the plane. It keeps neither
-# distances nor sizes nor shapes, it depends on a seed, and it may tear a set apart or push two together. The pieces of the set on the grid need no seed. They depend on ε and on the spacing of the grid, and are counted by walking from point to point:
+# For sets of three and four dimensions the paper turns to UMAP, and reads off that they stay connected.
+# UMAP answers one question: *which points of a cloud are near which others?*
+# It joins each point to its 20 nearest neighbours and lays the graph out in the plane.
+# It keeps neither distances nor sizes nor shapes, it depends on a seed, and it may tear a set apart
+# or push two together.
+# The pieces of the set on the grid need no seed.
+# They depend on ε and on the spacing of the grid, and are counted by walking from point to point:
 
 
 # %%
@@ -198,11 +226,19 @@ assert count_pieces(inside) == genni.components(inside).max()
 count_pieces(inside)  # on the small grid of this page
 
 # %% [markdown]
-# *UMAP changes the number of pieces in 9 of 25 pictures; in two of five sets the number in the picture changes with the seed.* We count the pieces of the same points before and after UMAP by one rule: each point is joined to its ten nearest. The counts depend on this choice.
-# The number of pieces on the grid agrees with the picture in 20 of 25 cases. Four of these are pictures of LeNet in which UMAP splits a cloud that the rule sees as one piece. {numref}`fig-umap` has the two sets whose number changes. That of the paper's figure 3a, with three dimensions and the paper's target, is one piece; we count two in the pictures
-# of three of the five seeds. A target with both slopes has two pieces; we count two, one or three.
+# *UMAP changes the number of pieces in 9 of 25 pictures; in two of five sets the number in the picture changes
+# with the seed.*
+# We count the pieces of the same points before and after UMAP by one rule:
+# each point is joined to its ten nearest.
+# The counts depend on this choice.
+# The number of pieces on the grid agrees with the picture in 20 of 25 cases.
+# Four of these are pictures of LeNet in which UMAP splits a cloud that the rule sees as one piece.
+# {numref}`fig-umap` has the two sets whose number changes.
+# That of the paper's figure 3a, with three dimensions and the paper's target, is one piece;
+# we count two in the pictures of three of the five seeds.
+# A target with both slopes has two pieces; we count two, one or three.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-umap", "caption": "The number of pieces in a picture by UMAP changes with the seed. Recorded pictures of two sets in three dimensions (rows) with three seeds (columns); above each picture the pieces that we count when each of its 2,000 points is joined to its ten nearest; 300 are drawn, so that a gap may be too narrow to see. Colours: the pieces on the grid, one above and two below."}, "image": {"alt": "Two rows of three scatter plots. Above, one colour in two clouds, two clouds, one cloud; below, two colours in two clouds, one cloud and three clouds."}}
+# %% tags=["remove-input"] figure="fig-umap"
 counted = record("umap")
 pictures = record("umap_pictures").merge(counted[["set", "seed", "drawn"]])
 names = {"figure 3a": "figure 3a", "live, 3D": "both slopes"}
@@ -244,9 +280,14 @@ shown = readable(summary, words, title="Pieces on the grid and in pictures by UM
 shown
 
 # %% [markdown]
-# The two printed thresholds are {glue:text}`printed-3a:.0f` and {glue:text}`printed-3b:.0f` times the zero function's loss, so both sets contain it.
+# The two printed thresholds are {glue:text}`printed-3a:.0f` and {glue:text}`printed-3b:.0f` times the zero
+# function's loss, so both sets contain it.
 #
-# LeNet has two pieces in this table and three in {numref}`fig-lenet`. In the table ε is larger and the space has three dimensions; in the plane, too, two islands have joined at this ε ({ref}`ex-islands`). The grid of the cell above is another, coarser one, of networks that this page trained: its count need not agree.
+# LeNet has two pieces in this table and three in {numref}`fig-lenet`.
+# In the table ε is larger and the space has three dimensions;
+# in the plane, too, two islands have joined at this ε ({ref}`ex-islands`).
+# The grid of the cell above is another, coarser one, of networks that this page trained:
+# its count need not agree.
 
 # %% tags=["hide-input"]
 fcn = models.fcn()
@@ -299,11 +340,13 @@ drawn = pd.concat(drawn).query("set != 'figure 3b'")
 # (sec-quotient)=
 # ## How classes fill the parameters
 #
-# The paper leaves the quotient of all parameters by functional equivalence to future work. For the small network it is known: by {prf:ref}`thm-slopes`
-# the two slopes $(s_+, s_-)$ are its coordinates, and with two neurons every pair is reached. {numref}`fig-stack` shows how classes fill the
-# parameters: as hyperbolas, and as hexagons one inside the other. For the target 0 the relative loss divides by $\mathrm E[y^2] = 0$, so the class of 0 cannot be drawn this way.
+# The paper leaves the quotient of all parameters by functional equivalence to future work.
+# For the small network it is known: by {prf:ref}`thm-slopes` the two slopes $(s_+, s_-)$ are its coordinates,
+# and with two neurons every pair is reached.
+# {numref}`fig-stack` shows how classes fill the parameters: as hyperbolas, and as hexagons one inside the other.
+# For the target 0 the relative loss divides by $\mathrm E[y^2] = 0$, so the class of 0 cannot be drawn this way.
 
-# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-stack", "caption": "Neighbouring classes are nested hyperbolas and nested hexagons. Left: targets τ·ReLU(x) for one neuron, t₁ and t₂ are its two weights. Right: τ·|x| for three neurons with outgoing weights 1, in a plane of their ingoing weights. Each class is drawn at the grid points where the relative loss is below 0.01; the colour is τ, the coordinate of the quotient. Computed by this page."}, "image": {"alt": "Left: nested hyperbola branches; right: nested hexagons; colours tell the size of the target."}}
+# %% tags=["hide-input"] figure="fig-stack"
 neuron = genni.plane(torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
 corner = torch.tensor([0.0, 0, 0, 1, 1, 1])
 turns = torch.tensor([[1.0, -1, 0, 0, 0, 0], [0, 1, -1, 0, 0, 0]])
@@ -324,16 +367,47 @@ class_stack(stack)
 # (sec-guide)=
 # ## From a picture to a group: a guide
 #
-# | You see | Ask first | If it stays, it may be | Check |
-# |---|---|---|---|
-# | a wide region | Is ε above the zero function's loss? Does the centre return 0? | inactive units or a high threshold, not a symmetry of the target's class | $\mathrm E[y^2]$ of the target; where is the relative loss 1? |
-# | isolated points | Are there more for a smaller ε? | a finite group: orders, signs | pieces for several ε; do the points differ by orders and signs? |
-# | curves like $(\alpha, 1/\alpha)$ | Does the rank agree? | scalings | straight lines in logarithms; the Jacobian's rank |
-# | closed curves, spheres | Is the radius constant? | pieces glued where a neuron changes sign; or rotations | pieces and holes; corners |
-# | crossing sheets | Is ε so large that a network without one of the slopes is in the set ({ref}`sec-crossing`)? Is a slope, or an output, 0? | a degenerate target, whose class is larger than its orbit | pieces for several ε; does the rank drop on a sheet? |
-# | points, though a continuous group is known | Is the plane's dimension smaller than the codimension of the class? | a class that the plane meets in points only | a plane of more dimensions; the orbit itself |
+# :::{list-table}
+# :header-rows: 1
+# :widths: auto
 #
-# **Then name the group.** Take two solutions, try every order of the neurons, and see whether positive scalings are left over. If an element is found, act with it and see whether $J$ stays 0. We have tried this on the small network only. There `four` holds four solutions $(w_1, w_2, c_1, c_2)$, `live` is the problem that they solve, and it works:
+# * - You see
+#   - Ask first
+#   - If it stays, it may be
+#   - Check
+# * - a wide region
+#   - Is ε above the zero function's loss?
+#     Does the centre return 0?
+#   - inactive units or a high threshold, not a symmetry of the target's class
+#   - $\mathrm E[y^2]$ of the target; where is the relative loss 1?
+# * - isolated points
+#   - Are there more for a smaller ε?
+#   - a finite group: orders, signs
+#   - pieces for several ε; do the points differ by orders and signs?
+# * - curves like $(\alpha, 1/\alpha)$
+#   - Does the rank agree?
+#   - scalings
+#   - straight lines in logarithms; the Jacobian's rank
+# * - closed curves, spheres
+#   - Is the radius constant?
+#   - pieces glued where a neuron changes sign; or rotations
+#   - pieces and holes; corners
+# * - crossing sheets
+#   - Is ε so large that a network without one of the slopes is in the set ({ref}`sec-crossing`)?
+#     Is a slope, or an output, 0?
+#   - a degenerate target, whose class is larger than its orbit
+#   - pieces for several ε; does the rank drop on a sheet?
+# * - points, though a continuous group is known
+#   - Is the plane's dimension smaller than the codimension of the class?
+#   - a class that the plane meets in points only
+#   - a plane of more dimensions; the orbit itself
+# :::
+#
+# **Then name the group.**
+# Take two solutions, try every order of the neurons, and see whether positive scalings are left over.
+# If an element is found, act with it and see whether $J$ stays 0.
+# We have tried this on the small network only.
+# There `four` holds four solutions $(w_1, w_2, c_1, c_2)$, `live` is the problem that they solve, and it works:
 
 
 # %%
@@ -356,13 +430,19 @@ for other in four[1:].cpu():
     print("order", order, "scaling", alpha.numpy().round(2))
 
 # %% [markdown]
-# If no element is found, first ask whether the solutions are exact enough for the tolerance, here 5 %, and whether all groups that you know were tried. What remains is a class larger than their orbit, as in {eq}`eq-further-group`: compare
-# its dimension with theirs, and look for the missing directions.
+# If no element is found, first ask whether the solutions are exact enough for the tolerance, here 5 %,
+# and whether all groups that you know were tried.
+# What remains is a class larger than their orbit, as in {eq}`eq-further-group`:
+# compare its dimension with theirs, and look for the missing directions.
 #
 # ## Run it yourself
 #
-# *This section is computed by this page.* On {glue:text}`points` points a side and after only {glue:text}`steps` steps of the authors' training, fewer than in {numref}`fig-lenet`, the network returns 0 on {glue:text}`zero:.0f` % of their plane, and {glue:text}`wide:.0f` % lies below the printed ε. Under ε = 0.5 lie
-# {glue:text}`under:.0f` % of the plane of the target that varies. Another run is one command: `.venv/bin/intertwine run 06b_genni_lenet -p plane_points 41`.
+# *This section is computed by this page.*
+# On {glue:text}`points` points a side and after only {glue:text}`steps` steps of the authors' training,
+# fewer than in {numref}`fig-lenet`, the network returns 0 on {glue:text}`zero:.0f` % of their plane,
+# and {glue:text}`wide:.0f` % lies below the printed ε.
+# Under ε = 0.5 lie {glue:text}`under:.0f` % of the plane of the target that varies.
+# Another run is one command: `.venv/bin/intertwine run 06b_genni_lenet -p plane_points 41`.
 
 # %% tags=["remove-cell"]
 still = ((flat_part.relative - 1).abs() < 1e-6).double().mean().item()
@@ -375,8 +455,10 @@ glue("under", 100 * (varying.relative < 0.5).double().mean().item(), display=Fal
 # %% [markdown]
 # ## Adapt this
 #
-# An activation of your own. The absolute value has a larger group than ReLU: by {doc}`01_intertwiner_groups` its scalars are all nonzero numbers. So the class of
-# one neuron should have two branches, $w$ and $-w$.
+# An activation of your own.
+# The absolute value has a larger group than ReLU:
+# by {doc}`01_intertwiner_groups` its scalars are all nonzero numbers.
+# So the class of one neuron should have two branches, $w$ and $-w$.
 
 # %%
 line = partial(nn.Linear, bias=False)  # neuron: the plane of its two weights
@@ -387,55 +469,90 @@ print("pieces, holes:", genni.betti(genni.epsilon_set(grid, 0.05)))
 # %% [markdown]
 # ## Deviations from the paper
 #
-# | | printed | here | what it may change |
-# |---|---|---|---|
-# | the authors' LeNet | 1000 steps, 100 points a side | the same weights and steps, 81 points a side | nothing seen |
-# | second LeNet | none | half the channels, 16×16 pixels, no last ReLU, images of two degrees of freedom | random functions of noise images cannot be learnt from some thousands of them |
-# | inputs of a grid | 8,192 | 500 | the share of hatched ground, slightly |
-# | UMAP | no seed named; figure 6 from parameters | five seeds; coordinates in the plane | distances are the same, as the basis is orthonormal |
+# :::{list-table}
+# :header-rows: 1
+# :widths: auto
+#
+# * -
+#   - printed
+#   - here
+#   - what it may change
+# * - the authors' LeNet
+#   - 1000 steps, 100 points a side
+#   - the same weights and steps, 81 points a side
+#   - nothing seen
+# * - second LeNet
+#   - none
+#   - half the channels, 16×16 pixels, no last ReLU, images of two degrees of freedom
+#   - random functions of noise images cannot be learnt from some thousands of them
+# * - inputs of a grid
+#   - 8,192
+#   - 500
+#   - the share of hatched ground, slightly
+# * - UMAP
+#   - no seed named; figure 6 from parameters
+#   - five seeds; coordinates in the plane
+#   - distances are the same, as the basis is orthonormal
+# :::
 #
 # ## Exercises
 #
 # :::{exercise}
 # :label: ex-open-set
-# *Warm-up.* Show that $\{\theta : J(\theta) < \varepsilon\}$ is empty or has an interior, for every network that depends continuously on its weights. What would an interior of the class itself say?
+# *Warm-up.*
+# Show that $\{\theta : J(\theta) < \varepsilon\}$ is empty or has an interior, for every network
+# that depends continuously on its weights.
+# What would an interior of the class itself say?
 # :::
 #
 # ::::{solution} ex-open-set
 # :class: dropdown
-# $J$ is continuous, so the set is the preimage of an open set and is open. An interior of the class would say that near θ no change of a weight changes the function, as where the last ReLU is inactive on every image.
+# $J$ is continuous, so the set is the preimage of an open set and is open.
+# An interior of the class would say that near θ no change of a weight changes the function,
+# as where the last ReLU is inactive on every image.
 # ::::
 #
 # :::{exercise}
 # :label: ex-dead
-# What is the loss on the hatched part of {numref}`fig-lenet`, relative to the zero function's? Would a smaller ε shrink the region, and to what?
+# What is the loss on the hatched part of {numref}`fig-lenet`, relative to the zero function's?
+# Would a smaller ε shrink the region, and to what?
 # :::
 #
 # ::::{solution} ex-dead
 # :class: dropdown
-# It is 1: the network is the zero function there. For every relative ε of at most 1 the hatched part vanishes at once, with the centre in it. What is left shrinks to nothing at {glue:text}`best:.2f`, the smallest relative loss on this grid.
+# It is 1: the network is the zero function there.
+# For every relative ε of at most 1 the hatched part vanishes at once, with the centre in it.
+# What is left shrinks to nothing at {glue:text}`best:.2f`, the smallest relative loss on this grid.
 # ::::
 #
 # :::{exercise}
 # :label: ex-parameters
-# Count the parameters of the authors' LeNet: two convolutions 5×5 with 6 and 16 channels, each followed by pooling, then 120, 84 and 1 features, on 28×28 pixels. Which LeNet has 60,000?
+# Count the parameters of the authors' LeNet: two convolutions 5×5 with 6 and 16 channels,
+# each followed by pooling, then 120, 84 and 1 features, on 28×28 pixels.
+# Which LeNet has 60,000?
 # :::
 #
 # ::::{solution} ex-parameters
 # :class: dropdown
-# $156 + 2{,}416 + 30{,}840 + 10{,}164 + 85 = 43{,}661$. On 32×32 pixels and with ten outputs the third layer has $400\cdot120+120$ and the last one 850: together 61,706. The LeNet-5 of 1998 has exactly 60,000, by partial connections, trainable subsampling and fixed outputs.
+# $156 + 2{,}416 + 30{,}840 + 10{,}164 + 85 = 43{,}661$.
+# On 32×32 pixels and with ten outputs the third layer has $400\cdot120+120$ and the last one 850:
+# together 61,706.
+# The LeNet-5 of 1998 has exactly 60,000, by partial connections, trainable subsampling and fixed outputs.
 # ::::
 #
 # :::{exercise}
 # :label: ex-islands
-# *With data.* `square(ours)` holds the relative loss on the right of {numref}`fig-lenet`. Draw the number of pieces of the ε-set against ε. From which ε on do islands join?
+# *With data.*
+# `square(ours)` holds the relative loss on the right of {numref}`fig-lenet`.
+# Draw the number of pieces of the ε-set against ε.
+# From which ε on do islands join?
 # :::
 #
 # ::::{solution-start} ex-islands
 # :class: dropdown
 # ::::
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-ex-islands", "caption": "Three islands, one around each solution, last from ε = 0.01 to 0.1; two of them have joined at 0.3. Pieces of the ε-set on the right of the opening figure, from recorded losses."}, "image": {"alt": "A line that falls from three pieces to two as epsilon grows."}}
+# %% tags=["remove-input"] figure="fig-ex-islands"
 islands = pd.DataFrame(
     {"ε": f"{epsilon:g}", "set": "pieces", "pieces": int(number)}
     for epsilon in (0.01, 0.03, 0.1, 0.3, 0.5)
@@ -445,21 +562,25 @@ assert islands["pieces"].tolist() == [3, 3, 3, 2, 2]
 mean_curves(islands, "ε", "pieces", "set")
 
 # %% [markdown]
-# {numref}`fig-ex-islands` shows it. In the whole space the islands may be joined by a path that leaves the plane.
+# {numref}`fig-ex-islands` shows it.
+# In the whole space the islands may be joined by a path that leaves the plane.
 #
 # ::::{solution-end}
 # ::::
 #
 # :::{exercise}
 # :label: ex-lines
-# *With data.* `solved.points` holds four LeNets with nearly one function. Draw the relative loss on the straight lines from the first to the others. Is the midpoint better or worse than the zero function?
+# *With data.*
+# `solved.points` holds four LeNets with nearly one function.
+# Draw the relative loss on the straight lines from the first to the others.
+# Is the midpoint better or worse than the zero function?
 # :::
 #
 # ::::{solution-start} ex-lines
 # :class: dropdown
 # ::::
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-ex-lines", "caption": "Between two LeNets with nearly one function the straight line leaves the ε-set: the loss rises from nearly 0 at both ends. Loss relative to the zero function's (1) on lines from the first solution to the three others, computed by this page."}, "image": {"alt": "Three curves that are near zero at both ends and rise between."}}
+# %% tags=["remove-input"] figure="fig-ex-lines"
 way = torch.linspace(0, 1, 13, device=device)
 first, *others = solved.points
 losses = {
@@ -475,24 +596,32 @@ axes = {"xlabel": "fraction of the way", "ylabel": "relative loss", "level": 1.0
 mean_curves(pd.concat(lines), "way", "loss", "to solution", **axes)
 
 # %% [markdown]
-# In the run of this page the midpoint is worse on {glue:text}`worse` of the three lines ({numref}`fig-ex-lines`). {doc}`03_stitching` first moves one network by a symmetry, and then the rise is much smaller.
+# In the run of this page the midpoint is worse on {glue:text}`worse` of the three lines ({numref}`fig-ex-lines`).
+# {doc}`03_stitching` first moves one network by a symmetry, and then the rise is much smaller.
 #
 # ::::{solution-end}
 # ::::
 #
 # :::{exercise}
 # :label: ex-open-umap
-# *Open.* Find a picture of an ε-set in four or more dimensions that does not depend on a seed and keeps its pieces, its holes, or both. A merge tree of components is a start; what would a reader see in it of the group?
+# *Open.*
+# Find a picture of an ε-set in four or more dimensions that does not depend on a seed and keeps its pieces,
+# its holes, or both.
+# A merge tree of components is a start; what would a reader see in it of the group?
 # :::
 #
 # ## Summary
 #
-# - The wide region of the paper's LeNet does not come from a symmetry of the target's class: on a third of the plane the network returns 0, and nowhere on the grid does it fit the target.
-# - UMAP answers which points are neighbours. In 5 of 25 of its pictures we count another number of pieces than on the grid.
+# - The wide region of the paper's LeNet does not come from a symmetry of the target's class:
+#   on a third of the plane the network returns 0, and nowhere on the grid does it fit the target.
+# - UMAP answers which points are neighbours.
+#   In 5 of 25 of its pictures we count another number of pieces than on the grid.
 # - The quotient of the small network by functional equivalence is a plane with coordinates $(s_+, s_-)$.
 # - A group is found when an element maps one solution to another, and the loss stays 0.
 #
-# Back to {doc}`06_genni`, on to {doc}`07_shallow_relu`, where all symmetries of a network with one hidden layer are known. {doc}`/generated/status` has the data, code and run of this page.
+# Back to {doc}`06_genni`, on to {doc}`07_shallow_relu`, where all symmetries of a network
+# with one hidden layer are known.
+# {doc}`/generated/status` has the data, code and run of this page.
 
 # %% tags=["remove-cell"]
 place = torch.cartesian_prod(*[torch.arange(plane_points)] * 2)

@@ -17,22 +17,33 @@
 # :class: tip
 # **You need** {doc}`01_intertwiner_groups`: swaps, positive scalings, and what $G_{\mathrm{ReLU}}$ is.
 #
-# **You will learn** all symmetries of ReLU networks with one hidden layer, to decide for any two of them whether they are the same
-# function (exactly for fractions, up to a tolerance for floats), and to make a network smaller without changing it.
+# **You will learn** all symmetries of ReLU networks with one hidden layer,
+# to decide for any two of them whether they are the same function (exactly for fractions,
+# up to a tolerance for floats), and to make a network smaller without changing it.
 #
-# **This run.** {{ this_run }}.
+# **This run.**
+# {{ this_run }}.
 # :::
 #
 # ## The question
 #
-# Swapping hidden neurons and scaling them by positive factors keeps the function. *Are there other symmetries?* {numref}`fig-folded` says
-# yes: two networks, three neurons each, folds on the same three lines, and every neuron active on the opposite side. No swap and no scaling
-# takes one to the other. They are the same function, with $\sigma = \mathrm{ReLU}$:
+# Swapping hidden neurons and scaling them by positive factors keeps the function.
+# *Are there other symmetries?*
+# {numref}`fig-folded` says yes: two networks, three neurons each, folds on the same three lines,
+# and every neuron active on the opposite side.
+# No swap and no scaling takes one to the other.
+# They are the same function, with $\sigma = \mathrm{ReLU}$:
 #
-# $$\begin{aligned}&\sigma(x) + \sigma(y) + \sigma(1-x-y)\\ &= \sigma(-x) + \sigma(-y)\\ &\quad + \sigma(x+y-1) + 1.\end{aligned}$$ (eq-hidden)
+# $$
+# \begin{aligned}
+# &\sigma(x) + \sigma(y) + \sigma(1-x-y)\\
+# &= \sigma(-x) + \sigma(-y)\\
+# &\quad + \sigma(x+y-1) + 1.
+# \end{aligned}
+# $$ (eq-hidden)
 #
-# The paper {cite}`ramakrishnan2026` classifies all symmetries, as {cite:t}`petzka2020` did in another form. This chapter makes
-# the theorems into a procedure.
+# The paper {cite}`ramakrishnan2026` classifies all symmetries, as {cite:t}`petzka2020` did in another form.
+# This chapter makes the theorems into a procedure.
 
 # %% tags=["hide-input"]
 import itertools
@@ -79,7 +90,7 @@ networks: int = 4  # trained from different seeds, at least 2
 epochs: int = 10  # of their training
 trials: int = 20  # random networks for each check
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-folded", "caption": "A plane folded along three lines, in two ways that give the same function. Lines: where a neuron of the network begins to be active; arrows: towards the side where it is. The level lines of the two networks agree although every arrow is reversed."}, "image": {"alt": "Two panels with the same grey level lines of a piecewise linear function of x and y and the same three coloured lines. In the left panel arrows point to one side of each line, in the right panel to the other."}}
+# %% tags=["remove-input"] figure="fig-folded"
 p = ShallowReLU([[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [[1, 1, 1]], [0])
 q = ShallowReLU([[-1, 0], [0, -1], [1, 1]], [0, 0, -1], [[1, 1, 1]], [1])
 both = {"p": p, "q": q}
@@ -87,7 +98,9 @@ surface = drawings.surfaces(both, np.linspace(-1.2, 1.7, 60))
 folded_planes(surface, drawings.neurons(both))
 
 # %% [markdown]
-# Pictures do not prove. `same_function` does: integers and fractions stay exact, and so is the answer. It is *yes*, by flipping all three neurons, and that symmetry takes $p$ to $q$.
+# Pictures do not prove.
+# `same_function` does: integers and fractions stay exact, and so is the answer.
+# It is *yes*, by flipping all three neurons, and that symmetry takes $p$ to $q$.
 
 # %%
 W, U = [[1, 0], [0, 1], [-1, -1]], [[-1, 0], [0, -1], [1, 1]]
@@ -103,23 +116,28 @@ assert (moved.rows == q.rows).all() and (moved.c == q.c).all()
 # (sec-tree)=
 # ## Which theorem answers for which network
 #
-# A network is $\rho(\theta)(x) = V\,\sigma(Wx + b) + c$ with $m$ inputs, $n$ neurons and $k$ outputs. Row $i$ of $W$ is $w_i$,
-# column $i$ of $V$ is $\lambda_i\in\mathbb R^k$. The group $H_n = \mathbb R_{>0}^n\rtimes\Sigma_n$ of positive scalings and permutations, which is $G_{\mathrm{ReLU}}$,
-# acts by $W\mapsto AW$, $b\mapsto Ab$, $V\mapsto VA^{-1}$. The *fibre* of $\theta$ is the set of all networks of its width that compute its function. It always contains the *orbit* of $\theta$ under $H_n$; {numref}`fig-tree` asks what else
-# it contains. To compare two given networks no case distinction is needed: {eq}`eq-canonical` decides.
+# A network is $\rho(\theta)(x) = V\,\sigma(Wx + b) + c$ with $m$ inputs, $n$ neurons and $k$ outputs.
+# Row $i$ of $W$ is $w_i$, column $i$ of $V$ is $\lambda_i\in\mathbb R^k$.
+# The group $H_n = \mathbb R_{>0}^n\rtimes\Sigma_n$ of positive scalings and permutations,
+# which is $G_{\mathrm{ReLU}}$, acts by $W\mapsto AW$, $b\mapsto Ab$, $V\mapsto VA^{-1}$.
+# The *fibre* of $\theta$ is the set of all networks of its width that compute its function.
+# It always contains the *orbit* of $\theta$ under $H_n$; {numref}`fig-tree` asks what else it contains.
+# To compare two given networks no case distinction is needed: {eq}`eq-canonical` decides.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-tree", "caption": "Three questions tell what the fibre of a network contains beyond its orbit. The first is answered by the minimal form, the second by the relation of opposite pairs, the third by a subset sum; almost all networks pass all three."}, "image": {"alt": "Three blue boxes with questions below each other. Yes leads to an orange box at the right with a consequence; no leads down, at last to a green box: one orbit."}}
+# %% tags=["remove-input"] figure="fig-tree"
 decision_tree()
 
 # %% [markdown]
-# The first question belongs to {prf:ref}`def-minimal`, the second to {prf:ref}`prop-affine`, the third to {prf:ref}`thm-local` and {prf:ref}`thm-generic`.
+# The first question belongs to {prf:ref}`def-minimal`, the second to {prf:ref}`prop-affine`,
+# the third to {prf:ref}`thm-local` and {prf:ref}`thm-generic`.
 #
 # (sec-minimal)=
 # ## Step one: the minimal form
 #
-# With one input a neuron is an arrow $(w, b)$ in the plane, and merging is a matter of direction ({numref}`fig-neuron-rays`).
+# With one input a neuron is an arrow $(w, b)$ in the plane,
+# and merging is a matter of direction ({numref}`fig-neuron-rays`).
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-neuron-rays", "caption": "Five neurons become three. Arrows: (w, b) of each neuron of a network of one input, as thick as its output weight is large, blue where that is positive, red where negative. The vertical arrow is a constant and moves into c; two arrows in one direction are one neuron. The two opposite arrows that remain are a pair for step two."}, "image": {"alt": "Three panels of arrows from the origin: five arrows, then four without the vertical one and with a changed constant, then three, two parallel ones having become one."}}
+# %% tags=["remove-input"] figure="fig-neuron-rays"
 W, V = [[1], [2], [1], [0], [-1]], [[2, 1, -3, 5, 1]]
 given = ShallowReLU(W, [1, 2, -1, 1, 1], V, [0])
 bent = given.with_neurons([0, 1, 2, 4])
@@ -131,10 +149,15 @@ neuron_rays(drawings.neurons(steps))
 # %% [markdown]
 # :::{prf:definition} {cite}`ramakrishnan2026`, Definitions 3–5
 # :label: def-minimal
-# (1) A neuron with $w_i = 0$ is the constant $\lambda_i\sigma(b_i)$: add it to $c$ and delete the neuron. (2) If $(w_j, b_j) = t\,(w_i, b_i)$ with
-# $t > 0$, merge: $\lambda_i \leftarrow \lambda_i + t\lambda_j$, and delete neuron $j$. (3) Delete neurons with $\lambda_i = 0$. The deleted neurons are the
-# *0-factors*. The result is the *reduction*; a network to which no step applies is *reduced*. Scale the remaining rows to a fixed norm, $\lambda$ inversely, and sort them: this is the *minimal form*.
-# Reduced networks that differ by $H_n$ have the same one. Networks of one function need not: the two of {eq}`eq-hidden` have different ones.
+# (1) A neuron with $w_i = 0$ is the constant $\lambda_i\sigma(b_i)$: add it to $c$ and delete the neuron.
+# (2) If $(w_j, b_j) = t\,(w_i, b_i)$ with $t > 0$, merge: $\lambda_i \leftarrow \lambda_i + t\lambda_j$,
+# and delete neuron $j$.
+# (3) Delete neurons with $\lambda_i = 0$.
+# The deleted neurons are the *0-factors*.
+# The result is the *reduction*; a network to which no step applies is *reduced*.
+# Scale the remaining rows to a fixed norm, $\lambda$ inversely, and sort them: this is the *minimal form*.
+# Reduced networks that differ by $H_n$ have the same one.
+# Networks of one function need not: the two of {eq}`eq-hidden` have different ones.
 # :::
 
 # %% tags=["remove-cell"]
@@ -152,30 +175,40 @@ example_1 = pd.DataFrame({"network": list(ranks), "rank": ranks.values()})
 # (sec-relation)=
 # ## Step two: the one extra relation
 #
-# Every ReLU satisfies $\sigma(z) - \sigma(-z) = z$: two opposite neurons, one straight line. All symmetries beyond step one and $H_n$ come from this relation ({prf:ref}`thm-all`).
+# Every ReLU satisfies $\sigma(z) - \sigma(-z) = z$: two opposite neurons, one straight line.
+# All symmetries beyond step one and $H_n$ come from this relation ({prf:ref}`thm-all`).
 #
 # :::{prf:proposition} {cite}`ramakrishnan2026`, Proposition 14
 # :label: prop-affine
-# A reduced network is an affine function iff its neurons pair up with $(w_j, b_j) = -t\,(w_i, b_i)$, $t>0$, and
-# $t\lambda_j = -\lambda_i$.
+# A reduced network is an affine function iff its neurons pair up with $(w_j, b_j) = -t\,(w_i, b_i)$, $t>0$,
+# and $t\lambda_j = -\lambda_i$.
 # :::
 #
 # :::{prf:proof}
-# Take a hyperplane $H = \{w_i\cdot x + b_i = 0\}$ of a neuron and a point of $H$ on no other hyperplane. Near it the function is affine iff the jump of its
-# gradient across $H$ is 0. In a reduced network no two neurons are positive multiples of each other, so at most one further neuron $j$ bends along $H$, with
-# $(w_j, b_j) = -t(w_i, b_i)$, $t>0$. From the side where neuron $i$ is off to the side where it is on, the gradient jumps by
+# Take a hyperplane $H = \{w_i\cdot x + b_i = 0\}$ of a neuron and a point of $H$ on no other hyperplane.
+# Near it the function is affine iff the jump of its gradient across $H$ is 0.
+# In a reduced network no two neurons are positive multiples of each other,
+# so at most one further neuron $j$ bends along $H$, with $(w_j, b_j) = -t(w_i, b_i)$, $t>0$.
+# From the side where neuron $i$ is off to the side where it is on, the gradient jumps by
 #
 # $$\lambda_iw_i - \lambda_jw_j = (\lambda_i + t\lambda_j)w_i.$$
 #
-# Without $j$ that is not 0, as $\lambda_i\ne0$; with it, it is 0 iff $t\lambda_j = -\lambda_i$. Conversely such a pair is affine:
+# Without $j$ that is not 0, as $\lambda_i\ne0$; with it, it is 0 iff $t\lambda_j = -\lambda_i$.
+# Conversely such a pair is affine:
 #
-# $$\begin{aligned}\lambda_i\sigma(z) + \lambda_j\sigma(-tz) &= \lambda_i(\sigma(z) - \sigma(-z))\\ &= \lambda_iz.\end{aligned}$$
+# $$
+# \begin{aligned}
+# \lambda_i\sigma(z) + \lambda_j\sigma(-tz) &= \lambda_i(\sigma(z) - \sigma(-z))\\
+# &= \lambda_iz.
+# \end{aligned}
+# $$
 # :::
 #
-# Where two opposite pairs have dependent normals, output weight can move within both while the function stays: turn the slider of {numref}`fig-family`.
+# Where two opposite pairs have dependent normals, output weight can move within both while the function stays:
+# turn the slider of {numref}`fig-family`.
 
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-family", "caption": "Four neurons and the constant change, their sum does not. Lines: what each neuron adds to the output; thick: the sum. The slider moves output weight s from two of the neurons to their opposites. At s = 1 and s = -1 two neurons vanish."}, "image": {"alt": "Interactive chart of four bent lines, a dotted constant and a thick sum over x from -1.5 to 2.5, with a slider for s from -2 to 2."}}
+# %% tags=["remove-input"] figure="fig-family"
 def family(s):
     """One function for all s: weight moves within two opposite pairs."""
     V = [[1 + s, 1 - s, 1 - s, 1 + s]]
@@ -190,22 +223,29 @@ neuron_slider(members, name="family", prefix="s = ")
 # %% [markdown]
 # :::{prf:theorem} {cite}`ramakrishnan2026`, Theorems 3 and 4
 # :label: thm-equality
-# Let $\theta\ominus\theta'$ have the neurons of both, those of $\theta'$ with $-\lambda'$, and the constant $c - c'$. Then $\rho(\theta) =
-# \rho(\theta')$ iff the reduction of $\theta\ominus\theta'$ is empty with constant 0, or all its neurons pair up as in
-# {prf:ref}`prop-affine` and the affine terms of the pairs, with the constant, add up to 0. For $k > 1$: for every output.
+# Let $\theta\ominus\theta'$ have the neurons of both, those of $\theta'$ with $-\lambda'$,
+# and the constant $c - c'$.
+# Then $\rho(\theta) = \rho(\theta')$ iff the reduction of $\theta\ominus\theta'$ is empty with constant 0,
+# or all its neurons pair up as in {prf:ref}`prop-affine` and the affine terms of the pairs, with the constant,
+# add up to 0.
+# For $k > 1$: for every output.
 # :::
 #
 # :::{prf:proof}
-# $\rho(\theta\ominus\theta') = \rho(\theta) - \rho(\theta')$, and the reduction keeps the function. If that is 0 it is affine, so that
-# by {prf:ref}`prop-affine` no neuron is left or all pair up, and the function is the sum of the affine terms and the constant.
+# $\rho(\theta\ominus\theta') = \rho(\theta) - \rho(\theta')$, and the reduction keeps the function.
+# If that is 0 it is affine, so that by {prf:ref}`prop-affine` no neuron is left or all pair up,
+# and the function is the sum of the affine terms and the constant.
 # :::
 #
-# *Flipping* a set $S$ of neurons means changing the sign of $(w_i, b_i)$ for $i\in S$ and adding $\sum_S\lambda_i b_i$ to $c$. In $\theta\ominus\theta'$ a neuron and its
-# flip are an opposite pair. Flipping $S$ keeps the function iff
+# *Flipping* a set $S$ of neurons means changing the sign of $(w_i, b_i)$ for $i\in S$
+# and adding $\sum_S\lambda_i b_i$ to $c$.
+# In $\theta\ominus\theta'$ a neuron and its flip are an opposite pair.
+# Flipping $S$ keeps the function iff
 #
 # $$\sum_{i\in S}\lambda_i w_i^\top = 0.$$ (eq-flip)
 #
-# Where no two neurons share a hyperplane, we call such a non-empty $S$ a *hidden symmetry*. For few neurons all sets can be tried:
+# Where no two neurons share a hyperplane, we call such a non-empty $S$ a *hidden symmetry*.
+# For few neurons all sets can be tried:
 
 
 # %%
@@ -224,13 +264,16 @@ assert hidden(p) == [(0, 1, 2)] == [*shallow.hidden_symmetries(p)]
 # (sec-canonical)=
 # ## A canonical form that needs no search
 #
-# This part is ours. Since $\lambda\sigma(u) = \lambda(|u| + u)/2$, group the neurons by hyperplane $H$, whichever their active side:
+# This part is ours.
+# Since $\lambda\sigma(u) = \lambda(|u| + u)/2$, group the neurons by hyperplane $H$, whichever their active side:
 #
 # $$f(x) = \sum_H \gamma_H\,|u_H(x)| + Lx + e .$$ (eq-canonical)
 #
-# Here $u_H$ is an affine form that is 0 on $H$, one chosen for each $H$, and $\gamma_H\in\mathbb R^k$. The $|u_H|$ of different hyperplanes
-# are linearly independent modulo affine functions: near a point of $H$ that lies on no other hyperplane, only $|u_H|$ bends. So the $\gamma_H\ne 0$ with $L$ and $e$ decide equality, in time
-# $O(nm(k+\log n))$. For one output, with $u_H$ scaled so that its first non-zero coefficient is 1:
+# Here $u_H$ is an affine form that is 0 on $H$, one chosen for each $H$, and $\gamma_H\in\mathbb R^k$.
+# The $|u_H|$ of different hyperplanes are linearly independent modulo affine functions:
+# near a point of $H$ that lies on no other hyperplane, only $|u_H|$ bends.
+# So the $\gamma_H\ne 0$ with $L$ and $e$ decide equality, in time $O(nm(k+\log n))$.
+# For one output, with $u_H$ scaled so that its first non-zero coefficient is 1:
 
 
 # %%
@@ -251,26 +294,45 @@ assert canonical(p) == canonical(q)
 assert canonical(p)[1] == tuple(shallow.canonical_form(p).L[0])
 
 # %% [markdown]
-# The form of the two networks is $\frac12(|x| + |y| + |x + y - 1| + 1)$. It contains no sides, so flips leave it as it is. In floats two hyperplanes count as one if their $(w, b)$, scaled to norm 1, agree to $10^{-9}$
-# up to sign, and an answer may also be *undecided*. After a change of one output weight of a trained network by $10^{-8}$ of itself, `same_function` answers *different* and gives an input; after
-# $10^{-10}$, below the tolerance, it answers *equal*.
+# The form of the two networks is $\frac12(|x| + |y| + |x + y - 1| + 1)$.
+# It contains no sides, so flips leave it as it is.
+# In floats two hyperplanes count as one if their $(w, b)$, scaled to norm 1, agree to $10^{-9}$ up to sign,
+# and an answer may also be *undecided*.
+# After a change of one output weight of a trained network by $10^{-8}$ of itself,
+# `same_function` answers *different* and gives an input; after $10^{-10}$, below the tolerance,
+# it answers *equal*.
 #
-# The form also gives the symmetry itself. Reduce both networks, and call $\alpha_H$ and $\beta_H$ the output weights of $\sigma(u_H)$ and $\sigma(-u_H)$,
-# with $u_H(x) = w_H\cdot x + b_H$. A weight is 0 where there is no neuron.
+# The form also gives the symmetry itself.
+# Reduce both networks, and call $\alpha_H$ and $\beta_H$ the output weights of $\sigma(u_H)$ and $\sigma(-u_H)$,
+# with $u_H(x) = w_H\cdot x + b_H$.
+# A weight is 0 where there is no neuron.
 #
 # :::{prf:theorem} All symmetries
 # :label: thm-all
-# Two reduced networks are the same function iff there are $\delta_H\in\mathbb R^k$, one for each hyperplane of either network, with $\sum_H\delta_Hw_H^\top = 0$ such that the second network, up to $H_n$, is the first with
+# Two reduced networks are the same function iff there are $\delta_H\in\mathbb R^k$,
+# one for each hyperplane of either network, with $\sum_H\delta_Hw_H^\top = 0$ such that the second network,
+# up to $H_n$, is the first with
 #
-# $$\begin{aligned}\alpha_H &\leftarrow \alpha_H - \delta_H,\\ \beta_H &\leftarrow \beta_H + \delta_H,\\ c &\leftarrow c + \textstyle\sum_H\delta_Hb_H.\end{aligned}$$
+# $$
+# \begin{aligned}
+# \alpha_H &\leftarrow \alpha_H - \delta_H,\\
+# \beta_H &\leftarrow \beta_H + \delta_H,\\
+# c &\leftarrow c + \textstyle\sum_H\delta_Hb_H.
+# \end{aligned}
+# $$
 # :::
 #
 # :::{prf:proof}
-# $\alpha\sigma(u) + \beta\sigma(-u) = \frac{\alpha+\beta}2|u| + \frac{\alpha-\beta}2u$. The two networks have equal $\gamma_H$ iff all $\alpha_H+\beta_H$ agree, so iff their weights differ by some $\delta_H$ as above.
-# Then $L$ changes by $-\sum_H\delta_Hw_H^\top$, which has to be 0, and $e$ by $-\sum_H\delta_Hb_H$ and the change of $c$.
+# $\alpha\sigma(u) + \beta\sigma(-u) = \frac{\alpha+\beta}2|u| + \frac{\alpha-\beta}2u$.
+# The two networks have equal $\gamma_H$ iff all $\alpha_H+\beta_H$ agree,
+# so iff their weights differ by some $\delta_H$ as above.
+# Then $L$ changes by $-\sum_H\delta_Hw_H^\top$, which has to be 0, and $e$ by $-\sum_H\delta_Hb_H$
+# and the change of $c$.
 # :::
 #
-# A flip of neuron $i$ moves all of its weight, $\delta_H = \alpha_H$. {numref}`fig-family` moves a part. A pair can also leave one hyperplane, where both weights become 0, and appear on a parallel one:
+# A flip of neuron $i$ moves all of its weight, $\delta_H = \alpha_H$.
+# {numref}`fig-family` moves a part.
+# A pair can also leave one hyperplane, where both weights become 0, and appear on a parallel one:
 #
 # $$\begin{aligned}&\sigma(z) - \sigma(-z)\\ &= \sigma(z+a) - \sigma(-z-a) - a.\end{aligned}$$
 #
@@ -310,9 +372,13 @@ for statement, (name, columns) in tried.items():
 # (sec-checks)=
 # ### Every statement tried
 #
-# *No case contradicts a statement.* Equality was tried on constructed pairs: moved by $H_n$, with neurons split, dropped, made constant, with
-# opposite pairs and hidden flips, each also as a near miss in which one number is off by a thousandth. A *yes* of the canonical form was checked by
-# carrying out its symmetry, a *no* by evaluating both networks at its input. All is in exact arithmetic. Recorded cases:
+# *No case contradicts a statement.*
+# Equality was tried on constructed pairs: moved by $H_n$, with neurons split, dropped, made constant,
+# with opposite pairs and hidden flips, each also as a near miss in which one number is off by a thousandth.
+# A *yes* of the canonical form was checked by carrying out its symmetry,
+# a *no* by evaluating both networks at its input.
+# All is in exact arithmetic.
+# Recorded cases:
 
 # %% tags=["remove-input"]
 sheets = shallow.fibre(ShallowReLU([[1], [-1]], [0, 0], [[1, 1]], [0]))
@@ -330,41 +396,62 @@ counted
 #
 # :::{prf:theorem} {cite}`ramakrishnan2026`, Theorem 2 and Proposition 2
 # :label: thm-stabiliser
-# The stabiliser of $\theta$ in $H_n$ is $\mathbb R_{>0}^r\rtimes\Sigma_r$ on its $r$ zero neurons ($w, b, \lambda$ all 0), times a symmetric group on
-# every block of neurons that are equal up to a positive scaling of $(w, b)$ with $\lambda$ scaled inversely.
+# The stabiliser of $\theta$ in $H_n$ is $\mathbb R_{>0}^r\rtimes\Sigma_r$ on its $r$ zero neurons
+# ($w, b, \lambda$ all 0), times a symmetric group on every block of neurons that are equal up to a positive
+# scaling of $(w, b)$ with $\lambda$ scaled inversely.
 # :::
 #
 # :::{prf:proof}
-# An element sends neuron $i$ to place $\pi(i)$, scaled by $d_i$. It fixes θ iff $(w_{\pi(i)}, b_{\pi(i)}) = d_i(w_i, b_i)$ and $\lambda_{\pi(i)} = \lambda_i/d_i$ for all $i$.
-# So π permutes the neurons within the classes of that relation. If a neuron of a class is not all zero, $d_i$ is determined by π: the class
-# contributes a symmetric group. On the class of zero neurons every $d_i > 0$ and every permutation is allowed: $\mathbb R_{>0}^r\rtimes\Sigma_r$.
+# An element sends neuron $i$ to place $\pi(i)$, scaled by $d_i$.
+# It fixes θ iff $(w_{\pi(i)}, b_{\pi(i)}) = d_i(w_i, b_i)$ and $\lambda_{\pi(i)} = \lambda_i/d_i$ for all $i$.
+# So π permutes the neurons within the classes of that relation.
+# If a neuron of a class is not all zero, $d_i$ is determined by π: the class contributes a symmetric group.
+# On the class of zero neurons every $d_i > 0$ and every permutation is allowed:
+# $\mathbb R_{>0}^r\rtimes\Sigma_r$.
 # :::
 #
 # (sec-generic)=
 # ## When $H_n$ is all there is
 #
-# Call θ *generic* if its fibre is one free $H_n$-orbit. The canonical form bounds the fibre of every network in which no two neurons share a hyperplane. This
-# theorem is not in the paper. Related: {cite:t}`dereich2022` determine dimension and number of components of the set of smallest networks of a function with one output.
+# Call θ *generic* if its fibre is one free $H_n$-orbit.
+# The canonical form bounds the fibre of every network in which no two neurons share a hyperplane.
+# This theorem is not in the paper.
+# Related: {cite:t}`dereich2022` determine dimension and number of components of the set of smallest networks of a
+# function with one output.
 #
 # :::{prf:theorem} At most $\binom n{\lfloor n/2\rfloor}$ orbits
 # :label: thm-local
-# Let the rows $(w_i, b_i)$ be pairwise linearly independent, and $w_i\ne0$, $\lambda_i\ne0$ for all $i$. Then the networks of $\theta$'s function and
-# width are one free $H_n$-orbit for each $S$ that satisfies {eq}`eq-flip`, the empty one included: at most $\binom n{\lfloor n/2\rfloor}$, and for every $n$ some network has as many. All that are near θ are
-# $(d_iw_i, d_ib_i, \lambda_i/d_i)$ with $d_i > 0$: θ is *locally identifiable*.
+# Let the rows $(w_i, b_i)$ be pairwise linearly independent, and $w_i\ne0$, $\lambda_i\ne0$ for all $i$.
+# Then the networks of $\theta$'s function and width are one free $H_n$-orbit for each $S$
+# that satisfies {eq}`eq-flip`, the empty one included: at most $\binom n{\lfloor n/2\rfloor}$,
+# and for every $n$ some network has as many.
+# All that are near θ are $(d_iw_i, d_ib_i, \lambda_i/d_i)$ with $d_i > 0$: θ is *locally identifiable*.
 # :::
 #
 # :::{prf:proof}
-# By {eq}`eq-canonical` a network of this function bends along the same $n$ hyperplanes. If it has $n$ neurons it has one on each: $s_id_i(w_i, b_i)$ with
-# $s_i = \pm1$ and $d_i>0$, up to their order, and equal $\gamma_H$ give the output weight $\lambda_i/d_i$. So an element of $H_n$ takes it to the flip of $S =
-# \{i : s_i = -1\}$; equal $L$ is {eq}`eq-flip`, and equal $e$ gives $c$. The orbits are free by {prf:ref}`thm-stabiliser`, and different for different $S$, as $H_n$ keeps sides. Near θ, row $i$ can be a
-# multiple of none of the finitely many rows $(w_j, b_j)$ but $(w_i, b_i)$, and a positive one.
+# By {eq}`eq-canonical` a network of this function bends along the same $n$ hyperplanes.
+# If it has $n$ neurons it has one on each: $s_id_i(w_i, b_i)$ with $s_i = \pm1$ and $d_i>0$, up to their order,
+# and equal $\gamma_H$ give the output weight $\lambda_i/d_i$.
+# So an element of $H_n$ takes it to the flip of $S = \{i : s_i = -1\}$; equal $L$ is {eq}`eq-flip`,
+# and equal $e$ gives $c$.
+# The orbits are free by {prf:ref}`thm-stabiliser`, and different for different $S$, as $H_n$ keeps sides.
+# Near θ, row $i$ can be a multiple of none of the finitely many rows $(w_j, b_j)$ but $(w_i, b_i)$,
+# and a positive one.
 #
-# *The number.* Some linear form $\ell$ is 0 on none of the matrices $\lambda_iw_i^\top\ne0$. Let $a_i = \ell(\lambda_iw_i^\top)$ and $N = \{i : a_i<0\}$. Map each $S$ of {eq}`eq-flip` to its symmetric difference
-# with $N$. This map is injective, and on each image the $\lvert a_i\rvert$ sum to $\sum_{i\in S}a_i + \sum_{i\in N}\lvert a_i\rvert = \sum_{i\in N}\lvert a_i\rvert$, one number for all $S$. The $\lvert a_i\rvert$ are positive, so no image contains another one.
+# *The number.*
+# Some linear form $\ell$ is 0 on none of the matrices $\lambda_iw_i^\top\ne0$.
+# Let $a_i = \ell(\lambda_iw_i^\top)$ and $N = \{i : a_i<0\}$.
+# Map each $S$ of {eq}`eq-flip` to its symmetric difference with $N$.
+# This map is injective, and on each image the $\lvert a_i\rvert$ sum to
+# $\sum_{i\in S}a_i + \sum_{i\in N}\lvert a_i\rvert = \sum_{i\in N}\lvert a_i\rvert$, one number for all $S$.
+# The $\lvert a_i\rvert$ are positive, so no image contains another one.
 # By Sperner's theorem there are at most $\binom n{\lfloor n/2\rfloor}$ such sets.
 #
-# *The bound is attained.* For one input and one output let all $w_i = 1$, the $b_i$ be distinct, $\lambda_i = 1$ for $\lfloor n/2\rfloor$ neurons and $-1$ for
-# the others. The sets that satisfy {eq}`eq-flip` are those with as many neurons of one kind as of the other. Their number is $\sum_j\binom{\lfloor n/2\rfloor}j\binom{\lceil n/2\rceil}j = \binom n{\lfloor n/2\rfloor}$.
+# *The bound is attained.*
+# For one input and one output let all $w_i = 1$, the $b_i$ be distinct, $\lambda_i = 1$ for $\lfloor n/2\rfloor$
+# neurons and $-1$ for the others.
+# The sets that satisfy {eq}`eq-flip` are those with as many neurons of one kind as of the other.
+# Their number is $\sum_j\binom{\lfloor n/2\rfloor}j\binom{\lceil n/2\rceil}j = \binom n{\lfloor n/2\rfloor}$.
 # :::
 #
 # Eight neurons reach the bound, 70 of 256 sets:
@@ -378,27 +465,39 @@ assert 1 + len(hidden(sharp)) == comb(8, 4) == 70
 #
 # :::{admonition} A conjecture of the paper, answered for one hidden layer
 # :class: note
-# {numref}`fig-folded` is the paper's counterexample to Lemma D15 of {cite:t}`grigsby2023` as the paper quotes it: lines in general position,
-# {glue:text}`regions:.0f` regions with {glue:text}`functions:.0f` different affine functions, and yet a fibre of two orbits. Such conditions do not identify θ *globally*. Whether they do so *locally* the paper leaves
-# as a conjecture. {prf:ref}`thm-local` says yes: general position makes the rows independent, and a neuron at which the function bends has $\lambda_i\ne0$.
+# {numref}`fig-folded` is the paper's counterexample to Lemma D15 of {cite:t}`grigsby2023` as the paper quotes it:
+# lines in general position, {glue:text}`regions:.0f` regions with {glue:text}`functions:.0f` different affine
+# functions, and yet a fibre of two orbits.
+# Such conditions do not identify θ *globally*.
+# Whether they do so *locally* the paper leaves as a conjecture.
+# {prf:ref}`thm-local` says yes: general position makes the rows independent, and a neuron at
+# which the function bends has $\lambda_i\ne0$.
 # :::
 #
-# In the recorded run {glue:text}`identified:.0f` random networks with independent rows have exactly as many orbits as sets to flip, up to {glue:text}`most-orbits:.0f`, and the rank of the Jacobian leaves no direction but the scalings.
+# In the recorded run {glue:text}`identified:.0f` random networks with independent rows have exactly
+# as many orbits as sets to flip, up to {glue:text}`most-orbits:.0f`,
+# and the rank of the Jacobian leaves no direction but the scalings.
 #
 # :::{prf:theorem} {cite}`ramakrishnan2026`, Theorems 1 and 5, Proposition 24
 # :label: thm-generic
-# If the rows $(w_i, b_i)$ are pairwise linearly independent, all $\lambda_i\ne0$, and no non-empty $S$ satisfies {eq}`eq-flip`, then θ is generic. The set of
-# such $\theta$ contains a non-empty Zariski-open, hence dense set.
+# If the rows $(w_i, b_i)$ are pairwise linearly independent, all $\lambda_i\ne0$,
+# and no non-empty $S$ satisfies {eq}`eq-flip`, then θ is generic.
+# The set of such $\theta$ contains a non-empty Zariski-open, hence dense set.
 # :::
 #
 # :::{prf:proof}
-# No $w_i$ is 0, or $S=\{i\}$ would do; the first part is {prf:ref}`thm-local`. The conditions exclude finitely many zero sets of polynomials, none of them all parameters: 2×2
-# minors of two rows (they vanish iff the rows are dependent, Lemma 22), $\lambda_i = 0$, and $\sum_S\lambda_iw_i^\top = 0$ for each $S$.
+# No $w_i$ is 0, or $S=\{i\}$ would do; the first part is {prf:ref}`thm-local`.
+# The conditions exclude finitely many zero sets of polynomials, none of them all parameters:
+# 2×2 minors of two rows (they vanish iff the rows are dependent, Lemma 22), $\lambda_i = 0$,
+# and $\sum_S\lambda_iw_i^\top = 0$ for each $S$.
 # :::
 #
-# Looking for $S$ is a subset-sum problem. But where the matrices $\lambda_iw_i^\top$ are linearly independent, which needs $n\le mk$, no $S$ exists, and their smallest
-# singular value $\mu$ bounds how near any $S$ comes: $\lVert\sum_S\lambda_iw_i^\top\rVert\ge\mu$. The paper's hierarchy, *generic* ⇒ *no 0-factors* ⇒ *trivial
-# stabiliser*, is strict, and the conditions of the theorem are not necessary (the rows of the second function are dependent):
+# Looking for $S$ is a subset-sum problem.
+# But where the matrices $\lambda_iw_i^\top$ are linearly independent, which needs $n\le mk$, no $S$ exists,
+# and their smallest singular value $\mu$ bounds how near any $S$ comes:
+# $\lVert\sum_S\lambda_iw_i^\top\rVert\ge\mu$.
+# The paper's hierarchy, *generic* ⇒ *no 0-factors* ⇒ *trivial stabiliser*, is strict,
+# and the conditions of the theorem are not necessary (the rows of the second function are dependent):
 #
 # | function | generic | no 0-factors | trivial stabiliser |
 # |---|---|---|---|
@@ -443,24 +542,43 @@ for name, value in said.items():
 # (sec-rare)=
 # ## Where hidden symmetries are common
 #
-# *Almost no network has hidden symmetries, but half of those drawn with twelve neurons, three inputs and weights −1, 0, 1 have dozens.* The median of {numref}`fig-counts` is {glue:text}`median-1:.0f` for these weights and
-# {glue:text}`median-2:.0f` for integers up to 2; from 8 on at most one network in a hundred has any. So quantisation to three levels can create hidden symmetries. None was found at 64, the largest size drawn;
-# 8-bit weights, integers up to 127, were not drawn. Twelve neurons and three inputs are a favourable case: there are $2^{12}$ sets $S$ and only three
-# equations for each. With many inputs, $n\le mk$, the matrices $\lambda_iw_i^\top$ are usually independent, and then no $S$ exists. The sets are counted exactly, by meeting in the middle, for up to 40 neurons.
+# *Almost no network has hidden symmetries, but half of those drawn with twelve neurons,
+# three inputs and weights −1, 0, 1 have dozens.*
+# The median of {numref}`fig-counts` is {glue:text}`median-1:.0f` for these weights and {glue:text}`median-2:.0f`
+# for integers up to 2; from 8 on at most one network in a hundred has any.
+# So quantisation to three levels can create hidden symmetries.
+# None was found at 64, the largest size drawn; 8-bit weights, integers up to 127, were not drawn.
+# Twelve neurons and three inputs are a favourable case:
+# there are $2^{12}$ sets $S$ and only three equations for each.
+# With many inputs, $n\le mk$, the matrices $\lambda_iw_i^\top$ are usually independent, and then no $S$ exists.
+# The sets are counted exactly, by meeting in the middle, for up to 40 neurons.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-counts", "caption": "Weights of −1, 0 and 1 have dozens of hidden symmetries here, large integers hardly any. Recorded networks with twelve neurons, three inputs and one output, with integer weights up to the size on the axis: dots are networks, the line is their median. All networks with Gaussian weights have none."}, "image": {"alt": "Points for single networks and a line of medians: the number of hidden symmetries falls from dozens at size 1 to none at size 4 and more."}}
+# %% tags=["remove-input"] figure="fig-counts"
 hidden_counts(density[density["size"] > 0])
 
 # %% [markdown]
 # (sec-digits)=
 # ## Trained networks: nearly degenerate
 #
-# *The trained networks lie within a hundredth of degenerate ones, the untrained ones far from them.* The networks were trained with Adam and weight decay $10^{-4}$. {numref}`fig-degeneracy` shows four distances without unit, in Euclidean norms, with $r_i = (w_i, b_i)$: to merge,
-# $\min_{i\ne j}\sin\angle(r_i,\pm r_j)$; to drop, $\min_i s_i/\max_i s_i$ with $s_i=\lVert\lambda_i\rVert\lVert r_i\rVert$; to a constant, $\min_i\lVert w_i\rVert/\lVert r_i\rVert$; and $\mu/\max_i\lVert\lambda_iw_i^\top\rVert$.
-# Here $\mu$ is the smallest singular value of the matrix whose columns are all $\lambda_iw_i^\top$. With no two neurons to merge, a positive $\mu$ certifies {prf:ref}`thm-generic`, but a small one does not show a near flip: one nearly vanished neuron makes it small. Of {glue:text}`networks-told:.0f` networks trained on images of clothes, {glue:text}`certified-trained:.0f` are certified generic, of as many untrained ones {glue:text}`certified-untrained:.0f`.
-# The certified ones have no other *exact* symmetries than swaps and scalings, but some of their neurons almost vanish. For the fourth trained network μ is too small to tell from 0 in floats, so this question stays open. What shrinks them is open: in {ref}`ex-decay`, on digits, strong weight decay does, and decay $10^{-4}$ does not.
+# *The trained networks lie within a hundredth of degenerate ones, the untrained ones far from them.*
+# The networks were trained with Adam and weight decay $10^{-4}$.
+# {numref}`fig-degeneracy` shows four distances without unit, in Euclidean norms, with $r_i = (w_i, b_i)$:
+# to merge, $\min_{i\ne j}\sin\angle(r_i,\pm r_j)$;
+# to drop, $\min_i s_i/\max_i s_i$ with $s_i=\lVert\lambda_i\rVert\lVert r_i\rVert$;
+# to a constant, $\min_i\lVert w_i\rVert/\lVert r_i\rVert$; and $\mu/\max_i\lVert\lambda_iw_i^\top\rVert$.
+# Here $\mu$ is the smallest singular value of the matrix whose columns are all $\lambda_iw_i^\top$.
+# With no two neurons to merge, a positive $\mu$ certifies {prf:ref}`thm-generic`,
+# but a small one does not show a near flip: one nearly vanished neuron makes it small.
+# Of {glue:text}`networks-told:.0f` networks trained on images of clothes,
+# {glue:text}`certified-trained:.0f` are certified generic,
+# of as many untrained ones {glue:text}`certified-untrained:.0f`.
+# The certified ones have no other *exact* symmetries than swaps and scalings,
+# but some of their neurons almost vanish.
+# For the fourth trained network μ is too small to tell from 0 in floats, so this question stays open.
+# What shrinks them is open: in {ref}`ex-decay`, on digits, strong weight decay does,
+# and decay $10^{-4}$ does not.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-degeneracy", "caption": "Trained networks lie at least eighty times nearer to degenerate ones than untrained networks do. Recorded distances, a point for each network; 0 would be a neuron to merge, to drop or to make a constant, or possibly, for μ, a set of neurons to flip. One hidden layer of 64 neurons, Fashion-MNIST, four seeds; μ of one trained network is too small to show."}, "image": {"alt": "Four rows of points on a logarithmic axis: untrained networks between 0.4 and 1, trained ones below 0.01."}}
+# %% tags=["remove-input"] figure="fig-degeneracy"
 words = {"parallel": "to merge", "dead": "to drop", "constant": "to a constant"}
 words["σ_min"] = "μ (bound for flips)"
 degeneracies(near.replace({"distance": words}))
@@ -469,8 +587,13 @@ degeneracies(near.replace({"distance": words}))
 # (sec-compress)=
 # ## Fewer neurons, the same function
 #
-# *With one output, $h + 2$ neurons always suffice, where $h$ is the number of hyperplanes at which the function bends.* This is a theorem of {cite:t}`dereich2022`, who tell the cases $h$, $h+1$ and $h+2$ apart. Each of the $h$ needs a neuron. Since $|u| = 2\sigma(u) - u$, one neuron on each leaves an affine rest $z$, and
-# $z = \sigma(z) - \sigma(-z)$ takes two more. {numref}`fig-compress` does it for $|x| + |y| + \frac12x + \frac3{10}y$.
+# *With one output, $h + 2$ neurons always suffice, where $h$ is the number of hyperplanes at
+# which the function bends.*
+# This is a theorem of {cite:t}`dereich2022`, who tell the cases $h$, $h+1$ and $h+2$ apart.
+# Each of the $h$ needs a neuron.
+# Since $|u| = 2\sigma(u) - u$, one neuron on each leaves an affine rest $z$,
+# and $z = \sigma(z) - \sigma(-z)$ takes two more.
+# {numref}`fig-compress` does it for $|x| + |y| + \frac12x + \frac3{10}y$.
 
 
 # %%
@@ -489,15 +612,18 @@ small = compressed(*canonical(large))
 assert small.n == shallow.compress(large).network.n == 4
 assert same_function(large, small).equal
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-compress", "caption": "Seven neurons become four. Lines: folds, arrows towards the side where a neuron is active; grey: level lines. Left: as given. Middle: one neuron on each of the two lines where the function bends has the right folds and the wrong slope. Right: with a pair of opposite neurons, which fold nothing together, it is the function of the left panel."}, "image": {"alt": "Three panels of grey level lines with coloured fold lines and arrows. Left and right have the same level lines, the middle one others."}}
+# %% tags=["remove-input"] figure="fig-compress"
 parts = {"given: 7 neurons": large, "the folds: h = 2": small.with_neurons([0, 1])}
 parts["h + 2 = 4 neurons"] = small
 surface = drawings.surfaces(parts, np.linspace(-1.5, 1.5, 60))
 folded_planes(surface, drawings.neurons(parts))
 
 # %% [markdown]
-# Whether $h$ suffice is a partition problem: of $\sum_i a_i|x - t_i|$ it asks whether the $a_i$ split into halves of equal sum. $3|x| + |x-1| + 2|x-2|$ does with three neurons, as $3 = 1 + 2$, and $3|x| + |x-1| + |x-2|$ needs four.
-# `compress` finds the minimum for up to 40 hyperplanes. With several outputs it may leave a gap, which it states.
+# Whether $h$ suffice is a partition problem: of $\sum_i a_i|x - t_i|$ it asks whether the $a_i$ split into halves
+# of equal sum.
+# $3|x| + |x-1| + 2|x-2|$ does with three neurons, as $3 = 1 + 2$, and $3|x| + |x-1| + |x-2|$ needs four.
+# `compress` finds the minimum for up to 40 hyperplanes.
+# With several outputs it may leave a gap, which it states.
 
 
 # %% tags=["remove-cell"]
@@ -518,10 +644,13 @@ for weights, least in {(3, 1, 2): 3, (3, 1, 1): 4}.items():
 #
 # :::{prf:remark} {cite}`ramakrishnan2026`, Remark 1
 # :label: rem-any-sigma
-# {prf:ref}`def-minimal` works for every σ whose scaling law is known, with $G_\sigma$ in place of $H_n$: a row $a(w, b)$ with $\sigma(au) = \beta\sigma(u)$ merges with weight $\beta$, constants are $\lambda\sigma(b)$, neurons with $\lambda = 0$ are dropped.
+# {prf:ref}`def-minimal` works for every σ whose scaling law is known, with $G_\sigma$ in place of $H_n$:
+# a row $a(w, b)$ with $\sigma(au) = \beta\sigma(u)$ merges with weight $\beta$, constants are $\lambda\sigma(b)$,
+# neurons with $\lambda = 0$ are dropped.
 # :::
 #
-# A flip only needs $\sigma(x) - \sigma(-x) = \kappa x$, an odd part that is linear. *Seven of ten activations that we tried have it:*
+# A flip only needs $\sigma(x) - \sigma(-x) = \kappa x$, an odd part that is linear.
+# *Seven of ten activations that we tried have it:*
 #
 # | activation | κ | flips |
 # |---|---|---|
@@ -540,7 +669,11 @@ assert abs(flipped["kappa"]["LeakyReLU"] - 1.01) < 1e-9 and flipped["kappa"]["ab
 # %% [markdown]
 # ## Run it yourself
 #
-# *This section is computed by this page.* Train two networks on {glue:text}`trained_on`. Disguise the first: double every neuron with half of its output weight, and move the result by a random element of the group. Is it recognised, and brought back to its size?
+# *This section is computed by this page.*
+# Train two networks on {glue:text}`trained_on`.
+# Disguise the first: double every neuron with half of its output weight,
+# and move the result by a random element of the group.
+# Is it recognised, and brought back to its size?
 
 # %% tags=["hide-input"]
 device = devices.pick(device)
@@ -584,7 +717,7 @@ print(f"second network: {other.equal}, outputs differ by {apart:.2g}")
 # %% [markdown]
 # Two networks of one function must bend along the same hyperplanes, as {numref}`fig-nearest` shows.
 
-# %% tags=["remove-input"] mystnb={"figure": {"name": "fig-nearest", "caption": "The disguised network bends at the same hyperplanes, another seed at others. Share of the first network's neurons that have a hyperplane of the other network within an angle. Between untrained networks, by chance, the nearest is at {glue:text}`chance-angle:.0f`° (median); between two trained seeds at {glue:text}`least-angle:.0f`° to {glue:text}`most-angle:.0f`°. Computed by this page on {glue:text}`trained_on`."}, "image": {"alt": "Cumulative shares of neurons against the angle to the nearest hyperplane in degrees: one line at zero, and a line for each pair of two seeds, trained and untrained."}}
+# %% tags=["remove-input"] figure="fig-nearest"
 duos = {"disguised": (first, disguised), "two seeds": (first, second)}
 duos["two seeds, untrained"] = tuple(untrained[:2])
 nearest = pd.concat(
@@ -600,7 +733,8 @@ nearest_hyperplanes(nearest)
 # %% [markdown]
 # ## Adapt this
 #
-# Any two `nn.Sequential(Linear, ReLU, Linear)`. Ask `.equal`, then `.symmetry` or `.witness`.
+# Any two `nn.Sequential(Linear, ReLU, Linear)`.
+# Ask `.equal`, then `.symmetry` or `.witness`.
 
 # %%
 mine = models.fcn((3, 5, 2), bias=True, seed=seed).double()
@@ -612,7 +746,8 @@ found.equal, found.symmetry.permutation
 # %% [markdown]
 # ## Deviations from the paper
 #
-# The paper prints no measurements; each statement is compared with a calculation. The {doc}`../errata` say of each lemma without a trial why there is none.
+# The paper prints no measurements; each statement is compared with a calculation.
+# The {doc}`../errata` say of each lemma without a trial why there is none.
 #
 # | | in the paper | here | what it may change |
 # |---|---|---|---|
@@ -624,22 +759,33 @@ found.equal, found.symmetry.permutation
 #
 # :::{exercise}
 # :label: ex-abs
-# *Warm-up.* Write down all networks $c\,\sigma(ax) + d\,\sigma(bx)$ that compute $|x|$, which {doc}`06_genni` draws. How many numbers can be chosen, and how many pieces has the set?
+# *Warm-up.*
+# Write down all networks $c\,\sigma(ax) + d\,\sigma(bx)$ that compute $|x|$, which {doc}`06_genni` draws.
+# How many numbers can be chosen, and how many pieces has the set?
 # :::
 #
 # ::::{solution} ex-abs
 # :class: dropdown
-# One neuron looks to each side: $a > 0 > b$ with $c = 1/a$, $d = -1/b$, or the same with the two exchanged. Two numbers, $a$ and $b$; two pieces.
+# One neuron looks to each side: $a > 0 > b$ with $c = 1/a$, $d = -1/b$, or the same with the two exchanged.
+# Two numbers, $a$ and $b$; two pieces.
 # ::::
 #
 # :::{exercise}
 # :label: ex-family
-# {numref}`fig-family` shows $(1+s)\sigma(x) + (1-s)\sigma(-x) + (1-s)\sigma(x-1) + (1+s)\sigma(1-x) - s$. Show that it is one function for all $s$. Which condition of {prf:ref}`thm-generic` fails? Which dimension has the fibre near a generic $s$, and near $s=\pm1$?
+# {numref}`fig-family` shows $(1+s)\sigma(x) + (1-s)\sigma(-x) + (1-s)\sigma(x-1) + (1+s)\sigma(1-x) - s$.
+# Show that it is one function for all $s$.
+# Which condition of {prf:ref}`thm-generic` fails?
+# Which dimension has the fibre near a generic $s$, and near $s=\pm1$?
 # :::
 #
 # ::::{solution} ex-family
 # :class: dropdown
-# The part with $s$ is $s[\sigma(x) - \sigma(-x)] - s[\sigma(x-1) - \sigma(1-x)] - s = s x - s(x-1) - s = 0$. The rows are not pairwise independent: there are two opposite pairs, whose normals are dependent. Near $s\ne\pm1$ there are four scalings and $s$: dimension 5. At $s=\pm1$ two output weights are 0. Their neurons are free, with two numbers $(w, b)$ each. With the scalings of the other two this is a piece of dimension 6, which meets the first one there.
+# The part with $s$ is $s[\sigma(x) - \sigma(-x)] - s[\sigma(x-1) - \sigma(1-x)] - s = s x - s(x-1) - s = 0$.
+# The rows are not pairwise independent: there are two opposite pairs, whose normals are dependent.
+# Near $s\ne\pm1$ there are four scalings and $s$: dimension 5.
+# At $s=\pm1$ two output weights are 0.
+# Their neurons are free, with two numbers $(w, b)$ each.
+# With the scalings of the other two this is a piece of dimension 6, which meets the first one there.
 # ::::
 #
 # :::{exercise}
@@ -649,20 +795,26 @@ found.equal, found.symmetry.permutation
 #
 # ::::{solution} ex-three-not-enough
 # :class: dropdown
-# Two neurons bend at $x = 0$ and $y = 0$: with sides $s_1, s_2 = \pm1$ their affine part is $s_1x + s_2y$. A third neuron may bend at no new line, so it shares one of the two, say $x = 0$; then the coefficient of $x$ is free and that of $y$ is $\pm1\ne\frac3{10}$. At $y=0$ likewise, as
-# $\frac12\ne\pm1$.
+# Two neurons bend at $x = 0$ and $y = 0$: with sides $s_1, s_2 = \pm1$ their affine part is $s_1x + s_2y$.
+# A third neuron may bend at no new line, so it shares one of the two, say $x = 0$;
+# then the coefficient of $x$ is free and that of $y$ is $\pm1\ne\frac3{10}$.
+# At $y=0$ likewise, as $\frac12\ne\pm1$.
 # ::::
 #
 # :::{exercise}
 # :label: ex-quantised
-# *With data.* Draw networks with Gaussian weights and round them to multiples of 1, 1/2, 1/4 and 1/8. How many non-empty sets $S$ satisfy {eq}`eq-flip`? (They are hidden symmetries where no two neurons share a hyperplane.) Relate it to {numref}`fig-counts`.
+# *With data.*
+# Draw networks with Gaussian weights and round them to multiples of 1, 1/2, 1/4 and 1/8.
+# How many non-empty sets $S$ satisfy {eq}`eq-flip`?
+# (They are hidden symmetries where no two neurons share a hyperplane.)
+# Relate it to {numref}`fig-counts`.
 # :::
 #
 # ::::{solution-start} ex-quantised
 # :class: dropdown
 # ::::
 
-# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-ex-quantised", "caption": "Coarse rounding creates hidden symmetries, fine rounding none. Networks of twelve neurons with Gaussian weights, rounded to multiples of 1/size; dots are networks, the line is their median. The run of this page."}, "image": {"alt": "Dots and a line of medians falling from tens at size 1 to zero at size 8."}}
+# %% tags=["hide-input"] figure="fig-ex-quantised"
 draw = np.random.default_rng(seed)
 found = []
 for size, _ in itertools.product((1, 2, 4, 8), range(trials)):
@@ -675,21 +827,26 @@ hidden_counts(
 )
 
 # %% [markdown]
-# {numref}`fig-ex-quantised`: multiples of 1 are mostly −2 to 2, so the counts are like those of sizes 1 and 2 in {numref}`fig-counts`. There are $2^{12}$ sets; once their sums can take many more values than that, hardly any is 0. Rounding to 8 bits is much finer than multiples of 1/8.
+# {numref}`fig-ex-quantised`: multiples of 1 are mostly −2 to 2, so the counts are like those of sizes 1
+# and 2 in {numref}`fig-counts`.
+# There are $2^{12}$ sets; once their sums can take many more values than that, hardly any is 0.
+# Rounding to 8 bits is much finer than multiples of 1/8.
 #
 # ::::{solution-end}
 # ::::
 #
 # :::{exercise}
 # :label: ex-decay
-# *With data.* Is weight decay the cause of {numref}`fig-degeneracy`? Train networks with and without it and compare the four distances.
+# *With data.*
+# Is weight decay the cause of {numref}`fig-degeneracy`?
+# Train networks with and without it and compare the four distances.
 # :::
 #
 # ::::{solution-start} ex-decay
 # :class: dropdown
 # ::::
 
-# %% tags=["hide-input"] mystnb={"figure": {"name": "fig-ex-decay", "caption": "Strong weight decay brings networks near ones with a neuron to drop, weak decay does not. Distances after training on {glue:text}`trained_on` with weight decay 0, 0.0001 and 0.02, a point for each of two networks. The run of this page."}, "image": {"alt": "Four rows of points on a logarithmic axis for networks trained with three strengths of weight decay."}}
+# %% tags=["hide-input"] figure="fig-ex-decay"
 decayed = {
     f"decay {decay:g}": [
         fitted(s, replace(recipe, weight_decay=decay))[1] for s in (seed, seed + 1)
@@ -699,25 +856,43 @@ decayed = {
 degeneracies(drawings.distances(decayed).replace({"distance": words}))
 
 # %% [markdown]
-# {numref}`fig-ex-decay` compares them; at the default seed the networks without decay and with decay $10^{-4}$ stay at about 0.1 or above. With decay 0.02 the distance to drop comes down to about $10^{-4}$ and μ lower still, but that to merge stays at 0.1 or above. So strong decay is a cause on digits. It does not explain {numref}`fig-degeneracy`, where decay is $10^{-4}$ and the images are others. A neuron that does little for the loss is shrunk by decay and stays small, since the gradient of its input weights is proportional to its output weight, and the reverse.
+# {numref}`fig-ex-decay` compares them; at the default seed the networks without decay and
+# with decay $10^{-4}$ stay at about 0.1 or above.
+# With decay 0.02 the distance to drop comes down to about $10^{-4}$ and μ lower still,
+# but that to merge stays at 0.1 or above.
+# So strong decay is a cause on digits.
+# It does not explain {numref}`fig-degeneracy`, where decay is $10^{-4}$ and the images are others.
+# A neuron that does little for the loss is shrunk by decay and stays small,
+# since the gradient of its input weights is proportional to its output weight, and the reverse.
 #
 # ::::{solution-end}
 # ::::
 #
 # :::{exercise}
 # :label: ex-deep
-# *Open.* Put a second ReLU layer behind the first. A set of flips that satisfies {eq}`eq-flip` for the first layer survives: the next biases absorb the constant. Are there flips in both layers that keep the function only together? Can they be counted as in {numref}`fig-counts`?
+# *Open.*
+# Put a second ReLU layer behind the first.
+# A set of flips that satisfies {eq}`eq-flip` for the first layer survives: the next biases absorb the constant.
+# Are there flips in both layers that keep the function only together?
+# Can they be counted as in {numref}`fig-counts`?
 # :::
 #
 # ## Summary
 #
-# - Merge, drop, move constants. Beyond that and $H_n$, all symmetries move output weight from $\sigma(u)$ to $\sigma(-u)$ on some hyperplanes ({prf:ref}`thm-all`); flips move all of it.
-# - {eq}`eq-canonical` decides equality without a search. A *yes* comes with the symmetry, a *no* with an input; floats have a tolerance, and may stay undecided.
-# - Hidden symmetries are absent on a dense open set. Half of the networks of twelve neurons and three inputs with weights −1, 0 and 1 have dozens.
-# - With independent rows, $w_i\ne0$ and $\lambda_i\ne0$, there are at most $\binom n{\lfloor n/2\rfloor}$ orbits, and θ is locally identifiable: the paper's conjecture holds for one hidden layer.
+# - Merge, drop, move constants.
+#   Beyond that and $H_n$, all symmetries move output weight from $\sigma(u)$ to $\sigma(-u)$ on some hyperplanes
+#   ({prf:ref}`thm-all`); flips move all of it.
+# - {eq}`eq-canonical` decides equality without a search.
+#   A *yes* comes with the symmetry, a *no* with an input; floats have a tolerance, and may stay undecided.
+# - Hidden symmetries are absent on a dense open set.
+#   Half of the networks of twelve neurons and three inputs with weights −1, 0 and 1 have dozens.
+# - With independent rows, $w_i\ne0$ and $\lambda_i\ne0$, there are at most $\binom n{\lfloor n/2\rfloor}$ orbits,
+#   and θ is locally identifiable: the paper's conjecture holds for one hidden layer.
 # - The networks trained on images of clothes are nearly degenerate, the untrained ones are not.
 #
-# Back to {doc}`06b_genni_lenet`; {doc}`../learned` closes the book, and the {doc}`../scoreboard` has every verdict. {doc}`/generated/status` has the data, code and run of this page.
+# Back to {doc}`06b_genni_lenet`; {doc}`../learned` closes the book,
+# and the {doc}`../scoreboard` has every verdict.
+# {doc}`/generated/status` has the data, code and run of this page.
 
 
 # %% tags=["remove-cell"]

@@ -1,6 +1,5 @@
 """The build: nothing runs twice, nothing is half-written, and an error says where to look."""
 
-import json
 import os
 import re
 import signal
@@ -280,9 +279,11 @@ def test_half_rendered_pages_are_rendered_again_with_chapters_that_never_ran(bui
     page = built_book.html / "index.html"
     first = page.stat().st_mtime_ns
     assert render(built_book, "smoke") == page and page.stat().st_mtime_ns == first
-    figure = {"figure": {"name": "fig-later", "caption": "Later."}, "image": {"alt": "A line."}}
     with built_book.chapters["02_second"].open("a") as source:
-        source.write(f"\n# %% mystnb={json.dumps(figure)}\n0\n")
+        source.write('\n# %% figure="fig-later"\n0\n')
+    captions = built_book.root / "chapters/captions/02_second.yml"
+    captions.parent.mkdir()
+    captions.write_text("fig-later: {caption: Later., alt: A line.}")
     (built_book.root / "_config.yml").write_text(
         "title: Tiny\nonly_build_toc_files: true\nsphinx: {config: {numfig: true}}\n"
     )
@@ -444,9 +445,11 @@ def test_a_chapter_that_did_not_run_at_a_profile_is_shown_as_it_ran_at_another(t
     from intertwine_book.build import render as rendering
 
     source = tiny_book.chapters["02_second"]
-    figure = {"figure": {"name": "fig-a", "caption": "{glue:text}`n:.1f` of them."}}
-    glued = f"\n# %% [markdown]\n# It is {{glue:text}}`x:.2f`.\n\n# %% mystnb={json.dumps(figure)}\n0\n"
+    glued = '\n# %% [markdown]\n# It is {glue:text}`x:.2f`.\n\n# %% figure="fig-a"\n0\n'
     source.write_text(source.read_text() + glued)
+    captions = source.parent / "captions/02_second.yml"
+    captions.parent.mkdir()
+    captions.write_text("fig-a: {caption: '{glue:text}`n:.1f` of them.', alt: A line.}")
     ran = nbformat.writes(execute.prepare(tiny_book.chapters["01_first"], {"seed": 9})[0])
     executed = tiny_book.executed("smoke", "01_first")
     executed.parent.mkdir(parents=True)

@@ -14,16 +14,26 @@ import pytest
 import yaml
 
 from intertwine_book import claims
+from intertwine_book.build import captions, layout
 from intertwine_book.build.layout import Book
 from intertwine_book.build.parameters import check, declared, parameters_cell
 
 BOOK = Book(Path(__file__).parent.parent)
 CHAPTERS = pytest.mark.parametrize("chapter", BOOK.chapters)
-LABELS = (r'"name": "(fig-[\w-]+)"', r"^# :label: ([\w-]+)", r"^# \(([\w-]+)\)=", r"\$\$ \(([\w-]+)\)")
+LABELS = (r'figure="(fig-[\w-]+)"', r"^# :label: ([\w-]+)", r"^# \(([\w-]+)\)=", r"\$\$ \(([\w-]+)\)")
 
 
 def cells(chapter: str, kind: str) -> list:
-    return [cell for cell in jupytext.read(BOOK.chapters[chapter]).cells if cell.cell_type == kind]
+    node = jupytext.read(BOOK.chapters[chapter])
+    captions.add(node, layout.captions(BOOK.chapters[chapter]))
+    return [cell for cell in node.cells if cell.cell_type == kind]
+
+
+@CHAPTERS
+def test_no_line_is_longer_than_one_sentence(chapter):
+    for path in (BOOK.chapters[chapter], layout.captions(BOOK.chapters[chapter])):
+        long = [line for line in path.read_text().splitlines() if len(line) > 120]
+        assert not long, f"{path.name}: break this line at a clause: {long[0]}"
 
 
 @CHAPTERS

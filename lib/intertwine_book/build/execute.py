@@ -17,7 +17,7 @@ from papermill.exceptions import PapermillExecutionError
 from papermill.execute import execute_notebook
 
 from intertwine import files
-from intertwine_book.build import freshness, parameters
+from intertwine_book.build import captions, freshness, layout, parameters
 from intertwine_book.build.layout import Book, BookError
 from intertwine_book.results import origin
 
@@ -55,6 +55,7 @@ papermill_engines.register("reporting", _ReportingEngine)
 def prepare(source: Path, values: Mapping[str, Any]) -> tuple[nbformat.NotebookNode, dict[str, Any]]:
     """A chapter as a notebook that has not run, and the values of all its parameters, which are checked."""
     node = jupytext.read(source)
+    captions.add(node, layout.captions(source))
     cell = parameters.parameters_cell(node)
     declared = parameters.declared(cell.source)
     parameters.check(declared, values)

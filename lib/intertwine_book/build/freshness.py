@@ -8,7 +8,7 @@ from typing import Any
 from intertwine import files
 from intertwine_book import results
 from intertwine_book.build.imports import imported
-from intertwine_book.build.layout import Book
+from intertwine_book.build.layout import Book, captions
 
 
 def code(source: Path, library: Path | None = None) -> str:
@@ -18,11 +18,12 @@ def code(source: Path, library: Path | None = None) -> str:
 
 
 def stamp(book: Book, profile: str, chapter: str, settings: Mapping[str, Any]) -> str:
-    """The hash of what an executed chapter depends on: source, modules, parameters, lock, recorded tables."""
+    """The hash of what an executed chapter depends on: source, captions, modules, parameters, lock, records."""
     source = book.chapters[chapter]
     read = [name for name in results.RECORDED if name != profile]  # a recorded run writes its own
     tables = [path for name in read for path in sorted((book.tables(name) / chapter).glob("[!.]*.csv"))]
-    return files.digest(source, code(source), settings, book.root / "requirements.lock", *tables)
+    texts = [path for path in [captions(source)] if path.is_file()]
+    return files.digest(source, *texts, code(source), settings, book.root / "requirements.lock", *tables)
 
 
 def record(executed: Path) -> dict[str, Any] | None:

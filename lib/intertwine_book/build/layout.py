@@ -86,6 +86,16 @@ class Book:
         return {chapter: sections.get(chapter) or {} for chapter in self.chapters}
 
 
+def captions(source: Path) -> Path:
+    """The captions of a chapter's figures.
+
+    Example:
+        >>> captions(Path("chapters/01_x.py")).as_posix()
+        'chapters/captions/01_x.yml'
+    """
+    return source.parent / "captions" / f"{source.stem}.yml"
+
+
 def find_book() -> Book:
     """The checkout that contains the current folder; a BookError where there is none."""
     start = Path.cwd()
