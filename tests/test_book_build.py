@@ -1,5 +1,6 @@
 """The build: nothing runs twice, nothing is half-written, and an error says where to look."""
 
+import json
 import os
 import re
 import signal

@@ -12,9 +12,10 @@ import jupytext
 import nbformat
 import pytest
 import yaml
+from papermill.execute import execute_notebook
 
 from intertwine_book import claims
-from intertwine_book.build import captions, layout
+from intertwine_book.build import captions, execute, layout
 from intertwine_book.build.layout import Book
 from intertwine_book.build.parameters import check, declared, parameters_cell
 
@@ -72,11 +73,41 @@ def test_every_profile_sets_parameters_that_the_chapter_has(chapter):
         check(known, BOOK.overrides(profile)[chapter])
 
 
+HIDDEN = {"hide-input", "remove-input", "remove-cell"}
+REMOVED = {"remove-input", "remove-cell"}
+
+
+def tags(cell) -> set[str]:
+    return set(cell.metadata.get("tags", []))
+
+
 @CHAPTERS
-def test_code_is_short(chapter):
-    code = [cell.source.splitlines() for cell in cells(chapter, "code")]
-    assert len(code) <= 32 and max(map(len, code)) <= 32
-    assert sorted(map(len, code))[len(code) // 2] <= 12
+def test_code_is_what_the_page_shows(chapter):
+    def lines(cells) -> int:
+        return sum(1 for cell in cells for line in cell.source.splitlines() if line.strip())
+
+    code = cells(chapter, "code")
+    folded = [cell for cell in code if tags(cell) & HIDDEN and "parameters" not in tags(cell)]
+    assert lines(code) <= 200 and lines(folded) <= lines(code) / 4, (lines(code), lines(folded))
+
+
+@CHAPTERS
+def test_what_the_page_shows_needs_nothing_that_it_hides(chapter):
+    shown = [cell.source for cell in cells(chapter, "code") if not tags(cell) & REMOVED]
+    command = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "F821", "-"]
+    done = subprocess.run(command, input="\n\n".join(shown), capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.slow
+@CHAPTERS
+def test_a_chapter_runs_without_what_its_page_hides(chapter, tmp_path, monkeypatch):
+    monkeypatch.setenv("JUPYTER_PREFER_ENV_PATH", "1")
+    monkeypatch.setenv("INTERTWINE_RESULTS", str(tmp_path / "tables"))
+    node, _ = execute.prepare(BOOK.chapters[chapter], BOOK.overrides("smoke")[chapter])
+    node.cells = [cell for cell in node.cells if not tags(cell) & REMOVED]
+    places = {"cwd": BOOK.root / "chapters", "kernel_name": "python3"}
+    execute_notebook(node, tmp_path / "shown.ipynb", progress_bar=False, **places)
 
 
 @CHAPTERS

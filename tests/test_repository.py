@@ -166,7 +166,7 @@ ORDER = {
         *("files", "devices", "features", "checks", "groups", "data", "models", "alignment", "weightspace"),
         *("shallow", "training", "similarity", "stitching", "dissection", "genni"),
     ),
-    "intertwine_book": ("networks", "results", "claims", "figures", "experiments", "build"),
+    "intertwine_book": ("networks", "results", "claims", "figures", "stories", "experiments", "build"),
 }
 
 
@@ -196,6 +196,13 @@ def test_nothing_slow_at_import():
     packages = "intertwine.groups, intertwine.data, intertwine.genni, intertwine_book.results"
     imported = run(sys.executable, "-c", f"import sys, {packages}; print(*sys.modules)").split()
     assert not {"torchvision", "sklearn", "matplotlib.pyplot", "umap", "plotly"} & {*imported}
+
+
+def test_what_was_found_is_told_without_torch():
+    stories = [path.stem for path in (ROOT / "lib/intertwine_book/stories").glob("*.py")]
+    modules = ", ".join(f"intertwine_book.stories.{name}" for name in stories if name != "__init__")
+    imported = run(sys.executable, "-c", f"import sys, {modules}; print(*sys.modules)").split()
+    assert not {"torch", "myst_nb", "papermill"} & {*imported}
 
 
 def test_no_path_of_a_machine_is_written_into_the_project():

@@ -18,7 +18,7 @@ def code(source: Path, library: Path | None = None) -> str:
 
 
 def stamp(book: Book, profile: str, chapter: str, settings: Mapping[str, Any]) -> str:
-    """The hash of what an executed chapter depends on: source, captions, modules, parameters, lock, records."""
+    """The hash of what an executed chapter depends on: texts, modules, parameters, lock, recorded tables."""
     source = book.chapters[chapter]
     read = [name for name in results.RECORDED if name != profile]  # a recorded run writes its own
     tables = [path for name in read for path in sorted((book.tables(name) / chapter).glob("[!.]*.csv"))]
