@@ -49,35 +49,24 @@
 import itertools
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from math import comb
 
 import numpy as np
 import pandas as pd
-from myst_nb import glue
 from torch import nn
 
 from intertwine import data, devices, models, shallow
 from intertwine.shallow import ShallowReLU, same_function
-from intertwine.training import RECIPES, evaluate, train
+from intertwine.training import RECIPES, train
 from intertwine_book import results
-from intertwine_book.experiments.shallow_relu import drawings, theorems
-from intertwine_book.experiments.shallow_relu.identifiability import identifiability
-from intertwine_book.experiments.shallow_relu.other_activations import flips, remark_1
+from intertwine_book.experiments.shallow_relu import drawings, examples, statements
+from intertwine_book.figures import shallow as draw
+from intertwine_book.figures import style
 from intertwine_book.figures.neuron_slider import neuron_slider
-from intertwine_book.figures.readable import readable
-from intertwine_book.figures.shallow import (
-    decision_tree,
-    degeneracies,
-    folded_planes,
-    hidden_counts,
-    nearest_hyperplanes,
-    neuron_rays,
-)
-from intertwine_book.figures.style import use_style
+from intertwine_book.stories import shallow_relu as story
+from intertwine_book.stories import tell
 
-use_style()
-record = partial(results.on_record, "07_shallow_relu")
+style.use_style()
 
 # %% tags=["parameters"]
 from typing import Literal
@@ -91,11 +80,9 @@ epochs: int = 10  # of their training
 trials: int = 20  # random networks for each check
 
 # %% tags=["remove-input"] figure="fig-folded"
-p = ShallowReLU([[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [[1, 1, 1]], [0])
-q = ShallowReLU([[-1, 0], [0, -1], [1, 1]], [0, 0, -1], [[1, 1, 1]], [1])
-both = {"p": p, "q": q}
+both = {"p": examples.P, "q": examples.Q}
 surface = drawings.surfaces(both, np.linspace(-1.2, 1.7, 60))
-folded_planes(surface, drawings.neurons(both))
+draw.folded_planes(surface, drawings.neurons(both))
 
 # %% [markdown]
 # Pictures do not prove.
@@ -125,7 +112,7 @@ assert (moved.rows == q.rows).all() and (moved.c == q.c).all()
 # To compare two given networks no case distinction is needed: {eq}`eq-canonical` decides.
 
 # %% tags=["remove-input"] figure="fig-tree"
-decision_tree()
+draw.decision_tree()
 
 # %% [markdown]
 # The first question belongs to {prf:ref}`def-minimal`, the second to {prf:ref}`prop-affine`,
@@ -137,14 +124,15 @@ decision_tree()
 # With one input a neuron is an arrow $(w, b)$ in the plane,
 # and merging is a matter of direction ({numref}`fig-neuron-rays`).
 
-# %% tags=["remove-input"] figure="fig-neuron-rays"
+# %% figure="fig-neuron-rays"
 W, V = [[1], [2], [1], [0], [-1]], [[2, 1, -3, 5, 1]]
-given = ShallowReLU(W, [1, 2, -1, 1, 1], V, [0])
+given = ShallowReLU(W, b=[1, 2, -1, 1, 1], V=V, c=[0])
 bent = given.with_neurons([0, 1, 2, 4])
-fewer = ShallowReLU(bent.W, bent.b, bent.V, given.c + given.V[:, 3] * given.b[3])
-steps = {"given": given, "constants moved": fewer}
+c = given.c + given.V[:, 3] * given.b[3]  # of neuron 3, a constant
+steps = {"given": given}
+steps["constants moved"] = ShallowReLU(bent.W, bent.b, bent.V, c)
 steps["merged, in order"] = shallow.zero_factor_reduction(given)
-neuron_rays(drawings.neurons(steps))
+draw.neuron_rays(drawings.neurons(steps))
 
 # %% [markdown]
 # :::{prf:definition} {cite}`ramakrishnan2026`, Definitions 3–5
@@ -159,19 +147,7 @@ neuron_rays(drawings.neurons(steps))
 # Reduced networks that differ by $H_n$ have the same one.
 # Networks of one function need not: the two of {eq}`eq-hidden` have different ones.
 # :::
-
-# %% tags=["remove-cell"]
-examples = {
-    "all zero": ShallowReLU([[1, 2], [1, 2], [0, 1]], [0, 0, 5], [[1, -1, 0]], [1]),
-    "parallel": ShallowReLU([[1, 0], [2, 0], [0, 1]], [1, 2, 0], [[1, 1, 1]], [0]),
-    "constant": ShallowReLU([[1, 0], [0, 1], [0, 0]], [0, 0, 3], [[1, 1, 2]], [0]),
-    "none": p,
-}
-ranks = {name: shallow.zero_factor_rank(net) for name, net in examples.items()}
-assert [*ranks.values()] == [3, 1, 1, 0]
-example_1 = pd.DataFrame({"network": list(ranks), "rank": ranks.values()})
-
-# %% [markdown]
+#
 # (sec-relation)=
 # ## Step two: the one extra relation
 #
@@ -208,7 +184,7 @@ example_1 = pd.DataFrame({"network": list(ranks), "rank": ranks.values()})
 # turn the slider of {numref}`fig-family`.
 
 
-# %% tags=["remove-input"] figure="fig-family"
+# %% figure="fig-family"
 def family(s):
     """One function for all s: weight moves within two opposite pairs."""
     V = [[1 + s, 1 - s, 1 - s, 1 + s]]
@@ -337,38 +313,7 @@ assert canonical(p)[1] == tuple(shallow.canonical_form(p).L[0])
 # $$\begin{aligned}&\sigma(z) - \sigma(-z)\\ &= \sigma(z+a) - \sigma(-z-a) - a.\end{aligned}$$
 #
 # `same_function` returns the $\delta_H$ as `symmetry.transfers`.
-
-# %% tags=["remove-cell"]
-pair = ShallowReLU([[1], [-1]], [0, 0], [[1, -1]], [0])
-shifted = ShallowReLU([[1], [-1]], [3, -3], [[1, -1]], [-3])
-told = same_function(pair, shifted)
-assert told.equal and told.symmetry.transfers.tolist() == [[1, -1]]
-rounded = record("rounding").set_index("ε")["verdict"]
-assert (rounded[rounded.index > 5e-9] == "different").all()
-assert (rounded[rounded.index < 2e-10] == "equal").all()
-tried = {
-    "Definition 3 with its lemmas": ("reductions", ["holds"]),
-    "Proposition 14: affine functions": ("affine", ["holds"]),
-    "Lemma 17: equal minimal forms": ("differences", ["lemma_17"]),
-    "Theorems 3 and 4: equal functions": ("differences", ["theorems_3_4"]),
-    "the canonical form (ours)": ("verdicts", ["holds"]),
-    "Theorem 2: the stabiliser": ("stabilizers", ["holds"]),
-    "at most C(n, ⌊n/2⌋) orbits (ours)": ("identifiability", ["as_predicted"]),
-    "local identifiability, conjectured (proof ours)": ("identifiability", ["locally"]),
-    "Proposition 24: one orbit": ("fibres", ["proposition_24"]),
-    "Corollaries 9, 15 and 16": (
-        "fibres",
-        ["corollary_9", "corollary_15", "corollary_16"],
-    ),
-    "Lemmas 22 and 23: minors": ("minors", ["lemma_22", "lemma_23"]),
-}
-cases = []
-for statement, (name, columns) in tried.items():
-    table = record(name)
-    assert table[columns].all(axis=None)
-    cases.append({"statement": statement, "cases": len(table)})
-
-# %% [markdown]
+#
 # (sec-checks)=
 # ### Every statement tried
 #
@@ -381,14 +326,7 @@ for statement, (name, columns) in tried.items():
 # Recorded cases:
 
 # %% tags=["remove-input"]
-sheets = shallow.fibre(ShallowReLU([[1], [-1]], [0, 0], [[1, 1]], [0]))
-assert (sheets.dimension, sheets.components) == (2, 2)  # the first exercise
-counted = readable(
-    pd.DataFrame(cases),
-    {"statement": "statement", "cases": "cases, all of which hold"},
-    title="Statements and the number of cases in which they hold",
-)
-counted
+story.statements()
 
 # %% [markdown]
 # (sec-stabiliser)=
@@ -506,39 +444,7 @@ assert 1 + len(hidden(sharp)) == comb(8, 4) == 70
 # | $p$ of {eq}`eq-hidden` | · | ✓ | ✓ |
 # | $\sigma(x) + 0\,\sigma(y)$ | · | · | ✓ |
 # | $\sigma(x) + \sigma(x)$ | · | · | · |
-
-# %% tags=["remove-cell"]
-told = record("hierarchy").drop(columns="function").to_numpy().tolist()
-assert told == [[True] * 3] * 2 + [[False, True, True], [False, False, True], [False] * 3]
-facts = record("grigsby").iloc[0]
-assert facts["refutes"] and facts["regions"] == facts["functions"]
-identified = record("identifiability")
-density = record("density")
-counts = density[density["size"] > 0].groupby("size")["hidden"]
-assert density[density["size"] == 0]["generic"].all()
-assert (counts.median()[[4, 8, 16, 32, 64]] == 0).all()
-some = (density["hidden"] > 0).groupby(density["size"]).mean()
-assert some.loc[8:].max() <= 0.01 and some[64] == some[0] == 0
-near = record("degeneracy")
-least = near.groupby(["network", "distance"])["value"].max()
-most = near.groupby(["network", "distance"])["value"].min()
-assert least["trained"].max() < 0.01 and most["untrained"].min() > 0.4
-assert (most["untrained"] > 80 * least["trained"]).all()
-said = {"regions": facts["regions"], "functions": facts["functions"]}
-said |= {"identified": len(identified), "most-orbits": identified["orbits"].max()}
-said |= {"median-1": counts.median()[1], "median-2": counts.median()[2]}
-certified = near.drop_duplicates(["network", "generic", "value"]).query(
-    "distance == 'dead'"
-)
-said |= {
-    f"certified-{k}": part["generic"].sum() for k, part in certified.groupby("network")
-}
-said |= {"networks-told": (certified["network"] == "trained").sum()}
-assert not counts.max()[[16, 32, 64]].any()
-for name, value in said.items():
-    glue(name, float(value), display=False)
-
-# %% [markdown]
+#
 # (sec-rare)=
 # ## Where hidden symmetries are common
 #
@@ -554,7 +460,7 @@ for name, value in said.items():
 # The sets are counted exactly, by meeting in the middle, for up to 40 neurons.
 
 # %% tags=["remove-input"] figure="fig-counts"
-hidden_counts(density[density["size"] > 0])
+story.hidden_counts()
 
 # %% [markdown]
 # (sec-digits)=
@@ -579,9 +485,7 @@ hidden_counts(density[density["size"] > 0])
 # and decay $10^{-4}$ does not.
 
 # %% tags=["remove-input"] figure="fig-degeneracy"
-words = {"parallel": "to merge", "dead": "to drop", "constant": "to a constant"}
-words["σ_min"] = "μ (bound for flips)"
-degeneracies(near.replace({"distance": words}))
+story.degeneracies()
 
 # %% [markdown]
 # (sec-compress)=
@@ -612,11 +516,11 @@ small = compressed(*canonical(large))
 assert small.n == shallow.compress(large).network.n == 4
 assert same_function(large, small).equal
 
-# %% tags=["remove-input"] figure="fig-compress"
+# %% figure="fig-compress"
 parts = {"given: 7 neurons": large, "the folds: h = 2": small.with_neurons([0, 1])}
 parts["h + 2 = 4 neurons"] = small
 surface = drawings.surfaces(parts, np.linspace(-1.5, 1.5, 60))
-folded_planes(surface, drawings.neurons(parts))
+draw.folded_planes(surface, drawings.neurons(parts))
 
 # %% [markdown]
 # Whether $h$ suffice is a partition problem: of $\sum_i a_i|x - t_i|$ it asks whether the $a_i$ split into halves
@@ -624,21 +528,7 @@ folded_planes(surface, drawings.neurons(parts))
 # $3|x| + |x-1| + 2|x-2|$ does with three neurons, as $3 = 1 + 2$, and $3|x| + |x-1| + |x-2|$ needs four.
 # `compress` finds the minimum for up to 40 hyperplanes.
 # With several outputs it may leave a gap, which it states.
-
-
-# %% tags=["remove-cell"]
-def peaks(weights):
-    """Σ a_i |x − i| with two neurons for each term."""
-    b = [s * t for t in range(len(weights)) for s in (-1, 1)]
-    V = [[a for a in weights for _ in range(2)]]
-    return ShallowReLU([[1], [-1]] * len(weights), b, V, [0])
-
-
-for weights, least in {(3, 1, 2): 3, (3, 1, 1): 4}.items():
-    found = shallow.compress(peaks(weights))
-    assert found.network.n == least and found.optimal
-
-# %% [markdown]
+#
 # (sec-beyond)=
 # ## Beyond ReLU
 #
@@ -659,14 +549,7 @@ for weights, least in {(3, 1, 2): 3, (3, 1, 1): 4}.items():
 # | $\lvert x\rvert$ | 0 | every set |
 # | ELU, Mish | none | none of this kind |
 # | tanh | none | another kind: tanh is odd, so $(w, b, \lambda)$ may change sign together |
-
-# %% tags=["remove-cell"]
-flipped = record("flips").set_index("activation")
-assert flipped["holds"].tolist() == [True] * 7 + [False] * 3
-assert flipped["kappa"][:5].sub(1).abs().max() < 1e-9
-assert abs(flipped["kappa"]["LeakyReLU"] - 1.01) < 1e-9 and flipped["kappa"]["abs"] == 0
-
-# %% [markdown]
+#
 # ## Run it yourself
 #
 # *This section is computed by this page.*
@@ -679,26 +562,24 @@ assert abs(flipped["kappa"]["LeakyReLU"] - 1.01) < 1e-9 and flipped["kappa"]["ab
 device = devices.pick(device)
 run = results.run(globals(), "07_shallow_relu")
 generator = run.generator()
-images, test = (data.load(dataset, split, device=device) for split in ("train", "test"))
+
+# %%
+images = data.load(dataset, "train", device=device)
 inputs, outputs = images.images[0].numel(), len(images.classes)
 recipe = replace(RECIPES["digits"], epochs=epochs)
-named = {"digits": "handwritten digits", "fashion_mnist": "Fashion-MNIST"}
-glue("trained_on", named[dataset], display=False)
 
 
 def fitted(s, recipe=recipe):
-    """A network as initialised and as trained, and its test accuracy."""
+    """A network as initialised and as trained."""
     layers = models.fcn((inputs, width, outputs), bias=True, seed=s)
     start = nn.Sequential(nn.Flatten(), *layers)
     before = ShallowReLU.from_module(start)
     net = train(start, images, recipe, seed=s, device=device).network
-    right = evaluate(net, test.images, test.labels)
-    return before, ShallowReLU.from_module(net), right
+    return before, ShallowReLU.from_module(net)
 
 
-untrained, trained, accuracies = zip(
-    *map(fitted, range(seed, seed + networks)), strict=True
-)
+seeds = range(seed, seed + networks)
+untrained, trained = zip(*map(fitted, seeds), strict=True)
 
 # %%
 first, second = trained[:2]
@@ -717,18 +598,11 @@ print(f"second network: {other.equal}, outputs differ by {apart:.2g}")
 # %% [markdown]
 # Two networks of one function must bend along the same hyperplanes, as {numref}`fig-nearest` shows.
 
-# %% tags=["remove-input"] figure="fig-nearest"
+# %% figure="fig-nearest"
 duos = {"disguised": (first, disguised), "two seeds": (first, second)}
-duos["two seeds, untrained"] = tuple(untrained[:2])
-nearest = pd.concat(
-    pd.DataFrame({"pair": name, "sine": drawings.nearest_sines(*two)})
-    for name, two in duos.items()
-)
-angles = np.degrees(np.arcsin(nearest["sine"].clip(0, 1))).groupby(nearest["pair"])
-glue("chance-angle", float(angles.median()["two seeds, untrained"]), display=False)
-glue("least-angle", float(angles.min()["two seeds"]), display=False)
-glue("most-angle", float(angles.max()["two seeds"]), display=False)
-nearest_hyperplanes(nearest)
+duos["two seeds, untrained"] = untrained[:2]
+nearest = drawings.nearest_angles(duos)
+draw.nearest_hyperplanes(nearest)
 
 # %% [markdown]
 # ## Adapt this
@@ -814,17 +688,16 @@ found.equal, found.symmetry.permutation
 # :class: dropdown
 # ::::
 
-# %% tags=["hide-input"] figure="fig-ex-quantised"
-draw = np.random.default_rng(seed)
-found = []
+# %% figure="fig-ex-quantised"
+rng, counted = np.random.default_rng(seed), []
 for size, _ in itertools.product((1, 2, 4, 8), range(trials)):
-    W, V = (np.rint(size * draw.standard_normal(s)) for s in ((12, 3), (1, 12)))
+    W, V = (np.rint(size * rng.standard_normal(s)) for s in ((12, 3), (1, 12)))
     W[~W.any(1)], V[V == 0] = 1, 1  # no neuron may vanish
-    net = ShallowReLU(W.astype(int), draw.integers(-9, 9, 12), V.astype(int), [0])
-    found.append({"size": size, "hidden": shallow.hidden_symmetries(net).count})
-hidden_counts(
-    pd.DataFrame(found), xlabel="size: weights are rounded to multiples of 1/size"
-)
+    net = ShallowReLU(W.astype(int), rng.integers(-9, 9, 12), V.astype(int), [0])
+    sets = shallow.hidden_symmetries(net).count
+    counted.append({"size": size, "hidden": sets})
+label = "size: weights are rounded to multiples of 1/size"
+draw.hidden_counts(pd.DataFrame(counted), xlabel=label)
 
 # %% [markdown]
 # {numref}`fig-ex-quantised`: multiples of 1 are mostly −2 to 2, so the counts are like those of sizes 1
@@ -846,14 +719,13 @@ hidden_counts(
 # :class: dropdown
 # ::::
 
-# %% tags=["hide-input"] figure="fig-ex-decay"
-decayed = {
-    f"decay {decay:g}": [
-        fitted(s, replace(recipe, weight_decay=decay))[1] for s in (seed, seed + 1)
-    ]
-    for decay in (0.0, 1e-4, 0.02)
-}
-degeneracies(drawings.distances(decayed).replace({"distance": words}))
+# %% figure="fig-ex-decay"
+decayed = {}
+for decay in (0.0, 1e-4, 0.02):
+    decaying = replace(recipe, weight_decay=decay)
+    nets = [fitted(s, decaying)[1] for s in (seed, seed + 1)]
+    decayed[f"decay {decay:g}"] = nets
+draw.degeneracies(drawings.distances(decayed))
 
 # %% [markdown]
 # {numref}`fig-ex-decay` compares them; at the default seed the networks without decay and
@@ -894,119 +766,14 @@ degeneracies(drawings.distances(decayed).replace({"distance": words}))
 # and the {doc}`../scoreboard` has every verdict.
 # {doc}`/generated/status` has the data, code and run of this page.
 
-
 # %% tags=["remove-cell"]
-def alike(net, i, j):
-    """Whether neuron j is neuron i: (w, b) scaled by some d > 0, λ by 1/d."""
-    pairs = [
-        *zip([*net.rows[i], *net.V[:, j]], [*net.rows[j], *net.V[:, i]], strict=True)
-    ]
-    d = next((Fraction(v, u) for u, v in pairs if u != 0), 1)
-    return d > 0 and all(v == d * u for u, v in pairs)
+named = {"digits": "handwritten digits", "fashion_mnist": "Fashion-MNIST"}
+angle = nearest.groupby("pair")["angle"]
+ends = {"least-angle": angle.min()["two seeds"], "most-angle": angle.max()["two seeds"]}
+ends["chance-angle"] = angle.median()["two seeds, untrained"]
+tell(story.facts(), ends, {"trained_on": named[dataset]})
 
-
-def generated(net):
-    """All products of the transpositions in the stabiliser, as permutations."""
-    swaps = [each[:2] for each in shallow.stabilizer(net).transpositions]
-    group = new = {tuple(range(net.n))}
-    while new:
-        turned = [{i: j, j: i} for i, j in swaps]
-        new = {tuple(t.get(k, k) for k in pi) for pi in new for t in turned} - group
-        group = group | new
-    return group
-
-
-# %% tags=["remove-cell"]
-rows, draw = [], run.generator(4)
-for trial in range(trials):
-    net = shallow.random_network(2, 2, 1, 2, generator=draw)
-    net = net.with_neurons([0, 1, 0, 1, 1][: 2 + trial % 4])
-    zeros = np.zeros((trial % 2, 4), dtype=object)
-    net = shallow.random_orbit(net.extended(zeros[:, :3], zeros[:, 3:].T), generator=draw)
-    every = itertools.permutations(range(net.n))
-    found = {pi for pi in every if all(alike(net, i, j) for i, j in enumerate(pi))}
-    row = {"trial": trial, "neurons": net.n, "order": len(found)}
-    rows.append(row | {"generated": found == generated(net)})
-searched = pd.DataFrame(rows)
-
-# %% tags=["remove-cell"]
-rows, draw = [], run.generator(3)
-for trial in range(5 * trials):
-    net = shallow.random_network(4, 2, 1, 2, generator=draw)
-    found, duos = shallow.arrangement(net), [*itertools.combinations(net.rows, 2)]
-    vanish = [
-        all(u[i] * v[j] == u[j] * v[i] for i, j in ((0, 1), (0, 2), (1, 2)))
-        for u, v in duos
-    ]
-    dependent = [np.linalg.matrix_rank(np.stack(d).astype(float)) < 2 for d in duos]
-    rays = set(zip(found.labels.tolist(), (found.scales > 0).tolist(), strict=True))
-    row = {"trial": trial, "dependent": sum(dependent), "lemma_22": vanish == dependent}
-    rows.append(row | {"lemma_23": any(vanish) or len(rays) == net.n})
-minors = pd.DataFrame(rows)
-
-# %% tags=["remove-cell"]
-ticks = np.linspace(-3, 3, 100)
-grid = np.stack(np.meshgrid(ticks, ticks, 1.0), -1).reshape(-1, 3)
-regions = np.unique(grid @ p.rows.astype(float).T > 0, axis=0)
-functions = np.unique(regions @ p.rows.astype(float), axis=0)
-corners = [np.linalg.det(p.W[[i, j]].astype(float)) for i, j in ((0, 1), (0, 2), (1, 2))]
-general = np.linalg.det(p.rows.astype(float)) != 0 and np.all(corners)
-facts = {"lines": p.n, "regions": len(regions), "functions": len(functions)}
-facts["refutes"] = bool(
-    general and len(regions) == len(functions) and answer.symmetry.flips
-)
-grigsby = pd.DataFrame([facts])
-zoo = {
-    "σ(x) + σ(y)": ShallowReLU([[1, 0], [0, 1]], [0, 0], [[1, 1]], [0]),
-    "σ(x) + 2σ(−x)": ShallowReLU([[1], [-1]], [0, 0], [[1, 2]], [0]),
-    "σ(x) + σ(y) + σ(1−x−y)": p,
-    "σ(x) + 0σ(y)": ShallowReLU([[1, 0], [0, 1]], [0, 0], [[1, 0]], [0]),
-    "σ(x) + σ(x)": ShallowReLU([[1], [1]], [0, 0], [[1, 1]], [0]),
-}
-hierarchy = pd.DataFrame(
-    {
-        "function": name,
-        "generic": shallow.is_generic(net).generic,
-        "no_zero_factors": shallow.zero_factor_rank(net) == 0,
-        "stabilizer_trivial": shallow.stabilizer(net).trivial,
-    }
-    for name, net in zoo.items()
-)
-
-
-# %% tags=["remove-cell"]
-def off_by(epsilon):
-    """The verdict on the first network and a copy with one output weight off."""
-    V = first.V.copy()
-    V[0, 0] *= 1 + epsilon
-    found = same_function(first, ShallowReLU(first.W, first.b, V, first.c))
-    verdict = {True: "equal", False: "different", None: "undecided"}[found.equal]
-    return {"ε": epsilon, "verdict": verdict, "discrepancy": found.discrepancy}
-
-
-degenerate = drawings.distances({"trained": trained, "untrained": untrained})
-rounding = pd.DataFrame([off_by(10.0**-power) for power in (2, 4, 6, 8, 10, 12, 14)])
-run.write(data=images, degeneracy=degenerate, rounding=rounding)
-
-# %% tags=["remove-cell"]
-names = ("ReLU", "Softplus", "SiLU", "GELU", "Hardswish", "LeakyReLU", "abs")
-with_signs = ("ReLU", "tanh", "GELU", "abs", "sigmoid")
-run.write(
-    verdicts=theorems.verdicts(trials, generator=generator),
-    differences=theorems.differences(trials, generator=run.generator(1)),
-    reductions=theorems.reductions(trials, generator=generator),
-    affine=theorems.affine(trials, generator=generator),
-    identifiability=identifiability(2 * trials, generator=run.generator(2)),
-    stabilizers=theorems.stabilizers(trials, generator=generator),
-    fibres=theorems.fibres(5 * trials, generator=generator),
-    density=theorems.density([1, 2, 4, 8, 16, 32, 64, 0], trials, generator=generator),
-    remark_1=remark_1(with_signs, 2, generator=generator),
-    flips=flips((*names, "ELU", "Mish", "tanh"), generator=generator),
-    grigsby=grigsby,
-    minors=minors,
-    stabilizers_searched=searched,
-    hierarchy=hierarchy,
-    example_1=example_1,
-    introduction=pd.DataFrame({"hidden": [answer.symmetry.flips != ()]}),
-)
+both = drawings.distances({"trained": trained, "untrained": untrained})
+run.write(data=images, degeneracy=both, rounding=statements.rounding(first))
+run.write(**statements.statements(run, trials, generator=generator))
 results.provenance(run.folder)

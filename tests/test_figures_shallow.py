@@ -28,15 +28,13 @@ steps = pd.DataFrame(
 )
 distances = pd.DataFrame(
     {
-        "distance": ["parallel", "silent"] * 2,
+        "distance": ["parallel", "dead"] * 2,
         "network": ["trained"] * 2 + ["random"] * 2,
         "value": [0.1, 1e-3, 0.2, 0.5],
     }
 )
 counted = pd.DataFrame({"size": [1, 1, 2, 2], "hidden": [10, 20, 0, 3]})
-angles = pd.DataFrame(
-    {"pair": ["one orbit"] * 3 + ["two seeds"] * 3, "sine": [0, 1e-16, 1e-17, 0.3, 0.2, 0.5]}
-)
+angles = pd.DataFrame({"pair": ["one orbit"] * 3 + ["two seeds"] * 3, "angle": [0, 1e-16, 1e-17, 30, 20, 50]})
 FIGURES = {
     "folded_planes": lambda: folded_planes(surface, neurons),
     "neuron_rays": lambda: neuron_rays(steps),
@@ -56,7 +54,7 @@ def test_panels_and_labels_come_from_the_tables():
     assert [axis.get_title() for axis in folded_planes(surface, neurons).axes] == ["p", "q"]
     assert [axis.get_title() for axis in neuron_rays(steps).axes] == ["given\nc = 0", "left\nc = 3"]
     labels = [text.get_text() for text in degeneracies(distances).axes[0].get_yticklabels()]
-    assert labels == ["parallel", "silent"]
+    assert labels == ["to merge", "to drop"]
     (axis,) = nearest_hyperplanes(angles).axes
     assert [text.get_text() for text in axis.get_legend().get_texts()] == ["one orbit", "two seeds"]
     assert all(line.get_ydata()[-1] == 1 for line in axis.get_lines())

@@ -9,7 +9,7 @@ import torch
 
 from intertwine import shallow
 from intertwine.shallow import ShallowReLU
-from intertwine_book.experiments.shallow_relu import identifiability, other_activations, theorems
+from intertwine_book.experiments.shallow_relu import identifiability, other_activations, stabilizers, theorems
 
 
 def random() -> torch.Generator:
@@ -70,7 +70,7 @@ def test_wrong_answers_on_fibres_are_seen(monkeypatch):
 
 
 def test_two_cycles_are_too_few_for_three_blocks():
-    table = theorems.stabilizers(30, generator=random())
+    table = stabilizers.stabilizers(30, generator=random())
     assert table["holds"].all()
     assert (table["two_cycles"] == (table["cycles"] <= 2)).all() and table["two_cycles"].nunique() == 2
 

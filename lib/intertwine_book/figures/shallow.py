@@ -92,6 +92,14 @@ def neuron_rays(table: pd.DataFrame) -> Figure:
     return figure
 
 
+_DISTANCES = {
+    "parallel": "to merge",
+    "dead": "to drop",
+    "constant": "to a constant",
+    "σ_min": "μ (bound for flips)",
+}
+
+
 def degeneracies(table: pd.DataFrame) -> Figure:
     """Distances of networks to each kind of degeneracy: a row of points for each, on a logarithmic axis.
 
@@ -105,7 +113,7 @@ def degeneracies(table: pd.DataFrame) -> Figure:
         place = rows["distance"].map({kind: index for index, kind in enumerate(kinds)})
         shift = 0.3 * (offset - (len(names) - 1) / 2)
         axis.scatter(rows["value"], place + shift, color=colour, marker=marker, s=16, alpha=0.7, label=name)
-    axis.set_yticks(range(len(kinds)), kinds)
+    axis.set_yticks(range(len(kinds)), [_DISTANCES[kind] for kind in kinds])
     least = table["value"][table["value"] > 0].min()
     axis.set(xscale="log", xlabel="distance", xlim=(min(1e-3, least / 2), 2.0), ylim=(len(kinds) - 0.5, -0.5))
     axis.xaxis.set_major_locator(LogLocator(numticks=6))
@@ -133,12 +141,11 @@ def hidden_counts(table: pd.DataFrame, xlabel: str = "largest integer") -> Figur
 def nearest_hyperplanes(table: pd.DataFrame) -> Figure:
     """Shares of neurons whose hyperplane has one of the other network within an angle, for each pair.
 
-    Columns `pair` (a line each), `sine` (of the angle to the nearest, one row a neuron).
+    Columns `pair` (a line each), `angle` (to the nearest in degrees, one row a neuron).
     """
-    check_columns(table, "pair", "sine")
+    check_columns(table, "pair", "angle")
     figure, axis = new_figure(height=2.8)
-    angles = table.assign(angle=np.degrees(np.arcsin(table["sine"].clip(0, 1))))
-    sns.ecdfplot(angles, x="angle", hue="pair", palette=_CYCLE[: table["pair"].nunique()], ax=axis)
+    sns.ecdfplot(table, x="angle", hue="pair", palette=_CYCLE[: table["pair"].nunique()], ax=axis)
     axis.set(xlim=(-1, 91), xlabel="angle to the nearest hyperplane, degrees", ylabel="share of neurons")
     sns.move_legend(axis, "upper left", bbox_to_anchor=(0.05, 0.95), title=None)
     return figure

@@ -64,16 +64,20 @@ def distances(networks: Mapping[str, list[ShallowReLU]]) -> Iterator[Row]:
         yield from (facts | {"distance": kind, "value": float(value)} for kind, value in values.items())
 
 
-def nearest_sines(p: ShallowReLU, q: ShallowReLU) -> Float[np.ndarray, " n"]:
-    """For every neuron of p, the sine of the angle between its (w, b) and the nearest of q: 0 if parallel.
+def nearest_angles(pairs: Mapping[str, tuple[ShallowReLU, ShallowReLU]]) -> pd.DataFrame:
+    """For every neuron of the first network, the angle between its (w, b) and the nearest of the second.
 
     Example:
         >>> p = ShallowReLU([[1, 0], [0, 1]], [0, 0], [[1, 1]], [0])
-        >>> nearest_sines(p, ShallowReLU([[-2, 0]], [0], [[1]], [0])).tolist()
-        [0.0, 1.0]
+        >>> nearest_angles({"one kept": (p, ShallowReLU([[-2, 0]], [0], [[1]], [0]))})["angle"].tolist()
+        [0.0, 90.0]
 
-    Both networks have no zero neurons, and the same number of inputs.
+    Columns pair, angle (in degrees, 0 if parallel). The networks have no zero neurons, and as many inputs.
     """
-    u, v = (r / np.linalg.norm(r, axis=1, keepdims=True) for r in (p.float().rows, q.float().rows))
-    partner = v[np.abs(u @ v.T).argmax(1)]
-    return np.array([sine(x, y) for x, y in zip(u, partner, strict=True)])
+    tables = []
+    for name, pair in pairs.items():
+        u, v = (r / np.linalg.norm(r, axis=1, keepdims=True) for r in (p.float().rows for p in pair))
+        partner = v[np.abs(u @ v.T).argmax(1)]
+        sines = np.array([sine(x, y) for x, y in zip(u, partner, strict=True)])
+        tables.append(pd.DataFrame({"pair": name, "angle": np.degrees(np.arcsin(sines.clip(0, 1)))}))
+    return pd.concat(tables)

@@ -3,14 +3,12 @@
 import itertools
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from math import factorial, prod
 
 import numpy as np
 import torch
 
 from intertwine.shallow import (
     ShallowReLU,
-    act,
     arrangement,
     canonical_form,
     configurations,
@@ -18,7 +16,6 @@ from intertwine.shallow import (
     is_affine,
     is_generic,
     random_network,
-    random_orbit,
     realised,
     reduce_difference,
     same_function,
@@ -107,39 +104,6 @@ def reductions(trials: int, *, generator: torch.Generator) -> Iterator[Row]:
 
 
 @tabled
-def stabilizers(trials: int, *, generator: torch.Generator) -> Iterator[Row]:
-    """Theorem 2 and its lemmas on networks with known blocks of equal neurons and known zero neurons.
-
-    Example:
-        >>> table = stabilizers(3, generator=torch.Generator().manual_seed(0))
-        >>> bool(table["holds"].all()), bool(table["two_cycles"].all())
-        (True, False)
-
-    Columns trial, zeros, blocks (sizes), dimension, order, holds; cycles (how many generate the finite part:
-    one for a block of two, two for a larger one), two_cycles (whether two do, as printed).
-    """
-    for trial in range(trials):
-        n, zeros = random_integers(1, 5, (), generator).item(), random_integers(0, 2, (), generator).item()
-        sizes = random_integers(1, 3, (n,), generator).tolist()
-        while True:  # different rays, so that only the copies are alike
-            p = random_network(n, 3, 2, 9, generator=generator)
-            if zero_factor_rank(p) == 0:
-                break
-        p = p.with_neurons(np.repeat(np.arange(n), sizes))
-        p = p.extended(np.zeros((zeros, 4), dtype=object), np.zeros((2, zeros), dtype=object))
-        p = random_orbit(p, generator=generator)
-        found = stabilizer(p)
-        images = [act(p, A) for A in found.generators()]
-        fixed = all((q.rows == p.rows).all() and (q.V == p.V).all() for q in images)
-        order = prod(map(factorial, sizes)) * factorial(zeros)
-        cycles = sum(min(size - 1, 2) for size in [*sizes, max(zeros, 1)])
-        blocks = " ".join(str(size) for size in sizes if size > 1)
-        holds = (found.dimension, found.order) == (zeros, order) and fixed
-        row = {"trial": trial, "zeros": zeros, "blocks": blocks, "dimension": found.dimension}
-        yield row | {"order": found.order, "holds": holds, "cycles": cycles, "two_cycles": cycles <= 2}
-
-
-@tabled
 def affine(trials: int, *, generator: torch.Generator) -> Iterator[Row]:
     """Proposition 14: pairs σ(z), −σ(−z) are affine; with one output weight off by 1/1000 they are not.
 
@@ -188,6 +152,30 @@ def fibres(trials: int, *, generator: torch.Generator) -> Iterator[Row]:
         facts = {"trial": trial, "neurons": n, "stabilizer_trivial": trivial, "zero_factors": rank}
         facts |= {"generic": bool(generic), "no_pairs": no_pairs, "configurations": len(known)}
         yield facts | laws | {"holds": all(laws.values())}
+
+
+@tabled
+def minors(trials: int, *, generator: torch.Generator) -> Iterator[Row]:
+    """Lemmas 22 and 23, on networks of four neurons and two inputs.
+
+    Example:
+        >>> table = minors(5, generator=torch.Generator().manual_seed(0))
+        >>> bool(table[["lemma_22", "lemma_23"]].all(axis=None))
+        True
+
+    Columns trial, dependent (pairs of rows), lemma_22 (these are the pairs whose 2×2 minors vanish), lemma_23
+    (where none vanish, no two neurons have one ray).
+    """
+    for trial in range(trials):
+        p = random_network(4, 2, 1, 2, generator=generator)
+        found, duos = arrangement(p), [*itertools.combinations(p.rows, 2)]
+        vanish = [
+            all(u[i] * v[j] == u[j] * v[i] for i, j in itertools.combinations(range(3), 2)) for u, v in duos
+        ]
+        dependent = [np.linalg.matrix_rank(np.stack(duo).astype(float)) < 2 for duo in duos]
+        rays = set(zip(found.labels.tolist(), (found.scales > 0).tolist(), strict=True))
+        row = {"trial": trial, "dependent": sum(dependent), "lemma_22": vanish == dependent}
+        yield row | {"lemma_23": any(vanish) or len(rays) == p.n}
 
 
 @tabled

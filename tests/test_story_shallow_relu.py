@@ -1,0 +1,90 @@
+"""The sentences of chapter 7 hold in its recorded tables, and in the library where they are mathematics."""
+
+from math import comb
+
+import pytest
+
+from intertwine import shallow
+from intertwine.shallow import ShallowReLU, same_function
+from intertwine_book.stories import shallow_relu as story
+
+hidden = story.record("density").groupby("size")["hidden"]  # size 0 stands for Gaussian weights
+sizes = [size for size in hidden.groups if size]
+
+
+@pytest.mark.parametrize("statement", story.TRIED)
+def test_no_case_contradicts_a_statement(statement):
+    name, columns = story.TRIED[statement]
+    assert story.record(name)[columns].all(axis=None)
+
+
+def test_a_verdict_is_different_above_the_tolerance_and_equal_below_it():
+    verdict = story.record("rounding").set_index("ε")["verdict"]
+    assert (verdict[verdict.index > 5e-9] == "different").all()
+    assert (verdict[verdict.index < 2e-10] == "equal").all()
+
+
+def test_the_hierarchy_is_strict():
+    rows = story.record("hierarchy").set_index("function")
+    assert rows["generic"].tolist() == [True, True, False, False, False]
+    assert rows["no_zero_factors"].tolist() == [True, True, True, False, False]
+    assert rows["stabilizer_trivial"].tolist() == [True, True, True, True, False]
+
+
+def test_lines_in_general_position_and_regions_that_differ_do_not_identify_globally():
+    found = story.record("grigsby").iloc[0]
+    assert found["refutes"] and found["regions"] == found["functions"]
+
+
+def test_half_of_the_networks_with_weights_of_minus_one_zero_and_one_have_dozens_of_hidden_symmetries():
+    assert hidden.median()[1] > 24 and 1 + hidden.max().max() <= comb(12, 6)
+
+
+def test_from_8_on_at_most_one_network_in_a_hundred_has_any_and_none_at_64():
+    some = hidden.agg(lambda counts: (counts > 0).mean())
+    assert some.loc[8:].max() <= 0.01 and some[64] == 0
+    assert (hidden.median()[[size for size in sizes if size >= 4]] == 0).all()
+
+
+def test_all_networks_with_gaussian_weights_are_generic():
+    gaussian = story.record("density").query("size == 0")
+    assert gaussian["generic"].all() and not gaussian["hidden"].any()
+
+
+def test_trained_networks_lie_within_a_hundredth_of_degenerate_ones_and_eighty_times_nearer():
+    near = story.record("degeneracy").groupby(["network", "distance"])["value"]
+    trained, untrained = near.max()["trained"], near.min()["untrained"]
+    assert trained.max() < 0.01 and untrained.min() > 0.4 and (untrained > 80 * trained).all()
+
+
+def test_the_smallest_singular_value_of_one_trained_network_is_too_small_to_certify_it():
+    certified, known = story.certified(), story.record("degeneracy").query("distance == 'σ_min'")["value"]
+    assert [*certified["trained"], *certified["untrained"]] == known.notna().tolist()
+    assert sum(certified["trained"]) == 3 and all(certified["untrained"])
+
+
+def test_seven_of_ten_activations_have_a_linear_odd_part():
+    flips = story.record("flips").set_index("activation")
+    assert len(flips) == 10 and flips.index[~flips["holds"]].tolist() == ["ELU", "Mish", "tanh"]
+    kappa = flips["kappa"].dropna()
+    expected = dict.fromkeys(flips.index[:7], 1.0) | {"LeakyReLU": 1.01, "abs": 0.0}
+    assert kappa.to_dict() == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_pair_can_leave_a_hyperplane_and_appear_on_a_parallel_one():
+    pair = ShallowReLU([[1], [-1]], [0, 0], [[1, -1]], [0])
+    moved = same_function(pair, ShallowReLU([[1], [-1]], [3, -3], [[1, -1]], [-3]))
+    assert moved.equal and moved.symmetry.transfers.tolist() == [[1, -1]]
+
+
+def test_the_networks_that_compute_the_absolute_value_have_two_dimensions_and_two_pieces():
+    fibre = shallow.fibre(ShallowReLU([[1], [-1]], [0, 0], [[1, 1]], [0]))
+    assert (fibre.dimension, fibre.components) == (2, 2)
+
+
+@pytest.mark.parametrize(("weights", "least"), [((3, 1, 2), 3), ((3, 1, 1), 4)])
+def test_three_neurons_suffice_where_the_weights_split_into_halves_of_equal_sum(weights, least):
+    b = [side * t for t in range(3) for side in (-1, 1)]  # Σ a |x − t|, two neurons a term
+    p = ShallowReLU([[1], [-1]] * 3, b, [[a for a in weights for _ in range(2)]], [0])
+    found = shallow.compress(p)
+    assert found.network.n == least and found.optimal
