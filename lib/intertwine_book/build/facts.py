@@ -1,0 +1,65 @@
+"""A Sphinx extension: pages read recorded facts, as in {fact}`stitching group-low:.0f`.
+
+It replaces text before it is parsed, so that an alternative text, which holds no roles, has the same facts.
+"""
+
+import re
+from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+from intertwine_book import stories
+
+_ROLE = re.compile(r"{fact}`(\S+) ([^`:]+):?([^`]*)`")
+_CHAPTERS = [each.name for each in iter_modules(stories.__path__) if each.name not in ("told", "learned")]
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Called by Sphinx."""
+    app.connect("source-read", _replace)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def told(text: str) -> str:
+    """Text with its facts written out.
+
+    Example:
+        >>> told("The median is {fact}`shallow_relu median-1:.0f`.")
+        'The median is 34.'
+
+    Raises:
+        ValueError: there is no such chapter, fact, or format.
+    """
+    return _ROLE.sub(lambda found: _fact(*found.groups()), text)
+
+
+def _fact(chapter: str, name: str, form: str) -> str:
+    if chapter not in _CHAPTERS:
+        raise ValueError(_expected("a chapter's story", chapter, _CHAPTERS))
+    if name not in (facts := _facts(chapter)):
+        raise ValueError(_expected(f"a fact of {chapter}", name, facts))
+    return format(facts[name], form)
+
+
+@cache
+def _facts(chapter: str) -> dict[str, Any]:
+    return dict(import_module(f"intertwine_book.stories.{chapter}").facts())
+
+
+def _expected(what: str, given: str, known: Any) -> str:
+    nearest = get_close_matches(given, known, n=1, cutoff=0)
+    return f"Expected {what}, was given '{given}': the nearest is '{nearest[0]}'."
+
+
+def _replace(app: Any, page: str, source: list[str]) -> None:
+    from sphinx.util import logging
+
+    lines = source[0].split("\n")
+    for k, line in enumerate(lines):
+        try:
+            lines[k] = told(line)
+        except ValueError as error:
+            logging.getLogger(__name__).warning(str(error), location=(page, k + 1))
+    source[0] = "\n".join(lines)

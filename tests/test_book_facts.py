@@ -1,0 +1,49 @@
+"""Pages read recorded facts from the stories of chapters, and a misspelt one does not pass."""
+
+import subprocess
+import sys
+
+import pytest
+
+from intertwine_book.build import facts
+from intertwine_book.stories import shallow_relu
+
+
+def test_a_fact_is_written_out_wherever_it_stands():
+    text = "![{fact}`shallow_relu median-1:.0f` of them](a.svg), {fact}`shallow_relu regions:.1f` and `x`"
+    assert facts.told(text) == "![34 of them](a.svg), 7.0 and `x`"
+    assert facts.told("{fact}`shallow_relu median-1`") == str(shallow_relu.facts()["median-1"])
+
+
+@pytest.mark.parametrize(
+    ("fact", "nearest"),
+    [
+        ("shalow_relu median-1", "'shallow_relu'"),
+        ("shallow_relu medain-1", "'median-1'"),
+        ("shallow_relu x", "the nearest"),
+        ("learned median-1", "a chapter's story"),  # it has no facts of its own
+        ("shallow_relu median-1:nonsense", "format"),
+    ],
+)
+def test_an_unknown_one_raises_and_names_the_nearest(fact, nearest):
+    with pytest.raises(ValueError, match=nearest):
+        facts.told(f"{{fact}}`{fact}`")
+
+
+@pytest.mark.parametrize(("fact", "warned"), [("median-1:.0f", False), ("medain-1:.0f", True)])
+def test_an_unknown_one_is_a_warning_of_sphinx_at_its_line(tmp_path, fact, warned):
+    (tmp_path / "conf.py").write_text('extensions = ["myst_parser", "intertwine_book.build.facts"]')
+    (tmp_path / "index.md").write_text(f"# Found\n\nHalf have {{fact}}`shallow_relu {fact}`.\n")
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-W",
+        "--keep-going",
+        "-q",
+        str(tmp_path),
+        str(tmp_path / "out"),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode != 0) == warned == ("index.md:3: WARNING: Expected a fact" in done.stderr)
+    assert warned or "Half have 34." in (tmp_path / "out/index.html").read_text()
