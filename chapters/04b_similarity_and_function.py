@@ -37,32 +37,27 @@
 
 # %% tags=["hide-input"]
 from dataclasses import replace
-from functools import partial
-from itertools import chain
 
 import pandas as pd
 import torch
-from myst_nb import glue
 from torch.nn.functional import cross_entropy
 
 from intertwine import data, devices, similarity
 from intertwine.features import activations
 from intertwine.groups import Orthogonal
-from intertwine.similarity import MEASURES
 from intertwine.stitching import Junction, stitch_at
 from intertwine.training import RECIPES, Spec, zoo
 from intertwine_book import results
-from intertwine_book.experiments.matching.networks import cuts, published_pairs
-from intertwine_book.experiments.similarity_and_function import indices, sensitivity
+from intertwine_book.experiments.matching.networks import published_pairs
+from intertwine_book.experiments.similarity_and_function import claimed, indices
 from intertwine_book.figures.curves import single_curves
-from intertwine_book.figures.dots import dots
 from intertwine_book.figures.matching import two_ways_diagram
-from intertwine_book.figures.matrices import heatmap
-from intertwine_book.figures.scatter import scatter
+from intertwine_book.figures.similarity_and_function import clouds, live
 from intertwine_book.figures.style import COLOURS, use_style
+from intertwine_book.stories import similarity_and_function as story
+from intertwine_book.stories import tell
 
 use_style()
-record = partial(results.on_record, "04b_similarity_and_function")
 
 # %% tags=["parameters"]
 from typing import Literal
@@ -85,62 +80,8 @@ penalty_epochs: int = 8  # of experiment 4
 penalty_lr: float = 1e-2  # of experiment 4
 trials: int = 5  # maps drawn for §6.4
 
-# %% tags=["remove-cell"]
-moved = record("section_6_4").rename(columns={"group": "way"})
-groups = {"orthogonal": "rotations", "G_ReLU": "elements of $G_{ReLU}$"}
-moved["way"] = moved["way"].replace(groups)
-last = record("curves_4").groupby(["weight", "pair"], as_index=False).last()
-pressed = last[last["weight"] > 0].assign(way="CKA pressed down")
-tuned = (
-    record("curves_3")
-    .groupby("pair", as_index=False)
-    .last()
-    .assign(way="trained for the task")
-)
-only, fits = (
-    record("objective").rename(columns={f"{c}_{kind}": c for c in ("cka", "accuracy")})
-    for kind in ("chosen", "fitted")
-)
-own = record("curves_4").query("epoch == 0")["accuracy"].mean()
-parts = [moved, pressed, tuned, only.assign(way="trained for CKA")]
-parts += [fits.assign(way="least squares")]
-
 # %% tags=["remove-input"] figure="fig-no-relation"
-places = {
-    "rotations": (1.065, 6, "orange"),
-    "permutations": (1.08, 17, "sky"),
-    "elements of $G_{ReLU}$": (0.74, 17, "blue"),
-    "trained for CKA": (0.89, 27, "pink"),
-    "least squares": (0.9, 75, "red"),
-    "trained for the task": (0.88, 93, "green"),
-    "CKA pressed down": (0.64, 75, "grey"),
-}
-words = {"colours": {way: COLOURS[tone] for way, (*_, tone) in places.items()}}
-words["places"] = {way: (x, y) for way, (x, y, _) in places.items()}
-words |= {"xlabel": "CKA with the second network's activations", "level": own}
-words |= {"ylabel": "accuracy of the stitched network, %", "height": 3.9}
-axes = {"ylim": (0, 100), "xlim": (0.52, 1.15), "xticks": [0.6, 0.7, 0.8, 0.9, 1.0]}
-scatter(pd.concat(parts), "cka", "accuracy", "way", **words, **axes)
-
-# %% tags=["remove-cell"]
-mean = pd.concat(parts).groupby("way")[["cka", "accuracy"]].mean().round(2)
-assert (mean.loc[["rotations", "permutations"], "cka"] == 1).all()
-assert (mean.loc[["rotations", "permutations"], "accuracy"] < 16).all()
-assert (only["cka"].to_numpy() > fits["cka"].to_numpy()).all()
-assert only["accuracy"].between(13, 22).all() and fits["accuracy"].between(78, 82).all()
-assert pressed["cka"].between(0.56, 0.74).all() and last["pair"].nunique() == 5
-assert pressed["accuracy"].between(80, 84.5).all()
-lost = last.pivot(index="pair", columns="weight", values="accuracy")
-lost = (lost[0.0] - lost[2.0]).round(1)
-assert lost.min() == 2.4 and lost.max() == 5.7
-
-# %% tags=["remove-cell"]
-values = {"rotated": mean.loc["rotations", "accuracy"], "own": own}
-values["unrotated"] = moved.query("way == 'rotations'")["base_accuracy"].mean()
-for kind, table in {"chosen": only, "fitted": fits, "pressed": pressed}.items():
-    values |= {f"{kind}-cka": table["cka"].mean(), kind: table["accuracy"].mean()}
-for name, value in values.items():
-    glue(name, float(value), display=False)
+story.no_relation()
 
 # %% [markdown]
 # - *CKA 1, accuracy {glue:text}`rotated:.0f` %.*
@@ -171,39 +112,30 @@ two_ways_diagram("index: compare\nAM with B", "function: compare\nanswers", name
 # = \frac{\lVert A^\top B\rVert^2}{\lVert A^\top A\rVert\,\lVert B^\top B\rVert}.
 # $$ (eq-biased-cka)
 
-# %% tags=["hide-input"]
+# %%
 device = devices.pick(device)
-sets = (data.load(dataset, split, device=device) for split in ("train", "test"))
-train, test = sets
+sets = [data.load(dataset, split, device=device) for split in ("train", "test")]
 if networks == "trained":
     recipe = RECIPES["digits" if dataset == "digits" else "fast"]
-    shape = {"width": width, "in_channels": train.images.shape[1]}
-    spec = Spec("myrtle", train, replace(recipe, epochs=epochs), shape)
+    shape = {"width": width, "in_channels": sets[0].images.shape[1]}
+    spec = Spec("myrtle", sets[0], replace(recipe, epochs=epochs), shape)
     joined = zoo.pairs(spec, pairs, seed=seed, device=device)
 else:
-    joined, (train, test) = published_pairs("tiny10", pairs, train, test)
-    joined = [tuple(network.to(device) for network in pair) for pair in joined]
-train, test = train[:train_images], test[:test_images]
+    joined, sets = published_pairs("tiny10", pairs, *sets)
+    joined = [(one.to(device), other.to(device)) for one, other in joined]
+train, test = sets[0][:train_images], sets[1][:test_images]
 name = f"relu{layer}"
 
 
+# %%
 def junction(one, other, at=name):
     """Where two networks are joined, in full precision."""
     return Junction(one, other, at, train, test=test, device=device, dtype="float32")
 
 
-# %% tags=["hide-input"]
-def pooled(network, images):
-    """Every layer's features, averaged over space."""
-    layers = [one.name for one in network.hidden_layers()]
-    found = activations(network, layers, images)
-    return {at: values.flatten(2).mean(2) for at, values in found.items()}
-
-
 place, itself = junction(*joined[0]), junction(joined[0][0], joined[0][0])
 A, B = place.activations("test")
 draw = torch.Generator().manual_seed(seed)
-of_penalty = {"penalty": penalty, "epochs": penalty_epochs, "lr": penalty_lr}
 
 
 # %%
@@ -245,17 +177,7 @@ for one, two in ((X, ignored), (X, shuffled), (ignored, hidden)):
     print(f"CKA {cka(one, two):.2f}, answers right {right:.0%}")
 
 # %% tags=["remove-input"] figure="fig-inflated"
-assert round(cka(X, ignored).item(), 1) == 0.6 and cka(ignored, hidden) > 0.995
-clouds = {"a cloud": X, "stretched:\nCKA 0.6, all right": ignored}
-clouds["shuffled:\nCKA 1.0, half right"] = hidden
-found = [
-    pd.DataFrame(points[:, :2], columns=["x", "y"]).assign(label=label, of=name)
-    for name, points in clouds.items()
-]
-found = pd.concat(found).replace({"label": {True: "one answer", False: "the other"}})
-words = {"xlabel": "ignored by the task", "ylabel": "read by the task", "panels": "of"}
-words["colours"] = {"one answer": COLOURS["blue"], "the other": COLOURS["orange"]}
-scatter(found, "x", "y", "label", **words)
+clouds(X, ignored, hidden, label)
 
 # %% [markdown]
 # Both happen in trained networks: {numref}`fig-no-relation` has rotations,
@@ -264,39 +186,19 @@ scatter(found, "x", "y", "label", **words)
 # (sec-experiment-3)=
 # ## Does CKA rise when a stitch gets better? [their Experiment 3]
 #
-# *No. On the authors' Tiny-10 the accuracy rises by 1.6 to 4.1 points, and CKA ends within 0.004 of its start.*
+# *No. On the authors' Tiny-10 the accuracy rises by {glue:text}`gained-low:.1f` to {glue:text}`gained-high:.1f` points,
+# and CKA ends within {glue:text}`cka-bound:.3f` of its start.*
 # A stitch starts at least squares and is trained for the task.
 # The paper's CKA falls.
 # $AM$ moves away from $B$ in each of five pairs ({numref}`fig-along`).
-# SVCCA, which the paper finds uncorrelated with the task, falls in four pairs, by 0.001 to 0.022,
-# and rises by 0.013 in one; changes above 0.01 come in one jump.
-# Its correlation with the accuracy over the epochs of a training lies between −0.7 and 0.1.
+# SVCCA, which the paper finds uncorrelated with the task, falls in four pairs, by {glue:text}`svcca-falls-low:.3f`
+# to {glue:text}`svcca-falls-high:.3f`, and rises by {glue:text}`svcca-rises:.3f` in one;
+# changes above 0.01 come in one jump.
+# Its correlation with the accuracy over the epochs of a training lies between {glue:text}`svcca-relation-low`
+# and {glue:text}`svcca-relation-high`.
 
 # %% tags=["remove-input"] figure="fig-along"
-curves = record("curves_3")
-first = curves.groupby("pair").transform("first")
-names = {"cka": "CKA", "cca": "CCA", "r2_from_model2": "R²(B, AM)"}
-names |= {"svcca": "SVCCA", "r2_as_it_is": "nearness"}
-told = record("experiment_3")
-gained = {c: told[f"{c}_end"] - told[f"{c}_start"] for c in (*names, "accuracy")}
-assert gained["accuracy"].between(1.54, 4.11).all() and len(told) == 5
-assert gained["cka"].abs().max() < 0.004 and told["cca_moved"].max() < 1e-6
-assert (gained["r2_as_it_is"] < 0).all()
-assert gained["r2_from_model2"].round(3).between(-0.011, -0.003).all()
-early = curves.query("epoch == 1")["r2_from_model2"].to_numpy()
-assert (early > told["r2_from_model2_start"].to_numpy()).all()
-falls = sorted(-gained["svcca"].round(3))
-assert falls == [-0.013, 0.001, 0.003, 0.003, 0.022] and told["svcca_jump"].max() > 0.017
-assert told["svcca_with_accuracy"].between(-0.75, 0.15).all()
-upper = curves.assign(name="accuracy", value=curves["accuracy"], of="accuracy, %")
-lower = upper.assign(of="change of the index")
-both = [lower.assign(name=names[c], value=curves[c] - first[c]) for c in names]
-colours = dict(
-    zip([*names.values(), "accuracy"], map(COLOURS.get, COLOURS), strict=False)
-)
-stacked = {"panels": "of", "across": 1, "height": 2.3, "marker": ""}
-words = {"xlabel": "epoch of the stitch", "colours": colours, **stacked}
-single_curves(pd.concat([upper, *both]), "epoch", "value", "name", "pair", **words)
+story.along()
 
 # %% [markdown]
 # {doc}`03b_matching` says why accuracy and distance part: least squares shrinks what it cannot predict,
@@ -310,7 +212,8 @@ single_curves(pd.concat([upper, *both]), "epoch", "value", "name", "pair", **wor
 # Read as $R^2_{LR}(AM, B)$ it cannot: for invertible $M$ it equals $R^2_{LR}(A, B)$,
 # exactly as the paper says of CCA.
 # The code of the paper regresses in the other order.
-# $R^2_{LR}(B, AM)$ can fall: here it rises in the first epoch and ends 0.003 to 0.011 below its start.
+# $R^2_{LR}(B, AM)$ can fall: here it rises in the first epoch and ends {glue:text}`r2-falls-low:.3f`
+# to {glue:text}`r2-falls-high:.3f` below its start.
 # What the paper describes is a third quantity, the nearness of {numref}`fig-along`.
 # On the images of the fit it cannot exceed its start, since training starts at its maximum;
 # the figure has test images.
@@ -319,9 +222,9 @@ single_curves(pd.concat([upper, *both]), "epoch", "value", "name", "pair", **wor
 # (sec-experiment-4)=
 # ## Can CKA be pressed down for nothing? [their Experiment 4]
 #
-# *Not on Tiny-10, at layer 3 with $\lambda = 2$: at the last epoch five networks lose 2.4 to 5.7 points more
-# than their controls.
-# Averaged over the epochs with CKA below 0.75, they lose 2.1 to 3.5.*
+# *Not on Tiny-10, at layer 3 with $\lambda = 2$: at the last epoch five networks lose {glue:text}`cost-low:.1f`
+# to {glue:text}`cost-high:.1f` points more than their controls.
+# Averaged over the epochs with CKA below 0.75, they lose {glue:text}`beyond-low:.1f` to {glue:text}`beyond-high:.1f`.*
 # Stitch a network to *itself*, from the identity, and add CKA to the loss:
 #
 # $$\text{cross-entropy} + \lambda\,\mathrm{CKA}(AM, A).$$ (eq-pressed)
@@ -340,6 +243,7 @@ for _ in range(penalty_epochs):
         optimiser.step()
 mine = stitch_at(itself, M.T.detach())  # which acts on columns
 print(f"by hand CKA {cka(mine.stitch(A), A):.2f}, {mine.evaluate(test):.1%}")
+of_penalty = {"penalty": penalty, "epochs": penalty_epochs, "lr": penalty_lr}
 end = indices.pressed(itself, **of_penalty, seed=seed).iloc[-1]
 print(f"library CKA {end['cka']:.2f}, {end['accuracy']:.1f} %")
 
@@ -347,7 +251,7 @@ print(f"library CKA {end['cka']:.2f}, {end['accuracy']:.1f} %")
 # That is the whole method.
 # {numref}`fig-pressed` has the recorded runs, with a control that is trained alike at $\lambda = 0$:
 # what the control loses is due to training, not to CKA.
-# In the first three epochs CKA falls to 0.96, for 0.2 points.
+# In the first three epochs CKA falls to {glue:text}`early-cka:.2f`, for {glue:text}`early-cost:.1f` points.
 # The paper reports an essentially unchanged accuracy below 0.7 for a ResNet-20 of three times the width,
 # whose weights are not published.
 # A wider layer may have more directions that the back ignores, so our result does not refute the paper's.
@@ -355,18 +259,7 @@ print(f"library CKA {end['cka']:.2f}, {end['accuracy']:.1f} %")
 # ({numref}`fig-live-function`).
 
 # %% tags=["remove-input"] figure="fig-pressed"
-five = record("experiment_4")
-assert five["beyond_control"].between(2.1, 3.5).all() and (five["lowest"] < 0.75).all()
-curves = record("curves_4")
-wide = curves.pivot(index=["pair", "epoch"], columns="weight")
-third = wide.xs(3, level="epoch").mean().round(2)
-assert third["cka", 2.0] == 0.96
-assert round(third["accuracy", 0.0] - third["accuracy", 2.0], 1) == 0.2
-curves["name"] = curves["weight"].map({0.0: "control", 2.0: "λ = 2"})
-curves = curves.rename(columns={"accuracy": "accuracy, %", "cka": "CKA"})
-both = curves.melt(["pair", "name", "epoch"], ["accuracy, %", "CKA"], "of")
-words |= {"colours": {"control": COLOURS["grey"], "λ = 2": COLOURS["red"]}}
-single_curves(both, "epoch", "value", "name", "pair", level={"CKA": 0.7}, **words)
+story.pressed()
 
 # %% [markdown]
 # (sec-orthogonal)=
@@ -393,7 +286,8 @@ print(f"CKA {value:.4f}, accuracy {turned.evaluate(test):.1%}")
 # (sec-ding)=
 # ## Does a measure find the same layer?
 #
-# *CKA in 97.5 % of the cases, CCA in 15 %: it is the mean over as many directions as the narrower layer has.*
+# *CKA in {glue:text}`found-cka:.1f` % of the cases, CCA in {glue:text}`found-cca:.0f` %:
+# it is the mean over as many directions as the narrower layer has.*
 # {cite}`ding2021` ask of a measure to be *specific*:
 # two networks that differ by their seed should be most similar at the same layer.
 # We count how often the same layer wins, over layers, the 15 pairs of six Tiny-10 networks and both directions;
@@ -414,7 +308,8 @@ def cca(X, Y):
     return torch.linalg.svdvals(bases[0].T @ bases[1]).mean()
 
 
-X, Y = (pooled(network, test.images)[name].double() for network in joined[0])
+maps = [activations(network, [name], test.images)[name] for network in joined[0]]
+X, Y = (each.flatten(2).mean(2).double() for each in maps)
 assert torch.isclose(cca(X, Y), similarity.cca(X, Y), atol=1e-3)
 
 # %% [markdown]
@@ -422,35 +317,13 @@ assert torch.isclose(cca(X, Y), similarity.cca(X, Y), atol=1e-3)
 # A layer of 16 channels against one of 32 has 16 directions, and each may choose its partner in the wider space.
 # {numref}`fig-specificity` shows the effect: layer 3 (32 channels) is "most similar" to layer 2 (16 channels),
 # and layer 6 (64 channels) to layer 5 (32).
-# Give every layer its 16 leading components, and CCA finds the same layer in 97 % of the cases;
+# Give every layer its 16 leading components, and CCA finds the same layer in {glue:text}`found-cca-16:.0f` %
+# of the cases;
 # this cuts off the weak directions as well, so that we cannot tell the two causes apart.
 # So compare values of CCA between layers of one width only, or cut all to one number of components.
 
 # %% tags=["remove-input"] figure="fig-specificity"
-found = record("layers")
-measures = {"cca": "CCA", "cca_16": "CCA of 16", "cka": "CKA"}
-shares = {}
-for measure in measures:
-    square = found.pivot(index=["pair", "row"], columns="column", values=measure)
-    other = found.pivot(index=["pair", "column"], columns="row", values=measure)
-    hits = [
-        (each.idxmax(axis=1) == each.index.get_level_values(1))
-        for each in (square, other)
-    ]
-    shares[measure] = pd.concat(hits).mean()
-assert 0.14 < shares["cca"] < 0.15 and round(shares["cca_16"], 2) == 0.97
-recorded = record("specificity").groupby("measure")["found"].mean()
-assert recorded["cka"] == 0.975 == shares["cka"] and recorded["cca"] == shares["cca"]
-shown = found.melt(["pair", "row", "column"], list(measures), "measure")
-shown = shown.replace({"measure": measures})
-for side in ("row", "column"):
-    shown[side] = shown[side].str.removeprefix("relu")
-told = shown.groupby(["measure", "row", "column"], sort=False)["value"].mean()
-most = told.groupby(level=["measure", "row"]).transform("max")
-told = told.reset_index().assign(largest=(told == most).to_numpy())
-words = {"panels": "measure", "limits": (0.0, 1.0), "label": "similarity"}
-words |= {"xlabel": "layer of the other network", "ylabel": "layer"}
-heatmap(told, "row", "column", "value", outlined="largest", **words)
+story.specificity()
 
 # %% [markdown]
 # Of the other measures of {doc}`04_dissimilarity`, orthogonal Procrustes finds the layer in
@@ -462,15 +335,18 @@ heatmap(told, "row", "column", "value", outlined="largest", **words)
 #
 # ## Does a measure notice a loss? [sensitivity]
 #
-# *At layer 3 none of five notices before a linear probe has lost 11 points, on average over six networks.*
+# *At layer 3 none of five notices before a linear probe has lost {glue:text}`probe:.0f` points,
+# on average over six networks.*
 # Take principal components away from layer 3, the smallest first.
 # At some point a linear probe, a classifier fitted to the rest, loses accuracy.
 # A measure is *sensitive* if it then says that the layer is further from itself than two seeds are from each
 # other.
 # {numref}`fig-sensitivity` has both.
-# With three quarters of the components gone the probe has lost 11 points (8 to 13),
+# With three quarters of the components gone the probe has lost {glue:text}`probe:.0f` points
+# ({glue:text}`probe-low:.0f` to {glue:text}`probe-high:.0f`),
 # and no measure has passed its bar.
-# Orthogonal Procrustes passes it somewhere between 75 and 90 %, where the probe loses 11 to 18 points,
+# Orthogonal Procrustes passes it somewhere between 75 and 90 %, where the probe loses {glue:text}`probe:.0f`
+# to {glue:text}`probe-tenth:.0f` points,
 # and $G_{\mathrm{ReLU}}$-CKA between 90 and 95 %.
 # CKA and $G_{\mathrm{ReLU}}$-Procrustes do not pass it on average, even at 95 %.
 # CCA never moves: a layer and a part of it have all canonical correlations equal to 1.
@@ -479,34 +355,7 @@ heatmap(told, "row", "column", "value", outlined="largest", **words)
 # The two tests need not conflict: orthogonal Procrustes is as good as any in both.
 
 # %% tags=["remove-input"] figure="fig-sensitivity"
-taken = record("sensitivity").rename(columns={"network": "trial"})
-lost = taken.groupby("kept")["lost"].mean()
-assert round(lost[0.25]) == 11 and not taken[taken["kept"] >= 0.25]["detected"].any()
-assert taken[(taken["measure"] == "procrustes") & (taken["kept"] == 0.1)][
-    "detected"
-].all()
-assert taken.loc[taken["measure"] == "cca", "dissimilarity"].abs().max() < 1e-6
-assert taken.query("kept == 0.25")["lost"].round().between(8, 13).all()
-passed = taken.pivot_table("ratio", "kept", "measure") > 1
-assert passed.loc[0.05, ["procrustes", "grelu cka"]].all()
-assert passed.sum().sum() == 3 and passed.loc[0.1, "procrustes"]  # no other passes
-titles = {"grelu cka": "$G_{ReLU}$-CKA", "cka": "CKA", "cca": "CCA"}
-titles |= {"grelu procrustes": "$G_{ReLU}$-Procrustes", "procrustes": "Procrustes"}
-tones = dict(
-    zip(titles.values(), ("blue", "orange", "grey", "green", "red"), strict=True)
-)
-colours = {name: COLOURS[tone] for name, tone in tones.items()} | {
-    "probe": COLOURS["ink"]
-}
-upper = taken[taken["measure"] == "cka"].assign(name="probe", value=taken["lost"])
-lower = taken.assign(name=taken["measure"].map(titles), value=taken["ratio"])
-ratio = "dissimilarity ÷\nthat of two seeds"
-both = pd.concat([upper.assign(of="points lost"), lower.assign(of=ratio)])
-words = {"xlabel": "components taken away, %", "level": {ratio: 1.0}}
-for measure, share in recorded.items():
-    glue(f"found-{measure.replace(' ', '-')}", 100 * float(share), display=False)
-words |= {"colours": colours, **stacked}
-single_curves(both, "share", "value", "name", "trial", **words)
+story.sensitivity()
 
 # %% [markdown]
 # (sec-baseline)=
@@ -516,34 +365,15 @@ single_curves(both, "share", "value", "name", "trial", **words)
 # ResNet-20, within the printed spread of 0.883 ± 0.050 and 0.922 ± 0.098* ({numref}`fig-baseline`).
 # It tends to fall with depth in both.
 # How well the same pairs work when stitched stands in {doc}`03b_matching`:
-# ResNet-20 keeps 96 % or more of its own accuracy at every layer, also at layer 9, where CKA is 0.84.
+# ResNet-20 keeps {glue:text}`kept-deep:.0f` % or more of its own accuracy at every layer,
+# also at layer 9, where CKA is {glue:text}`ninth:.2f`.
 #
 # Not recorded for ResNet-20 are Experiments 3 and 4, the rotations and both tests of measures:
 # all of these are on Tiny-10 alone.
 # The one pair of ResNet-20 gives no interval.
 
 # %% tags=["remove-input"] figure="fig-baseline"
-tiny = record("baseline_6_3").rename(columns={"number": "layer"})
-tiny["layer"], tiny["network"] = tiny["layer"].astype(str), "Tiny-10, five pairs"
-deep = record("baseline_6_3_resnet")
-deep["layer"] = [str(k) for k in range(1, len(deep) + 1)]
-deep["network"] = "ResNet-20, one pair"
-both = pd.concat([tiny.drop(columns="networks"), deep])
-means = both.groupby(["network", "pair"], sort=False, as_index=False)["cka"].mean()
-assert abs(means["cka"][:5] - 0.883).max() < 0.05 and abs(means["cka"][5] - 0.922) < 0.098
-assert round(deep["cka"][8], 2) == 0.84
-over = means.groupby("network", sort=False)["cka"].mean()
-for kind, value in zip(("tiny", "deep"), over, strict=True):
-    glue(f"baseline-{kind}", float(value), display=False)
-both = pd.concat([both, means.assign(layer="mean")]).assign(way="measured")
-rings = pd.DataFrame(
-    {"network": [*dict.fromkeys(both["network"])], "layer": "mean", "way": "measured"}
-)
-rings = rings.assign(cka=[0.883, 0.922], spread=[0.050, 0.098])
-words = {"xlabel": "layer", "ylabel": "CKA", "ylim": (0.7, 1.04), "height": 2.4}
-words |= {"beside": {"printed": rings}, "panels": "network"}
-words["colours"] = {"measured": COLOURS["ink"]}
-dots(both, "layer", "cka", "way", **words)
+story.baseline()
 
 # %% [markdown]
 # ## Run it yourself
@@ -552,42 +382,28 @@ dots(both, "layer", "cka", "way", **words)
 # experiments 3 and 4 on pairs of Myrtle CNNs (four convolutions in a row), in {numref}`fig-live-function`.
 # Another run is one command: `.venv/bin/intertwine run 04b_similarity_and_function -p penalty 5.0`.
 
-# %% tags=["hide-input"]
+# %%
 run = results.run(globals(), "04b_similarity_and_function", data=test)
-shared = ["dataset", "networks", "width", "epochs", "train_images", "test_images"]
-budget = {"epochs": stitch_epochs, "lr": stitch_lr}
-of_4 = [*shared, "layer", "penalty", "penalty_epochs", "penalty_lr"]
-
-
 by_pair = [{"pair": k, "couple": two} for k, two in enumerate(joined)]
+by_weight = [case | {"weight": w} for case in by_pair for w in (0.0, penalty)]
+shared = [*claimed.NETWORKS, "layer"]
 
 
-@run.table(cases=by_pair, uses=[*shared, "layer", "stitch_epochs", "stitch_lr"])
+@run.table(cases=by_pair, uses=[*shared, "stitch_epochs", "stitch_lr"])
 def curves_3(pair, couple):
-    return indices.along_training(junction(*couple), **budget, seed=seed + pair)
+    options = {"epochs": stitch_epochs, "lr": stitch_lr, "seed": seed + pair}
+    return indices.along_training(junction(*couple), **options)
 
 
-@run.table(
-    cases=[case | {"weight": w} for case in by_pair for w in (0.0, penalty)], uses=of_4
-)
+@run.table(cases=by_weight, uses=[*shared, "penalty", "penalty_epochs", "penalty_lr"])
 def curves_4(pair, weight, couple):
+    options = {"penalty": weight, "epochs": penalty_epochs, "lr": penalty_lr}
     alone = junction(couple[0], couple[0])
-    options = of_penalty | {"penalty": weight}
     return indices.pressed(alone, **options, seed=seed + pair)
 
 
-# %% tags=["remove-input"] figure="fig-live-function"
-live = [curves_3.assign(name="task"), curves_4.assign(name=curves_4["weight"])]
-live = pd.concat(live).replace({"name": {0.0: "control", penalty: "pressed"}})
-live = live.rename(columns={"accuracy": "accuracy, %", "cka": "CKA"})
-live = live.melt(["pair", "name", "epoch"], ["accuracy, %", "CKA"], "of")
-colours = {
-    "task": COLOURS["green"],
-    "control": COLOURS["grey"],
-    "pressed": COLOURS["red"],
-}
-words = {"xlabel": "epoch of the stitch", "colours": colours, **stacked}
-single_curves(live, "epoch", "value", "name", "pair", **words)
+# %% figure="fig-live-function"
+live(curves_3, curves_4)
 
 # %% [markdown]
 # Pressed, CKA ends at {glue:text}`live-cka:.2f` with {glue:text}`live-pressed:.1f` % accuracy,
@@ -595,61 +411,8 @@ single_curves(live, "epoch", "value", "name", "pair", **words)
 # What pressing costs depends on the network and the task.
 
 # %% tags=["remove-cell"]
-ends = curves_4.groupby(["weight", "pair"]).last().groupby("weight").mean()
-ends = ends[["accuracy", "cka"]].T
-glue("live-cka", float(ends[penalty]["cka"]), display=False)
-glue("live-pressed", float(ends[penalty]["accuracy"]), display=False)
-glue("live-control", float(ends[0.0]["accuracy"]), display=False)
-glue("live-cost", float((ends[0.0] - ends[penalty])["accuracy"]), display=False)
-kinds = ("orthogonal", "permutations", "G_ReLU")
-section_6_4 = indices.moved_by_groups(itself, trials, groups=kinds, generator=draw)
-section_6_4["cka_short_of_1"] = 1 - section_6_4["cka"]
-
-
-@run.table(cases=by_pair, uses=[*shared, "layer", "stitch_epochs", "penalty_lr"])
-def objective(pair, couple):
-    options = {"epochs": stitch_epochs // 2, "lr": penalty_lr, "seed": seed + pair}
-    return indices.cka_as_objective(junction(*couple), **options)
-
-
-uses = [*shared, "stitch_epochs", "stitch_lr"]
-
-
-@run.table(
-    cases=[case | {"number": n} for case in by_pair for n in baseline_layers], uses=uses
-)
-def baseline_6_3(pair, number, couple):
-    at = junction(*couple, f"relu{number}")
-    value = indices.cka_after_training(at, **budget, seed=seed + pair)
-    return {"cka": value, "networks": networks}
-
-
-# %% tags=["remove-cell"]
-if networks == "tiny10":  # the authors' pair of ResNet-20, trained for fewer epochs
-    whole = [data.load(dataset, split, device=device) for split in ("train", "test")]
-    doubles, on = published_pairs("resnet20w1", 1, *whole)
-    on = on[0][:train_images], on[1][:test_images]
-
-    @run.table(layer=cuts(doubles[0][1]), uses=uses)
-    def baseline_6_3_resnet(layer):
-        at = Junction(*doubles[0], layer, on[0], test=on[1], device=device)
-        short = budget | {"epochs": stitch_epochs // 5}
-        value = indices.cka_after_training(at, **short, seed=seed)
-        return {"pair": 0, "cka": value}
-
-
-# %% tags=["remove-cell"]
-chosen = ("grelu cka", "cka", "grelu procrustes", "procrustes", "cca")
-measures = {measure: MEASURES[measure] for measure in chosen}
-everyone = list(chain(*joined[:3]))
-seen, known = ([pooled(net, d.images) for net in everyone] for d in (test, train))
-specific = sensitivity.specificity(seen, measures)
-run.write(layers=sensitivity.between_layers(seen))
-inputs, tests = ([features_of[name] for features_of in part] for part in (known, seen))
-kept = [1.0, 0.9, 0.75, 0.5, 0.25, 0.1, 0.05]
-taken = sensitivity.sensitivity(inputs, train.labels, tests, test.labels, measures, kept)
-taken["ratio"] = taken["dissimilarity"] / taken["between_seeds"]
-taken["share"] = 100 * (1 - taken["kept"])
+curves = {"curves_3": curves_3, "curves_4": curves_4}
+claimed.write(run, joined, junction, (train, test), draw, **curves)
 
 # %% [markdown]
 # ## Adapt this
@@ -746,7 +509,7 @@ for weight in (-penalty, 0.0):
 # ::::
 # One canonical correlation is left, and the mean is over one: CCA may even *rise*.
 
-# %% tags=["hide-input"]
+# %%
 direction = torch.randn(A.shape[1], generator=draw).to(device)
 moved = A[:, :1] * direction[:, None, None]  # the first channel, in one direction
 for name_of, X in {"before": A, "rank 1": moved}.items():
@@ -768,27 +531,21 @@ for name_of, X in {"before": A, "rank 1": moved}.items():
 # :class: dropdown
 # ::::
 
-# %% tags=["hide-input"] figure="fig-ex-turn-cka"
-found, channels = [], A.shape[1]
+# %% figure="fig-ex-turn-cka"
+rows, channels = [], A.shape[1]
 for trial in range(5):
     G = torch.randn(channels, channels, generator=draw)
     G = (G - G.T) / channels**0.5
     for t in (0.0, 0.2, 0.4, 0.8, 1.6, 3.2):
         turned = stitch_at(itself, torch.linalg.matrix_exp(t * G).to(A))
-        values = {
-            "accuracy": turned.evaluate(test),
-            "CKA": cka(turned.stitch(A), A).item(),
-        }
-        found += [
-            {"t": t, "trial": trial, "of": k, "value": v, "way": "turned"}
-            for k, v in values.items()
-        ]
-mean = pd.DataFrame(found).query("of == 'accuracy'").groupby("t")["value"].mean()
-for kind, t in {"small": 0.2, "middle": 0.4, "large": 0.8}.items():
-    glue(f"turn-{kind}", float(100 * (mean[0.0] - mean[t])), display=False)
-words = {"xlabel": "t", "ylabel": "share", "colours": {"turned": COLOURS["orange"]}}
-words |= {"panels": "of", "means": False, "ylim": (0, 1.03)}
-single_curves(pd.DataFrame(found), "t", "value", "way", "trial", **words)
+        value = cka(turned.stitch(A), A).item()
+        rows.append((t, trial, turned.evaluate(test), value))
+along_t = pd.DataFrame(rows, columns=["t", "trial", "accuracy", "CKA"])
+
+found = along_t.melt(["t", "trial"], var_name="of", value_name="share")
+found, colours = found.assign(way="turned"), {"turned": COLOURS["orange"]}
+words = {"panels": "of", "means": False, "ylim": (0, 1.03), "colours": colours}
+single_curves(found, "t", "share", "way", "trial", xlabel="t", ylabel="share", **words)
 
 # %% [markdown]
 # In {numref}`fig-ex-turn-cka` the mean loss is {glue:text}`turn-small:.1f` points at $t = 0.2$,
@@ -809,7 +566,7 @@ single_curves(pd.DataFrame(found), "t", "value", "way", "trial", **words)
 # ::::
 
 
-# %% tags=["hide-input"] figure="fig-ex-inflate"
+# %% figure="fig-ex-inflate"
 def scaled(channel, factor):
     """The network with one channel multiplied."""
     diagonal = torch.ones(channels)
@@ -819,23 +576,16 @@ def scaled(channel, factor):
 
 cost = [itself.judge(scaled(k, 0.0)).loss for k in range(channels)]
 varies = [k for k in range(channels) if A[:, k].std() > 0.1 * A.std()]
-least, found = min(varies, key=lambda k: cost[k]), []
+least, rows = min(varies, key=lambda k: cost[k]), []
 for power in (0.0, 0.5, 1.0, 1.5, 2.0):
     big = scaled(least, 10**power)
-    values = {"accuracy": big.evaluate(test), "CKA": cka(big.stitch(A), A).item()}
-    found += [
-        {"power": power, "of": k, "value": v, "way": "scaled"} for k, v in values.items()
-    ]
-    if kind := {1.0: "ten", 2.0: "hundred"}.get(power):
-        glue(f"{kind}-cka", values["CKA"], display=False)
-        glue(f"{kind}-accuracy", 100 * values["accuracy"], display=False)
-words = {
-    "xlabel": "log₁₀ of the factor",
-    "ylabel": "share",
-    "panels": "of",
-}
-words |= {"colours": {"scaled": COLOURS["blue"]}, "ylim": (0, 1.03)}
-single_curves(pd.DataFrame(found), "power", "value", "way", **words)
+    rows.append((power, big.evaluate(test), cka(big.stitch(A), A).item()))
+inflated = pd.DataFrame(rows, columns=["power", "accuracy", "CKA"])
+
+found = inflated.melt("power", var_name="of", value_name="share").assign(way="scaled")
+words = {"panels": "of", "ylim": (0, 1.03), "colours": {"scaled": COLOURS["blue"]}}
+words |= {"xlabel": "log₁₀ of the factor", "ylabel": "share"}
+single_curves(found, "power", "share", "way", **words)
 
 # %% [markdown]
 # In {numref}`fig-ex-inflate` a factor of 10 brings CKA to {glue:text}`ten-cka:.2f` at
@@ -862,14 +612,15 @@ single_curves(pd.DataFrame(found), "power", "value", "way", **words)
 # - CKA weighs directions by the square of their variance, the task by its weights.
 #   CKA 1 goes with {glue:text}`rotated:.0f` % accuracy, CKA {glue:text}`pressed-cka:.2f`
 #   with {glue:text}`pressed:.0f` %.
-# - A stitch that gets better need not get nearer: CKA ends within 0.004 of its start,
+# - A stitch that gets better need not get nearer: CKA ends within {glue:text}`cka-bound:.3f` of its start,
 #   and the activations farther from their target.
-# - With CKA pressed below 0.75, Tiny-10 ends 2.4 to 5.7 points below a control;
+# - With CKA pressed below 0.75, Tiny-10 ends {glue:text}`cost-low:.1f` to {glue:text}`cost-high:.1f` points
+#   below a control;
 #   a small network on digits ends {glue:text}`live-cost:.1f` points below (CKA {glue:text}`live-cka:.2f`).
 #   Always train a control.
 # - $R^2_{LR}(AM, B)$ and CCA cannot see an invertible stitch.
 #   CCA prefers layers of another width here; cut all layers to one number of components.
-# - At layer 3 none of five measures notices before a linear probe has lost 11 points,
+# - At layer 3 none of five measures notices before a linear probe has lost {glue:text}`probe:.0f` points,
 #   on average over six networks and on the shares tried.
 #
 # Back to {doc}`04_dissimilarity`, on to {doc}`05_interpretability`, which looks at one network
@@ -877,7 +628,16 @@ single_curves(pd.DataFrame(found), "power", "value", "way", **words)
 # {doc}`/generated/status` has the data, code and run of this page.
 
 # %% tags=["remove-cell"]
-written = {"experiment_3": indices.start_and_end(curves_3)}
-written |= {"experiment_4": indices.trade_off(curves_4), "section_6_4": section_6_4}
-run.write(**written, specificity=specific, sensitivity=taken)
+ends = curves_4.groupby(["weight", "pair"]).last().groupby("weight").mean()
+pressed, control = ends.loc[penalty], ends.loc[0.0]
+told = {"live-cka": pressed["cka"], "live-pressed": pressed["accuracy"]}
+told |= {"live-control": control["accuracy"]}
+told |= {"live-cost": control["accuracy"] - pressed["accuracy"]}
+mean = along_t.groupby("t")["accuracy"].mean()
+for kind, t in {"small": 0.2, "middle": 0.4, "large": 0.8}.items():
+    told[f"turn-{kind}"] = 100 * (mean[0.0] - mean[t])
+for kind, power in {"ten": 1.0, "hundred": 2.0}.items():
+    row = inflated.set_index("power").loc[power]
+    told |= {f"{kind}-cka": row["CKA"], f"{kind}-accuracy": 100 * row["accuracy"]}
+tell(story.facts(), told)
 results.provenance(run.folder)

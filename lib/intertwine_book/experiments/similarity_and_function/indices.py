@@ -12,18 +12,8 @@ from intertwine.similarity import cca, cka, r2, svcca
 from intertwine.stitching import Junction, Stitched, StitchRecipe, stitch_at
 from intertwine_book.experiments.rows import Row, tabled
 
-INDICES = {
-    "accuracy": "accuracy, %",
-    "cka": "CKA(AM, B)",
-    "r2_to_model2": "R²(AM, B)",
-    "r2_from_model2": "R²(B, AM)",
-    "r2_as_it_is": "1 − |AM − B|²/|B|²",
-    "cca": "CCA",
-    "svcca": "SVCCA",
-}
-"""Columns of `along_training`, as figures call them."""
-
-
+INDICES = ("accuracy", "cka", "r2_to_model2", "r2_from_model2", "r2_as_it_is", "cca", "svcca")
+"""Columns of `along_training`."""
 GROUPS: dict[str, Callable[[int], MatrixGroup]]
 GROUPS = {"orthogonal": Orthogonal, "permutations": Permutations, "G_ReLU": GReLU}
 

@@ -1,0 +1,250 @@
+"""What the recorded runs say of similarity and function: tables, figures and facts of chapter 4b."""
+
+from functools import partial
+from math import ceil
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from intertwine_book.figures.curves import single_curves
+from intertwine_book.figures.dots import dots
+from intertwine_book.figures.matrices import heatmap
+from intertwine_book.figures.scatter import scatter
+from intertwine_book.figures.similarity_and_function import STACKED, accuracy_and_cka
+from intertwine_book.figures.style import COLOURS
+from intertwine_book.results import on_record
+from intertwine_book.stories.told import span
+
+record = partial(on_record, "04b_similarity_and_function")
+
+INDICES = {
+    "cka": "CKA",
+    "cca": "CCA",
+    "r2_from_model2": "R²(B, AM)",
+    "svcca": "SVCCA",
+    "r2_as_it_is": "nearness",
+}
+"""The indices of experiment 3, as figures call them."""
+PRINTED = {"tiny": (0.883, 0.050), "deep": (0.922, 0.098)}
+"""CKA after task-loss training (csiszarik2021 §6.3): mean and standard deviation of Tiny-10 and ResNet-20."""
+
+# tables
+
+
+def stitches() -> pd.DataFrame:
+    """Every recorded stitch at layer 3: columns way, cka and accuracy."""
+    groups = {"orthogonal": "rotations", "G_ReLU": "elements of $G_{ReLU}$"}
+    tables = [record("section_6_4").rename(columns={"group": "way"}).replace({"way": groups})]
+    tables.append(last().query("weight > 0").assign(way="CKA pressed down"))
+    tuned = record("curves_3").groupby("pair", as_index=False).last()
+    tables.append(tuned.assign(way="trained for the task"))
+    for way, kind in {"trained for CKA": "chosen", "least squares": "fitted"}.items():
+        names = {f"{column}_{kind}": column for column in ("cka", "accuracy")}
+        tables.append(record("objective").rename(columns=names).assign(way=way))
+    return pd.concat([table[["way", "cka", "accuracy"]] for table in tables])
+
+
+def own() -> float:
+    """Mean accuracy of the networks alone, in percent."""
+    return float(record("curves_4").query("epoch == 0")["accuracy"].mean())
+
+
+def gained() -> pd.DataFrame:
+    """By how much accuracy and each index rise in experiment 3: a row for each pair."""
+    told = record("experiment_3")
+    # two decimals are exact: accuracies are counts of 2,000 images
+    points = (told["accuracy_end"] - told["accuracy_start"]).round(2)
+    return pd.DataFrame({name: told[f"{name}_end"] - told[f"{name}_start"] for name in INDICES}).assign(
+        accuracy=points
+    )
+
+
+def last() -> pd.DataFrame:
+    """Experiment 4 at its last epoch: a row for each network and weight of the penalty."""
+    return record("curves_4").groupby(["weight", "pair"], as_index=False).last()
+
+
+def cost() -> pd.Series:
+    """By how many points a pressed network ends below its control, by network."""
+    accuracy = last().pivot(index="pair", columns="weight", values="accuracy")
+    return accuracy[0.0] - accuracy[2.0]
+
+
+def by_epoch() -> pd.DataFrame:
+    """Experiment 4: mean accuracy and CKA, a row for each epoch and columns for both weights."""
+    return record("curves_4").pivot_table(["accuracy", "cka"], "epoch", "weight")
+
+
+def finds(measure: str) -> float:
+    """In how many percent of the cases a layer is most similar to the same layer of another network."""
+    hits, layers = [], record("layers")
+    for mine, theirs in (("row", "column"), ("column", "row")):
+        square = layers.pivot(index=["pair", mine], columns=theirs, values=measure)
+        hits.append(square.idxmax(axis=1) == square.index.get_level_values(mine))
+    return float(100 * pd.concat(hits).mean())
+
+
+def after_training() -> pd.DataFrame:
+    """CKA of trained stitches: columns network (tiny or deep), pair, layer and cka."""
+    tiny = record("baseline_6_3").rename(columns={"number": "layer"}).assign(network="tiny")
+    deep = record("baseline_6_3_resnet").assign(network="deep")
+    deep["layer"] = range(1, len(deep) + 1)
+    return pd.concat([tiny, deep])[["network", "pair", "layer", "cka"]].astype({"layer": str})
+
+
+def mean_of_pairs() -> pd.DataFrame:
+    """CKA of trained stitches, the mean over all layers of a pair."""
+    return after_training().groupby(["network", "pair"], sort=False, as_index=False)["cka"].mean()
+
+
+# figures
+
+
+def no_relation() -> Figure:
+    """Accuracy of every stitch at layer 3 against its CKA."""
+    places = {
+        "rotations": (1.065, 6.0, "orange"),
+        "permutations": (1.08, 17.0, "sky"),
+        "elements of $G_{ReLU}$": (0.74, 17.0, "blue"),
+        "trained for CKA": (0.89, 27.0, "pink"),
+        "least squares": (0.9, 75.0, "red"),
+        "trained for the task": (0.88, 93.0, "green"),
+        "CKA pressed down": (0.64, 75.0, "grey"),
+    }
+    return scatter(
+        stitches(),
+        "cka",
+        "accuracy",
+        "way",
+        colours={way: COLOURS[tone] for way, (*_, tone) in places.items()},
+        places={way: (x, y) for way, (x, y, _) in places.items()},
+        xlabel="CKA with the second network's activations",
+        ylabel="accuracy of the stitched network, %",
+        level=own(),
+        height=3.9,
+        ylim=(0, 100),
+        xlim=(0.52, 1.15),
+        xticks=[0.6, 0.7, 0.8, 0.9, 1.0],
+    )
+
+
+def along() -> Figure:
+    """Experiment 3: the accuracy along a training, and the change of five indices."""
+    curves = record("curves_3")
+    first = curves.groupby("pair").transform("first")
+    upper = curves.assign(name="accuracy", value=curves["accuracy"], of="accuracy, %")
+    lower = upper.assign(of="change of the index")
+    both = [lower.assign(name=name, value=curves[c] - first[c]) for c, name in INDICES.items()]
+    colours = dict(zip([*INDICES.values(), "accuracy"], COLOURS.values(), strict=False))
+    words: dict[str, Any] = {"xlabel": "epoch of the stitch", "colours": colours, **STACKED}
+    return single_curves(pd.concat([upper, *both]), "epoch", "value", "name", "pair", **words)
+
+
+def pressed() -> Figure:
+    """Experiment 4: accuracy and CKA of a network stitched to itself, beside its control."""
+    curves = record("curves_4")
+    curves = curves.assign(name=curves["weight"].map({0.0: "control", 2.0: "λ = 2"}))
+    colours = {"control": COLOURS["grey"], "λ = 2": COLOURS["red"]}
+    return accuracy_and_cka(curves, colours, level={"CKA": 0.7})
+
+
+def specificity() -> Figure:
+    """Similarity of every layer with every layer of another network; the largest of a row has a frame."""
+    measures = {"cca": "CCA", "cca_16": "CCA of 16", "cka": "CKA"}
+    shown = record("layers").replace("relu", "", regex=True)
+    shown = shown.melt(["pair", "row", "column"], list(measures), "measure").replace({"measure": measures})
+    shown = shown.groupby(["measure", "row", "column"], sort=False, as_index=False)["value"].mean()
+    most = shown.groupby(["measure", "row"])["value"].transform("max")
+    words: dict[str, Any] = {"panels": "measure", "limits": (0.0, 1.0), "label": "similarity"}
+    words |= {"xlabel": "layer of the other network", "ylabel": "layer", "outlined": "largest"}
+    return heatmap(shown.assign(largest=shown["value"] == most), "row", "column", "value", **words)
+
+
+def sensitivity() -> Figure:
+    """Points that a probe loses, and what five measures say, while principal components are taken away."""
+    taken, ratio = record("sensitivity"), "dissimilarity ÷\nthat of two seeds"
+    tones = {
+        "grelu cka": ("$G_{ReLU}$-CKA", "blue"),
+        "cka": ("CKA", "orange"),
+        "cca": ("CCA", "grey"),
+        "grelu procrustes": ("$G_{ReLU}$-Procrustes", "green"),
+        "procrustes": ("Procrustes", "red"),
+    }
+    names = taken["measure"].map({measure: name for measure, (name, _) in tones.items()})
+    colours = {name: COLOURS[tone] for name, tone in tones.values()} | {"probe": COLOURS["ink"]}
+    upper = taken.query("measure == 'cka'").assign(name="probe", value=taken["lost"], of="points lost")
+    both = pd.concat([upper, taken.assign(name=names, value=taken["ratio"], of=ratio)])
+    words: dict[str, Any] = {"xlabel": "components taken away, %", "level": {ratio: 1.0}, **STACKED}
+    return single_curves(both, "share", "value", "name", "network", colours=colours, **words)
+
+
+def baseline() -> Figure:
+    """CKA of trained stitches by layer and their mean, beside the printed means."""
+    names = {"tiny": "Tiny-10, five pairs", "deep": "ResNet-20, one pair"}
+    both = pd.concat([after_training(), mean_of_pairs().assign(layer="mean")])
+    rings = pd.DataFrame(PRINTED, ["cka", "spread"]).T.rename_axis("network").reset_index()
+    both, rings = (
+        table.replace({"network": names}).assign(way="measured")
+        for table in (both, rings.assign(layer="mean"))
+    )
+    words: dict[str, Any] = {"xlabel": "layer", "ylabel": "CKA", "ylim": (0.7, 1.04), "height": 2.4}
+    words |= {"beside": {"printed": rings}, "panels": "network", "colours": {"measured": COLOURS["ink"]}}
+    return dots(both, "layer", "cka", "way", **words)
+
+
+# facts
+
+
+def facts() -> dict[str, Any]:
+    """The numbers in sentences and captions, by name.
+
+    Example:
+        >>> f"CKA 1, accuracy {facts()['rotated']:.0f} %"
+        'CKA 1, accuracy 11 %'
+    """
+    return _of_stitches() | _of_experiment_3() | _of_experiment_4() | _of_measures() | _of_baseline()
+
+
+def _of_stitches() -> dict[str, float]:
+    mean = stitches().groupby("way")[["cka", "accuracy"]].mean()
+    rotated = record("section_6_4").query("group == 'orthogonal'")
+    told = {"own": own(), "rotated": rotated["accuracy"].mean(), "unrotated": rotated["base_accuracy"].mean()}
+    ways = {"chosen": "trained for CKA", "fitted": "least squares", "pressed": "CKA pressed down"}
+    for name, way in ways.items():
+        told |= {name: mean["accuracy"][way], f"{name}-cka": mean["cka"][way]}
+    return told
+
+
+def _of_experiment_3() -> dict[str, Any]:
+    rises = gained()
+    svcca, relation = rises["svcca"], record("experiment_3")["svcca_with_accuracy"]
+    return {
+        **span(gained=rises["accuracy"]),
+        **span(**{"r2-falls": -rises["r2_from_model2"], "svcca-falls": -svcca[svcca < 0]}),
+        "cka-bound": ceil(1000 * rises["cka"].abs().max()) / 1000,
+        "svcca-rises": svcca.max(),
+        "svcca-relation-low": f"{relation.min():.1f}".replace("-", "−"),
+        "svcca-relation-high": f"{relation.max():.1f}",
+    }
+
+
+def _of_experiment_4() -> dict[str, float]:
+    third = by_epoch().loc[3]
+    early = {"early-cka": third["cka", 2.0], "early-cost": third["accuracy", 0.0] - third["accuracy", 2.0]}
+    return span(cost=cost(), beyond=record("experiment_4")["beyond_control"]) | early
+
+
+def _of_measures() -> dict[str, float]:
+    shares = 100 * record("specificity").groupby("measure")["found"].mean()
+    found = {f"found-{measure.replace(' ', '-')}": share for measure, share in shares.items()}
+    by_network = record("sensitivity").groupby(["kept", "network"])["lost"].mean()
+    told = {"probe": by_network[0.25].mean(), "probe-tenth": by_network[0.1].mean()}
+    return found | {"found-cca-16": finds("cca_16")} | told | span(probe=by_network[0.25])
+
+
+def _of_baseline() -> dict[str, float]:
+    mean = mean_of_pairs().groupby("network")["cka"].mean()
+    ninth = after_training().query("network == 'deep' and layer == '9'")["cka"].item()
+    kept = 100 * on_record("03b_matching", "experiment_1_residual")["task_loss"].min()
+    return {"baseline-tiny": mean["tiny"], "baseline-deep": mean["deep"], "ninth": ninth, "kept-deep": kept}

@@ -1,0 +1,159 @@
+"""What chapter 4b says of recorded runs holds in their tables, sentence by sentence."""
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from intertwine_book.figures.similarity_and_function import clouds, live
+from intertwine_book.stories import similarity_and_function as story
+from intertwine_book.stories.similarity_and_function import record
+
+
+@pytest.mark.parametrize(
+    "draw", ["no_relation", "along", "pressed", "specificity", "sensitivity", "baseline"]
+)
+def test_a_recorded_figure_is_drawn(draw):
+    assert isinstance(getattr(story, draw)(), Figure)
+
+
+def test_a_run_of_one_s_own_has_the_curves_of_task_control_and_pressed():
+    figure = live(record("curves_3"), record("curves_4"))
+    assert [axis.get_ylabel() for axis in figure.axes] == ["accuracy, %", "CKA"]
+    assert {text.get_text() for text in figure.axes[0].texts} == {"task", "control", "pressed"}
+
+
+def test_clouds_are_drawn_in_order():
+    figure = clouds(*np.eye(2) + np.zeros((3, 2, 2)), [True, False])
+    assert [axis.get_title().split(":")[0] for axis in figure.axes] == ["a cloud", "stretched", "shuffled"]
+
+
+# CKA and accuracy
+
+
+def test_rotations_and_permutations_leave_cka_at_1_and_ruin_the_network():
+    mean = story.stitches().groupby("way").mean().loc[["rotations", "permutations"]]
+    assert (mean["cka"].round(2) == 1).all() and (mean["accuracy"] < 16).all()
+    rotated = record("section_6_4").query("group == 'orthogonal'")
+    assert rotated["cka_short_of_1"].max() < 1e-4
+    assert (rotated["base_accuracy"] - rotated["accuracy"]).min() > 20
+
+
+def test_a_rotation_takes_one_network_from_86_percent_to_11():
+    facts = story.facts()
+    assert (round(facts["unrotated"]), round(facts["rotated"])) == (86, 11)  # typed in the essay
+
+
+def test_trained_for_cka_alone_a_stitch_is_nearer_by_cka_and_useless():
+    found = record("objective")
+    assert len(found) == 5 and (found["cka_chosen"] > found["cka_fitted"]).all()
+    assert found["accuracy_chosen"].between(13, 22).all() and found["accuracy_fitted"].between(78, 82).all()
+
+
+def test_stitches_that_were_trained_to_lower_cka_lose_a_few_points():
+    pressed = story.last().query("weight > 0")
+    assert len(pressed) == 5 and pressed["cka"].between(0.56, 0.74).all()
+    assert pressed["accuracy"].between(80, 84.5).all() and story.cost().between(2, 6).all()
+
+
+# experiment 3
+
+
+def test_the_accuracy_rises_in_five_pairs_and_cka_ends_where_it_started():
+    rises = story.gained()
+    assert len(rises) == 5 and rises["accuracy"].between(1.5, 4.2).all()
+    assert rises["cka"].abs().max() < 0.004
+    assert rises["cka"].abs().max() <= story.facts()["cka-bound"]
+
+
+def test_the_activations_move_away_from_their_target_in_each_pair():
+    assert (story.gained()["r2_as_it_is"] < 0).all()
+
+
+def test_cca_and_the_share_of_b_that_is_explained_cannot_see_an_invertible_stitch():
+    told = record("experiment_3")
+    assert told["cca_moved"].max() < 1e-6 and told["r2_to_model2_moved"].max() < 1e-6
+
+
+def test_in_the_other_order_r2_rises_in_the_first_epoch_and_ends_below_its_start():
+    first = record("curves_3").query("epoch == 1")["r2_from_model2"].to_numpy()
+    assert (first > record("experiment_3")["r2_from_model2_start"].to_numpy()).all()
+    assert (story.gained()["r2_from_model2"] < 0).all()
+
+
+def test_svcca_falls_in_four_pairs_and_rises_in_one_and_large_changes_are_one_jump():
+    told, change = record("experiment_3"), story.gained()["svcca"]
+    assert (change < 0).sum() == 4 and change.max() > 0.01
+    large = told[change.abs().to_numpy() > 0.01]
+    assert len(large) == 2 and (large["svcca_jump"] > 0.8 * large["svcca_moved"]).all()
+
+
+def test_svcca_has_no_steady_relation_to_the_accuracy():
+    found = record("experiment_3")["svcca_with_accuracy"]
+    assert found.min() < -0.7 and 0.1 < found.max() < 0.15
+
+
+# experiment 4
+
+
+def test_a_cka_below_three_quarters_costs_more_than_training_alike():
+    found = record("experiment_4")
+    assert len(found) == 5 and (found["lowest"] < 0.75).all() and (found["beyond_control"] > 2).all()
+
+
+def test_in_the_first_three_epochs_cka_falls_for_hardly_a_point():
+    third = story.by_epoch().loc[3]
+    assert third["cka", 2.0] < 0.97 and third["accuracy", 0.0] - third["accuracy", 2.0] < 0.5
+
+
+# measures
+
+
+def test_cka_finds_the_same_layer_and_cca_only_with_16_components():
+    recorded = 100 * record("specificity").groupby("measure")["found"].mean()
+    for measure in ("cka", "cca"):
+        assert story.finds(measure) == pytest.approx(recorded[measure])
+    assert recorded["cka"] > 95 and story.finds("cca_16") > 95 and recorded["cca"] < 20
+
+
+def test_cca_finds_layers_of_another_width_most_similar():
+    mean = record("layers").pivot_table("cca", "row", "column")
+    assert mean.loc["relu3"].idxmax() == "relu2" and mean.loc["relu6"].idxmax() == "relu5"
+
+
+def test_no_measure_notices_before_a_linear_probe_has_lost_11_points():
+    taken = record("sensitivity")
+    assert not taken[taken["kept"] >= 0.25]["detected"].any()
+    assert taken.groupby("network").ngroups == 6 and taken.query("kept == 0.25")["lost"].min() > 8
+
+
+def test_procrustes_passes_its_bar_before_90_percent_and_grelu_cka_before_95():
+    passes = record("sensitivity").pivot_table("ratio", "kept", "measure") > 1
+    assert passes.loc[0.05, ["procrustes", "grelu cka"]].all() and passes.loc[0.1, "procrustes"]
+    assert passes.sum().sum() == 3  # no other passes
+    assert record("sensitivity").query("measure == 'procrustes' and kept == 0.1")["detected"].all()
+
+
+def test_cca_never_moves_when_components_are_taken_away():
+    assert record("sensitivity").query("measure == 'cca'")["dissimilarity"].abs().max() < 1e-6
+
+
+def test_orthogonal_procrustes_is_as_good_as_any_in_both_tests():
+    assert record("specificity").groupby("measure")["found"].mean().idxmax() == "procrustes"
+    assert (
+        record("sensitivity").query("kept == 0.1").groupby("measure")["ratio"].mean().idxmax() == "procrustes"
+    )
+
+
+# baseline
+
+
+def test_cka_of_trained_stitches_lies_within_the_printed_spread():
+    for network, rows in story.mean_of_pairs().groupby("network"):
+        mean, spread = story.PRINTED[str(network)]
+        assert ((rows["cka"] - mean).abs() < spread).all()
+
+
+def test_cka_of_trained_stitches_tends_to_fall_with_depth():
+    for _, rows in story.after_training().groupby("network"):
+        by_layer = rows.astype({"layer": int}).groupby("layer")["cka"].mean()
+        assert by_layer.reset_index().corr("spearman").loc["layer", "cka"] < -0.8
