@@ -3,7 +3,6 @@
 import re
 from pathlib import Path
 
-
 from intertwine_book import results
 
 DESK = Path(__file__).parents[1] / "data/results/desk"
