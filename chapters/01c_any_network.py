@@ -40,32 +40,27 @@
 
 # %% tags=["hide-input"]
 import copy
-import math
 from dataclasses import replace
-from functools import cache, partial
-from itertools import pairwise
+from functools import cache
 
 import pandas as pd
 import torch
-from myst_nb import glue
 from torch import nn
-from torch.nn.functional import cross_entropy, gelu, silu
+from torch.nn.functional import gelu, silu
 
 from intertwine import data, devices, weightspace
-from intertwine.features import record as recorded_values
-from intertwine.stitching import line
-from intertwine.training import RECIPES, Spec, evaluate, train_many, zoo
+from intertwine.features import record
+from intertwine.training import RECIPES, Spec, evaluate, zoo
 from intertwine.weightspace import find_symmetries, match, relative_error, verify
 from intertwine.weightspace.draw import in_symbols
 from intertwine_book import results
-from intertwine_book.experiments import quantisation as rounding
+from intertwine_book.experiments.any_network import models, orbit, rounding
 from intertwine_book.figures.curves import mean_curves
-from intertwine_book.figures.orbits import imbalance_decay
-from intertwine_book.figures.readable import readable
-from intertwine_book.figures.style import COLOURS, use_style
+from intertwine_book.figures.style import use_style
+from intertwine_book.stories import any_network as story
+from intertwine_book.stories import tell
 
 use_style()
-record = partial(results.on_record, "01c_any_network")
 
 # %% tags=["parameters"]
 from typing import Literal
@@ -86,36 +81,7 @@ steps: int = 500  # of training with weight decay
 decays: list[float] = [0.0, 0.02, 0.05]  # weight decay
 
 # %% tags=["remove-input"] figure="fig-rounding"
-told = record("rotated")
-told["network"] = told["outlier"].map({True: "one outlier", False: "no outlier"})
-of = {"as trained": COLOURS["red"], "rotated": COLOURS["blue"]}
-of |= {"principal axes": COLOURS["orange"]}
-style = {"ylabel": "error of the logits, %", "colours": of, "log": True}
-mean_curves(told, "bits", "error", "way", panels="network", **style)
-
-# %% tags=["remove-cell"]
-told = record("rotated")
-mean = told.pivot_table(index=["outlier", "bits"], columns="way", values="error")
-right = told.pivot_table(index=["outlier", "bits"], columns="way", values="accuracy")
-paired = told.pivot(index=["outlier", "bits", "trial"], columns="way", values="error")
-won = (paired["as trained"] / paired["rotated"]).loc[(True, 4)]
-assert (won > 1.2).all()
-without = (paired["as trained"] / paired["rotated"]).loc[(False, 4)]
-low, high = results.interval(without)
-assert low < 1.05
-assert (mean["principal axes"] > mean["rotated"]).all()
-axes_win = mean["principal axes"] < mean["as trained"]
-assert axes_win[axes_win].index.tolist() == [(True, 3)]
-factor = (mean["as trained"] / mean["rotated"]).loc[True].mean()
-assert 1.4 < factor < 2
-glue("won", float(factor), display=False)
-glue("won-bits", math.log2(factor), display=False)
-glue("right-before", float(right.loc[(True, 3), "as trained"]), display=False)
-glue("right-after", float(right.loc[(True, 3), "rotated"]), display=False)
-exact = right.loc[(True, 8)].mean()
-glue("right-exact", float(exact), display=False)
-glue("right-four-before", float(right.loc[(True, 4), "as trained"]), display=False)
-glue("right-four-after", float(right.loc[(True, 4), "rotated"]), display=False)
+story.rounding()
 
 # %% [markdown]
 # At 3 bits networks with an outlier have on average {glue:text}`right-before:.0f` % of the digits right
@@ -146,25 +112,16 @@ class OneBlock(nn.Module):
         return self.head(self.norm(x))
 
 
-# %% tags=["remove-input"] figure="fig-transformer"
+# %% figure="fig-transformer"
 torch.manual_seed(seed)
 one_block, tokens = OneBlock().double().eval(), torch.randn(5, 6, 4).double()
 block_space = find_symmetries(one_block, tokens)
 block_space.draw()
 
-# %% tags=["remove-cell"]
+# %%
 draw = torch.Generator().manual_seed(seed)
-report = verify(block_space, one_block, block_space.sample(draw), tokens)
-assert report.output < 1e-9 and block_space.dimension == 180
-assert [each.group for each in block_space.spaces if each.dimension > 20] == [
-    "O(8)",
-    "GL(8)",
-    "GL(8)",
-]
-glue("block-dimension", block_space.dimension, display=False)
-glue("block-spaces", len(block_space.spaces), display=False)
-glue("block-error", float(report.output), display=False)
-glue("block-changed", 100 * float(report.spaces["changed"].median()), display=False)
+block_report = verify(block_space, one_block, block_space.sample(draw), tokens)
+assert block_report.output < 1e-9
 
 # %% [markdown]
 # *The library runs a network once, writes down every operation, and solves for what may move.*
@@ -368,33 +325,17 @@ train, test = (data.load(dataset, part, device=device) for part in ("train", "te
 run = results.run(globals(), "01c_any_network", data=train)
 images, labels = test.images.double(), test.labels
 short = replace(RECIPES["digits"], epochs=short_epochs)
-quick = replace(short, lr=1e-2, dtype="float32")
 
 
-def with_outlier(size):
-    """How to make a transformer whose first channel starts with this value at every position."""
-
-    def make(seed):
-        torch.manual_seed(seed)
-        model = rounding.PatchTransformer()
-        model.positions.data[:, 0] += size
-        return model
-
-    return make
-
-
+# %%
 @cache
 def transformer(size, k):
-    """The k-th trained transformer, in float64."""
-    spec = Spec(with_outlier(size), train, quick)
-    # on the CPU always: rounding to few bits makes jumps of the last digits of a training
-    trained = train_many(spec, [seed + k], device="cpu")[0].network
-    return trained.double().eval().to(device)
+    """The k-th trained transformer, one channel of whose stream starts with this value."""
+    return models.transformer(size, train, short, seed + k).to(device)
 
 
 net = transformer(outlier, 0)
 space = find_symmetries(net, images[:1])
-names = [f"block{b}.norm{k}" for b in (1, 2) for k in (1, 2)]
 
 
 # %%
@@ -410,37 +351,22 @@ Q = (H * (2 * torch.randint(2, (32,), generator=draw) - 1)).to(images)
 
 turned = space.act(net, {"block1.norm1": Q})
 assert relative_error(turned(images), net(images)) < 1e-9
-with torch.no_grad(), recorded_values(net, names) as values:
+with torch.no_grad(), record(net, rounding.NORMS) as values:
     net(images)
-y = torch.cat([values[name].flatten(0, 1) for name in names])
+y = torch.cat([values[name].flatten(0, 1) for name in rounding.NORMS])
 assert torch.equal(rounded(y, 4), rounding.rounded(y, 4, -1))
 
-# %% tags=["remove-input"] figure="fig-channels"
+# %% figure="fig-channels"
 sizes = {"as trained": y, "rotated": y @ Q.T}
-channels = pd.DataFrame(
-    {"channel": k, "size": value, "stream": name}
-    for name, x in sizes.items()
-    for k, value in enumerate(x.abs().mean(0).tolist())
-)
-mean_curves(channels, "channel", "size", "stream", ylabel="mean |y|", colours=of)
+story.channels({way: x.abs().mean(0).tolist() for way, x in sizes.items()})
 
 
-# %% tags=["hide-input"]
+# %%
 @run.table(trial=range(transformers), uses=["outlier", "short_epochs", "bits"])
 def rotated(trial):
-    """Rounding errors of a transformer with and without an outlier, before and after a rotation."""
-    found = []
-    for size in (outlier, 0.0):
-        model = transformer(size, trial)
-        space = find_symmetries(model, images[:1])
-        turn = rounding.hadamard(32, run.generator(trial)).to(images)
-        axes = rounding.principal_axes(model, train.images.double(), *names)
-        moves = {"rotated": turn, "principal axes": axes}
-        ways = {"as trained": model}
-        ways |= {k: space.act(model, {"block1.norm1": A}) for k, A in moves.items()}
-        rows = rounding.errors(ways, images, labels, bits)
-        found += [{"outlier": size > 0} | row for row in rows]
-    return found
+    pair = [transformer(size, trial) for size in (outlier, 0.0)]
+    turn = rounding.hadamard(32, run.generator(trial)).to(images)
+    return rounding.rotated(pair, turn, train, test, bits)
 
 
 # %% [markdown]
@@ -457,12 +383,11 @@ def rotated(trial):
 #
 # $$\begin{aligned}a_i &= \sqrt{t_i/r_i}\\ \Rightarrow\quad a_ir_i &= t_i/a_i = \sqrt{r_it_i}.\end{aligned}$$ (eq-equal)
 
-# %% tags=["hide-input"]
+# %%
 convolutional = Spec("myrtle", train, short, {"width": 16, "in_channels": 1})
-trained = zoo.get(convolutional, list(range(seed, seed + 2 * pairs)), device=device)
-trained = [each.network.eval() for each in trained]
-layers = ["conv1", "conv2", "conv3", "conv4", "fc"]
-plain = rounding.folded(copy.deepcopy(trained[0]).double()).double()
+seeds = range(seed, seed + 2 * pairs)
+trained = [each.network.eval() for each in zoo.get(convolutional, seeds, device=device)]
+plain = models.folded(trained[0])
 plain_space = find_symmetries(plain, images[:1])
 
 # %%
@@ -479,73 +404,17 @@ assert torch.allclose(again, even.conv2.weight.abs().amax((0, 2, 3)))
 # The library's version goes through all layers until nothing changes.
 
 
-# %% tags=["hide-input"]
-@run.table(
-    cases=[{"trial": k, "network": trained[k]} for k in range(pairs)],
-    uses=["short_epochs", "bits"],
-)
+# %%
+each = [{"trial": k, "network": trained[k]} for k in range(pairs)]
+
+
+@run.table(cases=each, uses=["short_epochs", "bits"])
 def equalised(trial, network):
-    """Rounding errors of one function at three places of its orbit."""
-    model = rounding.folded(copy.deepcopy(network).double()).double()
-    space, generator = find_symmetries(model, images[:1]), run.generator(trial)
-    spread = space.act(model, space.sample(generator, scale=1.0))
-    ways = {"as trained": model, "scaled at random": spread}
-    ways["equalised"] = rounding.equalised(space, spread, layers)
-    options = {"inputs": False, "by_row": False}
-    return rounding.errors(ways, images, labels, bits, **options)
-
-
-@run.table(
-    cases=[{"trial": k, "couple": trained[2 * k : 2 * k + 2]} for k in range(pairs)],
-    uses=["short_epochs"],
-)
-def merged(trial, couple):
-    """Accuracy halfway between two networks, as they are and matched by a symmetry."""
-    one, two = couple
-    space = find_symmetries(one, test.images[:1])
-    near = match(space, one, two, inputs=train.images[:300]).model
-    found = []
-    for way, other in {"as trained": two, "matched": near}.items():
-        walk = line(one, other, train, test, [0.0, 0.5]).assign(way=way)
-        found += walk.to_dict("records")
-    return found
+    return rounding.rescaled(network, run.generator(trial), test, bits)
 
 
 # %% tags=["remove-input"] figure="fig-equal"
-told = record("equalised")
-of = {"as trained": COLOURS["red"], "scaled at random": COLOURS["grey"]}
-of |= {"equalised": COLOURS["blue"]}
-mean_curves(told, "bits", "error", "way", **{**style, "colours": of})
-
-# %% tags=["remove-cell"]
-told = record("equalised").pivot(index=["bits", "trial"], columns="way", values="error")
-assert (told["scaled at random"] > told["equalised"]).loc[4:].all()
-by_bits = told.groupby("bits").mean()
-less = 100 * (1 - by_bits["equalised"] / by_bits["as trained"])
-assert (less > 0).all()
-glue("equal-least", float(less.min()), display=False)
-glue("equal-most", float(less.max()), display=False)
-for _, rows in told.groupby("bits"):  # the intervals overlap
-    low, high = (
-        results.interval(rows[w])[k] for w, k in (("as trained", 0), ("equalised", 1))
-    )
-    assert low < high
-glue("equal-trained", float(by_bits.loc[4, "as trained"]), display=False)
-glue("equal-scaled", float(by_bits.loc[4, "scaled at random"]), display=False)
-glue("equal-even", float(by_bits.loc[4, "equalised"]), display=False)
-half = record("merged").query("fraction == 0.5")
-half = 100 * half.pivot_table(index="way", columns="batch_norm", values="accuracy")
-ends = (
-    100 * record("merged").query("fraction == 0").groupby("batch_norm")["accuracy"].mean()
-)
-for way in ("as trained", "matched"):
-    for norm in ("interpolated", "re-estimated"):
-        name = f"half-{way.split()[-1]}-{norm.split('-')[-1]}"
-        glue(name, float(half.loc[way, norm]), display=False)
-glue("merge-end", float(ends["re-estimated"]), display=False)
-assert (half.loc["matched"] > half.loc["as trained"] + 20).all()
-assert half.loc["matched", "re-estimated"] > ends["re-estimated"] - 3
-assert half.loc["matched", "interpolated"] < ends["interpolated"] - 20
+story.equalising()
 
 # %% [markdown]
 # At 4 bits ({numref}`fig-equal`) the logits err by {glue:text}`equal-trained:.0f` % as trained,
@@ -562,7 +431,20 @@ assert half.loc["matched", "interpolated"] < ends["interpolated"] - 20
 # it assigns units by weights or activations, space by space, as git re-basin does {cite}`ainsworth2023`,
 # here with scalings and for every network that can be traced.
 # Then average the weights:
-#
+
+# %%
+both = [{"trial": k, "couple": trained[2 * k : 2 * k + 2]} for k in range(pairs)]
+
+
+@run.table(cases=both, uses=["short_epochs"])
+def merged(trial, couple):
+    one, two = couple
+    space = find_symmetries(one, test.images[:1])
+    near = match(space, one, two, inputs=train.images[:300]).model
+    return orbit.halfway(one, {"as trained": two, "matched": near}, train, test)
+
+
+# %% [markdown]
 # | accuracy halfway, % | statistics of batch norm averaged | re-estimated |
 # |---|---|---|
 # | as trained | {glue:text}`half-trained-interpolated:.0f` | {glue:text}`half-trained-estimated:.0f` |
@@ -579,50 +461,11 @@ assert half.loc["matched", "interpolated"] < ends["interpolated"] - 20
 # here in networks of torchvision, with random batch-norm statistics and gains.
 
 
-# %% tags=["hide-input"]
-def randomised(model):
-    """In float64, with gains, shifts and statistics as no initialisation would leave them."""
-    model = model.double().eval()
-    with torch.no_grad():
-        for name, x in model.state_dict().items():
-            if x.ndim == 1 and x.is_floating_point():
-                low = 0.0 if name.endswith(("bias", "running_mean")) else 1.0
-                x.copy_(low + torch.rand(x.shape, generator=draw) - 0.5)
-            elif not x.any():  # a last layer that starts with zeros
-                x.copy_(torch.randn(x.shape, generator=draw))
-    return model.to(device)
-
-
-def theirs(name):
-    from torchvision import models
-
-    small_vit = partial(models.VisionTransformer, 32, 8, 2, 4, 32, 64, num_classes=10)
-    return small_vit() if "vision" in name else getattr(models, name)(weights=None)
-
-
-rows = []
-for name in [*networks, "a vision transformer"]:
-    model = randomised(theirs(name))
-    inputs = torch.randn(2, 3, 32, 32, generator=draw, dtype=torch.float64).to(device)
-    found = find_symmetries(model, inputs)
-    of_it = {"spaces": len(found.spaces), "dimension": found.dimension}
-    for trial in range(trials):
-        report = verify(found, model, found.sample(draw), inputs)
-        facts = {"network": name, "trial": trial, "outputs": report.output} | of_it
-        facts["representations"] = 100 * report.spaces["changed"].median()
-        rows.append(facts | {"not_as_predicted": report.spaces["error"].max()})
-verified = pd.DataFrame(rows)
+# %%
+verified = orbit.verified([*networks, "a vision transformer"], trials, draw, device)
 
 # %% tags=["remove-input"]
-assert verified[["outputs", "not_as_predicted"]].max(axis=None) < 1e-9
-glue("verify-outputs", float(verified["outputs"].max()), display=False)
-glue("verify-values", float(verified["not_as_predicted"].max()), display=False)
-by_name = verified.groupby("network", sort=False).max().reset_index()
-headings = {"network": "network", "spaces": "hidden spaces"}
-headings |= {"dimension": "dimension of the group"}
-headings |= {"representations": "hidden values change by, %"}
-shown = readable(by_name, headings, digits=0, title="Networks that verify moved")
-shown
+story.networks(verified)
 
 # %% [markdown]
 # The outputs move by at most {glue:text}`verify-outputs:.0e` of their size,
@@ -635,28 +478,13 @@ shown
 # In the recorded run {glue:text}`cut-changed` of {glue:text}`cut-all` change the outputs by more than 1 %,
 # and the worst leaves {glue:text}`cut-worst:.0f` % of the digits right instead of {glue:text}`cut-none:.0f` %.
 
-# %% tags=["hide-input"]
-recipe = replace(RECIPES["digits"], epochs=epochs)
+# %%
 shape = {"width": width, "in_channels": 1, "option": "B"}
-(one,) = zoo.get(Spec("resnet20", train, recipe, shape), [seed], device=device)
-network = one.network.double().eval()
-some = images[:100]
-res_space = find_symmetries(network, some[:1])
+spec = Spec("resnet20", train, replace(RECIPES["digits"], epochs=epochs), shape)
+network = zoo.get(spec, [seed], device=device)[0].network.double().eval()
+res_space = find_symmetries(network, images[:1])
 element = res_space.sample(draw)
-moved = res_space.act(network, element)
-stream = max(res_space.spaces, key=lambda each: each.logs)
-with torch.no_grad():
-    expected = network(some)
-rows = [{"left_behind": "nothing", "change": 0.0}]
-for name in [*stream.writers, *stream.readers]:
-    broken = copy.deepcopy(moved)
-    broken.state_dict()[name].copy_(network.state_dict()[name])
-    with torch.no_grad():
-        change = relative_error(broken(some), expected)
-    rows.append({"left_behind": name, "change": change})
-    rows[-1]["accuracy"] = 100 * evaluate(broken, images, labels)
-rows[0]["accuracy"] = 100 * evaluate(network, images, labels)
-cut = pd.DataFrame(rows)
+cut = orbit.left_behind(res_space, network, element, images, labels)
 
 # %% [markdown]
 # (sec-decay)=
@@ -701,63 +529,17 @@ cut = pd.DataFrame(rows)
 # {numref}`fig-imbalance` compares {eq}`eq-decay` with gradient descent on a network whose units start out of
 # balance.
 
-# %% tags=["hide-input"]
-x, sizes = train.images.flatten(1).double(), [64, 16, 16, len(train.classes)]
+# %%
+x = train.images.flatten(1).double()
 torch.manual_seed(seed)
-linear = [nn.Linear(a, b) for a, b in pairwise(sizes)]
-perceptron = nn.Sequential(linear[0], nn.ReLU(), linear[1], nn.ReLU(), linear[2])
-perceptron = perceptron.double().eval().to(device)
+a, b, c = nn.Linear(64, 16), nn.Linear(16, 16), nn.Linear(16, len(train.classes))
+perceptron = nn.Sequential(a, nn.ReLU(), b, nn.ReLU(), c).double().eval().to(device)
 flow_space = find_symmetries(perceptron, x[:1])
 start = flow_space.act(perceptron, flow_space.sample(draw, scale=0.5))
-
-
-def state_of(model):
-    """Size of the imbalance, and the squared norm relative to the smallest one of the orbit."""
-    squares = lambda m: sum(p.detach().square().sum().item() for p in m.parameters())
-    D = torch.cat(
-        [d.flatten() for d in weightspace.imbalance(flow_space, model).values()]
-    )
-    shortest = weightspace.balance(flow_space, model).model
-    return D.norm().item(), squares(model) / squares(shortest)
-
-
-rows, lr = [], 0.02
-for decay in decays:
-    model = copy.deepcopy(start)
-    optimiser = torch.optim.SGD(model.parameters(), lr=lr, weight_decay=decay)
-    for step in range(steps + 1):
-        if step % max(1, steps // 10) == 0:
-            size, excess = state_of(model)
-            rows.append([decay, lr * step, size, excess])
-        optimiser.zero_grad()
-        cross_entropy(model(x), train.labels).backward()
-        optimiser.step()
+decay = orbit.descent(flow_space, start, decays, steps, x, train.labels)
 
 # %% tags=["remove-input"] figure="fig-imbalance"
-columns = ["weight_decay", "time", "imbalance", "excess"]
-decay_path = pd.DataFrame(rows, columns=columns)
-decay_path["imbalance"] /= decay_path["imbalance"][0]
-exponent = -2 * decay_path["weight_decay"] * decay_path["time"]
-decay_path["predicted"] = exponent.map(math.exp)
-imbalance_decay(record("decay"))
-
-# %% tags=["remove-cell"]
-told = record("decay")
-off = 100 * (told["imbalance"] / told["predicted"] - 1).abs().max()
-assert off < 5
-glue("flow-error", float(off), display=False)
-excess = told.groupby("weight_decay")["excess"].last()
-glue("excess-start", float(told["excess"].iloc[0]), display=False)
-glue("excess-none", float(excess.iloc[0]), display=False)
-glue("excess-most", float(excess.iloc[-1]), display=False)
-assert excess.iloc[-1] < excess.iloc[0]
-told = record("cut")
-glue("cut-none", float(told["accuracy"].iloc[0]), display=False)
-told = told.iloc[1:]
-glue("cut-all", len(told), display=False)
-glue("cut-changed", int((told["change"] > 0.01).sum()), display=False)
-glue("cut-worst", float(told["accuracy"].min()), display=False)
-assert (told["change"] > 0.01).sum() > 0.6 * len(told)
+story.imbalance()
 
 # %% [markdown]
 # The squared norm began at {glue:text}`excess-start:.2f` times the smallest one of its orbit.
@@ -787,41 +569,14 @@ assert (told["change"] > 0.01).sum() > 0.6 * len(told)
 # activations pass through a network that the noise has broken.
 
 
-# %% tags=["hide-input"]
-def gap(model1, model2):
-    """The largest relative difference of a parameter."""
-    both = zip(model1.parameters(), model2.parameters(), strict=True)
-    return max(relative_error(p.detach(), q.detach()) for p, q in both)
-
-
-normal = [weightspace.canonicalise(res_space, model).model for model in (network, moved)]
-glue("gap-raw", gap(network, moved), display=False)
-glue("gap-normal", gap(*normal), display=False)
-known, rows = res_space.inverse(element), []
-for noise in (0.0, 0.1, 0.3, 1.0, 3.0):
-    noisy = copy.deepcopy(network)
-    with torch.no_grad():
-        for p in noisy.parameters():
-            z = torch.randn(p.shape, generator=draw, dtype=p.dtype).to(device)
-            p += noise * p.std(correction=0) * z
-    noisy = res_space.act(noisy, element)
-    for by, inputs in {"weights": None, "activations": some}.items():
-        found = match(res_space, network, noisy, inputs=inputs).element
-        hits = [(found[k].order == move.order).flatten() for k, move in known.items()]
-        share = 100 * torch.cat(hits).double().mean().item()
-        rows.append({"noise": noise, "by": by, "units": share})
-noise_table = pd.DataFrame(rows)
+# %%
+moved = res_space.act(network, element)
+normal = [weightspace.canonicalise(res_space, net).model for net in (network, moved)]
+gap, normal_gap = orbit.apart(network, moved), orbit.apart(*normal)
+noise = orbit.through_noise(res_space, network, element, images[:100], draw)
 
 # %% tags=["remove-input"] figure="fig-noise"
-told = record("noise").astype({"noise": str})
-by_weights = told.query("by == 'weights'")["units"]
-assert by_weights.min() > 90
-glue("noise-found", float(by_weights.iloc[-1]), display=False)
-assert told.query("by == 'activations'")["units"].iloc[-2] < 60
-chance = 100 * len(res_space.spaces) / sum(each.size for each in res_space.spaces)
-axes = {"xlabel": "noise, standard deviations", "level": chance}
-axes["ylabel"] = "units assigned correctly, %"
-mean_curves(told, "noise", "units", "by", **axes)
+story.noise()
 
 # %% [markdown]
 # ## Adapt this
@@ -848,17 +603,13 @@ class Mine(nn.Module):
 
 # %%
 words = torch.randint(20, (4, 7), generator=draw).to(device)
-mine = randomised(Mine())
+mine = models.randomised(Mine(), draw).to(device)
 my_space = find_symmetries(mine, words)
 assert verify(my_space, mine, my_space.sample(draw), words).output < 1e-9
 
 # %% tags=["remove-input"]
-headings = {"width": "width", "group": "group", "writers": "written by"}
-headings |= {"why": "decided by"}
 table = my_space.to_frame()
-table["group"] = table["group"].map(in_symbols)
-shown = readable(table, headings, title="The spaces of this module")
-shown
+story.spaces(table.assign(group=table["group"].map(in_symbols)))
 
 # %% [markdown]
 # The last row names the operation without a rule.
@@ -905,7 +656,7 @@ shown
 # Permutations stay, and for tanh signs.
 
 
-# %% tags=["hide-input"]
+# %%
 class Tied(nn.Module):
     def __init__(self, sigma):
         super().__init__()
@@ -964,25 +715,19 @@ assert of_tied(torch.tanh) == "Σ_3 ⋉ ({±1})^3"
 # :class: dropdown
 # ::::
 
-# %% tags=["hide-input"] figure="fig-ex-slice"
+# %% figure="fig-ex-slice"
 even_net = transformer(0.0, 0)
 even_space = find_symmetries(even_net, images[:1])
-axes = rounding.principal_axes(even_net, train.images.double(), *names, "norm")
+axes = rounding.principal_axes(even_net, train.images.double(), *rounding.NORMS, "norm")
 turned = even_space.act(even_net, {"block1.norm1": axes})
 rows = []
 for way, model in {"as trained": even_net, "principal axes": turned}.items():
     for kept in (4, 8, 12, 16, 24, 32):
-        sliced = copy.deepcopy(model)
-        mask = (torch.arange(32) < kept).to(images)
-        for name in [*names, "norm"]:
-            norm = sliced.get_submodule(name)
-            norm.register_forward_hook(lambda _, x, y, mask=mask: y * mask)
-        right = 100 * evaluate(sliced, images, labels)
-        rows.append({"channels": kept, "way": way, "accuracy": right})
-        glue(f"slice-{way.split()[-1]}-{kept}", float(right), display=False)
-of = {"as trained": COLOURS["red"], "principal axes": COLOURS["orange"]}
+        right = evaluate(rounding.sliced(model, kept), images, labels)
+        rows.append([way, kept, 100 * right])
+sliced = pd.DataFrame(rows, columns=["way", "channels", "accuracy"])
 label = {"xlabel": "channels that stay", "ylabel": "accuracy, %"}
-mean_curves(pd.DataFrame(rows), "channels", "accuracy", "way", **label, colours=of)
+mean_curves(sliced, "channels", "accuracy", "way", colours=story.WAYS, **label)
 
 # %% [markdown]
 # {numref}`fig-ex-slice` shows both.
@@ -1007,8 +752,8 @@ mean_curves(pd.DataFrame(rows), "channels", "accuracy", "way", **label, colours=
 # The stream is read through layer norms alone, so every vector that is written to it (a column of a weight,
 # a bias, a position) may be changed by any multiple of $\mathbf 1$, for example to have mean 0.
 
-# %% tags=["hide-input"]
-vit = randomised(theirs("a vision transformer"))
+# %%
+vit = models.randomised(models.of_torchvision("a vision transformer"), draw).to(device)
 inputs = torch.randn(2, 3, 32, 32, generator=draw, dtype=torch.float64).to(device)
 streams = [s for s in find_symmetries(vit, inputs).spaces if s.kind == "mean"]
 centred = copy.deepcopy(vit)
@@ -1048,5 +793,16 @@ assert relative_error(centred(inputs), vit(inputs)) < 1e-9
 # {doc}`/generated/status` has the data, code and run of this page.
 
 # %% tags=["remove-cell"]
-run.write(verified=verified, cut=cut, decay=decay_path, noise=noise_table)
+run.write(verified=verified, cut=cut, decay=decay, noise=noise)
+here = {
+    "block-spaces": len(block_space.spaces),
+    "block-dimension": block_space.dimension,
+    "block-error": block_report.output,
+    "block-changed": 100 * block_report.spaces["changed"].median(),
+    "verify-outputs": verified["outputs"].max(),
+    "verify-values": verified["not_as_predicted"].max(),
+    "gap-raw": gap,
+    "gap-normal": normal_gap,
+}
+tell(story.facts(), story.of_slices(sliced), here)
 results.provenance(run.folder)

@@ -8,57 +8,14 @@ from typing import Any
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.nn.functional import gelu, scaled_dot_product_attention
 
-from intertwine import models
+from intertwine.data import Dataset
 from intertwine.features import record
-from intertwine.weightspace import WeightSpace
+from intertwine.weightspace import WeightSpace, find_symmetries
+from intertwine_book.experiments.any_network.models import folded
 
-
-class RMSNorm(nn.Module):
-    """Divide by the root mean square, written out: torch's fused kernel has no gradient on every device."""
-
-    def forward(self, x: Float[Tensor, "... n"]) -> Float[Tensor, "... n"]:
-        return x * (x.square().mean(-1, keepdim=True) + 1e-5).rsqrt()
-
-
-class Block(nn.Module):
-    """Attention and a perceptron, each read through an RMS norm and added to the residual stream."""
-
-    def __init__(self, width: int, heads: int) -> None:
-        super().__init__()
-        self.heads = heads
-        self.norm1, self.norm2 = (RMSNorm() for _ in "12")
-        self.q, self.k, self.v, self.o = (nn.Linear(width, width, bias=False) for _ in "qkvo")
-        self.up, self.down = nn.Linear(width, 2 * width), nn.Linear(2 * width, width)
-
-    def forward(self, x: Float[Tensor, "b t n"]) -> Float[Tensor, "b t n"]:
-        y, (b, t, n) = self.norm1(x), x.shape
-        q, k, v = (f(y).view(b, t, self.heads, -1).transpose(1, 2) for f in (self.q, self.k, self.v))
-        seen = scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(b, t, n)
-        x = x + self.o(seen)
-        return x + self.down(gelu(self.up(self.norm2(x))))
-
-
-class PatchTransformer(nn.Module):
-    """A small vision transformer with RMS norms: images of 8 × 8 pixels as 16 patches, two blocks.
-
-    Example:
-        >>> PatchTransformer(16)(torch.zeros(3, 1, 8, 8)).shape
-        torch.Size([3, 10])
-    """
-
-    def __init__(self, width: int = 32, heads: int = 4, classes: int = 10) -> None:
-        super().__init__()
-        self.embed = nn.Conv2d(1, width, 2, stride=2)
-        self.positions = nn.Parameter(0.1 * torch.randn(16, width))
-        self.block1, self.block2 = Block(width, heads), Block(width, heads)
-        self.norm = RMSNorm()
-        self.head = nn.Linear(width, classes)
-
-    def forward(self, images: Float[Tensor, "b 1 8 8"]) -> Float[Tensor, "b k"]:
-        x = self.embed(images).flatten(2).transpose(1, 2) + self.positions
-        return self.head(self.norm(self.block2(self.block1(x)))).mean(1)
+NORMS = [f"block{b}.norm{k}" for b in (1, 2) for k in (1, 2)]
+"""Where a `PatchTransformer` reads its residual stream, but for the last norm."""
 
 
 def rounded(x: Tensor, bits: int, dim: int | tuple[int, ...]) -> Tensor:
@@ -121,7 +78,6 @@ def equalised(space: WeightSpace, model: nn.Module, layers: list[str], *, sweeps
 
     Example:
         >>> model = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 2)).eval()
-        >>> from intertwine.weightspace import find_symmetries
         >>> even = equalised(find_symmetries(model, torch.zeros(1, 2)), model, ["0", "2"])
         >>> torch.allclose(even[0].weight.abs().amax(1), even[2].weight.abs().amax(0), rtol=1e-4)
         True
@@ -140,25 +96,6 @@ def equalised(space: WeightSpace, model: nn.Module, layers: list[str], *, sweeps
         sizes[k], sizes[k + 1] = sizes[k] * scale[:, None], sizes[k + 1] / scale
         scales[k] = scales[k] * scale
     return space.act(model, {name: s.diag() for name, s in zip(layers, scales, strict=False)})
-
-
-def folded(network: Any) -> nn.Sequential:
-    """A Myrtle CNN without batch norm that computes the function of one with batch norm in evaluation mode.
-
-    Example:
-        >>> with_norm, x = models.myrtle(2, in_channels=1).eval(), torch.randn(3, 1, 8, 8)
-        >>> torch.allclose(folded(with_norm)(x), with_norm(x), atol=1e-5)
-        True
-    """
-    width, inputs = network.conv1.weight.shape[:2]
-    plain: Any = models.myrtle(width, in_channels=inputs, norm=False).eval().to(network.fc.weight)
-    plain.fc.load_state_dict(network.fc.state_dict())
-    for k in (1, 2, 3, 4):
-        norm, new = getattr(network, f"bn{k}"), getattr(plain, f"conv{k}")
-        gain = (norm.weight / (norm.running_var + norm.eps).sqrt()).data
-        new.weight.data = getattr(network, f"conv{k}").weight.data * gain[:, None, None, None]
-        new.bias.data = norm.bias.data - norm.running_mean * gain
-    return plain
 
 
 def errors(
@@ -181,3 +118,41 @@ def errors(
             error = ((logits - exact).norm() / exact.norm()).item()
             rows.append({"way": way, "bits": b, "error": 100 * error, "accuracy": 100 * right})
     return rows
+
+
+def rotated(
+    pair: Sequence[nn.Module], turn: Float[Tensor, "n n"], train: Dataset, test: Dataset, bits: Sequence[int]
+) -> list[dict[str, Any]]:
+    """Errors of a `PatchTransformer` with an outlier and one without, rotated and in principal axes, too."""
+    rows, seen = [], train.images.double()
+    for model, outlier in zip(pair, (True, False), strict=True):
+        space = find_symmetries(model, seen[:1])
+        moves = {"rotated": turn, "principal axes": principal_axes(model, seen, *NORMS)}
+        moved = {way: space.act(model, {"block1.norm1": A}) for way, A in moves.items()}
+        found = errors({"as trained": model, **moved}, test.images.double(), test.labels, bits)
+        rows += [{"outlier": outlier} | row for row in found]
+    return rows
+
+
+def rescaled(
+    network: nn.Module, generator: torch.Generator, test: Dataset, bits: Sequence[int]
+) -> list[dict[str, Any]]:
+    """Errors of a Myrtle CNN as trained, with channels scaled at random, and equalised from there.
+
+    Batch norm is folded into the weights, which alone are rounded, with one step a layer.
+    """
+    model, images = folded(network), test.images.double()
+    space = find_symmetries(model, images[:1])
+    spread = space.act(model, space.sample(generator, scale=1.0))
+    even = equalised(space, spread, ["conv1", "conv2", "conv3", "conv4", "fc"])
+    ways = {"as trained": model, "scaled at random": spread, "equalised": even}
+    return errors(ways, images, test.labels, bits, inputs=False, by_row=False)
+
+
+def sliced(model: nn.Module, kept: int) -> nn.Module:
+    """A `PatchTransformer` that reads only the first channels of its stream, behind every RMS norm."""
+    model = copy.deepcopy(model)
+    for name in [*NORMS, "norm"]:
+        norm = model.get_submodule(name)
+        norm.register_forward_hook(lambda _, x, y: y * (torch.arange(y.shape[-1]) < kept).to(y))
+    return model

@@ -1,4 +1,4 @@
-"""Rounding: the moves keep the function, and rounding costs less where they lead."""
+"""Rounding costs less where a move leads that keeps the function; and what else an orbit tells."""
 
 import pytest
 import torch
@@ -8,16 +8,18 @@ from torch import nn
 
 from intertwine import models
 from intertwine.weightspace import find_symmetries, relative_error, verify
-from intertwine_book.experiments import quantisation as q
+from intertwine_book.experiments.any_network import models as networks
+from intertwine_book.experiments.any_network import orbit
+from intertwine_book.experiments.any_network import rounding as q
 
 IMAGES = torch.randn(20, 1, 8, 8, generator=torch.Generator().manual_seed(0)).double()
 LABELS = torch.arange(20) % 10
 CHAIN = ["conv1", "conv2", "conv3", "conv4", "fc"]
 
 
-def transformer(outlier: float) -> q.PatchTransformer:
+def transformer(outlier: float) -> networks.PatchTransformer:
     torch.manual_seed(0)
-    model = q.PatchTransformer().double().eval()
+    model = networks.PatchTransformer().double().eval()
     model.positions.data[:, 0] += outlier
     return model
 
@@ -98,3 +100,47 @@ def test_a_channel_that_is_never_read_is_left_as_it_is():
     model[2].weight.data[:, 1] = 0
     even = q.equalised(find_symmetries(model, torch.zeros(1, 2).double()), model, ["0", "2"])
     torch.testing.assert_close(even[0].weight[1], model[0].weight[1])
+
+
+@pytest.mark.parametrize("kept", [4, 32])
+def test_a_sliced_transformer_reads_the_first_channels_alone(kept):
+    model = transformer(0.0)
+    with torch.no_grad():
+        apart = relative_error(q.sliced(model, kept)(IMAGES), model(IMAGES))
+    assert (apart < 1e-12) == (kept == 32)
+
+
+def perceptron() -> nn.Sequential:
+    return models.fcn([6, 8, 8, 3], bias=True, seed=0).double().eval()
+
+
+INPUTS = torch.randn(30, 6, generator=torch.Generator().manual_seed(1)).double()
+
+
+def test_gradient_descent_forgets_the_imbalance_as_gradient_flow_does():
+    space = find_symmetries(perceptron(), INPUTS[:1])
+    start = space.act(perceptron(), space.sample(torch.Generator().manual_seed(2), scale=0.5))
+    table = orbit.descent(space, start, [0.0, 0.1], 200, INPUTS, torch.arange(30) % 3)
+    assert table.groupby("weight_decay").size().tolist() == [11, 11]
+    assert (table["imbalance"] / table["predicted"] - 1).abs().max() < 0.05
+    assert (table["excess"] >= 1 - 1e-9).all()
+
+
+def test_without_noise_a_known_element_is_found():
+    space, generator = find_symmetries(perceptron(), INPUTS[:1]), torch.Generator().manual_seed(3)
+    table = orbit.through_noise(space, perceptron(), space.sample(generator), INPUTS, generator)
+    assert (table.query("noise == 0")["units"] == 100).all() and len(table) == 10
+
+
+def test_a_weight_that_is_left_behind_changes_the_function():
+    network, images = models.resnet20(2, in_channels=1).double().eval(), IMAGES
+    space = find_symmetries(network, images[:1])
+    element = space.sample(torch.Generator().manual_seed(4), scale=0.5)
+    table = orbit.left_behind(space, network, element, images, LABELS)
+    assert table["change"][0] == 0 and (table["change"][1:] > 0).any()
+    assert (table["accuracy"][0] == table.query("change < 1e-9")["accuracy"]).all()
+
+
+def test_networks_of_others_verify():
+    table = orbit.verified(["a vision transformer"], 1, torch.Generator().manual_seed(5), torch.device("cpu"))
+    assert table[["outputs", "not_as_predicted"]].max(axis=None) < 1e-9 and table["representations"][0] > 10
