@@ -1,9 +1,36 @@
-"""Matching drawn: two ways to find a map between two networks."""
+"""Matching drawn: two ways to find a map between two networks, and what the maps found are worth."""
 
+from typing import Any
+
+import pandas as pd
 from matplotlib.figure import Figure
 
+from intertwine_book.figures.curves import single_curves
+from intertwine_book.figures.dots import dots
+from intertwine_book.figures.scatter import scatter
 from intertwine_book.figures.schematics import MAP, NETWORKS, arrow, box, canvas, chain
 from intertwine_book.figures.style import COLOURS
+
+RELATIVE = "relative accuracy, %"
+COLOUR_OF = {
+    "task loss": COLOURS["green"],
+    "least squares": COLOURS["red"],
+    "variance restored": COLOURS["blue"],
+    "orthogonal": COLOURS["orange"],
+    "untrained front": COLOURS["grey"],
+    "trained front": COLOURS["green"],
+}
+"""Way of stitching → its colour in the chapter."""
+FITTED_AND_TRAINED = {way: COLOUR_OF[way] for way in ("least squares", "task loss")}
+MAPS = {
+    "no_stitch": "no\nstitch",
+    "random_permutation": "random\norder",
+    "best_permutation": "best\norder",
+    "orthogonal": "ortho-\ngonal",
+    "least_squares": "least\nsquares",
+    "task_loss": "task\nloss",
+}
+"""Maps of experiment 1 of csiszarik2021 → their names in a figure."""
 
 
 def two_ways_diagram(
@@ -25,3 +52,105 @@ def two_ways_diagram(
         axis.plot([x, x], [0.75, 1.4], color=COLOURS["red"], lw=1.4, ls=":")
         axis.text(x, 0.65, text, color=COLOURS["red"], ha="center", va="top")
     return figure
+
+
+def numbered(stitches: pd.DataFrame) -> pd.DataFrame:
+    """Stitches with the number of their layer, as a word, and in `y` the relative accuracy in percent.
+
+    Example:
+        >>> table = pd.DataFrame({"layer1": ["bn3", "bn6"], "relative_accuracy": [0.5, 1.0]})
+        >>> numbered(table)[["layer", "y"]].values.tolist()
+        [['3', 50.0], ['6', 100.0]]
+
+    Blocks of residual networks are counted in order, from 1.
+    """
+    order = {name: str(k) for k, name in enumerate(dict.fromkeys(stitches["layer1"]), 1)}
+    order |= {name: name[2:] for name in order if name.startswith("bn") and "block1.relu2" not in order}
+    return stitches.assign(layer=stitches["layer1"].map(order), y=100 * stitches["relative_accuracy"])
+
+
+def titled(stitches: pd.DataFrame) -> pd.DataFrame:
+    """Stitches with the title of their layer, whose name is bnk for layer k."""
+    return stitches.assign(layer="layer " + stitches["layer1"].str.removeprefix("bn"))
+
+
+def singly(directions: pd.DataFrame) -> pd.DataFrame:
+    """The single directions of layer 3, the largest first: loud as long as they hold half of the variance.
+
+    Columns besides: kind (loud or quiet), percent (of the variance), and cost (nats, of a removal).
+    """
+    third = directions[directions["layer1"] == "bn3"]
+    own = third[third["stitch"] == "model 2"].set_index("pair")["distance"].rename("own")
+    each = third[third["part"].str.isdigit()].join(own, on="pair")
+    before = each.groupby(["pair", "stitch"])["variance"].cumsum() - each["variance"]
+    kind = before.lt(0.5).map({True: "loud", False: "quiet"})
+    cost = (each["distance"] - each["own"]).clip(lower=1e-4)
+    return each.assign(kind=kind, cost=cost, percent=100 * each["variance"])
+
+
+def ways_by_layer(stitches: pd.DataFrame, *ways: str, **options: Any) -> Figure:
+    """Relative accuracy (percent, in `y`) of some ways of stitching by layer; options are those of `dots`."""
+    colours = {way: COLOUR_OF[way] for way in ways}
+    words: dict[str, Any] = {"colours": colours, "xlabel": "layer", "ylabel": RELATIVE, "level": 100}
+    return dots(stitches, "layer", "y", "stitch", **words | options)
+
+
+def distances(by_pair: pd.DataFrame, level: float) -> Figure:
+    """Cross-entropy to model 2 of the maps of experiment 1, beside the printed one, with what they keep."""
+    named = [f"{label}\n{by_pair[way].mean():.0%}" for way, label in MAPS.items()]
+    far = by_pair[[f"distance_{way}" for way in MAPS]].set_axis(named, axis=1)
+    far = far.melt(var_name="map", value_name="nats").assign(way="measured")
+    ring = pd.DataFrame({"map": named[:1], "nats": 6.99, "spread": 1.96, "way": "measured"})
+    words: dict[str, Any] = {"xlabel": "map", "ylabel": "cross-entropy, nats", "beside": {"printed": ring}}
+    return dots(far, "map", "nats", "way", colours={"measured": COLOURS["ink"]}, level=level, **words)
+
+
+def use_and_error(directions: pd.DataFrame) -> Figure:
+    """Each direction: what its removal costs, and how much of its variance a stitch writes."""
+    directions = singly(directions)
+    left, right = "cost of removal, nats", "variance, stitch / layer"
+    removed = directions["stitch"] == "removed"
+    both = [directions[removed].assign(of=left, value=directions["cost"], stitch=directions["kind"])]
+    both += [directions[~removed].assign(of=right, value=directions["kept"])]
+    colours = FITTED_AND_TRAINED | {"loud": COLOURS["ink"], "quiet": COLOURS["grey"]}
+    words: dict[str, Any] = {"xlabel": "share of the layer's variance in the direction, %", "panels": "of"}
+    words |= {"colours": colours, "level": {right: 1.0}, "xscale": "log", "yscale": "log"}
+    return scatter(pd.concat(both), "percent", "value", "stitch", **words)
+
+
+def parts_of_error(directions: pd.DataFrame) -> Figure:
+    """Accuracy of model 2 with a stitch's error in some directions of layer 3; dotted: without."""
+    order = ["loud", "quiet", "both"]
+    parts = directions[directions["part"].isin(order) & (directions["layer1"] == "bn3")]
+    own = parts.loc[parts["stitch"] == "model 2", "accuracy"].mean()
+    parts = parts.sort_values("part", key=lambda part: part.map(order.index))
+    words: dict[str, Any] = {"xlabel": "part of the error", "ylabel": "accuracy, %", "ylim": (62, 90)}
+    return dots(parts, "part", "accuracy", "stitch", colours=FITTED_AND_TRAINED, level=own, **words)
+
+
+def by_rank(ranked: pd.DataFrame) -> Figure:
+    """Stitches of low rank: fitted, and trained from either start."""
+    ways = {"direct": ("direct", "red"), "task_loss": ("task, random start", "grey")}
+    ways |= {"task_loss_from_direct": ("task, direct start", "green")}
+    long = titled(ranked).melt(["pair", "layer", "rank"], list(ways), "way")
+    long = long.assign(way=long["way"].map({way: title for way, (title, _) in ways.items()}))
+    words: dict[str, Any] = {"xlabel": "rank", "ylabel": RELATIVE, "ylim": (20, 102), "height": 2.6}
+    words["colours"] = {title: COLOURS[shade] for title, shade in ways.values()}
+    return dots(long.assign(y=100 * long["value"]), "rank", "y", "way", panels="layer", **words)
+
+
+def by_start(curves: pd.DataFrame, x: str, **words: Any) -> Figure:
+    """Curves of relative accuracy from either start, a panel for each layer."""
+    words |= {"ylabel": RELATIVE, "panels": "layer", "across": 4, "ylim": (0, 108), "height": 1.7}
+    colours = {"least squares": COLOUR_OF["least squares"], "random": COLOURS["grey"]}
+    return single_curves(titled(curves), x, "y", "start", colours=colours, **words)
+
+
+def by_zeros(sparse: pd.DataFrame) -> Figure:
+    """Sparse stitches by task loss, and the lasso with as many zeros."""
+    colours = {"task loss": COLOUR_OF["task loss"], "direct": COLOUR_OF["least squares"]}
+    long = titled(sparse).rename(columns={"task_loss": "task loss"})
+    long = long.melt(["pair", "layer", "sparsity"], list(colours), "way")
+    long = long.assign(zeros=100 * long["sparsity"], value=100 * long["value"])
+    words: dict[str, Any] = {"xlabel": "zeros, %", "ylabel": RELATIVE, "ylim": (0, 103), "means": False}
+    return single_curves(long, "zeros", "value", "way", "pair", panels="layer", colours=colours, **words)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain, pairwise
+from typing import cast
 
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -61,7 +62,7 @@ def published_pairs(
     return pairs, (renormalised(train, mean, std), renormalised(test, mean, std))
 
 
-def cuts(network: Network, layers: Sequence[int] | None = None) -> list[str]:
+def cuts(network: nn.Module, layers: Sequence[int] | None = None) -> list[str]:
     """Where csiszarik2021 cuts: between batch norm and ReLU, and in a residual network behind its blocks.
 
     Example:
@@ -71,7 +72,7 @@ def cuts(network: Network, layers: Sequence[int] | None = None) -> list[str]:
 
     The network has batch norm; the layers are numbers, from 1, of hidden layers that are not inside a block.
     """
-    known = [layer.name for layer in network.hidden_layers() if not layer.in_block]
+    known = [layer.name for layer in cast(Network, network).hidden_layers() if not layer.in_block]
     layers = range(1, len(known) + 1) if layers is None else layers
     if not set(layers) <= set(range(1, len(known) + 1)):
         raise ValueError(f"Expected layers from 1 to {len(known)}, was given {list(layers)}.")

@@ -1,13 +1,28 @@
 """Experiments 5, 6 and 7 of csiszarik2021: low rank, paths between stitches, and sparsity; in percent."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from intertwine.alignment import LinearMap, Statistics, lasso, least_squares
-from intertwine.stitching import Junction, StitchRecipe, stitch_at
+from intertwine.data import Dataset
+from intertwine.stitching import STITCH_RECIPES, Junction, StitchRecipe, stitch_at
 from intertwine_book.experiments.rows import Row
 from intertwine_book.experiments.stitching import stitch_rows
+
+
+def recipe_for(train: Dataset, epochs: int) -> StitchRecipe:
+    """The training of a stitch by the task: for model 2's probabilities, as long as the data set needs.
+
+    Example:
+        >>> from intertwine import data
+        >>> recipe_for(data.load("digits", "train"), 3).targets
+        'soft'
+    """
+    return replace(
+        STITCH_RECIPES["digits" if train.name == "digits" else "fast"], epochs=epochs, targets="soft"
+    )
 
 
 def low_rank_kinds(ranks: Sequence[int], recipe: StitchRecipe) -> dict[str, Row]:

@@ -10,21 +10,6 @@ from intertwine.alignment import Statistics, lasso
 PLACE = ["pair", "layer1"]
 
 
-def numbered(stitches: pd.DataFrame) -> pd.DataFrame:
-    """Stitches with the number of their layer, as a word, and in `y` the relative accuracy in percent.
-
-    Example:
-        >>> table = pd.DataFrame({"layer1": ["bn3", "bn6"], "relative_accuracy": [0.5, 1.0]})
-        >>> numbered(table)[["layer", "y"]].values.tolist()
-        [['3', 50.0], ['6', 100.0]]
-
-    Blocks of residual networks are counted in order, from 1.
-    """
-    order = {name: str(k) for k, name in enumerate(dict.fromkeys(stitches["layer1"]), 1)}
-    order |= {name: name[2:] for name in order if name.startswith("bn") and "block1.relu2" not in order}
-    return stitches.assign(layer=stitches["layer1"].map(order), y=100 * stitches["relative_accuracy"])
-
-
 def equation_3(alphas: Sequence[float] = (0.25, 0.5, 0.75, 1.25, 1.5)) -> pd.DataFrame:
     """For A = B = 1 the best m of |m − 1| + α|m|, as printed, and of ½(m − 1)² + α|m|, on a grid of all m.
 

@@ -1,0 +1,272 @@
+"""Chapter 3b, as recorded: stitches between published networks, drawn and in numbers for sentences."""
+
+from functools import partial
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from intertwine_book.figures import matching as drawn
+from intertwine_book.figures.matching import numbered, singly
+from intertwine_book.results import on_record
+from intertwine_book.stories.told import span
+
+record = partial(on_record, "03b_matching")
+KINDS = {
+    "adam": "Adam",
+    "sgd": "SGD",
+    "plain": "no batch norm",
+    "others": "other images",
+    "five": "front of five classes",
+}
+"""Networks of the further results: their name in facts → in tables."""
+
+
+def kept(name: str = "matching") -> pd.DataFrame:
+    """Mean relative accuracy in percent: a row for each way of stitching, a column for each layer."""
+    return numbered(record(name)).pivot_table(index="stitch", columns="layer", values="y")
+
+
+def gain() -> "pd.Series[float]":
+    """Percent of accuracy that restoring the variance gains, by layer and pair."""
+    found = pd.concat(numbered(record(name)) for name in ("matching", "restored"))
+    found = found.pivot(index=["layer", "pair"], columns="stitch", values="y")
+    return found["variance restored"] - found["least squares"]
+
+
+def follows() -> "pd.Series[float]":
+    """Rank correlation of the cost of removing a direction with its variance, by pair."""
+    removed = singly(record("directions")).query("stitch == 'removed'").groupby("pair")
+    return removed[["variance", "distance"]].apply(
+        lambda pair: pair["variance"].rank().corr(pair["distance"].rank())
+    )
+
+
+def written() -> pd.DataFrame:
+    """Variance that a stitch writes in a direction, by that of the layer: a row for each pair."""
+    return singly(record("directions")).pivot(index="pair", columns=["stitch", "part"], values="kept")
+
+
+def errors(layer: str = "bn3") -> pd.DataFrame:
+    """By stitch and part of its error: percent of the variance left, and points of accuracy that it costs."""
+    means = (
+        record("directions")
+        .query("layer1 == @layer")
+        .groupby(["stitch", "part"])[["left", "accuracy"]]
+        .mean()
+    )
+    costs = means.loc[("model 2", "both"), "accuracy"] - means["accuracy"]
+    return pd.DataFrame({"left": 100 * means["left"], "costs": costs})
+
+
+def floor() -> float:
+    """The mean entropy of model 2's probabilities in nats, below which no cross-entropy to them falls."""
+    return float(record("directions").query("stitch == 'model 2'")["distance"].mean())
+
+
+def trainings() -> pd.DataFrame:
+    """Single trainings of stitches of the first pair, accuracy relative to model 2 in percent."""
+    own = record("matching").query("pair == 0")["accuracy2"].iloc[0]
+    return record("training").assign(y=lambda curve: 100 * curve["accuracy"] / own)
+
+
+def lag() -> "pd.Series[float]":
+    """By how much a training from a random start is behind one from least squares at its end, by layer."""
+    last = trainings().query("epoch == epoch.max()").pivot(index="layer1", columns="start", values="y")
+    return last["least squares"] - last["random"]
+
+
+def lines() -> pd.DataFrame:
+    """Lines between stitches from random starts by layer: barrier and both ends in percent."""
+    walls = record("experiment_6").query("start == 'random'").set_index("layer1")
+    return walls.assign(**{name: 100 * walls[name] for name in ("one", "two", "barrier")})
+
+
+def matching() -> Figure:
+    """The best fit keeps less accuracy than a stitch that the task trains, on Tiny-10 and on ResNet-20."""
+    titles = {"matching": "Tiny-10, five pairs", "residual": "ResNet-20, one pair"}
+    shown = pd.concat(numbered(record(name)).assign(on=title) for name, title in titles.items())
+    ring = {"on": titles["residual"], "layer": "1", "stitch": "task loss", "y": 80.0}
+    words = {"beside": {"printed": pd.DataFrame([ring])}, "panels": "on", "ylim": (48, 103), "height": 2.7}
+    return drawn.ways_by_layer(shown, "task loss", "least squares", "orthogonal", **words)
+
+
+def distance() -> Figure:
+    """The smaller the cross-entropy to model 2, the more accuracy a map keeps."""
+    return drawn.distances(record("experiment_1_by_pair"), floor())
+
+
+def directions() -> Figure:
+    """Loud directions are used most, and in quiet ones least squares writes too little variance."""
+    return drawn.use_and_error(record("directions"))
+
+
+def split() -> Figure:
+    """The quiet part of the error of least squares costs more than the larger one of the task's stitch."""
+    return drawn.parts_of_error(record("directions"))
+
+
+def restored() -> Figure:
+    """Restoring the variance of the fit gains accuracy, most at layers 3 to 5."""
+    shown = pd.concat(numbered(record(name)) for name in ("matching", "restored"))
+    return drawn.ways_by_layer(shown, "task loss", "least squares", "variance restored", ylim=(74, 102))
+
+
+def untrained() -> Figure:
+    """Behind the first layer of Tiny-10 an untrained front serves as well as a trained one, deeper not."""
+    trained = numbered(record("matching")).query("stitch == 'task loss'").assign(stitch="trained front")
+    shown, chance = pd.concat([trained, numbered(record("untrained"))]), 1000 / trained["accuracy2"].mean()
+    return drawn.ways_by_layer(shown, "trained front", "untrained front", level=chance, ylim=(0, 105))
+
+
+def low_rank() -> Figure:
+    """At equal rank training beats the fit, always if it starts from it."""
+    return drawn.by_rank(record("low_rank"))
+
+
+def training() -> Figure:
+    """Training from least squares settles within two epochs; from a random start it ends lower early on."""
+    return drawn.by_start(trainings(), "epoch", xlabel="epoch")
+
+
+def paths() -> Figure:
+    """Lines between two stitches from random starts are flat from layer 6 on, and sag at layer 2."""
+    curves = record("paths").assign(y=lambda path: 100 * path["relative_accuracy"])
+    return drawn.by_start(curves, "fraction", xlabel="λ", trial="path", means=False)
+
+
+def sparsity() -> Figure:
+    """With most entries 0, stitches trained by the task keep far more accuracy than the lasso."""
+    return drawn.by_zeros(record("experiment_7"))
+
+
+def live(stitches: pd.DataFrame) -> Figure:
+    """The stitches of a run by layer, those above 105 % at 105."""
+    seen = numbered(stitches)
+    ways = ("task loss", "least squares", "variance restored", "orthogonal", "untrained front")
+    return drawn.ways_by_layer(seen.assign(y=seen["y"].clip(0, 105)), *ways, ylim=(0, 106))
+
+
+def facts() -> dict[str, Any]:
+    """What sentences of chapter 3b say, in percent, points or nats.
+
+    Example:
+        >>> found = facts()
+        >>> f"{found['direct']:.0f} against {found['task']:.0f}"
+        '92 against 97'
+    """
+    return _maps() | _errors() | _restricted() | _starts() | _own_networks()
+
+
+def _maps() -> dict[str, Any]:
+    mean, deep, by_pair = kept(), kept("residual"), record("experiment_1_by_pair")
+    ahead, without = mean.loc["orthogonal"] - mean.loc["least squares"], by_pair["distance_no_stitch"]
+    return {
+        "direct": 100 * by_pair["least_squares"].mean(),
+        "task": 100 * by_pair["task_loss"].mean(),
+        "permuted": mean.loc["best permutation"].mean(),
+        "direct-2": mean.loc["least squares", "2"],
+        "orthogonal-2": mean.loc["orthogonal", "2"],
+        "orthogonal-less": -ahead["7"],
+        "orthogonal-ahead": ahead["8"],
+        "task-3": mean.loc["task loss", "3"],
+        "task-3-loses": 100 - mean.loc["task loss", "3"],
+        "direct-3-loses": 100 - mean.loc["least squares", "3"],
+        "worst-task": 100 * record("matching").query("stitch == 'task loss'")["relative_accuracy"].min(),
+        "worst-resnet": deep.loc["task loss"].min(),
+        "direct-9": deep.loc["least squares", "9"],
+        "task-9": deep.loc["task loss", "9"],
+        "direct-9-loses": 100 - deep.loc["least squares", "9"],
+        "task-9-loses": 100 - deep.loc["task loss", "9"],
+        "entropy": floor(),
+        "unstitched": without.mean(),
+        "unstitched-resnet": record("resnet20_by_pair")["distance_no_stitch"].mean(),
+        **span(unstitched=without, correlation=by_pair["correlation"]),
+    }
+
+
+def _errors() -> dict[str, Any]:
+    by_layer, third, sixth = gain().groupby("layer").mean(), errors(), errors("bn6")["costs"]
+    mean, by_pair = kept(), record("experiment_1_by_pair")
+    found = {
+        "follows": follows().min(),
+        "loudest": 100 * written()["least squares", "1"].median(),
+        "quietest": 100 * written()["least squares", "32"].median(),
+        "apart-6": sixth["least squares", "both"] - sixth["task loss", "both"],
+        "gain-mean": gain().mean(),
+        "gain-task": 100 * (by_pair["task_loss"] - by_pair["least_squares"]).mean(),
+        "gain-2": by_layer["2"],
+        "gain-task-2": mean.loc["task loss", "2"] - mean.loc["least squares", "2"],
+        "task-loud-left": third.loc[("task loss", "loud"), "left"],
+    }
+    named = {f"direct-{part}": ("least squares", part) for part in ("loud", "quiet", "both")}
+    named |= {"task-quiet": ("task loss", "quiet"), "stretched-both": ("variance restored", "both")}
+    for name, at in named.items():
+        found |= {f"{name}-{what}": value for what, value in third.loc[at].items()}
+    untrained = numbered(record("untrained")).query("layer == '3'")["y"]
+    return found | span(
+        times=written()["task loss", "32"], gain=by_layer[["3", "4", "5"]], untrained=untrained
+    )
+
+
+def _restricted() -> dict[str, Any]:
+    ranked, sparse = record("low_rank"), record("experiment_7")
+    four, some = ranked.query("rank == 4 and layer1 == 'bn3'"), sparse.query("0.8 <= sparsity <= 0.9")
+    found = {
+        "ranked": len(ranked),
+        "ranked-3": len(ranked.query("layer1 == 'bn3'")),
+        "ranked-6": len(ranked.query("layer1 == 'bn6'")),
+        "ahead": (ranked["task_loss"] > ranked["direct"]).sum(),
+        "ahead-from-direct": (ranked["task_loss_from_direct"] > ranked["direct"]).sum(),
+    }
+    shares = {
+        "sixteen": ranked.query("rank == 16")["task_loss_from_direct"],
+        "four": four["task_loss_from_direct"],
+        "four-direct": four["direct"],
+        "some": some["task_loss"],
+        "some-direct": some["direct"],
+        "few": sparse.query("sparsity > 0.8")["task_loss"],
+    }
+    for layer, most in sparse.query("alpha == alpha.max()").groupby("layer1"):
+        k = str(layer).removeprefix("bn")
+        shares |= {
+            f"zeros-{k}": most["sparsity"],
+            f"sparse-{k}": most["task_loss"],
+            f"lasso-{k}": most["direct"],
+        }
+        found[f"sparse-more-{k}"] = 100 * (most["task_loss"] - most["direct"]).mean()
+    return found | span(**{name: 100 * share for name, share in shares.items()})
+
+
+def _starts() -> dict[str, Any]:
+    ends, walls = record("experiment_5"), lines()
+    second, third = walls.loc["bn2"], walls.loc["bn3"].iloc[1]
+    return {
+        "starts": len(ends),
+        "same-order": ends["same_order"].sum(),
+        "late": (ends["same_order"] == 0).sum(),
+        "falls-1": walls.loc["bn1", "barrier"].max(),
+        "third-from": third["two"],
+        "third-to": third["one"],
+        **span(lag=lag()[:"bn6"], second=second[["one", "two"]].stack(), falls=second["barrier"]),
+    }
+
+
+def _own_networks() -> dict[str, Any]:
+    on_digits = record("experiment_2").assign(y=lambda table: 100 * table["task_loss"])
+    first = on_digits.query("layer1 == 'bn1'").groupby("width")["y"]
+    found: dict[str, Any] = span(**{f"width-{width}": values for width, values in first})
+    found["width-last"] = on_digits.query("layer1 == 'bn4'")["y"].min()
+    places = {"front": on_digits.query("width == 8")}
+    places["behind"] = record("further_digits").query("networks == 'Adam'")
+    for place, table in places.items():
+        shares = table.groupby("layer1")["least_squares"].mean()
+        found |= {f"{place}-{k}": 100 * share for k, share in enumerate(shares, 1)}
+    both = [record(name).groupby("networks") for name in ("further_digits", "further")]
+    for short, kind in KINDS.items():
+        shares = {"direct": [100 * kinds["least_squares"].mean()[kind] for kinds in both]}
+        shares["task"] = [100 * kinds["task_loss"].mean()[kind] for kinds in both]
+        shares["worst"] = [100 * kinds["task_loss"].min()[kind] for kinds in both]
+        for way, (digits, cifar10) in shares.items():
+            found[f"{short}-{way}"] = f"{digits:.0f}, {cifar10:.0f}"
+    return found
