@@ -37,19 +37,16 @@
 # %% tags=["hide-input"]
 from copy import deepcopy
 from dataclasses import replace
-from functools import partial
 
 import pandas as pd
 import torch
-from myst_nb import glue
 from scipy.optimize import linear_sum_assignment
 from torch import nn
 from torch.nn.functional import normalize
 
 from intertwine import data, devices, models
 from intertwine.features import activations, rows
-from intertwine.groups import GReLU
-from intertwine.stitching import STITCH_RECIPES, barriers, between, line, stitch
+from intertwine.stitching import STITCH_RECIPES, line, stitch
 from intertwine.stitching.batch_norm import reestimate
 from intertwine.training import RECIPES, Spec, evaluate, train_many, zoo
 from intertwine.weightspace import find_symmetries, match, relative_error
@@ -58,12 +55,11 @@ from intertwine_book.experiments import stitching as experiments
 from intertwine_book.figures import stitching as drawings
 from intertwine_book.figures import style
 from intertwine_book.figures.curves import mean_curves
-from intertwine_book.figures.dots import dots
 from intertwine_book.figures.line_walk import line_walk
-from intertwine_book.figures.matrices import heatmap
+from intertwine_book.stories import stitching as story
+from intertwine_book.stories import tell
 
 style.use_style()
-record = partial(results.on_record, "03_stitching")
 
 # %% tags=["parameters"]
 from typing import Literal
@@ -86,65 +82,7 @@ resnet_pairs: int = 1  # of residual networks for each slope
 slopes: list[float] = [0.0, 0.5, 1.0]  # of LeakyReLU; at 1 it is the identity
 
 # %% tags=["remove-input"] figure="fig-penalties"
-NUMBERS = {"relu1": 3, "relu2": 6, "relu3": 10, "relu4": 14}  # the paper's
-FIVE = ["full", "rank 4", "rank 2", "rank 1", "G_ReLU"]
-read_off = {
-    "full": [1.2, 1.6, 2.7, 2.4],
-    "rank 4": [8.6, 13.6, 26.3, 15.8],
-    "rank 2": [21, 28, 40.5, 31.4],
-    "rank 1": [42, 53.5, 57, 62],
-    "G_ReLU": [8.3, 7.5, 16.5, 5.8],
-}
-printed = pd.DataFrame(read_off).assign(layer=list(NUMBERS.values()))
-printed = printed.melt("layer", var_name="stitch", value_name="penalty")
-story, narrow = record("stitched"), record("stitched_width_16")
-for table in (story, narrow):
-    table["layer"] = table["layer1"].map(NUMBERS)
-shades = [style.COLOURS["pink"], style.COLOURS["orange"], style.COLOURS["grey"]]
-palette = dict(zip(FIVE[1:4], shades, strict=True))
-palette |= {
-    "full": style.GROUP_COLOURS["general linear"],
-    "G_ReLU": style.GROUP_COLOURS["G_ReLU"],
-}
-palette = {name: palette[name] for name in FIVE}
-in_legend = {style.in_mathematics(name): colour for name, colour in palette.items()}
-words = {"xlabel": "layer, as the paper counts", "ylabel": "penalty, points"}
-words |= {"beside": {"printed": printed, "width 16": narrow}, "colours": palette}
-dots(story, "layer", "penalty", "stitch", level=0.0, filled="width 64", **words)
-
-# %% tags=["remove-cell"]
-told, before = (
-    table.pivot_table(index="stitch", columns="layer", values="penalty")
-    for table in (story, narrow)
-)
-group = told.loc["G_ReLU"]
-by_pair = story.pivot(index=["layer", "pair"], columns="stitch", values="penalty")
-assert (by_pair["G_ReLU"] < by_pair["rank 4"]).all() and group.idxmax() == 10
-assert (2 * group < told.loc["rank 4"]).all()
-assert (told.loc["full"] < group).all() and (told.loc["no stitch"] > 70).all()
-assert (group < read_off["G_ReLU"]).all()
-assert (before.loc["G_ReLU"] > before.loc["rank 4"]).loc[[3, 6]].all()
-times = before.loc["G_ReLU"] / group
-each = narrow.pivot(index=["layer", "pair"], columns="stitch", values="penalty")
-less = (each["rank 4"] - each["G_ReLU"]).unstack("pair")
-assert all(results.interval(less.loc[k])[1] > 0 for k in (3, 6))
-gap = (each["rank 1"] - each["G_ReLU"]).unstack("pair")
-assert (gap.loc[[6, 10, 14]] > 20).all(axis=None)
-assert results.interval(gap.loc[3])[0] < 0
-glue("none", float(told.loc["no stitch"].mean()), display=False)
-glue("shuffled", float(told.loc["random permutation"].mean()), display=False)
-glue("alone", float(story[["accuracy1", "accuracy2"]].mean(axis=None)), display=False)
-as_printed = printed.pivot(index="stitch", columns="layer", values="penalty")
-fewer = as_printed - told.loc[FIVE]
-off = fewer.abs().max(axis=1)
-ranges = {"group": group, "full": told.loc["full"], "narrow": before.loc["G_ReLU"]}
-ranges |= {"times": times, "less": fewer.loc["G_ReLU"], "less-1": fewer.loc["rank 1"]}
-for name, values in ranges.items():
-    glue(f"{name}-low", float(values.min()), display=False)
-    glue(f"{name}-high", float(values.max()), display=False)
-glue("full-off", float(off["full"]), display=False)
-glue("low-off", float(off[["rank 2", "rank 4"]].max()), display=False)
-glue("wide-pairs", story["pair"].nunique(), display=False)
+story.penalties()
 
 # %% [markdown]
 # Three things can be read off {numref}`fig-penalties`.
@@ -162,9 +100,9 @@ glue("wide-pairs", story["pair"].nunique(), display=False)
 #   Low ranks start at random here, as in the paper, and the other families where activations put them;
 #   {numref}`fig-protocols` has them on equal terms.
 # - *In narrow, less trained networks the group loses more.*
-#   At width 16 and 84 % it loses {glue:text}`times-low:.1f` to {glue:text}`times-high:.1f` times as much,
-#   {glue:text}`narrow-low:.0f` to {glue:text}`narrow-high:.0f` points, and in the mean more
-#   than rank 4 at layers 3 and 6, with overlapping intervals.
+#   At width 16 and {glue:text}`alone-narrow:.0f` % it loses {glue:text}`times-low:.1f` to
+#   {glue:text}`times-high:.1f` times as much, {glue:text}`narrow-low:.0f` to {glue:text}`narrow-high:.0f` points,
+#   and in the mean more than rank 4 at layers 3 and 6, with overlapping intervals.
 #   One reason may be that fewer channels are fewer partners to choose from.
 #   In all four pairs it still loses at least 20 points less than rank 1 at layers 6, 10 and 14;
 #   at layer 3 they disagree too much to decide.
@@ -203,13 +141,12 @@ drawings.stitch_diagram()
 # which it calls `g`.
 # Figures of *recorded* runs come from tables that are kept with the book; what this page computes itself says so.
 
-# %% tags=["hide-input"]
+# %%
 device = devices.pick(device)
 whole, test = (data.load(dataset, split, device=device) for split in ("train", "test"))
-usual = "digits" if dataset == "digits" else "fast"
 shape = {"width": width, "in_channels": whole.images.shape[1]}
-recipe = RECIPES["digits" if dataset == "digits" else "growing"]
-recipe = replace(recipe, epochs=epochs)
+digits = dataset == "digits"
+recipe = replace(RECIPES["digits" if digits else "growing"], epochs=epochs)
 spec = Spec("myrtle", whole, recipe, shape)
 couples = zoo.pairs(spec, pairs, seed=seed, device=device)
 draw = torch.Generator().manual_seed(seed)
@@ -245,13 +182,12 @@ with torch.no_grad():
 # a permutation with positive scalings.
 # {numref}`fig-maps` shows one of each.
 
-# %% tags=["remove-input"] figure="fig-maps"
-fitted = {"full": {"kind": "least squares"}, "G_ReLU": {"kind": "scaled permutation"}}
+# %% figure="fig-maps"
+fitted = {"full": {"kind": "least squares"}}
 fitted |= {f"rank {r}": {"kind": "low rank", "rank": r} for r in (4, 2, 1)}
-maps = {name: stitch(f, g, **same, **fitted[name]).stitch for name in FIVE}
-drawings.map_pictures(
-    {name: each.weight.detach().flatten(1) for name, each in maps.items()}
-)
+fitted |= {"G_ReLU": {"kind": "scaled permutation"}}
+maps = {name: stitch(f, g, **same, **kind).stitch for name, kind in fitted.items()}
+drawings.map_pictures({name: each.weight.flatten(1) for name, each in maps.items()})
 
 # %% [markdown]
 # (sec-figure-1)=
@@ -312,21 +248,7 @@ drawings.map_pictures(
 
 # %% tags=["remove-cell"]
 plain = models.myrtle(**shape, norm=False, seed=seed).to(device).eval()
-space = find_symmetries(plain, test.images[:1])
-found = []
-for k in (1, 2, 3):
-    for trial in range(5):
-        n = plain.get_submodule(f"conv{k}").out_channels
-        A = GReLU(n).sample(torch.Generator().manual_seed(100 * seed + trial))
-        twin = space.act(plain, {f"relu{k}": A})
-        options = {"kind": "G_ReLU", "train": train, "device": device}
-        joined = stitch(plain, twin, at=f"relu{k}", **options)
-        with torch.no_grad():
-            error = relative_error(joined(few.images), plain(few.images))
-        found.append({"layer": k, "trial": trial, "channels": n, "error": error})
-planted = pd.DataFrame(found)
-assert record("planted")["error"].max() < 1e-6
-glue("known-error", float(planted["error"].max()), display=False)
+planted = experiments.known_elements(plain, train, test.images[:1], seed, device)
 
 # %% [markdown]
 # It does.
@@ -360,16 +282,11 @@ matched[channel_g, channel_f] = scale
 theirs = stitch(f, g, kind="scaled permutation", **same).stitch
 assert torch.allclose(matched, theirs.weight.cpu().flatten(1), rtol=1e-3)
 
-# %% tags=["remove-input"] figure="fig-matched"
-of_pairs, order = cosines[channel_f, channel_g].sort(descending=True)
-best = [(channel_f[k], channel_g[k]) for k in order[:4].tolist()]
-for name, value in {"best": of_pairs[0], "fourth": of_pairs[:4][-1]}.items():
-    glue(f"cosine-{name}", value.item(), display=False)
-glue("cosine-median", of_pairs.median().item(), display=False)
-glue("width", width, display=False)
-one = test.images[:1]
-maps_f, maps_g = (activations(net, [layer], one)[layer][0] for net in (f, g))
-drawings.matched_channels(one[0, 0], maps_f, maps_g, best)
+# %% figure="fig-matched"
+of_pairs, ranked = cosines[channel_f, channel_g].sort(descending=True)
+best = [(channel_f[k], channel_g[k]) for k in ranked[:4].tolist()]
+maps = [activations(net, [layer], test.images[:1])[layer][0] for net in (f, g)]
+drawings.matched_channels(test.images[0, 0], *maps, best)
 
 # %% [markdown]
 # {numref}`fig-matched` shows four matched channels.
@@ -400,8 +317,7 @@ def sinkhorn(scores, temperature, sweeps=200):
     return log_p.exp()
 
 
-warm, cold = sinkhorn(cosines, 0.3), sinkhorn(cosines, 0.003)
-assert torch.allclose(warm.sum(1), torch.ones(len(warm)), atol=1e-3)
+cold = sinkhorn(cosines, temperature=0.003)
 assert (cold[channel_f, channel_g] > 0.5).float().mean() > 0.8
 
 # %% [markdown]
@@ -413,7 +329,7 @@ assert (cold[channel_f, channel_g] > 0.5).float().mean() > 0.8
 # In the library this is one line, whose training is described by a *recipe* (epochs, optimiser, learning rate):
 
 # %%
-quick = replace(STITCH_RECIPES[usual], epochs=stitch_epochs)
+quick = replace(STITCH_RECIPES["digits" if digits else "fast"], epochs=stitch_epochs)
 learned = stitch(f, g, kind="G_ReLU", recipe=quick, **same)
 print(f"stitched {learned.evaluate(test):.1%}")
 
@@ -431,8 +347,10 @@ print(f"stitched {learned.evaluate(test):.1%}")
 # (sec-protocols)=
 # ### On equal terms
 #
-# *Averaged over the layers, rank 1 loses 20 to 30 points more than $G_{\mathrm{ReLU}}$ whatever the protocol,
-# and rank 4 loses 2 to 6 points less; rank 2 is as good as the group, to 3 points.*
+# *Averaged over the layers, rank 1 loses {glue:text}`rank-1-more-low:.0f` to {glue:text}`rank-1-more-high:.0f`
+# points more than $G_{\mathrm{ReLU}}$ whatever the protocol, and rank 4 loses {glue:text}`rank-4-less-low:.0f` to
+# {glue:text}`rank-4-less-high:.0f` points less; rank 2 is as good as the group,
+# to {glue:text}`rank-2-apart:.0f` points.*
 # This is measured on handwritten digits at width 16.
 # The paper finds that all three ranks lose more than the group, on CIFAR-10 at width 64,
 # and so do we ({numref}`fig-penalties`), with random starts for the ranks.
@@ -446,31 +364,14 @@ print(f"stitched {learned.evaluate(test):.1%}")
 # the digits give some hundred.
 
 # %% tags=["remove-input"] figure="fig-protocols"
-on_terms = experiments.protocols(record("equal"))
-shown = on_terms.melt(["pair", "layer1"], value_name="penalty")
-shown[["stitch", "protocol"]] = shown["variable"].str.rsplit("_", n=1, expand=True)
-shown["stitch"] = (
-    shown["stitch"]
-    .str.replace("_", " ")
-    .replace("g relu", style.in_mathematics("G_ReLU"))
-)
-titles = {"paper": "the paper's way", "best": "best starts", "ours": "our way"}
-shown["protocol"] = shown["protocol"].map(titles)
-shown = shown.assign(layer=shown["layer1"].map(NUMBERS).astype(str))
-axes = {"xlabel": "layer", "ylabel": "penalty, points", "colours": in_legend}
-by_pair = on_terms.groupby("pair").mean(numeric_only=True)
-for way in ("paper", "best", "ours"):
-    more = {r: by_pair[f"rank_{r}_{way}"] - by_pair[f"g_relu_{way}"] for r in (1, 2, 4)}
-    assert results.interval(more[1])[0] > 0 and 20 < more[1].mean() < 30
-    assert results.interval(more[4])[1] < 0 and -6 < more[4].mean() < -2
-    assert abs(more[2].mean()) < 3
-mean_curves(shown, "layer", "penalty", "stitch", panels="protocol", **axes)
+story.protocols()
 
 # %% [markdown]
 # (sec-batch-norm)=
 # ## What stands between two papers
 #
-# *Re-estimating batch norm behind the stitch lowers the penalty of the same map by up to 20 points.*
+# *Re-estimating batch norm behind the stitch lowers the penalty of the same map by up to
+# {glue:text}`norm-lowers:.0f` points.*
 # One paper stitches with batch norm *frozen* {cite}`csiszarik2021`: both networks stay in evaluation mode.
 # The other *re-estimates* its statistics on training images that pass the stitch {cite}`godfrey2022`.
 # {numref}`fig-norms` changes nothing else, for maps in closed form.
@@ -513,55 +414,38 @@ with torch.no_grad():
         print(f"{name}: {(old == new).float().mean():.1%}")
 
 # %% tags=["remove-input"] figure="fig-norms"
-norms = record("norms").assign(layer=lambda t: t["layer1"].map(NUMBERS).astype(str))
-norms[["map", "batch norm"]] = norms["stitch"].str.split(", ", expand=True)
-mean = norms.pivot_table(index="map", columns=["batch norm", "layer"], values="penalty")
-lower = mean["frozen"] - mean["re-estimated"]
-assert 15 < lower.max(axis=None) < 21 and lower["14"].abs().max() < 0.1
-behind = mean.drop(columns="14", level=1).T.groupby("batch norm").mean()
-for short, kind in {"full": "least squares", "group": "assignment"}.items():
-    glue(f"frozen-{short}", float(behind.loc["frozen", kind]), display=False)
-    glue(f"again-{short}", float(behind.loc["re-estimated", kind]), display=False)
-of = {"least squares": palette["full"], "assignment": palette["G_ReLU"]}
-words = {"panels": "batch norm", **axes, "colours": of}
-mean_curves(norms, "layer", "penalty", "map", **words)
+story.frozen_and_reestimated()
 
 # %% [markdown]
 # (sec-matrix)=
 # ## Any layer into any layer
 #
 # *A layer is replaced best by the same layer of the other network;
-# the next deeper one does worse by 1 to 11 points, any other by 29 or more.*
+# the next deeper one does worse by {glue:text}`next-deeper-low:.0f` to {glue:text}`next-deeper-high:.0f` points,
+# any other by {glue:text}`any-other-low:.0f` or more.*
 # The two layers need not have the same depth.
 # With least squares for a map, and bilinear resampling where feature maps differ in size,
 # {numref}`fig-stitch-matrix` joins every layer to every other.
 # A row tells what a front still knows, a column what a back needs.
 # In every column the largest number stands on the diagonal.
-# Below it the front is deeper than the layer it replaces: only layer 6 for layer 3 loses little, 1 point.
-# Above it the front is too shallow, and the accuracy falls to 20 to 45 %.
+# Below it the front is deeper than the layer it replaces: only layer 6 for layer 3 loses little,
+# {glue:text}`next-deeper-low:.0f` point.
+# Above it the front is too shallow, and the accuracy falls to {glue:text}`too-shallow-low:.0f` to
+# {glue:text}`too-shallow-high:.0f` %.
 
 # %% tags=["remove-input"] figure="fig-stitch-matrix"
-matrix = record("matrix")
-ends = {"front ends behind layer": "layer1", "and replaces layer": "layer2"}
-matrix = matrix.assign(**{name: matrix[at].map(NUMBERS) for name, at in ends.items()})
-square = matrix.pivot(index="layer1", columns="layer2", values="accuracy")
-square = square.rename(index=NUMBERS, columns=NUMBERS)
-assert (square.idxmax(axis=0) == square.columns).all()
-order = list(NUMBERS.values())
-worse = {(a, b): square.loc[b, b] - square.loc[a, b] for a in order for b in order}
-after = set(zip(order[1:], order, strict=False))
-assert {round(worse[two]) for two in after} == {1, 10, 11}
-assert all(loss >= 29 for (a, b), loss in worse.items() if a != b and (a, b) not in after)
-heatmap(matrix, *ends, "accuracy", label="accuracy, %")
+story.any_layer_into_any()
 
 # %% [markdown]
 # (sec-starred)=
 # ## Inside and at the end of residual blocks
 #
 # *In residual networks, too, a map in $G_{\mathrm{ReLU}}$ loses more than a full one,
-# as in the paper's figure 6:* on average over six layers by 13 points, between 8 and 18 in each of four pairs,
+# as in the paper's figure 6:* on average over six layers by {glue:text}`blocks-more:.0f` points,
+# between {glue:text}`blocks-more-low:.0f` and {glue:text}`blocks-more-high:.0f` in each of four pairs,
 # with the shortcut passed on ({numref}`fig-blocks`, left).
-# Two thirds of it come from layer 67; before it both maps lose 64 to 83 points.
+# Two thirds of it come from layer 67; before it both maps lose {glue:text}`blocks-before-low:.0f` to
+# {glue:text}`blocks-before-high:.0f` points.
 # Layers have the paper's numbers: 19, 43 and 67 are the ends of blocks 2, 5 and 8 of nine.
 # A shortcut constrains the group elements at the ends of blocks to be equal, as {doc}`01b_weight_space` shows,
 # and leaves the layers inside a block free.
@@ -572,18 +456,7 @@ heatmap(matrix, *ends, "accuracy", label="accuracy, %")
 # With four channels at the first stage, only a full map at layer 67 keeps most of the accuracy.
 
 # %% tags=["remove-input"] figure="fig-blocks"
-of = {"least squares": palette["full"], style.in_mathematics("G_ReLU"): palette["G_ReLU"]}
-words = {"xlabel": "layer", "ylabel": "penalty, points", "colours": of}
-told = record("figure_6")
-by_pair = (told["g_relu"] - told["full"]).groupby(told["pair"]).mean()
-assert by_pair.round().between(8, 18).all() and round(by_pair.mean()) == 13
-excess = (told["g_relu"] - told["full"]).groupby(told["layer"]).mean()
-assert 0.6 < excess["67"] / excess.sum() < 0.7
-ends = record("blocks").replace("G_ReLU", style.in_mathematics("G_ReLU"))
-told = ends.pivot_table(index=["stitch", "layer"], columns="shortcut", values="penalty")
-assert (told["passed on"] - told["stitched"]).abs().max() < 5
-assert told.loc["least squares", "stitched"].idxmin() == "67"
-mean_curves(ends, "layer", "penalty", "stitch", panels="shortcut", **words)
+story.residual_blocks()
 
 # %% [markdown]
 # (sec-slopes)=
@@ -593,31 +466,23 @@ mean_curves(ends, "layer", "penalty", "stitch", panels="shortcut", **words)
 # and with signs for $a = -1$.
 # At $a = 1$ it is the identity, and its group is all of $GL_n$.
 # If groups are what matters, a permutation with scalings does worse at slope 1 than at any other slope.
-# *In the recorded run the opposite is seen:* at slope 1 it loses 6 to 16 points less than at the other slopes,
-# averaged over them and two layers, in each of four pairs ({numref}`fig-slopes`).
+# *In the recorded run the opposite is seen:*
+# at slope 1 it loses {glue:text}`slope-1-less-low:.0f` to {glue:text}`slope-1-less-high:.0f` points less
+# than at the other slopes, averaged over them and two layers, in each of four pairs ({numref}`fig-slopes`).
 # This may be because linear networks are easier to stitch.
 # Networks of width 4 on digits are too small to contradict the paper's.
 
 # %% tags=["remove-input"] figure="fig-slopes"
-lost = record("figure_6").query("layer != '67'").groupby("layer").mean().round()
-assert lost.drop(columns="pair").stack().between(64, 83).all()
-told = record("slopes")
-less = (told["other_slopes"] - told["slope_1"]).groupby(told["pair"]).mean()
-assert less.round().between(6, 16).all()
-kept = [name for name in told if name.startswith("slope_")]
-told = told.melt(["layer1", "pair"], kept, var_name="slope", value_name="penalty")
-told["slope"] = told["slope"].str.removeprefix("slope_").astype(float)
-told["layer"] = told["layer1"].map(
-    {"block2.relu2": "end of block 2", "block5.relu2": "end of block 5"}
-)
-mean_curves(told, "slope", "penalty", "layer", ylabel="penalty, points")
+story.leaky()
 
 # %% [markdown]
 # (sec-connected)=
 # ## Are two trained networks one, up to symmetry?
 #
-# *Not quite: a symmetry lowers the barrier between two networks from 58 to 7 points with batch norm re-estimated,
-# and from 74 to 23 without.*
+# *Not quite: a symmetry lowers the barrier between two networks from {glue:text}`barrier-trained:.0f` to
+# {glue:text}`barrier-matched:.0f` points with batch norm re-estimated,
+# and from {glue:text}`barrier-trained-interpolated:.0f` to {glue:text}`barrier-matched-interpolated:.0f`
+# without.*
 # A stitch asks about one layer.
 # {doc}`01c_any_network` looks for the element of the *whole* group that brings one network closest to another.
 # Had training differed by symmetries alone, the matched networks would be equal.
@@ -647,27 +512,12 @@ for name, end in {"as trained": g, "matched": moved}.items():
     assert abs(on_line["accuracy"]["re-estimated"] - accuracy) < 1e-3
 
 # %% tags=["remove-input"] figure="fig-connectivity"
-axes = {"xlabel": "fraction of the way", "ylabel": "accuracy, %"}
-ways = {"as trained": "orange", "matched by weights": "green"}
-ways |= {"matched by activations": "blue"}
-axes |= {"colours": {way: style.COLOURS[colour] for way, colour in ways.items()}}
-way_between = record("connectivity")
-height = record("barriers").pivot_table("barrier", "way", "batch_norm").round()
-assert height.columns.tolist() == ["interpolated", "re-estimated"]
-assert height.loc["as trained"].tolist() == [74, 58]
-assert height.loc["matched by activations"].tolist() == [23, 7]
-mean_curves(way_between, "fraction", "accuracy", "way", panels="batch_norm", **axes)
+story.connected()
 
 # %% tags=["remove-input"] figure="fig-walk"
-ten, seen, walks = [k / 10 for k in range(11)], {}, []
-for way, end in {"as trained": g, "matched by activations": moved}.items():
-    on_line = line(f, end, train, test, ten).query("batch_norm == 're-estimated'")
-    walks.append(on_line.assign(way=way, accuracy=100 * on_line["accuracy"]))
-    glue(f"half-{way.split()[1]}", float(walks[-1]["accuracy"].iloc[5]), display=False)
-    stops = [reestimated(between(f, end, fraction), images) for fraction in ten]
-    stages = [activations(stop, ["relu1"], test.images[:1])["relu1"][0] for stop in stops]
-    seen[way] = torch.stack(stages)[:, stages[0].mean((1, 2)).argmax()]
-line_walk(pd.concat(walks), seen)
+ends = {"as trained": g, "matched by activations": moved}
+walks, maps = experiments.walk(f, ends, train, test, "relu1")
+line_walk(walks, maps)
 
 # %% [markdown]
 # {numref}`fig-walk` lets you walk along such a line.
@@ -689,45 +539,25 @@ line_walk(pd.concat(walks), seen)
 # with the recorded ones.
 # Another run is one command: `.venv/bin/intertwine run 03_stitching -p width 16 -p pairs 5`.
 
-# %% tags=["hide-input"]
-stitch_recipe = quick
-short = replace(stitch_recipe, epochs=max(1, stitch_epochs // 2))
-low_rank = {"kind": "low rank", "start": "random", "recipe": stitch_recipe}
-kinds = {
-    "full": {"kind": "full", "recipe": stitch_recipe},
-    "rank 4": low_rank | {"rank": 4},
-    "rank 2": low_rank | {"rank": 2},
-    "rank 1": low_rank | {"rank": 1},
-    "G_ReLU": {"kind": "G_ReLU", "recipe": short},
-    "Birkhoff": {"kind": "Birkhoff", "recipe": stitch_recipe},
-    "no stitch": {"kind": "identity"},
-    "random permutation": {"kind": "random permutation"},
-}
-names = [f"relu{k}" for k in layers]
+# %%
+short = replace(quick, epochs=max(1, stitch_epochs // 2))
+kinds = {"full": {"kind": "full", "recipe": quick}}
+from_random = {"kind": "low rank", "start": "random", "recipe": quick}
+kinds |= {f"rank {r}": from_random | {"rank": r} for r in (4, 2, 1)}
+kinds["G_ReLU"] = {"kind": "G_ReLU", "recipe": short}
+kinds["Birkhoff"] = {"kind": "Birkhoff", "recipe": quick}
+kinds["no stitch"] = {"kind": "identity"}
+kinds["random permutation"] = {"kind": "random permutation"}
+
 run = results.run(globals(), "03_stitching", data=whole)
-uses = ["dataset", "width", "epochs", "stitch_epochs", "stitch_images"]
-sets = {"test": test, "validation": validation, "device": device, "seed": seed}
+sets = {"train": train, "test": test, "validation": validation}
+sets |= {"seed": seed, "device": device}
+places = [f"relu{k}" for k in layers]
+stored = {"steps": experiments.steps(run, "stitched"), "test_each_epoch": False}
+live = experiments.stitch_many(couples, places, kinds, **sets, **stored)
 
-
-def table(name, pairs, layers, kinds, **options):
-    """Every kind of stitch, at every layer of every pair, step by step."""
-    steps = partial(run.steps, name, uses=uses)
-    return experiments.stitch_many(
-        pairs, layers, kinds, train, **sets, steps=steps, **options
-    )
-
-
-live = table("stitched", couples, names, kinds, test_each_epoch=False)
-
-# %% tags=["remove-input"] figure="fig-penalties-live"
-here = live[live["stitch"].isin(FIVE)].assign(
-    layer=lambda t: t["layer1"].map(NUMBERS).astype(str)
-)
-for name, kind in {"full": "full", "group": "G_ReLU", "rank": "rank 1"}.items():
-    lost = here.loc[here["stitch"] == kind, "penalty"].mean()
-    glue(f"live-{name}", float(lost), display=False)
-words = {"xlabel": "layer", "ylabel": "penalty, points", "colours": palette}
-dots(here, "layer", "penalty", "stitch", ylim=(-4, 100), **words)
+# %% figure="fig-penalties-live"
+story.small_run(live)
 
 # %% [markdown]
 # In {numref}`fig-penalties-live` low ranks start at random and have few epochs, so compare them
@@ -735,76 +565,7 @@ dots(here, "layer", "penalty", "stitch", ylim=(-4, 100), **words)
 # as on the family.
 
 # %% tags=["remove-cell"]
-again = {"batch_norm": "reestimated"}
-closed = {"least squares": "least squares", "assignment": "scaled permutation"}
-modes = {f"{name}, frozen": {"kind": kind} for name, kind in closed.items()}
-modes |= {
-    f"{name}, re-estimated": again | {"kind": kind} for name, kind in closed.items()
-}
-table("norms", couples, names, modes)
-places = [f"relu{k}" for k in compared_layers]
-equal = experiments.protocols(
-    table(
-        "equal",
-        couples[:compared],
-        places,
-        experiments.on_equal_terms(short, compared_ranks),
-    )
-)
-only = {"least squares": again | {"kind": "least squares"}}
-table("matrix_reestimated", couples[:1], [(a, b) for a in names for b in names], only)
-steps = partial(run.steps, "connectivity", uses=uses)
-wall = barriers(
-    experiments.connectivity(couples, train, test, steps=steps),
-    ["pair", "way", "batch_norm"],
-)
-
-# %% tags=["remove-cell"]
-fresh = [(models.myrtle(**shape, seed=1000 + seed).to(device).eval(), g)]
-two = {name: kinds[name] for name in ("full", "G_ReLU")}
-null = experiments.stitch_many(fresh, names, two, train, **sets)
-null = null.pivot_table(index="stitch", columns="layer1", values="accuracy")
-at = null.loc["full"].idxmax()
-glue("untrained", float(null.loc["full", at]), display=False)
-glue("untrained-group", float(null.loc["G_ReLU", at]), display=False)
-glue("untrained-at", NUMBERS[at], display=False)
-with_map = live[(live["stitch"] == "full") & (live["layer1"] == at)]["accuracy"]
-glue("trained-front", float(with_map.mean()), display=False)
-by_group = live[(live["stitch"] == "G_ReLU") & (live["layer1"] == at)]["accuracy"]
-glue("trained-group", float(by_group.mean()), display=False)
-
-residual = Spec("resnet20", whole, recipe, {**shape, "width": resnet_width})
-on_slopes, pairs_of = [], {}
-ends_of, of_group = ["block2.relu2", "block5.relu2"], {"G_ReLU": again | kinds["G_ReLU"]}
-for slope in slopes:
-    leaky = residual
-    if slope:
-        leaky = replace(residual, arguments={**residual.arguments, "slope": slope})
-    pairs_of[slope] = zoo.pairs(leaky, resnet_pairs, seed=seed, device=device)
-    found = experiments.stitch_many(pairs_of[slope], ends_of, of_group, train, **sets)
-    on_slopes.append(found.assign(slope=slope))
-leaking = pd.concat(on_slopes, ignore_index=True)
-
-# %% tags=["remove-cell"]
-by = leaking.pivot_table("penalty", ["layer1", "pair"], "slope")
-by.columns = [f"slope_{slope:g}" for slope in by.columns]
-by["other_slopes"] = by.drop(columns=by.columns[-1]).mean(axis=1)
-rest = by.iloc[:, :-2].sub(by["slope_0"], axis=0).drop(columns="slope_0")
-alike = rest.melt(ignore_index=False, var_name="slope", value_name="apart")
-doubles = pairs_of[slopes[0]]
-hidden = {layer.name: layer for layer in doubles[0][0].hidden_layers()}
-chosen = [f"block{b}.relu{r}" for b in (2, 5, 8) for r in (1, 2)]
-on_resnets = {
-    "least squares": again | {"kind": "least squares"},
-    "G_ReLU": again | {"kind": "scaled permutation"},
-}
-blocks = pd.concat(
-    experiments.stitch_many(
-        doubles, chosen, on_resnets, train, **sets, shortcut=way
-    ).assign(shortcut=way)
-    for way in ("passed on", "stitched")
-)
-blocks["layer"] = [hidden[name].number for name in blocks["layer1"]]
+experiments.tables(run, spec, couples, live, planted, recipe=short, **sets)
 
 # %% [markdown]
 # ## Adapt this
@@ -823,8 +584,9 @@ def mine():
 
 own = Spec(mine, whole, replace(recipe, epochs=3))
 (other,) = train_many(own, [seed], device=device)
-fit = {"recipe": quick, "train": train, "device": device}
-joined = stitch(f, other.network, at=("relu2", "1"), kind="full", **fit)
+fit = {"kind": "full", "recipe": quick, "train": train, "device": device}
+joined = stitch(f, other.network, at=("relu2", "1"), **fit)
+alone = 100 * evaluate(other.network, test.images, test.labels)
 print(f"stitched {joined.evaluate(test):.1%}")
 
 # %% [markdown]
@@ -845,7 +607,7 @@ print(f"stitched {joined.evaluate(test):.1%}")
 # * - networks
 #   - Myrtle CNN, width 64, 91.3 %; 32 pairs
 #   - {numref}`fig-penalties`: {glue:text}`alone:.1f` %, {glue:text}`wide-pairs:.0f` pairs;
-#     else width 16, 83.8 %, 4 pairs
+#     else width 16, {glue:text}`alone-narrow:.1f` %, 4 pairs
 #   - narrow layers have fewer channels to choose partners from
 # * - training of a stitch
 #   - 20 epochs, plain SGD, training mode
@@ -930,27 +692,24 @@ print(f"stitched {joined.evaluate(test):.1%}")
 # ::::
 
 
-# %% tags=["hide-input"] figure="fig-ex-cosines"
+# %% figure="fig-ex-cosines"
 def matched_cosines(one, two, layer):
     """Cosines of channels matched by activations, the best first."""
-    A, B = (
-        rows(activations(net, [layer], test.images)[layer]).cpu() for net in (one, two)
-    )
-    table = normalize(A, dim=0).T @ normalize(B, dim=0)
-    at = linear_sum_assignment(table, maximize=True)
-    return table[at].sort(descending=True).values.tolist()
+    seen = (activations(net, [layer], test.images)[layer] for net in (one, two))
+    A, B = (normalize(rows(each).cpu(), dim=0) for each in seen)
+    at = linear_sum_assignment(A.T @ B, maximize=True)
+    return (A.T @ B)[at].sort(descending=True).values.tolist()
 
 
+fresh = models.myrtle(**shape, seed=1000 + seed).to(device).eval()
 curves = pd.DataFrame(
-    {"channel": k, "cosine": value, "front": name, "layer": f"layer {NUMBERS[place]}"}
-    for place in ("relu1", "relu3")
-    for name, front in {"trained": f, "untrained": fresh[0][0]}.items()
+    {"channel": k, "cosine": value, "front": name, "layer": f"layer {number}"}
+    for place, number in {"relu1": 3, "relu3": 10}.items()
+    for name, front in {"trained": f, "untrained": fresh}.items()
     for k, value in enumerate(matched_cosines(front, g, place), 1)
 )
-for (front, place), values in curves.groupby(["front", "layer"])["cosine"]:
-    glue(f"cosine-{front}-{place.split()[1]}", float(values.mean()), display=False)
-label = {"panels": "layer", "ylabel": "cosine of a match"}
-mean_curves(curves, "channel", "cosine", "front", **label)
+words = {"panels": "layer", "ylabel": "cosine of a match"}
+mean_curves(curves, "channel", "cosine", "front", **words)
 
 # %% [markdown]
 # {numref}`fig-ex-cosines` shows them.
@@ -972,18 +731,18 @@ mean_curves(curves, "channel", "cosine", "front", **label)
 # :class: dropdown
 # ::::
 
-# %% tags=["hide-input"] figure="fig-ex-images"
-sizes = [n for n in (10, 30, 100, 300) if n <= len(train)]
+# %% figure="fig-ex-images"
+closed = {"least squares": "least squares", "assignment": "scaled permutation"}
 orders = [torch.randperm(len(train), generator=run.generator(k)) for k in range(3)]
 kept = pd.DataFrame(
     {"images": n, "map": name, "accuracy": 100 * joined.evaluate(test)}
-    for n in sizes
+    for n in (10, 30, 100, 300)
     for name, kind in closed.items()
     for part in [train[order[:n]] for order in orders]
     for joined in [stitch(f, g, at="relu3", kind=kind, train=part, device=device)]
 )
-two = dict(zip(closed, of.values(), strict=True))
-mean_curves(kept, "images", "accuracy", "map", ylabel="accuracy, %", colours=two)
+words = {"ylabel": "accuracy, %", "colours": story.CLOSED_FORMS}
+mean_curves(kept, "images", "accuracy", "map", **words)
 
 # %% [markdown]
 # {numref}`fig-ex-images` answers it for this page.
@@ -996,7 +755,7 @@ mean_curves(kept, "images", "accuracy", "map", ylabel="accuracy, %", colours=two
 # :label: ex-open
 # *Open.*
 # At width 16 the group loses {glue:text}`narrow-low:.0f` to {glue:text}`narrow-high:.0f` points,
-# and matching the whole network leaves a barrier of 7.
+# and matching the whole network leaves a barrier of {glue:text}`barrier-matched:.0f`.
 # Which smallest family of maps, closed under composition and inverse, loses less than 3?
 # Try a permutation of *groups* of channels with a matrix in each, or a permutation with a low-rank correction.
 # :::
@@ -1011,8 +770,8 @@ mean_curves(kept, "images", "accuracy", "map", ylabel="accuracy, %", colours=two
 #   at width 64 this is not measured.
 # - A known element of the group is recovered from activations.
 #   Between independent networks the search starts from activations and goes on by the loss.
-# - Matched by a symmetry, two networks are joined by a line with a barrier of 7 points instead of 58 (width 16,
-#   batch norm re-estimated).
+# - Matched by a symmetry, two networks are joined by a line with a barrier of {glue:text}`barrier-matched:.0f`
+#   points instead of {glue:text}`barrier-trained:.0f` (width 16, batch norm re-estimated).
 # - State the protocol: batch norm frozen or re-estimated, the epoch chosen on which images,
 #   the shortcut passed on or stitched.
 #
@@ -1021,51 +780,12 @@ mean_curves(kept, "images", "accuracy", "map", ylabel="accuracy, %", colours=two
 # {doc}`/generated/status` has the data, code and run of this page.
 
 # %% tags=["remove-cell"]
-least = kept[kept["images"] == sizes[0]].groupby("map")["accuracy"].mean()
-glue("few-full", float(least["least squares"]), display=False)
-glue("few-group", float(least["assignment"]), display=False)
-first = live[live["pair"] == 0].iloc[0]
-glue("f-alone", float(first["accuracy1"]), display=False)
-glue("g-alone", float(first["accuracy2"]), display=False)
-alone = evaluate(other.network, test.images, test.labels)
-glue("other-alone", 100 * alone, display=False)
-wide = live.pivot(index=["layer1", "pair"], columns="stitch", values="penalty")
-columns = {"rank 1": "rank_1", "rank 2": "rank_2", "rank 4": "rank_4"}
-figure_1 = wide.rename(columns=columns | {"G_ReLU": "g_relu", "Birkhoff": "birkhoff"})
-figure_1 = figure_1.reset_index().rename(columns={"layer1": "layer"})
-figure_1["layer"] = figure_1["layer"].map(NUMBERS)
-equal["layer"] = equal["layer1"].map(NUMBERS)
-long = live.replace({"layer1": {name: f"layer_{k}" for name, k in NUMBERS.items()}})
-trend = long.pivot(index=["stitch", "pair"], columns="layer1", values="penalty")
-above = (wide["G_ReLU"] > 10).groupby("pair").sum().rename("layers")
-figure_6 = blocks[blocks["shortcut"] == "passed on"].pivot(
-    index=["pair", "layer"], columns="stitch", values="penalty"
-)
-figure_6.columns = ["g_relu" if name == "G_ReLU" else "full" for name in figure_6]
-channels = [f.get_submodule(f"conv{k}").out_channels for k in (1, 2, 3, 4)]
-dimensions = pd.DataFrame(
-    {"n": n, "rank": r, "larger": 2 * n * r - r * r > n}
-    for n in [*channels, 64, 512]
-    for r in (1, 2, 4)
-)
-
-each_pair = live.groupby("pair")[["accuracy1", "accuracy2"]].first()
-alone = each_pair.stack().reset_index(name="accuracy").rename_axis("network")
-alone = alone[["accuracy"]].reset_index()  # networks 2k and 2k + 1 are pair k
-
-# %% tags=["remove-cell"]
-run.write(
-    figure_1=figure_1.drop(columns=["no stitch", "random permutation"]),
-    trend=trend.reset_index(),
-    protocols=equal,
-    above_ten=above.reset_index(),
-    barriers=wall,
-    networks=alone,
-    planted=planted,
-    dimensions=dimensions,
-    slopes=by.reset_index(),
-    slopes_alike=alike.reset_index(),
-    blocks=blocks[["layer", "pair", "stitch", "shortcut", "accuracy", "penalty"]],
-    figure_6=figure_6.rename_axis(columns=None).reset_index(),
+tell(
+    story.facts(),
+    {"width": width, "known-error": planted["error"].max(), "other-alone": alone},
+    {"cosine-best": of_pairs[0], "cosine-fourth": of_pairs[:4][-1]},
+    {"cosine-median": of_pairs.median()},
+    experiments.untrained_front(fresh, g, live, kinds, **sets),
+    experiments.of_this_page(live, walks, curves, kept),
 )
 results.provenance(run.folder)

@@ -1,6 +1,5 @@
-"""Chapter 3: tables of stitches, and of the line between two networks; accuracies in percent."""
+"""Tables of stitches; accuracies in percent."""
 
-import copy
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache, partial
@@ -9,17 +8,15 @@ from typing import Any
 import pandas as pd
 from torch import nn
 
-from intertwine import devices
 from intertwine.data import Dataset
-from intertwine.stitching import Junction, StitchRecipe, line, stitch_at
+from intertwine.stitching import Junction, stitch_at
 from intertwine.training import evaluate
-from intertwine.weightspace import find_symmetries, match
 from intertwine_book.experiments.rows import Row
 from intertwine_book.results.keys import columns
 
 Kinds = Mapping[str, Mapping[str, Any]]
 """The keywords of `stitch_at`, by the name in a table's column stitch."""
-WAYS = ("as trained", "matched by weights", "matched by activations")
+Pairs = Sequence[tuple[nn.Module, nn.Module]]
 
 
 def stitch_rows(junction: Junction, kinds: Kinds, *, seed: int, accuracies: tuple[float, float]) -> list[Row]:
@@ -53,52 +50,8 @@ def stitch_rows(junction: Junction, kinds: Kinds, *, seed: int, accuracies: tupl
     return rows
 
 
-def on_equal_terms(recipe: StitchRecipe, ranks: Sequence[int] = (4, 2, 1)) -> dict[str, Row]:
-    """The families of figure 1 of godfrey2022, each from two starts and by two protocols, with equal epochs.
-
-    Example:
-        >>> from intertwine.stitching import STITCH_RECIPES
-        >>> list(on_equal_terms(STITCH_RECIPES["fast"], ranks=[]))[:3]
-        ['full, closed form, frozen', 'full, closed form, reestimated', 'full, random, frozen']
-
-    The random starts are the paper's, for G_ReLU its Birkhoff relaxation; closed forms are of activations.
-    """
-    best: dict[str, Row] = {"full": {"kind": "full"}}
-    best |= {f"rank {rank}": {"kind": "low rank", "rank": rank} for rank in ranks}
-    ways = {(family, "closed form"): options for family, options in best.items()}
-    ways |= {(family, "random"): options | {"start": "random"} for family, options in best.items()}
-    ways |= {("G_ReLU", "closed form"): {"kind": "G_ReLU"}, ("G_ReLU", "random"): {"kind": "Birkhoff"}}
-    return {
-        f"{family}, {start}, {norm}": options | {"recipe": recipe, "batch_norm": norm}
-        for (family, start), options in ways.items()
-        for norm in ("frozen", "reestimated")
-    }
-
-
-def protocols(stitches: pd.DataFrame) -> pd.DataFrame:
-    """Stitches on equal terms, one row for each pair and layer, the penalties of each family in columns.
-
-    Example:
-        >>> table = pd.DataFrame({"pair": 0, "layer1": "relu1", "stitch": ["rank 1, random, reestimated"]})
-        >>> protocols(table.assign(penalty=50.0, best_test_penalty=48.0)).iloc[0].to_dict()
-        {'pair': 0, 'layer1': 'relu1', 'rank_1_paper': 48.0}
-
-    Columns pair, layer1, and for each family <family>_paper (random, re-estimated, the epoch that is best on
-    the test set), <family>_best (closed form, re-estimated) and <family>_ours (closed form, frozen).
-    """
-    ways = {"random, reestimated": ("paper", "best_test_penalty")}
-    ways |= {"closed form, reestimated": ("best", "penalty"), "closed form, frozen": ("ours", "penalty")}
-    families = stitches["stitch"].str.split(", ", n=1, expand=True)
-    wide = []
-    for way, (name, value) in ways.items():
-        rows = stitches.assign(family=families[0].str.lower().str.replace(" ", "_"))[families[1] == way]
-        table = rows.pivot(index=["pair", "layer1"], columns="family", values=value)
-        wide.append(table.add_suffix(f"_{name}"))
-    return pd.concat(wide, axis=1).rename_axis(columns=None).reset_index()
-
-
 def stitch_many(
-    pairs: Sequence[tuple[nn.Module, nn.Module]],
+    pairs: Pairs,
     layers: Sequence[str | tuple[str, str]],
     kinds: Kinds,
     train: Dataset,
@@ -151,44 +104,6 @@ def _stitched(
 
 def _accuracy(model: nn.Module, test: Dataset) -> float:
     return 100 * evaluate(model, test.images, test.labels)
-
-
-def connectivity(
-    pairs: Sequence[tuple[nn.Module, nn.Module]],
-    train: Dataset,
-    test: Dataset,
-    *,
-    fractions: Sequence[float] = (0.0, 0.25, 0.5, 0.75, 1.0),
-    steps: Callable[..., pd.DataFrame] | None = None,
-) -> pd.DataFrame:
-    """Linear mode connectivity of pairs of networks, as they are, and with the second matched to the first.
-
-    A matched network computes the same function as before, so that the ends of a line keep their accuracy.
-    Its activations are compared on 500 training images; `steps` are as in `stitch_many`. Columns pair, way,
-    and those of `intertwine.stitching.line`, with accuracy in percent.
-    """
-    cases: list[Row] = [
-        {"pair": k, "way": way, "networks": pair} for k, pair in enumerate(pairs) for way in WAYS
-    ]
-    return (steps or looped)(cases, partial(_connected, train, test, fractions))
-
-
-def _connected(
-    train: Dataset,
-    test: Dataset,
-    fractions: Sequence[float],
-    *,
-    pair: int,
-    way: str,
-    networks: Sequence[nn.Module],
-) -> list[Row]:
-    one, two = (copy.deepcopy(model).eval() for model in networks)
-    if way != "as trained":
-        images = train.images[:500].to(devices.like(one).device)
-        space = find_symmetries(one, images[:1])
-        two = match(space, one, two, inputs=images if way.endswith("activations") else None).model
-    table = line(one, two, train, test, fractions)
-    return table.assign(accuracy=100 * table["accuracy"]).to_dict("records")
 
 
 def looped(cases: Sequence[Row], compute: Callable[..., list[Row]]) -> pd.DataFrame:

@@ -1,0 +1,78 @@
+"""The line between two networks, as trained and matched by a symmetry; accuracies in percent."""
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+import pandas as pd
+import torch
+from torch import Tensor, nn
+
+from intertwine import devices
+from intertwine.data import Dataset
+from intertwine.features import activations
+from intertwine.stitching import between, line
+from intertwine.stitching.batch_norm import reestimate
+from intertwine.weightspace import find_symmetries, match
+from intertwine_book.experiments.rows import Row
+from intertwine_book.experiments.stitching.stitches import Pairs, looped
+
+WAYS = ("as trained", "matched by weights", "matched by activations")
+
+
+def connectivity(
+    pairs: Pairs,
+    train: Dataset,
+    test: Dataset,
+    *,
+    fractions: Sequence[float] = (0.0, 0.25, 0.5, 0.75, 1.0),
+    steps: Callable[..., pd.DataFrame] | None = None,
+) -> pd.DataFrame:
+    """Linear mode connectivity of pairs of networks, as they are, and with the second matched to the first.
+
+    A matched network computes the same function as before, so that the ends of a line keep their accuracy.
+    Its activations are compared on 500 training images; `steps` are as in `stitch_many`. Columns pair, way,
+    and those of `intertwine.stitching.line`, with accuracy in percent.
+    """
+    cases: list[Row] = [
+        {"pair": k, "way": way, "networks": pair} for k, pair in enumerate(pairs) for way in WAYS
+    ]
+    return (steps or looped)(cases, partial(_connected, train, test, fractions))
+
+
+def _connected(
+    train: Dataset,
+    test: Dataset,
+    fractions: Sequence[float],
+    *,
+    pair: int,
+    way: str,
+    networks: Sequence[nn.Module],
+) -> list[Row]:
+    one, two = (copy.deepcopy(model).eval() for model in networks)
+    if way != "as trained":
+        images = train.images[:500].to(devices.like(one).device)
+        space = find_symmetries(one, images[:1])
+        two = match(space, one, two, inputs=images if way.endswith("activations") else None).model
+    table = line(one, two, train, test, fractions)
+    return table.assign(accuracy=100 * table["accuracy"]).to_dict("records")
+
+
+def walk(
+    model: nn.Module, ends: Mapping[str, nn.Module], train: Dataset, test: Dataset, layer: str
+) -> tuple[pd.DataFrame, dict[str, Tensor]]:
+    """Eleven steps of the line to each end, batch norm re-estimated: accuracies, and one channel's maps.
+
+    The channel is the strongest one of the layer for the first test image. Columns of the table are those of
+    `connectivity` without pair.
+    """
+    steps, walks, maps = [k / 10 for k in range(11)], [], {}
+    for way, end in ends.items():
+        table = line(model, end, train, test, steps).query("batch_norm == 're-estimated'")
+        walks.append(table.assign(way=way, accuracy=100 * table["accuracy"]))
+        stops = [between(model, end, fraction) for fraction in steps]
+        for stop in stops:
+            reestimate(stop, train.images.split(200))
+        stages = [activations(stop, [layer], test.images[:1])[layer][0] for stop in stops]
+        maps[way] = torch.stack(stages)[:, stages[0].mean((1, 2)).argmax()]
+    return pd.concat(walks), maps

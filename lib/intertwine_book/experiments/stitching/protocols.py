@@ -1,0 +1,52 @@
+"""The families of figure 1 of godfrey2022 on equal terms: each from two starts and by two protocols."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from intertwine.stitching import StitchRecipe
+from intertwine_book.experiments.rows import Row
+
+
+def on_equal_terms(recipe: StitchRecipe, ranks: Sequence[int] = (4, 2, 1)) -> dict[str, Row]:
+    """The families of figure 1 of godfrey2022, each from two starts and by two protocols, with equal epochs.
+
+    Example:
+        >>> from intertwine.stitching import STITCH_RECIPES
+        >>> list(on_equal_terms(STITCH_RECIPES["fast"], ranks=[]))[:3]
+        ['full, closed form, frozen', 'full, closed form, reestimated', 'full, random, frozen']
+
+    The random starts are the paper's, for G_ReLU its Birkhoff relaxation; closed forms are of activations.
+    """
+    best: dict[str, Row] = {"full": {"kind": "full"}}
+    best |= {f"rank {rank}": {"kind": "low rank", "rank": rank} for rank in ranks}
+    ways = {(family, "closed form"): options for family, options in best.items()}
+    ways |= {(family, "random"): options | {"start": "random"} for family, options in best.items()}
+    ways |= {("G_ReLU", "closed form"): {"kind": "G_ReLU"}, ("G_ReLU", "random"): {"kind": "Birkhoff"}}
+    return {
+        f"{family}, {start}, {norm}": options | {"recipe": recipe, "batch_norm": norm}
+        for (family, start), options in ways.items()
+        for norm in ("frozen", "reestimated")
+    }
+
+
+def protocols(stitches: pd.DataFrame) -> pd.DataFrame:
+    """Stitches on equal terms, one row for each pair and layer, the penalties of each family in columns.
+
+    Example:
+        >>> table = pd.DataFrame({"pair": 0, "layer1": "relu1", "stitch": ["rank 1, random, reestimated"]})
+        >>> protocols(table.assign(penalty=50.0, best_test_penalty=48.0)).iloc[0].to_dict()
+        {'pair': 0, 'layer1': 'relu1', 'rank_1_paper': 48.0}
+
+    Columns pair, layer1, and for each family <family>_paper (random, re-estimated, the epoch that is best on
+    the test set), <family>_best (closed form, re-estimated) and <family>_ours (closed form, frozen).
+    """
+    ways = {"random, reestimated": ("paper", "best_test_penalty")}
+    ways |= {"closed form, reestimated": ("best", "penalty"), "closed form, frozen": ("ours", "penalty")}
+    families = stitches["stitch"].str.split(", ", n=1, expand=True)
+    wide = []
+    for way, (name, value) in ways.items():
+        rows = stitches.assign(family=families[0].str.lower().str.replace(" ", "_"))[families[1] == way]
+        table = rows.pivot(index=["pair", "layer1"], columns="family", values=value)
+        wide.append(table.add_suffix(f"_{name}"))
+    return pd.concat(wide, axis=1).rename_axis(columns=None).reset_index()

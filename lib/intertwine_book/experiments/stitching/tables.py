@@ -1,0 +1,150 @@
+"""Tables that claims about chapter 3 read."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import pandas as pd
+import torch
+from torch import nn
+
+from intertwine.data import Dataset
+from intertwine.groups import GReLU
+from intertwine.stitching import StitchRecipe, barriers, stitch
+from intertwine.training import Spec
+from intertwine.weightspace import find_symmetries, relative_error
+from intertwine_book.experiments.stitching.connectivity import connectivity
+from intertwine_book.experiments.stitching.protocols import on_equal_terms, protocols
+from intertwine_book.experiments.stitching.residual import residual
+from intertwine_book.experiments.stitching.stitches import Pairs, stitch_many
+from intertwine_book.results import Run
+
+USES = ["dataset", "width", "epochs", "stitch_epochs", "stitch_images"]
+CLOSED = {"least squares": "least squares", "assignment": "scaled permutation"}
+AGAIN = {"batch_norm": "reestimated"}
+NUMBERS = {"relu1": 3, "relu2": 6, "relu3": 10, "relu4": 14}  # the paper's
+
+
+def steps(run: Run, name: str) -> Callable[..., pd.DataFrame]:
+    """For `stitch_many`: each stitch is stored when it is done, and found by the next run."""
+    return partial(run.steps, name, uses=USES)
+
+
+def known_elements(
+    model: nn.Module, train: Dataset, image: torch.Tensor, seed: int, device: Any
+) -> pd.DataFrame:
+    """Stitches of a network to itself, moved by a known element of the group at one of three layers.
+
+    Columns layer (number of the convolution), trial, channels, and error: the largest relative difference of
+    the outputs of the stitched network and of the network.
+    """
+    space, images, rows = find_symmetries(model, image), train.images[:500], []
+    for k in (1, 2, 3):
+        for trial in range(5):
+            n = int(model.get_parameter(f"conv{k}.weight").shape[0])
+            A = GReLU(n).sample(torch.Generator().manual_seed(100 * seed + trial))
+            twin = space.act(model, {f"relu{k}": A})
+            joined = stitch(model, twin, at=f"relu{k}", kind="G_ReLU", train=train, device=device)
+            with torch.no_grad():
+                error = relative_error(joined(images), model(images))
+            rows.append({"layer": k, "trial": trial, "channels": n, "error": error})
+    return pd.DataFrame(rows)
+
+
+def of_this_page(
+    live: pd.DataFrame, walks: pd.DataFrame, curves: pd.DataFrame, kept: pd.DataFrame
+) -> dict[str, float]:
+    """Numbers of the page's own run in its sentences, from the tables of which it draws its figures."""
+    lost, first = live.groupby("stitch")["penalty"].mean(), live.iloc[0]
+    half = walks[walks["fraction"] == 0.5].groupby("way")["accuracy"].mean()
+    cosines = curves.groupby(["front", "layer"])["cosine"].mean()
+    few = kept[kept["images"] == kept["images"].min()].groupby("map")["accuracy"].mean()
+    return {
+        **{"f-alone": first["accuracy1"], "g-alone": first["accuracy2"]},
+        **{"live-full": lost["full"], "live-group": lost["G_ReLU"], "live-rank": lost["rank 1"]},
+        **{"half-trained": half["as trained"], "half-by": half["matched by activations"]},
+        **{f"cosine-{front}-{at.split()[1]}": value for (front, at), value in cosines.items()},
+        **{"few-full": few["least squares"], "few-group": few["assignment"]},
+    }
+
+
+def untrained_front(
+    front: nn.Module, back: nn.Module, live: pd.DataFrame, kinds: Mapping[str, Any], **sets: Any
+) -> dict[str, Any]:
+    """Accuracies behind an untrained front, where a full map does best there, and behind trained ones."""
+    two = {name: kinds[name] for name in ("full", "G_ReLU")}
+    null = stitch_many([(front, back)], [*live["layer1"].unique()], two, **sets)
+    null = null.pivot_table(index="stitch", columns="layer1", values="accuracy")
+    at = null.loc["full"].idxmax()
+    trained = live[live["layer1"] == at].groupby("stitch")["accuracy"].mean()
+    return {
+        "untrained-at": NUMBERS[at],
+        "untrained": null.loc["full", at],
+        "untrained-group": null.loc["G_ReLU", at],
+        "trained-front": trained["full"],
+        "trained-group": trained["G_ReLU"],
+    }
+
+
+def tables(
+    run: Run,
+    spec: Spec,
+    pairs: Pairs,
+    live: pd.DataFrame,
+    planted: pd.DataFrame,
+    *,
+    recipe: StitchRecipe,
+    **sets: Any,
+) -> None:
+    """Write what claims read beside the run's own stitches `live`; sets are keywords of `stitch_many`."""
+    given = run.parameters
+    names = [f"relu{k}" for k in given["layers"]]
+
+    def stitched(name: str, pairs: Pairs, layers: Sequence[Any], kinds: dict[str, Any]) -> pd.DataFrame:
+        return stitch_many(pairs, layers, kinds, steps=steps(run, name), **sets)
+
+    modes = {
+        f"{name}, {words}": options | {"kind": kind}
+        for words, options in {"frozen": {}, "re-estimated": AGAIN}.items()
+        for name, kind in CLOSED.items()
+    }
+    stitched("norms", pairs, names, modes)
+    kinds = on_equal_terms(recipe, given["compared_ranks"])
+    places = [f"relu{k}" for k in given["compared_layers"]]
+    equal = protocols(stitched("equal", pairs[: given["compared"]], places, kinds))
+    only = {"least squares": AGAIN | {"kind": "least squares"}}
+    stitched("matrix_reestimated", pairs[:1], [(a, b) for a in names for b in names], only)
+    lines = connectivity(pairs, sets["train"], sets["test"], steps=steps(run, "connectivity"))
+    run.write(
+        **_of_stitches(live),
+        protocols=equal.assign(layer=equal["layer1"].map(NUMBERS)),
+        barriers=barriers(lines, ["pair", "way", "batch_norm"]),
+        planted=planted,
+        dimensions=_dimensions(pairs[0][0]),
+        **residual(run, spec, kinds["G_ReLU, closed form, reestimated"], **sets),
+    )
+
+
+def _of_stitches(live: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    wide = live.pivot(index=["layer1", "pair"], columns="stitch", values="penalty")
+    columns = {"rank 1": "rank_1", "rank 2": "rank_2", "rank 4": "rank_4", "G_ReLU": "g_relu"}
+    figure_1 = wide.rename(columns=columns | {"Birkhoff": "birkhoff"}).reset_index()
+    figure_1 = figure_1.rename(columns={"layer1": "layer"}).drop(columns=["no stitch", "random permutation"])
+    numbered = live.replace({"layer1": {name: f"layer_{k}" for name, k in NUMBERS.items()}})
+    trend = numbered.pivot(index=["stitch", "pair"], columns="layer1", values="penalty")
+    above = (wide["G_ReLU"] > 10).groupby("pair").sum().rename("layers")
+    alone = live.groupby("pair")[["accuracy1", "accuracy2"]].first().stack().reset_index(name="accuracy")
+    return {
+        "figure_1": figure_1.assign(layer=figure_1["layer"].map(NUMBERS)),
+        "trend": trend.reset_index(),
+        "above_ten": above.reset_index(),
+        # networks 2k and 2k + 1 are pair k
+        "networks": alone[["accuracy"]].rename_axis("network").reset_index(),
+    }
+
+
+def _dimensions(model: nn.Module) -> pd.DataFrame:
+    sizes = [*(model.get_parameter(f"conv{k}.weight").shape[0] for k in (1, 2, 3, 4)), 64, 512]
+    return pd.DataFrame(
+        {"n": n, "rank": r, "larger": 2 * n * r - r * r > n} for n in sizes for r in (1, 2, 4)
+    )

@@ -1,0 +1,266 @@
+"""What the recorded stitches say: printed values, figures and facts of chapter 3."""
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from intertwine_book.figures import style
+from intertwine_book.figures.curves import mean_curves
+from intertwine_book.figures.dots import dots
+from intertwine_book.figures.matrices import heatmap
+from intertwine_book.results import on_record
+from intertwine_book.stories.told import span
+
+record = partial(on_record, "03_stitching")
+
+NUMBERS = {"relu1": 3, "relu2": 6, "relu3": 10, "relu4": 14}
+"""The activations by the paper's numbers of layers."""
+COLOURS = {
+    "full": style.GROUP_COLOURS["general linear"],
+    "rank 4": style.COLOURS["pink"],
+    "rank 2": style.COLOURS["orange"],
+    "rank 1": style.COLOURS["grey"],
+    "G_ReLU": style.GROUP_COLOURS["G_ReLU"],
+}
+BY_LAYER = ("layer", "penalty", "stitch")  # columns: a place, a value, a colour
+CLOSED_FORMS = {"least squares": COLOURS["full"], "assignment": COLOURS["G_ReLU"]}
+
+
+def printed() -> pd.DataFrame:
+    """Figure 1 of godfrey2022, as read off: columns layer, stitch and penalty in points."""
+    penalties = {
+        "full": [1.2, 1.6, 2.7, 2.4],
+        "rank 4": [8.6, 13.6, 26.3, 15.8],
+        "rank 2": [21, 28, 40.5, 31.4],
+        "rank 1": [42, 53.5, 57, 62],
+        "G_ReLU": [8.3, 7.5, 16.5, 5.8],
+    }
+    return (
+        pd.DataFrame(penalties)
+        .assign(layer=[*NUMBERS.values()])
+        .melt("layer", var_name="stitch", value_name="penalty")
+    )
+
+
+def stitched(name: str = "stitched") -> pd.DataFrame:
+    """A recorded table of stitches, with the paper's number of each layer."""
+    return record(name).assign(layer=lambda table: table["layer1"].map(NUMBERS))
+
+
+def mean(name: str = "stitched") -> pd.DataFrame:
+    """Mean penalty over pairs: a row for each layer, a column for each kind of stitch."""
+    return stitched(name).pivot_table(index="layer", columns="stitch", values="penalty")
+
+
+PROTOCOLS = {"paper": "the paper's way", "best": "best starts", "ours": "our way"}
+
+
+def on_equal_terms() -> pd.DataFrame:
+    """By how much rank r loses more than the group, mean over layers: columns protocol, rank, pair, more."""
+    by_pair = record("protocols").groupby("pair").mean(numeric_only=True)
+    more = {
+        (way, r): by_pair[f"rank_{r}_{way}"] - by_pair[f"g_relu_{way}"]
+        for way in PROTOCOLS
+        for r in (1, 2, 4)
+    }
+    return pd.concat(more, names=["protocol", "rank"]).rename("more").reset_index()
+
+
+def norms() -> pd.DataFrame:
+    """Closed forms with batch norm frozen and re-estimated."""
+    table = stitched("norms")
+    table[["map", "batch norm"]] = table["stitch"].str.split(", ", expand=True)
+    return table
+
+
+def by_norm() -> pd.DataFrame:
+    """Mean penalty of each closed form: rows layer and map, columns frozen and re-estimated."""
+    return norms().pivot_table(index=["layer", "map"], columns="batch norm", values="penalty")
+
+
+def square() -> pd.DataFrame:
+    """Accuracy of every front (rows) with every back (columns), in percent."""
+    table = record("matrix").pivot(index="layer1", columns="layer2", values="accuracy")
+    return table.rename(index=NUMBERS, columns=NUMBERS)
+
+
+def replaced() -> pd.DataFrame:
+    """By how much a front of another layer does worse; whether it is the next deeper layer."""
+    accuracy, order = square(), [*NUMBERS.values()]
+    return pd.DataFrame(
+        {"next": m == k + 1, "worse": accuracy.loc[order[k], order[k]] - accuracy.loc[order[m], order[k]]}
+        for k in range(4)
+        for m in range(4)
+        if k != m
+    )
+
+
+def slopes() -> pd.Series:
+    """By how much the group loses less at slope 1 than at the others, by pair, mean over two layers."""
+    table = record("slopes")
+    return (table["other_slopes"] - table["slope_1"]).groupby(table["pair"]).mean()
+
+
+def barriers() -> pd.DataFrame:
+    """Mean barrier in points: a row for each way, a column for what is done with batch norm."""
+    return record("barriers").pivot_table("barrier", "way", "batch_norm")
+
+
+def halfway() -> pd.DataFrame:
+    """Mean accuracy halfway between two networks, batch norm re-estimated."""
+    return record("connectivity").query("fraction == 0.5").pivot_table("accuracy", "way", "batch_norm")
+
+
+def penalties() -> Figure:
+    """Penalties by layer and kind of map at width 64, beside the printed ones and those of width 16."""
+    return dots(
+        stitched(),
+        *BY_LAYER,
+        beside={"printed": printed(), "width 16": stitched("stitched_width_16")},
+        colours=COLOURS,
+        level=0.0,
+        filled="width 64",
+        xlabel="layer, as the paper counts",
+        ylabel="penalty, points",
+    )
+
+
+def small_run(stitches: pd.DataFrame) -> Figure:
+    """The same of a run of one's own."""
+    shown = stitches.assign(layer=stitches["layer1"].map(NUMBERS).astype(str))
+    return dots(shown, *BY_LAYER, colours=COLOURS, xlabel="layer", ylabel="penalty, points", ylim=(-4, 100))
+
+
+def protocols() -> Figure:
+    """Penalties of each family on equal terms: three protocols side by side."""
+    shown = record("protocols").drop(columns="layer1").melt(["pair", "layer"], value_name="penalty")
+    shown[["stitch", "protocol"]] = shown["variable"].str.rsplit("_", n=1, expand=True)
+    names = shown["stitch"].str.replace("_", " ").replace("g relu", "G_ReLU").map(style.in_mathematics)
+    shown = shown.assign(stitch=names, protocol=shown["protocol"].map(PROTOCOLS))
+    colours = {style.in_mathematics(name): colour for name, colour in COLOURS.items()}
+    return _curves(shown, *BY_LAYER, panels="protocol", colours=colours)
+
+
+def frozen_and_reestimated() -> Figure:
+    """The same closed forms with the statistics of batch norm frozen and re-estimated."""
+    return _curves(norms(), "layer", "penalty", "map", panels="batch norm", colours=CLOSED_FORMS)
+
+
+def any_layer_into_any() -> Figure:
+    """Accuracy of every front with every back."""
+    front, back = "front ends behind layer", "and replaces layer"
+    matrix = record("matrix")
+    shown = matrix.assign(**{front: matrix["layer1"].map(NUMBERS), back: matrix["layer2"].map(NUMBERS)})
+    return heatmap(shown, front, back, "accuracy", label="accuracy, %")
+
+
+def residual_blocks() -> Figure:
+    """Penalties inside residual blocks and at their ends, the shortcut passed on or stitched."""
+    group = style.in_mathematics("G_ReLU")
+    colours = {"least squares": COLOURS["full"], group: COLOURS["G_ReLU"]}
+    return _curves(record("blocks").replace("G_ReLU", group), *BY_LAYER, panels="shortcut", colours=colours)
+
+
+def leaky() -> Figure:
+    """Penalty of the group in residual networks against the slope of their LeakyReLU."""
+    table = record("slopes")
+    kept = [name for name in table if name.startswith("slope_")]
+    told = table.melt(["layer1", "pair"], kept, var_name="slope", value_name="penalty")
+    ends = {"block2.relu2": "end of block 2", "block5.relu2": "end of block 5"}
+    slope = told["slope"].str.removeprefix("slope_").astype(float)
+    told = told.assign(slope=slope, layer=told["layer1"].map(ends))
+    return mean_curves(told, "slope", "penalty", "layer", ylabel="penalty, points")
+
+
+def connected() -> Figure:
+    """Accuracy on the line between two networks, as trained and matched."""
+    ways = {"as trained": "orange", "matched by weights": "green", "matched by activations": "blue"}
+    return mean_curves(
+        record("connectivity"),
+        *("fraction", "accuracy", "way"),
+        panels="batch_norm",
+        colours={way: style.COLOURS[colour] for way, colour in ways.items()},
+        xlabel="fraction of the way",
+        ylabel="accuracy, %",
+    )
+
+
+def _curves(table: pd.DataFrame, *columns: str, panels: str, colours: dict[str, str]) -> Figure:
+    """Penalties against the layer, whose numbers are names of places."""
+    shown = table.assign(layer=table["layer"].astype(str))
+    return mean_curves(
+        shown, *columns, panels=panels, colours=colours, xlabel="layer", ylabel="penalty, points"
+    )
+
+
+def facts() -> dict[str, float]:
+    """The numbers in sentences and captions.
+
+    Example:
+        >>> round(facts()["group-low"]), round(facts()["group-high"])
+        (4, 9)
+    """
+    return _figure_1() | _protocols() | _residual() | _barriers()
+
+
+def _figure_1() -> dict[str, float]:
+    wide, narrow, table = mean(), mean("stitched_width_16"), stitched()
+    fewer = printed().pivot(index="layer", columns="stitch", values="penalty")[[*COLOURS]] - wide[[*COLOURS]]
+    off = fewer.abs().max()
+    alone = {
+        name: each[["accuracy1", "accuracy2"]].mean(axis=None)
+        for name, each in {"alone": table, "alone-narrow": stitched("stitched_width_16")}.items()
+    }
+    return {
+        **span(group=wide["G_ReLU"], full=wide["full"], narrow=narrow["G_ReLU"]),
+        **span(times=narrow["G_ReLU"] / wide["G_ReLU"], less=fewer["G_ReLU"]),
+        **span(**{"less-1": fewer["rank 1"], "rank-4": wide["rank 4"], "rank-1": wide["rank 1"]}),
+        **{"full-off": off["full"], "low-off": off[["rank 2", "rank 4"]].max()},
+        **{"none": wide["no stitch"].mean(), "shuffled": wide["random permutation"].mean()},
+        **{"wide-pairs": table["pair"].nunique(), **alone},
+    }
+
+
+def _protocols() -> dict[str, float]:
+    more = on_equal_terms().groupby(["rank", "protocol"])["more"].mean()
+    lost = by_norm().query("layer != 14")  # nothing behind that layer has batch norm
+    mean_lost = lost.groupby("map").mean()
+    others = replaced().groupby("next")["worse"]
+    return {
+        **span(**{"rank-1-more": more[1], "rank-4-less": -more[4]}),
+        "rank-2-apart": more[2].abs().max(),
+        "norm-lowers": (lost["frozen"] - lost["re-estimated"]).max(),
+        **{f"frozen-{short}": mean_lost.loc[kind, "frozen"] for short, kind in _SHORT.items()},
+        **{f"again-{short}": mean_lost.loc[kind, "re-estimated"] for short, kind in _SHORT.items()},
+        **span(**{"too-shallow": square().where(np.triu(np.ones((4, 4), bool), 1)).stack()}),
+        **span(**{"next-deeper": others.get_group(True), "any-other": others.get_group(False)}),
+        **{"matrix-alone": record("matrix")[["accuracy1", "accuracy2"]].mean(axis=None)},
+    }
+
+
+_SHORT = {"full": "least squares", "group": "assignment"}
+
+
+def _residual() -> dict[str, float]:
+    table = record("figure_6")
+    more = table["g_relu"] - table["full"]
+    by_layer = table.groupby("layer")[["g_relu", "full"]].mean()
+    last, before = by_layer.loc["67"], by_layer.drop("67")
+    return {
+        "blocks-more": more.mean(),
+        **span(**{"blocks-more": more.groupby(table["pair"]).mean(), "blocks-before": before.stack()}),
+        **{"blocks-last-full": last["full"], "blocks-last-group": last["g_relu"]},
+        **span(**{"slope-1-less": slopes()}),
+    }
+
+
+def _barriers() -> dict[str, float]:
+    height, half = barriers(), halfway()["re-estimated"]
+    short = {"trained": "as trained", "matched": "matched by activations"}
+    return {
+        **{f"barrier-{name}": height.loc[way, "re-estimated"] for name, way in short.items()},
+        **{f"barrier-{name}-interpolated": height.loc[way, "interpolated"] for name, way in short.items()},
+        **{f"worst-{name}": half[way] for name, way in short.items()},
+    }

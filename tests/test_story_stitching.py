@@ -1,0 +1,103 @@
+"""What chapter 3 says of recorded runs holds in their tables: one test for each sentence."""
+
+import pandas as pd
+
+from intertwine_book.results import interval
+from intertwine_book.stories import stitching as story
+
+WIDE, NARROW = story.mean(), story.mean("stitched_width_16")
+
+
+def by_pair(name: str) -> pd.DataFrame:
+    return story.stitched(name).pivot(index=["layer", "pair"], columns="stitch", values="penalty")
+
+
+def test_at_the_papers_width_the_group_loses_less_than_half_of_rank_four_on_average_and_less_in_each_pair():
+    each = by_pair("stitched")
+    assert len(each) == 16 and (each["G_ReLU"] < each["rank 4"]).all()
+    assert (2 * WIDE["G_ReLU"] < WIDE["rank 4"]).all()
+
+
+def test_the_group_loses_most_at_layer_10_and_less_than_printed():
+    printed = story.printed().pivot(index="layer", columns="stitch", values="penalty")
+    assert WIDE["G_ReLU"].idxmax() == printed["G_ReLU"].idxmax() == 10
+    assert (WIDE["G_ReLU"] < printed["G_ReLU"]).all()
+
+
+def test_a_full_map_loses_less_than_the_group_and_without_a_map_chance_is_left():
+    assert (WIDE["full"] < WIDE["G_ReLU"]).all()
+    assert (WIDE[["no stitch", "random permutation"]] > 70).all(axis=None)
+
+
+def test_at_width_16_the_group_loses_more_than_rank_four_at_layers_3_and_6_with_overlapping_intervals():
+    assert (NARROW["G_ReLU"] > NARROW["rank 4"]).loc[[3, 6]].all()
+    each = by_pair("stitched_width_16")
+    less = (each["rank 4"] - each["G_ReLU"]).unstack("pair")
+    assert all(interval(less.loc[layer])[1] > 0 for layer in (3, 6))
+
+
+def test_at_width_16_rank_one_loses_20_points_more_than_the_group_at_three_layers_in_all_pairs():
+    each = by_pair("stitched_width_16")
+    gap = (each["rank 1"] - each["G_ReLU"]).unstack("pair")
+    assert (gap.loc[[6, 10, 14]] > 20).all(axis=None)
+    assert interval(gap.loc[3])[0] < 0  # four pairs do not decide at the first layer
+
+
+def test_on_equal_terms_rank_one_loses_more_than_the_group_rank_two_as_much_and_rank_four_less():
+    for _, table in story.on_equal_terms().groupby("protocol"):
+        more = dict(tuple(table.groupby("rank")["more"]))
+        assert interval(more[1])[0] > 10
+        assert interval(more[2])[0] < 3 and abs(more[2].mean()) < 3
+        assert interval(more[4])[1] < 0
+
+
+def test_with_as_many_epochs_the_group_loses_less_from_activations_than_by_the_papers_way():
+    found = story.record("protocols").groupby("pair").mean(numeric_only=True)
+    assert (found["g_relu_best"] < 0.7 * found["g_relu_paper"]).all()
+
+
+def test_a_known_element_is_found_up_to_rounding():
+    assert story.record("planted")["error"].max() < 1e-6
+
+
+def test_reestimating_batch_norm_lowers_the_penalty_of_the_same_maps():
+    lower = story.by_norm().eval("frozen - `re-estimated`").unstack("map")
+    assert (lower.drop(14).mean() > 5).all()
+    assert lower["assignment"].idxmax() == 3 and lower["least squares"].nlargest(2).index.isin([6, 10]).all()
+    assert lower.loc[14].abs().max() < 0.1  # nothing behind it has batch norm
+
+
+def test_a_layer_is_replaced_best_by_the_same_layer_of_the_other_network():
+    square = story.square()
+    assert (square.idxmax(axis=0) == square.columns).all()
+    others = story.replaced()
+    assert others[others["next"]]["worse"].max() < others[~others["next"]]["worse"].min() / 2
+
+
+def test_inside_residual_blocks_the_group_loses_more_than_a_full_map_two_thirds_of_it_at_layer_67():
+    table = story.record("figure_6")
+    more = table["g_relu"] - table["full"]
+    assert (more.groupby(table["pair"]).mean() > 0).all()
+    excess = more.groupby(table["layer"]).mean()
+    assert 0.6 < excess["67"] / excess.sum() < 0.7
+
+
+def test_the_shortcut_hardly_matters_and_only_a_full_map_at_layer_67_keeps_most_of_the_accuracy():
+    ends = story.record("blocks")
+    told = ends.pivot_table(index=["stitch", "layer"], columns="shortcut", values="penalty")
+    assert (told["passed on"] - told["stitched"]).abs().max() < 5
+    assert told.loc["least squares", "stitched"].idxmin() == "67"
+    assert (told.max(axis=1).drop(("least squares", "67")) > 50).all()
+
+
+def test_at_slope_1_the_group_loses_less_in_each_of_four_pairs():
+    assert len(story.slopes()) == 4 and (story.slopes() > 0).all()
+
+
+def test_a_symmetry_removes_most_of_the_barrier_and_not_all_of_it():
+    height = story.barriers()
+    for norm in ("interpolated", "re-estimated"):
+        trained, matched = height.loc[["as trained", "matched by activations"], norm]
+        assert 0 < matched < trained / 3
+    lines = story.record("connectivity").groupby(["batch_norm", "way", "fraction"])["accuracy"].mean()
+    assert (lines.unstack("fraction").idxmin(axis=1) == 0.5).all()  # so that halfway is the worst point
