@@ -40,22 +40,19 @@
 # That is neither a permutation nor a scaling; more in the section {ref}`sec-hole`.
 
 # %% tags=["hide-input"]
-import itertools
 from functools import partial
 
 import pandas as pd
 import torch
-from myst_nb import glue
 from torch import nn
-from torch.utils.flop_counter import FlopCounterMode
 
-from intertwine import devices, genni, models, shallow
+from intertwine import devices, genni, models
 from intertwine.genni import Problem
 from intertwine_book import results
-from intertwine_book.experiments import genni as experiment
+from intertwine_book.experiments.genni import closed_form, statements
+from intertwine_book.experiments.genni.authors import authors_draws
 from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.epsilon_slider import epsilon_slider
-from intertwine_book.figures.forest import forest
 from intertwine_book.figures.genni import (
     lifetimes,
     loss_planes,
@@ -64,9 +61,11 @@ from intertwine_book.figures.genni import (
 )
 from intertwine_book.figures.solids import hyperboloid, polytope
 from intertwine_book.figures.style import use_style
+from intertwine_book.stories import genni as story
+from intertwine_book.stories import tell
 
 use_style()
-f64, record = torch.float64, partial(results.on_record, "06_genni")
+f64 = torch.float64
 
 # %% tags=["parameters"]
 device: str = "cpu"  # or "cuda", or "auto": a GPU where there is one
@@ -78,18 +77,20 @@ searches: int = 3  # searches with seeds of their own
 search_steps: int = 500  # of Adam
 planes: int = 20  # random planes beside each plane of solutions
 
-# %% tags=["hide-input"]
+# %%
 device = devices.pick(device)
 run = results.run(globals(), "06_genni")
 generator = run.generator()
 x = torch.randn(4000, 1, dtype=f64, generator=generator).to(device)
 seen, fcn = x[:samples], models.fcn()
-three = torch.tensor([[1.0, -1.0, 0.0], [-0.4, 1.0, -0.6], [-0.7, -0.3, 1.0]])
-hexagon = genni.plane(torch.cat([three, torch.ones(3, 3)], 1))
+
+# %% figure="fig-space"
+corners = [[1.0, -1.0, 0.0], [-0.4, 1.0, -0.6], [-0.7, -0.3, 1.0]]
+three = torch.cat([torch.tensor(corners), torch.ones(3, 3)], 1)  # (w, c)
+hexagon = genni.plane(three)
 absolute = Problem(models.fcn((1, 3, 1)), torch.abs, seen)
 unrolled = genni.grid_loss(absolute, hexagon, (-1.1, 2.9), 41)
 
-# %% tags=["remove-input"] figure="fig-space"
 networks = {"A": [1.35, 0.41], "B": [1.87, -0.07], "C": [2.3, 2.3]}
 outputs = partial(genni.outputs, models.fcn((1, 3, 1)))
 plane_in_space(unrolled, hexagon, networks, outputs)
@@ -106,23 +107,19 @@ plane_in_space(unrolled, hexagon, networks, outputs)
 # With one neuron the dark set is the curve $(\alpha, 1/\alpha)$: a *scaling* of the neuron.
 # With two neurons that compute $|x|$ it is two points, and a *swap* exchanges them.
 
-# %% tags=["remove-input"] figure="fig-classes"
-neuron = genni.plane(torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
-two = genni.plane(torch.tensor([[0.0, 0, 1, 1], [1, 0, 1, 1], [0, 1, 1, 1]]))
+# %% figure="fig-classes"
+neuron = genni.plane(torch.tensor([[0.0, 0], [1, 0], [0, 1]]))
+one = Problem(models.fcn((1, 1, 1)), torch.relu, seen)
 alpha = torch.logspace(-0.5, 0.5, 25, dtype=f64)
-cases = {
-    "one neuron": (1, neuron, torch.relu, 3.0, ("w", "c")),
-    "two neurons": (2, two, torch.abs, 2.0, ("w₁", "w₂")),
-}
-exact = [torch.stack([alpha, 1 / alpha], 1), torch.tensor([[1.0, -1.0], [-1.0, 1.0]])]
-panels = {}
-for (title, (h, flat, target, reach, names)), oracle in zip(
-    cases.items(), exact, strict=True
-):
-    problem = Problem(models.fcn((1, h, 1)), target, seen)
-    grid = genni.grid_loss(problem, flat, (-reach, reach), points_2d)
-    panels[title] = {"grid": grid, "oracle": oracle, "epsilon": 0.1, "names": names}
-loss_planes(panels)
+left = {"grid": genni.grid_loss(one, neuron, (-3, 3), points_2d)}
+left |= {"oracle": torch.stack([alpha, 1 / alpha], 1), "names": ("w", "c")}
+
+two = genni.plane(torch.tensor([[0.0, 0, 1, 1], [1, 0, 1, 1], [0, 1, 1, 1]]))
+pair = Problem(fcn, torch.abs, seen)
+right = {"grid": genni.grid_loss(pair, two, (-2, 2), points_2d)}
+right |= {"oracle": [[1.0, -1.0], [-1.0, 1.0]], "names": ("w₁", "w₂")}
+panels = {"one neuron": left, "two neurons": right}
+loss_planes({title: panel | {"epsilon": 0.1} for title, panel in panels.items()})
 
 # %% [markdown]
 # With four neurons the slopes on the two sides are 1 and −1 only if $w_1+w_2+w_3+w_4=0$,
@@ -132,17 +129,6 @@ loss_planes(panels)
 # Permuting the neurons maps the body to itself.
 
 # %% tags=["remove-input"] figure="fig-polytope"
-corner = torch.cat([torch.zeros(4), torch.ones(4)])
-steps = torch.cat([torch.eye(4)[:3] - torch.eye(4)[1:], torch.zeros(3, 4)], 1)
-solid = genni.plane(torch.cat([corner[None], corner + steps]))
-body = genni.grid_loss(
-    Problem(models.fcn((1, 4, 1)), torch.abs, seen), solid, (-1.6, 1.6), 20
-)
-t = solid.at(body.coordinates())[:, :4].relu().sum(1).view(body.loss.shape)
-assert torch.allclose(body.relative, ((t - 1) ** 2).to(body.relative), atol=1e-9)
-ring = genni.betti(genni.epsilon_set(unrolled, 0.1))
-sphere = genni.betti(genni.epsilon_set(body, 0.1))
-assert ring == (1, 1) and sphere == (1, 0, 1)
 polytope([0.0, 0.01, 0.05, 0.1, 0.3], [0.7, 0.3, -0.9, -0.1], name="polytope")
 
 # %% [markdown]
@@ -151,7 +137,17 @@ polytope([0.0, 0.01, 0.05, 0.1, 0.3], [0.7, 0.3, -0.9, -0.1], name="polytope")
 # that it encloses.
 # On grids at ε = 0.1 the hexagon has (1, 1), as a circle has, and the surface of {numref}`fig-polytope` has (1,
 # 0, 1), as a sphere has.
-#
+
+# %%
+corner = torch.cat([torch.zeros(4), torch.ones(4)])
+steps = torch.eye(4)[:3] - torch.eye(4)[1:]  # along Σ w = 0
+solid = torch.cat([corner[None], corner + torch.cat([steps, 0 * steps], 1)])
+four = Problem(models.fcn((1, 4, 1)), torch.abs, seen)
+body = genni.grid_loss(four, genni.plane(solid), (-1.6, 1.6), 20)
+for grid in (unrolled, body):
+    print(genni.betti(genni.epsilon_set(grid, 0.1)))
+
+# %% [markdown]
 # (sec-definitions)=
 # ## Definitions, and a closed form
 #
@@ -220,7 +216,7 @@ swapped = theta[[1, 0, 3, 2]]
 scaled = theta * torch.tensor([3, 0.5, 1 / 3, 2])  # w by α, c by 1/α
 
 for moved in (theta, swapped, scaled):
-    assert torch.allclose(slopes(moved), experiment.slopes(theta))
+    assert torch.allclose(slopes(moved), closed_form.slopes(theta))
 print("slopes", slopes(theta).numpy())
 
 # %% [markdown]
@@ -240,37 +236,6 @@ print("slopes", slopes(theta).numpy())
 # It asks for $m+1$ *linearly* independent solutions: for $m=4$ there are none in $\mathbb R^4$.
 # *Affinely* independent is meant.
 # :::
-
-# %% tags=["remove-cell"]
-rows = []
-for h, trial in itertools.product((2, 3, 4), range(5)):
-    at = torch.randn(2 * h, dtype=f64, generator=generator)
-    problem = Problem(models.fcn((1, h, 1)), at, x)
-    moved = experiment.orbit(at, 20, generator=generator)
-    loss = genni.loss_at(problem, moved).max() / problem.y.square().mean()
-    stretch = torch.linspace(1, 2, h, dtype=f64).repeat(2)
-    stretch[h:] = 1 / stretch[:h]
-    swapped = at.view(2, h).flip(1).flatten()
-    apart = (stretch * swapped - (stretch * at).view(2, h).flip(1).flatten()).norm()
-    row = {"h": h, "trial": trial, "relative_loss": loss.item()}
-    rows.append(row | {"order_matters": (apart / at.norm()).item()})
-orbits = pd.DataFrame(rows)
-
-metrics, draw = [], run.generator(10)
-far = torch.linspace(-1000, 1000, 20_001, dtype=f64)[:, None]
-for trial in range(5):
-    at, move = torch.randn(2, 4, dtype=f64, generator=draw)
-    move[:2] = 0  # the function is linear in c
-    ends = at + torch.tensor([[1.0], [0.5]]) * move
-    first, half = genni.loss_at(Problem(fcn, at, x), ends).tolist()
-    squared = experiment.gaussian_loss(ends[0], experiment.slopes(at)).item()
-    gap = genni.outputs(fcn, ends[:1], far) - genni.outputs(fcn, at[None], far)
-    tail = gap.square().flatten()[far.flatten().abs() > 500].sum() / gap.square().sum()
-    row = {"trial": trial, "tail": tail.item(), "half_as_far": half / first}
-    row["from_half"] = abs(row["half_as_far"] - 0.5)
-    metrics.append(row | {"from_d_squared": abs(first / squared - 1)})
-metric = pd.DataFrame(metrics)
-assert (record("metric")["half_as_far"] - 0.25).abs().max() < 1e-9
 
 # %% [markdown]
 # (sec-search)=
@@ -322,16 +287,6 @@ library = genni.plane(good[:3])
 library = genni.grid_loss(Problem(fcn, theta, x.cpu()), library, (-2, 2), 41)
 assert torch.allclose(loss.view(41, 41), library.relative, atol=1e-6)
 
-# %% tags=["remove-cell"]
-glue("accepted", len(good), display=False)
-refused = starts[relative_loss(starts, inputs[200:]) >= 1e-4]
-assert seed or (refused[:, 0] * refused[:, 1] > 0).all()
-live, found = Problem(fcn, theta, seen), {}
-for k in range(searches):
-    starts = {"seed": seed + k, "starts": 24}
-    found[k] = genni.search(live.on(x[:-samples]), 3, steps=search_steps, **starts)
-flats = {k: genni.plane(each.points) for k, each in found.items()}
-
 # %% [markdown]
 # The last lines check it against the library.
 # Of the 24 starts {glue:text}`accepted` are accepted.
@@ -347,9 +302,16 @@ flats = {k: genni.plane(each.points) for k, each in found.items()}
 # The class has dimension 2 in $\mathbb R^4$, so a three-dimensional plane (an affine subspace) meets it in
 # curves.
 
-# %% tags=["remove-input"] figure="fig-live-search"
+# %% figure="fig-live-search"
+live = Problem(fcn, theta, seen)
+asked = {"starts": 24, "steps": search_steps}
+flats = []
+for k in range(searches):
+    found = genni.search(live.on(x[:-samples]), 3, seed=seed + k, **asked)
+    flats.append(genni.plane(found.points))
 thin = genni.grid_loss(live, flats[0], (-2, 2), points_3d)
-spots = flats[0].coordinates.numpy(force=True)
+
+spots = flats[0].coordinates
 epsilon_slider(thin, [0.01, 0.03, 0.1, 0.2], name="live", points=spots)
 
 # %% [markdown]
@@ -360,24 +322,19 @@ epsilon_slider(thin, [0.01, 0.03, 0.1, 0.2], name="live", points=spots)
 # on the grid within one percent of the prediction, for all five targets that we tried (three are drawn).
 # In the class the two copies that the swap exchanges never meet; their ε-sets merge above the threshold.
 
-# %% tags=["remove-input"] figure="fig-lifetimes"
+# %% figure="fig-lifetimes"
 axis = torch.linspace(-2, 2, 16, dtype=f64)
-everywhere, rows, lives = torch.cartesian_prod(*[axis] * 4), [], []
-for plus, minus in ((1.0, -1.0), (1.0, 1.0), (0.8, -0.5), (1.0, 0.5), (-0.7, 1.2)):
-    at = torch.tensor([plus, minus], dtype=f64)
-    relative = experiment.gaussian_loss(everywhere, at).view([16] * 4)
-    merging = min(plus**2, minus**2) / (plus**2 + minus**2)
-    bars = genni.persistence(relative / (at.square().sum() / 2), below=0.95)
-    title = f"$s_+ = {plus:g}$\n$s_- = {minus:g}$"
-    lives.append(bars.head(4).assign(set=title, expected=merging))
-    bars = bars[(bars["birth"] < 0.1 * merging) & (bars["death"] > 0.4 * merging)]
-    row = {"s_plus": plus, "s_minus": minus, "pieces": len(bars), "predicted": merging}
-    rows.append(row | {"merged_at": bars["death"].iloc[1:].max()})
-copies = pd.DataFrame(rows).assign(copies_meet=lambda table: table["pieces"] < 2)
-told = record("copies")
-assert (told["pieces"] == 2).all() and len(told) == 5
-assert (told["merged_at"] / told["predicted"] - 1).abs().max() < 0.01
-lifetimes(pd.concat(lives[:3]))
+everywhere = torch.cartesian_prod(axis, axis, axis, axis)
+targets = [(1.0, -1.0), (1.0, 1.0), (0.8, -0.5), (1.0, 0.5), (-0.7, 1.2)]
+lives = []
+for plus, minus in targets:
+    aim = torch.tensor([plus, minus], dtype=f64)
+    loss = closed_form.gaussian_loss(everywhere, aim).view([16] * 4)
+    bars = genni.persistence(loss / (aim.square().sum() / 2), below=0.95)
+    bars["set"] = f"$s_+ = {plus:g}$\n$s_- = {minus:g}$"
+    bars["expected"] = closed_form.merging(aim)
+    lives.append(bars.assign(s_plus=plus, s_minus=minus))
+lifetimes(pd.concat(bars.head(4) for bars in lives[:3]))
 
 # %% [markdown]
 # (sec-dimension)=
@@ -406,52 +363,6 @@ for at in (theta, one_sided):
     print(class_dimension(at, inputs), "directions")
     library = genni.functional_dimension(fcn, at, x)
     assert class_dimension(at, inputs) == library.fibre
-
-# %% tags=["remove-cell"]
-rows = []
-for h, trial in itertools.product((2, 3, 4), range(3)):
-    mixed = torch.randn(2 * h, dtype=f64, generator=generator).abs()
-    mixed[0] *= -1
-    kinds = {
-        "1 input, both slopes": (1, mixed),
-        "1 input, all w negative": (1, -mixed.abs()),
-        "3 inputs": (3, torch.randn(4 * h, dtype=f64, generator=generator)),
-    }
-    for kind, (width, at) in kinds.items():
-        many = torch.randn(1000, width, dtype=f64, generator=generator)
-        network = models.fcn((width, h, 1))
-        rank, fibre, _ = genni.functional_dimension(network, at, many)
-        row = {"network": kind, "h": h, "trial": trial, "parameters": len(at)}
-        rows.append(row | {"rank": rank, "class": fibre, "orbit": h})
-dimensions = pd.DataFrame(rows).assign(orbit_is_all=lambda t: t["class"] == t["orbit"])
-told = record("dimensions").set_index("network")
-assert (told.loc["1 input, both slopes"].eval("`class` == 2 * h - 2")).all()
-assert (told.loc["1 input, all w negative"].eval("`class` == 2 * h - 1")).all()
-assert (told.loc["3 inputs"].eval("`class` == h")).all()
-
-# %% tags=["remove-cell"]
-cases = {
-    "both slopes": [1.0, -1.0, 0.8, 0.5],
-    "both w negative": [-1.0, -2.0, 0.8, 0.5],
-    "two equal neurons": [1.0, 2.0, 1.0, 0.5],
-    "a neuron without weights": [1.0, 0.0, 0.8, 0.0],
-}
-rows = []
-for point, values in cases.items():
-    at = torch.tensor(values, dtype=f64)
-    (w1, w2), c = at[:2].tolist(), at[2:]
-    fixing = shallow.stabilizer(shallow.ShallowReLU([[w1], [w2]], [0, 0], c[None], [0]))
-    further = at + torch.tensor([0, 0, w2, -w1], dtype=f64)
-    moved = experiment.gaussian_loss(further, experiment.slopes(at)).item()
-    row = {"point": point, "order": fixing.order, "dimension": fixing.dimension}
-    row |= {"orbit": 2 - fixing.dimension, "moved_by_the_further_group": moved}
-    rows.append(row | {"isotropy": not fixing.trivial})
-isotropy = pd.DataFrame(rows)
-told = record("isotropy").set_index("point")
-assert told["isotropy"].tolist() == [False, False, True, True]
-assert told.loc["two equal neurons", "order"] == 2
-assert told.loc["a neuron without weights", "dimension"] == 1
-assert (told["moved_by_the_further_group"] > 0).tolist() == [True, False, False, False]
 
 # %% [markdown]
 # Orbits of swap and scale have one dimension for each of the $h$ neurons.
@@ -482,64 +393,38 @@ assert (told["moved_by_the_further_group"] > 0).tolist() == [True, False, False,
 # The target's weights are $-0.0838, -0.0343, -0.2652$ and $0.1627$: nearly 0, and with both $w_i$ negative,
 # so that one slope is 0.
 # Of the four networks that span the planes one is a solution.
-# Networks 1 and 3 have relative losses of 0.31 and 0.27, and network 2 has 1.32:
+# Networks 1 and 3 have relative losses of {glue:text}`loss-1:.2f` and {glue:text}`loss-3:.2f`,
+# and network 2 has {glue:text}`loss-2:.2f`:
 # it is worse than the zero function.
 
-# %% tags=["hide-input"]
-theirs, draws, starts = experiment.authors_draws(models.fcn, (1,), 16384, 10, seed=10)
+# %%
+theirs, draws, starts = authors_draws(models.fcn, (1,), 16384, 10, seed=10)
 problem = Problem(fcn, theirs, draws)
 sgd = {"lr": 0.015 * problem.energy, "optimizer": "sgd", "steps": 1000}
 nets = genni.descend(problem, starts, **sgd)
+
 judged = problem.on(draws[:samples].to(x))
-target = genni.describe_target(judged.y, epsilon=0.0025)
-losses = genni.loss_at(judged, nets) / target.energy
-published = pd.DataFrame({"network": range(10), "relative_loss": losses.tolist()})
-published["better_than_zero"] = published["relative_loss"] < 1
-ratio = 0.0025 / target.energy
-their_planes = {m: genni.plane(nets[: m + 1]) for m in (2, 3)}
-sizes = {2: points_2d, 3: points_3d}
-their_grids = {
-    m: genni.grid_loss(judged, flat, (-2, 2), sizes[m])
-    for m, flat in their_planes.items()
-}
-# %% tags=["remove-cell"]
-told = record("thresholds")["relative"].item()
-assert 15.5 < told < 16.5
-glue("ratio", told, display=False)
-law = 0.005 / experiment.slopes(theirs).square().sum().item()
-assert 17.5 < law < 18.5
-glue("ratio-law", law, display=False)
-told = record("published_networks").set_index("network")["relative_loss"]
-assert told[0] < 1e-4 and told.round(2).tolist()[1:] == [0.31, 1.32, 0.27]
-assert (theirs[:2] < 0).all()
+ratio = 0.0025 / judged.energy
+losses = genni.loss_at(judged, nets[:4]) / judged.energy
+print("relative losses", losses.numpy(force=True).round(2))
 
-
-# %% tags=["remove-input"] figure="fig-figure-1"
-def panel(grid, flat, theta, epsilon):
-    """The loss on inputs, and beside it the closed form on the same points."""
-    aim = experiment.slopes(theta.to(flat.centre))
-    form = experiment.gaussian_loss(flat.at(grid.coordinates()), aim)
-    exact = grid._replace(
-        loss=form.view(grid.loss.shape), energy=aim.square().sum().item() / 2
-    )
-    points = flat.coordinates.numpy(force=True)
-    return {"grid": grid, "exact": exact, "points": points, "epsilon": epsilon}
-
-
-panels = {
-    "the printed ε": panel(their_grids[2], their_planes[2], theirs, ratio),
-    "ε = 0.1": panel(their_grids[2], their_planes[2], theirs, 0.1),
-}
-loss_planes(panels)
+# %% figure="fig-figure-1"
+flat = genni.plane(nets[:3])
+square = genni.grid_loss(judged, flat, (-2, 2), points_2d)
+exact = closed_form.gaussian_grid(square, flat, theirs)
+shown = {"grid": square, "exact": exact, "points": flat.coordinates}
+thresholds = {"the printed ε": ratio, "ε = 0.1": 0.1}
+loss_planes({name: shown | {"epsilon": e} for name, e in thresholds.items()})
 
 # %% [markdown]
 # {numref}`fig-their-plane` is the paper's figure 2.
 # The paper sees two things in it that ask for an explanation: a hole, and two surfaces that cross.
 
-# %% tags=["remove-input"] figure="fig-their-plane"
-crosses = their_planes[3].coordinates.numpy(force=True)
+# %% figure="fig-their-plane"
+space = genni.plane(nets[:4])
+cube = genni.grid_loss(judged, space, (-2, 2), points_3d)
 levels = [0.1, 0.3, 0.9, 3.0, round(ratio, 1)]
-epsilon_slider(their_grids[3], levels, name="theirs", points=crosses)
+epsilon_slider(cube, levels, name="theirs", points=space.coordinates)
 
 # %% [markdown]
 # (sec-hole)=
@@ -557,10 +442,9 @@ epsilon_slider(their_grids[3], levels, name="theirs", points=crosses)
 # which is neither a swap nor a scaling.
 # One neuron takes over what the other gives up ({numref}`fig-further-group`).
 
-# %% tags=["remove-input"] figure="fig-further-group"
-outgoing_weights(
-    {"both $w_i < 0$": (-1, -0.6), "$w_2 < 0 < w_1$": (1.0, -0.8)}, (0.8, -0.5)
-)
+# %% figure="fig-further-group"
+negative, mixed = (-1, -0.6), (1.0, -0.8)
+outgoing_weights({"both $w_i < 0$": negative, "$w_2 < 0 < w_1$": mixed}, (0.8, -0.5))
 
 # %%
 t, at = 0.7, one_sided
@@ -580,39 +464,10 @@ print("both slopes: they become", slopes(further).numpy().round(2))
 # Scaling keeps $c_1w_1$ and leads out of the plane;
 # so networks of different colour are not scalings of each other.
 
-# %% tags=["remove-input"] figure="fig-hyperboloid"
-level = experiment.slopes(theirs)[1].item()
-quadric = experiment.quadric(their_planes[3], level)
-sheet = quadric.one_sheet(2.0, 56)
-there = their_planes[3].at(sheet.flatten(0, 1)).view(*sheet.shape[:2], 4)
-inside = (there[..., :2] < 0).all(2) & (sheet.abs() <= 2).all(2)
-sheet = torch.where(inside[..., None], sheet, torch.nan).cpu()
-given = (there[..., 0] * there[..., 2]).cpu()
+# %% figure="fig-hyperboloid"
+level = closed_form.slopes(theirs)[1].item()
+sheet, given = closed_form.negative_sheet(space, level)
 hyperboloid(sheet, given, label="c₁w₁", name="hole")
-
-# %% tags=["remove-cell"]
-axis = torch.linspace(
-    -2, 2, 2 * points_3d, dtype=f64
-)  # twice as fine: thin sheets need it
-at = their_planes[3].at(torch.cartesian_prod(axis, axis, axis))
-form = [len(axis)] * 3
-near = experiment.gaussian_loss(at, experiment.slopes(theirs.to(at))) < 0.0025
-near = near.view(form)
-near_zero = experiment.gaussian_loss(at, torch.zeros(2).to(at)) < 0.0025
-near_zero = near_zero.view(form)
-negative = (at[:, :2] < 0).all(1).view(form)
-sets = {"theirs": near, "with both w negative": near & negative}
-sets["near the zero function"] = near & near_zero
-kinds = ("pieces", "holes", "cavities")
-hole = [
-    {"set": k} | dict(zip(kinds, genni.betti(v), strict=True)) for k, v in sets.items()
-]
-hole = pd.DataFrame(hole).assign(points=[int(v.sum()) for v in sets.values()])
-told = record("hole").set_index("set")
-assert told.loc[["theirs", "with both w negative"], "holes"].tolist() == [1, 1]
-assert (told["pieces"] == 1).all()
-told = results.recorded("06_genni", "hole")["desk"][1]["parameters"]
-assert 2 * told["points_3d"] == 160
 
 # %% [markdown]
 # At the printed ε, on 160 points a side, where the paper has 50, the set of figure 2 has one piece and one hole,
@@ -639,38 +494,11 @@ assert 2 * told["points_3d"] == 160
 # *At all five thresholds that we tried, the second surface is there just when ε exceeds this bound.*
 
 # %% tags=["remove-input"] figure="fig-crossing"
-crossing_told = record("crossing")
-names = {"second_surface": "second surface", "near_zero": "near the zero function"}
-shown = crossing_told.rename(columns=names).melt(["target", "epsilon"], [*names.values()])
-shown = shown.assign(share=100 * shown["value"].astype(float))
-shown = shown.sort_values(["variable", "epsilon"], ascending=[False, True])
-shown["ε"] = shown["epsilon"].map("{:.2g}".format)
-shown["target"] = shown["target"].replace("both slopes alive", "both slopes equal")
-mean_curves(shown, "ε", "share", "target", panels="variable", ylabel="share, %")
-
-# %% tags=["remove-cell"]
-lower, upper = ((at[:, :2] * sign > 0).all(1) for sign in (-1, 1))
-kinds, rows = {"a slope 0": (0.0, 1.0), "both slopes alive": (0.5**0.5, 0.5**0.5)}, []
-for (kind, ray), epsilon in itertools.product(kinds.items(), (ratio, 4.0, 0.9, 0.4, 0.1)):
-    aim = (2 * 0.0025 / epsilon) ** 0.5 * torch.tensor(ray).to(at)
-    inside = experiment.gaussian_loss(at, aim) < 0.0025
-    label = genni.components(inside.view(form)).flatten()
-    joined = set(label[inside & lower].tolist()) & set(label[inside & upper].tolist())
-    row = {"target": kind, "epsilon": round(epsilon, 2), "points": int(inside.sum())}
-    row["second_surface"] = (inside & upper).sum().item() / inside.sum().item()
-    row["near_zero"] = (inside & near_zero.flatten()).sum().item() / inside.sum().item()
-    row |= {"joined": bool(joined), "predicted": epsilon > ray[1] ** 2}
-    rows.append(row)
-crossing = pd.DataFrame(rows)
-crossing["as_predicted"] = (crossing["second_surface"] > 0) == crossing["predicted"]
-assert crossing_told["as_predicted"].all()
-assert (crossing_told["joined"] == (crossing_told["second_surface"] > 0)).all()
-assert (crossing_told.query("epsilon > 10")["near_zero"] > 0.88).all()
-assert (crossing_told.query("epsilon > 10")["second_surface"].round(2) == 0.21).all()
+story.crossing()
 
 # %% [markdown]
-# At the printed ε the second surface holds 21 % of either set, and nearly nine tenths of either set lie within ε
-# of the zero function.
+# At the printed ε the second surface holds {glue:text}`second-surface:.0f` % of either set,
+# and nearly nine tenths of either set lie within ε of the zero function.
 # A slope that is 0 has another effect: it joins the permuted copies in the class itself,
 # through the part of dimension 3 ({prf:ref}`thm-slopes` (3)).
 #
@@ -696,38 +524,7 @@ assert (crossing_told.query("epsilon > 10")["second_surface"].round(2) == 0.21).
 # Such a plane already sees the piece of the class that this solution is on.
 
 # %% tags=["remove-input"] figure="fig-conjecture"
-through = record("conjecture").query("epsilon == 0.1").assign(null="through θ₀")
-anywhere_told = record("conjecture_anywhere").assign(null="anywhere")
-both = pd.concat([through, anywhere_told])
-both["gap"] = 100 * (both["solutions"] - both["random"])
-forest(both, "null", "gap", xlabel="plane of solutions − random plane, % of the grid")
-
-# %% tags=["remove-cell"]
-of = both.groupby("null")["gap"]
-assert results.interval(of.get_group("anywhere"))[0] > 0
-assert results.interval(of.get_group("through θ₀"))[0] < 0
-times = anywhere_told["solutions"] / anywhere_told["random"]
-assert times.between(1.5, 6).all() and 2.5 < times.mean() < 3.6
-compared = []
-for k, flat in flats.items():
-    asked = {"planes": planes, "generator": run.generator(1000 + k)}
-    asked["epsilons"] = [0.01, 0.03, 0.1, 0.3]
-    n = max(2, points_3d // 2)
-    share = experiment.conjecture(live, flat, (-2, 2), n, **asked)
-    compared.append(share.assign(search=k))
-means = pd.concat(compared).groupby(["search", "epsilon", "plane"])["share"].mean()
-means = means.unstack().reset_index()
-rows, axis = [], torch.linspace(-2, 2, n, dtype=f64)
-cube, goal = torch.cartesian_prod(axis, axis, axis), experiment.slopes(theta)
-for k, flat in flats.items():
-    draw = run.generator(2000 + k)
-    centres = torch.randn(planes, 4, dtype=f64, generator=draw)
-    random = [genni.random_plane(c, 3, generator=draw) for c in centres]
-    loss = [experiment.gaussian_loss(f.at(cube).cpu(), goal) for f in (flat, *random)]
-    share = [(each < 0.05 * goal.square().sum()).double().mean().item() for each in loss]
-    row = {"search": k, "epsilon": 0.1, "solutions": share[0]}
-    rows.append(row | {"random": sum(share[1:]) / planes})
-anywhere = pd.DataFrame(rows)
+story.conjecture()
 
 # %% [markdown]
 # (sec-cost)=
@@ -751,9 +548,9 @@ anywhere = pd.DataFrame(rows)
 line = partial(nn.Linear, bias=False)
 tanh = nn.Sequential(line(1, 2), nn.Tanh(), line(2, 1))
 known = torch.tensor([0.5, 1.5, 2.0, 1.0], dtype=f64)
-space = genni.plane(torch.cat([torch.zeros(1, 4), torch.eye(4)]))
-grid = genni.grid_loss(Problem(tanh, known, seen[:100]), space, (-2, 2), 17)
-equal = space.at(grid.coordinates()[grid.loss.flatten() < 1e-20])
+whole = genni.plane(torch.cat([torch.zeros(1, 4), torch.eye(4)]))
+grid = genni.grid_loss(Problem(tanh, known, seen[:100]), whole, (-2, 2), 17)
+equal = whole.at(grid.coordinates()[grid.loss.flatten() < 1e-20])
 print(len(equal), "points (w₁, w₂, c₁, c₂), among them", *equal[:2].tolist())
 
 # %% [markdown]
@@ -847,16 +644,12 @@ print(len(equal), "points (w₁, w₂, c₁, c₂), among them", *equal[:2].toli
 # :class: dropdown
 # ::::
 
-# %% tags=["remove-input"] figure="fig-ex-four"
-inputs = torch.linspace(-1, 1, 9)
+# %% figure="fig-ex-four"
+at = torch.linspace(-1, 1, 9)
 drawn = {"target": theirs} | {f"network {k}": nets[k] for k in range(4)}
-lines = pd.DataFrame(
-    {"x": at, "network": name, "f": value}
-    for name, each in drawn.items()
-    for at, value in zip(
-        inputs.tolist(), output(each.cpu(), inputs).tolist(), strict=True
-    )
-)
+values = {name: output(each.cpu(), at).tolist() for name, each in drawn.items()}
+lines = pd.DataFrame(values).assign(x=at.tolist())
+lines = lines.melt("x", var_name="network", value_name="f")
 mean_curves(lines, "x", "f", "network", ylabel="f(x)")
 
 # %% [markdown]
@@ -879,15 +672,14 @@ mean_curves(lines, "x", "f", "network", ylabel="f(x)")
 # :class: dropdown
 # ::::
 
-# %% tags=["remove-input"] figure="fig-ex-codimension"
+# %% figure="fig-ex-codimension"
 cloud = 4 * torch.rand(20_000, 4, dtype=f64, generator=run.generator(7)) - 2
-aims = {"both slopes": [0.8, -0.5], "a slope 0": [0.0, -0.5]}
 lines = []
-for name, aim in aims.items():
+for name, aim in {"both slopes": [0.8, -0.5], "a slope 0": [0.0, -0.5]}.items():
     aim = torch.tensor(aim, dtype=f64)
-    relative = experiment.gaussian_loss(cloud, aim) / (aim.square().sum() / 2)
+    loss = closed_form.gaussian_loss(cloud, aim) / (aim.square().sum() / 2)
     for log in (-2.0, -1.5, -1.0, -0.5):
-        share = 100 * (relative < 10**log).double().mean().item()
+        share = 100 * (loss < 10**log).double().mean().item()
         lines.append({"log₁₀ ε": log, "target": name, "share": share})
 lines = pd.DataFrame(lines)
 mean_curves(lines, "log₁₀ ε", "share", "target", ylabel="share, %", log=True)
@@ -913,8 +705,8 @@ mean_curves(lines, "log₁₀ ε", "share", "target", ylabel="share, %", log=Tru
 # - A class can be seen: scaling makes curves, permutations make corners and copies,
 #   and four neurons make a cuboctahedron.
 # - Count before you interpret: pieces by their lifetimes, holes by Betti numbers, directions by ranks.
-# - In the paper's figure 2 a second surface comes from the threshold, 16 times the zero function's loss on the
-#   inputs of the picture.
+# - In the paper's figure 2 a second surface comes from the threshold,
+#   {glue:text}`ratio:.0f` times the zero function's loss on the inputs of the picture.
 #   A hyperboloid, which is a surface thanks to a further group of one parameter, has a hole there;
 #   that it is the hole in the picture is an inference.
 # - A relative ε, held-out inputs and a target with both slopes make such pictures speak of the network.
@@ -924,34 +716,25 @@ mean_curves(lines, "log₁₀ ε", "share", "target", ylabel="share, %", log=Tru
 # {doc}`/generated/status` has the data, code and run of this page.
 
 # %% tags=["remove-cell"]
-rows = []
-for m, n in ((1, 64), (2, 16), (2, 32), (3, 8), (3, 16), (4, 8)):
-    flat = genni.plane(torch.cat([torch.zeros(1, 4), torch.eye(4)[:m]]).to(f64))
-    with FlopCounterMode(display=False) as counter:
-        genni.grid_loss(live, flat, (-2, 2), n)
-    rows.append({"m": m, "n": n, "points": n**m, "operations": counter.get_total_flops()})
-cost = pd.DataFrame(rows).eval("per_point = operations / points")
-cost["excess"] = cost["per_point"] / cost["per_point"].min() - 1
-assert ((record("cost")["per_point"] / 4000 - 1).abs() < 0.01).all()
-vectors = torch.randn(5, 4, dtype=f64, generator=generator)
-ranks = [int(torch.linalg.matrix_rank(vectors[: m + 1])) for m in range(1, 5)]
-shown = [genni.components(genni.epsilon_set(their_grids[m], ratio)) for m in (2, 3)]
-shown = pd.DataFrame({"figure": [1, 2], "pieces": [int(each.max()) for each in shown]})
-independence = pd.DataFrame({"m": range(1, 5), "rank": ranks})
+energy = closed_form.slopes(theirs).square().sum().item() / 2  # for x ~ N(0, 1)
+tell(story.facts(), {"accepted": len(good), "ratio-law": 0.0025 / energy})
+
+half, aim = max(2, points_3d // 2), closed_form.slopes(theta)
+drawn = {"planes": planes, "seeded": run.generator}
 run.write(
-    conjecture=means,
-    conjecture_anywhere=anywhere,
-    orbits=orbits,
-    metric=metric,
-    isotropy=isotropy,
-    cost=cost,
-    crossing=crossing,
-    dimensions=dimensions,
-    independence=independence.eval("holds = rank == m + 1"),
-    published_networks=published.query("network < 4").reset_index(drop=True),
-    copies=copies,
+    conjecture=statements.conjecture(live, flats, half, **drawn),
+    conjecture_anywhere=statements.conjecture_anywhere(flats, aim, half, **drawn),
+    orbits=statements.orbits(x, generator=generator),
+    metric=statements.metric(x, generator=run.generator(10)),
+    isotropy=statements.isotropy(),
+    cost=statements.cost(live),
+    crossing=statements.crossing(space, ratio, 2 * points_3d),
+    dimensions=statements.dimensions(generator=generator),
+    independence=statements.independence(generator=generator),
+    published_networks=statements.published_networks(losses),
+    copies=statements.copies(pd.concat(lives)),
     thresholds=pd.DataFrame([{"network": "FCN", "relative": ratio}]),
-    pictures=shown.eval("connected = pieces == 1"),
-    hole=hole,
+    pictures=statements.pictures({1: square, 2: cube}, ratio),
+    hole=statements.hole(space, theirs, 2 * points_3d),
 )
 results.provenance(run.folder)

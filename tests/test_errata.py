@@ -12,7 +12,7 @@ from intertwine import genni
 from intertwine.alignment import Statistics, lasso
 from intertwine.groups import intertwiner_group, scalar_group
 from intertwine.models import fcn
-from intertwine_book.experiments.genni import gaussian_loss
+from intertwine_book.experiments.genni.closed_form import gaussian_loss
 
 seeds = st.integers(0, 2**31)
 

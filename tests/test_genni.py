@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from intertwine import genni, models
 from intertwine.genni import Problem
 from intertwine.genni.pooling import Maxima
-from intertwine_book.experiments import genni as experiment
+from intertwine_book.experiments.genni import closed_form, statements
 
 seeds = st.integers(0, 2**31)
 laws = settings(max_examples=12, deadline=None)
@@ -142,10 +142,10 @@ def test_a_large_grid_of_the_fcn_agrees_point_by_point_and_with_the_gaussian_clo
     # the sample has its own second moments on either side of 0; with them the closed form is exact
     moments = torch.stack([(x.relu() ** 2).mean(), ((-x).relu() ** 2).mean()])
     everywhere = flat.at(grid.coordinates())
-    gaps = (experiment.slopes(everywhere) - experiment.slopes(LIVE)).square()
+    gaps = (closed_form.slopes(everywhere) - closed_form.slopes(LIVE)).square()
     torch.testing.assert_close(grid.loss.flatten(), gaps @ moments, rtol=1e-9, atol=1e-12)
     sampling = 5 * (1.25 / 500) ** 0.5  # var(x²·1[x > 0]) = 3/2 − 1/4
-    closed = experiment.gaussian_loss(everywhere, experiment.slopes(LIVE))
+    closed = closed_form.gaussian_loss(everywhere, closed_form.slopes(LIVE))
     assert ((grid.loss.flatten() - closed).abs() <= 2 * sampling * closed + 1e-12).all()
 
 
@@ -189,7 +189,7 @@ def test_solutions_compute_the_target_on_inputs_never_seen(seed, m):
     loss = genni.loss_at(Problem(FCN, live, fresh), found.points)
     assert found.points.shape == (m + 1, 4) and (loss < 1e-3 * live(fresh).square().mean()).all()
     torch.testing.assert_close(
-        experiment.slopes(found.points), experiment.slopes(LIVE).expand(m + 1, 2), atol=0.05, rtol=0
+        closed_form.slopes(found.points), closed_form.slopes(LIVE).expand(m + 1, 2), atol=0.05, rtol=0
     )
     accepted = found.tried[found.tried["verdict"] == "accepted"]
     assert accepted["relative_loss"].tolist() == found.relative_loss.tolist()
@@ -286,7 +286,7 @@ def test_the_conjecture_counts_in_the_same_way_everywhere():
     flat = genni.plane(torch.stack([LIVE, LIVE[[1, 0, 3, 2]]]))
     asked = {"epsilons": [0.1, 0.5], "planes": 3}
     problem = Problem(FCN, live, x)
-    table = experiment.conjecture(problem, flat, (-1, 1), 11, generator=generator(0), **asked)
+    table = statements.shares(problem, flat, (-1, 1), 11, generator=generator(0), **asked)
     grid = genni.grid_loss(problem, flat, (-1, 1), 11)
     assert table["share"][:2].tolist() == [(grid.relative < e).double().mean().item() for e in (0.1, 0.5)]
     random = genni.grid_loss(

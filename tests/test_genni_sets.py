@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from intertwine import genni, models
-from intertwine_book.experiments import genni as experiment
+from intertwine_book.experiments.genni import closed_form
+from intertwine_book.experiments.genni.authors import authors_draws
 
 seeds = st.integers(0, 2**31)
 laws = settings(max_examples=12, deadline=None)
@@ -162,14 +163,14 @@ def test_functional_dimension_of_a_convolutional_network_counts_its_scalings():
 @given(seeds, st.integers(1, 4), st.floats(0.1, 1.0))
 def test_the_orbit_lies_in_the_class_and_visits_every_order(seed, h, scale):
     theta = normal(2 * h, seed=seed)
-    orbit = experiment.orbit(theta, 300, scale=scale, generator=generator(seed))
+    orbit = closed_form.orbit(theta, 300, scale=scale, generator=generator(seed))
     network = models.fcn((1, h, 1))
     assert genni.loss_at(genni.Problem(network, theta, X), orbit).max() < 1e-20 * (
         1 + theta.square().sum() ** 2
     )
     products = (orbit[:, :h] * orbit[:, h:]).numpy()  # w_i c_i, which scaling leaves
     assert len({tuple(row) for row in products.round(9)}) == math.factorial(h)
-    closed = experiment.gaussian_loss(orbit, experiment.slopes(theta))
+    closed = closed_form.gaussian_loss(orbit, closed_form.slopes(theta))
     assert closed.max() < 1e-20 * (1 + theta.square().sum() ** 2)
 
 
@@ -177,7 +178,7 @@ def test_the_orbit_lies_in_the_class_and_visits_every_order(seed, h, scale):
 @given(seeds, st.floats(-2, 2))
 def test_the_quadric_holds_what_pairs_to_the_level(seed, level):
     flat = genni.plane(normal(4, 4, seed=seed))
-    quadric = experiment.quadric(flat, level)
+    quadric = closed_form.quadric(flat, level)
     values, t = quadric.squares, quadric.t
     assert len(values) == 3 and (values[0] < 0 < values[2])  # of a form with two squares of either sign
     points = flat.at(normal(50, 3, seed=seed + 1))
@@ -204,7 +205,7 @@ def test_the_quadric_holds_what_pairs_to_the_level(seed, level):
 def test_slopes_are_the_values_at_plus_and_minus_one(seed, h):
     points = normal(3, 2 * h, seed=seed)
     at = genni.outputs(models.fcn((1, h, 1)), points, torch.tensor([[1.0], [-1.0]]).double())[..., 0]
-    torch.testing.assert_close(experiment.slopes(points), at * torch.tensor([1.0, -1.0]))
+    torch.testing.assert_close(closed_form.slopes(points), at * torch.tensor([1.0, -1.0]))
 
 
 # --- the targets of lengyel2020 ---
@@ -217,12 +218,12 @@ def test_the_authors_fcn_target_is_nearly_zero_at_their_epsilon():
     assert target.verdict == "nearly zero" and target.energy == pytest.approx(1.385e-4, rel=0.03)
     assert "ε = 0.0025 (18 times that) admits the zero function" in target.sentence
     assert genni.describe_target(y).verdict == "live" and target.alive == pytest.approx(0.5, abs=0.01)
-    assert experiment.slopes(theta).tolist() == pytest.approx([0, 0.01666], abs=1e-4)
+    assert closed_form.slopes(theta).tolist() == pytest.approx([0, 0.01666], abs=1e-4)
 
 
 def test_the_authors_lenet_begins_at_a_dead_network_that_no_gradient_moves():
     lenet = models.lenet()
-    target, x, starts = experiment.authors_draws(models.lenet, (1, 28, 28), 8192, 2, seed=0)
+    target, x, starts = authors_draws(models.lenet, (1, 28, 28), 8192, 2, seed=0)
     assert torch.equal(target, genni.parameter_vector(lenet)) and len(target) == 43_661
     problem, x, centre = genni.Problem(lenet, target, x[:500]), x[:500], starts[:1]
     assert problem.energy == pytest.approx(5.44e-6, rel=0.01)  # as in their cached runs

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+import torch
 
 from intertwine.genni import Grid
 from intertwine_book.figures.interactive import Interactive
@@ -32,7 +33,7 @@ def epsilon_slider(
     extra = []
     if points is not None:
         cross = {"size": 6, "color": COLOURS["pink"], "symbol": "diamond"}
-        extra.append(_cloud(np.asarray(points), "networks spanning it", cross))
+        extra.append(_cloud(torch.as_tensor(points).numpy(force=True), "networks spanning it", cross))
     shown = [[j <= k for j in range(len(clouds))] + [True] * len(extra) for k in range(len(clouds))]
     for cloud, visible in zip(clouds, shown[-1], strict=False):
         cloud.visible = visible

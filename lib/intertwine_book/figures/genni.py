@@ -1,44 +1,52 @@
 """Figures of GENNI: the loss on planes of parameters, ε-sets, their components and their pictures by UMAP."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-import torch
 from matplotlib import colormaps
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
-from torch import Tensor
 
-from intertwine.genni import Grid, Plane
 from intertwine_book.figures.style import COLOURS, check_columns, facets, new_figure
 
-Function = Callable[[Tensor, Tensor], Tensor]
+if TYPE_CHECKING:
+    import intertwine.genni  # torch is slow to import
+
+
+class Losses(NamedTuple):
+    """Recorded losses, drawn as those of a `Grid` are."""
+
+    axis: np.ndarray
+    relative: np.ndarray
 
 
 def loss_planes(panels: Mapping[str, Mapping[str, Any]], *, low: int = -4, high: int = 1) -> Figure:
     """J/E[y²] on planes of parameters, dark where the function is nearly the target.
 
     Args:
-        panels: title → `grid` (a `Grid` of two dimensions) and, where wanted, `oracle` (coordinates of exact
-            members of the class, drawn as dots), `points` (of solutions, drawn as crosses), `epsilon` (a
-            contour of J/E[y²]), `names` (of the coordinates), `exact` (another grid, whose contour at the
-            same ε is dashed) and `zero` (a mask of the points where the output is 0, hatched).
+        panels: title → `grid` (a `Grid` of two dimensions, or `Losses`) and, where wanted, `oracle`
+            (coordinates of exact members of the class, drawn as dots), `points` (of solutions, drawn as
+            crosses), `epsilon` (a contour of J/E[y²]), `names` (of the coordinates), `exact` (another grid,
+            whose contour at the same ε is dashed) and `zero` (a mask of the points where the output is 0,
+            hatched).
         low, high: the powers of ten between which shades differ.
     """
     figure, axes = new_figure(1, len(panels), height=2.6, squeeze=False)
     for axis, (title, panel) in zip(axes[0], panels.items(), strict=True):
         grid = panel["grid"]
-        at = grid.axis.numpy(force=True)
-        logs = np.log10(grid.relative.numpy(force=True).T.clip(10.0**low, 10.0**high))
+        at = _numbers(grid.axis)
+        logs = np.log10(_numbers(grid.relative).T.clip(10.0**low, 10.0**high))
         extent = (at[0], at[-1], at[0], at[-1])
         shades = {"cmap": "GnBu_r", "vmin": low, "vmax": high, "interpolation": "nearest"}
         image = axis.imshow(logs, origin="lower", extent=extent, **shades)
         if "zero" in panel:
-            zero = panel["zero"].numpy(force=True).T
+            zero = _numbers(panel["zero"]).T
             hatched = axis.contourf(at, at, zero, [0.5, 1.5], colors="none", hatches=["////"])
             hatched.set(edgecolor="#000000", linewidth=0)
             y, x = (at[each].mean() for each in zero.nonzero())
@@ -46,15 +54,14 @@ def loss_planes(panels: Mapping[str, Mapping[str, Any]], *, low: int = -4, high:
             axis.text(x, y, "output 0", bbox={"fc": "#ffffff", "ec": "none", "pad": 2}, **word)
         for kind, style in (("grid", "solid"), ("exact", "dashed")):
             if kind in panel and "epsilon" in panel:
-                values = panel[kind].relative.numpy(force=True).T
+                values = _numbers(panel[kind].relative).T
                 colour = "#000000" if kind == "grid" else COLOURS["red"]
                 line = {"colors": colour, "linestyles": style, "linewidths": 1.1}
                 axis.contour(at, at, values, [panel["epsilon"]], **line)
         if "oracle" in panel:
-            exact = np.asarray(panel["oracle"])
-            axis.scatter(*exact.T, s=5, color=COLOURS["orange"], linewidths=0)
+            axis.scatter(*_numbers(panel["oracle"]).T, s=5, color=COLOURS["orange"], linewidths=0)
         if "points" in panel:
-            axis.scatter(*np.asarray(panel["points"]).T, s=45, color=COLOURS["red"], marker="X", zorder=3)
+            axis.scatter(*_numbers(panel["points"]).T, s=45, color=COLOURS["red"], marker="X", zorder=3)
         x, y = panel.get("names", ("t₁", "t₂"))
         axis.set(title=title, xlabel=x, ylabel=y, xlim=extent[:2], ylim=extent[2:])
         axis.grid(False)
@@ -62,12 +69,19 @@ def loss_planes(panels: Mapping[str, Mapping[str, Any]], *, low: int = -4, high:
     return figure
 
 
-def plane_in_space(grid: Grid, flat: Plane, networks: Mapping[str, Sequence[float]], f: Function) -> Figure:
+def plane_in_space(
+    grid: intertwine.genni.Grid,
+    flat: intertwine.genni.Plane,
+    networks: Mapping[str, Sequence[float]],
+    f: Callable[..., Any],
+) -> Figure:
     """A plane through three solutions among all values of three weights, unrolled, and some of its networks.
 
     The first three parameters are the axes of space. The networks, whose functions are drawn, are letter →
     coordinates in the plane; f takes parameter vectors and inputs, a row each.
     """
+    import torch  # slow to import
+
     figure, _ = new_figure(1, 1, height=3.3)
     figure.clear()
     parts = figure.add_gridspec(len(networks), 3, width_ratios=[1.5, 1.2, 0.6])
@@ -138,7 +152,9 @@ def outgoing_weights(cases: Mapping[str, tuple[float, float]], slopes: tuple[flo
     return figure
 
 
-def class_stack(grids: Mapping[str, Mapping[float, Grid]], *, epsilon: float = 0.01) -> Figure:
+def class_stack(
+    grids: Mapping[str, Mapping[float, intertwine.genni.Grid]], *, epsilon: float = 0.01
+) -> Figure:
     """Neighbouring classes in one plane: for each target the contour of its ε-set, coloured by the target.
 
     The grids are title of the panel → value that tells targets apart → `Grid`; ε is of J/E[y²], that of each
@@ -196,3 +212,8 @@ def embeddings(table: pd.DataFrame) -> Figure:
         if seed == seeds[0]:
             axis.set_ylabel(name)
     return figure
+
+
+def _numbers(values: Any) -> np.ndarray:
+    """As numpy has them: a tensor on any device, a table or a list."""
+    return values.numpy(force=True) if hasattr(values, "numpy") else np.asarray(values)

@@ -1,20 +1,17 @@
-"""Chapter 6: the classes of networks x ↦ Σ c_i ReLU(w_i x) in closed form, and GENNI's conjecture tried.
+"""The classes of networks x ↦ Σ c_i ReLU(w_i x) in closed form.
 
 Such a network is s₊x for x > 0 and s₋x for x < 0. So a class is {θ : s₊, s₋ fixed}, and the two slopes are
 coordinates of the quotient by functional equivalence.
 """
 
-from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
-from intertwine.genni import Plane, Problem, epsilon_set, grid_loss, parameter_vector, random_plane
-from intertwine.genni.grid import Bounds
+from intertwine.genni import Grid, Plane
 from intertwine.groups import GReLU
-from intertwine_book.experiments.rows import Row, tabled
 
 
 def slopes(points: Float[Tensor, "*k p"]) -> Float[Tensor, "*k 2"]:
@@ -31,6 +28,24 @@ def slopes(points: Float[Tensor, "*k p"]) -> Float[Tensor, "*k 2"]:
 def gaussian_loss(points: Float[Tensor, "*k p"], target: Float[Tensor, " 2"]) -> Float[Tensor, "*k"]:
     """J for x ~ N(0, 1), exactly: ((Δs₊)² + (Δs₋)²)/2, with the slopes (s₊, s₋) of the target."""
     return (slopes(points) - target).square().sum(-1) / 2
+
+
+def gaussian_grid(grid: Grid, plane: Plane, theta: Float[Tensor, " p"]) -> Grid:
+    """The loss at the points of a grid for x ~ N(0, 1), in place of the mean over inputs; the target is θ."""
+    target = slopes(theta.to(plane.centre))
+    loss = gaussian_loss(plane.at(grid.coordinates()), target).view(grid.loss.shape)
+    return grid._replace(loss=loss, energy=target.square().sum().item() / 2)
+
+
+def merging(target: Float[Tensor, " 2"]) -> float:
+    """Above which ε of J/E[y²] the two pieces of a class of two neurons, with slopes (s₊, s₋), are one.
+
+    Example:
+        >>> merging(torch.tensor([1.0, -1.0]))
+        0.5
+    """
+    squares = target.square()
+    return (squares.min() / squares.sum()).item()
 
 
 class Quadric(NamedTuple):
@@ -82,6 +97,19 @@ def quadric(plane: Plane, level: float) -> Quadric:
     return Quadric(squares, level - (at @ pairing @ at).item(), middle, axes)
 
 
+def negative_sheet(
+    plane: Plane, level: float, *, reach: float = 2.0, n: int = 56
+) -> tuple[Float[Tensor, "n n2 3"], Float[Tensor, "n n2"]]:
+    """The class with s₊ = 0 and s₋ = level in a plane, where both w_i are negative, and c_1 w_1 on it.
+
+    In coordinates of the plane, and nan where a w_i is positive or a coordinate is beyond `reach`.
+    """
+    sheet = quadric(plane, level).one_sheet(reach, n)
+    w1, w2, c1, _ = plane.at(sheet.flatten(0, 1)).view(*sheet.shape[:2], 4).unbind(-1)
+    inside = (w1 < 0) & (w2 < 0) & (sheet.abs() <= reach).all(2)
+    return torch.where(inside[..., None], sheet, torch.nan).cpu(), (w1 * c1).cpu()
+
+
 def orbit(
     theta: Float[Tensor, " p"], number: int, *, scale: float = 1.0, generator: torch.Generator
 ) -> Float[Tensor, "k p"]:
@@ -99,48 +127,3 @@ def orbit(
     elements = [GReLU(len(w)).sample(generator, scale=scale) for _ in range(number)]
     A = torch.stack(elements).to(theta)
     return torch.cat([A @ w, c @ torch.linalg.inv(A)], 1)
-
-
-def authors_draws(
-    build: Callable[..., nn.Module], shape: Sequence[int], samples: int, number: int, *, seed: int
-) -> tuple[Float[Tensor, " p"], Float[Tensor, "n ..."], Float[Tensor, "k p"]]:
-    """Target, inputs and starts from one stream of random numbers, as lengyel2020's code draws them.
-
-    Example:
-        >>> from intertwine import models
-        >>> target, inputs, starts = authors_draws(models.fcn, (1,), 100, 2, seed=10)
-        >>> (target * 1e4).round().tolist(), inputs.shape, starts.shape
-        ([-838.0, -343.0, -2652.0, 1627.0], torch.Size([100, 1]), torch.Size([2, 4]))
-
-    The starts depend on how many inputs of this shape there are, standard normal. The paper's small network
-    has the seed 10 and 16,384 inputs, its LeNet 0 and 8,192. The keyword `seed` of `build` takes a generator.
-    """
-    generator = torch.Generator().manual_seed(seed)
-    target = parameter_vector(build(seed=generator))
-    inputs = torch.randn(samples, *shape, generator=generator)
-    return target, inputs, torch.stack([parameter_vector(build(seed=generator)) for _ in range(number)])
-
-
-@tabled
-def conjecture(
-    problem: Problem,
-    plane: Plane,
-    bounds: Bounds,
-    n: int,
-    *,
-    epsilons: Sequence[float],
-    planes: int = 20,
-    generator: torch.Generator,
-) -> Iterator[Row]:
-    """The share of grid points under ε in the plane of the solutions and in random planes through θ_0.
-
-    The grid is that of `grid_loss`, ε are thresholds of J/E[y²], and the generator draws the directions of
-    the random planes. Columns plane (solutions, random), trial, epsilon, share (of the grid's points).
-    """
-    size = len(plane.basis)
-    drawn = [random_plane(plane.centre, size, generator=generator) for _ in range(planes)]
-    for name, trial, each in [("solutions", 0, plane), *(("random", k, p) for k, p in enumerate(drawn))]:
-        grid = grid_loss(problem, each, bounds, n)
-        for epsilon in epsilons:
-            share = epsilon_set(grid, epsilon).double().mean().item()
-            yield {"plane": name, "trial": trial, "epsilon": epsilon, "share": share}

@@ -1,0 +1,232 @@
+"""The statements of lengyel2020, tried: the tables of chapter 6 that claims read."""
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.utils.flop_counter import FlopCounterMode
+
+from intertwine import genni, models
+from intertwine.genni import Grid, Plane, Problem
+from intertwine.genni.grid import Bounds
+from intertwine.shallow import ShallowReLU, stabilizer
+from intertwine_book.experiments.genni.closed_form import gaussian_loss, orbit, slopes
+from intertwine_book.experiments.rows import Row, tabled
+
+f64 = torch.float64
+PRINTED = 0.0025
+"""The ε of the paper's figures 1 and 2, of J itself."""
+
+
+@tabled
+def orbits(x: Float[Tensor, "n 1"], *, generator: torch.Generator) -> Iterator[Row]:
+    """Swaps and scalings keep the function, and the order of a swap and a scaling matters."""
+    for h, trial in itertools.product((2, 3, 4), range(5)):
+        theta = torch.randn(2 * h, dtype=f64, generator=generator)
+        problem = Problem(models.fcn((1, h, 1)), theta, x)
+        loss = genni.loss_at(problem, orbit(theta, 20, generator=generator)).max()
+        scale = torch.linspace(1, 2, h, dtype=f64)
+        scale = torch.cat([scale, 1 / scale])
+        swapped, scaled = (at.view(2, h).flip(1).flatten() for at in (theta, scale * theta))
+        row = {"h": h, "trial": trial, "relative_loss": (loss / problem.y.square().mean()).item()}
+        yield row | {"order_matters": ((scale * swapped - scaled).norm() / theta.norm()).item()}
+
+
+@tabled
+def metric(x: Float[Tensor, "n 1"], *, generator: torch.Generator) -> Iterator[Row]:
+    """J is the square of a distance in L²(N(0, 1)), and that of the whole line lies in its tails."""
+    network, line = models.fcn(), torch.linspace(-1000, 1000, 20_001, dtype=f64)[:, None]
+    for trial in range(5):
+        theta, move = torch.randn(2, 4, dtype=f64, generator=generator)
+        move[:2] = 0  # the function is linear in c
+        ends = theta + torch.tensor([[1.0], [0.5]]) * move
+        whole, half = genni.loss_at(Problem(network, theta, x), ends).tolist()
+        squared = gaussian_loss(ends[0], slopes(theta)).item()
+        gap = genni.outputs(network, ends[:1], line) - genni.outputs(network, theta[None], line)
+        tail = gap.square().flatten()[line.flatten().abs() > 500].sum() / gap.square().sum()
+        row = {"trial": trial, "tail": tail.item(), "half_as_far": half / whole}
+        yield row | {"from_half": abs(half / whole - 0.5), "from_d_squared": abs(whole / squared - 1)}
+
+
+@tabled
+def dimensions(*, generator: torch.Generator) -> Iterator[Row]:
+    """The dimension of a class beside that of an orbit, one for each of h neurons."""
+    for h, trial in itertools.product((2, 3, 4), range(3)):
+        mixed = torch.randn(2 * h, dtype=f64, generator=generator).abs()
+        mixed[0] *= -1
+        kinds = {
+            "1 input, both slopes": (1, mixed),
+            "1 input, all w negative": (1, -mixed.abs()),
+            "3 inputs": (3, torch.randn(4 * h, dtype=f64, generator=generator)),
+        }
+        for kind, (width, theta) in kinds.items():
+            x = torch.randn(1000, width, dtype=f64, generator=generator)
+            rank, fibre, _ = genni.functional_dimension(models.fcn((width, h, 1)), theta, x)
+            row = {"network": kind, "h": h, "trial": trial, "parameters": len(theta), "rank": rank}
+            yield row | {"class": fibre, "orbit": h, "orbit_is_all": fibre == h}
+
+
+@tabled
+def isotropy() -> Iterator[Row]:
+    """Which elements of swap and scale fix a network, and whether the further group moves its function."""
+    cases = {
+        "both slopes": [1.0, -1.0, 0.8, 0.5],
+        "both w negative": [-1.0, -2.0, 0.8, 0.5],
+        "two equal neurons": [1.0, 2.0, 1.0, 0.5],
+        "a neuron without weights": [1.0, 0.0, 0.8, 0.0],
+    }
+    for point, (w1, w2, c1, c2) in cases.items():
+        fixing = stabilizer(ShallowReLU([[w1], [w2]], [0, 0], [[c1, c2]], [0]))
+        theta, further = torch.tensor([[w1, w2, c1, c2], [w1, w2, c1 + w2, c2 - w1]], dtype=f64)
+        row = {"point": point, "order": fixing.order, "dimension": fixing.dimension}
+        row |= {"orbit": 2 - fixing.dimension}
+        row |= {"moved_by_the_further_group": gaussian_loss(further, slopes(theta)).item()}
+        yield row | {"isotropy": not fixing.trivial}
+
+
+@tabled
+def copies(lives: pd.DataFrame) -> Iterator[Row]:
+    """The pieces of a class that last, and at which ε they merge, from the lifetimes of all components.
+
+    Columns s_plus, s_minus (of the target), birth, death and expected, where theory says that two merge.
+    """
+    for (plus, minus), bars in lives.groupby(["s_plus", "s_minus"], sort=False):
+        merging = bars["expected"].iloc[0]
+        lasting = bars[(bars["birth"] < 0.1 * merging) & (bars["death"] > 0.4 * merging)]
+        row = {"s_plus": plus, "s_minus": minus, "pieces": len(lasting), "predicted": merging}
+        yield row | {"merged_at": lasting["death"].iloc[1:].max(), "copies_meet": len(lasting) < 2}
+
+
+def cube(plane: Plane, n: int) -> Float[Tensor, "points p"]:
+    """Parameters at n points a side of a plane of three dimensions, between −2 and 2."""
+    axis = torch.linspace(-2, 2, n, dtype=f64)
+    return plane.at(torch.cartesian_prod(axis, axis, axis))
+
+
+@tabled
+def hole(plane: Plane, theta: Float[Tensor, " p"], n: int) -> Iterator[Row]:
+    """Pieces, holes and cavities at the printed ε of the class of θ and of parts of it."""
+    at = cube(plane, n)
+    near, near_zero = (gaussian_loss(at, s) < PRINTED for s in (slopes(theta.to(at)), at.new_zeros(2)))
+    sets = {"theirs": near, "with both w negative": near & (at[:, :2] < 0).all(1)}
+    for name, inside in {**sets, "near the zero function": near & near_zero}.items():
+        pieces, holes, cavities = genni.betti(inside.view(n, n, n))
+        row = {"set": name, "pieces": pieces, "holes": holes, "cavities": cavities}
+        yield row | {"points": int(inside.sum())}
+
+
+@tabled
+def crossing(plane: Plane, ratio: float, n: int) -> Iterator[Row]:
+    """The part of an ε-set with both w positive, for targets of such slopes that ε is `ratio` and less."""
+    at = cube(plane, n)
+    lower, upper = ((at[:, :2] * sign > 0).all(1) for sign in (-1, 1))
+    near_zero = gaussian_loss(at, at.new_zeros(2)) < PRINTED
+    rays = {"a slope 0": (0.0, 1.0), "both slopes alive": (0.5**0.5, 0.5**0.5)}
+    for (kind, ray), epsilon in itertools.product(rays.items(), (ratio, 4.0, 0.9, 0.4, 0.1)):
+        target = (2 * PRINTED / epsilon) ** 0.5 * torch.tensor(ray).to(at)
+        inside = gaussian_loss(at, target) < PRINTED
+        label = genni.components(inside.view(n, n, n)).flatten()
+        joined = set(label[inside & lower].tolist()) & set(label[inside & upper].tolist())
+        second, zero = ((inside & part).sum().item() / inside.sum().item() for part in (upper, near_zero))
+        row = {"target": kind, "epsilon": round(epsilon, 2), "points": int(inside.sum())}
+        row |= {"second_surface": second, "near_zero": zero, "joined": bool(joined)}
+        predicted = epsilon > ray[1] ** 2
+        yield row | {"predicted": predicted, "as_predicted": (second > 0) == predicted}
+
+
+@tabled
+def shares(
+    problem: Problem,
+    plane: Plane,
+    bounds: Bounds,
+    n: int,
+    *,
+    epsilons: Sequence[float],
+    planes: int,
+    generator: torch.Generator,
+) -> Iterator[Row]:
+    """The share of grid points under ε in the plane of the solutions and in random planes through θ_0.
+
+    The grid is that of `grid_loss`, ε are thresholds of J/E[y²], and the generator draws the directions of
+    the random planes. Columns plane (solutions, random), trial, epsilon, share (of the grid's points).
+    """
+    size = len(plane.basis)
+    drawn = [genni.random_plane(plane.centre, size, generator=generator) for _ in range(planes)]
+    for name, trial, each in [("solutions", 0, plane), *(("random", k, p) for k, p in enumerate(drawn))]:
+        grid = genni.grid_loss(problem, each, bounds, n)
+        for epsilon in epsilons:
+            share = genni.epsilon_set(grid, epsilon).double().mean().item()
+            yield {"plane": name, "trial": trial, "epsilon": epsilon, "share": share}
+
+
+def conjecture(
+    problem: Problem, flats: Sequence[Plane], n: int, *, planes: int, seeded: Callable[[int], torch.Generator]
+) -> pd.DataFrame:
+    """The plane of the solutions of each search beside random planes through the first of them."""
+    asked: dict[str, Any] = {"bounds": (-2, 2), "n": n, "planes": planes}
+    asked["epsilons"] = [0.01, 0.03, 0.1, 0.3]
+    each = {k: shares(problem, p, **asked, generator=seeded(1000 + k)) for k, p in enumerate(flats)}
+    table = pd.concat(each, names=["search"])
+    return table.groupby(["search", "epsilon", "plane"])["share"].mean().unstack().reset_index()
+
+
+@tabled
+def conjecture_anywhere(
+    flats: Sequence[Plane],
+    target: Float[Tensor, " 2"],
+    n: int,
+    *,
+    planes: int,
+    seeded: Callable[[int], torch.Generator],
+) -> Iterator[Row]:
+    """The plane of the solutions of each search beside planes through random points, by closed form."""
+    for k, flat in enumerate(flats):
+        generator = seeded(2000 + k)
+        centres = torch.randn(planes, 4, dtype=f64, generator=generator)
+        random = [genni.random_plane(centre, 3, generator=generator) for centre in centres]
+        points = (cube(each, n).to(target) for each in (flat, *random))
+        share = [
+            (gaussian_loss(at, target) < 0.05 * target.square().sum()).double().mean().item() for at in points
+        ]
+        row = {"search": k, "epsilon": 0.1, "solutions": share[0]}
+        yield row | {"random": sum(share[1:]) / planes}
+
+
+def cost(problem: Problem) -> pd.DataFrame:
+    """Multiplications and additions of a picture, by its dimension and points a side."""
+    rows = []
+    for m, n in ((1, 64), (2, 16), (2, 32), (3, 8), (3, 16), (4, 8)):
+        flat = genni.plane(torch.cat([torch.zeros(1, 4), torch.eye(4)[:m]]).to(f64))
+        with FlopCounterMode(display=False) as counter:
+            genni.grid_loss(problem, flat, (-2, 2), n)
+        rows.append({"m": m, "n": n, "points": n**m, "operations": counter.get_total_flops()})
+    table = pd.DataFrame(rows).eval("per_point = operations / points")
+    return table.assign(excess=table["per_point"] / table["per_point"].min() - 1)
+
+
+@tabled
+def independence(*, generator: torch.Generator) -> Iterator[Row]:
+    """Whether m + 1 vectors of R⁴ can be linearly independent."""
+    vectors = torch.randn(5, 4, dtype=f64, generator=generator)
+    for m in range(1, 5):
+        rank = int(torch.linalg.matrix_rank(vectors[: m + 1]))
+        yield {"m": m, "rank": rank, "holds": rank == m + 1}
+
+
+@tabled
+def published_networks(losses: Float[Tensor, " k"]) -> Iterator[Row]:
+    """Which networks of the authors are closer to the target than the zero function; losses are relative."""
+    for network, loss in enumerate(losses.tolist()):
+        yield {"network": network, "relative_loss": loss, "better_than_zero": loss < 1}
+
+
+@tabled
+def pictures(grids: Mapping[int, Grid], epsilon: float) -> Iterator[Row]:
+    """The pieces of an ε-set in figures of the paper, number → grid."""
+    for figure, grid in grids.items():
+        pieces = int(genni.components(genni.epsilon_set(grid, epsilon)).max())
+        yield {"figure": figure, "pieces": pieces, "connected": pieces == 1}

@@ -1,0 +1,90 @@
+"""What sentences of chapter 6 say of its recorded runs, and of searches."""
+
+import pytest
+import torch
+from helpers import generator
+
+from intertwine import genni, models
+from intertwine_book import results
+from intertwine_book.experiments.genni.closed_form import slopes
+from intertwine_book.stories import genni as story
+from intertwine_book.stories.genni import record
+
+
+def test_the_printed_threshold_is_16_times_the_loss_of_the_zero_function():
+    assert round(story.facts()["ratio"]) == 16  # as learned.md has it
+
+
+def test_of_the_four_networks_that_span_the_planes_one_is_a_solution_and_one_worse_than_zero():
+    losses = record("published_networks").set_index("network")["relative_loss"]
+    assert losses.index[losses < 1e-4].tolist() == [0]
+    assert losses.index[losses > 1].tolist() == [2] and (losses[[1, 3]] > 0.25).all()
+
+
+def test_halving_the_distance_divides_the_loss_by_four():
+    assert record("metric")["half_as_far"].to_numpy() == pytest.approx(0.25, abs=1e-9)
+
+
+def test_all_five_targets_have_two_pieces_that_merge_within_one_percent_of_the_prediction():
+    copies = record("copies")
+    assert len(copies) == 5 and (copies["pieces"] == 2).all()
+    assert copies["merged_at"].to_numpy() == pytest.approx(copies["predicted"].to_numpy(), rel=0.01)
+
+
+def test_with_one_input_a_class_is_larger_than_an_orbit_unless_two_neurons_have_both_slopes():
+    found = record("dimensions").set_index("network")
+    both, one, three = (found.loc[name] for name in found.index.unique())
+    assert (both["class"] == 2 * both["h"] - 2).all() and (one["class"] == 2 * one["h"] - 1).all()
+    assert (three["class"] == three["h"]).all() and len(three) == 9
+    assert (found["orbit"] == found["h"]).all()
+
+
+def test_an_orbit_may_be_smaller_than_its_group_and_the_further_group_keeps_what_lacks_a_slope():
+    found = record("isotropy").set_index("point")
+    assert found.index[found["isotropy"]].tolist() == ["two equal neurons", "a neuron without weights"]
+    assert found["order"].idxmax() == "two equal neurons" and found["order"].max() == 2
+    assert found.index[found["dimension"] > 0].tolist() == ["a neuron without weights"]
+    assert found.index[found["moved_by_the_further_group"] > 0].tolist() == ["both slopes"]
+
+
+def test_the_set_of_figure_2_and_its_part_with_both_w_negative_have_one_piece_and_one_hole():
+    found = record("hole").set_index("set")
+    assert (found.loc[["theirs", "with both w negative"], ["pieces", "holes"]] == 1).all(axis=None)
+    (_, origin) = results.recorded("06_genni", "hole")["desk"]
+    assert 2 * origin["parameters"]["points_3d"] == 160
+
+
+def test_the_second_surface_is_there_just_when_epsilon_exceeds_the_bound():
+    found = record("crossing")
+    assert found["as_predicted"].all() and found.groupby("target").size().tolist() == [5, 5]
+    assert (found["joined"] == (found["second_surface"] > 0)).all()
+
+
+def test_at_the_printed_threshold_it_holds_the_same_share_of_either_set_and_nine_tenths_are_near_zero():
+    printed = record("crossing").query("epsilon > 10")
+    assert len(printed) == 2 and printed["near_zero"].between(0.88, 0.905).all()
+    assert set((100 * printed["second_surface"]).round()) == {round(story.facts()["second-surface"])}
+
+
+def test_a_plane_of_solutions_holds_three_times_as_many_as_one_anywhere_not_clearly_more_than_through_one():
+    anywhere = record("conjecture_anywhere")
+    times = anywhere["solutions"] / anywhere["random"]
+    assert len(times) == 10 and 2.5 < times.mean() < 3.6 and times.between(1.5, 6).all()
+    gap = story.searches().groupby("null")["gap"]
+    assert results.interval(gap.get_group("anywhere"))[0] > 0
+    low, high = results.interval(gap.get_group("through θ₀"))
+    assert low < 0 < high
+
+
+def test_a_point_costs_4000_operations_whatever_the_dimension_and_the_points_a_side():
+    assert record("cost")["per_point"].to_numpy() == pytest.approx(4000, rel=0.01)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_starts_that_are_refused_lack_a_slope(seed):
+    draw = generator(seed)
+    x, starts = (torch.randn(n, d, dtype=torch.float64, generator=draw) for n, d in ((700, 1), (24, 4)))
+    problem = genni.Problem(models.fcn(), torch.tensor([1.0, -1.0, 0.8, 0.5]), x[:200])
+    ends, rest = genni.descend(problem, starts, steps=500, lr=0.03), problem.on(x[200:])
+    refused = ends[genni.loss_at(rest, ends) >= 1e-4 * rest.energy]
+    assert len(refused) and slopes(refused).abs().amin(1).max() == 0
