@@ -36,13 +36,11 @@
 
 # %% tags=["hide-input"]
 import copy
-import itertools
 import math
 
 import numpy as np
 import pandas as pd
 import torch
-from myst_nb import glue
 from scipy.optimize import minimize_scalar
 from torch import nn
 
@@ -51,19 +49,14 @@ from intertwine.groups import GReLU, intertwiner_group, scalar_group
 from intertwine.models import fcn
 from intertwine.weightspace import find_symmetries, relative_error
 from intertwine_book import results
-from intertwine_book.experiments import activation_table, intertwiner_groups, weight_space
+from intertwine_book.experiments import intertwiner_groups as experiments
+from intertwine_book.figures import groups as figures
 from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.drag_matrix import drag_matrix
-from intertwine_book.figures.groups import (
-    moved_rays,
-    names_of_a_neuron,
-    pull_through,
-    scalar_strip,
-    warped_grid,
-)
-from intertwine_book.figures.readable import readable
 from intertwine_book.figures.style import COLOURS, use_style
-from intertwine_book.figures.symmetries import before_and_after, neuron_diagram
+from intertwine_book.figures.symmetries import before_and_after
+from intertwine_book.stories import intertwiner_groups as story
+from intertwine_book.stories import tell
 
 use_style()
 
@@ -78,26 +71,8 @@ epochs: int = 30
 scale: float = 1.0  # standard deviation of the logarithms of the scalings
 trials: int = 5  # group elements drawn for each check
 
-# %% tags=["remove-cell"]
-relu = torch.relu
-side = torch.linspace(-1, 1, 17, dtype=torch.float64)
-grid = torch.stack(torch.meshgrid(side, side, indexing="ij"))
-root = math.sqrt(0.5)
-scaled_swap = torch.tensor([[0.0, 1.3], [0.7, 0.0]]).double()
-turn = torch.tensor([[root, -root], [root, root]]).double()
-flat, pictures, apart = grid.flatten(1), {}, {}
-for name, A in {"scaled swap": scaled_swap, "turn by 45°": turn}.items():
-    left, right = relu(A @ flat), relu(A) @ relu(flat)  # φ(A) = σ(A) for ReLU
-    best = torch.linalg.lstsq(relu(flat).T, left.T).solution.T @ relu(flat)
-    apart[name] = [float((left - each).norm() / left.norm()) for each in (right, best)]
-    pictures[name] = [grid, left.view_as(grid), right.view_as(grid)]
-assert apart["scaled swap"][0] == 0
-glue("turn", 100 * apart["turn by 45°"][0], display=False)
-glue("turn-best", 100 * apart["turn by 45°"][1], display=False)
-
 # %% tags=["remove-input"] figure="fig-warp"
-columns = ["$x$", "$\\sigma(Ax)$", "$\\varphi(A)\\,\\sigma(x)$"]
-warped_grid(grid, pictures, columns)
+story.warp()
 
 # %% tags=["remove-input"] figure="fig-drag"
 drag_matrix()
@@ -111,7 +86,7 @@ drag_matrix()
 # Insert $A$ in front of σ, undo its effect behind σ, and multiply both into the weights on either side.
 
 # %% tags=["remove-input"] figure="fig-pull"
-pull_through()
+figures.pull_through()
 
 # %% [markdown]
 # :::{prf:definition} Intertwiner group, {cite}`godfrey2022` §3
@@ -159,7 +134,11 @@ def phi(sigma, A):
     return sigma(A) @ torch.linalg.inv(sigma(one))
 
 
-z = flat  # the points of the grid
+relu, root = torch.relu, math.sqrt(0.5)
+scaled_swap = torch.tensor([[0.0, 1.3], [0.7, 0.0]]).double()
+turn = torch.tensor([[root, -root], [root, root]]).double()
+side = torch.linspace(-1, 1, 17).double()
+z = torch.cartesian_prod(side, side).T  # the points of the grid
 assert torch.equal(relu(scaled_swap @ z), phi(relu, scaled_swap) @ relu(z))
 assert not torch.allclose(relu(turn @ z), phi(relu, turn) @ relu(z))
 assert torch.equal(phi(relu, scaled_swap), GReLU(2).phi(scaled_swap))
@@ -187,11 +166,10 @@ assert torch.equal(phi(relu, scaled_swap), GReLU(2).phi(scaled_swap))
 # For ReLU, $\varphi(A) = A$, and $A_i$ is a permutation with positive scalings.
 # We draw one for each layer of a network that was trained on handwritten digits:
 
-# %% tags=["hide-input"]
+# %%
 device = devices.pick(device)
 generator = torch.Generator().manual_seed(seed)
 train, test = (data.load(dataset, split, device=device) for split in ("train", "test"))
-run = results.run(globals(), "01_intertwiner_groups", data=train)
 x_train, x_test = (part.images.flatten(1).double() for part in (train, test))
 sizes = [x_train.shape[1], *widths, len(train.classes)]
 network = fcn(sizes, bias=True, seed=generator).double().to(device).eval()
@@ -203,15 +181,16 @@ for _ in range(epochs):
         loss.backward()
         optimiser.step()
 network.requires_grad_(False)
-correct = lambda net: (net(x_test).argmax(1) == test.labels).double().mean().item()
+
+
+def accuracy(net):
+    return (net(x_test).argmax(1) == test.labels).double().mean().item()
+
+
+# %%
 elements = {
     f"relu{i}": GReLU(n).sample(generator, scale=scale) for i, n in enumerate(widths, 1)
 }
-moved = find_symmetries(network, x_test[:1]).act(network, elements)
-glue("accuracy", 100 * correct(network), display=False)
-glue("tested", len(x_test), display=False)
-
-# %%
 by_hand = copy.deepcopy(network)
 for i, A in enumerate(elements.values(), 1):
     before, behind = by_hand[2 * i - 2], by_hand[2 * i]  # the i-th ReLU
@@ -219,22 +198,13 @@ for i, A in enumerate(elements.values(), 1):
     before.bias.copy_(A.to(device) @ before.bias)
     behind.weight.copy_(behind.weight @ torch.linalg.inv(A).to(device))
 
+symmetries = find_symmetries(network, x_test[:1])
+moved = symmetries.act(network, elements)
 assert torch.allclose(by_hand.fc2.weight, moved.fc2.weight)
 assert torch.allclose(by_hand(x_test), network(x_test))
 
 # %% tags=["remove-input"] figure="fig-same-function"
-both = (network, moved)
-matrices = [[w for w in net.parameters() if w.ndim == 2] for net in both]
-pieces = {
-    "weights": [torch.cat([W.flatten() for W in net]) for net in matrices],
-    "hidden activations": [net[:2](x_test[:60]).flatten() for net in both],
-    "outputs": [net(x_test).flatten() for net in both],
-}
-same_function = pd.concat(
-    pd.DataFrame({"quantity": name, "before": b.cpu(), "after": a.cpu()})
-    for name, (b, a) in pieces.items()
-)
-before_and_after(same_function)
+before_and_after(experiments.changes(network, moved, x_test))
 
 # %% [markdown]
 # {numref}`fig-same-function` compares both networks.
@@ -250,71 +220,11 @@ before_and_after(same_function)
 # *Scale*: multiply what enters a neuron by $\alpha > 0$, its bias too,
 # and divide what leaves it by $\alpha$ ({numref}`fig-scale`).
 
-# %% tags=["remove-cell"]
-small = fcn((1, 2, 1), bias=True).double().eval().requires_grad_(False)
-values = ([[1.0], [-2.0]], [0.5, 1.0], [[3.0, -1.0]], [0.0])
-for parameter, value in zip(small.parameters(), values, strict=True):
-    parameter.copy_(torch.tensor(value))
-points = torch.linspace(-2, 2, 5, dtype=torch.float64)[:, None]
-space = find_symmetries(small, points)
-swapped = space.act(small, {"relu1": torch.tensor([[0.0, 1.0], [1.0, 0.0]])})
-scaled = space.act(small, {"relu1": torch.diag(torch.tensor([2.0, 1.0]))})
-for other in (swapped, scaled):
-    assert torch.allclose(other(points), small(points))
-
-
-def scaling_error(alpha, with_bias=True):
-    """Scale the first neuron of `small` by alpha and compare outputs."""
-    other = copy.deepcopy(small)
-    other.fc1.weight[0] *= alpha
-    other.fc1.bias[0] *= alpha if with_bias else 1
-    other.fc2.weight[:, 0] /= alpha
-    return relative_error(other(points), small(points))
-
-
-def drawing(net, colours=("blue", "red")):
-    weights = {"W1": net.fc1.weight, "b1": net.fc1.bias, "W2": net.fc2.weight}
-    return weights | {"colours": [COLOURS[c] for c in colours]}
-
-
 # %% tags=["remove-input"] figure="fig-swap"
-neuron_diagram(
-    {"before": drawing(small), "after the swap": drawing(swapped, ("red", "blue"))}
-)
+story.swap()
 
 # %% tags=["remove-input"] figure="fig-scale"
-neuron_diagram({"before": drawing(small), "after the scaling": drawing(scaled)})
-
-
-# %% tags=["remove-cell"]
-scalings = pd.DataFrame({"alpha": [0.01, 0.5, 2.0, 100.0, -0.5, -1.0, -2.0]})
-scalings["error"] = [scaling_error(alpha) for alpha in scalings["alpha"]]
-scalings["without bias"] = [scaling_error(a, with_bias=False) for a in scalings["alpha"]]
-scalings["holds"] = scalings["error"] < 1e-12
-assert (scalings["holds"] == (scalings["alpha"] > 0)).all()
-negative = 100 * scalings.query("alpha < 0")["error"].min()
-glue("negative", float(negative), display=False)
-no_bias = 100 * scalings.query("alpha > 0")["without bias"].min()
-glue("no-bias", float(no_bias), display=False)
-rows, x_any = [], torch.randn(50, 3, generator=generator, dtype=torch.float64)
-realised = lambda t: relu(x_any @ t[:, :3].T + t[:, 3]) @ t[:, 4]
-kinds = ("generic", "two equal neurons", "a dead neuron", "one without weights", "all 0")
-for kind, trial in itertools.product(kinds, range(trials)):
-    theta = torch.randn(3, 5, generator=generator, dtype=torch.float64)  # w, b, λ
-    theta[1] = theta[0] if kind == "two equal neurons" else theta[1]
-    theta[1, 4 if kind == "a dead neuron" else 0 :] *= kind in kinds[:2]
-    theta *= kind != "all 0"
-    orders = torch.tensor([*itertools.permutations(range(3))])
-    a = torch.randn(3, 1, generator=generator, dtype=torch.float64).exp()
-    scalars = torch.cat([a.expand(3, 4), 1 / a], 1)
-    gaps = [(realised(scalars * theta[o]) - realised(theta)).abs().max() for o in orders]
-    networks = len({tuple(theta[o].flatten().tolist()) for o in orders})
-    rows.append([kind, trial, float(max(gaps)), networks, 6 / networks])
-columns = ["point", "trial", "error", "networks", "moves_for_each"]
-any_point = pd.DataFrame(rows, columns=columns)
-assert any_point["error"].max() < 1e-10
-different = any_point.groupby("point")["networks"].max()
-assert different["generic"] == 6 and different["two equal neurons"] == 3
+story.scale()
 
 # %% [markdown]
 # A layer of $N$ neurons has $N!$ orders of its neurons.
@@ -418,30 +328,8 @@ def scalar_kind(sigma):
     return "signs" if sign else "trivial"
 
 
-for sigma in (nn.GELU(), torch.tanh, nn.ReLU(), torch.abs):
+for sigma in experiments.GALLERY.values():
     assert scalar_kind(sigma) == str(scalar_group(sigma))
-
-# %% tags=["remove-cell"]
-gallery = {
-    "GELU": nn.GELU(),
-    "softplus": nn.Softplus(),
-    "sigmoid": torch.sigmoid,
-    "tanh": torch.tanh,
-    "sin": torch.sin,
-    "Gaussian": lambda x: torch.exp(-x * x / 2),
-    "ReLU": torch.relu,
-    "LeakyReLU(0.1)": nn.LeakyReLU(0.1),
-    "squared ReLU": lambda x: torch.relu(x) ** 2,
-    "|x|": torch.abs,
-    "x³": lambda x: x**3,
-    "x cos log|x|": lambda x: x * torch.cos(x.abs().clamp(min=1e-300).log()),
-}
-library = {name: scalar_group(sigma) for name, sigma in gallery.items()}
-for name, sigma in gallery.items():
-    assert scalar_kind(sigma) == str(library[name]), name
-assert scalar_kind(nn.Hardshrink()) == "signs" and scalar_kind(torch.exp) == "trivial"
-ripples = library["x cos log|x|"]
-assert abs(ripples.generator - math.exp(math.pi)) < 1e-6 and ripples.signed
 
 # %% [markdown]
 # It agrees with the library's `scalar_group` for all twelve activations of {numref}`fig-scalars`.
@@ -454,14 +342,7 @@ assert abs(ripples.generator - math.exp(math.pi)) < 1e-6 and ripples.signed
 # $x\cos\log|x|$ repeats itself when $x$ is multiplied by $e^{\pi}$, so its group is $\{\pm e^{k\pi}\}$.
 
 # %% tags=["remove-input"] figure="fig-scalars"
-logs = [*np.linspace(-4, 4, 41), -np.pi, np.pi]
-tried = sorted(sign * math.exp(t) for t in logs for sign in (-1, 1))
-strip = pd.DataFrame(
-    {"activation": name, "a": a, "residual": residual(sigma, a)}
-    for name, sigma in gallery.items()
-    for a in tried
-)
-scalar_strip(strip)
+figures.scalar_strip(experiments.residuals(residual))
 
 # %% [markdown]
 # (sec-table-1)=
@@ -472,52 +353,11 @@ scalar_strip(strip)
 # and the group that is computed from values of σ.
 
 # %% tags=["remove-cell"]
-rbf = lambda x: torch.exp(-x * x / 2) / (2 * np.pi) ** 0.5
-same = lambda A: A
-slopes, powers = (-2.0, -1.0, -0.5, 0.1, 2.0), (1, 2, 3, 4)
-leaky = {f"LeakyReLU({s})": nn.LeakyReLU(s) for s in slopes}
-power = {f"x^{d}": [lambda x, d=d: x**d, lambda A, d=d: A**d] for d in powers}
-as_printed = [
-    ("Identity", "Identity", "linear", same),
-    ("Sigmoid", "sigmoid", "trivial", same),
-    ("ReLU", "ReLU", "positive", same),
-    *((name, sigma, "positive", same) for name, sigma in leaky.items()),
-    ("RBF", rbf, "signs", torch.abs),
-    *((name, sigma, "nonzero", of_A) for name, (sigma, of_A) in power.items()),
-]
-table_1 = intertwiner_groups.table_1(as_printed, 3, generator)
-assert list(table_1.loc[~table_1["holds"], "activation"]) == ["LeakyReLU(-1.0)", "x^1"]
-assert table_1["phi_error"].max() < 1e-12
+any_point = experiments.any_point(trials, generator)
+table_1 = experiments.table_1(3, generator)
 
 # %% tags=["remove-input"]
-WORDS = {
-    "linear": "all invertible",
-    "trivial": "permutations",
-    "signs": "…, signs",
-    "positive": "…, positive scalings",
-    "nonzero": "…, non-zero scalings",
-}
-shown = {"Identity": "A", "Sigmoid": "A", "ReLU": "A", "LeakyReLU(0.1)": "A"}
-shown |= {"LeakyReLU(-1.0)": "A", "RBF": "|A|"} | {
-    "x^1": "A",
-    "x^2": "A, squared entries",
-    "x^3": "A, cubed entries",
-}
-told = table_1.set_index("activation").loc[list(shown)].reset_index()
-told[["printed", "computed"]] = told[["printed", "computed"]].replace(WORDS)
-told["phi"], told["holds"] = (
-    list(shown.values()),
-    told["holds"].map(["no", "yes"].__getitem__),
-)
-shown = {
-    "LeakyReLU(0.1)": "LeakyReLU, slope 0.1",
-    "LeakyReLU(-1.0)": "LeakyReLU, slope −1",
-}
-told = told.replace(shown | {"x^1": "x", "x^2": "x²", "x^3": "x³"})
-headings = {"activation": "activation", "printed": "printed group", "phi": "printed φ(A)"}
-headings |= {"computed": "computed group", "holds": "agree"}
-shown = readable(told, headings, title="Table 1 of the paper, printed and computed")
-shown
+story.table_1(table_1)
 
 # %% [markdown]
 # The dots stand for *permutations*, $A^{\odot d}$ is the entrywise power and $|A|$ the entrywise absolute value.
@@ -535,34 +375,9 @@ shown
 # and *pieces* (connected components) are those of $G_{\sigma_n}$ for $n = 3$.
 # The table scrolls.
 
-# %% tags=["remove-cell"]
-extended = pd.DataFrame(activation_table.table(n=3), dtype=object)
-closed_forms = {
-    "trivial": "sigmoid GELU SiLU Mish Softplus ELU SELU CELU LogSigmoid"
-    " Hardswish Hardsigmoid ReLU6 exp",
-    "signs": "RBF tanh erf sin cos Softsign Hardtanh Softshrink Hardshrink Tanhshrink",
-    "positive": "ReLU LeakyReLU(0.01) LeakyReLU(-2) ReLU² Heaviside",
-    "nonzero": "x² x³ abs LeakyReLU(-1) sign √|x|·sign(x)",
-    "linear": "identity LeakyReLU(1)",
-    "discrete": "x·cos(log|x|) x·(2±sin(π·log₃|x|))",
-    "affine": "2x+1",
-    "constant": "3",
-}
-proved = {name: kind for kind, names in closed_forms.items() for name in names.split()}
-checked = extended[["activation", "scalars"]].rename(columns={"scalars": "computed"})
-checked["proved"] = [proved[name.replace(" ", "")] for name in checked["activation"]]
-checked["holds"] = checked["computed"] == checked["proved"]
-assert checked["holds"].all()
-glue("activations", len(checked), display=False)
-
 # %% tags=["remove-input"]
-headings = {"activation": "activation", "group": "group of matrices", "phi": "φ(A)"}
-headings |= {"dimension": "dimension", "components": "pieces"}
-pieces_of = extended["components"].map(lambda n: "infinite" if n == math.inf else int(n))
-extended["components"] = pieces_of
-extended["group"] = extended["group"].str.replace("d_i", "dᵢ")
-shown = readable(extended, headings, title="Groups of activations")
-shown
+extended = experiments.activation_table(n=3)
+story.activations(extended)
 
 # %% [markdown]
 # For all {glue:text}`activations` the computed scalars are of the kind that we derived by hand from the formula
@@ -585,12 +400,12 @@ for name, v in start.items():
     count[name] = len(angles.round(decimals=9).unique())
 
 assert count["axes"] == 4
-found = intertwiner_groups.orbit_size(start["other"].double(), 20, generator)
+found = experiments.orbit_size(start["other"].double(), 20, generator)
 assert 1 + count["other"] == found
 
 # %% tags=["remove-input"] figure="fig-rays"
-titles = {"axes": "4 rays stay 4", "other": f"1 ray becomes {1 + count['other']}"}
-moved_rays({titles[name]: (v, images[name]) for name, v in start.items()})
+titles = {"4 rays stay 4": "axes", f"1 ray becomes {1 + count['other']}": "other"}
+figures.moved_rays({title: (start[k], images[k]) for title, k in titles.items()})
 
 # %% [markdown]
 # :::{prf:theorem} {cite}`godfrey2022`, Theorem 3.3
@@ -632,7 +447,9 @@ for name, sigma in four.items():
 
 # %% tags=["remove-input"] figure="fig-names"
 symbols = {"sigmoid": "{1}", "tanh": "{±1}", "ReLU": "a > 0", "|x|": "a ≠ 0"}
-names_of_a_neuron({f"{name}: {symbols[name]}": each for name, each in names.items()})
+figures.names_of_a_neuron(
+    {f"{name}: {symbols[name]}": each for name, each in names.items()}
+)
 
 # %% [markdown]
 # With $n$ neurons their orders come on top.
@@ -655,31 +472,7 @@ names_of_a_neuron({f"{name}: {symbols[name]}": each for name, each in names.item
 # the more names there are to choose from ({doc}`03_stitching`, {doc}`04_dissimilarity`).
 
 # %% tags=["remove-cell"]
-six = {n: n for n in ("ReLU", "GELU", "tanh", "sigmoid", "cos", "square")}
-lemma = intertwiner_groups.lemma_3_1(six, [2, 3, 8], trials, generator)
-errors = lemma[["homomorphism_error", "intertwining_error"]].max(axis=None)
-assert lemma["holds"].all()
-glue("lemma-error", float(errors), display=False)
-glue("lemma-draws", len(lemma), display=False)
-theorem = intertwiner_groups.theorem_3_3([2, 3, 8], trials, generator)
-assert theorem["holds"].all()
-swaps = weight_space.swap([2, 8, 64], trials, generator)
-swap_counts = weight_space.swap_count([1, 2, 3, 4, 5], generator)
-assert swaps["holds"].all() and swap_counts["holds"].all()
-assert round(math.log10(math.factorial(64))) == 89
-assert round(math.log10(2**64 * math.factorial(64))) == 108
-singular_cases = {
-    "softshrink(1)": nn.Softshrink(1.0),
-    "hardshrink(2)": nn.Hardshrink(2.0),
-    "step": lambda x: (x >= 0).to(x.dtype),
-}
-singular = intertwiner_groups.lemma_3_1(singular_cases, [2, 3], trials, generator)
-assert singular["holds"].all()
-three = {"RBF": rbf, "square": "square", "ReLU": "ReLU"}
-on_gl = intertwiner_groups.phi_on_gl(three, 3, trials, generator)
-assert on_gl["holds"].eq(on_gl["in_group"]).all()
-outside = on_gl.query("not in_group").groupby("activation")["homomorphism_error"].min()
-glue("phi-outside", 100 * float(outside.min()), display=False)
+checks = experiments.checks(trials, generator)
 
 # %% [markdown]
 # ## Where the hypothesis of the lemma fails
@@ -768,7 +561,7 @@ print(f"scalars: {G.scalars}; the outputs change by {change:.0e}")
 # Zero for $x<0$ excludes the signs.
 
 
-# %% tags=["hide-input"]
+# %%
 def ripple(x):
     return torch.relu(x) * (2 + torch.sin(2 * np.pi * x.clamp(min=1e-300).log2()))
 
@@ -808,21 +601,19 @@ assert str(H) == "discrete" and abs(H.generator - 2) < 1e-9 and not H.contains(-
 # :class: dropdown
 # ::::
 
-# %% tags=["hide-input"] figure="fig-ex-angle"
+# %% figure="fig-ex-angle"
 pre = network.fc1(x_test).cpu()[:, : widths[0] // 2 * 2]
+four = {"ReLU": relu, "tanh": torch.tanh, "GELU": nn.GELU(), "|x|": torch.abs}
 rows = []
-for degrees, (name, sigma) in itertools.product(
-    range(0, 181, 15),
-    {"ReLU": relu, "tanh": torch.tanh, "GELU": nn.GELU(), "|x|": torch.abs}.items(),
-):
+for degrees in range(0, 181, 15):
     c, s = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
-    R = torch.block_diag(
-        *[torch.tensor([[c, -s], [s, c]]).double()] * (pre.shape[1] // 2)
-    )
-    target = sigma(pre @ R.T)
-    best = torch.linalg.lstsq(sigma(pre), target, driver="gelsd").solution
-    left = 100 * ((sigma(pre) @ best - target).norm() / target.norm()).item()
-    rows.append({"angle": degrees, "activation": name, "left": left})
+    pair = torch.tensor([[c, -s], [s, c]]).double()
+    R = torch.block_diag(*[pair] * (pre.shape[1] // 2))
+    for name, sigma in four.items():
+        target = sigma(pre @ R.T)
+        best = torch.linalg.lstsq(sigma(pre), target, driver="gelsd").solution
+        left = 100 * ((sigma(pre) @ best - target).norm() / target.norm()).item()
+        rows.append({"angle": degrees, "activation": name, "left": left})
 axes = {"xlabel": "angle, degrees", "ylabel": "unexplained, %"}
 mean_curves(pd.DataFrame(rows), "angle", "left", "activation", **axes)
 
@@ -848,26 +639,25 @@ mean_curves(pd.DataFrame(rows), "angle", "left", "activation", **axes)
 # ::::
 
 
-# %% tags=["hide-input"] figure="fig-ex-pruning"
+# %% figure="fig-ex-pruning"
 def pruned(net, count, rule):
-    """The network without the `count` first neurons by a rule, and how well it does."""
-    into = torch.cat([net.fc1.weight, net.fc1.bias[:, None]], 1).norm(dim=1)
-    size = into * net.fc2.weight.norm(dim=0) if rule == "product" else into
+    """The accuracy without the `count` first neurons by a rule."""
+    size = torch.cat([net.fc1.weight, net.fc1.bias[:, None]], 1).norm(dim=1)
+    if rule == "product":
+        size = size * net.fc2.weight.norm(dim=0)
     other = copy.deepcopy(net)
     other.fc2.weight[:, size.argsort()[:count]] = 0
-    return 100 * correct(other)
+    return 100 * accuracy(other)
 
 
 rows, counts = [], range(0, widths[0] + 1, 4)
-net_space = find_symmetries(network, x_test[:1])
 for _ in range(trials):
     A = GReLU(widths[0]).sample(generator, scale=scale)
-    elsewhere = net_space.act(network, {"relu1": A})
-    rules = {"incoming, as trained": (network, "incoming")}
-    rules |= {"incoming, moved": (elsewhere, "incoming")}
-    rules |= {"product, moved": (elsewhere, "product")}
-    for count, (name, (net, rule)) in itertools.product(counts, rules.items()):
-        rows.append([count, name, pruned(net, count, rule)])
+    elsewhere = symmetries.act(network, {"relu1": A})
+    for count in counts:
+        rows.append([count, "incoming, as trained", pruned(network, count, "incoming")])
+        rows.append([count, "incoming, moved", pruned(elsewhere, count, "incoming")])
+        rows.append([count, "product, moved", pruned(elsewhere, count, "product")])
 rows = pd.DataFrame(rows, columns=["removed", "rule", "accuracy"])
 axes = {"xlabel": "neurons removed", "ylabel": "accuracy, %"}
 figure = mean_curves(rows, "removed", "accuracy", "rule", **axes)
@@ -907,18 +697,9 @@ figure
 # {doc}`/generated/status` has the data, code and run of this page.
 
 # %% tags=["remove-cell"]
-without_bias = scalings[["alpha", "without bias"]].set_axis(["alpha", "error"], axis=1)
-run.write(
-    swap=swaps,
-    swap_count=swap_counts,
-    scale=scalings[["alpha", "error", "holds"]],
-    scale_without_bias=without_bias,
-    any_point=any_point,
-    lemma_3_1=lemma,
-    lemma_3_1_singular=singular,
-    table_1=table_1,
-    table_1_extended=checked,
-    phi_on_gl=on_gl,
-    theorem_3_3=theorem,
-)
+run = results.run(globals(), "01_intertwiner_groups", data=train)
+kinds = experiments.beside_proved(extended)
+run.write(any_point=any_point, table_1=table_1, table_1_extended=kinds, **checks)
+live = {"accuracy": 100 * accuracy(network), "tested": len(x_test)}
+tell(story.facts(), story.facts_of(checks), live | {"activations": len(extended)})
 results.provenance(run.folder)

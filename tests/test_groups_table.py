@@ -4,7 +4,12 @@ import pytest
 import torch
 
 from intertwine.groups import intertwiner_group
-from intertwine_book.experiments.activation_table import EXTENDED, PAPER, describe_phi, table
+from intertwine_book.experiments.intertwiner_groups.activation_table import (
+    EXTENDED,
+    PAPER,
+    activation_table,
+    describe_phi,
+)
 
 # the words of the column phi, as functions of an element A and of σ
 WORDS = {
@@ -43,23 +48,22 @@ def test_phi_does_what_its_description_says(name):
 
 
 def test_the_paper_table_1():
-    rows = {row["activation"]: (row["scalars"], row["group"], row["phi"]) for row in table(PAPER, n=3)}
-    assert rows == {
-        "identity": ("linear", "GL(n)", "A"),
-        "sigmoid": ("trivial", "P", "A"),
-        "ReLU": ("positive", "PD, d_i > 0", "A"),
-        "LeakyReLU(0.01)": ("positive", "PD, d_i > 0", "A"),
-        "RBF": ("signs", "PD, d_i = ±1", "abs(A)"),
-        "x²": ("nonzero", "PD, d_i ≠ 0", "A⊙2"),
-        "x³": ("nonzero", "PD, d_i ≠ 0", "A⊙3"),
-    }
+    found = activation_table(PAPER, n=3)
+    assert found[["activation", "scalars", "group", "phi"]].to_numpy().tolist() == [
+        ["identity", "linear", "GL(n)", "A"],
+        ["sigmoid", "trivial", "P", "A"],
+        ["ReLU", "positive", "PD, d_i > 0", "A"],
+        ["LeakyReLU(0.01)", "positive", "PD, d_i > 0", "A"],
+        ["RBF", "signs", "PD, d_i = ±1", "abs(A)"],
+        ["x²", "nonzero", "PD, d_i ≠ 0", "A⊙2"],
+        ["x³", "nonzero", "PD, d_i ≠ 0", "A⊙3"],
+    ]
 
 
 def test_rows_carry_what_is_shown():
-    rows = table(n=3)
-    assert [row["activation"] for row in rows] == list(EXTENDED)
-    for row in rows:
-        assert row["accepted"] <= 1e-9 < row["refused"]
-    alternating = rows[list(EXTENDED).index("x·(2 ± sin(π·log₃|x|))")]
+    found = activation_table(n=3).set_index("activation")
+    assert found.index.tolist() == list(EXTENDED)
+    assert (found["accepted"] <= 1e-9).all() and (found["refused"] > 1e-9).all()
+    alternating = found.loc["x·(2 ± sin(π·log₃|x|))"]
     assert alternating["group"] == "PD, d_i in {(-3)^k}"
     assert alternating["components"] == float("inf")

@@ -7,21 +7,23 @@ import pandas as pd
 from jaxtyping import Float
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
-from torch import Tensor
+from numpy.typing import ArrayLike
 
 from intertwine_book.figures.schematics import MAP, NETWORKS, arrow, box, canvas
 from intertwine_book.figures.style import COLOURS, check_columns, new_figure
 
 
 def warped_grid(
-    grid: Float[Tensor, "2 k k"], rows: Mapping[str, Sequence[Float[Tensor, "2 k k"]]], columns: Sequence[str]
+    grid: Float[np.ndarray, "2 k k"],
+    rows: Mapping[str, Sequence[Float[np.ndarray, "2 k k"]]],
+    columns: Sequence[str],
 ) -> Figure:
     """Images of a grid of points of the plane, in the colours of the quadrants that the points come from.
 
     A row is named, and has an image of the grid for each column.
     """
     four = np.array([COLOURS[name] for name in ("grey", "sky", "pink", "orange")])
-    colours = four[((grid[0] > 0).int() + 2 * (grid[1] > 0).int()).flatten()]
+    colours = four[((grid[0] > 0) + 2 * (grid[1] > 0)).flatten()]
     figure, axes = new_figure(len(rows), len(columns), height=3.9, squeeze=False)
     for row, (name, images) in zip(axes, rows.items(), strict=True):
         for axis, (x, y) in zip(row, images, strict=True):
@@ -67,15 +69,16 @@ THICK = {"color": COLOURS["blue"], "lw": 6.0, "zorder": 3}
 THIN = {"color": COLOURS["orange"], "lw": 1.3}
 
 
-def moved_rays(panels: Mapping[str, tuple[Float[Tensor, "k 2"], Float[Tensor, "m 2"]]]) -> Figure:
+def moved_rays(panels: Mapping[str, tuple[ArrayLike, ArrayLike]]) -> Figure:
     """Rays of the plane (thick) and their images under elements of a group (thin), one panel a set of rays.
 
-    Both are given as vectors that span them.
+    Both are given as rows that span them.
     """
     figure, axes = new_figure(1, len(panels), height=2.8, squeeze=False)
     for axis, (title, both) in zip(axes[0], panels.items(), strict=True):
-        for vectors, length, style in zip(both, (0.7, 1.0), (THICK, THIN), strict=True):
-            for x, y in (length * vectors / vectors.norm(dim=1, keepdim=True)).tolist():
+        for spanned, length, style in zip(both, (0.7, 1.0), (THICK, THIN), strict=True):
+            vectors = np.asarray(spanned)
+            for x, y in (length * vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).tolist():
                 axis.plot([0, x], [0, y], **style)
         axis.set(title=title, xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), aspect="equal")
         axis.axis("off")

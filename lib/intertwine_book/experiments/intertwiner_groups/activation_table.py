@@ -1,13 +1,16 @@
 """Table 1 of godfrey2022, computed, for any activations."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
+import numpy as np
+import pandas as pd
 import torch
 from torch import Tensor, nn
 
 from intertwine.groups import Activation, MatrixGroup, intertwiner_group
 from intertwine.groups.probe import Probe
+from intertwine_book.experiments.rows import Row, tabled
 
 
 def _alternating(x: Tensor) -> Tensor:
@@ -57,21 +60,20 @@ _GROUPS = {
 }
 
 
-def table(
+@tabled
+def activation_table(
     activations: Mapping[str, str | Callable[[Tensor], Tensor] | Activation] = EXTENDED, n: int = 2
-) -> list[dict[str, str | int | float]]:
+) -> Iterator[Row]:
     """One row for each activation: its scalar group, G_σ, φ, and how surely that was decided.
 
     Example:
-        >>> row = table({"x²": torch.square}, n=3)[0]
-        >>> row["activation"], row["scalars"], row["group"], row["phi"], row["dimension"], row["components"]
-        ('x²', 'nonzero', 'PD, d_i ≠ 0', 'A⊙2', 3, 48)
+        >>> activation_table({"x²": torch.square}, n=3).loc[0, "scalars":"components"].to_dict()
+        {'scalars': 'nonzero', 'group': 'PD, d_i ≠ 0', 'phi': 'A⊙2', 'dimension': 3, 'components': 48}
 
-    Rows have activation, scalars, group, phi, dimension, components, and the certificate of the scalar group:
+    Columns activation, scalars, group, phi, dimension, components, and the certificate of the scalar group:
     accepted and refused, the largest and smallest relative residuals. In `phi`, ⊙ is the entrywise power, and
     b(d) the factor of σ(dx) = b(d)σ(x).
     """
-    rows: list[dict[str, str | int | float]] = []
     for name, activation in activations.items():
         group = intertwiner_group(activation, n)
         certificate = group.scalars.certificate
@@ -79,8 +81,7 @@ def table(
         shown = _GROUPS.get(group.scalars.kind, f"PD, d_i in {group.scalars.elements}")
         row = {"activation": name, "scalars": str(group.scalars), "group": shown, "phi": describe_phi(group)}
         facts = {"dimension": group.dimension, "components": group.components}
-        rows.append(row | facts | {"accepted": certificate.accepted, "refused": certificate.refused})
-    return rows
+        yield row | facts | {"accepted": certificate.accepted, "refused": certificate.refused}
 
 
 def describe_phi(group: MatrixGroup) -> str:
@@ -102,3 +103,57 @@ def describe_phi(group: MatrixGroup) -> str:
         return "A" if power == 1 else f"A⊙{power:g}"
     absolute = "abs(A)" if power == 1 else f"abs(A)⊙{power:g}"
     return absolute if even else f"sign(A)·{absolute}"
+
+
+PROVED = {
+    "trivial": "sigmoid GELU SiLU Mish Softplus ELU SELU CELU LogSigmoid Hardswish Hardsigmoid ReLU6 exp",
+    "signs": "RBF tanh erf sin cos Softsign Hardtanh Softshrink Hardshrink Tanhshrink",
+    "positive": "ReLU LeakyReLU(0.01) LeakyReLU(-2) ReLU² Heaviside",
+    "nonzero": "x² x³ abs LeakyReLU(-1) sign √|x|·sign(x)",
+    "linear": "identity LeakyReLU(1)",
+    "discrete": "x·cos(log|x|) x·(2±sin(π·log₃|x|))",
+    "affine": "2x+1",
+    "constant": "3",
+}
+"""The kind of scalars of each activation of `EXTENDED`, derived by hand from its formula."""
+
+
+def beside_proved(computed: pd.DataFrame) -> pd.DataFrame:
+    """The kinds of scalars of an `activation_table` of `EXTENDED`, beside those that were derived by hand.
+
+    Example:
+        >>> beside_proved(activation_table({"tanh": "tanh"}))
+          activation computed proved  holds
+        0       tanh    signs  signs   True
+    """
+    kind_of = {name: kind for kind, names in PROVED.items() for name in names.split()}
+    checked = computed[["activation", "scalars"]].rename(columns={"scalars": "computed"})
+    checked["proved"] = [kind_of[name.replace(" ", "")] for name in checked["activation"]]
+    return checked.assign(holds=checked["computed"] == checked["proved"])
+
+
+GALLERY: dict[str, Callable[[Tensor], Tensor]] = {
+    "GELU": nn.GELU(),
+    "softplus": nn.Softplus(),
+    "sigmoid": torch.sigmoid,
+    "tanh": torch.tanh,
+    "sin": torch.sin,
+    "Gaussian": lambda x: torch.exp(-x * x / 2),
+    "ReLU": torch.relu,
+    "LeakyReLU(0.1)": nn.LeakyReLU(0.1),
+    "squared ReLU": lambda x: torch.relu(x) ** 2,
+    "|x|": torch.abs,
+    "x³": lambda x: x**3,
+    "x cos log|x|": lambda x: x * torch.cos(x.abs().clamp(min=1e-300).log()),
+}
+"""Twelve activations, with every kind of scalars."""
+
+
+@tabled
+def residuals(residual: Callable[[Callable[[Tensor], Tensor], float], float]) -> Iterator[Row]:
+    """A page's own residual r(a) for each activation of `GALLERY`: columns activation, a, residual."""
+    logs = [*np.linspace(-4, 4, 41), -np.pi, np.pi]
+    tried = sorted(sign * math.exp(t) for t in logs for sign in (-1, 1))
+    for name, sigma in GALLERY.items():
+        for a in tried:
+            yield {"activation": name, "a": a, "residual": residual(sigma, a)}

@@ -2,13 +2,17 @@
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 
+import pandas as pd
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
 from intertwine import groups
 from intertwine.weightspace import relative_error
+from intertwine_book.experiments.intertwiner_groups.activation_table import PAPER
+from intertwine_book.experiments.intertwiner_groups.swap_and_scale import scale, swap, swap_count
 from intertwine_book.experiments.rows import Row, tabled
 
 Activations = Mapping[str, str | Callable[[Tensor], Tensor]]
@@ -78,21 +82,36 @@ PRINTED: dict[str, Callable[[int], groups.MatrixGroup]] = {
 }
 """The groups that the paper names in Table 1, by the word for their scalars."""
 
+Printed = tuple[str, str | Callable[[Tensor], Tensor], str, Callable[[Tensor], Tensor]]
+
+
+def _same(A: Tensor) -> Tensor:
+    return A
+
+
+TABLE_1: list[Printed] = [
+    ("Identity", "Identity", "linear", _same),
+    ("Sigmoid", "sigmoid", "trivial", _same),
+    ("ReLU", "ReLU", "positive", _same),
+    *((f"LeakyReLU({s})", nn.LeakyReLU(s), "positive", _same) for s in (-2.0, -1.0, -0.5, 0.1, 2.0)),
+    ("RBF", PAPER["RBF"], "signs", torch.abs),
+    *(
+        (f"x^{d}", partial(torch.pow, exponent=d), "nonzero", partial(torch.pow, exponent=d))
+        for d in (1, 2, 3, 4)
+    ),
+]
+"""Table 1 as printed: name, activation, the word for its group (a key of `PRINTED`), and φ."""
+
 
 @tabled
-def table_1(
-    printed: Iterable[tuple[str, str | Callable[[Tensor], Tensor], str, Callable[[Tensor], Tensor]]],
-    n: int,
-    generator: torch.Generator,
-) -> Iterator[Row]:
+def table_1(n: int, generator: torch.Generator, printed: Iterable[Printed] = TABLE_1) -> Iterator[Row]:
     """Table 1: the printed group and φ of each activation beside the computed ones.
 
     Example:
         >>> rows = [(name, name, "positive", lambda A: A) for name in ("ReLU", "abs")]
-        >>> table_1(rows, 3, torch.Generator().manual_seed(0))["holds"].tolist()
+        >>> table_1(3, torch.Generator().manual_seed(0), rows)["holds"].tolist()
         [True, False]
 
-    Each is given as name, activation, the word for the printed group (a key of `PRINTED`), and the printed φ.
     Columns activation, printed, computed (scalar groups), dimension, components, accepted_residual,
     refused_residual (the certificate), phi_error (of the printed φ on the printed group), holds.
     """
@@ -144,3 +163,29 @@ def theorem_3_3(widths: Iterable[int], trials: int, generator: torch.Generator) 
         v = torch.randn(1, n, generator=generator, dtype=torch.float64)
         only = orbit_size(v, 20, generator) > 10 and orbit_size(-axes, 20, generator) == n
         yield {"half": "only these rays", "n": n, "trial": trial, "holds": only}
+
+
+def checks(trials: int, generator: torch.Generator) -> dict[str, pd.DataFrame]:
+    """Tables of what the page says of the papers' statements, by name.
+
+    Example:
+        >>> len(checks(1, torch.Generator().manual_seed(0)))
+        8
+    """
+    six = {name: name for name in ("ReLU", "GELU", "tanh", "sigmoid", "cos", "square")}
+    singular: Activations = {  # σ(I_n) is not invertible
+        "softshrink(1)": nn.Softshrink(1.0),
+        "hardshrink(2)": nn.Hardshrink(2.0),
+        "step": lambda x: (x >= 0).to(x.dtype),
+    }
+    three = {"RBF": PAPER["RBF"], "square": "square", "ReLU": "ReLU"}
+    return {
+        "lemma_3_1": lemma_3_1(six, [2, 3, 8], trials, generator),
+        "theorem_3_3": theorem_3_3([2, 3, 8], trials, generator),
+        "swap": swap([2, 8, 64], trials, generator),
+        "swap_count": swap_count([1, 2, 3, 4, 5], generator),
+        "lemma_3_1_singular": lemma_3_1(singular, [2, 3], trials, generator),
+        "phi_on_gl": phi_on_gl(three, 3, trials, generator),
+        "scale": scale(),
+        "scale_without_bias": scale(with_bias=False)[["alpha", "error"]],
+    }

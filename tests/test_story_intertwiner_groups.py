@@ -1,0 +1,108 @@
+"""What chapter 1 says of the papers' statements holds, and its drawn examples are what they seem."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from intertwine.groups import scalar_group
+from intertwine_book.experiments import intertwiner_groups as experiments
+from intertwine_book.stories import intertwiner_groups as story
+
+
+@pytest.fixture(scope="module")
+def checks():
+    return experiments.checks(3, torch.Generator().manual_seed(1))
+
+
+@pytest.fixture(scope="module")
+def table_1():
+    return experiments.table_1(3, torch.Generator().manual_seed(1)).set_index("activation")
+
+
+def test_a_scaled_swap_can_be_pulled_through_relu_a_turn_by_45_degrees_cannot():
+    _, left, right = story.images(story.MATRICES["scaled swap"])
+    assert np.array_equal(left, right)
+    assert 50 < story.facts()["turn-best"] < story.facts()["turn"] < 60
+
+
+def test_a_swap_and_a_scaling_keep_the_drawn_function():
+    x = np.linspace(-2, 2, 5)
+
+    def outputs(W1, b1, W2, **_):
+        return np.maximum(np.outer(x, W1) + b1, 0) @ np.transpose(W2)
+
+    for network in (story.SWAPPED, story.SCALED):
+        assert np.array_equal(outputs(**network), outputs(**story.NEURONS))
+
+
+def test_a_scalar_has_to_be_positive_and_the_bias_goes_along(checks):
+    assert checks["scale"]["holds"].eq(checks["scale"]["alpha"] > 0).all()
+    facts = story.facts_of(checks)
+    assert facts["no-bias"] >= 10 and facts["negative"] >= 100
+
+
+def test_if_two_neurons_are_equal_six_orders_give_three_settings_of_the_weights():
+    found = experiments.any_point(2, torch.Generator().manual_seed(1))
+    assert found["error"].max() < 1e-10
+    settings = found.groupby("point")["networks"].max()
+    assert settings["generic"] == 6 and settings["two equal neurons"] == 3
+
+
+def test_the_lemma_holds_in_all_draws_also_where_its_hypothesis_fails(checks):
+    assert checks["lemma_3_1"]["holds"].all() and story.facts_of(checks)["lemma-error"] < 1e-14
+    singular = checks["lemma_3_1_singular"]
+    assert singular["holds"].all() and (singular["rank"] < singular["n"]).all()
+
+
+def test_outside_the_group_the_formula_for_phi_means_nothing(checks):
+    found = checks["phi_on_gl"]
+    assert found["holds"].eq(found["in_group"]).all() and story.facts_of(checks)["phi-outside"] > 1
+
+
+def test_the_group_of_relu_is_the_stabiliser_of_the_rays_of_the_axes(checks):
+    assert checks["theorem_3_3"]["holds"].all()
+
+
+def test_a_layer_of_n_neurons_has_n_factorial_orders(checks):
+    assert checks["swap"]["holds"].all() and checks["swap_count"]["holds"].all()
+    assert round(math.log10(math.factorial(64))) == 89
+    assert round(math.log10(2**64 * math.factorial(64))) == 108
+
+
+def test_two_rows_of_table_1_need_a_condition_and_every_printed_phi_agrees(table_1):
+    assert table_1.index[~table_1["holds"]].tolist() == ["LeakyReLU(-1.0)", "x^1"]
+    assert table_1.loc["LeakyReLU(-1.0)", "computed"] == "nonzero"
+    assert table_1.loc["x^1", "computed"] == "linear"
+    assert table_1["phi_error"].max() < 1e-12
+
+
+def test_table_1_of_the_page_says_where_the_paper_agrees(table_1):
+    shown = story.table_1(table_1.reset_index()).data
+    assert shown.count(">yes<") == 7 and shown.count(">no<") == 2
+
+
+def test_the_scalars_of_all_activations_are_those_derived_by_hand():
+    extended = experiments.activation_table(n=3)
+    assert experiments.beside_proved(extended)["holds"].all()
+    assert "infinite" in story.activations(extended).data
+
+
+def test_twelve_activations_have_the_five_kinds_of_scalars():
+    groups = {name: scalar_group(sigma) for name, sigma in experiments.GALLERY.items()}
+    assert len(groups) == 12
+    assert {str(H) for H in groups.values()} == {"trivial", "signs", "positive", "nonzero", "discrete"}
+    ripples = groups["x cos log|x|"]
+    assert abs(ripples.generator - math.exp(math.pi)) < 1e-6 and ripples.signed
+
+
+def test_a_move_changes_weights_and_hidden_activations_and_no_output():
+    net = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.ReLU(), torch.nn.Linear(2, 1))
+    other = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.ReLU(), torch.nn.Linear(2, 1))
+    with torch.no_grad():
+        for (name, mine), theirs in zip(net.named_parameters(), other.parameters(), strict=True):
+            theirs.copy_(mine / 2 if name == "2.weight" else mine if name == "2.bias" else 2 * mine)
+        found = experiments.changes(net, other, torch.ones(4, 3)).groupby("quantity")
+    changed = {name: not np.array_equal(rows["before"], rows["after"]) for name, rows in found}
+    assert changed == {"weights": True, "hidden activations": True, "outputs": False}
