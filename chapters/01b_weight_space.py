@@ -41,22 +41,21 @@ import math
 import numpy as np
 import pandas as pd
 import torch
-from myst_nb import glue
 from torch import nn
 
-from intertwine import data, devices, groups
+from intertwine import data, devices
 from intertwine.groups import intertwiner_group
 from intertwine.weightspace import find_symmetries, relative_error
 from intertwine_book import results
-from intertwine_book.experiments import orbits
-from intertwine_book.experiments import weight_space as laws
+from intertwine_book.experiments import weight_space as experiments
+from intertwine_book.experiments.weight_space import orbits
 from intertwine_book.figures.curves import mean_curves
-from intertwine_book.figures.orbits import along_orbit, level_curve, residual_block
-from intertwine_book.figures.readable import readable
+from intertwine_book.figures.orbits import residual_block
 from intertwine_book.figures.style import use_style
+from intertwine_book.stories import tell
+from intertwine_book.stories import weight_space as story
 
 use_style()
-record = functools.partial(results.on_record, "01b_weight_space")
 
 # %% tags=["parameters"]
 from typing import Literal
@@ -69,46 +68,7 @@ trials: int = 5  # draws for each check, and networks for each comparison
 rates: list[float] = [0.3, 1.0, 3.0, 6.0]  # learning rates behind a teleportation
 
 # %% tags=["remove-input"] figure="fig-level"
-plane = record("surface").pivot(index="p", columns="q", values="loss")
-sides, heights = (torch.tensor(np.array(v)) for v in (plane.index, plane))
-level_curve(sides, heights, {"flat": 1.0, "sharp": math.exp(1.25)}, record("cuts"))
-
-# %% tags=["hide-input"]
-device = devices.pick(device)
-generator = torch.Generator().manual_seed(seed)
-train = data.load(dataset, "train", device=device)
-run = results.run(globals(), "01b_weight_space", data=train)
-x = train.images.flatten(1).double()
-components = torch.linalg.eigh(torch.cov(x.T).cpu())[1][:, -8:].to(device)
-x_small, y_small = (x @ components)[:500] / 3, train.labels[:500]
-theta = orbits.start((8, 8, len(train.classes)), generator)
-theta = [w.to(device) for w in theta]
-shapes = [w.shape for w in theta]
-cuts_at = np.cumsum([w.numel() for w in theta])[:-1].tolist()
-loss_of = orbits.cross_entropy(x_small, y_small)
-
-
-def unpacked(flat):
-    """W_1, b_1, W_2, b_2 from all weights in one vector."""
-    parts = torch.tensor_split(flat, cuts_at)
-    return [w.view(s) for w, s in zip(parts, shapes, strict=True)]
-
-
-loss_at = lambda flat: loss_of(unpacked(flat))
-point = torch.cat([w.flatten() for w in theta]).requires_grad_()
-optimiser = torch.optim.LBFGS([point], max_iter=100, line_search_fn="strong_wolfe")
-
-
-# %% tags=["remove-cell"]
-def closure():
-    optimiser.zero_grad()
-    loss = loss_at(point)
-    loss.backward()
-    return loss
-
-
-optimiser.step(closure)
-point = point.detach()
+story.level()
 
 # %% [markdown]
 # (sec-orbit)=
@@ -129,6 +89,43 @@ point = point.detach()
 # whole Hessian:
 
 # %%
+device = devices.pick(device)
+generator = torch.Generator().manual_seed(seed)
+train = data.load(dataset, "train", device=device)
+x = train.images.flatten(1).double()
+components = torch.linalg.eigh(torch.cov(x.T).cpu())[1][:, -8:].to(device)
+x_small, y_small = (x @ components)[:500] / 3, train.labels[:500]
+theta = orbits.start((8, 8, len(train.classes)), generator)
+theta = [w.to(device) for w in theta]
+loss_of = orbits.cross_entropy(x_small, y_small)
+
+
+def unpacked(flat):
+    """W_1, b_1, W_2, b_2 from all weights in one vector."""
+    parts = flat.split([w.numel() for w in theta])
+    return [part.view_as(w) for part, w in zip(parts, theta, strict=True)]
+
+
+def loss_at(flat):
+    return loss_of(unpacked(flat))
+
+
+# %%
+point = torch.cat([w.flatten() for w in theta]).requires_grad_()
+optimiser = torch.optim.LBFGS([point], max_iter=100, line_search_fn="strong_wolfe")
+
+
+def closure():
+    optimiser.zero_grad()
+    loss = loss_at(point)
+    loss.backward()
+    return loss
+
+
+optimiser.step(closure)
+point = point.detach()
+
+# %%
 gradient_at = torch.func.grad(loss_at)
 hessian_at = functools.partial(torch.autograd.functional.hessian, loss_at)
 
@@ -146,56 +143,8 @@ assert torch.allclose(gradient_at(g * point), gradient_at(point) / g)
 assert torch.allclose(hessian_at(g * point), H / g[:, None] / g)
 
 
-# %% tags=["remove-cell"]
-def along(t):
-    """Loss, gradient, curvature and norm at the point moved by g_t."""
-    g = factors(t)
-    moved, congruent = g * point, H / g[:, None] / g
-    relative = moved.abs()[:, None] * congruent * moved.abs()
-    return {
-        "t": float(t),
-        "loss": loss_at(moved).item(),
-        "gradient_norm": gradient_at(moved).norm().item(),
-        "largest_eigenvalue": torch.linalg.eigvalsh(congruent)[-1].item(),
-        "relative_eigenvalue": torch.linalg.eigvalsh(relative)[-1].item(),
-        "squared_norm": moved.square().sum().item(),
-        "hessian_error": relative_error(hessian_at(moved), congruent),
-    }
-
-
-orbit = pd.DataFrame([along(t) for t in torch.linspace(-2, 2, 17).tolist()])
-orbit["loss_error"] = (orbit["loss"] / orbit["loss"][8] - 1).abs()
-orbit["gradient_norm_ratio"] = orbit["gradient_norm"] / orbit["gradient_norm"].min()
-
-# %% tags=["remove-cell"]
-W1, b1, W2, b2 = unpacked(point)
-side = [k / 10 for k in range(1, 41)]
-at_scale = lambda p, q: loss_of([p * W1, p * b1, q * W2, b2]).item()
-surface = [[p, q, at_scale(p, q)] for p, q in itertools.product(side, side)]
-surface = pd.DataFrame(surface, columns=["p", "q", "loss"])
-cuts = []
-for name, t in {"flat": 0.0, "sharp": 1.25}.items():
-    g = factors(t)
-    top = torch.linalg.eigh(H / g[:, None] / g)[1][:, -1]
-    for s in torch.linspace(-0.6, 0.6, 25).tolist():
-        cuts.append([name, s, loss_at(g * point + s * top).item()])
-cuts = pd.DataFrame(cuts, columns=["at", "distance", "loss"])
-
-# %% tags=["remove-cell"]
-told = record("orbit")
-varied = ("relative_eigenvalue", "gradient_norm", "largest_eigenvalue", "squared_norm")
-most = {name: told[name].max() / told[name].min() for name in varied}
-assert told["loss_error"].max() < 1e-12 and most["relative_eigenvalue"] < 1 + 1e-9
-assert most["gradient_norm"] > 5 and most["largest_eigenvalue"] > 20
-glue("gradient-factor", float(most["gradient_norm"]), display=False)
-glue("eigenvalue-factor", float(most["largest_eigenvalue"]), display=False)
-glue("norm-factor", float(most["squared_norm"]), display=False)
-ended = told.query("t == 0")["gradient_norm"].item()
-assert ended < 0.05
-glue("gradient-end", ended, display=False)
-
 # %% tags=["remove-input"] figure="fig-orbit"
-along_orbit(told)
+story.orbit()
 
 # %% [markdown]
 # {numref}`fig-orbit` follows the orbit of {numref}`fig-level`.
@@ -257,16 +206,8 @@ along_orbit(told)
 # :::
 
 # %% tags=["remove-cell"]
-five = ("ReLU", "tanh", "GELU", "abs", "square")
-proposition = laws.proposition_3_4(five, [5, 8, 8, 8, 3], trials, generator, scale=scale)
-errors = ["front_error", "back_error", "function_error"]
-glue("moved-error", float(proposition[errors].max(axis=None)), display=False)
-changed = 100 * proposition["representation_changed"].min()
-glue("moved-least", float(changed), display=False)
-assert proposition["holds"].all()
-index = laws.theorem_4_2(trials, generator)
-wrong = 100 * index.query("rule == 'printed'")["error"].min()
-glue("wrong-index", float(wrong), display=False)
+proposition = experiments.proposition_3_4(trials, generator, scale=scale)
+index = experiments.theorem_4_2(trials, generator)
 
 # %% [markdown]
 # In random networks with three hidden layers and ReLU, tanh, GELU, $|x|$ or $x^2$ all three equations hold at
@@ -318,23 +259,17 @@ draw = lambda *shape: torch.randn(shape, generator=generator).double()
 z, W1, W3 = draw(500, 3), draw(2, 3), draw(1, 2)
 W2 = torch.tensor([[1.0, 0.5], [0.4, 1.0]]).double()
 b2, rows = torch.tensor([0.5, 0.5]).double(), []
+old = deep(W1, W2, b2, W3, z)
 for s in np.linspace(-1, 1, 21):
     M = torch.tensor([[1, s], [0, 1]]).double()
-    new = deep(W1, M @ W2, M @ b2, W3 @ torch.linalg.inv(M), z)
-    change = relative_error(new, deep(W1, W2, b2, W3, z))
-    rows.append([s, "second layer", change])
-
-# %% tags=["remove-cell"]
-for s in np.linspace(-1, 1, 21):  # the same M between the first layer and the second
-    M = torch.tensor([[1, s], [0, 1]]).double()
-    new = deep(M @ W1, W2 @ torch.linalg.inv(M), b2, W3, z)
-    rows.append([s, "first layer", relative_error(new, deep(W1, W2, b2, W3, z))])
-hidden = pd.DataFrame(rows, columns=["s", "acts on", "change"])
-hidden["change"] *= 100
-free = hidden.query("`acts on` == 'second layer' and -0.51 < s")
-assert free["change"].max() < 1e-10
+    back = torch.linalg.inv(M)
+    second = deep(W1, M @ W2, M @ b2, W3 @ back, z)
+    first = deep(M @ W1, W2 @ back, b2, W3, z)  # the same M, a layer earlier
+    rows.append([s, "second layer", 100 * relative_error(second, old)])
+    rows.append([s, "first layer", 100 * relative_error(first, old)])
 
 # %% tags=["remove-input"] figure="fig-hidden"
+hidden = pd.DataFrame(rows, columns=["s", "acts on", "change"])
 axes = {"xlabel": "s", "ylabel": "change of the outputs, %"}
 mean_curves(hidden, "s", "change", "acts on", **axes)
 
@@ -413,28 +348,8 @@ change = conserved(*after) - conserved(*theta)
 assert torch.allclose(change, rate**2 * conserved(*gradient))
 assert torch.equal(conserved(*theta), orbits.conserved(theta))
 
-# %% tags=["remove-cell"]
-seeds = list(range(seed, seed + trials))
-drifted = orbits.drift(x_small.cpu(), y_small.cpu(), [0.4, 0.2, 0.1], 20.0, seeds)
-told = record("drift")
-ends = told[told["time"] > 19.9].pivot_table(
-    index=["quantity", "trial"], columns="rate", values="drift"
-)
-kept = ends.loc[["linear, whole matrix", "ReLU, diagonal"]]
-assert (kept[0.4] / kept[0.2]).between(1.8, 2.2).all()
-assert (kept[0.2] / kept[0.1]).between(1.8, 2.2).all()
-assert kept.mean().max() < 6 and ends.loc["ReLU, off the diagonal"].min(axis=None) > 50
-whole = ends.loc["linear, whole matrix"].mean()
-glue("drift-coarse", float(whole[0.4]), display=False)
-glue("drift-fine", float(whole[0.1]), display=False)
-glue(
-    "drift-free", float(ends.loc["ReLU, off the diagonal"].mean(axis=None)), display=False
-)
-
 # %% tags=["remove-input"] figure="fig-drift"
-axes = {"xlabel": "time", "ylabel": "change, %"}
-shown = told.query("time > 0").assign(rate=lambda t: "η = " + t["rate"].astype(str))
-mean_curves(shown, "time", "drift", "rate", panels="quantity", **axes, log=True)
+story.drift()
 
 # %% [markdown]
 # {numref}`fig-drift` follows both kinds of network.
@@ -477,47 +392,8 @@ assert torch.allclose(loss_of(there), loss_of(theta))
 theirs = orbits.teleport(loss_of, theta, reach)
 assert all(torch.equal(*pair) for pair in zip(there, theirs, strict=True))
 
-# %% tags=["remove-cell"]
-small = (x_small.cpu(), y_small.cpu())
-teleported = orbits.teleportation(*small, [1.0, 2.0, 4.0], rates, seeds)
-here = teleported[(teleported["step"] == 10) & (teleported["rate"] == rates[0])]
-here = here.groupby("reach")["loss"].mean()
-live = {"trials": trials, "rate": rates[0], "moved": here[4.0], "plain": here[1.0]}
-slow = drifted[(drifted["rate"] == 0.1) & drifted["quantity"].str.startswith("linear")]
-live["drift"] = slow.groupby("trial")["drift"].last().mean()
-for name, value in live.items():
-    glue(f"live-{name}", float(value), display=False)
-
-# %% tags=["remove-cell"]
-told = record("teleport")
-NAMES = {1.0: "plain", 2.0: "r = 2", 4.0: "r = 4"}
-told["start"] = told["reach"].map(NAMES)
-final = told[told["step"] == 100].pivot_table(
-    index="rate", columns="start", values="loss"
-)
-best = final.idxmin()
-wide = told.pivot_table(index=["rate", "step", "trial"], columns="start", values="loss")
-early, late = wide.loc[1.0, 10], wide.loc[3.0, 100]
-ahead = [int((each["r = 4"] < each["plain"]).sum()) for each in (early, late)]
-assert len(early) == 20 and min(ahead) > 15
-coarse = final.loc[6.0]
-assert coarse["r = 4"] > 1.5 * coarse["plain"] and list(best[NAMES.values()]) == [3, 6, 3]
-first = told[told["step"] == 0].groupby("start")["gradient"].mean()
-numbers = {"gradient": first["r = 4"], "ahead": ahead[0], "still": ahead[1]}
-numbers |= {"coarse": coarse["plain"], "coarse-four": coarse["r = 4"]}
-for name, key in {"plain": "plain", "r = 4": "four"}.items():
-    numbers |= {f"early-{key}": early[name].mean(), f"end-{key}": late[name].mean()}
-for name, value in numbers.items():
-    glue(f"tele-{name}", float(value), display=False)
-
 # %% tags=["remove-input"] figure="fig-teleport"
-curve = {k: wide.loc[best[k], k].groupby("step").mean() for k in ("plain", "r = 2")}
-assert (curve["r = 2"] > curve["plain"]).sum() > len(curve["plain"]) / 2
-same = told[told["rate"] == 1.0].assign(choice="learning rate 1")
-own = told[told["rate"] == told["start"].map(best)].assign(choice="each its best")
-both = pd.concat([same, own])
-axes = {"xlabel": "steps", "ylabel": "training loss"}
-mean_curves(both, "step", "loss", "start", panels="choice", **axes, log=True)
+story.teleport()
 
 # %% [markdown]
 # {numref}`fig-teleport` compares it with plain descent, on networks with 16 hidden neurons
@@ -526,8 +402,9 @@ mean_curves(both, "step", "loss", "start", panels="choice", **axes, log=True)
 # At learning rate 1 the loss after ten steps is {glue:text}`tele-early-four:.2f` instead of
 # {glue:text}`tele-early-plain:.2f`, and lower in {glue:text}`tele-ahead:.0f` of 20 networks.
 # This comparison is not fair yet: a larger learning rate speeds plain descent up as well.
-# With the best of four learning rates, 3 for both, the losses after 100 steps are {glue:text}`tele-end-four:.3f`
-# and {glue:text}`tele-end-plain:.3f`, and the moved network is ahead in {glue:text}`tele-still:.0f` of 20.
+# With the best of four learning rates, {glue:text}`tele-best-plain:.0f` for both,
+# the losses after 100 steps are {glue:text}`tele-end-four:.3f` and {glue:text}`tele-end-plain:.3f`,
+# and the moved network is ahead in {glue:text}`tele-still:.0f` of 20.
 # The price is curvature, which grows along the orbit too ({numref}`fig-orbit`):
 # at learning rate 6 the networks moved with $r = 4$ end at {glue:text}`tele-coarse-four:.2f`,
 # the unmoved at {glue:text}`tele-coarse:.2f`.
@@ -577,16 +454,10 @@ for rule, A3 in {"exact": B1, "printed": A1}.items():
     third, last = A3 @ W[2] @ inv(B2), W[3] @ inv(G.phi(A3))
     new = block(first, second, third, last)
     change[rule] = relative_error(new, block(*W))
+assert change["exact"] < 1e-9 < change["printed"]
 
 # %% tags=["remove-cell"]
-remark = laws.remark_3_6(("ReLU", "tanh", "abs"), 8, trials, generator)
-by_rule = remark.query("joins == 'output to pre-activation'")
-exact = by_rule.query("rule == 'exact'")["error"]
-printed = by_rule.query("rule == 'printed' and activation == 'abs'")["error"]
-assert exact.max() < 1e-9 and change["exact"] < 1e-9 < change["printed"]
-assert remark["inside_error"].max() < 1e-9
-glue("tie-exact", float(exact.max()), display=False)
-glue("tie-printed", 100 * float(printed.min()), display=False)
+remark = experiments.remark_3_6(trials, generator)
 
 # %% [markdown]
 # With $|x|$ the exact rule keeps the outputs (largest error {glue:text}`tie-exact:.0e` in all draws),
@@ -623,22 +494,6 @@ glue("tie-printed", 100 * float(printed.min()), display=False)
 # asymptotically at $4e/n$.
 # Below, rank one is the larger set.
 
-# %% tags=["remove-cell"]
-ball = lambda d: d / 2 * math.log(math.pi) - math.lgamma(d / 2 + 1)  # log of volume
-rows = []
-for n, epsilon in itertools.product((16, 64, 256, 512), (0.3, 0.1, 0.03, 0.01, 0.003)):
-    g_relu = math.lgamma(n + 1) - n * math.log(2 * epsilon)
-    spheres = 2 * (math.log(n) + ball(n)) - math.log(4 * n - 2)
-    rank_1 = spheres - ball(2 * n - 1) - (2 * n - 1) * math.log(epsilon)
-    equal_at = epsilon * math.exp((rank_1 - g_relu) / (n - 1))
-    row = {"n": n, "epsilon": epsilon, "equal_at": equal_at}
-    row |= {"n_times_equal_at": n * equal_at, "rank_1_larger": rank_1 > g_relu}
-    rows.append(row | {"g_relu_larger": g_relu > rank_1})
-nets = pd.DataFrame(rows)
-same_size = nets.groupby("n")["equal_at"].first()
-glue("equal-16", float(same_size[16]), display=False)
-glue("equal-512", float(same_size[512]), display=False)
-
 # %% [markdown]
 # ## Shifts as well: affine intertwiners
 #
@@ -650,23 +505,7 @@ glue("equal-512", float(same_size[512]), display=False)
 # 3,001 points $|x| \le 20$); for sin, one period.
 
 # %% tags=["remove-input"]
-names = ("Sigmoid", "Hardsigmoid", "ReLU6", "exp", "sin")
-shifts = [
-    {"activation": name, **found._asdict()}
-    for name in names
-    for found in groups.affine_intertwiners(name)
-    if abs(found.t) < 6.2
-]
-shifts = pd.DataFrame(shifts)
-for name in "atbs":
-    shifts[name] = [f"{v + 0.0:.3g}".replace("-", "−") for v in shifts[name].round(9)]
-shifts["t"] = shifts["t"].str.replace("3.14", "π")
-shifts.loc[shifts["every_t"], ["t", "b"]] = ["t", "eᵗ"]
-assert list(shifts.loc[shifts["every_t"], "activation"]) == ["exp"]
-assert not groups.affine_intertwiners("GELU") + groups.affine_intertwiners("ReLU")
-headings = {"activation": "activation", "a": "a", "t": "t", "b": "b", "s": "s"}
-shown = readable(shifts, headings, title="Affine intertwiners")
-shown
+story.shifts(experiments.shifts())
 
 # %% [markdown]
 # For exp every $t$ is allowed, and for sin every multiple of π.
@@ -683,7 +522,13 @@ shown
 # the loss is {glue:text}`live-moved:.2f` with $r = 4$ and {glue:text}`live-plain:.2f` for plain descent;
 # what a linear network conserves has changed by {glue:text}`live-drift:.1f` % at learning rate 0.1.
 # Another run is one command: `.venv/bin/intertwine run 01b_weight_space -p trials 20`.
-#
+
+# %%
+seeds, small = range(seed, seed + trials), (x_small.cpu(), y_small.cpu())
+drifted = orbits.drift(*small, [0.4, 0.2, 0.1], 20.0, seeds)
+teleported = orbits.teleportation(*small, [1.0, 2.0, 4.0], rates, seeds)
+
+# %% [markdown]
 # ## Adapt this
 #
 # A block of your own: change `WithShortcut`.
@@ -787,7 +632,7 @@ print(relative_error(other(inputs), net(inputs)))
 # ::::
 
 
-# %% tags=["hide-input"] figure="fig-ex-optimisers"
+# %% figure="fig-ex-optimisers"
 makers = {
     "gradient descent": functools.partial(torch.optim.SGD, lr=0.1),
     "momentum": functools.partial(torch.optim.SGD, lr=0.01, momentum=0.9),
@@ -834,8 +679,8 @@ mean_curves(rows, "step", "change", "optimiser", **axes)
 # Each summand is smallest where its two terms are equal,
 # $a_i = (\lVert G_i^{\mathrm{in}}\rVert / \lVert G_i^{\mathrm{out}}\rVert)^{1/2}$.
 
-# %% tags=["hide-input"] figure="fig-ex-gentle"
-rows, loss, sizes = [], orbits.cross_entropy(*small), []
+# %% figure="fig-ex-gentle"
+rows, loss, shares = [], orbits.cross_entropy(*small), []
 for s in range(6):
     weights = orbits.start((8, 16, len(train.classes)), torch.Generator().manual_seed(s))
     *_, (weights, (G1, g1, G2, _)) = orbits.descend(loss, weights, 0.3, 20)
@@ -843,12 +688,11 @@ for s in range(6):
     a, (W1, b1, W2, b2) = (into / out) ** 0.25, weights
     starts = {"plain": weights, "smallest": [a[:, None] * W1, a * b1, W2 / a, b2]}
     starts["largest, r = 4"] = orbits.teleport(loss, weights, 4.0)
-    sizes.append((2 * (into * out).sqrt().sum() / (into + out).sum()).item())
+    shares.append((2 * (into * out).sqrt().sum() / (into + out).sum()).item())
     for name, begin in starts.items():
         for k, (at, _) in enumerate(orbits.descend(loss, begin, 1.0, 60)):
             rows += [[k, name, loss(at).item()]] * (k % 5 == 0)
 rows = pd.DataFrame(rows, columns=["step", "start", "loss"])
-glue("gentle", 100 * float(np.mean(sizes)), display=False)
 axes = {"xlabel": "steps", "ylabel": "training loss"}
 mean_curves(rows, "step", "loss", "start", **axes)
 
@@ -886,15 +730,19 @@ mean_curves(rows, "step", "loss", "start", **axes)
 # {doc}`/generated/status` has the data, code and run of this page.
 
 # %% tags=["remove-cell"]
-run.write(
-    epsilon_nets=nets,
-    theorem_4_2=index,
-    proposition_3_4=proposition,
-    remark_3_6=remark,
-    orbit=orbit,
-    surface=surface,
-    cuts=cuts,
-    drift=drifted,
-    teleport=teleported,
-)
+run = results.run(globals(), "01b_weight_space", data=train)
+tables = {
+    "epsilon_nets": experiments.epsilon_nets(),
+    "theorem_4_2": index,
+    "proposition_3_4": proposition,
+    "remark_3_6": remark,
+    "orbit": experiments.orbit(loss_at, point, factors),
+    "surface": experiments.surface(loss_of, unpacked(point)),
+    "cuts": experiments.cuts(loss_at, point, factors, {"flat": 0.0, "sharp": 1.25}),
+    "drift": drifted,
+    "teleport": teleported,
+}
+run.write(**tables)
+live = {"gentle": 100 * np.mean(shares), "live-trials": trials, "live-rate": rates[0]}
+tell(story.facts(), story.facts_of(tables), live)
 results.provenance(run.folder)

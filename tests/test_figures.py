@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from intertwine_book.figures.curves import mean_curves, single_curves
+from intertwine_book.figures.decay import imbalance_decay
 from intertwine_book.figures.dots import dots
 from intertwine_book.figures.forest import forest
 from intertwine_book.figures.groups import (
@@ -16,7 +17,7 @@ from intertwine_book.figures.groups import (
     warped_grid,
 )
 from intertwine_book.figures.matrices import heatmap
-from intertwine_book.figures.orbits import along_orbit, imbalance_decay, level_curve, residual_block
+from intertwine_book.figures.orbits import along_orbit, level_curve, residual_block
 from intertwine_book.figures.penalties import insertion_diagram
 from intertwine_book.figures.scatter import scatter
 from intertwine_book.figures.stitching import map_pictures, matched_channels, stitch_diagram
@@ -64,8 +65,8 @@ FIGURES = {
     ),
     "stitch_diagram": stitch_diagram,
     "pull_through": pull_through,
-    "warped_grid": lambda: warped_grid(torch.ones(2, 3, 3), {"swap": [-torch.ones(2, 3, 3)] * 2}, "xy"),
-    "moved_rays": lambda: moved_rays({"axes": (torch.eye(2), -torch.eye(2))}),
+    "warped_grid": lambda: warped_grid(np.ones((2, 3, 3)), {"swap": [-np.ones((2, 3, 3))] * 2}, "xy"),
+    "moved_rays": lambda: moved_rays({"axes": (np.eye(2), -np.eye(2))}),
     "names_of_a_neuron": lambda: names_of_a_neuron({"tanh": [(1.0, 2.0)], "ReLU": [(1.0, 2.0)] * 2}),
     "map_pictures": lambda: map_pictures({"full": torch.eye(3) - 0.5, "G_ReLU": torch.eye(3)}),
     "matched_channels": lambda: matched_channels(torch.eye(4), *torch.eye(4).expand(2, 2, 4, 4), [(0, 1)]),
@@ -76,8 +77,7 @@ FIGURES = {
     ),
     "residual_block": residual_block,
     "level_curve": lambda: level_curve(
-        torch.tensor([0.5, 1.0, 2.0]),
-        torch.tensor([[3.0, 1.0, 2.0]] * 3),
+        pd.DataFrame([[3.0, 1.0, 2.0]] * 3, index=[0.5, 1.0, 2.0]),
         {"flat": 1.0, "sharp": 2.0},
         pd.DataFrame({"at": ["flat", "sharp"] * 2, "distance": [-1.0, -1.0, 1.0, 1.0], "loss": 2.0}),
     ),

@@ -5,7 +5,7 @@ import itertools
 import pytest
 import torch
 
-from intertwine_book.experiments import orbits
+from intertwine_book.experiments.weight_space import orbits
 
 draw = torch.Generator().manual_seed(1)
 x = torch.randn(30, 4, generator=draw, dtype=torch.float64)

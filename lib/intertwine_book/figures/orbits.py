@@ -1,4 +1,4 @@
-"""Figures of orbits: the loss and its derivatives along one, the effect of weight decay, and a shortcut."""
+"""Figures of orbits: the loss and its derivatives along one, and a shortcut."""
 
 import itertools
 from collections.abc import Mapping
@@ -6,33 +6,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float
 from matplotlib.figure import Figure
-from torch import Tensor
 
 from intertwine_book.figures.schematics import MAP, NETWORKS, arrow, box, canvas
 from intertwine_book.figures.style import COLOURS, check_columns, new_figure
-
-
-def imbalance_decay(table: pd.DataFrame) -> Figure:
-    """Imbalance during training, on a logarithmic scale, with the line that theory predicts for each decay.
-
-    Columns `weight_decay`, `time` (learning rate times steps), `imbalance` (relative to the start),
-    `predicted`.
-    """
-    check_columns(table, "weight_decay", "time", "imbalance", "predicted")
-    figure, axis = new_figure(height=3.0)
-    colours = [COLOURS[name] for name in ("green", "blue", "red", "orange")]
-    styles = zip(itertools.cycle(colours), itertools.cycle("osd^"), strict=False)
-    for (decay, rows), (colour, marker) in zip(table.groupby("weight_decay"), styles, strict=False):
-        axis.plot(rows["time"], rows["predicted"], color=colour, lw=1.2)
-        axis.plot(rows["time"], rows["imbalance"], marker, ms=5, color=colour, label=f"λ = {decay:g}")
-    axis.set_yscale("log")
-    lowest = np.floor(np.log10(table[["imbalance", "predicted"]].to_numpy().min()))
-    axis.set_ylim(10.0 ** min(lowest, -1), 3)
-    axis.set(xlabel="time (learning rate × steps)", ylabel="imbalance, relative to the start")
-    axis.legend(title="weight decay")
-    return figure
 
 
 def along_orbit(table: pd.DataFrame) -> Figure:
@@ -58,17 +35,17 @@ def along_orbit(table: pd.DataFrame) -> Figure:
     return figure
 
 
-def level_curve(
-    sides: Float[Tensor, " k"], losses: Float[Tensor, "k k"], marks: Mapping[str, float], cuts: pd.DataFrame
-) -> Figure:
+def level_curve(losses: pd.DataFrame, marks: Mapping[str, float], cuts: pd.DataFrame) -> Figure:
     """Level curves of a loss over the scales of two layers, the orbit pq = 1 on them, and cuts through it.
 
-    The sides are factors p and q of what enters and leaves the hidden neurons, with `losses[i, j]` at p_i,
-    q_j; marks are name → p of a point on the orbit; cuts have columns `at` (a name), `distance`, `loss`.
+    The losses have a row for each factor p of what enters the hidden neurons, and a column for the same
+    factors q of what leaves them; marks are name → p of a point on the orbit; cuts have columns `at` (a
+    name), `distance`, `loss`.
     """
     figure, (plane, section) = new_figure(1, 2, height=3.1)
-    p, levels = sides.numpy(), np.geomspace(float(losses.min()) * 1.02, float(losses.max()) * 0.9, 9)
-    plane.contour(p, p, losses.T.numpy(), levels=levels, colors=COLOURS["grey"], linewidths=0.8)
+    p, heights = losses.index.to_numpy(), losses.to_numpy()
+    levels = np.geomspace(heights.min() * 1.02, heights.max() * 0.9, 9)
+    plane.contour(p, p, heights.T, levels=levels, colors=COLOURS["grey"], linewidths=0.8)
     orbit = np.geomspace(1 / p.max(), p.max())
     plane.plot(orbit, 1 / orbit, color=COLOURS["green"], lw=2.5)
     plane.set(xlabel="$p$: scale of $W_1, b_1$", ylabel="$q$: scale of $W_2$", aspect="equal")

@@ -1,4 +1,4 @@
-"""The statements on weights of swap-and-scale-2022 and godfrey2022 §3.2 as experiments that return tables."""
+"""The statements on weights of godfrey2022 §3.2 and footnote 5 as experiments that return tables."""
 
 import itertools
 import math
@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from intertwine.groups import GReLU, Permutations, as_activation, intertwiner_group
+from intertwine.groups import GReLU, affine_intertwiners, as_activation, intertwiner_group
 from intertwine.groups.scalar import gaussian
 from intertwine.models import fcn
 from intertwine.weightspace import find_symmetries, relative_error
@@ -42,50 +42,20 @@ def perceptron(
 
 
 @tabled
-def swap(widths: Iterable[int], trials: int, generator: torch.Generator) -> Iterator[Row]:
-    """Swap: a permutation of the hidden neurons of a random ReLU network leaves its function.
-
-    Example:
-        >>> bool(swap([2, 8], 3, torch.Generator().manual_seed(0))["holds"].all())
-        True
-    """
-    for n, trial in itertools.product(widths, range(trials)):
-        net, x = perceptron([5, n, 3], generator), gaussian(generator, 50, 5)
-        P = Permutations(n).sample(generator)
-        other = find_symmetries(net, x).act(net, {"activation1": P})
-        error = relative_error(other(x), net(x))
-        yield {"n": n, "trial": trial, "error": error, "holds": error < TOLERANCE}
-
-
-@tabled
-def swap_count(widths: Iterable[int], generator: torch.Generator) -> Iterator[Row]:
-    """How many different weights the permutations of n hidden neurons give; holds where it is n!.
-
-    Example:
-        >>> swap_count([1, 2, 3], torch.Generator().manual_seed(0))["found"].tolist()
-        [1, 2, 6]
-    """
-    for n in widths:
-        W = gaussian(generator, n, 5)
-        found = {tuple(W[list(order)].flatten().tolist()) for order in itertools.permutations(range(n))}
-        yield {"n": n, "found": len(found), "holds": len(found) == math.factorial(n)}
-
-
-@tabled
 def proposition_3_4(
-    activations: Iterable[str],
-    sizes: list[int],
     trials: int,
     generator: torch.Generator,
     *,
+    activations: Iterable[str] = ("ReLU", "tanh", "GELU", "abs", "square"),
+    sizes: Sequence[int] = (5, 8, 8, 8, 3),
     scale: float = 1.0,
 ) -> Iterator[Row]:
     """Proposition 3.4, its three equations at every hidden layer of a random network.
 
     Example:
-        >>> table = proposition_3_4(["ReLU", "abs"], [5, 8, 8, 3], 2, torch.Generator().manual_seed(0))
+        >>> table = proposition_3_4(2, torch.Generator().manual_seed(0))
         >>> len(table), bool(table["holds"].all()), bool((table["representation_changed"] > 0.1).all())
-        (8, True, True)
+        (30, True, True)
 
     Columns activation, trial, m (the hidden layer, from 1), and relative: front_error of
     f_{≤m}(x, W') = φ(A_m) f_{≤m}(x, W), back_error of f_{>m}(φ(A_m) h, W') = f_{>m}(h, W), function_error,
@@ -144,11 +114,17 @@ def residual_network(
 
 
 @tabled
-def remark_3_6(activations: Iterable[str], n: int, trials: int, generator: torch.Generator) -> Iterator[Row]:
+def remark_3_6(
+    trials: int,
+    generator: torch.Generator,
+    *,
+    activations: Iterable[str] = ("ReLU", "tanh", "abs"),
+    n: int = 8,
+) -> Iterator[Row]:
     """Remark 3.6: the condition of a residual connection on the elements on either side of it.
 
     Example:
-        >>> table = remark_3_6(["ReLU", "abs"], 8, 3, torch.Generator().manual_seed(0))
+        >>> table = remark_3_6(3, torch.Generator().manual_seed(0))
         >>> mixed = table.query("activation == 'abs' and joins == 'output to pre-activation'")
         >>> mixed.groupby("rule")["holds"].all().to_dict()
         {'exact': True, 'printed': False, 'untied': False}
@@ -174,3 +150,41 @@ def remark_3_6(activations: Iterable[str], n: int, trials: int, generator: torch
                 inside = relative_error(other[:4](x), net[:4](x) @ G.phi(A2).T)
                 row = {"joins": joins, "rule": rule, "activation": activation, "trial": trial}
                 yield row | {"error": error, "inside_error": inside, "holds": error < TOLERANCE}
+
+
+@tabled
+def epsilon_nets() -> Iterator[Row]:
+    """Footnote 5: how many balls fill G_ReLU and the matrices of rank one, by volume, and where equally many.
+
+    Example:
+        >>> epsilon_nets().groupby("n")["n_times_equal_at"].first().round(1).to_dict()
+        {16: 8.5, 64: 9.9, 256: 10.5, 512: 10.7}
+
+    Columns n, epsilon, equal_at (the radius of equally many balls), n_times_equal_at, rank_1_larger,
+    g_relu_larger.
+    """
+
+    def ball(d: int) -> float:  # the logarithm of the volume of the unit ball
+        return d / 2 * math.log(math.pi) - math.lgamma(d / 2 + 1)
+
+    for n, epsilon in itertools.product((16, 64, 256, 512), (0.3, 0.1, 0.03, 0.01, 0.003)):
+        g_relu = math.lgamma(n + 1) - n * math.log(2 * epsilon)
+        spheres = 2 * (math.log(n) + ball(n)) - math.log(4 * n - 2)
+        rank_1 = spheres - ball(2 * n - 1) - (2 * n - 1) * math.log(epsilon)
+        equal_at = epsilon * math.exp((rank_1 - g_relu) / (n - 1))
+        row = {"n": n, "epsilon": epsilon, "equal_at": equal_at, "n_times_equal_at": n * equal_at}
+        yield row | {"rank_1_larger": rank_1 > g_relu, "g_relu_larger": g_relu > rank_1}
+
+
+@tabled
+def shifts() -> Iterator[Row]:
+    """Affine intertwiners σ(ax + t) = bσ(x) + s of five activations, up to one period of sin.
+
+    Example:
+        >>> shifts().query("activation == 'ReLU6'")[["a", "t", "b", "s"]].round(6).to_numpy().tolist()
+        [[-1.0, 6.0, -1.0, 6.0]]
+    """
+    for name in ("Sigmoid", "Hardsigmoid", "ReLU6", "exp", "sin"):
+        for found in affine_intertwiners(name):
+            if abs(found.t) < 6.2:
+                yield {"activation": name, **found._asdict()}

@@ -1,0 +1,140 @@
+"""What the recorded runs of chapter 1b say of orbits, conserved quantities and teleportation."""
+
+import math
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import pandas as pd
+from IPython.display import HTML
+from matplotlib.figure import Figure
+
+from intertwine_book.figures.curves import mean_curves
+from intertwine_book.figures.orbits import along_orbit, level_curve
+from intertwine_book.figures.readable import readable
+from intertwine_book.results import on_record
+
+record = partial(on_record, "01b_weight_space")
+
+STARTS = {1.0: "plain", 2.0: "r = 2", 4.0: "r = 4"}
+"""Bounds on the scalings of a teleportation, in words."""
+
+
+def level() -> Figure:
+    """The loss is constant on the orbit, and its valley is narrow at one point and wide at another."""
+    plane = record("surface").pivot(index="p", columns="q", values="loss")
+    return level_curve(plane, {"flat": 1.0, "sharp": math.exp(1.25)}, record("cuts"))
+
+
+def orbit() -> Figure:
+    """Along the orbit gradient, curvature and norm vary; the loss and the relative sharpness are constant."""
+    return along_orbit(record("orbit"))
+
+
+def drifted() -> pd.DataFrame:
+    """Change at the end, in percent: rows quantity and trial, a column for each learning rate."""
+    ends = record("drift").query("time > 19.9")
+    return ends.pivot_table(index=["quantity", "trial"], columns="rate", values="drift")
+
+
+def drift() -> Figure:
+    """Halving the learning rate about halves the drift of conserved quantities."""
+    shown = record("drift").query("time > 0").assign(rate=lambda table: "η = " + table["rate"].astype(str))
+    axes: dict[str, Any] = {"xlabel": "time", "ylabel": "change, %"}
+    return mean_curves(shown, "time", "drift", "rate", panels="quantity", **axes, log=True)
+
+
+def teleported() -> pd.DataFrame:
+    """The recorded descents, with a column `start` in words."""
+    return record("teleport").assign(start=lambda table: table["reach"].map(STARTS))
+
+
+def losses() -> pd.DataFrame:
+    """Training loss of each network: rows rate, step and trial, a column for each start."""
+    return teleported().pivot_table(index=["rate", "step", "trial"], columns="start", values="loss")
+
+
+def best() -> pd.Series:
+    """The learning rate that gives each start the lowest mean loss after 100 steps."""
+    return losses().xs(100, level="step").groupby("rate").mean().idxmin()
+
+
+def teleport() -> Figure:
+    """At one rate a teleported network is ahead at once; when each start has its best rate, by little."""
+    table = teleported()
+    same = table[table["rate"] == 1.0].assign(choice="learning rate 1")
+    own = table[table["rate"] == table["start"].map(best())].assign(choice="each its best")
+    axes: dict[str, Any] = {"xlabel": "steps", "ylabel": "training loss"}
+    return mean_curves(pd.concat([same, own]), "step", "loss", "start", panels="choice", **axes, log=True)
+
+
+def shifts(found: pd.DataFrame) -> HTML:
+    """A sigmoid can also be reflected, and exp shifted by any amount."""
+    written = {
+        name: [f"{value + 0.0:.3g}".replace("-", "−") for value in found[name].round(9)] for name in "atbs"
+    }
+    shown = found.assign(**written)
+    shown["t"] = shown["t"].str.replace("3.14", "π")
+    shown.loc[shown["every_t"], ["t", "b"]] = ["t", "eᵗ"]
+    headings = {name: name for name in ("activation", "a", "t", "b", "s")}
+    return readable(shown, headings, title="Affine intertwiners")
+
+
+def facts() -> dict[str, float]:
+    """What sentences say of the recorded runs; changes in percent.
+
+    Example:
+        >>> round(facts()["tele-gradient"]), round(facts()["drift-fine"], 1)
+        (9, 1.3)
+    """
+    equal = record("epsilon_nets").groupby("n")["equal_at"].first()
+    sizes = {f"equal-{n}": equal[n] for n in (16, 512)}
+    told = _of_orbit() | _of_drift() | _of_teleportation() | sizes
+    return {name: float(value) for name, value in told.items()}
+
+
+def _of_orbit() -> dict[str, float]:
+    table = record("orbit")
+    names = {"gradient": "gradient_norm", "eigenvalue": "largest_eigenvalue", "norm": "squared_norm"}
+    factors = {f"{name}-factor": table[of].max() / table[of].min() for name, of in names.items()}
+    return factors | {"gradient-end": table.query("t == 0")["gradient_norm"].item()}
+
+
+def _of_drift() -> dict[str, float]:
+    ends = drifted()
+    whole, free = ends.loc["linear, whole matrix"].mean(), ends.loc["ReLU, off the diagonal"]
+    return {"drift-coarse": whole[0.4], "drift-fine": whole[0.1], "drift-free": free.mean(axis=None)}
+
+
+def _of_teleportation() -> dict[str, float]:
+    wide, gradient = losses(), teleported().query("step == 0").groupby("start")["gradient"].mean()
+    early, late, coarse = wide.loc[1.0, 10], wide.loc[3.0, 100], wide.loc[6.0, 100].mean()
+    told = {"gradient": gradient["r = 4"], "coarse": coarse["plain"], "coarse-four": coarse["r = 4"]}
+    for when, table in {"ahead": early, "still": late}.items():
+        told[when] = (table["r = 4"] < table["plain"]).sum()
+    for start, name in {"plain": "plain", "r = 2": "two", "r = 4": "four"}.items():
+        told[f"best-{name}"] = best()[start]
+    for start, name in {"plain": "plain", "r = 4": "four"}.items():
+        told |= {f"early-{name}": early[start].mean(), f"end-{name}": late[start].mean()}
+    return {f"tele-{name}": value for name, value in told.items()}
+
+
+def facts_of(tables: Mapping[str, pd.DataFrame]) -> dict[str, float]:
+    """What sentences say of a run's own tables; changes in percent, errors relative."""
+    moved = tables["proposition_3_4"]
+    errors = moved[["front_error", "back_error", "function_error"]]
+    tie = tables["remark_3_6"].query("joins == 'output to pre-activation'").groupby(["rule", "activation"])
+    index = tables["theorem_4_2"].query("rule == 'printed'")
+    ten = tables["teleport"].query("step == 10")
+    ten = ten[ten["rate"] == ten["rate"].iloc[0]].groupby("reach")["loss"].mean()
+    slow = tables["drift"].query("rate == 0.1 and quantity == 'linear, whole matrix'")
+    return {
+        "moved-error": errors.max(axis=None),
+        "moved-least": 100 * moved["representation_changed"].min(),
+        "wrong-index": 100 * index["error"].min(),
+        "tie-exact": tie["error"].max()["exact"].max(),
+        "tie-printed": 100 * tie["error"].min()["printed", "abs"],
+        "live-moved": ten[4.0],
+        "live-plain": ten[1.0],
+        "live-drift": slow.groupby("trial")["drift"].last().mean(),
+    }
