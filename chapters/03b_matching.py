@@ -837,7 +837,7 @@ dots(pd.DataFrame(found), "images", "accuracy", "judged on", **words)
 # {doc}`/generated/status` has the data, code and run of this page.
 
 # %% tags=["remove-cell"]
-networks_here = {"spec": spec, "spec_test": own_test, "train": train, "test": test}
-claims.write(run, joined, methods, matching, **networks_here, **options)
+sets = {"train": train, "test": test}
+claims.write(run, joined, matching, recipe, spec, own_test, sets, **options)
 tell(story.facts(), {"best-t": best_t})
 results.provenance(run.folder)
