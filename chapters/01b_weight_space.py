@@ -47,8 +47,7 @@ from intertwine import data, devices
 from intertwine.groups import intertwiner_group
 from intertwine.weightspace import find_symmetries, relative_error
 from intertwine_book import results
-from intertwine_book.experiments import weight_space as experiments
-from intertwine_book.experiments.weight_space import orbits
+from intertwine_book.experiments.weight_space import flatness, orbits, statements
 from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.orbits import residual_block
 from intertwine_book.figures.style import use_style
@@ -206,8 +205,8 @@ story.orbit()
 # :::
 
 # %% tags=["remove-cell"]
-proposition = experiments.proposition_3_4(trials, generator, scale=scale)
-index = experiments.theorem_4_2(trials, generator)
+proposition = statements.proposition_3_4(trials, generator, scale=scale)
+index = statements.theorem_4_2(trials, generator)
 
 # %% [markdown]
 # In random networks with three hidden layers and ReLU, tanh, GELU, $|x|$ or $x^2$ all three equations hold at
@@ -457,7 +456,7 @@ for rule, A3 in {"exact": B1, "printed": A1}.items():
 assert change["exact"] < 1e-9 < change["printed"]
 
 # %% tags=["remove-cell"]
-remark = experiments.remark_3_6(trials, generator)
+remark = statements.remark_3_6(trials, generator)
 
 # %% [markdown]
 # With $|x|$ the exact rule keeps the outputs (largest error {glue:text}`tie-exact:.0e` in all draws),
@@ -505,7 +504,7 @@ remark = experiments.remark_3_6(trials, generator)
 # 3,001 points $|x| \le 20$); for sin, one period.
 
 # %% tags=["remove-input"]
-story.shifts(experiments.shifts())
+story.shifts(statements.shifts())
 
 # %% [markdown]
 # For exp every $t$ is allowed, and for sin every multiple of π.
@@ -732,13 +731,13 @@ mean_curves(rows, "step", "loss", "start", **axes)
 # %% tags=["remove-cell"]
 run = results.run(globals(), "01b_weight_space", data=train)
 tables = {
-    "epsilon_nets": experiments.epsilon_nets(),
+    "epsilon_nets": statements.epsilon_nets(),
     "theorem_4_2": index,
     "proposition_3_4": proposition,
     "remark_3_6": remark,
-    "orbit": experiments.orbit(loss_at, point, factors),
-    "surface": experiments.surface(loss_of, unpacked(point)),
-    "cuts": experiments.cuts(loss_at, point, factors, {"flat": 0.0, "sharp": 1.25}),
+    "orbit": flatness.orbit(loss_at, point, factors),
+    "surface": flatness.surface(loss_of, unpacked(point)),
+    "cuts": flatness.cuts(loss_at, point, factors, {"flat": 0.0, "sharp": 1.25}),
     "drift": drifted,
     "teleport": teleported,
 }

@@ -6,8 +6,7 @@ import pytest
 import torch
 
 from intertwine.groups import affine_intertwiners
-from intertwine_book.experiments import weight_space as experiments
-from intertwine_book.experiments.weight_space import orbits
+from intertwine_book.experiments.weight_space import flatness, orbits, statements
 from intertwine_book.stories import weight_space as story
 
 PROTECTED = ["linear, whole matrix", "ReLU, diagonal"]
@@ -60,7 +59,7 @@ def test_at_the_largest_learning_rate_a_move_with_r_4_does_worse():
 
 
 def test_rank_one_is_the_larger_set_below_a_radius_and_the_group_above():
-    nets = experiments.epsilon_nets()
+    nets = statements.epsilon_nets()
     assert (nets["rank_1_larger"] == (nets["epsilon"] < nets["equal_at"])).all()
     limit = nets.groupby("n")["n_times_equal_at"].first()
     assert limit.is_monotonic_increasing and 0.97 < limit.iloc[-1] / (4 * math.e) < 1
@@ -69,14 +68,14 @@ def test_rank_one_is_the_larger_set_below_a_radius_and_the_group_above():
 
 def test_moved_networks_compute_the_same_and_their_hidden_activations_change():
     generator = torch.Generator().manual_seed(1)
-    moved = experiments.proposition_3_4(3, generator)
+    moved = statements.proposition_3_4(3, generator)
     assert moved["holds"].all() and moved["representation_changed"].min() > 0.1
-    index = experiments.theorem_4_2(3, generator).groupby("rule")["error"]
+    index = statements.theorem_4_2(3, generator).groupby("rule")["error"]
     assert index.max()["exact"] < 1e-12 and index.min()["printed"] > 0.1
 
 
 def test_an_output_added_to_a_pre_activation_asks_for_phi_of_its_element():
-    found = experiments.remark_3_6(3, torch.Generator().manual_seed(1))
+    found = statements.remark_3_6(3, torch.Generator().manual_seed(1))
     tie = found.query("joins == 'output to pre-activation'")
     assert tie.query("rule == 'exact'")["holds"].all()
     assert not tie.query("rule == 'printed' and activation == 'abs'")["holds"].any()
@@ -86,7 +85,7 @@ def test_an_output_added_to_a_pre_activation_asks_for_phi_of_its_element():
 
 
 def test_exp_may_be_shifted_by_any_amount_and_gelu_and_relu_by_none():
-    found = experiments.shifts()
+    found = statements.shifts()
     assert found.loc[found["every_t"], "activation"].tolist() == ["exp"]
     assert not affine_intertwiners("GELU") + affine_intertwiners("ReLU")
     shown = story.shifts(found).data
@@ -106,9 +105,9 @@ def test_flatness_is_measured_on_an_orbit():
         one = torch.ones(9, dtype=torch.float64)
         return torch.cat([t * one[:6], -t * one[:6], 0 * one[:3]]).exp()
 
-    found = experiments.orbit(at, point, factors)
+    found = flatness.orbit(at, point, factors)
     assert found["loss_error"].max() < 1e-12 and found["hessian_error"].max() < 1e-9
-    middle = experiments.cuts(at, point, factors, {"here": 1.0}).query("abs(distance) < 1e-6")["loss"]
-    surface = experiments.surface(loss, weights).set_index(["p", "q"])["loss"]
+    middle = flatness.cuts(at, point, factors, {"here": 1.0}).query("abs(distance) < 1e-6")["loss"]
+    surface = flatness.surface(loss, weights).set_index(["p", "q"])["loss"]
     for value in (middle.item(), surface[1.0, 1.0], surface[2.0, 0.5]):
         assert value == pytest.approx(loss(weights).item())
