@@ -498,7 +498,8 @@ def test_what_cannot_be_published_is_said_in_a_sentence(built_book):
 @pytest.mark.slow
 def test_a_published_book_has_notebooks_that_install_the_library_and_buttons_that_open_them(built_book):
     config, folder = built_book.root / "_config.yml", built_book.root / "public"
-    extension = "sphinx: {extra_extensions: [intertwine_book.build.publish]}\n"
+    ours = ", ".join(f"intertwine_book.build.{name}" for name in ("download", "publish"))
+    extension = f"sphinx: {{extra_extensions: [{ours}]}}\n"
     repository = 'repository: {url: "https://github.com/us/tiny"}\n'
     config.write_text(config.read_text() + extension + repository)
     assert "Ready to be pushed" in publish(folder)
@@ -520,14 +521,6 @@ def test_a_file_name_in_a_profile_must_be_a_chapter(tiny_book):
     (tiny_book.root / "chapters/profiles/smoke.yml").write_text("01_frist: {seed: 1}")
     with pytest.raises(BookError, match=r"smoke\.yml.*did you mean '01_first'"):
         tiny_book.overrides("smoke")
-
-
-def test_a_notebook_says_where_the_command_works_that_installs_what_it_needs():
-    def first(repository: str | None) -> str:
-        return execute._how_to_run("01_first", repository, None).source
-
-    assert "install, in a copy of the book's repository*\n\n`pip install \"." in first(None)
-    assert 'install*\n\n`pip install "intertwine[book,vision] @ git' in first("https://github.com/us/book")
 
 
 def test_this_run_is_one_line(tiny_book):

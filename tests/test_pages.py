@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import nbformat
 import pytest
 import yaml
 from bs4 import BeautifulSoup
@@ -97,11 +98,40 @@ def test_the_library_of_every_room_is_on_its_page():
     assert "intertwine.groups.scalar_group" in text
 
 
-def test_executed_notebooks_are_offered_and_free_of_paths(pages):
-    notebooks = list(HTML.glob("_sources/chapters/*.ipynb"))
-    assert notebooks
-    for notebook in notebooks:
-        text = notebook.read_text()
-        assert '"execution_count": 1' in text, f"{notebook.name} did not run"
-        assert '"stderr"' not in text, f"{notebook.name} shows a warning"
+def test_executed_notebooks_are_offered_and_free_of_paths(notebooks):
+    for name, notebook in notebooks.items():
+        text = nbformat.writes(notebook)
+        assert '"execution_count": 1' in text, f"{name} did not run"
+        assert '"stderr"' not in text, f"{name} shows a warning"
         assert str(HTML.parent.parent.resolve()) not in text and str(Path.home()) + "/" not in text
+
+
+def test_an_offered_notebook_needs_no_book_to_be_read(notebooks):
+    for name, notebook in notebooks.items():
+        nbformat.validate(notebook)
+        words = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+        assert not re.findall(r"{[\w:+-]+}`|:::|```{|^\([\w-]+\)=", words, re.MULTILINE), name
+        assert all(set(cell.metadata) <= {"jupyter", "tags"} for cell in notebook.cells), name
+        code = [cell for cell in notebook.cells if cell.cell_type == "code" and cell.id != "install"]
+        assert code[0].metadata == {"tags": ["parameters"]}, name
+
+
+def test_an_offered_notebook_has_the_numbers_of_its_page_in_the_same_order(notebooks, pages):
+    anchors = r'(?:<a id="[^"]*"></a>)*'
+    for name, notebook in notebooks.items():
+        words = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+        page = pages[(HTML / f"chapters/{name}.html").resolve()].find("article")
+        for kind, pattern in {
+            "caption-number": rf"^(?:> )?{anchors}\*\*([A-Z][a-z]+ \w+\.\d+)",
+            "eqno": r"\\tag{(\w+\.\d+)}",
+            "section-number": rf"^#+ {anchors}(\w+\.\d+)\.",
+        }.items():
+            shown = [" ".join(tag.text.strip("()#. \n").split()) for tag in page.find_all(class_=kind)]
+            assert re.findall(pattern, words, re.MULTILINE) == shown, name
+
+
+@pytest.fixture(scope="module")
+def notebooks() -> dict[str, nbformat.NotebookNode]:
+    found = {path.stem: nbformat.read(path, as_version=4) for path in HTML.glob("_sources/chapters/*.ipynb")}
+    assert found
+    return found

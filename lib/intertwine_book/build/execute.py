@@ -113,7 +113,7 @@ def execute(
     record: Mapping[str, Any] | None = None,
     report: Callable[[int, int], None] = lambda cell, of: None,
 ) -> dict[str, Any]:
-    """Execute a chapter and write the notebook that a reader gets, whole or not at all.
+    """Execute a chapter and write the notebook that its page is made of, whole or not at all.
 
     The values are parameters that differ from the chapter's own; `tables` is the folder for the tables that
     it writes. When a cell raises an error, the unfinished notebook is at `failed`, and there is a
@@ -162,7 +162,6 @@ def execute(
     }
     done = dict(record or {}) | {"parameters": settings, "commit": origin.code()["commit"]} | measured
     _tidy(node, done)
-    node.cells.insert(0, _how_to_run(chapter, book.repository, done["commit"]))
     output.parent.mkdir(parents=True, exist_ok=True)
     with files.write_whole(output) as path:
         nbformat.write(node, path)
@@ -182,40 +181,6 @@ def _tidy(node: nbformat.NotebookNode, record: Mapping[str, Any]) -> None:
         cell.metadata.pop("execution", None)
         if cell.cell_type == "markdown":
             cell.source = cell.source.replace(THIS_RUN, this_run(record))
-
-
-_HOW_TO_RUN = """\
-*This notebook is chapter {chapter} of the book “Symmetries of Neural Networks”, as it was executed{at}.
-The page of the book is for reading: here references, boxes and numbers in sentences stay as they are written.
-To run it, install{where}*
-
-`{install}`
-
-*Tables go into `results/{chapter}`, trained networks and data sets into the folders that the variables
-INTERTWINE_ZOO and INTERTWINE_DATA name, or else into `intertwine` in your cache folder.*"""
-
-
-def _how_to_run(chapter: str, repository: str | None, commit: str | None) -> nbformat.NotebookNode:
-    """The first cell of a notebook that leaves the book; a page does not show it."""
-    at = f" at commit {commit}" if commit else ""
-    where = "" if repository else ", in a copy of the book's repository"
-    text = _HOW_TO_RUN.format(chapter=chapter, at=at, where=where, install=install(repository, commit))
-    return nbformat.v4.new_markdown_cell(text, id="how-to-run", metadata={"tags": ["remove-cell"]})
-
-
-def install(repository: str | None, commit: str | None) -> str:
-    """The command that installs what an executed notebook ran with, as far as it is committed.
-
-    Example:
-        >>> install("https://github.com/us/book", "1a2b3c")
-        'pip install "intertwine[book,vision] @ git+https://github.com/us/book@1a2b3c"'
-        >>> install(None, None)  # in a checkout
-        'pip install ".[book,vision]"'
-    """
-    if not repository:
-        return 'pip install ".[book,vision]"'
-    pinned = f"@{commit}" if commit and not commit.endswith("-dirty") else ""
-    return f'pip install "intertwine[book,vision] @ git+{repository}{pinned}"'
 
 
 def this_run(record: Mapping[str, Any] | None) -> str:

@@ -8,10 +8,6 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import nbformat
-
-from intertwine import files
-from intertwine_book.build import execute
 from intertwine_book.build.layout import Book, BookError
 from intertwine_book.build.render import render
 
@@ -20,7 +16,7 @@ _GITHUB = re.compile(r"https://github\.com/([\w.-]+)/([\w.-]+?)(?:\.git)?/?")
 
 
 def publish(book: Book, profile: str, folder: Path) -> None:
-    """Fill a new folder with the rendered book and, in `notebooks`, the executed chapters."""
+    """Fill a new folder with the rendered book and, in `notebooks`, those that its pages offer."""
     if folder.exists() and any(folder.iterdir()):
         raise BookError(f"Expected a new or empty folder, {folder} holds something: name another one.")
     book.check_all_ran(profile)
@@ -30,11 +26,18 @@ def publish(book: Book, profile: str, folder: Path) -> None:
     (folder / ".nojekyll").touch()  # or GitHub leaves out folders that begin with _
     (folder / "notebooks").mkdir()
     for name in book.chapters:
-        node = nbformat.read(book.executed(profile, name), as_version=4)
-        command = "%" + execute.install(book.repository, node.metadata["intertwine"]["commit"])
-        node.cells.insert(1, nbformat.v4.new_code_cell(command, id="install"))
-        with files.write_whole(folder / f"notebooks/{name}.ipynb") as path:
-            nbformat.write(node, path)
+        shutil.copy(folder / f"_sources/chapters/{name}.ipynb", folder / "notebooks")
+
+
+def address(url: str | None) -> str | None:
+    """Where the pages of a repository stand.
+
+    Example:
+        >>> address("https://github.com/us/book")
+        'https://us.github.io/book'
+    """
+    found = _GITHUB.fullmatch(url or "")
+    return f"https://{found[1]}.github.io/{found[2]}" if found else None
 
 
 def links(url: str | None, chapter: str) -> dict[str, str]:

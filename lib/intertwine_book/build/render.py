@@ -1,5 +1,6 @@
 """The pages: executed notebooks and the texts of `book/` become html, by jupyter-book."""
 
+import html
 import os
 import re
 import shutil
@@ -118,6 +119,7 @@ def _generated(book: Book, profile: str) -> tuple[list[Claim], pd.DataFrame] | N
     folder = book.root / "book/generated"
     _write(folder / "status.md", status.page(book, profile))
     _write(folder / "networks.md", status.networks())
+    _write(folder / "notebooks.md", _notebooks(book))
     ledger = book.root / "book/claims.yml"
     if not ledger.is_file():
         return None
@@ -147,6 +149,16 @@ def _draw(book: Book, claims: list[Claim], verdicts: pd.DataFrame) -> None:
     figures |= {"chapters": chapter_map(needs(book))}
     for name, figure in figures.items():
         figure.savefig(book.root / f"book/generated/{name}.svg", metadata={"Date": None})
+
+
+def _notebooks(book: Book) -> str:
+    """Links to the notebooks that the pages offer; Sphinx knows no page of theirs, so in html."""
+    items = []
+    for name, source in book.chapters.items():
+        title = re.search(r"^# # (.+)$", source.read_text(), re.MULTILINE)
+        words = html.escape(title[1] if title else name)
+        items.append(f'<li><a href="_sources/chapters/{name}.ipynb" download>{words}</a></li>')
+    return "\n".join(["```{raw} html", "<ul>", *items, "</ul>", "```", ""])
 
 
 def needs(book: Book) -> dict[str, tuple[str, list[str]]]:
