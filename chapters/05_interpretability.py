@@ -44,27 +44,30 @@
 
 # %% tags=["hide-input"]
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 
 import pandas as pd
 import torch
 import torch.nn.functional as F
-from myst_nb import glue
 
-from intertwine import data, devices, dissection, groups
+from intertwine import data, devices, dissection
 from intertwine.features import activations
 from intertwine.training import RECIPES, train
 from intertwine_book import results
-from intertwine_book.experiments.interpretability import against_rotation, imagenet
+from intertwine_book.experiments.interpretability import (
+    against_rotation,
+    claimed,
+    imagenet,
+)
 from intertwine_book.experiments.interpretability import networks as experiment
-from intertwine_book.figures.curves import mean_curves, single_curves
-from intertwine_book.figures.dissection import counting, dissection_steps, gallery
+from intertwine_book.figures.curves import mean_curves
+from intertwine_book.figures.dissection import dissection_steps, gallery
 from intertwine_book.figures.forest import forest
-from intertwine_book.figures.readable import readable
 from intertwine_book.figures.style import use_style
+from intertwine_book.stories import interpretability as story
+from intertwine_book.stories import tell
 
 use_style()
-record = partial(results.on_record, "05_interpretability")
 
 # %% tags=["parameters"]
 from typing import Literal
@@ -88,23 +91,16 @@ lite_networks: list[int] = []  # EfficientNet-Lite 0, 1, 2 (ImageNet)
 lite_frames: int = 120  # frames of CamVid for them
 lite_rotations: int = 5  # drawn for each of their blocks
 
-# %% tags=["hide-input"]
+# %%
 device = devices.pick(device)
+sizes = {"train": train_images, "test": test_images, "frames": test_frames}
+recipe = replace(RECIPES["digits"], epochs=epochs, batch_size=50)
 
 
 @cache
 def sets(name):
     """What networks are trained on, and the images and masks that they are dissected on."""
-    if name == "concepts":
-        drawn = data.scenes(train_images, seed=2 * seed, device=device).data
-        return drawn, data.scenes(test_images, seed=2 * seed + 1, device=device)
-    whole = experiment.camvid("train", device=device)
-    cut = data.patches(whole, 32, limit=train_images, seed=seed)
-    like = {key: getattr(whole.data, key).flatten().tolist() for key in ("mean", "std")}
-    return cut, experiment.camvid("test", device=device, limit=test_frames, **like)
-
-
-recipe = replace(RECIPES["digits"], epochs=epochs, batch_size=50)
+    return experiment.sets(name, **sizes, seed=seed, device=device)
 
 
 @cache
@@ -114,25 +110,8 @@ def pair(dataset, kind, number):
     return experiment.pair(kind, sets(dataset)[0], recipe, **asked)
 
 
-# %% tags=["remove-cell"]
-story = record("imagenet").assign(percent=lambda table: 100 * table["mean_iou"])
-first, second, linear = imagenet.LAYERS
-mean = story.groupby(["layer", "weights", "alpha"])["percent"].mean()
-lost = mean.xs(0.0, level="alpha") - mean.xs(1.0, level="alpha")
-assert 0.2 < lost[first, "trained"] / mean[first, "trained", 0.0] < 0.3  # "a quarter"
-assert 0 < lost[second, "trained"] < lost[first, "trained"]
-assert abs(lost[linear, "trained"]) < 0.03
-assert (lost.xs("untrained", level="weights").abs() < 0.05).all()
-relative = 100 * lost / mean.xs(0.0, level="alpha")
-glue("fall-first", float(relative[first, "trained"]), display=False)
-glue("fall-second", float(relative[second, "trained"]), display=False)
-glue("fall-untrained", float(relative[first, "untrained"]), display=False)
-assert relative[first, "untrained"] < relative[first, "trained"] / 2  # "most of it"
-
 # %% tags=["remove-input"] figure="fig-imagenet"
-axes = {"xlabel": "α: from the own basis (0) to a random one (1)"}
-axes |= {"ylabel": "mean best IoU, %", "panels": "layer"}
-single_curves(story, "alpha", "percent", "weights", "network", **axes)
+story.imagenet()
 
 # %% [markdown]
 # Behind the first ReLU6 a trained network loses more than at the linear output by {glue:text}`first-gap` points
@@ -149,22 +128,24 @@ single_curves(story, "alpha", "percent", "weights", "network", **axes)
 # The unit with the same number in a random basis mixes all of the others.
 # The four on the left are the best of their concepts, so they can hardly but lose; the means above decide.
 
-# %% tags=["hide-input"] figure="fig-gallery"
+# %%
 shown, masks = sets(datasets[0])[1]
 network = pair(datasets[0], "ReLU", 0)["trained"]
 maps = experiment.maps(network, "ReLU", "output", shown.images)
-found = dissection.dissect(maps, masks, quantile=main_quantile)
 turn = dissection.haar_rotation(maps.shape[1], torch.Generator().manual_seed(seed))
-turned = (turn.to(maps) @ maps.flatten(2)).unflatten(2, maps.shape[2:])
+turned = (turn.to(maps) @ maps.flatten(2)).view_as(maps)
+found, after = (
+    dissection.dissect(each, masks, quantile=main_quantile) for each in (maps, turned)
+)
+
+# %% figure="fig-gallery"
 size, few = shown.images.shape[-2:], {"images": 3}
 own = dissection.examples(maps, found, size, units=4, **few)
-after = dissection.dissect(turned, masks, quantile=main_quantile)
 same = [each.unit for each in own]
-bases = {"own basis": own}
-bases["rotated"] = dissection.examples(turned, after, size, units=same, **few)
+rotated = dissection.examples(turned, after, size, units=same, **few)
 pictures = (shown.images * shown.std + shown.mean).clamp(0, 1)
 pictures = pictures.movedim(1, -1).numpy(force=True)
-gallery(pictures, masks, bases)
+gallery(pictures, masks, {"own basis": own, "rotated": rotated})
 
 # %% [markdown]
 # ## What a unit selects
@@ -224,8 +205,8 @@ assert torch.allclose(ours, found.best, atol=1e-3)
 # there the number of interpretable units falls for a ResNet-50, stands still for one without ReLU on its residual
 # outputs, and rises for a ConvNeXt (printed without numbers).
 # The three networks are Lite0, Lite1 and Lite2 with their authors' weights.
-# Of each layer we dissect all units, or 256 drawn at random: 240 to 256 behind the ReLU6,
-# 40 to 256 at the linear outputs.
+# Of each layer we dissect all units, or 256 drawn at random: {glue:text}`units-low:.0f` to {glue:text}`units-high:.0f`
+# behind the ReLU6, {glue:text}`linear-units-low:.0f` to {glue:text}`linear-units-high:.0f` at the linear outputs.
 # The layers behind the ReLU6 are 3.5 to 6 times as wide, and this comparison does not separate width from
 # activation.
 # We dissect them on CamVid, frames of streets with eleven classes of pixels, at the frames' full size.
@@ -242,43 +223,17 @@ assert torch.allclose(ours, found.best, atol=1e-3)
 # What training adds to it is not established:*
 
 # %% tags=["remove-input"]
-slope = against_rotation.differences(story, ["layer", "network"], ["percent"])
-
-
-def said(values):
-    """A mean with its interval."""
-    low, high = results.interval(values)
-    return f"{values.mean():z.2f} [{low:z.2f}, {high:z.2f}]".replace("-", "−")
-
-
-whose = ["trained", "untrained", "difference"]
-at_layer = {name: t.set_index("network")[whose] for name, t in slope.groupby("layer")}
-gap = at_layer[first] - at_layer[linear]
-glue("first-gap", said(-gap["trained"]), display=False)
-glue("first-added", said(-gap["difference"]), display=False)
-assert results.interval(gap["trained"])[1] < 0  # "more than at its linear output"
-low, high = results.interval(gap["difference"])
-assert low < 0 < high  # "not established"
-more = gap.reset_index().assign(layer="first ReLU6 − linear output")
-rows = pd.concat([slope, more]).groupby("layer", sort=False)[whose].agg(said)
-rows = rows.reset_index()
-each = slope.pivot(index="network", columns="layer", values="trained")
-assert (each[first] < -0.2).all() and (each[linear].abs() < 0.1).all()
-assert (each[first] < each[second]).all() and each[second].mean() < 0
-assert (slope["untrained"].abs() < 0.1).all()
-words = {"layer": "layer", "trained": "trained", "untrained": "untrained"}
-words |= {"difference": "trained − untrained"}
-table_of_slopes = readable(rows, words, title="Slopes against α, points of IoU")
-table_of_slopes
+story.slopes()
 
 # %% [markdown]
 # In points of IoU from the own basis to a random one, with 95 % intervals over three networks.
 # The intervals are those of each line alone: the {doc}`../scoreboard` corrects for the number of claims tested.
 # After that correction both ReLU6 together lose more by training;
 # for the linear output three networks are too few.
-# The levels are low, about 1 %, but above chance: {glue:text}`chance-first:.0f`, {glue:text}`chance-second:.0f`
-# and {glue:text}`chance-linear:.0f` % of the units exceed the IoU that 5 % exceed with masks of other images,
-# and {glue:text}`chance-low:.0f` to {glue:text}`chance-high:.0f` % in untrained networks.
+# The levels are low, about {glue:text}`level:.0f` %, but above chance: {glue:text}`chance-first:.0f`,
+# {glue:text}`chance-second:.0f` and {glue:text}`chance-linear:.0f` % of the units exceed the IoU
+# that 5 % exceed with masks of other images, and {glue:text}`chance-low:.0f`
+# to {glue:text}`chance-high:.0f` % in untrained networks.
 #
 # The paper counts units instead, above a threshold of 0.04.
 # *Behind the first ReLU6 half of the interpretable units are lost, at the linear output none:*
@@ -289,35 +244,8 @@ table_of_slopes
 # In untrained networks it is at most {glue:text}`untrained-most:.1f` % anywhere.
 # {numref}`fig-depth` shows in which stages the networks lose.
 
-# %% tags=["remove-cell"]
-share = story.groupby(["layer", "weights", "alpha"])["above_0.04"].mean().mul(100)
-for name, layer in {"first": first, "second": second, "linear": linear}.items():
-    glue(f"own-{name}", float(share[layer, "trained", 0.0]), display=False)
-    glue(f"turned-{name}", float(share[layer, "trained", 1.0]), display=False)
-glue("untrained-most", float(share.xs("untrained", level="weights").max()), display=False)
-assert 0.4 < share[first, "trained", 1.0] / share[first, "trained", 0.0] < 0.6
-assert abs(share[linear, "trained", 1.0] - share[linear, "trained", 0.0]) < 0.5
-above = story.query("alpha == 0").groupby(["weights", "layer"])["above_null"].mean() * 100
-for name, layer in {"first": first, "second": second, "linear": linear}.items():
-    glue(f"chance-{name}", float(above["trained", layer]), display=False)
-glue("chance-low", float(above["untrained"].min()), display=False)
-glue("chance-high", float(above["untrained"].max()), display=False)
-assert above.min() > 10  # "above chance", 5 %
-
 # %% tags=["remove-input"] figure="fig-depth"
-steps = story[story["alpha"].isin([0.0, 1.0])].copy()
-place = steps.groupby(["network", "weights"])["block"].rank("dense").astype(int)
-steps["stage"] = place + 7 - place.max()  # the last one is the seventh
-by = ["network", "weights", "layer", "stage"]
-ends = steps.pivot_table(index=by, columns="alpha", values="percent")
-change = (ends[1.0] - ends[0.0]).rename("change").reset_index()
-at = change[change["weights"] == "trained"].set_index(["layer", "stage"])["change"]
-deep, middle = [6, 7], [3, 4, 5]
-assert at[first].loc[deep].max() < at[first].loc[middle].min()
-assert at[first].max() < 0 and at[second].loc[middle].max() < 0
-assert at[second].loc[deep].min() > 0
-axes |= {"xlabel": "stage of the network", "ylabel": "change of the IoU, points"}
-single_curves(change, "stage", "change", "weights", "network", **axes)
+story.depth()
 
 # %% [markdown]
 # (sec-ceiling)=
@@ -354,14 +282,10 @@ print(f"the closest unit reaches {closest:.0%} of its ceiling")
 # More makes no difference.
 
 # %% tags=["remove-input"] figure="fig-ceilings"
-told = record("ceilings")
-street = told[told["dataset"] == "camvid"]
-never = set(street.loc[~street["can_count"], "concept"])
-assert never == {"Sky", "Building", "Road"} and (~told["can_count"]).sum() == 21
-counting(street, quantile=0.005, threshold=0.04)
+story.ceilings()
 
 # %% [markdown]
-# Of the 24 concepts of the drawn scenes 18 can never count.
+# Of the 24 concepts of the drawn scenes {glue:text}`never:.0f` can never count.
 # We therefore measure the mean best IoU.
 # A threshold of our own, the level of chance, is the IoU that 5 percent of the units exceed
 # when each image gets the masks of another image.
@@ -425,30 +349,6 @@ def power(Q, alpha):
 
 
 assert torch.allclose(power(Q, 0.3), dissection.geodesic(Q, 0.3))
-
-# %% tags=["remove-cell"]
-generator = torch.Generator().manual_seed(seed)
-drawn = []
-for n in (2, 3, 16, 64):
-    for trial in range(20):
-        printed = groups.Orthogonal(n).sample(generator)  # by Gram–Schmidt
-        haar = dissection.haar_rotation(n, generator)
-        parts = dissection.rotation_planes(haar)
-        some, more, both = (parts.power(x) for x in (0.3, 0.45, 0.75))
-        error = max((some @ more - both).abs().max(), (parts.power(1) - haar).abs().max())
-        rotates = [bool(torch.linalg.det(each) > 0) for each in (printed, haar)]
-        drawn.append([n, trial, *rotates, error.item()])
-drawn = pd.DataFrame(drawn, columns=["n", "trial", "printed", "ours", "geodesic_error"])
-areas = pd.concat(
-    pd.DataFrame({"concept": m.names, "area": m.areas().cpu(), "dataset": d})
-    for d in datasets
-    for m in [sets(d)[1].masks]
-)
-areas["ceiling"] = areas["area"].clip(upper=0.005) / areas["area"].clip(lower=0.005)
-areas["can_count"] = areas["ceiling"] > 0.04
-told = record("rotations")
-assert told["ours"].all() and 0.4 < told["printed"].mean() < 0.6
-assert told["geodesic_error"].max() < 1e-12
 
 # %% [markdown]
 # **A case small enough to write down.**
@@ -515,38 +415,8 @@ for weights, each in pair(datasets[0], "ReLU", 0).items():
 # So an activation that keeps the axes can make them special, but the two data sets disagree on the order,
 # and tanh saturates (below): six networks of each kind do not decide whether size matters.
 
-# %% tags=["remove-cell"]
-SIGMA = {"no ReLU": "Identity", "ReLU": "ReLU", "tanh": "tanh", "GELU": "GELU"}
-sizes = [groups.intertwiner_group(each, 4) for each in [*SIGMA.values(), "ReLU6"]]
-assert [group.dimension for group in sizes] == [16, 4, 0, 0, 0]
-assert [group.components for group in sizes] == [2, 24, 16 * 24, 24, 24]
-recorded = record("slopes").query("statistic == 'mean_iou'")
-recorded = recorded.assign(points=100 * recorded["difference"])
-outputs_told = recorded.query("layer == 'output' and quantile == 0.02")
-of = outputs_told.groupby(["dataset", "kind"])["points"]
-below = of.agg(lambda values: results.interval(values)[1] < 0).unstack("kind")
-assert below.loc["concepts", ["ReLU", "GELU", "tanh"]].all()
-assert not below.loc["concepts", ["no ReLU", "ConvNeXt"]].any()
-assert below.loc["camvid"].sum() == 1 and below.loc["camvid", "tanh"]
-assert of.mean()["camvid"].idxmin() == "tanh"
-glue("tanh-street", said(of.get_group(("camvid", "tanh"))), display=False)
-means = of.mean()["concepts"]
-assert means["GELU"] < means["tanh"] and means["ReLU"] < means["tanh"] < means["no ReLU"]
-for name, kind in {
-    "relu": "ReLU",
-    "gelu": "GELU",
-    "tanh": "tanh",
-    "none": "no ReLU",
-}.items():
-    glue(name, said(of.get_group(("concepts", kind))), display=False)
-
 # %% tags=["remove-input"] figure="fig-recorded-slopes"
-order = {kind: place for place, kind in enumerate([*SIGMA, "ConvNeXt"])}
-by_group = {"key": lambda kinds: kinds.map(order), "kind": "stable"}
-at = outputs_told.sort_values("kind", **by_group)
-at = at.replace({"dataset": {"concepts": "drawn scenes", "camvid": "street scenes"}})
-at = at.sort_values("dataset", kind="stable")
-forest(at, "kind", "points", panels="dataset", xlabel="trained − untrained, points")
+story.by_group()
 
 # %% [markdown]
 # (sec-inside)=
@@ -562,26 +432,8 @@ forest(at, "kind", "points", panels="dataset", xlabel="trained − untrained, po
 # *Training makes the basis special at every layer of the network with ReLU.
 # In the one without, we see it only behind the ReLU inside the block.*
 
-# %% tags=["remove-cell"]
-counts = record("slopes").query("statistic == 'above_null' and layer == 'convolution'")
-counts = counts.query("dataset == 'concepts' and kind == 'no ReLU' and quantile == 0.02")
-glue("figure-19", said(counts["difference"]), display=False)
-low, high = results.interval(counts["difference"])
-assert low < 0 < high  # "We do not see this"
-
 # %% tags=["remove-input"] figure="fig-inside"
-PAPER = ("ReLU", "no ReLU", "ConvNeXt")
-inside = recorded.query("dataset == 'concepts' and quantile == 0.02 and kind in @PAPER")
-at = inside.groupby(["kind", "layer"])["points"]
-below = at.agg(lambda values: results.interval(values)[1] < 0)
-assert below["ReLU"].all()
-for kind in ("no ReLU", "ConvNeXt"):
-    special = [below[kind, layer] for layer in experiment.LAYERS]
-    assert special == [False, True, False]
-ends = at.agg(results.interval)[~below]
-low, high = min(low for low, _ in ends), max(high for _, high in ends)
-assert (round(low, 2), round(high, 2)) == (-0.43, 0.38)
-forest(inside, "kind", "points", panels="layer", xlabel="trained − untrained, points")
+story.inside_the_block()
 
 # %% [markdown]
 # ## Is it more than area?
@@ -603,17 +455,6 @@ forest(inside, "kind", "points", panels="layer", xlabel="trained − untrained, 
 # The difference of slopes removes what a trained and an untrained network share,
 # but a trained tanh may saturate more or less.
 
-# %% tags=["remove-cell"]
-told = record("dissected").query("kind == 'ReLU' and layer == 'output' and alpha == 0")
-told = told.query("quantile == 0.02 and weights == 'trained'").groupby("dataset")
-told = 100 * told["above_null"].mean()
-for name, dataset in {"masks": "concepts", "street": "camvid"}.items():
-    glue(f"true-{name}", float(told[dataset]), display=False)
-assert told["concepts"] > told["camvid"] > 20
-rise = outputs_told.query("dataset == 'concepts' and kind == 'tanh'")["untrained"]
-assert results.interval(rise)[0] > 0
-glue("tanh-rise", float(100 * rise.mean()), display=False)
-
 # %% [markdown]
 # ## Run it yourself
 #
@@ -627,7 +468,7 @@ glue("tanh-rise", float(100 * rise.mean()), display=False)
 # Another run is one command: `.venv/bin/intertwine run 05_interpretability -p networks 6 -p width 16`.
 
 
-# %% tags=["hide-input"]
+# %%
 def dissected(dataset, kind, layer, weights, number):
     """Rows of one network and layer in all bases: see `against_rotation.interpretability`."""
     images, masks = sets(dataset)[1]
@@ -640,74 +481,24 @@ def dissected(dataset, kind, layer, weights, number):
     return against_rotation.interpretability(units, masks, **asked).round(6)
 
 
-cases = [
-    {"dataset": d, "kind": k, "layer": at, "weights": w, "number": n}
-    for d in datasets
-    for n in range(networks)
-    for k in kinds
-    for at in layers
-    if k in PAPER or at == "output"
-    for w in ("trained", "untrained")
-]
-
-# %% tags=["hide-input"]
-run = results.run(
-    globals(),
-    "05_interpretability",
-    data=[each for d in datasets for each in (sets(d)[0], sets(d)[1].data)],
-)
+# %%
+seen = [each for d in datasets for each in (sets(d)[0], sets(d)[1].data)]
+run = results.run(globals(), "05_interpretability", data=seen)
+cases = experiment.cases(datasets, kinds, layers, networks)
 apart = ("kinds", "networks", "layers", "lite_networks", "lite_frames", "lite_rotations")
 uses = [name for name in run.parameters if name not in apart]
 table = run.steps("dissected", cases, dissected, uses=uses)
-NAMES = ["mean_iou", "above_null", "above_0.04"]
-slopes = against_rotation.differences(
-    table, ["dataset", "kind", "layer", "quantile", "number"], NAMES
-)
-run.write(slopes=slopes)
+trial = ["dataset", "kind", "layer", "quantile", "number"]
+slopes = against_rotation.differences(table, trial, against_rotation.STATISTICS)
 
-
-# %% tags=["hide-input"]
-def lite(network, block, weights):
-    """Rows of one block of EfficientNet-Lite: see `imagenet.dissected`."""
-    frames, number = imagenet.frames("test", lite_frames), 1000 * network + block
-    asked = {"block": block, "seed": number, "rotations": lite_rotations}
-    asked |= {"alphas": [0.0, 0.5, 1.0], "quantiles": [0.005]}
-    return imagenet.dissected(frames, imagenet.lite(network, weights), **asked)
-
-
-if lite_networks:
-    frames = imagenet.frames("test", lite_frames).data
-    chosen = imagenet.cases(lite_networks)
-    used = ["lite_frames", "lite_rotations"]
-    large = run.steps("imagenet", chosen, lite, uses=used, data=frames)
-    by = ["layer", "quantile", "network"]
-    large_slopes = against_rotation.differences(large, by, NAMES)
-    kind = large["layer"].where(large["layer"] == "linear output", "behind ReLU6")
-    large = large.assign(kind=kind)
-    gaps = against_rotation.differences(large, ["kind", "network"], NAMES)
-    at, place = ["statistic", "network"], {"columns": "kind"}
-    gaps = gaps.assign(fall=-gaps["difference"]).pivot_table("fall", at, **place)
-    own = large.query("alpha == 0 and weights == 'trained'")
-    own = own.pivot_table("above_0.04", "network", **place)
-    tables = {"imagenet_slopes": large_slopes}
-    tables |= {"imagenet_falls": gaps.reset_index(), "imagenet_own": own.reset_index()}
-    run.write(uses=used, data=frames, **tables)
+# %% figure="fig-against-alpha"
+main = table.query("quantile == @main_quantile and dataset == @datasets[0]")
+story.live(main)
 
 # %% tags=["remove-cell"]
-gaps = slopes.query("quantile == @main_quantile and layer == 'output'")
-gaps = gaps.query("statistic == 'mean_iou' and dataset == @datasets[0]")
-for name, kind in {"live-relu": "ReLU", "live-none": "no ReLU"}.items():
-    here = 100 * gaps.loc[gaps["kind"] == kind, "difference"]
-    glue(name, f"{here.mean():z.2f}".replace("-", "−"), display=False)
-
-# %% tags=["remove-input"] figure="fig-against-alpha"
-main = table[(table["quantile"] == main_quantile) & (table["dataset"] == datasets[0])]
-outputs = main[main["layer"] == "output"].assign(percent=100 * main["mean_iou"])
-three = outputs[outputs["kind"].isin(PAPER)]
-once = ["kind", "weights", "number", "alpha"]  # rotations are no new trials
-three = three.groupby(once, sort=False, as_index=False)["percent"].mean()
-axes = {"xlabel": "α", "ylabel": "mean best IoU, %", "panels": "kind"}
-single_curves(three, "alpha", "percent", "weights", "number", **axes)
+claimed.write(run, table, slopes, {name: sets(name)[1].masks for name in datasets})
+if lite_networks:
+    imagenet.write(run)
 
 # %% [markdown]
 # ## Adapt this
@@ -718,6 +509,7 @@ single_curves(three, "alpha", "percent", "weights", "number", **axes)
 
 # %%
 concepts, mine_masks = data.scenes(100, seed=seed + 50, device=device)
+torch.manual_seed(seed)  # of the initial weights
 wide = torch.nn.Conv2d(3, 8, 5, stride=2, padding=2)
 pool, flat = torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten()
 read = torch.nn.Linear(8, len(concepts.classes))
@@ -821,8 +613,7 @@ for name, each in {"before": mine, "after": after}.items():
 # :class: dropdown
 # ::::
 
-# %% tags=["hide-input"] figure="fig-ex-null-masks"
-maps = experiment.maps(network, "ReLU", "output", shown.images)
+# %% figure="fig-ex-null-masks"
 null = masks.shuffled(torch.Generator().manual_seed(seed))
 pairs = dissection.dissect_each(maps, [masks, null], quantile=main_quantile)
 chance = pd.DataFrame(
@@ -844,7 +635,7 @@ mean_curves(chance, "threshold, %", "share", "masks", ylabel="units above it, %"
 # :::{exercise}
 # :label: ex-quantile
 # *With data.*
-# `record("slopes")` holds the slopes of the small networks at three quantiles.
+# `story.record("slopes")` holds the slopes of the small networks at three quantiles.
 # Does the answer for ReLU, and for none, depend on the quantile?
 # :::
 #
@@ -852,14 +643,11 @@ mean_curves(chance, "threshold, %", "share", "masks", ylabel="units above it, %"
 # :class: dropdown
 # ::::
 
-# %% tags=["hide-input"] figure="fig-ex-quantile"
-two = record("slopes").query("dataset == 'concepts' and layer == 'output'")
-two = two.query("statistic == 'mean_iou'").assign(points=lambda t: 100 * t["difference"])
-two = two[two["kind"].isin(["ReLU", "no ReLU"])].sort_values(["kind", "quantile"])
-at = two.groupby(["kind", "quantile"])["points"]
-below = at.agg(lambda values: results.interval(values)[1] < 0)
-assert below["ReLU"].all() and not below["no ReLU"].any()
-two = two.assign(q=two["quantile"].map("q = {:g}".format))
+# %% figure="fig-ex-quantile"
+two = story.record("slopes").query("dataset == 'concepts' and layer == 'output'")
+two = two.query("statistic == 'mean_iou' and kind in ['ReLU', 'no ReLU']")
+two = two.sort_values(["kind", "quantile"])
+two = two.assign(points=100 * two["difference"], q=two["quantile"].map("q = {:g}".format))
 forest(two, "q", "points", panels="kind", xlabel="trained − untrained, points")
 
 # %% [markdown]
@@ -896,16 +684,11 @@ forest(two, "q", "points", panels="kind", xlabel="trained − untrained, points"
 # that costs in accuracy, or on to {doc}`06_genni`: the shape of symmetry among the weights themselves.
 # {doc}`/generated/status` has the data, code and run of this page.
 
-
 # %% tags=["remove-cell"]
-def wide(rows, value):
-    """One column for each kind of network."""
-    keys = ["dataset", "layer", "quantile", *rows.columns.intersection(["statistic"])]
-    table = rows.pivot_table(index=[*keys, "number"], columns="kind", values=value)
-    return table.rename(columns=lambda kind: kind.lower().replace(" ", "_")).reset_index()
-
-
-falls = wide(slopes.assign(fall=-slopes["difference"]), "fall")
-own_basis = wide(table.query("alpha == 0 and weights == 'trained'"), "above_0.04")
-run.write(falls=falls, own_basis=own_basis, rotations=drawn, ceilings=areas)
+points = slopes.query("quantile == @main_quantile and layer == 'output'")
+points = points.query("statistic == 'mean_iou' and dataset == @datasets[0]")
+points = 100 * points.groupby("kind")["difference"].mean()
+kinds_told = {"live-relu": "ReLU", "live-none": "no ReLU"}
+here = {name: points.get(kind, float("nan")) for name, kind in kinds_told.items()}
+tell(story.facts(), {name: story.number(value) for name, value in here.items()})
 results.provenance(run.folder)

@@ -1,15 +1,19 @@
 """Figures of dissection: what is compared, the pixels that units select, and when a unit counts."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from intertwine.data import Masks
-from intertwine.dissection import Example
 from intertwine_book.figures.style import COLOURS, check_columns, new_figure, picture_in
+
+if TYPE_CHECKING:  # slow to import
+    from intertwine.data import Masks
+    from intertwine.dissection import Example
 
 
 def gallery(pictures: np.ndarray, masks: Masks, bases: Mapping[str, Sequence[Example]]) -> Figure:

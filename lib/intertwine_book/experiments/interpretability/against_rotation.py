@@ -15,6 +15,7 @@ from intertwine.dissection import Units, dissect_each, haar_rotation, rotation_p
 from intertwine_book.experiments.rows import Row, tabled
 
 THRESHOLDS = (0.01, 0.02, 0.04, 0.08, 0.16)  # of the IoU; the paper's is 0.04
+STATISTICS = ("mean_iou", "above_null", "above_0.04")  # of which slopes are taken
 
 
 def sweep(

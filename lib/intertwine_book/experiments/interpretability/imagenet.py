@@ -11,8 +11,13 @@ from torch.optim.swa_utils import update_bn
 from intertwine import models
 from intertwine.data import Segmented
 from intertwine.features import activations
-from intertwine_book.experiments.interpretability.against_rotation import interpretability
+from intertwine_book.experiments.interpretability.against_rotation import (
+    STATISTICS,
+    differences,
+    interpretability,
+)
 from intertwine_book.experiments.interpretability.networks import camvid
+from intertwine_book.results import Run
 
 LAYERS = {"behind the first ReLU6": ".relu1", "behind the second ReLU6": ".relu2", "linear output": ""}
 ENDS = ((16, 15, 11, 8, 5), (21, 20, 15, 11, 7), (21, 20, 15, 11, 7))  # of the stages of Lite0, 1, 2
@@ -76,3 +81,28 @@ def dissected(
         means = table.drop(columns="rotation").groupby(["quantile", "alpha"], as_index=False).mean()
         tables.append(means.assign(layer=layer, units=units.shape[1]))
     return pd.concat(tables, ignore_index=True).round(6)
+
+
+def write(run: Run) -> None:
+    """Write what a run finds: every block, the slopes of each layer, and the two tables that claims read."""
+    limit, rotations = (run.parameters[name] for name in ("lite_frames", "lite_rotations"))
+
+    def one(network: int, block: int, weights: str) -> pd.DataFrame:
+        asked: dict[str, Any] = {"block": block, "seed": 1000 * network + block, "rotations": rotations}
+        asked |= {"alphas": [0.0, 0.5, 1.0], "quantiles": [0.005]}
+        return dissected(frames("test", limit), lite(network, weights), **asked)
+
+    facts: dict[str, Any] = {"uses": ["lite_frames", "lite_rotations"], "data": frames("test", limit).data}
+    table = run.steps("imagenet", cases(run.parameters["lite_networks"]), one, **facts)
+    slopes = differences(table, ["layer", "quantile", "network"], STATISTICS)
+    # the two ReLU6 are one kind of layer
+    table["kind"] = table["layer"].where(table["layer"] == "linear output", "behind ReLU6")
+    falls = differences(table, ["kind", "network"], STATISTICS)
+    falls["fall"] = -falls["difference"]
+    own = table.query("alpha == 0 and weights == 'trained'")
+    run.write(
+        **facts,
+        imagenet_slopes=slopes,
+        imagenet_falls=falls.pivot_table("fall", ["statistic", "network"], "kind").reset_index(),
+        imagenet_own=own.pivot_table("above_0.04", "network", "kind").reset_index(),
+    )

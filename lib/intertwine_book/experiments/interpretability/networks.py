@@ -1,5 +1,6 @@
-"""Networks of five kinds, trained and untrained, and the layers that they share."""
+"""Networks of five kinds, trained and untrained, the layers that they share, and what they see."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.optim.swa_utils import update_bn
 
-from intertwine import devices
+from intertwine import data, devices
 from intertwine.data import Dataset, Segmented, SegmentedFolder
 from intertwine.data.archive import data_root
 from intertwine.features import activations
@@ -22,6 +23,7 @@ KINDS: dict[str, tuple[str, dict[str, str]]] = {
     "GELU": ("residual", {"output": "gelu"}),
 }
 """The three of godfrey2022 figure 3, small, and two with other activations on the residual output."""
+PAPER = tuple(KINDS)[:3]
 
 LAYERS = {"output": "block2", "inside": "block2.inner", "convolution": "block2.conv2"}
 CONVNEXT_LAYERS = {"output": "block3", "inside": "block3.gelu", "convolution": "block3.shrink"}
@@ -39,6 +41,48 @@ STREET = (
     "Pedestrian",
     "Cyclist",
 )
+
+
+def cases(
+    datasets: Sequence[str], kinds: Sequence[str], layers: Sequence[str], networks: int
+) -> list[dict[str, Any]]:
+    """So many networks of each kind, trained and untrained; inside the block those of the paper's kinds.
+
+    Example:
+        >>> found = cases(["concepts"], ["ReLU", "tanh"], ["output", "inside"], 1)
+        >>> [(case["kind"], case["layer"], case["weights"]) for case in found][::2]
+        [('ReLU', 'output', 'trained'), ('ReLU', 'inside', 'trained'), ('tanh', 'output', 'trained')]
+    """
+    return [
+        {"dataset": dataset, "kind": kind, "layer": layer, "weights": weights, "number": number}
+        for dataset in datasets
+        for number in range(networks)
+        for kind in kinds
+        for layer in layers
+        if kind in PAPER or layer == "output"
+        for weights in ("trained", "untrained")
+    ]
+
+
+def sets(
+    name: str, *, train: int, test: int, frames: int, seed: int, device: str | torch.device
+) -> tuple[Dataset, Segmented]:
+    """What networks are trained on, and the images and masks that they are dissected on.
+
+    Example:
+        >>> scenes, masked = sets("concepts", train=20, test=3, frames=0, seed=0, device="cpu")
+        >>> len(scenes), len(masked.data)
+        (20, 3)
+
+    By name: `concepts` are scenes that we draw; `camvid` has patches of street scenes, and whole frames.
+    """
+    if name == "concepts":
+        drawn = data.scenes(train, seed=2 * seed, device=device).data
+        return drawn, data.scenes(test, seed=2 * seed + 1, device=device)
+    whole = camvid("train", device=device)
+    patches = data.patches(whole, 32, limit=train, seed=seed)
+    like = {key: getattr(whole.data, key).flatten().tolist() for key in ("mean", "std")}
+    return patches, camvid("test", device=device, limit=frames, **like)
 
 
 def pair(
