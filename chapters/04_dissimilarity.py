@@ -43,37 +43,26 @@
 
 # %% tags=["hide-input"]
 from dataclasses import replace
-from functools import partial
 
 import pandas as pd
 import torch
-from myst_nb import glue
 from scipy.optimize import linear_sum_assignment
 from torch import isclose
 
 from intertwine import data, devices, models, similarity
 from intertwine.features import activations, rows
-from intertwine.groups import Orthogonal
 from intertwine.similarity import procrustes
 from intertwine.training import RECIPES, Spec, zoo
 from intertwine_book import results
-from intertwine_book.experiments.dissimilarity import by_layer, statements
-from intertwine_book.figures.curves import mean_curves, single_curves
-from intertwine_book.figures.dots import dots
-from intertwine_book.figures.matrices import heatmap
+from intertwine_book.experiments.dissimilarity import by_layer, claims, statements
+from intertwine_book.figures import similarity as drawn
+from intertwine_book.figures import style
+from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.readable import readable
-from intertwine_book.figures.scatter import scatter
-from intertwine_book.figures.similarity import (
-    gram_matrices,
-    impossible_triangle,
-    point_clouds,
-    shared_units,
-)
-from intertwine_book.figures.style import COLOURS, GROUP_COLOURS, use_style
+from intertwine_book.stories import dissimilarity as story
+from intertwine_book.stories import tell
 
-use_style()
-chapter = "04_dissimilarity"
-record = partial(results.on_record, chapter)
+style.use_style()
 
 # %% tags=["parameters"]
 from typing import Literal
@@ -93,85 +82,7 @@ trials: int = 50  # draws for every statement
 memory_gb: int = 1  # for features and blocks of Gram matrices
 
 # %% tags=["remove-input"] figure="fig-table-2"
-table_2_printed = {
-    "G_ReLU": [0.6208, 0.5106, 0.4432, 0.4899],
-    "orthogonal": [0.7724, 0.5743, 0.5087, 0.5825],
-}
-read_off = {
-    "G_ReLU": [0.84, 0.61, 0.45, 0.43],
-    "orthogonal": [0.98, 0.97, 0.92, 0.93],
-}
-by_panel = {"Procrustes (table 2)": table_2_printed, "CKA (figure 5)": read_off}
-printed = pd.concat(
-    pd.DataFrame(of).assign(panel=panel, layer=[3, 6, 10, 14])
-    for panel, of in by_panel.items()
-).melt(["panel", "layer"], var_name="group")
-recorded = {n: record(n) for n in ("table_2", "figure_5_diagonal", "untrained")}
-narrow = {n: record(f"{n}_width_16") for n in recorded}
-for width_of, tables in {"rise": recorded, "narrow-rise": narrow}.items():
-    rise = tables["table_2"].pivot(index="pair", columns="layer", values="grelu")
-    rise = rise[14] - rise[10]
-    for end, value in zip(("low", "high"), results.interval(rise), strict=True):
-        glue(f"{width_of}-{end}", value, display=False)
-    glue(width_of, float(rise.mean()), display=False)
-    assert (rise > 0).all() if width_of == "rise" else rise.mean() < 0
-story = by_layer.beside_nulls(*recorded.values())
-shown = dict(list(story.groupby("what", sort=False)))
-measured = shown.pop("trained networks")
-drawn = {"colours": {name: GROUP_COLOURS[name] for name in ("G_ReLU", "orthogonal")}}
-drawn |= {"panels": "panel", "xlabel": "layer", "ylabel": "similarity", "intervals": True}
-before = by_layer.beside_nulls(*narrow.values())
-small = before.query("what == 'trained networks'")
-rings = {"printed": printed, "width 16": small}
-signs = {"nulls": shown, "beside": rings, "filled": "width 64"}
-dots(measured, "layer", "value", "group", **drawn, **signs)
-
-# %% tags=["remove-cell"]
-means = story.groupby(["panel", "group", "what", "layer"])["value"].mean()
-proc, cka_means = means["Procrustes (table 2)"], means["CKA (figure 5)"]
-table_2_told = recorded["table_2"]
-assert (table_2_told["orthogonal"] > table_2_told["grelu"]).all()
-shuffled_told = means.xs("shuffled images", level="what")
-unrelated = shuffled_told["Procrustes (table 2)"]
-assert (unrelated.unstack().idxmax(axis=1) == 3).all()  # the narrowest layer
-assert unrelated.min() > 0.3 and shuffled_told["CKA (figure 5)"].max() < 0.01
-over = {g: proc[g, "trained networks"] - unrelated[g] for g in table_2_printed}
-gain = cka_means.xs("trained networks", level="what")
-gain = gain - cka_means.xs("untrained networks", level="what")
-compared = ("procrustes", proc, table_2_printed), ("cka", cka_means, read_off)
-said = {"null-low": unrelated.min(), "null-high": unrelated.max()}
-for g in table_2_printed:
-    for kind, ours, theirs in compared:
-        apart = (ours[g, "trained networks"] - theirs[g]).abs().max()
-        said[f"apart-{kind}-{g.lower()}"] = apart
-said |= {f"over-{n}": f(map(f, over.values())) for n, f in (("low", min), ("high", max))}
-for g, name in {"G_ReLU": "group", "orthogonal": "linear"}.items():
-    for layer in (3, 10, 14):
-        said[f"{name}-{layer}"] = cka_means[g, "trained networks"][layer]
-        said[f"{name}-fresh-{layer}"] = cka_means[g, "untrained networks"][layer]
-    said[f"{name}-gain"] = gain[g].max()
-for table in ("figure_2_all", "table_2"):  # what both use is said of the second
-    *_, (_, facts) = results.recorded(chapter, table).values()
-    said |= facts["parameters"]
-said["pairs"] = table_2_told["pair"].nunique()
-said["fresh-pairs"] = recorded["untrained"]["pair"].nunique()
-del said["dataset"]
-for name, value in said.items():
-    glue(name, float(value), display=False)
-
-# %% tags=["remove-cell"]
-places = ["panel", "group", "layer"]
-small = small.groupby(places)["value"].mean()
-off = (small - printed.set_index(places)["value"]).abs().groupby("panel").max()
-glue("narrow-off-procrustes", float(off["Procrustes (table 2)"]), display=False)
-glue("narrow-off-cka", float(off["CKA (figure 5)"]), display=False)
-assert (small.xs("orthogonal", level=1) > small.xs("G_ReLU", level=1)).all()
-assert gain["G_ReLU"].round(2).tolist() == [0, 0.15, 0.04, 0.39]
-assert gain["orthogonal"].abs().max() < 0.02
-of_width_16 = before.pivot_table("value", places, "what").loc["CKA (figure 5)"]
-grown = of_width_16["trained networks"] - of_width_16["untrained networks"]
-assert grown["orthogonal"].round(2).tolist() == [0.02, 0.07, 0.12, 0.19]
-assert grown["G_ReLU"].round(1).tolist() == [0, 0.1, 0.2, 0.4]
+story.table_2()
 
 # %% [markdown]
 # {numref}`fig-table-2` has two measures of {cite}`godfrey2022`, each under two groups, and draws the nulls,
@@ -194,7 +105,7 @@ assert grown["G_ReLU"].round(1).tolist() == [0, 0.1, 0.2, 0.4]
 #   Only the rest, {glue:text}`over-low:.2f` to {glue:text}`over-high:.2f`,
 #   says that the two layers share something.
 # - *CKA starts at 0, and untrained networks do not.*
-#   A pair that was never trained has the linear CKA of trained pairs, to 0.02 at every layer:
+#   A pair that was never trained has the linear CKA of trained pairs, to {glue:text}`linear-gain:.2f` at every layer:
 #   {glue:text}`linear-fresh-10:.2f` against {glue:text}`linear-10:.2f` at layer 10.
 #   Its $G_{\mathrm{ReLU}}$-CKA is that of trained pairs at layer 3 ({glue:text}`group-fresh-3:.2f` against
 #   {glue:text}`group-3:.2f`), and much lower at layer 14 ({glue:text}`group-fresh-14:.2f` against
@@ -206,25 +117,14 @@ assert grown["G_ReLU"].round(1).tolist() == [0, 0.1, 0.2, 0.4]
 # and up to {glue:text}`narrow-off-cka:.2f` from those of CKA.
 # The code below uses two small networks, trained on handwritten digits by this page.
 
-# %% tags=["hide-input"]
+# %%
 device = devices.pick(device)
-generator = torch.Generator().manual_seed(seed)
-train, whole_test = (
-    data.load(dataset, split, device=device) for split in ("train", "test")
-)
-test = whole_test[:images]
+train, test = (data.load(dataset, split, device=device) for split in ("train", "test"))
+test = test[:images]
 recipe = replace(RECIPES["digits" if dataset == "digits" else "growing"], epochs=epochs)
-
-
-def trained(architecture, size, count):
-    """Disjoint pairs of networks from seeds of their own."""
-    shape = {"width": size, "in_channels": train.images.shape[1]}
-    spec = Spec(architecture, train, recipe, shape)
-    return zoo.pairs(spec, count, seed=seed, device=device)
-
-
-myrtles = trained("myrtle", width, pairs)
-of_myrtles = [{"pair": k, "networks": two} for k, two in enumerate(myrtles)]
+shape = {"width": width, "in_channels": train.images.shape[1]}
+spec = Spec("myrtle", train, recipe, shape)
+myrtles = zoo.pairs(spec, pairs, seed=seed, device=device)
 numbers = {layer.name: int(layer.number) for layer in myrtles[0][0].hidden_layers()}
 few = test.images[:null_images]
 
@@ -249,26 +149,7 @@ X, Y = X[:, fires], Y[:, fires]
 # {numref}`fig-clouds` does this in the plane for two groups.
 
 # %% tags=["remove-input"] figure="fig-clouds"
-strokes = [(1, y) for y in (1.0, 1.4, 1.8, 2.2, 2.6, 3.0)]
-strokes += [(1.4, 3), (1.8, 3), (2.2, 3), (1.4, 2.2), (1.8, 2.2)]
-letter = torch.tensor(strokes, dtype=torch.float64)
-jitter = 0.04 * torch.randn(len(letter), 2, generator=torch.Generator().manual_seed(1))
-angle = torch.tensor(0.9)
-turn = torch.stack([angle.cos(), -angle.sin(), angle.sin(), angle.cos()]).view(2, 2)
-known = {"turned": letter @ turn.double() + jitter}
-known["swapped, stretched"] = letter[:, [1, 0]] * torch.tensor([0.35, 2.0]) + jitter
-clouds = []
-for title, other in known.items():
-    one, two = letter / letter.norm(), other / other.norm()
-    U, _, Vt = torch.linalg.svd(two.T @ one)
-    clouds += [(title, one, two)]
-    score = similarity.procrustes(letter, other, centred=False).item()
-    clouds += [(f"best rotation: {score:.2f}", one, two @ U @ Vt)]
-    one, two = (Z / Z.norm(dim=0) / 2**0.5 for Z in (letter, other))
-    i, j = linear_sum_assignment(one.T @ two, maximize=True)
-    score = similarity.grelu_procrustes(letter, other, corrected=False).item()
-    clouds += [(f"best in $G_{{\\mathrm{{ReLU}}}}$: {score:.2f}", one, two[:, j])]
-point_clouds(clouds)
+drawn.letters_moved()
 
 # %% [markdown]
 # :::{prf:definition} Orthogonal Procrustes similarity
@@ -327,15 +208,12 @@ assert isclose(by_rotation(X, Y), procrustes(X, Y, centred=False))
 # Both are $N\times N$, whatever the widths, and a rotation of the features leaves them unchanged.
 # {numref}`fig-grams` shows two.
 
-# %% tags=["remove-input"] figure="fig-grams"
-some = [(test.labels == k).nonzero()[:8, 0] for k in range(10)]
-some = torch.cat(some)[: len(few)].cpu()
-shown = [
-    activations(network, ["relu4"], test.images[some])["relu4"] for network in (f, g)
-]
-shown = [Z.double().cpu().flatten(1) for Z in shown]
-shown = [(Z - Z.mean(0)) @ (Z - Z.mean(0)).T for Z in shown]
-gram_matrices(*shown, test.labels.cpu()[some])
+# %% figure="fig-grams"
+some = torch.cat([(test.labels == k).nonzero()[:8, 0] for k in range(10)])
+some = some[: len(few)].cpu()
+shown = (features(network, "relu4", test.images[some]).flatten(1) for network in (f, g))
+grams = ((Z - Z.mean(0)) @ (Z - Z.mean(0)).T for Z in shown)
+drawn.gram_matrices(*grams, test.labels.cpu()[some])
 
 # %% [markdown]
 # How much do the two tables agree?
@@ -388,11 +266,7 @@ assert isclose(cka(X @ X.T, Y @ Y.T), similarity.cka(X, Y))
 # After centring, a unit gives a large product when it is high for both images, or low for both.
 
 # %% tags=["remove-input"] figure="fig-max-kernel"
-x = torch.tensor([0.1, 0.9, 0.0, 0.4, 0.3, 0.0], dtype=torch.float64)
-y = torch.tensor([0.3, 0.7, 0.1, 0.0, 0.5, 0.2], dtype=torch.float64)
-Q = Orthogonal(6).sample(torch.Generator().manual_seed(3)).double()
-bases = {"as given": (x, y), "permuted": (x.flip(0), y.flip(0)), "turned": (Q @ x, Q @ y)}
-shared_units(bases)
+drawn.units_in_three_bases()
 
 # %% [markdown]
 # :::{prf:definition} $G_{\mathrm{ReLU}}$-CKA ({cite}`godfrey2022`, Definition 5.3)
@@ -439,28 +313,8 @@ assert isclose(cka(max_gram(X), max_gram(Y)), theirs)
 # So the choice of a measure is the choice of a group:
 
 # %% tags=["remove-input"]
-names = {
-    "permutation": "permutation Procrustes, centred",
-    "grelu procrustes, as printed": "G_ReLU-Procrustes, as printed",
-    "grelu procrustes": "G_ReLU-Procrustes, centred",
-    "grelu cka, as printed": "G_ReLU-CKA, as printed",
-    "grelu cka": "G_ReLU-CKA, centred by 1/N",
-    "procrustes, as printed": "orthogonal Procrustes, table 2",
-    "procrustes": "orthogonal Procrustes, centred",
-    "cka": "linear CKA",
-    "svcca": "SVCCA",
-    "cca": "CCA",
-}
-moves = statements.moved_by(names, generator=torch.Generator().manual_seed(0))
-for name, row in moves.iterrows():
-    declared = similarity.MEASURES[name].invariances
-    assert all((row[kind] < 1e-9) == (kind in declared) for kind in row.index), name
-marks = (moves < 1e-9).replace({True: "✓", False: "·"})
-marks = marks.rename(index=names).rename_axis("measure").reset_index()
-headings = {"measure": "does not change under", "permutation": "permutations"}
-headings |= {"positive scaling": "positive scalings", "orthogonal": "rotations"}
-headings |= {"invertible linear": "all invertible maps", "translation": "translations"}
-marks = readable(marks, headings, title="Invariances of ten measures")
+headings, title = statements.HEADINGS, "Invariances of ten measures"
+marks = readable(statements.invariances(), headings, title=title)
 marks
 
 # %% [markdown]
@@ -476,35 +330,6 @@ marks
 # If $\mu(XA, YB) = \mu(X, Y)$ whenever $A$, $B$ are positive diagonal or permutation matrices, then (i) holds:
 # $\mu(XA + 1v^\top, YB + 1w^\top) = \mu(X, Y)$ for $A, B \in G_{\mathrm{ReLU}}$ and all $v$, $w$.
 # :::
-
-# %% tags=["remove-cell"]
-norms = recorded["figure_5_diagonal"]
-assert (norms["orthogonal"] - norms["normalised"]).abs().max() < 0.03
-assert (norms["orthogonal"] > norms["grelu"]).all()
-assert all(each.between(0.09, 0.35).all() for each in over.values())
-worst = record("lemma_5_1").groupby(["version", "action"])["change"].max()
-within = ["G_ReLU", "permutations", "positive diagonal"]
-assert worst["as printed"][within].max() < 1e-12 > worst["corrected"].max()
-by_measure = record("lemma_5_1").query(
-    "version == 'as printed' and action == 'translations'"
-)
-by_measure = by_measure.groupby("measure")["change"].max()
-ii = record("property_ii").groupby(["measure", "version", "v"])["short_of_1"].max()
-assert ii.xs("0", level="v").max() < 1e-12 > ii.xs("corrected", level="version").max()
-short = ii.xs(("as printed", "random"), level=("version", "v"))
-for name, key in {"G_ReLU-CKA": "cka", "G_ReLU-Procrustes": "procrustes"}.items():
-    glue(f"moves-{key}", float(by_measure[name]), display=False)
-    glue(f"short-{key}", float(short[name]), display=False)
-spectra = record("lemma_5_5").set_index("features").drop(index="by hand")
-assert spectra["negative"].between(0.3, 0.5).all()
-assert spectra["energy"].max() < 0.02
-glue("share", float(100 * spectra["energy"].max()), display=False)
-gaussian = record("definition_5_3").query("features == 'Gaussian'")["value"]
-assert abs(record("definition_5_3")["value"].iloc[0] + 1) < 1e-9
-of_four = [[0, 0], [1, 1], [-1, 0], [1, -1]], [[0, 1], [0, 0], [1, 0], [1, 1]]
-assert abs(similarity.cka(*torch.tensor(of_four).double()) + 1) < 1e-9  # linear
-glue("negative", float(100 * (gaussian < 0).mean()), display=False)
-glue("drawn", len(gaussian), display=False)
 
 # %% [markdown]
 # Its group part holds: every element of $G_{\mathrm{ReLU}}$ is a product of the two kinds.
@@ -548,7 +373,7 @@ by_hand = (points[:, None] * points[None]).amax(2)
 assert torch.linalg.eigvalsh(by_hand)[0] < -0.4
 
 # %% tags=["remove-input"] figure="fig-triangle"
-impossible_triangle(points, by_hand)
+drawn.impossible_triangle(points, by_hand)
 
 # %% [markdown]
 # The smallest eigenvalue of their Gram matrix is $1-\sqrt2$.
@@ -609,11 +434,13 @@ impossible_triangle(points, by_hand)
 # (sec-nulls)=
 # ## What is left above a null
 #
-# *At the paper's width training adds nothing to linear CKA, to 0.02 at every layer.
-# It adds 0.15 to $G_{\mathrm{ReLU}}$-CKA at layer 6 and 0.39 at layer 14, and less than 0.05 at layers 3 and 10.*
+# *At the paper's width training adds nothing to linear CKA, to {glue:text}`linear-gain:.2f` at every layer.
+# It adds {glue:text}`group-gain-6:.2f` to $G_{\mathrm{ReLU}}$-CKA at layer 6
+# and {glue:text}`group-gain:.2f` at layer 14,
+# and less than 0.05 at layers 3 and 10.*
 # This rests on one untrained pair.
-# In narrower networks, of width 16, training adds up to 0.19 to linear CKA
-# and up to 0.4 to $G_{\mathrm{ReLU}}$-CKA (four pairs).
+# In narrower networks, of width 16, training adds up to {glue:text}`narrow-linear-gain:.2f` to linear CKA
+# and up to {glue:text}`narrow-group-gain:.1f` to $G_{\mathrm{ReLU}}$-CKA (four pairs).
 # A null is the value of the measure for features that lack the similarity that one asks about.
 # After the images of one network are shuffled, its rows no longer belong to those of the other (here means over
 # positions; in the figures the images are shuffled and every position is a row):
@@ -635,51 +462,7 @@ assert torch.allclose(null, theirs.values)
 # So how much of Procrustes is due to training is not known here.
 
 # %% tags=["remove-input"] figure="fig-above-null"
-trained_rows = story[story["what"] == "trained networks"]
-null_of = {"Procrustes (table 2)": "shuffled images"}
-left = []
-for panel, part in trained_rows.groupby("panel", sort=False):
-    null = null_of.get(panel, "untrained networks")
-    base = means[panel].xs(null, level="what")
-    at = pd.MultiIndex.from_frame(part[["group", "layer"]])
-    over_null = part["value"].to_numpy() - base.loc[at].to_numpy()
-    left.append(part.assign(value=over_null, panel=f"{panel}, above {null}"))
-less = drawn | {"ylabel": "similarity minus null", "height": 2.6}
-dots(pd.concat(left), "layer", "value", "group", **less)
-
-# %% tags=["remove-cell"]
-squares = record("figure_5").groupby(["measure", "row", "column"])["value"].mean()
-for square in (squares[name].unstack() for name in ("G_ReLU-CKA", "linear CKA")):
-    for k, line in [*enumerate(square.to_numpy()), *enumerate(square.T.to_numpy())]:
-        # rises to the diagonal, and falls behind it
-        assert (line[1 : k + 1] > line[:k]).all() and (line[k + 1 :] < line[k:-1]).all()
-assert squares["G_ReLU-CKA", 10, 3] > squares["G_ReLU-CKA", 10, 14]
-stitched = partial(results.on_record, "03_stitching")
-widths = {"width 64": "", "width 16": "_width_16"}
-two = {w: (record(f"table_2{at}"), stitched(f"figure_1{at}")) for w, at in widths.items()}
-places = pd.concat(
-    t.merge(lost, on=["pair", "layer"]).assign(width=w) for w, (t, lost) in two.items()
-).rename(columns={"grelu": "similarity", "g_relu": "penalty"})
-theirs = {"layer": [3, 6, 10, 14], "similarity": table_2_printed["G_ReLU"]}
-theirs = pd.DataFrame(theirs | {"penalty": [8.3, 7.5, 16.5, 5.8]})
-ends = {}
-for width_of, (t, lost) in two.items():
-    above = t.assign(grelu=t["grelu"] - t["grelu_null"])
-    for name, values in {"rank": t, "lifted": above}.items():
-        ranks = by_layer.rank_correlation(values, lost)["rank_correlation"]
-        key = f"{name}-{width_of.split()[1]}"
-        ends |= {key: ranks.mean(), f"{key}-low": ranks.min(), f"{key}-high": ranks.max()}
-assert ends["rank-64-high"] < 0 < ends["rank-16-low"]
-assert ends["lifted-16-low"] < 0 < ends["lifted-16-high"]
-last = places[places["width"] == "width 16"]
-last = last.pivot(index="pair", columns="layer", values=["similarity", "penalty"])
-assert all((last[value].idxmin(axis=1) == 14).all() for value in last.columns.levels[0])
-means_told = pd.DataFrame(theirs)[["similarity", "penalty"]]
-ends["rank-printed"] = means_told.rank().corr().iloc[0, 1]
-ends["linear-printed"] = means_told.corr().iloc[0, 1]
-assert -0.25 < ends["rank-printed"] < 0
-for name, value in ends.items():
-    glue(name, float(value), display=False)
+story.above_null()
 
 # %% [markdown]
 # ## Does similarity tell where stitching is hard?
@@ -699,15 +482,7 @@ for name, value in ends.items():
 # {glue:text}`lifted-64-high:.1f` at width 64, and of either sign at width 16.
 
 # %% tags=["remove-input"] figure="fig-with-figure-1"
-names = {k: f"layer {k}" for k in (3, 6, 10, 14)}
-shades = zip(names.values(), ("ink", "grey", "pink", "green"), strict=True)
-axes = {"colours": {name: COLOURS[shade] for name, shade in shades}}
-axes |= {"xlabel": "$G_{\\mathrm{ReLU}}$-Procrustes similarity", "panels": "width"}
-axes |= {
-    "ylabel": "penalty of a stitch, points",
-    "printed": theirs.replace({"layer": names}),
-}
-scatter(places.replace({"layer": names}), "similarity", "penalty", "layer", **axes)
+story.with_figure_1()
 
 # %% [markdown]
 # (sec-figure-5)=
@@ -727,30 +502,7 @@ scatter(places.replace({"layer": names}), "similarity", "penalty", "layer", **ax
 # so that these matrices show resemblance, and not what training adds.
 
 # %% tags=["remove-input"] figure="fig-figure-5"
-depths = record("figure_5_depth")
-assert (depths["same_depth"] > depths["other_depth"] + 0.1).all()
-ends = record("figure_5_ends")
-assert (ends["first_layer"] > ends["last_layer"]).all()
-glue("same-depth", float(depths["same_depth"].mean()), display=False)
-glue("other-depth", float(depths["other_depth"].mean()), display=False)
-axes = {"xlabel": "layer of network 2", "ylabel": "layer of network 1"}
-scale = {"panels": "measure", "limits": (0.0, 1.0), "label": "similarity"}
-scale["digits"] = ".2f"
-heatmap(record("figure_5"), "row", "column", "value", **scale, **axes)
-
-# %% tags=["remove-cell"]
-ends, within = (record("figure_2")[f"similarity_{at}"] for at in ("at_ends", "inside"))
-assert (ends > within + 0.1).all() and len(ends) == 3 and len(depths) == 4
-ninth = record("figure_9")
-inside = ninth["layer"].str.endswith("*")
-ninth["place"] = inside.map({True: "inside blocks", False: "ends of blocks"})
-for name in ("grelu", "orthogonal"):
-    ninth[name] -= ninth[f"{name}_null"]
-wide = ninth.pivot_table(index="pair", columns="place", values="grelu")
-assert (wide["ends of blocks"] > wide["inside blocks"]).all()
-for name, values in {"at-ends": ends, "inside": within, **wide}.items():
-    glue(name, float(values.mean()), display=False)
-
+story.figure_5()
 
 # %% [markdown]
 # (sec-figure-2)=
@@ -766,33 +518,15 @@ for name, values in {"at-ends": ends, "inside": within, **wide}.items():
 # that of other layers.
 
 # %% tags=["remove-input"] figure="fig-figure-2"
-blocks = record("figure_2_all")
-ordered = sorted(blocks["row"].unique(), key=lambda k: (k[-1] == "*", int(k.strip("*"))))
-blocks = blocks.set_index(["row", "column"]).loc[
-    [(a, b) for a in ordered for b in ordered]
-]
-blocks = blocks.reset_index().sort_values("measure", kind="stable")
-heatmap(blocks, "row", "column", "value", **scale, **axes)
+story.figure_2()
 
 # %% [markdown]
-# Procrustes shows it too: above its null $G_{\mathrm{ReLU}}$-Procrustes has {glue:text}`ends of blocks:.3f` at
-# the ends and {glue:text}`inside blocks:.3f` inside, on average ({numref}`fig-figure-9`).
-# Most of the similarity of 0.4 to 0.7 is null.
+# Procrustes shows it too: above its null $G_{\mathrm{ReLU}}$-Procrustes has {glue:text}`above-at-ends:.3f` at
+# the ends and {glue:text}`above-inside:.3f` inside, on average ({numref}`fig-figure-9`).
+# Most of the similarity of {glue:text}`blocks-low:.1f` to {glue:text}`blocks-high:.1f` is null.
 
 # %% tags=["remove-input"] figure="fig-figure-9"
-at = ninth["layer"].str.strip("*").astype(int)
-ninth["stage"] = 1 + (at > 27) + (at > 51)
-by_stage = ninth.groupby(["stage", "place"])[["grelu", "orthogonal"]].mean()
-assert by_stage.stack().between(0.03, 0.115).all()
-more = by_stage.xs("ends of blocks", level=1) > by_stage.xs("inside blocks", level=1)
-assert more["grelu"].all() and more["orthogonal"].tolist() == [False, True, True]
-names = {"grelu": "$G_{ReLU}$"}  # a title is wrapped: keep it short
-shown = ninth.rename(columns=names).melt(
-    ["pair", "stage", "place"], [names["grelu"], "orthogonal"], var_name="group"
-)
-words = {"xlabel": "stage of the network", "ylabel": "similarity minus null"}
-single_curves(shown, "stage", "value", "place", "pair", panels="group", **words)
-
+story.figure_9()
 
 # %% [markdown]
 # ## Run it yourself
@@ -801,83 +535,40 @@ single_curves(shown, "stage", "value", "place", "pair", panels="group", **words)
 # with the recorded ones.
 # Another run is one command: `.venv/bin/intertwine run 04_dissimilarity -p width 32 -p pairs 5`.
 
-# %% tags=["hide-input"]
-run = results.run(globals(), chapter, data=test)
+# %%
+run = results.run(globals(), "04_dissimilarity", data=test)
 trained_by = ["dataset", "width", "epochs", "images"]
+of_pairs = [{"pair": k, "networks": two} for k, two in enumerate(myrtles)]
 
 
-def procrustes_of(networks, names, pair):
+@run.table(cases=of_pairs, uses=[*trained_by, "nulls"])
+def table_2(pair, networks):
     options = {"nulls": nulls, "generator": run.generator(pair)}
-    return by_layer.procrustes_by_layer(*networks, names, test.images, **options)
+    return by_layer.procrustes_by_layer(*networks, numbers, test.images, **options)
 
 
-def cka_of(networks, generator):
-    options = {"nulls": 10 * nulls, "generator": generator}
+def cka_of(networks, pair):
+    options = {"nulls": 10 * nulls, "generator": run.generator(pair)}
     return by_layer.cka_by_layer(*networks, numbers, few, **options)
 
 
-@run.table(cases=of_myrtles, uses=[*trained_by, "nulls"])
-def table_2(pair, networks):
-    return procrustes_of(networks, numbers, pair)
-
-
-@run.table(cases=of_myrtles, uses=[*trained_by, "null_images", "nulls"])
+@run.table(cases=of_pairs, uses=[*trained_by, "null_images", "nulls"])
 def figure_5_diagonal(pair, networks):
-    return cka_of(networks, run.generator(pair))
+    return cka_of(networks, pair)
 
 
 @run.table(pair=range(min(pairs, 4)), uses=["dataset", "width", "null_images", "nulls"])
 def untrained(pair):
-    shape = {"in_channels": train.images.shape[1]}
     seeds = (seed + 2 * pair, seed + 2 * pair + 1)
-    fresh = [models.myrtle(width, **shape, seed=each).to(device) for each in seeds]
-    return cka_of(fresh, run.generator(pair))
+    return cka_of([models.myrtle(**shape, seed=each).to(device) for each in seeds], pair)
 
 
 # %% tags=["remove-input"] figure="fig-live"
-here = by_layer.beside_nulls(table_2, figure_5_diagonal, untrained)
-here = dict(list(here.groupby("what", sort=False)))
-measured = here.pop("trained networks")
-told = {what: t.query("panel == 'CKA (figure 5)'") for what, t in here.items()}
-glue("live-quantile", float(told["shuffled images"]["value"].mean()), display=False)
-glue("live-pairs", float(pairs), display=False)
-for name, part in {"trained": measured, "fresh": here["untrained networks"]}.items():
-    part = part.query("panel == 'CKA (figure 5)' and layer == 14 and group == 'G_ReLU'")
-    glue(f"live-{name}", float(part["value"].mean()), display=False)
-live = drawn | {"intervals": False}
-dots(measured, "layer", "value", "group", nulls=here, **live)
+story.live(table_2, figure_5_diagonal, untrained)
 
 # %% [markdown]
 # In {numref}`fig-live` training takes $G_{\mathrm{ReLU}}$-CKA at layer 14 from {glue:text}`live-fresh:.2f` to
 # {glue:text}`live-trained:.2f`.
-
-
-# %% tags=["remove-cell"]
-def all_layers(networks, names):
-    titles = {"G_ReLU-CKA": "grelu cka", "linear CKA": "cka"}
-    options = {"memory": memory_gb * 2**30, "device": device}
-    return by_layer.between_all_layers(*networks, names, test.images, titles, **options)
-
-
-@run.table(cases=of_myrtles, uses=trained_by)
-def figure_5(pair, networks):
-    return all_layers(networks, numbers)
-
-
-resnets = trained("resnet20", resnet_width, resnet_pairs)
-of_resnets = [{"pair": k, "networks": two} for k, two in enumerate(resnets)]
-relus = {layer.name: layer.number for layer in resnets[0][0].hidden_layers()}
-resnet_by = ["dataset", "resnet_width", "epochs", "images"]
-
-
-@run.table(cases=of_resnets, uses=resnet_by)
-def figure_2_all(pair, networks):
-    return all_layers(networks, relus)
-
-
-@run.table(cases=of_resnets, uses=[*resnet_by, "nulls"])
-def figure_9(pair, networks):
-    return procrustes_of(networks, relus, pair)
 
 
 # %% [markdown]
@@ -889,6 +580,7 @@ def figure_9(pair, networks):
 # Here the four activations of one network against the outputs of the other:
 
 # %%
+generator = torch.Generator().manual_seed(seed)
 mine = similarity.compare(
     f, g, list(numbers), test.images, "cka", layers2=["fc"],
     minibatch=64, generator=generator, device=device,
@@ -985,7 +677,7 @@ mine.rename_axis("linear CKA with").round(2)
 # :class: dropdown
 # ::::
 
-# %% tags=["hide-input"] figure="fig-ex-biased"
+# %% figure="fig-ex-biased"
 draw, noise = torch.Generator().manual_seed(seed), []
 for d in (2, 20, 200, 2000):
     for _ in range(10):
@@ -1016,7 +708,7 @@ mean_curves(pd.DataFrame(noise), "units", "CKA", "estimator", level=0.0)
 # :class: dropdown
 # ::::
 
-# %% tags=["hide-input"] figure="fig-ex-null"
+# %% figure="fig-ex-null"
 draw, unrelated = torch.Generator().manual_seed(seed), []
 named = {"G_ReLU": "grelu procrustes", "orthogonal": "procrustes"}
 for n in (30, 100, 300, 1000):
@@ -1072,40 +764,10 @@ mean_curves(pd.DataFrame(unrelated), "images", "similarity", "units", **words)
 # {doc}`/generated/status` has the data, code and run of this page.
 
 # %% tags=["remove-cell"]
-inside = {True: "similarity_inside", False: "similarity_at_ends"}
-same = figure_2_all.query("measure == 'G_ReLU-CKA' and row == column")
-same = same.assign(place=same["row"].str.endswith("*").map(inside))
-figure_2 = same.pivot_table(index="pair", columns="place", values="value")
-depth = figure_5[figure_5["measure"] == "G_ReLU-CKA"]
-on_diagonal = depth["row"] == depth["column"]
-of_depth = {"same_depth": depth[on_diagonal], "other_depth": depth[~on_diagonal]}
-by_depth = pd.DataFrame(
-    {k: t.groupby("pair")["value"].mean() for k, t in of_depth.items()}
-)
-ends = figure_5_diagonal.pivot(index="pair", columns="layer", values="grelu")
-ends = pd.DataFrame({"first_layer": ends.iloc[:, 0], "last_layer": ends.iloc[:, -1]})
-trend = table_2.pivot(index="pair", columns="layer", values="grelu").add_prefix("layer_")
-grams = [("by hand", by_hand)]
-for name, number in numbers.items():
-    X = activations(f, [name], few)[name]
-    grams.append((f"layer {number}", by_layer.KERNELS["grelu"](X)))
-
-# %% tags=["remove-cell"]
-generator = torch.Generator().manual_seed(seed)
-if dataset == "cifar10" and width == 64:  # the same networks were stitched
-    found = by_layer.rank_correlation(table_2, stitched("figure_1"))
-    run.write(table_2_with_figure_1=found)
-run.write(
-    lemma_5_1=statements.invariance(6, 40, trials, generator=generator),
-    property_ii=statements.alignment_property(6, 40, trials, generator=generator),
-    definition_5_3=statements.range_of_cka(8, 2, 4 * trials, generator=generator),
-    survives_5_5=statements.pairs_of_the_max_kernel(6, trials, generator=generator),
-    lemma_5_5=statements.smallest_eigenvalues(grams),
-    lemma_e44=statements.kernel_symmetries(6, trials, generator=generator),
-    order_of_groups=statements.order_of_groups(6, 40, trials, generator=generator),
-    figure_2=figure_2.rename_axis(columns=None).reset_index(),
-    figure_5_depth=by_depth.reset_index(),
-    figure_5_ends=ends.reset_index(),
-    table_2_trend=trend.rename_axis(columns=None).reset_index(),
-)
+claims.write(run, myrtles, spec, numbers, test.images, table_2, figure_5_diagonal)
+live = {"live-pairs": pairs}
+for name, table in {"live-trained": figure_5_diagonal, "live-fresh": untrained}.items():
+    live[name] = table.query("layer == 14")["grelu"].mean()
+shuffled = figure_5_diagonal.melt(value_vars=["grelu_null", "orthogonal_null"])
+tell(story.facts(), live | {"live-quantile": shuffled["value"].mean()})
 results.provenance(run.folder)

@@ -6,9 +6,11 @@ import numpy as np
 import torch
 from jaxtyping import Float, Int
 from matplotlib.figure import Figure
+from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
-from intertwine.similarity import u_centred
+from intertwine.groups import Orthogonal
+from intertwine.similarity import grelu_procrustes, procrustes, u_centred
 from intertwine_book.figures.schematics import NETWORKS
 from intertwine_book.figures.style import COLOURS, new_figure
 
@@ -23,6 +25,30 @@ def point_clouds(panels: Sequence[tuple[str, Float[Tensor, "n 2"], Float[Tensor,
             axis.plot(*Z.T.numpy(), ".", color=colour, ms=7)
         axis.set(title=title, xticks=[0], yticks=[0], xticklabels=[], yticklabels=[], aspect="equal")
     return figure
+
+
+def letters_moved() -> Figure:
+    """A letter and its image under an element of each group, as given and as either group moves it back."""
+    strokes = [(1.0, y) for y in (1.0, 1.4, 1.8, 2.2, 2.6, 3.0)]
+    strokes += [(1.4, 3.0), (1.8, 3.0), (2.2, 3.0), (1.4, 2.2), (1.8, 2.2)]
+    letter = torch.tensor(strokes, dtype=torch.float64)
+    jitter = 0.04 * torch.randn(len(letter), 2, generator=torch.Generator().manual_seed(1))
+    angle = torch.tensor(0.9)
+    turn = torch.stack([angle.cos(), -angle.sin(), angle.sin(), angle.cos()]).view(2, 2)
+    known = {"turned": letter @ turn.double() + jitter}
+    known["swapped, stretched"] = letter[:, [1, 0]] * torch.tensor([0.35, 2.0]) + jitter
+    clouds = []
+    for title, other in known.items():
+        one, two = letter / letter.norm(), other / other.norm()
+        U, _, Vt = torch.linalg.svd(two.T @ one)
+        clouds += [(title, one, two)]
+        score = procrustes(letter, other, centred=False).item()
+        clouds += [(f"best rotation: {score:.2f}", one, two @ U @ Vt)]
+        one, two = (Z / Z.norm(dim=0) / 2**0.5 for Z in (letter, other))
+        _, j = linear_sum_assignment(one.T @ two, maximize=True)
+        score = grelu_procrustes(letter, other, corrected=False).item()
+        clouds += [(f"best in $G_{{\\mathrm{{ReLU}}}}$: {score:.2f}", one, two[:, j])]
+    return point_clouds(clouds)
 
 
 def gram_matrices(K: Float[Tensor, "n n"], L: Float[Tensor, "n n"], labels: Int[Tensor, " n"]) -> Figure:
@@ -63,6 +89,14 @@ def shared_units(rows: dict[str, tuple[Float[Tensor, " d"], Float[Tensor, " d"]]
         axis.set_title(title)
     axes[0, 0].set_ylim(top=1.45 * axes[0, 0].get_ylim()[1])
     return figure
+
+
+def units_in_three_bases() -> Figure:
+    """The features of two images as given, with their units permuted, and after a rotation."""
+    x = torch.tensor([0.1, 0.9, 0.0, 0.4, 0.3, 0.0], dtype=torch.float64)
+    y = torch.tensor([0.3, 0.7, 0.1, 0.0, 0.5, 0.2], dtype=torch.float64)
+    Q = Orthogonal(6).sample(torch.Generator().manual_seed(3)).double()
+    return shared_units({"as given": (x, y), "permuted": (x.flip(0), y.flip(0)), "turned": (Q @ x, Q @ y)})
 
 
 def impossible_triangle(points: Float[Tensor, "3 2"], K: Float[Tensor, "3 3"]) -> Figure:

@@ -75,6 +75,41 @@ def moved_by(measures: Iterable[str], *, generator: torch.Generator) -> pd.DataF
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
+NAMES = {
+    "permutation": "permutation Procrustes, centred",
+    "grelu procrustes, as printed": "G_ReLU-Procrustes, as printed",
+    "grelu procrustes": "G_ReLU-Procrustes, centred",
+    "grelu cka, as printed": "G_ReLU-CKA, as printed",
+    "grelu cka": "G_ReLU-CKA, centred by 1/N",
+    "procrustes, as printed": "orthogonal Procrustes, table 2",
+    "procrustes": "orthogonal Procrustes, centred",
+    "cka": "linear CKA",
+    "svcca": "SVCCA",
+    "cca": "CCA",
+}
+"""Ten measures: their name in `MEASURES` → in a table for people."""
+HEADINGS = {
+    "measure": "does not change under",
+    "permutation": "permutations",
+    "positive scaling": "positive scalings",
+    "orthogonal": "rotations",
+    "invertible linear": "all invertible maps",
+    "translation": "translations",
+}
+
+
+def invariances() -> pd.DataFrame:
+    """Which maps leave which of ten measures unchanged, by drawing some.
+
+    Example:
+        >>> invariances().set_index("measure").loc["linear CKA", ["orthogonal", "invertible linear"]].tolist()
+        ['✓', '·']
+    """
+    moves = moved_by(NAMES, generator=torch.Generator().manual_seed(0))
+    marks = (moves < 1e-9).replace({True: "✓", False: "·"})
+    return marks.rename(index=NAMES).rename_axis("measure").reset_index()
+
+
 @tabled
 def alignment_property(width: int, samples: int, trials: int, *, generator: torch.Generator) -> Iterator[Row]:
     """The measures of X and Y = XA + 1vᵀ with A in G_ReLU: by (ii) they are 1.

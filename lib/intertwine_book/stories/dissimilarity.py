@@ -1,0 +1,254 @@
+"""Chapter 4, as recorded: similarities of networks beside their nulls, drawn and in numbers for sentences."""
+
+from functools import partial
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from intertwine_book import results
+from intertwine_book.figures import dissimilarity as drawn
+from intertwine_book.figures.dissimilarity import (
+    CKA,
+    GROUPS,
+    PROCRUSTES,
+    SHUFFLED,
+    TRAINED,
+    UNTRAINED,
+    beside_nulls,
+)
+from intertwine_book.stories import stitching
+from intertwine_book.stories.told import span
+
+CHAPTER = "04_dissimilarity"
+record = partial(results.on_record, CHAPTER)
+LAYERS = (3, 6, 10, 14)
+WIDTHS = {"width 64": "", "width 16": "_width_16"}
+"""Width of networks → end of the names of their tables."""
+PLACES = ["panel", "group", "what", "layer"]
+
+
+def printed() -> pd.DataFrame:
+    """Table 2 of godfrey2022, and figure 5, as read off: columns panel, layer, group, value."""
+    table_2 = {"G_ReLU": [0.6208, 0.5106, 0.4432, 0.4899], "orthogonal": [0.7724, 0.5743, 0.5087, 0.5825]}
+    figure_5 = {"G_ReLU": [0.84, 0.61, 0.45, 0.43], "orthogonal": [0.98, 0.97, 0.92, 0.93]}
+    panels = {PROCRUSTES: table_2, CKA: figure_5}
+    parts = [pd.DataFrame(values).assign(panel=panel, layer=LAYERS) for panel, values in panels.items()]
+    return pd.concat(parts).melt(["panel", "layer"], var_name="group")
+
+
+def recorded(width: str = "width 64") -> pd.DataFrame:
+    """The recorded similarities of networks of a width, as `beside_nulls`."""
+    names = ("table_2", "figure_5_diagonal", "untrained")
+    return beside_nulls(*(record(f"{name}{WIDTHS[width]}") for name in names))
+
+
+def means(width: str = "width 64") -> "pd.Series[float]":
+    """Mean similarities by panel, group, what is compared, and layer."""
+    return recorded(width).groupby(PLACES)["value"].mean()
+
+
+def above(panel: str, null: str, width: str = "width 64") -> pd.DataFrame:
+    """Mean similarity of trained networks minus a null: a row for each group, a column for each layer."""
+    found = means(width)[panel].unstack("what")
+    return (found[TRAINED] - found[null]).unstack("layer")
+
+
+def off_printed(width: str = "width 64") -> "pd.Series[float]":
+    """How far mean similarities of trained networks are from the printed ones, by panel, group and layer."""
+    ours = means(width).xs(TRAINED, level="what")
+    return (ours - printed().set_index(["panel", "group", "layer"])["value"]).abs()
+
+
+def rise(width: str = "width 64") -> "pd.Series[float]":
+    """By how much G_ReLU-Procrustes rises from layer 10 to 14, pair by pair."""
+    table = record(f"table_2{WIDTHS[width]}").pivot(index="pair", columns="layer", values="grelu")
+    return table[14] - table[10]
+
+
+def rank_correlation(similarity: pd.DataFrame, penalties: pd.DataFrame) -> pd.DataFrame:
+    """Spearman's rank correlation over layers of G_ReLU similarities with G_ReLU penalties, pair by pair.
+
+    Example:
+        >>> alike = pd.DataFrame({"pair": 0, "layer": [3, 6, 10], "grelu": [0.6, 0.5, 0.4]})
+        >>> lost = pd.DataFrame({"pair": 0, "layer": [3, 6, 10], "g_relu": [5.0, 9.0, 20.0]})
+        >>> rank_correlation(alike, lost).values.tolist()
+        [[0.0, -1.0]]
+    """
+    both = similarity.merge(penalties, on=["pair", "layer"]).groupby("pair")
+    rows = [[pair, part["grelu"].rank().corr(part["g_relu"].rank())] for pair, part in both]
+    return pd.DataFrame(rows, columns=["pair", "rank_correlation"])
+
+
+def correlations(width: str) -> pd.DataFrame:
+    """Rank correlation of similarity with penalty over layers, as it is and lifted off its null, by pair."""
+    table, lost = record(f"table_2{WIDTHS[width]}"), stitching.record(f"figure_1{WIDTHS[width]}")
+    lifted = table.assign(grelu=table["grelu"] - table["grelu_null"])
+    ranks = {name: rank_correlation(t, lost) for name, t in {"rank": table, "lifted": lifted}.items()}
+    return pd.DataFrame({name: found["rank_correlation"] for name, found in ranks.items()})
+
+
+def similarity_and_penalty() -> pd.DataFrame:
+    """Of both widths G_ReLU-Procrustes and the penalty of G_ReLU stitches, by pair and layer."""
+    both = [
+        record(f"table_2{at}")
+        .merge(stitching.record(f"figure_1{at}"), on=["pair", "layer"])
+        .assign(width=width)
+        for width, at in WIDTHS.items()
+    ]
+    return pd.concat(both).rename(columns={"grelu": "similarity", "g_relu": "penalty"})
+
+
+def printed_similarity_and_penalty() -> pd.DataFrame:
+    """The means of table 2 and figure 1 of godfrey2022 under G_ReLU, by layer."""
+    alike = printed().query("panel == @PROCRUSTES and group == 'G_ReLU'").set_index("layer")["value"]
+    lost = stitching.printed().query("stitch == 'G_ReLU'").set_index("layer")["penalty"]
+    return pd.DataFrame({"similarity": alike, "penalty": lost}).reset_index()
+
+
+def blocks() -> pd.DataFrame:
+    """Procrustes similarities in ResNets, with their nulls, at the ends of blocks and inside, by stage."""
+    table = record("figure_9")
+    at = table["layer"].str.strip("*").astype(int)
+    inside = table["layer"].str.endswith("*")
+    place = inside.map({True: "inside blocks", False: "ends of blocks"})
+    return table.assign(stage=1 + (at > 27) + (at > 51), place=place)
+
+
+def blocks_above_null() -> pd.DataFrame:
+    """The same, each similarity minus its null."""
+    table = blocks()
+    return table.assign(**{name: table[name] - table[f"{name}_null"] for name in GROUPS})
+
+
+def table_2() -> Figure:
+    """Trained networks are more alike than shuffled images, which already score much in Procrustes."""
+    rings = {"printed": printed(), "width 16": recorded("width 16").query("what == @TRAINED")}
+    return drawn.compared(recorded(), beside=rings, filled="width 64", intervals=True)
+
+
+def live(procrustes: pd.DataFrame, cka: pd.DataFrame, untrained: pd.DataFrame) -> Figure:
+    """The same of a run."""
+    return drawn.compared(beside_nulls(procrustes, cka, untrained))
+
+
+def above_null() -> Figure:
+    """Above an untrained pair linear CKA gains nothing, and G_ReLU-CKA at two layers of four."""
+    means_by, left = means().unstack("what"), []
+    for panel, part in recorded().query("what == @TRAINED").groupby("panel", sort=False):
+        null = SHUFFLED if panel == PROCRUSTES else UNTRAINED
+        base = means_by.loc[pd.MultiIndex.from_frame(part[["panel", "group", "layer"]]), null]
+        value = part["value"] - base.to_numpy()
+        left.append(part.assign(value=value, panel=f"{panel}, above {null}"))
+    return drawn.compared(pd.concat(left), ylabel="similarity minus null", height=2.6, intervals=True)
+
+
+def with_figure_1() -> Figure:
+    """At the paper's width less similar layers tend to be harder to stitch, but for layer 14."""
+    return drawn.beside_penalties(similarity_and_penalty(), printed_similarity_and_penalty())
+
+
+def figure_5() -> Figure:
+    """In both kinds of CKA the largest value of every row and column stands on the diagonal."""
+    return drawn.between_layers(record("figure_5"))
+
+
+def figure_2() -> Figure:
+    """Ends of residual blocks, which come first, are more alike than layers inside."""
+    table = record("figure_2_all")
+    order = sorted(table["row"].unique(), key=lambda name: (name[-1] == "*", int(name.strip("*"))))
+    places = [(row, column) for row in order for column in order]
+    table = table.set_index(["row", "column"]).loc[places].reset_index()
+    return drawn.between_layers(table.sort_values("measure", kind="stable"))
+
+
+def figure_9() -> Figure:
+    """In narrow ResNets Procrustes exceeds its null by little, by more at ends of blocks but once."""
+    return drawn.by_stage(blocks_above_null())
+
+
+def facts() -> dict[str, Any]:
+    """The numbers in sentences of chapter 4.
+
+    Example:
+        >>> found = facts()
+        >>> f"{found['null-low']:.2f} to {found['null-high']:.2f}"
+        '0.33 to 0.50'
+    """
+    return _settings() | _beside_nulls() | _statements() | _with_penalties() | _between()
+
+
+def _settings() -> dict[str, Any]:
+    (*_, (table, wide)), (*_, (_, resnets)) = (
+        results.recorded(CHAPTER, name).values() for name in ("table_2", "figure_2_all")
+    )
+    found = {name: wide["parameters"][name] for name in ("width", "epochs", "images")}
+    return found | {"pairs": table["pair"].nunique(), "resnet_width": resnets["parameters"]["resnet_width"]}
+
+
+def _beside_nulls() -> dict[str, Any]:
+    found = span(
+        null=means()[PROCRUSTES].xs(SHUFFLED, level="what"), over=above(PROCRUSTES, SHUFFLED).stack()
+    )
+    for short, panel in {"procrustes": PROCRUSTES, "cka": CKA}.items():
+        apart, narrow = off_printed()[panel], off_printed("width 16")[panel]
+        found |= {f"apart-{short}-{group.lower()}": apart[group].max() for group in GROUPS.values()}
+        found[f"narrow-off-{short}"] = narrow.max()
+    for name, width in {"": "width 64", "narrow-": "width 16"}.items():
+        low, high = results.interval(rise(width))
+        found |= {f"{name}rise": rise(width).mean(), f"{name}rise-low": low, f"{name}rise-high": high}
+        gain = above(CKA, UNTRAINED, width).max(axis=1)
+        found |= {f"{name}linear-gain": gain["orthogonal"], f"{name}group-gain": gain["G_ReLU"]}
+    found["group-gain-6"] = above(CKA, UNTRAINED).loc["G_ReLU", 6]
+    for name, place in {
+        "linear-10": ("orthogonal", 10),
+        "group-3": ("G_ReLU", 3),
+        "group-14": ("G_ReLU", 14),
+    }.items():
+        group, layer = place
+        found[name] = means()[CKA, group, TRAINED, layer]
+        found[name.replace("-", "-fresh-")] = means()[CKA, group, UNTRAINED, layer]
+    return found | {"linear-fresh-14": means()[CKA, "orthogonal", UNTRAINED, 14]}
+
+
+def _statements() -> dict[str, Any]:
+    moved = record("lemma_5_1").query("version == 'as printed' and action == 'translations'")
+    short = record("property_ii").query("version == 'as printed' and v == 'random'")
+    gaussian = record("definition_5_3").query("features == 'Gaussian'")["value"]
+    found = {
+        "drawn": len(gaussian),
+        "negative": 100 * (gaussian < 0).mean(),
+        "share": 100 * record("lemma_5_5").query("features != 'by hand'")["energy"].max(),
+    }
+    for key, measure in {"cka": "G_ReLU-CKA", "procrustes": "G_ReLU-Procrustes"}.items():
+        found[f"moves-{key}"] = moved.loc[moved["measure"] == measure, "change"].max()
+        found[f"short-{key}"] = short.loc[short["measure"] == measure, "short_of_1"].max()
+    return found
+
+
+def _with_penalties() -> dict[str, Any]:
+    wide, narrow = correlations("width 64"), correlations("width 16")["rank"]
+    theirs = printed_similarity_and_penalty()[["similarity", "penalty"]]
+    return {
+        "rank-printed": theirs.rank().corr().iloc[0, 1],
+        "linear-printed": theirs.corr().iloc[0, 1],
+        **span(**{"rank-64": wide["rank"], "lifted-64": wide["lifted"], "rank-16": narrow}),
+    }
+
+
+def _between() -> dict[str, Any]:
+    depths, ends, by_place = (
+        record("figure_5_depth"),
+        record("figure_2"),
+        blocks_above_null().groupby("place"),
+    )
+    by_stage = blocks_above_null().groupby(["stage", "place"])[[*GROUPS]].mean()
+    return {
+        "same-depth": depths["same_depth"].mean(),
+        "other-depth": depths["other_depth"].mean(),
+        "at-ends": ends["similarity_at_ends"].mean(),
+        "inside": ends["similarity_inside"].mean(),
+        "above-at-ends": by_place["grelu"].mean()["ends of blocks"],
+        "above-inside": by_place["grelu"].mean()["inside blocks"],
+        **span(blocks=blocks()["grelu"], stages=by_stage.stack()),
+    }

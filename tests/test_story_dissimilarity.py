@@ -1,0 +1,132 @@
+"""What chapter 4 says in words holds in its recorded tables."""
+
+import pandas as pd
+import pytest
+
+from intertwine_book.figures.dissimilarity import CKA, PROCRUSTES, SHUFFLED, TRAINED, UNTRAINED
+from intertwine_book.stories import dissimilarity as story
+
+MEANS, FACTS = story.means(), story.facts()
+BY_STAGE = story.blocks_above_null().groupby(["stage", "place"])[["grelu", "orthogonal"]].mean()
+
+
+@pytest.mark.parametrize("width", story.WIDTHS)
+def test_similarity_under_rotations_is_above_that_under_the_group(width):
+    trained = story.means(width).xs(TRAINED, level="what")
+    assert (trained.xs("orthogonal", level="group") > trained.xs("G_ReLU", level="group")).all()
+
+
+def test_in_every_pair_and_layer_rotations_score_more_than_the_group():
+    for name in ("table_2", "figure_5_diagonal"):
+        table = story.record(name)
+        assert len(table) == 16 and (table["orthogonal"] > table["grelu"]).all()
+
+
+def test_procrustes_rises_from_layer_10_to_14_in_each_pair_of_width_64_and_not_at_width_16():
+    assert len(story.rise()) == 4 and (story.rise() > 0).all() and story.rise("width 16").mean() < 0
+
+
+def test_procrustes_of_shuffled_images_does_not_start_at_0_and_cka_does():
+    shuffled = MEANS.xs(SHUFFLED, level="what")
+    assert shuffled[PROCRUSTES].min() > 0.3 and shuffled[CKA].max() < 0.01
+    assert (shuffled[PROCRUSTES].unstack().idxmax(axis=1) == 3).all()  # the narrowest layer
+    assert (shuffled[PROCRUSTES] < 0.416).mean() > 0.5
+
+
+def test_matching_images_score_more_by_procrustes_than_shuffled_ones():
+    assert (story.above(PROCRUSTES, SHUFFLED) > 0.09).all(axis=None)
+
+
+def test_training_adds_nothing_to_linear_cka_and_to_that_of_the_group_at_layers_6_and_14():
+    gain = story.above(CKA, UNTRAINED)
+    assert gain.loc["orthogonal"].abs().max() == FACTS["linear-gain"] < 0.02
+    assert (gain.loc["G_ReLU", [3, 10]] < 0.05).all() and (gain.loc["G_ReLU", [6, 14]] > 0.15).all()
+    assert gain.loc["G_ReLU"].idxmax() == 14 and story.record("untrained")["pair"].nunique() == 1
+
+
+def test_in_narrower_networks_training_adds_more_to_linear_cka():
+    gain = story.above(CKA, UNTRAINED, "width 16").loc["orthogonal"]
+    assert (gain > story.above(CKA, UNTRAINED).loc["orthogonal"]).all()
+    assert story.record("untrained_width_16")["pair"].nunique() == 4
+
+
+def test_dividing_channels_by_their_norm_changes_linear_cka_by_less_than_0_03():
+    table = story.record("figure_5_diagonal")
+    assert (table["orthogonal"] - table["normalised"]).abs().max() < 0.03
+
+
+def test_as_printed_translations_alone_move_the_measures_and_corrected_nothing_does():
+    worst = story.record("lemma_5_1").groupby(["version", "action"])["change"].max()
+    assert (worst["as printed"].drop("translations") < 1e-12).all() and (worst["corrected"] < 1e-12).all()
+    assert worst["as printed", "translations"] > 0.1
+
+
+def test_property_ii_holds_without_a_translation_and_when_centred():
+    short = story.record("property_ii").groupby(["version", "v"])["short_of_1"].max()
+    assert short[:, "0"].max() < 1e-12 > short["corrected"].max() and short["as printed", "random"] > 0.1
+
+
+def test_a_third_to_a_half_of_the_eigenvalues_are_negative_and_small():
+    spectra = story.record("lemma_5_5").query("features != 'by hand'")
+    assert (
+        len(spectra) == 4 and spectra["negative"].between(0.3, 0.5).all() and spectra["energy"].max() < 0.02
+    )
+
+
+def test_cka_of_four_points_is_minus_1():
+    assert story.record("definition_5_3").query("features == 'by hand'")["value"].item() == pytest.approx(-1)
+
+
+def test_similarity_falls_where_stitching_is_hard_in_wide_networks_and_in_print_only():
+    assert FACTS["rank-64-high"] < 0 < FACTS["rank-16-low"] and -0.25 < FACTS["rank-printed"] < 0
+    wide, narrow = (story.record(f"table_2_with_figure_1{at}") for at in story.WIDTHS.values())
+    assert len(wide) == 4 == len(narrow)
+    assert (wide["rank_correlation"] < 0).all() and (narrow["rank_correlation"] > 0).all()
+
+
+def test_lifted_off_the_null_the_correlation_is_of_either_sign_at_width_16():
+    lifted = story.correlations("width 16")["lifted"]
+    assert lifted.min() < 0 < lifted.max() and FACTS["lifted-64-high"] < 0
+
+
+def test_layer_14_has_the_lowest_similarity_and_penalty_at_width_16_and_layer_10_is_less_similar_at_64():
+    found = story.similarity_and_penalty().pivot(
+        index=["width", "pair"], columns="layer", values=["similarity", "penalty"]
+    )
+    for value in ("similarity", "penalty"):
+        assert (found.loc["width 16", value].idxmin(axis=1) == 14).all()
+    assert (found.loc["width 64", "similarity"].idxmin(axis=1) == 10).all()
+    assert story.printed_similarity_and_penalty().set_index("layer")["similarity"].idxmin() == 10
+
+
+@pytest.mark.parametrize("measure", ["G_ReLU-CKA", "linear CKA"])
+def test_a_layer_resembles_the_same_layer_of_the_other_network_most_and_others_by_depth(measure):
+    found = story.record("figure_5").query("measure == @measure")
+    square = found.pivot_table(index="row", columns="column", values="value")
+    for k, line in [*enumerate(square.to_numpy()), *enumerate(square.T.to_numpy())]:
+        assert (line[1 : k + 1] > line[:k]).all() and (line[k + 1 :] < line[k:-1]).all()
+    if measure == "G_ReLU-CKA":
+        assert square.loc[10, 3] > square.loc[10, 14]
+
+
+def test_in_each_of_four_pairs_the_same_depth_is_more_alike_and_the_last_layer_less_than_the_first():
+    depths, ends = story.record("figure_5_depth"), story.record("figure_5_ends")
+    assert len(depths) == 4 and (depths["same_depth"] > depths["other_depth"] + 0.1).all()
+    assert (pd.concat([depths, ends])["first_layer"] > pd.concat([depths, ends])["last_layer"]).all()
+
+
+def test_ends_of_blocks_are_more_alike_than_layers_inside_in_each_of_three_pairs():
+    found = story.record("figure_2")
+    assert len(found) == 3 and (found["similarity_at_ends"] > found["similarity_inside"] + 0.1).all()
+
+
+def test_above_their_null_ends_of_blocks_have_more_but_for_rotations_at_stage_1():
+    above = story.blocks_above_null().pivot_table(index="pair", columns="place", values="grelu")
+    assert (above["ends of blocks"] > above["inside blocks"]).all()
+    more = BY_STAGE.xs("ends of blocks", level=1) > BY_STAGE.xs("inside blocks", level=1)
+    assert more["grelu"].all() and more["orthogonal"].tolist() == [False, True, True]
+
+
+def test_most_of_the_similarity_in_narrow_resnets_is_null():
+    table = story.blocks()
+    assert (table["grelu_null"] > table["grelu"] / 2).all() and BY_STAGE.max(axis=None) < 0.115
