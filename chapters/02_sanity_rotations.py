@@ -45,22 +45,20 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import torch
-from myst_nb import glue
 from torch import nn
 
 from intertwine import data, devices, models
 from intertwine.features import rows
 from intertwine.groups import GReLU
-from intertwine.training import RECIPES, MultiStep, Spec, evaluate, train, zoo
+from intertwine.training import RECIPES, Spec, evaluate, train, zoo
 from intertwine_book import results
 from intertwine_book.experiments import sanity_rotations as sanity
 from intertwine_book.figures.curves import mean_curves
-from intertwine_book.figures.dots import dots
 from intertwine_book.figures.matrices import heatmap
-from intertwine_book.figures.penalties import COLOUR_OF, insertion_diagram
-from intertwine_book.figures.readable import readable
-from intertwine_book.figures.scatter import scatter
+from intertwine_book.figures.penalties import insertion_diagram
 from intertwine_book.figures.style import use_style
+from intertwine_book.stories import sanity_rotations as story
+from intertwine_book.stories import tell
 
 use_style()
 
@@ -81,55 +79,8 @@ layers: list[int] = [1, 2, 3]  # convolutions that are transformed, from 1
 fit_images: int = 500  # training images that the best linear map is fitted on, at most
 test_images: int = 300  # test images that it is judged on, at most
 
-# %% tags=["remove-input"]
-LAYERS = {1: 0, 2: 2, 3: 5, 4: 8}  # convolutions, from 1, as the paper counts layers
-NAMES = {"relu": "ReLU", "gelu": "GELU", "abs": "|z|", "identity": "z"}
-chapter = "02_sanity_rotations"
-best, facts = results.recorded(chapter, "best_linear_map_width_16")["desk"]
-tuned, budget = results.recorded(chapter, "finetuned_width_16")["desk"]
-
-
-def in_words(table):
-    """Layers as the paper counts, activations as the text names them, 0.1 point a digit."""
-    named = table.assign(activation=table["activation"].replace(NAMES))
-    means = named.groupby(["group", "activation"], sort=False)
-    found = means.agg(penalty=("penalty", "mean"), own=("own", "all")).reset_index()
-    found["penalty"] = found["penalty"].round(1) + 0.0
-    return found.rename(columns={"group": "matrix in front"})
-
-
 # %% tags=["remove-input"] figure="fig-own-group"
-words = {"label": "penalty, points", "outlined": "own"}
-heatmap(in_words(best), "matrix in front", "activation", "penalty", **words)
-
-# %% tags=["remove-cell"]
-inside = best[best["own"]]
-assert (inside["penalty_images"] == 0).all()
-cost = best.pivot_table(index="activation", columns="group", values="penalty")
-bent = cost.drop(index="identity")
-assert bent["orthogonal"].round().between(5, 16).all()
-assert cost.loc[["tanh", "gelu"], "positive scalings"].max() < 0.5
-assert bent.loc[["relu", "gelu"], "signed permutations"].min() > 4
-by_layer = best[best["group"] == "orthogonal"].pivot_table(
-    index="activation", columns="layer", values="penalty"
-)
-assert by_layer.loc["relu"].is_monotonic_increasing
-assert best["base_accuracy"].between(79.95, 82).all()
-for name, value in {
-    "width": facts["parameters"]["width"],
-    "draws": facts["parameters"]["trials"],
-    "fitted-on": facts["parameters"]["fit_images"],
-    "judged-on": facts["parameters"]["test_images"],
-    "in-group": len(inside),
-    "relu-turned": float(cost.loc["relu", "orthogonal"]),
-    "relu-alone": float(best.query("activation == 'relu'")["base_accuracy"].mean()),
-    "relu-first": float(by_layer.loc["relu"].iloc[0]),
-    "relu-last": float(by_layer.loc["relu"].iloc[-1]),
-    "signs": float(cost.loc["relu", "signed permutations"]),
-    "tanh-scaled": float(cost.loc["tanh", "positive scalings"]),
-    "gelu-scaled": float(cost.loc["gelu", "positive scalings"]),
-}.items():
-    glue(name, value, display=False)
+story.own_group()
 
 # %% [markdown]
 # {numref}`fig-own-group` shows three things.
@@ -190,25 +141,23 @@ insertion_diagram()
 # %% tags=["hide-input"]
 device = devices.pick(device)
 digits, test = (data.load(dataset, split, device=device) for split in ("train", "test"))
-run = results.run(globals(), chapter, data=digits)
+run = results.run(globals(), "02_sanity_rotations", data=digits)
 usual = RECIPES["digits" if dataset == "digits" else "growing"]
 lr = 3e-3 if width < 32 else 1e-3  # smaller steps for more channels
 recipe = replace(usual, epochs=epochs, optimizer="adam", lr=lr)
 shape = {"width": width, "norm": False, "in_channels": digits.images.shape[1]}
-accuracy = lambda net: 100 * evaluate(net, test.images, test.labels)
-seeds, networks = range(seed, seed + baselines), {}
+
+# %%
+networks = {}
 for name in ("relu", "tanh", "gelu", "abs", "identity"):
     spec = Spec("myrtle", digits, recipe, shape | {"activation": name})
-    found = zoo.get(spec, seeds if name == "relu" else [seed], device=device)
-    networks[name] = found[0].network
-    if name == "relu":
-        baseline = pd.DataFrame({"seed": [*seeds]})
-        baseline["accuracy"] = [accuracy(each.network) for each in found]
+    seeds = range(seed, seed + (baselines if name == "relu" else 1))
+    networks[name] = [each.network for each in zoo.get(spec, seeds, device=device)]
+f = copy.deepcopy(networks["relu"][0]).double().eval()
 images = digits.images[:fit_images]
 seen, answers = test.images[:test_images], test.labels[:test_images]
-f = copy.deepcopy(networks["relu"]).double().eval()
-front = f[: 1 + [name for name, _ in f.named_children()].index("conv2")]
 use = {"images": images, "test_images": seen, "test_labels": answers}
+front = f[: 1 + [name for name, _ in f.named_children()].index("conv2")]
 
 # %%
 n, draw = f.conv2.out_channels, torch.Generator().manual_seed(seed)
@@ -260,32 +209,7 @@ assert not hidden[2].any() and wanted[2].any()
 # {numref}`fig-unexplained` compares it with the penalty.
 
 # %% tags=["remove-input"] figure="fig-unexplained"
-relu = best[best["activation"] == "relu"]
-shown = relu[~relu["own"]].assign(
-    layer=lambda t: "layer " + t["layer"].map(LAYERS).astype(str)
-)
-shown["percent"] = 100 * shown["unexplained"]
-marks = {"xlabel": "unexplained, % of the mean square", "ylabel": "penalty, points"}
-marks["colours"] = {name: COLOUR_OF[name] for name in shown["group"].unique()}
-scatter(shown, "percent", "penalty", "group", panels="layer", **marks)
-
-# %% tags=["remove-cell"]
-turned = shown[shown["group"] == "orthogonal"]
-ranks, turned_ranks = (
-    [
-        one["unexplained"].corr(one["penalty"], "spearman")
-        for _, one in of.groupby("layer")
-    ]
-    for of in (shown, turned)
-)
-assert min(ranks) > 0.7 and min(turned_ranks) > 0.3
-shares = turned.groupby("layer")["unexplained"].mean()
-assert shares.is_monotonic_increasing
-for name, found in {"rank": ranks, "turned-rank": turned_ranks}.items():
-    glue(f"{name}-low", float(min(found)), display=False)
-    glue(f"{name}-high", float(max(found)), display=False)
-glue("share-low", 100 * float(shares.min()), display=False)
-glue("share-high", 100 * float(shares.max()), display=False)
+story.unexplained()
 
 # %% [markdown]
 # On average a rotation leaves {glue:text}`share-low:.0f` % of the mean square unexplained at layer 0
@@ -305,13 +229,14 @@ glue("share-high", 100 * float(shares.max()), display=False)
 # So we add a *control*: the identity for $A$, with the same finetuning.
 
 # %%
-g, layer = networks["relu"], "conv2"
+g, layer = networks["relu"][0], "conv2"
 n, W, b = g.conv2.out_channels, g.conv2.weight.data, g.conv2.bias.data
 A = sanity.draw("orthogonal", n, run.generator()).to(W)
 moved = copy.deepcopy(g)
 moved.conv2.weight.data = torch.einsum("ij,jkhw->ikhw", A, W)
 moved.conv2.bias.data = A @ b
 
+accuracy = lambda net: 100 * evaluate(net, test.images, test.labels)
 short = replace(recipe, epochs=finetuning_epochs, lr=1e-3)
 options = {"seed": seed, "device": device}
 after = train(moved, digits, short, freeze=layer, **options).network
@@ -326,76 +251,7 @@ assert abs(penalty - theirs["penalty"]) < 3
 # {numref}`fig-figure-4` has the recorded penalties on CIFAR-10.
 
 # %% tags=["remove-input"] figure="fig-figure-4"
-printed = {"positive scalings": [0, 1.7, 1.3], "orthogonal": [0.75, 4.6, 8.3]}
-printed = pd.DataFrame(printed | {"layer": [0, 2, 5]}).melt("layer", var_name="group")
-printed = printed.rename(columns={"value": "penalty"})
-by_paper = lambda t: t.assign(layer=t["layer"].map(LAYERS))
-measured = by_paper(tuned.replace({"group": {"identity": "control"}}))
-ways = {"best linear map, in closed form": by_paper(relu), "finetuned": measured}
-told = pd.concat(each.assign(way=way) for way, each in ways.items())
-three = {name: COLOUR_OF[name] for name in ("positive scalings", "orthogonal", "control")}
-at_64 = pd.concat(
-    by_paper(results.on_record(chapter, table)).assign(way=way)
-    for way, table in zip(ways, ("best_linear_map", "finetuned"), strict=True)
-).replace({"group": {"identity": "control"}})
-at_64 = at_64.groupby(["way", "group", "layer"], as_index=False)["penalty"].mean()
-beside = {"printed": printed.assign(way="finetuned"), "width 64": at_64}
-marks = {"panels": "way", "beside": beside, "level": 0.0, "filled": "width 16"}
-marks |= {"xlabel": "layer, as the paper counts", "ylabel": "penalty, points"}
-marks |= {"colours": three, "intervals": True, "height": 2.6}
-dots(told, "layer", "penalty", "group", **marks)
-
-# %% tags=["remove-cell"]
-in_closed_form, tuned_64 = (
-    at_64[at_64["way"] == way].pivot(index="group", columns="layer", values="penalty")
-    for way in ways
-)
-assert (in_closed_form.loc[["permutations", "positive scalings"]] == 0).all(axis=None)
-assert in_closed_form.loc["orthogonal"].round(1).tolist() == [1.4, 2.0, 11.1]
-after_50 = printed.pivot(index="group", columns="layer", values="penalty")
-assert (tuned_64.loc[after_50.index] > after_50).all(axis=None)
-
-# %% tags=["remove-cell"]
-pairs_64 = by_paper(results.on_record(chapter, "finetuned"))
-pairs_64 = pairs_64.pivot(index=["layer", "trial"], columns="group", values="penalty")
-apart_64 = pairs_64["orthogonal"] - pairs_64["positive scalings"]
-assert apart_64.groupby("layer").size().eq(5).all() and (apart_64 > 0).all()
-lowest = {k: results.interval(v)[0] for k, v in apart_64.groupby("layer")}
-assert lowest[0] < 0 < min(lowest[2], lowest[5])
-assert (in_closed_form.loc["orthogonal"] - tuned_64.loc["orthogonal"]).max() < 0
-for group in ("orthogonal", "positive scalings"):
-    for layer, value in tuned_64.loc[group].items():
-        glue(f"{group[0]}-64-{layer}", float(value), display=False)
-
-# %% tags=["remove-cell"]
-kept = measured.pivot_table(index="group", columns="layer", values="penalty")
-exact = by_paper(relu).pivot_table(index="group", columns="layer", values="penalty")
-assert kept.loc["control"].abs().max() < 0.3
-assert (exact.loc["positive scalings"] == 0).all()
-assert kept.loc["positive scalings", 0] > kept.loc["orthogonal", 0]
-assert kept.loc["positive scalings"].min() > 3
-assert kept.loc["orthogonal", 5] < exact.loc["orthogonal", 5] - 5
-assert kept.loc["orthogonal", 2] > exact.loc["orthogonal", 2]
-wide = measured.pivot(index=["layer", "trial"], columns="group", values="penalty")
-apart = (wide["orthogonal"] - wide["positive scalings"]).groupby("layer")
-ends = {layer: results.interval(values) for layer, values in apart}
-assert ends[0][0] < 0 and ends[2][0] < 0 < ends[5][0]
-assert budget["parameters"]["finetuning_epochs"] < 50
-for name, value in {
-    "finetuned-for": budget["parameters"]["finetuning_epochs"],
-    "trained-for": budget["parameters"]["epochs"],
-    "group-low": float(kept.loc["positive scalings"].min()),
-    "group-high": float(kept.loc["positive scalings"].max()),
-    "turned-low": float(kept.loc["orthogonal"].min()),
-    "turned-high": float(kept.loc["orthogonal"].max()),
-    "turned-exact": float(exact.loc["orthogonal", 5]),
-    "control": float(-kept.loc["control"].mean()),
-    "apart": float(apart.mean()[5]),
-    "apart-low": ends[5][0],
-    "apart-high": ends[5][1],
-    "base": float(tuned["base_accuracy"].mean()),
-}.items():
-    glue(name, value, display=False)
+story.figure_4()
 
 # %% [markdown]
 # - *The control stays where it was*: it gains {glue:text}`control:.1f` points.
@@ -414,8 +270,9 @@ for name, value in {
 #   and a scaling changes its size.
 #   Gradient steps have to learn both again.
 # - *At the paper's width the paper's order shows.*
-#   In one network of width 64 with 86.6 %, a rotation loses 1.4, 2.0 and 11.1 points in closed form at the layers
-#   0, 2 and 5, and the group 0.
+#   In one network of width 64 with {glue:text}`base-64:.1f` %, a rotation loses {glue:text}`exact-64-0:.1f`,
+#   {glue:text}`exact-64-2:.1f` and {glue:text}`exact-64-5:.1f` points in closed form at the layers 0, 2 and 5,
+#   and the group 0.
 #   Finetuned for {glue:text}`finetuned-for` epochs, rotations lose {glue:text}`o-64-0:.1f`,
 #   {glue:text}`o-64-2:.1f` and {glue:text}`o-64-5:.1f` points and the group {glue:text}`p-64-0:.1f`,
 #   {glue:text}`p-64-2:.1f` and {glue:text}`p-64-5:.1f` (five matrices each; all 15 times the group loses less,
@@ -434,28 +291,7 @@ for name, value in {
 # {numref}`fig-repair` follows them up to {glue:text}`budget-last:.0f` epochs on CIFAR-10 and 32 on digits.
 
 # %% tags=["remove-input"] figure="fig-repair"
-repairs, budgeted = (results.on_record(chapter, t) for t in ("repaired", "by_budget"))
-cifar = budgeted.rename(columns={"budget": "epoch"})
-of_whom = {"digits, width 8": repairs, "CIFAR-10, width 64": cifar}
-curve = pd.concat(table.assign(network=name) for name, table in of_whom.items())
-curve = curve[curve["epoch"].isin([1, 2, 4, 8, 16, 32])]
-curve = curve.replace({"group": {"identity": "control"}}).astype({"epoch": str})
-style = {"xlabel": "epochs of finetuning", "ylabel": "penalty, points"}
-style |= {"panels": "network", "colours": COLOUR_OF}
-mean_curves(curve, "epoch", "penalty", "group", **style)
-
-# %% tags=["remove-cell"]
-paths = repairs.pivot(index="trial", columns=["group", "epoch"], values="penalty")
-means = paths.mean()
-gap = paths["orthogonal"] - paths["positive scalings"]
-between = {epoch: results.interval(gap[epoch]) for epoch in (1, 2, 32)}
-assert between[1][0] < 0 < between[1][1] and between[2][0] > 0
-assert round(means["positive scalings", 1]) == 27 and round(means["orthogonal", 1]) == 28
-assert gap.loc[:, 2:].mean().idxmax() == 2 and gap[32].mean() < 0.6
-for epoch, (low, high) in between.items():
-    glue(f"gap-{epoch}", float(gap[epoch].mean()), display=False)
-    glue(f"gap-{epoch}-low", low, display=False)
-    glue(f"gap-{epoch}-high", high, display=False)
+story.repair()
 
 # %% [markdown]
 # On digits the difference between a rotation and an element of the group is {glue:text}`gap-1:.1f` points after
@@ -463,21 +299,7 @@ for epoch, (low, high) in between.items():
 # It is {glue:text}`gap-2:.1f` points [{glue:text}`gap-2-low:.1f`, {glue:text}`gap-2-high:.1f`] after two,
 # and {glue:text}`gap-32:.1f` [{glue:text}`gap-32-low:.1f`, {glue:text}`gap-32-high:.1f`] after 32:
 # digits are so easy that later layers make up for nearly everything, it seems.
-
-# %% tags=["remove-cell"]
-by_epochs = cifar.pivot(index="epoch", columns="group", values="penalty")
-lost, turned = by_epochs["positive scalings"], by_epochs["orthogonal"]
-assert lost.is_monotonic_decreasing and turned.is_monotonic_decreasing
-assert by_epochs["identity"].between(-1, 0.3).all() and lost.iloc[-1] < 0.5
-assert (turned - lost).is_monotonic_decreasing and (turned - lost).min() > 2.5
-glue("budget-control", float(-by_epochs["identity"].iloc[-1]), display=False)
-glue("budget-base", float(cifar["base_accuracy"].mean()), display=False)
-for name, values in {"group": lost, "turned": turned, "apart": turned - lost}.items():
-    glue(f"budget-{name}-first", float(values.iloc[0]), display=False)
-    glue(f"budget-{name}-last", float(values.iloc[-1]), display=False)
-glue("budget-last", int(by_epochs.index[-1]), display=False)
-
-# %% [markdown]
+#
 # On CIFAR-10, in a network of width 64, one element of the group loses {glue:text}`budget-group-first:.1f` points
 # after two epochs and {glue:text}`budget-group-last:.1f` after {glue:text}`budget-last:.0f`;
 # one rotation loses {glue:text}`budget-turned-first:.1f` and {glue:text}`budget-turned-last:.1f`;
@@ -494,10 +316,13 @@ glue("budget-last", int(by_epochs.index[-1]), display=False)
 # *This section is computed by this page*, in a small run on handwritten digits.
 # Another run is one command: `.venv/bin/intertwine run 02_sanity_rotations -p width 16 -p trials 10`.
 
-# %% tags=["hide-input"]
-BEST = ("dataset", "width", "epochs", "trials", "fit_images", "test_images")
-TUNED = ("dataset", "width", "epochs", "finetuning_epochs")
+# %%
 GROUPS = ("identity", "positive scalings", "orthogonal")
+each_layer = [
+    {"activation": name, "layer": layer, "network": same[0]}
+    for name, same in networks.items()
+    for layer in layers
+]
 
 
 def drawn(group, layer, trial):
@@ -507,51 +332,47 @@ def drawn(group, layer, trial):
     return sanity.draw(group, channels, order)
 
 
-each_layer = [
-    {"activation": name, "layer": layer, "network": network}
-    for name, network in networks.items()
-    for layer in layers
-]
-
-
-@run.table(cases=each_layer, uses=BEST)
+@run.table(
+    cases=each_layer,
+    uses=["dataset", "width", "epochs", "trials", "fit_images", "test_images"],
+)
 def best_linear_map(activation, layer, network):
-    """What the best linear map leaves of the matrices in front of one activation."""
     draws = {n: [drawn(n, layer, t) for t in range(trials)] for n in sanity.TRANSFORMS}
     bend = network.get_submodule(f"{activation}{layer}")
     table = sanity.best_linear_map(network, f"conv{layer}", bend, draws, **use)
-    return table.assign(holds=table["unexplained"] > 1e-6).to_dict("records")
+    return table.assign(holds=table["unexplained"] > 1e-6)
 
 
-# %% tags=["hide-input"]
-cases = [(t, k, name) for t in range(trials) for k in layers for name in GROUPS]
-cases = [dict(zip(("trial", "layer", "group"), case, strict=True)) for case in cases]
+# %%
+by = ["dataset", "width", "epochs"]
 
 
-@run.table(cases=cases, uses=TUNED)
-def finetuned(layer, group, trial):
+def tune(group, layer, trial, recipe):
     """One finetuning; the same trial has the same order of the data."""
-    A, order = drawn(group, layer, trial), 1000 * seed + trial
-    where = {"seed": order, "device": device}
-    return sanity.finetuned(g, f"conv{layer}", A, digits, test, short, **where)
+    A, where = drawn(group, layer, trial), {"seed": 1000 * seed + trial, "device": device}
+    return sanity.finetuned(g, f"conv{layer}", A, digits, test, recipe, **where)
+
+
+@run.table(
+    trial=range(trials), layer=layers, group=GROUPS, uses=[*by, "finetuning_epochs"]
+)
+def finetuned(layer, group, trial):
+    return tune(group, layer, trial, short)
+
+
+@run.table(budget=budgets, group=GROUPS, uses=by)
+def by_budget(budget, group):
+    return tune(group, 3, 0, replace(short, epochs=budget))
 
 
 # %% tags=["remove-input"] figure="fig-own-group-live"
-heatmap(in_words(best_linear_map), "matrix in front", "activation", "penalty", **words)
+story.own_group(best_linear_map)
 
 # %% [markdown]
 # Finetuned for few epochs, with the identity as control:
 
 # %% tags=["remove-input"]
-live = finetuned.replace(
-    {"group": {"positive scalings": "the group", "identity": "control"}}
-)
-live = live.pivot_table(index="layer", columns="group", values="penalty").reset_index()
-headings = {"layer": "conv.", "control": "control", "the group": "group"}
-headings |= {"orthogonal": "rotation"}
-title = "Penalty in points after finetuning, this page"
-shown = readable(live, headings, digits=1, title=title)
-shown
+story.control(finetuned)
 
 # %% [markdown]
 # Compare {numref}`fig-own-group-live` with {numref}`fig-own-group`: the frames hold 0 on every data set,
@@ -593,7 +414,8 @@ print(ours.groupby("group")["unexplained"].mean().round(3).to_string())
 # * - networks
 #   - Myrtle CNN without batch norm, width 64, 50 epochs, about 87 %
 #   - width {glue:text}`width`, {glue:text}`trained-for` epochs, {glue:text}`base:.1f` % on all test images;
-#     two of width 64 with as many epochs, 86.6 and {glue:text}`budget-base:.1f` %
+#     two of width 64 with as many epochs,
+#     {glue:text}`base-64:.1f` and {glue:text}`budget-base:.1f` %
 #   - a narrow layer has fewer channels to repair with
 # * - finetuning
 #   - 50 epochs of Adam
@@ -665,7 +487,7 @@ print(ours.groupby("group")["unexplained"].mean().round(3).to_string())
 # where it should not.
 
 
-# %% tags=["hide-input"] figure="fig-ex-turn"
+# %% figure="fig-ex-turn"
 def expected(u, v):
     """The mean of the product of two ReLUs of a normal vector, for unit vectors as rows."""
     angle = np.arccos(np.clip(u @ v.T, -1, 1))
@@ -706,19 +528,20 @@ mean_curves(
 # ::::
 
 
-# %% tags=["hide-input"] figure="fig-ex-scales"
+# %% figure="fig-ex-scales"
 def left_unexplained(name, scale):
     """Shares for positive scalings whose logarithms have this standard deviation."""
-    G = GReLU(networks[name].conv1.out_channels)
+    net = networks[name][0]
+    G = GReLU(net.conv1.out_channels)
     draws = [G.sample(run.generator(k), scale=scale) for k in range(8)]
-    bend = networks[name].get_submodule(f"{name}1")
+    bend = net.get_submodule(f"{name}1")
     where = {"images": images[:100], "test_images": seen, "test_labels": answers}
-    table = sanity.best_linear_map(networks[name], "conv1", bend, {"any": draws}, **where)
+    table = sanity.best_linear_map(net, "conv1", bend, {"any": draws}, **where)
     return 100 * table["unexplained"]
 
 
 found = [
-    {"spread": scale, "activation": NAMES.get(name, name), "share": share}
+    {"spread": scale, "activation": story.NAMES.get(name, name), "share": share}
     for name in ("tanh", "gelu")
     for scale in (0.1, 0.5, 1.0, 2.0, 3.0)
     for share in left_unexplained(name, scale)
@@ -735,7 +558,7 @@ mean_curves(pd.DataFrame(found), "spread", "share", "activation", **spread)
 # :::{exercise}
 # :label: ex-best-epoch
 # *With data.*
-# `repairs`, in this page's notebook, has the recorded penalties after each of 32 epochs.
+# `story.record("repaired")`, in this page's notebook, has the recorded penalties after each of 32 epochs.
 # Choose, for each matrix, the best epoch instead of the last.
 # By how much does every group's penalty fall?
 # What does this say about a protocol that chooses the epoch on the test set?
@@ -762,7 +585,7 @@ mean_curves(pd.DataFrame(found), "spread", "share", "activation", **spread)
 # ::::
 
 
-# %% tags=["hide-input"] figure="fig-ex-untrained"
+# %% figure="fig-ex-untrained"
 fresh = models.myrtle(**shape, seed=seed).to(device)
 pair = ("positive scalings", "orthogonal")
 draws = {n: [drawn(n, layers[0], trial) for trial in range(trials)] for n in pair}
@@ -797,8 +620,9 @@ heatmap(both, "group", "network", "share", label="unexplained, %")
 #
 # - Behind the best linear map a matrix of the intertwiner group costs nothing, at any layer,
 #   unless a channel is silent on the fitted images alone: {eq}`eq-best-map` finds $\varphi_\sigma(A)^{-1}$.
-# - There, at width {glue:text}`width` on CIFAR-10, a rotation costs 5 (tanh) to 16 points (ReLU),
-#   and nothing before the identity; in a ReLU network of width 64 it costs 1 to 11, by layer.
+# - There, at width {glue:text}`width` on CIFAR-10, a rotation costs {glue:text}`tanh-turned:.0f` (tanh)
+#   to {glue:text}`relu-turned:.0f` points (ReLU), and nothing before the identity;
+#   in a ReLU network of width 64 it costs {glue:text}`exact-64-0:.0f` to {glue:text}`exact-64-5:.0f`, by layer.
 #   ReLU makes inputs equal that should differ; tanh does not, but no *linear* map undoes what it bends.
 # - Outside its group a matrix may be cheap, as scalings before tanh and GELU,
 #   because data visit a part of the inputs.
@@ -810,45 +634,21 @@ heatmap(both, "group", "network", "share", label="unexplained, %")
 # {doc}`/generated/status` has the data, code and run of this page.
 
 # %% tags=["remove-cell"]
-last = paths.xs(32, axis=1, level="epoch").mean()
-chosen = paths.T.groupby(level="group").min().T.mean()
-lower = {"identity": "control", "positive scalings": "group", "orthogonal": "turned"}
-for name, short_name in lower.items():
-    glue(f"best-{short_name}", float(last[name] - chosen[name]), display=False)
-glue("one-image", 100 / facts["parameters"]["test_images"], display=False)
-
-small, held = digits, test
-if dataset != "digits":
-    small, held = (data.load("digits", part, device=device) for part in ("train", "test"))
-steady = replace(RECIPES["digits"], epochs=epochs, optimizer="adam", lr=3e-3)
-spec = Spec("myrtle", small, steady, {"width": 8, "norm": False, "in_channels": 1})
-one = zoo.get(spec, [seed], device=device)[0].network
-steady = replace(steady, epochs=repair_epochs, lr=1e-3, schedule=MultiStep())
+one, parts = sanity.on_digits(seed, epochs, device)
+steady = replace(sanity.STEADY, epochs=repair_epochs)
 
 
 @run.table(
-    group=GROUPS, trial=range(trials), uses=["epochs", "repair_epochs"], data=small
+    group=GROUPS, trial=range(trials), uses=["epochs", "repair_epochs"], data=parts[0]
 )
 def repaired(group, trial):
-    """One finetuning of a network for digits, with its penalty after every epoch."""
     A = sanity.draw(group, 32, torch.Generator().manual_seed(1000 * seed + trial))
     where = {"seed": 1000 * seed + trial, "device": device}
-    return sanity.repair(one, "conv3", A, small, held, steady, **where)
+    return sanity.repair(one, "conv3", A, *parts, steady, **where)
 
 
-# %% tags=["remove-cell"]
-@run.table(budget=budgets, group=GROUPS, uses=["dataset", "width", "epochs"])
-def by_budget(budget, group):
-    """The paper's protocol with so many epochs, for one matrix at layer 5."""
-    longer, where = replace(short, epochs=budget), {"seed": 1000 * seed, "device": device}
-    A = drawn(group, 3, 0)
-    return sanity.finetuned(g, "conv3", A, digits, test, longer, **where)
-
-
-# %% tags=["remove-cell"]
-columns = {"positive scalings": "relu_penalty", "orthogonal": "orthogonal_penalty"}
-wide = finetuned.pivot(index=["layer", "trial"], columns="group", values="penalty")
-figure_4 = wide.rename(columns=columns)[list(columns.values())].reset_index()
-figure_4["layer"] = figure_4["layer"].map(LAYERS)
-run.write(figure_4=figure_4, baseline=baseline)
+baseline = pd.DataFrame({"seed": range(seed, seed + baselines)})
+baseline["accuracy"] = [accuracy(net) for net in networks["relu"]]
+run.write(figure_4=sanity.figure_4(finetuned), baseline=baseline)
+tell(story.facts())
 results.provenance(run.folder)

@@ -3,18 +3,21 @@
 import copy
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
+import pandas as pd
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from intertwine import devices, groups
+from intertwine import data, devices, groups
 from intertwine.alignment import Statistics, least_squares
 from intertwine.data import Dataset
-from intertwine.training import Recipe, evaluate, train
+from intertwine.training import RECIPES, MultiStep, Recipe, Spec, evaluate, train, zoo
 from intertwine.weightspace import find_symmetries
 from intertwine_book.experiments.rows import Row, tabled
+from intertwine_book.stories.sanity_rotations import LAYERS
 
 TRANSFORMS: dict[str, Callable[[int], groups.MatrixGroup]] = {
     "permutations": groups.Permutations,
@@ -87,7 +90,7 @@ def finetuned(
     network: nn.Sequential,
     layer: str,
     A: Float[Tensor, "n n"],
-    data: Dataset,
+    train_set: Dataset,
     test: Dataset,
     recipe: Recipe,
     *,
@@ -99,8 +102,8 @@ def finetuned(
     With the identity for A it is the control with the same budget; the seed is that of the order of the data.
     Gives accuracy and base_accuracy (percent, on `test`), and penalty (points: base minus finetuned).
     """
-    moved = _inserted(network, layer, A, data)
-    tuned = train(moved, data, recipe, seed=seed, device=device, freeze=layer).network
+    moved = _inserted(network, layer, A, train_set)
+    tuned = train(moved, train_set, recipe, seed=seed, device=device, freeze=layer).network
     base, accuracy = (100 * evaluate(each, test.images, test.labels) for each in (network, tuned))
     return {"accuracy": accuracy, "base_accuracy": base, "penalty": base - accuracy}
 
@@ -109,20 +112,44 @@ def repair(
     network: nn.Sequential,
     layer: str,
     A: Float[Tensor, "n n"],
-    data: Dataset,
+    train_set: Dataset,
     test: Dataset,
     *how: Any,
     **more: Any,
 ) -> list[dict[str, Any]]:
     """Epoch (from 1) and penalty (points) of one long finetuning; the arguments are those of `finetuned`."""
-    moved = _inserted(network, layer, A, data)
-    history = train(moved, data, *how, **more, freeze=layer, validation=test).history["validation_accuracy"]
+    moved = _inserted(network, layer, A, train_set)
+    history = train(moved, train_set, *how, **more, freeze=layer, validation=test).history[
+        "validation_accuracy"
+    ]
     base = evaluate(network, test.images, test.labels)
     return [{"epoch": k, "penalty": 100 * (base - value)} for k, value in enumerate(history, 1)]
 
 
-def _inserted(network: nn.Sequential, layer: str, A: Float[Tensor, "n n"], data: Dataset) -> nn.Module:
+STEADY = replace(RECIPES["digits"], optimizer="adam", lr=1e-3, schedule=MultiStep())
+"""Finetuning at a constant learning rate, which `repair` follows on handwritten digits."""
+
+
+def on_digits(
+    seed: int, epochs: int, device: str | torch.device
+) -> tuple[nn.Module, tuple[Dataset, Dataset]]:
+    """A Myrtle CNN of width 8 without batch norm, and the digits that it was trained and judged on."""
+    parts = data.load("digits", "train", device=device), data.load("digits", "test", device=device)
+    recipe = replace(RECIPES["digits"], epochs=epochs, optimizer="adam", lr=3e-3)
+    spec = Spec("myrtle", parts[0], recipe, {"width": 8, "norm": False, "in_channels": 1})
+    return zoo.get(spec, [seed], device=device)[0].network, parts
+
+
+def figure_4(finetuned: pd.DataFrame) -> pd.DataFrame:
+    """The two penalties of figure 4 by the paper's layers, from penalties by convolution, group and trial."""
+    columns = {"positive scalings": "relu_penalty", "orthogonal": "orthogonal_penalty"}
+    wide = finetuned.pivot(index=["layer", "trial"], columns="group", values="penalty")
+    table = wide.rename(columns=columns)[[*columns.values()]].reset_index()
+    return table.assign(layer=table["layer"].map(LAYERS))
+
+
+def _inserted(network: nn.Sequential, layer: str, A: Float[Tensor, "n n"], train_set: Dataset) -> nn.Module:
     """The network with AW, Ab for the weights of one layer."""
-    example = data.images[:1].to(devices.like(network))
+    example = train_set.images[:1].to(devices.like(network))
     space = find_symmetries(copy.deepcopy(network).eval(), example)
     return space.act(network, {layer: A}, readers=False)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import pandas as pd
 from IPython.display import HTML
@@ -116,7 +117,7 @@ def of_slices(sliced: pd.DataFrame) -> dict[str, float]:
     }
 
 
-def facts() -> dict[str, float]:
+def facts() -> dict[str, Any]:
     """The numbers in sentences about recorded runs.
 
     Example:
@@ -126,7 +127,7 @@ def facts() -> dict[str, float]:
     return _of_rounding() | _of_equalising() | _of_merging() | _of_orbits()
 
 
-def _of_rounding() -> dict[str, float]:
+def _of_rounding() -> dict[str, Any]:
     error, right = (rotated(each).loc[True] for each in ("error", "accuracy"))
     factor = (error["as trained"] / error["rotated"]).mean()
     return {
@@ -140,7 +141,7 @@ def _of_rounding() -> dict[str, float]:
     }
 
 
-def _of_equalising() -> dict[str, float]:
+def _of_equalising() -> dict[str, Any]:
     means = equalised().groupby("bits").mean()
     less = 100 * (1 - means["equalised"] / means["as trained"])
     ways = {"trained": "as trained", "scaled": "scaled at random", "even": "equalised"}
@@ -148,7 +149,7 @@ def _of_equalising() -> dict[str, float]:
     return {"equal-least": less.min(), "equal-most": less.max(), **four}
 
 
-def _of_merging() -> dict[str, float]:
+def _of_merging() -> dict[str, Any]:
     half, ends = between(0.5), between(0.0)
     found = {"merge-end": ends["re-estimated"].mean()}
     for way in ("as trained", "matched"):
@@ -157,7 +158,7 @@ def _of_merging() -> dict[str, float]:
     return found
 
 
-def _of_orbits() -> dict[str, float]:
+def _of_orbits() -> dict[str, Any]:
     whole, *cut = record("cut").to_dict("records")
     decay = record("decay")
     excess = decay.groupby("weight_decay")["excess"].last()

@@ -1,0 +1,247 @@
+"""What the recorded rotations cost: printed values, figures and facts of chapter 2."""
+
+from functools import partial
+from typing import Any
+
+import pandas as pd
+from IPython.display import HTML
+from matplotlib.figure import Figure
+
+from intertwine_book.figures.curves import mean_curves
+from intertwine_book.figures.dots import dots
+from intertwine_book.figures.matrices import heatmap
+from intertwine_book.figures.penalties import COLOUR_OF
+from intertwine_book.figures.readable import readable
+from intertwine_book.figures.scatter import scatter
+from intertwine_book.results import interval, on_record, recorded
+from intertwine_book.stories.told import span
+
+CHAPTER = "02_sanity_rotations"
+LAYERS = {1: 0, 2: 2, 3: 5, 4: 8}
+"""Convolutions, from 1, as the paper counts layers."""
+NAMES = {"relu": "ReLU", "gelu": "GELU", "abs": "|z|", "identity": "z"}
+"""Activations as the text names them."""
+CLOSED, TUNED = "best linear map, in closed form", "finetuned"
+GROUP, TURNED = "positive scalings", "orthogonal"
+
+record = partial(on_record, CHAPTER)
+
+
+def by_paper(name: str) -> pd.DataFrame:
+    """A recorded table of penalties before a ReLU, with the paper's layers and the control by name."""
+    table = record(name).replace({"group": {"identity": "control"}})
+    if "activation" in table:
+        table = table[table["activation"] == "relu"]
+    return table.assign(layer=table["layer"].map(LAYERS))
+
+
+def mean(name: str) -> pd.DataFrame:
+    """The mean penalty before a ReLU: a row for each group, a column for each of the paper's layers."""
+    return by_paper(name).pivot_table(index="group", columns="layer", values="penalty")
+
+
+def by_activation() -> pd.DataFrame:
+    """The mean penalty behind the best linear map: a row for each activation, a column for each group."""
+    table = record("best_linear_map_width_16")
+    return table.pivot_table(index="activation", columns="group", values="penalty")
+
+
+def apart(name: str) -> pd.DataFrame:
+    """How much more a rotation loses than the group, finetuned: mean and 95 % interval by layer."""
+    table = by_paper(name).pivot(index=["layer", "trial"], columns="group", values="penalty")
+    return _with_interval((table[TURNED] - table[GROUP]).groupby("layer"))
+
+
+def apart_by_epoch() -> pd.DataFrame:
+    """How much more a rotation loses than the group on digits: mean and 95 % interval by epoch."""
+    table = record("repaired").pivot(index=["epoch", "trial"], columns="group", values="penalty")
+    return _with_interval((table[TURNED] - table[GROUP]).groupby("epoch"))
+
+
+def _with_interval(groups: Any) -> pd.DataFrame:
+    ends = {name: (values.mean(), *interval(values)) for name, values in groups}
+    return pd.DataFrame.from_dict(ends, orient="index", columns=["mean", "low", "high"])
+
+
+def by_budget() -> pd.DataFrame:
+    """The penalty in the network of width 64: a row for each number of epochs, a column for each group."""
+    return record("by_budget").pivot(index="budget", columns="group", values="penalty")
+
+
+def printed() -> pd.DataFrame:
+    """Figure 4 of godfrey2022, as read off to about 1 point: columns layer, group and penalty."""
+    penalties = {GROUP: [0, 1.7, 1.3], TURNED: [0.75, 4.6, 8.3], "layer": [0, 2, 5]}
+    return pd.DataFrame(penalties).melt("layer", var_name="group", value_name="penalty")
+
+
+def own_group(table: pd.DataFrame | None = None) -> Figure:
+    """Matrices of the intertwiner group cost nothing, in a recorded table or in one of the reader's own."""
+    table = record("best_linear_map_width_16") if table is None else table
+    named = table.assign(activation=table["activation"].replace(NAMES))
+    means = named.groupby(["group", "activation"], sort=False)
+    shown = means.agg(penalty=("penalty", "mean"), own=("own", "all")).reset_index()
+    shown["penalty"] = shown["penalty"].round(1) + 0.0  # no −0
+    shown = shown.rename(columns={"group": "matrix in front"})
+    label = "penalty, points"
+    return heatmap(shown, "matrix in front", "activation", "penalty", label=label, outlined="own")
+
+
+def outside() -> pd.DataFrame:
+    """Matrices outside the group before a ReLU, one a row, with the percent that stays unexplained."""
+    table = by_paper("best_linear_map_width_16")
+    table = table[~table["own"]]
+    return table.assign(layer="layer " + table["layer"].astype(str), percent=100 * table["unexplained"])
+
+
+def unexplained() -> Figure:
+    """The more of the activations no linear map explains, the more accuracy is lost."""
+    table, x, y = outside(), "unexplained, % of the mean square", "penalty, points"
+    colours = {name: COLOUR_OF[name] for name in table["group"].unique()}
+    named = partial(scatter, colours=colours, xlabel=x, ylabel=y)
+    return named(table, "percent", "penalty", "group", panels="layer")
+
+
+def figure_4() -> Figure:
+    """In closed form the group loses nothing, finetuned it loses less with a wider network."""
+
+    def both(wide: str) -> pd.DataFrame:
+        tables = {CLOSED: f"best_linear_map{wide}", TUNED: f"finetuned{wide}"}
+        return pd.concat(by_paper(name).assign(way=way) for way, name in tables.items())
+
+    at_64 = both("").groupby(["way", "group", "layer"], as_index=False)["penalty"].mean()
+    return dots(
+        both("_width_16"),
+        "layer",
+        "penalty",
+        "group",
+        panels="way",
+        beside={"printed": printed().assign(way=TUNED), "width 64": at_64},
+        colours={name: COLOUR_OF[name] for name in (GROUP, TURNED, "control")},
+        xlabel="layer, as the paper counts",
+        ylabel="penalty, points",
+        filled="width 16",
+        level=0.0,
+        intervals=True,
+        height=2.6,
+    )
+
+
+def repair() -> Figure:
+    """The longer the finetuning, the less the group loses."""
+    cifar = record("by_budget").rename(columns={"budget": "epoch"})
+    networks = {"digits, width 8": record("repaired"), "CIFAR-10, width 64": cifar}
+    table = pd.concat(each.assign(network=name) for name, each in networks.items())
+    table = table[table["epoch"].isin([1, 2, 4, 8, 16, 32])]
+    table = table.replace({"group": {"identity": "control"}}).astype({"epoch": str})
+    named = partial(mean_curves, colours=COLOUR_OF, xlabel="epochs of finetuning", ylabel="penalty, points")
+    return named(table, "epoch", "penalty", "group", panels="network")
+
+
+def control(finetuned: pd.DataFrame) -> HTML:
+    """The penalty after finetuning beside its control, by convolution."""
+    names = {GROUP: "the group", "identity": "control"}
+    table = finetuned.replace({"group": names})
+    table = table.pivot_table(index="layer", columns="group", values="penalty").reset_index()
+    headings = {"layer": "conv.", "control": "control", "the group": "group", TURNED: "rotation"}
+    return readable(table, headings, digits=1, title="Penalty in points after finetuning, this page")
+
+
+def facts() -> dict[str, Any]:
+    """The numbers in sentences.
+
+    Example:
+        >>> f"{facts()['relu-turned']:.1f} of {facts()['relu-alone']:.1f} %"
+        '15.5 of 80.2 %'
+    """
+    return {
+        **_of_own_group(),
+        **_of_unexplained(),
+        **_of_finetuning(),
+        **_at_width_64(),
+        **_of_epochs(),
+    }
+
+
+def _of_own_group() -> dict[str, Any]:
+    table, made = recorded(CHAPTER, "best_linear_map_width_16")["desk"]
+    settings, cost = made["parameters"], by_activation()
+    turned = mean("best_linear_map_width_16").loc[TURNED]
+    return {
+        "width": settings["width"],
+        "draws": settings["trials"],
+        "fitted-on": settings["fit_images"],
+        "judged-on": settings["test_images"],
+        "one-image": 100 / settings["test_images"],
+        "in-group": int(table["own"].sum()),
+        "relu-alone": table.query("activation == 'relu'")["base_accuracy"].mean(),
+        "relu-turned": cost.loc["relu", TURNED],
+        "tanh-turned": cost.loc["tanh", TURNED],
+        "relu-first": turned[0],
+        "relu-last": turned[5],
+        "signs": cost.loc["relu", "signed permutations"],
+        "tanh-scaled": cost.loc["tanh", GROUP],
+        "gelu-scaled": cost.loc["gelu", GROUP],
+        **span(alone=table["base_accuracy"]),
+    }
+
+
+def _of_unexplained() -> dict[str, Any]:
+    turned = outside().query("group == @TURNED").groupby("layer")["unexplained"].mean()
+    ranks = {"rank": rank_correlations(outside())}
+    ranks["turned-rank"] = rank_correlations(outside().query("group == @TURNED"))
+    return span(share=100 * turned, **ranks)
+
+
+def rank_correlations(table: pd.DataFrame) -> "pd.Series[float]":
+    """Between the unexplained part and the penalty, by layer."""
+    return pd.Series(
+        {
+            layer: rows["unexplained"].corr(rows["penalty"], "spearman")
+            for layer, rows in table.groupby("layer")
+        }
+    )
+
+
+def _of_finetuning() -> dict[str, Any]:
+    table, made = recorded(CHAPTER, "finetuned_width_16")["desk"]
+    tuned, more = mean("finetuned_width_16"), apart("finetuned_width_16").loc[5]
+    return {
+        "finetuned-for": made["parameters"]["finetuning_epochs"],
+        "trained-for": made["parameters"]["epochs"],
+        **span(group=tuned.loc[GROUP], turned=tuned.loc[TURNED]),
+        "turned-exact": mean("best_linear_map_width_16").loc[TURNED, 5],
+        "control": -tuned.loc["control"].mean(),
+        "apart": more["mean"],
+        "apart-low": more["low"],
+        "apart-high": more["high"],
+        "base": table["base_accuracy"].mean(),
+    }
+
+
+def _at_width_64() -> dict[str, Any]:
+    exact, tuned = mean("best_linear_map").loc[TURNED], mean("finetuned")
+    found = {"base-64": record("finetuned")["base_accuracy"].mean()}
+    for layer in exact.index:
+        found[f"exact-64-{layer}"] = exact[layer]
+        found[f"o-64-{layer}"] = tuned.loc[TURNED, layer]
+        found[f"p-64-{layer}"] = tuned.loc[GROUP, layer]
+    return found
+
+
+def _of_epochs() -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for epoch, gap in apart_by_epoch().loc[[1, 2, 32]].iterrows():
+        found[f"gap-{epoch}"] = gap["mean"]
+        found |= {f"gap-{epoch}-{end}": gap[end] for end in ("low", "high")}
+    budgets = by_budget()
+    found["budget-last"] = int(budgets.index[-1])
+    found["budget-base"] = record("by_budget")["base_accuracy"].mean()
+    found["budget-control"] = -budgets["identity"].iloc[-1]
+    lost, turned = budgets[GROUP], budgets[TURNED]
+    for name, values in {"group": lost, "turned": turned, "apart": turned - lost}.items():
+        found |= {f"budget-{name}-first": values.iloc[0], f"budget-{name}-last": values.iloc[-1]}
+    # exercise: the best epoch of 32 instead of the last
+    paths = record("repaired").pivot(index=["group", "trial"], columns="epoch", values="penalty")
+    gained = (paths[32] - paths.min(axis=1)).groupby("group").mean()
+    names = {"control": "identity", "group": GROUP, "turned": TURNED}
+    return found | {f"best-{name}": gained[group] for name, group in names.items()}

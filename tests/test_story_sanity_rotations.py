@@ -1,0 +1,131 @@
+"""What chapter 2 says of recorded runs holds in their tables, sentence by sentence."""
+
+import pytest
+from matplotlib.figure import Figure
+
+from intertwine_book.stories import sanity_rotations as story
+from intertwine_book.stories.sanity_rotations import GROUP, TURNED, record
+
+NARROW = "best_linear_map_width_16"
+
+
+@pytest.mark.parametrize("draw", ["own_group", "unexplained", "figure_4", "repair"])
+def test_a_recorded_figure_is_drawn(draw):
+    assert isinstance(getattr(story, draw)(), Figure)
+
+
+# behind the best linear map
+
+
+def test_inside_the_group_not_one_image_is_lost():
+    table = record(NARROW)
+    assert (table.loc[table["own"], "penalty_images"] == 0).all()
+
+
+def test_a_rotation_costs_least_before_tanh_most_before_relu_and_nothing_before_the_identity():
+    turned = story.by_activation()[TURNED].sort_values()
+    assert turned.index.tolist()[:2] == ["identity", "tanh"] and turned.index[-1] == "relu"
+    assert turned["identity"] == 0 and turned["tanh"] > 4
+
+
+def test_scalings_before_tanh_and_gelu_cost_almost_nothing_and_signs_before_relu_and_gelu_do_not():
+    cost = story.by_activation()
+    assert cost.loc[["tanh", "gelu"], GROUP].max() < 0.5
+    assert cost.loc[["relu", "gelu"], "signed permutations"].min() > 4
+
+
+@pytest.mark.parametrize("name", [NARROW, "best_linear_map"])
+def test_a_rotation_before_a_relu_costs_the_more_the_deeper_it_stands(name):
+    assert story.mean(name).loc[TURNED].is_monotonic_increasing
+
+
+@pytest.mark.parametrize("name", [NARROW, "best_linear_map"])
+def test_in_closed_form_the_group_loses_0_at_both_widths(name):
+    assert (story.mean(name).loc[["permutations", GROUP]] == 0).all(axis=None)
+
+
+def test_the_more_no_linear_map_explains_the_more_accuracy_is_lost():
+    table = story.outside()
+    assert story.rank_correlations(table).min() > 0.7
+    turned = table.query("group == @TURNED")
+    assert story.rank_correlations(turned).min() > 0.3
+    assert turned.groupby("layer")["unexplained"].mean().is_monotonic_increasing
+
+
+# finetuned
+
+
+def test_the_control_stays_where_it_was():
+    assert story.mean("finetuned_width_16").loc["control"].abs().max() < 0.3
+
+
+def test_after_few_epochs_the_group_still_loses_and_at_layer_0_more_than_a_rotation():
+    tuned = story.mean("finetuned_width_16")
+    assert tuned.loc[GROUP].min() > 3 and tuned.loc[GROUP, 0] > tuned.loc[TURNED, 0]
+    assert story.facts()["finetuned-for"] < 50
+
+
+def test_a_rotation_loses_clearly_more_than_the_group_at_layer_5_only():
+    low = story.apart("finetuned_width_16")["low"]
+    assert low[0] < 0 and low[2] < 0 < low[5]
+
+
+def test_finetuning_repairs_more_than_a_matrix_at_layer_5_and_less_at_layer_2():
+    exact, tuned = story.mean(NARROW).loc[TURNED], story.mean("finetuned_width_16").loc[TURNED]
+    assert tuned[5] < exact[5] - 5 and tuned[2] > exact[2]
+
+
+def test_figure_4_says_between_which_numbers_its_marks_lie():
+    exact, tuned = story.mean(NARROW).loc[TURNED], story.mean("finetuned_width_16").loc[[GROUP, TURNED]]
+    assert exact.round().between(6, 29).all() and tuned.round().stack().between(4, 17).all()
+    assert story.printed()["penalty"].max() < 9
+
+
+# at the paper's width
+
+
+def test_all_15_times_the_group_loses_less_and_at_layers_2_and_5_the_interval_excludes_0():
+    table = story.by_paper("finetuned").pivot(index=["layer", "trial"], columns="group", values="penalty")
+    assert len(table) == 15 and (table[TURNED] > table[GROUP]).all()
+    low = story.apart("finetuned")["low"]
+    assert low[0] < 0 < min(low[2], low[5])
+
+
+def test_the_paper_loses_less_at_every_layer_after_50_epochs():
+    printed = story.printed().pivot(index="group", columns="layer", values="penalty")
+    assert (story.mean("finetuned").loc[printed.index] > printed).all(axis=None)
+
+
+def test_finetuning_repairs_less_than_the_matrix_at_layer_2_and_about_as_much_elsewhere():
+    more = story.mean("finetuned").loc[TURNED] - story.mean("best_linear_map").loc[TURNED]
+    assert more.min() > 0 and more[2] > 2 and more[[0, 5]].max() < 1
+
+
+# epoch by epoch
+
+
+def test_on_digits_the_difference_has_0_in_its_interval_after_one_epoch_and_nearly_vanishes_after_32():
+    gap = story.apart_by_epoch()
+    assert gap.loc[1, "low"] < 0 < gap.loc[1, "high"] and gap.loc[2, "low"] > 0
+    assert gap.loc[2:, "mean"].idxmax() == 2 and gap.loc[32, "mean"] < 0.6
+    first = record("repaired").query("epoch == 1").groupby("group")["penalty"].mean()
+    assert first[[GROUP, TURNED]].sub(27).abs().max() < 1.5  # both curves start near 27
+
+
+def test_the_longer_the_finetuning_the_less_is_lost_and_the_control_gains():
+    lost = story.by_budget()
+    assert lost[GROUP].is_monotonic_decreasing and lost[TURNED].is_monotonic_decreasing
+    assert lost["identity"].between(-1, 0.3).all() and lost["identity"].iloc[-1] < 0
+    assert lost[GROUP].iloc[-1] < 0.5
+
+
+def test_the_difference_falls_and_a_rotation_loses_less_than_in_the_paper():
+    lost = story.by_budget()
+    apart = lost[TURNED] - lost[GROUP]
+    assert apart.is_monotonic_decreasing and apart.min() > 2.5
+    assert lost[TURNED].iloc[-1] < story.printed()["penalty"].max()
+
+
+def test_the_best_epoch_lowers_every_penalty_also_that_of_the_control():
+    facts = story.facts()
+    assert min(facts["best-control"], facts["best-group"], facts["best-turned"]) > 0
