@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections import Counter
+from functools import partial
 
 import pytest
 import torch
@@ -11,10 +12,11 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from intertwine.groups import (
-    CentredOrthogonal,
     ComplexDiagonal,
     GeneralLinear,
     GReLU,
+    InterleavedComplexDiagonal,
+    MatrixGroup,
     Monomial,
     NonzeroMonomial,
     Orthogonal,
@@ -23,7 +25,23 @@ from intertwine.groups import (
     SignedPermutations,
     StabilizerOfOnes,
     intertwiner_group,
+    smaller,
 )
+
+
+def classes(of: type[MatrixGroup] = MatrixGroup) -> list[type[MatrixGroup]]:
+    """Every class of groups: a new one is under these laws by itself."""
+    found = [each for sub in of.__subclasses__() for each in (sub, *classes(sub))]
+    return [each for each in found if each is not Monomial]
+
+
+def of_width(group: type[MatrixGroup], n: int) -> MatrixGroup:
+    """The group of this width, or of twice as many units where they come in pairs."""
+    try:
+        return group(n)
+    except ValueError:
+        return group(2 * n)
+
 
 NAMED = {
     "permutations": Permutations,
@@ -32,10 +50,7 @@ NAMED = {
     "non-zero monomial": NonzeroMonomial,
     "powers of -3": lambda n: Monomial(n, ScalarGroup("discrete", -3.0)),
     "±powers of 2": lambda n: Monomial(n, ScalarGroup("discrete", 2.0, signed=True)),
-    "orthogonal": Orthogonal,
-    "general linear": GeneralLinear,
-    "stabilizer of ones": StabilizerOfOnes,
-    "centred orthogonal": CentredOrthogonal,
+    **{each.__name__: partial(of_width, each) for each in classes()},
 }
 OF_ACTIVATIONS = {
     name: lambda n, a=activation: intertwiner_group(a, n)
@@ -62,7 +77,7 @@ def close(A: Tensor, B: Tensor) -> bool:
 def test_it_is_a_group_and_phi_a_homomorphism(name, n, seed):
     group, generator = ALL[name](n), torch.Generator().manual_seed(seed)
     A, B = group.sample(generator), group.sample(generator)
-    one = torch.eye(n, dtype=torch.float64)
+    one = torch.eye(group.n, dtype=torch.float64)
     for element in (one, A, A @ B, group.inverse(A)):
         assert group.contains(element)
     assert close(A @ group.inverse(A), one)
@@ -86,7 +101,7 @@ def test_projection_fixes_elements_and_is_no_farther_than_any(name, n, seed):
     assert group.contains(nearest)
     assert close(group.project(nearest), nearest)
     for _ in range(20):
-        noise = 1e-3 * torch.randn(n, n, generator=generator, dtype=torch.float64)
+        noise = 1e-3 * torch.randn(group.n, group.n, generator=generator, dtype=torch.float64)
         for other in (group.sample(generator), group.project(nearest + noise * (nearest != 0))):
             assert (M - nearest).norm() <= (M - other).norm() + 1e-9
 
@@ -122,7 +137,7 @@ def test_projection_agrees_with_brute_force_over_permutations(name, n, seed):
 @pytest.mark.parametrize("n", [2, 3, 8])
 def test_near_misses_are_refused(name, n):
     group = ALL[name](n)
-    generator = torch.Generator().manual_seed(0)
+    n, generator = group.n, torch.Generator().manual_seed(0)
     A = group.sample(generator, scale=0.1)
     assert group.contains(A)
     assert not group.contains(A * torch.arange(n)[:, None]), "singular: a zero row"
@@ -167,10 +182,12 @@ def test_dimensions_and_components():
         "non-zero monomial": (3, 48),
         "powers of -3": (0, math.inf),
         "±powers of 2": (0, math.inf),
-        "orthogonal": (3, 2),
-        "general linear": (9, 2),
-        "stabilizer of ones": (6, 2),
-        "centred orthogonal": (1, 4),
+        "Orthogonal": (3, 2),
+        "GeneralLinear": (9, 2),
+        "StabilizerOfOnes": (6, 2),
+        "CentredOrthogonal": (1, 4),
+        "ComplexDiagonal": (6, 1),  # of six units
+        "InterleavedComplexDiagonal": (6, 1),
     }
     assert SignedPermutations(64).components == math.factorial(64) * 2**64
     assert [StabilizerOfOnes(1).dimension, StabilizerOfOnes(1).components] == [0, 1]
@@ -178,8 +195,7 @@ def test_dimensions_and_components():
 
 def test_the_dimension_counts_the_directions_in_which_elements_differ():
     generator = torch.Generator().manual_seed(0)
-    linear = (Orthogonal(4), GeneralLinear(4), StabilizerOfOnes(4), CentredOrthogonal(4))
-    for group in (GReLU(4), NonzeroMonomial(4), *linear):
+    for group in (GReLU(4), NonzeroMonomial(4), *(each(4) for each in classes())):
         A = group.sample(generator)
         noise = 1e-7 * torch.randn(60, 4, 4, generator=generator, dtype=torch.float64)
         if isinstance(group, Monomial):
@@ -218,7 +234,9 @@ def test_a_badly_scaled_element_is_an_element():
 @pytest.mark.parametrize("name", NAMED)
 @pytest.mark.parametrize("verb", ["contains", "project", "inverse", "phi"])
 def test_a_bad_matrix_gets_one_clear_sentence(name, verb):
-    act = getattr(NAMED[name](3), verb)
+    act = getattr(group := NAMED[name](3), verb)
+    if group.n != 3:
+        pytest.skip("units come in pairs")
     bad = {
         r"3×3 matrix is expected.*\(3, 2\)": torch.ones(3, 2),
         r"3×3 matrix is expected.*\(4, 4\)": torch.eye(4),
@@ -244,9 +262,9 @@ def test_other_bad_inputs():
         GeneralLinear(2).project(torch.ones(2, 2))
 
 
-@pytest.mark.parametrize("interleaved", [False, True])
-def test_complex_numbers_for_pairs_of_units_multiply_and_commute(interleaved):
-    group, draw = ComplexDiagonal(6, interleaved=interleaved), torch.Generator().manual_seed(0)
+@pytest.mark.parametrize("kind", [ComplexDiagonal, InterleavedComplexDiagonal])
+def test_complex_numbers_for_pairs_of_units_multiply_and_commute(kind):
+    group, draw = kind(6), torch.Generator().manual_seed(0)
     A, B = group.sample(draw), group.sample(draw)
     M = torch.randn(6, 6, generator=draw, dtype=torch.float64)
     assert close(A @ B, B @ A) and group.contains(A @ B) and group.contains(torch.linalg.inv(A).T)
@@ -256,4 +274,69 @@ def test_complex_numbers_for_pairs_of_units_multiply_and_commute(interleaved):
     D = group.project(M) - M
     assert abs((D * A).sum()) < 1e-9  # the nearest element of a linear space
     with pytest.raises(ValueError, match="even number of units"):
-        ComplexDiagonal(3)
+        kind(3)
+
+
+CLASSES = pytest.mark.parametrize("kind", classes())
+
+
+def generic(n: int, k: int, generator: torch.Generator) -> Tensor:
+    return torch.randn(n, k, generator=generator, dtype=torch.float64)
+
+
+@settings(max_examples=12, deadline=None)
+@given(names, widths, seeds)
+def test_the_best_element_is_the_one_that_moved_the_rows_where_they_determine_it(name, n, seed):
+    group, generator = ALL[name](n), torch.Generator().manual_seed(seed)
+    k = next(k for k in range(20) if group.determined(k)) or 1
+    A, Y = group.sample(generator, scale=0.3), generic(group.n, k, generator)
+    assert torch.allclose(group.best(A @ Y, Y), A, rtol=1e-5, atol=1e-6)
+    assert group.determined(k + 1) and group.contains(group.best(generic(group.n, k, generator), Y), tol=1e-6)
+
+
+@settings(max_examples=12, deadline=None)
+@given(names, widths, seeds)
+def test_no_element_brings_rows_nearer_than_the_best(name, n, seed):
+    group, generator = ALL[name](n), torch.Generator().manual_seed(seed)
+    X, Y = generic(group.n, 3 * n + 2, generator), generic(group.n, 3 * n + 2, generator)
+    best = group.best(X, Y)
+    if group.scalars.kind in ("positive", "discrete") and isinstance(group, Monomial):
+        Y = Y.abs()  # for rows at obtuse angles no scalar is best
+        best = group.best(X := X.abs(), Y)
+    for _ in range(20):
+        other = group.sample(generator, scale=0.3)
+        assert (X - best @ Y).norm() <= (X - other @ Y).norm() * (1 + 1e-9)
+
+
+@settings(max_examples=12, deadline=None)
+@given(names, widths, seeds)
+def test_rows_that_elements_make_of_others_have_one_normal_form(name, n, seed):
+    group, generator = ALL[name](n), torch.Generator().manual_seed(seed)
+    A, W = group.sample(generator, scale=0.3), generic(group.n, group.n + 2, generator)
+    assert group.contains(group.normal(W), tol=1e-6)
+    assert torch.allclose(group.normal(A @ W) @ A @ W, group.normal(W) @ W, rtol=1e-5, atol=1e-6)
+
+
+@CLASSES
+def test_a_class_says_truly_in_which_it_lies_and_what_it_holds(kind):
+    generator, n = torch.Generator().manual_seed(0), 4
+    A = kind(n).sample(generator)
+    swap = torch.eye(n)[[0, 2, 1, 3]].double()
+    assert all(larger(n).contains(A) for larger in kind.within)
+    assert kind.self_dual == close(torch.linalg.inv(A).T, A)
+    assert kind.permutes == kind(n).contains(swap)
+    assert smaller(kind, GeneralLinear) is kind
+
+
+@given(st.integers(2, 6), st.integers(1, 7), st.integers(0, 2**20))
+@settings(max_examples=20, deadline=None)
+def test_procrustes_recovers_a_matrix_but_for_the_sign_of_one_direction(n, columns, seed):
+    draw = torch.Generator().manual_seed(seed)
+    W = torch.randn(n, columns, generator=draw, dtype=torch.float64)
+    Q = torch.linalg.qr(torch.randn(n, n, generator=draw, dtype=torch.float64)).Q
+    found = Orthogonal(n).best(Q @ W, W)
+    torch.testing.assert_close(found @ found.T, torch.eye(n, dtype=torch.float64))
+    if columns >= n - 1:
+        torch.testing.assert_close(found @ W, Q @ W)
+    else:
+        torch.testing.assert_close(found, torch.eye(n, dtype=torch.float64))

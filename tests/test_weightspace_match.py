@@ -14,7 +14,6 @@ from torch import nn
 
 from intertwine import models
 from intertwine.weightspace import canonicalise, find_symmetries, match
-from intertwine.weightspace.match import procrustes
 
 TOKENS = torch.tensor([[1, 4, 0, 10, 3], [2, 2, 7, 5, 6]])
 IMAGES = torch.randn(4, 3, 8, 8, generator=torch.Generator().manual_seed(5), dtype=torch.float64)
@@ -183,20 +182,6 @@ def test_units_of_a_near_model_keep_their_order_though_a_matrix_is_open():
         space = find_symmetries(model, torch.zeros(1, 5, 3, dtype=torch.float64), check=False)
         for name, move in match(space, model, near).element.items():
             assert torch.equal(move.order, space.identity()[name].order)
-
-
-@given(st.integers(2, 6), st.integers(1, 7), st.integers(0, 2**20))
-@settings(max_examples=20, deadline=None)
-def test_procrustes_recovers_a_matrix_but_for_the_sign_of_one_direction(n, columns, seed):
-    draw = generator(seed)
-    W = torch.randn(n, columns, generator=draw, dtype=torch.float64)
-    Q = torch.linalg.qr(torch.randn(n, n, generator=draw, dtype=torch.float64)).Q
-    found = procrustes(Q @ W, W, "orthogonal")
-    torch.testing.assert_close(found @ found.T, torch.eye(n, dtype=torch.float64))
-    if columns >= n - 1:
-        torch.testing.assert_close(found @ W, Q @ W)
-    else:
-        torch.testing.assert_close(found, torch.eye(n, dtype=torch.float64))
 
 
 def test_bad_input_gets_one_sentence():

@@ -2,9 +2,9 @@
 
 from intertwine.groups.activations import Activation, ActivationError, as_activation
 from intertwine.groups.affine import AffineIntertwiner, affine_intertwiners
-from intertwine.groups.base import MatrixGroup
+from intertwine.groups.base import MatrixGroup, smaller
 from intertwine.groups.centred_orthogonal import CentredOrthogonal
-from intertwine.groups.complex_diagonal import ComplexDiagonal
+from intertwine.groups.complex_diagonal import ComplexDiagonal, InterleavedComplexDiagonal
 from intertwine.groups.general_linear import GeneralLinear
 from intertwine.groups.intertwiner import intertwiner_group
 from intertwine.groups.monomial import GReLU, Monomial, NonzeroMonomial, Permutations, SignedPermutations
@@ -22,6 +22,7 @@ __all__ = [
     "ComplexDiagonal",
     "GReLU",
     "GeneralLinear",
+    "InterleavedComplexDiagonal",
     "MatrixGroup",
     "Monomial",
     "NonzeroMonomial",
@@ -34,4 +35,5 @@ __all__ = [
     "as_activation",
     "intertwiner_group",
     "scalar_group",
+    "smaller",
 ]

@@ -1,9 +1,10 @@
-"""`MatrixGroup`, the base of all groups: contains, sample, phi, project, inverse, dimension."""
+"""`MatrixGroup`, the base of all groups, and the verbs that each of them has."""
 
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
@@ -11,7 +12,7 @@ from torch import Tensor
 
 from intertwine.groups.activations import Activation
 from intertwine.groups.probe import Probe
-from intertwine.groups.scalar import ScalarGroup, gaussian
+from intertwine.groups.scalar import TRIVIAL, ScalarGroup, gaussian
 
 
 @dataclass(frozen=True)
@@ -29,14 +30,24 @@ class MatrixGroup(ABC):
         n: the width.
         scalars: the a for which a·1 is in the group.
         activation: σ; None stands for the identity, and then φ(A) = A.
+        within: of a class, larger classes of groups: for each n, its group lies in theirs.
+        self_dual: of a class, whether the inverse transpose of each element is the element itself.
+        permutes: of a class, whether permutation matrices are elements.
+
+    A new group: a class in a file of its own, with these three where they differ, and the abstract methods
+    below. The laws that tests draw hold for every class.
 
     Matrices (n, n) come in any real floating-point dtype and on any device; decisions are made in float64 on
     the CPU, and results go back to the dtype and device of the argument. A matrix of another shape or dtype,
     or with entries that are not finite, raises a ValueError.
     """
 
+    within: ClassVar[tuple[type["MatrixGroup"], ...]] = ()
+    self_dual: ClassVar[bool] = False
+    permutes: ClassVar[bool] = True
+
     n: int
-    scalars: ScalarGroup
+    scalars: ScalarGroup = TRIVIAL
     activation: Activation | None = None
 
     def __post_init__(self) -> None:
@@ -63,6 +74,23 @@ class MatrixGroup(ABC):
             scale: standard deviation of the logarithms of scalars and singular values.
         """
         return self._sample(generator, scale).to(dtype)
+
+    @property
+    @abstractmethod
+    def symbol(self) -> str:
+        """The group in symbols, such as GL(4)."""
+
+    @abstractmethod
+    def determined(self, width: int) -> bool:
+        """Whether A is known from W and AW, where W is a matrix of so many columns in general position."""
+
+    @abstractmethod
+    def _best(self, X: Float[Tensor, "n k"], Y: Float[Tensor, "n k"]) -> Float[Tensor, "n n"]:
+        """`best` for checked float64 matrices."""
+
+    @abstractmethod
+    def _normal(self, W: Float[Tensor, "n k"]) -> Float[Tensor, "n n"]:
+        """`normal` for a checked float64 matrix."""
 
     @abstractmethod
     def _sample(self, generator: torch.Generator, scale: float) -> Float[Tensor, "n n"]:
@@ -111,6 +139,36 @@ class MatrixGroup(ABC):
                 "leave out the rows and columns of M that match nothing."
             )
         return nearest
+
+    def best(self, X: Float[Tensor, "n k"], Y: Float[Tensor, "n k"]) -> Float[Tensor, "n n"]:
+        """The element A for which AY is nearest to X in the Frobenius norm.
+
+        Example:
+            >>> from intertwine.groups import Orthogonal
+            >>> Y = torch.eye(2)
+            >>> Orthogonal(2).best(torch.tensor([[0.0, -3.0], [3.0, 0.0]]), Y).round()
+            tensor([[ 0., -1.],
+                    [ 1.,  0.]])
+
+        Where X and Y leave more than the sign of one direction open, the identity matrix; where they leave a
+        sign open, that which is nearer to it.
+        """
+        return self._best(self._rows(X), self._rows(Y)).to(X)
+
+    def normal(self, W: Float[Tensor, "n k"]) -> Float[Tensor, "n n"]:
+        """The element A for which AW is the representative of all matrices that elements make of W.
+
+        Example:
+            >>> from intertwine.groups import GReLU
+            >>> W = torch.tensor([[3.0, 4.0], [0.0, 2.0]])
+            >>> moved = GReLU(2).project(torch.tensor([[0.0, 2.0], [3.0, 0.0]])) @ W
+            >>> one, other = (GReLU(2).normal(x) @ x for x in (W, moved))
+            >>> torch.allclose(one, other)
+            True
+
+        The identity matrix where W does not determine an element.
+        """
+        return self._normal(self._rows(W)).to(W)
 
     def inverse(self, A: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
         """The inverse of an element A, an element again.
@@ -185,6 +243,15 @@ class MatrixGroup(ABC):
         error = torch.where(size == 0, 0, (left - right).abs().amax(1) / size)[size.isfinite()]
         return error.max().item() if len(error) else math.nan
 
+    def _rows(self, W: Tensor) -> Float[Tensor, "n k"]:
+        """W in float64 on the CPU."""
+        if W.ndim != 2 or len(W) != self.n or not W.is_floating_point() or not W.isfinite().all():
+            raise ValueError(
+                f"A real matrix with {self.n} rows of finite numbers is expected, as the width of this group "
+                f"is {self.n}; got shape {tuple(W.shape)} of {W.dtype}."
+            )
+        return W.detach().to("cpu", torch.float64)
+
     def _checked(self, A: Tensor) -> Float[Tensor, "n n"]:
         """A in float64 on the CPU."""
         if not (isinstance(A, Tensor) and A.is_floating_point()):
@@ -198,3 +265,18 @@ class MatrixGroup(ABC):
         if not A.isfinite().all():
             raise ValueError("The matrix has entries that are NaN or infinite: no group element has.")
         return A.detach().to("cpu", torch.float64)
+
+
+def smaller(first: type[MatrixGroup], second: type[MatrixGroup]) -> type[MatrixGroup] | None:
+    """Of two classes of groups the one that lies in the other; None if neither does.
+
+    Example:
+        >>> from intertwine.groups import CentredOrthogonal, ComplexDiagonal, GeneralLinear, Orthogonal
+        >>> smaller(GeneralLinear, Orthogonal).__name__, smaller(CentredOrthogonal, Orthogonal).__name__
+        ('Orthogonal', 'CentredOrthogonal')
+        >>> smaller(Orthogonal, ComplexDiagonal) is None
+        True
+    """
+    if first is second or second in first.within:
+        return first
+    return second if first in second.within else None

@@ -1,5 +1,6 @@
 """The orthogonal matrices that commute with subtracting the mean."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -7,9 +8,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from intertwine.groups.base import MatrixGroup
+from intertwine.groups.general_linear import GeneralLinear
 from intertwine.groups.orthogonal import Orthogonal
+from intertwine.groups.orthonormal import mean_basis
 from intertwine.groups.scalar import SIGNS, ScalarGroup
-from intertwine.groups.stabilizer_of_ones import mean_basis
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,8 @@ class CentredOrthogonal(MatrixGroup):
         (True, 3)
     """
 
+    within = (Orthogonal, GeneralLinear)
+    self_dual = True
     scalars: ScalarGroup = SIGNS
 
     @property
@@ -31,6 +35,28 @@ class CentredOrthogonal(MatrixGroup):
     @property
     def components(self) -> int:
         return 2 if self.n == 1 else 4
+
+    @property
+    def symbol(self) -> str:
+        return f"O({self.n}), Q1 = ±1"
+
+    def determined(self, width: int) -> bool:
+        return width >= self.n - 1
+
+    def _best(self, X: Float[Tensor, "n k"], Y: Float[Tensor, "n k"]) -> Float[Tensor, "n n"]:
+        return self._apart(Orthogonal._best, X, Y)
+
+    def _normal(self, W: Float[Tensor, "n k"]) -> Float[Tensor, "n n"]:
+        return self._apart(Orthogonal._normal, W)
+
+    def _apart(
+        self, solve: Callable[..., Float[Tensor, "m m"]], *Ws: Float[Tensor, "n k"]
+    ) -> Float[Tensor, "n n"]:
+        """An orthogonal matrix of the line of ones, and one of its complement."""
+        basis = mean_basis(self.n)
+        parts = [slice(1), slice(1, None)][: self.n]
+        blocks = [solve(Orthogonal(len(basis[part])), *((basis.T @ W)[part] for W in Ws)) for part in parts]
+        return basis @ torch.block_diag(*blocks) @ basis.T
 
     def _sample(self, generator: torch.Generator, scale: float) -> Float[Tensor, "n n"]:
         """A fair sign of the mean and Haar measure on its orthogonal complement; no `scale`."""

@@ -1,12 +1,15 @@
 """(C^*)^{n/2}: a complex number for each pair of units."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from jaxtyping import Complex, Float
 from torch import Tensor
 
 from intertwine.groups.base import MatrixGroup
+from intertwine.groups.general_linear import GeneralLinear
+from intertwine.groups.orthonormal import generic
 from intertwine.groups.scalar import NONZERO, POSITIVE, ScalarGroup, gaussian
 
 
@@ -19,15 +22,15 @@ class ComplexDiagonal(MatrixGroup):
         >>> ComplexDiagonal(2).contains(A), ComplexDiagonal(2).contains(A.abs()), ComplexDiagonal(6).dimension
         (True, False, 6)
 
-    Rotary positions turn pairs of queries and keys, so these are the matrices that commute with them.
-
-    Attributes:
-        interleaved: whether the pairs are units 2i and 2i + 1; by default, i and i + n/2.
+    Rotary positions turn pairs of queries and keys, so these are the matrices that commute with them. The
+    pairs are units i and i + n/2.
     """
 
+    within = (GeneralLinear,)
+    permutes = False
+    interleaved: ClassVar[bool] = False  # units 2i and 2i + 1 are the pairs
     components = 1
     scalars: ScalarGroup = NONZERO
-    interleaved: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -51,6 +54,25 @@ class ComplexDiagonal(MatrixGroup):
         order = (order.T if self.interleaved else order).flatten()
         return A[order][:, order]
 
+    @property
+    def symbol(self) -> str:
+        return f"(C^*)^{self.n // 2}"
+
+    def determined(self, width: int) -> bool:
+        return width >= 1
+
+    def _best(self, X: Float[Tensor, "n k"], Y: Float[Tensor, "n k"]) -> Float[Tensor, "n n"]:
+        """Least squares of one complex number for each pair."""
+        x, y = self.pairs(X), self.pairs(Y)
+        z = (x * y.conj()).sum(1) / y.norm(dim=1).square()
+        return self.matrix(torch.where(z.isfinite() & (z != 0), z, 1))
+
+    def _normal(self, W: Float[Tensor, "n k"]) -> Float[Tensor, "n n"]:
+        """Pairs get length 1, and sums with fixed numbers become positive."""
+        w = self.pairs(W)
+        z = (w @ generic(W.shape[1], 1).to(w))[:, 0].sgn().conj() / w.norm(dim=1)
+        return self.matrix(torch.where(z.isfinite() & (z != 0), z, 1))
+
     def _sample(self, generator: torch.Generator, scale: float) -> Float[Tensor, "n n"]:
         phases = torch.complex(*gaussian(generator, 2, self.n // 2)).sgn()
         return self.matrix(phases * POSITIVE.sample(generator, self.n // 2, scale))
@@ -63,3 +85,16 @@ class ComplexDiagonal(MatrixGroup):
         rows = self.pairs(M)  # of each block [[p, q], [r, s]], p + ir and q + is
         real, imaginary = (self.pairs(part.T).diagonal().conj() for part in (rows.real, rows.imag))
         return self.matrix((real + 1j * imaginary) / 2)
+
+
+@dataclass(frozen=True)
+class InterleavedComplexDiagonal(ComplexDiagonal):
+    """The same, where the pairs are units 2i and 2i + 1.
+
+    Example:
+        >>> A = InterleavedComplexDiagonal(4).sample(torch.Generator().manual_seed(0))
+        >>> bool((A[:2, 2:] == 0).all()), ComplexDiagonal(4).contains(A)
+        (True, False)
+    """
+
+    interleaved = True

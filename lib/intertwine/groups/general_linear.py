@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from intertwine.groups.base import MatrixGroup
-from intertwine.groups.orthogonal import Orthogonal
+from intertwine.groups.orthonormal import haar, triangular
 from intertwine.groups.scalar import NONZERO, POSITIVE, ScalarGroup
 
 
@@ -27,9 +27,30 @@ class GeneralLinear(MatrixGroup):
     def dimension(self) -> int:
         return self.n**2
 
+    @property
+    def symbol(self) -> str:
+        return f"GL({self.n})"
+
+    def determined(self, width: int) -> bool:
+        return width >= self.n
+
+    def _best(self, X: Float[Tensor, "n k"], Y: Float[Tensor, "n k"]) -> Float[Tensor, "n n"]:
+        """Least squares."""
+        A, _, rank, _ = torch.linalg.lstsq(Y.T, X.T)
+        full = rank == self.n == torch.linalg.matrix_rank(A)
+        return A.T if full else torch.eye(self.n, dtype=X.dtype)
+
+    def _normal(self, W: Float[Tensor, "n k"]) -> Float[Tensor, "n n"]:
+        """Rows become orthonormal, and then as for O(n)."""
+        if W.shape[1] >= self.n:
+            Q, R = torch.linalg.qr(W.T)
+            if (turn := triangular(Q.T)) is not None:
+                return turn @ torch.linalg.inv(R).T
+        return torch.eye(self.n, dtype=W.dtype)
+
     def _sample(self, generator: torch.Generator, scale: float) -> Float[Tensor, "n n"]:
         """Two independent Haar orthogonal matrices, with lognormal singular values between them."""
-        U, V = (Orthogonal(self.n).sample(generator) for _ in range(2))
+        U, V = (haar(generator, self.n) for _ in range(2))
         return U * POSITIVE.sample(generator, self.n, scale) @ V
 
     def _contains(self, A: Float[Tensor, "n n"], tol: float) -> bool:

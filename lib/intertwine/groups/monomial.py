@@ -9,6 +9,8 @@ from torch import Tensor
 
 from intertwine.groups.activations import as_activation
 from intertwine.groups.base import MatrixGroup
+from intertwine.groups.general_linear import GeneralLinear
+from intertwine.groups.orthonormal import generic
 from intertwine.groups.probe import Probe
 from intertwine.groups.scalar import NONZERO, POSITIVE, SIGNS, TRIVIAL
 
@@ -22,6 +24,8 @@ class Monomial(MatrixGroup):
         True
     """
 
+    within = (GeneralLinear,)
+
     @property
     def dimension(self) -> int:
         return self.n if self.scalars.continuous else 0
@@ -31,6 +35,31 @@ class Monomial(MatrixGroup):
         if self.scalars.kind == "discrete":
             return math.inf
         return math.factorial(self.n) * 2 ** (self.n * self.scalars.has_minus_one)
+
+    @property
+    def symbol(self) -> str:
+        scalars = self.scalars.elements
+        return f"Σ_{self.n}" if scalars == "{1}" else f"Σ_{self.n} ⋉ ({scalars})^{self.n}"
+
+    def determined(self, width: int) -> bool:
+        return width > self.scalars.continuous or self.n == 1  # one column has rows of one direction
+
+    def _best(self, X: Float[Tensor, "n k"], Y: Float[Tensor, "n k"]) -> Float[Tensor, "n n"]:
+        """The assignment of rows with the least squares, each pair with its best scalar."""
+        from scipy.optimize import linear_sum_assignment  # slow to import
+
+        size, inner = Y.square().sum(1), X @ Y.T
+        best = self.scalars.nearest(torch.where(size > 0, inner / size, 1.0))
+        columns = torch.as_tensor(linear_sum_assignment(best**2 * size - 2 * best * inner)[1])
+        scalars = best[torch.arange(self.n), columns]
+        return _matrix(columns, torch.where(scalars == 0, 1.0, scalars))
+
+    def _normal(self, W: Float[Tensor, "n k"]) -> Float[Tensor, "n n"]:
+        """Rows get length 1 and positive sums with fixed numbers, as far as scalars do it, and are sorted."""
+        sums = W @ generic(W.shape[1], 2)
+        scalars = self.scalars.normal(sums[:, 0])
+        order = (scalars * sums[:, 1]).argsort()
+        return _matrix(order, scalars[order])
 
     def _sample(self, generator: torch.Generator, scale: float) -> Float[Tensor, "n n"]:
         """A uniform permutation times independent scalars, as `ScalarGroup.sample` draws them."""

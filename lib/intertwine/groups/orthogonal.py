@@ -7,7 +7,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from intertwine.groups.base import MatrixGroup
-from intertwine.groups.scalar import SIGNS, ScalarGroup, gaussian
+from intertwine.groups.general_linear import GeneralLinear
+from intertwine.groups.orthonormal import haar, triangular
+from intertwine.groups.scalar import SIGNS, ScalarGroup
 
 
 @dataclass(frozen=True)
@@ -19,6 +21,8 @@ class Orthogonal(MatrixGroup):
         (3, 2)
     """
 
+    within = (GeneralLinear,)
+    self_dual = True
     components = 2
     scalars: ScalarGroup = SIGNS
 
@@ -26,10 +30,31 @@ class Orthogonal(MatrixGroup):
     def dimension(self) -> int:
         return self.n * (self.n - 1) // 2
 
+    @property
+    def symbol(self) -> str:
+        return f"O({self.n})"
+
+    def determined(self, width: int) -> bool:
+        return width >= self.n
+
+    def _best(self, X: Float[Tensor, "n k"], Y: Float[Tensor, "n k"]) -> Float[Tensor, "n n"]:
+        """Procrustes."""
+        U, S, Vh = torch.linalg.svd(X @ Y.T)
+        known = int((1e-13 * self.n * S[:1] < S).sum())
+        if known < self.n - 1:
+            return torch.eye(self.n, dtype=X.dtype)
+        if known < self.n and U[:, -1] @ Vh[-1] < 0:
+            Vh[-1] *= -1
+        return U @ Vh
+
+    def _normal(self, W: Float[Tensor, "n k"]) -> Float[Tensor, "n n"]:
+        """Products with a fixed matrix become triangular."""
+        found = triangular(W)
+        return torch.eye(self.n, dtype=W.dtype) if found is None else found
+
     def _sample(self, generator: torch.Generator, scale: float) -> Float[Tensor, "n n"]:
-        """Haar measure, by QR of a Gaussian matrix with the signs of R's diagonal moved into Q."""
-        Q, R = torch.linalg.qr(gaussian(generator, self.n, self.n))
-        return Q * R.diagonal().sign()
+        """Haar measure; no `scale`."""
+        return haar(generator, self.n)
 
     def _contains(self, A: Float[Tensor, "n n"], tol: float) -> bool:
         return bool(((A.T @ A - torch.eye(self.n)).abs() <= tol).all())

@@ -96,6 +96,23 @@ class ScalarGroup:
         near = self.nearest(a)
         return bool(((near != 0) & near.isfinite() & ((near - a).abs() <= tol * a.abs())).all())
 
+    def normal(self, a: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+        """The element d of each entry for which d·a is the representative of all elements times a.
+
+        Example:
+            >>> ScalarGroup("nonzero").normal(torch.tensor([0.5, -2.0])), SIGNS.normal(torch.tensor([-3.0]))
+            (tensor([ 2.0000, -0.5000]), tensor([-1.]))
+        """
+        sign = torch.where(a < 0, -1.0, 1.0).to(a.dtype)
+        size = torch.where(a == 0, 1, a.abs())
+        if self.continuous:
+            return (sign if self.has_minus_one else 1) / size
+        if self.generator is None:
+            return sign if self.has_minus_one else torch.ones_like(a)
+        # d·a has a size from 1 up to |λ|
+        d = self.generator ** -(size.log() / math.log(abs(self.generator))).floor()
+        return d * torch.where(d * a < 0, -1.0, 1.0).to(a.dtype) if self.signed else d
+
     def sample(self, generator: torch.Generator, size: int, scale: float = 1.0) -> Float[Tensor, " size"]:
         """`size` random elements, float64, with fair signs where −a is in the group with a.
 

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from intertwine.groups.base import MatrixGroup
 from intertwine.groups.general_linear import GeneralLinear
+from intertwine.groups.orthonormal import mean_basis
 from intertwine.groups.scalar import TRIVIAL, ScalarGroup, gaussian
 
 
@@ -20,6 +21,7 @@ class StabilizerOfOnes(MatrixGroup):
         (6, True)
     """
 
+    within = (GeneralLinear,)
     scalars: ScalarGroup = TRIVIAL
 
     @property
@@ -29,6 +31,31 @@ class StabilizerOfOnes(MatrixGroup):
     @property
     def components(self) -> int:
         return min(self.n, 2)
+
+    @property
+    def symbol(self) -> str:
+        return f"GL({self.n}), A1 = 1"
+
+    def determined(self, width: int) -> bool:
+        return width >= self.n - 1
+
+    def _best(self, X: Float[Tensor, "n k"], Y: Float[Tensor, "n k"]) -> Float[Tensor, "n n"]:
+        """Least squares for r and B of [[1, r], [0, B]], in the basis that starts with 1/√n."""
+        block, basis = torch.eye(self.n, dtype=X.dtype), mean_basis(self.n)
+        X, Y = basis.T @ X, basis.T @ Y
+        if self.n > 1 and torch.linalg.matrix_rank(Y[1:]) == self.n - 1:
+            block[:1, 1:] = torch.linalg.lstsq(Y[1:].T, (X[:1] - Y[:1]).T).solution.T
+            block[1:, 1:] = GeneralLinear(self.n - 1)._best(X[1:], Y[1:])
+        return basis @ block @ basis.T
+
+    def _normal(self, W: Float[Tensor, "n k"]) -> Float[Tensor, "n n"]:
+        """The part across the mean is brought to its normal form, and taken out of the mean's row."""
+        block, basis = torch.eye(self.n, dtype=W.dtype), mean_basis(self.n)
+        W = basis.T @ W
+        if self.n > 1 and torch.linalg.matrix_rank(W[1:]) == self.n - 1:
+            block[:1, 1:] = -torch.linalg.lstsq(W[1:].T, W[:1].T).solution.T
+            block[1:, 1:] = GeneralLinear(self.n - 1)._normal(W[1:])
+        return basis @ block @ basis.T
 
     def _sample(self, generator: torch.Generator, scale: float) -> Float[Tensor, "n n"]:
         """[[1, r], [0, B]] in an orthonormal basis that starts with 1/√n; r Gaussian, B from GL(n−1)."""
@@ -45,11 +72,3 @@ class StabilizerOfOnes(MatrixGroup):
 
     def _nearest(self, M: Float[Tensor, "n n"]) -> Float[Tensor, "n n"]:
         return M + (1 - M.sum(1, keepdim=True)) / self.n
-
-
-def mean_basis(n: int) -> Float[Tensor, "n n"]:
-    """An orthonormal basis whose first vector is 1/√n, in columns."""
-    basis = torch.eye(n, dtype=torch.float64)
-    basis[:, 0] = 1
-    basis = torch.linalg.qr(basis).Q
-    return basis * basis[0, 0].sign()

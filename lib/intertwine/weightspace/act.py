@@ -143,7 +143,7 @@ class Action:
             else:
                 if (hidden.index, 1) in self.follows and not scalars_only:
                     matrix = self.follows[hidden.index, int(hidden.vector(factor)[0])]
-                if hidden.kind == "monomial":
+                if hidden.permuted:
                     first = hidden.size * torch.arange(hidden.blocks)
                     order = (move.order + first[:, None]).flatten()
                 if hidden.logs or hidden.signs:

@@ -14,6 +14,8 @@ from functools import reduce
 from itertools import accumulate
 from typing import NamedTuple
 
+from intertwine.groups import GeneralLinear, MatrixGroup
+
 Variable = tuple[int, ...]
 """Scalars, one for each unit: (0, v) for positive numbers, (1, v) for signs; of the k-th part (…, k)."""
 Powers = dict[Variable, Fraction]
@@ -30,7 +32,8 @@ class Space:
         self.factors: tuple[Space, Space] | None = None  # the product, outer units first
         self.frozen: dict[str, bool] = {}  # reasons, and whether it is frozen by itself, not by a joined one
         self.mixing: dict[str, None] = {}  # in order, why units may not be mixed linearly
-        self.norm = ""  # "rms", "layer": only orthogonal mixing; or the pairs that rotary positions turn
+        self.within: type[MatrixGroup] = GeneralLinear  # the matrices that may mix its units, if any may,
+        self.bound = "only linear maps"  # and what says so
         self.equations: list[Powers] = []  # products of scalars that are 1
         self.inner = False  # units within blocks, of which a part cannot move alone
         self.fibred = False  # blocks, each of which has units that move within it

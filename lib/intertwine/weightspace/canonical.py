@@ -1,17 +1,15 @@
 """A representative of an orbit: two models in one orbit become equal."""
 
 from collections.abc import Callable
-from functools import partial
 
 import torch
-from jaxtyping import Float
 from torch import Tensor, nn
 
-from intertwine.groups import ComplexDiagonal
-from intertwine.weightspace.hidden import MATRICES, HiddenSpace
+from intertwine.groups.orthonormal import generic
+from intertwine.weightspace.hidden import HiddenSpace
 from intertwine.weightspace.move import Move, dual
 from intertwine.weightspace.space import Moved, WeightSpace
-from intertwine.weightspace.sweep import Rows, across_mean, solved, sweep, wider
+from intertwine.weightspace.sweep import Rows, solved, sweep, wider
 
 
 def canonicalise(space: WeightSpace, model: nn.Module) -> Moved:
@@ -43,40 +41,18 @@ def canonicalise(space: WeightSpace, model: nn.Module) -> Moved:
 def normal(hidden: HiddenSpace, look: Callable[[HiddenSpace], list[Rows]]) -> Move:
     """The move that brings these weights to their normal form."""
     move, found = hidden.identity(), look(hidden)
-    if hidden.kind in MATRICES:
+    if hidden.matrices is not None:
         vector, (W,) = wider(hidden, found)
-        A = torch.stack([across_mean(hidden.kind, partial(_triangular, hidden.kind), block) for block in W])
+        A = torch.stack([*map(hidden.matrices.normal, W)])
         return move._replace(mixed=dual(A, vector))
     sums = [(r.factor, (r.entries[0] @ generic(r.entries[0].shape[2], 1))[:, :, 0]) for r in found]
     lengths = [(r.factor, -torch.where(r.sizes[0] > 0, r.sizes[0], 1).log()) for r in found]
     log, sign = solved(hidden, lengths, [(hidden.parities(factor), x < 0) for factor, x in sums])
     move = move._replace(log=log, sign=sign)
-    if hidden.kind == "diagonal":
+    if not hidden.permuted:
         return move
     key = sum(hidden.scalars(move, factor) * x for factor, x in sums)
     assert isinstance(key, Tensor)
     order = key.argsort(1)
     log, sign = (x.gather(2, order.expand(x.shape)) for x in (log, sign))
     return move._replace(order=order, log=log, sign=sign)
-
-
-def generic(k: int, n: int) -> Float[Tensor, "k n"]:
-    """Fixed numbers in general position."""
-    return torch.randn(k, n, generator=torch.Generator().manual_seed(k), dtype=torch.float64)
-
-
-def _triangular(kind: str, W: Float[Tensor, "n k"]) -> Float[Tensor, "n n"]:
-    """A for which AW, times fixed numbers, is triangular; the identity where the rows of W are dependent."""
-    n, k = W.shape
-    if isinstance(group := MATRICES[kind](n), ComplexDiagonal):
-        Z = group.pairs(W)
-        return group.matrix((Z @ generic(k, 1).to(Z))[:, 0].sgn().conj() / Z.norm(dim=1))
-    white = torch.eye(n, dtype=torch.float64)
-    if kind == "general" and k >= n:
-        Q, R = torch.linalg.qr(W.T)
-        W, white = Q.T, torch.linalg.inv(R).T
-    Q, R = torch.linalg.qr(W @ generic(k, n))
-    sizes = R.diagonal().abs()
-    if k < n or sizes.min() <= 1e-9 * sizes.max():
-        return torch.eye(n, dtype=torch.float64)
-    return (Q * R.diagonal().sign()).T @ white

@@ -34,7 +34,7 @@ def wrong(space: WeightSpace, model: nn.Module, inputs: Any) -> list[HiddenSpace
     element = space.sample(torch.Generator().manual_seed(0), scale=0.3)
     for hidden in space.spaces:  # every second order of two units leaves them alone
         move = element[hidden.name]
-        if hidden.kind == "monomial" and torch.equal(move.order, hidden.identity().order):
+        if hidden.permuted and torch.equal(move.order, hidden.identity().order):
             element[hidden.name] = move._replace(order=move.order.roll(1, 1))
     for point, at, tolerance, last in _points(space, model, inputs) if element else ():
         expected, state = _outputs(space, point, at), space.state(point)

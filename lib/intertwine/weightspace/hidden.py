@@ -1,37 +1,18 @@
 """A hidden space and its group."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from intertwine.groups import (
-    CentredOrthogonal,
-    ComplexDiagonal,
-    GeneralLinear,
-    MatrixGroup,
-    Monomial,
-    Orthogonal,
-)
+from intertwine.groups import MatrixGroup, Monomial
 from intertwine.groups.scalar import NONZERO, POSITIVE, SIGNS, TRIVIAL
 from intertwine.weightspace.axes import Space, Unit, Variable
 from intertwine.weightspace.move import Move, dual, scalars
-
-MATRICES: dict[str, Callable[[int], MatrixGroup]] = {
-    "general": GeneralLinear,
-    "orthogonal": Orthogonal,
-    "mean": CentredOrthogonal,
-    "halves": ComplexDiagonal,
-    "neighbours": partial(ComplexDiagonal, interleaved=True),
-}
-PAIRS = ("halves", "neighbours")
-"""of which units rotary positions turn."""
 
 
 @dataclass(eq=False, repr=False)
@@ -41,9 +22,10 @@ class HiddenSpace:
     Attributes:
         names: the modules that name it, with what a matrix given by that name acts on: an activation names
             the space of its input, a layer that of its output.
-        kind: "monomial" (permutations and scalars), "general" (GL(n)), "orthogonal" (O(n)), "mean" (the
-            orthogonal matrices with Q·1 = ±1), "halves" or "neighbours" (complex numbers for pairs of units)
-            or "diagonal" (scalars only, or none: the rest follows another space, or stays where it is).
+        matrices: the group of matrices that mix its units; None where units change places and are
+            multiplied by scalars only.
+        permuted: whether they change places by themselves. Else they follow another space, or stay where
+            they are.
         base: the number of the space of blocks, if there is one element for each block; else None.
         writers, readers: the parameters that it leaves and enters.
         why: the operations that decide the group.
@@ -51,11 +33,12 @@ class HiddenSpace:
 
     index: int
     size: int
-    kind: str
     base: int | None
     blocks: int
     space: Space
     why: list[str]
+    matrices: MatrixGroup | None = None
+    permuted: bool = True
     basis: dict[Variable, dict[int, Fraction]] = field(default_factory=dict)
     logs: int = 0
     signs: int = 0
@@ -70,17 +53,16 @@ class HiddenSpace:
     @property
     def dimension(self) -> int:
         """Dimension of its group as a manifold."""
-        n = self.size
-        return self.blocks * (MATRICES[self.kind](n).dimension if self.kind in MATRICES else n * self.logs)
+        one = self.size * self.logs if self.matrices is None else self.matrices.dimension
+        return self.blocks * one
 
     @property
     def components(self) -> int:
         """Number of connected components of its group, exactly."""
-        n = self.size
-        if self.kind in MATRICES:
-            return int(MATRICES[self.kind](n).components) ** self.blocks
-        one = 2 ** (n * self.signs) * (math.factorial(n) if self.kind == "monomial" else 1)
-        return one**self.blocks
+        if self.matrices is not None:
+            return int(self.matrices.components) ** self.blocks
+        orders = math.factorial(self.size) if self.permuted else 1
+        return (2 ** (self.size * self.signs) * orders) ** self.blocks
 
     @property
     def group(self) -> str:
@@ -90,14 +72,13 @@ class HiddenSpace:
         group of blocks that stay where they are.
         """
         n = self.size
-        if self.kind in MATRICES:
-            named = {"general": f"GL({n})", "orthogonal": f"O({n})", "mean": f"O({n}), Q1 = ±1"}
-            name = named.get(self.kind, f"(C^*)^{n // 2}")
+        if self.matrices is not None:
+            name = self.matrices.symbol
         else:
             both = min(self.logs, self.signs)
             powers = [("R^*", both), ("R_{>0}", self.logs - both), ("{±1}", self.signs - both)]
             scalars = " × ".join((name if k == 1 else f"({name})^{k}") for name, k in powers if k)
-            name = f"Σ_{n}" if self.kind == "monomial" else ""
+            name = f"Σ_{n}" if self.permuted else ""
             if scalars:
                 name += (" ⋉ " if name else "") + (scalars if n == 1 else f"({scalars})^{n}")
             name = name or "1"
@@ -144,7 +125,7 @@ class HiddenSpace:
         shape = self.blocks, self.size
         order = torch.arange(self.size).expand(shape).clone()
         mixed = None
-        if self.kind in MATRICES:
+        if self.matrices is not None:
             mixed = torch.eye(self.size, dtype=torch.float64).expand(self.blocks, -1, -1).clone()
         log = torch.zeros(self.logs, *shape, dtype=torch.float64)
         sign = torch.zeros(self.signs, *shape, dtype=torch.bool)
@@ -152,8 +133,8 @@ class HiddenSpace:
 
     def matrix_group(self, unit: Unit) -> MatrixGroup:
         """The group of `intertwine.groups` whose elements act on a factor, in each block."""
-        if self.kind in MATRICES:
-            return MATRICES[self.kind](self.size)
+        if self.matrices is not None:
+            return self.matrices
         positive, signed = any(self.vector(unit)), bool(self.parities(unit))
         both = {(True, True): NONZERO, (True, False): POSITIVE, (False, True): SIGNS, (False, False): TRIVIAL}
         return Monomial(self.size, both[positive, signed])
@@ -161,11 +142,10 @@ class HiddenSpace:
     def sample(self, generator: torch.Generator, scale: float) -> Move:
         """A uniform order, scalars and matrices as `intertwine.groups` draws them."""
         move = self.identity()
-        if move.mixed is not None:
-            group = MATRICES[self.kind](self.size)
-            drawn = [group.sample(generator, scale=scale) for _ in range(self.blocks)]
+        if self.matrices is not None:
+            drawn = [self.matrices.sample(generator, scale=scale) for _ in range(self.blocks)]
             return move._replace(mixed=torch.stack(drawn))
-        if self.kind == "monomial":
+        if self.permuted:
             rows = [torch.randperm(self.size, generator=generator) for _ in range(self.blocks)]
             move = move._replace(order=torch.stack(rows))
         log = POSITIVE.sample(generator, move.log.numel(), scale).log().view_as(move.log)
@@ -188,7 +168,7 @@ class HiddenSpace:
         group = self.matrix_group(unit)
         order = A.abs().argmax(2)
         tol = torch.finfo(given.dtype).eps ** (2 / 3)
-        same = self.kind != "diagonal" or torch.equal(order, move.order)
+        same = self.permuted or self.matrices is not None or torch.equal(order, move.order)
         if not same or not all(group.contains(block, tol=tol) for block in A):
             raise ValueError(self._refusal("a matrix outside of it"))
         powers, parity = self.vector(unit), sorted(self.parities(unit))

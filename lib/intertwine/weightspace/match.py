@@ -8,13 +8,12 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from intertwine.alignment import assignment
-from intertwine.groups import ComplexDiagonal
 from intertwine.weightspace.act import Action
 from intertwine.weightspace.axes import single
-from intertwine.weightspace.hidden import MATRICES, HiddenSpace
+from intertwine.weightspace.hidden import HiddenSpace
 from intertwine.weightspace.move import Move, dual
 from intertwine.weightspace.space import Moved, WeightSpace
-from intertwine.weightspace.sweep import Rows, across_mean, places, rows, solved, sweep, wider
+from intertwine.weightspace.sweep import Rows, places, rows, solved, sweep, wider
 from intertwine.weightspace.trace import trace
 
 
@@ -55,8 +54,10 @@ def match(
         within = [(each, look(each)) for each in space.spaces if each.base == hidden.index]
         if within:
             return hidden.identity()._replace(order=_blocks(within))
-        if hidden.kind in MATRICES:
-            return hidden.identity()._replace(mixed=_matrices(hidden, look(hidden)))
+        if hidden.matrices is not None:
+            vector, (W1, W2) = wider(hidden, look(hidden))
+            A = torch.stack([*map(hidden.matrices.best, W1, W2)])
+            return hidden.identity()._replace(mixed=dual(A, vector))
         return _assigned(hidden, look(hidden), given.get(hidden.index))
 
     total = space.element(sweep(space, [target, state], step, blocks_first=True))
@@ -67,7 +68,7 @@ def match(
     for _ in range(sweeps if changed else 0):
         changed = False
         for hidden in space.spaces:
-            if hidden.kind == "monomial" and hidden.base is None:
+            if hidden.permuted and hidden.base is None:
                 models = [(target, still), (state, still)]
                 move = _assigned(hidden, rows(places(solution, hidden, state), models, everything), None)
                 if move.sign.any() or not torch.equal(move.order, hidden.identity().order):
@@ -114,7 +115,7 @@ def by_activations(space: WeightSpace, first: list[Tensor], second: list[Tensor]
             if k in space.inference.run.names or factor is None:
                 continue
             hidden = space.solution.hidden(factor)
-            if hidden.kind == "monomial" and hidden.base is None:
+            if hidden.permuted and hidden.base is None:
                 x, y = (v[k].double().movedim(at, 0).flatten(1) for v in (first, second))
                 x, y = (torch.nn.functional.normalize(z - z.mean(1, keepdim=True), dim=1) for z in (x, y))
                 signs, likeness = hidden.parities(factor), result.setdefault(hidden.index, {})
@@ -129,7 +130,7 @@ def _assigned(hidden: HiddenSpace, found: list[Rows], given: Likeness | None) ->
     """
     move, weights = hidden.identity(), by_weights(hidden, found)
     order = move.order
-    if hidden.kind == "monomial":
+    if hidden.permuted:
         total = sum(alike.abs() if signs else alike for signs, alike in (given or weights).items())
         assert isinstance(total, Tensor)
         order = torch.stack([*map(_best, total)])
@@ -157,7 +158,7 @@ def _blocks(within: list[tuple[HiddenSpace, list[Rows]]]) -> Int[Tensor, "1 b"]:
     likeness = torch.zeros(within[0][0].blocks, within[0][0].blocks, dtype=torch.float64)
     for hidden, found in within:
         for x, y in (each.entries for each in found):
-            if hidden.kind not in MATRICES:
+            if hidden.matrices is None:
                 x, y = (torch.nn.functional.normalize(z, dim=2) for z in (x, y))
                 inner = torch.einsum("aik,bjk->abij", x, y)
                 inner = inner.abs() if hidden.signs else inner
@@ -167,40 +168,3 @@ def _blocks(within: list[tuple[HiddenSpace, list[Rows]]]) -> Int[Tensor, "1 b"]:
                 x, y = (torch.linalg.qr(z.mT).Q.mT for z in (x, y))
                 likeness += torch.einsum("aik,bjk->abij", x, y).square().sum((2, 3))
     return _best(likeness)[None]
-
-
-def _matrices(hidden: HiddenSpace, found: list[Rows]) -> Float[Tensor, "b n n"]:
-    """The A for which A·W2 is nearest to W1; the identity where more than a sign is open."""
-    vector, (W1, W2) = wider(hidden, found)
-    result = hidden.identity().mixed
-    assert result is not None
-    for b in range(hidden.blocks):
-        if isinstance(group := MATRICES[hidden.kind](hidden.size), ComplexDiagonal):
-            Z1, Z2 = group.pairs(W1[b]), group.pairs(W2[b])
-            A = group.matrix((Z1 * Z2.conj()).sum(1) / Z2.norm(dim=1).square())
-        elif hidden.kind != "general":
-            A = procrustes(W1[b], W2[b], hidden.kind)
-        else:
-            A, _, rank, _ = torch.linalg.lstsq(W2[b].T, W1[b].T)
-            A = A.T if rank == hidden.size == torch.linalg.matrix_rank(A) else result[b]
-        result[b] = dual(A, vector)
-    return result
-
-
-def procrustes(W1: Float[Tensor, "n k"], W2: Float[Tensor, "n k"], kind: str) -> Float[Tensor, "n n"]:
-    """The orthogonal Q with QW2 nearest to W1.
-
-    Where W1 and W2 leave the sign of one direction open, Q has the sign that is nearer to the identity.
-    """
-
-    def nearest(W1: Float[Tensor, "n k"], W2: Float[Tensor, "n k"]) -> Float[Tensor, "n n"]:
-        n = len(W1)
-        U, S, Vh = torch.linalg.svd(W1 @ W2.T)
-        known = int((1e-13 * n * S[:1] < S).sum())
-        if known < n - 1:
-            return torch.eye(n).to(W1)
-        if known < n and U[:, -1] @ Vh[-1] < 0:
-            Vh[-1] *= -1
-        return U @ Vh
-
-    return across_mean(kind, nearest, W1, W2)

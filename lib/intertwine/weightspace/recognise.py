@@ -8,7 +8,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from intertwine.weightspace.hidden import MATRICES, PAIRS
+from intertwine.groups import (
+    CentredOrthogonal,
+    ComplexDiagonal,
+    InterleavedComplexDiagonal,
+    MatrixGroup,
+    Orthogonal,
+)
 from intertwine.weightspace.run import Call, Ref, Run
 
 QUOTIENTS = {"mul", "div", "__mul__", "__rmul__", "__truediv__", "mul_", "div_", "multiply", "divide"}
@@ -36,19 +42,23 @@ def recognise(run: Run) -> None:
         elif len(dims) == 1 and min(shapes[0][dims[0]], shapes[1][dims[0]]) > 1:
             dims = []
         if len(dims) == 1 and (found := _found(run, made, call, dims[0])) is not None:
-            start, kind, fixed = found
-            args = Ref(start), dims[0], kind, fixed
+            start, group, fixed = found
+            args = Ref(start), dims[0], group, fixed
             run.calls[at] = made[call.results[0].index] = Call(BY_HAND, call.function, args, {}, call.results)
 
 
-def _found(run: Run, made: dict[int, Call], call: Call, dim: int) -> tuple[int, str, list[int]] | None:
-    """The value on which this call and some before it work, what they are, and axes that these depend on."""
+Found = tuple[int, type[MatrixGroup], list[int]]
+"""A value on which some calls work, the matrices that commute with them, and axes that they depend on."""
+
+
+def _found(run: Run, made: dict[int, Call], call: Call, dim: int) -> Found | None:
+    """What this call and some before it are."""
     last, calls = call.results[0].index, [call]
     front, found = set(_indices(call)), None
     while len(calls) <= STEPS:
         front &= run.dynamic  # no constants
         if len(front) == 1 and run.shapes[start := max(front)] == run.shapes[last]:
-            found = _kind(run, calls[::-1], start, dim) or found
+            found = _commuting(run, calls[::-1], start, dim) or found
         if not front or (before := made.get(max(front))) is None or before.in_place or before.name == BY_HAND:
             break
         front = (front - {each.index for each in before.results}) | set(_indices(before))
@@ -56,7 +66,7 @@ def _found(run: Run, made: dict[int, Call], call: Call, dim: int) -> tuple[int, 
     return found
 
 
-def _kind(run: Run, calls: list[Call], start: int, dim: int) -> tuple[int, str, list[int]] | None:
+def _commuting(run: Run, calls: list[Call], start: int, dim: int) -> Found | None:
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(run.shapes[start], generator=generator, dtype=torch.float64).movedim(dim, -1)
     x = x * torch.rand(x.shape[:-1], generator=generator, dtype=torch.float64)[..., None] + 0.3
@@ -78,20 +88,22 @@ def _kind(run: Run, calls: list[Call], start: int, dim: int) -> tuple[int, str, 
         expected = function(y)
         return bool((computed(function(x)) - expected).abs().max() < 1e-5 * expected.abs().max())
 
-    tests: dict[str, Callable[[Tensor], Tensor]]
+    reflected = partial(_reflected, v=v)
+    tests: dict[type[MatrixGroup], Callable[[Tensor], Tensor]]
     if calls[-1].name in QUOTIENTS:
-        tests = {"rms": partial(_reflected, v=v), "layer": partial(_reflected, v=v - v.mean())}
+        tests = {Orthogonal: reflected, CentredOrthogonal: partial(_reflected, v=v - v.mean())}
+        besides = partial(torch.mul, 2)  # a product with constants is no norm
     else:
-        pairs = {kind: MATRICES[kind](len(v)).sample(generator) for kind in PAIRS}
-        tests = {kind: partial(torch.matmul, other=A) for kind, A in pairs.items()}
+        pairs = ComplexDiagonal, InterleavedComplexDiagonal
+        tests = {group: partial(torch.matmul, other=group(len(v)).sample(generator)) for group in pairs}
+        besides = reflected  # no rotation, if it is the same for all units
     try:
         y = computed(x)
-        kind = next((kind for kind, function in tests.items() if commutes(function)), None)
-        # a product with constants is no norm, and no rotation if it is the same for all units
-        if kind is None or commutes(partial(torch.mul, 2) if kind not in PAIRS else partial(_reflected, v=v)):
+        group = next((group for group, function in tests.items() if commutes(function)), None)
+        if group is None or commutes(besides):
             return None
         fixed = [k for k in range(x.ndim - 1) if not commutes(partial(torch.flip, dims=[k]))]
-        return start, kind, [k + (k >= dim) for k in fixed]
+        return start, group, [k + (k >= dim) for k in fixed]
     except Exception:  # calls that do not take other numbers
         return None
 

@@ -4,6 +4,7 @@ import itertools
 from collections import Counter
 from dataclasses import dataclass
 
+from intertwine.groups import GeneralLinear
 from intertwine.weightspace.axes import (
     Axis,
     Label,
@@ -18,7 +19,7 @@ from intertwine.weightspace.axes import (
     units,
 )
 from intertwine.weightspace.equations import independent
-from intertwine.weightspace.hidden import MATRICES, PAIRS, HiddenSpace
+from intertwine.weightspace.hidden import HiddenSpace
 from intertwine.weightspace.infer import Edge, Inference
 from intertwine.weightspace.rules.entries import along
 
@@ -81,11 +82,11 @@ def solve(state: Inference) -> Solution:
         follows = {id(next(units(sides(edge)[1])).space): edge.why for edge in edges}
         apart = {edge.gain for edge in edges} | {edge.variance for edge in edges}
         spaces = _spaces(labels, follows, apart)
-        kinds = {id(each.space): each.kind for each in spaces}
-        bad = [edge for edge in edges if not _follows(edge, kinds)]
-        turned = [each.space for each in spaces if each.space.norm in PAIRS and each.kind not in PAIRS]
+        found = {id(each.space): each for each in spaces}
+        bad = [edge for edge in edges if not _follows(edge, found)]
+        turned = [each.space for each in spaces if not each.space.within.permutes and not each.matrices]
         for space in turned:
-            state.freeze_space(space, "rotary positions of units with an order of their own")
+            state.freeze_space(space, f"{space.bound} of units with an order of their own")
         if not bad and not turned and not state.unpin():
             break
         for edge in edges:
@@ -96,10 +97,10 @@ def solve(state: Inference) -> Solution:
     return Solution(spaces, labels, edges, _frozen(state), _stays(state), state.norms)
 
 
-def _follows(edge: Edge, kinds: dict[int, str]) -> bool:
+def _follows(edge: Edge, found: dict[int, HiddenSpace]) -> bool:
     """Whether a matrix acts on the centre, and it or its dual on all of the other side."""
-    center, other = (kinds[id(next(units(axis)).space)] for axis in sides(edge))
-    return center in MATRICES and other == "diagonal"
+    center, other = (found[id(next(units(axis)).space)] for axis in sides(edge))
+    return center.matrices is not None and other.matrices is None and not other.permuted
 
 
 def _spaces(labels: dict[int, Label], follows: dict[int, str], apart: set[int | None]) -> list[HiddenSpace]:
@@ -117,7 +118,7 @@ def _spaces(labels: dict[int, Label], follows: dict[int, str], apart: set[int | 
     spaces: list[HiddenSpace] = []
     for key, factors in used.items():
         space = factors[0].space
-        hidden = HiddenSpace(len(spaces), space.size, "monomial", None, 1, space, list(space.mixing))
+        hidden = HiddenSpace(len(spaces), space.size, None, 1, space, list(space.mixing))
         if not space.killed:
             variables = {v for factor in factors for v, _ in factor.powers}
             numbers, hidden.logs = independent(space.equations, variables, 0)
@@ -127,17 +128,13 @@ def _spaces(labels: dict[int, Label], follows: dict[int, str], apart: set[int | 
         linear = not space.mixing and hidden.logs == 1
         linear = linear and all(abs(hidden.vector(factor)[0]) == 1 for factor in mixed.get(key, []))
         if space.pinned:
-            hidden.kind = "diagonal"
+            hidden.permuted = False
         elif key in follows and linear:
-            hidden.kind, hidden.why = "diagonal", [f"gain of {follows[key]}"]
-        elif space.norm in PAIRS:
-            hidden.kind = space.norm if linear else hidden.kind
-            hidden.why += ["rotary positions"]
-        elif space.norm and not space.mixing:
-            kind = "mean" if space.norm == "layer" else "orthogonal"
-            hidden.kind, hidden.why = kind, [f"{space.norm}_norm"]
-        elif linear:
-            hidden.kind, hidden.why = "general", ["only linear maps"]
+            hidden.permuted, hidden.why = False, [f"gain of {follows[key]}"]
+        elif linear or (space.within.self_dual and not space.mixing):
+            hidden.permuted, hidden.matrices, hidden.why = False, space.within(space.size), [space.bound]
+        elif not space.within.permutes:
+            hidden.why.append(space.bound)
         spaces.append(hidden)
     found = {id(each.space): each for each in spaces}
     for each in spaces:
@@ -165,7 +162,7 @@ def _untenable(state: Inference, edges: list[Edge]) -> list[Edge]:
             and other is not None
             and center.space is not other.space
             and not any(f.space.mixing or f.space.blocks() is not None for f in (center, other))
-            and not other.space.norm
+            and other.space.within is GeneralLinear
             and times[id(other.space)] == 1
             and gains[edge.gain, edge.part] == 1
             and edge.gain not in state.labels

@@ -10,11 +10,10 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from intertwine.groups.stabilizer_of_ones import mean_basis
 from intertwine.weightspace.act import Action, Piece, State, pieces
 from intertwine.weightspace.axes import Powers, Unit
 from intertwine.weightspace.equations import eliminated
-from intertwine.weightspace.hidden import MATRICES, PAIRS, HiddenSpace
+from intertwine.weightspace.hidden import HiddenSpace
 from intertwine.weightspace.move import Move
 from intertwine.weightspace.solve import Solution
 from intertwine.weightspace.space import WeightSpace
@@ -103,7 +102,7 @@ def sweep(
     solution = space.solution
     total = {hidden.index: hidden.identity() for hidden in space.spaces if hidden.space.pinned}
     where = {hidden.index: [*places(solution, hidden, states[0])] for hidden in space.spaces}
-    loose = {h.index for h in space.spaces if h.kind == "monomial" and not h.logs + h.signs}
+    loose = {h.index for h in space.spaces if h.permuted and not h.logs + h.signs}
 
     def known(hidden: HiddenSpace, level: int) -> list[Place]:
         free = loose if level >= 2 else set()
@@ -113,9 +112,14 @@ def sweep(
         found = known(hidden, level)
         # a matrix from too few weights would be wrong, an order by one number of each unit changes with
         # noise, and with them all that their other weights decide
-        if level == 0 or (level < 3 and hidden.kind in MATRICES and hidden.kind not in PAIRS):
+        if level == 0 or (level < 3 and hidden.matrices is not None):
             return determined(hidden, found)
-        return any(each.width > 1 or level == 3 or hidden.kind != "monomial" for each in found)
+        return any(each.width > 1 or level == 3 or not hidden.permuted for each in found)
+
+    def spans(hidden: HiddenSpace, level: int) -> bool:
+        """Whether its weights tell blocks apart whatever moves within these: by what their rows span."""
+        widths = (each.width for each in known(hidden, level))
+        return hidden.matrices is None or max(widths, default=0) >= hidden.size
 
     def ready(level: int, hidden: HiddenSpace) -> bool:
         center = solution.centers.get(hidden.index)
@@ -123,7 +127,7 @@ def sweep(
             return False
         within = [h for h in space.spaces if h.base == hidden.index and h.index not in total]
         if blocks_first and within:
-            return any(enough(level, each) for each in within)
+            return any(enough(level, each) and (level == 3 or spans(each, level)) for each in within)
         late = hidden.base is not None and hidden.base not in total if blocks_first else bool(within)
         return not late and enough(level, hidden)
 
@@ -142,11 +146,11 @@ def sweep(
 
 def determined(hidden: HiddenSpace, found: list[Place]) -> bool:
     """Whether these weights decide on one element."""
-    if hidden.kind in MATRICES:
+    if hidden.matrices is not None:
         widths = Counter[tuple[float, ...]]()
         for each in found:
             widths[hidden.vector(each.factor)] += each.width
-        return max(widths.values(), default=0) >= hidden.size - (hidden.kind == "mean")
+        return hidden.matrices.determined(max(widths.values(), default=0))
     logs = solutions([hidden.powers(each.factor, 0) for each in found], hidden.logs)
     signs = solutions([hidden.powers(each.factor, 1) for each in found], hidden.signs, 2)
     return any(each.width > 1 for each in found) and all(None not in row for row in logs + signs)
@@ -201,14 +205,3 @@ def wider(hidden: HiddenSpace, found: list[Rows]) -> tuple[tuple[float, ...], li
         for vector, side in sides.items()
     }
     return max(joined.items(), key=lambda item: item[1][0].shape[2])
-
-
-def across_mean(
-    kind: str, solve: Callable[..., Float[Tensor, "m m"]], *Ws: Float[Tensor, "n k"]
-) -> Float[Tensor, "n n"]:
-    """An orthogonal matrix by `solve`; where it has to fix the line of 1, on it and on its complement."""
-    if kind != "mean":
-        return solve(*Ws)
-    basis = mean_basis(len(Ws[0]))
-    first, others = (solve(*((basis.T @ W)[part] for W in Ws)) for part in (slice(1), slice(1, None)))
-    return basis @ torch.block_diag(first, others) @ basis.T

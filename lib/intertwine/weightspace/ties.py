@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from intertwine.groups import GeneralLinear, MatrixGroup, smaller
 from intertwine.weightspace.axes import (
     Axis,
     Fixed,
@@ -20,7 +21,6 @@ from intertwine.weightspace.axes import (
     units,
     zero,
 )
-from intertwine.weightspace.hidden import PAIRS
 
 
 @dataclass(eq=False)
@@ -65,6 +65,15 @@ class Ties:
         for space in idle:
             self.freeze_space(space, next(reversed(space.mixing)), derived=True)
         return bool(idle)
+
+    def within(self, space: Space, group: type[MatrixGroup], why: str) -> None:
+        """Only matrices of this class of groups may mix the units, beside what was known before."""
+        space = space.root()
+        met = smaller(space.within, group)
+        if met is None:  # in both of two others there may be many, which no algorithm here finds
+            self.freeze_space(space, f"{why} and {space.bound}")
+        elif met is not space.within:
+            space.within, space.bound = met, why
 
     def mix(self, axes: Label, reason: str) -> None:
         """Allow no linear mixing of the units."""
@@ -161,7 +170,7 @@ class Ties:
     def split(self, space: Space, sizes: Sequence[int]) -> None:
         """The space is a concatenation of spaces of these sizes."""
         space = space.root()
-        if space.inner or space.frozen or space.norm in PAIRS:
+        if space.inner or space.frozen or not space.within.permutes:
             self.freeze_space(space, "a part of the units of each head or group is used alone")
             return
         space.parts = [self.space(n) for n in sizes]
@@ -172,7 +181,7 @@ class Ties:
     def factor(self, space: Space, outer: int) -> None:
         """The space is a product: `outer` blocks of units, that move as blocks and within themselves."""
         space = space.root()
-        if space.norm in PAIRS:
+        if not space.within.permutes:
             self.freeze_space(space, "rotary positions of several blocks")
         if space.frozen:
             return
@@ -198,7 +207,9 @@ class Ties:
                     each.space.killed = True
 
     def _inherit(self, old: Space, new: Space) -> None:
-        new.mixing = old.mixing | ({"normalised with others": None} if old.norm else {})
+        new.mixing = old.mixing | (
+            {"normalised with others": None} if old.within is not GeneralLinear else {}
+        )
         new.equations = list(old.equations)
         new.pinned = old.pinned
 
@@ -212,10 +223,7 @@ class Ties:
         s.mixing |= t.mixing
         s.killed, s.inner = s.killed or t.killed, s.inner or t.inner
         s.pinned, s.fibred = s.pinned or t.pinned, s.fibred or t.fibred
-        norms = {each.norm for each in (s, t) if each.norm}
-        if len(norms) > 1 and norms != {"rms", "layer"}:
-            self.freeze_space(s, "rotary positions behind a norm")
-        s.norm = min(norms, default="")  # layer before rms
+        self.within(s, t.within, t.bound)
         s.equations += t.equations
         for reason, itself in t.frozen.items():
             self.freeze_space(s, reason, derived=not itself)

@@ -4,6 +4,7 @@ from typing import Any
 
 import torch
 
+from intertwine.groups import GeneralLinear
 from intertwine.weightspace.axes import plain, single, size, solid, still
 from intertwine.weightspace.infer import OTHER, RULES, Edge, Inference, Label, NotUnderstood, bind, rule
 from intertwine.weightspace.rules.elementwise import through
@@ -50,7 +51,7 @@ def _gain(state: Inference, x: Ref, y: Ref) -> Label | None:
         units = single(label[at]) if len(shape) <= len(label) else None
         if units is not None and units.size == shape[wide[0]]:
             after = state.fresh(shape[wide[0]])
-            center = "before" if units.space.norm else "after"
+            center = "after" if units.space.within is GeneralLinear else "before"
             state.edges.append(Edge(label[at], after, gain.index, "a gain", center))
             return (*label[:at], after, *label[at + 1 :])
     return None

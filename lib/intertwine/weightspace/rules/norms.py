@@ -2,8 +2,10 @@
 
 from fractions import Fraction
 
+import torch
+
+from intertwine.groups import CentredOrthogonal, MatrixGroup, Orthogonal, smaller
 from intertwine.weightspace.axes import Axis, Space, Unit, length, resolve, single, size, solid, units
-from intertwine.weightspace.hidden import PAIRS
 from intertwine.weightspace.infer import Edge, Inference, Label, NotUnderstood, bind, rule
 from intertwine.weightspace.recognise import BY_HAND
 from intertwine.weightspace.rules.elementwise import raised
@@ -47,24 +49,24 @@ def layer_norm(state: Inference, call: Call) -> Label:
     a = bind(call, "input normalized_shape weight bias eps")
     if len(a["normalized_shape"]) != 1:
         raise NotUnderstood("normalises over several axes")
-    kind = call.name.removesuffix("_norm")
-    return _along(state, a["input"], -1, kind, call.name, a["weight"], a["bias"])
+    group = CentredOrthogonal if call.name == "layer_norm" else Orthogonal
+    return _along(state, a["input"], -1, group, call.name, a["weight"], a["bias"])
 
 
 @rule(BY_HAND)
 def by_hand(state: Inference, call: Call) -> Label:
-    value, dim, kind, fixed = call.args
+    value, dim, group, fixed = call.args
     x = state.of(value)
     state.freeze(tuple(x[k] for k in fixed), "entries that are treated differently")
-    if kind not in PAIRS:
-        return _along(state, value, dim, kind, call.name)
+    if group.self_dual:
+        return _along(state, value, dim, group, call.name)
     state.permute_only((*x[:dim], *x[dim + 1 :]), "rotary positions")
     state.mixed(x, dim)
     factor = single(x[dim])
-    if factor is None or factor.space.norm not in ("", kind):
+    if factor is None or smaller(factor.space.within, group) is None:
         state.freeze((x[dim],), "rotary positions")
     else:
-        factor.space.norm = kind
+        state.within(factor.space, group, "rotary positions")
     return tuple(map(resolve, x))
 
 
@@ -73,24 +75,24 @@ def normalize(state: Inference, call: Call) -> Label:
     a = bind(call, "input p dim eps out", p=2.0, dim=1)
     if a["p"] != 2:
         raise NotUnderstood("a length other than the Euclidean one")
-    return _along(state, a["input"], a["dim"], "rms", call.name)
+    return _along(state, a["input"], a["dim"], Orthogonal, call.name)
 
 
 def _along(
     state: Inference,
     value: Ref,
     dim: int,
-    kind: str,
+    group: type[MatrixGroup],
     name: str,
     gain: Ref | None = None,
     bias: Ref | None = None,
 ) -> Label:
-    """A norm along one axis, for each place on the others."""
+    """A norm along one axis, for each place on the others, with which matrices of the group commute."""
     x = _normed(state, value)
     before, after = x[: dim % len(x)], x[dim % len(x) + 1 :]
     state.permute_only((*before, *after), name)
     state.mixed(x, dim)
-    return (*before, _normalised(state, x[dim], kind, gain, bias), *after)
+    return (*before, _normalised(state, x[dim], group, gain, bias), *after)
 
 
 @rule("_weight_norm")
@@ -101,38 +103,43 @@ def weight_norm(state: Inference, call: Call) -> Label:
     if a["dim"] != 0 or len(v) < 2:
         raise NotUnderstood("weights that are normalised along other axes")
     state.permute_only(v[2:], call.name)
-    columns = _normalised(state, v[1], "rms", None, None)
+    columns = _normalised(state, v[1], Orthogonal, None, None)
     state.mix((v[0], gain), "weight norm")
     state.unify(v[0], gain, None, "weight norm")
     return (along(gain, raised(v[0], Fraction(0), True), 1), columns, *v[2:])
 
 
-def _normalised(state: Inference, x: Axis, kind: str, gain: Ref | None, bias: Ref | None) -> Axis:
-    """A norm of the whole axis: no scale, and only orthogonal mixing; a layer norm also keeps the mean."""
+NAMES: dict[type[MatrixGroup], str] = {Orthogonal: "rms_norm", CentredOrthogonal: "layer_norm"}
+
+
+def _normalised(
+    state: Inference, x: Axis, group: type[MatrixGroup], gain: Ref | None, bias: Ref | None
+) -> Axis:
+    """A norm of the whole axis: no scale, and only matrices of the group."""
+    name = NAMES[group]
+    kind = name.replace("_", " ")
     spaces, copies = [f.space for f in units(x)], size(x) // max(1, next(units(x), Unit(Space(size(x)))).size)
     alike = len(set(map(id, spaces))) == 1 and all(isinstance(s[-1], Unit) and len(s) < 3 for s in resolve(x))
     if spaces and not alike:
-        state.mix((x,), f"{kind} norm over several spaces")
-    state.trivial((x,), sign=kind == "layer")
+        state.mix((x,), f"{kind} over several spaces")
+    state.trivial((x,), sign=not group(2).contains(torch.diag(torch.tensor([1.0, -1.0]))))
     for space in spaces:
-        if space.norm in PAIRS:
-            state.freeze_space(space, f"{kind} norm behind rotary positions")
-        space.norm = "layer" if "layer" in (kind, space.norm) else "rms"
+        state.within(space, group, name)
     if gain is None:
         if bias is not None:
-            state.unify(x, state.of(bias)[0], 1, f"bias of {kind} norm")
-            state.mix((x,), f"bias of {kind} norm")
+            state.unify(x, state.of(bias)[0], 1, f"bias of {kind}")
+            state.mix((x,), f"bias of {kind}")
         return x
     after = state.of(bias)[0] if bias is not None else state.fresh(size(x))
     whole = single(after)
     if not alike or copies == 1 or whole is None or any(edge.gain == gain.index for edge in state.edges):
-        state.edges.append(Edge(x, after, gain.index, f"{kind}_norm", "before"))
+        state.edges.append(Edge(x, after, gain.index, name, "before"))
         return after
     # copies of one value, as Swin merges patches: the units behind the gain follow copy by copy
     state.split(whole.space, [size(x) // copies] * copies)
     center = ((next(units(x)),),)
     for k, segment in enumerate(resolve(after)):
-        edge = Edge(center, (segment,), gain.index, f"{kind}_norm", "before", part=k, parts=copies)
+        edge = Edge(center, (segment,), gain.index, name, "before", part=k, parts=copies)
         state.edges.append(edge)
     return resolve(after)
 
