@@ -755,7 +755,7 @@ mean_curves(sliced, "channels", "accuracy", "way", colours=story.WAYS, **label)
 # %%
 vit = models.randomised(models.of_torchvision("a vision transformer"), draw).to(device)
 inputs = torch.randn(2, 3, 32, 32, generator=draw, dtype=torch.float64).to(device)
-streams = [s for s in find_symmetries(vit, inputs).spaces if s.kind == "mean"]
+streams = [s for s in find_symmetries(vit, inputs).spaces if s.why == ["layer_norm"]]
 centred = copy.deepcopy(vit)
 for name in streams[0].writers:
     x = centred.state_dict()[name]

@@ -32,7 +32,7 @@ from intertwine.groups import (
 def classes(of: type[MatrixGroup] = MatrixGroup) -> list[type[MatrixGroup]]:
     """Every class of groups: a new one is under these laws by itself."""
     found = [each for sub in of.__subclasses__() for each in (sub, *classes(sub))]
-    return [each for each in found if each is not Monomial]
+    return [each for each in found if each is not Monomial and each.__module__.startswith("intertwine.")]
 
 
 def of_width(group: type[MatrixGroup], n: int) -> MatrixGroup:
