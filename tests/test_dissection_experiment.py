@@ -20,6 +20,7 @@ from intertwine_book.experiments.interpretability.against_rotation import (
     interpretability,
     slopes,
 )
+from intertwine_book.results import Run, on_record
 
 CAMVID = Path(os.environ.get("INTERTWINE_DATA", "")) / "camvid"
 
@@ -122,3 +123,22 @@ def test_a_network_of_imagenet_is_dissected_behind_its_activations_and_at_its_ou
         last = [k for k in range(2, 22) if f"block{k}" in blocks]
         last = [k for k in last if f"block{k + 1}" not in blocks or not blocks[f"block{k + 1}"].passes]
         assert sorted(ends) == last[-5:]
+
+
+def test_what_claims_read_of_imagenet_follows_from_the_recorded_rows(monkeypatch):
+    rows, written = on_record("05_interpretability", "imagenet"), {}
+
+    class Recorded(Run):
+        def steps(self, *case, **facts):
+            return rows
+
+        def write(self, *, uses, data, **frames):
+            written.update(frames)
+
+    asked = {"lite_frames": 120, "lite_rotations": 5, "lite_networks": [0, 1, 2]}
+    monkeypatch.setattr(imagenet, "frames", lambda *limits: data.scenes(1, seed=0, device="cpu"))
+    imagenet.write(Recorded("05_interpretability", asked, 0, "cpu"))
+    assert len(written) == 3
+    for name, table in written.items():
+        recorded = on_record("05_interpretability", name)
+        pd.testing.assert_frame_equal(table, recorded, check_names=False, rtol=1e-9)

@@ -104,6 +104,12 @@ def test_sky_buildings_and_roads_can_never_count():
     assert (table["dataset"] == "concepts").sum() == 24 and len(never.get_group("concepts")) == 18
 
 
+def test_an_eighth_of_its_pixels_in_a_traffic_sign_or_nine_tenths_in_a_tree_make_a_unit_count():
+    area = record("ceilings").query("dataset == 'camvid'").set_index("concept")["area"]
+    needed = 0.04 * (0.005 + area) / (0.005 * 1.04)
+    assert round(8 * needed["Sign"]) == 1 and round(10 * needed["Tree"]) == 9
+
+
 def test_half_of_the_printed_draws_are_no_rotations():
     table = record("rotations")
     assert table["ours"].all() and 0.4 < table["printed"].mean() < 0.6

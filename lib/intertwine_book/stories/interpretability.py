@@ -16,11 +16,7 @@ from intertwine_book.stories.told import span
 
 record = partial(on_record, "05_interpretability")
 
-LAYERS = {
-    "first": "behind the first ReLU6",
-    "second": "behind the second ReLU6",
-    "linear": "linear output",
-}
+LAYERS = {"first": "behind the first ReLU6", "second": "behind the second ReLU6", "linear": "linear output"}
 """The layers of EfficientNet-Lite, by what facts call them."""
 PAPER = ("ReLU", "no ReLU", "ConvNeXt")
 """Small networks like the three of godfrey2022 figure 3."""
