@@ -44,21 +44,20 @@ from functools import partial
 
 import pandas as pd
 import torch
-from myst_nb import glue
 from torch import nn
 
 from intertwine import data, devices, genni, models
 from intertwine.genni import Problem
 from intertwine_book import results
-from intertwine_book.experiments.genni import authors_draws
-from intertwine_book.experiments.genni_lenet import pieces, umap_embedding
+from intertwine_book.experiments import genni_lenet
+from intertwine_book.experiments.genni.authors import authors_draws
 from intertwine_book.figures.curves import mean_curves
-from intertwine_book.figures.genni import class_stack, embeddings, loss_planes
-from intertwine_book.figures.readable import readable
+from intertwine_book.figures.genni import class_stack
 from intertwine_book.figures.style import use_style
+from intertwine_book.stories import genni_lenet as story
+from intertwine_book.stories import tell
 
 use_style()
-record = partial(results.on_record, "06b_genni_lenet")
 
 # %% tags=["parameters"]
 device: str = "cpu"  # or "cuda", or "auto": a GPU where there is one
@@ -75,35 +74,8 @@ points_3d: int = 30  # the same in three dimensions
 umap_seeds: int = 0  # pictures of each set; 0 draws two coordinates instead
 umap_points: int = 500  # points of each set
 
-# %% tags=["hide-input"]
-told, spans = record("planes"), record("plane_solutions")
-authors, ours = (told[told["plane"] == name] for name in ("authors", "varying"))
-
-
-def square(table, values="relative"):
-    """A column as a matrix: rows along t₁."""
-    values = table.pivot(index="i", columns="j", values=values)
-    return torch.tensor(values.to_numpy())
-
-
-# %% tags=["remove-cell"]
-printed = record("lenet")["relative_threshold"].item()
-glue("best", float(authors["relative"].min()), display=False)
-assert 0.96 < authors["relative"].min() < 0.98
-assert round(100 * authors["zero"].mean()) == 32 and not ours["zero"].any()
-assert round(100 * (authors["relative"] < printed).mean()) == 69
-assert round(100 * (ours["relative"] < 0.1).mean()) == 3 and round(printed) == 460
-assert genni.components(square(ours) < 0.1).max() == 3
-assert genni.components(square(authors) < printed).max() == 1
-
 # %% tags=["remove-input"] figure="fig-lenet"
-axis = torch.linspace(-13, 13, 81)
-crosses = {name: rows[["t1", "t2"]] for name, rows in spans.groupby("plane")}
-theirs = {"grid": genni.Grid(axis, square(authors), 1.0), "points": crosses["authors"]}
-theirs |= {"epsilon": printed, "zero": square(authors, "zero") > 0}
-other = {"grid": genni.Grid(axis, square(ours), 1.0), "points": crosses["varying"]}
-panels = {"the authors' target": theirs, "a target that varies": other | {"epsilon": 0.1}}
-loss_planes(panels, low=-3, high=3)
+story.lenet()
 
 # %% [markdown]
 # (sec-lenet)=
@@ -114,19 +86,19 @@ loss_planes(panels, low=-3, high=3)
 # no step of training moves the network.
 # The centre of the authors' pictures is such a network:
 
-# %% tags=["hide-input"]
+# %%
 device = devices.pick(device)
 run = results.run(globals(), "06b_genni_lenet")
 generator = run.generator()
+
 lenet = models.lenet()
 theirs, noise, starts = authors_draws(models.lenet, (1, 28, 28), 8192, 3, seed=0)
 noise, begun = noise.to(device), starts.to(device)
-problem = Problem(lenet, theirs, noise[: 256 * authors_steps])
-sgd = {"lr": 0.001 * problem.energy, "optimizer": "sgd"}
-ended = genni.descend(problem, begun, steps=authors_steps, **sgd)
-their_plane, few = genni.plane(ended), problem.on(noise[:lenet_inputs])
-flat_part = genni.grid_loss(few, their_plane, (-13, 13), plane_points)
-their_lenet = genni.describe_target(problem.on(noise[:500]).y, epsilon=0.0025)
+authors = Problem(lenet, theirs, noise[: 256 * authors_steps])
+sgd = {"lr": 0.001 * authors.energy, "optimizer": "sgd"}
+their_plane = genni.plane(genni.descend(authors, begun, steps=authors_steps, **sgd))
+judged = authors.on(noise[:lenet_inputs])
+flat_part = genni.grid_loss(judged, their_plane, (-13, 13), plane_points)
 
 # %%
 centre = begun[:1].clone().requires_grad_()
@@ -140,10 +112,10 @@ print("largest output", output.max().item())
 print("largest entry of the gradient", centre.grad.abs().max().item())
 relative = loss / target.square().mean()
 assert relative == 1  # it is the zero function
-assert torch.isclose(genni.loss_at(few.on(images), centre.detach())[0], loss)
+assert torch.isclose(genni.loss_at(judged.on(images), centre.detach())[0], loss)
 
 # %% [markdown]
-# The printed ε = 0.0025 is 460 times the loss of the zero function.
+# The printed ε = 0.0025 is {glue:text}`printed:.0f` times the loss of the zero function.
 # The "wide region with non-empty interior" of the paper's figures 4 to 6 contains the hatched part, and more:
 # networks whose outputs are twenty times as large as the target's pass, too.
 # Besides, $\{J<\varepsilon\}$ is open for *every* continuous network,
@@ -166,31 +138,31 @@ assert torch.isclose(genni.loss_at(few.on(images), centre.detach())[0], loss)
 # In general position a plane through a point of such an orbit meets the orbit near that point only there,
 # since the two dimensions and the 113 are far fewer than those of all parameters.
 
-# %% tags=["hide-input"]
+# %%
 small = models.lenet(1, output_relu=False, size=16)
 digits = data.load("digits", "train", device="cpu").images
 digits = nn.functional.interpolate(digits, size=16).flatten(1)
-_, _, components = torch.linalg.svd(digits - digits.mean(0), full_matrices=False)
+components = torch.linalg.svd(digits - digits.mean(0), full_matrices=False).Vh
 images = torch.randn(5000, 2, generator=generator) @ components[:2]
 images = (images / images.std()).view(-1, 1, 16, 16).to(device)
 weights = 2.0 * genni.random_starts(small, 1, generator=run.generator(5)).to(device)
 raw = genni.outputs(small, weights, images)[0]
 
 
-# %% tags=["hide-input"]
+# %%
 def wanted(x):
     """A target of mean 0 and variance 1."""
     return (genni.outputs(small, weights, x)[0] - raw.mean()) / raw.std()
 
 
-asked = {"seed": seed, "accept": lenet_accept, "starts": 6, "lr": 0.01, "batch_size": 64}
 problem = Problem(small, wanted, images)
-solved = genni.search(problem, 3, steps=lenet_steps, **asked)
+asked = {"starts": 6, "lr": 0.01, "batch_size": 64, "steps": lenet_steps}
+solved = genni.search(problem, 3, seed=seed, accept=lenet_accept, **asked)
+
 few = problem.on(images[-lenet_inputs:])
-varying = genni.grid_loss(few, genni.plane(solved.points[:3]), (-13, 13), plane_points)
-lenet_grid = genni.grid_loss(few, genni.plane(solved.points), (-13, 13), lenet_points)
-assert sum(layer.channels for layer in small.hidden_layers()) == 113
-assert sum(layer.channels for layer in lenet.hidden_layers()) == 226
+our_plane, solid = genni.plane(solved.points[:3]), genni.plane(solved.points)
+varying = genni.grid_loss(few, our_plane, (-13, 13), plane_points)
+lenet_grid = genni.grid_loss(few, solid, (-13, 13), lenet_points)
 
 # %% [markdown]
 # (sec-umap)=
@@ -226,12 +198,12 @@ assert count_pieces(inside) == genni.components(inside).max()
 count_pieces(inside)  # on the small grid of this page
 
 # %% [markdown]
-# *UMAP changes the number of pieces in 9 of 25 pictures; in two of five sets the number in the picture changes
-# with the seed.*
+# *UMAP changes the number of pieces in {glue:text}`changed` of {glue:text}`pictures` pictures;
+# in two of five sets the number in the picture changes with the seed.*
 # We count the pieces of the same points before and after UMAP by one rule:
 # each point is joined to its ten nearest.
 # The counts depend on this choice.
-# The number of pieces on the grid agrees with the picture in 20 of 25 cases.
+# The number of pieces on the grid agrees with the picture in {glue:text}`agrees` of {glue:text}`pictures` cases.
 # Four of these are pictures of LeNet in which UMAP splits a cloud that the rule sees as one piece.
 # {numref}`fig-umap` has the two sets whose number changes.
 # That of the paper's figure 3a, with three dimensions and the paper's target, is one piece;
@@ -239,45 +211,10 @@ count_pieces(inside)  # on the small grid of this page
 # A target with both slopes has two pieces; we count two, one or three.
 
 # %% tags=["remove-input"] figure="fig-umap"
-counted = record("umap")
-pictures = record("umap_pictures").merge(counted[["set", "seed", "drawn"]])
-names = {"figure 3a": "figure 3a", "live, 3D": "both slopes"}
-pictures = pictures[pictures["seed"].isin([0, 2, 3])].replace({"set": names})
-embeddings(pictures)
+story.umap()
 
 # %% tags=["remove-input"]
-each = counted.assign(
-    before=counted["sampled"].astype(str), shown=counted["drawn"].astype(str)
-).groupby("set", sort=False)
-columns = {name: (name, ", ".join) for name in ("before", "shown")}
-summary = each.agg(on_the_grid=("on_the_grid", "first"), **columns)
-summary = summary.reset_index().replace(
-    {
-        "figure 3a": "paper's figure 3a",
-        "figure 3b": "paper's figure 3b",
-        "live, 3D": "both slopes, three dimensions",
-        "live, 4D": "both slopes, all four dimensions",
-        "LeNet, live": "LeNet, a target that varies",
-    }
-)
-summary["epsilon"] = [
-    "0.005, printed",
-    "0.1, printed",
-    "0.1 E[y²]",
-    "0.1 E[y²]",
-    "0.5 E[y²]",
-]
-assert len(counted) == 25 and counted["agrees"].sum() == 20
-changed = counted["drawn"] != counted["sampled"]
-assert changed.sum() == 9 and set(counted.loc[changed & counted["agrees"], "set"]) == {
-    "LeNet, live"
-}
-assert (changed & counted["agrees"]).sum() == 4
-assert set(counted.loc[~counted["agrees"], "set"]) == {"figure 3a", "live, 3D"}
-words = {"set": "set", "epsilon": "ε", "on_the_grid": "on the grid"}
-words |= {"before": "sampled points, five samples", "shown": "UMAP of these"}
-shown = readable(summary, words, title="Pieces on the grid and in pictures by UMAP")
-shown
+story.pieces()
 
 # %% [markdown]
 # The two printed thresholds are {glue:text}`printed-3a:.0f` and {glue:text}`printed-3b:.0f` times the zero
@@ -289,52 +226,13 @@ shown
 # The grid of the cell above is another, coarser one, of networks that this page trained:
 # its count need not agree.
 
-# %% tags=["hide-input"]
-fcn = models.fcn()
-theirs, inputs, starts = authors_draws(models.fcn, (1,), 16384, 10, seed=10)
-aim, x = Problem(fcn, theirs, inputs), inputs.to(device, torch.float64)
-sgd = {"lr": 0.015 * aim.energy, "optimizer": "sgd", "steps": 1000}
-nets = genni.descend(aim, starts[:5], **sgd)
-live = Problem(fcn, torch.tensor([1.0, -1.0, 0.8, 0.5]), x[:4000])
+# %%
+_, x, _ = authors_draws(models.fcn, (1,), 16384, 1, seed=10)
+x = x.to(device, torch.float64)
+theta = torch.tensor([1.0, -1.0, 0.8, 0.5])
+live = Problem(models.fcn(), theta, x[:4000])
 four = genni.search(live, 3, seed=seed, starts=24).points
-aim, live = aim.on(x[:samples]), live.on(x[:samples])
-theirs_3d = genni.grid_loss(aim, genni.plane(nets[:4]), (-2, 2), points_3d)
-theirs_4d = genni.grid_loss(aim, genni.plane(nets), (-1, 1), 20)
-live_3d = genni.grid_loss(live, genni.plane(four), (-2, 2), points_3d)
-space = genni.plane(torch.cat([torch.zeros(1, 4), torch.eye(4)]))
-
-# %% tags=["remove-cell"]
-live_4d = genni.grid_loss(live, space, (-2, 2), 20)
-
-# %% tags=["remove-cell"]
-clouds = {
-    "figure 3a": (theirs_3d, 0.005 / theirs_3d.energy),
-    "figure 3b": (theirs_4d, 0.1 / theirs_4d.energy),
-    "live, 3D": (live_3d, 0.1),
-    "live, 4D": (live_4d, 0.1),
-    "LeNet, live": (lenet_grid, 0.5),
-}
-for name, (_, epsilon) in list(clouds.items())[:2]:
-    glue(f"printed-{name[-2:]}", float(epsilon), display=False)
-    assert epsilon > 16
-drawn, rows = [], []
-for (name, (grid, epsilon)), k in itertools.product(
-    clouds.items(), range(max(1, umap_seeds))
-):
-    labels = genni.components(genni.epsilon_set(grid, epsilon)).flatten().cpu()
-    inside = labels.nonzero()[:, 0]
-    order = torch.randperm(len(inside), generator=torch.Generator().manual_seed(k))
-    some = inside[order[:umap_points]]
-    cloud = grid.coordinates().cpu()[some]
-    flat = umap_embedding(cloud, seed=k) if umap_seeds else cloud[:, :2]
-    picture = pd.DataFrame(flat.numpy(), columns=["x", "y"]).assign(set=name, seed=k)
-    if "3" in name:  # three dimensions, but for figure 3b
-        drawn.append(picture.assign(component=labels[some].numpy())[:300].round(2))
-    row = {"set": name, "seed": k, "on_the_grid": int(labels.max())}
-    rows.append(row | {"sampled": pieces(cloud), "drawn": pieces(flat)})
-seen_by_umap = pd.DataFrame(rows).eval("agrees = on_the_grid == drawn")
-seen_by_umap = seen_by_umap.eval("connected = on_the_grid == 1")
-drawn = pd.concat(drawn).query("set != 'figure 3b'")
+live = live.on(x[:samples])
 
 # %% [markdown]
 # (sec-quotient)=
@@ -346,17 +244,16 @@ drawn = pd.concat(drawn).query("set != 'figure 3b'")
 # {numref}`fig-stack` shows how classes fill the parameters: as hyperbolas, and as hexagons one inside the other.
 # For the target 0 the relative loss divides by $\mathrm E[y^2] = 0$, so the class of 0 cannot be drawn this way.
 
-# %% tags=["hide-input"] figure="fig-stack"
-neuron = genni.plane(torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
+# %% figure="fig-stack"
+neuron = genni.plane(torch.tensor([[0.0, 0], [1, 0], [0, 1]]))
 corner = torch.tensor([0.0, 0, 0, 1, 1, 1])
 turns = torch.tensor([[1.0, -1, 0, 0, 0, 0], [0, 1, -1, 0, 0, 0]])
 three = genni.plane(torch.cat([corner[None], corner + turns]))
-stack = {"one neuron": {}, "three neurons": {}}
+
+cases = {"one neuron": (1, neuron, torch.relu), "three neurons": (3, three, torch.abs)}
+stack = {title: {} for title in cases}
 for size in (0.4, 0.8, 1.2, 1.6):
-    for title, h, flat, base in (
-        ("one neuron", 1, neuron, torch.relu),
-        ("three neurons", 3, three, torch.abs),
-    ):
+    for title, (h, flat, base) in cases.items():
         scaled = lambda x, size=size, base=base: size * base(x)
         problem = Problem(models.fcn((1, h, 1)), scaled, x[:100])
         grid = genni.grid_loss(problem, flat, (-2.5, 2.5), 2 * points_2d)
@@ -443,14 +340,6 @@ for other in four[1:].cpu():
 # and {glue:text}`wide:.0f` % lies below the printed ε.
 # Under ε = 0.5 lie {glue:text}`under:.0f` % of the plane of the target that varies.
 # Another run is one command: `.venv/bin/intertwine run 06b_genni_lenet -p plane_points 41`.
-
-# %% tags=["remove-cell"]
-still = ((flat_part.relative - 1).abs() < 1e-6).double().mean().item()
-glue("points", plane_points, display=False)
-glue("steps", authors_steps, display=False)
-glue("zero", 100 * still, display=False)
-glue("wide", 100 * (flat_part.loss < 0.0025).double().mean().item(), display=False)
-glue("under", 100 * (varying.relative < 0.5).double().mean().item(), display=False)
 
 # %% [markdown]
 # ## Adapt this
@@ -543,7 +432,7 @@ print("pieces, holes:", genni.betti(genni.epsilon_set(grid, 0.05)))
 # :::{exercise}
 # :label: ex-islands
 # *With data.*
-# `square(ours)` holds the relative loss on the right of {numref}`fig-lenet`.
+# `story.losses("varying")` holds the relative loss on the right of {numref}`fig-lenet`.
 # Draw the number of pieces of the ε-set against ε.
 # From which ε on do islands join?
 # :::
@@ -552,14 +441,11 @@ print("pieces, holes:", genni.betti(genni.epsilon_set(grid, 0.05)))
 # :class: dropdown
 # ::::
 
-# %% tags=["remove-input"] figure="fig-ex-islands"
-islands = pd.DataFrame(
-    {"ε": f"{epsilon:g}", "set": "pieces", "pieces": int(number)}
-    for epsilon in (0.01, 0.03, 0.1, 0.3, 0.5)
-    for number in [genni.components(square(ours) < epsilon).max()]
-)
-assert islands["pieces"].tolist() == [3, 3, 3, 2, 2]
-mean_curves(islands, "ε", "pieces", "set")
+# %% figure="fig-ex-islands"
+ours = torch.tensor(story.losses("varying"))
+pieces = {f"{e:g}": count_pieces(ours < e) for e in (0.01, 0.03, 0.1, 0.3, 0.5)}
+islands = pd.DataFrame(pieces.items(), columns=["ε", "pieces"])
+mean_curves(islands.assign(set="pieces"), "ε", "pieces", "set")
 
 # %% [markdown]
 # {numref}`fig-ex-islands` shows it.
@@ -580,20 +466,18 @@ mean_curves(islands, "ε", "pieces", "set")
 # :class: dropdown
 # ::::
 
-# %% tags=["remove-input"] figure="fig-ex-lines"
+# %% figure="fig-ex-lines"
 way = torch.linspace(0, 1, 13, device=device)
 first, *others = solved.points
-losses = {
-    k: genni.loss_at(few, first + way[:, None] * (other - first)) / few.energy
-    for k, other in enumerate(others, 2)
-}
-lines = [
-    pd.DataFrame({"way": way.tolist(), "to solution": k, "loss": each.tolist()})
-    for k, each in losses.items()
-]
-glue("worse", sum(each[6].item() > 1 for each in losses.values()), display=False)
+lines = []
+for k, other in enumerate(others, 2):
+    line = first + way[:, None] * (other - first)
+    losses = genni.loss_at(few, line) / few.energy
+    table = {"way": way.tolist(), "to solution": k, "loss": losses.tolist()}
+    lines.append(pd.DataFrame(table))
+lines = pd.concat(lines)
 axes = {"xlabel": "fraction of the way", "ylabel": "relative loss", "level": 1.0}
-mean_curves(pd.concat(lines), "way", "loss", "to solution", **axes)
+mean_curves(lines, "way", "loss", "to solution", **axes)
 
 # %% [markdown]
 # In the run of this page the midpoint is worse on {glue:text}`worse` of the three lines ({numref}`fig-ex-lines`).
@@ -615,7 +499,8 @@ mean_curves(pd.concat(lines), "way", "loss", "to solution", **axes)
 # - The wide region of the paper's LeNet does not come from a symmetry of the target's class:
 #   on a third of the plane the network returns 0, and nowhere on the grid does it fit the target.
 # - UMAP answers which points are neighbours.
-#   In 5 of 25 of its pictures we count another number of pieces than on the grid.
+#   In {glue:text}`disagrees` of {glue:text}`pictures` of its pictures
+#   we count another number of pieces than on the grid.
 # - The quotient of the small network by functional equivalence is a plane with coordinates $(s_+, s_-)$.
 # - A group is found when an element maps one solution to another, and the loss stays 0.
 #
@@ -624,36 +509,25 @@ mean_curves(pd.concat(lines), "way", "loss", "to solution", **axes)
 # {doc}`/generated/status` has the data, code and run of this page.
 
 # %% tags=["remove-cell"]
-place = torch.cartesian_prod(*[torch.arange(plane_points)] * 2)
-both = {
-    "authors": (flat_part, their_plane),
-    "varying": (varying, genni.plane(solved.points[:3])),
+shares = {
+    "zero": genni_lenet.returns_zero(flat_part),
+    "wide": flat_part.loss < 0.0025,
+    "under": varying.relative < 0.5,
 }
-tables = [
-    pd.DataFrame(place.numpy(), columns=["i", "j"]).assign(
-        plane=name, relative=grid.relative.flatten().cpu().numpy()
-    )
-    for name, (grid, _) in both.items()
-]
-measured = pd.concat(tables, ignore_index=True)
-measured["zero"] = ((measured["relative"] - 1).abs() < 1e-6).astype(int)
-measured["relative"] = measured["relative"].map("{:.4g}".format).astype(float)
+shares = {name: 100 * mask.double().mean().item() for name, mask in shares.items()}
+settings = {"points": plane_points, "steps": authors_steps}
+worse = int((lines.query("way == 0.5")["loss"] > 1).sum())
+tell(story.facts(), shares, settings, {"worse": worse})
 
-# %% tags=["remove-cell"]
-solutions = pd.concat(
-    pd.DataFrame(flat.coordinates[:3].cpu().numpy(), columns=["t1", "t2"]).assign(
-        plane=name
-    )
-    for name, (_, flat) in both.items()
-).round(3)
-count = sum(parameter.numel() for parameter in lenet.parameters())
-threshold = 0.0025 / their_lenet.energy
-lenet_row = {"parameters": count, "difference": abs(count - 60_000), "still": still}
+sets = genni_lenet.small_sets(live, four, points_3d) | {"LeNet, live": (lenet_grid, 0.5)}
+counted, drawn = genni_lenet.umap(sets, seeds=umap_seeds, points=umap_points)
 run.write(
-    umap=seen_by_umap,
+    umap=counted,
     umap_pictures=drawn,
-    planes=measured[["plane", "i", "j", "relative", "zero"]],
-    plane_solutions=solutions[["plane", "t1", "t2"]],
-    lenet=pd.DataFrame([lenet_row | {"relative_threshold": threshold}]),
+    planes=genni_lenet.planes({"authors": flat_part, "varying": varying}),
+    plane_solutions=genni_lenet.plane_solutions(
+        {"authors": their_plane, "varying": our_plane}
+    ),
+    lenet=genni_lenet.lenet(judged.on(noise[:500]), flat_part),
 )
 results.provenance(run.folder)
