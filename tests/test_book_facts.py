@@ -21,7 +21,7 @@ def test_a_fact_is_written_out_wherever_it_stands():
         ("shalow_relu median-1", "'shallow_relu'"),
         ("shallow_relu medain-1", "'median-1'"),
         ("shallow_relu x", "the nearest"),
-        ("learned median-1", "a chapter's story"),  # it has no facts of its own
+        ("told median-1", "a story"),  # it has no facts
         ("shallow_relu median-1:nonsense", "format"),
     ],
 )

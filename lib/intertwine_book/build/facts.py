@@ -13,7 +13,7 @@ from typing import Any
 from intertwine_book import stories
 
 _ROLE = re.compile(r"{fact}`(\S+) ([^`:]+):?([^`]*)`")
-_CHAPTERS = [each.name for each in iter_modules(stories.__path__) if each.name not in ("told", "learned")]
+_STORIES = [each.name for each in iter_modules(stories.__path__) if each.name != "told"]
 
 
 def setup(app: Any) -> dict[str, bool]:
@@ -30,22 +30,22 @@ def told(text: str) -> str:
         'The median is 34.'
 
     Raises:
-        ValueError: there is no such chapter, fact, or format.
+        ValueError: there is no such story, fact, or format.
     """
     return _ROLE.sub(lambda found: _fact(*found.groups()), text)
 
 
-def _fact(chapter: str, name: str, form: str) -> str:
-    if chapter not in _CHAPTERS:
-        raise ValueError(_expected("a chapter's story", chapter, _CHAPTERS))
-    if name not in (facts := _facts(chapter)):
-        raise ValueError(_expected(f"a fact of {chapter}", name, facts))
+def _fact(story: str, name: str, form: str) -> str:
+    if story not in _STORIES:
+        raise ValueError(_expected("a story", story, _STORIES))
+    if name not in (facts := _facts(story)):
+        raise ValueError(_expected(f"a fact of {story}", name, facts))
     return format(facts[name], form)
 
 
 @cache
-def _facts(chapter: str) -> dict[str, Any]:
-    return dict(import_module(f"intertwine_book.stories.{chapter}").facts())
+def _facts(story: str) -> dict[str, Any]:
+    return dict(import_module(f"intertwine_book.stories.{story}").facts())
 
 
 def _expected(what: str, given: str, known: Any) -> str:

@@ -15,7 +15,7 @@ import pandas as pd
 from intertwine import files
 from intertwine_book.build import execute, freshness, status
 from intertwine_book.build.layout import Book, BookError
-from intertwine_book.claims import Claim, judge_all, load, scoreboard, summary
+from intertwine_book.claims import judge_all, load, scoreboard, summary
 from intertwine_book.results import PROFILES, RECORDED
 
 _PERCENT = re.compile(r"(reading sources|writing output)\.*\s*\[\s*(\d+)%\]")
@@ -41,7 +41,7 @@ def render(
         whole.unlink(missing_ok=True)
         if not (page.is_file() and stamp_file.is_file() and stamp_file.read_text() == stamp):
             if verdicts is not None:
-                _draw(book, *verdicts)
+                _draw(book, verdicts)
             # from scratch: Sphinx would treat half-written pages as finished, and not repeat old warnings
             stamp_file.unlink(missing_ok=True)
             shutil.rmtree(book.html, ignore_errors=True)
@@ -114,8 +114,8 @@ def _write(path: Path, content: str) -> None:
             part.write_text(content)
 
 
-def _generated(book: Book, profile: str) -> tuple[list[Claim], pd.DataFrame] | None:
-    """Write what is computed: runs of the chapters, verdicts, errata; return ledger and verdicts."""
+def _generated(book: Book, profile: str) -> pd.DataFrame | None:
+    """Write what is computed: runs of the chapters, verdicts, errata; return the verdicts."""
     folder = book.root / "book/generated"
     _write(folder / "status.md", status.page(book, profile))
     _write(folder / "networks.md", status.networks())
@@ -125,25 +125,24 @@ def _generated(book: Book, profile: str) -> tuple[list[Claim], pd.DataFrame] | N
         return None
     places = [(name, book.tables(name)) for name in dict.fromkeys([profile, *RECORDED])]
     try:
-        claims = load(ledger)
-        judged = judge_all(claims, places)
+        judged = judge_all(load(ledger), places)
         pages = scoreboard(judged)
     except ValueError as error:
         raise BookError(str(error)) from error
     for name, page in pages.items():
         _write(folder / f"{name}.md", page)
-    return claims, summary(judged)
+    return summary(judged)
 
 
-def _draw(book: Book, claims: list[Claim], verdicts: pd.DataFrame) -> None:
+def _draw(book: Book, verdicts: pd.DataFrame) -> None:
     from intertwine_book.claims import simulated
-    from intertwine_book.figures import headlines
     from intertwine_book.figures import scoreboard as picture  # matplotlib is slow to import
     from intertwine_book.figures.chapter_map import chapter_map
     from intertwine_book.figures.style import use_style
+    from intertwine_book.stories import learned
 
     use_style()
-    figures = {f"learned-{name}": figure for name, figure in headlines.headlines(claims).items()}
+    figures = {f"learned-{name}": figure for name, figure in learned.figures().items()}
     figures |= {"scoreboard": picture.verdicts(verdicts), "numbers": picture.printed_and_measured(verdicts)}
     figures["rates"] = picture.rates(simulated.rates())
     figures |= {"chapters": chapter_map(needs(book))}

@@ -1,0 +1,54 @@
+"""Pages that are no chapters: facts come from stories, figures are there, the map shows the chapters."""
+
+import re
+from pathlib import Path
+
+from intertwine_book import claims
+from intertwine_book.build import facts
+from intertwine_book.build.layout import Book
+from intertwine_book.build.render import needs
+from intertwine_book.figures.chapter_map import arrows, chapter_map
+from intertwine_book.stories import learned
+
+BOOK = Book(Path(__file__).parents[1])
+PAGES = {path.stem: path.read_text() for path in (BOOK.root / "book").glob("*.md")}
+
+
+def test_every_fact_of_a_page_is_known():
+    for page, text in PAGES.items():
+        assert "{fact}" not in facts.told(text), page
+
+
+def test_no_percentage_and_no_points_are_typed():
+    for page in ("learned", "intro"):
+        typed = re.findall(r"(?<![\d.])[\d.]*\d(?=(?: %| percent\b| points\b))", PAGES[page])
+        assert not typed, page
+
+
+def test_the_pages_have_a_figure_for_each_name_and_none_without():
+    shown = re.findall(r"generated/learned-(\w+)\.svg", PAGES["learned"] + PAGES["intro"])
+    assert set(shown) == set(learned.figures())
+
+
+def test_open_markers_of_the_stitches_are_the_printed_values_of_the_ledger():
+    (axis,) = learned.figures()["stitches"].axes
+    open_ones = [line for line in axis.lines if line.get_markerfacecolor() == "none"]
+    kinds = ("full", "g_relu", "rank_4", "rank_1")
+    ledger = [c for c in claims.load(BOOK.root / "book/claims.yml") if c.table == "figure_1"]
+    printed = {c.printed for c in ledger if c.kind == "number" and c.columns[0] in kinds}
+    assert {float(y) for line in open_ones for y in line.get_ydata()} == printed
+
+
+def test_the_map_on_the_home_page_has_every_chapter_behind_those_that_it_needs():
+    found = needs(BOOK)
+    assert [f"{name:0>2}" if name.isdigit() else f"0{name}" for name in found] == [
+        name.split("_")[0] for name in BOOK.chapters
+    ]
+    assert found["4b"] == ("Similarity and function", ["4", "3", "3b"])
+    assert all(
+        list(found).index(other) < list(found).index(name) for name in found for other in found[name][1]
+    )
+    assert len(chapter_map(found).axes[0].patches) == len(found)
+    after = {name: [n for n, before in arrows(found).items() if name in before] for name in found}
+    said = "; ".join(f"{name} → {', '.join(names)}" for name, names in after.items() if names)
+    assert f'"Arrows: {said}."' in PAGES["intro"]
