@@ -57,7 +57,7 @@ def test_a_rotation_of_the_stream_keeps_the_function():
         assert relative_error(turned(IMAGES), model(IMAGES)) < 1e-12
 
 
-@given(st.integers(0, 2**31), st.integers(3, 8))
+@given(st.integers(0, 2**31), st.integers(4, 8))  # at 3 bits 18 of 2,000 rotations do not win
 @settings(max_examples=12, deadline=None)
 def test_a_known_outlier_costs_less_than_half_behind_a_rotation(seed, bits):
     generator = torch.Generator().manual_seed(seed)
@@ -66,7 +66,7 @@ def test_a_known_outlier_costs_less_than_half_behind_a_rotation(seed, bits):
     H = q.hadamard(64, generator)
     direct = (q.rounded(y, bits, 1) - y).norm()
     turned = (q.rounded(y @ H.T, bits, 1) @ H - y).norm()
-    assert turned < (0.5 if bits > 4 else 1) * direct
+    assert turned < 0.5 * direct
 
 
 def test_principal_axes_are_orthogonal_and_sort_the_stream_by_size():
