@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from statistics import fmean
 
 import pandas as pd
 import torch
@@ -12,12 +12,12 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from intertwine import genni, models
 from intertwine.genni import Grid, Plane, Problem
-from intertwine.genni.grid import Bounds
 from intertwine.shallow import ShallowReLU, stabilizer
 from intertwine_book.experiments.genni.closed_form import gaussian_loss, orbit, slopes
 from intertwine_book.experiments.rows import Row, tabled
 
 f64 = torch.float64
+Seeded = Callable[[int], torch.Generator]
 PRINTED = 0.0025
 """The ε of the paper's figures 1 and 2, of J itself."""
 
@@ -139,61 +139,31 @@ def crossing(plane: Plane, ratio: float, n: int) -> Iterator[Row]:
 
 
 @tabled
-def shares(
-    problem: Problem,
-    plane: Plane,
-    bounds: Bounds,
-    n: int,
-    *,
-    epsilons: Sequence[float],
-    planes: int,
-    generator: torch.Generator,
-) -> Iterator[Row]:
-    """The share of grid points under ε in the plane of the solutions and in random planes through θ_0.
-
-    The grid is that of `grid_loss`, ε are thresholds of J/E[y²], and the generator draws the directions of
-    the random planes. Columns plane (solutions, random), trial, epsilon, share (of the grid's points).
-    """
-    size = len(plane.basis)
-    drawn = [genni.random_plane(plane.centre, size, generator=generator) for _ in range(planes)]
-    for name, trial, each in [("solutions", 0, plane), *(("random", k, p) for k, p in enumerate(drawn))]:
-        grid = genni.grid_loss(problem, each, bounds, n)
-        for epsilon in epsilons:
-            share = genni.epsilon_set(grid, epsilon).double().mean().item()
-            yield {"plane": name, "trial": trial, "epsilon": epsilon, "share": share}
-
-
 def conjecture(
-    problem: Problem, flats: Sequence[Plane], n: int, *, planes: int, seeded: Callable[[int], torch.Generator]
-) -> pd.DataFrame:
-    """The plane of the solutions of each search beside random planes through the first of them."""
-    asked: dict[str, Any] = {"bounds": (-2, 2), "n": n, "planes": planes}
-    asked["epsilons"] = [0.01, 0.03, 0.1, 0.3]
-    each = {k: shares(problem, p, **asked, generator=seeded(1000 + k)) for k, p in enumerate(flats)}
-    table = pd.concat(each, names=["search"])
-    return table.groupby(["search", "epsilon", "plane"])["share"].mean().unstack().reset_index()
+    problem: Problem, flats: Sequence[Plane], n: int, *, planes: int, seeded: Seeded
+) -> Iterator[Row]:
+    """The share of a grid under ε in planes of solutions, and its mean in random planes through the first."""
+    for k, flat in enumerate(flats):
+        size, generator = len(flat.basis), seeded(1000 + k)
+        random = [genni.random_plane(flat.centre, size, generator=generator) for _ in range(planes)]
+        losses = [genni.grid_loss(problem, each, (-2, 2), n).relative for each in (flat, *random)]
+        for epsilon in (0.01, 0.03, 0.1, 0.3):
+            share, *shares = ((loss < epsilon).double().mean().item() for loss in losses)
+            yield {"search": k, "epsilon": epsilon, "random": fmean(shares), "solutions": share}
 
 
 @tabled
 def conjecture_anywhere(
-    flats: Sequence[Plane],
-    target: Float[Tensor, " 2"],
-    n: int,
-    *,
-    planes: int,
-    seeded: Callable[[int], torch.Generator],
+    flats: Sequence[Plane], target: Float[Tensor, " 2"], n: int, *, planes: int, seeded: Seeded
 ) -> Iterator[Row]:
-    """The plane of the solutions of each search beside planes through random points, by closed form."""
+    """The same beside random planes through random points, by closed form."""
     for k, flat in enumerate(flats):
         generator = seeded(2000 + k)
         centres = torch.randn(planes, 4, dtype=f64, generator=generator)
         random = [genni.random_plane(centre, 3, generator=generator) for centre in centres]
-        points = (cube(each, n).to(target) for each in (flat, *random))
-        share = [
-            (gaussian_loss(at, target) < 0.05 * target.square().sum()).double().mean().item() for at in points
-        ]
-        row = {"search": k, "epsilon": 0.1, "solutions": share[0]}
-        yield row | {"random": sum(share[1:]) / planes}
+        losses = (gaussian_loss(cube(each, n).to(target), target) for each in (flat, *random))
+        share, *shares = ((loss < 0.05 * target.square().sum()).double().mean().item() for loss in losses)
+        yield {"search": k, "epsilon": 0.1, "solutions": share, "random": sum(shares) / planes}
 
 
 def cost(problem: Problem) -> pd.DataFrame:
