@@ -22,9 +22,9 @@ _NOTE = """\
 
 `{command}`
 
-*Figures that move need a notebook that is trusted, or run. Tables go into `results/{name}`, trained networks
-and data sets into the folders that the variables INTERTWINE_ZOO and INTERTWINE_DATA name, or else into
-`intertwine` in your cache folder.*"""
+*Some figures that move need a notebook that is trusted, or run. Tables go into `results/{name}`, trained
+networks and data sets into the folders that the variables INTERTWINE_ZOO and INTERTWINE_DATA name, or else
+into `intertwine` in your cache folder.*"""
 
 
 def setup(app: Any) -> dict[str, bool]:

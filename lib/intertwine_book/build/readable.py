@@ -81,8 +81,8 @@ def _pieces(page: Page, node: nodes.Element, level: int = 1, fold: str = "") -> 
             if named:  # a solution around cells
                 yield _Piece(int(cells[0]["cell_index"]) - 1, named)
             yield from _pieces(page, child, level, fold or named)
-        else:
-            yield _Piece(at, markdown.block(page, child), fold=fold)
+        elif words := markdown.block(page, child):
+            yield _Piece(at, words, fold=fold)
 
 
 def _is_code(node: nodes.Node) -> bool:
@@ -98,9 +98,9 @@ def _heading(page: Page, section: nodes.Element, level: int) -> str:
 def _words(pieces: list[_Piece], page: Page, folder: Path, name: str) -> nbformat.NotebookNode:
     parts = []
     for fold, each in groupby(pieces, lambda piece: piece.fold):
-        text = "\n\n".join(piece.words for piece in each if piece.words)
-        parts.append(markdown.fold(fold, text) if fold and text else text)
-    cell = nbformat.v4.new_markdown_cell("\n\n".join(filter(None, parts)), id=name)
+        text = "\n\n".join(piece.words or "" for piece in each)
+        parts.append(markdown.fold(fold, text) if fold else text)
+    cell = nbformat.v4.new_markdown_cell("\n\n".join(parts), id=name)
     shown = {
         image: folder / file for image, file in page.images.items() if f"(attachment:{image})" in cell.source
     }
