@@ -81,14 +81,29 @@ def tags(cell) -> set[str]:
     return set(cell.metadata.get("tags", []))
 
 
+def lines(cells) -> int:
+    return sum(1 for cell in cells for line in cell.source.splitlines() if line.strip())
+
+
+def check_code(code) -> None:
+    folded = lines(cell for cell in code if tags(cell) & HIDDEN and "parameters" not in tags(cell))
+    assert lines(code) <= 200, f"{lines(code)} lines of code, expected at most 200: move bookkeeping out"
+    assert folded <= lines(code) / 4, f"{folded} of {lines(code)} lines are hidden, expected a quarter"
+
+
 @CHAPTERS
 def test_code_is_what_the_page_shows(chapter):
-    def lines(cells) -> int:
-        return sum(1 for cell in cells for line in cell.source.splitlines() if line.strip())
+    check_code(cells(chapter, "code"))
 
-    code = cells(chapter, "code")
-    folded = [cell for cell in code if tags(cell) & HIDDEN and "parameters" not in tags(cell)]
-    assert lines(code) <= 200 and lines(folded) <= lines(code) / 4, (lines(code), lines(folded))
+
+def test_the_example_of_a_new_chapter_keeps_to_the_rules():
+    text = (BOOK.root / "CONTRIBUTING.md").read_text().partition("### A new chapter")[2]
+    example = re.search(r"```python\n(.*?)```", text, re.DOTALL)[1]
+    node = jupytext.reads(example, fmt="py:percent")
+    assert node.metadata["kernelspec"]["name"] == "python3"
+    check_code([cell for cell in node.cells if cell.cell_type == "code"])
+    assert {"seed", "device"} <= set(declared(parameters_cell(node).source))
+    assert "{{ this_run }}" in node.cells[0].source and max(map(len, example.splitlines())) <= 120
 
 
 @CHAPTERS
@@ -101,11 +116,13 @@ def test_what_the_page_shows_needs_nothing_that_it_hides(chapter):
 
 @pytest.mark.slow
 @CHAPTERS
-def test_a_chapter_runs_without_what_its_page_hides(chapter, tmp_path, monkeypatch):
+def test_a_chapter_runs_without_what_its_page_hides_and_each_cell_again(chapter, tmp_path, monkeypatch):
     monkeypatch.setenv("JUPYTER_PREFER_ENV_PATH", "1")
     monkeypatch.setenv("INTERTWINE_RESULTS", str(tmp_path / "tables"))
     node, _ = execute.prepare(BOOK.chapters[chapter], BOOK.overrides("smoke")[chapter])
-    node.cells = [cell for cell in node.cells if not tags(cell) & REMOVED]
+    shown = [cell for cell in node.cells if not tags(cell) & REMOVED and cell.cell_type == "code"]
+    new = nbformat.v4.new_code_cell
+    node.cells = [new(cell.source, metadata=cell.metadata) for cell in shown for _ in range(2)]
     places = {"cwd": BOOK.root / "chapters", "kernel_name": "python3"}
     execute_notebook(node, tmp_path / "shown.ipynb", progress_bar=False, **places)
 
@@ -137,7 +154,8 @@ def test_every_figure_has_a_name_a_caption_and_alt_text_and_is_referred_to(chapt
     assert drawn
     for cell in drawn:
         figure, image = cell.metadata["mystnb"]["figure"], cell.metadata["mystnb"]["image"]
-        assert len(figure["caption"]) > 40 and len(image["alt"]) > 40
+        for name, text in {"caption": figure["caption"], "alt": image["alt"]}.items():
+            assert len(text) > 40, f"the {name} of {figure['name']} has {len(text)} characters, expected 41"
         assert f"`{figure['name']}`" in prose, figure["name"]
 
 

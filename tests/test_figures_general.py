@@ -188,3 +188,9 @@ def test_printed_values_are_rings_at_their_own_height_and_means_carry_intervals(
     assert squares == [[2, 45]] and named == ["measured", "printed", "width 64"]
     with pytest.raises(ValueError, match="'way'"):
         dots(measured.drop(columns="way"), "layer", "penalty", "way", **options)
+
+
+def test_curves_may_be_told_apart_by_numbers():
+    table = pd.DataFrame({"x": [0, 1, 0, 1], "y": [0.0, 1.0, 1.0, 2.0], "rank": [1, 1, 2, 2]})
+    axis = single_curves(table, "x", "y", "rank", xlabel="x", ylabel="y").axes[0]
+    assert [line.get_ydata().tolist() for line in axis.lines] == [[0.0, 1.0], [1.0, 2.0]]

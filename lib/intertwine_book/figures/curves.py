@@ -87,6 +87,7 @@ def single_curves(
     """
     shared = {"sharex": True, "sharey": ylabel is not None, "width": 5.2}
     check_columns(table, by, trial)
+    table = table.assign(**{by: table[by].astype(str)})  # colours and labels go by words
     if colours is None:
         tones = (COLOURS[name] for name in ("blue", "grey", "orange"))
         colours = dict(zip(dict.fromkeys(table[by]), tones, strict=False))
@@ -97,7 +98,7 @@ def single_curves(
     for axis, rows in parts:
         ends = {}
         for name, mine in rows[rows[by].isin(list(colours))].groupby(by, sort=False):
-            colour = colours[str(name)]
+            colour = colours[name]
             each = [mine] if trial is None else [part for _, part in mine.groupby(trial)]
             single = [part.groupby(x)[y].mean() for part in each]
             for k, curve in enumerate(single):
