@@ -195,7 +195,7 @@ assert isclose(by_rotation(X, Y), procrustes(X, Y, centred=False))
 # and so has every permutation where features are nonnegative, as behind a ReLU.
 # So $\delta \le \sqrt2$ in {prf:ref}`def-procrustes`,
 # and both similarities are at least $1 - 1/\sqrt2 \approx 0.29$.
-# {ref}`Exercise 2 <ex-null-value>` finds 0.42 for independent units.
+# {ref}`ex-null-value` finds 0.42 for independent units.
 #
 # (sec-cka)=
 # ## CKA: compare which images look alike
@@ -585,6 +585,9 @@ mine = similarity.compare(
     f, g, list(numbers), test.images, "cka", layers2=["fc"],
     minibatch=64, generator=generator, device=device,
 )  # fmt: skip
+A, B = (features(net, at) for net, at in ((f, "relu4"), (g, "fc")))
+null = similarity.null("cka", A, B, "shuffle", generator=generator)
+print(f"relu4 and fc with shuffled images: at most {null.values.max():.2f}")
 mine.rename_axis("linear CKA with").round(2)
 
 # %% [markdown]
@@ -700,7 +703,7 @@ mean_curves(pd.DataFrame(noise), "units", "CKA", "estimator", level=0.0)
 # :label: ex-null-width
 # *With data.*
 # How does the null of $G_{\mathrm{ReLU}}$-Procrustes depend on the numbers of images and of units?
-# Draw independent features as in {ref}`Exercise 2 <ex-null-value>`.
+# Draw independent features as in {ref}`ex-null-value`.
 # May one compare layers of different widths?
 # :::
 #

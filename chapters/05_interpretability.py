@@ -516,9 +516,9 @@ read = torch.nn.Linear(8, len(concepts.classes))
 mine = torch.nn.Sequential(wide, torch.nn.Softplus(), pool, flat, read)
 once = replace(recipe, epochs=1)
 after = train(mine, concepts, once, seed=seed).network
-turn = rotation(8, draw)
 for name, each in {"before": mine, "after": after}.items():
     units = activations(each, ["1"], concepts.images)["1"]  # the Softplus
+    turn = rotation(units.shape[1], draw.manual_seed(seed))
     turned = (turn.to(units) @ units.flatten(2)).view_as(units)
     for basis, of in {"own": units, "random": turned}.items():
         best = dissection.dissect(of, mine_masks, quantile=main_quantile).best

@@ -151,3 +151,18 @@ def test_the_least_squares_map_is_phi_inverse():
     )
     B = torch.linalg.lstsq(mixed, h).solution.T
     torch.testing.assert_close(B, G.phi(G.inverse(A)))
+
+
+def test_what_follows_the_layer_is_the_activation():
+    network = nn.Sequential()
+    network.add_module("mix", nn.Conv2d(1, 4, 3))
+    network.add_module("norm", nn.BatchNorm2d(4))
+    network.add_module("bend", nn.ReLU())
+    network.add_module("flat", nn.Flatten())
+    network[1].bias.data += 1
+    images, labels = torch.randn(3, 1, 3, 3), torch.zeros(3, dtype=torch.long)
+    given = network.bend, {"any": [torch.eye(4).double()]}, images, images, labels
+    with pytest.raises(ValueError, match=r"directly after mix, in the network 'norm'\s+follows"):
+        list(sanity.best_linear_map(network, "mix", *given))
+    with pytest.raises(ValueError, match="one of the layers mix, norm, bend, flat, was given 'conv'"):
+        list(sanity.best_linear_map(network, "conv", *given))

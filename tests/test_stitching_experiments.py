@@ -19,7 +19,7 @@ from intertwine_book.experiments.matching import tables
 from intertwine_book.experiments.matching.directions import error_by_direction, variance_restored
 from intertwine_book.experiments.matching.networks import cuts, published_pairs
 from intertwine_book.experiments.matching.stitches import lasso_with, low_rank_kinds, path_rows, sparse_rows
-from intertwine_book.experiments.stitching import on_equal_terms, protocols, stitch_rows
+from intertwine_book.experiments.stitching import on_equal_terms, protocols, residual, stitch_rows
 
 TRAIN, TEST = data.load("digits", "train"), data.load("digits", "test")
 SHORT = replace(STITCH_RECIPES["digits"], epochs=2, targets="soft")
@@ -265,3 +265,12 @@ def test_families_on_equal_terms_have_one_recipe_and_every_protocol_its_column()
     assert found["rank_2_paper"].eq(-at.index("rank 2, random, reestimated")).all()
     assert found["g_relu_best"].eq(at.index("G_ReLU, closed form, reestimated")).all()
     assert found["full_ours"].eq(at.index("full, closed form, frozen")).all()
+
+
+def test_one_slope_has_no_others_to_compare_with():
+    found = {0.0: pd.DataFrame({"layer1": ["a", "b"], "pair": 0, "penalty": [1.0, 2.0]})}
+    tables = residual._slopes(found)
+    assert tables["slopes"]["slope_0"].tolist() == [1.0, 2.0] and tables["slopes_alike"].empty
+    tables = residual._slopes(found | {0.5: found[0.0], 1.0: found[0.0].assign(penalty=4.0)})
+    assert tables["slopes"]["other_slopes"].tolist() == [1.0, 2.0]
+    assert tables["slopes_alike"]["apart"].tolist() == [0.0, 0.0]

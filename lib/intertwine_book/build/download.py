@@ -22,9 +22,10 @@ _NOTE = """\
 
 `{command}`
 
-*Some figures that move need a notebook that is trusted, or run. Tables go into `results/{name}`, trained
-networks and data sets into the folders that the variables INTERTWINE_ZOO and INTERTWINE_DATA name, or else
-into `intertwine` in your cache folder.*"""
+*Where you put networks of your own in the place of the book's, leave out the last, collapsed cells: they
+write the book's own tables. Some figures that move need a notebook that is trusted, or run. Tables go into
+`results/{name}`, trained networks and data sets into the folders that the variables INTERTWINE_ZOO and
+INTERTWINE_DATA name, or else into `intertwine` in your cache folder.*"""
 
 
 def setup(app: Any) -> dict[str, bool]:

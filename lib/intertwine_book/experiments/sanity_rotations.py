@@ -61,15 +61,26 @@ def best_linear_map(
     at every position alike; the network, in float64, then goes on with Bσ(Az). For A in the group of σ,
     B = φ(A)^{-1} is exact. The transforms are matrices as wide as the layer, by name.
 
+    Raises:
+        ValueError: there is no such layer, or what follows it is not the activation.
+
     Columns group, trial, own (is A in the activation's group), unexplained (‖Bσ(Az) − σ(z)‖² as a share of
     ‖σ(z)‖²), accuracy, base_accuracy (percent), penalty (points; lower is better), penalty_images.
     """
     network = copy.deepcopy(network).double().eval()
-    position = [name for name, _ in network.named_children()].index(layer)
+    names = [name for name, _ in network.named_children()]
+    if layer not in names:
+        raise ValueError(f"Expected one of the layers {', '.join(names)}, was given '{layer}'.")
+    position = names.index(layer)
     front, back = network[: position + 1], network[position + 2 :]
     with torch.no_grad():
         z, z_test = front(images.double()), front(test_images.double())
         h = activation(z)
+        if not torch.allclose(network[position + 1](z), h):
+            raise ValueError(
+                f"Expected the activation directly after {layer}, in the network '{names[position + 1]}' "
+                f"follows: give the layer before the activation, and fold a batch norm into it."
+            )
         base = int((back(activation(z_test)).argmax(1) == test_labels).sum())
         group = groups.intertwiner_group(activation, z.shape[1])
         for name, matrices in transforms.items():

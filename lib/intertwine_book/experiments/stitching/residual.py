@@ -38,9 +38,10 @@ def _slopes(found: dict[float, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     table = pd.concat([each.assign(slope=slope) for slope, each in found.items()])
     by = table.pivot_table("penalty", ["layer1", "pair"], "slope")
     by.columns = [f"slope_{slope:g}" for slope in by.columns]
-    by["other_slopes"] = by.drop(columns=by.columns[-1]).mean(axis=1)
-    apart = by.iloc[:, :-2].sub(by["slope_0"], axis=0).drop(columns="slope_0")
+    others = by[by.columns[:-1]]
+    apart = others.drop(columns="slope_0", errors="ignore").sub(by.get("slope_0", by.iloc[:, 0]), axis=0)
     alike = apart.melt(ignore_index=False, var_name="slope", value_name="apart")
+    by["other_slopes"] = others.mean(axis=1)
     return {"slopes": by.reset_index(), "slopes_alike": alike.reset_index()}
 
 
