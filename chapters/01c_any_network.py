@@ -52,7 +52,7 @@ from intertwine import data, devices, weightspace
 from intertwine.features import record
 from intertwine.training import RECIPES, Spec, evaluate, zoo
 from intertwine.weightspace import find_symmetries, match, relative_error, verify
-from intertwine.weightspace.draw import in_symbols
+from intertwine.weightspace.solve.draw import in_symbols
 from intertwine_book import results
 from intertwine_book.experiments.any_network import models, orbit, rounding
 from intertwine_book.figures.curves import mean_curves

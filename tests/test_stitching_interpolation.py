@@ -13,7 +13,7 @@ from intertwine import data, models
 from intertwine.stitching import barriers, between, line
 from intertwine.training import RECIPES, evaluate, train
 from intertwine.weightspace import find_symmetries
-from intertwine.weightspace.space import Moved
+from intertwine.weightspace.act.space import Moved
 from intertwine_book.experiments.stitching import WAYS, connectivity
 
 TRAIN, TEST = data.load("digits", "train"), data.load("digits", "test")

@@ -10,8 +10,8 @@ import weightspace_models as zoo
 from torch import nn
 
 from intertwine.weightspace import balance, canonicalise, find_symmetries, match, relative_error, verify
-from intertwine.weightspace.check import wrong
-from intertwine.weightspace.infer import RULES
+from intertwine.weightspace.rules.infer import RULES
+from intertwine.weightspace.uses.check import wrong
 
 
 class Net(nn.Module):

@@ -11,8 +11,8 @@ from intertwine.groups import GeneralLinear, MatrixGroup
 from intertwine.groups.orthonormal import generic
 from intertwine.groups.scalar import gaussian
 from intertwine.weightspace import canonicalise, find_symmetries, match, relative_error
-from intertwine.weightspace.axes import single
-from intertwine.weightspace.infer import RULES, bind
+from intertwine.weightspace.rules.axes import single
+from intertwine.weightspace.rules.infer import RULES, bind
 
 
 @dataclass(frozen=True)

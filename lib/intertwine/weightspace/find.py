@@ -5,15 +5,15 @@ from typing import Any
 from torch import nn
 
 from intertwine.weightspace import rules
-from intertwine.weightspace.axes import moves, single
-from intertwine.weightspace.check import wrong
-from intertwine.weightspace.infer import Inference, infer, needed
-from intertwine.weightspace.interleaved import separate
-from intertwine.weightspace.recognise import recognise
-from intertwine.weightspace.run import Ref, Run
-from intertwine.weightspace.solve import Solution, solve
-from intertwine.weightspace.space import WeightSpace
-from intertwine.weightspace.trace import Outputs, trace
+from intertwine.weightspace.act.space import WeightSpace
+from intertwine.weightspace.rules.axes import moves, single
+from intertwine.weightspace.rules.infer import Inference, infer, needed
+from intertwine.weightspace.solve.solve import Solution, solve
+from intertwine.weightspace.trace.interleaved import separate
+from intertwine.weightspace.trace.recognise import recognise
+from intertwine.weightspace.trace.run import Ref, Run
+from intertwine.weightspace.trace.trace import Outputs, trace
+from intertwine.weightspace.uses.check import wrong
 
 REGISTERED = rules.__all__  # by their import
 

@@ -5,12 +5,12 @@ from typing import Any
 import torch
 
 from intertwine.groups import GeneralLinear
-from intertwine.weightspace.axes import plain, single, size, solid, still
-from intertwine.weightspace.infer import OTHER, RULES, Edge, Inference, Label, NotUnderstood, bind, rule
+from intertwine.weightspace.rules.axes import plain, single, size, solid, still
 from intertwine.weightspace.rules.elementwise import through
 from intertwine.weightspace.rules.entries import meet, multiplied
+from intertwine.weightspace.rules.infer import OTHER, RULES, Edge, Inference, Label, NotUnderstood, bind, rule
 from intertwine.weightspace.rules.regroup import narrow
-from intertwine.weightspace.run import Call, Ref
+from intertwine.weightspace.trace.run import Call, Ref
 
 
 def _operands(call: Call) -> tuple[Any, Any]:

@@ -9,9 +9,9 @@ from torch import Tensor, nn
 
 from intertwine.groups import ActivationError, as_activation, scalar_group
 from intertwine.groups.probe import Probe
-from intertwine.weightspace.axes import Axis, Unit, moves, solid, unit
-from intertwine.weightspace.infer import OTHER, Inference, Label, NotUnderstood, rule
-from intertwine.weightspace.run import Call
+from intertwine.weightspace.rules.axes import Axis, Unit, moves, solid, unit
+from intertwine.weightspace.rules.infer import OTHER, Inference, Label, NotUnderstood, rule
+from intertwine.weightspace.trace.run import Call
 
 
 @rule(OTHER)

@@ -1,6 +1,6 @@
 """Axes of values that are combined entry by entry."""
 
-from intertwine.weightspace.axes import (
+from intertwine.weightspace.rules.axes import (
     Axis,
     Fixed,
     Segment,
@@ -15,7 +15,7 @@ from intertwine.weightspace.axes import (
     unit,
     zero,
 )
-from intertwine.weightspace.infer import Inference, Label
+from intertwine.weightspace.rules.infer import Inference, Label
 
 
 def meet(state: Inference, x: Label, y: Label, why: str) -> Label:

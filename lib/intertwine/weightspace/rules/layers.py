@@ -1,10 +1,10 @@
 """Rules of layers with weights, beside those that are products: convolutions, PReLU, embeddings."""
 
-from intertwine.weightspace.axes import Axis, plain, resolve, units
-from intertwine.weightspace.infer import Inference, Label, NotUnderstood, bind, rule
+from intertwine.weightspace.rules.axes import Axis, plain, resolve, units
 from intertwine.weightspace.rules.entries import meet, product
+from intertwine.weightspace.rules.infer import Inference, Label, NotUnderstood, bind, rule
 from intertwine.weightspace.rules.regroup import divide
-from intertwine.weightspace.run import Call
+from intertwine.weightspace.trace.run import Call
 
 
 @rule("conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d")

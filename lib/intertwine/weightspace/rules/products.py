@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from intertwine.weightspace.axes import Fixed, plain, resolve, size
-from intertwine.weightspace.infer import Inference, Label, NotUnderstood, bind, rule
+from intertwine.weightspace.rules.axes import Fixed, plain, resolve, size
 from intertwine.weightspace.rules.entries import meet, product
+from intertwine.weightspace.rules.infer import Inference, Label, NotUnderstood, bind, rule
 from intertwine.weightspace.rules.regroup import join
-from intertwine.weightspace.run import Call
+from intertwine.weightspace.trace.run import Call
 
 REST = "ABCDEFGHIJKLMNOP"  # the letters of ...
 EQUATIONS = {"mm": "ik,kj->ij", "bmm": "bik,bkj->bij", "mv": "ik,k->i", "dot": "k,k->", "outer": "i,j->ij"}

@@ -1,9 +1,9 @@
 """Rules of recurrent layers: the gates of one unit move together."""
 
-from intertwine.weightspace.axes import Axis
-from intertwine.weightspace.infer import Inference, Label, NotUnderstood, Stack, bind, rule
+from intertwine.weightspace.rules.axes import Axis
+from intertwine.weightspace.rules.infer import Inference, Label, NotUnderstood, Stack, bind, rule
 from intertwine.weightspace.rules.regroup import narrow
-from intertwine.weightspace.run import Call, Ref
+from intertwine.weightspace.trace.run import Call, Ref
 
 # how many gates, and which of them is an odd function of what enters, so that a sign goes through
 GATES = {"lstm": (4, 2), "gru": (3, 2), "rnn_tanh": (1, 0), "rnn_relu": (1, -1)}

@@ -2,8 +2,19 @@
 
 import math
 
-from intertwine.weightspace.axes import Axis, Factor, Fixed, Unit, copied, length, moves, plain, resolve, size
-from intertwine.weightspace.infer import Inference, Label
+from intertwine.weightspace.rules.axes import (
+    Axis,
+    Factor,
+    Fixed,
+    Unit,
+    copied,
+    length,
+    moves,
+    plain,
+    resolve,
+    size,
+)
+from intertwine.weightspace.rules.infer import Inference, Label
 
 
 def regroup(state: Inference, x: Label, shape: tuple[int, ...], name: str) -> Label:

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from intertwine.weightspace.axes import Axis, Fixed, moves, plain, size
-from intertwine.weightspace.infer import Inference, Label, NotUnderstood, Stack, rule
+from intertwine.weightspace.rules.axes import Axis, Fixed, moves, plain, size
+from intertwine.weightspace.rules.infer import Inference, Label, NotUnderstood, Stack, rule
 from intertwine.weightspace.rules.regroup import narrow
-from intertwine.weightspace.run import Call, Ref, Run
+from intertwine.weightspace.trace.run import Call, Ref, Run
 
 VIEWS = """permute transpose transpose_ swapaxes swapdims movedim moveaxis t T mT split chunk tensor_split
     split_with_sizes narrow unbind select __getitem__ expand expand_as broadcast_to"""

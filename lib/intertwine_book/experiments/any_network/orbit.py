@@ -22,7 +22,7 @@ from intertwine.weightspace import (
     relative_error,
     verify,
 )
-from intertwine.weightspace.space import Element
+from intertwine.weightspace.act.space import Element
 from intertwine_book.experiments.any_network.models import of_torchvision, randomised
 from intertwine_book.experiments.rows import Row, tabled
 

@@ -11,14 +11,14 @@ import torch
 from torch import Tensor, nn
 
 from intertwine.checks import check_finite
-from intertwine.weightspace.act import Action, effective, written
-from intertwine.weightspace.axes import Unit
-from intertwine.weightspace.draw import Drawing, draw
-from intertwine.weightspace.hidden import HiddenSpace
-from intertwine.weightspace.infer import Inference
-from intertwine.weightspace.move import Move
-from intertwine.weightspace.solve import Solution
-from intertwine.weightspace.trace import named_tensors, replica
+from intertwine.weightspace.act.action import Action, effective, written
+from intertwine.weightspace.rules.axes import Unit
+from intertwine.weightspace.rules.infer import Inference
+from intertwine.weightspace.solve.draw import Drawing, draw
+from intertwine.weightspace.solve.hidden import HiddenSpace
+from intertwine.weightspace.solve.move import Move
+from intertwine.weightspace.solve.solve import Solution
+from intertwine.weightspace.trace.trace import named_tensors, replica
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from intertwine.groups import MatrixGroup, Monomial
 from intertwine.groups.scalar import NONZERO, POSITIVE, SIGNS, TRIVIAL
-from intertwine.weightspace.axes import Space, Unit, Variable
-from intertwine.weightspace.move import Move, dual, scalars
+from intertwine.weightspace.rules.axes import Space, Unit, Variable
+from intertwine.weightspace.solve.move import Move, dual, scalars
 
 
 @dataclass(eq=False, repr=False)

@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
 from intertwine.groups import ActivationError, as_activation
-from intertwine.weightspace.recorder import Recorder, Steered
-from intertwine.weightspace.run import Call, Ref, Run, leaves, replaced
+from intertwine.weightspace.trace.recorder import Recorder, Steered
+from intertwine.weightspace.trace.run import Call, Ref, Run, leaves, replaced
 
 AnyModel = TypeVar("AnyModel", bound=nn.Module)
 Outputs = str | int | Sequence[str | int] | None

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from intertwine.weightspace.axes import Axis, Label, plain, resolve, solid
-from intertwine.weightspace.run import Call, Ref, Run
-from intertwine.weightspace.ties import Ties
+from intertwine.weightspace.rules.axes import Axis, Label, plain, resolve, solid
+from intertwine.weightspace.rules.ties import Ties
+from intertwine.weightspace.trace.run import Call, Ref, Run
 
 OTHER = "other"
 RULES: dict[str, Callable[[Inference, Call], Any]] = {}

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from intertwine.weightspace.space import Moved, WeightSpace
+from intertwine.weightspace.act.space import Moved, WeightSpace
 
 Logs = Mapping[str, Float[Tensor, "k b n"]]
 

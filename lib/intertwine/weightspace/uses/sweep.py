@@ -10,13 +10,13 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from intertwine.weightspace.act import Action, Piece, State, pieces
-from intertwine.weightspace.axes import Powers, Unit
-from intertwine.weightspace.equations import eliminated
-from intertwine.weightspace.hidden import HiddenSpace
-from intertwine.weightspace.move import Move
-from intertwine.weightspace.solve import Solution
-from intertwine.weightspace.space import WeightSpace
+from intertwine.weightspace.act.action import Action, Piece, State, pieces
+from intertwine.weightspace.act.space import WeightSpace
+from intertwine.weightspace.rules.axes import Powers, Unit
+from intertwine.weightspace.solve.equations import eliminated
+from intertwine.weightspace.solve.hidden import HiddenSpace
+from intertwine.weightspace.solve.move import Move
+from intertwine.weightspace.solve.solve import Solution
 
 Models = Sequence[tuple[State, Action]]
 """Tensors of one or of two models, and how each is moved by now."""

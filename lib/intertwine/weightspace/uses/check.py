@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from intertwine.weightspace.hidden import HiddenSpace
-from intertwine.weightspace.run import replaced
-from intertwine.weightspace.space import Element, WeightSpace
-from intertwine.weightspace.trace import given, results
+from intertwine.weightspace.act.space import Element, WeightSpace
+from intertwine.weightspace.solve.hidden import HiddenSpace
+from intertwine.weightspace.trace.run import replaced
+from intertwine.weightspace.trace.trace import given, results
 
 LARGE = 4_000_000
 """Models with more weights are checked in their own precision, and first on a corner of images."""

@@ -6,10 +6,10 @@ import torch
 from torch import Tensor, nn
 
 from intertwine.groups.orthonormal import generic
-from intertwine.weightspace.hidden import HiddenSpace
-from intertwine.weightspace.move import Move, dual
-from intertwine.weightspace.space import Moved, WeightSpace
-from intertwine.weightspace.sweep import Rows, solved, sweep, wider
+from intertwine.weightspace.act.space import Moved, WeightSpace
+from intertwine.weightspace.solve.hidden import HiddenSpace
+from intertwine.weightspace.solve.move import Move, dual
+from intertwine.weightspace.uses.sweep import Rows, solved, sweep, wider
 
 
 def canonicalise(space: WeightSpace, model: nn.Module) -> Moved:

@@ -8,11 +8,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from intertwine.weightspace.axes import Factor, Label, Unit, length, plain, single
-from intertwine.weightspace.hidden import HiddenSpace
-from intertwine.weightspace.infer import Edge, Inference
-from intertwine.weightspace.move import Move, dual
-from intertwine.weightspace.solve import Solution
+from intertwine.weightspace.rules.axes import Factor, Label, Unit, length, plain, single
+from intertwine.weightspace.rules.infer import Edge, Inference
+from intertwine.weightspace.solve.hidden import HiddenSpace
+from intertwine.weightspace.solve.move import Move, dual
+from intertwine.weightspace.solve.solve import Solution
 
 State = Mapping[int, Tensor]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from intertwine.groups import GeneralLinear, MatrixGroup, smaller
-from intertwine.weightspace.axes import (
+from intertwine.weightspace.rules.axes import (
     Axis,
     Fixed,
     Label,

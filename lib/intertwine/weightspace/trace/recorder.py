@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode, resolve_name
 
-from intertwine.weightspace.run import Call, Ref, Run, leaves, replaced
+from intertwine.weightspace.trace.run import Call, Ref, Run, leaves, replaced
 
 # attributes that do not depend on values, so that they may steer the run; as all that begin with is_
 HARMLESS = set(

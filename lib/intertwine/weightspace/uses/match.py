@@ -8,13 +8,13 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from intertwine.alignment import assignment
-from intertwine.weightspace.act import Action
-from intertwine.weightspace.axes import single
-from intertwine.weightspace.hidden import HiddenSpace
-from intertwine.weightspace.move import Move, dual
-from intertwine.weightspace.space import Moved, WeightSpace
-from intertwine.weightspace.sweep import Rows, places, rows, solved, sweep, wider
-from intertwine.weightspace.trace import trace
+from intertwine.weightspace.act.action import Action
+from intertwine.weightspace.act.space import Moved, WeightSpace
+from intertwine.weightspace.rules.axes import single
+from intertwine.weightspace.solve.hidden import HiddenSpace
+from intertwine.weightspace.solve.move import Move, dual
+from intertwine.weightspace.trace.trace import trace
+from intertwine.weightspace.uses.sweep import Rows, places, rows, solved, sweep, wider
 
 
 def match(

@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from intertwine.weightspace.space import Given, WeightSpace
-from intertwine.weightspace.trace import trace
+from intertwine.weightspace.act.space import Given, WeightSpace
+from intertwine.weightspace.trace.trace import trace
 
 if TYPE_CHECKING:
     import pandas as pd

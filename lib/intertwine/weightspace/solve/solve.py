@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from intertwine.groups import GeneralLinear
-from intertwine.weightspace.axes import (
+from intertwine.weightspace.rules.axes import (
     Axis,
     Label,
     Space,
@@ -18,10 +18,10 @@ from intertwine.weightspace.axes import (
     unit,
     units,
 )
-from intertwine.weightspace.equations import independent
-from intertwine.weightspace.hidden import HiddenSpace
-from intertwine.weightspace.infer import Edge, Inference
 from intertwine.weightspace.rules.entries import along
+from intertwine.weightspace.rules.infer import Edge, Inference
+from intertwine.weightspace.solve.equations import independent
+from intertwine.weightspace.solve.hidden import HiddenSpace
 
 BOUNDARY = ("the model's output", "rows of a table", "kernel of", "read by")
 """Reasons that get no row among the frozen: inputs and outputs of a network are not hidden."""

@@ -15,7 +15,7 @@ from intertwine.groups import (
     MatrixGroup,
     Orthogonal,
 )
-from intertwine.weightspace.run import Call, Ref, Run
+from intertwine.weightspace.trace.run import Call, Ref, Run
 
 QUOTIENTS = {"mul", "div", "__mul__", "__rmul__", "__truediv__", "mul_", "div_", "multiply", "divide"}
 SUMS = {"add", "__add__", "__radd__"}

@@ -1,0 +1,1 @@
+"""Fourth phase: an element of the group comes in, moved weights go out."""

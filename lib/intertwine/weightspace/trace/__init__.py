@@ -1,0 +1,1 @@
+"""First phase: a model and example inputs come in, one run of the model goes out, call by call."""

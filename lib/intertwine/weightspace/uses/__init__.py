@@ -1,0 +1,1 @@
+"""Fifth phase: what a group of symmetries is good for."""
