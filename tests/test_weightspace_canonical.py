@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from intertwine.weightspace import canonicalise, find_symmetries, match
-from intertwine.weightspace.uses.sweep import solutions
+from intertwine.weightspace.solve.equations import solutions
 
 
 def draw(seed: int) -> torch.Generator:

@@ -4,18 +4,15 @@ from typing import Any
 
 from torch import nn
 
-from intertwine.weightspace import rules
 from intertwine.weightspace.act.space import WeightSpace
-from intertwine.weightspace.rules.axes import moves, single
-from intertwine.weightspace.rules.infer import Inference, infer, needed
-from intertwine.weightspace.solve.solve import Solution, solve
+from intertwine.weightspace.rules.infer import infer
+from intertwine.weightspace.solve.names import name_spaces
+from intertwine.weightspace.solve.solve import solve
 from intertwine.weightspace.trace.interleaved import separate
 from intertwine.weightspace.trace.recognise import recognise
-from intertwine.weightspace.trace.run import Ref, Run
+from intertwine.weightspace.trace.run import Ref, Run, needed
 from intertwine.weightspace.trace.trace import Outputs, trace
 from intertwine.weightspace.uses.check import wrong
-
-REGISTERED = rules.__all__  # by their import
 
 
 def find_symmetries(
@@ -82,33 +79,5 @@ def _solved(run: Run, model: nn.Module, failed: list[tuple[int, int]]) -> Weight
     used = {ref.index for call in needed(run) for ref in call.refs}
     if unused := [x for k, x in run.names.items() if run.stored(k)[0] in floating and k not in used]:
         solution.frozen.append((0, "not seen to reach an output", unused))
-    _name(inference, solution)
+    name_spaces(inference, solution)
     return WeightSpace(inference, solution)
-
-
-def _name(state: Inference, solution: Solution) -> None:
-    """Give every hidden space its names, its writers and its readers.
-
-    A module without weights whose output has the shape of its input, as an activation, names the space of its
-    input; a layer with weights names the space of its output. A module that is called twice names none.
-    """
-    run = state.run
-    layers = {parameter.rpartition(".")[0] for parameter in run.names.values()}
-    weighted = {".".join(each.split(".")[:k]) for each in layers for k in range(1, each.count(".") + 2)}
-    once = {module: calls[0] for module, calls in run.modules.items() if len(calls) == 1}
-    seen = [
-        (before, len(module), module)
-        for module, (before, after) in once.items()
-        if module not in weighted and run.shapes[before] == run.shapes[after]
-    ]
-    named = [(module, before) for before, _, module in sorted(seen)]
-    named += [(module, after) for module, (_, after) in once.items() if module in layers]
-    for module, index in named:
-        moving = [axis for axis in solution.labels.get(index, ()) if moves(axis)]
-        if len(moving) == 1 and (factor := single(moving[0])) is not None:
-            solution.hidden(factor).names[module] = factor
-    for index, parameter in run.names.items():
-        for k, axis in enumerate(solution.labels.get(index, ())):
-            for hidden in solution.on(axis):
-                names = hidden.readers if (index, k) in state.read else hidden.writers
-                names += [parameter] if parameter not in names else []

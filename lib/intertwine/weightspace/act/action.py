@@ -8,11 +8,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from intertwine.weightspace.rules.axes import Factor, Label, Unit, length, plain, single
-from intertwine.weightspace.rules.infer import Edge, Inference
-from intertwine.weightspace.solve.hidden import HiddenSpace
+from intertwine.weightspace.rules.axes import Edge, Factor, Label, Unit, length, plain, single
+from intertwine.weightspace.rules.infer import Inference
+from intertwine.weightspace.solve.hidden import HiddenSpace, Solution
 from intertwine.weightspace.solve.move import Move, dual
-from intertwine.weightspace.solve.solve import Solution
 
 State = Mapping[int, Tensor]
 

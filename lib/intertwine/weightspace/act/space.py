@@ -15,9 +15,8 @@ from intertwine.weightspace.act.action import Action, effective, written
 from intertwine.weightspace.rules.axes import Unit
 from intertwine.weightspace.rules.infer import Inference
 from intertwine.weightspace.solve.draw import Drawing, draw
-from intertwine.weightspace.solve.hidden import HiddenSpace
+from intertwine.weightspace.solve.hidden import HiddenSpace, Solution
 from intertwine.weightspace.solve.move import Move
-from intertwine.weightspace.solve.solve import Solution
 from intertwine.weightspace.trace.trace import named_tensors, replica
 
 if TYPE_CHECKING:

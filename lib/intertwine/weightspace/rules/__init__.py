@@ -1,5 +1,14 @@
-"""Rules of operations for the axes of their arguments; importing this package registers them all."""
+"""Rules."""
 
-from intertwine.weightspace.rules import arithmetic, layers, norms, recurrent, shapes  # these import the rest
+from intertwine.weightspace.rules import (
+    arithmetic,
+    elementwise,
+    layers,
+    norms,
+    products,
+    recurrent,
+    shapes,
+    views,
+)
 
-__all__ = ["arithmetic", "layers", "norms", "recurrent", "shapes"]
+__all__ = ["arithmetic", "elementwise", "layers", "norms", "products", "recurrent", "shapes", "views"]

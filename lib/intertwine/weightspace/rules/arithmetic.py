@@ -2,14 +2,10 @@
 
 from typing import Any
 
-import torch
-
 from intertwine.groups import GeneralLinear
-from intertwine.weightspace.rules.axes import plain, single, size, solid, still
-from intertwine.weightspace.rules.elementwise import through
+from intertwine.weightspace.rules.axes import Edge, Label, plain, single, solid, still
 from intertwine.weightspace.rules.entries import meet, multiplied
-from intertwine.weightspace.rules.infer import OTHER, RULES, Edge, Inference, Label, NotUnderstood, bind, rule
-from intertwine.weightspace.rules.regroup import narrow
+from intertwine.weightspace.rules.infer import OTHER, RULES, Inference, NotUnderstood, bind, rule
 from intertwine.weightspace.trace.run import Call, Ref
 
 
@@ -158,12 +154,3 @@ def together(state: Inference, call: Call) -> Label | None:
         label = meet(state, label, state.of(ref), call.name)
     state.permute_only(label, call.name)
     return tuple(map(still, label))
-
-
-@rule("glu")
-def glu(state: Inference, call: Call) -> Label:
-    a = bind(call, "input dim", dim=-1)
-    x = state.of(a["input"])
-    dim, n = a["dim"] % len(x), size(x[a["dim"]]) // 2
-    value, gate = ((*x[:dim], narrow(state, x[dim], k, k + n), *x[dim + 1 :]) for k in (0, n))
-    return multiplied(state, value, through(state, gate, torch.sigmoid, "glu", "glu"), "glu")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from itertools import accumulate
@@ -105,6 +106,33 @@ Factor = Unit | Fixed
 Segment = tuple[Factor, ...]
 Axis = tuple[Segment, ...]
 Label = tuple[Axis, ...]
+
+
+@dataclass(eq=False)
+class Edge:
+    """A gain (and a shift) for each unit, between two axes without another constraint.
+
+    y = gain·x + shift. If both sides may be mixed linearly on their own, the units of x and y need not move
+    alike: y = A·y is x = gain^{-1}·A·gain·x.
+    """
+
+    before: Axis
+    after: Axis
+    gain: int
+    why: str
+    center: str
+    """the side with the group: "after" for batch norm, whose other side is any layer's output."""
+    variance: int | None = None
+    eps: float = 0.0
+    part: int = 0
+    parts: int = 1
+    """of the gain, in front of it copies of one value side by side."""
+
+    @property
+    def sides(self) -> tuple[Axis, Axis]:
+        """The centre and the side that follows."""
+        pair = (self.before, self.after)
+        return pair if self.center == "before" else pair[::-1]
 
 
 def plain(size: int) -> Axis:

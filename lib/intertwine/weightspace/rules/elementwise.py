@@ -9,8 +9,10 @@ from torch import Tensor, nn
 
 from intertwine.groups import ActivationError, as_activation, scalar_group
 from intertwine.groups.probe import Probe
-from intertwine.weightspace.rules.axes import Axis, Unit, moves, solid, unit
-from intertwine.weightspace.rules.infer import OTHER, Inference, Label, NotUnderstood, rule
+from intertwine.weightspace.rules.axes import Label, moves, size
+from intertwine.weightspace.rules.entries import multiplied, raised
+from intertwine.weightspace.rules.infer import OTHER, Inference, NotUnderstood, bind, rule
+from intertwine.weightspace.rules.regroup import narrow
 from intertwine.weightspace.trace.run import Call
 
 
@@ -67,11 +69,10 @@ def through(
     return tuple(raised(axis, power, odd) for axis in axes)
 
 
-def raised(axis: Axis, power: Fraction, odd: bool) -> Axis:
-    """The axis of |x|^power, with the signs of x where the function is odd."""
-
-    def raised(factor: Unit) -> Unit:
-        powers = {v: c if v[0] else c * power for v, c in factor.powers}
-        return unit(factor.space, {v: c for v, c in powers.items() if c and (odd or not v[0])})
-
-    return solid(axis, raised)
+@rule("glu")
+def glu(state: Inference, call: Call) -> Label:
+    a = bind(call, "input dim", dim=-1)
+    x = state.of(a["input"])
+    dim, n = a["dim"] % len(x), size(x[a["dim"]]) // 2
+    value, gate = ((*x[:dim], narrow(state, x[dim], k, k + n), *x[dim + 1 :]) for k in (0, n))
+    return multiplied(state, value, through(state, gate, torch.sigmoid, "glu", "glu"), "glu")

@@ -1,8 +1,11 @@
 """Axes of values that are combined entry by entry."""
 
+from fractions import Fraction
+
 from intertwine.weightspace.rules.axes import (
     Axis,
     Fixed,
+    Label,
     Segment,
     Unit,
     aligned,
@@ -15,10 +18,10 @@ from intertwine.weightspace.rules.axes import (
     unit,
     zero,
 )
-from intertwine.weightspace.rules.infer import Inference, Label
+from intertwine.weightspace.rules.ties import Ties
 
 
-def meet(state: Inference, x: Label, y: Label, why: str) -> Label:
+def meet(state: Ties, x: Label, y: Label, why: str) -> Label:
     """The sum of two values: their units move alike; of repeated entries, only the order is free."""
     result = []
     for a, b in zip(*broadcast(x, y), strict=True):
@@ -33,7 +36,7 @@ def meet(state: Inference, x: Label, y: Label, why: str) -> Label:
     return tuple(result)
 
 
-def multiplied(state: Inference, x: Label, y: Label, name: str, power: int = 1) -> Label:
+def multiplied(state: Ties, x: Label, y: Label, name: str, power: int = 1) -> Label:
     """The label of x·y^power."""
     why = f"{name} with entries that do not move"
     return tuple(product(state, a, b, name, why, power) for a, b in zip(*broadcast(x, y), strict=True))
@@ -44,7 +47,7 @@ def broadcast(x: Label, y: Label) -> tuple[Label, Label]:
     return one * (n - len(x)) + x, one * (n - len(y)) + y
 
 
-def product(state: Inference, x: Axis, gain: Axis, how: str, why: str, power: int = 1) -> Axis:
+def product(state: Ties, x: Axis, gain: Axis, how: str, why: str, power: int = 1) -> Axis:
     """The axis of x·gain^power, unit by unit; `why` it freezes where only one of them moves."""
     if size(x) != size(gain):  # one number for all units
         narrow, wide = sorted((x, gain), key=size)
@@ -84,3 +87,13 @@ def fuller(a: Axis, b: Axis) -> Axis:
         return 2 * zero(s) + copied((s,))
 
     return tuple(min(pair, key=known) for pair in zip(first, second, strict=True))
+
+
+def raised(axis: Axis, power: Fraction, odd: bool) -> Axis:
+    """The axis of |x|^power, with the signs of x where the function is odd."""
+
+    def raised(factor: Unit) -> Unit:
+        powers = {v: c if v[0] else c * power for v, c in factor.powers}
+        return unit(factor.space, {v: c for v, c in powers.items() if c and (odd or not v[0])})
+
+    return solid(axis, raised)

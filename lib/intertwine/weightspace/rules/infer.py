@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from intertwine.weightspace.rules.axes import Axis, Label, plain, resolve, solid
+from intertwine.weightspace.rules.axes import Edge, Label, plain, resolve, solid
 from intertwine.weightspace.rules.ties import Ties
-from intertwine.weightspace.trace.run import Call, Ref, Run
+from intertwine.weightspace.trace.run import Call, Ref, Run, needed
 
 OTHER = "other"
 RULES: dict[str, Callable[[Inference, Call], Any]] = {}
@@ -35,27 +35,6 @@ class Stack(NamedTuple):
 
     dim: int
     parts: list[Label]
-
-
-@dataclass(eq=False)
-class Edge:
-    """A gain (and a shift) for each unit, between two axes without another constraint.
-
-    y = gain·x + shift. If both sides may be mixed linearly on their own, the units of x and y need not move
-    alike: y = A·y is x = gain^{-1}·A·gain·x.
-    """
-
-    before: Axis
-    after: Axis
-    gain: int
-    why: str
-    center: str
-    """the side with the group: "after" for batch norm, whose other side is any layer's output."""
-    variance: int | None = None
-    eps: float = 0.0
-    part: int = 0
-    parts: int = 1
-    """of the gain, in front of it copies of one value side by side."""
 
 
 @dataclass(eq=False)
@@ -117,16 +96,6 @@ def infer(run: Run, trainable: set[int]) -> Inference:
         state.freeze(state.of(Ref(index)), "its memory is changed in place through another view")
     _unseen(state, run.outputs, "the output is a tensor of unknown origin")
     return state
-
-
-def needed(run: Run) -> list[Call]:
-    """The calls on which an output depends; what is changed in place may be seen through another value."""
-    wanted, calls = set(run.outputs), []
-    for call in reversed(run.calls):
-        if call.in_place or not wanted.isdisjoint(each.index for each in call.results):
-            wanted |= {ref.index for ref in call.refs}
-            calls.append(call)
-    return calls[::-1]
 
 
 def _unseen(state: Inference, values: list[int], why: str) -> None:

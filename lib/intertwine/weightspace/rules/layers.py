@@ -1,8 +1,8 @@
 """Rules of layers with weights, beside those that are products: convolutions, PReLU, embeddings."""
 
-from intertwine.weightspace.rules.axes import Axis, plain, resolve, units
+from intertwine.weightspace.rules.axes import Axis, Label, plain, resolve, units
 from intertwine.weightspace.rules.entries import meet, product
-from intertwine.weightspace.rules.infer import Inference, Label, NotUnderstood, bind, rule
+from intertwine.weightspace.rules.infer import Inference, NotUnderstood, bind, rule
 from intertwine.weightspace.rules.regroup import divide
 from intertwine.weightspace.trace.run import Call
 

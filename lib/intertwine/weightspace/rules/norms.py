@@ -5,10 +5,21 @@ from fractions import Fraction
 import torch
 
 from intertwine.groups import CentredOrthogonal, MatrixGroup, Orthogonal, smaller
-from intertwine.weightspace.rules.axes import Axis, Space, Unit, length, resolve, single, size, solid, units
-from intertwine.weightspace.rules.elementwise import raised
-from intertwine.weightspace.rules.entries import along, meet, product
-from intertwine.weightspace.rules.infer import Edge, Inference, Label, NotUnderstood, bind, rule
+from intertwine.weightspace.rules.axes import (
+    Axis,
+    Edge,
+    Label,
+    Space,
+    Unit,
+    length,
+    resolve,
+    single,
+    size,
+    solid,
+    units,
+)
+from intertwine.weightspace.rules.entries import along, meet, product, raised
+from intertwine.weightspace.rules.infer import Inference, NotUnderstood, bind, rule
 from intertwine.weightspace.rules.regroup import divide
 from intertwine.weightspace.trace.recognise import BY_HAND
 from intertwine.weightspace.trace.run import Call, Ref

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from intertwine.weightspace.rules.axes import Fixed, plain, resolve, size
+from intertwine.weightspace.rules.axes import Label, resolve, size
 from intertwine.weightspace.rules.entries import meet, product
-from intertwine.weightspace.rules.infer import Inference, Label, NotUnderstood, bind, rule
-from intertwine.weightspace.rules.regroup import join
+from intertwine.weightspace.rules.infer import Inference, NotUnderstood, bind, rule
+from intertwine.weightspace.rules.regroup import repeated
 from intertwine.weightspace.trace.run import Call
 
 REST = "ABCDEFGHIJKLMNOP"  # the letters of ...
@@ -118,9 +118,3 @@ def attention(state: Inference, call: Call) -> Label:
     state.permute_only(scores, "softmax")
     state.mixed(scores, -1)
     return products(state, scores, v)
-
-
-def repeated(x: Label, dim: int, n: int) -> Label:
-    """Every unit n / size times, one after another, as keys that several queries share."""
-    many = join([x[dim], ((Fixed(n // size(x[dim]), copies=True),),)])
-    return (*x[:dim], many or plain(n), *x[dim + 1 :])

@@ -1,7 +1,7 @@
 """Rules of recurrent layers: the gates of one unit move together."""
 
-from intertwine.weightspace.rules.axes import Axis
-from intertwine.weightspace.rules.infer import Inference, Label, NotUnderstood, Stack, bind, rule
+from intertwine.weightspace.rules.axes import Axis, Label
+from intertwine.weightspace.rules.infer import Inference, NotUnderstood, Stack, bind, rule
 from intertwine.weightspace.rules.regroup import narrow
 from intertwine.weightspace.trace.run import Call, Ref
 

@@ -6,6 +6,7 @@ from intertwine.weightspace.rules.axes import (
     Axis,
     Factor,
     Fixed,
+    Label,
     Unit,
     copied,
     length,
@@ -14,10 +15,10 @@ from intertwine.weightspace.rules.axes import (
     resolve,
     size,
 )
-from intertwine.weightspace.rules.infer import Inference, Label
+from intertwine.weightspace.rules.ties import Ties
 
 
-def regroup(state: Inference, x: Label, shape: tuple[int, ...], name: str) -> Label:
+def regroup(state: Ties, x: Label, shape: tuple[int, ...], name: str) -> Label:
     """Axes of the same entries in another shape: blocks of axes with equal products correspond."""
     result: list[Axis] = []
     i = j = 0
@@ -33,7 +34,7 @@ def regroup(state: Inference, x: Label, shape: tuple[int, ...], name: str) -> La
     return tuple(result)
 
 
-def _block(state: Inference, axes: list[Axis], sizes: list[int], name: str) -> list[Axis]:
+def _block(state: Ties, axes: list[Axis], sizes: list[int], name: str) -> list[Axis]:
     if len(axes) == len(sizes) == 1:
         return axes
     if not any(moves(axis) or copied(axis) for axis in axes):
@@ -55,7 +56,7 @@ def join(axes: list[Axis]) -> Axis | None:
     return tuple((*segment, *(factor for (inner,) in tail for factor in inner)) for segment in head)
 
 
-def _cut(state: Inference, axis: Axis, sizes: list[int]) -> list[Axis] | None:
+def _cut(state: Ties, axis: Axis, sizes: list[int]) -> list[Axis] | None:
     """The axis as several, the last of which may be a concatenation."""
     last = max((k for k, n in enumerate(sizes) if n > 1), default=0)
     parts = [plain(1) for _ in sizes]
@@ -69,7 +70,7 @@ def _cut(state: Inference, axis: Axis, sizes: list[int]) -> list[Axis] | None:
     return parts if size(axis) == max(1, sizes[last]) else None
 
 
-def narrow(state: Inference, axis: Axis, start: int, stop: int) -> Axis:
+def narrow(state: Ties, axis: Axis, start: int, stop: int) -> Axis:
     """These entries of an axis: units are cut at both ends."""
     if not moves(axis):
         return plain(stop - start)
@@ -90,7 +91,7 @@ def narrow(state: Inference, axis: Axis, start: int, stop: int) -> Axis:
     return tuple(kept)
 
 
-def divide(state: Inference, axis: Axis, n: int) -> tuple[Axis, Axis] | None:
+def divide(state: Ties, axis: Axis, n: int) -> tuple[Axis, Axis] | None:
     """The n outer blocks of an axis, and what is within them; None if they are not whole blocks of units."""
     segments = resolve(axis)
     taken: list[Factor] = []
@@ -110,3 +111,9 @@ def divide(state: Inference, axis: Axis, n: int) -> tuple[Axis, Axis] | None:
     if len(segments) > 1 or math.prod(factor.size for factor in taken) != n:
         return None
     return (tuple(taken) or (Fixed(1),),), (tuple(rest) or (Fixed(1),),)
+
+
+def repeated(x: Label, dim: int, n: int) -> Label:
+    """Every unit n / size times, one after another, as keys that several queries share."""
+    many = join([x[dim], ((Fixed(n // size(x[dim]), copies=True),),)])
+    return (*x[:dim], many or plain(n), *x[dim + 1 :])

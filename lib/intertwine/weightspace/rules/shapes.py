@@ -2,15 +2,12 @@
 
 import math
 
-from intertwine.weightspace.rules.axes import Axis, Fixed, moves, plain, resolve, size, still
+from intertwine.weightspace.rules.axes import Axis, Fixed, Label, moves, plain, resolve, size, still
 from intertwine.weightspace.rules.entries import fuller
-from intertwine.weightspace.rules.infer import Inference, Label, NotUnderstood, Stack, bind, rule
-from intertwine.weightspace.rules.products import repeated
-from intertwine.weightspace.rules.regroup import narrow, regroup
-from intertwine.weightspace.rules.views import VIEWS, views
+from intertwine.weightspace.rules.infer import Inference, NotUnderstood, Stack, bind, rule
+from intertwine.weightspace.rules.regroup import narrow, regroup, repeated
 from intertwine.weightspace.trace.run import Call, Ref, Run
-
-RESHAPES = "view reshape flatten unflatten squeeze unsqueeze ravel view_as reshape_as _unsafe_view"
+from intertwine.weightspace.trace.views import RESHAPES, VIEWS, views
 
 
 @rule("dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout")

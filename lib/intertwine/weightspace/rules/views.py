@@ -1,63 +1,10 @@
 """Rules of views: calls that only choose entries of a tensor, and the order of its axes."""
 
-import math
-from types import NoneType
-from typing import NamedTuple
-
-import torch
-from torch import Tensor
-
-from intertwine.weightspace.rules.axes import Axis, Fixed, moves, plain, size
-from intertwine.weightspace.rules.infer import Inference, Label, NotUnderstood, Stack, rule
+from intertwine.weightspace.rules.axes import Axis, Fixed, Label, moves, plain, size
+from intertwine.weightspace.rules.infer import Inference, NotUnderstood, Stack, rule
 from intertwine.weightspace.rules.regroup import narrow
-from intertwine.weightspace.trace.run import Call, Ref, Run
-
-VIEWS = """permute transpose transpose_ swapaxes swapdims movedim moveaxis t T mT split chunk tensor_split
-    split_with_sizes narrow unbind select __getitem__ expand expand_as broadcast_to"""
-
-
-class View(NamedTuple):
-    """The entries that a result of a call shows.
-
-    Attributes:
-        shape: of the result.
-        axes: which axis of the value each axis of the result is; None for a new one.
-        steps: by how many entries of the value one step on it goes.
-        starts: the first entry that is shown, for each axis of the value.
-    """
-
-    shape: list[int]
-    axes: list[int | None]
-    steps: list[int]
-    starts: list[int]
-
-
-def views(run: Run, call: Call) -> list[View]:
-    """What each result shows, told by the strides of views of a tensor without entries.
-
-    Empty for an index other than numbers and slices.
-    """
-    index = call.args[1] if call.name == "__getitem__" else ()
-    for k in index if isinstance(index, tuple) else (index,):
-        parts = (k.start, k.stop, k.step) if isinstance(k, slice) else (None if k is Ellipsis else k,)
-        if not {*map(type, parts)} <= {int, NoneType}:
-            return []
-    shape = run.shapes[call.first.index]
-    wide = [max(2, n) for n in shape]  # so that no two strides are equal
-    strides = [math.prod(wide[k + 1 :]) for k in range(len(shape))]
-    value = torch.empty_strided(shape, strides, device="meta")
-    results = call.computed(lambda ref: value if ref is call.first else run.values[ref.index])
-    found = []
-    for x in [results] if isinstance(results, Tensor) else results:
-        axes, steps = list[int | None]([None] * x.ndim), [0] * x.ndim
-        for j in sorted(range(x.ndim), key=lambda j: x.shape[j] == 1):
-            n, stride = x.shape[j], x.stride(j)
-            k = next((k for k, s in enumerate(strides) if 0 < s <= stride), None)
-            if k is not None and k not in axes and (n > 1 or stride == strides[k]):
-                axes[j], steps[j] = k, stride // strides[k]
-        starts = [x.storage_offset() // s % n for s, n in zip(strides, wide, strict=True)]
-        found.append(View([*x.shape], axes, steps, starts))
-    return found
+from intertwine.weightspace.trace.run import Call, Ref
+from intertwine.weightspace.trace.views import VIEWS, View, views
 
 
 @rule(VIEWS, keeps=True)

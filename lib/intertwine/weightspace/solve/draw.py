@@ -5,9 +5,8 @@ from colorsys import hls_to_rgb
 from functools import cache
 from html import escape
 
-from intertwine.weightspace.rules.infer import needed
-from intertwine.weightspace.solve.solve import Solution
-from intertwine.weightspace.trace.run import Call, Run
+from intertwine.weightspace.solve.hidden import Solution
+from intertwine.weightspace.trace.run import Call, Run, needed
 
 STEP, HEIGHT = 32, 18
 """Pixels from row to row, and the height of a box."""

@@ -35,3 +35,18 @@ def independent(
     free = sorted({w for row in expressed.values() for w in row})
     number = {w: k for k, w in enumerate(free)}
     return {v: {number[w]: c for w, c in row.items()} for v, row in expressed.items()}, len(free)
+
+
+def solutions(
+    conditions: list[dict[int, Fraction]], unknowns: int, modulus: int = 0
+) -> list[dict[int | None, Fraction]]:
+    """Each unknown as a combination of the values of the first independent of these sums.
+
+    The key None: it is not determined, and the combination is right where other unknowns are 0.
+    """
+    # a value is a variable, too, and smaller, so that it is eliminated last
+    equations: list[Powers] = [
+        {(0, i): Fraction(-1), **{(1, k): c for k, c in row.items()}} for i, row in enumerate(conditions)
+    ]
+    found = eliminated(equations, {(1, k) for k in range(unknowns)}, modulus)
+    return [{None if v[0] else v[1]: c for v, c in found[1, k].items()} for k in range(unknowns)]

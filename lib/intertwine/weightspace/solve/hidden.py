@@ -1,4 +1,4 @@
-"""A hidden space and its group."""
+"""A hidden space and its group; and all hidden spaces of a run, with the labels of its values in them."""
 
 import math
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from torch import Tensor
 
 from intertwine.groups import MatrixGroup, Monomial
 from intertwine.groups.scalar import NONZERO, POSITIVE, SIGNS, TRIVIAL
-from intertwine.weightspace.rules.axes import Space, Unit, Variable
+from intertwine.weightspace.rules.axes import Axis, Edge, Label, Space, Unit, Variable, units
 from intertwine.weightspace.solve.move import Move, dual, scalars
 
 
@@ -186,3 +186,39 @@ class HiddenSpace:
             f"Expected an element of {self.group} for the space {self.name}, was given {given}: draw it with "
             f"space.sample or intertwine.groups, or act on the writers alone with readers=False."
         )
+
+
+@dataclass(eq=False)
+class Solution:
+    """The hidden spaces of a run, and the labels of its values in them."""
+
+    spaces: list[HiddenSpace]
+    labels: dict[int, Label]
+    edges: list[Edge]
+    """gains whose two sides are not joined: the other side follows the centre."""
+    frozen: list[tuple[int, str, list[str]]]
+    """width, reason and parameters of axes that an operation freezes."""
+    stays: dict[str, str]
+    """the parameters of which no axis moves, and why."""
+    norms: list[Edge]
+    """batch norms, whose gain corrects for ε."""
+
+    def hidden(self, factor: Unit) -> HiddenSpace:
+        return self._of[id(factor.space.root())]
+
+    def on(self, *axes: Axis) -> list[HiddenSpace]:
+        """The spaces on these axes."""
+        return list(dict.fromkeys(self.hidden(factor) for factor in units(*axes)))
+
+    def touched(self, index: int) -> set[int]:
+        """The spaces on the axes of a value."""
+        return self._touched.get(index, set())
+
+    def __post_init__(self) -> None:
+        self._of = {id(each.space): each for each in self.spaces}
+        self.ends = [(edge, next(units(a)), next(units(b))) for edge in self.edges for a, b in [edge.sides]]
+        # space → the space that it follows
+        self.centers = {self.hidden(other).index: self.hidden(center).index for _, center, other in self.ends}
+        self._touched = {
+            index: {hidden.index for hidden in self.on(*label)} for index, label in self.labels.items()
+        }

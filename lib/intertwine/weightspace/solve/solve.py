@@ -2,11 +2,11 @@
 
 import itertools
 from collections import Counter
-from dataclasses import dataclass
 
 from intertwine.groups import GeneralLinear
 from intertwine.weightspace.rules.axes import (
     Axis,
+    Edge,
     Label,
     Space,
     Unit,
@@ -19,48 +19,12 @@ from intertwine.weightspace.rules.axes import (
     units,
 )
 from intertwine.weightspace.rules.entries import along
-from intertwine.weightspace.rules.infer import Edge, Inference
+from intertwine.weightspace.rules.infer import Inference
 from intertwine.weightspace.solve.equations import independent
-from intertwine.weightspace.solve.hidden import HiddenSpace
+from intertwine.weightspace.solve.hidden import HiddenSpace, Solution
 
 BOUNDARY = ("the model's output", "rows of a table", "kernel of", "read by")
 """Reasons that get no row among the frozen: inputs and outputs of a network are not hidden."""
-
-
-@dataclass(eq=False)
-class Solution:
-    """The hidden spaces of a run, and the labels of its values in them."""
-
-    spaces: list[HiddenSpace]
-    labels: dict[int, Label]
-    edges: list[Edge]
-    """gains whose two sides are not joined: the other side follows the centre."""
-    frozen: list[tuple[int, str, list[str]]]
-    """width, reason and parameters of axes that an operation freezes."""
-    stays: dict[str, str]
-    """the parameters of which no axis moves, and why."""
-    norms: list[Edge]
-    """batch norms, whose gain corrects for ε."""
-
-    def hidden(self, factor: Unit) -> HiddenSpace:
-        return self._of[id(factor.space.root())]
-
-    def on(self, *axes: Axis) -> list[HiddenSpace]:
-        """The spaces on these axes."""
-        return list(dict.fromkeys(self.hidden(factor) for factor in units(*axes)))
-
-    def touched(self, index: int) -> set[int]:
-        """The spaces on the axes of a value."""
-        return self._touched.get(index, set())
-
-    def __post_init__(self) -> None:
-        self._of = {id(each.space): each for each in self.spaces}
-        self.ends = [(edge, next(units(a)), next(units(b))) for edge in self.edges for a, b in [sides(edge)]]
-        # space → the space that it follows
-        self.centers = {self.hidden(other).index: self.hidden(center).index for _, center, other in self.ends}
-        self._touched = {
-            index: {hidden.index for hidden in self.on(*label)} for index, label in self.labels.items()
-        }
 
 
 def solve(state: Inference) -> Solution:
@@ -74,12 +38,12 @@ def solve(state: Inference) -> Solution:
             edges = [edge for edge in edges if edge not in bad]
         state.settle_blocks()  # some by these joins
         for edge in edges:  # the gain absorbs the scalars of the side that follows
-            (factor,) = units(sides(edge)[1])
+            (factor,) = units(edge.sides[1])
             c = 1 if edge.center == "before" else -1
             _label_gain(state, edge, ((unit(factor.space, combine((c, factor))),),))
         labels = {index: tuple(resolve(axis) for axis in label) for index, label in state.labels.items()}
         _check_bases(labels)
-        follows = {id(next(units(sides(edge)[1])).space): edge.why for edge in edges}
+        follows = {id(next(units(edge.sides[1])).space): edge.why for edge in edges}
         apart = {edge.gain for edge in edges} | {edge.variance for edge in edges}
         spaces = _spaces(labels, follows, apart)
         found = {id(each.space): each for each in spaces}
@@ -99,7 +63,7 @@ def solve(state: Inference) -> Solution:
 
 def _follows(edge: Edge, found: dict[int, HiddenSpace]) -> bool:
     """Whether a matrix acts on the centre, and it or its dual on all of the other side."""
-    center, other = (found[id(next(units(axis)).space)] for axis in sides(edge))
+    center, other = (found[id(next(units(axis)).space)] for axis in edge.sides)
     return center.matrices is not None and other.matrices is None and not other.permuted
 
 
@@ -144,14 +108,9 @@ def _spaces(labels: dict[int, Label], follows: dict[int, str], apart: set[int | 
     return spaces
 
 
-def sides(edge: Edge) -> tuple[Axis, Axis]:
-    """The centre and the side that follows."""
-    return (edge.before, edge.after) if edge.center == "before" else (edge.after, edge.before)
-
-
 def _untenable(state: Inference, edges: list[Edge]) -> list[Edge]:
     """The gains that join the units of both sides, as one of them may not be mixed on its own."""
-    pairs = [tuple(single(axis) for axis in sides(edge)) for edge in edges]
+    pairs = [tuple(single(axis) for axis in edge.sides) for edge in edges]
     times = Counter(id(factor.space) for pair in pairs for factor in pair if factor is not None)
     gains = Counter((edge.gain, edge.part) for edge in edges)
 

@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 import torch
 
-from intertwine.weightspace.rules.shapes import RESHAPES
-from intertwine.weightspace.rules.views import VIEWS, views
 from intertwine.weightspace.trace.run import Call, Part, Ref, Run, replaced
+from intertwine.weightspace.trace.views import RESHAPES, VIEWS, views
 
 LAYERS = {"linear": -1, "conv1d": 1, "conv2d": 1, "conv3d": 1}
 """Each with the axis of its units."""

@@ -116,3 +116,13 @@ class Run:
         return (
             (self.names[index], self.shapes[index]) if part is None else (part.name, self.shapes[part.whole])
         )
+
+
+def needed(run: Run) -> list[Call]:
+    """The calls on which an output depends; what is changed in place may be seen through another value."""
+    wanted, calls = set(run.outputs), []
+    for call in reversed(run.calls):
+        if call.in_place or not wanted.isdisjoint(each.index for each in call.results):
+            wanted |= {ref.index for ref in call.refs}
+            calls.append(call)
+    return calls[::-1]

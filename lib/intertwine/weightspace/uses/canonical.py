@@ -9,7 +9,8 @@ from intertwine.groups.orthonormal import generic
 from intertwine.weightspace.act.space import Moved, WeightSpace
 from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.solve.move import Move, dual
-from intertwine.weightspace.uses.sweep import Rows, solved, sweep, wider
+from intertwine.weightspace.uses.rows import Rows, wider
+from intertwine.weightspace.uses.sweep import solved, sweep
 
 
 def canonicalise(space: WeightSpace, model: nn.Module) -> Moved:

@@ -14,7 +14,8 @@ from intertwine.weightspace.rules.axes import single
 from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.solve.move import Move, dual
 from intertwine.weightspace.trace.trace import trace
-from intertwine.weightspace.uses.sweep import Rows, places, rows, solved, sweep, wider
+from intertwine.weightspace.uses.rows import Rows, places, rows, wider
+from intertwine.weightspace.uses.sweep import solved, sweep
 
 
 def match(
