@@ -12,7 +12,7 @@ from intertwine.weightspace.trace.interleaved import separate
 from intertwine.weightspace.trace.recognise import recognise
 from intertwine.weightspace.trace.run import Ref, Run, needed
 from intertwine.weightspace.trace.trace import Outputs, trace
-from intertwine.weightspace.uses.check import wrong
+from intertwine.weightspace.uses.check import spaces_that_change_outputs
 
 
 def find_symmetries(
@@ -53,7 +53,7 @@ def find_symmetries(
     failed: list[tuple[int, int]] = []
     while True:
         space = _solved(run, model, failed)
-        bad = wrong(space, model, example_inputs) if check and len(space.spaces) else []
+        bad = spaces_that_change_outputs(space, model, example_inputs) if check and space.spaces else []
         if not bad:
             break
         failed += [

@@ -5,11 +5,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
-from intertwine.weightspace.rules.axes import Edge, Factor, Label, Unit, length, plain, single
-from intertwine.weightspace.rules.infer import Inference
+from intertwine.weightspace.rules.axes import Edge, Factor, Label, Unit, length, plain
 from intertwine.weightspace.solve.hidden import HiddenSpace, Solution
 from intertwine.weightspace.solve.move import Move, dual
 
@@ -50,7 +49,7 @@ def pieces(solution: Solution, label: Label, shape: Sequence[int]) -> Iterator[P
 class Action:
     """One element at one point of weight space, whose gains determine the matrices that follow the centres.
 
-    Of batch norms, the gain over the running deviation counts (`effective`).
+    Of batch norms, the gain over the running deviation counts (`fold_batch_norms`).
     """
 
     def __init__(self, solution: Solution, element: Mapping[int, Move], state: State) -> None:
@@ -113,13 +112,11 @@ class Action:
         apart = index in self.scalars_only
         moves = [(piece.dims(k), *self._parts(piece, k, apart, x.device)) for k in moving]
         for dims, order, _, _ in moves:
-            if order is not None and len(dims) == 1:
-                y = y.index_select(dims[0], order)
-            elif order is not None:
-                y = _along(y, dims, lambda z: z.index_select(0, order))  # noqa: B023
+            if order is not None:
+                y = _reordered(y, dims, order)
         for dims, _, matrix, scale in moves:
             if matrix is not None:
-                y = _along(y.double(), dims, lambda z: matrix @ z.unflatten(0, matrix.shape[:2]))  # noqa: B023
+                y = _multiplied(y.double(), dims, matrix)
             if scale is not None:
                 wide = scale.to(torch.promote_types(y.dtype, torch.float32))
                 wide = wide.view(*scale.shape, *[1] * (y.ndim - len(dims)))
@@ -153,6 +150,16 @@ class Action:
         return self._cache[key]
 
 
+def _reordered(x: Tensor, dims: list[int], order: Int[Tensor, " n"]) -> Tensor:
+    if len(dims) == 1:
+        return x.index_select(dims[0], order)
+    return _along(x, dims, lambda rows: rows.index_select(0, order))
+
+
+def _multiplied(x: Tensor, dims: list[int], matrix: Float[Tensor, "*b n n"]) -> Tensor:
+    return _along(x, dims, lambda rows: matrix @ rows.unflatten(0, matrix.shape[:2]))
+
+
 def _along(x: Tensor, dims: list[int], function: Callable[[Tensor], Tensor]) -> Tensor:
     """The function of these axes as one, followed by the others as one."""
     first = [*range(len(dims))]
@@ -165,42 +172,10 @@ def _same_memory(x: Tensor, y: Tensor) -> bool:
     return x.untyped_storage().data_ptr() == y.untyped_storage().data_ptr()
 
 
-def effective(norms: Sequence[Edge], state: State) -> dict[int, Tensor]:
+def fold_batch_norms(norms: Sequence[Edge], state: State) -> dict[int, Tensor]:
     """The same tensors, with the gains of batch norms over the running deviation."""
     return dict(state) | {
         edge.gain: state[edge.gain].detach().double() / (state[edge.variance].double() + edge.eps).sqrt()
         for edge in norms
         if edge.variance is not None
     }
-
-
-def written(
-    inference: Inference,
-    solution: Solution,
-    state: State,
-    given: Sequence[tuple[HiddenSpace, Unit, Move | Float[Tensor, "n n"]]],
-) -> dict[int, Tensor]:
-    """The weights and biases that write spaces, W and b, as AW and Ab; each with its factor and matrix."""
-    moved = dict(state)
-    for hidden, seen, matrix in given:
-        A = matrix.matrix() if isinstance(matrix, Move) else matrix
-        if A.shape != (hidden.size, hidden.size):
-            raise ValueError(
-                f"Expected a matrix ({hidden.size}, {hidden.size}) for the space {hidden.name}, was given "
-                f"one of shape {tuple(A.shape)}."
-            )
-        wanted = hidden.vector(seen), hidden.parities(seen)
-        for index, name in inference.run.names.items():
-            for k, axis in enumerate(solution.labels.get(index, ())):
-                if (index, k) in inference.read or hidden not in solution.on(axis):
-                    continue
-                factor = single(axis)
-                if factor is None or (hidden.vector(factor), hidden.parities(factor)) != wanted:
-                    raise ValueError(
-                        f"Expected a space that linear layers write, {hidden.name} is also written by "
-                        f"{name}, on which a matrix cannot act: fold batch norm into the layer before."
-                    )
-                x = moved[index].detach()
-                y = torch.tensordot(A.to(x.device, torch.float64), x.double(), ([1], [k]))
-                moved[index] = y.movedim(0, k).to(x.dtype)
-    return moved

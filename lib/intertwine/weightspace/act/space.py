@@ -11,7 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from intertwine.checks import check_finite
-from intertwine.weightspace.act.action import Action, effective, written
+from intertwine.weightspace.act.action import Action, State, fold_batch_norms
+from intertwine.weightspace.act.outputs import transform_outputs
 from intertwine.weightspace.rules.axes import Unit
 from intertwine.weightspace.rules.infer import Inference
 from intertwine.weightspace.solve.draw import Drawing, draw
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 AnyModel = TypeVar("AnyModel", bound=nn.Module)
 Element = dict[str, Move]
-State = Mapping[int, Tensor]
 Given = Mapping[Any, Move | Tensor]
 COLUMNS = ["name", "width", "blocks", "group", "dimension", "writers", "readers", "why"]
 
@@ -248,26 +248,27 @@ class WeightSpace:
         self.check_finite(state)
         if not readers:
             pairs = [(*self.lookup(key), each) for key, each in element.items()]
-            return self.with_state(model, written(self.inference, self.solution, state, pairs))
+            names, read = self.inference.run.names, self.inference.read
+            return self.with_state(model, transform_outputs(self.solution, names, read, state, pairs))
         return self.with_state(model, self.action(self.moves(element), state).state(state))
 
-    def action(self, moves: Mapping[int, Move], state: Mapping[int, Tensor]) -> Action:
+    def action(self, moves: Mapping[int, Move], state: State) -> Action:
         """How elements, by the number of their space, act on tensors at this point of weight space."""
-        return Action(self.solution, moves, effective(self.solution.norms, state))
+        return Action(self.solution, moves, fold_batch_norms(self.solution.norms, state))
 
-    def check_finite(self, state: Mapping[int, Tensor], which: str = "model") -> None:
+    def check_finite(self, state: State, which: str = "model") -> None:
         """Raise ValueError where a parameter or buffer that moves is NaN or infinite."""
         names = self.inference.run.names
         check_finite(((names[k], x) for k, x in state.items() if self.solution.touched(k)), which)
 
-    def effective(self, model: nn.Module, which: str = "model") -> dict[int, Tensor]:
+    def folded_state(self, model: nn.Module, which: str = "model") -> dict[int, Tensor]:
         """`state` in float64 on the CPU, with gains of batch norms over the running deviation, if finite."""
         state = {k: x.detach().cpu() for k, x in self.state(model).items()}
         self.check_finite(state, which)
         double = {k: x.double() if x.is_floating_point() else x for k, x in state.items()}
-        return effective(self.solution.norms, double)
+        return fold_batch_norms(self.solution.norms, double)
 
-    def with_state(self, model: AnyModel, state: Mapping[int, Tensor]) -> AnyModel:
+    def with_state(self, model: AnyModel, state: State) -> AnyModel:
         """A copy of the model with these parameters and buffers."""
         tensors, run = dict(named_tensors(model)), self.inference.run
         new: dict[int, Tensor] = {}

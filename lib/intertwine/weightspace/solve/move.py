@@ -71,7 +71,7 @@ class Move(NamedTuple):
 
 
 def dual(A: Float[Tensor, "*b n n"], powers: Sequence[float]) -> Float[Tensor, "*b n n"]:
-    """A or, where the space acts with the power −1, what acts there; its own inverse."""
+    """A, or (A⁻¹)ᵀ where the space acts with the power −1; applied twice, it gives A again."""
     return torch.linalg.inv(A).mT if tuple(powers) == (-1,) else A
 
 

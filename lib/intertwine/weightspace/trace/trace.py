@@ -51,7 +51,7 @@ def trace(model: nn.Module, example_inputs: Any, outputs: Outputs = None, *, val
             copies[id(tensor)] = tensor.detach().requires_grad_() if floating else tensor.detach().clone()
             run.names[recorder.add(copies[id(tensor)], dynamic=weight, weight=floating)] = name
     model = replica(model, copies)
-    args, kwargs = given(example_inputs)
+    args, kwargs = as_arguments(example_inputs)
     for tensor in leaves((args, kwargs)):
         if isinstance(tensor, Tensor):
             real = tensor.is_floating_point() or tensor.is_complex()
@@ -76,7 +76,7 @@ def trace(model: nn.Module, example_inputs: Any, outputs: Outputs = None, *, val
                 f"{_where(error, inside)} raises {said!r}: run model(inputs) first; parts that are compiled, "
                 f"scripted or vmapped cannot be followed."
             ) from error
-    run.outputs = [recorder.ref(tensor).index for tensor in results(result, outputs)]
+    run.outputs = [recorder.ref(tensor).index for tensor in output_tensors(result, outputs)]
     if not run.outputs:
         raise ValueError("Expected a model that returns tensors, it returns none: wrap it in one that does.")
     return run
@@ -108,7 +108,7 @@ def named_tensors(model: nn.Module) -> Iterable[tuple[str, Tensor]]:
     yield from model.named_buffers(remove_duplicate=False)
 
 
-def given(inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def as_arguments(inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Copies of example inputs as arguments and keyword arguments."""
     inputs = dict(inputs) if isinstance(inputs, Mapping) else inputs
     inputs = replaced(inputs, lambda x: x.detach().clone() if isinstance(x, Tensor) else copy.deepcopy(x))
@@ -117,7 +117,7 @@ def given(inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
     return (tuple(inputs) if isinstance(inputs, tuple | list) else (inputs,)), {}
 
 
-def results(result: Any, chosen: Outputs) -> list[Tensor]:
+def output_tensors(result: Any, chosen: Outputs) -> list[Tensor]:
     """The tensors of what a model returns, or of the chosen fields or positions."""
     if chosen is not None:
         names = [chosen] if isinstance(chosen, str | int) else chosen

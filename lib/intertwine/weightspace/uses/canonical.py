@@ -35,7 +35,7 @@ def canonicalise(space: WeightSpace, model: nn.Module) -> Moved:
     Returns:
         The representative as `model`, and the `element` that leads there.
     """
-    element = space.element(sweep(space, [space.effective(model)], normal))
+    element = space.element(sweep(space, [space.folded_state(model)], normal))
     return Moved(space.act(model, element), element)
 
 

@@ -3,7 +3,8 @@
 import math
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -11,20 +12,20 @@ from torch import Tensor, nn
 from intertwine.weightspace.act.space import Element, WeightSpace
 from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.trace.run import replaced
-from intertwine.weightspace.trace.trace import given, results
+from intertwine.weightspace.trace.trace import as_arguments, output_tensors
 
 LARGE = 4_000_000
 """Models with more weights are checked in their own precision, and first on a corner of images."""
 CORNER = 64
 
 
-def wrong(space: WeightSpace, model: nn.Module, inputs: Any) -> list[HiddenSpace]:
+def spaces_that_change_outputs(space: WeightSpace, model: nn.Module, inputs: Any) -> list[HiddenSpace]:
     """The spaces whose elements change the outputs on these inputs; usually none.
 
     Example:
         >>> from intertwine.weightspace import find_symmetries
         >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).eval()
-        >>> wrong(find_symmetries(model, torch.zeros(1, 3)), model, torch.ones(1, 3))
+        >>> spaces_that_change_outputs(find_symmetries(model, torch.zeros(1, 3)), model, torch.ones(1, 3))
         []
 
     One random element, and two forward passes: in float64 where the model computes in it, on weights with
@@ -36,19 +37,14 @@ def wrong(space: WeightSpace, model: nn.Module, inputs: Any) -> list[HiddenSpace
         move = element[hidden.name]
         if hidden.permuted and torch.equal(move.order, hidden.identity().order):
             element[hidden.name] = move._replace(order=move.order.roll(1, 1))
-    for point, at, tolerance, last in _points(space, model, inputs) if element else ():
-        expected, state = _outputs(space, point, at), space.state(point)
+    for point in _points(space, model, inputs) if element else ():
+        expected = _outputs(space, point.model, point.inputs)
         if not expected or not all(y.isfinite().any() for y in expected if y.numel()):
             continue
-
-        def changes(element: Element) -> bool:
-            moved = space.action(space.moves(element), state).state(state)  # noqa: B023
-            found = _outputs(space, space.with_state(point, moved), at)  # noqa: B023
-            return not found or any(map(_differ, found, expected, [tolerance] * len(found)))  # noqa: B023
-
+        changes = partial(_changes, space, point, expected)
         if not changes(element):
             return []
-        if last:
+        if point.decides:
             return [x for x in space.spaces if changes({x.name: element[x.name]})] or space.spaces
     if element:
         unseen = "The symmetries are not checked, since no output on the example inputs is a finite number"
@@ -56,10 +52,17 @@ def wrong(space: WeightSpace, model: nn.Module, inputs: Any) -> list[HiddenSpace
     return []
 
 
-def _points(
-    space: WeightSpace, model: nn.Module, inputs: Any
-) -> Iterator[tuple[nn.Module, Any, float, bool]]:
-    """Models and inputs to check at, the best first, the error that rounding may leave, and if it decides."""
+class _Point(NamedTuple):
+    """A model and inputs to check at, the error that rounding may leave, and if it has the last word."""
+
+    model: nn.Module
+    inputs: Any
+    tolerance: float
+    decides: bool
+
+
+def _points(space: WeightSpace, model: nn.Module, inputs: Any) -> Iterator[_Point]:
+    """Where to check, the best first."""
     state, parameters = space.state(model), {id(x) for x in model.parameters()}
     if sum(x.numel() for x in state.values()) <= LARGE:
         precise = replaced(inputs, lambda x: x.double() if _real(x) else x)
@@ -67,11 +70,19 @@ def _points(
             noisy = {
                 k: _noisy(x.detach(), size, k, id(x) in parameters) for k, x in state.items() if _real(x)
             }
-            yield space.with_state(model, noisy), precise, 1e-5, True
+            yield _Point(space.with_state(model, noisy), precise, 1e-5, True)
     tolerance = 30 * max((torch.finfo(x.dtype).eps for x in state.values() if _real(x)), default=0.0) ** 0.5
     corner = replaced(inputs, lambda x: x[..., :CORNER, :CORNER] if _real(x) and x.ndim == 4 else x)
-    yield model, corner, tolerance, False
-    yield model, inputs, tolerance, True
+    yield _Point(model, corner, tolerance, False)
+    yield _Point(model, inputs, tolerance, True)
+
+
+def _changes(space: WeightSpace, point: _Point, expected: list[Tensor], element: Element) -> bool:
+    """Whether the outputs are others after the element has moved the weights."""
+    state = space.state(point.model)
+    moved = space.action(space.moves(element), state).state(state)
+    found = _outputs(space, space.with_state(point.model, moved), point.inputs)
+    return not found or any(_differ(y, old, point.tolerance) for y, old in zip(found, expected, strict=False))
 
 
 def _real(x: Any) -> bool:
@@ -96,8 +107,8 @@ def _outputs(space: WeightSpace, model: nn.Module, inputs: Any) -> list[Tensor]:
         torch.manual_seed(0)
         try:
             torch.set_default_dtype(torch.float64 if precise else default)
-            args, kwargs = given(inputs)
-            return [y.double() for y in results(model(*args, **kwargs), space.inference.run.chosen)]
+            args, kwargs = as_arguments(inputs)
+            return [y.double() for y in output_tensors(model(*args, **kwargs), space.inference.run.chosen)]
         except Exception:
             return []
         finally:

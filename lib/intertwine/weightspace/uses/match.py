@@ -46,8 +46,8 @@ def match(
     Raises:
         ValueError: models of other shapes, or weights that are not finite.
     """
-    solution, target = space.solution, space.effective(model1, "first")
-    state = space.effective(model2, "second")
+    solution, target = space.solution, space.folded_state(model1, "first")
+    state = space.folded_state(model2, "second")
     runs = [trace(model, inputs).values for model in (model1, model2) if inputs is not None]
     given = by_activations(space, *runs) if runs else {}
 

@@ -1,9 +1,10 @@
-"""Space by space over a network, each as soon as it has weights to go by; and these, unit by unit."""
+"""In which order the spaces of a network are matched or normalised, and the scalars that weights require."""
 
 import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 
 from jaxtyping import Bool, Float
 from torch import Tensor
@@ -14,7 +15,7 @@ from intertwine.weightspace.rules.axes import Unit
 from intertwine.weightspace.solve.equations import solutions
 from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.solve.move import Move
-from intertwine.weightspace.uses.rows import Place, Rows, places, rows
+from intertwine.weightspace.uses.rows import Models, Place, Rows, places, rows
 
 Step = Callable[[HiddenSpace, Callable[[HiddenSpace], list[Rows]]], Move]
 
@@ -60,12 +61,15 @@ def sweep(
         late = hidden.base is not None and hidden.base not in total if blocks_first else bool(within)
         return not late and enough(level, hidden)
 
+    def look(level: int, models: Models, hidden: HiddenSpace) -> list[Rows]:
+        return rows(known(hidden, level), models, {*total})
+
     candidates = [*itertools.product(range(4), space.spaces)]
     while (found := next((each for each in candidates if ready(*each)), None)) is not None:
         level, hidden = found
         models = [(state, Action(solution, {}, state)) for state in states[:-1]]
         models.append((states[-1], Action(solution, total, states[-1])))
-        move = step(hidden, lambda h: rows(known(h, level), models, {*total}))  # noqa: B023
+        move = step(hidden, partial(look, level, models))
         for h in space.spaces:
             if h.base == hidden.index and h.index in total:
                 total[h.index] = total[h.index].reordered(move.order[0])
