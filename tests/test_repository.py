@@ -160,24 +160,40 @@ def test_no_file_imports_itself_by_way_of_others():
     tuple(TopologicalSorter(graph()).static_order())  # a CycleError names the files
 
 
-# of the packages and single files below each of the two; the first imports none of the others
+# of the packages and single files below each of these; the first imports none of the others
 ORDER = {
     "intertwine": (
         *("files", "devices", "features", "checks", "groups", "data", "models", "alignment", "weightspace"),
         *("shallow", "training", "similarity", "stitching", "dissection", "genni"),
     ),
+    "intertwine.weightspace": ("trace", "rules", "solve", "act", "uses", "find"),
     "intertwine_book": ("networks", "results", "claims", "figures", "stories", "experiments", "build"),
 }
+
+
+def below(package: str, module: str) -> str:
+    """The package or file right below this package in which a module is; "" if it is elsewhere."""
+    return module.removeprefix(f"{package}.").split(".")[0] if module.startswith(f"{package}.") else ""
 
 
 def test_arrows_run_one_way():
     for module, imported in graph().items():
         for other in imported:
-            here, there = module.split("."), other.split(".")
-            assert not (here[0] == "intertwine" and there[0] == "intertwine_book"), (module, other)
-            if here[0] == there[0] and len(here) > 1 and len(there) > 1 and here[1] != there[1]:
-                order = ORDER[here[0]]
-                assert order.index(here[1]) > order.index(there[1]), (module, other)
+            assert not (below("intertwine", module) and below("intertwine_book", other)), (module, other)
+            for package, order in ORDER.items():
+                here, there = below(package, module), below(package, other)
+                if here and there and here != there:
+                    assert order.index(here) > order.index(there), (module, other)
+
+
+def test_a_model_is_followed_through_at_most_six_floors_of_files():
+    package = "intertwine.weightspace"
+    inside = {module: imported for module, imported in graph().items() if below(package, module)}
+    floor: dict[str, int] = {}
+    for module in TopologicalSorter(inside).static_order():
+        imported = inside.get(module, set()) & inside.keys()
+        floor[module] = 1 + max((floor[other] for other in imported), default=0)
+    assert len(inside) > 30 and max(floor.values()) <= 6, floor
 
 
 def test_the_library_imports_only_what_it_declares():

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from intertwine.checks import check_finite
 from intertwine.weightspace.act.action import Action, State, fold_batch_norms
 from intertwine.weightspace.act.outputs import transform_outputs
+from intertwine.weightspace.act.tables import spaces_table, stays_table
 from intertwine.weightspace.rules.axes import Unit
 from intertwine.weightspace.rules.infer import Inference
 from intertwine.weightspace.solve.draw import Drawing, draw
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 AnyModel = TypeVar("AnyModel", bound=nn.Module)
 Element = dict[str, Move]
 Given = Mapping[Any, Move | Tensor]
-COLUMNS = ["name", "width", "blocks", "group", "dimension", "writers", "readers", "why"]
 
 
 class Moved(NamedTuple):
@@ -102,15 +102,7 @@ class WeightSpace:
         Blocks are those that have an element each, writers and readers parameters, why the operations that
         decide the group, or keep a space from moving.
         """
-        import pandas as pd
-
-        rows: list[list[Any]] = [
-            [s.name, s.size, s.blocks, s.group, s.dimension, s.writers, s.readers, s.why] for s in self.spaces
-        ]
-        for width, reason, names in self.solution.frozen:
-            rows.append(["", width, 1, "frozen", 0, names, [], [reason]])
-        joined = [[", ".join(x) if isinstance(x, list) else x for x in row] for row in rows]
-        return pd.DataFrame(joined, columns=COLUMNS)
+        return spaces_table(self.solution)
 
     def __str__(self) -> str:
         table = self.to_frame()
@@ -129,13 +121,7 @@ class WeightSpace:
             >>> find_symmetries(model, torch.zeros(1, 3)).stays().values.tolist()
             [["the model's output", '2.bias']]
         """
-        import pandas as pd
-
-        why: dict[str, list[str]] = {}
-        for name, reason in self.solution.stays.items():
-            why.setdefault(reason, []).append(name)
-        rows = [(reason, ", ".join(names)) for reason, names in why.items()]
-        return pd.DataFrame(rows, columns=["why", "parameters"])
+        return stays_table(self.solution)
 
     def draw(self) -> Drawing:
         """The run as an SVG drawing, which a notebook shows: values in the colours of their hidden spaces.
