@@ -1,12 +1,15 @@
-"""The first page of the API: its ten tasks run as they stand there, each in at most three lines."""
+"""The first page of the API: its ten tasks run as they stand there, each in at most three lines; and the page
+that follows one network through all phases of `weightspace` gives what it says."""
 
+import doctest
 import re
 from dataclasses import replace
 from pathlib import Path
 
 from intertwine.training import RECIPES
 
-PAGE = Path(__file__).parent.parent / "book/api/index.md"
+API = Path(__file__).parent.parent / "book/api"
+PAGE = API / "index.md"
 
 
 def test_ten_tasks_of_at_most_three_lines_run(tmp_path, monkeypatch):
@@ -27,3 +30,10 @@ def test_ten_tasks_of_at_most_three_lines_run(tmp_path, monkeypatch):
     assert names["accuracy"]["accuracy"].min() > 0.5
     assert names["stitched"].evaluate(test) > 0.5 and names["own"].best.mean() > names["chance"].best.mean()
     assert (tmp_path / "results/accuracy.json").is_file()
+
+
+def test_how_weightspace_works_is_computed_as_it_stands_there():
+    blocks = re.findall(r"```pycon\n(.*?)```", (API / "how_it_works.md").read_text(), re.DOTALL)
+    page = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, "how_it_works", None, None)
+    found = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(page)
+    assert found.attempted > 30 and found.failed == 0  # doctest prints what differs

@@ -1,6 +1,7 @@
 """Networks as their users write and call them: no group is too large, and what stops a run is named."""
 
 import copy
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -9,7 +10,15 @@ import torch.nn.functional as F
 import weightspace_models as zoo
 from torch import nn
 
-from intertwine.weightspace import balance, canonicalise, find_symmetries, match, relative_error, verify
+from intertwine.weightspace import (
+    balance,
+    canonicalise,
+    find_symmetries,
+    match,
+    relative_error,
+    rules,
+    verify,
+)
 from intertwine.weightspace.rules.infer import RULES
 from intertwine.weightspace.uses.check import spaces_that_change_outputs
 
@@ -651,6 +660,11 @@ class Merged(nn.Module):
 @pytest.mark.parametrize("product", [False, True])
 def test_copies_that_are_normalised_together_turn_together(product):
     assert groups(Merged(product), randn(2, 2, 4), randn(5, 2, 4)) == ["(R^*)^6", "(R^*)^6", "O(6), Q1 = ±1"]
+
+
+def test_every_file_with_a_rule_is_imported():
+    files = Path(rules.__file__).parent.glob("*.py")
+    assert {path.stem for path in files if "\n@rule(" in path.read_text()} == {*rules.__all__}
 
 
 def test_the_check_can_be_left_out():

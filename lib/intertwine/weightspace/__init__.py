@@ -1,4 +1,8 @@
-"""Find the symmetries of any network, and act on its weights without changing its function."""
+"""Find the symmetries of any network, and act on its weights without changing its function.
+
+`find` runs the phases, each a folder that imports earlier ones only: `trace` → `rules` → `solve` → `act` →
+`uses`.
+"""
 
 from intertwine.weightspace.act.space import Moved, WeightSpace
 from intertwine.weightspace.find import find_symmetries

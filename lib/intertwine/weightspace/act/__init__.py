@@ -1,1 +1,19 @@
-"""Fourth phase: an element of the group comes in, moved weights go out."""
+"""Fourth phase: elements of the group move weights.
+
+In: a `Solution`, a model of the same shapes, and an element: by the name of a space, a matrix or a `Move`.
+Out: a copy of the model with moved weights, which computes the same function.
+
+A label says how each axis of a tensor moves: which units change places, by which power of its scalars a
+unit is multiplied, whether the matrix or its dual acts. A tensor is cut into pieces, one for each choice of
+a segment on every axis, and each piece is reordered, multiplied by matrices in float64, and scaled. Two
+things do not follow from labels alone. A space behind a gain follows its centre by a matrix that depends on
+this gain, so an `Action` belongs to one point of weight space. And the variance of a batch norm stands
+beside a constant ε, for which its gain is corrected.
+
+Read in this order:
+
+1. `action`: an element on tensors, piece by piece.
+2. `outputs`: any matrix on the outputs of layers alone, which changes the function (a sanity rotation).
+3. `tables`: hidden spaces, and parameters that stay, as data frames.
+4. `space`: `WeightSpace`, the object that users hold: names, elements and their products, `act`.
+"""

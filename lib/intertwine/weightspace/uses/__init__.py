@@ -1,1 +1,20 @@
-"""Fifth phase: what a group of symmetries is good for."""
+"""Fifth phase: uses of the symmetries of a network.
+
+In: a `WeightSpace`, and one network or two.
+Out: an element of the group with the network that it moves (`Moved`), or numbers.
+
+Two algorithms go over the network space by space. Weights determine an element only where their other axes
+are known already, so `sweep` takes first what is determined best; a `Step` then decides on the element of
+one space from its rows. `canonicalise` takes the normal form of one network, `match` the best element
+between two. Both ask the group of a space (`normal`, `best`, `determined`) and never for its name.
+
+Read in this order:
+
+1. `rows`: the weights of each unit of a space, as rows, moved as far as is known.
+2. `sweep`: the order of spaces, and the scalars that weights require.
+3. `canonical` and `match`: a representative of an orbit; the element that brings one network closest to
+   another.
+4. `balance`: the scalings for which the norm of the weights is smallest.
+5. `verify`: outputs and representations before and after an element, compared with what the labels predict.
+6. `check`: the same as a test, which `find_symmetries` makes before it returns.
+"""
