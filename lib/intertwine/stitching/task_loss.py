@@ -48,25 +48,16 @@ def train_stitch(
         spared = layer.undecayed if isinstance(layer, Stitch) else ("bias",)
         optimizer = build_optimizer(recipe, layer.named_parameters(), decays=lambda name: name not in spared)
         batches = _Batches(junction, recipe, penalty is not None)
-        moved: list[Tensor] = []
-
-        def forward(values: Any) -> Tensor:
-            behind = rest.moved(values)
-            moved[:] = [as_tuple(behind)[0]]
-            return rest.back(behind)
-
-        def added(values: Any, labels: Tensor, targets: Tensor, theirs: Tensor | None) -> Tensor | float:
-            own = layer.penalty() if isinstance(layer, Stitch) else 0.0
-            return own if penalty is None or theirs is None else own + penalty(moved[0], theirs)
-
-        hooks: dict[str, Any] = {"added_loss": added}
+        objective = _Objective(rest, penalty)
+        hooks: dict[str, Any] = {"added_loss": objective.added}
         if isinstance(layer, Stitch):
             hooks |= {"before_step": layer.advance, "after_step": layer.project}
         norms = tracked(rest.back) if recipe.batch_norm == "reestimated" else []
         for number in tqdm(range(recipe.epochs), unit="epoch", disable=not progress):
             for module in (layer, *norms):
                 module.train()
-            row = epoch(forward, batches, optimizer, recipe, number, seed=seed, dtype=junction.dtype, **hooks)
+            how = {"seed": seed, "dtype": junction.dtype, **hooks}
+            row = epoch(objective.logits, batches, optimizer, recipe, number, **how)
             rows.append(row)
             rest.eval()
             if (now := _judge(network, junction, recipe, measure, row)) > rank:
@@ -76,23 +67,40 @@ def train_stitch(
     return made.eval().to(memory_format=torch.contiguous_format)
 
 
+class _Objective:
+    """The logits of a batch, and what is added to their loss, which needs the stitched values behind them."""
+
+    def __init__(self, rest: Rest, penalty: Penalty | None) -> None:
+        self.rest, self.penalty = rest, penalty
+        self.moved = torch.empty(0)  # of the batch that ran last
+
+    def logits(self, values: Any) -> Tensor:
+        behind = self.rest.moved(values)
+        self.moved = as_tuple(behind)[0]
+        return self.rest.back(behind)
+
+    def added(self, values: Any, labels: Tensor, targets: Tensor, theirs: Tensor | None) -> Tensor | float:
+        stitch = self.rest.stitch
+        own = stitch.penalty() if isinstance(stitch, Stitch) else 0.0
+        return own if self.penalty is None or theirs is None else own + self.penalty(self.moved, theirs)
+
+
 class _Batches(Batches):
     """Batches of the front's values, labels, targets, and model 2's values if wanted."""
 
     def __init__(self, junction: Junction, recipe: StitchRecipe, both: bool) -> None:
         self.junction, self.soft, self.both = junction, recipe.targets == "soft", both
         self.augmented = bool(recipe.flip or recipe.shift)
-        self.answers = junction.labels("train")
         stored = None if self.augmented else junction.stored("train")
         self.gathered = stored is not None
         inputs, *self.others = as_tuple(junction.images("train") if stored is None else stored)
-        rows = torch.arange(len(self.answers), device=junction.device)  # stand for labels
-        super().__init__(inputs, rows, recipe, fill_of(junction.data("train"), recipe))
+        fill = fill_of(junction.data("train"), recipe)
+        super().__init__(inputs, junction.labels("train"), recipe, fill)
 
     def epoch(self, number: int, *, seed: int) -> Iterator[Any]:
         at = self.junction
-        for inputs, rows in super().epoch(number, seed=seed):
-            labels = targets = self.answers[rows]
+        for rows, inputs in self.numbered(number, seed=seed):
+            labels = targets = self.labels[rows]
             theirs = None
             if self.soft and self.augmented:
                 targets = run(at.model2, inputs, at.dtype).float().softmax(1)

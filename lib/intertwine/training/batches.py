@@ -68,6 +68,13 @@ class Batches:
 
     def epoch(self, number: int, *, seed: int) -> Iterator[tuple[Float[Tensor, "b ..."], Int[Tensor, " b"]]]:
         """The batches of one epoch, counted from 0; `seed` decides on order and augmentation."""
+        for rows, images in self.numbered(number, seed=seed):
+            yield images, self.labels[rows]
+
+    def numbered(
+        self, number: int, *, seed: int
+    ) -> Iterator[tuple[Int[Tensor, " b"], Float[Tensor, "b ..."]]]:
+        """The images of each batch behind their numbers, by which all else of them is found."""
         # a stream of its own for every epoch, so that a resumed training needs no state of a generator
         stream = int(files.digest("order", seed, number)[:15], 16)
         generator = torch.Generator().manual_seed(stream)
@@ -81,7 +88,7 @@ class Batches:
             images = self._images(rows, move, flip)
             if share < 1:
                 images = F.interpolate(images, scale_factor=share, mode="bilinear")
-            yield images, self.labels[rows]
+            yield rows, images
 
     def _images(self, rows: Tensor, move: Tensor, flip: Tensor) -> Tensor:
         if not (self.recipe.flip or self.recipe.shift):
