@@ -26,7 +26,7 @@ def connectivity(
     test: Dataset,
     *,
     fractions: Sequence[float] = (0.0, 0.25, 0.5, 0.75, 1.0),
-    steps: Callable[..., pd.DataFrame] | None = None,
+    steps: Callable[..., pd.DataFrame] = looped,
 ) -> pd.DataFrame:
     """Linear mode connectivity of pairs of networks, as they are, and with the second matched to the first.
 
@@ -37,7 +37,7 @@ def connectivity(
     cases: list[Row] = [
         {"pair": k, "way": way, "networks": pair} for k, pair in enumerate(pairs) for way in WAYS
     ]
-    return (steps or looped)(cases, partial(_connected, train, test, fractions))
+    return steps(cases, partial(_connected, train, test, fractions))
 
 
 def _connected(

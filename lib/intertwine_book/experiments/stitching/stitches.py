@@ -50,6 +50,11 @@ def stitch_rows(junction: Junction, kinds: Kinds, *, seed: int, accuracies: tupl
     return rows
 
 
+def looped(cases: Sequence[Row], compute: Callable[..., list[Row]]) -> pd.DataFrame:
+    """The rows of all cases, one case after another."""
+    return pd.DataFrame([{**columns(case), **row} for case in cases for row in compute(**case)])
+
+
 def stitch_many(
     pairs: Pairs,
     layers: Sequence[str | tuple[str, str]],
@@ -59,7 +64,7 @@ def stitch_many(
     test: Dataset,
     validation: Dataset | None = None,
     seed: int,
-    steps: Callable[..., pd.DataFrame] | None = None,
+    steps: Callable[..., pd.DataFrame] = looped,
     **options: Any,
 ) -> pd.DataFrame:
     """Every kind of stitch, at every layer, of every pair: one table.
@@ -67,7 +72,7 @@ def stitch_many(
     Args:
         layers: a layer's name in both, or a pair of names.
         seed: pair k has the seed `seed` + k.
-        steps: runs the cases, as `results.Run.steps` does once its name is given; a plain loop by default.
+        steps: runs the cases, as `results.Run.steps` does once its name is given, or `looped`.
             One more kind, layer or pair leaves those valid that it did before.
         **options: of `Junction`, as the data sets are.
 
@@ -82,7 +87,7 @@ def stitch_many(
     ]
     made = partial(Junction, train=train, test=test, validation=validation, **options)
     joined = lru_cache(maxsize=1)(made)  # that of the last place
-    return (steps or looped)(cases, partial(_stitched, joined, cache(_accuracy), seed))
+    return steps(cases, partial(_stitched, joined, cache(_accuracy), seed))
 
 
 def _stitched(
@@ -104,8 +109,3 @@ def _stitched(
 
 def _accuracy(model: nn.Module, test: Dataset) -> float:
     return 100 * evaluate(model, test.images, test.labels)
-
-
-def looped(cases: Sequence[Row], compute: Callable[..., list[Row]]) -> pd.DataFrame:
-    """The rows of all cases, one case after another."""
-    return pd.DataFrame([{**columns(case), **row} for case in cases for row in compute(**case)])
