@@ -74,7 +74,7 @@ def procrustes(n: int, p: int, dtype: torch.dtype) -> Calls:
     from scipy.linalg import orthogonal_procrustes
 
     X, Y = drawn(n, p, p, dtype)
-    ours = lambda: alignment.fit(X, Y, "orthogonal").weight.T  # noqa: E731
+    ours = lambda: alignment.fit(X, Y, alignment.orthogonal).weight.T  # noqa: E731
     return ours, lambda: orthogonal_procrustes(X.numpy(), Y.numpy())[0]
 
 
@@ -92,7 +92,7 @@ def lasso(n: int, p: int, dtype: torch.dtype) -> Calls:
     X, Y = drawn(n, p, p, dtype)
     alpha = 0.05 * n
     peer = Lasso(alpha / n, fit_intercept=False, tol=1e-10)
-    ours = lambda: alignment.fit(X, Y, "lasso", alpha=alpha).weight  # noqa: E731
+    ours = lambda: alignment.fit(X, Y, alignment.lasso, alpha=alpha).weight  # noqa: E731
     return ours, lambda: peer.fit(X.numpy(), Y.numpy()).coef_
 
 

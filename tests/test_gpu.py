@@ -16,7 +16,8 @@ from intertwine.groups import ScalarGroup
 from intertwine.similarity import MEASURES, cka, compare, null
 from intertwine.similarity.blocks import Blocks
 from intertwine.similarity.grams import gram
-from intertwine.stitching import KINDS, STITCH_RECIPES, Junction, stitch_at
+from intertwine.stitching import KINDS, STITCH_RECIPES, Junction, Stitch, stitch_at
+from intertwine.stitching.maps import options_of
 from intertwine.training import RECIPES, Spec, evaluate, train, train_many
 from intertwine.weightspace import find_symmetries
 from intertwine_book.results import environment
@@ -159,11 +160,12 @@ def test_a_stitch_is_judged_as_networks_are(pair, digits):
 @pytest.mark.parametrize("kind", KINDS)
 def test_stitches_are_made_and_trained_there(pair, digits, kind):
     junction = Junction(*pair, "relu2", digits, test=digits, device="cuda", dtype="float32")
-    options = {"low rank": {"rank": 2}, "sparse": {"alpha": 0.1}}.get(kind, {})
+    values = {"rank": 2, "alpha": 0.1}
+    options = {name: values[name] for name in options_of(KINDS[kind]) if name in values}
     recipe = replace(STITCH_RECIPES["digits"], epochs=1)
-    if KINDS[kind].closed:
+    if hasattr(KINDS[kind], "fit") or not issubclass(KINDS[kind], Stitch):
         assert stitch_at(junction, kind, **options).evaluate(digits) >= 0
-    if KINDS[kind].layer:
+    if issubclass(KINDS[kind], Stitch):
         for batch_norm in ("frozen", "reestimated"):
             made = stitch_at(junction, kind, recipe=recipe, batch_norm=batch_norm, **options)
             assert made.stitch.weight.is_cuda

@@ -17,7 +17,7 @@ from intertwine.data import Dataset
 from intertwine.groups import GReLU
 from intertwine.stitching import split, stitch
 from intertwine.stitching.batch_norm import reestimate, tracked
-from intertwine.stitching.stitched import join
+from intertwine.stitching.make import join
 from intertwine.weightspace import find_symmetries
 
 BUILD = {

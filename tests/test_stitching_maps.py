@@ -1,6 +1,7 @@
 """Stitch layers: each is the matrix that it says it is, and stays in its set while it is trained."""
 
 import copy
+import itertools
 import sys
 
 import pytest
@@ -10,9 +11,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from intertwine.alignment import Statistics, assignment, orthogonal
+from intertwine.alignment import LinearMap, Statistics, assignment, orthogonal
 from intertwine.groups import GReLU
-from intertwine.stitching import Birkhoff, Entropic, Full, LowRank, Matched, Orthogonal, Sparse, Stitch
+from intertwine.stitching import (
+    KINDS,
+    Birkhoff,
+    Entropic,
+    FromMatrix,
+    Full,
+    Junction,
+    LowRank,
+    Matched,
+    Orthogonal,
+    Sparse,
+    Stitch,
+    maps,
+)
+from intertwine.stitching.maps import options_of
 
 seeds = st.integers(0, 2**31)
 widths = st.integers(1, 7)
@@ -25,17 +40,35 @@ def planted(n: int, seed: int) -> tuple[Tensor, Statistics]:
     return A, Statistics.of(features, features @ A.T)
 
 
-def every_kind(p: int, q: int, seed: int) -> list[Stitch]:
-    statistics = Statistics.of(normal(30, p, seed=seed).relu(), normal(30, q, seed=seed + 1).relu())
-    W, b = normal(q, p, seed=seed), normal(q, seed=seed + 1)
-    kinds = [Full(W, b), Full(W), Sparse(W, b, alpha=0.1), Matched(statistics)]
-    kinds += [LowRank(W, b, rank=min(p, q)), LowRank(W, rank=1)]
-    if p <= q:
-        Q = torch.linalg.qr(W).Q
-        kinds += [Orthogonal(Q), Orthogonal(Q, b)]
-    if p == q:
-        kinds += [Entropic(statistics), Birkhoff(p, generator=generator(seed))]
-    return kinds
+def place(p: int, q: int, seed: int) -> Junction:
+    """A junction of which nothing but its statistics is there."""
+    junction = object.__new__(Junction)
+    junction.widths = (p, q)
+    found = Statistics.of(normal(30, p, seed=seed).relu(), normal(30, q, seed=seed + 1).relu())
+    junction.__dict__["statistics"] = found
+    return junction
+
+
+def options(kind: type, p: int, q: int) -> list[dict[str, object]]:
+    """Values for the options of a kind; one with an option of another name has it here."""
+    values = {"rank": range(1, min(p, q) + 1, 2), "alpha": [0.1], "affine": [False, True]}
+    known = options_of(kind)
+    return [dict(zip(known, each, strict=True)) for each in itertools.product(*(values[k] for k in known))]
+
+
+def every_kind(p: int, q: int, seed: int) -> list[tuple[type, dict[str, object], Stitch]]:
+    """All kinds that are trained, as they start: from activations and, where they can, at random."""
+    made = []
+    for kind in {each: None for each in KINDS.values() if issubclass(each, Stitch)}:
+        for own in options(kind, p, q):
+            try:
+                made.append((kind, own, kind.start(place(p, q, seed), generator(seed), **own)))
+                if issubclass(kind, FromMatrix):
+                    first = kind.draw((p, q), generator(seed), **own)
+                    made.append((kind, own, kind.start(place(p, q, seed), generator(seed), first, **own)))
+            except ValueError:
+                assert p != q  # all else every kind takes
+    return made
 
 
 def step(stitch: Stitch, seed: int = 0, *, lr: float = 0.1, done: float = 0.9) -> None:
@@ -52,7 +85,7 @@ def step(stitch: Stitch, seed: int = 0, *, lr: float = 0.1, done: float = 0.9) -
 @settings(max_examples=6, deadline=None)
 def test_a_stitch_is_its_matrix_at_every_position(seed, p, q, training):
     x = normal(3, p, 2, 5, seed=seed)
-    for stitch in every_kind(p, q, seed):
+    for _, _, stitch in every_kind(p, q, seed):
         stitch.train(training)
         assert stitch.weight.shape == (q, p)
         expected = torch.einsum("ij,njhw->nihw", stitch.weight, x)
@@ -62,6 +95,39 @@ def test_a_stitch_is_its_matrix_at_every_position(seed, p, q, training):
         rows = x.movedim(1, -1)  # channels last, of any number of axes but 4 of them
         torch.testing.assert_close(stitch(rows[0]).movedim(-1, 0), expected[0], rtol=1e-4, atol=1e-5)
         torch.testing.assert_close(copy.deepcopy(stitch)(x), stitch(x))
+
+
+@given(seeds, widths, widths)
+@settings(max_examples=4, deadline=None)
+def test_a_start_is_given_by_its_seed_and_from_its_own_matrix_it_is_itself(seed, p, q):
+    for (kind, own, one), (_, _, other) in zip(every_kind(p, q, seed), every_kind(p, q, seed), strict=True):
+        torch.testing.assert_close(one.eval().weight, other.eval().weight)
+        assert (one.bias is not None) == own.get("affine", False)
+        if issubclass(kind, FromMatrix):
+            again = kind.start(place(p, q, seed), generator(), LinearMap(one.weight.detach()), **own).eval()
+            torch.testing.assert_close(again.weight, one.weight, rtol=1e-3, atol=1e-4)
+
+
+@given(seeds, widths, widths)
+@settings(max_examples=4, deadline=None)
+def test_a_closed_form_maps_the_channels_and_its_family_has_it(seed, p, q):
+    for kind in {each: None for each in KINDS.values() if hasattr(each, "fit")}:
+        for own in options(kind, p, q):
+            try:
+                found = kind.fit(place(p, q, seed).statistics, **own)
+            except ValueError:
+                assert p != q
+                continue
+            assert found.weight.shape == (q, p)
+            if issubclass(kind, FromMatrix):
+                held = kind.start(place(p, q, seed), generator(), found, **own)
+                torch.testing.assert_close(held.weight.double(), found.weight, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_kind_says_what_it_is_where_its_package_does(name):
+    (line,) = [each for each in str(maps.__doc__).splitlines() if each.startswith(f"- ``{name}``")]
+    assert all(option in line for option in options_of(KINDS[name])) and line.endswith(".")
 
 
 @given(seeds, widths, widths)
@@ -174,7 +240,7 @@ def test_entropic_uses_the_permutation_and_the_gradient_of_the_relaxation(seed):
 def test_wide_stitches_solve_the_assignment_rarely_and_are_judged_by_the_best(n, solved, monkeypatch):
     A, B = normal(300, n).relu(), normal(300, n, seed=1).relu()
     stitch, calls = Entropic(Statistics.of(A, B)).train(), []
-    module = sys.modules["intertwine.stitching.g_relu"]
+    module = sys.modules["intertwine.stitching.maps.matching"]
     monkeypatch.setattr(module, "assignment", lambda *a, **k: calls.append(1) or assignment(*a, **k))
     for step in range(12):
         assert GReLU(n).contains(stitch.weight.detach().double(), tol=1e-5)

@@ -21,12 +21,14 @@ from intertwine.stitching import (
     Entropic,
     Full,
     Junction,
+    Stitch,
     StitchRecipe,
     stitch,
     stitch_at,
 )
 from intertwine.stitching.junction import BATCH
-from intertwine.stitching.stitched import join
+from intertwine.stitching.make import join
+from intertwine.stitching.maps import options_of
 from intertwine.stitching.task_loss import train_stitch
 from intertwine.training import RECIPES, Batches, build_optimizer, evaluate, train
 from intertwine_book import results
@@ -348,7 +350,8 @@ def test_names_that_are_unknown_get_one_sentence():
         ({"kind": "Birkhoff"}, "a recipe for the kind 'Birkhoff', which has no closed form"),
         ({"kind": "Birkhoff", "start": "random", "recipe": PLAIN}, "no start= for the kind 'Birkhoff'"),
         ({"kind": "permutation", "recipe": PLAIN}, "use kind='full', start='permutation'"),
-        ({"kind": torch.eye(8), "rank": 3}, "options of kinds that are names alone"),
+        ({"kind": torch.eye(8), "rank": 3}, "names or classes alone, was given rank for a Tensor: leave"),
+        ({"kind": nn.Conv2d}, "class with `fit` or `start`, was given Conv2d"),
     ):
         with pytest.raises(ValueError, match=sentence):
             stitch_at(junction(), **options)
@@ -356,9 +359,13 @@ def test_names_that_are_unknown_get_one_sentence():
         stitch(network(0), network(1), at="relu2", kind="identity")
 
 
-@pytest.mark.parametrize("kind", [name for name, entry in KINDS.items() if entry.closed])
+NEEDED = {"rank": 2, "alpha": 10.0}
+AT_ONCE = [name for name, made in KINDS.items() if hasattr(made, "fit") or not issubclass(made, Stitch)]
+
+
+@pytest.mark.parametrize("kind", AT_ONCE)
 def test_each_kind_is_one_call_and_one_number(kind):
-    needed = {"low rank": {"rank": 2}, "sparse": {"alpha": 10.0}}.get(kind, {})
+    needed = {name: value for name, value in NEEDED.items() if name in options_of(KINDS[kind])}
     made = stitch(network(0), network(1), at="relu4", kind=kind, train=FIT, device="cpu", **needed)
     assert made(TEST.images).shape == (500, 10) and made.evaluate(TEST) == accuracy(made)
 

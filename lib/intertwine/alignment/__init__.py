@@ -11,12 +11,11 @@ Example:
 
 from intertwine.alignment.assignment import assignment, g_relu, monomial, permutation, unit_assignment
 from intertwine.alignment.channel_statistics import Statistics, statistics
-from intertwine.alignment.fit import KINDS, fit
+from intertwine.alignment.fit import fit
 from intertwine.alignment.linear_map import LinearMap
 from intertwine.alignment.regression import lasso, least_squares, orthogonal, reduced_rank
 
 __all__ = [
-    "KINDS",
     "LinearMap",
     "Statistics",
     "assignment",

@@ -1,4 +1,4 @@
-"""Fit any closed form by name: features in, a `LinearMap` out, which maps other features and scores them."""
+"""Any closed form in one call: features in, a `LinearMap` out, which maps other features and scores them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,22 +8,15 @@ from torch import Tensor
 from intertwine.alignment.assignment import g_relu, monomial, permutation
 from intertwine.alignment.channel_statistics import Statistics
 from intertwine.alignment.linear_map import LinearMap
-from intertwine.alignment.regression import lasso, least_squares, orthogonal, reduced_rank
+from intertwine.alignment.regression import least_squares, orthogonal
 
-KINDS: dict[str, Callable[..., LinearMap]] = {
-    "least squares": least_squares,
-    "reduced rank": reduced_rank,
-    "orthogonal": orthogonal,
-    "lasso": lasso,
-    "monomial": monomial,
-    "permutation": permutation,
-    "G_ReLU": g_relu,
-}
-"""The closed forms by name; each takes `Statistics`, the options of `fit`, and `affine`."""
+DIAGONAL = (orthogonal, monomial, permutation, g_relu)  # MMᵀ is diagonal: less has to be collected
 
 
-def fit(A: Tensor, B: Tensor, kind: str = "least squares", **options: Any) -> LinearMap:
-    """The map of one of the `KINDS` that brings A closest to B.
+def fit(
+    A: Tensor, B: Tensor, closed_form: Callable[..., LinearMap] = least_squares, **options: Any
+) -> LinearMap:
+    """The map of a closed form that brings A closest to B.
 
     Example:
         >>> import torch
@@ -31,17 +24,19 @@ def fit(A: Tensor, B: Tensor, kind: str = "least squares", **options: Any) -> Li
         >>> found = fit(A, 2 * A + 1, affine=True)
         >>> torch.allclose(found(C), 2 * C + 1, atol=1e-4), round(found.score(C, 2 * C + 1), 6)
         (True, 1.0)
-        >>> fit(A, A.flip(1), "permutation").weight.argmax(1)
+        >>> fit(A, A.flip(1), permutation).weight.argmax(1)
         tensor([2, 1, 0])
 
     Args:
         A: features (n, p), tokens (n, t, p) or feature maps (n, p, h, w).
         B: of the same inputs, with q channels.
-        kind: a key of `KINDS`.
-        **options: `affine`, whether a bias is fitted as well; `rank` of "reduced rank"; `alpha` of "lasso";
-            `scalars` of "monomial".
+        closed_form: a function of `Statistics`: one of this package, one of your own, or the `fit` of a kind
+            of stitch, which has a name in `intertwine.stitching.KINDS`.
+        **options: its own: `affine`, whether a bias is fitted as well; `rank`, `alpha`, `scalars`.
     """
-    if kind not in KINDS:
-        raise ValueError(f"Expected a kind out of {', '.join(map(repr, KINDS))}, was given {kind!r}.")
-    within = kind in ("least squares", "reduced rank", "lasso")
-    return KINDS[kind](Statistics.of(A, B, within=within), **options)
+    if not callable(closed_form):
+        raise TypeError(
+            f"Expected a function of Statistics such as alignment.least_squares, was given {closed_form!r}: "
+            f"for the name of a kind of stitch, give stitching.KINDS[name].fit."
+        )
+    return closed_form(Statistics.of(A, B, within=closed_form not in DIAGONAL), **options)

@@ -1,11 +1,23 @@
 """Stitching: how much of one network's first half another network's second half can use."""
 
-from intertwine.stitching.g_relu import Birkhoff, Entropic, Matched
 from intertwine.stitching.interpolation import barriers, between, line
 from intertwine.stitching.junction import Judged, Junction
-from intertwine.stitching.kinds import KINDS
 from intertwine.stitching.make import stitch, stitch_at
-from intertwine.stitching.maps import Full, LowRank, Orthogonal, Sparse, Stitch
+from intertwine.stitching.maps import (
+    KINDS,
+    Birkhoff,
+    Entropic,
+    FromMatrix,
+    Full,
+    Identity,
+    LowRank,
+    Matched,
+    Orthogonal,
+    Permutation,
+    RandomPermutation,
+    Sparse,
+    Stitch,
+)
 from intertwine.stitching.split import split
 from intertwine.stitching.stitch_recipes import STITCH_RECIPES, StitchRecipe
 from intertwine.stitching.stitched import Stitched
@@ -15,12 +27,16 @@ __all__ = [
     "STITCH_RECIPES",
     "Birkhoff",
     "Entropic",
+    "FromMatrix",
     "Full",
+    "Identity",
     "Judged",
     "Junction",
     "LowRank",
     "Matched",
     "Orthogonal",
+    "Permutation",
+    "RandomPermutation",
     "Sparse",
     "Stitch",
     "StitchRecipe",

@@ -4,14 +4,17 @@ from dataclasses import replace
 from typing import Any
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 
+from intertwine import devices
 from intertwine.alignment import LinearMap
 from intertwine.data import Dataset
 from intertwine.stitching.junction import Junction
-from intertwine.stitching.kinds import Kind, Place, build
+from intertwine.stitching.kinds import Kind, build
+from intertwine.stitching.maps import Full
 from intertwine.stitching.stitch_recipes import STILL, STITCH_RECIPES, StitchRecipe
-from intertwine.stitching.stitched import Layers, Stitched, as_module, join
+from intertwine.stitching.stitched import Layers, Rest, Stitched, check_fit, cut, run
 from intertwine.stitching.task_loss import Measure, Penalty, train_stitch
 
 
@@ -37,9 +40,24 @@ def stitch(
         >>> from intertwine import data
         >>> from intertwine.models import myrtle
         >>> a, b = (myrtle(4, in_channels=1, seed=seed) for seed in (0, 1))
+        >>> swapped = torch.eye(8)[[1, 0, 2, 3, 4, 5, 6, 7]]  # a matrix, such as an element of a group
+        >>> stitch(a, b, at="relu2", kind=swapped)(torch.zeros(3, 1, 8, 8)).shape
+        torch.Size([3, 10])
+        >>> scaled = LinearMap(2 * swapped, bias=torch.ones(8))  # a map
+        >>> mixed = nn.Sequential(nn.Conv2d(8, 8, 3, padding=1), nn.ReLU())  # a module
+        >>> [type(stitch(a, b, at="relu2", kind=each).stitch).__name__ for each in (scaled, mixed)]
+        ['Full', 'Sequential']
+        >>> def means(statistics):  # a function of the `Statistics` of both layers
+        ...     return LinearMap(torch.zeros(8, 8), statistics.mean[statistics.p :])
         >>> digits = data.load("digits", "train", device="cpu")
-        >>> stitch(a, b, at="relu2", kind="low rank", rank=4, train=digits, device="cpu")(digits.images).shape
-        torch.Size([1297, 10])
+        >>> known = {"at": "relu2", "train": digits, "device": "cpu"}
+        >>> stitch(a, b, kind=means, **known).evaluate(digits) < 0.2
+        True
+        >>> stitch(a, b, kind="low rank", rank=4, **known).stitch.weight.shape  # a name
+        torch.Size([8, 8])
+
+    The stitch is your own matrix, map, module or function, or a family of maps by its name. A module is not
+    copied; where it has parameters, a recipe trains them. A class of your own is a family, too.
 
     Without a recipe the map is a closed form of the layers' activations on the training images; with one it
     is trained by the loss of the stitched network (csiszarik2021 §4.3, godfrey2022 §4). For many stitches at
@@ -59,8 +77,9 @@ def stitch(
     Args:
         model1, model2: of any widths; a chain, or what torch.fx can trace.
         at: the name of a layer in both models, or a pair of names; as `split` takes them.
-        kind: a name out of `KINDS`; or your own: a matrix (q, p) such as an element of a group, a
-            map, a module, or a function of `Statistics` such as those of `intertwine.alignment`.
+        kind: a matrix (q, p); a `LinearMap`; a module; a function of `Statistics`, such as those of
+            `intertwine.alignment`; or a name out of `KINDS`, which `intertwine.stitching.maps` lists, or a
+            class like those.
         train, validation, test: images that the map is fitted to or trained on, that the best epoch of a
             training is chosen by, and that its history reports. A map of your own does without; then nothing
             is resampled or checked.
@@ -79,9 +98,9 @@ def stitch(
         if options or not isinstance(kind, LinearMap | nn.Module):
             raise ValueError(f"Expected train=, the images that {kind!r} is made from, was given none.")
         return join(model1, model2, at, kind, resample=resample, shortcut=shortcut)
-    sets, cut = {"validation": validation, "test": test}, {"resample": resample, "shortcut": shortcut}
+    sets, ways = {"validation": validation, "test": test}, {"resample": resample, "shortcut": shortcut}
     chosen = {"device": device, "dtype": dtype, "fit_images": fit_images}
-    junction = Junction(model1, model2, at, train, **sets, **cut, **chosen)  # type: ignore[arg-type]
+    junction = Junction(model1, model2, at, train, **sets, **ways, **chosen)  # type: ignore[arg-type]
     return stitch_at(junction, kind, **options)
 
 
@@ -116,7 +135,7 @@ def stitch_at(
         penalty: a function of the stitched values of a batch and of model 2's values, added to the loss.
         measure: a function of the stitch, in evaluation mode: numbers for every row of the history.
         seed: of a random start, the order of the data, their augmentation, and dropout in the stitch.
-        kind, options: as in `stitch`; see `KINDS`.
+        kind, options: as in `stitch`.
 
     Raises:
         FloatingPointError: the loss is no longer finite.
@@ -135,7 +154,35 @@ def stitch_at(
     how = recipe or STILL
     if batch_norm is not None:
         how = replace(how, batch_norm=batch_norm)
-    place = Place(junction.widths, lambda: junction.statistics, torch.Generator().manual_seed(seed))
-    made = build(kind, place, trained=recipe is not None, start=start, **options)
+    generator = torch.Generator().manual_seed(seed)
+    made = build(kind, junction, generator, trained=recipe is not None, start=start, **options)
     layer = as_module(made, torch.empty(0))
     return train_stitch(junction, layer, how, seed=seed, penalty=penalty, measure=measure, progress=progress)
+
+
+def join(
+    model1: nn.Module,
+    model2: nn.Module,
+    at: Layers,
+    map: LinearMap | nn.Module,
+    *,
+    example: Float[Tensor, "n ..."] | None = None,
+    resample: str = "bilinear",
+    shortcut: str = "refuse",
+) -> Stitched:
+    """The network of `stitch` with a given map; a module is not copied.
+
+    Without an example of the inputs nothing is resampled or checked. With one, a map or layers that do not
+    fit raise a ValueError, where all are on one device and of one type.
+    """
+    front, _, back, widths = cut(model1, model2, at, example, resample=resample, shortcut=shortcut)
+    rest = Rest(as_module(map, devices.like(back)), back, shortcut)
+    stitched = Stitched(front, rest)
+    if example is not None and len({(p.device, p.dtype) for p in stitched.parameters()}) < 2:
+        check_fit(rest, run(front, example[:1]), widths)
+    return stitched
+
+
+def as_module(map: LinearMap | nn.Module, like: Tensor) -> nn.Module:
+    """A closed form as a stitch that may be trained further, in the type of `like`; a module as it is."""
+    return map if isinstance(map, nn.Module) else Full(map.weight, map.bias).to(like)

@@ -10,12 +10,9 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from intertwine import devices
-from intertwine.alignment import LinearMap
 from intertwine.data import Dataset
 from intertwine.data.dataset import check_dataset
 from intertwine.features import CHANNELS_FIRST, CHANNELS_LAST, channel_axis, channels_first
-from intertwine.stitching.maps import Full
 from intertwine.stitching.split import split
 from intertwine.stitching.stitch_recipes import STILL, StitchRecipe
 from intertwine.training import evaluate
@@ -26,23 +23,20 @@ SHORTCUTS = ("refuse", "stitched", "passed on")
 Layers = str | tuple[str, str]
 
 
-class Front(nn.Module):
-    """A front whose values are resampled to given sizes; None leaves a value as it is."""
+class Crossing(nn.Module):
+    """Values as the next part takes them: (n, channels, positions) turned to (n, positions, channels) or
+    back, or, where sizes are given, resampled to them; None leaves a value as it is.
+    """
 
-    def __init__(self, front: nn.Module, sizes: Sequence[tuple[int, ...] | None], resample: str) -> None:
+    def __init__(self, sizes: Sequence[tuple[int, ...] | None] = (), resample: str = "bilinear") -> None:
         super().__init__()
-        self.front, self.sizes, self.resample = front, sizes, resample
-
-    def forward(self, x: Tensor) -> Values:
-        values = zip(as_tuple(self.front(x)), self.sizes, strict=True)
-        return as_values(_resampled(value, size, self.resample) if size else value for value, size in values)
-
-
-class Turned(nn.Module):
-    """Values (n, channels, positions) as (n, positions, channels), or back."""
+        self.sizes, self.resample = sizes, resample
 
     def forward(self, values: Values) -> Values:
-        return as_values(x.mT for x in as_tuple(values))
+        if not self.sizes:
+            return as_values(x.mT for x in as_tuple(values))
+        sized = zip(as_tuple(values), self.sizes, strict=True)
+        return as_values(_resampled(x, size, self.resample) if size else x for x, size in sized)
 
 
 class Rest(nn.Module):
@@ -104,29 +98,6 @@ class Stitched(nn.Module):
         return evaluate(self, data.images, data.labels)
 
 
-def join(
-    model1: nn.Module,
-    model2: nn.Module,
-    at: Layers,
-    map: LinearMap | nn.Module,
-    *,
-    example: Float[Tensor, "n ..."] | None = None,
-    resample: str = "bilinear",
-    shortcut: str = "refuse",
-) -> Stitched:
-    """The network of `stitch` with a given map; a module is not copied.
-
-    Without an example of the inputs nothing is resampled or checked. With one, a map or layers that do not
-    fit raise a ValueError, where all are on one device and of one type.
-    """
-    front, _, back, widths = cut(model1, model2, at, example, resample=resample, shortcut=shortcut)
-    rest = Rest(as_module(map, devices.like(back)), back, shortcut)
-    stitched = Stitched(front, rest)
-    if example is not None and len({(p.device, p.dtype) for p in stitched.parameters()}) < 2:
-        check_fit(rest, run(front, example[:1]), widths)
-    return stitched
-
-
 def cut(
     model1: nn.Module, model2: nn.Module, at: Layers, example: Tensor | None, *, resample: str, shortcut: str
 ) -> tuple[nn.Module, nn.Module, nn.Module, tuple[int, int]]:
@@ -164,7 +135,9 @@ def cut(
         for x, y in zip(ours, theirs, strict=True)
     ]
     p, q = (values[0].shape[channel_axis(values[0])] for values in (ours, theirs))
-    return (Front(front, sizes, resample) if any(sizes) else front), front2, back, (p, q)
+    if any(sizes):
+        front = nn.Sequential(front, Crossing(sizes, resample))
+    return front, front2, back, (p, q)
 
 
 def _parts(
@@ -181,7 +154,7 @@ def _parts(
                 f"few images show which axis holds the channels."
             )
     elif channels_first(model, layer, example):
-        return nn.Sequential(front, Turned()), nn.Sequential(Turned(), back)
+        return nn.Sequential(front, Crossing()), nn.Sequential(Crossing(), back)
     return front, back
 
 
@@ -196,11 +169,6 @@ def check_fit(
             f"Expected a stitch from {widths[0]} channels to {widths[1]}, was given one that does not fit: "
             f"{str(error).splitlines()[0]}."
         ) from error
-
-
-def as_module(map: LinearMap | nn.Module, like: Tensor) -> nn.Module:
-    """A closed form as a stitch that may be trained further, in the type of `like`; a module as it is."""
-    return map if isinstance(map, nn.Module) else Full(map.weight, map.bias).to(like)
 
 
 def as_tuple(values: Values) -> tuple[Tensor, ...]:

@@ -1,0 +1,121 @@
+"""What stitches that are trained have in common: a matrix of parameters, and what a training calls."""
+
+import inspect
+from abc import ABC, abstractmethod
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from intertwine.alignment import LinearMap
+from intertwine.stitching.junction import Junction
+
+
+class Stitch(nn.Module, ABC):
+    """x ↦ weight·x + bias on channels: the last axis of x, or axis 1 at every position of feature maps.
+
+    Example:
+        >>> from intertwine.stitching import Full
+        >>> stitch = Full(torch.rand(2, 3))
+        >>> stitch(torch.ones(7, 3, 4, 4)).shape, stitch(torch.ones(7, 3)).shape
+        (torch.Size([7, 2, 4, 4]), torch.Size([7, 2]))
+
+    A subclass computes its `weight` (q, p), of p channels to q, from its parameters. A training begins with
+    what `start` gives, adds the `penalty` to the loss, calls `advance` before every step and `project` after
+    it. A class method `fit` gives the closed form of `Statistics`, where there is one; its parameters are the
+    options of the kind, which `start` takes too. Most kinds derive from `FromMatrix`, which has a `start`.
+    """
+
+    bias: nn.Parameter | None
+    undecayed: tuple[str, ...] = ("bias",)
+    """Parameters without weight decay."""
+
+    def __init__(self, bias: Float[Tensor, " q"] | None = None) -> None:
+        super().__init__()
+        self.bias = None if bias is None else parameter(bias)
+
+    @classmethod
+    @abstractmethod
+    def start(cls, junction: Junction, generator: torch.Generator, *args: Any, **options: Any) -> "Stitch":
+        """What a training starts with; where a kind has no `fit`, these parameters are its options."""
+
+    @property
+    @abstractmethod
+    def weight(self) -> Float[Tensor, "q p"]:
+        """The matrix."""
+
+    def forward(self, x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+        with torch.autocast(x.device.type, enabled=False):  # Sinkhorn's sweeps need float32
+            weight = self.weight
+        if not torch.is_autocast_enabled(x.device.type):
+            weight = weight.to(x.dtype)
+        bias = None if self.bias is None else self.bias.to(weight.dtype)
+        return F.conv2d(x, weight[..., None, None], bias) if x.ndim == 4 else F.linear(x, weight, bias)
+
+    def penalty(self) -> Tensor | float:
+        """A term of the loss."""
+        return 0.0
+
+    def project(self) -> None:
+        """Bring the parameters back into their set, after a step."""
+
+    def advance(self, done: float) -> None:
+        """Anneal: this fraction of the training is done."""
+
+
+class FromMatrix(Stitch):
+    """Stitches that may start from any matrix: a subclass takes one (q, p), a bias or None, and its options.
+
+    Example:
+        >>> from intertwine.stitching import LowRank
+        >>> LowRank.draw((4, 3), torch.Generator().manual_seed(0), rank=2).weight.shape
+        torch.Size([3, 4])
+    """
+
+    @classmethod
+    def start(
+        cls, junction: Junction, generator: torch.Generator, first: LinearMap | None = None, **options: Any
+    ) -> Stitch:
+        """The stitch of a map `first`, else of the closed form, or of a draw where there is none."""
+        if first is None and (fit := getattr(cls, "fit", None)):
+            first = fit(junction.statistics, **options)
+        first = first or cls.draw(junction.widths, generator, **options)
+        p, q = junction.widths
+        if first.weight.shape != (q, p):
+            given = tuple(first.weight.shape[::-1])
+            raise ValueError(
+                f"Expected to start from a map of {p} channels to {q}, was given one of {given}."
+            )
+        affine = {**options_of(cls), **options}.get("affine", False)
+        bias = torch.zeros(q) if first.bias is None else first.bias
+        own = {name: value for name, value in options.items() if name != "affine"}
+        made: Any = cls
+        return made(first.weight, bias if affine else None, **own)
+
+    @classmethod
+    def draw(cls, widths: tuple[int, int], generator: torch.Generator, **options: Any) -> LinearMap:
+        """A map that knows nothing of the networks: ±1/√p uniformly, torch's default."""
+        (p, q), most = widths, widths[0] ** -0.5
+        weight, bias = (torch.empty(n).uniform_(-most, most, generator=generator) for n in ((q, p), (q,)))
+        return LinearMap(weight, bias)
+
+
+def options_of(kind: type) -> dict[str, Any]:
+    """The options of a kind and their defaults, `inspect.Parameter.empty` where one is needed.
+
+    Example:
+        >>> from intertwine.stitching import KINDS
+        >>> list(options_of(KINDS["low rank"]).items())
+        [('rank', <class 'inspect._empty'>), ('affine', True)]
+    """
+    function, given = (kind.fit, 1) if hasattr(kind, "fit") else (kind.start, 2)  # type: ignore[attr-defined]
+    parameters = [*inspect.signature(function).parameters.values()][given:]
+    own = (each for each in parameters if each.name != "first" and each.kind != each.VAR_KEYWORD)
+    return {each.name: each.default for each in own}
+
+
+def parameter(values: Tensor) -> nn.Parameter:
+    """A trainable copy, in torch's default dtype."""
+    return nn.Parameter(values.detach().to(torch.get_default_dtype()).clone())
