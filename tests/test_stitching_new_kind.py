@@ -1,0 +1,92 @@
+"""A kind of stitch of one's own: one class, and everything that takes a kind takes it."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from helpers import normal
+from torch import nn
+
+from intertwine import data, models
+from intertwine.alignment import LinearMap, Statistics, fit
+from intertwine.stitching import STITCH_RECIPES, FromMatrix, stitch
+from intertwine.stitching.maps.stitch import parameter
+from intertwine_book.experiments.stitching import stitch_many
+from intertwine_book.results.keys import key
+
+
+class Diagonal(FromMatrix):
+    """A scale for every channel, from least squares on."""
+
+    def __init__(self, weight, bias=None, *, least=0.0):
+        super().__init__(bias)
+        self.scales, self.least = parameter(weight.diagonal()), least
+
+    @classmethod
+    def fit(cls, statistics: Statistics, *, least: float = 0.0) -> LinearMap:
+        power, AB, _ = statistics.crossed()
+        scales = (AB.diagonal() / power.clamp(min=1e-12)).clamp(min=least)
+        return LinearMap.of(scales.diag(), statistics, affine=False)
+
+    @property
+    def weight(self):
+        return self.scales.diag()
+
+    def project(self):
+        with torch.no_grad():
+            self.scales.clamp_(min=self.least)
+
+
+TRAIN, TEST = data.load("digits", "train", device="cpu"), data.load("digits", "test", device="cpu")
+SHORT = replace(STITCH_RECIPES["digits"], epochs=1)
+SCALES = 2.0 ** torch.arange(-1, 7)
+
+
+def moved() -> tuple[nn.Module, nn.Module]:
+    """A network, and the same function where the channels of the second layer are 1/2, 1, 2, … as large."""
+    one, two = (models.myrtle(4, norm=False, in_channels=1, seed=0).eval() for _ in "12")
+    with torch.no_grad():
+        two.conv2.weight.mul_(SCALES[:, None, None, None])
+        two.conv2.bias.mul_(SCALES)
+        two.conv3.weight.div_(SCALES[:, None, None])
+    return one, two
+
+
+def test_a_stitch_of_the_kind_finds_what_it_can_find():
+    one, two = moved()
+    made = stitch(one, two, at="relu2", kind=Diagonal, train=TRAIN, device="cpu")
+    found = made.stitch.weight.diagonal()
+    active = found > 0
+    assert active.sum() > 2 and torch.equal(made.stitch.weight, found.diag())
+    torch.testing.assert_close(found[active], SCALES[active], rtol=1e-4, atol=0)
+    torch.testing.assert_close(made(TEST.images), one(TEST.images), rtol=1e-3, atol=1e-3)
+    A = normal(30, 3).relu()
+    assert fit(A, 2 * A, Diagonal.fit).weight.diagonal().tolist() == pytest.approx([2, 2, 2])
+
+
+def test_it_stands_in_a_table_beside_kinds_that_have_names():
+    kinds = {
+        "own": {"kind": Diagonal},
+        "trained": {"kind": Diagonal, "least": 0.5, "recipe": SHORT},
+        "random": {"kind": Diagonal, "start": "random", "recipe": SHORT},
+        "from another": {"kind": Diagonal, "start": "least squares"},
+        "low rank": {"kind": "low rank", "rank": 2},
+    }
+    options = {"test": TEST, "seed": 0, "device": "cpu"}
+    table = stitch_many([moved()], ["relu2"], kinds, TRAIN, **options).set_index("stitch")
+    assert table.index.tolist() == [*kinds] and table.loc["own", "penalty"] == pytest.approx(0, abs=0.3)
+    (case,) = key([{"options": kinds["trained"]}], len).cases
+    assert case["options"]["kind"] == [f"{__name__}.Diagonal", 1]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"most": 1.0}, r"^Expected options of the kind Diagonal \(least\), was given most\.$"),
+        ({"start": "G_RELU"}, r"^Expected start to be one of identity, .*, was given 'G_RELU'\.$"),
+        ({"start": LinearMap(torch.eye(3))}, r"^Expected to start from a map of 8 channels to 8, .*\.$"),
+    ],
+)
+def test_what_it_does_not_take_is_said_as_of_any_kind(options, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        stitch(*moved(), at="relu2", kind=Diagonal, train=TRAIN, device="cpu", **options)
