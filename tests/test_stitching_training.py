@@ -32,8 +32,8 @@ from intertwine.stitching.maps import options_of
 from intertwine.stitching.task_loss import train_stitch
 from intertwine.training import RECIPES, Batches, build_optimizer, evaluate, train
 from intertwine_book import results
-from intertwine_book.experiments import stitching
 from intertwine_book.experiments.stitching import stitch_many, stitch_rows
+from intertwine_book.experiments.stitching import stitches as tables
 
 TRAIN, TEST = data.load("digits", "train"), data.load("digits", "test")
 ORDER = torch.randperm(len(TRAIN), generator=torch.Generator().manual_seed(0))
@@ -451,7 +451,7 @@ def test_steps_are_kept_and_taken_up_again(tmp_path, monkeypatch):
         return stitch_rows(junction, kinds, **known)
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(stitching, "stitch_rows", stopping)
+        patch.setattr(tables, "stitch_rows", stopping)
         run(steps=steps)
     assert seen == [["no stitch"], ["full"], ["no stitch"]]
 
@@ -460,7 +460,7 @@ def test_steps_are_kept_and_taken_up_again(tmp_path, monkeypatch):
         return stitch_rows(junction, kinds, **known)
 
     with monkeypatch.context() as patch:
-        patch.setattr(stitching, "stitch_rows", counting)
+        patch.setattr(tables, "stitch_rows", counting)
         table = run(steps=steps)
     assert seen[3:] == [["full"]]
     plain = run()
@@ -479,8 +479,8 @@ def test_a_junction_and_the_networks_alone_are_computed_once_for_all_kinds(monke
         alone.append(network)
         return evaluate(network, *data)
 
-    monkeypatch.setattr(stitching, "Junction", junction)
-    monkeypatch.setattr(stitching, "evaluate", judged)
+    monkeypatch.setattr(tables, "Junction", junction)
+    monkeypatch.setattr(tables, "evaluate", judged)
     fits = {"least squares": {"kind": "least squares"}, "none": {"kind": "identity"}}
     stitch_many([(network(0), network(1))], ["relu3", "relu4"], fits, FIT, test=TEST, seed=0, **EXACT)
     assert made == [("relu3", "relu3"), ("relu4", "relu4")] and alone == [network(0), network(1)]
