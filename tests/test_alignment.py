@@ -583,7 +583,7 @@ def test_a_bad_input_gets_one_clear_sentence(message):
 def test_what_is_no_tensor_is_said_so():
     with pytest.raises(TypeError, match=r"Expected a tensor, was given ndarray: use torch\.as_tensor"):
         Statistics.of(TWO.numpy(), TWO.numpy())
-    with pytest.raises(TypeError, match=r"least_squares, was given 'full': .* KINDS\[name\]\.fit"):
+    with pytest.raises(TypeError, match=r"least_squares, was given 'full': .*KINDS\[name\]\.fit"):
         fit(TWO, TWO, "full")  # type: ignore[arg-type]
 
 
