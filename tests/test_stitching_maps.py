@@ -295,3 +295,13 @@ def test_stitches_that_cannot_be_are_refused():
         with pytest.raises(ValueError, match=sentence):
             call()
     assert Entropic(square).weight.shape == (3, 3)
+
+
+def test_an_isometry_is_completed_alike_in_every_process_and_draws_nothing_from_others():
+    states = []
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+        before = torch.get_rng_state()
+        states.append(Orthogonal(torch.eye(5)[:, :3]).state_dict())
+        assert torch.equal(torch.get_rng_state(), before)
+    assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])

@@ -34,8 +34,10 @@ class Orthogonal(FromMatrix):
                 "Expected an isometry to start from, was given another map: use alignment.orthogonal."
             )
         layer = nn.utils.skip_init(nn.Linear, p, q, bias=False, device=weight.device)
-        self.layer: Any = parametrizations.orthogonal(layer)
-        self.layer.weight = weight.float()
+        with torch.random.fork_rng():  # torch completes isometries to bases by its own generator
+            torch.manual_seed(0)
+            self.layer: Any = parametrizations.orthogonal(layer)
+            self.layer.weight = weight.float()
 
     @classmethod
     def fit(cls, statistics: Statistics, *, affine: bool = False) -> LinearMap:
