@@ -98,11 +98,12 @@ def test_twelve_activations_have_the_five_kinds_of_scalars():
 
 
 def test_a_move_changes_weights_and_hidden_activations_and_no_output():
+    torch.manual_seed(0)
     net = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.ReLU(), torch.nn.Linear(2, 1))
     other = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.ReLU(), torch.nn.Linear(2, 1))
     with torch.no_grad():
         for (name, mine), theirs in zip(net.named_parameters(), other.parameters(), strict=True):
             theirs.copy_(mine / 2 if name == "2.weight" else mine if name == "2.bias" else 2 * mine)
-        found = experiments.changes(net, other, torch.ones(4, 3)).groupby("quantity")
+        found = experiments.changes(net, other, torch.randn(40, 3)).groupby("quantity")
     changed = {name: not np.array_equal(rows["before"], rows["after"]) for name, rows in found}
     assert changed == {"weights": True, "hidden activations": True, "outputs": False}
