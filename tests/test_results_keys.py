@@ -248,6 +248,7 @@ def test_an_edited_module_of_ones_own_is_another_code(tmp_path, monkeypatch):
     assert key([{"kind": least_squares}], len).code == []  # the library has a hash of its own
 
 
+@pytest.mark.slow  # several processes
 def test_what_a_script_reads_decides(tmp_path):
     text = "from intertwine_book.results.keys import key\nfactor = 2\ndef rows(k):\n    return factor * k\n"
     text += "found = key([{'k': 1}], rows)\nprint(found.held, found.code)"
@@ -403,6 +404,7 @@ def rows(n): return {"even": even(n), "odd": odd(n)}
 """
 
 
+@pytest.mark.slow  # several processes
 def test_functions_that_call_each_other_have_one_key_in_every_process():
     code = f"from intertwine_book.results.keys import key; text = {EACH_OTHER!r}; notebook = {{'In': [text]}}"
     code += "; exec(text, notebook); print(key([{'n': 3}], notebook['rows']))"

@@ -139,9 +139,9 @@ def test_a_kind_that_is_added_to_a_chapter_is_in_its_table_and_no_other_is_compu
 
     before, _ = stitched()
     source = tmp_path / "chapters/03_stitching.py"
-    kinds, more = "\nkinds = {\n", '    "orthogonal": {"kind": "orthogonal"},\n'
+    kinds, more = '\nkinds["no stitch"] =', '\nkinds["orthogonal"] = {"kind": "orthogonal"}'
     assert source.read_text().count(kinds) == 1
-    source.write_text(source.read_text().replace(kinds, kinds + more))
+    source.write_text(source.read_text().replace(kinds, more + kinds))
     after, output = stitched()
     new = after["stitch"] == "orthogonal"
     pd.testing.assert_frame_equal(after[~new].reset_index(drop=True), before)  # and the seconds it took

@@ -186,6 +186,7 @@ def test_the_page_renders_without_a_warning_whatever_stands_in_a_table(tmp_path)
     (book / "conf.py").write_text(
         "exclude_patterns = ['generated']\n"
         "extensions = ['myst_parser', 'sphinx_design', 'sphinx_proof', 'sphinxcontrib.bibtex']\n"
+        "extensions += ['intertwine_book.build.facts']\n"
         "bibtex_bibfiles = ['references.bib']\nbibtex_reference_style = 'author_year'\n"
         "myst_enable_extensions = ['amsmath', 'attrs_inline', 'colon_fence', 'deflist', 'dollarmath']\n"
     )
