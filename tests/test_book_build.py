@@ -21,6 +21,7 @@ from intertwine_book.build import chapters, execute, freshness
 from intertwine_book.build.cli import cli
 from intertwine_book.build.layout import Book, BookError, find_book
 from intertwine_book.build.render import render
+from intertwine_book.build.status import times
 
 pytestmark = pytest.mark.filterwarnings("default")  # of the notebook machinery, not ours
 
@@ -347,6 +348,7 @@ def test_a_bad_word_on_the_command_line_stops_before_any_work(tiny_book, argumen
         ('datasets: list[str] = ["concepts", "camvid"]', ["nowhere", "INTERTWINE_DATA"]),
         ("lite_networks: list[int] = [0]", ["nowhere", "INTERTWINE_DATA"]),
         ('device: str = "warp"', ["'warp'", "cpu"]),
+        ("memory_gb: int = 1_000_000", ["memory_gb", "1000000 GB", "cpu has"]),
     ],
 )
 def test_a_missing_world_stops_before_any_work(tiny_book, monkeypatch, parameter, words):
@@ -414,11 +416,22 @@ def test_the_parameters_of_a_chapter_are_shown_without_running_it(tiny_book):
     assert "seed: int = 3  # of everything random" in shown.output and not runs(tiny_book)
 
 
-def test_what_takes_long_or_cannot_be_is_said_first(tiny_book):
+def test_how_long_a_chapter_takes_is_the_sum_of_what_is_on_record(tiny_book):
     (tiny_book.root / "chapters/profiles/desk.yml").write_text("")
-    (tiny_book.root / "chapters/work.yml").write_text("{}")
-    estimated = CliRunner().invoke(cli, ["run", "1", "--profile", "desk"])
-    assert "work of 01_first" in estimated.output and not runs(tiny_book)
+    folder = tiny_book.tables("desk") / "01_first"
+    for name, seconds, device in (("areas", 7200, "1 GPU"), ("sides", 9000, "1 GPU"), ("sums", None, "cpu")):
+        path = results.write(
+            pd.DataFrame({"x": [1]}), name, parameters={}, seed=0, folder=folder, device="cpu"
+        )
+        known = json.loads(path.with_suffix(".json").read_text()) | {"wall_s": seconds, "device": device}
+        path.with_suffix(".json").write_text(json.dumps(known))
+    said = times(tiny_book, "desk", tiny_book.chapters).splitlines()
+    assert said[1:3] == ["01_first: 270 min for 2 tables, 1 GPU", "02_second: nothing timed"]
+    stopped = CliRunner().invoke(cli, ["run", "2", "--profile", "desk", "--output", "mine.html"])
+    assert "02_second: nothing timed" in stopped.output and not runs(tiny_book)
+
+
+def test_what_cannot_be_is_said_first(tiny_book):
     printed = CliRunner().invoke(cli, ["pdf"])
     assert "01_first has not: build first" in printed.output, printed.output
     narrow = CliRunner(env={"COLUMNS": "80"}).invoke(cli, ["status"]).output

@@ -82,11 +82,11 @@ def build(profile: str, only: tuple[str, ...], jobs: int | None, force: bool, an
     from intertwine_book.build.render import render
 
     planned = chapters.plan(book, profile, only, force=force)
-    todo = {chapter: task.settings for chapter, task in planned.items() if not task.fresh}
+    todo = [chapter for chapter, task in planned.items() if not task.fresh]
     if profile in RECORDED and todo:
-        from intertwine_book.build import estimate  # torch is slow to import
+        from intertwine_book.build.status import times
 
-        console.print(estimate.announced(book, todo, jobs or chapters.cores()))
+        console.print(times(book, profile, todo))
     with _progress() as progress:
         waiting: dict[str, Any] = {"start": False, "state": "waiting"}
         tasks = {chapter: progress.add_task(chapter, total=1, **waiting) for chapter in planned}
@@ -148,9 +148,9 @@ def run(
         return console.print(parameters.parameters_cell(node).source, markup=False)
     execute.check_world(settings)
     if profile in RECORDED:
-        from intertwine_book.build import estimate
+        from intertwine_book.build.status import times
 
-        console.print(estimate.announced(book, {name: settings}, 1))
+        console.print(times(book, profile, [name]))
     if output is None:  # one for each choice of parameters; a step that several of them need is done once
         output = book.build / f"runs/{name}-{files.digest(settings)[:8]}.ipynb"
         os.environ["INTERTWINE_STEPS"] = str(book.build / f"runs/.steps/{name}-{settings.get('device')}")

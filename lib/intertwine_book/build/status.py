@@ -1,6 +1,7 @@
 """Runs of the chapters with date, duration and device, for the command line and a page of the book."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -49,6 +50,20 @@ def _state(book: Book, profile: str, chapter: str, overrides: dict) -> State:
         f"Python {environment['python']}, torch {environment['torch']}",
         known,
     )
+
+
+def times(book: Book, profile: str, chapters: Iterable[str]) -> str:
+    """How long the recorded tables of these chapters took, and on which device, a line for each chapter."""
+    lines = [f"On record at {profile}, without the networks that were trained before:"]
+    for chapter in chapters:
+        known = [
+            json.loads(path.with_suffix(".json").read_text()) for path in _tables(book, profile, chapter)
+        ]
+        timed = [each for each in known if each.get("wall_s")]  # the others follow from these
+        minutes, on = sum(each["wall_s"] for each in timed) / 60, {each["device"] for each in timed}
+        took = f"{minutes:.0f} min for {len(timed)} tables, {' or '.join(sorted(on))}"
+        lines.append(f"{chapter}: {took if timed else 'nothing timed'}")
+    return "\n".join([*lines, "A finished table with the same key is found, not computed."])
 
 
 def page(book: Book, profile: str) -> str:
