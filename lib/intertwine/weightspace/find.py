@@ -62,7 +62,7 @@ def find_symmetries(
             for k, axis in enumerate(space.solution.labels.get(index, ()))
             if not set(bad).isdisjoint(space.solution.on(axis))
         ]
-    run.values.clear()  # the labels are enough from now on
+    run.forget()  # the labels are enough from now on
     return space
 
 

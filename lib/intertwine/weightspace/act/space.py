@@ -58,7 +58,8 @@ class WeightSpace:
 
     An element is a dictionary from spaces to matrices, as `intertwine.groups` draws them, or to what `sample`
     returns. A space is called by the module of its activation, as "relu2", or a layer that writes it; by its
-    number; or by P and its number. Every model with parameters of the same names and shapes can be moved.
+    number; or by P and its number. Every model with parameters of the same names and shapes can be moved. A
+    space holds no weights, and can be pickled.
     """
 
     inference: Inference

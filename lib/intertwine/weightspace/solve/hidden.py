@@ -204,7 +204,7 @@ class Solution:
     """batch norms, whose gain corrects for ε."""
 
     def hidden(self, factor: Unit) -> HiddenSpace:
-        return self._of[id(factor.space.root())]
+        return self._of[factor.space.root()]
 
     def on(self, *axes: Axis) -> list[HiddenSpace]:
         """The spaces on these axes."""
@@ -215,7 +215,7 @@ class Solution:
         return self._touched.get(index, set())
 
     def __post_init__(self) -> None:
-        self._of = {id(each.space): each for each in self.spaces}
+        self._of = {each.space: each for each in self.spaces}  # spaces, not their ids, so that a copy holds
         self.ends = [(edge, next(units(a)), next(units(b))) for edge in self.edges for a, b in [edge.sides]]
         # space → the space that it follows
         self.centers = {self.hidden(other).index: self.hidden(center).index for _, center, other in self.ends}

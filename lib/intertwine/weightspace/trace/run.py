@@ -1,7 +1,7 @@
 """A run of a model, as it is written down: its values, the calls between them, and its modules."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -116,6 +116,15 @@ class Run:
         return (
             (self.names[index], self.shapes[index]) if part is None else (part.name, self.shapes[part.whole])
         )
+
+    def forget(self) -> None:
+        """Drop what only rules read: values, and functions, which may be local and then cannot be pickled."""
+        self.values.clear()
+        self.calls = [replace(call, function=_gone, args=(*call.refs,), kwargs={}) for call in self.calls]
+
+
+def _gone(*_: Any) -> None:
+    """In the place of every function of a run that is over."""
 
 
 def needed(run: Run) -> list[Call]:
