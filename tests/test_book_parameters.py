@@ -82,5 +82,14 @@ def test_a_parameters_cell_holds_annotated_values_only(line):
         declared(line)
 
 
+def test_an_annotation_is_read_and_not_evaluated():
+    with pytest.raises(BookError, match=r"bool, int, float, str, list.* found `print\('ran'\)`"):
+        declared("seed: print('ran') = 0")
+    only = declared('layers: list[Literal["output", 2]] = []')
+    check(only, {"layers": ["output", 2]})
+    with pytest.raises(BookError, match="'layers' expects"):
+        check(only, {"layers": ["inside"]})
+
+
 def test_written_leaves_valid_python():
     ast.parse(written(SOURCE, {"dataset": "cifar10", "widths": []}))

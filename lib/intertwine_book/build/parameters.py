@@ -45,15 +45,29 @@ def declared(source: str) -> dict[str, Parameter]:
             raise BookError(
                 f"A parameters cell holds lines `name: type = value` only, found `{ast.unparse(node)}`."
             )
-        annotation, value = ast.unparse(node.annotation), node.value
+        value = node.value
         found[node.target.id] = Parameter(
-            annotation=annotation,
+            annotation=ast.unparse(node.annotation),
             default=ast.literal_eval(value),
-            hint=eval(annotation, dict(vars(typing))),  # our own source, never input
+            hint=_hint(node.annotation),
             line=value.lineno - 1,
             columns=(value.col_offset, value.end_col_offset or len(source)),
         )
     return found
+
+
+def _hint(annotation: ast.expr) -> Any:
+    match annotation:
+        case ast.Name("bool" | "int" | "float" | "str" as name):
+            return {"bool": bool, "int": int, "float": float, "str": str}[name]
+        case ast.Subscript(ast.Name("list"), entry):
+            return list[_hint(entry)]  # type: ignore[misc]
+        case ast.Subscript(ast.Name("Literal"), choices):
+            return typing.Literal[ast.literal_eval(choices)]
+    raise BookError(
+        f"Expected a parameter of type bool, int, float, str, list[…] or Literal[…], "
+        f"found `{ast.unparse(annotation)}`."
+    )
 
 
 def check(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> None:
@@ -72,7 +86,7 @@ def check(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> Non
         try:
             TypeAdapter(parameter.hint).validate_python(value, strict=True)
         except ValidationError:
-            expected = parameter.annotation.removeprefix("typing.")
+            expected = parameter.annotation
             if typing.get_origin(parameter.hint) is typing.Literal:
                 expected = "one of " + ", ".join(map(repr, typing.get_args(parameter.hint)))
             raise BookError(
