@@ -65,7 +65,8 @@ def difference(one: nn.Module, other: nn.Module) -> float:
 @pytest.mark.parametrize("name", NETWORKS)
 def test_models_in_one_orbit_have_one_normal_form(name):
     model, inputs, space = built(name)
-    expected = canonicalise(space, model).model
+    expected, _, undetermined = canonicalise(space, model)
+    assert undetermined == ()
     moved = canonicalise(space, space.act(model, space.sample(generator(1)))).model
     assert difference(moved, expected) < 1e-6
     torch.testing.assert_close(expected(inputs), model(inputs), rtol=1e-8, atol=1e-9)
@@ -76,7 +77,8 @@ def test_a_planted_element_is_recovered(name):
     model, _, space = built(name)
     planted = space.sample(generator(2))
     other = space.act(model, space.inverse(planted))
-    found = match(space, model, other).element
+    _, found, undetermined = match(space, model, other)
+    assert undetermined == ()
     for k, move in planted.items():
         assert torch.equal(found[k].order, move.order)
         torch.testing.assert_close(found[k].log, move.log, rtol=0, atol=1e-6)
@@ -182,6 +184,68 @@ def test_units_of_a_near_model_keep_their_order_though_a_matrix_is_open():
         space = find_symmetries(model, torch.zeros(1, 5, 3, dtype=torch.float64), check=False)
         for name, move in match(space, model, near).element.items():
             assert torch.equal(move.order, space.identity()[name].order)
+
+
+class LowRank(nn.Module):
+    """A layer, and beside it a product of two matrices, as LoRA adds."""
+
+    def __init__(self, zeros: str):
+        super().__init__()
+        self.w, self.out = nn.Linear(3, 8), nn.Linear(8, 2)
+        self.A, self.B = nn.Linear(3, 2, bias=False), nn.Linear(2, 8, bias=False)
+        for name in zeros:
+            nn.init.zeros_(getattr(self, name).weight)
+
+    def forward(self, x):
+        return self.out((self.w(x) + self.B(self.A(x))).tanh())
+
+
+@pytest.mark.parametrize("zeros, undetermined", [("", ()), ("B", ()), ("A", ()), ("AB", ("A",))])
+def test_factors_of_zeros_are_left_where_the_other_one_does_not_determine_them(zeros, undetermined):
+    model = LowRank(zeros).double().eval()
+    space = find_symmetries(model, torch.zeros(1, 3, dtype=torch.float64))
+    other = space.act(model, space.sample(generator(2)))
+    found, forms = match(space, model, other), [canonicalise(space, each) for each in (model, other)]
+    assert {found.undetermined, *(form.undetermined for form in forms)} == {undetermined}
+    assert difference(found.model, model) < 1e-9
+    assert difference(forms[0].model, forms[1].model) < 1e-9
+
+
+def test_a_match_says_what_its_weights_leave_open():
+    model = encoder(3, 16, 1)  # seven rows for the stream, which all other weights read or write
+    space = find_symmetries(model, torch.zeros(1, 5, 3, dtype=torch.float64))
+    other = space.act(model, space.sample(generator(2)))
+    for found in (match(space, model, other), canonicalise(space, model)):
+        assert found.undetermined == tuple(hidden.name for hidden in space.spaces)
+
+
+def alive(model):
+    pass
+
+
+def dead(model):
+    for x in (*model[2].parameters(), model[4].weight.mT):
+        x[0] = 0
+
+
+def unwritten(model):  # the weights that read this unit tell how long it is
+    for x in model[2].parameters():
+        x[0] = 0
+
+
+def twins(model):  # of which neither is the first; the next layer is known by what leaves it
+    for x in model[0].parameters():
+        x[0] = x[1]
+
+
+@pytest.mark.parametrize("change, open_", [(alive, ()), (unwritten, ()), (dead, ("3",)), (twins, ("1",))])
+def test_units_of_zeros_and_equal_units_are_open(change, open_):
+    layers = nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 5), nn.ReLU(), nn.Linear(5, 2)
+    model = zoo.randomise(nn.Sequential(*layers), generator())
+    with torch.no_grad():
+        change(model)
+    space = find_symmetries(model, torch.zeros(1, 3, dtype=torch.float64))
+    assert match(space, model, model).undetermined == canonicalise(space, model).undetermined == open_
 
 
 def test_bad_input_gets_one_sentence():

@@ -42,11 +42,10 @@ class GeneralLinear(MatrixGroup):
 
     def _normal(self, W: Float[Tensor, "n k"]) -> Float[Tensor, "n n"]:
         """Rows become orthonormal, and then as for O(n)."""
-        if W.shape[1] >= self.n:
-            Q, R = torch.linalg.qr(W.T)
-            if (turn := triangular(Q.T)) is not None:
-                return turn @ torch.linalg.inv(R).T
-        return torch.eye(self.n, dtype=W.dtype)
+        Q, R = torch.linalg.qr(W.T)
+        if triangular(W) is None or (turn := triangular(Q.T)) is None:
+            return torch.eye(self.n, dtype=W.dtype)
+        return turn @ torch.linalg.inv(R).T
 
     def _sample(self, generator: torch.Generator, scale: float) -> Float[Tensor, "n n"]:
         """Two independent Haar orthogonal matrices, with lognormal singular values between them."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -30,10 +30,16 @@ Given = Mapping[Any, Move | Tensor]
 
 
 class Moved(NamedTuple):
-    """A model that was moved, and the element that moved it."""
+    """A model that was moved, and the element that moved it.
+
+    Attributes:
+        undetermined: the names of the spaces whose elements the weights leave open, as weights of zeros or
+            matrices with fewer columns than units do, or leave open until such an element is known.
+    """
 
     model: nn.Module
     element: Element
+    undetermined: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,6 +182,10 @@ class WeightSpace:
             f"Expected the name or the number of a hidden space, as {names or 'none is here'}, was given "
             f"{key!r}: print the space to see all of them."
         )
+
+    def called(self, numbers: Iterable[int]) -> tuple[str, ...]:
+        """The names of the spaces of these numbers."""
+        return tuple(self.spaces[k].name for k in sorted(numbers))
 
     def __getitem__(self, key: str | int) -> HiddenSpace:
         return self.lookup(key)[0]

@@ -3,14 +3,13 @@
 from collections.abc import Callable
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-from intertwine.groups.orthonormal import generic
 from intertwine.weightspace.act.space import Moved, WeightSpace
 from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.solve.move import Move, dual
 from intertwine.weightspace.uses.rows import Rows, wider
-from intertwine.weightspace.uses.sweep import solved, sweep
+from intertwine.weightspace.uses.sweep import normal_scalars, sweep
 
 
 def canonicalise(space: WeightSpace, model: nn.Module) -> Moved:
@@ -33,10 +32,12 @@ def canonicalise(space: WeightSpace, model: nn.Module) -> Moved:
     (as of an embedding with fewer words than units), stay as they are; units with equal rows tie.
 
     Returns:
-        The representative as `model`, and the `element` that leads there.
+        The representative as `model`, the `element` that leads there, and the names of those spaces that are
+        `undetermined`: for them models in one orbit may differ.
     """
-    element = space.element(sweep(space, [space.folded_state(model)], normal))
-    return Moved(space.act(model, element), element)
+    moves, undetermined = sweep(space, [space.folded_state(model)], normal)
+    element = space.element(moves)
+    return Moved(space.act(model, element), element, space.called(undetermined))
 
 
 def normal(hidden: HiddenSpace, look: Callable[[HiddenSpace], list[Rows]]) -> Move:
@@ -46,14 +47,10 @@ def normal(hidden: HiddenSpace, look: Callable[[HiddenSpace], list[Rows]]) -> Mo
         vector, (W,) = wider(hidden, found)
         A = torch.stack([*map(hidden.matrices.normal, W)])
         return move._replace(mixed=dual(A, vector))
-    sums = [(r.factor, (r.entries[0] @ generic(r.entries[0].shape[2], 1))[:, :, 0]) for r in found]
-    lengths = [(r.factor, -torch.where(r.sizes[0] > 0, r.sizes[0], 1).log()) for r in found]
-    log, sign = solved(hidden, lengths, [(hidden.parities(factor), x < 0) for factor, x in sums])
+    log, sign, key = normal_scalars(hidden, found)
     move = move._replace(log=log, sign=sign)
     if not hidden.permuted:
         return move
-    key = sum(hidden.scalars(move, factor) * x for factor, x in sums)
-    assert isinstance(key, Tensor)
     order = key.argsort(1)
     log, sign = (x.gather(2, order.expand(x.shape)) for x in (log, sign))
     return move._replace(order=order, log=log, sign=sign)

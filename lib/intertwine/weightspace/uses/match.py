@@ -43,6 +43,10 @@ def match(
         inputs: to assign units by their activations on these, as many as possible, instead of weights.
         sweeps: the most repetitions over all spaces, by weights.
 
+    Returns:
+        Model 2 as `model`, moved by the `element`, and the names of those spaces that are `undetermined`: for
+        them the element is one of several, and models in one orbit may stay apart.
+
     Raises:
         ValueError: models of other shapes, or weights that are not finite.
     """
@@ -61,7 +65,8 @@ def match(
             return hidden.identity()._replace(mixed=dual(A, vector))
         return _assigned(hidden, look(hidden), given.get(hidden.index))
 
-    total = space.element(sweep(space, [target, state], step, blocks_first=True))
+    moves, undetermined = sweep(space, [target, state], step, blocks_first=True)
+    total = space.element(moves)
     state = Action(solution, space.moves(total), state).tensors(state)
     everything, still = {*range(len(space.spaces))}, Action(solution, {}, state)
     touched = [k for k in state if solution.touched(k)]
@@ -78,7 +83,7 @@ def match(
                     total = space.compose({hidden.name: move}, total)
         if not changed:
             break
-    return Moved(space.act(model2, total), total)
+    return Moved(space.act(model2, total), total, space.called(undetermined))
 
 
 Likeness = dict[frozenset[int], Float[Tensor, "b n n"]]

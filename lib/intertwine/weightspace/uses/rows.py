@@ -81,7 +81,7 @@ def rows(found: Iterable[Place], models: Models, known: set[int]) -> list[Rows]:
 
 
 def wider(hidden: HiddenSpace, found: list[Rows]) -> tuple[tuple[float, ...], list[Float[Tensor, "b n k"]]]:
-    """The weights on which a matrix acts, or those on which its dual acts, whichever are more."""
+    """The weights on which a matrix acts, or those on which its dual acts, whichever span more."""
     sides: dict[tuple[float, ...], list[Rows]] = {}
     for each in found:
         sides.setdefault(hidden.vector(each.factor), []).append(each)
@@ -89,4 +89,12 @@ def wider(hidden: HiddenSpace, found: list[Rows]) -> tuple[tuple[float, ...], li
         vector: [torch.cat(models, 2) for models in zip(*(each.entries for each in side), strict=True)]
         for vector, side in sides.items()
     }
-    return max(joined.items(), key=lambda item: item[1][0].shape[2])
+    if len(joined) == 1:
+        return next(iter(joined.items()))
+    return max(joined.items(), key=lambda item: (rank(item[1][-1]), item[1][0].shape[2]))
+
+
+def rank(W: Float[Tensor, "b n k"]) -> int:
+    """The smallest rank of these matrices."""
+    sizes = torch.linalg.eigvalsh(W @ W.mT)
+    return int((sizes > 1e-13 * W.shape[1] * sizes[:, -1:]).sum(1).min())

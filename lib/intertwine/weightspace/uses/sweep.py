@@ -4,26 +4,30 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 
+import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from intertwine.groups.orthonormal import generic
 from intertwine.weightspace.act.action import Action, State
 from intertwine.weightspace.act.space import WeightSpace
 from intertwine.weightspace.rules.axes import Unit
 from intertwine.weightspace.solve.equations import solutions
 from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.solve.move import Move
-from intertwine.weightspace.uses.rows import Models, Place, Rows, places, rows
+from intertwine.weightspace.uses.rows import Models, Place, Rows, places, rank, rows, wider
 
 Step = Callable[[HiddenSpace, Callable[[HiddenSpace], list[Rows]]], Move]
 
 
 def sweep(
     space: WeightSpace, states: Sequence[State], step: Step, *, blocks_first: bool = False
-) -> dict[int, Move]:
+) -> tuple[dict[int, Move], set[int]]:
     """The moves of the last of these models by `step`, space by space, as soon as other axes are done.
+
+    Also the spaces whose move these weights leave open, or determine only up to such a move.
 
     First come spaces that their weights determine, then scalars with any weights and orders with more than
     one number of each unit, then those with weights whose other units have no scalars, which are summed, and
@@ -33,10 +37,14 @@ def sweep(
     total = {hidden.index: hidden.identity() for hidden in space.spaces if hidden.space.pinned}
     where = {hidden.index: [*places(solution, hidden, states[0])] for hidden in space.spaces}
     loose = {h.index for h in space.spaces if h.permuted and not h.logs + h.signs}
+    unsettled: set[int] = set()
 
     def known(hidden: HiddenSpace, level: int) -> list[Place]:
         free = loose if level >= 2 else set()
-        return [each for each in where[hidden.index] if each.others - free <= total.keys()]
+        found = [each for each in where[hidden.index] if each.others - free <= total.keys()]
+        # weights that meet no space with an open move are better, if they are enough
+        sure = [each for each in found if each.others.isdisjoint(unsettled)]
+        return sure if len(sure) < len(found) and determined(hidden, sure) else found
 
     def enough(level: int, hidden: HiddenSpace) -> bool:
         found = known(hidden, level)
@@ -64,17 +72,30 @@ def sweep(
     def look(level: int, models: Models, hidden: HiddenSpace) -> list[Rows]:
         return rows(known(hidden, level), models, {*total})
 
+    def settled(hidden: HiddenSpace, level: int, seen: Callable[[HiddenSpace], list[Rows]]) -> bool:
+        within = [h for h in space.spaces if h.base == hidden.index]
+        if blocks_first and within:
+            return any(spans(h, level) and known(h, level) and trusted(h, level) for h in within)
+        before = {hidden.base, solution.centers.get(hidden.index), *(h.index for h in within)}
+        return before.isdisjoint(unsettled) and trusted(hidden, level) and decided(hidden, seen(hidden))
+
+    def trusted(hidden: HiddenSpace, level: int) -> bool:
+        return all(each.others.isdisjoint(unsettled) for each in known(hidden, level))
+
     candidates = [*itertools.product(range(4), space.spaces)]
     while (found := next((each for each in candidates if ready(*each)), None)) is not None:
         level, hidden = found
         models = [(state, Action(solution, {}, state)) for state in states[:-1]]
         models.append((states[-1], Action(solution, total, states[-1])))
-        move = step(hidden, partial(look, level, models))
+        seen = cache(partial(look, level, models))
+        move = step(hidden, seen)
+        if not settled(hidden, level, seen):
+            unsettled.add(hidden.index)
         for h in space.spaces:
             if h.base == hidden.index and h.index in total:
                 total[h.index] = total[h.index].reordered(move.order[0])
         total[hidden.index] = move
-    return total
+    return total, unsettled | {h.index for h in space.spaces} - total.keys()
 
 
 def determined(hidden: HiddenSpace, found: list[Place]) -> bool:
@@ -87,6 +108,34 @@ def determined(hidden: HiddenSpace, found: list[Place]) -> bool:
     logs = solutions([hidden.powers(each.factor, 0) for each in found], hidden.logs)
     signs = solutions([hidden.powers(each.factor, 1) for each in found], hidden.signs, 2)
     return any(each.width > 1 for each in found) and all(None not in row for row in logs + signs)
+
+
+def decided(hidden: HiddenSpace, found: list[Rows]) -> bool:
+    """Whether these weights of the last model, with their zeros and equal rows, leave one element only."""
+    if hidden.matrices is not None:
+        return hidden.matrices.determined(rank(wider(hidden, found)[1][-1]))
+    lively = [r.factor for r in found if (r.sizes[-1] > 0).all()]
+    logs = solutions([hidden.powers(factor, 0) for factor in lively], hidden.logs)
+    signs = solutions([hidden.powers(factor, 1) for factor in lively], hidden.signs, 2)
+    if any(None in row for row in logs + signs):
+        return False
+    keys = normal_scalars(hidden, found)[2].sort(1).values
+    gaps = keys.diff(dim=1)
+    return not hidden.permuted or bool((gaps > 1e-12 * keys.abs().amax(1, keepdim=True)).all())
+
+
+def normal_scalars(
+    hidden: HiddenSpace, found: list[Rows]
+) -> tuple[Float[Tensor, "k b n"], Bool[Tensor, "l b n"], Float[Tensor, "b n"]]:
+    """The scalars that make rows of the last model unit vectors with positive sums, and these sums.
+
+    In the sums every entry has a fixed weight.
+    """
+    sums = [(r.factor, (r.entries[-1] @ generic(r.entries[-1].shape[2], 1))[:, :, 0]) for r in found]
+    lengths = [(r.factor, -torch.where(r.sizes[-1] > 0, r.sizes[-1], 1).log()) for r in found]
+    log, sign = solved(hidden, lengths, [(hidden.parities(factor), x < 0) for factor, x in sums])
+    move, start = hidden.identity()._replace(log=log, sign=sign), torch.zeros(hidden.blocks, hidden.size)
+    return log, sign, sum((hidden.scalars(move, factor) * x for factor, x in sums), start.double())
 
 
 def solved(
