@@ -76,6 +76,16 @@ def test_an_edit_makes_the_chapters_stale_that_import_the_module_and_no_others(l
     assert not edited("intertwine_book.claims.page")  # it makes pages, not chapters
 
 
+def test_a_script_is_of_the_module_that_has_its_name(library):
+    known, page = (
+        {source: freshness.code(source, library) for source in SOURCES},
+        "figures/_static/line_walk.js",
+    )
+    edit(library / "intertwine_book" / page)
+    changed = {source.stem for source in SOURCES if freshness.code(source, library) != known[source]}
+    assert changed == {"03_stitching"}
+
+
 def test_the_stamp_of_a_chapter_covers_what_it_imports(tiny_book, library, monkeypatch):
     source = tiny_book.chapters["01_first"]
     source.write_text(source.read_text() + "\n# %%\nfrom intertwine_book.figures import shallow\n")

@@ -1,10 +1,15 @@
 """Figures that a reader moves, in a headless browser."""
 
+import shutil
+import subprocess
+from pathlib import Path
+
 import pandas as pd
 import pytest
 import torch
 
 from intertwine_book.figures.drag_matrix import drag_matrix
+from intertwine_book.figures.interactive import script
 from intertwine_book.figures.line_walk import line_walk
 
 LINES = pd.DataFrame({"way": ["as trained"] * 3 + ["matched"] * 3, "fraction": [0.0, 0.5, 1.0] * 2}).assign(
@@ -66,6 +71,19 @@ def test_a_walk_starts_in_the_middle_and_reaches_the_ends(page):
 def test_a_walk_needs_an_accuracy_for_each_image():
     with pytest.raises(ValueError, match="3 accuracies and 2 images"):
         line_walk(LINES, {way: walk[:2] for way, walk in WALKS.items()})
+
+
+def test_data_cannot_end_a_script():
+    assert script("line_walk", "walk", '{"way": "</script>"}').count("</script>") == 1
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="needs node")
+def test_every_script_is_javascript():
+    root = Path(__file__).parent.parent
+    paths = [*root.glob("lib/**/_static/*.js"), *root.glob("book/_static/*.js")]
+    assert len(paths) >= 6
+    for path in paths:
+        subprocess.run(["node", "--check", path], check=True)
 
 
 def test_a_moving_figure_loads_nothing_from_elsewhere():

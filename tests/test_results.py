@@ -57,7 +57,7 @@ def test_the_provenance_says_what_a_table_was_computed_with(tmp_path):
 
 
 def test_the_library_digest_sees_every_source_file():
-    trees = [files.tree_digest(results.LIBRARY / name, "**/*.py") for name in origin.PACKAGES]
+    trees = [files.tree_digest(results.LIBRARY / name, "**/*.[pj][ys]") for name in origin.PACKAGES]
     assert results.library_digest() == files.digest(*trees)
     assert (results.LIBRARY / "intertwine/files.py").is_file()
     assert (results.LIBRARY / "intertwine_book/results/tables.py").is_file()

@@ -12,9 +12,11 @@ from intertwine_book.build.layout import Book, captions
 
 
 def code(source: Path, library: Path | None = None) -> str:
-    """The hash of the modules of ours that a source imports; their names count, their places do not."""
+    """The hash of the modules of ours that a source imports, and of their scripts; places do not count."""
     modules = imported(source, library or results.LIBRARY)
-    return files.digest(*(part for module in modules.items() for part in module))
+    scripts = [path.parent / f"_static/{path.stem}.js" for path in modules.values()]
+    found = [path for path in scripts if path.is_file()]
+    return files.digest(*(part for module in modules.items() for part in module), *found)
 
 
 def stamp(book: Book, profile: str, chapter: str, settings: Mapping[str, Any]) -> str:

@@ -49,8 +49,8 @@ def environment(device: Any = "auto") -> dict[str, Any]:
 
 
 def library_digest() -> str:
-    """Content hash of the source of both packages."""
-    return files.digest(*(files.tree_digest(LIBRARY / package, "**/*.py") for package in PACKAGES))
+    """Content hash of the source of both packages, in Python and in JavaScript."""
+    return files.digest(*(files.tree_digest(LIBRARY / package, "**/*.[pj][ys]") for package in PACKAGES))
 
 
 def _commit() -> str | None:
