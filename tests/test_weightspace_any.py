@@ -662,6 +662,83 @@ def test_copies_that_are_normalised_together_turn_together(product):
     assert groups(Merged(product), randn(2, 2, 4), randn(5, 2, 4)) == ["(R^*)^6", "(R^*)^6", "O(6), Q1 = ±1"]
 
 
+EDGES = torch.tensor([[0, 1, 2, 3, 4, 0, 2], [1, 2, 3, 4, 0, 2, 4]])
+FROM, TO = EDGES
+
+
+def rows(x):
+    """The nodes to which edges lead, once for each entry of a node, as libraries of graphs write it."""
+    return TO.view(-1, 1).expand_as(x[FROM])
+
+
+def averaged(x):
+    count = x.new_zeros(len(x)).scatter_add_(0, TO, torch.ones_like(TO, dtype=x.dtype)).clamp(min=1)
+    total = x.new_zeros(x.shape).scatter_add_(0, rows(x), x.index_select(-2, FROM))
+    return total / count.view(-1, 1).expand_as(total)
+
+
+def attended(x):
+    """Edges are weighed by a softmax over those that lead to one node, in two heads."""
+    h = x.view(len(x), 2, -1)
+    score = (h * h.roll(1, 0)).sum(-1)[FROM]
+    index = TO.view(-1, 1).expand_as(score)
+    largest = score.new_zeros(len(x), 2).scatter_reduce_(0, index, score, "amax", include_self=False)
+    weight = (score - largest.index_select(0, TO)).exp()
+    weight = weight / score.new_zeros(len(x), 2).scatter_add_(0, index, weight).index_select(0, TO)
+    message = h[FROM] * weight.unsqueeze(-1)
+    return torch.zeros_like(h).index_add_(0, TO, message).flatten(1)
+
+
+POSITIVE, LINEAR, LEFT = ["Σ_6 ⋉ (R_{>0})^6"] * 2, ["GL(6)", "GL(6)"], []
+GRAPHS = {
+    # a sum over neighbours is linear and the same for all units: after a ReLU they keep its group
+    "scatter_add_": (lambda x: x.new_zeros(x.shape).scatter_add_(0, rows(x), x[FROM]), POSITIVE, LINEAR),
+    "average": (averaged, POSITIVE, LINEAR),
+    "scatter_reduce": (
+        lambda x: torch.zeros_like(x).scatter_reduce(0, rows(x), x[FROM], reduce="mean"),
+        POSITIVE,
+        LINEAR,
+    ),
+    # the largest of several numbers goes along with positive factors
+    "amax": (lambda x: torch.zeros_like(x).scatter_reduce_(0, rows(x), x[FROM], "amax"), POSITIVE, POSITIVE),
+    "index_add": (lambda x: torch.zeros_like(x).index_add(0, TO, x[FROM], alpha=2), POSITIVE, LINEAR),
+    "index_copy_": (lambda x: torch.empty_like(x).index_copy_(0, TO[:5], x), POSITIVE, LINEAR),
+    "gather": (lambda x: x.gather(0, rows(x)[:5]), POSITIVE, LINEAR),
+    "several tensors": (lambda x: torch.stack([x, 2 * x])[TO % 2, FROM][:5], POSITIVE, LINEAR),
+    # sums are within heads, so that units have an order, and without a ReLU signs, in each
+    "attention": (attended, ["Σ_2", "Σ_3 for each of 2"] * 2, ["Σ_2", "Σ_3 ⋉ ({±1})^3 for each of 2"] * 2),
+    # every unit takes another node
+    "uneven": (lambda x: x.gather(0, (rows(x)[:5] + torch.arange(x.shape[1])) % 5), [], []),
+    "product": (lambda x: torch.ones_like(x).scatter_reduce(0, rows(x), x[FROM], "prod"), [], []),
+}
+
+
+class Graph(nn.Module):
+    """Two rounds in which each of five nodes takes what its neighbours send."""
+
+    def __init__(self, send, activation):
+        super().__init__()
+        self.first, self.itself, self.second = nn.Linear(3, 6), nn.Linear(3, 6, bias=False), nn.Linear(6, 6)
+        self.last, self.send, self.activation = nn.Linear(6, 2), send, activation
+
+    def forward(self, x):
+        x = self.activation(self.send(self.first(x)) + self.itself(x))
+        return self.last(self.send(self.activation(self.second(x))))
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_what_nodes_of_a_graph_send_along_edges_has_the_group_of_theory(name):
+    send, positive, linear = GRAPHS[name]
+    for activation, expected in ((torch.relu, positive), (nn.Identity(), linear)):
+        assert groups(Graph(send, activation), randn(5, 3), randn(5, 3) + 1) == sorted(expected)
+
+
+def test_a_mask_of_several_axes_is_no_index():
+    mask = torch.tensor([[True, False], [True, True]])
+    found = groups(Net(lambda h: h.view(2, 2, -1)[mask].mean(0)), randn(4, 4), randn(4, 4) + 1)
+    assert found == []
+
+
 def test_every_file_with_a_rule_is_imported():
     files = Path(rules.__file__).parent.glob("*.py")
     assert {path.stem for path in files if "\n@rule(" in path.read_text()} == {*rules.__all__}

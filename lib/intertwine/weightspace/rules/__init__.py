@@ -19,7 +19,7 @@ Read in this order:
 4. `entries` and `regroup`: what many rules share, entry by entry and across reshapes.
 5. `elementwise`, `products`, `layers`: activations, matrix products, convolutions. These rules explain an
    MLP.
-6. `arithmetic`, `shapes`, `views`, `norms`, `recurrent`: the other operations.
+6. `arithmetic`, `shapes`, `views`, `indexing`, `norms`, `recurrent`: the other operations.
 
 Python imports this file before any file of the folder. It imports all rules, so each of them is registered.
 """
@@ -27,6 +27,7 @@ Python imports this file before any file of the folder. It imports all rules, so
 from intertwine.weightspace.rules import (
     arithmetic,
     elementwise,
+    indexing,
     layers,
     norms,
     products,
@@ -35,4 +36,14 @@ from intertwine.weightspace.rules import (
     views,
 )
 
-__all__ = ["arithmetic", "elementwise", "layers", "norms", "products", "recurrent", "shapes", "views"]
+__all__ = [
+    "arithmetic",
+    "elementwise",
+    "indexing",
+    "layers",
+    "norms",
+    "products",
+    "recurrent",
+    "shapes",
+    "views",
+]

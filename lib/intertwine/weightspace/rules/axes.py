@@ -169,6 +169,11 @@ def copied(axis: Axis) -> bool:
     return any(isinstance(factor, Fixed) and factor.copies for segment in axis for factor in segment)
 
 
+def alike(axis: Axis) -> bool:
+    """Whether all of its entries are copies of one."""
+    return size(axis) == 1 or (len(axis) == 1 and all(isinstance(f, Fixed) and f.copies for f in axis[0]))
+
+
 def single(axis: Axis) -> Unit | None:
     """The factor of an axis that is one space."""
     segments = resolve(axis)

@@ -9,6 +9,7 @@ from intertwine.weightspace.rules.axes import (
     Segment,
     Unit,
     aligned,
+    alike,
     combine,
     copied,
     moves,
@@ -49,6 +50,8 @@ def broadcast(x: Label, y: Label) -> tuple[Label, Label]:
 
 def product(state: Ties, x: Axis, gain: Axis, how: str, why: str, power: int = 1) -> Axis:
     """The axis of x·gain^power, unit by unit; `why` it freezes where only one of them moves."""
+    if size(x) == size(gain) and (alike(gain) or (alike(x) and power == 1)):
+        return x if alike(gain) else gain  # the other is the same number for all units
     if size(x) != size(gain):  # one number for all units
         narrow, wide = sorted((x, gain), key=size)
         state.freeze((narrow,), f"{how} with broadcasting")

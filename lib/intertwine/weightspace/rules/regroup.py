@@ -72,6 +72,8 @@ def _cut(state: Ties, axis: Axis, sizes: list[int]) -> list[Axis] | None:
 
 def narrow(state: Ties, axis: Axis, start: int, stop: int) -> Axis:
     """These entries of an axis: units are cut at both ends."""
+    if stop - start == size(axis):
+        return axis
     if not moves(axis):
         return plain(stop - start)
     for at in (start, stop):

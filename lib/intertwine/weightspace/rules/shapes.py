@@ -87,13 +87,13 @@ def _taken_apart(run: Run, value: Ref, dim: int | None) -> bool:
     return bool(uses) and all(map(taken, uses))
 
 
-@rule("zeros zeros_like new_zeros", keeps=True)
+@rule("zeros zeros_like new_zeros empty empty_like new_empty", keeps=True)
 def zeros(state: Inference, call: Call) -> Label:
-    """Zeros, which no element changes."""
+    """Zeros, which no element changes, and entries that are yet to be written."""
     return tuple(((Fixed(n, zero=True),),) for n in state.shape(call.results[0]))
 
 
-@rule("ones_like empty_like full_like new_ones new_full new_tensor new_empty")
+@rule("ones_like full_like new_ones new_full new_tensor")
 def constant(state: Inference, call: Call) -> None:
     """Of the argument only the shape matters."""
 

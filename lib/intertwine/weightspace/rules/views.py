@@ -1,9 +1,9 @@
 """Rules of views: calls that only choose entries of a tensor, and the order of its axes."""
 
-from intertwine.weightspace.rules.axes import Axis, Fixed, Label, moves, plain, size
+from intertwine.weightspace.rules.axes import Axis, Fixed, Label, plain
 from intertwine.weightspace.rules.infer import Inference, NotUnderstood, Stack, rule
 from intertwine.weightspace.rules.regroup import narrow
-from intertwine.weightspace.trace.run import Call, Ref
+from intertwine.weightspace.trace.run import Call
 from intertwine.weightspace.trace.views import VIEWS, View, views
 
 
@@ -46,20 +46,3 @@ def _of_stack(state: Inference, stack: Stack, part: View) -> Label | Stack:
     at = part.axes.index(dim)
     chosen = stack.parts[start :: part.steps[at]][: part.shape[at]]
     return Stack(at, [_shown(state, each, rest) for each in chosen])
-
-
-@rule("__getitem__", keeps=True)
-def getitem(state: Inference, call: Call) -> Label | list[Label | Stack]:
-    """Rows of a table, or a view."""
-    index = call.args[1]
-    (index,) = index if isinstance(index, tuple) and len(index) == 1 else (index,)
-    if not isinstance(index, Ref):
-        return view(state, call)
-    x, shape = state.of(call.first), state.shape(call.results[0])
-    first = len(shape) - len(x) + 1
-    if moves(*state.of(index)) or len(state.of(index)) > len(shape):
-        raise NotUnderstood("an index that moves")
-    state.freeze(x[:1], "rows of a table")
-    if first < 0 or shape[first:] != tuple(map(size, x[1:])):
-        raise NotUnderstood("a mask")
-    return (*map(plain, shape[:first]), *x[1:])
