@@ -15,9 +15,9 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from intertwine import data, models
 from intertwine.alignment import LinearMap, least_squares, statistics
 from intertwine.features import activations, rows
+from intertwine_book import data, models
 
 PAIRS = ((0, 1), (2, 3), (4, 5))
 IMAGES = 10_000

@@ -16,8 +16,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from intertwine.data import scenes
 from intertwine.dissection import dissect, haar_rotation, rotation_planes
+from intertwine_book.data import scenes
 
 QUANTILE = 0.005
 ALPHAS = [k / 10 for k in range(11)]

@@ -28,8 +28,10 @@ from paired import BUDGETS, HERE, ROUNDS, broken, medians, provenance, write
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from intertwine import alignment, data, genni, models, shallow, similarity, training
+from intertwine import alignment, genni, shallow, similarity, training
+from intertwine.data import Dataset
 from intertwine.dissection import dissect
+from intertwine_book import data, models
 
 SIDE = 1536
 NUMBERS = 2**24  # copied to measure the memory, more than fit into a cache
@@ -108,7 +110,7 @@ def trained(images: int) -> Work:
     network = models.myrtle(64, seed=0)
     recipe = replace(training.RECIPES["fast"], epochs=1, dtype="bfloat16", batch_size=min(images, 128))
     generator = torch.Generator().manual_seed(0)
-    given = data.Dataset.of(torch.rand(images, 3, 32, 32, generator=generator), torch.arange(images) % 10)
+    given = Dataset.of(torch.rand(images, 3, 32, 32, generator=generator), torch.arange(images) % 10)
     operations = 3 * flops(network.eval(), given.images[:1]) * images
     call = lambda: training.train(network, given, recipe, seed=0, device="cpu")  # noqa: E731
     return Work(call, operations, given.images.nbytes, "bfloat16")

@@ -17,8 +17,9 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from intertwine import genni, models
+from intertwine import genni
 from intertwine.genni import Grid, Plane, Problem
+from intertwine_book import models
 
 ROUNDS = 5
 

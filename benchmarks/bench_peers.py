@@ -30,9 +30,10 @@ if __name__ == "__main__":
 from paired import HERE, ROUNDS, broken, medians, provenance, write
 from torch import Tensor
 
-from intertwine import alignment, data, genni, models, similarity, stitching, training, weightspace
+from intertwine import alignment, genni, similarity, stitching, training, weightspace
 from intertwine.dissection import geodesic, haar_rotation
 from intertwine.features import activations
+from intertwine_book import data, models
 
 Calls = tuple[Callable[[], object], Callable[[], object]]
 DTYPES = {"float32": torch.float32, "float64": torch.float64}

@@ -11,12 +11,13 @@ from pathlib import Path
 
 import torch
 
-from intertwine import data, models
+from intertwine.data import Dataset
+from intertwine_book import data, models
 
 PRECISIONS = (torch.float32, torch.bfloat16)
 
 
-def accuracy(published: models.Published, test: data.Dataset, dtype: torch.dtype) -> tuple[float, float]:
+def accuracy(published: models.Published, test: Dataset, dtype: torch.dtype) -> tuple[float, float]:
     """In percent, and images per second of the forward passes alone."""
     network = published.network.to(dtype, memory_format=torch.channels_last)
     images = (test.images * test.std + test.mean - published.mean) / published.std

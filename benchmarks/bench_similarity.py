@@ -24,9 +24,9 @@ from itertools import product
 import torch
 from torch import Tensor
 
-from intertwine import models
 from intertwine.features import activations
 from intertwine.similarity import compare, max_gram
+from intertwine_book import models
 
 
 def seconds(call: Callable[[], object]) -> float:

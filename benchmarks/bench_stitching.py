@@ -23,18 +23,19 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from intertwine import data, models
+from intertwine.data import Dataset
 from intertwine.stitching import STITCH_RECIPES, Full, Junction, StitchRecipe, stitch_at
-from intertwine.training import RECIPES, Spec, train_many
 from intertwine.training.batches import Batches, fill_of
+from intertwine_book import data, models
 from intertwine_book.experiments.stitching import stitch_many
+from intertwine_book.zoo import RECIPES, Spec, train_many
 
 IMAGES = 10_000
 EPOCH = StitchRecipe(epochs=1, batch_size=128, lr=1e-3, optimizer="adam", drop_last=True)
 
 
 def both_networks(
-    front: nn.Sequential, back: nn.Sequential, layer: str, start: nn.Module, train: data.Dataset, epochs: int
+    front: nn.Sequential, back: nn.Sequential, layer: str, start: nn.Module, train: Dataset, epochs: int
 ) -> tuple[nn.Module, float]:
     """The stitch trained with both networks run whole at every step; seconds of the last epoch."""
     front, back, stitch = (copy.deepcopy(each).requires_grad_(False).eval() for each in (front, back, start))

@@ -20,8 +20,10 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from intertwine import data, models
-from intertwine.training import RECIPES, evaluate, train
+from intertwine.data import Dataset
+from intertwine.training import evaluate, train
+from intertwine_book import data, models
+from intertwine_book.zoo import RECIPES
 
 WIDTH = 16
 IMAGES = 5_120  # in a measurement: 40 batches of 128
@@ -61,14 +63,14 @@ def plain(root: Path, workers: int) -> Callable[[], float]:
     return measure
 
 
-def ours(train_set: data.Dataset) -> Callable[[], float]:
+def ours(train_set: Dataset) -> Callable[[], float]:
     few = train_set[:IMAGES]
     recipe = replace(RECIPES["fast"], epochs=1)
     network = models.myrtle(WIDTH, seed=0)
     return lambda: train(network, few, recipe, seed=0, device="cpu").history["seconds"].item()
 
 
-def speed(root: Path, train_set: data.Dataset) -> None:
+def speed(root: Path, train_set: Dataset) -> None:
     measures = {
         "plain loop, 0 workers": plain(root, 0),
         "plain loop, 2 workers": plain(root, 2),
@@ -88,7 +90,7 @@ def speed(root: Path, train_set: data.Dataset) -> None:
         print(f"{name:24}{IMAGES / value:10,.0f}{50_000 / IMAGES * value:10.1f}{speed_up}")
 
 
-def accuracy(root: Path, train_set: data.Dataset, runs: int) -> None:
+def accuracy(root: Path, train_set: Dataset, runs: int) -> None:
     test, recipe = data.load("cifar10", "test", root=root), RECIPES["fast"]
     for seed in range(runs):
         start = time.perf_counter()

@@ -44,17 +44,17 @@ import torch
 from scipy.optimize import minimize_scalar
 from torch import nn
 
-from intertwine import data, devices
+from intertwine import devices
 from intertwine.groups import GReLU, intertwiner_group, scalar_group
-from intertwine.models import fcn
 from intertwine.weightspace import find_symmetries, relative_error
-from intertwine_book import results
+from intertwine_book import data, results
 from intertwine_book.experiments import intertwiner_groups as experiments
 from intertwine_book.figures import groups as figures
 from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.drag_matrix import drag_matrix
 from intertwine_book.figures.style import COLOURS, use_style
 from intertwine_book.figures.symmetries import before_and_after
+from intertwine_book.models import fcn
 from intertwine_book.stories import intertwiner_groups as story
 from intertwine_book.stories import tell
 

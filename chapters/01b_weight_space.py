@@ -43,10 +43,10 @@ import pandas as pd
 import torch
 from torch import nn
 
-from intertwine import data, devices
+from intertwine import devices
 from intertwine.groups import intertwiner_group
 from intertwine.weightspace import find_symmetries, relative_error
-from intertwine_book import results
+from intertwine_book import data, results
 from intertwine_book.experiments.weight_space import flatness, orbits, statements
 from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.orbits import residual_block

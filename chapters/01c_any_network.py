@@ -48,12 +48,12 @@ import torch
 from torch import nn
 from torch.nn.functional import gelu, silu
 
-from intertwine import data, devices, weightspace
+from intertwine import devices, weightspace
 from intertwine.features import record
-from intertwine.training import RECIPES, Spec, evaluate, zoo
+from intertwine.training import evaluate
 from intertwine.weightspace import find_symmetries, match, relative_error, verify
 from intertwine.weightspace.solve.draw import in_symbols
-from intertwine_book import results
+from intertwine_book import data, results, zoo
 from intertwine_book.experiments.any_network import models, orbit, rounding
 from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.style import use_style
@@ -324,7 +324,7 @@ device = devices.pick(device)
 train, test = (data.load(dataset, part, device=device) for part in ("train", "test"))
 run = results.run(globals(), "01c_any_network", data=train)
 images, labels = test.images.double(), test.labels
-short = replace(RECIPES["digits"], epochs=short_epochs)
+short = replace(zoo.RECIPES["digits"], epochs=short_epochs)
 
 
 # %%
@@ -384,7 +384,7 @@ def rotated(trial):
 # $$\begin{aligned}a_i &= \sqrt{t_i/r_i}\\ \Rightarrow\quad a_ir_i &= t_i/a_i = \sqrt{r_it_i}.\end{aligned}$$ (eq-equal)
 
 # %%
-convolutional = Spec("myrtle", train, short, {"width": 16, "in_channels": 1})
+convolutional = zoo.Spec("myrtle", train, short, {"width": 16, "in_channels": 1})
 seeds = range(seed, seed + 2 * pairs)
 trained = [each.network.eval() for each in zoo.get(convolutional, seeds, device=device)]
 plain = models.folded(trained[0])
@@ -480,7 +480,7 @@ story.networks(verified)
 
 # %%
 shape = {"width": width, "in_channels": 1, "option": "B"}
-spec = Spec("resnet20", train, replace(RECIPES["digits"], epochs=epochs), shape)
+spec = zoo.Spec("resnet20", train, replace(zoo.RECIPES["digits"], epochs=epochs), shape)
 network = zoo.get(spec, [seed], device=device)[0].network.double().eval()
 res_space = find_symmetries(network, images[:1])
 element = res_space.sample(draw)

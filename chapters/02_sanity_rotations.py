@@ -47,11 +47,11 @@ import pandas as pd
 import torch
 from torch import nn
 
-from intertwine import data, devices, models
+from intertwine import devices
 from intertwine.features import rows
 from intertwine.groups import GReLU
-from intertwine.training import RECIPES, Spec, evaluate, train, zoo
-from intertwine_book import results
+from intertwine.training import evaluate, train
+from intertwine_book import data, models, results, zoo
 from intertwine_book.experiments import sanity_rotations as sanity
 from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.matrices import heatmap
@@ -142,7 +142,7 @@ insertion_diagram()
 device = devices.pick(device)
 digits, test = (data.load(dataset, split, device=device) for split in ("train", "test"))
 run = results.run(globals(), "02_sanity_rotations", data=digits)
-usual = RECIPES["digits" if dataset == "digits" else "growing"]
+usual = zoo.RECIPES["digits" if dataset == "digits" else "growing"]
 lr = 3e-3 if width < 32 else 1e-3  # smaller steps for more channels
 recipe = replace(usual, epochs=epochs, optimizer="adam", lr=lr)
 shape = {"width": width, "norm": False, "in_channels": digits.images.shape[1]}
@@ -150,7 +150,7 @@ shape = {"width": width, "norm": False, "in_channels": digits.images.shape[1]}
 # %%
 networks = {}
 for name in ("relu", "tanh", "gelu", "abs", "identity"):
-    spec = Spec("myrtle", digits, recipe, shape | {"activation": name})
+    spec = zoo.Spec("myrtle", digits, recipe, shape | {"activation": name})
     seeds = range(seed, seed + (baselines if name == "relu" else 1))
     networks[name] = [each.network for each in zoo.get(spec, seeds, device=device)]
 f = copy.deepcopy(networks["relu"][0]).double().eval()

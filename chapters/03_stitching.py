@@ -44,13 +44,13 @@ from scipy.optimize import linear_sum_assignment
 from torch import nn
 from torch.nn.functional import normalize
 
-from intertwine import data, devices, models
+from intertwine import devices
 from intertwine.features import activations, rows
 from intertwine.stitching import STITCH_RECIPES, line, stitch
 from intertwine.stitching.batch_norm import reestimate
-from intertwine.training import RECIPES, Spec, evaluate, train_many, zoo
+from intertwine.training import evaluate
 from intertwine.weightspace import find_symmetries, match, relative_error
-from intertwine_book import results
+from intertwine_book import data, models, results, zoo
 from intertwine_book.experiments import stitching as experiments
 from intertwine_book.figures import stitching as drawings
 from intertwine_book.figures import style
@@ -146,8 +146,8 @@ device = devices.pick(device)
 whole, test = (data.load(dataset, split, device=device) for split in ("train", "test"))
 shape = {"width": width, "in_channels": whole.images.shape[1]}
 digits = dataset == "digits"
-recipe = replace(RECIPES["digits" if digits else "growing"], epochs=epochs)
-spec = Spec("myrtle", whole, recipe, shape)
+recipe = replace(zoo.RECIPES["digits" if digits else "growing"], epochs=epochs)
+spec = zoo.Spec("myrtle", whole, recipe, shape)
 couples = zoo.pairs(spec, pairs, seed=seed, device=device)
 draw = torch.Generator().manual_seed(seed)
 order = torch.randperm(min(stitch_images, len(whole)), generator=draw)
@@ -582,8 +582,8 @@ def mine():
     return nn.Sequential(mix, nn.GELU(), pool, flat, read)
 
 
-own = Spec(mine, whole, replace(recipe, epochs=3))
-(other,) = train_many(own, [seed], device=device)
+own = zoo.Spec(mine, whole, replace(recipe, epochs=3))
+(other,) = zoo.train_many(own, [seed], device=device)
 fit = {"kind": "full", "recipe": quick, "train": train, "device": device}
 joined = stitch(f, other.network, at=("relu2", "1"), **fit)
 alone = 100 * evaluate(other.network, test.images, test.labels)

@@ -51,12 +51,11 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from intertwine import alignment, data, devices, models
+from intertwine import alignment, devices
 from intertwine.features import rows
 from intertwine.stitching import Junction, stitch_at
-from intertwine.training import RECIPES, Spec, zoo
 from intertwine.weightspace import relative_error
-from intertwine_book import results
+from intertwine_book import data, models, results, zoo
 from intertwine_book.experiments.matching import claims, directions, stitches
 from intertwine_book.experiments.matching.networks import cuts, published_pairs
 from intertwine_book.experiments.stitching import stitch_many
@@ -140,11 +139,11 @@ two_ways_diagram()
 # %%
 device = devices.pick(device)
 own, own_test = (data.load(dataset, part, device=device) for part in ("train", "test"))
-usual = RECIPES["digits" if dataset == "digits" else "fast"]
+usual = zoo.RECIPES["digits" if dataset == "digits" else "fast"]
 rate = 1e-2 if dataset == "digits" else 3e-3
 adam = replace(usual, epochs=epochs, optimizer="adam", lr=rate)
 shape = {"width": width, "in_channels": own.images.shape[1]}
-spec = Spec("myrtle", own, adam, shape)
+spec = zoo.Spec("myrtle", own, adam, shape)
 seeds = range(1000 + seed, 1000 + seed + pairs)
 if networks == "published":
     both = (data.load("cifar10", part, device=device) for part in ("train", "test"))

@@ -49,11 +49,10 @@ import torch
 from scipy.optimize import linear_sum_assignment
 from torch import isclose
 
-from intertwine import data, devices, models, similarity
+from intertwine import devices, similarity
 from intertwine.features import activations, rows
 from intertwine.similarity import procrustes
-from intertwine.training import RECIPES, Spec, zoo
-from intertwine_book import results
+from intertwine_book import data, models, results, zoo
 from intertwine_book.experiments.dissimilarity import by_layer, claims, statements
 from intertwine_book.figures import similarity as drawn
 from intertwine_book.figures import style
@@ -121,9 +120,11 @@ story.table_2()
 device = devices.pick(device)
 train, test = (data.load(dataset, split, device=device) for split in ("train", "test"))
 test = test[:images]
-recipe = replace(RECIPES["digits" if dataset == "digits" else "growing"], epochs=epochs)
+recipe = replace(
+    zoo.RECIPES["digits" if dataset == "digits" else "growing"], epochs=epochs
+)
 shape = {"width": width, "in_channels": train.images.shape[1]}
-spec = Spec("myrtle", train, recipe, shape)
+spec = zoo.Spec("myrtle", train, recipe, shape)
 myrtles = zoo.pairs(spec, pairs, seed=seed, device=device)
 numbers = {layer.name: int(layer.number) for layer in myrtles[0][0].hidden_layers()}
 few = test.images[:null_images]

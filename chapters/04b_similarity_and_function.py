@@ -42,12 +42,11 @@ import pandas as pd
 import torch
 from torch.nn.functional import cross_entropy
 
-from intertwine import data, devices, similarity
+from intertwine import devices, similarity
 from intertwine.features import activations
 from intertwine.groups import Orthogonal
 from intertwine.stitching import Junction, stitch_at
-from intertwine.training import RECIPES, Spec, zoo
-from intertwine_book import results
+from intertwine_book import data, results, zoo
 from intertwine_book.experiments.matching.networks import published_pairs
 from intertwine_book.experiments.similarity_and_function import claimed, indices
 from intertwine_book.figures.curves import single_curves
@@ -116,9 +115,9 @@ two_ways_diagram("index: compare\nAM with B", "function: compare\nanswers", name
 device = devices.pick(device)
 sets = [data.load(dataset, split, device=device) for split in ("train", "test")]
 if networks == "trained":
-    recipe = RECIPES["digits" if dataset == "digits" else "fast"]
+    recipe = zoo.RECIPES["digits" if dataset == "digits" else "fast"]
     shape = {"width": width, "in_channels": sets[0].images.shape[1]}
-    spec = Spec("myrtle", sets[0], replace(recipe, epochs=epochs), shape)
+    spec = zoo.Spec("myrtle", sets[0], replace(recipe, epochs=epochs), shape)
     joined = zoo.pairs(spec, pairs, seed=seed, device=device)
 else:
     joined, sets = published_pairs("tiny10", pairs, *sets)

@@ -50,10 +50,10 @@ import pandas as pd
 import torch
 import torch.nn.functional as F
 
-from intertwine import data, devices, dissection
+from intertwine import devices, dissection
 from intertwine.features import activations
-from intertwine.training import RECIPES, train
-from intertwine_book import results
+from intertwine.training import train
+from intertwine_book import data, results, zoo
 from intertwine_book.experiments.interpretability import (
     against_rotation,
     claimed,
@@ -94,7 +94,7 @@ lite_rotations: int = 5  # drawn for each of their blocks
 # %%
 device = devices.pick(device)
 sizes = {"train": train_images, "test": test_images, "frames": test_frames}
-recipe = replace(RECIPES["digits"], epochs=epochs, batch_size=50)
+recipe = replace(zoo.RECIPES["digits"], epochs=epochs, batch_size=50)
 
 
 @cache
@@ -124,7 +124,7 @@ story.imagenet()
 # Three networks are few, and one percent of IoU is little.
 #
 # {numref}`fig-gallery` shows what that means for single units, in a small network that this page trained on
-# {doc}`scenes that we draw <../api/data>`, whose pixels all have a known colour, texture, shape and material.
+# {doc}`scenes that we draw <../api/zoo>`, whose pixels all have a known colour, texture, shape and material.
 # The unit with the same number in a random basis mixes all of the others.
 # The four on the left are the best of their concepts, so they can hardly but lose; the means above decide.
 

@@ -46,9 +46,9 @@ import pandas as pd
 import torch
 from torch import nn
 
-from intertwine import devices, genni, models
+from intertwine import devices, genni
 from intertwine.genni import Problem
-from intertwine_book import results
+from intertwine_book import models, results
 from intertwine_book.experiments.genni import closed_form, statements
 from intertwine_book.experiments.genni.authors import authors_draws
 from intertwine_book.figures.curves import mean_curves

@@ -55,10 +55,10 @@ import numpy as np
 import pandas as pd
 from torch import nn
 
-from intertwine import data, devices, models, shallow
+from intertwine import devices, shallow
 from intertwine.shallow import ShallowReLU, same_function
-from intertwine.training import RECIPES, train
-from intertwine_book import results
+from intertwine.training import train
+from intertwine_book import data, models, results, zoo
 from intertwine_book.experiments.shallow_relu import drawings, examples, statements
 from intertwine_book.figures import shallow as draw
 from intertwine_book.figures import style
@@ -566,7 +566,7 @@ generator = run.generator()
 # %%
 images = data.load(dataset, "train", device=device)
 inputs, outputs = images.images[0].numel(), len(images.classes)
-recipe = replace(RECIPES["digits"], epochs=epochs)
+recipe = replace(zoo.RECIPES["digits"], epochs=epochs)
 
 
 def fitted(s, recipe=recipe):

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from intertwine import data, models
 from intertwine.alignment import (
     LinearMap,
     Statistics,
@@ -31,6 +30,7 @@ from intertwine.alignment import (
 from intertwine.features import activations
 from intertwine.features import rows as rows_of
 from intertwine.groups import GeneralLinear, GReLU, Monomial, Orthogonal, ScalarGroup
+from intertwine_book import data, models
 
 SCALARS = {
     "trivial": ScalarGroup("trivial"),

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from intertwine import models
 from intertwine.weightspace import find_symmetries, relative_error, verify
+from intertwine_book import models
 from intertwine_book.experiments.any_network import models as networks
 from intertwine_book.experiments.any_network import orbit
 from intertwine_book.experiments.any_network import rounding as q

@@ -22,8 +22,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from intertwine import data, devices
-from intertwine.data import archive, cifar10, fashion_mnist
+from intertwine import devices
+from intertwine.data import Dataset
+from intertwine_book import data
+from intertwine_book.data import archive, cifar10, fashion_mnist
 
 PUBLISHED = {"cifar10": cifar10, "fashion_mnist": fashion_mnist}
 both = pytest.mark.parametrize("name", PUBLISHED)
@@ -31,7 +33,7 @@ both = pytest.mark.parametrize("name", PUBLISHED)
 quiet = pytest.mark.filterwarnings("ignore:Python 3.14 will:DeprecationWarning")
 
 
-def raw(dataset: data.Dataset, white: int, rows: slice = slice(None)) -> torch.Tensor:
+def raw(dataset: Dataset, white: int, rows: slice = slice(None)) -> torch.Tensor:
     """The pixels before normalisation, by the promise of the docstring alone."""
     pixels = (dataset.images[rows] * dataset.std + dataset.mean) * white
     assert (pixels - pixels.round()).abs().max() < 1e-3
@@ -85,9 +87,9 @@ def test_everything_is_on_the_device_asked_for(device):
 # --- your own tensors, and checksums that follow them ---
 
 
-def mine(seed: int = 0, dtype: torch.dtype = torch.float32, **options) -> data.Dataset:
+def mine(seed: int = 0, dtype: torch.dtype = torch.float32, **options) -> Dataset:
     images = torch.randn(6, 3, 4, 4, generator=torch.Generator().manual_seed(seed)).to(dtype)
-    return data.Dataset.of(images, torch.tensor([0, 2, 1, 0, 2, 1]), **options)
+    return Dataset.of(images, torch.tensor([0, 2, 1, 0, 2, 1]), **options)
 
 
 def test_your_own_tensors_are_a_data_set():
@@ -99,7 +101,7 @@ def test_your_own_tensors_are_a_data_set():
     assert named.checksum == own.checksum  # of the content alone
     assert mine(mean=[0.5, 0.4, 0.3], std=[0.2] * 3).mean.flatten().tolist() == pytest.approx([0.5, 0.4, 0.3])
     assert mine(mean=torch.full((3,), 0.5)).checksum == mine(mean=[0.5] * 3).checksum != own.checksum
-    vectors = data.Dataset.of(torch.randn(5, 7), torch.arange(5))
+    vectors = Dataset.of(torch.randn(5, 7), torch.arange(5))
     assert (vectors.images * vectors.std + vectors.mean).shape == (5, 7)
 
 
@@ -128,7 +130,7 @@ def test_data_sets_of_your_own_are_checked(changes, words):
     jaxtyping.config.update("jaxtyping_disable", True)  # as a user meets the library
     try:
         with pytest.raises(ValueError, match=words) as error:
-            data.Dataset.of(**options)
+            Dataset.of(**options)
     finally:
         jaxtyping.config.update("jaxtyping_disable", False)
     assert "\n" not in str(error.value)
@@ -162,7 +164,7 @@ def test_a_checksum_is_computed_only_for_other_tensors():
 @given(st.data(), st.integers(1, 12))
 @settings(max_examples=20, deadline=None)
 def test_some_rows_are_a_data_set_of_their_own(draw, n):
-    whole = data.Dataset.of(torch.randn(n, 2, 3, 3), torch.arange(n))
+    whole = Dataset.of(torch.randn(n, 2, 3, 3), torch.arange(n))
     rows = draw.draw(st.lists(st.integers(0, n - 1), max_size=n))
     start, stop = draw.draw(st.integers(0, n)), draw.draw(st.integers(0, n))
     mask = torch.isin(whole.labels, torch.tensor(rows, dtype=torch.long))

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from PIL import Image
 from torch import nn
 
-from intertwine import data, models
-from intertwine.data import Masks, SegmentedFolder, concepts, patches, scenes
+from intertwine.data import Masks
+from intertwine_book import data, models
+from intertwine_book.data import SegmentedFolder, concepts, patches, scenes
 from intertwine_book.experiments.interpretability.networks import STREET
 
 CAMVID = Path(os.environ.get("INTERTWINE_DATA", "")) / "camvid"

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from intertwine import devices, models
+from intertwine import devices
+from intertwine_book import models
 
 NETWORKS = {
     "myrtle 16": lambda: models.myrtle(16),

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from intertwine.data import Masks, scenes
+from intertwine.data import Masks
 from intertwine.dissection import (
     dissect,
     geodesic,
@@ -18,6 +18,7 @@ from intertwine.dissection import (
     rotation_planes,
     top_quantile,
 )
+from intertwine_book.data import scenes
 from intertwine_book.experiments.interpretability.against_rotation import (
     interpretability,
     null_threshold,

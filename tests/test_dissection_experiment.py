@@ -9,10 +9,10 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from intertwine import data, models
+from intertwine.data import Dataset, Masks
 from intertwine.dissection import dissect, examples
 from intertwine.features import activations
-from intertwine.training import RECIPES
+from intertwine_book import data, models
 from intertwine_book.experiments.interpretability import imagenet
 from intertwine_book.experiments.interpretability import networks as experiment
 from intertwine_book.experiments.interpretability.against_rotation import (
@@ -21,6 +21,7 @@ from intertwine_book.experiments.interpretability.against_rotation import (
     slopes,
 )
 from intertwine_book.results import Run, on_record
+from intertwine_book.zoo import RECIPES
 
 CAMVID = Path(os.environ.get("INTERTWINE_DATA", "")) / "camvid"
 
@@ -69,7 +70,7 @@ def test_examples_are_the_best_units_where_they_select_most():
 
 def test_differences_are_slopes_of_trained_minus_untrained():
     planes = torch.rand(60, 6, 8, 8, generator=torch.Generator().manual_seed(2)) < 0.15
-    masks = data.Masks.of(planes, list("abcdef"))
+    masks = Masks.of(planes, list("abcdef"))
     noise = torch.randn(planes.shape, generator=torch.Generator().manual_seed(3))
     tables = [
         interpretability(units, masks, width=6, seed=k, rotations=2, quantiles=[0.2]).assign(
@@ -106,10 +107,8 @@ def test_without_camvid_the_folder_is_named(tmp_path):
 
 def test_a_network_of_imagenet_is_dissected_behind_its_activations_and_at_its_output():
     planes = torch.rand(4, 3, 24, 32, generator=torch.Generator().manual_seed(0)) < 0.2
-    drawn = data.Dataset.of(
-        torch.randn(4, 3, 48, 64, generator=torch.Generator().manual_seed(1)), torch.arange(4)
-    )
-    masked = data.Segmented(drawn, data.Masks.of(planes))
+    drawn = Dataset.of(torch.randn(4, 3, 48, 64, generator=torch.Generator().manual_seed(1)), torch.arange(4))
+    masked = data.Segmented(drawn, Masks.of(planes))
     network = models.efficientnet_lite(0, pretrained=False)
     asked = {"rotations": 2, "alphas": [0.0, 1.0], "quantiles": [0.1]}
     table = imagenet.dissected(masked, network, block=3, seed=0, **asked)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from intertwine import genni
 from intertwine.alignment import Statistics, lasso
 from intertwine.groups import intertwiner_group, scalar_group
-from intertwine.models import fcn
 from intertwine_book.experiments.genni.closed_form import gaussian_loss
+from intertwine_book.models import fcn
 
 seeds = st.integers(0, 2**31)
 

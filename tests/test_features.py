@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from intertwine import models
 from intertwine.features import activations, features, lookup, record, rows
+from intertwine_book import models
 
 seeds = st.integers(0, 2**63 - 1)
 

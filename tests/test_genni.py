@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from intertwine import genni, models
+from intertwine import genni
 from intertwine.genni import Problem
 from intertwine.genni.pooling import Maxima
+from intertwine_book import models
 from intertwine_book.experiments.genni import closed_form, statements
 
 seeds = st.integers(0, 2**31)

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from intertwine import genni, models
+from intertwine import genni
+from intertwine_book import models
 from intertwine_book.experiments.genni import closed_form
 from intertwine_book.experiments.genni.authors import authors_draws
 

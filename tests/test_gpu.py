@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from intertwine import alignment, data, devices, genni, models
+from intertwine import alignment, devices, genni
 from intertwine.data import Masks
 from intertwine.dissection import dissect, geodesic, haar_rotation
 from intertwine.features import features
@@ -18,9 +18,11 @@ from intertwine.similarity.blocks import Blocks
 from intertwine.similarity.grams import gram
 from intertwine.stitching import KINDS, STITCH_RECIPES, Junction, Stitch, stitch_at
 from intertwine.stitching.maps import options_of
-from intertwine.training import RECIPES, Spec, evaluate, train, train_many
+from intertwine.training import evaluate, train
 from intertwine.weightspace import find_symmetries
+from intertwine_book import data, models
 from intertwine_book.results import environment
+from intertwine_book.zoo import RECIPES, Spec, train_many
 
 pytestmark = [
     pytest.mark.gpu,

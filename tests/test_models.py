@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from intertwine import models
+from intertwine_book import models
 
 # every network, small, with an input that fits
 SMALL: dict[str, tuple[Callable[..., models.Network], tuple[int, ...]]] = {

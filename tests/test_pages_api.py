@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from intertwine.training import RECIPES
+from intertwine_book.zoo import RECIPES
 
 API = Path(__file__).parent.parent / "book/api"
 PAGE = API / "index.md"

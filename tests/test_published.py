@@ -8,8 +8,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from intertwine import data, models
+from intertwine.data import Dataset
 from intertwine.training import evaluate
+from intertwine_book import data, models
 from intertwine_book.experiments.matching.networks import PUBLISHED, published_pairs
 
 FILES = models.published_files()
@@ -100,7 +101,7 @@ def checkpoints(data_root: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def cifar10(data_root: Path) -> data.Dataset:
+def cifar10(data_root: Path) -> Dataset:
     if not (data_root / "cifar-10-batches-py").is_dir():
         pytest.skip("INTERTWINE_DATA has no CIFAR-10")
     return data.load("cifar10", "test", root=data_root)
@@ -152,7 +153,7 @@ def test_every_file_of_the_list_is_read(checkpoints, name):
     assert torch.equal(torch.stack([mean, std]).flatten(), torch.tensor(theirs).flatten())
 
 
-def accuracy(path: Path, test: data.Dataset) -> float:
+def accuracy(path: Path, test: Dataset) -> float:
     network, mean, std = models.load_published(path)
     return 100 * evaluate(network, (test.images * test.std + test.mean - mean) / std, test.labels)
 

@@ -19,13 +19,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
-from intertwine import data, models
 from intertwine.alignment import least_squares
 from intertwine.stitching import STITCH_RECIPES, Junction
-from intertwine.training import RECIPES, Spec
-from intertwine_book import results
+from intertwine_book import data, models, results
 from intertwine_book.experiments import stitching
 from intertwine_book.results.keys import columns, key
+from intertwine_book.zoo import RECIPES, Spec
 
 DIGITS = data.load("digits", "train")
 RECIPE = replace(STITCH_RECIPES["digits"], epochs=1)
@@ -321,7 +320,7 @@ NOTEBOOK = """
 from functools import cache, partial, wraps
 from torch import nn
 import torch
-from intertwine import models
+from intertwine_book import models
 from intertwine_book.experiments import stitching
 width: int = 2
 trials: int = 1

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from intertwine import data, models
 from intertwine.groups import intertwiner_group
-from intertwine.training import RECIPES
 from intertwine.weightspace import find_symmetries
+from intertwine_book import data, models
 from intertwine_book.experiments import sanity_rotations as sanity
+from intertwine_book.zoo import RECIPES
 
 IMAGES = torch.randn(40, 1, 8, 8, generator=torch.Generator().manual_seed(0))
 LABELS = torch.arange(40) % 10

@@ -12,10 +12,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from intertwine import models, shallow
+from intertwine import shallow
 from intertwine.groups import GReLU
 from intertwine.shallow import ShallowReLU, random_network, same_function
 from intertwine.shallow.random_networks import random_integers, random_scales
+from intertwine_book import models
 from intertwine_book.experiments.shallow_relu.known_pairs import KINDS, known_pair
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -10,13 +10,13 @@ import torch
 from helpers import generator, normal, sentence
 from torch import Tensor, nn
 
-from intertwine import models
 from intertwine.alignment import statistics
 from intertwine.features import channels_first, record
 from intertwine.similarity import MEASURES, Measure, cka, compare, gram, grelu_cka, hsic, null
 from intertwine.similarity.layer_hsic import batch_hsic
 from intertwine.similarity.moments import compressed
 from intertwine.weightspace import find_symmetries
+from intertwine_book import models
 from intertwine_book.experiments.dissimilarity.by_layer import cka_by_layer, moments
 
 LAYERS = ["relu1", "relu2", "relu4"]

@@ -6,12 +6,12 @@ import torch
 from helpers import generator, normal
 from torch import Tensor, nn
 
-from intertwine import models
 from intertwine.data import Dataset
 from intertwine.features import record
 from intertwine.groups import GReLU
 from intertwine.similarity import MEASURES, cka, gram, grelu_cka, procrustes, r2
 from intertwine.stitching import Junction
+from intertwine_book import models
 from intertwine_book.experiments.dissimilarity import by_layer
 from intertwine_book.experiments.dissimilarity.statements import (
     NAMES,

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from intertwine import models
 from intertwine.alignment import LinearMap
 from intertwine.data import Dataset
 from intertwine.groups import GReLU
@@ -19,6 +18,7 @@ from intertwine.stitching import split, stitch
 from intertwine.stitching.batch_norm import reestimate, tracked
 from intertwine.stitching.make import join
 from intertwine.weightspace import find_symmetries
+from intertwine_book import models
 
 BUILD = {
     "myrtle": lambda seed: models.myrtle(4, seed=seed),

@@ -11,15 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from intertwine import data, models
 from intertwine.alignment import Statistics, least_squares
 from intertwine.stitching import STITCH_RECIPES, Junction, barriers, stitch_at
-from intertwine.training import RECIPES, evaluate, train
+from intertwine.training import evaluate, train
+from intertwine_book import data, models
 from intertwine_book.experiments.matching import tables
 from intertwine_book.experiments.matching.directions import error_by_direction, variance_restored
 from intertwine_book.experiments.matching.networks import cuts, published_pairs
 from intertwine_book.experiments.matching.stitches import lasso_with, low_rank_kinds, path_rows, sparse_rows
 from intertwine_book.experiments.stitching import on_equal_terms, protocols, residual, stitch_rows
+from intertwine_book.zoo import RECIPES
 
 TRAIN, TEST = data.load("digits", "train"), data.load("digits", "test")
 SHORT = replace(STITCH_RECIPES["digits"], epochs=2, targets="soft")

@@ -9,12 +9,13 @@ import pytest
 import torch
 from torch import nn
 
-from intertwine import data, models
 from intertwine.stitching import barriers, between, line
-from intertwine.training import RECIPES, evaluate, train
+from intertwine.training import evaluate, train
 from intertwine.weightspace import find_symmetries
 from intertwine.weightspace.act.space import Moved
+from intertwine_book import data, models
 from intertwine_book.experiments.stitching import WAYS, connectivity
+from intertwine_book.zoo import RECIPES
 
 TRAIN, TEST = data.load("digits", "train"), data.load("digits", "test")
 

@@ -7,10 +7,10 @@ import torch
 from helpers import normal
 from torch import nn
 
-from intertwine import data, models
 from intertwine.alignment import LinearMap, Statistics, fit
 from intertwine.stitching import STITCH_RECIPES, FromMatrix, stitch
 from intertwine.stitching.maps.stitch import parameter
+from intertwine_book import data, models
 from intertwine_book.experiments.stitching import stitch_many
 from intertwine_book.results.keys import key
 

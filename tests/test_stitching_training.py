@@ -12,8 +12,8 @@ import torch.nn.functional as F
 from helpers import generator
 from torch import Tensor, nn
 
-from intertwine import data, models
 from intertwine.alignment import Statistics, least_squares, permutation
+from intertwine.data import Dataset
 from intertwine.groups import GReLU
 from intertwine.stitching import (
     KINDS,
@@ -30,10 +30,11 @@ from intertwine.stitching.junction import BATCH
 from intertwine.stitching.make import join
 from intertwine.stitching.maps import options_of
 from intertwine.stitching.task_loss import train_stitch
-from intertwine.training import RECIPES, Batches, build_optimizer, evaluate, train
-from intertwine_book import results
+from intertwine.training import Batches, build_optimizer, evaluate, train
+from intertwine_book import data, models, results
 from intertwine_book.experiments.stitching import stitch_many, stitch_rows
 from intertwine_book.experiments.stitching import stitches as tables
+from intertwine_book.zoo import RECIPES
 
 TRAIN, TEST = data.load("digits", "train"), data.load("digits", "test")
 ORDER = torch.randperm(len(TRAIN), generator=torch.Generator().manual_seed(0))
@@ -68,7 +69,7 @@ def uniform(place: Junction) -> Full:
     return Full(drawn[:, 1:], drawn[:, 0])
 
 
-def accuracy(model: nn.Module, dataset: data.Dataset = TEST) -> float:
+def accuracy(model: nn.Module, dataset: Dataset = TEST) -> float:
     return evaluate(model, dataset.images, dataset.labels)
 
 

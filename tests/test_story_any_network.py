@@ -3,8 +3,8 @@
 import pandas as pd
 import torch
 
-from intertwine import models
 from intertwine.weightspace import find_symmetries
+from intertwine_book import models
 from intertwine_book.results import interval
 from intertwine_book.stories import any_network as story
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 from helpers import generator
 
-from intertwine import genni, models
-from intertwine_book import results
+from intertwine import genni
+from intertwine_book import models, results
 from intertwine_book.experiments.genni.closed_form import slopes
 from intertwine_book.stories import genni as story
 from intertwine_book.stories.genni import record

@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from intertwine import genni, models
+from intertwine import genni
+from intertwine_book import models
 from intertwine_book.stories import genni_lenet as story
 from intertwine_book.stories.genni_lenet import losses, record
 

@@ -15,16 +15,14 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from intertwine import data, devices, models
+from intertwine import devices
 from intertwine.data import Dataset
 from intertwine.stitching import stitch
 from intertwine.stitching.interpolation import line
 from intertwine.training import (
-    RECIPES,
     Batches,
     MultiStep,
     Recipe,
-    Spec,
     Triangle,
     build_optimizer,
     check_data,
@@ -34,11 +32,12 @@ from intertwine.training import (
     front_values,
     outputs,
     train,
-    train_many,
 )
 from intertwine.training.epoch import drawing
 from intertwine.training.train import pooled_first
 from intertwine.weightspace import canonicalise, find_symmetries
+from intertwine_book import data, models
+from intertwine_book.zoo import RECIPES, Spec, train_many
 
 seeds = st.integers(0, 2**31)
 PLAIN = Recipe(epochs=3, batch_size=16, lr=0.05, dtype="float32")

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 import torch
 
-from intertwine import data, models
-from intertwine.training import RECIPES, Spec, evaluate, kept, zoo
+from intertwine.training import evaluate
+from intertwine_book import data, models, zoo
+from intertwine_book.zoo import RECIPES, Spec, kept
 
 DIGITS = data.load("digits", "train")
 SPEC = Spec("myrtle", DIGITS, replace(RECIPES["digits"], epochs=1), {"width": 2, "in_channels": 1})
@@ -25,7 +26,7 @@ def place(tmp_path, monkeypatch):
 
 
 def test_a_kept_network_is_found_and_nothing_is_trained(place, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(zoo, "train_each", lambda *args, **options: iter(()))
+    monkeypatch.setattr(zoo.stored, "train_each", lambda *args, **options: iter(()))
     one, two = zoo.get(SPEC, [0, 1], root=tmp_path / "empty", device="cpu", progress=True)
     assert f"2 of 2 networks are in {place}." in capsys.readouterr().err
     for seed, trained in enumerate((one, two)):
@@ -115,7 +116,7 @@ def test_committed_networks_have_the_accuracy_of_the_manifest():
 @pytest.mark.parametrize("chapter", ["03_stitching", "04_dissimilarity"])
 def test_desk_asks_for_the_networks_that_are_kept(chapter):
     from intertwine_book.build.layout import find_book
-    from intertwine_book.networks import WANTED
+    from intertwine_book.zoo.wanted import WANTED
 
     book = find_book()
     desk, (arguments, recipe, seeds) = book.overrides("desk")[chapter], WANTED[0]

@@ -11,21 +11,12 @@ import pytest
 import torch
 from torch import nn
 
-from intertwine import data, files, models
-from intertwine.training import (
-    RECIPES,
-    Batches,
-    Recipe,
-    Spec,
-    Trained,
-    evaluate,
-    many,
-    train,
-    train_many,
-    zoo,
-)
+from intertwine import files
+from intertwine.training import Batches, Recipe, Trained, evaluate, train
 from intertwine.training.recipes import VERSION
-from intertwine.training.spec import ARCHITECTURES
+from intertwine_book import data, models, zoo
+from intertwine_book.zoo import RECIPES, Spec, many, train_many
+from intertwine_book.zoo.spec import ARCHITECTURES
 
 DIGITS = data.load("digits", "train")
 SMALL = DIGITS[:200]

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from intertwine import models
 from intertwine.groups import GReLU, Orthogonal, intertwiner_group
 from intertwine.weightspace import find_symmetries, relative_error, verify
+from intertwine_book import models
 
 sizes = st.lists(st.integers(2, 12), min_size=3, max_size=5)
 

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from intertwine import models
 from intertwine.weightspace import balance, find_symmetries, imbalance
+from intertwine_book import models
 
 X = torch.randn(20, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
 LAWS = settings(max_examples=10, deadline=None)

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from intertwine import models
 from intertwine.weightspace import find_symmetries
+from intertwine_book import models
 
 SVG = "{http://www.w3.org/2000/svg}"
 

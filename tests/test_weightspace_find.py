@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from intertwine import models
 from intertwine.weightspace import find_symmetries, relative_error, verify
+from intertwine_book import models
 
 HERE = Path(__file__).parent
 

@@ -1,26 +1,14 @@
-"""Data sets: raw pixels as a source reads them, and the normalised tensors made of them."""
+"""A data set: labelled images, and the checksum by which results are found again."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 import torch
-from jaxtyping import Float, Int, UInt8
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from intertwine import files
 from intertwine.checks import check_images
-
-
-class Pixels(NamedTuple):
-    """A split as its source stores it. `mean` and `std` are per channel, of intensities pixel / white."""
-
-    images: UInt8[Tensor, "n c h w"]
-    labels: Int[Tensor, " n"]
-    classes: tuple[str, ...]
-    white: int
-    mean: tuple[float, ...]
-    std: tuple[float, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,14 +16,12 @@ class Dataset:
     """Labelled images, normalised per channel: `images * std + mean` are intensities between 0 and 1.
 
     Example:
-        >>> from intertwine import data
-        >>> digits = data.load("digits", "test")
-        >>> round((digits.images * digits.std + digits.mean).max().item(), 5)
-        1.0
+        >>> mine = Dataset.of(torch.randn(6, 3, 8, 8), torch.tensor([0, 2, 1, 0, 2, 1]))
+        >>> len(mine), mine.classes, len(mine.checksum)
+        (6, ('0', '1', '2'), 64)
 
-    `digits[:100]`, `digits[rows]` and `digits[digits.labels < 5]` are data sets of some of the images.
-    `Dataset.of` makes one of your own tensors. `dataclasses.replace` with other tensors computes their
-    checksum, unless it is given one as well.
+    `mine[:100]`, `mine[rows]` and `mine[mine.labels < 5]` are data sets of some of the images.
+    `dataclasses.replace` with other tensors computes their checksum, unless it is given one as well.
     """
 
     name: str
@@ -59,10 +45,9 @@ class Dataset:
         """Some of the images, in the order of `rows`; the checksum depends on this one and on the rows.
 
         Example:
-            >>> from intertwine import data
-            >>> digits = data.load("digits", "train")
-            >>> len(digits[297:]), len(digits[[2, 0]]), len(digits[digits.labels == 3])
-            (1000, 2, 133)
+            >>> mine = Dataset.of(torch.randn(6, 3, 8, 8), torch.tensor([0, 2, 1, 0, 2, 1]))
+            >>> len(mine[2:]), len(mine[[2, 0]]), len(mine[mine.labels == 2])
+            (4, 2, 2)
         """
         every = torch.arange(len(self))
         chosen = every[rows.cpu() if isinstance(rows, Tensor) else rows]
@@ -155,13 +140,3 @@ def tensor_digest(*tensors: Tensor) -> str:
     """SHA-256 of the content, types and shapes of tensors."""
     contents = (x.contiguous().flatten().view(torch.uint8).numpy(force=True) for x in tensors)
     return files.digest([[str(x.dtype), list(x.shape)] for x in tensors], *contents)
-
-
-def normalised(name: str, split: str, pixels: Pixels, device: torch.device) -> Dataset:
-    """The `Dataset` of raw `pixels`, in float32 on `device`."""
-    mean = torch.tensor(pixels.mean, device=device).view(-1, 1, 1)
-    std = torch.tensor(pixels.std, device=device).view(-1, 1, 1)
-    # bytes travel to the device, not floats; one conversion and two passes in place are the fastest way
-    images = pixels.images.to(device).float().sub_(mean * pixels.white).div_(std * pixels.white)
-    checksum = files.digest(pixels.images.numpy(), pixels.labels.numpy())
-    return Dataset(name, split, images, pixels.labels.to(device), pixels.classes, mean, std, checksum)

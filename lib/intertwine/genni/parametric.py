@@ -24,9 +24,9 @@ def outputs(
     """The network's outputs with each of k parameter vectors; differentiable.
 
     Example:
-        >>> from intertwine import models
+        >>> model = nn.Sequential(nn.Linear(1, 2, bias=False), nn.ReLU(), nn.Linear(2, 1, bias=False))
         >>> x, points = torch.tensor([[-1.0], [2.0]]), torch.tensor([[1.0, -1.0, 3.0, 5.0]])
-        >>> outputs(models.fcn((1, 2, 1)), points, x).flatten().tolist()  # 3·ReLU(x) + 5·ReLU(−x)
+        >>> outputs(model, points, x).flatten().tolist()  # 3·ReLU(x) + 5·ReLU(−x)
         [5.0, 6.0]
 
     The network's own parameters are not used; points have the dtype and the device of the inputs. Chains of

@@ -42,9 +42,9 @@ def search(
     """m+1 affinely independent parameter vectors that compute the target, trained together by Adam.
 
     Example:
-        >>> from intertwine import models
+        >>> model = nn.Sequential(nn.Linear(1, 2, bias=False), nn.ReLU(), nn.Linear(2, 1, bias=False))
         >>> x = torch.randn(200, 1, generator=torch.Generator().manual_seed(0))
-        >>> found = search(Problem(models.fcn(), lambda x: x.relu() + 0.2 * x, x), m=1, seed=0)
+        >>> found = search(Problem(model, lambda x: x.relu() + 0.2 * x, x), m=1, seed=0)
         >>> found.points.shape, bool((found.relative_loss < 1e-4).all())
         (torch.Size([2, 4]), True)
 

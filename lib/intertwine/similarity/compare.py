@@ -35,15 +35,15 @@ def compare(
     """The measure of every layer of one model with every layer of the other, for the same images.
 
     Example:
-        >>> from intertwine.models import myrtle
-        >>> networks = [myrtle(2, in_channels=1, seed=seed) for seed in (0, 1)]
+        >>> layers = nn.Conv2d(1, 2, 3), nn.ReLU(), nn.Conv2d(2, 4, 3), nn.ReLU()
+        >>> networks = [nn.Sequential(*layers[:2]), nn.Sequential(*layers)]
         >>> images = torch.randn(20, 1, 8, 8, generator=torch.Generator().manual_seed(0))
-        >>> compare(*networks, ["relu1", "relu2"], images, layers2=["relu4"], device="cpu").shape
+        >>> compare(*networks, ["0", "1"], images, layers2=["3"], device="cpu").shape
         (2, 1)
         >>> def cosine(X, Y):  # a measure of your own
         ...     return torch.cosine_similarity(X.norm(dim=1), Y.norm(dim=1), dim=0)
-        >>> own = compare(*networks, ["relu1", "relu2"], images, cosine, device="cpu")
-        >>> bool((own > 0.9).all(axis=None))
+        >>> own = compare(*networks, ["0", "1"], images, cosine, device="cpu")
+        >>> bool(own.loc["0", "0"] > 0.999)  # the same module
         True
 
     Measures with kernels ("cka", "cka biased", "cka max", "grelu cka") take blocks of images: each block of a

@@ -37,10 +37,9 @@ def line(
     """Accuracy on the line between two networks, with interpolated and re-estimated batch-norm statistics.
 
     Example:
-        >>> from intertwine import data
-        >>> from intertwine.models import myrtle
-        >>> (a, b), digits = (myrtle(2, in_channels=1) for _ in "12"), data.load("digits", "test")
-        >>> line(a, b, digits, digits, [0.5])["batch_norm"].tolist()
+        >>> a, b = (nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2)) for _ in range(2))
+        >>> data = Dataset.of(torch.randn(20, 3), torch.arange(20) % 2)
+        >>> line(a, b, data, data, [0.5])["batch_norm"].tolist()
         ['interpolated', 're-estimated']
 
     Returns the columns batch_norm, fraction (of the way from model 1 to model 2), and accuracy (on `test`, a

@@ -40,11 +40,14 @@ class Junction:
     """A place where model 1 can be stitched to model 2, with the data to do it.
 
     Example:
-        >>> from intertwine import data
-        >>> from intertwine.models import myrtle
-        >>> a, b = (myrtle(4, in_channels=1, seed=seed) for seed in (0, 1))
-        >>> junction = Junction(a, b, "relu2", data.load("digits", "train"), device="cpu")
-        >>> junction.statistics.widths, junction.statistics.n == 1297 * 8 * 8
+        >>> def network():
+        ...     convolutions = nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Conv2d(4, 8, 3), nn.ReLU()
+        ...     return nn.Sequential(*convolutions, nn.Flatten(), nn.Linear(128, 10))
+        >>> a, b = network(), network()
+        >>> images = torch.randn(50, 1, 8, 8)
+        >>> data = Dataset.of(images, torch.arange(50) % 10)
+        >>> junction = Junction(a, b, "3", data, device="cpu")  # behind the second ReLU
+        >>> junction.statistics.widths, junction.statistics.n == 50 * 4 * 4
         ((8, 8), True)
 
     Both models are copied to the device, in evaluation mode. Without augmentation model 1's front runs once

@@ -1,21 +1,16 @@
-"""Training: recipes as data, one network or many, and a zoo of trained networks."""
+"""Training: recipes as data, batches on the device, one epoch, one network."""
 
-from intertwine.training import kept, zoo
 from intertwine.training.batches import Batches, fill_of
 from intertwine.training.epoch import build_optimizer, epoch
 from intertwine.training.evaluate import check_data, evaluate
-from intertwine.training.many import train_many
 from intertwine.training.outputs import front_values, outputs
-from intertwine.training.recipes import RECIPES, MultiStep, Recipe, Triangle
-from intertwine.training.spec import Spec
+from intertwine.training.recipes import MultiStep, Recipe, Triangle
 from intertwine.training.train import Trained, train
 
 __all__ = [
-    "RECIPES",
     "Batches",
     "MultiStep",
     "Recipe",
-    "Spec",
     "Trained",
     "Triangle",
     "build_optimizer",
@@ -24,9 +19,6 @@ __all__ = [
     "evaluate",
     "fill_of",
     "front_values",
-    "kept",
     "outputs",
     "train",
-    "train_many",
-    "zoo",
 ]

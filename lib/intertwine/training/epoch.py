@@ -35,8 +35,8 @@ def build_optimizer(
     """The recipe's optimiser of these named parameters; those that need no gradient are left out.
 
     Example:
-        >>> from intertwine.training import RECIPES
-        >>> optimizer = build_optimizer(RECIPES["godfrey2022"], nn.Linear(2, 3).named_parameters())
+        >>> recipe = Recipe(epochs=50, batch_size=32, lr=1e-3, optimizer="adam", weight_decay=1e-4)
+        >>> optimizer = build_optimizer(recipe, nn.Linear(2, 3).named_parameters())
         >>> [group["weight_decay"] for group in optimizer.param_groups]
         [0.0001, 0.0]
 
@@ -75,10 +75,11 @@ def epoch(
     """Train for one epoch; its row of the history.
 
     Example:
-        >>> from intertwine import data, models
-        >>> from intertwine.training import RECIPES, Batches, build_optimizer, epoch
-        >>> network, recipe = models.myrtle(4, in_channels=1), RECIPES["digits"]
-        >>> batches = Batches.of(data.load("digits", "train", device="cpu"), recipe)
+        >>> from intertwine.training import Batches, build_optimizer, epoch
+        >>> from intertwine.data import Dataset
+        >>> data = Dataset.of(torch.randn(100, 3), torch.arange(100) % 2)
+        >>> network, recipe = nn.Linear(3, 2), Recipe(epochs=1, batch_size=20, lr=0.1)
+        >>> batches = Batches.of(data, recipe)
         >>> optimizer = build_optimizer(recipe, network.named_parameters())
         >>> row = epoch(network, batches, optimizer, recipe, 0, seed=0)
         >>> list(row)

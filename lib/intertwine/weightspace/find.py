@@ -22,10 +22,11 @@ def find_symmetries(
 
     Example:
         >>> import torch
-        >>> from intertwine.models import myrtle
-        >>> space = find_symmetries(myrtle(4, in_channels=1).eval(), torch.zeros(1, 1, 8, 8))
-        >>> space.spaces[:2]
-        [<hidden space relu1: Σ_4 ⋉ (R^* × R_{>0})^4>, <hidden space relu2: Σ_8 ⋉ (R^* × R_{>0})^8>]
+        >>> from torch import nn
+        >>> normed = nn.Linear(3, 4), nn.BatchNorm1d(4), nn.ReLU()
+        >>> model = nn.Sequential(*normed, nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
+        >>> find_symmetries(model.eval(), torch.zeros(1, 3)).spaces
+        [<hidden space 2: Σ_4 ⋉ (R^* × R_{>0})^4>, <hidden space 4: Σ_8 ⋉ (R_{>0})^8>]
 
     Units that are added move together (godfrey2022 Remark 3.6), and so do those combined channel by channel.
     Activations are classified by `intertwine.groups`. Decisions of Python from shapes, and from integer or

@@ -201,11 +201,11 @@ def publish(profile: str, folder: Path) -> None:
 )
 def networks(train: bool) -> None:
     """List the networks that come with the book."""
-    from intertwine.training import kept
+    from intertwine_book.zoo import kept
 
     _book()
     if train:
-        from intertwine_book.networks import train_missing
+        from intertwine_book.zoo.wanted import train_missing
 
         train_missing(lambda line: console.print(line))
     console.print(kept.table().to_string(index=False))

@@ -69,7 +69,7 @@ def check_world(chosen: Mapping[str, Any]) -> None:
     """Raise a BookError for a data set or a device that this machine does not have."""
     try:
         if "dataset" in chosen:
-            from intertwine import data
+            from intertwine_book import data
 
             data.check(chosen["dataset"])
             data.load(chosen["dataset"], "test")  # a download shows its progress here, not inside a notebook

@@ -92,7 +92,8 @@ def page(book: Book, profile: str) -> str:
 
 def networks() -> str:
     """The networks that come with the book, as a table in markdown."""
-    from intertwine.training import kept  # torch is slow to import
+    # torch is slow to import
+    from intertwine_book.zoo import kept
 
     table = kept.table()
     rows = [[*map(str, table.columns)], ["---"] * len(table.columns), *table.astype(str).values.tolist()]

@@ -10,8 +10,9 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from intertwine import genni, models
+from intertwine import genni
 from intertwine.genni import Grid, Plane, Problem
+from intertwine_book import models
 from intertwine_book.experiments.genni.authors import authors_draws
 from intertwine_book.experiments.rows import Row, tabled
 

@@ -11,13 +11,15 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from intertwine import data, devices, groups
+from intertwine import devices, groups
 from intertwine.alignment import Statistics, least_squares
 from intertwine.data import Dataset
-from intertwine.training import RECIPES, MultiStep, Recipe, Spec, evaluate, train, zoo
+from intertwine.training import MultiStep, Recipe, evaluate, train
 from intertwine.weightspace import find_symmetries
+from intertwine_book import data, zoo
 from intertwine_book.experiments.rows import Row, tabled
 from intertwine_book.stories.sanity_rotations import LAYERS
+from intertwine_book.zoo import RECIPES, Spec
 
 TRANSFORMS: dict[str, Callable[[int], groups.MatrixGroup]] = {
     "permutations": groups.Permutations,

@@ -220,12 +220,11 @@ class WeightSpace:
         """A copy of the model with moved weights, which computes the same function.
 
         Example:
-            >>> from intertwine.models import fcn
             >>> from intertwine.weightspace import find_symmetries
-            >>> model = fcn((3, 2, 1)).eval()
+            >>> model = nn.Sequential(nn.Linear(3, 2), nn.ReLU(), nn.Linear(2, 1)).eval()
             >>> space, A = find_symmetries(model, torch.zeros(1, 3)), torch.tensor([[0.0, 2.0], [1.0, 0.0]])
-            >>> moved = space.act(model, {"relu1": A})
-            >>> torch.allclose(moved.fc1.weight, A @ model.fc1.weight)
+            >>> moved = space.act(model, {"1": A})  # by the name of the ReLU
+            >>> torch.allclose(moved[0].weight, A @ model[0].weight)
             True
 
         Batch norm's running mean and variance move with its input; the gain corrects for ε. GL(n) on the

@@ -32,10 +32,11 @@ class Move(NamedTuple):
         """The matrix A that moves the activation's input, x' = Ax; (b, n, n) if there are several blocks.
 
         Example:
-            >>> from intertwine.models import fcn
+            >>> from torch import nn
             >>> from intertwine.weightspace import find_symmetries
-            >>> space = find_symmetries(fcn((1, 2, 1)).eval(), torch.zeros(1, 1))
-            >>> space.element({"relu1": torch.tensor([[0.0, 2.0], [3.0, 0.0]])})["relu1"].matrix()
+            >>> model = nn.Sequential(nn.Linear(1, 2), nn.ReLU(), nn.Linear(2, 1)).eval()
+            >>> space = find_symmetries(model, torch.zeros(1, 1))
+            >>> space.element({"1": torch.tensor([[0.0, 2.0], [3.0, 0.0]])})["1"].matrix()
             tensor([[0.0000, 2.0000],
                     [3.0000, 0.0000]], dtype=torch.float64)
         """

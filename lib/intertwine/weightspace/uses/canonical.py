@@ -16,13 +16,12 @@ def canonicalise(space: WeightSpace, model: nn.Module) -> Moved:
     """The representative of a model's orbit: models in one orbit become equal, up to rounding.
 
     Example:
-        >>> from intertwine.models import fcn
         >>> from intertwine.weightspace import find_symmetries
-        >>> model = fcn((3, 4, 1), bias=True).double().eval()
+        >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1)).double().eval()
         >>> space = find_symmetries(model, torch.zeros(1, 3).double())
         >>> moved = space.act(model, space.sample(torch.Generator().manual_seed(0)))
         >>> one, other = (canonicalise(space, each).model for each in (model, moved))
-        >>> torch.allclose(one.fc1.weight, other.fc1.weight)
+        >>> torch.allclose(one[0].weight, other[0].weight)
         True
 
     Space by space, as soon as weights without another axis that still moves determine it: scalings make their

@@ -24,14 +24,14 @@ def match(
     """Model 2 moved as close to model 1 as an element of the group brings it, and that element.
 
     Example:
-        >>> from intertwine.models import myrtle
         >>> from intertwine.weightspace import find_symmetries
-        >>> model, x = myrtle(4, in_channels=1).double().eval(), torch.zeros(1, 1, 8, 8).double()
-        >>> space = find_symmetries(model, x)
+        >>> layers = nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 5), nn.ReLU(), nn.Linear(5, 1)
+        >>> model = nn.Sequential(*layers).double().eval()
+        >>> space = find_symmetries(model, torch.zeros(1, 3).double())
         >>> element = space.sample(torch.Generator().manual_seed(0))
         >>> found = match(space, model, space.act(model, space.inverse(element))).element
         >>> [bool((found[name].order == element[name].order).all()) for name in element]
-        [True, True, True, True]
+        [True, True]
 
     Spaces are taken in the order of the run, each by the weights whose other side is matched already: by
     linear assignment of rows of unit length, blocks by the weights their units share, matrices by least

@@ -40,9 +40,9 @@ def verify(space: WeightSpace, model: nn.Module, element: Given, inputs: Any) ->
     """Move the model, and compare outputs and representations on these inputs.
 
     Example:
-        >>> from intertwine.models import fcn
         >>> from intertwine.weightspace import find_symmetries
-        >>> model, x = fcn((3, 4, 1)).double().eval(), torch.ones(1, 3, dtype=torch.float64)
+        >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1)).double().eval()
+        >>> x = torch.ones(1, 3, dtype=torch.float64)
         >>> space = find_symmetries(model, x)
         >>> verify(space, model, space.sample(torch.Generator().manual_seed(0)), x).output < 1e-12
         True

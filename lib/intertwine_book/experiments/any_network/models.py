@@ -11,8 +11,9 @@ from torch import Tensor, nn
 from torch.nn.functional import gelu, scaled_dot_product_attention
 
 from intertwine.data import Dataset
-from intertwine.models import myrtle
-from intertwine.training import Recipe, Spec, train_many
+from intertwine.training import Recipe
+from intertwine_book.models import myrtle
+from intertwine_book.zoo import Spec, train_many
 
 
 class RMSNorm(nn.Module):

@@ -9,11 +9,11 @@ from torch import Tensor, nn
 
 from intertwine.features import activations
 from intertwine.similarity import gram
-from intertwine.training import Spec, zoo
-from intertwine_book import results
+from intertwine_book import results, zoo
 from intertwine_book.experiments.dissimilarity import by_layer, statements
 from intertwine_book.results import Run
 from intertwine_book.stories.dissimilarity import rank_correlation
+from intertwine_book.zoo import Spec
 
 MEASURES = {"G_ReLU-CKA": "grelu cka", "linear CKA": "cka"}
 

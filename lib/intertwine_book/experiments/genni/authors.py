@@ -15,7 +15,7 @@ def authors_draws(
     """Target, inputs and starts from one stream of random numbers, as lengyel2020's code draws them.
 
     Example:
-        >>> from intertwine import models
+        >>> from intertwine_book import models
         >>> target, inputs, starts = authors_draws(models.fcn, (1,), 100, 2, seed=10)
         >>> (target * 1e4).round().tolist(), inputs.shape, starts.shape
         ([-838.0, -343.0, -2652.0, 1627.0], torch.Size([100, 1]), torch.Size([2, 4]))

@@ -15,7 +15,7 @@ from intertwine.groups import GReLU
 
 
 def slopes(points: Float[Tensor, "*k p"]) -> Float[Tensor, "*k 2"]:
-    """(s₊, s₋) of parameters (w_1, …, w_h, c_1, …, c_h), as `intertwine.models.fcn` has them.
+    """(s₊, s₋) of parameters (w_1, …, w_h, c_1, …, c_h), as `intertwine_book.models.fcn` has them.
 
     Example:
         >>> slopes(torch.tensor([1.0, -2.0, 3.0, 5.0])).tolist()

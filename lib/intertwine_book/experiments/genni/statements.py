@@ -10,9 +10,10 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.utils.flop_counter import FlopCounterMode
 
-from intertwine import genni, models
+from intertwine import genni
 from intertwine.genni import Grid, Plane, Problem
 from intertwine.shallow import ShallowReLU, stabilizer
+from intertwine_book import models
 from intertwine_book.experiments.genni.closed_form import gaussian_loss, orbit, slopes
 from intertwine_book.experiments.rows import Row, tabled
 

@@ -8,9 +8,9 @@ import pandas as pd
 import torch
 from torch.optim.swa_utils import update_bn
 
-from intertwine import models
-from intertwine.data import Segmented
 from intertwine.features import activations
+from intertwine_book import models
+from intertwine_book.data import Segmented
 from intertwine_book.experiments.interpretability.against_rotation import (
     STATISTICS,
     differences,

@@ -9,11 +9,14 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.optim.swa_utils import update_bn
 
-from intertwine import data, devices
-from intertwine.data import Dataset, Segmented, SegmentedFolder
-from intertwine.data.archive import data_root
+from intertwine import devices
+from intertwine.data import Dataset
 from intertwine.features import activations
-from intertwine.training import Recipe, Spec, zoo
+from intertwine.training import Recipe
+from intertwine_book import data, zoo
+from intertwine_book.data import Segmented, SegmentedFolder
+from intertwine_book.data.archive import data_root
+from intertwine_book.zoo import Spec
 
 KINDS: dict[str, tuple[str, dict[str, str]]] = {
     "ReLU": ("residual", {"output": "relu"}),
@@ -109,7 +112,7 @@ def maps(
     """The activations of the last block at "output", "inside" (the activation) or "convolution" (after it).
 
     Example:
-        >>> from intertwine import models
+        >>> from intertwine_book import models
         >>> maps(models.convnext(4), "ConvNeXt", "output", torch.zeros(2, 3, 32, 32)).shape
         torch.Size([2, 8, 8, 8])
     """

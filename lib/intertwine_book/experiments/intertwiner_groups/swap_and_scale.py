@@ -11,9 +11,9 @@ from torch import Tensor, nn
 
 from intertwine.groups import Permutations
 from intertwine.groups.scalar import gaussian
-from intertwine.models import fcn
 from intertwine.weightspace import find_symmetries, relative_error
 from intertwine_book.experiments.rows import Row, tabled
+from intertwine_book.models import fcn
 from intertwine_book.stories.intertwiner_groups import NEURONS
 
 TOLERANCE = 1e-9

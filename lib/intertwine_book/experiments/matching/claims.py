@@ -8,17 +8,18 @@ from typing import Any, cast
 import pandas as pd
 import torch
 
-from intertwine import data
 from intertwine.data import Dataset
-from intertwine.models import Network
 from intertwine.stitching import Junction, StitchRecipe, barriers, stitch_at
-from intertwine.training import MultiStep, Spec, evaluate, zoo
+from intertwine.training import MultiStep, evaluate
+from intertwine_book import data, zoo
 from intertwine_book.experiments.matching import tables
 from intertwine_book.experiments.matching.directions import error_by_direction, variance_restored
 from intertwine_book.experiments.matching.networks import Pairs, cuts, published_pairs
 from intertwine_book.experiments.matching.stitches import low_rank_kinds, path_rows, recipe_for, sparse_rows
 from intertwine_book.experiments.stitching import stitch_many, stitch_rows
+from intertwine_book.models import Network
 from intertwine_book.results import Run
+from intertwine_book.zoo import Spec
 
 SHARED = (
     *("networks", "dataset", "width", "epochs"),

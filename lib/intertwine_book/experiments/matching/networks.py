@@ -9,8 +9,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from intertwine.data import Dataset
-from intertwine.data.archive import data_root
-from intertwine.models import Network, load_published, published_files
+from intertwine_book.data.archive import data_root
+from intertwine_book.models import Network, load_published, published_files
 
 Pairs = list[tuple[nn.Module, nn.Module]]
 
@@ -66,7 +66,7 @@ def cuts(network: nn.Module, layers: Sequence[int] | None = None) -> list[str]:
     """Where csiszarik2021 cuts: between batch norm and ReLU, and in a residual network behind its blocks.
 
     Example:
-        >>> from intertwine.models import resnet20, tiny10
+        >>> from intertwine_book.models import resnet20, tiny10
         >>> cuts(tiny10(), [1, 8]), cuts(resnet20(), [1, 2])
         (['bn1', 'bn8'], ['bn1', 'block1.relu2'])
 

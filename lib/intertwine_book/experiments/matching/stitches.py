@@ -16,7 +16,7 @@ def recipe_for(train: Dataset, epochs: int) -> StitchRecipe:
     """The training of a stitch by the task: for model 2's probabilities, as long as the data set needs.
 
     Example:
-        >>> from intertwine import data
+        >>> from intertwine_book import data
         >>> recipe_for(data.load("digits", "train"), 3).targets
         'soft'
     """

@@ -6,14 +6,14 @@ from itertools import chain
 import pandas as pd
 import torch
 
-from intertwine import data
 from intertwine.data import Dataset
 from intertwine.features import activations
-from intertwine.models import Network
 from intertwine.similarity import MEASURES
 from intertwine.stitching import Junction
+from intertwine_book import data
 from intertwine_book.experiments.matching.networks import cuts, published_pairs
 from intertwine_book.experiments.similarity_and_function import indices, sensitivity
+from intertwine_book.models import Network
 from intertwine_book.results import Run
 
 NETWORKS = ("dataset", "networks", "width", "epochs", "train_images", "test_images")

@@ -5,10 +5,11 @@ from typing import Any
 
 import pandas as pd
 
-from intertwine.training import Spec, zoo
+from intertwine_book import zoo
 from intertwine_book.experiments.rows import Row
 from intertwine_book.experiments.stitching.stitches import Pairs, stitch_many
 from intertwine_book.results import Run
+from intertwine_book.zoo import Spec
 
 BLOCKS = [f"block{b}.relu{r}" for b in (2, 5, 8) for r in (1, 2)]
 ENDS = ["block2.relu2", "block5.relu2"]

@@ -11,13 +11,13 @@ from torch import nn
 from intertwine.data import Dataset
 from intertwine.groups import GReLU
 from intertwine.stitching import StitchRecipe, barriers, stitch
-from intertwine.training import Spec
 from intertwine.weightspace import find_symmetries, relative_error
 from intertwine_book.experiments.stitching.connectivity import connectivity
 from intertwine_book.experiments.stitching.protocols import on_equal_terms, protocols
 from intertwine_book.experiments.stitching.residual import residual
 from intertwine_book.experiments.stitching.stitches import Pairs, stitch_many
 from intertwine_book.results import Run
+from intertwine_book.zoo import Spec
 
 USES = ["dataset", "width", "epochs", "stitch_epochs", "stitch_images"]
 CLOSED = {"least squares": "least squares", "assignment": "scaled permutation"}

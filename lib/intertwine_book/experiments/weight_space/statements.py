@@ -10,9 +10,9 @@ from torch import Tensor, nn
 
 from intertwine.groups import GReLU, affine_intertwiners, as_activation, intertwiner_group
 from intertwine.groups.scalar import gaussian
-from intertwine.models import fcn
 from intertwine.weightspace import find_symmetries, relative_error
 from intertwine_book.experiments.rows import Row, tabled
+from intertwine_book.models import fcn
 
 TOLERANCE = 1e-9
 

@@ -17,23 +17,23 @@ All have in common, as far as they have the argument:
 They raise a ValueError for a size below 1 and for an unknown activation.
 """
 
-from intertwine.models.building import ACTIVATIONS
-from intertwine.models.convnext import convnext
-from intertwine.models.efficientnet_lite import LITE_MEAN, LITE_STD, efficientnet_lite
-from intertwine.models.fcn import fcn
-from intertwine.models.lenet import lenet
-from intertwine.models.myrtle import myrtle
-from intertwine.models.network import HiddenLayer, Network
-from intertwine.models.published import (
+from intertwine_book.models.building import ACTIVATIONS
+from intertwine_book.models.convnext import convnext
+from intertwine_book.models.efficientnet_lite import LITE_MEAN, LITE_STD, efficientnet_lite
+from intertwine_book.models.fcn import fcn
+from intertwine_book.models.lenet import lenet
+from intertwine_book.models.myrtle import myrtle
+from intertwine_book.models.network import HiddenLayer, Network
+from intertwine_book.models.published import (
     IMAGENET_MEAN,
     IMAGENET_STD,
     Published,
     load_published,
     published_files,
 )
-from intertwine.models.residual import residual
-from intertwine.models.resnet import resnet18, resnet20
-from intertwine.models.tiny10 import tiny10
+from intertwine_book.models.residual import residual
+from intertwine_book.models.resnet import resnet18, resnet20
+from intertwine_book.models.tiny10 import tiny10
 
 __all__ = [
     "ACTIVATIONS",

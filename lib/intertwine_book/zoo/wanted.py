@@ -3,8 +3,10 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from intertwine import data, devices
-from intertwine.training import RECIPES, Spec, evaluate, kept, zoo
+from intertwine import devices
+from intertwine.training import evaluate
+from intertwine_book import data, zoo
+from intertwine_book.zoo import RECIPES, Spec, kept
 
 NORMED = RECIPES["growing"]
 PLAIN = replace(NORMED, epochs=16, optimizer="adam", lr=1e-3)  # SGD diverges without batch norm

@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from intertwine import models
 from intertwine.data import Dataset
 from intertwine.data.dataset import check_dataset
 from intertwine.training.recipes import Recipe
+from intertwine_book import models
 
 ARCHITECTURES = ("convnext", "fcn", "lenet", "myrtle", "residual", "resnet18", "resnet20", "tiny10")
 
@@ -22,8 +22,8 @@ class Spec:
     """All that decides on a trained network but its seeds.
 
     Example:
-        >>> from intertwine import data
-        >>> from intertwine.training import RECIPES, Spec
+        >>> from intertwine_book import data
+        >>> from intertwine_book.zoo import RECIPES, Spec
         >>> digits = data.load("digits", "train", device="cpu")
         >>> spec = Spec("myrtle", digits, RECIPES["digits"], {"width": 8, "in_channels": 1})
         >>> spec.build(seed=0)(digits.images[:2]).shape
@@ -31,7 +31,7 @@ class Spec:
     """
 
     architecture: str | Callable[..., nn.Module]
-    """A function of `intertwine.models` by name, or any function that returns a module."""
+    """A function of `intertwine_book.models` by name, or any function that returns a module."""
     data: Dataset
     recipe: Recipe
     arguments: Mapping[str, Any] = field(default_factory=dict)

@@ -3,8 +3,8 @@
 import torch
 from torch import nn
 
-from intertwine.models.building import check_sizes, conv, initialise, linear
-from intertwine.models.network import HiddenLayer, Network
+from intertwine_book.models.building import check_sizes, conv, initialise, linear
+from intertwine_book.models.network import HiddenLayer, Network
 
 
 def lenet(

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from intertwine.data import archive
-from intertwine.data.dataset import Pixels
+from intertwine_book.data import archive
+from intertwine_book.data.pixels import Pixels
 
 ARCHIVE = archive.Archive(
     title="CIFAR-10",

@@ -8,8 +8,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.fx import Proxy
 
-from intertwine.models.building import HE_FAN_IN, HE_FAN_OUT, check_sizes, classifier, conv, initialise
-from intertwine.models.network import HiddenLayer, Network
+from intertwine_book.models.building import HE_FAN_IN, HE_FAN_OUT, check_sizes, classifier, conv, initialise
+from intertwine_book.models.network import HiddenLayer, Network
 
 
 class BasicBlock(nn.Module):

@@ -41,6 +41,8 @@ class Network(nn.Sequential):
         resizable: whether images larger than `input_shape` fit, too.
     """
 
+    is_chain = True  # its `forward` is that of a Sequential, but for a check
+
     def __init__(
         self,
         layers: Mapping[str, nn.Module],

@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.fx import Proxy
 
-from intertwine.models.building import (
+from intertwine_book.models.building import (
     HE_FAN_IN,
     activation_factory,
     check_sizes,
@@ -13,7 +13,7 @@ from intertwine.models.building import (
     conv,
     initialise,
 )
-from intertwine.models.network import HiddenLayer, Network
+from intertwine_book.models.network import HiddenLayer, Network
 
 
 class ResidualBlock(nn.Module):

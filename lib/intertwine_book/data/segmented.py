@@ -11,8 +11,8 @@ from jaxtyping import Int, UInt8
 from torch import Tensor
 
 from intertwine import devices, files
-from intertwine.data.dataset import Dataset, Pixels, normalised
-from intertwine.data.masks import Masks
+from intertwine.data import Dataset, Masks
+from intertwine_book.data.pixels import Pixels, normalised
 
 
 class Segmented(NamedTuple):

@@ -8,9 +8,9 @@ from torch import Tensor, nn
 from torch.fx import Proxy
 from torch.nn.utils import skip_init
 
-from intertwine.models.building import check_sizes, conv, initialise, linear
-from intertwine.models.network import HiddenLayer, Network
-from intertwine.models.residual import residual
+from intertwine_book.models.building import check_sizes, conv, initialise, linear
+from intertwine_book.models.network import HiddenLayer, Network
+from intertwine_book.models.residual import residual
 
 
 class ChannelNorm(nn.LayerNorm):

@@ -13,8 +13,8 @@ from tqdm import tqdm
 
 from intertwine import devices
 from intertwine.training.evaluate import check_data
-from intertwine.training.spec import Spec
 from intertwine.training.train import Trained, train
+from intertwine_book.zoo.spec import Spec
 
 Seed = int | tuple[int, int]
 Pair = tuple[int, int]
@@ -32,8 +32,8 @@ def train_many(
 
     Example:
         >>> from dataclasses import replace
-        >>> from intertwine import data
-        >>> from intertwine.training import RECIPES, Spec, train_many
+        >>> from intertwine_book import data
+        >>> from intertwine_book.zoo import RECIPES, Spec, train_many
         >>> recipe = replace(RECIPES["digits"], epochs=1)
         >>> spec = Spec("myrtle", data.load("digits", "train"), recipe, {"width": 2, "in_channels": 1})
         >>> len(train_many(spec, seeds=[0, (0, 1)], device="cpu", n_jobs=1))

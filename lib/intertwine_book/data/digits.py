@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from intertwine.data.dataset import Pixels
+from intertwine_book.data.pixels import Pixels
 
 TRAIN = 1297
 

@@ -10,8 +10,8 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from intertwine.models.building import HE_FAN_OUT, initialise, linear
-from intertwine.models.network import HiddenLayer, Network
+from intertwine_book.models.building import HE_FAN_OUT, initialise, linear
+from intertwine_book.models.network import HiddenLayer, Network
 
 LITE_MEAN, LITE_STD = (127 / 255,) * 3, (128 / 255,) * 3  # the images are (x − 127)/128, for x up to 255
 WIDTHS, DEPTHS = (1.0, 1.0, 1.1), (1.0, 1.1, 1.2)  # of Lite0, Lite1 and Lite2, relative to the stages:

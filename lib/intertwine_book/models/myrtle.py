@@ -6,8 +6,8 @@ from itertools import pairwise
 import torch
 from torch import nn
 
-from intertwine.models.building import activation_factory, check_sizes, conv, initialise, linear
-from intertwine.models.network import HiddenLayer, Network
+from intertwine_book.models.building import activation_factory, check_sizes, conv, initialise, linear
+from intertwine_book.models.network import HiddenLayer, Network
 
 
 def myrtle(

@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from intertwine import devices
-from intertwine.data.dataset import Pixels
-from intertwine.data.masks import Masks
-from intertwine.data.segmented import Segmented, segmented
+from intertwine.data import Masks
+from intertwine_book.data.pixels import Pixels
+from intertwine_book.data.segmented import Segmented, segmented
 
 COLOURS = {
     "red": (0.85, 0.15, 0.15),

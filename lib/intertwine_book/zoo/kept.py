@@ -15,10 +15,11 @@ from safetensors import safe_open
 from safetensors.torch import save
 from torch import nn
 
-from intertwine import files, models
+from intertwine import files
 from intertwine.training.recipes import VERSION
-from intertwine.training.spec import Spec
 from intertwine.training.train import Trained
+from intertwine_book import models
+from intertwine_book.zoo.spec import Spec
 
 LIMIT = 40_000_000  # bytes of all files together, since every clone carries them
 Entry = dict[str, Any]
@@ -74,8 +75,8 @@ def load(network: str = "myrtle", *, seed: int = 0, **arguments: Any) -> nn.Modu
     """One kept network, in evaluation mode.
 
     ``load(width=64, seed=3)`` is the Myrtle CNN of width 64 whose seed is 3; ``norm=False`` is one without
-    batch norm. `arguments` are those of the function of `intertwine.models`. The networks are trained on
-    CIFAR-10, with images normalised as `intertwine.data.load` does.
+    batch norm. `arguments` are those of the function of `intertwine_book.models`. The networks are trained on
+    CIFAR-10, with images normalised as `intertwine_book.data.load` does.
 
     Raises:
         LookupError: no such network is kept; the sentence lists those that are.
@@ -91,7 +92,7 @@ def load(network: str = "myrtle", *, seed: int = 0, **arguments: Any) -> nn.Modu
     )
     raise LookupError(
         f"Expected a network that {folder()} keeps ({known or 'it keeps none'}), was given {network} with "
-        f"{arguments} and seed {seed}: train it with intertwine.training.zoo.get."
+        f"{arguments} and seed {seed}: train it with intertwine_book.zoo.get."
     )
 
 
@@ -154,7 +155,7 @@ def rounded(network: nn.Module) -> nn.Module:
 
 
 def in_full(network: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of a function of `intertwine.models` with its defaults, but for the seed."""
+    """The arguments of a function of `intertwine_book.models` with its defaults, but for the seed."""
     bound = inspect.signature(getattr(models, network)).bind(**arguments)
     bound.apply_defaults()
     return {name: value for name, value in bound.arguments.items() if name != "seed"}

@@ -13,14 +13,15 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from intertwine import devices, files
-from intertwine.data.archive import data_root
 from intertwine.data.dataset import tensor_digest
-from intertwine.training import kept, store
-from intertwine.training.many import Pair, Seed, as_pairs, train_each
+from intertwine.training import store
 from intertwine.training.outputs import all_outputs
 from intertwine.training.recipes import VERSION
-from intertwine.training.spec import Spec
 from intertwine.training.train import Trained
+from intertwine_book.data.archive import data_root
+from intertwine_book.zoo import kept
+from intertwine_book.zoo.many import Pair, Seed, as_pairs, train_each
+from intertwine_book.zoo.spec import Spec
 
 
 def get(
@@ -37,8 +38,9 @@ def get(
     Example:
         >>> import tempfile
         >>> from dataclasses import replace
-        >>> from intertwine import data
-        >>> from intertwine.training import RECIPES, Spec, zoo
+        >>> from intertwine_book import data
+        >>> from intertwine_book import zoo
+        >>> from intertwine_book.zoo import RECIPES, Spec
         >>> recipe = replace(RECIPES["digits"], epochs=1)
         >>> spec = Spec("myrtle", data.load("digits", "train"), recipe, {"width": 2, "in_channels": 1})
         >>> root = tempfile.mkdtemp()
@@ -58,7 +60,7 @@ def get(
         spec, seeds, n_jobs: as in `train_many`.
         progress: whether to show a bar while networks are trained; by default in a terminal.
         root: the zoo's folder; by default the environment variable INTERTWINE_ZOO, or else ``zoo`` in the
-            data root (see `intertwine.data.load`).
+            data root (see `intertwine_book.data.load`).
         device: where networks are trained and where they are returned.
 
     Raises:
@@ -95,8 +97,9 @@ def pairs(
     Example:
         >>> import tempfile
         >>> from dataclasses import replace
-        >>> from intertwine import data
-        >>> from intertwine.training import RECIPES, Spec, zoo
+        >>> from intertwine_book import data
+        >>> from intertwine_book import zoo
+        >>> from intertwine_book.zoo import RECIPES, Spec
         >>> recipe = replace(RECIPES["digits"], epochs=0)
         >>> spec = Spec("myrtle", data.load("digits", "train"), recipe, {"width": 2, "in_channels": 1})
         >>> (one, two), = zoo.pairs(spec, 1, root=tempfile.mkdtemp())

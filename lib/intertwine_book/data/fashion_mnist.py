@@ -4,8 +4,8 @@ from pathlib import Path
 
 import torch
 
-from intertwine.data import archive
-from intertwine.data.dataset import Pixels
+from intertwine_book.data import archive
+from intertwine_book.data.pixels import Pixels
 
 ARCHIVE = archive.Archive(
     title="Fashion-MNIST",

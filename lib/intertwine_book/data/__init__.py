@@ -1,0 +1,95 @@
+"""Data sets as tensors: verified, normalised, in a fixed order."""
+
+from collections.abc import Callable
+from difflib import get_close_matches
+from pathlib import Path
+
+import torch
+
+from intertwine import devices
+from intertwine.data import Dataset
+from intertwine_book.data import archive, cifar10, concepts, digits, fashion_mnist
+from intertwine_book.data.concepts import scenes
+from intertwine_book.data.pixels import Pixels, normalised
+from intertwine_book.data.segmented import Segmented, SegmentedFolder, patches
+
+__all__ = ["Segmented", "SegmentedFolder", "available", "check", "load", "patches", "scenes"]
+
+_READERS: dict[str, Callable[[str, str | Path | None], Pixels]] = {
+    "digits": digits.read,
+    "cifar10": cifar10.read,
+    "fashion_mnist": fashion_mnist.read,
+    "concepts": concepts.read,
+}
+_ARCHIVES = {"cifar10": cifar10.ARCHIVE, "fashion_mnist": fashion_mnist.ARCHIVE}
+
+
+def available() -> tuple[str, ...]:
+    """The names that `load` accepts.
+
+    Example:
+        >>> available()
+        ('digits', 'cifar10', 'fashion_mnist', 'concepts')
+    """
+    return tuple(_READERS)
+
+
+def load(
+    name: str, split: str, *, root: str | Path | None = None, device: str | torch.device = "auto"
+) -> Dataset:
+    """A split of a data set as float32 images (n, c, h, w) and int64 labels (n), always in the same order.
+
+    Example:
+        >>> train = load("digits", "train")
+        >>> train.images.shape, train.labels.shape
+        (torch.Size([1297, 1, 8, 8]), torch.Size([1297]))
+
+    Images are (intensity - mean) / std per channel, with intensities between 0 and 1 and the mean and
+    standard deviation of all pixels of the training split:
+
+    - ``digits``, 1×8×8: 1,297 / 500 by a fixed shuffle; mean and std as computed
+    - ``cifar10``, 3×32×32: 50,000 / 10,000; means .4914, .4822, .4465; stds .2470, .2435, .2616
+    - ``fashion_mnist``, 1×28×28: 60,000 / 10,000; mean .2860; std .3530
+    - ``concepts``, 3×32×32: 2,000 / 500 drawn scenes, see `scenes`; means .41, .35, .35; stds .30, .27, .29
+
+    Digits come with scikit-learn, scenes are drawn. The others are read from a torchvision root, every file
+    verified against its MD5 before anything in it is used, and are downloaded there first where they are
+    absent.
+
+    Args:
+        name: one of `available()`.
+        split: "train" or "test".
+        root: the torchvision root; by default the environment variable INTERTWINE_DATA, or else
+            ``intertwine`` in the user's cache folder.
+        device: of the tensors, as `intertwine.devices.pick` takes it.
+
+    Raises:
+        ValueError: unknown name or split, or a device that this machine does not have.
+        OSError: the root does not exist, a file is missing or damaged, or the download failed.
+        ModuleNotFoundError: the data set must be downloaded and torchvision is not installed.
+    """
+    _expect_one_of(available(), name, "data set")
+    _expect_one_of(("train", "test"), split, "split")
+    chosen = devices.pick(device)  # before any work
+    return normalised(name, split, _READERS[name](split, root), chosen)
+
+
+def check(name: str, *, root: str | Path | None = None) -> None:
+    """Raise the errors that `load` would raise, for either split: hash the files, download nothing.
+
+    Example:
+        >>> check("digits")
+
+    The name and the root are as in `load`.
+    """
+    _expect_one_of(available(), name, "data set")
+    if name in _ARCHIVES:
+        archive.check(_ARCHIVES[name], root)
+
+
+def _expect_one_of(allowed: tuple[str, ...], given: str, what: str) -> None:
+    if given not in allowed:
+        near = get_close_matches(given, allowed, n=1, cutoff=0.5)
+        hint = f" did you mean '{near[0]}'?" if near else ""
+        own = " Make one of your own tensors with Dataset.of." if what == "data set" else ""
+        raise ValueError(f"Unknown {what} '{given}':{hint} Known: {', '.join(allowed)}.{own}")

@@ -1,0 +1,9 @@
+"""Trained networks: by the papers' recipes, many of one kind, stored in a zoo, or kept with a checkout."""
+
+from intertwine_book.zoo import kept
+from intertwine_book.zoo.many import train_many
+from intertwine_book.zoo.recipes import RECIPES
+from intertwine_book.zoo.spec import Spec
+from intertwine_book.zoo.stored import get, pairs
+
+__all__ = ["RECIPES", "Spec", "get", "kept", "pairs", "train_many"]
