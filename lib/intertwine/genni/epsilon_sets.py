@@ -10,6 +10,9 @@ from torch import Tensor
 
 from intertwine.genni.grid import Grid
 
+# By hand, though gudhi 3.13 has both with the same numbers: on one core its Betti numbers took 8 to 130 times
+# as long (100³ points: 16 s against 0.6 s), its components 0.6 times (40² points) to 1.4 times (50³) as long.
+
 
 def epsilon_set(grid: Grid, epsilon: float, *, relative: bool = True) -> Bool[Tensor, "*n"]:
     """Where J/E[y²] < ε, or J < ε as in lengyel2020.
