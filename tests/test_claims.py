@@ -18,7 +18,7 @@ from intertwine_book import claims, results
 from intertwine_book.claims import verdicts
 from intertwine_book.claims.ledger import claim_from
 from intertwine_book.claims.simulated import rates
-from intertwine_book.claims.statistics import adjusted
+from intertwine_book.claims.statistics import adjusted, p_value
 
 CHAPTER = "01_intertwiner_groups"
 BASE = {"id": "scale", "place": "Scale", "statement": "...", "kind": "universal", "minimum": "quick"}
@@ -318,6 +318,14 @@ def test_a_matter_larger_than_the_quantity_is_refused(tmp_path):
         ValueError, match=r"^Claim 'scale': expected 'matters' of at most what is compared, 0\.046"
     ):
         claims.judge(claim(**ORDERING | {"matters": 0.05}), places(tmp_path))
+
+
+@given(st.integers(2, 20), st.floats(-3, 3), st.integers(0, 2**31))
+def test_p_is_that_of_the_t_test_and_a_coarse_resolution_makes_it_larger(trials, mean, seed):
+    values = pd.Series(np.random.default_rng(seed).normal(mean, 1, trials))
+    p = p_value(values)
+    assert p == pytest.approx(stats.ttest_1samp(values, 0).pvalue, rel=1e-9, abs=1e-300)
+    assert p_value(values, resolution=10.0) > p
 
 
 @given(st.lists(st.floats(0, 1), max_size=8))

@@ -45,6 +45,7 @@ def p_value(differences: pd.Series, resolution: float | int | None = None) -> fl
     """
     from scipy import special
 
+    # scipy.stats.ttest_1samp has no place for a resolution, and warns where all differences are the same
     error = max(float(differences.std()), resolution or 0.0) / len(differences) ** 0.5
     if error == 0:
         return float(differences.mean() == 0)
