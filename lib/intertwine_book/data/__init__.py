@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 
 import torch
 
 from intertwine import devices
 from intertwine.data import Dataset
-from intertwine_book.data import archive, cifar10, concepts, digits, fashion_mnist
+from intertwine_book.data import concepts, digits, published
 from intertwine_book.data.concepts import scenes
 from intertwine_book.data.pixels import Pixels, normalised
 from intertwine_book.data.segmented import Segmented, SegmentedFolder, patches
@@ -17,11 +18,9 @@ __all__ = ["Segmented", "SegmentedFolder", "available", "check", "load", "patche
 
 _READERS: dict[str, Callable[[str, str | Path | None], Pixels]] = {
     "digits": digits.read,
-    "cifar10": cifar10.read,
-    "fashion_mnist": fashion_mnist.read,
+    **{name: partial(published.read, name) for name in published.SOURCES},
     "concepts": concepts.read,
 }
-_ARCHIVES = {"cifar10": cifar10.ARCHIVE, "fashion_mnist": fashion_mnist.ARCHIVE}
 
 
 def available() -> tuple[str, ...]:
@@ -52,9 +51,8 @@ def load(
     - ``fashion_mnist``, 1×28×28: 60,000 / 10,000; mean .2860; std .3530
     - ``concepts``, 3×32×32: 2,000 / 500 drawn scenes, see `scenes`; means .41, .35, .35; stds .30, .27, .29
 
-    Digits come with scikit-learn, scenes are drawn. The others are read from a torchvision root, every file
-    verified against its MD5 before anything in it is used, and are downloaded there first where they are
-    absent.
+    Digits come with scikit-learn, scenes are drawn. The others are read by torchvision, which downloads them
+    where they are absent; what it reads has the checksum of the published pixels and labels, or is refused.
 
     Args:
         name: one of `available()`.
@@ -66,7 +64,7 @@ def load(
     Raises:
         ValueError: unknown name or split, or a device that this machine does not have.
         OSError: the root does not exist, a file is missing or damaged, or the download failed.
-        ModuleNotFoundError: the data set must be downloaded and torchvision is not installed.
+        ModuleNotFoundError: torchvision is not installed.
     """
     _expect_one_of(available(), name, "data set")
     _expect_one_of(("train", "test"), split, "split")
@@ -83,8 +81,8 @@ def check(name: str, *, root: str | Path | None = None) -> None:
     The name and the root are as in `load`.
     """
     _expect_one_of(available(), name, "data set")
-    if name in _ARCHIVES:
-        archive.check(_ARCHIVES[name], root)
+    if name in published.SOURCES:
+        published.check(name, root)
 
 
 def _expect_one_of(allowed: tuple[str, ...], given: str, what: str) -> None:

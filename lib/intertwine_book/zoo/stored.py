@@ -18,7 +18,7 @@ from intertwine.training import store
 from intertwine.training.outputs import all_outputs
 from intertwine.training.recipes import VERSION
 from intertwine.training.train import Trained
-from intertwine_book.data.archive import data_root
+from intertwine_book.data.root import data_root
 from intertwine_book.zoo import kept
 from intertwine_book.zoo.many import Pair, Seed, as_pairs, train_each
 from intertwine_book.zoo.spec import Spec

@@ -15,7 +15,7 @@ from intertwine.features import activations
 from intertwine.training import Recipe
 from intertwine_book import data, zoo
 from intertwine_book.data import Segmented, SegmentedFolder
-from intertwine_book.data.archive import data_root
+from intertwine_book.data.root import data_root
 from intertwine_book.zoo import Spec
 
 KINDS: dict[str, tuple[str, dict[str, str]]] = {

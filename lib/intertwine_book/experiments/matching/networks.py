@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from intertwine.data import Dataset
-from intertwine_book.data.archive import data_root
+from intertwine_book.data.root import data_root
 from intertwine_book.models import Network, load_published, published_files
 
 Pairs = list[tuple[nn.Module, nn.Module]]
