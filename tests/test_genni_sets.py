@@ -96,12 +96,11 @@ def test_the_longest_lived_come_first():
     assert genni.persistence(torch.ones(3, 3), below=0.5).empty
 
 
-def test_an_epsilon_set_is_relative_unless_told_otherwise():
+def test_an_epsilon_set_is_relative():
     grid = genni.grid_loss(
         genni.Problem(models.fcn(), with_slopes(0.1, 0.2), X), genni.plane(torch.eye(4)[:3]), (-1, 1), 9
     )
     assert torch.equal(genni.epsilon_set(grid, 0.5), grid.loss < 0.5 * grid.energy)
-    assert torch.equal(genni.epsilon_set(grid, 0.5, relative=False), grid.loss < 0.5)
 
 
 # --- networks of known symmetry ---

@@ -26,6 +26,7 @@ from intertwine.similarity import (
     cca,
     cka,
     gram,
+    grams,
     grelu_cka,
     grelu_procrustes,
     hsic,
@@ -340,10 +341,12 @@ def test_definition_5_2_sees_translations_and_its_correction_does_not():
 def test_the_max_gram_in_tiles_with_positions_and_around_means(seed, n, c, positions, tile):
     X, Y = normal(n, positions, c, seed=seed), normal(3, positions, c, seed=seed, stream=1)
     whole = (X[:, None] * X[None]).sum(2).amax(2)
-    assert torch.allclose(max_gram(X, tile=tile), whole, atol=1e-12)
-    assert torch.allclose(max_gram(X, Y, tile=tile), (X[:, None] * Y[None]).sum(2).amax(2), atol=1e-12)
     means = normal(c, seed=seed, stream=2)
-    shifted = max_gram(X, around=means, tile=tile) + positions * means.abs().max() ** 2
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(grams, "TILE", tile)
+        assert torch.allclose(max_gram(X), whole, atol=1e-12)
+        assert torch.allclose(max_gram(X, Y), (X[:, None] * Y[None]).sum(2).amax(2), atol=1e-12)
+        shifted = max_gram(X, around=means) + positions * means.abs().max() ** 2
     assert torch.allclose(shifted, whole, atol=1e-12)
 
 
@@ -480,8 +483,9 @@ def test_other_bad_arguments():
     X = normal(10, 3, seed=0)
     assert "one of 'a', 'b', was given 'c'" in sentence(lambda: check_choice("kernel", "c", ("a", "b")))
     assert "10×10 matrix" in sentence(lambda: cka(X, X, kernel=lambda Z: Z))
+    few = X[[0] * 9 + [1]]
+    assert "positive median distance" in sentence(lambda: cka(few, few, kernel="rbf"))
     assert "(0, 1]" in sentence(lambda: svcca(X, X, variance=0.0))
-    assert "positive bandwidth" in sentence(lambda: cka(X, X, kernel="rbf", bandwidth=-1.0))
     dead = torch.cat([X, torch.zeros(10, 1)], 1)
     assert "1 dead" in sentence(lambda: grelu_procrustes(dead, dead, corrected=False))
     assert "corrected=True" in sentence(lambda: grelu_cka(dead, dead, corrected=False))

@@ -246,15 +246,11 @@ def test_other_widths_and_sizes_are_resampled(seed, layers):
     q, p = front2(x).shape[1], h.shape[1]
     weight = normal(q, p, seed=seed)
     smaller = h.shape[-1] > size[0]
-    for resample in ("bilinear", "nearest"):
-        stitched = join(one, two, (layers[0], layers[1]), linear(weight), example=x, resample=resample)
-        mapped = torch.einsum("ij,njhw->nihw", weight, h)  # the map first: it commutes
-        if resample == "bilinear":
-            # a triangle over all covered pixels where the size shrinks
-            expected = F.interpolate(mapped, size, mode="bilinear", antialias=smaller)
-        else:
-            expected = F.interpolate(mapped, size, mode="nearest-exact")
-        torch.testing.assert_close(stitched(x), back(expected), rtol=1e-3, atol=1e-3)
+    stitched = join(one, two, (layers[0], layers[1]), linear(weight), example=x)
+    mapped = torch.einsum("ij,njhw->nihw", weight, h)  # the map first: it commutes
+    # a triangle over all covered pixels where the size shrinks
+    expected = F.interpolate(mapped, size, mode="bilinear", antialias=smaller)
+    torch.testing.assert_close(stitched(x), back(expected), rtol=1e-3, atol=1e-3)
 
 
 def test_stitched_networks_drop_nothing():
@@ -285,8 +281,6 @@ def test_stitches_that_cannot_be_are_refused():
         join(residual, residual, ("block2.relu1", "block4.relu1"), eye, shortcut="passed on", example=x)
     with pytest.raises(ValueError, match="shortcut to be one of"):
         join(residual, residual, "block2.relu1", eye, shortcut="shared")
-    with pytest.raises(ValueError, match="resample"):
-        join(net, net, "relu1", eye, resample="cubic")
     for map in (linear(normal(7, 5)), linear(normal(8, 5)), linear(normal(7, 4)), nn.Conv2d(4, 4, 1)):
         with pytest.raises(
             ValueError, match=r"Expected a stitch from 4 channels to 8, .* does not fit: .+"

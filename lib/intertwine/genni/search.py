@@ -33,7 +33,6 @@ def search(
     *,
     seed: int,
     accept: float = 1e-4,
-    held_out: Float[Tensor, "_ ..."] | None = None,
     starts: int | Float[Tensor, "k p"] | None = None,
     steps: int = 1000,
     lr: float = 0.03,
@@ -54,8 +53,7 @@ def search(
 
     Args:
         m: dimension of the plane that the solutions are to span.
-        accept: the largest J/E[y²] on `held_out`.
-        held_out: other inputs; the last quarter of the problem's when not given, then not trained on.
+        accept: the largest J/E[y²] on the last quarter of the inputs, which is not trained on.
         starts: how many, 4(m+1) when not given, drawn by `random_starts`; or the starts themselves.
         steps: of Adam, with a cosine schedule from `lr` to 0.
         batch_size: inputs of a step; they are taken in turn.
@@ -67,17 +65,15 @@ def search(
     """
     if m > (p := parameter_vector(problem.network).numel()):
         raise ValueError(f"Expected m of at most {p}, for the network has {p} parameters, was given {m}.")
-    if held_out is None:
-        quarter = max(1, len(problem.inputs) // 4)
-        problem, held_out = problem.on(problem.inputs[:-quarter]), problem.inputs[-quarter:]
-    judge = problem.on(held_out)
+    quarter = max(1, len(problem.inputs) // 4)
+    problem, judge = problem.on(problem.inputs[:-quarter]), problem.on(problem.inputs[-quarter:])
     energies = problem.energy, judge.energy
     if not isinstance(starts, Tensor):
         draw = torch.Generator().manual_seed(seed)
         starts = random_starts(problem.network, starts or 4 * (m + 1), generator=draw)
     if m < 1 or len(starts) < m + 1:
         raise ValueError(f"Expected m ≥ 1 and m + 1 starts, was given m={m} and {len(starts)} starts.")
-    points = descend(problem, starts.to(held_out), steps=steps, lr=lr, batch_size=batch_size)
+    points = descend(problem, starts.to(judge.inputs), steps=steps, lr=lr, batch_size=batch_size)
     relative = loss_at(judge, points) / energies[1]
     chosen: list[int] = []
     verdicts = []

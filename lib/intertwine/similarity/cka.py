@@ -18,7 +18,6 @@ def cka(
     kernel: Kernel = "linear",
     estimator: Estimator = "unbiased",
     spatial: Spatial | None = None,
-    bandwidth: float = 1.0,
 ) -> Float[Tensor, ""]:
     """HSIC(K, L)/√(HSIC(K, K)·HSIC(L, L)): a similarity, 1 for equal Gram matrices, higher is more similar.
 
@@ -42,7 +41,6 @@ def cka(
         estimator: of HSIC; the ratio of two unbiased estimates is consistent, not unbiased.
         spatial: "samples" takes positions for samples, "features" positions for features, "mean" averages
             features over space, "sum" sums kernels over space ("max": before the maximum).
-        bandwidth: as in `gram`.
 
     Returns:
         A float64 scalar on the device of X.
@@ -63,7 +61,7 @@ def cka(
         X, Y = scaled(X), scaled(Y)
     if kernel == "max":
         return aligned(_max_gram(X), _max_gram(Y), estimator)
-    return aligned(gram(X, kernel, bandwidth), gram(Y, kernel, bandwidth), estimator)
+    return aligned(gram(X, kernel), gram(Y, kernel), estimator)
 
 
 def grelu_cka(

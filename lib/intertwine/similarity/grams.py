@@ -14,7 +14,7 @@ TILE = 256  # samples on a side: the maximum and a product stay in a CPU's cache
 GPU_TILE = 4096
 
 
-def gram(X: Float[Tensor, "n ..."], kernel: Kernel, bandwidth: float = 1.0) -> Float[Tensor, "n n"]:
+def gram(X: Float[Tensor, "n ..."], kernel: Kernel) -> Float[Tensor, "n n"]:
     """K_ij = k(x_i, x_j); for features (n, positions, c) summed over positions, for "max" before the maximum.
 
     Example:
@@ -23,9 +23,8 @@ def gram(X: Float[Tensor, "n ..."], kernel: Kernel, bandwidth: float = 1.0) -> F
         tensor(-0.4142, dtype=torch.float64)
 
     Args:
-        kernel: "linear", x·y; "rbf", exp(−‖x − y‖²/2s²); "max", the largest x_c·y_c; or a function that maps
-            features to their n×n Gram matrix.
-        bandwidth: s as a multiple of the median distance, for "rbf".
+        kernel: "linear", x·y; "rbf", exp(−‖x − y‖²/2s²) with the median distance s; "max", the largest
+            x_c·y_c; or a function that maps features to their n×n Gram matrix.
     """
     if callable(kernel):
         K = kernel(X)
@@ -38,24 +37,24 @@ def gram(X: Float[Tensor, "n ..."], kernel: Kernel, bandwidth: float = 1.0) -> F
         Z = X.flatten(1)
         return Z @ Z.T if Z.requires_grad else self_product(Z)
     if kernel == "rbf":
-        return rbf(X, bandwidth)
+        return rbf(X)
     if kernel == "max":
         return max_gram(X)
     raise ValueError(f"Expected kernel 'linear', 'rbf', 'max' or a function, was given {kernel!r}.")
 
 
-def rbf(X: Float[Tensor, "n ..."], bandwidth: float) -> Float[Tensor, "n n"]:
-    """The Gaussian kernel with `bandwidth` times the median distance between samples, over all positions."""
+def rbf(X: Float[Tensor, "n ..."]) -> Float[Tensor, "n n"]:
+    """The Gaussian kernel of the median distance between samples, summed over positions."""
     positions = X.unbind(1) if X.ndim == 3 else [X]
     squares = torch.stack([_squared_distances(Z) for Z in positions])
     pairs = torch.triu_indices(len(X), len(X), 1, device=X.device)
     median = squares[:, pairs[0], pairs[1]].median().sqrt()
-    if not bandwidth * median > 0:
+    if not median > 0:
         raise ValueError(
-            "Expected a positive bandwidth and a positive median distance between samples: half of them or "
-            "more are equal, or the features constant."
+            "Expected a positive median distance between samples, was given 0, for half of the samples or "
+            "more are equal: choose another kernel."
         )
-    return torch.exp(squares / (-2 * (bandwidth * median) ** 2)).sum(0)
+    return torch.exp(squares / (-2 * median**2)).sum(0)
 
 
 def _squared_distances(X: Float[Tensor, "n c"]) -> Float[Tensor, "n n"]:
@@ -71,7 +70,6 @@ def max_gram(
     Y: Float[Tensor, "m ..."] | None = None,
     *,
     around: Float[Tensor, " c"] | None = None,
-    tile: int | None = None,
 ) -> Float[Tensor, "n m"]:
     """K_ij = max_c Σ_p x_ipc·y_jpc as a running maximum over channels of matrix products.
 
@@ -87,12 +85,11 @@ def max_gram(
         Y: of the other side of the matrix; X itself when not given.
         around: the means of the channels, where they are large: products are then expanded around them, and
             the constant P·max m² is left out of K: it leaves HSIC unchanged, but would cost digits.
-        tile: samples on a side of the blocks computed at a time; chosen by device when not given.
     """
     A, B = (_channels_first(Z) for Z in (X, X if Y is None else Y))
     if around is not None:
         A, B = _expanded(A, around, last=False), _expanded(B, around, last=True)
-    tile = tile or (TILE if X.device.type == "cpu" else GPU_TILE)
+    tile = TILE if X.device.type == "cpu" else GPU_TILE
     K = A.new_empty(A.shape[1], B.shape[1])
     for i in range(0, A.shape[1], tile):
         rows = A[:, i : i + tile]

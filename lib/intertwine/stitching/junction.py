@@ -55,7 +55,7 @@ class Junction:
     than 2 GiB of them.
 
     Args:
-        model1, model2, at, train, validation, test, resample, shortcut: as in `stitch`. Both models get the
+        model1, model2, at, train, validation, test, shortcut: as in `stitch`. Both models get the
             same images: their own normalisation, where it differs, must be part of them.
         dtype: of training: float32, bfloat16, or auto, the faster one, as in `training.Recipe`. Networks are
             judged in their own type.
@@ -72,7 +72,6 @@ class Junction:
         *,
         validation: Dataset | None = None,
         test: Dataset | None = None,
-        resample: str = "bilinear",
         shortcut: str = "refuse",
         device: str | torch.device = "auto",
         dtype: str = "auto",
@@ -86,7 +85,7 @@ class Junction:
                     check_data(model, dataset.images, dataset.labels)
         self.device = devices.pick(device)
         example = train.images[:1]
-        *fronts, back, self.widths = cut(model1, model2, at, example, resample=resample, shortcut=shortcut)
+        *fronts, back, self.widths = cut(model1, model2, at, example, shortcut=shortcut)
         """Channels of layer 1 and of layer 2."""
         for part in (*fronts, back):
             part.requires_grad_(False).to(self.device).to(memory_format=torch.channels_last).eval()

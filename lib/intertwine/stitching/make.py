@@ -27,7 +27,6 @@ def stitch(
     train: Dataset | None = None,
     validation: Dataset | None = None,
     test: Dataset | None = None,
-    resample: str = "bilinear",
     shortcut: str = "refuse",
     device: str | torch.device = "auto",
     dtype: str = "auto",
@@ -68,9 +67,9 @@ def stitch(
     The models are copied, in evaluation mode. Calls that depend on the mode, such as dropout called as a
     function, remain in evaluation mode, whatever mode the copies are put into later.
 
-    Feature maps of another size are resampled to that of layer 2, before the map: bilinearly (corners not
-    aligned; where the size shrinks, over all pixels that a new one covers), or to the nearest. Bilinear
-    resampling commutes with every map of channels.
+    Feature maps of another size are resampled to that of layer 2, before the map: bilinearly, which
+    commutes with every map of channels (corners not aligned; where the size shrinks, over all pixels that a
+    new one covers).
 
     Inside a residual block the shortcut, too, must get across. It is "stitched", by the same map, or "passed
     on" as it comes from model 1, as the authors of godfrey2022 did. Neither is right for all: a hidden layer
@@ -85,7 +84,6 @@ def stitch(
         train, validation, test: images that the map is fitted to or trained on, that the best epoch of a
             training is chosen by, and that its history reports. A map of your own does without; then nothing
             is resampled or checked.
-        resample: "bilinear" or "nearest".
         shortcut: "refuse" to cut inside a block, "stitched", or "passed on".
         device: as `intertwine.devices.pick` takes it; that of the models where there is no `train`.
         dtype, fit_images: as in `Junction`.
@@ -99,10 +97,10 @@ def stitch(
             kind = LinearMap(kind)
         if options or not isinstance(kind, LinearMap | nn.Module):
             raise ValueError(f"Expected train=, the images that {kind!r} is made from, was given none.")
-        return join(model1, model2, at, kind, resample=resample, shortcut=shortcut)
-    sets, ways = {"validation": validation, "test": test}, {"resample": resample, "shortcut": shortcut}
-    chosen = {"device": device, "dtype": dtype, "fit_images": fit_images}
-    junction = Junction(model1, model2, at, train, **sets, **ways, **chosen)  # type: ignore[arg-type]
+        return join(model1, model2, at, kind, shortcut=shortcut)
+    sets = {"validation": validation, "test": test}
+    chosen = {"shortcut": shortcut, "device": device, "dtype": dtype, "fit_images": fit_images}
+    junction = Junction(model1, model2, at, train, **sets, **chosen)  # type: ignore[arg-type]
     return stitch_at(junction, kind, **options)
 
 
@@ -172,7 +170,6 @@ def join(
     map: LinearMap | nn.Module,
     *,
     example: Float[Tensor, "n ..."] | None = None,
-    resample: str = "bilinear",
     shortcut: str = "refuse",
 ) -> Stitched:
     """The network of `stitch` with a given map; a module is not copied.
@@ -180,7 +177,7 @@ def join(
     Without an example of the inputs nothing is resampled or checked. With one, a map or layers that do not
     fit raise a ValueError, where all are on one device and of one type.
     """
-    front, _, back, widths = cut(model1, model2, at, example, resample=resample, shortcut=shortcut)
+    front, _, back, widths = cut(model1, model2, at, example, shortcut=shortcut)
     rest = Rest(as_module(map, devices.like(back)), back, shortcut)
     stitched = Stitched(front, rest)
     if example is not None and len({(p.device, p.dtype) for p in stitched.parameters()}) < 2:

@@ -28,15 +28,15 @@ class Crossing(nn.Module):
     back, or, where sizes are given, resampled to them; None leaves a value as it is.
     """
 
-    def __init__(self, sizes: Sequence[tuple[int, ...] | None] = (), resample: str = "bilinear") -> None:
+    def __init__(self, sizes: Sequence[tuple[int, ...] | None] = ()) -> None:
         super().__init__()
-        self.sizes, self.resample = sizes, resample
+        self.sizes = sizes
 
     def forward(self, values: Values) -> Values:
         if not self.sizes:
             return as_values(x.mT for x in as_tuple(values))
         sized = zip(as_tuple(values), self.sizes, strict=True)
-        return as_values(_resampled(x, size, self.resample) if size else x for x, size in sized)
+        return as_values(_resampled(x, size) if size else x for x, size in sized)
 
 
 class Rest(nn.Module):
@@ -99,16 +99,14 @@ class Stitched(nn.Module):
 
 
 def cut(
-    model1: nn.Module, model2: nn.Module, at: Layers, example: Tensor | None, *, resample: str, shortcut: str
+    model1: nn.Module, model2: nn.Module, at: Layers, example: Tensor | None, *, shortcut: str
 ) -> tuple[nn.Module, nn.Module, nn.Module, tuple[int, int]]:
     """A copy of model 1's front whose values fit a copy of model 2's back, but for their channels.
 
     Between them is model 2's front; then the channels of layers 1 and 2, where there is an example.
     """
-    how = {"resample": (resample, ("bilinear", "nearest")), "shortcut": (shortcut, SHORTCUTS)}
-    for argument, (given, known) in how.items():
-        if given not in known:
-            raise ValueError(f"Expected {argument} to be one of {', '.join(known)}, was given {given!r}.")
+    if shortcut not in SHORTCUTS:
+        raise ValueError(f"Expected shortcut to be one of {', '.join(SHORTCUTS)}, was given {shortcut!r}.")
     layer1, layer2 = (at, at) if isinstance(at, str) else at
     front, _ = _parts(model1, layer1, example, shortcut)
     front2, back = _parts(model2, layer2, example, shortcut)
@@ -136,7 +134,7 @@ def cut(
     ]
     p, q = (values[0].shape[channel_axis(values[0])] for values in (ours, theirs))
     if any(sizes):
-        front = nn.Sequential(front, Crossing(sizes, resample))
+        front = nn.Sequential(front, Crossing(sizes))
     return front, front2, back, (p, q)
 
 
@@ -188,7 +186,5 @@ def run(part: nn.Module, values: Values, dtype: torch.dtype = torch.float32) -> 
     return found
 
 
-def _resampled(x: Float[Tensor, "n c h w"], size: tuple[int, ...], mode: str) -> Float[Tensor, "n c h2 w2"]:
-    if mode == "nearest":
-        return F.interpolate(x, size, mode="nearest-exact")
+def _resampled(x: Float[Tensor, "n c h w"], size: tuple[int, ...]) -> Float[Tensor, "n c h2 w2"]:
     return F.interpolate(x.float(), size, mode="bilinear", antialias=True).to(x.dtype)
