@@ -15,6 +15,7 @@ import nbformat
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from jupyter_client import KernelManager
 
 from intertwine_book import results
 from intertwine_book.build import chapters, execute, freshness
@@ -537,3 +538,22 @@ def test_a_file_name_in_a_profile_must_be_a_chapter(tiny_book):
 
 def test_this_run_is_one_line(tiny_book):
     assert "\n" not in execute.this_run(None)
+
+
+@pytest.mark.slow
+def test_the_interrupt_that_ends_a_kernel_is_not_told_as_an_error(tmp_path):
+    """jupyter_client sends it; where it met the kernel between two cells, the terminal showed an ERROR."""
+    manager = KernelManager(kernel_name="python3")
+    with (tmp_path / "said").open("w") as said:
+        manager.start_kernel(extra_arguments=execute._KERNEL, stdout=said, stderr=said)
+        client = manager.blocking_client()
+        client.start_channels()
+        client.wait_for_ready(timeout=60)
+        meet = "def interrupted(*_):\n    raise KeyboardInterrupt\n"
+        meet += "get_ipython().kernel.shell_handlers['history_request'] = interrupted"
+        client.execute_interactive(meet, timeout=60)
+        client.history()  # answered by an interrupt
+        client.execute_interactive("done = True", timeout=60)  # messages are handled in turn
+        client.stop_channels()
+        manager.shutdown_kernel()
+    assert (tmp_path / "said").read_text() == ""

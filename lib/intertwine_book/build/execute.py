@@ -25,7 +25,9 @@ THIS_RUN = "{{ this_run }}"  # replaced in a chapter's first box by device and d
 _PROBE = "from intertwine_book.results import environment; environment(globals().get('device', 'cpu'))"
 
 _KERNEL = [
-    "--log-level=40",  # no notes of the kernel's on the user's terminal
+    # no notes of the kernel's on the user's terminal: jupyter_client interrupts a kernel before it ends it,
+    # which the kernel calls an error; errors of cells come as exceptions
+    "--log-level=50",
     "--IPKernelApp.exec_lines=import intertwine_book.build",  # for what it leaves out (see there)
 ]
 
