@@ -48,11 +48,30 @@ class ShallowReLU:
         for name, array in arrays.items():
             object.__setattr__(self, name, array if exact else array.astype(np.float64, copy=False))
 
-    m = property(lambda self: self.W.shape[1], doc="Inputs.")
-    n = property(lambda self: self.W.shape[0], doc="Neurons.")
-    k = property(lambda self: self.V.shape[0], doc="Outputs.")
-    exact = property(lambda self: is_exact(self.W), doc="Whether the numbers are integers and fractions.")
-    rows = property(lambda self: np.column_stack([self.W, self.b]), doc="(w_i, b_i), n×(m+1).")
+    @property
+    def m(self) -> int:
+        """Inputs."""
+        return self.W.shape[1]
+
+    @property
+    def n(self) -> int:
+        """Neurons."""
+        return self.W.shape[0]
+
+    @property
+    def k(self) -> int:
+        """Outputs."""
+        return self.V.shape[0]
+
+    @property
+    def exact(self) -> bool:
+        """Whether the numbers are integers and fractions."""
+        return is_exact(self.W)
+
+    @property
+    def rows(self) -> Shaped[np.ndarray, "n m1"]:
+        """(w_i, b_i), n×(m+1)."""
+        return np.column_stack([self.W, self.b])
 
     def __call__(
         self, x: object, activation: str | Callable[[Tensor], Tensor] | Activation | None = None
