@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 import weightspace_models as zoo
 from torch import nn
+from torch.nn.utils import prune
 
 from intertwine.weightspace import (
     balance,
@@ -72,6 +73,7 @@ class Complex(nn.Module):
 
 
 STEPS = {
+    "a cast": (lambda h: h.type(torch.float64), ["GL(8)"]),
     "softmax across blocks": (lambda h: blocks(h).softmax(-2).flatten(-2), ["Σ_2", "Σ_4"]),
     "sum across blocks": (
         lambda h: (blocks(h) + blocks(h).sum(-2, keepdim=True)).flatten(-2),
@@ -532,6 +534,96 @@ def test_recurrent_layers_have_the_groups_of_theory(kind, options, expected):
     if options.get("proj_size"):
         model.b = nn.Linear(3, 3)
     assert groups(model, randn(2, 5, 4), randn(3, 5, 4)) == expected
+
+
+class Cells(nn.Module):
+    """Steps of a recurrent cell, one after another."""
+
+    def __init__(self, kind, **options):
+        super().__init__()
+        self.a, self.r, self.b = nn.Linear(3, 4), kind(4, 6, **options), nn.Linear(6, 3)
+
+    def forward(self, x):
+        state = None
+        for step in self.a(x).unbind(1):
+            state = self.r(step, state)
+        return self.b(state[0] if isinstance(state, tuple) else state)
+
+
+@pytest.mark.parametrize(
+    "kind, options, expected",
+    [
+        (nn.LSTMCell, {}, "Σ_6 ⋉ ({±1})^6"),
+        (nn.GRUCell, {"bias": False}, "Σ_6 ⋉ ({±1})^6"),
+        (nn.RNNCell, {}, "Σ_6 ⋉ ({±1})^6"),
+        (nn.RNNCell, {"nonlinearity": "relu"}, "Σ_6 ⋉ (R_{>0})^6"),
+    ],
+)
+def test_recurrent_cells_have_the_groups_of_their_layers(kind, options, expected):
+    # and what enters a cell is read by it alone
+    assert groups(Cells(kind, **options), randn(2, 5, 3), randn(4, 5, 3)) == ["GL(4)", expected]
+
+
+class Scan(nn.Module):
+    """A selective state space as in Mamba: of 6 channels, with 3 states each, one step after another."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.enter, self.b = nn.Linear(3, 6), nn.Linear(6, 7), nn.Linear(6, 2)
+        self.rates = nn.Parameter(torch.randn(6, 3))
+
+    def forward(self, x):
+        x = F.silu(self.a(x))
+        step, into, out = self.enter(x).split([1, 3, 3], -1)
+        decay = (-F.softplus(step)[..., None] * self.rates.exp()).exp()
+        enter = into[:, :, None] * x[..., None]
+        state, ys = x.new_zeros(len(x), 6, 3), []
+        for t in range(x.shape[1]):
+            state = decay[:, t] * state + enter[:, t]
+            ys.append(torch.einsum("ben,bn->be", state, out[:, t]))
+        return self.b(torch.stack(ys, 1))
+
+
+def test_states_of_a_state_space_have_a_number_each():
+    # what enters the n-th state times c, what reads it over c; the decay keeps states from being mixed
+    assert groups(Scan(), randn(2, 5, 3), randn(3, 4, 3)) == ["Σ_3 ⋉ (R^*)^3", "Σ_6"]
+
+
+class Products(nn.Module):
+    """A bilinear layer of units behind a ReLU and of others, and what `tensordot` reads of a third layer."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.c = (nn.Linear(3, n) for n in (4, 5, 6))
+        self.both, self.d = nn.Bilinear(4, 5, 7), nn.Linear(7, 2)
+        self.w = nn.Parameter(torch.randn(2, 6, 3))
+
+    def forward(self, x):
+        both = self.d(self.both(self.a(x).relu(), self.b(x)))
+        return both + torch.tensordot(self.c(x), self.w, dims=([2], [1])).sum(-1)
+
+
+def test_products_of_three_tensors_leave_the_group_of_each():
+    # the last axis of w is summed over, so its units change places
+    space = held(Products(), randn(2, 5, 3), randn(3, 4, 3))
+    assert [h.group for h in space.spaces] == ["Σ_4 ⋉ (R_{>0})^4", "GL(5)", "GL(7)", "GL(6)", "Σ_3"]
+    assert space["b"].readers == ["both.weight"] and space["c"].readers == ["w"]
+
+
+def test_masks_of_pruned_weights_move_with_their_units():
+    # a product entry by entry: units change places, with factors that a ReLU or nothing allows
+    layers = nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 5), nn.Linear(5, 7), nn.ReLU(), nn.Linear(7, 2)
+    model = nn.Sequential(*layers).double()
+    for layer in (layers[k] for k in (0, 2, 3, 5)):
+        for name in ("weight", "bias"):
+            prune.random_unstructured(layer, name, 0.3)
+    space = held(model, randn(2, 4), randn(3, 4))
+    assert [h.group for h in space.spaces] == ["Σ_6 ⋉ (R_{>0})^6", "Σ_5 ⋉ (R^*)^5", "Σ_7 ⋉ (R_{>0})^7"]
+    moved = space.act(model, space.sample(torch.Generator().manual_seed(1)))
+    for layer, old in ((moved[k], model[k]) for k in (0, 2, 3, 5)):
+        assert torch.equal(layer.weight_mask.unique(), torch.tensor([0.0, 1.0]).double())
+        assert layer.weight_mask.sum() == old.weight_mask.sum()
+    assert relative_error(match(space, model, moved).model[2].weight_orig, model[2].weight_orig) < 1e-9
 
 
 class Frozen(nn.Module):

@@ -138,7 +138,7 @@ def lstm(s, x):
 
 def test_a_recurrent_network_that_begins_with_zeros_has_its_group():
     model = Step(lstm, enter=nn.Linear(3, 16), again=nn.Linear(4, 16), leave=nn.Linear(4, 2))
-    assert [hidden.group for hidden in verified(model, tokens()).spaces] == ["Σ_4"]
+    assert [hidden.group for hidden in verified(model, tokens()).spaces] == ["Σ_4 ⋉ ({±1})^4"]  # as nn.LSTM
 
 
 def test_zeros_that_are_filled_through_another_view_are_no_zeros():

@@ -69,11 +69,17 @@ def find_symmetries(
 
 def _solved(run: Run, model: nn.Module, failed: list[tuple[int, int]]) -> WeightSpace:
     """The group, where these axes of parameters do not move."""
+    masks: set[str] = set()
     floating = {k for k, x in model.named_parameters(remove_duplicate=False) if x.is_floating_point()}
     for name, module in model.named_modules():  # a frozen batch norm keeps its weights as buffers
         if module._buffers.keys() >= {"weight", "bias", "running_mean", "running_var"}:
             floating |= {f"{name}.{each}".lstrip(".") for each in module._buffers}
-    inference = infer(run, {k for k in run.names if run.stored(k)[0] in floating})
+        pruned = {
+            f"{each.removesuffix('_orig')}_mask" for each in module._parameters if each.endswith("_orig")
+        }
+        masks |= {f"{name}.{each}".lstrip(".") for each in pruned & module._buffers.keys()}
+    trainable, moving = ({k for k in run.names if run.stored(k)[0] in x} for x in (floating, masks))
+    inference = infer(run, trainable, moving)
     for index, k in failed:
         inference.freeze((inference.of(Ref(index))[k],), "an element of it changed the outputs when checked")
     solution = solve(inference)

@@ -27,7 +27,7 @@ def add(state: Inference, call: Call) -> Label:
     return tuple(map(solid, label))
 
 
-@rule("mul __mul__ __rmul__ __imul__ mul_ multiply")
+@rule("mul __mul__ __rmul__ __imul__ mul_ multiply", keeps=True)
 def mul(state: Inference, call: Call) -> Label:
     x, y = _operands(call)
     if not (isinstance(x, Ref) and isinstance(y, Ref)):

@@ -73,7 +73,7 @@ def along(x: Axis, y: Axis, power: int) -> Axis:
         return unit(terms[0][1].space, combine(*terms)) if terms else Fixed(f.size)
 
     def segment(s: Segment, t: Segment) -> Segment:
-        if len(s) != len(t):  # one is 0
+        if zero(s) or zero(t):
             return s if zero(s) else t
         return tuple(both(f, g) for f, g in zip(s, t, strict=True))
 

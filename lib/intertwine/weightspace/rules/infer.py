@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from intertwine.weightspace.rules.axes import Edge, Label, plain, resolve, solid
+from intertwine.weightspace.rules.axes import Edge, Label, plain, resolve, solid, still
 from intertwine.weightspace.rules.ties import Ties
 from intertwine.weightspace.trace.run import Call, Ref, Run, needed
 
@@ -81,9 +81,17 @@ class Inference(Ties):
             self.read.add((index, axis))
 
 
-def infer(run: Run, trainable: set[int]) -> Inference:
-    """Follow the run, and collect the constraints of its operations; `trainable` values are parameters."""
+def infer(run: Run, trainable: set[int], masks: Collection[int] = ()) -> Inference:
+    """Follow the run, and collect the constraints of its operations.
+
+    Args:
+        trainable: values that are parameters, whose axes may move in every way.
+        masks: values whose entries change places only.
+    """
     state = Inference(run, trainable)
+    for index in masks:
+        state.labels[index] = tuple(map(still, state.of(Ref(index), free=True)))
+        state.mix(state.labels[index], "a mask")
     for index in run.inputs:
         state.labels[index] = tuple(plain(n) for n in run.shapes[index])
     for call in needed(run):

@@ -104,6 +104,32 @@ def einsum(state: Inference, call: Call) -> Label:
     return label
 
 
+@rule("tensordot")
+def tensordot(state: Inference, call: Call) -> Label:
+    a = bind(call, "a b dims out", dims=2)
+    x, y, dims = state.of(a["a"]), state.of(a["b"]), a["dims"]
+    left, right = ([*range(-dims, 0)], [*range(dims)]) if isinstance(dims, int) else dims
+    letters = [chr(ord("a") + k) for k in range(len(x) + len(y))]
+    xs, ys = letters[: len(x)], letters[len(x) :]
+    for i, j in zip(left, right, strict=True):
+        state.reads(a["b"], j % len(y))
+        ys[j] = xs[i]
+    out = "".join(c for c in xs + ys if (c in xs) != (c in ys))
+    return contraction(state, x, "".join(xs), y, "".join(ys), out)
+
+
+@rule("bilinear")
+def bilinear(state: Inference, call: Call) -> Label:
+    a = bind(call, "first second weight bias")
+    first, second = state.of(a["first"]), state.of(a["second"])
+    rest = REST[len(REST) - len(first) + 1 :]
+    state.reads(a["weight"], 1)
+    state.reads(a["weight"], 2)
+    y = contraction(state, first, f"{rest}i", state.of(a["weight"]), "oij", f"{rest}oj", "read by bilinear")
+    y = contraction(state, y, f"{rest}oj", second, f"{rest}j", f"{rest}o", "read by bilinear")
+    return y if a["bias"] is None else meet(state, y, state.of(a["bias"]), "bias of bilinear")
+
+
 @rule("scaled_dot_product_attention")
 def attention(state: Inference, call: Call) -> Label:
     a = bind(call, "query key value attn_mask dropout_p is_causal", dropout_p=0.0)

@@ -1,6 +1,6 @@
 """Rules of recurrent layers: the gates of one unit move together."""
 
-from intertwine.weightspace.rules.axes import Axis, Label
+from intertwine.weightspace.rules.axes import Axis, Label, resolve
 from intertwine.weightspace.rules.infer import Inference, NotUnderstood, Stack, bind, rule
 from intertwine.weightspace.rules.regroup import narrow
 from intertwine.weightspace.trace.run import Call, Ref
@@ -31,6 +31,20 @@ def recurrent(state: Inference, call: Call) -> list[Label | Stack]:
             state.unify(axis, state.of(start)[-1], 1, "an initial state that does not move")
     rest = (x[1 if a["batch_first"] is False else 0],) if len(x) > 2 else ()
     return [x, *(Stack(0, [(*rest, axis) for axis in last]) for _ in call.results[1:])]
+
+
+@rule("lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell")
+def cell(state: Inference, call: Call) -> list[Label]:
+    """One step: each row of the input has a state of its own."""
+    a = bind(call, "input hx enter again enter_bias again_bias")
+    starts = [state.of(ref) for ref in (a["hx"] if isinstance(a["hx"], tuple | list) else [a["hx"]])]
+    rows = state.of(a["input"])[:-1]
+    state.freeze((*rows, *(axis for start in starts for axis in start[:-1])), f"rows of {call.name}")
+    weights = [a[name] for name in ("enter", "again", "enter_bias", "again_bias") if a[name] is not None]
+    units = _cell(state, state.of(a["input"])[-1], weights, call.name.removesuffix("_cell"))
+    for start in starts:
+        state.unify(units, start[-1], 1, "an initial state that does not move")
+    return [(*map(resolve, rows), units) for _ in call.results]
 
 
 def _cell(state: Inference, x: Axis, weights: list[Ref], name: str) -> Axis:

@@ -18,7 +18,7 @@ def dropout(state: Inference, call: Call) -> Label:
     return state.of(a["input"])
 
 
-@rule("contiguous clone detach to float double type_as data alias cpu cuda neg __neg__", keeps=True)
+@rule("contiguous clone detach to float double type type_as data alias cpu cuda neg __neg__", keeps=True)
 def same(state: Inference, call: Call) -> Label | Stack:
     if call.name == "contiguous" and call.first.index in state.stacks:
         return state.stacks[call.first.index]
