@@ -51,8 +51,8 @@ def rbf(X: Float[Tensor, "n ..."]) -> Float[Tensor, "n n"]:
     median = squares[:, pairs[0], pairs[1]].median().sqrt()
     if not median > 0:
         raise ValueError(
-            "Expected a positive median distance between samples, was given 0, for half of the samples or "
-            "more are equal: choose another kernel."
+            "Expected a positive median distance between samples, was given 0: the features are constant, or "
+            "half of the samples or more are equal, so choose another kernel."
         )
     return torch.exp(squares / (-2 * median**2)).sum(0)
 

@@ -58,7 +58,6 @@ class Measure:
     metric: str = "no"
     """Whether the distance, or 1 minus the similarity, obeys the triangle inequality: *yes* (for any widths),
     for *equal widths* of layers without constant units, or *no*."""
-    """The triangle inequality holds for the distance, or for 1 minus the similarity."""
     similarity: bool = True
     """Higher is more similar, and equal features score 1; else a distance, lower is more similar, from 0."""
     of_target: tuple[str, ...] | None = None
