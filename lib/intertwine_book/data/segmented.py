@@ -117,12 +117,10 @@ def patches(
     whole: Segmented,
     side: int,
     *,
-    stride: int | None = None,
-    share: float = 0.5,
     limit: int | None = None,
     seed: int = 0,
 ) -> Dataset:
-    """Square patches of segmented images, labelled by the concept that covers more than `share` of each.
+    """Square patches of segmented images, side by side, labelled by the concept that covers more than half.
 
     Example:
         >>> planes = torch.zeros(1, 2, 8, 8).bool()
@@ -133,30 +131,30 @@ def patches(
         [0, 1, 0, 1]
 
     Args:
-        side: of a patch, in pixels.
-        stride: from one patch to the next; by default they touch.
-        share: of a patch's pixels; patches without such a concept are left out.
+        side: of a patch, in pixels; patches without such a concept are left out.
         limit: at most so many, drawn at random by the seed.
 
     Returns:
         Patches normalised as the images are; `classes` are the concepts.
     """
     data, masks = whole
-    step = stride or side
     if side > min(data.images.shape[-2:]):
         raise ValueError(f"Expected patches within {tuple(data.images.shape[-2:])} pixels, asked for {side}.")
-    cut = data.images.unfold(2, side, step).unfold(3, side, step)
-    windows = masks.codes.unfold(1, side, step).unfold(2, side, step).flatten(0, 2).flatten(1)
+    cut = data.images.unfold(2, side, side).unfold(3, side, side)
+    windows = masks.codes.unfold(1, side, side).unfold(2, side, side).flatten(0, 2).flatten(1)
     images = cut.movedim(1, 3).flatten(0, 2)
     shares = torch.cat([masks.table[part.long()].double().mean(1) for part in windows.split(1024)])
     best, labels = shares.max(1)
-    rows = (best > share).nonzero()[:, 0]
+    rows = (best > 0.5).nonzero()[:, 0]
     if not len(rows):
-        raise ValueError(f"Expected patches that one concept covers to more than {share}, found none.")
+        raise ValueError(
+            "Expected patches that one concept covers to more than half, found none: take smaller ones."
+        )
     if limit is not None and limit < len(rows):
         order = torch.randperm(len(rows), generator=torch.Generator().manual_seed(seed))
         rows = rows[order[:limit].sort().values.to(rows.device)]
-    checksum = files.digest(data.checksum, "patches", side, step, share, limit, seed)
+    # the second side and the half are what recorded checksums have of a stride and a share
+    checksum = files.digest(data.checksum, "patches", side, side, 0.5, limit, seed)
     name = f"{data.name}, patches of {side}"
     return replace(
         data, name=name, images=images[rows], labels=labels[rows], classes=masks.names, checksum=checksum
