@@ -21,7 +21,7 @@ class FunctionalDimension(NamedTuple):
 
 
 def functional_dimension(
-    model: nn.Module, theta: Float[Tensor, " p"], inputs: Float[Tensor, "n ..."], *, rtol: float = 1e-6
+    model: nn.Module, theta: Float[Tensor, " p"], inputs: Float[Tensor, "n ..."]
 ) -> FunctionalDimension:
     """The rank of the Jacobian of the outputs on all inputs with respect to the parameters, at θ.
 
@@ -31,12 +31,12 @@ def functional_dimension(
         >>> functional_dimension(model, theta, x)[:2]  # two slopes and two scalings
         (2, 2)
 
-    Singular values below the share `rtol` of the largest count as 0. With fewer inputs than parameters, their
+    Singular values below a millionth of the largest count as 0. With fewer inputs than parameters, their
     number may bound the rank. All is computed in float64.
     """
     check(model, theta[None], inputs)
     x = inputs.double()
     jacobian = jacrev(lambda at: outputs(model, at[None], x)[0].flatten(), chunk_size=256)(theta.to(x))
     values = torch.linalg.svdvals(jacobian)
-    rank = int((values > rtol * values[0]).sum())
+    rank = int((values > 1e-6 * values[0]).sum())
     return FunctionalDimension(rank, len(theta) - rank, values)
