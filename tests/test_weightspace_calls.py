@@ -2,15 +2,17 @@
 
 import copy
 import pickle
+import re
 from functools import partial
+from inspect import unwrap
 
 import pytest
 import torch
 import weightspace_models as zoo
-from helpers import generator, normal
+from helpers import generator, normal, sentence
 from torch import nn
 
-from intertwine.weightspace import find_symmetries
+from intertwine.weightspace import canonicalise, find_symmetries, match, relative_error, verify
 
 TOKENS = torch.tensor([[1, 4, 0, 10, 3], [2, 2, 7, 5, 6]])
 
@@ -43,3 +45,132 @@ def test_a_saved_space_draws_acts_and_is_drawn_as_before(build, inputs, again):
     element, same = (each.sample(generator()) for each in (space, saved))
     assert equal(space.act(model, element), saved.act(model, same))
     assert (str(saved), saved.spec, saved.draw()) == (str(space), space.spec, space.draw())
+
+
+def test_a_state_dict_moves_as_its_model_also_where_a_file_names_tied_weights_once():
+    model = zoo.randomise(zoo.GPT(tied=True), generator())
+    space = find_symmetries(model, TOKENS)
+    element, weights = space.sample(generator()), model.state_dict()
+    expected = space.act(model, element).state_dict()
+    for left_out in (set(), {"embed.weight"}, {"head.weight"}, {"positions.missing"}):
+        given = {name: x.clone() for name, x in weights.items() if name not in left_out}
+        moved = space.act(given, element)
+        assert [*moved] == [*given] and all(torch.equal(x, expected[name]) for name, x in moved.items())
+    with pytest.raises(ValueError, match=r"Expected a model with blocks.0.up.weight .* was given none"):
+        space.act({name: x for name, x in weights.items() if name != "blocks.0.up.weight"}, element)
+
+
+def test_the_representative_and_the_match_of_state_dicts_are_those_of_models():
+    model = perceptron().double()
+    space = find_symmetries(model, normal(2, 3).double())
+    moved = space.act(model, space.sample(generator()))
+    dicts = [each.state_dict() for each in (model, moved)]
+    for found in (unwrap(match)(space, *dicts).model, unwrap(canonicalise)(space, dicts[0]).model):
+        assert isinstance(found, dict)
+    torch.testing.assert_close(unwrap(match)(space, *dicts).model, dicts[0])
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_compiled_model_is_its_module(inside):
+    model = perceptron()
+    compiled = torch.compile(model, backend="eager")
+    given = nn.Sequential(compiled, nn.ReLU()).eval() if inside else compiled
+    plain = nn.Sequential(model, nn.ReLU()).eval() if inside else model
+    space = find_symmetries(given, normal(2, 3))
+    assert space.spec == find_symmetries(plain, normal(2, 3)).spec
+    element = space.sample(generator())
+    moved = space.act(given, element)
+    assert equal(moved, space.act(plain, element)) and type(moved) is nn.Sequential
+    assert verify(space, given, element, normal(2, 3)).output < 1e-5
+
+
+def on_meta(build) -> nn.Module:
+    with torch.device("meta"):
+        return build().eval()
+
+
+@pytest.mark.parametrize(
+    "build, inputs",
+    [(convolutions, normal(1, 3, 9, 9)), (partial(zoo.GPT, tied=True), TOKENS), (zoo.Llama, TOKENS)],
+)
+def test_without_weights_in_memory_the_group_is_the_same_and_unchecked(build, inputs):
+    model = build().eval()
+    with pytest.warns(UserWarning, match="not checked, since weights have no memory"):
+        space = find_symmetries(on_meta(build), inputs)
+    assert space.spec == find_symmetries(model, inputs).spec
+    element = space.sample(generator(), scale=0.1)
+    assert relative_error(space.act(model, element)(inputs), model(inputs)) < 1e-3
+
+
+class Masked(nn.Module):
+    """A step that depends on a mask, as models of language take it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed, self.out = nn.Embedding(11, 6), nn.Linear(6, 2)
+
+    def forward(self, ids, mask):
+        x = self.embed(ids)
+        places = torch.arange(ids.shape[1], device=x.device)
+        hidden = x if mask.all() or places.max() > 7 else x * mask.to(x.device)[..., None]
+        return self.out(torch.relu(hidden))
+
+
+def test_without_weights_in_memory_masks_decide_on_steps():
+    batch = {"ids": TOKENS, "mask": TOKENS > 1}
+    with pytest.warns(UserWarning, match="not checked"):
+        space = find_symmetries(on_meta(Masked), batch)
+    assert str(space) == str(find_symmetries(Masked().eval(), batch)) and "masks like this one" in str(space)
+
+
+def quantised(model: nn.Module) -> nn.Module:
+    return torch.ao.quantization.quantize_dynamic(model, {nn.Linear})
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "made, said",
+    [
+        (torch.jit.script, "give the model that was scripted or traced"),
+        (lambda m: torch.jit.trace(m, torch.zeros(1, 3)), "give the model that was scripted or traced"),
+        (lambda m: torch.jit.freeze(torch.jit.script(m)), "give the model that was scripted or traced"),
+        (lambda m: torch.export.export(m, (torch.zeros(1, 3),)), "give the model that was exported"),
+        (lambda m: torch.export.export(m, (torch.zeros(1, 3),)).module(), "give the model that was exported"),
+        (quantised, "whose module '0' is a torch.ao.*: find the symmetries of the model before it is quant"),
+        (lambda m: m.state_dict(), "a collections.OrderedDict: weights do not say how they are used"),
+        (lambda m: lambda x: m(x), "wrap a function of tensors in one"),
+    ],
+)
+def test_a_model_whose_calls_cannot_be_followed_gets_one_sentence_with_the_way_out(made, said):
+    given = made(perceptron())
+    assert re.search(said, sentence(lambda: unwrap(find_symmetries)(given, torch.zeros(1, 3))))
+
+
+class Experts(nn.Module):
+    """Experts that are skipped, in a model of transformers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.config = type("Config", (), {"_experts_implementation": "eager"})()
+        self.experts = nn.ModuleList(nn.Linear(3, 3) for _ in "12")
+        self.experts.forward = lambda x: self.experts[int(x.sum() > 0)](x)
+
+    def forward(self, x):
+        return self.experts(x)
+
+
+def test_experts_that_are_skipped_are_pointed_to_the_other_implementation_of_their_library():
+    said = sentence(lambda: find_symmetries(Experts().eval(), torch.zeros(1, 3)))
+    assert 'as by config._experts_implementation = "batched_mm"' in said
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_weights_of_16_bits_are_matched_to_rounding_and_have_no_representative(dtype):
+    model = zoo.randomise(zoo.GPT(tied=True), generator()).to(dtype)
+    space = find_symmetries(model, TOKENS)
+    moved = space.act(model, space.sample(generator(), scale=0.1))
+    found = match(space, model, moved).model
+    for x, y in zip(found.parameters(), model.parameters(), strict=True):
+        assert (x - y).double().norm() <= 4 * torch.finfo(dtype).eps * y.double().norm()
+    said = sentence(lambda: canonicalise(space, model))
+    assert said.startswith(f"Expected weights in float32 or float64, was given {dtype}: units are ordered by")

@@ -8,6 +8,7 @@ from intertwine.weightspace.act.space import WeightSpace
 from intertwine.weightspace.rules.infer import infer
 from intertwine.weightspace.solve.names import name_spaces
 from intertwine.weightspace.solve.solve import solve
+from intertwine.weightspace.trace.given import eager, named_tensors
 from intertwine.weightspace.trace.interleaved import separate
 from intertwine.weightspace.trace.recognise import recognise
 from intertwine.weightspace.trace.run import Ref, Run, needed
@@ -48,6 +49,7 @@ def find_symmetries(
         ValueError: in training mode; the inputs do not fit; or steps depend on values of weights or of real
             inputs.
     """
+    model = eager(model)
     run = trace(model, example_inputs, outputs, values=False)
     recognise(run)
     separate(run)
@@ -69,17 +71,16 @@ def find_symmetries(
 
 def _solved(run: Run, model: nn.Module, failed: list[tuple[int, int]]) -> WeightSpace:
     """The group, where these axes of parameters do not move."""
-    masks: set[str] = set()
-    floating = {k for k, x in model.named_parameters(remove_duplicate=False) if x.is_floating_point()}
-    for name, module in model.named_modules():  # a frozen batch norm keeps its weights as buffers
+    gains, masks = set[int](), set[int]()
+    for module in model.modules():  # a frozen batch norm keeps its weights as buffers
         if module._buffers.keys() >= {"weight", "bias", "running_mean", "running_var"}:
-            floating |= {f"{name}.{each}".lstrip(".") for each in module._buffers}
-        pruned = {
-            f"{each.removesuffix('_orig')}_mask" for each in module._parameters if each.endswith("_orig")
-        }
-        masks |= {f"{name}.{each}".lstrip(".") for each in pruned & module._buffers.keys()}
-    trainable, moving = ({k for k in run.names if run.stored(k)[0] in x} for x in (floating, masks))
-    inference = infer(run, trainable, moving)
+            gains |= {*map(id, module._buffers.values())}
+        pruned = [each for each in module._parameters if each.endswith("_orig")]
+        masks |= {id(module._buffers.get(f"{each.removesuffix('_orig')}_mask")) for each in pruned}
+    named = [*named_tensors(model)]
+    weights = [(k, x) for k, x in named if isinstance(x, nn.Parameter) or id(x) in gains]
+    floating, moving = {k for k, x in weights if x.is_floating_point()}, {k for k, x in named if id(x) in masks}
+    inference = infer(run, *({k for k in run.names if run.stored(k)[0] in x} for x in (floating, moving)))
     for index, k in failed:
         inference.freeze((inference.of(Ref(index))[k],), "an element of it changed the outputs when checked")
     solution = solve(inference)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -14,17 +14,16 @@ from intertwine.checks import check_finite
 from intertwine.weightspace.act.action import Action, State, fold_batch_norms
 from intertwine.weightspace.act.outputs import transform_outputs
 from intertwine.weightspace.act.tables import spaces_table, stays_table
+from intertwine.weightspace.act.weights import AnyWeights, Weights, state, with_state
 from intertwine.weightspace.rules.axes import Unit
 from intertwine.weightspace.rules.infer import Inference
 from intertwine.weightspace.solve.draw import Drawing, draw
 from intertwine.weightspace.solve.hidden import HiddenSpace, Solution
 from intertwine.weightspace.solve.move import Move
-from intertwine.weightspace.trace.trace import named_tensors, replica
 
 if TYPE_CHECKING:
     import pandas as pd
 
-AnyModel = TypeVar("AnyModel", bound=nn.Module)
 Element = dict[str, Move]
 Given = Mapping[Any, Move | Tensor]
 
@@ -203,20 +202,11 @@ class WeightSpace:
     def _blocks(self, space: HiddenSpace, g: Element) -> Tensor:
         return torch.arange(space.blocks) if space.base is None else g[self.spaces[space.base].name].order[0]
 
-    def state(self, model: nn.Module) -> dict[int, Tensor]:
-        """The parameters and buffers of a model, by their number in the run."""
-        tensors, run = dict(named_tensors(model)), self.inference.run
-        for name, expected in map(run.stored, run.names):
-            if name not in tensors or tuple(tensors[name].shape) != expected:
-                found = tuple(tensors[name].shape) if name in tensors else "none"
-                raise ValueError(
-                    f"Expected a model with {name} of shape {expected}, as its symmetries were found for, "
-                    f"was given {found}: find the symmetries of this model."
-                )
-        state = {k: tensors[run.stored(k)[0]] for k in run.names}
-        return state | {k: part.of(state[k]) for k, part in run.parts.items()}
+    def state(self, model: Weights) -> dict[int, Tensor]:
+        """The parameters and buffers of a model, by their number in the run; of a state dict, those in it."""
+        return state(self.inference.run, model, lambda k: bool(self.solution.touched(k)))
 
-    def act(self, model: AnyModel, element: Given, *, readers: bool = True) -> AnyModel:
+    def act(self, model: AnyWeights, element: Given, *, readers: bool = True) -> AnyWeights:
         """A copy of the model with moved weights, which computes the same function.
 
         Example:
@@ -232,7 +222,8 @@ class WeightSpace:
         have several scalars, a matrix decides the one that it acts on; the others are 1.
 
         Args:
-            model: it is not changed; matrices act in float64, scalars in float32 or better.
+            model: or its state dict, which is not changed; matrices act in float64, scalars in float32 or
+                better.
             element: by space; those that it does not name are left unchanged.
             readers: False to multiply the weights and biases that write the spaces alone, by matrices that
                 need not be in the group: a *sanity rotation* (godfrey2022 §3.3), which changes the function.
@@ -257,25 +248,13 @@ class WeightSpace:
         names = self.inference.run.names
         check_finite(((names[k], x) for k, x in state.items() if self.solution.touched(k)), which)
 
-    def folded_state(self, model: nn.Module, which: str = "model") -> dict[int, Tensor]:
+    def folded_state(self, model: Weights, which: str = "model") -> dict[int, Tensor]:
         """`state` in float64 on the CPU, with gains of batch norms over the running deviation, if finite."""
         state = {k: x.detach().cpu() for k, x in self.state(model).items()}
         self.check_finite(state, which)
         double = {k: x.double() if x.is_floating_point() else x for k, x in state.items()}
         return fold_batch_norms(self.solution.norms, double)
 
-    def with_state(self, model: AnyModel, state: State) -> AnyModel:
-        """A copy of the model with these parameters and buffers."""
-        tensors, run = dict(named_tensors(model)), self.inference.run
-        new: dict[int, Tensor] = {}
-        for k, x in state.items():
-            old, part = tensors[run.stored(k)[0]], run.parts.get(k)
-            if part is not None:
-                whole = new.setdefault(id(old), old.detach().to(x.dtype, copy=True))
-                part.rows(whole).copy_(x.unflatten(0, (part.blocks, -1)))
-            elif x is not old:
-                new[id(old)] = x
-        parameters = {id(p): p.requires_grad for p in model.parameters()}
-        for k in new.keys() & parameters.keys():
-            new[k] = nn.Parameter(new[k], parameters[k])
-        return replica(model, new)  # which takes these for the old ones
+    def with_state(self, model: AnyWeights, state: State) -> AnyWeights:
+        """A copy of the model, or of its state dict, with these parameters and buffers."""
+        return with_state(self.inference.run, model, state)

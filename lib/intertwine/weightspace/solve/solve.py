@@ -125,7 +125,7 @@ def _untenable(state: Inference, edges: list[Edge]) -> list[Edge]:
             and times[id(other.space)] == 1
             and gains[edge.gain, edge.part] == 1
             and edge.gain not in state.labels
-            and bool(gain.min() > 1e-6 * gain.max())
+            and (gain.is_meta or bool(gain.min() > 1e-6 * gain.max()))
         )
 
     return [edge for edge, pair in zip(edges, pairs, strict=True) if not tenable(edge, *pair)]

@@ -35,15 +35,15 @@ class Steered(ValueError):
 
 
 class Recorder(TorchFunctionMode):
-    def __init__(self, run: Run, *, values: bool) -> None:
+    def __init__(self, run: Run, *, values: bool, meta: bool = False) -> None:
         super().__init__()
-        self.run, self.values = run, values
+        self.run, self.values, self.meta = run, values, meta
         self.known: dict[int, int] = {}  # id of a tensor → its newest value
         self.keep: list[Tensor] = []  # an id is only taken while its tensor lives
         self.dynamic = run.dynamic
         self.steering: set[int] = set()  # on integer or boolean inputs
         self.uneven: set[int] = set()  # whose shape depends on dynamic values
-        self.memory: dict[int, set[int]] = {}  # address → ids of tensors there
+        self.memory: dict[int, set[int]] = {}  # storage → ids of tensors there
         self.paused = 0  # inside how many modules that are written down as one call
 
     def add(self, tensor: Tensor, *, dynamic: bool, weight: bool = False) -> int:
@@ -55,7 +55,7 @@ class Recorder(TorchFunctionMode):
         self.known[id(tensor)] = index
         self.keep.append(tensor)
         if tensor.layout == torch.strided:
-            self.memory.setdefault(tensor.untyped_storage().data_ptr(), set()).add(id(tensor))
+            self.memory.setdefault(tensor.untyped_storage()._cdata, set()).add(id(tensor))
         if dynamic:
             self.dynamic.add(index)
         return index
@@ -85,6 +85,7 @@ class Recorder(TorchFunctionMode):
         before = replaced((args, kwargs), lambda x: self.ref(x) if isinstance(x, Tensor) else x)
         refs = [x.index for x in leaves(before) if isinstance(x, Ref)]
         dynamic = not self.dynamic.isdisjoint(refs)
+        args, kwargs = _on_meta(args, kwargs) if self.meta else (args, kwargs)
         result = func(*args, **kwargs)
         tensors = [x for x in leaves(result) if isinstance(x, Tensor)]
         reads = isinstance(result, bool | int | float) or name in ("tolist", "numpy", "__array__")
@@ -101,7 +102,7 @@ class Recorder(TorchFunctionMode):
         if changed is not None and not any(x is changed for x in tensors):
             tensors.append(changed)
         if changed is not None and changed.layout == torch.strided:
-            others = self.memory.get(changed.untyped_storage().data_ptr(), set()) - {id(changed)}
+            others = self.memory.get(changed.untyped_storage()._cdata, set()) - {id(changed)}
             self.run.shared |= {self.known[i] for i in others}
         if not tensors:
             return result
@@ -116,6 +117,17 @@ class Recorder(TorchFunctionMode):
             self.steering |= indices
         self.run.calls.append(Call(name, func, before[0], before[1], results, changed is not None))
         return result
+
+
+def _on_meta(args: Any, kwargs: Any) -> Any:
+    """The same arguments on the meta device where one of them is there; else on devices that have memory.
+
+    So what depends on no weight, as a mask, keeps its values.
+    """
+    if any(isinstance(x, Tensor) and x.is_meta for x in leaves((args, kwargs))):
+        return replaced((args, kwargs), lambda x: x.to("meta") if isinstance(x, Tensor) else x)
+    here = torch.device("cpu")
+    return replaced((args, kwargs), lambda x: here if str(x) == "meta" else x)
 
 
 def _leaves(tensor: Tensor) -> Iterator[Tensor]:

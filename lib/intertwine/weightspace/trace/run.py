@@ -87,6 +87,7 @@ class Run:
 
     Attributes:
         names: of the values that are parameters or buffers, or parts of these.
+        tied: a second name of a parameter or buffer, and its first.
         parts: which rows of which parameter they are.
         steered: whether integer or boolean inputs decided on the steps.
         chosen: which of the outputs count, if not all.
@@ -100,6 +101,7 @@ class Run:
     shapes: list[tuple[int, ...]] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     names: dict[int, str] = field(default_factory=dict)
+    tied: dict[str, str] = field(default_factory=dict)
     parts: dict[int, Part] = field(default_factory=dict)
     inputs: list[int] = field(default_factory=list)
     outputs: list[int] = field(default_factory=list)

@@ -4,7 +4,7 @@ import copy
 import dataclasses
 import traceback
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, ValuesView
+from collections.abc import Iterator, Mapping, Sequence, ValuesView
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
 from intertwine.groups import ActivationError, as_activation
+from intertwine.weightspace.trace.given import WRAPPED, eager, named_tensors
 from intertwine.weightspace.trace.recorder import Recorder, Steered
 from intertwine.weightspace.trace.run import Call, Ref, Run, leaves, replaced
 
@@ -34,14 +35,16 @@ def trace(model: nn.Module, example_inputs: Any, outputs: Outputs = None, *, val
     activation is one call. Arguments and errors are those of `find_symmetries`; without `values`, those that
     depend on weights or real inputs have no entries.
     """
+    model = eager(model)
     modes = [name or "it" for name, module in model.named_modules() if module.training]
     if modes:
         raise ValueError(
             f"Expected a model in evaluation mode, but {modes[0]} is training: call model.eval() first."
         )
     run = Run(chosen=outputs)
-    recorder = Recorder(run, values=values)
+    recorder = Recorder(run, values=values, meta=any(x.is_meta for _, x in named_tensors(model)))
     copies: dict[int, Tensor] = {}
+    firsts: dict[int, str] = {}
     for name, tensor in named_tensors(model):
         if id(tensor) not in copies:
             # weights require gradients, so that autograd finds values that depend on them through
@@ -50,6 +53,9 @@ def trace(model: nn.Module, example_inputs: Any, outputs: Outputs = None, *, val
             floating = weight and tensor.is_floating_point()
             copies[id(tensor)] = tensor.detach().requires_grad_() if floating else tensor.detach().clone()
             run.names[recorder.add(copies[id(tensor)], dynamic=weight, weight=floating)] = name
+            firsts[id(tensor)] = name
+        else:
+            run.tied[name] = firsts[id(tensor)]
     model = replica(model, copies)
     args, kwargs = as_arguments(example_inputs)
     for tensor in leaves((args, kwargs)):
@@ -63,10 +69,13 @@ def trace(model: nn.Module, example_inputs: Any, outputs: Outputs = None, *, val
             with _watched(model, recorder, inside), recorder:
                 result = model(*args, **kwargs)
         except Steered as error:
+            where = _where(error, inside)
+            known = "expert" in where and hasattr(getattr(model, "config", None), "_experts_implementation")
+            way = ', as by config._experts_implementation = "batched_mm"' if known else ""
             raise ValueError(
                 f"Expected a model whose steps do not depend on the values of its weights or real inputs, "
-                f"but {_where(error, inside)} reads a tensor with {error}: choose an implementation of it "
-                f"without that branch, where its library has one, or find symmetries of a part of the model."
+                f"but {where} reads a tensor with {error}: choose an implementation of it without that "
+                f"branch, where its library has one{way}, or find symmetries of a part of the model."
             ) from error
         except Exception as error:
             shapes = ", ".join(str(run.shapes[k]) for k in run.inputs)
@@ -83,7 +92,11 @@ def trace(model: nn.Module, example_inputs: Any, outputs: Outputs = None, *, val
 
 
 def replica(model: AnyModel, instead: Mapping[int, Tensor]) -> AnyModel:
-    """A copy with other tensors, by the ids of the old ones, and without what runs have left in the model."""
+    """A copy with other tensors, by the ids of the old ones, and without what runs have left in the model.
+
+    No module of it is compiled.
+    """
+    model = eager(model)
     training = {name: module.training for name, module in model.named_modules(remove_duplicate=False)}
     memo: dict[int, Any] = dict(instead)
     for module in model.modules():
@@ -97,15 +110,12 @@ def replica(model: AnyModel, instead: Mapping[int, Tensor]) -> AnyModel:
         if module.training != training[name]:  # some modules are copied as they were when they were made
             module.train(training[name])  # which chooses the graph of a feature extractor, too
     for module in model.modules():
+        for name, inner in module._modules.items():
+            module._modules[name] = getattr(inner, WRAPPED, inner)
         for name, kept in vars(module).items():
             if "cache" in name and isinstance(kept, dict):  # of biases, as LeViT keeps them
                 kept.clear()
     return model
-
-
-def named_tensors(model: nn.Module) -> Iterable[tuple[str, Tensor]]:
-    yield from model.named_parameters(remove_duplicate=False)
-    yield from model.named_buffers(remove_duplicate=False)
 
 
 def as_arguments(inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:

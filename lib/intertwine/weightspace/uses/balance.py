@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from intertwine.weightspace.act.space import Moved, WeightSpace
+from intertwine.weightspace.trace.given import eager
 
 Logs = Mapping[str, Float[Tensor, "k b n"]]
 
@@ -94,7 +95,7 @@ def _still(space: WeightSpace) -> dict[str, Tensor]:
 
 def _half_squared_norm(space: WeightSpace, model: nn.Module, logs: Logs) -> Tensor:
     """Of all parameters, moved by these scalings; each counts once, however many names it has."""
-    old, trained = space.state(model), {id(parameter) for parameter in model.parameters()}
+    old, trained = space.state(model), {id(parameter) for parameter in eager(model).parameters()}
     state = {k: x.double() if x.is_floating_point() else x for k, x in old.items()}
     moves = {space[name].index: space[name].identity()._replace(log=log) for name, log in logs.items()}
     moved = space.action(moves, state).state(state)

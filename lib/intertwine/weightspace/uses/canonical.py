@@ -34,6 +34,11 @@ def canonicalise(space: WeightSpace, model: nn.Module) -> Moved:
         The representative as `model`, the `element` that leads there, and the names of those spaces that are
         `undetermined`: for them models in one orbit may differ.
     """
+    if low := {x.dtype for x in space.state(model).values() if x.is_floating_point() and x.itemsize < 4}:
+        raise ValueError(
+            f"Expected weights in float32 or float64, was given {low.pop()}: units are ordered by sums of "
+            f"weights, which rounding to 16 bits changes, so take the weights before they were rounded."
+        )
     moves, undetermined = sweep(space, [space.folded_state(model)], normal)
     element = space.element(moves)
     return Moved(space.act(model, element), element, space.called(undetermined))

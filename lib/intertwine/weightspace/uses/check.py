@@ -30,8 +30,12 @@ def spaces_that_change_outputs(space: WeightSpace, model: nn.Module, inputs: Any
 
     One random element, and two forward passes: in float64 where the model computes in it, on weights with
     some noise added, so that layers that begin with zeros count, too. Only if outputs differ, every space is
-    tried alone. Where no output is finite, nothing can be seen, and a UserWarning says so.
+    tried alone. Where no output is finite, or weights have no memory, nothing can be seen, and a UserWarning
+    says so.
     """
+    if any(x.is_meta for x in space.state(model).values()):
+        warnings.warn("The symmetries are not checked, since weights have no memory.", stacklevel=3)
+        return []
     element = space.sample(torch.Generator().manual_seed(0), scale=0.3)
     for hidden in space.spaces:  # every second order of two units leaves them alone
         move = element[hidden.name]

@@ -1,0 +1,56 @@
+"""The tensors of a model, or of its state dict, by their number in a run; and a copy with others."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from torch import Tensor, nn
+
+from intertwine.weightspace.act.action import State
+from intertwine.weightspace.trace.given import named_tensors
+from intertwine.weightspace.trace.run import Run
+from intertwine.weightspace.trace.trace import replica
+
+Weights = nn.Module | Mapping[str, Tensor]
+"""A model, or its state dict."""
+AnyWeights = TypeVar("AnyWeights", bound=Weights)
+
+
+def state(run: Run, model: Weights, moves: Callable[[int], bool]) -> dict[int, Tensor]:
+    """Parameters and buffers by their number; of a state dict, those that are in it or move."""
+    tensors = _named(run, model)
+    known = [k for k in run.names if isinstance(model, nn.Module) or moves(k) or run.stored(k)[0] in tensors]
+    for name, expected in map(run.stored, known):
+        if name not in tensors or tuple(tensors[name].shape) != expected:
+            found = tuple(tensors[name].shape) if name in tensors else "none"
+            raise ValueError(
+                f"Expected a model with {name} of shape {expected}, as its symmetries were found for, "
+                f"was given {found}: find the symmetries of this model."
+            )
+    whole = {k: tensors[run.stored(k)[0]] for k in known}
+    return whole | {k: part.of(whole[k]) for k, part in run.parts.items() if k in whole}
+
+
+def with_state(run: Run, model: Any, state: State) -> Any:
+    """A copy with these parameters and buffers; of a state dict, the tensors that do not move are shared."""
+    tensors = _named(run, model)
+    new: dict[int, Tensor] = {}
+    for k, x in state.items():
+        old, part = tensors[run.stored(k)[0]], run.parts.get(k)
+        if part is not None:
+            whole = new.setdefault(id(old), old.detach().to(x.dtype, copy=True))
+            part.rows(whole).copy_(x.unflatten(0, (part.blocks, -1)))
+        elif x is not old:
+            new[id(old)] = x
+    if not isinstance(model, nn.Module):
+        return {name: new.get(id(tensors[run.tied.get(name, name)]), x) for name, x in model.items()}
+    parameters = {id(p): p.requires_grad for p in model.parameters()}
+    for k in new.keys() & parameters.keys():
+        new[k] = nn.Parameter(new[k], parameters[k])
+    return replica(model, new)  # which takes these for the old ones
+
+
+def _named(run: Run, model: Weights) -> dict[str, Tensor]:
+    """By their first name; a file may hold tied weights under any of their names."""
+    if isinstance(model, nn.Module):
+        return dict(named_tensors(model))
+    return {first: model[name] for name, first in run.tied.items() if name in model} | dict(model)

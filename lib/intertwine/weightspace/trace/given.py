@@ -1,0 +1,79 @@
+"""What is given as a model: compiled ones are unwrapped, and those whose calls cannot be seen are refused."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+
+WRAPPED = "_orig_mod"
+"""Where `torch.compile` keeps the module that it was given."""
+
+
+def eager(model: Any) -> Any:
+    """The model of which `torch.compile` made this one, or the model itself.
+
+    Example:
+        >>> layer = nn.Linear(3, 2)
+        >>> eager(torch.compile(layer)) is layer
+        True
+
+    Modules inside of it may still be compiled. A model whose calls cannot be seen raises a ValueError.
+    """
+    model = getattr(model, WRAPPED, model)
+    if not isinstance(model, nn.Module):
+        raise ValueError(f"Expected a model, an nn.Module, was given {_kind(model)}: {_instead(model)}.")
+    for name, module in model.named_modules():
+        if instead := _unseen(module):
+            inside = f"one whose module {name!r} is " if name else ""
+            raise ValueError(
+                f"Expected a model whose calls can be followed, was given {inside}{_kind(module)}: {instead}."
+            )
+    for name, tensor in named_tensors(model):
+        if is_traceable_wrapper_subclass(tensor):
+            instead = SHARDED if "DTensor" in _kind(tensor) else QUANTISED
+            given = f"one whose {name} is {_kind(tensor)}"
+            raise ValueError(f"Expected a model of plain tensors, was given {given}: {instead}.")
+    return model
+
+
+def named_tensors(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
+    """Parameters, then buffers, by every name that they have; of a compiled module, by its own."""
+    for named in (model.named_parameters, model.named_buffers):
+        for name, tensor in named(remove_duplicate=False):
+            yield name.replace(f"{WRAPPED}.", ""), tensor
+
+
+QUANTISED = "find the symmetries of the model before it is quantised, move it, and quantise what comes out"
+SHARDED = (
+    "find the symmetries of the model before it is sharded (on the meta device it takes no memory), and let "
+    "them act on its full state dict"
+)
+
+
+def _unseen(module: nn.Module) -> str:
+    """What to do instead, where the calls of a module cannot be seen."""
+    kinds = [f"{each.__module__}.{each.__name__}" for each in type(module).__mro__]
+    if isinstance(module, torch.jit.ScriptModule):
+        return "give the model that was scripted or traced"
+    if any(kind.startswith("torch.ao.nn.") and "quantized" in kind for kind in kinds):
+        return QUANTISED
+    if any(kind.startswith("torch.distributed.fsdp.") for kind in kinds):
+        return SHARDED
+    targets = [node.target for node in module.graph.nodes] if isinstance(module, torch.fx.GraphModule) else []
+    if any(isinstance(target, torch._ops.OpOverload) for target in targets):
+        return "give the model that was exported"
+    return ""
+
+
+def _instead(given: Any) -> str:
+    if isinstance(given, Mapping):
+        return "weights do not say how they are used, so take the model; what is found acts on state dicts"
+    if isinstance(given, torch.export.ExportedProgram):
+        return "give the model that was exported"
+    return "wrap a function of tensors in one"
+
+
+def _kind(x: Any) -> str:
+    return f"a {type(x).__module__}.{type(x).__name__}".replace("a builtins.", "a ")
