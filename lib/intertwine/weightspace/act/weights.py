@@ -5,10 +5,8 @@ from typing import Any, TypeVar
 
 from torch import Tensor, nn
 
-from intertwine.weightspace.act.action import State
-from intertwine.weightspace.trace.given import named_tensors
+from intertwine.weightspace.trace.given import named_tensors, replica
 from intertwine.weightspace.trace.run import Run
-from intertwine.weightspace.trace.trace import replica
 
 Weights = nn.Module | Mapping[str, Tensor]
 """A model, or its state dict."""
@@ -30,7 +28,7 @@ def state(run: Run, model: Weights, moves: Callable[[int], bool]) -> dict[int, T
     return whole | {k: part.of(whole[k]) for k, part in run.parts.items() if k in whole}
 
 
-def with_state(run: Run, model: Any, state: State) -> Any:
+def with_state(run: Run, model: Any, state: Mapping[int, Tensor]) -> Any:
     """A copy with these parameters and buffers; of a state dict, the tensors that do not move are shared."""
     tensors = _named(run, model)
     new: dict[int, Tensor] = {}

@@ -13,9 +13,10 @@ queries, keys and values of each head. The rules then read the run alone, not th
 Read in this order:
 
 1. `run`: the data types `Run`, `Call`, `Ref` and `Part`, and which calls an output needs.
-2. `recorder`: a `TorchFunctionMode` that sees each call. It refuses a run whose steps depend on weights.
-3. `trace`: copies the model, watches its modules, and runs it under a recorder. `trace` is the entrance.
-4. `recognise`: several calls become one, `by_hand`.
-5. `views`: which entries of its argument a slice, a transpose or a split shows.
-6. `interleaved`: one layer becomes several.
+2. `given`: models as they come: compiled, scripted, sharded; and copies of them.
+3. `recorder`: a `TorchFunctionMode` that sees each call. It refuses a run whose steps depend on weights.
+4. `trace`: copies the model, watches its modules, and runs it under a recorder. `trace` is the entrance.
+5. `recognise`: several calls become one, `by_hand`.
+6. `views`: which entries of its argument a slice, a transpose or a split shows.
+7. `interleaved`: one layer becomes several.
 """

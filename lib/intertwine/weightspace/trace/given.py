@@ -1,12 +1,17 @@
-"""What is given as a model: compiled ones are unwrapped, and those whose calls cannot be seen are refused."""
+"""What is given as a model: unwrapped if compiled, refused where its calls cannot be seen, and copied."""
 
+import copy
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
+from intertwine.weightspace.trace.run import leaves
+
+AnyModel = TypeVar("AnyModel", bound=nn.Module)
 WRAPPED = "_orig_mod"
 """Where `torch.compile` keeps the module that it was given."""
 
@@ -35,6 +40,33 @@ def eager(model: Any) -> Any:
             instead = SHARDED if "DTensor" in _kind(tensor) else QUANTISED
             given = f"one whose {name} is {_kind(tensor)}"
             raise ValueError(f"Expected a model of plain tensors, was given {given}: {instead}.")
+    return model
+
+
+def replica(model: AnyModel, instead: Mapping[int, Tensor]) -> AnyModel:
+    """A copy with other tensors, by the ids of the old ones, and without what runs have left in the model.
+
+    No module of it is compiled.
+    """
+    model = eager(model)
+    training = {name: module.training for name, module in model.named_modules(remove_duplicate=False)}
+    memo: dict[int, Any] = dict(instead)
+    for module in model.modules():
+        # most of the time of a deep copy would go into the empty dictionaries of hooks
+        memo |= {id(x): type(x)() for x in vars(module).values() if type(x) in (dict, OrderedDict) and not x}
+        for x in leaves(vars(module)):
+            if isinstance(x, Tensor) and not x.is_leaf:
+                memo.setdefault(id(x), x.detach())
+    model = copy.deepcopy(model, memo)
+    for name, module in model.named_modules(remove_duplicate=False):
+        if module.training != training[name]:  # some modules are copied as they were when they were made
+            module.train(training[name])  # which chooses the graph of a feature extractor, too
+    for module in model.modules():
+        for name, inner in module._modules.items():
+            module._modules[name] = getattr(inner, WRAPPED, inner)
+        for name, kept in vars(module).items():
+            if "cache" in name and isinstance(kept, dict):  # of biases, as LeViT keeps them
+                kept.clear()
     return model
 
 

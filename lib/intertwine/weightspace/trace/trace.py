@@ -3,22 +3,20 @@
 import copy
 import dataclasses
 import traceback
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence, ValuesView
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 
 from intertwine.groups import ActivationError, as_activation
-from intertwine.weightspace.trace.given import WRAPPED, eager, named_tensors
+from intertwine.weightspace.trace.given import eager, named_tensors, replica
 from intertwine.weightspace.trace.recorder import Recorder, Steered
 from intertwine.weightspace.trace.run import Call, Ref, Run, leaves, replaced
 
-AnyModel = TypeVar("AnyModel", bound=nn.Module)
 Outputs = str | int | Sequence[str | int] | None
 OTHERS = ("/torch/", "<", "/jaxtyping/", str(Path(__file__).parent))
 
@@ -89,33 +87,6 @@ def trace(model: nn.Module, example_inputs: Any, outputs: Outputs = None, *, val
     if not run.outputs:
         raise ValueError("Expected a model that returns tensors, it returns none: wrap it in one that does.")
     return run
-
-
-def replica(model: AnyModel, instead: Mapping[int, Tensor]) -> AnyModel:
-    """A copy with other tensors, by the ids of the old ones, and without what runs have left in the model.
-
-    No module of it is compiled.
-    """
-    model = eager(model)
-    training = {name: module.training for name, module in model.named_modules(remove_duplicate=False)}
-    memo: dict[int, Any] = dict(instead)
-    for module in model.modules():
-        # most of the time of a deep copy would go into the empty dictionaries of hooks
-        memo |= {id(x): type(x)() for x in vars(module).values() if type(x) in (dict, OrderedDict) and not x}
-        for x in leaves(vars(module)):
-            if isinstance(x, Tensor) and not x.is_leaf:
-                memo.setdefault(id(x), x.detach())
-    model = copy.deepcopy(model, memo)
-    for name, module in model.named_modules(remove_duplicate=False):
-        if module.training != training[name]:  # some modules are copied as they were when they were made
-            module.train(training[name])  # which chooses the graph of a feature extractor, too
-    for module in model.modules():
-        for name, inner in module._modules.items():
-            module._modules[name] = getattr(inner, WRAPPED, inner)
-        for name, kept in vars(module).items():
-            if "cache" in name and isinstance(kept, dict):  # of biases, as LeViT keeps them
-                kept.clear()
-    return model
 
 
 def as_arguments(inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
