@@ -201,7 +201,7 @@ def orthogonal_layer(p: int, dtype: torch.dtype) -> Calls:
         layer.weight = start
         return lowered(layer)
 
-    return lambda: lowered(stitching.Orthogonal(start)), theirs
+    return lambda: lowered(stitching.OrthogonalMap(start)), theirs
 
 
 def persistence(n: int, dtype: torch.dtype) -> Calls:

@@ -17,7 +17,7 @@ import torch
 from intertwine import shallow
 from intertwine.shallow import ShallowReLU, random_network, same_function
 from intertwine.shallow.random_networks import random_integers
-from intertwine_book.experiments.shallow_relu import KINDS, known_pair
+from intertwine_book.experiments.shallow_relu import PAIR_KINDS, known_pair
 
 
 def certified(p: ShallowReLU, q: ShallowReLU, x: np.ndarray) -> bool | None:
@@ -38,7 +38,7 @@ def certified(p: ShallowReLU, q: ShallowReLU, x: np.ndarray) -> bool | None:
 def verdicts(cases: int) -> int:
     wrong = 0
     print(f"{'kind':16}{'near miss':>10}{'cases':>8}{'wrong':>7}{'wrong in float64':>18}{'ms a case':>11}")
-    for kind in KINDS:
+    for kind in PAIR_KINDS:
         for near_miss in (False, True):
             generator = torch.Generator().manual_seed(7)
             exact = rounded = 0

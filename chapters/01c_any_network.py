@@ -727,7 +727,7 @@ for way, model in {"as trained": even_net, "principal axes": turned}.items():
         rows.append([way, kept, 100 * right])
 sliced = pd.DataFrame(rows, columns=["way", "channels", "accuracy"])
 label = {"xlabel": "channels that stay", "ylabel": "accuracy, %"}
-mean_curves(sliced, "channels", "accuracy", "way", colours=story.WAYS, **label)
+mean_curves(sliced, "channels", "accuracy", "way", colours=story.NETWORK_COLOURS, **label)
 
 # %% [markdown]
 # {numref}`fig-ex-slice` shows both.

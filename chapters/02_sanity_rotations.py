@@ -541,7 +541,7 @@ def left_unexplained(name, scale):
 
 
 found = [
-    {"spread": scale, "activation": story.NAMES.get(name, name), "share": share}
+    {"spread": scale, "activation": story.TITLES.get(name, name), "share": share}
     for name in ("tanh", "gelu")
     for scale in (0.1, 0.5, 1.0, 2.0, 3.0)
     for share in left_unexplained(name, scale)

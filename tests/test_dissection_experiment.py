@@ -43,11 +43,13 @@ def test_a_pair_is_a_network_before_and_after_training(tmp_path, monkeypatch):
     assert torch.allclose(both["untrained"].block1.bn1.running_mean, z.mean((0, 2, 3)), atol=1e-3)
 
 
-@pytest.mark.parametrize("kind", experiment.KINDS)
+@pytest.mark.parametrize("kind", experiment.SMALL_NETWORKS)
 def test_every_kind_has_the_same_layers(kind):
-    architecture, arguments = experiment.KINDS[kind]
+    architecture, arguments = experiment.SMALL_NETWORKS[kind]
     network, images = getattr(models, architecture)(4, **arguments).eval(), torch.randn(3, 3, 16, 16)
-    out, inside, added = (experiment.maps(network, kind, layer, images) for layer in experiment.LAYERS)
+    out, inside, added = (
+        experiment.maps(network, kind, layer, images) for layer in experiment.RESIDUAL_LAYERS
+    )
     assert out.shape == added.shape == (3, 8, 4, 4) and inside.shape[2:] == (4, 4)
     logits = network.fc(getattr(network, "last_norm", torch.nn.Identity())(out.mean((2, 3))))
     assert torch.allclose(logits, network(images), atol=1e-5)
@@ -112,12 +114,12 @@ def test_a_network_of_imagenet_is_dissected_behind_its_activations_and_at_its_ou
     network = models.efficientnet_lite(0, pretrained=False)
     asked = {"rotations": 2, "alphas": [0.0, 1.0], "quantiles": [0.1]}
     table = imagenet.dissected(masked, network, block=3, seed=0, **asked)
-    assert table["layer"].tolist() == [layer for layer in imagenet.LAYERS for _ in (0, 1)]
+    assert table["layer"].tolist() == [layer for layer in imagenet.LAYER_ENDINGS for _ in (0, 1)]
     assert table["units"].tolist() == [144] * 4 + [24] * 2
     first = activations(network, ["block3.relu1"], drawn.images)["block3.relu1"]
     own = dissect(first, masked.masks, quantile=0.1).best.mean().item()
     assert table["mean_iou"][0] == pytest.approx(own, abs=1e-6)
-    for number, ends in enumerate(imagenet.ENDS):
+    for number, ends in enumerate(imagenet.STAGE_ENDS):
         blocks = dict(models.efficientnet_lite(number, pretrained=False).named_children())
         last = [k for k in range(2, 22) if f"block{k}" in blocks]
         last = [k for k in last if f"block{k + 1}" not in blocks or not blocks[f"block{k + 1}"].passes]

@@ -6,7 +6,7 @@ import torch
 from intertwine.groups import intertwiner_group
 from intertwine_book.experiments.intertwiner_groups.activation_table import (
     EXTENDED,
-    PAPER,
+    TABLE_1_ACTIVATIONS,
     activation_table,
     describe_phi,
 )
@@ -48,7 +48,7 @@ def test_phi_does_what_its_description_says(name):
 
 
 def test_the_paper_table_1():
-    found = activation_table(PAPER, n=3)
+    found = activation_table(TABLE_1_ACTIVATIONS, n=3)
     assert found[["activation", "scalars", "group", "phi"]].to_numpy().tolist() == [
         ["identity", "linear", "GL(n)", "A"],
         ["sigmoid", "trivial", "P", "A"],

@@ -25,6 +25,7 @@ from intertwine_book.build.cli import cli
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 CONDA_NAMES = {"torch": "pytorch", "matplotlib": "matplotlib-base", "editables": "python-editables"}
+STILL_TWICE = {"AnyModel", "COLOURS", "LAYERS", "NAMES", "Run"}  # fewer are better
 
 
 def run(*command: str, **options) -> str:
@@ -300,3 +301,13 @@ def test_what_make_hands_on_is_whole_where_a_folder_has_a_space(spaced, target):
     assert str(spaced / "data") in noted and noted[-1].startswith("tests/")
     if target == "device":
         assert noted[0] == str(spaced / "_build/device/zoo") and "_build/device/01_first.ipynb" in noted
+
+
+def test_a_constant_or_a_type_has_one_meaning_wherever_its_name_stands():
+    definition = re.compile(r"^class ([A-Z]\w*)|^([A-Z]\w*)(?:: .+)? = ", re.MULTILINE)
+    files: dict[str, set[Path]] = {}
+    for file in (ROOT / "lib").rglob("*.py"):
+        for name in map("".join, definition.findall(file.read_text())):
+            files.setdefault(name, set()).add(file)
+    twice = {name: where for name, where in files.items() if len(where) > 1 and name not in STILL_TWICE}
+    assert not twice, "import the one, or say in the name of the other what it is"

@@ -120,7 +120,9 @@ def test_what_cannot_be_kept_is_refused_before_anything_is_touched(tmp_path, nam
 def test_the_limit_counts_a_recorded_folder_and_not_the_table_that_is_replaced(tmp_path, monkeypatch):
     half, recorded = pd.DataFrame({"x": ["half"] * 1000}), tmp_path / "desk/01_x"
     put(recorded, "first", half)
-    monkeypatch.setattr(tables, "LIMIT", sum(path.stat().st_size for path in recorded.iterdir()) + 100)
+    monkeypatch.setattr(
+        tables, "MOST_RECORDED", sum(path.stat().st_size for path in recorded.iterdir()) + 100
+    )
     put(recorded, "first", half)
     with pytest.raises(ValueError, match="'second'"):
         put(recorded, "second", half)

@@ -17,7 +17,7 @@ from intertwine.groups import GReLU
 from intertwine.shallow import ShallowReLU, random_network, same_function
 from intertwine.shallow.random_networks import random_integers, random_scales
 from intertwine_book import models
-from intertwine_book.experiments.shallow_relu.known_pairs import KINDS, known_pair
+from intertwine_book.experiments.shallow_relu.known_pairs import PAIR_KINDS, known_pair
 
 SEEDS = st.integers(0, 2**32 - 1)
 FOLDED = ShallowReLU([[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [[1, 1, 1]], [0])  # σ(x) + σ(y) + σ(1−x−y)
@@ -150,7 +150,7 @@ def test_a_set_of_neurons_is_flipped_however_it_is_named():
 @settings(max_examples=20, deadline=None)
 def test_the_minimal_form_keeps_the_function_and_is_unique_in_its_class(seed, other):
     draw = generator(other)
-    p, q, _ = known_pair(KINDS[integer(0, 3, draw)], generator=draw)  # Definition 3 identifies them
+    p, q, _ = known_pair(PAIR_KINDS[integer(0, 3, draw)], generator=draw)  # Definition 3 identifies them
     x = inputs(p, seed)
     for network in (p, q):
         form, reduction = shallow.minimal_form(network), shallow.zero_factor_reduction(network)
@@ -181,7 +181,7 @@ def test_the_canonical_form_is_the_function(seed):
     assert all(e > 0 for e in leading) and len({tuple(row) for row in form.normals}) == len(form.normals)
 
 
-@given(st.sampled_from(KINDS), SEEDS)
+@given(st.sampled_from(PAIR_KINDS), SEEDS)
 @settings(max_examples=20, deadline=None)
 def test_the_canonical_form_is_a_complete_invariant(kind, seed):
     p, q, _ = known_pair(kind, generator=generator(seed))
@@ -229,7 +229,7 @@ def test_proposition_14(seed):
 def test_corollary_15(seed):
     """A network without opposite pairs has as many 0-factors as any of its function and width."""
     draw = generator(seed)
-    p = known_pair(KINDS[integer(0, 5, draw)], generator=draw).p
+    p = known_pair(PAIR_KINDS[integer(0, 5, draw)], generator=draw).p
     reduction = shallow.zero_factor_reduction(p)
     if len(np.unique(shallow.arrangement(reduction).labels)) == reduction.n:
         assert reduction.n == len(shallow.canonical_form(p).normals)

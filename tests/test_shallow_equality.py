@@ -12,10 +12,10 @@ from intertwine.groups import GReLU
 from intertwine.shallow import ShallowReLU, act, minimal_form, reduce_difference, same_function
 from intertwine.shallow.canonical_form import lexicographic
 from intertwine.shallow.random_networks import random_integers, random_network
-from intertwine_book.experiments.shallow_relu.known_pairs import KINDS, known_pair
+from intertwine_book.experiments.shallow_relu.known_pairs import PAIR_KINDS, known_pair
 
 SEEDS = st.integers(0, 2**32 - 1)
-CASES = [(kind, near_miss) for kind in KINDS for near_miss in (False, True)]
+CASES = [(kind, near_miss) for kind in PAIR_KINDS for near_miss in (False, True)]
 
 
 def same(p: ShallowReLU, q: ShallowReLU) -> bool:
@@ -116,7 +116,7 @@ def test_the_tolerance_is_that_of_the_rounding():
     assert ShallowReLU.from_module(off.to_module()).tolerance == computed.tolerance == 1e-9
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PAIR_KINDS)
 @given(seed=SEEDS, power=st.integers(9, 60))
 @settings(max_examples=12, deadline=None)
 def test_exact_numbers_have_no_tolerance(kind, seed, power):

@@ -14,7 +14,7 @@ from intertwine.stitching import Junction
 from intertwine_book import models
 from intertwine_book.experiments.dissimilarity import by_layer
 from intertwine_book.experiments.dissimilarity.statements import (
-    NAMES,
+    MEASURE_TITLES,
     alignment_property,
     invariance,
     kernel_symmetries,
@@ -61,7 +61,7 @@ def test_the_group_part_of_lemma_5_1_holds_and_its_translations_need_the_correct
 
 
 def test_measures_move_unless_their_invariances_are_declared():
-    moves = moved_by(NAMES, generator=generator())
+    moves = moved_by(MEASURE_TITLES, generator=generator())
     for name, row in moves.iterrows():
         assert ((row < 1e-9) == [kind in MEASURES[name].invariances for kind in row.index]).all(), name
 

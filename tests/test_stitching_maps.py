@@ -22,7 +22,7 @@ from intertwine.stitching import (
     Junction,
     LowRank,
     Matched,
-    Orthogonal,
+    OrthogonalMap,
     Sparse,
     Stitch,
     maps,
@@ -151,7 +151,7 @@ def test_starts_are_the_maps_they_start_from(seed, p, q):
 def test_orthogonal_stays_orthogonal(seed, p, more):
     q = p + more
     fitted = orthogonal(Statistics.of(normal(30, p, seed=seed), normal(30, q, seed=seed + 1)))
-    stitch = Orthogonal(fitted.weight)
+    stitch = OrthogonalMap(fitted.weight)
     torch.testing.assert_close(stitch.weight, fitted.weight.float(), rtol=1e-4, atol=1e-5)
     before = stitch.weight.detach()
     for k in range(3):
@@ -288,8 +288,8 @@ def test_stitches_that_cannot_be_are_refused():
     square = Statistics.of(normal(9, 3), normal(9, 3))
     for call, sentence in (
         (lambda: LowRank(normal(3, 2), rank=3), "rank from 1 to 2"),
-        (lambda: Orthogonal(normal(2, 3)), "no more channels in than out"),
-        (lambda: Orthogonal(2 * torch.eye(2)), "isometry"),
+        (lambda: OrthogonalMap(normal(2, 3)), "no more channels in than out"),
+        (lambda: OrthogonalMap(2 * torch.eye(2)), "isometry"),
         (lambda: Entropic(Statistics.of(normal(9, 3), normal(9, 2))), "same width"),
     ):
         with pytest.raises(ValueError, match=sentence):
@@ -302,6 +302,6 @@ def test_an_isometry_is_completed_alike_in_every_process_and_draws_nothing_from_
     for seed in (1, 2):
         torch.manual_seed(seed)
         before = torch.get_rng_state()
-        states.append(Orthogonal(torch.eye(5)[:, :3]).state_dict())
+        states.append(OrthogonalMap(torch.eye(5)[:, :3]).state_dict())
         assert torch.equal(torch.get_rng_state(), before)
     assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])

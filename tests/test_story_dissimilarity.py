@@ -10,7 +10,7 @@ MEANS, FACTS = story.means(), story.facts()
 BY_STAGE = story.blocks_above_null().groupby(["stage", "place"])[["grelu", "orthogonal"]].mean()
 
 
-@pytest.mark.parametrize("width", story.WIDTHS)
+@pytest.mark.parametrize("width", story.WIDTH_ENDINGS)
 def test_similarity_under_rotations_is_above_that_under_the_group(width):
     trained = story.means(width).xs(TRAINED, level="what")
     assert (trained.xs("orthogonal", level="group") > trained.xs("G_ReLU", level="group")).all()
@@ -79,7 +79,7 @@ def test_cka_of_four_points_is_minus_1():
 
 def test_similarity_falls_where_stitching_is_hard_in_wide_networks_and_in_print_only():
     assert FACTS["rank-64-high"] < 0 < FACTS["rank-16-low"] and -0.25 < FACTS["rank-printed"] < 0
-    wide, narrow = (story.record(f"table_2_with_figure_1{at}") for at in story.WIDTHS.values())
+    wide, narrow = (story.record(f"table_2_with_figure_1{at}") for at in story.WIDTH_ENDINGS.values())
     assert len(wide) == 4 == len(narrow)
     assert (wide["rank_correlation"] < 0).all() and (narrow["rank_correlation"] > 0).all()
 

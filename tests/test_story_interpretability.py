@@ -8,9 +8,9 @@ from matplotlib.figure import Figure
 from intertwine import groups
 from intertwine_book.results import interval
 from intertwine_book.stories import interpretability as story
-from intertwine_book.stories.interpretability import LAYERS, SIGMA, record
+from intertwine_book.stories.interpretability import LITE_LAYERS, SIGMA, record
 
-FIRST, SECOND, LINEAR = LAYERS.values()
+FIRST, SECOND, LINEAR = LITE_LAYERS.values()
 
 
 def below(table: pd.DataFrame, *by: str) -> pd.Series:

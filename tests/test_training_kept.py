@@ -81,7 +81,7 @@ def test_what_is_not_kept_is_named_beside_what_is(place):
 
 
 def test_the_folder_has_a_limit(place, monkeypatch):
-    monkeypatch.setattr(kept, "LIMIT", 5_000)
+    monkeypatch.setattr(kept, "MOST_KEPT", 5_000)
     (trained,) = zoo.get(SPEC, [2], root=place.with_name("zoo"), device="cpu")
     with pytest.raises(ValueError, match=r"at most 0\.005 MB of networks"):
         kept.keep(SPEC, (2, 2), trained, 0.5, precision="torch.float32")
@@ -91,7 +91,7 @@ def test_the_folder_has_a_limit(place, monkeypatch):
 def test_the_committed_manifest_describes_the_committed_files():
     entries = kept.manifest()
     sizes = [(kept.folder() / entry["file"]).stat().st_size for entry in entries]
-    assert sum(sizes) <= kept.LIMIT
+    assert sum(sizes) <= kept.MOST_KEPT
     for entry in entries:
         content = (kept.folder() / entry["file"]).read_bytes()
         assert hashlib.sha256(content).hexdigest() == entry["sha256"]

@@ -14,7 +14,7 @@ from intertwine.alignment.self_product import self_product
 from intertwine.features import channel_axis, check_tensor, rows
 
 ROWS = 2**14  # at a time: in float64 they stay in a CPU's cache, which is twice as fast
-CONSTANT = 1e-12
+CONSTANT = 1e-12  # a channel is constant if it deviates by less than this share of its mean
 
 
 class Products(NamedTuple):

@@ -10,13 +10,13 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from intertwine.data import Masks
-from intertwine.dissection.rotation import TOLERANCE, off_orthogonal
-from intertwine.dissection.upsampling import Axis, stretched
+from intertwine.dissection.rotation import ORTHOGONAL_TOLERANCE, off_orthogonal
+from intertwine.dissection.upsampling import StretchedAxis, stretched
 from intertwine.features import check_tensor
 
 Units = Float[Tensor, "n units h w"] | Callable[[], Iterable[Float[Tensor, "_ units h w"]]]
 IMAGES = 50  # at a time, at most
-NUMBERS = 2**18  # pixels at a time on a CPU, where larger parts wait for memory
+PIXELS_AT_ONCE = 2**18  # pixels at a time on a CPU, where larger parts wait for memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +149,7 @@ def dissect_each(
             f"Expected a quantile and an IoU between 0 and 1, was given {quantile} and {iou}: 0.005 and 0.04 "
             f"are the paper's."
         )
-    if rotation is not None and not (off := off_orthogonal(rotation)) <= TOLERANCE:
+    if rotation is not None and not (off := off_orthogonal(rotation)) <= ORTHOGONAL_TOLERANCE:
         raise ValueError(
             f"Expected an orthogonal rotation, was given one of shape {tuple(rotation.shape)} with |QQᵀ - I| "
             f"up to {off:.1e}: draw it with `haar_rotation`."
@@ -180,7 +180,7 @@ def dissect_each(
     for batch in stream():
         vertical = stretched(batch.shape[2], height, batch.device)
         horizontal = stretched(batch.shape[3], width, batch.device)
-        few = NUMBERS / (max(quantile * height * width, 4) * len(levels))
+        few = PIXELS_AT_ONCE / (max(quantile * height * width, 4) * len(levels))
         for part in batch.split(max(1, min(IMAGES, int(few))) if batch.device.type == "cpu" else IMAGES):
             codes = [masks.codes[start : start + len(part)].to(batch.device) for masks in several]
             found = _selected(part, levels, codes, ends, vertical, horizontal)
@@ -228,7 +228,12 @@ def top_quantile(
 
 
 def _selected(
-    maps: Tensor, levels: Tensor, several: list[Tensor], ends: list[int], vertical: Axis, horizontal: Axis
+    maps: Tensor,
+    levels: Tensor,
+    several: list[Tensor],
+    ends: list[int],
+    vertical: StretchedAxis,
+    horizontal: StretchedAxis,
 ) -> Iterator[Int[Tensor, "units codes"]]:
     """For each of several masks the pixels of each code that every unit selects; the last code is padding."""
     above = maps > levels[:, None, None]

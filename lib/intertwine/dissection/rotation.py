@@ -10,7 +10,7 @@ from torch import Tensor
 from intertwine.features import check_tensor
 from intertwine.groups import Orthogonal
 
-TOLERANCE = 1e-5  # of QQᵀ = I, so that float32 rotations pass
+ORTHOGONAL_TOLERANCE = 1e-5  # of QQᵀ = I, so that float32 rotations pass
 
 
 def haar_rotation(n: int, generator: torch.Generator) -> Float[Tensor, "n n"]:
@@ -83,7 +83,7 @@ def rotation_planes(Q: Float[Tensor, "n n"]) -> RotationPlanes:
 
     off = off_orthogonal(Q)
     matrix = Q.detach().to("cpu", torch.float64)
-    if not off <= TOLERANCE or torch.linalg.slogdet(matrix).sign != 1:
+    if not off <= ORTHOGONAL_TOLERANCE or torch.linalg.slogdet(matrix).sign != 1:
         raise ValueError(
             f"Expected an orthogonal matrix with determinant 1, was given one of shape {tuple(Q.shape)} with "
             f"|QQᵀ - I| up to {off:.1e}: draw it with `haar_rotation`, or negate one column if that is small."

@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 
-class Axis(NamedTuple):
+class StretchedAxis(NamedTuple):
     """One side of a map of `size` numbers that is stretched over more pixels.
 
     Between neighbours k - 1 and k lies the cell k, from 0 to `size`; the outer half of a border number is a
@@ -26,7 +26,7 @@ class Axis(NamedTuple):
 
 
 @cache  # constants, for which a GPU would wait at every batch
-def stretched(size: int, pixels: int, device: torch.device | str = "cpu") -> Axis:
+def stretched(size: int, pixels: int, device: torch.device | str = "cpu") -> StretchedAxis:
     """The cells of `torch.nn.functional.interpolate` in its mode bilinear with align_corners=False."""
     place = (2 * torch.arange(pixels, device=device) + 1) * size + pixels  # in units of 1 / (2 pixels)
     cell = place // (2 * pixels)
@@ -38,4 +38,4 @@ def stretched(size: int, pixels: int, device: torch.device | str = "cpu") -> Axi
     weights = torch.zeros(size + 1, most, dtype=torch.float64, device=device)
     weights[cell, nth] = (place % (2 * pixels)).double()
     ends = torch.arange(size + 1, device=device)
-    return Axis((ends - 1).clamp(min=0), ends.clamp(max=size - 1), members, weights, 2 * pixels)
+    return StretchedAxis((ends - 1).clamp(min=0), ends.clamp(max=size - 1), members, weights, 2 * pixels)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from intertwine.genni.parametric import call, outputs, parameter_vector
 
-CONSTANT = 1e-6  # a target is constant if its variance is below this share of its mean square
+CONSTANT_TARGET = 1e-6  # a target is constant if its variance is below this share of its mean square
 
 
 class Target(NamedTuple):
@@ -47,7 +47,7 @@ def describe_target(y: Float[Tensor, "n ..."], epsilon: float | None = None) -> 
     alive = flat.any(1).double().mean().item()
     if energy == 0:
         verdict, sentence = "dead", "The target is dead: it returns 0 on every input."
-    elif variance <= CONSTANT * energy:
+    elif variance <= CONSTANT_TARGET * energy:
         verdict = "constant"
         sentence = (
             f"The target is constant: of E[y²] = {energy:.3g} only {variance:.1g} varies over the inputs."

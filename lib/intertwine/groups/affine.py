@@ -9,7 +9,7 @@ from torch import Tensor
 
 from intertwine.groups.activations import Activation, as_activation
 from intertwine.groups.probe import proportionality
-from intertwine.groups.scalar_group import TOLERANCE, minima
+from intertwine.groups.scalar_group import PROBE_TOLERANCE, minima
 
 
 class AffineIntertwiner(NamedTuple):
@@ -24,7 +24,7 @@ class AffineIntertwiner(NamedTuple):
 
 
 def affine_intertwiners(
-    activation: str | Callable[[Tensor], Tensor] | Activation, *, tol: float = TOLERANCE
+    activation: str | Callable[[Tensor], Tensor] | Activation, *, tol: float = PROBE_TOLERANCE
 ) -> list[AffineIntertwiner]:
     """The (a, t) with a = ±1 and |t| ≤ 10 for which σ(ax + t) = bσ(x) + s, beyond G_σ itself.
 

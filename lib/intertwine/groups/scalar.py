@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-Kind = Literal["trivial", "signs", "positive", "nonzero", "discrete", "linear", "affine", "constant"]
+ScalarKind = Literal["trivial", "signs", "positive", "nonzero", "discrete", "linear", "affine", "constant"]
 
 
 class Certificate(NamedTuple):
@@ -35,7 +35,7 @@ class ScalarGroup:
     but the group of matrices is larger than these scalars tell.
     """
 
-    kind: Kind
+    kind: ScalarKind
     generator: float | None = None
     signed: bool = False
     certificate: Certificate | None = field(default=None, compare=False)
@@ -126,7 +126,7 @@ class ScalarGroup:
         return a * gaussian(generator, size).sign() if self.has_minus_one else a
 
 
-TRIVIAL, SIGNS, POSITIVE, NONZERO = (ScalarGroup(kind) for kind in get_args(Kind)[:4])
+TRIVIAL, SIGNS, POSITIVE, NONZERO = (ScalarGroup(kind) for kind in get_args(ScalarKind)[:4])
 
 
 def gaussian(generator: torch.Generator, *shape: int) -> Float[Tensor, "..."]:

@@ -11,13 +11,13 @@ from intertwine.groups.activations import Activation, as_activation
 from intertwine.groups.probe import Probe
 from intertwine.groups.scalar import Certificate, ScalarGroup
 
-TOLERANCE = 1e-9
+PROBE_TOLERANCE = 1e-9
 WITNESSES = (-1.0, 2.0, 3.0, 5.0, math.sqrt(2), math.pi)
 LOGARITHMS = (0.05, 7.0)  # range of log|λ| for the generator λ of a discrete group
 
 
 def scalar_group(
-    activation: str | Callable[[Tensor], Tensor] | Activation, *, tol: float = TOLERANCE
+    activation: str | Callable[[Tensor], Tensor] | Activation, *, tol: float = PROBE_TOLERANCE
 ) -> ScalarGroup:
     """H_σ = {a ≠ 0 : there is b with σ(ax) = bσ(x) for all x}, from values of σ (godfrey2022 §3 and E.2).
 

@@ -13,7 +13,7 @@ from intertwine.shallow.degeneracy import Degeneracy, degeneracy
 from intertwine.shallow.exact import TOLERANCE, Numbers, half, outer, reciprocal
 from intertwine.shallow.minimal import merged
 from intertwine.shallow.relu_network import ShallowReLU, as_shallow
-from intertwine.shallow.subsets import LIMIT, subset_sums
+from intertwine.shallow.subsets import MOST_VECTORS, subset_sums
 
 
 class Compression(NamedTuple):
@@ -80,8 +80,8 @@ Signs = Int[np.ndarray, " h"] | None
 
 def _no_pair(form: CanonicalForm, hint: Int[np.ndarray, " h"]) -> tuple[Signs, bool]:
     """Signs for which no linear part remains, and whether the search was complete."""
-    free = np.ones(len(hint), dtype=bool) if len(hint) <= LIMIT else hint == 0
-    if free.sum() > LIMIT:
+    free = np.ones(len(hint), dtype=bool) if len(hint) <= MOST_VECTORS else hint == 0
+    if free.sum() > MOST_VECTORS:
         return None, False
     vectors, target = _partition(form, np.ones(len(hint), dtype=bool), form.normals[:, :-1], form.L)
     S = next(iter(subset_sums(vectors[free], target - vectors[~free & (hint > 0)].sum(0))), None)
@@ -96,7 +96,7 @@ def _no_pair(form: CanonicalForm, hint: Int[np.ndarray, " h"]) -> tuple[Signs, b
 def _one_pair(form: CanonicalForm) -> tuple[Signs, bool]:
     """The same with a pair on one hyperplane: no linear part may remain modulo its normal."""
     h = len(form.normals)
-    if h > LIMIT:
+    if h > MOST_VECTORS:
         return None, False
     for pair in range(h):
         w = form.normals[pair, :-1]

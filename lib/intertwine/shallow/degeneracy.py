@@ -9,7 +9,7 @@ from intertwine.shallow.exact import TOLERANCE
 from intertwine.shallow.minimal import merged
 from intertwine.shallow.relu_network import ShallowReLU
 
-CHUNK = 1024
+ROWS_AT_ONCE = 1024
 
 
 class Degeneracy(NamedTuple):
@@ -45,8 +45,8 @@ def degeneracy(p: ShallowReLU, tolerance: float = TOLERANCE) -> Degeneracy:
     flat = np.linalg.norm(unit[:, :-1], axis=1)
     pair: tuple[int, ...] = ()
     best = -1.0
-    for start in range(0, q.n, CHUNK):
-        cosine = np.abs(unit[start : start + CHUNK] @ unit.T)
+    for start in range(0, q.n, ROWS_AT_ONCE):
+        cosine = np.abs(unit[start : start + ROWS_AT_ONCE] @ unit.T)
         cosine[np.arange(len(cosine)), np.arange(start, start + len(cosine))] = -1.0
         i, j = np.unravel_index(cosine.argmax(), cosine.shape)
         if q.n > 1 and cosine[i, j] > best:

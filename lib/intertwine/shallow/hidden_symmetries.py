@@ -9,7 +9,7 @@ from jaxtyping import Shaped
 
 from intertwine.shallow.exact import ROUNDING, integers, is_exact, outer
 from intertwine.shallow.relu_network import ShallowReLU
-from intertwine.shallow.subsets import LIMIT, SubsetSums, subset_sums
+from intertwine.shallow.subsets import MOST_VECTORS, SubsetSums, subset_sums
 
 PRIME = 2**31 - 1
 
@@ -50,8 +50,10 @@ def hidden_symmetries(p: ShallowReLU, tolerance: float = ROUNDING) -> HiddenSymm
     vectors = outer(p.V, p.W)
     if independent(vectors, tolerance):
         return HiddenSymmetries(0, "the matrices λ_i w_iᵀ are linearly independent")
-    if p.n > LIMIT:
-        return HiddenSymmetries(None, f"dependent matrices λ_i w_iᵀ and {p.n} > {LIMIT} neurons: undecided")
+    if p.n > MOST_VECTORS:
+        return HiddenSymmetries(
+            None, f"dependent matrices λ_i w_iᵀ and {p.n} > {MOST_VECTORS} neurons: undecided"
+        )
     sums = subset_sums(vectors, 0 * vectors.sum(0), tolerance)
     return HiddenSymmetries(sums.count - 1, f"all 2^{p.n} sets", sums)
 

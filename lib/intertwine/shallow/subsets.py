@@ -13,7 +13,7 @@ from jaxtyping import Float, Int, Shaped
 
 from intertwine.shallow.exact import ROUNDING, Numbers, integers, is_exact
 
-LIMIT = 40
+MOST_VECTORS = 40
 CHUNK = 1 << 16
 PAIRS = 20_000_000  # of floats, compared in full
 
@@ -55,8 +55,10 @@ def subset_sums(
     Raises:
         ValueError: more than 40 vectors, or floats with too many candidates to compare.
     """
-    if len(vectors) > LIMIT:
-        raise ValueError(f"Expected at most {LIMIT} vectors, was given {len(vectors)}: 2^n are too many.")
+    if len(vectors) > MOST_VECTORS:
+        raise ValueError(
+            f"Expected at most {MOST_VECTORS} vectors, was given {len(vectors)}: 2^n are too many."
+        )
     middle = len(vectors) // 2
     if is_exact(vectors, target):
         whole = integers(np.vstack([vectors, target]))

@@ -13,8 +13,8 @@ from intertwine.features import activations, channels_first, lookup
 from intertwine.similarity.inputs import Spatial, flat
 
 Side = tuple[nn.Module, Sequence[str]]
-Block = list[Float[Tensor, "_ ..."]]  # one for each layer, those of the first model first
-LARGEST = 2048  # images: more make no product faster
+LayerFeatures = list[Float[Tensor, "_ ..."]]  # one for each layer, those of the first model first
+MOST_IMAGES = 2048  # more make no product faster
 NUMBER = 8  # bytes, of float64
 
 
@@ -65,24 +65,24 @@ class Blocks:
         self.whole = 2 * whole <= memory
         self.size = _block_size(len(images), numbers, self.layers, memory - whole if self.whole else memory)
         self._ranges = torch.arange(len(images)).split(self.size)
-        self._cache: dict[int, Block] = {}
+        self._cache: dict[int, LayerFeatures] = {}
 
     def __len__(self) -> int:
         return len(self._ranges)
 
-    def __iter__(self) -> Iterator[Block]:
+    def __iter__(self) -> Iterator[LayerFeatures]:
         return (self[k] for k in range(len(self)))
 
-    def __getitem__(self, k: int) -> Block:
+    def __getitem__(self, k: int) -> LayerFeatures:
         if not self.whole:
             return self.rows(self._ranges[k])
         if k not in self._cache:
             self._cache[k] = self.rows(self._ranges[k])
         return self._cache[k]
 
-    def rows(self, which: Int[Tensor, " b"]) -> Block:
+    def rows(self, which: Int[Tensor, " b"]) -> LayerFeatures:
         """The features of these images, by number."""
-        images, block = self._inputs[which.to(self._inputs.device)], Block()
+        images, block = self._inputs[which.to(self._inputs.device)], LayerFeatures()
         for (model, layers), first in zip(self._sides, self._first, strict=True):
             found = activations(model, layers, images, batch_size=self._batch)
             for layer in layers:
@@ -111,4 +111,4 @@ def _block_size(images: int, numbers: int, layers: int, memory: int) -> int:
             f"Expected memory for the features of two images and more, which take {least / 1e6:.0f} MB, was "
             f"given {memory / 1e6:.0f}: raise memory=, or compare fewer layers at a time."
         )
-    return min(images, LARGEST, int(largest))
+    return min(images, MOST_IMAGES, int(largest))

@@ -6,11 +6,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from intertwine.alignment.channel_statistics import CONSTANT
 from intertwine.features import channel_axis, check_tensor
 from intertwine.features import rows as rows_of
 
 Spatial = Literal["samples", "features", "sum", "mean"]
-CONSTANT = 1e-12  # a channel is constant if it deviates by less than this share of its mean, as in alignment
 
 
 def pair(

@@ -6,12 +6,12 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from intertwine.alignment.channel_statistics import CONSTANT
 from intertwine.alignment.self_product import self_product
 from intertwine.features import rows
-from intertwine.similarity.blocks import Block, Blocks
+from intertwine.similarity.blocks import Blocks, LayerFeatures
 from intertwine.similarity.grams import max_gram
 from intertwine.similarity.hsic import Estimator, u_centred
-from intertwine.similarity.inputs import CONSTANT
 
 KERNELS = {"cka": "linear", "cka biased": "linear", "cka max": "max", "grelu cka": "max"}
 
@@ -97,7 +97,7 @@ def ratios(hsic: Float[Tensor, "L L"], first: int) -> Float[Tensor, "p q"]:
     return hsic[:first, first:] / (scales[:first, None].sqrt() * scales[first:].sqrt())
 
 
-def _grams(first: Block, second: Block | None, kernel: str) -> Float[Tensor, "L a b"]:
+def _grams(first: LayerFeatures, second: LayerFeatures | None, kernel: str) -> Float[Tensor, "L a b"]:
     """The Gram block of every layer."""
     others = first if second is None else second
     grams = first[0].new_empty(len(first), len(first[0]), len(others[0]))
@@ -111,7 +111,7 @@ def _grams(first: Block, second: Block | None, kernel: str) -> Float[Tensor, "L 
     return grams
 
 
-def _preparation(blocks: Blocks, measure: str) -> Callable[[Block], Block]:
+def _preparation(blocks: Blocks, measure: str) -> Callable[[LayerFeatures], LayerFeatures]:
     """The step before the kernel: none, a shift, or centring and scaling with the moments of all images."""
     if measure == "cka max":
         return lambda block: block

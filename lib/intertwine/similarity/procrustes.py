@@ -12,7 +12,7 @@ from intertwine.similarity.inputs import Spatial, check_choice, check_varies, na
 
 ProcrustesGroup = Literal["orthogonal", "rotation", "permutation", "grelu"]
 Form = Literal["similarity", "angular"]
-ROUNDING = 2.0**-50  # a distance between vectors of norm 1 that float64 alone may have made
+CHORD_ROUNDING = 2.0**-50  # a distance between vectors of norm 1 that float64 alone may have made
 
 
 def procrustes(
@@ -63,7 +63,7 @@ def procrustes(
     else:
         proper = group == "rotation" and X.shape[1] == Y.shape[1] <= len(X)
         chord = _rotated_residual(narrowed(X), narrowed(Y), proper)
-    chord = torch.where(chord > ROUNDING, chord, 0)
+    chord = torch.where(chord > CHORD_ROUNDING, chord, 0)
     if form == "angular":
         return 2 * (chord / 2).clamp(max=1).asin()
     return 1 - chord / 2

@@ -13,9 +13,13 @@ from intertwine.similarity.inputs import Spatial, centred, check_varies, pair, s
 
 POT = find_spec("ot") is not None
 FEW = 128  # parts, with which the assignment is solved sooner than anything else begins
-ROUNDING = 1e-10  # of a cost, which is 4 at most
+COST_ROUNDING = 1e-10  # of a cost, which is 4 at most
 Plan = tuple[Int[Tensor, " k"], Int[Tensor, " k"], Float[Tensor, " k"]]
-EXACT = {"presolve": False, "primal_feasibility_tolerance": ROUNDING, "dual_feasibility_tolerance": ROUNDING}
+EXACT = {
+    "presolve": False,
+    "primal_feasibility_tolerance": COST_ROUNDING,
+    "dual_feasibility_tolerance": COST_ROUNDING,
+}
 
 
 def soft_matching(X: Tensor, Y: Tensor, *, spatial: Spatial | None = None) -> Float[Tensor, ""]:
@@ -86,7 +90,7 @@ def _linear_program(cost: np.ndarray) -> np.ndarray:
             raise RuntimeError(f"The transport plan was not found: {found.message}")
         prices = found.eqlin.marginals
         reduced = cost - prices[:p, None] - prices[p:]
-        new = _cheapest(reduced) & (reduced < -ROUNDING) & ~kept
+        new = _cheapest(reduced) & (reduced < -COST_ROUNDING) & ~kept
     plan = np.zeros((p, q))
     plan[kept] = found.x
     return plan

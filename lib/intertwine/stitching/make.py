@@ -15,7 +15,7 @@ from intertwine.stitching.kinds import Kind, build
 from intertwine.stitching.maps import Full
 from intertwine.stitching.stitch_recipes import STILL, STITCH_RECIPES, StitchRecipe
 from intertwine.stitching.stitched import Layers, Rest, Stitched, check_fit, cut, run
-from intertwine.stitching.task_loss import Measure, Penalty, train_stitch
+from intertwine.stitching.task_loss import EpochMeasure, Penalty, train_stitch
 
 
 def stitch(
@@ -112,7 +112,7 @@ def stitch_at(
     start: str | LinearMap | None = None,
     batch_norm: str | None = None,
     penalty: Penalty | None = None,
-    measure: Measure | None = None,
+    measure: EpochMeasure | None = None,
     seed: int = 0,
     progress: bool = False,
     **options: Any,

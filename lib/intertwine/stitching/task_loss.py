@@ -17,7 +17,7 @@ from intertwine.stitching.stitched import Rest, Stitched, as_tuple, as_values, c
 from intertwine.training import Batches, build_optimizer, epoch, fill_of, outputs
 
 Penalty = Callable[[Tensor, Tensor], Tensor]
-Measure = Callable[[nn.Module], Mapping[str, float]]
+EpochMeasure = Callable[[nn.Module], Mapping[str, float]]
 
 
 def train_stitch(
@@ -27,7 +27,7 @@ def train_stitch(
     *,
     seed: int,
     penalty: Penalty | None = None,
-    measure: Measure | None = None,
+    measure: EpochMeasure | None = None,
     progress: bool = False,
 ) -> Stitched:
     """Train a copy of a layer between the two networks, which keep their parameters; see `stitch_at`.
@@ -117,7 +117,11 @@ class _Batches(Batches):
 
 
 def _judge(
-    network: Stitched, junction: Junction, recipe: StitchRecipe, measure: Measure | None, row: dict[str, Any]
+    network: Stitched,
+    junction: Junction,
+    recipe: StitchRecipe,
+    measure: EpochMeasure | None,
+    row: dict[str, Any],
 ) -> tuple[float, float]:
     """Add accuracies to a row; returns the criterion of the best epoch: without validation, the epoch."""
     if recipe.batch_norm == "reestimated":

@@ -10,7 +10,7 @@ from intertwine_book.build.layout import Book
 from intertwine_book.results import RECORDED, provenance
 
 
-class State(NamedTuple):
+class ChapterState(NamedTuple):
     """A chapter at one profile; words for people."""
 
     chapter: str
@@ -25,22 +25,22 @@ class State(NamedTuple):
     """The profiles whose tables are committed."""
 
 
-def states(book: Book, profile: str) -> list[State]:
+def states(book: Book, profile: str) -> list[ChapterState]:
     """Every chapter, in reading order."""
     return [_state(book, profile, chapter, own) for chapter, own in book.overrides(profile).items()]
 
 
-def _state(book: Book, profile: str, chapter: str, overrides: dict) -> State:
+def _state(book: Book, profile: str, chapter: str, overrides: dict) -> ChapterState:
     executed = book.executed(profile, chapter)
     known = ", ".join(name for name in RECORDED if _tables(book, name, chapter)) or "-"
     record = freshness.record(executed)
     if record is None:
         state = "failed" if book.failed(profile, chapter).is_file() else "never run"
-        return State(chapter, state, "", "", "", "", "", known)
+        return ChapterState(chapter, state, "", "", "", "", "", known)
     _, settings = execute.prepare(book.chapters[chapter], overrides)
     fresh = freshness.is_fresh(executed, freshness.stamp(book, profile, chapter, settings))
     environment = record["environment"]
-    return State(
+    return ChapterState(
         chapter,
         "fresh" if fresh else "stale",
         record["finished"][:16].replace("T", " "),

@@ -13,7 +13,7 @@ from beartype.door import is_bearable
 
 from intertwine_book.results import PROFILES
 
-KINDS = ("number", "ordering", "universal", "existence")
+CLAIM_KINDS = ("number", "ordering", "universal", "existence")
 ERRATA = ("false as printed", "misprint", "remark")
 
 
@@ -148,8 +148,8 @@ def claim_from(paper: str, entry: Any) -> Claim:
         if field.name in given and not is_bearable(given[field.name], hints[field.name]):
             refuse(field.name, f"'{field.name}' of type {field.type}")
     claim = Claim(**given)
-    if claim.kind not in KINDS:
-        refuse("kind", f"'kind' to be one of {', '.join(KINDS)}")
+    if claim.kind not in CLAIM_KINDS:
+        refuse("kind", f"'kind' to be one of {', '.join(CLAIM_KINDS)}")
     if claim.minimum not in PROFILES:
         refuse("minimum", f"'minimum' to be one of {', '.join(PROFILES)}")
     if claim.whose not in ("paper", "ours"):

@@ -26,11 +26,11 @@ _NAMES = {  # of the papers, as the bibliography cites them
 }
 _FAMILY = {word: family for family, words in FAMILIES.items() for word in words}
 OURS = "this book"  # in the place of a paper, where a statement is ours
-Judged = Sequence[tuple[Claim, Verdict]]
+Judgements = Sequence[tuple[Claim, Verdict]]
 _ROLES = {"sec": "ref", "fig": "ref", "eq": "eq"}  # by a label's prefix; any other names a theorem
 
 
-def scoreboard(judged: Judged) -> dict[str, str]:
+def scoreboard(judged: Judgements) -> dict[str, str]:
     """The computed parts of the pages, by name, and the errata by kind.
 
     `sum` is for the home page; `totals`, `counts`, `parts` (the papers' figures and tables) and `rows` are
@@ -63,7 +63,7 @@ def scoreboard(judged: Judged) -> dict[str, str]:
     return parts
 
 
-def summary(judged: Judged) -> pd.DataFrame:
+def summary(judged: Judgements) -> pd.DataFrame:
     """One row a claim: `paper`, `kind`, `family` of the verdict, `printed`, `mean`, `low` and `high`.
 
     The paper of a statement of ours is `this book`; these come last.
@@ -79,7 +79,7 @@ def summary(judged: Judged) -> pd.DataFrame:
     return table.sort_values("paper", key=lambda paper: paper == OURS, kind="stable")
 
 
-def _sum(judged: Judged) -> str:
+def _sum(judged: Judgements) -> str:
     """The counts for the home page, of the papers' statements alone: mathematics and experiments apart."""
     theirs = [(claim, verdict) for claim, verdict in judged if claim.whose == "paper"]
     sentences = []
@@ -112,7 +112,7 @@ def _sum(judged: Judged) -> str:
     return "\n\n".join(sentences)
 
 
-def _parts(judged: Judged) -> str:
+def _parts(judged: Judgements) -> str:
     """A line for each figure, table or section of a paper with three statements and more."""
     groups: dict[tuple[str, str], list[tuple[Claim, Verdict]]] = {}
     for claim, verdict in judged:
@@ -149,7 +149,7 @@ def _filtered(paper: str, kind: str) -> str:
     return f'<a href="?{escape(urlencode(wanted | {"kind": kind}))}#statements">{kind}</a>'
 
 
-def _totals(judged: Judged) -> str:
+def _totals(judged: Judgements) -> str:
     papers = _plural(len({claim.paper for claim, _ in judged}), "paper")
     (number, theirs), (own, ours) = (_counts_of(judged, whose) for whose in ("paper", "ours"))
     text = f"{_plural(number, 'statement')} of {papers}: {theirs}."
@@ -217,7 +217,7 @@ def _plain(text: str) -> str:
     return "".join(f"\\{character}" if character in "\\`*_[]<>$#~{}@^" else character for character in text)
 
 
-def _counts_of(judged: Judged, whose: str) -> tuple[int, str]:
+def _counts_of(judged: Judgements, whose: str) -> tuple[int, str]:
     """How many statements are the paper's or ours, and how many have each verdict, family by family."""
     times = Counter(verdict.word for claim, verdict in judged if claim.whose == whose)
     counts = []

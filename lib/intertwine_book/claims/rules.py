@@ -12,7 +12,7 @@ from intertwine_book.claims.statistics import half_width, normal_quantile, p_val
 
 ONE_TRIAL = "all"  # in place of a column: all rows come from one network or pair, and are one trial
 _DRAWS = ("trial", "seed", "path", "pair")  # numbers of a draw, which tell a reader nothing
-Numbers = float | Sequence[float] | np.ndarray
+Values = float | Sequence[float] | np.ndarray
 LEAST_TRIALS = 3  # fewer independent trials give values, and no verdict
 
 
@@ -62,7 +62,7 @@ def _number(claim: Claim, rows: pd.DataFrame) -> Verdict:
     return Verdict(word, text, trials=len(values), interval=(mean, mean - half, mean + half))
 
 
-def number_word(apart: Numbers, half: Numbers, tolerance: float, matters: float) -> np.ndarray:
+def number_word(apart: Values, half: Values, tolerance: float, matters: float) -> np.ndarray:
     """The word for means that lie so far from the printed value, with this half-width of their intervals.
 
     Example:
@@ -76,7 +76,7 @@ def number_word(apart: Numbers, half: Numbers, tolerance: float, matters: float)
     return np.select([alike, differs], ["reproduced", "differs"], "inconclusive")
 
 
-def ordering_word(mean: Numbers, half: Numbers, matters: float) -> np.ndarray:
+def ordering_word(mean: Values, half: Values, matters: float) -> np.ndarray:
     """The word for mean differences with this half-width of their intervals.
 
     Example:

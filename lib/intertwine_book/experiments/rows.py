@@ -2,15 +2,17 @@
 
 from collections.abc import Callable, Iterable
 from functools import wraps
-from typing import Any, ParamSpec
+from typing import ParamSpec
 
 import pandas as pd
 
-Row = dict[str, Any]
-P = ParamSpec("P")
+from intertwine.training.epoch import Row
+
+HOLDS = 1e-9  # an equation holds in float64 if its sides differ by less, relative to their size
+_P = ParamSpec("_P")
 
 
-def tabled(experiment: Callable[P, Iterable[Row]]) -> Callable[P, pd.DataFrame]:
+def tabled(experiment: Callable[_P, Iterable[Row]]) -> Callable[_P, pd.DataFrame]:
     """A decorator: the rows that a function yields, as one table.
 
     Example:
@@ -23,7 +25,7 @@ def tabled(experiment: Callable[P, Iterable[Row]]) -> Callable[P, pd.DataFrame]:
     """
 
     @wraps(experiment)
-    def table(*args: P.args, **options: P.kwargs) -> pd.DataFrame:
+    def table(*args: _P.args, **options: _P.kwargs) -> pd.DataFrame:
         return pd.DataFrame(list(experiment(*args, **options)))
 
     return table

@@ -18,7 +18,7 @@ from intertwine.training import MultiStep, Recipe, evaluate, train
 from intertwine.weightspace import find_symmetries
 from intertwine_book import data, zoo
 from intertwine_book.experiments.rows import Row, tabled
-from intertwine_book.stories.sanity_rotations import LAYERS
+from intertwine_book.stories.sanity_rotations import PAPER_LAYERS
 from intertwine_book.zoo import RECIPES, Spec
 
 TRANSFORMS: dict[str, Callable[[int], groups.MatrixGroup]] = {
@@ -158,7 +158,7 @@ def figure_4(finetuned: pd.DataFrame) -> pd.DataFrame:
     columns = {"positive scalings": "relu_penalty", "orthogonal": "orthogonal_penalty"}
     wide = finetuned.pivot(index=["layer", "trial"], columns="group", values="penalty")
     table = wide.rename(columns=columns)[[*columns.values()]].reset_index()
-    return table.assign(layer=table["layer"].map(LAYERS))
+    return table.assign(layer=table["layer"].map(PAPER_LAYERS))
 
 
 def _inserted(network: nn.Sequential, layer: str, A: Float[Tensor, "n n"], train_set: Dataset) -> nn.Module:

@@ -13,7 +13,7 @@ from intertwine_book.figures.style import COLOURS, GROUP_COLOURS
 
 PROCRUSTES, CKA = "Procrustes (table 2)", "CKA (figure 5)"
 TRAINED, SHUFFLED, UNTRAINED = "trained networks", "shuffled images", "untrained networks"
-GROUPS = {"grelu": "G_ReLU", "orthogonal": "orthogonal"}
+GROUP_TITLES = {"grelu": "G_ReLU", "orthogonal": "orthogonal"}
 """Group by its column → by its name."""
 
 
@@ -30,7 +30,7 @@ def beside_nulls(procrustes: pd.DataFrame, cka: pd.DataFrame, untrained: pd.Data
     """
     rows = []
     for panel, table in {PROCRUSTES: procrustes, CKA: cka}.items():
-        for group, title in GROUPS.items():
+        for group, title in GROUP_TITLES.items():
             values = {TRAINED: table[group], SHUFFLED: table[f"{group}_null"]}
             if panel == CKA:
                 values[UNTRAINED] = untrained[group]
@@ -45,7 +45,7 @@ def compared(table: pd.DataFrame, **options: Any) -> Figure:
     """A table of `beside_nulls`: trained networks, and marks for nulls; options are those of `dots`."""
     nulls = dict(list(table.groupby("what", sort=False)))
     words: dict[str, Any] = {"xlabel": "layer", "ylabel": "similarity", "panels": "panel"}
-    words["colours"] = {name: GROUP_COLOURS[name] for name in GROUPS.values()}
+    words["colours"] = {name: GROUP_COLOURS[name] for name in GROUP_TITLES.values()}
     return dots(nulls.pop(TRAINED), "layer", "value", "group", nulls=nulls, **words | options)
 
 

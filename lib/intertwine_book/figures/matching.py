@@ -12,7 +12,7 @@ from intertwine_book.figures.schematics import MAP, NETWORKS, arrow, box, canvas
 from intertwine_book.figures.style import COLOURS
 
 RELATIVE = "relative accuracy, %"
-COLOUR_OF = {
+STITCH_COLOURS = {
     "task loss": COLOURS["green"],
     "least squares": COLOURS["red"],
     "variance restored": COLOURS["blue"],
@@ -21,7 +21,7 @@ COLOUR_OF = {
     "trained front": COLOURS["green"],
 }
 """Way of stitching → its colour in the chapter."""
-FITTED_AND_TRAINED = {way: COLOUR_OF[way] for way in ("least squares", "task loss")}
+FITTED_AND_TRAINED = {way: STITCH_COLOURS[way] for way in ("least squares", "task loss")}
 MAPS = {
     "no_stitch": "no\nstitch",
     "random_permutation": "random\norder",
@@ -90,7 +90,7 @@ def singly(directions: pd.DataFrame) -> pd.DataFrame:
 
 def ways_by_layer(stitches: pd.DataFrame, *ways: str, **options: Any) -> Figure:
     """Relative accuracy (percent, in `y`) of some ways of stitching by layer; options are those of `dots`."""
-    colours = {way: COLOUR_OF[way] for way in ways}
+    colours = {way: STITCH_COLOURS[way] for way in ways}
     words: dict[str, Any] = {"colours": colours, "xlabel": "layer", "ylabel": RELATIVE, "level": 100}
     return dots(stitches, "layer", "y", "stitch", **words | options)
 
@@ -142,13 +142,13 @@ def by_rank(ranked: pd.DataFrame) -> Figure:
 def by_start(curves: pd.DataFrame, x: str, **words: Any) -> Figure:
     """Curves of relative accuracy from either start, a panel for each layer."""
     words |= {"ylabel": RELATIVE, "panels": "layer", "across": 4, "ylim": (0, 108), "height": 1.7}
-    colours = {"least squares": COLOUR_OF["least squares"], "random": COLOURS["grey"]}
+    colours = {"least squares": STITCH_COLOURS["least squares"], "random": COLOURS["grey"]}
     return single_curves(titled(curves), x, "y", "start", colours=colours, **words)
 
 
 def by_zeros(sparse: pd.DataFrame) -> Figure:
     """Sparse stitches by task loss, and the lasso with as many zeros."""
-    colours = {"task loss": COLOUR_OF["task loss"], "direct": COLOUR_OF["least squares"]}
+    colours = {"task loss": STITCH_COLOURS["task loss"], "direct": STITCH_COLOURS["least squares"]}
     long = titled(sparse).rename(columns={"task_loss": "task loss"})
     long = long.melt(["pair", "layer", "sparsity"], list(colours), "way")
     long = long.assign(zeros=100 * long["sparsity"], value=100 * long["value"])

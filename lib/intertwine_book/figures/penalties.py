@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from intertwine_book.figures.schematics import MAP, NETWORKS, arrow, box, canvas
 from intertwine_book.figures.style import COLOURS, GROUP_COLOURS
 
-COLOUR_OF = {
+INSERTED_COLOURS = {
     "control": COLOURS["grey"],
     "permutations": GROUP_COLOURS["permutations"],
     "signed permutations": GROUP_COLOURS["signed permutations"],

@@ -14,7 +14,10 @@ from intertwine_book.models.building import HE_FAN_OUT, initialise, linear
 from intertwine_book.models.network import HiddenLayer, Network
 
 LITE_MEAN, LITE_STD = (127 / 255,) * 3, (128 / 255,) * 3  # the images are (x − 127)/128, for x up to 255
-WIDTHS, DEPTHS = (1.0, 1.0, 1.1), (1.0, 1.1, 1.2)  # of Lite0, Lite1 and Lite2, relative to the stages:
+WIDTH_MULTIPLIERS, DEPTHS = (
+    (1.0, 1.0, 1.1),
+    (1.0, 1.1, 1.2),
+)  # of Lite0, Lite1 and Lite2, relative to the stages:
 STAGES = (  # blocks, kernel, stride, growth inside a block, channels
     *((1, 3, 1, 1, 16), (2, 3, 2, 6, 24), (2, 5, 2, 6, 40), (3, 3, 2, 6, 80), (3, 5, 1, 6, 112)),
     *((4, 5, 2, 6, 192), (1, 3, 1, 6, 320)),
@@ -68,8 +71,8 @@ def efficientnet_lite(
     """
     layers, hidden, inputs = _unit(0, 3, 32, 3, 2), [HiddenLayer("relu0", "0", 32)], 32
     for stage, (blocks, kernel, stride, growth, wanted) in enumerate(STAGES):
-        channels = max(8, int(WIDTHS[number] * wanted + 4) // 8 * 8)
-        channels += 8 * (channels < 0.9 * WIDTHS[number] * wanted)
+        channels = max(8, int(WIDTH_MULTIPLIERS[number] * wanted + 4) // 8 * 8)
+        channels += 8 * (channels < 0.9 * WIDTH_MULTIPLIERS[number] * wanted)
         first_or_last = stage in (0, len(STAGES) - 1)  # these keep their depth
         for k in range(blocks if first_or_last else math.ceil(DEPTHS[number] * blocks)):
             name = f"block{len(hidden)}"

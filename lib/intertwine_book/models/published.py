@@ -32,7 +32,7 @@ class Published(NamedTuple):
     std: Float[Tensor, "c 1 1"]
 
 
-class Source(NamedTuple):
+class PublishedFile(NamedTuple):
     """Where the file of a published network comes from, and what is in it."""
 
     accuracy: float
@@ -51,7 +51,7 @@ class Source(NamedTuple):
 
 
 @cache
-def published_files() -> dict[str, Source]:
+def published_files() -> dict[str, PublishedFile]:
     """The published networks that the book uses, by the names that their files have here.
 
     Example:
@@ -60,7 +60,7 @@ def published_files() -> dict[str, Source]:
     """
     with Path(__file__).with_name("published.csv").open(newline="") as table:
         rows = list(csv.DictReader(table))
-    return {row.pop("file"): Source(float(row.pop("accuracy")), **row) for row in rows}
+    return {row.pop("file"): PublishedFile(float(row.pop("accuracy")), **row) for row in rows}
 
 
 def load_published(path: str | Path) -> Published:

@@ -21,7 +21,7 @@ from intertwine.data.dataset import tensor_digest
 from intertwine_book.results import origin
 from intertwine_book.results.sources import definition, names
 
-PLAIN = str | int | float | np.generic | None  # numbers and words
+Scalar = str | int | float | np.generic | None  # numbers and words
 
 
 class Key(NamedTuple):
@@ -76,13 +76,13 @@ def columns(case: Mapping[str, Any]) -> dict[str, Any]:
         >>> columns({"layer": "relu1", "stitch": "rank 4", "options": {"kind": "low rank", "rank": 4}})
         {'layer': 'relu1', 'stitch': 'rank 4'}
     """
-    return {name: value for name, value in case.items() if isinstance(value, PLAIN)}
+    return {name: value for name, value in case.items() if isinstance(value, Scalar)}
 
 
 def written(value: Any, where: str, seen: Seen, name: str = "") -> Any:
     """A value as JSON; for the error, where it is. A name is that of a variable."""
     value = _cached(value)
-    if isinstance(value, PLAIN):
+    if isinstance(value, Scalar):
         return value.item() if isinstance(value, np.generic) else value
     if id(value) not in seen.values:
         seen.values[id(value)] = value, name  # for a function that calls itself
@@ -143,7 +143,7 @@ def _plain(part: nn.Module) -> dict[str, Any]:
     """Settings of a module that its text may leave out."""
 
     def plain(value: Any) -> bool:
-        return isinstance(value, PLAIN) or (isinstance(value, list | tuple) and all(map(plain, value)))
+        return isinstance(value, Scalar) or (isinstance(value, list | tuple) and all(map(plain, value)))
 
     own = {name: each for name, each in vars(part).items() if name[0] != "_" and name != "training"}
     return {name: written(each, "a network", Seen()) for name, each in own.items() if plain(each)}

@@ -13,7 +13,7 @@ import pandas as pd
 
 from intertwine import files
 from intertwine_book.results import tables
-from intertwine_book.results.steps import Rows, steps
+from intertwine_book.results.steps import TableRows, steps
 
 if TYPE_CHECKING:
     import torch
@@ -77,7 +77,7 @@ class Run:
         data: Any = None,
         name: str | None = None,
         **product: Iterable[Any],
-    ) -> Callable[[Callable[..., Rows]], pd.DataFrame]:
+    ) -> Callable[[Callable[..., TableRows]], pd.DataFrame]:
         """A decorator that computes the table of a function's rows, one step a case, and stores each step.
 
         An interrupted table continues, and a finished one is found: also one that was written with more
@@ -102,7 +102,7 @@ class Run:
         listed = [dict(zip(product, values, strict=True)) for values in itertools.product(*product.values())]
         chosen = listed if cases is None else [dict(case) for case in cases]
 
-        def decorate(compute: Callable[..., Rows]) -> pd.DataFrame:
+        def decorate(compute: Callable[..., TableRows]) -> pd.DataFrame:
             return self.steps(name or compute.__name__, chosen, compute, uses=uses, data=data)
 
         return decorate
@@ -111,7 +111,7 @@ class Run:
         self,
         name: str,
         cases: Sequence[Mapping[str, Any]],
-        compute: Callable[..., Rows],
+        compute: Callable[..., TableRows],
         *,
         uses: Iterable[str] | None = None,
         data: Any = None,

@@ -15,13 +15,13 @@ from intertwine import files
 from intertwine_book.results import origin
 from intertwine_book.results.tables import default_folder, is_recorded, read, write
 
-Rows: TypeAlias = Mapping[str, Any] | Sequence[Mapping[str, Any]] | pd.DataFrame
+TableRows: TypeAlias = Mapping[str, Any] | Sequence[Mapping[str, Any]] | pd.DataFrame
 
 
 def steps(
     name: str,
     cases: Sequence[Mapping[str, Any]],
-    compute: Callable[..., Rows],
+    compute: Callable[..., TableRows],
     *,
     parameters: Mapping[str, Any],
     seed: int,

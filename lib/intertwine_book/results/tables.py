@@ -17,7 +17,7 @@ from intertwine_book.results import origin
 
 PROFILES = ("smoke", "quick", "desk", "paper")  # by nearness to the papers
 RECORDED = ("desk", "paper")  # their tables are committed
-LIMIT = 1_000_000  # bytes in one folder of tables that are committed
+MOST_RECORDED = 1_000_000  # bytes in one folder of tables that are committed
 # pandas before 3.1 rounds what it reads unless it is told not to; later ones do not, and deprecate the option
 _EXACTLY: dict[str, Any] = {}
 if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1):
@@ -97,10 +97,11 @@ def write(
     contents = {folder / f"{name}.csv": content, folder / f"{name}.json": seal}
     others = {*folder.glob("[!.]*.csv"), *folder.glob("[!.]*.json")} - set(contents)
     size = sum(path.stat().st_size for path in others) + len(content) + len(seal)
-    if size > LIMIT and is_recorded(folder):
+    if size > MOST_RECORDED and is_recorded(folder):
         raise ValueError(
-            f"Expected at most {LIMIT / 1e6:g} MB of tables in {folder}, which with the {len(table)} rows of "
-            f"'{name}' would hold {size / 1e6:.1f} MB: write fewer rows, or a summary of them."
+            f"Expected at most {MOST_RECORDED / 1e6:g} MB of tables in {folder}, which with the "
+            f"{len(table)} rows of '{name}' would hold {size / 1e6:.1f} MB: "
+            "write fewer rows, or a summary of them."
         )
     for path, whole in contents.items():
         with files.write_whole(path) as part:

@@ -17,7 +17,7 @@ from intertwine_book.results import on_record
 
 record = partial(on_record, "01c_any_network")
 
-WAYS = {
+NETWORK_COLOURS = {
     "as trained": COLOURS["red"],
     "rotated": COLOURS["blue"],
     "principal axes": COLOURS["orange"],
@@ -31,7 +31,7 @@ def rounding() -> Figure:
     """Where one channel is an outlier, rounding costs less after a rotation."""
     table = record("rotated")
     table["network"] = table["outlier"].map({True: "one outlier", False: "no outlier"})
-    return _errors(table, WAYS, panels="network")
+    return _errors(table, NETWORK_COLOURS, panels="network")
 
 
 def channels(streams: Mapping[str, Sequence[float]]) -> Figure:
@@ -41,13 +41,13 @@ def channels(streams: Mapping[str, Sequence[float]]) -> Figure:
         for way, sizes in streams.items()
         for k, size in enumerate(sizes)
     )
-    return mean_curves(table, "channel", "size", "stream", ylabel="mean |y|", colours=WAYS)
+    return mean_curves(table, "channel", "size", "stream", ylabel="mean |y|", colours=NETWORK_COLOURS)
 
 
 def equalising() -> Figure:
     """Equalising repairs a random scaling of channels."""
     grey, blue = COLOURS["grey"], COLOURS["blue"]
-    colours = {"as trained": WAYS["as trained"], "scaled at random": grey, "equalised": blue}
+    colours = {"as trained": NETWORK_COLOURS["as trained"], "scaled at random": grey, "equalised": blue}
     return _errors(record("equalised"), colours)
 
 

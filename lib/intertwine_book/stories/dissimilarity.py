@@ -10,7 +10,7 @@ from intertwine_book import results
 from intertwine_book.figures import dissimilarity as drawn
 from intertwine_book.figures.dissimilarity import (
     CKA,
-    GROUPS,
+    GROUP_TITLES,
     PROCRUSTES,
     SHUFFLED,
     TRAINED,
@@ -20,10 +20,8 @@ from intertwine_book.figures.dissimilarity import (
 from intertwine_book.stories import stitching
 from intertwine_book.stories.told import span
 
-CHAPTER = "04_dissimilarity"
-record = partial(results.on_record, CHAPTER)
-LAYERS = (3, 6, 10, 14)
-WIDTHS = {"width 64": "", "width 16": "_width_16"}
+record = partial(results.on_record, "04_dissimilarity")
+WIDTH_ENDINGS = {"width 64": "", "width 16": "_width_16"}
 """Width of networks → end of the names of their tables."""
 PLACES = ["panel", "group", "what", "layer"]
 
@@ -33,14 +31,15 @@ def printed() -> pd.DataFrame:
     table_2 = {"G_ReLU": [0.6208, 0.5106, 0.4432, 0.4899], "orthogonal": [0.7724, 0.5743, 0.5087, 0.5825]}
     figure_5 = {"G_ReLU": [0.84, 0.61, 0.45, 0.43], "orthogonal": [0.98, 0.97, 0.92, 0.93]}
     panels = {PROCRUSTES: table_2, CKA: figure_5}
-    parts = [pd.DataFrame(values).assign(panel=panel, layer=LAYERS) for panel, values in panels.items()]
+    layers = [*stitching.LAYER_NUMBERS.values()]
+    parts = [pd.DataFrame(values).assign(panel=panel, layer=layers) for panel, values in panels.items()]
     return pd.concat(parts).melt(["panel", "layer"], var_name="group")
 
 
 def recorded(width: str = "width 64") -> pd.DataFrame:
     """The recorded similarities of networks of a width, as `beside_nulls`."""
     names = ("table_2", "figure_5_diagonal", "untrained")
-    return beside_nulls(*(record(f"{name}{WIDTHS[width]}") for name in names))
+    return beside_nulls(*(record(f"{name}{WIDTH_ENDINGS[width]}") for name in names))
 
 
 def means(width: str = "width 64") -> "pd.Series[float]":
@@ -62,7 +61,7 @@ def off_printed(width: str = "width 64") -> "pd.Series[float]":
 
 def rise(width: str = "width 64") -> "pd.Series[float]":
     """By how much G_ReLU-Procrustes rises from layer 10 to 14, pair by pair."""
-    table = record(f"table_2{WIDTHS[width]}").pivot(index="pair", columns="layer", values="grelu")
+    table = record(f"table_2{WIDTH_ENDINGS[width]}").pivot(index="pair", columns="layer", values="grelu")
     return table[14] - table[10]
 
 
@@ -82,7 +81,8 @@ def rank_correlation(similarity: pd.DataFrame, penalties: pd.DataFrame) -> pd.Da
 
 def correlations(width: str) -> pd.DataFrame:
     """Rank correlation of similarity with penalty over layers, as it is and lifted off its null, by pair."""
-    table, lost = record(f"table_2{WIDTHS[width]}"), stitching.record(f"figure_1{WIDTHS[width]}")
+    at = WIDTH_ENDINGS[width]
+    table, lost = record(f"table_2{at}"), stitching.record(f"figure_1{at}")
     lifted = table.assign(grelu=table["grelu"] - table["grelu_null"])
     ranks = {name: rank_correlation(t, lost) for name, t in {"rank": table, "lifted": lifted}.items()}
     return pd.DataFrame({name: found["rank_correlation"] for name, found in ranks.items()})
@@ -94,7 +94,7 @@ def similarity_and_penalty() -> pd.DataFrame:
         record(f"table_2{at}")
         .merge(stitching.record(f"figure_1{at}"), on=["pair", "layer"])
         .assign(width=width)
-        for width, at in WIDTHS.items()
+        for width, at in WIDTH_ENDINGS.items()
     ]
     return pd.concat(both).rename(columns={"grelu": "similarity", "g_relu": "penalty"})
 
@@ -118,7 +118,7 @@ def blocks() -> pd.DataFrame:
 def blocks_above_null() -> pd.DataFrame:
     """The same, each similarity minus its null."""
     table = blocks()
-    return table.assign(**{name: table[name] - table[f"{name}_null"] for name in GROUPS})
+    return table.assign(**{name: table[name] - table[f"{name}_null"] for name in GROUP_TITLES})
 
 
 def table_2() -> Figure:
@@ -180,7 +180,7 @@ def facts() -> dict[str, Any]:
 
 def _settings() -> dict[str, Any]:
     (*_, (table, wide)), (*_, (_, resnets)) = (
-        results.recorded(CHAPTER, name).values() for name in ("table_2", "figure_2_all")
+        results.recorded("04_dissimilarity", name).values() for name in ("table_2", "figure_2_all")
     )
     found = {name: wide["parameters"][name] for name in ("width", "epochs", "images")}
     return found | {"pairs": table["pair"].nunique(), "resnet_width": resnets["parameters"]["resnet_width"]}
@@ -192,7 +192,7 @@ def _beside_nulls() -> dict[str, Any]:
     )
     for short, panel in {"procrustes": PROCRUSTES, "cka": CKA}.items():
         apart, narrow = off_printed()[panel], off_printed("width 16")[panel]
-        found |= {f"apart-{short}-{group.lower()}": apart[group].max() for group in GROUPS.values()}
+        found |= {f"apart-{short}-{group.lower()}": apart[group].max() for group in GROUP_TITLES.values()}
         found[f"narrow-off-{short}"] = narrow.max()
     for name, width in {"": "width 64", "narrow-": "width 16"}.items():
         low, high = results.interval(rise(width))
@@ -242,7 +242,7 @@ def _between() -> dict[str, Any]:
         record("figure_2"),
         blocks_above_null().groupby("place"),
     )
-    by_stage = blocks_above_null().groupby(["stage", "place"])[[*GROUPS]].mean()
+    by_stage = blocks_above_null().groupby(["stage", "place"])[[*GROUP_TITLES]].mean()
     return {
         "same-depth": depths["same_depth"].mean(),
         "other-depth": depths["other_depth"].mean(),

@@ -16,9 +16,13 @@ from intertwine_book.stories.told import span
 
 record = partial(on_record, "05_interpretability")
 
-LAYERS = {"first": "behind the first ReLU6", "second": "behind the second ReLU6", "linear": "linear output"}
+LITE_LAYERS = {
+    "first": "behind the first ReLU6",
+    "second": "behind the second ReLU6",
+    "linear": "linear output",
+}
 """The layers of EfficientNet-Lite, by what facts call them."""
-PAPER = ("ReLU", "no ReLU", "ConvNeXt")
+FIGURE_3_NETWORKS = ("ReLU", "no ReLU", "ConvNeXt")
 """Small networks like the three of godfrey2022 figure 3."""
 SIGMA = {"no ReLU": "Identity", "ReLU": "ReLU", "tanh": "tanh", "GELU": "GELU"}
 """Kinds of small network and the activations on their outputs, the largest group first."""
@@ -74,7 +78,7 @@ def lite_slopes() -> dict[str, pd.DataFrame]:
 
 def gap() -> pd.DataFrame:
     """The slopes behind the first ReLU6 minus those at the linear output, a row for each network."""
-    return lite_slopes()[LAYERS["first"]] - lite_slopes()[LAYERS["linear"]]
+    return lite_slopes()[LITE_LAYERS["first"]] - lite_slopes()[LITE_LAYERS["linear"]]
 
 
 def counted() -> pd.Series:
@@ -110,7 +114,7 @@ def at_outputs() -> pd.DataFrame:
 
 def inside() -> pd.DataFrame:
     """The same at three layers of a block, on drawn scenes, for the paper's kinds of network."""
-    return small_slopes().query("dataset == 'concepts' and quantile == 0.02 and kind in @PAPER")
+    return small_slopes().query("dataset == 'concepts' and quantile == 0.02 and kind in @FIGURE_3_NETWORKS")
 
 
 def figure_19() -> pd.Series:
@@ -147,7 +151,7 @@ def against_alpha(table: pd.DataFrame, panels: str, trial: str, xlabel: str) -> 
 
 def live(table: pd.DataFrame) -> Figure:
     """The same of small networks of one's own, of each the mean over its rotations."""
-    shown = table[(table["layer"] == "output") & table["kind"].isin(PAPER)]
+    shown = table[(table["layer"] == "output") & table["kind"].isin(FIGURE_3_NETWORKS)]
     shown = shown.assign(percent=100 * shown["mean_iou"])
     once = ["kind", "weights", "number", "alpha"]  # rotations are no new trials
     shown = shown.groupby(once, sort=False, as_index=False)["percent"].mean()
@@ -156,7 +160,7 @@ def live(table: pd.DataFrame) -> Figure:
 
 def slopes() -> HTML:
     """Slopes against alpha by layer, and how much steeper they are behind the first ReLU6."""
-    tables = {layer: lite_slopes()[layer] for layer in LAYERS.values()} | {
+    tables = {layer: lite_slopes()[layer] for layer in LITE_LAYERS.values()} | {
         "first ReLU6 − linear output": gap()
     }
     rows = pd.DataFrame({layer: table.agg(said) for layer, table in tables.items()}).T
@@ -205,18 +209,18 @@ def facts() -> dict[str, Any]:
 
 def _of_falls() -> dict[str, Any]:
     falls = relative_falls()
-    told = {f"fall-{name}": falls[LAYERS[name], "trained"] for name in ("first", "second")}
-    told |= {"fall-untrained": falls[LAYERS["first"], "untrained"]}
+    told = {f"fall-{name}": falls[LITE_LAYERS[name], "trained"] for name in ("first", "second")}
+    told |= {"fall-untrained": falls[LITE_LAYERS["first"], "untrained"]}
     return told | {"first-gap": said(-gap()["trained"]), "first-added": said(-gap()["difference"])}
 
 
 def _of_counts() -> dict[str, float]:
     share, above, own = counted(), above_chance(), lite().query("alpha == 0 and weights == 'trained'")
     told = {"level": own["percent"].mean(), "untrained-most": share.xs("untrained", level="weights").max()}
-    for name, layer in LAYERS.items():
+    for name, layer in LITE_LAYERS.items():
         told |= {f"own-{name}": share[layer, "trained", 0.0], f"turned-{name}": share[layer, "trained", 1.0]}
         told |= {f"chance-{name}": above["trained", layer]}
-    units, linear = own["units"], own["layer"] == LAYERS["linear"]
+    units, linear = own["units"], own["layer"] == LITE_LAYERS["linear"]
     ranges = {"chance": above["untrained"], "units": units[~linear], "linear-units": units[linear]}
     return told | span(**ranges)
 

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from intertwine_book.figures.penalties import COLOUR_OF
+from intertwine_book.figures.penalties import INSERTED_COLOURS
 from intertwine_book.figures.style import COLOURS, new_figure
 from intertwine_book.results import interval
 from intertwine_book.stories import (
@@ -57,7 +57,7 @@ def rotation(axis: Axes) -> None:
     groups = ["permutations", "positive scalings", "nonzero scalings", "orthogonal"]
     cost = sanity_rotations.by_activation().loc["relu", groups]
     names = ["permutations", "positive\nscalings", "scalings of\neither sign", "rotations"]
-    axis.barh(names, cost, color=[COLOUR_OF[group] for group in groups], height=0.6)
+    axis.barh(names, cost, color=[INSERTED_COLOURS[group] for group in groups], height=0.6)
     for row, points in enumerate(cost):
         axis.text(points + 0.3, row, f"{points:.1f}", va="center")
     axis.invert_yaxis()

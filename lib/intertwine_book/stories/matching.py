@@ -12,7 +12,7 @@ from intertwine_book.results import on_record
 from intertwine_book.stories.told import span
 
 record = partial(on_record, "03b_matching")
-KINDS = {
+NETWORK_TITLES = {
     "adam": "Adam",
     "sgd": "SGD",
     "plain": "no batch norm",
@@ -263,7 +263,7 @@ def _own_networks() -> dict[str, Any]:
         shares = table.groupby("layer1")["least_squares"].mean()
         found |= {f"{place}-{k}": 100 * share for k, share in enumerate(shares, 1)}
     both = [record(name).groupby("networks") for name in ("further_digits", "further")]
-    for short, kind in KINDS.items():
+    for short, kind in NETWORK_TITLES.items():
         shares = {"direct": [100 * kinds["least_squares"].mean()[kind] for kinds in both]}
         shares["task"] = [100 * kinds["task_loss"].mean()[kind] for kinds in both]
         shares["worst"] = [100 * kinds["task_loss"].min()[kind] for kinds in both]

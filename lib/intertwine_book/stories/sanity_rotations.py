@@ -10,21 +10,20 @@ from matplotlib.figure import Figure
 from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.dots import dots
 from intertwine_book.figures.matrices import heatmap
-from intertwine_book.figures.penalties import COLOUR_OF
+from intertwine_book.figures.penalties import INSERTED_COLOURS
 from intertwine_book.figures.readable import readable
 from intertwine_book.figures.scatter import scatter
 from intertwine_book.results import interval, on_record, recorded
 from intertwine_book.stories.told import span
 
-CHAPTER = "02_sanity_rotations"
-LAYERS = {1: 0, 2: 2, 3: 5, 4: 8}
+PAPER_LAYERS = {1: 0, 2: 2, 3: 5, 4: 8}
 """Convolutions, from 1, as the paper counts layers."""
-NAMES = {"relu": "ReLU", "gelu": "GELU", "abs": "|z|", "identity": "z"}
+TITLES = {"relu": "ReLU", "gelu": "GELU", "abs": "|z|", "identity": "z"}
 """Activations as the text names them."""
-CLOSED, TUNED = "best linear map, in closed form", "finetuned"
+CLOSED_FORM, TUNED = "best linear map, in closed form", "finetuned"
 GROUP, TURNED = "positive scalings", "orthogonal"
 
-record = partial(on_record, CHAPTER)
+record = partial(on_record, "02_sanity_rotations")
 
 
 def by_paper(name: str) -> pd.DataFrame:
@@ -32,7 +31,7 @@ def by_paper(name: str) -> pd.DataFrame:
     table = record(name).replace({"group": {"identity": "control"}})
     if "activation" in table:
         table = table[table["activation"] == "relu"]
-    return table.assign(layer=table["layer"].map(LAYERS))
+    return table.assign(layer=table["layer"].map(PAPER_LAYERS))
 
 
 def mean(name: str) -> pd.DataFrame:
@@ -77,7 +76,7 @@ def printed() -> pd.DataFrame:
 def own_group(table: pd.DataFrame | None = None) -> Figure:
     """Matrices of the intertwiner group cost nothing, in a recorded table or in one of the reader's own."""
     table = record("best_linear_map_width_16") if table is None else table
-    named = table.assign(activation=table["activation"].replace(NAMES))
+    named = table.assign(activation=table["activation"].replace(TITLES))
     means = named.groupby(["group", "activation"], sort=False)
     shown = means.agg(penalty=("penalty", "mean"), own=("own", "all")).reset_index()
     shown["penalty"] = shown["penalty"].round(1) + 0.0  # no −0
@@ -96,7 +95,7 @@ def outside() -> pd.DataFrame:
 def unexplained() -> Figure:
     """The more of the activations no linear map explains, the more accuracy is lost."""
     table, x, y = outside(), "unexplained, % of the mean square", "penalty, points"
-    colours = {name: COLOUR_OF[name] for name in table["group"].unique()}
+    colours = {name: INSERTED_COLOURS[name] for name in table["group"].unique()}
     named = partial(scatter, colours=colours, xlabel=x, ylabel=y)
     return named(table, "percent", "penalty", "group", panels="layer")
 
@@ -105,11 +104,11 @@ def figure_4() -> Figure:
     """In closed form the group loses nothing, finetuned for few epochs it does."""
 
     def both(wide: str) -> pd.DataFrame:
-        tables = {CLOSED: f"best_linear_map{wide}", TUNED: f"finetuned{wide}"}
+        tables = {CLOSED_FORM: f"best_linear_map{wide}", TUNED: f"finetuned{wide}"}
         return pd.concat(by_paper(name).assign(way=way) for way, name in tables.items())
 
     at_64 = both("").groupby(["way", "group", "layer"], as_index=False)["penalty"].mean()
-    colours = {name: COLOUR_OF[name] for name in (GROUP, TURNED, "control")}
+    colours = {name: INSERTED_COLOURS[name] for name in (GROUP, TURNED, "control")}
     beside = {"printed": printed().assign(way=TUNED), "width 64": at_64}
     named = partial(dots, colours=colours, xlabel="layer, as the paper counts", ylabel="penalty, points")
     look = partial(named, filled="width 16", level=0.0, intervals=True, height=2.6)
@@ -123,7 +122,9 @@ def repair() -> Figure:
     table = pd.concat(each.assign(network=name) for name, each in networks.items())
     table = table[table["epoch"].isin([1, 2, 4, 8, 16, 32])]
     table = table.replace({"group": {"identity": "control"}}).astype({"epoch": str})
-    named = partial(mean_curves, colours=COLOUR_OF, xlabel="epochs of finetuning", ylabel="penalty, points")
+    named = partial(
+        mean_curves, colours=INSERTED_COLOURS, xlabel="epochs of finetuning", ylabel="penalty, points"
+    )
     return named(table, "epoch", "penalty", "group", panels="network")
 
 
@@ -147,7 +148,7 @@ def facts() -> dict[str, Any]:
 
 
 def _of_own_group() -> dict[str, Any]:
-    table, made = recorded(CHAPTER, "best_linear_map_width_16")["desk"]
+    table, made = recorded("02_sanity_rotations", "best_linear_map_width_16")["desk"]
     settings, cost = made["parameters"], by_activation()
     turned = mean("best_linear_map_width_16").loc[TURNED]
     return {
@@ -183,7 +184,7 @@ def rank_correlations(table: pd.DataFrame) -> "pd.Series[float]":
 
 
 def _of_finetuning() -> dict[str, Any]:
-    table, made = recorded(CHAPTER, "finetuned_width_16")["desk"]
+    table, made = recorded("02_sanity_rotations", "finetuned_width_16")["desk"]
     tuned, more = mean("finetuned_width_16"), apart("finetuned_width_16").loc[5]
     return {
         "finetuned-for": made["parameters"]["finetuning_epochs"],

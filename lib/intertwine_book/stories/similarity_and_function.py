@@ -18,7 +18,7 @@ from intertwine_book.stories.told import span
 
 record = partial(on_record, "04b_similarity_and_function")
 
-INDICES = {
+INDEX_TITLES = {
     "cka": "CKA",
     "cca": "CCA",
     "r2_from_model2": "R²(B, AM)",
@@ -26,7 +26,7 @@ INDICES = {
     "r2_as_it_is": "nearness",
 }
 """The indices of experiment 3, as figures call them."""
-PRINTED = {"tiny": (0.883, 0.050), "deep": (0.922, 0.098)}
+PRINTED_CKA = {"tiny": (0.883, 0.050), "deep": (0.922, 0.098)}
 """CKA after task-loss training (csiszarik2021 §6.3): mean and standard deviation of Tiny-10 and ResNet-20."""
 
 # tables
@@ -53,7 +53,7 @@ def own() -> float:
 def gained() -> pd.DataFrame:
     """By how much accuracy and each index rise in experiment 3: a row for each pair."""
     told = record("experiment_3")
-    rises = {name: told[f"{name}_end"] - told[f"{name}_start"] for name in ("accuracy", *INDICES)}
+    rises = {name: told[f"{name}_end"] - told[f"{name}_start"] for name in ("accuracy", *INDEX_TITLES)}
     return pd.DataFrame(rises).round({"accuracy": 2})  # of 2,000 images, so that this is exact
 
 
@@ -123,8 +123,8 @@ def along() -> Figure:
     first = curves.groupby("pair").transform("first")
     upper = curves.assign(name="accuracy", value=curves["accuracy"], of="accuracy, %")
     lower = upper.assign(of="change of the index")
-    both = [lower.assign(name=name, value=curves[c] - first[c]) for c, name in INDICES.items()]
-    colours = dict(zip([*INDICES.values(), "accuracy"], COLOURS.values(), strict=False))
+    both = [lower.assign(name=name, value=curves[c] - first[c]) for c, name in INDEX_TITLES.items()]
+    colours = dict(zip([*INDEX_TITLES.values(), "accuracy"], COLOURS.values(), strict=False))
     words: dict[str, Any] = {"xlabel": "epoch of the stitch", "colours": colours, **STACKED}
     return single_curves(pd.concat([upper, *both]), "epoch", "value", "name", "pair", **words)
 
@@ -171,7 +171,7 @@ def baseline() -> Figure:
     """CKA of trained stitches by layer and their mean, beside the printed means."""
     names = {"tiny": "Tiny-10, five pairs", "deep": "ResNet-20, one pair"}
     both = pd.concat([after_training(), mean_of_pairs().assign(layer="mean")])
-    rings = pd.DataFrame(PRINTED, ["cka", "spread"]).T.rename_axis("network").reset_index()
+    rings = pd.DataFrame(PRINTED_CKA, ["cka", "spread"]).T.rename_axis("network").reset_index()
     both, rings = (
         table.replace({"network": names}).assign(way="measured")
         for table in (both, rings.assign(layer="mean"))

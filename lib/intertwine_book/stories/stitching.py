@@ -15,9 +15,9 @@ from intertwine_book.stories.told import span
 
 record = partial(on_record, "03_stitching")
 
-NUMBERS = {"relu1": 3, "relu2": 6, "relu3": 10, "relu4": 14}
+LAYER_NUMBERS = {"relu1": 3, "relu2": 6, "relu3": 10, "relu4": 14}
 """The activations by the paper's numbers of layers."""
-COLOURS = {
+KIND_COLOURS = {
     "full": style.GROUP_COLOURS["general linear"],
     "rank 4": style.COLOURS["pink"],
     "rank 2": style.COLOURS["orange"],
@@ -25,7 +25,7 @@ COLOURS = {
     "G_ReLU": style.GROUP_COLOURS["G_ReLU"],
 }
 BY_LAYER = ("layer", "penalty", "stitch")  # columns: a place, a value, a colour
-CLOSED_FORMS = {"least squares": COLOURS["full"], "assignment": COLOURS["G_ReLU"]}
+CLOSED_FORMS = {"least squares": KIND_COLOURS["full"], "assignment": KIND_COLOURS["G_ReLU"]}
 
 
 def printed() -> pd.DataFrame:
@@ -39,14 +39,14 @@ def printed() -> pd.DataFrame:
     }
     return (
         pd.DataFrame(penalties)
-        .assign(layer=[*NUMBERS.values()])
+        .assign(layer=[*LAYER_NUMBERS.values()])
         .melt("layer", var_name="stitch", value_name="penalty")
     )
 
 
 def stitched(name: str = "stitched") -> pd.DataFrame:
     """A recorded table of stitches, with the paper's number of each layer."""
-    return record(name).assign(layer=lambda table: table["layer1"].map(NUMBERS))
+    return record(name).assign(layer=lambda table: table["layer1"].map(LAYER_NUMBERS))
 
 
 def mean(name: str = "stitched") -> pd.DataFrame:
@@ -83,12 +83,12 @@ def by_norm() -> pd.DataFrame:
 def square() -> pd.DataFrame:
     """Accuracy of every front (rows) with every back (columns), in percent."""
     table = record("matrix").pivot(index="layer1", columns="layer2", values="accuracy")
-    return table.rename(index=NUMBERS, columns=NUMBERS)
+    return table.rename(index=LAYER_NUMBERS, columns=LAYER_NUMBERS)
 
 
 def replaced() -> pd.DataFrame:
     """By how much a front of another layer does worse; whether it is the next deeper layer."""
-    accuracy, order = square(), [*NUMBERS.values()]
+    accuracy, order = square(), [*LAYER_NUMBERS.values()]
     return pd.DataFrame(
         {"next": m == k + 1, "worse": accuracy.loc[order[k], order[k]] - accuracy.loc[order[m], order[k]]}
         for k in range(4)
@@ -119,7 +119,7 @@ def penalties() -> Figure:
         stitched(),
         *BY_LAYER,
         beside={"printed": printed(), "width 16": stitched("stitched_width_16")},
-        colours=COLOURS,
+        colours=KIND_COLOURS,
         level=0.0,
         filled="width 64",
         xlabel="layer, as the paper counts",
@@ -129,8 +129,10 @@ def penalties() -> Figure:
 
 def small_run(stitches: pd.DataFrame) -> Figure:
     """The same of a run of one's own."""
-    shown = stitches.assign(layer=stitches["layer1"].map(NUMBERS).astype(str))
-    return dots(shown, *BY_LAYER, colours=COLOURS, xlabel="layer", ylabel="penalty, points", ylim=(-4, 100))
+    shown = stitches.assign(layer=stitches["layer1"].map(LAYER_NUMBERS).astype(str))
+    return dots(
+        shown, *BY_LAYER, colours=KIND_COLOURS, xlabel="layer", ylabel="penalty, points", ylim=(-4, 100)
+    )
 
 
 def protocols() -> Figure:
@@ -139,7 +141,7 @@ def protocols() -> Figure:
     shown[["stitch", "protocol"]] = shown["variable"].str.rsplit("_", n=1, expand=True)
     names = shown["stitch"].str.replace("_", " ").replace("g relu", "G_ReLU").map(style.in_mathematics)
     shown = shown.assign(stitch=names, protocol=shown["protocol"].map(PROTOCOLS))
-    colours = {style.in_mathematics(name): colour for name, colour in COLOURS.items()}
+    colours = {style.in_mathematics(name): colour for name, colour in KIND_COLOURS.items()}
     return _curves(shown, *BY_LAYER, panels="protocol", colours=colours)
 
 
@@ -152,14 +154,16 @@ def any_layer_into_any() -> Figure:
     """Accuracy of every front with every back."""
     front, back = "front ends behind layer", "and replaces layer"
     matrix = record("matrix")
-    shown = matrix.assign(**{front: matrix["layer1"].map(NUMBERS), back: matrix["layer2"].map(NUMBERS)})
+    shown = matrix.assign(
+        **{front: matrix["layer1"].map(LAYER_NUMBERS), back: matrix["layer2"].map(LAYER_NUMBERS)}
+    )
     return heatmap(shown, front, back, "accuracy", label="accuracy, %")
 
 
 def residual_blocks() -> Figure:
     """Penalties inside residual blocks and at their ends, the shortcut passed on or stitched."""
     group = style.in_mathematics("G_ReLU")
-    colours = {"least squares": COLOURS["full"], group: COLOURS["G_ReLU"]}
+    colours = {"least squares": KIND_COLOURS["full"], group: KIND_COLOURS["G_ReLU"]}
     return _curves(record("blocks").replace("G_ReLU", group), *BY_LAYER, panels="shortcut", colours=colours)
 
 
@@ -207,7 +211,10 @@ def facts() -> dict[str, float]:
 
 def _figure_1() -> dict[str, float]:
     wide, narrow, table = mean(), mean("stitched_width_16"), stitched()
-    fewer = printed().pivot(index="layer", columns="stitch", values="penalty")[[*COLOURS]] - wide[[*COLOURS]]
+    fewer = (
+        printed().pivot(index="layer", columns="stitch", values="penalty")[[*KIND_COLOURS]]
+        - wide[[*KIND_COLOURS]]
+    )
     off = fewer.abs().max()
     alone = {
         name: each[["accuracy1", "accuracy2"]].mean(axis=None)

@@ -21,7 +21,7 @@ from intertwine.training.train import Trained
 from intertwine_book import models
 from intertwine_book.zoo.spec import Spec
 
-LIMIT = 40_000_000  # bytes of all files together, since every clone carries them
+MOST_KEPT = 40_000_000  # bytes of all files together, since every clone carries them
 Entry = dict[str, Any]
 
 
@@ -128,10 +128,10 @@ def keep(spec: Spec, seed: tuple[int, int], trained: Trained, accuracy: float, *
     content = save(_halved(trained.network), metadata={"history": history})
     path = folder() / name
     size = len(content) + sum((path.parent / entry["file"]).stat().st_size for entry in known)
-    if size > LIMIT:
+    if size > MOST_KEPT:
         raise ValueError(
-            f"Expected at most {LIMIT / 1e6:g} MB of networks in {path.parent}, which with {name} would hold "
-            f"{size / 1e6:.1f} MB: keep fewer."
+            f"Expected at most {MOST_KEPT / 1e6:g} MB of networks in {path.parent}, which with {name} would "
+            f"hold {size / 1e6:.1f} MB: keep fewer."
         )
     entry = {"file": name, "sha256": hashlib.sha256(content).hexdigest(), **facts, "accuracy": accuracy}
     threads = torch.get_num_threads()

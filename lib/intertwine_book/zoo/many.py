@@ -17,7 +17,7 @@ from intertwine.training.train import Trained, train
 from intertwine_book.zoo.spec import Spec
 
 Seed = int | tuple[int, int]
-Pair = tuple[int, int]
+SeedPair = tuple[int, int]
 
 
 def train_many(
@@ -53,7 +53,7 @@ def train_many(
     return [done[pair] for pair in pairs]
 
 
-def as_pairs(spec: Spec, seeds: Sequence[Seed]) -> list[Pair]:
+def as_pairs(spec: Spec, seeds: Sequence[Seed]) -> list[SeedPair]:
     """The seeds of initialisation and order; ValueError where initialisations do not differ."""
     if isinstance(seeds, int):
         raise TypeError(f"Expected a list of seeds, was given {seeds}: write range({seeds}).")
@@ -70,14 +70,14 @@ def as_pairs(spec: Spec, seeds: Sequence[Seed]) -> list[Pair]:
 
 def train_each(
     spec: Spec,
-    seeds: list[Pair],
+    seeds: list[SeedPair],
     device: torch.device,
     n_jobs: int | None,
     progress: bool,
     *,
     of: int | None = None,
-    checkpoints: Mapping[Pair, Path] | None = None,
-) -> Iterator[tuple[Pair, Trained]]:
+    checkpoints: Mapping[SeedPair, Path] | None = None,
+) -> Iterator[tuple[SeedPair, Trained]]:
     """Yield every network as soon as it is trained, in any order.
 
     These are still to train, out of so many (`of`): threads per network depend on that number, so that an
@@ -110,8 +110,8 @@ def _jobs(networks: int, device: torch.device) -> int | None:
 
 
 def _train(
-    spec: Spec, images: np.ndarray, labels: np.ndarray, *, seed: Pair, threads: int, **options
-) -> tuple[Pair, Trained]:
+    spec: Spec, images: np.ndarray, labels: np.ndarray, *, seed: SeedPair, threads: int, **options
+) -> tuple[SeedPair, Trained]:
     """Train one network with so many threads."""
     tensors = [torch.from_numpy(each if each.flags.writeable else each.copy()) for each in (images, labels)]
     data = replace(spec.data, images=tensors[0], labels=tensors[1], hashed=())

@@ -20,7 +20,7 @@ from intertwine.training.recipes import VERSION
 from intertwine.training.train import Trained
 from intertwine_book.data.root import data_root
 from intertwine_book.zoo import kept
-from intertwine_book.zoo.many import Pair, Seed, as_pairs, train_each
+from intertwine_book.zoo.many import Seed, SeedPair, as_pairs, train_each
 from intertwine_book.zoo.spec import Spec
 
 
@@ -110,7 +110,7 @@ def pairs(
     return [(found[k].network, found[k + 1].network) for k in range(0, 2 * count, 2)]
 
 
-def _paths(spec: Spec, pairs: list[Pair], root: str | Path | None, device: torch.device) -> list[Path]:
+def _paths(spec: Spec, pairs: list[SeedPair], root: str | Path | None, device: torch.device) -> list[Path]:
     """The files of these networks: named by all that their weights depend on."""
     asked = root or os.environ.get("INTERTWINE_ZOO")
     folder = Path(asked).expanduser() if asked else data_root(None) / "zoo"
@@ -146,13 +146,13 @@ def _content(spec: Spec, trained: Trained, device: torch.device) -> dict:
     }
 
 
-def _stored(spec: Spec, paths: Mapping[Pair, Path]) -> dict[Pair, Trained]:
+def _stored(spec: Spec, paths: Mapping[SeedPair, Path]) -> dict[SeedPair, Trained]:
     """Those of the networks that the zoo has."""
     found = ((pair, _read(spec, pair, path)) for pair, path in paths.items() if path.is_file())
     return {pair: trained for pair, trained in found if trained}
 
 
-def _read(spec: Spec, pair: Pair, path: Path) -> Trained | None:
+def _read(spec: Spec, pair: SeedPair, path: Path) -> Trained | None:
     """The network in a file; None where the function that it computes has changed."""
     content = store.load(path)
     network = spec.build(seed=pair[0])

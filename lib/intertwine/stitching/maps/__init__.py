@@ -8,7 +8,7 @@ from intertwine.stitching.maps.full import Full
 from intertwine.stitching.maps.identity import Identity
 from intertwine.stitching.maps.low_rank import LowRank
 from intertwine.stitching.maps.matched import Matched
-from intertwine.stitching.maps.orthogonal import Orthogonal
+from intertwine.stitching.maps.orthogonal import OrthogonalMap
 from intertwine.stitching.maps.permutation import Permutation
 from intertwine.stitching.maps.random_permutation import RandomPermutation
 from intertwine.stitching.maps.sparse import Sparse
@@ -21,7 +21,7 @@ KINDS: dict[str, type] = {
     "full": Full,
     "low rank": LowRank,
     "sparse": Sparse,
-    "orthogonal": Orthogonal,
+    "orthogonal": OrthogonalMap,
     "permutation": Permutation,
     "scaled permutation": Matched,
     "G_ReLU": Entropic,
@@ -56,7 +56,7 @@ __all__ = [
     "Identity",
     "LowRank",
     "Matched",
-    "Orthogonal",
+    "OrthogonalMap",
     "Permutation",
     "RandomPermutation",
     "Sparse",

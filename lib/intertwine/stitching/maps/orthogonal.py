@@ -11,11 +11,11 @@ from intertwine.alignment import LinearMap, Statistics, orthogonal
 from intertwine.stitching.maps.stitch import FromMatrix
 
 
-class Orthogonal(FromMatrix):
+class OrthogonalMap(FromMatrix):
     """Orthogonal matrices from the orthogonal Procrustes map on; isometries where p < q, none where p > q.
 
     Example:
-        >>> Q = Orthogonal(torch.eye(3)).weight
+        >>> Q = OrthogonalMap(torch.eye(3)).weight
         >>> torch.allclose(Q @ Q.T, torch.eye(3), atol=1e-6)
         True
 

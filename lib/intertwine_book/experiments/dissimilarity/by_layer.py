@@ -16,12 +16,12 @@ from intertwine.similarity.inputs import arranged, centred
 from intertwine.similarity.moments import compressed
 from intertwine_book.experiments.rows import Row, tabled
 
-PROCRUSTES = {
+PROCRUSTES_BY_GROUP = {
     "grelu": partial(procrustes, group="grelu", centred=False),
     "orthogonal": partial(procrustes, group="orthogonal", centred=False),
 }
 """Table 2: not centred; units that are zero on all inputs are left out."""
-KERNELS: dict[str, Callable[[Tensor], Tensor]] = {
+GRAMS_BY_GROUP: dict[str, Callable[[Tensor], Tensor]] = {
     "grelu": lambda X: max_gram(grelu_normalised(arranged(X, "sum"), corrected=True)),
     "orthogonal": lambda X: gram(centred(arranged(X, "features")), "linear"),
     "normalised": lambda X: gram(grelu_normalised(arranged(X, "sum"), corrected=True), "linear"),
@@ -74,8 +74,10 @@ def procrustes_by_layer(
         shuffled.append(moments(model1, model2, list(layers), images, images[order]))
     for name, number in layers.items():
         row: Row = {"layer": number, "channels": whole[name].p}
-        row |= {group: measure(*compressed(whole[name])).item() for group, measure in PROCRUSTES.items()}
-        for group, measure in PROCRUSTES.items():
+        row |= {
+            group: measure(*compressed(whole[name])).item() for group, measure in PROCRUSTES_BY_GROUP.items()
+        }
+        for group, measure in PROCRUSTES_BY_GROUP.items():
             values = [measure(*compressed(draw[name])).item() for draw in shuffled]
             row[f"{group}_null"] = sum(values) / len(values)
         yield row
@@ -100,7 +102,7 @@ def cka_by_layer(
     for name, number in layers.items():
         X, Y = (activations(model, [name], images)[name] for model in (model1, model2))
         row: Row = {"layer": number}
-        for group, kernel in KERNELS.items():
+        for group, kernel in GRAMS_BY_GROUP.items():
             K, L = kernel(X), kernel(Y)
             row[group] = aligned(K, L, "unbiased").item()
             values = torch.stack([aligned(K, L[order][:, order], "unbiased") for order in orders])

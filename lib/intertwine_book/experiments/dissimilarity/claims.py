@@ -15,7 +15,7 @@ from intertwine_book.results import Run
 from intertwine_book.stories.dissimilarity import rank_correlation
 from intertwine_book.zoo import Spec
 
-MEASURES = {"G_ReLU-CKA": "grelu cka", "linear CKA": "cka"}
+COMPARED = {"G_ReLU-CKA": "grelu cka", "linear CKA": "cka"}
 
 
 def write(
@@ -43,11 +43,11 @@ def write(
 
     @run.table(cases=_cases(pairs), uses=myrtles_by)
     def figure_5(pair, networks):
-        return by_layer.between_all_layers(*networks, numbers, images, MEASURES, **options)
+        return by_layer.between_all_layers(*networks, numbers, images, COMPARED, **options)
 
     @run.table(cases=_cases(resnets), uses=resnets_by)
     def figure_2_all(pair, networks):
-        return by_layer.between_all_layers(*networks, relus, images, MEASURES, **options)
+        return by_layer.between_all_layers(*networks, relus, images, COMPARED, **options)
 
     @run.table(cases=_cases(resnets), uses=[*resnets_by, "nulls"])
     def figure_9(pair, networks):
@@ -100,7 +100,7 @@ def _write_statements(run: Run, network: nn.Module, numbers: Mapping[str, int], 
     grams = [("by hand", gram(points, "max"))]
     for name, number in numbers.items():
         grams.append(
-            (f"layer {number}", by_layer.KERNELS["grelu"](activations(network, [name], images)[name]))
+            (f"layer {number}", by_layer.GRAMS_BY_GROUP["grelu"](activations(network, [name], images)[name]))
         )
     run.write(  # one after another from one generator
         lemma_5_1=statements.invariance(6, 40, trials, generator=generator),

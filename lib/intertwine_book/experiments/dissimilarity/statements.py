@@ -75,7 +75,7 @@ def moved_by(measures: Iterable[str], *, generator: torch.Generator) -> pd.DataF
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
-NAMES = {
+MEASURE_TITLES = {
     "permutation": "permutation Procrustes, centred",
     "grelu procrustes, as printed": "G_ReLU-Procrustes, as printed",
     "grelu procrustes": "G_ReLU-Procrustes, centred",
@@ -105,9 +105,9 @@ def invariances() -> pd.DataFrame:
         >>> invariances().set_index("measure").loc["linear CKA", ["orthogonal", "invertible linear"]].tolist()
         ['✓', '·']
     """
-    moves = moved_by(NAMES, generator=torch.Generator().manual_seed(0))
+    moves = moved_by(MEASURE_TITLES, generator=torch.Generator().manual_seed(0))
     marks = (moves < 1e-9).replace({True: "✓", False: "·"})
-    return marks.rename(index=NAMES).rename_axis("measure").reset_index()
+    return marks.rename(index=MEASURE_TITLES).rename_axis("measure").reset_index()
 
 
 @tabled

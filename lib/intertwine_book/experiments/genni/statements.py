@@ -19,7 +19,7 @@ from intertwine_book.experiments.rows import Row, tabled
 
 f64 = torch.float64
 Seeded = Callable[[int], torch.Generator]
-PRINTED = 0.0025
+PRINTED_EPSILON = 0.0025
 """The ε of the paper's figures 1 and 2, of J itself."""
 
 
@@ -112,7 +112,9 @@ def cube(plane: Plane, n: int) -> Float[Tensor, "points p"]:
 def hole(plane: Plane, theta: Float[Tensor, " p"], n: int) -> Iterator[Row]:
     """Pieces, holes and cavities at the printed ε of the class of θ and of parts of it."""
     at = cube(plane, n)
-    near, near_zero = (gaussian_loss(at, s) < PRINTED for s in (slopes(theta.to(at)), at.new_zeros(2)))
+    near, near_zero = (
+        gaussian_loss(at, s) < PRINTED_EPSILON for s in (slopes(theta.to(at)), at.new_zeros(2))
+    )
     sets = {"theirs": near, "with both w negative": near & (at[:, :2] < 0).all(1)}
     for name, inside in {**sets, "near the zero function": near & near_zero}.items():
         pieces, holes, cavities = genni.betti(inside.view(n, n, n))
@@ -125,11 +127,11 @@ def crossing(plane: Plane, ratio: float, n: int) -> Iterator[Row]:
     """The part of an ε-set with both w positive, for targets of such slopes that ε is `ratio` and less."""
     at = cube(plane, n)
     lower, upper = ((at[:, :2] * sign > 0).all(1) for sign in (-1, 1))
-    near_zero = gaussian_loss(at, at.new_zeros(2)) < PRINTED
+    near_zero = gaussian_loss(at, at.new_zeros(2)) < PRINTED_EPSILON
     rays = {"a slope 0": (0.0, 1.0), "both slopes alive": (0.5**0.5, 0.5**0.5)}
     for (kind, ray), epsilon in itertools.product(rays.items(), (ratio, 4.0, 0.9, 0.4, 0.1)):
-        target = (2 * PRINTED / epsilon) ** 0.5 * torch.tensor(ray).to(at)
-        inside = gaussian_loss(at, target) < PRINTED
+        target = (2 * PRINTED_EPSILON / epsilon) ** 0.5 * torch.tensor(ray).to(at)
+        inside = gaussian_loss(at, target) < PRINTED_EPSILON
         label = genni.components(inside.view(n, n, n)).flatten()
         joined = set(label[inside & lower].tolist()) & set(label[inside & upper].tolist())
         second, zero = ((inside & part).sum().item() / inside.sum().item() for part in (upper, near_zero))

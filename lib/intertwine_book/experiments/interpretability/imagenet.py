@@ -19,9 +19,9 @@ from intertwine_book.experiments.interpretability.against_rotation import (
 from intertwine_book.experiments.interpretability.networks import camvid
 from intertwine_book.results import Run
 
-LAYERS = {"behind the first ReLU6": ".relu1", "behind the second ReLU6": ".relu2", "linear output": ""}
-ENDS = ((16, 15, 11, 8, 5), (21, 20, 15, 11, 7), (21, 20, 15, 11, 7))  # of the stages of Lite0, 1, 2
-LARGEST = 256  # units; of more, so many are drawn
+LAYER_ENDINGS = {"behind the first ReLU6": ".relu1", "behind the second ReLU6": ".relu2", "linear output": ""}
+STAGE_ENDS = ((16, 15, 11, 8, 5), (21, 20, 15, 11, 7), (21, 20, 15, 11, 7))  # of the stages of Lite0, 1, 2
+MOST_UNITS = 256  # units; of more, so many are drawn
 
 
 @cache
@@ -48,7 +48,7 @@ def cases(numbers: Iterable[int]) -> list[dict[str, Any]]:
         (30, {'network': 0, 'block': 16, 'weights': 'trained'})
     """
     return [
-        {"network": number, "block": ENDS[number][stage], "weights": weights}
+        {"network": number, "block": STAGE_ENDS[number][stage], "weights": weights}
         for stage in range(5)
         for weights in ("trained", "untrained")
         for number in numbers
@@ -65,18 +65,18 @@ def dissected(
     alphas: Sequence[float],
     quantiles: Sequence[float],
 ) -> pd.DataFrame:
-    """One block at its `LAYERS`: a row for each layer, quantile and α, with means over rotations.
+    """One block at its `LAYER_ENDINGS`: a row for each layer, quantile and α, with means over rotations.
 
     The seed decides on the units that are drawn, on the rotations and on the shuffled masks.
     """
-    layers = {k: f"block{block}{end}" for k, end in LAYERS.items()}
+    layers = {k: f"block{block}{end}" for k, end in LAYER_ENDINGS.items()}
     begin = network[: [*dict(network.named_children())].index(f"block{block}") + 1]
     found, tables = activations(begin, [*layers.values()], masked.data.images, batch_size=10), []
     asked: dict[str, Any] = {"rotations": rotations, "alphas": alphas, "quantiles": quantiles, "seed": seed}
     for layer, name in layers.items():
         units = found.pop(name)
         draw = torch.randperm(units.shape[1], generator=torch.Generator().manual_seed(seed))
-        units = units[:, draw[:LARGEST].sort().values]
+        units = units[:, draw[:MOST_UNITS].sort().values]
         table = interpretability(units, masked.masks, width=units.shape[1], **asked)
         means = table.drop(columns="rotation").groupby(["quantile", "alpha"], as_index=False).mean()
         tables.append(means.assign(layer=layer, units=units.shape[1]))

@@ -16,9 +16,10 @@ from intertwine.training import Recipe
 from intertwine_book import data, zoo
 from intertwine_book.data import Segmented, SegmentedFolder
 from intertwine_book.data.root import data_root
+from intertwine_book.stories.interpretability import FIGURE_3_NETWORKS
 from intertwine_book.zoo import Spec
 
-KINDS: dict[str, tuple[str, dict[str, str]]] = {
+SMALL_NETWORKS: dict[str, tuple[str, dict[str, str]]] = {
     "ReLU": ("residual", {"output": "relu"}),
     "no ReLU": ("residual", {"output": "identity"}),
     "ConvNeXt": ("convnext", {}),
@@ -26,9 +27,8 @@ KINDS: dict[str, tuple[str, dict[str, str]]] = {
     "GELU": ("residual", {"output": "gelu"}),
 }
 """The three of godfrey2022 figure 3, small, and two with other activations on the residual output."""
-PAPER = tuple(KINDS)[:3]
 
-LAYERS = {"output": "block2", "inside": "block2.inner", "convolution": "block2.conv2"}
+RESIDUAL_LAYERS = {"output": "block2", "inside": "block2.inner", "convolution": "block2.conv2"}
 CONVNEXT_LAYERS = {"output": "block3", "inside": "block3.gelu", "convolution": "block3.shrink"}
 
 STREET = (
@@ -62,7 +62,7 @@ def cases(
         for number in range(networks)
         for kind in kinds
         for layer in layers
-        if kind in PAPER or layer == "output"
+        if kind in FIGURE_3_NETWORKS or layer == "output"
         for weights in ("trained", "untrained")
     ]
 
@@ -91,12 +91,12 @@ def sets(
 def pair(
     kind: str, data: Dataset, recipe: Recipe, *, width: int, seed: int, device: str | torch.device = "auto"
 ) -> dict[str, nn.Module]:
-    """A network of one of the `KINDS`, trained (out of the zoo), and the untrained one that it began as.
+    """One of the `SMALL_NETWORKS`, trained (out of the zoo), and the untrained one that it began as.
 
     The untrained network has its initial weights, and batch norm's statistics of the training images. The
     width is that of the first block; twice as many channels come out of the last.
     """
-    architecture, own = KINDS[kind]
+    architecture, own = SMALL_NETWORKS[kind]
     spec = Spec(architecture, data, recipe, {"width": width, "classes": len(data.classes), **own})
     (trained,) = zoo.get(spec, [seed], device=device)
     chosen = devices.pick(device)
@@ -116,7 +116,7 @@ def maps(
         >>> maps(models.convnext(4), "ConvNeXt", "output", torch.zeros(2, 3, 32, 32)).shape
         torch.Size([2, 8, 8, 8])
     """
-    name = (CONVNEXT_LAYERS if kind == "ConvNeXt" else LAYERS)[layer]
+    name = (CONVNEXT_LAYERS if kind == "ConvNeXt" else RESIDUAL_LAYERS)[layer]
     return activations(network, [name], images)[name]
 
 

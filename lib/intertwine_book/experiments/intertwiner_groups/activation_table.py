@@ -17,7 +17,7 @@ def _alternating(x: Tensor) -> Tensor:
     return x * (2 + x.sign() * torch.sin(math.pi * x.abs().clamp(min=1e-300).log() / math.log(3)))
 
 
-PAPER: dict[str, str | Callable[[Tensor], Tensor]] = {
+TABLE_1_ACTIVATIONS: dict[str, str | Callable[[Tensor], Tensor]] = {
     "identity": "Identity",
     "sigmoid": "sigmoid",
     "ReLU": "ReLU",
@@ -29,7 +29,7 @@ PAPER: dict[str, str | Callable[[Tensor], Tensor]] = {
 """The six activations of the paper's Table 1, with two degrees of its polynomial."""
 
 EXTENDED: dict[str, str | Callable[[Tensor], Tensor]] = {
-    **PAPER,
+    **TABLE_1_ACTIVATIONS,
     **{name: name for name in ("GELU", "SiLU", "Mish", "Softplus", "ELU", "SELU", "CELU")},
     **{name: name for name in ("LogSigmoid", "Hardswish", "Hardsigmoid", "ReLU6", "exp")},
     **{name: name for name in ("tanh", "erf", "sin", "cos", "Softsign", "Hardtanh")},

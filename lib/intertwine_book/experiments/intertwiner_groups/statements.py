@@ -11,12 +11,11 @@ from torch import Tensor, nn
 
 from intertwine import groups
 from intertwine.weightspace import relative_error
-from intertwine_book.experiments.intertwiner_groups.activation_table import PAPER
+from intertwine_book.experiments.intertwiner_groups.activation_table import TABLE_1_ACTIVATIONS
 from intertwine_book.experiments.intertwiner_groups.swap_and_scale import scale, swap, swap_count
-from intertwine_book.experiments.rows import Row, tabled
+from intertwine_book.experiments.rows import HOLDS, Row, tabled
 
 Activations = Mapping[str, str | Callable[[Tensor], Tensor]]
-TOLERANCE = 1e-10
 
 
 @tabled
@@ -43,7 +42,7 @@ def lemma_3_1(
             errors["homomorphism_error"] = relative_error(G.phi(A @ B), G.phi(A) @ G.phi(B))
             errors["intertwining_error"] = G.intertwining_error(A, generator)
             row = {"activation": name, "n": n, "trial": trial, "rank": rank}
-            yield row | errors | {"holds": max(errors.values()) < TOLERANCE}
+            yield row | errors | {"holds": max(errors.values()) < HOLDS}
 
 
 def printed_formula(
@@ -70,10 +69,10 @@ def phi_on_gl(activations: Activations, n: int, trials: int, generator: torch.Ge
             image = printed_formula(activation, A) @ printed_formula(activation, B)
             error = relative_error(printed_formula(activation, A @ B), image)
             row = {"activation": name, "n": n, "trial": trial, "in_group": inside}
-            yield row | {"homomorphism_error": error, "holds": error < TOLERANCE}
+            yield row | {"homomorphism_error": error, "holds": error < HOLDS}
 
 
-PRINTED: dict[str, Callable[[int], groups.MatrixGroup]] = {
+PRINTED_GROUPS: dict[str, Callable[[int], groups.MatrixGroup]] = {
     "linear": groups.GeneralLinear,
     "trivial": groups.Permutations,
     "signs": groups.SignedPermutations,
@@ -94,13 +93,13 @@ TABLE_1: list[Printed] = [
     ("Sigmoid", "sigmoid", "trivial", _same),
     ("ReLU", "ReLU", "positive", _same),
     *((f"LeakyReLU({s})", nn.LeakyReLU(s), "positive", _same) for s in (-2.0, -1.0, -0.5, 0.1, 2.0)),
-    ("RBF", PAPER["RBF"], "signs", torch.abs),
+    ("RBF", TABLE_1_ACTIVATIONS["RBF"], "signs", torch.abs),
     *(
         (f"x^{d}", partial(torch.pow, exponent=d), "nonzero", partial(torch.pow, exponent=d))
         for d in (1, 2, 3, 4)
     ),
 ]
-"""Table 1 as printed: name, activation, the word for its group (a key of `PRINTED`), and φ."""
+"""Table 1 as printed: name, activation, the word for its group (a key of `PRINTED_GROUPS`), and φ."""
 
 
 @tabled
@@ -116,7 +115,7 @@ def table_1(n: int, generator: torch.Generator, printed: Iterable[Printed] = TAB
     refused_residual (the certificate), phi_error (of the printed φ on the printed group), holds.
     """
     for name, activation, word, phi in printed:
-        G, A = groups.intertwiner_group(activation, n), PRINTED[word](n).sample(generator)
+        G, A = groups.intertwiner_group(activation, n), PRINTED_GROUPS[word](n).sample(generator)
         certificate = G.scalars.certificate
         assert certificate is not None
         row: Row = {"activation": name, "printed": word, "computed": str(G.scalars)}
@@ -178,7 +177,7 @@ def checks(trials: int, generator: torch.Generator) -> dict[str, pd.DataFrame]:
         "hardshrink(2)": nn.Hardshrink(2.0),
         "step": lambda x: (x >= 0).to(x.dtype),
     }
-    three = {"RBF": PAPER["RBF"], "square": "square", "ReLU": "ReLU"}
+    three = {"RBF": TABLE_1_ACTIVATIONS["RBF"], "square": "square", "ReLU": "ReLU"}
     return {
         "lemma_3_1": lemma_3_1(six, [2, 3, 8], trials, generator),
         "theorem_3_3": theorem_3_3([2, 3, 8], trials, generator),

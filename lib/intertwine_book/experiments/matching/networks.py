@@ -10,9 +10,8 @@ from torch import Tensor, nn
 
 from intertwine.data import Dataset
 from intertwine_book.data.root import data_root
+from intertwine_book.experiments.stitching.stitches import Pairs
 from intertwine_book.models import Network, load_published, published_files
-
-Pairs = list[tuple[nn.Module, nn.Module]]
 
 # Pairs by the names of their files, always in this order: the first n are the same, however many are wanted.
 # No network is in two pairs, and every one is of a training of its own, from initial weights of its own (the

@@ -9,7 +9,7 @@ import torch
 from intertwine.shallow import ShallowReLU, flip, random_network, random_orbit
 from intertwine.shallow.random_networks import random_integers, random_scales
 
-KINDS = ("orbit", "merge", "dead", "constant", "opposite pairs", "hidden flips")
+PAIR_KINDS = ("orbit", "merge", "dead", "constant", "opposite pairs", "hidden flips")
 MISS = Fraction(1, 1000)
 
 
@@ -31,8 +31,8 @@ def known_pair(
         >>> equal, (p([[7] * p.m]) == q([[7] * p.m])).all()
         (True, np.True_)
 
-    The second is made of the first as one of `KINDS` says, before a random element of H_n acts. A near miss
-    differs by εσ(w·x + b), ε w·x, or the constant ε. The networks have one to three inputs and outputs.
+    The second is made of the first as one of `PAIR_KINDS` says, before a random element of H_n acts. A near
+    miss differs by εσ(w·x + b), ε w·x, or the constant ε. The networks have one to three inputs and outputs.
     """
 
     def draw(low: int, high: int, *shape: int) -> np.ndarray:
@@ -68,7 +68,7 @@ def known_pair(
             p = _with(p, V=p.V + miss * np.eye(1, p.n, n, dtype=object))
             q = flip(p, range(n, n + 4))
         case _:
-            raise ValueError(f"Expected a kind out of {', '.join(KINDS)}, was given {kind!r}.")
+            raise ValueError(f"Expected a kind out of {', '.join(PAIR_KINDS)}, was given {kind!r}.")
     return KnownPair(p, random_orbit(q, generator=generator), not near_miss)
 
 

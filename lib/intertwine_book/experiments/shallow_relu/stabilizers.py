@@ -12,8 +12,6 @@ from intertwine.shallow import ShallowReLU, act, random_network, random_orbit, s
 from intertwine.shallow.random_networks import random_integers
 from intertwine_book.experiments.rows import Row, tabled
 
-Permutation = tuple[int, ...]
-
 
 @tabled
 def stabilizers(trials: int, *, generator: torch.Generator) -> Iterator[Row]:
@@ -76,7 +74,7 @@ def _alike(p: ShallowReLU, i: int, j: int) -> bool:
     return d > 0 and all(v == d * u for u, v in pairs)
 
 
-def _generated(p: ShallowReLU) -> set[Permutation]:
+def _generated(p: ShallowReLU) -> set[tuple[int, ...]]:
     """All products of the transpositions in the stabiliser."""
     swaps = [each[:2] for each in stabilizer(p).transpositions]
     group = new = {tuple(range(p.n))}

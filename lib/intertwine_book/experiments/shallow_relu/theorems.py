@@ -25,7 +25,7 @@ from intertwine.shallow import (
 )
 from intertwine.shallow.random_networks import random_integers, random_scales
 from intertwine_book.experiments.rows import Row, tabled
-from intertwine_book.experiments.shallow_relu.known_pairs import KINDS, known_pair
+from intertwine_book.experiments.shallow_relu.known_pairs import PAIR_KINDS, known_pair
 
 
 @tabled
@@ -38,7 +38,7 @@ def verdicts(trials: int, *, generator: torch.Generator) -> Iterator[Row]:
 
     Columns kind, near_miss, outputs, trial, equal (the truth), verdict, certified, holds.
     """
-    for kind, near_miss, trial in itertools.product(KINDS, (False, True), range(trials)):
+    for kind, near_miss, trial in itertools.product(PAIR_KINDS, (False, True), range(trials)):
         p, q, equal = known_pair(kind, near_miss=near_miss, generator=generator)
         answer = same_function(p, q)
         x = random_integers(-9, 9, (5, p.m), generator)
@@ -64,7 +64,7 @@ def differences(trials: int, *, generator: torch.Generator) -> Iterator[Row]:
     empty, vanishes (of `reduce_difference`), lemma_17 (same_form iff empty), theorems_3_4 (equal iff
     vanishes).
     """
-    for kind, near_miss, trial in itertools.product(KINDS, (False, True), range(trials)):
+    for kind, near_miss, trial in itertools.product(PAIR_KINDS, (False, True), range(trials)):
         p, q, equal = known_pair(kind, near_miss=near_miss, generator=generator)
         same = _alike(zero_factor_reduction(p), zero_factor_reduction(q))
         left = reduce_difference(p, q)
@@ -89,7 +89,7 @@ def reductions(trials: int, *, generator: torch.Generator) -> Iterator[Row]:
     Columns kind, trial, function (the reduction keeps it), unique (both of a pair have the same one),
     independent (its rows are pairwise linearly semi-independent), holds.
     """
-    for kind, trial in itertools.product(KINDS[:4], range(trials)):
+    for kind, trial in itertools.product(PAIR_KINDS[:4], range(trials)):
         p, q, _ = known_pair(kind, generator=generator)
         x = random_integers(-9, 9, (5, p.m), generator)
         first, second = zero_factor_reduction(p), zero_factor_reduction(q)

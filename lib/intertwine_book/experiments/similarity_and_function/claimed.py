@@ -16,14 +16,14 @@ from intertwine_book.experiments.similarity_and_function import indices, sensiti
 from intertwine_book.models import Network
 from intertwine_book.results import Run
 
-NETWORKS = ("dataset", "networks", "width", "epochs", "train_images", "test_images")
+NETWORK_PARAMETERS = ("dataset", "networks", "width", "epochs", "train_images", "test_images")
 """Parameters that decide on networks and images."""
-Pair = tuple[Network, Network]
+NetworkPair = tuple[Network, Network]
 
 
 def write(
     run: Run,
-    pairs: Sequence[Pair],
+    pairs: Sequence[NetworkPair],
     junction: Callable[..., Junction],
     sets: tuple[Dataset, Dataset],
     generator: torch.Generator,
@@ -50,18 +50,18 @@ def write(
     _tests_of_measures(run, [*chain(*pairs[:3])], sets)
 
 
-def _objective(run: Run, pairs: Sequence[Pair], junction: Callable[..., Junction]) -> None:
+def _objective(run: Run, pairs: Sequence[NetworkPair], junction: Callable[..., Junction]) -> None:
     epochs, lr, seed = run.parameters["stitch_epochs"] // 2, run.parameters["penalty_lr"], run.seed
 
     @run.table(
         cases=[{"pair": k, "couple": two} for k, two in enumerate(pairs)],
-        uses=[*NETWORKS, "layer", "stitch_epochs", "penalty_lr"],
+        uses=[*NETWORK_PARAMETERS, "layer", "stitch_epochs", "penalty_lr"],
     )
-    def objective(pair: int, couple: Pair) -> dict[str, float]:
+    def objective(pair: int, couple: NetworkPair) -> dict[str, float]:
         return indices.cka_as_objective(junction(*couple), epochs=epochs, lr=lr, seed=seed + pair)
 
 
-def _baseline(run: Run, pairs: Sequence[Pair], junction: Callable[..., Junction]) -> None:
+def _baseline(run: Run, pairs: Sequence[NetworkPair], junction: Callable[..., Junction]) -> None:
     networks, seed = run.parameters["networks"], run.seed
     epochs, lr = run.parameters["stitch_epochs"], run.parameters["stitch_lr"]
 
@@ -71,9 +71,9 @@ def _baseline(run: Run, pairs: Sequence[Pair], junction: Callable[..., Junction]
             for k, two in enumerate(pairs)
             for n in run.parameters["baseline_layers"]
         ],
-        uses=[*NETWORKS, "stitch_epochs", "stitch_lr"],
+        uses=[*NETWORK_PARAMETERS, "stitch_epochs", "stitch_lr"],
     )
-    def baseline_6_3(pair: int, number: int, couple: Pair) -> dict[str, float | str]:
+    def baseline_6_3(pair: int, number: int, couple: NetworkPair) -> dict[str, float | str]:
         at = junction(*couple, f"relu{number}")
         value = indices.cka_after_training(at, epochs=epochs, lr=lr, seed=seed + pair)
         return {"cka": value, "networks": networks}
@@ -87,7 +87,7 @@ def _baseline_of_resnet(run: Run, device: torch.device) -> None:
     train, test = train[: run.parameters["train_images"]], test[: run.parameters["test_images"]]
     epochs, lr, seed = run.parameters["stitch_epochs"] // 5, run.parameters["stitch_lr"], run.seed
 
-    @run.table(layer=cuts(pair[1]), uses=[*NETWORKS, "stitch_epochs", "stitch_lr"])
+    @run.table(layer=cuts(pair[1]), uses=[*NETWORK_PARAMETERS, "stitch_epochs", "stitch_lr"])
     def baseline_6_3_resnet(layer: str) -> dict[str, float]:
         at = Junction(*pair, layer, train, test=test, device=device)
         return {"pair": 0, "cka": indices.cka_after_training(at, epochs=epochs, lr=lr, seed=seed)}

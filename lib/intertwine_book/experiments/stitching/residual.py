@@ -12,7 +12,7 @@ from intertwine_book.results import Run
 from intertwine_book.zoo import Spec
 
 BLOCKS = [f"block{b}.relu{r}" for b in (2, 5, 8) for r in (1, 2)]
-ENDS = ["block2.relu2", "block5.relu2"]
+BLOCK_ENDS = ["block2.relu2", "block5.relu2"]
 
 
 def residual(run: Run, spec: Spec, group: Row, **sets: Any) -> dict[str, pd.DataFrame]:
@@ -31,7 +31,9 @@ def residual(run: Run, spec: Spec, group: Row, **sets: Any) -> dict[str, pd.Data
         )
         for slope in given["slopes"]
     }
-    found = {slope: stitch_many(pairs, ENDS, {"G_ReLU": group}, **sets) for slope, pairs in pairs_of.items()}
+    found = {
+        slope: stitch_many(pairs, BLOCK_ENDS, {"G_ReLU": group}, **sets) for slope, pairs in pairs_of.items()
+    }
     return _slopes(found) | _blocks(pairs_of[given["slopes"][0]], **sets)
 
 

@@ -17,12 +17,12 @@ from intertwine_book.experiments.stitching.protocols import on_equal_terms, prot
 from intertwine_book.experiments.stitching.residual import residual
 from intertwine_book.experiments.stitching.stitches import Pairs, stitch_many
 from intertwine_book.results import Run
+from intertwine_book.stories.stitching import LAYER_NUMBERS
 from intertwine_book.zoo import Spec
 
 USES = ["dataset", "width", "epochs", "stitch_epochs", "stitch_images"]
-CLOSED = {"least squares": "least squares", "assignment": "scaled permutation"}
+CLOSED_KINDS = {"least squares": "least squares", "assignment": "scaled permutation"}
 AGAIN = {"batch_norm": "reestimated"}
-NUMBERS = {"relu1": 3, "relu2": 6, "relu3": 10, "relu4": 14}  # the paper's
 
 
 def steps(run: Run, name: str) -> Callable[..., pd.DataFrame]:
@@ -78,7 +78,7 @@ def untrained_front(
     at = null.loc["full"].idxmax()
     trained = live[live["layer1"] == at].groupby("stitch")["accuracy"].mean()
     return {
-        "untrained-at": NUMBERS[at],
+        "untrained-at": LAYER_NUMBERS[at],
         "untrained": null.loc["full", at],
         "untrained-group": null.loc["G_ReLU", at],
         "trained-front": trained["full"],
@@ -106,7 +106,7 @@ def tables(
     modes = {
         f"{name}, {words}": options | {"kind": kind}
         for words, options in {"frozen": {}, "re-estimated": AGAIN}.items()
-        for name, kind in CLOSED.items()
+        for name, kind in CLOSED_KINDS.items()
     }
     stitched("norms", pairs, names, modes)
     kinds = on_equal_terms(recipe, given["compared_ranks"])
@@ -117,7 +117,7 @@ def tables(
     lines = connectivity(pairs, sets["train"], sets["test"], steps=steps(run, "connectivity"))
     run.write(
         **_of_stitches(live),
-        protocols=equal.assign(layer=equal["layer1"].map(NUMBERS)),
+        protocols=equal.assign(layer=equal["layer1"].map(LAYER_NUMBERS)),
         barriers=barriers(lines, ["pair", "way", "batch_norm"]),
         planted=planted,
         dimensions=_dimensions(pairs[0][0]),
@@ -130,12 +130,12 @@ def _of_stitches(live: pd.DataFrame) -> dict[str, pd.DataFrame]:
     columns = {"rank 1": "rank_1", "rank 2": "rank_2", "rank 4": "rank_4", "G_ReLU": "g_relu"}
     figure_1 = wide.rename(columns=columns | {"Birkhoff": "birkhoff"}).reset_index()
     figure_1 = figure_1.rename(columns={"layer1": "layer"}).drop(columns=["no stitch", "random permutation"])
-    numbered = live.replace({"layer1": {name: f"layer_{k}" for name, k in NUMBERS.items()}})
+    numbered = live.replace({"layer1": {name: f"layer_{k}" for name, k in LAYER_NUMBERS.items()}})
     trend = numbered.pivot(index=["stitch", "pair"], columns="layer1", values="penalty")
     above = (wide["G_ReLU"] > 10).groupby("pair").sum().rename("layers")
     alone = live.groupby("pair")[["accuracy1", "accuracy2"]].first().stack().reset_index(name="accuracy")
     return {
-        "figure_1": figure_1.assign(layer=figure_1["layer"].map(NUMBERS)),
+        "figure_1": figure_1.assign(layer=figure_1["layer"].map(LAYER_NUMBERS)),
         "trend": trend.reset_index(),
         "above_ten": above.reset_index(),
         # networks 2k and 2k + 1 are pair k

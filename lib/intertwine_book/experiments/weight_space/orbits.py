@@ -14,7 +14,7 @@ from torch import Tensor
 
 Weights = list[Tensor]
 Loss = Callable[[Weights], Tensor]
-Activation = Callable[[Tensor], Tensor]
+Elementwise = Callable[[Tensor], Tensor]
 
 
 def start(sizes: tuple[int, int, int], generator: torch.Generator) -> Weights:
@@ -25,7 +25,7 @@ def start(sizes: tuple[int, int, int], generator: torch.Generator) -> Weights:
     return [bound * (2 * draw - 1) for bound, draw in zip(bounds, draws, strict=True)]
 
 
-def cross_entropy(x: Float[Tensor, "N p"], y: Int[Tensor, " N"], sigma: Activation = torch.relu) -> Loss:
+def cross_entropy(x: Float[Tensor, "N p"], y: Int[Tensor, " N"], sigma: Elementwise = torch.relu) -> Loss:
     """The mean loss of the network on these inputs and classes, as a function of its weights."""
 
     def loss(weights: Weights) -> Tensor:

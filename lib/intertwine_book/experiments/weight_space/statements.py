@@ -11,10 +11,8 @@ from torch import Tensor, nn
 from intertwine.groups import GReLU, affine_intertwiners, as_activation, intertwiner_group
 from intertwine.groups.scalar import gaussian
 from intertwine.weightspace import find_symmetries, relative_error
-from intertwine_book.experiments.rows import Row, tabled
+from intertwine_book.experiments.rows import HOLDS, Row, tabled
 from intertwine_book.models import fcn
-
-TOLERANCE = 1e-9
 
 
 class Pointwise(nn.Module):
@@ -77,7 +75,7 @@ def proposition_3_4(
             row = {"activation": activation, "trial": trial, "m": m, **errors}
             row |= {"weights_moved": relative_error(*weights)}
             row |= {"representation_changed": relative_error(new, old)}
-            yield row | {"holds": max(errors.values()) < TOLERANCE}
+            yield row | {"holds": max(errors.values()) < HOLDS}
 
 
 @tabled
@@ -149,7 +147,7 @@ def remark_3_6(
                 error = relative_error(residual_network(other, x, joins), residual_network(net, x, joins))
                 inside = relative_error(other[:4](x), net[:4](x) @ G.phi(A2).T)
                 row = {"joins": joins, "rule": rule, "activation": activation, "trial": trial}
-                yield row | {"error": error, "inside_error": inside, "holds": error < TOLERANCE}
+                yield row | {"error": error, "inside_error": inside, "holds": error < HOLDS}
 
 
 @tabled
