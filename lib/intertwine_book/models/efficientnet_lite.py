@@ -14,10 +14,8 @@ from intertwine_book.models.building import HE_FAN_OUT, initialise, linear
 from intertwine_book.models.network import HiddenLayer, Network
 
 LITE_MEAN, LITE_STD = (127 / 255,) * 3, (128 / 255,) * 3  # the images are (x − 127)/128, for x up to 255
-WIDTH_MULTIPLIERS, DEPTHS = (
-    (1.0, 1.0, 1.1),
-    (1.0, 1.1, 1.2),
-)  # of Lite0, Lite1 and Lite2, relative to the stages:
+# of Lite0, Lite1 and Lite2, relative to the stages:
+WIDTH_MULTIPLIERS, DEPTHS = (1.0, 1.0, 1.1), (1.0, 1.1, 1.2)
 STAGES = (  # blocks, kernel, stride, growth inside a block, channels
     *((1, 3, 1, 1, 16), (2, 3, 2, 6, 24), (2, 5, 2, 6, 40), (3, 3, 2, 6, 80), (3, 5, 1, 6, 112)),
     *((4, 5, 2, 6, 192), (1, 3, 1, 6, 320)),
