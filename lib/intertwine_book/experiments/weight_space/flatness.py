@@ -9,7 +9,7 @@ from torch import Tensor
 
 from intertwine.weightspace import relative_error
 from intertwine_book.experiments.rows import Row, tabled
-from intertwine_book.experiments.weight_space.orbits import Loss, Weights
+from intertwine_book.experiments.weight_space.orbits import Loss, TwoLayers
 
 Vector = Float[Tensor, " d"]
 LossAt = Callable[[Vector], Tensor]
@@ -60,7 +60,7 @@ def cuts(loss: LossAt, point: Vector, factors: Factors, at: Mapping[str, float])
 
 
 @tabled
-def surface(loss: Loss, weights: Weights) -> Iterator[Row]:
+def surface(loss: Loss, weights: TwoLayers) -> Iterator[Row]:
     """The loss where what enters the hidden neurons is multiplied by p and what leaves them by q."""
     W1, b1, W2, b2 = weights
     sides = [k / 10 for k in range(1, 41)]

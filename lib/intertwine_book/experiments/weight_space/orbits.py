@@ -12,12 +12,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-Weights = list[Tensor]
-Loss = Callable[[Weights], Tensor]
+TwoLayers = list[Tensor]
+Loss = Callable[[TwoLayers], Tensor]
 Elementwise = Callable[[Tensor], Tensor]
 
 
-def start(sizes: tuple[int, int, int], generator: torch.Generator) -> Weights:
+def start(sizes: tuple[int, int, int], generator: torch.Generator) -> TwoLayers:
     """Random weights, uniform in ±1/√(inputs of the layer), in float64."""
     shapes = [(sizes[1], sizes[0]), (sizes[1],), (sizes[2], sizes[1]), (sizes[2],)]
     bounds = [size**-0.5 for size in (sizes[0], sizes[0], sizes[1], sizes[1])]
@@ -28,14 +28,14 @@ def start(sizes: tuple[int, int, int], generator: torch.Generator) -> Weights:
 def cross_entropy(x: Float[Tensor, "N p"], y: Int[Tensor, " N"], sigma: Elementwise = torch.relu) -> Loss:
     """The mean loss of the network on these inputs and classes, as a function of its weights."""
 
-    def loss(weights: Weights) -> Tensor:
+    def loss(weights: TwoLayers) -> Tensor:
         W1, b1, W2, b2 = weights
         return torch.nn.functional.cross_entropy(sigma(x @ W1.T + b1) @ W2.T + b2, y)
 
     return loss
 
 
-def descend(loss: Loss, weights: Weights, rate: float, steps: int) -> Iterator[tuple[Weights, Weights]]:
+def descend(loss: Loss, weights: TwoLayers, rate: float, steps: int) -> Iterator[tuple[TwoLayers, TwoLayers]]:
     """Weights and their gradient, before each of some steps of gradient descent and after the last."""
     gradient = torch.func.grad(loss)
     for _ in range(steps + 1):
@@ -44,7 +44,7 @@ def descend(loss: Loss, weights: Weights, rate: float, steps: int) -> Iterator[t
         weights = [w - rate * g for w, g in zip(weights, slope, strict=True)]
 
 
-def conserved(weights: Weights) -> Float[Tensor, "n n"]:
+def conserved(weights: TwoLayers) -> Float[Tensor, "n n"]:
     """W1 W1ᵀ + b1 b1ᵀ − W2ᵀ W2: gradient flow conserves it in a linear network, with ReLU its diagonal.
 
     Example:
@@ -84,7 +84,7 @@ def drift(
     return pd.DataFrame(rows, columns=["trial", "quantity", "rate", "time", "drift"])
 
 
-def teleport(loss: Loss, weights: Weights, reach: float) -> Weights:
+def teleport(loss: Loss, weights: TwoLayers, reach: float) -> TwoLayers:
     """The point of a ReLU network's orbit with the largest gradient, by scalings a in [1/reach, reach].
 
     Example:
