@@ -365,7 +365,7 @@ story.channels({way: x.abs().mean(0).tolist() for way, x in sizes.items()})
 @run.table(trial=range(transformers), uses=["outlier", "short_epochs", "bits"])
 def rotated(trial):
     pair = [transformer(size, trial) for size in (outlier, 0.0)]
-    turn = rounding.hadamard(32, run.generator(trial)).to(images)
+    turn = weightspace.hadamard(32, run.generator(trial)).to(images)
     return rounding.rotated(pair, turn, train, test, bits)
 
 

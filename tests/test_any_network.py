@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from intertwine.weightspace import find_symmetries, relative_error, verify
+from intertwine.weightspace import find_symmetries, hadamard, relative_error, verify
 from intertwine_book import models
 from intertwine_book.experiments.any_network import models as networks
 from intertwine_book.experiments.any_network import orbit
@@ -37,14 +37,14 @@ def test_rounding_errs_by_half_a_step_and_leaves_what_is_rounded(seed, bits):
 
 @pytest.mark.parametrize("n", [1, 2, 32])
 def test_hadamard_is_orthogonal_and_spreads_one_channel_over_all(n):
-    H = q.hadamard(n, torch.Generator().manual_seed(1))
+    H = hadamard(n, torch.Generator().manual_seed(1))
     torch.testing.assert_close(H @ H.T, torch.eye(n, dtype=torch.float64))
     assert torch.allclose(H.abs(), torch.full((n, n), n**-0.5, dtype=torch.float64))
 
 
 def test_a_width_that_is_no_power_of_two_is_refused():
     with pytest.raises(ValueError, match="Expected a power of 2, was given 12: pad the width"):
-        q.hadamard(12, torch.Generator())
+        hadamard(12, torch.Generator())
 
 
 def test_a_rotation_of_the_stream_keeps_the_function():
@@ -52,7 +52,7 @@ def test_a_rotation_of_the_stream_keeps_the_function():
     space = find_symmetries(model, IMAGES[:1])
     assert space["block1.norm1"].group == "O(32)"
     assert verify(space, model, space.sample(generator, scale=0.3), IMAGES).output < 1e-9
-    turned = space.act(model, {"block1.norm1": q.hadamard(32, generator)})
+    turned = space.act(model, {"block1.norm1": hadamard(32, generator)})
     with torch.no_grad():
         assert relative_error(turned(IMAGES), model(IMAGES)) < 1e-12
 
@@ -63,7 +63,7 @@ def test_a_known_outlier_costs_less_than_half_behind_a_rotation(seed, bits):
     generator = torch.Generator().manual_seed(seed)
     y = torch.randn(50, 64, generator=generator, dtype=torch.float64)
     y[:, 3] += 60
-    H = q.hadamard(64, generator)
+    H = hadamard(64, generator)
     direct = (q.rounded(y, bits, 1) - y).norm()
     turned = (q.rounded(y @ H.T, bits, 1) @ H - y).norm()
     assert turned < 0.5 * direct

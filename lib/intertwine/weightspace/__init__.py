@@ -10,20 +10,34 @@ from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.solve.move import Move
 from intertwine.weightspace.uses.balance import balance, imbalance
 from intertwine.weightspace.uses.canonical import canonicalise
+from intertwine.weightspace.uses.equivalent import Equivalence, equivalent
+from intertwine.weightspace.uses.fold import fold
+from intertwine.weightspace.uses.mappings import Mapping, Slice, mappings
 from intertwine.weightspace.uses.match import match
+from intertwine.weightspace.uses.prune import prune
+from intertwine.weightspace.uses.rotate import hadamard, rotate
 from intertwine.weightspace.uses.verify import Verification, relative_error, verify
 
 __all__ = [
+    "Equivalence",
     "HiddenSpace",
+    "Mapping",
     "Move",
     "Moved",
+    "Slice",
     "Verification",
     "WeightSpace",
     "balance",
     "canonicalise",
+    "equivalent",
     "find_symmetries",
+    "fold",
+    "hadamard",
     "imbalance",
+    "mappings",
     "match",
+    "prune",
     "relative_error",
+    "rotate",
     "verify",
 ]

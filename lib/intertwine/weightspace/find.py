@@ -79,7 +79,8 @@ def _solved(run: Run, model: nn.Module, failed: list[tuple[int, int]]) -> Weight
         masks |= {id(module._buffers.get(f"{each.removesuffix('_orig')}_mask")) for each in pruned}
     named = [*named_tensors(model)]
     weights = [(k, x) for k, x in named if isinstance(x, nn.Parameter) or id(x) in gains]
-    floating, moving = {k for k, x in weights if x.is_floating_point()}, {k for k, x in named if id(x) in masks}
+    floating = {k for k, x in weights if x.is_floating_point()}
+    moving = {k for k, x in named if id(x) in masks}
     inference = infer(run, *({k for k in run.names if run.stored(k)[0] in x} for x in (floating, moving)))
     for index, k in failed:
         inference.freeze((inference.of(Ref(index))[k],), "an element of it changed the outputs when checked")

@@ -17,4 +17,7 @@ Read in this order:
 4. `balance`: the scalings for which the norm of the weights is smallest.
 5. `verify`: outputs and representations before and after an element, compared with what the labels predict.
 6. `check`: the same as a test, which `find_symmetries` makes before it returns.
+7. `equivalent`: whether two networks compute the same, and which module broke.
+8. `mappings`: which modules write and read each space, and where; `prune` removes units there.
+9. `fold` and `rotate`: gains of norms become 1; Hadamard matrices spread outliers.
 """

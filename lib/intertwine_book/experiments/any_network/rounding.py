@@ -49,22 +49,6 @@ def quantised(model: nn.Module, bits: int, *, inputs: bool = True, by_row: bool 
     return model
 
 
-def hadamard(n: int, generator: torch.Generator) -> Float[Tensor, "n n"]:
-    """Sylvester's matrix of ±1/√n with random signs of its columns: orthogonal, and no entry is large.
-
-    Example:
-        >>> H = hadamard(4, torch.Generator().manual_seed(0))
-        >>> torch.allclose(H @ H.T, torch.eye(4, dtype=torch.float64)) and torch.allclose(H**2, 0 * H + 0.25)
-        True
-    """
-    H = torch.ones(1, 1, dtype=torch.float64)
-    while len(H) < n:
-        H = torch.cat([torch.cat([H, H], 1), torch.cat([H, -H], 1)]) / 2**0.5
-    if len(H) != n:
-        raise ValueError(f"Expected a power of 2, was given {n}: pad the width.")
-    return H * (2 * torch.randint(2, (n,), generator=generator) - 1)
-
-
 def principal_axes(model: nn.Module, images: Tensor, *norms: str) -> Float[Tensor, "n n"]:
     """The orthogonal matrix whose rows are the principal axes of what modules return, the longest first."""
     with torch.no_grad(), record(model, list(norms)) as values:

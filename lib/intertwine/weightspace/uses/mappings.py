@@ -1,0 +1,114 @@
+"""Which modules write and which read each hidden space, and where on their weights, as a plain list."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from intertwine.weightspace.act.space import WeightSpace
+from intertwine.weightspace.rules.axes import Axis, Unit, length, resolve
+from intertwine.weightspace.solve.hidden import HiddenSpace
+from intertwine.weightspace.trace.run import Part
+
+Entries = Int[Tensor, "copies n size"]
+
+
+class Slice(NamedTuple):
+    """The entries on one axis of a parameter or buffer that belong to the units of a hidden space.
+
+    Attributes:
+        module, parameter: their names; the parameter is `f"{module}.{parameter}"`.
+        axis: of the parameter.
+        starts: the first entry, once for each copy of the space on the axis: a concatenation has an offset, a
+            space that lies within heads a start for each head.
+        step: from a unit to the next.
+        size: adjacent entries of each unit, as the units of a head.
+    """
+
+    module: str
+    parameter: str
+    axis: int
+    starts: tuple[int, ...]
+    step: int
+    size: int
+
+
+class Mapping(NamedTuple):
+    """One hidden space: what may be done to it, and which weights then follow.
+
+    Attributes:
+        space: its name.
+        kind: "rotation" (orthogonal matrices), "linear" (other matrices), "scale" (a positive number for each
+            unit, and an order), or "permutation" (an order, perhaps signs).
+        group: in symbols, as `WeightSpace.to_frame` has it.
+        units: how many move together.
+        writers, readers: what is multiplied by an element, and by its inverse.
+    """
+
+    space: str
+    kind: str
+    group: str
+    units: int
+    writers: tuple[Slice, ...]
+    readers: tuple[Slice, ...]
+
+
+def mappings(space: WeightSpace) -> list[Mapping]:
+    """Which modules write and which read each hidden space, with slices; `pandas.DataFrame` makes a table.
+
+    Example:
+        >>> from torch import nn
+        >>> from intertwine.weightspace import find_symmetries
+        >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).eval()
+        >>> (found,) = mappings(find_symmetries(model, torch.zeros(1, 3)))
+        >>> found.kind, [each.module for each in found.writers], [each.module for each in found.readers]
+        ('scale', ['0', '0'], ['2'])
+
+    This is what SmoothQuant, SpinQuant or mergekit ask of an architecture, as the run of the model shows it.
+    """
+    found = []
+    for hidden in space.spaces:
+        sides: tuple[list[Slice], list[Slice]] = ([], [])
+        for index, k, entries in places(space, hidden):
+            module, _, parameter = space.inference.run.stored(index)[0].rpartition(".")
+            starts, step = tuple(entries[:, 0, 0].tolist()), int(entries[0, 1, 0] - entries[0, 0, 0])
+            side = sides[(index, k) in space.inference.read]
+            side.append(Slice(module, parameter, k, starts, step, entries.shape[2]))
+        writers, readers = map(tuple, sides)
+        found.append(Mapping(hidden.name, _kind(hidden), hidden.group, hidden.size, writers, readers))
+    return found
+
+
+def places(space: WeightSpace, hidden: HiddenSpace) -> Iterator[tuple[int, int, Entries]]:
+    """Where the units of a space lie: the number of a parameter, an axis, and entries on this axis."""
+    run = space.inference.run
+    for index in run.names:
+        for k, axis in enumerate(space.solution.labels.get(index, ())):
+            part = run.parts.get(index) if k == 0 else None
+            for entries in _on(space, axis, hidden):
+                yield index, k, entries if part is None else _whole(entries, run.shapes, part)
+
+
+def _on(space: WeightSpace, axis: Axis, hidden: HiddenSpace) -> Iterator[Tensor]:
+    start = 0
+    for segment in resolve(axis):
+        entries = torch.arange(start, start + length(segment)).reshape([factor.size for factor in segment])
+        for at, factor in enumerate(segment):
+            if isinstance(factor, Unit) and space.solution.hidden(factor) is hidden:
+                before = entries.shape[:at].numel()
+                yield entries.reshape(before, hidden.size, -1)
+        start += length(segment)
+
+
+def _whole(entries: Tensor, shapes: list[tuple[int, ...]], part: Part) -> Tensor:
+    """The same entries on the weight of which these rows are a part."""
+    rows = part.stop - part.start
+    return entries // rows * (shapes[part.whole][0] // part.blocks) + part.start + entries % rows
+
+
+def _kind(hidden: HiddenSpace) -> str:
+    if hidden.matrices is not None:
+        return "rotation" if hidden.matrices.self_dual else "linear"
+    return "scale" if hidden.logs else "permutation"

@@ -1,0 +1,120 @@
+"""A smaller network without some units, whose weights and declared sizes are smaller."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from intertwine.weightspace.act.space import WeightSpace
+from intertwine.weightspace.trace.given import eager, named_tensors, replica
+from intertwine.weightspace.trace.trace import as_arguments, output_tensors
+from intertwine.weightspace.uses.mappings import places
+
+AnyModel = TypeVar("AnyModel", bound=nn.Module)
+
+
+def prune(space: WeightSpace, model: AnyModel, keep: Mapping[Any, Iterable[int]], inputs: Any) -> AnyModel:
+    """A copy of a model that has only these units of hidden spaces, with smaller weights.
+
+    Example:
+        >>> from intertwine.weightspace import find_symmetries
+        >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).eval()
+        >>> _ = nn.init.zeros_(model[2].weight[:, 1])
+        >>> x = torch.randn(5, 3)
+        >>> small = prune(find_symmetries(model, x), model, {"1": [0, 2, 3]}, x)
+        >>> small[0], torch.allclose(small(x), model(x), atol=1e-6)
+        (Linear(in_features=3, out_features=3, bias=True), True)
+
+    All weights that share the space lose the same units. The function is the same where nothing reads what is
+    removed, as of dead units and of those with weights of zeros behind them; else it is that of the smaller
+    network. Sums and means over units, as in a layer norm, are then over fewer of them.
+
+    Args:
+        space, model: the symmetries of a network, and one such network; it is not changed.
+        keep: by space, the units that stay, in their new order; of heads, which heads.
+        inputs: as `find_symmetries` takes them: the smaller network is run on them once.
+
+    Raises:
+        ValueError: a space whose units have no order of their own, units that it does not have, or a model
+            that has a size written into its steps, as in a reshape.
+    """
+    plain = eager(model)
+    run, tensors = space.inference.run, dict(named_tensors(plain))
+    stay: dict[tuple[str, int], Tensor] = {}
+    space.state(plain)  # refuses other shapes
+    for key, units in keep.items():
+        hidden, kept = space[key], torch.as_tensor([*units], dtype=torch.long)
+        if not hidden.permuted or hidden.base is not None:
+            raise ValueError(
+                f"Expected spaces whose units can be removed, was given {hidden.name} with the group "
+                f"{hidden.group}: its units are mixed, or lie within blocks, which have to stay alike."
+            )
+        if not len(kept) or len(kept.unique()) < len(kept) or kept.min() < 0 or kept.max() >= hidden.size:
+            raise ValueError(
+                f"Expected some of the units 0 to {hidden.size - 1} of {hidden.name}, each once, was given "
+                f"{kept.tolist()[:8]}."
+            )
+        for index, k, entries in places(space, hidden):
+            name, shape = run.stored(index)
+            chosen = stay.setdefault((name, k), torch.arange(shape[k]))
+            # the units that stay take the first places of all units, the other places go
+            chosen[entries[:, : len(kept)].flatten()] = entries[:, kept].flatten()
+            chosen[entries[:, len(kept) :].flatten()] = -1
+    new: dict[int, Tensor] = {}
+    for (name, k), chosen in stay.items():
+        old = tensors[name]
+        x = new.get(id(old), old.detach()).index_select(k, chosen[chosen >= 0].to(old.device))
+        new[id(old)] = nn.Parameter(x, old.requires_grad) if isinstance(old, nn.Parameter) else x
+    small = replica(plain, new)
+    for module, old in zip(small.modules(), plain.modules(), strict=True):
+        if any(id(x) in new for x in [*old.parameters(recurse=False), *old.buffers(recurse=False)]):
+            _declare(module, old)
+    _run(small, plain, inputs, space.inference.run.chosen)
+    return small
+
+
+def _declare(module: Any, old: Any) -> None:
+    """The sizes that a module of torch says of itself."""
+    shape = tuple(module.weight.shape) if isinstance(getattr(module, "weight", None), Tensor) else ()
+    if isinstance(module, nn.Linear):
+        module.out_features, module.in_features = shape
+    elif isinstance(module, nn.modules.conv._ConvNd):
+        outer, inner = (1, 0) if module.transposed else (0, 1)
+        if module.groups > 1:  # with all of their channels
+            module.groups = module.groups * len(module.weight) // len(old.weight)
+        sizes = {outer: shape[outer], inner: shape[inner]}
+        sizes[1] *= module.groups
+        module.out_channels, module.in_channels = sizes[outer], sizes[inner]
+    elif isinstance(module, nn.modules.batchnorm._NormBase):
+        module.num_features = len(module.weight if module.weight is not None else module.running_mean)
+    elif isinstance(module, nn.GroupNorm):
+        module.num_groups = module.num_groups * shape[0] // module.num_channels
+        module.num_channels = shape[0]
+    elif isinstance(module, nn.LayerNorm | nn.RMSNorm):
+        module.normalized_shape = shape
+    elif isinstance(module, nn.Embedding):
+        module.embedding_dim = shape[1]
+    elif isinstance(module, nn.PReLU):
+        module.num_parameters = shape[0]
+
+
+def _run(small: nn.Module, model: nn.Module, inputs: Any, chosen: Any) -> None:
+    """Raise a ValueError where the smaller model does not run, or returns other shapes."""
+    args, kwargs = as_arguments(inputs)
+    said = ""
+    with torch.no_grad():
+        expected = [y.shape for y in output_tensors(model(*args, **kwargs), chosen)]
+        args, kwargs = as_arguments(inputs)
+        try:
+            found = [y.shape for y in output_tensors(small(*args, **kwargs), chosen)]
+            said = (
+                "" if found == expected else f"returns {[*map(tuple, found)]} for {[*map(tuple, expected)]}"
+            )
+        except Exception as error:
+            said = f"raises {(str(error).splitlines() or [type(error).__name__])[0]!r}"
+    if said:
+        raise ValueError(
+            f"Expected a model whose steps take sizes from its weights, the smaller one {said}: write "
+            f"sizes as -1 or x.shape in the model's reshapes, or remove units of other spaces."
+        )

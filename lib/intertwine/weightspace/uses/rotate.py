@@ -1,0 +1,76 @@
+"""Random rotations of the spaces that allow them, which spread outliers over all units."""
+
+from collections.abc import Collection
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from intertwine.groups import Orthogonal
+from intertwine.weightspace.act.space import Moved, WeightSpace
+from intertwine.weightspace.solve.hidden import HiddenSpace
+from intertwine.weightspace.solve.move import Move
+
+
+def rotate(space: WeightSpace, model: Any, seed: int, names: Collection[str] | None = None) -> Moved:
+    """Rotate hidden spaces, by Hadamard matrices with random signs where they can be; the function stays.
+
+    Example:
+        >>> from torch import nn
+        >>> from intertwine.weightspace import find_symmetries
+        >>> model = nn.Sequential(nn.Linear(3, 4), nn.RMSNorm(4, elementwise_affine=False), nn.Linear(4, 2))
+        >>> space, x = find_symmetries(model.eval(), torch.zeros(1, 3)), torch.ones(1, 3)
+        >>> torch.allclose(rotate(space, model, 0).model(x), model(x), atol=1e-6)
+        True
+
+    Where Hadamard's matrix does not exist (the width is no power of 2) or does not keep the mean, as behind a
+    layer norm it has to, the orthogonal matrix is uniform. The same seed gives the same matrices. Gains of
+    norms may be folded before or after (`fold`); they do not have to be.
+
+    Args:
+        space, model: the symmetries of a network, and one such network or its state dict.
+        seed: of the signs and of the uniform matrices.
+        names: of spaces; by default all that orthogonal matrices may mix.
+
+    Raises:
+        ValueError: a space that may not be rotated.
+    """
+    chosen = space.spaces if names is None else [space[name] for name in names]
+    generator, element = torch.Generator().manual_seed(seed), dict[str, Move]()
+    for hidden in chosen:
+        turns = [turn for _ in range(hidden.blocks) if (turn := _turn(hidden, generator)) is not None]
+        if turns:
+            element[hidden.name] = hidden.identity()._replace(mixed=torch.stack(turns))
+        elif names is not None:
+            raise ValueError(
+                f"Expected spaces that may be rotated, was given {hidden.name} with the group "
+                f"{hidden.group}: choose those of kind rotation or linear in mappings(space)."
+            )
+    return Moved(space.act(model, element), space.element(element))
+
+
+def hadamard(n: int, generator: torch.Generator) -> Float[Tensor, "n n"]:
+    """Sylvester's matrix of ±1/√n with random signs of its columns: orthogonal, and no entry is large.
+
+    Example:
+        >>> H = hadamard(4, torch.Generator().manual_seed(0))
+        >>> torch.allclose(H @ H.T, torch.eye(4, dtype=torch.float64)) and torch.allclose(H**2, 0 * H + 0.25)
+        True
+    """
+    H = torch.ones(1, 1, dtype=torch.float64)
+    while len(H) < n:
+        H = torch.cat([torch.cat([H, H], 1), torch.cat([H, -H], 1)]) / 2**0.5
+    if len(H) != n:
+        raise ValueError(f"Expected a power of 2, was given {n}: pad the width.")
+    return H * (2 * torch.randint(2, (n,), generator=generator) - 1)
+
+
+def _turn(hidden: HiddenSpace, generator: torch.Generator) -> Tensor | None:
+    group, n = hidden.matrices, hidden.size
+    if group is None:
+        return None
+    spread = hadamard(n, generator) if n & (n - 1) == 0 else Orthogonal(n).sample(generator)
+    if group.contains(spread):
+        return spread
+    return group.sample(generator) if group.self_dual else None

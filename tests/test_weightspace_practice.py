@@ -1,0 +1,194 @@
+"""What practitioners ask of the symmetries of a network: mappings, folded gains, rotations, fewer units."""
+
+import copy
+
+import pytest
+import torch
+import weightspace_models as zoo
+from helpers import generator, normal, sentence
+from torch import nn
+from torch.nn import functional as F
+
+from intertwine.weightspace import equivalent, find_symmetries, fold, mappings, prune, relative_error, rotate
+
+TOKENS = torch.tensor([[1, 4, 0, 10, 3], [2, 2, 7, 5, 6]])
+
+
+class Branches(nn.Module):
+    """Two convolutions side by side, a depthwise one and a group norm behind them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b = nn.Conv2d(3, 4, 3, padding=1), nn.Conv2d(3, 6, 1)
+        self.norm = nn.BatchNorm2d(10)
+        self.depth, self.out = nn.Conv2d(10, 10, 3, groups=10), nn.Conv2d(10, 5, 1)
+        self.up, self.last = nn.ConvTranspose2d(5, 7, 2), nn.Conv2d(7, 2, 1)
+
+    def forward(self, x):
+        x = torch.cat([self.a(x), self.b(x)], 1).relu()
+        x = self.out(F.relu(self.depth(self.norm(x)))).tanh()
+        return self.last(self.up(x).relu()).mean((2, 3))
+
+
+class Heads(nn.Module):
+    """Attention of three heads; `fixed` writes their number into the model."""
+
+    def __init__(self, fixed: bool = False) -> None:
+        super().__init__()
+        self.fixed = fixed
+        self.q, self.k, self.v = (nn.Linear(5, 12) for _ in "qkv")
+        self.out = nn.Linear(12, 2)
+
+    def forward(self, x):
+        n, t = x.shape[:2]
+        heads = 3 if self.fixed else -1
+        size = -1 if self.fixed else 4
+        q, k, v = (f(x).view(n, t, heads, size).transpose(1, 2) for f in (self.q, self.k, self.v))
+        return self.out(((q @ k.mT).softmax(-1) @ v).transpose(1, 2).reshape(n, t, -1))
+
+
+class Experts(nn.Module):
+    """Two experts and the router that reads the same norm."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed, self.norm, self.gate = nn.Linear(3, 8), nn.RMSNorm(8), nn.Linear(8, 2)
+        self.experts = nn.ModuleList(nn.Linear(8, 4) for _ in "12")
+
+    def forward(self, x):
+        x = self.norm(self.embed(x))
+        each = torch.stack([expert(x) for expert in self.experts], -1)
+        return (each * self.gate(x).softmax(-1)[..., None, :]).sum(-1)
+
+
+def test_mappings_name_modules_offsets_of_a_concatenation_and_the_router_of_experts():
+    found = {each.space: each for each in mappings(find_symmetries(Branches().eval(), normal(2, 3, 6, 6)))}
+    wide = [each for each in found.values() if each.units in (4, 6)]
+    starts = {each.units: {s.starts for s in each.writers if s.module == "norm"} for each in wide}
+    assert starts == {4: {(0,)}, 6: {(4,)}} and {each.kind for each in wide} == {"scale"}
+    (norm,) = [
+        each
+        for each in mappings(find_symmetries(Experts().eval(), normal(2, 3)))
+        if each.writers[0].module == "norm"
+    ]
+    assert {each.module for each in norm.readers} == {"gate", "experts.0", "experts.1"}
+
+
+def test_a_permutation_of_slices_by_hand_is_the_element_s():
+    for model, x in (
+        (Branches(), normal(2, 3, 6, 6)),
+        (Heads(), normal(2, 4, 5)),
+        (zoo.GPT(tied=False), TOKENS),
+    ):
+        space = find_symmetries(model.eval(), x)
+        for each in mappings(space):
+            hidden = space[each.space]
+            if not hidden.permuted or hidden.base is not None:
+                continue
+            order = torch.randperm(each.units, generator=generator())
+            moved = space.act(model, {each.space: hidden.identity()._replace(order=order[None])})
+            own = {name: t.detach().clone() for name, t in model.state_dict(keep_vars=True).items()}
+            for s in each.writers + each.readers:
+                name = f"{s.module}.{s.parameter}"
+                at = torch.tensor(s.starts)[:, None, None] + torch.arange(each.units)[:, None] * s.step
+                at = at + torch.arange(s.size)
+                there = [slice(None)] * s.axis
+                own[name][(*there, at.flatten())] = own[name][(*there, at[:, order].flatten())]
+            assert all(torch.equal(own[k], t) for k, t in moved.state_dict().items() if k in own), each
+
+
+@pytest.mark.parametrize("build", [lambda: zoo.GPT(tied=True), zoo.Llama])
+def test_folded_gains_are_1_and_the_function_is_the_same(build):
+    model = zoo.randomise(build(), generator())
+    space = find_symmetries(model, TOKENS)
+    found = fold(space, model)
+    assert relative_error(found.model(TOKENS), model(TOKENS)) < 1e-9
+    norms = {name for name, module in model.named_modules() if isinstance(module, zoo.NORMS)}
+    norms -= {"norm"} if isinstance(model, zoo.GPT) else set()  # whose reader is the table of words
+    for name in norms:
+        gain = found.model.get_submodule(name).weight
+        torch.testing.assert_close(gain, torch.ones_like(gain))
+    one = min(norms)
+    (moved,) = [n for n in norms if not equal(fold(space, model, [one]).model, model, n)]
+    assert moved == one and "Expected modules whose gains can be folded" in sentence(
+        lambda: fold(space, model, ["missing"])
+    )
+
+
+def equal(one: nn.Module, other: nn.Module, name: str) -> bool:
+    return torch.equal(one.get_submodule(name).weight, other.get_submodule(name).weight)
+
+
+def test_signs_of_gains_stay_before_relu():
+    model = nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4), nn.ReLU(), nn.Linear(4, 2)).double().eval()
+    model[1].weight.data = torch.tensor([2.0, -3.0, 0.0, 1.0]).double()
+    x = normal(5, 3).double()
+    found = fold(find_symmetries(model, x), model).model
+    assert (
+        found[1].weight.tolist() == pytest.approx([1, -1, 0, 1])
+        and relative_error(found(x), model(x)) < 1e-12
+    )
+
+
+@pytest.mark.parametrize("build", [lambda: zoo.GPT(tied=True), zoo.Llama])
+def test_rotations_keep_the_function_and_depend_on_the_seed_alone(build):
+    model = zoo.randomise(build(), generator())
+    space = find_symmetries(model, TOKENS)
+    turned = rotate(space, model, 0)
+    assert relative_error(turned.model(TOKENS), model(TOKENS)) < 1e-9
+    again, other = rotate(space, model, 0).model, rotate(space, model, 1).model
+    assert all(map(torch.equal, again.parameters(), turned.model.parameters()))
+    assert not all(map(torch.equal, other.parameters(), turned.model.parameters()))
+    scaled = next(each.space for each in mappings(space) if each.kind == "scale")
+    assert "Expected spaces that may be rotated" in sentence(lambda: rotate(space, model, 0, [scaled]))
+
+
+def test_without_units_that_nothing_reads_a_smaller_network_has_the_same_function():
+    model, x = zoo.randomise(Branches(), generator()), normal(2, 3, 6, 6).double()
+    space = find_symmetries(model, x)
+    names = {each.units: each.space for each in mappings(space) if each.units in (4, 5, 6, 7)}
+    model.out.weight.data[:, 1] = model.out.weight.data[:, 4] = 0  # unit 1 of a, unit 0 of b
+    model.up.weight.data[3] = model.last.weight.data[:, 5] = 0
+    keep = {names[4]: [3, 0, 2], names[6]: range(1, 6), names[5]: [0, 1, 2, 4], names[7]: [0, 1, 2, 3, 4, 6]}
+    small = prune(space, model, keep, x)
+    assert relative_error(small(x), model(x)) < 1e-12
+    assert (small.depth.groups, small.depth.in_channels, small.norm.num_features) == (8, 8, 8)
+    assert (small.up.in_channels, small.up.out_channels, small.a.out_channels) == (4, 6, 3)
+    assert find_symmetries(small, x).dimension < space.dimension
+    assert equivalent(model, small, x)
+
+
+def test_heads_are_removed_where_the_model_does_not_write_their_number():
+    x = normal(2, 4, 5).double()
+    for fixed in (False, True):
+        model = zoo.randomise(Heads(fixed), generator())
+        space = find_symmetries(model, x)
+        (heads,) = [each for each in mappings(space) if each.units == 3]
+        model.out.weight.data[:, 4:8] = 0
+        if fixed:
+            said = sentence(lambda: prune(space, model, {heads.space: [0, 2]}, x))  # noqa: B023
+            assert "Expected a model whose steps take sizes from its weights" in said
+        else:
+            small = prune(space, model, {heads.space: [2, 0]}, x)
+            assert small.q.out_features == 8 and relative_error(small(x), model(x)) < 1e-12
+
+
+def test_units_that_cannot_be_removed_are_refused():
+    model = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 5), nn.ReLU(), nn.Linear(5, 2)).eval()
+    space, x = find_symmetries(model, normal(2, 3)), normal(2, 3)
+    assert "with the group GL(4): its units are mixed" in sentence(lambda: prune(space, model, {0: [1]}, x))
+    for wrong in ([], [5], [1, 1], [-1]):
+        assert "Expected some of the units 0 to 4" in sentence(lambda: prune(space, model, {1: wrong}, x))  # noqa: B023
+
+
+def test_the_module_that_broke_is_named():
+    torch.manual_seed(0)
+    model, x = Experts().double().eval(), normal(40, 3).double()
+    space = find_symmetries(model, x)
+    moved = space.act(model, space.sample(generator()))
+    found = equivalent(model, moved, x)
+    assert found and found.module == "" and found.error < 1e-10
+    broken = copy.deepcopy(moved)
+    broken.gate.weight.data.copy_(model.gate.weight)  # a router that was left out
+    found = equivalent(model, broken, x)
+    assert not found and found.module == "gate"
