@@ -207,7 +207,9 @@ def test_networks_written_by_hand_have_one_normal_form(name, seed):
     "name", ["mobilenet_v3_small", *(pytest.param(n, marks=pytest.mark.slow) for n in THEIRS)]
 )
 def test_networks_of_torchvision_have_one_normal_form(name):
-    one_normal_form(zoo.randomise(zoo.slim(name), draw(0)), PICTURE, seeds=[0])
+    model = zoo.randomise(zoo.slim(name), draw(0))
+    space = one_normal_form(model, PICTURE, seeds=[0])
+    assert zoo.orbit_error(space, model, [1]) < 1e-6
 
 
 @given(st.lists(st.sets(st.integers(0, 4)), max_size=6), st.integers(0, 2**20), st.sampled_from([0, 2]))

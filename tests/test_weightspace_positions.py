@@ -42,6 +42,19 @@ def test_each_step_keeps_the_function(name):
     verified(steps.network([steps.units(bias=False), steps.STEPS[name](), nn.ReLU()]), tokens())
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        each if each == "a weight of zeros" else pytest.param(each, marks=pytest.mark.slow)
+        for each in steps.STEPS
+    ],
+)
+def test_networks_of_one_orbit_agree_where_the_weights_decide(name):
+    for layers in ((), (steps.units(bias=False), nn.ReLU())):
+        model = zoo.randomise(steps.network([*layers[:1], steps.STEPS[name](), *layers[1:]]), generator())
+        assert zoo.orbit_error(find_symmetries(model, tokens(), check=False), model, range(3)) < 1e-6
+
+
 drawn = st.lists(st.tuples(st.sampled_from(sorted(steps.STEPS)), st.booleans()), min_size=2, max_size=4)
 
 

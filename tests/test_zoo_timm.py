@@ -2,8 +2,9 @@
 
 import pytest
 import torch
+from weightspace_models import orbit_error
 
-from intertwine.weightspace import canonicalise, find_symmetries, match, relative_error
+from intertwine.weightspace import find_symmetries, relative_error
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
@@ -57,10 +58,13 @@ def test_swin_turns_its_residual_streams():
     assert {"O(192), Q1 = ±1", "O(384), Q1 = ±1", "O(768), Q1 = ±1"} <= set(groups)
 
 
-def test_matrices_of_coatnet_wait_for_weights_that_determine_them():
-    model, _ = built("test_coatnet")
-    space = find_symmetries(model, torch.zeros(1, 3, 160, 160, dtype=torch.float64), check=False)
-    moved = space.act(model, space.sample(torch.Generator().manual_seed(0), scale=0.5))
-    forms = [canonicalise(space, each).model for each in (moved, model)]
-    for one, other in (forms, (match(space, model, moved).model, model)):
-        assert max(map(relative_error, one.parameters(), other.parameters())) < 1e-6
+TINY = """byobnet coatnet convnext convnext2 convnext3 efficientnet efficientnet_evos efficientnet_gn
+    efficientnet_ln mambaout maxvit nfnet resnet vit vit2 vit3 vit4 vit_relpos"""
+
+
+@pytest.mark.parametrize("name", TINY.split())
+def test_models_in_one_orbit_are_matched_and_have_one_normal_form(name):
+    model, _ = built(f"test_{name}")
+    size = model.default_cfg["input_size"][-1]
+    x = torch.zeros(1, 3, size, size, dtype=torch.float64)
+    assert orbit_error(find_symmetries(model, x, check=False), model, range(3)) < 1e-6

@@ -1,10 +1,13 @@
 """Networks whose symmetries are known: torchvision's, slimmer ones of the same layers, and transformers."""
 
 import math
+from collections.abc import Iterable
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import gelu, scaled_dot_product_attention, silu
+
+from intertwine.weightspace import Moved, WeightSpace, canonicalise, match, relative_error
 
 NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.LayerNorm, nn.GroupNorm, nn.RMSNorm)
 
@@ -29,6 +32,30 @@ def randomise(model: nn.Module, generator: torch.Generator) -> nn.Module:
             if not parameter.any():
                 uniform(parameter, -0.5, 0.5)
     return model
+
+
+def orbit_error(space: WeightSpace, model: nn.Module, seeds: Iterable[int]) -> float:
+    """How far normal forms of one orbit, and matched models, are apart where the weights decide.
+
+    The largest relative difference of weights and buffers on which no undetermined space acts.
+    """
+
+    def difference(one: Moved, other: nn.Module) -> float:
+        unknown = {space[name].index for name in one.undetermined}
+        pairs = zip(space.state(one.model).items(), space.state(other).values(), strict=True)
+        known = [(x, y) for (k, x), y in pairs if space.solution.touched(k).isdisjoint(unknown)]
+        return max(
+            (relative_error(x, y) for x, y in known if x.is_floating_point() and x.numel()), default=0.0
+        )
+
+    form, errors = canonicalise(space, model).model, []
+    for seed in seeds:
+        moved = space.act(model, space.sample(torch.Generator().manual_seed(seed), scale=0.5))
+        errors += [
+            difference(canonicalise(space, moved), form),
+            difference(match(space, model, moved), model),
+        ]
+    return max(errors)
 
 
 def slim(name: str) -> nn.Module:

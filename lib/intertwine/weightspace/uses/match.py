@@ -75,8 +75,10 @@ def match(
         changed = False
         for hidden in space.spaces:
             if hidden.permuted and hidden.base is None:
-                models = [(target, still), (state, still)]
-                move = _assigned(hidden, rows(places(solution, hidden, state), models, everything), None)
+                models, found = [(target, still), (state, still)], [*places(solution, hidden, state)]
+                if hidden.index not in undetermined:  # what an open element moves would only mislead
+                    found = [each for each in found if each.others.isdisjoint(undetermined)]
+                move = _assigned(hidden, rows(found, models, everything), None)
                 if move.sign.any() or not torch.equal(move.order, hidden.identity().order):
                     changed = True
                     state = Action(solution, {hidden.index: move}, state).tensors(state)
