@@ -25,7 +25,8 @@ def fold(space: WeightSpace, model: Any, norms: Collection[str] | None = None) -
         True
 
     A shift is divided by its gain. Where a ReLU follows, only the sizes of gains are folded, and their signs
-    stay. A gain of 0, as of a unit that is switched off, stays.
+    stay. A gain of 0, as of a unit that is switched off, stays. Batch norms stay: torch folds them into the
+    layer before, by `torch.nn.utils.fusion.fuse_conv_bn_eval`.
 
     Args:
         space, model: the symmetries of a network, and one such network or its state dict.
@@ -60,10 +61,15 @@ def fold(space: WeightSpace, model: Any, norms: Collection[str] | None = None) -
 
 def _gains(space: WeightSpace, hidden: HiddenSpace) -> list[tuple[int, str]]:
     """The weights of one axis that scalars of this space multiply, by their number, and their modules."""
-    found = []
+    found, batch = [], {edge.gain for edge in space.solution.norms}
     for k, name in space.inference.run.names.items():
         label = space.solution.labels.get(k, ())
         factor = single(label[0]) if len(label) == 1 and name.rpartition(".")[2] == "weight" else None
-        if factor is not None and space.solution.hidden(factor) is hidden and any(hidden.vector(factor)):
+        if (
+            factor is not None
+            and k not in batch
+            and space.solution.hidden(factor) is hidden
+            and any(hidden.vector(factor))
+        ):
             found.append((k, name.rpartition(".")[0]))
     return found

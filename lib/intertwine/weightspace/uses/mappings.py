@@ -44,7 +44,8 @@ class Mapping(NamedTuple):
             unit, and an order), or "permutation" (an order, perhaps signs).
         group: in symbols, as `WeightSpace.to_frame` has it.
         units: how many move together.
-        writers, readers: what is multiplied by an element, and by its inverse.
+        writers, readers: what is multiplied by an element, and by its inverse; of a rotation also behind the
+            gain of a norm, which is 1 after `fold`, or else changes the matrix there.
     """
 
     space: str
@@ -72,11 +73,17 @@ def mappings(space: WeightSpace) -> list[Mapping]:
     for hidden in space.spaces:
         sides: tuple[list[Slice], list[Slice]] = ([], [])
         for index, k, entries in places(space, hidden):
-            module, _, parameter = space.inference.run.stored(index)[0].rpartition(".")
-            starts, step = tuple(entries[:, 0, 0].tolist()), int(entries[0, 1, 0] - entries[0, 0, 0])
-            side = sides[(index, k) in space.inference.read]
-            side.append(Slice(module, parameter, k, starts, step, entries.shape[2]))
-        writers, readers = map(tuple, sides)
+            sides[(index, k) in space.inference.read].append(_slice(space, index, k, entries))
+        for edge, center, other in space.solution.ends:
+            if space.solution.hidden(center) is hidden:  # on the other side of a gain
+                reads = edge.center == "before"
+                for index, k, entries in places(space, space.solution.hidden(other)):
+                    if (
+                        index not in (edge.gain, edge.variance)
+                        and ((index, k) in space.inference.read) == reads
+                    ):
+                        sides[reads].append(_slice(space, index, k, entries))
+        writers, readers = (tuple(dict.fromkeys(side)) for side in sides)
         found.append(Mapping(hidden.name, _kind(hidden), hidden.group, hidden.size, writers, readers))
     return found
 
@@ -89,6 +96,12 @@ def places(space: WeightSpace, hidden: HiddenSpace) -> Iterator[tuple[int, int, 
             part = run.parts.get(index) if k == 0 else None
             for entries in _on(space, axis, hidden):
                 yield index, k, entries if part is None else _whole(entries, run.shapes, part)
+
+
+def _slice(space: WeightSpace, index: int, axis: int, entries: Entries) -> Slice:
+    module, _, parameter = space.inference.run.stored(index)[0].rpartition(".")
+    starts, step = tuple(entries[:, 0, 0].tolist()), int(entries[0, 1, 0] - entries[0, 0, 0])
+    return Slice(module, parameter, axis, starts, step, entries.shape[2])
 
 
 def _on(space: WeightSpace, axis: Axis, hidden: HiddenSpace) -> Iterator[Tensor]:
