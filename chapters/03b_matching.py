@@ -208,7 +208,7 @@ print(f"accuracy {mine:.1%} by hand, {theirs:.1%} by the library")
 # They differ, because the order of the batches differs and the library also changes the learning rate on the way.
 #
 # (sec-matching)=
-# ## Is a good fit a good stitch? [their Experiment 1]
+# ## Is a good fit a good stitch? (Experiment 1)
 #
 # *Of six maps, those whose outputs are closer to model 2's keep more accuracy* ({numref}`fig-distance`).
 # Without a map the cross-entropy is {glue:text}`unstitched:.1f` nats; the paper reports 6.99.
@@ -221,7 +221,7 @@ print(f"accuracy {mine:.1%} by hand, {theirs:.1%} by the library")
 story.distance()
 
 # %% [markdown]
-# ## Why does the best fit lose accuracy? [our question]
+# ## Why does the best fit lose accuracy?
 #
 # *Partly because it shrinks what it cannot predict: undoing that gains half of what training gains.*
 # A regression predicts the mean of what remains unknown.
@@ -352,7 +352,7 @@ story.low_rank()
 
 # %% [markdown]
 # (sec-starts)=
-# ## Does the start matter? [their Experiment 5]
+# ## Does the start matter? (Experiment 5)
 #
 # *Within our short training, yes: from least squares all stitches of a layer end within a point of each other,
 # from random starts {glue:text}`late:.0f` of {glue:text}`starts:.0f` end more than a tenth
@@ -373,7 +373,7 @@ story.low_rank()
 story.training()
 
 # %% [markdown]
-# ## Are two good stitches one? [their Experiment 6]
+# ## Are two good stitches one? (Experiment 6)
 #
 # *From the sixth layer on they are connected; for the first three our runs decide little.*
 # Two stitches $M_1$ and $M_2$ are *linearly connected* if $\lambda M_1 + (1 - \lambda)M_2$ is
@@ -398,7 +398,7 @@ story.paths()
 
 # %% [markdown]
 # (sec-sparsity)=
-# ## How few entries suffice? [their Experiment 7]
+# ## How few entries suffice? (Experiment 7)
 #
 # *At the strongest penalty a stitch by task loss keeps on average {glue:text}`sparse-more-3:.0f` points more
 # than the lasso
@@ -488,7 +488,7 @@ story.sparsity()
 
 # %% [markdown]
 # (sec-width)=
-# ## Do wider networks match better? [their Experiment 2]
+# ## Do wider networks match better? (Experiment 2)
 #
 # *On handwritten digits yes, at each of the first three layers:
 # between networks with two channels in the first convolution,

@@ -183,7 +183,7 @@ clouds(X, ignored, hidden, label)
 # and stitches that were trained to lower CKA.
 #
 # (sec-experiment-3)=
-# ## Does CKA rise when a stitch gets better? [their Experiment 3]
+# ## Does CKA rise when a stitch gets better? (Experiment 3)
 #
 # *No. On the authors' Tiny-10 the accuracy rises by {glue:text}`gained-low:.1f` to {glue:text}`gained-high:.1f` points,
 # and CKA ends within {glue:text}`cka-bound:.3f` of its start.*
@@ -219,7 +219,7 @@ story.along()
 # :::
 #
 # (sec-experiment-4)=
-# ## Can CKA be pressed down for nothing? [their Experiment 4]
+# ## Can CKA be pressed down for nothing? (Experiment 4)
 #
 # *Not on Tiny-10, at layer 3 with $\lambda = 2$: at the last epoch five networks lose {glue:text}`cost-low:.1f`
 # to {glue:text}`cost-high:.1f` points more than their controls.
@@ -280,7 +280,7 @@ print(f"CKA {value:.4f}, accuracy {turned.evaluate(test):.1%}")
 # So CKA is no objective for matching either, as the paper says and {numref}`fig-no-relation` shows:
 # CKA fixes the stitch only up to a rotation and a scale, on which accuracy depends.
 # An element of $G_{\mathrm{ReLU}}$ is a symmetry only if the next weights move with it.
-# Between a network and itself nobody moves them, so that permutations do harm as well.
+# Between a network and itself the next weights stay, so that permutations do harm as well.
 #
 # (sec-ding)=
 # ## Does a measure find the same layer?

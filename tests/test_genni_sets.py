@@ -217,7 +217,7 @@ def test_the_authors_fcn_target_is_nearly_zero_at_their_epsilon():
     target = genni.describe_target(y, epsilon=0.0025)
     assert target.verdict == "nearly zero" and target.energy == pytest.approx(1.385e-4, rel=0.03)
     assert "ε = 0.0025 (18 times that) admits the zero function" in target.sentence
-    assert genni.describe_target(y).verdict == "live" and target.alive == pytest.approx(0.5, abs=0.01)
+    assert genni.describe_target(y).verdict == "varies" and target.active == pytest.approx(0.5, abs=0.01)
     assert closed_form.slopes(theta).tolist() == pytest.approx([0, 0.01666], abs=1e-4)
 
 
@@ -234,7 +234,7 @@ def test_the_authors_lenet_begins_at_a_dead_network_that_no_gradient_moves():
 
 @pytest.mark.parametrize(
     ("y", "verdict"),
-    [([0.0, 0.0], "dead"), ([3.0, 3.0], "constant"), ([3.0, 3.00001], "constant"), ([0.0, 1e-20], "live")],
+    [([0.0, 0.0], "zero"), ([3.0, 3.0], "constant"), ([3.0, 3.00001], "constant"), ([0.0, 1e-20], "varies")],
 )
 def test_verdicts(y, verdict):
     target = genni.describe_target(torch.tensor(y, dtype=torch.float64)[:, None])

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 400])
-def test_every_page_is_readable_and_asks_nobody(browser, width, scheme):
+def test_every_page_is_readable_and_fetches_nothing_from_elsewhere(browser, width, scheme):
     """No serious fault by axe, no request elsewhere, no sideways scrolling; a picture of each is kept."""
     from axe_playwright_python.sync_playwright import Axe
 

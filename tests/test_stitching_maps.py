@@ -210,7 +210,7 @@ def test_matching_takes_the_smaller_width(seed, p, q):
     assert (W > 0).sum(0).max() <= 1 and (W > 0).sum(1).max() <= 1
 
 
-def test_units_that_never_fire_hurt_nobody():
+def test_units_that_never_fire_leave_every_scale_positive_and_finite():
     A, B = normal(30, 3).relu(), normal(30, 3, seed=1).relu()
     A[:, 0], B[:, 2] = 0, 0
     for stitch in (Matched(Statistics.of(A, B)), Entropic(Statistics.of(A, B))):

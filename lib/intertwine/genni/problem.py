@@ -18,12 +18,12 @@ class Target(NamedTuple):
     """The result of `describe_target`."""
 
     verdict: str
-    """"live"; "dead": 0 everywhere; "constant"; "nearly zero": no further from 0 than ε."""
+    """One of: "varies"; "zero", on every input; "constant"; "nearly zero", no further from 0 than ε."""
     energy: float
     """E[y²] over the inputs, summed over outputs: the loss of the zero function."""
     variance: float
     """The part of it that varies over the inputs."""
-    alive: float
+    active: float
     """The share of inputs on which any output is not 0."""
     sentence: str
 
@@ -44,9 +44,9 @@ def describe_target(y: Float[Tensor, "n ..."], epsilon: float | None = None) -> 
     flat = y.double().reshape(len(y), -1)
     energy = flat.square().sum(1).mean().item()
     variance = (flat - flat.mean(0)).square().sum(1).mean().item()
-    alive = flat.any(1).double().mean().item()
+    active = flat.any(1).double().mean().item()
     if energy == 0:
-        verdict, sentence = "dead", "The target is dead: it returns 0 on every input."
+        verdict, sentence = "zero", "The target is zero on every input."
     elif variance <= CONSTANT_TARGET * energy:
         verdict = "constant"
         sentence = (
@@ -59,11 +59,11 @@ def describe_target(y: Float[Tensor, "n ..."], epsilon: float | None = None) -> 
             f"times that) admits the zero function."
         )
     else:
-        verdict = "live"
+        verdict = "varies"
         sentence = (
-            f"The target is live: E[y²] = {energy:.3g}, of which {variance:.3g} varies over the inputs."
+            f"The target varies: E[y²] = {energy:.3g}, of which {variance:.3g} is variance over the inputs."
         )
-    return Target(verdict, energy, variance, alive, sentence)
+    return Target(verdict, energy, variance, active, sentence)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,10 +105,10 @@ class Problem:
     def energy(self) -> float:
         """E[y²], summed over outputs: the loss of the zero function; ValueError for a constant target."""
         target = describe_target(self.y)
-        if target.verdict in ("dead", "constant"):
+        if target.verdict in ("zero", "constant"):
             raise ValueError(
-                f"Expected a live target. {target.sentence} Every network with a dead layer computes it: "
-                "choose other weights, or other inputs."
+                f"Expected a target that varies. {target.sentence} Every network with an inactive layer "
+                "computes it: choose other weights, or other inputs."
             )
         return target.energy
 

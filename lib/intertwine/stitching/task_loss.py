@@ -97,7 +97,7 @@ class _Batches(Batches):
         fill = fill_of(junction.data("train"), recipe)
         super().__init__(inputs, junction.labels("train"), recipe, fill)
 
-    def epoch(self, number: int, *, seed: int) -> Iterator[Any]:
+    def epoch(self, number: int, *, seed: int) -> Iterator[Any]:  # of (values, labels, targets, theirs)
         at = self.junction
         for rows, inputs in self.numbered(number, seed=seed):
             labels = targets = self.labels[rows]

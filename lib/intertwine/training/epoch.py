@@ -15,7 +15,8 @@ from intertwine.devices import autocast, deterministic_kernels
 from intertwine.training.recipes import Recipe
 
 Row = dict[str, Any]
-Batch = tuple[Any, ...]  # inputs, labels, [probabilities as targets of the loss,] and whatever a hook needs
+Batch = tuple[Any, Tensor, *tuple[Any, ...]]
+"""Inputs and labels; then, where there are more, targets of the loss, and whatever `added_loss` needs."""
 
 
 @runtime_checkable
@@ -108,7 +109,7 @@ def epoch(
     total, right = torch.zeros(2, device=device)
     with drawing(seed, number, device), deterministic_kernels():
         for step, batch in enumerate(batches.epoch(number, seed=seed)):
-            inputs, labels = batch[:2]
+            inputs, labels, *more = batch
             done = (number + (step + 0.5) / len(batches)) / recipe.epochs
             for group in optimizer.param_groups:
                 group["lr"] = recipe.lr * recipe.schedule(done)
@@ -117,7 +118,7 @@ def epoch(
             with autocast(device, dtype):
                 logits = model(inputs)
             wide = logits.to(torch.promote_types(logits.dtype, torch.float32))
-            targets = batch[2] if len(batch) > 2 else labels
+            targets = more[0] if more else labels
             loss = F.cross_entropy(wide, targets, label_smoothing=recipe.label_smoothing)
             optimizer.zero_grad()
             (loss + added_loss(*batch) if added_loss else loss).backward()

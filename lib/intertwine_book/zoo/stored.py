@@ -53,7 +53,7 @@ def get(
     text of the function that builds it), the data's checksum, the recipe, the precision, the seeds and the
     version of this code. A stored network whose outputs for a few images have changed, because its `forward`
     has, is trained anew. Networks of a checkout (see `kept`) are taken first. Two runs that train wait
-    for each other; who asks for stored networks does not wait. An interrupted run loses no finished network,
+    for each other; whoever asks for stored networks does not. An interrupted run loses no finished network,
     and goes on in the others from their last epoch.
 
     Args:
