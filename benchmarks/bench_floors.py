@@ -31,7 +31,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from intertwine import alignment, genni, shallow, similarity, training
 from intertwine.data import Dataset
 from intertwine.dissection import dissect
-from intertwine_book import data, models
+from intertwine_book import data, models, zoo
 
 SIDE = 1536
 NUMBERS = 2**24  # copied to measure the memory, more than fit into a cache
@@ -108,7 +108,7 @@ def canonical(n: int) -> Work:
 def trained(images: int) -> Work:
     """An epoch of the Myrtle CNN of width 64 in bfloat16; a step counts three forward passes."""
     network = models.myrtle(64, seed=0)
-    recipe = replace(training.RECIPES["fast"], epochs=1, dtype="bfloat16", batch_size=min(images, 128))
+    recipe = replace(zoo.RECIPES["fast"], epochs=1, dtype="bfloat16", batch_size=min(images, 128))
     generator = torch.Generator().manual_seed(0)
     given = Dataset.of(torch.rand(images, 3, 32, 32, generator=generator), torch.arange(images) % 10)
     operations = 3 * flops(network.eval(), given.images[:1]) * images

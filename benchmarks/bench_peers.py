@@ -30,10 +30,10 @@ if __name__ == "__main__":
 from paired import HERE, ROUNDS, broken, medians, provenance, write
 from torch import Tensor
 
-from intertwine import alignment, genni, similarity, stitching, training, weightspace
+from intertwine import alignment, genni, similarity, stitching, weightspace
 from intertwine.dissection import geodesic, haar_rotation
 from intertwine.features import activations
-from intertwine_book import data, models
+from intertwine_book import data, models, zoo
 
 Calls = tuple[Callable[[], object], Callable[[], object]]
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
@@ -225,8 +225,8 @@ def matching(width: int, dtype: torch.dtype) -> Calls:
     from rebasin import PermutationCoordinateDescent
 
     train, test = data.load("digits", "train"), data.load("digits", "test")
-    spec = training.Spec("myrtle", train, training.RECIPES["digits"], {"width": width, "in_channels": 1})
-    found = training.train_many(spec, range(8), device="cpu", n_jobs=1)
+    spec = zoo.Spec("myrtle", train, zoo.RECIPES["digits"], {"width": width, "in_channels": 1})
+    found = zoo.train_many(spec, range(8), device="cpu", n_jobs=1)
     networks = [each.network.eval() for each in found]
     pairs = [
         *zip(networks[::2], networks[1::2], strict=True),

@@ -82,7 +82,7 @@ def test_queries_and_keys_that_are_normalised_after_unbind_keep_their_heads():
 
 
 def test_layers_without_gradients_are_coupled_as_others():
-    """Issues 188 and 211: a graph of gradients misses them; what torch computes does not depend on training."""
+    """Issues 188 and 211: a graph of gradients misses them, a run of the functions does not."""
     x = torch.randn(2, 3).double()
     layers = nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 5), nn.ReLU(), nn.Linear(5, 2)
     trained = nn.Sequential(*layers)
