@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 import weightspace_models as zoo
 from torch import nn
-from torch.nn.utils import prune
+from torch.nn.utils import parametrizations, prune
 
 from intertwine.weightspace import (
     balance,
@@ -624,6 +624,20 @@ def test_masks_of_pruned_weights_move_with_their_units():
         assert torch.equal(layer.weight_mask.unique(), torch.tensor([0.0, 1.0]).double())
         assert layer.weight_mask.sum() == old.weight_mask.sum()
     assert relative_error(match(space, model, moved).model[2].weight_orig, model[2].weight_orig) < 1e-9
+
+
+@pytest.mark.parametrize("norm", [parametrizations.spectral_norm, nn.utils.spectral_norm])
+def test_a_spectral_norm_leaves_the_order_of_units(norm):
+    # W / uᵀWv: rows of W change places with entries of u, columns with those of v; lengths belong to u and v
+    layers = nn.Linear(3, 6), nn.ReLU(), norm(nn.Linear(6, 5)), nn.ReLU(), nn.Linear(5, 2)
+    assert groups(nn.Sequential(*layers), randn(2, 3), randn(4, 3)) == ["Σ_5", "Σ_6"]
+
+
+def test_a_weight_that_is_made_orthogonal_stays_and_the_table_says_why():
+    layers = nn.Linear(3, 6), nn.ReLU(), parametrizations.orthogonal(nn.Linear(6, 6)), nn.Linear(6, 2)
+    space = held(nn.Sequential(*layers), randn(2, 3))
+    assert space.spaces == []
+    assert "tril, which sets entries to 0 by the order of rows and columns" in space.stays()["why"].tolist()
 
 
 class Frozen(nn.Module):

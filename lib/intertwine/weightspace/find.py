@@ -71,16 +71,15 @@ def find_symmetries(
 
 def _solved(run: Run, model: nn.Module, failed: list[tuple[int, int]]) -> WeightSpace:
     """The group, where these axes of parameters do not move."""
-    gains, masks = set[int](), set[int]()
+    gains, ordered = set[int](), set[int]()
     for module in model.modules():  # a frozen batch norm keeps its weights as buffers
         if module._buffers.keys() >= {"weight", "bias", "running_mean", "running_var"}:
             gains |= {*map(id, module._buffers.values())}
-        pruned = [each for each in module._parameters if each.endswith("_orig")]
-        masks |= {id(module._buffers.get(f"{each.removesuffix('_orig')}_mask")) for each in pruned}
+        ordered |= {id(module._buffers[each]) for each in _beside_weights(module)}
     named = [*named_tensors(model)]
     weights = [(k, x) for k, x in named if isinstance(x, nn.Parameter) or id(x) in gains]
     floating = {k for k, x in weights if x.is_floating_point()}
-    moving = {k for k, x in named if id(x) in masks}
+    moving = {k for k, x in named if id(x) in ordered}
     inference = infer(run, *({k for k in run.names if run.stored(k)[0] in x} for x in (floating, moving)))
     for index, k in failed:
         inference.freeze((inference.of(Ref(index))[k],), "an element of it changed the outputs when checked")
@@ -90,3 +89,10 @@ def _solved(run: Run, model: nn.Module, failed: list[tuple[int, int]]) -> Weight
         solution.frozen.append((0, "not seen to reach an output", unused))
     name_spaces(inference, solution)
     return WeightSpace(inference, solution)
+
+
+def _beside_weights(module: nn.Module) -> set[str]:
+    """Its buffers whose entries belong to units: masks of pruned weights, vectors of a spectral norm."""
+    weights = {each.removesuffix("_orig") for each in module._parameters if each.endswith("_orig")}
+    names = {f"{weight}_{kind}" for weight in weights for kind in ("mask", "u", "v")}
+    return (names | {"_u", "_v"}) & module._buffers.keys()

@@ -125,6 +125,13 @@ def softmax(state: Inference, call: Call) -> Label:
     return x
 
 
+@rule("tril triu")
+def triangle(state: Inference, call: Call) -> Label:
+    x = state.of(call.first)
+    state.freeze(x[-2:], f"{call.name}, which sets entries to 0 by the order of rows and columns")
+    return tuple(map(solid, x))
+
+
 @rule("where masked_fill masked_fill_")
 def where(state: Inference, call: Call) -> Label:
     """One of two values by a mask: where the mask varies, units are not mixed."""

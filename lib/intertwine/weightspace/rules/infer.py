@@ -81,17 +81,17 @@ class Inference(Ties):
             self.read.add((index, axis))
 
 
-def infer(run: Run, trainable: set[int], masks: Collection[int] = ()) -> Inference:
+def infer(run: Run, trainable: set[int], ordered: Collection[int] = ()) -> Inference:
     """Follow the run, and collect the constraints of its operations.
 
     Args:
         trainable: values that are parameters, whose axes may move in every way.
-        masks: values whose entries change places only.
+        ordered: buffers whose entries change places with those of weights, and are not multiplied.
     """
     state = Inference(run, trainable)
-    for index in masks:
+    for index in ordered:
         state.labels[index] = tuple(map(still, state.of(Ref(index), free=True)))
-        state.mix(state.labels[index], "a mask")
+        state.mix(state.labels[index], "entries of a buffer")
     for index in run.inputs:
         state.labels[index] = tuple(plain(n) for n in run.shapes[index])
     for call in needed(run):

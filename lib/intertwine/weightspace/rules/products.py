@@ -9,7 +9,14 @@ from intertwine.weightspace.rules.regroup import repeated
 from intertwine.weightspace.trace.run import Call
 
 REST = "ABCDEFGHIJKLMNOP"  # the letters of ...
-EQUATIONS = {"mm": "ik,kj->ij", "bmm": "bik,bkj->bij", "mv": "ik,k->i", "dot": "k,k->", "outer": "i,j->ij"}
+EQUATIONS = {
+    "mm": "ik,kj->ij",
+    "bmm": "bik,bkj->bij",
+    "mv": "ik,k->i",
+    "dot": "k,k->",
+    "vdot": "k,k->",
+    "outer": "i,j->ij",
+}
 
 
 def contraction(
@@ -81,7 +88,7 @@ def grouped_mm(state: Inference, call: Call) -> Label:
     return products(state, rows, weight[1:])
 
 
-@rule("mm bmm mv dot outer einsum")
+@rule("mm bmm mv dot vdot outer einsum")
 def einsum(state: Inference, call: Call) -> Label:
     values: Any = call.args if call.name in EQUATIONS else call.args[1:]
     values = values[0] if len(values) == 1 and isinstance(values[0], tuple | list) else values
