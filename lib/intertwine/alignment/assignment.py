@@ -42,6 +42,7 @@ def unit_assignment(
     power = power[:, None]
     # ‖d·a − b‖² is quadratic in d: the best d in the group is the one nearest to the best of all
     d = scalars.nearest(AB / torch.where(power > 0, power, 1))
+    # ‖b‖² is left out: it counts once in every matching, with a partner or without
     outputs, inputs = assignment((power * d**2 - 2 * d * AB).T)
     return inputs, outputs, d[inputs, outputs]
 

@@ -144,8 +144,10 @@ class Statistics:
         Statistics collected with within=False give it for maps with a diagonal MMᵀ.
         """
         W, S, p = weight.to(self.scatter), self.scatter, self.p
+        # of the means; n times its square is what the centred sums leave out
         gap = W @ self.mean[:p] - self.mean[p:] + (0 if bias is None else bias.to(self.mean))
         moved = W @ S[:p, :p] if self.within else W * S.diagonal()[:p]
+        # tr(W S_AA Wᵀ − 2 W S_AB + S_BB) by differences that are small for a good fit: digits stay
         left = (W * (moved - S[:p, p:].T)).sum() + (S.diagonal()[p:] - (W * S[:p, p:].T).sum(1)).sum()
         return (left + self.n * gap @ gap).clamp(min=0).item()
 

@@ -19,7 +19,7 @@ from torch import Tensor
 from intertwine.alignment.channel_statistics import Statistics
 from intertwine.alignment.linear_map import LinearMap
 
-CUTOFF = 1e-12
+CUTOFF = 1e-12  # of the largest eigenvalue of the correlations: less is rounding
 
 
 def least_squares(statistics: Statistics, *, affine: bool = False) -> LinearMap:
@@ -125,9 +125,11 @@ def _lasso(A: Float[Tensor, "r p"], B: Float[Tensor, "r q"], alpha: float) -> Fl
 def _inverse_root(S: Float[Tensor, "p p"]) -> Float[Tensor, "p r"]:
     """R with RᵀSR = 1, whose columns are orthogonal to the null space of S, decided as above."""
     deviation = S.diagonal().sqrt()
+    # of correlations, not covariances: no unit of a channel decides what is rounding
     scale = torch.where(deviation > 0, deviation, 1)
     values, vectors = torch.linalg.eigh(S / scale / scale[:, None])
     kept = values > CUTOFF * values[-1]
     root = vectors[:, kept] / scale[:, None] / values[kept].sqrt()
+    # scaled back, the eigenvectors are no longer orthogonal to the null space, as the least M must be
     null = torch.linalg.qr(vectors[:, ~kept] / scale[:, None]).Q
     return root - null @ (null.T @ root)

@@ -214,6 +214,7 @@ def top_quantile(
     seen = keep = 0
     for batch in batches:
         seen += len(batch)
+        # 1e-6, since 0.29 · 100 is 28.999…; one more, as a level is what the chosen share exceeds
         keep = math.floor(quantile * images * batch[0, 0].numel() + 1e-6) + 1
         values = batch.transpose(0, 1).flatten(1)
         if not values.isfinite().all():
@@ -241,7 +242,7 @@ def _selected(
     b, u, i, j = (rows[..., horizontal.low] | rows[..., horizontal.high]).nonzero(as_tuple=True)
 
     def corner(y: Tensor, x: Tensor) -> Tensor:
-        return (maps[b, u, y[i], x[j]].double() - levels[u].double())[:, None]
+        return (maps[b, u, y[i], x[j]].double() - levels[u].double())[:, None]  # above the level is above 0
 
     # along the upper and the lower edge of each cell, then between them: no weight is below 0, so that no
     # pixel is above where no end is, and all are whole numbers, so that nothing is rounded
@@ -256,6 +257,7 @@ def _selected(
         codes = torch.nn.functional.pad(codes.int(), (0, 1, 0, 1), value=end)
         cells = codes[:, vertical.pixels[:, None, :, None], horizontal.pixels[None, :, None, :]]
         place = (b * cells.shape[1] + i) * cells.shape[2] + j
+        # one histogram for all units: unit u has the codes from u(end + 1) on
         keys = cells.flatten(0, 2).index_select(0, place) + ((end + 1) * u.int())[:, None, None]
         keys = torch.where(inside, keys, end)  # one test of all is faster than a list of the true ones
         yield torch.bincount(keys.flatten(), minlength=len(levels) * (end + 1)).view(len(levels), end + 1)

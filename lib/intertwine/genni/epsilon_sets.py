@@ -68,8 +68,10 @@ def betti(mask: Bool[Tensor, "*n"]) -> tuple[int, ...]:
     cells = np.zeros([2 * n + 1 for n in cubes.shape], dtype=bool)  # of all dimensions: odd places are open
     cells[1::2, 1::2, 1::2] = cubes
     cells = ndimage.binary_dilation(cells, np.ones([3] * m))
+    # of a cell: how many coordinates are odd
     dimensions = sum(np.ix_(*[np.arange(n) % 2 for n in cells.shape]))
     euler = int(np.where(dimensions % 2, -1, 1)[cells].sum())
+    # Euler and Poincaré: χ = b_0 − b_1 + b_2
     return pieces, pieces + cavities - euler, cavities
 
 
@@ -102,7 +104,7 @@ def persistence(values: Float[Tensor, "*n"], *, below: float = float("inf")) -> 
 
     def root(k: int) -> int:
         while parent[k] != k:
-            parent[k] = k = parent[parent[k]]
+            parent[k] = k = parent[parent[k]]  # halves the path for the next who asks
         return k
 
     rows = []
@@ -137,6 +139,7 @@ def _edges(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     heads, tails = [], []
     for offset in itertools.product((-1, 0, 1), repeat=mask.ndim):
         if offset > (0,) * mask.ndim:  # one of the two directions
+            # the grid without what the offset would move out of it, and the same moved
             here = tuple(slice(max(0, -k), min(0, -k) or None) for k in offset)
             there = tuple(slice(max(0, k), min(0, k) or None) for k in offset)
             both = mask[here] & mask[there]

@@ -122,6 +122,7 @@ def _affine_first(
     corners, steps = torch.cat([plane.centre[None], plane.basis]).to(inputs), axis.tolist()
     loss = inputs.new_zeros(len(steps) ** len(plane.basis))
     first, rest = _split(with_fast_pooling(problem.network, inputs))
+    # the first layer is affine in θ: its outputs on the whole grid are sums of those at the corners
     heads, tails = corners.split([_length(first), _length(rest)], dim=1)
     block = max(32, (memory or _memory(inputs, IN_TURN)) // call(first, heads[0], inputs[:1]).nbytes)
     for x, wanted in zip(inputs.split(block), y.split(block), strict=True):

@@ -161,6 +161,7 @@ def descend(
         batch = slice((step % batches) * batch_size, (step % batches + 1) * batch_size)
         stepper.zero_grad()
         gap = (outputs(problem.network, points, inputs[batch]) - y[batch]).square()
+        # a sum over starts: the gradient of each is its own, and Adam works entry by entry
         (gap.flatten(2).sum(2).mean(1).sum() / energy).backward()
         stepper.step()
         if schedule:
@@ -174,5 +175,6 @@ def _adds(theta: Float[Tensor, " p"], points: Float[Tensor, "k p"]) -> bool:
         return True
     gap, span = (theta - points[0]).double(), (points[1:] - points[0]).double().T
     basis = torch.linalg.qr(span).Q
+    # relative to the vectors, too: points that are nearly one are not told apart by rounding
     size = max(gap.norm(), points[0].norm())
     return bool((gap - basis @ (basis.T @ gap)).norm() > INDEPENDENT * size)

@@ -54,6 +54,7 @@ class CentredOrthogonal(MatrixGroup):
     ) -> Float[Tensor, "n n"]:
         """An orthogonal matrix of the line of ones, and one of its complement."""
         basis = mean_basis(self.n)
+        # in this basis an element is ±1 on the mean and orthogonal on its complement
         parts = [slice(1), slice(1, None)][: self.n]
         blocks = [solve(Orthogonal(len(basis[part])), *((basis.T @ W)[part] for W in Ws)) for part in parts]
         return basis @ torch.block_diag(*blocks) @ basis.T

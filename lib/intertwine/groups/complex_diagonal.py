@@ -49,7 +49,7 @@ class ComplexDiagonal(MatrixGroup):
     def matrix(self, z: Complex[Tensor, " m"]) -> Float[Tensor, "n n"]:
         """The matrix that multiplies the pairs by these numbers."""
         a, b = z.real.diag(), z.imag.diag()
-        A = torch.cat([torch.cat([a, -b], 1), torch.cat([b, a], 1)])
+        A = torch.cat([torch.cat([a, -b], 1), torch.cat([b, a], 1)])  # (a + ib)(x + iy)
         order = torch.arange(self.n).view(2, -1)
         order = (order.T if self.interleaved else order).flatten()
         return A[order][:, order]

@@ -42,6 +42,7 @@ class GeneralLinear(MatrixGroup):
 
     def _normal(self, W: Float[Tensor, "n k"]) -> Float[Tensor, "n n"]:
         """Rows become orthonormal, and then as for O(n)."""
+        # W = RᵀQᵀ: R⁻ᵀ makes the rows orthonormal, and a rotation fixes what is left
         Q, R = torch.linalg.qr(W.T)
         if triangular(W) is None or (turn := triangular(Q.T)) is None:
             return torch.eye(self.n, dtype=W.dtype)

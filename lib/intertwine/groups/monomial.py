@@ -50,12 +50,14 @@ class Monomial(MatrixGroup):
 
         size, inner = Y.square().sum(1), X @ Y.T
         best = self.scalars.nearest(torch.where(size > 0, inner / size, 1.0))
+        # ‖x_i − d y_j‖² without ‖x_i‖², which each row has whatever its partner
         columns = torch.as_tensor(linear_sum_assignment(best**2 * size - 2 * best * inner)[1])
         scalars = best[torch.arange(self.n), columns]
         return _matrix(columns, torch.where(scalars == 0, 1.0, scalars))
 
     def _normal(self, W: Float[Tensor, "n k"]) -> Float[Tensor, "n n"]:
         """Rows get length 1 and positive sums with fixed numbers, as far as scalars do it, and are sorted."""
+        # sums along two generic directions: the scalars come from the first, the order from the second
         sums = W @ generic(W.shape[1], 2)
         scalars = self.scalars.normal(sums[:, 0])
         order = (scalars * sums[:, 1]).argsort()

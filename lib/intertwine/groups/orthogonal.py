@@ -43,6 +43,7 @@ class Orthogonal(MatrixGroup):
         known = int((1e-13 * self.n * S[:1] < S).sum())
         if known < self.n - 1:
             return torch.eye(self.n, dtype=X.dtype)
+        # X and Y leave the sign of the last direction open: that which is nearer to the identity
         if known < self.n and U[:, -1] @ Vh[-1] < 0:
             Vh[-1] *= -1
         return U @ Vh

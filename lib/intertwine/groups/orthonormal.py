@@ -10,6 +10,7 @@ from intertwine.groups.scalar import gaussian
 def haar(generator: torch.Generator, n: int) -> Float[Tensor, "n n"]:
     """A random orthogonal matrix: Q of a Gaussian matrix, with the signs of R's diagonal moved into it."""
     Q, R = torch.linalg.qr(gaussian(generator, n, n))
+    # the QR with a positive diagonal is unique, which makes Q Haar distributed (Mezzadri 2007)
     return Q * R.diagonal().sign()
 
 

@@ -86,6 +86,7 @@ def _anchor(x: Float[Tensor, " points"], values: Float[Tensor, " points"], reach
 def _envelope(
     x: Float[Tensor, " points"], values: Float[Tensor, "*k points"], reach: float
 ) -> Float[Tensor, "*k points"]:
+    # x is sorted by |x|: the largest so far is that over all |y| ≤ |x|
     largest = values.abs().where(values.isfinite(), 0).cummax(-1).values
     last = int((x.abs() <= reach).sum()) - 1
     return largest.clamp(min=largest[..., last : last + 1])

@@ -44,6 +44,7 @@ class StabilizerOfOnes(MatrixGroup):
         block, basis = torch.eye(self.n, dtype=X.dtype), mean_basis(self.n)
         X, Y = basis.T @ X, basis.T @ Y
         if self.n > 1 and torch.linalg.matrix_rank(Y[1:]) == self.n - 1:
+            # in this basis elements are [[1, r], [0, B]]: first r, by least squares, then B
             block[:1, 1:] = torch.linalg.lstsq(Y[1:].T, (X[:1] - Y[:1]).T).solution.T
             block[1:, 1:] = GeneralLinear(self.n - 1)._best(X[1:], Y[1:])
         return basis @ block @ basis.T

@@ -67,6 +67,7 @@ def _float(rows: Float[np.ndarray, "n m1"], tolerance: float) -> Arrangement:
     turn = _sign(normals, tolerance)
     normals *= turn[:, None]
     labels, scales = np.full(len(norms), -1), np.zeros(len(norms))
+    # a row is norm · sign times the first of its group, and that is turn times the normal
     labels[bent], scales[bent] = groups, norms[bent] * sign * turn[groups]
     return Arrangement(normals, labels, scales)
 
@@ -84,10 +85,11 @@ def clusters(
 ) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " g"], Float[np.ndarray, " n"]]:
     """Groups of points within `tolerance`, in 1-norm, of the first of their group."""
     n, d = points.shape
+    # |x·d| ≤ ‖x‖₁ as |d_j| ≤ 1: what is within the tolerance stays so along every direction
     directions = np.random.default_rng(0).uniform(-1, 1, (d, DIRECTIONS))
     keys = points @ directions
     if not signed:
-        keys = np.abs(keys)
+        keys = np.abs(keys)  # x and −x lie on one hyperplane
     labels = np.zeros(n, dtype=np.int64)
     for key in keys.T:  # a group ends where a neighbour's projection is further off than the tolerance
         order = np.lexsort((key, labels))

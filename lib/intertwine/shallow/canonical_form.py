@@ -60,7 +60,7 @@ def invariants(p: ShallowReLU, found: Arrangement) -> Invariants:
     if p.exact:  # in floats normals have norm 1
         sizes = sizes * np.abs(found.normals).sum(1)[labels]
     bending = np.where(active, p.V, 0)
-    constant = p.c + p.V[:, ~active] @ np.maximum(p.b[~active], 0)
+    constant = p.c + p.V[:, ~active] @ np.maximum(p.b[~active], 0)  # w = 0: λσ(b)
     rest = (largest(p.V[:, ~active]) * np.abs(p.b[~active])).sum()
     return Invariants(
         gamma=half(sums(V * scales, labels, h)),

@@ -58,6 +58,7 @@ def compress(p: ShallowReLU | nn.Module, tolerance: float = TOLERANCE) -> Compre
     hint = up.astype(np.int64) - down  # the side that carries a neuron, 0 where both do
     options = [np.where(hint == 0, 1, hint), hint]
     best = min((configuration(form, signs, tolerance) for signs in options), key=lambda each: each.width)
+    # where nothing bends there is one configuration: two neurons for each rank of L
     bound, reason = h + 2 * len(best.left) * (h == 0), "the function bends at as many hyperplanes"
     if bound < best.width and h <= EXHAUSTIVE and k > 1:
         best = min(configurations(form, tolerance), key=lambda each: each.width)
@@ -80,6 +81,7 @@ Signs = Int[np.ndarray, " h"] | None
 
 def _no_pair(form: CanonicalForm, hint: Int[np.ndarray, " h"]) -> tuple[Signs, bool]:
     """Signs for which no linear part remains, and whether the search was complete."""
+    # of more, only those of which the given network has neurons on both sides
     free = np.ones(len(hint), dtype=bool) if len(hint) <= MOST_VECTORS else hint == 0
     if free.sum() > MOST_VECTORS:
         return None, False
@@ -103,9 +105,11 @@ def _one_pair(form: CanonicalForm) -> tuple[Signs, bool]:
         j = int(np.argmax(np.abs(w)))
 
         def modulo(rows: Numbers, w: Numbers = w, j: int = j) -> Numbers:
+            # coordinates of the rows modulo w: a multiple of w makes entry j 0, and entry j is left out
             return np.delete(rows - rows[:, [j]] * (w * reciprocal(w[[j]])), j, axis=1)
 
-        others, signs = np.arange(h) != pair, -(np.arange(h) != pair).astype(np.int64)
+        others = np.arange(h) != pair
+        signs = -others.astype(np.int64)  # 0 for the pair; others change sides below
         vectors, target = _partition(form, others, modulo(form.normals[:, :-1]), modulo(form.L))
         S = next(iter(subset_sums(vectors, target)), None) if vectors.size else ()
         if S is not None:

@@ -45,8 +45,10 @@ def configuration(
     """The configuration with the given signs and the smallest rest of L."""
     pairs = signs == 0
     single = form.normals[:, :-1] * signs[:, None]
+    # γ|u| = 2γσ(±u) ∓ γu: each single neuron takes its part of L
     rest = form.L - form.gamma @ single
     basis = row_reduce(form.normals[pairs, :-1], tolerance)
+    # δσ(u) − δσ(−u) = δu: what lies in the span of the pairs' normals costs no neuron
     along = rest[:, basis.pivots]
     rest = rest - along @ basis.rows
     if not is_exact(form.L):  # rounding, relative to L and its terms

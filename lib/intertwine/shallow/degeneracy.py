@@ -9,7 +9,7 @@ from intertwine.shallow.exact import TOLERANCE
 from intertwine.shallow.minimal import merged
 from intertwine.shallow.relu_network import ShallowReLU
 
-ROWS_AT_ONCE = 1024
+ROWS_AT_ONCE = 1024  # of the n×n matrix of cosines
 
 
 class Degeneracy(NamedTuple):
@@ -47,7 +47,7 @@ def degeneracy(p: ShallowReLU, tolerance: float = TOLERANCE) -> Degeneracy:
     best = -1.0
     for start in range(0, q.n, ROWS_AT_ONCE):
         cosine = np.abs(unit[start : start + ROWS_AT_ONCE] @ unit.T)
-        cosine[np.arange(len(cosine)), np.arange(start, start + len(cosine))] = -1.0
+        cosine[np.arange(len(cosine)), np.arange(start, start + len(cosine))] = -1.0  # with itself
         i, j = np.unravel_index(cosine.argmax(), cosine.shape)
         if q.n > 1 and cosine[i, j] > best:
             best, pair = cosine[i, j], (int(start + i), int(j))

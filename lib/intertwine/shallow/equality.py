@@ -166,11 +166,13 @@ def _symmetry(first: Merged, second: Merged, tolerance: float) -> Symmetry | Non
         r = transferred(p, normals, transfers, tolerance)
         both = arrangement(difference(r, q), tolerance)
         at_r, at_q = both.part(slice(r.n)), both.part(slice(r.n, None))
+    # a hyperplane has two sides: a number for each
     rays = [2 * at.labels + (at.scales < 0) for at in (at_r, at_q)]
     order = [np.argsort(ray) for ray in rays]
     if not np.array_equal(rays[0][order[0]], rays[1][order[1]]):
         return None
     permutation = np.empty(q.n, dtype=np.int64)
+    # neurons with the same rank among the rays correspond
     permutation[order[1]] = order[0]
     scales = np.abs(at_q.scales) * reciprocal(np.abs(at_r.scales[permutation]))
     return Symmetry(p, q, flips, normals, transfers, permutation, scales, tolerance)
@@ -210,14 +212,17 @@ def _candidates(d: ShallowReLU, found: Arrangement, parts: Invariants) -> Iterat
         others = np.arange(len(normals)) != H
         side = 1 if found.scales[found.labels == H][0] > 0 else -1  # where its first neuron is active
         for attempt in range(20):
+            # in exact numbers from an ever larger box: some z lies on no other hyperplane
             z = random.integers(-3 - attempt, 4 + attempt, d.m) if d.exact else random.normal(size=d.m)
             z = z.astype(normals.dtype)
+            # the foot of z on H
             x = z - w * ((z @ w + offsets[H]) * (Fraction(1, w @ w) if d.exact else 1 / (w @ w)))
             away, slope = np.abs(normals @ x + offsets)[others], np.abs(normals @ w)[others]
             crossed = slope > 0
             if not away.all():
                 continue  # on another hyperplane as well
-            step = min(away[crossed] / (2 * slope[crossed]), default=1)
+            step = min(away[crossed] / (2 * slope[crossed]), default=1)  # halfway to the next hyperplane
+            # in floats, far from H first: there the difference stands out of the rounding
             steps = [min(step, 1)] if d.exact else [1.0, 10 * step, step]
             yield from (x + s * t * w for s in steps for t in (side, -side, 0))
             if not d.exact and attempt >= 3:

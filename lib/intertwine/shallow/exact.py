@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Bool, Int, Shaped
 
 Numbers = Shaped[np.ndarray, "..."]
-TOLERANCE = 1e-9
+TOLERANCE = 1e-9  # of floats, relative to the terms that they are sums of
 ROUNDING = 1e-13
 """The rounding of sums of some forty terms; 2^40 sums seldom come so close to each other by chance."""
 

@@ -121,5 +121,7 @@ def _moving(p: ShallowReLU, found: Arrangement, tolerance: float) -> int:
     sides = np.bincount(rays[0], minlength=len(found.normals))
     pairs = np.flatnonzero(sides == 2)
     rank = len(row_reduce(found.normals[pairs, :-1], tolerance).pivots)
+    # neurons beyond the first of each ray, and dependencies between the normals of pairs
     parallel = int(active.sum()) - rays.shape[1] + len(pairs) - rank
+    # a scale of each active neuron; a dead one has λ = 0 and all else free, a constant one w = 0
     return int(active.sum() + dead.sum() * (p.m + 1) + constant.sum() * (p.k + 1) + p.k * parallel)

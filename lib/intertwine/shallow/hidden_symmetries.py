@@ -11,7 +11,7 @@ from intertwine.shallow.exact import ROUNDING, integers, is_exact, outer
 from intertwine.shallow.relu_network import ShallowReLU
 from intertwine.shallow.subsets import MOST_VECTORS, SubsetSums, subset_sums
 
-PRIME = 2**31 - 1
+PRIME = 2**31 - 1  # so that products of two residues fit into int64
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +55,7 @@ def hidden_symmetries(p: ShallowReLU, tolerance: float = ROUNDING) -> HiddenSymm
             None, f"dependent matrices λ_i w_iᵀ and {p.n} > {MOST_VECTORS} neurons: undecided"
         )
     sums = subset_sums(vectors, 0 * vectors.sum(0), tolerance)
+    # the empty set is among the sums
     return HiddenSymmetries(sums.count - 1, f"all 2^{p.n} sets", sums)
 
 

@@ -26,7 +26,7 @@ def merged(p: ShallowReLU, found: Arrangement, tolerance: float) -> Merged:
     V = p.V[:, active] * np.abs(scales)
     total = sums(V, ray, len(first))
     rays = np.flatnonzero(~negligible(largest(total), sums(largest(V)[None], ray, len(first))[0], tolerance))
-    rays = rays[np.argsort(first[rays])]
+    rays = rays[np.argsort(first[rays])]  # in the order of the network
     chosen = active[first[rays]]
     columns = total[:, rays] * reciprocal(np.abs(found.scales[chosen]))
     constant = np.flatnonzero(found.labels < 0)

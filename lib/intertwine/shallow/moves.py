@@ -11,7 +11,7 @@ from intertwine.groups import Activation, as_activation
 from intertwine.shallow.exact import Numbers, is_exact, numbers, reciprocal
 from intertwine.shallow.relu_network import ShallowReLU
 
-ODD_TOLERANCE = 1e-9
+ODD_TOLERANCE = 1e-9  # of κx, relative to the larger of σ(x) and x
 
 
 def act(p: ShallowReLU, A: object) -> ShallowReLU:
@@ -86,7 +86,7 @@ def odd_slope(activation: str | Callable[[Tensor], Tensor] | Activation) -> floa
     sigma = as_activation(activation)
     x = torch.logspace(-3, 3, 601, dtype=torch.float64)  # compared with σ at every scale
     odd, size = sigma(x) - sigma(-x), torch.maximum(sigma(x).abs(), x)
-    kappa = float(x @ odd / (x @ x))
+    kappa = float(x @ odd / (x @ x))  # by least squares; κ, if there is one
     return kappa if ((odd - kappa * x).abs() <= ODD_TOLERANCE * size).all() else None
 
 

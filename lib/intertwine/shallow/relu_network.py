@@ -131,6 +131,7 @@ class ShallowReLU:
         )
         p = ShallowReLU(W, b, V, c)
         unit = max(torch.finfo(each.dtype).eps for each in module.parameters())
+        # weights of float32 are known to a few units in their last place, whatever is computed with them
         object.__setattr__(p, "tolerance", max(TOLERANCE, 8 * unit))
         return p
 

@@ -92,7 +92,7 @@ def _keys(p: ShallowReLU) -> tuple[Numbers, Numbers]:
     safe = np.where(lengths == 0, 1, lengths)
     V = p.V.T * safe[:, None]
     if not p.exact:
-        V = V / (np.abs(V).max(initial=0) or 1)
+        V = V / (np.abs(V).max(initial=0) or 1)  # `clusters` compares with an absolute tolerance
     return lengths, np.hstack([rows * reciprocal(safe)[:, None], V])
 
 

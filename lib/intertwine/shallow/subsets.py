@@ -13,8 +13,8 @@ from jaxtyping import Float, Int, Shaped
 
 from intertwine.shallow.exact import ROUNDING, Numbers, integers, is_exact
 
-MOST_VECTORS = 40
-CHUNK = 1 << 16
+MOST_VECTORS = 40  # two halves with 2^20 sums each
+CHUNK = 1 << 16  # sums at a time
 PAIRS = 20_000_000  # of floats, compared in full
 
 
@@ -69,6 +69,7 @@ def subset_sums(
 def _exact(V: Numbers, target: Numbers, middle: int) -> SubsetSums:
     random = np.random.default_rng(0)
     while True:
+        # a random linear map to numbers: equal sums of vectors get equal keys, and others seldom do
         modulus, *multipliers = random.integers(2**57, 2**58, (1 + V.shape[1],)).tolist()
         hashed = [sum(x * y for x, y in zip(v, multipliers, strict=True)) % modulus for v in [*V, target]]
         keys = np.array(hashed, dtype=np.int64)
@@ -119,6 +120,7 @@ def _all_sums(values: Shaped[np.ndarray, " n"]) -> Shaped[np.ndarray, " s"]:
 def _sums(masks: Int[np.ndarray, " s"], V: Numbers) -> Numbers:
     """The vectors of the masks, exactly."""
     bits = _bits(masks, len(V))
+    # float64 holds whole numbers up to 2⁵³, and multiplies them many times faster than objects
     return bits @ V.astype(float) if np.abs(V).sum() < 2**53 else bits.astype(int).astype(object) @ V
 
 
@@ -134,6 +136,7 @@ def _verified(found: SubsetSums, V: Numbers, target: Numbers) -> bool:
         wanted = target - _sums(found.right[chunk], high)
         if (wanted != _sums(found.left[first[chunk]], low)).any():
             return False
+    # above, only the first of each range was compared; here all others of the range with it
     starts, index = np.unique(first, return_index=True)
     lengths = found.spans[index, 1] - starts
     leaders, members = np.repeat(starts, lengths), _ranges(starts, lengths)

@@ -62,7 +62,7 @@ class Blocks:
         self.layers = len(first[1]) + len(second[1])
         numbers = sum(Z.numel() for Z in self.rows(torch.arange(1)))  # of one image
         whole = len(images) * numbers * NUMBER
-        self.whole = 2 * whole <= memory
+        self.whole = 2 * whole <= memory  # the rest is for blocks in use
         self.size = _block_size(len(images), numbers, self.layers, memory - whole if self.whole else memory)
         self._ranges = torch.arange(len(images)).split(self.size)
         self._cache: dict[int, LayerFeatures] = {}
@@ -104,6 +104,7 @@ def _moved(model: nn.Module, device: torch.device) -> nn.Module:
 def _block_size(images: int, numbers: int, layers: int, memory: int) -> int:
     """The largest b for which two blocks of features, one in the making, and all Gram blocks fit."""
     squares, lines = NUMBER * (layers + 3), numbers * (3 * NUMBER + 4)
+    # squares·b² + lines·b = memory
     largest = (math.sqrt(lines**2 + 4 * squares * memory) - lines) / (2 * squares)
     if largest < min(2, images):
         least = 2 * lines + 4 * squares

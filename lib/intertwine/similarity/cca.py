@@ -111,6 +111,7 @@ def _bases(
         rounding = 4 * torch.finfo(Z.dtype).eps * rows.norm() * unit
         directions = torch.maximum(rounding, 64 * torch.finfo(S.dtype).eps * S[0]) < S
         shares = S.square().cumsum(0) / S.square().sum()
+        # the component that passes the share is kept: what counts is the variance before it
         before = torch.cat([shares.new_zeros(1), shares[:-1]])
         if variance < 1:
             directions &= before < variance

@@ -54,6 +54,7 @@ def cka(
         X, Y = (scaled(centred(Z.flatten(1))) for Z in (X, Y))
         check_varies(X=X, Y=Y)
         n, p, q = len(X), X.shape[1], Y.shape[1]
+        # products of channels take less arithmetic here than n×n Gram matrices, and give the same
         if p * p + p * q + q * q < n * (p + q):
             parts = (linear_hsic(A, B, estimator) for A, B in ((X, Y), (X, X), (Y, Y)))
             return _ratio(*parts, *(1e-12 * linear_hsic(A, A, "biased").detach() for A in (X, Y)))

@@ -58,10 +58,10 @@ def rbf(X: Float[Tensor, "n ..."]) -> Float[Tensor, "n n"]:
 
 
 def _squared_distances(X: Float[Tensor, "n c"]) -> Float[Tensor, "n n"]:
-    X = X - X.mean(0)
+    X = X - X.mean(0)  # distances are the same, and digits stay
     squares = X.square().sum(1)
     distances = (squares[:, None] + squares - 2 * X @ X.T).clamp(min=0)
-    return distances - torch.diag(distances.diagonal())
+    return distances - torch.diag(distances.diagonal())  # a sample is at 0 from itself, not at rounding
 
 
 @torch.no_grad()

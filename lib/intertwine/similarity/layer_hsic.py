@@ -40,6 +40,7 @@ class Sums:
         if self._unbiased and i == j:
             grams.diagonal(dim1=1, dim2=2).zero_()
         flat = grams.flatten(1)
+        # the block below the diagonal is this one, transposed
         self._products += (flat @ flat.T) * (1 if i == j else 2)
         self._rows[:, i : i + grams.shape[1]] += grams.sum(2)
         if i != j:

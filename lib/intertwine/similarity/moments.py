@@ -27,6 +27,7 @@ def compressed(statistics: Statistics) -> tuple[Float[Tensor, "m p"], Float[Tens
     second = torch.cat([correlations @ Vh @ Y, rest @ Vh @ Y])
     both = torch.cat([first, second], 1)
     both = torch.cat([both, -both])  # of mean 0
+    # scaled so that the covariance, the scatter over its number of rows, is that of all n rows
     return tuple((both * (len(both) / 2 / statistics.n) ** 0.5 + statistics.mean).split(statistics.widths, 1))
 
 

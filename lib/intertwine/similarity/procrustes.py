@@ -61,6 +61,7 @@ def procrustes(
         squares = squares.clamp(min=0) * (X.shape[1] != Y.shape[1])  # there are none otherwise
         chord = (squares + (X[:, rows] - Y[:, columns]).square().sum()).sqrt()
     else:
+        # where widths differ or samples are few a direction is free: its sign makes any Q a rotation
         proper = group == "rotation" and X.shape[1] == Y.shape[1] <= len(X)
         chord = _rotated_residual(narrowed(X), narrowed(Y), proper)
     chord = torch.where(chord > CHORD_ROUNDING, chord, 0)
@@ -103,7 +104,7 @@ def _normalised(X: Float[Tensor, "n c"], group: str, centre: bool) -> Float[Tens
     check_varies(given=X)
     if group == "grelu":
         X = X[:, X.any(0)]
-        X = X / X.abs().amax(0)
+        X = X / X.abs().amax(0)  # first, as squares of small columns would vanish
         X = X / X.norm(dim=0)
     return X / X.norm()
 

@@ -89,6 +89,7 @@ def _linear_program(cost: np.ndarray) -> np.ndarray:
         if found.x is None:
             raise RuntimeError(f"The transport plan was not found: {found.message}")
         prices = found.eqlin.marginals
+        # a pair that is cheaper than its prices would improve the plan; where none is, the plan is optimal
         reduced = cost - prices[:p, None] - prices[p:]
         new = _cheapest(reduced) & (reduced < -COST_ROUNDING) & ~kept
     plan = np.zeros((p, q))
@@ -98,4 +99,5 @@ def _linear_program(cost: np.ndarray) -> np.ndarray:
 
 def _cheapest(cost: np.ndarray) -> np.ndarray:
     """Whether an entry is among the four least of its row or of its column."""
+    # the four cheapest of each column and of each row
     return (cost <= np.sort(cost, 0)[:4][-1]) | (cost <= np.sort(cost, 1)[:, :4][:, -1:])

@@ -55,6 +55,7 @@ def build(
     if start == "random":
         start = made.draw(junction.widths, generator, **options)
     elif isinstance(start, str):
+        # such as `affine`, which both the start and the trained kind have
         shared = options_of(_class(start, "start")).keys() & options
         first = build(start, junction, generator, **{each: options[each] for each in shared})
         if not isinstance(first, LinearMap):

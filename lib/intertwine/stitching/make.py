@@ -159,7 +159,7 @@ def stitch_at(
         how = replace(how, batch_norm=batch_norm)
     generator = torch.Generator().manual_seed(seed)
     made = build(kind, junction, generator, trained=recipe is not None, start=start, **options)
-    layer = as_module(made, torch.empty(0))
+    layer = as_module(made, torch.empty(0))  # trained in torch's default type
     return train_stitch(junction, layer, how, seed=seed, penalty=penalty, measure=measure, progress=progress)
 
 

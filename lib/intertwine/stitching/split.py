@@ -92,6 +92,7 @@ def _part(model: nn.Module, graph: fx.Graph, inputs: list[fx.Node], outputs: lis
     copies = dict(zip(inputs, values, strict=True))
     wanted = _reached(outputs, inputs, back=True)
     for node in graph.nodes:
+        # a front takes all inputs of the model, also those that it does not use
         if (node in wanted and node not in copies) or (node.op == "placeholder" and not inputs):
             copies[node] = part.node_copy(node, copies.__getitem__)
     if inputs:

@@ -42,6 +42,7 @@ def train_stitch(
     check_fit(rest, values, junction.widths, junction.dtype)
     network = Stitched(junction.front, rest)
     rows: list[dict[str, Any]] = [{"epoch": 0, "lr": 0.0, "loss": float("nan"), "accuracy": float("nan")}]
+    # the start is judged as every epoch is: on validation data no training ends worse than it began
     rank = _judge(network, junction, recipe, measure, rows[0])
     best, chosen = copy.deepcopy(rest), 0
     if recipe.epochs:
@@ -54,6 +55,7 @@ def train_stitch(
             hooks |= {"before_step": layer.advance, "after_step": layer.project}
         norms = tracked(rest.back) if recipe.batch_norm == "reestimated" else []
         for number in tqdm(range(recipe.epochs), unit="epoch", disable=not progress):
+            # all else stays in evaluation mode, as it is judged: both networks without dropout
             for module in (layer, *norms):
                 module.train()
             how = {"seed": seed, "dtype": junction.dtype, **hooks}
@@ -102,6 +104,7 @@ class _Batches(Batches):
         for rows, inputs in self.numbered(number, seed=seed):
             labels = targets = self.labels[rows]
             theirs = None
+            # an augmented image is new: what model 2 makes of it is stored nowhere
             if self.soft and self.augmented:
                 targets = run(at.model2, inputs, at.dtype).float().softmax(1)
             elif self.soft:
@@ -125,6 +128,7 @@ def _judge(
 ) -> tuple[float, float]:
     """Add accuracies to a row; returns the criterion of the best epoch: without validation, the epoch."""
     if recipe.batch_norm == "reestimated":
+        # values that are stored for a training in bfloat16 are not those that a judged network gets
         exact = junction.dtype == torch.float32
         images = junction.data("train").images
         reestimate(network.rest, junction.values("train") if exact else outputs(junction.front, images))
@@ -137,4 +141,4 @@ def _judge(
         return float(row["epoch"]), 0.0
     judged = junction.judge(network, "validation")
     row["validation_accuracy"] = judged.accuracy
-    return judged.accuracy, -judged.loss
+    return judged.accuracy, -judged.loss  # few images: the loss tells equal accuracies apart

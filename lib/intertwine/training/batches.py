@@ -78,6 +78,7 @@ class Batches:
         stream = int(files.digest("order", seed, number)[:15], 16)
         generator = torch.Generator().manual_seed(stream)
         n, shift = len(self.labels), self.recipe.shift
+        # with drop_last, each epoch leaves out other images
         order = torch.randperm(n, generator=generator)[: len(self) * self.recipe.batch_size]
         moves = torch.randint(-shift, shift + 1, (len(order), 2), generator=generator)
         flips = torch.rand(len(order), generator=generator) < (0.5 if self.recipe.flip else 0)
@@ -98,6 +99,7 @@ class Batches:
         x = torch.where(flip[:, None], width - 1 - column, column) + move[:, 1:]
         y = torch.arange(height, device=rows.device) + move[:, :1]
         inside = ((y >= 0) & (y < height))[:, :, None] & ((x >= 0) & (x < width))[:, None]
+        # where in `pixels` each pixel comes from: its image, row and column; the last of all is the fill
         at = (rows[:, None] * height + y)[:, :, None] * width + x[:, None]
         at = at.where(inside, len(self.pixels) - 1)
         images = self.pixels.index_select(0, at.flatten()).view(len(rows), height, width, channels)

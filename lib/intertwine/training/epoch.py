@@ -117,6 +117,7 @@ def epoch(
                 before_step(done)
             with autocast(device, dtype):
                 logits = model(inputs)
+            # a loss in bfloat16 would have two digits
             wide = logits.to(torch.promote_types(logits.dtype, torch.float32))
             targets = more[0] if more else labels
             loss = F.cross_entropy(wide, targets, label_smoothing=recipe.label_smoothing)

@@ -111,6 +111,7 @@ def train(
                 content = {"network": network.state_dict(), "optimizer": optimizer.state_dict()}
                 store.save(checkpoint, content | {"stamp": stamp, "history": rows})
             bar.set_postfix(loss=f"{row['loss']:.3f}", accuracy=f"{row['accuracy']:.1%}", refresh=False)
+    # freezing has switched off the gradients of the front
     for parameter, original in zip(network.parameters(), before.parameters(), strict=True):
         parameter.requires_grad_(original.requires_grad)
     network.to(memory_format=torch.contiguous_format)

@@ -97,7 +97,7 @@ def _enough(apart: float, tolerance: float, matters: float) -> float:
     """The half-width of the mean with which a number that lies so far from the printed one is decided."""
     margin = tolerance + matters
     error = margin - apart if apart < margin else apart
-    return float(max(error**2 - tolerance**2, 0) ** 0.5)
+    return float(max(error**2 - tolerance**2, 0) ** 0.5)  # hypot(half, tolerance) = error
 
 
 def _ordering(claim: Claim, rows: pd.DataFrame) -> Verdict:
@@ -144,6 +144,7 @@ def _exact(claim: Claim, rows: pd.DataFrame) -> Verdict:
     universal = claim.kind == "universal"
     column, cases = side(rows, claim.columns[0]), len(rows)
     residual = not is_bool_dtype(column)
+    # Bonferroni: the largest of so many cases exceeds by noise alone in 2.5 % of tables
     margin = normal_quantile(1 - 0.025 / cases) * claim.noise if claim.noise else 0.0
     deciding = column > (claim.tolerance or 0) + margin if residual else column != universal
     if deciding.any():

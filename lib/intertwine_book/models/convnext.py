@@ -69,7 +69,7 @@ def convnext(
         few, more = (
             _count(convnext(width, expansion=e, in_channels=in_channels, classes=classes)) for e in (1.0, 2.0)
         )
-        expansion = 1 + (wanted - few) / (more - few)
+        expansion = 1 + (wanted - few) / (more - few)  # parameters grow linearly with it
     grown = {k: max(1, round(min(k, 2) * expansion * width)) for k in (1, 2, 3)}
     layers: dict[str, nn.Module] = {
         "stem": conv(in_channels, width, 4, stride=4),

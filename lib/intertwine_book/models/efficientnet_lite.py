@@ -28,6 +28,7 @@ class SameConv(nn.Conv2d):
     def forward(self, x: Float[Tensor, "n c h w"]) -> Float[Tensor, "n c2 h2 w2"]:
         sides = zip(x.shape[2:], self.kernel_size, self.stride, strict=True)
         high, wide = (max((math.ceil(size / step) - 1) * step + k - size, 0) for size, k, step in sides)
+        # TensorFlow's padding SAME: an odd pixel goes to the right and below
         return super().forward(F.pad(x, (wide // 2, wide - wide // 2, high // 2, high - high // 2)))
 
 
@@ -69,6 +70,7 @@ def efficientnet_lite(
     """
     layers, hidden, inputs = _unit(0, 3, 32, 3, 2), [HiddenLayer("relu0", "0", 32)], 32
     for stage, (blocks, kernel, stride, growth, wanted) in enumerate(STAGES):
+        # rounded to a multiple of 8 that is at least 0.9 times what is wanted, as the authors do
         channels = max(8, int(WIDTH_MULTIPLIERS[number] * wanted + 4) // 8 * 8)
         channels += 8 * (channels < 0.9 * WIDTH_MULTIPLIERS[number] * wanted)
         first_or_last = stage in (0, len(STAGES) - 1)  # these keep their depth
@@ -104,5 +106,6 @@ def _load(network: Network, package: str) -> Network:
         ) from None
     (path,) = folder.rglob("*.pth")
     published = torch.load(path, map_location="cpu", weights_only=True)
+    # the same tensors in the same order under other names; another shape is an error
     network.load_state_dict(dict(zip(network.state_dict(), published.values(), strict=True)))
     return network

@@ -38,7 +38,7 @@ def lenet(
             f"Expected images of at least 16×16 pixels, was given size={size}: pad them, or use a Myrtle CNN."
         )
     channels1, channels2, features1, features2 = 3 * width, 8 * width, 60 * width, 42 * width
-    side = ((size - 4) // 2 - 4) // 2
+    side = ((size - 4) // 2 - 4) // 2  # a 5×5 kernel takes 4 pixels, a pooling halves; twice
     layers: dict[str, nn.Module] = {
         "conv1": conv(in_channels, channels1, 5, bias=True),
         "relu1": nn.ReLU(),

@@ -124,6 +124,7 @@ def load_published(path: str | Path) -> Published:
 
 def _translate(name: str) -> str:
     """Our name for a published tensor."""
+    # nine blocks in three layers
     name = re.sub(r"layer(\d)\.(\d)", lambda found: f"block{3 * int(found[1]) + int(found[2]) - 2}", name)
     name = name.removeprefix("module.")
     name = name.replace("downsample.0", "shortcut.conv").replace("downsample.1", "shortcut.bn")

@@ -58,7 +58,7 @@ def as_pairs(spec: Spec, seeds: Sequence[Seed]) -> list[SeedPair]:
     if isinstance(seeds, int):
         raise TypeError(f"Expected a list of seeds, was given {seeds}: write range({seeds}).")
     pairs = [seed if isinstance(seed, tuple) else (seed, seed) for seed in seeds]
-    starts = [*dict.fromkeys(start for start, _ in pairs)][:2]
+    starts = [*dict.fromkeys(start for start, _ in pairs)][:2]  # two tell whether a seed matters
     one, *others = (list(spec.build(seed=start).state_dict().values()) for start in starts or [0])
     if one and any(all(map(torch.equal, one, other)) for other in others):
         raise ValueError(

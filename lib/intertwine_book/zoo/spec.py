@@ -65,6 +65,7 @@ class Spec:
         build: Callable[..., nn.Module] = getattr(models, own) if isinstance(own, str) else own
         taken = inspect.signature(build).parameters
         named = "seed" in taken or any(p.kind is p.VAR_KEYWORD for p in taken.values())
+        # a function without a seed draws from torch's own generator, which is to stay as it is
         with torch.random.fork_rng([]):
             torch.default_generator.manual_seed(seed)
             return build(**self.arguments, **({"seed": seed} if named else {}))

@@ -42,6 +42,7 @@ class Birkhoff(Stitch):
         return P * self.scales if self.scaled else P
 
     def penalty(self) -> Tensor:
+        # a norm is convex: on the polytope it is largest at the vertices, which are the permutations
         return -self.alpha * self.P.norm()
 
     def advance(self, done: float) -> None:

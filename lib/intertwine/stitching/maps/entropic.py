@@ -52,7 +52,7 @@ class Entropic(Stitch):
         if self.training:
             self.steps += 1
             soft = _sinkhorn(self.scores / self.temperature, self.sweeps)
-            hard = hard + soft - soft.detach()
+            hard = hard + soft - soft.detach()  # hard forward, soft backward
         return self.log_scales.exp()[:, None] * hard
 
     def advance(self, done: float) -> None:

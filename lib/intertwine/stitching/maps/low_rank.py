@@ -28,7 +28,7 @@ class LowRank(FromMatrix):
         if not 1 <= rank <= min(weight.shape):
             raise ValueError(f"Expected a rank from 1 to {min(weight.shape)}, was given {rank}.")
         U, S, Vh = torch.linalg.svd(weight.double(), full_matrices=False)
-        root = S[:rank].sqrt()
+        root = S[:rank].sqrt()  # factors of one size, so that one rate suits both
         self.up, self.down = parameter(U[:, :rank] * root), parameter(root[:, None] * Vh[:rank])
 
     @classmethod

@@ -13,6 +13,7 @@ def best_match(statistics: Statistics) -> tuple[Float[Tensor, "p q"], Tensor, Te
     """
     AA, AB, BB = statistics.products()
     norms_a, norms_b = AA.diagonal().sqrt(), BB.diagonal().sqrt()
+    # a unit that never fires has products 0, so that its cosines are 0 with any denominator
     cosines = AB / (norms_a[:, None] * norms_b).clamp(min=1e-300)
     inputs, outputs = assignment(cosines, maximize=True)
     a, b = norms_a[inputs], norms_b[outputs]

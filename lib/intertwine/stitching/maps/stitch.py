@@ -110,6 +110,7 @@ def options_of(kind: type) -> dict[str, Any]:
         >>> list(options_of(KINDS["low rank"]).items())
         [('rank', <class 'inspect._empty'>), ('affine', True)]
     """
+    # `fit` takes the statistics before its options, `start` the junction and the generator
     function, given = (kind.fit, 1) if hasattr(kind, "fit") else (kind.start, 2)  # type: ignore[attr-defined]
     parameters = [*inspect.signature(function).parameters.values()][given:]
     own = (each for each in parameters if each.name != "first" and each.kind != each.VAR_KEYWORD)
