@@ -174,3 +174,21 @@ def test_weights_of_16_bits_are_matched_to_rounding_and_have_no_representative(d
         assert (x - y).double().norm() <= 4 * torch.finfo(dtype).eps * y.double().norm()
     said = sentence(lambda: canonicalise(space, model))
     assert said.startswith(f"Expected weights in float32 or float64, was given {dtype}: units are ordered by")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_sharded_model_is_pointed_to_its_state_dict():
+    from torch import distributed
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+
+    distributed.init_process_group("gloo", store=distributed.HashStore(), rank=0, world_size=1)
+    try:
+        model = fully_shard(perceptron(), mesh=init_device_mesh("cpu", (1,)))
+        said = sentence(lambda: find_symmetries(model, torch.zeros(1, 3)))
+    finally:
+        distributed.destroy_process_group()
+    assert (
+        "before it is sharded (on the meta device it takes no memory)" in said and "full state dict" in said
+    )
