@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from intertwine_book.build.layout import BookError
-from intertwine_book.build.parameters import check, declared, parse, written
+from intertwine_book.build.parameters import check, declared, parse, with_values
 
 SOURCE = """\
 from typing import Literal
@@ -33,11 +33,11 @@ values = st.fixed_dictionaries(
 @given(values)
 def test_what_is_written_is_what_is_declared(given_values):
     check(declared(SOURCE), given_values)
-    again = declared(written(SOURCE, given_values))
+    again = declared(with_values(SOURCE, given_values))
     expected = {name: parameter.default for name, parameter in declared(SOURCE).items()} | given_values
     assert {name: parameter.default for name, parameter in again.items()} == expected
     assert [p.annotation for p in again.values()] == [p.annotation for p in declared(SOURCE).values()]
-    assert written(SOURCE, given_values).count("#") == SOURCE.count("#")  # comments are kept
+    assert with_values(SOURCE, given_values).count("#") == SOURCE.count("#")  # comments are kept
 
 
 @given(
@@ -92,4 +92,4 @@ def test_an_annotation_is_read_and_not_evaluated():
 
 
 def test_written_leaves_valid_python():
-    ast.parse(written(SOURCE, {"dataset": "cifar10", "widths": []}))
+    ast.parse(with_values(SOURCE, {"dataset": "cifar10", "widths": []}))

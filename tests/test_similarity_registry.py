@@ -9,7 +9,7 @@ from torch import Tensor
 
 from intertwine.groups import GeneralLinear, GReLU, Orthogonal, Permutations
 from intertwine.similarity import INVARIANCES, MEASURES, which
-from intertwine.similarity.registry import named
+from intertwine.similarity.registry import as_measure
 
 DRAWS, C, N = 12, 6, 40
 
@@ -156,5 +156,5 @@ def test_which_measure_when_says_what_the_registry_says():
 
 def test_an_unknown_measure_names_the_nearest():
     with pytest.raises(ValueError, match="was given 'ckaa'; did you mean 'cka'"):
-        named("ckaa")
-    assert named(MEASURES["cca"]) is MEASURES["cca"]
+        as_measure("ckaa")
+    assert as_measure(MEASURES["cca"]) is MEASURES["cca"]

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.func import jacrev
 
-from intertwine.genni.parametric import check, outputs
+from intertwine.genni.parametric import check_points, outputs
 
 
 class FunctionalDimension(NamedTuple):
@@ -34,7 +34,7 @@ def functional_dimension(
     Singular values below a millionth of the largest count as 0. With fewer inputs than parameters, their
     number may bound the rank. All is computed in float64.
     """
-    check(model, theta[None], inputs)
+    check_points(model, theta[None], inputs)
     x = inputs.double()
     jacobian = jacrev(lambda at: outputs(model, at[None], x)[0].flatten(), chunk_size=256)(theta.to(x))
     values = torch.linalg.svdvals(jacobian)

@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from intertwine.genni.parametric import call, check, is_perceptron, perceptron
+from intertwine.genni.parametric import call, check_points, is_perceptron, perceptron
 from intertwine.genni.plane import Plane
 from intertwine.genni.pooling import with_fast_pooling
 from intertwine.genni.problem import Problem
@@ -70,7 +70,7 @@ def grid_loss(problem: Problem, plane: Plane, bounds: Bounds, n: int, *, memory:
     if not low < high or n < 2:
         raise ValueError(f"Expected bounds from low to high and n ≥ 2, was given {bounds} and n={n}.")
     network, inputs = problem.network, problem.inputs
-    check(network, plane.centre[None], inputs)
+    check_points(network, plane.centre[None], inputs)
     energy, m = problem.energy, len(plane.basis)
     axis = torch.linspace(low, high, n, dtype=torch.float64, device=inputs.device)
     if is_perceptron(network, inputs):
@@ -96,7 +96,7 @@ def loss_at(
     A zero target is allowed here; `memory` is as for `grid_loss`.
     """
     network, inputs, y = problem.network, problem.inputs, problem.y
-    check(network, points, inputs)
+    check_points(network, points, inputs)
     points = points.to(inputs)
     losses = []
     if is_perceptron(network, inputs):

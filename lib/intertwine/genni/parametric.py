@@ -33,13 +33,13 @@ def outputs(
     linear layers and elementwise activations are evaluated at all points together. ValueError for dropout or
     batch norm in training mode.
     """
-    check(model, points, inputs)
+    check_points(model, points, inputs)
     if is_perceptron(model, inputs):
         return perceptron(model, points, inputs).movedim(-1, 1)
     return torch.stack([call(model, theta, inputs) for theta in points])
 
 
-def named(model: nn.Module, theta: Float[Tensor, " p"]) -> dict[str, Tensor]:
+def by_name(model: nn.Module, theta: Float[Tensor, " p"]) -> dict[str, Tensor]:
     """The parameters of the network that θ holds, as views of it, by every name that a module has."""
     parameters = list(model.parameters())
     parts = theta.split([parameter.numel() for parameter in parameters])
@@ -55,10 +55,10 @@ def call(model: nn.Module, theta: Float[Tensor, " p"], x: Tensor) -> Tensor:
     """The network's outputs with other parameters than its own, in their dtype and on their device."""
     state = {name: each.to(theta) for name, each in model.named_buffers() if each.is_floating_point()}
     # with tie_weights, torch would restore a shared module's own weights in the wrong order
-    return functional_call(model, state | named(model, theta), (x,), tie_weights=False)
+    return functional_call(model, state | by_name(model, theta), (x,), tie_weights=False)
 
 
-def check(model: nn.Module, points: Float[Tensor, "k p"], inputs: Float[Tensor, "n ..."]) -> None:
+def check_points(model: nn.Module, points: Float[Tensor, "k p"], inputs: Float[Tensor, "n ..."]) -> None:
     """Raise a ValueError for networks that are random, and for points of another length."""
     for given in (points, inputs):
         check_tensor(given)

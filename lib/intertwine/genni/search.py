@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from intertwine.genni.grid import loss_at
-from intertwine.genni.parametric import check, outputs, parameter_vector
+from intertwine.genni.parametric import check_points, outputs, parameter_vector
 from intertwine.genni.problem import Problem
 
 # a solution counts as dependent if its distance from the others' plane is below this share of its distance
@@ -150,7 +150,7 @@ def descend(
             rate r on J itself are steps at rate r·E[y²] here.
     """
     inputs, y = problem.inputs, problem.y
-    check(problem.network, starts, inputs)
+    check_points(problem.network, starts, inputs)
     points = starts.detach().clone().requires_grad_()
     energy = y.square().flatten(1).sum(1).mean()
     kind = torch.optim.Adam if optimizer == "adam" else torch.optim.SGD

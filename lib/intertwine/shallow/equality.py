@@ -14,7 +14,7 @@ from intertwine.shallow.arrangement import Arrangement, arrangement
 from intertwine.shallow.canonical_form import Invariants, invariants
 from intertwine.shallow.exact import ROUNDING, TOLERANCE, Numbers, largest, negligible, reciprocal, sums
 from intertwine.shallow.minimal import Merged, merged
-from intertwine.shallow.moves import difference, monomial, moved
+from intertwine.shallow.moves import difference, monomial_matrix, moved
 from intertwine.shallow.relu_network import ShallowReLU, as_shallow
 
 
@@ -47,7 +47,7 @@ class Symmetry:
     @property
     def element(self) -> Numbers | Tensor:
         """The matrix that acts last: `act(transferred p, element)` is `q`."""
-        return monomial(self.permutation, self.scales)
+        return monomial_matrix(self.permutation, self.scales)
 
     def image(self) -> ShallowReLU:
         """`q`, computed from `p` by the symmetry: equal for exact networks, up to rounding for floats."""

@@ -48,7 +48,7 @@ def hidden_symmetries(p: ShallowReLU, tolerance: float = ROUNDING) -> HiddenSymm
         ValueError: floats with tens of millions of sums close to zero.
     """
     vectors = outer(p.V, p.W)
-    if independent(vectors, tolerance):
+    if linearly_independent(vectors, tolerance):
         return HiddenSymmetries(0, "the matrices λ_i w_iᵀ are linearly independent")
     if p.n > MOST_VECTORS:
         return HiddenSymmetries(
@@ -59,7 +59,7 @@ def hidden_symmetries(p: ShallowReLU, tolerance: float = ROUNDING) -> HiddenSymm
     return HiddenSymmetries(sums.count - 1, f"all 2^{p.n} sets", sums)
 
 
-def independent(vectors: Shaped[np.ndarray, "n d"], tolerance: float = ROUNDING) -> bool:
+def linearly_independent(vectors: Shaped[np.ndarray, "n d"], tolerance: float = ROUNDING) -> bool:
     """Whether rows are certified to be linearly independent: in floats by σ_min > tolerance · σ_max.
 
     Exact rows are taken modulo a prime: independent there they are independent, and the converse fails for

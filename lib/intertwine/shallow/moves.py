@@ -44,7 +44,7 @@ def moved(p: ShallowReLU, columns: Int[np.ndarray, " n"], scales: Shaped[np.ndar
     return ShallowReLU(q.W * scales[:, None], q.b * scales, q.V * reciprocal(scales), q.c)
 
 
-def monomial(columns: Int[np.ndarray, " n"], scales: Shaped[np.ndarray, " n"]) -> Numbers | Tensor:
+def monomial_matrix(columns: Int[np.ndarray, " n"], scales: Shaped[np.ndarray, " n"]) -> Numbers | Tensor:
     """The matrix with entries scales[i] at (i, columns[i]): an array if exact, or a tensor of floats."""
     A = np.zeros((len(scales), len(scales)), dtype=scales.dtype)
     A[np.arange(len(scales)), columns] = scales

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from intertwine.shallow.arrangement import clusters
 from intertwine.shallow.exact import TOLERANCE, Numbers, is_exact, primitive, reciprocal
-from intertwine.shallow.moves import monomial
+from intertwine.shallow.moves import monomial_matrix
 from intertwine.shallow.relu_network import ShallowReLU
 
 
@@ -51,7 +51,7 @@ class Stabilizer:
             columns[[i, j]] = j, i
             scales = np.ones(self.n, dtype=float if isinstance(t, float) else object)
             scales[i], scales[j] = 1 / t, t
-            yield monomial(columns, scales)
+            yield monomial_matrix(columns, scales)
 
 
 def stabilizer(p: ShallowReLU, tolerance: float = TOLERANCE) -> Stabilizer:

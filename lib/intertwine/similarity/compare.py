@@ -14,7 +14,7 @@ from intertwine.similarity.blocks import Blocks
 from intertwine.similarity.inputs import Spatial
 from intertwine.similarity.layer_hsic import all_samples, minibatches, ratios
 from intertwine.similarity.moments import compressed
-from intertwine.similarity.registry import MEASURES, Measure, named
+from intertwine.similarity.registry import MEASURES, Measure, as_measure
 
 
 def compare(
@@ -71,7 +71,7 @@ def compare(
             are constant or not finite, or that have no positions in common where these are samples, or a
             function that does not return a number.
     """
-    measure = named(measure)
+    measure = as_measure(measure)
     by_grams = measure.needs == "grams" and measure is MEASURES.get(measure.name)  # no other kernel is known
     layers2 = layers if layers2 is None else layers2
     spatial = spatial or measure.spatial

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from intertwine.features import channel_axis, rows
 from intertwine.similarity.inputs import check_choice
-from intertwine.similarity.registry import named
+from intertwine.similarity.registry import as_measure
 
 
 class Null(NamedTuple):
@@ -61,7 +61,7 @@ def null(
         repeats: how many draws, at least 2.
         generator: of the draws, on the CPU.
     """
-    measure = named(measure) if isinstance(measure, str) else measure
+    measure = as_measure(measure) if isinstance(measure, str) else measure
     if not callable(kind):
         check_choice("kind", kind, ("shuffle", "gaussian"))
     if repeats < 2:

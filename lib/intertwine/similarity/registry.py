@@ -145,7 +145,7 @@ _ALL = [
 MEASURES = {measure.name: measure for measure in _ALL}
 
 
-def named(measure: str | Measure | Callable[[Tensor, Tensor], Tensor | float]) -> Measure:
+def as_measure(measure: str | Measure | Callable[[Tensor, Tensor], Tensor | float]) -> Measure:
     """The measure of that name, or of a function; ValueError for an unknown name, with the nearest."""
     if isinstance(measure, Measure):
         return measure

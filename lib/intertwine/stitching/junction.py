@@ -13,7 +13,7 @@ from intertwine import devices
 from intertwine.alignment import Statistics, statistics
 from intertwine.data import Dataset
 from intertwine.data.dataset import check_dataset
-from intertwine.stitching.stitched import Layers, Stitched, Values, as_tuple, as_values, cut, run
+from intertwine.stitching.stitched import Layers, Stitched, Values, as_tuple, as_values, cut, run_part
 from intertwine.training import check_data, front_values, outputs
 from intertwine.training.outputs import FRONT_BYTES, all_outputs
 
@@ -153,7 +153,7 @@ class Junction:
 
     def judge(self, network: Stitched, name: str = "test") -> Judged:
         """How well a network that was stitched here does on a set; the accuracy is that of `evaluate`."""
-        parts = [run(network.rest, values, self.precision(name)) for values in self.values(name)]
+        parts = [run_part(network.rest, values, self.precision(name)) for values in self.values(name)]
         logits, labels = torch.cat(parts).float(), self.labels(name)
         right = (logits.argmax(1) == labels).double().mean().item()
         loss, distance = (F.cross_entropy(logits, x).item() for x in (labels, self.targets(name)))

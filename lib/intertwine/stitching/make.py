@@ -14,7 +14,7 @@ from intertwine.stitching.junction import Junction
 from intertwine.stitching.kinds import Kind, build
 from intertwine.stitching.maps import Full
 from intertwine.stitching.stitch_recipes import STILL, STITCH_RECIPES, StitchRecipe
-from intertwine.stitching.stitched import Layers, Rest, Stitched, check_fit, cut, run
+from intertwine.stitching.stitched import Layers, Rest, Stitched, check_fit, cut, run_part
 from intertwine.stitching.task_loss import EpochMeasure, Penalty, train_stitch
 
 
@@ -181,7 +181,7 @@ def join(
     rest = Rest(as_module(map, devices.like(back)), back, shortcut)
     stitched = Stitched(front, rest)
     if example is not None and len({(p.device, p.dtype) for p in stitched.parameters()}) < 2:
-        check_fit(rest, run(front, example[:1]), widths)
+        check_fit(rest, run_part(front, example[:1]), widths)
     return stitched
 
 

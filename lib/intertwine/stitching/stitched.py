@@ -112,7 +112,7 @@ def cut(
     front2, back = _parts(model2, layer2, example, shortcut)
     if example is None:
         return front, front2, back, (0, 0)
-    ours, theirs = (as_tuple(run(part, example[:1])) for part in (front, front2))
+    ours, theirs = (as_tuple(run_part(part, example[:1])) for part in (front, front2))
     if len(ours) != len(theirs):
         raise ValueError(
             f"Expected as many values to cross both cuts, {len(ours)} leave {layer1!r}, {len(theirs)} go on "
@@ -161,7 +161,7 @@ def check_fit(
 ) -> None:
     """Raise ValueError, in one sentence, unless stitch and back take the values of the front."""
     try:
-        run(rest, values, dtype)
+        run_part(rest, values, dtype)
     except RuntimeError as error:
         raise ValueError(
             f"Expected a stitch from {widths[0]} channels to {widths[1]}, was given one that does not fit: "
@@ -180,7 +180,7 @@ def as_values(values: Iterable[Tensor]) -> Values:
     return (first, *others) if others else first
 
 
-def run(part: nn.Module, values: Values, dtype: torch.dtype = torch.float32) -> Any:
+def run_part(part: nn.Module, values: Values, dtype: torch.dtype = torch.float32) -> Any:
     """The outputs of a part for one batch, in evaluation mode, without autograd."""
     (found,) = outputs(part, values, batch_size=len(as_tuple(values)[0]), dtype=dtype)
     return found

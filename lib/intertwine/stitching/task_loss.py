@@ -13,7 +13,7 @@ from intertwine.stitching.batch_norm import reestimate, tracked
 from intertwine.stitching.junction import Junction
 from intertwine.stitching.maps import Stitch
 from intertwine.stitching.stitch_recipes import StitchRecipe
-from intertwine.stitching.stitched import Rest, Stitched, as_tuple, as_values, check_fit, run
+from intertwine.stitching.stitched import Rest, Stitched, as_tuple, as_values, check_fit, run_part
 from intertwine.training import Batches, build_optimizer, epoch, fill_of, outputs
 
 Penalty = Callable[[Tensor, Tensor], Tensor]
@@ -38,7 +38,7 @@ def train_stitch(
     """
     layer = copy.deepcopy(layer).to(junction.device)
     rest = Rest(layer, copy.deepcopy(junction.back), junction.shortcut).eval()
-    values = run(junction.front, junction.images("train")[:1], junction.dtype)
+    values = run_part(junction.front, junction.images("train")[:1], junction.dtype)
     check_fit(rest, values, junction.widths, junction.dtype)
     network = Stitched(junction.front, rest)
     rows: list[dict[str, Any]] = [{"epoch": 0, "lr": 0.0, "loss": float("nan"), "accuracy": float("nan")}]
@@ -106,16 +106,16 @@ class _Batches(Batches):
             theirs = None
             # an augmented image is new: what model 2 makes of it is stored nowhere
             if self.soft and self.augmented:
-                targets = run(at.model2, inputs, at.dtype).float().softmax(1)
+                targets = run_part(at.model2, inputs, at.dtype).float().softmax(1)
             elif self.soft:
                 targets = at.targets("train")[rows]
             if self.both and self.augmented:
-                theirs = as_tuple(run(at.front2, inputs, at.dtype))[0]
+                theirs = as_tuple(run_part(at.front2, inputs, at.dtype))[0]
             elif self.both:
                 theirs = at.activations("train")[1][rows]
             values = as_values((inputs, *(x[rows] for x in self.others)))
             if not self.gathered:
-                values = run(at.front, inputs, at.dtype)
+                values = run_part(at.front, inputs, at.dtype)
             yield values, labels, targets, theirs
 
 

@@ -61,7 +61,7 @@ def prepare(source: Path, values: Mapping[str, Any]) -> tuple[nbformat.NotebookN
     cell = parameters.parameters_cell(node)
     declared = parameters.declared(cell.source)
     parameters.check(declared, values)
-    cell.source = parameters.written(cell.source, values)
+    cell.source = parameters.with_values(cell.source, values)
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     node.metadata = nbformat.from_dict({"kernelspec": kernel})
     return node, {name: parameter.default for name, parameter in declared.items()} | dict(values)

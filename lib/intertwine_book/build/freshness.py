@@ -28,7 +28,7 @@ def stamp(book: Book, profile: str, chapter: str, settings: Mapping[str, Any]) -
     return files.digest(source, *texts, code(source), settings, book.root / "requirements.lock", *tables)
 
 
-def record(executed: Path) -> dict[str, Any] | None:
+def record_of(executed: Path) -> dict[str, Any] | None:
     """The record of an executed notebook's run; None where there is none."""
     if not executed.is_file():
         return None
@@ -36,7 +36,7 @@ def record(executed: Path) -> dict[str, Any] | None:
 
 
 def is_fresh(executed: Path, expected: str) -> bool:
-    return (record(executed) or {}).get("stamp") == expected
+    return (record_of(executed) or {}).get("stamp") == expected
 
 
 def sources(book: Book) -> str:

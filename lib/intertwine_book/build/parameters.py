@@ -106,13 +106,13 @@ def _integers(value: Any) -> list[int]:
     return [each for each in (value if isinstance(value, list) else [value]) if type(each) is int]
 
 
-def written(source: str, values: Mapping[str, Any]) -> str:
+def with_values(source: str, values: Mapping[str, Any]) -> str:
     """The cell with new values in place of the old ones, annotations and comments kept.
 
     Papermill would add a second cell; a page with one cell says the truth once.
 
     Example:
-        >>> written("seed: int = 0  # of everything", {"seed": 7})
+        >>> with_values("seed: int = 0  # of everything", {"seed": 7})
         'seed: int = 7  # of everything'
     """
     lines = source.splitlines()

@@ -33,7 +33,7 @@ def states(book: Book, profile: str) -> list[ChapterState]:
 def _state(book: Book, profile: str, chapter: str, overrides: dict) -> ChapterState:
     executed = book.executed(profile, chapter)
     known = ", ".join(name for name in RECORDED if _tables(book, name, chapter)) or "-"
-    record = freshness.record(executed)
+    record = freshness.record_of(executed)
     if record is None:
         state = "failed" if book.failed(profile, chapter).is_file() else "never run"
         return ChapterState(chapter, state, "", "", "", "", "", known)

@@ -60,13 +60,13 @@ def key(cases: Sequence[Mapping[str, Any]], compute: Callable[..., Any]) -> Key:
     """
     seen, held, function = Seen(), [], _cached(compute)
     while isinstance(function, partial):
-        held += [written(each, "a partial", seen) for each in (function.args, function.keywords)]
+        held += [as_json(each, "a partial", seen) for each in (function.args, function.keywords)]
         function = _cached(function.func)
     if isinstance(function, FunctionType):
         held.append(_held(function, function.__name__, seen))
     elif _version(function, seen) is None:
         raise ValueError(f"Expected a function that gives the rows of a case, was given {function!r:.80}.")
-    return Key([written(dict(case), "a case", seen) for case in cases], held, sorted(seen.code))
+    return Key([as_json(dict(case), "a case", seen) for case in cases], held, sorted(seen.code))
 
 
 def columns(case: Mapping[str, Any]) -> dict[str, Any]:
@@ -79,25 +79,25 @@ def columns(case: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in case.items() if isinstance(value, Scalar)}
 
 
-def written(value: Any, where: str, seen: Seen, name: str = "") -> Any:
+def as_json(value: Any, where: str, seen: Seen, name: str = "") -> Any:
     """A value as JSON; for the error, where it is. A name is that of a variable."""
     value = _cached(value)
     if isinstance(value, Scalar):
         return value.item() if isinstance(value, np.generic) else value
     if id(value) not in seen.values:
         seen.values[id(value)] = value, name  # for a function that calls itself
-        seen.values[id(value)] = value, _written(value, where, seen, name)
+        seen.values[id(value)] = value, _as_json(value, where, seen, name)
     return seen.values[id(value)][1]
 
 
-def _written(value: Any, where: str, seen: Seen, name: str) -> Any:
+def _as_json(value: Any, where: str, seen: Seen, name: str) -> Any:
     match value:
         case Mapping() if not all(isinstance(key, str) for key in value):
-            return written([*value.items()], where, seen)
+            return as_json([*value.items()], where, seen)
         case Mapping():
-            return {key: written(each, f"{where}, {key}", seen) for key, each in value.items()}
+            return {key: as_json(each, f"{where}, {key}", seen) for key, each in value.items()}
         case list() | tuple() | range():
-            return [written(each, where, seen) for each in value]
+            return [as_json(each, where, seen) for each in value]
         case torch.device():
             return "device"
         case torch.dtype():
@@ -112,7 +112,7 @@ def _written(value: Any, where: str, seen: Seen, name: str) -> Any:
             return ["table", files.digest(value.to_csv())]
         case nn.Module():
             parts = [
-                (at, written(type(each), where, seen), _plain(each)) for at, each in value.named_modules()
+                (at, as_json(type(each), where, seen), _plain(each)) for at, each in value.named_modules()
             ]
             state = {
                 **dict(value.named_parameters()),
@@ -122,7 +122,7 @@ def _written(value: Any, where: str, seen: Seen, name: str) -> Any:
         case Dataset():  # of raw pixels, which networks see normalised
             return ["data", value.checksum, tensor_digest(value.mean, value.std)]
         case partial():
-            return [written(each, where, seen) for each in (value.func, value.args, value.keywords)]
+            return [as_json(each, where, seen) for each in (value.func, value.args, value.keywords)]
     if (version := _version(value, seen)) is not None:
         return [f"{value.__module__}.{value.__name__}", version]
     if isinstance(value, FunctionType | type) and (known := _name(value, name)) != "<lambda>":
@@ -131,7 +131,7 @@ def _written(value: Any, where: str, seen: Seen, name: str) -> Any:
         return ["checksum", checksum]
     if is_dataclass(value):
         own = {each.name: getattr(value, each.name) for each in fields(value)}
-        return [type(value).__qualname__, written(own, where, seen)]
+        return [type(value).__qualname__, as_json(own, where, seen)]
     raise ValueError(
         f"Expected in {where} what can be written down (numbers, words, lists, mappings, data classes, "
         f"networks, data sets, tensors, functions with a name), was given {value!r:.80}: hand over what it "
@@ -146,7 +146,7 @@ def _plain(part: nn.Module) -> dict[str, Any]:
         return isinstance(value, Scalar) or (isinstance(value, list | tuple) and all(map(plain, value)))
 
     own = {name: each for name, each in vars(part).items() if name[0] != "_" and name != "training"}
-    return {name: written(each, "a network", Seen()) for name, each in own.items() if plain(each)}
+    return {name: as_json(each, "a network", Seen()) for name, each in own.items() if plain(each)}
 
 
 def _cached(value: Any) -> Any:
@@ -222,7 +222,7 @@ def _held(value: FunctionType | type, name: str, seen: Seen) -> dict[str, Any]:
     for at, each in sorted(values.items(), key=itemgetter(0)):  # names have another order in each process
         version = _version(_cached(each), seen)
         if version is None:
-            held[at] = written(each, f"{at}, which {name} reads,", seen, at)
+            held[at] = as_json(each, f"{at}, which {name} reads,", seen, at)
         elif version != 1:  # of code of a module nothing else counts here
             held[at] = version
     return held
