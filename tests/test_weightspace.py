@@ -119,3 +119,8 @@ def test_a_rotation_is_in_no_group_of_relu_and_changes_the_function():
     torch.testing.assert_close(rotated[0](x), net[0](x) @ Q.T)
     torch.testing.assert_close(rotated.fc2.weight, net.fc2.weight)
     assert relative_error(rotated(x), net(x)) > 0.1
+
+
+def test_of_no_entries_the_relative_error_is_zero():
+    # as of a layer between widths of which the difference is 0, in MobileBERT
+    assert relative_error(torch.zeros(0, 3), torch.zeros(0, 3)) == 0.0

@@ -219,6 +219,29 @@ def test_a_match_says_what_its_weights_leave_open():
         assert found.undetermined == tuple(hidden.name for hidden in space.spaces)
 
 
+class Gained(nn.Module):
+    """A gain and a shift of zeros; units before and behind them have scalars of their own."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.c, self.d = (nn.Linear(3, 4), nn.Linear(3, 4), nn.Linear(4, 6), nn.Linear(4, 6))
+        self.gain, self.shift = nn.Parameter(torch.rand(4) + 0.5), nn.Parameter(torch.zeros(4))
+        self.out = nn.Linear(6, 2)
+
+    def forward(self, x):
+        h = self.a(x)
+        return self.out((self.c(self.gain * h + self.shift) + self.d(h * self.b(x))).tanh())
+
+
+def test_shifts_of_zeros_say_nothing_of_signs():
+    model = Gained().double().eval()
+    space = find_symmetries(model, torch.zeros(1, 3, dtype=torch.float64))
+    assert sorted(hidden.group for hidden in space.spaces) == ["Σ_4 ⋉ ((R^*)^3)^4", "Σ_6 ⋉ ({±1})^6"]
+    for seed in range(3):
+        found = match(space, model, space.act(model, space.sample(generator(seed))), sweeps=0)
+        assert found.undetermined == () and difference(found.model, model) < 1e-9
+
+
 def alive(model):
     pass
 

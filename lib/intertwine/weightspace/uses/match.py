@@ -147,7 +147,8 @@ def _assigned(hidden: HiddenSpace, found: list[Rows], given: Likeness | None) ->
         other = other.gather(1, order)
         return torch.where((one > 0) & (other > 0), one / other, 1).log()
 
-    likeness = sorted((weights | (given or {})).items(), key=lambda item: len(item[0]))
+    # weights of zeros, as biases begin with, say nothing of signs
+    likeness = sorted((weights | (given or {})).items(), key=lambda item: (not item[1].any(), len(item[0])))
     log, sign = solved(
         hidden,
         [(each.factor, ratio(*each.sizes)) for each in found],

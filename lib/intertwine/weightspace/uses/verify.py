@@ -26,12 +26,14 @@ class Verification(NamedTuple):
 
 
 def relative_error(new: Float[Tensor, "*shape"], old: Float[Tensor, "*shape"]) -> float:
-    """The largest difference, relative to the largest value if there is one but 0.
+    """The largest difference, relative to the largest value if there is one but 0; of no entries 0.
 
     Example:
         >>> relative_error(torch.tensor([1.0, 4.0]), torch.tensor([1.0, 2.0]))
         1.0
     """
+    if not old.numel():
+        return 0.0
     size = old.abs().max().item()
     return (new - old).abs().max().item() / (size or 1.0)
 
