@@ -69,7 +69,7 @@ def test_colours_are_what_their_masks_say():
     dataset, masks = scenes(200, seed=6)
     pixels, planes = (dataset.images * dataset.std + dataset.mean).movedim(1, -1), masks.planes()
     matte = planes[:, masks.names.index("matte")] & planes[:, masks.names.index("plain")]
-    for name, colour in concepts.COLOURS.items():
+    for name, colour in concepts.PAINTS.items():
         seen = pixels[matte & planes[:, masks.names.index(name)]]
         assert torch.allclose(seen, torch.tensor(colour), atol=1 / 255)
 

@@ -25,7 +25,7 @@ from intertwine_book.build.cli import cli
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 CONDA_NAMES = {"torch": "pytorch", "matplotlib": "matplotlib-base", "editables": "python-editables"}
-STILL_TWICE = {"AnyModel", "COLOURS", "LAYERS", "NAMES", "Run"}  # fewer are better
+STILL_TWICE = {"Run"}  # fewer are better
 
 
 def run(*command: str, **options) -> str:

@@ -11,7 +11,7 @@ from intertwine.data import Masks
 from intertwine_book.data.pixels import Pixels
 from intertwine_book.data.segmented import Segmented, segmented
 
-COLOURS = {
+PAINTS = {
     "red": (0.85, 0.15, 0.15),
     "green": (0.15, 0.70, 0.20),
     "blue": (0.15, 0.25, 0.85),
@@ -22,11 +22,11 @@ COLOURS = {
 TEXTURES = ("plain", "rows", "columns", "diagonals", "checks", "dots")
 SHAPES = ("disc", "square", "triangle", "ring", "cross", "bar")
 MATERIALS = ("matte", "shaded", "glossy", "grainy", "dark", "bright")
-NAMES = (*COLOURS, *TEXTURES, *SHAPES, *MATERIALS)
+CONCEPTS = (*PAINTS, *TEXTURES, *SHAPES, *MATERIALS)
 CATEGORIES = tuple(kind for kind in ("colour", "texture", "shape", "material") for _ in range(6))
-CLASSES = tuple(f"{colour} {shape}" for shape in SHAPES[:4] for colour in (*COLOURS,)[:4])
+CLASSES = tuple(f"{colour} {shape}" for shape in SHAPES[:4] for colour in (*PAINTS,)[:4])
 MEAN, STD = (0.41, 0.35, 0.35), (0.30, 0.27, 0.29)  # near those of many scenes; every seed shares them
-LAYERS = 4  # the ground, two things behind, and the one that gives the label
+DEPTH = 4  # the ground, two things behind, and the one that gives the label
 
 
 class _Look(NamedTuple):
@@ -62,7 +62,7 @@ def scenes(count: int, *, size: int = 32, seed: int = 0, device: str | torch.dev
         )
     chosen = devices.pick(device)
     random = np.random.RandomState(seed)  # NumPy never changes its stream
-    looks = [_look(random, count, layer) for layer in range(LAYERS)]
+    looks = [_look(random, count, layer) for layer in range(DEPTH)]
     # the 16 combinations are equally frequent
     labels = random.permutation(np.arange(count) % len(CLASSES))
     looks[-1] = looks[-1]._replace(shape=labels // 4, colour=labels % 4)
@@ -71,7 +71,7 @@ def scenes(count: int, *, size: int = 32, seed: int = 0, device: str | torch.dev
         for rows in np.array_split(np.arange(count), -(-count // 250))
     ]
     pixels, codes = (torch.cat(each) for each in zip(*parts, strict=True))
-    masks, answers = Masks(codes, _table(), NAMES, CATEGORIES), torch.from_numpy(labels)
+    masks, answers = Masks(codes, _table(), CONCEPTS, CATEGORIES), torch.from_numpy(labels)
     split, norm = f"{count} of seed {seed}", {"mean": MEAN, "std": STD}
     return segmented("concepts", pixels, answers, masks, chosen, classes=CLASSES, split=split, **norm)
 
@@ -85,7 +85,7 @@ def read(split: str, root: object = None) -> Pixels:
 
 def _look(random: np.random.RandomState, count: int, layer: int) -> _Look:
     colour, texture, shape, material = random.randint(6, size=(4, count))
-    front = layer == LAYERS - 1
+    front = layer == DEPTH - 1
     radius = random.uniform(0.24, 0.34, count) if front else random.uniform(0.16, 0.28, count)
     centre = random.uniform(0.3, 0.7, (2, count)) if front else random.uniform(0.1, 0.9, (2, count))
     turn, phase = random.uniform(-0.25, 0.25, count), random.uniform(0, 1, (2, count))
@@ -101,7 +101,7 @@ def _render(looks: list[_Look], size: int, random: np.random.RandomState) -> tup
     codes = np.zeros((count, size, size), np.int64)
     side = (np.arange(size, dtype=np.float32) + 0.5) / size
     grain = random.uniform(-1, 1, (count, size, size)).astype(np.float32)
-    palette = np.array([*COLOURS.values()], np.float32)
+    palette = np.array([*PAINTS.values()], np.float32)
     for look in looks:
         each = look._replace(**{name: _wide(getattr(look, name)) for name in ("radius", "turn")})
         y, x = side[None, :, None] - _wide(look.centre[0]), side[None, None, :] - _wide(look.centre[1])

@@ -1,17 +1,15 @@
 """A smaller network without some units, whose weights and declared sizes are smaller."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from intertwine.weightspace.act.space import WeightSpace
-from intertwine.weightspace.trace.given import eager, named_tensors, replica
+from intertwine.weightspace.trace.given import AnyModel, eager, named_tensors, replica
 from intertwine.weightspace.trace.trace import as_arguments, output_tensors
 from intertwine.weightspace.uses.mappings import places
-
-AnyModel = TypeVar("AnyModel", bound=nn.Module)
 
 
 def prune(space: WeightSpace, model: AnyModel, keep: Mapping[Any, Iterable[int]], inputs: Any) -> AnyModel:
