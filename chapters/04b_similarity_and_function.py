@@ -385,7 +385,7 @@ story.baseline()
 run = results.run(globals(), "04b_similarity_and_function", data=test)
 by_pair = [{"pair": k, "couple": two} for k, two in enumerate(joined)]
 by_weight = [case | {"weight": w} for case in by_pair for w in (0.0, penalty)]
-shared = [*claimed.NETWORKS, "layer"]
+shared = [*claimed.NETWORK_PARAMETERS, "layer"]
 
 
 @run.table(cases=by_pair, uses=[*shared, "stitch_epochs", "stitch_lr"])

@@ -6,7 +6,9 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import jupytext
 import nbformat
@@ -35,6 +37,30 @@ def test_no_line_is_longer_than_one_sentence(chapter):
     for path in (BOOK.chapters[chapter], layout.captions(BOOK.chapters[chapter])):
         long = [line for line in path.read_text().splitlines() if len(line) > 120]
         assert not long, f"{path.name}: break this line at a clause: {long[0]}"
+
+
+@CHAPTERS
+def test_a_chapter_asks_of_our_modules_only_what_they_have(chapter):
+    """A name that was renamed in the library is found here, long before the chapter runs."""
+    tree = ast.parse(BOOK.chapters[chapter].read_text())
+    modules, bound = (
+        {},
+        {
+            node.id
+            for node in ast.walk(tree)
+            if isinstance(getattr(node, "ctx", 0), ast.Store) and isinstance(node, ast.Name)
+        },
+    )
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("intertwine"):
+            for name in node.names:
+                found = getattr(import_module(node.module), name.name, None)
+                found = found or import_module(f"{node.module}.{name.name}")
+                if isinstance(found, ModuleType) and (name.asname or name.name) not in bound:
+                    modules[name.asname or name.name] = found
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules:
+            assert hasattr(modules[node.value.id], node.attr), f"line {node.lineno}: {ast.unparse(node)}"
 
 
 @CHAPTERS
