@@ -279,3 +279,29 @@ def test_bad_input_gets_one_sentence():
             broken[4].weight[0, 0, 0, 0] = value
         with pytest.raises(ValueError, match=r"finite weights, .* NaN or infinity in 4.weight of the second"):
             match(space, model, broken)
+
+
+class WideHeads(nn.Module):
+    """Attention behind a layer norm, with heads as wide as the stream, which span all of it."""
+
+    def __init__(self, width: int = 6, heads: int = 3):
+        super().__init__()
+        self.heads, self.enter = heads, nn.Linear(16, width)
+        self.norm, self.qkv = nn.LayerNorm(width), nn.Linear(width, 3 * heads * width, bias=False)
+        self.back, self.out = nn.Linear(heads * width, width), nn.Linear(width, 2)
+
+    def forward(self, x):
+        h = self.enter(x)
+        q, k, v = self.qkv(self.norm(h)).unflatten(-1, (3, self.heads, -1)).transpose(1, -2).unbind(2)
+        weights = (q @ k.mT).softmax(-1)
+        return self.out(h + self.back((weights @ v).transpose(1, 2).flatten(2)))
+
+
+def test_heads_as_wide_as_the_stream_are_told_apart_by_products_of_their_matrices():
+    torch.manual_seed(0)
+    model = WideHeads().double().eval()
+    space = find_symmetries(model, torch.randn(2, 5, 16, dtype=torch.float64))
+    assert sum(hidden.group == "GL(6) for each of 3" for hidden in space.spaces) == 2
+    for seed in range(3):
+        found = match(space, model, space.act(model, space.sample(generator(seed))))
+        assert found.undetermined == () and difference(found.model, model) < 1e-9

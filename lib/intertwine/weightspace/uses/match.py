@@ -1,5 +1,6 @@
 """The element that brings one network closest to another: shared spaces together, scalars and all."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,7 @@ from intertwine.weightspace.rules.axes import single
 from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.solve.move import Move, dual
 from intertwine.weightspace.trace.trace import trace
-from intertwine.weightspace.uses.rows import Rows, places, rows, wider
+from intertwine.weightspace.uses.rows import Rows, places, rows, sides, wider
 from intertwine.weightspace.uses.sweep import solved, sweep
 
 
@@ -77,7 +78,7 @@ def match(
             if hidden.permuted and hidden.base is None:
                 models, found = [(target, still), (state, still)], [*places(solution, hidden, state)]
                 if hidden.index not in undetermined:  # what an open element moves would only mislead
-                    found = [each for each in found if each.others.isdisjoint(undetermined)]
+                    found = [each for each in found if each.others.isdisjoint(undetermined)] or found
                 move = _assigned(hidden, rows(found, models, everything), None)
                 if move.sign.any() or not torch.equal(move.order, hidden.identity().order):
                     changed = True
@@ -173,7 +174,12 @@ def _blocks(within: list[tuple[HiddenSpace, list[Rows]]]) -> Int[Tensor, "1 b"]:
                 inner = inner.abs() if hidden.signs else inner
                 alike = [m.gather(1, _best(m)[:, None]).sum() for row in inner for m in row]
                 likeness += torch.stack(alike).view(likeness.shape)
-            elif x.shape[2] >= x.shape[1]:  # else they span everything
+            elif x.shape[2] > x.shape[1]:  # else they span everything
                 x, y = (torch.linalg.qr(z.mT).Q.mT for z in (x, y))
                 likeness += torch.einsum("aik,bjk->abij", x, y).square().sum((2, 3))
+        if hidden.matrices is not None and len(joined := [*sides(hidden, found).values()]) == 2:
+            # the inner products of x₁ᵀx₂, of two sides of model 1, with y₁ᵀy₂: A and its dual cancel
+            inner = math.prod(torch.einsum("aik,bjk->abij", x, y) for x, y in joined).sum((2, 3))
+            sizes = [math.prod(z @ z.mT for z in model).sum((1, 2)) for model in zip(*joined, strict=True)]
+            likeness += hidden.size * inner / (sizes[0][:, None] * sizes[1]).sqrt().clamp(min=1e-300)
     return _best(likeness)[None]

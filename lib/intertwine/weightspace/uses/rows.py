@@ -80,15 +80,20 @@ def rows(found: Iterable[Place], models: Models, known: set[int]) -> list[Rows]:
     return sorted(result, key=lambda r: (int((r.sizes[0] == 0).sum()), r.entries[0].shape[2] == 1))
 
 
-def wider(hidden: HiddenSpace, found: list[Rows]) -> tuple[tuple[float, ...], list[Float[Tensor, "b n k"]]]:
-    """The weights on which a matrix acts, or those on which its dual acts, whichever span more."""
-    sides: dict[tuple[float, ...], list[Rows]] = {}
+def sides(hidden: HiddenSpace, found: list[Rows]) -> dict[tuple[float, ...], list[Float[Tensor, "b n k"]]]:
+    """All weights on which a matrix acts, and all on which its dual acts, in each model."""
+    alike: dict[tuple[float, ...], list[Rows]] = {}
     for each in found:
-        sides.setdefault(hidden.vector(each.factor), []).append(each)
-    joined = {
+        alike.setdefault(hidden.vector(each.factor), []).append(each)
+    return {
         vector: [torch.cat(models, 2) for models in zip(*(each.entries for each in side), strict=True)]
-        for vector, side in sides.items()
+        for vector, side in alike.items()
     }
+
+
+def wider(hidden: HiddenSpace, found: list[Rows]) -> tuple[tuple[float, ...], list[Float[Tensor, "b n k"]]]:
+    """The side that spans more."""
+    joined = sides(hidden, found)
     if len(joined) == 1:
         return next(iter(joined.items()))
     return max(joined.items(), key=lambda item: (rank(item[1][-1]), item[1][0].shape[2]))

@@ -55,9 +55,14 @@ def sweep(
         return any(each.width > 1 or level == 3 or not hidden.permuted for each in found)
 
     def spans(hidden: HiddenSpace, level: int) -> bool:
-        """Whether its weights tell blocks apart whatever moves within these: by what their rows span."""
-        widths = (each.width for each in known(hidden, level))
-        return hidden.matrices is None or max(widths, default=0) >= hidden.size
+        """Whether its weights tell blocks apart whatever moves within these.
+
+        By what their rows span, if that is not everything, or by products of the two sides of a matrix.
+        """
+        found = known(hidden, level)
+        width = max((each.width for each in found), default=0)
+        both = len({hidden.vector(each.factor) for each in found}) == 2
+        return hidden.matrices is None or width > (1 if both else hidden.size)
 
     def ready(level: int, hidden: HiddenSpace) -> bool:
         center = solution.centers.get(hidden.index)
