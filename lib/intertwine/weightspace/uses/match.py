@@ -1,6 +1,5 @@
 """The element that brings one network closest to another: shared spaces together, scalars and all."""
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -179,7 +178,8 @@ def _blocks(within: list[tuple[HiddenSpace, list[Rows]]]) -> Int[Tensor, "1 b"]:
                 likeness += torch.einsum("aik,bjk->abij", x, y).square().sum((2, 3))
         if hidden.matrices is not None and len(joined := [*sides(hidden, found).values()]) == 2:
             # the inner products of x₁ᵀx₂, of two sides of model 1, with y₁ᵀy₂: A and its dual cancel
-            inner = math.prod(torch.einsum("aik,bjk->abij", x, y) for x, y in joined).sum((2, 3))
-            sizes = [math.prod(z @ z.mT for z in model).sum((1, 2)) for model in zip(*joined, strict=True)]
+            one, other = (torch.einsum("aik,bjk->abij", x, y) for x, y in joined)
+            sizes = [((x1 @ x1.mT) * (x2 @ x2.mT)).sum((1, 2)) for x1, x2 in zip(*joined, strict=True)]
+            inner = (one * other).sum((2, 3))
             likeness += hidden.size * inner / (sizes[0][:, None] * sizes[1]).sqrt().clamp(min=1e-300)
     return _best(likeness)[None]
