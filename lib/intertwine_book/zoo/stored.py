@@ -38,11 +38,9 @@ def get(
     Example:
         >>> import tempfile
         >>> from dataclasses import replace
-        >>> from intertwine_book import data
-        >>> from intertwine_book import zoo
-        >>> from intertwine_book.zoo import RECIPES, Spec
-        >>> recipe = replace(RECIPES["digits"], epochs=1)
-        >>> spec = Spec("myrtle", data.load("digits", "train"), recipe, {"width": 2, "in_channels": 1})
+        >>> from intertwine_book import data, zoo
+        >>> recipe = replace(zoo.RECIPES["digits"], epochs=1)
+        >>> spec = zoo.Spec("myrtle", data.load("digits", "train"), recipe, {"width": 2, "in_channels": 1})
         >>> root = tempfile.mkdtemp()
         >>> first, = zoo.get(spec, [0], root=root, device="cpu")
         >>> again, = zoo.get(spec, [0], root=root, device="cpu")
@@ -97,11 +95,9 @@ def pairs(
     Example:
         >>> import tempfile
         >>> from dataclasses import replace
-        >>> from intertwine_book import data
-        >>> from intertwine_book import zoo
-        >>> from intertwine_book.zoo import RECIPES, Spec
-        >>> recipe = replace(RECIPES["digits"], epochs=0)
-        >>> spec = Spec("myrtle", data.load("digits", "train"), recipe, {"width": 2, "in_channels": 1})
+        >>> from intertwine_book import data, zoo
+        >>> recipe = replace(zoo.RECIPES["digits"], epochs=0)
+        >>> spec = zoo.Spec("myrtle", data.load("digits", "train"), recipe, {"width": 2, "in_channels": 1})
         >>> (one, two), = zoo.pairs(spec, 1, root=tempfile.mkdtemp())
         >>> torch.equal(one.fc.weight, two.fc.weight)
         False
