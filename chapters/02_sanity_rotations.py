@@ -75,7 +75,7 @@ epochs: int = 12  # of the networks' training
 finetuning_epochs: int = 3  # of the paper's protocol
 repair_epochs: int = 8  # of the finetuning that is followed epoch by epoch
 budgets: list[int] = [1, 4]  # epochs of finetunings that are compared, one for each
-layers: list[int] = [1, 2, 3]  # convolutions that are transformed, from 1
+layers: list[int] = [1, 2, 3]  # convolutions that are transformed, from 1 to 4
 fit_images: int = 500  # training images that the best linear map is fitted on, at most
 test_images: int = 300  # test images that it is judged on, at most
 

@@ -16,7 +16,10 @@ dataset: Literal["digits", "cifar10"] = "digits"  # ein Wörterbuch: ü, σ
 seed: int = 10  # of everything random
 rate: float = 0.1
 widths: list[int] = [16, 32]
-bias: bool = True"""
+bias: bool = True
+pairs: int = 4  # of networks, at least 2
+layers: list[int] = [1]  # from 1 to 4
+budgets: list[int] = []  # of epochs"""
 
 values = st.fixed_dictionaries(
     {},
@@ -24,7 +27,10 @@ values = st.fixed_dictionaries(
         "dataset": st.sampled_from(["digits", "cifar10"]),
         "seed": st.integers(0),
         "rate": st.floats(allow_nan=False, allow_infinity=False),
-        "widths": st.lists(st.integers(1, 512)),
+        "widths": st.lists(st.integers(1, 512), min_size=1),
+        "pairs": st.integers(2),
+        "layers": st.lists(st.integers(1, 4), min_size=1),
+        "budgets": st.lists(st.integers(1)),
         "bias": st.booleans(),
     },
 )
@@ -63,6 +69,9 @@ def test_a_literal_typed_on_the_command_line_is_that_literal(value):
         ({"widths": [1, "a"]}, ["'widths'", "list[int]"]),
         ({"seed": -1}, ["'seed'", "from 0", "-1"]),
         ({"widths": [16, 0]}, ["'widths'", "from 1", "[16, 0]"]),
+        ({"widths": []}, ["'widths'", "at least one value", "[16, 32]"]),
+        ({"pairs": 1}, ["'pairs'", "from 2", "was given 1"]),
+        ({"layers": [2, 7]}, ["'layers'", "from 1 to 4", "[2, 7]"]),
     ],
 )
 def test_a_wrong_parameter_is_named_with_what_is_allowed(values, words):
@@ -70,6 +79,11 @@ def test_a_wrong_parameter_is_named_with_what_is_allowed(values, words):
         check(declared(SOURCE), values)
     assert all(word in str(error.value) for word in words), str(error.value)
     assert "\n" not in str(error.value)
+
+
+@given(st.lists(st.integers(), min_size=2))
+def test_a_list_needs_no_brackets_on_the_command_line(numbers):
+    assert parse(",".join(map(str, numbers))) == numbers
 
 
 def test_an_integer_is_a_legal_float():

@@ -103,16 +103,19 @@ def test_a_recorded_table_is_found_by_its_provenance_alone(tmp_path):
     assert this.table(pair=[0], uses=["width"])(counted).equals(before) and len(Done.cases) == 1
 
 
-def test_without_a_build_every_chapter_has_a_folder_of_its_own(tmp_path, monkeypatch):
+def test_without_a_build_every_choice_of_parameters_has_a_folder_of_its_own_and_goes_on_there(
+    tmp_path, monkeypatch
+):
     monkeypatch.delenv("INTERTWINE_RESULTS", raising=False)
     monkeypatch.chdir(tmp_path)
-    for k, chapter in enumerate(["01_x", "02_y", "02_y"]):
-        this, Done.cases = results.run(notebook(width=4 + k), chapter), []
+    choices = [("01_x", 4), ("02_y", 4), ("02_y", 5), ("02_y", 4)]
+    for chapter, width in choices:
+        this = results.run(notebook(width=width), chapter)
         this.table(pair=range(2))(counted)
-        this.table(pair=range(2))(counted)
-        assert len(Done.cases) == 4  # and everything is computed anew
-        assert results.provenance(this.folder)["value"]["parameters"].endswith(f"width {4 + k}, pairs 2")
-    assert {path.parent.name for path in tmp_path.glob("results/*/counted.csv")} == {"01_x", "02_y"}
+        assert results.provenance(this.folder)["value"]["parameters"].endswith(f"width {width}, pairs 2")
+    assert len(Done.cases) == 6  # the last found what the second had computed
+    written = sorted(path.parent.parent.name for path in tmp_path.glob("results/*/*/counted.csv"))
+    assert written == ["01_x", "02_y", "02_y"]
 
 
 def test_a_generator_depends_on_its_step_alone():

@@ -187,14 +187,6 @@ def test_a_torn_table_or_step_is_computed_anew_with_a_warning(tmp_path, torn, co
     assert areas(NOTEBOOK, tmp_path, []) == whole
 
 
-def test_outside_a_build_everything_is_computed_anew(tmp_path, monkeypatch):
-    monkeypatch.delenv("INTERTWINE_RESULTS", raising=False)
-    monkeypatch.chdir(tmp_path)
-    for _ in range(2):
-        results.steps("penalties", cases(), penalty, **ASKED)
-    assert len(Done.seen) == 12 and (tmp_path / "results/penalties.csv").is_file()
-
-
 def test_a_step_may_give_several_rows_and_says_how_far_it_is(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("INTERTWINE_LOG", str(tmp_path / "log"))
     table = results.steps(

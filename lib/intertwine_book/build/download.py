@@ -24,8 +24,9 @@ _NOTE = """\
 
 *Where you put networks of your own in the place of the book's, leave out the last, collapsed cells: they
 write the book's own tables. Some figures that move need a notebook that is trusted, or run. Tables go into
-`results/{name}`, trained networks and data sets into the folders that the variables INTERTWINE_ZOO and
-INTERTWINE_DATA name, or else into `intertwine` in your cache folder.*"""
+`results/{name}`, each choice of parameters into a folder of its own; trained networks and data sets go into
+the folders that the variables INTERTWINE_ZOO and INTERTWINE_DATA name, or else into `intertwine` in your
+cache folder.*"""
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -1,6 +1,8 @@
 """A chapter's parameters: read from their cell, checked before anything runs, written back."""
 
 import ast
+import math
+import re
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,6 +22,18 @@ class Parameter:
     hint: Any
     line: int  # of the value in the cell, counted from 0
     columns: tuple[int, int]  # of the value in that line
+    help: str
+
+    @property
+    def bounds(self) -> tuple[int, float]:
+        """The least and the largest integer, as the help says it: "at least 2", "from 1 to 4".
+
+        Where it says nothing, integers count something: they are at least 1, or 0 where the default has a 0.
+        """
+        if said := re.search(r"at least (\d+)|from (\d+) to (\d+)", self.help):
+            low, *both = said.groups()
+            return (int(low), math.inf) if low else (int(both[0]), float(both[1]))
+        return min(1, min(_integers(self.default), default=0)), math.inf
 
 
 def parameters_cell(notebook) -> Any:
@@ -38,6 +52,7 @@ def declared(source: str) -> dict[str, Parameter]:
         0
     """
     found = {}
+    lines = [line.encode() for line in source.splitlines()]  # ast counts bytes
     for node in ast.parse(source).body:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             continue
@@ -52,6 +67,7 @@ def declared(source: str) -> dict[str, Parameter]:
             hint=_hint(node.annotation),
             line=value.lineno - 1,
             columns=(value.col_offset, value.end_col_offset or len(source)),
+            help=lines[value.lineno - 1][value.end_col_offset :].decode().strip(" #"),
         )
     return found
 
@@ -71,7 +87,7 @@ def _hint(annotation: ast.expr) -> Any:
 
 
 def check(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> None:
-    """Raise a BookError for a name that is not declared, a value of another type and an integer too small.
+    """Raise a BookError for a name that is not declared, and a value that its line in the cell rules out.
 
     Example:
         >>> check(declared("epochs: int = 3"), {"epochs": "many"})
@@ -93,11 +109,15 @@ def check(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> Non
                 f"Parameter '{name}' expects {expected} ({parameter.default!r} by default), "
                 f"was given {value!r} of type {type(value).__name__}."
             ) from None
-        # integers count something, but a seed: they are at least 1, or 0 where the default has a 0 or nothing
-        least = 0 if name == "seed" else min(1, min(_integers(parameter.default), default=0))
-        if any(number < least for number in _integers(value)):
+        if value == [] != parameter.default:
             raise BookError(
-                f"Parameter '{name}' expects numbers from {least} ({parameter.default!r} by default), "
+                f"Parameter '{name}' expects at least one value ({parameter.default!r} by default), was given []."
+            )
+        low, high = parameter.bounds if name != "seed" else (0, math.inf)
+        if not all(low <= number <= high for number in _integers(value)):
+            expected = f"from {low}" + (f" to {high:.0f}" if high < math.inf else "")
+            raise BookError(
+                f"Parameter '{name}' expects numbers {expected} ({parameter.default!r} by default), "
                 f"was given {value!r}."
             )
 
@@ -128,10 +148,11 @@ def parse(text: str) -> Any:
     """A value typed on the command line: a Python literal where it is one, a string otherwise.
 
     Example:
-        >>> parse("1e-3"), parse("[1, 2]"), parse("cifar10")
+        >>> parse("1e-3"), parse("1,2"), parse("cifar10")
         (0.001, [1, 2], 'cifar10')
     """
     try:
-        return ast.literal_eval(text)
+        value = ast.literal_eval(text)
     except (ValueError, SyntaxError):
         return text
+    return [*value] if isinstance(value, tuple) else value  # a shell takes 1,2 without quotes

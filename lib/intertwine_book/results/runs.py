@@ -42,8 +42,9 @@ def run(
         ({'width': 4}, 7)
 
     The variables are `globals()` of the chapter; parameters are those of the parameters cell, which are
-    annotated; data is the data set of the tables, several, or a checksum; the folder is
-    `default_folder(chapter)` when not given.
+    annotated; data is the data set of the tables, several, or a checksum. Without a folder, and outside the
+    book's own commands, each choice of parameters, seed and data has a folder in `results/<chapter>`, so that
+    two runs leave each other's tables alone.
     """
     if (named := variables.get("__annotations__")) is None:
         raise ValueError(
@@ -52,9 +53,10 @@ def run(
         )
     values = {name: variables[name] for name in named if name not in ("seed", "device")}
     seed, device = variables.get("seed", 0), str(variables.get("device", "auto"))
-    keep = bool(folder or os.environ.get("INTERTWINE_RESULTS"))
-    folder = Path(folder or tables.default_folder(chapter))
-    return Run(chapter, values, seed, device, checksum(data), folder, keep)
+    summed = checksum(data)
+    if folder is None and not os.environ.get("INTERTWINE_RESULTS"):
+        folder = tables.default_folder(chapter) / files.digest(values, seed, device, summed)[:8]
+    return Run(chapter, values, seed, device, summed, Path(folder or tables.default_folder(chapter)))
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,6 @@ class Run:
     device: str
     data_checksum: str | None = None
     folder: str | Path | None = None
-    keep: bool = True  # whether finished tables and steps are taken again
 
     def table(
         self,
@@ -117,7 +118,7 @@ class Run:
         data: Any = None,
     ) -> pd.DataFrame:
         """`results.steps` with the facts of this run; the arguments are those of `table`."""
-        return steps(name, cases, compute, **self.facts(uses, data), keep=self.keep)
+        return steps(name, cases, compute, **self.facts(uses, data))
 
     def write(self, *, uses: Iterable[str] | None = None, data: Any = None, **frames: pd.DataFrame) -> None:
         """Write tables that follow from others, each under its keyword."""

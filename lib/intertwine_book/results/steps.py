@@ -28,7 +28,6 @@ def steps(
     folder: str | Path | None = None,
     data_checksum: str | None = None,
     device: Any = "auto",
-    keep: bool | None = None,
 ) -> pd.DataFrame:
     """The table whose rows are each case followed by the values of `compute(**case)`, written by `write`.
 
@@ -42,10 +41,10 @@ def steps(
         [4, 9]
         >>> again = steps("squares", [{"side": 2}, {"side": 3}], square, **facts)  # found, not computed
 
-    In a build of the book, or with a `folder`, a finished table with the same parameters (or more), seed,
-    data, `key` and code is returned as it is; a recorded one whatever the text of the code, unless it is
-    asked for anew. Of an unfinished one, the steps that are done are used again if all these are the same.
-    All else is computed anew, also what cannot be read.
+    A finished table with the same parameters (or more), seed, data, `key` and code is returned as it is; a
+    recorded one whatever the text of the code, unless it is asked for anew. Of an unfinished one, the steps
+    that are done are used again if all these are the same. All else is computed anew, also what cannot be
+    read.
 
     Cases are keywords of `compute`, one step each; it gives a row, several, or a table, of plain numbers and
     words. Numbers and words of a case are columns of the table. The rest of it, such as networks or a
@@ -59,13 +58,12 @@ def steps(
 
     from intertwine_book.results.keys import columns, key  # torch is slow to import
 
-    store = bool(folder or os.environ.get("INTERTWINE_RESULTS")) if keep is None else keep
     folder = Path(folder or default_folder())
     facts: dict[str, Any] = {"parameters": dict(parameters), "seed": seed, "data_checksum": data_checksum}
     own = key(cases, compute)
     code = _digest(origin.code()["library_sha256"], own.code)
     made_by: dict[str, Any] = {"cases": _digest(own.cases, own.held), "code": code}
-    if store and (folder / f"{name}.csv").is_file() and (found := _read(read, name, folder=folder)):
+    if (folder / f"{name}.csv").is_file() and (found := _read(read, name, folder=folder)):
         table, known = found
         wanted = json.loads(json.dumps(facts | made_by))
         wanted["parameters"] = known["parameters"] | wanted["parameters"]
@@ -81,12 +79,11 @@ def steps(
         progress = tqdm(cases, name, unit="step", file=stream, ascii=True, disable=not log)
         for case, written in zip(progress, own.cases, strict=True):
             path = place / f"{_digest(written)}.json"
-            done = _read(lambda at: json.loads(at.read_text()), path) if store and path.is_file() else None
+            done = _read(lambda at: json.loads(at.read_text()), path) if path.is_file() else None
             if not done:
                 done = _done(case, compute)
-                if store:
-                    with files.write_whole(path) as part:
-                        part.write_text(json.dumps(done))
+                with files.write_whole(path) as part:
+                    part.write_text(json.dumps(done))
             rows += [{**columns(case), **row} for row in done["rows"]]
             seconds += done["seconds"]
     table = pd.DataFrame(rows)
