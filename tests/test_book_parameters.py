@@ -69,7 +69,7 @@ def test_a_literal_typed_on_the_command_line_is_that_literal(value):
         ({"widths": [1, "a"]}, ["'widths'", "list[int]"]),
         ({"seed": -1}, ["'seed'", "from 0", "-1"]),
         ({"widths": [16, 0]}, ["'widths'", "from 1", "[16, 0]"]),
-        ({"widths": []}, ["'widths'", "at least one value", "[16, 32]"]),
+        ({"widths": []}, ["'widths'", "some values", "[16, 32]"]),
         ({"pairs": 1}, ["'pairs'", "from 2", "was given 1"]),
         ({"layers": [2, 7]}, ["'layers'", "from 1 to 4", "[2, 7]"]),
     ],

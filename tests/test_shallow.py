@@ -64,6 +64,18 @@ def test_modules_that_are_taken_and_refused():
         ShallowReLU.from_module(nn.Sequential(nn.Linear(1, 1), nn.Tanh()))
 
 
+@given(SEEDS)
+@settings(max_examples=10, deadline=None)
+def test_every_question_takes_a_module(seed):
+    p = small_network(seed).float()
+    q = p.to_module()
+    assert shallow.stabilizer(q).blocks == shallow.stabilizer(p).blocks
+    assert shallow.is_affine(q) == shallow.is_affine(p)
+    assert shallow.is_generic(q) == shallow.is_generic(p) and shallow.fibre(q) == shallow.fibre(p)
+    assert shallow.hidden_symmetries(q).count == shallow.hidden_symmetries(p).count
+    np.testing.assert_array_equal(shallow.canonical_form(q).gamma, shallow.canonical_form(p).gamma)
+
+
 def test_modules_are_compared_as_they_are():
     first, other = (models.fcn((3, 5, 2), bias=True, seed=seed).double() for seed in (0, 1))
     wrapped = ShallowReLU.from_module(first)

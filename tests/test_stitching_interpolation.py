@@ -43,6 +43,8 @@ def accuracies(**where) -> list[float]:
 
 
 def test_a_planted_symmetry_is_undone_and_the_barrier_is_gone():
+    with pytest.raises(ValueError, match=r"found 2 and 2 at .*'way'.*such as batch_norm"):
+        barriers(lines(), ["way"])
     found = barriers(lines(), ["way", "batch_norm"]).pivot(
         index="way", columns="batch_norm", values="barrier"
     )

@@ -200,7 +200,8 @@ def lookup(model: nn.Module, layers: Sequence[str]) -> dict[str, nn.Module]:
     for name in layers:
         if name not in known:
             near = ", ".join(map(repr, get_close_matches(name, known, cutoff=0.0))) or "none"
-            raise ValueError(f"Expected the name of a layer, was given {name!r}: the nearest are {near}.")
+            owner = type(model).__name__
+            raise ValueError(f"Expected a layer of the {owner}, was given {name!r}: the nearest are {near}.")
     return {name: known[name] for name in layers}
 
 

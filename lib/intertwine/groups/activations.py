@@ -86,7 +86,8 @@ def _named(name: str) -> Callable[[Tensor], Tensor]:
                 raise ActivationError(f"torch.nn.{name} needs arguments: give a module ({error}).") from None
         if callable(found) and not isinstance(found, type):
             return found
-    near = get_close_matches(name, [n for place in (nn, nn.functional, Tensor) for n in dir(place)], n=3)
+    names = {n for place in (nn, nn.functional, Tensor) for n in dir(place)}
+    near = get_close_matches(name, sorted(names), n=3)
     raise ActivationError(
         f"No activation is named {name!r}: give a name from torch.nn or torch.nn.functional"
         + (f", such as {', '.join(near)}" if near else "")

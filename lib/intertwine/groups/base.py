@@ -25,6 +25,8 @@ class MatrixGroup(ABC):
         >>> A = group.sample(torch.Generator().manual_seed(0))
         >>> group.contains(A), group.contains(-A), group.lemma_applies, group.dimension, group.components
         (True, False, True, 3, 6)
+        >>> print(group)
+        Σ_3 ⋉ (R_{>0})^3
 
     Attributes:
         n: the width.
@@ -79,6 +81,9 @@ class MatrixGroup(ABC):
     @abstractmethod
     def symbol(self) -> str:
         """The group in symbols, such as GL(4)."""
+
+    def __str__(self) -> str:
+        return self.symbol
 
     @abstractmethod
     def determined(self, width: int) -> bool:

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Int, Shaped
+from torch import nn
 
 from intertwine.shallow.arrangement import Arrangement, arrangement
-from intertwine.shallow.exact import TOLERANCE, Numbers, half, largest, negligible, numbers, sums
-from intertwine.shallow.relu_network import ShallowReLU
+from intertwine.shallow.exact import Numbers, half, largest, negligible, numbers, sums
+from intertwine.shallow.relu_network import ShallowReLU, as_shallow
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +72,7 @@ def invariants(p: ShallowReLU, found: Arrangement) -> Invariants:
     )
 
 
-def canonical_form(p: ShallowReLU, tolerance: float = TOLERANCE) -> CanonicalForm:
+def canonical_form(p: ShallowReLU | nn.Module, tolerance: float | None = None) -> CanonicalForm:
     """The canonical form of a network's function: equal functions have equal forms, and only they.
 
     Example:
@@ -85,6 +86,8 @@ def canonical_form(p: ShallowReLU, tolerance: float = TOLERANCE) -> CanonicalFor
 
     Source: beyond ramakrishnan2026; it decides their Theorems 3 and 4 in time O(nm(k + log n)).
     """
+    p = as_shallow(p)
+    tolerance = p.tolerance if tolerance is None else tolerance
     return canonical_in(p, arrangement(p, tolerance), tolerance)[0]
 
 
@@ -111,7 +114,7 @@ def lexicographic(rows: Shaped[np.ndarray, "n d"]) -> Int[np.ndarray, " n"]:
     return order
 
 
-def is_affine(p: ShallowReLU, tolerance: float = TOLERANCE) -> bool:
+def is_affine(p: ShallowReLU | nn.Module, tolerance: float | None = None) -> bool:
     """Whether the function is affine (Proposition 14): all neurons cancel or pair up to σ(z) − σ(−z) = z.
 
     Example:

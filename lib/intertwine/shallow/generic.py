@@ -4,14 +4,15 @@ from math import factorial
 from typing import NamedTuple
 
 import numpy as np
+from torch import nn
 
 from intertwine.shallow.arrangement import Arrangement, arrangement
 from intertwine.shallow.canonical_form import CanonicalForm, canonical_in
 from intertwine.shallow.configurations import EXHAUSTIVE, configurations
-from intertwine.shallow.exact import TOLERANCE, outer, row_reduce
+from intertwine.shallow.exact import outer, row_reduce
 from intertwine.shallow.hidden_symmetries import hidden_symmetries
 from intertwine.shallow.minimal import merged
-from intertwine.shallow.relu_network import ShallowReLU
+from intertwine.shallow.relu_network import ShallowReLU, as_shallow
 
 
 class Genericity(NamedTuple):
@@ -24,7 +25,7 @@ class Genericity(NamedTuple):
     """σ_min of the matrices λ_i w_iᵀ, where they are independent: ‖Σ_S λ_i w_iᵀ‖ is no less for any S ≠ ∅."""
 
 
-def is_generic(p: ShallowReLU, tolerance: float = TOLERANCE) -> Genericity:
+def is_generic(p: ShallowReLU | nn.Module, tolerance: float | None = None) -> Genericity:
     """Whether the fibre of p, at its width, is one free H_n-orbit (Theorems 1 and 5, Proposition 24).
 
     Example:
@@ -38,6 +39,8 @@ def is_generic(p: ShallowReLU, tolerance: float = TOLERANCE) -> Genericity:
     decided for n ≤ 40 by a search over all sets. With opposite pairs of neurons all configurations are
     searched, for up to 7 hyperplanes; σ(x) + 2σ(−x) is generic too.
     """
+    p = as_shallow(p)
+    tolerance = p.tolerance if tolerance is None else tolerance
     found = arrangement(p, tolerance)
     q = merged(p, found, tolerance)
     if q.network.n < p.n:
@@ -89,7 +92,7 @@ class Fibre(NamedTuple):
     reason: str
 
 
-def fibre(p: ShallowReLU, tolerance: float = TOLERANCE) -> Fibre:
+def fibre(p: ShallowReLU | nn.Module, tolerance: float | None = None) -> Fibre:
     """Dimension and components of the set of networks with p's function and width.
 
     Example:
@@ -101,6 +104,8 @@ def fibre(p: ShallowReLU, tolerance: float = TOLERANCE) -> Fibre:
     and each hidden symmetry. Otherwise the dimension is that of a family through p: positive scalings, output
     weights between parallel neurons and between opposite pairs, and weights of dead or constant neurons.
     """
+    p = as_shallow(p)
+    tolerance = p.tolerance if tolerance is None else tolerance
     known = is_generic(p, tolerance)
     if known.generic:
         return Fibre(p.n, factorial(p.n), True, "one free orbit: " + known.reason)

@@ -6,9 +6,10 @@ from itertools import islice
 
 import numpy as np
 from jaxtyping import Shaped
+from torch import nn
 
 from intertwine.shallow.exact import ROUNDING, integers, is_exact, outer
-from intertwine.shallow.relu_network import ShallowReLU
+from intertwine.shallow.relu_network import ShallowReLU, as_shallow
 from intertwine.shallow.subsets import MOST_VECTORS, SubsetSums, subset_sums
 
 PRIME = 2**31 - 1  # so that products of two residues fit into int64
@@ -31,7 +32,7 @@ class HiddenSymmetries:
         return [*islice(self, limit)]
 
 
-def hidden_symmetries(p: ShallowReLU, tolerance: float = ROUNDING) -> HiddenSymmetries:
+def hidden_symmetries(p: ShallowReLU | nn.Module, tolerance: float = ROUNDING) -> HiddenSymmetries:
     """All sets S whose signs can be flipped, Σ_S λ_i w_iᵀ = 0 for all outputs together.
 
     Example:
@@ -47,6 +48,7 @@ def hidden_symmetries(p: ShallowReLU, tolerance: float = ROUNDING) -> HiddenSymm
     Raises:
         ValueError: floats with tens of millions of sums close to zero.
     """
+    p = as_shallow(p)
     vectors = outer(p.V, p.W)
     if linearly_independent(vectors, tolerance):
         return HiddenSymmetries(0, "the matrices λ_i w_iᵀ are linearly independent")

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Shaped
-from torch import Tensor
+from torch import Tensor, nn
 
 from intertwine.shallow.arrangement import clusters
-from intertwine.shallow.exact import TOLERANCE, Numbers, is_exact, primitive, reciprocal
+from intertwine.shallow.exact import Numbers, is_exact, primitive, reciprocal
 from intertwine.shallow.moves import monomial_matrix
-from intertwine.shallow.relu_network import ShallowReLU
+from intertwine.shallow.relu_network import ShallowReLU, as_shallow
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class Stabilizer:
             yield monomial_matrix(columns, scales)
 
 
-def stabilizer(p: ShallowReLU, tolerance: float = TOLERANCE) -> Stabilizer:
+def stabilizer(p: ShallowReLU | nn.Module, tolerance: float | None = None) -> Stabilizer:
     """The stabiliser of parameters in H_n (ramakrishnan2026, Theorem 2 and Proposition 2).
 
     Example:
@@ -67,6 +67,8 @@ def stabilizer(p: ShallowReLU, tolerance: float = TOLERANCE) -> Stabilizer:
     elements generate the stabiliser of three pairs of equal neurons. Transpositions
     generate the finite part, as many as the blocks have neurons less one each.
     """
+    p = as_shallow(p)
+    tolerance = p.tolerance if tolerance is None else tolerance
     lengths, keys = _keys(p)
     zeros = tuple(np.flatnonzero(lengths == 0).tolist())
     others = np.flatnonzero(lengths != 0)

@@ -81,6 +81,12 @@ def barriers(lines: pd.DataFrame, by: Sequence[str], accuracy: str = "accuracy")
     rows = []
     for key, part in lines.groupby(list(by), sort=False):
         fraction, value = part["fraction"], part[accuracy]
+        if not (ends := sum(fraction == 0)) == sum(fraction == 1) == 1:
+            raise ValueError(
+                f"Expected one row at each of the fractions 0 and 1, found {ends} and {sum(fraction == 1)} at "
+                f"{dict(zip(by, key, strict=True))}: name in `by` all columns that tell lines apart, such as "
+                "batch_norm."
+            )
         one, two = value[fraction == 1].item(), value[fraction == 0].item()
         rows.append([*key, one, two, min(one, two), (fraction * one + (1 - fraction) * two - value).max()])
     return pd.DataFrame(rows, columns=[*by, "one", "two", "worse", "barrier"])

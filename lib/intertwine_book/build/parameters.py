@@ -111,7 +111,7 @@ def check(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> Non
             ) from None
         if value == [] != parameter.default:
             raise BookError(
-                f"Parameter '{name}' expects at least one value ({parameter.default!r} by default), was given []."
+                f"Parameter '{name}' expects some values ({parameter.default!r} by default), was given []."
             )
         low, high = parameter.bounds if name != "seed" else (0, math.inf)
         if not all(low <= number <= high for number in _integers(value)):
