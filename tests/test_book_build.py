@@ -540,6 +540,29 @@ def test_this_run_is_one_line(tiny_book):
     assert "\n" not in execute.this_run(None)
 
 
+@pytest.mark.parametrize(
+    ("error", "status", "said"),
+    [
+        (KeyboardInterrupt(), 130, "Interrupted. Finished steps are kept"),
+        (
+            OSError(28, "No space left on device", "zoo"),
+            1,
+            "left on device (zoo). Finished steps are",
+        ),
+    ],
+)
+def test_what_stops_a_run_is_one_sentence_that_says_what_is_kept(
+    tiny_book, monkeypatch, error, status, words
+):
+    def stopped(*_, **__):
+        raise error
+
+    monkeypatch.chdir(tiny_book.root)
+    monkeypatch.setattr(execute, "execute", stopped)
+    done = CliRunner().invoke(cli, ["run", "01_first"])
+    assert done.exit_code == status and said in done.output and "Traceback" not in done.output
+
+
 @pytest.mark.slow
 def test_the_interrupt_that_ends_a_kernel_is_not_told_as_an_error(tmp_path):
     """jupyter_client sends it; where it met the kernel between two cells, the terminal showed an ERROR."""

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 from threading import Timer
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -155,6 +156,24 @@ def test_write_whole_keeps_the_old_file_after_an_error(tmp_path):
     assert target.read_text() == "old" and list(tmp_path.iterdir()) == [target]
 
 
+@pytest.mark.parametrize("error", [OSError(28, "No space left"), RuntimeError("unexpected pos 128")])
+def test_write_whole_names_a_full_disk(tmp_path, monkeypatch, error):
+    free = 0
+    monkeypatch.setattr(files.shutil, "disk_usage", lambda path: SimpleNamespace(free=free))
+
+    def written() -> None:
+        with files.write_whole(tmp_path / "network.pt"):
+            raise error
+
+    with pytest.raises(OSError, match=r"Expected room on the disk .*network\.pt") as full:
+        written()
+    assert full.value.errno == 28
+    free = 2**30  # then the error is about something else
+    with pytest.raises(type(error)) as other:
+        written()
+    assert other.value is error
+
+
 def test_write_whole_gives_the_permissions_of_an_ordinary_file(tmp_path):
     (tmp_path / "ordinary").touch()
     with files.write_whole(tmp_path / "whole") as part:
@@ -210,6 +229,7 @@ def test_lock_lets_one_process_at_a_time_count(tmp_path):
     code = """
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from intertwine import files
 counter = Path(sys.argv[1])
 for _ in range(50):

@@ -1,9 +1,11 @@
 """Files: content hashes, files written whole or not at all, and locks between processes."""
 
+import errno
 import hashlib
 import json
 import os
 import secrets
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +13,9 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 from tqdm import tqdm
+
+FULL = 2**20
+"""Bytes: a disk with no more than these is full."""
 
 
 def digest(*parts: object) -> str:
@@ -102,6 +107,12 @@ def write_whole(path: str | Path) -> Iterator[Path]:
     try:
         yield part
         os.replace(part, path)
+    except (OSError, RuntimeError) as error:
+        if shutil.disk_usage(path.parent).free > FULL:
+            raise
+        # torch has other words for it, "unexpected pos"
+        said = "Expected room on the disk for this file, found none: make some, what is finished stays"
+        raise OSError(errno.ENOSPC, said, str(path)) from error
     finally:
         part.unlink(missing_ok=True)
 

@@ -83,7 +83,7 @@ def barriers(lines: pd.DataFrame, by: Sequence[str], accuracy: str = "accuracy")
         fraction, value = part["fraction"], part[accuracy]
         if not (ends := sum(fraction == 0)) == sum(fraction == 1) == 1:
             raise ValueError(
-                f"Expected one row at each of the fractions 0 and 1, found {ends} and {sum(fraction == 1)} at "
+                f"Expected one row at the fractions 0 and 1 each, found {ends} and {sum(fraction == 1)} at "
                 f"{dict(zip(by, key, strict=True))}: name in `by` all columns that tell lines apart, such as "
                 "batch_norm."
             )

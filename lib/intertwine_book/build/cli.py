@@ -1,5 +1,6 @@
 """The command line: `intertwine build`, `run`, `networks`, `status`, `pdf` and `publish`."""
 
+import errno
 import os
 import time
 from pathlib import Path
@@ -18,6 +19,7 @@ from intertwine_book.results import RECORDED
 # jupytext and papermill are slow to import: a command imports what needs them, once it has work to do
 
 console = Console(soft_wrap=True, highlight=False)
+_KEPT = "Finished steps are kept: the same command goes on from there."
 _PATH = click.Path(path_type=Path)
 _profile = click.option(
     "--profile", default=DEFAULT_PROFILE, show_default=True, help="smoke, quick, desk or paper"
@@ -25,13 +27,20 @@ _profile = click.option(
 
 
 class _Sentences(click.Group):
-    """Turns the book's own errors into one sentence and exit status 1."""
+    """Turns the book's own errors, full disks and interruptions into one sentence."""
 
     def invoke(self, context: click.Context):
         try:
             return super().invoke(context)
         except BookError as error:
             raise click.ClickException(str(error)) from error
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EROFS, errno.EDQUOT):
+                raise
+            raise click.ClickException(f"{error.strerror} ({error.filename}). {_KEPT}") from error
+        except KeyboardInterrupt:
+            click.echo(f"\nInterrupted. {_KEPT}", err=True)
+            context.exit(130)
 
 
 @click.group(cls=_Sentences, context_settings={"help_option_names": ["-h", "--help"]})
