@@ -551,9 +551,7 @@ def test_this_run_is_one_line(tiny_book):
         ),
     ],
 )
-def test_what_stops_a_run_is_one_sentence_that_says_what_is_kept(
-    tiny_book, monkeypatch, error, status, words
-):
+def test_what_stops_a_run_is_one_sentence_that_says_what_is_kept(tiny_book, monkeypatch, error, status, said):
     def stopped(*_, **__):
         raise error
 
