@@ -1,4 +1,4 @@
-"""The first page of the API: its ten tasks run as they stand there, each in at most three lines; and the page
+"""The first page of the API: its tasks run as they stand there, each in at most three lines; and the page
 that follows one network through all phases of `weightspace` gives what it says."""
 
 import doctest
@@ -12,14 +12,14 @@ API = Path(__file__).parent.parent / "book/api"
 PAGE = API / "index.md"
 
 
-def test_ten_tasks_of_at_most_three_lines_run(tmp_path, monkeypatch):
+def test_tasks_of_at_most_three_lines_run(tmp_path, monkeypatch):
     monkeypatch.setenv("INTERTWINE_ZOO", str(tmp_path / "zoo"))
     monkeypatch.setenv("INTERTWINE_RESULTS", str(tmp_path / "results"))
     monkeypatch.setitem(RECIPES, "digits", replace(RECIPES["digits"], epochs=3))
     page = PAGE.read_text()
     begin, *tasks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     (chapter,) = re.findall(r"`(run = .*)`", page)
-    assert len(tasks) == 10 and all(task.count("\n") <= 3 for task in tasks)
+    assert len(tasks) > 9 and all(task.count("\n") <= 3 for task in tasks)
     names: dict = {}
     exec("from intertwine_book import results\ndataset: str = 'digits'\n" + begin + chapter, names)
     for task in tasks:
