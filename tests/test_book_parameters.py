@@ -19,6 +19,7 @@ widths: list[int] = [16, 32]
 bias: bool = True
 pairs: int = 4  # of networks, at least 2
 layers: list[int] = [1]  # from 1 to 4
+kinds: list[str] = ["ReLU"]  # and "tanh"
 budgets: list[int] = []  # of epochs"""
 
 values = st.fixed_dictionaries(
@@ -29,6 +30,7 @@ values = st.fixed_dictionaries(
         "rate": st.floats(allow_nan=False, allow_infinity=False),
         "widths": st.lists(st.integers(1, 512), min_size=1),
         "pairs": st.integers(2),
+        "kinds": st.lists(st.sampled_from(["ReLU", "tanh"]), min_size=1),
         "layers": st.lists(st.integers(1, 4), min_size=1),
         "budgets": st.lists(st.integers(1)),
         "bias": st.booleans(),
@@ -70,6 +72,7 @@ def test_a_literal_typed_on_the_command_line_is_that_literal(value):
         ({"seed": -1}, ["'seed'", "from 0", "-1"]),
         ({"widths": [16, 0]}, ["'widths'", "from 1", "[16, 0]"]),
         ({"widths": []}, ["'widths'", "some values", "[16, 32]"]),
+        ({"kinds": ["ReLU", "tank"]}, ["'kinds'", "'tank'", "did you mean 'tanh'"]),
         ({"pairs": 1}, ["'pairs'", "from 2", "was given 1"]),
         ({"layers": [2, 7]}, ["'layers'", "from 1 to 4", "[2, 7]"]),
     ],
@@ -88,6 +91,11 @@ def test_a_list_needs_no_brackets_on_the_command_line(numbers):
 
 def test_an_integer_is_a_legal_float():
     check(declared(SOURCE), {"rate": 1})
+
+
+def test_a_value_stands_in_one_line():
+    with pytest.raises(BookError, match="'widths' in one line"):
+        declared("widths: list[int] = [\n    1,\n]")
 
 
 @pytest.mark.parametrize("line", ["seed = 0", "seed: int", "print(1)"])

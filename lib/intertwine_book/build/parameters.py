@@ -25,6 +25,12 @@ class Parameter:
     help: str
 
     @property
+    def words(self) -> list[str]:
+        """The words that may stand in a list of words whose help quotes more: # and "tanh", "GELU"."""
+        more = re.findall('"([^"]+)"', self.help)
+        return [*self.default, *more] if more and self.hint == list[str] else []
+
+    @property
     def bounds(self) -> tuple[int, float]:
         """The least and the largest integer, as the help says it: "at least 2", "from 1 to 4".
 
@@ -61,6 +67,10 @@ def declared(source: str) -> dict[str, Parameter]:
                 f"A parameters cell holds lines `name: type = value` only, found `{ast.unparse(node)}`."
             )
         value = node.value
+        if value.end_lineno != value.lineno:
+            raise BookError(
+                f"Expected the value of '{node.target.id}' in one line, found {ast.unparse(value)}."
+            )
         found[node.target.id] = Parameter(
             annotation=ast.unparse(node.annotation),
             default=ast.literal_eval(value),
@@ -109,6 +119,8 @@ def check(parameters: Mapping[str, Parameter], values: Mapping[str, Any]) -> Non
                 f"Parameter '{name}' expects {expected} ({parameter.default!r} by default), "
                 f"was given {value!r} of type {type(value).__name__}."
             ) from None
+        if parameter.words and (others := set(value) - set(parameter.words)):
+            raise BookError(unknown(f"value for '{name}'", min(others), parameter.words))
         if value == [] != parameter.default:
             raise BookError(
                 f"Parameter '{name}' expects some values ({parameter.default!r} by default), was given []."
