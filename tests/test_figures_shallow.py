@@ -28,6 +28,7 @@ steps = pd.DataFrame(
 )
 distances = pd.DataFrame(
     {
+        "neurons": ["all", "active"] * 2,
         "distance": ["parallel", "dead"] * 2,
         "network": ["trained"] * 2 + ["random"] * 2,
         "value": [0.1, 1e-3, 0.2, 0.5],
@@ -53,8 +54,9 @@ def test_a_figure_is_made_once_and_always_the_same(name, always_the_same):
 def test_panels_and_labels_come_from_the_tables():
     assert [axis.get_title() for axis in folded_planes(surface, neurons).axes] == ["p", "q"]
     assert [axis.get_title() for axis in neuron_rays(steps).axes] == ["given\nc = 0", "left\nc = 3"]
-    labels = [text.get_text() for text in degeneracies(distances).axes[0].get_yticklabels()]
-    assert labels == ["to merge", "to drop"]
+    all_neurons, active = degeneracies(distances).axes
+    assert [text.get_text() for text in all_neurons.get_yticklabels()] == ["to merge", "to drop"]
+    assert active.get_title() == "without neurons that never fire"
     (axis,) = nearest_hyperplanes(angles).axes
     assert [text.get_text() for text in axis.get_legend().get_texts()] == ["one orbit", "two seeds"]
     assert all(line.get_ydata()[-1] == 1 for line in axis.get_lines())

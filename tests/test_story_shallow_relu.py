@@ -51,16 +51,48 @@ def test_all_networks_with_gaussian_weights_are_generic():
     assert gaussian["generic"].all() and not gaussian["hidden"].any()
 
 
-def test_trained_networks_lie_within_a_hundredth_of_degenerate_ones_and_eighty_times_nearer():
-    near = story.record("degeneracy").groupby(["network", "distance"])["value"]
-    trained, untrained = near.max()["trained"], near.min()["untrained"]
-    assert trained.max() < 0.01 and untrained.min() > 0.4 and (untrained > 80 * trained).all()
+FACTS, NEURONS = story.facts(), story.neurons()
 
 
-def test_the_smallest_singular_value_of_one_trained_network_is_too_small_to_certify_it():
-    certified, known = story.certified(), story.record("degeneracy").query("distance == 'σ_min'")["value"]
-    assert [*certified["trained"], *certified["untrained"]] == known.notna().tolist()
-    assert sum(certified["trained"]) == 3 and all(certified["untrained"])
+def test_with_decay_each_network_lies_near_a_degenerate_one_in_four_ways_and_without_none_does_in_any():
+    assert FACTS["networks-told"] == 4
+    assert f"{FACTS['furthest-usual']:.4f}" == "0.0023" and f"{FACTS['nearest-none']:.3f}" == "0.048"
+    assert (
+        story.distances().loc["decay 0.0001", "max"].max() * 20
+        < story.distances().loc["decay 0", "min"].min()
+    )
+
+
+def test_the_neurons_that_shrink_are_those_that_never_fire():
+    decayed = NEURONS[NEURONS["network"] == "decay 0.0001"]
+    assert decayed.loc[decayed["input"] < 0.02, "silent"].all()
+    flat = story.record("degeneracy").query("network == 'decay 0.0001' and distance == 'constant'")
+    nearest = flat.groupby("neurons")["value"].agg(["min", "max"])
+    assert nearest.loc["all", "max"] < 1e-4 and nearest.loc["active", "min"] > 0.1
+
+
+def test_decay_makes_neurons_stop_firing_and_shrinks_those_that_do_not_fire():
+    sizes = NEURONS.groupby(["network", "silent"])["input"].median().unstack()
+    sizes = sizes.loc[[*story.DECAYS.values()]]
+    ratio = sizes[True] / sizes[False]
+    assert ratio.is_monotonic_decreasing and sizes.loc["decay 0", True] > 1 and ratio.iloc[-1] < 1e-30
+    silent = NEURONS.groupby(["network", "trial"])["silent"].sum().unstack()
+    assert (silent.loc["decay 0.0001"] > 3 * silent.loc[["decay 0", "decay 1e-05"]].max()).all()
+    assert (silent.loc["decay 0.001"] >= 2 * silent.loc["decay 0.0001"]).all()
+    assert silent.loc["decay 0.0001"].between(64 / 3 - 1, 64 / 3 + 2).all()  # a third
+
+
+def test_without_the_neurons_that_never_fire_every_network_is_certified_generic():
+    for name, network in story.DECAYS.items():
+        assert story.certified(network, "active") == 4 == FACTS["certified-none"]
+        assert FACTS[f"certified-{name}"] == story.certified(network)
+    assert FACTS["active-usual"] > 0.001
+    known = story.record("degeneracy").query("distance == 'σ_min'")
+    assert (known["generic"] == known["value"].notna()).all()
+
+
+def test_the_weights_of_neurons_that_never_fire_are_zero_to_rounding_at_the_strongest_decay():
+    assert FACTS["silent-size-strong"] < 1e-30
 
 
 def test_seven_of_ten_activations_have_a_linear_odd_part():

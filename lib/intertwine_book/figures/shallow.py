@@ -100,25 +100,32 @@ _DISTANCES = {
 }
 
 
+_NEURONS = {"all": "all neurons", "active": "without neurons that never fire"}
+
+
 def degeneracies(table: pd.DataFrame) -> Figure:
     """Distances of networks to each kind of degeneracy: a row of points for each, on a logarithmic axis.
 
-    Columns `distance` (the kind of degeneracy), `network` (a colour each), `value` (the distance).
+    Columns `neurons` ("all" or "active", a panel each), `distance` (the kind of degeneracy), `network` (a
+    colour each), `value` (the distance).
     """
-    check_columns(table, "distance", "network", "value")
+    shown = table.assign(neurons=table["neurons"].map(_NEURONS))
     kinds, names = list(dict.fromkeys(table["distance"])), list(dict.fromkeys(table["network"]))
-    figure, axis = new_figure(height=0.55 * len(kinds) + 1.0)
-    for offset, (name, colour, marker) in enumerate(zip(names, _CYCLE, "osd^v", strict=False)):
-        rows = table[table["network"] == name]
-        place = rows["distance"].map({kind: index for index, kind in enumerate(kinds)})
-        shift = 0.3 * (offset - (len(names) - 1) / 2)
-        axis.scatter(rows["value"], place + shift, color=colour, marker=marker, s=16, alpha=0.7, label=name)
-    axis.set_yticks(range(len(kinds)), [_DISTANCES[kind] for kind in kinds])
+    columns = ("distance", "network", "value")
+    figure, parts = facets(shown, "neurons", *columns, height=0.8 * len(kinds) + 1, sharex=True, sharey=True)
+    for axis, part in parts:
+        for offset, (name, colour, marker) in enumerate(zip(names, _CYCLE, "osd^v", strict=False)):
+            rows = part[part["network"] == name]
+            place = rows["distance"].map({kind: index for index, kind in enumerate(kinds)})
+            height = place + 0.16 * (offset - (len(names) - 1) / 2)
+            axis.scatter(rows["value"], height, color=colour, marker=marker, s=16, alpha=0.7, label=name)
+        axis.set(xscale="log", xlabel="distance", ylim=(len(kinds) - 0.5, -0.5))
+        axis.set_yticks(range(len(kinds)), [_DISTANCES[kind] for kind in kinds])
     least = table["value"][table["value"] > 0].min()
-    axis.set(xscale="log", xlabel="distance", xlim=(min(1e-3, least / 2), 2.0), ylim=(len(kinds) - 0.5, -0.5))
+    axis.set_xlim(min(1e-3, least / 2), 2.0)
     axis.xaxis.set_major_locator(LogLocator(numticks=6))
     axis.minorticks_off()
-    figure.legend(loc="outside lower center", ncols=len(names))
+    figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=len(names))
     return figure
 
 

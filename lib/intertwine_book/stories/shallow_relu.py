@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from intertwine_book.figures import shallow
 from intertwine_book.figures.readable import readable
 from intertwine_book.results import on_record
+from intertwine_book.stories.told import span
 
 record = partial(on_record, "07_shallow_relu")
 
@@ -47,14 +48,29 @@ def hidden_counts() -> Figure:
 
 
 def degeneracies() -> Figure:
-    """Trained networks lie far nearer to degenerate ones than untrained networks do."""
+    """With weight decay networks lie near degenerate ones, by neurons that never fire."""
     return shallow.degeneracies(record("degeneracy"))
 
 
-def certified() -> dict[str, list[bool]]:
-    """Of the trained and the untrained networks, which are certified generic."""
-    each = record("degeneracy").query("distance == 'dead'")  # a row a network
-    return {kind: rows.tolist() for kind, rows in each.groupby("network")["generic"]}
+DECAYS = {"none": "decay 0", "weak": "decay 1e-05", "usual": "decay 0.0001", "strong": "decay 0.001"}
+"""A word for each weight decay → its networks in the tables."""
+
+
+def distances(neurons: str = "all") -> pd.DataFrame:
+    """The smallest and the largest distance of each kind (rows) for each kind of networks."""
+    table = record("degeneracy").query("neurons == @neurons").groupby(["network", "distance"], sort=False)
+    return table["value"].agg(["min", "max"])
+
+
+def certified(network: str, neurons: str = "all") -> int:
+    """How many networks of a kind are certified generic."""
+    rows = record("degeneracy").query("distance == 'dead' and network == @network and neurons == @neurons")
+    return int(rows["generic"].sum())
+
+
+def neurons() -> pd.DataFrame:
+    """Every hidden neuron: its network, the norm of its input weights, and whether it never fires."""
+    return record("neurons").assign(silent=lambda table: table["fires"] == 0)
 
 
 def facts() -> dict[str, float]:
@@ -64,7 +80,7 @@ def facts() -> dict[str, float]:
         >>> facts()["median-1"]
         34.0
     """
-    refuted, orbits, generic = record("grigsby").iloc[0], record("identifiability")["orbits"], certified()
+    refuted, orbits = record("grigsby").iloc[0], record("identifiability")["orbits"]
     median = integers().groupby("size")["hidden"].median()
     told = {
         "regions": refuted["regions"],
@@ -73,8 +89,45 @@ def facts() -> dict[str, float]:
         "most-orbits": orbits.max(),
         "median-1": median[1],
         "median-2": median[2],
-        "networks-told": len(generic["trained"]),
-        "certified-trained": sum(generic["trained"]),
-        "certified-untrained": sum(generic["untrained"]),
     }
+    return {name: float(value) for name, value in told.items()} | _decay()
+
+
+def by_decay() -> HTML:
+    """What weight decay does to hidden neurons: a row for each."""
+    headings = {
+        "decay": "weight decay",
+        "silent": "neurons of 64 that never fire",
+        "silent_size": "norm of their input weights (median)",
+        "size": "norm of those of the others",
+        "certified": "networks certified generic",
+        "accuracy": "test accuracy, %",
+    }
+    told = _decay()
+    rows = [
+        {
+            "decay": decay,
+            "silent": f"{told[f'silent-{name}-low']:.0f} to {told[f'silent-{name}-high']:.0f}",
+            "silent_size": f"{told[f'silent-size-{name}']:.3f}",
+            "size": f"{told[f'size-{name}']:.1f}",
+            "certified": f"{told[f'certified-{name}']:.0f} of {told['networks-told']:.0f}",
+            "accuracy": f"{told[f'accuracy-{name}']:.1f}",
+        }
+        for name, decay in zip(DECAYS, ("0", "10⁻⁵", "10⁻⁴", "10⁻³"), strict=True)
+    ]
+    return readable(pd.DataFrame(rows), headings, title="Hidden neurons by weight decay, four networks each")
+
+
+def _decay() -> dict[str, float]:
+    table, found = neurons(), distances()
+    silent = table.groupby(["network", "trial"])["silent"].sum()
+    sizes = table.groupby(["network", "silent"])["input"].median()
+    accuracy = record("degeneracy").groupby("network")["accuracy"].mean()
+    told = {"networks-told": table["trial"].nunique(), "nearest-none": found.loc["decay 0", "min"].min()}
+    told["furthest-usual"] = found.loc["decay 0.0001", "max"].max()
+    told["active-usual"] = distances("active").loc["decay 0.0001", "min"].min()
+    for name, network in DECAYS.items():
+        told |= span(**{f"silent-{name}": silent[network]})
+        told |= {f"accuracy-{name}": accuracy[network], f"certified-{name}": certified(network)}
+        told |= {f"size-{name}": sizes[network, False], f"silent-size-{name}": sizes[network, True]}
     return {name: float(value) for name, value in told.items()}

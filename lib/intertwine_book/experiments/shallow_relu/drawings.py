@@ -1,14 +1,13 @@
 """Tables that figures of shallow networks are drawn from."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
-from intertwine.shallow import ShallowReLU, degeneracy, is_generic
+from intertwine.shallow import ShallowReLU
 from intertwine.shallow.degeneracy import sine
-from intertwine_book.experiments.rows import Row, tabled
 
 
 def surfaces(networks: Mapping[str, ShallowReLU], ticks: Float[np.ndarray, " g"]) -> pd.DataFrame:
@@ -40,28 +39,6 @@ def neurons(networks: Mapping[str, ShallowReLU]) -> pd.DataFrame:
         columns = [*(f"w{j + 1}" for j in range(p.m)), "b"]
         tables[name] = pd.DataFrame(p.rows, columns=columns).assign(weight=p.V[0], constant=p.c[0])
     return pd.concat(tables, names=["network"]).reset_index(level=0).reset_index(drop=True)
-
-
-@tabled
-def distances(networks: Mapping[str, list[ShallowReLU]]) -> Iterator[Row]:
-    """How far networks are from degenerate ones, four ways, and whether they are certified generic.
-
-    Example:
-        >>> p = ShallowReLU([[1, 0], [0, 1]], [0, 0], [[1, 1]], [0])
-        >>> distances({"p": [p]})["value"].tolist()
-        [1.0, 1.0, 1.0, 1.0]
-
-    Columns network, generic, distance (parallel, dead, constant, σ_min relative to the largest ‖λ_i w_iᵀ‖),
-    value.
-    """
-    for name, net in ((name, net) for name, group in networks.items() for net in group):
-        near, known = degeneracy(net), is_generic(net)
-        p = net.float()
-        largest = (np.linalg.norm(p.V, axis=0) * np.linalg.norm(p.W, axis=1)).max()
-        sigma = np.nan if known.distance is None else known.distance / largest
-        values = {"parallel": near.parallel, "dead": near.silent, "constant": near.constant, "σ_min": sigma}
-        facts = {"network": name, "generic": known.generic is True}
-        yield from (facts | {"distance": kind, "value": float(value)} for kind, value in values.items())
 
 
 def nearest_angles(pairs: Mapping[str, tuple[ShallowReLU, ShallowReLU]]) -> pd.DataFrame:
