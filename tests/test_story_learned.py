@@ -3,6 +3,9 @@
 import re
 from pathlib import Path
 
+import jupytext
+import yaml
+
 from intertwine_book import claims
 from intertwine_book.build import facts
 from intertwine_book.build.layout import Book
@@ -28,6 +31,25 @@ def test_no_percentage_and_no_points_are_typed():
 def test_the_pages_have_a_figure_for_each_name_and_none_without():
     shown = re.findall(r"generated/learned-(\w+)\.svg", PAGES["learned"] + PAGES["intro"])
     assert set(shown) == set(learned.figures())
+
+
+def test_the_home_page_shows_what_its_lines_print(capsys):
+    code, printed = re.findall(r"```(?:python|text)\n(.*?)```", PAGES["intro"], re.DOTALL)
+    exec(code, {})
+    assert capsys.readouterr().out == printed
+
+
+def test_the_home_page_cites_the_version_at_hand():
+    cited = yaml.safe_load((BOOK.root / "CITATION.cff").read_text())
+    for value in (cited["title"], cited["authors"][0]["name"], cited["version"], cited["license"]):
+        assert f"{{{value}}}" in PAGES["intro"]
+
+
+def test_a_chapter_takes_ten_to_twenty_minutes_to_read():
+    for path in BOOK.chapters.values():
+        cells = jupytext.read(path).cells
+        words = sum(len(cell.source.split()) for cell in cells if cell.cell_type == "markdown")
+        assert 8 < words / 200 < 22, path.name  # 200 words a minute
 
 
 def test_open_markers_of_the_stitches_are_the_printed_values_of_the_ledger():

@@ -98,16 +98,18 @@ def _sum(judged: Judgements) -> str:
                 for claim, word in found
             )
             sentences.append(
-                f"**Mathematics.** Of {words.total()} statements that a calculation decides, {agree} hold as "
-                f"far as we tested. {disagree - loose} are false as printed, {loose} are misprints or loose "
-                f"words that stand as they are meant, and {undecided + unjudged + elsewhere} are open."
+                f"**Mathematics.** We checked {words.total()} statements that a calculation decides. {agree} "
+                f"hold as far as we tested. {disagree - loose} are false as printed, {loose} are misprints "
+                f"or loose words that stand as they are meant, and {undecided + unjudged + elsewhere} are "
+                f"open."
             )
         else:
             sentences.append(
-                f"**Experiments.** Of {words.total()} statements about trained networks, {agree - there} are "
-                f"reproduced in the paper's own setting, and {disagree} differ there. In another setting "
-                f"{there} agree and {elsewhere} do not, which refutes none of these. {undecided} are "
-                f"undecided by what we measured, and {unjudged} are not measured or cannot be judged."
+                f"**Experiments.** We checked {words.total()} statements about trained networks. In the "
+                f"paper's own setting {agree - there} agree and {disagree} differ. Others we could test "
+                f"only in another setting: {there} agree there, and the {elsewhere} that do not are not "
+                f"refuted by that. For {undecided} our measurements decide nothing, and {unjudged} could not "
+                f"be measured or judged."
             )
     return "\n\n".join(sentences)
 

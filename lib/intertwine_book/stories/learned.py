@@ -7,7 +7,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from intertwine_book.figures.penalties import INSERTED_COLOURS
 from intertwine_book.figures.style import COLOURS, new_figure
 from intertwine_book.results import interval
 from intertwine_book.stories import (
@@ -41,7 +40,6 @@ def facts() -> dict[str, float]:
     """
     kept, lost = matching.kept(), _least_squares()
     return {
-        "either-sign": float(sanity_rotations.by_activation().loc["relu", "nonzero scalings"]),
         "task-low": float(kept.loc["task loss"].min()),
         "direct-low": float(kept.loc["least squares"].min()),
         **span(again=lost["re-estimated"], frozen=lost["frozen"]),
@@ -53,16 +51,9 @@ def _least_squares() -> pd.DataFrame:
 
 
 def rotation(axis: Axes) -> None:
-    """Rotations before a ReLU cost accuracy, its own group none; means of layers and trials."""
-    groups = ["permutations", "positive scalings", "nonzero scalings", "orthogonal"]
-    cost = sanity_rotations.by_activation().loc["relu", groups]
-    names = ["permutations", "positive\nscalings", "scalings of\neither sign", "rotations"]
-    axis.barh(names, cost, color=[INSERTED_COLOURS[group] for group in groups], height=0.6)
-    for row, points in enumerate(cost):
-        axis.text(points + 0.3, row, f"{points:.1f}", va="center")
-    axis.invert_yaxis()
-    axis.set(xlabel="accuracy lost, points", xlim=(0, 18.5))
-    axis.grid(axis="y", visible=False)
+    """Orthogonal matrices before a ReLU cost accuracy, its own group none, by layer."""
+    kinds = {"positive scalings": "permutation · positive", "signed permutations": "permutation · signs"}
+    sanity_rotations.bars(axis, kinds | {"orthogonal": "orthogonal"})
 
 
 def stitches(axis: Axes) -> None:

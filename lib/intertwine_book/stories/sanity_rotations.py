@@ -1,10 +1,12 @@
 """What the recorded rotations cost: printed values, figures and facts of chapter 2."""
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 import pandas as pd
 from IPython.display import HTML
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from intertwine_book.figures.curves import mean_curves
@@ -13,11 +15,14 @@ from intertwine_book.figures.matrices import heatmap
 from intertwine_book.figures.penalties import INSERTED_COLOURS
 from intertwine_book.figures.readable import readable
 from intertwine_book.figures.scatter import scatter
+from intertwine_book.figures.style import COLOURS, new_figure
 from intertwine_book.results import interval, on_record, recorded
 from intertwine_book.stories.told import span
 
 PAPER_LAYERS = {1: 0, 2: 2, 3: 5, 4: 8}
 """Convolutions, from 1, as the paper counts layers."""
+WORDS = {0: "first", 2: "second", 5: "third"}
+"""The paper's layers in words."""
 TITLES = {"relu": "ReLU", "gelu": "GELU", "abs": "|z|", "identity": "z"}
 """Activations as the text names them."""
 CLOSED_FORM, TUNED = "best linear map, in closed form", "finetuned"
@@ -37,6 +42,35 @@ def by_paper(name: str) -> pd.DataFrame:
 def mean(name: str) -> pd.DataFrame:
     """The mean penalty before a ReLU: a row for each group, a column for each of the paper's layers."""
     return by_paper(name).pivot_table(index="group", columns="layer", values="penalty")
+
+
+def bars(axis: Axes, names: Mapping[str, str]) -> None:
+    """What the best linear map after a ReLU leaves of some kinds of matrices, by convolution, at width 64.
+
+    Narrow bars in grey: width 16.
+    """
+    wide, narrow = mean("best_linear_map"), mean("best_linear_map_width_16")
+    step = 0.88 / len(names)
+    for k, (group, name) in enumerate(names.items()):
+        at = [place + step * (k - (len(names) - 1) / 2) for place in range(len(WORDS))]
+        axis.bar(at, wide.loc[group], 0.6 * step, color=INSERTED_COLOURS[group], label=name)
+        grey = {"label": "width 16"} if group == TURNED else {}
+        right = [x + 0.4 * step for x in at]
+        axis.bar(right, narrow.loc[group], 0.2 * step, color=COLOURS["grey"], alpha=0.5, **grey)
+        for x, points in zip(at, wide.loc[group], strict=True):
+            axis.text(x, points + 0.4, f"{points:.1f}" if points else "0", ha="center", fontsize="x-small")
+    axis.set_xticks(range(len(WORDS)), [f"{word} conv." for word in WORDS.values()])
+    axis.set(ylabel="accuracy lost, points")
+    axis.grid(axis="x", visible=False)
+    axis.legend(loc="upper left", fontsize="x-small")
+
+
+def at_64() -> Figure:
+    """The group loses nothing at any layer; an orthogonal matrix loses more the deeper it stands."""
+    figure, axis = new_figure(height=3.2)
+    scaled = {"signed permutations": "permutation · signs", "nonzero scalings": "permutation · either sign"}
+    bars(axis, {GROUP: "permutation · positive"} | scaled | {TURNED: TURNED})
+    return figure
 
 
 def by_activation() -> pd.DataFrame:
