@@ -10,11 +10,10 @@ from intertwine_book.figures.decay import imbalance_decay
 from intertwine_book.figures.dots import dots
 from intertwine_book.figures.forest import forest
 from intertwine_book.figures.groups import (
-    moved_rays,
-    names_of_a_neuron,
+    moved_points,
+    orbits_of_a_neuron,
     pull_through,
     scalar_strip,
-    warped_grid,
 )
 from intertwine_book.figures.matrices import heatmap
 from intertwine_book.figures.orbits import along_orbit, level_curve, residual_block
@@ -65,9 +64,8 @@ FIGURES = {
     ),
     "stitch_diagram": stitch_diagram,
     "pull_through": pull_through,
-    "warped_grid": lambda: warped_grid(np.ones((2, 3, 3)), {"swap": [-np.ones((2, 3, 3))] * 2}, "xy"),
-    "moved_rays": lambda: moved_rays({"axes": (np.eye(2), -np.eye(2))}),
-    "names_of_a_neuron": lambda: names_of_a_neuron({"tanh": [(1.0, 2.0)], "ReLU": [(1.0, 2.0)] * 2}),
+    "moved_points": lambda: moved_points({"axes": {"e": np.eye(2)}}),
+    "orbits_of_a_neuron": lambda: orbits_of_a_neuron({"tanh": [(1.0, 2.0)], "ReLU": [(1.0, 2.0)] * 2}),
     "map_pictures": lambda: map_pictures({"full": torch.eye(3) - 0.5, "G_ReLU": torch.eye(3)}),
     "matched_channels": lambda: matched_channels(torch.eye(4), *torch.eye(4).expand(2, 2, 4, 4), [(0, 1)]),
     "orbit": lambda: along_orbit(
@@ -89,11 +87,18 @@ def test_a_figure_is_made_once_and_always_the_same(name, always_the_same):
     always_the_same(FIGURES[name])
 
 
-def test_before_and_after_names_the_relative_change():
-    axes = before_and_after(moved.astype({"before": float, "after": float})).axes
-    assert [axis.get_title() for axis in axes] == [
-        f"{q}\nrelative change 2.7" for q in ("weights", "outputs")
+def test_before_and_after_says_by_how_much():
+    same = moved.assign(after=moved["after"].where(moved["quantity"] == "weights", moved["before"]))
+    titles = [
+        axis.get_title() for axis in before_and_after(same.astype({"before": float, "after": float})).axes
     ]
+    assert titles == ["weights\nchange by up to 267 %", "outputs\ndo not change"]
+
+
+def test_what_lies_on_an_axis_stays_there():
+    (axis,) = moved_points({"axes": {"$e_1$": [(1.0, 0.0), (2.0, 0.0)], "$e_2$": [(0.0, 1.0)]}}).axes
+    assert [text.get_text() for text in axis.texts] == ["$e_1$", "$e_2$"]
+    assert axis.lines[1].get_xydata().tolist() == [[1, 0], [2, 0]]
 
 
 def test_the_palette_can_be_told_apart_on_white_and_on_black():

@@ -1,4 +1,4 @@
-"""A matrix to drag, before and behind a ReLU."""
+"""A matrix to drag, before a ReLU, and the best matrix after it."""
 
 import json
 
@@ -7,33 +7,36 @@ from IPython.display import HTML
 from intertwine_book.figures.interactive import script
 from intertwine_book.figures.style import COLOURS
 
-_PANEL = """<figure><svg viewBox="-2.1 -2.1 4.2 4.2" role="img" aria-label="{alt}"></svg>
+_PANEL = """<figure><svg viewBox="{box}" role="img" aria-label="{alt}"></svg>
 <figcaption>{caption}</figcaption></figure>
 """
+_WHOLE, _CORNER = "-2.1 -2.1 4.2 4.2", "-0.4 -1.8 2.2 2.2"  # the plane, and the quadrant that ReLU leaves
 _PANELS = {
-    "Points moved by A, then by ReLU": "ReLU(<i>Ax</i>)",
-    "Points moved by ReLU, then by phi of A": "<i>φ</i>(<i>A</i>) ReLU(<i>x</i>)",
+    "<i>x</i>, and the columns of <i>A</i>": (_WHOLE, "Points of the plane, and two knobs for A"),
+    "ReLU(<i>Ax</i>)": (_CORNER, "The points moved by A, then by ReLU"),
+    "<i>B</i> ReLU(<i>x</i>), best <i>B</i>": (_CORNER, "The points moved by ReLU, then by the best matrix"),
 }
 _ENTRIES = ("a₁₁", "a₁₂", "a₂₁", "a₂₂")
 _PRESETS: dict[str, list[float]] = {
-    "identity": [1, 0, 0, 1],
-    "swap and scale": [0, 1.5, 0.5, 0],
     "turn by 45°": [0.71, -0.71, 0.71, 0.71],
     "change a sign": [-1, 0, 0, 1],
+    "swap and scale": [0, 1.5, 0.5, 0],
+    "identity": [1, 0, 0, 1],
 }
 
 
 def drag_matrix() -> HTML:
-    """A grid of points under ReLU(Ax) and under φ(A) ReLU(x), for a 2×2 matrix that the reader drags.
+    """A grid of points x, ReLU(Ax), and B ReLU(x) with the best B, for a 2×2 matrix A that the reader drags.
 
     Example:
-        >>> "φ" in drag_matrix().data
+        >>> "best" in drag_matrix().data
         True
 
-    φ(A) = ReLU(A), as in godfrey2022, section 3. For an invertible A the two agree on all points exactly
-    where A is a permutation with positive scalings. The green knobs are A's columns. Nothing is loaded.
+    B is the least-squares solution on the grid, and the number is what it leaves of the mean square, in
+    percent. For an invertible A it is 0 exactly where A is a permutation with positive scalings. The green
+    knobs are A's columns. Nothing is loaded.
     """
-    start = _PRESETS["swap and scale"]
+    start = _PRESETS["turn by 45°"]
     entries = " ".join(
         f'<label>{entry} <input type="range" min="-2" max="2" step="0.01" value="{value}">'
         "<span></span></label>"
@@ -42,9 +45,12 @@ def drag_matrix() -> HTML:
     buttons = " ".join(
         f'<button type="button" value="{value}">{text}</button>' for text, value in _PRESETS.items()
     )
-    panels = "".join(_PANEL.format(alt=alt, caption=caption) for alt, caption in _PANELS.items())
+    panels = "".join(
+        _PANEL.format(box=box, alt=alt, caption=caption) for caption, (box, alt) in _PANELS.items()
+    )
     return HTML(
         f'<div class="widget" id="drag-matrix">\n<div class="panels">\n{panels}</div>\n'
-        f'<p class="entries">{entries}</p>\n<p>{buttons} <output aria-live="polite"></output></p>\n</div>\n'
+        f'<p><output aria-live="polite"></output></p>\n'
+        f'<p class="entries">{entries}</p>\n<p>{buttons}</p>\n</div>\n'
         + script("drag_matrix", "drag-matrix", json.dumps(COLOURS))
     )

@@ -4,41 +4,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from intertwine_book.figures.schematics import MAP, NETWORKS, arrow, box, canvas
 from intertwine_book.figures.style import COLOURS, check_columns, new_figure
-
-
-def warped_grid(
-    grid: Float[np.ndarray, "2 k k"],
-    rows: Mapping[str, Sequence[Float[np.ndarray, "2 k k"]]],
-    columns: Sequence[str],
-) -> Figure:
-    """Images of a grid of points of the plane, in the colours of the quadrants that the points come from.
-
-    A row is named, and has an image of the grid for each column.
-    """
-    four = np.array([COLOURS[name] for name in ("grey", "sky", "pink", "orange")])
-    colours = four[((grid[0] > 0) + 2 * (grid[1] > 0)).flatten()]
-    figure, axes = new_figure(len(rows), len(columns), height=3.9, squeeze=False)
-    for row, (name, images) in zip(axes, rows.items(), strict=True):
-        for axis, (x, y) in zip(row, images, strict=True):
-            for one, other in ((x, y), (x.T, y.T)):
-                axis.plot(one, other, color=COLOURS["grey"], lw=0.4, alpha=0.5, zorder=0)
-            axis.scatter(x, y, s=8, c=colours, linewidths=0)
-            low = -1.5 if (x < 0).any() else -0.25
-            axis.set(xlim=(low, 1.5), ylim=(low, 1.5), aspect="equal", xticks=[], yticks=[])
-            axis.axhline(0, color=COLOURS["ink"], lw=0.7, zorder=0)
-            axis.axvline(0, color=COLOURS["ink"], lw=0.7, zorder=0)
-            axis.spines[:].set_visible(False)
-        row[0].set_ylabel(name)
-    for axis, title in zip(axes[0], columns, strict=True):
-        axis.set_title(title)
-    return figure
 
 
 def pull_through() -> Figure:
@@ -65,27 +36,26 @@ def pull_through() -> Figure:
     return figure
 
 
-THICK = {"color": COLOURS["blue"], "lw": 6.0, "zorder": 3}
-THIN = {"color": COLOURS["orange"], "lw": 1.3}
+def moved_points(panels: Mapping[str, Mapping[str, ArrayLike]], *, reach: float = 3.0) -> Figure:
+    """Points of the plane on their rays and their images under elements of a group, a panel a set of points.
 
-
-def moved_rays(panels: Mapping[str, tuple[ArrayLike, ArrayLike]]) -> Figure:
-    """Rays of the plane (thick) and their images under elements of a group (thin), one panel a set of rays.
-
-    Both are given as rows that span them.
+    A point is named, and given with its images as rows, itself first. Images beyond the reach are left out.
     """
     figure, axes = new_figure(1, len(panels), height=2.8, squeeze=False)
-    for axis, (title, both) in zip(axes[0], panels.items(), strict=True):
-        for spanned, length, style in zip(both, (0.7, 1.0), (THICK, THIN), strict=True):
-            vectors = np.asarray(spanned)
-            for x, y in (length * vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).tolist():
-                axis.plot([0, x], [0, y], **style)
-        axis.set(title=title, xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), aspect="equal")
-        axis.axis("off")
+    for axis, (title, points) in zip(axes[0], panels.items(), strict=True):
+        for colour, (name, images) in zip(("blue", "orange"), points.items(), strict=False):
+            (x, y), style = np.asarray(images)[0], {"color": COLOURS[colour]}
+            axis.plot([0, 9 * x], [0, 9 * y], lw=1, alpha=0.6, **style)
+            axis.plot(*np.asarray(images).T, ".", ms=4, mew=0, **style)
+            axis.plot(x, y, "o", ms=8, **style)
+            axis.annotate(name, (x, y), (5, 5), textcoords="offset points", **style)
+        axis.set(title=title, xlim=(-0.3, reach), ylim=(-0.3, reach), aspect="equal", xticks=[], yticks=[])
+        axis.spines[:].set_visible(False)
+        axis.grid(False)
     return figure
 
 
-def names_of_a_neuron(panels: Mapping[str, Sequence[tuple[float, float]]]) -> Figure:
+def orbits_of_a_neuron(panels: Mapping[str, Sequence[tuple[float, float]]]) -> Figure:
     """The pairs (w, v) with one function v·σ(wx), a panel for each activation; the first is marked."""
     figure, axes = new_figure(1, len(panels), height=2.0, squeeze=False)
     for axis, (title, pairs) in zip(axes[0], panels.items(), strict=True):

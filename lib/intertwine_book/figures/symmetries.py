@@ -14,8 +14,8 @@ from intertwine_book.figures.style import COLOURS, PAPER, facets, new_figure
 def before_and_after(table: pd.DataFrame) -> Figure:
     """Scatter of quantities after a change against before it; on the diagonal they did not change.
 
-    Columns `quantity` (one panel each), `before`, `after`. A panel names the largest change, relative to the
-    largest value.
+    Columns `quantity` (one panel each), `before`, `after`. A panel names the largest change, as a share of
+    the largest value.
     """
     figure, parts = facets(table, "quantity", "before", "after", height=2.5)
     colours = [COLOURS["orange"], COLOURS["blue"], COLOURS["green"]]
@@ -24,7 +24,8 @@ def before_and_after(table: pd.DataFrame) -> Figure:
         error = np.abs(after - before).max() / np.abs(before).max()
         axis.axline((0, 0), slope=1, color=COLOURS["grey"], lw=1, zorder=0)
         axis.scatter(before, after, s=4, color=colour, alpha=0.5, linewidths=0, rasterized=len(rows) > 2000)
-        axis.set(title=f"{axis.get_title()}\nrelative change {error:.2g}", xlabel="before")
+        change = f"change by up to {100 * error:,.0f} %" if error > 1e-10 else "do not change"
+        axis.set(title=f"{axis.get_title()}\n{change}", xlabel="before")
         if axis is not parts[-1][0]:
             linear = max(1.0, float(np.abs(before).max()))
             axis.set_yscale("symlog", linthresh=linear)

@@ -6,7 +6,7 @@ from intertwine_book.experiments.intertwiner_groups.activation_table import (
     beside_proved,
     residuals,
 )
-from intertwine_book.experiments.intertwiner_groups.statements import checks, orbit_size, table_1
+from intertwine_book.experiments.intertwiner_groups.statements import checks, table_1
 from intertwine_book.experiments.intertwiner_groups.swap_and_scale import any_point, changes
 
 __all__ = [
@@ -16,7 +16,6 @@ __all__ = [
     "beside_proved",
     "changes",
     "checks",
-    "orbit_size",
     "residuals",
     "table_1",
 ]
