@@ -6,7 +6,9 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from intertwine_book.zoo import RECIPES
+from intertwine.weightspace import rules
+from intertwine.weightspace.rules.infer import RULES
+from intertwine_book import zoo
 
 API = Path(__file__).parent.parent / "book/api"
 PAGE = API / "index.md"
@@ -15,7 +17,7 @@ PAGE = API / "index.md"
 def test_tasks_of_at_most_three_lines_run(tmp_path, monkeypatch):
     monkeypatch.setenv("INTERTWINE_ZOO", str(tmp_path / "zoo"))
     monkeypatch.setenv("INTERTWINE_RESULTS", str(tmp_path / "results"))
-    monkeypatch.setitem(RECIPES, "digits", replace(RECIPES["digits"], epochs=3))
+    monkeypatch.setitem(zoo.RECIPES, "digits", replace(zoo.RECIPES["digits"], epochs=3))
     page = PAGE.read_text()
     begin, *tasks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     (chapter,) = re.findall(r"`(run = .*)`", page)
@@ -37,3 +39,10 @@ def test_how_weightspace_works_is_computed_as_it_stands_there():
     page = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, "how_it_works", None, None)
     found = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(page)
     assert found.attempted > 30 and found.failed == 0  # doctest prints what differs
+
+
+def test_the_page_of_weightspace_lists_the_operations_that_have_a_rule():
+    assert ".. automodule:: intertwine.weightspace.rules\n" in (API / "weightspace.md").read_text()
+    listed = re.findall(r"``(\w+)``", str(rules.__doc__))
+    assert {"linear", "conv2d", "softmax", "cat"} < {*listed} < {*RULES}
+    assert sum(map(len, rules.operations().values())) == len(listed)

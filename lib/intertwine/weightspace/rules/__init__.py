@@ -22,7 +22,12 @@ Read in this order:
 6. `arithmetic`, `shapes`, `views`, `indexing`, `norms`, `recurrent`: the other operations.
 
 Python imports this file before any file of the folder. It imports all rules, so each of them is registered.
+
+Operations that have a rule, by file. Operators, methods and calls in place have the rule of the function, and
+any other function of one tensor is tried as an activation.
 """
+
+import torch
 
 from intertwine.weightspace.rules import (
     arithmetic,
@@ -35,6 +40,27 @@ from intertwine.weightspace.rules import (
     shapes,
     views,
 )
+from intertwine.weightspace.rules.infer import RULES
+
+
+def operations() -> dict[str, list[str]]:
+    """The operations of torch that have a rule, by the file that has the rule.
+
+    Example:
+        >>> operations()["recurrent"]
+        ['lstm', 'gru', 'rnn_tanh', 'rnn_relu', 'lstm_cell', 'gru_cell', 'rnn_tanh_cell', 'rnn_relu_cell']
+    """
+    files: dict[str, list[str]] = {}
+    for name, function in RULES.items():
+        known = any(hasattr(each, name) for each in (torch, torch.nn.functional, torch.Tensor))
+        if known and not name.startswith("_") and not name.endswith("_"):
+            files.setdefault(function.__module__.rpartition(".")[2], []).append(name)
+    return files
+
+
+__doc__ = f"{__doc__}\n" + "\n".join(
+    f"- {file}: {', '.join(f'``{name}``' for name in names)}" for file, names in operations().items()
+)
 
 __all__ = [
     "arithmetic",
@@ -42,6 +68,7 @@ __all__ = [
     "indexing",
     "layers",
     "norms",
+    "operations",
     "products",
     "recurrent",
     "shapes",
