@@ -305,3 +305,24 @@ def test_heads_as_wide_as_the_stream_are_told_apart_by_products_of_their_matrice
     for seed in range(3):
         found = match(space, model, space.act(model, space.sample(generator(seed))))
         assert found.undetermined == () and difference(found.model, model) < 1e-9
+
+
+class Products(nn.Module):
+    """A factor exp(⟨q, k⟩), as of differential attention: each unit has a single number on either side."""
+
+    def __init__(self):
+        super().__init__()
+        self.q, self.k = (nn.Parameter(torch.randn(6)) for _ in range(2))
+        self.out = nn.Linear(3, 2)
+
+    def forward(self, x):
+        return self.out(x) * torch.exp(torch.sum(self.q * self.k))
+
+
+def test_units_with_one_number_on_either_side_are_told_apart_by_their_product():
+    torch.manual_seed(0)
+    model = Products().double().eval()
+    space = find_symmetries(model, torch.randn(2, 3, dtype=torch.float64))
+    for seed in range(3):
+        found = match(space, model, space.act(model, space.sample(generator(seed))))
+        assert found.undetermined == () and difference(found.model, model) < 1e-9

@@ -15,7 +15,7 @@ from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.solve.move import Move, dual
 from intertwine.weightspace.trace.trace import trace
 from intertwine.weightspace.uses.rows import Rows, places, rows, sides, wider
-from intertwine.weightspace.uses.sweep import solved, sweep
+from intertwine.weightspace.uses.sweep import normal_scalars, solved, sweep
 
 
 def match(
@@ -141,6 +141,9 @@ def _assigned(hidden: HiddenSpace, found: list[Rows], given: Likeness | None) ->
     if hidden.permuted:
         total = sum(alike.abs() if signs else alike for signs, alike in (given or weights).items())
         assert isinstance(total, Tensor)
+        if not given and _numbers(hidden, found):  # of length 1 these are all alike, but not their products
+            x, y = (normal_scalars(hidden, found, model)[2] for model in (0, 1))
+            total = -(x[:, :, None] - y[:, None, :]).square()
         order = torch.stack([*map(_best, total)])
 
     def ratio(one: Float[Tensor, "b n"], other: Float[Tensor, "b n"]) -> Float[Tensor, "b n"]:
@@ -155,6 +158,16 @@ def _assigned(hidden: HiddenSpace, found: list[Rows], given: Likeness | None) ->
         [(parity, alike.gather(2, order[:, :, None])[:, :, 0] < 0) for parity, alike in likeness],
     )
     return move._replace(order=order, log=log, sign=sign)
+
+
+def _numbers(hidden: HiddenSpace, found: list[Rows]) -> bool:
+    """Whether scalars multiply all weights of a unit, each of them other weights, and each a single one."""
+    sides = [hidden.vector(each.factor) for each in found]
+    return (
+        len({*sides}) == len(sides)
+        and all(map(any, sides))
+        and all(r.entries[0].shape[2] == 1 for r in found)
+    )
 
 
 def _best(likeness: Float[Tensor, "n n"]) -> Int[Tensor, " n"]:

@@ -130,14 +130,14 @@ def decided(hidden: HiddenSpace, found: list[Rows]) -> bool:
 
 
 def normal_scalars(
-    hidden: HiddenSpace, found: list[Rows]
+    hidden: HiddenSpace, found: list[Rows], model: int = -1
 ) -> tuple[Float[Tensor, "k b n"], Bool[Tensor, "l b n"], Float[Tensor, "b n"]]:
-    """The scalars that make rows of the last model unit vectors with positive sums, and these sums.
+    """The scalars that make rows of a model unit vectors with positive sums, and these sums.
 
     In the sums every entry has a fixed weight.
     """
-    sums = [(r.factor, (r.entries[-1] @ generic(r.entries[-1].shape[2], 1))[:, :, 0]) for r in found]
-    lengths = [(r.factor, -torch.where(r.sizes[-1] > 0, r.sizes[-1], 1).log()) for r in found]
+    sums = [(r.factor, (r.entries[model] @ generic(r.entries[model].shape[2], 1))[:, :, 0]) for r in found]
+    lengths = [(r.factor, -torch.where(r.sizes[model] > 0, r.sizes[model], 1).log()) for r in found]
     log, sign = solved(hidden, lengths, [(hidden.parities(factor), x < 0) for factor, x in sums])
     move, start = hidden.identity()._replace(log=log, sign=sign), torch.zeros(hidden.blocks, hidden.size)
     return log, sign, sum((hidden.scalars(move, factor) * x for factor, x in sums), start.double())
