@@ -839,6 +839,49 @@ def test_what_nodes_of_a_graph_send_along_edges_has_the_group_of_theory(name):
         assert groups(Graph(send, activation), randn(5, 3), randn(5, 3) + 1) == sorted(expected)
 
 
+class Channels(nn.Module):
+    """A step between two convolutions of single positions."""
+
+    def __init__(self, step, enter, leave):
+        super().__init__()
+        self.a, self.b, self.step = nn.Conv2d(3, enter, 1), nn.Conv2d(leave, 2, 1), step
+
+    def forward(self, x):
+        return self.b(self.step(self.a(x)))
+
+
+def stored(h):
+    return torch.empty_like(h).copy_(h)
+
+
+SHUFFLED = {
+    "pixel_shuffle": (lambda h: F.pixel_shuffle(h, 2), 16, 4, ["GL(4)"]),
+    "pixel_unshuffle": (lambda h: F.pixel_unshuffle(h.relu(), 2), 4, 16, ["Σ_4 ⋉ (R_{>0})^4"]),
+    "unfold": (lambda h: F.unfold(h, 2, stride=2).unflatten(2, (2, 2)), 4, 16, ["GL(4)"]),
+    "fold": (lambda h: F.fold(h.flatten(2)[:, :, :4], (4, 4), 2, stride=2), 16, 4, ["GL(4)"]),
+    "channel_shuffle": (lambda h: F.channel_shuffle(h, 2).relu(), 8, 8, ["Σ_2", "Σ_4"]),
+    "topk": (lambda h: h.topk(2, -1).values, 4, 4, ["Σ_4 ⋉ (R_{>0})^4"]),
+    "argsort": (lambda h: h + h.argsort(-1), 4, 4, ["Σ_4"]),
+    "topk of units": (lambda h: h.topk(4, 1).values, 6, 4, []),
+    "cumsum": (lambda h: h.cumsum(2), 4, 4, ["GL(4)"]),
+    "cumprod": (lambda h: h.cumprod(2), 4, 4, ["Σ_4"]),
+    "copy_": (stored, 4, 4, ["GL(4)"]),
+    "copy_ to all units": (lambda h: torch.empty_like(h).copy_(h[:, :1]), 4, 4, ["GL(3)", "Σ_4"]),
+    "adaptive_max_pool3d": (
+        lambda h: F.adaptive_max_pool3d(h[:, :, None], 1)[:, :, 0],
+        4,
+        4,
+        ["Σ_4 ⋉ (R_{>0})^4"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SHUFFLED)
+def test_entries_that_change_places_keep_the_units_that_they_do_not_mix(name):
+    step, enter, leave, expected = SHUFFLED[name]
+    assert groups(Channels(step, enter, leave), randn(2, 3, 4, 4), randn(2, 3, 4, 4) + 1) == expected
+
+
 def test_a_mask_of_several_axes_is_no_index():
     mask = torch.tensor([[True, False], [True, True]])
     found = groups(Net(lambda h: h.view(2, 2, -1)[mask].mean(0)), randn(4, 4), randn(4, 4) + 1)

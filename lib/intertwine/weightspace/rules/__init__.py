@@ -19,7 +19,7 @@ Read in this order:
 4. `entries` and `regroup`: what many rules share, entry by entry and across reshapes.
 5. `elementwise`, `products`, `layers`: activations, matrix products, convolutions. These rules explain an
    MLP.
-6. `arithmetic`, `shapes`, `views`, `indexing`, `norms`, `recurrent`: the other operations.
+6. `arithmetic`, `shapes`, `views`, `indexing`, `shuffles`, `norms`, `recurrent`: the other operations.
 
 Python imports this file before any file of the folder. It imports all rules, so each of them is registered.
 
@@ -38,6 +38,7 @@ from intertwine.weightspace.rules import (
     products,
     recurrent,
     shapes,
+    shuffles,
     views,
 )
 from intertwine.weightspace.rules.infer import RULES
@@ -68,9 +69,9 @@ __all__ = [
     "indexing",
     "layers",
     "norms",
-    "operations",
     "products",
     "recurrent",
     "shapes",
+    "shuffles",
     "views",
 ]

@@ -67,7 +67,10 @@ def div(state: Inference, call: Call) -> Label:
     return tuple(map(still, state.of(y)))
 
 
-@rule("maximum minimum max_pool1d max_pool2d max_pool3d adaptive_max_pool1d adaptive_max_pool2d")
+@rule(
+    "maximum minimum max_pool1d max_pool2d max_pool3d adaptive_max_pool1d adaptive_max_pool2d "
+    "adaptive_max_pool3d"
+)
 def maximum(state: Inference, call: Call) -> list[Label]:
     if "pool" in call.name:
         label = pooling(state, call)
@@ -78,7 +81,9 @@ def maximum(state: Inference, call: Call) -> list[Label]:
     return [label] * len(call.results)
 
 
-@rule("avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d interpolate")
+@rule(
+    "avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d interpolate"
+)
 def pooling(state: Inference, call: Call) -> Label:
     x, shape = state.of(call.first), state.shape(call.results[0])
     first = 2 if call.name == "interpolate" else len(x) - int(call.name[-2])

@@ -1,0 +1,81 @@
+"""Rules of functions that move entries between channels and positions, or order them along one axis."""
+
+from intertwine.weightspace.rules.axes import Axis, Fixed, Label, plain, size, still
+from intertwine.weightspace.rules.infer import Inference, NotUnderstood, bind, rule
+from intertwine.weightspace.rules.regroup import divide, join
+from intertwine.weightspace.trace.run import Call
+
+
+@rule("pixel_shuffle fold")
+def spread(state: Inference, call: Call) -> Label:
+    """Blocks of channels become channels, and what is within a block goes to the positions."""
+    x, shape = state.of(call.first), state.shape(call.results[0])
+    at = len(x) - (3 if call.name == "pixel_shuffle" else 2)
+    state.freeze(x[at + 1 :], f"space of {call.name}")
+    both = divide(state, x[at], shape[at]) if shape[at] > 1 else None
+    if both is None:
+        state.freeze((x[at],), f"{call.name} across units")
+        return (*x[:at], *map(plain, shape[at:]))
+    state.freeze(both[1:], f"{call.name} within blocks of units")
+    return (*x[:at], both[0], *map(plain, shape[at + 1 :]))
+
+
+@rule("pixel_unshuffle unfold")
+def gathered(state: Inference, call: Call) -> Label:
+    """Several positions of a channel become a block of channels."""
+    x, shape = state.of(call.first), state.shape(call.results[0])
+    if call.name == "unfold" and len(shape) != 3:
+        raise NotUnderstood("windows along an axis")
+    at = 1 if call.name == "unfold" else len(x) - 3
+    state.freeze(x[at + 1 :], f"space of {call.name}")
+    return (*x[:at], _with(x[at], shape[at] // size(x[at])), *map(plain, shape[at + 1 :]))
+
+
+@rule("channel_shuffle native_channel_shuffle")
+def channel_shuffle(state: Inference, call: Call) -> Label:
+    a = bind(call, "input groups")
+    x = state.of(a["input"])
+    both = divide(state, x[1], a["groups"])
+    mixed = both and join([*both[::-1]])
+    if not mixed:
+        state.freeze((x[1],), f"{call.name} across units")
+    return (x[0], mixed or plain(size(x[1])), *x[2:])
+
+
+@rule("topk sort argsort msort kthvalue cummax cummin cumsum cumprod logcumsumexp")
+def along(state: Inference, call: Call) -> list[Label]:
+    """Entries along one axis in their order of size, or added up one after another: all others stay apart."""
+    first = "input k dim" if call.name in ("topk", "kthvalue") else "input dim"
+    a = (
+        {"dim": 0 if call.name == "msort" else -1}
+        | dict(zip(first.split(), call.args, strict=False))
+        | call.kwargs
+    )
+    x, shape = state.of(call.first), state.shape(call.results[0])
+    dim = a["dim"] % len(x)
+    rest = (*x[:dim], *x[dim + 1 :])
+    state.freeze((x[dim],), f"{call.name} of units")
+    state.mixed(x, dim)
+    if call.name != "cumsum":
+        state.permute_only(rest, call.name, log=call.name in ("cumprod", "logcumsumexp"))
+    kept = (*x[:dim], *((plain(shape[dim]),) if len(shape) == len(x) else ()), *x[dim + 1 :])
+    places = tuple(map(still, kept))
+    return [places if call.name == "argsort" else kept, places][: len(call.results)]
+
+
+@rule("copy_", keeps=True)
+def copy(state: Inference, call: Call) -> Label:
+    """The entries of another value in the place of those that were there."""
+    a = bind(call, "input src non_blocking")
+    y, shape = state.of(a["src"]), state.shape(call.results[0])
+    y = (plain(1),) * (len(shape) - len(y)) + y
+    wide = [size(axis) != n for axis, n in zip(y, shape, strict=True)]
+    state.freeze(tuple(axis for axis, each in zip(y, wide, strict=True) if each), "copy_ to all units")
+    return tuple(
+        ((Fixed(n, copies=True),),) if each else x for x, n, each in zip(y, shape, wide, strict=True)
+    )
+
+
+def _with(axis: Axis, positions: int) -> Axis:
+    """Each unit so often, at other positions."""
+    return join([axis, plain(positions)]) or plain(size(axis) * positions)
