@@ -24,23 +24,14 @@
 # {{ this_run }}.
 # :::
 #
-# ## The question
+# ## A basis that turns
 #
 # One neuron selects stripes, another selects wheels {cite}`bau2017`.
-# But a layer is a vector space; why look along its coordinate axes?
-# The intertwiner group of an activation gives a reason {cite}`godfrey2022`.
-# ReLU is compatible with permutations and positive scalings, and these leave the axes where they are.
-# Without an activation every basis is as good as any other.
-# The prediction: *rotate the basis, and units lose their concepts behind ReLU, but not where there is no ReLU.*
-#
-# **In three networks trained on ImageNet units lose concepts behind the first ReLU6 of a block,
-# and more than at its linear output.
-# That training adds more there is not established.**
-# {numref}`fig-imagenet` dissects networks in which layers with and without an activation lie side by side.
-# Turned all the way to a random basis, units (channels) behind the first ReLU6 lose a quarter of their *IoU*,
-# intersection over union: the overlap with their best concept divided by what both cover.
-# Behind the second ReLU6 they lose {glue:text}`fall-second:.0f` %, and at the linear output of the same blocks
-# nothing on average.
+# But a layer is a vector space, and a neuron is one of its coordinate axes.
+# Why look along these axes and not along others?
+# {numref}`fig-turn` has two units after a ReLU.
+# Each unit is large at the pixels of one concept, so each axis points along one arm of the cloud.
+# *Turn the basis: which unit keeps a concept, and what does the other select at 45°?*
 
 # %% tags=["hide-input"]
 from dataclasses import replace
@@ -64,6 +55,7 @@ from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.dissection import dissection_steps, gallery
 from intertwine_book.figures.forest import forest
 from intertwine_book.figures.style import use_style
+from intertwine_book.figures.turn_basis import turn_basis
 from intertwine_book.stories import interpretability as story
 from intertwine_book.stories import tell
 
@@ -110,23 +102,30 @@ def pair(dataset, kind, number):
     return experiment.pair(kind, sets(dataset)[0], recipe, **asked)
 
 
-# %% tags=["remove-input"] figure="fig-imagenet"
-story.imagenet()
+# %% tags=["remove-input"] figure="fig-turn"
+turn_basis()
 
 # %% [markdown]
-# Behind the first ReLU6 a trained network loses more than at the linear output by {glue:text}`first-gap` points
-# (mean and 95 % interval), and what training adds is larger by {glue:text}`first-added`,
-# an interval that contains 0.
-# Untrained networks lose {glue:text}`fall-untrained:.0f` % behind the first ReLU6,
-# trained ones {glue:text}`fall-first:.0f` %.
-# Behind the second ReLU6 of the two deepest stages a random basis is even *more* interpretable
-# than the network's own.
-# Three networks are few, and one percent of IoU is little.
+# At 45° unit 1 reads the sum of both values: it selects two concepts, and neither well.
+# Unit 2 reads their difference, which still separates one concept from the other.
+# At 90° unit 1 has become the detector that unit 2 was, and unit 2 reads the negative of a value:
+# the pixels that it selects fit no concept well.
 #
-# {numref}`fig-gallery` shows what that means for single units, in a small network that this page trained on
-# {doc}`scenes that we draw <../api/zoo>`, whose pixels all have a known colour, texture, shape and material.
-# The unit with the same number in a random basis mixes all of the others.
-# The four on the left are the best of their concepts, so they can hardly but lose; the means above decide.
+# The intertwiner group of an activation gives a reason to look along the axes {cite}`godfrey2022`.
+# ReLU is compatible with permutations and positive scalings, and these leave the axes where they are.
+# Without an activation every basis is as good as any other.
+# The prediction: *rotate the basis, and units lose their concepts after a ReLU, but not where there is no ReLU.*
+#
+# **In three networks trained on ImageNet, units lose concepts after the first ReLU6 of a block,
+# and more than at its linear output.
+# Three networks do not establish that training makes the difference.**
+# The sections below say what a unit selects, what a rotation costs, and how far a count can be trusted.
+#
+# ## What a unit selects
+#
+# To *dissect* a unit, keep the pixels where it is strongest and compare them with the mask of a concept.
+# {numref}`fig-steps` does this for one image, for a unit of a small network that this page trained on
+# {doc}`scenes that we draw <../api/zoo>`; all pixels of these scenes have a known colour, texture, shape and material.
 
 # %%
 shown, masks = sets(datasets[0])[1]
@@ -138,20 +137,13 @@ found, after = (
     dissection.dissect(each, masks, quantile=main_quantile) for each in (maps, turned)
 )
 
-# %% figure="fig-gallery"
+# %%
 size, few = shown.images.shape[-2:], {"images": 3}
 own = dissection.examples(maps, found, size, units=4, **few)
 same = [each.unit for each in own]
 rotated = dissection.examples(turned, after, size, units=same, **few)
 pictures = (shown.images * shown.std + shown.mean).clamp(0, 1)
 pictures = pictures.movedim(1, -1).numpy(force=True)
-gallery(pictures, masks, {"own basis": own, "rotated": rotated})
-
-# %% [markdown]
-# ## What a unit selects
-#
-# To *dissect* a unit, keep the pixels where it is strongest and compare them with the mask of a concept,
-# as {numref}`fig-steps` does for one image.
 
 # %% tags=["remove-input"] figure="fig-steps"
 best = own[0]
@@ -196,53 +188,71 @@ ours = best_iou(maps.double(), masks.planes(), main_quantile)
 assert torch.allclose(ours, found.best, atol=1e-3)
 
 # %% [markdown]
-# (sec-figure-3)=
-# ## What rotation costs
-#
-# A block of EfficientNet-Lite widens its channels, applies ReLU6, convolves each channel by itself,
-# applies ReLU6 again, and narrows the channels *without* an activation; where shapes agree, its input is added.
-# So one network holds what figure 3 of the paper compares:
-# there the number of interpretable units falls for a ResNet-50, stands still for one without ReLU on its residual
-# outputs, and rises for a ConvNeXt (printed without numbers).
-# The three networks are Lite0, Lite1 and Lite2 with their authors' weights.
-# Of each layer we dissect all units, or 256 drawn at random: {glue:text}`units-low:.0f` to {glue:text}`units-high:.0f`
-# behind the ReLU6, {glue:text}`linear-units-low:.0f` to {glue:text}`linear-units-high:.0f` at the linear outputs.
-# The layers behind the ReLU6 are 3.5 to 6 times as wide, and this comparison does not separate width from
-# activation.
-# We dissect them on CamVid, frames of streets with eleven classes of pixels, at the frames' full size.
-# Rotations of these units are drawn by Haar measure, the same before and after training;
-# α = ½ is half of the way ({prf:ref}`prop-geodesic`).
-#
-# Each network counts as one trial; its value is the slope of its curve against α, averaged over blocks
-# and rotations.
-# The paper reads the slope of the trained network.
-# We subtract that of the untrained one, because a fall says little until one knows how far an untrained network
-# falls.
-# *In trained networks the slopes are negative behind the ReLU6, and 0 on average at the linear output;
-# behind the first ReLU6 the difference is clear of 0.
-# What training adds to it is not established:*
+# {numref}`fig-gallery` shows the best units of the small network, and the units with the same numbers in a random
+# basis, which mix all of the others.
+# The four on the left were chosen because they are the best, so they can hardly do anything but lose:
+# only means over all units decide.
 
-# %% tags=["remove-input"]
-story.slopes()
+# %% figure="fig-gallery"
+gallery(pictures, masks, {"own basis": own, "rotated": rotated})
 
 # %% [markdown]
-# In points of IoU from the own basis to a random one, with 95 % intervals over three networks.
-# The intervals are those of each line alone: the {doc}`../scoreboard` corrects for the number of claims tested.
-# After that correction both ReLU6 together lose more by training;
-# for the linear output three networks are too few.
-# The levels are low, about {glue:text}`level:.0f` %, but above chance: {glue:text}`chance-first:.0f`,
-# {glue:text}`chance-second:.0f` and {glue:text}`chance-linear:.0f` % of the units exceed the IoU
-# that 5 % exceed with masks of other images, and {glue:text}`chance-low:.0f`
-# to {glue:text}`chance-high:.0f` % in untrained networks.
+# (sec-figure-3)=
+# ## What a rotation costs
 #
-# The paper counts units instead, above a threshold of 0.04.
-# *Behind the first ReLU6 half of the interpretable units are lost, at the linear output none:*
-# behind the first {glue:text}`own-first:.1f` % of the units are interpretable in the own basis
-# and {glue:text}`turned-first:.1f` % in a random one, behind the second ReLU6 {glue:text}`own-second:.1f`
-# and {glue:text}`turned-second:.1f` %, at the linear output {glue:text}`own-linear:.1f`
-# and {glue:text}`turned-linear:.1f` %.
-# In untrained networks it is at most {glue:text}`untrained-most:.1f` % anywhere.
-# {numref}`fig-depth` shows in which stages the networks lose.
+# **After the first ReLU6 a random basis has a quarter less IoU than the network's own;
+# after the second it has {glue:text}`fall-second:.0f` % less, and at the linear output of the same blocks
+# nothing is lost on average** ({numref}`fig-imagenet`).
+#
+# The networks are EfficientNet-Lite 0, 1 and 2, trained on ImageNet, with their authors' weights.
+# A block of theirs widens its channels, applies ReLU6 (ReLU, cut off at 6), convolves each channel by itself,
+# applies ReLU6 again, and narrows the channels *without* an activation.
+# So one network holds what figure 3 of the paper compares between networks:
+# there the number of interpretable units falls for a ResNet-50, stands still for one without ReLU on its residual
+# outputs, and rises for a ConvNeXt (printed without numbers).
+# α says how far the basis is turned: 0 is the network's own, 1 a random one, ½ half of the way.
+
+# %% tags=["remove-input"] figure="fig-imagenet"
+story.imagenet()
+
+# %% [markdown]
+# :::{admonition} How it was measured
+# :class: dropdown
+# Street scenes of CamVid at full size, with eleven classes of pixels; the last block of the five deepest stages.
+# Of each layer all units, or 256 drawn at random: {glue:text}`units-low:.0f` to {glue:text}`units-high:.0f`
+# after the ReLU6, {glue:text}`linear-units-low:.0f` to {glue:text}`linear-units-high:.0f` at the linear outputs.
+# Rotations are drawn by Haar measure, five a layer, the same before and after training.
+# A network is a trial; its cost is minus the slope of its curve against α, averaged over blocks and rotations.
+# Intervals are 95 % t-intervals over three networks, each line for itself; the {doc}`../scoreboard` corrects
+# for the number of claims tested.
+# :::
+#
+# The paper reads the slope of the trained network.
+# We compare it with the untrained network, because a fall means little until we know how far an untrained
+# network falls.
+
+# %% tags=["remove-input"]
+story.cost_table()
+
+# %% [markdown]
+# After the first ReLU6 a rotation costs {glue:text}`first-gap` points more than at the linear output.
+# We cannot say that training causes this.
+# Compared with the untrained networks the excess is {glue:text}`first-added`, and the interval contains 0.
+#
+# *What would change it.*
+# The layers after a ReLU6 are 3.5 to 6 times as wide as the linear outputs, and this comparison does not separate
+# the width from the activation.
+# Untrained networks lose {glue:text}`fall-untrained:.0f` % after the first ReLU6,
+# trained ones {glue:text}`fall-first:.0f` %.
+# The levels are low, about {glue:text}`level:.0f` % of IoU, but above chance.
+# By chance, with masks of other images, 5 % of the units exceed a certain IoU;
+# with the true masks {glue:text}`chance-first:.0f`, {glue:text}`chance-second:.0f` and {glue:text}`chance-linear:.0f` %
+# exceed it at the three layers, and {glue:text}`chance-low:.0f` to {glue:text}`chance-high:.0f` % in untrained
+# networks.
+#
+# {numref}`fig-depth` goes through the stages of the networks.
+# *After the second ReLU6 of the two deepest stages a random basis is even more interpretable
+# than the network's own.*
 
 # %% tags=["remove-input"] figure="fig-depth"
 story.depth()
@@ -252,8 +262,18 @@ story.depth()
 # ## Why counting saturates
 #
 # **A count of interpretable units may stand still while every unit loses,
-# or halve while the mean falls by a quarter**, because it sees only whether a threshold is crossed,
-# and sizes alone decide which concepts can cross it.
+# or halve while the mean falls by a quarter.**
+# The paper counts units with an IoU above 0.04.
+# By this count half of the interpretable units are lost after the first ReLU6, and none at the linear output:
+#
+# | interpretable units, % | own basis | random basis |
+# |---|---|---|
+# | after the first ReLU6 | {glue:text}`own-first:.1f` | {glue:text}`turned-first:.1f` |
+# | after the second ReLU6 | {glue:text}`own-second:.1f` | {glue:text}`turned-second:.1f` |
+# | linear output | {glue:text}`own-linear:.1f` | {glue:text}`turned-linear:.1f` |
+#
+# In untrained networks at most {glue:text}`untrained-most:.1f` % of the units count anywhere.
+# A count sees only whether a threshold is crossed, and sizes alone decide which concepts can cross it.
 #
 # :::{prf:proposition} The ceiling
 # :label: prop-ceiling
@@ -275,52 +295,21 @@ print(f"the closest unit reaches {closest:.0%} of its ceiling")
 # %% [markdown]
 # A unit that selects a share of 0.005 passes a threshold of 0.04 only with a concept of less
 # than $0.005/0.04 = 12.5$ percent of the pixels.
-# *Larger ones do not count, however well a unit selects them: sky, buildings and roads on CamVid.*
-# (Upsampling changes a unit's share a little, and with it this bound.)
-# Below that, a unit counts as soon as enough of its pixels lie in the concept ({numref}`fig-ceilings`):
+# *Larger concepts do not count, however well a unit selects them: sky, buildings and roads on CamVid.*
+# Below that size a unit counts as soon as enough of its pixels lie in the concept ({numref}`fig-ceilings`):
 # an eighth for a traffic sign, nine tenths for a tree.
-# More makes no difference.
+# (Upsampling changes a unit's share a little, and with it this bound.)
+# Of the 24 concepts of the drawn scenes {glue:text}`never:.0f` can never count.
+# We therefore measure the mean best IoU.
 
 # %% tags=["remove-input"] figure="fig-ceilings"
 story.ceilings()
 
 # %% [markdown]
-# Of the 24 concepts of the drawn scenes {glue:text}`never:.0f` can never count.
-# We therefore measure the mean best IoU.
-# A threshold of our own, the level of chance, is the IoU that 5 percent of the units exceed
-# when each image gets the masks of another image.
+# ## A rotation, and the way to it
 #
-# ## Rotations
-#
-# :::{prf:proposition} The geodesic
-# :label: prop-geodesic
-# A rotation $Q \in SO(n)$ is $Q = Z T Z^\top$ with $Z$ orthogonal and $T$ made of plane rotations by angles
-# $\theta_k \in (-\pi, \pi]$ and of ones.
-# With every $\theta_k$ replaced by $\alpha\theta_k$ one has $Q^\alpha$ (one only,
-# unless $-1$ is an eigenvalue of $Q$), and
-#
-# $$Q^0 = I,\; Q^1 = Q,\; Q^\alpha Q^\beta = Q^{\alpha+\beta},$$ (eq-geodesic)
-#
-# a shortest path from $I$ to $Q$, of length $\sqrt{2}\,\lVert\theta\rVert = \lVert\log Q\rVert_F$.
-# :::
-#
-# :::{prf:proof}
-# The real Schur form of $Q$ gives $Z$ and $T$; eigenvalues $-1$ come in pairs, since $\det Q = 1$,
-# and a pair is a rotation by π.
-# Angles in one plane add up, which is {eq}`eq-geodesic`.
-# The shortest paths from $I$ are $e^{tS}$, $0\le t\le1$, with $S$ skew; their length is $\lVert S\rVert_F$,
-# $\sqrt2$ times the norm of the angles of $S$.
-# If $e^S=Q$, these are the $\theta_k$ up to multiples of $2\pi$, and least in $(-\pi,\pi]$.
-# :::
-#
-# :::{admonition} Erratum: Godfrey et al. 2022, section 6, rotations
-# :class: warning
-# The paper draws $Q$ uniformly from $SO(n)$ by Gram–Schmidt on a Gaussian matrix.
-# That is uniform on $O(n)$: half of the draws have determinant $-1$, and no path of rotations leads to them.
-# One column, negated where the determinant is $-1$, mends it.
-# :::
-#
-# The rotation from scratch:
+# A random basis is a rotation $Q$ drawn by Haar measure, the uniform distribution on the group $SO(n)$.
+# From scratch:
 
 
 # %%
@@ -338,6 +327,36 @@ Q = rotation(n, draw)
 assert torch.allclose(Q, dissection.haar_rotation(n, draw.manual_seed(seed)))
 
 # %% [markdown]
+# :::{admonition} Erratum: Godfrey et al. 2022, section 6, rotations
+# :class: warning
+# The paper draws $Q$ uniformly from $SO(n)$ by Gram–Schmidt on a Gaussian matrix.
+# That is uniform on $O(n)$: half of the draws have determinant $-1$, and no path of rotations leads to them.
+# One column, negated where the determinant is $-1$, mends it.
+# :::
+#
+# :::{prf:proposition} The geodesic
+# :label: prop-geodesic
+# A rotation $Q \in SO(n)$ is $Q = Z T Z^\top$ with $Z$ orthogonal and $T$ made of plane rotations by angles
+# $\theta_k \in (-\pi, \pi]$ and of ones.
+# With every $\theta_k$ replaced by $\alpha\theta_k$ one has $Q^\alpha$ (one only,
+# unless $-1$ is an eigenvalue of $Q$), and
+#
+# $$Q^0 = I,\; Q^1 = Q,\; Q^\alpha Q^\beta = Q^{\alpha+\beta},$$ (eq-geodesic)
+#
+# a shortest path from $I$ to $Q$, of length $\sqrt{2}\,\lVert\theta\rVert = \lVert\log Q\rVert_F$.
+# :::
+#
+# :::{prf:proof}
+# :class: dropdown
+# The real Schur form of $Q$ gives $Z$ and $T$; eigenvalues $-1$ come in pairs, since $\det Q = 1$,
+# and a pair is a rotation by π.
+# Angles in one plane add up, which is {eq}`eq-geodesic`.
+# The shortest paths from $I$ are $e^{tS}$, $0\le t\le1$, with $S$ skew; their length is $\lVert S\rVert_F$,
+# $\sqrt2$ times the norm of the angles of $S$.
+# If $e^S=Q$, these are the $\theta_k$ up to multiples of $2\pi$, and least in $(-\pi,\pi]$.
+# :::
+#
+#
 # The eigenvalues of $Q$ are $e^{\pm i\theta_k}$, so its power turns each by $\alpha\theta_k$:
 
 
@@ -351,30 +370,6 @@ def power(Q, alpha):
 assert torch.allclose(power(Q, 0.3), dissection.geodesic(Q, 0.3))
 
 # %% [markdown]
-# **A case small enough to write down.**
-# Two units, two images of $2 \times 2$ pixels, and two concepts, *a* and *b*, each one pixel of each image.
-# Each unit is one concept's mask.
-# Rotate the pair of units by 45° and by 90°, $q = ½$:
-
-# %%
-planes = torch.zeros(2, 2, 2, 2, dtype=torch.bool)  # image, concept, pixel
-planes[0, 0, 0, 0] = planes[1, 0, 1, 1] = True  # concept a
-planes[0, 1, 1, 0] = planes[1, 1, 0, 1] = True  # concept b
-quarter = torch.tensor([[0.0, -1.0], [1.0, 0.0]], dtype=torch.float64)
-for alpha in (0.0, 0.5, 1.0):
-    turn = dissection.geodesic(quarter, alpha).round(decimals=9)
-    units = (turn @ planes.double().flatten(2)).unflatten(2, (2, 2))
-    iou = dissection.dissect(units, planes, quantile=0.5).iou
-    print(f"{90 * alpha:2.0f}°  IoU of unit 1, unit 2:", iou.tolist())
-
-# %% [markdown]
-# Halfway unit 2 is the sum of both masks and selects two concepts, neither well;
-# unit 1 is their difference and still selects one.
-# At 90° unit 2 has become the detector that unit 1 was, and unit 1 is the negative of a mask,
-# which selects nothing: a signed permutation is not in $G_{\mathrm{ReLU}}$, and dissection,
-# which looks at large values only, is not invariant under it either.
-#
-# **The experiment on one network.**
 # The units of {numref}`fig-gallery` on the way to a random basis, and those of the same network before training:
 
 # %%
@@ -390,70 +385,61 @@ for weights, each in pair(datasets[0], "ReLU", 0).items():
 # (sec-group)=
 # ## Does the basis follow the group?
 #
-# **That is not decided.
-# On drawn scenes training adds as much with GELU as with ReLU, and with tanh the mean is smaller;
-# on street scenes tanh alone is clear of 0.**
+# **Six networks of each kind do not decide it.
+# On drawn scenes training adds as much to the cost of a rotation with GELU as with ReLU, and less with tanh;
+# on street scenes only tanh shows an effect.**
 # In small networks we can choose the activation on the residual output.
-# If the size of the group (its dimension, and the number of its connected pieces) decided,
-# tanh and GELU should make the basis at least as special as ReLU does:
-# all three groups leave the axes where they are, up to signs and scales.
+# If the size of its group decided, tanh and GELU would behave alike, since both groups are finite:
 #
-# | activation | group on $n$ units | dim. | pieces |
+# | activation | group on $n$ units | dimension | connected pieces |
 # |---|---|---|---|
 # | none | all invertible matrices | $n^2$ | 2 |
 # | ReLU | permutations with positive scalings | $n$ | $n!$ |
 # | tanh | permutations with signs | 0 | $2^n\,n!$ |
 # | GELU, ReLU6 | permutations | 0 | $n!$ |
 #
-# ReLU6, of the networks above, is not compatible with ReLU's scalings.
-# {numref}`fig-recorded-slopes` has networks that were trained on drawn scenes and on patches of street scenes.
-# On drawn scenes training deepens the fall with ReLU, by {glue:text}`relu` points, and with GELU,
-# by {glue:text}`gelu`.
-# Without an activation it does not: {glue:text}`none`.
-# Tanh lies between, {glue:text}`tanh`, although its group, like GELU's, is finite.
-# On street scenes tanh has the steepest mean, {glue:text}`tanh-street`, and no other can be told from 0.
-# So an activation that keeps the axes can make them special, but the two data sets disagree on the order,
-# and tanh saturates (below): six networks of each kind do not decide whether size matters.
+# On drawn scenes tanh and GELU do not behave alike: training adds {glue:text}`gelu` points with GELU and
+# {glue:text}`tanh` with tanh ({numref}`fig-recorded-slopes`).
+# ReLU has {glue:text}`relu`, and no activation {glue:text}`none`.
+# On street scenes only tanh shows an effect, {glue:text}`tanh-street`, so the two data sets disagree.
+# An activation that keeps the axes can make them special; whether the size of its group matters, we do not know.
 
 # %% tags=["remove-input"] figure="fig-recorded-slopes"
 story.by_group()
 
 # %% [markdown]
+# :::{admonition} A caution about tanh
+# :class: dropdown
+# A unit is strongest where it was before the tanh, but its largest values lie close together below 1,
+# and after upsampling few pixels may exceed the level.
+# A unit that selects less has a lower ceiling.
+# A rotation mixes units and undoes this: with tanh the IoU of an untrained network *rises* by
+# {glue:text}`tanh-rise:.1f` points.
+# The difference to the untrained network removes what both share, but a trained tanh may saturate more or less.
+# :::
+#
 # (sec-inside)=
 # ## Inside the block
 #
-# The paper looks inside the residual blocks as well (its figure 19):
-# at a convolution of the network without ReLU the count rises with rotation.
-# On drawn scenes we cannot tell: the slope of the share of units above chance is {glue:text}`figure-19`,
-# trained minus untrained.
-# {numref}`fig-inside` has the output of the block, what comes out of the activation inside,
-# and the convolution after it, whose output is added to the shortcut.
-# No activation acts on that output alone; in the network with ReLU, the ReLU acts on the sum.
 # *Training makes the basis special at every layer of the network with ReLU.
-# In the one without, we see it only behind the ReLU inside the block.*
+# In the network without ReLU on its output, we see it only after the ReLU inside the block* ({numref}`fig-inside`).
+# The figure has the output of the block, what comes out of the activation inside,
+# and the convolution after it, whose output is added to the shortcut.
+# No activation acts on that convolution alone; in the network with ReLU, the ReLU acts on the sum.
 
 # %% tags=["remove-input"] figure="fig-inside"
 story.inside_the_block()
 
 # %% [markdown]
-# ## Is it more than area?
+# At a convolution of the network without ReLU the paper's count rises with rotation (its figure 19).
+# On drawn scenes we cannot tell: training changes the slope of the share of units above chance
+# by {glue:text}`figure-19`.
 #
-# **Masks of other images.**
+# *It is more than area.*
 # If masks of other images gave the same best IoU, it would measure areas and not concepts.
-# They do not.
-# With them 5 percent of the units exceed the level of chance.
+# With masks of other images 5 percent of the units exceed the level of chance.
 # With the true masks, in the recorded networks with ReLU, {glue:text}`true-masks:.0f` % do on drawn scenes
-# and {glue:text}`true-street:.0f` % on CamVid, where frames resemble each other, with the road below
-# and the sky above.
-#
-# **A level that is hardly exceeded.**
-# Tanh keeps the order of the values, so that a unit is strongest where it was in front of the tanh;
-# but its largest values lie close together below 1, and after upsampling few pixels may exceed the level.
-# A unit that selects less has a lower ceiling.
-# A rotation mixes units and undoes this: with tanh the IoU of an untrained network *rises* by
-# {glue:text}`tanh-rise:.1f` points.
-# The difference of slopes removes what a trained and an untrained network share,
-# but a trained tanh may saturate more or less.
+# and {glue:text}`true-street:.0f` % on CamVid, where frames resemble each other.
 
 # %% [markdown]
 # ## Run it yourself
@@ -463,8 +449,8 @@ story.inside_the_block()
 # a residual network with ReLU on the output of its blocks, the same without, and a ConvNeXt,
 # which has no activation there either, and GELU inside.
 # {numref}`fig-against-alpha` has their curves.
-# Trained minus untrained, the slope with ReLU is {glue:text}`live-relu` points here,
-# without it {glue:text}`live-none`.
+# Training adds {glue:text}`live-relu` points to the cost of a rotation with ReLU here,
+# and {glue:text}`live-none` without it: two networks of each kind are too few to decide anything.
 # Another run is one command: `.venv/bin/intertwine run 05_interpretability -p networks 6 -p width 16`.
 
 
@@ -647,11 +633,13 @@ mean_curves(chance, "threshold, %", "share", "masks", ylabel="units above it, %"
 two = story.record("slopes").query("dataset == 'concepts' and layer == 'output'")
 two = two.query("statistic == 'mean_iou' and kind in ['ReLU', 'no ReLU']")
 two = two.sort_values(["kind", "quantile"])
-two = two.assign(points=100 * two["difference"], q=two["quantile"].map("q = {:g}".format))
-forest(two, "q", "points", panels="kind", xlabel="trained − untrained, points")
+two = two.assign(
+    points=-100 * two["difference"], q=two["quantile"].map("q = {:g}".format)
+)
+forest(two, "q", "points", panels="kind", xlabel=story.ADDED)
 
 # %% [markdown]
-# No: in {numref}`fig-ex-quantile` the interval for ReLU lies left of 0 at all three quantiles,
+# No: in {numref}`fig-ex-quantile` the interval for ReLU lies right of 0 at all three quantiles,
 # and the one for none contains 0 at all three.
 #
 # ::::{solution-end}
@@ -660,7 +648,7 @@ forest(two, "q", "points", panels="kind", xlabel="trained − untrained, points"
 # :::{exercise}
 # :label: ex-open-depth
 # *Open.*
-# Behind the second ReLU6 of the two deepest stages a random basis is more interpretable
+# After the second ReLU6 of the two deepest stages a random basis is more interpretable
 # than the own one ({numref}`fig-depth`).
 # That ReLU6 follows a convolution that treats each channel by itself.
 # Does it select positions rather than concepts there?
@@ -669,25 +657,25 @@ forest(two, "q", "points", panels="kind", xlabel="trained − untrained, points"
 #
 # ## Summary
 #
-# - In three networks trained on ImageNet units lose a quarter of their IoU behind the first ReLU6 of a block,
+# - In three networks trained on ImageNet units lose a quarter of their IoU after the first ReLU6 of a block,
 #   {glue:text}`first-gap` points more than at the linear output.
 #   What training adds is larger by {glue:text}`first-added`: not established.
-# - Behind the second ReLU6 of the two deepest stages a random basis is more interpretable.
+# - After the second ReLU6 of the two deepest stages a random basis is more interpretable.
 #   In small networks the sizes of the groups do not order four activations;
 #   six networks of each kind do not decide more.
-# - Untrained networks change too, most of all with tanh: compare the trained slope with theirs.
+# - Untrained networks change too, most of all with tanh: compare a trained network with them.
 # - Dissection asks which concept a unit's strongest activations select; an IoU is bounded by sizes,
 #   {prf:ref}`prop-ceiling`.
 # - A count above a fixed threshold may stand still while every unit loses; the mean best IoU does not.
 #
-# Back to {doc}`02_sanity_rotations`, which rotates in front of an activation and asks what
+# Back to {doc}`02_sanity_rotations`, which rotates before an activation and asks what
 # that costs in accuracy, or on to {doc}`06_genni`: the shape of symmetry among the weights themselves.
 # {doc}`/generated/status` has the data, code and run of this page.
 
 # %% tags=["remove-cell"]
 points = slopes.query("quantile == @main_quantile and layer == 'output'")
 points = points.query("statistic == 'mean_iou' and dataset == @datasets[0]")
-points = 100 * points.groupby("kind")["difference"].mean()
+points = -100 * points.groupby("kind")["difference"].mean()
 kinds_told = {"live-relu": "ReLU", "live-none": "no ReLU"}
 here = {name: points.get(kind, float("nan")) for name, kind in kinds_told.items()}
 tell(story.facts(), {name: story.number(value) for name, value in here.items()})

@@ -11,6 +11,7 @@ import torch
 from intertwine_book.figures.drag_matrix import drag_matrix
 from intertwine_book.figures.interactive import script
 from intertwine_book.figures.line_walk import line_walk
+from intertwine_book.figures.turn_basis import turn_basis
 from intertwine_book.figures.one_function import one_function
 
 LINES = pd.DataFrame({"way": ["as trained"] * 3 + ["matched"] * 3, "fraction": [0.0, 0.5, 1.0] * 2}).assign(
@@ -74,6 +75,24 @@ def test_a_swap_and_a_scaling_move_the_weights_and_not_the_graph(page):
 
 
 @pytest.mark.slow
+def test_a_basis_that_turns_exchanges_what_its_units_select(page):
+    page.set_content(turn_basis().data)
+
+    def select() -> list[tuple[float, str]]:
+        words = [text.split() for text in page.locator("output").all_inner_texts()]
+        return [(float(iou), concept) for _, iou, _, concept in words]
+
+    (one, first), (two, second) = select()
+    assert min(one, two) > 0.7 and (first, second) == ("“sky”", "“road”")
+    page.locator("input").fill("45")
+    (one, _), (two, second) = select()
+    assert one < 0.5 and two > 0.7 and second == "“road”"
+    page.locator("input").fill("90")
+    (one, first), (two, _) = select()
+    assert one > 0.7 and first == "“road”" and two < 0.5
+
+
+@pytest.mark.slow
 def test_a_walk_starts_in_the_middle_and_reaches_the_ends(page):
     page.set_content(line_walk(LINES, WALKS).data)
     assert said(page) == "0.50: as trained 20 %, matched 80 %"
@@ -103,6 +122,6 @@ def test_every_script_is_javascript():
 
 
 def test_a_moving_figure_loads_nothing_from_elsewhere():
-    for figure in (drag_matrix(), line_walk(LINES, WALKS), one_function()):
+    for figure in (drag_matrix(), line_walk(LINES, WALKS), one_function(), turn_basis()):
         assert "src=" not in figure.data
         assert figure.data.count("http") == 1, "the namespace of SVG"

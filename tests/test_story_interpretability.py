@@ -13,9 +13,9 @@ from intertwine_book.stories.interpretability import LITE_LAYERS, SIGMA, record
 FIRST, SECOND, LINEAR = LITE_LAYERS.values()
 
 
-def below(table: pd.DataFrame, *by: str) -> pd.Series:
-    """Whether the interval of points lies below 0, by kind and so on."""
-    return table.groupby(list(by))["points"].agg(lambda values: interval(values)[1] < 0)
+def above(table: pd.DataFrame, *by: str) -> pd.Series:
+    """Whether the interval of points lies above 0, by kind and so on."""
+    return table.groupby(list(by))["points"].agg(lambda values: interval(values)[0] > 0)
 
 
 @pytest.mark.parametrize("draw", ["imagenet", "depth", "ceilings", "by_group", "inside_the_block"])
@@ -23,8 +23,8 @@ def test_a_recorded_figure_is_drawn(draw):
     assert isinstance(getattr(story, draw)(), Figure)
 
 
-def test_the_table_of_slopes_has_a_row_for_each_layer_and_their_gap():
-    table = story.slopes()
+def test_the_table_of_costs_has_a_row_for_each_layer_and_their_gap():
+    table = story.cost_table()
     assert isinstance(table, HTML) and table.data.count("<tr>") == 5
 
 
@@ -36,11 +36,11 @@ def test_small_networks_of_one_s_own_are_drawn_by_kind():
 # networks trained on ImageNet
 
 
-def test_units_lose_a_quarter_of_their_iou_behind_the_first_relu6():
+def test_units_lose_a_quarter_of_their_iou_after_the_first_relu6():
     assert 20 < story.relative_falls()[FIRST, "trained"] < 30
 
 
-def test_behind_the_second_they_lose_less_and_at_the_linear_output_nothing_on_average():
+def test_after_the_second_they_lose_less_and_at_the_linear_output_nothing_on_average():
     lost = story.falls()
     assert 0 < lost[SECOND, "trained"] < lost[FIRST, "trained"] and abs(lost[LINEAR, "trained"]) < 0.03
     assert abs(story.relative_falls()[LINEAR, "trained"]) < 3
@@ -52,32 +52,32 @@ def test_untrained_networks_change_less():
     assert relative["untrained"] < relative["trained"] / 2
 
 
-def test_the_slopes_are_negative_behind_the_relu6_and_0_on_average_at_the_linear_output():
-    slopes = {layer: table["trained"] for layer, table in story.lite_slopes().items()}
-    assert (slopes[FIRST] < -0.2).all() and (slopes[FIRST] < slopes[SECOND]).all()
-    assert slopes[SECOND].mean() < 0 and (slopes[LINEAR].abs() < 0.1).all()
-    assert all(table["untrained"].abs().max() < 0.1 for table in story.lite_slopes().values())
+def test_a_rotation_costs_iou_after_the_relu6_and_0_on_average_at_the_linear_output():
+    costs = {layer: table["trained"] for layer, table in story.costs().items()}
+    assert (costs[FIRST] > 0.2).all() and (costs[FIRST] > costs[SECOND]).all()
+    assert costs[SECOND].mean() > 0 and (costs[LINEAR].abs() < 0.1).all()
+    assert all(table["untrained"].abs().max() < 0.1 for table in story.costs().values())
 
 
-def test_behind_the_first_relu6_units_lose_more_and_that_training_adds_more_is_not_established():
-    assert interval(story.gap()["trained"])[1] < 0
+def test_after_the_first_relu6_units_lose_more_and_that_training_adds_more_is_not_established():
+    assert interval(story.gap()["trained"])[0] > 0
     low, high = interval(story.gap()["difference"])
     assert low < 0 < high
 
 
-def test_training_makes_the_basis_special_behind_an_activation_only():
-    added = {layer: table["difference"] for layer, table in story.lite_slopes().items()}
-    assert (added[FIRST] < -0.1).all() and added[SECOND].mean() < 0 and added[LINEAR].abs().mean() < 0.1
+def test_training_makes_the_basis_special_after_an_activation_only():
+    added = {layer: table["difference"] for layer, table in story.costs().items()}
+    assert (added[FIRST] > 0.1).all() and added[SECOND].mean() > 0 and added[LINEAR].abs().mean() < 0.1
 
 
-def test_the_recorded_slopes_are_those_of_the_recorded_curves():
+def test_the_recorded_costs_are_those_of_the_recorded_curves():
     ends = story.lite().query("weights == 'trained'").groupby(["layer", "network", "alpha"])["percent"].mean()
-    for layer, table in story.lite_slopes().items():
+    for layer, table in story.costs().items():
         change = ends[layer].unstack()
-        assert (change[1.0] - change[0.0]).to_numpy() == pytest.approx(table["trained"].to_numpy(), abs=1e-6)
+        assert (change[0.0] - change[1.0]).to_numpy() == pytest.approx(table["trained"].to_numpy(), abs=1e-6)
 
 
-def test_half_of_the_interpretable_units_are_lost_behind_the_first_relu6_and_none_at_the_linear_output():
+def test_half_of_the_interpretable_units_are_lost_after_the_first_relu6_and_none_at_the_linear_output():
     share = story.counted().xs("trained", level="weights").unstack("alpha")
     assert 0.4 < share[1.0][FIRST] / share[0.0][FIRST] < 0.6
     assert abs(share[1.0][LINEAR] - share[0.0][LINEAR]) < 0.5
@@ -87,7 +87,7 @@ def test_the_levels_are_low_but_above_chance():
     assert story.lite()["percent"].max() < 3 and story.above_chance().min() > 10  # against 5
 
 
-def test_behind_the_first_relu6_networks_lose_most_in_the_two_deepest_stages_behind_the_second_they_gain():
+def test_after_the_first_relu6_networks_lose_most_in_the_two_deepest_stages_after_the_second_they_gain():
     change = story.change_by_stage().query("weights == 'trained'").set_index(["layer", "stage"])["change"]
     deep, middle = [6, 7], [3, 4, 5]
     assert change[FIRST].loc[deep].max() < change[FIRST].loc[middle].min() and change[FIRST].max() < 0
@@ -126,19 +126,19 @@ def test_the_groups_have_the_sizes_of_the_table():
 
 
 def test_on_drawn_scenes_training_adds_with_an_activation_and_not_without():
-    special = below(story.at_outputs(), "dataset", "kind")["concepts"]
+    special = above(story.at_outputs(), "dataset", "kind")["concepts"]
     assert special[["ReLU", "GELU", "tanh"]].all() and not special[["no ReLU", "ConvNeXt"]].any()
 
 
 def test_training_adds_as_much_with_gelu_as_with_relu_and_less_with_tanh():
     mean = story.at_outputs().groupby(["dataset", "kind"])["points"].mean()["concepts"]
-    assert mean["GELU"] < mean["ReLU"] < mean["tanh"] < -0.1 and abs(mean["no ReLU"]) < 0.1
+    assert mean["GELU"] > mean["ReLU"] > mean["tanh"] > 0.1 and abs(mean["no ReLU"]) < 0.1
 
 
 def test_on_street_scenes_tanh_alone_is_clear_of_0():
-    special = below(story.at_outputs(), "dataset", "kind")["camvid"]
+    special = above(story.at_outputs(), "dataset", "kind")["camvid"]
     assert special.sum() == 1 and special["tanh"]
-    assert story.at_outputs().query("dataset == 'camvid'").groupby("kind")["points"].mean().idxmin() == "tanh"
+    assert story.at_outputs().query("dataset == 'camvid'").groupby("kind")["points"].mean().idxmax() == "tanh"
 
 
 def test_six_networks_of_each_kind_do_not_decide_whether_the_size_of_the_group_matters():
@@ -146,12 +146,12 @@ def test_six_networks_of_each_kind_do_not_decide_whether_the_size_of_the_group_m
     assert (points.size() == 6).all()
     order = points.mean()[["GELU", "tanh", "ReLU"]]  # their groups grow in this order
     assert not order.is_monotonic_increasing and not order.is_monotonic_decreasing
-    (_, relu_high), (tanh_low, _) = (interval(points.get_group(kind)) for kind in ("ReLU", "tanh"))
-    assert tanh_low < relu_high
+    (relu_low, _), (_, tanh_high) = (interval(points.get_group(kind)) for kind in ("ReLU", "tanh"))
+    assert relu_low < tanh_high
 
 
-def test_without_relu_training_makes_the_basis_special_only_behind_the_relu_inside_the_block():
-    special = below(story.inside(), "kind", "layer")
+def test_without_relu_training_makes_the_basis_special_only_after_the_relu_inside_the_block():
+    special = above(story.inside(), "kind", "layer")
     assert special["ReLU"].all()
     for kind in ("no ReLU", "ConvNeXt"):
         assert [*special[kind][["output", "inside", "convolution"]]] == [False, True, False]
@@ -173,5 +173,5 @@ def test_with_tanh_the_iou_of_an_untrained_network_rises():
 
 def test_the_signs_do_not_depend_on_the_quantile():
     table = story.small_slopes().query("dataset == 'concepts' and layer == 'output'")
-    special = below(table, "kind", "quantile")
+    special = above(table, "kind", "quantile")
     assert len(special["ReLU"]) == 3 and special["ReLU"].all() and not special["no ReLU"].any()

@@ -1,6 +1,5 @@
 """What the recorded runs say of units and their basis: tables, figures and facts of chapter 5."""
 
-from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -14,11 +13,16 @@ from intertwine_book.figures.readable import readable
 from intertwine_book.results import interval, on_record
 from intertwine_book.stories.told import span
 
-record = partial(on_record, "05_interpretability")
+
+def record(table: str) -> pd.DataFrame:
+    """A recorded table; layers are said to stand after an activation, where tables have "behind"."""
+    found = on_record("05_interpretability", table)
+    return found.replace({"layer": {"behind": "after"}}, regex=True) if "layer" in found else found
+
 
 LITE_LAYERS = {
-    "first": "behind the first ReLU6",
-    "second": "behind the second ReLU6",
+    "first": "after the first ReLU6",
+    "second": "after the second ReLU6",
     "linear": "linear output",
 }
 """The layers of EfficientNet-Lite, by what facts call them."""
@@ -26,7 +30,7 @@ FIGURE_3_NETWORKS = ("ReLU", "no ReLU", "ConvNeXt")
 """Small networks like the three of godfrey2022 figure 3."""
 SIGMA = {"no ReLU": "Identity", "ReLU": "ReLU", "tanh": "tanh", "GELU": "GELU"}
 """Kinds of small network and the activations on their outputs, the largest group first."""
-SLOPE = "trained − untrained, points"
+ADDED = "points of IoU that training adds to the cost"
 
 
 def number(value: float) -> str:
@@ -69,16 +73,16 @@ def relative_falls() -> pd.Series:
     return 100 * falls() / lite().query("alpha == 0").groupby(["layer", "weights"])["percent"].mean()
 
 
-def lite_slopes() -> dict[str, pd.DataFrame]:
-    """Slopes against alpha in points: layer → trained, untrained, difference by network."""
+def costs() -> dict[str, pd.DataFrame]:
+    """Minus slopes against alpha in points: layer → trained, untrained, difference by network."""
     found = record("imagenet_slopes").query("statistic == 'mean_iou'").set_index(["layer", "network"])
-    points = 100 * found[["trained", "untrained", "difference"]]
+    points = -100 * found[["trained", "untrained", "difference"]]
     return {str(layer): table.droplevel("layer") for layer, table in points.groupby(level="layer")}
 
 
 def gap() -> pd.DataFrame:
-    """The slopes behind the first ReLU6 minus those at the linear output, a row for each network."""
-    return lite_slopes()[LITE_LAYERS["first"]] - lite_slopes()[LITE_LAYERS["linear"]]
+    """How much more a rotation costs after the first ReLU6 than at the linear output, by network."""
+    return costs()[LITE_LAYERS["first"]] - costs()[LITE_LAYERS["linear"]]
 
 
 def counted() -> pd.Series:
@@ -102,9 +106,9 @@ def change_by_stage() -> pd.DataFrame:
 
 
 def small_slopes() -> pd.DataFrame:
-    """Slopes of the mean IoU of small networks: trained minus untrained in the column points."""
+    """Of small networks, what training adds to the cost of a rotation, in the column points."""
     table = record("slopes").query("statistic == 'mean_iou'")
-    return table.assign(points=100 * table["difference"])
+    return table.assign(points=-100 * table["difference"])
 
 
 def at_outputs() -> pd.DataFrame:
@@ -158,15 +162,19 @@ def live(table: pd.DataFrame) -> Figure:
     return against_alpha(shown, "kind", "number", "α")
 
 
-def slopes() -> HTML:
-    """Slopes against alpha by layer, and how much steeper they are behind the first ReLU6."""
-    tables = {layer: lite_slopes()[layer] for layer in LITE_LAYERS.values()} | {
+def cost_table() -> HTML:
+    """What a rotation costs by layer, and how much more it costs after the first ReLU6."""
+    tables = {layer: costs()[layer] for layer in LITE_LAYERS.values()} | {
         "first ReLU6 − linear output": gap()
     }
     rows = pd.DataFrame({layer: table.agg(said) for layer, table in tables.items()}).T
     words = {"layer": "layer", "trained": "trained", "untrained": "untrained"}
     words |= {"difference": "trained − untrained"}
-    return readable(rows.rename_axis("layer").reset_index(), words, title="Slopes against α, points of IoU")
+    return readable(
+        rows.rename_axis("layer").reset_index(),
+        words,
+        title="What a rotation to a random basis costs, points of IoU",
+    )
 
 
 def depth() -> Figure:
@@ -186,12 +194,12 @@ def by_group() -> Figure:
     shown = at_outputs().sort_values("kind", key=lambda kinds: kinds.map(order.index), kind="stable")
     shown = shown.replace({"dataset": {"concepts": "drawn scenes", "camvid": "street scenes"}})
     shown = shown.sort_values("dataset", kind="stable")
-    return forest(shown, "kind", "points", panels="dataset", xlabel=SLOPE)
+    return forest(shown, "kind", "points", panels="dataset", xlabel=ADDED)
 
 
 def inside_the_block() -> Figure:
     """What training adds at three layers of a block."""
-    return forest(inside(), "kind", "points", panels="layer", xlabel=SLOPE)
+    return forest(inside(), "kind", "points", panels="layer", xlabel=ADDED)
 
 
 # facts
@@ -201,8 +209,8 @@ def facts() -> dict[str, Any]:
     """The numbers in sentences and captions, by name.
 
     Example:
-        >>> f"behind the second ReLU6 they lose {facts()['fall-second']:.0f} %"
-        'behind the second ReLU6 they lose 9 %'
+        >>> f"after the second ReLU6 they lose {facts()['fall-second']:.0f} %"
+        'after the second ReLU6 they lose 9 %'
     """
     return _of_falls() | _of_counts() | _of_groups() | _of_insides() | _of_chance()
 
@@ -211,7 +219,7 @@ def _of_falls() -> dict[str, Any]:
     falls = relative_falls()
     told = {f"fall-{name}": falls[LITE_LAYERS[name], "trained"] for name in ("first", "second")}
     told |= {"fall-untrained": falls[LITE_LAYERS["first"], "untrained"]}
-    return told | {"first-gap": said(-gap()["trained"]), "first-added": said(-gap()["difference"])}
+    return told | {"first-gap": said(gap()["trained"]), "first-added": said(gap()["difference"])}
 
 
 def _of_counts() -> dict[str, float]:
@@ -238,9 +246,9 @@ def _of_insides() -> dict[str, str]:
 
 
 def ends_of_unclear(table: pd.DataFrame) -> tuple[float, float]:
-    """How far the intervals reach that are not wholly below 0, of each kind and layer."""
+    """How far the intervals reach that are not wholly above 0, of each kind and layer."""
     ends = [interval(each) for _, each in table.groupby(["kind", "layer"])["points"]]
-    lows, highs = zip(*((low, high) for low, high in ends if high >= 0), strict=True)
+    lows, highs = zip(*((low, high) for low, high in ends if low <= 0), strict=True)
     return min(lows), max(highs)
 
 

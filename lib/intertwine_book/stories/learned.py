@@ -136,7 +136,7 @@ def basis(axis: Axes) -> None:
     axis.set_yticks(range(4), names)
     axis.axvline(0, color=COLOURS["ink"], lw=0.8)
     axis.invert_yaxis()
-    axis.set(xlabel="change of IoU, percentage points")
+    axis.set(xlabel=interpretability.ADDED)
 
 
 def hidden(axis: Axes) -> None:
