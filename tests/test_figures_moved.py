@@ -11,8 +11,8 @@ import torch
 from intertwine_book.figures.drag_matrix import drag_matrix
 from intertwine_book.figures.interactive import script
 from intertwine_book.figures.line_walk import line_walk
-from intertwine_book.figures.turn_basis import turn_basis
 from intertwine_book.figures.one_function import one_function
+from intertwine_book.figures.turn_basis import turn_basis
 
 LINES = pd.DataFrame({"way": ["as trained"] * 3 + ["matched"] * 3, "fraction": [0.0, 0.5, 1.0] * 2}).assign(
     accuracy=[90.0, 20.0, 88.0, 90.0, 80.0, 88.0]
