@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 import torch
 
+from intertwine_book.figures.bars_slider import bars_slider
 from intertwine_book.figures.drag_matrix import drag_matrix
 from intertwine_book.figures.interactive import script
 from intertwine_book.figures.line_walk import line_walk
@@ -92,6 +93,21 @@ def test_a_basis_that_turns_exchanges_what_its_units_select(page):
     assert one > 0.7 and first == "“road”" and two < 0.5
 
 
+BARS = bars_slider(
+    pd.DataFrame({"t": [0.0, 0.5], "CKA": [1.0, 1.0], "accuracy": [0.9, 0.1]}), "t", label="t =", name="bars"
+)
+
+
+@pytest.mark.slow
+def test_bars_follow_the_slider(page):
+    page.set_content(BARS.data)
+    assert said(page) == "CKA 1.00, accuracy 0.90"
+    page.locator("input").fill("1")
+    assert said(page) == "CKA 1.00, accuracy 0.10" and page.locator("label span").inner_text() == "0.5"
+    full, short = (page.locator("rect").nth(k).get_attribute("width") for k in (1, 3))
+    assert float(full) == 10 * float(short)
+
+
 @pytest.mark.slow
 def test_a_walk_starts_in_the_middle_and_reaches_the_ends(page):
     page.set_content(line_walk(LINES, WALKS).data)
@@ -122,6 +138,6 @@ def test_every_script_is_javascript():
 
 
 def test_a_moving_figure_loads_nothing_from_elsewhere():
-    for figure in (drag_matrix(), line_walk(LINES, WALKS), one_function(), turn_basis()):
+    for figure in (drag_matrix(), line_walk(LINES, WALKS), one_function(), turn_basis(), BARS):
         assert "src=" not in figure.data
         assert figure.data.count("http") == 1, "the namespace of SVG"

@@ -36,7 +36,7 @@ def stitches() -> pd.DataFrame:
     """Every recorded stitch at layer 3: columns way, cka and accuracy."""
     groups = {"orthogonal": "rotations", "G_ReLU": "elements of $G_{ReLU}$"}
     tables = [record("section_6_4").rename(columns={"group": "way"}).replace({"way": groups})]
-    tables.append(last().query("weight > 0").assign(way="CKA pressed down"))
+    tables.append(last().query("weight > 0").assign(way="trained to lower CKA"))
     tuned = record("curves_3").groupby("pair", as_index=False).last()
     tables.append(tuned.assign(way="trained for the task"))
     for way, kind in {"trained for CKA": "chosen", "least squares": "fitted"}.items():
@@ -107,7 +107,7 @@ def no_relation() -> Figure:
         "trained for CKA": (0.89, 27.0, "pink"),
         "least squares": (0.9, 75.0, "red"),
         "trained for the task": (0.88, 93.0, "green"),
-        "CKA pressed down": (0.64, 75.0, "grey"),
+        "trained to lower CKA": (0.66, 75.0, "grey"),
     }
     words: dict[str, Any] = {"colours": {way: COLOURS[tone] for way, (*_, tone) in places.items()}}
     words |= {"places": {way: (x, y) for way, (x, y, _) in places.items()}, "level": own(), "height": 3.9}
@@ -198,7 +198,7 @@ def _of_stitches() -> dict[str, float]:
     mean = stitches().groupby("way")[["cka", "accuracy"]].mean()
     rotated = record("section_6_4").query("group == 'orthogonal'")
     told = {"own": own(), "rotated": rotated["accuracy"].mean(), "unrotated": rotated["base_accuracy"].mean()}
-    ways = {"chosen": "trained for CKA", "fitted": "least squares", "pressed": "CKA pressed down"}
+    ways = {"chosen": "trained for CKA", "fitted": "least squares", "pressed": "trained to lower CKA"}
     for name, way in ways.items():
         told |= {name: mean["accuracy"][way], f"{name}-cka": mean["cka"][way]}
     return told
