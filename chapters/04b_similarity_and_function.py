@@ -289,7 +289,7 @@ print(f"CKA {value:.4f}, accuracy {turned.evaluate(test):.1%}")
 
 # %%
 rows, channels = [], A.shape[1]
-for trial in range(5):
+for _ in range(5):
     G = torch.randn(channels, channels, generator=draw)
     G = (G - G.T) / channels**0.5
     for t in (0.0, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2):
