@@ -10,8 +10,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from intertwine_book.figures.curves import mean_curves
-from intertwine_book.figures.dots import dots
-from intertwine_book.figures.matrices import heatmap
 from intertwine_book.figures.penalties import INSERTED_COLOURS
 from intertwine_book.figures.readable import readable
 from intertwine_book.figures.scatter import scatter
@@ -25,7 +23,6 @@ WORDS = {0: "first", 2: "second", 5: "third"}
 """The paper's layers in words."""
 TITLES = {"relu": "ReLU", "gelu": "GELU", "abs": "|z|", "identity": "z"}
 """Activations as the text names them."""
-CLOSED_FORM, TUNED = "best linear map, in closed form", "finetuned"
 GROUP, TURNED = "positive scalings", "orthogonal"
 
 record = partial(on_record, "02_sanity_rotations")
@@ -54,9 +51,9 @@ def bars(axis: Axes, names: Mapping[str, str]) -> None:
     for k, (group, name) in enumerate(names.items()):
         at = [place + step * (k - (len(names) - 1) / 2) for place in range(len(WORDS))]
         axis.bar(at, wide.loc[group], 0.6 * step, color=INSERTED_COLOURS[group], label=name)
-        grey = {"label": "width 16"} if group == TURNED else {}
+        grey = "width 16" if group == TURNED else None  # once in the legend
         right = [x + 0.4 * step for x in at]
-        axis.bar(right, narrow.loc[group], 0.2 * step, color=COLOURS["grey"], alpha=0.5, **grey)
+        axis.bar(right, narrow.loc[group], 0.2 * step, color=COLOURS["grey"], alpha=0.5, label=grey)
         for x, points in zip(at, wide.loc[group], strict=True):
             axis.text(x, points + 0.4, f"{points:.1f}" if points else "0", ha="center", fontsize="x-small")
     axis.set_xticks(range(len(WORDS)), [f"{word} conv." for word in WORDS.values()])
@@ -73,10 +70,10 @@ def at_64() -> Figure:
     return figure
 
 
-def by_activation() -> pd.DataFrame:
-    """The mean penalty behind the best linear map: a row for each activation, a column for each group."""
-    table = record("best_linear_map_width_16")
-    return table.pivot_table(index="activation", columns="group", values="penalty")
+def by_layer(table: pd.DataFrame) -> pd.DataFrame:
+    """The mean penalty after the best linear map, by kind of matrix, activation and layer."""
+    table = table.assign(layer=table["layer"].map(PAPER_LAYERS))
+    return table.pivot_table(index=["group", "activation"], columns="layer", values="penalty")
 
 
 def apart(name: str) -> pd.DataFrame:
@@ -107,23 +104,31 @@ def printed() -> pd.DataFrame:
     return pd.DataFrame(penalties).melt("layer", var_name="group", value_name="penalty")
 
 
-def own_group(table: pd.DataFrame | None = None) -> Figure:
-    """Matrices of the intertwiner group cost nothing, in a recorded table or in one of the reader's own."""
+def activations(table: pd.DataFrame | None = None) -> HTML:
+    """Penalties by layer for each activation and kind of matrix, recorded or of the reader's own."""
     table = record("best_linear_map_width_16") if table is None else table
-    named = table.assign(activation=table["activation"].replace(TITLES))
-    means = named.groupby(["group", "activation"], sort=False)
-    shown = means.agg(penalty=("penalty", "mean"), own=("own", "all")).reset_index()
-    shown["penalty"] = shown["penalty"].round(1) + 0.0  # no −0
-    shown = shown.rename(columns={"group": "matrix in front"})
-    label = "penalty, points"
-    return heatmap(shown, "matrix in front", "activation", "penalty", label=label, outlined="own")
+    own, penalty = (
+        table.groupby(["group", "activation"])["own"].all(),
+        by_layer(table).round(1) + 0.0,
+    )  # no −0
+    rows = []
+    for activation in table["activation"].unique():
+        row = {"activation": TITLES.get(activation, activation)}
+        for group in table["group"].unique():
+            by = " · ".join(f"{points:.1f}" for points in penalty.loc[group, activation])
+            row[group] = "0, in the group" if own[group, activation] else by.replace("-", "−")
+        rows.append(row)
+    headings = {"activation": "activation", "signed permutations": "permutation · signs"}
+    headings |= {GROUP: "permutation · positive", "nonzero scalings": "permutation · either sign"}
+    headings |= {TURNED: "orthogonal"}
+    return readable(pd.DataFrame(rows), headings, title="Penalty in points by convolution")
 
 
 def outside() -> pd.DataFrame:
     """Matrices outside the group before a ReLU, one a row, with the percent that stays unexplained."""
     table = by_paper("best_linear_map_width_16")
     table = table[~table["own"]]
-    return table.assign(layer="layer " + table["layer"].astype(str), percent=100 * table["unexplained"])
+    return table.assign(layer=table["layer"].map(WORDS) + " convolution", percent=100 * table["unexplained"])
 
 
 def unexplained() -> Figure:
@@ -134,19 +139,20 @@ def unexplained() -> Figure:
     return named(table, "percent", "penalty", "group", panels="layer")
 
 
-def figure_4() -> Figure:
-    """In closed form the group loses nothing, finetuned for few epochs it does."""
-
-    def both(wide: str) -> pd.DataFrame:
-        tables = {CLOSED_FORM: f"best_linear_map{wide}", TUNED: f"finetuned{wide}"}
-        return pd.concat(by_paper(name).assign(way=way) for way, name in tables.items())
-
-    at_64 = both("").groupby(["way", "group", "layer"], as_index=False)["penalty"].mean()
-    colours = {name: INSERTED_COLOURS[name] for name in (GROUP, TURNED, "control")}
-    beside = {"printed": printed().assign(way=TUNED), "width 64": at_64}
-    named = partial(dots, colours=colours, xlabel="layer, as the paper counts", ylabel="penalty, points")
-    look = partial(named, filled="width 16", level=0.0, intervals=True, height=2.6)
-    return look(both("_width_16"), "layer", "penalty", "group", panels="way", beside=beside)
+def penalties() -> HTML:
+    """In closed form the group loses nothing; finetuned it loses less than an orthogonal matrix."""
+    ways = {"closed form": "best_linear_map", "2 epochs": "finetuned"}
+    rows = []
+    for width, suffix in ((64, ""), (16, "_width_16")):
+        found = {way: mean(name + suffix) for way, name in ways.items()}
+        if width == 64:
+            found["paper, 50 epochs"] = printed().pivot(index="group", columns="layer", values="penalty")
+        for layer, word in WORDS.items():
+            both = {way: penalty.loc[[GROUP, TURNED], layer] for way, penalty in found.items()}
+            row = {way: " | ".join(f"{points:.1f}" for points in pair) for way, pair in both.items()}
+            rows.append({"width": str(width), "convolution": word} | row)
+    table = pd.DataFrame(rows)
+    return readable(table, {name: name for name in table}, title="Penalty in points: group | orthogonal")
 
 
 def repair() -> Figure:
@@ -167,7 +173,7 @@ def control(finetuned: pd.DataFrame) -> HTML:
     names = {GROUP: "the group", "identity": "control"}
     table = finetuned.replace({"group": names})
     table = table.pivot_table(index="layer", columns="group", values="penalty").reset_index()
-    headings = {"layer": "conv.", "control": "control", "the group": "group", TURNED: "rotation"}
+    headings = {"layer": "convolution", "control": "control", "the group": "group", TURNED: TURNED}
     return readable(table, headings, digits=1, title="Penalty in points after finetuning, this page")
 
 
@@ -175,16 +181,22 @@ def facts() -> dict[str, Any]:
     """The numbers in sentences.
 
     Example:
-        >>> f"{facts()['relu-turned']:.1f} of {facts()['relu-alone']:.1f} %"
-        '15.5 of 80.2 %'
+        >>> [round(facts()[f"exact-64-{layer}"], 1) for layer in (0, 2, 5)]
+        [1.4, 2.0, 11.1]
     """
     return _of_own_group() | _of_unexplained() | _of_finetuning() | _at_width_64() | _of_epochs()
 
 
+def facts_of(table: pd.DataFrame) -> dict[str, float]:
+    """What sentences say of a run's own orthogonal matrices before a ReLU: means over layers and trials."""
+    mine = table.query("activation == 'relu' and group == @TURNED")
+    return {"live-lost": mine["penalty"].mean(), "live-share": 100 * mine["unexplained"].mean()}
+
+
 def _of_own_group() -> dict[str, Any]:
     table, made = recorded("02_sanity_rotations", "best_linear_map_width_16")["desk"]
-    settings, cost = made["parameters"], by_activation()
-    turned = mean("best_linear_map_width_16").loc[TURNED]
+    settings, cost = made["parameters"], by_layer(table)
+    turned = cost.loc[TURNED]
     return {
         "width": settings["width"],
         "draws": settings["trials"],
@@ -192,14 +204,13 @@ def _of_own_group() -> dict[str, Any]:
         "judged-on": settings["test_images"],
         "one-image": 100 / settings["test_images"],
         "in-group": int(table["own"].sum()),
-        "relu-alone": table.query("activation == 'relu'")["base_accuracy"].mean(),
-        "relu-turned": cost.loc["relu", TURNED],
-        "tanh-turned": cost.loc["tanh", TURNED],
-        "relu-first": turned[0],
-        "relu-last": turned[5],
-        "signs": cost.loc["relu", "signed permutations"],
-        "tanh-scaled": cost.loc["tanh", GROUP],
-        "gelu-scaled": cost.loc["gelu", GROUP],
+        "relu-first": turned.loc["relu", 0],
+        "relu-last": turned.loc["relu", 5],
+        "tanh-first": turned.loc["tanh", 0],
+        "tanh-last": turned.loc["tanh", 5],
+        "abs-first": turned.loc["abs", 0],
+        "abs-last": turned.loc["abs", 5],
+        "scaled-most": cost.loc[GROUP].loc[["tanh", "gelu"]].max(axis=None),
         **span(alone=table["base_accuracy"]),
     }
 
@@ -219,13 +230,12 @@ def rank_correlations(table: pd.DataFrame) -> "pd.Series[float]":
 
 def _of_finetuning() -> dict[str, Any]:
     table, made = recorded("02_sanity_rotations", "finetuned_width_16")["desk"]
-    tuned, more = mean("finetuned_width_16"), apart("finetuned_width_16").loc[5]
+    both = [mean(name).loc["control"].abs().max() for name in ("finetuned", "finetuned_width_16")]
+    more = apart("finetuned_width_16").loc[5]
     return {
         "finetuned-for": made["parameters"]["finetuning_epochs"],
         "trained-for": made["parameters"]["epochs"],
-        **span(group=tuned.loc[GROUP], turned=tuned.loc[TURNED]),
-        "turned-exact": mean("best_linear_map_width_16").loc[TURNED, 5],
-        "control": -tuned.loc["control"].mean(),
+        "control": max(both),
         "apart": more["mean"],
         "apart-low": more["low"],
         "apart-high": more["high"],
@@ -234,10 +244,12 @@ def _of_finetuning() -> dict[str, Any]:
 
 
 def _at_width_64() -> dict[str, Any]:
-    exact, tuned = mean("best_linear_map").loc[TURNED], mean("finetuned")
+    exact, tuned = mean("best_linear_map"), mean("finetuned")
     found = {"base-64": record("finetuned")["base_accuracy"].mean()}
-    for layer in exact.index:
-        found[f"exact-64-{layer}"] = exact[layer]
+    found |= {"alone-64": record("best_linear_map")["base_accuracy"].mean()}
+    found |= span(signs=exact.loc["signed permutations"])
+    for layer in exact.columns:
+        found[f"exact-64-{layer}"] = exact.loc[TURNED, layer]
         found[f"o-64-{layer}"] = tuned.loc[TURNED, layer]
         found[f"p-64-{layer}"] = tuned.loc[GROUP, layer]
     return found
@@ -245,7 +257,7 @@ def _at_width_64() -> dict[str, Any]:
 
 def _of_epochs() -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for epoch, gap in apart_by_epoch().loc[[1, 2, 32]].iterrows():
+    for epoch, gap in apart_by_epoch().loc[[2, 32]].iterrows():
         found[f"gap-{epoch}"] = gap["mean"]
         found |= {f"gap-{epoch}-{end}": gap[end] for end in ("low", "high")}
     budgets = by_budget()
