@@ -334,8 +334,9 @@ before_and_after(experiments.changes(network, moved, x_test))
 # $\{1\}$ (*trivial*), $\{\pm1\}$ (*signs*), $\mathbb R_{>0}$ (*positive*), all numbers but 0 (*nonzero*),
 # or the powers of one number, with or without signs (*discrete*).
 #
-# :::{prf:proof} of the five kinds
+# :::{prf:proof}
 # :class: dropdown
+#
 # We show that $H_\sigma$ is closed in $\mathbb R^*$, the nonzero numbers, whose closed subgroups are these five.
 # Each $a\in H_\sigma$ maps the set of discontinuities onto itself, so $H_\sigma$ is finite if one of them is not 0.
 # Otherwise let $a_m\to a\ne0$ with $\sigma(a_mx) = b_m\sigma(x)$.
