@@ -72,6 +72,12 @@ class Complex(nn.Module):
         return F.linear(F.linear(x.to(torch.complex128), self.a), self.b).abs()
 
 
+def changed(h):
+    h = 2 * h
+    h[:, None].add_(h[:, None].relu())
+    return h
+
+
 STEPS = {
     "a cast": (lambda h: h.type(torch.float64), ["GL(8)"]),
     "softmax across blocks": (lambda h: blocks(h).softmax(-2).flatten(-2), ["Σ_2", "Σ_4"]),
@@ -111,6 +117,15 @@ STEPS = {
         lambda h: (blocks(h) * torch.ones(1, 1, 2).cumsum(2)).flatten(-2),
         ["GL(4)"],
     ),
+    "a change in place through a view that outlives the value": (
+        lambda h: (2 * h)[:, None].squeeze(1).mul_(2),
+        ["GL(8)"],
+    ),
+    "a value that is used after a change through a view": (changed, []),
+    "every second unit": (
+        lambda h: torch.cat([h[..., ::2].sigmoid(), h[..., 1::2].sigmoid()], -1),
+        ["Σ_4"],
+    ),
     "variance of the units": (lambda h: h / (1 + h.var(-1, keepdim=True)), ["O(8), Q1 = ±1"]),
 }
 
@@ -119,6 +134,14 @@ STEPS = {
 def test_a_step_between_two_layers_leaves_the_group_of_theory(name):
     step, expected = STEPS[name]
     assert groups(Net(step), randn(1, 4), randn(9, 4)) == expected
+
+
+@pytest.mark.parametrize("number, same", [(-1, slice(3, 4)), (1, slice(1, 2))])
+def test_a_list_of_one_number_takes_what_a_slice_takes(number, same):
+    listed, sliced = (
+        Net(lambda h, at=at: blocks(h)[:, at, :].relu().flatten(-2), leave=2) for at in ([number], same)
+    )
+    assert groups(listed, randn(3, 4)) == groups(sliced, randn(3, 4)) != []
 
 
 def test_complex_weights_do_not_move():

@@ -1,8 +1,8 @@
 """Rules of views: calls that only choose entries of a tensor, and the order of its axes."""
 
-from intertwine.weightspace.rules.axes import Axis, Fixed, Label, plain
+from intertwine.weightspace.rules.axes import Axis, Fixed, Label, plain, size
 from intertwine.weightspace.rules.infer import Inference, NotUnderstood, Stack, rule
-from intertwine.weightspace.rules.regroup import narrow
+from intertwine.weightspace.rules.regroup import divide, narrow
 from intertwine.weightspace.trace.run import Call
 from intertwine.weightspace.trace.views import VIEWS, View, views
 
@@ -28,6 +28,10 @@ def _shown(state: Inference, x: Label, part: View) -> Label:
     for n, k, step in zip(part.shape, part.axes, part.steps, strict=True):
         if k is not None and step == 1:
             label.append(narrow(state, x[k], part.starts[k], part.starts[k] + n))
+            continue
+        if k is not None and size(x[k]) == n * step and (both := divide(state, x[k], n)) is not None:
+            state.freeze(both[1:], "a slice with steps")  # blocks keep their inner order, and move as wholes
+            label.append(both[0])
             continue
         state.freeze(() if k is None else (x[k],), "a slice with steps")
         label.append(plain(n) if k is not None or n == 1 else ((Fixed(n, copies=True),),))

@@ -44,6 +44,7 @@ class Recorder(TorchFunctionMode):
         self.steering: set[int] = set()  # on integer or boolean inputs
         self.uneven: set[int] = set()  # whose shape depends on dynamic values
         self.memory: dict[int, set[int]] = {}  # storage → ids of tensors there
+        self.stale: set[int] = set()  # values that another view has changed since
         self.paused = 0  # inside how many modules that are written down as one call
 
     def add(self, tensor: Tensor, *, dynamic: bool, weight: bool = False) -> int:
@@ -65,7 +66,9 @@ class Recorder(TorchFunctionMode):
             index = self.add(tensor, dynamic=tensor.requires_grad)
             if tensor.requires_grad:
                 self.run.unseen[index] = [self.known[id(x)] for x in _leaves(tensor) if id(x) in self.known]
-        return Ref(self.known[id(tensor)])
+        index = self.known[id(tensor)]
+        self.run.shared |= {index} & self.stale
+        return Ref(index)
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -103,7 +106,7 @@ class Recorder(TorchFunctionMode):
             tensors.append(changed)
         if changed is not None and changed.layout == torch.strided:
             others = self.memory.get(changed.untyped_storage()._cdata, set()) - {id(changed)}
-            self.run.shared |= {self.known[i] for i in others}
+            self.stale |= {self.known[i] for i in others}
         if not tensors:
             return result
         source = next((a for a in leaves((args, kwargs)) if isinstance(a, Tensor)), None)

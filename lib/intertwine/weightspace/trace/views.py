@@ -1,6 +1,7 @@
 """Which entries of its argument a call shows, and in which order of axes."""
 
 import math
+from dataclasses import replace
 from types import NoneType
 from typing import NamedTuple
 
@@ -34,9 +35,14 @@ class View(NamedTuple):
 def views(run: Run, call: Call) -> list[View]:
     """What each result shows, told by the strides of views of a tensor without entries.
 
-    Empty for an index other than numbers and slices.
+    Empty for an index other than numbers, slices and a list of one number.
     """
     index = call.args[1] if call.name == "__getitem__" else ()
+    lists = [k for k, each in enumerate(index) if isinstance(each, list)] if isinstance(index, tuple) else []
+    if len(lists) == 1 and isinstance(index[lists[0]], list) and len(index[lists[0]]) == 1:
+        (number,) = index[at := lists[0]]  # taken alone, with its axis
+        index = (*index[:at], slice(number, number + 1 or None), *index[at + 1 :])
+        call = replace(call, args=(call.args[0], index))
     for k in index if isinstance(index, tuple) else (index,):
         parts = (k.start, k.stop, k.step) if isinstance(k, slice) else (None if k is Ellipsis else k,)
         if not {*map(type, parts)} <= {int, NoneType}:
