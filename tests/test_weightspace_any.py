@@ -78,6 +78,19 @@ def changed(h):
     return h
 
 
+def added(h):
+    full = torch.zeros(len(h), 8, dtype=h.dtype)
+    full[:, :8].add_(h)
+    return full
+
+
+def put(h):
+    full = torch.empty_like(h)
+    full[:, :4].copy_(h[:, :4])
+    full[:, 4:].copy_(h[:, 4:].relu())
+    return full
+
+
 STEPS = {
     "a cast": (lambda h: h.type(torch.float64), ["GL(8)"]),
     "softmax across blocks": (lambda h: blocks(h).softmax(-2).flatten(-2), ["Σ_2", "Σ_4"]),
@@ -122,6 +135,8 @@ STEPS = {
         ["GL(8)"],
     ),
     "a value that is used after a change through a view": (changed, []),
+    "what is added to a part of zeros": (added, []),
+    "what is copied to a part of a value": (put, []),
     "every second unit": (
         lambda h: torch.cat([h[..., ::2].sigmoid(), h[..., 1::2].sigmoid()], -1),
         ["Σ_4"],

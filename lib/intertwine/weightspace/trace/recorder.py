@@ -44,7 +44,7 @@ class Recorder(TorchFunctionMode):
         self.steering: set[int] = set()  # on integer or boolean inputs
         self.uneven: set[int] = set()  # whose shape depends on dynamic values
         self.memory: dict[int, set[int]] = {}  # storage → ids of tensors there
-        self.stale: set[int] = set()  # values that another view has changed since
+        self.stale: dict[int, set[int]] = {}  # values that other views have changed since → these
         self.paused = 0  # inside how many modules that are written down as one call
 
     def add(self, tensor: Tensor, *, dynamic: bool, weight: bool = False) -> int:
@@ -67,7 +67,8 @@ class Recorder(TorchFunctionMode):
             if tensor.requires_grad:
                 self.run.unseen[index] = [self.known[id(x)] for x in _leaves(tensor) if id(x) in self.known]
         index = self.known[id(tensor)]
-        self.run.shared |= {index} & self.stale
+        if index in self.stale:
+            self.run.shared |= {index} | self.stale[index]
         return Ref(index)
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -104,15 +105,16 @@ class Recorder(TorchFunctionMode):
             changed = kwargs["out"]
         if changed is not None and not any(x is changed for x in tensors):
             tensors.append(changed)
-        if changed is not None and changed.layout == torch.strided:
-            others = self.memory.get(changed.untyped_storage()._cdata, set()) - {id(changed)}
-            self.stale |= {self.known[i] for i in others}
         if not tensors:
             return result
         source = next((a for a in leaves((args, kwargs)) if isinstance(a, Tensor)), None)
         same = source if changed is None else None  # the argument itself, untouched
         results = [Ref(self.known[id(x)] if x is same else self.add(x, dynamic=dynamic)) for x in tensors]
         indices = {each.index for each in results}
+        if changed is not None and changed.layout == torch.strided:
+            others = self.memory.get(changed.untyped_storage()._cdata, set()) - {id(changed)}
+            for k in {self.known[i] for i in others}:
+                self.stale.setdefault(k, set()).update(indices)
         shaped = refs[:1] if name.startswith(FILLS) else refs
         if (uneven and dynamic) or not self.uneven.isdisjoint(shaped):
             self.uneven |= {k for k in indices if self.run.shapes[k]}

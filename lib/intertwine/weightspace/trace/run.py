@@ -93,7 +93,7 @@ class Run:
         chosen: which of the outputs count, if not all.
         unseen: values that depend on weights through unrecorded calls, with these weights.
         dynamic: values that depend on weights or real inputs.
-        shared: values used after they were changed in place through another view of the same memory.
+        shared: values used after another view of their memory was changed in place, and that view.
         modules: the first input and the output of every call of a module, by its name.
     """
 
