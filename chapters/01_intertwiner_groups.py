@@ -73,16 +73,17 @@ trials: int = 5  # group elements drawn for each check
 # %%
 device = devices.pick(device)
 generator = torch.Generator().manual_seed(seed)
-train, test = (data.load(dataset, split, device=device) for split in ("train", "test"))
+train = data.load(dataset, "train", device=device)
+test = data.load(dataset, "test", device=device)
 x_train, x_test = (part.images.flatten(1).double() for part in (train, test))
 sizes = [x_train.shape[1], *widths, len(train.classes)]
 network = fcn(sizes, bias=True, seed=generator).double().to(device).eval()
 optimiser = torch.optim.Adam(network.parameters(), lr=3e-3)
+loss = nn.CrossEntropyLoss()
 for _ in range(epochs):
     for batch in torch.randperm(len(x_train), generator=generator).split(64):
-        loss = nn.functional.cross_entropy(network(x_train[batch]), train.labels[batch])
         optimiser.zero_grad()
-        loss.backward()
+        loss(network(x_train[batch]), train.labels[batch]).backward()
         optimiser.step()
 network.requires_grad_(False)
 
@@ -93,7 +94,7 @@ def accuracy(net):
 
 # %%
 def rescaled(net, a):
-    """The twin: what enters the neurons of layer 1 times a, what leaves them divided by a."""
+    """Multiply what enters the neurons of layer 1 by a, divide what leaves."""
     twin = copy.deepcopy(net)
     twin.fc1.weight.mul_(a[:, None])
     twin.fc1.bias.mul_(a)
@@ -123,8 +124,8 @@ rows = [
     for k in [part * widths[0] // 8 for part in range(8)]
 ]
 prunings = pd.DataFrame(rows)
-axes = {"xlabel": "neurons removed", "ylabel": "accuracy, %"}
-single_curves(prunings, "removed", "accuracy", "network", "trial", means=False, **axes)
+look = {"xlabel": "neurons removed", "ylabel": "accuracy, %", "means": False}
+single_curves(prunings, "removed", "accuracy", "network", "trial", **look)
 
 # %% [markdown]
 # With half of its first layer the network as trained keeps {glue:text}`kept:.0f` % accuracy,
@@ -279,9 +280,8 @@ for name, A in {"scaled swap": scaled_swap, "turn": turn}.items():
 # We draw one for each layer of the trained network:
 
 # %%
-elements = {
-    f"relu{i}": GReLU(n).sample(generator, scale=scale) for i, n in enumerate(widths, 1)
-}
+draws = [GReLU(n).sample(generator, scale=scale) for n in widths]
+elements = {f"relu{i}": A for i, A in enumerate(draws, 1)}
 by_hand = copy.deepcopy(network)
 for i, A in enumerate(elements.values(), 1):
     before, after = by_hand[2 * i - 2], by_hand[2 * i]  # of the i-th ReLU
@@ -290,11 +290,10 @@ for i, A in enumerate(elements.values(), 1):
     after.weight.copy_(after.weight @ torch.linalg.inv(A).to(device))
 
 moved = find_symmetries(network, x_test[:1]).act(network, elements)
-print(
-    f"largest change of a weight {(by_hand.fc2.weight - network.fc2.weight).abs().max():.1f}"
-)
-print(f"outputs differ by {relative_error(by_hand(x_test), network(x_test)):.0e}")
-print(f"find_symmetries differs by {relative_error(moved(x_test), by_hand(x_test)):.0e}")
+change = (by_hand.fc2.weight - network.fc2.weight).abs().max()
+apart = [relative_error(each(x_test), network(x_test)) for each in (by_hand, moved)]
+print(f"largest change of a weight {change:.1f}")
+print(f"outputs differ by {apart[0]:.0e}, with find_symmetries by {apart[1]:.0e}")
 
 # %% tags=["remove-input"] figure="fig-same-function"
 before_and_after(experiments.changes(network, moved, x_test))
@@ -447,8 +446,8 @@ for name, sigma in four.items():
     b = [(sigma(a * one) / sigma(one)).item() for a in inside]
     pairs = zip(inside, b, strict=True)
     orbit[name] = [(a * w, v / factor) for a, factor in pairs]
-    ends = [(round(p, 2), round(q, 2)) for p, q in (min(orbit[name]), max(orbit[name]))]
-    print(f"{name}: {len(set(orbit[name]))} points, from {ends[0]} to {ends[1]}")
+    points = set(orbit[name])
+    print(f"{name}: {len(points)} points, w from {min(points)[0]} to {max(points)[0]}")
 
 # %% tags=["remove-input"] figure="fig-orbits"
 symbols = {"sigmoid": "{1}", "tanh": "{±1}", "ReLU": "a > 0", "|x|": "a ≠ 0"}
@@ -689,10 +688,7 @@ print("pruned:", ", ".join(f"{each:.1f} %" for each in left))
 run = results.run(globals(), "01_intertwiner_groups", data=train)
 kinds = experiments.beside_proved(extended)
 run.write(any_point=any_point, table_1=table_1, table_1_extended=kinds, **checks)
-at_half = prunings[prunings["removed"] == half].groupby("network")["accuracy"]
-least, most = at_half.min(), at_half.max()
-live = {"kept": most["as trained"], "kept-low": least["rescaled twins"]}
-live |= {"kept-high": most["rescaled twins"], "activations": len(extended)}
-live |= {"accuracy": accuracy(network), "tested": len(x_test)}
+live = {"accuracy": accuracy(network), "tested": len(x_test)}
+live |= story.kept(prunings, half) | {"activations": len(extended)}
 tell(story.facts_of(checks), live)
 results.provenance(run.folder)

@@ -65,7 +65,7 @@ def orbits_of_a_neuron(panels: Mapping[str, Sequence[tuple[float, float]]]) -> F
         axis.plot(*pairs[0], "o", ms=7, color=COLOURS["blue"])
         axis.set(title=title, xlim=(-3, 3), ylim=(-3, 3), aspect="equal", xticks=[], yticks=[])
         axis.text(3, -0.2, "$w$", ha="right", va="top")
-        axis.text(-0.2, -3, "$v$", ha="right", va="bottom")
+        axis.text(-0.2, 3, "$v$", ha="right", va="top")
         axis.spines[:].set_visible(False)
     return figure
 
@@ -80,7 +80,7 @@ def scalar_strip(table: pd.DataFrame) -> Figure:
     wide = wide.sort_index(axis=1)
     logs = np.log10(wide.to_numpy().clip(1e-12, 1.0))
     shades = LinearSegmentedColormap.from_list("residual", [COLOURS["blue"], "#9fc9e4", "#e9eef2"])
-    figure, axis = new_figure(height=0.34 * len(wide) + 0.9)
+    figure, axis = new_figure(height=0.26 * len(wide) + 0.9)
     # cells of equal width: a group may be a single number
     mesh = axis.pcolormesh(logs, cmap=shades, vmin=-12, vmax=0, edgecolors="white", linewidth=0.3)
     axis.invert_yaxis()

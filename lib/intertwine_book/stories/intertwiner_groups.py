@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from intertwine_book.figures.readable import readable
 from intertwine_book.figures.style import COLOURS
 from intertwine_book.figures.symmetries import neuron_diagram
+from intertwine_book.stories.told import span
 
 NEURONS: dict[str, list[Any]] = {"W1": [[1.0], [-2.0]], "b1": [0.5, 1.0], "W2": [[3.0, -1.0]]}
 """f(x) = 3 ReLU(x + ½) − ReLU(−2x + 1), with a blue neuron and a red one."""
@@ -28,9 +29,9 @@ _GROUPS = {
     "linear": "all invertible",
     "trivial": "permutations",
     "signs": "permutations · signs",
-    "positive": "permutations · positive scalings",
-    "nonzero": "permutations · nonzero scalings",
-    "discrete": "permutations · powers of a number",
+    "positive": "permutations · positive",
+    "nonzero": "permutations · nonzero",
+    "discrete": "permutations · powers",
 }
 _ROWS = {  # activation → as the page writes it, and the printed φ
     "Identity": ("Identity", "A"),
@@ -63,6 +64,18 @@ def activations(found: pd.DataFrame) -> HTML:
     headings = {"activation": "activation", "group": "group", "phi": "φ(A)"}
     headings |= {"dimension": "dimension", "components": "pieces"}
     return readable(shown, headings, title="Groups of activations")
+
+
+def kept(prunings: pd.DataFrame, removed: int) -> dict[str, float]:
+    """The accuracy of the network as trained and of its twins, in percent, without so many neurons.
+
+    Example:
+        >>> rows = [("as trained", 8, 70.0), ("rescaled twins", 8, 40.0), ("rescaled twins", 8, 60.0)]
+        >>> kept(pd.DataFrame(rows, columns=["network", "removed", "accuracy"]), 8)
+        {'kept': 70.0, 'kept-low': 40.0, 'kept-high': 60.0}
+    """
+    found = prunings[prunings["removed"] == removed].set_index("network")["accuracy"]
+    return {"kept": found["as trained"]} | span(kept=found.loc[["rescaled twins"]])
 
 
 def facts_of(checks: Mapping[str, pd.DataFrame]) -> dict[str, int | float]:
