@@ -315,7 +315,7 @@ before_and_after(experiments.changes(network, moved, x_test))
 #
 # $$\begin{aligned}
 # G_{\sigma_n} &= \{P D :\ P \in \Sigma_n,\ D = \mathrm{diag}(d),\ d_i\in H_\sigma\},\\
-# H_\sigma &= \{a\ne 0 :\ \sigma(ax) = b\,\sigma(x) \text{ for all } x, \text{ some } b\}.
+# H_\sigma &= \{a\ne 0 :\ \exists\, b\ \forall x\ \ \sigma(ax) = b\,\sigma(x)\}.
 # \end{aligned}$$ (eq-scalars)
 # :::
 #
