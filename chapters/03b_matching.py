@@ -50,6 +50,7 @@ import pandas as pd
 import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
+from torch.optim.swa_utils import update_bn
 
 from intertwine import alignment, devices
 from intertwine.features import rows
@@ -548,7 +549,9 @@ methods = {
     "hard targets": direct | {"recipe": replace(recipe, targets="hard")},
 }
 stretched = {"variance restored": {"kind": directions.variance_restored}}
-nulls = [(fresh[k].eval(), joined[k][1]) for k in range(min(few, pairs))]
+for front in fresh:  # batch norm estimated, as a trained front has it
+    update_bn(train.images.split(100), front.to(device), device=device)
+nulls = [(front.eval(), two) for front, (_, two) in zip(fresh, joined, strict=True)]
 
 # %% figure="fig-matching-live"
 run = results.run(globals(), "03b_matching", data=train)  # finished steps are kept
@@ -557,14 +560,16 @@ layers_at = cuts(joined[0][1], layers)
 ends = {"train": train, "test": test, "seed": seed, **options}
 
 
-def stitched(name, pairs, ways):
+def stitched(name, pairs, ways, **more):
     """Every way of stitching, at every layer of every pair."""
-    return stitch_many(pairs, layers_at, ways, steps=partial(steps, name), **ends)
+    more["steps"] = partial(steps, name)
+    return stitch_many(pairs, layers_at, ways, **ends, **more)
 
 
 matching = stitched("matching", joined, methods)
 restored_too = stitched("restored", joined, stretched)
-untrained = stitched("untrained", nulls, {"untrained front": task})
+of_null = {"untrained front": task}
+untrained = stitched("untrained", nulls, of_null, dtype="float32")
 story.live(pd.concat([matching, restored_too, untrained]))
 
 # %% [markdown]
