@@ -29,18 +29,20 @@
 # ## The question
 #
 # Take two networks of one architecture, trained from different seeds: model 1 and model 2.
-# Cut both behind a layer, and let a map $S$ carry the activations of model 1 to the back of model 2
+# Cut both after a layer, and let a map $S$ carry the activations of model 1 to the back of model 2
 # {cite}`csiszarik2021`.
 # *Direct matching* fits $S$ to the activations of both.
-# *Task-loss matching* trains $S$ on what comes out behind.
+# *Task-loss matching* trains $S$ on what comes out at the end.
 # *Is the best fit the best stitch?*
 # No: it keeps {glue:text}`direct:.0f` % of model 2's accuracy, averaged over the layers of one kind of network,
 # and a map trained by the task {glue:text}`task:.0f` % ({numref}`fig-matching`).
 #
 # The recorded runs use networks that the paper's authors published, trained on CIFAR-10.
 # *Tiny-10* has eight convolutions of 16 to 64 channels, each with batch norm and ReLU, then a mean over the image
-# and one matrix; its layer $k$ is the $k$-th convolution, and it is cut between batch norm and ReLU.
-# *ResNet-20* is cut there behind its first convolution (layer 1) and behind each of its nine blocks.
+# and one matrix; its layer $k$ is the $k$-th convolution.
+# It is cut *before* the ReLU, between batch norm and ReLU; {doc}`04b_similarity_and_function` cuts it after the ReLU,
+# so that its numbers at a layer are others.
+# *ResNet-20* is cut before the ReLU of its first convolution (layer 1) and after each of its nine blocks.
 
 # %% tags=["hide-input"]
 from dataclasses import replace
@@ -109,8 +111,9 @@ story.matching()
 #   An orthogonal map cannot fit better than least squares, which ranges over all maps.
 #   At layer 8 it is ahead all the same in each of five pairs,
 #   by {glue:text}`orthogonal-ahead:.1f` points on average.
-#   In early layers it is far behind: at layer 2 it keeps {glue:text}`orthogonal-2:.0f` %,
-#   least squares {glue:text}`direct-2:.0f` %.
+#   In early layers it keeps less: at layer 2 {glue:text}`orthogonal-2:.0f` %,
+#   where least squares keeps {glue:text}`direct-2:.0f` %.
+#   Least squares has a bias and the orthogonal map has none, which may be part of this.
 #
 # ## Two ways to find a map
 
@@ -120,7 +123,7 @@ two_ways_diagram()
 # %% [markdown]
 # :::{prf:definition} {cite}`csiszarik2021`, Definition 3.1
 # :label: def-stitched
-# Let $R_1$ be model 1 up to a layer and $T_2$ model 2 behind it.
+# Let $R_1$ be model 1 up to a layer and $T_2$ model 2 after it.
 # For a map $S$ between the two activation spaces, $F_S = T_2\circ S\circ R_1$ is the *stitched network*.
 # Its *relative accuracy* is its accuracy divided by that of model 2.
 # :::
@@ -134,7 +137,7 @@ two_ways_diagram()
 # over all matrices (*least squares*: $M_{LS} = A^{+}B$ with the pseudoinverse $A^+$)
 # or over orthogonal ones (*Procrustes*: $UV^\top$, where $A^\top B = UDV^\top$).
 # Least squares has a bias, so $A$ and $B$ are centred first.
-# The orthogonal map has none; part of its loss may come from that.
+# The orthogonal map has none.
 # To see both at work, train small networks on handwritten digits.
 
 # %%
@@ -233,13 +236,13 @@ story.distance()
 # with $R_j^2$ the share of channel $j$'s variance that least squares explains.
 # Take the principal directions of $B$, and call the few that hold half of the variance *loud*
 # and the others *quiet*.
-# One might think that a task reads quiet directions, which a fit neglects.
-# Yet a single loud direction matters more than a quiet one ({numref}`fig-directions`):
-# the cost of removing it follows its variance (rank correlation {glue:text}`follows:.2f` or more in each pair).
-# But least squares gets the quiet ones, taken together, most wrong:
-# it keeps {glue:text}`loudest:.0f` % of the variance in the loudest direction
+# Does the task depend on quiet directions, which the fit ignores?
+# Not on a single one ({numref}`fig-directions`): removing a direction costs about as much as its variance suggests
+# (rank correlation {glue:text}`follows:.2f` or more in each pair).
+# But there are many quiet directions, and least squares gets nearly all of them wrong.
+# It keeps {glue:text}`loudest:.0f` % of the variance in the loudest direction
 # and {glue:text}`quietest:.0f` % in the quietest (medians over pairs).
-# Training for the task does not only restore it:
+# Training for the task does more than restore this variance:
 # in the quietest direction the trained stitch writes {glue:text}`times-low:.0f` to {glue:text}`times-high:.0f` times
 # the variance of the layer.
 
@@ -289,7 +292,7 @@ story.restored()
 # and this larger error costs {glue:text}`stretched-both-costs:.0f` points instead
 # of {glue:text}`direct-both-costs:.0f`.
 # A map that never looks at the task thus gains half as much as training does.
-# Whether it repairs the same errors is open.
+# Whether it repairs the same errors is open, and so is whether it works after the ReLU, where no run is recorded.
 # Shrinking may also be why re-estimating batch norm, which rescales every channel,
 # lowered the penalty of least squares in {doc}`03_stitching`.
 #
@@ -355,18 +358,17 @@ story.low_rank()
 # (sec-starts)=
 # ## Does the start matter? (Experiment 5)
 #
-# *Within our short training, yes: from least squares all stitches of a layer end within a point of each other,
-# from random starts {glue:text}`late:.0f` of {glue:text}`starts:.0f` end more than a tenth
-# of model 2's accuracy behind.*
-# The {glue:text}`late:.0f` are all at layers 1 to 5.
-# Behind a back that is not affine, the task loss of a stitch need not be convex, so a start may decide
+# *Within four epochs, yes.*
+# From least squares all stitches of a layer end within a point of each other.
+# Of the stitches that start at random, {glue:text}`late:.0f` of {glue:text}`starts:.0f` end more than a tenth
+# of model 2's accuracy lower, all of them at layers 1 to 5.
+# When the back is not affine, the task loss of a stitch need not be convex, so a start may decide
 # where training ends.
+#
 # {numref}`fig-training` follows single trainings.
-# From least squares the first epoch brings most of the gain;
-# from a random start the one that is drawn at each
-# of the layers 1 to 6 is {glue:text}`lag-low:.0f` to {glue:text}`lag-high:.0f` %
-# of model 2's accuracy behind after four epochs, and still rises; others end further behind ({numref}`fig-paths`).
-# At layer 2 four of them end at {glue:text}`second-low:.0f` to {glue:text}`second-high:.0f` % ({numref}`fig-paths`).
+# From least squares the first epoch brings most of the gain.
+# Started at random, the stitches shown for layers 1 to 6 are still
+# {glue:text}`lag-low:.0f` to {glue:text}`lag-high:.0f` % short after four epochs, and still improving.
 # So we cannot tell whether they are stuck or slow; the paper trains for 30 epochs and finds
 # that most random starts end alike.
 
@@ -376,22 +378,20 @@ story.training()
 # %% [markdown]
 # ## Are two good stitches one? (Experiment 6)
 #
-# *From the sixth layer on they are connected; for the first three our runs decide little.*
+# *From the sixth layer on they are connected; for the first three layers our runs decide little.*
 # Two stitches $M_1$ and $M_2$ are *linearly connected* if $\lambda M_1 + (1 - \lambda)M_2$ is
 # as good for every $\lambda\in[0, 1]$.
 # The depth of the fall below the straight line from one end to the other is the *barrier*.
-# {numref}`fig-paths` has two lines a layer between stitches from random starts, which differ by more
-# than their own norm.
-# At layers 6 to 8 the barrier is 1 point or less.
 #
+# {numref}`fig-paths` has two lines a layer between stitches from random starts.
+# The two ends of a line differ by more than their own norm.
+# At layers 6 to 8 the barrier is 1 point or less, and at layers 4 and 5 no more than 6.
 # The paper asks for ends of 80 % or more, and finds no connection at the first three layers.
-# There three of our six lines have such ends: one at layer 1 falls by {glue:text}`falls-1:.0f` points,
-# the other at layer 1
-# and one at layer 3 are flat.
-# Both lines at layer 2 fall by {glue:text}`falls-low:.0f` and {glue:text}`falls-high:.0f` points,
-# but from ends of {glue:text}`second-low:.0f` to {glue:text}`second-high:.0f` %;
-# the second line at layer 3 leads from {glue:text}`third-from:.0f` to {glue:text}`third-to:.0f` %.
-# At layers 4 and 5 each line has an end below 80 %, and none falls by more than 6 points.
+# Three of our six lines there have such ends: one at layer 1 falls by {glue:text}`falls-1:.0f` points,
+# the other at layer 1 and one at layer 3 are flat.
+# The other three start or end below 80 % ({glue:text}`second-low:.0f` to {glue:text}`second-high:.0f` % at layer 2),
+# so they decide nothing; both lines at layer 2 fall, by {glue:text}`falls-low:.0f`
+# and {glue:text}`falls-high:.0f` points.
 # Two stitches from least squares are connected at every layer, but they start from the same map.
 
 # %% tags=["remove-input"] figure="fig-paths"
@@ -445,13 +445,14 @@ assert relative_error(lasso(alpha), theirs) < 1e-2
 # :::
 #
 # :::{prf:proof}
+# :class: dropdown
 # Both losses are convex, so $M$ minimises one if and only if 0 is in its subdifferential there.
 # For the first, differentiable at $M$ but for its penalty as $r > 0$, this says $A^\top(AM - B)/r + \alpha g = 0$
 # with some $g\in\partial\lVert M\rVert_1$.
 # Times $r$, this is the condition of the second.
 # :::
 #
-# They part only where the fit is exact:
+# They differ only where the fit is exact:
 #
 # :::{prf:proposition} An exact fit
 # :label: prop-printed-lasso
@@ -462,6 +463,7 @@ assert relative_error(lasso(alpha), theirs) < 1e-2
 # :::
 #
 # :::{prf:proof}
+# :class: dropdown
 # Outside $[0, 1]$ both sums grow with the distance from it.
 # On it the first is $1 - m + \alpha m$, linear in $m$, and the second has derivative $m - 1 + \alpha$.
 # :::
@@ -524,9 +526,9 @@ story.sparsity()
 # | front that knows five classes | {glue:text}`five-direct` | {glue:text}`five-task` | {glue:text}`five-worst` |
 #
 # Means hide the layers: between the networks trained by Adam on digits, least squares keeps {glue:text}`behind-1:.0f`
-# and {glue:text}`behind-2:.0f` % behind the first two ReLUs, {glue:text}`behind-3:.0f`
-# and {glue:text}`behind-4:.0f` % behind the last two.
-# In front of the ReLU, where Tiny-10 is cut, it keeps {glue:text}`front-1:.0f`, {glue:text}`front-2:.0f`,
+# and {glue:text}`behind-2:.0f` % after the first two ReLUs, {glue:text}`behind-3:.0f`
+# and {glue:text}`behind-4:.0f` % after the last two.
+# Before the ReLU, where Tiny-10 is cut, it keeps {glue:text}`front-1:.0f`, {glue:text}`front-2:.0f`,
 # {glue:text}`front-3:.0f` and {glue:text}`front-4:.0f` %
 # between the same networks.
 #
@@ -611,8 +613,8 @@ for way in (direct, task):
 #   - 4.69 ± 2.91
 #   - {glue:text}`unstitched-resnet:.2f` (one pair)
 # * - ResNet-20: worst stitch by task loss
-#   - 80 %, behind the first convolution
-#   - {glue:text}`worst-resnet:.0f` %, behind block 7
+#   - 80 %, after the first convolution
+#   - {glue:text}`worst-resnet:.0f` %, after block 7
 # * - orthogonal map on later layers, against least squares
 #   - “the same level”
 #   - {glue:text}`orthogonal-less:.1f` points less at layer 7, {glue:text}`orthogonal-ahead:.1f` more at layer 8
@@ -713,7 +715,7 @@ for way in (direct, task):
 #
 # :::{exercise}
 # :label: ex-convex-stitch
-# Behind which layers can two stitches never be parted by a barrier of the *loss*?
+# After which layers can two stitches never be separated by a barrier of the *loss*?
 # Check it on the last one.
 # :::
 #
@@ -723,7 +725,7 @@ for way in (direct, task):
 # Where the back is affine.
 # Then the logits are affine in $M$ and the cross-entropy is convex in the logits, so it is convex along the line
 # and lies below its chord.
-# For our networks that is the layer in front of the last matrix, `flatten`.
+# For our networks that is the layer before the last matrix, `flatten`.
 
 # %%
 last = Junction(*joined[0], "flatten", train, test=test, **options)
