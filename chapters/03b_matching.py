@@ -446,6 +446,7 @@ assert relative_error(lasso(alpha), theirs) < 1e-2
 #
 # :::{prf:proof}
 # :class: dropdown
+#
 # Both losses are convex, so $M$ minimises one if and only if 0 is in its subdifferential there.
 # For the first, differentiable at $M$ but for its penalty as $r > 0$, this says $A^\top(AM - B)/r + \alpha g = 0$
 # with some $g\in\partial\lVert M\rVert_1$.
@@ -464,6 +465,7 @@ assert relative_error(lasso(alpha), theirs) < 1e-2
 #
 # :::{prf:proof}
 # :class: dropdown
+#
 # Outside $[0, 1]$ both sums grow with the distance from it.
 # On it the first is $1 - m + \alpha m$, linear in $m$, and the second has derivative $m - 1 + \alpha$.
 # :::

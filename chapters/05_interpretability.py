@@ -348,6 +348,7 @@ assert torch.allclose(Q, dissection.haar_rotation(n, draw.manual_seed(seed)))
 #
 # :::{prf:proof}
 # :class: dropdown
+#
 # The real Schur form of $Q$ gives $Z$ and $T$; eigenvalues $-1$ come in pairs, since $\det Q = 1$,
 # and a pair is a rotation by π.
 # Angles in one plane add up, which is {eq}`eq-geodesic`.

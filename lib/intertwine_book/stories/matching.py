@@ -240,14 +240,12 @@ def _restricted() -> dict[str, Any]:
 
 def _starts() -> dict[str, Any]:
     ends, walls = record("experiment_5"), lines()
-    second, third = walls.loc["bn2"], walls.loc["bn3"].iloc[1]
+    second = walls.loc["bn2"]
     return {
         "starts": len(ends),
         "same-order": ends["same_order"].sum(),
         "late": (ends["same_order"] == 0).sum(),
         "falls-1": walls.loc["bn1", "barrier"].max(),
-        "third-from": third["two"],
-        "third-to": third["one"],
         **span(lag=lag()[:"bn6"], second=second[["one", "two"]].stack(), falls=second["barrier"]),
     }
 
