@@ -59,7 +59,8 @@ from intertwine.stitching import Junction, stitch_at
 from intertwine.weightspace import relative_error
 from intertwine_book import data, models, results, zoo
 from intertwine_book.experiments.matching import claims, directions, stitches
-from intertwine_book.experiments.matching.networks import cuts, published_pairs
+from intertwine_book.experiments.matching.networks import cuts
+from intertwine_book.experiments.published import published_pairs
 from intertwine_book.experiments.stitching import stitch_many
 from intertwine_book.figures import style
 from intertwine_book.figures.curves import single_curves

@@ -48,7 +48,7 @@ from intertwine.features import activations
 from intertwine.groups import Orthogonal
 from intertwine.stitching import Junction, stitch_at
 from intertwine_book import data, results, zoo
-from intertwine_book.experiments.matching.networks import published_pairs
+from intertwine_book.experiments.published import published_pairs
 from intertwine_book.experiments.similarity_and_function import claimed, indices
 from intertwine_book.figures.bars_slider import bars_slider
 from intertwine_book.figures.curves import single_curves

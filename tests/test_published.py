@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from intertwine.data import Dataset
 from intertwine.training import evaluate
 from intertwine_book import data, models
-from intertwine_book.experiments.matching.networks import PUBLISHED, published_pairs
+from intertwine_book.experiments.published import PUBLISHED, published_pairs
 
 FILES = models.published_files()
 

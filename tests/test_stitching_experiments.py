@@ -14,11 +14,12 @@ from torch import nn
 from intertwine.alignment import Statistics, least_squares
 from intertwine.stitching import STITCH_RECIPES, Junction, barriers, stitch_at
 from intertwine.training import evaluate, train
-from intertwine_book import data, models
+from intertwine_book import data, models, results
 from intertwine_book.experiments.matching import tables
 from intertwine_book.experiments.matching.directions import error_by_direction, variance_restored
-from intertwine_book.experiments.matching.networks import cuts, published_pairs
+from intertwine_book.experiments.matching.networks import cuts
 from intertwine_book.experiments.matching.stitches import lasso_with, low_rank_kinds, path_rows, sparse_rows
+from intertwine_book.experiments.published import published_pairs
 from intertwine_book.experiments.stitching import on_equal_terms, protocols, residual, stitch_rows
 from intertwine_book.zoo import RECIPES
 
@@ -275,3 +276,14 @@ def test_one_slope_has_no_others_to_compare_with():
     tables = residual._slopes(found | {0.5: found[0.0], 1.0: found[0.0].assign(penalty=4.0)})
     assert tables["slopes"]["other_slopes"].tolist() == [1.0, 2.0]
     assert tables["slopes_alike"]["apart"].tolist() == [0.0, 0.0]
+
+
+def test_stitched_to_itself_a_residual_network_loses_nothing_inside_and_at_the_end_of_blocks(tmp_path):
+    network = models.resnet20(2, in_channels=1, seed=0).eval()
+    given = {"dataset": "digits", "published": 0, "resnet_width": 2, "resnet_images": 40}
+    run = results.run(given | {"__annotations__": given}, "03_stitching", folder=tmp_path)
+    residual.blocks(run, [(network, network)], train=TRAIN, test=TEST, seed=0, device="cpu")
+    table = results.read("blocks", folder=tmp_path)[0].query("stitch == 'assignment, frozen'")
+    assert table["layer1"].tolist() == residual.BLOCKS and table["penalty"].abs().max() < 1e-9
+    figure_6 = results.read("figure_6", folder=tmp_path)[0]
+    assert figure_6.columns.tolist() == ["pair", "layer", "g_relu", "full"] and len(figure_6) == 6

@@ -125,7 +125,7 @@ def degeneracies(table: pd.DataFrame) -> Figure:
     axis.set_xlim(min(1e-3, least / 2), 2.0)
     axis.xaxis.set_major_locator(LogLocator(numticks=6))
     axis.minorticks_off()
-    figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=len(names))
+    figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return figure
 
 

@@ -97,10 +97,29 @@ def replaced() -> pd.DataFrame:
     )
 
 
-def slopes() -> pd.Series:
-    """By how much the group loses less at slope 1 than at the others, by pair, mean over two layers."""
-    table = record("slopes")
-    return (table["other_slopes"] - table["slope_1"]).groupby(table["pair"]).mean()
+BLOCK_LAYERS = {
+    **{"block2.relu1": "16*", "block2.relu2": "19", "block6.relu1": "48*", "block6.relu2": "51"},
+    **{"block9.relu1": "72*", "block9.relu2": "75"},
+}
+"""The activations inside and at the ends of three blocks by the paper's numbers."""
+
+
+def blocks() -> pd.DataFrame:
+    """Closed forms in published ResNet-20: columns layer, place, pair, stitch, batch norm, penalty."""
+    table = record("blocks").assign(layer=lambda found: found["layer1"].map(BLOCK_LAYERS))
+    table[["stitch", "batch norm"]] = table["stitch"].str.split(", ", expand=True)
+    return table.assign(place=table["layer"].map(_place))
+
+
+def _place(layer: str) -> str:
+    return "inside blocks" if layer.endswith("*") else "at the ends of blocks"
+
+
+def printed_blocks() -> pd.DataFrame:
+    """What can be read off figure 6 of godfrey2022 at these layers, trained stitches in training mode."""
+    read = [("48*", "least squares", 21.0), ("48*", "assignment", 63.0), ("75", "assignment", 5.0)]
+    table = pd.DataFrame(read, columns=["layer", "stitch", "penalty"])
+    return table.assign(place=table["layer"].map(_place))
 
 
 def barriers() -> pd.DataFrame:
@@ -161,21 +180,21 @@ def any_layer_into_any() -> Figure:
 
 
 def residual_blocks() -> Figure:
-    """Penalties inside residual blocks and at their ends, the shortcut passed on or stitched."""
-    group = style.in_mathematics("G_ReLU")
-    colours = {"least squares": KIND_COLOURS["full"], group: KIND_COLOURS["G_ReLU"]}
-    return _curves(record("blocks").replace("G_ReLU", group), *BY_LAYER, panels="shortcut", colours=colours)
-
-
-def leaky() -> Figure:
-    """Penalty of the group in residual networks against the slope of their LeakyReLU."""
-    table = record("slopes")
-    kept = [name for name in table if name.startswith("slope_")]
-    told = table.melt(["layer1", "pair"], kept, var_name="slope", value_name="penalty")
-    ends = {"block2.relu2": "end of block 2", "block5.relu2": "end of block 5"}
-    slope = told["slope"].str.removeprefix("slope_").astype(float)
-    told = told.assign(slope=slope, layer=told["layer1"].map(ends))
-    return mean_curves(told, "slope", "penalty", "layer", ylabel="penalty, points")
+    """Penalties at the ends of residual blocks and inside, for both protocols of batch norm."""
+    by_norm = dict(tuple(blocks().groupby("batch norm")))
+    return dots(
+        by_norm["re-estimated"].sort_values("place", kind="stable"),
+        *BY_LAYER,
+        beside={"printed": printed_blocks(), "frozen": by_norm["frozen"]},
+        colours=CLOSED_FORMS,
+        panels="place",
+        level=0.0,
+        intervals=True,
+        height=2.6,
+        filled="re-estimated",
+        xlabel="layer, as the paper counts",
+        ylabel="penalty, points",
+    )
 
 
 def connected() -> Figure:
@@ -251,16 +270,20 @@ _SHORT = {"full": "least squares", "group": "assignment"}
 
 
 def _residual() -> dict[str, float]:
-    table = record("figure_6")
-    more = table["g_relu"] - table["full"]
-    by_layer = table.groupby("layer")[["g_relu", "full"]].mean()
-    last, before = by_layer.loc["67"], by_layer.drop("67")
-    return {
-        "blocks-more": more.mean(),
-        **span(**{"blocks-more": more.groupby(table["pair"]).mean(), "blocks-before": before.stack()}),
-        **{"blocks-last-full": last["full"], "blocks-last-group": last["g_relu"]},
-        **span(**{"slope-1-less": slopes()}),
+    by = blocks().pivot_table(index=["batch norm", "stitch"], columns="layer", values="penalty")
+    told: dict[str, float] = {
+        "block-pairs": blocks()["pair"].nunique(),
+        "last-end": float(by.loc["re-estimated", "75"].max()),
     }
+    for short, kind in _SHORT.items():
+        again, frozen = (by.loc[(norm, kind)] for norm in ("re-estimated", "frozen"))
+        told |= span(**{f"ends-{short}": again[["19", "51"]], f"frozen-{short}": frozen[["19", "51"]]})
+        told |= span(**{f"inside-{short}": again[["16*", "48*"]]})
+        told[f"last-{short}"] = float(again["72*"])
+    return told | span(
+        **{"blocks-alone": blocks()[["accuracy1", "accuracy2"]].stack()},
+        **{"any-slope": record("slopes").filter(like="slope_").stack()},
+    )
 
 
 def _barriers() -> dict[str, float]:

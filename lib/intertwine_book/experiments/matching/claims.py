@@ -14,9 +14,11 @@ from intertwine.training import MultiStep, evaluate
 from intertwine_book import data, zoo
 from intertwine_book.experiments.matching import tables
 from intertwine_book.experiments.matching.directions import error_by_direction, variance_restored
-from intertwine_book.experiments.matching.networks import Pairs, cuts, published_pairs
+from intertwine_book.experiments.matching.networks import cuts
 from intertwine_book.experiments.matching.stitches import low_rank_kinds, path_rows, recipe_for, sparse_rows
+from intertwine_book.experiments.published import published_pairs
 from intertwine_book.experiments.stitching import stitch_many, stitch_rows
+from intertwine_book.experiments.stitching.stitches import Pairs
 from intertwine_book.models import Network
 from intertwine_book.results import Run
 from intertwine_book.zoo import Spec

@@ -9,8 +9,6 @@ from intertwine.data import Dataset
 from intertwine.shallow import ShallowReLU, degeneracy, is_generic
 from intertwine_book.experiments.rows import Row, tabled
 
-NEURONS = ("all", "active")
-
 
 @tabled
 def distances(p: ShallowReLU, inputs: Float[np.ndarray, "N m"]) -> Iterator[Row]:
@@ -25,10 +23,11 @@ def distances(p: ShallowReLU, inputs: Float[np.ndarray, "N m"]) -> Iterator[Row]
     Columns neurons (all, or those that are active on some input), left (how many), generic (certified),
     distance (parallel, dead, constant, σ_min relative to the largest ‖λ_i w_iᵀ‖), value.
     """
-    for neurons, kept in zip(NEURONS, (np.arange(p.n), np.flatnonzero(fires(p, inputs))), strict=True):
-        if not len(kept):
+    kept = {"all": np.arange(p.n), "active": np.flatnonzero(fires(p, inputs))}
+    for neurons, chosen in kept.items():
+        if not len(chosen):
             continue  # such a network has no neuron to compare
-        q = p.with_neurons(kept).float()
+        q = p.with_neurons(chosen).float()
         near, known = degeneracy(q), is_generic(q)
         largest = (np.linalg.norm(q.V, axis=0) * np.linalg.norm(q.W, axis=1)).max()
         sigma = np.nan if known.distance is None else known.distance / largest

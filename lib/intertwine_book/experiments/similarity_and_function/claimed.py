@@ -11,7 +11,8 @@ from intertwine.features import activations
 from intertwine.similarity import MEASURES
 from intertwine.stitching import Junction
 from intertwine_book import data
-from intertwine_book.experiments.matching.networks import cuts, published_pairs
+from intertwine_book.experiments.matching.networks import cuts
+from intertwine_book.experiments.published import published_pairs
 from intertwine_book.experiments.similarity_and_function import indices, sensitivity
 from intertwine_book.models import Network
 from intertwine_book.results import Run

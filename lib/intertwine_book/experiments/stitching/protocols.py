@@ -7,6 +7,23 @@ import pandas as pd
 from intertwine.stitching import StitchRecipe
 from intertwine_book.experiments.rows import Row
 
+CLOSED_KINDS = {"least squares": "least squares", "assignment": "scaled permutation"}
+AGAIN = {"batch_norm": "reestimated"}
+
+
+def closed_forms() -> dict[str, Row]:
+    """Least squares and the best assignment, each with batch norm frozen and re-estimated.
+
+    Example:
+        >>> closed_forms()["assignment, re-estimated"]
+        {'batch_norm': 'reestimated', 'kind': 'scaled permutation'}
+    """
+    return {
+        f"{name}, {words}": options | {"kind": kind}
+        for words, options in {"frozen": {}, "re-estimated": AGAIN}.items()
+        for name, kind in CLOSED_KINDS.items()
+    }
+
 
 def on_equal_terms(recipe: StitchRecipe, ranks: Sequence[int] = (4, 2, 1)) -> dict[str, Row]:
     """The families of figure 1 of godfrey2022, each from two starts and by two protocols, with equal epochs.

@@ -13,7 +13,7 @@ from intertwine.groups import GReLU
 from intertwine.stitching import StitchRecipe, barriers, stitch
 from intertwine.weightspace import find_symmetries, relative_error
 from intertwine_book.experiments.stitching.connectivity import connectivity
-from intertwine_book.experiments.stitching.protocols import on_equal_terms, protocols
+from intertwine_book.experiments.stitching.protocols import AGAIN, closed_forms, on_equal_terms, protocols
 from intertwine_book.experiments.stitching.residual import residual
 from intertwine_book.experiments.stitching.stitches import Pairs, stitch_many
 from intertwine_book.results import Run
@@ -21,8 +21,6 @@ from intertwine_book.stories.stitching import LAYER_NUMBERS
 from intertwine_book.zoo import Spec
 
 USES = ["dataset", "width", "epochs", "stitch_epochs", "stitch_images"]
-CLOSED_KINDS = {"least squares": "least squares", "assignment": "scaled permutation"}
-AGAIN = {"batch_norm": "reestimated"}
 
 
 def steps(run: Run, name: str) -> Callable[..., pd.DataFrame]:
@@ -103,12 +101,7 @@ def tables(
     def stitched(name: str, pairs: Pairs, layers: Sequence[Any], kinds: dict[str, Any]) -> pd.DataFrame:
         return stitch_many(pairs, layers, kinds, steps=steps(run, name), **sets)
 
-    modes = {
-        f"{name}, {words}": options | {"kind": kind}
-        for words, options in {"frozen": {}, "re-estimated": AGAIN}.items()
-        for name, kind in CLOSED_KINDS.items()
-    }
-    stitched("norms", pairs, names, modes)
+    stitched("norms", pairs, names, closed_forms())
     kinds = on_equal_terms(recipe, given["compared_ranks"])
     places = [f"relu{k}" for k in given["compared_layers"]]
     equal = protocols(stitched("equal", pairs[: given["compared"]], places, kinds))
