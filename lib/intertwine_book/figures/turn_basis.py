@@ -11,7 +11,7 @@ from intertwine_book.figures.style import COLOURS
 _PANEL = """<figure><svg viewBox="-1.1 -2.1 3.2 2.5" role="img" aria-label="{alt}"></svg>
 <figcaption>unit {k}: <output aria-live="polite"></output></figcaption></figure>
 """
-CONCEPTS = ("sky", "road", "neither")
+PICTURED = ("sky", "road", "neither")
 """What the pixels show; the first two are concepts."""
 
 
@@ -44,7 +44,7 @@ def turn_basis() -> HTML:
     )
     data = {
         "pixels": pixels(),
-        "concepts": CONCEPTS,
+        "concepts": PICTURED,
         "colours": [COLOURS[c] for c in ("blue", "orange", "grey")],
     }
     return HTML(
