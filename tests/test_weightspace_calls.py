@@ -192,3 +192,22 @@ def test_a_sharded_model_is_pointed_to_its_state_dict():
     assert (
         "before it is sharded (on the meta device it takes no memory)" in said and "full state dict" in said
     )
+
+
+class Kept(nn.Module):
+    """A layer on those rows whose number is positive, and how many there are."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(3, 4), nn.Linear(4, 2)
+
+    def forward(self, x, number):
+        rows = x[number > 0]
+        return self.b(self.a(rows).relu()) / rows.shape[0]
+
+
+def test_rows_that_integers_choose_have_a_shape_and_rows_that_numbers_choose_have_none():
+    x, number = torch.randn(3, 3), torch.tensor([1, 0, 2])
+    assert len(find_symmetries(Kept().eval(), (x, number)).spaces) == 1
+    with pytest.raises(ValueError, match="reads a tensor with shape"):
+        find_symmetries(Kept().eval(), (x, x[:, 0]))

@@ -116,7 +116,8 @@ class Recorder(TorchFunctionMode):
             for k in {self.known[i] for i in others}:
                 self.stale.setdefault(k, set()).update(indices)
         shaped = refs[:1] if name.startswith(FILLS) else refs
-        if (uneven and dynamic) or not self.uneven.isdisjoint(shaped):
+        masks = refs[1:] if name in ("__getitem__", "masked_select", "repeat_interleave") else refs
+        if (uneven and not self.dynamic.isdisjoint(masks)) or not self.uneven.isdisjoint(shaped):
             self.uneven |= {k for k in indices if self.run.shapes[k]}
         if steering:
             self.steering |= indices
