@@ -805,10 +805,8 @@ for n in (20, 50, 150, min(500, len(test) // 2)):
             at_these = Junction(*joined[0], at, chosen_images, test=judged, **options)
             accuracy = 100 * stitch_at(at_these, "least squares").evaluate(judged)
             found.append({"images": n, "judged on": name, "accuracy": accuracy})
-colours = {
-    "its own images": style.COLOURS["orange"],
-    "other images": style.COLOURS["blue"],
-}
+tones = {"its own images": "orange", "other images": "blue"}
+colours = {images: style.COLOURS[tone] for images, tone in tones.items()}
 words = {"xlabel": "images of the fit", "ylabel": "accuracy, %", "colours": colours}
 dots(pd.DataFrame(found), "images", "accuracy", "judged on", **words)
 

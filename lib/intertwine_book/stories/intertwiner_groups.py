@@ -75,7 +75,7 @@ def kept(prunings: pd.DataFrame, removed: int) -> dict[str, float]:
         {'kept': 70.0, 'kept-low': 40.0, 'kept-high': 60.0}
     """
     found = prunings[prunings["removed"] == removed].set_index("network")["accuracy"]
-    return {"kept": found["as trained"]} | span(kept=found.loc[["rescaled twins"]])
+    return {"kept": float(found["as trained"])} | span(kept=found.loc[["rescaled twins"]])
 
 
 def facts_of(checks: Mapping[str, pd.DataFrame]) -> dict[str, int | float]:

@@ -181,8 +181,8 @@ def facts() -> dict[str, Any]:
     """The numbers in sentences.
 
     Example:
-        >>> [round(facts()[f"exact-64-{layer}"], 1) for layer in (0, 2, 5)]
-        [1.4, 2.0, 11.1]
+        >>> [f"{facts()[f'exact-64-{layer}']:.1f}" for layer in (0, 2, 5)]
+        ['1.4', '2.0', '11.1']
     """
     return _of_own_group() | _of_unexplained() | _of_finetuning() | _at_width_64() | _of_epochs()
 

@@ -272,7 +272,7 @@ _SHORT = {"full": "least squares", "group": "assignment"}
 def _residual() -> dict[str, float]:
     by = blocks().pivot_table(index=["batch norm", "stitch"], columns="layer", values="penalty")
     told: dict[str, float] = {
-        "block-pairs": blocks()["pair"].nunique(),
+        "block-pairs": float(blocks()["pair"].nunique()),
         "last-end": float(by.loc["re-estimated", "75"].max()),
     }
     for short, kind in _SHORT.items():
