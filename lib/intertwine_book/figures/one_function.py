@@ -11,9 +11,10 @@ _PAGE = """<div class="widget" id="one-function">
 <div class="panels two">
 <figure><svg viewBox="0 0 260 180" role="img"
 aria-label="A network with one input, two hidden neurons and one output; weights stand on its edges"></svg>
-</figure>
+<figcaption>the network</figcaption></figure>
 <figure><svg viewBox="0 0 260 180" role="img"
-aria-label="The graph of the function, which stays, and of the two hidden neurons, which move"></svg></figure>
+aria-label="The graph of the function, which stays, and of the two hidden neurons, which move"></svg>
+<figcaption>its function and its hidden neurons</figcaption></figure>
 </div>
 <p><label>scale the blue neuron: α <input type="range" min="-2" max="2" step="0.05" value="0"
 aria-label="logarithm of α to base 2"></label> <button type="button">swap the neurons</button>
