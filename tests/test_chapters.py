@@ -88,7 +88,7 @@ def test_a_chapter_runs_with_jupytext_and_papermill_alone(tmp_path):
         )
         assert done.returncode == 0, done.stderr
     assert "raw" not in {cell.cell_type for cell in nbformat.read(tmp_path / "executed.ipynb", 4).cells}
-    assert [*(tmp_path / "results" / chapter).glob("*.csv")]
+    assert [*(tmp_path / "results" / chapter).glob("*/*.csv")]  # a folder for each choice of parameters
 
 
 @CHAPTERS
