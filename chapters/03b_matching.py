@@ -312,8 +312,7 @@ story.restored()
 #
 # Batch norm of the untrained front is estimated on the training images, and everything is computed in float32.
 # (An earlier record had initial statistics and bfloat16; its stitches overflowed at layer 8 and were at chance.)
-# In the small run on digits ({numref}`fig-matching-live`) an untrained front keeps most of the accuracy at every
-# layer, so the fall with depth is a finding about Tiny-10.
+# This is a finding about Tiny-10: {numref}`fig-matching-live` has the same control for small networks on digits.
 
 # %% tags=["remove-input"] figure="fig-untrained"
 story.untrained()

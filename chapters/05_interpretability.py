@@ -83,25 +83,6 @@ lite_networks: list[int] = []  # EfficientNet-Lite 0, 1, 2 (ImageNet)
 lite_frames: int = 120  # frames of CamVid for them
 lite_rotations: int = 5  # drawn for each of their blocks
 
-# %%
-device = devices.pick(device)
-sizes = {"train": train_images, "test": test_images, "frames": test_frames}
-recipe = replace(zoo.RECIPES["digits"], epochs=epochs, batch_size=50)
-
-
-@cache
-def sets(name):
-    """What networks are trained on, and the images and masks that they are dissected on."""
-    return experiment.sets(name, **sizes, seed=seed, device=device)
-
-
-@cache
-def pair(dataset, kind, number):
-    """A trained network, and the untrained one that it began as."""
-    asked = {"width": width, "seed": 1000 * seed + number, "device": device}
-    return experiment.pair(kind, sets(dataset)[0], recipe, **asked)
-
-
 # %% tags=["remove-input"] figure="fig-turn"
 turn_basis()
 
@@ -126,6 +107,25 @@ turn_basis()
 # To *dissect* a unit, keep the pixels where it is strongest and compare them with the mask of a concept.
 # {numref}`fig-steps` does this for one image, for a unit of a small network that this page trained on
 # {doc}`scenes that we draw <../api/zoo>`; all pixels of these scenes have a known colour, texture, shape and material.
+
+# %%
+device = devices.pick(device)
+sizes = {"train": train_images, "test": test_images, "frames": test_frames}
+recipe = replace(zoo.RECIPES["digits"], epochs=epochs, batch_size=50)
+
+
+@cache
+def sets(name):
+    """What networks are trained on, and masked images to dissect them on."""
+    return experiment.sets(name, **sizes, seed=seed, device=device)
+
+
+@cache
+def pair(dataset, kind, number):
+    """A trained network, and the untrained one that it began as."""
+    asked = {"width": width, "seed": 1000 * seed + number, "device": device}
+    return experiment.pair(kind, sets(dataset)[0], recipe, **asked)
+
 
 # %%
 shown, masks = sets(datasets[0])[1]

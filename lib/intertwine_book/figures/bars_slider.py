@@ -11,7 +11,7 @@ from intertwine_book.figures.style import COLOURS, check_columns
 _PAGE = """<div class="widget" id="{name}">
 <p><label>{label} <input type="range" min="0" max="{last}" step="1" value="0"> <span></span></label></p>
 <svg viewBox="0 0 320 {height}" role="img" aria-label="A bar for each share"></svg>
-<p><output aria-live="polite"></output></p>
+<output class="visually-hidden" aria-live="polite"></output>
 </div>
 """
 
