@@ -28,6 +28,7 @@ SHARED = (
     *("train_images", "fit_images", "test_images", "stitch_epochs"),
 )
 """The parameters that every stitch uses."""
+POWERS = [k / 8 for k in range(13)]  # of the stretch that restores the variance
 
 
 def write(
@@ -47,6 +48,7 @@ def write(
         own, own_test: of the networks that are trained here.
     """
     restricted, paths = _of_pairs(run, pairs, recipe, sets, options)
+    _closed_forms(run, pairs, sets, options)
     residual, unstitched = _of_residual_networks(run, recipe, own, sets, options)
     grown, robust = _of_own_networks(run, own, own_test, options)
     of, networks = (
@@ -125,6 +127,19 @@ def _of_pairs(
         return history.assign(accuracy=100 * history["test_accuracy"])[["epoch", "accuracy"]]
 
     return restricted, paths
+
+
+def _closed_forms(run: Run, pairs: Pairs, sets: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+    """Least squares and the stretched fit after the ReLU; before it, the stretch to several powers."""
+    network, forms = pairs[0][0], {"least squares": {"kind": "least squares"}}
+    forms["variance restored"] = {"kind": variance_restored}
+    powers = {f"{t:g}": {"kind": partial(variance_restored, t=t)} for t in POWERS}
+    places = cuts(network, run.parameters["layers"], after=True)
+    for name, at, ways in (
+        ("after_relu", places, forms),
+        ("stretched", cuts(network, run.parameters["chosen"]), powers),
+    ):
+        stitch_many(pairs, at, ways, **sets, **kept(run, name, sets["train"], SHARED), **options)
 
 
 def _of_residual_networks(
