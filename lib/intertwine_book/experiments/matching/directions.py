@@ -23,8 +23,8 @@ def variance_restored(statistics: Statistics, t: float = 1.0) -> LinearMap:
         >>> torch.allclose(fitted(A).var(0), (A + 2 * noise).var(0), rtol=1e-3)
         True
 
-    The stretch is taken to the power t: t = 0 is least squares. Channels that least squares maps to a constant
-    stay as they are.
+    The stretch is taken to the power t, so that t = 0 is least squares. Channels that least squares maps to
+    a constant stay as they are.
     """
     fitted = least_squares(statistics, affine=True)
     AA, _, BB = statistics.products(centred=True)
