@@ -131,15 +131,22 @@ def _of_pairs(
 
 def _closed_forms(run: Run, pairs: Pairs, sets: Mapping[str, Any], options: Mapping[str, Any]) -> None:
     """Least squares and the stretched fit after the ReLU; before it, the stretch to several powers."""
-    network, forms = pairs[0][0], {"least squares": {"kind": "least squares"}}
-    forms["variance restored"] = {"kind": variance_restored}
-    powers = {f"{t:g}": {"kind": partial(variance_restored, t=t)} for t in POWERS}
-    places = cuts(network, run.parameters["layers"], after=True)
-    for name, at, ways in (
-        ("after_relu", places, forms),
-        ("stretched", cuts(network, run.parameters["chosen"]), powers),
-    ):
-        stitch_many(pairs, at, ways, **sets, **kept(run, name, sets["train"], SHARED), **options)
+    network, asked = pairs[0][0], run.parameters
+    forms = {"least squares": {"kind": "least squares"}, "variance restored": {"kind": variance_restored}}
+    known = kept(run, "after_relu", sets["train"], SHARED)
+    stitch_many(pairs, cuts(network, asked["layers"], after=True), forms, **sets, **known, **options)
+    places = cuts(network, asked["chosen"])
+    cases = [{"pair": k, "couple": two, "layer1": at} for k, two in enumerate(pairs) for at in places]
+
+    @run.table(cases=cases, uses=SHARED)
+    def stretched(pair, layer1, couple):
+        place, alone = Junction(*couple, layer1, **sets, **options), _accuracy(couple[1], sets["test"])
+        rows = []
+        for t in POWERS:
+            form = variance_restored(place.statistics, t)
+            share = 100 * place.judge(stitch_at(place, form)).accuracy / alone
+            rows.append({"t": t, "relative_accuracy": share, "unexplained": 1 - form.r2})
+        return rows
 
 
 def _of_residual_networks(
