@@ -63,7 +63,6 @@ from intertwine_book.experiments.matching.networks import cuts
 from intertwine_book.experiments.published import published_pairs
 from intertwine_book.experiments.stitching import stitch_many
 from intertwine_book.figures import style
-from intertwine_book.figures.curves import single_curves
 from intertwine_book.figures.dots import dots
 from intertwine_book.figures.matching import two_ways_diagram
 from intertwine_book.stories import matching as story
@@ -191,18 +190,24 @@ assert relative_error(Q, turned.weight.T) < 1e-3
 # The front runs once, its activations are kept, and only $S$ is trained:
 
 # %%
+front, goal = place.activations("train")[0], place.targets("train")
+
+
+def trained(S, front):
+    optimiser = torch.optim.Adam(S.parameters(), lr=recipe.lr)
+    for _ in range(stitch_epochs):
+        for batch in torch.randperm(len(front), generator=draw).split(64):
+            loss = cross_entropy(place.back(S(front[batch])), goal[batch])
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+    return S
+
+
 S = nn.Conv2d(A.shape[1], B.shape[1], kernel_size=1).to(device)
 S.weight.data = M.T[:, :, None, None].float().to(device)
 S.bias.data = (b - a @ M).float().to(device)
-front, goal = place.activations("train")[0], place.targets("train")
-optimiser = torch.optim.Adam(S.parameters(), lr=recipe.lr)
-for _ in range(stitch_epochs):
-    for batch in torch.randperm(len(front), generator=draw).split(64):
-        loss = cross_entropy(place.back(S(front[batch])), goal[batch])
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
-
+S = trained(S, front)
 mine = place.judge(stitch_at(place, S)).accuracy
 theirs = stitch_at(place, "least squares", recipe=recipe).evaluate(test)
 print(f"accuracy {mine:.1%} by hand, {theirs:.1%} by the library")
@@ -280,19 +285,35 @@ assert relative_error(restored, of_library.weight.T) < 1e-3
 story.restored()
 
 # %% [markdown]
-# *It works in each of five pairs.*
+# *It works in each of five pairs, before the ReLU* ({numref}`fig-restored`).
 # Averaged over layers, stretching gains {glue:text}`gain-mean:.1f` % of model 2's accuracy,
-# half of the {glue:text}`gain-task:.1f` % that training gains;
-# at layers 3 to 5 it gains {glue:text}`gain-low:.0f` to {glue:text}`gain-high:.0f` %,
-# at layer 2 only {glue:text}`gain-2:.1f` %, where training gains {glue:text}`gain-task-2:.0f` %
-# ({numref}`fig-restored`).
+# half of the {glue:text}`gain-task:.1f` % that training gains.
 # It worsens the fit by construction: at layer 3 it leaves {glue:text}`stretched-both-left:.0f` %
-# of the variance unexplained
-# instead of {glue:text}`direct-both-left:.0f` %,
+# of the variance unexplained instead of {glue:text}`direct-both-left:.0f` %,
 # and this larger error costs {glue:text}`stretched-both-costs:.0f` points instead
 # of {glue:text}`direct-both-costs:.0f`.
-# A map that never looks at the task thus gains half as much as training does.
-# Whether it repairs the same errors is open, and so is whether it works after the ReLU, where no run is recorded.
+# Whether the stretch repairs the same errors as training is open.
+#
+# *After the ReLU it gains on average, too, but not at every layer:*
+# {glue:text}`after-2:.1f` % at layer 2, {glue:text}`after-4:.1f` % at layer 4
+# and {glue:text}`after-5:.1f` % at layer 5.
+# At layer 3 it gains nothing; single pairs differ from {glue:text}`after-3-low:.0f`
+# to {glue:text}`after-3-high:.0f` %.
+# The side of the ReLU matters as much as the method:
+# at layer 2 least squares keeps {glue:text}`direct-2:.0f` % before it and {glue:text}`direct-2-after:.0f` % after it.
+
+# %% [markdown]
+# How far should one stretch?
+# Multiply the $j$-th channel of the fit by $s_j^t$, where $s_j$ restores its variance:
+# $t = 0$ is least squares, $t = 1$ the stretched fit.
+# *Move the slider: which $t$ is best for the fit, and which for the task?*
+
+# %% tags=["remove-input"] figure="fig-stretch"
+story.stretch()
+
+# %% [markdown]
+# *The fit is best at $t = 0$; the task is best at $t$ from {glue:text}`best-t-low:.2f`
+# to {glue:text}`best-t-high:.2f`*, depending on the pair ({numref}`fig-stretch`).
 # Shrinking may also be why re-estimating batch norm, which rescales every channel,
 # lowered the penalty of least squares in {doc}`03_stitching`.
 #
@@ -318,6 +339,31 @@ story.restored()
 story.untrained()
 
 # %% [markdown]
+# *Even noise will do.*
+# {cite:t}`smith2025` stitched clustered noise into networks.
+# Give each class one feature map of random numbers and add as much noise for every image.
+# Such a front has never seen an image; it only knows the class.
+
+# %%
+centres = torch.randn(len(train.classes), *front.shape[1:], generator=draw)
+
+
+def noise(labels):
+    drawn = torch.randn(len(labels), *front.shape[1:], generator=draw)
+    return (centres[labels.cpu()] + drawn).to(device)
+
+
+S = trained(nn.Conv2d(front.shape[1], B.shape[1], 1).to(device), noise(train.labels))
+with torch.no_grad():
+    guess = place.back(S(noise(test.labels))).argmax(1)
+of_noise = (guess == test.labels).double().mean().item()
+print(f"accuracy {of_noise:.1%} after a front of noise")
+
+# %% [markdown]
+# On this page the stitch keeps {glue:text}`of-noise:.0f` % of the test images right.
+# So a stitch by the task measures whether the front *knows enough* for the task,
+# not whether it knows the same as the other network, or in the same form.
+#
 # (sec-low-rank)=
 # ## How few dimensions suffice? [their section 7]
 #
@@ -360,42 +406,26 @@ story.low_rank()
 
 # %% [markdown]
 # (sec-starts)=
-# ## Does the start matter? (Experiment 5)
+# ## Does the start matter? (Experiments 5 and 6)
 #
 # *Within four epochs, yes.*
 # From least squares all stitches of a layer end within a point of each other.
 # Of the stitches that start at random, {glue:text}`late:.0f` of {glue:text}`starts:.0f` end more than a tenth
 # of model 2's accuracy lower, all of them at layers 1 to 5.
-# When the back is not affine, the task loss of a stitch need not be convex, so a start may decide
-# where training ends.
-#
-# {numref}`fig-training` follows single trainings.
-# From least squares the first epoch brings most of the gain.
-# Started at random, the stitches shown for layers 1 to 6 are still
-# {glue:text}`lag-low:.0f` to {glue:text}`lag-high:.0f` % short after four epochs, and still improving.
-# So we cannot tell whether they are stuck or slow; the paper trains for 30 epochs and finds
-# that most random starts end alike.
+# They are still improving ({numref}`fig-training`), so we cannot tell whether they are stuck or slow;
+# the paper trains for 30 epochs and finds that most random starts end alike.
 
 # %% tags=["remove-input"] figure="fig-training"
 story.training()
 
 # %% [markdown]
-# ## Are two good stitches one? (Experiment 6)
-#
-# *From the sixth layer on they are connected; for the first three layers our runs decide little.*
-# Two stitches $M_1$ and $M_2$ are *linearly connected* if $\lambda M_1 + (1 - \lambda)M_2$ is
-# as good for every $\lambda\in[0, 1]$.
-# The depth of the fall below the straight line from one end to the other is the *barrier*.
-#
-# {numref}`fig-paths` has two lines a layer between stitches from random starts.
-# The two ends of a line differ by more than their own norm.
-# At layers 6 to 8 the barrier is 1 point or less, and at layers 4 and 5 no more than 6.
+# Are two good stitches one?
+# They are *linearly connected* if every stitch on the straight line between them is as good.
+# The depth of the fall below the line from one accuracy to the other is the *barrier*.
+# *From layer 6 on the barrier is 1 point or less; for the first three layers our runs decide little*
+# ({numref}`fig-paths`).
 # The paper asks for ends of 80 % or more, and finds no connection at the first three layers.
-# Three of our six lines there have such ends: one at layer 1 falls by {glue:text}`falls-1:.0f` points,
-# the other at layer 1 and one at layer 3 are flat.
-# The other three start or end below 80 % ({glue:text}`second-low:.0f` to {glue:text}`second-high:.0f` % at layer 2),
-# so they decide nothing; both lines at layer 2 fall, by {glue:text}`falls-low:.0f`
-# and {glue:text}`falls-high:.0f` points.
+# Three of our six lines there have such ends, and one of these falls, by {glue:text}`falls-1:.0f` points.
 # Two stitches from least squares are connected at every layer, but they start from the same map.
 
 # %% tags=["remove-input"] figure="fig-paths"
@@ -438,47 +468,12 @@ theirs = alignment.lasso(place.statistics, alpha, affine=True).weight.T
 assert relative_error(lasso(alpha), theirs) < 1e-2
 
 # %% [markdown]
-# As printed, without the square, equation (3) is the *square-root lasso*.
-# Both have the same solutions, at different α:
-#
-# :::{prf:proposition} One path, two parameters
-# :label: prop-one-path
-# Let $r = \lVert AM - B\rVert_F > 0$.
-# Then $M$ minimises $\lVert AM - B\rVert_F + \alpha\lVert M\rVert_1$ if and only
-# if it minimises $\tfrac12\lVert AM - B\rVert_F^2 + \alpha r\lVert M\rVert_1$.
-# :::
-#
-# :::{prf:proof}
-# :class: dropdown
-#
-# Both losses are convex, so $M$ minimises one if and only if 0 is in its subdifferential there.
-# For the first, differentiable at $M$ but for its penalty as $r > 0$, this says $A^\top(AM - B)/r + \alpha g = 0$
-# with some $g\in\partial\lVert M\rVert_1$.
-# Times $r$, this is the condition of the second.
-# :::
-#
-# They differ only where the fit is exact:
-#
-# :::{prf:proposition} An exact fit
-# :label: prop-printed-lasso
-# Let $A = B = 1$, real numbers, and $\alpha \ge 0$.
-# For $\alpha \ne 1$ the minimiser of $|m - 1| + \alpha|m|$ is $1$ if $\alpha < 1$ and $0$ if $\alpha > 1$;
-# for $\alpha = 1$ all of $[0, 1]$ minimise it.
-# The minimiser of $\tfrac12(m - 1)^2 + \alpha|m|$ is $\max(1 - \alpha, 0)$.
-# :::
-#
-# :::{prf:proof}
-# :class: dropdown
-#
-# Outside $[0, 1]$ both sums grow with the distance from it.
-# On it the first is $1 - m + \alpha m$, linear in $m$, and the second has derivative $m - 1 + \alpha$.
-# :::
-#
 # :::{admonition} Misprint: Csiszárik et al. 2021, eq. (3)
 # :class: warning
+# :name: box-square-root
 # The norm in equation (3) lacks its square.
-# By {prf:ref}`prop-one-path` this changes which α belongs to a stitch, but not which stitches are found,
-# unless the fit is exact.
+# As printed it is the *square-root lasso*, which finds the same stitches at other α,
+# unless the fit is exact ({ref}`ex-one-path`).
 # :::
 #
 # In {numref}`fig-sparsity` every sparse stitch by task loss has a partner: the lasso with as many zeros,
@@ -496,48 +491,6 @@ assert relative_error(lasso(alpha), theirs) < 1e-2
 story.sparsity()
 
 # %% [markdown]
-# (sec-width)=
-# ## Do wider networks match better? (Experiment 2)
-#
-# *On handwritten digits yes, at each of the first three layers:
-# between networks with two channels in the first convolution,
-# task stitches at layer 1 keep {glue:text}`width-2-low:.0f` and {glue:text}`width-2-high:.0f` %
-# of the accuracy (two pairs),
-# with four {glue:text}`width-4-low:.0f` and {glue:text}`width-4-high:.0f` %,
-# with eight {glue:text}`width-8-low:.0f` and {glue:text}`width-8-high:.0f` %.*
-# At layer 4, the last, all keep {glue:text}`width-last:.0f` % or more.
-# The paper finds the trend on ResNet-20 of one to three times the width.
-# Those networks are not published, and no such run is recorded here.
-
-# %% [markdown]
-# (sec-robust)=
-# ## Does the recipe matter? [their section 5.1, further results]
-#
-# *For the task hardly, for least squares much.*
-# The paper found no networks that could not be matched, with or without batch norm, trained by SGD or by Adam,
-# even on ImageNet and CelebA.
-# Our stand-ins for other data are pairs that share no training image, and fronts that have seen five of the ten
-# classes.
-# No layer of any of them loses more than 10 % by task loss.
-# Relative accuracy in percent, mean over the four ReLUs, first on handwritten digits (two pairs each,
-# eight channels in the first convolution, six epochs), then on CIFAR-10 (one pair each, sixteen channels,
-# eight epochs):
-#
-# | networks | least squares | task loss | task loss at its worst layer |
-# |---|---|---|---|
-# | trained by Adam | {glue:text}`adam-direct` | {glue:text}`adam-task` | {glue:text}`adam-worst` |
-# | trained by SGD | {glue:text}`sgd-direct` | {glue:text}`sgd-task` | {glue:text}`sgd-worst` |
-# | without batch norm | {glue:text}`plain-direct` | {glue:text}`plain-task` | {glue:text}`plain-worst` |
-# | no training image shared | {glue:text}`others-direct` | {glue:text}`others-task` | {glue:text}`others-worst` |
-# | front that knows five classes | {glue:text}`five-direct` | {glue:text}`five-task` | {glue:text}`five-worst` |
-#
-# Means hide the layers: between the networks trained by Adam on digits, least squares keeps {glue:text}`behind-1:.0f`
-# and {glue:text}`behind-2:.0f` % after the first two ReLUs, {glue:text}`behind-3:.0f`
-# and {glue:text}`behind-4:.0f` % after the last two.
-# Before the ReLU, where Tiny-10 is cut, it keeps {glue:text}`front-1:.0f`, {glue:text}`front-2:.0f`,
-# {glue:text}`front-3:.0f` and {glue:text}`front-4:.0f` %
-# between the same networks.
-#
 # ## Run it yourself
 #
 # *This section is computed by this page*, in a small run whose numbers need not agree
@@ -600,6 +553,17 @@ for way in (direct, task):
     print(f"stitched {stitch_at(joint_of_mine, **way).evaluate(test):.1%}")
 
 # %% [markdown]
+# ## What others found
+#
+# {cite:t}`li2016` matched single units by their correlation, and by a lasso;
+# some units had a partner in the other network and others had none.
+# {cite:t}`lenc2015` and {cite:t}`bansal2021` train stitches by the task.
+# {cite:t}`smith2025` stitch networks of other tasks, and clustered noise, so that a good stitch does not show
+# that two networks use the same information; our untrained front agrees at the first layers.
+# {cite:t}`jordan2023` restore the variance of channels where two networks are averaged;
+# here the same step repairs a fit.
+# The square-root lasso is due to {cite:t}`belloni2011`.
+#
 # ## Deviations from the paper
 #
 # Results beside each other (ours are recorded; where the paper's text has no number, its words are quoted):
@@ -685,6 +649,31 @@ for way in (direct, task):
 #
 # As in the examples of the authors' code, both networks are frozen in evaluation mode.
 #
+# (sec-width)=
+# **Do wider networks match better (Experiment 2)?**
+# The paper says so of ResNet-20 of one to three times the width; these networks are not published,
+# and no such run is recorded here.
+#
+# (sec-robust)=
+# ::::{dropdown} Does the recipe matter? (section 5.1 of the paper, further results)
+# The paper found no networks that could not be matched, with or without batch norm, trained by SGD or by Adam,
+# even on ImageNet and CelebA.
+# Our stand-ins for other data are pairs that share no training image, and fronts that have seen five of the ten
+# classes.
+# No layer of any of them loses more than 10 % by task loss.
+# Relative accuracy in percent, mean over the four ReLUs, first on handwritten digits (two pairs each,
+# eight channels in the first convolution, six epochs), then on CIFAR-10 (one pair each, sixteen channels,
+# eight epochs):
+#
+# | networks | least squares | task loss | task loss at its worst layer |
+# |---|---|---|---|
+# | trained by Adam | {glue:text}`adam-direct` | {glue:text}`adam-task` | {glue:text}`adam-worst` |
+# | trained by SGD | {glue:text}`sgd-direct` | {glue:text}`sgd-task` | {glue:text}`sgd-worst` |
+# | without batch norm | {glue:text}`plain-direct` | {glue:text}`plain-task` | {glue:text}`plain-worst` |
+# | no training image shared | {glue:text}`others-direct` | {glue:text}`others-task` | {glue:text}`others-worst` |
+# | front that knows five classes | {glue:text}`five-direct` | {glue:text}`five-task` | {glue:text}`five-worst` |
+# ::::
+#
 # ## Exercises
 #
 # :::{exercise}
@@ -719,6 +708,26 @@ for way in (direct, task):
 # ::::
 #
 # :::{exercise}
+# :label: ex-one-path
+# Let $r = \lVert AM - B\rVert_F > 0$.
+# Show that $M$ minimises $\lVert AM - B\rVert_F + \alpha\lVert M\rVert_1$ if and only
+# if it minimises $\tfrac12\lVert AM - B\rVert_F^2 + \alpha r\lVert M\rVert_1$.
+# Where do the two differ for $A = B = 1$?
+# :::
+#
+# ::::{solution} ex-one-path
+# :class: dropdown
+# Both losses are convex, so $M$ minimises one if and only if 0 is in its subdifferential there.
+# For the first, differentiable at $M$ but for its penalty as $r > 0$, this says $A^\top(AM - B)/r + \alpha g = 0$
+# with some $g\in\partial\lVert M\rVert_1$.
+# Times $r$, this is the condition of the second.
+#
+# For $A = B = 1$ the first is $|m - 1| + \alpha|m|$: on $[0, 1]$ it is linear in $m$, so its minimiser is $1$
+# for $\alpha < 1$ and $0$ for $\alpha > 1$.
+# The second, with its own α, has the minimiser $\max(1 - \alpha, 0)$.
+# ::::
+#
+# :::{exercise}
 # :label: ex-convex-stitch
 # After which layers can two stitches never be separated by a barrier of the *loss*?
 # Check it on the last one.
@@ -746,39 +755,6 @@ chord = line["fraction"] * one + (1 - line["fraction"]) * two
 print(f"above its chord by at most {(line['loss'] - chord).max():.3f} nats")
 
 # %% [markdown]
-# ::::{solution-end}
-# ::::
-#
-# :::{exercise}
-# :label: ex-stretch
-# *With data.*
-# Multiply the $j$-th channel of the fit by $s_j^t$, with $s_j$ the stretch of this page.
-# Draw accuracy and unexplained variance against $t$, from 0 to 1.5.
-# Where is the best stitch?
-# :::
-#
-# ::::{solution-start} ex-stretch
-# :class: dropdown
-# ::::
-
-# %% figure="fig-ex-stretch"
-found = []
-for t in torch.linspace(0, 1.5, 7).tolist():
-    weight = (M * stretch**t).T
-    moved = replace(of_library, weight=weight, bias=b - weight @ a)
-    error = ((moved(A) - B).square().sum() / (B - b).square().sum()).item()
-    accuracy = place.judge(stitch_at(place, moved)).accuracy
-    named = {"accuracy, %": 100 * accuracy, "unexplained variance, %": 100 * error}
-    found.append({"t": t, "way": "t"} | named)
-best_t = max(found, key=lambda row: row["accuracy, %"])["t"]
-long = pd.DataFrame(found).melt(["t", "way"], var_name="of")
-words = {"xlabel": "t", "panels": "of", "colours": {"t": style.COLOURS["blue"]}}
-single_curves(long, "t", "value", "way", **words)
-
-# %% [markdown]
-# Of the seven stitches of {numref}`fig-ex-stretch` the best has $t =$ {glue:text}`best-t:.2f`;
-# $t = 0$ is least squares, $t = 1$ restores the variance.
-#
 # ::::{solution-end}
 # ::::
 #
@@ -848,5 +824,5 @@ dots(pd.DataFrame(found), "images", "accuracy", "judged on", **words)
 # %% tags=["remove-cell"]
 sets = {"train": train, "test": test}
 claims.write(run, joined, matching, recipe, spec, own_test, sets, **options)
-tell(story.facts(), {"best-t": best_t})
+tell(story.facts(), {"of-noise": 100 * of_noise})
 results.provenance(run.folder)

@@ -458,6 +458,14 @@ for weight in (-penalty, 0.0):
         print(f"accuracy {row.accuracy:.1f} %, CKA {row.cka:.3f}")
 
 # %% [markdown]
+# ## What others found
+#
+# {cite:t}`davari2023` changed representations so that CKA fell far and the function stayed,
+# by moving a few points; this page keeps CKA and ruins the function.
+# {cite:t}`kornblith2019` introduced the test whether a measure finds the same layer, and CCA failed it, too.
+# {cite:t}`ding2021` added the test whether a measure notices a loss of accuracy.
+# {cite:t}`klabunde2025` keep measures of representations apart from measures of function, as this page does.
+#
 # ## Deviations from the papers
 #
 # :::{list-table}

@@ -512,6 +512,14 @@ for name, each in {"before": mine, "after": after}.items():
         print(f"{name} training, {basis} basis: {best.mean():.1%}")
 
 # %% [markdown]
+# ## What others found
+#
+# {cite:t}`bau2017` rotated a layer of AlexNet and found fewer detectors of concepts, as the paper does.
+# {cite:t}`elhage2023` asked the same of a transformer's residual stream, on which no activation acts.
+# Its coordinates are special all the same, and the likely cause is Adam, which scales the step of each
+# coordinate by itself.
+# So a special basis may come from the training as well as from an activation.
+#
 # ## Deviations from the paper
 #
 # :::{list-table}

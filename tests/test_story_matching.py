@@ -70,6 +70,23 @@ def test_restoring_the_variance_worsens_the_fit_and_gains_half_of_what_training_
     assert restored["left"] > fitted["left"] and restored["costs"] < fitted["costs"]
 
 
+def test_after_the_relu_restoring_the_variance_gains_in_each_pair_but_nothing_at_layer_3():
+    after = story.gain("after the ReLU")
+    assert len(after) == 40 and (after.groupby("pair").mean() > 0).all()
+    assert (after[["2", "4", "5"]] > 0).all() and after["3"].mean() < 0 < after["3"].max()
+
+
+def test_the_side_of_the_relu_matters_as_much_as_the_method_at_layer_2():
+    fits = story.sides().query("stitch == 'least squares' and layer == '2'").groupby("side")["y"].mean()
+    assert fits["before the ReLU"] - fits["after the ReLU"] > FACTS["gain-task-2"]
+
+
+def test_the_fit_is_best_without_a_stretch_and_the_task_with_most_of_it_in_each_pair():
+    left = story.record("stretched").query("layer1 == 'bn3'").groupby("pair")["unexplained"]
+    assert left.apply(lambda each: each.is_monotonic_increasing).all() and left.ngroups == 5
+    assert story.best_powers().between(0.5, 1.0).all()
+
+
 def test_after_the_first_layer_an_untrained_front_does_as_well_deeper_less_and_less_but_above_chance():
     found = story.numbered(story.record("untrained")).pivot(index="layer", columns="pair", values="y")
     assert found.shape == (8, 5) and (found.loc["1"] > 98.5).all() and (found.loc["2":] < 80).all(axis=None)
@@ -77,7 +94,7 @@ def test_after_the_first_layer_an_untrained_front_does_as_well_deeper_less_and_l
 
 
 def test_no_stitch_on_record_has_overflown():
-    for name in ("matching", "restored", "untrained"):
+    for name in ("matching", "restored", "untrained", "after_relu"):
         assert story.record(name)["loss"].max() < 12, name  # nats; a guess at random has 2.3
 
 
@@ -129,14 +146,6 @@ def test_sparse_stitches_by_task_loss_keep_far_more_than_the_lasso():
 def test_rank_4_from_the_direct_map_keeps_no_less_than_sparse_stitches_and_more_than_that_map():
     four = RANKED[RANKED["rank"] == 4]
     assert (100 * four["task_loss_from_direct"]).between(FACTS["few-low"], FACTS["few-high"]).all()
-
-
-def test_wider_networks_match_better_at_each_of_the_first_three_layers_on_digits():
-    found = (
-        story.record("experiment_2").groupby(["layer1", "width"])["task_loss"].agg(["min", "max"]).unstack()
-    )
-    for narrow, wide in ((2, 4), (4, 8)):
-        assert (found["max"][narrow] < found["min"][wide])[:"bn3"].all()
 
 
 def test_no_recipe_makes_networks_of_which_a_layer_loses_more_than_a_tenth_by_task_loss():

@@ -4,9 +4,11 @@ from functools import partial
 from typing import Any
 
 import pandas as pd
+from IPython.display import HTML
 from matplotlib.figure import Figure
 
 from intertwine_book.figures import matching as drawn
+from intertwine_book.figures.bars_slider import bars_slider
 from intertwine_book.figures.matching import numbered, singly
 from intertwine_book.results import on_record
 from intertwine_book.stories.told import span
@@ -27,11 +29,25 @@ def kept(name: str = "matching") -> pd.DataFrame:
     return numbered(record(name)).pivot_table(index="stitch", columns="layer", values="y")
 
 
-def gain() -> "pd.Series[float]":
+def sides() -> pd.DataFrame:
+    """Closed forms and task loss on both sides of the ReLU, with the relative accuracy in percent in `y`."""
+    tables = {"before the ReLU": ("matching", "restored"), "after the ReLU": ("after_relu",)}
+    each = [(side, numbered(record(name))) for side, names in tables.items() for name in names]
+    return pd.concat(table.assign(side=side) for side, table in each)
+
+
+def gain(side: str = "before the ReLU") -> "pd.Series[float]":
     """Percent of accuracy that restoring the variance gains, by layer and pair."""
-    found = pd.concat(numbered(record(name)) for name in ("matching", "restored"))
-    found = found.pivot(index=["layer", "pair"], columns="stitch", values="y")
+    found = sides().query("side == @side").pivot(index=["layer", "pair"], columns="stitch", values="y")
     return found["variance restored"] - found["least squares"]
+
+
+def stretched(layer: str = "bn3") -> pd.DataFrame:
+    """The stretch to the power t: accuracy and unexplained variance, as shares, means over pairs."""
+    found = record("stretched").query("layer1 == @layer").groupby("t", as_index=False)
+    means = found[["relative_accuracy", "unexplained"]].mean()
+    means["relative_accuracy"] /= 100
+    return means
 
 
 def follows() -> "pd.Series[float]":
@@ -106,10 +122,23 @@ def split() -> Figure:
     return drawn.parts_of_error(record("directions"))
 
 
+def best_powers(layer: str = "bn3") -> "pd.Series[float]":
+    """The power of the stretch at which the stitch keeps most accuracy, by pair."""
+    found = record("stretched").query("layer1 == @layer")
+    return found.loc[found.groupby("pair")["relative_accuracy"].idxmax()].set_index("pair")["t"]
+
+
 def restored() -> Figure:
-    """Restoring the variance of the fit gains accuracy, most at layers 3 to 5."""
-    shown = pd.concat(numbered(record(name)) for name in ("matching", "restored"))
-    return drawn.ways_by_layer(shown, "task loss", "least squares", "variance restored", ylim=(74, 102))
+    """Restoring the variance of the fit gains accuracy, before the ReLU and after it."""
+    words: dict[str, Any] = {"panels": "side", "ylim": (64, 102)}
+    return drawn.ways_by_layer(sides(), "task loss", "least squares", "variance restored", **words)
+
+
+def stretch() -> HTML:
+    """What a stretch of the fit costs and gains, at the position of a slider."""
+    shares = stretched().rename(columns={"relative_accuracy": "accuracy"})
+    shares = shares[["t", "unexplained", "accuracy"]]
+    return bars_slider(shares, "t", label="power t =", name="stretch")
 
 
 def untrained() -> Figure:
@@ -209,6 +238,10 @@ def _errors() -> dict[str, Any]:
     named |= {"task-quiet": ("task loss", "quiet"), "stretched-both": ("variance restored", "both")}
     for name, at in named.items():
         found |= {f"{name}-{what}": value for what, value in third.loc[at].items()}
+    after, fits = gain("after the ReLU"), sides().query("stitch == 'least squares' and layer == '2'")
+    found |= {f"after-{layer}": after[layer].mean() for layer in ("2", "4", "5")}
+    found["direct-2-after"] = fits.query("side == 'after the ReLU'")["y"].mean()
+    found |= span(**{"best-t": best_powers(), "after-3": after["3"]})
     untrained = numbered(record("untrained")).set_index("layer")["y"]
     found |= span(**{f"untrained-{layer}": untrained[layer] for layer in ("2", "3", "8")})
     return found | span(times=written()["task loss", "32"], gain=by_layer[["3", "4", "5"]])
@@ -245,26 +278,16 @@ def _restricted() -> dict[str, Any]:
 
 def _starts() -> dict[str, Any]:
     ends, walls = record("experiment_5"), lines()
-    second = walls.loc["bn2"]
     return {
         "starts": len(ends),
         "same-order": ends["same_order"].sum(),
         "late": (ends["same_order"] == 0).sum(),
         "falls-1": walls.loc["bn1", "barrier"].max(),
-        **span(lag=lag()[:"bn6"], second=second[["one", "two"]].stack(), falls=second["barrier"]),
     }
 
 
 def _own_networks() -> dict[str, Any]:
-    on_digits = record("experiment_2").assign(y=lambda table: 100 * table["task_loss"])
-    first = on_digits.query("layer1 == 'bn1'").groupby("width")["y"]
-    found: dict[str, Any] = span(**{f"width-{width}": values for width, values in first})
-    found["width-last"] = on_digits.query("layer1 == 'bn4'")["y"].min()
-    places = {"front": on_digits.query("width == 8")}
-    places["behind"] = record("further_digits").query("networks == 'Adam'")
-    for place, table in places.items():
-        shares = table.groupby("layer1")["least_squares"].mean()
-        found |= {f"{place}-{k}": 100 * share for k, share in enumerate(shares, 1)}
+    found: dict[str, Any] = {}
     both = [record(name).groupby("networks") for name in ("further_digits", "further")]
     for short, kind in NETWORK_TITLES.items():
         shares = {"direct": [100 * kinds["least_squares"].mean()[kind] for kinds in both]}
