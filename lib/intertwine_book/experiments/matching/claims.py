@@ -18,7 +18,7 @@ from intertwine_book.experiments.matching.networks import cuts
 from intertwine_book.experiments.matching.stitches import low_rank_kinds, path_rows, recipe_for, sparse_rows
 from intertwine_book.experiments.published import published_pairs
 from intertwine_book.experiments.stitching import stitch_many, stitch_rows
-from intertwine_book.experiments.stitching.stitches import Pairs
+from intertwine_book.experiments.stitching.stitches import Kinds, Pairs
 from intertwine_book.models import Network
 from intertwine_book.results import Run
 from intertwine_book.zoo import Spec
@@ -132,7 +132,10 @@ def _of_pairs(
 def _closed_forms(run: Run, pairs: Pairs, sets: Mapping[str, Any], options: Mapping[str, Any]) -> None:
     """Least squares and the stretched fit after the ReLU; before it, the stretch to several powers."""
     network, asked = pairs[0][0], run.parameters
-    forms = {"least squares": {"kind": "least squares"}, "variance restored": {"kind": variance_restored}}
+    forms: Kinds = {
+        "least squares": {"kind": "least squares"},
+        "variance restored": {"kind": variance_restored},
+    }
     known = kept(run, "after_relu", sets["train"], SHARED)
     stitch_many(pairs, cuts(network, asked["layers"], after=True), forms, **sets, **known, **options)
     places = cuts(network, asked["chosen"])
