@@ -76,7 +76,8 @@ def epochs(root: Path) -> bool:
     good = True
     for k, layer in enumerate((hidden.name for hidden in front.hidden_layers()), 1):
         place = Junction(front, back, layer, train, device="cpu", dtype="float32")
-        start = Full(*place.widths, generator=torch.Generator().manual_seed(0))
+        first = Full.draw(place.widths, torch.Generator().manual_seed(0))
+        start = Full(first.weight, first.bias)
         begin = time.perf_counter()
         place.stored("train")
         once = time.perf_counter() - begin
