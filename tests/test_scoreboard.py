@@ -142,6 +142,47 @@ def test_the_errata_are_the_claims_that_have_one_by_kind_and_what_is_not_judged_
     assert shown == [(x.paper, f"{x.place}. {x.not_judged}") for x in ledger if x.not_judged]
 
 
+def test_a_finding_of_the_errata_is_a_sentence_with_numbers_of_the_table():
+    for entry in claims.load(LEDGER):
+        found = entry.erratum and entry.erratum.found
+        if found:
+            words = re.sub(r"\$[^$]*\$|{[^}]*}|rank 1|±500|95 %|less than 1", "", found)
+            assert not re.search(r"\d", words), (entry.id, words)
+        elif entry.erratum:
+            assert entry.not_judged or entry.whose == "ours", entry.id
+    judged = claims.judge_all(claims.load(LEDGER), [("desk", ROOT / "data/results/desk")])
+    parts = claims.scoreboard(judged)
+    errata = parts["false-as-printed"] + parts["misprint"] + parts["remark"]
+    assert "counterexample:" not in errata and "example:" not in errata
+    known = [entry.id for entry, found in judged if entry.erratum and found.profile]
+    for name in known:
+        assert f"(erratum-{name})=" in errata and f"erratum <erratum-{name}>" in parts["rows"]
+
+
+def test_a_sentence_that_asks_for_a_number_the_table_lacks_is_refused_by_name(tmp_path):
+    put(tmp_path, "quick", {"holds": [False, True]})
+    entry = claim(erratum=ERRATUM | {"found": "Of {cases} cases {wrong} fail."})
+    judged = claims.judge_all([entry], [("quick", tmp_path / "quick")])
+    with pytest.raises(ValueError, match=r"Claim 'scale': expected 'found' to use .*cases.*'wrong'"):
+        claims.scoreboard(judged)
+
+
+def test_an_interval_on_one_side_of_zero_is_never_inconclusive_without_the_reason():
+    judged = claims.judge_all(claims.load(LEDGER), [("desk", ROOT / "data/results/desk")])
+    for entry, found in judged:
+        if entry.kind == "ordering" and found.word == "inconclusive" and found.interval:
+            _, low, high = found.interval
+            assert (
+                low <= 0 <= high
+                or "open, as it is one of" in found.measured
+                or "that matters" in found.measured
+            )
+
+
+def test_no_statement_leans_on_the_one_above_it():
+    assert not [entry.id for entry in claims.load(LEDGER) if entry.statement.startswith("The same")]
+
+
 def test_the_summary_and_its_picture_hold_every_claim(tmp_path, always_the_same):
     put(tmp_path, "quick", {"penalty": [1.9, 2.0, 2.1]})
     judged = claims.judge_all(
@@ -174,6 +215,8 @@ def test_the_page_renders_without_a_warning_whatever_stands_in_a_table(tmp_path)
         (book / f"generated/{picture}.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
     for page in ("scoreboard.md", "errata.md", "references.bib"):
         (book / page).write_bytes((ROOT / "book" / page).read_bytes())
+    for chapter in (ROOT / "chapters").glob("[0-9]*.py"):
+        (book / f"chapters/{chapter.stem}.md").write_text("---\norphan: true\n---\n# Stub")
     labels = {entry.link for entry in ledger if entry.link}
     stubs = [
         f"({label})=\n## {label}"

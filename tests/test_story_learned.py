@@ -11,7 +11,15 @@ from intertwine_book.build import facts
 from intertwine_book.build.layout import Book
 from intertwine_book.build.render import needs
 from intertwine_book.figures.chapter_map import arrows, chapter_map
-from intertwine_book.stories import learned
+from intertwine_book.stories import (
+    any_network,
+    dissimilarity,
+    genni,
+    learned,
+    matching,
+    shallow_relu,
+    stitching,
+)
 
 BOOK = Book(Path(__file__).parents[1])
 PAGES = {path.stem: path.read_text() for path in (BOOK.root / "book").glob("*.md")}
@@ -59,6 +67,43 @@ def test_open_markers_of_the_stitches_are_the_printed_values_of_the_ledger():
     ledger = [c for c in claims.load(BOOK.root / "book/claims.yml") if c.table == "figure_1"]
     printed = {c.printed for c in ledger if c.kind == "number" and c.columns[0] in kinds}
     assert {float(y) for line in open_ones for y in line.get_ydata()} == printed
+
+
+def test_from_a_random_start_the_papers_relaxation_loses_more_than_a_map_of_rank_four():
+    lost = stitching.record("figure_1").groupby("layer")[["birkhoff", "rank_4", "g_relu"]].mean()
+    assert (lost["birkhoff"] > lost["rank_4"]).all() and (lost["rank_4"] > lost["g_relu"]).all()
+
+
+def test_training_raises_linear_cka_at_width_16_and_hardly_at_width_64():
+    found = dissimilarity.facts()
+    assert found["narrow-linear-gain"] > 0.15 and found["linear-gain"] < 0.03
+
+
+def test_weight_decay_makes_small_the_neurons_that_never_fire():
+    found = shallow_relu.facts()
+    assert found["silent-size-usual"] < 0.01 * found["silent-size-none"]
+
+
+def test_in_32_bits_an_untrained_front_keeps_more_than_guessing_does():
+    found = matching.facts()
+    assert found["untrained-8-low"] > 2 * found["chance"]
+
+
+def test_the_printed_rule_of_shortcuts_fails_with_the_absolute_value_alone():
+    errors = learned.by_rule().groupby(["rule", "activation"])["error"].agg(["min", "max"])
+    assert errors.loc["printed", "abs"]["min"] > 0.1
+    rest = errors.drop(("printed", "abs")).drop("untied", level="rule")
+    assert len(rest) == 5 and (rest["max"] < 1e-14).all()
+
+
+def test_an_element_of_the_group_that_is_found_moves_hidden_values_by_hundreds_of_times_their_size():
+    table = any_network.record("verified")
+    assert (table["outputs"] < 1e-14).all() and (table["representations"] > 200).all()
+
+
+def test_the_second_surface_is_there_only_above_the_loss_of_the_zero_function():
+    shares = genni.record("crossing").query("target == 'a slope 0'")
+    assert ((shares["second_surface"] > 0) == (shares["epsilon"] > 1)).all()
 
 
 def test_the_map_on_the_home_page_has_every_chapter_behind_those_that_it_needs():

@@ -58,7 +58,7 @@ addEventListener("load", async () => {
   const classes = ["agrees", "undecided", "disagrees", "another setting", "no verdict"];
   const rows = shown.rows().nodes().toArray();
   let kind = "", part = "";
-  const partOf = (text) => (text.match(/(figure|table) \d+/i) ?? [text.split(",")[0]])[0].toLowerCase();
+  const partOf = (text) => (text.replace(/(figure|table)s (?=\d)/i, "$1 ").match(/(figure|table) \d+/i) ?? [text.split(",")[0]])[0].toLowerCase(); // as Claim.part
   DataTable.ext.search.push((_, __, index) => {
     const row = rows[index];
     const inClass = !kind || row.querySelector(`.verdict.${kind.replace(" ", "-")}`);

@@ -47,17 +47,20 @@ def render(
             shutil.rmtree(book.html, ignore_errors=True)
             shutil.rmtree(book.build / ".doctrees", ignore_errors=True)
             _jupyter_book(book, report)
-            for name in RECORDED:  # the scoreboard links to the tables that its verdicts rest on
-                if (tables := book.tables(name)).is_dir():
-                    shutil.copytree(
-                        tables, page.parent / "tables" / name, ignore=shutil.ignore_patterns(".*")
-                    )
+            for name in {profile, *RECORDED}:  # the pages link to the tables that their words rest on
+                _copy_tables(book.tables(name), page.parent / "tables" / name)
             with files.write_whole(stamp_file) as path:
                 path.write_text(stamp)
         if read:
             with files.write_whole(whole) as path:
                 path.write_text(freshness.whole_stamp(book, profile, read))
     return page
+
+
+def _copy_tables(tables: Path, to: Path) -> None:
+    for path in tables.glob("*/[!.]*.csv"):
+        (to / path.parent.name).mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, to / path.parent.name)
 
 
 def _collect(book: Book, profile: str) -> dict[str, Path]:

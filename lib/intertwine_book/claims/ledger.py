@@ -27,6 +27,10 @@ class Erratum:
     context: str  #: what the paper speaks of there, for a reader without the paper
     quote: str  #: the printed words, at most a line
     right: str  #: the corrected statement, in MyST markdown
+    #: a sentence on the case that decides, as `str.format` takes it: `{deciding}` of `{cases}` cases decide,
+    #: `{value}` is the judged column's in the clearest, and a column that the claim names that row's; for an
+    #: ordering `{mean}`, `{low}`, `{high}`. Without it the page writes what was measured.
+    found: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,10 +100,9 @@ class Claim:
             >>> claim.part
             'Figure 2'
         """
-        for pattern in (r"(?:figure|table) \d+", r"^[^,]+"):
-            if found := re.search(pattern, self.place, re.IGNORECASE):
-                return found[0][0].upper() + found[0][1:]
-        return self.place
+        if found := re.search(r"(figure|table)s? (\d+)", self.place, re.IGNORECASE):
+            return f"{found[1].capitalize()} {found[2]}"
+        return self.place.partition(",")[0]
 
     def in_words(self, name: str) -> str:
         """A column of the table, or a parameter of its run, as pages write it."""
@@ -179,9 +182,9 @@ def claim_from(paper: str, entry: Any) -> Claim:
 
 def _erratum(entry: Mapping[str, Any]) -> Erratum:
     given = entry["erratum"]
-    names = [field.name for field in fields(Erratum)]
+    names = [field.name for field in fields(Erratum) if field.default is MISSING]
     expected = ""
-    if set(given) != set(names) or not all(isinstance(value, str) for value in given.values()):
+    if set(given) - {"found"} != set(names) or not all(isinstance(value, str) for value in given.values()):
         expected = f"an 'erratum' with the texts {', '.join(names)}"
     elif given["kind"] not in ERRATA:
         expected, given = f"the kind of an erratum to be one of {', '.join(ERRATA)}", given["kind"]

@@ -1,15 +1,22 @@
 """The pages of verdicts, computed: the scoreboard and the errata, in MyST markdown."""
 
 from collections import Counter
-from collections.abc import Sequence
 from html import escape
 from urllib.parse import urlencode
 
 import pandas as pd
 
+from intertwine_book.claims.errata import Judgements, anchor, errata
 from intertwine_book.claims.ledger import ERRATA, Claim
 from intertwine_book.claims.rules import Verdict
-from intertwine_book.results import RECORDED
+from intertwine_book.claims.wording import (
+    chapter_link,
+    csv_link,
+    escaped,
+    markdown_table,
+    measured,
+    paper_name,
+)
 
 FAMILIES = {
     "agrees": ("reproduced", "no counterexample", "consistent"),
@@ -18,16 +25,8 @@ FAMILIES = {
     "another setting": ("inconsistent",),
     "no verdict": ("not yet measured", "not judged"),
 }
-_NAMES = {  # of the papers, as the bibliography cites them
-    "csiszarik2021": "Csiszárik et al. 2021",
-    "godfrey2022": "Godfrey et al. 2022",
-    "lengyel2020": "Lengyel et al. 2020",
-    "swap-and-scale-2022": "Fowler 2022",
-}
 _FAMILY = {word: family for family, words in FAMILIES.items() for word in words}
 OURS = "this book"  # in the place of a paper, where a statement is ours
-Judgements = Sequence[tuple[Claim, Verdict]]
-_ROLES = {"sec": "ref", "fig": "ref", "eq": "eq"}  # by a label's prefix; any other names a theorem
 
 
 def scoreboard(judged: Judgements) -> dict[str, str]:
@@ -51,16 +50,11 @@ def scoreboard(judged: Judgements) -> dict[str, str]:
     parts = {
         "sum": _sum(judged),
         "totals": _totals(judged),
-        "counts": _table(counts),
+        "counts": markdown_table(counts),
         "parts": _parts(judged),
     }
-    parts["rows"] = _table([head, *(_row(*pair) for pair in judged)])
-    for kind in ERRATA:
-        found = [pair for pair in judged if pair[0].erratum and pair[0].erratum.kind == kind]
-        parts[kind.replace(" ", "-")] = "\n".join(_erratum(*pair) for pair in found)
-    lost = [claim for claim, _ in judged if claim.not_judged]
-    parts["not-judged"] = "\n".join(f"- {{cite:t}}`{x.paper}`, {x.place}. {x.not_judged}" for x in lost)
-    return parts
+    parts["rows"] = markdown_table([head, *(_row(*pair) for pair in judged)])
+    return parts | errata(judged)
 
 
 def summary(judged: Judgements) -> pd.DataFrame:
@@ -69,7 +63,7 @@ def summary(judged: Judgements) -> pd.DataFrame:
     The paper of a statement of ours is `this book`; these come last.
     """
     rows = [
-        {"paper": OURS if claim.whose == "ours" else _paper(claim), "kind": claim.kind}
+        {"paper": OURS if claim.whose == "ours" else paper_name(claim), "kind": claim.kind}
         | {"family": _FAMILY[verdict.word]}
         | {"printed": claim.printed if claim.kind == "number" else None}
         | dict(zip(("mean", "low", "high"), verdict.interval or (None,) * 3, strict=True))
@@ -91,12 +85,7 @@ def _sum(judged: Judgements) -> str:
         )
         there = words["consistent"]
         if about == "mathematics":
-            loose = sum(
-                word in FAMILIES["disagrees"]
-                and claim.erratum is not None
-                and claim.erratum.kind != ERRATA[0]
-                for claim, word in found
-            )
+            loose = sum(_is_loose(*pair) for pair in theirs if pair[0].about == about)
             sentences.append(
                 f"**Mathematics.** We checked {words.total()} statements that a calculation decides. {agree} "
                 f"hold as far as we tested. {disagree - loose} are false as printed, {loose} are misprints "
@@ -119,7 +108,7 @@ def _parts(judged: Judgements) -> str:
     groups: dict[tuple[str, str], list[tuple[Claim, Verdict]]] = {}
     for claim, verdict in judged:
         if claim.whose == "paper":
-            groups.setdefault((_paper(claim), claim.part), []).append((claim, verdict))
+            groups.setdefault((paper_name(claim), claim.part), []).append((claim, verdict))
     rows = [("Paper", "Part", "Statements", "In short", "What differs from the paper, in how many")]
     kinds = ("Figure", "Table")
     order = sorted(groups, key=lambda group: (group[0], not group[1].startswith(kinds), _by_number(group[1])))
@@ -135,9 +124,9 @@ def _parts(judged: Judgements) -> str:
         counted += f" ({few} for want of trials)" if few else ""
         link = f'<a href="?{escape(urlencode({"paper": paper, "part": part}))}#statements">{part}</a>'
         why = Counter(each for _, verdict in pairs for each in (verdict.scale or "").split("; ") if each)
-        apart = "; ".join(f"{_plain(each)} ({times})" for each, times in why.most_common(6))
+        apart = "; ".join(f"{escaped(each)} ({times})" for each, times in why.most_common(6))
         rows.append((paper, link, str(len(pairs)), counted, apart))
-    return _table(rows)
+    return markdown_table(rows)
 
 
 def _by_number(part: str) -> tuple[str, int]:
@@ -164,70 +153,32 @@ def _row(claim: Claim, verdict: Verdict) -> tuple[str, ...]:
         printed = f"{claim.printed:g} ± {claim.tolerance:g} ({claim.tolerance_from})"
     place = claim.place + " *(ours)*" * (claim.whose == "ours")
     mark = f"[{verdict.word}]{{.verdict .{_FAMILY[verdict.word].replace(' ', '-')}}}"
-    found = (_measured(claim, verdict), str(verdict.trials or ""), mark, _link(claim) + _csv(claim, verdict))
-    return (_paper(claim), place, claim.kind, claim.statement, printed, *found)
-
-
-def _erratum(claim: Claim, verdict: Verdict) -> str:
-    assert claim.erratum
-    lines = [
-        claim.erratum.context,
-        f"“{claim.erratum.quote}”",
-        f"*Tested:* {claim.statement}",
-        f"*Found:* {_measured(claim, verdict)}",
-    ]
-    lines += [f"*Right:* {claim.erratum.right}" + (f" (Chapter {_link(claim)})" if claim.link else "")]
-    details = "\n".join(f": {' '.join(line.split())}\n" for line in lines)
-    return f"{{cite:t}}`{claim.paper}`, {claim.place}\n{details}"
-
-
-def _measured(claim: Claim, verdict: Verdict) -> str:
-    text = claim.not_judged or _plain(verdict.measured)
-    if verdict.scale:
-        text += f" *{'Another setting' if verdict.decisive else 'Listed only'}:* {_plain(verdict.scale)}."
-    return text
-
-
-def _link(claim: Claim) -> str:
-    """A link to where the chapter tests the claim; its text is the chapter's number."""
-    if not claim.link:
-        return ""
-    role = _ROLES.get(claim.link.split("-")[0], "prf:ref")
-    number = claim.chapter.split("_")[0].lstrip("0")
-    return f"{{{role}}}`{claim.link}`" if role == "eq" else f"{{{role}}}`{number} <{claim.link}>`"
-
-
-def _csv(claim: Claim, verdict: Verdict) -> str:
-    """A link to the recorded table, where the verdict rests on one."""
-    if verdict.profile not in RECORDED:
-        return ""
-    path = f"tables/{verdict.profile}/{claim.chapter}/{claim.table}.csv"
-    return f' <a href="{path}" title="the recorded table {claim.table}">csv</a>'
-
-
-def _table(rows: Sequence[Sequence[str]]) -> str:
-    head, *body = ([" ".join(cell.split()).replace("|", "\\|") for cell in row] for row in rows)
-    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *body))
-
-
-def _paper(claim: Claim) -> str:
-    return _NAMES.get(claim.paper, f"{claim.paper[:-4].strip('-').capitalize()} {claim.paper[-4:]}")
-
-
-def _plain(text: str) -> str:
-    """Text of tables and errors, with markup characters escaped."""
-    return "".join(f"\\{character}" if character in "\\`*_[]<>$#~{}@^" else character for character in text)
+    if claim.erratum:
+        mark += f" {{ref}}`erratum <{anchor(claim)}>`"
+    where = f"{chapter_link(claim)} {csv_link(claim, verdict)}"
+    found = (measured(claim, verdict), str(verdict.trials or ""), mark, where)
+    return (paper_name(claim), place, claim.kind, claim.statement, printed, *found)
 
 
 def _counts_of(judged: Judgements, whose: str) -> tuple[int, str]:
     """How many statements are the paper's or ours, and how many have each verdict, family by family."""
-    times = Counter(verdict.word for claim, verdict in judged if claim.whose == whose)
+    of_whose = [(claim, verdict) for claim, verdict in judged if claim.whose == whose]
+    times = Counter(verdict.word for _, verdict in of_whose)
+    loose = sum(_is_loose(*pair) for pair in of_whose)
     counts = []
     for family, words in FAMILIES.items():
         each = [f"{times[word]} {word}" for word in words if times[word]]
+        if loose and family == "disagrees":
+            each += [f"{loose} of these by a misprint or a loose phrase"]
         if each:
             counts.append(f"**{family} {sum(times[word] for word in words)}** ({', '.join(each)})")
     return times.total(), ", ".join(counts) or "none"
+
+
+def _is_loose(claim: Claim, verdict: Verdict) -> bool:
+    """Whether a statement fails to the letter, and stands as its authors mean it."""
+    erratum = claim.erratum
+    return verdict.word in FAMILIES["disagrees"] and erratum is not None and erratum.kind != ERRATA[0]
 
 
 def _plural(number: int, thing: str) -> str:

@@ -1,7 +1,8 @@
 """The rules of judgement: from a claim and the rows of a table to a verdict."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -31,6 +32,8 @@ class Verdict:
     interval: tuple[float, float, float] | None = None  #: mean over trials and its 95 % t-interval
     scale: str | None = None  #: where the run is not the paper's, the parameters that differ
     decisive: bool = False  #: whether one of these makes it another setting
+    #: what a sentence may tell: see `ledger.Erratum.found`; empty where no case decides
+    numbers: Mapping[str, Any] = field(default_factory=dict)
 
 
 def judge_rows(claim: Claim, rows: pd.DataFrame) -> Verdict:
@@ -112,8 +115,12 @@ def _ordering(claim: Claim, rows: pd.DataFrame) -> Verdict:
     text = _described(name, mean, half)
     if word == "no difference":
         text += f"; less than {matters:g} does not matter"
+    if word == "inconclusive" and abs(mean) > half:
+        text += f"; one sign, but perhaps less than the {matters:g} that matters"
     p = p_value(values, claim.resolution)
-    return Verdict(word, text, trials=len(values), p=p, interval=(mean, mean - half, mean + half))
+    numbers = {"mean": mean, "low": mean - half, "high": mean + half, "cases": len(values)}
+    interval = (mean, mean - half, mean + half)
+    return Verdict(word, text, trials=len(values), p=p, interval=interval, numbers=numbers)
 
 
 def check_scale(claim: Claim, rows: pd.DataFrame) -> None:
@@ -151,7 +158,9 @@ def _exact(claim: Claim, rows: pd.DataFrame) -> Verdict:
         row = rows.loc[(column[deciding] if residual else deciding).idxmax()]
         word, name = ("refuted", "counterexample") if universal else ("reproduced", "example")
         text = f"{name}{_row(claim, row)}; {deciding.sum()} of {cases} cases"
-        return Verdict(word, text, trials=cases)
+        numbers = {name: row[name] for name in claim.columns if name in row}
+        numbers |= {"deciding": int(deciding.sum()), "cases": cases, "value": column[row.name]}
+        return Verdict(word, text, trials=cases, numbers=numbers)
     if lost := int(column.isna().sum()):
         return Verdict("inconclusive", f"{lost} of {cases} cases gave no number", trials=cases)
     largest = f"{claim.in_words(claim.columns[0])} at most {column.max():.1g}" if residual else ""

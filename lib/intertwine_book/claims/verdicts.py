@@ -40,12 +40,12 @@ def judge_all(
         found_out = sum(p <= LEVEL for p in corrected)
         for k, p in zip(tests, corrected, strict=True):
             level = 1 - LEVEL * found_out / len(tests) if p <= LEVEL else 1 - LEVEL
-            judged[k] = judged[k][0], _corrected(judged[k][1], p, level)
+            judged[k] = judged[k][0], _corrected(judged[k][1], p, level, len(tests))
     return [(claim, _in_its_setting(found)) for claim, found in judged]
 
 
-def _corrected(found: Verdict, p: float, level: float) -> Verdict:
-    """The verdict on an ordering whose p-value and level are those of a family of tests."""
+def _corrected(found: Verdict, p: float, level: float, tests: int) -> Verdict:
+    """The verdict on an ordering whose p-value and level are those of a family of so many tests."""
     assert found.interval and found.p is not None
     mean, low, high = found.interval
     half = (high - low) / 2 * quantile(found.trials, level) / quantile(found.trials, 1 - LEVEL)
@@ -54,6 +54,8 @@ def _corrected(found: Verdict, p: float, level: float) -> Verdict:
     text += found.measured[found.measured.index("]") + 1 :] + f"; p = {found.p:.2g}, corrected {p:.2g}"
     decided = found.word in ("reproduced", "differs")
     word = "inconclusive" if decided and p > LEVEL else found.word
+    if word != found.word:
+        text += f": open, as it is one of {tests} orderings"
     return replace(found, word=word, measured=text, interval=(mean, mean - half, mean + half))
 
 

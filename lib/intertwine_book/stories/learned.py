@@ -10,12 +10,15 @@ from matplotlib.figure import Figure
 from intertwine_book.figures.style import COLOURS, new_figure
 from intertwine_book.results import interval
 from intertwine_book.stories import (
+    any_network,
+    genni,
     interpretability,
     matching,
     sanity_rotations,
     shallow_relu,
     similarity_and_function,
     stitching,
+    weight_space,
 )
 from intertwine_book.stories.told import span
 
@@ -25,24 +28,25 @@ _SINGLE: dict[str, Any] = {"ms": 3, "ls": "", "marker": "o", "alpha": 0.5, "mew"
 def figures() -> dict[str, Figure]:
     """The figures by name."""
     drawn = {}
-    for draw in (rotation, stitches, norms, line, fits, index, basis, hidden):
+    for draw in (rotation, shortcut, found, stitches, norms, line, fits, index, basis, threshold, hidden):
         drawn[draw.__name__], axis = new_figure(width=3.6, height=2.3)
         draw(axis)
     return drawn
 
 
 def facts() -> dict[str, float]:
-    """The numbers in alternative texts of these figures that no chapter states, in percent or points.
+    """The numbers of pages that are no chapters and that no chapter states, in percent or points.
 
     Example:
         >>> f"frozen, {facts()['frozen-low']:.0f} to {facts()['frozen-high']:.0f}"
         'frozen, 4 to 17'
     """
     kept, lost = matching.kept(), _least_squares()
+    relaxed = stitching.record("figure_1").groupby("layer")["birkhoff"].mean()
     return {
         "task-low": float(kept.loc["task loss"].min()),
         "direct-low": float(kept.loc["least squares"].min()),
-        **span(again=lost["re-estimated"], frozen=lost["frozen"]),
+        **span(again=lost["re-estimated"], frozen=lost["frozen"], relaxed=relaxed),
     }
 
 
@@ -54,6 +58,43 @@ def rotation(axis: Axes) -> None:
     """Orthogonal matrices before a ReLU cost accuracy, its own group none, by layer."""
     kinds = {"positive scalings": "permutation · positive", "signed permutations": "permutation · signs"}
     sanity_rotations.bars(axis, kinds | {"orthogonal": "orthogonal"})
+
+
+def shortcut(axis: Axes) -> None:
+    """By the printed rule networks with |x| change their function, by the corrected one none does."""
+    rules = by_rule()
+    for k, (name, activation) in enumerate({"ReLU": "ReLU", "|x|": "abs", "tanh": "tanh"}.items()):
+        for rule, shift, colour in (("printed", -0.15, "red"), ("exact", 0.15, "blue")):
+            errors = rules[(rules["activation"] == activation) & (rules["rule"] == rule)]["error"]
+            axis.plot(errors, [k + shift] * len(errors), **_SINGLE, color=COLOURS[colour])
+        axis.text(3e-13, k, name, va="center")
+    axis.text(1e-7, 0.55, "printed rule", ha="center", color=COLOURS["red"])
+    axis.text(1e-7, 1.45, "corrected rule", ha="center", color=COLOURS["blue"])
+    axis.set_yticks([])
+    axis.invert_yaxis()
+    axis.set_xscale("log")
+    axis.set(xlabel="change of the function, relative", xlim=(1e-17, 10))
+
+
+def by_rule() -> pd.DataFrame:
+    """How far both rules move networks in which an output is added to a pre-activation."""
+    return weight_space.record("remark_3_6").query("joins == 'output to pre-activation'")
+
+
+def found(axis: Axes) -> None:
+    """An element of the group that was found moves hidden values far and outputs not at all."""
+    table = any_network.record("verified")
+    names = {"resnet18": "ResNet-18", "mobilenet_v3_small": "MobileNetV3"}
+    names["a vision transformer"] = "transformer"
+    for row, network in enumerate(names):
+        of = table[table["network"] == network]
+        for column, colour in (("outputs", "blue"), ("representations", "orange")):
+            axis.plot(of[column], [row] * len(of), **_SINGLE, color=COLOURS[colour])
+    axis.text(1e-15, -0.4, "outputs", ha="center", color=COLOURS["blue"])
+    axis.text(1e3, -0.4, "hidden values", ha="right", color=COLOURS["orange"])
+    axis.set_yticks(range(3), list(names.values()))
+    axis.set_xscale("log")
+    axis.set(xlabel="change, relative", xlim=(1e-17, 1e5), ylim=(2.5, -0.8))
 
 
 def stitches(axis: Axes) -> None:
@@ -75,14 +116,14 @@ def stitches(axis: Axes) -> None:
 
 def norms(axis: Axes) -> None:
     """The same maps lose less with batch norm re-estimated, where a batch norm follows."""
-    found = _least_squares()
-    again, frozen, rows = found["re-estimated"], found["frozen"], np.arange(len(found))
+    lost = _least_squares()
+    again, frozen, rows = lost["re-estimated"], lost["frozen"], np.arange(len(lost))
     axis.hlines(rows, again, frozen, color=COLOURS["grey"])
     axis.plot(frozen, rows, "o", mfc="none", mec=COLOURS["red"])
     axis.plot(again, rows, "o", color=COLOURS["red"])
     axis.text(again.iloc[1], 0.65, "re-estimated", ha="center", color=COLOURS["red"])
     axis.text(frozen.iloc[1], 0.65, "frozen", ha="center", color=COLOURS["red"])
-    axis.set_yticks(rows, [f"layer {layer}" for layer in found.index])
+    axis.set_yticks(rows, [f"layer {layer}" for layer in lost.index])
     axis.set(xlabel="accuracy lost, points", xlim=(0, 19))
     axis.invert_yaxis()
 
@@ -137,6 +178,16 @@ def basis(axis: Axes) -> None:
     axis.axvline(0, color=COLOURS["ink"], lw=0.8)
     axis.invert_yaxis()
     axis.set(xlabel=interpretability.ADDED)
+
+
+def threshold(axis: Axes) -> None:
+    """The second surface is there only where the threshold exceeds the loss of the zero function."""
+    shares = genni.record("crossing").query("target == 'a slope 0'").sort_values("epsilon")
+    axis.plot(shares["epsilon"], 100 * shares["second_surface"], "o-", color=COLOURS["blue"])
+    axis.axvline(1, color=COLOURS["ink"], lw=0.8, ls="--")
+    axis.text(0.85, 12, "loss of the\nzero function", ha="right", color=COLOURS["ink"])
+    axis.set_xscale("log")
+    axis.set(xlabel="threshold ÷ loss of the zero function", ylabel="second surface, %")
 
 
 def hidden(axis: Axes) -> None:

@@ -1,0 +1,62 @@
+"""Words and links that the pages of verdicts share, in MyST markdown."""
+
+from collections.abc import Sequence
+
+from intertwine_book.claims.ledger import Claim
+from intertwine_book.claims.rules import Verdict
+
+_NAMES = {  # of the papers, as the bibliography cites them
+    "csiszarik2021": "Csiszárik et al. 2021",
+    "godfrey2022": "Godfrey et al. 2022",
+    "lengyel2020": "Lengyel et al. 2020",
+    "swap-and-scale-2022": "Fowler 2022",
+}
+_ROLES = {"sec": "ref", "fig": "ref", "eq": "eq"}  # by a label's prefix; any other names a theorem
+
+
+def paper_name(claim: Claim) -> str:
+    return _NAMES.get(claim.paper, f"{claim.paper[:-4].strip('-').capitalize()} {claim.paper[-4:]}")
+
+
+def measured(claim: Claim, verdict: Verdict) -> str:
+    """What was measured, or why nothing was, and where the run is not the paper's."""
+    return (claim.not_judged or escaped(verdict.measured)) + setting(verdict)
+
+
+def setting(verdict: Verdict) -> str:
+    """Where the run is not the paper's."""
+    if not verdict.scale:
+        return ""
+    return f" *{'Another setting' if verdict.decisive else 'Listed only'}:* {escaped(verdict.scale)}."
+
+
+def chapter_link(claim: Claim) -> str:
+    """A link to where the chapter tests the claim; its text is the chapter's number."""
+    if not claim.link:
+        return ""
+    role = _ROLES.get(claim.link.split("-")[0], "prf:ref")
+    number = claim.chapter.split("_")[0].lstrip("0")
+    return f"{{{role}}}`{claim.link}`" if role == "eq" else f"{{{role}}}`{number} <{claim.link}>`"
+
+
+def csv_link(claim: Claim, verdict: Verdict, text: str = "csv") -> str:
+    """A link to the table that the verdict rests on, which `build.render` puts beside the pages."""
+    if not verdict.profile:
+        return ""
+    path = f"tables/{verdict.profile}/{claim.chapter}/{claim.table}.csv"
+    return f'<a href="{path}" title="the table {claim.table}">{text}</a>'
+
+
+def markdown_table(rows: Sequence[Sequence[str]]) -> str:
+    head, *body = ([" ".join(cell.split()).replace("|", "\\|") for cell in row] for row in rows)
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *body))
+
+
+def escaped(text: str) -> str:
+    """Text of tables and errors, with markup characters escaped.
+
+    Example:
+        >>> escaped("G_ReLU")
+        'G\\\\_ReLU'
+    """
+    return "".join(f"\\{character}" if character in "\\`*_[]<>$#~{}@^" else character for character in text)
