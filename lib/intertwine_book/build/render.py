@@ -13,7 +13,7 @@ import nbformat
 import pandas as pd
 
 from intertwine import files
-from intertwine_book.build import execute, freshness, status
+from intertwine_book.build import beside, execute, freshness, made, status
 from intertwine_book.build.layout import Book, BookError
 from intertwine_book.claims import judge_all, load, scoreboard, summary
 from intertwine_book.results import PROFILES, RECORDED
@@ -58,7 +58,8 @@ def render(
 
 
 def _copy_tables(tables: Path, to: Path) -> None:
-    for path in tables.glob("*/[!.]*.csv"):
+    """Tables, each with the file of its provenance, without what is only half written."""
+    for path in (*tables.glob("*/[!.]*.csv"), *tables.glob("*/[!.]*.json")):
         (to / path.parent.name).mkdir(parents=True, exist_ok=True)
         shutil.copy(path, to / path.parent.name)
 
@@ -120,8 +121,10 @@ def _write(path: Path, content: str) -> None:
 def _generated(book: Book, profile: str) -> pd.DataFrame | None:
     """Write what is computed: runs of the chapters, verdicts, errata; return the verdicts."""
     folder = book.root / "book/generated"
-    _write(folder / "status.md", status.page(book, profile))
+    _write(folder / "status.md", made.page(book, profile))
     _write(folder / "networks.md", status.networks())
+    for name, part in beside.parts(book.root / "benchmarks").items():
+        _write(folder / f"{name}.md", part)
     _write(folder / "notebooks.md", _notebooks(book))
     ledger = book.root / "book/claims.yml"
     if not ledger.is_file():

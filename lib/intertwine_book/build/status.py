@@ -1,4 +1,4 @@
-"""Runs of the chapters with date, duration and device, for the command line and a page of the book."""
+"""Runs of the chapters with date, duration and device, and the networks that come with the book."""
 
 import json
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from intertwine_book.build import execute, freshness
 from intertwine_book.build.layout import Book
-from intertwine_book.results import RECORDED, provenance
+from intertwine_book.results import RECORDED
 
 
 class ChapterState(NamedTuple):
@@ -66,30 +66,6 @@ def times(book: Book, profile: str, chapters: Iterable[str]) -> str:
     return "\n".join([*lines, "A finished table with the same key is found, not computed."])
 
 
-def page(book: Book, profile: str) -> str:
-    """The page *How this book was made*, in MyST markdown: a section for each chapter, its tables folded."""
-    known = {each.chapter: each for each in states(book, profile) if each.finished}
-    versions = " or ".join(sorted({each.versions for each in known.values()})) or "nothing yet"
-    parts = [
-        "# How this book was made",
-        "",
-        f"The chapters of these pages were executed at the profile *{profile}*, several side by side, with "
-        f"{versions}. Tables of longer runs are recorded with the book: texts and verdicts rest on them.",
-        "",
-    ]
-    for chapter in book.chapters:
-        number = chapter.split("_")[0].lstrip("0")
-        parts += [f"(run-{number})=", f"## Chapter {number}", "", f"{{doc}}`../chapters/{chapter}`", ""]
-        if run := known.get(chapter):
-            parts += [f"{run.time}, {run.memory} of memory, {run.device}, finished {run.finished} UTC.", ""]
-            facts = _facts(book.tables(profile) / chapter)
-            parts += _folded("Parameters, data and code of this run", ["fact", "value"], facts)
-        tables = [_recorded(path, name) for name in RECORDED for path in _tables(book, name, chapter)]
-        head = ["table", "profile", "rows", "time", "device", "date"]
-        parts += _folded(f"{len(tables)} recorded tables", head, tables)
-    return "\n".join(parts)
-
-
 def networks() -> str:
     """The networks that come with the book, as a table in markdown."""
     # torch is slow to import
@@ -100,27 +76,5 @@ def networks() -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"
 
 
-def _facts(folder: Path) -> list[list[str]]:
-    try:
-        return [[str(fact).replace("_", " "), value] for fact, value in provenance(folder)["value"].items()]
-    except FileNotFoundError:  # a chapter without tables
-        return []
-
-
 def _tables(book: Book, profile: str, chapter: str) -> list[Path]:
     return sorted((book.tables(profile) / chapter).glob("[!.]*.csv"))
-
-
-def _recorded(path: Path, profile: str) -> list[str]:
-    known = json.loads(path.with_suffix(".json").read_text())
-    time = f"{known['wall_s'] / 60:.0f} min" if known.get("wall_s") else "-"
-    name = path.stem.replace("_", " ")
-    return [name, profile, f"{known['rows']:,}", time, known["device"], known["date"]]
-
-
-def _folded(title: str, head: list[str], rows: list[list[str]]) -> list[str]:
-    """A folded table in markdown; nothing where there are no rows."""
-    if not rows:
-        return []
-    lines = [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)]
-    return [f":::{{dropdown}} {title}", *lines, ":::", ""]
