@@ -4,6 +4,7 @@ import base64
 import io
 import json
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from IPython.display import HTML
@@ -108,7 +109,13 @@ def _picture(grid: Grid) -> str:
     """The losses as a picture within the page, the first coordinate to the right and the second up."""
     logs = np.log10(grid.relative.numpy(force=True).clip(1e-3, 10)).T
     with io.BytesIO() as file:
-        look = {"cmap": "GnBu_r", "vmin": -3, "vmax": 1, "origin": "lower", "metadata": {"Software": None}}
+        look: dict[str, Any] = {
+            "cmap": "GnBu_r",
+            "vmin": -3,
+            "vmax": 1,
+            "origin": "lower",
+            "metadata": {"Software": None},
+        }
         imsave(file, logs, format="png", **look)
         return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
 

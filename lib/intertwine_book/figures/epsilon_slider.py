@@ -38,7 +38,8 @@ def epsilon_slider(
     masks = {kind: torch.as_tensor(mask).flatten().numpy(force=True) for kind, mask in (kinds or {}).items()}
     clouds, shell_of = [], []
     for k, epsilon in enumerate(epsilons):  # each point once: the slider shows shells up to its own
-        parts = {kind: mask[inside] for kind, mask in masks.items()} or {f"J/E[y²] < {epsilon:g}": True}
+        all_of_them = {f"J/E[y²] < {epsilon:g}": np.ones(len(at), bool)}
+        parts = {kind: mask[inside] for kind, mask in masks.items()} or all_of_them
         for number, (kind, mask) in enumerate(parts.items()):
             shade = _KINDS[number] if masks else shades[min(k, len(shades) - 1)]
             cloud = _cloud(at[(shells == k) & mask], kind, {"size": 2.5, "color": shade})
