@@ -102,23 +102,13 @@ moved = answer.symmetry.image()
 assert (moved.rows == q.rows).all() and (moved.c == q.c).all()
 
 # %% [markdown]
-# (sec-tree)=
-# ## Which theorem answers for which network
-#
+# *Notation.*
 # A network is $\rho(\theta)(x) = V\,\sigma(Wx + b) + c$ with $m$ inputs, $n$ neurons and $k$ outputs.
 # Row $i$ of $W$ is $w_i$, column $i$ of $V$ is $\lambda_i\in\mathbb R^k$.
 # The group $H_n = \mathbb R_{>0}^n\rtimes\Sigma_n$ of positive scalings and permutations,
 # which is $G_{\mathrm{ReLU}}$, acts by $W\mapsto AW$, $b\mapsto Ab$, $V\mapsto VA^{-1}$.
 # The *fibre* of $\theta$ is the set of all networks of its width that compute its function.
-# It always contains the *orbit* of $\theta$ under $H_n$; {numref}`fig-tree` asks what else it contains.
-# To compare two given networks no case distinction is needed: {eq}`eq-canonical` decides.
-
-# %% tags=["remove-input"] figure="fig-tree"
-draw.decision_tree()
-
-# %% [markdown]
-# The first question belongs to {prf:ref}`def-minimal`, the second to {prf:ref}`prop-affine`,
-# the third to {prf:ref}`thm-local` and {prf:ref}`thm-generic`.
+# It always contains the *orbit* of $\theta$ under $H_n$.
 #
 # (sec-minimal)=
 # ## Step one: the minimal form
@@ -143,7 +133,7 @@ draw.neuron_rays(drawings.neurons(steps))
 # (2) If $(w_j, b_j) = t\,(w_i, b_i)$ with $t > 0$, merge: $\lambda_i \leftarrow \lambda_i + t\lambda_j$,
 # and delete neuron $j$.
 # (3) Delete neurons with $\lambda_i = 0$.
-# The deleted neurons are the *0-factors*.
+# The deleted neurons are the paper's *0-factors*.
 # The result is the *reduction*; a network to which no step applies is *reduced*.
 # Scale the remaining rows to a fixed norm, $\lambda$ inversely, and sort them: this is the *minimal form*.
 # Reduced networks that differ by $H_n$ have the same one.
@@ -316,40 +306,6 @@ assert canonical(p)[1] == tuple(shallow.canonical_form(p).L[0])
 #
 # `same_function` returns the $\delta_H$ as `symmetry.transfers`.
 #
-# (sec-checks)=
-# ### Every statement tried
-#
-# *No case contradicts a statement.*
-# Equality was tried on constructed pairs: moved by $H_n$, with neurons split, dropped, made constant,
-# with opposite pairs and hidden flips, each also as a near miss in which one number is off by a thousandth.
-# A *yes* of the canonical form was checked by carrying out its symmetry,
-# a *no* by evaluating both networks at its input.
-# All is in exact arithmetic.
-# Recorded cases:
-
-# %% tags=["remove-input"]
-story.statements()
-
-# %% [markdown]
-# (sec-stabiliser)=
-# ## Which elements of $H_n$ move nothing
-#
-# :::{prf:theorem} {cite}`ramakrishnan2026`, Theorem 2 and Proposition 2
-# :label: thm-stabiliser
-# The stabiliser of $\theta$ in $H_n$ is $\mathbb R_{>0}^r\rtimes\Sigma_r$ on its $r$ zero neurons
-# ($w, b, \lambda$ all 0), times a symmetric group on every block of neurons that are equal up to a positive
-# scaling of $(w, b)$ with $\lambda$ scaled inversely.
-# :::
-#
-# :::{prf:proof}
-# An element sends neuron $i$ to place $\pi(i)$, scaled by $d_i$.
-# It fixes θ iff $(w_{\pi(i)}, b_{\pi(i)}) = d_i(w_i, b_i)$ and $\lambda_{\pi(i)} = \lambda_i/d_i$ for all $i$.
-# So π permutes the neurons within the classes of that relation.
-# If a neuron of a class is not all zero, $d_i$ is determined by π: the class contributes a symmetric group.
-# On the class of zero neurons every $d_i > 0$ and every permutation is allowed:
-# $\mathbb R_{>0}^r\rtimes\Sigma_r$.
-# :::
-#
 # (sec-generic)=
 # ## When $H_n$ is all there is
 #
@@ -374,7 +330,9 @@ story.statements()
 # and equal $\gamma_H$ give the output weight $\lambda_i/d_i$.
 # So an element of $H_n$ takes it to the flip of $S = \{i : s_i = -1\}$; equal $L$ is {eq}`eq-flip`,
 # and equal $e$ gives $c$.
-# The orbits are free by {prf:ref}`thm-stabiliser`, and different for different $S$, as $H_n$ keeps sides.
+# The orbits are free: an element that fixes a network sends each row to a positive multiple of a row,
+# and as no two rows are parallel, it is the identity.
+# They are different for different $S$, as $H_n$ keeps sides.
 # Near θ, row $i$ can be a multiple of none of the finitely many rows $(w_j, b_j)$ but $(w_i, b_i)$,
 # and a positive one.
 #
@@ -386,6 +344,7 @@ story.statements()
 # $\sum_{i\in S}a_i + \sum_{i\in N}\lvert a_i\rvert = \sum_{i\in N}\lvert a_i\rvert$, one number for all $S$.
 # The $\lvert a_i\rvert$ are positive, so no image contains another one.
 # By Sperner's theorem there are at most $\binom n{\lfloor n/2\rfloor}$ such sets.
+# This is how {cite:t}`erdos1945` bounded the sums of Littlewood and Offord; {cite:t}`kleitman1970` has vectors.
 #
 # *The bound is attained.*
 # For one input and one output let all $w_i = 1$, the $b_i$ be distinct, $\lambda_i = 1$ for $\lfloor n/2\rfloor$
@@ -394,15 +353,17 @@ story.statements()
 # Their number is $\sum_j\binom{\lfloor n/2\rfloor}j\binom{\lceil n/2\rceil}j = \binom n{\lfloor n/2\rfloor}$.
 # :::
 #
-# Eight neurons reach the bound, 70 of 256 sets:
+# Networks of 4, 6, 8 and 10 neurons reach the bound:
 
 # %%
-signs = [1, -1] * 4
-sharp = ShallowReLU([[1]] * 8, b=range(8), V=[signs], c=[0])
-assert 1 + len(hidden(sharp)) == comb(8, 4) == 70
+for n in (4, 6, 8, 10):
+    V = [[1, -1] * (n // 2)]
+    sharp = ShallowReLU([[1]] * n, b=range(n), V=V, c=[0])
+    orbits = 1 + shallow.hidden_symmetries(sharp).count
+    assert orbits == comb(n, n // 2)
+    print(n, "neurons:", orbits, "of", 2**n, "sets")
 
 # %% [markdown]
-#
 # :::{admonition} A conjecture of the paper, answered for one hidden layer
 # :class: note
 # {numref}`fig-folded` is the paper's counterexample to Lemma D15 of {cite:t}`grigsby2023` as the paper quotes it:
@@ -436,17 +397,19 @@ assert 1 + len(hidden(sharp)) == comb(8, 4) == 70
 # But where the matrices $\lambda_iw_i^\top$ are linearly independent, which needs $n\le mk$, no $S$ exists,
 # and their smallest singular value $\mu$ bounds how near any $S$ comes:
 # $\lVert\sum_S\lambda_iw_i^\top\rVert\ge\mu$.
-# The paper's hierarchy, *generic* ⇒ *no 0-factors* ⇒ *trivial stabiliser*, is strict,
-# and the conditions of the theorem are not necessary (the rows of the second function are dependent):
 #
-# | function | generic | no 0-factors | trivial stabiliser |
-# |---|---|---|---|
-# | $\sigma(x) + \sigma(y)$ | ✓ | ✓ | ✓ |
-# | $\sigma(x) + 2\sigma(-x)$ | ✓ | ✓ | ✓ |
-# | $p$ of {eq}`eq-hidden` | · | ✓ | ✓ |
-# | $\sigma(x) + 0\,\sigma(y)$ | · | · | ✓ |
-# | $\sigma(x) + \sigma(x)$ | · | · | · |
+# (sec-tree)=
+# ### Which theorem answers for which network
 #
+# Three questions tell whether a fibre is more than one orbit ({numref}`fig-tree`).
+# {prf:ref}`def-minimal` answers the first, {prf:ref}`prop-affine` the second,
+# {prf:ref}`thm-local` and {prf:ref}`thm-generic` the third.
+# To compare two given networks no question is needed: {eq}`eq-canonical` decides.
+
+# %% tags=["remove-input"] figure="fig-tree"
+draw.decision_tree()
+
+# %% [markdown]
 # (sec-rare)=
 # ## Where hidden symmetries are common
 #
@@ -468,16 +431,22 @@ story.hidden_counts()
 # (sec-digits)=
 # ## Trained networks: weight decay brings them near degenerate ones
 #
-# *With weight decay $10^{-4}$ trained networks lie near degenerate ones in four ways,
+# *On Fashion-MNIST, with weight decay $10^{-4}$, trained networks lie near degenerate ones in four ways,
 # at distances of at most {glue:text}`furthest-usual:.4f`.
 # Without decay the smallest distance is {glue:text}`nearest-none:.3f`* (four networks each).
-# {numref}`fig-degeneracy` shows four distances without unit, in Euclidean norms, with $r_i = (w_i, b_i)$:
-# to merge, $\min_{i\ne j}\sin\angle(r_i,\pm r_j)$;
-# to drop, $\min_i s_i/\max_i s_i$ with $s_i=\lVert\lambda_i\rVert\lVert r_i\rVert$;
-# to a constant, $\min_i\lVert w_i\rVert/\lVert r_i\rVert$; and $\mu/\max_i\lVert\lambda_iw_i^\top\rVert$.
-# Here $\mu$ is the smallest singular value of the matrix whose columns are all $\lambda_iw_i^\top$.
-# With no two neurons to merge, a positive $\mu$ certifies {prf:ref}`thm-generic`,
-# but a small one does not show a near flip: one nearly vanished neuron makes it small.
+# {numref}`fig-degeneracy` shows four distances without unit, in Euclidean norms.
+# Here $r_i = (w_i, b_i)$, and $\mu$ is the smallest singular value of the matrix whose columns are all
+# $\lambda_iw_i^\top$.
+#
+# | label in the figure | distance | 0 means |
+# |---|---|---|
+# | to merge | $\min_{i\ne j}\sin\angle(r_i,\pm r_j)$ | two neurons share a hyperplane |
+# | to drop | $\min_i s_i/\max_i s_i$, where $s_i=\lVert\lambda_i\rVert\lVert r_i\rVert$ | a neuron contributes 0 |
+# | to a constant | $\min_i\lVert w_i\rVert/\lVert r_i\rVert$ | a neuron is a constant |
+# | μ (bound for flips) | $\mu/\max_i\lVert\lambda_iw_i^\top\rVert$ | some set $S$ may satisfy {eq}`eq-flip` |
+#
+# With no two neurons to merge, a positive $\mu$ certifies {prf:ref}`thm-generic`.
+# A small one does not show a near flip: one nearly vanished neuron makes it small.
 
 # %% tags=["remove-input"] figure="fig-degeneracy"
 story.degeneracies()
@@ -540,9 +509,10 @@ surface = drawings.surfaces(parts, np.linspace(-1.5, 1.5, 60))
 draw.folded_planes(surface, drawings.neurons(parts))
 
 # %% [markdown]
-# Whether $h$ suffice is a partition problem: of $\sum_i a_i|x - t_i|$ it asks whether the $a_i$ split into halves
-# of equal sum.
-# $3|x| + |x-1| + 2|x-2|$ does with three neurons, as $3 = 1 + 2$, and $3|x| + |x-1| + |x-2|$ needs four.
+# Do $h$ neurons suffice?
+# For $\sum_i a_i|x - t_i|$ they do exactly when the $a_i$ can be split into two groups of equal sum:
+# a partition problem.
+# $3|x| + |x-1| + 2|x-2|$ needs three neurons, as $3 = 1 + 2$, and $3|x| + |x-1| + |x-2|$ needs four.
 # `compress` finds the minimum for up to 40 hyperplanes.
 # With several outputs it may leave a gap, which it states.
 #
@@ -614,7 +584,9 @@ apart = np.abs(other.witness.p - other.witness.q).max()
 print(f"second network: {other.equal}, outputs differ by {apart:.2g}")
 
 # %% [markdown]
-# Two networks of one function must bend along the same hyperplanes, as {numref}`fig-nearest` shows.
+# Two networks of one function must bend along the same hyperplanes ({numref}`fig-nearest`).
+# In this run the nearest hyperplane of the second trained network is {glue:text}`seeds-angle:.0f`° away,
+# and {glue:text}`chance-angle:.0f`° in an untrained pair (medians over neurons).
 
 # %% figure="fig-nearest"
 duos = {"disguised": (first, disguised), "two seeds": (first, second)}
@@ -634,6 +606,50 @@ same = ShallowReLU.from_module(mine)
 same = shallow.random_orbit(same, generator=generator).to_module()
 found = same_function(mine, same)
 found.equal, found.symmetry.permutation
+
+# %% [markdown]
+# (sec-stabiliser)=
+# ## Appendix: what moves nothing, and all cases that were tried
+#
+# *Only neurons that are zero or equal let an element of $H_n$ move nothing.*
+#
+# :::{prf:theorem} {cite}`ramakrishnan2026`, Theorem 2 and Proposition 2
+# :label: thm-stabiliser
+# The stabiliser of $\theta$ in $H_n$ is $\mathbb R_{>0}^r\rtimes\Sigma_r$ on its $r$ zero neurons
+# ($w, b, \lambda$ all 0), times a symmetric group on every block of neurons that are equal up to a positive
+# scaling of $(w, b)$ with $\lambda$ scaled inversely.
+# :::
+#
+# :::{prf:proof}
+# An element sends neuron $i$ to place $\pi(i)$, scaled by $d_i$.
+# It fixes θ iff $(w_{\pi(i)}, b_{\pi(i)}) = d_i(w_i, b_i)$ and $\lambda_{\pi(i)} = \lambda_i/d_i$ for all $i$.
+# So π permutes the neurons within the classes of that relation.
+# If a neuron of a class is not all zero, $d_i$ is determined by π: the class contributes a symmetric group.
+# On the class of zero neurons every $d_i > 0$ and every permutation is allowed:
+# $\mathbb R_{>0}^r\rtimes\Sigma_r$.
+# :::
+#
+# The paper's hierarchy, *generic* ⇒ *no neuron deleted by the reduction* ⇒ *trivial stabiliser*, is strict.
+# The conditions of {prf:ref}`thm-generic` are not necessary: the rows of the second function are dependent.
+#
+# | function | generic | nothing deleted | trivial stabiliser |
+# |---|---|---|---|
+# | $\sigma(x) + \sigma(y)$ | ✓ | ✓ | ✓ |
+# | $\sigma(x) + 2\sigma(-x)$ | ✓ | ✓ | ✓ |
+# | $p$ of {eq}`eq-hidden` | · | ✓ | ✓ |
+# | $\sigma(x) + 0\,\sigma(y)$ | · | · | ✓ |
+# | $\sigma(x) + \sigma(x)$ | · | · | · |
+#
+# *No case that was tried contradicts a statement.*
+# The pairs for equality were moved by $H_n$, with neurons split, dropped or made constant,
+# with opposite pairs and with hidden flips.
+# Each was tried also as a near miss, in which one number is off by a thousandth.
+# A *yes* of the canonical form was checked by carrying out its symmetry,
+# a *no* by evaluating both networks at its input, all in exact arithmetic.
+# Numbers of statements are the paper's:
+
+# %% tags=["remove-input"]
+story.statements()
 
 # %% [markdown]
 # ## Deviations from the paper
@@ -793,7 +809,7 @@ draw.degeneracies(degeneracy)
 #   Half of the networks of twelve neurons and three inputs with weights −1, 0 and 1 have dozens.
 # - With independent rows, $w_i\ne0$ and $\lambda_i\ne0$, there are at most $\binom n{\lfloor n/2\rfloor}$ orbits,
 #   and θ is locally identifiable: the paper's conjecture holds for one hidden layer.
-# - Networks trained on images of clothes with weight decay $10^{-4}$ are nearly degenerate:
+# - Networks trained on Fashion-MNIST with weight decay $10^{-4}$ are nearly degenerate:
 #   a third of their neurons never fire, and decay shrinks these.
 #   Without decay they are not.
 #
@@ -805,7 +821,9 @@ draw.degeneracies(degeneracy)
 named = {"digits": "handwritten digits", "fashion_mnist": "Fashion-MNIST"}
 angle = nearest.groupby("pair")["angle"]
 ends = {"least-angle": angle.min()["two seeds"], "most-angle": angle.max()["two seeds"]}
-ends["chance-angle"] = angle.median()["two seeds, untrained"]
+medians = angle.median()
+ends |= {"chance-angle": medians["two seeds, untrained"]}
+ends |= {"seeds-angle": medians["two seeds"]}
 usual = neurons[neurons["network"] == "decay 0.0001"]
 silent = {"silent-live": (usual["fires"] == 0).sum(), "hidden-live": len(usual)}
 tell(story.facts(), ends, silent, {"trained_on": named[dataset]})

@@ -16,7 +16,6 @@ from intertwine_book.figures.genni import (
     lifetimes,
     loss_planes,
     outgoing_weights,
-    plane_in_space,
 )
 from intertwine_book.figures.solids import hyperboloid, polytope
 
@@ -24,13 +23,6 @@ AXIS = torch.linspace(-1, 1, 9, dtype=torch.float64)
 FLAT = genni.Grid(AXIS, AXIS[:, None] ** 2 + AXIS**2, energy=2.0)
 SOLID = genni.Grid(AXIS, sum(torch.meshgrid(*[AXIS**2] * 3, indexing="ij")), energy=2.0)
 EPSILONS = [0.1, 0.5, 1.0]
-HEXAGON = genni.plane(torch.tensor([[1.0, -1, 0], [0, 1, -1], [-1, 0, 1]]))
-
-
-def LINE(theta, x):
-    return theta[:, :1] * x.T
-
-
 LIVES = pd.DataFrame({"set": ["a", "a", "b"], "birth": [1e-9, 0.1, 0.2], "death": [np.inf, 0.4, np.inf]})
 UMAP = pd.DataFrame(
     {
@@ -47,7 +39,6 @@ FIGURES = {
     "loss_planes": lambda: loss_planes({"one": PANEL, "two": {"grid": FLAT, "names": ("w", "c")}}),
     "class_stack": lambda: class_stack({"one": {0.5: FLAT, 1.0: FLAT}, "two": {1.0: FLAT}}, epsilon=0.3),
     "lifetimes": lambda: lifetimes(LIVES.assign(expected=0.3)),
-    "plane_in_space": lambda: plane_in_space(FLAT, HEXAGON, {"A": [0.1, 0.2]}, LINE),
     "hatched": lambda: loss_planes({"one": {"grid": FLAT, "zero": FLAT.loss < 0.5}}, low=-2, high=0),
     "outgoing_weights": lambda: outgoing_weights({"one": (-1.0, -0.6), "two": (1.0, -0.8)}, (0.8, -0.5)),
     "embeddings": lambda: embeddings(UMAP),
@@ -85,6 +76,18 @@ def test_the_slider_shows_the_sets_one_inside_the_other():
     for cloud, low, high in zip(figure.data, [0, 0.1, 0.5], EPSILONS, strict=False):
         relative = (np.square(cloud.x) + np.square(cloud.y) + np.square(cloud.z)) / 2
         assert (relative < high).all() and (relative >= low - 1e-9).all()
+
+
+def test_each_kind_of_points_has_one_colour_at_every_threshold_and_stands_once_in_the_legend():
+    low = SOLID.coordinates()[:, 0] < 0
+    figure = slider(limit=10_000, kinds={"low": low, "high": ~low}).figure
+    parts = [cloud for cloud in figure.data if cloud.name == "low"]
+    assert sum(len(cloud.x) for cloud in parts) == int((genni.epsilon_set(SOLID, 1.0).flatten() & low).sum())
+    assert all(np.less(cloud.x, 0).all() for cloud in parts)
+    assert len({cloud.marker.color for cloud in parts}) == 1
+    assert [cloud.showlegend for cloud in parts] == [True, False, False]
+    first = figure.layout.sliders[0].steps[0]
+    assert list(first.args[1]) == [True] * 2 + [False] * 4 + [True]
 
 
 def test_a_fragment_is_small_the_same_every_time_and_fetches_nothing():

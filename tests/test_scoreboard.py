@@ -179,6 +179,16 @@ def test_an_interval_on_one_side_of_zero_is_never_inconclusive_without_the_reaso
             )
 
 
+def test_a_figure_has_two_sentences_that_count_its_statements():
+    judged = claims.judge_all(claims.load(LEDGER), [("desk", ROOT / "data/results/desk")])
+    blocks = re.findall(r">([^<]+)</a>, (\d+) statements?: ([^.]*)", claims.scoreboard(judged)["parts"])
+    shown = {part for part, _, _ in blocks}
+    wanted = {c.part for c, _ in judged if c.whose == "paper" and c.part.startswith(("Figure", "Table"))}
+    assert len(blocks) > 30 and wanted <= shown
+    for part, number, counts in blocks:
+        assert sum(int(count) for count in re.findall(r"(?:^|, )(\d+) ", counts)) == int(number), part
+
+
 def test_no_statement_leans_on_the_one_above_it():
     assert not [entry.id for entry in claims.load(LEDGER) if entry.statement.startswith("The same")]
 

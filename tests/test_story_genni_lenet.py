@@ -30,6 +30,10 @@ def test_the_wide_region_contains_the_networks_that_return_0_and_others_of_twent
     assert printed**0.5 - 1 == pytest.approx(20, abs=1)  # a network that is n times the target has (n − 1)²
 
 
+def test_more_than_half_of_the_wide_region_is_not_the_zero_function():
+    assert story.facts()["not-zero"] > 50
+
+
 def test_the_good_networks_form_three_islands_with_a_solution_on_each():
     islands = genni.components(OURS < 0.1)
     solutions = record("plane_solutions").query("plane == 'varying'")[["t1", "t2"]].to_numpy()
@@ -42,9 +46,10 @@ def test_the_islands_last_to_a_tenth_and_two_of_them_have_joined_at_three():
     assert counts == [3, 3, 3, 2, 2]
 
 
-def test_umap_changes_the_number_of_pieces_and_in_two_of_five_sets_it_changes_with_the_seed():
+def test_by_one_rule_umap_keeps_the_number_in_16_of_25_and_in_two_of_five_sets_it_changes_with_the_seed():
     told, changed = story.facts(), COUNTED["drawn"] != COUNTED["sampled"]
-    assert told["agrees"] + told["disagrees"] == told["pictures"] == len(story.SETS) * 5
+    assert told["kept"] + told["changed"] == told["pictures"] == len(story.SETS) * 5
+    assert changed.sum() == told["changed"]
     assert set(COUNTED.loc[~COUNTED["agrees"], "set"]) == {"figure 3a", "live, 3D"}
     assert {name for name, counts in PICTURES.items() if len(set(counts)) > 1} == {"figure 3a", "live, 3D"}
     split = COUNTED[changed & COUNTED["agrees"]]

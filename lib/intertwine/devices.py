@@ -120,8 +120,11 @@ def convolution_error(
     """How far a convolution under autocast is from float64, forward and backward.
 
     Example:
-        >>> images = torch.randn(2, 3, 8, 8, generator=torch.Generator().manual_seed(0))
-        >>> convolution_error(nn.Conv2d(3, 4, 3), images) <= torch.finfo(torch.bfloat16).eps
+        >>> images = torch.randn(
+        ...     2, 3, 8, 8, generator=torch.Generator().manual_seed(0)
+        ... )
+        >>> error = convolution_error(nn.Conv2d(3, 4, 3), images)
+        >>> error <= torch.finfo(torch.bfloat16).eps
         True
 
     It is the largest error of the outputs and of the gradients of |outputs|²/2 for images and weights, each

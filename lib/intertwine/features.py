@@ -72,7 +72,10 @@ def features(
     Example:
         >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU())
         >>> images = torch.randn(100, 3)
-        >>> total = sum(batch["1"].sum(0) for batch in features(model, ["1"], images, batch_size=32))
+        >>> total = sum(
+        ...     batch["1"].sum(0)
+        ...     for batch in features(model, ["1"], images, batch_size=32)
+        ... )
         >>> torch.allclose(total, model(images).sum(0), rtol=1e-4)
         True
 
@@ -102,6 +105,12 @@ def activations(
         torch.Size([100, 4])
 
     The model runs as in `features`.
+
+    Returns:
+        For each name a tensor (n, …) of all images.
+
+    See Also:
+        `features`, for activations that do not fit into memory.
     """
     batches = list(features(model, layers, images, batch_size=batch_size))
     return {layer: torch.cat([batch[layer] for batch in batches]) for layer in layers}
@@ -124,7 +133,10 @@ def channels_first(model: nn.Module, layer: str, image: Float[Tensor, "n ..."]) 
 
     Example:
         >>> model = nn.Sequential(nn.Conv1d(2, 8, 3), nn.ReLU(), nn.Flatten())
-        >>> channels_first(model, "1", torch.ones(1, 2, 24)), channels_first(model, "2", torch.ones(1, 2, 24))
+        >>> (
+        ...     channels_first(model, "1", torch.ones(1, 2, 24)),
+        ...     channels_first(model, "2", torch.ones(1, 2, 24)),
+        ... )
         (True, False)
 
     It is tried: one channel is changed in the output of the last convolution, norm or linear layer that runs

@@ -34,7 +34,13 @@ def same_network(
 
     Example:
         >>> import torch
-        >>> layers = nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 5), nn.ReLU(), nn.Linear(5, 1)
+        >>> layers = (
+        ...     nn.Linear(3, 4),
+        ...     nn.ReLU(),
+        ...     nn.Linear(4, 5),
+        ...     nn.ReLU(),
+        ...     nn.Linear(5, 1),
+        ... )
         >>> net, x = nn.Sequential(*layers).eval(), torch.randn(50, 3)
         >>> space = find_symmetries(net, x)
         >>> moved = space.act(net, space.sample(torch.Generator().manual_seed(0)))
@@ -54,6 +60,12 @@ def same_network(
         one, other: in evaluation mode.
         inputs, outputs: as `find_symmetries` takes them; some dozens of inputs tell functions apart.
         tolerance: of relative errors of outputs and weights; 1e-4 leaves room for float32.
+
+    Returns:
+        `same`, the `reason` in words, and the `element` that moves the second network to the first.
+
+    See Also:
+        `weightspace.equivalent` compares outputs alone, `weightspace.match` brings other networks close.
     """
     if (shallow := _shallow(one, other)) is not None:
         return shallow

@@ -34,7 +34,9 @@ def unit_assignment(
 
     Example:
         >>> A = torch.rand(20, 3)
-        >>> inputs, outputs, d = unit_assignment(Statistics.of(A, A[:, [1, 2, 0]]), ScalarGroup("trivial"))
+        >>> inputs, outputs, d = unit_assignment(
+        ...     Statistics.of(A, A[:, [1, 2, 0]]), ScalarGroup("trivial")
+        ... )
         >>> inputs, d
         (tensor([1, 2, 0]), tensor([1., 1., 1.], dtype=torch.float64))
     """
@@ -80,7 +82,7 @@ def permutation(statistics: Statistics, *, affine: bool = False) -> LinearMap:
 
 
 def g_relu(statistics: Statistics, *, affine: bool = False) -> LinearMap:
-    """The M = PD in G_ReLU, P a permutation and D positive and diagonal, of least ‖AM − B‖_F.
+    """The M = PD in G_ReLU, P a permutation and D positive and diagonal, of least $‖AM − B‖_F$.
 
     Example:
         >>> A = torch.rand(20, 2)

@@ -115,7 +115,8 @@ class Statistics:
         """The diagonal of AᵀA, AᵀB, and the diagonal of BᵀB, as in `products`.
 
         Example:
-            >>> Statistics.of(torch.ones(4, 2), torch.ones(4, 1), within=False).crossed()[0]
+            >>> one, other = torch.ones(4, 2), torch.ones(4, 1)
+            >>> Statistics.of(one, other, within=False).crossed()[0]
             tensor([4., 4.], dtype=torch.float64)
         """
         squares, p = self.scatter.diagonal(), self.p
@@ -137,7 +138,11 @@ class Statistics:
 
         Example:
             >>> A = torch.randn(10, 3)
-            >>> round(Statistics.of(A, A).residual(3 * torch.eye(3)) / A.square().sum().item(), 3)
+            >>> round(
+            ...     Statistics.of(A, A).residual(3 * torch.eye(3))
+            ...     / A.square().sum().item(),
+            ...     3,
+            ... )
             4.0
 
         Rounding leaves about 10⁻¹⁵ of ‖B‖². From other data than the map was fitted to, it is the test error.

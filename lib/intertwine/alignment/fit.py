@@ -22,7 +22,10 @@ def fit(
         >>> import torch
         >>> A, C = torch.randn(2, 50, 3)
         >>> found = fit(A, 2 * A + 1, affine=True)
-        >>> torch.allclose(found(C), 2 * C + 1, atol=1e-4), round(found.score(C, 2 * C + 1), 6)
+        >>> (
+        ...     torch.allclose(found(C), 2 * C + 1, atol=1e-4),
+        ...     round(found.score(C, 2 * C + 1), 6),
+        ... )
         (True, 1.0)
         >>> fit(A, A.flip(1), permutation).weight.argmax(1)
         tensor([2, 1, 0])
@@ -33,6 +36,13 @@ def fit(
         closed_form: a function of `Statistics`: one of this package, one of your own, or the `fit` of a kind
             of stitch, which has a name in `intertwine.stitching.KINDS`.
         **options: its own: `affine`, whether a bias is fitted as well; `rank`, `alpha`, `scalars`.
+
+    Returns:
+        The map, with its residual; `score` gives its R² on other features.
+
+    See Also:
+        `statistics`, for features that do not fit into memory; `stitching.stitch`, which puts a map into a
+        network.
     """
     if not callable(closed_form):
         raise TypeError(

@@ -23,11 +23,13 @@ CUTOFF = 1e-12  # of the largest eigenvalue of the correlations: less is roundin
 
 
 def least_squares(statistics: Statistics, *, affine: bool = False) -> LinearMap:
-    """The M of least ‖AM − B‖_F, and of those the one of least norm: A⁺B.
+    """The M of least $‖AM − B‖_F$, and of those the one of least norm: $A⁺B$.
 
     Example:
         >>> A, M = torch.randn(20, 3), torch.randn(3, 2)
-        >>> torch.allclose(least_squares(Statistics.of(A, A @ M)).weight.T.float(), M, atol=1e-4)
+        >>> torch.allclose(
+        ...     least_squares(Statistics.of(A, A @ M)).weight.T.float(), M, atol=1e-4
+        ... )
         True
     """
     AA, AB, _ = statistics.products(centred=affine)
@@ -36,7 +38,7 @@ def least_squares(statistics: Statistics, *, affine: bool = False) -> LinearMap:
 
 
 def reduced_rank(statistics: Statistics, rank: int, *, affine: bool = False) -> LinearMap:
-    """The M of rank at most k and least ‖AM − B‖_F: M_LS V_k V_kᵀ, where A·M_LS = USVᵀ (Izenman 1975).
+    """The M of rank at most k and least $‖AM − B‖_F$: $M_LS V_k V_kᵀ$, where $A·M_LS = USVᵀ$ (Izenman 1975).
 
     Example:
         >>> A, B = torch.randn(20, 4), torch.randn(20, 3)
@@ -54,7 +56,7 @@ def reduced_rank(statistics: Statistics, rank: int, *, affine: bool = False) -> 
 
 
 def orthogonal(statistics: Statistics, *, affine: bool = False) -> LinearMap:
-    """The M with MMᵀ = 1 and least ‖AM − B‖_F: UVᵀ, where AᵀB = USVᵀ. Not unique if AᵀB is singular.
+    """The M with $MMᵀ = 1$ and least $‖AM − B‖_F$: $UVᵀ$, where $AᵀB = USVᵀ$; not unique if that is singular.
 
     Example:
         >>> A = torch.randn(20, 3)
@@ -80,11 +82,13 @@ def orthogonal(statistics: Statistics, *, affine: bool = False) -> LinearMap:
 
 
 def lasso(statistics: Statistics, alpha: float, *, affine: bool = False) -> LinearMap:
-    """The M of least ½‖AM − B‖²_F + α‖M‖_1, with ‖M‖_1 the sum of all |m_ij|.
+    """The M of least $½‖AM − B‖²_F + α‖M‖_1$, with $‖M‖_1$ the sum of all $|m_ij|$.
 
     Example:
         >>> A = torch.eye(3)
-        >>> torch.allclose(lasso(Statistics.of(A, 3 * A), alpha=1.0).weight, 2 * A.double())
+        >>> torch.allclose(
+        ...     lasso(Statistics.of(A, 3 * A), alpha=1.0).weight, 2 * A.double()
+        ... )
         True
 
     csiszarik2021 eq. (3) prints the norm without its square, whose minimiser for A = B = 1 jumps from 1 to 0

@@ -16,7 +16,9 @@ class Dataset:
     """Labelled images, normalised per channel: `images * std + mean` are intensities between 0 and 1.
 
     Example:
-        >>> mine = Dataset.of(torch.randn(6, 3, 8, 8), torch.tensor([0, 2, 1, 0, 2, 1]))
+        >>> mine = Dataset.of(
+        ...     torch.randn(6, 3, 8, 8), torch.tensor([0, 2, 1, 0, 2, 1])
+        ... )
         >>> len(mine), mine.classes, len(mine.checksum)
         (6, ('0', '1', '2'), 64)
 
@@ -45,7 +47,9 @@ class Dataset:
         """Some of the images, in the order of `rows`; the checksum depends on this one and on the rows.
 
         Example:
-            >>> mine = Dataset.of(torch.randn(6, 3, 8, 8), torch.tensor([0, 2, 1, 0, 2, 1]))
+            >>> mine = Dataset.of(
+            ...     torch.randn(6, 3, 8, 8), torch.tensor([0, 2, 1, 0, 2, 1])
+            ... )
             >>> len(mine[2:]), len(mine[[2, 0]]), len(mine[mine.labels == 2])
             (4, 2, 2)
         """
@@ -82,7 +86,9 @@ class Dataset:
         """Your own images and labels as they are, with the checksum of their content.
 
         Example:
-            >>> mine = Dataset.of(torch.randn(4, 3, 8, 8), torch.tensor([0, 2, 1, 0]), name="noise")
+            >>> mine = Dataset.of(
+            ...     torch.randn(4, 3, 8, 8), torch.tensor([0, 2, 1, 0]), name="noise"
+            ... )
             >>> mine.classes, mine.mean.shape
             (('0', '1', '2'), torch.Size([3, 1, 1]))
 

@@ -15,7 +15,8 @@ class Masks:
     """The concepts that each pixel shows: a code for every pixel, and the concepts of each code.
 
     Example:
-        >>> planes = torch.tensor([[[[1, 1], [0, 0]], [[0, 1], [0, 0]]]]).bool()  # 1 image, 2 concepts, 2×2
+        >>> # 1 image, 2 concepts, 2×2
+        >>> planes = torch.tensor([[[[1, 1], [0, 0]], [[0, 1], [0, 0]]]]).bool()
         >>> masks = Masks.of(planes, ["sky", "cloud"])
         >>> torch.equal(masks.planes(), planes), masks.areas().tolist()
         (True, [0.5, 0.25])

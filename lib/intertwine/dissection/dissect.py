@@ -99,8 +99,12 @@ def dissect(
     """The overlap of every unit's selected pixels with every concept, over all images together.
 
     Example:
-        >>> planes = torch.rand(20, 3, 8, 8, generator=torch.Generator().manual_seed(0)) < 0.1
-        >>> units = planes[:, [2, 0]].float()  # two units that are detectors of concepts 2 and 0
+        >>> planes = (
+        ...     torch.rand(20, 3, 8, 8, generator=torch.Generator().manual_seed(0))
+        ...     < 0.1
+        ... )
+        >>> # two units that are detectors of concepts 2 and 0
+        >>> units = planes[:, [2, 0]].float()
         >>> found = dissect(units, planes, quantile=0.2)
         >>> found.units()[["unit", "concept", "iou"]].values.tolist()
         [[0, '2', 1.0], [1, '0', 1.0]]
@@ -118,6 +122,13 @@ def dissect(
         iou: the threshold, 0.04 in the paper, above which it calls a unit interpretable.
         rotation: an orthogonal Q turns the units into Q times the units at every position; the network is not
             run again.
+
+    Returns:
+        Counts of pixels, with the `iou` of every unit and concept, and `units()`, a table with a row for each
+        unit.
+
+    See Also:
+        `dissect_each`, for masks and their null at once; `examples`, for images to look at.
 
     Raises:
         ValueError: units that are no maps or not finite, or masks or a rotation that do not fit them.
@@ -137,7 +148,10 @@ def dissect_each(
     """`dissect` for several masks of one size, such as true ones and shuffled ones, in little more time.
 
     Example:
-        >>> planes = torch.rand(20, 3, 8, 8, generator=torch.Generator().manual_seed(0)) < 0.1
+        >>> planes = (
+        ...     torch.rand(20, 3, 8, 8, generator=torch.Generator().manual_seed(0))
+        ...     < 0.1
+        ... )
         >>> masks = Masks.of(planes)
         >>> null = masks.shuffled(torch.Generator().manual_seed(0))
         >>> own, chance = dissect_each(planes.float(), [masks, null], quantile=0.2)
@@ -204,7 +218,8 @@ def top_quantile(
 
     Example:
         >>> maps = torch.arange(100.0).view(25, 1, 2, 2)
-        >>> top_quantile(maps.split(10), 0.05, images=25)  # 95, 96, 97, 98 and 99 exceed it
+        >>> # 95, 96, 97, 98 and 99 exceed it
+        >>> top_quantile(maps.split(10), 0.05, images=25)
         tensor([94.])
 
     Exact, in one pass that holds the largest numbers of each unit, a share `quantile` of all. The batches

@@ -33,9 +33,14 @@ def examples(
     Example:
         >>> import torch
         >>> from intertwine.dissection import dissect
-        >>> planes = torch.rand(20, 3, 8, 8, generator=torch.Generator().manual_seed(0)) < 0.1
+        >>> planes = (
+        ...     torch.rand(20, 3, 8, 8, generator=torch.Generator().manual_seed(0))
+        ...     < 0.1
+        ... )
         >>> maps = planes[:, [2, 0]].float()
-        >>> first, second = examples(maps, dissect(maps, planes, quantile=0.2), (8, 8), images=2)
+        >>> first, second = examples(
+        ...     maps, dissect(maps, planes, quantile=0.2), (8, 8), images=2
+        ... )
         >>> first.concept, torch.equal(first.selected, planes[first.images, 2])
         ('2', True)
 

@@ -35,7 +35,10 @@ class RotationPlanes(NamedTuple):
     Example:
         >>> quarter = torch.tensor([[0.0, -1.0], [1.0, 0.0]])
         >>> split = rotation_planes(quarter)
-        >>> round(split.angles.abs().item() / math.pi, 10), round(split.length / math.pi, 4)
+        >>> (
+        ...     round(split.angles.abs().item() / math.pi, 10),
+        ...     round(split.length / math.pi, 4),
+        ... )
         (0.5, 0.7071)
     """
 
@@ -54,7 +57,9 @@ class RotationPlanes(NamedTuple):
 
         Example:
             >>> half = rotation_planes(torch.tensor([[0.0, -1.0], [1.0, 0.0]])).power(0.5)
-            >>> torch.allclose(half @ half, torch.tensor([[0.0, -1.0], [1.0, 0.0]]).double())
+            >>> torch.allclose(
+            ...     half @ half, torch.tensor([[0.0, -1.0], [1.0, 0.0]]).double()
+            ... )
             True
         """
         alpha = torch.as_tensor(alpha, dtype=torch.float64, device=self.angles.device)

@@ -3,12 +3,17 @@
 Example:
     >>> import torch
     >>> from torch import nn
-    >>> x = torch.randn(256, 1, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    >>> model = nn.Sequential(nn.Linear(1, 2, bias=False), nn.ReLU(), nn.Linear(2, 1, bias=False))
+    >>> x = torch.randn(
+    ...     256, 1, dtype=torch.float64, generator=torch.Generator().manual_seed(0)
+    ... )
+    >>> model = nn.Sequential(
+    ...     nn.Linear(1, 2, bias=False), nn.ReLU(), nn.Linear(2, 1, bias=False)
+    ... )
     >>> problem = Problem(model, lambda x: 0.8 * x.relu() - 0.5 * (-x).relu(), x)
     >>> found = search(problem, m=2, seed=0)
     >>> grid = grid_loss(problem, plane(found.points), (-2, 2), 21)
-    >>> grid.loss.shape, bool(grid.relative[10, 10] < 1e-4)  # the middle is the first solution
+    >>> # the middle is the first solution
+    >>> grid.loss.shape, bool(grid.relative[10, 10] < 1e-4)
     (torch.Size([21, 21]), True)
 """
 

@@ -26,7 +26,9 @@ def functional_dimension(
     """The rank of the Jacobian of the outputs on all inputs with respect to the parameters, at θ.
 
     Example:
-        >>> model = nn.Sequential(nn.Linear(1, 2, bias=False), nn.ReLU(), nn.Linear(2, 1, bias=False))
+        >>> model = nn.Sequential(
+        ...     nn.Linear(1, 2, bias=False), nn.ReLU(), nn.Linear(2, 1, bias=False)
+        ... )
         >>> x, theta = torch.randn(50, 1), torch.tensor([1.0, -2.0, 3.0, 5.0])
         >>> functional_dimension(model, theta, x)[:2]  # two slopes and two scalings
         (2, 2)

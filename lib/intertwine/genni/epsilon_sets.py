@@ -18,7 +18,9 @@ def epsilon_set(grid: Grid, epsilon: float) -> Bool[Tensor, "*n"]:
     """Where J/E[y²] < ε.
 
     Example:
-        >>> grid = Grid(torch.tensor([0.0, 1.0]), torch.tensor([0.01, 0.3]), energy=0.1)
+        >>> grid = Grid(
+        ...     torch.tensor([0.0, 1.0]), torch.tensor([0.01, 0.3]), energy=0.1
+        ... )
         >>> epsilon_set(grid, 0.2).tolist()
         [True, False]
 
@@ -31,7 +33,11 @@ def components(mask: Bool[Tensor, "*n"]) -> Int[Tensor, "*n"]:
     """The connected component of each point, numbered from 1; 0 outside the set.
 
     Example:
-        >>> components(torch.tensor([[True, False, False], [False, True, False], [False, False, False]]))
+        >>> components(
+        ...     torch.tensor(
+        ...         [[True, False, False], [False, True, False], [False, False, False]]
+        ...     )
+        ... )
         tensor([[1, 0, 0],
                 [0, 1, 0],
                 [0, 0, 0]], dtype=torch.int32)
@@ -48,7 +54,9 @@ def betti(mask: Bool[Tensor, "*n"]) -> tuple[int, ...]:
     """Betti numbers of a set of grid points as closed cubes: pieces, tunnels, cavities.
 
     Example:
-        >>> ring = torch.tensor([[True, True, True], [True, False, True], [True, True, True]])
+        >>> ring = torch.tensor(
+        ...     [[True, True, True], [True, False, True], [True, True, True]]
+        ... )
         >>> betti(ring), betti(ring[None].expand(3, 3, 3))
         ((1, 1), (1, 1, 0))
 

@@ -45,11 +45,12 @@ class Grid(NamedTuple):
 
 
 def grid_loss(problem: Problem, plane: Plane, bounds: Bounds, n: int, *, memory: int | None = None) -> Grid:
-    """J(θ), the mean over inputs of |φ(x, θ) − target(x)|², at n^m points of a plane.
+    """The loss J(θ), the mean over inputs of |φ(x, θ) − target(x)|², at n^m points of a plane.
 
     Example:
         >>> from intertwine.genni import plane
-        >>> flat = plane(torch.tensor([[1.0, 0.0], [1.0, 1.0]]))  # slope 1, any intercept
+        >>> # slope 1, any intercept
+        >>> flat = plane(torch.tensor([[1.0, 0.0], [1.0, 1.0]]))
         >>> line = Problem(nn.Linear(1, 1), lambda x: x, torch.tensor([[1.0], [2.0]]))
         >>> grid_loss(line, flat, (0, 2), 3).loss.tolist()
         [0.0, 1.0, 4.0]
@@ -61,6 +62,12 @@ def grid_loss(problem: Problem, plane: Plane, bounds: Bounds, n: int, *, memory:
         memory: bytes that intermediate results may take; by default the cache of a CPU
             (0.5 MiB for points evaluated together, 4 MiB in turn), and a GiB on a GPU. The result takes n^m
             numbers beside that.
+
+    Returns:
+        The coordinates along a side, and the losses as a tensor of m axes.
+
+    See Also:
+        `epsilon_set` and `betti` count what lies below a threshold; `loss_at` takes single points.
 
     Raises:
         ValueError: a zero or constant target, outputs of another shape, an empty grid, or a plane of another
@@ -89,7 +96,9 @@ def loss_at(
     """J at given parameter vectors, such as those of a known orbit.
 
     Example:
-        >>> line = Problem(nn.Linear(1, 1), lambda x: 2 * x, torch.tensor([[1.0], [3.0]]))
+        >>> line = Problem(
+        ...     nn.Linear(1, 1), lambda x: 2 * x, torch.tensor([[1.0], [3.0]])
+        ... )
         >>> loss_at(line, torch.tensor([[2.0, 0.0], [2.0, 0.5]])).tolist()
         [0.0, 0.25]
 

@@ -24,8 +24,13 @@ def outputs(
     """The network's outputs with each of k parameter vectors; differentiable.
 
     Example:
-        >>> model = nn.Sequential(nn.Linear(1, 2, bias=False), nn.ReLU(), nn.Linear(2, 1, bias=False))
-        >>> x, points = torch.tensor([[-1.0], [2.0]]), torch.tensor([[1.0, -1.0, 3.0, 5.0]])
+        >>> model = nn.Sequential(
+        ...     nn.Linear(1, 2, bias=False), nn.ReLU(), nn.Linear(2, 1, bias=False)
+        ... )
+        >>> x, points = (
+        ...     torch.tensor([[-1.0], [2.0]]),
+        ...     torch.tensor([[1.0, -1.0, 3.0, 5.0]]),
+        ... )
         >>> outputs(model, points, x).flatten().tolist()  # 3·ReLU(x) + 5·ReLU(−x)
         [5.0, 6.0]
 

@@ -10,10 +10,12 @@ SINGULAR = 1e6  # condition from which directions of a plane are called dependen
 
 
 class Plane(NamedTuple):
-    """θ_0 + span of an orthonormal basis, in float64.
+    """A point θ_0 and the span of an orthonormal basis, in float64.
 
     Example:
-        >>> flat = plane(torch.tensor([[0.0, 0.0, 1.0], [2.0, 0.0, 1.0], [0.0, -3.0, 1.0]]))
+        >>> flat = plane(
+        ...     torch.tensor([[0.0, 0.0, 1.0], [2.0, 0.0, 1.0], [0.0, -3.0, 1.0]])
+        ... )
         >>> flat.coordinates.tolist(), round(flat.condition, 6)
         ([[0.0, 0.0], [2.0, 0.0], [0.0, 3.0]], 1.5)
     """
@@ -70,8 +72,12 @@ def random_plane(centre: Float[Tensor, " p"], m: int, *, generator: torch.Genera
     """A plane of m dimensions through a parameter vector, in directions that are uniformly distributed.
 
     Example:
-        >>> flat = random_plane(torch.ones(5), 2, generator=torch.Generator().manual_seed(0))
-        >>> torch.allclose(flat.basis @ flat.basis.T, torch.eye(2, dtype=torch.float64))
+        >>> flat = random_plane(
+        ...     torch.ones(5), 2, generator=torch.Generator().manual_seed(0)
+        ... )
+        >>> torch.allclose(
+        ...     flat.basis @ flat.basis.T, torch.eye(2, dtype=torch.float64)
+        ... )
         True
     """
     directions = torch.randn(

@@ -68,13 +68,14 @@ def describe_target(y: Float[Tensor, "n ..."], epsilon: float | None = None) -> 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """The loss J(θ), the mean over inputs of |φ(x, θ) − target(x)|², of a network φ.
+    """A network φ, a target and inputs: the loss $J(θ)$ is the mean over inputs of $|φ(x, θ) − target(x)|²$.
 
     Example:
         >>> line, x = nn.Linear(1, 1), torch.tensor([[1.0], [3.0]])
         >>> Problem(line, lambda x: 2 * x, x).y.flatten().tolist()
         [2.0, 6.0]
-        >>> Problem(line, torch.tensor([2.0, 1.0]), x).y.flatten().tolist()  # weight 2, bias 1
+        >>> # weight 2, bias 1
+        >>> Problem(line, torch.tensor([2.0, 1.0]), x).y.flatten().tolist()
         [3.0, 7.0]
     """
 

@@ -41,9 +41,13 @@ def search(
     """m+1 affinely independent parameter vectors that compute the target, trained together by Adam.
 
     Example:
-        >>> model = nn.Sequential(nn.Linear(1, 2, bias=False), nn.ReLU(), nn.Linear(2, 1, bias=False))
+        >>> model = nn.Sequential(
+        ...     nn.Linear(1, 2, bias=False), nn.ReLU(), nn.Linear(2, 1, bias=False)
+        ... )
         >>> x = torch.randn(200, 1, generator=torch.Generator().manual_seed(0))
-        >>> found = search(Problem(model, lambda x: x.relu() + 0.2 * x, x), m=1, seed=0)
+        >>> found = search(
+        ...     Problem(model, lambda x: x.relu() + 0.2 * x, x), m=1, seed=0
+        ... )
         >>> found.points.shape, bool((found.relative_loss < 1e-4).all())
         (torch.Size([2, 4]), True)
 
@@ -57,6 +61,12 @@ def search(
         starts: how many, 4(m+1) when not given, drawn by `random_starts`; or the starts themselves.
         steps: of Adam, with a cosine schedule from `lr` to 0.
         batch_size: inputs of a step; they are taken in turn.
+
+    Returns:
+        The parameter vectors as `points`, and what became of each start.
+
+    See Also:
+        `plane` lays a plane through the points, `grid_loss` evaluates the loss there.
 
     Raises:
         ValueError: a zero or constant target, its outputs of another shape than the network's, or m + 1 above
@@ -103,7 +113,9 @@ def random_starts(network: nn.Module, number: int, *, generator: torch.Generator
     """Parameter vectors as every module of the network draws its own when it is built.
 
     Example:
-        >>> starts = random_starts(nn.Linear(4, 1), 3, generator=torch.Generator().manual_seed(0))
+        >>> starts = random_starts(
+        ...     nn.Linear(4, 1), 3, generator=torch.Generator().manual_seed(0)
+        ... )
         >>> starts.abs().max() <= 0.5  # torch's uniform in ±1/√fan_in
         tensor(True)
     """

@@ -26,10 +26,11 @@ class AffineIntertwiner(NamedTuple):
 def affine_intertwiners(
     activation: str | Callable[[Tensor], Tensor] | Activation, *, tol: float = PROBE_TOLERANCE
 ) -> list[AffineIntertwiner]:
-    """The (a, t) with a = ±1 and |t| ≤ 10 for which σ(ax + t) = bσ(x) + s, beyond G_σ itself.
+    """The (a, t) with a = ±1 and |t| ≤ 10 for which $σ(ax + t) = bσ(x) + s$, beyond G_σ itself.
 
     Example:
-        >>> for found in affine_intertwiners("Hardsigmoid") + affine_intertwiners("ReLU6"):
+        >>> both = affine_intertwiners("Hardsigmoid") + affine_intertwiners("ReLU6")
+        >>> for found in both:
         ...     print(f"σ({found.a:g}x + {found.t:g}) = {found.b:g}σ(x) + {found.s:g}")
         σ(-1x + 0) = -1σ(x) + 1
         σ(-1x + 6) = -1σ(x) + 6

@@ -17,13 +17,19 @@ from intertwine.groups.scalar import TRIVIAL, ScalarGroup, gaussian
 
 @dataclass(frozen=True)
 class MatrixGroup(ABC):
-    """A group G of invertible n×n matrices with the map φ : G → GL(n) for which σ(Ax) = φ(A)σ(x).
+    """A group G of invertible n×n matrices with the map $φ : G → GL(n)$ for which $σ(Ax) = φ(A)σ(x)$.
 
     Example:
         >>> from intertwine.groups import intertwiner_group
         >>> group = intertwiner_group("ReLU", 3)
         >>> A = group.sample(torch.Generator().manual_seed(0))
-        >>> group.contains(A), group.contains(-A), group.lemma_applies, group.dimension, group.components
+        >>> (
+        ...     group.contains(A),
+        ...     group.contains(-A),
+        ...     group.lemma_applies,
+        ...     group.dimension,
+        ...     group.components,
+        ... )
         (True, False, True, 3, 6)
         >>> print(group)
         Σ_3 ⋉ (R_{>0})^3
@@ -196,7 +202,9 @@ class MatrixGroup(ABC):
 
         Example:
             >>> from intertwine.groups import intertwiner_group
-            >>> intertwiner_group(torch.square, 2).phi(torch.tensor([[0.0, 2.0], [3.0, 0.0]]))
+            >>> intertwiner_group(torch.square, 2).phi(
+            ...     torch.tensor([[0.0, 2.0], [3.0, 0.0]])
+            ... )
             tensor([[0., 4.],
                     [9., 0.]])
 
@@ -276,8 +284,16 @@ def smaller(first: type[MatrixGroup], second: type[MatrixGroup]) -> type[MatrixG
     """Of two classes of groups the one that lies in the other; None if neither does.
 
     Example:
-        >>> from intertwine.groups import CentredOrthogonal, ComplexDiagonal, GeneralLinear, Orthogonal
-        >>> smaller(GeneralLinear, Orthogonal).__name__, smaller(CentredOrthogonal, Orthogonal).__name__
+        >>> from intertwine.groups import (
+        ...     CentredOrthogonal,
+        ...     ComplexDiagonal,
+        ...     GeneralLinear,
+        ...     Orthogonal,
+        ... )
+        >>> (
+        ...     smaller(GeneralLinear, Orthogonal).__name__,
+        ...     smaller(CentredOrthogonal, Orthogonal).__name__,
+        ... )
         ('Orthogonal', 'CentredOrthogonal')
         >>> smaller(Orthogonal, ComplexDiagonal) is None
         True

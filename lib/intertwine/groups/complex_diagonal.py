@@ -19,7 +19,11 @@ class ComplexDiagonal(MatrixGroup):
 
     Example:
         >>> A = torch.tensor([[1.0, -2.0], [2.0, 1.0]])
-        >>> ComplexDiagonal(2).contains(A), ComplexDiagonal(2).contains(A.abs()), ComplexDiagonal(6).dimension
+        >>> (
+        ...     ComplexDiagonal(2).contains(A),
+        ...     ComplexDiagonal(2).contains(A.abs()),
+        ...     ComplexDiagonal(6).dimension,
+        ... )
         (True, False, 6)
 
     Rotary positions turn pairs of queries and keys, so these are the matrices that commute with them. The

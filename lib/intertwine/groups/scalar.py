@@ -100,7 +100,10 @@ class ScalarGroup:
         """The element d of each entry for which d·a is the representative of all elements times a.
 
         Example:
-            >>> ScalarGroup("nonzero").normal(torch.tensor([0.5, -2.0])), SIGNS.normal(torch.tensor([-3.0]))
+            >>> (
+            ...     ScalarGroup("nonzero").normal(torch.tensor([0.5, -2.0])),
+            ...     SIGNS.normal(torch.tensor([-3.0])),
+            ... )
             (tensor([ 2.0000, -0.5000]), tensor([-1.]))
         """
         sign = torch.where(a < 0, -1.0, 1.0).to(a.dtype)

@@ -20,10 +20,13 @@ LOGARITHMS = (0.05, 7.0)  # range of log|λ| for the generator λ of a discrete 
 def scalar_group(
     activation: str | Callable[[Tensor], Tensor] | Activation, *, tol: float = PROBE_TOLERANCE
 ) -> ScalarGroup:
-    """H_σ = {a ≠ 0 : there is b with σ(ax) = bσ(x) for all x}, from values of σ (godfrey2022 §3 and E.2).
+    """The numbers a ≠ 0 for which some b has $σ(ax) = bσ(x)$ for all x: H_σ (godfrey2022 §3 and E.2).
 
     Example:
-        >>> [str(scalar_group(name)) for name in ("GELU", "tanh", "ReLU", "abs", "Identity")]
+        >>> [
+        ...     str(scalar_group(name))
+        ...     for name in ("GELU", "tanh", "ReLU", "abs", "Identity")
+        ... ]
         ['trivial', 'signs', 'positive', 'nonzero', 'linear']
         >>> scalar_group(lambda x: x * torch.cos(x.abs().log().clamp(min=-99)))
         ScalarGroup(discrete, {±23.1406926328^k})

@@ -1,7 +1,8 @@
 """ReLU networks with one hidden layer: when two of them are the same function (ramakrishnan2026).
 
 Example:
-    >>> p = ShallowReLU([[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [[1, 1, 1]], [0])  # σ(x) + σ(y) + σ(1−x−y)
+    >>> # σ(x) + σ(y) + σ(1−x−y)
+    >>> p = ShallowReLU([[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [[1, 1, 1]], [0])
     >>> q = ShallowReLU([[-1, 0], [0, -1], [1, 1]], [0, 0, -1], [[1, 1, 1]], [1])
     >>> answer = same_function(p, q)
     >>> answer.equal, answer.symmetry.flips

@@ -76,15 +76,25 @@ def canonical_form(p: ShallowReLU | nn.Module, tolerance: float | None = None) -
     """The canonical form of a network's function: equal functions have equal forms, and only they.
 
     Example:
-        >>> form = canonical_form(ShallowReLU([[1], [-1], [1]], [0, 0, 1], [[1, -1, 2]], [0]))
+        >>> form = canonical_form(
+        ...     ShallowReLU([[1], [-1], [1]], [0, 0, 1], [[1, -1, 2]], [0])
+        ... )
         >>> form.normals.tolist()  # σ(x) − σ(−x) = x bends nowhere
         [[1, 1]]
-        >>> form.gamma.tolist() == [[1]], form.L.tolist() == [[2]], form.e.tolist() == [1]
+        >>> (
+        ...     form.gamma.tolist() == [[1]],
+        ...     form.L.tolist() == [[2]],
+        ...     form.e.tolist() == [1],
+        ... )
         (True, True, True)
 
-    In floats, forms of equal functions agree up to rounding; compare functions with `same_function`.
+    The function is $f = Σ_H γ_H |u_H| + Lx + e$ over hyperplanes H, with $u_H = n_H·x + b_H$. In floats,
+    forms of equal functions agree up to rounding.
 
     Source: beyond ramakrishnan2026; it decides their Theorems 3 and 4 in time O(nm(k + log n)).
+
+    See Also:
+        `same_function` compares two functions, `compress` makes a small network of a form.
     """
     p = as_shallow(p)
     tolerance = p.tolerance if tolerance is None else tolerance

@@ -38,7 +38,9 @@ def compress(p: ShallowReLU | nn.Module, tolerance: float = TOLERANCE) -> Compre
     """The same function with as few neurons as can be found, and a lower bound.
 
     Example:
-        >>> p = ShallowReLU([[1], [2], [5], [3], [-3]], [1, 2, 0, 0, 0], [[1, 2, 0, 1, -1]], [0])
+        >>> p = ShallowReLU(
+        ...     [[1], [2], [5], [3], [-3]], [1, 2, 0, 0, 0], [[1, 2, 0, 1, -1]], [0]
+        ... )
         >>> small = compress(p)  # 5σ(x+1) + 3x
         >>> small.network.n, small.hyperplanes, small.optimal, small.reason
         (2, 1, True, 'no choice of sides does with 1')
@@ -46,8 +48,10 @@ def compress(p: ShallowReLU | nn.Module, tolerance: float = TOLERANCE) -> Compre
     There is a neuron at least for each of the h hyperplanes where the function bends. Whether h suffice is a
     partition problem, solved for h ≤ 40, and so is h + 1, which takes up to a minute there. For one output
     h + 2 always do (2 if h = 0). For several, all configurations are searched for h ≤ 7, and otherwise the
-    gap remains open if h + 1 do not suffice. Nearly parallel neurons are not merged, see
-    `degeneracy`.
+    gap remains open if h + 1 do not suffice. Nearly parallel neurons are not merged.
+
+    See Also:
+        `degeneracy` says how near to smaller a network is; `canonical_form` counts the hyperplanes.
     """
     p = as_shallow(p)
     found = arrangement(p, tolerance)

@@ -61,11 +61,12 @@ def configuration(
 
 
 def configurations(form: CanonicalForm, tolerance: float = TOLERANCE) -> Iterator[Configuration]:
-    """All 3^h of them.
+    """All ways to realise a canonical form as a network: 3^h of them.
 
     Example:
         >>> from intertwine.shallow import canonical_form
-        >>> form = canonical_form(ShallowReLU([[1], [-1]], [0, 0], [[1, 2]], [0]))  # σ(x) + 2σ(−x)
+        >>> # σ(x) + 2σ(−x)
+        >>> form = canonical_form(ShallowReLU([[1], [-1]], [0, 0], [[1, 2]], [0]))
         >>> [each.width for each in configurations(form)]
         [3, 3, 2]
     """

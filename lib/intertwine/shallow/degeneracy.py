@@ -27,12 +27,19 @@ class Degeneracy(NamedTuple):
 
 
 def degeneracy(p: ShallowReLU, tolerance: float = TOLERANCE) -> Degeneracy:
-    """The distances, in time O(n²m); neurons are numbered as in the network without 0-factors.
+    """How near neurons are to merging, to silence and to a constant, in time $O(n²m)$.
+
+    Neurons are numbered as in the network without 0-factors.
 
     Example:
         >>> p = ShallowReLU([[1.0, 0.0], [0.0, 1.0]], [0.0, 1e-6], [[1, 1e-3]], [0])
         >>> found = degeneracy(p)
-        >>> round(found.parallel, 6), found.pair, round(found.silent, 6), found.silent_neuron
+        >>> (
+        ...     round(found.parallel, 6),
+        ...     found.pair,
+        ...     round(found.silent, 6),
+        ...     found.silent_neuron,
+        ... )
         (1.0, (0, 1), 0.001, 1)
     """
     q = merged(p, arrangement(p, tolerance), tolerance).network.float()

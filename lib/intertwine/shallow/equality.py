@@ -85,13 +85,16 @@ class Equality:
 def same_function(
     p: ShallowReLU | nn.Module, q: ShallowReLU | nn.Module, tolerance: float | None = None
 ) -> Equality:
-    """Whether two networks, of any widths, are the same function (Theorems 3 and 4).
+    """Whether two networks, of any widths, are the same function (ramakrishnan2026, Theorems 3 and 4).
 
     Example:
         >>> p = ShallowReLU([[1], [-1]], [0, 0], [[1, 1]], [0])
-        >>> same_function(p, ShallowReLU([[-1], [3], [1]], [0, 0, 0], [[1, 1, -2]], [0])).equal
+        >>> same_function(
+        ...     p, ShallowReLU([[-1], [3], [1]], [0, 0, 0], [[1, 1, -2]], [0])
+        ... ).equal
         True
-        >>> no = same_function(p, ShallowReLU([[1]], [0], [[1]], [0]))  # |x| is not σ(x)
+        >>> # |x| is not σ(x)
+        >>> no = same_function(p, ShallowReLU([[1]], [0], [[1]], [0]))
         >>> no.equal, no.witness.x < 0
         (False, array([ True]))
 
@@ -104,6 +107,13 @@ def same_function(
         p, q: networks, or modules that `ShallowReLU.from_module` takes, with the same inputs and outputs.
         tolerance: for floats; the smaller of both networks' own when not given, which is 10⁻⁹, and 10⁻⁶ for
             two float32 modules, whose numbers are no better known.
+
+    Returns:
+        `equal` is True, with the `symmetry` between the networks; False, with a `witness`, an input where
+        they differ; or None where it is undecided at this tolerance.
+
+    See Also:
+        `canonical_form`, where many networks are compared; `same_network` for networks that are not shallow.
     """
     p, q = as_shallow(p), as_shallow(q)
     tolerance = min(p.tolerance, q.tolerance) if tolerance is None else tolerance

@@ -31,12 +31,14 @@ def is_generic(p: ShallowReLU | nn.Module, tolerance: float | None = None) -> Ge
     Example:
         >>> is_generic(ShallowReLU([[1, 0], [0, 1]], [0, 0], [[1, 1]], [0]))
         Genericity(generic=True, reason='the matrices λ_i w_iᵀ are linearly independent', distance=1.0)
-        >>> is_generic(ShallowReLU([[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [[1, 1, 1]], [0])).reason
+        >>> is_generic(
+        ...     ShallowReLU([[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [[1, 1, 1]], [0])
+        ... ).reason
         'hidden symmetries, such as the flip of neurons 0, 1, 2'
 
     Without 0-factors, and with every neuron on a hyperplane of its own, it is iff no non-empty S has
-    Σ_S λ_i w_iᵀ = 0. That is certain, in polynomial time, where these matrices are linearly independent, and
-    decided for n ≤ 40 by a search over all sets. With opposite pairs of neurons all configurations are
+    $Σ_S λ_i w_iᵀ = 0$. That is certain, in polynomial time, where these matrices are linearly independent,
+    and decided for n ≤ 40 by a search over all sets. With opposite pairs of neurons all configurations are
     searched, for up to 7 hyperplanes; σ(x) + 2σ(−x) is generic too.
     """
     p = as_shallow(p)
@@ -96,8 +98,11 @@ def fibre(p: ShallowReLU | nn.Module, tolerance: float | None = None) -> Fibre:
     """Dimension and components of the set of networks with p's function and width.
 
     Example:
-        >>> found = fibre(ShallowReLU([[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [[1, 1, 1]], [0]))
-        >>> found.dimension, found.components, found.exact  # two orbits of six components each
+        >>> found = fibre(
+        ...     ShallowReLU([[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [[1, 1, 1]], [0])
+        ... )
+        >>> # two orbits of six components each
+        >>> found.dimension, found.components, found.exact
         (3, 12, True)
 
     With one neuron on every hyperplane the fibre is a free H_n-orbit, of n! components, for the empty set

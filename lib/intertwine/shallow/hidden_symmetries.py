@@ -17,7 +17,7 @@ PRIME = 2**31 - 1  # so that products of two residues fit into int64
 
 @dataclass(frozen=True, eq=False)
 class HiddenSymmetries:
-    """The non-empty sets S with Σ_S λ_i w_iᵀ = 0; iterate to list them, as tuples of neurons."""
+    """The non-empty sets S with $Σ_S λ_i w_iᵀ = 0$; iterate to list them, as tuples of neurons."""
 
     count: int | None
     """None where there are too many neurons."""
@@ -33,7 +33,7 @@ class HiddenSymmetries:
 
 
 def hidden_symmetries(p: ShallowReLU | nn.Module, tolerance: float = ROUNDING) -> HiddenSymmetries:
-    """All sets S whose signs can be flipped, Σ_S λ_i w_iᵀ = 0 for all outputs together.
+    """All sets S of neurons that can be flipped together: $Σ_S λ_i w_iᵀ = 0$, for all outputs at once.
 
     Example:
         >>> p = ShallowReLU([[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [[1, 1, 1]], [0])
@@ -41,9 +41,12 @@ def hidden_symmetries(p: ShallowReLU | nn.Module, tolerance: float = ROUNDING) -
         >>> found.count, found.list()
         (1, [(0, 1, 2)])
 
-    Independent matrices λ_i w_iᵀ have none, whatever their number. Otherwise all 2^n sets are searched for
+    Independent matrices $λ_i w_iᵀ$ have none, whatever their number. Otherwise all 2^n sets are searched for
     n ≤ 40, by meeting in the middle; where there are 0-factors, flips of dead neurons count too. In floats a
-    sum is zero when no entry exceeds tolerance · Σ ‖λ_i w_iᵀ‖_∞.
+    sum is zero when no entry exceeds the tolerance times $Σ_i ‖λ_i w_iᵀ‖_∞$.
+
+    See Also:
+        `flip` flips such a set; `is_generic` asks whether there is none.
 
     Raises:
         ValueError: floats with tens of millions of sums close to zero.

@@ -38,7 +38,8 @@ def zero_factor_rank(p: ShallowReLU, tolerance: float = TOLERANCE) -> int:
     """How many neurons are 0-factors, which the minimal form drops (Definition 4).
 
     Example:
-        >>> zero_factor_rank(ShallowReLU([[1], [2], [3]], [1, 2, 1], [[1, 2, 0]], [0]))  # parallel, dead
+        >>> # parallel, dead
+        >>> zero_factor_rank(ShallowReLU([[1], [2], [3]], [1, 2, 1], [[1, 2, 0]], [0]))
         2
     """
     return p.n - merged(p, arrangement(p, tolerance), tolerance).network.n
@@ -48,7 +49,9 @@ def zero_factor_reduction(p: ShallowReLU, tolerance: float = TOLERANCE) -> Shall
     """The minimal form without its 0-factors (Definition-Lemma 5): the same function, p.n − rank neurons.
 
     Example:
-        >>> q = zero_factor_reduction(ShallowReLU([[1], [2], [0]], [1, 2, 1], [[1, 2, 3]], [0]))
+        >>> q = zero_factor_reduction(
+        ...     ShallowReLU([[1], [2], [0]], [1, 2, 1], [[1, 2, 3]], [0])
+        ... )
         >>> q.rows.tolist(), q.V.tolist() == [[5]], q.c.tolist()
         ([[1, 1]], True, [3])
 

@@ -15,7 +15,7 @@ ODD_TOLERANCE = 1e-9  # of κx, relative to the larger of σ(x) and x
 
 
 def act(p: ShallowReLU, A: object) -> ShallowReLU:
-    """An element of G_ReLU, the group H_n of ramakrishnan2026, acts: W → AW, b → Ab, V → VA⁻¹.
+    """Act by an element of G_ReLU, the group H_n of ramakrishnan2026: $W → AW$, $b → Ab$, $V → VA⁻¹$.
 
     Example:
         >>> p = ShallowReLU([[1], [2]], [0, 1], [[3, 5]], [0])
@@ -52,7 +52,9 @@ def monomial_matrix(columns: Int[np.ndarray, " n"], scales: Shaped[np.ndarray, "
 
 
 def flip(p: ShallowReLU, S: Iterable[int], kappa: int | float = 1) -> ShallowReLU:
-    """(w_i, b_i) negated for i in S, and c + κ Σ_S λ_i b_i: the same function iff κ Σ_S λ_i w_iᵀ = 0.
+    """Flip a set S of neurons, which keeps the function iff $κ Σ_S λ_i w_iᵀ = 0$.
+
+    A flip negates $(w_i, b_i)$ for i in S, and adds $κ Σ_S λ_i b_i$ to c.
 
     Example:
         >>> p = ShallowReLU([[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [[1, 1, 1]], [0])
@@ -73,15 +75,18 @@ def flip(p: ShallowReLU, S: Iterable[int], kappa: int | float = 1) -> ShallowReL
 
 
 def odd_slope(activation: str | Callable[[Tensor], Tensor] | Activation) -> float | None:
-    """κ with σ(x) − σ(−x) = κx for all x, or None if the odd part of σ is not linear.
+    """The κ with $σ(x) − σ(−x) = κx$ for all x, or None if the odd part of σ is not linear.
 
     Example:
-        >>> [round(odd_slope(name), 9) for name in ("ReLU", "GELU", "SiLU", "Softplus", "abs")]
+        >>> [
+        ...     round(odd_slope(name), 9)
+        ...     for name in ("ReLU", "GELU", "SiLU", "Softplus", "abs")
+        ... ]
         [1.0, 1.0, 1.0, 1.0, 0.0]
         >>> odd_slope("ELU") is None
         True
 
-    Flipping S keeps the function iff κ Σ_S λ_i w_iᵀ = 0; where κ = 0 every flip does.
+    Flipping S keeps the function iff $κ Σ_S λ_i w_iᵀ = 0$; where κ = 0 every flip does.
     """
     sigma = as_activation(activation)
     x = torch.logspace(-3, 3, 601, dtype=torch.float64)  # compared with σ at every scale

@@ -17,7 +17,9 @@ def random_network(n: int, m: int, k: int, size: int = 3, *, generator: torch.Ge
     """An exact network of integers in [−size, size], with w_i ≠ 0 and λ_i ≠ 0.
 
     Example:
-        >>> random_network(n=4, m=2, k=1, generator=torch.Generator().manual_seed(0)).rows.shape
+        >>> random_network(
+        ...     n=4, m=2, k=1, generator=torch.Generator().manual_seed(0)
+        ... ).rows.shape
         (4, 3)
 
     Coincidences are likely: parallel neurons, opposite pairs, hidden flips.

@@ -15,10 +15,12 @@ from intertwine.shallow.exact import TOLERANCE, Numbers, is_exact, numbers
 
 @dataclass(frozen=True, eq=False, init=False)
 class ShallowReLU:
-    """x ↦ V σ(Wx + b) + c, with σ(u) = max(u, 0): the parameters Ω_(m,n,k) of ramakrishnan2026.
+    """A network $x ↦ Vσ(Wx + b) + c$ with $σ(u) = max(u, 0)$: the parameters Ω_(m,n,k) of ramakrishnan2026.
 
     Example:
-        >>> p = ShallowReLU(W=[[1, 0], [0, 1], [-1, -1]], b=[0, 0, 1], V=[[1, 1, 1]], c=[0])
+        >>> p = ShallowReLU(
+        ...     W=[[1, 0], [0, 1], [-1, -1]], b=[0, 0, 1], V=[[1, 1, 1]], c=[0]
+        ... )
         >>> p.m, p.n, p.k, p.exact
         (2, 3, 1, True)
         >>> p([[2, 3]]).tolist()
@@ -70,7 +72,7 @@ class ShallowReLU:
 
     @property
     def rows(self) -> Shaped[np.ndarray, "n m1"]:
-        """(w_i, b_i), n×(m+1)."""
+        """The rows $(w_i, b_i)$, n×(m+1)."""
         return np.column_stack([self.W, self.b])
 
     def __call__(
@@ -114,7 +116,9 @@ class ShallowReLU:
         The results of `act` and the like are in float64 and have the tolerance of float64.
 
         Example:
-            >>> ShallowReLU.from_module(nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))).n
+            >>> ShallowReLU.from_module(
+            ...     nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))
+            ... ).n
             8
         """
         layers = [layer for layer in _chain(module) if not isinstance(layer, nn.Flatten)]

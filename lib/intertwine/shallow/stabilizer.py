@@ -19,7 +19,7 @@ from intertwine.shallow.relu_network import ShallowReLU, as_shallow
 
 @dataclass(frozen=True, eq=False)
 class Stabilizer:
-    """R_{>0}^r ⋊ Σ_r on r zero neurons, times a symmetric group on every block of neurons alike."""
+    """$R_{>0}^r ⋊ Σ_r$ on r zero neurons, times a symmetric group on every block of neurons alike."""
 
     n: int
     zeros: tuple[int, ...]
@@ -55,10 +55,12 @@ class Stabilizer:
 
 
 def stabilizer(p: ShallowReLU | nn.Module, tolerance: float | None = None) -> Stabilizer:
-    """The stabiliser of parameters in H_n (ramakrishnan2026, Theorem 2 and Proposition 2).
+    """Which elements of H_n leave the parameters alone (ramakrishnan2026, Theorem 2 and Proposition 2).
 
     Example:
-        >>> p = ShallowReLU([[1], [2], [0], [3], [3]], [0, 0, 0, 1, 1], [[6, 3, 0, 1, 1]], [0])
+        >>> p = ShallowReLU(
+        ...     [[1], [2], [0], [3], [3]], [0, 0, 0, 1, 1], [[6, 3, 0, 1, 1]], [0]
+        ... )
         >>> found = stabilizer(p)
         >>> found.dimension, found.order, found.blocks
         (1, 4, ((0, 1), (3, 4)))

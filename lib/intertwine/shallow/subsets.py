@@ -42,7 +42,7 @@ class SubsetSums:
 def subset_sums(
     vectors: Shaped[np.ndarray, "n d"], target: Shaped[np.ndarray, " d"], tolerance: float = ROUNDING
 ) -> SubsetSums:
-    """All S with Σ_S v_i = target, the empty set included if the target is 0.
+    """All S with $Σ_S v_i$ = target, the empty set included if the target is 0.
 
     Example:
         >>> from intertwine.shallow import numbers

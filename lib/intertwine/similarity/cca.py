@@ -12,7 +12,10 @@ def cca(X: Tensor, Y: Tensor, *, spatial: Spatial | None = None) -> Float[Tensor
     """The mean canonical correlation: a similarity in [0, 1], higher is more similar.
 
     Example:
-        >>> X, A = torch.randn(50, 3, dtype=torch.float64), torch.tensor([[1.0, 2, 0], [0, 1, 0], [5, 0, 1]])
+        >>> X, A = (
+        ...     torch.randn(50, 3, dtype=torch.float64),
+        ...     torch.tensor([[1.0, 2, 0], [0, 1, 0], [5, 0, 1]]),
+        ... )
         >>> round(cca(X, X @ A.double()).item(), 6)
         1.0
 

@@ -19,7 +19,7 @@ def cka(
     estimator: Estimator = "unbiased",
     spatial: Spatial | None = None,
 ) -> Float[Tensor, ""]:
-    """HSIC(K, L)/√(HSIC(K, K)·HSIC(L, L)): a similarity, 1 for equal Gram matrices, higher is more similar.
+    """Centred kernel alignment: a similarity, 1 for equal Gram matrices, higher is more similar.
 
     Example:
         >>> import torch
@@ -28,11 +28,12 @@ def cka(
         >>> round(cka(X, -2 * X + 1).item(), 6), cka(X, noise).item() < 0.5
         (1.0, True)
 
-    The unbiased estimator is about 0 for independent features, and may be negative; the biased one lies in
-    [0, 1] for positive kernels, and is near 1 for any features with n much smaller than c (Kornblith et al.
-    2019; Nguyen et al. 2021). For the linear kernel features are centred first, which only reduces rounding;
-    Gram matrices are formed only where n is small against c, or the kernel needs them. With the linear and
-    the Gaussian kernel it can be differentiated.
+    It is $HSIC(K, L)/√{HSIC(K, K)·HSIC(L, L)}$ of the Gram matrices K and L. The unbiased estimator is about
+    0 for independent features, and may be negative; the biased one lies in [0, 1] for positive kernels, and
+    is near 1 for any features with n much smaller than c (Kornblith et al. 2019; Nguyen et al. 2021). For the
+    linear kernel features are centred first, which only reduces rounding; Gram matrices are formed only where
+    n is small against c, or the kernel needs them. With the linear and the Gaussian kernel it can be
+    differentiated.
 
     Args:
         X: features (n, p), tokens (n, t, p) or feature maps (n, p, h, w).

@@ -37,7 +37,9 @@ def compare(
     Example:
         >>> layers = nn.Conv2d(1, 2, 3), nn.ReLU(), nn.Conv2d(2, 4, 3), nn.ReLU()
         >>> networks = [nn.Sequential(*layers[:2]), nn.Sequential(*layers)]
-        >>> images = torch.randn(20, 1, 8, 8, generator=torch.Generator().manual_seed(0))
+        >>> images = torch.randn(
+        ...     20, 1, 8, 8, generator=torch.Generator().manual_seed(0)
+        ... )
         >>> compare(*networks, ["0", "1"], images, layers2=["3"], device="cpu").shape
         (2, 1)
         >>> def cosine(X, Y):  # a measure of your own
@@ -65,6 +67,9 @@ def compare(
 
     Returns:
         Rows `layers`, columns `layers2`; the measure says whether higher is more similar.
+
+    See Also:
+        `which` lists the measures and their invariances; `null` says what unrelated features reach.
 
     Raises:
         ValueError: unknown layers or measure, no layer, fewer than 4 images, too little memory, features that

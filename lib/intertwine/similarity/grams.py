@@ -15,11 +15,14 @@ GPU_TILE = 4096
 
 
 def gram(X: Float[Tensor, "n ..."], kernel: Kernel) -> Float[Tensor, "n n"]:
-    """K_ij = k(x_i, x_j); for features (n, positions, c) summed over positions, for "max" before the maximum.
+    """The Gram matrix $K_ij = k(x_i, x_j)$ of features.
+
+    For features (n, positions, c) it is summed over positions, for "max" before the maximum.
 
     Example:
         >>> X = torch.tensor([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]], dtype=torch.float64)
-        >>> torch.linalg.eigvalsh(gram(X, "max"))[0]  # not positive: godfrey2022 Lemma 5.5 is refuted
+        >>> # not positive: godfrey2022 Lemma 5.5 is refuted
+        >>> torch.linalg.eigvalsh(gram(X, "max"))[0]
         tensor(-0.4142, dtype=torch.float64)
 
     Args:
@@ -71,7 +74,7 @@ def max_gram(
     *,
     around: Float[Tensor, " c"] | None = None,
 ) -> Float[Tensor, "n m"]:
-    """K_ij = max_c Σ_p x_ipc·y_jpc as a running maximum over channels of matrix products.
+    """The matrix $K_ij = max_c Σ_p x_ipc·y_jpc$, as a running maximum over channels of matrix products.
 
     Example:
         >>> max_gram(torch.tensor([[1.0, 2.0], [3.0, -1.0]]))

@@ -60,6 +60,12 @@ def null(
             function draws a pair in place of X and Y, such as features of untrained networks.
         repeats: how many draws, at least 2.
         generator: of the draws, on the CPU.
+
+    Returns:
+        The value that is `observed`, the `values` of the unrelated features, and whether it `stands_out`.
+
+    See Also:
+        `compare` takes all layers of two networks.
     """
     measure = as_measure(measure) if isinstance(measure, str) else measure
     if not callable(kind):

@@ -24,7 +24,7 @@ def procrustes(
     centred: bool = True,
     spatial: Spatial | None = None,
 ) -> Float[Tensor, ""]:
-    """1 − δ/2, δ = min over Q in the group of ‖X − YQ‖ for X and Y of norm 1; or the angle between X and YQ.
+    """How near an element Q of a group brings Y to X: a similarity, or the angle between X and YQ.
 
     Example:
         >>> X = torch.randn(20, 3, dtype=torch.float64)
@@ -33,9 +33,10 @@ def procrustes(
         >>> procrustes(X, X, form="angular").item() < 1e-7
         True
 
-    The similarity is in [0, 1], higher is more similar; at 0.293 = 1 − 1/√2 X and YQ are orthogonal,
-    the least for orthogonal, and for non-negative features that are not centred. The angle is a distance in
-    [0, π], lower is more similar, and a metric between orbits (Williams et al. 2021), as δ is.
+    The similarity is $1 − δ/2$, where δ is the least $‖X − YQ‖$ for X and Y of norm 1. It is in [0, 1],
+    higher is more similar; at 0.293 = 1 − 1/√2 X and YQ are orthogonal, the least for orthogonal, and for
+    non-negative features that are not centred. The angle is a distance in [0, π], lower is more similar, and
+    a metric between orbits (Williams et al. 2021), as δ is.
 
     Features are divided by their Frobenius norm; for "grelu" by the norm of each column first, and units that
     are 0 are left out. The narrower features get columns of zeros. δ is computed as the residual ‖XQ − Y‖,

@@ -143,6 +143,7 @@ _ALL = [
 ]  # fmt: skip
 
 MEASURES = {measure.name: measure for measure in _ALL}
+"""All measures by name; `which` shows them as a table."""
 
 
 def as_measure(measure: str | Measure | Callable[[Tensor, Tensor], Tensor | float]) -> Measure:
@@ -178,12 +179,16 @@ def which() -> pd.DataFrame:
     """Which measure when: the registry as a table, one row a measure.
 
     Example:
-        >>> which().loc["cca", "invertible linear"], which().loc["r2", "invertible linear"]
+        >>> (
+        ...     which().loc["cca", "invertible linear"],
+        ...     which().loc["r2", "invertible linear"],
+        ... )
         ('yes', 'first')
 
     Returns:
-        Index: the names. Columns: kind ("similarity", higher is more similar, or "distance"), range, metric,
-        a column for each of `INVARIANCES` ("yes", "first", "second" argument only, or "no"), use.
+        A row for each name. The columns are kind ("similarity", higher is more similar, or "distance"),
+        range, metric, a column for each of `INVARIANCES` ("yes", "first", "second" argument only, or "no"),
+        use.
     """
     rows = {}
     for m in MEASURES.values():

@@ -23,18 +23,20 @@ EXACT = {
 
 
 def soft_matching(X: Tensor, Y: Tensor, *, spatial: Spatial | None = None) -> Float[Tensor, ""]:
-    """√(min over P of Σ P_ij‖x_i − y_j‖²): a distance in [0, 2], lower is more similar (Khosla & Williams).
+    """Soft matching of units: a distance in [0, 2], lower is more similar (Khosla & Williams).
 
     Example:
         >>> X = torch.randn(20, 3, dtype=torch.float64)
         >>> round(soft_matching(X, X.flip(1)).item(), 6)
         0.0
-        >>> round(soft_matching(X, X.repeat(1, 2)).item(), 6)  # every unit split into two
+        >>> # every unit split into two
+        >>> round(soft_matching(X, X.repeat(1, 2)).item(), 6)
         0.0
 
-    x_i and y_j are the columns, centred and divided by their root mean square norm over units. P moves mass
-    1/p from every unit of X and mass 1/q to every unit of Y; for p = q it is a permutation over p. A metric,
-    up to permutations and repetitions of units (Khosla and Williams 2024); arguments as in `cca`.
+    It is the root of the least $Σ_ij P_ij ‖x_i − y_j‖²$ over plans P. The columns x_i and y_j are centred and
+    divided by their root mean square norm over units. P moves mass 1/p from every unit of X and mass 1/q to
+    every unit of Y; for p = q it is a permutation over p. A metric, up to permutations and repetitions of
+    units (Khosla and Williams 2024); arguments as in `cca`.
 
     Widths of which one divides the other are an assignment problem. Others are solved by the network simplex
     of POT where that is installed, and by scipy's linear program where it is not: the same to rounding, in

@@ -18,7 +18,9 @@ def between(model1: nn.Module, model2: nn.Module, fraction: float) -> nn.Module:
 
     Example:
         >>> one, two = nn.Linear(1, 1), nn.Linear(1, 1)
-        >>> torch.allclose(between(one, two, 0.5).weight, (one.weight + two.weight) / 2)
+        >>> torch.allclose(
+        ...     between(one, two, 0.5).weight, (one.weight + two.weight) / 2
+        ... )
         True
 
     The models, of the same shapes, are not changed; t is the `fraction` of the way from model 1 to model 2.
@@ -37,13 +39,21 @@ def line(
     """Accuracy on the line between two networks, with interpolated and re-estimated batch-norm statistics.
 
     Example:
-        >>> a, b = (nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2)) for _ in range(2))
+        >>> a, b = (
+        ...     nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2)) for _ in range(2)
+        ... )
         >>> data = Dataset.of(torch.randn(20, 3), torch.arange(20) % 2)
         >>> line(a, b, data, data, [0.5])["batch_norm"].tolist()
         ['interpolated', 're-estimated']
 
-    Returns the columns batch_norm, fraction (of the way from model 1 to model 2), and accuracy (on `test`, a
-    fraction). Batch norm takes the statistics of the images `train`.
+    Batch norm takes the statistics of the images `train`.
+
+    Returns:
+        The columns batch_norm, fraction (of the way from model 1 to model 2), and accuracy (on `test`, a
+        fraction).
+
+    See Also:
+        `match` of `intertwine.weightspace` before it; `barriers` of the table after it.
     """
     for model in (model1, model2):
         if not isinstance(model, nn.Module):
@@ -66,7 +76,9 @@ def barriers(lines: pd.DataFrame, by: Sequence[str], accuracy: str = "accuracy")
     """How far accuracy on a line falls below the chord between its ends, at most; lower is better connected.
 
     Example:
-        >>> table = pd.DataFrame({"fraction": [0.0, 0.5, 1.0], "accuracy": [0.9, 0.4, 0.8], "pair": 0})
+        >>> table = pd.DataFrame(
+        ...     {"fraction": [0.0, 0.5, 1.0], "accuracy": [0.9, 0.4, 0.8], "pair": 0}
+        ... )
         >>> round(barriers(table, ["pair"])["barrier"].item(), 2)
         0.45
 

@@ -41,12 +41,18 @@ class Junction:
 
     Example:
         >>> def network():
-        ...     convolutions = nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Conv2d(4, 8, 3), nn.ReLU()
+        ...     convolutions = (
+        ...         nn.Conv2d(1, 4, 3),
+        ...         nn.ReLU(),
+        ...         nn.Conv2d(4, 8, 3),
+        ...         nn.ReLU(),
+        ...     )
         ...     return nn.Sequential(*convolutions, nn.Flatten(), nn.Linear(128, 10))
         >>> a, b = network(), network()
         >>> images = torch.randn(50, 1, 8, 8)
         >>> data = Dataset.of(images, torch.arange(50) % 10)
-        >>> junction = Junction(a, b, "3", data, device="cpu")  # behind the second ReLU
+        >>> # behind the second ReLU
+        >>> junction = Junction(a, b, "3", data, device="cpu")
         >>> junction.statistics.widths, junction.statistics.n == 50 * 4 * 4
         ((8, 8), True)
 

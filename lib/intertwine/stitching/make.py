@@ -37,24 +37,35 @@ def stitch(
 
     Example:
         >>> def network():
-        ...     convolutions = nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Conv2d(4, 8, 3), nn.ReLU()
+        ...     convolutions = (
+        ...         nn.Conv2d(1, 4, 3),
+        ...         nn.ReLU(),
+        ...         nn.Conv2d(4, 8, 3),
+        ...         nn.ReLU(),
+        ...     )
         ...     return nn.Sequential(*convolutions, nn.Flatten(), nn.Linear(128, 10))
         >>> a, b = network(), network()
-        >>> swapped = torch.eye(8)[[1, 0, 2, 3, 4, 5, 6, 7]]  # a matrix, such as an element of a group
+        >>> # a matrix, such as an element of a group
+        >>> swapped = torch.eye(8)[[1, 0, 2, 3, 4, 5, 6, 7]]
         >>> stitch(a, b, at="3", kind=swapped)(torch.zeros(3, 1, 8, 8)).shape
         torch.Size([3, 10])
         >>> scaled = LinearMap(2 * swapped, bias=torch.ones(8))  # a map
         >>> mixed = nn.Sequential(nn.Conv2d(8, 8, 3, padding=1), nn.ReLU())  # a module
-        >>> [type(stitch(a, b, at="3", kind=each).stitch).__name__ for each in (scaled, mixed)]
+        >>> [
+        ...     type(stitch(a, b, at="3", kind=each).stitch).__name__
+        ...     for each in (scaled, mixed)
+        ... ]
         ['Full', 'Sequential']
         >>> def means(statistics):  # a function of the `Statistics` of both layers
         ...     return LinearMap(torch.zeros(8, 8), statistics.mean[statistics.p :])
         >>> images = torch.randn(50, 1, 8, 8)
         >>> data = Dataset.of(images, torch.arange(50) % 10)
         >>> known = {"at": "3", "train": data, "device": "cpu"}
-        >>> stitch(a, b, kind=means, **known).evaluate(data)  # always the same answer, right in one of ten
+        >>> # always the same answer, right in one of ten
+        >>> stitch(a, b, kind=means, **known).evaluate(data)
         0.1
-        >>> stitch(a, b, kind="low rank", rank=4, **known).stitch.weight.shape  # a name
+        >>> # a name
+        >>> stitch(a, b, kind="low rank", rank=4, **known).stitch.weight.shape
         torch.Size([8, 8])
 
     The stitch is your own matrix, map, module or function, or a family of maps by its name. A module is not
@@ -89,6 +100,12 @@ def stitch(
         dtype, fit_images: as in `Junction`.
         **options: of `stitch_at` (recipe, start, seed, batch_norm, …), and of the kind (rank, affine, …).
 
+    Returns:
+        The stitched network, a module that can also `evaluate` itself, with the `history` of a training.
+
+    See Also:
+        `stitch_at`, for many stitches at one place; `alignment.fit`, for the map alone.
+
     Raises:
         ValueError: an unknown layer, kind or option; layers or a map that do not fit.
     """
@@ -121,13 +138,21 @@ def stitch_at(
 
     Example:
         >>> def network():
-        ...     convolutions = nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Conv2d(4, 8, 3), nn.ReLU()
+        ...     convolutions = (
+        ...         nn.Conv2d(1, 4, 3),
+        ...         nn.ReLU(),
+        ...         nn.Conv2d(4, 8, 3),
+        ...         nn.ReLU(),
+        ...     )
         ...     return nn.Sequential(*convolutions, nn.Flatten(), nn.Linear(128, 10))
         >>> a, b = network(), network()
         >>> images = torch.randn(50, 1, 8, 8)
         >>> data = Dataset.of(images, torch.arange(50) % 10)
         >>> junction = Junction(a, b, "3", data, device="cpu")
-        >>> [stitch_at(junction, "low rank", rank=rank).stitch.weight.shape for rank in (1, 2)]
+        >>> [
+        ...     stitch_at(junction, "low rank", rank=rank).stitch.weight.shape
+        ...     for rank in (1, 2)
+        ... ]
         [torch.Size([8, 8]), torch.Size([8, 8])]
 
     Args:

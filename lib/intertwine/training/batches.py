@@ -17,7 +17,9 @@ class Batches:
 
     Example:
         >>> data = Dataset.of(torch.randn(100, 1, 8, 8), torch.arange(100) % 10)
-        >>> batches = Batches.of(data, Recipe(epochs=1, batch_size=64, lr=0.1, flip=True, shift=1))
+        >>> batches = Batches.of(
+        ...     data, Recipe(epochs=1, batch_size=64, lr=0.1, flip=True, shift=1)
+        ... )
         >>> images, labels = next(batches.epoch(0, seed=0))
         >>> images.shape, labels.shape
         (torch.Size([64, 1, 8, 8]), torch.Size([64]))

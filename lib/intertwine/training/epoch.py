@@ -36,7 +36,9 @@ def build_optimizer(
     """The recipe's optimiser of these named parameters; those that need no gradient are left out.
 
     Example:
-        >>> recipe = Recipe(epochs=50, batch_size=32, lr=1e-3, optimizer="adam", weight_decay=1e-4)
+        >>> recipe = Recipe(
+        ...     epochs=50, batch_size=32, lr=1e-3, optimizer="adam", weight_decay=1e-4
+        ... )
         >>> optimizer = build_optimizer(recipe, nn.Linear(2, 3).named_parameters())
         >>> [group["weight_decay"] for group in optimizer.param_groups]
         [0.0001, 0.0]

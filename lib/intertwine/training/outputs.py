@@ -20,7 +20,10 @@ def outputs(
     """The outputs of a network, or of a part of one, in evaluation mode, without autograd, batch by batch.
 
     Example:
-        >>> [len(batch) for batch in outputs(nn.Linear(3, 2), torch.ones(5, 3), batch_size=4)]
+        >>> [
+        ...     len(batch)
+        ...     for batch in outputs(nn.Linear(3, 2), torch.ones(5, 3), batch_size=4)
+        ... ]
         [4, 1]
 
     A tuple of tensors is one argument of the network.

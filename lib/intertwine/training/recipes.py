@@ -49,7 +49,13 @@ class Recipe:
 
     Example:
         >>> from dataclasses import replace
-        >>> recipe = Recipe(epochs=20, batch_size=64, lr=1e-2, optimizer="adam", schedule=Triangle(peak=0.25))
+        >>> recipe = Recipe(
+        ...     epochs=20,
+        ...     batch_size=64,
+        ...     lr=1e-2,
+        ...     optimizer="adam",
+        ...     schedule=Triangle(peak=0.25),
+        ... )
         >>> replace(recipe, epochs=5).epochs
         5
     """
@@ -105,7 +111,9 @@ class Recipe:
         """The share of their side that images have when this fraction of the training is done.
 
         Example:
-            >>> growing = Recipe(epochs=10, batch_size=4, lr=0.1, sides=((0.4, 0.5), (0.7, 0.75)))
+            >>> growing = Recipe(
+            ...     epochs=10, batch_size=4, lr=0.1, sides=((0.4, 0.5), (0.7, 0.75))
+            ... )
             >>> [growing.side(done) for done in (0.0, 0.4, 0.9)]
             [0.5, 0.75, 1.0]
         """

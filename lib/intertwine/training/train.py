@@ -52,7 +52,9 @@ def train(
     Example:
         >>> x = torch.randn(200, 2, generator=torch.Generator().manual_seed(0))
         >>> data = Dataset.of(x, (x[:, 0] > 0).long())
-        >>> trained = train(nn.Linear(2, 2), data, Recipe(epochs=20, batch_size=20, lr=0.1), seed=0)
+        >>> trained = train(
+        ...     nn.Linear(2, 2), data, Recipe(epochs=20, batch_size=20, lr=0.1), seed=0
+        ... )
         >>> evaluate(trained.network, data.images, data.labels) > 0.95
         True
 
@@ -71,6 +73,12 @@ def train(
         seed: of the order of the data, of their augmentation and of dropout; the initial weights are the
             network's own.
         device: as `intertwine.devices.pick` takes it; the trained network is there.
+
+    Returns:
+        The trained copy as `network`, in evaluation mode, and its `history`, one row an epoch.
+
+    See Also:
+        `Recipe` says how it is trained, `evaluate` how well.
 
     Raises:
         ValueError: images, labels, device, layer or checkpoint do not fit; raised before any work.

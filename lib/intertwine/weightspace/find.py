@@ -45,6 +45,10 @@ def find_symmetries(
     Returns:
         The group of all moves that were understood; others may exist.
 
+    See Also:
+        `WeightSpace.act` moves the weights, `mappings` lists who writes and reads a space, `match` compares
+        two networks.
+
     Raises:
         ValueError: in training mode; the inputs do not fit; or steps depend on values of weights or of real
             inputs.

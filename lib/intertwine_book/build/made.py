@@ -95,7 +95,8 @@ def _chapters(book: Book, profile: str, recorded: list[Table]) -> tuple[list[str
         run = runs.get(chapter)
         notebook = f'<a href="../_sources/chapters/{chapter}.ipynb" download>notebook</a>'
         here = [run.time, run.memory, f"{run.finished} UTC"] if run else ["-", "-", "-"]
-        hours = f"{sum(table.seconds for table in own) / 3600:.1f} h" if own else "-"
+        seconds = sum(table.seconds for table in own)
+        hours = f"{seconds / 3600:.1f} h" if seconds >= 360 else "minutes" if own else "-"
         rows.append([f"{{doc}}`../chapters/{chapter}`", *here, str(len(own)), hours, notebook])
     head = ["chapter", "this run", "memory", "finished", "tables on record", "their time", "code"]
     return head, rows

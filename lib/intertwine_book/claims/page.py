@@ -104,29 +104,48 @@ def _sum(judged: Judgements) -> str:
 
 
 def _parts(judged: Judgements) -> str:
-    """A line for each figure, table or section of a paper with three statements and more."""
+    """A block for each figure and table of a paper; folded, one for each section with three statements."""
     groups: dict[tuple[str, str], list[tuple[Claim, Verdict]]] = {}
     for claim, verdict in judged:
         if claim.whose == "paper":
             groups.setdefault((paper_name(claim), claim.part), []).append((claim, verdict))
-    rows = [("Paper", "Part", "Statements", "In short", "What differs from the paper, in how many")]
-    kinds = ("Figure", "Table")
-    order = sorted(groups, key=lambda group: (group[0], not group[1].startswith(kinds), _by_number(group[1])))
-    for paper, part in order:
-        pairs = groups[paper, part]
-        if len(pairs) < 3 and not part.startswith(kinds):
+    blocks = []
+    for paper in sorted({paper for paper, _ in groups}):
+        names = sorted((part for by, part in groups if by == paper), key=_by_number)
+        drawn = [part for part in names if part.startswith(("Figure", "Table"))]
+        others = [part for part in names if part not in drawn and len(groups[paper, part]) > 2]
+        if not (drawn or others):
             continue
-        words = Counter(verdict.word for _, verdict in pairs)
-        counted = ", ".join(
-            f"{words[word]} {word}" for each in FAMILIES.values() for word in each if words[word]
-        )
-        few = sum("trials decide nothing" in verdict.measured for _, verdict in pairs)
-        counted += f" ({few} for want of trials)" if few else ""
-        link = f'<a href="?{escape(urlencode({"paper": paper, "part": part}))}#statements">{part}</a>'
-        why = Counter(each for _, verdict in pairs for each in (verdict.scale or "").split("; ") if each)
-        apart = "; ".join(f"{escaped(each)} ({times})" for each, times in why.most_common(6))
-        rows.append((paper, link, str(len(pairs)), counted, apart))
-    return markdown_table(rows)
+        blocks += [f"**{paper}**", "\n".join(_part(paper, part, groups[paper, part]) for part in drawn)]
+        if others:
+            text = "\n".join(_part(paper, part, groups[paper, part]) for part in others)
+            blocks.append(f":::{{dropdown}} Sections and theorems of {paper}\n{text}\n:::")
+    return "\n\n".join(block for block in blocks if block)
+
+
+_SAID = {  # of one statement, of several
+    "agrees": ("holds", "hold"),
+    "there": ("holds in our setting", "hold in our setting"),
+    "disagrees": ("does not", "do not"),
+    "another setting": ("does not in our setting", "do not in our setting"),
+    "undecided": ("is undecided", "are undecided"),
+    "no verdict": ("has no verdict", "have no verdict"),
+}
+
+
+def _part(paper: str, part: str, pairs: Judgements) -> str:
+    """Two sentences: how the statements of a figure came out, and what differs from the paper."""
+    words = Counter(
+        "there" if verdict.word == "consistent" else _FAMILY[verdict.word] for _, verdict in pairs
+    )
+    counts = ", ".join(f"{words[key]} {_SAID[key][words[key] > 1]}" for key in _SAID if words[key])
+    few = sum("trials decide nothing" in verdict.measured for _, verdict in pairs)
+    counts += f" ({few} for want of trials)" * bool(few)
+    why = Counter(each for _, verdict in pairs for each in (verdict.scale or "").split("; ") if each)
+    apart = "; ".join(f"{escaped(each)} ({times})" for each, times in why.most_common(6))
+    link = f'<a href="?{escape(urlencode({"paper": paper, "part": part}))}#statements">{part}</a>'
+    differs = f" What differs from the paper, and for how many: {apart}." if apart else ""
+    return f"- {link}, {_plural(len(pairs), 'statement')}: {counts}.{differs}"
 
 
 def _by_number(part: str) -> tuple[str, int]:

@@ -1,6 +1,6 @@
 """An ε-set in three dimensions, to turn with the mouse, with ε on a slider."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,14 +11,23 @@ from intertwine.genni import Grid
 from intertwine_book.figures.interactive import Interactive
 from intertwine_book.figures.style import COLOURS
 
+_KINDS = (COLOURS["sky"], COLOURS["red"], "#a3a9ad", COLOURS["green"])  # of points, where they have a kind
+
 
 def epsilon_slider(
-    grid: Grid, epsilons: Sequence[float], *, name: str, points: Any = None, limit: int = 6000
+    grid: Grid,
+    epsilons: Sequence[float],
+    *,
+    name: str,
+    points: Any = None,
+    kinds: Mapping[str, Any] | None = None,
+    limit: int = 6000,
 ) -> Interactive:
     """The ε-set on a grid of three dimensions, to turn with the mouse, with ε, growing, on a slider.
 
-    The networks that span the plane are drawn at their coordinates, `points`. A set of more than `limit`
-    points is thinned evenly, the same at each ε. The name of a figure is unique on its page.
+    Colours tell at which ε a point comes in, or of which of the kinds it is, name → mask of the grid. The
+    networks that span the plane are drawn at their coordinates, `points`. A set of more than `limit` points
+    is thinned evenly, the same at each ε. The name of a figure is unique on its page.
     """
     relative = grid.relative.flatten().numpy(force=True)
     inside = np.flatnonzero(relative < epsilons[-1])
@@ -26,15 +35,23 @@ def epsilon_slider(
     at = np.round(grid.coordinates().numpy(force=True)[inside], 3).astype(np.float32)
     shells = np.searchsorted(epsilons, relative[inside], side="right")
     shades = [*(COLOURS[k] for k in ("red", "orange", "green", "sky")), "#a3a9ad"]  # on light and on dark
-    clouds = []
+    masks = {kind: torch.as_tensor(mask).flatten().numpy(force=True) for kind, mask in (kinds or {}).items()}
+    clouds, shell_of = [], []
     for k, epsilon in enumerate(epsilons):  # each point once: the slider shows shells up to its own
-        marker = {"size": 2.5, "color": shades[min(k, len(shades) - 1)]}
-        clouds.append(_cloud(at[shells == k], f"J/E[y²] < {epsilon:g}", marker))
+        all_of_them = {f"J/E[y²] < {epsilon:g}": np.ones(len(at), bool)}
+        parts = {kind: mask[inside] for kind, mask in masks.items()} or all_of_them
+        for number, (kind, mask) in enumerate(parts.items()):
+            shade = _KINDS[number] if masks else shades[min(k, len(shades) - 1)]
+            cloud = _cloud(at[(shells == k) & mask], kind, {"size": 2.5, "color": shade})
+            if masks:  # a kind stands once in the legend
+                cloud.update(legendgroup=kind, showlegend=k == 0)
+            clouds.append(cloud)
+            shell_of.append(k)
     extra = []
     if points is not None:
         cross = {"size": 6, "color": COLOURS["pink"], "symbol": "diamond"}
         extra.append(_cloud(torch.as_tensor(points).numpy(force=True), "networks spanning it", cross))
-    shown = [[j <= k for j in range(len(clouds))] + [True] * len(extra) for k in range(len(clouds))]
+    shown = [[j <= k for j in shell_of] + [True] * len(extra) for k in range(len(epsilons))]
     for cloud, visible in zip(clouds, shown[-1], strict=False):
         cloud.visible = visible
     low, high = float(grid.axis[0]), float(grid.axis[-1])

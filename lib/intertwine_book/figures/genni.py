@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,6 @@ from matplotlib import colormaps
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
-from matplotlib.patheffects import withStroke
 
 from intertwine_book.figures.style import COLOURS, check_columns, facets, new_figure
 
@@ -66,66 +65,6 @@ def loss_planes(panels: Mapping[str, Mapping[str, Any]], *, low: int = -4, high:
         axis.set(title=title, xlabel=x, ylabel=y, xlim=extent[:2], ylim=extent[2:])
         axis.grid(False)
     figure.colorbar(image, ax=list(axes[0]), label="log₁₀ J/E[y²]", shrink=0.75, pad=0.02)
-    return figure
-
-
-def plane_in_space(
-    grid: intertwine.genni.Grid,
-    flat: intertwine.genni.Plane,
-    networks: Mapping[str, Sequence[float]],
-    f: Callable[..., Any],
-) -> Figure:
-    """A plane through three solutions among all values of three weights, unrolled, and some of its networks.
-
-    The first three parameters are the axes of space. The networks, whose functions are drawn, are letter →
-    coordinates in the plane; f takes parameter vectors and inputs, a row each.
-    """
-    import torch  # slow to import
-
-    figure, _ = new_figure(1, 1, height=3.3)
-    figure.clear()
-    parts = figure.add_gridspec(len(networks), 3, width_ratios=[1.5, 1.2, 0.6])
-    space: Any = figure.add_subplot(parts[:, 0], projection="3d", computed_zorder=False)
-    page: Any = figure.add_subplot(parts[:, 1])
-    at, shades = grid.axis.numpy(force=True), colormaps["GnBu_r"]
-    logs = np.log10(grid.relative.numpy(force=True).clip(1e-3, 10))
-    square = flat.at(grid.coordinates())[:, :3].T.unflatten(1, grid.loss.shape).numpy(force=True)
-    colours = shades(Normalize(-3, 1)(logs))
-    space.plot_surface(*square, facecolors=colours, rstride=1, cstride=1, shade=False, alpha=0.9)
-    extent = (at[0], at[-1], at[0], at[-1])
-    image = page.imshow(logs.T, origin="lower", extent=extent, cmap=shades, vmin=-3, vmax=1)
-    figure.colorbar(image, ax=page, location="bottom", label="log₁₀ J/E[y²]", shrink=0.8)
-    spots = {f"$\\theta_{k}$": place.tolist() for k, place in enumerate(flat.coordinates)}
-    for name, place in {**spots, **networks}.items():
-        solved = name in spots
-        style: dict[str, Any] = {"color": COLOURS["red" if solved else "orange"], "zorder": 5}
-        style |= {"s": 34, "marker": "X"} if solved else {"s": 110, "marker": "o"}
-        w = flat.at(torch.tensor([place], dtype=torch.float64))[0, :3].tolist()
-        space.scatter(*w, depthshade=False, **style)
-        page.scatter(*place, **style)
-        word: dict[str, Any] = {"color": "#000000", "weight": "bold", "zorder": 6}
-        if solved:  # read on dark blue, inside the square
-            word["path_effects"] = [withStroke(linewidth=2.5, foreground="#ffffff")]
-        for axis, at_place, side in ((space, w, "left"), (page, place, "left" if place[0] < 2 else "right")):
-            put = {"ha": side, "va": "bottom"} if solved else {"ha": "center", "va": "center"}
-            axis.text(*at_place, f" {name} " if solved else name, **word, **put)
-    for k, end in enumerate(2.1 * np.eye(3), 1):
-        space.plot(*np.stack([0 * end, end], 1), color=COLOURS["grey"], lw=1.2, zorder=4)
-        space.text(*(1.12 * end), f"$w_{k}$", ha="center", va="center", zorder=6)
-    space.set_title("the plane in space")
-    space.axis("off")
-    space.view_init(24, 8)
-    space.set_box_aspect((1, 1, 1), zoom=1.5)
-    page.set(title="unrolled", xlabel="$t_1$", ylabel="$t_2$")
-    page.grid(visible=False)
-    x = torch.linspace(-1, 1, 41, dtype=torch.float64)[:, None]
-    for k, (name, place) in enumerate(networks.items()):
-        axis = figure.add_subplot(parts[k, 2])
-        axis.plot(x, x.abs(), color=COLOURS["grey"], lw=1, ls="--")
-        theta = flat.at(torch.tensor([place], dtype=torch.float64))
-        axis.plot(x, f(theta, x)[0].numpy(force=True), color=COLOURS["orange"])
-        axis.set(ylim=(-0.1, 2), xticks=[], yticks=[])
-        axis.set_title(name, loc="left", pad=2, color=COLOURS["orange"], weight="bold")
     return figure
 
 

@@ -55,12 +55,12 @@ def polytope(epsilons: Sequence[float], member: Sequence[float], *, name: str) -
 def hyperboloid(
     surface: Float[Tensor, "u v 3"], shade: Float[Tensor, "u v"], *, label: str, name: str
 ) -> Interactive:
-    """A surface to turn with the mouse, in bands of a quantity that has a label; nan where there is none."""
+    """A surface to turn with the mouse, coloured by a quantity of either sign; nan where there is none."""
     x, y, z = (each.round(decimals=2).tolist() for each in surface.unbind(-1))
-    tones = [COLOURS[k] for k in ("blue", "sky", "green", "orange", "red", "pink")]
-    bands = [[(k + side) / len(tones), tone] for k, tone in enumerate(tones) for side in (0, 1)]
+    scale = [[0, COLOURS["blue"]], [0.5, "#e8e8e8"], [1, COLOURS["red"]]]
     bar = {"title": {"text": label}, "thickness": 12, "len": 0.7}
-    look = {"colorscale": bands, "cmin": -0.9, "cmax": 0.9, "colorbar": bar, "hoverinfo": "skip"}
+    most = float(shade[~surface.isnan().any(-1)].abs().max())
+    look = {"colorscale": scale, "cmin": -most, "cmax": most, "colorbar": bar, "hoverinfo": "skip"}
     look["lighting"] = {"ambient": 0.8, "diffuse": 0.3, "specular": 0.0}
     drawn = go.Surface(x=x, y=y, z=z, surfacecolor=shade.round(decimals=2).tolist(), **look)
     scene = {f"{a}axis": {"title": {"text": f"t{k}"}, "range": [-2, 2]} for k, a in enumerate("xyz", 1)}

@@ -5,22 +5,10 @@ from functools import partial
 import pandas as pd
 from matplotlib.figure import Figure
 
-from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.forest import forest
 from intertwine_book.results import on_record
 
 record = partial(on_record, "06_genni")
-
-
-def crossing() -> Figure:
-    """The second surface is there only above a threshold: shares of the ε-set for two targets."""
-    names = {"second_surface": "second surface", "near_zero": "near the zero function"}
-    table = record("crossing").rename(columns=names).melt(["target", "epsilon"], [*names.values()])
-    table = table.sort_values(["variable", "epsilon"], ascending=[False, True])
-    table["target"] = table["target"].replace("both slopes alive", "both slopes equal")
-    table["ε"] = table["epsilon"].map("{:.2g}".format)
-    table["share"] = 100 * table["value"].astype(float)
-    return mean_curves(table, "ε", "share", "target", panels="variable", ylabel="share, %")
 
 
 def searches() -> pd.DataFrame:
@@ -34,7 +22,7 @@ def searches() -> pd.DataFrame:
 
 
 def conjecture() -> Figure:
-    """A plane of solutions holds more good networks than one anywhere, not clearly than one through θ₀."""
+    """A plane of solutions holds more good networks than random planes, anywhere or through θ₀."""
     xlabel = "plane of solutions − random plane, % of the grid"
     return forest(searches(), "null", "gap", xlabel=xlabel)
 
@@ -48,9 +36,19 @@ def facts() -> dict[str, float]:
         (16, 21)
     """
     losses = record("published_networks").set_index("network")["relative_loss"].to_dict()
-    largest = record("crossing").set_index("epsilon").sort_index().iloc[-1]  # at the printed ε
+    crossing = record("crossing").set_index(["target", "epsilon"])["second_surface"]
+    shares = searches().groupby("null")[["solutions", "random"]].mean()
+    times = shares["solutions"] / shares["random"]
+    through = searches().query("null == 'through θ₀'")["gap"]
+    hole = record("hole").set_index("set")["points"]
     return {
         "ratio": record("thresholds")["relative"].item(),
-        "second-surface": float(100 * largest["second_surface"]),
+        "second-surface": 100 * float(crossing["a slope 0"].max()),  # at the printed ε
+        "second-equal": 100 * float(crossing["both slopes alive", 0.9]),
+        "near-zero": 100 * float(hole["near the zero function"] / hole["theirs"]),
+        "searches": len(through),
+        "times-anywhere": float(times["anywhere"]),
+        "times-through": float(times["through θ₀"]),
+        "fewer-through": int((through < 0).sum()),
         **{f"loss-{network}": losses[network] for network in (1, 2, 3)},
     }

@@ -177,7 +177,7 @@ def basis(axis: Axes) -> None:
     axis.set_yticks(range(4), names)
     axis.axvline(0, color=COLOURS["ink"], lw=0.8)
     axis.invert_yaxis()
-    axis.set(xlabel=interpretability.ADDED)
+    axis.set(xlabel="added by training, points of IoU")
 
 
 def threshold(axis: Axes) -> None:

@@ -15,7 +15,9 @@ class Entropic(Stitch):
 
     Example:
         >>> A = torch.rand(100, 2)
-        >>> Entropic(Statistics.of(A, 2 * A[:, [1, 0]])).weight.detach().round(decimals=4).tolist()
+        >>> Entropic(Statistics.of(A, 2 * A[:, [1, 0]])).weight.detach().round(
+        ...     decimals=4
+        ... ).tolist()
         [[0.0, 2.0], [2.0, 0.0]]
 
     The forward pass uses the best permutation for a matrix of scores, the backward pass the doubly stochastic

@@ -100,7 +100,9 @@ class WeightSpace:
 
         Example:
             >>> from intertwine.weightspace import find_symmetries
-            >>> model = nn.Sequential(nn.Linear(3, 4), nn.Softmax(-1), nn.Linear(4, 2)).eval()
+            >>> model = nn.Sequential(
+            ...     nn.Linear(3, 4), nn.Softmax(-1), nn.Linear(4, 2)
+            ... ).eval()
             >>> table = find_symmetries(model, torch.zeros(1, 3)).to_frame()
             >>> table[["name", "width", "group", "why"]].values.tolist()
             [['1', 4, 'Σ_4', 'softmax']]
@@ -212,7 +214,8 @@ class WeightSpace:
         Example:
             >>> from intertwine.weightspace import find_symmetries
             >>> model = nn.Sequential(nn.Linear(3, 2), nn.ReLU(), nn.Linear(2, 1)).eval()
-            >>> space, A = find_symmetries(model, torch.zeros(1, 3)), torch.tensor([[0.0, 2.0], [1.0, 0.0]])
+            >>> space = find_symmetries(model, torch.zeros(1, 3))
+            >>> A = torch.tensor([[0.0, 2.0], [1.0, 0.0]])
             >>> moved = space.act(model, {"1": A})  # by the name of the ReLU
             >>> torch.allclose(moved[0].weight, A @ model[0].weight)
             True

@@ -25,7 +25,9 @@ def trace(model: nn.Module, example_inputs: Any, outputs: Outputs = None, *, val
     """Run a copy of the model once, in evaluation mode, and write down every call.
 
     Example:
-        >>> run = trace(nn.Sequential(nn.Linear(3, 4), nn.ReLU()).eval(), torch.zeros(1, 3))
+        >>> run = trace(
+        ...     nn.Sequential(nn.Linear(3, 4), nn.ReLU()).eval(), torch.zeros(1, 3)
+        ... )
         >>> [call.name for call in run.calls]
         ['linear', 'relu']
 

@@ -19,7 +19,9 @@ def imbalance(space: WeightSpace, model: nn.Module) -> dict[str, Float[Tensor, "
         >>> from intertwine.weightspace import find_symmetries
         >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).eval()
         >>> found = imbalance(find_symmetries(model, torch.zeros(1, 3)), model)["1"]
-        >>> enter = torch.cat([model[0].weight, model[0].bias[:, None]], 1).square().sum(1)
+        >>> enter = (
+        ...     torch.cat([model[0].weight, model[0].bias[:, None]], 1).square().sum(1)
+        ... )
         >>> leave = model[2].weight.square().sum(0)
         >>> torch.allclose(found[0, 0].float(), enter - leave)
         True
@@ -40,8 +42,12 @@ def balance(space: WeightSpace, model: nn.Module, *, steps: int = 500) -> Moved:
 
     Example:
         >>> from intertwine.weightspace import find_symmetries
-        >>> model = nn.Sequential(nn.Linear(1, 2, bias=False), nn.ReLU(), nn.Linear(2, 1, bias=False)).eval()
-        >>> _ = [nn.init.constant_(p, w) for p, w in zip(model.parameters(), (8.0, 2.0))]
+        >>> model = nn.Sequential(
+        ...     nn.Linear(1, 2, bias=False), nn.ReLU(), nn.Linear(2, 1, bias=False)
+        ... ).eval()
+        >>> _ = [
+        ...     nn.init.constant_(p, w) for p, w in zip(model.parameters(), (8.0, 2.0))
+        ... ]
         >>> space = find_symmetries(model, torch.zeros(1, 1))
         >>> [p.flatten().tolist() for p in balance(space, model).model.parameters()]
         [[4.0, 4.0], [4.0, 4.0]]

@@ -17,7 +17,8 @@ def canonicalise(space: WeightSpace, model: nn.Module) -> Moved:
 
     Example:
         >>> from intertwine.weightspace import find_symmetries
-        >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1)).double().eval()
+        >>> layers = nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1)
+        >>> model = nn.Sequential(*layers).double().eval()
         >>> space = find_symmetries(model, torch.zeros(1, 3).double())
         >>> moved = space.act(model, space.sample(torch.Generator().manual_seed(0)))
         >>> one, other = (canonicalise(space, each).model for each in (model, moved))
@@ -32,7 +33,10 @@ def canonicalise(space: WeightSpace, model: nn.Module) -> Moved:
 
     Returns:
         The representative as `model`, the `element` that leads there, and the names of those spaces that are
-        `undetermined`: for them models in one orbit may differ.
+        `undetermined`. For these, models in one orbit may differ.
+
+    See Also:
+        `same_network` compares two networks, `balance` moves to the smallest norm.
     """
     if low := {x.dtype for x in space.state(model).values() if x.is_floating_point() and x.itemsize < 4}:
         raise ValueError(

@@ -25,7 +25,9 @@ def spaces_that_change_outputs(space: WeightSpace, model: nn.Module, inputs: Any
     Example:
         >>> from intertwine.weightspace import find_symmetries
         >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).eval()
-        >>> spaces_that_change_outputs(find_symmetries(model, torch.zeros(1, 3)), model, torch.ones(1, 3))
+        >>> spaces_that_change_outputs(
+        ...     find_symmetries(model, torch.zeros(1, 3)), model, torch.ones(1, 3)
+        ... )
         []
 
     One random element, and two forward passes: in float64 where the model computes in it, on weights with

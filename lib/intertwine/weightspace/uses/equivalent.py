@@ -46,6 +46,12 @@ def equivalent(
         before, after: in evaluation mode, with modules of the same names.
         inputs, outputs: as `find_symmetries` takes them.
         tolerance: of relative errors; 1e-4 leaves room for float32.
+
+    Returns:
+        Whether they agree, the `error`, and the `module` where they begin to differ.
+
+    See Also:
+        `verify` compares representations of a model and of the same model moved.
     """
     one, other = (trace(each, inputs, outputs) for each in (before, after))
     pairs = [(one.values[k], other.values[m]) for k, m in zip(one.outputs, other.outputs, strict=True)]

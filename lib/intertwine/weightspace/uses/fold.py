@@ -18,7 +18,9 @@ def fold(space: WeightSpace, model: Any, norms: Collection[str] | None = None) -
     Example:
         >>> from torch import nn
         >>> from intertwine.weightspace import find_symmetries
-        >>> model = nn.Sequential(nn.Linear(3, 4), nn.RMSNorm(4), nn.Linear(4, 2)).eval()
+        >>> model = nn.Sequential(
+        ...     nn.Linear(3, 4), nn.RMSNorm(4), nn.Linear(4, 2)
+        ... ).eval()
         >>> _ = nn.init.uniform_(model[1].weight)
         >>> found = fold(find_symmetries(model, torch.zeros(1, 3)), model).model
         >>> torch.allclose(found[1].weight, torch.ones(4))

@@ -64,7 +64,8 @@ def mappings(space: WeightSpace) -> list[Mapping]:
         >>> from intertwine.weightspace import find_symmetries
         >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).eval()
         >>> (found,) = mappings(find_symmetries(model, torch.zeros(1, 3)))
-        >>> found.kind, [each.module for each in found.writers], [each.module for each in found.readers]
+        >>> writers, readers = found.writers, found.readers
+        >>> found.kind, [s.module for s in writers], [s.module for s in readers]
         ('scale', ['0', '0'], ['2'])
 
     This is what SmoothQuant, SpinQuant or mergekit ask of an architecture, as the run of the model shows it.

@@ -25,12 +25,13 @@ def match(
 
     Example:
         >>> from intertwine.weightspace import find_symmetries
-        >>> layers = nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 5), nn.ReLU(), nn.Linear(5, 1)
-        >>> model = nn.Sequential(*layers).double().eval()
+        >>> first, second = [nn.Linear(3, 4), nn.ReLU()], [nn.Linear(4, 5), nn.ReLU()]
+        >>> model = nn.Sequential(*first, *second, nn.Linear(5, 1)).double().eval()
         >>> space = find_symmetries(model, torch.zeros(1, 3).double())
         >>> element = space.sample(torch.Generator().manual_seed(0))
-        >>> found = match(space, model, space.act(model, space.inverse(element))).element
-        >>> [bool((found[name].order == element[name].order).all()) for name in element]
+        >>> moved = space.act(model, space.inverse(element))
+        >>> found = match(space, model, moved).element
+        >>> [torch.equal(found[name].order, element[name].order) for name in element]
         [True, True]
 
     Spaces are taken in the order of the run, each by the weights whose other side is matched already: by
@@ -44,8 +45,11 @@ def match(
         sweeps: the most repetitions over all spaces, by weights.
 
     Returns:
-        Model 2 as `model`, moved by the `element`, and the names of those spaces that are `undetermined`: for
-        them the element is one of several, and models in one orbit may stay apart.
+        Model 2 as `model`, moved by the `element`, and the names of those spaces that are `undetermined`. For
+        these the element is one of several, and models in one orbit may stay apart.
+
+    See Also:
+        `same_network` says whether anything is left between them, `canonicalise` needs no second network.
 
     Raises:
         ValueError: models of other shapes, or weights that are not finite.

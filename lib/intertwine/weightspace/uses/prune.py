@@ -33,6 +33,12 @@ def prune(space: WeightSpace, model: AnyModel, keep: Mapping[Any, Iterable[int]]
         keep: by space, the units that stay, in their new order; of heads, which heads.
         inputs: as `find_symmetries` takes them: the smaller network is run on them once.
 
+    Returns:
+        The smaller model; the sizes that its modules declare are set, too.
+
+    See Also:
+        `mappings` lists which weights lose the units.
+
     Raises:
         ValueError: a space whose units have no order of their own, units that it does not have, or a model
             that has a size written into its steps, as in a reshape.

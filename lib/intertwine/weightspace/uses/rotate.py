@@ -19,8 +19,9 @@ def rotate(space: WeightSpace, model: Any, seed: int, names: Collection[str] | N
     Example:
         >>> from torch import nn
         >>> from intertwine.weightspace import find_symmetries
-        >>> model = nn.Sequential(nn.Linear(3, 4), nn.RMSNorm(4, elementwise_affine=False), nn.Linear(4, 2))
-        >>> space, x = find_symmetries(model.eval(), torch.zeros(1, 3)), torch.ones(1, 3)
+        >>> norm, x = nn.RMSNorm(4, elementwise_affine=False), torch.ones(1, 3)
+        >>> model = nn.Sequential(nn.Linear(3, 4), norm, nn.Linear(4, 2)).eval()
+        >>> space = find_symmetries(model, x)
         >>> torch.allclose(rotate(space, model, 0).model(x), model(x), atol=1e-6)
         True
 
@@ -55,7 +56,9 @@ def hadamard(n: int, generator: torch.Generator) -> Float[Tensor, "n n"]:
 
     Example:
         >>> H = hadamard(4, torch.Generator().manual_seed(0))
-        >>> torch.allclose(H @ H.T, torch.eye(4, dtype=torch.float64)) and torch.allclose(H**2, 0 * H + 0.25)
+        >>> torch.allclose(H @ H.T, torch.eye(4, dtype=torch.float64))
+        True
+        >>> torch.allclose(H**2, torch.full_like(H, 0.25))
         True
     """
     H = torch.ones(1, 1, dtype=torch.float64)

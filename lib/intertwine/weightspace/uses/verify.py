@@ -43,10 +43,12 @@ def verify(space: WeightSpace, model: nn.Module, element: Given, inputs: Any) ->
 
     Example:
         >>> from intertwine.weightspace import find_symmetries
-        >>> model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1)).double().eval()
+        >>> layers = nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1)
+        >>> model = nn.Sequential(*layers).double().eval()
         >>> x = torch.ones(1, 3, dtype=torch.float64)
         >>> space = find_symmetries(model, x)
-        >>> verify(space, model, space.sample(torch.Generator().manual_seed(0)), x).output < 1e-12
+        >>> element = space.sample(torch.Generator().manual_seed(0))
+        >>> verify(space, model, element, x).output < 1e-12
         True
 
     Args:

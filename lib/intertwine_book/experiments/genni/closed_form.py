@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from intertwine.genni import Grid, Plane
+from intertwine.genni import Plane
 from intertwine.groups import GReLU
 
 
@@ -28,13 +28,6 @@ def slopes(points: Float[Tensor, "*k p"]) -> Float[Tensor, "*k 2"]:
 def gaussian_loss(points: Float[Tensor, "*k p"], target: Float[Tensor, " 2"]) -> Float[Tensor, "*k"]:
     """J for x ~ N(0, 1), exactly: ((Δs₊)² + (Δs₋)²)/2, with the slopes (s₊, s₋) of the target."""
     return (slopes(points) - target).square().sum(-1) / 2
-
-
-def gaussian_grid(grid: Grid, plane: Plane, theta: Float[Tensor, " p"]) -> Grid:
-    """The loss at the points of a grid for x ~ N(0, 1), in place of the mean over inputs; the target is θ."""
-    target = slopes(theta.to(plane.centre))
-    loss = gaussian_loss(plane.at(grid.coordinates()), target).view(grid.loss.shape)
-    return grid._replace(loss=loss, energy=target.square().sum().item() / 2)
 
 
 def merging(target: Float[Tensor, " 2"]) -> float:
@@ -72,6 +65,13 @@ class Quadric(NamedTuple):
         y[..., ~across] = u.sinh()[:, None, None]
         return self.middle + (radii * y) @ self.axes.T
 
+    def axis(self, reach: float, n: int) -> Float[Tensor, "n m"]:
+        """Points of the line that a hyperboloid of one sheet goes around, with coordinates up to `reach`."""
+        (along,) = self.axes[:, self.squares * self.t < 0].T
+        ends = ((reach * side - self.middle) / along for side in (-1, 1))
+        low, high = torch.stack([*ends]).sort(0).values  # where each coordinate is within reach
+        return self.middle + torch.linspace(low.max(), high.min(), n)[:, None].to(along) * along
+
 
 def quadric(plane: Plane, level: float) -> Quadric:
     """The surface Σ c_i w_i = level in a plane.
@@ -98,16 +98,24 @@ def quadric(plane: Plane, level: float) -> Quadric:
 
 
 def negative_sheet(
-    plane: Plane, level: float, *, reach: float = 2.0, n: int = 56
-) -> tuple[Float[Tensor, "n n2 3"], Float[Tensor, "n n2"]]:
+    plane: Plane, level: float, *, reach: float = 2.0, n: int = 24, turns: int = 120
+) -> tuple[Float[Tensor, "n turns1 3"], Float[Tensor, "n turns1"]]:
     """The class with s₊ = 0 and s₋ = level in a plane, where both w_i are negative, and c_1 w_1 on it.
 
-    In coordinates of the plane, and nan where a w_i is positive or a coordinate is beyond `reach`.
+    In coordinates of the plane, up to `reach`, with n points across the strip at each of the angles around
+    the axis, the first of which is repeated; nan where a point belongs to no such network.
     """
-    sheet = quadric(plane, level).one_sheet(reach, n)
+    fine = 4 * turns
+    sheet = quadric(plane, level).one_sheet(reach, fine)[:, :: 2 * fine // turns]
+    sheet = torch.cat([sheet, sheet[:, :1]], 1)
     w1, w2, c1, _ = plane.at(sheet.flatten(0, 1)).view(*sheet.shape[:2], 4).unbind(-1)
     inside = (w1 < 0) & (w2 < 0) & (sheet.abs() <= reach).all(2)
-    return torch.where(inside[..., None], sheet, torch.nan).cpu(), (w1 * c1).cpu()
+    along = torch.arange(fine, device=inside.device)[:, None]
+    low, high = along.where(inside, fine - 1).amin(0), along.where(inside, 0).amax(0)
+    across = torch.linspace(0, 1, n, device=inside.device)[:, None]
+    at = (low + (high - low) * across).round().long()  # from border to border, so that borders are smooth
+    sheet, inside, shade = (each[at, torch.arange(turns + 1)] for each in (sheet, inside, w1 * c1))
+    return torch.where(inside[..., None], sheet, torch.nan).cpu(), shade.cpu()
 
 
 def orbit(
