@@ -79,7 +79,7 @@ def test_an_edit_makes_the_chapters_stale_that_import_the_module_and_no_others(l
 def test_a_script_is_of_the_module_that_has_its_name(library):
     known, page = (
         {source: freshness.code(source, library) for source in SOURCES},
-        "figures/_static/line_walk.js",
+        "figures/_static/matrix_slider.js",
     )
     edit(library / "intertwine_book" / page)
     changed = {source.stem for source in SOURCES if freshness.code(source, library) != known[source]}

@@ -14,14 +14,9 @@ from intertwine_book.figures.bars_slider import bars_slider
 from intertwine_book.figures.drag_matrix import drag_matrix
 from intertwine_book.figures.drag_plane import drag_plane
 from intertwine_book.figures.interactive import script
-from intertwine_book.figures.line_walk import line_walk
+from intertwine_book.figures.matrix_slider import matrix_slider
 from intertwine_book.figures.one_function import one_function
 from intertwine_book.figures.turn_basis import turn_basis
-
-LINES = pd.DataFrame({"way": ["as trained"] * 3 + ["matched"] * 3, "fraction": [0.0, 0.5, 1.0] * 2}).assign(
-    accuracy=[90.0, 20.0, 88.0, 90.0, 80.0, 88.0]
-)
-WALKS = {way: torch.eye(4).expand(3, 4, 4) for way in ("as trained", "matched")}
 
 
 CORNERS = torch.tensor([[1.0, -1, 0], [0, 1, -1], [-1, 0, 1]], dtype=torch.float64)
@@ -149,24 +144,33 @@ def test_bars_follow_the_slider(page):
     assert float(full) == 10 * float(short)
 
 
+COLD = matrix_slider(
+    torch.stack([torch.full((2, 2), 0.5), torch.eye(2).flip(0)]),
+    [1.0, 0.01],
+    label="temperature",
+    name="cold",
+)
+
+
 @pytest.mark.slow
-def test_a_walk_starts_in_the_middle_and_reaches_the_ends(page):
-    page.set_content(line_walk(LINES, WALKS).data)
-    assert said(page) == "0.50: as trained 20 %, matched 80 %"
+def test_a_matrix_hardens_into_a_permutation(page):
+    page.set_content(COLD.data)
+    assert said(page) == "50 % of the weight on the best permutation"
     page.locator("input").focus()
     page.keyboard.press("End")
-    assert said(page) == "1.00: as trained 88 %, matched 88 %"
-    grey = "document.querySelector('canvas').getContext('2d').getImageData(0, 0, 2, 1).data"
-    assert page.evaluate(f"[...{grey}]") == [255, 255, 255, 255, 0, 0, 0, 255]
+    assert said(page) == "100 % of the weight on the best permutation"
+    assert page.locator("label span").inner_text() == "0.01"
+    filled = page.locator("rect:not([fill=none]):not([fill=currentColor])")
+    assert [filled.nth(k).get_attribute("opacity") for k in range(4)] == ["0", "1", "1", "0"]
 
 
-def test_a_walk_needs_an_accuracy_for_each_image():
-    with pytest.raises(ValueError, match="3 accuracies and 2 images"):
-        line_walk(LINES, {way: walk[:2] for way, walk in WALKS.items()})
+def test_a_matrix_slider_needs_a_value_for_each_matrix():
+    with pytest.raises(ValueError, match="2 matrices, was given 1"):
+        matrix_slider(torch.rand(2, 3, 3), [1.0], label="t", name="t")
 
 
 def test_data_cannot_end_a_script():
-    assert script("line_walk", "walk", '{"way": "</script>"}').count("</script>") == 1
+    assert script("bars_slider", "bars", '{"at": "</script>"}').count("</script>") == 1
 
 
 @pytest.mark.skipif(not shutil.which("node"), reason="needs node")
@@ -179,6 +183,6 @@ def test_every_script_is_javascript():
 
 
 def test_a_moving_figure_loads_nothing_from_elsewhere():
-    for figure in (drag_matrix(), PLANE, line_walk(LINES, WALKS), one_function(), turn_basis(), BARS):
+    for figure in (drag_matrix(), PLANE, COLD, one_function(), turn_basis(), BARS):
         assert "src=" not in figure.data
         assert figure.data.count("http") <= 1, "the namespace of SVG"

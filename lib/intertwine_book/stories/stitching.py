@@ -2,14 +2,12 @@
 
 from functools import partial
 
-import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
 from intertwine_book.figures import style
 from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.dots import dots
-from intertwine_book.figures.matrices import heatmap
 from intertwine_book.results import on_record
 from intertwine_book.stories.told import span
 
@@ -24,6 +22,8 @@ KIND_COLOURS = {
     "rank 1": style.COLOURS["grey"],
     "G_ReLU": style.GROUP_COLOURS["G_ReLU"],
 }
+RELAXED = {"G_ReLU, random": style.GROUP_COLOURS["permutations"]}
+"""The paper's relaxation, which starts at random."""
 BY_LAYER = ("layer", "penalty", "stitch")  # columns: a place, a value, a colour
 CLOSED_FORMS = {"least squares": KIND_COLOURS["full"], "assignment": KIND_COLOURS["G_ReLU"]}
 
@@ -80,23 +80,6 @@ def by_norm() -> pd.DataFrame:
     return norms().pivot_table(index=["layer", "map"], columns="batch norm", values="penalty")
 
 
-def square() -> pd.DataFrame:
-    """Accuracy of every front (rows) with every back (columns), in percent."""
-    table = record("matrix").pivot(index="layer1", columns="layer2", values="accuracy")
-    return table.rename(index=LAYER_NUMBERS, columns=LAYER_NUMBERS)
-
-
-def replaced() -> pd.DataFrame:
-    """By how much a front of another layer does worse; whether it is the next deeper layer."""
-    accuracy, order = square(), [*LAYER_NUMBERS.values()]
-    return pd.DataFrame(
-        {"next": m == k + 1, "worse": accuracy.loc[order[k], order[k]] - accuracy.loc[order[m], order[k]]}
-        for k in range(4)
-        for m in range(4)
-        if k != m
-    )
-
-
 BLOCK_LAYERS = {
     **{"block2.relu1": "16*", "block2.relu2": "19", "block6.relu1": "48*", "block6.relu2": "51"},
     **{"block9.relu1": "72*", "block9.relu2": "75"},
@@ -134,11 +117,15 @@ def halfway() -> pd.DataFrame:
 
 def penalties() -> Figure:
     """Penalties by layer and kind of map at width 64, beside the printed ones and those of width 16."""
+    wide, narrow = (
+        stitched(name).replace({"stitch": {"Birkhoff": "G_ReLU, random"}})
+        for name in ("stitched", "stitched_width_16")
+    )
     return dots(
-        stitched(),
+        wide,
         *BY_LAYER,
-        beside={"printed": printed(), "width 16": stitched("stitched_width_16")},
-        colours=KIND_COLOURS,
+        beside={"printed": printed(), "width 16": narrow},
+        colours=KIND_COLOURS | RELAXED,
         level=0.0,
         filled="width 64",
         xlabel="layer, as the paper counts",
@@ -167,16 +154,6 @@ def protocols() -> Figure:
 def frozen_and_reestimated() -> Figure:
     """The same closed forms with the statistics of batch norm frozen and re-estimated."""
     return _curves(norms(), "layer", "penalty", "map", panels="batch norm", colours=CLOSED_FORMS)
-
-
-def any_layer_into_any() -> Figure:
-    """Accuracy of every front with every back."""
-    front, back = "front ends behind layer", "and replaces layer"
-    matrix = record("matrix")
-    shown = matrix.assign(
-        **{front: matrix["layer1"].map(LAYER_NUMBERS), back: matrix["layer2"].map(LAYER_NUMBERS)}
-    )
-    return heatmap(shown, front, back, "accuracy", label="accuracy, %")
 
 
 def residual_blocks() -> Figure:
@@ -240,7 +217,8 @@ def _figure_1() -> dict[str, float]:
         for name, each in {"alone": table, "alone-narrow": stitched("stitched_width_16")}.items()
     }
     return {
-        **span(group=wide["G_ReLU"], full=wide["full"], narrow=narrow["G_ReLU"]),
+        **span(group=wide["G_ReLU"], full=wide["full"], narrow=narrow["G_ReLU"], relaxed=wide["Birkhoff"]),
+        **span(**{"printed-group": printed().query("stitch == 'G_ReLU'")["penalty"]}),
         **span(times=narrow["G_ReLU"] / wide["G_ReLU"], less=fewer["G_ReLU"]),
         **span(**{"less-1": fewer["rank 1"], "rank-4": wide["rank 4"], "rank-1": wide["rank 1"]}),
         **{"full-off": off["full"], "low-off": off[["rank 2", "rank 4"]].max()},
@@ -253,16 +231,12 @@ def _protocols() -> dict[str, float]:
     more = on_equal_terms().groupby(["rank", "protocol"])["more"].mean()
     lost = by_norm().query("layer != 14")  # nothing behind that layer has batch norm
     mean_lost = lost.groupby("map").mean()
-    others = replaced().groupby("next")["worse"]
     return {
         **span(**{"rank-1-more": more[1], "rank-4-less": -more[4]}),
         "rank-2-apart": more[2].abs().max(),
         "norm-lowers": (lost["frozen"] - lost["re-estimated"]).max(),
         **{f"frozen-{short}": mean_lost.loc[kind, "frozen"] for short, kind in _SHORT.items()},
         **{f"again-{short}": mean_lost.loc[kind, "re-estimated"] for short, kind in _SHORT.items()},
-        **span(**{"too-shallow": square().where(np.triu(np.ones((4, 4), bool), 1)).stack()}),
-        **span(**{"next-deeper": others.get_group(True), "any-other": others.get_group(False)}),
-        **{"matrix-alone": record("matrix")[["accuracy1", "accuracy2"]].mean(axis=None)},
     }
 
 
@@ -288,9 +262,11 @@ def _residual() -> dict[str, float]:
 
 def _barriers() -> dict[str, float]:
     height, half = barriers(), halfway()["re-estimated"]
+    by_pair = record("barriers").query("batch_norm == 're-estimated'").set_index("way")["barrier"]
     short = {"trained": "as trained", "matched": "matched by activations"}
     return {
         **{f"barrier-{name}": height.loc[way, "re-estimated"] for name, way in short.items()},
         **{f"barrier-{name}-interpolated": height.loc[way, "interpolated"] for name, way in short.items()},
         **{f"worst-{name}": half[way] for name, way in short.items()},
+        "barrier-worst": by_pair.loc["matched by activations"].max(),
     }

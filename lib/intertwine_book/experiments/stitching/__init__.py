@@ -1,6 +1,6 @@
 """Chapter 3: what it measures."""
 
-from intertwine_book.experiments.stitching.connectivity import WAYS, connectivity, walk
+from intertwine_book.experiments.stitching.connectivity import WAYS, connectivity
 from intertwine_book.experiments.stitching.protocols import CLOSED_KINDS, on_equal_terms, protocols
 from intertwine_book.experiments.stitching.stitches import looped, stitch_many, stitch_rows
 from intertwine_book.experiments.stitching.tables import (
@@ -8,7 +8,6 @@ from intertwine_book.experiments.stitching.tables import (
     of_this_page,
     steps,
     tables,
-    untrained_front,
 )
 
 __all__ = [
@@ -24,6 +23,4 @@ __all__ = [
     "stitch_many",
     "stitch_rows",
     "tables",
-    "untrained_front",
-    "walk",
 ]

@@ -1,18 +1,15 @@
 """The line between two networks, as trained and matched by a symmetry; accuracies in percent."""
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import pandas as pd
-import torch
-from torch import Tensor, nn
+from torch import nn
 
 from intertwine import devices
 from intertwine.data import Dataset
-from intertwine.features import activations
-from intertwine.stitching import between, line
-from intertwine.stitching.batch_norm import reestimate
+from intertwine.stitching import line
 from intertwine.weightspace import find_symmetries, match
 from intertwine_book.experiments.rows import Row
 from intertwine_book.experiments.stitching.stitches import Pairs, looped
@@ -56,23 +53,3 @@ def _connected(
         two = match(space, one, two, inputs=images if way.endswith("activations") else None).model
     table = line(one, two, train, test, fractions)
     return table.assign(accuracy=100 * table["accuracy"]).to_dict("records")
-
-
-def walk(
-    model: nn.Module, ends: Mapping[str, nn.Module], train: Dataset, test: Dataset, layer: str
-) -> tuple[pd.DataFrame, dict[str, Tensor]]:
-    """Eleven steps of the line to each end, batch norm re-estimated: accuracies, and one channel's maps.
-
-    The channel is the strongest one of the layer for the first test image. Columns of the table are those of
-    `connectivity` without pair.
-    """
-    steps, walks, maps = [k / 10 for k in range(11)], [], {}
-    for way, end in ends.items():
-        table = line(model, end, train, test, steps).query("batch_norm == 're-estimated'")
-        walks.append(table.assign(way=way, accuracy=100 * table["accuracy"]))
-        stops = [between(model, end, fraction) for fraction in steps]
-        for stop in stops:
-            reestimate(stop, train.images.split(200))
-        stages = [activations(stop, [layer], test.images[:1])[layer][0] for stop in stops]
-        maps[way] = torch.stack(stages)[:, stages[0].mean((1, 2)).argmax()]
-    return pd.concat(walks), maps

@@ -1,6 +1,6 @@
 """Tables that claims about chapter 3 read."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -49,38 +49,14 @@ def known_elements(
     return pd.DataFrame(rows)
 
 
-def of_this_page(
-    live: pd.DataFrame, walks: pd.DataFrame, curves: pd.DataFrame, kept: pd.DataFrame
-) -> dict[str, float]:
+def of_this_page(live: pd.DataFrame, curves: pd.DataFrame) -> dict[str, float]:
     """Numbers of the page's own run in its sentences, from the tables of which it draws its figures."""
     lost, first = live.groupby("stitch")["penalty"].mean(), live.iloc[0]
-    half = walks[walks["fraction"] == 0.5].groupby("way")["accuracy"].mean()
     cosines = curves.groupby(["front", "layer"])["cosine"].mean()
-    few = kept[kept["images"] == kept["images"].min()].groupby("map")["accuracy"].mean()
     return {
         **{"f-alone": first["accuracy1"], "g-alone": first["accuracy2"]},
         **{"live-full": lost["full"], "live-group": lost["G_ReLU"], "live-rank": lost["rank 1"]},
-        **{"half-trained": half["as trained"], "half-by": half["matched by activations"]},
         **{f"cosine-{front}-{at.split()[1]}": value for (front, at), value in cosines.items()},
-        **{"few-full": few["least squares"], "few-group": few["assignment"]},
-    }
-
-
-def untrained_front(
-    front: nn.Module, back: nn.Module, live: pd.DataFrame, kinds: Mapping[str, Any], **sets: Any
-) -> dict[str, Any]:
-    """Accuracies behind an untrained front, where a full map does best there, and behind trained ones."""
-    two = {name: kinds[name] for name in ("full", "G_ReLU")}
-    null = stitch_many([(front, back)], [*live["layer1"].unique()], two, **sets)
-    null = null.pivot_table(index="stitch", columns="layer1", values="accuracy")
-    at = null.loc["full"].idxmax()
-    trained = live[live["layer1"] == at].groupby("stitch")["accuracy"].mean()
-    return {
-        "untrained-at": LAYER_NUMBERS[at],
-        "untrained": null.loc["full", at],
-        "untrained-group": null.loc["G_ReLU", at],
-        "trained-front": trained["full"],
-        "trained-group": trained["G_ReLU"],
     }
 
 
