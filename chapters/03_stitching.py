@@ -367,9 +367,9 @@ for ours, grad in zip(start, (theirs.scores.grad, theirs.log_scales.grad), stric
 
 # %%
 quick = replace(STITCH_RECIPES["digits" if digits else "fast"], epochs=stitch_epochs)
-learned = stitch(f, g, kind="G_ReLU", recipe=quick, **same)
+theirs = stitch(f, g, kind="G_ReLU", recipe=replace(quick, epochs=12), **same)
 psi = element(scores, log_scales, 0.03).detach()
-keeps = {"assignment": matched, "by hand": psi, "library": learned.stitch}
+keeps = {"assignment": matched, "by hand": psi, "library": theirs.stitch}
 for name, psi in keeps.items():
     keeps[name] = stitch(f, g, kind=psi, **same).evaluate(test)
     print(f"{name}: {keeps[name]:.1%}")
