@@ -18,7 +18,6 @@ from intertwine_book.figures.matrix_slider import matrix_slider
 from intertwine_book.figures.one_function import one_function
 from intertwine_book.figures.turn_basis import turn_basis
 
-
 CORNERS = torch.tensor([[1.0, -1, 0], [0, 1, -1], [-1, 0, 1]], dtype=torch.float64)
 HEXAGON = genni.plane(torch.cat([CORNERS, torch.ones(3, 3)], 1))
 AXIS = torch.linspace(-1.0, 3.0, 9, dtype=torch.float64)
