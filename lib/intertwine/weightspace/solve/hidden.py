@@ -159,7 +159,7 @@ class HiddenSpace:
             shapes = [[None if x is None else x.shape for x in each[:4]] for each in (given, move)]
             if shapes[0] != shapes[1]:
                 raise ValueError(self._refusal("an element of another shape"))
-            return given
+            return given.cpu()
         A = given.detach().to("cpu", torch.float64)
         A = A[None] if A.ndim == 2 else A
         if A.shape != (self.blocks, self.size, self.size):

@@ -28,6 +28,11 @@ class Move(NamedTuple):
     powers: tuple[float, ...] = ()
     parity: tuple[int, ...] = ()
 
+    def cpu(self) -> Move:
+        """The same element on the CPU, where elements are computed, wherever the weights lie."""
+        mixed = None if self.mixed is None else self.mixed.cpu()
+        return self._replace(order=self.order.cpu(), log=self.log.cpu(), sign=self.sign.cpu(), mixed=mixed)
+
     def matrix(self) -> Float[Tensor, "*b n n"]:
         """The matrix A that moves the activation's input, x' = Ax; (b, n, n) if there are several blocks.
 
