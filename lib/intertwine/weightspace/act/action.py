@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Float, Int
@@ -46,35 +46,35 @@ def pieces(solution: Solution, label: Label, shape: Sequence[int]) -> Iterator[P
         yield Piece(tuple(where for where, _ in choice), factors, spaces)
 
 
+ROOM = 2**20
+"""How many numbers are moved at a time: 8 MB in float64."""
+
+
 class Action:
     """One element at one point of weight space, whose gains determine the matrices that follow the centres.
 
-    Of batch norms, the gain over the running deviation counts (`fold_batch_norms`).
+    Of batch norms, the gain over the running deviation counts (`fold_batch_norms`). `before` is an action at
+    the same point, and lends what this one has in common with it.
     """
 
-    def __init__(self, solution: Solution, element: Mapping[int, Move], state: State) -> None:
-        self.solution, self.element = solution, dict(element)
-        self.follows: dict[tuple[int, int], Tensor] = {}
+    def __init__(
+        self, solution: Solution, element: Mapping[int, Move], state: State, before: "Action | None" = None
+    ) -> None:
+        self.solution, self.element, self.gains = solution, dict(element), state
+        self.follows: dict[int, tuple[Edge, Unit, Unit]] = {}
         self.scalars_only: set[int | None] = set()
-        self._cache: dict[object, tuple[Tensor | None, Tensor | None, Tensor | None]] = {}
         for edge, center, other in solution.ends:
-            hidden, follower = solution.hidden(center), solution.hidden(other)
-            if hidden.index in element:
-                # x = g^{-1}Ag·x' in front of a gain, y = gAg^{-1}·y' behind it
-                g = state[edge.gain].detach().double().cpu().flatten().chunk(edge.parts)[edge.part]
-                g = g if edge.center == "after" else 1 / g
-                A = self._matrix(hidden, center)
-                B = torch.linalg.inv(A).mT
-                sign = int(follower.vector(other)[0])
-                self.follows[follower.index, sign] = A * g / g[:, None]
-                self.follows[follower.index, -sign] = B * g[:, None] / g
+            follower = solution.hidden(other)
+            if solution.hidden(center).index in element:
+                self.follows[follower.index] = edge, center, other
                 self.element.setdefault(follower.index, follower.identity())
                 self.scalars_only |= {edge.gain, edge.variance}
-
-    def _matrix(self, hidden: HiddenSpace, factor: Unit) -> Tensor:
-        matrix = self.element[hidden.index].mixed
-        assert matrix is not None
-        return dual(matrix, hidden.vector(factor))
+        same = {k for k, move in element.items() if before and before.element.get(k) is move}
+        self._cache: dict[Any, tuple[Tensor | None, Tensor | None]] = {}
+        self._duals: dict[int, Tensor] = {}
+        if before:
+            self._cache |= {key: x for key, x in before._cache.items() if key[0] in same}
+            self._duals |= {key: x for key, x in before._duals.items() if key in same}
 
     def state(self, state: State) -> dict[int, Tensor]:
         """All parameters and buffers, moved; the gain of a batch norm corrects for ε in the deviation."""
@@ -98,14 +98,20 @@ class Action:
         """The tensor with every axis moved as its label says, in its own dtype."""
         found, old = [*pieces(self.solution, label, x.shape)], x.detach()
         if len(found) == 1:
-            return self.piece(old, found[0], index).reshape(x.shape).to(x.dtype)
+            return self.piece(old, found[0], index, x.dtype).reshape(x.shape)
         new = torch.empty_like(old)
         for each in found:
-            new[each.where] = self.piece(old, each, index).reshape(new[each.where].shape).to(x.dtype)
+            new[each.where] = self.piece(old, each, index, x.dtype).reshape(new[each.where].shape)
         return new
 
-    def piece(self, x: Tensor, piece: Piece, index: int) -> Tensor:
-        """A part of a tensor, moved, with an axis for each factor; matrices act in float64."""
+    def piece(
+        self, x: Tensor, piece: Piece, index: int, dtype: torch.dtype | None = None, *, exact: bool = True
+    ) -> Tensor:
+        """A part of a tensor, moved, with an axis for each factor; in this dtype, or that of its moves.
+
+        Matrices act in float64, or if that need not be `exact`, in the precision of the weights. Beside the
+        weights in another order and the result, this takes some copies of `ROOM` numbers.
+        """
         y = piece.split(x)
         moving = [k for k, each in enumerate(piece.spaces) if each and each.index in self.element]
         moving.sort(key=lambda k: len(piece.dims(k)))  # blocks first
@@ -114,16 +120,22 @@ class Action:
         for dims, order, _, _ in moves:
             if order is not None:
                 y = _reordered(y, dims, order)
-        for dims, _, matrix, scale in moves:
-            if matrix is not None:
-                y = _multiplied(y.double(), dims, matrix)
-            if scale is not None:
-                wide = scale.to(torch.promote_types(y.dtype, torch.float32))
-                wide = wide.view(*scale.shape, *[1] * (y.ndim - len(dims)))
-                wide = wide.movedim([*range(len(dims))], dims)
-                ours = y.dtype == wide.dtype and not _same_memory(x, y)  # no second copy
-                y = y.mul_(wide) if ours else y * wide
-        return y
+        steps = [(dims, A, d) for dims, _, A, d in moves if A is not None or d is not None]
+        precise = torch.promote_types(y.dtype, torch.float32)
+        if exact and any(matrix is not None for _, matrix, _ in steps):
+            precise = torch.float64
+        # along the longest axis that no matrix mixes
+        mixed = {dims[-1] for dims, matrix, _ in steps if matrix is not None}
+        at = max({*range(y.ndim)} - mixed, key=lambda k: y.shape[k], default=None)
+        if not steps or y.numel() <= ROOM or at is None:
+            return _stepped(y, steps, precise).to(dtype or precise)
+        new = torch.empty(y.shape, dtype=dtype or precise, device=y.device)
+        size = max(1, ROOM * y.shape[at] // y.numel())
+        for start in range(0, y.shape[at], size):
+            part = slice(start, start + size)
+            where = (*[slice(None)] * at, part)
+            new[where] = _stepped(y[where], [_part(step, at, part) for step in steps], precise)
+        return new
 
     def _parts(
         self, piece: Piece, k: int, scalars_only: bool, device: torch.device
@@ -131,23 +143,64 @@ class Action:
         """The order, the matrix and the scalars of a factor, computed and copied to its device once."""
         hidden, factor = piece.spaces[k], piece.factors[k]
         assert hidden is not None and isinstance(factor, Unit)
-        key = hidden.index, hidden.vector(factor), hidden.parities(factor), scalars_only, device
+        move, follows = self.element[hidden.index], hidden.index in self.follows and not scalars_only
+        if move.mixed is not None:
+            return None, self._matrix(hidden, hidden.vector(factor) == (-1,)).to(device), None
+        key = hidden.index, hidden.vector(factor), hidden.parities(factor), device
         if key not in self._cache:
-            move, order, matrix, scale = self.element[hidden.index], None, None, None
-            if move.mixed is not None:
-                matrix = self._matrix(hidden, factor)
-            else:
-                if (hidden.index, 1) in self.follows and not scalars_only:
-                    matrix = self.follows[hidden.index, int(hidden.vector(factor)[0])]
-                if hidden.permuted:
-                    first = hidden.size * torch.arange(hidden.blocks)
-                    order = (move.order + first[:, None]).flatten()
-                if hidden.logs or hidden.signs:
-                    scale = hidden.scalars(move, factor)
-                    scale = scale[0] if hidden.base is None else scale
-            order, matrix, scale = (None if x is None else x.to(device) for x in (order, matrix, scale))
-            self._cache[key] = order, matrix, scale
-        return self._cache[key]
+            order, scale = None, None
+            if hidden.permuted:
+                first = hidden.size * torch.arange(hidden.blocks)
+                order = (move.order + first[:, None]).flatten().to(device)
+            if hidden.logs or hidden.signs:
+                scale = hidden.scalars(move, factor)
+                scale = (scale[0] if hidden.base is None else scale).to(device)
+            self._cache[key] = order, scale
+        order, scale = self._cache[key]
+        return order, self._following(hidden, factor).to(device) if follows else None, scale
+
+    def _matrix(self, hidden: HiddenSpace, inverse: bool) -> Tensor:
+        """The matrix of a space, or its inverse transpose, which is computed once."""
+        matrix = self.element[hidden.index].mixed
+        assert matrix is not None
+        if inverse and hidden.index not in self._duals:
+            self._duals[hidden.index] = dual(matrix, (-1.0,))
+        return self._duals[hidden.index] if inverse else matrix
+
+    def _following(self, hidden: HiddenSpace, factor: Unit) -> Tensor:
+        """The matrix of a space that follows its centre; not kept, as there is one for each gain."""
+        edge, center, other = self.follows[hidden.index]
+        # x = g^{-1}Ag·x' in front of a gain, y = gAg^{-1}·y' behind it
+        g = self.gains[edge.gain].detach().double().cpu().flatten().chunk(edge.parts)[edge.part]
+        g = g if edge.center == "after" else 1 / g
+        middle = self.solution.hidden(center)
+        inverse = middle.vector(center) == (-1,)
+        if int(hidden.vector(factor)[0]) == int(hidden.vector(other)[0]):
+            return self._matrix(middle, inverse) * g / g[:, None]
+        return self._matrix(middle, not inverse) * g[:, None] / g
+
+
+Moving = tuple[list[int], Tensor | None, Tensor | None]
+"""The axes of a factor, as blocks and the units in them, its matrix and its scalars."""
+
+
+def _stepped(x: Tensor, steps: list[Moving], dtype: torch.dtype) -> Tensor:
+    """A matrix or scalars on each of these axes."""
+    y = x.to(dtype) if steps else x
+    for dims, matrix, scale in steps:
+        if matrix is not None:
+            y = _multiplied(y, dims, matrix.to(dtype))
+        if scale is not None:
+            wide = scale.to(dtype).view(*scale.shape, *[1] * (y.ndim - len(dims)))
+            y = y * wide.movedim([*range(len(dims))], dims)
+    return y
+
+
+def _part(step: Moving, at: int, part: slice) -> Moving:
+    """What acts on a part of an axis."""
+    dims, matrix, scale = step
+    where = (*[slice(None)] * dims.index(at), part) if at in dims else ()
+    return dims, matrix if matrix is None else matrix[where], scale if scale is None else scale[where]
 
 
 def _reordered(x: Tensor, dims: list[int], order: Int[Tensor, " n"]) -> Tensor:
@@ -166,10 +219,6 @@ def _along(x: Tensor, dims: list[int], function: Callable[[Tensor], Tensor]) -> 
     y = x.movedim(dims, first)
     rows = y.reshape(y.shape[: len(dims)].numel(), -1)
     return function(rows).reshape(y.shape).movedim(first, dims)
-
-
-def _same_memory(x: Tensor, y: Tensor) -> bool:
-    return x.untyped_storage().data_ptr() == y.untyped_storage().data_ptr()
 
 
 def fold_batch_norms(norms: Sequence[Edge], state: State) -> dict[int, Tensor]:

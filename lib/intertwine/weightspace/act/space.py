@@ -193,8 +193,12 @@ class WeightSpace:
 
     def compose(self, g: Given, h: Given) -> Element:
         """The element gh: first h, then g."""
-        g, h = self.element(g), self.element(h)
-        return {s.name: g[s.name].compose(h[s.name], self._blocks(s, g)) for s in self.spaces}
+        named, g, h = self.moves(g).keys(), self.element(g), self.element(h)
+        still = {s.name for s in self.spaces if named.isdisjoint({s.index, s.base})}
+        return {
+            s.name: h[s.name] if s.name in still else g[s.name].compose(h[s.name], self._blocks(s, g))
+            for s in self.spaces
+        }
 
     def inverse(self, g: Given) -> Element:
         """The element that undoes g."""
@@ -252,11 +256,10 @@ class WeightSpace:
         check_finite(((names[k], x) for k, x in state.items() if self.solution.touched(k)), which)
 
     def folded_state(self, model: Weights, which: str = "model") -> dict[int, Tensor]:
-        """`state` in float64 on the CPU, with gains of batch norms over the running deviation, if finite."""
+        """`state` on the CPU, with gains of batch norms over the running deviation in float64, if finite."""
         state = {k: x.detach().cpu() for k, x in self.state(model).items()}
         self.check_finite(state, which)
-        double = {k: x.double() if x.is_floating_point() else x for k, x in state.items()}
-        return fold_batch_norms(self.solution.norms, double)
+        return fold_batch_norms(self.solution.norms, state)
 
     def with_state(self, model: AnyWeights, state: State) -> AnyWeights:
         """A copy of the model, or of its state dict, with these parameters and buffers."""

@@ -3,12 +3,13 @@
 from collections.abc import Callable
 
 import torch
-from torch import nn
+from jaxtyping import Float
+from torch import Tensor, nn
 
 from intertwine.weightspace.act.space import Moved, WeightSpace
 from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.solve.move import Move, dual
-from intertwine.weightspace.uses.rows import Rows, wider
+from intertwine.weightspace.uses.rows import Rows, joined, split, wider
 from intertwine.weightspace.uses.sweep import normal_scalars, sweep
 
 
@@ -52,9 +53,10 @@ def normal(hidden: HiddenSpace, look: Callable[[HiddenSpace], list[Rows]]) -> Mo
     """The move that brings these weights to their normal form."""
     move, found = hidden.identity(), look(hidden)
     if hidden.matrices is not None:
-        vector, (W,) = wider(hidden, found)
-        A = torch.stack([*map(hidden.matrices.normal, W)])
-        return move._replace(mixed=dual(A, vector))
+        vector, side = wider(hidden, found)
+        wide = sum(each.width for each in side) > 4 * hidden.size
+        W = _condensed(side, 2 * hidden.size) if wide else joined(side, 0).double()
+        return move._replace(mixed=dual(torch.stack([*map(hidden.matrices.normal, W)]), vector))
     log, sign, key = normal_scalars(hidden, found)
     move = move._replace(log=log, sign=sign)
     if not hidden.permuted:
@@ -62,3 +64,12 @@ def normal(hidden: HiddenSpace, look: Callable[[HiddenSpace], list[Rows]]) -> Mo
     order = key.argsort(1)
     log, sign = (x.gather(2, order.expand(x.shape)) for x in (log, sign))
     return move._replace(order=order, log=log, sign=sign)
+
+
+def _condensed(side: list[Rows], m: int) -> Float[Tensor, "b n m"]:
+    """m fixed combinations of the columns, on which a matrix acts as on these."""
+    generator = torch.Generator().manual_seed(m)
+    parts = (part.double() for each in side for part in split(each.entries(0), 2))
+    combined = sum(x @ torch.randn(x.shape[2], m, generator=generator, dtype=x.dtype) for x in parts)
+    assert isinstance(combined, Tensor)
+    return combined

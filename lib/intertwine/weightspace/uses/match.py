@@ -8,13 +8,14 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from intertwine.alignment import assignment
-from intertwine.weightspace.act.action import Action
+from intertwine.groups import MatrixGroup
+from intertwine.weightspace.act.action import ROOM, Action
 from intertwine.weightspace.act.space import Moved, WeightSpace
 from intertwine.weightspace.rules.axes import single
 from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.solve.move import Move, dual
 from intertwine.weightspace.trace.trace import trace
-from intertwine.weightspace.uses.rows import Rows, places, rows, sides, wider
+from intertwine.weightspace.uses.rows import Rows, joined, places, rows, sides, split, wider
 from intertwine.weightspace.uses.sweep import normal_scalars, solved, sweep
 
 
@@ -64,32 +65,58 @@ def match(
         if within:
             return hidden.identity()._replace(order=_blocks(within))
         if hidden.matrices is not None:
-            vector, (W1, W2) = wider(hidden, look(hidden))
-            A = torch.stack([*map(hidden.matrices.best, W1, W2)])
-            return hidden.identity()._replace(mixed=dual(A, vector))
+            vector, side = wider(hidden, look(hidden))
+            return hidden.identity()._replace(mixed=dual(_fitted(hidden.matrices, side), vector))
         return _assigned(hidden, look(hidden), given.get(hidden.index))
 
-    moves, undetermined = sweep(space, [target, state], step, blocks_first=True)
+    # an order needs no more precision than the weights have, a length is a mean; matrices are fitted in more
+    moves, undetermined = sweep(space, [target, state], step, blocks_first=True, exact=False)
     total = space.element(moves)
-    state = Action(solution, space.moves(total), state).tensors(state)
-    everything, still = {*range(len(space.spaces))}, Action(solution, {}, state)
+    moved = space.act(model2, total)
+    state = space.folded_state(moved)
     touched = [k for k in state if solution.touched(k)]
-    changed = not runs and any(torch.dist(state[k], target[k]) > 1e-5 * target[k].norm() for k in touched)
-    for _ in range(sweeps if changed else 0):
-        changed = False
+    if runs or not any(_differ(state[k], target[k]) for k in touched):
+        return Moved(moved, total, space.called(undetermined))
+    del moved
+    everything, still = {*range(len(space.spaces))}, Action(solution, {}, state)
+    for _ in range(sweeps):
+        before = total
         for hidden in space.spaces:
             if hidden.permuted and hidden.base is None:
                 models, found = [(target, still), (state, still)], [*places(solution, hidden, state)]
                 if hidden.index not in undetermined:  # what an open element moves would only mislead
                     found = [each for each in found if each.others.isdisjoint(undetermined)] or found
-                move = _assigned(hidden, rows(found, models, everything), None)
+                move = _assigned(hidden, rows(found, models, everything, exact=False), None)
                 if move.sign.any() or not torch.equal(move.order, hidden.identity().order):
-                    changed = True
                     state = Action(solution, {hidden.index: move}, state).tensors(state)
                     total = space.compose({hidden.name: move}, total)
-        if not changed:
+        if total is before:
             break
     return Moved(space.act(model2, total), total, space.called(undetermined))
+
+
+def _differ(x: Tensor, y: Tensor) -> bool:
+    """Whether two tensors differ by more than rounding."""
+    apart = length = 0.0
+    for a, b in zip(x.flatten().split(ROOM), y.flatten().split(ROOM), strict=True):
+        apart += float((a.double() - b.double()).square().sum())
+        length += float(b.double().square().sum())
+    return apart > 1e-10 * length
+
+
+def _fitted(group: MatrixGroup, side: list[Rows]) -> Float[Tensor, "b n n"]:
+    """The elements that bring these weights of model 2 closest to those of model 1, in each block."""
+    if not group.self_dual:
+        X, Y = (joined(side, model, exact=True).double() for model in (0, 1))
+        return torch.stack([*map(group.best, X, Y)])
+    # ‖X − AY‖² depends on an orthogonal A by ⟨XYᵀ, A⟩ alone, as does ‖XYᵀ − A‖²
+    product = sum(
+        x.double() @ y.double().mT
+        for each in side
+        for x, y in zip(*(split(each.entries(model, exact=True), 2) for model in (0, 1)), strict=True)
+    )
+    assert isinstance(product, Tensor)
+    return torch.stack([group.best(XY, torch.eye(group.n, dtype=XY.dtype)) for XY in product])
 
 
 Likeness = dict[frozenset[int], Float[Tensor, "b n n"]]
@@ -108,14 +135,23 @@ def by_weights(hidden: HiddenSpace, found: list[Rows]) -> Likeness:
     for powers, group in alike.items():
         lengths = [torch.stack([each.sizes[k] for each in group]).norm(dim=0) for k in (0, 1)]
         size = float(lengths[0].norm()) or 1.0
+        units = [n if any(powers) else n.new_full((1, 1), size) for n in lengths]
         for each in group:
-            # single precision is enough for lengths near 1, and twice as fast
-            units = [n.clamp(min=1e-300)[:, :, None] if any(powers) else size for n in lengths]
-            x, y = ((z / n).float() for z, n in zip(each.entries, units, strict=True))
-            inner = (x @ y.mT).double().mul_(size if any(powers) else size**2)
+            inner: Tensor | float = 0.0
+            for parts in zip(*(split(each.entries(model), 2) for model in (0, 1)), strict=True):
+                # single precision is enough for lengths near 1, and twice as fast
+                x, y = (_divided(z, n).float() for z, n in zip(parts, units, strict=True))
+                inner = inner + x @ y.mT
+            assert isinstance(inner, Tensor)
+            inner = inner.double().mul_(size if any(powers) else size**2)
             signs = hidden.parities(each.factor)
             likeness[signs] = inner.add_(likeness.get(signs, 0))
     return likeness
+
+
+def _divided(x: Float[Tensor, "b n k"], sizes: Float[Tensor, "#b #n"]) -> Float[Tensor, "b n k"]:
+    """Each row divided by a number, zeros by zeros, too, in the precision of x."""
+    return x * (1 / sizes.clamp(min=torch.finfo(x.dtype).tiny)).to(x.dtype)[:, :, None]
 
 
 def by_activations(space: WeightSpace, first: list[Tensor], second: list[Tensor]) -> dict[int, Likeness]:
@@ -166,12 +202,8 @@ def _assigned(hidden: HiddenSpace, found: list[Rows], given: Likeness | None) ->
 
 def _numbers(hidden: HiddenSpace, found: list[Rows]) -> bool:
     """Whether scalars multiply all weights of a unit, each of them other weights, and each a single one."""
-    sides = [hidden.vector(each.factor) for each in found]
-    return (
-        len({*sides}) == len(sides)
-        and all(map(any, sides))
-        and all(r.entries[0].shape[2] == 1 for r in found)
-    )
+    powers = [hidden.vector(each.factor) for each in found]
+    return len({*powers}) == len(powers) and all(map(any, powers)) and all(r.width == 1 for r in found)
 
 
 def _best(likeness: Float[Tensor, "n n"]) -> Int[Tensor, " n"]:
@@ -183,7 +215,7 @@ def _blocks(within: list[tuple[HiddenSpace, list[Rows]]]) -> Int[Tensor, "1 b"]:
     """The assignment of blocks, by similarities that do not depend on moves of the units within them."""
     likeness = torch.zeros(within[0][0].blocks, within[0][0].blocks, dtype=torch.float64)
     for hidden, found in within:
-        for x, y in (each.entries for each in found):
+        for x, y in ([each.entries(model) for model in (0, 1)] for each in found):
             if hidden.matrices is None:
                 x, y = (torch.nn.functional.normalize(z, dim=2) for z in (x, y))
                 inner = torch.einsum("aik,bjk->abij", x, y)
@@ -193,10 +225,13 @@ def _blocks(within: list[tuple[HiddenSpace, list[Rows]]]) -> Int[Tensor, "1 b"]:
             elif x.shape[2] > x.shape[1]:  # else they span everything
                 x, y = (torch.linalg.qr(z.mT).Q.mT for z in (x, y))
                 likeness += torch.einsum("aik,bjk->abij", x, y).square().sum((2, 3))
-        if hidden.matrices is not None and len(joined := [*sides(hidden, found).values()]) == 2:
+        if hidden.matrices is not None and len(both := [*sides(hidden, found).values()]) == 2:
             # the inner products of x₁ᵀx₂, of two sides of model 1, with y₁ᵀy₂: A and its dual cancel
-            one, other = (torch.einsum("aik,bjk->abij", x, y) for x, y in joined)
-            sizes = [((x1 @ x1.mT) * (x2 @ x2.mT)).sum((1, 2)) for x1, x2 in zip(*joined, strict=True)]
-            inner = (one * other).sum((2, 3))
+            pairs = [[joined(side, model) for model in (0, 1)] for side in both]
+            one, other = (torch.einsum("aik,bjk->abij", x, y) for x, y in pairs)
+            sizes = [
+                ((x1 @ x1.mT) * (x2 @ x2.mT)).double().sum((1, 2)) for x1, x2 in zip(*pairs, strict=True)
+            ]
+            inner = (one * other).double().sum((2, 3))
             likeness += hidden.size * inner / (sizes[0][:, None] * sizes[1]).sqrt().clamp(min=1e-300)
     return _best(likeness)[None]

@@ -1,13 +1,16 @@
 """The weights of each unit of a space, as rows: where they are, and how they are moved by now."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from intertwine.weightspace.act.action import Action, Piece, State, pieces
+from intertwine.groups.orthonormal import generic
+from intertwine.weightspace.act.action import ROOM, Action, Piece, State, pieces
 from intertwine.weightspace.rules.axes import Unit
 from intertwine.weightspace.solve.hidden import HiddenSpace, Solution
 
@@ -29,24 +32,73 @@ class Place(NamedTuple):
     width: int
     gain: int | None = None
 
-    def entries(self, state: State, action: Action, known: set[int]) -> Float[Tensor, "b n w"]:
+    def entries(
+        self, state: State, action: Action, known: set[int], *, exact: bool
+    ) -> Float[Tensor, "b n w"]:
         """The entries of each unit, moved by the action; summed over units whose order is not known."""
-        y = action.piece(state[self.number], self.piece, self.number)
+        y = action.piece(state[self.number], self.piece, self.number, exact=exact)
         hidden, dims = self.piece.spaces[self.k], self.piece.dims(self.k)
         assert hidden is not None
         unknown = self.others - known
         if at := [k for k, each in enumerate(self.piece.spaces) if each and each.index in unknown]:
             y = y.sum(at, keepdim=True)
         y = y.movedim(dims, [*range(len(dims))]).reshape(hidden.blocks, hidden.size, -1)
-        return y if self.gain is None else y * state[self.gain].flatten()[:, None]
+        return y if self.gain is None else y * state[self.gain].flatten()[:, None].to(y.dtype)
 
 
-class Rows(NamedTuple):
-    """The entries and lengths of each of n units in each of b blocks, in one model or in two."""
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The weights of each of n units in each of b blocks, in one model or in two, at one place.
 
-    factor: Unit
-    entries: list[Float[Tensor, "b n k"]]
-    sizes: list[Float[Tensor, "b n"]]
+    Their entries are moved whenever they are asked for, as those of all places take several times the memory
+    of the models; only a few numbers of each unit are kept.
+    """
+
+    place: Place
+    models: Models
+    known: set[int]
+    exact: bool
+
+    @property
+    def factor(self) -> Unit:
+        return self.place.factor
+
+    def entries(self, model: int, *, exact: bool = False) -> Float[Tensor, "b n k"]:
+        """In the precision of the weights, if that has 32 bits, or what matrices make of them in float64."""
+        state, action = self.models[model]
+        return self.place.entries(state, action, self.known, exact=exact or self.exact)
+
+    @property
+    def sizes(self) -> list[Float[Tensor, "b n"]]:
+        """The length of each unit, in each model."""
+        return self._numbers[0]
+
+    @property
+    def sums(self) -> list[Float[Tensor, "b n"]]:
+        """A sum in which every entry has a fixed weight."""
+        return self._numbers[1]
+
+    @property
+    def width(self) -> int:
+        """The number of entries of a unit."""
+        return self._numbers[2]
+
+    @cached_property
+    def _numbers(self) -> tuple[list[Tensor], list[Tensor], int]:
+        sizes, sums, width = [], [], 0
+        for x in map(self.entries, range(len(self.models))):
+            width = x.shape[2]
+            weights = generic(width, 1)
+            parts = [(y.norm(dim=2), (y @ weights)[:, :, 0]) for y in map(torch.Tensor.double, split(x, 1))]
+            size, total = (torch.cat(numbers, 1) for numbers in zip(*parts, strict=True))
+            sizes.append(size)
+            sums.append(total)
+        return sizes, sums, width
+
+
+def split(x: Float[Tensor, "b n k"], axis: int, least: int = 1) -> tuple[Tensor, ...]:
+    """Parts of no more than a million numbers, but at least so many rows or columns."""
+    return x.split(max(least, ROOM * x.shape[axis] // max(1, x.numel())), axis)
 
 
 def places(solution: Solution, hidden: HiddenSpace, state: State) -> Iterator[Place]:
@@ -71,35 +123,46 @@ def places(solution: Solution, hidden: HiddenSpace, state: State) -> Iterator[Pl
                     yield each._replace(factor=center, gain=edge.gain)
 
 
-def rows(found: Iterable[Place], models: Models, known: set[int]) -> list[Rows]:
+def rows(found: Iterable[Place], models: Models, known: set[int], *, exact: bool = True) -> list[Rows]:
     """The weights at these places; those without a unit of zeros first, gains and shifts last."""
-    result = []
-    for place in found:
-        entries = [place.entries(state, action, known) for state, action in models]
-        result.append(Rows(place.factor, entries, [x.norm(dim=2) for x in entries]))
-    return sorted(result, key=lambda r: (int((r.sizes[0] == 0).sum()), r.entries[0].shape[2] == 1))
+    result = [Rows(place, models, known, exact) for place in found]
+    return sorted(result, key=lambda r: (int((r.sizes[0] == 0).sum()), r.width == 1))
 
 
-def sides(hidden: HiddenSpace, found: list[Rows]) -> dict[tuple[float, ...], list[Float[Tensor, "b n k"]]]:
-    """All weights on which a matrix acts, and all on which its dual acts, in each model."""
+def sides(hidden: HiddenSpace, found: list[Rows]) -> dict[tuple[float, ...], list[Rows]]:
+    """All weights on which a matrix acts, and all on which its dual acts."""
     alike: dict[tuple[float, ...], list[Rows]] = {}
     for each in found:
         alike.setdefault(hidden.vector(each.factor), []).append(each)
-    return {
-        vector: [torch.cat(models, 2) for models in zip(*(each.entries for each in side), strict=True)]
-        for vector, side in alike.items()
-    }
+    return alike
 
 
-def wider(hidden: HiddenSpace, found: list[Rows]) -> tuple[tuple[float, ...], list[Float[Tensor, "b n k"]]]:
+def joined(side: list[Rows], model: int, *, exact: bool = False) -> Float[Tensor, "b n k"]:
+    """The weights of a side, beside each other."""
+    return torch.cat([each.entries(model, exact=exact) for each in side], 2)
+
+
+def wider(hidden: HiddenSpace, found: list[Rows]) -> tuple[tuple[float, ...], list[Rows]]:
     """The side that spans more."""
-    joined = sides(hidden, found)
-    if len(joined) == 1:
-        return next(iter(joined.items()))
-    return max(joined.items(), key=lambda item: (rank(item[1][-1]), item[1][0].shape[2]))
+    both = sides(hidden, found)
+    if len(both) == 1:
+        return next(iter(both.items()))
+    return max(both.items(), key=lambda item: (rank(item[1]), sum(each.width for each in item[1])))
 
 
-def rank(W: Float[Tensor, "b n k"]) -> int:
-    """The smallest rank of these matrices."""
-    sizes = torch.linalg.eigvalsh(W @ W.mT)
-    return int((sizes > 1e-13 * W.shape[1] * sizes[:, -1:]).sum(1).min())
+def rank(side: list[Rows]) -> int:
+    """The smallest rank of the weights of the last model, over its blocks."""
+    gram: Tensor | float = 0.0
+    weights = (each.entries(-1) for each in side)
+    for number, part in enumerate(part for x in weights for part in split(x, 2, 4 * x.shape[1])):
+        x = part.double()
+        gram = gram + x @ x.mT
+        if number == 0 and x.shape[2] >= x.shape[1] == _rank(gram):
+            return x.shape[1]  # of a vocabulary, some thousand words are enough
+    assert isinstance(gram, Tensor)
+    return _rank(gram)
+
+
+def _rank(gram: Float[Tensor, "b n n"]) -> int:
+    sizes = torch.linalg.eigvalsh(gram)
+    return int((sizes > 1e-13 * gram.shape[1] * sizes[:, -1:]).sum(1).min())

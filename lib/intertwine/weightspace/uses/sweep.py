@@ -10,7 +10,6 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from intertwine.groups.orthonormal import generic
 from intertwine.weightspace.act.action import Action, State
 from intertwine.weightspace.act.space import WeightSpace
 from intertwine.weightspace.rules.axes import Unit
@@ -23,7 +22,12 @@ Step = Callable[[HiddenSpace, Callable[[HiddenSpace], list[Rows]]], Move]
 
 
 def sweep(
-    space: WeightSpace, states: Sequence[State], step: Step, *, blocks_first: bool = False
+    space: WeightSpace,
+    states: Sequence[State],
+    step: Step,
+    *,
+    blocks_first: bool = False,
+    exact: bool = True,
 ) -> tuple[dict[int, Move], set[int]]:
     """The moves of the last of these models by `step`, space by space, as soon as other axes are done.
 
@@ -31,7 +35,8 @@ def sweep(
 
     First come spaces that their weights determine, then scalars with any weights and orders with more than
     one number of each unit, then those with weights whose other units have no scalars, which are summed, and
-    last the rest. Blocks come after the units within them, or before.
+    last the rest. Blocks come after the units within them, or before. Where that need not be `exact`, lengths
+    and sums of weights are those of weights that matrices moved in their own precision.
     """
     solution = space.solution
     total = {hidden.index: hidden.identity() for hidden in space.spaces if hidden.space.pinned}
@@ -75,7 +80,7 @@ def sweep(
         return not late and enough(level, hidden)
 
     def look(level: int, models: Models, hidden: HiddenSpace) -> list[Rows]:
-        return rows(known(hidden, level), models, {*total})
+        return rows(known(hidden, level), models, {*total}, exact=exact)
 
     def settled(hidden: HiddenSpace, level: int, seen: Callable[[HiddenSpace], list[Rows]]) -> bool:
         within = [h for h in space.spaces if h.base == hidden.index]
@@ -88,10 +93,11 @@ def sweep(
         return all(each.others.isdisjoint(unsettled) for each in known(hidden, level))
 
     candidates = [*itertools.product(range(4), space.spaces)]
+    models = [(state, Action(solution, {}, state)) for state in states]
     while (found := next((each for each in candidates if ready(*each)), None)) is not None:
         level, hidden = found
-        models = [(state, Action(solution, {}, state)) for state in states[:-1]]
-        models.append((states[-1], Action(solution, total, states[-1])))
+        action = Action(solution, total, states[-1], models[-1][1])
+        models = [*models[:-1], (states[-1], action)]
         seen = cache(partial(look, level, models))
         move = step(hidden, seen)
         if not settled(hidden, level, seen):
@@ -118,7 +124,7 @@ def determined(hidden: HiddenSpace, found: list[Place]) -> bool:
 def decided(hidden: HiddenSpace, found: list[Rows]) -> bool:
     """Whether these weights of the last model, with their zeros and equal rows, leave one element only."""
     if hidden.matrices is not None:
-        return hidden.matrices.determined(rank(wider(hidden, found)[1][-1]))
+        return hidden.matrices.determined(rank(wider(hidden, found)[1]))
     lively = [r.factor for r in found if (r.sizes[-1] > 0).all()]
     logs = solutions([hidden.powers(factor, 0) for factor in lively], hidden.logs)
     signs = solutions([hidden.powers(factor, 1) for factor in lively], hidden.signs, 2)
@@ -132,11 +138,8 @@ def decided(hidden: HiddenSpace, found: list[Rows]) -> bool:
 def normal_scalars(
     hidden: HiddenSpace, found: list[Rows], model: int = -1
 ) -> tuple[Float[Tensor, "k b n"], Bool[Tensor, "l b n"], Float[Tensor, "b n"]]:
-    """The scalars that make rows of a model unit vectors with positive sums, and these sums.
-
-    In the sums every entry has a fixed weight.
-    """
-    sums = [(r.factor, (r.entries[model] @ generic(r.entries[model].shape[2], 1))[:, :, 0]) for r in found]
+    """The scalars that make rows of a model unit vectors with positive sums, and these sums."""
+    sums = [(r.factor, r.sums[model]) for r in found]
     lengths = [(r.factor, -torch.where(r.sizes[model] > 0, r.sizes[model], 1).log()) for r in found]
     log, sign = solved(hidden, lengths, [(hidden.parities(factor), x < 0) for factor, x in sums])
     move, start = hidden.identity()._replace(log=log, sign=sign), torch.zeros(hidden.blocks, hidden.size)

@@ -1,0 +1,71 @@
+"""Memory: weights are moved one tensor at a time, and large ones part by part, in their own precision."""
+
+from collections.abc import Callable
+from itertools import accumulate
+
+import pytest
+import torch
+import weightspace_models as zoo
+from helpers import generator
+from torch.profiler import ProfilerActivity, profile
+
+from intertwine.weightspace import canonicalise, find_symmetries, match
+from intertwine.weightspace.act import action
+from intertwine.weightspace.uses import match as matching
+from intertwine.weightspace.uses import rows
+
+TOKENS = torch.tensor([[1, 4, 0, 10, 3]])
+MODELS = {
+    "llama": lambda: zoo.Llama(words=2000, width=64),
+    "gpt": lambda: zoo.GPT(tied=False, words=800, width=96),
+}
+USES = {
+    "act": lambda space, one, other, element: space.act(one, element),
+    "canonicalise": lambda space, one, other, element: canonicalise(space, one).model,
+    "match": lambda space, one, other, element: match(space, one, other).model,
+}
+
+
+def peak(function: Callable[[], object]) -> int:
+    """The largest number of bytes of torch at a time, beside those that there were before."""
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as record:
+        function()
+    events = record.profiler.kineto_results.events()
+    changes = sorted((e.start_ns(), e.nbytes()) for e in events if e.name() == "[memory]")
+    return max(accumulate(size for _, size in changes))
+
+
+def test_the_peak_is_that_of_what_is_held_at_a_time():
+    def held():
+        x = torch.zeros(1000)
+        del x
+        return torch.zeros(500) + torch.zeros(500)
+
+    assert peak(held) == 3 * 500 * 4
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("name", MODELS)
+def test_a_use_takes_less_than_three_times_the_weights_with_its_result(name, use, monkeypatch):
+    for module in (action, matching, rows):
+        monkeypatch.setattr(module, "ROOM", 2**12)
+    one = zoo.randomise(MODELS[name](), generator()).float()
+    space = find_symmetries(one, TOKENS, check=False)
+    element = space.sample(generator(1))
+    other = space.act(one, element)
+    weights = sum(x.numel() * x.element_size() for x in one.parameters())
+    assert peak(lambda: USES[use](space, one, other, element)) < 3 * weights
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_parts_are_moved_as_the_whole(name, monkeypatch):
+    model = zoo.randomise(MODELS[name](), generator())
+    space = find_symmetries(model, TOKENS, check=False)
+    whole = space.act(model, space.sample(generator(1)))
+    for module in (action, matching, rows):
+        monkeypatch.setattr(module, "ROOM", 2**8)
+    parts = space.act(model, space.sample(generator(1)))
+    for x, y in zip(parts.parameters(), whole.parameters(), strict=True):
+        torch.testing.assert_close(x, y, rtol=1e-12, atol=1e-12)
+    for x, y in zip(match(space, model, parts).model.parameters(), model.parameters(), strict=True):
+        torch.testing.assert_close(x, y, rtol=1e-9, atol=1e-9)
