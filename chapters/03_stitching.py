@@ -595,6 +595,22 @@ print(f"alone {alone:.1%}, stitched {joined.evaluate(test):.1%}")
 # %% [markdown]
 # (sec-slopes)=
 # (sec-deviations)=
+# ## What others found
+#
+# {cite:t}`lenc2015` stitched networks first, by one trained linear layer.
+# Their networks, trained for different tasks, could be exchanged in the early layers at little cost.
+# {cite:t}`bansal2021` stitched networks of other seeds, widths and training objectives, and lost little, too.
+# {cite:t}`smith2025` warn against the conclusion that such networks have learned the same:
+# networks of other tasks, and even clustered noise, can be stitched as well.
+# The control with an untrained front in {doc}`03b_matching` agrees with them for the first layers.
+#
+# Permutations are learned through Sinkhorn's algorithm by {cite:t}`mena2018`,
+# with random draws where this chapter takes the best permutation.
+# {cite:t}`entezari2022` conjecture that two networks, once their neurons are matched, are joined by a line of
+# low loss, and {cite:t}`ainsworth2023` match the weights.
+# {cite:t}`jordan2023` found why such lines have a barrier: averaging shrinks the variance of the activations.
+# Rescaling them, as batch norm does when it is re-estimated, removes most of it.
+#
 # ## Deviations from the papers
 #
 # :::{list-table}
