@@ -143,7 +143,8 @@ def _part(paper: str, part: str, pairs: Judgements) -> str:
     counts += f" ({few} for want of trials)" * bool(few)
     why = Counter(each for _, verdict in pairs for each in (verdict.scale or "").split("; ") if each)
     apart = "; ".join(f"{escaped(each)} ({times})" for each, times in why.most_common(6))
-    link = f'<a href="?{escape(urlencode({"paper": paper, "part": part}))}#statements">{part}</a>'
+    wanted = {"paper": paper, "part": part, "whose": "the papers'"}
+    link = f'<a href="?{escape(urlencode(wanted))}#statements">{part}</a>'
     differs = f" What differs from the paper, and for how many: {apart}." if apart else ""
     return f"- {link}, {_plural(len(pairs), 'statement')}: {counts}.{differs}"
 
