@@ -92,7 +92,9 @@ def test_a_plane_to_drag_in_is_a_picture_without_its_script():
     assert still.count('<image href="data:image/png;base64,') == 2 and still.count("<circle") == 2
     orange = re.search(r'points="([^"]+)" fill="none" stroke="#E69F00"', still)[1]
     assert orange == "-50.0,-50.0 0.0,0.0 50.0,-50.0"  # |x|, which the first network computes
-    assert len(re.findall(r"<p[^>]* hidden>", still)) == 2  # what only a script can do
+    hidden = still.partition("<div hidden>")[2].partition("</div>")[0]
+    assert hidden.count("<input") == still.count("<input") == 2  # what only a script can move
+    assert hidden.count("<button") == still.count("<button") == 2
 
 
 @pytest.mark.slow

@@ -29,8 +29,8 @@ aria-label="The graphs of three neurons, of their sum and of the absolute value"
 <figcaption>the network there, and its neurons</figcaption></figure>
 </div>
 <p><output aria-live="polite"></output></p>
-<p class="entries" hidden>{sliders}</p>
-<p hidden>{buttons}</p>
+<div hidden><p class="entries">{sliders}</p>
+<p>{buttons}</p></div>
 </div>
 """
 _SIZE = 17  # pixels of a unit of space
@@ -72,7 +72,7 @@ def drag_plane(grid: Grid, flat: Plane, networks: Mapping[str, Sequence[float]])
     tilt = "matrix({})".format(" ".join(f"{v:.2f}" for v in (*right, *down, *corner)))
     image = f'<image href="{_picture(grid)}" preserveAspectRatio="none" style="image-rendering: pixelated"'
     axes = [
-        _line(np.stack([0 * end, end]), "currentColor", 0.8)
+        _line(np.stack([0 * end, end]), COLOURS["grey"], 1.2)
         + f'<text x="{1.14 * end[0]:.1f}" y="{1.14 * end[1] + 2:.1f}" {_WORD}>w{sub}</text>'
         for end, sub in zip(2.4 * _SIZE * _VIEW.T, "₁₂₃", strict=True)
     ]
@@ -102,7 +102,8 @@ def drag_plane(grid: Grid, flat: Plane, networks: Mapping[str, Sequence[float]])
     return HTML(_PAGE.format(**drawn) + script("drag_plane", "drag-plane", sent))
 
 
-_WORD = 'fill="currentColor" font-size="8" text-anchor="middle"'
+_HALO = "paint-order: stroke; stroke: var(--pst-color-background, #fff); stroke-width: 3px"
+_WORD = f'fill="currentColor" font-size="9" text-anchor="middle" style="{_HALO}"'  # read on the picture, too
 
 
 def _picture(grid: Grid) -> str:

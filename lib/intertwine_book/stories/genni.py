@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 
 from intertwine_book.figures.forest import forest
 from intertwine_book.results import on_record
+from intertwine_book.stories.told import span
 
 record = partial(on_record, "06_genni")
 
@@ -39,6 +40,7 @@ def facts() -> dict[str, float]:
     crossing = record("crossing").set_index(["target", "epsilon"])["second_surface"]
     shares = searches().groupby("null")[["solutions", "random"]].mean()
     times = shares["solutions"] / shares["random"]
+    by_epsilon = record("conjecture").groupby("epsilon")[["solutions", "random"]].mean()
     through = searches().query("null == 'through θ₀'")["gap"]
     hole = record("hole").set_index("set")["points"]
     return {
@@ -49,6 +51,7 @@ def facts() -> dict[str, float]:
         "searches": len(through),
         "times-anywhere": float(times["anywhere"]),
         "times-through": float(times["through θ₀"]),
+        **span(times=by_epsilon["solutions"] / by_epsilon["random"]),
         "fewer-through": int((through < 0).sum()),
         **{f"loss-{network}": losses[network] for network in (1, 2, 3)},
     }
