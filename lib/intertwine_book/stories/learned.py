@@ -84,6 +84,7 @@ def by_rule() -> pd.DataFrame:
 def found(axis: Axes) -> None:
     """An element of the group that was found moves hidden values far and outputs not at all."""
     table = any_network.record("verified")
+    table["representations"] /= 100  # from percent
     names = {"resnet18": "ResNet-18", "mobilenet_v3_small": "MobileNetV3"}
     names["a vision transformer"] = "transformer"
     for row, network in enumerate(names):
@@ -94,7 +95,7 @@ def found(axis: Axes) -> None:
     axis.text(1e3, -0.4, "hidden values", ha="right", color=COLOURS["orange"])
     axis.set_yticks(range(3), list(names.values()))
     axis.set_xscale("log")
-    axis.set(xlabel="change, relative", xlim=(1e-17, 1e5), ylim=(2.5, -0.8))
+    axis.set(xlabel="change, relative", xlim=(1e-17, 1e4), ylim=(2.5, -0.8))
 
 
 def stitches(axis: Axes) -> None:
