@@ -145,7 +145,7 @@ def _part(paper: str, part: str, pairs: Judgements) -> str:
     apart = "; ".join(f"{escaped(each)} ({times})" for each, times in why.most_common(6))
     wanted = {"paper": paper, "part": part, "whose": "the papers'"}
     link = f'<a href="?{escape(urlencode(wanted))}#statements">{part}</a>'
-    differs = f" What differs from the paper, and for how many: {apart}." if apart else ""
+    differs = f" Our run differs: {apart}." if apart else ""
     return f"- {link}, {_plural(len(pairs), 'statement')}: {counts}.{differs}"
 
 
