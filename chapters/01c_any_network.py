@@ -11,16 +11,15 @@
 # ---
 
 # %% [markdown]
-# # 1c · The symmetries of any network
+# # 1c · Find the symmetries of your network
 #
 # :::{admonition} Before you start
 # :class: tip
 # **You need** {doc}`01_intertwiner_groups` and {doc}`01b_weight_space`: the group of an activation,
 # and why a sum constrains layers.
 #
-# **You will learn** to find the symmetries of a network that somebody else wrote,
-# which groups act inside a transformer, and what they are good for: rounding a network to few bits,
-# merging two networks, telling whether two networks are one.
+# **You will learn** to find the symmetries of a network that somebody else wrote, first by hand and then by one run;
+# which groups act inside a transformer; and whether these are all.
 #
 # **This run.**
 # {{ this_run }}.
@@ -28,34 +27,35 @@
 #
 # ## The question
 #
-# So far we moved networks that we had built ourselves, layer by layer.
-# Now take *any* network, with shortcuts, normalisations and attention.
-# *Which changes of its weights leave its function alone, and what can one do with them?*
-# One run of the network tells: every space of hidden values has a group; in a transformer these are rotations,
-# all invertible matrices, scalings and permutations.
-# {numref}`fig-rounding` shows one use.
-# Each transformer is stored in few bits in three ways.
-# All three compute one function before rounding; they differ by a rotation of the space in
-# which the layers exchange values, the *residual stream*.
+# You have loaded a network that somebody else wrote.
+# It has shortcuts, normalisations and attention.
+# *Which changes of its weights leave its function alone?*
+# Chapters 1 and 1b answered this for chains of layers.
+# Now we let each operation of a network say what it admits, and keep what all of them admit.
+#
+# (sec-by-hand)=
+# ## By hand: two layers and a shortcut
+#
+# *A shortcut joins the units of two layers: only one element moves both.*
+# {numref}`fig-trace` shows the network $x \mapsto W_3(h + \mathrm{ReLU}(W_2h))$ with $h = \mathrm{ReLU}(W_1x)$
+# and four units in each layer.
+# Give every axis of a weight a letter, and let the axis $a$ move by a matrix $A$.
+# Then go through the operations.
 
 # %% tags=["hide-input"]
 import copy
 from dataclasses import replace
-from functools import cache
 
-import pandas as pd
 import torch
 from torch import nn
 from torch.nn.functional import gelu, silu
 
-from intertwine import devices, weightspace
-from intertwine.features import record
-from intertwine.training import evaluate
-from intertwine.weightspace import find_symmetries, match, relative_error, verify
+from intertwine import devices
+from intertwine.weightspace import find_symmetries, relative_error, verify
 from intertwine.weightspace.solve.draw import in_symbols
 from intertwine_book import data, results, zoo
-from intertwine_book.experiments.any_network import models, orbit, rounding
-from intertwine_book.figures.curves import mean_curves
+from intertwine_book.experiments.any_network import models, moved
+from intertwine_book.figures.orbits import traced_shortcut
 from intertwine_book.figures.style import use_style
 from intertwine_book.stories import any_network as story
 from intertwine_book.stories import tell
@@ -70,71 +70,106 @@ device: str = "cpu"  # or "cuda", or "auto": a GPU where there is one
 seed: int = 0  # of initialisation, data order and group elements
 width: int = 4  # channels of the residual network's first stage
 epochs: int = 4  # of its training
-outlier: float = 10.0  # the value that one channel of a residual stream starts with
-short_epochs: int = 6  # of the training of transformers and convolutional networks
-transformers: int = 1  # trained with and without an outlier
-pairs: int = 1  # of convolutional networks
-bits: list[int] = [4, 8]  # that weights and values are rounded to
 networks: list[str] = ["resnet18", "mobilenet_v3_small"]  # of torchvision
 trials: int = 2  # elements drawn for each network
-steps: int = 500  # of training with weight decay
-decays: list[float] = [0.0, 0.02, 0.05]  # weight decay
 
-# %% tags=["remove-input"] figure="fig-rounding"
-story.rounding()
+# %% tags=["remove-input"] figure="fig-trace"
+traced_shortcut()
 
 # %% [markdown]
-# At 3 bits networks with an outlier have on average {glue:text}`right-before:.0f` % of the digits right
-# as they were trained, and {glue:text}`right-after:.0f` % after the rotation;
-# with 8 bits both have {glue:text}`right-exact:.0f` %.
+# | operation | axes | what is left |
+# |---|---|---|
+# | $W_1$ | reads the input, writes $a$ | any $A$ in $GL_4$; the input stays |
+# | first ReLU | $a$ | $A$ permutes and scales by positive numbers |
+# | $W_2$ | reads $a$, writes $b$ | any $B$; $W_2$ takes up $A^{-1}$ |
+# | second ReLU | $b$ | $B$ permutes and scales by positive numbers |
+# | sum | $a$ and $b$ | $B = A$ |
+# | $W_3$ | reads $a$, writes the output | $W_3$ takes up $A^{-1}$; the output stays |
+#
+# One group is left, the permutations of four units with positive scalings, of dimension 4.
+# Without the shortcut $A$ and $B$ are independent, and the dimension is 8.
+# In numbers, $A$ doubles the first unit and $B$ triples the second:
+
+
+# %%
+class WithShortcut(nn.Module):
+    def __init__(self, n=4):
+        super().__init__()
+        sizes = (3, n), (n, n), (n, 2)
+        self.W1, self.W2, self.W3 = (nn.Linear(*s, bias=False) for s in sizes)
+
+    def forward(self, x):
+        h = self.W1(x).relu()
+        return self.W3(h + self.W2(h).relu())
+
+
+def move(net, A, B):
+    new, inv = copy.deepcopy(net), torch.linalg.inv
+    new.W1.weight.data = A @ net.W1.weight
+    new.W2.weight.data = B @ net.W2.weight @ inv(A)
+    new.W3.weight.data = net.W3.weight @ inv(A)
+    return new
+
+
+torch.manual_seed(seed)
+small, x = WithShortcut().double().eval(), torch.randn(5, 3).double()
+A, B = torch.tensor([[2.0, 1, 1, 1], [1, 3, 1, 1]]).double().diag_embed()
+pair = [move(small, A, other) for other in (B, A)]
+changes = [relative_error(net(x), small(x)) for net in pair]
+print(changes)
+print(find_symmetries(small, x))
+
+# %% [markdown]
+# Independent $A$ and $B$ change the outputs by {glue:text}`apart:.0f` %, $B = A$ by nothing but rounding.
+# The library goes through the same table: it runs the network once, writes down every operation,
+# and solves for what may move.
 #
 # ## Seven spaces in a small transformer
 #
-# To use such moves one has to know them.
-# Here is a transformer of one block.
+# *One run finds rotations, invertible matrices, scalings and permutations in a transformer of one block.*
 
 
 # %%
 class OneBlock(nn.Module):
     def __init__(self, n=8):
         super().__init__()
-        self.norm1, self.norm2, self.norm = (nn.RMSNorm(n) for _ in "123")
+        self.norms = nn.ModuleList(nn.RMSNorm(n, eps=1e-5) for _ in "abc")
         self.q, self.k, self.v, self.o = (nn.Linear(n, n) for _ in "qkvo")
-        self.embed, self.head = nn.Linear(4, n), nn.Linear(n, 10)
+        self.embed, self.head = nn.Linear(n, n), nn.Linear(n, 10)
         self.up, self.down = nn.Linear(n, 2 * n), nn.Linear(2 * n, n)
 
     def forward(self, x):
         x = self.embed(x)
-        y = self.norm1(x)
-        seen = (self.q(y) @ self.k(y).mT).softmax(-1) @ self.v(y)
-        x = x + self.o(seen)
-        x = x + self.down(gelu(self.up(self.norm2(x))))
-        return self.head(self.norm(x))
+        y = self.norms[0](x)
+        scores = self.q(y) @ self.k(y).mT / y.shape[-1] ** 0.5
+        x = x + self.o(scores.softmax(-1) @ self.v(y))
+        x = x + self.down(gelu(self.up(self.norms[1](x))))
+        return self.head(self.norms[2](x))
 
 
 # %% figure="fig-transformer"
-torch.manual_seed(seed)
-one_block, tokens = OneBlock().double().eval(), torch.randn(5, 6, 4).double()
+one_block, tokens = OneBlock().double().eval(), torch.randn(5, 6, 8).double()
 block_space = find_symmetries(one_block, tokens)
 block_space.draw()
 
 # %%
 draw = torch.Generator().manual_seed(seed)
-block_report = verify(block_space, one_block, block_space.sample(draw), tokens)
-assert block_report.output < 1e-9
+element = block_space.sample(draw)
+block_report = verify(block_space, one_block, element, tokens)
+print(block_space.dimension, block_report.output)
 
 # %% [markdown]
-# *The library runs a network once, writes down every operation, and solves for what may move.*
-# In {numref}`fig-transformer` it finds {glue:text}`block-spaces` spaces
-# and a group of dimension {glue:text}`block-dimension`.
-# A random element of it changes the hidden values by {glue:text}`block-changed:.0f` % of their size (the median
+# {numref}`fig-transformer` shows {glue:text}`block-spaces` spaces, with a group of dimension
+# {glue:text}`block-dimension`.
+# A random element changes the hidden values by {glue:text}`block-changed:.0f` % of their size (the median
 # over spaces), and the outputs by {glue:text}`block-error:.0e` of theirs: zero to rounding.
 #
 # (sec-rules)=
-# ## What an operation asks for
+# ## What each operation admits
 #
-# Every axis of every parameter starts as a space of its own.
-# Axes that meet in an operation must move together, and only by what all their operations admit.
+# We begin by letting every axis of every weight move freely.
+# Each operation adds a constraint.
+# What survives all constraints is the group.
 #
 # :::{prf:definition}
 # :label: def-hidden
@@ -147,31 +182,34 @@ assert block_report.output < 1e-9
 # :widths: auto
 #
 # * - operation
-#   - what it asks for
+#   - what it admits
 # * - linear map, convolution
-#   - the weight's reading axis moves by the inverse, what it writes is free
-# * - sum, maximum
-#   - all terms move alike; a maximum admits permutations and positive scalings only
+#   - anything: the axis that the weight reads moves by the inverse
+# * - sum
+#   - all terms move alike
+# * - maximum
+#   - all terms move alike, by permutations and positive scalings
 # * - product
-#   - all factors are permuted alike, their scalars multiply
+#   - all factors are permuted alike; their scalars multiply
 # * - activation σ
-#   - an element of $G_\sigma$, which becomes $\varphi_\sigma(A)$ behind it
+#   - $A$ in $G_\sigma$ before it, $\varphi_\sigma(A)$ after it
 # * - batch norm
-#   - permutations; one scalar in front, another one behind
-# * - RMS norm, layer norm
-#   - an orthogonal matrix; for a layer norm with $Q\mathbf 1 = \pm\mathbf 1$
-# * - a bias or a norm, along an axis over which it is repeated, such as positions
-#   - only the order is free
+#   - permutations; one scalar for each unit before it, and another one after it
+# * - RMS norm
+#   - an orthogonal matrix
+# * - layer norm
+#   - an orthogonal matrix $Q$ with $Q\mathbf 1 = \pm\mathbf 1$
 # * - attention
-#   - heads are permuted; $GL(d)$ inside a head.
-#     Heads that meet constants, such as ALiBi's slopes, are not permuted and keep their $GL(d)$
+#   - heads are permuted, and inside a head $GL_d$ acts; heads with constants of their own are not permuted
+# * - a bias that repeats along an axis
+#   - permutations of that axis
 # * - reshape, concatenation, slice
-#   - an axis may hold several spaces, side by side or as a product, such as heads × units
-# * - anything else; what enters and leaves the network
-#   - nothing moves: *frozen*
+#   - anything: an axis holds several spaces, side by side or as a product, such as heads × units
+# * - input, output, an operation without a rule
+#   - nothing: the axis is *frozen*
 # :::
 #
-# An operation without a rule freezes the spaces that it touches, so the group that is found may be too small.
+# Because operations without a rule freeze what they touch, the group that is found may be too small.
 # It should never be too large, and `verify` tests that on your network.
 #
 # :::{prf:proposition} Sums
@@ -184,7 +222,8 @@ assert block_report.output < 1e-9
 # $h' = 0$ gives $A = B$, and $h = 0$ gives $A' = B$.
 # :::
 #
-# So the library takes a residual stream for *one* space: everything that writes to it moves by the same matrix.
+# So a residual stream, to which layer after layer adds, is *one* space:
+# everything that writes to it moves by the same matrix.
 # In a network the terms of a sum depend on each other, so this rule is safe, but it may miss symmetries.
 #
 # :::{prf:proposition} Batch norm
@@ -201,8 +240,7 @@ assert block_report.output < 1e-9
 # if {eq}`eq-batch-norm` holds.
 # :::
 #
-# A unit in front of batch norm therefore has two scalars: $a \in \mathbb R^*$,
-# and whatever $c$ the activation behind admits.
+# A unit before batch norm therefore has two scalars: any $a \ne 0$, and whatever $c$ the activation after it admits.
 #
 # :::{prf:proposition} RMS norm
 # :label: prop-rms-norm
@@ -216,8 +254,7 @@ assert block_report.output < 1e-9
 # Then the denominators agree, $|Ax| = |x|$.
 # :::
 #
-# A residual stream that is read through RMS norms alone may be rotated by any element of $O(n)$,
-# and with it the representation of a whole transformer.
+# A residual stream that is read through RMS norms alone may be moved by any element of $O(n)$.
 # A gain γ without zeros changes nothing: a weight $W$
 # that reads it becomes $W\,\mathrm{diag}(\gamma)\,Q^\top\mathrm{diag}(\gamma)^{-1}$.
 # A layer norm subtracts the mean first, and the orthogonal $Q$ with $Q\mathbf 1 = \pm\mathbf 1$ commute
@@ -228,12 +265,12 @@ assert block_report.output < 1e-9
 #
 # *Heads are permuted, and each head has two general linear groups: one between queries and keys,
 # and one between values and output.*
-# A head reads the stream $x_p$ at positions $p$ and passes on $\sum_r a_{pr}\,W_oW_vx_r$,
-# where $a_{pr}$ is the softmax over $r$ of $(W_qx_p)^\top(W_kx_r)/\sqrt d$.
+# A head reads the stream $x_p$ at positions $p$ and passes on $\sum_r a_{pr}\,W_oW_vx_r$.
+# The weight $a_{pr}$ is the softmax over $r$ of the scores $(W_qx_p)^\top(W_kx_r)/\sqrt d$.
 #
-# :::{prf:theorem} The groups of attention
+# :::{prf:proposition} The groups of attention
 # :label: prop-attention
-# Let $M, N\in GL(d)$, one pair for each head.
+# Let $M, N\in GL_d$, one pair for each head.
 # The weights $MW_q$, $M^{-\top}W_k$, $NW_v$ and $W_oN^{-1}$ give the same output.
 # If $g$ heads read the same keys and values (*grouped queries*), their $M$ are equal, and so are their $N$.
 # If queries and keys pass an RMS norm without gain, $M$ is orthogonal.
@@ -245,6 +282,16 @@ assert block_report.output < 1e-9
 # Shared keys $M^{-\top}k$ fix $M$ for all heads that read them, shared values $N$.
 # By {prf:ref}`prop-rms-norm` a norm on queries and keys admits $M$ and $M^{-\top}$ only if they are orthogonal,
 # and then they are equal.
+# :::
+#
+# Nothing else is possible without biases:
+#
+# :::{prf:theorem} {cite}`tran2025`
+# :label: thm-attention
+# Let two attention layers without biases have the same number of heads, of width $d$ at most that of the stream,
+# and weights in general position: of full rank, with products $W_q^\top W_k$ that differ from head to head.
+# They compute the same function if and only if a permutation of the heads and matrices $M, N$ as in
+# {prf:ref}`prop-attention` take one to the other.
 # :::
 #
 # Many transformers turn queries and keys by their position {cite}`su2024`.
@@ -283,186 +330,20 @@ q, k = torch.randn(2, 6, d, generator=draw, dtype=torch.float64)
 m = torch.randn(d // 2, generator=draw, dtype=torch.complex128)
 times = lambda x, m: torch.view_as_real(planes(x) * m).flatten(-2)
 same = scores(times(q, m), times(k, 1 / m.conj()))
-assert torch.allclose(same, scores(q, k))
+print(relative_error(same, scores(q, k)))
 
 # %% [markdown]
-# (sec-rounding)=
-# ## What it is good for: fewer bits
-#
-# *All networks of an orbit compute one function, but rounding treats them differently.*
-# To store a vector $y\in\mathbb R^n$ in $b$ bits, divide it by a step $s$, round to integers, and multiply again.
-# The step $s = \lVert y\rVert_\infty/(2^{b-1}-1)$ carries the largest entry to the largest integer:
-#
-# $$\operatorname{round}_b(y) = s\,\lfloor y/s\rceil.$$ (eq-round)
-#
-# :::{prf:proposition} An outlier costs bits
-# :label: prop-rounding
-# In {eq}`eq-round` $|\operatorname{round}_b(y) - y| \le \frac{\sqrt n}2 s$.
-# A rotation keeps $|y|$, while $\lVert y\rVert_\infty$ may lie anywhere from $|y|/\sqrt n$ to $|y|$.
-# So among equal functions the bound varies by a factor of $\sqrt n$, that is by $\tfrac12\log_2 n$ bits.
-# Let $H$ be orthogonal with entries $\pm1/\sqrt n$, and $D$ diagonal with random signs.
-# Then $\lVert HDy\rVert_\infty \le |y|\sqrt{2\ln(4n)/n}$ with probability at least ½.
-# :::
-#
-# :::{prf:proof}
-# Each entry errs by at most $s/2$.
-# An entry of $HDy$ is a sum of independent terms $\pm y_j/\sqrt n$.
-# By Hoeffding's inequality it exceeds $t$ in size with probability at most $2e^{-nt^2/(2|y|^2)}$,
-# which is $1/(2n)$ at the stated bound; there are $n$ entries.
-# :::
-#
-# The streams of large language models have such outliers: a few channels far above the others.
-# QuaRot rotates them away by $HD$ and then rounds weights and values to 4 bits {cite}`ashkboos2024quarot`;
-# SliceGPT rotates to principal axes and deletes the last ones {cite}`ashkboos2024slicegpt`.
-# The small transformers that we trained had none.
-# So we train some on handwritten digits as 16 patches, with one channel of the stream that starts at 10.
-# Each row of the weights has its own step $s$, and so has each token that a linear map reads;
-# biases, positions and the products inside attention are not rounded.
-
-# %% tags=["hide-input"]
-device = devices.pick(device)
-train, test = (data.load(dataset, part, device=device) for part in ("train", "test"))
-run = results.run(globals(), "01c_any_network", data=train)
-images, labels = test.images.double(), test.labels
-short = replace(zoo.RECIPES["digits"], epochs=short_epochs)
-
-
-# %%
-@cache
-def transformer(size, k):
-    """The k-th trained transformer, one channel of whose stream starts with this value."""
-    return models.transformer(size, train, short, seed + k).to(device)
-
-
-net = transformer(outlier, 0)
-space = find_symmetries(net, images[:1])
-
-
-# %%
-def rounded(x, bits):
-    step = x.abs().amax(-1, keepdim=True) / (2 ** (bits - 1) - 1)
-    return (x / step).round() * step
-
-
-H = torch.ones(1, 1).double()
-while len(H) < 32:
-    H = torch.cat([torch.cat([H, H], 1), torch.cat([H, -H], 1)]) / 2**0.5
-Q = (H * (2 * torch.randint(2, (32,), generator=draw) - 1)).to(images)
-
-turned = space.act(net, {"block1.norm1": Q})
-assert relative_error(turned(images), net(images)) < 1e-9
-with torch.no_grad(), record(net, rounding.NORMS) as values:
-    net(images)
-y = torch.cat([values[name].flatten(0, 1) for name in rounding.NORMS])
-assert torch.equal(rounded(y, 4), rounding.rounded(y, 4, -1))
-
-# %% figure="fig-channels"
-sizes = {"as trained": y, "rotated": y @ Q.T}
-story.channels({way: x.abs().mean(0).tolist() for way, x in sizes.items()})
-
-
-# %%
-@run.table(trial=range(transformers), uses=["outlier", "short_epochs", "bits"])
-def rotated(trial):
-    pair = [transformer(size, trial) for size in (outlier, 0.0)]
-    turn = weightspace.hadamard(32, run.generator(trial)).to(images)
-    return rounding.rotated(pair, turn, train, test, bits)
-
-
-# %% [markdown]
-# {numref}`fig-channels` shows the stream, {numref}`fig-rounding` what rounding does to the whole network.
-# With 4 bits {glue:text}`right-four-before:.0f` % of the digits are right as trained
-# and {glue:text}`right-four-after:.0f` % rotated, both on average over the five recorded networks.
-# One matrix multiplied into the weights does this, without any training.
-#
-# ### Equal channels
-#
-# *The scalings of ReLU do the same for convolutional networks whose weights are rounded with one step a layer.*
-# Nagel and others scale every channel until the largest weight that writes it is as large as the largest
-# that reads it {cite}`nagel2019`: with ranges $r_i$ before and $t_i$ behind,
-#
-# $$\begin{aligned}a_i &= \sqrt{t_i/r_i}\\ \Rightarrow\quad a_ir_i &= t_i/a_i = \sqrt{r_it_i}.\end{aligned}$$ (eq-equal)
-
-# %%
-convolutional = zoo.Spec("myrtle", train, short, {"width": 16, "in_channels": 1})
-seeds = range(seed, seed + 2 * pairs)
-trained = [each.network.eval() for each in zoo.get(convolutional, seeds, device=device)]
-plain = models.folded(trained[0])
-plain_space = find_symmetries(plain, images[:1])
-
-# %%
-writes = plain.conv1.weight.detach().abs().amax((1, 2, 3))
-reads = plain.conv2.weight.detach().abs().amax((0, 2, 3))
-even = plain_space.act(plain, {"conv1": (reads / writes).sqrt().diag()})
-
-assert relative_error(even(images), plain(images)) < 1e-9
-again = even.conv1.weight.abs().amax((1, 2, 3))
-assert torch.allclose(again, even.conv2.weight.abs().amax((0, 2, 3)))
-
-# %% [markdown]
-# Batch norm has been folded into the convolutions first.
-# The library's version goes through all layers until nothing changes.
-
-
-# %%
-each = [{"trial": k, "network": trained[k]} for k in range(pairs)]
-
-
-@run.table(cases=each, uses=["short_epochs", "bits"])
-def equalised(trial, network):
-    return rounding.rescaled(network, run.generator(trial), test, bits)
-
-
-# %% tags=["remove-input"] figure="fig-equal"
-story.equalising()
-
-# %% [markdown]
-# At 4 bits ({numref}`fig-equal`) the logits err by {glue:text}`equal-trained:.0f` % as trained,
-# {glue:text}`equal-scaled:.0f` % with channels scaled at random, and {glue:text}`equal-even:.0f` % equalised.
-# Over the bit widths equalising lowers the mean error by {glue:text}`equal-least:.0f` to
-# {glue:text}`equal-most:.0f` %; with four networks the intervals overlap.
-#
-# ## Two networks become one
-#
-# *Halfway between two trained networks lies a bad network.
-# Halfway between one of them and a match in the orbit of the other lies a good one,
-# once its batch-norm statistics are re-estimated.*
-# `match` looks for the element of the whole group that brings the second network nearest to the first:
-# it assigns units by weights or activations, space by space, as git re-basin does {cite}`ainsworth2023`,
-# here with scalings and for every network that can be traced.
-# Then average the weights:
-
-# %%
-both = [{"trial": k, "couple": trained[2 * k : 2 * k + 2]} for k in range(pairs)]
-
-
-@run.table(cases=both, uses=["short_epochs"])
-def merged(trial, couple):
-    one, two = couple
-    space = find_symmetries(one, test.images[:1])
-    near = match(space, one, two, inputs=train.images[:300]).model
-    return orbit.halfway(one, {"as trained": two, "matched": near}, train, test)
-
-
-# %% [markdown]
-# | accuracy halfway, % | statistics of batch norm averaged | re-estimated |
-# |---|---|---|
-# | as trained | {glue:text}`half-trained-interpolated:.0f` | {glue:text}`half-trained-estimated:.0f` |
-# | matched by activations | {glue:text}`half-matched-interpolated:.0f` | {glue:text}`half-matched-estimated:.0f` |
-#
-# Recorded means over four pairs on handwritten digits; each network alone has {glue:text}`merge-end:.1f` %.
-# {numref}`fig-connectivity` in {doc}`03_stitching` has the whole line on CIFAR-10,
-# where the matched networks do not quite meet.
-#
 # (sec-verify)=
-# ## Networks that this book does not contain
+# ## Is the answer right?
 #
-# `verify` moves a network and compares every intermediate value with what the element predicts:
-# here in networks of torchvision, with random batch-norm statistics and gains.
-
+# *`verify` moves a network by a random element and compares every hidden value with what the element predicts.*
+# Here it does so for networks of torchvision, with random batch-norm statistics and gains.
+# The vision transformer is torchvision's class with two layers of width 32, for images of 32 × 32 pixels.
 
 # %%
-verified = orbit.verified([*networks, "a vision transformer"], trials, draw, device)
+device = devices.pick(device)
+listed = [*networks, "a vision transformer"]
+verified = moved.verified(listed, trials, draw, device)
 
 # %% tags=["remove-input"]
 story.networks(verified)
@@ -479,104 +360,14 @@ story.networks(verified)
 # and the worst leaves {glue:text}`cut-worst:.0f` % of the digits right instead of {glue:text}`cut-none:.0f` %.
 
 # %%
+train, test = (data.load(dataset, part, device=device) for part in ("train", "test"))
+run = results.run(globals(), "01c_any_network", data=train)
+images, labels = test.images.double(), test.labels
 shape = {"width": width, "in_channels": 1, "option": "B"}
 spec = zoo.Spec("resnet20", train, replace(zoo.RECIPES["digits"], epochs=epochs), shape)
 network = zoo.get(spec, [seed], device=device)[0].network.double().eval()
 res_space = find_symmetries(network, images[:1])
-element = res_space.sample(draw)
-cut = orbit.left_behind(res_space, network, element, images, labels)
-
-# %% [markdown]
-# (sec-decay)=
-# ## What training does along an orbit
-#
-# *Without weight decay gradient flow keeps the imbalance that it began with;
-# with weight decay it forgets it at a known rate.*
-# Section 7 of {cite}`godfrey2022` names a limitation: its theory does not account for weight decay,
-# which reduces the scaling symmetry.
-# The effect can be computed.
-# Let $e^{sX}$, with a diagonal $X$, be the scaling of one unit, and
-#
-# $$
-# D(\theta) = \tfrac12\,\tfrac{d}{ds}\Big|_{s=0}\bigl|e^{sX}\theta\bigr|^2
-# = \langle X\theta, \theta\rangle
-# $$ (eq-imbalance)
-#
-# its *imbalance*.
-# For a ReLU unit that is the sum of squares of the weights that enter it, bias included,
-# minus that of the weights that leave it.
-#
-# :::{prf:theorem} Weight decay balances
-# :label: thm-balance
-# Let $L$ be locally Lipschitz, and constant along $s \mapsto e^{sX}\theta$ for every θ.
-# On an absolutely continuous curve such that for almost every $t$ the loss $L$ is differentiable at $\theta(t)$
-# and $\dot\theta = -\nabla L(\theta) - \lambda\theta$,
-#
-# $$D(\theta(t)) = e^{-2\lambda t}\,D(\theta(0)).$$ (eq-decay)
-#
-# The squared norm is convex in $s$ along each orbit; it is smallest exactly where $D = 0$.
-# :::
-#
-# :::{prf:proof}
-# $\dot D = 2\langle X\theta, \dot\theta\rangle = -2\langle X\theta, \nabla L\rangle - 2\lambda D$ for almost
-# every $t$, and $\langle X\theta, \nabla L\rangle$ is the derivative of $L$ along the orbit, 0.
-# The squared norm is a sum of terms $\theta_j^2e^{2sx_j}$.
-# (A ReLU network is not differentiable everywhere; with Clarke subgradients the same holds,
-# because they are convex combinations of limits of gradients, and these are perpendicular to $X\theta$.)
-# :::
-#
-# Without decay the imbalance is *conserved* {cite}`du2018,kunin2021`.
-# {numref}`fig-imbalance` compares {eq}`eq-decay` with gradient descent on a network whose units start out of
-# balance.
-
-# %%
-x = train.images.flatten(1).double()
-torch.manual_seed(seed)
-a, b, c = nn.Linear(64, 16), nn.Linear(16, 16), nn.Linear(16, len(train.classes))
-perceptron = nn.Sequential(a, nn.ReLU(), b, nn.ReLU(), c).double().eval().to(device)
-flow_space = find_symmetries(perceptron, x[:1])
-start = flow_space.act(perceptron, flow_space.sample(draw, scale=0.5))
-decay = orbit.descent(flow_space, start, decays, steps, x, train.labels)
-
-# %% tags=["remove-input"] figure="fig-imbalance"
-story.imbalance()
-
-# %% [markdown]
-# The squared norm began at {glue:text}`excess-start:.2f` times the smallest one of its orbit.
-# It ends at {glue:text}`excess-none:.2f` times without decay, because the weights grow
-# and the imbalance does not, and at {glue:text}`excess-most:.2f` times with the strongest decay.
-#
-# In front of batch norm the imbalance of the weights $w$ of a unit is $|w|^2$.
-# There every step of size η lengthens $w$, because the gradient is perpendicular to it (up to the ε of batch
-# norm), and decay shortens it; their balance sets the effective learning rate $\eta/|w|^2$.
-#
-# (sec-normal-form)=
-# ## Are two networks one?
-#
-# *`canonicalise` gives two networks of one orbit one normal form, if their weights are in general position.*
-# It goes through the spaces: scalings make certain rows of weights unit vectors,
-# signs make weighted sums of them positive, units are sorted by these sums.
-# Orthogonal matrices make weights times a fixed matrix triangular; $GL(d)$ makes their rows orthonormal first.
-# Where a row or a sum is 0, two sums are equal, or the rows that a matrix moves are dependent, that part stays
-# as it is.
-# The moved ResNet-20 and the original differ by {glue:text}`gap-raw:.1f` times the size of a parameter,
-# their normal forms by {glue:text}`gap-normal:.0e`.
-#
-# What if one of the two has been trained further, or rounded?
-# We add noise to every parameter, in units of its standard deviation, move the network,
-# and ask `match` for the known element ({numref}`fig-noise`).
-# A row of weights has so many entries that noise averages out;
-# activations pass through a network that the noise has broken.
-
-
-# %%
-moved = res_space.act(network, element)
-normal = [weightspace.canonicalise(res_space, net).model for net in (network, moved)]
-gap, normal_gap = orbit.apart(network, moved), orbit.apart(*normal)
-noise = orbit.through_noise(res_space, network, element, images[:100], draw)
-
-# %% tags=["remove-input"] figure="fig-noise"
-story.noise()
+cut = moved.left_behind(res_space, network, res_space.sample(draw), images, labels)
 
 # %% [markdown]
 # ## Adapt this
@@ -598,7 +389,7 @@ class Mine(nn.Module):
         x = self.words(tokens)
         y = self.norm(x)
         x = x + self.down(silu(self.gate(y)) * self.up(y))
-        return self.head(self.past(x).cumsum(1))
+        return self.head(self.past(x).diff(dim=1))
 
 
 # %%
@@ -613,33 +404,11 @@ story.spaces(table.assign(group=table["group"].map(in_symbols)))
 
 # %% [markdown]
 # The last row names the operation without a rule.
-# Sums over positions commute with everything that acts on units, so this freeze is a gap in our rules
-# and not in the mathematics.
+# Differences of positions commute with every matrix that acts on units,
+# so this freeze is a gap in our rules and not in the mathematics.
 # {doc}`../api/weightspace` has the rules that exist.
 
 # %% [markdown]
-# ## Deviations from the papers
-#
-# :::{list-table}
-# :header-rows: 1
-# :widths: auto
-#
-# * -
-#   - printed
-#   - here
-#   - what it may change
-# * - QuaRot
-#   - language models with outliers of their own; rotations inside attention and perceptrons, too;
-#     weights by GPTQ
-#   - a transformer of 17,600 weights with one constructed outlier; the residual stream alone;
-#     nearest multiples
-#   - the size of the gain
-# * - equalisation
-#   - MobileNets at 8 bits, with bias correction; activations rounded, too
-#   - Myrtle CNNs (four convolutions in a row), weights alone
-#   - the gain is smaller where channels are alike
-# :::
-#
 # ## Exercises
 #
 # :::{exercise}
@@ -690,53 +459,6 @@ assert of_tied(torch.tanh) == "Σ_3 ⋉ ({±1})^3"
 # ::::
 #
 # :::{exercise}
-# :label: ex-equal-best
-# Let channel $i$ have ranges $r_i$ before and $t_i$ behind.
-# Rounding with one step a layer gives it the precision $r_i/\max_jr_j$ before and $t_i/\max_jt_j$ behind.
-# Show that {eq}`eq-equal` makes the sum over $i$ of the products of both as large as any scaling can.
-# :::
-#
-# ::::{solution} ex-equal-best
-# :class: dropdown
-# A scaling keeps every product $r_it_i$, so the sum is $\sum_ir_it_i/(\max_jr'_j\,\max_jt'_j)$,
-# and one minimises $\max_jr'_j\max_jt'_j \ge \max_jr_jt_j$ over the scaled ranges.
-# With $r'_j = t'_j = \sqrt{r_jt_j}$ both sides are equal.
-# ::::
-#
-# :::{exercise}
-# :label: ex-slice
-# *With data.*
-# SliceGPT deletes channels of the stream.
-# Set the last channels behind every RMS norm to 0, as trained and in principal axes,
-# and draw the accuracy against the number of channels that stay.
-# :::
-#
-# ::::{solution-start} ex-slice
-# :class: dropdown
-# ::::
-
-# %% figure="fig-ex-slice"
-even_net = transformer(0.0, 0)
-even_space = find_symmetries(even_net, images[:1])
-axes = rounding.principal_axes(even_net, train.images.double(), *rounding.NORMS, "norm")
-turned = even_space.act(even_net, {"block1.norm1": axes})
-rows = []
-for way, model in {"as trained": even_net, "principal axes": turned}.items():
-    for kept in (4, 8, 12, 16, 24, 32):
-        right = evaluate(rounding.sliced(model, kept), images, labels)
-        rows.append([way, kept, 100 * right])
-sliced = pd.DataFrame(rows, columns=["way", "channels", "accuracy"])
-label = {"xlabel": "channels that stay", "ylabel": "accuracy, %"}
-mean_curves(sliced, "channels", "accuracy", "way", colours=story.NETWORK_COLOURS, **label)
-
-# %% [markdown]
-# {numref}`fig-ex-slice` shows both.
-# Rounding wants the stream spread evenly, slicing wants it collected: two aims, two places of one orbit.
-#
-# ::::{solution-end}
-# ::::
-#
-# :::{exercise}
 # :label: ex-mean-of-stream
 # *With data.*
 # What is found is a group, not always all of it.
@@ -753,7 +475,9 @@ mean_curves(sliced, "channels", "accuracy", "way", colours=story.NETWORK_COLOURS
 # a bias, a position) may be changed by any multiple of $\mathbf 1$, for example to have mean 0.
 
 # %%
-vit = models.randomised(models.of_torchvision("a vision transformer"), draw).to(device)
+vit = models.randomised(models.of_torchvision("a vision transformer"), draw).to(
+    device
+)
 inputs = torch.randn(2, 3, 32, 32, generator=draw, dtype=torch.float64).to(device)
 streams = [s for s in find_symmetries(vit, inputs).spaces if s.why == ["layer_norm"]]
 centred = copy.deepcopy(vit)
@@ -767,42 +491,34 @@ assert relative_error(centred(inputs), vit(inputs)) < 1e-9
 # ::::
 #
 # :::{exercise}
-# :label: ex-best-rotation
+# :label: ex-no-rule
 # *Open.*
-# $HD$ is one rotation of many.
-# Which element of the *whole* group, with the $GL(d)$ of values and output and the permutations,
-# makes rounding to 3 bits cheapest?
-# Is it found by descent along the orbit, and does it depend on the data?
+# Which operation of your own network has no rule?
+# `space.stays()` says why parameters do not move.
+# What does the operation admit, and how large does the group become with a rule for it?
 # :::
 #
 # ## Summary
 #
-# - A run of the network is enough to find what has to move together and by which group.
-#   What is not understood does not move, and `verify` tests the rest.
-# - Inside a transformer: $O(n)$ on a stream with RMS norms, two $GL(d)$ a head,
+# - Every operation admits some moves of the axes that meet in it, and the symmetries are the moves that all admit.
+#   One run of the network is enough to find them.
+# - What is not understood does not move, and `verify` tests the rest.
+# - Inside a transformer: $O(n)$ on a stream with RMS norms, two $GL_d$ a head,
 #   and only $(\mathbb C^*)^{d/2}$ between queries and keys with rotary positions.
-# - Rounding is cheaper at some places of an orbit: a rotation wins {glue:text}`won-bits:.1f` bits
-#   where one channel holds an outlier, and nothing where none does.
-# - Without weight decay training keeps its imbalance; with it the imbalance falls by $e^{-2\lambda t}$.
-# - `canonicalise` gives two networks of one orbit one normal form, if their weights are in general position.
-#   On digits, two networks that were trained apart can be averaged after matching,
-#   once batch norm is re-estimated.
 #
-# Back to {doc}`01b_weight_space`, on to {doc}`02_sanity_rotations`; {doc}`03_stitching` matches networks
-# that were trained independently.
+# Back to {doc}`01b_weight_space`, on to {doc}`01d_orbits`, which puts these groups to use.
 # {doc}`/generated/status` has the data, code and run of this page.
 
 # %% tags=["remove-cell"]
-run.write(verified=verified, cut=cut, decay=decay, noise=noise)
+run.write(verified=verified, cut=cut)
 here = {
+    "apart": 100 * changes[0],
     "block-spaces": len(block_space.spaces),
     "block-dimension": block_space.dimension,
     "block-error": block_report.output,
     "block-changed": 100 * block_report.spaces["changed"].median(),
     "verify-outputs": verified["outputs"].max(),
     "verify-values": verified["not_as_predicted"].max(),
-    "gap-raw": gap,
-    "gap-normal": normal_gap,
 }
-tell(story.facts(), story.of_slices(sliced), here)
+tell(story.facts(), here)
 results.provenance(run.folder)

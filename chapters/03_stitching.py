@@ -525,7 +525,7 @@ story.residual_blocks()
 # With re-estimated statistics a symmetry leaves at most {glue:text}`barrier-worst:.0f` points in each of four pairs;
 # with interpolated ones the mean falls from {glue:text}`barrier-trained-interpolated:.0f` to
 # {glue:text}`barrier-matched-interpolated:.0f` ({numref}`fig-connectivity`).
-# {doc}`01c_any_network` shows how such a symmetry is found, and tries it halfway between two networks.
+# {doc}`01d_orbits` shows how such a symmetry is found, and tries it halfway between two networks.
 
 # %% tags=["remove-input"] figure="fig-connectivity"
 story.connected()

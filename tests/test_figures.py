@@ -16,7 +16,7 @@ from intertwine_book.figures.groups import (
     scalar_strip,
 )
 from intertwine_book.figures.matrices import heatmap
-from intertwine_book.figures.orbits import along_orbit, level_curve, residual_block
+from intertwine_book.figures.orbits import along_orbit, level_curve, residual_block, traced_shortcut
 from intertwine_book.figures.penalties import insertion_diagram
 from intertwine_book.figures.scatter import scatter
 from intertwine_book.figures.stitching import map_pictures, matched_channels, stitch_diagram
@@ -74,6 +74,7 @@ FIGURES = {
         )
     ),
     "residual_block": residual_block,
+    "traced_shortcut": traced_shortcut,
     "level_curve": lambda: level_curve(
         pd.DataFrame([[3.0, 1.0, 2.0]] * 3, index=[0.5, 1.0, 2.0]),
         {"flat": 1.0, "sharp": 2.0},

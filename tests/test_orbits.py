@@ -5,7 +5,9 @@ import itertools
 import pytest
 import torch
 
-from intertwine_book.experiments.weight_space import orbits
+from intertwine.weightspace import find_symmetries
+from intertwine_book import models
+from intertwine_book.experiments.weight_space import decay, orbits
 
 draw = torch.Generator().manual_seed(1)
 x = torch.randn(30, 4, generator=draw, dtype=torch.float64)
@@ -48,3 +50,14 @@ def test_teleportation_has_a_row_for_every_step_and_starts_at_one_loss():
     first = found[found["step"] == 0].pivot(index="trial", columns="reach", values="loss")
     assert torch.allclose(*(torch.tensor(first[reach].to_numpy()) for reach in (1.0, 2.0)))
     assert (found.query("reach == 2")["gradient"] > 1).all()
+
+
+def test_gradient_descent_forgets_the_imbalance_as_gradient_flow_does():
+    inputs = torch.randn(30, 6, generator=torch.Generator().manual_seed(1)).double()
+    perceptron = models.fcn([6, 8, 8, 3], bias=True, seed=0).double().eval()
+    space = find_symmetries(perceptron, inputs[:1])
+    start = space.act(perceptron, space.sample(torch.Generator().manual_seed(2), scale=0.5))
+    table = decay.descent(space, start, [0.0, 0.1], 200, inputs, torch.arange(30) % 3)
+    assert table.groupby("weight_decay").size().tolist() == [11, 11]
+    assert (table["imbalance"] / table["predicted"] - 1).abs().max() < 0.05
+    assert (table["excess"] >= 1 - 1e-9).all()

@@ -21,6 +21,10 @@ def test_along_the_orbit_loss_and_relative_sharpness_stay_and_the_rest_varies():
     assert facts["gradient-end"] < 0.05  # training had ended
 
 
+def test_training_ended_elsewhere_than_at_the_flattest_point():
+    assert story.facts()["flattest"] == -0.5
+
+
 def test_the_loss_is_flat_around_one_point_of_the_orbit_and_sharp_around_another():
     rise = story.record("cuts").groupby("at")["loss"].agg(lambda losses: losses.max() - losses.min())
     assert rise["sharp"] > 5 * rise["flat"]
@@ -36,6 +40,15 @@ def test_halving_the_learning_rate_about_halves_the_drift_of_conserved_quantitie
 def test_what_no_symmetry_protects_changes_as_much_at_every_learning_rate():
     free = story.drifted().loc["ReLU, off the diagonal"]
     assert free.min(axis=None) > 50 and free.mean().max() < 1.1 * free.mean().min()
+
+
+def test_gradient_descent_with_weight_decay_follows_the_theorem():
+    assert story.facts()["flow-error"] < 5
+
+
+def test_the_squared_norm_ends_nearest_to_the_smallest_with_the_strongest_decay():
+    facts = story.facts()
+    assert 1 <= facts["excess-most"] < facts["excess-none"] < facts["excess-start"]
 
 
 def test_at_the_same_learning_rate_a_teleported_network_is_ahead_at_once():

@@ -10,8 +10,10 @@ from IPython.display import HTML
 from matplotlib.figure import Figure
 
 from intertwine_book.figures.curves import mean_curves
+from intertwine_book.figures.decay import imbalance_decay
 from intertwine_book.figures.orbits import along_orbit, level_curve
 from intertwine_book.figures.readable import readable
+from intertwine_book.figures.valley_slider import valley_slider
 from intertwine_book.results import on_record
 
 record = partial(on_record, "01b_weight_space")
@@ -31,6 +33,11 @@ def orbit() -> Figure:
     return along_orbit(record("orbit"))
 
 
+def slide() -> HTML:
+    """The same orbit, with a point that a reader moves."""
+    return valley_slider(record("orbit"))
+
+
 def drifted() -> pd.DataFrame:
     """Change at the end, in percent: rows quantity and trial, a column for each learning rate."""
     ends = record("drift").query("time > 19.9")
@@ -42,6 +49,11 @@ def drift() -> Figure:
     shown = record("drift").query("time > 0").assign(rate=lambda table: "η = " + table["rate"].astype(str))
     axes: dict[str, Any] = {"xlabel": "time", "ylabel": "change, %"}
     return mean_curves(shown, "time", "drift", "rate", panels="quantity", **axes, log=True)
+
+
+def imbalance() -> Figure:
+    """Gradient descent keeps the imbalance without weight decay, and forgets it at the known rate with it."""
+    return imbalance_decay(record("decay"))
 
 
 def teleported() -> pd.DataFrame:
@@ -89,7 +101,7 @@ def facts() -> dict[str, float]:
     """
     equal = record("epsilon_nets").groupby("n")["equal_at"].first()
     sizes = {f"equal-{n}": equal[n] for n in (16, 512)}
-    told = _of_orbit() | _of_drift() | _of_teleportation() | sizes
+    told = _of_orbit() | _of_drift() | _of_decay() | _of_teleportation() | sizes
     return {name: float(value) for name, value in told.items()}
 
 
@@ -97,13 +109,25 @@ def _of_orbit() -> dict[str, float]:
     table = record("orbit")
     names = {"gradient": "gradient_norm", "eigenvalue": "largest_eigenvalue", "norm": "squared_norm"}
     factors = {f"{name}-factor": table[of].max() / table[of].min() for name, of in names.items()}
-    return factors | {"gradient-end": table.query("t == 0")["gradient_norm"].item()}
+    flattest = table.loc[table["largest_eigenvalue"].idxmin(), "t"]
+    return factors | {"gradient-end": table.query("t == 0")["gradient_norm"].item(), "flattest": flattest}
 
 
 def _of_drift() -> dict[str, float]:
     ends = drifted()
     whole, free = ends.loc["linear, whole matrix"].mean(), ends.loc["ReLU, off the diagonal"]
     return {"drift-coarse": whole[0.4], "drift-fine": whole[0.1], "drift-free": free.mean(axis=None)}
+
+
+def _of_decay() -> dict[str, float]:
+    decay = record("decay")
+    last = decay.groupby("weight_decay")["excess"].last()
+    return {
+        "flow-error": 100 * (decay["imbalance"] / decay["predicted"] - 1).abs().max(),
+        "excess-start": decay["excess"].iloc[0],
+        "excess-none": last.iloc[0],
+        "excess-most": last.iloc[-1],
+    }
 
 
 def _of_teleportation() -> dict[str, float]:

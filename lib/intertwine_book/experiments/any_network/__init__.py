@@ -1,1 +1,1 @@
-"""Chapter 1c: networks of others, what rounding costs at places of an orbit, and what else an orbit tells."""
+"""Chapter 1c: networks of others, and what moves together in them."""

@@ -158,6 +158,9 @@ def epsilon_nets() -> Iterator[Row]:
         >>> epsilon_nets().groupby("n")["n_times_equal_at"].first().round(1).to_dict()
         {16: 8.5, 64: 9.9, 256: 10.5, 512: 10.7}
 
+    Within the unit ball of the Frobenius norm, G_ReLU fills n! orthants of an n-dimensional ball, and the
+    matrices s u vᵀ have the volume |S^(n-1)|² / (4n - 2) in 2n - 1 dimensions.
+
     Columns n, epsilon, equal_at (the radius of equally many balls), n_times_equal_at, rank_1_larger,
     g_relu_larger.
     """

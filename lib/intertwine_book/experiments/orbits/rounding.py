@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from intertwine.data import Dataset
 from intertwine.features import record
 from intertwine.weightspace import WeightSpace, find_symmetries
-from intertwine_book.experiments.any_network.models import folded
+from intertwine_book.experiments.orbits.models import folded
 
 NORMS = [f"block{b}.norm{k}" for b in (1, 2) for k in (1, 2)]
 """Where a `PatchTransformer` reads its residual stream, but for the last norm."""

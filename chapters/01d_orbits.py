@@ -1,0 +1,443 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # 1d · What an orbit is good for
+#
+# :::{admonition} Before you start
+# :class: tip
+# **You need** {doc}`01c_any_network`: hidden spaces, their groups, and how they move weights.
+#
+# **You will learn** to choose among the weights that compute one function: those that survive rounding to few bits,
+# those that can be averaged with another network, and those that tell whether two networks are one.
+#
+# **This run.**
+# {{ this_run }}.
+# :::
+#
+# ## The question
+#
+# You want to store a network in few bits, to merge it with another one,
+# or to know whether somebody else's network is a copy of yours.
+# The function does not decide any of these: the weights do, and a whole orbit of weights computes one function.
+# *Which point of the orbit should you take?*
+# {numref}`fig-rounding` shows one answer.
+# Each transformer is stored in few bits in three ways.
+# Before rounding all three compute one function; they differ by an orthogonal matrix on the *residual stream*,
+# the space in which the layers exchange values.
+
+# %% tags=["hide-input"]
+import math
+from dataclasses import replace
+from functools import cache
+
+import pandas as pd
+import torch
+
+from intertwine import devices, weightspace
+from intertwine.features import record
+from intertwine.training import evaluate
+from intertwine.weightspace import find_symmetries, match, relative_error
+from intertwine_book import data, results, zoo
+from intertwine_book.experiments.orbits import models, places, rounding
+from intertwine_book.figures.curves import mean_curves
+from intertwine_book.figures.style import use_style
+from intertwine_book.stories import orbits as story
+from intertwine_book.stories import tell
+
+use_style()
+
+# %% tags=["parameters"]
+from typing import Literal
+
+dataset: Literal["digits"] = "digits"  # images of 8 × 8 pixels
+device: str = "cpu"  # or "cuda", or "auto": a GPU where there is one
+seed: int = 0  # of initialisation, data order and group elements
+outlier: float = 10.0  # the value that one channel of a residual stream starts with
+short_epochs: int = 6  # of the training of transformers and convolutional networks
+transformers: int = 1  # trained with and without an outlier
+pairs: int = 1  # of convolutional networks
+bits: list[int] = [4, 8]  # that weights and values are rounded to
+width: int = 4  # channels of a residual network's first stage
+epochs: int = 4  # of its training
+
+# %% tags=["remove-input"] figure="fig-rounding"
+story.rounding()
+
+# %% [markdown]
+# At 3 bits networks with an outlier have on average {glue:text}`right-before:.0f` % of the digits right
+# as they were trained, and {glue:text}`right-after:.0f` % after the rotation;
+# with 8 bits both have {glue:text}`right-exact:.0f` %.
+# We constructed the outlier: the small transformers that we trained without it had none,
+# and a rotation wins nothing for them.
+#
+# (sec-rounding)=
+# ## An outlier costs bits
+#
+# *All networks of an orbit compute one function, but rounding treats them differently.*
+# To store a vector $y\in\mathbb R^n$ in $b$ bits, divide it by a step $s$, round to integers, and multiply again.
+# The step $s = \lVert y\rVert_\infty/(2^{b-1}-1)$ carries the largest entry to the largest integer:
+#
+# $$\operatorname{round}_b(y) = s\,\lfloor y/s\rceil.$$ (eq-round)
+#
+# Take 4 bits and $y = (8, 1, 1, 1)$: the step is $8/7$, and a 1 becomes $1.14$.
+# Take $y = (8, 0.5, 0.5, 0.5)$: each 0.5 becomes 0, and all but the outlier is lost.
+#
+# :::{prf:proposition} An outlier costs bits
+# :label: prop-rounding
+# In {eq}`eq-round` $|\operatorname{round}_b(y) - y| \le \frac{\sqrt n}2 s$.
+# An orthogonal matrix keeps $|y|$, while $\lVert y\rVert_\infty$ may lie anywhere from $|y|/\sqrt n$ to $|y|$.
+# So among equal functions the bound varies by a factor of $\sqrt n$, that is by $\tfrac12\log_2 n$ bits.
+# Let $H$ be orthogonal with entries $\pm1/\sqrt n$, and $D$ diagonal with random signs.
+# Then $\lVert HDy\rVert_\infty \le |y|\sqrt{2\ln(4n)/n}$ with probability at least ½.
+# :::
+#
+# :::{prf:proof}
+# Each entry errs by at most $s/2$.
+# An entry of $HDy$ is a sum of independent terms $\pm y_j/\sqrt n$.
+# By Hoeffding's inequality it exceeds $t$ in size with probability at most $2e^{-nt^2/(2|y|^2)}$,
+# which is $1/(2n)$ at the stated bound; there are $n$ entries.
+# :::
+#
+# The streams of large language models have such outliers: a few channels far above the others.
+# QuaRot rotates them away by $HD$ and then rounds weights and values to 4 bits {cite}`ashkboos2024quarot`.
+# SliceGPT rotates to principal axes and deletes the last ones {cite}`ashkboos2024slicegpt`.
+# We do the same to small transformers that read handwritten digits as 16 patches.
+# One channel of their stream starts at 10.
+# Each row of the weights has its own step $s$, and so has each token that a linear map reads.
+# Biases, positions and the products inside attention are not rounded.
+
+# %%
+device = devices.pick(device)
+train, test = (data.load(dataset, part, device=device) for part in ("train", "test"))
+run = results.run(globals(), "01d_orbits", data=train)
+draw = torch.Generator().manual_seed(seed)
+images, labels = test.images.double(), test.labels
+short = replace(zoo.RECIPES["digits"], epochs=short_epochs)
+
+
+# %%
+@cache
+def transformer(size, k):
+    """The k-th trained transformer, one channel of whose stream starts with this value."""
+    return models.transformer(size, train, short, seed + k).to(device)
+
+
+net = transformer(outlier, 0)
+space = find_symmetries(net, images[:1])
+
+
+# %%
+def rounded(x, bits):
+    step = x.abs().amax(-1, keepdim=True) / (2 ** (bits - 1) - 1)
+    return (x / step).round() * step
+
+
+H = torch.ones(1, 1).double()
+while len(H) < 32:
+    H = torch.cat([torch.cat([H, H], 1), torch.cat([H, -H], 1)]) / 2**0.5
+Q = (H * (2 * torch.randint(2, (32,), generator=draw) - 1)).to(images)
+
+turned = space.act(net, {"block1.norm1": Q})
+with torch.no_grad(), record(net, rounding.NORMS) as values:
+    net(images)
+y = torch.cat([values[name].flatten(0, 1) for name in rounding.NORMS])
+largest = [x.abs().amax(-1).mean().item() for x in (y, y @ Q.T)]
+print(relative_error(turned(images), net(images)), largest)
+assert torch.equal(rounded(y, 4), rounding.rounded(y, 4, -1))
+
+# %% figure="fig-channels"
+sizes = {"as trained": y, "rotated": y @ Q.T}
+story.channels({way: x.abs().mean(0).tolist() for way, x in sizes.items()})
+
+
+# %%
+@run.table(trial=range(transformers), uses=["outlier", "short_epochs", "bits"])
+def rotated(trial):
+    pair = [transformer(size, trial) for size in (outlier, 0.0)]
+    turn = weightspace.hadamard(32, run.generator(trial)).to(images)
+    return rounding.rotated(pair, turn, train, test, bits)
+
+
+# %% [markdown]
+# {numref}`fig-channels` shows the stream, {numref}`fig-rounding` what rounding does to the whole network.
+# With 4 bits {glue:text}`right-four-before:.0f` % of the digits are right as trained
+# and {glue:text}`right-four-after:.0f` % rotated, both on average over the five recorded networks.
+# One matrix multiplied into the weights does this, without any training.
+#
+# **Why {glue:text}`won-bits:.1f` bits, and not more?**
+# The bound of {prf:ref}`prop-rounding` allows {glue:text}`bound-bits:.1f` bits for 32 channels,
+# if one channel holds everything.
+# Here the largest entry of a token falls from {glue:text}`largest-before:.1f` to {glue:text}`largest-after:.1f` on
+# average, and with it the step: {glue:text}`step-bits:.1f` bits.
+# The error falls by less than the step.
+# Weights are rounded as well, and so are values inside attention and the perceptron,
+# which a rotation of the stream does not spread.
+#
+# ## Two networks become one
+#
+# *Halfway between two trained networks lies a bad network.
+# Halfway between one of them and a match in the orbit of the other lies a good one,
+# once its batch-norm statistics are re-estimated.*
+# `match` looks for the element of the whole group that brings the second network nearest to the first.
+# It assigns units by weights or activations, space by space, as git re-basin does {cite}`ainsworth2023`,
+# here with scalings and for every network that can be traced.
+# Then average the weights:
+
+# %%
+convolutional = zoo.Spec("myrtle", train, short, {"width": 16, "in_channels": 1})
+seeds = range(seed, seed + 2 * pairs)
+trained = [each.network.eval() for each in zoo.get(convolutional, seeds, device=device)]
+both = [{"trial": k, "couple": trained[2 * k : 2 * k + 2]} for k in range(pairs)]
+
+
+@run.table(cases=both, uses=["short_epochs"])
+def merged(trial, couple):
+    one, two = couple
+    space = find_symmetries(one, test.images[:1])
+    near = match(space, one, two, inputs=train.images[:300]).model
+    return places.halfway(one, {"as trained": two, "matched": near}, train, test)
+
+
+# %% [markdown]
+# | accuracy halfway, % | statistics of batch norm averaged | re-estimated |
+# |---|---|---|
+# | as trained | {glue:text}`half-trained-interpolated:.0f` | {glue:text}`half-trained-estimated:.0f` |
+# | matched by activations | {glue:text}`half-matched-interpolated:.0f` | {glue:text}`half-matched-estimated:.0f` |
+#
+# Recorded means over four pairs on handwritten digits; each network alone has {glue:text}`merge-end:.1f` %.
+# {numref}`fig-connectivity` in {doc}`03_stitching` has the whole line on CIFAR-10,
+# where the matched networks do not quite meet.
+#
+# (sec-normal-form)=
+# ## Are two networks one?
+#
+# *`canonicalise` gives two networks of one orbit one normal form, if their weights are in general position.*
+# It spends the group on conditions, space by space: each unit has incoming weights of length 1 and a positive sum,
+# and the units are sorted.
+# {doc}`../api/weightspace` has the conditions for every group, and when they fail.
+# We move a trained ResNet-20 by a random element.
+# A parameter of the moved network differs from the original by up to {glue:text}`gap-raw:.1f` times the parameter's
+# largest entry, and one of their normal forms by {glue:text}`gap-normal:.0e`.
+
+
+# %%
+shape = {"width": width, "in_channels": 1, "option": "B"}
+spec = zoo.Spec("resnet20", train, replace(zoo.RECIPES["digits"], epochs=epochs), shape)
+network = zoo.get(spec, [seed], device=device)[0].network.double().eval()
+res_space = find_symmetries(network, images[:1])
+element = res_space.sample(draw)
+
+moved = res_space.act(network, element)
+normal = [weightspace.canonicalise(res_space, net).model for net in (network, moved)]
+gaps = [places.apart(network, moved), places.apart(*normal)]
+print(gaps)
+
+# %% [markdown]
+# What if one of the two has been trained further, or rounded?
+# We add noise to every parameter, in units of its standard deviation, move the network,
+# and ask `match` for the known element ({numref}`fig-noise`).
+# Matching by weights is the safer choice: a row of weights has so many entries that noise averages out,
+# while activations pass through a network that the noise has broken.
+
+# %%
+noise = places.through_noise(res_space, network, element, images[:100], draw)
+
+# %% tags=["remove-input"] figure="fig-noise"
+story.noise()
+
+# %% [markdown]
+# ## Run it yourself
+#
+# The figures on rounding, merging and noise are recorded.
+# This page has computed the same tables at its own parameters, for example the errors of the logits, in percent:
+
+# %%
+own = rotated.assign(error=rotated["error"].round(1))
+print(own.pivot_table("error", ["outlier", "bits"], "way").to_string())
+
+# %% [markdown]
+# Another run is one command: `.venv/bin/intertwine run 01d_orbits -p transformers 5 -p short_epochs 15`.
+#
+# ## Adapt this
+#
+# Put your own network for `net` and the name of a norm of its stream for `block1.norm1`.
+# The library turns every stream at once, where the group allows it:
+
+# %%
+everywhere = weightspace.rotate(space, net, seed).model
+print(relative_error(everywhere(images), net(images)))
+
+# %% [markdown]
+# ## Deviations from the papers
+#
+# :::{list-table}
+# :header-rows: 1
+# :widths: auto
+#
+# * -
+#   - printed
+#   - here
+#   - what it may change
+# * - QuaRot
+#   - language models with outliers of their own; rotations inside attention and perceptrons, too;
+#     weights by GPTQ
+#   - a transformer of 17,600 weights with one constructed outlier; the residual stream alone;
+#     nearest multiples
+#   - the size of the gain
+# * - equalisation ({ref}`ex-equal`)
+#   - MobileNets at 8 bits, with bias correction; activations rounded, too
+#   - Myrtle CNNs (four convolutions in a row), weights alone
+#   - the gain is smaller where channels are alike
+# :::
+#
+# ## Exercises
+#
+# :::{exercise}
+# :label: ex-four-bits
+# *Warm-up.*
+# A token has one entry 8 and 31 entries of size 1.
+# How long is it, and what can its largest entry become by an orthogonal matrix?
+# How many bits does that save?
+# :::
+#
+# ::::{solution} ex-four-bits
+# :class: dropdown
+# $|y|^2 = 64 + 31 = 95$.
+# The largest entry is at least $\sqrt{95/32} = 1.72$, where all entries have one size.
+# The step becomes 4.6 times smaller, which is 2.2 bits.
+# ::::
+#
+# :::{exercise}
+# :label: ex-equal
+# *With data.*
+# In a convolutional network each layer is often rounded with one step, by its largest weight.
+# Channel $i$ has ranges $r_i$ (the largest weight that writes it) and $t_i$ (the largest that reads it).
+# Which scaling makes both ranges equal {cite}`nagel2019`?
+# Does rounding cost less there?
+# :::
+#
+# ::::{solution-start} ex-equal
+# :class: dropdown
+# ::::
+#
+# $$a_i = \sqrt{t_i/r_i}\ \Rightarrow\ a_ir_i = t_i/a_i = \sqrt{r_it_i}.$$ (eq-equal)
+#
+# Fold batch norm into the convolutions first, and go through all layers until nothing changes.
+
+# %%
+plain = models.folded(trained[0])
+writes = plain.conv1.weight.detach().abs().amax((1, 2, 3))
+reads = plain.conv2.weight.detach().abs().amax((0, 2, 3))
+scaling = {"conv1": (reads / writes).sqrt().diag()}
+even = find_symmetries(plain, images[:1]).act(plain, scaling)
+again = even.conv1.weight.abs().amax((1, 2, 3))
+assert torch.allclose(again, even.conv2.weight.abs().amax((0, 2, 3)))
+
+each = [{"trial": k, "network": trained[k]} for k in range(pairs)]
+
+
+@run.table(cases=each, uses=["short_epochs", "bits"])
+def equalised(trial, network):
+    return rounding.rescaled(network, run.generator(trial), test, bits)
+
+
+# %% tags=["remove-input"] figure="fig-equal"
+story.equalising()
+
+# %% [markdown]
+# At 4 bits ({numref}`fig-equal`) the logits err by {glue:text}`equal-trained:.0f` % as trained,
+# {glue:text}`equal-scaled:.0f` % with channels scaled at random, and {glue:text}`equal-even:.0f` % equalised.
+# So equalising repairs a bad scaling.
+# Against the trained network it lowers the mean error by {glue:text}`equal-least:.0f` to
+# {glue:text}`equal-most:.0f` %, and with four networks the intervals overlap.
+#
+# ::::{solution-end}
+# ::::
+#
+# :::{exercise}
+# :label: ex-equal-best
+# Let channel $i$ have the ranges $r_i$ and $t_i$ of {ref}`ex-equal`.
+# Rounding with one step a layer gives it the precision $r_i/\max_jr_j$ where it is written
+# and $t_i/\max_jt_j$ where it is read.
+# Show that {eq}`eq-equal` makes the sum over $i$ of the products of both as large as any scaling can.
+# :::
+#
+# ::::{solution} ex-equal-best
+# :class: dropdown
+# A scaling keeps every product $r_it_i$, so the sum is $\sum_ir_it_i/(\max_jr'_j\,\max_jt'_j)$,
+# and one minimises $\max_jr'_j\max_jt'_j \ge \max_jr_jt_j$ over the scaled ranges.
+# With $r'_j = t'_j = \sqrt{r_jt_j}$ both sides are equal.
+# ::::
+#
+# :::{exercise}
+# :label: ex-slice
+# *With data.*
+# SliceGPT deletes channels of the stream.
+# Set the last channels after every RMS norm to 0, as trained and in principal axes,
+# and draw the accuracy against the number of channels that stay.
+# :::
+#
+# ::::{solution-start} ex-slice
+# :class: dropdown
+# ::::
+
+# %% figure="fig-ex-slice"
+even_net = transformer(0.0, 0)
+even_space = find_symmetries(even_net, images[:1])
+axes = rounding.principal_axes(even_net, train.images.double(), *rounding.NORMS, "norm")
+turned = even_space.act(even_net, {"block1.norm1": axes})
+rows = []
+for way, model in {"as trained": even_net, "principal axes": turned}.items():
+    for kept in (4, 8, 12, 16, 24, 32):
+        right = evaluate(rounding.sliced(model, kept), images, labels)
+        rows.append([way, kept, 100 * right])
+sliced = pd.DataFrame(rows, columns=["way", "channels", "accuracy"])
+label = {"xlabel": "channels that stay", "ylabel": "accuracy, %"}
+mean_curves(sliced, "channels", "accuracy", "way", colours=story.NETWORK_COLOURS, **label)
+
+# %% [markdown]
+# {numref}`fig-ex-slice` shows both.
+# Rounding is cheap where the stream is spread evenly, slicing where it is collected: two places of one orbit.
+#
+# ::::{solution-end}
+# ::::
+#
+# :::{exercise}
+# :label: ex-best-rotation
+# *Open.*
+# $HD$ is one orthogonal matrix of many.
+# Which element of the *whole* group, with the $GL_d$ of values and output and the permutations,
+# makes rounding to 3 bits cheapest?
+# Is it found by descent along the orbit, and does it depend on the data?
+# :::
+#
+# ## Summary
+#
+# - Rounding is cheaper at some points of an orbit.
+#   Where one channel holds an outlier, which we constructed, a rotation wins {glue:text}`won-bits:.1f` bits;
+#   where none does, nothing.
+# - On digits, two networks that were trained apart can be averaged after matching, once batch norm is re-estimated.
+# - Two networks of one orbit have one normal form, if their weights are in general position.
+#   Through noise, matching by weights finds the element better than matching by activations.
+#
+# Back to {doc}`01c_any_network`, on to {doc}`02_sanity_rotations`; {doc}`03_stitching` matches networks
+# that were trained independently.
+# {doc}`/generated/status` has the data, code and run of this page.
+
+# %% tags=["remove-cell"]
+run.write(noise=noise)
+names = ("gap-raw", "gap-normal", "largest-before", "largest-after")
+here = dict(zip(names, [*gaps, *largest], strict=True))
+here |= {"bound-bits": math.log2(32) / 2, "step-bits": math.log2(largest[0] / largest[1])}
+tell(story.facts(), story.of_slices(sliced), here)
+results.provenance(run.folder)
