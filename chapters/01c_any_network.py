@@ -475,9 +475,7 @@ assert of_tied(torch.tanh) == "Σ_3 ⋉ ({±1})^3"
 # a bias, a position) may be changed by any multiple of $\mathbf 1$, for example to have mean 0.
 
 # %%
-vit = models.randomised(models.of_torchvision("a vision transformer"), draw).to(
-    device
-)
+vit = models.randomised(models.of_torchvision("a vision transformer"), draw).to(device)
 inputs = torch.randn(2, 3, 32, 32, generator=draw, dtype=torch.float64).to(device)
 streams = [s for s in find_symmetries(vit, inputs).spaces if s.why == ["layer_norm"]]
 centred = copy.deepcopy(vit)

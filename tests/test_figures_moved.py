@@ -17,6 +17,7 @@ from intertwine_book.figures.interactive import script
 from intertwine_book.figures.matrix_slider import matrix_slider
 from intertwine_book.figures.one_function import one_function
 from intertwine_book.figures.turn_basis import turn_basis
+from intertwine_book.figures.valley_slider import valley_slider
 
 CORNERS = torch.tensor([[1.0, -1, 0], [0, 1, -1], [-1, 0, 1]], dtype=torch.float64)
 HEXAGON = genni.plane(torch.cat([CORNERS, torch.ones(3, 3)], 1))
@@ -174,6 +175,23 @@ def test_data_cannot_end_a_script():
     assert script("bars_slider", "bars", '{"at": "</script>"}').count("</script>") == 1
 
 
+VALLEY = valley_slider(
+    pd.DataFrame({"t": [-1.0, 0.0, 1.0], "loss": [0.1] * 3, "largest_eigenvalue": [4.0, 8.0, 60.0]}).assign(
+        squared_norm=[9.0, 5.0, 9.0]
+    )
+)
+
+
+@pytest.mark.slow
+def test_along_the_orbit_the_loss_stays_and_the_valley_narrows(page):
+    page.set_content(VALLEY.data)
+    assert said(page) == "loss 0.100, largest eigenvalue 8.0, squared norm 5"
+    wide = page.locator("path").last.get_attribute("d")
+    page.locator("input").fill("2")
+    assert said(page) == "loss 0.100, largest eigenvalue 60.0, squared norm 9"
+    assert page.locator("path").last.get_attribute("d") != wide
+
+
 @pytest.mark.skipif(not shutil.which("node"), reason="needs node")
 def test_every_script_is_javascript():
     root = Path(__file__).parent.parent
@@ -184,6 +202,6 @@ def test_every_script_is_javascript():
 
 
 def test_a_moving_figure_loads_nothing_from_elsewhere():
-    for figure in (drag_matrix(), PLANE, COLD, one_function(), turn_basis(), BARS):
+    for figure in (drag_matrix(), PLANE, COLD, one_function(), turn_basis(), BARS, VALLEY):
         assert "src=" not in figure.data
         assert figure.data.count("http") <= 1, "the namespace of SVG"
