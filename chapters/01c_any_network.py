@@ -48,13 +48,14 @@ from dataclasses import replace
 
 import torch
 from torch import nn
+from torch.func import functional_call, jacrev
 from torch.nn.functional import gelu, silu
 
 from intertwine import devices
 from intertwine.weightspace import find_symmetries, relative_error, verify
 from intertwine.weightspace.solve.draw import in_symbols
 from intertwine_book import data, results, zoo
-from intertwine_book.experiments.any_network import models, moved
+from intertwine_book.experiments.any_network import architecture, models, moved
 from intertwine_book.figures.orbits import traced_shortcut
 from intertwine_book.figures.style import use_style
 from intertwine_book.stories import any_network as story
@@ -71,6 +72,7 @@ seed: int = 0  # of initialisation, data order and group elements
 width: int = 4  # channels of the residual network's first stage
 epochs: int = 4  # of its training
 networks: list[str] = ["resnet18", "mobilenet_v3_small"]  # of torchvision
+architectures: list[str] = ["resnet18"]  # whose groups are counted
 trials: int = 2  # elements drawn for each network
 
 # %% tags=["remove-input"] figure="fig-trace"
@@ -370,6 +372,76 @@ res_space = find_symmetries(network, images[:1])
 cut = moved.left_behind(res_space, network, res_space.sample(draw), images, labels)
 
 # %% [markdown]
+# (sec-public)=
+# ## The groups of public architectures
+#
+# *Convolutional networks have scalings; transformers have matrices, inside their heads and on their streams.*
+# The table divides the dimension of each group by what acts: scalars of single units, matrices inside heads
+# ($GL_d$, or $\mathbb C^*$ with rotary positions), orthogonal matrices on a stream, other matrices.
+
+
+# %%
+@run.table(network=architectures, uses=[])
+def public(network):
+    return architecture.dimensions(network)
+
+
+# %% tags=["remove-input"]
+story.public()
+
+# %% [markdown]
+# In GPT-2 {glue:text}`gpt-heads:.1f` % of the group lies inside the heads.
+# The stream of GPT-2 may not be rotated: its embedding is also its last layer, and a gain stands between the two.
+# The streams of ViT and Swin may, because nothing reads them but layer norms.
+# MobileNet's blocks end without an activation, so $GL_n$ acts between them.
+# The whole group has {glue:text}`share-low:.2f` to {glue:text}`share-high:.1f` % as many dimensions as the network has
+# parameters.
+#
+# (sec-dimension)=
+# ## Is that all?
+#
+# *The rank of a Jacobian bounds every continuous symmetry, also those that nobody looked for.*
+# Let $J$ be the Jacobian of the outputs, on many inputs, with respect to the $P$ parameters.
+# Its rank is the *functional dimension* of the network at these weights {cite}`grigsby2025`.
+# Whatever moves weights and keeps the outputs moves them along the kernel of $J$, so
+#
+# $$\text{dimension of the group} \le P - \operatorname{rank} J.$$ (eq-functional)
+#
+# Is there a gap in the transformer of {numref}`fig-transformer`?
+
+
+# %%
+def freedom(net, x):
+    P = {name: each.detach() for name, each in net.named_parameters()}
+    outputs = lambda P: functional_call(net, P, x).flatten()
+    J = torch.cat([j.flatten(1) for j in jacrev(outputs)(P).values()], 1)
+    return J.shape[1] - torch.linalg.matrix_rank(J, rtol=1e-10).item()
+
+
+many = torch.randn(20, 6, 8, generator=draw, dtype=torch.float64)
+kernel = freedom(one_block, many)
+print(kernel, block_space.dimension)
+
+# %% [markdown]
+# The kernel has {glue:text}`kernel` dimensions and the group {glue:text}`block-dimension`.
+# The other {glue:text}`kernel-more` are shifts, which no matrix does.
+# A bias of the keys adds one number to all scores of a query, and the softmax ignores it.
+# A bias of the values reaches every output unchanged, because the $a_{pr}$ sum to 1, so the next bias can take it up:
+
+# %%
+shifted, some = copy.deepcopy(one_block), torch.randn(2, 8, generator=draw)
+shifted.k.bias.data += some[0]
+shifted.v.bias.data += some[1]
+shifted.o.bias.data -= one_block.o.weight @ some[1].double()
+print(relative_error(shifted(many), one_block(many)))
+
+# %% [markdown]
+# The kernel is as large as group and shifts together, so near these weights there is nothing else.
+# The library looks for matrices only.
+# For ReLU networks the rank depends on the weights: a unit that is inactive on all inputs frees all weights that
+# enter it.
+# {cite:t}`grigsby2025` show that it may differ even between networks with one function.
+#
 # ## Adapt this
 #
 # You need your own module in evaluation mode and an example input.
@@ -501,6 +573,7 @@ assert relative_error(centred(inputs), vit(inputs)) < 1e-9
 # - Every operation admits some moves of the axes that meet in it, and the symmetries are the moves that all admit.
 #   One run of the network is enough to find them.
 # - What is not understood does not move, and `verify` tests the rest.
+# - The rank of a Jacobian says how much may be missing: in a small transformer the shifts of two biases.
 # - Inside a transformer: $O(n)$ on a stream with RMS norms, two $GL_d$ a head,
 #   and only $(\mathbb C^*)^{d/2}$ between queries and keys with rotary positions.
 #
@@ -515,6 +588,8 @@ here = {
     "block-dimension": block_space.dimension,
     "block-error": block_report.output,
     "block-changed": 100 * block_report.spaces["changed"].median(),
+    "kernel": kernel,
+    "kernel-more": kernel - block_space.dimension,
     "verify-outputs": verified["outputs"].max(),
     "verify-values": verified["not_as_predicted"].max(),
 }

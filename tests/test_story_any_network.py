@@ -10,6 +10,27 @@ def test_one_parameter_left_behind_changes_the_function():
     assert facts["cut-changed"] > 0.6 * facts["cut-all"] and facts["cut-worst"] < facts["cut-none"] - 50
 
 
+CONVOLUTIONAL = ["resnet18", "resnet50", "mobilenet_v3_small", "convnext_tiny"]
+
+
+def test_convolutional_networks_have_scalings_and_transformers_have_matrices():
+    table = story.counted().set_index("network")
+    assert (table.loc[CONVOLUTIONAL, ["heads", "stream"]] == 0).all(axis=None)
+    rest = table.drop(index=CONVOLUTIONAL)
+    assert ((rest["heads"] + rest["stream"]) / rest["dimension"]).min() > 0.8
+
+
+def test_the_streams_of_vit_and_swin_may_be_rotated_and_that_of_gpt_2_may_not():
+    stream = story.counted().set_index("network")["stream"]
+    assert stream["vit_b_16"] == 767 * 766 / 2 and stream["swin_t"] > 0 == stream["GPT-2"]
+
+
+def test_general_linear_groups_act_between_the_blocks_of_mobilenet_alone():
+    other = story.counted().set_index("network")["other"]
+    assert other["mobilenet_v3_small"] == sum(n**2 for n in (16, 24, 40, 48, 96))
+    assert (other.drop("mobilenet_v3_small") == 0).all()
+
+
 def test_a_table_of_networks_has_the_largest_change_of_each():
     row = {"network": "one", "spaces": 3, "dimension": 7}
     verified = pd.DataFrame([row | {"representations": change} for change in (10.0, 20.0)])

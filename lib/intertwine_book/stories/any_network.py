@@ -24,6 +24,28 @@ def networks(verified: pd.DataFrame) -> HTML:
     return readable(largest, headings, digits=0, title="Networks that verify moved")
 
 
+def counted() -> pd.DataFrame:
+    """The recorded dimensions of public architectures, their sum, and its percentage of the parameters."""
+    table = record("public")
+    table["dimension"] = table[["scalars", "heads", "stream", "other"]].sum(axis=1)
+    return table.assign(share=table["dimension"] / (1e4 * table["parameters"]))
+
+
+def public() -> HTML:
+    """Convolutional networks have scalings; transformers have matrices, in heads and on streams."""
+    headings = {
+        "network": "network",
+        "parameters": "parameters, million",
+        "spaces": "hidden spaces",
+        "scalars": "scalars",
+        "heads": "matrices in heads",
+        "stream": "rotations of a stream",
+        "other": "other matrices",
+        "dimension": "dimension of the group",
+    }
+    return readable(counted(), headings, digits=0, title="Groups of public architectures")
+
+
 def spaces(table: pd.DataFrame) -> HTML:
     """The hidden spaces of a module, from its `WeightSpace.to_frame()`."""
     headings = {"width": "width", "group": "group", "writers": "written by", "why": "decided by"}
@@ -38,7 +60,11 @@ def facts() -> dict[str, Any]:
         25
     """
     whole, *cut = record("cut").to_dict("records")
+    table = counted().set_index("network")
     return {
+        "gpt-heads": 100 * table.loc["GPT-2", "heads"] / table.loc["GPT-2", "dimension"],
+        "share-low": table["share"].min(),
+        "share-high": table["share"].max(),
         "cut-none": whole["accuracy"],
         "cut-all": len(cut),
         "cut-changed": sum(row["change"] > 0.01 for row in cut),

@@ -15,9 +15,9 @@ from intertwine_book.results import on_record
 record = partial(on_record, "01d_orbits")
 
 NETWORK_COLOURS = {
-    "as trained": COLOURS["red"],
-    "rotated": COLOURS["blue"],
-    "principal axes": COLOURS["orange"],
+    "as trained": COLOURS["ink"],
+    "rotated": COLOURS["orange"],  # as orthogonal matrices are everywhere
+    "principal axes": COLOURS["grey"],
 }
 """Places of an orbit of transformers, and their colours."""
 CHANCE = 100 * 12 / 112
