@@ -48,7 +48,8 @@
 # Without a map the back is wrong about two images, after a permutation about one.
 # A permutation *with positive scalings* makes no error.
 # If training differed only by symmetries of the weights, such a map would lose nothing between any two networks.
-# In trained networks it loses a few points of accuracy, if it starts at the right place.
+# In trained networks such a map loses accuracy.
+# How much depends on the network, and on where the search for the map starts.
 
 # %% tags=["hide-input"]
 from copy import deepcopy
@@ -196,8 +197,9 @@ planted = experiments.known_elements(plain, train, test.images[:1], seed, device
 
 # %% [markdown]
 # It does.
-# In 15 trials, five for each of three layers, the stitched network agrees with $f$ up to rounding in single
-# precision (largest relative error {glue:text}`known-error:.0e`).
+# We made 15 trials, five at each of three layers of an untrained network.
+# The stitched network computed the same outputs as the first one, up to rounding in single precision
+# (largest relative error {glue:text}`known-error:.0e`).
 # A channel that is never active may be sent anywhere, so $A$ itself is determined only on the active ones.
 #
 # The theorem says that the group suffices.
@@ -313,8 +315,8 @@ softer = torch.stack([sinkhorn(eight, t) for t in temperatures])
 matrix_slider(softer, temperatures, label="temperature", name="sinkhorn")
 
 # %% [markdown]
-# The method runs the network with the best permutation for the scores, and takes the gradient of Sinkhorn's
-# matrix for the gradient of the permutation.
+# Forward, the method uses the best permutation for the scores.
+# Backward, it uses the gradient of Sinkhorn's matrix.
 # This is called a *straight-through* gradient.
 # In formulas, for a matrix $T$ of scores, Sinkhorn's matrix $P_\tau(T)$ at temperature $\tau$
 # and the best permutation $P_0(T)$:
@@ -395,8 +397,9 @@ story.penalties()
 # %% [markdown]
 # - *A full matrix loses {glue:text}`full-low:.1f` to {glue:text}`full-high:.1f` points*, as printed:
 #   the two differ by at most {glue:text}`full-off:.1f` points.
-#   The full matrix loses less than the group at every layer, so training differs by more than a symmetry.
-# - *The start decides between the group and rank 4.*
+#   The full matrix loses less than the group at every layer, so training differs by more than the symmetries
+#   that a search finds.
+# - *Start and training decide between the group and rank 4.*
 #   The low ranks start at random, as in the paper, and lose {glue:text}`rank-4-low:.0f` to
 #   {glue:text}`rank-4-high:.0f` points at rank 4.
 #   The group loses less in each pair from activations, and *more* in each pair from a random start:
@@ -415,16 +418,16 @@ story.penalties()
 # (sec-dimensions)=
 # Is the group the smaller family?
 # By dimension it is: $n$ against $2nr - r^2$ for rank $r$, already $2n - 1$ for rank 1.
-# But it also has $n!$ components, and to name one takes $\log_2 n!$ bits: 296 for 64 channels.
+# But the group has $n!$ separate pieces, one for each permutation.
+# To choose one of them takes $\log_2 n!$ bits: 296 for 64 channels.
 #
 # (sec-protocols)=
 # **On equal terms.**
 # {numref}`fig-protocols` gives every family the same start, protocol and number of epochs,
 # on handwritten digits at width 16.
 # At layers 3 and 6 rank 4 loses *less* than the group, in each of four pairs and by each of three protocols.
-# At layers 10 and 14 rank 1 loses more than the group, again in each.
-# All else is undecided: the differences between rank 2 and the group change sign with layer and protocol,
-# and deep layers of such easy data lose next to nothing.
+# At layers 6, 10 and 14 rank 1 loses more than the group, again in each.
+# Rank 2 against the group is undecided: the differences change sign with layer and protocol.
 
 # %% tags=["remove-input"] figure="fig-protocols"
 story.protocols()
@@ -444,7 +447,7 @@ story.protocols()
 # {numref}`fig-norms` changes nothing else, for maps in closed form.
 # On average over layers 3, 6 and 10, least squares loses {glue:text}`frozen-full:.1f` points with frozen statistics
 # and {glue:text}`again-full:.1f` with re-estimated ones.
-# In every pair neither map loses more when the statistics are re-estimated.
+# In every pair and at every layer both maps lose as much as before, or less.
 # ResNet-20 of the paper's width agrees in the mean over eight pairs, at the ends of blocks ({numref}`fig-blocks`).
 # Numbers of the two papers cannot be compared before this is settled.
 
@@ -489,14 +492,14 @@ for name, network in {"frozen": stitched, "re-estimated": ours}.items():
 # Both maps are closed forms, fitted to 500 training images and judged on 500 test images.
 # Layers 19, 51 and 75 are the ends of blocks 2, 6 and 9 of nine.
 # Only the average and the last linear layer follow layer 75, and there both maps lose at most
-# {glue:text}`last-end:.0f` points.
+# {glue:text}`last-end:.1f` points.
 # With batch norm frozen the full map loses {glue:text}`frozen-full-low:.0f` points at layers 19 and 51,
 # the group {glue:text}`frozen-group-low:.0f` to {glue:text}`frozen-group-high:.0f`.
 #
 # Inside a block (the papers' starred layers) the shortcut passes beside the cut, unchanged, as in the authors' code.
-# The back then receives the residual stream of the other network, whatever the map does to the branch.
+# The shortcut then carries the first network's channels, unmatched, into the back.
 # At layers 16* and 48* even the full map loses {glue:text}`inside-full-low:.0f` to {glue:text}`inside-full-high:.0f`
-# points, so a penalty inside a block does not compare maps of the branch alone.
+# points, so a penalty inside a block measures the shortcut as well as the map.
 # In the last block (72*) the full map loses {glue:text}`last-full:.0f` points, the group {glue:text}`last-group:.0f`.
 #
 # *What would change it.*
@@ -522,7 +525,8 @@ story.residual_blocks()
 #
 # in points; *lower is better*; recorded at five points, $t = 0, \frac14, \frac12, \frac34, 1$.
 # Averaging two networks shrinks the variance of their activations, so batch norm decides once more.
-# With re-estimated statistics a symmetry leaves at most {glue:text}`barrier-worst:.0f` points in each of four pairs;
+# With re-estimated statistics a symmetry that matches activations leaves at most {glue:text}`barrier-worst:.1f` points
+# in each of four pairs;
 # with interpolated ones the mean falls from {glue:text}`barrier-trained-interpolated:.0f` to
 # {glue:text}`barrier-matched-interpolated:.0f` ({numref}`fig-connectivity`).
 # {doc}`01d_orbits` shows how such a symmetry is found, and tries it halfway between two networks.
@@ -565,7 +569,7 @@ story.small_run(live)
 # What a family loses depends on its start and its training as much as on the family ({numref}`fig-protocols`).
 #
 # Does a low penalty of a full map say that two networks learned the same?
-# No: {doc}`03b_matching` stitches fronts that were never trained, and after the first layer they serve as well.
+# No: {doc}`03b_matching` stitches fronts that were never trained, and cut at layer 1 they serve as well.
 
 # %% tags=["remove-cell"]
 experiments.tables(run, spec, couples, live, planted, recipe=short, **sets)
@@ -593,8 +597,6 @@ alone = evaluate(other.network, test.images, test.labels)
 print(f"alone {alone:.1%}, stitched {joined.evaluate(test):.1%}")
 
 # %% [markdown]
-# (sec-slopes)=
-# (sec-deviations)=
 # ## What others found
 #
 # {cite:t}`lenc2015` stitched networks first, by one trained linear layer.
@@ -602,15 +604,17 @@ print(f"alone {alone:.1%}, stitched {joined.evaluate(test):.1%}")
 # {cite:t}`bansal2021` stitched networks of other seeds, widths and training objectives, and lost little, too.
 # {cite:t}`smith2025` warn against the conclusion that such networks have learned the same:
 # networks of other tasks, and even clustered noise, can be stitched as well.
-# The control with an untrained front in {doc}`03b_matching` agrees with them for the first layers.
+# The control with an untrained front in {doc}`03b_matching` agrees with them for a cut at layer 1.
 #
 # Permutations are learned through Sinkhorn's algorithm by {cite:t}`mena2018`,
 # with random draws where this chapter takes the best permutation.
 # {cite:t}`entezari2022` conjecture that two networks, once their neurons are matched, are joined by a line of
 # low loss, and {cite:t}`ainsworth2023` match the weights.
 # {cite:t}`jordan2023` found why such lines have a barrier: averaging shrinks the variance of the activations.
-# Rescaling them, as batch norm does when it is re-estimated, removes most of it.
+# Batch norm that is re-estimated rescales them; after matching, this removes most of the barrier.
 #
+# (sec-slopes)=
+# (sec-deviations)=
 # ## Deviations from the papers
 #
 # :::{list-table}
@@ -629,7 +633,7 @@ print(f"alone {alone:.1%}, stitched {joined.evaluate(test):.1%}")
 # * - training of a stitch
 #   - 20 epochs, plain SGD, training mode
 #   - 4 epochs of Adam, batch norm frozen
-#   - {numref}`fig-norms`, {numref}`fig-protocols`
+#   - {numref}`fig-norms`; {numref}`fig-protocols` has 16 epochs
 # * - epoch
 #   - the best on the test set
 #   - the best on a validation set; the test set once
@@ -652,9 +656,9 @@ print(f"alone {alone:.1%}, stitched {joined.evaluate(test):.1%}")
 #   - training lowers penalties
 # * - LeakyReLU
 #   - slope 1, where every matrix is a symmetry, is worse than other slopes
-#   - four pairs of width 4 on digits lose {glue:text}`any-slope-low:.0f` to {glue:text}`any-slope-high:.0f` points at
-#     every slope
-#   - not decided: they lose too much at each slope to tell
+#   - four pairs of width 4 on digits lose {glue:text}`any-slope-low:.0f` to {glue:text}`any-slope-high:.0f` points,
+#     over all slopes
+#   - every slope is too near to chance to tell
 # :::
 #
 # ## Exercises
@@ -745,7 +749,7 @@ mean_curves(curves, "channel", "cosine", "front", panels="layer")
 # At width 16 the group loses {glue:text}`narrow-low:.0f` to {glue:text}`narrow-high:.0f` points,
 # and matching the whole network leaves a barrier of {glue:text}`barrier-matched:.0f`.
 # Which smallest family of maps, closed under composition and inverse, loses less than 3?
-# Try a permutation of *groups* of channels with a matrix in each, or a permutation with a low-rank correction.
+# Try a permutation of *groups* of channels with a matrix in each.
 # :::
 #
 # ## Summary
@@ -754,9 +758,13 @@ mean_curves(curves, "channel", "cosine", "front", panels="layer")
 #   A permutation with positive scalings loses {glue:text}`group-low:.0f` to {glue:text}`group-high:.0f` if its search
 #   starts from activations, and {glue:text}`relaxed-low:.0f` to {glue:text}`relaxed-high:.0f` from a random start in
 #   four epochs.
-# - Rank 4 lies between the two, from random starts.
+# - From random starts rank 4 loses more than the group started from activations, and less than the group
+#   started at random.
 #   With equal starts it is measured on digits at width 16 only, where it loses less than the group at layers 3 and 6.
-# - A known element of the group is recovered from activations.
+# - Between published ResNet-20, at the ends of blocks, closed forms in the group lose
+#   {glue:text}`ends-group-low:.0f` to {glue:text}`ends-group-high:.0f` points, full maps
+#   {glue:text}`ends-full-low:.0f` to {glue:text}`ends-full-high:.0f`.
+# - A known element of the group is recovered from activations, on the channels that are active.
 #   Between independent networks the search starts from activations and goes on by the loss, with a
 #   straight-through gradient.
 # - Matched by a symmetry, two networks are joined by a line with a barrier of {glue:text}`barrier-matched:.0f`

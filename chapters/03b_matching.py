@@ -34,8 +34,9 @@
 # *Direct matching* fits $S$ to the activations of both.
 # *Task-loss matching* trains $S$ on what comes out at the end.
 # *Is the best fit the best stitch?*
-# No: it keeps {glue:text}`direct:.0f` % of model 2's accuracy, averaged over the layers of one kind of network,
-# and a map trained by the task {glue:text}`task:.0f` % ({numref}`fig-matching`).
+# No.
+# The best fit keeps {glue:text}`direct:.0f` % of model 2's accuracy, and a map trained by the task
+# {glue:text}`task:.0f` %: means over the layers of one kind of network ({numref}`fig-matching`).
 #
 # The recorded runs use networks that the paper's authors published, trained on CIFAR-10.
 # *Tiny-10* has eight convolutions of 16 to 64 channels, each with batch norm and ReLU, then a mean over the image
@@ -103,13 +104,14 @@ story.matching()
 #   averaged over the layers of Tiny-10.
 #   Task loss is ahead in each of five pairs.
 #   Its worst stitch at any layer of any pair keeps {glue:text}`worst-task:.0f` %.
-# - *On ResNet-20 the gap is largest near the end:* least squares keeps {glue:text}`direct-9:.0f` % at layer 9,
+# - *On one pair of ResNet-20 the gap is largest near the end:*
+#   least squares keeps {glue:text}`direct-9:.0f` % at layer 9,
 #   where the task keeps {glue:text}`task-9:.0f` %.
 #   The worst stitch by task loss keeps {glue:text}`worst-resnet:.0f` %; the paper's worst kept 80 %.
 # - *A worse fit may be a better stitch.*
 #   An orthogonal map cannot fit better than least squares, which ranges over all maps.
-#   At layer 8 it is ahead all the same in each of five pairs,
-#   by {glue:text}`orthogonal-ahead:.1f` points on average.
+#   At layer 8 the orthogonal map still keeps more in each of five pairs,
+#   by {glue:text}`orthogonal-ahead:.1f` % of model 2's accuracy on average.
 #   In early layers it keeps less: at layer 2 {glue:text}`orthogonal-2:.0f` %,
 #   where least squares keeps {glue:text}`direct-2:.0f` %.
 #   Least squares has a bias and the orthogonal map has none, which may be part of this.
@@ -219,7 +221,8 @@ print(f"accuracy {mine:.1%} by hand, {theirs:.1%} by the library")
 # (sec-matching)=
 # ## Is a good fit a good stitch? (Experiment 1)
 #
-# *Of six maps, those whose outputs are closer to model 2's keep more accuracy* ({numref}`fig-distance`).
+# *Averaged over layers, those of six maps whose outputs are closer to model 2's keep more accuracy*
+# ({numref}`fig-distance`).
 # Without a map the cross-entropy is {glue:text}`unstitched:.1f` nats; the paper reports 6.99.
 # The permutation of channels of least distance {eq}`eq-distance`, without scalings or a bias,
 # keeps {glue:text}`permuted:.0f` % of the accuracy and least squares {glue:text}`direct:.0f` %:
@@ -232,7 +235,7 @@ story.distance()
 # %% [markdown]
 # ## Why does the best fit lose accuracy?
 #
-# *Partly because it shrinks what it cannot predict: undoing that gains half of what training gains.*
+# *It shrinks what it cannot predict; undoing that gains half of what training gains, averaged over layers.*
 # A regression predicts the mean of what remains unknown.
 # Its outputs have only the explained share of the variance:
 #
@@ -241,10 +244,11 @@ story.distance()
 # with $R_j^2$ the share of channel $j$'s variance that least squares explains.
 # Take the principal directions of $B$, and call the few that hold half of the variance *loud*
 # and the others *quiet*.
-# Does the task depend on quiet directions, which the fit ignores?
-# Not on a single one ({numref}`fig-directions`): removing a direction costs about as much as its variance suggests
+# Does the task depend on quiet directions?
+# No quiet direction matters much alone ({numref}`fig-directions`).
+# The more variance a direction has, the more its removal costs
 # (rank correlation {glue:text}`follows:.2f` or more in each pair).
-# But there are many quiet directions, and least squares gets nearly all of them wrong.
+# But there are many quiet directions, and least squares shrinks them most.
 # It keeps {glue:text}`loudest:.0f` % of the variance in the loudest direction
 # and {glue:text}`quietest:.0f` % in the quietest (medians over pairs).
 # Training for the task does more than restore this variance:
@@ -263,8 +267,7 @@ story.directions()
 # and its quiet error costs more, {glue:text}`direct-quiet-costs:.0f` points against {glue:text}`direct-loud-costs:.0f`.
 # The stitch trained by the task has a *larger* error in both parts,
 # {glue:text}`task-loud-left:.0f` % and {glue:text}`task-quiet-left:.0f` %, and loses less.
-# So the size of an error does not say what it costs: here the smaller error that shrinks costs more
-# than the larger one that does not.
+# So the size of an error does not say what it costs.
 # At layer 6 the two maps differ by {glue:text}`apart-6:.0f` points only.
 
 # %% tags=["remove-input"] figure="fig-split"
@@ -285,8 +288,8 @@ assert relative_error(restored, of_library.weight.T) < 1e-3
 story.restored()
 
 # %% [markdown]
-# *It works in each of five pairs, before the ReLU* ({numref}`fig-restored`).
-# Averaged over layers, stretching gains {glue:text}`gain-mean:.1f` % of model 2's accuracy,
+# *Averaged over layers, it works in each of five pairs* ({numref}`fig-restored`).
+# Before the ReLU, stretching gains {glue:text}`gain-mean:.1f` % of model 2's accuracy,
 # half of the {glue:text}`gain-task:.1f` % that training gains.
 # It worsens the fit by construction: at layer 3 it leaves {glue:text}`stretched-both-left:.0f` %
 # of the variance unexplained instead of {glue:text}`direct-both-left:.0f` %,
@@ -294,13 +297,13 @@ story.restored()
 # of {glue:text}`direct-both-costs:.0f`.
 # Whether the stretch repairs the same errors as training is open.
 #
-# *After the ReLU it gains on average, too, but not at every layer:*
+# *After the ReLU it gains in each pair, too, but not at every layer:*
 # {glue:text}`after-2:.1f` % at layer 2, {glue:text}`after-4:.1f` % at layer 4
 # and {glue:text}`after-5:.1f` % at layer 5.
 # At layer 3 it gains nothing; single pairs differ from {glue:text}`after-3-low:.0f`
 # to {glue:text}`after-3-high:.0f` %.
-# The side of the ReLU matters as much as the method:
-# at layer 2 least squares keeps {glue:text}`direct-2:.0f` % before it and {glue:text}`direct-2-after:.0f` % after it.
+# The place of the cut matters, too: at layer 2 least squares keeps {glue:text}`direct-2:.0f` % before the ReLU
+# and {glue:text}`direct-2-after:.0f` % after it.
 
 # %% [markdown]
 # How far should one stretch?
@@ -319,9 +322,9 @@ story.stretch()
 #
 # ## Would any front do? [our control]
 #
-# *On Tiny-10 in the first layer yes; deeper it keeps less and less, but more than chance.*
+# *On Tiny-10, cut at layer 1, yes; deeper it keeps less and less, but more than chance.*
 # Put the stitch after a front that was *never trained*, and train it by the task ({numref}`fig-untrained`).
-# After the first layer the stitched network is as good as model 2:
+# Cut at layer 1, the stitched network is as good as model 2:
 # sixteen random filters keep what the back needs.
 # A good stitch there says nothing about what model 1 has learned.
 # At layer 2 an untrained front keeps {glue:text}`untrained-2-low:.0f` to {glue:text}`untrained-2-high:.0f` %
@@ -412,7 +415,7 @@ story.low_rank()
 # From least squares all stitches of a layer end within a point of each other.
 # Of the stitches that start at random, {glue:text}`late:.0f` of {glue:text}`starts:.0f` end more than a tenth
 # of model 2's accuracy lower, all of them at layers 1 to 5.
-# They are still improving ({numref}`fig-training`), so we cannot tell whether they are stuck or slow;
+# Those that {numref}`fig-training` follows are still improving, so we cannot tell whether they are stuck or slow;
 # the paper trains for 30 epochs and finds that most random starts end alike.
 
 # %% tags=["remove-input"] figure="fig-training"
@@ -421,11 +424,11 @@ story.training()
 # %% [markdown]
 # Are two good stitches one?
 # They are *linearly connected* if every stitch on the straight line between them is as good.
-# The depth of the fall below the line from one accuracy to the other is the *barrier*.
-# *From layer 6 on the barrier is 1 point or less; for the first three layers our runs decide little*
-# ({numref}`fig-paths`).
+# Draw a line from one accuracy to the other: the *barrier* is the largest fall below it.
+# *Between one pair of networks, with two lines a layer, the barrier is about 1 % or less from layer 6 on;
+# for the first three layers our runs decide little* ({numref}`fig-paths`).
 # The paper asks for ends of 80 % or more, and finds no connection at the first three layers.
-# Three of our six lines there have such ends, and one of these falls, by {glue:text}`falls-1:.0f` points.
+# At these layers three of our six lines have such ends, and one of the three falls, by {glue:text}`falls-1:.0f` %.
 # Two stitches from least squares are connected at every layer, but they start from the same map.
 
 # %% tags=["remove-input"] figure="fig-paths"
@@ -435,10 +438,10 @@ story.paths()
 # (sec-sparsity)=
 # ## How few entries suffice? (Experiment 7)
 #
-# *At the strongest penalty a stitch by task loss keeps on average {glue:text}`sparse-more-3:.0f` points more
-# than the lasso
-# at layer 3 ({glue:text}`zeros-3-low:.0f` to {glue:text}`zeros-3-high:.0f` % zeros)
-# and {glue:text}`sparse-more-6:.0f` more at layer 6 ({glue:text}`zeros-6-low:.0f` to {glue:text}`zeros-6-high:.0f` %).*
+# *With most entries 0, a stitch by task loss keeps far more than the lasso:
+# on average {glue:text}`sparse-more-3:.0f` % of model 2's accuracy more at layer 3,
+# and {glue:text}`sparse-more-6:.0f` % more at layer 6.*
+# The lasso also shrinks the entries that it keeps; no refit of these is recorded, so a part may be due to that.
 # A map with few entries would say which channels are the same.
 # The paper adds $\alpha\lVert M\rVert_1$, the sum of all $|m_{ij}|$, to {eq}`eq-task-loss`,
 # and for direct matching to $\lVert AM - B\rVert_F$ in its equation (3).
@@ -537,7 +540,8 @@ story.live(pd.concat([matching, restored_too, untrained]))
 #
 # Take any two networks and layers, of any widths; feature maps are resampled where their sizes differ.
 # Here a front of your own with another activation.
-# It is untrained, so least squares ends near chance, 10 % of ten classes, and a brief training not far above.
+# It is untrained.
+# So least squares ends near chance, 10 % of ten classes, and a short training a little above.
 
 # %%
 mine = nn.Sequential()
@@ -559,7 +563,8 @@ for way in (direct, task):
 # some units had a partner in the other network and others had none.
 # {cite:t}`lenc2015` and {cite:t}`bansal2021` train stitches by the task.
 # {cite:t}`smith2025` stitch networks of other tasks, and clustered noise, so that a good stitch does not show
-# that two networks use the same information; our untrained front agrees at the first layers.
+# that two networks use the same information; our untrained front
+# agrees at layer 1, and so does the noise of this page.
 # {cite:t}`jordan2023` restore the variance of channels where two networks are averaged;
 # here the same step repairs a fit.
 # The square-root lasso is due to {cite:t}`belloni2011`.
@@ -807,7 +812,7 @@ dots(pd.DataFrame(found), "images", "accuracy", "judged on", **words)
 #   on the authors' Tiny-10.
 # - Least squares shrinks what it cannot predict, most in quiet directions.
 #   Restoring the variance worsens the fit and gains half as much accuracy as training does.
-# - After the first layer an untrained front does as well:
+# - Cut at layer 1, an untrained front does as well:
 #   a good stitch there is no evidence of what was learned.
 #   Deeper it keeps less and less, but more than chance.
 # - Rank 16 costs little ({glue:text}`sixteen-low:.0f` to {glue:text}`sixteen-high:.0f` % kept),
@@ -815,7 +820,7 @@ dots(pd.DataFrame(found), "images", "accuracy", "judged on", **words)
 #   At rank 4 or with more than 80 % zeros it keeps {glue:text}`few-low:.0f` to {glue:text}`few-high:.0f` %,
 #   far more than the direct map.
 #   In our short training, random starts often end lower.
-# - Stitches from random starts are linearly connected at layers 6 to 8.
+# - Stitches from random starts are linearly connected at layers 6 to 8, between one pair of networks.
 #   At the first three layers one of the three lines that we can judge has a barrier.
 #
 # Back to {doc}`03_stitching`; on to {doc}`04_dissimilarity`, where similarity is measured without a task.

@@ -36,7 +36,7 @@
 # In {numref}`fig-space` one can.
 # Three ReLU neurons with outgoing weights 1 compute $|x|$ exactly when their input weights lie on a hexagon.
 # Its six corners are the six orders of $(1, 0, -1)$: the permutations of three neurons.
-# Drag the point along an edge: two neurons share one side of the graph, and one takes over what the other gives up.
+# Drag the point along an edge: two neurons have slopes on the same side, and what one loses, the other gains.
 # That is neither a permutation nor a scaling ({ref}`sec-hole`).
 
 # %% tags=["hide-input"]
@@ -285,7 +285,8 @@ assert torch.allclose(loss.view(41, 41), library.relative, atol=1e-6)
 # The paper asks for “low enough loss”, one that is “comparable” to the loss of a parameter found by known
 # symmetries.
 # The authors' code does not test it ({ref}`sec-authors`).
-# A grid of $N = n^m$ points costs $O(N)$, as the paper says: here 4,000 multiplications and additions a point.
+# A grid of $N = n^m$ points costs $O(N)$, as the paper says: here 8 multiplications and additions for each
+# point and input.
 #
 # ### What the picture shows
 #
@@ -333,8 +334,8 @@ lifetimes(pd.concat(bars.head(4) for bars in lives[:3]))
 #
 # In how many directions can one move without changing the function?
 # The outputs on all inputs are a function of θ, and its Jacobian says how they change to first order.
-# The rank of that matrix is the *functional dimension* of θ; where it is constant, the class has the dimension
-# that is left:
+# The rank of that matrix is the *functional dimension* of θ.
+# Where the rank is constant, the dimension of the class is the number of parameters minus the rank:
 #
 # $$
 # \dim[\theta]
@@ -441,7 +442,8 @@ print("both slopes: they become", slopes(further).numpy().round(2))
 
 # %% [markdown]
 # How can a group of straight lines make a hole?
-# It adds a dimension: without it the class would meet a three-dimensional plane in curves, with it in a surface.
+# It adds a dimension.
+# Without this dimension the class would meet a three-dimensional plane in curves; with it, in a surface.
 # The equation gives the surface its shape.
 # In $\mathbb R^4$ the form $c_1w_1+c_2w_2$ has two positive and two negative squares.
 # In a generic three-dimensional plane two squares have one sign and one has the other.
@@ -465,7 +467,8 @@ print("relative loss on the axis: at least", round(least, 1))
 # *The hole of the picture is the hole of this hyperboloid.*
 # The surface goes all the way around its axis, and every network on the axis has at least {glue:text}`axis:.0f` times
 # the loss of the zero function.
-# So up to this ε, and at the printed one, a closed curve of the ε-set goes around a line that the set does not meet.
+# For each ε up to this one, the printed one among them, the set does not meet the axis,
+# and a closed curve of the set goes around it.
 # The count agrees: on 160 points a side the set of figure 2 has one piece and one hole,
 # and so has its part with both $w_i<0$.
 # Its part near the zero function, {glue:text}`near-zero:.0f` % of it, has two holes.
@@ -482,7 +485,7 @@ print("relative loss on the axis: at least", round(least, 1))
 # Nearest to the target it computes $s_+\mathrm{ReLU}(x)$: the *zero function* for the paper's target.
 # A threshold lets it in only above $s_-^2/(s_+^2+s_-^2)$: above 1 for the paper's target, above ½ for a target
 # with equal slopes.
-# *At all five thresholds that we tried, for both targets, it is there just when ε exceeds this bound.*
+# *At all five thresholds that we tried, for both targets, it is in the set if and only if ε is above this bound.*
 # At ε = 0.9 it is absent for the paper's target and holds {glue:text}`second-equal:.0f` % of the set for equal slopes.
 # At the printed ε it holds {glue:text}`second-surface:.0f` % of either set.
 # The two surfaces share no network: networks with one $w_i$ of each sign join them.
@@ -490,7 +493,8 @@ print("relative loss on the axis: at least", round(least, 1))
 #
 # :::{admonition} Errata: Lengyel et al. 2020, figures 1 and 2
 # :class: warning
-# "Due to the permutation symmetries, such intersecting surfaces should be expected" is not their cause.
+# "Due to the permutation symmetries, such intersecting surfaces should be expected", says the paper.
+# Permutations are not their cause.
 # Neither surface is a swapped copy of the other; the second is in the set because ε is above $\mathrm E[y^2]$.
 # Copies do not meet in the class of a target with both slopes ({prf:ref}`thm-slopes` (2)).
 # For the paper's own target they meet through the part of dimension 3, not at these two surfaces.
@@ -638,7 +642,7 @@ mean_curves(lines, "x", "f", "network", ylabel="f(x)")
 # - Count before you interpret: pieces by their lifetimes, holes by Betti numbers, directions by ranks.
 # - In the paper's figure 2 a second surface comes from the threshold,
 #   {glue:text}`ratio:.0f` times the zero function's loss; below it the surface goes and the hole stays.
-#   A further group of one parameter makes the class a hyperboloid, whose hole it is.
+#   A further group of one parameter adds a dimension to the class, and the hole is that of a hyperboloid.
 # - A relative ε, held-out inputs and a target with both slopes make such pictures speak of the network.
 #
 # Back to {doc}`05_interpretability`, on to {doc}`06b_genni_lenet`, which has LeNet, UMAP,

@@ -58,11 +58,11 @@ def test_on_equal_terms_rank_one_loses_more_than_the_group_rank_two_as_much_and_
         assert interval(more[4])[1] < 0
 
 
-def test_on_equal_terms_rank_four_loses_less_at_layers_3_and_6_and_rank_one_more_at_10_and_14_in_each_pair():
+def test_on_equal_terms_rank_four_loses_less_at_layers_3_and_6_and_rank_one_more_from_6_on_in_each_pair():
     found = story.record("protocols").set_index("layer")
     for way in story.PROTOCOLS:
         four, one = (found[f"rank_{r}_{way}"] - found[f"g_relu_{way}"] for r in (4, 1))
-        assert (four.loc[[3, 6]] < 0).all() and (one.loc[[10, 14]] > 0).all()
+        assert (four.loc[[3, 6]] < 0).all() and (one.loc[[6, 10, 14]] > 0).all()
     two = [found[f"rank_2_{way}"] - found[f"g_relu_{way}"] for way in story.PROTOCOLS]
     assert pd.concat(two).min() < 0 < pd.concat(two).max()
 
