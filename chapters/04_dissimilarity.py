@@ -15,7 +15,8 @@
 #
 # :::{admonition} Before you start
 # :class: tip
-# **You need** {doc}`01_intertwiner_groups`: the group $G_{\mathrm{ReLU}}$ of permutations and positive scalings.
+# **You need** {doc}`01_intertwiner_groups`: the group $G_{\mathrm{ReLU}}$ of permutations and positive scalings;
+# for one paragraph also {doc}`03_stitching`.
 #
 # **You will learn** what Procrustes and CKA compare, to choose a measure by the changes that it does not see,
 # to read its values beside a null, and which printed properties of two measures for ReLU layers hold.
