@@ -398,7 +398,7 @@ story.public()
 # The whole group has {glue:text}`share-low:.2f` to {glue:text}`share-high:.1f` % as many dimensions as the network has
 # parameters.
 #
-# (sec-dimension)=
+# (sec-functional)=
 # ## Is that all?
 #
 # *The rank of a Jacobian bounds every continuous symmetry, also those that nobody looked for.*
