@@ -79,7 +79,7 @@ story.level()
 story.slide()
 
 # %% [markdown]
-# Training ended at $t = 0$, and the flattest point lies elsewhere, at $t =$ {glue:text}`flattest:.1f`.
+# Training ended at $t = 0$, and the flattest point lies elsewhere, at $t =$ −{glue:text}`flattest:.1f`.
 #
 # (sec-orbit)=
 # ## Along an orbit the loss stays, its derivatives do not

@@ -118,8 +118,9 @@ small, x = WithShortcut().double().eval(), torch.randn(5, 3).double()
 A, B = torch.tensor([[2.0, 1, 1, 1], [1, 3, 1, 1]]).double().diag_embed()
 pair = [move(small, A, other) for other in (B, A)]
 changes = [relative_error(net(x), small(x)) for net in pair]
-print(changes)
-print(find_symmetries(small, x))
+print(*[f"{change:.0%}" for change in changes])
+table = find_symmetries(small, x).to_frame()
+print(table[["group", "writers", "readers"]].to_string(index=False))
 
 # %% [markdown]
 # Independent $A$ and $B$ change the outputs by {glue:text}`apart:.0f` %, $B = A$ by nothing but rounding.
@@ -397,7 +398,7 @@ story.public()
 # The whole group has {glue:text}`share-low:.2f` to {glue:text}`share-high:.1f` % as many dimensions as the network has
 # parameters.
 #
-# (sec-dimension)=
+# (sec-functional)=
 # ## Is that all?
 #
 # *The rank of a Jacobian bounds every continuous symmetry, also those that nobody looked for.*

@@ -118,7 +118,8 @@ story.rounding()
 
 # %%
 device = devices.pick(device)
-train, test = (data.load(dataset, part, device=device) for part in ("train", "test"))
+parts = ("train", "test")
+train, test = (data.load(dataset, part, device=device) for part in parts)
 run = results.run(globals(), "01d_orbits", data=train)
 draw = torch.Generator().manual_seed(seed)
 images, labels = test.images.double(), test.labels
@@ -128,7 +129,7 @@ short = replace(zoo.RECIPES["digits"], epochs=short_epochs)
 # %%
 @cache
 def transformer(size, k):
-    """The k-th trained transformer, one channel of whose stream starts with this value."""
+    """The k-th trained transformer; one channel starts with this value."""
     return models.transformer(size, train, short, seed + k).to(device)
 
 

@@ -16,8 +16,7 @@
 # :::{admonition} Before you start
 # :class: tip
 # **You need** {doc}`01_intertwiner_groups`: the group $G_{\mathrm{ReLU}}$ of permutations and positive scalings;
-# for one section also {doc}`03_stitching`: a *stitch* joins two networks by a map of channels,
-# and its *penalty* is the accuracy that it loses.
+# for one paragraph also {doc}`03_stitching`.
 #
 # **You will learn** what Procrustes and CKA compare, to choose a measure by the changes that it does not see,
 # to read its values beside a null, and which printed properties of two measures for ReLU layers hold.
@@ -26,20 +25,13 @@
 # {{ this_run }}.
 # :::
 #
-# (sec-table-2)=
-# ## The question
+# (sec-procrustes)=
+# ## Move one cloud onto the other
 #
 # Two networks look at the same $N$ images.
 # A layer of the first gives features $X \in \mathbb R^{N\times d}$, a row for each image,
 # and a layer of the second $Y \in \mathbb R^{N\times d'}$.
 # *How alike are they?*
-# A number answers only after two choices: which changes of $X$ do not count,
-# and with which features without the likeness in question the value is compared.
-# The first choice is a group; the value of the second is called a *null*.
-# By Procrustes shuffled images already score {glue:text}`null-low:.2f` to {glue:text}`null-high:.2f` in our
-# networks, and matching ones {glue:text}`over-low:.2f` to {glue:text}`over-high:.2f` more
-# ({numref}`fig-table-2`).
-# Norms of matrices are Frobenius norms.
 
 # %% tags=["hide-input"]
 from dataclasses import replace
@@ -80,41 +72,33 @@ nulls: int = 5  # shuffles for each pair
 trials: int = 50  # draws for every statement
 memory_gb: int = 1  # for features and blocks of Gram matrices
 
-# %% tags=["remove-input"] figure="fig-table-2"
-story.table_2()
+# %% [markdown]
+# Every image is a point in the space of features, so each network gives a cloud of $N$ points.
+# Let a group move the second cloud until it lies as near to the first as it can.
+# The distance that is left measures the difference.
+# {numref}`fig-clouds` does this in the plane for two groups.
+
+# %% tags=["remove-input"] figure="fig-clouds"
+drawn.letters_moved()
 
 # %% [markdown]
-# {numref}`fig-table-2` has two measures of {cite}`godfrey2022`, each under two groups, and draws the nulls,
-# which the paper leaves out.
-# Three things can be read off it.
+# Two images are enough to do it by hand.
+# Let the first network give them the features $(3, 0)$ and $(0, 4)$.
 #
-# - *The order of the two groups is the printed one.*
-#   In every pair and at every layer the similarity under rotations is above the similarity under
-#   $G_{\mathrm{ReLU}}$.
-#   The values differ from the paper's by at most {glue:text}`apart-procrustes-g_relu:.2f`
-#   ($G_{\mathrm{ReLU}}$-Procrustes), {glue:text}`apart-procrustes-orthogonal:.2f` (orthogonal Procrustes),
-#   {glue:text}`apart-cka-orthogonal:.2f` (linear CKA) and {glue:text}`apart-cka-g_relu:.2f`
-#   ($G_{\mathrm{ReLU}}$-CKA); the paper's CKA is read off its figure.
-#   $G_{\mathrm{ReLU}}$-Procrustes rises from layer 10 to 14 in each of our pairs,
-#   by {glue:text}`rise:.3f` [{glue:text}`rise-low:.3f`, {glue:text}`rise-high:.3f`]; the paper prints 0.047.
-#   At width 16 it does not rise: {glue:text}`narrow-rise:.3f` [{glue:text}`narrow-rise-low:.3f`,
-#   {glue:text}`narrow-rise-high:.3f`].
-# - *Procrustes does not start at 0.*
-#   Shuffled images score {glue:text}`null-low:.2f` to {glue:text}`null-high:.2f` in our networks.
-#   Only the rest, {glue:text}`over-low:.2f` to {glue:text}`over-high:.2f`,
-#   says that the two layers share something.
-# - *CKA starts at 0, and untrained networks do not.*
-#   A pair that was never trained has the linear CKA of trained pairs, to {glue:text}`linear-gain:.2f` at every layer:
-#   {glue:text}`linear-fresh-10:.2f` against {glue:text}`linear-10:.2f` at layer 10.
-#   Its $G_{\mathrm{ReLU}}$-CKA is that of trained pairs at layer 3 ({glue:text}`group-fresh-3:.2f` against
-#   {glue:text}`group-3:.2f`), and much lower at layer 14 ({glue:text}`group-fresh-14:.2f` against
-#   {glue:text}`group-14:.2f`).
+# | second network | what happened | after the best rotation | after the best permutation with scalings |
+# |---|---|---|---|
+# | $(0, 3)$, $(-4, 0)$ | a quarter turn | 1 | 0.29 |
+# | $(0, 6)$, $(2, 0)$ | swapped, one axis doubled, one halved | 0.70 | 1 |
 #
-# Our {glue:text}`pairs:.0f` pairs have the paper's width, and {glue:text}`epochs:.0f` instead of 50 epochs.
-# Four pairs of width 16 (squares), trained for 8 epochs, have the same order.
-# They are up to {glue:text}`narrow-off-procrustes:.2f` away from the printed values of Procrustes
-# and up to {glue:text}`narrow-off-cka:.2f` from those of CKA.
-# The code below uses two small networks, trained on handwritten digits by this page.
+# The numbers are similarities, 1 for equal clouds; the next cell computes them.
+# So a score means something only once you have decided two things: which changes of $X$ should leave it alone,
+# and what unrelated features would score.
+# The first is a group, the second a *null*.
+# Norms of matrices are Frobenius norms.
+
+# %% [markdown]
+# The code of this page uses two small networks that it trains on handwritten digits.
+# In Procrustes every position of an image is a row, so that only channels are matched, as in the paper.
 
 # %%
 device = devices.pick(device)
@@ -136,21 +120,10 @@ def features(network, layer, images=few[:300]):
 
 
 f, g = myrtles[0]
-X, Y = (rows(features(network, "relu2")) for network in (f, g))
-fires = X.any(0) & Y.any(0)  # a unit that never fires has no norm to divide by
-X, Y = X[:, fires], Y[:, fires]
-
-# %% [markdown]
-# (sec-procrustes)=
-# ## Procrustes: move one cloud onto the other
-#
-# Every image is a point in the space of features, so each network gives a cloud of $N$ points.
-# Let a group move the second cloud until it lies as near to the first as it can;
-# the distance that is left measures the difference.
-# {numref}`fig-clouds` does this in the plane for two groups.
-
-# %% tags=["remove-input"] figure="fig-clouds"
-drawn.letters_moved()
+U, V = (features(network, "relu2") for network in (f, g))
+fires = rows(U).any(0) & rows(V).any(0)  # a unit that never fires has no norm
+U, V = U[:, fires], V[:, fires]
+X, Y = rows(U), rows(V)
 
 # %% [markdown]
 # :::{prf:definition} Orthogonal Procrustes similarity
@@ -190,14 +163,34 @@ def by_rotation(X, Y):
 assert isclose(by_group(X, Y), procrustes(X, Y, "grelu", centred=False))
 assert isclose(by_rotation(X, Y), procrustes(X, Y, centred=False))
 
+one = torch.tensor([[3.0, 0.0], [0.0, 4.0]])
+for two in ([[0.0, 3.0], [-4.0, 0.0]], [[0.0, 6.0], [2.0, 0.0]]):
+    two = torch.tensor(two)
+    print(f"{by_rotation(one, two):.2f} {by_group(one, two):.2f}")
+
 # %% [markdown]
-# In this section every position of a feature map is a row, so that only channels are matched, as in the paper.
 # The best rotation has $\langle X, YQ\rangle \ge 0$ (it is a sum of singular values),
-# and so has every permutation where features are nonnegative, as behind a ReLU.
+# and so has every permutation where features are nonnegative, as after a ReLU.
 # So $\delta \le \sqrt2$ in {prf:ref}`def-procrustes`,
 # and both similarities are at least $1 - 1/\sqrt2 \approx 0.29$.
-# {ref}`ex-null-value` finds 0.42 for independent units.
+# *Procrustes does not start at 0.*
 #
+# What do features score that have nothing in common?
+# Shuffle the images of one network: its rows no longer belong to those of the other.
+
+# %%
+shuffle = torch.Generator().manual_seed(seed)
+orders = [torch.randperm(len(V), generator=shuffle) for _ in range(20)]
+null = torch.stack([by_group(X, rows(V[order])) for order in orders])
+
+again = torch.Generator().manual_seed(seed)
+theirs = similarity.null(
+    lambda U, V: by_group(rows(U), rows(V)), U, V, "shuffle", generator=again
+)
+assert torch.allclose(null, theirs.values)
+print(f"images as they are {by_group(X, Y):.2f}, shuffled {null.mean():.2f}")
+
+# %% [markdown]
 # (sec-cka)=
 # ## CKA: compare which images look alike
 #
@@ -225,7 +218,7 @@ drawn.gram_matrices(*grams, test.labels.cpu()[some])
 # The result is 0 in expectation when the features are independent, and positive when images
 # that are alike for one network are alike for the other.
 # Leave out the diagonal: an image resembles itself in any network,
-# and that would make HSIC positive for unrelated features.
+# and that would make HSIC positive for unrelated features ({ref}`ex-small-samples`).
 # In formulas, the unbiased estimate of HSIC for $N\ge4$ is
 #
 # $$\mathrm{HSIC}_1(K,L)=\frac1{N(N-3)}\sum_{i\ne j}U_{ij}V_{ij},$$ (eq-hsic)
@@ -253,8 +246,7 @@ def cka(K, L):
     return (U * V).sum() / (U.norm() * V.norm())
 
 
-X, Y = (features(network, "relu2").mean((2, 3)) for network in (f, g))
-X, Y = (Z[:, Z.std(0) > 0] for Z in (X, Y))
+X, Y = (Z.mean((2, 3)) for Z in (U, V))
 assert isclose(cka(X @ X.T, Y @ Y.T), similarity.cka(X, Y))
 
 # %% [markdown]
@@ -291,7 +283,7 @@ theirs = similarity.grelu_cka(X, Y)
 assert isclose(cka(max_gram(X), max_gram(Y)), theirs)
 
 # %% [markdown]
-# From the cell of CKA on, $X$ and $Y$ are means over positions.
+# In the code of CKA a row of $X$ is an image, averaged over positions.
 # In the figures a channel is centred and divided by its norm over images and positions together,
 # and $K_{ij} = \max_c \sum_p \tilde x_{ipc}\tilde x_{jpc}$ sums over the positions $p$ before the maximum,
 # as in the paper.
@@ -304,6 +296,61 @@ assert isclose(cka(max_gram(X), max_gram(Y)), theirs)
 # Definition 5.2 does not centre at all.
 # Units that never fire have no norm; the corrected measures leave them out.
 # :::
+#
+# (sec-table-2)=
+# (sec-nulls)=
+# ## What is left above a null?
+#
+# *At the paper's width untrained networks have the linear CKA of trained ones, to {glue:text}`linear-gain:.2f` at every
+# layer.*
+# {numref}`fig-table-2` has both measures of {cite}`godfrey2022`, each under two groups, and draws the nulls,
+# which the paper leaves out.
+# All marks but the squares are of width 64, the paper's.
+
+# %% tags=["remove-input"] figure="fig-table-2"
+story.table_2()
+
+# %% [markdown]
+# - *Procrustes: more than half of the score is null.*
+#   Shuffled images score {glue:text}`null-low:.2f` to {glue:text}`null-high:.2f`;
+#   matching ones score {glue:text}`over-low:.2f` to {glue:text}`over-high:.2f` more.
+# - *CKA starts at 0, and untrained networks do not.*
+#   At layer 10 linear CKA is {glue:text}`linear-10:.2f` for trained pairs and {glue:text}`linear-fresh-10:.2f` for an
+#   untrained one.
+# - *$G_{\mathrm{ReLU}}$-CKA does gain by training, at two layers of four*:
+#   {glue:text}`group-gain-6:.2f` at layer 6 and {glue:text}`group-gain:.2f` at layer 14,
+#   less than 0.05 at layers 3 and 10 ({numref}`fig-above-null`).
+# - *The order of the two groups is the printed one.*
+#   In every pair and at every layer the similarity under rotations is above the similarity under
+#   $G_{\mathrm{ReLU}}$.
+#   Our values differ from the printed ones by at most {glue:text}`apart-procrustes-orthogonal:.2f` for Procrustes
+#   and {glue:text}`apart-cka-g_relu:.2f` for CKA, whose printed values are read off a figure.
+# - *$G_{\mathrm{ReLU}}$-Procrustes rises from layer 10 to 14*, as printed, in each of our pairs:
+#   by {glue:text}`rise:.3f` [{glue:text}`rise-low:.3f`, {glue:text}`rise-high:.3f`]; the paper prints 0.047.
+#   Above its null it rises in each pair, too.
+
+# %% tags=["remove-input"] figure="fig-above-null"
+story.above_null()
+
+# %% [markdown]
+# Untrained networks share the images and the architecture, and lack only *training*.
+# So linear CKA near 1 tells of these two, and not of what was learned.
+#
+# *What would change it.*
+# More untrained networks: the gains rest on one untrained pair, and on the scatter of four trained ones.
+# Width: at width 16 training adds up to {glue:text}`narrow-linear-gain:.2f` to linear CKA (four pairs of each kind).
+# Another measure: Procrustes of untrained networks is not recorded.
+#
+# A null depends on the width of a layer and on the number of images ({ref}`ex-null-width`).
+# So values of layers of different widths can be compared only after subtraction.
+#
+# **Does similarity tell where stitching is hard?**
+# The paper says so of its table 2 and figure 1.
+# Our pairs do not decide it.
+# The rank correlation of $G_{\mathrm{ReLU}}$-Procrustes with the penalties of {doc}`03_stitching` over four layers is
+# {glue:text}`rank-64-low:.1f` to {glue:text}`rank-64-high:.1f` in our pairs of width 64,
+# and {glue:text}`rank-printed:.1f` in the paper's own means.
+# It rests on layer 10: over the other three layers it has either sign.
 #
 # (sec-lemma-5-1)=
 # ## What each measure does not see
@@ -353,7 +400,7 @@ marks
 # Centred by $1/N$, they are 1 to rounding.
 #
 # (sec-lemma-5-5)=
-# ## The max kernel is not positive
+# ## Two lemmas on the max kernel
 #
 # A kernel is *positive semi-definite* if its values are dot products $\varphi(x)\cdot\varphi(y)$ of some vectors.
 #
@@ -392,17 +439,14 @@ drawn.impossible_triangle(points, by_hand)
 # :::
 #
 # **What survives.**
-# (a) Two points cannot refute the lemma: $\kappa(x,x)\,\kappa(y,y) = \max x_c^2 \max y_c^2 \ge \kappa(x,y)^2$.
-# (b) For *every* symmetric $K$, $L$ the sum in {eq}`eq-hsic` is an inner product of $U$ and $V$.
-# So $\mathrm{HSIC}_1(K, K) \ge 0$ and $-1 \le \mu \le 1$, and $\mu = 1$ only if $V$ is a positive multiple of
-# $U$.
-# (c) The invariances need no positivity.
-# (d) In a recorded network the kernel is nearly positive:
-# at its four layers a third to a half of the eigenvalues are negative,
-# and together they hold at most {glue:text}`share:.1f` % of the sum of squares.
+# For *every* symmetric $K$, $L$ the sum in {eq}`eq-hsic` is an inner product of $U$ and $V$.
+# So $-1 \le \mu \le 1$, and $\mu = 1$ only if $V$ is a positive multiple of $U$.
+# The invariances need no positivity.
+# And in a recorded network the kernel is nearly positive: at its four layers a third to a half of the eigenvalues
+# are negative, but together they hold at most {glue:text}`share:.1f` % of the sum of squares.
 #
 # (sec-lemma-e44)=
-# ## Which matrices the max kernel does not see
+# **Which matrices does the max kernel not see?**
 #
 # :::{prf:lemma} {cite}`godfrey2022`, Lemma E.44
 # :label: lem-e44
@@ -412,6 +456,7 @@ drawn.impossible_triangle(points, by_hand)
 # :::
 #
 # :::{prf:proof}
+# :class: dropdown
 # For $x_1 = x_2 = x$ it says $\lVert Ax\rVert_\infty^2 = \lVert x\rVert_\infty^2$:
 # $A$ is a linear isometry of the cube, and those are the permutations with signs.
 # (It permutes the faces $x_i = \pm1$, so each of its rows, which are the outer normals of faces,
@@ -423,8 +468,7 @@ drawn.impossible_triangle(points, by_hand)
 # The division by norms in {prf:ref}`def-grelu-cka` hides them.
 #
 # (sec-order)=
-# ## A smaller group need not give a lower value
-#
+# **Need a smaller group give a lower value?**
 # The paper explains the lower values of $G_{\mathrm{ReLU}}$ in {numref}`fig-table-2` by its smaller group.
 # For Procrustes that does not follow: scalings are no rotations, so that neither group contains the other,
 # and the two measures are normalised differently: one divides each column by its norm,
@@ -432,102 +476,33 @@ drawn.impossible_triangle(points, by_hand)
 # $X = I_2$ and $Y = \mathrm{diag}(1, 10)$ score 1 under $G_{\mathrm{ReLU}}$ and 0.66 under rotations,
 # although rotations with reflections contain all permutations.
 #
-# (sec-nulls)=
-# ## What is left above a null
-#
-# *At the paper's width training adds nothing to linear CKA, to {glue:text}`linear-gain:.2f` at every layer.
-# It adds {glue:text}`group-gain-6:.2f` to $G_{\mathrm{ReLU}}$-CKA at layer 6
-# and {glue:text}`group-gain:.2f` at layer 14,
-# and less than 0.05 at layers 3 and 10.*
-# This rests on one untrained pair.
-# In narrower networks, of width 16, training adds up to {glue:text}`narrow-linear-gain:.2f` to linear CKA
-# and up to {glue:text}`narrow-group-gain:.1f` to $G_{\mathrm{ReLU}}$-CKA (four pairs).
-# A null is the value of the measure for features that lack the similarity that one asks about.
-# After the images of one network are shuffled, its rows no longer belong to those of the other (here means over
-# positions; in the figures the images are shuffled and every position is a row):
-
-# %%
-shuffle = torch.Generator().manual_seed(seed)
-orders = [torch.randperm(len(Y), generator=shuffle) for _ in range(20)]
-null = torch.stack([by_group(X, Y[order]) for order in orders])
-
-again = torch.Generator().manual_seed(seed)
-theirs = similarity.null(by_group, X, Y, "shuffle", generator=again)
-assert torch.allclose(null, theirs.values)
-
-# %% [markdown]
-# Untrained networks share the images and the architecture, and lack only *training*.
-# Their linear CKA is still {glue:text}`linear-fresh-14:.2f` at layer 14.
-# {numref}`fig-above-null` subtracts the shuffled null from Procrustes and the untrained one from CKA.
-# We recorded CKA alone for untrained networks.
-# So how much of Procrustes is due to training is not known here.
-
-# %% tags=["remove-input"] figure="fig-above-null"
-story.above_null()
-
-# %% [markdown]
-# ## Does similarity tell where stitching is hard?
-#
-# *In networks of the paper's width it tends to, as the paper says; in narrow ones it does not.*
-# Similarities of table 2 should correlate with the penalties of figure 1: where layers are less similar,
-# a stitch in $G_{\mathrm{ReLU}}$ should lose more.
-# {numref}`fig-with-figure-1` lays the two beside each other, for the networks of {doc}`03_stitching`.
-# The rank correlation over the four layers is {glue:text}`rank-64-low:.1f` to {glue:text}`rank-64-high:.1f` in
-# our {glue:text}`pairs:.0f` pairs of width 64, {glue:text}`rank-16-low:.1f` to {glue:text}`rank-16-high:.1f` in
-# four pairs of width 16, and {glue:text}`rank-printed:.1f` in the paper's own means
-# ({glue:text}`linear-printed:.1f` by Pearson's correlation).
-# What differs is layer 14: at width 16 it has the lowest similarity and the lowest penalty;
-# at width 64, and in print, layer 10 is less similar.
-# Four layers and one measure decide little: the {doc}`Scoreboard </scoreboard>` calls the statement inconclusive.
-# After subtraction of the shuffled null the correlation is {glue:text}`lifted-64-low:.1f` to
-# {glue:text}`lifted-64-high:.1f` at width 64, and of either sign at width 16.
-
-# %% tags=["remove-input"] figure="fig-with-figure-1"
-story.with_figure_1()
-
-# %% [markdown]
 # (sec-figure-5)=
 # ## All layers against all layers
 #
-# *A layer resembles the same layer of the other network most*, in both kinds of CKA ({numref}`fig-figure-5`).
-# On average similarity falls with distance in depth, but a neighbour is not always next:
-# under $G_{\mathrm{ReLU}}$-CKA layer 10 is more like layer 3 than like layer 14.
+# *A layer resembles the same layer of the other network most*, in both kinds of CKA, at width 16
+# ({numref}`fig-figure-5`).
 # On average $G_{\mathrm{ReLU}}$-CKA is {glue:text}`same-depth:.2f` at the same depth
 # and {glue:text}`other-depth:.2f` elsewhere.
-# The paper finds, too, that under $G_{\mathrm{ReLU}}$-CKA later layers are less alike than early ones;
-# so do we for the last layer and the first.
-# Both statements, more alike at the same depth and less alike later, hold in each of our four pairs,
-# the second at width 64 as well.
-# Both are *consistent* on the {doc}`Scoreboard </scoreboard>`: they agree in another setting.
-# Untrained networks were recorded for equal layers only ({numref}`fig-table-2`),
-# so that these matrices show resemblance, and not what training adds.
+# The last layer is less alike than the first, as in the paper, and at width 64 as well.
+# Both statements hold in each of four pairs.
+# Untrained networks were recorded for equal layers only, so that these matrices show resemblance,
+# and not what training adds.
 
 # %% tags=["remove-input"] figure="fig-figure-5"
 story.figure_5()
 
 # %% [markdown]
 # (sec-figure-2)=
-# ## The blocks of a ResNet
-#
-# *Layers at the ends of residual blocks are more alike than layers inside, as the paper says:*
+# **The blocks of a ResNet.**
+# Layers at the ends of residual blocks are more alike than layers inside, as the paper says:
 # $G_{\mathrm{ReLU}}$-CKA of corresponding layers is {glue:text}`at-ends:.2f` at the ends
-# and {glue:text}`inside:.2f` inside, and so in each of our three pairs ({numref}`fig-figure-2`).
-# These are ResNets of another width, so that the {doc}`Scoreboard </scoreboard>` says *consistent*.
-# We recorded no untrained ResNets: the shared residual stream alone may make the ends alike.
-# A ReLU inside a block (with a star) is read by one convolution.
-# A ReLU at an end is added to what follows, and {eq}`eq-tied` constrains its permutation to be
-# that of other layers.
+# and {glue:text}`inside:.2f` inside, in the mean over three pairs and in each ({numref}`fig-figure-2`).
+# These networks have a quarter of the paper's width.
+# *What would change it*: untrained ResNets, which are not recorded.
+# The shared residual stream alone may make the ends alike.
 
 # %% tags=["remove-input"] figure="fig-figure-2"
 story.figure_2()
-
-# %% [markdown]
-# Procrustes shows it too: above its null $G_{\mathrm{ReLU}}$-Procrustes has {glue:text}`above-at-ends:.3f` at
-# the ends and {glue:text}`above-inside:.3f` inside, on average ({numref}`fig-figure-9`).
-# Most of the similarity of {glue:text}`blocks-low:.1f` to {glue:text}`blocks-high:.1f` is null.
-
-# %% tags=["remove-input"] figure="fig-figure-9"
-story.figure_9()
 
 # %% [markdown]
 # ## Run it yourself
@@ -705,7 +680,7 @@ mean_curves(pd.DataFrame(noise), "units", "CKA", "estimator", level=0.0)
 # *With data.*
 # How does the null of $G_{\mathrm{ReLU}}$-Procrustes depend on the numbers of images and of units?
 # Draw independent features as in {ref}`ex-null-value`.
-# May one compare layers of different widths?
+# Which value do the curves approach?
 # :::
 #
 # ::::{solution-start} ex-null-width
@@ -732,7 +707,6 @@ mean_curves(pd.DataFrame(unrelated), "images", "similarity", "units", **words)
 # In {numref}`fig-table-2` the order is the reverse, and most nulls lie below 0.416.
 # For many images two unrelated units have the cosine $m m'$ with $m = \mathbb E u/\sqrt{\mathbb E u^2}$,
 # which is smaller for units that seldom fire; so the null falls towards 0.29 where a layer is sparse.
-# So layers of different widths have different nulls: subtract them first.
 #
 # ::::{solution-end}
 # ::::
@@ -753,16 +727,15 @@ mean_curves(pd.DataFrame(unrelated), "images", "similarity", "units", **words)
 # - To choose a measure is to choose a group that it does not see.
 #   State a null beside every value: shuffled images for what is shared,
 #   untrained networks for what training adds.
-# - Of our Procrustes similarities, at width {glue:text}`width:.0f`,
-#   {glue:text}`null-low:.2f` to {glue:text}`null-high:.2f` are there for shuffled images.
-#   By training linear CKA gains at most {glue:text}`linear-gain:.2f` there,
+# - At width {glue:text}`width:.0f` Procrustes gives shuffled images {glue:text}`null-low:.2f` to
+#   {glue:text}`null-high:.2f`.
+#   By training linear CKA gains at most {glue:text}`linear-gain:.2f` there over one untrained pair,
 #   and $G_{\mathrm{ReLU}}$-CKA up to {glue:text}`group-gain:.1f`.
 # - {prf:ref}`def-grelu-procrustes` and {prf:ref}`def-grelu-cka` are invariant under $G_{\mathrm{ReLU}}$,
 #   and under translations if they centre by $1/N$.
 # - The max kernel is not positive semi-definite.
 #   $-1\le\mu\le1$ and every invariance survive.
-# - Over four layers lower $G_{\mathrm{ReLU}}$-Procrustes similarity goes with a higher stitching penalty at width
-#   64, as printed, and not at width 16.
+# - Whether lower similarity goes with a higher stitching penalty is not decided by four layers.
 #
 # Back to {doc}`03b_matching`, on to {doc}`04b_similarity_and_function`, where similarity and function part.
 # {doc}`/generated/status` has the data, code and run of this page.

@@ -7,7 +7,6 @@ from intertwine_book.figures.dissimilarity import CKA, PROCRUSTES, SHUFFLED, TRA
 from intertwine_book.stories import dissimilarity as story
 
 MEANS, FACTS = story.means(), story.facts()
-BY_STAGE = story.blocks_above_null().groupby(["stage", "place"])[["grelu", "orthogonal"]].mean()
 
 
 @pytest.mark.parametrize("width", story.WIDTH_ENDINGS)
@@ -31,6 +30,22 @@ def test_procrustes_of_shuffled_images_does_not_start_at_0_and_cka_does():
     assert shuffled[PROCRUSTES].min() > 0.3 and shuffled[CKA].max() < 0.01
     assert (shuffled[PROCRUSTES].unstack().idxmax(axis=1) == 3).all()  # the narrowest layer
     assert (shuffled[PROCRUSTES] < 0.416).mean() > 0.5
+
+
+def test_more_than_half_of_procrustes_is_null():
+    shuffled = MEANS[PROCRUSTES].xs(SHUFFLED, level="what").unstack("layer")
+    assert (shuffled > story.above(PROCRUSTES, SHUFFLED)).all(axis=None)
+
+
+def test_above_its_null_procrustes_rises_from_layer_10_to_14_in_each_pair():
+    table = story.record("table_2").assign(above=lambda found: found["grelu"] - found["grelu_null"])
+    above = table.pivot(index="pair", columns="layer", values="above")
+    assert len(above) == 4 and (above[14] > above[10]).all()
+
+
+def test_the_largest_distances_from_printed_values_are_those_of_rotations_and_of_g_relu_cka():
+    assert FACTS["apart-procrustes-orthogonal"] > FACTS["apart-procrustes-g_relu"]
+    assert FACTS["apart-cka-g_relu"] > FACTS["apart-cka-orthogonal"]
 
 
 def test_matching_images_score_more_by_procrustes_than_shuffled_ones():
@@ -77,26 +92,10 @@ def test_cka_of_four_points_is_minus_1():
     assert story.record("definition_5_3").query("features == 'by hand'")["value"].item() == pytest.approx(-1)
 
 
-def test_similarity_falls_where_stitching_is_hard_in_wide_networks_and_in_print_only():
-    assert FACTS["rank-64-high"] < 0 < FACTS["rank-16-low"] and -0.25 < FACTS["rank-printed"] < 0
-    wide, narrow = (story.record(f"table_2_with_figure_1{at}") for at in story.WIDTH_ENDINGS.values())
-    assert len(wide) == 4 == len(narrow)
-    assert (wide["rank_correlation"] < 0).all() and (narrow["rank_correlation"] > 0).all()
-
-
-def test_lifted_off_the_null_the_correlation_is_of_either_sign_at_width_16():
-    lifted = story.correlations("width 16")["lifted"]
-    assert lifted.min() < 0 < lifted.max() and FACTS["lifted-64-high"] < 0
-
-
-def test_layer_14_has_the_lowest_similarity_and_penalty_at_width_16_and_layer_10_is_less_similar_at_64():
-    found = story.similarity_and_penalty().pivot(
-        index=["width", "pair"], columns="layer", values=["similarity", "penalty"]
-    )
-    for value in ("similarity", "penalty"):
-        assert (found.loc["width 16", value].idxmin(axis=1) == 14).all()
-    assert (found.loc["width 64", "similarity"].idxmin(axis=1) == 10).all()
-    assert story.printed_similarity_and_penalty().set_index("layer")["similarity"].idxmin() == 10
+def test_where_stitching_is_hard_is_told_by_layer_10_alone_and_by_the_printed_means_hardly():
+    assert len(story.correlations()) == 4 and (story.correlations() < 0).all()
+    assert -0.25 < FACTS["rank-printed"] < 0
+    assert story.correlations(10).min() < 0 < story.correlations(10).max()
 
 
 @pytest.mark.parametrize("measure", ["G_ReLU-CKA", "linear CKA"])
@@ -118,15 +117,3 @@ def test_in_each_of_four_pairs_the_same_depth_is_more_alike_and_the_last_layer_l
 def test_ends_of_blocks_are_more_alike_than_layers_inside_in_each_of_three_pairs():
     found = story.record("figure_2")
     assert len(found) == 3 and (found["similarity_at_ends"] > found["similarity_inside"] + 0.1).all()
-
-
-def test_above_their_null_ends_of_blocks_have_more_but_for_rotations_at_stage_1():
-    above = story.blocks_above_null().pivot_table(index="pair", columns="place", values="grelu")
-    assert (above["ends of blocks"] > above["inside blocks"]).all()
-    more = BY_STAGE.xs("ends of blocks", level=1) > BY_STAGE.xs("inside blocks", level=1)
-    assert more["grelu"].all() and more["orthogonal"].tolist() == [False, True, True]
-
-
-def test_most_of_the_similarity_in_narrow_resnets_is_null():
-    table = story.blocks()
-    assert (table["grelu_null"] > table["grelu"] / 2).all() and BY_STAGE.max(axis=None) < 0.115

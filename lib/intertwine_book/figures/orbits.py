@@ -78,15 +78,15 @@ def residual_block() -> Figure:
 
 def traced_shortcut() -> Figure:
     """Two layers and a shortcut, with a letter on every edge for the axis of the values that pass there."""
-    figure, axis = canvas(9.6, 2.6)
-    boxes = {0.9: "$W_1$", 2.4: "ReLU", 3.9: "$W_2$", 5.4: "ReLU", 6.9: "+", 8.4: "$W_3$"}
+    figure, axis = canvas(10.4, 2.6)
+    boxes = {0.9: "$W_1$", 2.5: "ReLU", 4.1: "$W_2$", 5.7: "ReLU", 7.3: "+", 9.2: "$W_3$"}
     edges = ["$a$", "$a$", "$b$", "$b$", "$b=a$"]
     for x, text in boxes.items():
         colour = NETWORKS[0] if "W" in text else MAP if text == "+" else COLOURS["grey"]
         box(axis, (x, 0.9), text, colour, width=0.8)
     for (x, end), label in zip(itertools.pairwise(boxes), edges, strict=True):
         arrow(axis, (x + 0.4, 0.9), (end - 0.4, 0.9), label)
-    for start, label in {0.0: "$x$", 8.8: "$f(x)$"}.items():
+    for start, label in {0.0: "$x$", 9.6: "$f(x)$"}.items():
         arrow(axis, (start, 0.9), (start + 0.5, 0.9), label, colour=COLOURS["grey"])
-    arrow(axis, (2.4, 1.2), (6.9, 1.2), "$a$", bend=-0.25, colour=NETWORKS[1])
+    arrow(axis, (2.5, 1.2), (7.3, 1.2), "$a$", bend=-0.25, colour=NETWORKS[1])
     return figure

@@ -79,24 +79,10 @@ def rank_correlation(similarity: pd.DataFrame, penalties: pd.DataFrame) -> pd.Da
     return pd.DataFrame(rows, columns=["pair", "rank_correlation"])
 
 
-def correlations(width: str) -> pd.DataFrame:
-    """Rank correlation of similarity with penalty over layers, as it is and lifted off its null, by pair."""
-    at = WIDTH_ENDINGS[width]
-    table, lost = record(f"table_2{at}"), stitching.record(f"figure_1{at}")
-    lifted = table.assign(grelu=table["grelu"] - table["grelu_null"])
-    ranks = {name: rank_correlation(t, lost) for name, t in {"rank": table, "lifted": lifted}.items()}
-    return pd.DataFrame({name: found["rank_correlation"] for name, found in ranks.items()})
-
-
-def similarity_and_penalty() -> pd.DataFrame:
-    """Of both widths G_ReLU-Procrustes and the penalty of G_ReLU stitches, by pair and layer."""
-    both = [
-        record(f"table_2{at}")
-        .merge(stitching.record(f"figure_1{at}"), on=["pair", "layer"])
-        .assign(width=width)
-        for width, at in WIDTH_ENDINGS.items()
-    ]
-    return pd.concat(both).rename(columns={"grelu": "similarity", "g_relu": "penalty"})
+def correlations(*without: int) -> "pd.Series[float]":
+    """Rank correlation of similarity with penalty over layers, but for some, at width 64, by pair."""
+    table = record("table_2").query("layer not in @without")
+    return rank_correlation(table, stitching.record("figure_1"))["rank_correlation"]
 
 
 def printed_similarity_and_penalty() -> pd.DataFrame:
@@ -104,21 +90,6 @@ def printed_similarity_and_penalty() -> pd.DataFrame:
     alike = printed().query("panel == @PROCRUSTES and group == 'G_ReLU'").set_index("layer")["value"]
     lost = stitching.printed().query("stitch == 'G_ReLU'").set_index("layer")["penalty"]
     return pd.DataFrame({"similarity": alike, "penalty": lost}).reset_index()
-
-
-def blocks() -> pd.DataFrame:
-    """Procrustes similarities in ResNets, with their nulls, at the ends of blocks and inside, by stage."""
-    table = record("figure_9")
-    at = table["layer"].str.strip("*").astype(int)
-    inside = table["layer"].str.endswith("*")
-    place = inside.map({True: "inside blocks", False: "ends of blocks"})
-    return table.assign(stage=1 + (at > 27) + (at > 51), place=place)
-
-
-def blocks_above_null() -> pd.DataFrame:
-    """The same, each similarity minus its null."""
-    table = blocks()
-    return table.assign(**{name: table[name] - table[f"{name}_null"] for name in GROUP_TITLES})
 
 
 def table_2() -> Figure:
@@ -143,11 +114,6 @@ def above_null() -> Figure:
     return drawn.compared(pd.concat(left), ylabel="similarity minus null", height=2.6, intervals=True)
 
 
-def with_figure_1() -> Figure:
-    """At the paper's width less similar layers tend to be harder to stitch, but for layer 14."""
-    return drawn.beside_penalties(similarity_and_penalty(), printed_similarity_and_penalty())
-
-
 def figure_5() -> Figure:
     """In both kinds of CKA the largest value of every row and column stands on the diagonal."""
     return drawn.between_layers(record("figure_5"))
@@ -160,11 +126,6 @@ def figure_2() -> Figure:
     places = [(row, column) for row in order for column in order]
     table = table.set_index(["row", "column"]).loc[places].reset_index()
     return drawn.between_layers(table.sort_values("measure", kind="stable"))
-
-
-def figure_9() -> Figure:
-    """In narrow ResNets Procrustes exceeds its null by little, by more at ends of blocks but once."""
-    return drawn.by_stage(blocks_above_null())
 
 
 def facts() -> dict[str, Any]:
@@ -227,28 +188,15 @@ def _statements() -> dict[str, Any]:
 
 
 def _with_penalties() -> dict[str, Any]:
-    wide, narrow = correlations("width 64"), correlations("width 16")["rank"]
     theirs = printed_similarity_and_penalty()[["similarity", "penalty"]]
-    return {
-        "rank-printed": theirs.rank().corr().iloc[0, 1],
-        "linear-printed": theirs.corr().iloc[0, 1],
-        **span(**{"rank-64": wide["rank"], "lifted-64": wide["lifted"], "rank-16": narrow}),
-    }
+    return {"rank-printed": theirs.rank().corr().iloc[0, 1], **span(**{"rank-64": correlations()})}
 
 
 def _between() -> dict[str, Any]:
-    depths, ends, by_place = (
-        record("figure_5_depth"),
-        record("figure_2"),
-        blocks_above_null().groupby("place"),
-    )
-    by_stage = blocks_above_null().groupby(["stage", "place"])[[*GROUP_TITLES]].mean()
+    depths, ends = record("figure_5_depth"), record("figure_2")
     return {
         "same-depth": depths["same_depth"].mean(),
         "other-depth": depths["other_depth"].mean(),
         "at-ends": ends["similarity_at_ends"].mean(),
         "inside": ends["similarity_inside"].mean(),
-        "above-at-ends": by_place["grelu"].mean()["ends of blocks"],
-        "above-inside": by_place["grelu"].mean()["inside blocks"],
-        **span(blocks=blocks()["grelu"], stages=by_stage.stack()),
     }

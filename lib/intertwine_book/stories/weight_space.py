@@ -109,7 +109,7 @@ def _of_orbit() -> dict[str, float]:
     table = record("orbit")
     names = {"gradient": "gradient_norm", "eigenvalue": "largest_eigenvalue", "norm": "squared_norm"}
     factors = {f"{name}-factor": table[of].max() / table[of].min() for name, of in names.items()}
-    flattest = table.loc[table["largest_eigenvalue"].idxmin(), "t"]
+    flattest = -table.loc[table["largest_eigenvalue"].idxmin(), "t"]
     return factors | {"gradient-end": table.query("t == 0")["gradient_norm"].item(), "flattest": flattest}
 
 
