@@ -1,4 +1,4 @@
-# make book · test · test-all · device · check · pages · bench · lab · lock · clean     (PROFILE=smoke|quick|desk|paper, quick by default)
+# make book · run · test · test-all · device · check · pages · bench · lab · lock · clean     (PROFILE=smoke|quick|desk|paper, quick by default)
 PYTHON  ?= python3
 PROFILE ?= quick
 BIN     := .venv/bin
@@ -8,10 +8,15 @@ ONE_AT_A_TIME := $(shell command -v flock >/dev/null 2>&1 && echo flock .venv.lo
 # the folder's name may have a space: no recipe writes it, and what must be absolute is exported
 export INTERTWINE_DATA ?= $(CURDIR)/data
 
-.PHONY: book test test-all device check pages bench lab lock clean
+.PHONY: book run test test-all device check pages bench lab lock clean
 
 book: $(READY)
 	@$(BIN)/intertwine build --profile "$(PROFILE)"
+
+# one chapter with parameters of your own: make run CHAPTER=03 ARGS="-p seed 7"
+CHAPTER ?= 01
+run: $(READY)
+	@$(BIN)/intertwine run "$(CHAPTER)" --profile "$(PROFILE)" $(ARGS)
 
 test: $(READY)
 	@OMP_NUM_THREADS=1 $(BIN)/pytest -q -n auto --dist worksteal --durations=15 -m "not slow"

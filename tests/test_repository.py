@@ -292,6 +292,13 @@ def test_the_python_that_make_takes_may_lie_in_a_folder_with_a_space(spaced):
     assert sum(words.count(python) for words in commands(spaced, "book", f"PYTHON={python}")) == 2
 
 
+def test_make_runs_a_chapter_with_parameters_of_its_own(spaced):
+    (spaced / ".venv/ready").touch()
+    make(spaced, "run", "CHAPTER=03", "ARGS=-p seed 7")
+    noted = (spaced / "noted").read_text().splitlines()
+    assert noted[2:] == ["run", "03", "--profile", "quick", "-p", "seed", "7"]
+
+
 @pytest.mark.parametrize("target", ["device", "pages"])
 def test_what_make_hands_on_is_whole_where_a_folder_has_a_space(spaced, target):
     test_make_writes_no_absolute_path_and_removes_nothing_outside_its_folder(spaced, target)  # before it runs

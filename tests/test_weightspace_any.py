@@ -351,6 +351,18 @@ def test_an_error_names_the_module_and_the_line():
         find_symmetries(model, torch.zeros(1, 4))
 
 
+@pytest.mark.parametrize("layout", [torch.strided, torch.jagged])
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+def test_nested_tensors_are_named(layout):
+    model = nn.Sequential(
+        Net(lambda h: torch.nested.as_nested_tensor([h[:1], h[1:]], layout=layout)[0])
+    ).eval()
+    with pytest.raises(
+        ValueError, match=r"module '0' \(line \d+ of test_weightspace_any.py\) .* a nested one"
+    ):
+        find_symmetries(model, torch.zeros(3, 4))
+
+
 class Masked(Net):
     def forward(self, x, mask):
         return self.b(self.a(x) if mask.all() else self.a(x) * mask[..., None])
@@ -833,6 +845,14 @@ def attended(x):
     return torch.zeros_like(h).index_add_(0, TO, message).flatten(1)
 
 
+def shifted(x):
+    """Each node takes what the one before it has, by entries that are put in place of others."""
+    y, z = torch.zeros_like(x), torch.empty_like(x)
+    y[1:], y[:1] = x[:-1], 0
+    z[..., 0, :], z[1:] = y[0], y[1:]
+    return z
+
+
 POSITIVE, LINEAR, LEFT = ["Σ_6 ⋉ (R_{>0})^6"] * 2, ["GL(6)", "GL(6)"], []
 GRAPHS = {
     # a sum over neighbours is linear and the same for all units: after a ReLU they keep its group
@@ -851,6 +871,7 @@ GRAPHS = {
     "several tensors": (lambda x: torch.stack([x, 2 * x])[TO % 2, FROM][:5], POSITIVE, LINEAR),
     # sums are within heads, so that units have an order, and without a ReLU signs, in each
     "attention": (attended, ["Σ_2", "Σ_3 for each of 2"] * 2, ["Σ_2", "Σ_3 ⋉ ({±1})^3 for each of 2"] * 2),
+    "shifted": (shifted, POSITIVE, LINEAR),
     # every unit takes another node
     "uneven": (lambda x: x.gather(0, (rows(x)[:5] + torch.arange(x.shape[1])) % 5), [], []),
     "product": (lambda x: torch.ones_like(x).scatter_reduce(0, rows(x), x[FROM], "prod"), [], []),

@@ -68,3 +68,9 @@ def test_models_in_one_orbit_are_matched_and_have_one_normal_form(name):
     size = model.default_cfg["input_size"][-1]
     x = torch.zeros(1, 3, size, size, dtype=torch.float64)
     assert orbit_error(find_symmetries(model, x, check=False), model, range(3)) < 1e-6
+
+
+def test_a_norm_between_units_that_are_divided_in_two_ways_joins_what_it_can():
+    timm = pytest.importorskip("timm", reason="needs the extra test-zoo")
+    model = timm.create_model("eca_halonext26ts").eval()
+    assert len(find_symmetries(model, torch.zeros(1, 3, 256, 256)).spaces) > 10

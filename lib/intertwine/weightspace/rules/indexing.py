@@ -1,4 +1,6 @@
-"""Rules of entries that an index chooses, and of sums where an index puts them: tables, graphs, caches."""
+"""Rules of entries that an index chooses, and of what is put where one says: tables, graphs, caches."""
+
+from types import EllipsisType
 
 import torch
 
@@ -88,3 +90,28 @@ def _beside(state: Inference, value: Ref, index: Ref, dim: int, name: str) -> La
 
     state.freeze(tuple(axis for k, axis in enumerate(x) if not free(k, axis)), f"an index of {name}")
     return state.of(value)
+
+
+@rule("__setitem__")
+def filled(state: Inference, call: Call) -> Label:
+    """Entries of one value in place of others, along axes that do not move."""
+    value, index, entries = call.args
+    index = index if isinstance(index, tuple) else (index,)
+    if any(isinstance(each, bool) or not isinstance(each, int | slice | EllipsisType) for each in index):
+        raise NotUnderstood("places other than numbers and slices")
+    x, shape = state.of(value), state.shape(value)
+    at = index.index(Ellipsis) if Ellipsis in index else len(index)
+    whole = (slice(None),) * (len(x) + len(index[at : at + 1]) - len(index))
+    index = (*index[:at], *whole, *index[at + 1 :])
+    taken = {k for k, each in enumerate(index) if each != slice(None)}
+    state.freeze(tuple(x[k] for k in taken), "entries are put along an axis")
+    if entries == 0:  # which no element changes
+        return tuple(plain(shape[k]) if k in taken else axis for k, axis in enumerate(x))
+    if not isinstance(entries, Ref):
+        raise NotUnderstood("a number instead of entries")
+    kept = [k for k, each in enumerate(index) if not isinstance(each, int)]
+    there = [plain(len(range(*index[k].indices(shape[k])))) if k in taken else x[k] for k in kept]
+    new = dict(
+        zip(kept, meet(state, tuple(there), state.of(entries), "__setitem__")[-len(there) :], strict=True)
+    )
+    return tuple(plain(shape[k]) if k in taken else new[k] for k in range(len(x)))

@@ -10,6 +10,7 @@ from intertwine.weightspace.rules.axes import (
     Label,
     Space,
     Unit,
+    aligned,
     combine,
     moves,
     plain,
@@ -17,6 +18,7 @@ from intertwine.weightspace.rules.axes import (
     single,
     unit,
     units,
+    zero,
 )
 from intertwine.weightspace.rules.entries import along
 from intertwine.weightspace.rules.infer import Inference
@@ -135,6 +137,9 @@ def _join(state: Inference, edge: Edge) -> None:
     """Join both sides up to scalars, which the gain absorbs."""
     state.unify(edge.before, edge.after, None, f"{edge.why} of entries that do not move")
     state.mix((edge.before, edge.after), edge.why)
+    pairs = zip(*aligned(edge.after, edge.before), strict=False)
+    if any(len(s) != len(t) for s, t in pairs if not (zero(s) or zero(t))):
+        state.freeze((edge.before, edge.after), f"{edge.why} of units that are divided in two ways")
     gain = along(edge.after, edge.before, -1)  # of batch norm, over the deviation
     if edge.gain in state.labels and edge.parts == 1:
         wide = _wide(state, edge)

@@ -34,6 +34,10 @@ class Steered(ValueError):
     """A step of the run depends on the values of weights or of real inputs."""
 
 
+class Nested(ValueError):
+    """A step of the run makes or takes a tensor whose rows have lengths of their own."""
+
+
 class Recorder(TorchFunctionMode):
     def __init__(self, run: Run, *, values: bool, meta: bool = False) -> None:
         super().__init__()
@@ -48,6 +52,8 @@ class Recorder(TorchFunctionMode):
         self.paused = 0  # inside how many modules that are written down as one call
 
     def add(self, tensor: Tensor, *, dynamic: bool, weight: bool = False) -> int:
+        if tensor.is_nested:
+            raise Nested
         index, x = len(self.run.values), tensor.detach()
         if not weight:  # a later call may work in place, so that values are copies
             x = x.clone() if self.values or not dynamic else torch.empty_like(x, device="meta")

@@ -14,7 +14,7 @@ from torch.nn.modules.module import register_module_forward_hook, register_modul
 
 from intertwine.groups import ActivationError, as_activation
 from intertwine.weightspace.trace.given import eager, named_tensors, replica
-from intertwine.weightspace.trace.recorder import Recorder, Steered
+from intertwine.weightspace.trace.recorder import Nested, Recorder, Steered
 from intertwine.weightspace.trace.run import Call, Ref, Run, leaves, replaced
 
 Outputs = str | int | Sequence[str | int] | None
@@ -76,6 +76,12 @@ def trace(model: nn.Module, example_inputs: Any, outputs: Outputs = None, *, val
                 f"Expected a model whose steps do not depend on the values of its weights or real inputs, "
                 f"but {where} reads a tensor with {error}: choose an implementation of it without that "
                 f"branch, where its library has one{way}, or find symmetries of a part of the model."
+            ) from error
+        except Nested as error:
+            raise ValueError(
+                f"Expected a model that computes with plain tensors, but {_where(error, inside)} makes or "
+                f"takes a nested one, whose rows have lengths of their own: give inputs of one length, or "
+                f"padded ones with a mask, and switch nested tensors off where the model has that option."
             ) from error
         except Exception as error:
             shapes = ", ".join(str(run.shapes[k]) for k in run.inputs)
