@@ -14,7 +14,7 @@ from intertwine_book.figures.style import COLOURS
 _PAGE = """<div class="widget" id="{name}">
 <p><label>{label} <input type="range" min="0" max="{last}" step="1" value="0"> <span></span></label></p>
 <svg viewBox="0 0 200 200" style="max-width: 17em" role="img" aria-label="A cell for each entry"></svg>
-<output aria-live="polite"></output>
+<p><output aria-live="polite"></output></p>
 </div>
 """
 
