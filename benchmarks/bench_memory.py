@@ -14,6 +14,8 @@ time, and in their own precision where a result is only an order (passes, times 
     act           0.5 → 0.6,  1.1 → 1.1      3.7 → 3.3,  2.1 → 1.2
     canonicalise  2.9 → 2.5,  2.1 → 1.1       51 → 11,   3.4 → 1.2
     match         10 → 8.1,   6.1 → 1.2       58 → 11,   6.5 → 1.2
+
+llama-156 after it: act 5.7 passes, match 18, both in 1.1 times the weights.
 """
 
 import sys

@@ -5,6 +5,7 @@ import itertools
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 import jaxtyping
 import numpy as np
@@ -496,3 +497,20 @@ def test_everything_public_is_documented_with_an_example():
         value = getattr(similarity, name)
         if callable(value):
             assert "Example:" in value.__doc__, name
+
+
+@pytest.mark.parametrize("widths", [(5, 5), (5, 8), (200, 150), (60, 30)])
+def test_float32_arithmetic_has_six_digits_where_it_is_asked_for(widths):
+    X, Y = (torch.randn(40, c, generator=generator(c), dtype=torch.float64) for c in widths)
+    measures = [soft_matching]
+    measures += [
+        partial(procrustes, group=group) for group in ("orthogonal", "rotation", "permutation", "grelu")
+    ]
+    for measure in measures:
+        exact, found = measure(X, Y), measure(X, Y, dtype=torch.float32)
+        assert found.dtype == exact.dtype and abs(found - exact) < 2e-6
+        assert torch.equal(exact, measure(X, Y, dtype=torch.float64))
+    assert procrustes(X, X, "permutation", dtype=torch.float32) == 1
+    for measure in measures:
+        with pytest.raises(ValueError, match=r"Expected dtype to be one of torch\.float64, torch\.float32"):
+            measure(X, Y, dtype=torch.bfloat16)

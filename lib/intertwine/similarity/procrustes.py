@@ -12,7 +12,7 @@ from intertwine.similarity.inputs import Spatial, check_choice, check_varies, na
 
 ProcrustesGroup = Literal["orthogonal", "rotation", "permutation", "grelu"]
 Form = Literal["similarity", "angular"]
-CHORD_ROUNDING = 2.0**-50  # a distance between vectors of norm 1 that float64 alone may have made
+CHORD_ROUNDING = 4  # units of rounding, which alone may have made such a distance between vectors of norm 1
 
 
 def procrustes(
@@ -23,6 +23,7 @@ def procrustes(
     form: Form = "similarity",
     centred: bool = True,
     spatial: Spatial | None = None,
+    dtype: torch.dtype = torch.float64,
 ) -> Float[Tensor, ""]:
     """How near an element Q of a group brings Y to X: a similarity, or the angle between X and YQ.
 
@@ -48,13 +49,15 @@ def procrustes(
             scalings; godfrey2022 Table 2 has "orthogonal" and "grelu" with centred=False, spatial="samples".
         form: "similarity" or "angular".
         centred: whether columns are centred first.
+        dtype: of the products and the decomposition: torch.float32 is faster, and has some 6 digits.
 
     Raises:
-        ValueError: bad features, or features that are constant (0, where they are not centred).
+        ValueError: bad features, another dtype, or constant features (0, where they are not centred).
     """
     check_choice("group", group, get_args(ProcrustesGroup))
     check_choice("form", form, get_args(Form))
-    X, Y = (_normalised(Z, group, centred) for Z in pair(X, Y, spatial))
+    check_choice("dtype", dtype, (torch.float64, torch.float32))
+    X, Y = (_normalised(Z, group, centred).to(dtype) for Z in pair(X, Y, spatial))
     if group in ("permutation", "grelu"):
         rows, columns = assignment(X.T @ Y, maximize=True)
         squares = X.square().sum() - X[:, rows].square().sum()  # of unmatched columns
@@ -65,7 +68,7 @@ def procrustes(
         # where widths differ or samples are few a direction is free: its sign makes any Q a rotation
         proper = group == "rotation" and X.shape[1] == Y.shape[1] <= len(X)
         chord = _rotated_residual(narrowed(X), narrowed(Y), proper)
-    chord = torch.where(chord > CHORD_ROUNDING, chord, 0)
+    chord = torch.where(chord > CHORD_ROUNDING * torch.finfo(dtype).eps, chord, 0).double()
     if form == "angular":
         return 2 * (chord / 2).clamp(max=1).asin()
     return 1 - chord / 2
