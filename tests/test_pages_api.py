@@ -46,8 +46,9 @@ def test_each_task_has_three_statements_at_most_and_gives_what_the_page_shows():
     exec(begin, names)
     tasks = re.findall(r"```python\n([^`]*?)```\n\n```text\n(.*?)```", page, re.DOTALL)
     assert len(tasks) > 9 and len(tasks) == page.count("\n## ")
+    assert all(len(line) <= 79 for line in begin.splitlines())
     for task, shown in tasks:
-        assert len(ast.parse(task).body) <= 3, task
+        assert len(ast.parse(task).body) <= 3 and all(len(line) <= 79 for line in task.splitlines()), task
         assert same_words_and_nearly_the_numbers(shown, computed(task, names)), (task, shown)
 
 
