@@ -431,7 +431,8 @@ epsilon_slider(cube, levels, name="theirs", **given)
 
 # %% figure="fig-further-group"
 negative, mixed = (-1, -0.6), (1.0, -0.8)
-outgoing_weights({"both $w_i < 0$": negative, "$w_2 < 0 < w_1$": mixed}, (0.8, -0.5))
+cases = {"both $w_i < 0$": negative, "$w_2 < 0 < w_1$": mixed}
+outgoing_weights(cases, (0.8, -0.5))
 
 # %%
 t, at = 0.7, one_sided
@@ -465,8 +466,8 @@ print("relative loss on the axis: at least", round(least, 1))
 
 # %% [markdown]
 # *The hole of the picture is the hole of this hyperboloid.*
-# The surface goes all the way around its axis, and every network on the axis has at least {glue:text}`axis:.0f` times
-# the loss of the zero function.
+# The surface goes all the way around its axis.
+# In the picture every network on the axis has at least {glue:text}`axis:.0f` times the loss of the zero function.
 # For each ε up to this one, the printed one among them, the set does not meet the axis,
 # and a closed curve of the set goes around it.
 # The count agrees: on 160 points a side the set of figure 2 has one piece and one hole,

@@ -86,6 +86,8 @@ def test_each_kind_of_points_has_one_colour_at_every_threshold_and_stands_once_i
     assert all(np.less(cloud.x, 0).all() for cloud in parts)
     assert len({cloud.marker.color for cloud in parts}) == 1
     assert [cloud.showlegend for cloud in parts] == [True, False, False]
+    far = slider(limit=10_000, kinds={"far": SOLID.relative > 0.5}).figure.data[:3]
+    assert [cloud.showlegend for cloud in far] == [False, False, True]
     first = figure.layout.sliders[0].steps[0]
     assert list(first.args[1]) == [True] * 2 + [False] * 4 + [True]
 

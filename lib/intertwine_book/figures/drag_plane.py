@@ -17,7 +17,7 @@ from intertwine_book.figures.style import COLOURS
 
 _PAGE = """<div class="widget" id="drag-plane">
 <div class="panels">
-<figure><svg viewBox="-56 -56 112 112" role="img"
+<figure><svg viewBox="-50 -54 100 100" role="img"
 aria-label="A square in space with axes w1, w2 and w3, coloured by loss, with a dark hexagon on it">
 {in_space}</svg>
 <figcaption>the plane in space</figcaption></figure>

@@ -43,8 +43,9 @@ def epsilon_slider(
         for number, (kind, mask) in enumerate(parts.items()):
             shade = _KINDS[number] if masks else shades[min(k, len(shades) - 1)]
             cloud = _cloud(at[(shells == k) & mask], kind, {"size": 2.5, "color": shade})
-            if masks:  # a kind stands once in the legend
-                cloud.update(legendgroup=kind, showlegend=k == 0)
+            if masks:  # a kind stands once in the legend, at the first of its points
+                first = shells[mask].min(initial=len(epsilons))
+                cloud.update(legendgroup=kind, showlegend=bool(k == first))
             clouds.append(cloud)
             shell_of.append(k)
     extra = []
