@@ -363,11 +363,13 @@ story.networks(verified)
 # and the worst leaves {glue:text}`cut-worst:.0f` % of the digits right instead of {glue:text}`cut-none:.0f` %.
 
 # %%
-train, test = (data.load(dataset, part, device=device) for part in ("train", "test"))
+parts = ("train", "test")
+train, test = (data.load(dataset, part, device=device) for part in parts)
 run = results.run(globals(), "01c_any_network", data=train)
 images, labels = test.images.double(), test.labels
 shape = {"width": width, "in_channels": 1, "option": "B"}
-spec = zoo.Spec("resnet20", train, replace(zoo.RECIPES["digits"], epochs=epochs), shape)
+recipe = replace(zoo.RECIPES["digits"], epochs=epochs)
+spec = zoo.Spec("resnet20", train, recipe, shape)
 network = zoo.get(spec, [seed], device=device)[0].network.double().eval()
 res_space = find_symmetries(network, images[:1])
 cut = moved.left_behind(res_space, network, res_space.sample(draw), images, labels)

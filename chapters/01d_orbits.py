@@ -197,7 +197,8 @@ def rotated(trial):
 # %%
 convolutional = zoo.Spec("myrtle", train, short, {"width": 16, "in_channels": 1})
 seeds = range(seed, seed + 2 * pairs)
-trained = [each.network.eval() for each in zoo.get(convolutional, seeds, device=device)]
+found = zoo.get(convolutional, seeds, device=device)
+trained = [each.network.eval() for each in found]
 both = [{"trial": k, "couple": trained[2 * k : 2 * k + 2]} for k in range(pairs)]
 
 
@@ -233,7 +234,8 @@ def merged(trial, couple):
 
 # %%
 shape = {"width": width, "in_channels": 1, "option": "B"}
-spec = zoo.Spec("resnet20", train, replace(zoo.RECIPES["digits"], epochs=epochs), shape)
+recipe = replace(zoo.RECIPES["digits"], epochs=epochs)
+spec = zoo.Spec("resnet20", train, recipe, shape)
 network = zoo.get(spec, [seed], device=device)[0].network.double().eval()
 res_space = find_symmetries(network, images[:1])
 element = res_space.sample(draw)

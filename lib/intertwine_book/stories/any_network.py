@@ -36,12 +36,11 @@ def public() -> HTML:
     headings = {
         "network": "network",
         "parameters": "parameters, million",
-        "spaces": "hidden spaces",
         "scalars": "scalars",
-        "heads": "matrices in heads",
-        "stream": "rotations of a stream",
+        "heads": "in heads",
+        "stream": "on a stream",
         "other": "other matrices",
-        "dimension": "dimension of the group",
+        "dimension": "together",
     }
     return readable(counted(), headings, digits=0, title="Groups of public architectures")
 
