@@ -567,6 +567,17 @@ print(f"relu4 and fc with shuffled images: at most {null.values.max():.2f}")
 mine.rename_axis("linear CKA with").round(2)
 
 # %% [markdown]
+# ## What others found
+#
+# {cite:t}`raghu2017` compared layers by canonical correlations, {cite:t}`kornblith2019` by CKA,
+# which found the matching layer of two networks where canonical correlations did not.
+# CKA is a normalised HSIC {cite}`gretton2005`; its unbiased estimate is that of {cite:t}`song2012`.
+# {cite:t}`williams2021` make the Procrustes distance a metric on networks.
+# Two results are the reason for a null beside every value:
+# {cite:t}`cui2022` found that networks look alike because their inputs do, also when they are untrained,
+# and {cite:t}`davari2023` that few images can decide on CKA.
+# {cite:t}`klabunde2025` survey the measures, and conclude that the right one depends on the question.
+#
 # ## Deviations from the paper
 #
 # :::{list-table}
