@@ -25,7 +25,7 @@ def matrix_slider(matrices: Float[Tensor, "k n n"], at: Sequence[float], *, labe
     Example:
         >>> import torch
         >>> hot_and_cold = torch.stack([torch.full((2, 2), 0.5), torch.eye(2)])
-        >>> "temperature" in matrix_slider(hot_and_cold, [1, 0.01], label="temperature", name="cold").data
+        >>> "temperature" in matrix_slider(hot_and_cold, [1.0, 0.01], label="temperature", name="cold").data
         True
 
     Entries lie between 0 and 1. The cells of the best permutation for the last matrix are outlined; the mean
