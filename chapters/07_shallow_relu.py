@@ -107,7 +107,8 @@ assert (moved.rows == q.rows).all() and (moved.c == q.c).all()
 # Row $i$ of $W$ is $w_i$, column $i$ of $V$ is $\lambda_i\in\mathbb R^k$.
 # The group $H_n = \mathbb R_{>0}^n\rtimes\Sigma_n$ of positive scalings and permutations,
 # which is $G_{\mathrm{ReLU}}$, acts by $W\mapsto AW$, $b\mapsto Ab$, $V\mapsto VA^{-1}$.
-# The *fibre* of $\theta$ is the set of all networks of its width that compute its function.
+# The *class* of $\theta$ is the set of all networks of its width that compute its function
+# (the paper calls it the *fibre*).
 # It always contains the *orbit* of $\theta$ under $H_n$.
 #
 # (sec-minimal)=
@@ -309,8 +310,8 @@ assert canonical(p)[1] == tuple(shallow.canonical_form(p).L[0])
 # (sec-generic)=
 # ## When $H_n$ is all there is
 #
-# Call θ *generic* if its fibre is one free $H_n$-orbit.
-# The canonical form bounds the fibre of every network in which no two neurons share a hyperplane.
+# Call θ *generic* if its class is one free $H_n$-orbit.
+# The canonical form bounds the class of every network in which no two neurons share a hyperplane.
 # This theorem is not in the paper.
 # Related: {cite:t}`dereich2022` determine dimension and number of components of the set of smallest networks of a
 # function with one output.
@@ -368,7 +369,7 @@ for n in (4, 6, 8, 10):
 # :class: note
 # {numref}`fig-folded` is the paper's counterexample to Lemma D15 of {cite:t}`grigsby2023` as the paper quotes it:
 # lines in general position, {glue:text}`regions:.0f` regions with {glue:text}`functions:.0f` different affine
-# functions, and yet a fibre of two orbits.
+# functions, and yet a class of two orbits.
 # Such conditions do not identify θ *globally*.
 # Whether they do so *locally* the paper leaves as a conjecture.
 # {prf:ref}`thm-local` says yes: general position makes the rows independent, and a neuron at
@@ -401,7 +402,7 @@ for n in (4, 6, 8, 10):
 # (sec-tree)=
 # ### Which theorem answers for which network
 #
-# Three questions tell whether a fibre is more than one orbit ({numref}`fig-tree`).
+# Three questions tell whether a class is more than one orbit ({numref}`fig-tree`).
 # {prf:ref}`def-minimal` answers the first, {prf:ref}`prop-affine` the second,
 # {prf:ref}`thm-local` and {prf:ref}`thm-generic` the third.
 # To compare two given networks no question is needed: {eq}`eq-canonical` decides.
@@ -683,7 +684,7 @@ story.statements()
 # {numref}`fig-family` shows $(1+s)\sigma(x) + (1-s)\sigma(-x) + (1-s)\sigma(x-1) + (1+s)\sigma(1-x) - s$.
 # Show that it is one function for all $s$.
 # Which condition of {prf:ref}`thm-generic` fails?
-# Which dimension has the fibre near a generic $s$, and near $s=\pm1$?
+# Which dimension has the class near a generic $s$, and near $s=\pm1$?
 # :::
 #
 # ::::{solution} ex-family
