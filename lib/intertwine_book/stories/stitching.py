@@ -57,17 +57,6 @@ def mean(name: str = "stitched") -> pd.DataFrame:
 PROTOCOLS = {"paper": "the paper's way", "best": "best starts", "ours": "our way"}
 
 
-def on_equal_terms() -> pd.DataFrame:
-    """By how much rank r loses more than the group, mean over layers: columns protocol, rank, pair, more."""
-    by_pair = record("protocols").groupby("pair").mean(numeric_only=True)
-    more = {
-        (way, r): by_pair[f"rank_{r}_{way}"] - by_pair[f"g_relu_{way}"]
-        for way in PROTOCOLS
-        for r in (1, 2, 4)
-    }
-    return pd.concat(more, names=["protocol", "rank"]).rename("more").reset_index()
-
-
 def norms() -> pd.DataFrame:
     """Closed forms with batch norm frozen and re-estimated."""
     table = stitched("norms")
@@ -219,21 +208,18 @@ def _figure_1() -> dict[str, float]:
     return {
         **span(group=wide["G_ReLU"], full=wide["full"], narrow=narrow["G_ReLU"], relaxed=wide["Birkhoff"]),
         **span(**{"printed-group": printed().query("stitch == 'G_ReLU'")["penalty"]}),
-        **span(times=narrow["G_ReLU"] / wide["G_ReLU"], less=fewer["G_ReLU"]),
-        **span(**{"less-1": fewer["rank 1"], "rank-4": wide["rank 4"], "rank-1": wide["rank 1"]}),
-        **{"full-off": off["full"], "low-off": off[["rank 2", "rank 4"]].max()},
+        **span(times=narrow["G_ReLU"] / wide["G_ReLU"]),
+        **span(**{"rank-4": wide["rank 4"], "rank-1": wide["rank 1"]}),
+        "full-off": off["full"],
         **{"none": wide["no stitch"].mean(), "shuffled": wide["random permutation"].mean()},
         **{"wide-pairs": table["pair"].nunique(), **alone},
     }
 
 
 def _protocols() -> dict[str, float]:
-    more = on_equal_terms().groupby(["rank", "protocol"])["more"].mean()
     lost = by_norm().query("layer != 14")  # nothing behind that layer has batch norm
     mean_lost = lost.groupby("map").mean()
     return {
-        **span(**{"rank-1-more": more[1], "rank-4-less": -more[4]}),
-        "rank-2-apart": more[2].abs().max(),
         "norm-lowers": (lost["frozen"] - lost["re-estimated"]).max(),
         **{f"frozen-{short}": mean_lost.loc[kind, "frozen"] for short, kind in _SHORT.items()},
         **{f"again-{short}": mean_lost.loc[kind, "re-estimated"] for short, kind in _SHORT.items()},
