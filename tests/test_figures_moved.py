@@ -70,7 +70,7 @@ def test_a_knob_and_a_key_move_the_matrix(page):
 
 @pytest.mark.slow
 def test_a_point_of_the_plane_is_dragged_moved_by_keys_and_put_on_a_network(page):
-    page.set_content(PLANE.data)
+    page.set_content("<style>svg { width: 200px }</style>" + PLANE.data)  # all of it in the window
     assert said(page) == "w = (1.00, −0.40, −0.60): slopes 1.00 and −1.00, J/E[y²] = 0.00"
     page.get_by_role("button", name="zero").click()
     assert said(page) == "w = (0.00, 0.00, 0.00): slopes 0.00 and 0.00, J/E[y²] = 1.00"

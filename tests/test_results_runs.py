@@ -142,7 +142,7 @@ def test_a_kind_that_is_added_to_a_chapter_is_in_its_table_and_no_other_is_compu
 
     before, _ = stitched()
     source = tmp_path / "chapters/03_stitching.py"
-    kinds, more = '\nkinds["no stitch"] =', '\nkinds["orthogonal"] = {"kind": "orthogonal"}'
+    kinds, more = '\nkinds["G_ReLU"] =', '\nkinds["orthogonal"] = {"kind": "orthogonal"}'
     assert source.read_text().count(kinds) == 1
     source.write_text(source.read_text().replace(kinds, more + kinds))
     after, output = stitched()
