@@ -175,7 +175,7 @@ def rotated(trial):
 # and {glue:text}`right-four-after:.0f` % rotated, both on average over the five recorded networks.
 # One matrix multiplied into the weights does this, without any training.
 #
-# **Why {glue:text}`won-bits:.1f` bits, and not more?**
+# **Why not more than {glue:text}`won-bits:.1f` bits?**
 # The bound of {prf:ref}`prop-rounding` allows {glue:text}`bound-bits:.1f` bits for 32 channels,
 # if one channel holds everything.
 # Here the largest entry of a token falls from {glue:text}`largest-before:.1f` to {glue:text}`largest-after:.1f` on
