@@ -15,8 +15,8 @@ class Sameness(NamedTuple):
 
     Attributes:
         same: True, False, or None where it is undecided.
-        element: where it is True, what moves the second network to the first; of shallow networks, their
-            `shallow.Symmetry`, from the first to the second.
+        element: where it is True, what moves the second network to the first. Of shallow networks it is their
+            `shallow.Symmetry`, which leads from the first to the second.
     """
 
     same: bool | None

@@ -92,9 +92,10 @@ def stitch(
         kind: a matrix (q, p); a `LinearMap`; a module; a function of `Statistics`, such as those of
             `intertwine.alignment`; or a name out of `KINDS`, which `intertwine.stitching.maps` lists, or a
             class like those.
-        train, validation, test: images that the map is fitted to or trained on, that the best epoch of a
-            training is chosen by, and that its history reports. A map of your own does without; then nothing
-            is resampled or checked.
+        train: images that the map is fitted to or trained on. A map of your own does without; then nothing is
+            resampled or checked.
+        validation: images that the best epoch of a training is chosen by.
+        test: images that the history of a training reports.
         shortcut: "refuse" to cut inside a block, "stitched", or "passed on".
         device: as `intertwine.devices.pick` takes it; that of the models where there is no `train`.
         dtype, fit_images: as in `Junction`.

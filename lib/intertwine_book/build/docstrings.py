@@ -15,6 +15,7 @@ from intertwine_book.build.library import public
 
 _CODE = re.compile(r"(?<![`:\w])`([^`]+)`(?![`_])")
 _KEY = re.compile(r"(?<![\w`])([a-z][a-z-]*(?:19|20)\d\d[a-z]*)\b")
+_TYPE = re.compile(r" +:type: ")
 _COLON = "\ufdd0"  # stands for a colon until napoleon has read the docstring
 
 
@@ -98,7 +99,8 @@ def _process(app: Any, what: str, name: str, obj: Any, options: Any, lines: list
     lines[:] = _typed(lines)
     for i, line in enumerate(lines):  # an example ends with the next blank line
         example = bool(line.strip()) and (example or line.lstrip().startswith(">>>"))
-        lines[i] = (line if example else as_we_write(line, links, keys)).replace(_COLON, ":")
+        own = example or _TYPE.match(line)  # a type is no sentence
+        lines[i] = (line if own else as_we_write(line, links, keys)).replace(_COLON, ":")
 
 
 def _typed(lines: list[str]) -> list[str]:
@@ -108,7 +110,7 @@ def _typed(lines: list[str]) -> list[str]:
     for line in lines:
         if line.startswith(".. attribute::"):
             last = len(found)
-        if re.match(r" +:type: ", line):
+        if _TYPE.match(line):
             found.insert(last + 1, line)
         else:
             found.append(line)

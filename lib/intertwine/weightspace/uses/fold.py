@@ -31,7 +31,8 @@ def fold(space: WeightSpace, model: Any, norms: Collection[str] | None = None) -
     layer before, by `torch.nn.utils.fusion.fuse_conv_bn_eval`.
 
     Args:
-        space, model: the symmetries of a network, and one such network or its state dict.
+        space: the symmetries of the network.
+        model: the network, or its state dict.
         norms: the names of modules; by default all modules whose gain can be folded.
 
     Raises:

@@ -41,8 +41,9 @@ def match(
     space, the others given, until none changes (the coordinate descent of Ainsworth et al. 2023).
 
     Args:
-        space, model1, model2: models of the same shapes, which are not changed, and their symmetries.
-        inputs: to assign units by their activations on these, as many as possible, instead of weights.
+        space: the symmetries of both models.
+        model1, model2: of the same shapes; they are not changed.
+        inputs: where given, units are assigned by their activations on these, which should be many.
         sweeps: the most repetitions over all spaces, by weights.
 
     Returns:

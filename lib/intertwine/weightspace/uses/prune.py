@@ -29,7 +29,8 @@ def prune(space: WeightSpace, model: AnyModel, keep: Mapping[Any, Iterable[int]]
     network. Sums and means over units, as in a layer norm, are then over fewer of them.
 
     Args:
-        space, model: the symmetries of a network, and one such network; it is not changed.
+        space: the symmetries of the network.
+        model: the network; it is not changed.
         keep: by space, the units that stay, in their new order; of heads, which heads.
         inputs: as `find_symmetries` takes them: the smaller network is run on them once.
 
