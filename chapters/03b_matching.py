@@ -316,7 +316,8 @@ story.stretch()
 
 # %% [markdown]
 # *The fit is best at $t = 0$; the task is best at $t$ from {glue:text}`best-t-low:.2f`
-# to {glue:text}`best-t-high:.2f`*, depending on the pair ({numref}`fig-stretch`).
+# to {glue:text}`best-t-high:.2f`*, depending on the pair ({numref}`fig-stretch`; $t$ is chosen on the images
+# that judge it).
 # Shrinking may also be why re-estimating batch norm, which rescales every channel,
 # lowered the penalty of least squares in {doc}`03_stitching`.
 #
@@ -363,7 +364,7 @@ of_noise = (guess == test.labels).double().mean().item()
 print(f"accuracy {of_noise:.1%} after a front of noise")
 
 # %% [markdown]
-# On this page the stitch keeps {glue:text}`of-noise:.0f` % of the test images right.
+# On this page the stitched network classifies {glue:text}`of-noise:.0f` % of the test images correctly.
 # So a stitch by the task measures whether the front *knows enough* for the task,
 # not whether it knows the same as the other network, or in the same form.
 #

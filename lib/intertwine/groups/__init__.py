@@ -2,7 +2,7 @@
 
 from intertwine.groups.activations import Activation, ActivationError, as_activation
 from intertwine.groups.affine import AffineIntertwiner, affine_intertwiners
-from intertwine.groups.base import MatrixGroup, smaller
+from intertwine.groups.base import MatrixGroup
 from intertwine.groups.centred_orthogonal import CentredOrthogonal
 from intertwine.groups.complex_diagonal import ComplexDiagonal, InterleavedComplexDiagonal
 from intertwine.groups.general_linear import GeneralLinear
@@ -11,6 +11,7 @@ from intertwine.groups.monomial import GReLU, Monomial, NonzeroMonomial, Permuta
 from intertwine.groups.orthogonal import Orthogonal
 from intertwine.groups.scalar import Certificate, ScalarGroup
 from intertwine.groups.scalar_group import scalar_group
+from intertwine.groups.smaller import smaller
 from intertwine.groups.stabilizer_of_ones import StabilizerOfOnes
 
 __all__ = [

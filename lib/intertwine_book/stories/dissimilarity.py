@@ -152,24 +152,17 @@ def _beside_nulls() -> dict[str, Any]:
         null=means()[PROCRUSTES].xs(SHUFFLED, level="what"), over=above(PROCRUSTES, SHUFFLED).stack()
     )
     for short, panel in {"procrustes": PROCRUSTES, "cka": CKA}.items():
-        apart, narrow = off_printed()[panel], off_printed("width 16")[panel]
+        apart = off_printed()[panel]
         found |= {f"apart-{short}-{group.lower()}": apart[group].max() for group in GROUP_TITLES.values()}
-        found[f"narrow-off-{short}"] = narrow.max()
-    for name, width in {"": "width 64", "narrow-": "width 16"}.items():
-        low, high = results.interval(rise(width))
-        found |= {f"{name}rise": rise(width).mean(), f"{name}rise-low": low, f"{name}rise-high": high}
-        gain = above(CKA, UNTRAINED, width).max(axis=1)
-        found |= {f"{name}linear-gain": gain["orthogonal"], f"{name}group-gain": gain["G_ReLU"]}
+    low, high = results.interval(rise("width 64"))
+    found |= {"rise": rise("width 64").mean(), "rise-low": low, "rise-high": high}
+    gain, narrow = (above(CKA, UNTRAINED, width).max(axis=1) for width in ("width 64", "width 16"))
+    found |= {"linear-gain": gain["orthogonal"], "group-gain": gain["G_ReLU"]}
+    found |= {"narrow-linear-gain": narrow["orthogonal"]}
     found["group-gain-6"] = above(CKA, UNTRAINED).loc["G_ReLU", 6]
-    for name, place in {
-        "linear-10": ("orthogonal", 10),
-        "group-3": ("G_ReLU", 3),
-        "group-14": ("G_ReLU", 14),
-    }.items():
-        group, layer = place
-        found[name] = means()[CKA, group, TRAINED, layer]
-        found[name.replace("-", "-fresh-")] = means()[CKA, group, UNTRAINED, layer]
-    return found | {"linear-fresh-14": means()[CKA, "orthogonal", UNTRAINED, 14]}
+    for name, what in {"linear-10": TRAINED, "linear-fresh-10": UNTRAINED}.items():
+        found[name] = means()[CKA, "orthogonal", what, 10]
+    return found
 
 
 def _statements() -> dict[str, Any]:

@@ -221,8 +221,8 @@ def _protocols() -> dict[str, float]:
     mean_lost = lost.groupby("map").mean()
     return {
         "norm-lowers": (lost["frozen"] - lost["re-estimated"]).max(),
-        **{f"frozen-{short}": mean_lost.loc[kind, "frozen"] for short, kind in _SHORT.items()},
-        **{f"again-{short}": mean_lost.loc[kind, "re-estimated"] for short, kind in _SHORT.items()},
+        "frozen-full": mean_lost.loc["least squares", "frozen"],
+        "again-full": mean_lost.loc["least squares", "re-estimated"],
     }
 
 
@@ -238,12 +238,10 @@ def _residual() -> dict[str, float]:
     for short, kind in _SHORT.items():
         again, frozen = (by.loc[(norm, kind)] for norm in ("re-estimated", "frozen"))
         told |= span(**{f"ends-{short}": again[["19", "51"]], f"frozen-{short}": frozen[["19", "51"]]})
-        told |= span(**{f"inside-{short}": again[["16*", "48*"]]})
         told[f"last-{short}"] = float(again["72*"])
-    return told | span(
-        **{"blocks-alone": blocks()[["accuracy1", "accuracy2"]].stack()},
-        **{"any-slope": record("slopes").filter(like="slope_").stack()},
-    )
+    full = by.loc[("re-estimated", "least squares")]
+    slopes = record("slopes").filter(like="slope_").stack()
+    return told | span(**{"inside-full": full[["16*", "48*"]], "any-slope": slopes})
 
 
 def _barriers() -> dict[str, float]:
