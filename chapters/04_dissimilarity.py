@@ -85,7 +85,7 @@ drawn.letters_moved()
 # Two images are enough to do it by hand.
 # Let the first network give them the features $(3, 0)$ and $(0, 4)$.
 #
-# | second network | what happened | after the best rotation | after the best permutation with scalings |
+# | second network | what happened | after the best orthogonal matrix | after the best permutation with scalings |
 # |---|---|---|---|
 # | $(0, 3)$, $(-4, 0)$ | a quarter turn | 1 | 0.29 |
 # | $(0, 6)$, $(2, 0)$ | swapped, one axis doubled, one halved | 0.70 | 1 |
@@ -143,7 +143,7 @@ X, Y = rows(U), rows(V)
 #
 # Scalings are not searched for: dividing each column by its norm removes them.
 # The search for a permutation is a linear assignment.
-# The best rotation comes from a singular value decomposition of $X^\top Y$.
+# The best orthogonal matrix comes from a singular value decomposition of $X^\top Y$.
 
 
 # %%
@@ -154,22 +154,22 @@ def by_group(X, Y):
     return 1 - delta / (2 * X.shape[1] ** 0.5)
 
 
-def by_rotation(X, Y):
+def by_orthogonal(X, Y):
     X, Y = X / X.norm(), Y / Y.norm()
     U, _, Vt = torch.linalg.svd(X.T @ Y)
     return 1 - (X @ U @ Vt - Y).norm() / 2
 
 
 assert isclose(by_group(X, Y), procrustes(X, Y, "grelu", centred=False))
-assert isclose(by_rotation(X, Y), procrustes(X, Y, centred=False))
+assert isclose(by_orthogonal(X, Y), procrustes(X, Y, centred=False))
 
 one = torch.tensor([[3.0, 0.0], [0.0, 4.0]])
 for two in ([[0.0, 3.0], [-4.0, 0.0]], [[0.0, 6.0], [2.0, 0.0]]):
     two = torch.tensor(two)
-    print(f"{by_rotation(one, two):.2f} {by_group(one, two):.2f}")
+    print(f"{by_orthogonal(one, two):.2f} {by_group(one, two):.2f}")
 
 # %% [markdown]
-# The best rotation has $\langle X, YQ\rangle \ge 0$ (it is a sum of singular values),
+# The best orthogonal matrix has $\langle X, YQ\rangle \ge 0$ (it is a sum of singular values),
 # and so has every permutation where features are nonnegative, as after a ReLU.
 # So $\delta \le \sqrt2$ in {prf:ref}`def-procrustes`,
 # and both similarities are at least $1 - 1/\sqrt2 \approx 0.29$.
@@ -199,7 +199,7 @@ print(f"images as they are {by_group(X, Y):.2f}, shuffled {null.mean():.2f}")
 # Let $K_{ij}$ be large when the images $i$ and $j$ have similar features in the first network,
 # for example $K_{ij} = x_i\cdot x_j$, and $L_{ij}$ likewise in the second.
 # These are the *Gram matrices*.
-# Both are $N\times N$, whatever the widths, and a rotation of the features leaves them unchanged.
+# Both are $N\times N$, whatever the widths, and an orthogonal matrix on the features leaves them unchanged.
 # {numref}`fig-grams` shows two.
 
 # %% figure="fig-grams"
@@ -321,7 +321,7 @@ story.table_2()
 #   {glue:text}`group-gain-6:.2f` at layer 6 and {glue:text}`group-gain:.2f` at layer 14,
 #   less than 0.05 at layers 3 and 10 ({numref}`fig-above-null`).
 # - *The order of the two groups is the printed one.*
-#   In every pair and at every layer the similarity under rotations is above the similarity under
+#   In every pair and at every layer the similarity under orthogonal matrices is above the similarity under
 #   $G_{\mathrm{ReLU}}$.
 #   Our values differ from the printed ones by at most {glue:text}`apart-procrustes-orthogonal:.2f` for Procrustes
 #   and {glue:text}`apart-cka-g_relu:.2f` for CKA, whose printed values are read off a figure.
@@ -368,7 +368,7 @@ marks
 # %% [markdown]
 # A ✓ means that no draw of such a change moved the measure beyond rounding, a dot that some draw did.
 # Rotations include reflections.
-# *Permutation Procrustes* is {prf:ref}`def-procrustes`, centred, with permutations in place of rotations.
+# *Permutation Procrustes* is {prf:ref}`def-procrustes`, centred, with permutations in place of orthogonal matrices.
 # *CCA* is the mean correlation of the best-matched pairs of directions in $X$ and $Y$; *SVCCA* first drops
 # directions of little variance.
 # The paper claims invariance under translations for both printed measures, by a lemma:
@@ -470,11 +470,11 @@ drawn.impossible_triangle(points, by_hand)
 # (sec-order)=
 # **Need a smaller group give a lower value?**
 # The paper explains the lower values of $G_{\mathrm{ReLU}}$ in {numref}`fig-table-2` by its smaller group.
-# For Procrustes that does not follow: scalings are no rotations, so that neither group contains the other,
+# For Procrustes that does not follow: scalings are not orthogonal, so that neither group contains the other,
 # and the two measures are normalised differently: one divides each column by its norm,
 # the other all of $X$ by one norm.
-# $X = I_2$ and $Y = \mathrm{diag}(1, 10)$ score 1 under $G_{\mathrm{ReLU}}$ and 0.66 under rotations,
-# although rotations with reflections contain all permutations.
+# $X = I_2$ and $Y = \mathrm{diag}(1, 10)$ score 1 under $G_{\mathrm{ReLU}}$ and 0.66 under orthogonal matrices,
+# although these contain all permutations.
 #
 # (sec-figure-5)=
 # ## All layers against all layers
@@ -605,7 +605,7 @@ mine.rename_axis("linear CKA with").round(2)
 #   - $1/N$, as in the authors' code
 #   - invariance under translations ({ref}`erratum <sec-max-kernel>`)
 # * - orthogonal CKA
-#   - in the authors' code every channel is divided by its norm first, which no rotation respects
+#   - in the authors' code every channel is divided by its norm first, which orthogonal matrices do not respect
 #   - linear CKA
 #   - less than 0.03 in our runs
 # :::
@@ -713,7 +713,7 @@ words = {"panels": "group", "level": 0.416}
 mean_curves(pd.DataFrame(unrelated), "images", "similarity", "units", **words)
 
 # %% [markdown]
-# {numref}`fig-ex-null`: the more units there are, the better the best of all permutations, or rotations,
+# {numref}`fig-ex-null`: the more units there are, the better the best of all permutations, or orthogonal matrices,
 # fits by chance; the more images there are, the less chance is left.
 # In {numref}`fig-table-2` the order is the reverse, and most nulls lie below 0.416.
 # For many images two unrelated units have the cosine $m m'$ with $m = \mathbb E u/\sqrt{\mathbb E u^2}$,

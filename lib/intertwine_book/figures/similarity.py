@@ -43,7 +43,7 @@ def letters_moved() -> Figure:
         U, _, Vt = torch.linalg.svd(two.T @ one)
         clouds += [(title, one, two)]
         score = procrustes(letter, other, centred=False).item()
-        clouds += [(f"best rotation: {score:.2f}", one, two @ U @ Vt)]
+        clouds += [(f"best in $O(2)$: {score:.2f}", one, two @ U @ Vt)]
         one, two = (Z / Z.norm(dim=0) / 2**0.5 for Z in (letter, other))
         _, j = linear_sum_assignment(one.T @ two, maximize=True)
         score = grelu_procrustes(letter, other, corrected=False).item()
