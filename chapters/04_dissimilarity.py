@@ -65,6 +65,9 @@ width: int = 16  # channels of the Myrtle CNN's first convolution
 pairs: int = 2  # of Myrtle CNNs
 resnet_width: int = 4  # channels of the ResNet-20's first stage
 resnet_pairs: int = 1  # of ResNet-20s
+published: int = (
+    0  # pairs of published ResNet-20 that are compared, on CIFAR-10; 0: the trained ones
+)
 epochs: int = 8  # of every training
 images: int = 400  # test images that the networks look at, at most
 null_images: int = 300  # of them for kernels whose images are shuffled
@@ -752,7 +755,7 @@ mean_curves(pd.DataFrame(unrelated), "images", "similarity", "units", **words)
 # {doc}`/generated/status` has the data, code and run of this page.
 
 # %% tags=["remove-cell"]
-claims.write(run, myrtles, spec, numbers, test.images, table_2, figure_5_diagonal)
+claims.write(run, myrtles, spec, numbers, train, test, table_2, figure_5_diagonal)
 live = {"live-pairs": pairs}
 for name, table in {"live-trained": figure_5_diagonal, "live-fresh": untrained}.items():
     live[name] = table.query("layer == 14")["grelu"].mean()

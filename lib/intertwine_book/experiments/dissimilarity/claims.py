@@ -1,21 +1,20 @@
 """Tables of chapter 4 for claims and recorded figures: all layers, ResNets, statements, and what follows."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import pandas as pd
 import torch
 from torch import Tensor, nn
 
+from intertwine.data import Dataset
 from intertwine.features import activations
 from intertwine.similarity import gram
-from intertwine_book import results, zoo
+from intertwine_book import results
 from intertwine_book.experiments.dissimilarity import by_layer, statements
+from intertwine_book.experiments.dissimilarity.blocks import COMPARED, blocks
 from intertwine_book.results import Run
 from intertwine_book.stories.dissimilarity import rank_correlation
 from intertwine_book.zoo import Spec
-
-COMPARED = {"G_ReLU-CKA": "grelu cka", "linear CKA": "cka"}
 
 
 def write(
@@ -23,7 +22,8 @@ def write(
     pairs: Sequence[tuple[nn.Module, nn.Module]],
     spec: Spec,
     numbers: Mapping[str, int],
-    images: Tensor,
+    train: Dataset,
+    test: Dataset,
     table_2: pd.DataFrame,
     figure_5_diagonal: pd.DataFrame,
 ) -> None:
@@ -31,39 +31,26 @@ def write(
 
     Args:
         pairs, spec: networks, of which the layers have these numbers, and the spec by which they are trained.
+        test: the images that they look at.
         table_2, figure_5_diagonal: of these pairs, on these images.
     """
     asked = run.parameters
     options = {"memory": asked["memory_gb"] * 2**30, "device": run.device}
-    shape = {**spec.arguments, "width": asked["resnet_width"]}
-    narrow = replace(spec, architecture="resnet20", arguments=shape)
-    resnets = zoo.pairs(narrow, asked["resnet_pairs"], seed=run.seed, device=run.device)
-    relus = {layer.name: layer.number for layer in resnets[0][0].hidden_layers()}  # type: ignore[operator]
-    myrtles_by, resnets_by = (["dataset", width, "epochs", "images"] for width in ("width", "resnet_width"))
 
-    @run.table(cases=_cases(pairs), uses=myrtles_by)
+    @run.table(cases=_cases(pairs), uses=["dataset", "width", "epochs", "images"])
     def figure_5(pair, networks):
-        return by_layer.between_all_layers(*networks, numbers, images, COMPARED, **options)
+        return by_layer.between_all_layers(*networks, numbers, test.images, COMPARED, **options)
 
-    @run.table(cases=_cases(resnets), uses=resnets_by)
-    def figure_2_all(pair, networks):
-        return by_layer.between_all_layers(*networks, relus, images, COMPARED, **options)
-
-    @run.table(cases=_cases(resnets), uses=[*resnets_by, "nulls"])
-    def figure_9(pair, networks):
-        known = {"nulls": asked["nulls"], "generator": run.generator(pair)}
-        return by_layer.procrustes_by_layer(*networks, relus, images, **known)
-
+    blocks(run, spec, train, test, **options)
     if asked["dataset"] == "cifar10" and asked["width"] == 64:  # the same networks were stitched
         stitched = results.on_record("03_stitching", "figure_1")
         run.write(table_2_with_figure_1=rank_correlation(table_2, stitched))
     run.write(
-        figure_2=_ends_and_inside(figure_2_all),
         figure_5_depth=_by_depth(figure_5),
         figure_5_ends=_first_and_last(figure_5_diagonal),
         table_2_trend=_wide(table_2).add_prefix("layer_").rename_axis(columns=None).reset_index(),
     )
-    _write_statements(run, pairs[0][0], numbers, images[: asked["null_images"]])
+    _write_statements(run, pairs[0][0], numbers, test.images[: asked["null_images"]])
 
 
 def _cases(pairs: Sequence[tuple[nn.Module, nn.Module]]) -> list[dict]:
@@ -84,14 +71,6 @@ def _by_depth(figure_5: pd.DataFrame) -> pd.DataFrame:
     same = found["row"] == found["column"]
     parts = {"same_depth": found[same], "other_depth": found[~same]}
     return pd.DataFrame({name: t.groupby("pair")["value"].mean() for name, t in parts.items()}).reset_index()
-
-
-def _ends_and_inside(figure_2_all: pd.DataFrame) -> pd.DataFrame:
-    """Of corresponding layers, those inside blocks with a star."""
-    same = figure_2_all.query("measure == 'G_ReLU-CKA' and row == column")
-    place = same["row"].str.endswith("*").map({True: "similarity_inside", False: "similarity_at_ends"})
-    wide = same.assign(place=place).pivot_table(index="pair", columns="place", values="value")
-    return wide.rename_axis(columns=None).reset_index()
 
 
 def _write_statements(run: Run, network: nn.Module, numbers: Mapping[str, int], images: Tensor) -> None:
