@@ -65,6 +65,7 @@ width: int = 16  # channels of the Myrtle CNN's first convolution
 pairs: int = 2  # of Myrtle CNNs
 resnet_width: int = 4  # channels of the ResNet-20's first stage
 resnet_pairs: int = 1  # of ResNet-20s
+resnet_images: int = 400  # test images that these look at, at most
 published: int = (
     0  # pairs of published ResNet-20 that are compared, on CIFAR-10; 0: the trained ones
 )

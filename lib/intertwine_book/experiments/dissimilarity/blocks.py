@@ -30,16 +30,16 @@ def blocks(run: Run, spec: Spec, train: Dataset, test: Dataset, **options: Any) 
     asked = run.parameters
     if asked["published"]:
         pairs, (train, test) = published_pairs("resnet20", asked["published"], train, test)
-        by = ["dataset", "published", "images"]
+        by = ["dataset", "published", "resnet_images"]
     else:
         shape = {**spec.arguments, "width": asked["resnet_width"]}
         narrow = replace(spec, architecture="resnet20", arguments=shape)
         pairs = zoo.pairs(narrow, asked["resnet_pairs"], seed=run.seed, device=run.device)
-        by = ["dataset", "resnet_width", "epochs", "images"]
-    images = test.images[: asked["images"]].to(run.device)
+        by = ["dataset", "resnet_width", "epochs", "resnet_images"]
+    images = test.images[: asked["resnet_images"]].to(run.device)
     numbers = {layer.name: layer.number for layer in pairs[0][0].hidden_layers()}  # type: ignore[operator]
     width = len(next(pairs[0][0].parameters()))
-    shown = train.images[: asked["images"]].to(run.device)
+    shown = train.images[: asked["resnet_images"]].to(run.device)
     seeds = range(run.seed, run.seed + 2 * len(pairs))
     fresh = pairwise([untrained(width, seed, shown) for seed in seeds])
 
