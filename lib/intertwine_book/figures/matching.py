@@ -22,15 +22,6 @@ STITCH_COLOURS = {
 }
 """Way of stitching → its colour in the chapter."""
 FITTED_AND_TRAINED = {way: STITCH_COLOURS[way] for way in ("least squares", "task loss")}
-MAPS = {
-    "no_stitch": "no\nstitch",
-    "random_permutation": "random\norder",
-    "best_permutation": "best\norder",
-    "orthogonal": "ortho-\ngonal",
-    "least_squares": "least\nsquares",
-    "task_loss": "task\nloss",
-}
-"""Maps of experiment 1 of csiszarik2021 → their names in a figure."""
 
 
 def two_ways_diagram(
@@ -93,16 +84,6 @@ def ways_by_layer(stitches: pd.DataFrame, *ways: str, **options: Any) -> Figure:
     colours = {way: STITCH_COLOURS[way] for way in ways}
     words: dict[str, Any] = {"colours": colours, "xlabel": "layer", "ylabel": RELATIVE, "level": 100}
     return dots(stitches, "layer", "y", "stitch", **words | options)
-
-
-def distances(by_pair: pd.DataFrame, level: float) -> Figure:
-    """Cross-entropy to model 2 of the maps of experiment 1, beside the printed one, with what they keep."""
-    named = [f"{label}\n{by_pair[way].mean():.0%}" for way, label in MAPS.items()]
-    far = by_pair[[f"distance_{way}" for way in MAPS]].set_axis(named, axis=1)
-    far = far.melt(var_name="map", value_name="nats").assign(way="measured")
-    ring = pd.DataFrame({"map": named[:1], "nats": 6.99, "spread": 1.96, "way": "measured"})
-    words: dict[str, Any] = {"xlabel": "map", "ylabel": "cross-entropy, nats", "beside": {"printed": ring}}
-    return dots(far, "map", "nats", "way", colours={"measured": COLOURS["ink"]}, level=level, **words)
 
 
 def use_and_error(directions: pd.DataFrame) -> Figure:
