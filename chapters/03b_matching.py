@@ -35,7 +35,7 @@
 # *Is the best fit the best stitch?*
 # No.
 # The best fit keeps {glue:text}`direct:.0f` % of model 2's accuracy, and a map trained by the task
-# {glue:text}`task:.0f` %: means over the layers of one kind of network ({numref}`fig-matching`).
+# {glue:text}`task:.0f` %: means over the layers of networks that are called Tiny-10 ({numref}`fig-matching`).
 #
 # The recorded runs use networks that the paper's authors published, trained on CIFAR-10.
 # *Tiny-10* has eight convolutions of 16 to 64 channels, each with batch norm and ReLU, then a mean over the image
@@ -106,7 +106,7 @@ story.matching()
 #   least squares keeps {glue:text}`direct-9:.0f` % at layer 9, the task {glue:text}`task-9:.0f` %.
 # - *A worse fit may be a better stitch.*
 #   An orthogonal map cannot fit better than least squares, which ranges over all maps.
-#   At layer 8 the orthogonal map still keeps {glue:text}`orthogonal-ahead:.1f` % more on average, and more in each pair.
+#   At layer 8 the orthogonal map still keeps more in each pair, {glue:text}`orthogonal-ahead:.1f` % on average.
 #   In early layers it keeps less; least squares has a bias and the orthogonal map has none,
 #   which may be part of this.
 # - *Layers are not copies of each other in another order.*
@@ -185,7 +185,7 @@ assert relative_error(Q, turned.weight.T) < 1e-3
 #
 # $$-\frac1n\sum_x p_2(x)^\top\log\mathrm{softmax}\,F_S(x).$$ (eq-task-loss)
 #
-# It is least where $F_S$ answers as model 2 does.
+# It is measured in nats, as the logarithm is natural, and least where $F_S$ answers as model 2 does.
 # There it is not 0, but the mean entropy of $p_2$ ({ref}`ex-entropy`).
 # The front runs once, its activations are kept, and only $S$ is trained:
 
@@ -213,8 +213,8 @@ theirs = stitch_at(place, "least squares", recipe=recipe).evaluate(test)
 print(f"accuracy {mine:.1%} by hand, {theirs:.1%} by the library")
 
 # %% [markdown]
-# The two numbers differ, because the order of the batches differs and the library also changes the learning rate
-# on the way.
+# The accuracy by hand and the library's differ, because the order of the batches differs and the library also
+# changes the learning rate on the way.
 #
 # ## Why does the best fit lose accuracy?
 #
@@ -300,9 +300,9 @@ story.stretch()
 # sixteen random filters keep what the back needs.
 # A good stitch there says nothing about what model 1 has learned.
 # At layer 3 an untrained front keeps {glue:text}`untrained-3-low:.0f` to {glue:text}`untrained-3-high:.0f` %
-# of model 2's accuracy, where a trained front keeps {glue:text}`task-3:.0f` %,
-# and at layer 8 {glue:text}`untrained-8-low:.0f` to {glue:text}`untrained-8-high:.0f` %,
-# where chance is {glue:text}`chance:.0f` %.
+# of model 2's accuracy, a trained one {glue:text}`task-3:.0f` %.
+# At layer 8 the untrained front still keeps {glue:text}`untrained-8-low:.0f` to {glue:text}`untrained-8-high:.0f` %;
+# chance is {glue:text}`chance:.0f` %.
 # So the numbers above have a floor: at the first layers a part of what a stitch keeps needs no trained front.
 # (Batch norm of the untrained front is estimated on the training images; everything is in float32.)
 
@@ -390,7 +390,7 @@ story.low_rank()
 # $$\tfrac12\lVert AM - B\rVert_F^2 + \alpha\lVert M\rVert_1.$$ (eq-lasso)
 #
 # Coordinate descent minimises it one row of $M$ at a time.
-# A row that stands alone has a closed form, which subtracts α from every size and stops at 0:
+# With the other rows fixed, the best row has a closed form, which subtracts α from every size and stops at 0:
 
 
 # %%
@@ -570,7 +570,8 @@ for way in (direct, task):
 # and no such run is recorded here.
 # The paper found no networks that could not be matched.
 # Our stand-ins are trained by SGD, without batch norm, or on images of which none is shared,
-# or have a front that knows five classes (one or two pairs each): no layer of any of them loses more than 10 % by task loss.
+# or have a front that knows five classes (one or two pairs each).
+# No layer of any of them loses more than 10 % by task loss.
 #
 # ## Exercises
 #

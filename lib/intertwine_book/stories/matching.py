@@ -80,10 +80,14 @@ def lines() -> pd.DataFrame:
 
 def matching() -> Figure:
     """The best fit keeps less accuracy than a stitch that the task trains, on Tiny-10 and on ResNet-20."""
-    titles = {"matching": "Tiny-10, five pairs", "residual": "ResNet-20, one pair"}
+    titles = {
+        "matching": "Tiny-10, five pairs, cut before the ReLU",
+        "residual": "ResNet-20, one pair, layer 1 cut before the ReLU, then after each block",
+    }
     shown = pd.concat(numbered(record(name)).assign(on=title) for name, title in titles.items())
     ring = {"on": titles["residual"], "layer": "1", "stitch": "task loss", "y": 80.0}
     words = {"beside": {"printed": pd.DataFrame([ring])}, "panels": "on", "ylim": (48, 103), "height": 2.7}
+    words["xlabel"] = "layer"
     return drawn.ways_by_layer(shown, "task loss", "least squares", "orthogonal", **words)
 
 
@@ -105,7 +109,7 @@ def best_powers(layer: str = "bn3") -> "pd.Series[float]":
 
 def restored() -> Figure:
     """Restoring the variance of the fit gains accuracy, before the ReLU and after it."""
-    words: dict[str, Any] = {"panels": "side", "ylim": (64, 102)}
+    words: dict[str, Any] = {"panels": "side", "xlabel": "layer", "ylim": (64, 102)}
     return drawn.ways_by_layer(sides(), "task loss", "least squares", "variance restored", **words)
 
 
@@ -136,7 +140,9 @@ def low_rank() -> Figure:
 def paths() -> Figure:
     """Lines between two stitches from random starts are flat from layer 6 on, and sag at layer 2."""
     curves = record("paths").assign(y=lambda path: 100 * path["relative_accuracy"])
-    return drawn.by_start(curves, "fraction", xlabel="λ", trial="path", means=False)
+    return drawn.by_start(
+        curves, "fraction", xlabel="place λ on the line, cut before the ReLU", trial="path", means=False
+    )
 
 
 def sparsity() -> Figure:
