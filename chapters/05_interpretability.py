@@ -403,6 +403,7 @@ for weights, each in pair(datasets[0], "ReLU", 0).items():
 # On drawn scenes tanh and GELU do not behave alike: training adds {glue:text}`gelu` points with GELU and
 # {glue:text}`tanh` with tanh ({numref}`fig-recorded-slopes`).
 # ReLU has {glue:text}`relu`, and no activation {glue:text}`none`.
+# At all three recorded quantiles the interval of ReLU lies above 0, and the other one contains 0 ({ref}`ex-quantile`).
 # On street scenes only tanh shows an effect, {glue:text}`tanh-street`, so the two data sets disagree.
 # An activation that keeps the axes can make them special; whether the size of its group matters, we do not know.
 
