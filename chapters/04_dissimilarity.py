@@ -750,7 +750,7 @@ mean_curves(pd.DataFrame(unrelated), "images", "similarity", "units", **words)
 #   $-1\le\mu\le1$ and every invariance survive.
 # - Whether lower similarity goes with a higher stitching penalty is not decided by four layers.
 #
-# Back to {doc}`03b_matching`, on to {doc}`04b_similarity_and_function`, where similarity and function part.
+# Back to {doc}`03b_matching`, on to {doc}`04b_similarity_and_function`, where similarity and function disagree.
 # {doc}`/generated/status` has the data, code and run of this page.
 
 # %% tags=["remove-cell"]

@@ -102,8 +102,9 @@ two_ways_diagram("index: compare\nAM with B", "function: compare\nanswers", name
 # %% [markdown]
 # Let the rows of $A$ and $B$ be the activations of two layers, one row for every image
 # and all columns centred ({numref}`fig-index-diagram`); norms are Frobenius norms.
-# A stitch $M$ acts on the channels at every position, and CKA takes all channels and positions of an image
-# as one row; for $R^2$ and CCA every position is a row.
+# A stitch $M$ acts on the channels at every position, and products are summed over positions, as in
+# {doc}`04_dissimilarity`:
+# CKA takes all channels and positions of an image as one row; for $R^2$ and CCA every position is a row.
 # The paper uses the biased estimate of CKA: each network gives a table of how alike any two images are,
 # and CKA is the cosine of the two tables.
 # With $K = AA^\top$ and $L = BB^\top$ it is
@@ -155,7 +156,7 @@ assert torch.isclose(cka(A, B), theirs)
 print(f"CKA between two networks: {theirs:.2f}")
 
 # %% [markdown]
-# ## How can an index and a function part?
+# ## How can an index and a function disagree?
 #
 # *CKA weighs every direction by the square of its variance, and the task reads directions by its weights.*
 # Take three directions of equal variance, of which the task reads one.
@@ -202,9 +203,10 @@ story.along()
 
 # %% [markdown]
 # Why do accuracy and distance diverge?
-# Least squares shrinks what it cannot predict, and restoring the variance gains accuracy at the price of distance.
-# That explains a part before the ReLU; after it, at layer 3, where the stitches of this page stand,
-# restoring the variance gains nothing ({doc}`03b_matching`).
+# Before a ReLU, least squares shrinks what it cannot predict, and restoring the variance gains accuracy at the price
+# of distance ({doc}`03b_matching`).
+# After the ReLU of layer 3, where the stitches of this page stand, restoring it gains nothing.
+# So what training gains here is not explained.
 #
 # :::{admonition} Erratum: Csiszárik et al. 2021, Definition 6.1 and figure 4
 # :class: warning
