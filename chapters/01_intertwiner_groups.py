@@ -200,8 +200,8 @@ drag_matrix()
 #
 # $$
 # \begin{aligned}
-# G_{\sigma_n} = \{A \in GL_n(\mathbb R) :\;& \sigma_n\circ A = B\circ\sigma_n\\
-# &\text{for some } B \in GL_n(\mathbb R)\}.
+# &G_{\sigma_n} = \{A \in GL_n(\mathbb R) :\ \sigma_n\circ A = B\circ\sigma_n\\
+# &\quad\text{ for some } B \in GL_n(\mathbb R)\}.
 # \end{aligned}
 # $$
 # :::
@@ -257,8 +257,8 @@ for name, A in {"scaled swap": scaled_swap, "turn": turn}.items():
 # ```{math}
 # :label: eq-moved
 # \begin{aligned}
-# W_i' &= A_i\, W_i\, \varphi(A_{i-1}^{-1}),\\
-# b_i' &= A_i\, b_i,\qquad A_0 = A_k = I.
+# &W_i' = A_i\, W_i\, \varphi(A_{i-1}^{-1}),\qquad b_i' = A_i\, b_i,\qquad\\
+# &\quad A_0 = A_k = I.
 # \end{aligned}
 # ```
 #

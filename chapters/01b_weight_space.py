@@ -428,7 +428,7 @@ story.imbalance()
 # $$
 # \begin{aligned}
 # &\lVert\nabla L\rVert^2 = \text{const} +{}\\
-# &\sum_i \bigl(\lVert G_i^{\mathrm{in}}\rVert^2/a_i^2 + a_i^2\,\lVert G_i^{\mathrm{out}}\rVert^2\bigr).
+# &\quad\sum_i \bigl(\lVert G_i^{\mathrm{in}}\rVert^2/a_i^2 + a_i^2\,\lVert G_i^{\mathrm{out}}\rVert^2\bigr).
 # \end{aligned}
 # $$ (eq-teleport)
 #
