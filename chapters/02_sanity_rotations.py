@@ -188,11 +188,10 @@ with torch.no_grad():
     B = torch.linalg.lstsq(X, Y).solution.T
     unexplained = (X @ B.T - Y).square().sum() / Y.square().sum()
 
-one = {"one": [A]}
-theirs = sanity.best_linear_map(f, "conv2", f.relu2, one, **use).iloc[0]
+fit = sanity.best_linear_map(f, "conv2", f.relu2, {"one": [A]}, **use).iloc[0]
 print(f"unexplained by hand: {100 * unexplained:.2f} %")
-print(f"by the library: {100 * theirs['unexplained']:.2f} %")
-print(f"accuracy lost: {theirs['penalty']:.1f} points")
+print(f"by the library: {100 * fit['unexplained']:.2f} %")
+print(f"accuracy lost: {fit['penalty']:.1f} points")
 
 # %% [markdown]
 # The library's `sanity.best_linear_map` does the same for all kinds of matrices: permutations alone, with signs,

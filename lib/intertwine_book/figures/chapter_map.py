@@ -1,4 +1,4 @@
-"""What needs what: the chapters as boxes, an arrow from each to those that ask for it; as a tree for a telephone."""
+"""What needs what: the chapters as boxes, an arrow from each to those that ask for it, or as a tree."""
 
 from collections.abc import Mapping
 from textwrap import fill
