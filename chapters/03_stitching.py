@@ -196,7 +196,7 @@ plain = models.myrtle(**shape, norm=False, seed=seed).to(device).eval()
 planted = experiments.known_elements(plain, train, test.images[:1], seed, device)
 
 # %% [markdown]
-# It does, in 15 trials at three layers of an untrained network, up to rounding in single precision
+# On this page it does, in 15 trials at three layers of an untrained network, up to rounding in single precision
 # (largest relative error {glue:text}`known-error:.0e`).
 # A channel that is never active may be sent anywhere, so $A$ itself is determined only on the active ones.
 #

@@ -73,7 +73,7 @@ style.use_style()
 # %% tags=["parameters"]
 from typing import Literal
 
-networks: Literal["trained", "published"] = "trained"  # or the authors' Tiny-10
+networks: Literal["trained", "published"] = "trained"  # or Tiny-10
 dataset: Literal["digits", "cifar10"] = "digits"  # of networks trained here
 device: str = "cpu"  # or "cuda", or "auto": a GPU where there is one
 seed: int = 0  # of initialisation, data order and starts
@@ -677,8 +677,8 @@ for n in (20, 50, 150, min(500, len(test) // 2)):
             row = {"images": n, "judged on": name}
             found.append(row | {"accuracy": 100 * fitted.evaluate(judged)})
 tones = {"its own images": "orange", "other images": "blue"}
-words = {"colours": {images: style.COLOURS[tone] for images, tone in tones.items()}}
-words |= {"xlabel": "images of the fit", "ylabel": "accuracy, %"}
+words = {"xlabel": "images of the fit", "ylabel": "accuracy, %"}
+words["colours"] = {name: style.COLOURS[tone] for name, tone in tones.items()}
 dots(pd.DataFrame(found), "images", "accuracy", "judged on", **words)
 
 # %% [markdown]

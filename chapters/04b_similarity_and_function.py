@@ -565,7 +565,8 @@ inflated = pd.DataFrame(rows, columns=["power", "accuracy", "CKA"])
 found = inflated.melt("power", var_name="of", value_name="share")
 found = found.assign(way="scaled")
 words = {"panels": "of", "ylim": (0, 1.03), "ylabel": "share"}
-words |= {"xlabel": "log₁₀ of the factor", "colours": {"scaled": COLOURS["blue"]}}
+words |= {"xlabel": "log₁₀ of the factor"}
+words["colours"] = {"scaled": COLOURS["blue"]}
 single_curves(found, "power", "share", "way", **words)
 
 # %% [markdown]
