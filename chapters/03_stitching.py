@@ -200,6 +200,7 @@ planted = experiments.known_elements(plain, train, test.images[:1], seed, device
 # (largest relative error {glue:text}`known-error:.0e`).
 # A channel that is never active may be sent anywhere, so $A$ itself is determined only on the active ones.
 #
+# (sec-smallest)=
 # The theorem says that the group suffices.
 # The paper calls it the *minimal* class of stitches, which says more.
 # That is so if the back is injective and the activations span the space.
