@@ -18,8 +18,7 @@
 # **You need** matrices, the word *group*, and a network as affine maps with activations between them.
 #
 # **You will learn** which changes of the weights leave a network's function unchanged,
-# how to compute them for any activation, what they do to hidden representations,
-# and which of the printed statements about them fail.
+# how to compute them for any activation, and which printed statements about them fail.
 #
 # **This run.**
 # {{ this_run }}.
@@ -29,8 +28,8 @@
 #
 # A common rule makes a network smaller: remove the neurons whose incoming weights have the smallest norm.
 # Take a ReLU network that was trained on handwritten digits, and give it a *twin*:
-# draw a number $a > 0$ for each neuron of the first layer, multiply what enters the neuron by $a$,
-# its bias too, and divide what leaves it by $a$.
+# for each neuron of the first layer draw a number $a > 0$, multiply the weights into the neuron and its bias by $a$,
+# and divide the weights out of it by $a$.
 # Since $\mathrm{ReLU}(az) = a\,\mathrm{ReLU}(z)$, the twin computes the same function.
 
 # %% tags=["hide-input"]
@@ -94,7 +93,7 @@ def accuracy(net):
 
 # %%
 def rescaled(net, a):
-    """Multiply what enters the neurons of layer 1 by a, divide what leaves."""
+    """Multiply what enters layer 1 by a, divide what leaves it."""
     twin = copy.deepcopy(net)
     twin.fc1.weight.mul_(a[:, None])
     twin.fc1.bias.mul_(a)
@@ -109,21 +108,25 @@ def pruned(net, count, size=lambda net: net.fc1.weight.norm(dim=1)):
     return other
 
 
-draws = torch.randn(trials, widths[0], generator=generator, dtype=torch.float64)
+draws = torch.randn(trials, widths[0], generator=generator).double()
 twins = [rescaled(network, (scale * draw).exp().to(device)) for draw in draws]
-twin, half = twins[0], widths[0] // 2
-print(f"outputs differ by {relative_error(twin(x_test), network(x_test)):.0e}")
-for net in (network, twin):
-    print(f"{accuracy(net):.1f} % whole, {accuracy(pruned(net, half)):.1f} % pruned")
+half = widths[0] // 2
+apart = relative_error(twins[0](x_test), network(x_test))
+print(f"outputs differ by {apart:.0e}")
+for net in (network, twins[0]):
+    whole, part = accuracy(net), accuracy(pruned(net, half))
+    print(f"{whole:.1f} % whole, {part:.1f} % pruned")
 
 # %% figure="fig-pruning"
-named = [("as trained", network), *(("rescaled twins", twin) for twin in twins)]
+named = [("as trained", network)]
+named += [("rescaled twins", twin) for twin in twins]
 rows = [
-    {"removed": k, "network": name, "trial": t, "accuracy": accuracy(pruned(net, k))}
+    [k, name, t, accuracy(pruned(net, k))]
     for t, (name, net) in enumerate(named)
     for k in [part * widths[0] // 8 for part in range(8)]
 ]
-prunings = pd.DataFrame(rows)
+columns = ["removed", "network", "trial", "accuracy"]
+prunings = pd.DataFrame(rows, columns=columns)
 look = {"xlabel": "neurons removed", "ylabel": "accuracy, %", "means": False}
 single_curves(prunings, "removed", "accuracy", "network", "trial", **look)
 
@@ -132,7 +135,7 @@ single_curves(prunings, "removed", "accuracy", "network", "trial", **look)
 # and its twins keep {glue:text}`kept-low:.0f` to {glue:text}`kept-high:.0f` % ({numref}`fig-pruning`).
 # So the rule depends on something that the function does not determine.
 # *Which changes of the weights leave the function as it is?*
-# This chapter finds all those that come from the activation.
+# This chapter finds those that come from the activation.
 #
 # (sec-swap-scale)=
 # ## Two neurons, swapped and scaled
@@ -157,10 +160,8 @@ story.swap_and_scale()
 # | swapped | $(1, \tfrac12)$ | $-1 + 3\cdot\tfrac12 = \tfrac12$ | $(0, \tfrac32)$ | $3\cdot\tfrac32 = \tfrac92$ |
 # | blue scaled by 2 | $(1, 1)$ | $\tfrac32\cdot1 - 1 = \tfrac12$ | $(3, 0)$ | $\tfrac32\cdot3 = \tfrac92$ |
 #
-# If two of three neurons are equal, the $3!$ orders give three settings of the weights instead of six;
-# {prf:ref}`thm-stabiliser` lists the changes that do nothing.
-# If the bias is left out, $\alpha$ = 0.01, ½, 2 or 100 changes an output by at least {glue:text}`no-bias:.0f` %
-# of the largest.
+# The bias of a neuron is scaled with its incoming weights.
+# Without it, $\alpha$ = 0.01, ½, 2 or 100 changes an output by at least {glue:text}`no-bias:.0f` % of the largest.
 #
 # :::{admonition} Erratum: Fowler 2022, scaling
 # :class: warning
@@ -173,8 +174,8 @@ story.swap_and_scale()
 # ## Pulling a matrix through an activation
 #
 # Swaps and scalings are matrices.
-# Which other matrices $A$ can stand before an activation σ, so that a matrix $B$ after σ has the same effect?
-# {numref}`fig-pull` shows what they are good for.
+# *For which other matrices $A$ before an activation σ is there a matrix $B$ after σ with the same effect?*
+# The inverse of $B$ then undoes $A$ ({numref}`fig-pull`).
 
 # %% tags=["remove-input"] figure="fig-pull"
 figures.pull_through()
@@ -182,8 +183,8 @@ figures.pull_through()
 # %% [markdown]
 # *Try it.*
 # {numref}`fig-drag` has ReLU, and starts with a turn by 45°.
-# For any $A$ it computes the best $B$ and the share of the mean square that $B$ leaves.
-# Find an $A$ with a negative entry for which the number is 0.
+# For any $A$ it computes the best $B$ and the share of the mean square that $B$ leaves unexplained.
+# Find an $A$ with a negative entry for which the share is 0.
 
 # %% tags=["remove-input"] figure="fig-drag"
 drag_matrix()
@@ -199,14 +200,13 @@ drag_matrix()
 #
 # $$
 # \begin{aligned}
-# G_{\sigma_n} = \{A \in GL_n(\mathbb R) :\;& \sigma_n\circ A = B\circ\sigma_n\\
-# &\text{for some } B \in GL_n(\mathbb R)\}.
+# &G_{\sigma_n} = \{A \in GL_n(\mathbb R) :\ \sigma_n\circ A = B\circ\sigma_n\\
+# &\quad\text{ for some } B \in GL_n(\mathbb R)\}.
 # \end{aligned}
 # $$
 # :::
 #
-# Which $B$ belongs to $A$?
-# Compare both sides at the basis vectors.
+# Both sides at the basis vectors show which $B$ belongs to $A$.
 #
 # :::{prf:lemma} {cite}`godfrey2022`, Lemma 3.1
 # :label: lem-phi
@@ -225,7 +225,7 @@ drag_matrix()
 # If $A'$ has $B'$, then $\sigma(AA'x) = BB'\sigma(x)$ and $\sigma(A^{-1}x) = B^{-1}\sigma(x)$.
 # :::
 #
-# In code, with a scaled swap and the turn:
+# In code:
 
 
 # %%
@@ -248,22 +248,21 @@ for name, A in {"scaled swap": scaled_swap, "turn": turn}.items():
         print(f"{name}: {which} leaves {100 * left:.0f} %")
 
 # %% [markdown]
-# The turn is not in the group, and there $\varphi(A)$ is not even the best matrix.
+# The turn is not in the group, and $\varphi$ of it is not even the best matrix.
 #
 # ## The whole network
 #
-# Now change a network of $k$ layers.
-# Every hidden layer $i$ gets an element $A_i$ of its group, and the weights become
+# In a network of $k$ layers every hidden layer $i$ gets an element $A_i$ of its group, and the weights become
 #
 # ```{math}
 # :label: eq-moved
 # \begin{aligned}
-# W_i' &= A_i\, W_i\, \varphi(A_{i-1}^{-1}),\\
-# b_i' &= A_i\, b_i,\qquad A_0 = A_k = I.
+# &W_i' = A_i\, W_i\, \varphi(A_{i-1}^{-1}),\qquad b_i' = A_i\, b_i,\qquad\\
+# &\quad A_0 = A_k = I.
 # \end{aligned}
 # ```
 #
-# All weights that {eq}`eq-moved` makes of $(W, b)$ form its *orbit*.
+# All weights that {eq}`eq-moved` makes of $(W, b)$ form the *orbit* of $(W, b)$.
 #
 # :::{prf:proposition} An orbit has one function
 # :label: prop-orbit
@@ -277,7 +276,7 @@ for name, A in {"scaled swap": scaled_swap, "turn": turn}.items():
 # :::
 #
 # For ReLU, $A_i$ is a permutation with positive scalings, and $\varphi(A_i) = A_i$.
-# We draw one for each layer of the trained network:
+# We draw one for each hidden layer of the trained network:
 
 # %%
 draws = [GReLU(n).sample(generator, scale=scale) for n in widths]
@@ -291,22 +290,22 @@ for i, A in enumerate(elements.values(), 1):
 
 moved = find_symmetries(network, x_test[:1]).act(network, elements)
 change = (by_hand.fc2.weight - network.fc2.weight).abs().max()
-apart = [relative_error(each(x_test), network(x_test)) for each in (by_hand, moved)]
 print(f"largest change of a weight {change:.1f}")
-print(f"outputs differ by {apart[0]:.0e}, with find_symmetries by {apart[1]:.0e}")
+for name, net in {"by hand": by_hand, "find_symmetries": moved}.items():
+    apart = relative_error(net(x_test), network(x_test))
+    print(f"{name}: outputs differ by {apart:.0e}")
 
 # %% tags=["remove-input"] figure="fig-same-function"
 before_and_after(experiments.changes(network, moved, x_test))
 
 # %% [markdown]
-# So a single weight, or a single hidden activation, tells you nothing about the function
-# ({numref}`fig-same-function`): another network of the orbit has a different one.
+# So a single weight, or a single hidden activation, tells nothing about the function ({numref}`fig-same-function`):
+# other networks of the orbit have other values.
 #
 # ## One set of numbers decides
 #
 # *For every activation that is not affine, the group consists of permutations with scalings,
-# and it is enough to know the scalings of one neuron.*
-# The paper's procedure is in its appendix E.2, which we do not have; the following argument is ours.
+# and the scalings of one neuron determine it.*
 #
 # :::{prf:theorem} Reduction to scalars
 # :label: thm-scalars
@@ -339,9 +338,8 @@ before_and_after(experiments.changes(network, moved, x_test))
 # We show that $H_\sigma$ is closed in $\mathbb R^*$, the nonzero numbers, whose closed subgroups are these five.
 # Each $a\in H_\sigma$ maps the set of discontinuities onto itself, so $H_\sigma$ is finite if one of them is not 0.
 # Otherwise let $a_m\to a\ne0$ with $\sigma(a_mx) = b_m\sigma(x)$.
-# If σ vanishes outside 0, $H_\sigma = \mathbb R^*$.
-# If not, take an $x\ne0$ with $\sigma(x)\ne0$:
-# $b_m$ converges to $b = \sigma(ax)/\sigma(x)$, and $\sigma(ax) = b\,\sigma(x)$ for all $x\ne0$.
+# Take an $x\ne0$ with $\sigma(x)\ne0$; if there is none, $H_\sigma = \mathbb R^*$.
+# Then $b_m$ converges to $b = \sigma(ax)/\sigma(x)$, and $\sigma(ax) = b\,\sigma(x)$ for all $x\ne0$.
 # At $x = 0$ either $\sigma(0) = 0$, or all $b_m$ are 1 and so is $b$.
 # :::
 #
@@ -361,10 +359,8 @@ def residual(sigma, a):
 
 
 # %% [markdown]
-# Two positive numbers whose logarithms have an irrational ratio, such as 2 and 3,
-# generate a dense set of positive numbers: if both pass, all do.
-# If not, look for the generator of a discrete group, between $e^{0.05}$ and $e^7$ and of either sign.
-# (Affine activations have to be excluded beforehand.)
+# The numbers 2 and 3 generate a dense set of positive numbers: if both pass, all positive numbers do.
+# If not, the generator of a discrete group is sought between $e^{0.05}$ and $e^7$, with either sign.
 
 
 # %%
@@ -392,14 +388,16 @@ for sigma in experiments.GALLERY.values():
 figures.scalar_strip(experiments.residuals(residual))
 
 # %% [markdown]
-# The library's `scalar_group` agrees with these lines for all twelve activations of {numref}`fig-scalars`.
-# Values are finitely many, so this is evidence and no proof.
-# The discrete case exists: $x\cos\log|x|$ repeats itself up to a sign when $x$ is multiplied by $e^{\pi}$.
+# {numref}`fig-scalars` shows all five kinds.
+# The discrete one is that of $x\cos\log|x|$, which repeats itself up to a factor when $x$ is multiplied by $e^{\pi}$.
+# Finitely many values are no proof; for all {glue:text}`activations` activations that we tried, those of PyTorch
+# among them, the scalars are those that we derived by hand.
 #
 # (sec-table-1)=
 # ### Table 1 of the paper
 #
 # *Four of the six printed rows hold as they stand; two, LeakyReLU and $x^d$, need a condition.*
+# The printed φ agrees with {eq}`eq-phi` in all rows.
 # |A| and A⊙2 have the absolute values and the squares of the entries.
 
 # %% tags=["remove-cell"]
@@ -411,8 +409,6 @@ extended = experiments.activation_table(n=3)
 story.table_1(table_1)
 
 # %% [markdown]
-# On the elements of the printed groups the printed φ agrees with {eq}`eq-phi` in all rows.
-#
 # :::{admonition} Errata: Godfrey et al. 2022, Table 1
 # :class: warning
 # *LeakyReLU*: "same as ReLU as long as negative slope ≠ 1".
@@ -420,21 +416,18 @@ story.table_1(table_1)
 # *Polynomial* $x^d$: needs $d\ge 2$; $x^1$ is linear, and its group is all of $GL_n$.
 # :::
 #
-# The activations of {numref}`fig-scalars`, with the *dimension* and the *pieces* (connected components)
-# of $G_{\sigma_n}$ for $n = 3$:
+# The activations of {numref}`fig-scalars`, with *dimension* and *pieces* (connected components) of the group
+# for $n = 3$:
 
 # %% tags=["remove-input"]
 story.activations(experiments.activation_table(experiments.GALLERY, n=3))
 
 # %% [markdown]
-# For {glue:text}`activations` activations, those of PyTorch among them, the computed scalars are those that we
-# derived by hand.
-#
 # (sec-orbits)=
 # ## A larger group makes larger orbits
 #
 # {numref}`fig-orbits` draws the orbit of one neuron, $f(x) = v\,\sigma(wx)$:
-# from $(w, v)$, an $a \in H_\sigma$ leads to $(aw,\ v/b)$ with $\sigma(ax) = b\,\sigma(x)$.
+# an $a \in H_\sigma$ with $\sigma(ax) = b\,\sigma(x)$ takes $(w, v)$ to $(aw,\ v/b)$.
 
 # %%
 four = {"sigmoid": torch.sigmoid, "tanh": torch.tanh}
@@ -446,8 +439,8 @@ for name, sigma in four.items():
     b = [(sigma(a * one) / sigma(one)).item() for a in inside]
     pairs = zip(inside, b, strict=True)
     orbit[name] = [(a * w, v / factor) for a, factor in pairs]
-    points = set(orbit[name])
-    print(f"{name}: {len(points)} points, w from {min(points)[0]} to {max(points)[0]}")
+    reached = sorted({w for w, _ in orbit[name]})
+    print(f"{name}: {len(reached)} points, {reached[0]} ≤ w ≤ {reached[-1]}")
 
 # %% tags=["remove-input"] figure="fig-orbits"
 symbols = {"sigmoid": "{1}", "tanh": "{±1}", "ReLU": "a > 0", "|x|": "a ≠ 0"}
@@ -457,22 +450,17 @@ figures.orbits_of_a_neuron(
 
 # %% [markdown]
 # A layer of 64 neurons, none of them redundant, can also be reordered.
-# Its orbit has $64! \approx 10^{89}$ points with sigmoid and $2^{64}\cdot64! \approx 10^{108}$ with tanh.
-# With ReLU it has $64!$ pieces of dimension 64.
-# For tanh this is all: two networks with one hidden layer, no redundant neuron and one function lie on one orbit
-# {cite}`sussmann1992`.
-# A deep ReLU network may have more weights with its function ({ref}`sec-deep`).
+# Its orbit has $64! \approx 10^{89}$ points with sigmoid and $2^{64}\cdot64! \approx 10^{108}$ with tanh;
+# with ReLU it has $64!$ pieces of dimension 64.
+# {ref}`sec-all` asks whether an orbit holds *all* weights with one function.
 #
-# Training ends at one point of an orbit.
-# What differs along the orbit, such as the norm of a neuron's weights, says nothing about the function
-# ({doc}`01b_weight_space`).
 # Before two networks are compared, one of them has to be moved along its orbit
 # ({doc}`03_stitching`, {doc}`04_dissimilarity`).
 #
 # ## Why the axes of a ReLU layer are special
 #
-# A *ray* is a half-line from the origin, $\mathbb R_{\ge0}v$.
 # {numref}`fig-rays` moves points of the plane by random elements of $G_{\mathrm{ReLU}}$.
+# A *ray* is a half-line from the origin, $\mathbb R_{\ge0}v$.
 
 # %% figure="fig-rays"
 moves = [GReLU(2).sample(generator) for _ in range(200)]
@@ -501,8 +489,7 @@ figures.moved_points({"two axes": axes, "another direction": other})
 # If $v$ has two nonzero entries, scaling one of them by all $d > 0$ gives infinitely many rays.
 # :::
 #
-# A ReLU layer's symmetries map the axes of its neurons to one another.
-# Every other direction they smear out into infinitely many.
+# A ReLU layer's symmetries map the axes of its neurons to one another, and smear out every other direction.
 # {doc}`05_interpretability` asks whether concepts lie along the axes.
 
 # %% tags=["remove-cell"]
@@ -511,8 +498,8 @@ checks = experiments.checks(trials, generator)
 # %% [markdown]
 # ## Adapt this
 #
-# An activation of your own: replace the class.
-# The network may be any module that the library can run once ({doc}`01c_any_network`).
+# Replace the class by your activation, and the network by any module that the library can run once
+# ({doc}`01c_any_network`).
 
 
 # %%
@@ -534,20 +521,10 @@ print(f"scalars: {G.scalars}; the outputs change by {change:.0e}")
 # %% [markdown]
 # ## Deviations from the papers
 #
-# :::{list-table}
-# :header-rows: 1
-# :widths: auto
-#
-# * -
-#   - printed
-#   - here
-# * - how the groups are found
-#   - appendix E.2, not in the text that we have
-#   - {prf:ref}`thm-scalars`, and values of σ
-# * - {prf:ref}`lem-phi`
-#   - $\sigma(I_n)$ invertible
-#   - the library tries other $tI_n$ as well ({ref}`exercise <ex-hypothesis>`)
-# :::
+# | | printed | here |
+# |---|---|---|
+# | how the groups are found | appendix E.2, not in the text that we have | {prf:ref}`thm-scalars`, and values of σ |
+# | {prf:ref}`lem-phi` | $\sigma(I_n)$ invertible | other $tI_n$ are tried as well ({ref}`exercise <ex-hypothesis>`) |
 #
 # ## Exercises
 #
@@ -561,31 +538,26 @@ print(f"scalars: {G.scalars}; the outputs change by {change:.0e}")
 # ::::{solution} ex-hardtanh
 # :class: dropdown
 # For $l = -u$ it is odd, so signs commute with it.
-# No other scalar does, because $\sigma(ax)$ and $b\sigma(x)$ have to stop growing at the same $x$.
-# `scalar_group(nn.Hardtanh(-1, 1))` is *signs*, `scalar_group(nn.Hardtanh(-1, 2))` is *trivial*.
+# No other scalar does: $\sigma(ax)$ and $b\sigma(x)$ have to stop growing at the same $x$.
 # ::::
 #
 # :::{exercise}
 # :label: ex-orthogonal
 # Which elements of $G_{\mathrm{ReLU}}$ are orthogonal?
-# What does that say about rotating a layer of a ReLU network?
 # :::
 #
 # ::::{solution} ex-orthogonal
 # :class: dropdown
 # $PD$ is orthogonal iff $D^2 = I$; with positive entries $D = I$.
-# So only permutations are: no other orthogonal matrix can be pulled through ReLU,
-# and in general the next layer cannot make up for it.
-# {doc}`02_sanity_rotations` measures how much is lost.
+# So only permutations are.
+# {doc}`02_sanity_rotations` measures what other orthogonal matrices cost.
 # ::::
 #
 # :::{exercise}
 # :label: ex-angle
 # *With data.*
-# Turn the pre-activations of the trained network's first layer by an angle, two neurons at a time,
-# before an activation.
-# Which share of the mean square can no matrix after the activation reproduce?
-# Draw it against the angle for ReLU, tanh, GELU and $|x|$.
+# Turn the trained network's first layer by an angle before an activation, two neurons at a time.
+# Draw the share of the mean square that the best matrix after the activation leaves, for ReLU, tanh, GELU and $|x|$.
 # At which angles is it 0?
 # :::
 #
@@ -595,7 +567,7 @@ print(f"scalars: {G.scalars}; the outputs change by {change:.0e}")
 
 # %% figure="fig-ex-angle"
 pre = network.fc1(x_test).cpu()[:, : widths[0] // 2 * 2]
-tried = {"ReLU": relu, "tanh": torch.tanh, "GELU": nn.GELU(), "|x|": torch.abs}
+tried = {"ReLU": relu, "tanh": torch.tanh, "GELU": nn.GELU(), "|x|": abs}
 rows = []
 for degrees in range(0, 181, 15):
     c, s = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
@@ -611,8 +583,7 @@ axes = {"xlabel": "angle, degrees", "ylabel": "left, % of the mean square"}
 mean_curves(pd.DataFrame(rows), "angle", "left", "activation", **axes)
 
 # %% [markdown]
-# {numref}`fig-ex-angle` answers it.
-# A quarter turn of two neurons is a swap with one sign, a half turn is $-I$.
+# A quarter turn of two neurons is a swap with one sign, a half turn is $-I$ ({numref}`fig-ex-angle`).
 #
 # ::::{solution-end}
 # ::::
@@ -647,7 +618,6 @@ print("pruned:", ", ".join(f"{each:.1f} %" for each in left))
 # :label: ex-hypothesis
 # Softshrink with λ = 1 has $\sigma(I_n) = 0$, so {eq}`eq-phi` makes no sense.
 # Does its group exist?
-# Can φ be computed?
 # And what does the formula give outside the group?
 # :::
 #
@@ -656,8 +626,6 @@ print("pruned:", ", ".join(f"{each:.1f} %" for each in left))
 # {prf:ref}`def-intertwiner` needs no formula, so the group exists for every σ.
 # For continuous σ that is not constant, and $n \ge 2$, take $\varphi(A) = \sigma(tA)\,\sigma(tI_n)^{-1}$
 # with any $t$ for which the inverse exists.
-# We tried softshrink, and two activations that are not continuous, hardshrink and a step function that is 1 at 0:
-# all clauses of {prf:ref}`lem-phi` hold.
 # Outside the group the formula means nothing: for random matrices and the Gaussian, $x^2$ or ReLU,
 # $\varphi(AB)$ and $\varphi(A)\varphi(B)$ differ by at least {glue:text}`phi-outside:.0f` % of their size.
 # ::::
@@ -666,22 +634,19 @@ print("pruned:", ", ".join(f"{each:.1f} %" for each in left))
 # :label: ex-almost
 # *Open.*
 # GELU is nearly ReLU for large $|x|$, and its group has no scalings.
-# Define the elements that can be pulled through *up to ε* on a given distribution of inputs.
-# They form no group.
-# How fast do products leave the set, and does a trained GELU network behave as
-# if its group were $G_{\mathrm{ReLU}}$?
+# Define the matrices that can be pulled through *up to ε* on a given distribution of inputs; they form no group.
+# Does a trained GELU network behave as if its group were $G_{\mathrm{ReLU}}$?
 # :::
 #
 # ## Summary
 #
-# - The matrices that can be pulled through an activation form a group $G_\sigma$.
-#   If the activation is measurable and not affine, they are permutations times diagonal matrices
-#   with entries in one group of scalars $H_\sigma$ ({prf:ref}`thm-scalars`), which a few lines of code find.
+# - The matrices that can be pulled through an activation σ form a group $G_\sigma$.
+#   Unless σ is affine, they are permutations with scalings from one group of scalars ({prf:ref}`thm-scalars`),
+#   which a few lines of code find.
 # - Moving weights by {eq}`eq-moved` changes weights and hidden activations and not the function.
 #   What differs along an orbit, such as the norm of a neuron's weights, is no property of the function.
-# - Two rows of the paper's Table 1 and the "any non-zero α" of the other source need a correction.
 #
-# On to {doc}`01b_weight_space`: what residual connections do to all this, and what the loss makes of an orbit.
+# On to {doc}`01b_weight_space`: what the loss makes of an orbit.
 # {doc}`/generated/status` has the data, code and run of this page.
 
 # %% tags=["remove-cell"]

@@ -18,8 +18,7 @@
 # **You need** {doc}`01_intertwiner_groups`: intertwiner groups, φ, and how they move weights.
 #
 # **You will learn** what changes along an orbit and what does not, which quantities training conserves,
-# how to move along an orbit to train faster, what residual connections do to the symmetries,
-# and which activations are compatible with shifts.
+# how to move along an orbit to train faster, and what residual connections do to the symmetries.
 #
 # **This run.**
 # {{ this_run }}.
@@ -27,10 +26,8 @@
 #
 # ## The question
 #
-# Apply every change {eq}`eq-moved` to one set of weights.
-# The weights that you reach form its *orbit*.
-# All of them compute the same function, so the loss is the same on the whole orbit.
-# Is a minimum equally *flat* everywhere on its orbit?
+# All weights of an orbit ({eq}`eq-moved`) compute the same function, so the loss is the same on the whole orbit.
+# *Is a minimum equally flat everywhere on its orbit?*
 # No: {numref}`fig-level` shows one orbit of a trained ReLU network, on which the loss is flat around one point
 # and sharp around another {cite}`dinh2017`.
 
@@ -65,7 +62,7 @@ device: str = "cpu"  # or "cuda", or "auto": a GPU where there is one
 seed: int = 0  # of initialisation and group elements
 scale: float = 1.0  # standard deviation of the logarithms of the scalings
 trials: int = 5  # draws for each check, and networks for each comparison
-rates: list[float] = [0.3, 1.0, 3.0, 6.0]  # learning rates after a teleportation
+rates: list[float] = [0.3, 1.0, 3.0, 6.0]  # learning rates of teleportation
 steps: int = 500  # of training with weight decay
 decays: list[float] = [0.0, 0.02, 0.05]  # weight decay
 
@@ -73,7 +70,7 @@ decays: list[float] = [0.0, 0.02, 0.05]  # weight decay
 story.level()
 
 # %% [markdown]
-# Before you move the slider of {numref}`fig-slide`: where on the orbit is the valley widest?
+# Before you move the slider of {numref}`fig-slide`, guess: where on the orbit is the valley widest?
 
 # %% tags=["remove-input"] figure="fig-slide"
 story.slide()
@@ -84,17 +81,15 @@ story.slide()
 # (sec-orbit)=
 # ## Along an orbit the loss stays, its derivatives do not
 #
-# Take a one-parameter group of symmetries: multiply what enters the hidden neurons by $e^t$,
-# and what leaves them by $e^{-t}$.
+# Multiply what enters the hidden neurons by $e^t$, and what leaves them by $e^{-t}$.
 # The weights become $W(t) = g_tW$ with a linear $g_t$, and the chain rule gives
 #
 # $$\nabla L(W(t)) = g_t^{-\top}\,\nabla L(W),$$ (eq-gradient)
 #
 # $$\nabla^2 L(W(t)) = g_t^{-\top}\,\nabla^2 L(W)\,g_t^{-1}.$$ (eq-hessian)
 #
-# The Hessian changes by a congruence.
-# Its eigenvalues may change without bound, but how many are positive, zero and negative stays (Sylvester's law of
-# inertia).
+# The eigenvalues of the Hessian may change without bound, but the numbers of positive, zero and negative ones stay
+# (Sylvester's law of inertia).
 # A network with 8 hidden neurons on the first eight principal components of the images is small enough for its
 # whole Hessian:
 
@@ -122,7 +117,8 @@ def loss_at(flat):
 
 # %%
 point = torch.cat([w.flatten() for w in theta]).requires_grad_()
-optimiser = torch.optim.LBFGS([point], max_iter=100, line_search_fn="strong_wolfe")
+search = {"max_iter": 100, "line_search_fn": "strong_wolfe"}
+optimiser = torch.optim.LBFGS([point], **search)
 
 
 def closure():
@@ -158,25 +154,20 @@ story.orbit()
 
 # %% [markdown]
 # {numref}`fig-orbit` follows the orbit of {numref}`fig-level`.
-#
-# - *Flatness, as the largest eigenvalue measures it, is a property of the weights and not of the function.*
-# - *Weight decay chooses a point*: that where incoming and outgoing weights have the same norm
-#   ({prf:ref}`thm-noether`).
-# - *Speed depends on the point*: under gradient flow the loss falls at the rate $\lVert\nabla L\rVert^2$
-#   ({ref}`sec-teleport`).
+# *Flatness, as the largest eigenvalue measures it, is a property of the weights and not of the function.*
+# Weight decay and the speed of training distinguish points as well ({ref}`sec-noether`, {ref}`sec-teleport`).
 #
 # (sec-sharpness)=
 # ### Sharpness that does not depend on the orbit
 #
-# Measure a weight's change relative to the weight, with $|W|$ for the diagonal matrix of absolute values:
+# Measure a weight's change relative to the weight, with $|W|$ for the diagonal matrix of its absolute values:
 #
 # $$\lambda_{\max}\bigl(|W|\;\nabla^2L(W)\;|W|\bigr)$$ (eq-relative)
 #
-# is constant on orbits of scalings, signs and permutations.
-# For a diagonal $g$, $|gW| = |g|\,|W|$ cancels the factors of {eq}`eq-hessian` up to signs,
+# is constant on orbits of scalings, signs and permutations:
+# for a diagonal $g$, $|gW| = |g|\,|W|$ cancels the factors of {eq}`eq-hessian` up to signs,
 # which do not change eigenvalues.
 # This *relative sharpness* ({numref}`fig-orbit`) is the second-order form of *adaptive sharpness* {cite}`kwon2021`.
-# On orbits of $GL_n$ between linear layers it is not constant.
 #
 # ## What moves and what stays
 #
@@ -196,10 +187,8 @@ story.orbit()
 # :::
 #
 # :::{prf:proof}
-# The induction of {prf:ref}`prop-orbit` gives the first equation:
-# if layer $m-1$ gives $\varphi(A_{m-1})h$, then layer $m$ gives
-# $\sigma(A_m(W_mh + b_m)) = \varphi(A_m)\,\sigma(W_mh + b_m)$.
-# The same steps from layer $m+1$ on give the second equation, and $A_k = I$ the last one.
+# The induction of {prf:ref}`prop-orbit` up to layer $m$ is the first equation, from layer $m+1$ on the second,
+# and $A_k = I$ gives the last one.
 # :::
 
 # %% [markdown]
@@ -222,9 +211,8 @@ story.orbit()
 # :::
 #
 # {cite:t}`tran2024` prove it for perceptrons and convolutional networks, where the groups are monomial.
-#
 # In random networks with ReLU, tanh, GELU, $|x|$ or $x^2$ the equations {eq}`eq-layers` hold
-# (largest error {glue:text}`moved-error:.0e`), while the hidden activations change by at least
+# (largest error {glue:text}`moved-error:.0e`), while hidden activations change by at least
 # {glue:text}`moved-least:.0f` %.
 #
 # :::{admonition} Erratum: Godfrey et al. 2022, Theorem 4.2
@@ -234,55 +222,52 @@ story.orbit()
 # Where both products exist, the printed one changes the outputs by at least {glue:text}`wrong-index:.0f` %.
 # :::
 #
-# :::{admonition} Are these all symmetries?
-# :class: note
+# (sec-all)=
+# ### Are these all symmetries?
+#
 # *tanh: yes, for weights in general position.*
 # {cite:t}`sussmann1992` proved that two tanh networks with one hidden layer, no superfluous neuron
 # and the same function differ by a permutation with signs.
 # {cite:t}`chen1993` described these changes as a group, {cite:t}`kurkova1994` treated other activations,
-# and {cite:t}`fefferman1994` networks of any depth, for generic weights.
+# and {cite:t}`fefferman1994` networks of any depth.
 #
 # *ReLU: often, not always.*
 # {cite:t}`phuong2020` found, for layers that do not grow wider, networks whose only symmetries are permutations
 # and scalings.
 # {cite:t}`rolnick2020` recover weights from the places where the function bends, under conditions.
 # {cite:t}`grigsby2023` show mechanisms of *hidden* symmetries and that they become frequent with depth.
-# {doc}`07_shallow_relu` settles one hidden layer; the next section shows a symmetry that needs two.
-# :::
+# {doc}`07_shallow_relu` settles one hidden layer; {ref}`sec-deep` shows a symmetry that needs two.
 #
 # (sec-size)=
 # ### How large is the group?
 #
-# *Counted with its components, $G_{\mathrm{ReLU}}$ is larger than the set of matrices of rank one on a coarse scale
-# and smaller on a fine one.*
+# *On a coarse scale $G_{\mathrm{ReLU}}$ is larger than the set of matrices of rank one, on a fine one it is smaller.*
 # It has dimension $n$ and $n!$ components; the matrices of rank one have dimension $2n-1$.
 # Fill both, within the unit ball of the Frobenius norm, with balls of radius ε, and count by volume.
 # Rank one is the larger set below ε = {glue:text}`equal-16:.2f` for $n = 16$ and {glue:text}`equal-512:.3f` for
-# $n = 512$, asymptotically below $4e/n$.
+# $n = 512$.
 # Footnote 5 of {cite:t}`godfrey2022` finds it larger throughout; we do not have its calculation (appendix E.7).
 #
 # ### Shifts as well: affine intertwiners
 #
 # *With biases before and after it, a sigmoid can also be reflected, and exp shifted by any amount.*
-# Beyond the paper, let the change shift as well: $\sigma(ax + t) = b\,\sigma(x) + s$.
-# A search with $a = \pm1$ and $|t| \le 10$ finds these, and none for GELU and ReLU:
+# A search for $\sigma(ax + t) = b\,\sigma(x) + s$ with $a = \pm1$ and $|t| \le 10$ finds these, and none for GELU
+# and ReLU:
 
 # %% tags=["remove-input"]
 story.shifts(statements.shifts())
 
 # %% [markdown]
-# A sigmoid neuron can be turned round, $\sigma(-x) = 1 - \sigma(x)$, if the next bias takes up the 1.
-# For exp every $t$ is allowed, and for sin every multiple of π.
+# For example $\sigma(-x) = 1 - \sigma(x)$ for the sigmoid, and the next bias takes up the 1.
 #
 # (sec-deep)=
 # ## A hidden symmetry that needs depth
 #
 # *After a ReLU every value is nonnegative, so the next layer may have neurons that are active on all inputs.*
-# Take two such neurons, with nonnegative weights $W_2$ and biases $b_2$.
+# Take two such neurons, with positive weights $W_2$ and biases $b_2$.
 # For them ReLU does nothing, and every invertible $M$ with $MW_2 \ge 0$ and $Mb_2 \ge 0$ can be absorbed:
 # $(W_2, b_2, W_3) \to (MW_2, Mb_2, W_3M^{-1})$.
-# For positive $W_2$ and $b_2$ such $M$ contain an open set of the four-dimensional $GL_2$;
-# the group of ReLU has dimension 2.
+# Such $M$ have four dimensions, the group of ReLU has two.
 
 
 # %%
@@ -310,16 +295,15 @@ axes = {"xlabel": "s", "ylabel": "change of the outputs, %"}
 mean_curves(hidden, "s", "change", "acts on", **axes)
 
 # %% [markdown]
-# {numref}`fig-hidden` draws one line through this set.
-# The library does not look for such symmetries: they depend on the values of weights and not only on the graph
-# ({doc}`01c_any_network`).
+# {numref}`fig-hidden` follows one line of such $M$.
+# The library does not look for these symmetries, which depend on the values of weights ({doc}`01c_any_network`).
 #
 # (sec-noether)=
 # ## What training conserves
 #
 # *Every one-parameter group of symmetries with a symmetric generator gives a quantity
 # that gradient flow conserves, as Noether's theorem does in mechanics.
-# Weight decay lets the quantity decay at a known rate.*
+# Weight decay makes it fall at a known rate.*
 #
 # :::{prf:theorem} Noether for gradient flow
 # :label: thm-noether
@@ -400,12 +384,11 @@ story.drift()
 # in the linear network {glue:text}`drift-coarse:.1f` % at learning rate 0.4 and {glue:text}`drift-fine:.1f` %
 # at 0.1.
 # The unprotected entries change by {glue:text}`drift-free:.0f` % at every learning rate.
-# So training without decay remembers where on its orbit it began, up to the step size.
+# So training without decay keeps its place on the orbit, up to the step size.
 #
 # (sec-decay)=
 # ### What weight decay forgets
 #
-# Section 7 of {cite}`godfrey2022` names weight decay as a limitation; {prf:ref}`thm-noether` computes its effect.
 # For the scaling of one ReLU unit, $2Q_X$ is the sum of squares of the weights that enter it, bias included,
 # minus that of the weights that leave it: the *imbalance* of the unit.
 # {numref}`fig-imbalance` compares {eq}`eq-decay` with gradient descent on a network whose units start out of
@@ -414,12 +397,15 @@ story.drift()
 # %%
 flat = train.images.flatten(1).double()
 torch.manual_seed(seed)
-a, b, c = nn.Linear(64, 16), nn.Linear(16, 16), nn.Linear(16, len(train.classes))
-perceptron = nn.Sequential(a, nn.ReLU(), b, nn.ReLU(), c).double().eval().to(device)
+sizes = (64, 16), (16, 16), (16, len(train.classes))
+a, b, c = (nn.Linear(*size) for size in sizes)
+perceptron = nn.Sequential(a, nn.ReLU(), b, nn.ReLU(), c).double().eval()
+perceptron.to(device)
 flow_space = find_symmetries(perceptron, flat[:1])
 start = flow_space.sample(torch.Generator().manual_seed(seed), scale=0.5)
 unbalanced = flow_space.act(perceptron, start)
-decayed = decay.descent(flow_space, unbalanced, decays, steps, flat, train.labels)
+seen = flat, train.labels
+decayed = decay.descent(flow_space, unbalanced, decays, steps, *seen)
 
 # %% tags=["remove-input"] figure="fig-imbalance"
 story.imbalance()
@@ -429,22 +415,20 @@ story.imbalance()
 # It ends at {glue:text}`excess-none:.2f` times without decay, because the weights grow
 # and the imbalance does not, and at {glue:text}`excess-most:.2f` times with the strongest decay.
 #
-# Before batch norm, $2Q_X$ is the squared length $|w|^2$ of a unit's weights: every step lengthens $w$,
-# because the gradient is perpendicular to it, and decay shortens it.
 #
 # (sec-teleport)=
 # ## Teleportation: move along the orbit, then train on
 #
 # *Moving to a point of the orbit with a larger gradient speeds training up at first, and the advantage shrinks.*
 # The idea is called *teleportation* {cite}`zhao2022`.
-# Scale what enters neuron $i$ by $a_i$.
-# With $G_i^{\mathrm{in}}$ and $G_i^{\mathrm{out}}$ for the gradients of its incoming and outgoing weights,
-# {eq}`eq-gradient` gives
+# Scale what enters neuron $i$ by $a_i$, and let its incoming and outgoing weights have the gradients
+# $G_i^{\mathrm{in}}$ and $G_i^{\mathrm{out}}$.
+# Then {eq}`eq-gradient` gives
 #
 # $$
 # \begin{aligned}
 # &\lVert\nabla L\rVert^2 = \text{const} +{}\\
-# &\sum_i \bigl(\lVert G_i^{\mathrm{in}}\rVert^2/a_i^2 + a_i^2\,\lVert G_i^{\mathrm{out}}\rVert^2\bigr).
+# &\quad\sum_i \bigl(\lVert G_i^{\mathrm{in}}\rVert^2/a_i^2 + a_i^2\,\lVert G_i^{\mathrm{out}}\rVert^2\bigr).
 # \end{aligned}
 # $$ (eq-teleport)
 #
@@ -473,14 +457,13 @@ story.teleport()
 # With $r = 4$ the squared norm of the gradient grows {glue:text}`tele-gradient:.0f`-fold.
 # At learning rate 1 the loss after ten steps is {glue:text}`tele-early-four:.2f` instead of
 # {glue:text}`tele-early-plain:.2f`, and lower in {glue:text}`tele-ahead:.0f` of 20 networks.
-# A larger learning rate speeds plain descent up as well.
 # With the best of four learning rates, {glue:text}`tele-best-plain:.0f` for both,
 # the losses after 100 steps are {glue:text}`tele-end-four:.3f` and {glue:text}`tele-end-plain:.3f`,
 # and the moved network is ahead in {glue:text}`tele-still:.0f` of 20.
 # The price is curvature, which grows along the orbit too ({numref}`fig-orbit`):
 # at learning rate 6 the networks moved with $r = 4$ end at {glue:text}`tele-coarse-four:.2f`,
 # the unmoved at {glue:text}`tele-coarse:.2f`.
-# We measured the training loss only.
+# This is the training loss; we measured no other.
 #
 # (sec-residual)=
 # ## Residual connections constrain the layers they join
@@ -497,8 +480,6 @@ residual_block()
 #
 # $$A_m = \varphi_\sigma(A_l) \in G_\sigma.$$ (eq-tied)
 #
-# The membership is a condition: for $\sigma(x) = \sqrt{|x|}\,(2 + \sin 2\pi\log_2|x|)$ the scalar 2 has
-# $\varphi(2) = \sqrt2$, which is not in its group.
 # In general what is added must move alike:
 #
 # | what is added | to what | rule |
@@ -540,9 +521,8 @@ print(change)
 # :::
 #
 # The layer *inside* the block is free: its $A_2$ was drawn independently.
-# So the first identity of {eq}`eq-layers` holds there as well, $f_{\le2}(W') = \varphi(A_2)f_{\le2}(W)$.
-# The paper writes that "there doesn't seem to be a way" to obtain such an identity;
-# only the factorisation $f = f_{>2}\circ f_{\le2}$ fails.
+# So the first identity of {eq}`eq-layers` holds there as well, where the paper writes that
+# "there doesn't seem to be a way" to obtain it; only the factorisation $f = f_{>2}\circ f_{\le2}$ fails.
 #
 # ## Run it yourself
 #
@@ -561,7 +541,7 @@ teleported = orbits.teleportation(*small, [1.0, 2.0, 4.0], rates, seeds)
 # ## Adapt this
 #
 # Change `WithShortcut`: the library finds the rule of every sum.
-# Here the shortcut has weights of its own, so three independent elements are allowed.
+# This shortcut has weights of its own, so three independent elements are allowed.
 
 
 # %%
@@ -657,14 +637,15 @@ for (name, maker), s in itertools.product(makers.items(), range(6)):
     draw_again = torch.Generator().manual_seed(s)
     weights = orbits.start((8, 8, len(train.classes)), draw_again)
     weights = [w.to(device).requires_grad_() for w in weights]
-    first, optimiser = orbits.conserved(weights).diagonal().detach(), maker(weights)
+    first = orbits.conserved(weights).diagonal().detach()
+    optimiser = maker(weights)
     for step in range(1, 201):
         optimiser.zero_grad()
         loss_of(weights).backward()
         optimiser.step()
         if step % 20 == 0:
-            gap = (orbits.conserved(weights).diagonal() - first).norm() / first.norm()
-            rows.append([step, name, 100 * gap.item()])
+            gap = (orbits.conserved(weights).diagonal() - first).norm()
+            rows.append([step, name, 100 * (gap / first.norm()).item()])
 rows = pd.DataFrame(rows, columns=["step", "optimiser", "change"])
 axes = {"xlabel": "steps", "ylabel": "change of the diagonal, %", "log": True}
 mean_curves(rows, "step", "change", "optimiser", **axes)
@@ -692,16 +673,13 @@ mean_curves(rows, "step", "change", "optimiser", **axes)
 #
 # - The loss is constant on an orbit; gradient, Hessian and norm are not.
 #   The Hessian's signature and the relative sharpness are.
-# - Gradient flow conserves one quantity for each one-parameter group with symmetric generator;
-#   steps of finite size let it drift, over a fixed time about in proportion to the learning rate.
-#   Weight decay λ makes it fall by $e^{-2\lambda t}$.
+# - Gradient flow conserves one quantity for each one-parameter group with symmetric generator.
+#   Steps of finite size let it drift, and weight decay λ makes it fall by $e^{-2\lambda t}$.
 # - A network moved to a larger gradient trains faster at the same learning rate.
-#   With the best of four learning rates for each the lead is small, and at the largest a move
-#   with $r = 4$ does worse.
-# - What is added must move alike.
-#   An output added to a pre-activation asks for $A_m = \varphi(A_l)$ where the paper prints $A_m = A_l$.
-# - For tanh networks with generic weights and no superfluous neuron these are all symmetries.
-#   A deep ReLU network may have more, but no matrices beside these keep the function of all its weights.
+#   With the best of four learning rates for each the lead is small.
+# - Values that are added must move alike.
+#   An output added to a pre-activation needs $A_m = \varphi(A_l)$ where the paper prints $A_m = A_l$.
+# - For tanh networks with generic weights these are all symmetries; a deep ReLU network may have more.
 #
 # Back to {doc}`01_intertwiner_groups`, on to {doc}`01c_any_network`, which does all this for networks
 # that somebody else wrote.

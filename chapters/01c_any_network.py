@@ -287,14 +287,41 @@ print(block_space.dimension, block_report.output)
 # and then they are equal.
 # :::
 #
-# Nothing else is possible without biases:
+# Without biases nothing else is possible.
+# {cite:t}`tran2025` determine the largest group; conditions and proof are here ours.
 #
-# :::{prf:theorem} {cite}`tran2025`
+# :::{prf:theorem} All symmetries of attention
 # :label: thm-attention
-# Let two attention layers without biases have the same number of heads, of width $d$ at most that of the stream,
-# and weights in general position: of full rank, with products $W_q^\top W_k$ that differ from head to head.
-# They compute the same function if and only if a permutation of the heads and matrices $M, N$ as in
-# {prf:ref}`prop-attention` take one to the other.
+# In two attention layers without biases let every head have keys and values of its own, one width $d$,
+# and matrices $W_q, W_k, W_v, W_o$ of rank $d$; in each layer let the products $W_q^\top W_k$ differ from head to head.
+# The layers compute the same function, be it only on sequences of three vectors,
+# if and only if a permutation of the heads and matrices $M, N\in GL_d$ as in {prf:ref}`prop-attention`
+# take one to the other.
+# :::
+#
+# :::{prf:proof}
+# :class: dropdown
+#
+# Write $C = W_q^\top W_k/\sqrt d$ and $V = W_oW_v$ for each head.
+# At the token $x$ of the sequence $(y, y, x)$ with $u = y - x$, also under a causal mask, the output is
+#
+# $$\sum V x + \sum s(x^\top Cu)\,Vu,\qquad s(a) = \frac{2e^a}{1 + 2e^a},$$
+#
+# summed over heads.
+# Suppose two layers agree for all $x$ and $u$.
+# From $u = 0$ their $\sum V$ agree.
+# Subtract the two layers, and collect heads with one $C$: $\sum_j s(x^\top C_ju)\,E_ju = 0$ with different $C_j$.
+# For all $u$ outside a set of measure 0 the vectors $C_ju$ are different,
+# so there is an $x$ for which the numbers $a_j = x^\top C_ju$ are different.
+# Put $tx$ for $x$: $\sum_j s(ta_j)\,E_ju = 0$ for all real $t$, and so for complex $t$.
+# The poles of $s(ta)$ are at $t = (-\ln 2 + \mathrm i\pi m)/a$ with odd $m$.
+# Their real parts differ for different $a_j$, so no pole cancels and $E_ju = 0$ where $a_j \ne 0$;
+# then also where $a_j = 0$, as $s(0) \ne 0$.
+# So $E_j = 0$: because no $V$ is 0, every pair $(C, V)$ of one layer is one of the other.
+#
+# If $W_q^\top W_k = W_q'^\top W_k'$ and all have rank $d$, then $W_q^\top$ and $W_q'^\top$ have one image,
+# so $W_q' = MW_q$, and $W_k = M^\top W_k'$ because $W_q^\top$ is injective.
+# In the same way $W_o' = W_oN^{-1}$ and $W_v' = NW_v$.
 # :::
 #
 # Many transformers turn queries and keys by their position {cite}`su2024`.
@@ -372,7 +399,8 @@ recipe = replace(zoo.RECIPES["digits"], epochs=epochs)
 spec = zoo.Spec("resnet20", train, recipe, shape)
 network = zoo.get(spec, [seed], device=device)[0].network.double().eval()
 res_space = find_symmetries(network, images[:1])
-cut = moved.left_behind(res_space, network, res_space.sample(draw), images, labels)
+element = res_space.sample(draw)
+cut = moved.left_behind(res_space, network, element, images, labels)
 
 # %% [markdown]
 # (sec-public)=
@@ -510,9 +538,12 @@ class Tied(nn.Module):
         return self.sigma(self.encode(x)) @ self.encode.weight
 
 
-of_tied = lambda f: find_symmetries(Tied(f).eval(), torch.zeros(1, 5)).spaces[0].group
-assert of_tied(torch.relu) == "Σ_3"
-assert of_tied(torch.tanh) == "Σ_3 ⋉ ({±1})^3"
+def of_tied(sigma):
+    space = find_symmetries(Tied(sigma).eval(), torch.zeros(1, 5))
+    return space.spaces[0].group
+
+
+print(f"ReLU: {of_tied(torch.relu)}, tanh: {of_tied(torch.tanh)}")
 
 # %% [markdown]
 # ::::{solution-end}
@@ -550,11 +581,13 @@ assert of_tied(torch.tanh) == "Σ_3 ⋉ ({±1})^3"
 # a bias, a position) may be changed by any multiple of $\mathbf 1$, for example to have mean 0.
 
 # %%
-vit = models.randomised(models.of_torchvision("a vision transformer"), draw).to(device)
-inputs = torch.randn(2, 3, 32, 32, generator=draw, dtype=torch.float64).to(device)
-streams = [s for s in find_symmetries(vit, inputs).spaces if s.why == ["layer_norm"]]
+vit = models.of_torchvision("a vision transformer")
+vit = models.randomised(vit, draw).to(device)
+inputs = torch.randn(2, 3, 32, 32, generator=draw).double().to(device)
+spaces = find_symmetries(vit, inputs).spaces
+stream = next(space for space in spaces if space.why == ["layer_norm"])
 centred = copy.deepcopy(vit)
-for name in streams[0].writers:
+for name in stream.writers:
     x = centred.state_dict()[name]
     x -= x.mean(0 if len(x) == 32 else -1, keepdim=True)
 assert relative_error(centred(inputs), vit(inputs)) < 1e-9

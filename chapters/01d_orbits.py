@@ -62,8 +62,8 @@ from typing import Literal
 dataset: Literal["digits"] = "digits"  # images of 8 × 8 pixels
 device: str = "cpu"  # or "cuda", or "auto": a GPU where there is one
 seed: int = 0  # of initialisation, data order and group elements
-outlier: float = 10.0  # the value that one channel of a residual stream starts with
-short_epochs: int = 6  # of the training of transformers and convolutional networks
+outlier: float = 10.0  # one channel of a residual stream starts with it
+short_epochs: int = 6  # of training transformers and convolutional networks
 transformers: int = 1  # trained with and without an outlier
 pairs: int = 1  # of convolutional networks
 bits: list[int] = [4, 8]  # that weights and values are rounded to
@@ -162,7 +162,10 @@ story.channels({way: x.abs().mean(0).tolist() for way, x in sizes.items()})
 
 
 # %%
-@run.table(trial=range(transformers), uses=["outlier", "short_epochs", "bits"])
+known = ["outlier", "short_epochs", "bits"]
+
+
+@run.table(trial=range(transformers), uses=known)
 def rotated(trial):
     pair = [transformer(size, trial) for size in (outlier, 0.0)]
     turn = weightspace.hadamard(32, run.generator(trial)).to(images)
@@ -195,11 +198,13 @@ def rotated(trial):
 # Then average the weights:
 
 # %%
-convolutional = zoo.Spec("myrtle", train, short, {"width": 16, "in_channels": 1})
+small = {"width": 16, "in_channels": 1}
+convolutional = zoo.Spec("myrtle", train, short, small)
 seeds = range(seed, seed + 2 * pairs)
 found = zoo.get(convolutional, seeds, device=device)
 trained = [each.network.eval() for each in found]
-both = [{"trial": k, "couple": trained[2 * k : 2 * k + 2]} for k in range(pairs)]
+couples = [trained[2 * k : 2 * k + 2] for k in range(pairs)]
+both = [{"trial": k, "couple": two} for k, two in enumerate(couples)]
 
 
 @run.table(cases=both, uses=["short_epochs"])
@@ -207,7 +212,8 @@ def merged(trial, couple):
     one, two = couple
     space = find_symmetries(one, test.images[:1])
     near = match(space, one, two, inputs=train.images[:300]).model
-    return places.halfway(one, {"as trained": two, "matched": near}, train, test)
+    others = {"as trained": two, "matched": near}
+    return places.halfway(one, others, train, test)
 
 
 # %% [markdown]
@@ -240,9 +246,9 @@ network = zoo.get(spec, [seed], device=device)[0].network.double().eval()
 res_space = find_symmetries(network, images[:1])
 element = res_space.sample(draw)
 
-moved = res_space.act(network, element)
-normal = [weightspace.canonicalise(res_space, net).model for net in (network, moved)]
-gaps = [places.apart(network, moved), places.apart(*normal)]
+both = network, res_space.act(network, element)
+normal = [weightspace.canonicalise(res_space, each).model for each in both]
+gaps = [places.apart(*both), places.apart(*normal)]
 print(gaps)
 
 # %% [markdown]
@@ -397,7 +403,8 @@ story.equalising()
 # %% figure="fig-ex-slice"
 even_net = transformer(0.0, 0)
 even_space = find_symmetries(even_net, images[:1])
-axes = rounding.principal_axes(even_net, train.images.double(), *rounding.NORMS, "norm")
+reads, seen = (*rounding.NORMS, "norm"), train.images.double()
+axes = rounding.principal_axes(even_net, seen, *reads)
 turned = even_space.act(even_net, {"block1.norm1": axes})
 rows = []
 for way, model in {"as trained": even_net, "principal axes": turned}.items():
@@ -405,8 +412,9 @@ for way, model in {"as trained": even_net, "principal axes": turned}.items():
         right = evaluate(rounding.sliced(model, kept), images, labels)
         rows.append([way, kept, 100 * right])
 sliced = pd.DataFrame(rows, columns=["way", "channels", "accuracy"])
-label = {"xlabel": "channels that stay", "ylabel": "accuracy, %"}
-mean_curves(sliced, "channels", "accuracy", "way", colours=story.NETWORK_COLOURS, **label)
+look = {"xlabel": "channels that stay", "ylabel": "accuracy, %"}
+look["colours"] = story.NETWORK_COLOURS
+mean_curves(sliced, "channels", "accuracy", "way", **look)
 
 # %% [markdown]
 # {numref}`fig-ex-slice` shows both.

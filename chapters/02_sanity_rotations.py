@@ -73,9 +73,9 @@ trials: int = 2  # transformations drawn for each group
 epochs: int = 12  # of the networks' training
 finetuning_epochs: int = 3  # of the paper's protocol
 repair_epochs: int = 8  # of the finetuning that is followed epoch by epoch
-budgets: list[int] = [1, 4]  # epochs of finetunings that are compared, one for each
-layers: list[int] = [1, 2, 3]  # convolutions that are transformed, from 1 to 4
-fit_images: int = 500  # training images that the best linear map is fitted on, at most
+budgets: list[int] = [1, 4]  # epochs of finetunings that are compared
+layers: list[int] = [1, 2, 3]  # convolutions that are changed, from 1 to 4
+fit_images: int = 500  # training images that a map is fitted on, at most
 test_images: int = 300  # test images that it is judged on, at most
 
 # %% tags=["remove-input"] figure="fig-own-group"
@@ -103,8 +103,9 @@ turn = torch.tensor([[c, -c], [c, c]])
 hidden, wanted = torch.relu(z @ turn.T), torch.relu(z)
 B = torch.linalg.lstsq(hidden, wanted).solution.T
 repaired = hidden @ B.T
-for name, each in {"hidden": hidden, "repaired": repaired, "wanted": wanted}.items():
-    print(f"third input, {name}: {[round(value, 2) for value in each[2].tolist()]}")
+steps = {"hidden": hidden, "repaired": repaired, "wanted": wanted}
+for name, values in steps.items():
+    print(f"third input, {name}: {values[2].round(decimals=2).tolist()}")
 
 # %% [markdown]
 # | $z$ | $Az$ | $\sigma(Az)$ | $B\sigma(Az)$ | wanted: $\sigma(z)$ |
@@ -169,7 +170,8 @@ networks = {}
 for name in ("relu", "tanh", "gelu", "abs", "identity"):
     spec = zoo.Spec("myrtle", digits, recipe, shape | {"activation": name})
     seeds = range(seed, seed + (baselines if name == "relu" else 1))
-    networks[name] = [each.network for each in zoo.get(spec, seeds, device=device)]
+    found = zoo.get(spec, seeds, device=device)
+    networks[name] = [each.network for each in found]
 f = copy.deepcopy(networks["relu"][0]).double().eval()
 images = digits.images[:fit_images]
 seen, answers = test.images[:test_images], test.labels[:test_images]
@@ -186,9 +188,10 @@ with torch.no_grad():
     B = torch.linalg.lstsq(X, Y).solution.T
     unexplained = (X @ B.T - Y).square().sum() / Y.square().sum()
 
-theirs = sanity.best_linear_map(f, "conv2", f.relu2, {"one": [A]}, **use)
-print(f"by hand {100 * unexplained:.2f} %, ours {100 * theirs['unexplained'][0]:.2f} %")
-print(f"accuracy lost: {theirs['penalty'][0]:.1f} points")
+fit = sanity.best_linear_map(f, "conv2", f.relu2, {"one": [A]}, **use).iloc[0]
+print(f"unexplained by hand: {100 * unexplained:.2f} %")
+print(f"by the library: {100 * fit['unexplained']:.2f} %")
+print(f"accuracy lost: {fit['penalty']:.1f} points")
 
 # %% [markdown]
 # The library's `sanity.best_linear_map` does the same for all kinds of matrices: permutations alone, with signs,
@@ -303,30 +306,34 @@ def drawn(group, layer, trial):
     return sanity.draw(group, channels, order)
 
 
-@run.table(
-    cases=each_layer,
-    uses=["dataset", "width", "epochs", "trials", "fit_images", "test_images"],
-)
+by = ["dataset", "width", "epochs"]
+known = [*by, "trials", "fit_images", "test_images"]
+
+
+@run.table(cases=each_layer, uses=known)
 def best_linear_map(activation, layer, network):
-    draws = {n: [drawn(n, layer, t) for t in range(trials)] for n in sanity.TRANSFORMS}
+    draws = {
+        group: [drawn(group, layer, trial) for trial in range(trials)]
+        for group in sanity.TRANSFORMS
+    }
     bend = network.get_submodule(f"{activation}{layer}")
-    table = sanity.best_linear_map(network, f"conv{layer}", bend, draws, **use)
+    place = f"conv{layer}"
+    table = sanity.best_linear_map(network, place, bend, draws, **use)
     return table.assign(holds=table["unexplained"] > 1e-6)
 
 
 # %%
-by = ["dataset", "width", "epochs"]
-
-
 def tune(group, layer, trial, recipe):
     """One finetuning; the same trial has the same order of the data."""
-    A, where = drawn(group, layer, trial), {"seed": 1000 * seed + trial, "device": device}
-    return sanity.finetuned(g, f"conv{layer}", A, digits, test, recipe, **where)
+    A, where = drawn(group, layer, trial), f"conv{layer}"
+    same = {"seed": 1000 * seed + trial, "device": device}
+    return sanity.finetuned(g, where, A, digits, test, recipe, **same)
 
 
-@run.table(
-    trial=range(trials), layer=layers, group=GROUPS, uses=[*by, "finetuning_epochs"]
-)
+each_one = {"trial": range(trials), "layer": layers, "group": GROUPS}
+
+
+@run.table(**each_one, uses=[*by, "finetuning_epochs"])
 def finetuned(layer, group, trial):
     return tune(group, layer, trial, short)
 
@@ -461,7 +468,7 @@ print(ours.groupby("group")["unexplained"].mean().round(3).to_string())
 
 # %% figure="fig-ex-turn"
 def expected(u, v):
-    """The mean of the product of two ReLUs of a normal vector, for unit vectors as rows."""
+    """E[σ(u·z)σ(v·z)] for unit vectors as rows, z standard normal."""
     angle = np.arccos(np.clip(u @ v.T, -1, 1))
     return (np.sin(angle) + (np.pi - angle) * np.cos(angle)) / (2 * np.pi)
 
@@ -479,9 +486,8 @@ for degrees in range(0, 181, 30):
         rest = Y - X @ np.linalg.lstsq(X, Y, rcond=None)[0]
         share = 100 * (rest**2).sum() / (Y**2).sum()
         found.append({"angle": degrees, "by": "regression", "share": share})
-mean_curves(
-    pd.DataFrame(found), "angle", "share", "by", xlabel="angle, °", ylabel="share, %"
-)
+axes = {"xlabel": "angle, °", "ylabel": "share, %"}
+mean_curves(pd.DataFrame(found), "angle", "share", "by", **axes)
 
 # %% [markdown]
 # ::::{solution-end}
@@ -502,24 +508,25 @@ mean_curves(
 
 # %% figure="fig-ex-scales"
 def left_unexplained(name, scale):
-    """Shares for positive scalings whose logarithms have this standard deviation."""
+    """Shares for positive scalings, of which `scale` is the spread."""
     net = networks[name][0]
     G = GReLU(net.conv1.out_channels)
     draws = [G.sample(run.generator(k), scale=scale) for k in range(8)]
     bend = net.get_submodule(f"{name}1")
-    where = {"images": images[:100], "test_images": seen, "test_labels": answers}
-    table = sanity.best_linear_map(net, "conv1", bend, {"any": draws}, **where)
+    some = use | {"images": images[:100]}
+    table = sanity.best_linear_map(net, "conv1", bend, {"": draws}, **some)
     return 100 * table["unexplained"]
 
 
 found = [
-    {"spread": scale, "activation": story.TITLES.get(name, name), "share": share}
+    [scale, story.TITLES.get(name, name), share]
     for name in ("tanh", "gelu")
     for scale in (0.1, 0.5, 1.0, 2.0, 3.0)
     for share in left_unexplained(name, scale)
 ]
-spread = {"xlabel": "standard deviation of log scalings", "ylabel": "unexplained, %"}
-mean_curves(pd.DataFrame(found), "spread", "share", "activation", **spread)
+found = pd.DataFrame(found, columns=["spread", "activation", "share"])
+axes = {"xlabel": "spread of log scalings", "ylabel": "unexplained, %"}
+mean_curves(found, "spread", "share", "activation", **axes)
 
 # %% [markdown]
 # {numref}`fig-ex-scales` has both curves.
@@ -560,13 +567,13 @@ mean_curves(pd.DataFrame(found), "spread", "share", "activation", **spread)
 # %% figure="fig-ex-untrained"
 fresh = models.myrtle(**shape, seed=seed).to(device)
 pair = ("positive scalings", "orthogonal")
-draws = {n: [drawn(n, layers[0], trial) for trial in range(trials)] for n in pair}
-both = pd.concat(
-    sanity.best_linear_map(net, f"conv{layers[0]}", nn.ReLU(), draws, **use).assign(
-        network=name
-    )
+place, relu = f"conv{layers[0]}", nn.ReLU()
+draws = {n: [drawn(n, layers[0], k) for k in range(trials)] for n in pair}
+tables = {
+    name: sanity.best_linear_map(net, place, relu, draws, **use)
     for name, net in {"trained": g, "untrained": fresh}.items()
-)
+}
+both = pd.concat(tables, names=["network"]).reset_index("network")
 both["share"] = (100 * both["unexplained"]).round(6)
 heatmap(both, "group", "network", "share", label="unexplained, %")
 

@@ -48,8 +48,7 @@
 # Without a map the back is wrong about two images, after a permutation about one.
 # A permutation *with positive scalings* makes no error.
 # If training differed only by symmetries of the weights, such a map would lose nothing between any two networks.
-# In trained networks such a map loses accuracy.
-# How much depends on the network, and on where the search for the map starts.
+# In trained networks it loses accuracy; how much depends on where the search for it starts.
 
 # %% tags=["hide-input"]
 from copy import deepcopy
@@ -97,7 +96,7 @@ compared_layers: list[int] = [2]  # and where, from 1 to 4
 compared_ranks: list[int] = [4, 2, 1]
 resnet_width: int = 4  # channels of the residual network's first stage
 resnet_pairs: int = 1  # of residual networks for each slope
-published: int = 0  # pairs of published ResNet-20 whose blocks are cut, on CIFAR-10; 0: the trained ones
+published: int = 0  # pairs of published ResNet-20 (CIFAR-10); 0: trained ones
 resnet_images: int = 800  # of each set, for stitches inside such networks
 slopes: list[float] = [0.0, 0.5, 1.0]  # of LeakyReLU; at 1 it is the identity
 
@@ -126,20 +125,21 @@ drawings.stitch_diagram()
 # $$ (eq-penalty)
 #
 # in points of accuracy: *lower is better*, and 0 means that nothing is lost.
-# To see a stitch at work, train small networks on handwritten digits: $f$, which the code calls `f`,
-# and $\tilde f$, which it calls `g`.
+# The networks are *Myrtle CNNs*: four convolutions, each with batch norm and ReLU, then a linear layer.
+# The paper counts the four ReLUs as layers 3, 6, 10 and 14; in the code they are `relu1` to `relu4`.
+# This page trains small ones on handwritten digits: $f$, and $\tilde f$, which the code calls `g`.
 
 # %%
 device = devices.pick(device)
-whole, test = (data.load(dataset, split, device=device) for split in ("train", "test"))
+whole, test = (data.load(dataset, k, device=device) for k in ("train", "test"))
 shape = {"width": width, "in_channels": whole.images.shape[1]}
 digits = dataset == "digits"
-recipe = replace(zoo.RECIPES["digits" if digits else "growing"], epochs=epochs)
-spec = zoo.Spec("myrtle", whole, recipe, shape)
+recipe = zoo.RECIPES["digits" if digits else "growing"]
+spec = zoo.Spec("myrtle", whole, replace(recipe, epochs=epochs), shape)
 couples = zoo.pairs(spec, pairs, seed=seed, device=device)
 draw = torch.Generator().manual_seed(seed)
-order = torch.randperm(min(stitch_images, len(whole)), generator=draw)
-train, validation = whole[order[validation_images:]], whole[order[:validation_images]]
+drawn = whole[torch.randperm(min(stitch_images, len(whole)), generator=draw)]
+validation, train = drawn[:validation_images], drawn[validation_images:]
 f, g = couples[0]
 
 # %% [markdown]
@@ -172,8 +172,8 @@ with torch.no_grad():
 fitted = {"full": {"kind": "least squares"}}
 fitted |= {f"rank {r}": {"kind": "low rank", "rank": r} for r in (4, 2, 1)}
 fitted |= {"G_ReLU": {"kind": "scaled permutation"}}
-maps = {name: stitch(f, g, **same, **kind).stitch for name, kind in fitted.items()}
-drawings.map_pictures({name: each.weight.flatten(1) for name, each in maps.items()})
+maps = {k: stitch(f, g, **same, **kind).stitch for k, kind in fitted.items()}
+drawings.map_pictures({k: each.weight.flatten(1) for k, each in maps.items()})
 
 # %% [markdown]
 # ## A stitch that loses nothing
@@ -189,61 +189,27 @@ drawings.map_pictures({name: each.weight.flatten(1) for name, each in maps.items
 # :::
 #
 # The table above is this theorem for two channels.
-# It is also the best test of a stitching method: move a network by a known $A$, and see whether the method finds it.
+# It is also a test of a stitching method: move a network by a known $A$, and see whether the method finds it.
 
 # %% tags=["remove-cell"]
 plain = models.myrtle(**shape, norm=False, seed=seed).to(device).eval()
 planted = experiments.known_elements(plain, train, test.images[:1], seed, device)
 
 # %% [markdown]
-# It does.
-# We made 15 trials, five at each of three layers of an untrained network.
-# The stitched network computed the same outputs as the first one, up to rounding in single precision
+# On this page it does, in 15 trials at three layers of an untrained network, up to rounding in single precision
 # (largest relative error {glue:text}`known-error:.0e`).
 # A channel that is never active may be sent anywhere, so $A$ itself is determined only on the active ones.
 #
+# (sec-smallest)=
 # The theorem says that the group suffices.
-# The paper calls it the *minimal* class of stitches.
-# That is a further statement, which the following proposition of ours makes exact.
+# The paper calls it the *minimal* class of stitches, which says more.
+# That is so if the back is injective and the activations span the space.
+# But where batch norm is re-estimated after the stitch, a smaller class keeps the accuracy:
+# $\psi$ and $c\psi$ with $c > 0$ then give every input the same class ({ref}`ex-smallest`).
 #
-# :::{prf:proposition} When the group is the smallest class of stitches
-# :label: prop-smallest
-# Let $\sigma$ act on $\mathbb R^n$ at layer $l$, and let $K$ be the set of matrices $M$
-# with $f_{>l}(M f_{\le l}(x)) = f_{>l}(f_{\le l}(x))$ for all inputs $x$.
+# ## Finding a permutation
 #
-# 1. If $\tilde f$ is $f$ moved by $A_1, A_2, \dots$, then a matrix $\psi$ has $S(f, \tilde f, l, \psi) = f$ iff
-#    $\varphi_\sigma(A_l)^{-1}\psi\in K$.
-# 2. If the activations $f_{\le l}(x)$ span $\mathbb R^n$ and $f_{>l}$ is injective, then $K = \{I\}$.
-#    Every set of matrices that contains a $\psi$ with $S(f, \tilde f, l, \psi) = f$ for each $\tilde f$ contains
-#    all of $\varphi_\sigma(G_{\sigma_n})$.
-# 3. Let $f_{>l}$ be positively homogeneous, or let it begin with a linear layer and a batch norm
-#    that is re-estimated after the stitch (with no constant added to its variances).
-#    Then $\psi$ and $c\psi$, $c>0$, give every input the same class.
-#    For ReLU the matrices $PD$ with $\det D = 1$, one for each element of $G_{\mathrm{ReLU}}/\mathbb R_{>0}$,
-#    therefore keep the accuracy for every $\tilde f$.
-#    The group is not the smallest class that keeps it.
-# :::
-#
-# :::{prf:proof}
-# :class: dropdown
-# (1) $S(f, \tilde f, l, \psi) = f_{>l}\circ\varphi_\sigma(A_l)^{-1}\psi\circ f_{\le l}$.
-# (2) If $f_{>l}$ is injective and $M\in K$, then $M$ fixes all $f_{\le l}(x)$.
-# These span $\mathbb R^n$, so $M = I$.
-# By (1) only $\psi = \varphi_\sigma(A_l)$ has $S = f$, and every element of $G_{\sigma_n}$ occurs as $A_l$.
-# (3) If $f_{>l}(ch) = c^kf_{>l}(h)$ for $c>0$, all outputs are multiplied by $c^k>0$,
-# and the largest one stays the largest.
-# A linear layer with bias $b$ maps $ch$ to $cz + b$, where $z$ is its value at $h$ without the bias.
-# If $z$ has mean $\mu$ and deviation $s$ over the training images, $cz+b$ has $c\mu+b$ and $cs$.
-# Batch norm divides $cz + b - (c\mu+b)$ by $cs$, which gives $(z-\mu)/s$ for every $c$.
-# At last, $PD$ has the positive multiple $cPD$ with $c = (\det D)^{-1/n}$, and $\det(cD) = 1$.
-# :::
-#
-# A continuous map to fewer than $n$ outputs is not injective, so (2) does not apply to a classifier
-# with $n$ larger than its number of classes.
-# The re-estimated batch norm of (3) is the paper's own protocol; {ref}`sec-batch-norm` tries it.
-#
-# ## Finding a permutation from activations
-#
+# **From activations.**
 # Write $a_i$ for the activations of channel $i$ of $f$ over all images and pixels,
 # $b_j$ for those of channel $j$ of $\tilde f$, and $c_{ij}$ for their cosine.
 # Match the channels so that the sum of cosines is largest, and give every channel that is ever active the norm of
@@ -271,21 +237,17 @@ assert torch.allclose(matched, theirs.weight.cpu().flatten(1), rtol=1e-3)
 # %% figure="fig-matched"
 of_pairs, ranked = cosines[channel_f, channel_g].sort(descending=True)
 best = [(channel_f[k], channel_g[k]) for k in ranked[:4].tolist()]
-maps = [activations(net, [layer], test.images[:1])[layer][0] for net in (f, g)]
+maps = [activations(n, [layer], test.images[:1])[layer][0] for n in (f, g)]
 drawings.matched_channels(test.images[0, 0], *maps, best)
 
 # %% [markdown]
-# {numref}`fig-matched` shows four matched channels.
-# Their cosine is {glue:text}`cosine-best:.2f` for the best of all pairs and {glue:text}`cosine-median:.2f` for the
-# median one.
-# Such numbers mean little by themselves, since activations after a ReLU are nonnegative.
+# {numref}`fig-matched` shows the four best matches; the median cosine of all is {glue:text}`cosine-median:.2f`.
+# Such a number means little by itself, since activations after a ReLU are nonnegative.
 # At layer 10 an *untrained* front finds partners with a mean cosine of {glue:text}`cosine-untrained-10:.2f`,
 # the trained one of {glue:text}`cosine-trained-10:.2f` ({ref}`ex-cosines`).
 #
-# (sec-optimisers)=
-# ## Finding a permutation by a loss
-#
-# Activations do not know what the rest of the network needs.
+# **By a loss.**
+# Activations do not show what the rest of the network needs.
 # The loss of the stitched network does, but a permutation has no derivative.
 # *Doubly stochastic* matrices have one: nonnegative, with rows and columns that sum to 1.
 # They form a convex set, Birkhoff's polytope, whose corners are the permutations.
@@ -316,8 +278,7 @@ matrix_slider(softer, temperatures, label="temperature", name="sinkhorn")
 
 # %% [markdown]
 # Forward, the method uses the best permutation for the scores.
-# Backward, it uses the gradient of Sinkhorn's matrix.
-# This is called a *straight-through* gradient.
+# Backward, it uses the gradient of Sinkhorn's matrix, a *straight-through* gradient.
 # In formulas, for a matrix $T$ of scores, Sinkhorn's matrix $P_\tau(T)$ at temperature $\tau$
 # and the best permutation $P_0(T)$:
 #
@@ -347,8 +308,7 @@ def element(scores, log_scales, temperature):
 scores = cosines.T.clone().to(device).requires_grad_()
 log_scales = matched.sum(1).log().to(device).requires_grad_()
 adam = torch.optim.Adam([scores, log_scales], lr=0.01)
-with torch.no_grad():
-    values = f[:cut](few.images)
+values = f[:cut](few.images).detach()
 for k in range(100):
     psi = element(scores, log_scales, 0.3 * 0.1 ** (k / 100))
     batch = torch.randint(len(few), (64,), generator=draw)
@@ -368,7 +328,7 @@ for ours, grad in zip(start, (theirs.scores.grad, theirs.log_scales.grad), stric
     assert relative_error(ours.grad, grad) < 1e-2
 
 # %%
-quick = replace(STITCH_RECIPES["digits" if digits else "fast"], epochs=stitch_epochs)
+quick = STITCH_RECIPES["digits" if digits else "fast"]
 theirs = stitch(f, g, kind="G_ReLU", recipe=replace(quick, epochs=12), **same)
 psi = element(scores, log_scales, 0.03).detach()
 keeps = {"assignment": matched, "by hand": psi, "library": theirs.stitch}
@@ -377,8 +337,9 @@ for name, psi in keeps.items():
     print(f"{name}: {keeps[name]:.1%}")
 
 # %% [markdown]
-# The assignment alone keeps {glue:text}`by-assignment:.0f` %, a hundred steps of training {glue:text}`by-hand:.0f` %;
-# alone $f$ has {glue:text}`f-alone:.0f` % and $\tilde f$ {glue:text}`g-alone:.0f` %.
+# The assignment alone reaches an accuracy of {glue:text}`by-assignment:.0f` %, a hundred steps of training
+# {glue:text}`by-hand:.0f` %;
+# the networks have {glue:text}`f-alone:.0f` and {glue:text}`g-alone:.0f` %.
 # The library's `"G_ReLU"` is the same method, trained by a *recipe* (epochs, optimiser, learning rate).
 #
 # The paper's way is a *relaxation*.
@@ -395,68 +356,75 @@ for name, psi in keeps.items():
 story.penalties()
 
 # %% [markdown]
-# - *A full matrix loses {glue:text}`full-low:.1f` to {glue:text}`full-high:.1f` points*, as printed:
-#   the two differ by at most {glue:text}`full-off:.1f` points.
-#   The full matrix loses less than the group at every layer, so training differs by more than the symmetries
-#   that a search finds.
+# - *A full matrix loses {glue:text}`full-low:.1f` to {glue:text}`full-high:.1f` points*, within
+#   {glue:text}`full-off:.1f` points of the printed values.
+#   It loses less than the group at every layer, so training differs by more than the symmetries that a search finds.
 # - *Start and training decide between the group and rank 4.*
 #   The low ranks start at random, as in the paper, and lose {glue:text}`rank-4-low:.0f` to
 #   {glue:text}`rank-4-high:.0f` points at rank 4.
 #   The group loses less in each pair from activations, and *more* in each pair from a random start:
 #   {glue:text}`relaxed-low:.0f` to {glue:text}`relaxed-high:.0f` points by the paper's relaxation.
-# - *The relaxation was not trained as in the paper.*
-#   It had four epochs of Adam, the paper's twenty of plain SGD.
-#   In print the group loses {glue:text}`printed-group-low:.0f` to {glue:text}`printed-group-high:.0f` points,
-#   less than rank 4 at every layer.
-# - *In narrow, less trained networks the group loses more.*
-#   At width 16 and {glue:text}`alone-narrow:.0f` % it loses {glue:text}`narrow-low:.0f` to
-#   {glue:text}`narrow-high:.0f` points from activations.
-#   Width and training differ there, so neither is shown to be the cause.
+# - *The relaxation was not trained as in the paper*, but for four epochs of Adam instead of twenty of plain SGD.
+#   In print the group loses less than rank 4 at every layer.
+# - *In narrow, less trained networks the group loses more*: {glue:text}`narrow-low:.0f` to
+#   {glue:text}`narrow-high:.0f` points at width 16, from activations.
+#   Width and training both differ there, so neither is shown to be the cause.
 #
-# Without any map the two halves of width 64 lose {glue:text}`none:.0f` points: chance is left.
+# Without any map the stitched network is near chance.
 #
 # (sec-dimensions)=
-# Is the group the smaller family?
-# By dimension it is: $n$ against $2nr - r^2$ for rank $r$, already $2n - 1$ for rank 1.
-# But the group has $n!$ separate pieces, one for each permutation.
-# To choose one of them takes $\log_2 n!$ bits: 296 for 64 channels.
-#
 # (sec-protocols)=
 # **On equal terms.**
-# {numref}`fig-protocols` gives every family the same start, protocol and number of epochs,
-# on handwritten digits at width 16.
+# Is the group the smaller family?
+# By dimension it is: $n$ against $2nr - r^2$ for rank $r$ ({ref}`ex-rank-r`).
+# But it has $n!$ separate pieces, one for each permutation, among which a search must choose.
+# {numref}`fig-protocols` gives every family the same start, number of epochs and treatment of batch norm
+# ({ref}`sec-batch-norm`), on handwritten digits at width 16.
 # At layers 3 and 6 rank 4 loses *less* than the group, in each of four pairs and by each of three protocols.
 # At layers 6, 10 and 14 rank 1 loses more than the group, again in each.
-# Rank 2 against the group is undecided: the differences change sign with layer and protocol.
 
 # %% tags=["remove-input"] figure="fig-protocols"
 story.protocols()
 
 # %% [markdown]
 # *What would change it.*
-# Equal starts at width 64 would: low ranks from a truncated regression there.
-# They are not recorded.
+# Equal starts at width 64, with low ranks from a truncated regression, which are not recorded.
 #
+# (sec-starred)=
+# **Residual blocks.**
+# {numref}`fig-blocks` has closed forms for {glue:text}`block-pairs:.0f` pairs of ResNet-20 of the paper's width,
+# which others trained on CIFAR-10 and published.
+# *At the ends of two blocks (layers 19 and 51) a full map loses {glue:text}`ends-full-low:.0f` to
+# {glue:text}`ends-full-high:.0f` points, a permutation with scalings {glue:text}`ends-group-low:.0f` to
+# {glue:text}`ends-group-high:.0f`.*
+# After the last block only the average and a linear layer follow, and both lose little.
+# Inside a block (starred layers) the shortcut passes beside the cut, as in the authors' code,
+# and carries the first network's channels, unmatched, into the back.
+# There even the full map loses up to {glue:text}`inside-full-high:.0f` points,
+# so such a penalty measures the shortcut as well as the map.
+# The paper trains its maps, and its full ones lose at most 21 points.
+
+# %% tags=["remove-input"] figure="fig-blocks"
+story.residual_blocks()
+
+# %% [markdown]
 # (sec-batch-norm)=
 # ## Two papers, two protocols
 #
-# *Re-estimating batch norm after the stitch lowers the mean penalty of the same map by up to
-# {glue:text}`norm-lowers:.0f` points, at width 16 on CIFAR-10.*
+# *Re-estimating batch norm after the stitch lowers the mean penalty of the same map
+# by up to {glue:text}`norm-lowers:.0f` points, and raises it in no pair* (width 16, CIFAR-10, {numref}`fig-norms`).
 # One paper stitches with batch norm *frozen* {cite}`csiszarik2021`: both networks stay in evaluation mode.
 # The other *re-estimates* its statistics on training images that pass the stitch {cite}`godfrey2022`.
-# {numref}`fig-norms` changes nothing else, for maps in closed form.
-# On average over layers 3, 6 and 10, least squares loses {glue:text}`frozen-full:.1f` points with frozen statistics
-# and {glue:text}`again-full:.1f` with re-estimated ones.
-# In every pair and at every layer both maps lose as much as before, or less.
-# ResNet-20 of the paper's width agrees in the mean over eight pairs, at the ends of blocks ({numref}`fig-blocks`).
-# Numbers of the two papers cannot be compared before this is settled.
+# Least squares loses {glue:text}`frozen-full:.1f` points with frozen statistics
+# and {glue:text}`again-full:.1f` with re-estimated ones, on average over layers 3, 6 and 10.
+# Published ResNet-20 agree, at the ends of blocks ({numref}`fig-blocks`).
+# So numbers of the two papers compare only once one knows which was done.
 
 # %% tags=["remove-input"] figure="fig-norms"
 story.frozen_and_reestimated()
 
 # %% [markdown]
-# To re-estimate is to let training images through, once.
-# Here is the least-squares stitch of this page, with both protocols:
+# To re-estimate is to let training images through, once, here for the least-squares stitch of this page:
 
 
 # %%
@@ -481,35 +449,6 @@ for name, network in {"frozen": stitched, "re-estimated": ours}.items():
     print(f"{name}: {evaluate(network, test.images, test.labels):.1%}")
 
 # %% [markdown]
-# (sec-starred)=
-# ## Inside and at the end of residual blocks
-#
-# *At the ends of residual blocks a full map loses {glue:text}`ends-full-low:.0f` to {glue:text}`ends-full-high:.0f`
-# points, a permutation with scalings {glue:text}`ends-group-low:.0f` to {glue:text}`ends-group-high:.0f`*
-# (layers 19 and 51, {numref}`fig-blocks`).
-# The networks are {glue:text}`block-pairs:.0f` pairs of ResNet-20 of the paper's width,
-# which others trained on CIFAR-10 and published.
-# Both maps are closed forms, fitted to 500 training images and judged on 500 test images.
-# Layers 19, 51 and 75 are the ends of blocks 2, 6 and 9 of nine.
-# Only the average and the last linear layer follow layer 75, and there both maps lose at most
-# {glue:text}`last-end:.1f` points.
-# With batch norm frozen the full map loses {glue:text}`frozen-full-low:.0f` points at layers 19 and 51,
-# the group {glue:text}`frozen-group-low:.0f` to {glue:text}`frozen-group-high:.0f`.
-#
-# Inside a block (the papers' starred layers) the shortcut passes beside the cut, unchanged, as in the authors' code.
-# The shortcut then carries the first network's channels, unmatched, into the back.
-# At layers 16* and 48* even the full map loses {glue:text}`inside-full-low:.0f` to {glue:text}`inside-full-high:.0f`
-# points, so a penalty inside a block measures the shortcut as well as the map.
-# In the last block (72*) the full map loses {glue:text}`last-full:.0f` points, the group {glue:text}`last-group:.0f`.
-#
-# *What would change it.*
-# Training: the paper trains for 20 epochs, and a full map then loses at most 21 points.
-# {doc}`03b_matching` shows what training gains over closed forms.
-
-# %% tags=["remove-input"] figure="fig-blocks"
-story.residual_blocks()
-
-# %% [markdown]
 # (sec-connected)=
 # ## Are two trained networks one, up to symmetry?
 #
@@ -524,12 +463,11 @@ story.residual_blocks()
 # $$\max_{0\le t\le1}\ (1-t)\,a(0) + t\,a(1) - a(t),$$ (eq-barrier)
 #
 # in points; *lower is better*; recorded at five points, $t = 0, \frac14, \frac12, \frac34, 1$.
-# Averaging two networks shrinks the variance of their activations, so batch norm decides once more.
-# With re-estimated statistics a symmetry that matches activations leaves at most {glue:text}`barrier-worst:.1f` points
-# in each of four pairs;
-# with interpolated ones the mean falls from {glue:text}`barrier-trained-interpolated:.0f` to
-# {glue:text}`barrier-matched-interpolated:.0f` ({numref}`fig-connectivity`).
-# {doc}`01d_orbits` shows how such a symmetry is found, and tries it halfway between two networks.
+# Averaging two networks shrinks the variance of their activations, so batch norm matters once more.
+# The numbers above are with re-estimated statistics.
+# With interpolated ones the matched networks have a barrier of {glue:text}`barrier-matched-interpolated:.0f` points
+# ({numref}`fig-connectivity`).
+# {doc}`01d_orbits` shows how such a symmetry is found.
 
 # %% tags=["remove-input"] figure="fig-connectivity"
 story.connected()
@@ -546,6 +484,7 @@ story.connected()
 # Another run is one command: `.venv/bin/intertwine run 03_stitching -p width 32 -p pairs 5`.
 
 # %%
+quick = replace(quick, epochs=stitch_epochs)
 short = replace(quick, epochs=max(1, stitch_epochs // 2))
 kinds = {k: {"kind": k, "recipe": quick} for k in ("full", "Birkhoff")}
 from_random = {"kind": "low rank", "start": "random", "recipe": quick}
@@ -557,16 +496,15 @@ kinds |= {name: {"kind": kind} for name, kind in nulls.items()}
 run = results.run(globals(), "03_stitching", data=whole)
 sets = {"train": train, "test": test, "validation": validation}
 sets |= {"seed": seed, "device": device}
-stored = {"steps": experiments.steps(run, "stitched"), "test_each_epoch": False}
+kept = {"steps": experiments.steps(run, "stitched"), "test_each_epoch": False}
 at = [f"relu{k}" for k in layers]
-live = experiments.stitch_many(couples, at, kinds, **sets, **stored)
+live = experiments.stitch_many(couples, at, kinds, **sets, **kept)
 
 # %% figure="fig-penalties-live"
 story.small_run(live)
 
 # %% [markdown]
 # In {numref}`fig-penalties-live` low ranks start at random and have few epochs.
-# What a family loses depends on its start and its training as much as on the family ({numref}`fig-protocols`).
 #
 # Does a low penalty of a full map say that two networks learned the same?
 # No: {doc}`03b_matching` stitches fronts that were never trained, and cut at layer 1 they serve as well.
@@ -599,19 +537,17 @@ print(f"alone {alone:.1%}, stitched {joined.evaluate(test):.1%}")
 # %% [markdown]
 # ## What others found
 #
-# {cite:t}`lenc2015` stitched networks first, by one trained linear layer.
-# Their networks, trained for different tasks, could be exchanged in the early layers at little cost.
+# {cite:t}`lenc2015` stitched networks first, by one trained linear layer, and exchanged early layers
+# of networks with different tasks at little cost.
 # {cite:t}`bansal2021` stitched networks of other seeds, widths and training objectives, and lost little, too.
 # {cite:t}`smith2025` warn against the conclusion that such networks have learned the same:
-# networks of other tasks, and even clustered noise, can be stitched as well.
-# The control with an untrained front in {doc}`03b_matching` agrees with them for a cut at layer 1.
+# networks of other tasks, and even clustered noise, can be stitched as well ({doc}`03b_matching` tries it).
 #
-# Permutations are learned through Sinkhorn's algorithm by {cite:t}`mena2018`,
-# with random draws where this chapter takes the best permutation.
+# {cite:t}`mena2018` learn permutations through Sinkhorn's algorithm.
 # {cite:t}`entezari2022` conjecture that two networks, once their neurons are matched, are joined by a line of
 # low loss, and {cite:t}`ainsworth2023` match the weights.
-# {cite:t}`jordan2023` found why such lines have a barrier: averaging shrinks the variance of the activations.
-# Batch norm that is re-estimated rescales them; after matching, this removes most of the barrier.
+# {cite:t}`jordan2023` found that averaging shrinks the variance of the activations, and that restoring it
+# removes most of the barrier after matching.
 #
 # (sec-slopes)=
 # (sec-deviations)=
@@ -693,6 +629,41 @@ print(f"alone {alone:.1%}, stitched {joined.evaluate(test):.1%}")
 # ::::
 #
 # :::{exercise}
+# :label: ex-smallest
+# *When is the group the smallest class of stitches?*
+# Let $\sigma$ act on $\mathbb R^n$ at layer $l$, and let $K$ be the set of matrices $M$
+# with $f_{>l}(M f_{\le l}(x)) = f_{>l}(f_{\le l}(x))$ for all inputs $x$.
+# Show:
+#
+# 1. If $\tilde f$ is $f$ moved by $A_1, A_2, \dots$, then a matrix $\psi$ has $S(f, \tilde f, l, \psi) = f$ iff
+#    $\varphi_\sigma(A_l)^{-1}\psi\in K$.
+# 2. If the activations $f_{\le l}(x)$ span $\mathbb R^n$ and $f_{>l}$ is injective, then $K = \{I\}$,
+#    and every set of matrices that contains a $\psi$ with $S(f, \tilde f, l, \psi) = f$ for each $\tilde f$ contains
+#    all of $\varphi_\sigma(G_{\sigma_n})$.
+# 3. Let $f_{>l}$ be positively homogeneous, or let it begin with a linear layer and a batch norm
+#    that is re-estimated after the stitch (with no constant added to its variances).
+#    Then $\psi$ and $c\psi$, $c>0$, give every input the same class.
+#    For ReLU the matrices $PD$ with $\det D = 1$, one for each element of $G_{\mathrm{ReLU}}/\mathbb R_{>0}$,
+#    therefore keep the accuracy for every $\tilde f$.
+# :::
+#
+# ::::{solution} ex-smallest
+# :class: dropdown
+# (1) $S(f, \tilde f, l, \psi) = f_{>l}\circ\varphi_\sigma(A_l)^{-1}\psi\circ f_{\le l}$.
+# (2) If $f_{>l}$ is injective and $M\in K$, then $M$ fixes all $f_{\le l}(x)$.
+# These span $\mathbb R^n$, so $M = I$.
+# By (1) only $\psi = \varphi_\sigma(A_l)$ has $S = f$, and every element of $G_{\sigma_n}$ occurs as $A_l$.
+# A continuous map to fewer than $n$ outputs is not injective, so (2) says nothing of a classifier
+# with fewer classes than channels.
+# (3) If $f_{>l}(ch) = c^kf_{>l}(h)$ for $c>0$, all outputs are multiplied by $c^k>0$,
+# and the largest one stays the largest.
+# A linear layer with bias $b$ maps $ch$ to $cz + b$, where $z$ is its value at $h$ without the bias.
+# If $z$ has mean $\mu$ and deviation $s$ over the training images, $cz+b$ has $c\mu+b$ and $cs$.
+# Batch norm divides $cz + b - (c\mu+b)$ by $cs$, which gives $(z-\mu)/s$ for every $c$.
+# At last, $PD$ has the positive multiple $cPD$ with $c = (\det D)^{-1/n}$, and $\det(cD) = 1$.
+# ::::
+#
+# :::{exercise}
 # :label: ex-affine-normal
 # Let $\psi$ be the affine least-squares map from $a$ to $b$.
 # Show that $\psi\circ B$ with an invertible matrix $B$ is fitted to $B^{-1}a$.
@@ -720,7 +691,7 @@ print(f"alone {alone:.1%}, stitched {joined.evaluate(test):.1%}")
 
 # %% figure="fig-ex-cosines"
 def matched_cosines(one, two, layer):
-    seen = (activations(net, [layer], test.images)[layer] for net in (one, two))
+    seen = (activations(n, [layer], test.images)[layer] for n in (one, two))
     A, B = (normalize(rows(each).cpu(), dim=0) for each in seen)
     at = linear_sum_assignment(A.T @ B, maximize=True)
     return (A.T @ B)[at].sort(descending=True).values.tolist()

@@ -102,11 +102,14 @@ drawn.letters_moved()
 
 # %% [markdown]
 # The code of this page uses two small networks that it trains on handwritten digits.
-# In Procrustes every position of an image is a row, so that only channels are matched, as in the paper.
+# Their features are maps.
+# On the whole page only channels are matched, as in the paper: a product of two channels is summed over positions.
+# In Procrustes this means that every position of an image is a row.
 
 # %%
 device = devices.pick(device)
-train, test = (data.load(dataset, split, device=device) for split in ("train", "test"))
+parts = ("train", "test")
+train, test = (data.load(dataset, part, device=device) for part in parts)
 test = test[:images]
 recipe = replace(
     zoo.RECIPES["digits" if dataset == "digits" else "growing"], epochs=epochs
@@ -114,18 +117,19 @@ recipe = replace(
 shape = {"width": width, "in_channels": train.images.shape[1]}
 spec = zoo.Spec("myrtle", train, recipe, shape)
 myrtles = zoo.pairs(spec, pairs, seed=seed, device=device)
-numbers = {layer.name: int(layer.number) for layer in myrtles[0][0].hidden_layers()}
+hidden = myrtles[0][0].hidden_layers()
+numbers = {layer.name: int(layer.number) for layer in hidden}
 few = test.images[:null_images]
 
 
 def features(network, layer, images=few[:300]):
-    """A layer's activations for a few images, in double precision."""
+    """A layer's maps for a few images, in double precision."""
     return activations(network, [layer], images)[layer].double().cpu()
 
 
 f, g = myrtles[0]
 U, V = (features(network, "relu2") for network in (f, g))
-fires = rows(U).any(0) & rows(V).any(0)  # a unit that never fires has no norm
+fires = rows(U).any(0) & rows(V).any(0)  # a dead channel has no norm
 U, V = U[:, fires], V[:, fires]
 X, Y = rows(U), rows(V)
 
@@ -161,7 +165,8 @@ def by_group(X, Y):
 def by_orthogonal(X, Y):
     X, Y = X / X.norm(), Y / Y.norm()
     U, _, Vt = torch.linalg.svd(X.T @ Y)
-    return 1 - (X @ U @ Vt - Y).norm() / 2
+    Q = (U @ Vt).T  # the best for Y
+    return 1 - (X - Y @ Q).norm() / 2
 
 
 assert isclose(by_group(X, Y), procrustes(X, Y, "grelu", centred=False))
@@ -209,7 +214,8 @@ print(f"images as they are {by_group(X, Y):.2f}, shuffled {null.mean():.2f}")
 # %% figure="fig-grams"
 some = torch.cat([(test.labels == k).nonzero()[:8, 0] for k in range(10)])
 some = some[: len(few)].cpu()
-shown = (features(network, "relu4", test.images[some]).flatten(1) for network in (f, g))
+chosen = test.images[some]
+shown = (features(each, "relu4", chosen).flatten(1) for each in (f, g))
 grams = ((Z - Z.mean(0)) @ (Z - Z.mean(0)).T for Z in shown)
 drawn.gram_matrices(*grams, test.labels.cpu()[some])
 
@@ -223,7 +229,7 @@ drawn.gram_matrices(*grams, test.labels.cpu()[some])
 # that are alike for one network are alike for the other.
 # Leave out the diagonal: an image resembles itself in any network,
 # and that would make HSIC positive for unrelated features ({ref}`ex-small-samples`).
-# In formulas, the unbiased estimate of HSIC for $N\ge4$ is
+# The unbiased estimate of HSIC for $N\ge4$ is
 #
 # $$\mathrm{HSIC}_1(K,L)=\frac1{N(N-3)}\sum_{i\ne j}U_{ij}V_{ij},$$ (eq-hsic)
 #
@@ -250,8 +256,9 @@ def cka(K, L):
     return (U * V).sum() / (U.norm() * V.norm())
 
 
-X, Y = (Z.mean((2, 3)) for Z in (U, V))
-assert isclose(cka(X @ X.T, Y @ Y.T), similarity.cka(X, Y))
+X, Y = U.flatten(1), V.flatten(1)  # products sum over positions
+theirs = similarity.cka(U, V, spatial="features")
+assert isclose(cka(X @ X.T, Y @ Y.T), theirs)
 
 # %% [markdown]
 # (sec-max-kernel)=
@@ -277,21 +284,17 @@ drawn.units_in_three_bases()
 
 
 # %%
-def max_gram(X):
+def max_gram(U):
+    X = rows(U)  # norms are over images and positions, too
     X = X - X.mean(0)
-    X = X / X.norm(dim=0)
-    return (X[:, None] * X[None]).amax(2)
+    X = (X / X.norm(dim=0)).view(len(U), -1, X.shape[1])
+    return torch.einsum("ipc,jpc->ijc", X, X).amax(2)
 
 
-theirs = similarity.grelu_cka(X, Y)
-assert isclose(cka(max_gram(X), max_gram(Y)), theirs)
+theirs = similarity.grelu_cka(U, V, spatial="sum")
+assert isclose(cka(max_gram(U), max_gram(V)), theirs)
 
 # %% [markdown]
-# In the code of CKA a row of $X$ is an image, averaged over positions.
-# In the figures a channel is centred and divided by its norm over images and positions together,
-# and $K_{ij} = \max_c \sum_p \tilde x_{ipc}\tilde x_{jpc}$ sums over the positions $p$ before the maximum,
-# as in the paper.
-#
 # :::{admonition} Erratum: Godfrey et al. 2022, Definitions 5.2 and 5.3
 # :class: warning
 # Definition 5.3 centres by $X - \frac1d 11^\top X$.
@@ -305,11 +308,11 @@ assert isclose(cka(max_gram(X), max_gram(Y)), theirs)
 # (sec-nulls)=
 # ## What is left above a null?
 #
-# *At the paper's width untrained networks have the linear CKA of trained ones, to {glue:text}`linear-gain:.2f` at every
-# layer.*
+# *At the paper's width untrained networks have the linear CKA of trained ones, within {glue:text}`linear-gain:.2f`
+# at every layer.*
 # {numref}`fig-table-2` has both measures of {cite}`godfrey2022`, each under two groups, and draws the nulls,
 # which the paper leaves out.
-# All marks but the squares are of width 64, the paper's.
+# All marks but the squares are of width 64.
 
 # %% tags=["remove-input"] figure="fig-table-2"
 story.table_2()
@@ -327,8 +330,6 @@ story.table_2()
 # - *The order of the two groups is the printed one.*
 #   In every pair and at every layer the similarity under orthogonal matrices is above the similarity under
 #   $G_{\mathrm{ReLU}}$.
-#   Our values differ from the printed ones by at most {glue:text}`apart-procrustes-orthogonal:.2f` for Procrustes
-#   and {glue:text}`apart-cka-g_relu:.2f` for CKA, whose printed values are read off a figure.
 # - *$G_{\mathrm{ReLU}}$-Procrustes rises from layer 10 to 14*, as printed, in each of our pairs:
 #   by {glue:text}`rise:.3f` [{glue:text}`rise-low:.3f`, {glue:text}`rise-high:.3f`]; the paper prints 0.047.
 #   Above its null it rises in each pair, too.
@@ -338,7 +339,7 @@ story.above_null()
 
 # %% [markdown]
 # Untrained networks share the images and the architecture, and lack only *training*.
-# So linear CKA near 1 tells of these two, and not of what was learned.
+# So linear CKA near 1 comes from these two, and does not show that anything was learned.
 #
 # *What would change it.*
 # More untrained networks: the gains rest on one untrained pair, and on the scatter of four trained ones.
@@ -350,11 +351,8 @@ story.above_null()
 #
 # **Does similarity tell where stitching is hard?**
 # The paper says so of its table 2 and figure 1.
-# Our pairs do not decide it.
-# The rank correlation of $G_{\mathrm{ReLU}}$-Procrustes with the penalties of {doc}`03_stitching` over four layers is
-# {glue:text}`rank-64-low:.1f` to {glue:text}`rank-64-high:.1f` in our pairs of width 64,
-# and {glue:text}`rank-printed:.1f` in the paper's own means.
-# It rests on layer 10: over the other three layers it has either sign.
+# Four layers do not decide it: without layer 10 the rank correlation of $G_{\mathrm{ReLU}}$-Procrustes
+# with the penalties of {doc}`03_stitching` is positive in some of our pairs and negative in others.
 #
 # (sec-lemma-5-1)=
 # ## What each measure does not see
@@ -362,7 +360,7 @@ story.above_null()
 # A ReLU network keeps its function when a layer's features become $XA$ with $A \in G_{\mathrm{ReLU}}$
 # and the next weights undo it.
 # A measure of what *the network* uses should not change then.
-# So the choice of a measure is the choice of a group:
+# So choose a measure first by its group:
 
 # %% tags=["remove-input"]
 headings, title = statements.HEADINGS, "Invariances of ten measures"
@@ -370,8 +368,8 @@ marks = readable(statements.invariances(), headings, title=title)
 marks
 
 # %% [markdown]
+# The table is computed by this page.
 # A ✓ means that no draw of such a change moved the measure beyond rounding, a dot that some draw did.
-# Rotations include reflections.
 # *Permutation Procrustes* is {prf:ref}`def-procrustes`, centred, with permutations in place of orthogonal matrices.
 # *CCA* is the mean correlation of the best-matched pairs of directions in $X$ and $Y$; *SVCCA* first drops
 # directions of little variance.
@@ -446,8 +444,8 @@ drawn.impossible_triangle(points, by_hand)
 # For *every* symmetric $K$, $L$ the sum in {eq}`eq-hsic` is an inner product of $U$ and $V$.
 # So $-1 \le \mu \le 1$, and $\mu = 1$ only if $V$ is a positive multiple of $U$.
 # The invariances need no positivity.
-# And in a recorded network the kernel is nearly positive: at its four layers a third to a half of the eigenvalues
-# are negative, but together they hold at most {glue:text}`share:.1f` % of the sum of squares.
+# In a recorded network the kernel is nearly positive: the negative eigenvalues hold at most
+# {glue:text}`share:.1f` % of the sum of squares at any of its four layers.
 #
 # (sec-lemma-e44)=
 # **Which matrices does the max kernel not see?**
@@ -488,9 +486,8 @@ drawn.impossible_triangle(points, by_hand)
 # On average $G_{\mathrm{ReLU}}$-CKA is {glue:text}`same-depth:.2f` at the same depth
 # and {glue:text}`other-depth:.2f` elsewhere.
 # The last layer is less alike than the first, as in the paper, and at width 64 as well.
-# Both statements hold in each of four pairs.
-# Untrained networks were recorded for equal layers only, so that these matrices show resemblance,
-# and not what training adds.
+# Both hold in each of four pairs.
+# Untrained networks were not recorded here, so these matrices do not show what training adds.
 
 # %% tags=["remove-input"] figure="fig-figure-5"
 story.figure_5()
@@ -524,7 +521,8 @@ of_pairs = [{"pair": k, "networks": two} for k, two in enumerate(myrtles)]
 @run.table(cases=of_pairs, uses=[*trained_by, "nulls"])
 def table_2(pair, networks):
     options = {"nulls": nulls, "generator": run.generator(pair)}
-    return by_layer.procrustes_by_layer(*networks, numbers, test.images, **options)
+    given = (*networks, numbers, test.images)
+    return by_layer.procrustes_by_layer(*given, **options)
 
 
 def cka_of(networks, pair):
@@ -537,10 +535,14 @@ def figure_5_diagonal(pair, networks):
     return cka_of(networks, pair)
 
 
-@run.table(pair=range(min(pairs, 4)), uses=["dataset", "width", "null_images", "nulls"])
+drawn_by = ["dataset", "width", "null_images", "nulls"]
+
+
+@run.table(pair=range(min(pairs, 4)), uses=drawn_by)
 def untrained(pair):
     seeds = (seed + 2 * pair, seed + 2 * pair + 1)
-    return cka_of([models.myrtle(**shape, seed=each).to(device) for each in seeds], pair)
+    fresh = (models.myrtle(**shape, seed=each) for each in seeds)
+    return cka_of([network.to(device) for network in fresh], pair)
 
 
 # %% tags=["remove-input"] figure="fig-live"
@@ -710,9 +712,10 @@ for n in (30, 100, 300, 1000):
         for _ in range(5):
             two = torch.randn(2, n, d, generator=draw).relu() + 1e-9
             for group, name in named.items():
-                row = {"images": str(n), "units": f"{d} units", "group": group}
-                value = similarity.MEASURES[f"{name}, as printed"](*two).item()
-                unrelated.append(row | {"similarity": value})
+                measure = similarity.MEASURES[f"{name}, as printed"]
+                row = {"images": str(n), "units": f"{d} units"}
+                row |= {"group": group, "similarity": measure(*two).item()}
+                unrelated.append(row)
 words = {"panels": "group", "level": 0.416}
 mean_curves(pd.DataFrame(unrelated), "images", "similarity", "units", **words)
 
@@ -739,7 +742,7 @@ mean_curves(pd.DataFrame(unrelated), "images", "similarity", "units", **words)
 #
 # ## Summary
 #
-# - To choose a measure is to choose a group that it does not see.
+# - Choose a measure first by the group that it does not see.
 #   State a null beside every value: shuffled images for what is shared,
 #   untrained networks for what training adds.
 # - At width {glue:text}`width:.0f` Procrustes gives shuffled images {glue:text}`null-low:.2f` to
@@ -752,7 +755,7 @@ mean_curves(pd.DataFrame(unrelated), "images", "similarity", "units", **words)
 #   $-1\le\mu\le1$ and every invariance survive.
 # - Whether lower similarity goes with a higher stitching penalty is not decided by four layers.
 #
-# Back to {doc}`03b_matching`, on to {doc}`04b_similarity_and_function`, where similarity and function part.
+# Back to {doc}`03b_matching`, on to {doc}`04b_similarity_and_function`, where similarity and function disagree.
 # {doc}`/generated/status` has the data, code and run of this page.
 
 # %% tags=["remove-cell"]

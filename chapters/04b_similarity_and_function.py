@@ -64,7 +64,7 @@ use_style()
 from typing import Literal
 
 dataset: Literal["digits", "cifar10"] = "digits"
-networks: Literal["trained", "tiny10"] = "trained"  # Myrtle CNNs, or published Tiny-10
+networks: Literal["trained", "tiny10"] = "trained"  # or published ones
 device: str = "cpu"  # or "cuda", or "auto": a GPU where there is one
 seed: int = 0  # of initialisation, data order and draws
 width: int = 16  # channels of the Myrtle CNN's first convolution
@@ -102,8 +102,9 @@ two_ways_diagram("index: compare\nAM with B", "function: compare\nanswers", name
 # %% [markdown]
 # Let the rows of $A$ and $B$ be the activations of two layers, one row for every image
 # and all columns centred ({numref}`fig-index-diagram`); norms are Frobenius norms.
-# A stitch $M$ acts on the channels at every position, and CKA takes all channels and positions of an image
-# as one row; for $R^2$ and CCA every position is a row.
+# A stitch $M$ acts on the channels at every position, and products are summed over positions, as in
+# {doc}`04_dissimilarity`:
+# CKA takes all channels and positions of an image as one row; for $R^2$ and CCA every position is a row.
 # The paper uses the biased estimate of CKA: each network gives a table of how alike any two images are,
 # and CKA is the cosine of the two tables.
 # With $K = AA^\top$ and $L = BB^\top$ it is
@@ -117,7 +118,7 @@ two_ways_diagram("index: compare\nAM with B", "function: compare\nanswers", name
 
 # %%
 device = devices.pick(device)
-sets = [data.load(dataset, split, device=device) for split in ("train", "test")]
+sets = [data.load(dataset, k, device=device) for k in ("train", "test")]
 if networks == "trained":
     recipe = zoo.RECIPES["digits" if dataset == "digits" else "fast"]
     shape = {"width": width, "in_channels": sets[0].images.shape[1]}
@@ -133,7 +134,8 @@ name = f"relu{layer}"
 # %%
 def junction(one, other, at=name):
     """Where two networks are joined, in full precision."""
-    return Junction(one, other, at, train, test=test, device=device, dtype="float32")
+    exact = {"device": device, "dtype": "float32"}
+    return Junction(one, other, at, train, test=test, **exact)
 
 
 place, itself = junction(*joined[0]), junction(joined[0][0], joined[0][0])
@@ -154,7 +156,7 @@ assert torch.isclose(cka(A, B), theirs)
 print(f"CKA between two networks: {theirs:.2f}")
 
 # %% [markdown]
-# ## How can an index and a function part?
+# ## How can an index and a function disagree?
 #
 # *CKA weighs every direction by the square of its variance, and the task reads directions by its weights.*
 # Take three directions of equal variance, of which the task reads one.
@@ -192,22 +194,19 @@ clouds(X, ignored, hidden, label)
 # *No. On the authors' Tiny-10 the accuracy rises by {glue:text}`gained-low:.1f` to {glue:text}`gained-high:.1f` points,
 # and CKA ends within {glue:text}`cka-bound:.3f` of its start.*
 # A stitch starts at least squares and is trained for the task.
-# In the paper CKA falls.
 # $AM$ moves away from $B$ in each of five pairs ({numref}`fig-along`).
-# SVCCA, which the paper finds uncorrelated with the task, falls in four pairs, by {glue:text}`svcca-falls-low:.3f`
-# to {glue:text}`svcca-falls-high:.3f`, and rises by {glue:text}`svcca-rises:.3f` in one;
-# changes above 0.01 come in one jump.
-# Its correlation with the accuracy over the epochs of a training lies between {glue:text}`svcca-relation-low`
-# and {glue:text}`svcca-relation-high`.
+# In the paper's own run CKA falls.
+# SVCCA, which the paper finds uncorrelated with the task, falls in four pairs and rises in one.
 
 # %% tags=["remove-input"] figure="fig-along"
 story.along()
 
 # %% [markdown]
 # Why do accuracy and distance diverge?
-# Before a ReLU, least squares shrinks what it cannot predict, and training puts the variance back at the price
+# Before a ReLU, least squares shrinks what it cannot predict, and restoring the variance gains accuracy at the price
 # of distance ({doc}`03b_matching`).
-# Whether the same explains the gain after the ReLU, where the stitches of this page stand, is not recorded.
+# After the ReLU of layer 3, where the stitches of this page stand, restoring it gains nothing.
+# So what training gains here is not explained.
 #
 # :::{admonition} Erratum: Csiszárik et al. 2021, Definition 6.1 and figure 4
 # :class: warning
@@ -220,16 +219,13 @@ story.along()
 # $R^2_{LR}(B, AM)$ can fall: here it rises in the first epoch and ends {glue:text}`r2-falls-low:.3f`
 # to {glue:text}`r2-falls-high:.3f` below its start.
 # What the paper describes is a third quantity, the nearness of {numref}`fig-along`.
-# On the images of the fit it cannot exceed its start, since training starts at its maximum;
-# the figure has test images.
 # :::
 #
 # (sec-experiment-4)=
 # ## Can CKA be lowered for nothing? (Experiment 4)
 #
-# *Not on Tiny-10, at layer 3 with $\lambda = 2$: at the last epoch five networks lose {glue:text}`cost-low:.1f`
-# to {glue:text}`cost-high:.1f` points more than their controls.
-# Averaged over the epochs with CKA below 0.75, they lose {glue:text}`beyond-low:.1f` to {glue:text}`beyond-high:.1f`.*
+# *Not on Tiny-10, at layer 3 with $\lambda = 2$: five networks end {glue:text}`cost-low:.1f`
+# to {glue:text}`cost-high:.1f` points below their controls.*
 # Stitch a network to *itself*, from the identity, and add CKA to the loss:
 #
 # $$\text{cross-entropy} + \lambda\,\mathrm{CKA}(AM, A).$$ (eq-pressed)
@@ -253,7 +249,6 @@ end = indices.pressed(itself, **of_penalty, seed=seed).iloc[-1]
 print(f"library CKA {end['cka']:.2f}, {end['accuracy']:.1f} %")
 
 # %% [markdown]
-# That is the whole method.
 # {numref}`fig-pressed` has the recorded runs, with a control that is trained alike at $\lambda = 0$:
 # what the control loses is due to training, not to CKA.
 # In the first three epochs CKA falls to {glue:text}`early-cka:.2f`, for {glue:text}`early-cost:.1f` points.
@@ -294,7 +289,8 @@ for _ in range(5):
     G = (G - G.T) / channels**0.5
     for t in (0.0, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2):
         turned = stitch_at(itself, torch.linalg.matrix_exp(t * G).to(A))
-        rows.append((t, cka(turned.stitch(A), A).item(), turned.evaluate(test)))
+        index = cka(turned.stitch(A), A).item()
+        rows.append((t, index, turned.evaluate(test)))
 along_t = pd.DataFrame(rows, columns=["t", "CKA", "accuracy"])
 along_t = along_t.groupby("t", as_index=False).mean()
 
@@ -311,8 +307,9 @@ bars_slider(along_t, "t", label="turn by t =", name="turn-cka")
 # Between a network and itself the next weights stay, so that permutations do harm as well.
 #
 # (sec-ding)=
-# ## Does a measure find the same layer?
+# ## Does a measure find the same layer, and notice a loss?
 #
+# **The same layer.**
 # *CKA finds the matching layer in {glue:text}`found-cka:.1f` % of the cases; CCA in {glue:text}`found-cca:.0f` %,
 # little better than chance.
 # The reason is how CCA averages.*
@@ -320,7 +317,7 @@ bars_slider(along_t, "t", label="turn by t =", name="turn-cka")
 # two networks that differ by their seed should be most similar at the same layer.
 # We count how often the same layer wins, over layers, the 15 pairs of six Tiny-10 networks and both directions;
 # by chance it would be one in eight.
-# For that, features are averaged over space.
+# Maps of two layers differ in size, so features are averaged over space here.
 #
 # Why does CCA fail?
 # Its value is the *mean* of the canonical correlations, over as many directions as the narrower layer has
@@ -336,15 +333,14 @@ def cca(X, Y):
     return torch.linalg.svdvals(bases[0].T @ bases[1]).mean()
 
 
-maps = [activations(network, [name], test.images)[name] for network in joined[0]]
+maps = [activations(net, [name], test.images)[name] for net in joined[0]]
 X, Y = (each.flatten(2).mean(2).double() for each in maps)
 assert torch.isclose(cca(X, Y), similarity.cca(X, Y), atol=1e-3)
 
 # %% [markdown]
 # Two layers of 32 channels are compared along 32 directions, down to the weakest, which are mostly noise.
 # A layer of 16 channels against one of 32 has 16 directions, and each may choose its partner in the wider space.
-# {numref}`fig-specificity` shows the effect: layer 3 (32 channels) is "most similar" to layer 2 (16 channels),
-# and layer 6 (64 channels) to layer 5 (32).
+# {numref}`fig-specificity` shows the effect: layer 3 (32 channels) is "most similar" to layer 2 (16 channels).
 # Give every layer its 16 leading components, and CCA finds the same layer in {glue:text}`found-cca-16:.0f` %
 # of the cases;
 # this cuts off the weak directions as well, so that we cannot tell the two causes apart.
@@ -354,28 +350,21 @@ assert torch.isclose(cca(X, Y), similarity.cca(X, Y), atol=1e-3)
 story.specificity()
 
 # %% [markdown]
-# Of the other measures of {doc}`04_dissimilarity`, orthogonal Procrustes finds the layer in
-# {glue:text}`found-procrustes:.0f` % of the cases,
-# $G_{\mathrm{ReLU}}$-Procrustes in {glue:text}`found-grelu-procrustes:.0f` % and $G_{\mathrm{ReLU}}$-CKA in
-# {glue:text}`found-grelu-cka:.0f` %.
+# The other measures of {doc}`04_dissimilarity` find the layer in {glue:text}`found-grelu-cka:.0f` %
+# ($G_{\mathrm{ReLU}}$-CKA) to {glue:text}`found-procrustes:.0f` % of the cases (orthogonal Procrustes).
 # For Procrustes the narrower layer gets channels of zeros, which lowers the similarity of layers of unequal
 # widths.
 #
-# ## Does a measure notice a loss? [sensitivity]
-#
-# *At layer 3 none of five notices before a linear probe has lost {glue:text}`probe:.0f` points,
+# **A loss.**
+# *At layer 3 none of five measures notices before a linear probe has lost {glue:text}`probe:.0f` points,
 # on average over six networks.*
 # Take principal components away from layer 3, the smallest first.
 # At some point a linear probe, a classifier fitted to the rest, loses accuracy.
 # A measure is *sensitive* if it then says that the layer is further from itself than two seeds are from each
 # other.
-# {numref}`fig-sensitivity` has both.
-# With three quarters of the components gone the probe has lost {glue:text}`probe:.0f` points
-# ({glue:text}`probe-low:.0f` to {glue:text}`probe-high:.0f`),
-# and no measure has passed its bar.
-# Orthogonal Procrustes passes it somewhere between 75 and 90 %, where the probe loses {glue:text}`probe:.0f`
-# to {glue:text}`probe-tenth:.0f` points,
-# and $G_{\mathrm{ReLU}}$-CKA between 90 and 95 %.
+# With three quarters of the components gone the probe has lost {glue:text}`probe:.0f` points,
+# and no measure has passed its bar ({numref}`fig-sensitivity`).
+# Orthogonal Procrustes passes it somewhere between 75 and 90 %, $G_{\mathrm{ReLU}}$-CKA between 90 and 95 %.
 # CKA and $G_{\mathrm{ReLU}}$-Procrustes do not pass it on average, even at 95 %.
 # CCA never moves: a layer and a part of it have all canonical correlations equal to 1.
 #
@@ -384,24 +373,6 @@ story.specificity()
 
 # %% tags=["remove-input"] figure="fig-sensitivity"
 story.sensitivity()
-
-# %% [markdown]
-# (sec-baseline)=
-# ## ResNet-20 beside Tiny-10 [baseline of section 6.3]
-#
-# *CKA of trained stitches is {glue:text}`baseline-tiny:.2f` on Tiny-10 and {glue:text}`baseline-deep:.2f` on
-# ResNet-20, within the printed spread of 0.883 ± 0.050 and 0.922 ± 0.098* ({numref}`fig-baseline`).
-# It tends to fall with depth in both.
-# How well the same pairs work when stitched stands in {doc}`03b_matching`:
-# ResNet-20 keeps {glue:text}`kept-deep:.0f` % or more of its own accuracy at every layer,
-# also at layer 9, where CKA is {glue:text}`ninth:.2f`.
-#
-# Not recorded for ResNet-20 are Experiments 3 and 4, the rotations and both tests of measures:
-# all of these are on Tiny-10 alone.
-# The one pair of ResNet-20 gives no interval.
-
-# %% tags=["remove-input"] figure="fig-baseline"
-story.baseline()
 
 # %% [markdown]
 # ## Run it yourself
@@ -415,6 +386,7 @@ run = results.run(globals(), "04b_similarity_and_function", data=test)
 by_pair = [{"pair": k, "couple": two} for k, two in enumerate(joined)]
 by_weight = [case | {"weight": w} for case in by_pair for w in (0.0, penalty)]
 shared = [*claimed.NETWORK_PARAMETERS, "layer"]
+pressed_by = [*shared, "penalty", "penalty_epochs", "penalty_lr"]
 
 
 @run.table(cases=by_pair, uses=[*shared, "stitch_epochs", "stitch_lr"])
@@ -423,7 +395,7 @@ def curves_3(pair, couple):
     return indices.along_training(junction(*couple), **options)
 
 
-@run.table(cases=by_weight, uses=[*shared, "penalty", "penalty_epochs", "penalty_lr"])
+@run.table(cases=by_weight, uses=pressed_by)
 def curves_4(pair, weight, couple):
     options = {"penalty": weight, "epochs": penalty_epochs, "lr": penalty_lr}
     alone = junction(couple[0], couple[0])
@@ -502,6 +474,13 @@ for weight in (-penalty, 0.0):
 #   - power: a few seeds make rank correlations noisy
 # :::
 #
+# (sec-baseline)=
+# **Baseline (the paper's section 6.3).**
+# CKA of trained stitches, averaged over layers, is {glue:text}`baseline-tiny:.2f` on Tiny-10
+# and {glue:text}`baseline-deep:.2f` on one pair of ResNet-20, within the printed spreads of 0.883 ± 0.050
+# and 0.922 ± 0.098.
+# All else on this page is recorded of Tiny-10 alone.
+#
 # ## Exercises
 #
 # :::{exercise}
@@ -547,7 +526,7 @@ for weight in (-penalty, 0.0):
 
 # %%
 direction = torch.randn(A.shape[1], generator=draw).to(device)
-moved = A[:, :1] * direction[:, None, None]  # the first channel, in one direction
+moved = A[:, :1] * direction[:, None, None]  # of rank 1
 for name_of, X in {"before": A, "rank 1": moved}.items():
     print(f"{name_of}: CCA {similarity.cca(X, B, spatial='samples'):.2f}")
 
@@ -583,9 +562,11 @@ for power in (0.0, 0.5, 1.0, 1.5, 2.0):
     rows.append((power, big.evaluate(test), cka(big.stitch(A), A).item()))
 inflated = pd.DataFrame(rows, columns=["power", "accuracy", "CKA"])
 
-found = inflated.melt("power", var_name="of", value_name="share").assign(way="scaled")
-words = {"panels": "of", "ylim": (0, 1.03), "colours": {"scaled": COLOURS["blue"]}}
-words |= {"xlabel": "log₁₀ of the factor", "ylabel": "share"}
+found = inflated.melt("power", var_name="of", value_name="share")
+found = found.assign(way="scaled")
+words = {"panels": "of", "ylim": (0, 1.03), "ylabel": "share"}
+words |= {"xlabel": "log₁₀ of the factor"}
+words["colours"] = {"scaled": COLOURS["blue"]}
 single_curves(found, "power", "share", "way", **words)
 
 # %% [markdown]

@@ -97,10 +97,9 @@ turn_basis()
 # Without an activation every basis is as good as any other.
 # The prediction: *rotate the basis, and units lose their concepts after a ReLU, but not where there is no ReLU.*
 #
-# **In three networks trained on ImageNet, units lose concepts after the first ReLU6 of a block,
-# and more than at its linear output.
-# Three networks do not establish that training makes the difference.**
-# The sections below say what a unit selects, what a rotation costs, and how far a count can be trusted.
+# *In three networks trained on ImageNet, units lose concepts after the first ReLU6 of a block (a ReLU that is
+# cut off at 6), and more than at its linear output.
+# Three networks do not establish that training makes the difference.*
 #
 # ## What a unit selects
 #
@@ -131,11 +130,12 @@ def pair(dataset, kind, number):
 shown, masks = sets(datasets[0])[1]
 network = pair(datasets[0], "ReLU", 0)["trained"]
 maps = experiment.maps(network, "ReLU", "output", shown.images)
-turn = dissection.haar_rotation(maps.shape[1], torch.Generator().manual_seed(seed))
+draw = torch.Generator().manual_seed(seed)
+turn = dissection.haar_rotation(maps.shape[1], draw)
 turned = (turn.to(maps) @ maps.flatten(2)).view_as(maps)
-found, after = (
-    dissection.dissect(each, masks, quantile=main_quantile) for each in (maps, turned)
-)
+asked = {"quantile": main_quantile}
+found = dissection.dissect(maps, masks, **asked)
+after = dissection.dissect(turned, masks, **asked)
 
 # %%
 size, few = shown.images.shape[-2:], {"images": 3}
@@ -200,12 +200,12 @@ gallery(pictures, masks, {"own basis": own, "rotated": rotated})
 # (sec-figure-3)=
 # ## What a rotation costs
 #
-# **After the first ReLU6 a random basis has a quarter less IoU than the network's own;
+# *After the first ReLU6 a random basis has a quarter less IoU than the network's own;
 # after the second it has {glue:text}`fall-second:.0f` % less, and at the linear output of the same blocks
-# nothing is lost on average** ({numref}`fig-imagenet`).
+# nothing is lost on average* ({numref}`fig-imagenet`).
 #
 # The networks are EfficientNet-Lite 0, 1 and 2, trained on ImageNet, with their authors' weights.
-# A block of theirs widens its channels, applies ReLU6 (ReLU, cut off at 6), convolves each channel by itself,
+# A block of theirs widens its channels, applies ReLU6, convolves each channel by itself,
 # applies ReLU6 again, and narrows the channels *without* an activation.
 # So one network holds what figure 3 of the paper compares between networks:
 # there the number of interpretable units falls for a ResNet-50, stands still for one without ReLU on its residual
@@ -221,7 +221,7 @@ story.imagenet()
 # Street scenes of CamVid at full size, with eleven classes of pixels; the last block of the five deepest stages.
 # Of each layer all units, or 256 drawn at random: {glue:text}`units-low:.0f` to {glue:text}`units-high:.0f`
 # after the ReLU6, {glue:text}`linear-units-low:.0f` to {glue:text}`linear-units-high:.0f` at the linear outputs.
-# Rotations are drawn by Haar measure, five a layer, the same before and after training.
+# Rotations are drawn uniformly (by Haar measure), five a layer, the same before and after training.
 # A network is a trial; its cost is minus the slope of its curve against α, averaged over blocks and rotations.
 # Intervals are 95 % t-intervals over three networks, each line for itself; the {doc}`../scoreboard` corrects
 # for the number of claims tested.
@@ -230,6 +230,7 @@ story.imagenet()
 # The paper reads the slope of the trained network.
 # We compare it with the untrained network, because a fall means little until we know how far an untrained
 # network falls.
+# The table has means over the three networks, each with its 95 % interval.
 
 # %% tags=["remove-input"]
 story.cost_table()
@@ -261,8 +262,8 @@ story.depth()
 # (sec-ceiling)=
 # ## Why counting saturates
 #
-# **A count of interpretable units may stand still while every unit loses,
-# or halve while the mean falls by a quarter.**
+# *A count of interpretable units may stand still while every unit loses,
+# or halve while the mean falls by a quarter.*
 # The paper counts units with an IoU above 0.04.
 # By this count half of the interpretable units are lost after the first ReLU6, and none at the linear output:
 #
@@ -386,9 +387,9 @@ for weights, each in pair(datasets[0], "ReLU", 0).items():
 # (sec-group)=
 # ## Does the basis follow the group?
 #
-# **Six networks of each kind do not decide it.
+# *Six networks of each kind do not decide it.
 # On drawn scenes training adds as much to the cost of a rotation with GELU as with ReLU, and less with tanh;
-# on street scenes only tanh shows an effect.**
+# on street scenes only tanh shows an effect.*
 # In small networks we can choose the activation on the residual output.
 # If the size of its group decided, tanh and GELU would behave alike, since both groups are finite:
 #
@@ -402,6 +403,7 @@ for weights, each in pair(datasets[0], "ReLU", 0).items():
 # On drawn scenes tanh and GELU do not behave alike: training adds {glue:text}`gelu` points with GELU and
 # {glue:text}`tanh` with tanh ({numref}`fig-recorded-slopes`).
 # ReLU has {glue:text}`relu`, and no activation {glue:text}`none`.
+# At all three recorded quantiles the interval of ReLU lies above 0, and the other one contains 0 ({ref}`ex-quantile`).
 # On street scenes only tanh shows an effect, {glue:text}`tanh-street`, so the two data sets disagree.
 # An activation that keeps the axes can make them special; whether the size of its group matters, we do not know.
 
@@ -420,8 +422,7 @@ story.by_group()
 # :::
 #
 # (sec-inside)=
-# ## Inside the block
-#
+# **Inside the block.**
 # *Training makes the basis special at every layer of the network with ReLU.
 # In the network without ReLU on its output, we see it only after the ReLU inside the block* ({numref}`fig-inside`).
 # The figure has the output of the block, what comes out of the activation inside,
@@ -457,14 +458,14 @@ story.inside_the_block()
 
 # %%
 def dissected(dataset, kind, layer, weights, number):
-    """Rows of one network and layer in all bases: see `against_rotation.interpretability`."""
+    """Rows of one network and layer in all bases."""
     images, masks = sets(dataset)[1]
     network = pair(dataset, kind, number)[weights]
     units = experiment.maps(network, kind, layer, images.images)
     asked = {"width": units.shape[1], "seed": 1000 * seed + number}
     asked |= {"rotations": rotations, "alphas": alphas}
-    shares = [*quantiles, main_quantile] if layer == "output" else [main_quantile]
-    asked["quantiles"] = [*dict.fromkeys(shares)]
+    shares = quantiles if layer == "output" else []
+    asked["quantiles"] = [*dict.fromkeys([*shares, main_quantile])]
     return against_rotation.interpretability(units, masks, **asked).round(6)
 
 
@@ -472,11 +473,13 @@ def dissected(dataset, kind, layer, weights, number):
 seen = [each for d in datasets for each in (sets(d)[0], sets(d)[1].data)]
 run = results.run(globals(), "05_interpretability", data=seen)
 cases = experiment.cases(datasets, kinds, layers, networks)
-apart = ("kinds", "networks", "layers", "lite_networks", "lite_frames", "lite_rotations")
+apart = ("kinds", "networks", "layers")
+apart += ("lite_networks", "lite_frames", "lite_rotations")
 uses = [name for name in run.parameters if name not in apart]
 table = run.steps("dissected", cases, dissected, uses=uses)
 trial = ["dataset", "kind", "layer", "quantile", "number"]
-slopes = against_rotation.differences(table, trial, against_rotation.STATISTICS)
+statistics = against_rotation.STATISTICS
+slopes = against_rotation.differences(table, trial, statistics)
 
 # %% figure="fig-against-alpha"
 main = table.query("quantile == @main_quantile and dataset == @datasets[0]")
@@ -617,7 +620,8 @@ chance = pd.DataFrame(
     for level in (0, 1, 2, 3, 4, 6, 8, 10)
     for share in [100 * (each.best > level / 100).double().mean().item()]
 )
-mean_curves(chance, "threshold, %", "share", "masks", ylabel="units above it, %")
+words = {"ylabel": "units above it, %"}
+mean_curves(chance, "threshold, %", "share", "masks", **words)
 
 # %% [markdown]
 # {numref}`fig-ex-null-masks` shows it.
@@ -639,7 +643,8 @@ mean_curves(chance, "threshold, %", "share", "masks", ylabel="units above it, %"
 # ::::
 
 # %% figure="fig-ex-quantile"
-two = story.record("slopes").query("dataset == 'concepts' and layer == 'output'")
+two = story.record("slopes").query("dataset == 'concepts'")
+two = two.query("layer == 'output'")
 two = two.query("statistic == 'mean_iou' and kind in ['ReLU', 'no ReLU']")
 two = two.sort_values(["kind", "quantile"])
 two = two.assign(

@@ -192,6 +192,17 @@ def test_along_the_orbit_the_loss_stays_and_the_valley_narrows(page):
     assert page.locator("path").last.get_attribute("d") != wide
 
 
+@pytest.mark.parametrize(("width", "rows"), [(1280, 1), (400, 2)])
+def test_a_formula_is_broken_on_a_telephone_alone(page, tmp_path, width, rows):
+    script = (Path(__file__).parent.parent / "book/_static/formulas.js").read_text()
+    formula = "<div class='math'><span>(1)</span>\\[&a\\\\\n&\\quad= b\\]</div>"
+    (tmp_path / "page.html").write_text(f"<!doctype html><script>{script}</script>{formula}")
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto((tmp_path / "page.html").as_uri())
+    shown = page.locator(".math").text_content()
+    assert shown.startswith("(1)") and shown.count("&") == rows and shown.endswith("= b\\]")
+
+
 @pytest.mark.skipif(not shutil.which("node"), reason="needs node")
 def test_every_script_is_javascript():
     root = Path(__file__).parent.parent

@@ -1,6 +1,8 @@
 """Sentences of chapter 1c hold in its recorded tables."""
 
 import pandas as pd
+import torch
+from torch.func import jacrev
 
 from intertwine_book.stories import any_network as story
 
@@ -35,3 +37,18 @@ def test_a_table_of_networks_has_the_largest_change_of_each():
     row = {"network": "one", "spaces": 3, "dimension": 7}
     verified = pd.DataFrame([row | {"representations": change} for change in (10.0, 20.0)])
     assert "20" in story.networks(verified).data and "10" not in story.networks(verified).data
+
+
+def test_without_biases_nothing_else_moves_the_weights_of_attention_and_sequences_of_three_vectors_tell():
+    draw = torch.Generator().manual_seed(0)
+    heads, width, n = 2, 2, 5
+    weights = torch.randn(4, heads, width, n, generator=draw, dtype=torch.float64)
+    tokens = torch.randn(30, 3, n, generator=draw, dtype=torch.float64)
+
+    def outputs(weights):
+        q, k, v = (torch.einsum("bpn,hdn->bhpd", tokens, each) for each in weights[:3])
+        mixed = (q @ k.mT / width**0.5).softmax(-1) @ v
+        return torch.einsum("bhpd,hdn->bpn", mixed, weights[3]).flatten()
+
+    kernel = weights.numel() - torch.linalg.matrix_rank(jacrev(outputs)(weights).flatten(1), rtol=1e-10)
+    assert kernel == heads * 2 * width**2

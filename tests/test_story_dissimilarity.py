@@ -43,11 +43,6 @@ def test_above_its_null_procrustes_rises_from_layer_10_to_14_in_each_pair():
     assert len(above) == 4 and (above[14] > above[10]).all()
 
 
-def test_the_largest_distances_from_printed_values_are_those_of_rotations_and_of_g_relu_cka():
-    assert FACTS["apart-procrustes-orthogonal"] > FACTS["apart-procrustes-g_relu"]
-    assert FACTS["apart-cka-g_relu"] > FACTS["apart-cka-orthogonal"]
-
-
 def test_matching_images_score_more_by_procrustes_than_shuffled_ones():
     assert (story.above(PROCRUSTES, SHUFFLED) > 0.09).all(axis=None)
 
@@ -92,9 +87,8 @@ def test_cka_of_four_points_is_minus_1():
     assert story.record("definition_5_3").query("features == 'by hand'")["value"].item() == pytest.approx(-1)
 
 
-def test_where_stitching_is_hard_is_told_by_layer_10_alone_and_by_the_printed_means_hardly():
+def test_where_stitching_is_hard_is_told_by_layer_10_alone():
     assert len(story.correlations()) == 4 and (story.correlations() < 0).all()
-    assert -0.25 < FACTS["rank-printed"] < 0
     assert story.correlations(10).min() < 0 < story.correlations(10).max()
 
 

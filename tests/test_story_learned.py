@@ -10,7 +10,7 @@ from intertwine_book import claims
 from intertwine_book.build import facts
 from intertwine_book.build.layout import Book
 from intertwine_book.build.render import needs
-from intertwine_book.figures.chapter_map import arrows, chapter_map
+from intertwine_book.figures.chapter_map import arrows, chapter_map, chapter_tree
 from intertwine_book.stories import (
     any_network,
     dissimilarity,
@@ -115,7 +115,7 @@ def test_the_map_on_the_home_page_has_every_chapter_behind_those_that_it_needs()
     assert all(
         list(found).index(other) < list(found).index(name) for name in found for other in found[name][1]
     )
-    assert len(chapter_map(found).axes[0].patches) == len(found)
+    assert len(chapter_map(found).axes[0].patches) == len(chapter_tree(found).axes[0].texts) == len(found)
     after = {name: [n for n, before in arrows(found).items() if name in before] for name in found}
     said = "; ".join(f"{name} → {', '.join(names)}" for name, names in after.items() if names)
     assert f'"Arrows: {said}."' in PAGES["intro"]

@@ -54,11 +54,15 @@ def dark(svg: str) -> str:
 
 @cache
 def _size(path: Path) -> str:
-    """Attributes of an image: the pixels of a drawing whose size is in points, as matplotlib writes it."""
+    """Attributes of an image: the pixels of a drawing whose size is in points, as matplotlib writes it.
+
+    A wide one is as wide as its column (book.css).
+    """
     head = path.read_text()[:2_000]
     found = (re.search(rf'<svg[^>]*? {side}="([\d.]+)pt"', head) for side in ("width", "height"))
     width, height = (round(float(each[1]) * 4 / 3) if each else 0 for each in found)
-    return f' width="{width}" height="{height}"' if width and height else ""
+    wide = ' data-wide=""' if width > 450 else ""
+    return f' width="{width}" height="{height}"{wide}' if width and height else ""
 
 
 def _load(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:

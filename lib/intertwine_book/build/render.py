@@ -143,7 +143,7 @@ def _generated(book: Book, profile: str) -> pd.DataFrame | None:
 def _draw(book: Book, verdicts: pd.DataFrame) -> None:
     from intertwine_book.claims import simulated
     from intertwine_book.figures import scoreboard as picture  # matplotlib is slow to import
-    from intertwine_book.figures.chapter_map import chapter_map
+    from intertwine_book.figures.chapter_map import chapter_map, chapter_tree
     from intertwine_book.figures.one_function import one_function
     from intertwine_book.figures.style import use_style
     from intertwine_book.stories import learned
@@ -152,7 +152,7 @@ def _draw(book: Book, verdicts: pd.DataFrame) -> None:
     figures = {f"learned-{name}": figure for name, figure in learned.figures().items()}
     figures |= {"scoreboard": picture.verdicts(verdicts), "numbers": picture.printed_and_measured(verdicts)}
     figures["rates"] = picture.rates(simulated.rates())
-    figures |= {"chapters": chapter_map(needs(book))}
+    figures |= {"chapters": chapter_map(needs(book)), "chapters-narrow": chapter_tree(needs(book))}
     for name, figure in figures.items():
         figure.savefig(book.root / f"book/generated/{name}.svg", metadata={"Date": None})
     _write(book.root / "book/generated/one-function.html", one_function().data)

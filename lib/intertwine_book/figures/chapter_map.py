@@ -1,4 +1,4 @@
-"""What needs what: the chapters as boxes, an arrow from each to those that ask for it."""
+"""What needs what: the chapters as boxes, an arrow from each to those that ask for it, or as a tree."""
 
 from collections.abc import Mapping
 from textwrap import fill
@@ -46,6 +46,31 @@ def chapter_map(needs: Mapping[str, tuple[str, list[str]]]) -> Figure:
         axis.add_patch(Rectangle((x, y - 0.38), _WIDTH, 0.76, fc=PAPER, ec=COLOURS["blue"], zorder=2))
         axis.text(x + 0.03, y, fill(f"{number} · {title}", 21), va="center", fontsize=8.5)
     axis.set(xlim=(-0.02, max(x for x, _ in place.values()) + 1), ylim=(rows + 0.5, -0.5))
+    axis.axis("off")
+    return figure
+
+
+def chapter_tree(needs: Mapping[str, tuple[str, list[str]]]) -> Figure:
+    """The same for a telephone: a line for each chapter, under the last one that it asks for."""
+    order = list(needs)
+    before = {name: sorted(found, key=order.index) for name, found in arrows(needs).items()}
+    rows: list[tuple[str, int, int]] = []  # number, depth, row of the chapter above
+
+    def enter(number: str, depth: int, above: int) -> None:
+        rows.append((number, depth, above))
+        here = len(rows) - 1
+        for name, found in before.items():
+            if found[-1:] == [number]:
+                enter(name, depth + 1, here)
+
+    enter(order[0], 0, 0)
+    figure, axis = new_figure(width=3.7, height=0.36 * len(rows))
+    for y, (number, depth, above) in enumerate(rows):
+        others = "".join(f" (and {name})" for name in before[number][:-1])
+        axis.text(depth + 0.1, y, fill(f"{number} · {needs[number][0]}{others}", 48 - 4 * depth), va="center")
+        if y:
+            axis.plot([depth - 0.6, depth - 0.6, depth], [above + 0.4, y, y], color=COLOURS["grey"])
+    axis.set(xlim=(-0.1, 9), ylim=(len(rows) - 0.5, -0.5))
     axis.axis("off")
     return figure
 

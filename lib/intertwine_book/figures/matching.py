@@ -22,15 +22,6 @@ STITCH_COLOURS = {
 }
 """Way of stitching → its colour in the chapter."""
 FITTED_AND_TRAINED = {way: STITCH_COLOURS[way] for way in ("least squares", "task loss")}
-MAPS = {
-    "no_stitch": "no\nstitch",
-    "random_permutation": "random\norder",
-    "best_permutation": "best\norder",
-    "orthogonal": "ortho-\ngonal",
-    "least_squares": "least\nsquares",
-    "task_loss": "task\nloss",
-}
-"""Maps of experiment 1 of csiszarik2021 → their names in a figure."""
 
 
 def two_ways_diagram(
@@ -69,9 +60,9 @@ def numbered(stitches: pd.DataFrame) -> pd.DataFrame:
     return stitches.assign(layer=stitches["layer1"].map(order), y=100 * stitches["relative_accuracy"])
 
 
-def titled(stitches: pd.DataFrame) -> pd.DataFrame:
+def titled(stitches: pd.DataFrame, side: str = ", before the ReLU") -> pd.DataFrame:
     """Stitches with the title of their layer, whose name is bnk for layer k."""
-    return stitches.assign(layer="layer " + stitches["layer1"].str.removeprefix("bn"))
+    return stitches.assign(layer="layer " + stitches["layer1"].str.removeprefix("bn") + side)
 
 
 def singly(directions: pd.DataFrame) -> pd.DataFrame:
@@ -91,18 +82,9 @@ def singly(directions: pd.DataFrame) -> pd.DataFrame:
 def ways_by_layer(stitches: pd.DataFrame, *ways: str, **options: Any) -> Figure:
     """Relative accuracy (percent, in `y`) of some ways of stitching by layer; options are those of `dots`."""
     colours = {way: STITCH_COLOURS[way] for way in ways}
-    words: dict[str, Any] = {"colours": colours, "xlabel": "layer", "ylabel": RELATIVE, "level": 100}
+    words: dict[str, Any] = {"colours": colours, "ylabel": RELATIVE, "level": 100}
+    words["xlabel"] = "layer, cut before the ReLU"
     return dots(stitches, "layer", "y", "stitch", **words | options)
-
-
-def distances(by_pair: pd.DataFrame, level: float) -> Figure:
-    """Cross-entropy to model 2 of the maps of experiment 1, beside the printed one, with what they keep."""
-    named = [f"{label}\n{by_pair[way].mean():.0%}" for way, label in MAPS.items()]
-    far = by_pair[[f"distance_{way}" for way in MAPS]].set_axis(named, axis=1)
-    far = far.melt(var_name="map", value_name="nats").assign(way="measured")
-    ring = pd.DataFrame({"map": named[:1], "nats": 6.99, "spread": 1.96, "way": "measured"})
-    words: dict[str, Any] = {"xlabel": "map", "ylabel": "cross-entropy, nats", "beside": {"printed": ring}}
-    return dots(far, "map", "nats", "way", colours={"measured": COLOURS["ink"]}, level=level, **words)
 
 
 def use_and_error(directions: pd.DataFrame) -> Figure:
@@ -113,7 +95,10 @@ def use_and_error(directions: pd.DataFrame) -> Figure:
     both = [directions[removed].assign(of=left, value=directions["cost"], stitch=directions["kind"])]
     both += [directions[~removed].assign(of=right, value=directions["kept"])]
     colours = FITTED_AND_TRAINED | {"loud": COLOURS["ink"], "quiet": COLOURS["grey"]}
-    words: dict[str, Any] = {"xlabel": "share of the layer's variance in the direction, %", "panels": "of"}
+    words: dict[str, Any] = {
+        "xlabel": "share of layer 3's variance, before the ReLU, in the direction, %",
+        "panels": "of",
+    }
     words |= {"colours": colours, "level": {right: 1.0}, "xscale": "log", "yscale": "log"}
     return scatter(pd.concat(both), "percent", "value", "stitch", **words)
 
@@ -124,7 +109,11 @@ def parts_of_error(directions: pd.DataFrame) -> Figure:
     parts = directions[directions["part"].isin(order) & (directions["layer1"] == "bn3")]
     own = parts.loc[parts["stitch"] == "model 2", "accuracy"].mean()
     parts = parts.sort_values("part", key=lambda part: part.map(order.index))
-    words: dict[str, Any] = {"xlabel": "part of the error", "ylabel": "accuracy, %", "ylim": (62, 90)}
+    words: dict[str, Any] = {
+        "xlabel": "part of the error at layer 3, before the ReLU",
+        "ylabel": "accuracy, %",
+        "ylim": (62, 90),
+    }
     return dots(parts, "part", "accuracy", "stitch", colours=FITTED_AND_TRAINED, level=own, **words)
 
 
@@ -143,7 +132,7 @@ def by_start(curves: pd.DataFrame, x: str, **words: Any) -> Figure:
     """Curves of relative accuracy from either start, a panel for each layer."""
     words |= {"ylabel": RELATIVE, "panels": "layer", "across": 4, "ylim": (0, 108), "height": 1.7}
     colours = {"least squares": STITCH_COLOURS["least squares"], "random": COLOURS["grey"]}
-    return single_curves(titled(curves), x, "y", "start", colours=colours, **words)
+    return single_curves(titled(curves, ""), x, "y", "start", colours=colours, **words)
 
 
 def by_zeros(sparse: pd.DataFrame) -> Figure:

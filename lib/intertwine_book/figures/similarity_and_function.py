@@ -39,5 +39,5 @@ def accuracy_and_cka(curves: pd.DataFrame, colours: Mapping[str, str], **options
     """Accuracy above and CKA below against the epoch: columns name, pair, epoch, accuracy and cka."""
     curves = curves.rename(columns={"accuracy": "accuracy, %", "cka": "CKA"})
     curves = curves.melt(["pair", "name", "epoch"], ["accuracy, %", "CKA"], "of")
-    words: dict[str, Any] = {"xlabel": "epoch of the stitch", "colours": colours, **STACKED}
+    words: dict[str, Any] = {"xlabel": "epoch of the stitch, after the ReLU", "colours": colours, **STACKED}
     return single_curves(curves, "epoch", "value", "name", "pair", **words, **options)

@@ -10,7 +10,6 @@ from intertwine_book import results
 from intertwine_book.figures import dissimilarity as drawn
 from intertwine_book.figures.dissimilarity import (
     CKA,
-    GROUP_TITLES,
     PROCRUSTES,
     SHUFFLED,
     TRAINED,
@@ -53,12 +52,6 @@ def above(panel: str, null: str, width: str = "width 64") -> pd.DataFrame:
     return (found[TRAINED] - found[null]).unstack("layer")
 
 
-def off_printed(width: str = "width 64") -> "pd.Series[float]":
-    """How far mean similarities of trained networks are from the printed ones, by panel, group and layer."""
-    ours = means(width).xs(TRAINED, level="what")
-    return (ours - printed().set_index(["panel", "group", "layer"])["value"]).abs()
-
-
 def rise(width: str = "width 64") -> "pd.Series[float]":
     """By how much G_ReLU-Procrustes rises from layer 10 to 14, pair by pair."""
     table = record(f"table_2{WIDTH_ENDINGS[width]}").pivot(index="pair", columns="layer", values="grelu")
@@ -83,13 +76,6 @@ def correlations(*without: int) -> "pd.Series[float]":
     """Rank correlation of similarity with penalty over layers, but for some, at width 64, by pair."""
     table = record("table_2").query("layer not in @without")
     return rank_correlation(table, stitching.record("figure_1"))["rank_correlation"]
-
-
-def printed_similarity_and_penalty() -> pd.DataFrame:
-    """The means of table 2 and figure 1 of godfrey2022 under G_ReLU, by layer."""
-    alike = printed().query("panel == @PROCRUSTES and group == 'G_ReLU'").set_index("layer")["value"]
-    lost = stitching.printed().query("stitch == 'G_ReLU'").set_index("layer")["penalty"]
-    return pd.DataFrame({"similarity": alike, "penalty": lost}).reset_index()
 
 
 def table_2() -> Figure:
@@ -136,7 +122,7 @@ def facts() -> dict[str, Any]:
         >>> f"{found['null-low']:.2f} to {found['null-high']:.2f}"
         '0.33 to 0.50'
     """
-    return _settings() | _beside_nulls() | _statements() | _with_penalties() | _between()
+    return _settings() | _beside_nulls() | _statements() | _between()
 
 
 def _settings() -> dict[str, Any]:
@@ -151,9 +137,6 @@ def _beside_nulls() -> dict[str, Any]:
     found = span(
         null=means()[PROCRUSTES].xs(SHUFFLED, level="what"), over=above(PROCRUSTES, SHUFFLED).stack()
     )
-    for short, panel in {"procrustes": PROCRUSTES, "cka": CKA}.items():
-        apart = off_printed()[panel]
-        found |= {f"apart-{short}-{group.lower()}": apart[group].max() for group in GROUP_TITLES.values()}
     low, high = results.interval(rise("width 64"))
     found |= {"rise": rise("width 64").mean(), "rise-low": low, "rise-high": high}
     gain, narrow = (above(CKA, UNTRAINED, width).max(axis=1) for width in ("width 64", "width 16"))
@@ -178,11 +161,6 @@ def _statements() -> dict[str, Any]:
         found[f"moves-{key}"] = moved.loc[moved["measure"] == measure, "change"].max()
         found[f"short-{key}"] = short.loc[short["measure"] == measure, "short_of_1"].max()
     return found
-
-
-def _with_penalties() -> dict[str, Any]:
-    theirs = printed_similarity_and_penalty()[["similarity", "penalty"]]
-    return {"rank-printed": theirs.rank().corr().iloc[0, 1], **span(**{"rank-64": correlations()})}
 
 
 def _between() -> dict[str, Any]:

@@ -14,14 +14,6 @@ from intertwine_book.results import on_record
 from intertwine_book.stories.told import span
 
 record = partial(on_record, "03b_matching")
-NETWORK_TITLES = {
-    "adam": "Adam",
-    "sgd": "SGD",
-    "plain": "no batch norm",
-    "others": "other images",
-    "five": "front of five classes",
-}
-"""Networks of the further results: their name in facts → in tables."""
 
 
 def kept(name: str = "matching") -> pd.DataFrame:
@@ -80,18 +72,6 @@ def floor() -> float:
     return float(record("directions").query("stitch == 'model 2'")["distance"].mean())
 
 
-def trainings() -> pd.DataFrame:
-    """Single trainings of stitches of the first pair, accuracy relative to model 2 in percent."""
-    own = record("matching").query("pair == 0")["accuracy2"].iloc[0]
-    return record("training").assign(y=lambda curve: 100 * curve["accuracy"] / own)
-
-
-def lag() -> "pd.Series[float]":
-    """By how much a training from a random start is behind one from least squares at its end, by layer."""
-    last = trainings().query("epoch == epoch.max()").pivot(index="layer1", columns="start", values="y")
-    return last["least squares"] - last["random"]
-
-
 def lines() -> pd.DataFrame:
     """Lines between stitches from random starts by layer: barrier and both ends in percent."""
     walls = record("experiment_6").query("start == 'random'").set_index("layer1")
@@ -100,16 +80,15 @@ def lines() -> pd.DataFrame:
 
 def matching() -> Figure:
     """The best fit keeps less accuracy than a stitch that the task trains, on Tiny-10 and on ResNet-20."""
-    titles = {"matching": "Tiny-10, five pairs", "residual": "ResNet-20, one pair"}
+    titles = {
+        "matching": "Tiny-10, five pairs, cut before the ReLU",
+        "residual": "ResNet-20, one pair, layer 1 cut before the ReLU, then after each block",
+    }
     shown = pd.concat(numbered(record(name)).assign(on=title) for name, title in titles.items())
     ring = {"on": titles["residual"], "layer": "1", "stitch": "task loss", "y": 80.0}
     words = {"beside": {"printed": pd.DataFrame([ring])}, "panels": "on", "ylim": (48, 103), "height": 2.7}
+    words["xlabel"] = "layer"
     return drawn.ways_by_layer(shown, "task loss", "least squares", "orthogonal", **words)
-
-
-def distance() -> Figure:
-    """The smaller the cross-entropy to model 2, the more accuracy a map keeps."""
-    return drawn.distances(record("experiment_1_by_pair"), floor())
 
 
 def directions() -> Figure:
@@ -130,7 +109,7 @@ def best_powers(layer: str = "bn3") -> "pd.Series[float]":
 
 def restored() -> Figure:
     """Restoring the variance of the fit gains accuracy, before the ReLU and after it."""
-    words: dict[str, Any] = {"panels": "side", "ylim": (64, 102)}
+    words: dict[str, Any] = {"panels": "side", "xlabel": "layer", "ylim": (64, 102)}
     return drawn.ways_by_layer(sides(), "task loss", "least squares", "variance restored", **words)
 
 
@@ -158,15 +137,12 @@ def low_rank() -> Figure:
     return drawn.by_rank(record("low_rank"))
 
 
-def training() -> Figure:
-    """Training from least squares settles within two epochs; from a random start it ends lower early on."""
-    return drawn.by_start(trainings(), "epoch", xlabel="epoch")
-
-
 def paths() -> Figure:
     """Lines between two stitches from random starts are flat from layer 6 on, and sag at layer 2."""
     curves = record("paths").assign(y=lambda path: 100 * path["relative_accuracy"])
-    return drawn.by_start(curves, "fraction", xlabel="λ", trial="path", means=False)
+    return drawn.by_start(
+        curves, "fraction", xlabel="place λ on the line, cut before the ReLU", trial="path", means=False
+    )
 
 
 def sparsity() -> Figure:
@@ -189,110 +165,70 @@ def facts() -> dict[str, Any]:
         >>> f"{found['direct']:.0f} against {found['task']:.0f}"
         '92 against 97'
     """
-    return _maps() | _errors() | _restricted() | _starts() | _own_networks()
+    return _maps() | _errors() | _restricted() | _starts()
 
 
 def _maps() -> dict[str, Any]:
     mean, deep, by_pair = kept(), kept("residual"), record("experiment_1_by_pair")
-    ahead, without = mean.loc["orthogonal"] - mean.loc["least squares"], by_pair["distance_no_stitch"]
+    ahead = mean.loc["orthogonal"] - mean.loc["least squares"]
     return {
         "direct": 100 * by_pair["least_squares"].mean(),
         "task": 100 * by_pair["task_loss"].mean(),
         "permuted": mean.loc["best permutation"].mean(),
         "direct-2": mean.loc["least squares", "2"],
-        "orthogonal-2": mean.loc["orthogonal", "2"],
-        "orthogonal-less": -ahead["7"],
         "orthogonal-ahead": ahead["8"],
         "task-3": mean.loc["task loss", "3"],
         "task-3-loses": 100 - mean.loc["task loss", "3"],
         "direct-3-loses": 100 - mean.loc["least squares", "3"],
         "worst-task": 100 * record("matching").query("stitch == 'task loss'")["relative_accuracy"].min(),
-        "worst-resnet": deep.loc["task loss"].min(),
         "direct-9": deep.loc["least squares", "9"],
         "task-9": deep.loc["task loss", "9"],
         "direct-9-loses": 100 - deep.loc["least squares", "9"],
         "task-9-loses": 100 - deep.loc["task loss", "9"],
         "entropy": floor(),
-        "unstitched": without.mean(),
-        "unstitched-resnet": record("resnet20_by_pair")["distance_no_stitch"].mean(),
-        **span(unstitched=without, correlation=by_pair["correlation"]),
     }
 
 
 def _errors() -> dict[str, Any]:
-    by_layer, third, sixth = gain().groupby("layer").mean(), errors(), errors("bn6")["costs"]
-    mean, by_pair = kept(), record("experiment_1_by_pair")
+    by_layer, costs = gain().groupby("layer").mean(), errors()["costs"]
+    by_pair = record("experiment_1_by_pair")
     found = {
-        "follows": follows().min(),
         "loudest": 100 * written()["least squares", "1"].median(),
         "quietest": 100 * written()["least squares", "32"].median(),
-        "apart-6": sixth["least squares", "both"] - sixth["task loss", "both"],
         "chance": chance(),
         "gain-mean": gain().mean(),
         "gain-task": 100 * (by_pair["task_loss"] - by_pair["least_squares"]).mean(),
-        "gain-2": by_layer["2"],
-        "gain-task-2": mean.loc["task loss", "2"] - mean.loc["least squares", "2"],
-        "task-loud-left": third.loc[("task loss", "loud"), "left"],
     }
-    named = {f"direct-{part}": ("least squares", part) for part in ("loud", "quiet", "both")}
-    named |= {"task-quiet": ("task loss", "quiet"), "stretched-both": ("variance restored", "both")}
-    for name, at in named.items():
-        found |= {f"{name}-{what}": value for what, value in third.loc[at].items()}
+    named = {f"direct-{part}-costs": ("least squares", part) for part in ("loud", "quiet")}
+    named |= {"task-quiet-costs": ("task loss", "quiet")}
+    found |= {name: costs[at] for name, at in named.items()}
     after, fits = gain("after the ReLU"), sides().query("stitch == 'least squares' and layer == '2'")
-    found |= {f"after-{layer}": after[layer].mean() for layer in ("2", "4", "5")}
+    found["after-4"] = after["4"].mean()
     found["direct-2-after"] = fits.query("side == 'after the ReLU'")["y"].mean()
-    found |= span(**{"best-t": best_powers(), "after-3": after["3"]})
+    found |= span(**{"best-t": best_powers()})
     untrained = numbered(record("untrained")).set_index("layer")["y"]
-    found |= span(**{f"untrained-{layer}": untrained[layer] for layer in ("2", "3", "8")})
+    found |= span(**{f"untrained-{layer}": untrained[layer] for layer in ("3", "8")})
     return found | span(times=written()["task loss", "32"], gain=by_layer[["3", "4", "5"]])
 
 
 def _restricted() -> dict[str, Any]:
     ranked, sparse = record("low_rank"), record("experiment_7")
-    four, some = ranked.query("rank == 4 and layer1 == 'bn3'"), sparse.query("0.8 <= sparsity <= 0.9")
-    found = {
-        "ranked": len(ranked),
-        "ranked-3": len(ranked.query("layer1 == 'bn3'")),
-        "ranked-6": len(ranked.query("layer1 == 'bn6'")),
-        "ahead": (ranked["task_loss"] > ranked["direct"]).sum(),
-        "ahead-from-direct": (ranked["task_loss_from_direct"] > ranked["direct"]).sum(),
-    }
+    third, most = ranked.query("layer1 == 'bn3'"), sparse.query("alpha == alpha.max()")
+    more = (most["task_loss"] - most["direct"]).groupby(most["layer1"]).mean()
     shares = {
         "sixteen": ranked.query("rank == 16")["task_loss_from_direct"],
-        "four": four["task_loss_from_direct"],
-        "four-direct": four["direct"],
-        "some": some["task_loss"],
-        "some-direct": some["direct"],
+        "four": third.query("rank == 4")["task_loss_from_direct"],
+        "four-direct": third.query("rank == 4")["direct"],
         "few": sparse.query("sparsity > 0.8")["task_loss"],
     }
-    for layer, most in sparse.query("alpha == alpha.max()").groupby("layer1"):
-        k = str(layer).removeprefix("bn")
-        shares |= {
-            f"zeros-{k}": most["sparsity"],
-            f"sparse-{k}": most["task_loss"],
-            f"lasso-{k}": most["direct"],
-        }
-        found[f"sparse-more-{k}"] = 100 * (most["task_loss"] - most["direct"]).mean()
-    return found | span(**{name: 100 * share for name, share in shares.items()})
+    return {
+        "ranked-3": len(third),
+        "ahead-3": (third["task_loss"] > third["direct"]).sum(),
+        **{f"sparse-more-{layer.removeprefix('bn')}": 100 * value for layer, value in more.items()},
+        **span(**{name: 100 * share for name, share in shares.items()}),
+    }
 
 
 def _starts() -> dict[str, Any]:
-    ends, walls = record("experiment_5"), lines()
-    return {
-        "starts": len(ends),
-        "same-order": ends["same_order"].sum(),
-        "late": (ends["same_order"] == 0).sum(),
-        "falls-1": walls.loc["bn1", "barrier"].max(),
-    }
-
-
-def _own_networks() -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    both = [record(name).groupby("networks") for name in ("further_digits", "further")]
-    for short, kind in NETWORK_TITLES.items():
-        shares = {"direct": [100 * kinds["least_squares"].mean()[kind] for kinds in both]}
-        shares["task"] = [100 * kinds["task_loss"].mean()[kind] for kinds in both]
-        shares["worst"] = [100 * kinds["task_loss"].min()[kind] for kinds in both]
-        for way, (digits, cifar10) in shares.items():
-            found[f"{short}-{way}"] = f"{digits:.0f}, {cifar10:.0f}"
-    return found
+    ends = record("experiment_5")
+    return {"starts": len(ends), "late": (ends["same_order"] == 0).sum()}

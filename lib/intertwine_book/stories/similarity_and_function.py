@@ -8,7 +8,6 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from intertwine_book.figures.curves import single_curves
-from intertwine_book.figures.dots import dots
 from intertwine_book.figures.matrices import heatmap
 from intertwine_book.figures.scatter import scatter
 from intertwine_book.figures.similarity_and_function import STACKED, accuracy_and_cka
@@ -111,7 +110,7 @@ def no_relation() -> Figure:
     }
     words: dict[str, Any] = {"colours": {way: COLOURS[tone] for way, (*_, tone) in places.items()}}
     words |= {"places": {way: (x, y) for way, (x, y, _) in places.items()}, "level": own(), "height": 3.9}
-    words |= {"xlabel": "CKA with the second network's activations"}
+    words |= {"xlabel": "CKA with the second network's activations, after the ReLU"}
     words |= {"ylabel": "accuracy of the stitched network, %", "ylim": (0, 100)}
     words |= {"xlim": (0.52, 1.15), "xticks": [0.6, 0.7, 0.8, 0.9, 1.0]}
     return scatter(stitches(), "cka", "accuracy", "way", **words)
@@ -125,7 +124,7 @@ def along() -> Figure:
     lower = upper.assign(of="change of the index")
     both = [lower.assign(name=name, value=curves[c] - first[c]) for c, name in INDEX_TITLES.items()]
     colours = dict(zip([*INDEX_TITLES.values(), "accuracy"], COLOURS.values(), strict=False))
-    words: dict[str, Any] = {"xlabel": "epoch of the stitch", "colours": colours, **STACKED}
+    words: dict[str, Any] = {"xlabel": "epoch of the stitch, after the ReLU", "colours": colours, **STACKED}
     return single_curves(pd.concat([upper, *both]), "epoch", "value", "name", "pair", **words)
 
 
@@ -145,7 +144,11 @@ def specificity() -> Figure:
     shown = shown.groupby(["measure", "row", "column"], sort=False, as_index=False)["value"].mean()
     most = shown.groupby(["measure", "row"])["value"].transform("max")
     words: dict[str, Any] = {"panels": "measure", "limits": (0.0, 1.0), "label": "similarity"}
-    words |= {"xlabel": "layer of the other network", "ylabel": "layer", "outlined": "largest"}
+    words |= {
+        "xlabel": "layer of the other network, after its ReLU",
+        "ylabel": "layer",
+        "outlined": "largest",
+    }
     return heatmap(shown.assign(largest=shown["value"] == most), "row", "column", "value", **words)
 
 
@@ -163,22 +166,12 @@ def sensitivity() -> Figure:
     colours = {name: COLOURS[tone] for name, tone in tones.values()} | {"probe": COLOURS["ink"]}
     upper = taken.query("measure == 'cka'").assign(name="probe", value=taken["lost"], of="points lost")
     both = pd.concat([upper, taken.assign(name=names, value=taken["ratio"], of=ratio)])
-    words: dict[str, Any] = {"xlabel": "components taken away, %", "level": {ratio: 1.0}, **STACKED}
+    words: dict[str, Any] = {
+        "xlabel": "components taken away after the ReLU, %",
+        "level": {ratio: 1.0},
+        **STACKED,
+    }
     return single_curves(both, "share", "value", "name", "network", colours=colours, **words)
-
-
-def baseline() -> Figure:
-    """CKA of trained stitches by layer and their mean, beside the printed means."""
-    names = {"tiny": "Tiny-10, five pairs", "deep": "ResNet-20, one pair"}
-    both = pd.concat([after_training(), mean_of_pairs().assign(layer="mean")])
-    rings = pd.DataFrame(PRINTED_CKA, ["cka", "spread"]).T.rename_axis("network").reset_index()
-    both, rings = (
-        table.replace({"network": names}).assign(way="measured")
-        for table in (both, rings.assign(layer="mean"))
-    )
-    words: dict[str, Any] = {"xlabel": "layer", "ylabel": "CKA", "ylim": (0.7, 1.04), "height": 2.4}
-    words |= {"beside": {"printed": rings}, "panels": "network", "colours": {"measured": COLOURS["ink"]}}
-    return dots(both, "layer", "cka", "way", **words)
 
 
 # facts
@@ -206,33 +199,26 @@ def _of_stitches() -> dict[str, float]:
 
 def _of_experiment_3() -> dict[str, Any]:
     rises = gained()
-    svcca, relation = rises["svcca"], record("experiment_3")["svcca_with_accuracy"]
     return {
-        **span(gained=rises["accuracy"]),
-        **span(**{"r2-falls": -rises["r2_from_model2"], "svcca-falls": -svcca[svcca < 0]}),
+        **span(**{"gained": rises["accuracy"], "r2-falls": -rises["r2_from_model2"]}),
         "cka-bound": ceil(1000 * rises["cka"].abs().max()) / 1000,
-        "svcca-rises": svcca.max(),
-        "svcca-relation-low": f"{relation.min():.1f}".replace("-", "−"),
-        "svcca-relation-high": f"{relation.max():.1f}",
     }
 
 
 def _of_experiment_4() -> dict[str, float]:
     third = by_epoch().loc[3]
     early = {"early-cka": third["cka", 2.0], "early-cost": third["accuracy", 0.0] - third["accuracy", 2.0]}
-    return span(cost=cost(), beyond=record("experiment_4")["beyond_control"]) | early
+    return span(cost=cost()) | early
 
 
 def _of_measures() -> dict[str, float]:
     shares = 100 * record("specificity").groupby("measure")["found"].mean()
-    found = {f"found-{measure.replace(' ', '-')}": share for measure, share in shares.items()}
-    by_network = record("sensitivity").groupby(["kept", "network"])["lost"].mean()
-    told = {"probe": by_network[0.25].mean(), "probe-tenth": by_network[0.1].mean()}
-    return found | {"found-cca-16": finds("cca_16")} | told | span(probe=by_network[0.25])
+    measures = ("cka", "cca", "grelu cka", "procrustes")
+    named = {f"found-{measure.replace(' ', '-')}": shares[measure] for measure in measures}
+    probe = record("sensitivity").query("kept == 0.25").groupby("network")["lost"].mean().mean()
+    return named | {"found-cca-16": finds("cca_16"), "probe": probe}
 
 
 def _of_baseline() -> dict[str, float]:
     mean = mean_of_pairs().groupby("network")["cka"].mean()
-    ninth = after_training().query("network == 'deep' and layer == '9'")["cka"].item()
-    kept = 100 * on_record("03b_matching", "experiment_1_residual")["task_loss"].min()
-    return {"baseline-tiny": mean["tiny"], "baseline-deep": mean["deep"], "ninth": ninth, "kept-deep": kept}
+    return {"baseline-tiny": mean["tiny"], "baseline-deep": mean["deep"]}

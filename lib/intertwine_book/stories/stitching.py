@@ -207,11 +207,9 @@ def _figure_1() -> dict[str, float]:
     }
     return {
         **span(group=wide["G_ReLU"], full=wide["full"], narrow=narrow["G_ReLU"], relaxed=wide["Birkhoff"]),
-        **span(**{"printed-group": printed().query("stitch == 'G_ReLU'")["penalty"]}),
-        **span(times=narrow["G_ReLU"] / wide["G_ReLU"]),
         **span(**{"rank-4": wide["rank 4"], "rank-1": wide["rank 1"]}),
         "full-off": off["full"],
-        **{"none": wide["no stitch"].mean(), "shuffled": wide["random permutation"].mean()},
+        "shuffled": wide["random permutation"].mean(),
         **{"wide-pairs": table["pair"].nunique(), **alone},
     }
 
@@ -226,31 +224,22 @@ def _protocols() -> dict[str, float]:
     }
 
 
-_SHORT = {"full": "least squares", "group": "assignment"}
-
-
 def _residual() -> dict[str, float]:
-    by = blocks().pivot_table(index=["batch norm", "stitch"], columns="layer", values="penalty")
-    told: dict[str, float] = {
-        "block-pairs": float(blocks()["pair"].nunique()),
-        "last-end": float(by.loc["re-estimated", "75"].max()),
+    again = blocks().query("`batch norm` == 're-estimated'")
+    by = again.pivot_table(index="layer", columns="stitch", values="penalty")
+    ends, slopes = by.loc[["19", "51"]], record("slopes").filter(like="slope_").stack()
+    return {
+        "block-pairs": float(again["pair"].nunique()),
+        "inside-full-high": float(by.loc[["16*", "48*"], "least squares"].max()),
+        **span(**{"ends-full": ends["least squares"], "ends-group": ends["assignment"], "any-slope": slopes}),
     }
-    for short, kind in _SHORT.items():
-        again, frozen = (by.loc[(norm, kind)] for norm in ("re-estimated", "frozen"))
-        told |= span(**{f"ends-{short}": again[["19", "51"]], f"frozen-{short}": frozen[["19", "51"]]})
-        told[f"last-{short}"] = float(again["72*"])
-    full = by.loc[("re-estimated", "least squares")]
-    slopes = record("slopes").filter(like="slope_").stack()
-    return told | span(**{"inside-full": full[["16*", "48*"]], "any-slope": slopes})
 
 
 def _barriers() -> dict[str, float]:
     height, half = barriers(), halfway()["re-estimated"]
-    by_pair = record("barriers").query("batch_norm == 're-estimated'").set_index("way")["barrier"]
     short = {"trained": "as trained", "matched": "matched by activations"}
     return {
         **{f"barrier-{name}": height.loc[way, "re-estimated"] for name, way in short.items()},
-        **{f"barrier-{name}-interpolated": height.loc[way, "interpolated"] for name, way in short.items()},
         **{f"worst-{name}": half[way] for name, way in short.items()},
-        "barrier-worst": by_pair.loc["matched by activations"].max(),
+        "barrier-matched-interpolated": height.loc["matched by activations", "interpolated"],
     }

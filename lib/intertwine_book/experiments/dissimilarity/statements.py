@@ -92,7 +92,7 @@ HEADINGS = {
     "measure": "does not change under",
     "permutation": "permutations",
     "positive scaling": "positive scalings",
-    "orthogonal": "rotations",
+    "orthogonal": "orthogonal maps",
     "invertible linear": "all invertible maps",
     "translation": "translations",
 }

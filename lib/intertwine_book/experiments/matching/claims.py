@@ -121,11 +121,6 @@ def _of_pairs(
         fractions = [k / 10 for k in range(11)]
         return path_rows(place, full | {"start": start}, seeds=seeds, fractions=fractions, **known)
 
-    @run.table(cases=cases, uses=SHARED)
-    def training(layer1, start, couple):
-        history = stitch_at(joint(couple, layer1)[0], **full, start=start, seed=seed).history
-        return history.assign(accuracy=100 * history["test_accuracy"])[["epoch", "accuracy"]]
-
     return restricted, paths
 
 

@@ -13,7 +13,7 @@ from intertwine.groups import GReLU
 from intertwine.stitching import StitchRecipe, barriers, stitch
 from intertwine.weightspace import find_symmetries, relative_error
 from intertwine_book.experiments.stitching.connectivity import connectivity
-from intertwine_book.experiments.stitching.protocols import AGAIN, closed_forms, on_equal_terms, protocols
+from intertwine_book.experiments.stitching.protocols import closed_forms, on_equal_terms, protocols
 from intertwine_book.experiments.stitching.residual import residual
 from intertwine_book.experiments.stitching.stitches import Pairs, stitch_many
 from intertwine_book.results import Run
@@ -81,8 +81,6 @@ def tables(
     kinds = on_equal_terms(recipe, given["compared_ranks"])
     places = [f"relu{k}" for k in given["compared_layers"]]
     equal = protocols(stitched("equal", pairs[: given["compared"]], places, kinds))
-    only = {"least squares": AGAIN | {"kind": "least squares"}}
-    stitched("matrix_reestimated", pairs[:1], [(a, b) for a in names for b in names], only)
     lines = connectivity(pairs, sets["train"], sets["test"], steps=steps(run, "connectivity"))
     run.write(
         **_of_stitches(live),

@@ -1,0 +1,60 @@
+"""A Sphinx extension: an interval of a chapter, "95 % interval" or in brackets, links to what intervals are.
+
+The notation page says it once, at `(intervals)=`. Nobody writes such a link by hand, so none is forgotten.
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any
+
+from docutils import nodes
+
+LABEL = "intervals"
+_NUMBER = r"[−-]?\d+(?:\.\d+)?"
+_INTERVAL = re.compile(rf"(95\s%\s(?:t-)?intervals?|\[{_NUMBER},\s{_NUMBER}\])")
+_TAKEN = (nodes.reference, nodes.literal, nodes.literal_block, nodes.raw, nodes.title)
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Called by Sphinx, before `download` writes the page's notebook."""
+    app.connect("doctree-resolved", _link, priority=800)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _link(app: Any, document: nodes.document, page: str) -> None:
+    there = app.env.get_domain("std").anonlabels.get(LABEL)
+    if not (page.startswith("chapters/") and there):
+        return
+    address = app.builder.get_relative_uri(page, there[0]) + f"#{there[1]}"
+    for parent in {text.parent: None for text in document.findall(nodes.Text)}:
+        if not _within(parent, _TAKEN):
+            parent.children = [piece for run in _runs(parent) for piece in _split(run, parent, address)]
+
+
+def _runs(parent: nodes.Element) -> Iterator[nodes.Node]:
+    """The children, with texts that follow each other in one: a number from the run is a text of its own."""
+    for is_text, run in groupby(parent.children, lambda child: isinstance(child, nodes.Text)):
+        children = list(run)
+        yield from [nodes.Text("".join(each.astext() for each in children))] if is_text else children
+
+
+def _split(node: nodes.Node, parent: nodes.Element, address: str) -> Iterator[nodes.Node]:
+    parts = _INTERVAL.split(node.astext()) if isinstance(node, nodes.Text) else []
+    pieces = [_piece(k, part, address) for k, part in enumerate(parts)] or [node]
+    for piece in pieces:
+        piece.parent = parent
+        yield piece
+
+
+def _within(node: nodes.Node | None, kinds: tuple[type, ...]) -> bool:
+    while node and not isinstance(node, kinds):
+        node = node.parent
+    return node is not None
+
+
+def _piece(k: int, part: str, address: str) -> nodes.Node:
+    """Every second part of a split text is what it was split at."""
+    if k % 2 == 0:
+        return nodes.Text(part)
+    return nodes.reference("", part, internal=True, refuri=address, classes=["interval"])

@@ -1,0 +1,36 @@
+"""Every interval of a chapter links to the one place that says what it is."""
+
+import re
+import subprocess
+import sys
+
+CONF = 'extensions = ["myst_parser", "intertwine_book.build.intervals"]\n'
+CHAPTER = """# 3 · Title
+
+A mean with 95 % interval, a gain of 0.05 [−0.02, 0.12], two with 95 % t-intervals, and `[0, 1]`.
+The range [from, to] is none.
+"""
+NOTATION = """# Notation
+
+(intervals)=
+**Intervals** are 95 % intervals by Student's t.
+
+```{toctree}
+chapters/a
+```
+"""
+
+
+def test_each_interval_of_a_chapter_links_to_what_intervals_are(tmp_path):
+    (tmp_path / "chapters").mkdir()
+    (tmp_path / "chapters/a.md").write_text(CHAPTER)
+    (tmp_path / "index.md").write_text(NOTATION)
+    (tmp_path / "conf.py").write_text(CONF)
+    command = [sys.executable, "-m", "sphinx", "-nWq", "-b", "html", tmp_path, tmp_path / "html"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    chapter, notation = ((tmp_path / "html" / name).read_text() for name in ("chapters/a.html", "index.html"))
+    links = re.findall(r'<a class="interval[^"]*" href="([^"]*)">([^<]*)</a>', chapter)
+    assert {address for address, _ in links} == {"../index.html#intervals"}
+    assert [words for _, words in links] == ["95 % interval", "[−0.02, 0.12]", "95 % t-intervals"]
+    assert 'id="intervals"' in notation and 'class="interval' not in notation
