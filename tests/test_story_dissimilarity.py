@@ -108,6 +108,18 @@ def test_in_each_of_four_pairs_the_same_depth_is_more_alike_and_the_last_layer_l
     assert (pd.concat([depths, ends])["first_layer"] > pd.concat([depths, ends])["last_layer"]).all()
 
 
-def test_ends_of_blocks_are_more_alike_than_layers_inside_in_each_of_three_pairs():
-    found = story.record("figure_2")
-    assert len(found) == 3 and (found["similarity_at_ends"] > found["similarity_inside"] + 0.1).all()
+def by_place(measure):
+    layers = story.same_layers().query("measure == @measure")
+    return layers.pivot_table("value", ["what", "pair"], "place")
+
+
+def test_ends_of_blocks_are_more_alike_than_layers_inside_in_each_of_eight_published_pairs():
+    trained = by_place("G_ReLU-CKA").loc[TRAINED]
+    assert len(trained) == 8 and (trained["at-ends"] > trained["inside"] + 0.05).all()
+
+
+def test_untrained_networks_are_more_alike_than_trained_ones_and_their_places_differ_less():
+    found = by_place("G_ReLU-CKA")
+    assert (found.loc[UNTRAINED].min() > found.loc[TRAINED].max()).all()
+    apart = (found["at-ends"] - found["inside"]).unstack("what")
+    assert apart[UNTRAINED].max() < apart[TRAINED].min()

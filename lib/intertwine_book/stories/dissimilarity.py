@@ -8,6 +8,8 @@ from matplotlib.figure import Figure
 
 from intertwine_book import results
 from intertwine_book.figures import dissimilarity as drawn
+from intertwine_book.figures import style
+from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.dissimilarity import (
     CKA,
     PROCRUSTES,
@@ -105,13 +107,22 @@ def figure_5() -> Figure:
     return drawn.between_layers(record("figure_5"))
 
 
+def same_layers() -> pd.DataFrame:
+    """Similarities of the same ReLU of two ResNet-20s, trained and not: one row a pair, measure and layer."""
+    parts = {TRAINED: record("figure_2_all").query("row == column"), UNTRAINED: record("figure_2_untrained")}
+    table = pd.concat([part.assign(what=what) for what, part in parts.items()])
+    place = table["row"].str.endswith("*").map({True: "inside", False: "at-ends"})
+    return table.rename(columns={"row": "layer"}).assign(place=place)
+
+
 def figure_2() -> Figure:
-    """Ends of residual blocks, which come first, are more alike than layers inside."""
-    table = record("figure_2_all")
-    order = sorted(table["row"].unique(), key=lambda name: (name[-1] == "*", int(name.strip("*"))))
-    places = [(row, column) for row in order for column in order]
-    table = table.set_index(["row", "column"]).loc[places].reset_index()
-    return drawn.between_layers(table.sort_values("measure", kind="stable"))
+    """Ends of residual blocks are more alike than layers inside, and untrained networks more than trained."""
+    colours = {TRAINED: style.COLOURS["blue"], UNTRAINED: style.COLOURS["grey"]}
+    options: dict[str, Any] = {"panels": "measure", "ylabel": "similarity", "colours": colours}
+    figure = mean_curves(same_layers(), "layer", "value", "what", **options)
+    for axis in figure.axes:  # every third of nineteen names
+        axis.set_xticks(axis.get_xticks()[::3], [tick.get_text() for tick in axis.get_xticklabels()[::3]])
+    return figure
 
 
 def facts() -> dict[str, Any]:
@@ -126,11 +137,9 @@ def facts() -> dict[str, Any]:
 
 
 def _settings() -> dict[str, Any]:
-    (*_, (table, wide)), (*_, (_, resnets)) = (
-        results.recorded("04_dissimilarity", name).values() for name in ("table_2", "figure_2_all")
-    )
+    *_, (table, wide) = results.recorded("04_dissimilarity", "table_2").values()
     found = {name: wide["parameters"][name] for name in ("width", "epochs", "images")}
-    return found | {"pairs": table["pair"].nunique(), "resnet_width": resnets["parameters"]["resnet_width"]}
+    return found | {"pairs": table["pair"].nunique()}
 
 
 def _beside_nulls() -> dict[str, Any]:
@@ -164,10 +173,9 @@ def _statements() -> dict[str, Any]:
 
 
 def _between() -> dict[str, Any]:
-    depths, ends = record("figure_5_depth"), record("figure_2")
-    return {
-        "same-depth": depths["same_depth"].mean(),
-        "other-depth": depths["other_depth"].mean(),
-        "at-ends": ends["similarity_at_ends"].mean(),
-        "inside": ends["similarity_inside"].mean(),
-    }
+    depths, layers = record("figure_5_depth"), same_layers()
+    found = {"same-depth": depths["same_depth"].mean(), "other-depth": depths["other_depth"].mean()}
+    means_by = layers.query("measure == 'G_ReLU-CKA'").groupby(["what", "place"])["value"].mean()
+    for what, ending in {TRAINED: "", UNTRAINED: "-fresh"}.items():
+        found |= {f"{place}{ending}": value for place, value in means_by[what].items()}
+    return found | {"resnet-pairs": layers["pair"].nunique()}

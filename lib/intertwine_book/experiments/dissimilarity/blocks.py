@@ -6,10 +6,9 @@ from itertools import pairwise
 from typing import Any
 
 import pandas as pd
-from torch import Tensor, nn
+from torch import nn
 
 from intertwine.data import Dataset
-from intertwine.stitching.batch_norm import reestimate
 from intertwine_book import models, zoo
 from intertwine_book.experiments.dissimilarity import by_layer
 from intertwine_book.experiments.published import published_pairs
@@ -24,8 +23,7 @@ def blocks(run: Run, spec: Spec, train: Dataset, test: Dataset, **options: Any) 
     """Write figure_2_all, figure_9, figure_2 and the same of untrained networks.
 
     The networks are published where the run has `published` pairs, else trained as the spec's. Untrained ones
-    have their shape, and batch norms that know the images, as those of trained networks do; without that the
-    residual stream grows from block to block. `options` are those of `by_layer.between_all_layers`.
+    have their shape. `options` are those of `by_layer.between_all_layers`.
     """
     asked = run.parameters
     if asked["published"]:
@@ -41,7 +39,8 @@ def blocks(run: Run, spec: Spec, train: Dataset, test: Dataset, **options: Any) 
     width = len(next(pairs[0][0].parameters()))
     shown = train.images[: asked["resnet_images"]].to(run.device)
     seeds = range(run.seed, run.seed + 2 * len(pairs))
-    fresh = pairwise([untrained(width, seed, shown) for seed in seeds])
+    fresh = [models.resnet20(width, in_channels=shown.shape[1], seed=seed).to(run.device) for seed in seeds]
+    untrained = pairwise([by_layer.used_to(shown, network) for network in fresh])
 
     def cases(pairs: Pairs) -> list[dict]:
         return [{"pair": k, "networks": two} for k, two in enumerate(pairs)]
@@ -55,19 +54,12 @@ def blocks(run: Run, spec: Spec, train: Dataset, test: Dataset, **options: Any) 
         known = {"nulls": asked["nulls"], "generator": run.generator(pair)}
         return by_layer.procrustes_by_layer(*networks, numbers, images, **known)
 
-    @run.table(cases=cases(list(fresh)[::2]), uses=by)
+    @run.table(cases=cases(list(untrained)[::2]), uses=by)
     def figure_2_untrained(pair, networks):
         found = by_layer.between_all_layers(*networks, numbers, images, COMPARED, **options)
         return found.query("row == column")
 
     run.write(uses=by, figure_2=ends_and_inside(figure_2_all))
-
-
-def untrained(width: int, seed: int, images: Tensor) -> nn.Module:
-    """A ResNet-20 as it is before training, whose batch norms know the statistics of images."""
-    network = models.resnet20(width, in_channels=images.shape[1], seed=seed).to(images.device)
-    reestimate(network, images.split(500))
-    return network
 
 
 def ends_and_inside(figure_2_all: pd.DataFrame) -> pd.DataFrame:

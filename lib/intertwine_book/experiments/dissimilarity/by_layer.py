@@ -14,6 +14,7 @@ from intertwine.similarity import compare, gram, max_gram, procrustes
 from intertwine.similarity.cka import aligned, grelu_normalised
 from intertwine.similarity.inputs import arranged, centred
 from intertwine.similarity.moments import compressed
+from intertwine.stitching.batch_norm import reestimate
 from intertwine_book.experiments.rows import Row, tabled
 
 PROCRUSTES_BY_GROUP = {
@@ -28,6 +29,16 @@ GRAMS_BY_GROUP: dict[str, Callable[[Tensor], Tensor]] = {
 }
 """Figure 5: G_ReLU-CKA; linear CKA; and linear CKA as the authors' code has it, with every channel divided by
 its norm, which no rotation respects."""
+
+
+def used_to(images: Float[Tensor, "n ..."], network: nn.Module) -> nn.Module:
+    """An untrained network whose batch norms have the statistics of images, as those of trained ones do.
+
+    With the statistics that it starts with, a batch norm does nothing, and channels that are large by chance
+    decide on every similarity.
+    """
+    reestimate(network, images.split(500))
+    return network
 
 
 def moments(
