@@ -43,7 +43,7 @@ from scipy.optimize import minimize_scalar
 from torch import nn
 
 from intertwine import devices
-from intertwine.groups import GReLU, intertwiner_group, scalar_group
+from intertwine.groups import GReLU, scalar_group
 from intertwine.weightspace import find_symmetries, relative_error
 from intertwine_book import data, results
 from intertwine_book.experiments import intertwiner_groups as experiments
@@ -500,9 +500,16 @@ checks = experiments.checks(trials, generator)
 #
 # Replace the class by your activation, and the network by any module that the library can run once
 # ({doc}`01c_any_network`).
-
+# The cell has its own imports, so it runs alone, in a file of yours, too; so do those of all chapters.
 
 # %%
+import torch
+from torch import nn
+
+from intertwine.groups import intertwiner_group
+from intertwine.weightspace import find_symmetries, relative_error
+
+
 class Sigma(nn.Module):
     """Your activation."""
 
@@ -510,11 +517,11 @@ class Sigma(nn.Module):
         return torch.where(z > 0, z, 0.2 * z) ** 3
 
 
-mine = fcn((7, 20, 4), bias=True, activation=Sigma).double().eval()
-inputs = torch.randn(100, 7, generator=generator, dtype=torch.float64)
+draw = torch.manual_seed(0)
+mine = nn.Sequential(nn.Linear(7, 20), Sigma(), nn.Linear(20, 4))
+mine, inputs = mine.double().eval(), torch.randn(100, 7).double()
 G = intertwiner_group(Sigma(), 20)
-element = {"activation1": G.sample(generator)}
-other = find_symmetries(mine, inputs).act(mine, element)
+other = find_symmetries(mine, inputs).act(mine, {"0": G.sample(draw)})
 change = relative_error(other(inputs), mine(inputs))
 print(f"scalars: {G.scalars}; the outputs change by {change:.0e}")
 

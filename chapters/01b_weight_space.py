@@ -543,8 +543,13 @@ teleported = orbits.teleportation(*small, [1.0, 2.0, 4.0], rates, seeds)
 # Change `WithShortcut`: the library finds the rule of every sum.
 # This shortcut has weights of its own, so three independent elements are allowed.
 
-
 # %%
+import torch
+from torch import nn
+
+from intertwine.weightspace import find_symmetries, relative_error
+
+
 class WithShortcut(nn.Module):
     def __init__(self):
         super().__init__()
@@ -556,10 +561,12 @@ class WithShortcut(nn.Module):
         return self.d((self.c(self.b(h1).abs()) + self.shortcut(h1)).abs())
 
 
-net = WithShortcut().double().eval()
-three = {layer: G.sample(generator) for layer in "abc"}
-other = find_symmetries(net, inputs).act(net, three)
-print(relative_error(other(inputs), net(inputs)))
+draw = torch.manual_seed(0)
+net, inputs = WithShortcut().double().eval(), torch.randn(20, 5).double()
+space = find_symmetries(net, inputs)
+other = space.act(net, space.sample(draw))
+print(space)
+print(f"outputs change by {relative_error(other(inputs), net(inputs)):.0e}")
 
 # %% [markdown]
 # ## Deviations from the papers

@@ -49,7 +49,7 @@ from dataclasses import replace
 import torch
 from torch import nn
 from torch.func import functional_call, jacrev
-from torch.nn.functional import gelu, silu
+from torch.nn.functional import gelu
 
 from intertwine import devices
 from intertwine.weightspace import find_symmetries, relative_error, verify
@@ -479,8 +479,14 @@ print(relative_error(shifted(many), one_block(many)))
 # A network whose forward pass reads its own values to choose a branch cannot be traced, and raises an error.
 # The block below has an operation without a rule.
 
-
 # %%
+import torch
+from torch import nn
+from torch.nn.functional import silu
+
+from intertwine.weightspace import find_symmetries, verify
+
+
 class Mine(nn.Module):
     def __init__(self):
         super().__init__()
@@ -495,11 +501,12 @@ class Mine(nn.Module):
         return self.head(self.past(x).diff(dim=1))
 
 
-# %%
-words = torch.randint(20, (4, 7), generator=draw).to(device)
-mine = models.randomised(Mine(), draw).to(device)
-my_space = find_symmetries(mine, words)
-assert verify(my_space, mine, my_space.sample(draw), words).output < 1e-9
+draw = torch.manual_seed(0)
+mine, tokens = Mine().double().eval(), torch.randint(20, (4, 7))
+my_space = find_symmetries(mine, tokens)
+element = my_space.sample(draw)
+assert verify(my_space, mine, element, tokens).output < 1e-9
+print("elements of the spaces", *element)
 
 # %% tags=["remove-input"]
 table = my_space.to_frame()

@@ -279,12 +279,32 @@ print(own.pivot_table("error", ["outlier", "bits"], "way").to_string())
 #
 # ## Adapt this
 #
-# Put your own network for `net` and the name of a norm of its stream for `block1.norm1`.
-# The library turns every stream at once, where the group allows it:
+# Replace `Mine` by your own network, in evaluation mode, and `tokens` by an input of it.
+# The library turns every residual stream at once, where the group allows it:
 
 # %%
-everywhere = weightspace.rotate(space, net, seed).model
-print(relative_error(everywhere(images), net(images)))
+import torch
+from torch import nn
+
+from intertwine.weightspace import find_symmetries, relative_error, rotate
+
+
+class Mine(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.words, self.norm = nn.Embedding(20, 8), nn.RMSNorm(8)
+        self.up, self.down = nn.Linear(8, 32), nn.Linear(32, 8)
+        self.head = nn.Linear(8, 20)
+
+    def forward(self, tokens):
+        x = self.words(tokens)
+        return self.head(x + self.down(self.up(self.norm(x)).relu()))
+
+
+torch.manual_seed(0)
+mine, tokens = Mine().double().eval(), torch.randint(20, (4, 7))
+everywhere = rotate(find_symmetries(mine, tokens), mine, seed=0).model
+print(relative_error(everywhere(tokens), mine(tokens)))
 
 # %% [markdown]
 # ## Deviations from the papers

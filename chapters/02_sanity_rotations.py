@@ -367,17 +367,23 @@ story.control(finetuned)
 # Softplus has the permutations alone for a group.
 
 # %%
-mine = nn.Sequential()
-mine.add_module("mix", nn.Conv2d(images.shape[1], 6, 3, padding=1))
-mine.add_module("bend", nn.Softplus())
-mine.add_module("pool", nn.AdaptiveAvgPool2d(2))
-mine.add_module("flat", nn.Flatten())
-mine.add_module("read", nn.Linear(24, len(test.classes)))
-mine = train(mine, digits, replace(recipe, epochs=2), **options).network
+import torch
+from torch import nn
 
-draw = run.generator()
+from intertwine.training import Recipe, train
+from intertwine_book import data
+from intertwine_book.experiments import sanity_rotations as sanity
+
+draw = torch.manual_seed(0)
+parts = nn.Conv2d(1, 6, 3, padding=1), nn.Softplus(), nn.AdaptiveAvgPool2d(2)
+mine = nn.Sequential(*parts, nn.Flatten(), nn.Linear(24, 10))
+known, new = (data.load("digits", s, device="cpu") for s in ("train", "test"))
+short = Recipe(4, batch_size=64, lr=1e-2, optimizer="adam")
+mine = train(mine, known, short, seed=0, device="cpu").network
+
 some = {k: [sanity.draw(k, 6, draw)] for k in sanity.TRANSFORMS}
-ours = sanity.best_linear_map(mine, "mix", mine.bend, some, **use)
+sets = known.images[:500], new.images, new.labels
+ours = sanity.best_linear_map(mine, "0", mine[1], some, *sets)
 print(ours.groupby("group")["unexplained"].mean().round(3).to_string())
 
 # %% [markdown]

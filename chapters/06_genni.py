@@ -40,13 +40,8 @@
 # That is neither a permutation nor a scaling ({ref}`sec-hole`).
 
 # %% tags=["hide-input"]
-from functools import partial
-
-import numpy as np
 import pandas as pd
 import torch
-from scipy.optimize import least_squares
-from torch import nn
 
 from intertwine import devices, genni
 from intertwine.genni import Problem
@@ -529,10 +524,17 @@ story.conjecture()
 # Least squares from 50 random starts finds them, wherever they lie:
 
 # %%
-line = partial(nn.Linear, bias=False)
-tanh = nn.Sequential(line(1, 2), nn.Tanh(), line(2, 1))
-mine = torch.tensor([0.6, 1.7, 2.1, 0.9], dtype=f64)  # w₁, w₂, c₁, c₂
-own = Problem(tanh, mine, x[:100].cpu())
+import numpy as np
+import torch
+from scipy.optimize import least_squares
+from torch import nn
+
+from intertwine import genni
+
+layers = nn.Linear(1, 2, bias=False), nn.Tanh(), nn.Linear(2, 1, bias=False)
+tanh = nn.Sequential(*layers)
+mine = torch.tensor([0.6, 1.7, 2.1, 0.9]).double()  # w₁, w₂, c₁, c₂
+own = genni.Problem(tanh, mine, torch.linspace(-3, 3, 100)[:, None].double())
 
 
 def gap(theta):
@@ -540,11 +542,11 @@ def gap(theta):
     return (outputs[0] - own.y).flatten().numpy()
 
 
-begun = np.random.default_rng(seed).normal(size=(50, 4))
+begun = np.random.default_rng(0).normal(size=(50, 4))
 ends = [least_squares(gap, start) for start in begun]
 exact = [end.x.round(2) for end in ends if end.cost < 1e-12]
 found = np.unique(exact, axis=0)
-print(len(found), "points (w₁, w₂, c₁, c₂), among them", *found[:2].tolist())
+print(len(found), "points (w₁, w₂, c₁, c₂):", *found[:2].tolist(), "…")
 
 # %% [markdown]
 # ## Deviations from the paper
