@@ -518,8 +518,7 @@ experiments.tables(run, spec, couples, live, planted, recipe=short, **sets)
 # The stitch is the best fit; `kind="full"` with a `recipe` trains it by the task.
 
 # %%
-import torch
-from torch import nn
+from torch import manual_seed, nn
 
 from intertwine import training
 from intertwine.stitching import stitch
@@ -534,7 +533,7 @@ def mine(n, size, activation):
     return training.train(net, old, zoo.RECIPES["digits"], seed=0).network
 
 
-torch.manual_seed(0)  # of the initial weights
+manual_seed(0)  # of the initial weights
 one, two = mine(8, 3, nn.ReLU()), mine(12, 5, nn.GELU())
 joined = stitch(one, two, at="1", train=old)
 print(f"stitched {joined.evaluate(new):.1%}")

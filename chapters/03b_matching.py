@@ -496,11 +496,10 @@ story.live(pd.concat([matching, restored_too, untrained]))
 # It is untrained; compare the best fit with the stitch that the task has trained.
 
 # %%
-import torch
-from torch import nn
+from torch import manual_seed, nn
 
 from intertwine import training
-from intertwine.stitching import STITCH_RECIPES, Junction, stitch_at
+from intertwine.stitching import STITCH_RECIPES, stitch
 from intertwine_book import data, zoo
 
 
@@ -509,13 +508,12 @@ def mine(n, size, activation):
     return nn.Sequential(mix, activation, nn.Flatten(), read).eval()
 
 
-torch.manual_seed(0)  # of the initial weights
+manual_seed(0)  # of the initial weights
 old, new = (data.load("digits", s, device="auto") for s in ("train", "test"))
 raw, back = mine(12, 5, nn.GELU()), mine(8, 3, nn.ReLU())
 back = training.train(back, old, zoo.RECIPES["digits"], seed=0).network
-joint = Junction(raw, back, "1", old, test=new)
-for how in (None, STITCH_RECIPES["digits"]):
-    print(f"{stitch_at(joint, 'least squares', recipe=how).evaluate(new):.1%}")
+for how in ({}, {"recipe": STITCH_RECIPES["digits"]}):
+    print(f"{stitch(raw, back, at='1', train=old, **how).evaluate(new):.1%}")
 
 # %% [markdown]
 # ## What others found
