@@ -503,27 +503,23 @@ checks = experiments.checks(trials, generator)
 # The cell has its own imports, so it runs alone, in a file of yours, too; so do those of all chapters.
 
 # %%
-import torch
-from torch import nn
+from torch import manual_seed, nn, randn
 
 from intertwine.groups import intertwiner_group
 from intertwine.weightspace import find_symmetries, relative_error
 
 
-class Sigma(nn.Module):
-    """Your activation."""
-
+class Sigma(nn.Module):  # your activation
     def forward(self, z):
-        return torch.where(z > 0, z, 0.2 * z) ** 3
+        return nn.functional.leaky_relu(z, 0.2) ** 3
 
 
-draw = torch.manual_seed(0)
+draw = manual_seed(0)
 mine = nn.Sequential(nn.Linear(7, 20), Sigma(), nn.Linear(20, 4))
-mine, inputs = mine.double().eval(), torch.randn(100, 7).double()
+mine, inputs = mine.double().eval(), randn(100, 7).double()
 G = intertwiner_group(Sigma(), 20)
 other = find_symmetries(mine, inputs).act(mine, {"0": G.sample(draw)})
-change = relative_error(other(inputs), mine(inputs))
-print(f"scalars: {G.scalars}; the outputs change by {change:.0e}")
+print(G.scalars, f"{relative_error(other(inputs), mine(inputs)):.0e}")
 
 # %% [markdown]
 # ## Deviations from the papers
