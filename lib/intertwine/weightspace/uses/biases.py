@@ -5,10 +5,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from intertwine.weightspace.act.space import WeightSpace
-from intertwine.weightspace.act.weights import AnyWeights
 from intertwine.weightspace.rules.axes import single, units
 from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.uses.check import Point, differ, noisy, outputs
@@ -30,12 +29,12 @@ class Folded(NamedTuple):
         dimension: how many numbers could be chosen otherwise, without a change of the function.
     """
 
-    model: Any
+    model: nn.Module
     folded: dict[str, tuple[str, ...]]
     dimension: int
 
 
-def fold_biases(space: WeightSpace, model: AnyWeights, inputs: Any) -> Folded:
+def fold_biases(space: WeightSpace, model: nn.Module, inputs: Any) -> Folded:
     """Biases that others can take over become 0, and the function stays.
 
     Example:
@@ -53,11 +52,11 @@ def fold_biases(space: WeightSpace, model: AnyWeights, inputs: Any) -> Folded:
 
     Such are the shift of a norm before layers with a bias, the bias of values in attention before an output
     with one, the bias of keys, which a softmax ignores, and one of two biases of one sum. Each is tried: in
-    float64 where the model allows, on weights with noise, the outputs have to stay the same on the inputs.
+    float64, on weights with noise, the outputs have to stay the same on the inputs.
 
     Args:
         space: the symmetries of the network.
-        model: the network, which is not changed.
+        model: the network, which is not changed; where it does not compute in float64, nothing is folded.
         inputs: as `find_symmetries` takes them.
 
     See Also:
@@ -82,7 +81,7 @@ def fold_biases(space: WeightSpace, model: AnyWeights, inputs: Any) -> Folded:
     return Folded(space.with_state(model, new), folded, sum(int(done.sum()) for done in gone.values()))
 
 
-def centre(space: WeightSpace, model: AnyWeights, inputs: Any) -> Folded:
+def centre(space: WeightSpace, model: nn.Module, inputs: Any) -> Folded:
     """Weights before layer norms lose their mean, so that an RMS norm with the same gain computes the same.
 
     Example:
@@ -157,8 +156,8 @@ def _biases(space: WeightSpace) -> Iterator[tuple[int, Entries, list[Way]]]:
             for entries in on_axis(space, axis, hidden):
                 module, _, weight = run.stored(k)[0].rpartition(".")
                 if (k, at) in space.inference.read:
-                    bias = f"{module}.{weight.replace('weight', 'bias')}".lstrip(".")
-                    readers.append((k, at, entries, named.get((bias, run.parts.get(k, ())[2:]))))
+                    added = f"{module}.{weight.replace('weight', 'bias')}".lstrip(".")
+                    readers.append((k, at, entries, named.get((added, run.parts.get(k, ())[2:]))))
                 elif weight == "running_mean":
                     means.append((k, entries))
                 elif k in space.inference.trainable - gains and len(labels[k]) == 1:
