@@ -197,10 +197,11 @@ def pdf(profile: str) -> None:
 @_profile
 @click.argument("folder", type=_PATH)
 def publish(profile: str, folder: Path) -> None:
-    """Fill FOLDER with the built pages and executed notebooks, for a branch that is served."""
+    """Fill FOLDER with the built pages, a PDF and executed notebooks, for a branch that is served."""
     from intertwine_book.build.publish import publish as published
 
-    published(find_book(), profile, folder)
+    if missing := published(find_book(), profile, folder):
+        console.print(missing, style="yellow")
     console.print(f"Ready to be pushed: [bold]{folder}[/bold]")
 
 
