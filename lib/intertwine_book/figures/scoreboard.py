@@ -31,8 +31,8 @@ def verdicts(table: pd.DataFrame) -> Figure:
 def printed_and_measured(table: pd.DataFrame) -> Figure:
     """Measured means over printed values, with 95 % intervals, in a row for each place.
 
-    The table is that of `verdicts`. The layers of one place stand below each other in its row. Numbers that are
-    0 or below have no ratio.
+    The table is that of `verdicts`. The layers of one place stand below each other in its row. Numbers that
+    are 0 or below have no ratio.
     """
     known = table.dropna(subset=["printed", "mean"]).query("printed > 0 and mean > 0")
     known = known.assign(row=known["place"].str.replace(r" at layer \d+", "", regex=True))
