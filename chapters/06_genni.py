@@ -179,7 +179,7 @@ for grid in (unrolled, body):
 # :::
 #
 # On a grid in all of $\mathbb R^4$ we let ε grow and counted the pieces, for five targets with both slopes.
-# *Two pieces last until part 2 says that they merge*, within one percent of the prediction each time.
+# *Two pieces last until the ε of part 2*, within one percent each time.
 #
 # Here are the network, a swap and a scaling, and the slopes {eq}`eq-slopes` that they keep:
 
@@ -414,7 +414,8 @@ print("relative loss on the axis: at least", round(least, 1))
 # %% [markdown]
 # *The hole of the picture is the hole of this hyperboloid.*
 # The surface goes all the way around its axis, where every network in the picture has at least
-# {glue:text}`axis:.0f` times the loss of the zero function: more than the printed ε, so the set does not meet the axis.
+# {glue:text}`axis:.0f` times the loss of the zero function.
+# That is more than the printed ε, so the set does not meet the axis.
 # The count agrees: on 160 points a side the set of figure 2 has one piece and one hole,
 # and so has its part with both $w_i<0$.
 # Its part near the zero function, {glue:text}`near-zero:.0f` % of it, has two holes.
