@@ -76,7 +76,7 @@ def chromium() -> str:
 def _pages(book: Book) -> list[str]:
     """The pages in the order of the book, without those that nobody prints."""
     contents = yaml.safe_load((book.root / "book/_toc.yml").read_text())
-    named = [entry["file"] for part in contents["parts"] for entry in part["chapters"]]
+    named = [entry["file"] for part in contents.get("parts", [contents]) for entry in part["chapters"]]
     return [name for name in [contents["root"], *named] if not name.startswith(_SCREEN)]
 
 
