@@ -145,7 +145,7 @@ single_curves(prunings, "removed", "accuracy", "network", "trial", **look)
 # $$f(x) = 3\,\mathrm{ReLU}(x + \tfrac12) - \mathrm{ReLU}(-2x + 1).$$
 #
 # *Swap*: exchange the neurons with all their edges.
-# *Scale*: multiply what enters a neuron by $\alpha > 0$, and divide what leaves it by $\alpha$
+# *Scale*: choose $\alpha > 0$; multiply what enters a neuron by α and divide what leaves it by α
 # ({numref}`fig-swap-scale`).
 
 # %% tags=["remove-input"] figure="fig-swap-scale"

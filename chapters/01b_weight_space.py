@@ -26,7 +26,7 @@
 #
 # ## The question
 #
-# All weights of an orbit ({eq}`eq-moved`) compute the same function, so the loss is the same on the whole orbit.
+# All weights of an orbit, made by {eq}`eq-moved`, compute the same function, so the loss is the same on the orbit.
 # *Is a minimum equally flat everywhere on its orbit?*
 # No: {numref}`fig-level` shows one orbit of a trained ReLU network, on which the loss is flat around one point
 # and sharp around another {cite}`dinh2017`.
@@ -506,7 +506,7 @@ for rule, A3 in {"exact": B1, "printed": A1}.items():
     third, last = A3 @ W[2] @ inv(B2), W[3] @ inv(G.phi(A3))
     new = block(first, second, third, last)
     change[rule] = relative_error(new, block(*W))
-print(change)
+    print(f"{rule}: outputs differ by {change[rule]:.0e}")
 
 # %% [markdown]
 # With $|x|$ the exact rule keeps the outputs (largest error {glue:text}`tie-exact:.0e` in all draws),

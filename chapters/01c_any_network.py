@@ -159,7 +159,8 @@ block_space.draw()
 draw = torch.Generator().manual_seed(seed)
 element = block_space.sample(draw)
 block_report = verify(block_space, one_block, element, tokens)
-print(block_space.dimension, block_report.output)
+print(f"dimension {block_space.dimension}")
+print(f"outputs differ by {block_report.output:.0e}")
 
 # %% [markdown]
 # {numref}`fig-transformer` shows {glue:text}`block-spaces` spaces, with a group of dimension
@@ -360,7 +361,7 @@ q, k = torch.randn(2, 6, d, generator=draw, dtype=torch.float64)
 m = torch.randn(d // 2, generator=draw, dtype=torch.complex128)
 times = lambda x, m: torch.view_as_real(planes(x) * m).flatten(-2)
 same = scores(times(q, m), times(k, 1 / m.conj()))
-print(relative_error(same, scores(q, k)))
+print(f"scores differ by {relative_error(same, scores(q, k)):.0e}")
 
 # %% [markdown]
 # (sec-verify)=
@@ -451,7 +452,7 @@ def freedom(net, x):
 
 many = torch.randn(20, 6, 8, generator=draw, dtype=torch.float64)
 kernel = freedom(one_block, many)
-print(kernel, block_space.dimension)
+print(f"kernel {kernel}, group {block_space.dimension}")
 
 # %% [markdown]
 # The kernel has {glue:text}`kernel` dimensions and the group {glue:text}`block-dimension`.
@@ -464,7 +465,8 @@ shifted, some = copy.deepcopy(one_block), torch.randn(2, 8, generator=draw)
 shifted.k.bias.data += some[0]
 shifted.v.bias.data += some[1]
 shifted.o.bias.data -= one_block.o.weight @ some[1].double()
-print(relative_error(shifted(many), one_block(many)))
+apart = relative_error(shifted(many), one_block(many))
+print(f"outputs differ by {apart:.0e}")
 
 # %% [markdown]
 # The kernel is as large as group and shifts together, so near these weights there is nothing else.

@@ -153,7 +153,8 @@ with torch.no_grad(), record(net, rounding.NORMS) as values:
     net(images)
 y = torch.cat([values[name].flatten(0, 1) for name in rounding.NORMS])
 largest = [x.abs().amax(-1).mean().item() for x in (y, y @ Q.T)]
-print(relative_error(turned(images), net(images)), largest)
+print(f"outputs differ by {relative_error(turned(images), net(images)):.0e}")
+print(f"largest entry {largest[0]:.1f}, rotated {largest[1]:.1f}")
 assert torch.equal(rounded(y, 4), rounding.rounded(y, 4, -1))
 
 # %% figure="fig-channels"
@@ -249,7 +250,7 @@ element = res_space.sample(draw)
 both = network, res_space.act(network, element)
 normal = [weightspace.canonicalise(res_space, each).model for each in both]
 gaps = [places.apart(*both), places.apart(*normal)]
-print(gaps)
+print(f"networks differ by {gaps[0]:.1g}, normal forms by {gaps[1]:.0e}")
 
 # %% [markdown]
 # What if one of the two has been trained further, or rounded?
@@ -304,7 +305,8 @@ class Mine(nn.Module):
 torch.manual_seed(0)
 mine, tokens = Mine().double().eval(), torch.randint(20, (4, 7))
 everywhere = rotate(find_symmetries(mine, tokens), mine, seed=0).model
-print(relative_error(everywhere(tokens), mine(tokens)))
+apart = relative_error(everywhere(tokens), mine(tokens))
+print(f"outputs differ by {apart:.0e}")
 
 # %% [markdown]
 # ## Deviations from the papers
