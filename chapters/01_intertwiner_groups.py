@@ -359,7 +359,7 @@ def residual(sigma, a):
 
 
 # %% [markdown]
-# The numbers 2 and 3 generate a dense set of positive numbers: if both pass, all positive numbers do.
+# Products of powers of 2 and 3 are dense in the positive numbers: if both pass, all positive numbers do.
 # If not, the generator of a discrete group is sought between $e^{0.05}$ and $e^7$, with either sign.
 
 

@@ -475,12 +475,12 @@ residual_block()
 
 # %% [markdown]
 # A skip connection adds the output $h_l$ of one layer to the pre-activation of another, $m$.
-# Moved, the sum is $A_m(W_m h_{m-1} + b_m) + \varphi(A_l)h_l$, and, if $h_l$ spans its space,
-# $A_m$ factors out exactly when
+# After the move the sum is $A_m(W_m h_{m-1} + b_m) + \varphi(A_l)h_l$.
+# If the values of $h_l$ span their space, $A_m$ factors out exactly when
 #
 # $$A_m = \varphi_\sigma(A_l) \in G_\sigma.$$ (eq-tied)
 #
-# In general what is added must move alike:
+# In general, values that are added must move alike:
 #
 # | what is added | to what | rule |
 # |---|---|---|

@@ -28,7 +28,7 @@
 #
 # You want to store a network in few bits, to merge it with another one,
 # or to know whether somebody else's network is a copy of yours.
-# The function does not decide any of these: the weights do, and a whole orbit of weights computes one function.
+# The function answers none of these questions; the weights do, and a whole orbit of weights computes one function.
 # *Which point of the orbit should you take?*
 # {numref}`fig-rounding` shows one answer.
 # Each transformer is stored in few bits in three ways.
@@ -235,8 +235,8 @@ def merged(trial, couple):
 # and the units are sorted.
 # {doc}`../api/weightspace` has the conditions for every group, and when they fail.
 # We move a trained ResNet-20 by a random element.
-# A parameter of the moved network differs from the original by up to {glue:text}`gap-raw:.1f` times the parameter's
-# largest entry, and one of their normal forms by {glue:text}`gap-normal:.0e`.
+# A parameter of the moved network differs from the original by up to {glue:text}`gap-raw:.1f` times its largest entry.
+# Between the two normal forms the largest such difference is {glue:text}`gap-normal:.0e`.
 
 
 # %%
