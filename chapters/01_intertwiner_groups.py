@@ -43,7 +43,7 @@ from scipy.optimize import minimize_scalar
 from torch import nn
 
 from intertwine import devices
-from intertwine.groups import GReLU, intertwiner_group, scalar_group
+from intertwine.groups import GReLU, scalar_group
 from intertwine.weightspace import find_symmetries, relative_error
 from intertwine_book import data, results
 from intertwine_book.experiments import intertwiner_groups as experiments
@@ -145,7 +145,7 @@ single_curves(prunings, "removed", "accuracy", "network", "trial", **look)
 # $$f(x) = 3\,\mathrm{ReLU}(x + \tfrac12) - \mathrm{ReLU}(-2x + 1).$$
 #
 # *Swap*: exchange the neurons with all their edges.
-# *Scale*: multiply what enters a neuron by $\alpha > 0$, and divide what leaves it by $\alpha$
+# *Scale*: choose $\alpha > 0$; multiply what enters a neuron by α and divide what leaves it by α
 # ({numref}`fig-swap-scale`).
 
 # %% tags=["remove-input"] figure="fig-swap-scale"
@@ -359,7 +359,7 @@ def residual(sigma, a):
 
 
 # %% [markdown]
-# The numbers 2 and 3 generate a dense set of positive numbers: if both pass, all positive numbers do.
+# Products of powers of 2 and 3 are dense in the positive numbers: if both pass, all positive numbers do.
 # If not, the generator of a discrete group is sought between $e^{0.05}$ and $e^7$, with either sign.
 
 
@@ -500,23 +500,26 @@ checks = experiments.checks(trials, generator)
 #
 # Replace the class by your activation, and the network by any module that the library can run once
 # ({doc}`01c_any_network`).
-
+# The cell has its own imports, so it runs alone, in a file of yours, too; so do those of all chapters.
 
 # %%
-class Sigma(nn.Module):
-    """Your activation."""
+from torch import manual_seed, nn, randn
 
+from intertwine.groups import intertwiner_group
+from intertwine.weightspace import find_symmetries, relative_error
+
+
+class Sigma(nn.Module):  # your activation
     def forward(self, z):
-        return torch.where(z > 0, z, 0.2 * z) ** 3
+        return nn.functional.leaky_relu(z, 0.2) ** 3
 
 
-mine = fcn((7, 20, 4), bias=True, activation=Sigma).double().eval()
-inputs = torch.randn(100, 7, generator=generator, dtype=torch.float64)
+draw = manual_seed(0)
+mine = nn.Sequential(nn.Linear(7, 20), Sigma(), nn.Linear(20, 4))
+mine, inputs = mine.double().eval(), randn(100, 7).double()
 G = intertwiner_group(Sigma(), 20)
-element = {"activation1": G.sample(generator)}
-other = find_symmetries(mine, inputs).act(mine, element)
-change = relative_error(other(inputs), mine(inputs))
-print(f"scalars: {G.scalars}; the outputs change by {change:.0e}")
+other = find_symmetries(mine, inputs).act(mine, {"0": G.sample(draw)})
+print(G.scalars, f"{relative_error(other(inputs), mine(inputs)):.0e}")
 
 # %% [markdown]
 # ## Deviations from the papers

@@ -26,7 +26,7 @@
 #
 # ## The question
 #
-# All weights of an orbit ({eq}`eq-moved`) compute the same function, so the loss is the same on the whole orbit.
+# All weights of an orbit, made by {eq}`eq-moved`, compute the same function, so the loss is the same on the orbit.
 # *Is a minimum equally flat everywhere on its orbit?*
 # No: {numref}`fig-level` shows one orbit of a trained ReLU network, on which the loss is flat around one point
 # and sharp around another {cite}`dinh2017`.
@@ -475,12 +475,12 @@ residual_block()
 
 # %% [markdown]
 # A skip connection adds the output $h_l$ of one layer to the pre-activation of another, $m$.
-# Moved, the sum is $A_m(W_m h_{m-1} + b_m) + \varphi(A_l)h_l$, and, if $h_l$ spans its space,
-# $A_m$ factors out exactly when
+# After the move the sum is $A_m(W_m h_{m-1} + b_m) + \varphi(A_l)h_l$.
+# If the values of $h_l$ span their space, $A_m$ factors out exactly when
 #
 # $$A_m = \varphi_\sigma(A_l) \in G_\sigma.$$ (eq-tied)
 #
-# In general what is added must move alike:
+# In general, values that are added must move alike:
 #
 # | what is added | to what | rule |
 # |---|---|---|
@@ -506,7 +506,7 @@ for rule, A3 in {"exact": B1, "printed": A1}.items():
     third, last = A3 @ W[2] @ inv(B2), W[3] @ inv(G.phi(A3))
     new = block(first, second, third, last)
     change[rule] = relative_error(new, block(*W))
-print(change)
+    print(f"{rule}: outputs differ by {change[rule]:.0e}")
 
 # %% [markdown]
 # With $|x|$ the exact rule keeps the outputs (largest error {glue:text}`tie-exact:.0e` in all draws),
@@ -543,8 +543,13 @@ teleported = orbits.teleportation(*small, [1.0, 2.0, 4.0], rates, seeds)
 # Change `WithShortcut`: the library finds the rule of every sum.
 # This shortcut has weights of its own, so three independent elements are allowed.
 
-
 # %%
+import torch
+from torch import nn
+
+from intertwine.weightspace import find_symmetries, relative_error
+
+
 class WithShortcut(nn.Module):
     def __init__(self):
         super().__init__()
@@ -556,10 +561,12 @@ class WithShortcut(nn.Module):
         return self.d((self.c(self.b(h1).abs()) + self.shortcut(h1)).abs())
 
 
-net = WithShortcut().double().eval()
-three = {layer: G.sample(generator) for layer in "abc"}
-other = find_symmetries(net, inputs).act(net, three)
-print(relative_error(other(inputs), net(inputs)))
+draw = torch.manual_seed(0)
+net, inputs = WithShortcut().double().eval(), torch.randn(20, 5).double()
+space = find_symmetries(net, inputs)
+other = space.act(net, space.sample(draw))
+print(space)
+print(f"outputs change by {relative_error(other(inputs), net(inputs)):.0e}")
 
 # %% [markdown]
 # ## Deviations from the papers

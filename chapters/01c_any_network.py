@@ -49,7 +49,7 @@ from dataclasses import replace
 import torch
 from torch import nn
 from torch.func import functional_call, jacrev
-from torch.nn.functional import gelu, silu
+from torch.nn.functional import gelu
 
 from intertwine import devices
 from intertwine.weightspace import find_symmetries, relative_error, verify
@@ -159,7 +159,8 @@ block_space.draw()
 draw = torch.Generator().manual_seed(seed)
 element = block_space.sample(draw)
 block_report = verify(block_space, one_block, element, tokens)
-print(block_space.dimension, block_report.output)
+print(f"dimension {block_space.dimension}")
+print(f"outputs differ by {block_report.output:.0e}")
 
 # %% [markdown]
 # {numref}`fig-transformer` shows {glue:text}`block-spaces` spaces, with a group of dimension
@@ -360,7 +361,7 @@ q, k = torch.randn(2, 6, d, generator=draw, dtype=torch.float64)
 m = torch.randn(d // 2, generator=draw, dtype=torch.complex128)
 times = lambda x, m: torch.view_as_real(planes(x) * m).flatten(-2)
 same = scores(times(q, m), times(k, 1 / m.conj()))
-print(relative_error(same, scores(q, k)))
+print(f"scores differ by {relative_error(same, scores(q, k)):.0e}")
 
 # %% [markdown]
 # (sec-verify)=
@@ -451,7 +452,7 @@ def freedom(net, x):
 
 many = torch.randn(20, 6, 8, generator=draw, dtype=torch.float64)
 kernel = freedom(one_block, many)
-print(kernel, block_space.dimension)
+print(f"kernel {kernel}, group {block_space.dimension}")
 
 # %% [markdown]
 # The kernel has {glue:text}`kernel` dimensions and the group {glue:text}`block-dimension`.
@@ -464,7 +465,8 @@ shifted, some = copy.deepcopy(one_block), torch.randn(2, 8, generator=draw)
 shifted.k.bias.data += some[0]
 shifted.v.bias.data += some[1]
 shifted.o.bias.data -= one_block.o.weight @ some[1].double()
-print(relative_error(shifted(many), one_block(many)))
+apart = relative_error(shifted(many), one_block(many))
+print(f"outputs differ by {apart:.0e}")
 
 # %% [markdown]
 # The kernel is as large as group and shifts together, so near these weights there is nothing else.
@@ -479,8 +481,14 @@ print(relative_error(shifted(many), one_block(many)))
 # A network whose forward pass reads its own values to choose a branch cannot be traced, and raises an error.
 # The block below has an operation without a rule.
 
-
 # %%
+import torch
+from torch import nn
+from torch.nn.functional import silu
+
+from intertwine.weightspace import find_symmetries, verify
+
+
 class Mine(nn.Module):
     def __init__(self):
         super().__init__()
@@ -495,11 +503,12 @@ class Mine(nn.Module):
         return self.head(self.past(x).diff(dim=1))
 
 
-# %%
-words = torch.randint(20, (4, 7), generator=draw).to(device)
-mine = models.randomised(Mine(), draw).to(device)
-my_space = find_symmetries(mine, words)
-assert verify(my_space, mine, my_space.sample(draw), words).output < 1e-9
+draw = torch.manual_seed(0)
+mine, tokens = Mine().double().eval(), torch.randint(20, (4, 7))
+my_space = find_symmetries(mine, tokens)
+element = my_space.sample(draw)
+assert verify(my_space, mine, element, tokens).output < 1e-9
+print("elements of the spaces", *element)
 
 # %% tags=["remove-input"]
 table = my_space.to_frame()

@@ -28,7 +28,7 @@
 #
 # You want to store a network in few bits, to merge it with another one,
 # or to know whether somebody else's network is a copy of yours.
-# The function does not decide any of these: the weights do, and a whole orbit of weights computes one function.
+# The function answers none of these questions; the weights do, and a whole orbit of weights computes one function.
 # *Which point of the orbit should you take?*
 # {numref}`fig-rounding` shows one answer.
 # Each transformer is stored in few bits in three ways.
@@ -153,7 +153,8 @@ with torch.no_grad(), record(net, rounding.NORMS) as values:
     net(images)
 y = torch.cat([values[name].flatten(0, 1) for name in rounding.NORMS])
 largest = [x.abs().amax(-1).mean().item() for x in (y, y @ Q.T)]
-print(relative_error(turned(images), net(images)), largest)
+print(f"outputs differ by {relative_error(turned(images), net(images)):.0e}")
+print(f"largest entry {largest[0]:.1f}, rotated {largest[1]:.1f}")
 assert torch.equal(rounded(y, 4), rounding.rounded(y, 4, -1))
 
 # %% figure="fig-channels"
@@ -234,8 +235,8 @@ def merged(trial, couple):
 # and the units are sorted.
 # {doc}`../api/weightspace` has the conditions for every group, and when they fail.
 # We move a trained ResNet-20 by a random element.
-# A parameter of the moved network differs from the original by up to {glue:text}`gap-raw:.1f` times the parameter's
-# largest entry, and one of their normal forms by {glue:text}`gap-normal:.0e`.
+# A parameter of the moved network differs from the original by up to {glue:text}`gap-raw:.1f` times its largest entry.
+# Between the two normal forms the largest such difference is {glue:text}`gap-normal:.0e`.
 
 
 # %%
@@ -249,7 +250,7 @@ element = res_space.sample(draw)
 both = network, res_space.act(network, element)
 normal = [weightspace.canonicalise(res_space, each).model for each in both]
 gaps = [places.apart(*both), places.apart(*normal)]
-print(gaps)
+print(f"networks differ by {gaps[0]:.1g}, normal forms by {gaps[1]:.0e}")
 
 # %% [markdown]
 # What if one of the two has been trained further, or rounded?
@@ -279,12 +280,33 @@ print(own.pivot_table("error", ["outlier", "bits"], "way").to_string())
 #
 # ## Adapt this
 #
-# Put your own network for `net` and the name of a norm of its stream for `block1.norm1`.
-# The library turns every stream at once, where the group allows it:
+# Replace `Mine` by your own network, in evaluation mode, and `tokens` by an input of it.
+# The library turns every residual stream at once, where the group allows it:
 
 # %%
-everywhere = weightspace.rotate(space, net, seed).model
-print(relative_error(everywhere(images), net(images)))
+import torch
+from torch import nn
+
+from intertwine.weightspace import find_symmetries, relative_error, rotate
+
+
+class Mine(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.words, self.norm = nn.Embedding(20, 8), nn.RMSNorm(8)
+        self.up, self.down = nn.Linear(8, 32), nn.Linear(32, 8)
+        self.head = nn.Linear(8, 20)
+
+    def forward(self, tokens):
+        x = self.words(tokens)
+        return self.head(x + self.down(self.up(self.norm(x)).relu()))
+
+
+torch.manual_seed(0)
+mine, tokens = Mine().double().eval(), torch.randint(20, (4, 7))
+everywhere = rotate(find_symmetries(mine, tokens), mine, seed=0).model
+apart = relative_error(everywhere(tokens), mine(tokens))
+print(f"outputs differ by {apart:.0e}")
 
 # %% [markdown]
 # ## Deviations from the papers

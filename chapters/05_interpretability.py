@@ -42,9 +42,7 @@ import torch
 import torch.nn.functional as F
 
 from intertwine import devices, dissection
-from intertwine.features import activations
-from intertwine.training import train
-from intertwine_book import data, results, zoo
+from intertwine_book import results, zoo
 from intertwine_book.experiments.interpretability import (
     against_rotation,
     claimed,
@@ -498,20 +496,27 @@ if lite_networks:
 # Networks trained on ImageNet are in {doc}`../api/dissection`.
 
 # %%
-concepts, mine_masks = data.scenes(100, seed=seed + 50, device=device)
-torch.manual_seed(seed)  # of the initial weights
-wide = torch.nn.Conv2d(3, 8, 5, stride=2, padding=2)
-pool, flat = torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten()
-read = torch.nn.Linear(8, len(concepts.classes))
-mine = torch.nn.Sequential(wide, torch.nn.Softplus(), pool, flat, read)
-once = replace(recipe, epochs=1)
-after = train(mine, concepts, once, seed=seed).network
+import torch
+from torch import nn
+
+from intertwine import dissection
+from intertwine.features import activations
+from intertwine.training import Recipe, train
+from intertwine_book import data
+
+concepts, mine_masks = data.scenes(100, seed=50, device="cpu")
+torch.manual_seed(0)  # of the initial weights
+parts = nn.Conv2d(3, 8, 5, stride=2, padding=2), nn.Softplus()
+ends = nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 16)
+mine = nn.Sequential(*parts, *ends)
+short = Recipe(4, batch_size=50, lr=1e-2, optimizer="adam")
+after = train(mine, concepts, short, seed=0, device="cpu").network
+turn = dissection.haar_rotation(8, torch.manual_seed(0))
 for name, each in {"before": mine, "after": after}.items():
     units = activations(each, ["1"], concepts.images)["1"]  # the Softplus
-    turn = rotation(units.shape[1], draw.manual_seed(seed))
     turned = (turn.to(units) @ units.flatten(2)).view_as(units)
     for basis, of in {"own": units, "random": turned}.items():
-        best = dissection.dissect(of, mine_masks, quantile=main_quantile).best
+        best = dissection.dissect(of, mine_masks, quantile=0.02).best
         print(f"{name} training, {basis} basis: {best.mean():.1%}")
 
 # %% [markdown]

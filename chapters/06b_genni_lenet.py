@@ -40,7 +40,6 @@
 
 # %% tags=["hide-input"]
 import itertools
-from functools import partial
 
 import pandas as pd
 import torch
@@ -338,9 +337,17 @@ for other in four[1:].cpu():
 # So the class of one neuron should have two branches, $w$ and $-w$.
 
 # %%
-line = partial(nn.Linear, bias=False)  # neuron: the plane of its two weights
-mine = nn.Sequential(line(1, 1), nn.LeakyReLU(-1.0), line(1, 1))
-grid = genni.grid_loss(Problem(mine, torch.abs, x[:100]), neuron, (-3, 3), 61)
+import torch
+from torch import nn
+
+from intertwine import genni
+
+first, second = (nn.Linear(1, 1, bias=False) for _ in "wc")
+mine = nn.Sequential(first, nn.LeakyReLU(-1.0), second)
+inputs = torch.linspace(-2, 2, 100)[:, None].double()
+weights = genni.plane(torch.tensor([[0.0, 0], [1, 0], [0, 1]]))
+problem = genni.Problem(mine, torch.abs, inputs)
+grid = genni.grid_loss(problem, weights, (-3, 3), 61)
 print("pieces, holes:", genni.betti(genni.epsilon_set(grid, 0.05)))
 
 # %% [markdown]

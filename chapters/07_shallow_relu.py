@@ -602,10 +602,15 @@ draw.nearest_hyperplanes(nearest)
 # Ask `.equal`, then `.symmetry` or `.witness`.
 
 # %%
-mine = models.fcn((3, 5, 2), bias=True, seed=seed).double()
-same = ShallowReLU.from_module(mine)
-same = shallow.random_orbit(same, generator=generator).to_module()
-found = same_function(mine, same)
+import torch
+from torch import nn
+
+from intertwine.shallow import ShallowReLU, random_orbit, same_function
+
+chance = torch.manual_seed(0)
+mine = nn.Sequential(nn.Linear(3, 5), nn.ReLU(), nn.Linear(5, 2)).double()
+other = random_orbit(ShallowReLU.from_module(mine), generator=chance)
+found = same_function(mine, other.to_module())
 found.equal, found.symmetry.permutation
 
 # %% [markdown]

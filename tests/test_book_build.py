@@ -518,7 +518,12 @@ def test_a_published_book_has_notebooks_that_install_the_library_and_buttons_tha
     extension = f"sphinx: {{extra_extensions: [{ours}]}}\n"
     repository = 'repository: {url: "https://github.com/us/tiny"}\n'
     config.write_text(config.read_text() + extension + repository)
-    assert "Ready to be pushed" in publish(folder)
+    intro = built_book.root / "book/intro.md"
+    intro.write_text(intro.read_text() + "\n```{raw} html\n<!-- on paper -->\n```\n")
+    assert "Ready to be pushed" in (said := publish(folder))
+    printed = (folder / "book.pdf").is_file()
+    assert printed == ('href="book.pdf"' in (folder / "intro.html").read_text())
+    assert printed == ("Without a PDF" not in said)
     node = nbformat.read(folder / "notebooks/01_first.ipynb", as_version=4)
     assert re.search(r'^%pip install .*@ git\+https://github.com/us/tiny(@\w+)?"$', node.cells[1].source)
     page = (folder / "chapters/01_first.html").read_text()

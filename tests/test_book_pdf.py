@@ -32,6 +32,15 @@ def test_links_between_pages_lead_inside_and_others_become_words(tmp_path):
     assert "b" in page.find("article").text and str(tmp_path) not in str(page)
 
 
+def test_a_figure_that_moves_finds_its_element_and_what_draws_it(tmp_path):
+    figure = '<div id="hole" class="plotly-graph-div"></div>'
+    figure += '<script>f(document.getElementById("hole"), "<b>")</script>'
+    (tmp_path / "one.html").write_text(PAGE.format(title="One", body=figure))
+    page = one_page(tmp_path, ["one"])
+    assert 'id="one--hole"' in page and 'f(document.getElementById("one--hole"), "<b>")' in page
+    assert page.count("plotly.min.js") == 1
+
+
 def test_without_a_chromium_one_sentence_says_so(monkeypatch):
     monkeypatch.setenv("PATH", "")
     with pytest.raises(BookError, match="Expected a Chromium on the PATH"):

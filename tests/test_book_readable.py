@@ -10,7 +10,7 @@ from docutils import nodes
 from docutils.utils import new_document
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from intertwine_book.build import download, phrases
+from intertwine_book.build import download, phrases, readable
 
 CONF = """
 extensions = ["myst_nb", "sphinx_proof", "sphinx_exercise", "sphinx_design", "sphinxcontrib.bibtex",
@@ -269,6 +269,19 @@ def test_a_drawing_is_an_image_which_jupyterlab_shows_without_trust(built):
     assert data["text/html"].startswith('<img alt="A &amp; B" src="data:image/svg+xml;base64,')
     assert "image/svg+xml" not in data
     assert [cell for cell in built[0].cells if "drawn.svg" in cell.get("attachments", {})]
+
+
+def test_the_notebook_of_one_run_has_an_image_beside_each_drawing(tmp_path):
+    drawn = new_output("display_data", {"image/svg+xml": SVG, "text/plain": "<Figure>"})
+    moves = new_output("display_data", {"image/svg+xml": SVG, "text/html": "<b>moves</b>"})
+    cell = new_code_cell("area", outputs=[drawn, moves, new_output("stream", text="1")])
+    cell.metadata["mystnb"] = {"image": {"alt": "A & B"}}
+    nbformat.write(new_notebook(cells=[new_markdown_cell("# A"), cell]), tmp_path / "run.ipynb")
+    readable.show_untrusted(tmp_path / "run.ipynb")
+    first, second, third = nbformat.read(tmp_path / "run.ipynb", 4).cells[1].outputs
+    assert first.data["text/html"].startswith('<img alt="A &amp; B" src="data:image/svg+xml;base64,')
+    assert first.data["image/svg+xml"] == SVG and second.data["text/html"] == "<b>moves</b>"
+    assert third.text == "1"
 
 
 def test_where_the_book_has_an_address_a_cell_installs_it(built):

@@ -13,6 +13,7 @@ from types import ModuleType
 import jupytext
 import nbformat
 import pytest
+import torch
 import yaml
 from papermill.execute import execute_notebook
 
@@ -138,6 +139,29 @@ def test_what_the_page_shows_needs_nothing_that_it_hides(chapter):
     command = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "F821", "-"]
     done = subprocess.run(command, input="\n\n".join(shown), capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
+
+
+def to_adapt(chapter: str) -> str:
+    """The cell of *Adapt this*."""
+    found = jupytext.read(BOOK.chapters[chapter]).cells
+    at = next(k for k, cell in enumerate(found) if "## Adapt this" in cell.source)
+    return next(cell.source for cell in found[at:] if cell.cell_type == "code")
+
+
+@CHAPTERS
+def test_the_cell_to_adapt_uses_no_name_of_another_cell(chapter):
+    command = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "F821", "-"]
+    done = subprocess.run(command, input=to_adapt(chapter), capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.slow
+@CHAPTERS
+def test_the_cell_to_adapt_runs_alone(chapter, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with torch.random.fork_rng():
+        exec(compile(to_adapt(chapter), chapter, "exec"), {"__name__": "mine"})
+    assert not [*tmp_path.iterdir()]
 
 
 @pytest.mark.slow

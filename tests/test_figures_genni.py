@@ -13,9 +13,7 @@ from intertwine_book.figures.epsilon_slider import epsilon_slider
 from intertwine_book.figures.genni import (
     class_stack,
     embeddings,
-    lifetimes,
     loss_planes,
-    outgoing_weights,
 )
 from intertwine_book.figures.solids import hyperboloid, polytope
 
@@ -23,7 +21,6 @@ AXIS = torch.linspace(-1, 1, 9, dtype=torch.float64)
 FLAT = genni.Grid(AXIS, AXIS[:, None] ** 2 + AXIS**2, energy=2.0)
 SOLID = genni.Grid(AXIS, sum(torch.meshgrid(*[AXIS**2] * 3, indexing="ij")), energy=2.0)
 EPSILONS = [0.1, 0.5, 1.0]
-LIVES = pd.DataFrame({"set": ["a", "a", "b"], "birth": [1e-9, 0.1, 0.2], "death": [np.inf, 0.4, np.inf]})
 UMAP = pd.DataFrame(
     {
         "set": ["a", "a", "b", "b"],
@@ -38,9 +35,7 @@ PANEL = {"grid": FLAT, "exact": FLAT, "epsilon": 0.5, "oracle": [[0.0, 0.0]], "p
 FIGURES = {
     "loss_planes": lambda: loss_planes({"one": PANEL, "two": {"grid": FLAT, "names": ("w", "c")}}),
     "class_stack": lambda: class_stack({"one": {0.5: FLAT, 1.0: FLAT}, "two": {1.0: FLAT}}, epsilon=0.3),
-    "lifetimes": lambda: lifetimes(LIVES.assign(expected=0.3)),
     "hatched": lambda: loss_planes({"one": {"grid": FLAT, "zero": FLAT.loss < 0.5}}, low=-2, high=0),
-    "outgoing_weights": lambda: outgoing_weights({"one": (-1.0, -0.6), "two": (1.0, -0.8)}, (0.8, -0.5)),
     "embeddings": lambda: embeddings(UMAP),
 }
 

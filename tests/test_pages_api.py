@@ -11,13 +11,17 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import torch
 import yaml
+from helpers import generator
 from sphinx.ext.napoleon import Config, GoogleDocstring
+from torch import nn
 
+from intertwine.similarity import MEASURES
 from intertwine.weightspace import rules
 from intertwine.weightspace.rules.infer import RULES
 from intertwine_book import zoo
-from intertwine_book.build import library
+from intertwine_book.build import library, status
 
 API = Path(__file__).parent.parent / "book/api"
 
@@ -64,7 +68,7 @@ def test_the_first_page_leads_to_every_task_and_no_library_page_needs_the_book()
 
 def test_every_name_of_a_package_stands_on_its_page_once_and_functions_come_first():
     blocks = re.findall(
-        r"functions:: (intertwine\.[\w.]+)\n(?:   :.*\n)?\n((?:   .*\n)+)",
+        r"functions:: (intertwine\.[\w.]+)\n(?:   :.*\n)*\n((?:   .*\n)+)",
         "".join(page.read_text() for page in sorted(API.glob("*.md"))),
     )
     listed: dict[str, list[str]] = {}
@@ -120,6 +124,21 @@ def test_the_book_s_own_two_examples_run(tmp_path, monkeypatch):
     assert (tmp_path / "results/accuracy.json").is_file()
 
 
+def test_the_page_of_similarity_joins_values_and_chance():
+    (example,) = re.findall(r"```python\n(.*?)```", (API / "similarity.md").read_text(), re.DOTALL)
+    draw, layers = generator(0), ["0", "2"]
+    a = nn.Sequential(nn.Linear(5, 6), nn.ReLU(), nn.Linear(6, 7))
+    names = {"a": a, "b": a, "layers": layers, "images": torch.randn(60, 5, generator=draw)}
+    names["generator"] = draw
+    exec(example, names)
+    assert (names["values"].to_numpy().diagonal() > 0.7).all()
+
+
+def test_the_measures_on_their_page_are_those_of_the_registry():
+    rows = status.measures().splitlines()
+    assert [row.split("`")[1] for row in rows[2:]] == [repr(name) for name in MEASURES]
+
+
 def test_how_weightspace_works_is_computed_as_it_stands_there():
     blocks = re.findall(r"```pycon\n(.*?)```", (API / "how_it_works.md").read_text(), re.DOTALL)
     page = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, "how_it_works", None, None)
@@ -128,7 +147,7 @@ def test_how_weightspace_works_is_computed_as_it_stands_there():
 
 
 def test_the_page_of_weightspace_lists_the_operations_that_have_a_rule():
-    assert ".. automodule:: intertwine.weightspace.rules\n" in (API / "weightspace.md").read_text()
+    assert ".. automodule:: intertwine.weightspace.rules\n" in (API / "models.md").read_text()
     listed = re.findall(r"``(\w+)``", str(rules.__doc__))
     assert {"linear", "conv2d", "softmax", "cat"} < {*listed} < {*RULES}
     assert sum(map(len, rules.operations().values())) == len(listed)

@@ -60,6 +60,7 @@ def test_the_lock_pins_everything_declared_and_holds_no_address():
     assert names <= pinned
 
 
+@pytest.mark.slow  # pip
 def test_torchvision_is_an_extra_and_an_installed_torch_stays():
     assert not any("torchvision" in requirement for requirement in PROJECT["dependencies"])
     assert "torch>=2.9" in PROJECT["dependencies"]

@@ -189,6 +189,13 @@ def test_a_figure_has_two_sentences_that_count_its_statements():
         assert sum(int(count) for count in re.findall(r"(?:^|, )(\d+) ", counts)) == int(number), part
 
 
+def test_most_measured_numbers_lie_within_a_factor_of_two_of_the_printed_ones():
+    judged = claims.judge_all(claims.load(LEDGER), [("desk", ROOT / "data/results/desk")])
+    table = claims.summary(judged).dropna(subset=["printed", "mean"]).query("printed > 0 and mean > 0")
+    ratio = table["mean"] / table["printed"]
+    assert len(ratio) > 40 and ratio.between(0.5, 2).mean() > 0.8
+
+
 def test_no_statement_leans_on_the_one_above_it():
     assert not [entry.id for entry in claims.load(LEDGER) if entry.statement.startswith("The same")]
 

@@ -1,6 +1,7 @@
 """Cutting and joining networks: nothing is lost at any layer, and what a group can undo costs nothing."""
 
 import copy
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -14,7 +15,7 @@ from torch import Tensor, nn
 from intertwine.alignment import LinearMap
 from intertwine.data import Dataset
 from intertwine.groups import GReLU
-from intertwine.stitching import split, stitch
+from intertwine.stitching import STITCH_RECIPES, split, stitch
 from intertwine.stitching.batch_norm import reestimate, tracked
 from intertwine.stitching.make import join
 from intertwine.weightspace import find_symmetries
@@ -151,6 +152,53 @@ def test_a_cut_that_cannot_be_is_refused():
 
 
 # --- stitch ---
+
+
+class Block(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.up, self.down = nn.Linear(8, 16), nn.Linear(16, 8)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        return x + self.down(self.up(x).relu())
+
+
+class Encoder(nn.Module):
+    """A transformer with an option, which torch.fx can trace unless it reads its values."""
+
+    def __init__(self, *, reads: bool) -> None:
+        super().__init__()
+        self.reads, self.mix = reads, nn.Linear(3, 8)
+        self.blocks = nn.ModuleList(Block() for _ in "12")
+        self.head = nn.Linear(8, 4)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        x = self.mix(x) if mask is None else mask * self.mix(x)
+        for block in self.blocks:
+            x = block(x, mask)
+        x = -x if self.reads and x.sum() > 1e9 else x
+        return self.head(x.mean(1))
+
+
+@pytest.mark.parametrize("reads", [False, True])
+def test_a_transformer_is_stitched_at_the_end_of_a_block_whether_fx_traces_it_or_not(reads):
+    torch.manual_seed(0)
+    one, two = (Encoder(reads=reads).eval() for _ in "12")
+    data = Dataset.of(normal(60, 5, 3), torch.arange(60) % 4)
+    known = {"at": "blocks.0", "train": data, "device": "cpu"}
+    with torch.no_grad():
+        itself = stitch(one, one, kind=torch.eye(8), **known)
+        torch.testing.assert_close(itself(data.images), one(data.images))
+        turned = 2 * torch.eye(8)[[1, 0, 2, 3, 4, 5, 6, 7]]
+        values = one.blocks[0](one.mix(data.images)) @ turned.T
+        expected = two.head(two.blocks[1](values).mean(1))
+        torch.testing.assert_close(stitch(one, two, kind=turned, **known)(data.images), expected)
+    recipe = replace(STITCH_RECIPES["digits"], epochs=1)
+    trained = stitch(one, two, kind="least squares", recipe=recipe, **known)
+    assert len(trained.history) == 2 and not any(m._forward_hooks for m in trained.modules())
+    if reads:
+        with pytest.raises(ValueError, match=r"'blocks.0.up' alone to cross the cut"):
+            stitch(one, two, kind=torch.eye(16), **known | {"at": "blocks.0.up"})
 
 
 @pytest.mark.parametrize(("name", "layer"), FEWER, ids=lambda x: x if isinstance(x, str) else x.name)

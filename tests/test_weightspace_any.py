@@ -91,6 +91,25 @@ def put(h):
     return full
 
 
+def filled(h, where):
+    full = torch.zeros(len(h) + 2, h.shape[1], dtype=h.dtype)
+    full[where] = h
+    return full
+
+
+def paired(h):
+    full = torch.zeros_like(blocks(h))
+    at = torch.arange(len(h))
+    full[at, at % 4] = blocks(h).relu()[:, 1]
+    return full.flatten(-2)
+
+
+def cut(h, number):
+    h = 2 * h
+    h[h < 0] = number
+    return h
+
+
 STEPS = {
     "a cast": (lambda h: h.type(torch.float64), ["GL(8)"]),
     "softmax across blocks": (lambda h: blocks(h).softmax(-2).flatten(-2), ["Σ_2", "Σ_4"]),
@@ -137,6 +156,12 @@ STEPS = {
     "a value that is used after a change through a view": (changed, []),
     "what is added to a part of zeros": (added, []),
     "what is copied to a part of a value": (put, []),
+    "rows put where integers say": (lambda h: filled(h, torch.arange(len(h))), ["GL(8)"]),
+    "rows put where a mask says": (lambda h: filled(h, torch.arange(len(h) + 2) > 1), ["GL(8)"]),
+    "entries put by two tensors": (paired, ["Σ_2 ⋉ (R_{>0})^2"]),
+    "units put in another order": (lambda h: filled(h.mT, torch.arange(8).flip(0)).mT[:, :8], []),
+    "zeros put where a mask of units says": (lambda h: cut(h, 0), ["Σ_8 ⋉ (R_{>0})^8"]),
+    "ones put where a mask of units says": (lambda h: cut(h, 1), ["Σ_8"]),
     "every second unit": (
         lambda h: torch.cat([h[..., ::2].sigmoid(), h[..., 1::2].sigmoid()], -1),
         ["Σ_4"],
@@ -941,10 +966,10 @@ def test_entries_that_change_places_keep_the_units_that_they_do_not_mix(name):
     assert groups(Channels(step, enter, leave), randn(2, 3, 4, 4), randn(2, 3, 4, 4) + 1) == expected
 
 
-def test_a_mask_of_several_axes_is_no_index():
+def test_a_mask_of_several_axes_leaves_the_others_free():
     mask = torch.tensor([[True, False], [True, True]])
     found = groups(Net(lambda h: h.view(2, 2, -1)[mask].mean(0)), randn(4, 4), randn(4, 4) + 1)
-    assert found == []
+    assert found == ["GL(8)"]
 
 
 def test_every_file_with_a_rule_is_imported():

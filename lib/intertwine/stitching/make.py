@@ -87,7 +87,8 @@ def stitch(
     in a block may be changed by an element of its group that the shortcut does not depend on.
 
     Args:
-        model1, model2: of any widths; a chain, or what torch.fx can trace.
+        model1, model2: of any widths; a chain, or what torch.fx can trace; with `train` any other, too, if
+            nothing leads past the layer, as at the end of a transformer's block.
         at: the name of a layer in both models, or a pair of names; as `split` takes them.
         kind: a matrix (q, p); a `LinearMap`; a module; a function of `Statistics`, such as those of
             `intertwine.alignment`; or a name out of `KINDS`, which `intertwine.stitching.maps` lists, or a

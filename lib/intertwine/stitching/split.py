@@ -1,11 +1,16 @@
 """A model cut after a layer: the front, which computes the layer's output, and the back, which goes on."""
 
 from collections.abc import Iterable
+from inspect import signature
 from operator import getitem
 
 from torch import fx, nn
 
 from intertwine.features import lookup
+
+
+class Untraceable(ValueError):
+    """The model's forward is nothing that torch.fx can write down."""
 
 
 def split(model: nn.Module, layer: str, *, shortcuts: bool = False) -> tuple[nn.Module, nn.Module]:
@@ -63,13 +68,16 @@ def _traced(model: nn.Module, layer: str) -> fx.Graph:
         def is_leaf_module(self, module: nn.Module, name: str) -> bool:
             return name == layer or super().is_leaf_module(module, name)
 
+    # what a forward takes beside its input, such as a mask of attention, has its default
+    options = list(signature(model.forward).parameters.values())[1:]
+    known = {p.name: p.default for p in options if p.default is not p.empty}
     try:
-        return Tracer().trace(model)
+        return Tracer().trace(model, known or None)
     except Exception as error:  # whatever the model's forward raises when it is given proxies
         reason = [*str(error).splitlines(), type(error).__name__][0]
-        raise ValueError(
+        raise Untraceable(
             f"Expected a model that torch.fx can trace, {type(model).__name__} is not one: {reason}. Write "
-            f"it as nn.Sequential."
+            f"it as nn.Sequential, or give train=."
         ) from error
 
 

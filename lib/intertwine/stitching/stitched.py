@@ -13,7 +13,8 @@ from torch import Tensor, nn
 from intertwine.data import Dataset
 from intertwine.data.dataset import check_dataset
 from intertwine.features import CHANNELS_FIRST, CHANNELS_LAST, channel_axis, channels_first
-from intertwine.stitching.split import split
+from intertwine.stitching.hooked import by_hooks
+from intertwine.stitching.split import Untraceable, split
 from intertwine.stitching.stitch_recipes import STILL, StitchRecipe
 from intertwine.training import evaluate
 from intertwine.training.outputs import Inputs as Values
@@ -143,7 +144,12 @@ def _parts(
 ) -> tuple[nn.Module, nn.Module]:
     """A copy, cut after a layer; a signal (n, channels, positions) crosses as (n, positions, channels)."""
     model = copy.deepcopy(model).eval()  # before fx makes constants of decisions by the mode
-    front, back = split(model, layer, shortcuts=shortcut != "refuse")
+    try:
+        front, back = split(model, layer, shortcuts=shortcut != "refuse")
+    except Untraceable:
+        if example is None:
+            raise
+        front, back = by_hooks(model, layer, example)
     if example is None:
         layers = [m for m in front.modules() if isinstance(m, CHANNELS_FIRST + CHANNELS_LAST)]
         if layers and isinstance(layers[-1], nn.Conv1d | nn.ConvTranspose1d):

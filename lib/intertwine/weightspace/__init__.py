@@ -9,6 +9,7 @@ from intertwine.weightspace.find import find_symmetries
 from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.solve.move import Move
 from intertwine.weightspace.uses.balance import balance, imbalance
+from intertwine.weightspace.uses.biases import Folded, centre, fold_biases
 from intertwine.weightspace.uses.canonical import canonicalise
 from intertwine.weightspace.uses.equivalent import Equivalence, equivalent
 from intertwine.weightspace.uses.fold import fold
@@ -20,6 +21,7 @@ from intertwine.weightspace.uses.verify import Verification, relative_error, ver
 
 __all__ = [
     "Equivalence",
+    "Folded",
     "HiddenSpace",
     "Mapping",
     "Move",
@@ -29,9 +31,11 @@ __all__ = [
     "WeightSpace",
     "balance",
     "canonicalise",
+    "centre",
     "equivalent",
     "find_symmetries",
     "fold",
+    "fold_biases",
     "hadamard",
     "imbalance",
     "mappings",

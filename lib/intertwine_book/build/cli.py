@@ -147,7 +147,7 @@ def run(
 ) -> None:
     """Execute one CHAPTER (its name or number) with parameters of your own."""
     from intertwine import files
-    from intertwine_book.build import execute, parameters
+    from intertwine_book.build import execute, parameters, readable
 
     book = _book()
     name = book.chapter(chapter)
@@ -176,6 +176,7 @@ def run(
 
         places = {"tables": tables, "failed": output.with_stem(output.stem + ".failed")}
         execute.execute(book, name, settings, output, **places, record=record, report=report)
+        readable.show_untrusted(output)
         progress.update(task, total=1, completed=1, state="done")
     if found := [path.stem for path in sorted(tables.glob("*.csv")) if path.stat().st_mtime < started]:
         console.print(f"Found, not computed: {', '.join(found)}")
@@ -197,10 +198,11 @@ def pdf(profile: str) -> None:
 @_profile
 @click.argument("folder", type=_PATH)
 def publish(profile: str, folder: Path) -> None:
-    """Fill FOLDER with the built pages and executed notebooks, for a branch that is served."""
+    """Fill FOLDER with the built pages, a PDF and executed notebooks, for a branch that is served."""
     from intertwine_book.build.publish import publish as published
 
-    published(find_book(), profile, folder)
+    if missing := published(find_book(), profile, folder):
+        console.print(missing, style="yellow")
     console.print(f"Ready to be pushed: [bold]{folder}[/bold]")
 
 

@@ -9,12 +9,14 @@ import shutil
 from collections.abc import Mapping
 from functools import cache
 from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 # ink, paper, blue and grey of the figures' style, on a dark page
 DARK = {"#222222": "#dddddd", "#fdfdfd": "#14181e", "#0072b2": "#2189cc", "#7a7a7a": "#9a9a9a"}
 _CLASSES = r' class="(?:row-odd|row-even|reference internal)"'
+_FOLDED = re.compile(r'(<div class="proof dropdown admonition") id="[^"]*">(\s*)<p>Proof\. ')
 _DRAWING = re.compile(r'<img (?=[^>]*src="([^"]*_images/[^"]*)\.svg")[^>]*>')
 
 
@@ -40,6 +42,19 @@ def paired(body: str, sizes: Mapping[str, str] | None = None) -> str:
         return f'<span><span class="only-light">{light}</span><span class="only-dark">{dark}</span></span>'
 
     return _DRAWING.sub(pair, body)
+
+
+def foldable(body: str) -> str:
+    """A page's html in which a proof that folds has a title and a name of its own; else others fold for it.
+
+    Example:
+        >>> page = '<div class="proof dropdown admonition" id="proof"><p>Proof. So.</p></div>'
+        >>> 'id="folded-1"><p class="admonition-title">Proof</p><p>So.</p>' in foldable(page)
+        True
+    """
+    names = count(1)
+    title = '<p class="admonition-title">Proof</p><p>'
+    return _FOLDED.sub(lambda found: f'{found[1]} id="folded-{next(names)}">{found[2]}{title}', body)
 
 
 def dark(svg: str) -> str:
@@ -71,7 +86,7 @@ def _load(app: Any, page: str, template: str, context: dict[str, Any], doctree: 
     scripts[:] = [script for script in scripts if "thebe" not in f"{script.filename} {script.attributes}"]
     drawings = {name: source for source, name in app.builder.images.items() if name.endswith(".svg")}
     sizes = {name: _size(Path(app.srcdir) / source) for name, source in drawings.items()}
-    context["body"] = body = paired(context.get("body", ""), sizes)
+    context["body"] = body = foldable(paired(context.get("body", ""), sizes))
     if "plotly-graph-div" in body:
         app.add_js_file("plotly.min.js", loading_method="defer")  # figures call it once they are seen
     if 'class="scoreboard' in body:

@@ -1,12 +1,14 @@
 """A Sphinx extension for the pages of the library: which functions there are, in the order of their use.
 
 `.. functions:: intertwine.shallow` and names make a table of one line each, and then an entry for each. In
-their signatures a type is its last word, and an array has its shape: `Tensor[n p]`.
+their signatures a type is its last word, and an array has its shape: `Tensor[n p]`. With `:short:`, for what
+is returned and not made by hand, a signature has only the arguments that must be given.
 """
 
 import importlib
 import inspect
 import pkgutil
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, ClassVar
 
@@ -62,11 +64,35 @@ def directive(thing: Any) -> str:
     return "autofunction" if inspect.isfunction(thing) else "autodata"
 
 
+def needed(thing: type) -> str:
+    """The arguments without which a class cannot be called, as its signature.
+
+    Example:
+        >>> from intertwine.groups import Orthogonal
+        >>> needed(Orthogonal)
+        '(n)'
+    """
+    given = inspect.signature(thing).parameters.values()
+    return f"({', '.join(each.name for each in given if each.default is each.empty)})"
+
+
+def entries(thing: Any) -> list[str]:
+    """The keys of a mapping or the words of a tuple, as the text of its entry.
+
+    Example:
+        >>> entries(("yes", "no"))
+        ["   Its entries: ``'yes'``, ``'no'``.", '']
+    """
+    if not isinstance(thing, Mapping | tuple):
+        return []
+    return [f"   Its entries: {', '.join(f'``{each!r}``' for each in thing)}.", ""]
+
+
 class Functions(SphinxDirective):
     """Names of a module: a table of one line each, then an entry for each, in the given order."""
 
     required_arguments = 1
-    option_spec: ClassVar = {"without-members": directives.flag}
+    option_spec: ClassVar = {"without-members": directives.flag, "short": directives.flag}
     has_content = True
 
     def run(self) -> list[nodes.Node]:
@@ -77,8 +103,11 @@ class Functions(SphinxDirective):
         lines = [f".. currentmodule:: {module}", "", ".. autosummary::", "   :nosignatures:", ""]
         lines += [f"   {name}" for name in names] + [""]
         for name in names:
-            kind = directive(getattr(things, name))
-            lines += [f".. {kind}:: {name}", *extra.get(kind, []), ""]
+            thing = getattr(things, name)
+            kind = directive(thing)
+            short = needed(thing) if "short" in self.options and kind == "autoclass" else ""
+            lines += [f".. {kind}:: {name}{short}", *extra.get(kind, []), ""]
+            lines += entries(thing) if kind == "autodata" else []
         box = nodes.container()
         self.state.nested_parse(StringList(lines, self.get_source_info()[0]), self.content_offset, box)
         return box.children
@@ -87,6 +116,9 @@ class Functions(SphinxDirective):
 def _short_types(app: Any, document: nodes.document) -> None:
     """Types by their last word, linked to where they are described; jaxtyping's arrays by their shape."""
     for signature in document.findall(addnodes.desc_signature):
+        for reference in [*signature.findall(addnodes.pending_xref)]:
+            if reference["reftarget"].endswith(".Callable"):
+                _without_brackets(reference)
         for reference in [*signature.findall(addnodes.pending_xref)]:
             full = reference["reftarget"]
             reference["reftarget"] = public().get(full, full)
@@ -107,6 +139,20 @@ def _shape(reference: addnodes.pending_xref) -> None:
         array = parent.children[first + 2 : comma]
         inside = [nodes.Text(f"[{shape}]")] if shape not in ("", "...") else []
         parent[first : end + 1] = [*array, *inside]
+
+
+def _without_brackets(reference: addnodes.pending_xref) -> None:
+    """`Callable[[Tensor], float]` becomes `Callable`: what it takes and gives is said with the argument."""
+    parent, depth = reference.parent, 0
+    if reference not in parent:
+        return  # within the brackets of another
+    stop = start = parent.index(reference) + 1
+    while stop < len(parent) and (depth or parent[stop].astext() == "["):
+        depth += {"[": 1, "]": -1}.get(parent[stop].astext(), 0)
+        stop += 1
+        if not depth:
+            break
+    del parent[start:stop]
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -1,5 +1,6 @@
 """The book as one PDF: the built pages in one document, printed by Chromium; its links stay inside."""
 
+import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,11 +21,21 @@ _READY = """async () => {
   if (window.MathJax) await MathJax.startup.promise;
   document.documentElement.dataset.theme = "light";
   document.querySelectorAll("details:not(.hide)").forEach((x) => (x.open = true));  // solutions, not code
+  dispatchEvent(new Event("beforeprint"));  // figures that turn draw themselves
+  for (const box of document.querySelectorAll(".plotly-graph-div")) {  // paper has no graphics card
+    const still = Object.assign(new Image(), { alt: "", className: "still" });
+    still.src = await Plotly.toImage(box, { format: "png", width: 600, height: 420, scale: 3 });
+    box.replaceWith(still);
+    await still.decode();
+  }
 }"""
+# what is looked up, or run, at a screen
+_SCREEN = ("api/", "adapt", "beside", "generated/status")
+_PLOTLY = '<script src="_static/plotly.min.js"></script>'
 
 
 def pdf(book: Book, profile: str) -> Path:
-    """Print the book as rendered at a profile, without the documentation of the library; the file."""
+    """Print the book as rendered at a profile, without what is looked up or run at a screen; the file."""
     book.check_all_ran(profile)
     try:
         from playwright.sync_api import sync_playwright
@@ -38,8 +49,6 @@ def pdf(book: Book, profile: str) -> Path:
         page = browser.new_page()
         page.goto(whole.as_uri(), timeout=300_000)
         page.evaluate(_READY)
-        page.evaluate("dispatchEvent(new Event('beforeprint'))")  # figures that move draw themselves
-        page.wait_for_timeout(10_000)
         page.pdf(
             path=part,
             format="A4",
@@ -65,10 +74,10 @@ def chromium() -> str:
 
 
 def _pages(book: Book) -> list[str]:
-    """The pages in the order of the book, without those of the library."""
+    """The pages in the order of the book, without those that nobody prints."""
     contents = yaml.safe_load((book.root / "book/_toc.yml").read_text())
-    named = [entry["file"] for part in contents["parts"] for entry in part["chapters"]]
-    return [name for name in [contents["root"], *named] if not name.startswith("api/")]
+    named = [entry["file"] for part in contents.get("parts", [contents]) for entry in part["chapters"]]
+    return [name for name in [contents["root"], *named] if not name.startswith(_SCREEN)]
 
 
 def one_page(html: Path, names: Sequence[str]) -> str:
@@ -85,8 +94,12 @@ def one_page(html: Path, names: Sequence[str]) -> str:
         article["id"] = name
         for tag in article.find_all(["a", "img"]):
             _lead_inside(tag, name, html, set(names))
+        for script in filter(lambda each: each.string, article.find_all("script")):
+            # a figure that moves finds its element by the new name
+            script.string = re.sub(r'(?<=getElementById\(")', f"{name}--", str(script.string))
     body = f'<body class="one-page"><main>{"".join(map(str, articles))}</main></body>'
-    return f'<!doctype html><html lang="en">{pages[0].head}{body}</html>'
+    plotly = _PLOTLY if "plotly-graph-div" in body else ""
+    return f'<!doctype html><html lang="en">{pages[0].head}{plotly}{body}</html>'
 
 
 def _lead_inside(tag: Tag, name: str, html: Path, names: set[str]) -> None:

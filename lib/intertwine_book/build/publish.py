@@ -12,11 +12,16 @@ from intertwine_book.build.layout import Book, BookError
 from intertwine_book.build.render import render
 
 BRANCH = "gh-pages"
+_PAPER = "<!-- on paper -->"  # the home page has it where the link is to stand
+_LINK = '<p>The chapters are also <a href="book.pdf">one PDF</a>, to print.</p>'
 _GITHUB = re.compile(r"https://github\.com/([\w.-]+)/([\w.-]+?)(?:\.git)?/?")
 
 
-def publish(book: Book, profile: str, folder: Path) -> None:
-    """Fill a new folder with the rendered book and, in `notebooks`, those that its pages offer."""
+def publish(book: Book, profile: str, folder: Path) -> str:
+    """Fill a new folder with the rendered book, a PDF of it and, in `notebooks`, those that its pages offer.
+
+    Returns why there is no PDF, if there is none: it needs a Chromium. A link to it stands only beside it.
+    """
     if folder.exists() and any(folder.iterdir()):
         raise BookError(f"Expected a new or empty folder, {folder} holds something: name another one.")
     book.check_all_ran(profile)
@@ -27,6 +32,15 @@ def publish(book: Book, profile: str, folder: Path) -> None:
     (folder / "notebooks").mkdir()
     for name in book.chapters:
         shutil.copy(folder / f"_sources/chapters/{name}.ipynb", folder / "notebooks")
+    from intertwine_book.build.pdf import pdf  # BeautifulSoup is not needed for anything else
+
+    try:
+        shutil.copy(pdf(book, profile), folder / "book.pdf")
+    except BookError as error:
+        return f"Without a PDF. {error}"
+    home = folder / "intro.html"
+    home.write_text(home.read_text().replace(_PAPER, _LINK))
+    return ""
 
 
 def address(url: str | None) -> str | None:

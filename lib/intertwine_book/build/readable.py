@@ -14,6 +14,7 @@ from typing import NamedTuple
 import nbformat
 from docutils import nodes
 
+from intertwine import files
 from intertwine_book.build import markdown
 from intertwine_book.build.phrases import Page, line
 
@@ -139,9 +140,25 @@ def _output(output: nbformat.NotebookNode, alt: str) -> nbformat.NotebookNode:
     if _PLOTLY in data:
         data = {_PLOTLY: data[_PLOTLY]}
     elif drawing := data.pop("image/svg+xml", None):
-        text = base64.b64encode(drawing.encode()).decode()
-        data["text/html"] = f'<img alt="{html.escape(alt)}" src="data:image/svg+xml;base64,{text}">'
+        data["text/html"] = _image(drawing, alt)
     return nbformat.from_dict(dict(output) | {"data": data})
+
+
+def _image(drawing: str, alt: str) -> str:
+    text = base64.b64encode(drawing.encode()).decode()
+    return f'<img alt="{html.escape(alt)}" src="data:image/svg+xml;base64,{text}">'
+
+
+def show_untrusted(notebook: Path) -> None:
+    """Put an image beside each drawing of an executed notebook, for a JupyterLab that does not trust it."""
+    node = nbformat.read(notebook, as_version=4)
+    for cell in node.cells:
+        alt = cell.metadata.get("mystnb", {}).get("image", {}).get("alt", "")
+        for data in (output.get("data", {}) for output in cell.get("outputs", ())):
+            if drawing := data.get("image/svg+xml"):
+                data.setdefault("text/html", _image(drawing, alt))
+    with files.write_whole(notebook) as path:
+        nbformat.write(node, path)
 
 
 def _parameters_first(cells: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:

@@ -123,6 +123,7 @@ def _generated(book: Book, profile: str) -> pd.DataFrame | None:
     folder = book.root / "book/generated"
     _write(folder / "status.md", made.page(book, profile))
     _write(folder / "networks.md", status.networks())
+    _write(folder / "measures.md", status.measures())
     for name, part in beside.parts(book.root / "benchmarks").items():
         _write(folder / f"{name}.md", part)
     _write(folder / "notebooks.md", _notebooks(book))

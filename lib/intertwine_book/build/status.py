@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+import pandas as pd
+
 from intertwine_book.build import execute, freshness
 from intertwine_book.build.layout import Book
 from intertwine_book.results import RECORDED
@@ -71,7 +73,18 @@ def networks() -> str:
     # torch is slow to import
     from intertwine_book.zoo import kept
 
-    table = kept.table()
+    return _markdown(kept.table())
+
+
+def measures() -> str:
+    """The measures of similarity by name, and when to use each, as a table in markdown."""
+    from intertwine.similarity import which
+
+    table = which()[["kind", "range", "use"]].rename_axis("name").reset_index()
+    return _markdown(table.assign(name=[f"`{name!r}`" for name in table["name"]]))
+
+
+def _markdown(table: pd.DataFrame) -> str:
     rows = [[*map(str, table.columns)], ["---"] * len(table.columns), *table.astype(str).values.tolist()]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"
 

@@ -58,18 +58,19 @@ def scoreboard(judged: Judgements) -> dict[str, str]:
 
 
 def summary(judged: Judgements) -> pd.DataFrame:
-    """One row a claim: `paper`, `kind`, `family` of the verdict, `printed`, `mean`, `low` and `high`.
+    """One row a claim: `paper`, `place`, `kind`, `family` of the verdict, `printed`, `mean`, `low`, `high`.
 
     The paper of a statement of ours is `this book`; these come last.
     """
     rows = [
-        {"paper": OURS if claim.whose == "ours" else paper_name(claim), "kind": claim.kind}
+        {"paper": OURS if claim.whose == "ours" else paper_name(claim)}
+        | {"place": claim.place, "kind": claim.kind}
         | {"family": _FAMILY[verdict.word]}
         | {"printed": claim.printed if claim.kind == "number" else None}
         | dict(zip(("mean", "low", "high"), verdict.interval or (None,) * 3, strict=True))
         for claim, verdict in judged
     ]
-    table = pd.DataFrame(rows, columns=["paper", "kind", "family", "printed", "mean", "low", "high"])
+    table = pd.DataFrame(rows, columns=["paper", "place", "kind", "family", "printed", "mean", "low", "high"])
     return table.sort_values("paper", key=lambda paper: paper == OURS, kind="stable")
 
 

@@ -12,7 +12,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
-from intertwine_book.figures.style import COLOURS, check_columns, facets, new_figure
+from intertwine_book.figures.style import COLOURS, check_columns, new_figure
 
 if TYPE_CHECKING:
     import intertwine.genni  # torch is slow to import
@@ -68,29 +68,6 @@ def loss_planes(panels: Mapping[str, Mapping[str, Any]], *, low: int = -4, high:
     return figure
 
 
-def outgoing_weights(cases: Mapping[str, tuple[float, float]], slopes: tuple[float, float]) -> Figure:
-    """For fixed input weights (w₁, w₂) of two neurons, the outgoing weights that keep the slopes (s₊, s₋)."""
-    figure, axes = new_figure(1, len(cases), height=2.6, sharex=True, sharey=True)
-    for axis, (title, (w1, w2)) in zip(axes, cases.items(), strict=True):
-        plus, minus = slopes
-        axis.axhline(0, color=COLOURS["grey"], lw=0.6)
-        axis.axvline(0, color=COLOURS["grey"], lw=0.6)
-        if w1 < 0 and w2 < 0:
-            start, along = np.array([minus / w1, 0.0]), np.array([w2, -w1])
-            axis.axline(tuple(start), tuple(start + along), color=COLOURS["blue"], lw=2)
-            at = start + 0.5 * along
-            arrow = {"arrowstyle": "->", "color": COLOURS["red"], "lw": 2}
-            axis.annotate("", at + 0.7 * along, at, arrowprops=arrow)
-            axis.annotate("$t\\,(w_2, -w_1)$", at + np.array([0.15, 0.35]), color=COLOURS["red"])
-        else:
-            at = np.array([plus / w1, minus / w2] if w1 > 0 else [minus / w1, plus / w2])
-        axis.scatter(*at, color=COLOURS["blue"], s=45, zorder=3)
-        axis.set(title=title, xlabel="$c_1$", xlim=(-2, 2), ylim=(-2, 2), aspect="equal")
-        axis.grid(visible=False)
-    axes[0].set_ylabel("$c_2$")
-    return figure
-
-
 def class_stack(
     grids: Mapping[str, Mapping[float, intertwine.genni.Grid]], *, epsilon: float = 0.01
 ) -> Figure:
@@ -111,25 +88,6 @@ def class_stack(
         axis.set(title=title, xlabel="t₁", aspect="equal")
     axes[0][0].set_ylabel("t₂")
     figure.colorbar(ScalarMappable(scale, shade), ax=list(axes[0]), label="τ", shrink=0.85, pad=0.02)
-    return figure
-
-
-def lifetimes(table: pd.DataFrame) -> Figure:
-    """For each component of an ε-set a bar from its birth to its merging into an older one, ε on a log axis.
-
-    Columns `set` (a panel each), `birth`, `death` (inf for the one that stays), and perhaps `expected`, where
-    theory says that pieces merge, drawn as a line.
-    """
-    figure, parts = facets(table, "set", "birth", "death", height=2.6, sharex=True)
-    floor = max(table["birth"].min(), 1e-6)
-    for axis, rows in parts:
-        birth, death = (rows[column].clip(floor, 1.0) for column in ("birth", "death"))
-        axis.hlines(range(len(rows)), birth, death, color=COLOURS["blue"], lw=4)
-        if "expected" in rows:
-            axis.axvline(rows["expected"].iloc[0], color=COLOURS["red"], ls="--", lw=1)
-        axis.set(xscale="log", yticks=[], ylim=(len(rows) - 0.3, -0.7))
-    figure.supxlabel("ε = J/E[y²]", fontsize="medium")
-    parts[0][0].set_ylabel("components")
     return figure
 
 

@@ -29,17 +29,33 @@ def verdicts(table: pd.DataFrame) -> Figure:
 
 
 def printed_and_measured(table: pd.DataFrame) -> Figure:
-    """Measured means with their 95 % intervals against printed values; `table` as for `verdicts`."""
-    figure, axis = new_figure(width=3.9, height=3.6)
-    known = table.dropna(subset=["printed", "mean"])
-    known = known[(known["printed"] > 0) & (known["mean"] > 0)]
-    for family, rows in known.groupby("family"):
-        low = rows["mean"] - rows["low"].clip(lower=rows["mean"] / 20)
-        colour = COLOURS[_COLOURS[str(family)]]
-        error = [low, rows["high"] - rows["mean"]]
-        axis.errorbar(rows["printed"], rows["mean"], error, fmt="o", ms=4, lw=1, color=colour)
-    axis.axline((1, 1), slope=1, color=COLOURS["ink"], lw=0.8, zorder=0)
-    axis.set(xscale="log", yscale="log", xlabel="printed", ylabel="measured")
+    """Measured means over printed values, with 95 % intervals, in a row for each place.
+
+    The table is that of `verdicts`. The layers of one place stand below each other in its row. Numbers that
+    are 0 or below have no ratio.
+    """
+    known = table.dropna(subset=["printed", "mean"]).query("printed > 0 and mean > 0")
+    known = known.assign(row=known["place"].str.replace(r" at layer \d+", "", regex=True))
+    names = [
+        name
+        for paper, rows in known.groupby("paper", sort=False)
+        for name in (f"{paper}:", *rows["row"].unique())
+    ]
+    figure, axis = new_figure(width=4.6, height=0.7 + 0.22 * len(names))
+    for (_, name), rows in known.groupby(["paper", "row"], sort=False):
+        for k, (_, number) in enumerate(rows.iterrows()):
+            mean, low, high = (number[key] / number["printed"] for key in ("mean", "low", "high"))
+            at = names.index(name) + 0.6 * ((k + 0.5) / len(rows) - 0.5)
+            colour = COLOURS[_COLOURS[str(number["family"])]]
+            axis.plot([max(low, mean / 20), high], [at, at], lw=1, color=colour)
+            axis.plot(mean, at, "o", ms=3, color=colour)
+    axis.axvline(1, color=COLOURS["ink"], lw=0.8, zorder=0)
+    least = (known["mean"] / known["printed"]).min() / 2  # an interval may reach down to 0
+    axis.set(xscale="log", xlabel="measured / printed", xlim=(least, None), ylim=(len(names) - 0.5, -0.5))
+    axis.set_xticks(ticks := [0.5, 1, 2, 5], [f"{tick:g}" for tick in ticks])
+    axis.set_xticks([], minor=True)
+    axis.set_yticks(range(len(names)), names, fontsize=8)
+    axis.grid(axis="y", visible=False)
     return figure
 
 

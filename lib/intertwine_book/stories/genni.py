@@ -46,7 +46,6 @@ def facts() -> dict[str, float]:
     return {
         "ratio": record("thresholds")["relative"].item(),
         "second-surface": 100 * float(crossing["a slope 0"].max()),  # at the printed ε
-        "second-equal": 100 * float(crossing["both slopes alive", 0.9]),
         "near-zero": 100 * float(hole["near the zero function"] / hole["theirs"]),
         "searches": len(through),
         "times-anywhere": float(times["anywhere"]),

@@ -116,7 +116,8 @@ def activations(table: pd.DataFrame | None = None) -> HTML:
         row = {"activation": TITLES.get(activation, activation)}
         for group in table["group"].unique():
             by = " · ".join(f"{points:.1f}" for points in penalty.loc[group, activation])
-            row[group] = "0, in the group" if own[group, activation] else by.replace("-", "−")
+            by = by.replace("-", "−").replace(" ", "\N{NO-BREAK SPACE}")  # one line a cell
+            row[group] = "0, in the group" if own[group, activation] else by
         rows.append(row)
     headings = {"activation": "activation", "signed permutations": "permutation · signs"}
     headings |= {GROUP: "permutation · positive", "nonzero scalings": "permutation · either sign"}

@@ -1,11 +1,12 @@
 """Rules of entries that an index chooses, and of what is put where one says: tables, graphs, caches."""
 
 from types import EllipsisType
+from typing import Any
 
 import torch
 
 from intertwine.weightspace.rules.axes import Axis, Label, alike, moves, plain, size, still
-from intertwine.weightspace.rules.entries import meet
+from intertwine.weightspace.rules.entries import meet, multiplied
 from intertwine.weightspace.rules.infer import Inference, NotUnderstood, Stack, bind, rule
 from intertwine.weightspace.rules.views import view
 from intertwine.weightspace.trace.run import Call, Ref
@@ -18,17 +19,10 @@ def getitem(state: Inference, call: Call) -> Label | list[Label | Stack]:
     if not any(isinstance(each, Ref) for each in index):
         return view(state, call)
     x, shape = state.of(call.first), state.shape(call.results[0])
-    if Ellipsis in [each for each in index if not isinstance(each, Ref)]:
-        at = next(k for k, each in enumerate(index) if each is Ellipsis)
-        index = (*index[:at], *[slice(None)] * (len(x) + 1 - len(index)), *index[at + 1 :])
-    taken = [k for k, each in enumerate(index) if each != slice(None)]
-    for k in taken:
-        if not isinstance(index[k], Ref):
-            raise NotUnderstood("tensors beside other indices")
-        if moves(*(chosen := state.of(index[k]))):
-            raise NotUnderstood("an index that moves")
-        if len(chosen) > 1 and state.run.values[index[k].index].dtype in (torch.bool, torch.uint8):
-            raise NotUnderstood("a mask of several axes")
+    places = _places(state, index, len(x))
+    taken = [k for k, each in enumerate(places) if each != slice(None)]
+    if not all(isinstance(places[k], Ref) for k in taken):
+        raise NotUnderstood("tensors beside other indices")
     state.freeze(tuple(x[k] for k in taken), "rows of a table")
     rest = [axis for k, axis in enumerate(x) if k not in taken]
     new = len(shape) - len(rest)
@@ -94,24 +88,52 @@ def _beside(state: Inference, value: Ref, index: Ref, dim: int, name: str) -> La
 
 @rule("__setitem__")
 def filled(state: Inference, call: Call) -> Label:
-    """Entries of one value in place of others, along axes that do not move."""
+    """Entries of one value in place of others, along axes that do not move; or a number where a mask says."""
     value, index, entries = call.args
-    index = index if isinstance(index, tuple) else (index,)
-    if any(isinstance(each, bool) or not isinstance(each, int | slice | EllipsisType) for each in index):
-        raise NotUnderstood("places other than numbers and slices")
-    x, shape = state.of(value), state.shape(value)
-    at = index.index(Ellipsis) if Ellipsis in index else len(index)
-    whole = (slice(None),) * (len(x) + len(index[at : at + 1]) - len(index))
-    index = (*index[:at], *whole, *index[at + 1 :])
-    taken = {k for k, each in enumerate(index) if each != slice(None)}
+    x = state.of(value)
+    if not isinstance(entries, Ref) and entries != 0:  # which no element changes
+        state.permute_only(x, "a number in place of entries")
+    if not isinstance(entries, Ref) and _is_mask(state, index):
+        mask = (*map(still, state.of(index)), *[plain(1)] * (len(x) - len(state.shape(index))))
+        return multiplied(state, x, mask, "a mask")
+    places = _places(state, index if isinstance(index, tuple) else (index,), len(x))
+    taken = {k for k, each in enumerate(places) if each != slice(None)}
     state.freeze(tuple(x[k] for k in taken), "entries are put along an axis")
-    if entries == 0:  # which no element changes
-        return tuple(plain(shape[k]) if k in taken else axis for k, axis in enumerate(x))
-    if not isinstance(entries, Ref):
-        raise NotUnderstood("a number instead of entries")
-    kept = [k for k, each in enumerate(index) if not isinstance(each, int)]
-    there = [plain(len(range(*index[k].indices(shape[k])))) if k in taken else x[k] for k in kept]
-    new = dict(
-        zip(kept, meet(state, tuple(there), state.of(entries), "__setitem__")[-len(there) :], strict=True)
-    )
-    return tuple(plain(shape[k]) if k in taken else new[k] for k in range(len(x)))
+    label = [plain(size(axis)) if k in taken else axis for k, axis in enumerate(x)]
+    if isinstance(entries, Ref):
+        kept: list[int | None] = [k for k, each in enumerate(places) if not isinstance(each, int | Ref)]
+        if tensors := [k for k, each in enumerate(places) if isinstance(each, Ref)]:
+            if len(kept) + len(tensors) < len(x):
+                raise NotUnderstood("tensors beside numbers")
+            # those that are not side by side give the first axes
+            first = tensors[0] if len(tensors) == tensors[-1] + 1 - tensors[0] else 0
+            wide = [1 if _is_mask(state, places[k]) else len(state.shape(places[k])) for k in tensors]
+            kept[first:first] = [None] * max(wide)
+        shape = [*[1] * len(kept), *state.shape(entries)][len(state.shape(entries)) :]
+        there = tuple(plain(n) if k is None or k in taken else x[k] for k, n in zip(kept, shape, strict=True))
+        new = meet(state, there, state.of(entries), "__setitem__")
+        for k, axis in zip(kept, new[len(new) - len(kept) :], strict=True):
+            if k is not None and k not in taken:
+                label[k] = axis
+    return tuple(label)
+
+
+def _places(state: Inference, index: tuple[Any, ...], axes: int) -> list[Any]:
+    """An index, one for each axis: a number, a slice or a tensor; a mask once for each of its axes."""
+    found: list[Any] = []
+    for each in index:
+        if isinstance(each, Ref):
+            if moves(*state.of(each)):
+                raise NotUnderstood("an index that moves")
+            found += [each] * (len(state.shape(each)) if _is_mask(state, each) else 1)
+        elif isinstance(each, bool) or not isinstance(each, int | slice | EllipsisType):
+            raise NotUnderstood("places other than numbers, slices and tensors")
+        else:
+            found.append(each)
+    at = next((k for k, each in enumerate(found) if each is Ellipsis), len(found))
+    rest = found[at + 1 :]
+    return [*found[:at], *[slice(None)] * (axes - at - len(rest)), *rest]
+
+
+def _is_mask(state: Inference, index: Any) -> bool:
+    return isinstance(index, Ref) and state.run.values[index.index].dtype in (torch.bool, torch.uint8)

@@ -44,7 +44,7 @@ def spaces_that_change_outputs(space: WeightSpace, model: nn.Module, inputs: Any
         if hidden.permuted and torch.equal(move.order, hidden.identity().order):
             element[hidden.name] = move._replace(order=move.order.roll(1, 1))
     for point in _points(space, model, inputs) if element else ():
-        expected = _outputs(space, point.model, point.inputs)
+        expected = outputs(space, point.model, point.inputs)
         if not expected or not all(y.isfinite().any() for y in expected if y.numel()):
             continue
         changes = partial(_changes, space, point, expected)
@@ -58,7 +58,7 @@ def spaces_that_change_outputs(space: WeightSpace, model: nn.Module, inputs: Any
     return []
 
 
-class _Point(NamedTuple):
+class Point(NamedTuple):
     """A model and inputs to check at, the error that rounding may leave, and if it has the last word."""
 
     model: nn.Module
@@ -67,28 +67,33 @@ class _Point(NamedTuple):
     decides: bool
 
 
-def _points(space: WeightSpace, model: nn.Module, inputs: Any) -> Iterator[_Point]:
+def _points(space: WeightSpace, model: nn.Module, inputs: Any) -> Iterator[Point]:
     """Where to check, the best first."""
-    state, parameters = space.state(model), {id(x) for x in model.parameters()}
+    state = space.state(model)
     if sum(x.numel() for x in state.values()) <= LARGE:
-        precise = replaced(inputs, lambda x: x.double() if _real(x) else x)
         for size in (1.0, 0.0):
-            noisy = {
-                k: _noisy(x.detach(), size, k, id(x) in parameters) for k, x in state.items() if _real(x)
-            }
-            yield _Point(space.with_state(model, noisy), precise, 1e-5, True)
+            yield noisy(space, model, inputs, size)
     tolerance = 30 * max((torch.finfo(x.dtype).eps for x in state.values() if _real(x)), default=0.0) ** 0.5
     corner = replaced(inputs, lambda x: x[..., :CORNER, :CORNER] if _real(x) and x.ndim == 4 else x)
-    yield _Point(model, corner, tolerance, False)
-    yield _Point(model, inputs, tolerance, True)
+    yield Point(model, corner, tolerance, False)
+    yield Point(model, inputs, tolerance, True)
 
 
-def _changes(space: WeightSpace, point: _Point, expected: list[Tensor], element: Element) -> bool:
+def noisy(space: WeightSpace, model: nn.Module, inputs: Any, size: float = 1.0) -> Point:
+    """A model and inputs in float64, with noise of this size on weights and buffers."""
+    parameters = {id(x) for x in model.parameters()}
+    state = {k: x for k, x in space.state(model).items() if _real(x)}
+    new = {k: _noisy(x.detach(), size, k, id(x) in parameters) for k, x in state.items()}
+    precise = replaced(inputs, lambda x: x.double() if _real(x) else x)
+    return Point(space.with_state(model, new), precise, 1e-5, True)
+
+
+def _changes(space: WeightSpace, point: Point, expected: list[Tensor], element: Element) -> bool:
     """Whether the outputs are others after the element has moved the weights."""
     state = space.state(point.model)
     moved = space.action(space.moves(element), state).state(state)
-    found = _outputs(space, space.with_state(point.model, moved), point.inputs)
-    return not found or any(_differ(y, old, point.tolerance) for y, old in zip(found, expected, strict=False))
+    found = outputs(space, space.with_state(point.model, moved), point.inputs)
+    return not found or any(differ(y, old, point.tolerance) for y, old in zip(found, expected, strict=False))
 
 
 def _real(x: Any) -> bool:
@@ -105,7 +110,7 @@ def _noisy(x: Tensor, size: float, seed: int, weight: bool) -> Tensor:
     return x + (n / math.sqrt(max(1, x[0].numel())) if x.ndim > 1 and len(x) else 0.2 * n)
 
 
-def _outputs(space: WeightSpace, model: nn.Module, inputs: Any) -> list[Tensor]:
+def outputs(space: WeightSpace, model: nn.Module, inputs: Any) -> list[Tensor]:
     """The outputs on these inputs; none where the model does not compute in their precision."""
     precise = any(x.dtype == torch.float64 for x in model.parameters())
     default, gpus = torch.get_default_dtype(), {x.device for x in model.parameters() if x.is_cuda}
@@ -121,7 +126,7 @@ def _outputs(space: WeightSpace, model: nn.Module, inputs: Any) -> list[Tensor]:
             torch.set_default_dtype(default)
 
 
-def _differ(new: Tensor, old: Tensor, tolerance: float) -> bool:
+def differ(new: Tensor, old: Tensor, tolerance: float) -> bool:
     """Whether finite entries differ; where the old ones are not finite, the new ones are the same."""
     finite = old.isfinite()
     if new.shape != old.shape or not torch.equal(new[~finite].nan_to_num(), old[~finite].nan_to_num()):

@@ -95,7 +95,7 @@ def places(space: WeightSpace, hidden: HiddenSpace) -> Iterator[tuple[int, int, 
     for index in run.names:
         for k, axis in enumerate(space.solution.labels.get(index, ())):
             part = run.parts.get(index) if k == 0 else None
-            for entries in _on(space, axis, hidden):
+            for entries in on_axis(space, axis, hidden):
                 yield index, k, entries if part is None else _whole(entries, run.shapes, part)
 
 
@@ -105,7 +105,8 @@ def _slice(space: WeightSpace, index: int, axis: int, entries: Entries) -> Slice
     return Slice(module, parameter, axis, starts, step, entries.shape[2])
 
 
-def _on(space: WeightSpace, axis: Axis, hidden: HiddenSpace) -> Iterator[Tensor]:
+def on_axis(space: WeightSpace, axis: Axis, hidden: HiddenSpace) -> Iterator[Entries]:
+    """The entries of an axis that belong to the units of a space."""
     start = 0
     for segment in resolve(axis):
         entries = torch.arange(start, start + length(segment)).reshape([factor.size for factor in segment])

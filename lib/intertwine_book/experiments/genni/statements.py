@@ -14,7 +14,7 @@ from intertwine import genni
 from intertwine.genni import Grid, Plane, Problem
 from intertwine.shallow import ShallowReLU, stabilizer
 from intertwine_book import models
-from intertwine_book.experiments.genni.closed_form import gaussian_loss, orbit, slopes
+from intertwine_book.experiments.genni.closed_form import gaussian_loss, merging, orbit, slopes
 from intertwine_book.experiments.rows import Row, tabled
 
 f64 = torch.float64
@@ -90,15 +90,21 @@ def isotropy() -> Iterator[Row]:
 
 
 @tabled
-def copies(lives: pd.DataFrame) -> Iterator[Row]:
-    """The pieces of a class that last, and at which ε they merge, from the lifetimes of all components.
+def copies(side: int = 16) -> Iterator[Row]:
+    """How many pieces of the ε-set last, and where they merge, on a grid in all of R⁴, for five targets.
 
-    Columns s_plus, s_minus (of the target), birth, death and expected, where theory says that two merge.
+    Columns s_plus, s_minus (of the target), pieces, predicted (where theory says that two merge), merged_at,
+    copies_meet.
     """
-    for (plus, minus), bars in lives.groupby(["s_plus", "s_minus"], sort=False):
-        merging = bars["expected"].iloc[0]
-        lasting = bars[(bars["birth"] < 0.1 * merging) & (bars["death"] > 0.4 * merging)]
-        row = {"s_plus": plus, "s_minus": minus, "pieces": len(lasting), "predicted": merging}
+    axis = torch.linspace(-2, 2, side, dtype=f64)
+    everywhere = torch.cartesian_prod(axis, axis, axis, axis)
+    for plus, minus in [(1.0, -1.0), (1.0, 1.0), (0.8, -0.5), (1.0, 0.5), (-0.7, 1.2)]:
+        target = torch.tensor([plus, minus], dtype=f64)
+        merge = merging(target)
+        loss = gaussian_loss(everywhere, target) / (target.square().sum() / 2)
+        bars = genni.persistence(loss.view([side] * 4), below=0.95)
+        lasting = bars[(bars["birth"] < 0.1 * merge) & (bars["death"] > 0.4 * merge)]
+        row = {"s_plus": plus, "s_minus": minus, "pieces": len(lasting), "predicted": merge}
         yield row | {"merged_at": lasting["death"].iloc[1:].max(), "copies_meet": len(lasting) < 2}
 
 

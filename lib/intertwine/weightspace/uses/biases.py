@@ -1,0 +1,196 @@
+"""Translations: what a bias adds goes into the biases that read it, and a layer norm subtracts every mean."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from intertwine.weightspace.act.space import WeightSpace
+from intertwine.weightspace.rules.axes import single, units
+from intertwine.weightspace.solve.hidden import HiddenSpace
+from intertwine.weightspace.uses.check import Point, differ, noisy, outputs
+from intertwine.weightspace.uses.mappings import Entries, on_axis
+
+Tensors = dict[int, Tensor]
+"""Parameters and buffers, by their number in the run."""
+Way = tuple[tuple[str, ...], Callable[[Tensors], Tensors | None]]
+"""The biases that take one over, and what becomes of all weights."""
+Reader = tuple[int, int, Entries, int | None]
+"""A weight, the axis that reads, entries on it, and the bias that is added to what it reads."""
+
+
+class Folded(NamedTuple):
+    """A model with the same function, and the translations that lead there.
+
+    Attributes:
+        folded: by the name of each parameter that has changed, those that take over what it added.
+        dimension: how many numbers could be chosen otherwise, without a change of the function.
+    """
+
+    model: nn.Module
+    folded: dict[str, tuple[str, ...]]
+    dimension: int
+
+
+def fold_biases(space: WeightSpace, model: nn.Module, inputs: Any) -> Folded:
+    """Biases that others can take over become 0, and the function stays.
+
+    Example:
+        >>> from torch import nn
+        >>> from intertwine.weightspace import find_symmetries
+        >>> layers = nn.Linear(3, 4), nn.LayerNorm(4), nn.Linear(4, 2)
+        >>> model = nn.Sequential(*layers).double().eval()
+        >>> x = torch.randn(5, 3, dtype=torch.float64)
+        >>> _ = nn.init.uniform_(model[1].bias)
+        >>> found = fold_biases(find_symmetries(model, x), model, x)
+        >>> found.folded, found.dimension
+        ({'1.bias': ('2.bias',)}, 4)
+        >>> bool(found.model[1].bias.any()), torch.allclose(found.model(x), model(x))
+        (False, True)
+
+    Such are the shift of a norm before layers with a bias, the bias of values in attention before an output
+    with one, the bias of keys, which a softmax ignores, and one of two biases of one sum. Each is tried: in
+    float64, on weights with noise, the outputs have to stay the same on the inputs.
+
+    Args:
+        space: the symmetries of the network.
+        model: the network, which is not changed; where it does not compute in float64, nothing is folded.
+        inputs: as `find_symmetries` takes them.
+
+    See Also:
+        `fold` makes gains 1, `centre` takes means from the weights before layer norms.
+    """
+    point = noisy(space, model, inputs)
+    expected, state = outputs(space, point.model, point.inputs), space.state(point.model)
+    names, steps, folded, gone = space.inference.run.names, [], dict[str, tuple[str, ...]](), Tensors()
+    for bias, entries, ways in _biases(space):
+        done = gone.setdefault(bias, torch.zeros(len(state[bias]), dtype=torch.bool))
+        for into, step in ways if not done[entries].any() else ():  # of heads, once for the units within them
+            new = step(state)
+            if new is not None and _unchanged(space, point, expected, new):
+                state, done[entries] = new, True
+                folded[names[bias]] = (*folded.get(names[bias], ()), *into)
+                steps.append(step)
+                break
+    new = {k: x.detach() for k, x in space.state(model).items()}
+    for step in steps:
+        new = step(new) or new
+    folded = {name: tuple(dict.fromkeys(into)) for name, into in folded.items()}
+    return Folded(space.with_state(model, new), folded, sum(int(done.sum()) for done in gone.values()))
+
+
+def centre(space: WeightSpace, model: nn.Module, inputs: Any) -> Folded:
+    """Weights before layer norms lose their mean, so that an RMS norm with the same gain computes the same.
+
+    Example:
+        >>> from torch import nn
+        >>> from intertwine.weightspace import find_symmetries
+        >>> layers = nn.Linear(3, 4), nn.LayerNorm(4), nn.Linear(4, 2)
+        >>> model = nn.Sequential(*layers).double().eval()
+        >>> x = torch.randn(5, 3, dtype=torch.float64)
+        >>> found = centre(find_symmetries(model, x), model, x)
+        >>> torch.allclose(found.model(x), model(x)), found.dimension
+        (True, 4)
+        >>> bool(found.model[0](x).mean(1).abs().max() < 1e-12)
+        True
+
+    All that is written into a residual stream is centred where nothing but layer norms reads the stream: one
+    number for each column of a weight, and for each bias (Ashkboos et al. 2024, SliceGPT). Arguments and
+    checks are those of `fold_biases`.
+    """
+    point = noisy(space, model, inputs)
+    expected, state = outputs(space, point.model, point.inputs), space.state(point.model)
+    new = {k: x.detach() for k, x in space.state(model).items()}
+    folded, dimension = dict[str, tuple[str, ...]](), 0
+    for hidden in space.spaces:
+        found = [(k, at) for k, at in _alone(space, hidden) if (k, at) not in space.inference.read]
+        centred = state | {k: _centred(state[k], at) for k, at in found}
+        if found and _unchanged(space, point, expected, centred):
+            state, new = centred, new | {k: _centred(new[k], at) for k, at in found}
+            folded |= dict.fromkeys((space.inference.run.names[k] for k, _ in found), ())
+            dimension += sum(state[k].numel() // state[k].shape[at] for k, at in found)
+    return Folded(space.with_state(model, new), folded, dimension)
+
+
+def _alone(space: WeightSpace, hidden: HiddenSpace) -> list[tuple[int, int]]:
+    """The axes of parameters that are this space, if no tensor has it beside others on one axis."""
+    found = []
+    for k, label in space.solution.labels.items():
+        for at, axis in enumerate(label):
+            if hidden in space.solution.on(axis):
+                if single(axis) is None or hidden.blocks > 1:
+                    return []
+                if k in space.inference.trainable:
+                    found.append((k, at))
+    return found if hidden.matrices is not None and hidden.matrices.self_dual else []
+
+
+def _centred(x: Tensor, axis: int) -> Tensor:
+    y = x.double()
+    return (y - y.mean(axis, keepdim=True)).to(x.dtype)
+
+
+def _unchanged(space: WeightSpace, point: Point, expected: list[Tensor], state: Tensors) -> bool:
+    found = outputs(space, space.with_state(point.model, state), point.inputs)
+    return len(found) == len(expected) > 0 and not any(
+        map(differ, found, expected, [point.tolerance] * len(found))
+    )
+
+
+def _biases(space: WeightSpace) -> Iterator[tuple[int, Entries, list[Way]]]:
+    """Each bias with its entries, and the ways in which others may take it over, the simplest first."""
+    run, solution, labels = space.inference.run, space.solution, space.solution.labels
+    gains = {edge.gain for edge in solution.edges}
+    named = {(run.stored(k)[0], run.parts.get(k, ())[2:]): k for k in run.names}
+
+    def moved(k: int) -> list[Any]:
+        found = [(solution.hidden(factor), factor) for factor in units(*solution.labels[k])]
+        return [(hidden.index, hidden.vector(factor), hidden.parities(factor)) for hidden, factor in found]
+
+    for hidden in space.spaces:
+        biases, means = list[tuple[int, Entries]](), list[tuple[int, Entries]]()
+        readers: list[Reader] = []
+        for k, (at, axis) in [(name, each) for name in run.names for each in enumerate(labels.get(name, ()))]:
+            for entries in on_axis(space, axis, hidden):
+                module, _, weight = run.stored(k)[0].rpartition(".")
+                if (k, at) in space.inference.read:
+                    added = f"{module}.{weight.replace('weight', 'bias')}".lstrip(".")
+                    readers.append((k, at, entries, named.get((added, run.parts.get(k, ())[2:]))))
+                elif weight == "running_mean":
+                    means.append((k, entries))
+                elif k in space.inference.trainable - gains and len(labels[k]) == 1:
+                    biases.append((k, entries))
+        targets = [target for *_, target in readers if target is not None]
+        into = tuple(dict.fromkeys(run.names[target] for target in targets))
+        for number, (bias, entries) in enumerate(biases):
+            ways: list[Way] = [((), partial(_read, bias, entries, []))]
+            if readers and len(targets) == len(readers):
+                ways.append((into, partial(_read, bias, entries, readers)))
+            for sign, others in ((1, biases[number + 1 :]), (-1, means)):
+                alike = [k for k, there in others if there.equal(entries) and moved(k) == moved(bias)]
+                ways += [((run.names[k],), partial(_beside, bias, entries, k, sign)) for k in alike[:1]]
+            yield bias, entries, ways
+
+
+def _read(bias: int, entries: Entries, readers: list[Reader], state: Tensors) -> Tensors | None:
+    """Add to the biases of those that read it what it causes there; it is 0 then."""
+    new, t = state | {bias: state[bias].index_fill(0, entries.flatten(), 0)}, state[bias][entries].double()
+    for weight, axis, there, target in readers:
+        if len(there) % len(t) or there.shape[1:] != t.shape[1:] or target is None:
+            return None
+        shown = t.repeat_interleave(len(there) // len(t), 0).flatten()  # of grouped queries
+        W = state[weight].double().index_select(axis, there.flatten()).movedim(axis, 0)
+        image = torch.tensordot(shown, W, 1).flatten(1).sum(1) if W.ndim > 2 else shown @ W
+        if image.shape != new[target].shape:
+            return None
+        new[target] = (new[target].double() + image).to(state[target].dtype)
+    return new
+
+
+def _beside(bias: int, entries: Entries, other: int, sign: int, state: Tensors) -> Tensors:
+    """Add it to another that is added to the same units, or subtracted from them."""
+    moved = torch.zeros_like(state[bias])
+    moved[entries] = state[bias][entries]
+    return state | {bias: state[bias] - moved, other: state[other] + sign * moved}
