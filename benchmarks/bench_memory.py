@@ -15,7 +15,7 @@ time, and in their own precision where a result is only an order (passes, times 
     canonicalise  2.9 → 2.5,  2.1 → 1.1       51 → 11,   3.4 → 1.2
     match         10 → 8.1,   6.1 → 1.2       58 → 11,   6.5 → 1.2
 
-llama-156 after it: act 5.7 passes, match 18, both in 1.1 times the weights.
+After it, llama-156: act 5.7 passes, match 18; gpt2-355: act 0.6, match 15; all in 1.1 times the weights.
 """
 
 import sys

@@ -225,6 +225,22 @@ def test_what_was_found_is_told_without_torch():
     assert not {"torch", "myst_nb", "papermill"} & {*imported}
 
 
+def test_the_version_is_cited_and_its_changes_are_told():
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert cited["version"] == PROJECT["version"]
+    assert (ROOT / "CHANGELOG.md").read_text().startswith(f"# Changelog\n\n## {PROJECT['version']} (")
+
+
+def test_each_python_and_the_lowest_versions_are_tried_by_a_script_and_in_forks():
+    jobs = yaml.safe_load((ROOT / ".github/workflows/versions.yml").read_text())["jobs"]
+    rows = jobs["tests"]["strategy"]["matrix"]["include"]
+    assert {row["python"] for row in rows} == {"3.11", "3.12", "3.13"}
+    assert {"python": PROJECT["requires-python"].removeprefix(">="), "versions": "lowest"} in rows
+    assert ".ci/versions" in jobs["tests"]["steps"][-1]["run"]
+    done = subprocess.run([ROOT / ".ci/versions", "3.11", "oldest"], capture_output=True, text=True)
+    assert done.returncode == 2 and "then lowest or newest" in done.stderr
+
+
 def test_no_path_of_a_machine_is_written_into_the_project():
     tracked = run("git", "ls-files", "--cached", "--others", "--exclude-standard", cwd=ROOT).split()
     pattern = re.compile(r"(?<![\w./-])/(home|root|work|Users)/\w")

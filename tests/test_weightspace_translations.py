@@ -4,6 +4,7 @@ import copy
 
 import pytest
 import torch
+import weightspace_models as zoo
 from helpers import generator
 from torch import nn
 from torch.func import functional_call, jacrev
@@ -110,6 +111,19 @@ def test_biases_that_others_take_over_become_0_and_are_as_many_as_their_jacobian
     assert J.shape[1] - torch.linalg.matrix_rank(J, rtol=1e-10) == dimension + sum(
         k in biases for k in means.folded
     )
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_a_language_model_has_the_translations_of_its_norms_keys_and_values(tied):
+    model = built(lambda: zoo.GPT(tied=tied))[0]
+    tokens = torch.tensor([[1, 4, 0, 10, 3], [2, 2, 7, 5, 6]])
+    space = find_symmetries(model, tokens[:1])
+    found = fold_biases(space, model, tokens[:1])
+    width, blocks = 12, 2
+    assert found.dimension == blocks * 4 * width and "norm.bias" not in found.folded  # the head has no bias
+    assert relative_error(found.model(tokens), model(tokens)) < 1e-12
+    q, k, v = found.model.blocks[0].qkv.bias.chunk(3)
+    assert q.any() and not k.any() and not v.any()
 
 
 def test_behind_centred_weights_an_rms_norm_computes_what_a_layer_norm_does():

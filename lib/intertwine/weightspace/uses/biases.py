@@ -17,8 +17,28 @@ Tensors = dict[int, Tensor]
 """Parameters and buffers, by their number in the run."""
 Way = tuple[tuple[str, ...], Callable[[Tensors], Tensors | None]]
 """The biases that take one over, and what becomes of all weights."""
-Reader = tuple[int, int, Entries, int | None]
-"""A weight, the axis that reads, entries on it, and the bias that is added to what it reads."""
+
+
+class Added(NamedTuple):
+    """Entries on an axis of a parameter or buffer, and the scalars and signs that act on them.
+
+    `target`: of a weight that reads there, the bias that is added to what it reads.
+    """
+
+    number: int
+    axis: int
+    entries: Entries
+    scalars: tuple[float, ...]
+    signs: frozenset[int]
+    target: int | None = None
+
+    def alike(self, other: "Added") -> bool:
+        """Whether both are added to the same units."""
+        same = self.scalars == other.scalars and self.signs == other.signs
+        return same and self.entries.equal(other.entries)
+
+    def reads(self, bias: "Added") -> bool:
+        return self.signs == bias.signs and self.scalars == tuple(-c for c in bias.scalars)
 
 
 class Folded(NamedTuple):
@@ -65,13 +85,13 @@ def fold_biases(space: WeightSpace, model: nn.Module, inputs: Any) -> Folded:
     point = noisy(space, model, inputs)
     expected, state = outputs(space, point.model, point.inputs), space.state(point.model)
     names, steps, folded, gone = space.inference.run.names, [], dict[str, tuple[str, ...]](), Tensors()
-    for bias, entries, ways in _biases(space):
-        done = gone.setdefault(bias, torch.zeros(len(state[bias]), dtype=torch.bool))
+    for (k, _, entries, *_), ways in _biases(space):
+        done = gone.setdefault(k, torch.zeros(len(state[k]), dtype=torch.bool))
         for into, step in ways if not done[entries].any() else ():  # of heads, once for the units within them
             new = step(state)
             if new is not None and _unchanged(space, point, expected, new):
                 state, done[entries] = new, True
-                folded[names[bias]] = (*folded.get(names[bias], ()), *into)
+                folded[names[k]] = (*folded.get(names[k], ()), *into)
                 steps.append(step)
                 break
     new = {k: x.detach() for k, x in space.state(model).items()}
@@ -139,45 +159,43 @@ def _unchanged(space: WeightSpace, point: Point, expected: list[Tensor], state: 
     )
 
 
-def _biases(space: WeightSpace) -> Iterator[tuple[int, Entries, list[Way]]]:
-    """Each bias with its entries, and the ways in which others may take it over, the simplest first."""
-    run, solution, labels = space.inference.run, space.solution, space.solution.labels
+def _biases(space: WeightSpace) -> Iterator[tuple[Added, list[Way]]]:
+    """Each bias, and the ways in which others may take it over, the simplest first."""
+    run, solution = space.inference.run, space.solution
     gains = {edge.gain for edge in solution.edges}
     named = {(run.stored(k)[0], run.parts.get(k, ())[2:]): k for k in run.names}
-
-    def moved(k: int) -> list[Any]:
-        found = [(solution.hidden(factor), factor) for factor in units(*solution.labels[k])]
-        return [(hidden.index, hidden.vector(factor), hidden.parities(factor)) for hidden, factor in found]
-
     for hidden in space.spaces:
-        biases, means = list[tuple[int, Entries]](), list[tuple[int, Entries]]()
-        readers: list[Reader] = []
-        for k, (at, axis) in [(name, each) for name in run.names for each in enumerate(labels.get(name, ()))]:
-            for entries in on_axis(space, axis, hidden):
-                module, _, weight = run.stored(k)[0].rpartition(".")
-                if (k, at) in space.inference.read:
-                    added = f"{module}.{weight.replace('weight', 'bias')}".lstrip(".")
-                    readers.append((k, at, entries, named.get((added, run.parts.get(k, ())[2:]))))
-                elif weight == "running_mean":
-                    means.append((k, entries))
-                elif k in space.inference.trainable - gains and len(labels[k]) == 1:
-                    biases.append((k, entries))
-        targets = [target for *_, target in readers if target is not None]
-        into = tuple(dict.fromkeys(run.names[target] for target in targets))
-        for number, (bias, entries) in enumerate(biases):
-            ways: list[Way] = [((), partial(_read, bias, entries, []))]
-            if readers and len(targets) == len(readers):
-                ways.append((into, partial(_read, bias, entries, readers)))
+        biases, means, readers = list[Added](), list[Added](), list[Added]()
+        for k in run.names:
+            for at, axis in enumerate(label := solution.labels.get(k, ())):
+                factors = [factor for factor in units(axis) if solution.hidden(factor) is hidden]
+                for entries, factor in zip(on_axis(space, axis, hidden), factors, strict=True):
+                    place = Added(k, at, entries, hidden.vector(factor), hidden.parities(factor))
+                    module, _, name = run.stored(k)[0].rpartition(".")
+                    if (k, at) in space.inference.read:
+                        added = f"{module}.{name.replace('weight', 'bias')}".lstrip(".")
+                        target = named.get((added, run.parts.get(k, ())[2:]))
+                        readers.append(place._replace(target=target))
+                    elif name == "running_mean":
+                        means.append(place)
+                    elif k in space.inference.trainable - gains and len(label) == 1:
+                        biases.append(place)
+        for number, bias in enumerate(biases):
+            ways: list[Way] = [((), partial(_read, bias, []))]
+            reading = [each for each in readers if each.reads(bias)]
+            if into := tuple(dict.fromkeys(run.names[k] for _, *_, k in reading if k is not None)):
+                ways.append((into, partial(_read, bias, reading)))
             for sign, others in ((1, biases[number + 1 :]), (-1, means)):
-                alike = [k for k, there in others if there.equal(entries) and moved(k) == moved(bias)]
-                ways += [((run.names[k],), partial(_beside, bias, entries, k, sign)) for k in alike[:1]]
-            yield bias, entries, ways
+                alike = [each for each in others if each.alike(bias)][:1]
+                ways += [((run.names[each.number],), partial(_beside, bias, each, sign)) for each in alike]
+            yield bias, ways
 
 
-def _read(bias: int, entries: Entries, readers: list[Reader], state: Tensors) -> Tensors | None:
+def _read(bias: Added, readers: list[Added], state: Tensors) -> Tensors | None:
     """Add to the biases of those that read it what it causes there; it is 0 then."""
-    new, t = state | {bias: state[bias].index_fill(0, entries.flatten(), 0)}, state[bias][entries].double()
-    for weight, axis, there, target in readers:
+    old, entries = state[bias.number], bias.entries
+    new, t = state | {bias.number: old.index_fill(0, entries.flatten(), 0)}, old[entries].double()
+    for weight, axis, there, _, _, target in readers:
         if len(there) % len(t) or there.shape[1:] != t.shape[1:] or target is None:
             return None
         shown = t.repeat_interleave(len(there) // len(t), 0).flatten()  # of grouped queries
@@ -189,8 +207,9 @@ def _read(bias: int, entries: Entries, readers: list[Reader], state: Tensors) ->
     return new
 
 
-def _beside(bias: int, entries: Entries, other: int, sign: int, state: Tensors) -> Tensors:
+def _beside(bias: Added, other: Added, sign: int, state: Tensors) -> Tensors:
     """Add it to another that is added to the same units, or subtracted from them."""
-    moved = torch.zeros_like(state[bias])
-    moved[entries] = state[bias][entries]
-    return state | {bias: state[bias] - moved, other: state[other] + sign * moved}
+    moved = torch.zeros_like(state[bias.number])
+    moved[bias.entries] = state[bias.number][bias.entries]
+    minus, plus = state[bias.number] - moved, state[other.number] + sign * moved
+    return state | {bias.number: minus, other.number: plus}
