@@ -76,7 +76,7 @@ def test_from_a_random_start_the_papers_relaxation_loses_more_than_a_map_of_rank
 
 def test_training_raises_linear_cka_at_width_16_and_hardly_at_width_64():
     found = dissimilarity.facts()
-    assert found["narrow-linear-gain"] > 0.15 and found["linear-gain"] < 0.03
+    assert found["narrow-linear-gain"] > 0.15 and found["linear-gain"] < 0.05
 
 
 def test_weight_decay_makes_small_the_neurons_that_never_fire():
