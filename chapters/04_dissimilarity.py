@@ -320,10 +320,10 @@ story.table_2()
 #   Shuffled images score {glue:text}`null-low:.2f` to {glue:text}`null-high:.2f`;
 #   matching ones score {glue:text}`over-low:.2f` to {glue:text}`over-high:.2f` more.
 # - *CKA starts at 0, and untrained networks do not.*
-#   At layer 10 linear CKA is {glue:text}`linear-10:.2f` for trained pairs and {glue:text}`linear-fresh-10:.2f` for
-#   untrained ones.
-# - *$G_{\mathrm{ReLU}}$-CKA loses by training*: {glue:text}`group-loss:.2f` at layer 10 and {glue:text}`group-loss-14:.2f`
-#   at layer 14 ({numref}`fig-above-null`).
+#   At layer 10 linear CKA is {glue:text}`linear-10:.2f` for trained pairs
+#   and {glue:text}`linear-fresh-10:.2f` for untrained ones.
+# - *$G_{\mathrm{ReLU}}$-CKA loses by training*: {glue:text}`group-loss:.2f` at layer 10
+#   and {glue:text}`group-loss-14:.2f` at layer 14 ({numref}`fig-above-null`).
 #   There every untrained pair is more alike than every trained one.
 # - *The order of the two groups is the printed one.*
 #   In every pair and at every layer the similarity under orthogonal matrices is above the similarity under
