@@ -4,11 +4,15 @@ import re
 import subprocess
 import sys
 
-CONF = 'extensions = ["myst_parser", "intertwine_book.build.intervals"]\n'
+CONF = """
+extensions = ["myst_parser", "intertwine_book.build.intervals"]
+myst_enable_extensions = ["attrs_inline"]
+"""
 CHAPTER = """# 3 · Title
 
 A mean with 95 % interval, a gain of 0.05 [−0.02, 0.12], two with 95 % t-intervals, and `[0, 1]`.
 The range [from, to] is none.
+From a run: 0.02 [[0.01]{.pasted-text}, [0.03]{.pasted-text}].
 """
 NOTATION = """# Notation
 
@@ -32,5 +36,6 @@ def test_each_interval_of_a_chapter_links_to_what_intervals_are(tmp_path):
     chapter, notation = ((tmp_path / "html" / name).read_text() for name in ("chapters/a.html", "index.html"))
     links = re.findall(r'<a class="interval[^"]*" href="([^"]*)">([^<]*)</a>', chapter)
     assert {address for address, _ in links} == {"../index.html#intervals"}
-    assert [words for _, words in links] == ["95 % interval", "[−0.02, 0.12]", "95 % t-intervals"]
+    intervals = ["95 % interval", "[−0.02, 0.12]", "95 % t-intervals", "[0.01, 0.03]"]
+    assert [words for _, words in links] == intervals
     assert 'id="intervals"' in notation and 'class="interval' not in notation

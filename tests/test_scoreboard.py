@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
@@ -27,6 +28,12 @@ ERRATUM = {"kind": "misprint", "context": "A rule.", "quote": "d > 0", "right": 
 
 def claim(**more):
     return claim_from("godfrey2022", BASE | more)
+
+
+@cache
+def on_record() -> list:
+    """Every claim, and what the recorded tables say of it: four tests read it."""
+    return claims.judge_all(claims.load(LEDGER), [("desk", ROOT / "data/results/desk")])
 
 
 def put(root, profile, table, name="scale"):
@@ -150,7 +157,7 @@ def test_a_finding_of_the_errata_is_a_sentence_with_numbers_of_the_table():
             assert not re.search(r"\d", words), (entry.id, words)
         elif entry.erratum:
             assert entry.not_judged or entry.whose == "ours", entry.id
-    judged = claims.judge_all(claims.load(LEDGER), [("desk", ROOT / "data/results/desk")])
+    judged = on_record()
     parts = claims.scoreboard(judged)
     errata = parts["false-as-printed"] + parts["misprint"] + parts["remark"]
     assert "counterexample:" not in errata and "example:" not in errata
@@ -168,7 +175,7 @@ def test_a_sentence_that_asks_for_a_number_the_table_lacks_is_refused_by_name(tm
 
 
 def test_an_interval_on_one_side_of_zero_is_never_inconclusive_without_the_reason():
-    judged = claims.judge_all(claims.load(LEDGER), [("desk", ROOT / "data/results/desk")])
+    judged = on_record()
     for entry, found in judged:
         if entry.kind == "ordering" and found.word == "inconclusive" and found.interval:
             _, low, high = found.interval
@@ -180,7 +187,7 @@ def test_an_interval_on_one_side_of_zero_is_never_inconclusive_without_the_reaso
 
 
 def test_a_figure_has_two_sentences_that_count_its_statements():
-    judged = claims.judge_all(claims.load(LEDGER), [("desk", ROOT / "data/results/desk")])
+    judged = on_record()
     blocks = re.findall(r">([^<]+)</a>, (\d+) statements?: ([^.]*)", claims.scoreboard(judged)["parts"])
     shown = {part for part, _, _ in blocks}
     wanted = {c.part for c, _ in judged if c.whose == "paper" and c.part.startswith(("Figure", "Table"))}
@@ -190,7 +197,7 @@ def test_a_figure_has_two_sentences_that_count_its_statements():
 
 
 def test_most_measured_numbers_lie_within_a_factor_of_two_of_the_printed_ones():
-    judged = claims.judge_all(claims.load(LEDGER), [("desk", ROOT / "data/results/desk")])
+    judged = on_record()
     table = claims.summary(judged).dropna(subset=["printed", "mean"]).query("printed > 0 and mean > 0")
     ratio = table["mean"] / table["printed"]
     assert len(ratio) > 40 and ratio.between(0.5, 2).mean() > 0.8

@@ -88,6 +88,13 @@ def test_the_fit_is_best_without_a_stretch_and_the_task_with_most_of_it_in_each_
     assert story.best_powers().between(0.5, 1.0).all()
 
 
+def test_the_slider_begins_and_passes_where_the_figure_above_it_has_both_fits():
+    at = story.stretched().set_index("t")["relative_accuracy"]
+    third = story.sides().query("side == 'before the ReLU' and layer == '3'").groupby("stitch")["y"].mean()
+    assert abs(100 * at[0.0] - third["least squares"]) < 0.1
+    assert abs(100 * at[1.0] - third["variance restored"]) < 0.1
+
+
 def test_after_the_first_layer_an_untrained_front_does_as_well_deeper_less_and_less_but_above_chance():
     found = story.numbered(story.record("untrained")).pivot(index="layer", columns="pair", values="y")
     assert found.shape == (8, 5) and (found.loc["1"] > 98.5).all() and (found.loc["2":] < 80).all(axis=None)

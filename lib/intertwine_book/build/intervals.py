@@ -27,24 +27,32 @@ def _link(app: Any, document: nodes.document, page: str) -> None:
     if not (page.startswith("chapters/") and there):
         return
     address = app.builder.get_relative_uri(page, there[0]) + f"#{there[1]}"
-    for parent in {text.parent: None for text in document.findall(nodes.Text)}:
+    for parent in {_block(text): None for text in document.findall(nodes.Text)}:
         if not _within(parent, _TAKEN):
-            parent.children = [piece for run in _runs(parent) for piece in _split(run, parent, address)]
+            parent.children = [piece for run in _runs(parent) for piece in _linked(run, parent, address)]
 
 
-def _runs(parent: nodes.Element) -> Iterator[nodes.Node]:
-    """The children, with texts that follow each other in one: a number from the run is a text of its own."""
-    for is_text, run in groupby(parent.children, lambda child: isinstance(child, nodes.Text)):
-        children = list(run)
-        yield from [nodes.Text("".join(each.astext() for each in children))] if is_text else children
+def _block(text: nodes.Text) -> nodes.Element:
+    """What holds the sentence: a number from the run, a phrase of its own, belongs to its neighbours."""
+    return text.parent.parent if _is_words(text.parent) else text.parent
 
 
-def _split(node: nodes.Node, parent: nodes.Element, address: str) -> Iterator[nodes.Node]:
-    parts = _INTERVAL.split(node.astext()) if isinstance(node, nodes.Text) else []
-    pieces = [_piece(k, part, address) for k, part in enumerate(parts)] or [node]
+def _is_words(node: nodes.Node) -> bool:
+    return isinstance(node, nodes.Text) or "pasted-text" in getattr(node, "attributes", {}).get("classes", ())
+
+
+def _runs(parent: nodes.Element) -> Iterator[list[nodes.Node]]:
+    for _, run in groupby(parent.children, _is_words):
+        yield list(run)
+
+
+def _linked(run: list[nodes.Node], parent: nodes.Element, address: str) -> list[nodes.Node]:
+    if not _is_words(run[0]) or len(parts := _INTERVAL.split("".join(each.astext() for each in run))) == 1:
+        return run
+    pieces = [_piece(k, part, address) for k, part in enumerate(parts)]
     for piece in pieces:
         piece.parent = parent
-        yield piece
+    return pieces
 
 
 def _within(node: nodes.Node | None, kinds: tuple[type, ...]) -> bool:

@@ -35,7 +35,7 @@ def readable(
             return f"{value:.{places.get(name, 2)}f}".replace("-", "−")
         if pd.api.types.is_bool(value):
             return "✓" if value else "·"
-        return "–" if pd.isna(value) else escape(str(value))
+        return "–" if pd.isna(value) else escape(str(value)).replace("G_ReLU", "<i>G</i><sub>ReLU</sub>")
 
     def cells(row: pd.Series) -> str:
         kinds = ("number" if isinstance(row[name], (int, float)) else "word" for name in headings)

@@ -37,9 +37,7 @@ def gain(side: str = "before the ReLU") -> "pd.Series[float]":
 def stretched(layer: str = "bn3") -> pd.DataFrame:
     """The stretch to the power t: accuracy and unexplained variance, as shares, means over pairs."""
     found = record("stretched").query("layer1 == @layer").groupby("t", as_index=False)
-    means = found[["relative_accuracy", "unexplained"]].mean()
-    means["relative_accuracy"] /= 100
-    return means
+    return found[["relative_accuracy", "unexplained"]].mean()
 
 
 def follows() -> "pd.Series[float]":
@@ -82,7 +80,7 @@ def matching() -> Figure:
     """The best fit keeps less accuracy than a stitch that the task trains, on Tiny-10 and on ResNet-20."""
     titles = {
         "matching": "Tiny-10, five pairs, cut before the ReLU",
-        "residual": "ResNet-20, one pair, layer 1 cut before the ReLU, then after each block",
+        "residual": "ResNet-20, one pair, cut after blocks",
     }
     shown = pd.concat(numbered(record(name)).assign(on=title) for name, title in titles.items())
     ring = {"on": titles["residual"], "layer": "1", "stitch": "task loss", "y": 80.0}

@@ -90,11 +90,11 @@ MEASURE_TITLES = {
 """Ten measures: their name in `MEASURES` → in a table for people."""
 HEADINGS = {
     "measure": "does not change under",
-    "permutation": "permutations",
-    "positive scaling": "positive scalings",
-    "orthogonal": "orthogonal maps",
-    "invertible linear": "all invertible maps",
-    "translation": "translations",
+    "permutation": "permu\u00adtations",  # soft hyphens, so that all columns are seen on a telephone
+    "positive scaling": "positive scal\u00adings",
+    "orthogonal": "ortho\u00adgonal maps",
+    "invertible linear": "invert\u00adible maps",
+    "translation": "transla\u00adtions",
 }
 
 

@@ -142,7 +142,7 @@ def _closed_forms(run: Run, pairs: Pairs, sets: Mapping[str, Any], options: Mapp
         rows = []
         for t in POWERS:
             form = variance_restored(place.statistics, t)
-            share = 100 * place.judge(stitch_at(place, form)).accuracy / alone
+            share = 100 * place.judge(stitch_at(place, form)).accuracy / alone  # alone is in percent
             rows.append({"t": t, "relative_accuracy": share, "unexplained": 1 - form.r2})
         return rows
 
