@@ -16,7 +16,6 @@ from intertwine_book.results import Run
 from intertwine_book.zoo import Spec
 
 COMPARED = {"G_ReLU-CKA": "grelu cka", "linear CKA": "cka"}
-Pairs = Sequence[tuple[nn.Module, nn.Module]]
 
 
 def blocks(run: Run, spec: Spec, train: Dataset, test: Dataset, **options: Any) -> None:
@@ -42,7 +41,7 @@ def blocks(run: Run, spec: Spec, train: Dataset, test: Dataset, **options: Any) 
     fresh = [models.resnet20(width, in_channels=shown.shape[1], seed=seed).to(run.device) for seed in seeds]
     untrained = pairwise([by_layer.used_to(shown, network) for network in fresh])
 
-    def cases(pairs: Pairs) -> list[dict]:
+    def cases(pairs: Sequence[tuple[nn.Module, nn.Module]]) -> list[dict]:
         return [{"pair": k, "networks": two} for k, two in enumerate(pairs)]
 
     @run.table(cases=cases(pairs), uses=by)
