@@ -13,7 +13,7 @@ from intertwine.similarity.registry import as_measure
 
 
 class Null(NamedTuple):
-    """A value with its null: the same measure of unrelated features.
+    """A value with its null: the same measure of unrelated features, of which `low` and `high` are quantiles.
 
     Example:
         >>> Null(0.9, torch.tensor([0.1, 0.2, 0.3]), 0.1, 0.3).stands_out
