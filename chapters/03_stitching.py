@@ -201,9 +201,9 @@ planted = experiments.known_elements(plain, train, test.images[:1], seed, device
 #
 # (sec-smallest)=
 # The theorem says that the group suffices.
-# The paper calls it the *minimal* class of stitches, which says more.
-# That is so if the back is injective and the activations span the space.
-# But where batch norm is re-estimated after the stitch, a smaller class keeps the accuracy:
+# The paper also calls it the *smallest* class of stitches.
+# It is, if the back is injective and the activations span the space.
+# If batch norm is re-estimated after the stitch, a smaller class keeps the accuracy, elements of determinant ±1:
 # $\psi$ and $c\psi$ with $c > 0$ then give every input the same class ({ref}`ex-smallest`).
 #
 # ## Finding a permutation
@@ -211,7 +211,7 @@ planted = experiments.known_elements(plain, train, test.images[:1], seed, device
 # **From activations.**
 # Write $a_i$ for the activations of channel $i$ of $f$ over all images and pixels,
 # $b_j$ for those of channel $j$ of $\tilde f$, and $c_{ij}$ for their cosine.
-# Match the channels so that the sum of cosines is largest, and give every channel that is ever active the norm of
+# Match the channels so that the sum of cosines is largest, and scale every active channel of $f$ to the norm of
 # its partner:
 #
 # $$
@@ -349,6 +349,7 @@ for name, psi in keeps.items():
 # *At the paper's width a permutation with scalings loses {glue:text}`group-low:.0f` to {glue:text}`group-high:.0f`
 # points, if its search starts from activations.*
 # {numref}`fig-penalties` shows four pairs of networks on CIFAR-10.
+# Stitches are trained for four epochs with batch norm frozen; {ref}`sec-batch-norm` shows what that costs.
 
 # %% tags=["remove-input"] figure="fig-penalties"
 story.penalties()
@@ -356,12 +357,14 @@ story.penalties()
 # %% [markdown]
 # - *A full matrix loses {glue:text}`full-low:.1f` to {glue:text}`full-high:.1f` points*, within
 #   {glue:text}`full-off:.1f` points of the printed values.
-#   It loses less than the group at every layer, so training differs by more than the symmetries that a search finds.
-# - *Start and training decide between the group and rank 4.*
+#   It loses less than the group at every layer:
+#   the networks differ by more than the symmetries that our search finds.
+# - *Whether the group or rank 4 loses less depends on the start and the training.*
 #   The low ranks start at random, as in the paper, and lose {glue:text}`rank-4-low:.0f` to
 #   {glue:text}`rank-4-high:.0f` points at rank 4.
-#   The group loses less in each pair from activations, and *more* in each pair from a random start:
-#   {glue:text}`relaxed-low:.0f` to {glue:text}`relaxed-high:.0f` points by the paper's relaxation.
+#   Started from activations, by the search above, the group loses less in each pair.
+#   Started at random, by the paper's relaxation, it loses *more* in each pair:
+#   {glue:text}`relaxed-low:.0f` to {glue:text}`relaxed-high:.0f` points.
 # - *The relaxation was not trained as in the paper*, but for four epochs of Adam instead of twenty of plain SGD.
 #   In print the group loses less than rank 4 at every layer.
 # - *In narrow, less trained networks the group loses more*: {glue:text}`narrow-low:.0f` to
@@ -376,7 +379,8 @@ story.penalties()
 # Is the group the smaller family?
 # By dimension it is: $n$ against $2nr - r^2$ for rank $r$ ({ref}`ex-rank-r`).
 # But it has $n!$ separate pieces, one for each permutation, among which a search must choose.
-# {numref}`fig-protocols` gives every family the same start, number of epochs and treatment of batch norm
+# {numref}`fig-protocols` starts every family at random, or every family at its closed form,
+# with the same number of epochs and the same treatment of batch norm
 # ({ref}`sec-batch-norm`), on handwritten digits at width 16.
 # At layers 3 and 6 rank 4 loses *less* than the group, in each of four pairs and by each of three protocols.
 # At layers 6, 10 and 14 rank 1 loses more than the group, again in each.
@@ -386,7 +390,8 @@ story.protocols()
 
 # %% [markdown]
 # *What would change it.*
-# Equal starts at width 64, with low ranks from a truncated regression, which are not recorded.
+# Equal starts at width 64, where low ranks would start from a truncated regression.
+# They are not recorded.
 #
 # (sec-starred)=
 # **Residual blocks.**
@@ -502,7 +507,7 @@ live = experiments.stitch_many(couples, at, kinds, **sets, **kept)
 story.small_run(live)
 
 # %% [markdown]
-# In {numref}`fig-penalties-live` low ranks start at random and have few epochs.
+# In {numref}`fig-penalties-live` low ranks start at random and have few epochs, which is to their disadvantage.
 #
 # Does a low penalty of a full map say that two networks learned the same?
 # No: {doc}`03b_matching` stitches fronts that were never trained, and cut at layer 1 they serve as well.
@@ -736,7 +741,7 @@ mean_curves(curves, "channel", "cosine", "front", panels="layer")
 # - From random starts rank 4 loses more than the group started from activations, and less than the group
 #   started at random.
 #   With equal starts it is measured on digits at width 16 only, where it loses less than the group at layers 3 and 6.
-# - Between published ResNet-20, at the ends of blocks, closed forms in the group lose
+# - Between published ResNet-20, at the ends of two blocks, closed forms in the group lose
 #   {glue:text}`ends-group-low:.0f` to {glue:text}`ends-group-high:.0f` points, full maps
 #   {glue:text}`ends-full-low:.0f` to {glue:text}`ends-full-high:.0f`.
 # - A known element of the group is recovered from activations, on the channels that are active.

@@ -35,7 +35,7 @@
 # *Is the best fit the best stitch?*
 # No.
 # The best fit keeps {glue:text}`direct:.0f` % of model 2's accuracy, and a map trained by the task
-# {glue:text}`task:.0f` %: means over the layers of networks that are called Tiny-10 ({numref}`fig-matching`).
+# {glue:text}`task:.0f` %, on average over the layers of small networks ({numref}`fig-matching`).
 #
 # The recorded runs use networks that the paper's authors published, trained on CIFAR-10.
 # *Tiny-10* has eight convolutions of 16 to 64 channels, each with batch norm and ReLU, then a mean over the image
@@ -106,7 +106,7 @@ story.matching()
 #   least squares keeps {glue:text}`direct-9:.0f` % at layer 9, the task {glue:text}`task-9:.0f` %.
 # - *A worse fit may be a better stitch.*
 #   An orthogonal map cannot fit better than least squares, which ranges over all maps.
-#   At layer 8 the orthogonal map still keeps more in each pair, {glue:text}`orthogonal-ahead:.1f` % on average.
+#   At layer 8 it keeps more than least squares in each pair, by {glue:text}`orthogonal-ahead:.1f` % on average.
 #   In early layers it keeps less; least squares has a bias and the orthogonal map has none,
 #   which may be part of this.
 # - *Layers are not copies of each other in another order.*
@@ -218,7 +218,8 @@ print(f"accuracy {mine:.1%} by hand, {theirs:.1%} by the library")
 #
 # ## Why does the best fit lose accuracy?
 #
-# *It shrinks what it cannot predict; undoing that gains half of what training gains, averaged over layers.*
+# *It shrinks what it cannot predict.
+# Undoing this gains, averaged over layers, half as much as training.*
 # A regression predicts the mean of what remains unknown.
 # Its outputs have only the explained share of the variance:
 #
@@ -228,7 +229,7 @@ print(f"accuracy {mine:.1%} by hand, {theirs:.1%} by the library")
 # Take the principal directions of $B$, and call the few that hold half of the variance *loud*
 # and the others *quiet*.
 # Does the task depend on quiet directions?
-# Not on any one of them: the more variance a direction has, the more its removal costs ({numref}`fig-directions`).
+# Little on each: the less variance a direction has, the less its removal costs ({numref}`fig-directions`).
 # But there are many, and least squares shrinks them most.
 # It keeps {glue:text}`loudest:.0f` % of the variance in the loudest direction
 # and {glue:text}`quietest:.0f` % in the quietest (medians over pairs).
@@ -302,8 +303,8 @@ story.stretch()
 # At layer 3 an untrained front keeps {glue:text}`untrained-3-low:.0f` to {glue:text}`untrained-3-high:.0f` %
 # of model 2's accuracy, a trained one {glue:text}`task-3:.0f` %.
 # At layer 8 the untrained front still keeps {glue:text}`untrained-8-low:.0f` to {glue:text}`untrained-8-high:.0f` %;
-# chance is {glue:text}`chance:.0f` %.
-# So the numbers above have a floor: at the first layers a part of what a stitch keeps needs no trained front.
+# guessing one of ten classes keeps {glue:text}`chance:.0f` % of it.
+# So a part of what a stitch keeps, most of it at the first layers, needs no trained front.
 # (Batch norm of the untrained front is estimated on the training images; everything is in float32.)
 
 # %% tags=["remove-input"] figure="fig-untrained"
@@ -369,7 +370,7 @@ print(f"explained {explained:.0%}, labels right {right:.0%}")
 # At layer 3 and rank 4, direct maps keep {glue:text}`four-direct-low:.0f` to {glue:text}`four-direct-high:.0f` %,
 # trained ones {glue:text}`four-low:.0f` to {glue:text}`four-high:.0f` %.
 # *From random factors it may end below the direct map*:
-# in our short training it ends above in all cases at layer 6, and in {glue:text}`ahead-3:.0f`
+# in our short training it beats the direct map in all cases at layer 6, and in only {glue:text}`ahead-3:.0f`
 # of {glue:text}`ranked-3:.0f` at layer 3.
 
 # %% tags=["remove-input"] figure="fig-low-rank"
@@ -389,7 +390,8 @@ story.low_rank()
 # $$\tfrac12\lVert AM - B\rVert_F^2 + \alpha\lVert M\rVert_1.$$ (eq-lasso)
 #
 # Coordinate descent minimises it one row of $M$ at a time.
-# With the other rows fixed, the best row has a closed form, which subtracts α from every size and stops at 0:
+# With the other rows fixed, the best row has a closed form.
+# It subtracts α from every absolute value, and stops at 0:
 
 
 # %%
@@ -414,8 +416,8 @@ assert relative_error(lasso(alpha), theirs) < 1e-2
 # :class: warning
 # :name: box-square-root
 # The norm in equation (3) lacks its square.
-# As printed it is the *square-root lasso*, which finds the same stitches at other α,
-# unless the fit is exact ({ref}`ex-one-path`).
+# As printed it is the *square-root lasso*, which has the same solutions at other α,
+# except where the fit is exact ({ref}`ex-one-path`).
 # :::
 #
 # In {numref}`fig-sparsity` every sparse stitch by task loss has a partner: the lasso with as many zeros,
@@ -431,8 +433,8 @@ story.sparsity()
 #
 # *Within four epochs, yes.*
 # From least squares all stitches of a layer end within a point of each other.
-# Of the stitches that start at random, {glue:text}`late:.0f` of {glue:text}`starts:.0f` end more than a tenth
-# of model 2's accuracy lower, all of them at layers 1 to 5.
+# Of {glue:text}`starts:.0f` random starts {glue:text}`late:.0f` end more than a tenth of model 2's accuracy below
+# those from least squares, all at layers 1 to 5.
 # The paper trains for 30 epochs and finds that most random starts end alike.
 #
 # Are two good stitches one?
@@ -440,8 +442,8 @@ story.sparsity()
 # Draw a line from one accuracy to the other: the *barrier* is the largest fall below it.
 # *Between one pair of networks, with two lines a layer, it is about 1 % or less from layer 6 on*
 # ({numref}`fig-paths`).
-# At the first three layers, where the paper finds no connection, only three of our six lines have ends of 80 %
-# or more, as the paper asks; one of the three falls.
+# The paper finds no connection at the first three layers, for ends of 80 % or more.
+# Three of our six lines there have such ends, and one of the three falls.
 
 # %% tags=["remove-input"] figure="fig-paths"
 story.paths()
@@ -574,8 +576,8 @@ for how in ({}, {"recipe": STITCH_RECIPES["digits"]}):
 # The paper's Experiment 2 says that wider networks match better; its ResNet-20 of several widths are not published,
 # and no such run is recorded here.
 # The paper found no networks that could not be matched.
-# Our stand-ins are trained by SGD, without batch norm, or on images of which none is shared,
-# or have a front that knows five classes (one or two pairs each).
+# We tried unusual pairs, one or two of each kind: trained by SGD, without batch norm, on images of which none is
+# shared, or with a front that knows five classes.
 # No layer of any of them loses more than 10 % by task loss.
 #
 # ## Exercises

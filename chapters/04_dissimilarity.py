@@ -220,8 +220,7 @@ drawn.gram_matrices(*grams, test.labels.cpu()[some])
 # %% [markdown]
 # How much do the two tables agree?
 # The *Hilbert–Schmidt independence criterion* HSIC is their covariance.
-# Subtract from every entry what the images $i$ and $j$ have in common with all others,
-# since an image that resembles every image says nothing.
+# Subtract the means of rows and columns: an image that resembles every image says nothing.
 # Multiply the two tables entry by entry, and average.
 # The result is 0 in expectation when the features are independent, and positive when images
 # that are alike for one network are alike for the other.
@@ -306,7 +305,7 @@ assert isclose(cka(max_gram(U), max_gram(V)), theirs)
 # (sec-nulls)=
 # ## What is left above a null?
 #
-# *At the paper's width training adds at most {glue:text}`linear-gain:.2f` to linear CKA,
+# *In Myrtle CNNs of the paper's width training adds at most {glue:text}`linear-gain:.2f` to linear CKA,
 # and lowers $G_{\mathrm{ReLU}}$-CKA at layers 10 and 14.*
 # {numref}`fig-table-2` has both measures of {cite}`godfrey2022`, each under two groups, and draws the nulls,
 # which the paper leaves out.
@@ -325,7 +324,7 @@ story.table_2()
 # - *$G_{\mathrm{ReLU}}$-CKA loses by training*: {glue:text}`group-loss:.2f` at layer 10
 #   and {glue:text}`group-loss-14:.2f` at layer 14 ({numref}`fig-above-null`).
 #   There every untrained pair is more alike than every trained one.
-# - *The order of the two groups is the printed one.*
+# - *Orthogonal matrices score higher than $G_{\mathrm{ReLU}}$, as in print.*
 #   In every pair and at every layer the similarity under orthogonal matrices is above the similarity under
 #   $G_{\mathrm{ReLU}}$.
 # - *$G_{\mathrm{ReLU}}$-Procrustes rises from layer 10 to 14*, as printed, in each of our pairs:
@@ -341,12 +340,13 @@ story.above_null()
 # Their batch norms have the statistics of training images, as those of trained networks do.
 #
 # *What would change it.*
-# Another null: with the statistics that it starts with a batch norm does nothing.
-# One pair of such networks has a $G_{\mathrm{ReLU}}$-CKA of {glue:text}`as-started:.2f` at layer 14,
-# and beside it training seems to add {glue:text}`gain-as-started:.2f`.
+# Another null: with its initial statistics, mean 0 and variance 1, batch norm does nothing.
+# One pair of such networks has a $G_{\mathrm{ReLU}}$-CKA of {glue:text}`as-started:.2f` at layer 14;
+# against this null training seems to add {glue:text}`gain-as-started:.2f`.
 # Width: at width 16 training adds to both, up to {glue:text}`narrow-linear-gain:.2f` to linear CKA
 # and {glue:text}`narrow-group-gain:.2f` to $G_{\mathrm{ReLU}}$-CKA (four pairs of each kind).
-# Another measure: Procrustes of untrained networks is not recorded.
+# Another measure: untrained networks were not measured by Procrustes.
+# Another architecture: to ResNet-20 training adds more ({ref}`sec-figure-2`).
 #
 # A null depends on the width of a layer and on the number of images ({ref}`ex-null-width`).
 # So values of layers of different widths can be compared only after subtraction.
@@ -429,7 +429,8 @@ drawn.impossible_triangle(points, by_hand)
 
 # %% [markdown]
 # The smallest eigenvalue of their Gram matrix is $1-\sqrt2$.
-# The range $[0, 1]$ fails too, for another reason: the unbiased estimate of HSIC is 0 on average for independent
+# The paper also says that $\mu_{\text{CKA}}$ lies in $[0, 1]$.
+# That fails for another reason: the unbiased estimate of HSIC is 0 on average for independent
 # features, so some values are negative with any kernel.
 # Of {glue:text}`drawn:.0f` pairs of Gaussian features ($N = 8$, $d = 2$) {glue:text}`negative:.0f` % score
 # below 0.
@@ -489,7 +490,7 @@ drawn.impossible_triangle(points, by_hand)
 # and {glue:text}`other-depth:.2f` elsewhere.
 # The last layer is less alike than the first, as in the paper, and at width 64 as well.
 # Both hold in each of four pairs.
-# Untrained networks were not recorded here, so these matrices do not show what training adds.
+# Untrained networks were recorded for equal layers only, so these matrices do not show what training adds.
 
 # %% tags=["remove-input"] figure="fig-figure-5"
 story.figure_5()
@@ -554,7 +555,7 @@ story.live(table_2, figure_5_diagonal, untrained)
 
 # %% [markdown]
 # In {numref}`fig-live` training takes $G_{\mathrm{ReLU}}$-CKA at layer 14 from {glue:text}`live-fresh:.2f` to
-# {glue:text}`live-trained:.2f`.
+# {glue:text}`live-trained:.2f`; in the recorded networks of width 64 it lowers it.
 
 
 # %% [markdown]
@@ -743,7 +744,7 @@ mean_curves(pd.DataFrame(unrelated), "images", "similarity", "units", **words)
 # %% [markdown]
 # {numref}`fig-ex-null`: the more units there are, the better the best of all permutations, or orthogonal matrices,
 # fits by chance; the more images there are, the less chance is left.
-# In {numref}`fig-table-2` the order is the reverse, and most nulls lie below 0.416.
+# In {numref}`fig-table-2` wide layers have the lower nulls, most of them below 0.416.
 # For many images two unrelated units have the cosine $m m'$ with $m = \mathbb E u/\sqrt{\mathbb E u^2}$,
 # which is smaller for units that seldom fire; so the null falls towards 0.29 where a layer is sparse.
 #
@@ -769,7 +770,8 @@ mean_curves(pd.DataFrame(unrelated), "images", "similarity", "units", **words)
 # - At width {glue:text}`width:.0f` Procrustes gives shuffled images {glue:text}`null-low:.2f` to
 #   {glue:text}`null-high:.2f`.
 #   By training linear CKA gains at most {glue:text}`linear-gain:.2f` there,
-#   and $G_{\mathrm{ReLU}}$-CKA loses up to {glue:text}`group-loss:.2f`.
+#   and $G_{\mathrm{ReLU}}$-CKA loses up to {glue:text}`group-loss:.2f` in Myrtle CNNs.
+# - Inside the blocks of a ResNet layers are less alike than at their ends, mostly by training.
 # - {prf:ref}`def-grelu-procrustes` and {prf:ref}`def-grelu-cka` are invariant under $G_{\mathrm{ReLU}}$,
 #   and under translations if they centre by $1/N$.
 # - The max kernel is not positive semi-definite.

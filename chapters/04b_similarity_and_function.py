@@ -89,10 +89,11 @@ story.no_relation()
 #   A random rotation of the channels leaves CKA at 1 and takes the accuracy of one network from
 #   {glue:text}`unrotated:.0f` % to chance.
 # - *CKA {glue:text}`pressed-cka:.2f`, accuracy {glue:text}`pressed:.0f` %.*
-#   Stitches that were trained to lower CKA lose a few points of {glue:text}`own:.0f`, the mean of five networks.
+#   Stitches that were trained to lower CKA lose a few of the {glue:text}`own:.0f` points
+#   that five networks reach on average.
 # - *Higher CKA, lower accuracy.*
-#   Trained for CKA alone, a stitch between two networks reaches {glue:text}`chosen-cka:.2f`
-#   and {glue:text}`chosen:.0f` %, least squares {glue:text}`fitted-cka:.2f` and {glue:text}`fitted:.0f` %.
+#   Trained for CKA alone, a stitch between two networks has CKA {glue:text}`chosen-cka:.2f` and accuracy
+#   {glue:text}`chosen:.0f` %; least squares has {glue:text}`fitted-cka:.2f` and {glue:text}`fitted:.0f` %.
 #
 # ## What does an index compare?
 
@@ -251,12 +252,11 @@ print(f"library CKA {end['cka']:.2f}, {end['accuracy']:.1f} %")
 # %% [markdown]
 # {numref}`fig-pressed` has the recorded runs, with a control that is trained alike at $\lambda = 0$:
 # what the control loses is due to training, not to CKA.
-# In the first three epochs CKA falls to {glue:text}`early-cka:.2f`, for {glue:text}`early-cost:.1f` points.
+# After three epochs CKA is {glue:text}`early-cka:.2f`, at a cost of {glue:text}`early-cost:.1f` points.
 # The paper reports an essentially unchanged accuracy below 0.7 for a ResNet-20 of three times the width,
 # whose weights are not published.
 # A wider layer may have more directions that the back ignores, so our result does not refute the paper's.
-# On handwritten digits CKA ends at {glue:text}`live-cka:.2f` for {glue:text}`live-cost:.1f` points
-# ({numref}`fig-live-function`).
+# On handwritten digits it is lowered to {glue:text}`live-cka:.2f` ({numref}`fig-live-function`).
 
 # %% tags=["remove-input"] figure="fig-pressed"
 story.pressed()
@@ -301,8 +301,8 @@ bars_slider(along_t, "t", label="turn by t =", name="turn-cka")
 # Here the mean loss is {glue:text}`turn-small:.1f` points at $t = 0.2$, {glue:text}`turn-middle:.1f` at 0.4 and
 # {glue:text}`turn-large:.1f` at 0.8, and CKA stays at 1.
 #
-# So CKA is no objective for matching either, as the paper says and {numref}`fig-no-relation` shows:
-# CKA fixes the stitch only up to an orthogonal matrix and a scale, on which accuracy depends.
+# So CKA is no objective for matching either, as the paper says and {numref}`fig-no-relation` shows.
+# It leaves an orthogonal matrix and a scale free, and accuracy depends on them.
 # An element of $G_{\mathrm{ReLU}}$ is a symmetry only if the next weights move with it.
 # Between a network and itself the next weights stay, so that permutations do harm as well.
 #
@@ -356,19 +356,19 @@ story.specificity()
 # widths.
 #
 # **A loss.**
-# *At layer 3 none of five measures notices before a linear probe has lost {glue:text}`probe:.0f` points,
+# *At layer 3 a linear probe loses {glue:text}`probe:.0f` points before any of five measures notices,
 # on average over six networks.*
 # Take principal components away from layer 3, the smallest first.
 # At some point a linear probe, a classifier fitted to the rest, loses accuracy.
 # A measure is *sensitive* if it then says that the layer is further from itself than two seeds are from each
 # other.
 # With three quarters of the components gone the probe has lost {glue:text}`probe:.0f` points,
-# and no measure has passed its bar ({numref}`fig-sensitivity`).
+# and no measure puts the loss above a change of seed, its *bar* ({numref}`fig-sensitivity`).
 # Orthogonal Procrustes passes it somewhere between 75 and 90 %, $G_{\mathrm{ReLU}}$-CKA between 90 and 95 %.
 # CKA and $G_{\mathrm{ReLU}}$-Procrustes do not pass it on average, even at 95 %.
 # CCA never moves: a layer and a part of it have all canonical correlations equal to 1.
 #
-# A measure that already rates two seeds as very different hardly notices anything smaller.
+# A measure that puts two seeds far apart has a high bar.
 # The two tests need not conflict: orthogonal Procrustes is as good as any in both.
 
 # %% tags=["remove-input"] figure="fig-sensitivity"
@@ -616,12 +616,11 @@ single_curves(found, "power", "share", "way", **words)
 # - A stitch that gets better need not get nearer: CKA ends within {glue:text}`cka-bound:.3f` of its start,
 #   and the activations farther from their target.
 # - With CKA lowered below 0.75, Tiny-10 ends {glue:text}`cost-low:.1f` to {glue:text}`cost-high:.1f` points
-#   below a control;
-#   a small network on digits ends {glue:text}`live-cost:.1f` points below (CKA {glue:text}`live-cka:.2f`).
+#   below a control.
 #   Always train a control.
 # - $R^2_{LR}(AM, B)$ and CCA cannot see an invertible stitch.
 #   CCA prefers layers of another width here; cut all layers to one number of components.
-# - At layer 3 none of five measures notices before a linear probe has lost {glue:text}`probe:.0f` points,
+# - At layer 3 a linear probe loses {glue:text}`probe:.0f` points before any of five measures notices,
 #   on average over six networks and on the shares tried.
 #
 # Back to {doc}`04_dissimilarity`, on to {doc}`05_interpretability`, which looks at one network

@@ -205,8 +205,8 @@ gallery(pictures, masks, {"own basis": own, "rotated": rotated})
 # The networks are EfficientNet-Lite 0, 1 and 2, trained on ImageNet, with their authors' weights.
 # A block of theirs widens its channels, applies ReLU6, convolves each channel by itself,
 # applies ReLU6 again, and narrows the channels *without* an activation.
-# So one network holds what figure 3 of the paper compares between networks:
-# there the number of interpretable units falls for a ResNet-50, stands still for one without ReLU on its residual
+# So one network has both cases that figure 3 of the paper compares between networks.
+# There the number of interpretable units falls for a ResNet-50, stands still for one without ReLU on its residual
 # outputs, and rises for a ConvNeXt (printed without numbers).
 # α says how far the basis is turned: 0 is the network's own, 1 a random one, ½ half of the way.
 
@@ -235,8 +235,8 @@ story.cost_table()
 
 # %% [markdown]
 # After the first ReLU6 a rotation costs {glue:text}`first-gap` points more than at the linear output.
-# We cannot say that training causes this.
-# Compared with the untrained networks the excess is {glue:text}`first-added`, and the interval contains 0.
+# We cannot say that training causes this excess.
+# Compared with the untrained networks it is {glue:text}`first-added`, and the interval contains 0.
 #
 # *What would change it.*
 # The layers after a ReLU6 are 3.5 to 6 times as wide as the linear outputs, and this comparison does not separate
@@ -244,8 +244,8 @@ story.cost_table()
 # Untrained networks lose {glue:text}`fall-untrained:.0f` % after the first ReLU6,
 # trained ones {glue:text}`fall-first:.0f` %.
 # The levels are low, about {glue:text}`level:.0f` % of IoU, but above chance.
-# By chance, with masks of other images, 5 % of the units exceed a certain IoU;
-# with the true masks {glue:text}`chance-first:.0f`, {glue:text}`chance-second:.0f` and {glue:text}`chance-linear:.0f` %
+# Take the IoU that 5 % of the units exceed with masks of other images.
+# With the true masks {glue:text}`chance-first:.0f`, {glue:text}`chance-second:.0f` and {glue:text}`chance-linear:.0f` %
 # exceed it at the three layers, and {glue:text}`chance-low:.0f` to {glue:text}`chance-high:.0f` % in untrained
 # networks.
 #
@@ -258,7 +258,7 @@ story.depth()
 
 # %% [markdown]
 # (sec-ceiling)=
-# ## Why counting saturates
+# ## Why we do not count units
 #
 # *A count of interpretable units may stand still while every unit loses,
 # or halve while the mean falls by a quarter.*
@@ -389,7 +389,7 @@ for weights, each in pair(datasets[0], "ReLU", 0).items():
 # On drawn scenes training adds as much to the cost of a rotation with GELU as with ReLU, and less with tanh;
 # on street scenes only tanh shows an effect.*
 # In small networks we can choose the activation on the residual output.
-# If the size of its group decided, tanh and GELU would behave alike, since both groups are finite:
+# If the dimension of its group decided, tanh and GELU would behave alike, since both groups are finite:
 #
 # | activation | group on $n$ units | dimension | connected pieces |
 # |---|---|---|---|
@@ -401,7 +401,8 @@ for weights, each in pair(datasets[0], "ReLU", 0).items():
 # On drawn scenes tanh and GELU do not behave alike: training adds {glue:text}`gelu` points with GELU and
 # {glue:text}`tanh` with tanh ({numref}`fig-recorded-slopes`).
 # ReLU has {glue:text}`relu`, and no activation {glue:text}`none`.
-# At all three recorded quantiles the interval of ReLU lies above 0, and the other one contains 0 ({ref}`ex-quantile`).
+# At all three recorded quantiles the interval of ReLU lies above 0, and that of no activation contains 0
+# ({ref}`ex-quantile`).
 # On street scenes only tanh shows an effect, {glue:text}`tanh-street`, so the two data sets disagree.
 # An activation that keeps the axes can make them special; whether the size of its group matters, we do not know.
 
@@ -416,7 +417,7 @@ story.by_group()
 # A unit that selects less has a lower ceiling.
 # A rotation mixes units and undoes this: with tanh the IoU of an untrained network *rises* by
 # {glue:text}`tanh-rise:.1f` points.
-# The difference to the untrained network removes what both share, but a trained tanh may saturate more or less.
+# Subtracting the untrained network removes this only if both saturate alike.
 # :::
 #
 # (sec-inside)=
@@ -445,7 +446,7 @@ story.inside_the_block()
 # ## Run it yourself
 #
 # *This section is computed by this page.*
-# Three kinds of small network with as many parameters each, trained on drawn scenes:
+# Three kinds of small network of equal size, trained on drawn scenes:
 # a residual network with ReLU on the output of its blocks, the same without, and a ConvNeXt,
 # which has no activation there either, and GELU inside.
 # {numref}`fig-against-alpha` has their curves.
