@@ -189,3 +189,7 @@ def browser():
         started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         yield started
         started.close()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()  # else what was frozen is never freed, and nanobind reports leaks
