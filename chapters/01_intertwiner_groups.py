@@ -161,7 +161,8 @@ story.swap_and_scale()
 # | blue scaled by 2 | $(1, 1)$ | $\tfrac32\cdot1 - 1 = \tfrac12$ | $(3, 0)$ | $\tfrac32\cdot3 = \tfrac92$ |
 #
 # The bias of a neuron is scaled with its incoming weights.
-# Without it, $\alpha$ = 0.01, ½, 2 or 100 changes an output by at least {glue:text}`no-bias:.0f` % of the largest.
+# If it is not, each $\alpha$ = 0.01, ½, 2 and 100 changes some output by at least {glue:text}`no-bias:.0f` % of the
+# largest output.
 #
 # :::{admonition} Erratum: Fowler 2022, scaling
 # :class: warning
@@ -184,13 +185,13 @@ figures.pull_through()
 # *Try it.*
 # {numref}`fig-drag` has ReLU, and starts with a turn by 45°.
 # For any $A$ it computes the best $B$ and the share of the mean square that $B$ leaves unexplained.
-# Find an $A$ with a negative entry for which the share is 0.
+# Can an $A$ with a negative entry reach the share 0?
 
 # %% tags=["remove-input"] figure="fig-drag"
 drag_matrix()
 
 # %% [markdown]
-# There is none: if $a_{ij} < 0$, look at $x = -e_j$: coordinate $i$ of $\mathrm{ReLU}(Ax)$ is positive,
+# No: if $a_{ij} < 0$, look at $x = -e_j$: coordinate $i$ of $\mathrm{ReLU}(Ax)$ is positive,
 # and $B\,\mathrm{ReLU}(x) = 0$ for every $B$.
 #
 # :::{prf:definition} Intertwiner group, {cite}`godfrey2022` §3
@@ -206,7 +207,7 @@ drag_matrix()
 # $$
 # :::
 #
-# Both sides at the basis vectors show which $B$ belongs to $A$.
+# Put in the basis vectors to read off which $B$ belongs to $A$.
 #
 # :::{prf:lemma} {cite}`godfrey2022`, Lemma 3.1
 # :label: lem-phi
@@ -299,12 +300,12 @@ for name, net in {"by hand": by_hand, "find_symmetries": moved}.items():
 before_and_after(experiments.changes(network, moved, x_test))
 
 # %% [markdown]
-# So a single weight, or a single hidden activation, tells nothing about the function ({numref}`fig-same-function`):
-# other networks of the orbit have other values.
+# So the value of a single weight, or of a single hidden activation, is no property of the function
+# ({numref}`fig-same-function`): other networks of the orbit have other values.
 #
 # ## One set of numbers decides
 #
-# *For every activation that is not affine, the group consists of permutations with scalings,
+# *For every activation that is measurable and not affine, the group consists of permutations with scalings,
 # and the scalings of one neuron determine it.*
 #
 # :::{prf:theorem} Reduction to scalars
@@ -336,7 +337,8 @@ before_and_after(experiments.changes(network, moved, x_test))
 # :class: dropdown
 #
 # We show that $H_\sigma$ is closed in $\mathbb R^*$, the nonzero numbers, whose closed subgroups are these five.
-# Each $a\in H_\sigma$ maps the set of discontinuities onto itself, so $H_\sigma$ is finite if one of them is not 0.
+# Each $a\in H_\sigma$ maps the set of discontinuities onto itself,
+# so $H_\sigma$ is finite if σ is discontinuous at some $x\ne0$.
 # Otherwise let $a_m\to a\ne0$ with $\sigma(a_mx) = b_m\sigma(x)$.
 # Take an $x\ne0$ with $\sigma(x)\ne0$; if there is none, $H_\sigma = \mathbb R^*$.
 # Then $b_m$ converges to $b = \sigma(ax)/\sigma(x)$, and $\sigma(ax) = b\,\sigma(x)$ for all $x\ne0$.
@@ -359,8 +361,9 @@ def residual(sigma, a):
 
 
 # %% [markdown]
-# Products of powers of 2 and 3 are dense in the positive numbers: if both pass, all positive numbers do.
-# If not, the generator of a discrete group is sought between $e^{0.05}$ and $e^7$, with either sign.
+# If 2 and 3 pass, so do the products of their powers; these are dense, and $H_\sigma$ is closed,
+# so all positive numbers pass.
+# Otherwise we search for a generator of a discrete group between $e^{0.05}$ and $e^7$, with either sign.
 
 
 # %%
@@ -390,14 +393,15 @@ figures.scalar_strip(experiments.residuals(residual))
 # %% [markdown]
 # {numref}`fig-scalars` shows all five kinds.
 # The discrete one is that of $x\cos\log|x|$, which repeats itself up to a factor when $x$ is multiplied by $e^{\pi}$.
-# Finitely many values are no proof; for all {glue:text}`activations` activations that we tried, those of PyTorch
-# among them, the scalars are those that we derived by hand.
+# A test of finitely many values is no proof.
+# For all {glue:text}`activations` activations that we tried, those of PyTorch among them, it agrees with a derivation
+# by hand.
 #
 # (sec-table-1)=
 # ### Table 1 of the paper
 #
 # *Four of the six printed rows hold as they stand; two, LeakyReLU and $x^d$, need a condition.*
-# The printed φ agrees with {eq}`eq-phi` in all rows.
+# On the printed groups the printed φ agrees with {eq}`eq-phi` in all rows.
 # |A| and A⊙2 have the absolute values and the squares of the entries.
 
 # %% tags=["remove-cell"]
@@ -480,7 +484,7 @@ figures.moved_points({"two axes": axes, "another direction": other})
 # :::{prf:theorem} {cite}`godfrey2022`, Theorem 3.3
 # :label: thm-rays
 # $G_{\mathrm{ReLU}_n}$ is the stabiliser of the set of rays $\{\mathbb R_{\ge0}e_i\}$.
-# If it stabilises a finite set of rays $\mathbb R_{\ge0}v_1,\dots,\mathbb R_{\ge0}v_N$, $v_i \ne 0$,
+# If all its elements map a finite set of rays $\mathbb R_{\ge0}v_1,\dots,\mathbb R_{\ge0}v_N$, $v_i \ne 0$, to itself,
 # then every $v_i$ is a positive multiple of some $\pm e_j$.
 # :::
 #

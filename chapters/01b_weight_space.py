@@ -164,8 +164,9 @@ story.orbit()
 #
 # $$\lambda_{\max}\bigl(|W|\;\nabla^2L(W)\;|W|\bigr)$$ (eq-relative)
 #
-# is constant on orbits of scalings, signs and permutations:
-# for a diagonal $g$, $|gW| = |g|\,|W|$ cancels the factors of {eq}`eq-hessian` up to signs,
+# is constant on orbits of scalings, signs and permutations.
+# A permutation reorders rows and columns; for a diagonal $g$,
+# $|gW| = |g|\,|W|$ cancels the factors of {eq}`eq-hessian` up to signs,
 # which do not change eigenvalues.
 # This *relative sharpness* ({numref}`fig-orbit`) is the second-order form of *adaptive sharpness* {cite}`kwon2021`.
 #
@@ -192,7 +193,7 @@ story.orbit()
 # :::
 
 # %% [markdown]
-# No other change of this form keeps the function of all weights:
+# No other change of this form keeps the function for every choice of weights:
 #
 # :::{prf:theorem} The converse
 # :label: thm-converse
@@ -203,7 +204,8 @@ story.orbit()
 # :::
 #
 # :::{prf:proof}
-# Otherwise let $m$ be the last hidden layer with $u = B_m\sigma(A_mz) \ne \sigma(z) = v$ for some $z$.
+# Suppose that $B_m\sigma(A_mz) \ne \sigma(z)$ for some $m$ and $z$.
+# Take the last such $m$, and call the two sides $u$ and $v$.
 # Put $W_m = 0$ and $b_m = z$.
 # From layer $m+1$ on the moved network computes what the original computes, but from $u$ in place of $v$.
 # Choose $W_{m+1}$ and $b_{m+1}$ such that σ differs at the first unit, and later layers that pass the difference on.
@@ -219,7 +221,8 @@ story.orbit()
 # :class: warning
 # The weights are printed there with last entry $W_k\varphi_\sigma(A_k^{-1})$.
 # It has to be $A_{k-1}$, as above.
-# Where both products exist, the printed one changes the outputs by at least {glue:text}`wrong-index:.0f` %.
+# Where layers $k$ and $k-1$ have one width, so that the printed product exists,
+# it changes the outputs by at least {glue:text}`wrong-index:.0f` %.
 # :::
 #
 # (sec-all)=
@@ -241,18 +244,20 @@ story.orbit()
 # (sec-size)=
 # ### How large is the group?
 #
-# *On a coarse scale $G_{\mathrm{ReLU}}$ is larger than the set of matrices of rank one, on a fine one it is smaller.*
+# {doc}`03_stitching` compares the group with matrices of rank one.
+# *Which set is larger? On a coarse scale the group, on a fine one the matrices.*
 # It has dimension $n$ and $n!$ components; the matrices of rank one have dimension $2n-1$.
 # Fill both, within the unit ball of the Frobenius norm, with balls of radius ε, and count by volume.
 # Rank one is the larger set below ε = {glue:text}`equal-16:.2f` for $n = 16$ and {glue:text}`equal-512:.3f` for
 # $n = 512$.
-# Footnote 5 of {cite:t}`godfrey2022` finds it larger throughout; we do not have its calculation (appendix E.7).
+# Footnote 5 of {cite:t}`godfrey2022` finds the set of matrices larger throughout;
+# we do not have its calculation (appendix E.7).
 #
 # ### Shifts as well: affine intertwiners
 #
 # *With biases before and after it, a sigmoid can also be reflected, and exp shifted by any amount.*
-# A search for $\sigma(ax + t) = b\,\sigma(x) + s$ with $a = \pm1$ and $|t| \le 10$ finds these, and none for GELU
-# and ReLU:
+# A search for $\sigma(ax + t) = b\,\sigma(x) + s$ with $a = \pm1$ and $|t| \le 10$ finds these and multiples of
+# them, and none for GELU and ReLU:
 
 # %% tags=["remove-input"]
 story.shifts(statements.shifts())
@@ -301,7 +306,7 @@ mean_curves(hidden, "s", "change", "acts on", **axes)
 # (sec-noether)=
 # ## What training conserves
 #
-# *Every one-parameter group of symmetries with a symmetric generator gives a quantity
+# *Every family of symmetries $e^{sX}$ with symmetric $X$, such as the scalings of one neuron, gives a quantity
 # that gradient flow conserves, as Noether's theorem does in mechanics.
 # Weight decay makes it fall at a known rate.*
 #
@@ -384,7 +389,7 @@ story.drift()
 # in the linear network {glue:text}`drift-coarse:.1f` % at learning rate 0.4 and {glue:text}`drift-fine:.1f` %
 # at 0.1.
 # The unprotected entries change by {glue:text}`drift-free:.0f` % at every learning rate.
-# So training without decay keeps its place on the orbit, up to the step size.
+# So training without decay keeps the imbalance, up to the step size.
 #
 # (sec-decay)=
 # ### What weight decay forgets
@@ -458,8 +463,8 @@ story.teleport()
 # At learning rate 1 the loss after ten steps is {glue:text}`tele-early-four:.2f` instead of
 # {glue:text}`tele-early-plain:.2f`, and lower in {glue:text}`tele-ahead:.0f` of 20 networks.
 # With the best of four learning rates, {glue:text}`tele-best-plain:.0f` for both,
-# the losses after 100 steps are {glue:text}`tele-end-four:.3f` and {glue:text}`tele-end-plain:.3f`,
-# and the moved network is ahead in {glue:text}`tele-still:.0f` of 20.
+# the moved networks end after 100 steps at {glue:text}`tele-end-four:.3f` and the others at
+# {glue:text}`tele-end-plain:.3f`, and the moved network is ahead in {glue:text}`tele-still:.0f` of 20.
 # The price is curvature, which grows along the orbit too ({numref}`fig-orbit`):
 # at learning rate 6 the networks moved with $r = 4$ end at {glue:text}`tele-coarse-four:.2f`,
 # the unmoved at {glue:text}`tele-coarse:.2f`.
@@ -521,8 +526,8 @@ for rule, A3 in {"exact": B1, "printed": A1}.items():
 # :::
 #
 # The layer *inside* the block is free: its $A_2$ was drawn independently.
-# So the first identity of {eq}`eq-layers` holds there as well, where the paper writes that
-# "there doesn't seem to be a way" to obtain it; only the factorisation $f = f_{>2}\circ f_{\le2}$ fails.
+# So the first identity of {eq}`eq-layers` holds there as well, although the paper sees no way to obtain it.
+# Only the factorisation $f = f_{>2}\circ f_{\le2}$ fails.
 #
 # ## Run it yourself
 #
@@ -670,7 +675,7 @@ mean_curves(rows, "step", "change", "optimiser", **axes)
 # :::{exercise}
 # :label: ex-invariant
 # *Open.*
-# {eq}`eq-relative` is constant on orbits of scalings, and not of $GL_n$ between linear layers.
+# {eq}`eq-relative` is constant on orbits of scalings, signs and permutations, and not of $GL_n$ between linear layers.
 # Find a measure of sharpness that is constant there as well.
 # Does it predict test accuracy among networks that were trained with different learning rates better
 # than the largest eigenvalue does?
@@ -679,7 +684,7 @@ mean_curves(rows, "step", "change", "optimiser", **axes)
 # ## Summary
 #
 # - The loss is constant on an orbit; gradient, Hessian and norm are not.
-#   The Hessian's signature and the relative sharpness are.
+#   The signs of the Hessian's eigenvalues and the relative sharpness are constant, too.
 # - Gradient flow conserves one quantity for each one-parameter group with symmetric generator.
 #   Steps of finite size let it drift, and weight decay λ makes it fall by $e^{-2\lambda t}$.
 # - A network moved to a larger gradient trains faster at the same learning rate.

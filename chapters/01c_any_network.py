@@ -30,7 +30,7 @@
 # You have loaded a network that somebody else wrote.
 # It has shortcuts, normalisations and attention.
 # *Which changes of its weights leave its function alone?*
-# Chapters 1 and 1b answered this for chains of layers.
+# Chapters 1 and 1b found the changes that come from the activations of a chain of layers.
 # Now we let each operation of a network say what it admits, and keep what all of them admit.
 #
 # (sec-by-hand)=
@@ -171,13 +171,13 @@ print(f"outputs differ by {block_report.output:.0e}")
 # (sec-rules)=
 # ## What each operation admits
 #
-# We begin by letting every axis of every weight move freely.
+# We begin by letting every axis of every weight move freely, but those of input and output.
 # Each operation adds a constraint.
 # What survives all constraints is the group.
 #
 # :::{prf:definition}
 # :label: def-hidden
-# A *hidden space* is a set of axes, of parameters, buffers and values, that have to move together.
+# A *hidden space* is a set of axes (of weights, buffers and activations) on which one matrix has to act.
 # Its *group* consists of the moves that every operation on these axes admits.
 # :::
 #
@@ -194,7 +194,7 @@ print(f"outputs differ by {block_report.output:.0e}")
 # * - maximum
 #   - all terms move alike, by permutations and positive scalings
 # * - product
-#   - all factors are permuted alike; their scalars multiply
+#   - all factors are permuted alike; the product is scaled by the product of their scalars
 # * - activation σ
 #   - $A$ in $G_\sigma$ before it, $\varphi_\sigma(A)$ after it
 # * - batch norm
@@ -204,7 +204,7 @@ print(f"outputs differ by {block_report.output:.0e}")
 # * - layer norm
 #   - an orthogonal matrix $Q$ with $Q\mathbf 1 = \pm\mathbf 1$
 # * - attention
-#   - heads are permuted, and inside a head $GL_d$ acts; heads with constants of their own are not permuted
+#   - heads are permuted unless each has constants of its own; inside a head $GL_d$ acts
 # * - a bias that repeats along an axis
 #   - permutations of that axis
 # * - reshape, concatenation, slice
@@ -259,7 +259,7 @@ print(f"outputs differ by {block_report.output:.0e}")
 # :::
 #
 # A residual stream that is read through RMS norms alone may be moved by any element of $O(n)$.
-# A gain γ without zeros changes nothing: a weight $W$
+# A gain γ without zeros is no obstacle: a weight $W$
 # that reads it becomes $W\,\mathrm{diag}(\gamma)\,Q^\top\mathrm{diag}(\gamma)^{-1}$.
 # A layer norm subtracts the mean first, and the orthogonal $Q$ with $Q\mathbf 1 = \pm\mathbf 1$ commute
 # with that.
@@ -284,11 +284,10 @@ print(f"outputs differ by {block_report.output:.0e}")
 # Scores are $(Mq)^\top M^{-\top}k = q^\top k$.
 # The weights $a_{pr}$ are numbers and commute with $N$, which $W_oN^{-1}$ undoes.
 # Shared keys $M^{-\top}k$ fix $M$ for all heads that read them, shared values $N$.
-# By {prf:ref}`prop-rms-norm` a norm on queries and keys admits $M$ and $M^{-\top}$ only if they are orthogonal,
-# and then they are equal.
+# With a norm on queries and keys $M$ has to be orthogonal, by {prf:ref}`prop-rms-norm`; then $M^{-\top} = M$.
 # :::
 #
-# Without biases nothing else is possible.
+# Without biases nothing else is possible, if heads differ and have keys and values of their own.
 # {cite:t}`tran2025` determine the largest group; conditions and proof are here ours.
 #
 # :::{prf:theorem} All symmetries of attention
@@ -311,7 +310,8 @@ print(f"outputs differ by {block_report.output:.0e}")
 # summed over heads.
 # Suppose two layers agree for all $x$ and $u$.
 # From $u = 0$ their $\sum V$ agree.
-# Subtract the two layers, and collect heads with one $C$: $\sum_j s(x^\top C_ju)\,E_ju = 0$ with different $C_j$.
+# Let $C_j$ be the different $C$ of both layers, and $E_j$ the $V$ of the first minus that of the second
+# (0 where there is none): $\sum_j s(x^\top C_ju)\,E_ju = 0$.
 # For all $u$ outside a set of measure 0 the vectors $C_ju$ are different,
 # so there is an $x$ for which the numbers $a_j = x^\top C_ju$ are different.
 # Put $tx$ for $x$: $\sum_j s(ta_j)\,E_ju = 0$ for all real $t$, and so for complex $t$.
@@ -437,7 +437,7 @@ story.public()
 # Its rank is the *functional dimension* of the network at these weights {cite}`grigsby2025`.
 # Whatever moves weights and keeps the outputs moves them along the kernel of $J$, so
 #
-# $$\text{dimension of the group} \le P - \operatorname{rank} J.$$ (eq-functional)
+# $$\text{dimension of the orbit} \le P - \operatorname{rank} J.$$ (eq-functional)
 #
 # Is there a gap in the transformer of {numref}`fig-transformer`?
 
@@ -615,8 +615,8 @@ assert relative_error(centred(inputs), vit(inputs)) < 1e-9
 #
 # ## Summary
 #
-# - Every operation admits some moves of the axes that meet in it, and the symmetries are the moves that all admit.
-#   One run of the network is enough to find them.
+# - Every operation admits some moves of the axes that meet in it.
+#   The moves that all admit are symmetries, and one run of the network is enough to find them.
 # - What is not understood does not move, and `verify` tests the rest.
 # - The rank of a Jacobian says how much may be missing: in a small transformer the shifts of two biases.
 # - Inside a transformer: $O(n)$ on a stream with RMS norms, two $GL_d$ a head,

@@ -18,7 +18,7 @@
 # **You need** {doc}`01c_any_network`: hidden spaces, their groups, and how they move weights.
 #
 # **You will learn** to choose among the weights that compute one function: those that survive rounding to few bits,
-# those that can be averaged with another network, and those that tell whether two networks are one.
+# those that can be averaged with another network, and a normal form that tells whether two networks are one.
 #
 # **This run.**
 # {{ this_run }}.
@@ -78,7 +78,7 @@ story.rounding()
 # as they were trained, and {glue:text}`right-after:.0f` % after the rotation;
 # with 8 bits both have {glue:text}`right-exact:.0f` %.
 # We constructed the outlier: the small transformers that we trained without it had none,
-# and a rotation wins nothing for them.
+# and a rotation wins little or nothing for them.
 #
 # (sec-rounding)=
 # ## An outlier costs bits
@@ -96,7 +96,7 @@ story.rounding()
 # :label: prop-rounding
 # In {eq}`eq-round` $|\operatorname{round}_b(y) - y| \le \frac{\sqrt n}2 s$.
 # An orthogonal matrix keeps $|y|$, while $\lVert y\rVert_\infty$ may lie anywhere from $|y|/\sqrt n$ to $|y|$.
-# So among equal functions the bound varies by a factor of $\sqrt n$, that is by $\tfrac12\log_2 n$ bits.
+# So among weights with one function the bound varies by up to $\sqrt n$, that is by $\tfrac12\log_2 n$ bits.
 # Let $H$ be orthogonal with entries $\pm1/\sqrt n$, and $D$ diagonal with random signs.
 # Then $\lVert HDy\rVert_\infty \le |y|\sqrt{2\ln(4n)/n}$ with probability at least ½.
 # :::
@@ -231,8 +231,8 @@ def merged(trial, couple):
 # ## Are two networks one?
 #
 # *`canonicalise` gives two networks of one orbit one normal form, if their weights are in general position.*
-# It spends the group on conditions, space by space: each unit has incoming weights of length 1 and a positive sum,
-# and the units are sorted.
+# It uses up the group, space by space: each unit has incoming weights of length 1, with a positive sum where the
+# group has signs, and the units are sorted.
 # {doc}`../api/weightspace` has the conditions for every group, and when they fail.
 # We move a trained ResNet-20 by a random element.
 # A parameter of the moved network differs from the original by up to {glue:text}`gap-raw:.1f` times its largest entry.
@@ -400,7 +400,7 @@ story.equalising()
 # Let channel $i$ have the ranges $r_i$ and $t_i$ of {ref}`ex-equal`.
 # Rounding with one step a layer gives it the precision $r_i/\max_jr_j$ where it is written
 # and $t_i/\max_jt_j$ where it is read.
-# Show that {eq}`eq-equal` makes the sum over $i$ of the products of both as large as any scaling can.
+# Multiply the two and sum over $i$: show that no scaling makes the sum larger than {eq}`eq-equal` does.
 # :::
 #
 # ::::{solution} ex-equal-best

@@ -19,7 +19,7 @@
 # and its map $\varphi_\sigma$.
 #
 # **You will learn** what a matrix before an activation costs a trained network,
-# how least squares finds the best linear repair, and how to read a penalty beside its control.
+# how least squares finds the best linear repair, and why finetuning needs a control.
 #
 # **This run.**
 # {{ this_run }}.
@@ -30,7 +30,7 @@
 # Put a matrix $A$ before an activation, so that the layer passes on $\sigma(Az)$ instead of $\sigma(z)$.
 # If $A$ lies in the intertwiner group $G_\sigma$, the matrix $\varphi_\sigma(A)^{-1}$ after the activation
 # undoes it.
-# If it does not, no matrix undoes it on all inputs {cite}`godfrey2022`.
+# If $A$ lies outside, no matrix undoes it on all inputs {cite}`godfrey2022`.
 # A network sees only some inputs.
 # *How much accuracy does $A$ cost on data, when the best matrix after the activation may repair the damage?*
 # In a network of the paper's width it costs nothing within the group, and for a random orthogonal matrix up to
@@ -139,7 +139,7 @@ insertion_diagram()
 # that it loses, in points.
 # The *unexplained* share is $\lVert \sigma(zA^\top)B^\top - \sigma(z)\rVert^2 / \lVert\sigma(z)\rVert^2$.
 #
-# :::{prf:proposition} The regression finds the group
+# :::{prf:proposition} The regression undoes the group
 # :label: prop-regression
 # If $A\in G_\sigma$, the minimum in {eq}`eq-best-map` is 0 on every data set,
 # and $B = \varphi_\sigma(A)^{-1}$ attains it.
@@ -251,16 +251,18 @@ penalty = accuracy(g) - accuracy(after)
 print(f"after finetuning {penalty:.1f} points are lost")
 
 # %% [markdown]
-# The recorded penalties in points before a ReLU, *group | orthogonal*, for one network of each width on CIFAR-10
-# and the mean of several matrices; the paper's are read off its figure 4 to about 1 point:
+# Recorded penalties in points before a ReLU, on CIFAR-10: one network of each width, mean over matrices.
+# Each cell is *group | orthogonal*; the paper's are read off its figure 4 to about 1 point:
 
 # %% tags=["remove-input"]
 story.penalties()
 
 # %% [markdown]
-# - *Finetuning as such changes little*: the control stays within {glue:text}`control:.1f` points at both widths.
+# - *Two epochs of finetuning as such change little*:
+#   the control stays within {glue:text}`control:.1f` points at both widths.
 # - *At the paper's width the group loses less than an orthogonal matrix*, as in the paper.
-#   It does so in all 15 trials, and at the second and third convolution the 95 % interval of the difference excludes 0.
+#   It does so in all 15 trials, five matrices for each convolution of one network,
+#   and at the second and third the 95 % interval over matrices excludes 0.
 #   At width {glue:text}`width` this is clear at the third only ({glue:text}`apart:.1f` points
 #   [{glue:text}`apart-low:.1f`, {glue:text}`apart-high:.1f`]).
 #
@@ -283,7 +285,7 @@ story.repair()
 # On digits the difference between an orthogonal matrix and the group falls from {glue:text}`gap-2:.1f` points
 # [{glue:text}`gap-2-low:.1f`, {glue:text}`gap-2-high:.1f`] after two epochs to {glue:text}`gap-32:.1f`
 # [{glue:text}`gap-32-low:.1f`, {glue:text}`gap-32-high:.1f`] after 32.
-# *A finetuned penalty depends on the number of epochs; in closed form there are none.*
+# *A finetuned penalty depends on the number of epochs; the best linear map needs none.*
 #
 # ## Run it yourself
 #
@@ -350,8 +352,8 @@ story.activations(best_linear_map)
 # In this run an orthogonal matrix before a ReLU costs {glue:text}`live-lost:.1f` points in the mean over layers,
 # and {glue:text}`live-share:.0f` % of the mean square stay unexplained.
 # A small loss here is no contradiction to CIFAR-10: ten easy classes can be told apart by part of a representation.
-# The cells of the group hold 0 on every data set, by {prf:ref}`prop-regression`,
-# unless a channel is 0 on all fitted images and not on the test images.
+# The cells of the group hold 0, by {prf:ref}`prop-regression`, if the activations of test images lie in the span
+# of the fitted ones.
 # A penalty below 0 says that a few images more were right by chance.
 # Finetuned for few epochs, with the identity as control:
 
@@ -581,7 +583,7 @@ heatmap(both, "group", "network", "share", label="unexplained, %")
 # %% [markdown]
 # {numref}`fig-ex-untrained` has the numbers: the group leaves nothing unexplained by {prf:ref}`prop-regression`,
 # whatever the weights.
-# ReLU alone leaves a part of an orthogonal matrix unexplained;
+# With ReLU an orthogonal matrix leaves a share unexplained even without training;
 # a few draws in one network do not say whether training changes how much.
 #
 # ::::{solution-end}
@@ -599,9 +601,9 @@ heatmap(both, "group", "network", "share", label="unexplained, %")
 # ## Summary
 #
 # - After the best linear map a matrix of the intertwiner group costs nothing, at any layer,
-#   unless a channel is 0 on all fitted images and not elsewhere: {eq}`eq-best-map` finds $\varphi_\sigma(A)^{-1}$.
+#   if the fitted activations span those of all images: {eq}`eq-best-map` finds $\varphi_\sigma(A)^{-1}$.
 # - In a ReLU network of the paper's width an orthogonal matrix costs {glue:text}`exact-64-0:.1f` to
-#   {glue:text}`exact-64-5:.0f` points there, by layer; ReLU makes inputs equal that should differ.
+#   {glue:text}`exact-64-5:.0f` points there, the deeper the more; ReLU makes inputs equal that should differ.
 # - Outside its group a matrix may be cheap, as scalings before tanh and GELU,
 #   because data visit a part of the inputs.
 # - A finetuned penalty measures the budget of the finetuning as well: give it a control.

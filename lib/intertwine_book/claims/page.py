@@ -90,7 +90,7 @@ def _sum(judged: Judgements) -> str:
             sentences.append(
                 f"**Mathematics.** We checked {words.total()} statements that a calculation decides. {agree} "
                 f"hold as far as we tested. {disagree - loose} are false as printed, {loose} are misprints "
-                f"or loose words that stand as they are meant, and {undecided + unjudged + elsewhere} are "
+                f"or loose words that are right as meant, and {undecided + unjudged + elsewhere} are "
                 f"open."
             )
         else:
