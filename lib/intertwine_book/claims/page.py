@@ -94,12 +94,13 @@ def _sum(judged: Judgements) -> str:
                 f"open."
             )
         else:
+            own = f"In the paper's own setting {agree - there} agree and {disagree} differ."
+            if agree == there and not disagree:
+                own = "None could be tested in the paper's own setting."
             sentences.append(
-                f"**Experiments.** We checked {words.total()} statements about trained networks. In the "
-                f"paper's own setting {agree - there} agree and {disagree} differ. Others we could test "
-                f"only in another setting: {there} agree there, and the {elsewhere} that do not are not "
-                f"refuted by that. For {undecided} our measurements decide nothing, and {unjudged} could not "
-                f"be measured or judged."
+                f"**Experiments.** We checked {words.total()} statements about trained networks. {own} In "
+                f"other settings {there} agree and {elsewhere} do not, which refutes none of them. For "
+                f"{undecided} our measurements decide nothing; {unjudged} could not be measured or judged."
             )
     return "\n\n".join(sentences)
 
