@@ -150,7 +150,8 @@ def _beside_nulls() -> dict[str, Any]:
     found |= {"rise": rise("width 64").mean(), "rise-low": low, "rise-high": high}
     gain, narrow = (above(CKA, UNTRAINED, width) for width in ("width 64", "width 16"))
     found |= {"linear-gain": gain.loc["orthogonal"].max(), "group-loss": -gain.loc["G_ReLU"].min()}
-    found["group-loss-14"] = -gain.loc["G_ReLU", 14]
+    found |= {f"group-loss-{layer}": -gain.loc["G_ReLU", layer] for layer in (6, 14)}
+    found["linear-fresh-low"] = means()[CKA, "orthogonal", UNTRAINED].min()
     found |= {
         "narrow-linear-gain": narrow.loc["orthogonal"].max(),
         "narrow-group-gain": narrow.loc["G_ReLU"].max(),
