@@ -351,7 +351,7 @@ story.above_null()
 # Width and epochs, which are not separated here: at width 16, after 8 epochs, training adds up to
 # {glue:text}`narrow-linear-gain:.2f` to linear CKA, and up to {glue:text}`narrow-group-gain:.2f` to
 # $G_{\mathrm{ReLU}}$-CKA at layers 6 and 14; at layers 3 and 10 four pairs do not decide.
-# Another architecture: to the linear CKA of published ResNet-20 training adds more ({ref}`sec-figure-2`).
+# Another architecture: to the linear CKA of published ResNet-20 training adds more ({numref}`fig-figure-2`).
 # Another measure: untrained networks were not measured by Procrustes.
 #
 # A null depends on the width of a layer and on the number of images ({ref}`ex-null-width`).
