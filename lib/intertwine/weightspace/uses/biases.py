@@ -194,12 +194,14 @@ def _biases(space: WeightSpace) -> Iterator[tuple[Added, list[Way]]]:
 def _read(bias: Added, readers: list[Added], state: Tensors) -> Tensors | None:
     """Add to the biases of those that read it what it causes there; it is 0 then."""
     old, entries = state[bias.number], bias.entries
-    new, t = state | {bias.number: old.index_fill(0, entries.flatten(), 0)}, old[entries].double()
+    rest = old.clone()
+    rest[entries] = 0
+    new, t = state | {bias.number: rest}, old[entries].double()
     for weight, axis, there, _, _, target in readers:
         if len(there) % len(t) or there.shape[1:] != t.shape[1:] or target is None:
             return None
         shown = t.repeat_interleave(len(there) // len(t), 0).flatten()  # of grouped queries
-        W = state[weight].double().index_select(axis, there.flatten()).movedim(axis, 0)
+        W = state[weight].double().movedim(axis, 0)[there.flatten()]
         image = torch.tensordot(shown, W, 1).flatten(1).sum(1) if W.ndim > 2 else shown @ W
         if image.shape != new[target].shape:
             return None
