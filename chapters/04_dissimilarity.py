@@ -332,7 +332,7 @@ story.table_2()
 # - *$G_{\mathrm{ReLU}}$-Procrustes rises from layer 10 to 14*, as printed, in each of our pairs:
 #   by {glue:text}`rise:.3f` [{glue:text}`rise-low:.3f`, {glue:text}`rise-high:.3f`]; the paper prints 0.047.
 #   Above its null it rises in each pair, too.
-#   At width 16, after 8 epochs, it falls in each pair.
+#   At width 16, after {glue:text}`narrow-epochs` epochs, it falls in each pair.
 
 # %% tags=["remove-input"] figure="fig-above-null"
 story.above_null()
@@ -348,8 +348,8 @@ story.above_null()
 # One pair of such networks has a $G_{\mathrm{ReLU}}$-CKA of {glue:text}`as-started:.2f` at layer 14;
 # against this null training seems to add {glue:text}`gain-as-started:.2f`.
 # So the sign depends on the null.
-# Width and epochs, which are not separated here: at width 16, after 8 epochs, training adds up to
-# {glue:text}`narrow-linear-gain:.2f` to linear CKA, and up to {glue:text}`narrow-group-gain:.2f` to
+# Width and epochs, which are not separated here: at width 16, after {glue:text}`narrow-epochs` epochs,
+# training adds up to {glue:text}`narrow-linear-gain:.2f` to linear CKA, and up to {glue:text}`narrow-group-gain:.2f` to
 # $G_{\mathrm{ReLU}}$-CKA at layers 6 and 14; at layers 3 and 10 four pairs do not decide.
 # Another architecture: to the linear CKA of published ResNet-20 training adds more ({numref}`fig-figure-2`).
 # Another measure: untrained networks were not measured by Procrustes.
@@ -631,7 +631,7 @@ ours.rename_axis("linear CKA with").round(2)
 #   - the null, which depends on the width ({numref}`fig-ex-null`)
 # * - training
 #   - 50 epochs, the epoch that is best on the test set
-#   - {glue:text}`epochs:.0f` epochs (8 at width 16), the last one
+#   - {glue:text}`epochs:.0f` epochs ({glue:text}`narrow-epochs` at width 16), the last one
 #   - less trained networks
 # * - images
 #   - 10,000 test images

@@ -139,7 +139,8 @@ def facts() -> dict[str, Any]:
 def _settings() -> dict[str, Any]:
     *_, (table, wide) = results.recorded("04_dissimilarity", "table_2").values()
     found = {name: wide["parameters"][name] for name in ("width", "epochs", "images")}
-    return found | {"pairs": table["pair"].nunique()}
+    *_, (_, narrow) = results.recorded("04_dissimilarity", "table_2_width_16").values()
+    return found | {"pairs": table["pair"].nunique(), "narrow-epochs": narrow["parameters"]["epochs"]}
 
 
 def _beside_nulls() -> dict[str, Any]:

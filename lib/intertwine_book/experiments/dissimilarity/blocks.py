@@ -41,9 +41,6 @@ def blocks(run: Run, spec: Spec, train: Dataset, test: Dataset, **options: Any) 
     fresh = [models.resnet20(width, in_channels=shown.shape[1], seed=seed).to(run.device) for seed in seeds]
     untrained = pairwise([by_layer.used_to(shown, network) for network in fresh])
 
-    def cases(pairs: Sequence[tuple[nn.Module, nn.Module]]) -> list[dict]:
-        return [{"pair": k, "networks": two} for k, two in enumerate(pairs)]
-
     @run.table(cases=cases(pairs), uses=by)
     def figure_2_all(pair, networks):
         return by_layer.between_all_layers(*networks, numbers, images, COMPARED, **options)
@@ -59,6 +56,11 @@ def blocks(run: Run, spec: Spec, train: Dataset, test: Dataset, **options: Any) 
         return found.query("row == column")
 
     run.write(uses=by, figure_2=ends_and_inside(figure_2_all))
+
+
+def cases(pairs: Sequence[tuple[nn.Module, nn.Module]]) -> list[dict]:
+    """A row of cases for each pair."""
+    return [{"pair": k, "networks": two} for k, two in enumerate(pairs)]
 
 
 def ends_and_inside(figure_2_all: pd.DataFrame) -> pd.DataFrame:

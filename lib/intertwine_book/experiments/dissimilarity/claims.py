@@ -11,7 +11,7 @@ from intertwine.features import activations
 from intertwine.similarity import gram
 from intertwine_book import results
 from intertwine_book.experiments.dissimilarity import by_layer, statements
-from intertwine_book.experiments.dissimilarity.blocks import COMPARED, blocks
+from intertwine_book.experiments.dissimilarity.blocks import COMPARED, blocks, cases
 from intertwine_book.results import Run
 from intertwine_book.stories.dissimilarity import rank_correlation
 from intertwine_book.zoo import Spec
@@ -37,7 +37,7 @@ def write(
     asked = run.parameters
     options = {"memory": asked["memory_gb"] * 2**30, "device": run.device}
 
-    @run.table(cases=_cases(pairs), uses=["dataset", "width", "epochs", "images"])
+    @run.table(cases=cases(pairs), uses=["dataset", "width", "epochs", "images"])
     def figure_5(pair, networks):
         return by_layer.between_all_layers(*networks, numbers, test.images, COMPARED, **options)
 
@@ -51,10 +51,6 @@ def write(
         table_2_trend=_wide(table_2).add_prefix("layer_").rename_axis(columns=None).reset_index(),
     )
     _write_statements(run, pairs[0][0], numbers, test.images[: asked["null_images"]])
-
-
-def _cases(pairs: Sequence[tuple[nn.Module, nn.Module]]) -> list[dict]:
-    return [{"pair": k, "networks": two} for k, two in enumerate(pairs)]
 
 
 def _wide(table: pd.DataFrame) -> pd.DataFrame:
