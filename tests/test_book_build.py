@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -415,6 +416,21 @@ def test_an_edited_table_is_computed_again_and_runs_with_other_parameters_are_ap
 def test_the_parameters_of_a_chapter_are_shown_without_running_it(tiny_book):
     shown = CliRunner().invoke(cli, ["run", "1", "--parameters", "-p", "seed=3"])
     assert "seed: int = 3  # of everything random" in shown.output and not runs(tiny_book)
+
+
+def test_edits_of_a_library_that_is_installed_as_a_copy_are_said_to_have_no_effect(tiny_book):
+    own = tiny_book.root / "lib"
+    for package in results.PACKAGES:
+        shutil.copytree(results.LIBRARY / package, own / package, ignore=shutil.ignore_patterns("*.csv"))
+    show = ["run", "1", "--parameters"]
+    assert "Warning" not in CliRunner().invoke(cli, show).output  # the copy is what the checkout holds
+    with (own / "intertwine/groups/__init__.py").open("a") as edited:
+        edited.write("raise SystemExit\n")
+    said = CliRunner().invoke(cli, show).output
+    assert f"the copy in {results.LIBRARY}" in said and "`pip install -e .`" in said
+    shutil.rmtree(own)
+    own.symlink_to(results.LIBRARY)  # as an editable installation has it
+    assert "Warning" not in CliRunner().invoke(cli, show).output
 
 
 def test_how_long_a_chapter_takes_is_the_sum_of_what_is_on_record(tiny_book):

@@ -53,6 +53,8 @@ def _book() -> Book:
     """The checkout that we are in; its data lie there, unless `INTERTWINE_DATA` names another folder."""
     book = find_book()
     os.environ.setdefault("INTERTWINE_DATA", str(book.root / "data"))
+    if other := freshness.runs_other_code(book):
+        console.print(f"Warning: {other}", style="yellow")
     return book
 
 

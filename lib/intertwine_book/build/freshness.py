@@ -39,6 +39,19 @@ def is_fresh(executed: Path, expected: str) -> bool:
     return (record_of(executed) or {}).get("stamp") == expected
 
 
+def runs_other_code(book: Book) -> str | None:
+    """A sentence if the packages that are installed are a copy, and the checkout's own files differ."""
+    own = book.root / "lib"
+    if not all((own / package).is_dir() for package in results.PACKAGES) or own.samefile(results.LIBRARY):
+        return None
+    if results.library_digest(own) == results.library_digest():
+        return None
+    return (
+        f"What runs is the copy in {results.LIBRARY}, and {own} differs from it: "
+        "`pip install -e .` makes your changes count."
+    )
+
+
 def sources(book: Book) -> str:
     """The hash of every file that a build reads, at any profile."""
     made = {book.root / "book/chapters", book.root / "book/generated"}

@@ -48,9 +48,9 @@ def environment(device: Any = "auto") -> dict[str, Any]:
     }
 
 
-def library_digest() -> str:
+def library_digest(library: Path = LIBRARY) -> str:
     """Content hash of the source of both packages, in Python and in JavaScript."""
-    return files.digest(*(files.tree_digest(LIBRARY / package, "**/*.[pj][ys]") for package in PACKAGES))
+    return files.digest(*(files.tree_digest(library / package, "**/*.[pj][ys]") for package in PACKAGES))
 
 
 def _commit() -> str | None:
