@@ -79,6 +79,19 @@ def procrustes(n: int, p: int, dtype: torch.dtype) -> Calls:
     return ours, lambda: orthogonal_procrustes(X.numpy(), Y.numpy())[0]
 
 
+def procrustes_similarity(n: int, p: int, dtype: torch.dtype) -> Calls:
+    from scipy.linalg import orthogonal_procrustes
+
+    X, Y = drawn(n, p, p, dtype)
+
+    def theirs() -> float:
+        A, B = (Z - Z.mean(0) for Z in (X.numpy(), Y.numpy()))
+        nuclear = orthogonal_procrustes(A, B)[1] / np.linalg.norm(A) / np.linalg.norm(B)
+        return 1 - np.sqrt(2 - 2 * nuclear) / 2
+
+    return lambda: similarity.procrustes(X, Y, dtype=dtype), theirs
+
+
 def least_squares(n: int, p: int, dtype: torch.dtype) -> Calls:
     from sklearn.linear_model import LinearRegression
 
@@ -128,7 +141,7 @@ def soft_matching(n: int, p: int, q: int, dtype: torch.dtype) -> Calls:
         A, B = (Z / Z.norm() * Z.shape[1] ** 0.5 for Z in (A, B))
         return ot.emd2([], [], torch.cdist(A.T, B.T).square().numpy()) ** 0.5
 
-    return lambda: similarity.soft_matching(X, Y), theirs
+    return lambda: similarity.soft_matching(X, Y, dtype=dtype), theirs
 
 
 def gram_cka(n: int, p: int, dtype: torch.dtype) -> Calls:
@@ -267,6 +280,7 @@ SINGLE, BOTH = ("float32",), ("float32", "float64")
 WIDTHS: list[tuple[int, ...]] = [(2000, 64), (200, 16), (2000, 256), (5000, 512)]
 CASES = [
     Case("orthogonal Procrustes", "scipy", procrustes, WIDTHS, BOTH),
+    Case("Procrustes similarity", "scipy", procrustes_similarity, WIDTHS, BOTH),
     Case("least squares", "sklearn", least_squares, WIDTHS),
     Case("lasso", "sklearn", lasso, [(2000, 64), (200, 16), (2000, 256)]),
     Case("CCA", "sklearn", cca, [(1000, 16), (200, 4), (2000, 32)]),

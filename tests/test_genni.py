@@ -331,7 +331,9 @@ BAD: dict[str, Callable[[], object]] = {
         Problem(models.fcn((1, 4, 1)), live, X), FLAT, (-1, 1), 3
     ),
     r"given 1 \(Dropout\) in training mode: call eval": lambda: genni.outputs(DROPOUT, torch.zeros(1, 8), X),
-    r"Bare without: pass the starts": lambda: genni.random_starts(Bare(), 1, generator=generator(0)),
+    r"Bare without: pass .* such as starts=torch\.randn\(40, 1\)\.": lambda: genni.random_starts(
+        Bare(), 1, generator=generator(0)
+    ),
     r"outputs \(20, 1\), as the network has them, was given \(20,\): reshape": lambda: genni.loss_at(
         Problem(FCN, lambda x: x[:, 0], X), LIVE[None]
     ),

@@ -228,7 +228,10 @@ def test_what_was_found_is_told_without_torch():
 def test_the_version_is_cited_and_its_changes_are_told():
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert cited["version"] == PROJECT["version"]
-    assert (ROOT / "CHANGELOG.md").read_text().startswith(f"# Changelog\n\n## {PROJECT['version']} (")
+    text = (ROOT / "CHANGELOG.md").read_text()
+    version, date = re.match(r"# Changelog\n\n## (\S+) \((unreleased|\d{4}-\d\d-\d\d)\)\n", text).groups()
+    assert version == PROJECT["version"]
+    assert str(cited.get("date-released", "unreleased")) == date
 
 
 def test_each_python_and_the_lowest_versions_are_tried_by_a_script_and_in_forks():
@@ -239,6 +242,13 @@ def test_each_python_and_the_lowest_versions_are_tried_by_a_script_and_in_forks(
     assert ".ci/versions" in jobs["tests"]["steps"][-1]["run"]
     done = subprocess.run([ROOT / ".ci/versions", "3.11", "oldest"], capture_output=True, text=True)
     assert done.returncode == 2 and "then lowest or newest" in done.stderr
+
+
+def test_a_fork_tests_builds_and_opens_the_pages_before_it_publishes_any():
+    job = yaml.safe_load((ROOT / ".github/workflows/book.yml").read_text())["jobs"]["book"]
+    commands = [step["run"] for step in job["steps"] if "run" in step]
+    assert commands[:-1] == ["make test-all", "make check", "make book", "make pages"]
+    assert "intertwine publish" in commands[-1]
 
 
 def test_no_path_of_a_machine_is_written_into_the_project():

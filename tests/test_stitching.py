@@ -327,6 +327,9 @@ def test_stitches_that_cannot_be_are_refused():
         join(net, net, ("relu4", "flatten"), eye, example=x)
     with pytest.raises(ValueError, match="passed on, was given one of 4 channels for one of 8"):
         join(residual, residual, ("block2.relu1", "block4.relu1"), eye, shortcut="passed on", example=x)
+    for layers, said in ((("relu1", "rely2"), "2, a Network"), (("rely2", "relu1"), "1, a Network")):
+        with pytest.raises(ValueError, match=rf"layer of model {said}, was given 'rely2': the nearest"):
+            join(net, net, layers, eye, example=x)
     with pytest.raises(ValueError, match="shortcut to be one of"):
         join(residual, residual, "block2.relu1", eye, shortcut="shared")
     for map in (linear(normal(7, 5)), linear(normal(8, 5)), linear(normal(7, 4)), nn.Conv2d(4, 4, 1)):

@@ -204,16 +204,20 @@ def evaluating(network: nn.Module) -> Iterator[None]:
             module.training = training
 
 
-def lookup(model: nn.Module, layers: Sequence[str]) -> dict[str, nn.Module]:
-    """The modules of these names; ValueError for a name that the model does not have, with the nearest."""
+def lookup(model: nn.Module, layers: Sequence[str], which: str = "") -> dict[str, nn.Module]:
+    """The modules of these names; ValueError for a name that the model does not have, with the nearest.
+
+    `which` is what the caller calls the model, where there are two of one class.
+    """
     if isinstance(layers, str):
         raise ValueError(f"Expected a list of layers, was given the string {layers!r}: write [{layers!r}].")
     known = {name: module for name, module in model.named_modules(remove_duplicate=False) if name}
     for name in layers:
         if name not in known:
             near = ", ".join(map(repr, get_close_matches(name, known, cutoff=0.0))) or "none"
-            owner = type(model).__name__
-            raise ValueError(f"Expected a layer of the {owner}, was given {name!r}: the nearest are {near}.")
+            kind = type(model).__name__
+            owner = f"{which}, a {kind}" if which else f"the {kind}"
+            raise ValueError(f"Expected a layer of {owner}, was given {name!r}: the nearest are {near}.")
     return {name: known[name] for name in layers}
 
 

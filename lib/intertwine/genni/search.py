@@ -125,7 +125,7 @@ def random_starts(network: nn.Module, number: int, *, generator: torch.Generator
         if not hasattr(module, "reset_parameters"):
             raise ValueError(
                 f"Expected modules with reset_parameters, was given {type(module).__name__} without: pass "
-                f"the starts of the search yourself."
+                f"the starts of the search, such as starts=torch.randn(40, {len(parameter_vector(fresh))})."
             )
     starts = []
     with torch.random.fork_rng(devices=[]):  # reset_parameters draws from torch's global generator

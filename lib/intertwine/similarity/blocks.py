@@ -46,8 +46,8 @@ class Blocks:
         batch_size: int = 200,
     ) -> None:
         self.device = devices.pick(device)
-        for model, layers in (first, second):
-            lookup(model, layers)
+        for which, (model, layers) in (("model 1", first), ("model 2", second)):
+            lookup(model, layers, which)
         self._sides = [(_moved(model, self.device), layers) for model, layers in (first, second)]
         self._inputs, self._spatial, self._batch = images, spatial, batch_size
         self._first = [

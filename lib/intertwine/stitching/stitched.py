@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from intertwine.data import Dataset
 from intertwine.data.dataset import check_dataset
-from intertwine.features import CHANNELS_FIRST, CHANNELS_LAST, channel_axis, channels_first
+from intertwine.features import CHANNELS_FIRST, CHANNELS_LAST, channel_axis, channels_first, lookup
 from intertwine.stitching.hooked import by_hooks
 from intertwine.stitching.split import Untraceable, split
 from intertwine.stitching.stitch_recipes import STILL, StitchRecipe
@@ -109,6 +109,8 @@ def cut(
     if shortcut not in SHORTCUTS:
         raise ValueError(f"Expected shortcut to be one of {', '.join(SHORTCUTS)}, was given {shortcut!r}.")
     layer1, layer2 = (at, at) if isinstance(at, str) else at
+    lookup(model1, [layer1], "model 1")
+    lookup(model2, [layer2], "model 2")
     front, _ = _parts(model1, layer1, example, shortcut)
     front2, back = _parts(model2, layer2, example, shortcut)
     if example is None:

@@ -1,12 +1,15 @@
 """Public architectures, untrained and of full size, and the dimensions of their groups."""
 
+from collections.abc import Iterable
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import torch
 from torch import nn
 
 from intertwine.weightspace import HiddenSpace, find_symmetries
+from intertwine_book.experiments.any_network import models
 
 LANGUAGE: dict[str, tuple[str, str, dict[str, Any]]] = {
     "GPT-2": ("GPT2LMHeadModel", "GPT2Config", {}),
@@ -26,6 +29,17 @@ LANGUAGE: dict[str, tuple[str, str, dict[str, Any]]] = {
     ),
 }
 """Name → class, configuration and options in `transformers`, which has to be installed for these alone."""
+
+
+def check(names: Iterable[str]) -> None:
+    """Raise unless `build` can make networks of these names here; see `models.check`."""
+    asked = set(names)
+    if asked & set(LANGUAGE) and find_spec("transformers") is None:
+        raise ModuleNotFoundError(
+            f"{min(asked & set(LANGUAGE))} is a network of transformers, which is missing: "
+            "pip install transformers, or leave it out."
+        )
+    models.check(asked - set(LANGUAGE))
 
 
 def build(name: str) -> tuple[nn.Module, torch.Tensor]:

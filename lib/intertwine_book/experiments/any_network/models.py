@@ -1,9 +1,39 @@
 """The networks of chapter 1c: those of torchvision, with weights as no initialisation leaves them."""
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from functools import partial
 
 import torch
 from torch import nn
+
+
+def check(names: Iterable[str]) -> None:
+    """Raise unless these are networks of torchvision, or a vision transformer of ours.
+
+    Raises:
+        ModuleNotFoundError: torchvision is not installed.
+        ValueError: it has no network of that name; with the nearest.
+
+    Example:
+        >>> check(["resnet81"])
+        Traceback (most recent call last):
+        ...
+        ValueError: Expected a network of torchvision, was given 'resnet81': the nearest is 'resnet18'.
+    """
+    try:
+        from torchvision import models
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(
+            "The networks of chapter 1c are torchvision's, which is missing: pip install torchvision."
+        ) from None
+    known = models.list_models(module=models)
+    for name in names:
+        if name not in known and "vision" not in name:
+            (near,) = get_close_matches(name, known, n=1, cutoff=0.0)
+            raise ValueError(
+                f"Expected a network of torchvision, was given {name!r}: the nearest is {near!r}."
+            )
 
 
 def of_torchvision(name: str) -> nn.Module:
