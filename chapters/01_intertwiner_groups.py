@@ -145,14 +145,14 @@ single_curves(prunings, "removed", "accuracy", "network", "trial", **look)
 # $$f(x) = 3\,\mathrm{ReLU}(x + \tfrac12) - \mathrm{ReLU}(-2x + 1).$$
 #
 # *Swap*: exchange the neurons with all their edges.
-# *Scale*: choose $\alpha > 0$; multiply what enters a neuron by α and divide what leaves it by α
+# *Scale*: multiply what enters a neuron by $\alpha > 0$, and divide what leaves it by α
 # ({numref}`fig-swap-scale`).
 
 # %% tags=["remove-input"] figure="fig-swap-scale"
 story.swap_and_scale()
 
 # %% [markdown]
-# The hidden activations change, and the sum that reaches the output does not:
+# The hidden activations change, and their weighted sum does not:
 #
 # | | hidden at $x = 0$ | $f(0)$ | hidden at $x = 1$ | $f(1)$ |
 # |---|---|---|---|---|
@@ -160,9 +160,8 @@ story.swap_and_scale()
 # | swapped | $(1, \tfrac12)$ | $-1 + 3\cdot\tfrac12 = \tfrac12$ | $(0, \tfrac32)$ | $3\cdot\tfrac32 = \tfrac92$ |
 # | blue scaled by 2 | $(1, 1)$ | $\tfrac32\cdot1 - 1 = \tfrac12$ | $(3, 0)$ | $\tfrac32\cdot3 = \tfrac92$ |
 #
-# The bias of a neuron is scaled with its incoming weights.
-# If it is not, each $\alpha$ = 0.01, ½, 2 and 100 changes some output by at least {glue:text}`no-bias:.0f` % of the
-# largest output.
+# If the bias is not scaled with the incoming weights, each $\alpha$ = 0.01, ½, 2 and 100 changes some output by at
+# least {glue:text}`no-bias:.0f` % of the largest.
 #
 # :::{admonition} Erratum: Fowler 2022, scaling
 # :class: warning
@@ -207,8 +206,6 @@ drag_matrix()
 # $$
 # :::
 #
-# Put in the basis vectors to read off which $B$ belongs to $A$.
-#
 # :::{prf:lemma} {cite}`godfrey2022`, Lemma 3.1
 # :label: lem-phi
 # Write $\sigma(A)$ for σ applied to every entry of $A$.
@@ -225,8 +222,6 @@ drag_matrix()
 # so $B = \varphi_\sigma(A)$.
 # If $A'$ has $B'$, then $\sigma(AA'x) = BB'\sigma(x)$ and $\sigma(A^{-1}x) = B^{-1}\sigma(x)$.
 # :::
-#
-# In code:
 
 
 # %%
@@ -301,12 +296,11 @@ before_and_after(experiments.changes(network, moved, x_test))
 
 # %% [markdown]
 # So the value of a single weight, or of a single hidden activation, is no property of the function
-# ({numref}`fig-same-function`): other networks of the orbit have other values.
+# ({numref}`fig-same-function`).
 #
 # ## One set of numbers decides
 #
-# *For every activation that is measurable and not affine, the group consists of permutations with scalings,
-# and the scalings of one neuron determine it.*
+# *The scalings of one neuron determine the whole group.*
 #
 # :::{prf:theorem} Reduction to scalars
 # :label: thm-scalars
@@ -393,14 +387,13 @@ figures.scalar_strip(experiments.residuals(residual))
 # %% [markdown]
 # {numref}`fig-scalars` shows all five kinds.
 # The discrete one is that of $x\cos\log|x|$, which repeats itself up to a factor when $x$ is multiplied by $e^{\pi}$.
-# A test of finitely many values is no proof.
-# For all {glue:text}`activations` activations that we tried, those of PyTorch among them, it agrees with a derivation
-# by hand.
+# Such a test is no proof.
+# For all {glue:text}`activations` activations that we tried it agrees with a derivation by hand.
 #
 # (sec-table-1)=
 # ### Table 1 of the paper
 #
-# *Four of the six printed rows hold as they stand; two, LeakyReLU and $x^d$, need a condition.*
+# *Four of the six printed rows hold as they stand, two need a condition.*
 # On the printed groups the printed φ agrees with {eq}`eq-phi` in all rows.
 # |A| and A⊙2 have the absolute values and the squares of the entries.
 
@@ -504,7 +497,7 @@ checks = experiments.checks(trials, generator)
 #
 # Replace the class by your activation, and the network by any module that the library can run once
 # ({doc}`01c_any_network`).
-# The cell has its own imports, so it runs alone, in a file of yours, too; so do those of all chapters.
+# The cell runs alone, in a file of yours, too; so do those of all chapters.
 
 # %%
 from torch import manual_seed, nn, randn
@@ -555,8 +548,7 @@ print(G.scalars, f"{relative_error(other(inputs), mine(inputs)):.0e}")
 #
 # ::::{solution} ex-orthogonal
 # :class: dropdown
-# $PD$ is orthogonal iff $D^2 = I$; with positive entries $D = I$.
-# So only permutations are.
+# $PD$ is orthogonal iff $D^2 = I$, and $D$ is positive: only permutations are.
 # {doc}`02_sanity_rotations` measures what other orthogonal matrices cost.
 # ::::
 #
@@ -604,8 +596,7 @@ mean_curves(pd.DataFrame(rows), "angle", "left", "activation", **axes)
 # ::::{solution-start} ex-pruning
 # :class: dropdown
 # ::::
-# A scaling by $\alpha$ multiplies the norm of what enters by $\alpha$ and divides the norm of what leaves by $\alpha$.
-# So the product of both norms stays as it is.
+# A scaling keeps the product of the norms of what enters and of what leaves.
 
 
 # %%
@@ -648,12 +639,12 @@ print("pruned:", ", ".join(f"{each:.1f} %" for each in left))
 # ## Summary
 #
 # - The matrices that can be pulled through an activation σ form a group $G_\sigma$.
-#   Unless σ is affine, they are permutations with scalings from one group of scalars ({prf:ref}`thm-scalars`),
-#   which a few lines of code find.
+#   Unless σ is affine, they are permutations with scalings from one group of scalars ({prf:ref}`thm-scalars`).
 # - Moving weights by {eq}`eq-moved` changes weights and hidden activations and not the function.
 #   What differs along an orbit, such as the norm of a neuron's weights, is no property of the function.
 #
-# On to {doc}`01b_weight_space`: what the loss makes of an orbit.
+# Two ways on: {doc}`02_sanity_rotations` needs only this chapter and tests it on trained networks;
+# {doc}`01b_weight_space` stays with the weights.
 # {doc}`/generated/status` has the data, code and run of this page.
 
 # %% tags=["remove-cell"]

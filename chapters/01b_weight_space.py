@@ -693,8 +693,8 @@ mean_curves(rows, "step", "change", "optimiser", **axes)
 #   An output added to a pre-activation needs $A_m = \varphi(A_l)$ where the paper prints $A_m = A_l$.
 # - For tanh networks with generic weights these are all symmetries; a deep ReLU network may have more.
 #
-# Back to {doc}`01_intertwiner_groups`, on to {doc}`01c_any_network`, which does all this for networks
-# that somebody else wrote.
+# Two ways on: {doc}`01c_any_network` does all this for networks that somebody else wrote;
+# {doc}`02_sanity_rotations` needs {doc}`01_intertwiner_groups` only.
 # {doc}`/generated/status` has the data, code and run of this page.
 
 # %% tags=["remove-cell"]

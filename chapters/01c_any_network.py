@@ -622,7 +622,8 @@ assert relative_error(centred(inputs), vit(inputs)) < 1e-9
 # - Inside a transformer: $O(n)$ on a stream with RMS norms, two $GL_d$ a head,
 #   and only $(\mathbb C^*)^{d/2}$ between queries and keys with rotary positions.
 #
-# Back to {doc}`01b_weight_space`, on to {doc}`01d_orbits`, which puts these groups to use.
+# Two ways on: {doc}`01d_orbits` puts these groups to use;
+# {doc}`02_sanity_rotations` needs {doc}`01_intertwiner_groups` only.
 # {doc}`/generated/status` has the data, code and run of this page.
 
 # %% tags=["remove-cell"]

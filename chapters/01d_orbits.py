@@ -463,8 +463,8 @@ mean_curves(sliced, "channels", "accuracy", "way", **look)
 # - Two networks of one orbit have one normal form, if their weights are in general position.
 #   Through noise, matching by weights finds the element better than matching by activations.
 #
-# Back to {doc}`01c_any_network`, on to {doc}`02_sanity_rotations`; {doc}`03_stitching` matches networks
-# that were trained independently.
+# Two ways on: {doc}`02_sanity_rotations` needs {doc}`01_intertwiner_groups` only;
+# {doc}`03_stitching` matches networks that were trained independently.
 # {doc}`/generated/status` has the data, code and run of this page.
 
 # %% tags=["remove-cell"]

@@ -608,7 +608,7 @@ heatmap(both, "group", "network", "share", label="unexplained, %")
 #   because data visit a part of the inputs.
 # - A finetuned penalty measures the budget of the finetuning as well: give it a control.
 #
-# Back to {doc}`01d_orbits`, on to {doc}`03_stitching`, which joins two networks;
+# Back to {doc}`01_intertwiner_groups`, on to {doc}`03_stitching`, which joins two networks;
 # {doc}`05_interpretability` rotates again, and asks what becomes of single units.
 # {doc}`/generated/status` has the data, code and run of this page.
 

@@ -1,5 +1,7 @@
 """The drawing of a run, and the table of what stays."""
 
+import re
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
@@ -7,6 +9,7 @@ import torch
 from torch import nn
 
 from intertwine.weightspace import find_symmetries
+from intertwine.weightspace.solve.draw import GREY, INK, PAPER, in_symbols
 from intertwine_book import models
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -45,18 +48,40 @@ def found(name):
 def test_a_drawing_has_a_box_for_each_call_and_the_colour_of_each_space(name):
     _, space = found(name)
     root = ElementTree.fromstring(space.draw())
-    rects, lines = root.findall(f"{SVG}rect"), root.findall(f"{SVG}path")
-    boxes = [each for each in rects if each.get("fill") == "#8881"]
-    texts = [each.text for each in root.findall(f"{SVG}text")]
-    assert len(texts) == len(boxes) + len(space.spaces) and "input" in texts
-    colours = {each.get("fill") for each in root.findall(f"{SVG}text")} - {"#777"}
+    rects, paths = root.findall(f"{SVG}rect"), root.findall(f"{SVG}path")
+    boxes = [each for each in rects if each.get("stroke") == GREY]
+    texts = root.findall(f"{SVG}text")
+    words = [each.text for each in texts]
+    groups = [f"{each.name}: {in_symbols(each.group)}" for each in space.spaces]
+    assert len(words) == len(boxes) + len(groups) and "input" in words and not {*groups} - {*words}
+    assert {each.get("fill") for each in texts} == {INK}
+    colours = {each.get("stroke") for each in rects} - {GREY, None}
     assert len(colours) == len(space.spaces)
-    assert {each.get("fill") for each in rects} == colours | {"#8881"}
-    assert {each.get("stroke") for each in lines} <= colours | {"#999"}
-    places = [(each.get("x"), each.get("y")) for each in boxes]
-    assert len(set(places)) == len(places)
-    assert all(float(each.get("x")) < float(root.get("width")) for each in boxes)
+    assert {each.get("fill") for each in rects} == colours | {PAPER}
+    assert {each.get("stroke") for each in paths} <= colours | {GREY, None}
+    lines = [each for each in paths if each.get("stroke")]
+    assert len(paths) == 2 * len(lines)  # each with a head
+    places = [(float(each.get("x")), float(each.get("y"))) for each in boxes]
+    assert len({x for x, _ in places}) == 1 and len({y for _, y in places}) == len(places)
+    ends = [float(each.get("x")) + float(each.get("width")) for each in rects]
+    assert max(ends) < float(root.get("width"))
     assert space.draw()._repr_svg_() == space.draw()
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_two_values_share_a_lane_only_one_after_the_other(name):
+    root = ElementTree.fromstring(found(name)[1].draw())
+    left = min(float(each.get("x")) for each in root.findall(f"{SVG}rect"))
+    spans = {}  # where a lane is, the ranges of each value in it: they have a start in common
+    for path in root.findall(f"{SVG}path"):
+        if detour := re.fullmatch(r"M\d+ (\d+)V(\d+)q0 2-2 2H(\d+)q-4 0-4 4V(\d+).*", path.get("d")):
+            _, start, lane, end = map(int, detour.groups())
+            assert 0 < lane < left
+            of = spans.setdefault(lane, {})
+            of[path.get("stroke"), start] = max(end, of.get((path.get("stroke"), start), 0))
+    for lane in spans.values():
+        ranges = sorted((start, end) for (_, start), end in lane.items())
+        assert all(end <= after for (_, end), (after, _) in pairwise(ranges))
 
 
 def test_calls_that_no_output_needs_are_not_drawn():

@@ -1,15 +1,20 @@
-"""A run as a drawing: calls from top to bottom, and between them values in the colours of their spaces."""
+"""A run as a drawing: calls in a column, and arrows between them, values in the colours of their spaces."""
 
 import re
+from collections import Counter, defaultdict
 from colorsys import hls_to_rgb
+from dataclasses import dataclass
 from functools import cache
 from html import escape
 
 from intertwine.weightspace.solve.hidden import Solution
 from intertwine.weightspace.trace.run import Call, Run, needed
 
-STEP, HEIGHT = 32, 18
-"""Pixels from row to row, and the height of a box."""
+HEIGHT, GAP, LETTER = 22, 14, 8
+"""Pixels: of a box, of the space below it where no group is written, and of a letter at most."""
+
+INK, PAPER, GREY = "#222222", "#fdfdfd", "#7a7a7a"
+"""Words lie on paper of their own, so that they read on any ground."""
 
 HUES = (0, 215, 120, 285, 40, 180, 325)
 """Degrees, of the colours of the first spaces."""
@@ -27,47 +32,108 @@ class Drawing(str):
         return str(self)
 
 
-def draw(run: Run, solution: Solution) -> Drawing:
-    """A box for each call from inputs to outputs, one row below those that it needs.
+@dataclass(eq=False)
+class _Line:
+    """A value in the colour of one of its spaces: the row that makes it, those that read it, and its way."""
 
-    Lines are values, ends of boxes weights, in the colours of the spaces that move them; grey stays.
+    space: int | None
+    start: int
+    near: bool  # the next row reads it
+    far: list[int]
+    lane: int = -1  # left of the boxes, where a reader is further away than the next row
+    place: int = 0  # among the lines that leave its row
+
+
+def draw(run: Run, solution: Solution) -> Drawing:
+    """A box for each call, one below the other in the order of the run.
+
+    Arrows are values, ends of boxes weights, in the colours of the spaces that move them; grey stays. The
+    group of a space is written where its first value leaves a box. A value that is read further down runs
+    left of the boxes, so that the drawing is narrow enough for a telephone.
     """
-    calls = needed(run)
-    made, at, labels = dict.fromkeys(run.inputs, -1), {-1: (0, 0)}, {-1: "input"}
-    for k, call in enumerate(calls):
+    made, labels, weights = dict.fromkeys(run.inputs, 0), ["input"], [set[int]()]
+    readers: dict[int, list[int]] = defaultdict(list)
+    for call in needed(run):
         before = {ref.index for ref in call.refs}
-        if sources := [at[made[ref.index]] for ref in call.refs if ref.index in made]:
-            row, lane = max(sources)[0] + 1, sources[0][1]
-            while (row, lane) in at.values():
-                lane += 1
-            at[k], labels[k] = (row, lane), _label(run, call)
-            made |= {ref.index: k for ref in call.results if ref.index not in before}
-    legend = [f"{each.name}: {in_symbols(each.group)}" for each in solution.spaces]
-    wide, top = 40 + 7 * max(map(len, labels.values())), 20 * len(legend) + STEP
-    corner = {k: (10 + (wide + 50) * at[k][1], top + STEP * at[k][0]) for k in labels}
-    parts = [_text(10, 20 * s + 20, text, _colour(s)) for s, text in enumerate(legend)]
-    for k, (x, y) in corner.items():
-        before = {ref.index for ref in calls[k].refs} if k >= 0 else set()
-        weights = {s for i in before if i in run.names for s in solution.touched(i)}
-        marks = [(x, wide, "#8881"), *((x + wide - 8 * j, 6, _colour(s)) for j, s in enumerate(weights, 1))]
-        for left, length, colour in marks:
-            box = f'x="{left}" y="{y}" width="{length}" height="{HEIGHT}"'
-            parts.append(f'<rect {box} rx="3" fill="{colour}"/>')
-        parts.append(_text(x + 6, y + 13, labels[k], "#777"))
-        for x0, y0, i in sorted((*corner[made[i]], i) for i in before if i in made):
-            for j, s in enumerate(sorted(solution.touched(i)) or [None]):
-                # around the boxes between, or from the lower end of one to the upper end of the other
-                far, bent, shift = y - y0 > STEP, y - y0 > STEP and x == x0, 5 * j
-                a, b = (wide, HEIGHT / 2 + shift) if bent else (wide / 2 + shift, HEIGHT)
-                c, d = (wide, HEIGHT / 2 + shift) if far else (wide / 2 + shift, 0)
-                u, v = (40, 0) if bent else (0, STEP / 2)
-                ends = [x0 + a, y0 + b, x0 + a + u, y0 + b + v, x + c + u, y + d - v, x + c, y + d]
-                path = "M{} {} C{} {} {} {} {} {}".format(*ends)
-                parts.append(f'<path d="{path}" fill="none" stroke="{_colour(s)}" stroke-width="3"/>')
-    width = max([wide + 50 + max(x for x, _ in corner.values()), *(7 * len(text) for text in legend)])
-    height = STEP + max(y for _, y in corner.values())
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-size="12">'
-    return Drawing("\n".join([head, *parts, "</svg>"]))
+        if sources := before & made.keys():
+            for i in sources:
+                readers[i].append(len(labels))
+            made |= {ref.index: len(labels) for ref in call.results if ref.index not in before}
+            weights.append({s for i in before if i in run.names for s in solution.touched(i)})
+            labels.append(_label(run, call))
+    spaces: dict[int, list[int]] = {i: sorted(solution.touched(i)) for i in made}
+    lines = [
+        _Line(s, made[i], made[i] + 1 in rows, [row for row in rows if row > made[i] + 1])
+        for i, rows in readers.items()
+        for s in spaces[i] or (None,)
+    ]
+    left = 6 + 10 * _route(lines)
+    wide = 16 + LETTER * max(map(len, labels)) + 8 * max(map(len, weights))
+
+    # the row of the first value, or else weight, of each space
+    first = {s: row for row, each in reversed([*enumerate(weights)]) for s in each}
+    first |= {s: made[i] for i in reversed(made) for s in spaces[i]}
+    groups: dict[int, list[tuple[str, str]]] = defaultdict(list)
+    for hidden in solution.spaces:
+        text = f"{hidden.name}: {in_symbols(hidden.group)}"
+        groups[first.get(hidden.index, 0)].append((text, _colour(hidden.index)))
+
+    top = [4]
+    for row in range(len(labels)):
+        top.append(top[-1] + HEIGHT + max(GAP, 6 + 22 * len(groups[row])))
+    parts, right, leaving = _arrows(lines, left, top), left + wide, Counter(line.start for line in lines)
+    for row, label in enumerate(labels):
+        y, x = top[row], left + 20 + 7 * leaving[row]
+        parts += [_box(left, y, wide, HEIGHT, GREY), _text(left + 6, y, label)]
+        for j, s in enumerate(sorted(weights[row]), 1):
+            end = f'x="{left + wide - 8 * j}" y="{y + 3}" width="5" height="{HEIGHT - 6}"'
+            parts.append(f'<rect {end} fill="{_colour(s)}"/>')
+        for j, (text, colour) in enumerate(groups[row], 1):
+            lower, length = y + 22 * j + 3, 12 + LETTER * len(text)
+            parts += [_box(x, lower, length, 20, colour), _text(x + 6, lower, text)]
+            right = max(right, x + length)
+    size = f'width="{right + 4}" height="{top[-1]}" font-size="14" font-family="Segoe UI, Helvetica Neue, Arial, sans-serif"'
+    return Drawing("\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" {size}>', *parts, "</svg>"]))
+
+
+def _route(lines: list[_Line]) -> int:
+    """Give lines lanes, short ones next to the boxes, and places below their boxes; the number of lanes."""
+    lanes: list[list[_Line]] = []
+    for line in sorted((each for each in lines if each.far), key=lambda each: each.far[-1] - each.start):
+        lanes.append([])  # free for certain
+        line.lane = next(
+            k
+            for k, lane in enumerate(lanes)
+            if all(line.start >= other.far[-1] or other.start >= line.far[-1] for other in lane)
+        )
+        lanes[line.lane].append(line)
+        lanes = [lane for lane in lanes if lane]
+    leaving: Counter[int] = Counter()
+    for line in sorted(lines, key=lambda each: -each.lane):  # the outer ones turn left above the inner ones
+        line.place = leaving[line.start]
+        leaving[line.start] += 1
+    return len(lanes)
+
+
+def _arrows(lines: list[_Line], left: int, top: list[int]) -> list[str]:
+    """Straight to the next row, and by way of a lane to each one further down."""
+    arriving: dict[int, list[int]] = defaultdict(list)
+    for line in sorted(lines, key=lambda each: each.lane):
+        for row in line.far:
+            arriving[row].append(line.lane)
+    turning, parts = Counter(line.start for line in lines if line.far), []
+    for line in lines:
+        x, y, lane = left + 14 + 7 * line.place, top[line.start] + HEIGHT, left - 10 * (line.lane + 1)
+        colour = _colour(line.space)
+        if line.near:
+            end = top[line.start + 1]
+            parts.append(_arrow(f"M{x} {y}V{end - 5}", f"M{x} {end}l-4-7h8z", colour))
+        for row in line.far:
+            turn = y + GAP * (line.place + 1) // (turning[line.start] + 1)
+            end = top[row] + HEIGHT * (arriving[row].index(line.lane) + 1) // (len(arriving[row]) + 1)
+            path = f"M{x} {y}V{turn - 2}q0 2-2 2H{lane + 4}q-4 0-4 4V{end - 4}q0 4 4 4H{left - 5}"
+            parts.append(_arrow(path, f"M{left} {end}l-7-4v8z", colour))
+    return parts
 
 
 def in_symbols(group: str) -> str:
@@ -90,15 +156,27 @@ def _label(run: Run, call: Call) -> str:
     return f"{named[0]} · {call.name}" if named else call.name
 
 
-def _text(x: int, y: int, text: str, colour: str) -> str:
-    return f'<text x="{x}" y="{y}" fill="{colour}" font-family="sans-serif">{escape(text)}</text>'
+def _arrow(line: str, head: str, colour: str) -> str:
+    return (
+        f'<path d="{line}" fill="none" stroke="{colour}" stroke-width="3"/><path d="{head}" fill="{colour}"/>'
+    )
+
+
+def _box(x: int, y: int, wide: int, high: int, colour: str) -> str:
+    size = f'x="{x}" y="{y}" width="{wide}" height="{high}"'
+    return f'<rect {size} rx="3" fill="{PAPER}" stroke="{colour}"/>'
+
+
+def _text(x: int, y: int, text: str) -> str:
+    """Words in a box that begins at y."""
+    return f'<text x="{x}" y="{y + 16}" fill="{INK}">{escape(text)}</text>'
 
 
 @cache
 def _colour(space: int | None) -> str:
     """Grey, or a hue for each space, as light as reads on white and on black."""
     if space is None:
-        return "#999"
+        return GREY
     hue = (HUES[space % len(HUES)] + 11 * (space // len(HUES))) % 360 / 360
     low, high = 0.0, 1.0
     for _ in range(12):

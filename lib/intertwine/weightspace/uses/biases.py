@@ -107,13 +107,13 @@ def centre(space: WeightSpace, model: nn.Module, inputs: Any) -> Folded:
     Example:
         >>> from torch import nn
         >>> from intertwine.weightspace import find_symmetries
-        >>> layers = nn.Linear(3, 4), nn.LayerNorm(4), nn.Linear(4, 2)
-        >>> model = nn.Sequential(*layers).double().eval()
-        >>> x = torch.randn(5, 3, dtype=torch.float64)
-        >>> found = centre(find_symmetries(model, x), model, x)
-        >>> torch.allclose(found.model(x), model(x)), found.dimension
-        (True, 4)
-        >>> bool(found.model[0](x).mean(1).abs().max() < 1e-12)
+        >>> words, norm = torch.arange(9), nn.LayerNorm(4)
+        >>> model = nn.Sequential(nn.Embedding(9, 4), norm, nn.Linear(4, 2)).double().eval()
+        >>> found = centre(find_symmetries(model, words), model, words)
+        >>> torch.allclose(found.model(words), model(words)), found.dimension
+        (True, 9)
+        >>> h = found.model[0](words)  # one vector for each of nine words, of mean 0
+        >>> torch.allclose(nn.functional.rms_norm(h, (4,), eps=norm.eps), norm(h))
         True
 
     All that is written into a residual stream is centred where nothing but layer norms reads the stream: one
