@@ -1,4 +1,4 @@
-"""A Sphinx extension: what a page loads comes from the book itself, and each drawing has a twin for the dark.
+"""A Sphinx extension: what a page loads comes from the book itself; drawings have its font and a dark twin.
 
 Figures that move find plotly.js, and the scoreboard finds DataTables, in the folder `_static`.
 """
@@ -15,6 +15,9 @@ from typing import Any
 
 # ink, paper, blue and grey of the figures' style, on a dark page
 DARK = {"#222222": "#dddddd", "#fdfdfd": "#14181e", "#0072b2": "#2189cc", "#7a7a7a": "#9a9a9a"}
+PAGE_FONT = (
+    "-apple-system, BlinkMacSystemFont, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif"  # the theme's
+)
 _CLASSES = r' class="(?:row-odd|row-even|reference internal)"'
 _FOLDED = re.compile(r'(<div class="proof dropdown admonition") id="[^"]*">(\s*)<p>Proof\. ')
 _DRAWING = re.compile(r'<img (?=[^>]*src="([^"]*_images/[^"]*)\.svg")[^>]*>')
@@ -67,6 +70,16 @@ def dark(svg: str) -> str:
     return re.sub("|".join(DARK), lambda found: DARK[found[0]], svg)
 
 
+def in_page_font(svg: str) -> str:
+    """A drawing whose words have the font of the page around it, instead of the wider one that laid it out.
+
+    Example:
+        >>> in_page_font("font: 10px 'DejaVu Sans', 'Verdana', sans-serif; fill: red")[-30:]
+        ', Arial, sans-serif; fill: red'
+    """
+    return re.sub(r"'DejaVu Sans'[^;\"]*", PAGE_FONT, svg)
+
+
 @cache
 def _size(path: Path) -> str:
     """Attributes of an image: the pixels of a drawing whose size is in points, as matplotlib writes it.
@@ -105,7 +118,9 @@ def _copy(app: Any, error: Exception | None) -> None:
         (static / "datatables.js").write_text(f'window.datatables = "data:text/javascript;base64,{text}";')
         shutil.copy(bundle.with_suffix(".css"), static / "datatables.css")
         for path in (Path(app.outdir) / "_images").glob("*.svg"):
-            path.with_stem(f"{path.stem}-dark").write_text(dark(path.read_text()))
+            drawing = in_page_font(path.read_text())
+            path.write_text(drawing)
+            path.with_stem(f"{path.stem}-dark").write_text(dark(drawing))
 
 
 def _of(package: str) -> Path:

@@ -56,6 +56,7 @@ def use_style() -> None:
         "font.size": 10,
         "grid.alpha": 0.25,
         "legend.frameon": False,
+        "svg.fonttype": "none",  # words stay words: a page sets them in its own font
         "svg.hashsalt": "intertwine",  # the same figure gives the same file
     }
     mpl.rcParams.update(settings)

@@ -16,6 +16,8 @@ HEIGHT, GAP, LETTER = 22, 14, 8
 INK, PAPER, GREY = "#222222", "#fdfdfd", "#7a7a7a"
 """Words lie on paper of their own, so that they read on any ground."""
 
+FONT = "-apple-system, Segoe UI, Helvetica Neue, Arial, sans-serif"
+
 HUES = (0, 215, 120, 285, 40, 180, 325)
 """Degrees, of the colours of the first spaces."""
 
@@ -92,7 +94,7 @@ def draw(run: Run, solution: Solution) -> Drawing:
             lower, length = y + 22 * j + 3, 12 + LETTER * len(text)
             parts += [_box(x, lower, length, 20, colour), _text(x + 6, lower, text)]
             right = max(right, x + length)
-    size = f'width="{right + 4}" height="{top[-1]}" font-size="14" font-family="Segoe UI, Helvetica Neue, Arial, sans-serif"'
+    size = f'width="{right + 4}" height="{top[-1]}" font-size="14" font-family="{FONT}"'
     return Drawing("\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" {size}>', *parts, "</svg>"]))
 
 
