@@ -15,9 +15,8 @@ from typing import Any
 
 # ink, paper, blue and grey of the figures' style, on a dark page
 DARK = {"#222222": "#dddddd", "#fdfdfd": "#14181e", "#0072b2": "#2189cc", "#7a7a7a": "#9a9a9a"}
-PAGE_FONT = (
-    "-apple-system, BlinkMacSystemFont, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif"  # the theme's
-)
+# the theme's
+PAGE_FONT = "-apple-system, BlinkMacSystemFont, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif"
 _CLASSES = r' class="(?:row-odd|row-even|reference internal)"'
 _FOLDED = re.compile(r'(<div class="proof dropdown admonition") id="[^"]*">(\s*)<p>Proof\. ')
 _DRAWING = re.compile(r'<img (?=[^>]*src="([^"]*_images/[^"]*)\.svg")[^>]*>')
