@@ -355,11 +355,12 @@ def test_a_bad_word_on_the_command_line_stops_before_any_work(tiny_book, argumen
             ["of torchvision, was given 'none'"],
         ),
         ('device: str = "warp"', ["'warp'", "cpu"]),
+        ('here: int = 0\ndatasets: list[str] = ["camvid"]', ["SegNet's copy there", "leave camvid out"]),
         ("memory_gb: int = 1_000_000", ["memory_gb", "1000000 GB", "cpu has"]),
     ],
 )
 def test_a_missing_world_stops_before_any_work(tiny_book, monkeypatch, parameter, words):
-    monkeypatch.setenv("INTERTWINE_DATA", str(tiny_book.root / "nowhere"))
+    monkeypatch.setenv("INTERTWINE_DATA", str(tiny_book.root / ("." if "here" in parameter else "nowhere")))
     source = tiny_book.chapters["01_first"]
     source.write_text(source.read_text().replace("seed: int = 0", f"{parameter}\nseed: int = 0"))
     for arguments in (["run", "1"], ["build"]):

@@ -294,7 +294,7 @@ def test_where_the_book_has_an_address_a_cell_installs_it(built):
 def test_a_book_without_an_address_says_what_to_install_and_links_to_no_page_of_its_own():
     [note] = download.first_cells(new_notebook(), "03_x", "Symmetries", None)
     assert "not executed yet" in note.source
-    assert 'in a copy of the book\'s repository*\n\n`pip install ".[book,vision]"`' in note.source
+    assert 'in a copy of the book\'s repository*\n\n`pip install -e ".[book,vision]"`' in note.source
     document = new_document("03_x")
     elsewhere = nodes.reference("", "Home", refuri="../index.html", internal=True)
     assert phrases.inline(phrases.Page(document), elsewhere) == "Home"

@@ -100,3 +100,10 @@ def test_a_match_and_a_single_fraction_are_not_taken_for_others():
             line(network(), network(), TRAIN, TEST, 0.5)
     finally:
         jaxtyping.config.update("jaxtyping_disable", False)
+
+
+def test_lines_that_lie_together_are_told_apart_by_all_their_columns():
+    lines = line(network(), network(), TRAIN, TEST, [0.0, 1.0]).assign(pair=0)
+    with pytest.raises(ValueError, match=r"found 2 and 2 at \{'pair': 0\}: name in `by` .* batch_norm\."):
+        barriers(lines, ["pair"])
+    assert len(barriers(lines, ["pair", "batch_norm"])) == 2

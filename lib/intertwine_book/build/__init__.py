@@ -15,5 +15,5 @@ def main() -> None:
     except ModuleNotFoundError as missing:
         raise SystemExit(
             f"The command line builds the book and needs {missing.name}: "
-            "install it with `pip install '.[book]'` in the checkout."
+            "install it with `pip install -e '.[book]'` in the checkout."
         ) from None

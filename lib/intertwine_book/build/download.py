@@ -78,7 +78,7 @@ def first_cells(
     Example:
         >>> [note] = first_cells(nbformat.v4.new_notebook(), "01_x", "Symmetries", None)
         >>> note.source.splitlines()[2]
-        '`pip install ".[book,vision]"`'
+        '`pip install -e ".[book,vision]"`'
     """
     run = node.metadata.get("intertwine")
     commit = run and run["commit"]
@@ -104,9 +104,9 @@ def install(repository: str | None, commit: str | None) -> str:
         >>> install("https://github.com/us/book", "1a2b3c")
         'pip install "intertwine[book,vision] @ git+https://github.com/us/book@1a2b3c"'
         >>> install(None, None)  # in a checkout
-        'pip install ".[book,vision]"'
+        'pip install -e ".[book,vision]"'
     """
     if not repository:
-        return 'pip install ".[book,vision]"'
+        return 'pip install -e ".[book,vision]"'
     pinned = f"@{commit}" if commit and not commit.endswith("-dirty") else ""
     return f'pip install "intertwine[book,vision] @ git+{repository}{pinned}"'

@@ -126,4 +126,9 @@ def camvid(split: str, *, root: str | Path | None = None, **options: Any) -> Seg
     The folder camvid lies in `root`, or in the data root; options are those of `SegmentedFolder.load`.
     """
     folder = data_root(root) / "camvid"
+    if not folder.is_dir():
+        raise FileNotFoundError(
+            f"CamVid is not in {folder} and is not downloaded: put the folders train, trainannot, test and "
+            "testannot of SegNet's copy there, or leave camvid out of `datasets` and `lite_networks` empty."
+        )
     return SegmentedFolder(folder / split, folder / f"{split}annot", STREET).load(**options)
