@@ -1,8 +1,9 @@
 """Activations of named layers: recorded while a model runs, streamed over batches of inputs, or whole."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from difflib import get_close_matches
+from functools import partial
 from typing import Any
 
 import torch
@@ -35,33 +36,33 @@ def record(model: nn.Module, layers: Sequence[str]) -> Iterator[dict[str, Float[
     """
     modules = lookup(model, layers)
     activations: dict[str, Tensor] = {}
-
-    def keep(name: str) -> Callable[[nn.Module, object, object], None]:
-        def hook(module: nn.Module, inputs: object, output: object) -> None:
-            if not isinstance(output, Tensor):
-                raise ValueError(
-                    f"Expected layer {name!r} to return a tensor, it returned a {type(output).__name__}: "
-                    f"record a layer inside it or after it."
-                )
-            if name in activations:
-                raise ValueError(
-                    f"Expected layer {name!r} to be called once in a run, it was called twice: give every "
-                    f"call a module of its own."
-                )
-            activations[name] = output.clone()
-
-        return hook
-
     with ExitStack() as hooks:
         hooks.enter_context(model.register_forward_pre_hook(lambda *_: activations.clear()))
         for name, module in modules.items():
-            hooks.enter_context(module.register_forward_hook(keep(name)))
+            hooks.enter_context(module.register_forward_hook(partial(_keep, activations, name)))
         yield activations
     if missing := [name for name in modules if name not in activations]:
         raise ValueError(
             f"Expected the model to call {', '.join(map(repr, missing))} inside the with, it did not: run it "
             f"there, and name layers that its forward uses."
         )
+
+
+def _keep(
+    activations: dict[str, Tensor], name: str, module: nn.Module, inputs: object, output: object
+) -> None:
+    """A hook, once the first two arguments are given."""
+    if not isinstance(output, Tensor):
+        raise ValueError(
+            f"Expected layer {name!r} to return a tensor, it returned a {type(output).__name__}: record a "
+            f"layer inside it or after it."
+        )
+    if name in activations:
+        raise ValueError(
+            f"Expected layer {name!r} to be called once in a run, it was called twice: give every call a "
+            f"module of its own."
+        )
+    activations[name] = output.clone()
 
 
 def features(

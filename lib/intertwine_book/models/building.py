@@ -84,15 +84,15 @@ def initialise(
     default. The network is changed in place, and returned.
     """
     generator = seed if isinstance(seed, torch.Generator) else torch.Generator("cpu").manual_seed(seed)
-
-    def draw(parameter: Tensor, distribution: Callable[..., Tensor]) -> None:
-        values = torch.empty(parameter.shape, dtype=torch.float32, device=generator.device)
-        parameter.copy_(distribution(values, generator=generator))
-
     for layer in network.modules():
         if isinstance(layer, nn.Conv2d | nn.Linear):
-            draw(layer.weight, convolutions if isinstance(layer, nn.Conv2d) else linears)
+            _draw(layer.weight, convolutions if isinstance(layer, nn.Conv2d) else linears, generator)
             if layer.bias is not None:
                 bound = 1 / math.sqrt(layer.weight[0].numel())
-                draw(layer.bias, partial(nn.init.uniform_, a=-bound, b=bound))
+                _draw(layer.bias, partial(nn.init.uniform_, a=-bound, b=bound), generator)
     return network
+
+
+def _draw(parameter: Tensor, distribution: Callable[..., Tensor], generator: torch.Generator) -> None:
+    values = torch.empty(parameter.shape, dtype=torch.float32, device=generator.device)
+    parameter.copy_(distribution(values, generator=generator))

@@ -141,12 +141,12 @@ def _as_json(value: Any, where: str, seen: Seen, name: str) -> Any:
 
 def _plain(part: nn.Module) -> dict[str, Any]:
     """Settings of a module that its text may leave out."""
-
-    def plain(value: Any) -> bool:
-        return isinstance(value, Scalar) or (isinstance(value, list | tuple) and all(map(plain, value)))
-
     own = {name: each for name, each in vars(part).items() if name[0] != "_" and name != "training"}
-    return {name: as_json(each, "a network", Seen()) for name, each in own.items() if plain(each)}
+    return {name: as_json(each, "a network", Seen()) for name, each in own.items() if _is_plain(each)}
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, Scalar) or (isinstance(value, list | tuple) and all(map(_is_plain, value)))
 
 
 def _cached(value: Any) -> Any:

@@ -67,17 +67,17 @@ def product(state: Ties, x: Axis, gain: Axis, how: str, why: str, power: int = 1
 
 def along(x: Axis, y: Axis, power: int) -> Axis:
     """The axis of x·y^power, for axes that are unified."""
+    return tuple(_along(s, t, power) for s, t in zip(*aligned(x, y), strict=True))
 
-    def both(f: Unit | Fixed, g: Unit | Fixed) -> Unit | Fixed:
+
+def _along(s: Segment, t: Segment, power: int) -> Segment:
+    if zero(s) or zero(t):
+        return s if zero(s) else t
+    factors: list[Unit | Fixed] = []
+    for f, g in zip(s, t, strict=True):
         terms = [(p, each) for p, each in ((1, f), (power, g)) if isinstance(each, Unit)]
-        return unit(terms[0][1].space, combine(*terms)) if terms else Fixed(f.size)
-
-    def segment(s: Segment, t: Segment) -> Segment:
-        if zero(s) or zero(t):
-            return s if zero(s) else t
-        return tuple(both(f, g) for f, g in zip(s, t, strict=True))
-
-    return tuple(segment(s, t) for s, t in zip(*aligned(x, y), strict=True))
+        factors.append(unit(terms[0][1].space, combine(*terms)) if terms else Fixed(f.size))
+    return tuple(factors)
 
 
 def fuller(a: Axis, b: Axis) -> Axis:
@@ -85,18 +85,15 @@ def fuller(a: Axis, b: Axis) -> Axis:
     first, second = aligned(a, b)
     if len(first) != len(second):
         return plain(size(a))
-
-    def known(s: Segment) -> int:
-        return 2 * zero(s) + copied((s,))
-
-    return tuple(min(pair, key=known) for pair in zip(first, second, strict=True))
+    pairs = zip(first, second, strict=True)
+    return tuple(min(pair, key=lambda s: 2 * zero(s) + copied((s,))) for pair in pairs)
 
 
 def raised(axis: Axis, power: Fraction, odd: bool) -> Axis:
     """The axis of |x|^power, with the signs of x where the function is odd."""
+    return solid(axis, lambda factor: _raised(factor, power, odd))
 
-    def raised(factor: Unit) -> Unit:
-        powers = {v: c if v[0] else c * power for v, c in factor.powers}
-        return unit(factor.space, {v: c for v, c in powers.items() if c and (odd or not v[0])})
 
-    return solid(axis, raised)
+def _raised(factor: Unit, power: Fraction, odd: bool) -> Unit:
+    powers = {v: c if v[0] else c * power for v, c in factor.powers}
+    return unit(factor.space, {v: c for v, c in powers.items() if c and (odd or not v[0])})

@@ -71,20 +71,21 @@ def _taken_apart(run: Run, value: Ref, dim: int | None) -> bool:
     """Whether all that happens to this axis is that parts are taken from it."""
     if dim is None or run.shapes[value.index][dim] == 1:
         return False
-
-    def taken(call: Call) -> bool:
-        if call.name in VIEWS.split():
-            found = [(ref, part.axes) for ref, part in zip(call.results, views(run, call), strict=False)]
-            return bool(found) and all(
-                dim not in axes or _taken_apart(run, ref, axes.index(dim)) for ref, axes in found
-            )
-        result, shape = call.results[0], run.shapes[value.index]
-        reshaped = call.name in (*RESHAPES.split(), "contiguous")
-        return reshaped and _taken_apart(run, result, _same_axis(shape, run.shapes[result.index], dim))
-
     uses = [c for c in run.calls if any(isinstance(x, Ref) and x.index == value.index for x in c.args)]
     uses = [c for c in uses if c.results[0].index != value.index]  # as of what is contiguous already
-    return bool(uses) and all(map(taken, uses))
+    return bool(uses) and all(_only_parts(run, value, dim, call) for call in uses)
+
+
+def _only_parts(run: Run, value: Ref, dim: int, call: Call) -> bool:
+    """Whether this call takes parts from the axis, and nothing else happens to it afterwards."""
+    if call.name in VIEWS.split():
+        found = [(ref, part.axes) for ref, part in zip(call.results, views(run, call), strict=False)]
+        return bool(found) and all(
+            dim not in axes or _taken_apart(run, ref, axes.index(dim)) for ref, axes in found
+        )
+    result, shape = call.results[0], run.shapes[value.index]
+    reshaped = call.name in (*RESHAPES.split(), "contiguous")
+    return reshaped and _taken_apart(run, result, _same_axis(shape, run.shapes[result.index], dim))
 
 
 @rule("zeros zeros_like new_zeros empty empty_like new_empty", keeps=True)

@@ -8,22 +8,23 @@ from intertwine.weightspace.rules.axes import Powers, Variable
 def eliminated(equations: list[Powers], variables: set[Variable], modulus: int = 0) -> dict[Variable, Powers]:
     """Each variable in terms of independent ones, the smallest, for homogeneous equations."""
     pivots: dict[Variable, Powers] = {}
-
-    def substitute(row: Powers) -> Powers:
-        while (v := max((w for w in row if w in pivots), default=None)) is not None:
-            c = row.pop(v)
-            for w, d in pivots[v].items():
-                total = row.pop(w, Fraction(0)) + c * d
-                if total := total % modulus if modulus else total:
-                    row[w] = total
-        return row
-
     for equation in equations:
-        if row := substitute(dict(equation)):
+        if row := _substituted(dict(equation), pivots, modulus):
             v = max(row)
             scale = -1 / row.pop(v)
             pivots[v] = {w: scale * c for w, c in row.items()}
-    return {v: substitute({v: Fraction(1)}) for v in variables}
+    return {v: _substituted({v: Fraction(1)}, pivots, modulus) for v in variables}
+
+
+def _substituted(row: Powers, pivots: dict[Variable, Powers], modulus: int) -> Powers:
+    """The same combination without the variables that others stand for; changed in place, and returned."""
+    while (v := max((w for w in row if w in pivots), default=None)) is not None:
+        c = row.pop(v)
+        for w, d in pivots[v].items():
+            total = row.pop(w, Fraction(0)) + c * d
+            if total := total % modulus if modulus else total:
+                row[w] = total
+    return row
 
 
 def independent(

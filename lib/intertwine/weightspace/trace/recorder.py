@@ -67,6 +67,10 @@ class Recorder(TorchFunctionMode):
             self.dynamic.add(index)
         return index
 
+    def number(self, x: Any) -> int | None:
+        """Of a value that is known."""
+        return self.known.get(id(x)) if isinstance(x, Tensor) else None
+
     def ref(self, tensor: Tensor) -> Ref:
         if id(tensor) not in self.known:
             index = self.add(tensor, dynamic=tensor.requires_grad)

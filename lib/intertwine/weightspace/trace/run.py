@@ -10,11 +10,13 @@ from torch import Tensor
 
 def leaves(x: Any) -> Iterator[Any]:
     """What nested tuples, lists and dictionaries hold."""
-    if isinstance(x, tuple | list | dict):
-        for each in x.values() if isinstance(x, dict) else x:
-            yield from leaves(each)
-    else:
-        yield x
+    left = [x]
+    while left:
+        x = left.pop()
+        if isinstance(x, tuple | list | dict):
+            left += reversed(x.values() if isinstance(x, dict) else x)
+        else:
+            yield x
 
 
 def replaced(x: Any, function: Callable[[Any], Any]) -> Any:

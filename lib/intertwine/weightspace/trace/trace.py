@@ -148,13 +148,10 @@ def _watched(model: nn.Module, recorder: Recorder, inside: list[str]) -> Iterato
     activations = {id(module) for module in model.modules() if module is not model and _activation(module)}
     entered: dict[int, int | None] = {}
 
-    def number(x: Any) -> int | None:
-        return recorder.known.get(id(x)) if isinstance(x, Tensor) else None
-
     def before(module: nn.Module, args: Any) -> None:
         if id(module) in names:
             inside.append(names[id(module)])
-            entered[id(module)] = number(args[0]) if args else None
+            entered[id(module)] = recorder.number(args[0]) if args else None
             recorder.paused += id(module) in activations
 
     def after(module: nn.Module, args: Any, output: Any) -> None:
@@ -169,7 +166,7 @@ def _watched(model: nn.Module, recorder: Recorder, inside: list[str]) -> Iterato
                 call = Call(type(module).__name__, module, (ref,), {}, [result])
                 recorder.run.calls.append(call)
             recorder.paused -= 1
-        end = number(output)
+        end = recorder.number(output)
         if start is not None and end is not None:
             recorder.run.modules.setdefault(names[id(module)], []).append((start, end))
 
