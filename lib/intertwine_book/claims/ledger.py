@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -137,11 +138,7 @@ def claim_from(paper: str, entry: Any) -> Claim:
     if isinstance(given.get("erratum"), Mapping):
         given["erratum"] = _erratum(entry)
     hints = get_type_hints(Claim)
-
-    def refuse(field: str, expected: str) -> None:
-        has = f"was given {given[field]!r}" if field in given else "it is missing"
-        raise ValueError(f"Claim '{entry.get('id', f'without id, of {paper}')}': expected {expected}, {has}.")
-
+    refuse = partial(_refuse, given)
     for field in given:
         if field not in hints:
             refuse(field, f"the fields {', '.join(hints)}, not '{field}'")
@@ -178,6 +175,12 @@ def claim_from(paper: str, entry: Any) -> Claim:
     if not claim.columns or (wanted and len(claim.columns) != wanted):
         refuse("columns", f"'columns' to name {wanted or 'at least one'}, as the kind is {claim.kind}")
     return claim
+
+
+def _refuse(given: Mapping[str, Any], field: str, expected: str) -> None:
+    has = f"was given {given[field]!r}" if field in given else "it is missing"
+    name = given.get("id", f"without id, of {given['paper']}")
+    raise ValueError(f"Claim '{name}': expected {expected}, {has}.")
 
 
 def _erratum(entry: Mapping[str, Any]) -> Erratum:
