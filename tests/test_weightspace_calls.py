@@ -84,6 +84,28 @@ def test_a_compiled_model_is_its_module(inside):
     assert verify(space, given, element, normal(2, 3)).output < 1e-5
 
 
+def encoder() -> nn.Sequential:  # in which one axis is batch × heads
+    torch.manual_seed(0)
+    layer = nn.TransformerEncoderLayer(8, 2, 12, batch_first=True, dropout=0.0)
+    body = nn.TransformerEncoder(layer, 1, enable_nested_tensor=False)
+    return zoo.randomise(nn.Sequential(body, nn.Flatten(), nn.Linear(24, 3)), generator())
+
+
+@pytest.mark.parametrize("batch, other", [(1, 3), (1, 2), (3, 1), (4, 6)])
+def test_a_batch_of_another_size_verifies_and_matches_too(batch, other):
+    model = encoder()
+    space = find_symmetries(model, normal(batch, 3, 8).double())
+    element, x = space.sample(generator()), normal(other, 3, 8).double()
+    found = verify(space, model, element, x)
+    assert (
+        found.output < 1e-10 and (found.spaces["error"] < 1e-10).all() and (found.spaces["changed"] > 0).all()
+    )
+    again = match(space, model, space.act(model, element), inputs=x)
+    assert not again.undetermined
+    pairs = zip(again.model.parameters(), model.parameters(), strict=True)
+    assert max(relative_error(one.detach(), two.detach()) for one, two in pairs) < 1e-8
+
+
 def on_meta(build) -> nn.Module:
     with torch.device("meta"):
         return build().eval()

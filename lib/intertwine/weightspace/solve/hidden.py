@@ -1,6 +1,7 @@
 """A hidden space and its group; and all hidden spaces of a run, with the labels of its values in them."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -11,7 +12,7 @@ from torch import Tensor
 
 from intertwine.groups import MatrixGroup, Monomial
 from intertwine.groups.scalar import NONZERO, POSITIVE, SIGNS, TRIVIAL
-from intertwine.weightspace.rules.axes import Axis, Edge, Label, Space, Unit, Variable, units
+from intertwine.weightspace.rules.axes import Axis, Edge, Label, Space, Unit, Variable, moves, size, units
 from intertwine.weightspace.solve.move import Move, dual, scalars
 
 
@@ -213,6 +214,14 @@ class Solution:
     def touched(self, index: int) -> set[int]:
         """The spaces on the axes of a value."""
         return self._touched.get(index, set())
+
+    def fits(self, index: int, shape: Sequence[int]) -> bool:
+        """Whether each axis that moves is as long as the label says of this value.
+
+        In a run on a batch of another size it is not, where one axis is batch × heads.
+        """
+        label = self.labels[index]
+        return all(size(axis) == n for axis, n in zip(label, shape, strict=True) if moves(axis))
 
     def __post_init__(self) -> None:
         self._of = {each.space: each for each in self.spaces}  # spaces, not their ids, so that a copy holds

@@ -163,6 +163,8 @@ def by_activations(space: WeightSpace, first: list[Tensor], second: list[Tensor]
             factor = single(axis)
             if k in space.inference.run.names or factor is None:
                 continue
+            if not space.solution.fits(k, first[k].shape):
+                continue
             hidden = space.solution.hidden(factor)
             if hidden.permuted and hidden.base is None:
                 x, y = (v[k].double().movedim(at, 0).flatten(1) for v in (first, second))

@@ -54,7 +54,7 @@ def verify(space: WeightSpace, model: nn.Module, element: Given, inputs: Any) ->
     Args:
         space, element: as `WeightSpace.act` takes them.
         model: in evaluation mode; in float64, outputs agree to about 1e-12.
-        inputs: as `find_symmetries` takes them; the batch may be larger.
+        inputs: as `find_symmetries` takes them; the batch may have another size.
     """
     import pandas as pd
 
@@ -68,6 +68,7 @@ def verify(space: WeightSpace, model: nn.Module, element: Given, inputs: Any) ->
             or k in before.names
             or k in space.inference.stacks
             or not space.solution.touched(k)
+            or not space.solution.fits(k, before.shapes[k])
         ):
             continue
         old, new = before.values[k].double(), after.values[k].double()
