@@ -52,9 +52,9 @@ seed + rate
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A whole book, however small, takes half a minute to build: what needs one is slow."""
+    """A book, however small, takes a good part of a minute to build: what needs one is slow."""
     for item in items:
-        if "built_book" in getattr(item, "fixturenames", ()):
+        if {"built_book", "built"} & {*getattr(item, "fixturenames", ())}:
             item.add_marker(pytest.mark.slow)
 
 
@@ -65,7 +65,6 @@ def pytest_collection() -> Iterator[None]:
     try:
         return (yield)
     finally:
-        gc.collect()
         gc.freeze()
         gc.enable()
 

@@ -522,6 +522,7 @@ def test_a_constant_target_leaves_nothing_to_explain():
 # --- published networks ---
 
 
+@pytest.mark.slow
 def test_least_squares_between_published_networks_is_lapack_s(data_root):
     paths = [data_root / f"checkpoints/tiny10-in{k}-gn{k}.pt" for k in (0, 1)]
     if not all(path.is_file() for path in paths) or not (data_root / "cifar-10-batches-py").is_dir():

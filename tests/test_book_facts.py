@@ -30,6 +30,7 @@ def test_an_unknown_one_raises_and_names_the_nearest(fact, nearest):
         facts.told(f"{{fact}}`{fact}`")
 
 
+@pytest.mark.slow
 def test_an_unknown_one_is_a_warning_of_sphinx_at_its_line_and_a_known_one_is_written_out(tmp_path):
     (tmp_path / "conf.py").write_text('extensions = ["myst_parser", "intertwine_book.build.facts"]')
     known = "# Found\n\nHalf have {fact}`shallow_relu median-1:.0f`.\n\n```{toctree}\nmisspelt\n```\n"

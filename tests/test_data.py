@@ -196,7 +196,7 @@ def real(name: str) -> str:
 
 
 @both
-@pytest.mark.parametrize("split", ["train", "test"])
+@pytest.mark.parametrize("split", [pytest.param("train", marks=pytest.mark.slow), "test"])
 def test_published_data_are_torchvision_s_normalised_by_the_training_split(real, name, split):
     datasets = pytest.importorskip("torchvision.datasets")
     theirs = getattr(datasets, published.SOURCES[name].name)(real, train=split == "train")

@@ -218,6 +218,7 @@ def test_nothing_slow_at_import():
     assert not {"torchvision", "sklearn", "matplotlib.pyplot", "umap", "plotly"} & {*imported}
 
 
+@pytest.mark.slow
 def test_what_was_found_is_told_without_torch():
     stories = [path.stem for path in (ROOT / "lib/intertwine_book/stories").glob("*.py")]
     modules = ", ".join(f"intertwine_book.stories.{name}" for name in stories if name != "__init__")

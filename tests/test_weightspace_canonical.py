@@ -177,7 +177,7 @@ def latents() -> nn.Module:
 HAND = {
     f.__name__: f for f in (star, ghost, squeeze, separable, dual_path, nested, bottleneck, pooled, latents)
 }
-THEIRS = ["mobilenet_v2", "shufflenet_v2_x0_5", "squeezenet1_1", "regnet_y_400mf"]
+THEIRS = ["mobilenet_v3_small", "mobilenet_v2", "shufflenet_v2_x0_5", "squeezenet1_1", "regnet_y_400mf"]
 THEIRS += ["efficientnet_b0", "mnasnet0_5", "googlenet", "resnet18", "resnet50", "convnext_tiny", "vit_b_16"]
 PICTURE = torch.randn(1, 3, 32, 32, generator=draw(6), dtype=torch.float64)
 
@@ -203,9 +203,8 @@ def test_networks_written_by_hand_have_one_normal_form(name, seed):
     assert space.spaces and difference(match(space, model, moved).model, model) < 1e-6
 
 
-@pytest.mark.parametrize(
-    "name", ["mobilenet_v3_small", *(pytest.param(n, marks=pytest.mark.slow) for n in THEIRS)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", THEIRS)
 def test_networks_of_torchvision_have_one_normal_form(name):
     model = zoo.randomise(zoo.slim(name), draw(0))
     space = one_normal_form(model, PICTURE, seeds=[0])
