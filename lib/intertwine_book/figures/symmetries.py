@@ -63,17 +63,18 @@ def _draw(axis: Axes, network: Mapping[str, Any]) -> None:
                 axis.plot(*zip(start, end, strict=True), color=colour, lw=1.8, zorder=1)
                 x, y = 0.5 * (np.array(start) + np.array(end))
                 axis.text(x, y, f"{weights[i, j]:g}", ha="center", va="center", zorder=2, **_LABEL)
-    names = [["x"], [f"ReLU\n{b:+g}" for b in b1], ["f(x)"]]
+    names = [[["x"]], [["ReLU", f"{b:+g}"] for b in b1], [["f(x)"]]]
     for points, labels, fills in zip(layers, names, ([PAPER], colours, [PAPER]), strict=True):
         for (x, y), label, fill in zip(points, labels, fills, strict=False):
             axis.scatter(x, y, s=1150, color=fill, edgecolors=COLOURS["ink"], zorder=3)
             ink = COLOURS["ink"] if fill == PAPER else "#ffffff"
-            axis.text(x, y, label, ha="center", va="center", zorder=4, fontsize=8, color=ink)
+            for line, side in zip(label, ("bottom", "top") if label[1:] else ("center",), strict=True):
+                axis.text(x, y, line, ha="center", va=side, zorder=4, fontsize=10, color=ink)
     axis.set(xlim=(-0.35, 2.35), ylim=(-1.0, 1.0))
     axis.axis("off")
 
 
-_LABEL: dict[str, Any] = {"bbox": {"facecolor": PAPER, "edgecolor": "none", "pad": 1.5}, "fontsize": 10}
+_LABEL: dict[str, Any] = {"bbox": {"facecolor": PAPER, "edgecolor": "none", "pad": 1.5}, "fontsize": 11}
 
 
 def _spread(count: int) -> np.ndarray:
