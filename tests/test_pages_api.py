@@ -10,6 +10,7 @@ import io
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import torch
 import yaml
@@ -21,6 +22,7 @@ from intertwine.similarity import MEASURES
 from intertwine.weightspace import rules
 from intertwine.weightspace.rules.infer import RULES
 from intertwine_book import zoo
+from intertwine_book.build import docstrings as prose
 from intertwine_book.build import library, status
 
 API = Path(__file__).parent.parent / "book/api"
@@ -102,6 +104,18 @@ def test_what_a_function_returns_is_prose_and_no_type_is():
     for name, text in docstrings().items():
         lines = str(GoogleDocstring(text, config, what="function")).splitlines()
         assert not [line for line in lines if re.match(r":rtype: .* ", line)], name
+
+
+def test_a_colon_in_what_is_said_of_an_attribute_names_no_type():
+    said, config = "hard: the labels. soft: what model 2 answers", Config(napoleon_google_docstring=True)
+    lines, app = [said], SimpleNamespace(srcdir=API.parent)
+    assert ":type: hard" in str(
+        GoogleDocstring(lines, config, what="attribute", name="x")
+    )  # as napoleon reads it
+    prose._protect(app, "attribute", "", None, None, lines)
+    lines = str(GoogleDocstring(lines, config, what="attribute", name="x")).splitlines()
+    prose._process(app, "attribute", "intertwine.stitching.x", None, None, lines)
+    assert "\n".join(lines).strip() == said
 
 
 def test_examples_are_as_wide_as_a_page_and_the_first_functions_say_what_they_return():
