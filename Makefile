@@ -10,6 +10,9 @@ export INTERTWINE_DATA ?= $(CURDIR)/data
 
 .PHONY: book run test test-all device check pages bench lab lock clean
 
+# set in many containers: each of the processes of a build would compile torch, pandas and sphinx anew
+unexport PYTHONDONTWRITEBYTECODE
+
 book: $(READY)
 	@$(BIN)/intertwine build --profile "$(PROFILE)"
 
