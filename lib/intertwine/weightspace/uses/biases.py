@@ -108,12 +108,14 @@ def centre(space: WeightSpace, model: nn.Module, inputs: Any) -> Folded:
         >>> from torch import nn
         >>> from intertwine.weightspace import find_symmetries
         >>> words, norm = torch.arange(9), nn.LayerNorm(4)
-        >>> model = nn.Sequential(nn.Embedding(9, 4), norm, nn.Linear(4, 2)).double().eval()
+        >>> model = nn.Sequential(nn.Embedding(9, 4), norm, nn.Linear(4, 2))
+        >>> model = model.double().eval()
         >>> found = centre(find_symmetries(model, words), model, words)
         >>> torch.allclose(found.model(words), model(words)), found.dimension
         (True, 9)
         >>> h = found.model[0](words)  # one vector for each of nine words, of mean 0
-        >>> torch.allclose(nn.functional.rms_norm(h, (4,), eps=norm.eps), norm(h))
+        >>> lengths = nn.functional.rms_norm(h, (4,), eps=norm.eps)
+        >>> torch.allclose(lengths, norm(h))
         True
 
     All that is written into a residual stream is centred where nothing but layer norms reads the stream: one
