@@ -103,7 +103,9 @@ def test_camvid_is_found_in_the_data_root():
 
 
 def test_without_camvid_the_folder_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match=f"CamVid is not in {tmp_path}/camvid and is not downloaded: put the folders"):
+    with pytest.raises(
+        FileNotFoundError, match=f"CamVid is not in {tmp_path}/camvid and is not downloaded: put the folders"
+    ):
         experiment.camvid("test", root=tmp_path)
 
 

@@ -41,8 +41,8 @@ def pick(device: str | torch.device = "auto") -> torch.device:
         chosen = torch.empty(0, device=device).device  # with its number, as tensors name it
     except (RuntimeError, AssertionError) as error:
         raise ValueError(
-            f"Expected a device that this machine has, was given '{device}': use 'cpu', or 'auto' for a GPU "
-            f"where there is one."
+            f"Expected a device that this machine has, was given '{device}': use 'cpu', 'cuda' on a "
+            f"machine with a GPU, or 'auto' for a GPU where there is one."
         ) from error
     if chosen.type == "cuda":
         _full_float32()

@@ -200,7 +200,10 @@ def pdf(profile: str) -> None:
 @_profile
 @click.argument("folder", type=_PATH)
 def publish(profile: str, folder: Path) -> None:
-    """Fill FOLDER with the built pages, a PDF and executed notebooks, for a branch that is served."""
+    """Fill FOLDER with the built pages, a PDF and executed notebooks, for a branch that is served.
+
+    It needs the address of the repository in _config.yml; with one, the notebooks of `build` install from there.
+    """
     from intertwine_book.build.publish import publish as published
 
     if missing := published(find_book(), profile, folder):

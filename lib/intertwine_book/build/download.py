@@ -22,11 +22,12 @@ _NOTE = """\
 
 `{command}`
 
-*Where you put networks of your own in the place of the book's, leave out the last, collapsed cells: they
-write the book's own tables. Some figures that move need a notebook that is trusted, or run. Tables go into
-`results/{name}`, each choice of parameters into a folder of its own; trained networks and data sets go into
-the folders that the variables INTERTWINE_ZOO and INTERTWINE_DATA name, or else into `intertwine` in your
-cache folder.*"""
+*Numbers in its sentences and captions, and the line “This run”, are those of the book's run; when you run it,
+yours stand in the outputs. Where you put networks of your own in the place of the book's, leave out the last,
+collapsed cells: they write the book's own tables. Some figures that move need a notebook that is trusted, or
+run. Tables go into `results/{name}`, each choice of parameters into a folder of its own; trained networks and
+data sets go into the folders that the variables INTERTWINE_ZOO and INTERTWINE_DATA name, or else into
+`intertwine` in your cache folder.*"""
 
 
 def setup(app: Any) -> dict[str, bool]:
