@@ -202,7 +202,7 @@ def pdf(profile: str) -> None:
 def publish(profile: str, folder: Path) -> None:
     """Fill FOLDER with the built pages, a PDF and executed notebooks, for a branch that is served.
 
-    It needs the address of the repository in _config.yml; with one, the notebooks of `build` install from there.
+    It needs the address of the repository in _config.yml, from which notebooks then install the library.
     """
     from intertwine_book.build.publish import publish as published
 
