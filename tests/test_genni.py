@@ -307,6 +307,10 @@ class Bare(nn.Module):
 
 NO_CHAIN = nn.Sequential(nn.Linear(1, 1), nn.Flatten())  # not evaluated at many points together
 BAD: dict[str, Callable[[], object]] = {
+    r"inputs \(n, features\), was given \(200,\): .* inputs\[:, None\]": lambda: Problem(
+        nn.Linear(1, 1), torch.relu, torch.randn(200)
+    ),
+    r"target with the network's 4 parameters.*tensor \(3,\)": lambda: Problem(FCN, torch.ones(3), X),
     r"zero on every input": lambda: genni.search(Problem(FCN, torch.zeros_like, X), 2, seed=0),
     r"constant: of E\[y²\] = 1 only 0 varies": lambda: genni.search(
         Problem(FCN, torch.ones_like, X), 2, seed=0

@@ -812,6 +812,11 @@ def test_common_mistakes_have_their_own_sentence(unchecked):
     options = {"recipe": PLAIN, "seed": 0, "device": "cpu"}
     for use, kind, words in (
         (
+            lambda: train(network, source, {"epochs": 3}, seed=0),
+            TypeError,
+            r"Expected a Recipe, was given \{'epochs': 3\}: write Recipe\(epochs=3",
+        ),
+        (
             lambda: train(network, (images, labels), **options),
             TypeError,
             "a Dataset, was given a tuple: use Data",

@@ -213,6 +213,13 @@ def test_units_that_cannot_be_removed_are_refused():
         assert "Expected some of the units 0 to 4" in sentence(lambda: prune(space, model, {1: wrong}, x))  # noqa: B023
 
 
+def test_a_number_of_units_to_keep_is_no_list_of_them(unchecked):
+    model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).eval()
+    space, x = find_symmetries(model, normal(2, 3)), normal(2, 3)
+    with pytest.raises(TypeError, match="Expected for '1' the units that stay, was given 4: to keep so many"):
+        prune(space, model, {"1": 4}, x)
+
+
 def test_the_module_that_broke_is_named():
     torch.manual_seed(0)
     model, x = Experts().double().eval(), normal(40, 3).double()

@@ -86,6 +86,23 @@ class Problem:
     inputs: Float[Tensor, "n ..."]
     """They decide on dtype and device. In float64 J is exact to about 10⁻¹² of E[y²], in float32 to 10⁻⁷."""
 
+    def __post_init__(self) -> None:
+        p = sum(each.numel() for each in self.network.parameters())
+        if isinstance(self.target, Tensor) and self.target.shape != (p,):
+            raise ValueError(
+                f"Expected a target with the network's {p} parameters, or a function of inputs, was given a "
+                f"tensor {tuple(self.target.shape)}."
+            )
+        if self.inputs.ndim == 1:
+            try:
+                with torch.no_grad():
+                    call(self.network, parameter_vector(self.network).to(self.inputs), self.inputs)
+            except RuntimeError as error:
+                raise ValueError(
+                    f"Expected inputs (n, features), was given {tuple(self.inputs.shape)}: of n numbers make "
+                    f"n rows, as inputs[:, None]."
+                ) from error
+
     @cached_property
     def y(self) -> Float[Tensor, "n ..."]:
         """The target's outputs; ValueError if their shape is not the network's, as they would broadcast."""

@@ -84,6 +84,10 @@ def train(
         ValueError: images, labels, device, layer or checkpoint do not fit; raised before any work.
         FloatingPointError: the loss is no longer finite.
     """
+    if not isinstance(recipe, Recipe):
+        raise TypeError(
+            f"Expected a Recipe, was given {recipe!r}: write Recipe(epochs=3, batch_size=64, lr=0.01), say."
+        )
     for dataset in (data, validation):
         if dataset is not None:
             check_dataset(dataset)

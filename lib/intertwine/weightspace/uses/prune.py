@@ -49,6 +49,10 @@ def prune(space: WeightSpace, model: AnyModel, keep: Mapping[Any, Iterable[int]]
     stay: dict[tuple[str, int], Tensor] = {}
     space.state(plain)  # refuses other shapes
     for key, units in keep.items():
+        if not isinstance(units, Iterable):
+            raise TypeError(
+                f"Expected for {key!r} the units that stay, was given {units!r}: to keep so many, list which."
+            )
         hidden, kept = space[key], torch.as_tensor([*units], dtype=torch.long)
         if not hidden.permuted or hidden.base is not None:
             raise ValueError(
