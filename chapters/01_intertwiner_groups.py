@@ -497,7 +497,8 @@ checks = experiments.checks(trials, generator)
 #
 # Replace the class by your activation, and the network by any module that the library can run once
 # ({doc}`01c_any_network`).
-# The cell runs alone, in a file of yours, too; so do those of all chapters.
+# The cell runs alone, in a file of yours, too; so do those of all chapters
+# (that of chapter 2 needs `pip install '.[book]'`).
 
 # %%
 from torch import manual_seed, nn, randn

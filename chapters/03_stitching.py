@@ -527,21 +527,21 @@ from torch import manual_seed, nn
 
 from intertwine import training
 from intertwine.stitching import stitch
-from intertwine_book import data, zoo
+from intertwine_book import data
 
 old, new = (data.load("digits", s, device="auto") for s in ("train", "test"))
+four = training.Recipe(4, batch_size=64, lr=1e-2, optimizer="adam")
 
 
 def mine(n, size, activation):
     mix, read = nn.Conv2d(1, n, size), nn.Linear(n * (9 - size) ** 2, 10)
     net = nn.Sequential(mix, activation, nn.Flatten(), read)
-    return training.train(net, old, zoo.RECIPES["digits"], seed=0).network
+    return training.train(net, old, four, seed=0).network
 
 
 manual_seed(0)  # of the initial weights
 one, two = mine(8, 3, nn.ReLU()), mine(12, 5, nn.GELU())
-joined = stitch(one, two, at="1", train=old)
-print(f"stitched {joined.evaluate(new):.1%}")
+print(f"stitched {stitch(one, two, at='1', train=old).evaluate(new):.1%}")
 
 # %% [markdown]
 # ## What others found

@@ -500,9 +500,9 @@ story.live(pd.concat([matching, restored_too, untrained]))
 # %%
 from torch import manual_seed, nn
 
-from intertwine import training
 from intertwine.stitching import STITCH_RECIPES, stitch
-from intertwine_book import data, zoo
+from intertwine.training import Recipe, train
+from intertwine_book import data
 
 
 def mine(n, size, activation):
@@ -512,8 +512,8 @@ def mine(n, size, activation):
 
 manual_seed(0)  # of the initial weights
 old, new = (data.load("digits", s, device="auto") for s in ("train", "test"))
-raw, back = mine(12, 5, nn.GELU()), mine(8, 3, nn.ReLU())
-back = training.train(back, old, zoo.RECIPES["digits"], seed=0).network
+raw, four = mine(12, 5, nn.GELU()), Recipe(4, 64, lr=1e-2, optimizer="adam")
+back = train(mine(8, 3, nn.ReLU()), old, four, seed=0).network
 for how in ({}, {"recipe": STITCH_RECIPES["digits"]}):
     print(f"{stitch(raw, back, at='1', train=old, **how).evaluate(new):.1%}")
 
