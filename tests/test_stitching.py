@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 import torch
 import torch.nn.functional as F
-from helpers import normal
+from helpers import generator, normal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
@@ -132,7 +132,7 @@ def test_a_model_with_functions_is_cut_too():
 def test_a_cut_that_cannot_be_is_refused():
     with pytest.raises(ValueError, match=r"nearest are 'block3.relu1'"):
         split(network("resnet20 A"), "block3.rely1")
-    with pytest.raises(ValueError, match=r"alone to cross the cut, so does .*shortcut"):
+    with pytest.raises(ValueError, match=r"so does .* or give shortcut='stitched' or 'passed on' \("):
         split(network("resnet20 A"), "block3.relu1")
     with pytest.raises(ValueError, match="called 2 times"):
         split(Entangled(), "shared")
@@ -197,7 +197,9 @@ def test_a_transformer_is_stitched_at_the_end_of_a_block_whether_fx_traces_it_or
     trained = stitch(one, two, kind="least squares", recipe=recipe, **known)
     assert len(trained.history) == 2 and not any(m._forward_hooks for m in trained.modules())
     if reads:
-        with pytest.raises(ValueError, match=r"'blocks.0.up' alone to cross the cut"):
+        with pytest.raises(
+            ValueError, match=r"'blocks.0.up' alone to cross.*only where it can are shortcuts"
+        ):
             stitch(one, two, kind=torch.eye(16), **known | {"at": "blocks.0.up"})
 
 
@@ -316,6 +318,23 @@ def test_models_stay_as_they_are():
     for model, state in zip((one, two), before, strict=True):
         assert all(torch.equal(value, state[name]) for name, value in model.state_dict().items())
         assert all(p.grad is None for p in model.parameters()) and not model.training
+
+
+@pytest.mark.parametrize("known", [{}, {"train": True}])
+def test_an_element_of_a_group_is_no_matrix_and_no_error_prints_it(known, unchecked):
+    model = nn.Sequential(nn.Linear(5, 64), nn.ReLU(), nn.Linear(64, 3)).eval()
+    x = normal(20, 5)
+    data = {name: Dataset.of(x, torch.arange(20) % 3) for name in known}
+    space = find_symmetries(model, x)
+    g = space.sample(generator())
+    with pytest.raises(ValueError, match=r"was given a Move: of .* as space.matrix\(element, at\)") as caught:
+        stitch(model, model, at="1", kind=g["1"], **data)
+    assert len(str(caught.value)) < 250
+    moved, A = space.act(model, g), space.matrix(g, "1").float()
+    stitched = stitch(model, moved, at="1", kind=A, **data)  # what it was advised to give
+    torch.testing.assert_close(stitched(x), model(x), rtol=1e-4, atol=1e-4)
+    with pytest.raises(ValueError, match="the images that a LinearMap is made from"):
+        stitch(model, model, at="1", kind=linear(torch.eye(64)), recipe="digits")
 
 
 def test_stitches_that_cannot_be_are_refused():

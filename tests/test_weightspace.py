@@ -72,6 +72,58 @@ NETWORKS = {
 }
 
 
+class Block(nn.Module):
+    """A batch norm whose activation is a function, so that a layer names the space."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.norm = nn.Conv2d(3, 3, 3, padding=1), nn.BatchNorm2d(3)
+
+    def forward(self, x):
+        return torch.relu(x + self.norm(self.conv(torch.relu(x))))
+
+
+def values(model, x, names):
+    """The outputs of these modules."""
+    found = {}
+    for name in names:
+        hook = model.get_submodule(name).register_forward_hook(
+            lambda *a, name=name: found.update({name: a[2]})
+        )
+        model(x)
+        hook.remove()
+    return found
+
+
+def test_the_matrix_of_each_layer_moves_its_values_also_around_batch_norms():
+    draw = torch.Generator().manual_seed(0)
+    front, back = (nn.Conv2d(1, 3, 3), nn.BatchNorm2d(3), Block()), (nn.Flatten(), nn.Linear(108, 2))
+    model, x = nn.Sequential(*front, *back).double().eval(), torch.randn(2, 1, 8, 8, dtype=torch.float64)
+    for norm in (model[1], model[2].norm):
+        norm.running_mean.normal_(generator=draw)
+        norm.weight.data.uniform_(0.5, 2, generator=draw)
+    space = find_symmetries(model, x)
+    g = space.sample(draw)
+    moved, names = space.act(model, g), ["0", "1", "2.conv", "2.norm"]
+    old, new = (values(each, x, names) for each in (model, moved))
+    for name in names:
+        torch.testing.assert_close(new[name], torch.einsum("ij,njhw->nihw", space.matrix(g, name), old[name]))
+    hidden = space["2.conv"]
+    assert hidden.name == "0" and torch.equal(g["0"].matrix(), space.matrix(g, "0"))  # as its name says
+    assert not torch.allclose(g["0"].matrix(), space.matrix(g, "2.conv"))
+
+
+def test_an_element_is_shown_in_a_line():
+    space = find_symmetries(perceptron((3, 24, 2), 0), torch.zeros(1, 3).double())
+    assert str(space.identity()) == "{'relu1': Move(24 units: unchanged)}"
+    drawn = space.sample(torch.Generator().manual_seed(0))["relu1"]
+    assert repr(drawn) == "Move(24 units: reordered, scales)" and len(drawn) == 6
+    heads = NETWORKS["rotations, heads"][0]().eval()
+    space = find_symmetries(heads, torch.zeros(4, 2, 8))
+    shown = str(space.sample(torch.Generator().manual_seed(0)))
+    assert "Move(2 blocks of 4 units: mixed)" in shown and "tensor" not in shown
+
+
 @pytest.mark.parametrize("network", NETWORKS)
 def test_a_sampled_element_has_matrices_and_they_are_elements(network):
     build, shape = NETWORKS[network]

@@ -83,5 +83,11 @@ def by_hooks(model: nn.Module, layer: str, example: Tensor) -> tuple[nn.Module, 
             expected = model(other)
         if len(calls) == 1 and torch.allclose(back(front(other)), expected, rtol=1e-3, atol=1e-5):
             return front, back
-    reason = "alone to cross the cut" if len(calls) == 1 else f"to be computed once, not {len(calls)} times"
-    raise ValueError(f"Expected the output of {layer!r} {reason}: cut at the end of a block.")
+    if len(calls) != 1:
+        raise ValueError(
+            f"Expected the output of {layer!r} to be computed once, not {len(calls)} times: cut elsewhere."
+        )
+    raise ValueError(
+        f"Expected the output of {layer!r} alone to cross the cut: cut at the end of a block, as torch.fx "
+        f"cannot trace this model, and only where it can are shortcuts stitched or passed on."
+    )

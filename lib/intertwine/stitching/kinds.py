@@ -14,6 +14,22 @@ from intertwine.stitching.maps import KINDS, FromMatrix, Stitch, options_of
 Kind = str | type | Tensor | LinearMap | nn.Module | Callable[[Statistics], LinearMap]
 
 
+def described(kind: object) -> str:
+    """What was given, in a few words: a tensor, or what holds tensors, would fill pages."""
+    if isinstance(kind, str):
+        return repr(kind)
+    return getattr(kind, "__name__", f"a {type(kind).__name__}")
+
+
+def check_kind(kind: object) -> None:
+    """Raise a ValueError, in one sentence, for what is no kind of stitch, such as an element of a group."""
+    if not (isinstance(kind, str | type | Tensor | LinearMap | nn.Module) or callable(kind)):
+        raise ValueError(
+            f"Expected kind to be a name, a class, a matrix, a LinearMap, a module or a function, was given "
+            f"{described(kind)}: of an element of a group take the matrix, as space.matrix(element, at)."
+        )
+
+
 def build(
     kind: Kind,
     junction: Junction,
@@ -24,6 +40,7 @@ def build(
     **options: Any,
 ) -> LinearMap | nn.Module:
     """The map of a kind, or the layer that its training starts with; arguments are those of `stitch_at`."""
+    check_kind(kind)
     if not isinstance(kind, str | type):
         if given := [*options, *(["start"] if start is not None else [])]:
             raise ValueError(
@@ -51,7 +68,9 @@ def build(
     if start is None:
         return made.start(junction, generator, **options)
     if not issubclass(made, FromMatrix):
-        raise ValueError(f"Expected no start= for the kind {name}, which has its own, was given {start!r}.")
+        raise ValueError(
+            f"Expected no start= for the kind {name}, which has its own, was given {described(start)}."
+        )
     if start == "random":
         start = made.draw(junction.widths, generator, **options)
     elif isinstance(start, str):

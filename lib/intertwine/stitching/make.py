@@ -11,7 +11,7 @@ from intertwine import devices
 from intertwine.alignment import LinearMap
 from intertwine.data import Dataset
 from intertwine.stitching.junction import Junction
-from intertwine.stitching.kinds import Kind, build
+from intertwine.stitching.kinds import Kind, build, check_kind, described
 from intertwine.stitching.maps import Full
 from intertwine.stitching.stitch_recipes import STILL, STITCH_RECIPES, StitchRecipe
 from intertwine.stitching.stitched import Layers, Rest, Stitched, check_fit, cut, run_part
@@ -92,7 +92,7 @@ def stitch(
         at: the name of a layer in both models, or a pair of names; as `split` takes them.
         kind: a matrix (q, p); a `LinearMap`; a module; a function of `Statistics`, such as those of
             `intertwine.alignment`; or a name out of `KINDS`, which `intertwine.stitching.maps` lists, or a
-            class like those.
+            class like those. A `Move` is no matrix: `WeightSpace.matrix` gives that of a layer.
         train: images that the map is fitted to or trained on. A map of your own does without; then nothing is
             resampled or checked.
         validation: images that the best epoch of a training is chosen by.
@@ -111,11 +111,14 @@ def stitch(
     Raises:
         ValueError: an unknown layer, kind or option; layers or a map that do not fit.
     """
+    check_kind(kind)
     if train is None:
         if isinstance(kind, Tensor):
             kind = LinearMap(kind)
         if options or not isinstance(kind, LinearMap | nn.Module):
-            raise ValueError(f"Expected train=, the images that {kind!r} is made from, was given none.")
+            raise ValueError(
+                f"Expected train=, the images that {described(kind)} is made from, was given none."
+            )
         return join(model1, model2, at, kind, shortcut=shortcut)
     sets = {"validation": validation, "test": test}
     chosen = {"shortcut": shortcut, "device": device, "dtype": dtype, "fit_images": fit_images}

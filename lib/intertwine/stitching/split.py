@@ -56,7 +56,7 @@ def split(model: nn.Module, layer: str, *, shortcuts: bool = False) -> tuple[nn.
         names = ", ".join(str(node.target if node.op == "call_module" else node) for node in crossing)
         raise ValueError(
             f"Expected the output of {layer!r} alone to cross the cut, so does {names}: cut at the end "
-            f"of the block, or say what shall become of shortcuts."
+            f"of the block, or give shortcut='stitched' or 'passed on' (to split, shortcuts=True)."
         )
     crossing = [cut, *crossing]
     (output,) = (node for node in graph.nodes if node.op == "output")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from intertwine.checks import check_finite
@@ -190,6 +191,27 @@ class WeightSpace:
 
     def __getitem__(self, key: str | int) -> HiddenSpace:
         return self.lookup(key)[0]
+
+    def matrix(self, element: Given, name: str | int) -> Float[Tensor, "*b n n"]:
+        """The matrix A, x' = Ax, of the input x of an activation, or of the output x of a layer, by its name.
+
+        Example:
+            >>> from intertwine.weightspace import find_symmetries
+            >>> layers = nn.Linear(3, 2), nn.BatchNorm1d(2), nn.ReLU(), nn.Linear(2, 1)
+            >>> model = nn.Sequential(*layers).eval()
+            >>> space, x = find_symmetries(model, torch.zeros(1, 3)), torch.randn(5, 3)
+            >>> g = space.sample(torch.Generator().manual_seed(0))
+            >>> moved = space.act(model, g)
+            >>> before, behind = (space.matrix(g, name).float() for name in ("0", "1"))
+            >>> torch.allclose(moved[:1](x), model[:1](x) @ before.T, atol=1e-5)
+            True
+            >>> torch.allclose(moved[:2](x), model[:2](x) @ behind.T, atol=1e-5)
+            True
+        """
+        hidden, factor = self.lookup(name)
+        parity = tuple(sorted(hidden.parities(factor)))
+        move = self.element(element)[hidden.name]
+        return move._replace(powers=hidden.vector(factor), parity=parity).matrix()
 
     def compose(self, g: Given, h: Given) -> Element:
         """The element gh: first h, then g."""

@@ -18,7 +18,7 @@ class Move(NamedTuple):
         log: logarithms of the k positive scalars of every unit.
         sign: which of its l signs are −1.
         mixed: the matrix of a space whose units may be mixed.
-        powers, parity: the powers of the scalars, and the signs, in the activation's input.
+        powers, parity: the powers of the scalars, and the signs, in the values that `matrix` moves.
     """
 
     order: Int[Tensor, "b n"]
@@ -28,13 +28,39 @@ class Move(NamedTuple):
     powers: tuple[float, ...] = ()
     parity: tuple[int, ...] = ()
 
+    def __repr__(self) -> str:
+        """In words, as its tensors are long.
+
+        Example:
+            >>> from torch import nn
+            >>> from intertwine.weightspace import find_symmetries
+            >>> model = nn.Sequential(nn.Linear(1, 2), nn.ReLU(), nn.Linear(2, 1)).eval()
+            >>> space = find_symmetries(model, torch.zeros(1, 1))
+            >>> space.element({"1": torch.tensor([[0.0, 2.0], [1.0, 0.0]])})
+            {'1': Move(2 units: reordered, scales)}
+        """
+        blocks, units = self.order.shape
+        changes = {
+            "reordered": bool((self.order != torch.arange(units, device=self.order.device)).any()),
+            "signs": bool(self.sign.any()),
+            "scales": bool(self.log.any()),
+            "mixed": self.mixed is not None
+            and not torch.equal(self.mixed, torch.eye(units).to(self.mixed).expand_as(self.mixed)),
+        }
+        of = f"{blocks} blocks of " if blocks > 1 else ""
+        return f"Move({of}{units} units: {', '.join(k for k, v in changes.items() if v) or 'unchanged'})"
+
     def cpu(self) -> Move:
         """The same element on the CPU, where elements are computed, wherever the weights lie."""
         mixed = None if self.mixed is None else self.mixed.cpu()
         return self._replace(order=self.order.cpu(), log=self.log.cpu(), sign=self.sign.cpu(), mixed=mixed)
 
     def matrix(self) -> Float[Tensor, "*b n n"]:
-        """The matrix A that moves the activation's input, x' = Ax; (b, n, n) if there are several blocks.
+        """The matrix A, x' = Ax, of the values x that the space's name says; (b, n, n) for several blocks.
+
+        Where that is an activation, x is its input; where it is a layer, as the convolution before a batch
+        norm whose ReLU is a function, x is the layer's output. Other values of the space can have other
+        scalars: `WeightSpace.matrix` gives the matrix of a module's values by its name.
 
         Example:
             >>> from torch import nn
