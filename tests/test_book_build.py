@@ -2,6 +2,7 @@
 
 import json
 import os
+import queue
 import re
 import shutil
 import signal
@@ -11,15 +12,18 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import pandas as pd
 import pytest
 from click.testing import CliRunner
 from jupyter_client import KernelManager
+from rich.console import Console
 
 from intertwine_book import results
 from intertwine_book.build import chapters, execute, freshness
+from intertwine_book.build import cli as cli_module
 from intertwine_book.build.cli import cli
 from intertwine_book.build.layout import Book, BookError, find_book
 from intertwine_book.build.render import render
@@ -113,6 +117,37 @@ def test_a_build_ends_with_the_page_to_open_and_a_second_one_finds_all_fresh(bui
     again = CliRunner(env={"COLUMNS": "200"}).invoke(cli, ["build", "--profile", "smoke"])
     assert again.exit_code == 0 and "01_first: fresh" in again.output, again.output
     assert runs(built_book) == {"01_first": 1, "02_second": 1}
+
+
+def test_where_no_bar_is_drawn_a_chapter_says_when_it_begins_and_every_minute_where_it_is(
+    tiny_book, monkeypatch, capsys
+):
+    seconds = iter([0.0, 5.0, 61.0, 61.0, 62.0, 63.0])
+    monkeypatch.setattr(cli_module, "console", Console(soft_wrap=True, highlight=False))
+    monkeypatch.setattr(cli_module, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    tell = cli_module._lines(tiny_book)
+    for state, cell in (("running", 0), ("running", 1), ("running", 3), ("running", 4), ("done", 1)):
+        tell("01_first", state, cell, 9)
+    first, *others = capsys.readouterr().out.splitlines()
+    assert first == f"01_first: begins, its log is {tiny_book.build}/logs/01_first.log"
+    assert others == ["01_first: cell 3 of 9", "01_first: done"]
+
+
+def test_a_long_cell_is_reported_again_while_it_runs(tiny_book, monkeypatch):
+    reports, cells = [], queue.SimpleQueue()
+
+    def slow(task, threads):
+        context.queue.put((task.chapter, "running", 1, 9))
+        time.sleep(2.5)
+        return "done"
+
+    context = SimpleNamespace(queue=cells, SimpleQueue=lambda: cells)
+    monkeypatch.setattr(chapters, "in_a_process", slow)
+    monkeypatch.setattr(chapters.multiprocessing, "get_context", lambda kind: context)
+    tasks = {"01_first": chapters.plan(tiny_book, "quick")["01_first"]}
+    with ThreadPoolExecutor(1) as pool:
+        chapters.run(tasks, report=lambda *each: reports.append(each), pool=pool)
+    assert reports.count(("01_first", "running", 1, 9)) >= 2 and reports[-1] == ("01_first", "done", 1, 1)
 
 
 def test_nothing_has_changed_only_if_every_file_is_as_it_was(tiny_book, monkeypatch):

@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import shutil
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor, ProcessPoolExecutor, wait
@@ -64,8 +65,9 @@ def run(
     """Execute the chapters that are not fresh, several at once.
 
     Jobs, as many as cores when not given, are processes unless there is another pool. `report` is called with
-    (chapter, state, cell, number of cells), where the state is running, fresh, done or failed. At the end
-    there is a BookError with one paragraph for each chapter that failed.
+    (chapter, state, cell, number of cells), where the state is running, fresh, done or failed; while a cell
+    runs, again about every second. At the end there is a BookError with one paragraph for each chapter that
+    failed.
     """
     jobs = min(jobs or cores(), len(tasks)) or 1
     context = multiprocessing.get_context("spawn")
@@ -75,6 +77,8 @@ def run(
     try:
         work = partial(in_a_process, threads=max(1, cores() // jobs))
         pending = {}
+        running: dict[str, tuple[Any, ...]] = {}
+        again = time.monotonic()
         for chapter, task in tasks.items():
             if task.fresh:  # known without a process
                 report(chapter, "fresh", 1, 1)
@@ -83,9 +87,16 @@ def run(
         while pending:
             finished, _ = wait(pending, timeout=0.1)
             while not cells.empty():
-                report(*cells.get())
+                now = cells.get()
+                running[now[0]] = now
+                report(*now)
+            if time.monotonic() >= again + 1:
+                again = time.monotonic()
+                for now in running.values():
+                    report(*now)
             for future in finished:
                 chapter = pending.pop(future)
+                running.pop(chapter, None)
                 try:
                     report(chapter, future.result(), 1, 1)
                 except Exception as error:  # a BookError, or the end of the process

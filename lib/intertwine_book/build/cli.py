@@ -3,6 +3,7 @@
 import errno
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,28 @@ def _progress() -> Progress:
     )
 
 
+MINUTE = 60.0  # between the lines of a chapter that runs
+
+
+def _lines(book: Book) -> Callable[[str, str, int, int], None]:
+    """Where no bar is drawn, as in a file: a line when a chapter begins, one a minute, and one at its end."""
+    told: dict[str, float] = {}
+
+    def tell(chapter: str, state: str, cell: int, of: int) -> None:
+        if state != "running":
+            text = state
+        elif chapter not in told:
+            text = f"begins, its log is {book.build / 'logs' / chapter}.log"
+        elif time.monotonic() >= told[chapter] + MINUTE:
+            text = f"cell {cell} of {of}"
+        else:
+            return
+        told[chapter] = time.monotonic()
+        console.print(f"{chapter}: {text}")
+
+    return tell
+
+
 @cli.command()
 @_profile
 @click.option("--only", multiple=True, metavar="CHAPTER", help="only this, by name or number (repeatable)")
@@ -103,6 +126,8 @@ def build(profile: str, only: tuple[str, ...], jobs: int | None, force: bool, an
         tasks = {chapter: progress.add_task(chapter, total=1, **waiting) for chapter in planned}
         pages = progress.add_task("pages", total=200, **waiting)
 
+        tell = _lines(book)
+
         def report(chapter: str, state: str, cell: int, of: int) -> None:
             task = tasks[chapter]
             if state == "running":
@@ -112,8 +137,8 @@ def build(profile: str, only: tuple[str, ...], jobs: int | None, force: bool, an
             else:
                 progress.update(task, total=1, completed=1, state=state)
                 progress.stop_task(task)
-            if not console.is_terminal and state != "running":
-                console.print(f"{chapter}: {state}")
+            if not console.is_terminal:
+                tell(chapter, state, cell, of)
 
         def report_pages(phase: str, percent: int) -> None:
             done = percent + 100 * (phase == "writing output")
@@ -122,6 +147,8 @@ def build(profile: str, only: tuple[str, ...], jobs: int | None, force: bool, an
         chapters.run(planned, jobs=jobs, report=report)
         progress.start_task(pages)
         progress.update(pages, state="starting")
+        if not console.is_terminal:
+            tell("pages", "rendered now", 0, 0)
         render(book, profile, report_pages, None if only else read)
         progress.update(pages, completed=200, state="done")
     console.print(f"\nThe book is ready. Open  [bold]{page}[/bold]")
