@@ -245,6 +245,7 @@ def test_a_failing_chapter_stops_neither_the_others_nor_the_next_build(tiny_book
     assert runs(tiny_book) == {"01_first": 2, "02_second": 1}
 
 
+@pytest.mark.slow
 def test_after_a_kill_only_what_was_not_finished_is_repeated(tiny_book, pretend):
     wait = tiny_book.root.parent / "wait-02_second"
     wait.touch()
@@ -258,6 +259,7 @@ def test_after_a_kill_only_what_was_not_finished_is_repeated(tiny_book, pretend)
     assert runs(tiny_book) == {"01_first": 1, "02_second": 2}
 
 
+@pytest.mark.slow
 def test_a_second_build_waits_for_the_first_and_finds_its_work_done(tiny_book, pretend):
     waits = [tiny_book.root.parent / f"wait-{name}" for name in tiny_book.chapters]
     for wait in waits:

@@ -56,6 +56,7 @@ def test_every_way_to_import_is_followed_and_nothing_else(tmp_path):
     assert freshness.code(source, tmp_path) != before
 
 
+@pytest.mark.slow
 def test_an_edit_makes_the_chapters_stale_that_import_the_module_and_no_others(library):
     def codes():
         return {source.stem: freshness.code(source, library) for source in SOURCES}
