@@ -43,7 +43,7 @@ def recorded(width: str = "width 64") -> pd.DataFrame:
     return beside_nulls(*(record(f"{name}{WIDTH_ENDINGS[width]}") for name in names))
 
 
-def means(width: str = "width 64") -> "pd.Series[float]":
+def means(width: str = "width 64") -> pd.Series:
     """Mean similarities by panel, group, what is compared, and layer."""
     return recorded(width).groupby(PLACES)["value"].mean()
 
@@ -54,7 +54,7 @@ def above(panel: str, null: str, width: str = "width 64") -> pd.DataFrame:
     return (found[TRAINED] - found[null]).unstack("layer")
 
 
-def rise(width: str = "width 64") -> "pd.Series[float]":
+def rise(width: str = "width 64") -> pd.Series:
     """By how much G_ReLU-Procrustes rises from layer 10 to 14, pair by pair."""
     table = record(f"table_2{WIDTH_ENDINGS[width]}").pivot(index="pair", columns="layer", values="grelu")
     return table[14] - table[10]
@@ -74,7 +74,7 @@ def rank_correlation(similarity: pd.DataFrame, penalties: pd.DataFrame) -> pd.Da
     return pd.DataFrame(rows, columns=["pair", "rank_correlation"])
 
 
-def correlations(*without: int) -> "pd.Series[float]":
+def correlations(*without: int) -> pd.Series:
     """Rank correlation of similarity with penalty over layers, but for some, at width 64, by pair."""
     table = record("table_2").query("layer not in @without")
     return rank_correlation(table, stitching.record("figure_1"))["rank_correlation"]

@@ -43,7 +43,7 @@ def number(value: float) -> str:
     return f"{value:z.2f}".replace("-", "−")
 
 
-def said(values: "pd.Series[float]") -> str:
+def said(values: pd.Series) -> str:
     """A mean with its 95 % interval.
 
     Example:

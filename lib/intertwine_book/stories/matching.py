@@ -28,7 +28,7 @@ def sides() -> pd.DataFrame:
     return pd.concat(table.assign(side=side) for side, table in each)
 
 
-def gain(side: str = "before the ReLU") -> "pd.Series[float]":
+def gain(side: str = "before the ReLU") -> pd.Series:
     """Percent of accuracy that restoring the variance gains, by layer and pair."""
     found = sides().query("side == @side").pivot(index=["layer", "pair"], columns="stitch", values="y")
     return found["variance restored"] - found["least squares"]
@@ -40,7 +40,7 @@ def stretched(layer: str = "bn3") -> pd.DataFrame:
     return found[["relative_accuracy", "unexplained"]].mean()
 
 
-def follows() -> "pd.Series[float]":
+def follows() -> pd.Series:
     """Rank correlation of the cost of removing a direction with its variance, by pair."""
     removed = singly(record("directions")).query("stitch == 'removed'").groupby("pair")
     return removed[["variance", "distance"]].apply(
@@ -99,7 +99,7 @@ def split() -> Figure:
     return drawn.parts_of_error(record("directions"))
 
 
-def best_powers(layer: str = "bn3") -> "pd.Series[float]":
+def best_powers(layer: str = "bn3") -> pd.Series:
     """The power of the stretch at which the stitch keeps most accuracy, by pair."""
     found = record("stretched").query("layer1 == @layer")
     return found.loc[found.groupby("pair")["relative_accuracy"].idxmax()].set_index("pair")["t"]

@@ -223,7 +223,7 @@ def _of_unexplained() -> dict[str, Any]:
     return span(share=100 * turned, **ranks)
 
 
-def rank_correlations(table: pd.DataFrame) -> "pd.Series[float]":
+def rank_correlations(table: pd.DataFrame) -> pd.Series:
     """Between the unexplained part and the penalty, by layer."""
     by_layer = dict(list(table.groupby("layer")))
     return pd.Series({at: t["unexplained"].corr(t["penalty"], "spearman") for at, t in by_layer.items()})

@@ -28,7 +28,7 @@ def tell(*facts: Mapping[str, Any]) -> None:
         glue(name, value.item() if hasattr(value, "item") else value, display=False)
 
 
-def span(**values: "pd.Series[float]") -> dict[str, float]:
+def span(**values: pd.Series) -> dict[str, float]:
     """The smallest and the largest of some values: facts `<name>-low` and `<name>-high`.
 
     Example:
