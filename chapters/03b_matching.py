@@ -500,8 +500,8 @@ story.live(pd.concat([matching, restored_too, untrained]))
 # %%
 from torch import manual_seed, nn
 
+from intertwine import training
 from intertwine.stitching import STITCH_RECIPES, stitch
-from intertwine.training import Recipe, train
 from intertwine_book import data
 
 
@@ -512,8 +512,8 @@ def mine(n, size, activation):
 
 manual_seed(0)  # of the initial weights
 old, new = (data.load("digits", s, device="auto") for s in ("train", "test"))
-raw, four = mine(12, 5, nn.GELU()), Recipe(4, 64, lr=1e-2, optimizer="adam")
-back = train(mine(8, 3, nn.ReLU()), old, four, seed=0).network
+raw, four = mine(12, 5, nn.GELU()), training.Recipe(4, 64, 1e-2, "adam")
+back = training.train(mine(8, 3, nn.ReLU()), old, four, seed=0).network
 for how in ({}, {"recipe": STITCH_RECIPES["digits"]}):
     print(f"{stitch(raw, back, at='1', train=old, **how).evaluate(new):.1%}")
 
