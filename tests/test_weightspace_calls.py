@@ -106,6 +106,30 @@ def test_a_batch_of_another_size_verifies_and_matches_too(batch, other):
     assert max(relative_error(one.detach(), two.detach()) for one, two in pairs) < 1e-8
 
 
+class Squeezed(nn.Module):  # one axis less where the batch has one input
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.last = nn.Linear(3, 6), nn.Linear(6, 2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.last(self.first(x).relu().squeeze(0).reshape(len(x), 6))
+
+
+def test_a_value_that_loses_an_axis_with_one_input_is_left_out():
+    model = zoo.randomise(Squeezed(), generator())
+    space = find_symmetries(model, normal(1, 3).double())
+    found = verify(space, model, space.sample(generator()), normal(4, 3).double())
+    assert found.output < 1e-10 and (found.spaces["error"] < 1e-10).all()
+
+
+def test_a_space_of_which_no_value_can_be_compared_is_not_said_to_be_right(monkeypatch):
+    model, x = perceptron().double(), normal(2, 3).double()
+    space = find_symmetries(model, x)
+    monkeypatch.setattr(type(space.solution), "fits", lambda *_: False)
+    found = verify(space, model, space.sample(generator()), x)
+    assert found.output < 1e-10 and found.spaces[["changed", "error"]].isna().all(axis=None)
+
+
 def on_meta(build) -> nn.Module:
     with torch.device("meta"):
         return build().eval()

@@ -221,7 +221,8 @@ class Solution:
         In a run on a batch of another size it is not, where one axis is batch × heads.
         """
         label = self.labels[index]
-        return all(size(axis) == n for axis, n in zip(label, shape, strict=True) if moves(axis))
+        pairs = zip(label, shape, strict=False)
+        return len(label) == len(shape) and all(size(axis) == n for axis, n in pairs if moves(axis))
 
     def __post_init__(self) -> None:
         self._of = {each.space: each for each in self.spaces}  # spaces, not their ids, so that a copy holds

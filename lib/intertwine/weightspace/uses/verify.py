@@ -54,22 +54,25 @@ def verify(space: WeightSpace, model: nn.Module, element: Given, inputs: Any) ->
     Args:
         space, element: as `WeightSpace.act` takes them.
         model: in evaluation mode; in float64, outputs agree to about 1e-12.
-        inputs: as `find_symmetries` takes them; the batch may have another size.
+        inputs: as `find_symmetries` takes them. The batch may have another size; a space is nan where each of
+            its values has an axis that holds the batch as well, as batch × heads.
     """
     import pandas as pd
 
     chosen = space.inference.run.chosen
     before, after = (trace(each, inputs, chosen) for each in (model, space.act(model, element)))
     action = space.action(space.moves(element), space.state(model))
-    rows = {hidden.index: [0.0, 0.0, 0.0] for hidden in space.spaces}
+    rows, unseen = {hidden.index: [0.0, 0.0, 0.0] for hidden in space.spaces}, set[int]()
     for k, label in space.solution.labels.items():
         if (
             k >= len(before.values)
             or k in before.names
             or k in space.inference.stacks
             or not space.solution.touched(k)
-            or not space.solution.fits(k, before.shapes[k])
         ):
+            continue
+        if not space.solution.fits(k, before.shapes[k]):
+            unseen |= space.solution.touched(k)
             continue
         old, new = before.values[k].double(), after.values[k].double()
         expected = action.move(old, label)
@@ -79,6 +82,8 @@ def verify(space: WeightSpace, model: nn.Module, element: Given, inputs: Any) ->
     table = []
     for hidden in space.spaces:
         length, change, error = map(math.sqrt, rows[hidden.index])
+        if not length and hidden.index in unseen:  # of which nothing was compared
+            change = error = math.nan
         table.append((hidden.name, hidden.size, hidden.group, change / (length or 1), error / (length or 1)))
     output = max(relative_error(after.values[k].double(), before.values[k].double()) for k in before.outputs)
     return Verification(output, pd.DataFrame(table, columns=["name", "width", "group", "changed", "error"]))
