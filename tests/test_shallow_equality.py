@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from intertwine.groups import GReLU
@@ -80,6 +80,7 @@ def test_the_reduction_of_a_difference_is_of_exact_networks():
 
 @pytest.mark.parametrize(("kind", "near_miss"), CASES)
 @given(seed=SEEDS)
+@example(seed=110494)  # where the outputs' constants cancel, and a difference below their rounding is left
 @settings(max_examples=12, deadline=None)
 def test_the_verdict_is_right_in_floats(kind, near_miss, seed):
     generator = torch.Generator().manual_seed(seed)

@@ -133,7 +133,7 @@ def same_function(
         second = merged(q, found.part(slice(p.n, None)), tolerance)
         symmetry = _symmetry(first, second, tolerance)
         return Equality(True if symmetry else None, *facts, symmetry=symmetry)
-    x = _nonzero_at(d, found, parts)
+    x = _nonzero_at(d, found, parts, np.abs(p.c) + np.abs(q.c))
     if x is None:
         return Equality(None, *facts)
     return Equality(False, *facts, witness=Witness(x, p(x), q(x)))
@@ -188,17 +188,20 @@ def _symmetry(first: Merged, second: Merged, tolerance: float) -> Symmetry | Non
     return Symmetry(p, q, flips, normals, transfers, permutation, scales, tolerance)
 
 
-def _nonzero_at(d: ShallowReLU, found: Arrangement, parts: Invariants) -> Numbers | None:
+def _nonzero_at(
+    d: ShallowReLU, found: Arrangement, parts: Invariants, c: Shaped[np.ndarray, " k"]
+) -> Numbers | None:
     """An input where d, with its arrangement and invariants, is not zero beyond rounding, if one is found.
 
     Of an exact network, with invariants that are not all zero, there always is one. In floats the bound on
-    the rounding of d's value is rigorous: (m + 8) ε Σ |λ_i| ‖(w_i, b_i)‖₁ max(1, ‖x‖_∞).
+    the rounding of both networks' values is rigorous: (m + 8) ε (Σ |λ_i| ‖(w_i, b_i)‖₁ max(1, ‖x‖_∞) + c), where
+    c, the sum of their |c|, does not cancel as d's own may.
     """
     candidates = _candidates(d, found, parts)
     if d.exact:
         return next((x for x in candidates if any(d(x))), None)
     lengths = np.where(found.labels < 0, 2 * np.abs(d.b), np.abs(found.scales))  # ‖(w, b)‖₁ at most
-    scale, c = np.abs(d.V) @ lengths, np.abs(d.c)
+    scale = np.abs(d.V) @ lengths
     for x in candidates:
         terms = np.column_stack([d.V * np.maximum(d.W @ x + d.b, 0), d.c])
         values = np.abs([fsum(row) for row in terms.tolist()])  # fsum does not round
