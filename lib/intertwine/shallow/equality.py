@@ -194,7 +194,7 @@ def _nonzero_at(
     """An input where d, with its arrangement and invariants, is not zero beyond rounding, if one is found.
 
     Of an exact network, with invariants that are not all zero, there always is one. In floats the bound on
-    the rounding of both networks' values is rigorous: (m + 8) ε (Σ |λ_i| ‖(w_i, b_i)‖₁ max(1, ‖x‖_∞) + c), where
+    the rounding of both networks' values is rigorous: (m + 8) ε (Σ |λ_i| ‖(w_i, b_i)‖₁ max(1, ‖x‖_∞) + c);
     c, the sum of their |c|, does not cancel as d's own may.
     """
     candidates = _candidates(d, found, parts)

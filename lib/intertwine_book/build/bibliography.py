@@ -1,17 +1,20 @@
 """A Sphinx extension: the bibliography's labels are authors and year, as in the text."""
 
+import functools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pybtex.plugin import register_plugin
+from pybtex import plugin
 from pybtex.style.formatting.unsrt import Style
 from pybtex.style.labels import BaseLabelStyle
 
 
 def setup(app: Any) -> dict[str, bool]:
     """Called by Sphinx; the style is named by `bibtex_default_style` in `_config.yml`."""
-    register_plugin("pybtex.style.formatting", "authors_and_year", _Style)
+    plugin.register_plugin("pybtex.style.formatting", "authors_and_year", _Style)
+    # each citation looks for the style, in the files of all that is installed
+    plugin.entry_points = functools.cache(plugin.entry_points)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 

@@ -94,13 +94,14 @@ def _protect(app: Any, what: str, name: str, obj: Any, options: Any, lines: list
 
 def _process(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     keys, example = _keys(Path(app.srcdir, "references.bib")), False
+    own = _arguments(obj)
     links = _links(".".join(name.split(".")[:2]))
-    links = {word: full for word, full in links.items() if full != name and word not in _arguments(obj)}
+    links = {word: full for word, full in links.items() if full != name and word not in own}
     lines[:] = _typed(lines)
     for i, line in enumerate(lines):  # an example ends with the next blank line
         example = bool(line.strip()) and (example or line.lstrip().startswith(">>>"))
-        own = example or _TYPE.match(line)  # a type is no sentence
-        lines[i] = (line if own else as_we_write(line, links, keys)).replace(_COLON, ":")
+        as_is = example or _TYPE.match(line)  # a type is no sentence
+        lines[i] = (line if as_is else as_we_write(line, links, keys)).replace(_COLON, ":")
 
 
 def _typed(lines: list[str]) -> list[str]:

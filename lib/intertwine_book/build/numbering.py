@@ -1,5 +1,6 @@
 """A Sphinx extension: figures, equations, theorems, exercises and sections have numbers such as 3b.1."""
 
+import functools
 import re
 from typing import Any
 
@@ -9,7 +10,13 @@ _CHAPTER = re.compile(r"(\d+[a-z]?) · ")  # as a chapter's title begins
 def setup(app: Any) -> dict[str, bool]:
     """Called by Sphinx; a late listener, for Sphinx numbers through the whole book first."""
     app.connect("env-get-updated", _by_chapter, priority=900)
+    app.connect("write-started", _read_once)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _read_once(app: Any, builder: Any) -> None:
+    """Sphinx would read the whole page that a number is on from its file for each reference to the number."""
+    app.env.get_doctree = functools.cache(app.env.get_doctree)
 
 
 def _by_chapter(app: Any, env: Any) -> list[str]:

@@ -182,8 +182,9 @@ def needs(book: Book) -> dict[str, tuple[str, list[str]]]:
 
 def _jupyter_book(book: Book, report: Callable[[str, int], None]) -> None:
     root = book.root
-    ours_first = "import intertwine_book.build; from jupyter_book.cli.main import main; main()"  # see there
-    command = [sys.executable, "-c", ours_first, "build"]
+    start = "import gc; gc.set_threshold(20_000, 50, 50); "  # pages are graphs of many nodes, seldom garbage
+    start += "import intertwine_book.build; from jupyter_book.cli.main import main; main()"  # why: there
+    command = [sys.executable, "-c", start, "build"]
     command += [str(root / "book"), "--path-output", str(root)]
     command += ["--config", str(root / "_config.yml"), "--toc", str(root / "book/_toc.yml")]
     command += ["--warningiserror", "--nitpick", "--keep-going"]
