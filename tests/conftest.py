@@ -15,11 +15,14 @@ from typing import TYPE_CHECKING, Any
 import jaxtyping
 import pytest
 from hypothesis import settings
+from type_checks import decorator
 
 if (
     TYPE_CHECKING
 ):  # slow to import, for the process that starts the workers as well: a fixture imports what it needs
     from intertwine_book.build.layout import Book
+
+jaxtyping.jaxtyped = decorator  # before the library is imported
 
 # a law is tried on twenty draws, and no clock decides: workers share two cores
 settings.register_profile("laws", max_examples=20, deadline=None)
