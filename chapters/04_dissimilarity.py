@@ -548,19 +548,31 @@ def figure_5_diagonal(pair, networks):
     return cka_of(networks, pair)
 
 
-drawn_by = ["dataset", "width", "null_images", "nulls"]
+drawn_by = ["dataset", "width", "null_images"]
 
 
-@run.table(pair=range(min(pairs, 4)), uses=drawn_by)
-def untrained(pair):
+def untrained_pair(pair):
     seeds = (seed + 2 * pair, seed + 2 * pair + 1)
     fresh = (models.myrtle(**shape, seed=each).to(device) for each in seeds)
     shown = train.images[:null_images]  # for the statistics of batch norm
-    return cka_of([by_layer.used_to(shown, each) for each in fresh], pair)
+    return [by_layer.used_to(shown, each) for each in fresh]
+
+
+@run.table(pair=range(min(pairs, 4)), uses=[*drawn_by, "nulls"])
+def untrained(pair):
+    return cka_of(untrained_pair(pair), pair)
+
+
+@run.table(pair=range(min(pairs, 4)), uses=[*drawn_by, "images"])
+def table_2_untrained(pair):
+    options = {"nulls": 0, "generator": run.generator(pair)}
+    return by_layer.procrustes_by_layer(
+        *untrained_pair(pair), numbers, test.images, **options
+    )
 
 
 # %% tags=["remove-input"] figure="fig-live"
-story.live(table_2, figure_5_diagonal, untrained)
+story.live(table_2, figure_5_diagonal, untrained, table_2_untrained)
 
 # %% [markdown]
 # In {numref}`fig-live` training takes $G_{\mathrm{ReLU}}$-CKA at layer 14 from {glue:text}`live-fresh:.2f` to

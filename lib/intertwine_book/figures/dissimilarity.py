@@ -15,25 +15,26 @@ GROUP_TITLES = {"grelu": "G_ReLU", "orthogonal": "orthogonal"}
 """Group by its column → by its name."""
 
 
-def beside_nulls(procrustes: pd.DataFrame, cka: pd.DataFrame, untrained: pd.DataFrame) -> pd.DataFrame:
+def beside_nulls(
+    procrustes: pd.DataFrame, cka: pd.DataFrame, untrained: pd.DataFrame, untrained_procrustes: pd.DataFrame
+) -> pd.DataFrame:
     """The tables of `procrustes_by_layer` and `cka_by_layer` in long form, for a figure.
 
     Example:
         >>> values = dict.fromkeys(["grelu", "orthogonal", "grelu_null", "orthogonal_null"], 0.5)
-        >>> table = beside_nulls(*[pd.DataFrame({"layer": [3]} | values)] * 3)
+        >>> table = beside_nulls(*[pd.DataFrame({"layer": [3]} | values)] * 4)
         >>> table.groupby("panel", sort=False)["what"].unique().map(list)["CKA (figure 5)"]
         ['trained networks', 'shuffled images', 'untrained networks']
 
-    The third table is CKA of networks that were never trained. Columns panel, layer, group, what, value.
+    The third and fourth table are CKA and Procrustes of networks that were never trained. Columns panel,
+    layer, group, what, value.
     """
     rows = []
-    for panel, table in {PROCRUSTES: procrustes, CKA: cka}.items():
+    for panel, table, fresh in ((PROCRUSTES, procrustes, untrained_procrustes), (CKA, cka, untrained)):
         for group, title in GROUP_TITLES.items():
-            values = {TRAINED: table[group], SHUFFLED: table[f"{group}_null"]}
-            if panel == CKA:
-                values[UNTRAINED] = untrained[group]
-            for what, column in values.items():
-                layers = (untrained if what == UNTRAINED else table)["layer"]
+            shown = {TRAINED: table[group], SHUFFLED: table[f"{group}_null"], UNTRAINED: fresh[group]}
+            for what, column in shown.items():
+                layers = (fresh if what == UNTRAINED else table)["layer"]
                 place = {"panel": panel, "layer": layers, "group": title, "what": what, "value": column}
                 rows.append(pd.DataFrame(place))
     return pd.concat(rows, ignore_index=True)

@@ -75,8 +75,8 @@ def procrustes_by_layer(
     """Both Procrustes similarities of Table 2, layer by layer, with those of shuffled images.
 
     The layers are name → number in the paper; the generator draws the permutations of the images, over which
-    the null is averaged. Columns layer (the number), channels, and similarities, of which higher is more
-    similar: grelu, orthogonal, grelu_null, orthogonal_null.
+    the null is averaged; 0 `nulls` for none. Columns layer (the number), channels, and similarities, of which
+    higher is more similar: grelu, orthogonal, grelu_null, orthogonal_null.
     """
     whole = moments(model1, model2, list(layers), images, images)
     shuffled = []
@@ -88,7 +88,7 @@ def procrustes_by_layer(
         row |= {
             group: measure(*compressed(whole[name])).item() for group, measure in PROCRUSTES_BY_GROUP.items()
         }
-        for group, measure in PROCRUSTES_BY_GROUP.items():
+        for group, measure in PROCRUSTES_BY_GROUP.items() if shuffled else ():
             values = [measure(*compressed(draw[name])).item() for draw in shuffled]
             row[f"{group}_null"] = sum(values) / len(values)
         yield row
