@@ -124,6 +124,8 @@ def test_procrustes_by_layer_is_that_of_the_features_and_its_null_of_shuffled_on
             null = procrustes(X, Y[order], group, centred=False, spatial="samples")
             assert abs(table[f"{group}_null"][k] - null) < 1e-6
     assert list(table["layer"]) == [3, 6] and list(table["channels"]) == [3, 6]
+    alone = by_layer.procrustes_by_layer(*networks, NUMBERS, IMAGES, nulls=0, generator=generator())
+    assert alone.equals(table[["layer", "channels", "grelu", "orthogonal"]])
 
 
 def test_cka_by_layer_is_that_of_the_features(networks):

@@ -66,6 +66,25 @@ def test_at_layers_10_and_14_every_untrained_pair_is_more_alike_under_the_group_
     assert (untrained.min() > trained.max())[[10, 14]].all()
 
 
+def test_at_layers_6_10_and_14_every_untrained_pair_scores_more_by_procrustes_than_every_trained_one():
+    fresh, trained = (story.record(name) for name in ("table_2_untrained", "table_2"))
+    assert fresh["pair"].nunique() == 4 and FACTS["lost-low"] > 0.04 and FACTS["gain-most"] < 0.04
+    for group in ("grelu", "orthogonal"):
+        fresh_by, trained_by = (
+            t.pivot(index="pair", columns="layer", values=group) for t in (fresh, trained)
+        )
+        assert (fresh_by.min() > trained_by.max()).loc[[6, 10, 14]].all()
+        assert abs(FACTS["first-group" if group == "grelu" else "first-orthogonal"]) < 0.04
+
+
+def test_the_printed_procrustes_similarities_behind_layer_3_are_below_those_of_untrained_pairs():
+    printed = (
+        story.printed().query("panel == @PROCRUSTES and layer > 3").set_index(["group", "layer"])["value"]
+    )
+    fresh = MEANS[PROCRUSTES].xs(UNTRAINED, level="what")
+    assert (printed < fresh[printed.index]).all()
+
+
 def test_beside_batch_norms_as_they_start_training_would_seem_to_add_to_the_cka_of_the_group():
     assert FACTS["gain-as-started"] > 0.3 and story.record("untrained_as_started")["pair"].nunique() == 1
 
@@ -75,6 +94,11 @@ def test_in_narrower_networks_training_adds_more_to_linear_cka_and_to_that_of_th
     assert (gain.loc["orthogonal"] > story.above(CKA, UNTRAINED).loc["orthogonal"]).all()
     assert gain.loc["G_ReLU"].idxmax() == 6 and (gain.loc["G_ReLU", [6, 14]] > 0.08).all()
     assert story.record("untrained_width_16")["pair"].nunique() == 4
+    moved = story.above(PROCRUSTES, UNTRAINED, "width 16")
+    assert (
+        moved.max(axis=None) == moved[3].max()
+        and story.record("table_2_untrained_width_16")["pair"].nunique() == 4
+    )
 
 
 def test_dividing_channels_by_their_norm_changes_linear_cka_by_less_than_0_03():
