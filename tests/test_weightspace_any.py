@@ -818,6 +818,7 @@ class Grouped(nn.Module):
         return F.grouped_mm(F.grouped_mm(x, self.a, offs=ends).relu(), self.b, offs=ends)
 
 
+@pytest.mark.skipif(not hasattr(F, "grouped_mm"), reason="this torch has no grouped_mm")
 def test_experts_move_alike():
     model, x = Grouped().eval(), torch.randn(8, 4, generator=torch.Generator().manual_seed(0))
     space = find_symmetries(model, x, check=False)

@@ -59,8 +59,8 @@ def flip(p: ShallowReLU, S: Iterable[int], kappa: int | float = 1) -> ShallowReL
     Example:
         >>> p = ShallowReLU([[1, 0], [0, 1], [-1, -1]], [0, 0, 1], [[1, 1, 1]], [0])
         >>> q = flip(p, [0, 1, 2])
-        >>> q.c.tolist(), (p([[5, -7]]) == q([[5, -7]])).all()
-        ([1], np.True_)
+        >>> q.c.tolist(), p([[5, -7]]).tolist() == q([[5, -7]]).tolist()
+        ([1], True)
 
     Args:
         S: a set of neurons, numbered from 0; to name one twice changes nothing.

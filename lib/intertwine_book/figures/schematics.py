@@ -23,8 +23,8 @@ def canvas(width: float, height: float) -> tuple[Figure, Axes]:
 
     Example:
         >>> figure, axis = canvas(9.0, 3.0)
-        >>> axis.get_xlim()
-        (np.float64(0.0), np.float64(9.0))
+        >>> [*map(float, axis.get_xlim())]
+        [0.0, 9.0]
     """
     figure, axis = new_figure(height=height * 5.8 / width)
     axis.set(xlim=(0, width), ylim=(0, height), aspect="equal")

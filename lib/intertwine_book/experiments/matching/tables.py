@@ -42,7 +42,7 @@ def ways(stitches: pd.DataFrame) -> pd.DataFrame:
     The values are relative accuracies; 1 minus each is in ``lost_by_…``.
     """
     found = _wide(stitches, PLACE, "relative_accuracy")
-    return _with_losses(found, found.columns[len(PLACE) :])
+    return _with_losses(found, [*found.columns[len(PLACE) :]])
 
 
 def by_pair(stitches: pd.DataFrame) -> pd.DataFrame:

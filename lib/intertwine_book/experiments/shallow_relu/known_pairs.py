@@ -28,8 +28,8 @@ def known_pair(
 
     Example:
         >>> p, q, equal = known_pair("hidden flips", generator=torch.Generator().manual_seed(0))
-        >>> equal, (p([[7] * p.m]) == q([[7] * p.m])).all()
-        (True, np.True_)
+        >>> equal, p([[7] * p.m]).tolist() == q([[7] * p.m]).tolist()
+        (True, True)
 
     The second is made of the first as one of `PAIR_KINDS` says, before a random element of H_n acts. A near
     miss differs by εσ(w·x + b), ε w·x, or the constant ε. The networks have one to three inputs and outputs.

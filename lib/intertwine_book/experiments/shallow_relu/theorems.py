@@ -184,8 +184,8 @@ def density(sizes: Iterable[int], trials: int, *, generator: torch.Generator) ->
 
     Example:
         >>> table = density([1, 0], 5, generator=torch.Generator().manual_seed(0))
-        >>> table[table["size"] == 0]["generic"].all()
-        np.True_
+        >>> all(table[table["size"] == 0]["generic"])
+        True
 
     Columns size, trial, generic, hidden (the number of hidden symmetries of 12 neurons with 3 inputs).
     """
