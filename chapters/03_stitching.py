@@ -455,8 +455,8 @@ for name, network in {"frozen": stitched, "re-estimated": ours}.items():
 # (sec-connected)=
 # ## Are two trained networks one, up to symmetry?
 #
-# *Not quite, at width 16: a symmetry lowers the barrier between two networks from {glue:text}`barrier-trained:.0f`
-# to {glue:text}`barrier-matched:.0f` points.*
+# *Almost, at the paper's width: a symmetry lowers the barrier between two networks from {glue:text}`barrier-trained:.0f`
+# to {glue:text}`barrier-matched:.0f` points. At width 16 it leaves {glue:text}`barrier-matched-narrow:.0f`.*
 # A stitch asks about one layer.
 # Now look for the element of the *whole* group that brings one network closest to another.
 # Had training differed by symmetries alone, the matched networks would be equal.
@@ -467,9 +467,9 @@ for name, network in {"frozen": stitched, "re-estimated": ours}.items():
 #
 # in points; *lower is better*; recorded at five points, $t = 0, \frac14, \frac12, \frac34, 1$.
 # Averaging two networks shrinks the variance of their activations, so batch norm matters once more.
-# The numbers above are with re-estimated statistics.
-# With interpolated ones the matched networks have a barrier of {glue:text}`barrier-matched-interpolated:.0f` points
-# ({numref}`fig-connectivity`).
+# The numbers above are with re-estimated statistics ({numref}`fig-connectivity`).
+# With interpolated ones the matched networks have a barrier of {glue:text}`barrier-interpolated:.0f` points at width 64
+# and of {glue:text}`barrier-interpolated-narrow:.0f` at width 16.
 # {doc}`01d_orbits` shows how such a symmetry is found.
 
 # %% tags=["remove-input"] figure="fig-connectivity"
@@ -477,8 +477,9 @@ story.connected()
 
 # %% [markdown]
 # *What would change it.*
-# Width: {cite}`ainsworth2023` match wide ResNets on CIFAR-10 without a barrier.
-# Our four pairs have a quarter of the paper's width, and the barrier at other widths is not recorded.
+# More networks: width 64 has {glue:text}`barrier-pairs:.0f` pairs, width 16 {glue:text}`barrier-pairs-narrow:.0f`.
+# More points on the line, or more than {glue:text}`line-images:,.0f` test images: the barrier is the largest of few differences.
+# Greater width: {cite}`ainsworth2023` match wide ResNets on CIFAR-10 without a barrier.
 #
 # ## Run it yourself
 #
@@ -727,7 +728,7 @@ mean_curves(curves, "channel", "cosine", "front", panels="layer")
 # :label: ex-open
 # *Open.*
 # At width 16 the group loses {glue:text}`narrow-low:.0f` to {glue:text}`narrow-high:.0f` points,
-# and matching the whole network leaves a barrier of {glue:text}`barrier-matched:.0f`.
+# and matching the whole network leaves a barrier of {glue:text}`barrier-matched-narrow:.0f`.
 # Which smallest family of maps, closed under composition and inverse, loses less than 3?
 # Try a permutation of *groups* of channels with a matrix in each.
 # :::
@@ -748,7 +749,7 @@ mean_curves(curves, "channel", "cosine", "front", panels="layer")
 #   Between independent networks the search starts from activations and goes on by the loss, with a
 #   straight-through gradient.
 # - Matched by a symmetry, two networks are joined by a line with a barrier of {glue:text}`barrier-matched:.0f`
-#   points instead of {glue:text}`barrier-trained:.0f` (width 16, batch norm re-estimated).
+#   points instead of {glue:text}`barrier-trained:.0f` (width 64, batch norm re-estimated).
 # - State the protocol: batch norm frozen or re-estimated, the epoch chosen on which images,
 #   the shortcut passed on or stitched.
 #

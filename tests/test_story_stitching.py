@@ -4,6 +4,7 @@ import pandas as pd
 
 from intertwine_book.results import interval
 from intertwine_book.stories import stitching as story
+from intertwine_book.stories.told import WIDTH_ENDINGS
 
 WIDE, NARROW = story.mean(), story.mean("stitched_width_16")
 
@@ -109,12 +110,17 @@ def test_at_every_slope_the_networks_of_width_4_lose_too_much_to_decide():
     assert slopes["pair"].nunique() == 4 and slopes.filter(like="slope_").min(axis=None) > 30
 
 
-def test_a_symmetry_removes_most_of_the_barrier_and_not_all_of_it():
-    height = story.barriers()
-    for norm in ("interpolated", "re-estimated"):
-        trained, matched = height.loc[["as trained", "matched by activations"], norm]
-        assert 0 < matched < trained / 3
-    each = story.record("barriers").pivot(index=["pair", "batch_norm"], columns="way", values="barrier")
-    assert len(each) == 8 and (each["matched by activations"] < each["as trained"] / 2).all()
-    lines = story.record("connectivity").groupby(["batch_norm", "way", "fraction"])["accuracy"].mean()
-    assert (lines.unstack("fraction").idxmin(axis=1) == 0.5).all()  # so that halfway is the worst point
+def test_a_symmetry_removes_nearly_all_of_the_barrier_at_the_papers_width_and_less_at_a_quarter_of_it():
+    each = {
+        width: story.record(f"barriers{end}")
+        .query("batch_norm == 're-estimated'")
+        .pivot(index="pair", columns="way", values="barrier")
+        for width, end in WIDTH_ENDINGS.items()
+    }
+    wide, narrow = each["width 64"], each["width 16"]
+    assert len(wide) == 2 and len(narrow) == 4
+    assert (wide["matched by activations"] < 5).all() and (wide["as trained"] > 50).all()
+    assert (narrow["matched by activations"] < narrow["as trained"] / 4).all()
+    assert narrow["matched by activations"].min() > 1.5 * wide["matched by activations"].max()
+    worst = story.lines().pivot_table("accuracy", ["width", "way"], "fraction").idxmin(axis=1)
+    assert (worst.xs("as trained", level="way") == 0.5).all()

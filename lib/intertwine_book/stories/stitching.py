@@ -6,10 +6,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from intertwine_book.figures import style
-from intertwine_book.figures.curves import mean_curves
+from intertwine_book.figures.curves import mean_curves, single_curves
 from intertwine_book.figures.dots import dots
-from intertwine_book.results import on_record
-from intertwine_book.stories.told import span
+from intertwine_book.results import on_record, recorded
+from intertwine_book.stories.told import WIDTH_ENDINGS, span
 
 record = partial(on_record, "03_stitching")
 
@@ -94,14 +94,15 @@ def printed_blocks() -> pd.DataFrame:
     return table.assign(place=table["layer"].map(_place))
 
 
-def barriers() -> pd.DataFrame:
+def barriers(width: str = "width 64") -> pd.DataFrame:
     """Mean barrier in points: a row for each way, a column for what is done with batch norm."""
-    return record("barriers").pivot_table("barrier", "way", "batch_norm")
+    return record(f"barriers{WIDTH_ENDINGS[width]}").pivot_table("barrier", "way", "batch_norm")
 
 
-def halfway() -> pd.DataFrame:
-    """Mean accuracy halfway between two networks, batch norm re-estimated."""
-    return record("connectivity").query("fraction == 0.5").pivot_table("accuracy", "way", "batch_norm")
+def lines() -> pd.DataFrame:
+    """Accuracy on the line between two networks at both widths, batch norm re-estimated."""
+    parts = [record(f"connectivity{end}").assign(width=width) for width, end in WIDTH_ENDINGS.items()]
+    return pd.concat(parts).query("batch_norm == 're-estimated'")
 
 
 def penalties() -> Figure:
@@ -166,10 +167,10 @@ def residual_blocks() -> Figure:
 def connected() -> Figure:
     """Accuracy on the line between two networks, as trained and matched."""
     ways = {"as trained": "orange", "matched by weights": "green", "matched by activations": "blue"}
-    return mean_curves(
-        record("connectivity"),
-        *("fraction", "accuracy", "way"),
-        panels="batch_norm",
+    return single_curves(
+        lines().sort_values("width"),
+        *("fraction", "accuracy", "way", "pair"),
+        panels="width",
         colours={way: style.COLOURS[colour] for way, colour in ways.items()},
         xlabel="fraction of the way",
         ylabel="accuracy, %",
@@ -236,10 +237,14 @@ def _residual() -> dict[str, float]:
 
 
 def _barriers() -> dict[str, float]:
-    height, half = barriers(), halfway()["re-estimated"]
     short = {"trained": "as trained", "matched": "matched by activations"}
-    return {
-        **{f"barrier-{name}": height.loc[way, "re-estimated"] for name, way in short.items()},
-        **{f"worst-{name}": half[way] for name, way in short.items()},
-        "barrier-matched-interpolated": height.loc["matched by activations", "interpolated"],
-    }
+    found: dict[str, float] = {}
+    for width, ending in {"width 64": "", "width 16": "-narrow"}.items():
+        height = barriers(width)
+        found |= {f"barrier-{name}{ending}": height.loc[way, "re-estimated"] for name, way in short.items()}
+        found[f"barrier-interpolated{ending}"] = height.loc["matched by activations", "interpolated"]
+        found[f"barrier-pairs{ending}"] = record(f"barriers{WIDTH_ENDINGS[width]}")["pair"].nunique()
+    *_, (_, wide) = recorded("03_stitching", "connectivity").values()
+    found |= {f"line-{name}": wide["parameters"][name] for name in ("epochs", "images")}
+    half = lines().query("fraction == 0.5 and width == 'width 64'").groupby("way")["accuracy"].mean()
+    return found | {f"worst-{name}": half[way] for name, way in short.items()}
