@@ -40,3 +40,5 @@ def span(**values: pd.Series) -> dict[str, float]:
 
 
 _ENDS = (("low", "min"), ("high", "max"))
+WIDTH_ENDINGS = {"width 64": "", "width 16": "_width_16"}
+"""Width of networks → end of the names of their tables."""
