@@ -455,8 +455,9 @@ for name, network in {"frozen": stitched, "re-estimated": ours}.items():
 # (sec-connected)=
 # ## Are two trained networks one, up to symmetry?
 #
-# *Almost, at the paper's width: a symmetry lowers the barrier between two networks from {glue:text}`barrier-trained:.0f`
-# to {glue:text}`barrier-matched:.0f` points. At width 16 it leaves {glue:text}`barrier-matched-narrow:.0f`.*
+# *Almost, at the paper's width: a symmetry lowers the barrier between two networks
+# from {glue:text}`barrier-trained:.0f` to {glue:text}`barrier-matched:.0f` points.
+# At width 16 it leaves {glue:text}`barrier-matched-narrow:.0f`.*
 # A stitch asks about one layer.
 # Now look for the element of the *whole* group that brings one network closest to another.
 # Had training differed by symmetries alone, the matched networks would be equal.
@@ -468,8 +469,8 @@ for name, network in {"frozen": stitched, "re-estimated": ours}.items():
 # in points; *lower is better*; recorded at five points, $t = 0, \frac14, \frac12, \frac34, 1$.
 # Averaging two networks shrinks the variance of their activations, so batch norm matters once more.
 # The numbers above are with re-estimated statistics ({numref}`fig-connectivity`).
-# With interpolated ones the matched networks have a barrier of {glue:text}`barrier-interpolated:.0f` points at width 64
-# and of {glue:text}`barrier-interpolated-narrow:.0f` at width 16.
+# With interpolated ones the matched networks have a barrier of {glue:text}`barrier-interpolated:.0f` points
+# at width 64 and of {glue:text}`barrier-interpolated-narrow:.0f` at width 16.
 # {doc}`01d_orbits` shows how such a symmetry is found.
 
 # %% tags=["remove-input"] figure="fig-connectivity"
@@ -478,7 +479,8 @@ story.connected()
 # %% [markdown]
 # *What would change it.*
 # More networks: width 64 has {glue:text}`barrier-pairs:.0f` pairs, width 16 {glue:text}`barrier-pairs-narrow:.0f`.
-# More points on the line, or more than {glue:text}`line-images:,.0f` test images: the barrier is the largest of few differences.
+# More points on the line, or more than {glue:text}`line-images:,.0f` test images:
+# the barrier is the largest of few differences.
 # Greater width: {cite}`ainsworth2023` match wide ResNets on CIFAR-10 without a barrier.
 #
 # ## Run it yourself
