@@ -478,7 +478,8 @@ story.connected()
 
 # %% [markdown]
 # *What would change it.*
-# More networks: there are {glue:text}`barrier-pairs:.0f` pairs of width 64, and {glue:text}`barrier-pairs-narrow:.0f` of width 16.
+# More networks: there are {glue:text}`barrier-pairs:.0f` pairs of width 64,
+# and {glue:text}`barrier-pairs-narrow:.0f` of width 16.
 # More points on the line, or more than {glue:text}`line-images:,.0f` test images:
 # the barrier is the largest of few differences.
 # Greater width: {cite}`ainsworth2023` match wide ResNets on CIFAR-10 without a barrier.
