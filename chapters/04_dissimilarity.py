@@ -328,7 +328,7 @@ story.table_2()
 # - *Shuffled images have a CKA of 0, and untrained networks do not.*
 #   At layer 10 linear CKA is {glue:text}`linear-10:.2f` for trained pairs
 #   and {glue:text}`linear-fresh-10:.2f` for untrained ones.
-# - *$G_{\mathrm{ReLU}}$-CKA falls by training*, beside untrained pairs whose batch norms know the images:
+# - *$G_{\mathrm{ReLU}}$-CKA is lower in trained pairs* than in untrained ones whose batch norms know the images:
 #   by {glue:text}`group-loss-6:.2f`, {glue:text}`group-loss:.2f` and {glue:text}`group-loss-14:.2f` at layers 6, 10
 #   and 14 ({numref}`fig-trained-minus-untrained`).
 #   At layers 10 and 14 every untrained pair is more alike than every trained one.

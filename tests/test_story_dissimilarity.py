@@ -86,7 +86,7 @@ def test_each_above_its_own_null_trained_and_untrained_pairs_score_nearly_the_sa
     assert (alike.loc[[6, 10, 14]] < -0.05).all()
 
 
-def test_the_printed_procrustes_similarities_behind_layer_3_are_below_those_of_untrained_pairs():
+def test_the_printed_procrustes_similarities_after_layer_3_are_below_those_of_untrained_pairs():
     printed = (
         story.printed().query("panel == @PROCRUSTES and layer > 3").set_index(["group", "layer"])["value"]
     )

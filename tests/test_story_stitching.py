@@ -122,5 +122,13 @@ def test_a_symmetry_removes_nearly_all_of_the_barrier_at_the_papers_width_and_le
     assert (wide["matched by activations"] < 5).all() and (wide["as trained"] > 50).all()
     assert (narrow["matched by activations"] < narrow["as trained"] / 4).all()
     assert narrow["matched by activations"].min() > 1.5 * wide["matched by activations"].max()
-    worst = story.lines().pivot_table("accuracy", ["width", "way"], "fraction").idxmin(axis=1)
-    assert (worst.xs("as trained", level="way") == 0.5).all()
+    for norm in ("interpolated", "re-estimated"):
+        trained, matched = story.barriers().loc[["as trained", "matched by activations"], norm]
+        assert 0 < matched < trained / 3
+    both = story.record("barriers").pivot(index=["pair", "batch_norm"], columns="way", values="barrier")
+    assert len(both) == 4 and (both["matched by activations"] < both["as trained"] / 2).all()
+    for end in WIDTH_ENDINGS.values():
+        lines = (
+            story.record(f"connectivity{end}").groupby(["batch_norm", "way", "fraction"])["accuracy"].mean()
+        )
+        assert (lines.unstack("fraction").idxmin(axis=1) == 0.5).all()  # so that halfway is the worst point

@@ -10,7 +10,6 @@ import typing
 from collections.abc import Callable
 from typing import Any
 
-from beartype import beartype
 from jaxtyping import config, jaxtyped
 
 
@@ -24,7 +23,7 @@ def checked(function: Callable[..., Any], typechecker: Callable[..., Any]) -> Ca
         except NameError:  # a name that only the type checker of an editor imports
             return jaxtyped(function, typechecker=typechecker)
         function.__annotations__ = hints
-        plain = beartype(function)
+        plain = typechecker(function)
         if not any("jaxtyping." in repr(hint) for hint in hints.values()):
             return plain
 

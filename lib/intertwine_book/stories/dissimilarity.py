@@ -164,13 +164,12 @@ def _beside_nulls() -> dict[str, Any]:
     found |= span(lost=-above(PROCRUSTES, UNTRAINED)[[6, 10, 14]].stack())
     fresh_nulls = record("table_2_untrained")[["grelu_null", "orthogonal_null"]]
     found |= span(**{"fresh-null": fresh_nulls.stack()})
-    by_layer = gains().groupby(["panel", "group", "layer"])["value"].mean()
-    found["procrustes-most"] = by_layer[PROCRUSTES].abs().max()
-    found["close-most"] = max(found["procrustes-most"], by_layer[CKA, "orthogonal"].abs().max())
-    by_layer = gains("width 16").groupby(["panel", "group", "layer"])["value"].mean()
-    found["narrow-procrustes-gain"] = by_layer[PROCRUSTES].max()
+    by = {width: gains(width).pivot_table("value", ["panel", "group"], "layer") for width in WIDTH_ENDINGS}
+    gain, narrow = by["width 64"].loc[CKA], by["width 16"].loc[CKA]
+    found["procrustes-most"] = by["width 64"].loc[PROCRUSTES].abs().max(axis=None)
+    found["close-most"] = max(found["procrustes-most"], gain.loc["orthogonal"].abs().max())
+    found["narrow-procrustes-gain"] = by["width 16"].loc[PROCRUSTES].max(axis=None)
     found |= {"rise": rise("width 64").mean(), "rise-low": low, "rise-high": high}
-    gain, narrow = (above(CKA, UNTRAINED, width) for width in ("width 64", "width 16"))
     found |= {"linear-gain": gain.loc["orthogonal"].max(), "group-loss": -gain.loc["G_ReLU"].min()}
     found |= {f"group-loss-{layer}": -gain.loc["G_ReLU", layer] for layer in (6, 14)}
     found["linear-fresh-low"] = means()[CKA, "orthogonal", UNTRAINED].min()
