@@ -455,22 +455,27 @@ for name, network in {"frozen": stitched, "re-estimated": ours}.items():
 # (sec-connected)=
 # ## Are two trained networks one, up to symmetry?
 #
-# *Almost, at the paper's width: a symmetry lowers the barrier between two networks
-# from {glue:text}`barrier-trained:.0f` to {glue:text}`barrier-matched:.0f` points.
-# At width 16 it leaves {glue:text}`barrier-matched-narrow:.0f`.*
+# *No, but a symmetry and re-estimated batch norm nearly join them by a line.
+# At width 64 matching lowers the barrier from {glue:text}`barrier-trained:.0f`
+# to {glue:text}`barrier-matched:.0f` points, at width 16 from {glue:text}`barrier-trained-narrow:.0f`
+# to {glue:text}`barrier-matched-narrow:.0f`.*
 # A stitch asks about one layer.
-# Now look for the element of the *whole* group that brings one network closest to another.
+# Now look for an element of the *whole* group that brings one network close to another.
 # Had training differed by symmetries alone, the matched networks would be equal.
 # Ask for less: that the line between them has good networks on it.
-# With $a(t)$ for the accuracy of the weights $(1-t)W_1 + tW_2$, the *barrier* is
+# With $a(t)$ for the accuracy of the network with weights $(1-t)W_1 + tW_2$, the *barrier* is
 #
 # $$\max_{0\le t\le1}\ (1-t)\,a(0) + t\,a(1) - a(t),$$ (eq-barrier)
 #
 # in points; *lower is better*; recorded at five points, $t = 0, \frac14, \frac12, \frac34, 1$.
 # Averaging two networks shrinks the variance of their activations, so batch norm matters once more.
-# The numbers above are with re-estimated statistics ({numref}`fig-connectivity`).
-# With interpolated ones the matched networks have a barrier of {glue:text}`barrier-interpolated:.0f` points
-# at width 64 and of {glue:text}`barrier-interpolated-narrow:.0f` at width 16.
+# Here its statistics are estimated again at every $t$ ({numref}`fig-connectivity`).
+# If they are interpolated, matching lowers the barrier
+# from {glue:text}`barrier-trained-interpolated:.0f` to {glue:text}`barrier-interpolated:.0f` points at width 64,
+# and leaves {glue:text}`barrier-interpolated-narrow:.0f` at width 16.
+# Units are matched by activations on 500 training images.
+# Matched by weights, {glue:text}`barrier-weights:.0f` points are left at width 64
+# and {glue:text}`barrier-weights-narrow:.0f` at width 16.
 # {doc}`01d_orbits` shows how such a symmetry is found.
 
 # %% tags=["remove-input"] figure="fig-connectivity"
@@ -478,11 +483,15 @@ story.connected()
 
 # %% [markdown]
 # *What would change it.*
-# More networks: there are {glue:text}`barrier-pairs:.0f` pairs of width 64,
-# and {glue:text}`barrier-pairs-narrow:.0f` of width 16.
-# More points on the line, or more than {glue:text}`line-images:,.0f` test images:
-# the barrier is the largest of few differences.
-# Greater width: {cite}`ainsworth2023` match wide ResNets on CIFAR-10 without a barrier.
+#
+# - A better search: neither way need find the best element, so a symmetry may leave less.
+# - More networks: there are {glue:text}`barrier-pairs:.0f` pairs of width 64,
+#   and {glue:text}`barrier-pairs-narrow:.0f` of width 16, all trained for {glue:text}`line-epochs:.0f` epochs.
+# - More points on the line, which can only raise a barrier:
+#   as trained, accuracy at a quarter of the way is still {glue:text}`quarter-trained:.0f` %.
+# - More test images: with {glue:text}`line-images:,.0f`, an accuracy halfway has a standard error
+#   of {glue:text}`line-error:.1f` points.
+# - Greater width: {cite}`ainsworth2023` match much wider ResNets on CIFAR-10 without a barrier in the loss.
 #
 # ## Run it yourself
 #
@@ -731,7 +740,7 @@ mean_curves(curves, "channel", "cosine", "front", panels="layer")
 # :label: ex-open
 # *Open.*
 # At width 16 the group loses {glue:text}`narrow-low:.0f` to {glue:text}`narrow-high:.0f` points,
-# and matching the whole network leaves a barrier of {glue:text}`barrier-matched-narrow:.0f`.
+# and matching the whole network by activations leaves a barrier of {glue:text}`barrier-matched-narrow:.0f`.
 # Which smallest family of maps, closed under composition and inverse, loses less than 3?
 # Try a permutation of *groups* of channels with a matrix in each.
 # :::

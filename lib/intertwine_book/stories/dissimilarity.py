@@ -165,7 +165,7 @@ def _beside_nulls() -> dict[str, Any]:
     fresh_nulls = record("table_2_untrained")[["grelu_null", "orthogonal_null"]]
     found |= span(**{"fresh-null": fresh_nulls.stack()})
     by = {width: gains(width).pivot_table("value", ["panel", "group"], "layer") for width in WIDTH_ENDINGS}
-    gain, narrow = by["width 64"].loc[CKA], by["width 16"].loc[CKA]
+    gain, narrow = (above(CKA, UNTRAINED, width) for width in WIDTH_ENDINGS)
     found["procrustes-most"] = by["width 64"].loc[PROCRUSTES].abs().max(axis=None)
     found["close-most"] = max(found["procrustes-most"], gain.loc["orthogonal"].abs().max())
     found["narrow-procrustes-gain"] = by["width 16"].loc[PROCRUSTES].max(axis=None)

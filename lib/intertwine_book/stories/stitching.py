@@ -237,14 +237,18 @@ def _residual() -> dict[str, float]:
 
 
 def _barriers() -> dict[str, float]:
-    short = {"trained": "as trained", "matched": "matched by activations"}
+    short = {"trained": "as trained", "matched": "matched by activations", "weights": "matched by weights"}
     found: dict[str, float] = {}
     for width, ending in {"width 64": "", "width 16": "-narrow"}.items():
         height = barriers(width)
         found |= {f"barrier-{name}{ending}": height.loc[way, "re-estimated"] for name, way in short.items()}
         found[f"barrier-interpolated{ending}"] = height.loc["matched by activations", "interpolated"]
+        found[f"barrier-trained-interpolated{ending}"] = height.loc["as trained", "interpolated"]
         found[f"barrier-pairs{ending}"] = record(f"barriers{WIDTH_ENDINGS[width]}")["pair"].nunique()
     *_, (_, wide) = recorded("03_stitching", "connectivity").values()
     found |= {f"line-{name}": wide["parameters"][name] for name in ("epochs", "images")}
-    half = lines().query("fraction == 0.5 and width == 'width 64'").groupby("way")["accuracy"].mean()
-    return found | {f"worst-{name}": half[way] for name, way in short.items()}
+    means = lines().query("width == 'width 64'").pivot_table("accuracy", "way", "fraction")
+    share = means.loc["matched by activations", 0.5] / 100
+    found["line-error"] = 100 * (share * (1 - share) / found["line-images"]) ** 0.5
+    found["quarter-trained"] = means.loc["as trained", 0.25]
+    return found | {f"worst-{name}": means.loc[way, 0.5] for name, way in short.items()}
