@@ -298,6 +298,19 @@ def test_an_exact_copy_has_no_distance_where_the_cosine_form_has():
     assert max(cosines) > 1e-4
 
 
+@given(st.floats(-16, 1), st.sampled_from(["orthogonal", "rotation"]), st.integers(0, 99))
+def test_procrustes_has_all_digits_of_the_residual_at_every_distance(exponent, group, seed):
+    X = normal(50, 6, seed=seed)
+    Y = X @ torch.linalg.qr(normal(6, 6, seed=seed, stream=1)).Q + 10**exponent * normal(50, 6, seed=seed, stream=2)
+    A, B = ((Z - Z.mean(0)).numpy() for Z in (X, Y))
+    A, B = A / np.linalg.norm(A), B / np.linalg.norm(B)
+    U, _, Vh = np.linalg.svd(A.T @ B)
+    U[:, -1] *= np.linalg.det(U @ Vh) if group == "rotation" else 1
+    residual = np.linalg.norm(A @ (U @ Vh) - B)
+    assert abs(2 * (1 - procrustes(X, Y, group)) - residual) < 2e-14
+    assert abs(2 * (1 - procrustes(X, Y, group, dtype=torch.float32)) - residual) < 4e-6
+
+
 def test_widths_that_differ_get_zeros_and_dead_units_are_left_out():
     X, Y = normal(20, 3, seed=0), normal(20, 5, seed=0, stream=1)
     wide = torch.cat([X, torch.zeros(20, 2)], 1)
@@ -497,6 +510,18 @@ def test_everything_public_is_documented_with_an_example():
         value = getattr(similarity, name)
         if callable(value):
             assert "Example:" in value.__doc__, name
+
+
+@pytest.mark.parametrize("exponent", [-140, -100, 0, 100])
+@pytest.mark.parametrize("given", [torch.float32, torch.float64])
+def test_float32_arithmetic_stands_large_means_and_sizes_at_the_ends_of_its_range(given, exponent):
+    X, Y = (normal(40, 5, seed=seed) + torch.tensor([0.0, 10, 1, 5, 3]) for seed in (0, 1))
+    moved = (X * 2.0**exponent).to(given)
+    few = given == torch.float32 and exponent == -140  # such numbers have three digits
+    for measure in (procrustes, soft_matching, partial(procrustes, group="grelu")):
+        found = measure(moved, Y.to(given), dtype=torch.float32)
+        tolerance = 1e-3 if few else 1e-5
+        assert abs(found - measure(X, Y)) < tolerance
 
 
 @pytest.mark.parametrize("widths", [(5, 5), (5, 8), (200, 150), (60, 30)])

@@ -1,5 +1,6 @@
 """The first steps of every measure: check two sets of features, choose the samples, and centre."""
 
+import math
 from typing import Any, Literal, get_args
 
 import torch
@@ -14,12 +15,19 @@ Spatial = Literal["samples", "features", "sum", "mean"]
 
 
 def pair(
-    X: Tensor, Y: Tensor, spatial: Spatial | None, *, least: int = 2, kernel: bool = False
+    X: Tensor,
+    Y: Tensor,
+    spatial: Spatial | None,
+    *,
+    least: int = 2,
+    kernel: bool = False,
+    dtype: torch.dtype = torch.float64,
 ) -> tuple[Float[Tensor, "n ..."], Float[Tensor, "n ..."]]:
-    """X and Y in float64 with one row a sample, or as (n, positions, c) where kernels are summed over space.
+    """X and Y with one row a sample, or as (n, positions, c) where kernels are summed over space.
 
     Features (n, c) have one position, and need no `spatial`; `least` is the number of samples that the
-    measure needs, and "sum" takes a measure with a `kernel`.
+    measure needs, and "sum" takes a measure with a `kernel`. They are in `dtype`, or as they were given where
+    that is more exact, as digits that a mean takes away are gone once features are rounded.
     """
     for Z in (X, Y):
         check_tensor(Z)
@@ -51,12 +59,15 @@ def pair(
     for Z in (X, Y):
         if not Z.sum(dtype=torch.float64).isfinite():
             raise ValueError("Expected finite features, was given NaN, infinite or huge ones: find where.")
-    return arranged(X, spatial), arranged(Y, spatial)
+    return arranged(X, spatial, dtype), arranged(Y, spatial, dtype)
 
 
-def arranged(X: Tensor, spatial: Spatial | None) -> Float[Tensor, "n ..."]:
-    """The rows of one set of features, in float64."""
-    return rows_of(X.double()) if spatial == "samples" else flat(X.double(), spatial)
+def arranged(
+    X: Tensor, spatial: Spatial | None, dtype: torch.dtype = torch.float64
+) -> Float[Tensor, "n ..."]:
+    """The rows of one set of features, in `dtype` or their own, which is more exact."""
+    X = X.to(torch.promote_types(X.dtype, dtype))
+    return rows_of(X) if spatial == "samples" else flat(X, spatial)
 
 
 def flat(X: Float[Tensor, "n ..."], spatial: Spatial | None) -> Float[Tensor, "n ..."]:
@@ -81,7 +92,8 @@ def centred(X: Float[Tensor, "n ..."]) -> Float[Tensor, "n ..."]:
 def scaled(X: Float[Tensor, "n ..."]) -> Float[Tensor, "n ..."]:
     """X times the power of 2 that brings its largest entry to between ½ and 1: exact; no square overflows."""
     exponent = torch.frexp(X.detach().abs().amax()).exponent
-    most = exponent.clamp(-1000, 1000)  # 2^-exponent itself may be too large
+    limit = math.frexp(torch.finfo(X.dtype).max)[1] - 24
+    most = exponent.clamp(-limit, limit)  # 2^-exponent itself may be too large
     X = X * torch.exp2(-most.double())
     return X if most == exponent else X * torch.exp2((most - exponent).double())
 
