@@ -47,8 +47,8 @@
 #
 # Without a map the back is wrong about two images, after a permutation about one.
 # A permutation *with positive scalings* makes no error.
-# If training differed only by symmetries of the weights, such a map would lose nothing between any two networks.
-# In trained networks it loses accuracy; how much depends on where the search for it starts.
+# If two trained networks differed only by a symmetry of the weights, such a map would lose nothing between them.
+# In practice it loses accuracy; how much depends on where the search for it starts.
 
 # %% tags=["hide-input"]
 from copy import deepcopy
@@ -126,7 +126,9 @@ drawings.stitch_diagram()
 #
 # in points of accuracy: *lower is better*, and 0 means that nothing is lost.
 # The networks are *Myrtle CNNs*: four convolutions, each with batch norm and ReLU, then a linear layer.
-# The paper counts the four ReLUs as layers 3, 6, 10 and 14; in the code they are `relu1` to `relu4`.
+# Their *width* is the number of channels of the first convolution.
+# The paper counts every operation, so that the four ReLUs are its layers 3, 6, 10 and 14;
+# in the code they are `relu1` to `relu4`.
 # This page trains small ones on handwritten digits: $f$, and $\tilde f$, which the code calls `g`.
 
 # %%
@@ -163,7 +165,8 @@ theirs = stitch(f, g, kind="least squares", **same)
 assert relative_error(stitched(few.images), theirs(few.images)) < 1e-3
 
 # %% [markdown]
-# The last lines check it against the library, whose `stitch` takes any two layers of any two networks.
+# The last lines check it against the library.
+# Its `stitch` takes any two layers of any two networks.
 # The families of maps are all matrices (*full*), matrices of rank at most $r$, and $G_{\mathrm{ReLU}}$
 # ({numref}`fig-maps`).
 
@@ -202,8 +205,8 @@ planted = experiments.known_elements(plain, train, test.images[:1], seed, device
 # (sec-smallest)=
 # The theorem says that the group suffices.
 # The paper also calls it the *smallest* class of stitches.
-# It is, if the back is injective and the activations span the space.
-# If batch norm is re-estimated after the stitch, a smaller class keeps the accuracy, elements of determinant ±1:
+# This holds if the back is injective and the activations span the space.
+# If batch norm is re-estimated after the stitch, the elements of determinant ±1 are enough:
 # $\psi$ and $c\psi$ with $c > 0$ then give every input the same class ({ref}`ex-smallest`).
 #
 # ## Finding a permutation
@@ -240,18 +243,18 @@ maps = [activations(n, [layer], test.images[:1])[layer][0] for n in (f, g)]
 drawings.matched_channels(test.images[0, 0], *maps, best)
 
 # %% [markdown]
-# {numref}`fig-matched` shows the four best matches; the median cosine of all is {glue:text}`cosine-median:.2f`.
+# {numref}`fig-matched` shows the four best matches; the mean cosine of all is {glue:text}`cosine-mean:.2f`.
 # Such a number means little by itself, since activations after a ReLU are nonnegative.
 # At layer 10 an *untrained* front finds partners with a mean cosine of {glue:text}`cosine-untrained-10:.2f`,
 # the trained one of {glue:text}`cosine-trained-10:.2f` ({ref}`ex-cosines`).
 #
 # **By a loss.**
-# Activations do not show what the rest of the network needs.
-# The loss of the stitched network does, but a permutation has no derivative.
+# Channels with similar activations need not be those that the back uses alike.
+# The loss of the stitched network tells, but a permutation has no derivative.
 # *Doubly stochastic* matrices have one: nonnegative, with rows and columns that sum to 1.
 # They form a convex set, Birkhoff's polytope, whose corners are the permutations.
-# Sinkhorn's algorithm brings any matrix of scores there: take exponentials, then divide rows
-# and columns by their sums in turn.
+# Sinkhorn's algorithm makes any matrix of scores doubly stochastic: take exponentials,
+# then divide rows and columns by their sums in turn, many times.
 
 
 # %%
@@ -346,10 +349,11 @@ for name, psi in keeps.items():
 #
 # ## What do the papers' networks lose?
 #
-# *At the paper's width a permutation with scalings loses {glue:text}`group-low:.0f` to {glue:text}`group-high:.0f`
-# points, if its search starts from activations.*
+# *At width 64, the paper's, a permutation with scalings loses
+# {glue:text}`group-low:.0f` to {glue:text}`group-high:.0f` points, if its search starts from activations.*
 # {numref}`fig-penalties` shows four pairs of networks on CIFAR-10.
-# Stitches are trained for four epochs with batch norm frozen; {ref}`sec-batch-norm` shows what that costs.
+# Stitches are trained for four epochs (the group for two) with batch norm frozen.
+# {ref}`sec-batch-norm` shows what freezing costs.
 
 # %% tags=["remove-input"] figure="fig-penalties"
 story.penalties()
@@ -363,10 +367,11 @@ story.penalties()
 #   The low ranks start at random, as in the paper, and lose {glue:text}`rank-4-low:.0f` to
 #   {glue:text}`rank-4-high:.0f` points at rank 4.
 #   Started from activations, by the search above, the group loses less in each pair.
-#   Started at random, by the paper's relaxation, it loses *more* in each pair:
+#   The paper's relaxation, from a random start, loses *more* than rank 4 in each pair:
 #   {glue:text}`relaxed-low:.0f` to {glue:text}`relaxed-high:.0f` points.
-# - *The relaxation was not trained as in the paper*, but for four epochs of Adam instead of twenty of plain SGD.
-#   In print the group loses less than rank 4 at every layer.
+# - *Our relaxation does not reach the printed values*, {glue:text}`printed-group-low:.0f` to
+#   {glue:text}`printed-group-high:.0f` points, which are below those of rank 4 at every layer.
+#   It was trained for four epochs of Adam, not for twenty of plain SGD, and with batch norm frozen.
 # - *In narrow, less trained networks the group loses more*: {glue:text}`narrow-low:.0f` to
 #   {glue:text}`narrow-high:.0f` points at width 16, from activations.
 #   Width and training both differ there, so neither is shown to be the cause.
@@ -377,8 +382,8 @@ story.penalties()
 # (sec-protocols)=
 # **On equal terms.**
 # Is the group the smaller family?
-# By dimension it is: $n$ against $2nr - r^2$ for rank $r$ ({ref}`ex-rank-r`).
-# But it has $n!$ separate pieces, one for each permutation, among which a search must choose.
+# It has fewer dimensions, $n$ against $2nr - r^2$ for rank $r$ ({ref}`ex-rank-r`).
+# But it has $n!$ separate pieces, one for each permutation, and a search must choose among them.
 # {numref}`fig-protocols` starts every family at random, or every family at its closed form,
 # with the same number of epochs and the same treatment of batch norm
 # ({ref}`sec-batch-norm`), on handwritten digits at width 16.
@@ -390,8 +395,7 @@ story.protocols()
 
 # %% [markdown]
 # *What would change it.*
-# Equal starts at width 64, where low ranks would start from a truncated regression.
-# They are not recorded.
+# Equal starts at width 64, which are not recorded.
 #
 # (sec-starred)=
 # **Residual blocks.**
@@ -400,9 +404,9 @@ story.protocols()
 # *At the ends of two blocks (layers 19 and 51) a full map loses {glue:text}`ends-full-low:.0f` to
 # {glue:text}`ends-full-high:.0f` points, a permutation with scalings {glue:text}`ends-group-low:.0f` to
 # {glue:text}`ends-group-high:.0f`.*
-# After the last block only the average and a linear layer follow, and both lose little.
-# Inside a block (starred layers) the shortcut passes beside the cut, as in the authors' code,
-# and carries the first network's channels, unmatched, into the back.
+# After the last block only the average and a linear layer follow; there both maps lose little.
+# Inside a block (starred layers) only the main path is stitched.
+# The shortcut carries the first network's channels, unmatched, into the back, as in the authors' code.
 # There even the full map loses up to {glue:text}`inside-full-high:.0f` points,
 # so such a penalty measures the shortcut as well as the map.
 # The paper trains its maps, and its full ones lose at most 21 points.
@@ -420,7 +424,7 @@ story.residual_blocks()
 # The other *re-estimates* its statistics on training images that pass the stitch {cite}`godfrey2022`.
 # Least squares loses {glue:text}`frozen-full:.1f` points with frozen statistics
 # and {glue:text}`again-full:.1f` with re-estimated ones, on average over layers 3, 6 and 10.
-# Published ResNet-20 agree, at the ends of blocks ({numref}`fig-blocks`).
+# In published ResNet-20, too, frozen statistics cost more at the ends of blocks ({numref}`fig-blocks`).
 # So numbers of the two papers compare only once one knows which was done.
 
 # %% tags=["remove-input"] figure="fig-norms"
@@ -455,27 +459,30 @@ for name, network in {"frozen": stitched, "re-estimated": ours}.items():
 # (sec-connected)=
 # ## Are two trained networks one, up to symmetry?
 #
-# *No, but a symmetry and re-estimated batch norm nearly join them by a line.
+# *Not by the symmetries that we found, but these nearly join the networks by a line,
+# if batch norm is re-estimated.
 # At width 64 matching lowers the barrier from {glue:text}`barrier-trained:.0f`
 # to {glue:text}`barrier-matched:.0f` points, at width 16 from {glue:text}`barrier-trained-narrow:.0f`
 # to {glue:text}`barrier-matched-narrow:.0f`.*
 # A stitch asks about one layer.
 # Now look for an element of the *whole* group that brings one network close to another.
-# Had training differed by symmetries alone, the matched networks would be equal.
+# If the two differed by a symmetry alone, the matched networks would be equal.
 # Ask for less: that the line between them has good networks on it.
-# With $a(t)$ for the accuracy of the network with weights $(1-t)W_1 + tW_2$, the *barrier* is
+# Let $a(t)$ be the accuracy of the network with weights $(1-t)W_1 + tW_2$.
+# The *barrier* is the largest drop below the straight line between the accuracies at the ends,
 #
 # $$\max_{0\le t\le1}\ (1-t)\,a(0) + t\,a(1) - a(t),$$ (eq-barrier)
 #
 # in points; *lower is better*; recorded at five points, $t = 0, \frac14, \frac12, \frac34, 1$.
 # Averaging two networks shrinks the variance of their activations, so batch norm matters once more.
 # Here its statistics are estimated again at every $t$ ({numref}`fig-connectivity`).
-# If they are interpolated, matching lowers the barrier
+# With interpolated statistics matching lowers the barrier
 # from {glue:text}`barrier-trained-interpolated:.0f` to {glue:text}`barrier-interpolated:.0f` points at width 64,
-# and leaves {glue:text}`barrier-interpolated-narrow:.0f` at width 16.
-# Units are matched by activations on 500 training images.
-# Matched by weights, {glue:text}`barrier-weights:.0f` points are left at width 64
-# and {glue:text}`barrier-weights-narrow:.0f` at width 16.
+# and from {glue:text}`barrier-trained-interpolated-narrow:.0f` to {glue:text}`barrier-interpolated-narrow:.0f`
+# at width 16.
+# All these numbers are of channels matched by activations on 500 training images.
+# Matching by weights leaves a barrier of {glue:text}`barrier-weights:.0f` points at width 64
+# and of {glue:text}`barrier-weights-narrow:.0f` at width 16, with re-estimated statistics.
 # {doc}`01d_orbits` shows how such a symmetry is found.
 
 # %% tags=["remove-input"] figure="fig-connectivity"
@@ -484,11 +491,10 @@ story.connected()
 # %% [markdown]
 # *What would change it.*
 #
-# - A better search: neither way need find the best element, so a symmetry may leave less.
+# - A better search: both ways of matching may miss the best element of the group.
 # - More networks: there are {glue:text}`barrier-pairs:.0f` pairs of width 64,
 #   and {glue:text}`barrier-pairs-narrow:.0f` of width 16, all trained for {glue:text}`line-epochs:.0f` epochs.
-# - More points on the line, which can only raise a barrier:
-#   as trained, accuracy at a quarter of the way is still {glue:text}`quarter-trained:.0f` %.
+# - More points on the line: the worst one may lie between ours, and the barrier be higher.
 # - More test images: with {glue:text}`line-images:,.0f`, an accuracy halfway has a standard error
 #   of {glue:text}`line-error:.1f` points.
 # - Greater width: {cite}`ainsworth2023` match much wider ResNets on CIFAR-10 without a barrier in the loss.
@@ -520,7 +526,8 @@ live = experiments.stitch_many(couples, at, kinds, **sets, **kept)
 story.small_run(live)
 
 # %% [markdown]
-# In {numref}`fig-penalties-live` low ranks start at random and have few epochs, which is to their disadvantage.
+# In {numref}`fig-penalties-live` stitches have few epochs, and low ranks start at random.
+# So both families lose far more here than in {numref}`fig-protocols`.
 #
 # Does a low penalty of a full map say that two networks learned the same?
 # No: {doc}`03b_matching` stitches fronts that were never trained, and cut at layer 1 they serve as well.
@@ -586,7 +593,8 @@ print(f"stitched {stitch(one, two, at='1', train=old).evaluate(new):.1%}")
 # * - networks
 #   - Myrtle CNN, width 64, 91.3 %; 32 pairs
 #   - {numref}`fig-penalties`: {glue:text}`alone:.1f` %, {glue:text}`wide-pairs:.0f` pairs;
-#     else width 16, {glue:text}`alone-narrow:.1f` %, 4 pairs
+#     {numref}`fig-norms`: width 16, {glue:text}`alone-narrow:.1f` %, 4 pairs;
+#     {numref}`fig-protocols`: digits, width 16, 4 pairs
 #   - narrow layers have fewer channels to choose partners from
 # * - training of a stitch
 #   - 20 epochs, plain SGD, training mode
@@ -599,7 +607,7 @@ print(f"stitched {stitch(one, two, at='1', train=old).evaluate(new):.1%}")
 # * - starts in {numref}`fig-penalties`
 #   - random; the group inside the polytope
 #   - full: least squares; low rank: random; the group: activations, and inside the polytope
-#   - {numref}`fig-protocols` gives all the same start
+#   - {numref}`fig-protocols` starts all at random, or all at closed forms
 # * - the group
 #   - Birkhoff's relaxation
 #   - the best permutation with Sinkhorn's gradient in half the epochs, and the relaxation
@@ -741,7 +749,7 @@ mean_curves(curves, "channel", "cosine", "front", panels="layer")
 # *Open.*
 # At width 16 the group loses {glue:text}`narrow-low:.0f` to {glue:text}`narrow-high:.0f` points,
 # and matching the whole network by activations leaves a barrier of {glue:text}`barrier-matched-narrow:.0f`.
-# Which smallest family of maps, closed under composition and inverse, loses less than 3?
+# Which is the smallest group of maps that loses less than 3 points?
 # Try a permutation of *groups* of channels with a matrix in each.
 # :::
 #
@@ -761,7 +769,8 @@ mean_curves(curves, "channel", "cosine", "front", panels="layer")
 #   Between independent networks the search starts from activations and goes on by the loss, with a
 #   straight-through gradient.
 # - Matched by a symmetry, two networks are joined by a line with a barrier of {glue:text}`barrier-matched:.0f`
-#   points instead of {glue:text}`barrier-trained:.0f` (width 64, batch norm re-estimated).
+#   points instead of {glue:text}`barrier-trained:.0f`
+#   (width 64, {glue:text}`barrier-pairs:.0f` pairs, batch norm re-estimated).
 # - State the protocol: batch norm frozen or re-estimated, the epoch chosen on which images,
 #   the shortcut passed on or stitched.
 #
@@ -773,7 +782,7 @@ mean_curves(curves, "channel", "cosine", "front", panels="layer")
 tell(
     story.facts(),
     {"known-error": planted["error"].max(), "cosine-best": of_pairs[0]},
-    {"cosine-fourth": of_pairs[:4][-1], "cosine-median": of_pairs.median()},
+    {"cosine-fourth": of_pairs[:4][-1], "cosine-mean": of_pairs.mean()},
     {"by-assignment": 100 * keeps["assignment"], "by-hand": 100 * keeps["by hand"]},
     {f"share-{k}": 100 * softer[k].amax(1).mean() for k in (0, -1)},
     experiments.of_this_page(live, curves),

@@ -178,7 +178,7 @@ for two in ([[0.0, 3.0], [-4.0, 0.0]], [[0.0, 6.0], [2.0, 0.0]]):
 # %% [markdown]
 # The best orthogonal matrix has $\langle X, YQ\rangle \ge 0$ (it is a sum of singular values),
 # and so has every permutation where features are nonnegative, as after a ReLU.
-# So $\delta \le \sqrt2$ in {prf:ref}`def-procrustes`,
+# So $\delta \le \sqrt2$ in {prf:ref}`def-procrustes` and $\delta \le \sqrt{2d}$ in {prf:ref}`def-grelu-procrustes`,
 # and both similarities are at least $1 - 1/\sqrt2 \approx 0.29$.
 # *Procrustes does not start at 0.*
 #
@@ -201,7 +201,7 @@ print(f"images as they are {by_group(X, Y):.2f}, shuffled {null.mean():.2f}")
 # (sec-cka)=
 # ## CKA: compare which images look alike
 #
-# CKA never holds a unit of one network against a unit of the other.
+# CKA never compares a unit of one network with a unit of the other.
 # It asks each network *which images are alike*.
 # Let $K_{ij}$ be large when the images $i$ and $j$ have similar features in the first network,
 # for example $K_{ij} = x_i\cdot x_j$, and $L_{ij}$ likewise in the second.
@@ -305,12 +305,15 @@ assert isclose(cka(max_gram(U), max_gram(V)), theirs)
 # (sec-nulls)=
 # ## What is left above a null?
 #
-# *In Myrtle CNNs of the paper's width, trained for 20 epochs instead of 50, linear CKA and Procrustes above its null
-# are on average within {glue:text}`close-most:.2f` of the values of untrained pairs.
-# At layers 6, 10 and 14 $G_{\mathrm{ReLU}}$-CKA is lower in trained pairs than in untrained ones.*
-# {numref}`fig-table-2` has both measures of {cite}`godfrey2022`, each under two groups, and draws the nulls,
-# which the paper leaves out.
-# All marks but the squares are of width 64.
+# *In Myrtle CNNs of width 64, the paper's, training adds at most {glue:text}`linear-gain:.2f` to linear CKA.
+# It changes Procrustes by at most {glue:text}`procrustes-most:.2f`, once the score of shuffled images is subtracted.
+# It lowers $G_{\mathrm{ReLU}}$-CKA at layers 6, 10 and 14.
+# At width 16, after fewer epochs, it raises linear CKA, and Procrustes from layer 6 on.*
+#
+# Two values stand beside each similarity of trained networks, and the paper has neither ({numref}`fig-table-2`).
+# The *null* is the score of shuffled images: what unrelated features get.
+# The *baseline* is the score of untrained pairs: what the images and the architecture give without training.
+# All values are means of four pairs; the wide networks were trained for {glue:text}`epochs:.0f` epochs instead of 50.
 
 # %% tags=["remove-input"] figure="fig-table-2"
 story.table_2()
@@ -319,19 +322,19 @@ story.table_2()
 # - *Procrustes: more than half of the score is null.*
 #   Shuffled images score {glue:text}`null-low:.2f` to {glue:text}`null-high:.2f`;
 #   matching ones score {glue:text}`over-low:.2f` to {glue:text}`over-high:.2f` more.
-# - *Untrained pairs have what is above it, too.*
-#   At layers 6, 10 and 14 every untrained pair scores more than every trained one, under both groups,
-#   on average by {glue:text}`lost-low:.2f` to {glue:text}`lost-high:.2f`; the printed similarities are lower as well.
-#   But the null of untrained pairs is {glue:text}`fresh-null-low:.2f` to {glue:text}`fresh-null-high:.2f`.
-#   Each above its own null, trained and untrained pairs differ on average by at most {glue:text}`procrustes-most:.2f`
-#   ({numref}`fig-trained-minus-untrained`).
-# - *Shuffled images have a CKA of 0, and untrained networks do not.*
-#   At layer 10 linear CKA is {glue:text}`linear-10:.2f` for trained pairs
-#   and {glue:text}`linear-fresh-10:.2f` for untrained ones.
-# - *$G_{\mathrm{ReLU}}$-CKA is lower in trained pairs* than in untrained ones whose batch norms know the images:
+# - *Untrained pairs exceed their null by nearly as much.*
+#   Their null is higher, {glue:text}`fresh-null-low:.2f` to {glue:text}`fresh-null-high:.2f`,
+#   and so is their score from layer 6 on.
+#   What is left differs by at most {glue:text}`procrustes-most:.2f` ({numref}`fig-trained-minus-untrained`).
+#   That is small beside the null, not always beside what is left: at layer 14 it is {glue:text}`over-14:.2f` in
+#   trained pairs and {glue:text}`over-fresh-14:.2f` in untrained ones, under $G_{\mathrm{ReLU}}$.
+# - *Linear CKA is nearly as high without training.*
+#   At layer 10 it is {glue:text}`linear-10:.2f` for trained pairs
+#   and {glue:text}`linear-fresh-10:.2f` for untrained ones; shuffled images have 0.
+# - *$G_{\mathrm{ReLU}}$-CKA is lower in trained pairs than in untrained ones*:
 #   by {glue:text}`group-loss-6:.2f`, {glue:text}`group-loss:.2f` and {glue:text}`group-loss-14:.2f` at layers 6, 10
-#   and 14 ({numref}`fig-trained-minus-untrained`).
-#   At layers 10 and 14 every untrained pair is more alike than every trained one.
+#   and 14.
+#   At layers 10 and 14 the least similar untrained pair is above the most similar trained one.
 # - *Orthogonal matrices score higher than $G_{\mathrm{ReLU}}$, as in print.*
 #   In every pair and at every layer the similarity under orthogonal matrices is above the similarity under
 #   $G_{\mathrm{ReLU}}$.
@@ -344,32 +347,35 @@ story.table_2()
 story.trained_minus_untrained()
 
 # %% [markdown]
-# Untrained networks share the images and the architecture, and lack only *training*.
-# So a mean linear CKA of {glue:text}`linear-fresh-low:.2f` is reached without training,
+# So a mean linear CKA of {glue:text}`linear-fresh-low:.2f` and more is reached without training at this width,
 # and does not by itself show that anything was learned.
-# Their batch norms have the statistics of training images;
-# those of trained networks have running averages over augmented ones.
+#
+# **At width 16 training adds more.**
+# Those networks are narrower *and* were trained for fewer epochs ({glue:text}`narrow-epochs`),
+# so we cannot say which of the two causes the difference.
+# Training adds {glue:text}`narrow-linear-gain-low:.2f` to {glue:text}`narrow-linear-gain:.2f` to linear CKA,
+# and {glue:text}`narrow-procrustes-gain-low:.2f` to {glue:text}`narrow-procrustes-gain:.2f` to Procrustes above its
+# null from layer 6 on.
+# It adds up to {glue:text}`narrow-group-gain:.2f` to $G_{\mathrm{ReLU}}$-CKA at layers 6 and 14;
+# at layers 3 and 10 four pairs do not decide.
 #
 # *What would change it.*
-# Another null: with its initial statistics, mean 0 and variance 1, batch norm does nothing.
-# One pair of such networks has a $G_{\mathrm{ReLU}}$-CKA of {glue:text}`as-started:.2f` at layer 14;
-# against this null training seems to add {glue:text}`gain-as-started:.2f`.
-# So the sign at layer 14 depends on the null.
-# For Procrustes neither such networks nor centred features are recorded.
 #
-# Width and epochs are not separated here.
-# At width 16, after {glue:text}`narrow-epochs` epochs, training adds up to {glue:text}`narrow-linear-gain:.2f`
-# to linear CKA, and up to {glue:text}`narrow-group-gain:.2f` to $G_{\mathrm{ReLU}}$-CKA at layers 6 and 14;
-# at layers 3 and 10 four pairs do not decide.
-# To Procrustes above its null training adds up to {glue:text}`narrow-procrustes-gain:.2f` at width 16.
-# Another architecture: to the linear CKA of published ResNet-20 training adds more ({numref}`fig-figure-2`).
+# - Another baseline: batch norm can also be left in its initial state (mean 0, variance 1), so that it changes nothing.
+#   One pair of such networks has a $G_{\mathrm{ReLU}}$-CKA of {glue:text}`as-started:.2f` at layer 14,
+#   so that training would seem to add {glue:text}`gain-as-started:.2f` there.
+#   We did not measure Procrustes on such networks.
+# - Batch norm: in untrained networks it has the statistics of training images, in trained ones running averages
+#   over augmented images.
+# - More images for CKA: that of untrained pairs is of 500.
+# - Another architecture: to the linear CKA of published ResNet-20 training adds more ({numref}`fig-figure-2`).
 #
 # A null depends on the width of a layer and on the number of images ({ref}`ex-null-width`)
 # and, where features are not centred, on how often units are active.
-# So compare values of different layers, or of trained and untrained networks, after each has its own null subtracted.
+# So subtract from each value its own null before you compare layers, or trained and untrained networks.
 #
 # **Does similarity tell where stitching is hard?**
-# The paper says so of its table 2 and figure 1.
+# The paper says so, of its table 2 and figure 1.
 # Four layers do not decide it: without layer 10 the rank correlation of $G_{\mathrm{ReLU}}$-Procrustes
 # with the penalties of {doc}`03_stitching` is positive in some of our pairs and negative in others.
 #
@@ -490,11 +496,11 @@ drawn.impossible_triangle(points, by_hand)
 # The division by norms in {prf:ref}`def-grelu-cka` hides them.
 #
 # (sec-order)=
-# **Need a smaller group give a lower value?**
+# **Does a smaller group give a lower value?**
 # The paper explains the lower values of $G_{\mathrm{ReLU}}$ in {numref}`fig-table-2` by its smaller group.
-# For Procrustes that does not follow: scalings are not orthogonal, so that neither group contains the other,
-# and the two measures are normalised differently: one divides each column by its norm,
-# the other all of $X$ by one norm.
+# For Procrustes that does not follow.
+# Scalings are not orthogonal, so neither group contains the other.
+# The two measures are also normalised differently: one divides each column by its norm, the other all of $X$ by one.
 # $X = I_2$ and $Y = \mathrm{diag}(1, 10)$ score 1 under $G_{\mathrm{ReLU}}$ and 0.66 under orthogonal matrices,
 # although these contain all permutations.
 #
@@ -505,8 +511,8 @@ drawn.impossible_triangle(points, by_hand)
 # ({numref}`fig-figure-5`).
 # On average $G_{\mathrm{ReLU}}$-CKA is {glue:text}`same-depth:.2f` at the same depth
 # and {glue:text}`other-depth:.2f` elsewhere.
-# The last layer is less alike than the first, as in the paper, and at width 64 as well.
-# Both hold in each of four pairs.
+# The last layer is less alike than the first, as in the paper, also at width 64.
+# Each of these holds in each of four pairs.
 # Untrained networks were recorded for equal layers only, so these matrices do not show what training adds.
 
 # %% tags=["remove-input"] figure="fig-figure-5"
@@ -521,10 +527,10 @@ story.figure_5()
 # that others trained and published ({numref}`fig-figure-2`).
 # *Two thirds of the difference come with training*: in untrained networks of the same shape the values are
 # {glue:text}`inside-fresh:.2f` and {glue:text}`at-ends-fresh:.2f`.
-# In linear CKA it is half.
+# In linear CKA half of the difference comes with training.
 # Not every block shows it: at layers 32 and 56, the first inside a wider stage, there is hardly a dip.
-# To linear CKA training adds at every layer on average, least in the first stage,
-# and up to {glue:text}`resnet-gain:.2f`; untrained pairs scatter widely.
+# Training raises mean linear CKA at every layer, by up to {glue:text}`resnet-gain:.2f`, least in the first stage;
+# untrained pairs scatter widely.
 
 # %% tags=["remove-input"] figure="fig-figure-2"
 story.figure_2()
@@ -589,8 +595,8 @@ def table_2_untrained(pair):
 story.live(table_2, figure_5_diagonal, untrained, table_2_untrained)
 
 # %% [markdown]
-# In {numref}`fig-live` training takes $G_{\mathrm{ReLU}}$-CKA at layer 14 from {glue:text}`live-fresh:.2f` to
-# {glue:text}`live-trained:.2f`; in the recorded networks of width 64 it lowers it.
+# In {numref}`fig-live` training raises $G_{\mathrm{ReLU}}$-CKA at layer 14 from {glue:text}`live-fresh:.2f` to
+# {glue:text}`live-trained:.2f`, as at width 16 above; in the recorded networks of width 64 it lowers it.
 
 
 # %% [markdown]
@@ -654,7 +660,7 @@ ours.rename_axis("linear CKA with").round(2)
 # * - networks
 #   - Myrtle CNN of width 64, 32 pairs; ResNet-20 of width 16
 #   - width 64, {glue:text}`pairs:.0f` pairs; published ResNet-20, {glue:text}`resnet-pairs:.0f` pairs
-#   - the null, which depends on the width ({numref}`fig-ex-null`)
+#   - the ResNets are other people's; there are fewer pairs
 # * - training
 #   - 50 epochs, the epoch that is best on the test set
 #   - {glue:text}`epochs:.0f` epochs ({glue:text}`narrow-epochs` at width 16), the last one
@@ -800,13 +806,13 @@ mean_curves(pd.DataFrame(unrelated), "images", "similarity", "units", **words)
 # ## Summary
 #
 # - Choose a measure first by the group that it does not see.
-#   State a null beside every value: shuffled images for what is shared,
-#   untrained networks for what training adds.
+#   Beside every value state the null, which shuffled images score, and the baseline, which untrained networks score.
 # - At width {glue:text}`width:.0f` Procrustes gives shuffled images {glue:text}`null-low:.2f` to
 #   {glue:text}`null-high:.2f`.
-#   Above its null it is on average within {glue:text}`procrustes-most:.2f` of untrained pairs, and linear CKA is
-#   at most {glue:text}`linear-gain:.2f` higher than in them.
+#   Above that null trained and untrained pairs differ on average by at most {glue:text}`procrustes-most:.2f`,
+#   and in linear CKA by at most {glue:text}`linear-gain:.2f`.
 #   $G_{\mathrm{ReLU}}$-CKA is lower in trained pairs than in untrained ones from layer 6 on.
+#   At width 16, after fewer epochs, training adds more.
 # - On average over layers $G_{\mathrm{ReLU}}$-CKA is lower inside the blocks of a ResNet than at their ends;
 #   two thirds of this come with training.
 # - {prf:ref}`def-grelu-procrustes` and {prf:ref}`def-grelu-cka` are invariant under $G_{\mathrm{ReLU}}$,

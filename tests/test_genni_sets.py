@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 from helpers import generator
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -142,6 +142,10 @@ def test_the_functional_dimension_is_what_the_symmetries_leave(h, seed):
         theta = normal(len(genni.parameter_vector(network)), seed=seed) if theta is None else theta
         return genni.functional_dimension(network, theta, normal(400, inputs, seed=1))[:2]
 
+    # two neurons that are active on the same inputs have one gradient to share
+    active = normal(400, 3, seed=1) @ normal(4 * h, seed=seed)[: 3 * h].view(h, 3).T > 0
+    apart = torch.cdist(*(active.T.double(),) * 2, p=1)[*torch.triu_indices(h, h, 1)]
+    assume(((apart > 10) & (apart < 390)).all())
     signs = torch.ones(2 * h, dtype=torch.float64)
     signs[0] = -1
     mixed = normal(2 * h, seed=seed).abs() * signs

@@ -301,7 +301,9 @@ def test_an_exact_copy_has_no_distance_where_the_cosine_form_has():
 @given(st.floats(-16, 1), st.sampled_from(["orthogonal", "rotation"]), st.integers(0, 99))
 def test_procrustes_has_all_digits_of_the_residual_at_every_distance(exponent, group, seed):
     X = normal(50, 6, seed=seed)
-    Y = X @ torch.linalg.qr(normal(6, 6, seed=seed, stream=1)).Q + 10**exponent * normal(50, 6, seed=seed, stream=2)
+    Y = X @ torch.linalg.qr(normal(6, 6, seed=seed, stream=1)).Q + 10**exponent * normal(
+        50, 6, seed=seed, stream=2
+    )
     A, B = ((Z - Z.mean(0)).numpy() for Z in (X, Y))
     A, B = A / np.linalg.norm(A), B / np.linalg.norm(B)
     U, _, Vh = np.linalg.svd(A.T @ B)

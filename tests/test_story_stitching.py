@@ -125,7 +125,7 @@ def test_a_symmetry_removes_nearly_all_of_the_barrier_at_the_papers_width_and_le
     assert (wide["matched by weights"] < 5).all()
     assert (narrow["matched by weights"] > 1.05 * narrow["matched by activations"]).all()
     facts = story.facts()
-    assert facts["barrier-interpolated"] > 20 and facts["quarter-trained"] > 85
+    assert facts["barrier-interpolated"] > 20
     for norm in ("interpolated", "re-estimated"):
         trained, matched = story.barriers().loc[["as trained", "matched by activations"], norm]
         assert 0 < matched < trained / 3

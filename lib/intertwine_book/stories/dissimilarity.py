@@ -111,8 +111,9 @@ def gains(width: str = "width 64") -> pd.DataFrame:
 
 def trained_minus_untrained() -> Figure:
     """Above its own null each Procrustes measure is nearly as high without training; G_ReLU-CKA is higher."""
-    words = {"ylabel": "trained minus untrained", "height": 2.6, "intervals": True}
-    return drawn.compared(gains().assign(what=TRAINED), level=0.0, **words)
+    words = {"ylabel": "trained minus untrained", "height": 2.6, "intervals": True, "filled": "width 64"}
+    wide, narrow = (gains(width).assign(what=TRAINED) for width in WIDTH_ENDINGS)
+    return drawn.compared(wide, level=0.0, beside={"width 16": narrow}, **words)
 
 
 def figure_5() -> Figure:
@@ -161,19 +162,24 @@ def _beside_nulls() -> dict[str, Any]:
         null=means()[PROCRUSTES].xs(SHUFFLED, level="what"), over=above(PROCRUSTES, SHUFFLED).stack()
     )
     low, high = results.interval(rise("width 64"))
-    found |= span(lost=-above(PROCRUSTES, UNTRAINED)[[6, 10, 14]].stack())
     fresh_nulls = record("table_2_untrained")[["grelu_null", "orthogonal_null"]]
     found |= span(**{"fresh-null": fresh_nulls.stack()})
     by = {width: gains(width).pivot_table("value", ["panel", "group"], "layer") for width in WIDTH_ENDINGS}
     gain, narrow = (above(CKA, UNTRAINED, width) for width in WIDTH_ENDINGS)
     found["procrustes-most"] = by["width 64"].loc[PROCRUSTES].abs().max(axis=None)
-    found["close-most"] = max(found["procrustes-most"], gain.loc["orthogonal"].abs().max())
-    found["narrow-procrustes-gain"] = by["width 16"].loc[PROCRUSTES].max(axis=None)
+    left, later = above(PROCRUSTES, SHUFFLED), by["width 16"].loc[PROCRUSTES, [6, 10, 14]]
+    found |= {"over-14": left.loc["G_ReLU", 14]}
+    found["over-fresh-14"] = found["over-14"] - by["width 64"].loc[(PROCRUSTES, "G_ReLU"), 14]
+    found |= {
+        "narrow-procrustes-gain-low": later.min(axis=None),
+        "narrow-procrustes-gain": later.max(axis=None),
+    }
     found |= {"rise": rise("width 64").mean(), "rise-low": low, "rise-high": high}
     found |= {"linear-gain": gain.loc["orthogonal"].max(), "group-loss": -gain.loc["G_ReLU"].min()}
     found |= {f"group-loss-{layer}": -gain.loc["G_ReLU", layer] for layer in (6, 14)}
     found["linear-fresh-low"] = means()[CKA, "orthogonal", UNTRAINED].min()
     found |= {
+        "narrow-linear-gain-low": narrow.loc["orthogonal"].min(),
         "narrow-linear-gain": narrow.loc["orthogonal"].max(),
         "narrow-group-gain": narrow.loc["G_ReLU"].max(),
     }

@@ -197,19 +197,16 @@ def facts() -> dict[str, float]:
 
 def _figure_1() -> dict[str, float]:
     wide, narrow, table = mean(), mean("stitched_width_16"), stitched()
-    fewer = (
-        printed().pivot(index="layer", columns="stitch", values="penalty")[[*KIND_COLOURS]]
-        - wide[[*KIND_COLOURS]]
-    )
-    off = fewer.abs().max()
+    in_print = printed().pivot(index="layer", columns="stitch", values="penalty")
+    off = (in_print["full"] - wide["full"]).abs().max()
     alone = {
         name: each[["accuracy1", "accuracy2"]].mean(axis=None)
         for name, each in {"alone": table, "alone-narrow": stitched("stitched_width_16")}.items()
     }
     return {
         **span(group=wide["G_ReLU"], full=wide["full"], narrow=narrow["G_ReLU"], relaxed=wide["Birkhoff"]),
-        **span(**{"rank-4": wide["rank 4"], "rank-1": wide["rank 1"]}),
-        "full-off": off["full"],
+        **span(**{"rank-4": wide["rank 4"], "rank-1": wide["rank 1"], "printed-group": in_print["G_ReLU"]}),
+        "full-off": off,
         "shuffled": wide["random permutation"].mean(),
         **{"wide-pairs": table["pair"].nunique(), **alone},
     }
@@ -250,5 +247,4 @@ def _barriers() -> dict[str, float]:
     means = lines().query("width == 'width 64'").pivot_table("accuracy", "way", "fraction")
     share = means.loc["matched by activations", 0.5] / 100
     found["line-error"] = 100 * (share * (1 - share) / found["line-images"]) ** 0.5
-    found["quarter-trained"] = means.loc["as trained", 0.25]
     return found | {f"worst-{name}": means.loc[way, 0.5] for name, way in short.items()}

@@ -7,21 +7,25 @@ import pandas as pd
 from intertwine.stitching import StitchRecipe
 from intertwine_book.experiments.rows import Row
 
-CLOSED_KINDS = {"least squares": "least squares", "assignment": "scaled permutation"}
 AGAIN = {"batch_norm": "reestimated"}
 
 
-def closed_forms() -> dict[str, Row]:
-    """Least squares and the best assignment, each with batch norm frozen and re-estimated.
+def closed_forms(ranks: Sequence[int] = ()) -> dict[str, Row]:
+    """The maps that fit activations best, each with batch norm frozen and re-estimated; nothing is trained.
 
     Example:
-        >>> closed_forms()["assignment, re-estimated"]
-        {'batch_norm': 'reestimated', 'kind': 'scaled permutation'}
+        >>> closed_forms([4])["rank 4, re-estimated"]
+        {'batch_norm': 'reestimated', 'kind': 'low rank', 'rank': 4}
+
+    They are least squares, reduced-rank regression and the best assignment.
     """
+    kinds: dict[str, Row] = {"least squares": {"kind": "least squares"}}
+    kinds |= {f"rank {rank}": {"kind": "low rank", "rank": rank} for rank in ranks}
+    kinds |= {"assignment": {"kind": "scaled permutation"}}
     return {
-        f"{name}, {words}": options | {"kind": kind}
+        f"{name}, {words}": options | kind
         for words, options in {"frozen": {}, "re-estimated": AGAIN}.items()
-        for name, kind in CLOSED_KINDS.items()
+        for name, kind in kinds.items()
     }
 
 

@@ -77,7 +77,7 @@ def tables(
     def stitched(name: str, pairs: Pairs, layers: Sequence[Any], kinds: dict[str, Any]) -> pd.DataFrame:
         return stitch_many(pairs, layers, kinds, steps=steps(run, name), **sets)
 
-    stitched("norms", pairs, names, closed_forms())
+    stitched("norms", pairs, names, closed_forms(given["compared_ranks"]))
     kinds = on_equal_terms(recipe, given["compared_ranks"])
     places = [f"relu{k}" for k in given["compared_layers"]]
     equal = protocols(stitched("equal", pairs[: given["compared"]], places, kinds))
