@@ -1,7 +1,7 @@
 """Chapter 3: what it measures."""
 
 from intertwine_book.experiments.stitching.connectivity import WAYS, connectivity
-from intertwine_book.experiments.stitching.protocols import CLOSED_KINDS, on_equal_terms, protocols
+from intertwine_book.experiments.stitching.protocols import on_equal_terms, protocols
 from intertwine_book.experiments.stitching.stitches import looped, stitch_many, stitch_rows
 from intertwine_book.experiments.stitching.tables import (
     known_elements,
@@ -11,7 +11,6 @@ from intertwine_book.experiments.stitching.tables import (
 )
 
 __all__ = [
-    "CLOSED_KINDS",
     "WAYS",
     "connectivity",
     "known_elements",
