@@ -528,7 +528,7 @@ story.figure_5()
 # *Two thirds of the difference come with training*: in untrained networks of the same shape the values are
 # {glue:text}`inside-fresh:.2f` and {glue:text}`at-ends-fresh:.2f`.
 # In linear CKA half of the difference comes with training.
-# Not every block shows it: at layers 32 and 56, the first inside a wider stage, there is hardly a dip.
+# Not every block shows it: at layers 32\* and 56\*, the first inside a wider stage, there is hardly a dip.
 # Training raises mean linear CKA at every layer, by up to {glue:text}`resnet-gain:.2f`, least in the first stage;
 # untrained pairs scatter widely.
 
@@ -785,7 +785,7 @@ mean_curves(pd.DataFrame(unrelated), "images", "similarity", "units", **words)
 # %% [markdown]
 # {numref}`fig-ex-null`: the more units there are, the better the best of all permutations, or orthogonal matrices,
 # fits by chance; the more images there are, the less chance is left.
-# In {numref}`fig-table-2` wide layers have the lower nulls, most of them below 0.416.
+# In {numref}`fig-table-2` it is the other way: layers of many units have the lower nulls, most of them below 0.416.
 # For many images two unrelated units have the cosine $m m'$ with $m = \mathbb E u/\sqrt{\mathbb E u^2}$,
 # which is smaller for units that seldom fire; so the null falls towards 0.29 where a layer is sparse.
 #

@@ -22,6 +22,7 @@ from intertwine_book.stories import stitching
 from intertwine_book.stories.told import WIDTH_ENDINGS, span
 
 record = partial(results.on_record, "04_dissimilarity")
+NAMED = ["3", "16*", "32*", "43", "56*", "67", "75"]  # of the nineteen layers of ResNet-20
 PLACES = ["panel", "group", "what", "layer"]
 
 
@@ -134,8 +135,9 @@ def figure_2() -> Figure:
     colours = {TRAINED: style.COLOURS["blue"], UNTRAINED: style.COLOURS["grey"]}
     options: dict[str, Any] = {"panels": "measure", "ylabel": "similarity", "colours": colours}
     figure = mean_curves(same_layers(), "layer", "value", "what", **options)
-    for axis in figure.axes:  # every third of nineteen names
-        axis.set_xticks(axis.get_xticks()[::3], [tick.get_text() for tick in axis.get_xticklabels()[::3]])
+    for axis in figure.axes:
+        names = [tick.get_text() for tick in axis.get_xticklabels()]
+        axis.set_xticks([names.index(name) for name in NAMED], NAMED)
     return figure
 
 
