@@ -94,19 +94,20 @@ def live(*tables: pd.DataFrame) -> Figure:
 def gains(width: str = "width 64") -> pd.DataFrame:
     """Trained minus untrained, in Procrustes above their own nulls: columns panel, group, layer, pair, value.
 
-    The null of CKA is 0. Untrained pairs enter by their mean.
+    The null of CKA is 0. Untrained pairs have the initial weights of the trained pair of the same number.
     """
     tables = {PROCRUSTES: ("table_2", "table_2_untrained"), CKA: ("figure_5_diagonal", "untrained")}
     parts = []
     for panel, names in tables.items():
-        trained, fresh = (record(f"{name}{WIDTH_ENDINGS[width]}") for name in names)
+        trained, fresh = (
+            record(f"{name}{WIDTH_ENDINGS[width]}").set_index(["pair", "layer"]) for name in names
+        )
         for group, title in drawn.GROUP_TITLES.items():
             own, base = (
                 table[group] - (table[f"{group}_null"] if panel == PROCRUSTES else 0)
                 for table in (trained, fresh)
             )
-            value = own - trained["layer"].map(base.groupby(fresh["layer"]).mean())
-            parts.append(trained[["pair", "layer"]].assign(panel=panel, group=title, value=value))
+            parts.append((own - base).rename("value").reset_index().assign(panel=panel, group=title))
     return pd.concat(parts, ignore_index=True)
 
 
