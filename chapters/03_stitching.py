@@ -73,8 +73,8 @@ from intertwine_book.figures import stitching as drawings
 from intertwine_book.figures import style
 from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.matrix_slider import matrix_slider
+from intertwine_book.stories import connectivity, tell
 from intertwine_book.stories import stitching as story
-from intertwine_book.stories import tell
 
 style.use_style()
 
@@ -486,7 +486,7 @@ for name, network in {"frozen": stitched, "re-estimated": ours}.items():
 # {doc}`01d_orbits` shows how such a symmetry is found.
 
 # %% tags=["remove-input"] figure="fig-connectivity"
-story.connected()
+connectivity.connected()
 
 # %% [markdown]
 # *What would change it.*

@@ -3,6 +3,7 @@
 import pandas as pd
 
 from intertwine_book.results import interval
+from intertwine_book.stories import connectivity
 from intertwine_book.stories import stitching as story
 from intertwine_book.stories.told import WIDTH_ENDINGS
 
@@ -127,7 +128,7 @@ def test_a_symmetry_removes_nearly_all_of_the_barrier_at_the_papers_width_and_le
     facts = story.facts()
     assert facts["barrier-interpolated"] > 20
     for norm in ("interpolated", "re-estimated"):
-        trained, matched = story.barriers().loc[["as trained", "matched by activations"], norm]
+        trained, matched = connectivity.barriers().loc[["as trained", "matched by activations"], norm]
         assert 0 < matched < trained / 3
     both = story.record("barriers").pivot(index=["pair", "batch_norm"], columns="way", values="barrier")
     assert len(both) == 4 and (both["matched by activations"] < both["as trained"] / 2).all()

@@ -9,7 +9,7 @@ from intertwine_book.figures.dots import dots
 from intertwine_book.figures.matrices import heatmap
 from intertwine_book.figures.style import GROUP_COLOURS
 
-PROCRUSTES, CKA = "Procrustes (table 2)", "CKA (figure 5)"
+PROCRUSTES, CKA = "Procrustes (table 2 of the paper)", "CKA (figure 5 of the paper)"
 TRAINED, SHUFFLED, UNTRAINED = "trained networks", "shuffled images", "untrained networks"
 GROUP_TITLES = {"grelu": "G_ReLU", "orthogonal": "orthogonal"}
 """Group by its column → by its name."""
@@ -23,7 +23,7 @@ def beside_nulls(
     Example:
         >>> values = dict.fromkeys(["grelu", "orthogonal", "grelu_null", "orthogonal_null"], 0.5)
         >>> table = beside_nulls(*[pd.DataFrame({"layer": [3]} | values)] * 4)
-        >>> table.groupby("panel", sort=False)["what"].unique().map(list)["CKA (figure 5)"]
+        >>> table.groupby("panel", sort=False)["what"].unique().map(list)[CKA]
         ['trained networks', 'shuffled images', 'untrained networks']
 
     The third and fourth table are CKA and Procrustes of networks that were never trained. Columns panel,

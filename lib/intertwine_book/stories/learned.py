@@ -11,6 +11,7 @@ from intertwine_book.figures.style import COLOURS, new_figure
 from intertwine_book.results import interval
 from intertwine_book.stories import (
     any_network,
+    connectivity,
     genni,
     interpretability,
     matching,
@@ -131,7 +132,7 @@ def norms(axis: Axes) -> None:
 
 def line(axis: Axes) -> None:
     """The line between two networks is nearly flat after matching; thin lines are pairs."""
-    found = stitching.lines().query("width == 'width 64'")
+    found = connectivity.lines().query("width == 'width 64'")
     for way, colour in (("as trained", "grey"), ("matched by activations", "blue")):
         wide = found[found["way"] == way].pivot(index="fraction", columns="pair", values="accuracy")
         axis.plot(wide, color=COLOURS[colour], lw=0.8, alpha=0.6)

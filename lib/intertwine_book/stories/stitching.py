@@ -8,7 +8,8 @@ from matplotlib.figure import Figure
 from intertwine_book.figures import style
 from intertwine_book.figures.curves import mean_curves, single_curves
 from intertwine_book.figures.dots import dots
-from intertwine_book.results import on_record, recorded
+from intertwine_book.results import on_record
+from intertwine_book.stories import connectivity
 from intertwine_book.stories.told import WIDTH_ENDINGS, span
 
 record = partial(on_record, "03_stitching")
@@ -26,6 +27,7 @@ RELAXED = {"G_ReLU, random": style.GROUP_COLOURS["permutations"]}
 """The paper's relaxation, which starts at random."""
 BY_LAYER = ("layer", "penalty", "stitch")  # columns: a place, a value, a colour
 CLOSED_FORMS = {"least squares": KIND_COLOURS["full"], "assignment": KIND_COLOURS["G_ReLU"]}
+RANKS = {name: colour for name, colour in KIND_COLOURS.items() if name.startswith("rank")}
 
 
 def printed() -> pd.DataFrame:
@@ -57,16 +59,16 @@ def mean(name: str = "stitched") -> pd.DataFrame:
 PROTOCOLS = {"paper": "the paper's way", "best": "best starts", "ours": "our way"}
 
 
-def norms() -> pd.DataFrame:
+def norms(width: str = "width 64") -> pd.DataFrame:
     """Closed forms with batch norm frozen and re-estimated."""
-    table = stitched("norms")
+    table = stitched(f"norms{WIDTH_ENDINGS[width]}")
     table[["map", "batch norm"]] = table["stitch"].str.split(", ", expand=True)
     return table
 
 
-def by_norm() -> pd.DataFrame:
+def by_norm(width: str = "width 64") -> pd.DataFrame:
     """Mean penalty of each closed form: rows layer and map, columns frozen and re-estimated."""
-    return norms().pivot_table(index=["layer", "map"], columns="batch norm", values="penalty")
+    return norms(width).pivot_table(index=["layer", "map"], columns="batch norm", values="penalty")
 
 
 BLOCK_LAYERS = {
@@ -92,17 +94,6 @@ def printed_blocks() -> pd.DataFrame:
     read = [("48*", "least squares", 21.0), ("48*", "assignment", 63.0), ("75", "assignment", 5.0)]
     table = pd.DataFrame(read, columns=["layer", "stitch", "penalty"])
     return table.assign(place=table["layer"].map(_place))
-
-
-def barriers(width: str = "width 64") -> pd.DataFrame:
-    """Mean barrier in points: a row for each way, a column for what is done with batch norm."""
-    return record(f"barriers{WIDTH_ENDINGS[width]}").pivot_table("barrier", "way", "batch_norm")
-
-
-def lines() -> pd.DataFrame:
-    """Accuracy on the line between two networks at both widths, batch norm re-estimated."""
-    parts = [record(f"connectivity{end}").assign(width=width) for width, end in WIDTH_ENDINGS.items()]
-    return pd.concat(parts).query("batch_norm == 're-estimated'")
 
 
 def penalties() -> Figure:
@@ -145,7 +136,14 @@ def protocols() -> Figure:
 
 def frozen_and_reestimated() -> Figure:
     """The same closed forms with the statistics of batch norm frozen and re-estimated."""
-    return _curves(norms(), "layer", "penalty", "map", panels="batch norm", colours=CLOSED_FORMS)
+    return single_curves(
+        norms(),
+        *("layer", "penalty", "map", "pair"),
+        panels="batch norm",
+        colours=CLOSED_FORMS | RANKS,
+        xlabel="layer, as the paper counts",
+        ylabel="penalty, points",
+    )
 
 
 def residual_blocks() -> Figure:
@@ -166,19 +164,6 @@ def residual_blocks() -> Figure:
     )
 
 
-def connected() -> Figure:
-    """Accuracy on the line between two networks, as trained and matched."""
-    ways = {"as trained": "orange", "matched by weights": "green", "matched by activations": "blue"}
-    return single_curves(
-        lines().sort_values("width"),
-        *("fraction", "accuracy", "way", "pair"),
-        panels="width",
-        colours={way: style.COLOURS[colour] for way, colour in ways.items()},
-        xlabel="fraction of the way",
-        ylabel="accuracy, %",
-    )
-
-
 def _curves(table: pd.DataFrame, *columns: str, panels: str, colours: dict[str, str]) -> Figure:
     """Penalties against the layer, whose numbers are names of places."""
     shown = table.assign(layer=table["layer"].astype(str))
@@ -194,7 +179,7 @@ def facts() -> dict[str, float]:
         >>> round(facts()["group-low"]), round(facts()["group-high"])
         (4, 9)
     """
-    return _figure_1() | _protocols() | _residual() | _barriers()
+    return _figure_1() | _protocols() | _residual() | connectivity.facts()
 
 
 def _figure_1() -> dict[str, float]:
@@ -233,20 +218,3 @@ def _residual() -> dict[str, float]:
         "inside-full-high": float(by.loc[["16*", "48*"], "least squares"].max()),
         **span(**{"ends-full": ends["least squares"], "ends-group": ends["assignment"], "any-slope": slopes}),
     }
-
-
-def _barriers() -> dict[str, float]:
-    short = {"trained": "as trained", "matched": "matched by activations", "weights": "matched by weights"}
-    found: dict[str, float] = {}
-    for width, ending in {"width 64": "", "width 16": "-narrow"}.items():
-        height = barriers(width)
-        found |= {f"barrier-{name}{ending}": height.loc[way, "re-estimated"] for name, way in short.items()}
-        found[f"barrier-interpolated{ending}"] = height.loc["matched by activations", "interpolated"]
-        found[f"barrier-trained-interpolated{ending}"] = height.loc["as trained", "interpolated"]
-        found[f"barrier-pairs{ending}"] = record(f"barriers{WIDTH_ENDINGS[width]}")["pair"].nunique()
-    *_, (_, wide) = recorded("03_stitching", "connectivity").values()
-    found |= {f"line-{name}": wide["parameters"][name] for name in ("epochs", "images")}
-    means = lines().query("width == 'width 64'").pivot_table("accuracy", "way", "fraction")
-    share = means.loc["matched by activations", 0.5] / 100
-    found["line-error"] = 100 * (share * (1 - share) / found["line-images"]) ** 0.5
-    return found | {f"worst-{name}": means.loc[way, 0.5] for name, way in short.items()}
