@@ -81,7 +81,7 @@ MEASURE_TITLES = {
     "grelu procrustes": "G_ReLU-Procrustes, centred",
     "grelu cka, as printed": "G_ReLU-CKA, as printed",
     "grelu cka": "G_ReLU-CKA, centred by 1/N",
-    "procrustes, as printed": "orthogonal Procrustes, as in table 2 of the paper",
+    "procrustes, as printed": "orthogonal Procrustes, as printed",
     "procrustes": "orthogonal Procrustes, centred",
     "cka": "linear CKA",
     "svcca": "SVCCA",
