@@ -30,7 +30,7 @@
 # Take two networks of one architecture, trained from different seeds: model 1 and model 2.
 # Cut both after a layer, and let a map $S$ carry the activations of model 1 to the back of model 2
 # {cite}`csiszarik2021`.
-# *Direct matching* fits $S$ to the activations of both.
+# *Direct matching* fits $S$ so that the mapped activations of model 1 are close to those of model 2.
 # *Task-loss matching* trains $S$ on what comes out at the end.
 # *Is the best fit the best stitch?*
 # No.
@@ -41,7 +41,7 @@
 # *Tiny-10* has eight convolutions of 16 to 64 channels, each with batch norm and ReLU, then a mean over the image
 # and one matrix; its layer $k$ is the $k$-th convolution.
 # It is cut *before* the ReLU, between batch norm and ReLU.
-# ({doc}`04b_similarity_and_function` cuts it after the ReLU, so that its numbers at a layer are others.)
+# ({doc}`04b_similarity_and_function` cuts after the ReLU, so its numbers differ.)
 # *ResNet-20* is cut before the ReLU of its first convolution (layer 1) and after each of its nine blocks.
 
 # %% tags=["hide-input"]
@@ -107,8 +107,8 @@ story.matching()
 # - *A worse fit may be a better stitch.*
 #   An orthogonal map cannot fit better than least squares, which ranges over all maps.
 #   At layer 8 it keeps more than least squares in each pair, by {glue:text}`orthogonal-ahead:.1f` % on average.
-#   In early layers it keeps less; least squares has a bias and the orthogonal map has none,
-#   which may be part of this.
+#   In early layers it keeps less.
+#   One reason may be that it has no bias, and least squares has one.
 # - *Layers are not copies of each other in another order.*
 #   The permutation of channels that fits best keeps {glue:text}`permuted:.0f` %.
 #
@@ -185,7 +185,8 @@ assert relative_error(Q, turned.weight.T) < 1e-3
 #
 # $$-\frac1n\sum_x p_2(x)^\top\log\mathrm{softmax}\,F_S(x).$$ (eq-task-loss)
 #
-# It is measured in nats, as the logarithm is natural, and least where $F_S$ answers as model 2 does.
+# It is measured in nats, as the logarithm is natural.
+# It is least where $F_S$ answers as model 2 does.
 # There it is not 0, but the mean entropy of $p_2$ ({ref}`ex-entropy`).
 # The front runs once, its activations are kept, and only $S$ is trained:
 
@@ -219,9 +220,9 @@ print(f"accuracy {mine:.1%} by hand, {theirs:.1%} by the library")
 # ## Why does the best fit lose accuracy?
 #
 # *It shrinks what it cannot predict.
-# Undoing this gains, averaged over layers, half as much as training.*
+# To restore the lost variance gains, averaged over layers, half of what training gains.*
 # A regression predicts the mean of what remains unknown.
-# Its outputs have only the explained share of the variance:
+# So the variance of each output channel is only the share that the regression explains:
 #
 # $$\operatorname{Var}\,(AM_{LS})_j = R_j^2\,\operatorname{Var}\,B_j,$$ (eq-shrinks)
 #
@@ -229,7 +230,8 @@ print(f"accuracy {mine:.1%} by hand, {theirs:.1%} by the library")
 # Take the principal directions of $B$, and call the few that hold half of the variance *loud*
 # and the others *quiet*.
 # Does the task depend on quiet directions?
-# Little on each: the less variance a direction has, the less its removal costs ({numref}`fig-directions`).
+# One quiet direction matters little: the less variance it has, the less its removal costs
+# ({numref}`fig-directions`).
 # But there are many, and least squares shrinks them most.
 # It keeps {glue:text}`loudest:.0f` % of the variance in the loudest direction
 # and {glue:text}`quietest:.0f` % in the quietest (medians over pairs).
@@ -242,8 +244,8 @@ story.directions()
 
 # %% [markdown]
 # Which part of the error costs the accuracy?
-# Give model 2 its own activations, plus the error of a stitch in the loud or in the quiet directions alone
-# ({numref}`fig-split`).
+# Take model 2's own activations.
+# Add the error of a stitch, but only in the loud or only in the quiet directions ({numref}`fig-split`).
 # At layer 3 the quiet error of least squares costs more than the loud one,
 # {glue:text}`direct-quiet-costs:.0f` points against {glue:text}`direct-loud-costs:.0f`.
 # The stitch trained by the task has a *larger* error in both parts, and loses less.
@@ -273,7 +275,7 @@ story.restored()
 # Whether the stretch repairs the same errors as training is open.
 #
 # *After the ReLU it gains in each pair, too, but not at every layer:*
-# at layer 3 it gains nothing.
+# at layer 3 it gains nothing on average.
 # The place of the cut matters as much as the method: at layer 2 least squares keeps {glue:text}`direct-2:.0f` %
 # before the ReLU and {glue:text}`direct-2-after:.0f` % after it.
 
@@ -295,7 +297,8 @@ story.stretch()
 #
 # ## Would any front do? [our control]
 #
-# *On Tiny-10, cut at layer 1, yes; deeper it keeps less and less, but more than chance.*
+# *At layer 1 of Tiny-10, yes.
+# At deeper layers an untrained front keeps less and less, but more than chance.*
 # Put the stitch after a front that was *never trained*, and train it by the task ({numref}`fig-untrained`).
 # Cut at layer 1, the stitched network is as good as model 2:
 # sixteen random filters keep what the back needs.
@@ -303,15 +306,15 @@ story.stretch()
 # At layer 3 an untrained front keeps {glue:text}`untrained-3-low:.0f` to {glue:text}`untrained-3-high:.0f` %
 # of model 2's accuracy, a trained one {glue:text}`task-3:.0f` %.
 # At layer 8 the untrained front still keeps {glue:text}`untrained-8-low:.0f` to {glue:text}`untrained-8-high:.0f` %;
-# guessing one of ten classes keeps {glue:text}`chance:.0f` % of it.
-# So a part of what a stitch keeps, most of it at the first layers, needs no trained front.
+# guessing would keep {glue:text}`chance:.0f` %.
+# So an untrained front already gives a part of the accuracy, and most of it at the first layers.
 # (Batch norm of the untrained front is estimated on the training images; everything is in float32.)
 
 # %% tags=["remove-input"] figure="fig-untrained"
 story.untrained()
 
 # %% [markdown]
-# *Even noise will do.*
+# *Even noise will do, if it carries the label.*
 # {cite:t}`smith2025` stitched clustered noise into networks.
 # Give each class one feature map of random numbers and add as much noise for every image.
 # Such a front has never seen an image; it only knows the class.
@@ -363,13 +366,13 @@ right = ((fit[:, 1] > 0) == label).double().mean()
 print(f"explained {explained:.0%}, labels right {right:.0%}")
 
 # %% [markdown]
-# The best fit of rank 1 explains nearly all of the variance and gets the label right by chance only.
+# The best fit of rank 1 explains nearly all of the variance, but predicts the label no better than chance.
 # In {numref}`fig-low-rank` a product of two factors is trained by the task, from random orthogonal factors
 # as in the paper, or from the direct map.
 # *From the direct map, training gains at every rank, layer and pair.*
 # At layer 3 and rank 4, direct maps keep {glue:text}`four-direct-low:.0f` to {glue:text}`four-direct-high:.0f` %,
 # trained ones {glue:text}`four-low:.0f` to {glue:text}`four-high:.0f` %.
-# *From random factors it may end below the direct map*:
+# *From random factors the result depends on the layer*:
 # in our short training it beats the direct map in all cases at layer 6, and in only {glue:text}`ahead-3:.0f`
 # of {glue:text}`ranked-3:.0f` at layer 3.
 
@@ -380,12 +383,12 @@ story.low_rank()
 # (sec-sparsity)=
 # **How few entries? (Experiment 7)**
 # *With most entries 0, a stitch by task loss keeps far more than the lasso:
-# on average {glue:text}`sparse-more-3:.0f` % of model 2's accuracy more at layer 3,
+# with the strongest penalty {glue:text}`sparse-more-3:.0f` % of model 2's accuracy more at layer 3 on average,
 # and {glue:text}`sparse-more-6:.0f` % more at layer 6* ({numref}`fig-sparsity`).
-# The lasso also shrinks the entries that it keeps; no refit of these is recorded, so a part may be due to that.
-# The paper adds $\alpha\lVert M\rVert_1$, the sum of all $|m_{ij}|$, to {eq}`eq-task-loss`,
-# and for direct matching to $\lVert AM - B\rVert_F$ in its equation (3).
-# It calls that the *lasso*, whose norm is squared:
+# The lasso also shrinks the entries that it keeps.
+# We did not refit them, so a part of the gap may come from this shrinking.
+# The paper adds $\alpha\lVert M\rVert_1$, the sum of all $|m_{ij}|$, to both losses.
+# For direct matching it calls the result the *lasso*, in which the distance is squared:
 #
 # $$\tfrac12\lVert AM - B\rVert_F^2 + \alpha\lVert M\rVert_1.$$ (eq-lasso)
 #
@@ -416,8 +419,8 @@ assert relative_error(lasso(alpha), theirs) < 1e-2
 # :class: warning
 # :name: box-square-root
 # The norm in equation (3) lacks its square.
-# As printed it is the *square-root lasso*, which has the same solutions at other α,
-# except where the fit is exact ({ref}`ex-one-path`).
+# As printed it is the *square-root lasso*.
+# Unless the fit is exact, it has the same solutions at another α ({ref}`ex-one-path`).
 # :::
 #
 # In {numref}`fig-sparsity` every sparse stitch by task loss has a partner: the lasso with as many zeros,
@@ -433,17 +436,17 @@ story.sparsity()
 #
 # *Within four epochs, yes.*
 # From least squares all stitches of a layer end within a point of each other.
-# Of {glue:text}`starts:.0f` random starts {glue:text}`late:.0f` end more than a tenth of model 2's accuracy below
-# those from least squares, all at layers 1 to 5.
+# On one pair we tried {glue:text}`starts:.0f` random starts.
+# {glue:text}`late:.0f` of them end more than a tenth of model 2's accuracy below those from least squares,
+# all at layers 1 to 5.
 # The paper trains for 30 epochs and finds that most random starts end alike.
 #
 # Are two good stitches one?
 # They are *linearly connected* if every stitch on the straight line between them is as good.
-# Draw a line from one accuracy to the other: the *barrier* is the largest fall below it.
-# *Between one pair of networks, with two lines a layer, it is about 1 % or less from layer 6 on*
-# ({numref}`fig-paths`).
+# Interpolate linearly between the accuracies of the ends: the *barrier* is the largest drop below this.
+# *On one pair, with two lines a layer, the barrier is about 1 % or less from layer 6 on* ({numref}`fig-paths`).
 # The paper finds no connection at the first three layers, for ends of 80 % or more.
-# Three of our six lines there have such ends, and one of the three falls.
+# Of our six lines there three have such ends, and one of the three has a barrier.
 
 # %% tags=["remove-input"] figure="fig-paths"
 story.paths()

@@ -97,7 +97,8 @@ turn_basis()
 #
 # *In three networks trained on ImageNet, units lose concepts after the first ReLU6 of a block (a ReLU that is
 # cut off at 6), and more than at its linear output.
-# Three networks do not establish that training makes the difference.*
+# Training adds to the loss after the first ReLU6.
+# Three networks do not show that it adds more there than at the linear output.*
 #
 # ## What a unit selects
 #
@@ -188,8 +189,8 @@ assert torch.allclose(ours, found.best, atol=1e-3)
 # %% [markdown]
 # {numref}`fig-gallery` shows the best units of the small network, and the units with the same numbers in a random
 # basis, which mix all of the others.
-# The four on the left were chosen because they are the best, so they can hardly do anything but lose:
-# only means over all units decide.
+# We chose the four best units on the left, so they almost must lose.
+# Only the mean over all units is evidence.
 
 # %% figure="fig-gallery"
 gallery(pictures, masks, {"own basis": own, "rotated": rotated})
@@ -206,8 +207,8 @@ gallery(pictures, masks, {"own basis": own, "rotated": rotated})
 # A block of theirs widens its channels, applies ReLU6, convolves each channel by itself,
 # applies ReLU6 again, and narrows the channels *without* an activation.
 # So one network has both cases that figure 3 of the paper compares between networks.
-# There the number of interpretable units falls for a ResNet-50, stands still for one without ReLU on its residual
-# outputs, and rises for a ConvNeXt (printed without numbers).
+# In the paper the number of interpretable units falls for a ResNet-50, stays for one without ReLU on its residual
+# outputs, and rises for a ConvNeXt; it shows curves only.
 # α says how far the basis is turned: 0 is the network's own, 1 a random one, ½ half of the way.
 
 # %% tags=["remove-input"] figure="fig-imagenet"
@@ -221,8 +222,8 @@ story.imagenet()
 # after the ReLU6, {glue:text}`linear-units-low:.0f` to {glue:text}`linear-units-high:.0f` at the linear outputs.
 # Rotations are drawn uniformly (by Haar measure), five a layer, the same before and after training.
 # A network is a trial; its cost is minus the slope of its curve against α, averaged over blocks and rotations.
-# Intervals are 95 % t-intervals over three networks, each line for itself; the {doc}`../scoreboard` corrects
-# for the number of claims tested.
+# Each interval is a 95 % t-interval over three networks.
+# It is not corrected for the number of lines; the {doc}`../scoreboard` corrects.
 # :::
 #
 # The paper reads the slope of the trained network.
@@ -235,19 +236,19 @@ story.cost_table()
 
 # %% [markdown]
 # After the first ReLU6 a rotation costs {glue:text}`first-gap` points more than at the linear output.
-# We cannot say that training causes this excess.
-# Compared with the untrained networks it is {glue:text}`first-added`, and the interval contains 0.
+# In trained networks this excess is larger than in untrained ones by {glue:text}`first-added`.
+# The interval contains 0, so we cannot say that training causes the excess.
 #
 # *What would change it.*
 # The layers after a ReLU6 are 3.5 to 6 times as wide as the linear outputs, and this comparison does not separate
 # the width from the activation.
 # Untrained networks lose {glue:text}`fall-untrained:.0f` % after the first ReLU6,
 # trained ones {glue:text}`fall-first:.0f` %.
-# The levels are low, about {glue:text}`level:.0f` % of IoU, but above chance.
-# Take the IoU that 5 % of the units exceed with masks of other images.
+# The IoU is low, about {glue:text}`level:.0f` %, but above chance.
+# We measure chance with the masks of other images: 5 % of the units exceed its level with them.
 # With the true masks {glue:text}`chance-first:.0f`, {glue:text}`chance-second:.0f` and {glue:text}`chance-linear:.0f` %
-# exceed it at the three layers, and {glue:text}`chance-low:.0f` to {glue:text}`chance-high:.0f` % in untrained
-# networks.
+# of the units exceed it at the three layers,
+# and {glue:text}`chance-low:.0f` to {glue:text}`chance-high:.0f` % in untrained networks.
 #
 # {numref}`fig-depth` goes through the stages of the networks.
 # *After the second ReLU6 of the two deepest stages a random basis is even more interpretable
@@ -272,7 +273,8 @@ story.depth()
 # | linear output | {glue:text}`own-linear:.1f` | {glue:text}`turned-linear:.1f` |
 #
 # In untrained networks at most {glue:text}`untrained-most:.1f` % of the units count anywhere.
-# A count sees only whether a threshold is crossed, and sizes alone decide which concepts can cross it.
+# A count sees only whether the IoU exceeds a threshold.
+# The size of a concept decides whether this is possible.
 #
 # :::{prf:proposition} The ceiling
 # :label: prop-ceiling
@@ -385,11 +387,12 @@ for weights, each in pair(datasets[0], "ReLU", 0).items():
 # (sec-group)=
 # ## Does the basis follow the group?
 #
-# *Six networks of each kind do not decide it.
+# *We do not know: six networks of each kind are too few.
 # On drawn scenes training adds as much to the cost of a rotation with GELU as with ReLU, and less with tanh;
 # on street scenes only tanh shows an effect.*
 # In small networks we can choose the activation on the residual output.
-# If the dimension of its group decided, tanh and GELU would behave alike, since both groups are finite:
+# The groups of tanh and GELU are finite, of dimension 0.
+# If only the dimension mattered, the two would behave alike:
 #
 # | activation | group on $n$ units | dimension | connected pieces |
 # |---|---|---|---|
@@ -412,21 +415,22 @@ story.by_group()
 # %% [markdown]
 # :::{admonition} A caution about tanh
 # :class: dropdown
-# A unit is strongest where it was before the tanh, but its largest values lie close together below 1,
-# and after upsampling few pixels may exceed the level.
-# A unit that selects less has a lower ceiling.
-# A rotation mixes units and undoes this: with tanh the IoU of an untrained network *rises* by
-# {glue:text}`tanh-rise:.1f` points.
-# Subtracting the untrained network removes this only if both saturate alike.
+# tanh squeezes large values together just below 1.
+# After upsampling, few pixels may then exceed a unit's level, and a unit that selects less has a lower ceiling.
+# A rotation mixes units, so that more pixels exceed the level again: with tanh the IoU of an untrained network
+# *rises* by {glue:text}`tanh-rise:.1f` points.
+# The subtraction removes this effect only if the trained and the untrained network saturate alike.
 # :::
 #
 # (sec-inside)=
 # **Inside the block.**
 # *Training makes the basis special at every layer of the network with ReLU.
-# In the network without ReLU on its output, we see it only after the ReLU inside the block* ({numref}`fig-inside`).
+# In the network without ReLU on its output, training makes it special only after the ReLU inside the block*
+# ({numref}`fig-inside`).
 # The figure has the output of the block, what comes out of the activation inside,
 # and the convolution after it, whose output is added to the shortcut.
-# No activation acts on that convolution alone; in the network with ReLU, the ReLU acts on the sum.
+# In the network with ReLU, the ReLU acts on the sum of this convolution and the shortcut.
+# In the others no activation acts on it.
 
 # %% tags=["remove-input"] figure="fig-inside"
 story.inside_the_block()
@@ -438,7 +442,7 @@ story.inside_the_block()
 #
 # *It is more than area.*
 # If masks of other images gave the same best IoU, it would measure areas and not concepts.
-# With masks of other images 5 percent of the units exceed the level of chance.
+# By definition, 5 percent of the units exceed the level of chance with masks of other images.
 # With the true masks, in the recorded networks with ReLU, {glue:text}`true-masks:.0f` % do on drawn scenes
 # and {glue:text}`true-street:.0f` % on CamVid, where frames resemble each other.
 

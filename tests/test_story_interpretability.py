@@ -3,7 +3,6 @@
 import pandas as pd
 import pytest
 from IPython.display import HTML
-from matplotlib.figure import Figure
 
 from intertwine import groups
 from intertwine_book.results import interval
@@ -16,11 +15,6 @@ FIRST, SECOND, LINEAR = LITE_LAYERS.values()
 def above(table: pd.DataFrame, *by: str) -> pd.Series:
     """Whether the interval of points lies above 0, by kind and so on."""
     return table.groupby(list(by))["points"].agg(lambda values: interval(values)[0] > 0)
-
-
-@pytest.mark.parametrize("draw", ["imagenet", "depth", "ceilings", "by_group", "inside_the_block"])
-def test_a_recorded_figure_is_drawn(draw):
-    assert isinstance(getattr(story, draw)(), Figure)
 
 
 def test_the_table_of_costs_has_a_row_for_each_layer_and_their_gap():

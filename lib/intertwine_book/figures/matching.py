@@ -82,7 +82,7 @@ def singly(directions: pd.DataFrame) -> pd.DataFrame:
 def ways_by_layer(stitches: pd.DataFrame, *ways: str, **options: Any) -> Figure:
     """Relative accuracy (percent, in `y`) of some ways of stitching by layer; options are those of `dots`."""
     colours = {way: STITCH_COLOURS[way] for way in ways}
-    words: dict[str, Any] = {"colours": colours, "ylabel": RELATIVE, "level": 100}
+    words: dict[str, Any] = {"colours": colours, "ylabel": RELATIVE, "level": 100.0}
     words["xlabel"] = "layer, cut before the ReLU"
     return dots(stitches, "layer", "y", "stitch", **words | options)
 

@@ -107,7 +107,7 @@ def best_powers(layer: str = "bn3") -> pd.Series:
 
 def restored() -> Figure:
     """Restoring the variance of the fit gains accuracy, before the ReLU and after it."""
-    words: dict[str, Any] = {"panels": "side", "xlabel": "layer", "ylim": (64, 102)}
+    words: dict[str, Any] = {"panels": "side", "xlabel": "layer", "ylim": (48, 102)}
     return drawn.ways_by_layer(sides(), "task loss", "least squares", "variance restored", **words)
 
 
