@@ -312,7 +312,8 @@ assert isclose(cka(max_gram(U), max_gram(V)), theirs)
 #
 # Two values stand beside each similarity of trained networks, and the paper has neither ({numref}`fig-table-2`).
 # The *null* is the score of shuffled images: what unrelated features get.
-# The *baseline* is the score of the same pairs before training: what the images and the architecture give.
+# The *baseline* is the score of untrained pairs, at width 64 of the same networks before training:
+# what the images and the architecture give.
 # All values are means of four pairs; the wide networks were trained for {glue:text}`epochs:.0f` epochs instead of 50.
 
 # %% tags=["remove-input"] figure="fig-table-2"

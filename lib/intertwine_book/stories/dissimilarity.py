@@ -94,7 +94,8 @@ def live(*tables: pd.DataFrame) -> Figure:
 def gains(width: str = "width 64") -> pd.DataFrame:
     """Trained minus untrained, in Procrustes above their own nulls: columns panel, group, layer, pair, value.
 
-    The null of CKA is 0. Untrained pairs have the initial weights of the trained pair of the same number.
+    The null of CKA is 0. At width 64 untrained pairs have the initial weights of the trained pair of the same
+    number, at width 16 weights of their own.
     """
     tables = {PROCRUSTES: ("table_2", "table_2_untrained"), CKA: ("figure_5_diagonal", "untrained")}
     parts = []
