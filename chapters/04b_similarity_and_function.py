@@ -18,8 +18,8 @@
 # **You need** {doc}`04_dissimilarity`: what a measure does not see, its null, CCA and SVCCA; {doc}`03_stitching`:
 # stitched networks; {doc}`03b_matching`: the networks Tiny-10, and maps fitted or trained.
 #
-# **You will learn** that a similarity index may stay at 1 while accuracy is ruined and fall while accuracy stays,
-# what it costs to lower it, and how to test a measure against what it is meant to track.
+# **You will learn** that a similarity index may stay at 1 while accuracy is ruined and fall while accuracy hardly does,
+# what it costs to lower it, and two tests of a measure: does it find the same layer, and does it notice a loss?
 #
 # **This run.**
 # {{ this_run }}.
@@ -30,9 +30,9 @@
 # A similarity index compares activations; a stitched network uses them.
 # *Does a high index say that the second network can work with what it gets?*
 # {cite}`csiszarik2021` answer no.
-# {numref}`fig-no-relation` shows every recorded stitch at layer 3 of the networks Tiny-10 that they published:
-# eight convolutions with 16 to 64 channels, trained on CIFAR-10;
-# five of them reach {glue:text}`own:.0f` % of our test images on average.
+# They published networks called Tiny-10, with eight convolutions of 16 to 64 channels, trained on CIFAR-10.
+# {numref}`fig-no-relation` shows every recorded stitch at layer 3 of these networks.
+# Five networks classify {glue:text}`own:.0f` % of our test images correctly, on average.
 # Layer $k$ is cut *after* the ReLU of the $k$-th convolution.
 # ({doc}`03b_matching` cuts the same networks *before* that ReLU, so its numbers at a layer are others.)
 
@@ -89,8 +89,7 @@ story.no_relation()
 #   A random rotation of the channels leaves CKA at 1 and takes the accuracy of one network from
 #   {glue:text}`unrotated:.0f` % to chance.
 # - *CKA {glue:text}`pressed-cka:.2f`, accuracy {glue:text}`pressed:.0f` %.*
-#   Stitches that were trained to lower CKA lose a few of the {glue:text}`own:.0f` points
-#   that five networks reach on average.
+#   Stitches that were trained to lower CKA lose a few of the {glue:text}`own:.0f` points.
 # - *Higher CKA, lower accuracy.*
 #   Trained for CKA alone, a stitch between two networks has CKA {glue:text}`chosen-cka:.2f` and accuracy
 #   {glue:text}`chosen:.0f` %; least squares has {glue:text}`fitted-cka:.2f` and {glue:text}`fitted:.0f` %.
@@ -162,13 +161,14 @@ print(f"CKA between two networks: {theirs:.2f}")
 # *CKA weighs every direction by the square of its variance, and the task reads directions by its weights.*
 # Take three directions of equal variance, of which the task reads one.
 # Stretch a direction that the task ignores by a factor $s$.
-# Among $d$ such directions
+# With $d$ directions of equal variance, of which this one is stretched,
 #
 # $$\mathrm{CKA} = \frac{s^2 + d - 1}{\sqrt{d\,(s^4 + d - 1)}},$$ (eq-inflated)
 #
 # which falls to $1/\sqrt d$ as $s$ grows, and the answers stay what they were.
-# Now stretch it in *both* sets: it rules both tables, CKA is near 1, and the other directions may be shuffled
-# with hardly any effect on it ({numref}`fig-inflated`).
+# Now stretch this direction in *both* sets.
+# It dominates both tables, so CKA is near 1.
+# To shuffle the other directions then hardly changes CKA ({numref}`fig-inflated`).
 
 # %%
 n, s = 400, 8.0
@@ -186,8 +186,8 @@ for one, two in ((X, ignored), (X, shuffled), (ignored, hidden)):
 clouds(X, ignored, hidden, label)
 
 # %% [markdown]
-# Both happen in trained networks: {numref}`fig-no-relation` has rotations,
-# and stitches that were trained to lower CKA.
+# In trained networks {numref}`fig-no-relation` has the first case, rotations, and nearly the second,
+# stitches that were trained to lower CKA.
 #
 # (sec-experiment-3)=
 # ## Does CKA rise when a stitch gets better? (Experiment 3)
@@ -204,9 +204,9 @@ story.along()
 
 # %% [markdown]
 # Why do accuracy and distance diverge?
-# Before a ReLU, least squares shrinks what it cannot predict, and restoring the variance gains accuracy at the price
-# of distance ({doc}`03b_matching`).
-# After the ReLU of layer 3, where the stitches of this page stand, restoring it gains nothing.
+# Before a ReLU, the least-squares stitch has too little variance.
+# If we restore it, accuracy rises and the distance to $B$ grows ({doc}`03b_matching`).
+# After the ReLU of layer 3, where the stitches of this page stand, this gains nothing on average.
 # So what training gains here is not explained.
 #
 # :::{admonition} Erratum: Csiszárik et al. 2021, Definition 6.1 and figure 4
@@ -214,12 +214,12 @@ story.along()
 # The paper's $R^2_{LR}(A, B)$ is the share of $B$ that the *best* linear map of $A$ explains.
 # The paper reports that $R^2_{LR}$ between the activations of model 2 and the transformed ones falls along the
 # training.
-# Read as $R^2_{LR}(AM, B)$ it cannot: for invertible $M$ it equals $R^2_{LR}(A, B)$,
-# exactly as the paper says of CCA.
+# But $R^2_{LR}(AM, B)$ cannot fall: for invertible $M$ it equals $R^2_{LR}(A, B)$,
+# as the paper says of CCA.
 # The code of the paper regresses in the other order.
 # $R^2_{LR}(B, AM)$ can fall: here it rises in the first epoch and ends {glue:text}`r2-falls-low:.3f`
 # to {glue:text}`r2-falls-high:.3f` below its start.
-# What the paper describes is a third quantity, the nearness of {numref}`fig-along`.
+# The paper's words describe a third quantity, neither of these two: the nearness of {numref}`fig-along`.
 # :::
 #
 # (sec-experiment-4)=
@@ -267,7 +267,7 @@ story.pressed()
 #
 # *All orthogonal matrices on the channels, and most of them ruin the network.*
 # An index with a group of invariances says 1 for a whole orbit of representations.
-# The back of the network does not share that group, as {doc}`02_sanity_rotations` shows.
+# The layers after the cut are not invariant under that group, as {doc}`02_sanity_rotations` shows.
 # Insert a random orthogonal matrix between a network and itself:
 
 # %%
@@ -302,9 +302,9 @@ bars_slider(along_t, "t", label="turn by t =", name="turn-cka")
 # {glue:text}`turn-large:.1f` at 0.8, and CKA stays at 1.
 #
 # So CKA is no objective for matching either, as the paper says and {numref}`fig-no-relation` shows.
-# It leaves an orthogonal matrix and a scale free, and accuracy depends on them.
-# An element of $G_{\mathrm{ReLU}}$ is a symmetry only if the next weights move with it.
-# Between a network and itself the next weights stay, so that permutations do harm as well.
+# CKA does not fix the rotation and the scale of a map, but accuracy depends on both.
+# A permutation or a positive scaling of the channels keeps the function only if the next weights undo it.
+# A stitch between a network and itself leaves the next weights as they are, so permutations do harm as well.
 #
 # (sec-ding)=
 # ## Does a measure find the same layer, and notice a loss?
@@ -312,7 +312,7 @@ bars_slider(along_t, "t", label="turn by t =", name="turn-cka")
 # **The same layer.**
 # *CKA finds the matching layer in {glue:text}`found-cka:.1f` % of the cases; CCA in {glue:text}`found-cca:.0f` %,
 # little better than chance.
-# The reason is how CCA averages.*
+# CCA of equally many components finds it, too.*
 # {cite}`ding2021` ask of a measure to be *specific*:
 # two networks that differ by their seed should be most similar at the same layer.
 # We count how often the same layer wins, over layers, the 15 pairs of six Tiny-10 networks and both directions;
@@ -342,8 +342,8 @@ assert torch.isclose(cca(X, Y), similarity.cca(X, Y), atol=1e-3)
 # A layer of 16 channels against one of 32 has 16 directions, and each may choose its partner in the wider space.
 # {numref}`fig-specificity` shows the effect: layer 3 (32 channels) is "most similar" to layer 2 (16 channels).
 # Give every layer its 16 leading components, and CCA finds the same layer in {glue:text}`found-cca-16:.0f` %
-# of the cases;
-# this cuts off the weak directions as well, so that we cannot tell the two causes apart.
+# of the cases.
+# This changes two things, the width and the weak directions, and we do not know which one helps.
 # So compare values of CCA between layers of one width only, or cut all to one number of components.
 
 # %% tags=["remove-input"] figure="fig-specificity"
@@ -360,16 +360,17 @@ story.specificity()
 # on average over six networks.*
 # Take principal components away from layer 3, the smallest first.
 # At some point a linear probe, a classifier fitted to the rest, loses accuracy.
-# A measure is *sensitive* if it then says that the layer is further from itself than two seeds are from each
-# other.
-# With three quarters of the components gone the probe has lost {glue:text}`probe:.0f` points,
-# and no measure puts the loss above a change of seed, its *bar* ({numref}`fig-sensitivity`).
+# Compare the rest with the whole layer.
+# A measure is *sensitive* if this dissimilarity is larger than its *bar*,
+# the dissimilarity of the same layer of two networks with different seeds.
+# With three quarters of the components removed the probe has lost {glue:text}`probe:.0f` points,
+# and no measure is above its bar ({numref}`fig-sensitivity`).
 # Orthogonal Procrustes passes it somewhere between 75 and 90 %, $G_{\mathrm{ReLU}}$-CKA between 90 and 95 %.
 # CKA and $G_{\mathrm{ReLU}}$-Procrustes do not pass it on average, even at 95 %.
 # CCA never moves: a layer and a part of it have all canonical correlations equal to 1.
 #
-# A measure that puts two seeds far apart has a high bar.
-# The two tests need not conflict: orthogonal Procrustes is as good as any in both.
+# A measure that puts two seeds far apart has a high bar, and notices less.
+# The two tests need not conflict: orthogonal Procrustes is among the best in both.
 
 # %% tags=["remove-input"] figure="fig-sensitivity"
 story.sensitivity()
@@ -420,7 +421,7 @@ claimed.write(run, joined, junction, (train, test), draw, **curves)
 # Take any two networks with a layer of feature maps, and any differentiable index as a penalty.
 # Here a strong penalty lowers CKA while the stitch learns the task, beside a control without it.
 # Both start at the identity, which does not match the channels of two networks and so gives a low accuracy;
-# CKA starts near 1, so that a negative penalty, which rewards it, would have nothing to show:
+# CKA starts near 1, so its penalty is positive and lowers it:
 
 # %%
 import torch
@@ -471,7 +472,7 @@ for weight in (20.0, 0.0):
 # * - networks of Experiment 4
 #   - a ResNet-20 of three times the width, layer 2.0
 #   - Tiny-10, layer 3, five networks: the wide weights are not published
-#   - a wide layer has more directions that the back ignores
+#   - a wide layer may have more directions that the back ignores
 # * - pairs
 #   - ten
 #   - five of Tiny-10, one of ResNet-20
