@@ -115,7 +115,7 @@ assert (moved.rows == q.rows).all() and (moved.c == q.c).all()
 # ## Step one: the minimal form
 #
 # With one input a neuron is an arrow $(w, b)$ in the plane,
-# and merging is a matter of direction ({numref}`fig-neuron-rays`).
+# and two neurons can be merged when their arrows have the same direction ({numref}`fig-neuron-rays`).
 
 # %% figure="fig-neuron-rays"
 W, V = [[1], [2], [1], [0], [-1]], [[2, 1, -3, 5, 1]]
@@ -138,7 +138,7 @@ draw.neuron_rays(drawings.neurons(steps))
 # The result is the *reduction*; a network to which no step applies is *reduced*.
 # Scale the remaining rows to a fixed norm, $\lambda$ inversely, and sort them: this is the *minimal form*.
 # Reduced networks that differ by $H_n$ have the same one.
-# Networks of one function need not: the two of {eq}`eq-hidden` have different ones.
+# Two reduced networks of one function can have different minimal forms, for example the two of {eq}`eq-hidden`.
 # :::
 #
 # (sec-relation)=
@@ -294,7 +294,7 @@ assert canonical(p)[1] == tuple(shallow.canonical_form(p).L[0])
 # :::{prf:proof}
 # $\alpha\sigma(u) + \beta\sigma(-u) = \frac{\alpha+\beta}2|u| + \frac{\alpha-\beta}2u$.
 # The two networks have equal $\gamma_H$ iff all $\alpha_H+\beta_H$ agree,
-# so iff their weights differ by some $\delta_H$ as above.
+# that is, iff there are $\delta_H$ by which their weights differ as above.
 # Then $L$ changes by $-\sum_H\delta_Hw_H^\top$, which has to be 0, and $e$ by $-\sum_H\delta_Hb_H$
 # and the change of $c$.
 # :::
@@ -311,8 +311,8 @@ assert canonical(p)[1] == tuple(shallow.canonical_form(p).L[0])
 # ## When $H_n$ is all there is
 #
 # Call θ *generic* if its class is one free $H_n$-orbit.
-# The canonical form bounds the class of every network in which no two neurons share a hyperplane.
-# This theorem is not in the paper.
+# If no two neurons share a hyperplane, the canonical form bounds the number of orbits in the class.
+# The next theorem is ours.
 # Related: {cite:t}`dereich2022` determine dimension and number of components of the set of smallest networks of a
 # function with one output.
 #
@@ -322,7 +322,8 @@ assert canonical(p)[1] == tuple(shallow.canonical_form(p).L[0])
 # Then the networks of $\theta$'s function and width are one free $H_n$-orbit for each $S$
 # that satisfies {eq}`eq-flip`, the empty one included: at most $\binom n{\lfloor n/2\rfloor}$,
 # and for every $n$ some network has as many.
-# All that are near θ are $(d_iw_i, d_ib_i, \lambda_i/d_i)$ with $d_i > 0$: θ is *locally identifiable*.
+# Every network of this function that is near θ is $(d_iw_i, d_ib_i, \lambda_i/d_i)$ with $d_i > 0$:
+# θ is *locally identifiable*.
 # :::
 #
 # :::{prf:proof}
@@ -334,8 +335,8 @@ assert canonical(p)[1] == tuple(shallow.canonical_form(p).L[0])
 # The orbits are free: an element that fixes a network sends each row to a positive multiple of a row,
 # and as no two rows are parallel, it is the identity.
 # They are different for different $S$, as $H_n$ keeps sides.
-# Near θ, row $i$ can be a multiple of none of the finitely many rows $(w_j, b_j)$ but $(w_i, b_i)$,
-# and a positive one.
+# Near θ, row $i$ is near $(w_i, b_i)$.
+# So $(w_i, b_i)$ is the only row of θ that it can be a multiple of, and the factor is positive.
 #
 # *The number.*
 # Some linear form $\ell$ is 0 on none of the matrices $\lambda_iw_i^\top\ne0$.
@@ -376,8 +377,8 @@ for n in (4, 6, 8, 10):
 # which the function bends has $\lambda_i\ne0$.
 # :::
 #
-# In the recorded run {glue:text}`identified:.0f` random networks with independent rows have exactly
-# as many orbits as sets to flip, up to {glue:text}`most-orbits:.0f`,
+# We drew {glue:text}`identified:.0f` random networks with independent rows.
+# Each has as many orbits as sets to flip, the empty one included, at most {glue:text}`most-orbits:.0f`,
 # and the rank of the Jacobian leaves no direction but the scalings.
 #
 # :::{prf:theorem} {cite}`ramakrishnan2026`, Theorems 1 and 5, Proposition 24
@@ -389,20 +390,20 @@ for n in (4, 6, 8, 10):
 #
 # :::{prf:proof}
 # No $w_i$ is 0, or $S=\{i\}$ would do; the first part is {prf:ref}`thm-local`.
-# The conditions exclude finitely many zero sets of polynomials, none of them all parameters:
+# Each condition fails on the zero set of a polynomial that is not 0 everywhere, and there are finitely many:
 # 2×2 minors of two rows (they vanish iff the rows are dependent, Lemma 22), $\lambda_i = 0$,
 # and $\sum_S\lambda_iw_i^\top = 0$ for each $S$.
 # :::
 #
-# Looking for $S$ is a subset-sum problem.
-# But where the matrices $\lambda_iw_i^\top$ are linearly independent, which needs $n\le mk$, no $S$ exists,
+# To find $S$ is a subset-sum problem, which is hard in general.
+# If the matrices $\lambda_iw_i^\top$ are linearly independent, which needs $n\le mk$, no $S$ exists,
 # and their smallest singular value $\mu$ bounds how near any $S$ comes:
 # $\lVert\sum_S\lambda_iw_i^\top\rVert\ge\mu$.
 #
 # (sec-tree)=
 # ### Which theorem answers for which network
 #
-# Three questions tell whether a class is more than one orbit ({numref}`fig-tree`).
+# Three questions tell what a class may contain beyond one orbit ({numref}`fig-tree`).
 # {prf:ref}`def-minimal` answers the first, {prf:ref}`prop-affine` the second,
 # {prf:ref}`thm-local` and {prf:ref}`thm-generic` the third.
 # To compare two given networks no question is needed: {eq}`eq-canonical` decides.
@@ -446,18 +447,19 @@ story.hidden_counts()
 # | to a constant | $\min_i\lVert w_i\rVert/\lVert r_i\rVert$ | a neuron is a constant |
 # | μ (bound for flips) | $\mu/\max_i\lVert\lambda_iw_i^\top\rVert$ | some set $S$ may satisfy {eq}`eq-flip` |
 #
-# With no two neurons to merge, a positive $\mu$ certifies {prf:ref}`thm-generic`.
-# A small one does not show a near flip: one nearly vanished neuron makes it small.
+# If no two neurons share a hyperplane, a positive $\mu$ certifies that the network is generic
+# ({prf:ref}`thm-generic`).
+# A small $\mu$ does not mean that a flip is near: one nearly vanished neuron also makes it small.
 
 # %% tags=["remove-input"] figure="fig-degeneracy"
 story.degeneracies()
 
 # %% [markdown]
-# The near-degenerate neurons are those that *never fire* on all 60,000 training images.
+# The near-degenerate neurons are those that *fire on none* of the 60,000 training images.
 # The loss gives such a neuron no gradient.
 # Decay is all that moves its weights, and the bias, which does not decay, stays negative:
 # $w_i$ goes to 0 and the neuron becomes a constant.
-# Two such neurons are nearly parallel, so one cause shows in all four distances.
+# Two such neurons are nearly parallel, so at decay $10^{-4}$ these neurons make all four distances small.
 
 # %% tags=["remove-input"]
 story.by_decay()
@@ -542,7 +544,7 @@ draw.folded_planes(surface, drawings.neurons(parts))
 #
 # *This section is computed by this page.*
 # Train two networks on {glue:text}`trained_on`.
-# Disguise the first: double every neuron with half of its output weight,
+# Disguise the first: replace each neuron by two copies, each with half of its output weight,
 # and move the result by a random element of the group.
 # Is it recognised, and brought back to its size?
 
@@ -617,7 +619,7 @@ found.equal, found.symmetry.permutation
 # (sec-stabiliser)=
 # ## Appendix: what moves nothing, and all cases that were tried
 #
-# *Only neurons that are zero or equal let an element of $H_n$ move nothing.*
+# *An element of $H_n$ other than the identity fixes θ only if θ has zero neurons or equal neurons.*
 #
 # :::{prf:theorem} {cite}`ramakrishnan2026`, Theorem 2 and Proposition 2
 # :label: thm-stabiliser
@@ -720,7 +722,7 @@ story.statements()
 # *With data.*
 # Draw networks with Gaussian weights and round them to multiples of 1, 1/2, 1/4 and 1/8.
 # How many non-empty sets $S$ satisfy {eq}`eq-flip`?
-# (They are hidden symmetries where no two neurons share a hyperplane.)
+# (If two neurons share a hyperplane, such a set does not count as a hidden symmetry.)
 # Relate it to {numref}`fig-counts`.
 # :::
 #
@@ -817,7 +819,7 @@ draw.degeneracies(degeneracy)
 #   and θ is locally identifiable: the paper's conjecture holds for one hidden layer.
 # - Networks trained on Fashion-MNIST with weight decay $10^{-4}$ are nearly degenerate:
 #   a third of their neurons never fire, and decay shrinks these.
-#   Without decay they are not.
+#   Without decay the smallest distance is {glue:text}`nearest-none:.3f`.
 #
 # Back to {doc}`06b_genni_lenet`; {doc}`../learned` closes the book,
 # and the {doc}`../scoreboard` has every verdict.
