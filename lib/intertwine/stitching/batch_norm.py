@@ -29,6 +29,8 @@ def reestimate(network: nn.Module, batches: Iterable[Inputs]) -> None:
     device, the first 10,000 images are used.
     """
     norms, seen = tracked(network), 0
+    if not norms:
+        return  # nothing would learn from the batches
     before = [norm.momentum for norm in norms]
     with evaluating(network), torch.no_grad():
         for norm in norms:

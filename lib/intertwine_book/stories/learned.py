@@ -126,7 +126,7 @@ def norms(axis: Axes) -> None:
     axis.text(again.iloc[1], 0.65, "re-estimated", ha="center", color=COLOURS["red"])
     axis.text(frozen.iloc[1], 0.65, "frozen", ha="center", color=COLOURS["red"])
     axis.set_yticks(rows, [f"layer {layer}" for layer in lost.index])
-    axis.set(xlabel="accuracy lost, points", xlim=(0, 19))
+    axis.set(xlabel="accuracy lost, points", xlim=(0, 1.1 * frozen.max()))
     axis.invert_yaxis()
 
 

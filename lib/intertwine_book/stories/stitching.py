@@ -135,11 +135,13 @@ def protocols() -> Figure:
 
 
 def frozen_and_reestimated() -> Figure:
-    """The same closed forms with the statistics of batch norm frozen and re-estimated."""
+    """The same closed forms with the statistics of batch norm frozen and re-estimated, at two widths."""
+    parts = [norms(width).assign(width=width) for width in WIDTH_ENDINGS]
     return single_curves(
-        norms(),
+        pd.concat(parts).assign(panel=lambda table: table["width"] + ", " + table["batch norm"]),
         *("layer", "penalty", "map", "pair"),
-        panels="batch norm",
+        panels="panel",
+        across=2,
         colours=CLOSED_FORMS | RANKS,
         xlabel="layer, as the paper counts",
         ylabel="penalty, points",
@@ -200,13 +202,26 @@ def _figure_1() -> dict[str, float]:
 
 
 def _protocols() -> dict[str, float]:
-    lost = by_norm().query("layer != 14")  # nothing behind that layer has batch norm
-    mean_lost = lost.groupby("map").mean()
-    return {
-        "norm-lowers": (lost["frozen"] - lost["re-estimated"]).max(),
-        "frozen-full": mean_lost.loc["least squares", "frozen"],
-        "again-full": mean_lost.loc["least squares", "re-estimated"],
-    }
+    found: dict[str, float] = {}
+    for width, ending in {"width 64": "", "width 16": "-narrow"}.items():
+        again = by_norm(width)["re-estimated"].unstack("map")
+        found |= span(
+            **{f"fitted-group{ending}": again["assignment"], f"fitted-4{ending}": again["rank 4"]},
+            **{f"fitted-full{ending}": again["least squares"]},
+        )
+        found[f"fitted-pairs{ending}"] = norms(width)["pair"].nunique()
+    full = by_norm().xs("least squares", level="map").drop(14)  # no batch norm after that layer
+    wide, narrow = (by_norm(width)["re-estimated"].unstack("map") for width in WIDTH_ENDINGS)
+    times = (narrow / wide)[["assignment", "least squares"]].stack()
+    return (
+        found
+        | span(**{"narrow-times": times})
+        | {
+            "norm-lowers": (full["frozen"] - full["re-estimated"]).max(),
+            "frozen-full": full["frozen"].mean(),
+            "again-full": full["re-estimated"].mean(),
+        }
+    )
 
 
 def _residual() -> dict[str, float]:
