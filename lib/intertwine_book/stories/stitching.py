@@ -202,26 +202,19 @@ def _figure_1() -> dict[str, float]:
 
 
 def _protocols() -> dict[str, float]:
-    found: dict[str, float] = {}
-    for width, ending in {"width 64": "", "width 16": "-narrow"}.items():
-        again = by_norm(width)["re-estimated"].unstack("map")
-        found |= span(
-            **{f"fitted-group{ending}": again["assignment"], f"fitted-4{ending}": again["rank 4"]},
-            **{f"fitted-full{ending}": again["least squares"]},
-        )
-        found[f"fitted-pairs{ending}"] = norms(width)["pair"].nunique()
-    full = by_norm().xs("least squares", level="map").drop(14)  # no batch norm after that layer
     wide, narrow = (by_norm(width)["re-estimated"].unstack("map") for width in WIDTH_ENDINGS)
-    times = (narrow / wide)[["assignment", "least squares"]].stack()
-    return (
-        found
-        | span(**{"narrow-times": times})
-        | {
-            "norm-lowers": (full["frozen"] - full["re-estimated"]).max(),
-            "frozen-full": full["frozen"].mean(),
-            "again-full": full["re-estimated"].mean(),
-        }
-    )
+    full = by_norm().xs("least squares", level="map").drop(14)  # no batch norm after that layer
+    return {
+        **span(**{"fitted-group": wide["assignment"], "fitted-4": wide["rank 4"]}),
+        **span(**{"narrow-times": (narrow / wide)[["assignment", "least squares"]].stack()}),
+        **{
+            "fitted-pairs": norms()["pair"].nunique(),
+            "fitted-pairs-narrow": norms("width 16")["pair"].nunique(),
+        },
+        "norm-lowers": (full["frozen"] - full["re-estimated"]).max(),
+        "frozen-full": full["frozen"].mean(),
+        "again-full": full["re-estimated"].mean(),
+    }
 
 
 def _residual() -> dict[str, float]:
