@@ -40,7 +40,7 @@ def facts() -> dict[str, float]:
 
     Example:
         >>> f"frozen, {facts()['frozen-low']:.0f} to {facts()['frozen-high']:.0f}"
-        'frozen, 4 to 17'
+        'frozen, 0 to 24'
     """
     kept, lost = matching.kept(), _least_squares()
     relaxed = stitching.record("figure_1").groupby("layer")["birkhoff"].mean()
