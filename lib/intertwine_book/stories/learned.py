@@ -123,10 +123,10 @@ def norms(axis: Axes) -> None:
     axis.hlines(rows, again, frozen, color=COLOURS["grey"])
     axis.plot(frozen, rows, "o", mfc="none", mec=COLOURS["red"])
     axis.plot(again, rows, "o", color=COLOURS["red"])
-    axis.text(again.iloc[1], 0.65, "re-estimated", ha="center", color=COLOURS["red"])
+    axis.text(0, 0.65, "re-estimated", ha="left", color=COLOURS["red"])
     axis.text(frozen.iloc[1], 0.65, "frozen", ha="center", color=COLOURS["red"])
     axis.set_yticks(rows, [f"layer {layer}" for layer in lost.index])
-    axis.set(xlabel="accuracy lost, points", xlim=(0, 1.1 * frozen.max()))
+    axis.set(xlabel="accuracy lost, points", xlim=(-1, 1.1 * frozen.max()))
     axis.invert_yaxis()
 
 

@@ -138,7 +138,7 @@ def frozen_and_reestimated() -> Figure:
     """The same closed forms with the statistics of batch norm frozen and re-estimated, at two widths."""
     parts = [norms(width).assign(width=width) for width in WIDTH_ENDINGS]
     return single_curves(
-        pd.concat(parts).assign(panel=lambda table: table["width"] + ", " + table["batch norm"]),
+        pd.concat(parts).assign(panel=lambda table: table["batch norm"] + ", " + table["width"]),
         *("layer", "penalty", "map", "pair"),
         panels="panel",
         across=2,
