@@ -8,6 +8,7 @@ is returned and not made by hand, a signature has only the arguments that must b
 import importlib
 import inspect
 import pkgutil
+import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, ClassVar
@@ -155,8 +156,33 @@ def _without_brackets(reference: addnodes.pending_xref) -> None:
     del parent[start:stop]
 
 
+_ARGUMENTS = re.compile(r'<dl>\n(<dd><em class="sig-param">.*?)</dl>', re.DOTALL)
+
+
+def listed(body: str) -> str:
+    """A page's html, in which arguments on lines of their own are a list, which a screen reader counts.
+
+    Example:
+        >>> listed('<dl>\\n<dd><em class="sig-param">x</em>,</dd>\\n</dl>')
+        '<ul class="arguments">\\n<li><em class="sig-param">x</em>,</li>\\n</ul>'
+
+    Sphinx makes descriptions of them that describe nothing.
+    """
+
+    def items(found: re.Match[str]) -> str:
+        lines = found[1].replace("<dd>", "<li>").replace("</dd>", "</li>")
+        return f'<ul class="arguments">\n{lines}</ul>'
+
+    return _ARGUMENTS.sub(items, body)
+
+
+def _list_arguments(app: Any, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
+    context["body"] = listed(context.get("body", ""))
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Called by Sphinx."""
     app.add_directive("functions", Functions)
+    app.connect("html-page-context", _list_arguments)
     app.connect("doctree-read", _short_types)
     return {"parallel_read_safe": True}
