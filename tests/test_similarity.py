@@ -298,18 +298,22 @@ def test_an_exact_copy_has_no_distance_where_the_cosine_form_has():
     assert max(cosines) > 1e-4
 
 
-@given(st.floats(-16, 1), st.sampled_from(["orthogonal", "rotation"]), st.integers(0, 99))
-def test_procrustes_has_all_digits_of_the_residual_at_every_distance(exponent, group, seed):
-    X = normal(50, 6, seed=seed)
-    Y = X @ torch.linalg.qr(normal(6, 6, seed=seed, stream=1)).Q + 10**exponent * normal(
-        50, 6, seed=seed, stream=2
-    )
+@settings(max_examples=30)
+@given(
+    st.floats(-16, 1) | st.floats(-0.9, -0.6),
+    st.sampled_from(["orthogonal", "rotation"]),
+    st.sampled_from([6, 250]),
+    seeds,
+)
+def test_procrustes_has_all_digits_of_the_residual_at_every_distance(exponent, group, c, seed):
+    X, noise = normal(500, c, seed=seed), normal(500, c, seed=seed, stream=2)
+    Y = X @ torch.linalg.qr(normal(c, c, seed=seed, stream=1)).Q + 10**exponent * noise
     A, B = ((Z - Z.mean(0)).numpy() for Z in (X, Y))
     A, B = A / np.linalg.norm(A), B / np.linalg.norm(B)
     U, _, Vh = np.linalg.svd(A.T @ B)
     U[:, -1] *= np.linalg.det(U @ Vh) if group == "rotation" else 1
     residual = np.linalg.norm(A @ (U @ Vh) - B)
-    assert abs(2 * (1 - procrustes(X, Y, group)) - residual) < 2e-14
+    assert abs(2 * (1 - procrustes(X, Y, group)) - residual) < 1e-14
     assert abs(2 * (1 - procrustes(X, Y, group, dtype=torch.float32)) - residual) < 4e-6
 
 
@@ -514,7 +518,7 @@ def test_everything_public_is_documented_with_an_example():
             assert "Example:" in value.__doc__, name
 
 
-@pytest.mark.parametrize("exponent", [-140, -100, 0, 100])
+@pytest.mark.parametrize("exponent", [-140, -100, 0, 100, 123])
 @pytest.mark.parametrize("given", [torch.float32, torch.float64])
 def test_float32_arithmetic_stands_large_means_and_sizes_at_the_ends_of_its_range(given, exponent):
     X, Y = (normal(40, 5, seed=seed) + torch.tensor([0.0, 10, 1, 5, 3]) for seed in (0, 1))

@@ -12,7 +12,6 @@ from intertwine.similarity.inputs import Spatial, check_choice, check_varies, na
 
 ProcrustesGroup = Literal["orthogonal", "rotation", "permutation", "grelu"]
 Form = Literal["similarity", "angular"]
-NEAR = 1 / 64  # δ², of which 2 less twice the nuclear norm keeps all but two digits
 CHORD_ROUNDING = 4  # units of rounding, which alone may have made such a distance between vectors of norm 1
 
 
@@ -41,8 +40,9 @@ def procrustes(
     a metric between orbits (Williams et al. 2021), as δ is.
 
     Features are divided by their Frobenius norm; for "grelu" by the norm of each column first, and units that
-    are 0 are left out. The narrower features get columns of zeros. δ² is ‖X‖² + ‖Y‖² less twice
-    the nuclear norm of XᵀY; where that is small, and half of its digits are lost, δ is the residual ‖XQ − Y‖.
+    are 0 are left out. The narrower features get columns of zeros. δ is computed as the residual ‖XQ − Y‖,
+    since ‖X‖² + ‖Y‖² less twice the nuclear norm of XᵀY loses half the digits where δ is small, and a digit or
+    two elsewhere.
 
     Args:
         X, Y, spatial: as in `cca`.
@@ -68,7 +68,7 @@ def procrustes(
     else:
         # where widths differ or samples are few a direction is free: its sign makes any Q a rotation
         proper = group == "rotation" and X.shape[1] == Y.shape[1] <= len(X)
-        chord = _rotated(narrowed(X), narrowed(Y), proper)
+        chord = _rotated_residual(narrowed(X), narrowed(Y), proper)
     chord = torch.where(chord > CHORD_ROUNDING * torch.finfo(dtype).eps, chord, 0).double()
     if form == "angular":
         return 2 * (chord / 2).clamp(max=1).asin()
@@ -105,7 +105,8 @@ def grelu_procrustes(
 
 
 def _normalised(X: Float[Tensor, "n c"], group: str, centre: bool) -> Float[Tensor, "n m"]:
-    X = scaled(inputs.centred(X) if centre else X)
+    X = scaled(X)  # first, as the sum of large float32 numbers would overflow
+    X = inputs.centred(X) if centre else X
     check_varies(given=X)
     if group == "grelu":
         X = X[:, X.any(0)]
@@ -114,18 +115,10 @@ def _normalised(X: Float[Tensor, "n c"], group: str, centre: bool) -> Float[Tens
     return X / X.norm()
 
 
-def _rotated(X: Float[Tensor, "n p"], Y: Float[Tensor, "n q"], proper: bool) -> Float[Tensor, ""]:
-    """The least distance of Y from XQ, both of norm 1, for orthogonal Q, or rotations where `proper`."""
+def _rotated_residual(X: Float[Tensor, "n p"], Y: Float[Tensor, "n q"], proper: bool) -> Float[Tensor, ""]:
     width = max(X.shape[1], Y.shape[1])
     X, Y = (torch.nn.functional.pad(Z, (0, width - Z.shape[1])) for Z in (X, Y))
-    products = X.T @ Y
-    # a rotation where the best Q has determinant -1 costs the least singular value twice
-    values = torch.linalg.svdvals(products)
-    least = values[-1] if proper and torch.linalg.slogdet(products).sign < 0 else 0
-    squared = 2 - 2 * (values.sum() - 2 * least)
-    if squared > NEAR:
-        return squared.sqrt()
-    U, _, Vh = torch.linalg.svd(products)
+    U, _, Vh = torch.linalg.svd(X.T @ Y)
     if proper and torch.det(U) * torch.det(Vh) < 0:
-        U = torch.cat([U[:, :-1], -U[:, -1:]], 1)
+        U = torch.cat([U[:, :-1], -U[:, -1:]], 1)  # costs the least singular value
     return torch.linalg.norm(X @ (U @ Vh) - Y)

@@ -46,7 +46,7 @@ def soft_matching(
     computed in float32, as POT does for such features: faster, with some 6 digits.
     """
     check_choice("dtype", dtype, (torch.float64, torch.float32))
-    X, Y = (scaled(centred(Z)) for Z in pair(X, Y, spatial, dtype=dtype))
+    X, Y = (centred(scaled(Z)) for Z in pair(X, Y, spatial, dtype=dtype))
     check_varies(X=X, Y=Y)
     X, Y = ((Z * (Z.shape[1] ** 0.5 / Z.norm())).to(dtype) for Z in (X, Y))
     cost = X.square().sum(0)[:, None] + Y.square().sum(0) - 2 * X.T @ Y
