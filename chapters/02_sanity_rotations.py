@@ -561,7 +561,7 @@ mean_curves(found, "spread", "share", "activation", **axes)
 # The control falls by {glue:text}`best-control:.1f` points, the group by {glue:text}`best-group:.1f`
 # and orthogonal matrices by {glue:text}`best-turned:.1f`.
 # The control needs no repair, and its penalty falls as well.
-# So to choose the best epoch on the test set biases every penalty, by about this much for these 500 test images.
+# So choosing the best epoch on the test set biases every penalty, by about this much for these 500 test images.
 # ::::
 #
 # :::{exercise}

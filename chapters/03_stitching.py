@@ -249,7 +249,7 @@ drawings.matched_channels(test.images[0, 0], *maps, best)
 # the trained one of {glue:text}`cosine-trained-10:.2f` ({ref}`ex-cosines`).
 #
 # **By a loss.**
-# Channels with similar activations need not be those that the back uses alike.
+# Similar activations need not be what the back uses.
 # The loss of the stitched network tells, but a permutation has no derivative.
 # *Doubly stochastic* matrices have one: nonnegative, with rows and columns that sum to 1.
 # They form a convex set, Birkhoff's polytope, whose corners are the permutations.

@@ -220,7 +220,7 @@ print(f"accuracy {mine:.1%} by hand, {theirs:.1%} by the library")
 # ## Why does the best fit lose accuracy?
 #
 # *It shrinks what it cannot predict.
-# To restore the lost variance gains, averaged over layers, half of what training gains.*
+# Restoring the lost variance gains, averaged over layers, half of what training gains.*
 # A regression predicts the mean of what remains unknown.
 # So the variance of each output channel is only the share that the regression explains:
 #

@@ -305,7 +305,8 @@ assert isclose(cka(max_gram(U), max_gram(V)), theirs)
 # (sec-nulls)=
 # ## What is left above a null?
 #
-# *In Myrtle CNNs of width 64, the paper's, training adds at most {glue:text}`linear-gain:.2f` to linear CKA.
+# *In Myrtle CNNs of width 64, the paper's, training adds at most {glue:text}`linear-gain:.2f` to linear CKA
+# on average over pairs.
 # It changes Procrustes by at most {glue:text}`procrustes-most:.2f`, once the score of shuffled images is subtracted.
 # It lowers $G_{\mathrm{ReLU}}$-CKA at layers 6, 10 and 14.
 # At width 16, after fewer epochs, it raises linear CKA, and Procrustes from layer 6 on.*

@@ -168,7 +168,7 @@ print(f"CKA between two networks: {theirs:.2f}")
 # which falls to $1/\sqrt d$ as $s$ grows, and the answers stay what they were.
 # Now stretch this direction in *both* sets.
 # It dominates both tables, so CKA is near 1.
-# To shuffle the other directions then hardly changes CKA ({numref}`fig-inflated`).
+# Shuffling the other directions then hardly changes CKA ({numref}`fig-inflated`).
 
 # %%
 n, s = 400, 8.0

@@ -395,7 +395,7 @@ for n in (4, 6, 8, 10):
 # and $\sum_S\lambda_iw_i^\top = 0$ for each $S$.
 # :::
 #
-# To find $S$ is a subset-sum problem, which is hard in general.
+# Finding $S$ is a subset-sum problem, which is hard in general.
 # If the matrices $\lambda_iw_i^\top$ are linearly independent, which needs $n\le mk$, no $S$ exists,
 # and their smallest singular value $\mu$ bounds how near any $S$ comes:
 # $\lVert\sum_S\lambda_iw_i^\top\rVert\ge\mu$.

@@ -72,6 +72,7 @@ def test_at_layers_10_and_14_every_untrained_pair_is_more_alike_under_the_group_
 def test_at_layers_6_10_and_14_every_untrained_pair_scores_more_by_procrustes_than_every_trained_one():
     fresh, trained = (story.record(name) for name in ("table_2_untrained", "table_2"))
     assert fresh["pair"].nunique() == 4
+    assert (story.above(PROCRUSTES, UNTRAINED)[[6, 10, 14]] < -0.04).all(axis=None)
     for group in ("grelu", "orthogonal"):
         fresh_by, trained_by = (
             t.pivot(index="pair", columns="layer", values=group) for t in (fresh, trained)

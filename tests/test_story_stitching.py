@@ -85,10 +85,9 @@ def test_fitted_to_activations_the_group_loses_less_than_rank_4_in_each_pair_but
 
 
 def test_the_closed_forms_of_both_widths_are_of_one_recipe():
-    made = [
-        recorded("03_stitching", f"norms{end}")["desk"][1]["parameters"] for end in WIDTH_ENDINGS.values()
-    ]
-    assert [each.pop("width") for each in made] == [64, 16] and made[0] == made[1] and made[0]["epochs"] == 24
+    tables = (recorded("03_stitching", f"norms{end}")["desk"] for end in WIDTH_ENDINGS.values())
+    wide, narrow = (provenance["parameters"] for _, provenance in tables)
+    assert (wide["width"], narrow["width"], wide["epochs"]) == (64, 16, 24) and narrow | {"width": 64} == wide
 
 
 def test_with_one_recipe_the_group_loses_less_at_width_64_than_at_width_16_at_every_layer():
@@ -99,8 +98,19 @@ def test_with_one_recipe_the_group_loses_less_at_width_64_than_at_width_16_at_ev
 @pytest.mark.parametrize("width", WIDTH_ENDINGS)
 def test_reestimating_batch_norm_lowers_the_penalty_of_the_same_maps(width):
     lower = story.by_norm(width).eval("frozen - `re-estimated`").unstack("map")
-    assert (lower.drop(14).mean() > 5).all() and lower["least squares"].idxmax() == 6
+    assert (lower.drop(14).mean() > 5).all()
+    assert (
+        lower["least squares"].idxmax() == 6 and lower["least squares"].nlargest(2).index.isin([6, 10]).all()
+    )
+    assert width == "width 64" or lower["assignment"].idxmax() == 3
     assert lower.loc[14].abs().max() < 0.1  # no batch norm follows
+    each = story.norms(width).pivot(index=["layer", "map", "pair"], columns="batch norm", values="penalty")
+    raised = each["re-estimated"] - each["frozen"]
+    # least squares at layer 3 of width 64 loses less than half a point either way
+    if width == "width 64":
+        assert raised.loc[3, "least squares"].abs().max() < 0.25
+        raised = raised.drop((3, "least squares"))
+    assert (raised <= 1e-9).all()
 
 
 BLOCKS = story.blocks().pivot_table(index=["batch norm", "layer", "pair"], columns="stitch", values="penalty")
@@ -149,8 +159,8 @@ def test_a_symmetry_removes_nearly_all_of_the_barrier_at_the_papers_width_and_le
     assert narrow["matched by activations"].min() > 1.5 * wide["matched by activations"].max()
     assert (wide["matched by weights"] < 5).all()
     assert (narrow["matched by weights"] > 1.05 * narrow["matched by activations"]).all()
-    facts = story.facts()
-    assert facts["barrier-interpolated"] > 20
+    quarter = connectivity.lines().query("width == 'width 64' and fraction == 0.25 and way == 'as trained'")
+    assert story.facts()["barrier-interpolated"] > 20 and quarter["accuracy"].mean() > 85
     for norm in ("interpolated", "re-estimated"):
         trained, matched = connectivity.barriers().loc[["as trained", "matched by activations"], norm]
         assert 0 < matched < trained / 3

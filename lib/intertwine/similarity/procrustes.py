@@ -41,7 +41,7 @@ def procrustes(
 
     Features are divided by their Frobenius norm; for "grelu" by the norm of each column first, and units that
     are 0 are left out. The narrower features get columns of zeros. δ is computed as the residual ‖XQ − Y‖,
-    since ‖X‖² + ‖Y‖² less twice the nuclear norm of XᵀY loses half the digits where δ is small, and a digit or
+    since ‖X‖² + ‖Y‖² less twice the nuclear norm of XᵀY loses half the digits where δ is small, and one or
     two elsewhere.
 
     Args:

@@ -19,6 +19,10 @@ from docutils.statemachine import StringList
 from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
+_ARGUMENTS = re.compile(
+    r'<dl>\n(<dd><em class="sig-param">.*?)</dl>', re.DOTALL
+)  # that stand on lines of their own
+
 
 @cache
 def public() -> dict[str, str]:
@@ -154,9 +158,6 @@ def _without_brackets(reference: addnodes.pending_xref) -> None:
         if not depth:
             break
     del parent[start:stop]
-
-
-_ARGUMENTS = re.compile(r'<dl>\n(<dd><em class="sig-param">.*?)</dl>', re.DOTALL)
 
 
 def listed(body: str) -> str:

@@ -172,12 +172,10 @@ def _beside_nulls() -> dict[str, Any]:
     gain, narrow = (above(CKA, UNTRAINED, width) for width in WIDTH_ENDINGS)
     found["procrustes-most"] = by["width 64"].loc[PROCRUSTES].abs().max(axis=None)
     left, later = above(PROCRUSTES, SHUFFLED), by["width 16"].loc[PROCRUSTES, [6, 10, 14]]
-    found |= {"over-14": left.loc["G_ReLU", 14]}
+    found["over-14"] = left.loc["G_ReLU", 14]
     found["over-fresh-14"] = found["over-14"] - by["width 64"].loc[(PROCRUSTES, "G_ReLU"), 14]
-    found |= {
-        "narrow-procrustes-gain-low": later.min(axis=None),
-        "narrow-procrustes-gain": later.max(axis=None),
-    }
+    found["narrow-procrustes-gain-low"] = later.min(axis=None)
+    found["narrow-procrustes-gain"] = later.max(axis=None)
     found |= {"rise": rise("width 64").mean(), "rise-low": low, "rise-high": high}
     found |= {"linear-gain": gain.loc["orthogonal"].max(), "group-loss": -gain.loc["G_ReLU"].min()}
     found |= {f"group-loss-{layer}": -gain.loc["G_ReLU", layer] for layer in (6, 14)}
