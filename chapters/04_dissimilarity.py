@@ -69,7 +69,7 @@ resnet_images: int = 400  # test images that these look at, at most
 published: int = 0  # pairs of published ResNet-20, on CIFAR-10; 0: of trained ones
 epochs: int = 8  # of every training
 images: int = 400  # test images that the networks look at, at most
-null_images: int = 300  # of them for kernels whose images are shuffled
+null_images: int = 300  # of them for Gram matrices
 nulls: int = 5  # shuffles for each pair
 trials: int = 50  # draws for every statement
 memory_gb: int = 1  # for features and blocks of Gram matrices
@@ -546,15 +546,19 @@ story.figure_2()
 
 # %%
 run = results.run(globals(), "04_dissimilarity", data=test)
-trained_by = ["dataset", "width", "epochs", "images"]
+trained_by = ["dataset", "width", "epochs"]
 of_pairs = [{"pair": k, "networks": two} for k, two in enumerate(myrtles)]
 
 
-@run.table(cases=of_pairs, uses=[*trained_by, "nulls"])
-def table_2(pair, networks):
-    options = {"nulls": nulls, "generator": run.generator(pair)}
+def procrustes_of(networks, pair):
+    one_null = {"generator": run.generator(pair)}  # nulls hardly scatter
     given = (*networks, numbers, test.images)
-    return by_layer.procrustes_by_layer(*given, **options)
+    return by_layer.procrustes_by_layer(*given, **one_null)
+
+
+@run.table(cases=of_pairs, uses=[*trained_by, "images"])
+def table_2(pair, networks):
+    return procrustes_of(networks, pair)
 
 
 def cka_of(networks, pair):
@@ -584,13 +588,7 @@ def untrained(pair):
 
 @run.table(pair=range(min(pairs, 4)), uses=[*drawn_by, "images"])
 def table_2_untrained(pair):
-    options = {
-        "nulls": 1,
-        "generator": run.generator(pair),
-    }  # one shuffle: they hardly scatter
-    return by_layer.procrustes_by_layer(
-        *untrained_pair(pair), numbers, test.images, **options
-    )
+    return procrustes_of(untrained_pair(pair), pair)
 
 
 # %% tags=["remove-input"] figure="fig-live"

@@ -202,7 +202,7 @@ def test_tables_and_nulls_know_tokens_too(vision):
     with torch.no_grad(), record(first, layers) as activations:
         first(images)
     X = activations[layers[0]]
-    rows = moments(first, first, layers, images, images)[layers[0]]
+    rows = moments(first, first, layers, images)[0][layers[0]]
     assert rows.n == 100 and rows.p == 6
     assert torch.allclose(rows.mean[:6], X.mean((0, 1)))
     seen: list[Tensor] = []

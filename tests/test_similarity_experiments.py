@@ -128,6 +128,14 @@ def test_procrustes_by_layer_is_that_of_the_features_and_its_null_of_shuffled_on
     assert alone.equals(table[["layer", "channels", "grelu", "orthogonal"]])
 
 
+def test_a_null_of_many_batches_has_the_products_of_each_network_and_no_longer_those_between_them(networks):
+    images = normal(1200, 1, 8, 8)
+    whole, null = by_layer.moments(*networks, ["relu1"], images, nulls=1, generator=generator())
+    as_they_are, shuffled = (each["relu1"].products(centred=True) for each in (whole, null))
+    assert torch.allclose(as_they_are.AA, shuffled.AA) and torch.allclose(as_they_are.BB, shuffled.BB)
+    assert shuffled.AB.norm() < 0.5 * as_they_are.AB.norm()
+
+
 def test_cka_by_layer_is_that_of_the_features(networks):
     table = by_layer.cka_by_layer(*networks, NUMBERS, IMAGES, nulls=30, generator=generator())
     for k, name in enumerate(NUMBERS):

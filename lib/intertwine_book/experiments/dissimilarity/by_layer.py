@@ -45,21 +45,26 @@ def moments(
     model1: nn.Module,
     model2: nn.Module,
     layers: Sequence[str],
-    images1: Float[Tensor, "n ..."],
-    images2: Float[Tensor, "n ..."],
-) -> dict[str, Statistics]:
+    images: Float[Tensor, "n ..."],
+    *,
+    nulls: int = 0,
+    generator: torch.Generator | None = None,
+) -> list[dict[str, Statistics]]:
     """Second moments of every layer of one network with the same layer of another, positions being samples.
 
-    For a null, `images2` are `images1` in another order.
+    First those of the images as they are, then nulls: the second network sees the images of each batch of 500
+    in another order, which the generator draws. So every image goes through the networks once.
     """
-    totals: dict[str, Statistics] = {}
-    both = ((model1, images1), (model2, images2))
-    streams = (features(model, list(layers), images, batch_size=500) for model, images in both)
+    found: list[dict[str, Statistics]] = [{} for _ in range(1 + nulls)]
+    streams = (features(model, list(layers), images, batch_size=500) for model in (model1, model2))
     for first, second in zip(*streams, strict=True):
-        for layer in layers:
-            new = Statistics.of(first[layer], second[layer])
-            totals[layer] = totals[layer] + new if layer in totals else new
-    return totals
+        size = len(first[layers[0]])
+        orders = (torch.randperm(size, generator=generator) for _ in range(nulls))
+        for totals, order in zip(found, (slice(None), *orders), strict=True):
+            for layer in layers:
+                new = Statistics.of(first[layer], second[layer][order])
+                totals[layer] = totals[layer] + new if layer in totals else new
+    return found
 
 
 @tabled
@@ -74,15 +79,11 @@ def procrustes_by_layer(
 ) -> Iterator[Row]:
     """Both Procrustes similarities of Table 2, layer by layer, with those of shuffled images.
 
-    The layers are name → number in the paper; the generator draws the permutations of the images, over which
-    the null is averaged; 0 `nulls` for none. Columns layer (the number), channels, and similarities, of which
-    higher is more similar: grelu, orthogonal, grelu_null, orthogonal_null.
+    The layers are name → number in the paper; the null is averaged over `nulls` orders of the images, 0 for
+    none. Columns layer (the number), channels, and similarities, of which higher is more similar: grelu,
+    orthogonal, grelu_null, orthogonal_null.
     """
-    whole = moments(model1, model2, list(layers), images, images)
-    shuffled = []
-    for _ in range(nulls):
-        order = torch.randperm(len(images), generator=generator).to(images.device)
-        shuffled.append(moments(model1, model2, list(layers), images, images[order]))
+    whole, *shuffled = moments(model1, model2, list(layers), images, nulls=nulls, generator=generator)
     for name, number in layers.items():
         row: Row = {"layer": number, "channels": whole[name].p}
         row |= {

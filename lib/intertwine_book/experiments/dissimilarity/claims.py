@@ -37,9 +37,11 @@ def write(
     asked = run.parameters
     options = {"memory": asked["memory_gb"] * 2**30, "device": run.device}
 
-    @run.table(cases=cases(pairs), uses=["dataset", "width", "epochs", "images"])
+    few = test.images[: asked["null_images"]]
+
+    @run.table(cases=cases(pairs), uses=["dataset", "width", "epochs", "null_images"])
     def figure_5(pair, networks):
-        return by_layer.between_all_layers(*networks, numbers, test.images, COMPARED, **options)
+        return by_layer.between_all_layers(*networks, numbers, few, COMPARED, **options)
 
     blocks(run, spec, train, test, **options)
     if asked["dataset"] == "cifar10" and asked["width"] == 64:  # the same networks were stitched
@@ -50,7 +52,7 @@ def write(
         figure_5_ends=_first_and_last(figure_5_diagonal),
         table_2_trend=_wide(table_2).add_prefix("layer_").rename_axis(columns=None).reset_index(),
     )
-    _write_statements(run, pairs[0][0], numbers, test.images[: asked["null_images"]])
+    _write_statements(run, pairs[0][0], numbers, few)
 
 
 def _wide(table: pd.DataFrame) -> pd.DataFrame:
