@@ -31,7 +31,8 @@
 # It has shortcuts, normalisations and attention.
 # *Which changes of its weights leave its function alone?*
 # Chapters 1 and 1b found the changes that come from the activations of a chain of layers.
-# Now we let each operation of a network say what it admits, and keep what all of them admit.
+# Now we ask which moves each operation allows.
+# Moves that all operations allow are symmetries.
 #
 # (sec-by-hand)=
 # ## By hand: two layers and a shortcut
@@ -39,8 +40,9 @@
 # *A shortcut joins the units of two layers: only one element moves both.*
 # {numref}`fig-trace` shows the network $x \mapsto W_3(h + \mathrm{ReLU}(W_2h))$ with $h = \mathrm{ReLU}(W_1x)$
 # and four units in each layer.
-# Give every axis of a weight a letter, and let the axis $a$ move by a matrix $A$.
-# Then go through the operations.
+# A weight has two axes, the units that it reads and the units that it writes.
+# A matrix $A$ acts on the axis $a$, a matrix $B$ on the axis $b$.
+# Go through the operations:
 
 # %% tags=["hide-input"]
 import copy
@@ -53,7 +55,6 @@ from torch.nn.functional import gelu
 
 from intertwine import devices
 from intertwine.weightspace import find_symmetries, relative_error, verify
-from intertwine.weightspace.solve.draw import in_symbols
 from intertwine_book import data, results, zoo
 from intertwine_book.experiments.any_network import architecture, models, moved
 from intertwine_book.figures.orbits import traced_shortcut
@@ -83,10 +84,10 @@ traced_shortcut()
 # |---|---|---|
 # | $W_1$ | reads the input, writes $a$ | any $A$ in $GL_4$; the input stays |
 # | first ReLU | $a$ | $A$ permutes and scales by positive numbers |
-# | $W_2$ | reads $a$, writes $b$ | any $B$; $W_2$ takes up $A^{-1}$ |
+# | $W_2$ | reads $a$, writes $b$ | any $B$; $W_2$ becomes $BW_2A^{-1}$ |
 # | second ReLU | $b$ | $B$ permutes and scales by positive numbers |
 # | sum | $a$ and $b$ | $B = A$ |
-# | $W_3$ | reads $a$, writes the output | $W_3$ takes up $A^{-1}$; the output stays |
+# | $W_3$ | reads $a$, writes the output | $W_3$ becomes $W_3A^{-1}$; the output stays |
 #
 # One group is left, the permutations of four units with positive scalings, of dimension 4.
 # Without the shortcut $A$ and $B$ are independent, and the dimension is 8.
@@ -126,6 +127,15 @@ print(table[["group", "writers", "readers"]].to_string(index=False))
 # Independent $A$ and $B$ change the outputs by {glue:text}`apart:.0f` %, $B = A$ by nothing but rounding.
 # The library goes through the same table: it runs the network once, writes down every operation,
 # and solves for what may move.
+#
+# :::{prf:definition}
+# :label: def-hidden
+# A *hidden space* is a set of axes (of weights, buffers and activations) on which one matrix has to act.
+# Its *group* consists of the matrices that every operation on these axes allows.
+# An *element* is a choice of one matrix for each hidden space.
+# :::
+#
+# Here $a$ and $b$ are one hidden space.
 #
 # ## Seven spaces in a small transformer
 #
@@ -169,24 +179,18 @@ print(f"outputs differ by {block_report.output:.0e}")
 # over spaces), and the outputs by {glue:text}`block-error:.0e` of theirs: zero to rounding.
 #
 # (sec-rules)=
-# ## What each operation admits
+# ## What each operation allows
 #
-# We begin by letting every axis of every weight move freely, but those of input and output.
+# At first any matrix may act on every axis, except on input and output.
 # Each operation adds a constraint.
 # What survives all constraints is the group.
-#
-# :::{prf:definition}
-# :label: def-hidden
-# A *hidden space* is a set of axes (of weights, buffers and activations) on which one matrix has to act.
-# Its *group* consists of the moves that every operation on these axes admits.
-# :::
 #
 # :::{list-table}
 # :header-rows: 1
 # :widths: auto
 #
 # * - operation
-#   - what it admits
+#   - what it allows
 # * - linear map, convolution
 #   - anything: the axis that the weight reads moves by the inverse
 # * - sum
@@ -204,7 +208,7 @@ print(f"outputs differ by {block_report.output:.0e}")
 # * - layer norm
 #   - an orthogonal matrix $Q$ with $Q\mathbf 1 = \pm\mathbf 1$
 # * - attention
-#   - heads are permuted unless each has constants of its own; inside a head $GL_d$ acts
+#   - permutations of heads, unless a head has constants of its own, such as a slope; $GL_d$ inside each head
 # * - a bias that repeats along an axis
 #   - permutations of that axis
 # * - reshape, concatenation, slice
@@ -228,7 +232,8 @@ print(f"outputs differ by {block_report.output:.0e}")
 #
 # So a residual stream, to which layer after layer adds, is *one* space:
 # everything that writes to it moves by the same matrix.
-# In a network the terms of a sum depend on each other, so this rule is safe, but it may miss symmetries.
+# The terms of a sum in a network depend on each other.
+# The rule is then still safe, but it may miss symmetries.
 #
 # :::{prf:proposition} Batch norm
 # :label: prop-batch-norm
@@ -244,7 +249,7 @@ print(f"outputs differ by {block_report.output:.0e}")
 # if {eq}`eq-batch-norm` holds.
 # :::
 #
-# A unit before batch norm therefore has two scalars: any $a \ne 0$, and whatever $c$ the activation after it admits.
+# So a unit has two scalars: any $a \ne 0$ before batch norm, and after it any $c$ that the activation allows.
 #
 # :::{prf:proposition} RMS norm
 # :label: prop-rms-norm
@@ -259,8 +264,8 @@ print(f"outputs differ by {block_report.output:.0e}")
 # :::
 #
 # A residual stream that is read through RMS norms alone may be moved by any element of $O(n)$.
-# A gain γ without zeros is no obstacle: a weight $W$
-# that reads it becomes $W\,\mathrm{diag}(\gamma)\,Q^\top\mathrm{diag}(\gamma)^{-1}$.
+# A gain γ without zeros stays as it is: a weight $W$ that reads it becomes
+# $W\,\mathrm{diag}(\gamma)\,Q^\top\mathrm{diag}(\gamma)^{-1}$.
 # A layer norm subtracts the mean first, and the orthogonal $Q$ with $Q\mathbf 1 = \pm\mathbf 1$ commute
 # with that.
 #
@@ -288,15 +293,15 @@ print(f"outputs differ by {block_report.output:.0e}")
 # :::
 #
 # Without biases nothing else is possible, if heads differ and have keys and values of their own.
-# {cite:t}`tran2025` determine the largest group; conditions and proof are here ours.
+# {cite:t}`tran2025` determine the largest group; we prove it under conditions of our own.
 #
 # :::{prf:theorem} All symmetries of attention
 # :label: thm-attention
 # In two attention layers without biases let every head have keys and values of its own, one width $d$,
 # and matrices $W_q, W_k, W_v, W_o$ of rank $d$; in each layer let the products $W_q^\top W_k$ differ from head to head.
-# The layers compute the same function, be it only on sequences of three vectors,
-# if and only if a permutation of the heads and matrices $M, N\in GL_d$ as in {prf:ref}`prop-attention`
-# take one to the other.
+# If the layers agree on all sequences of three vectors, a permutation of the heads and matrices $M, N\in GL_d$
+# as in {prf:ref}`prop-attention` take one to the other.
+# The converse holds for all sequences.
 # :::
 #
 # :::{prf:proof}
@@ -348,7 +353,7 @@ print(f"outputs differ by {block_report.output:.0e}")
 #
 # So rotary positions reduce the $d^2$ dimensions between queries and keys to $d$;
 # the group between values and output stays.
-# With planes read as complex numbers the theorem can be tested in a few lines:
+# With planes read as complex numbers, these $M$ leave all scores unchanged:
 
 # %%
 d, places = 8, torch.arange(6.0).double()
@@ -387,8 +392,8 @@ story.networks(verified)
 # **One parameter left behind changes the function.**
 # We move a trained ResNet-20, and put back *one* of the parameters and buffers that its first residual stream
 # moves.
-# In the recorded run {glue:text}`cut-changed` of {glue:text}`cut-all` change the outputs by more than 1 %,
-# and the worst leaves {glue:text}`cut-worst:.0f` % of the digits right instead of {glue:text}`cut-none:.0f` %.
+# In the recorded run each of {glue:text}`cut-all` parameters and buffers changes the outputs by more than 1 %.
+# The most harmful one lowers the accuracy from {glue:text}`cut-none:.0f` to {glue:text}`cut-worst:.0f` %.
 
 # %%
 parts = ("train", "test")
@@ -407,9 +412,9 @@ cut = moved.left_behind(res_space, network, element, images, labels)
 # (sec-public)=
 # ## The groups of public architectures
 #
-# *Convolutional networks have scalings; transformers have matrices, inside their heads and on their streams.*
-# The table divides the dimension of each group by what acts: scalars of single units, matrices inside heads
-# ($GL_d$, or $\mathbb C^*$ with rotary positions), orthogonal matrices on a stream, other matrices.
+# *Most of a transformer's group lies inside its heads and, in ViT and Swin, on its stream; ResNets have scalings alone.*
+# The table splits each dimension into four parts: scalars of single units, matrices inside heads
+# ($GL_d$, or $\mathbb C^*$ with rotary positions), orthogonal matrices on a stream, and other matrices.
 
 
 # %%
@@ -423,11 +428,12 @@ story.public()
 
 # %% [markdown]
 # In GPT-2 {glue:text}`gpt-heads:.1f` % of the group lies inside the heads.
-# The stream of GPT-2 may not be rotated: its embedding is also its last layer, and a gain stands between the two.
-# The streams of ViT and Swin may, because nothing reads them but layer norms.
+# The streams of GPT-2 and SmolLM cannot be rotated: the embedding is also the last layer, and the gain of a norm
+# stands between the two.
+# BERT's stream cannot, because gains act on the stream itself.
+# The streams of ViT and Swin can be rotated, because only layer norms read them.
 # MobileNet's blocks end without an activation, so $GL_n$ acts between them.
-# The whole group has {glue:text}`share-low:.2f` to {glue:text}`share-high:.1f` % as many dimensions as the network has
-# parameters.
+# The dimension of the group is {glue:text}`share-low:.2f` to {glue:text}`share-high:.1f` % of the number of parameters.
 #
 # (sec-functional)=
 # ## Is that all?
@@ -435,7 +441,7 @@ story.public()
 # *The rank of a Jacobian bounds every continuous symmetry, also those that nobody looked for.*
 # Let $J$ be the Jacobian of the outputs, on many inputs, with respect to the $P$ parameters.
 # Its rank is the *functional dimension* of the network at these weights {cite}`grigsby2025`.
-# Whatever moves weights and keeps the outputs moves them along the kernel of $J$, so
+# A continuous change of the weights that keeps the outputs stays in the kernel of $J$, so
 #
 # $$\text{dimension of the orbit} \le P - \operatorname{rank} J.$$ (eq-functional)
 #
@@ -456,15 +462,16 @@ print(f"kernel {kernel}, group {block_space.dimension}")
 
 # %% [markdown]
 # The kernel has {glue:text}`kernel` dimensions and the group {glue:text}`block-dimension`.
-# The other {glue:text}`kernel-more` are shifts, which no matrix does.
+# The other {glue:text}`kernel-more` are shifts of biases; no matrix on the units gives them.
 # A bias of the keys adds one number to all scores of a query, and the softmax ignores it.
 # A bias of the values reaches every output unchanged, because the $a_{pr}$ sum to 1, so the next bias can take it up:
 
 # %%
-shifted, some = copy.deepcopy(one_block), torch.randn(2, 8, generator=draw)
-shifted.k.bias.data += some[0]
-shifted.v.bias.data += some[1]
-shifted.o.bias.data -= one_block.o.weight @ some[1].double()
+shifted = copy.deepcopy(one_block)
+key_shift, value_shift = torch.randn(2, 8, generator=draw).double()
+shifted.k.bias.data += key_shift
+shifted.v.bias.data += value_shift
+shifted.o.bias.data -= one_block.o.weight @ value_shift
 apart = relative_error(shifted(many), one_block(many))
 print(f"outputs differ by {apart:.0e}")
 
@@ -473,7 +480,7 @@ print(f"outputs differ by {apart:.0e}")
 # The library looks for matrices only.
 # For ReLU networks the rank depends on the weights: a unit that is inactive on all inputs frees all weights that
 # enter it.
-# {cite:t}`grigsby2025` show that it may differ even between networks with one function.
+# {cite:t}`grigsby2025` show that networks with the same function may have Jacobians of different rank.
 #
 # ## Adapt this
 #
@@ -508,17 +515,12 @@ mine, tokens = Mine().double().eval(), torch.randint(20, (4, 7))
 my_space = find_symmetries(mine, tokens)
 element = my_space.sample(draw)
 assert verify(my_space, mine, element, tokens).output < 1e-9
-print("elements of the spaces", *element)
-
-# %% tags=["remove-input"]
-table = my_space.to_frame()
-story.spaces(table.assign(group=table["group"].map(in_symbols)))
+my_space.to_frame()[["name", "group", "why"]]
 
 # %% [markdown]
 # The last row names the operation without a rule.
-# Differences of positions commute with every matrix that acts on units,
-# so this freeze is a gap in our rules and not in the mathematics.
-# {doc}`../api/weightspace` has the rules that exist.
+# Taking differences of positions commutes with every matrix on units, so here the library misses a symmetry.
+# {doc}`../api/weightspace` lists the rules.
 
 # %% [markdown]
 # ## Exercises
@@ -610,13 +612,13 @@ assert relative_error(centred(inputs), vit(inputs)) < 1e-9
 # *Open.*
 # Which operation of your own network has no rule?
 # `space.stays()` says why parameters do not move.
-# What does the operation admit, and how large does the group become with a rule for it?
+# What does the operation allow, and how large does the group become with a rule for it?
 # :::
 #
 # ## Summary
 #
-# - Every operation admits some moves of the axes that meet in it.
-#   The moves that all admit are symmetries, and one run of the network is enough to find them.
+# - Every operation allows some moves of the axes that meet in it.
+#   The moves that all allow are symmetries, and one run of the network is enough to find them.
 # - What is not understood does not move, and `verify` tests the rest.
 # - The rank of a Jacobian says how much may be missing: in a small transformer the shifts of two biases.
 # - Inside a transformer: $O(n)$ on a stream with RMS norms, two $GL_d$ a head,

@@ -18,7 +18,8 @@
 # **You need** {doc}`01c_any_network`: hidden spaces, their groups, and how they move weights.
 #
 # **You will learn** to choose among the weights that compute one function: those that survive rounding to few bits,
-# those that can be averaged with another network, and a normal form that tells whether two networks are one.
+# those that can be averaged with another network, and a normal form that tells whether two networks differ by a
+# symmetry only.
 #
 # **This run.**
 # {{ this_run }}.
@@ -28,7 +29,7 @@
 #
 # You want to store a network in few bits, to merge it with another one,
 # or to know whether somebody else's network is a copy of yours.
-# The function answers none of these questions; the weights do, and a whole orbit of weights computes one function.
+# The answers depend on the weights, and all weights of an orbit compute one function.
 # *Which point of the orbit should you take?*
 # {numref}`fig-rounding` shows one answer.
 # Each transformer is stored in few bits in three ways.
@@ -74,21 +75,21 @@ epochs: int = 4  # of its training
 story.rounding()
 
 # %% [markdown]
-# At 3 bits networks with an outlier have on average {glue:text}`right-before:.0f` % of the digits right
-# as they were trained, and {glue:text}`right-after:.0f` % after the rotation;
-# with 8 bits both have {glue:text}`right-exact:.0f` %.
-# We constructed the outlier: the small transformers that we trained without it had none,
-# and a rotation wins little or nothing for them.
+# At 3 bits a rotation raises the mean accuracy of networks with an outlier from {glue:text}`right-before:.0f`
+# to {glue:text}`right-after:.0f` %; with 8 bits both have {glue:text}`right-exact:.0f` %.
+# We constructed the outlier: the small transformers that we trained without it had none.
+# For them a rotation does not make the error smaller at 4 bits and more.
 #
 # (sec-rounding)=
 # ## An outlier costs bits
 #
 # *All networks of an orbit compute one function, but rounding treats them differently.*
 # To store a vector $y\in\mathbb R^n$ in $b$ bits, divide it by a step $s$, round to integers, and multiply again.
-# The step $s = \lVert y\rVert_\infty/(2^{b-1}-1)$ carries the largest entry to the largest integer:
+# The step $s = \lVert y\rVert_\infty/(2^{b-1}-1)$ takes the largest entry to the largest integer:
 #
-# $$\operatorname{round}_b(y) = s\,\lfloor y/s\rceil.$$ (eq-round)
+# $$\operatorname{round}_b(y) = s\,\lfloor y/s\rceil,$$ (eq-round)
 #
+# where $\lfloor\cdot\rceil$ rounds to the nearest integer.
 # Take 4 bits and $y = (8, 1, 1, 1)$: the step is $8/7$, and a 1 becomes $1.14$.
 # Take $y = (8, 0.5, 0.5, 0.5)$: each 0.5 becomes 0, and all but the outlier is lost.
 #
@@ -96,7 +97,8 @@ story.rounding()
 # :label: prop-rounding
 # In {eq}`eq-round` $|\operatorname{round}_b(y) - y| \le \frac{\sqrt n}2 s$.
 # An orthogonal matrix keeps $|y|$, while $\lVert y\rVert_\infty$ may lie anywhere from $|y|/\sqrt n$ to $|y|$.
-# So among weights with one function the bound varies by up to $\sqrt n$, that is by $\tfrac12\log_2 n$ bits.
+# So among weights with one function the bound varies by a factor of up to $\sqrt n$.
+# Half the step is one bit, so this is $\tfrac12\log_2 n$ bits.
 # Let $H$ be orthogonal with entries $\pm1/\sqrt n$, and $D$ diagonal with random signs.
 # Then $\lVert HDy\rVert_\infty \le |y|\sqrt{2\ln(4n)/n}$ with probability at least ½.
 # :::
@@ -111,10 +113,10 @@ story.rounding()
 # The streams of large language models have such outliers: a few channels far above the others.
 # QuaRot rotates them away by $HD$ and then rounds weights and values to 4 bits {cite}`ashkboos2024quarot`.
 # SliceGPT rotates to principal axes and deletes the last ones {cite}`ashkboos2024slicegpt`.
-# We do the same to small transformers that read handwritten digits as 16 patches.
-# One channel of their stream starts at 10.
+# We rotate and round small transformers that read handwritten digits as 16 patches.
+# Before training, one channel of their stream is set to 10.
 # Each row of the weights has its own step $s$, and so has each token that a linear map reads.
-# Biases, positions and the products inside attention are not rounded.
+# Biases, positions and the products of queries with keys are not rounded.
 
 # %%
 device = devices.pick(device)
@@ -185,18 +187,17 @@ def rotated(trial):
 # Here the largest entry of a token falls from {glue:text}`largest-before:.1f` to {glue:text}`largest-after:.1f` on
 # average, and with it the step: {glue:text}`step-bits:.1f` bits.
 # The error falls by less than the step.
-# Weights are rounded as well, and so are values inside attention and the perceptron,
-# which a rotation of the stream does not spread.
+# The inputs of the last linear maps of attention and perceptron are rounded, too,
+# and a rotation of the stream does not spread them.
 #
-# ## Two networks become one
+# ## Averaging two networks
 #
-# *Halfway between two trained networks lies a bad network.
-# Halfway between one of them and a match in the orbit of the other lies a good one,
-# once its batch-norm statistics are re-estimated.*
+# *The average of two trained networks is bad.
+# If one is matched to the other first, and batch norm is re-estimated, the average is good on digits.*
 # `match` looks for the element of the whole group that brings the second network nearest to the first.
-# It assigns units by weights or activations, space by space, as git re-basin does {cite}`ainsworth2023`,
-# here with scalings and for every network that can be traced.
-# Then average the weights:
+# It assigns units by weights or activations, space by space, as git re-basin does {cite}`ainsworth2023`.
+# It also finds scalings, and works for every network that can be traced.
+# `places.halfway` then averages the weights:
 
 # %%
 small = {"width": 16, "in_channels": 1}
@@ -224,19 +225,19 @@ def merged(trial, couple):
 # | matched by activations | {glue:text}`half-matched-interpolated:.0f` | {glue:text}`half-matched-estimated:.0f` |
 #
 # Recorded means over four pairs on handwritten digits; each network alone has {glue:text}`merge-end:.1f` %.
-# {numref}`fig-connectivity` in {doc}`03_stitching` has the whole line on CIFAR-10,
-# where the matched networks do not quite meet.
+# On CIFAR-10 the average still loses accuracy: {numref}`fig-connectivity` in {doc}`03_stitching` has the whole line.
 #
 # (sec-normal-form)=
-# ## Are two networks one?
+# ## Do two networks lie on one orbit?
 #
-# *`canonicalise` gives two networks of one orbit one normal form, if their weights are in general position.*
-# It uses up the group, space by space: each unit has incoming weights of length 1, with a positive sum where the
-# group has signs, and the units are sorted.
-# {doc}`../api/weightspace` has the conditions for every group, and when they fail.
+# *`canonicalise` gives all networks of an orbit the same normal form, except for special weights, such as those
+# of two equal units.*
+# In each hidden space it scales the incoming weights of a unit to length 1.
+# It makes their sum positive if signs are free, and sorts the units.
+# {doc}`../api/weightspace` lists the conditions for each group.
 # We move a trained ResNet-20 by a random element.
-# A parameter of the moved network differs from the original by up to {glue:text}`gap-raw:.1f` times its largest entry.
-# Between the two normal forms the largest such difference is {glue:text}`gap-normal:.0e`.
+# Beside its largest entry, a parameter changes by up to {glue:text}`gap-raw:.1f`,
+# and between the two normal forms by {glue:text}`gap-normal:.0e`.
 
 
 # %%
@@ -250,14 +251,14 @@ element = res_space.sample(draw)
 both = network, res_space.act(network, element)
 normal = [weightspace.canonicalise(res_space, each).model for each in both]
 gaps = [places.apart(*both), places.apart(*normal)]
-print(f"networks differ by {gaps[0]:.1g}, normal forms by {gaps[1]:.0e}")
+print(f"networks differ by {gaps[0]:.1f}, normal forms by {gaps[1]:.0e}")
 
 # %% [markdown]
-# What if one of the two has been trained further, or rounded?
-# We add noise to every parameter, in units of its standard deviation, move the network,
+# A copy that was rounded or trained further lies near the orbit, not on it.
+# How far may its weights be?
+# We add noise to every parameter, in units of the standard deviation of its entries, move the network,
 # and ask `match` for the known element ({numref}`fig-noise`).
-# Matching by weights is the safer choice: a row of weights has so many entries that noise averages out,
-# while activations pass through a network that the noise has broken.
+# In this network matching by weights bears more noise than matching by activations.
 
 # %%
 noise = places.through_noise(res_space, network, element, images[:100], draw)
@@ -398,7 +399,7 @@ story.equalising()
 # :::{exercise}
 # :label: ex-equal-best
 # Let channel $i$ have the ranges $r_i$ and $t_i$ of {ref}`ex-equal`.
-# Rounding with one step a layer gives it the precision $r_i/\max_jr_j$ where it is written
+# Rounding with one step a layer gives the channel the precision $r_i/\max_jr_j$ where it is written
 # and $t_i/\max_jt_j$ where it is read.
 # Multiply the two and sum over $i$: show that no scaling makes the sum larger than {eq}`eq-equal` does.
 # :::
@@ -440,7 +441,8 @@ mean_curves(sliced, "channels", "accuracy", "way", **look)
 
 # %% [markdown]
 # {numref}`fig-ex-slice` shows both.
-# Rounding is cheap where the stream is spread evenly, slicing where it is collected: two places of one orbit.
+# Rounding asks for a stream that is spread evenly, slicing for one that is collected in few channels:
+# two points of one orbit.
 #
 # ::::{solution-end}
 # ::::
@@ -458,10 +460,10 @@ mean_curves(sliced, "channels", "accuracy", "way", **look)
 #
 # - Rounding is cheaper at some points of an orbit.
 #   Where one channel holds an outlier, which we constructed, a rotation wins {glue:text}`won-bits:.1f` bits;
-#   where none does, nothing.
+#   without an outlier it wins nothing.
 # - On digits, two networks that were trained apart can be averaged after matching, once batch norm is re-estimated.
-# - Two networks of one orbit have one normal form, if their weights are in general position.
-#   Through noise, matching by weights finds the element better than matching by activations.
+# - All networks of an orbit have the same normal form, except for special weights.
+#   In one network with noise, matching by weights finds the element better than matching by activations.
 #
 # Two ways on: {doc}`02_sanity_rotations` needs {doc}`01_intertwiner_groups` only;
 # {doc}`03_stitching` matches networks that were trained independently.

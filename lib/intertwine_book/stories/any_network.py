@@ -32,7 +32,7 @@ def counted() -> pd.DataFrame:
 
 
 def public() -> HTML:
-    """Convolutional networks have scalings; transformers have matrices, in heads and on streams."""
+    """Most of a transformer's group lies in its heads and, in ViT and Swin, on its stream."""
     headings = {
         "network": "network",
         "parameters": "parameters, million",
@@ -43,12 +43,6 @@ def public() -> HTML:
         "dimension": "together",
     }
     return readable(counted(), headings, digits=0, title="Groups of public architectures")
-
-
-def spaces(table: pd.DataFrame) -> HTML:
-    """The hidden spaces of a module, from its `WeightSpace.to_frame()`."""
-    headings = {"width": "width", "group": "group", "writers": "written by", "why": "decided by"}
-    return readable(table, headings, title="The spaces of this module")
 
 
 def facts() -> dict[str, Any]:
@@ -66,6 +60,5 @@ def facts() -> dict[str, Any]:
         "share-high": table["share"].max(),
         "cut-none": whole["accuracy"],
         "cut-all": len(cut),
-        "cut-changed": sum(row["change"] > 0.01 for row in cut),
         "cut-worst": min(row["accuracy"] for row in cut),
     }

@@ -98,8 +98,9 @@ def facts() -> dict[str, Any]:
         >>> f"{facts()['won']:.1f} times smaller with an outlier"
         '1.7 times smaller with an outlier'
     """
-    found = record("noise").query("by == 'weights'")["units"].iloc[-1]
-    return _of_rounding() | _of_equalising() | _of_merging() | {"noise-found": found}
+    units = record("noise").pivot(index="noise", columns="by", values="units")
+    found = {"noise-found": units["weights"].iloc[-1], "noise-activations": units.loc[1.0, "activations"]}
+    return _of_rounding() | _of_equalising() | _of_merging() | found
 
 
 def _of_rounding() -> dict[str, Any]:
