@@ -202,7 +202,8 @@ print(f"outputs differ by {block_report.output:.0e}")
 # * - activation σ
 #   - $A$ in $G_\sigma$ before it, $\varphi_\sigma(A)$ after it
 # * - batch norm
-#   - permutations; one scalar for each unit before it, and another one after it
+#   - permutations; one scalar for each unit before it, and another one after it;
+#     any matrix, if only linear maps follow and the statistics stay
 # * - RMS norm
 #   - an orthogonal matrix
 # * - layer norm
@@ -263,7 +264,8 @@ print(f"outputs differ by {block_report.output:.0e}")
 # Then the denominators agree, $|Ax| = |x|$.
 # :::
 #
-# A residual stream that is read through RMS norms alone may be moved by any element of $O(n)$.
+# Any element of $O(n)$ may act on a residual stream that linear maps write and RMS norms alone read,
+# if no weight does both.
 # A gain γ without zeros stays as it is: a weight $W$ that reads it becomes
 # $W\,\mathrm{diag}(\gamma)\,Q^\top\mathrm{diag}(\gamma)^{-1}$.
 # A layer norm subtracts the mean first, and the orthogonal $Q$ with $Q\mathbf 1 = \pm\mathbf 1$ commute
@@ -292,8 +294,10 @@ print(f"outputs differ by {block_report.output:.0e}")
 # With a norm on queries and keys $M$ has to be orthogonal, by {prf:ref}`prop-rms-norm`; then $M^{-\top} = M$.
 # :::
 #
-# Without biases nothing else is possible, if heads differ and have keys and values of their own.
-# {cite:t}`tran2025` determine the largest group; we prove it under conditions of our own.
+# Without biases nothing else is possible, if matrices have full rank and heads differ, each with keys and values
+# of its own.
+# {cite:t}`tran2025` determine the largest group, with a necessary and sufficient condition;
+# the form for three vectors and its proof are ours.
 #
 # :::{prf:theorem} All symmetries of attention
 # :label: thm-attention
@@ -390,10 +394,11 @@ story.networks(verified)
 #
 # (sec-tie)=
 # **One parameter left behind changes the function.**
-# We move a trained ResNet-20, and put back *one* of the parameters and buffers that its first residual stream
+# We move a trained ResNet-20 of width 4, and put back *one* of the parameters and buffers that its first residual stream
 # moves.
 # In the recorded run each of {glue:text}`cut-all` parameters and buffers changes the outputs by more than 1 %.
-# The most harmful one lowers the accuracy from {glue:text}`cut-none:.0f` to {glue:text}`cut-worst:.0f` %.
+# The accuracy falls from {glue:text}`cut-none:.0f` to {glue:text}`cut-worst:.0f` % in the worst case,
+# and by at most one point for {glue:text}`cut-mild` of them.
 
 # %%
 parts = ("train", "test")
@@ -412,7 +417,8 @@ cut = moved.left_behind(res_space, network, element, images, labels)
 # (sec-public)=
 # ## The groups of public architectures
 #
-# *Most of a transformer's group lies inside its heads and, in ViT and Swin, on its stream; ResNets have scalings alone.*
+# *Most of a transformer's group lies inside its heads and, in ViT and Swin, on its streams.
+# Convolutional networks have scalings alone, but for MobileNet.*
 # The table splits each dimension into four parts: scalars of single units, matrices inside heads
 # ($GL_d$, or $\mathbb C^*$ with rotary positions), orthogonal matrices on a stream, and other matrices.
 
@@ -430,9 +436,10 @@ story.public()
 # In GPT-2 {glue:text}`gpt-heads:.1f` % of the group lies inside the heads.
 # The streams of GPT-2 and SmolLM cannot be rotated: the embedding is also the last layer, and the gain of a norm
 # stands between the two.
-# BERT's stream cannot, because gains act on the stream itself.
-# The streams of ViT and Swin can be rotated, because only layer norms read them.
-# MobileNet's blocks end without an activation, so $GL_n$ acts between them.
+# BERT's stream cannot, nor the first of Swin's four, because a norm with a gain writes it.
+# The stream of ViT and the others of Swin can be rotated: linear maps write them, and only layer norms read them.
+# MobileNet's blocks end with batch norm and no activation, which in evaluation mode is a linear map.
+# So $GL_n$ acts between the blocks, but not once the statistics are estimated anew.
 # The dimension of the group is {glue:text}`share-low:.2f` to {glue:text}`share-high:.1f` % of the number of parameters.
 #
 # (sec-functional)=
@@ -477,7 +484,7 @@ print(f"outputs differ by {apart:.0e}")
 
 # %% [markdown]
 # The kernel is as large as group and shifts together, so near these weights there is nothing else.
-# The library looks for matrices only.
+# `find_symmetries` looks for matrices only; `fold_biases` finds these shifts.
 # For ReLU networks the rank depends on the weights: a unit that is inactive on all inputs frees all weights that
 # enter it.
 # {cite:t}`grigsby2025` show that networks with the same function may have Jacobians of different rank.
@@ -520,7 +527,7 @@ my_space.to_frame()[["name", "group", "why"]]
 # %% [markdown]
 # The last row names the operation without a rule.
 # Taking differences of positions commutes with every matrix on units, so here the library misses a symmetry.
-# {doc}`../api/weightspace` lists the rules.
+# {doc}`../api/models` lists the rules.
 
 # %% [markdown]
 # ## Exercises
@@ -621,8 +628,8 @@ assert relative_error(centred(inputs), vit(inputs)) < 1e-9
 #   The moves that all allow are symmetries, and one run of the network is enough to find them.
 # - What is not understood does not move, and `verify` tests the rest.
 # - The rank of a Jacobian says how much may be missing: in a small transformer the shifts of two biases.
-# - Inside a transformer: $O(n)$ on a stream with RMS norms, two $GL_d$ a head,
-#   and only $(\mathbb C^*)^{d/2}$ between queries and keys with rotary positions.
+# - Inside a transformer: $O(n)$ on a stream that linear maps write and RMS norms read, unless the embedding is also
+#   the last layer; two $GL_d$ a head; with rotary positions only $(\mathbb C^*)^{d/2}$ between queries and keys.
 #
 # Two ways on: {doc}`01d_orbits` puts these groups to use;
 # {doc}`02_sanity_rotations` needs {doc}`01_intertwiner_groups` only.

@@ -2,8 +2,10 @@
 
 import pandas as pd
 import torch
+from torch import nn
 from torch.func import jacrev
 
+from intertwine.weightspace import find_symmetries
 from intertwine_book.stories import any_network as story
 
 
@@ -24,7 +26,27 @@ def test_convolutional_networks_have_scalings_and_transformers_have_matrices():
 
 def test_the_streams_of_vit_and_swin_may_be_rotated_and_that_of_gpt_2_may_not():
     stream = story.counted().set_index("network")["stream"]
-    assert stream["vit_b_16"] == 767 * 766 / 2 and stream["swin_t"] > 0 == stream["GPT-2"]
+    assert stream["vit_b_16"] == 767 * 766 / 2
+    assert stream["swin_t"] == sum((n - 1) * (n - 2) // 2 for n in (192, 384, 768))  # not the first, of 96
+    assert (stream[["GPT-2", "SmolLM-135M", "BERT"]] == 0).all()
+
+
+class NormOnTheStream(nn.Module):
+    def __init__(self, gain):
+        super().__init__()
+        self.embed, self.inner, self.head = nn.Linear(3, 8), nn.Linear(8, 8), nn.Linear(8, 2)
+        self.norms = nn.ModuleList(nn.LayerNorm(8, elementwise_affine=gain) for _ in range(2))
+
+    def forward(self, x):
+        x = self.norms[0](self.embed(x))
+        return self.head(self.norms[1](x + self.inner(x)))
+
+
+def test_a_stream_that_a_norm_with_a_gain_writes_cannot_be_rotated():
+    groups = {
+        gain: find_symmetries(NormOnTheStream(gain).eval(), torch.randn(4, 3)) for gain in (True, False)
+    }
+    assert groups[False].spaces[0].group == "O(8), Q1 = ±1" and "O(" not in groups[True].spaces[0].group
 
 
 def test_general_linear_groups_act_between_the_blocks_of_mobilenet_alone():

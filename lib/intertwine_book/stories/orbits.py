@@ -1,16 +1,17 @@
 """What the recorded runs say of chapter 1d on places of an orbit: figures, tables and facts."""
 
-import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
 from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.style import COLOURS
 from intertwine_book.results import on_record
+from intertwine_book.stories.told import span
 
 record = partial(on_record, "01d_orbits")
 
@@ -105,16 +106,26 @@ def facts() -> dict[str, Any]:
 
 def _of_rounding() -> dict[str, Any]:
     error, right = (rotated(each).loc[True] for each in ("error", "accuracy"))
-    factor = (error["as trained"] / error["rotated"]).mean()
+    factor, without = (error["as trained"] / error["rotated"]).mean(), rotated().loc[False]
     return {
         "won": factor,
-        "won-bits": math.log2(factor),
+        "won-bits": np.mean(
+            [_bits_that_would_do_it(one) for _, one in record("rotated").query("outlier").groupby("trial")]
+        ),
+        **span(none=100 * (without["rotated"] / without["as trained"] - 1).loc[4:]),
         "right-before": right.loc[3, "as trained"],
         "right-after": right.loc[3, "rotated"],
         "right-exact": right.loc[8].mean(),
         "right-four-before": right.loc[4, "as trained"],
         "right-four-after": right.loc[4, "rotated"],
     }
+
+
+def _bits_that_would_do_it(network: pd.DataFrame) -> float:
+    """How many more bits give the network as trained the errors that a rotation gives it, on average."""
+    errors = np.log(network.pivot(index="bits", columns="way", values="error"))
+    found = np.interp(-errors["rotated"], -errors["as trained"], errors.index, right=np.nan)
+    return float(np.nanmean(found - errors.index))
 
 
 def _of_equalising() -> dict[str, Any]:
