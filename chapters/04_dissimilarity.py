@@ -306,16 +306,17 @@ assert isclose(cka(max_gram(U), max_gram(V)), theirs)
 # ## What is left above a null?
 #
 # *In Myrtle CNNs of width 64, the paper's, training adds at most {glue:text}`linear-gain:.2f` to linear CKA
-# on average over pairs.
+# on average over pairs; no more than {glue:text}`room-low:.2f` to {glue:text}`room-high:.2f` was left to add.
 # It changes Procrustes by at most {glue:text}`procrustes-most:.2f`, once the score of shuffled images is subtracted.
-# It lowers $G_{\mathrm{ReLU}}$-CKA at layers 6, 10 and 14.
+# Against untrained networks whose batch norm knows the images it lowers $G_{\mathrm{ReLU}}$-CKA at layers 6, 10 and 14.
 # At width 16, after fewer epochs, it raises linear CKA, and Procrustes from layer 6 on.*
 #
 # Two values stand beside each similarity of trained networks, and the paper has neither ({numref}`fig-table-2`).
 # The *null* is the score of shuffled images: what unrelated features get.
 # The *baseline* is the score of untrained pairs, at width 64 of the same networks before training:
 # what the images and the architecture give.
-# All values are means of four pairs; the wide networks were trained for {glue:text}`epochs:.0f` epochs instead of 50.
+# All values are means of {glue:text}`pairs:.0f` pairs, at width 16 of four.
+# The wide networks were trained for {glue:text}`epochs:.0f` epochs instead of 50.
 
 # %% tags=["remove-input"] figure="fig-table-2"
 story.table_2()
@@ -324,7 +325,7 @@ story.table_2()
 # - *Procrustes: more than half of the score is null.*
 #   Shuffled images score {glue:text}`null-low:.2f` to {glue:text}`null-high:.2f`;
 #   matching ones score {glue:text}`over-low:.2f` to {glue:text}`over-high:.2f` more.
-# - *Untrained pairs exceed their null by nearly as much.*
+# - *Untrained pairs exceed their null by about as much*: by more at layers 3 and 10, by less at layer 14.
 #   Their null is higher, {glue:text}`fresh-null-low:.2f` to {glue:text}`fresh-null-high:.2f`,
 #   and so is their score from layer 6 on.
 #   What is left differs by at most {glue:text}`procrustes-most:.2f` ({numref}`fig-trained-minus-untrained`).
@@ -364,9 +365,11 @@ story.trained_minus_untrained()
 # *What would change it.*
 #
 # - Another baseline: batch norm can also be left in its initial state (mean 0, variance 1), so that it changes nothing.
-#   One pair of such networks has a $G_{\mathrm{ReLU}}$-CKA of {glue:text}`as-started:.2f` at layer 14,
-#   so that training would seem to add {glue:text}`gain-as-started:.2f` there.
+#   Against one pair of such networks training *raises* $G_{\mathrm{ReLU}}$-CKA at layers 6, 10 and 14,
+#   by {glue:text}`gain-as-started-6:.2f`, {glue:text}`gain-as-started-10:.2f` and {glue:text}`gain-as-started:.2f`.
 #   We did not measure Procrustes on such networks.
+# - Another way to take the null away: as a share of what lies between its null and 1, Procrustes of trained pairs is
+#   up to {glue:text}`share-loss:.2f` lower.
 # - Batch norm: in untrained networks it has the statistics of training images, in trained ones running averages
 #   over augmented images.
 # - More images for CKA: that of untrained pairs is of 500.
@@ -374,12 +377,16 @@ story.trained_minus_untrained()
 #
 # A null depends on the width of a layer and on the number of images ({ref}`ex-null-width`)
 # and, where features are not centred, on how often units are active.
-# So subtract from each value its own null before you compare layers, or trained and untrained networks.
+# So take its own null away from each value before you compare layers, or trained and untrained networks,
+# and say how.
 #
 # **Does similarity tell where stitching is hard?**
 # The paper says so, of its table 2 and figure 1.
-# Four layers do not decide it: without layer 10 the rank correlation of $G_{\mathrm{ReLU}}$-Procrustes
-# with the penalties of {doc}`03_stitching` is positive in some of our pairs and negative in others.
+# At width 64 the rank correlation of $G_{\mathrm{ReLU}}$-Procrustes with the penalties of {doc}`03_stitching` is negative
+# in each of four pairs, {glue:text}`correlation-low:.1f` to {glue:text}`correlation-high:.1f`, as the paper says.
+# It rests on layer 10: without it two pairs are negative and two positive.
+# At width 16 it is positive in each of four pairs.
+# So four layers do not decide it.
 #
 # (sec-lemma-5-1)=
 # ## What each measure does not see
@@ -472,8 +479,9 @@ drawn.impossible_triangle(points, by_hand)
 # For *every* symmetric $K$, $L$ the sum in {eq}`eq-hsic` is an inner product of $U$ and $V$.
 # So $-1 \le \mu \le 1$, and $\mu = 1$ only if $V$ is a positive multiple of $U$.
 # The invariances need no positivity.
-# In a recorded network the kernel is nearly positive: the negative eigenvalues hold at most
-# {glue:text}`share:.1f` % of the sum of squares at any of its four layers.
+# In one network of width 16 a third to a half of the eigenvalues are negative at each of four layers.
+# They are small: they hold at most {glue:text}`share:.1f` % of the sum of squares
+# (of the three points above {glue:text}`share-by-hand:.1f` %).
 #
 # (sec-lemma-e44)=
 # **Which matrices does the max kernel not see?**
@@ -509,13 +517,13 @@ drawn.impossible_triangle(points, by_hand)
 # (sec-figure-5)=
 # ## All layers against all layers
 #
-# *A layer resembles the same layer of the other network most*, in both kinds of CKA, at width 16
-# ({numref}`fig-figure-5`).
+# *On average over four pairs of width 16 a layer resembles the same layer of the other network most*, in both kinds
+# of CKA ({numref}`fig-figure-5`).
+# In linear CKA this holds in each pair; in $G_{\mathrm{ReLU}}$-CKA one layer of one pair is an exception.
 # On average $G_{\mathrm{ReLU}}$-CKA is {glue:text}`same-depth:.2f` at the same depth
-# and {glue:text}`other-depth:.2f` elsewhere.
-# The last layer is less alike than the first, as in the paper, also at width 64.
-# Each of these holds in each of four pairs.
-# Untrained networks were recorded for equal layers only, so these matrices do not show what training adds.
+# and {glue:text}`other-depth:.2f` elsewhere, and higher at the same depth in each pair.
+# The last layer is less alike than the first, as in the paper, in each pair and also at width 64.
+# Untrained pairs show the same fall, so training did not make it.
 
 # %% tags=["remove-input"] figure="fig-figure-5"
 story.figure_5()
@@ -527,9 +535,9 @@ story.figure_5()
 # $G_{\mathrm{ReLU}}$-CKA of corresponding layers is {glue:text}`inside:.2f` inside
 # and {glue:text}`at-ends:.2f` at the ends, and lower inside in each of {glue:text}`resnet-pairs:.0f` pairs of ResNet-20
 # that others trained and published ({numref}`fig-figure-2`).
-# *Two thirds of the difference come with training*: in untrained networks of the same shape the values are
+# *About two thirds of the difference come with training*: in untrained networks of the same shape the values are
 # {glue:text}`inside-fresh:.2f` and {glue:text}`at-ends-fresh:.2f`.
-# In linear CKA half of the difference comes with training.
+# In linear CKA about half of the difference comes with training.
 # Not every block shows it: at layers 32\* and 56\*, the first inside a wider stage, there is hardly a dip.
 # Training raises mean linear CKA at every layer, by up to {glue:text}`resnet-gain:.2f`, least in the first stage;
 # untrained pairs scatter widely.
@@ -676,7 +684,7 @@ ours.rename_axis("linear CKA with").round(2)
 # * - orthogonal CKA
 #   - in the authors' code every channel is divided by its norm first, which orthogonal matrices do not respect
 #   - linear CKA
-#   - less than 0.03 in our runs
+#   - less than 0.03 in trained networks, 0.05 in untrained ones
 # :::
 #
 # ## Exercises
@@ -785,7 +793,7 @@ mean_curves(pd.DataFrame(unrelated), "images", "similarity", "units", **words)
 # %% [markdown]
 # {numref}`fig-ex-null`: the more units there are, the better the best of all permutations, or orthogonal matrices,
 # fits by chance; the more images there are, the less chance is left.
-# In {numref}`fig-table-2` it is the other way: layers of many units have the lower nulls, most of them below 0.416.
+# In trained networks ({numref}`fig-table-2`) layers of many units have the lower nulls, most of them below 0.416.
 # For many images two unrelated units have the cosine $m m'$ with $m = \mathbb E u/\sqrt{\mathbb E u^2}$,
 # which is smaller for units that seldom fire; so the null falls towards 0.29 where a layer is sparse.
 #
@@ -811,15 +819,16 @@ mean_curves(pd.DataFrame(unrelated), "images", "similarity", "units", **words)
 #   {glue:text}`null-high:.2f`.
 #   Above that null trained and untrained pairs differ on average by at most {glue:text}`procrustes-most:.2f`,
 #   and in linear CKA by at most {glue:text}`linear-gain:.2f`.
-#   $G_{\mathrm{ReLU}}$-CKA is lower in trained pairs than in untrained ones from layer 6 on.
+#   $G_{\mathrm{ReLU}}$-CKA is lower in trained pairs than in untrained ones with estimated batch norm from layer 6 on.
 #   At width 16, after fewer epochs, training adds more.
 # - On average over layers $G_{\mathrm{ReLU}}$-CKA is lower inside the blocks of a ResNet than at their ends;
-#   two thirds of this come with training.
+#   about two thirds of this come with training.
 # - {prf:ref}`def-grelu-procrustes` and {prf:ref}`def-grelu-cka` are invariant under $G_{\mathrm{ReLU}}$,
 #   and under translations if they centre by $1/N$.
 # - The max kernel is not positive semi-definite.
 #   $-1\le\mu\le1$ and every invariance survive.
-# - Whether lower similarity goes with a higher stitching penalty is not decided by four layers.
+# - Lower similarity goes with a higher stitching penalty in each pair of width 64, and with a lower one at width 16;
+#   four layers do not decide it.
 #
 # Back to {doc}`03b_matching`, on to {doc}`04b_similarity_and_function`, where similarity and function disagree.
 # {doc}`/generated/status` has the data, code and run of this page.

@@ -39,7 +39,9 @@ def printed() -> pd.DataFrame:
 def recorded(width: str = "width 64") -> pd.DataFrame:
     """The recorded similarities of networks of a width, as `beside_nulls`."""
     names = ("table_2", "figure_5_diagonal", "untrained", "table_2_untrained")
-    return beside_nulls(*(record(f"{name}{WIDTH_ENDINGS[width]}") for name in names))
+    tables = [record(f"{name}{WIDTH_ENDINGS[width]}") for name in names]
+    shared = set.intersection(*(set(table["pair"]) for table in tables))
+    return beside_nulls(*(table[table["pair"].isin(shared)] for table in tables))
 
 
 def means(width: str = "width 64") -> pd.Series:
@@ -74,8 +76,8 @@ def rank_correlation(similarity: pd.DataFrame, penalties: pd.DataFrame) -> pd.Da
 
 
 def correlations(*without: int) -> pd.Series:
-    """Rank correlation of similarity with penalty over layers, but for some, at width 64, by pair."""
-    table = record("table_2").query("layer not in @without")
+    """Rank correlation of similarity with penalty over layers, but for some, of stitched pairs of width 64."""
+    table = record("table_2_stitched").query("layer not in @without")
     return rank_correlation(table, stitching.record("figure_1"))["rank_correlation"]
 
 
@@ -108,8 +110,22 @@ def gains(width: str = "width 64") -> pd.DataFrame:
                 table[group] - (table[f"{group}_null"] if panel == PROCRUSTES else 0)
                 for table in (trained, fresh)
             )
-            parts.append((own - base).rename("value").reset_index().assign(panel=panel, group=title))
+            difference = (own - base).dropna().rename("value")
+            parts.append(difference.reset_index().assign(panel=panel, group=title))
     return pd.concat(parts, ignore_index=True)
+
+
+def of_the_rest() -> pd.Series:
+    """Trained minus untrained Procrustes, as shares of what lies between null and 1, by group and layer."""
+    shares = []
+    for name in ("table_2", "table_2_untrained"):
+        table = record(name).set_index(["pair", "layer"])
+        of = {
+            group: (table[group] - table[f"{group}_null"]) / (1 - table[f"{group}_null"])
+            for group in drawn.GROUP_TITLES
+        }
+        shares.append(pd.concat(of, names=["group"]))
+    return (shares[0] - shares[1]).dropna().groupby(["group", "layer"]).mean()
 
 
 def trained_minus_untrained() -> Figure:
@@ -185,8 +201,11 @@ def _beside_nulls() -> dict[str, Any]:
         "narrow-linear-gain": narrow.loc["orthogonal"].max(),
         "narrow-group-gain": narrow.loc["G_ReLU"].max(),
     }
-    found["as-started"] = record("untrained_as_started").query("layer == 14")["grelu"].item()
-    found["gain-as-started"] = means()[CKA, "G_ReLU", TRAINED, 14] - found["as-started"]
+    as_started = record("untrained_as_started").set_index("layer")["grelu"]
+    for layer, ending in {6: "-6", 10: "-10", 14: ""}.items():
+        found[f"gain-as-started{ending}"] = means()[CKA, "G_ReLU", TRAINED, layer] - as_started[layer]
+    found |= span(room=1 - means()[CKA, "orthogonal", UNTRAINED], correlation=correlations())
+    found["share-loss"] = -of_the_rest().min()
     for name, what in {"linear-10": TRAINED, "linear-fresh-10": UNTRAINED}.items():
         found[name] = means()[CKA, "orthogonal", what, 10]
     return found
@@ -200,6 +219,7 @@ def _statements() -> dict[str, Any]:
         "drawn": len(gaussian),
         "negative": 100 * (gaussian < 0).mean(),
         "share": 100 * record("lemma_5_5").query("features != 'by hand'")["energy"].max(),
+        "share-by-hand": 100 * record("lemma_5_5").query("features == 'by hand'")["energy"].item(),
     }
     for key, measure in {"cka": "G_ReLU-CKA", "procrustes": "G_ReLU-Procrustes"}.items():
         found[f"moves-{key}"] = moved.loc[moved["measure"] == measure, "change"].max()
