@@ -76,7 +76,7 @@ def rank_correlation(similarity: pd.DataFrame, penalties: pd.DataFrame) -> pd.Da
 
 
 def correlations(*without: int) -> pd.Series:
-    """Rank correlation of similarity with penalty over layers, but for some, of stitched pairs of width 64."""
+    """Rank correlation of similarity with penalty over layers, but for some, of stitched wide pairs."""
     table = record("table_2_stitched").query("layer not in @without")
     return rank_correlation(table, stitching.record("figure_1"))["rank_correlation"]
 
