@@ -19,7 +19,7 @@
 # and its map $\varphi_\sigma$.
 #
 # **You will learn** what a matrix before an activation costs a trained network,
-# how least squares finds the best linear repair, and why finetuning needs a control.
+# how least squares fits a linear repair, and why finetuning needs a control.
 #
 # **This run.**
 # {{ this_run }}.
@@ -32,7 +32,7 @@
 # undoes it.
 # If $A$ lies outside, no matrix undoes it on all inputs {cite}`godfrey2022`.
 # A network sees only some inputs.
-# *How much accuracy does $A$ cost on data, when the best matrix after the activation may repair the damage?*
+# *How much accuracy does $A$ cost on data, when a matrix after the activation, fitted by least squares, repairs it?*
 # In a ReLU network of width 64, as in the paper, a matrix of the group costs nothing.
 # A random orthogonal matrix costs {glue:text}`exact-64-0:.1f` to {glue:text}`exact-64-5:.0f` points on average,
 # depending on the layer ({numref}`fig-own-group`).
@@ -83,14 +83,14 @@ test_images: int = 300  # test images that it is judged on, at most
 story.at_64()
 
 # %% [markdown]
-# - *Inside the group nothing is lost*: in {glue:text}`in-group` trials at width 16 the number of right answers
-#   does not change by one image.
-# - *An orthogonal matrix costs {glue:text}`exact-64-0:.1f`, {glue:text}`exact-64-2:.1f` and
+# - *Inside the group nothing is lost*: the number of right answers is the same in all
+#   {glue:text}`in-group-64` trials at width 64, and in {glue:text}`in-group` with five activations at width 16.
+# - *At width 64 an orthogonal matrix costs {glue:text}`exact-64-0:.1f`, {glue:text}`exact-64-2:.1f` and
 #   {glue:text}`exact-64-5:.1f` points* of {glue:text}`alone-64:.0f` % at the first, second and third convolution
 #   (in the paper's numbers the layers 0, 2 and 5).
-#   Signs cost at most {glue:text}`signs-high:.1f`.
-# - *A narrower network loses more*: at width 16 an orthogonal matrix costs {glue:text}`relu-first:.0f` to
-#   {glue:text}`relu-last:.0f` points.
+#   Signs cost at most {glue:text}`signs-high:.1f` on average.
+# - *Our narrower network loses more*: an orthogonal matrix costs {glue:text}`relu-first:.0f` to
+#   {glue:text}`relu-last:.0f` points in one of width 16, which is less accurate.
 #
 # ## Two neurons, four inputs
 #
@@ -131,13 +131,14 @@ for name, values in steps.items():
 insertion_diagram()
 
 # %% [markdown]
-# A linear regression on training images finds the best $B$.
+# A linear regression on training images finds $B$.
 # Each position of each image gives one row $z$:
 #
 # $$B = \operatorname*{arg\,min}_{B} \lVert \sigma(zA^\top)B^\top - \sigma(z)\rVert^2.$$ (eq-best-map)
 #
 # The network goes on with $\sigma(zA^\top)B^\top$ on test images, and the *penalty* is the accuracy
 # that it loses, in points.
+# A matrix that is trained for accuracy may lose less; none is recorded.
 # The *unexplained* share is $\lVert \sigma(zA^\top)B^\top - \sigma(z)\rVert^2 / \lVert\sigma(z)\rVert^2$.
 #
 # :::{prf:proposition} The regression undoes the group
@@ -203,8 +204,8 @@ print(f"accuracy lost: {fit['penalty']:.1f} points")
 # - permutations with scalings of either sign;
 # - orthogonal matrices, uniform on $O(n)$.
 #
-# The penalty grows with the unexplained share ({numref}`fig-unexplained`).
-# But the share does not fix the penalty: later layers need not read all of the activations.
+# Over all matrices of a layer the penalty grows with the unexplained share ({numref}`fig-unexplained`).
+# But the share does not fix the penalty; perhaps later layers do not read all of the activations.
 
 # %% tags=["remove-input"] figure="fig-unexplained"
 story.unexplained()
@@ -214,7 +215,7 @@ story.unexplained()
 # ### Other activations, layer by layer
 #
 # *A matrix outside the group may cost little, and the cost does not always grow with depth.*
-# The penalties in points at the first · second · third convolution, in networks of width {glue:text}`width`
+# The penalties in points at the first · second · third convolution, in one network each, of width {glue:text}`width`
 # with {glue:text}`alone-low:.0f` to {glue:text}`alone-high:.0f` % on CIFAR-10
 # (mean of {glue:text}`draws` matrices; {glue:text}`judged-on` images, one is {glue:text}`one-image:.1f` points):
 
@@ -222,7 +223,7 @@ story.unexplained()
 story.activations()
 
 # %% [markdown]
-# Positive scalings before tanh or GELU cost at most {glue:text}`scaled-most:.1f` points at any layer,
+# Positive scalings before tanh or GELU cost at most {glue:text}`scaled-most:.1f` points on average at any layer,
 # although no matrix undoes them on all inputs.
 # Near 0 tanh is almost linear, and far from 0 GELU is almost ReLU.
 # An orthogonal matrix before tanh costs {glue:text}`tanh-first:.1f` points at the first convolution and
@@ -259,6 +260,7 @@ print(f"after finetuning {penalty:.1f} points are lost")
 
 # %% [markdown]
 # Recorded penalties in points before a ReLU, on CIFAR-10: one network of each width, mean over matrices.
+# The closed form is judged on {glue:text}`judged-on` test images, finetuning on all.
 # Each cell is *group | orthogonal*; the paper's are read off its figure 4 to about 1 point:
 
 # %% tags=["remove-input"]
@@ -266,12 +268,14 @@ story.penalties()
 
 # %% [markdown]
 # - *Two epochs of finetuning as such change little*:
-#   the control stays within {glue:text}`control:.1f` points at both widths.
+#   at both widths the control stays within {glue:text}`control:.1f` points on average,
+#   and within {glue:text}`control-one:.1f` in each trial.
 # - *At the paper's width the group loses less than an orthogonal matrix*, as in the paper.
 #   This holds in all 15 trials: three convolutions of one network, five matrices each.
 #   The 95 % interval of the difference, over matrices, excludes 0 at the second and third convolution.
 #   At width {glue:text}`width` the difference is clear only at the third: {glue:text}`apart:.1f` points
 #   [{glue:text}`apart-low:.1f`, {glue:text}`apart-high:.1f`].
+#   At the first the group loses more, in {glue:text}`reversed` of {glue:text}`draws` trials.
 #
 # ## The penalty depends on how long one finetunes
 #
@@ -283,17 +287,16 @@ story.repair()
 # %% [markdown]
 # In a second network of width 64, one element of the group loses {glue:text}`budget-group-first:.1f` points after
 # two epochs and {glue:text}`budget-group-last:.1f` after {glue:text}`budget-last:.0f`.
-# As a full repair exists, the large loss after two epochs was probably unfinished training:
-# gradient steps have to learn the order and the sizes of the channels again.
+# As a full repair exists, the large loss after two epochs was probably unfinished training.
 # After {glue:text}`budget-last:.0f` epochs one orthogonal matrix loses {glue:text}`budget-turned-last:.1f` points.
 # The paper reports 8.3 after 50; we do not know why its loss is larger.
 # The control is {glue:text}`budget-control:.1f` points better after {glue:text}`budget-last:.0f` epochs,
 # so a part of each repair is ordinary training.
 #
-# On digits the difference between an orthogonal matrix and the group falls from {glue:text}`gap-2:.1f` points
-# [{glue:text}`gap-2-low:.1f`, {glue:text}`gap-2-high:.1f`] after two epochs to {glue:text}`gap-32:.1f`
+# On digits, at width 8, the difference between orthogonal matrices and the group falls
+# from {glue:text}`gap-2:.1f` points [{glue:text}`gap-2-low:.1f`, {glue:text}`gap-2-high:.1f`] after two epochs to {glue:text}`gap-32:.1f`
 # [{glue:text}`gap-32-low:.1f`, {glue:text}`gap-32-high:.1f`] after 32.
-# *A finetuned penalty depends on the number of epochs; the best linear map needs none.*
+# *A finetuned penalty depends on the number of epochs, and least squares needs none.*
 #
 # ## Run it yourself
 #
@@ -359,7 +362,6 @@ story.activations(best_linear_map)
 # %% [markdown]
 # In this run an orthogonal matrix before a ReLU costs {glue:text}`live-lost:.1f` points in the mean over layers,
 # and {glue:text}`live-share:.0f` % of the mean square stay unexplained.
-# The loss is smaller than on CIFAR-10, perhaps because part of a representation is enough for digits.
 # The cells of the group hold 0, by {prf:ref}`prop-regression`, if the activations of test images lie in the span
 # of the fitted ones.
 # A penalty below 0 means that a few more images were right, by chance.
@@ -370,7 +372,6 @@ story.control(finetuned)
 
 # %% [markdown]
 # These are means of few draws; read them against the control.
-# Their learning rate rises and falls, and that of {numref}`fig-repair` is constant, so the numbers differ, too.
 #
 # ## Adapt this
 #
@@ -449,7 +450,7 @@ print(ours.groupby("group")["unexplained"].mean().round(3).to_string())
 # In the mean over layers two kinds cost less than half a point: positive scalings before GELU,
 # and all scalings before tanh.
 # As tanh is odd, scalings of either sign cost there exactly what positive ones do.
-# GELU far from 0 is almost ReLU, and tanh near 0 is almost linear; or later layers do not need what is lost.
+# {ref}`sec-activations` has a reason for each; or later layers do not need what is lost.
 # ::::
 #
 # :::{exercise}
@@ -601,7 +602,7 @@ heatmap(both, "group", "network", "share", label="unexplained, %")
 # :::{exercise}
 # :label: ex-open-rotation
 # *Open.*
-# An orthogonal matrix before a ReLU costs more the deeper it stands.
+# In our two ReLU networks an orthogonal matrix costs most at the third convolution.
 # Is that the width, the size of the feature maps, or what the layer has learned?
 # Separate the three: change only a few channels, or turn by a fraction of the angle as in {doc}`05_interpretability`,
 # in networks of several widths.
@@ -609,11 +610,13 @@ heatmap(both, "group", "network", "share", label="unexplained, %")
 #
 # ## Summary
 #
-# - After the best linear map a matrix of the intertwiner group costs nothing, at any layer,
+# - After a repair by least squares a matrix of the intertwiner group costs nothing, at any layer,
 #   if the fitted activations span those of all images: {eq}`eq-best-map` finds $\varphi_\sigma(A)^{-1}$.
-# - In a ReLU network of the paper's width an orthogonal matrix costs {glue:text}`exact-64-0:.1f` to
-#   {glue:text}`exact-64-5:.0f` points there, the deeper the more; ReLU makes inputs equal that should differ.
-# - A matrix outside the group may cost little, for example positive scalings before tanh or GELU.
+# - In one ReLU network of the paper's width an orthogonal matrix costs {glue:text}`exact-64-0:.1f` to
+#   {glue:text}`exact-64-5:.0f` points, most at the third convolution.
+#   ReLU makes inputs equal that should differ.
+#   That is not the only cause: tanh does not, and costs {glue:text}`tanh-last:.0f` there at width {glue:text}`width`.
+# - A matrix outside the group may cost little, for example positive scalings before tanh or GELU at that width.
 # - A finetuned penalty also depends on the number of epochs.
 #   Report several budgets, and compare with a control.
 #

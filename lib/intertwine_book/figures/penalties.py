@@ -24,7 +24,7 @@ def insertion_diagram() -> Figure:
     blue, orange = NETWORKS
     rows = {
         4.3: ("the network", ["$W, b$", "", "$\\sigma$", "", "rest"], blue),
-        2.7: ("best linear map", ["$W, b$", "$A$", "$\\sigma$", "$B$", "rest"], blue),
+        2.7: ("fitted linear map", ["$W, b$", "$A$", "$\\sigma$", "$B$", "rest"], blue),
         1.0: ("the paper", ["$AW, Ab$", "", "$\\sigma$", "", "rest"], orange),
     }
     for y, (title, boxes, colour) in rows.items():

@@ -42,7 +42,7 @@ def mean(name: str) -> pd.DataFrame:
 
 
 def bars(axis: Axes, names: Mapping[str, str]) -> None:
-    """What the best linear map after a ReLU leaves of some kinds of matrices, by convolution, at width 64.
+    """What least squares after a ReLU leaves of some kinds of matrices, by convolution, at width 64.
 
     Narrow bars in grey: width 16.
     """
@@ -63,7 +63,7 @@ def bars(axis: Axes, names: Mapping[str, str]) -> None:
 
 
 def at_64() -> Figure:
-    """The group loses nothing at any layer; an orthogonal matrix loses more the deeper it stands."""
+    """The group loses nothing at any layer; an orthogonal matrix loses most at the third convolution."""
     figure, axis = new_figure(height=3.2)
     scaled = {"signed permutations": "permutation · signs", "nonzero scalings": "permutation · either sign"}
     bars(axis, {GROUP: "permutation · positive"} | scaled | {TURNED: TURNED})
@@ -71,7 +71,7 @@ def at_64() -> Figure:
 
 
 def by_layer(table: pd.DataFrame) -> pd.DataFrame:
-    """The mean penalty after the best linear map, by kind of matrix, activation and layer."""
+    """The mean penalty after a repair by least squares, by kind of matrix, activation and layer."""
     table = table.assign(layer=table["layer"].map(PAPER_LAYERS))
     return table.pivot_table(index=["group", "activation"], columns="layer", values="penalty")
 
@@ -125,15 +125,15 @@ def activations(table: pd.DataFrame | None = None) -> HTML:
     return readable(pd.DataFrame(rows), headings, title="Penalty in points by convolution")
 
 
-def outside() -> pd.DataFrame:
+def outside(name: str = "best_linear_map_width_16") -> pd.DataFrame:
     """Matrices outside the group before a ReLU, one a row, with the percent that stays unexplained."""
-    table = by_paper("best_linear_map_width_16")
+    table = by_paper(name)
     table = table[~table["own"]]
     return table.assign(layer=table["layer"].map(WORDS) + " convolution", percent=100 * table["unexplained"])
 
 
 def unexplained() -> Figure:
-    """The more of the activations no linear map explains, the more accuracy is lost."""
+    """Orthogonal matrices leave most of the activations unexplained, and lose most accuracy."""
     table, x, y = outside(), "unexplained, % of the mean square", "penalty, points"
     colours = {name: INSERTED_COLOURS[name] for name in table["group"].unique()}
     named = partial(scatter, colours=colours, xlabel=x, ylabel=y)
@@ -205,6 +205,7 @@ def _of_own_group() -> dict[str, Any]:
         "judged-on": settings["test_images"],
         "one-image": 100 / settings["test_images"],
         "in-group": int(table["own"].sum()),
+        "in-group-64": int(record("best_linear_map")["own"].sum()),
         "relu-first": turned.loc["relu", 0],
         "relu-last": turned.loc["relu", 5],
         "tanh-first": turned.loc["tanh", 0],
@@ -217,10 +218,8 @@ def _of_own_group() -> dict[str, Any]:
 
 
 def _of_unexplained() -> dict[str, Any]:
-    turned = outside().query("group == @TURNED").groupby("layer")["unexplained"].mean()
-    ranks = {"rank": rank_correlations(outside())}
-    ranks["turned-rank"] = rank_correlations(outside().query("group == @TURNED"))
-    return span(share=100 * turned, **ranks)
+    ranks = {"rank": outside(), "rank-64": outside("best_linear_map")}
+    return span(**{name: rank_correlations(table) for name, table in ranks.items()})
 
 
 def rank_correlations(table: pd.DataFrame) -> pd.Series:
@@ -231,12 +230,16 @@ def rank_correlations(table: pd.DataFrame) -> pd.Series:
 
 def _of_finetuning() -> dict[str, Any]:
     table, made = recorded("02_sanity_rotations", "finetuned_width_16")["desk"]
-    both = [mean(name).loc["control"].abs().max() for name in ("finetuned", "finetuned_width_16")]
+    both = ["finetuned", "finetuned_width_16"]
+    alone = pd.concat(by_paper(name).query("group == 'control'") for name in both)["penalty"]
+    first = table.query("layer == 1").pivot(index="trial", columns="group", values="penalty")
     more = apart("finetuned_width_16").loc[5]
     return {
         "finetuned-for": made["parameters"]["finetuning_epochs"],
         "trained-for": made["parameters"]["epochs"],
-        "control": max(both),
+        "control": max(mean(name).loc["control"].abs().max() for name in both),
+        "control-one": alone.abs().max(),
+        "reversed": int((first[GROUP] > first[TURNED]).sum()),
         "apart": more["mean"],
         "apart-low": more["low"],
         "apart-high": more["high"],
@@ -245,15 +248,13 @@ def _of_finetuning() -> dict[str, Any]:
 
 
 def _at_width_64() -> dict[str, Any]:
-    exact, tuned = mean("best_linear_map"), mean("finetuned")
-    found = {"base-64": record("finetuned")["base_accuracy"].mean()}
-    found |= {"alone-64": record("best_linear_map")["base_accuracy"].mean()}
-    found |= span(signs=exact.loc["signed permutations"])
-    for layer in exact.columns:
-        found[f"exact-64-{layer}"] = exact.loc[TURNED, layer]
-        found[f"o-64-{layer}"] = tuned.loc[TURNED, layer]
-        found[f"p-64-{layer}"] = tuned.loc[GROUP, layer]
-    return found
+    exact = mean("best_linear_map")
+    return {
+        "base-64": record("finetuned")["base_accuracy"].mean(),
+        "alone-64": record("best_linear_map")["base_accuracy"].mean(),
+        "signs-high": exact.loc["signed permutations"].max(),
+        **{f"exact-64-{layer}": points for layer, points in exact.loc[TURNED].items()},
+    }
 
 
 def _of_epochs() -> dict[str, Any]:
@@ -265,9 +266,8 @@ def _of_epochs() -> dict[str, Any]:
     found["budget-last"] = int(budgets.index[-1])
     found["budget-base"] = record("by_budget")["base_accuracy"].mean()
     found["budget-control"] = -budgets["identity"].iloc[-1]
-    lost, turned = budgets[GROUP], budgets[TURNED]
-    for name, values in {"group": lost, "turned": turned, "apart": turned - lost}.items():
-        found |= {f"budget-{name}-first": values.iloc[0], f"budget-{name}-last": values.iloc[-1]}
+    found |= {f"budget-group-{at}": budgets[GROUP].iloc[k] for at, k in {"first": 0, "last": -1}.items()}
+    found["budget-turned-last"] = budgets[TURNED].iloc[-1]
     # exercise: the best epoch of 32 instead of the last
     paths = record("repaired").pivot(index=["group", "trial"], columns="epoch", values="penalty")
     gained = (paths[32] - paths.min(axis=1)).groupby("group").mean()
