@@ -215,7 +215,7 @@ story.unexplained()
 # ### Other activations, layer by layer
 #
 # *A matrix outside the group may cost little, and the cost does not always grow with depth.*
-# The penalties in points at the first · second · third convolution, in one network each, of width {glue:text}`width`
+# The penalties in points at the first · second · third convolution, one network each, of width {glue:text}`width`
 # with {glue:text}`alone-low:.0f` to {glue:text}`alone-high:.0f` % on CIFAR-10
 # (mean of {glue:text}`draws` matrices; {glue:text}`judged-on` images, one is {glue:text}`one-image:.1f` points):
 
@@ -294,8 +294,8 @@ story.repair()
 # so a part of each repair is ordinary training.
 #
 # On digits, at width 8, the difference between orthogonal matrices and the group falls
-# from {glue:text}`gap-2:.1f` points [{glue:text}`gap-2-low:.1f`, {glue:text}`gap-2-high:.1f`] after two epochs to {glue:text}`gap-32:.1f`
-# [{glue:text}`gap-32-low:.1f`, {glue:text}`gap-32-high:.1f`] after 32.
+# from {glue:text}`gap-2:.1f` points [{glue:text}`gap-2-low:.1f`, {glue:text}`gap-2-high:.1f`] after two epochs
+# to {glue:text}`gap-32:.1f` [{glue:text}`gap-32-low:.1f`, {glue:text}`gap-32-high:.1f`] after 32.
 # *A finetuned penalty depends on the number of epochs, and least squares needs none.*
 #
 # ## Run it yourself
@@ -362,8 +362,7 @@ story.activations(best_linear_map)
 # %% [markdown]
 # In this run an orthogonal matrix before a ReLU costs {glue:text}`live-lost:.1f` points in the mean over layers,
 # and {glue:text}`live-share:.0f` % of the mean square stay unexplained.
-# The cells of the group hold 0, by {prf:ref}`prop-regression`, if the activations of test images lie in the span
-# of the fitted ones.
+# The cells of the group hold 0, by {prf:ref}`prop-regression`.
 # A penalty below 0 means that a few more images were right, by chance.
 # Finetuned for few epochs, with the identity as control:
 

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from intertwine_book.results import interval, recorded
+from intertwine_book.results import interval, on_record, recorded
 from intertwine_book.stories import connectivity
 from intertwine_book.stories import stitching as story
 from intertwine_book.stories.told import WIDTH_ENDINGS
@@ -21,17 +21,46 @@ def test_at_the_papers_width_the_group_loses_less_than_half_of_rank_four_on_aver
     assert (2 * WIDE["G_ReLU"] < WIDE["rank 4"]).all()
 
 
+def test_a_trained_full_map_loses_little_with_frozen_batch_norm_and_is_near_the_printed_values():
+    facts = story.facts()
+    assert facts["full-high"] < 3 and facts["full-off"] < 1 and facts["wide-pairs"] == 4
+    assert set(story.record("stitched")["batch_norm"]) == {"frozen"}
+
+
 def test_the_group_loses_most_at_layer_10_and_less_than_printed():
     printed = story.printed().pivot(index="layer", columns="stitch", values="penalty")
     assert WIDE["G_ReLU"].idxmax() == printed["G_ReLU"].idxmax() == 10
     assert (WIDE["G_ReLU"] < printed["G_ReLU"]).all()
 
 
-def test_from_a_random_start_the_group_loses_more_than_rank_four_in_each_pair_and_less_in_print():
+def test_our_relaxation_loses_more_than_rank_four_in_each_pair_and_the_printed_one_less_but_at_layer_3():
     each = by_pair("stitched")
     assert len(each) == 16 and (each["Birkhoff"] > each["rank 4"]).all()
     printed = story.printed().pivot(index="layer", columns="stitch", values="penalty")
-    assert (printed["G_ReLU"] < printed["rank 4"]).all()
+    more = printed["rank 4"] - printed["G_ReLU"]
+    assert more.loc[[6, 10, 14]].min() > 5 and abs(more.loc[3]) < 1  # the reading error of the figure
+    assert (WIDE["Birkhoff"] > 2.5 * printed["G_ReLU"]).all()
+
+
+def test_frozen_batch_norm_raises_what_the_relaxation_loses_from_the_same_start():
+    each = by_pair("equal")
+    more = each["G_ReLU, random, frozen"] - each["G_ReLU, random, reestimated"]
+    assert len(more) == 16 and more.loc[[3, 6, 10]].min() > 5
+    assert (more.loc[14] == 0).all()  # no batch norm follows: the same start and steps
+    given = recorded("03_stitching", "equal")["desk"][1]["parameters"]
+    assert (given["dataset"], given["width"]) == ("digits", 16)
+
+
+def test_from_unequal_starts_rank_four_loses_more_on_digits_in_all_16_cases_and_less_from_equal_ones():
+    each, group = by_pair("equal"), "G_ReLU, closed form, frozen"
+    assert len(each) == 16 and (each["rank 4, random, frozen"] > each[group]).all()
+    assert (each["rank 4, closed form, frozen"] < each[group]).loc[[3, 6]].all()
+
+
+def test_in_tiny_10_rank_four_keeps_twice_as_much_at_layer_3_from_the_fit():
+    four = on_record("03b_matching", "low_rank").query("layer1 == 'bn3' and rank == 4")
+    kept = four["task_loss_from_direct"] / four["task_loss"]
+    assert len(kept) == 5 and kept.between(1.8, 2.4).all()
 
 
 def test_a_full_map_loses_less_than_the_group_and_without_a_map_chance_is_left():
@@ -90,9 +119,19 @@ def test_the_closed_forms_of_both_widths_are_of_one_recipe():
     assert (wide["width"], narrow["width"], wide["epochs"]) == (64, 16, 24) and narrow | {"width": 64} == wide
 
 
-def test_with_one_recipe_the_group_loses_less_at_width_64_than_at_width_16_at_every_layer():
-    wide, narrow = (fitted(width)["assignment"].groupby("layer") for width in WIDTH_ENDINGS)
+@pytest.mark.parametrize("kind", ["assignment", "least squares"])
+def test_with_one_recipe_and_batch_norm_reestimated_both_fits_lose_less_at_width_64_at_every_layer(kind):
+    wide, narrow = (fitted(width)[kind].groupby("layer") for width in WIDTH_ENDINGS)
     assert (wide.max() < narrow.min()).all()
+
+
+@pytest.mark.parametrize("width", WIDTH_ENDINGS)
+def test_frozen_too_the_assignment_loses_less_than_rank_4_but_at_layer_3_of_width_16(width):
+    means = story.by_norm(width)["frozen"].unstack("map")
+    less = means["assignment"] < means["rank 4"]
+    assert less.loc[[6, 10, 14]].all() and less.loc[3] == (width == "width 64")
+    lower = story.by_norm(width).eval("frozen - `re-estimated`").unstack("map")
+    assert (lower.loc[[6, 10], ["assignment", "least squares"]] > 0.5).all(axis=None)
 
 
 @pytest.mark.parametrize("width", WIDTH_ENDINGS)
@@ -121,16 +160,15 @@ def test_at_the_ends_of_blocks_a_full_map_loses_a_few_points_and_the_group_more_
     ends = again.loc[["19", "51"]]
     assert len(ends) == 16 and (ends["assignment"] > ends["least squares"] + 3).all()
     means = ends.groupby("layer").mean()
-    assert (means["least squares"] < 6).all() and 6 < means["assignment"].sum() / means[
-        "least squares"
-    ].sum() < 7
+    times = means["assignment"] / means["least squares"]
+    assert (means["least squares"] < 6).all() and times.round().tolist() == [5, 7]
     assert again.loc["75"].mean().max() < 2
 
 
 def test_inside_a_block_both_maps_lose_much_but_in_the_last_one():
     means = BLOCKS.loc["re-estimated"].groupby("layer").mean()
     assert (means.loc[["16*", "48*"]] > 35).all(axis=None)
-    assert means.loc["72*", "least squares"] < 5 and (means.idxmax() == "48*").all()
+    assert means.loc["72*", "least squares"] < 2 and (means.idxmax() == "48*").all()
 
 
 def test_frozen_batch_norm_costs_more_at_the_ends_of_blocks():
@@ -140,9 +178,10 @@ def test_frozen_batch_norm_costs_more_at_the_ends_of_blocks():
     assert (means.loc["frozen"] > means.loc["re-estimated"]).all(axis=None)
 
 
-def test_at_every_slope_the_networks_of_width_4_lose_too_much_to_decide():
+def test_at_every_slope_networks_of_width_4_lose_much_and_at_slope_1_less_than_at_the_others_in_each_pair():
     slopes = story.record("slopes")
     assert slopes["pair"].nunique() == 4 and slopes.filter(like="slope_").min(axis=None) > 30
+    assert len(slopes) == 8 and (slopes["slope_1"] < slopes["other_slopes"]).all()
 
 
 def test_a_symmetry_removes_nearly_all_of_the_barrier_at_the_papers_width_and_less_at_a_quarter_of_it():

@@ -52,4 +52,4 @@ def facts() -> dict[str, float]:
     means = lines().query("width == 'width 64'").pivot_table("accuracy", "way", "fraction")
     share = means.loc["matched by activations", 0.5] / 100
     found["line-error"] = 100 * (share * (1 - share) / found["line-images"]) ** 0.5
-    return found | {f"worst-{name}": means.loc[way, 0.5] for name, way in short.items()}
+    return found | {f"worst-{name}": means.loc[short[name], 0.5] for name in ("trained", "matched")}

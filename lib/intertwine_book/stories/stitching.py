@@ -56,6 +56,8 @@ def mean(name: str = "stitched") -> pd.DataFrame:
     return stitched(name).pivot_table(index="layer", columns="stitch", values="penalty")
 
 
+RELAXED_WAYS = {"equal-frozen": "frozen", "equal-again": "reestimated"}
+"""Facts of the relaxation on digits by what was done with batch norm."""
 PROTOCOLS = {"paper": "the paper's way", "best": "best starts", "ours": "our way"}
 
 
@@ -195,6 +197,7 @@ def _figure_1() -> dict[str, float]:
     return {
         **span(group=wide["G_ReLU"], full=wide["full"], narrow=narrow["G_ReLU"], relaxed=wide["Birkhoff"]),
         **span(**{"rank-4": wide["rank 4"], "rank-1": wide["rank 1"], "printed-group": in_print["G_ReLU"]}),
+        **span(none=wide["no stitch"]),
         "full-off": off,
         "shuffled": wide["random permutation"].mean(),
         **{"wide-pairs": table["pair"].nunique(), **alone},
@@ -204,7 +207,10 @@ def _figure_1() -> dict[str, float]:
 def _protocols() -> dict[str, float]:
     wide, narrow = (by_norm(width)["re-estimated"].unstack("map") for width in WIDTH_ENDINGS)
     full = by_norm().xs("least squares", level="map").drop(14)  # no batch norm after that layer
+    equal = mean("equal").drop(14)
+    relaxed = {name: equal[f"G_ReLU, random, {way}"] for name, way in RELAXED_WAYS.items()}
     return {
+        **span(**relaxed),
         **span(**{"fitted-group": wide["assignment"], "fitted-4": wide["rank 4"]}),
         **span(**{"narrow-times": (narrow / wide)[["assignment", "least squares"]].stack()}),
         **{
@@ -223,6 +229,6 @@ def _residual() -> dict[str, float]:
     ends, slopes = by.loc[["19", "51"]], record("slopes").filter(like="slope_").stack()
     return {
         "block-pairs": float(again["pair"].nunique()),
-        "inside-full-high": float(by.loc[["16*", "48*"], "least squares"].max()),
+        **{f"inside-{at}": float(by.loc[f"{at}*", "least squares"]) for at in (16, 48, 72)},
         **span(**{"ends-full": ends["least squares"], "ends-group": ends["assignment"], "any-slope": slopes}),
     }
