@@ -65,14 +65,14 @@ def titled(stitches: pd.DataFrame, side: str = ", before the ReLU") -> pd.DataFr
     return stitches.assign(layer="layer " + stitches["layer1"].str.removeprefix("bn") + side)
 
 
-def singly(directions: pd.DataFrame) -> pd.DataFrame:
-    """The single directions of layer 3, the largest first: loud as long as they hold half of the variance.
+def singly(directions: pd.DataFrame, layer: str = "bn3") -> pd.DataFrame:
+    """The single directions of a layer, the largest first: loud as long as they hold half of the variance.
 
     Columns besides: kind (loud or quiet), percent (of the variance), and cost (nats, of a removal).
     """
-    third = directions[directions["layer1"] == "bn3"]
-    own = third[third["stitch"] == "model 2"].set_index("pair")["distance"].rename("own")
-    each = third[third["part"].str.isdigit()].join(own, on="pair")
+    here = directions[directions["layer1"] == layer]
+    own = here[here["stitch"] == "model 2"].set_index("pair")["distance"].rename("own")
+    each = here[here["part"].str.isdigit()].join(own, on="pair")
     before = each.groupby(["pair", "stitch"])["variance"].cumsum() - each["variance"]
     kind = before.lt(0.5).map({True: "loud", False: "quiet"})
     cost = (each["distance"] - each["own"]).clip(lower=1e-4)
@@ -104,17 +104,14 @@ def use_and_error(directions: pd.DataFrame) -> Figure:
 
 
 def parts_of_error(directions: pd.DataFrame) -> Figure:
-    """Accuracy of model 2 with a stitch's error in some directions of layer 3; dotted: without."""
+    """Accuracy of model 2 with a stitch's error in some directions of a layer; dotted: without."""
     order = ["loud", "quiet", "both"]
-    parts = directions[directions["part"].isin(order) & (directions["layer1"] == "bn3")]
-    own = parts.loc[parts["stitch"] == "model 2", "accuracy"].mean()
-    parts = parts.sort_values("part", key=lambda part: part.map(order.index))
-    words: dict[str, Any] = {
-        "xlabel": "part of the error at layer 3, before the ReLU",
-        "ylabel": "accuracy, %",
-        "ylim": (62, 90),
-    }
-    return dots(parts, "part", "accuracy", "stitch", colours=FITTED_AND_TRAINED, level=own, **words)
+    parts = titled(directions[directions["part"].isin(order)])
+    own = parts.loc[parts["stitch"] == "model 2", "accuracy"].mean()  # the same at each layer
+    parts = parts.sort_values("part", key=lambda part: part.map(order.index), kind="stable")
+    words: dict[str, Any] = {"xlabel": "part of the error", "ylabel": "accuracy, %", "ylim": (62, 90)}
+    words |= {"colours": FITTED_AND_TRAINED, "panels": "layer", "height": 2.6}
+    return dots(parts, "part", "accuracy", "stitch", level=own, **words)
 
 
 def by_rank(ranked: pd.DataFrame) -> Figure:

@@ -48,9 +48,10 @@ def follows() -> pd.Series:
     )
 
 
-def written() -> pd.DataFrame:
+def written(layer: str = "bn3") -> pd.DataFrame:
     """Variance that a stitch writes in a direction, by that of the layer: a row for each pair."""
-    return singly(record("directions")).pivot(index="pair", columns=["stitch", "part"], values="kept")
+    each = singly(record("directions"), layer)
+    return each.pivot(index="pair", columns=["stitch", "part"], values="kept")
 
 
 def errors(layer: str = "bn3") -> pd.DataFrame:
@@ -77,7 +78,7 @@ def lines() -> pd.DataFrame:
 
 
 def matching() -> Figure:
-    """The best fit keeps less accuracy than a stitch that the task trains, on Tiny-10 and on ResNet-20."""
+    """The best fit keeps less accuracy than a stitch that the task trains, but at the first layer."""
     titles = {
         "matching": "Tiny-10, five pairs, cut before the ReLU",
         "residual": "ResNet-20, one pair, cut after blocks",
@@ -95,7 +96,7 @@ def directions() -> Figure:
 
 
 def split() -> Figure:
-    """The quiet part of the error of least squares costs more than the larger one of the task's stitch."""
+    """The larger quiet error of the task's stitch costs less at layer 3; no part decides at layer 6."""
     return drawn.parts_of_error(record("directions"))
 
 
@@ -103,6 +104,12 @@ def best_powers(layer: str = "bn3") -> pd.Series:
     """The power of the stretch at which the stitch keeps most accuracy, by pair."""
     found = record("stretched").query("layer1 == @layer")
     return found.loc[found.groupby("pair")["relative_accuracy"].idxmax()].set_index("pair")["t"]
+
+
+def varies(layer: str = "bn6") -> pd.Series:
+    """By how much accuracy varies, in percent of model 2's, from the power 0.5 of the stretch on, by pair."""
+    found = record("stretched").query("layer1 == @layer and t >= 0.5").groupby("pair")["relative_accuracy"]
+    return 100 * (found.max() - found.min())
 
 
 def restored() -> Figure:
@@ -119,10 +126,24 @@ def stretch() -> HTML:
 
 
 def untrained() -> Figure:
-    """After the first layer of Tiny-10 an untrained front serves as well as a trained one, deeper less."""
+    """After layer 1 of Tiny-10 an untrained front serves nearly as well as a trained one, deeper less."""
+    return drawn.ways_by_layer(_fronts(), "trained front", "untrained front", level=chance(), ylim=(0, 105))
+
+
+def untrained_fronts() -> pd.DataFrame:
+    """Relative accuracy in percent after a trained and an untrained front, by layer and pair."""
+    return _fronts().pivot(index=["layer", "pair"], columns="stitch", values="y")
+
+
+def _fronts() -> pd.DataFrame:
     trained = numbered(record("matching")).query("stitch == 'task loss'").assign(stitch="trained front")
-    shown = pd.concat([trained, numbered(record("untrained"))])
-    return drawn.ways_by_layer(shown, "trained front", "untrained front", level=chance(), ylim=(0, 105))
+    return pd.concat([trained, numbered(record("untrained"))])
+
+
+def behind_trained() -> pd.Series:
+    """Percent of accuracy that an untrained front keeps less than a trained one, by layer and pair."""
+    found = untrained_fronts()
+    return found["trained front"] - found["untrained front"]
 
 
 def chance() -> float:
@@ -136,7 +157,7 @@ def low_rank() -> Figure:
 
 
 def paths() -> Figure:
-    """Lines between two stitches from random starts are flat from layer 6 on, and sag at layer 2."""
+    """Lines between two stitches from random starts are flat from layer 6 on, and most sag before."""
     curves = record("paths").assign(y=lambda path: 100 * path["relative_accuracy"])
     return drawn.by_start(
         curves, "fraction", xlabel="place λ on the line, cut before the ReLU", trial="path", means=False
@@ -144,7 +165,7 @@ def paths() -> Figure:
 
 
 def sparsity() -> Figure:
-    """With most entries 0, stitches trained by the task keep far more accuracy than the lasso."""
+    """With more than 80 % zeros, stitches trained by the task keep more accuracy than the lasso."""
     return drawn.by_zeros(record("experiment_7"))
 
 
@@ -172,7 +193,9 @@ def _maps() -> dict[str, Any]:
     return {
         "direct": 100 * by_pair["least_squares"].mean(),
         "task": 100 * by_pair["task_loss"].mean(),
-        "permuted": mean.loc["best permutation"].mean(),
+        "permuted-2": mean.loc["best permutation", "2"],
+        "permuted-8": mean.loc["best permutation", "8"],
+        "shuffled": mean.loc["random permutation"].mean(),
         "direct-2": mean.loc["least squares", "2"],
         "orthogonal-ahead": ahead["8"],
         "task-3": mean.loc["task loss", "3"],
@@ -201,19 +224,21 @@ def _errors() -> dict[str, Any]:
     named |= {"task-quiet-costs": ("task loss", "quiet")}
     found |= {name: costs[at] for name, at in named.items()}
     after, fits = gain("after the ReLU"), sides().query("stitch == 'least squares' and layer == '2'")
-    found["after-4"] = after["4"].mean()
+    found |= {"after-4": after["4"].mean(), "after-3-loses": -after["3"].mean()}
     found["direct-2-after"] = fits.query("side == 'after the ReLU'")["y"].mean()
-    found |= span(**{"best-t": best_powers()})
-    untrained = numbered(record("untrained")).set_index("layer")["y"]
-    found |= span(**{f"untrained-{layer}": untrained[layer] for layer in ("3", "8")})
+    found |= span(**{"best-t": best_powers()}) | {"varies-6": varies().max()}
+    fronts = untrained_fronts()["untrained front"]
+    found |= {"untrained-1-behind": behind_trained()["1"].max()}
+    found |= span(**{f"untrained-{layer}": fronts[layer] for layer in ("1", "3", "8")})
     return found | span(times=written()["task loss", "32"], gain=by_layer[["3", "4", "5"]])
 
 
 def _restricted() -> dict[str, Any]:
     ranked, sparse = record("low_rank"), record("experiment_7")
-    third, most = ranked.query("layer1 == 'bn3'"), sparse.query("alpha == alpha.max()")
-    more = (most["task_loss"] - most["direct"]).groupby(most["layer1"]).mean()
+    third, more = ranked.query("layer1 == 'bn3'"), sparse["task_loss"] - sparse["direct"]
     shares = {
+        "sparse-more": more[sparse["sparsity"] > 0.8],
+        "half-more": more[sparse["sparsity"].between(0.5, 0.75)],
         "sixteen": ranked.query("rank == 16")["task_loss_from_direct"],
         "four": third.query("rank == 4")["task_loss_from_direct"],
         "four-direct": third.query("rank == 4")["direct"],
@@ -222,7 +247,6 @@ def _restricted() -> dict[str, Any]:
     return {
         "ranked-3": len(third),
         "ahead-3": (third["task_loss"] > third["direct"]).sum(),
-        **{f"sparse-more-{layer.removeprefix('bn')}": 100 * value for layer, value in more.items()},
         **span(**{name: 100 * share for name, share in shares.items()}),
     }
 
