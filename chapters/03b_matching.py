@@ -242,7 +242,8 @@ story.directions()
 
 # %% [markdown]
 # Which part of the error costs the accuracy?
-# Add the error of a stitch to model 2's activations, but only in the loud or only in the quiet directions ({numref}`fig-split`).
+# Add the error of a stitch to model 2's activations, but only in the loud or only in the quiet directions
+# ({numref}`fig-split`).
 # At layer 3 the quiet error of least squares costs more than the loud one,
 # {glue:text}`direct-quiet-costs:.0f` points against {glue:text}`direct-loud-costs:.0f`.
 # The quiet error of the trained stitch is *larger*, and costs less in each pair.
@@ -270,7 +271,7 @@ story.restored()
 # *Averaged over layers, it raises accuracy in each of five pairs* ({numref}`fig-restored`).
 # Before the ReLU, stretching gains {glue:text}`gain-mean:.1f` % of model 2's accuracy,
 # half of the {glue:text}`gain-task:.1f` % that training gains, although it worsens the fit.
-# Its mean cross-entropy to model 2 falls at layers 2 to 5 and rises from layer 6 on.
+# The mean cross-entropy to model 2 falls at layers 2 to 5 and rises from layer 6 on.
 #
 # *After the ReLU it gains in each pair, too, averaged over layers.*
 # At layer 3 it loses {glue:text}`after-3-loses:.0f` % on average, and the cross-entropy rises in three of five pairs.

@@ -126,8 +126,8 @@ def further_off(side):
 def test_restoring_the_variance_lowers_the_cross_entropy_at_layers_2_to_5_and_raises_it_later():
     rise = further_off("before the ReLU").mean(axis=1)
     assert (rise["2":"5"] < -0.01).all() and (rise["6":] > 0.01).all()
-    after = further_off("after the ReLU").mean()
-    assert len(after) == 5 and (after > 0).sum() == 3
+    after = further_off("after the ReLU")
+    assert after.shape == (8, 5) and (after.mean() > 0).sum() == (after.loc["3"] > 0).sum() == 3
 
 
 def test_after_the_relu_restoring_the_variance_gains_in_each_pair_and_loses_at_layer_3():
