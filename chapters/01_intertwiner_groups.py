@@ -18,7 +18,7 @@
 # **You need** matrices, the word *group*, and a network as affine maps with activations between them.
 #
 # **You will learn** which changes of the weights leave a network's function unchanged,
-# how to compute them for any activation, and which printed statements about them fail.
+# how to compute them for any activation, and which statements of the papers need a correction.
 #
 # **This run.**
 # {{ this_run }}.
@@ -69,7 +69,7 @@ epochs: int = 30
 scale: float = 1.0  # standard deviation of the logarithms of the scalings
 trials: int = 5  # group elements drawn for each check
 
-# %%
+# %% tags=["hide-input"]
 device = devices.pick(device)
 generator = torch.Generator().manual_seed(seed)
 train = data.load(dataset, "train", device=device)
@@ -113,11 +113,10 @@ twins = [rescaled(network, (scale * draw).exp().to(device)) for draw in draws]
 half = widths[0] // 2
 apart = relative_error(twins[0](x_test), network(x_test))
 print(f"outputs differ by {apart:.0e}")
-for net in (network, twins[0]):
-    whole, part = accuracy(net), accuracy(pruned(net, half))
-    print(f"{whole:.1f} % whole, {part:.1f} % pruned")
+kept = [accuracy(pruned(net, half)) for net in (network, *twins)]
+print("pruned:", ", ".join(f"{each:.1f} %" for each in kept))
 
-# %% figure="fig-pruning"
+# %% tags=["hide-input"] figure="fig-pruning"
 named = [("as trained", network)]
 named += [("rescaled twins", twin) for twin in twins]
 rows = [
@@ -133,7 +132,7 @@ single_curves(prunings, "removed", "accuracy", "network", "trial", **look)
 # %% [markdown]
 # With half of its first layer the network as trained keeps {glue:text}`kept:.0f` % accuracy,
 # and its twins keep {glue:text}`kept-low:.0f` to {glue:text}`kept-high:.0f` % ({numref}`fig-pruning`).
-# So the rule depends on something that the function does not determine.
+# So the rule does not measure a property of the function.
 # *Which changes of the weights leave the function as it is?*
 # This chapter finds those that come from the activation.
 #
@@ -160,8 +159,7 @@ story.swap_and_scale()
 # | swapped | $(1, \tfrac12)$ | $-1 + 3\cdot\tfrac12 = \tfrac12$ | $(0, \tfrac32)$ | $3\cdot\tfrac32 = \tfrac92$ |
 # | blue scaled by 2 | $(1, 1)$ | $\tfrac32\cdot1 - 1 = \tfrac12$ | $(3, 0)$ | $\tfrac32\cdot3 = \tfrac92$ |
 #
-# If the bias is not scaled with the incoming weights, each $\alpha$ = 0.01, ½, 2 and 100 changes some output by at
-# least {glue:text}`no-bias:.0f` % of the largest.
+# If the bias is not scaled with the incoming weights, the function changes.
 #
 # :::{admonition} Erratum: Fowler 2022, scaling
 # :class: warning
@@ -174,8 +172,8 @@ story.swap_and_scale()
 # ## Pulling a matrix through an activation
 #
 # Swaps and scalings are matrices.
-# *For which other matrices $A$ before an activation σ is there a matrix $B$ after σ with the same effect?*
-# The inverse of $B$ then undoes $A$ ({numref}`fig-pull`).
+# *For which matrices $A$ is there a $B$ with $\sigma(Ax) = B\sigma(x)$ for all $x$?*
+# Such an $A$ *can be pulled through* σ, and the inverse of $B$ after σ undoes it ({numref}`fig-pull`).
 
 # %% tags=["remove-input"] figure="fig-pull"
 figures.pull_through()
@@ -183,7 +181,8 @@ figures.pull_through()
 # %% [markdown]
 # *Try it.*
 # {numref}`fig-drag` has ReLU, and starts with a turn by 45°.
-# For any $A$ it computes the best $B$ and the share of the mean square that $B$ leaves unexplained.
+# For any $A$ it fits $B$ by least squares, and shows the share of the mean square of $\mathrm{ReLU}(Ax)$
+# that the fit leaves.
 # Can an $A$ with a negative entry reach the share 0?
 
 # %% tags=["remove-input"] figure="fig-drag"
@@ -244,7 +243,7 @@ for name, A in {"scaled swap": scaled_swap, "turn": turn}.items():
         print(f"{name}: {which} leaves {100 * left:.0f} %")
 
 # %% [markdown]
-# The turn is not in the group, and $\varphi$ of it is not even the best matrix.
+# The turn is not in the group: even the best $B$ leaves a part, and $\varphi(A)$ leaves more.
 #
 # ## The whole network
 #
@@ -315,15 +314,15 @@ before_and_after(experiments.changes(network, moved, x_test))
 #
 # :::{prf:proof}
 # Row $i$ of $\sigma(Ax) = B\sigma(x)$ reads $\sigma(\sum_j a_{ij}x_j) = \sum_j b_{ij}\sigma(x_j)$.
-# With two non-zero entries in the row, and all other coordinates fixed,
-# this is Pexider's equation $\sigma(u+v) = p(u)+q(v)$, whose measurable solutions are affine.
-# So every row has one non-zero entry $a$, say at $j$, and $A = PD$.
+# Suppose that the row has two nonzero entries, and fix the other coordinates.
+# Then σ solves Pexider's equation $\sigma(u+v) = p(u)+q(v)$, whose measurable solutions are affine.
+# So every row has one nonzero entry $a$, say at $j$, and $A = PD$.
 # Row $i$ now reads $\sigma(ax_j) = \sum_k b_{ik}\sigma(x_k)$; σ is not constant, so $b_{ik} = 0$ for $k \ne j$,
 # and $a \in H_\sigma$.
 # Conversely every such $PD$ can be pulled through.
 # :::
 #
-# If σ is continuous but for finitely many points, $H_\sigma$ is one of five kinds:
+# If σ has at most finitely many discontinuities, $H_\sigma$ is of one of five kinds:
 # $\{1\}$ (*trivial*), $\{\pm1\}$ (*signs*), $\mathbb R_{>0}$ (*positive*), all numbers but 0 (*nonzero*),
 # or the powers of one number, with or without signs (*discrete*).
 #
@@ -355,9 +354,9 @@ def residual(sigma, a):
 
 
 # %% [markdown]
-# If 2 and 3 pass, so do the products of their powers; these are dense, and $H_\sigma$ is closed,
-# so all positive numbers pass.
-# Otherwise we search for a generator of a discrete group between $e^{0.05}$ and $e^7$, with either sign.
+# If 2 and 3 pass, so does every $2^j3^k$ with integers $j$ and $k$.
+# These numbers come arbitrarily close to every positive number, and $H_\sigma$ is closed, so all of them pass.
+# Otherwise we search for one number that passes, of size $e^{0.05}$ to $e^7$ and either sign; its powers then pass.
 
 
 # %%
@@ -386,16 +385,18 @@ figures.scalar_strip(experiments.residuals(residual))
 
 # %% [markdown]
 # {numref}`fig-scalars` shows all five kinds.
-# The discrete one is that of $x\cos\log|x|$, which repeats itself up to a factor when $x$ is multiplied by $e^{\pi}$.
+# The discrete one is that of $x\cos\log|x|$: a factor $e^{\pi}$ of $x$ multiplies the function by $-e^{\pi}$.
 # Such a test is no proof.
-# For all {glue:text}`activations` activations that we tried it agrees with a derivation by hand.
+# The library, which first sets affine activations aside, agrees with a derivation by hand
+# for all {glue:text}`activations` activations that we tried.
 #
 # (sec-table-1)=
 # ### Table 1 of the paper
 #
-# *Four of the six printed rows hold as they stand, two need a condition.*
-# On the printed groups the printed φ agrees with {eq}`eq-phi` in all rows.
-# |A| and A⊙2 have the absolute values and the squares of the entries.
+# *Of the paper's six rows four hold as printed; LeakyReLU and $x^d$ need a condition.*
+# The table tries LeakyReLU at two slopes and $x^d$ at three degrees.
+# On the paper's groups the paper's φ agrees with {eq}`eq-phi`.
+# |A|, A⊙2 and A⊙3 have the absolute values, squares and cubes of the entries.
 
 # %% tags=["remove-cell"]
 any_point = experiments.any_point(trials, generator)
@@ -446,12 +447,12 @@ figures.orbits_of_a_neuron(
 )
 
 # %% [markdown]
-# A layer of 64 neurons, none of them redundant, can also be reordered.
-# Its orbit has $64! \approx 10^{89}$ points with sigmoid and $2^{64}\cdot64! \approx 10^{108}$ with tanh;
+# A layer of 64 neurons can also be reordered.
+# With weights in general position its orbit has $64! \approx 10^{89}$ points with sigmoid and $2^{64}\cdot64! \approx 10^{108}$ with tanh;
 # with ReLU it has $64!$ pieces of dimension 64.
 # {ref}`sec-all` asks whether an orbit holds *all* weights with one function.
 #
-# Before two networks are compared, one of them has to be moved along its orbit
+# Before the weights of two networks are compared, one of them has to be moved along its orbit
 # ({doc}`03_stitching`, {doc}`04_dissimilarity`).
 #
 # ## Why the axes of a ReLU layer are special
@@ -486,7 +487,8 @@ figures.moved_points({"two axes": axes, "another direction": other})
 # If $v$ has two nonzero entries, scaling one of them by all $d > 0$ gives infinitely many rays.
 # :::
 #
-# A ReLU layer's symmetries map the axes of its neurons to one another, and smear out every other direction.
+# The symmetries of a ReLU layer permute the axes of its neurons.
+# They take every direction off the axes to infinitely many.
 # {doc}`05_interpretability` asks whether concepts lie along the axes.
 
 # %% tags=["remove-cell"]
@@ -497,8 +499,8 @@ checks = experiments.checks(trials, generator)
 #
 # Replace the class by your activation, and the network by any module that the library can run once
 # ({doc}`01c_any_network`).
-# The cell runs alone, in a file of yours, too; so do those of all chapters
-# (that of chapter 2 needs `pip install '.[book]'`).
+# You can copy the cell into a file of your own, as in all chapters
+# (chapter 2 needs `pip install '.[book]'`).
 
 # %%
 from torch import manual_seed, nn, randn
@@ -591,13 +593,17 @@ mean_curves(pd.DataFrame(rows), "angle", "left", "activation", **axes)
 # :::{exercise}
 # :label: ex-pruning
 # *With data.*
-# Find a rule of pruning that removes the same neurons from every network of an orbit.
+# Find a rule of pruning that removes the same neurons from the network and its rescaled twins.
+# Does it do so on the whole orbit?
 # :::
 #
 # ::::{solution-start} ex-pruning
 # :class: dropdown
 # ::::
-# A scaling keeps the product of the norms of what enters and of what leaves.
+# A scaling of layer 1 keeps the product of two norms, of the incoming and of the outgoing weights of a neuron.
+# A scaling of layer 2 does not keep it: by {eq}`eq-moved` it multiplies the rows of $W_2$,
+# and the outgoing weights are the columns.
+# The loss without the neuron is a rule for the whole orbit, as removing a neuron commutes with {eq}`eq-moved`.
 
 
 # %%
@@ -606,10 +612,23 @@ def product(net):
     return entering.norm(dim=1) * net.fc2.weight.norm(dim=0)
 
 
-left = [accuracy(pruned(net, half, product)) for net in (network, *twins)]
-print("pruned:", ", ".join(f"{each:.1f} %" for each in left))
+def loss_without(net):
+    """The training loss without each neuron of layer 1."""
+    found = []
+    for neuron in range(widths[0]):
+        other = copy.deepcopy(net)
+        other.fc2.weight[:, neuron] = 0
+        found.append(loss(other(x_train), train.labels))
+    return torch.stack(found)
+
+
+for rule in (product, loss_without):
+    left = [accuracy(pruned(net, half, rule)) for net in (*twins, moved)]
+    print(f"{rule.__name__}:", ", ".join(f"{each:.1f} %" for each in left))
 
 # %% [markdown]
+# The last network has both layers moved.
+#
 # ::::{solution-end}
 # ::::
 #
@@ -625,8 +644,9 @@ print("pruned:", ", ".join(f"{each:.1f} %" for each in left))
 # {prf:ref}`def-intertwiner` needs no formula, so the group exists for every σ.
 # For continuous σ that is not constant, and $n \ge 2$, take $\varphi(A) = \sigma(tA)\,\sigma(tI_n)^{-1}$
 # with any $t$ for which the inverse exists.
-# Outside the group the formula means nothing: for random matrices and the Gaussian, $x^2$ or ReLU,
-# $\varphi(AB)$ and $\varphi(A)\varphi(B)$ differ by at least {glue:text}`phi-outside:.0f` % of their size.
+# Outside the group the formula means nothing.
+# In {glue:text}`phi-draws` draws of random matrices, for the Gaussian, $x^2$ and ReLU,
+# $\varphi(AB)$ and $\varphi(A)\varphi(B)$ differ by {glue:text}`phi-outside:.0f` % of their size or more.
 # ::::
 #
 # :::{exercise}

@@ -15,11 +15,11 @@ from intertwine_book.figures.style import COLOURS, check_columns, new_figure
 def pull_through() -> Figure:
     """A matrix is inserted before an activation, undone behind it, and absorbed by the weights around it."""
     figure, axis = canvas(9.0, 4.6)
-    inserted = ["$A$", "$\\varphi(A)^{-1}$"]
+    inserted = ["$A$", "$B^{-1}$"]
     rows = {
         "as trained": ["$W_1$", "$\\sigma$", "$W_2$"],
-        "insert, undo": ["$W_1$", "$A$", "$\\sigma$", "$\\varphi(A)^{-1}$", "$W_2$"],
-        "absorb": ["$A\\,W_1$", "$\\sigma$", "$W_2\\,\\varphi(A)^{-1}$"],
+        "insert, undo": ["$W_1$", "$A$", "$\\sigma$", "$B^{-1}$", "$W_2$"],
+        "absorb": ["$A\\,W_1$", "$\\sigma$", "$W_2\\,B^{-1}$"],
     }
     for y, (name, layers) in zip((4.1, 2.4, 0.7), rows.items(), strict=True):
         axis.text(0, y, name, va="center")
@@ -30,7 +30,7 @@ def pull_through() -> Figure:
             box(axis, (x, y), text, MAP if text in inserted else colour, width=width)
             if k:
                 arrow(axis, (x - gap + width / 2, y), (x - width / 2, y))
-    why = "equal, because $\\sigma\\circ A=\\varphi(A)\\circ\\sigma$"
+    why = "equal, because $\\sigma\\circ A=B\\circ\\sigma$"
     for y, text in ((3.25, why), (1.55, "equal, with other weights")):
         axis.text(5.4, y, text, ha="center", va="center")
     return figure
