@@ -69,7 +69,7 @@ epochs: int = 30
 scale: float = 1.0  # standard deviation of the logarithms of the scalings
 trials: int = 5  # group elements drawn for each check
 
-# %% tags=["hide-input"]
+# %%
 device = devices.pick(device)
 generator = torch.Generator().manual_seed(seed)
 train = data.load(dataset, "train", device=device)
@@ -116,12 +116,10 @@ print(f"outputs differ by {apart:.0e}")
 kept = [accuracy(pruned(net, half)) for net in (network, *twins)]
 print("pruned:", ", ".join(f"{each:.1f} %" for each in kept))
 
-# %% tags=["hide-input"] figure="fig-pruning"
-named = [("as trained", network)]
-named += [("rescaled twins", twin) for twin in twins]
+# %% figure="fig-pruning"
 rows = [
-    [k, name, t, accuracy(pruned(net, k))]
-    for t, (name, net) in enumerate(named)
+    [k, "rescaled twins" if t else "as trained", t, accuracy(pruned(net, k))]
+    for t, net in enumerate([network, *twins])
     for k in [part * widths[0] // 8 for part in range(8)]
 ]
 columns = ["removed", "network", "trial", "accuracy"]
@@ -221,6 +219,11 @@ drag_matrix()
 # so $B = \varphi_\sigma(A)$.
 # If $A'$ has $B'$, then $\sigma(AA'x) = BB'\sigma(x)$ and $\sigma(A^{-1}x) = B^{-1}\sigma(x)$.
 # :::
+#
+# If $\sigma(I_n)$ is singular, as for Softshrink with λ = 1,
+# put $\varphi(A) = \sigma(tA)\,\sigma(tI_n)^{-1}$ with another $t$.
+# There is one for every continuous σ that is not constant, and $n \ge 2$.
+# Outside the group {eq}`eq-phi` is not multiplicative: the Gaussian, $x^2$ and ReLU are examples.
 
 
 # %%
@@ -243,7 +246,7 @@ for name, A in {"scaled swap": scaled_swap, "turn": turn}.items():
         print(f"{name}: {which} leaves {100 * left:.0f} %")
 
 # %% [markdown]
-# The turn is not in the group: even the best $B$ leaves a part, and $\varphi(A)$ leaves more.
+# The turn is not in the group: even the best $B$ leaves a part.
 #
 # ## The whole network
 #
@@ -284,8 +287,6 @@ for i, A in enumerate(elements.values(), 1):
     after.weight.copy_(after.weight @ torch.linalg.inv(A).to(device))
 
 moved = find_symmetries(network, x_test[:1]).act(network, elements)
-change = (by_hand.fc2.weight - network.fc2.weight).abs().max()
-print(f"largest change of a weight {change:.1f}")
 for name, net in {"by hand": by_hand, "find_symmetries": moved}.items():
     apart = relative_error(net(x_test), network(x_test))
     print(f"{name}: outputs differ by {apart:.0e}")
@@ -437,18 +438,17 @@ for name, sigma in four.items():
     b = [(sigma(a * one) / sigma(one)).item() for a in inside]
     pairs = zip(inside, b, strict=True)
     orbit[name] = [(a * w, v / factor) for a, factor in pairs]
-    reached = sorted({w for w, _ in orbit[name]})
-    print(f"{name}: {len(reached)} points, {reached[0]} ≤ w ≤ {reached[-1]}")
+    print(f"{name}: {len({w for w, _ in orbit[name]})} points of the grid")
 
 # %% tags=["remove-input"] figure="fig-orbits"
 symbols = {"sigmoid": "{1}", "tanh": "{±1}", "ReLU": "a > 0", "|x|": "a ≠ 0"}
-figures.orbits_of_a_neuron(
-    {f"{name}: {symbols[name]}": each for name, each in orbit.items()}
-)
+titled = {f"{name}: {symbols[name]}": each for name, each in orbit.items()}
+figures.orbits_of_a_neuron(titled)
 
 # %% [markdown]
 # A layer of 64 neurons can also be reordered.
-# With weights in general position its orbit has $64! \approx 10^{89}$ points with sigmoid and $2^{64}\cdot64! \approx 10^{108}$ with tanh;
+# With weights in general position its orbit has $64! \approx 10^{89}$ points with sigmoid
+# and $2^{64}\cdot64! \approx 10^{108}$ with tanh;
 # with ReLU it has $64!$ pieces of dimension 64.
 # {ref}`sec-all` asks whether an orbit holds *all* weights with one function.
 #
@@ -527,7 +527,7 @@ print(G.scalars, f"{relative_error(other(inputs), mine(inputs)):.0e}")
 # | | printed | here |
 # |---|---|---|
 # | how the groups are found | appendix E.2, not in the text that we have | {prf:ref}`thm-scalars`, and values of σ |
-# | {prf:ref}`lem-phi` | $\sigma(I_n)$ invertible | other $tI_n$ are tried as well ({ref}`exercise <ex-hypothesis>`) |
+# | {prf:ref}`lem-phi` | $\sigma(I_n)$ invertible | other $tI_n$ are tried as well |
 #
 # ## Exercises
 #
@@ -614,12 +614,10 @@ def product(net):
 
 def loss_without(net):
     """The training loss without each neuron of layer 1."""
-    found = []
-    for neuron in range(widths[0]):
-        other = copy.deepcopy(net)
+    others = [copy.deepcopy(net) for _ in range(widths[0])]
+    for neuron, other in enumerate(others):
         other.fc2.weight[:, neuron] = 0
-        found.append(loss(other(x_train), train.labels))
-    return torch.stack(found)
+    return torch.stack([loss(net(x_train), train.labels) for net in others])
 
 
 for rule in (product, loss_without):
@@ -630,23 +628,6 @@ for rule in (product, loss_without):
 # The last network has both layers moved.
 #
 # ::::{solution-end}
-# ::::
-#
-# :::{exercise}
-# :label: ex-hypothesis
-# Softshrink with λ = 1 has $\sigma(I_n) = 0$, so {eq}`eq-phi` makes no sense.
-# Does its group exist?
-# And what does the formula give outside the group?
-# :::
-#
-# ::::{solution} ex-hypothesis
-# :class: dropdown
-# {prf:ref}`def-intertwiner` needs no formula, so the group exists for every σ.
-# For continuous σ that is not constant, and $n \ge 2$, take $\varphi(A) = \sigma(tA)\,\sigma(tI_n)^{-1}$
-# with any $t$ for which the inverse exists.
-# Outside the group the formula means nothing.
-# In {glue:text}`phi-draws` draws of random matrices, for the Gaussian, $x^2$ and ReLU,
-# $\varphi(AB)$ and $\varphi(A)\varphi(B)$ differ by {glue:text}`phi-outside:.0f` % of their size or more.
 # ::::
 #
 # :::{exercise}

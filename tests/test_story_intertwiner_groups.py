@@ -67,6 +67,17 @@ def test_a_scalar_has_to_be_positive_and_the_bias_goes_along(checks):
     assert story.facts_of(checks)["negative"] >= 100
 
 
+def test_even_the_best_matrix_leaves_a_part_of_a_turn_by_45_degrees_and_phi_leaves_more():
+    side = np.linspace(-1, 1, 17)
+    x, turn = np.stack(np.meshgrid(side, side)).reshape(2, -1), np.sqrt(0.5) * np.array([[1, -1], [1, 1]])
+    wanted, after = np.maximum(turn @ x, 0), np.maximum(x, 0)
+    best = np.linalg.lstsq(after.T, wanted.T, rcond=None)[0].T
+    left = [
+        np.square(B @ after - wanted).sum() / np.square(wanted).sum() for B in (best, np.maximum(turn, 0))
+    ]
+    assert 0.1 < left[0] < left[1] - 0.01
+
+
 def test_if_two_neurons_are_equal_six_orders_give_three_settings_of_the_weights():
     found = experiments.any_point(2, torch.Generator().manual_seed(1))
     assert found["error"].max() < 1e-10
@@ -80,12 +91,11 @@ def test_the_lemma_holds_in_all_draws_also_where_its_hypothesis_fails(checks):
     assert singular["holds"].all() and (singular["rank"] < singular["n"]).all()
 
 
-def test_outside_the_group_the_formula_for_phi_means_nothing(checks):
-    found, told = checks["phi_on_gl"], story.facts_of(checks)
-    assert found["holds"].eq(found["in_group"]).all() and told["phi-outside"] > 1
-    outside = found[~found["in_group"]].groupby("activation")["homomorphism_error"]
-    assert set(outside.groups) == {"RBF", "square", "ReLU"} and told["phi-draws"] == outside.size().sum() == 9
-    assert 100 * outside.min().min() == told["phi-outside"]
+def test_outside_the_group_the_formula_for_phi_is_not_multiplicative(checks):
+    found = checks["phi_on_gl"]
+    assert found["holds"].eq(found["in_group"]).all()
+    outside = found[~found["in_group"]].groupby("activation")["homomorphism_error"].min()
+    assert set(outside.index) == {"RBF", "square", "ReLU"} and outside.min() > 0.01
 
 
 def test_the_group_of_relu_is_the_stabiliser_of_the_rays_of_the_axes(checks):

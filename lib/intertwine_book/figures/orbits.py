@@ -57,7 +57,8 @@ def level_curve(losses: pd.DataFrame, marks: Mapping[str, float], cuts: pd.DataF
         rows = cuts[cuts["at"] == name]
         section.plot(rows["distance"], rows["loss"], color=colour, lw=2)
         end = (rows["distance"].iloc[-1], rows["loss"].iloc[-1])
-        section.annotate(name, end, (-12, 0), textcoords="offset points", color=colour, ha="right")
+        place = {"textcoords": "offset points", "annotation_clip": False, "va": "center"}
+        section.annotate(name, end, (8, 0), color=colour, **place)
     section.set(xlabel="distance in weight space", ylabel="loss")
     return figure
 
