@@ -157,8 +157,6 @@ story.orbit()
 # %% [markdown]
 # {numref}`fig-orbit` follows the orbit of {numref}`fig-level`.
 # *Flatness, as the largest eigenvalue measures it, is a property of the weights and not of the function.*
-# Points of one orbit also differ in the effect of weight decay and in the speed of training
-# ({ref}`sec-noether`, {ref}`sec-teleport`).
 #
 # (sec-sharpness)=
 # ### Sharpness that does not depend on the orbit
@@ -238,7 +236,8 @@ story.orbit()
 # *What others found.*
 # {cite:t}`sussmann1992` proved for tanh that two networks with one hidden layer, no superfluous neuron
 # and the same function differ by a permutation with signs; {cite:t}`fefferman1994` treats any depth.
-# {cite:t}`tran2024` prove {prf:ref}`thm-converse` for perceptrons and convolutional networks.
+# {cite:t}`tran2024` prove {prf:ref}`thm-converse` where the groups are permutations with scalings,
+# for convolutional networks as well.
 # {cite:t}`phuong2020` found ReLU networks whose only symmetries are permutations and scalings.
 # {cite:t}`grigsby2023` show mechanisms of *hidden* symmetries of ReLU networks.
 # Their experiments at initialisation indicate that these become more frequent with depth,
@@ -366,6 +365,7 @@ mean_curves(hidden, "s", "change", "acts on", **axes)
 #
 # This is due to {cite:t}`du2018`, and to {cite:t}`kunin2021` for more symmetries.
 # A bias counts as one more column of $W_i$.
+# The $n(n+1)/2$ quantities are independent if the neighbouring layers are wide enough.
 
 
 # %%
@@ -470,12 +470,12 @@ story.teleport()
 story.ahead()
 
 # %% [markdown]
-# If every network has its own best of the four rates, this lead is {glue:text}`tele-own-four:.3f`,
-# which is not established
-# (95 % interval −{glue:text}`tele-own-four-below:.3f` to {glue:text}`tele-own-four-high:.3f`).
-# With $r = 2$ it is {glue:text}`tele-own-two:.3f`
+# If every network has its own best of the four rates, the lead at the end is {glue:text}`tele-own-four:.3f`,
+# and it is not established (95 % interval over networks
+# −{glue:text}`tele-own-four-below:.3f` to {glue:text}`tele-own-four-high:.3f`).
+# With $r = 2$ the lead is {glue:text}`tele-own-two:.3f`
 # ({glue:text}`tele-own-two-low:.3f` to {glue:text}`tele-own-two-high:.3f`).
-# A larger curvature may be the reason for the harm ({numref}`fig-orbit`); we did not measure it at these points.
+# A larger curvature may harm at rate 6 ({numref}`fig-orbit`); we did not measure it at these points.
 # *What would change it:* a finer grid of learning rates, or another loss than the training loss.
 #
 # (sec-residual)=
