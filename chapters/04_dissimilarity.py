@@ -675,8 +675,8 @@ ours.rename_axis("linear CKA with").round(2)
 #   - less trained networks
 # * - images
 #   - 10,000 test images
-#   - {glue:text}`images:.0f`
-#   - a little higher nulls ({numref}`fig-ex-null`)
+#   - all for Procrustes at width 64, {glue:text}`gram-images:,.0f` for CKA
+#   - scatter
 # * - centring of $G_{\mathrm{ReLU}}$-CKA
 #   - $1/d$ in print
 #   - $1/N$, as in the authors' code

@@ -174,6 +174,8 @@ def _settings() -> dict[str, Any]:
     *_, (table, wide) = results.recorded("04_dissimilarity", "table_2").values()
     found = {name: wide["parameters"][name] for name in ("width", "epochs", "images")}
     *_, (_, narrow) = results.recorded("04_dissimilarity", "table_2_width_16").values()
+    *_, (_, grams) = results.recorded("04_dissimilarity", "figure_5_diagonal").values()
+    found["gram-images"] = grams["parameters"]["null_images"]
     return found | {"pairs": table["pair"].nunique(), "narrow-epochs": narrow["parameters"]["epochs"]}
 
 
