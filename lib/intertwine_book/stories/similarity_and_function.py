@@ -189,8 +189,9 @@ def facts() -> dict[str, Any]:
 
 def _of_stitches() -> dict[str, float]:
     mean = stitches().groupby("way")[["cka", "accuracy"]].mean()
-    rotated = record("section_6_4").query("group == 'orthogonal'")
-    told = {"own": own(), "rotated": rotated["accuracy"].mean(), "unrotated": rotated["base_accuracy"].mean()}
+    moved = record("section_6_4").groupby("group")["accuracy"].mean()
+    told = {"own": own(), "rotated": moved["orthogonal"], "permuted": moved["permutations"]}
+    told["unrotated"] = record("section_6_4")["base_accuracy"].mean()
     ways = {"chosen": "trained for CKA", "fitted": "least squares", "pressed": "trained to lower CKA"}
     for name, way in ways.items():
         told |= {name: mean["accuracy"][way], f"{name}-cka": mean["cka"][way]}
