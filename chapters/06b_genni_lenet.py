@@ -506,8 +506,16 @@ mean_curves(lines, "way", "loss", "to solution", **axes)
 worse = int((lines.query("way == 0.5")["loss"] > 1).sum())
 tell(story.facts(), {"worse": worse})
 
-sets = genni_lenet.small_sets(live, four, points_3d) | {"LeNet, live": (lenet_grid, 0.5)}
-counted, drawn = genni_lenet.umap(sets, seeds=umap_seeds, points=umap_points)
+small_sets = genni_lenet.small_sets(live, four, points_3d)
+sets = small_sets | {"LeNet, live": (lenet_grid, 0.5)}
+sampled = {"seeds": umap_seeds, "points": umap_points}
+counted, drawn = genni_lenet.umap(sets, start="random", **sampled)
+default, default_drawn = genni_lenet.umap(small_sets, start="spectral", **sampled)
+run.write(
+    uses=["samples", "points_3d", "umap_seeds", "umap_points"],
+    umap_default=default,
+    umap_default_pictures=default_drawn,
+)
 run.write(
     umap=counted,
     umap_pictures=drawn,

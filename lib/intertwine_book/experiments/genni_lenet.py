@@ -3,6 +3,7 @@
 import itertools
 import warnings
 from collections.abc import Iterator, Mapping
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -16,9 +17,14 @@ from intertwine_book import models
 from intertwine_book.experiments.genni.authors import authors_draws
 from intertwine_book.experiments.rows import Row, tabled
 
+Start = Literal["random", "spectral"]
+"""Where UMAP starts: at random places, or at its default, the spectral embedding of the graph."""
 
-def umap_embedding(points: Float[Tensor, "k m"], *, seed: int, epochs: int = 500) -> Float[Tensor, "k 2"]:
-    """UMAP to two dimensions with the settings of the authors, who set no seed.
+
+def umap_embedding(
+    points: Float[Tensor, "k m"], *, seed: int, start: Start = "spectral", epochs: int = 500
+) -> Float[Tensor, "k 2"]:
+    """UMAP to two dimensions with the settings of the authors, who set no seed and leave the default start.
 
     Coordinates in a plane and the parameters themselves give the same picture: the basis is orthonormal, and
     UMAP depends on distances only. Needs the package umap-learn, whose import takes some ten seconds.
@@ -29,8 +35,8 @@ def umap_embedding(points: Float[Tensor, "k m"], *, seed: int, epochs: int = 500
         warnings.simplefilter("ignore")
         from umap import UMAP  # slow to import
 
-        # n_jobs: with a seed there is one; init: the spectral one is undefined for several components
-        settings = {"random_state": seed, "n_jobs": 1, "init": "random", "n_epochs": epochs}
+        # n_jobs: with a seed there is one
+        settings = {"random_state": seed, "n_jobs": 1, "init": start, "n_epochs": epochs}
         flat = UMAP(n_neighbors=20, min_dist=0.5, **settings).fit_transform(points.numpy(force=True))
     return torch.from_numpy(flat).to(points)
 
@@ -69,7 +75,7 @@ def small_sets(live: Problem, solutions: Float[Tensor, "4 4"], n: int) -> dict[s
 
 
 def umap(
-    sets: Mapping[str, tuple[Grid, float]], *, seeds: int, points: int
+    sets: Mapping[str, tuple[Grid, float]], *, seeds: int, points: int, start: Start
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """How many pieces sets have on the grid, in a sample and in its picture by UMAP; and two of the pictures.
 
@@ -82,7 +88,7 @@ def umap(
         order = torch.randperm(len(inside), generator=torch.Generator().manual_seed(seed))
         some = inside[order[:points]]
         cloud = grid.coordinates().cpu()[some]
-        flat = umap_embedding(cloud, seed=seed) if seeds else cloud[:, :2]
+        flat = umap_embedding(cloud, seed=seed, start=start) if seeds else cloud[:, :2]
         if name in ("figure 3a", "live, 3D"):
             picture = pd.DataFrame(flat.numpy(), columns=["x", "y"]).assign(set=name, seed=seed)
             drawn.append(picture.assign(component=labels[some].numpy())[:300].round(2))
