@@ -50,6 +50,8 @@ def facts() -> dict[str, float]:
         "searches": len(through),
         "times-anywhere": float(times["anywhere"]),
         "times-through": float(times["through θ₀"]),
+        "times-one": float(shares["random"]["through θ₀"] / shares["random"]["anywhere"]),
+        "gap-through": float(through.mean()),
         **span(times=by_epsilon["solutions"] / by_epsilon["random"]),
         "fewer-through": int((through < 0).sum()),
         **{f"loss-{network}": losses[network] for network in (1, 2, 3)},
