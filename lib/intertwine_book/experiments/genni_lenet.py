@@ -99,7 +99,7 @@ def umap(
 
 
 def returns_zero(grid: Grid) -> Bool[Tensor, "*n"]:
-    """Where the loss is that of the zero function, as no other network of a plane has it."""
+    """Where the loss is that of the zero function to 1e-6, from which we infer that all outputs are 0."""
     return (grid.relative - 1).abs() < 1e-6
 
 
@@ -114,7 +114,7 @@ def lenet(problem: Problem, grid: Grid) -> Iterator[Row]:
 
 @tabled
 def planes(grids: Mapping[str, Grid]) -> Iterator[Row]:
-    """The relative loss at every point of planes, and where the network returns 0 on every image."""
+    """The relative loss at every point of planes, and where the network returns 0 on all of its inputs."""
     for name, grid in grids.items():
         for (i, j), zero in np.ndenumerate(returns_zero(grid).numpy(force=True)):
             loss = float(f"{grid.relative[i, j]:.4g}")
