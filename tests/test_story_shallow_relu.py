@@ -1,8 +1,11 @@
 """The sentences of chapter 7 hold in its recorded tables, and in the library where they are mathematics."""
 
+from fractions import Fraction
 from math import comb
 
+import numpy as np
 import pytest
+from helpers import generator
 
 from intertwine import shallow
 from intertwine.shallow import ShallowReLU, same_function
@@ -14,8 +17,16 @@ sizes = [size for size in hidden.groups if size]
 
 @pytest.mark.parametrize("statement", story.TRIED)
 def test_no_case_contradicts_a_statement(statement):
-    name, columns = story.TRIED[statement]
-    assert story.record(name)[columns].all(axis=None)
+    name, columns, _ = story.TRIED[statement]
+    assert story.record(name)[columns].all(axis=None) and len(story.cases(statement))
+
+
+def test_only_cases_that_meet_a_premise_count():
+    counts = {statement: len(story.cases(statement)) for statement in story.TRIED}
+    assert counts["Corollary 9: stabilisers that are not trivial"] == 15
+    assert counts["Proposition 24: one orbit"] < 1300 < len(story.record("fibres"))
+    one = story.cases("Proposition 24: one orbit")  # its conclusion was searched, not derived
+    assert (one["configurations"] == 1).all()
 
 
 def test_a_verdict_is_different_above_the_tolerance_and_equal_below_it():
@@ -36,8 +47,35 @@ def test_lines_in_general_position_and_regions_that_differ_do_not_identify_globa
     assert found["refutes"] and found["regions"] == found["functions"]
 
 
-def test_half_of_the_networks_with_weights_of_minus_one_zero_and_one_have_dozens_of_hidden_symmetries():
+def test_half_of_the_networks_with_weights_of_minus_one_zero_and_one_have_dozens_of_sets_to_flip():
     assert hidden.median()[1] > 24 and 1 + hidden.max().max() <= comb(12, 6)
+    assert set(hidden.size()) == {story.facts()["per-size"]} == {300}
+
+
+def test_most_networks_of_weights_minus_one_zero_and_one_have_two_neurons_on_one_hyperplane():
+    draw = generator(0)
+    drawn = [shallow.random_network(12, 3, 1, 1, generator=draw) for _ in range(100)]
+    shared = sum(len(np.unique(shallow.arrangement(p).labels)) < p.n for p in drawn)
+    assert shared > 70
+
+
+def test_each_set_is_a_hidden_symmetry_once_the_biases_keep_all_hyperplanes_apart():
+    p = shallow.random_network(12, 3, 1, 1, generator=generator(0))
+    apart = ShallowReLU(p.W, [Fraction(1, k + 3) for k in range(12)], p.V, p.c)
+    assert len(np.unique(shallow.arrangement(apart).labels)) == 12
+    sets = shallow.hidden_symmetries(apart)
+    assert sets.count == shallow.hidden_symmetries(p).count > 0
+    flipped = shallow.flip(apart, next(iter(sets)))
+    assert same_function(apart, flipped).equal
+    assert not np.array_equal(shallow.minimal_form(apart).rows, shallow.minimal_form(flipped).rows)
+
+
+def test_of_600_networks_of_one_to_five_neurons_69_have_more_than_one_orbit():
+    found = story.record("identifiability")
+    assert set(found["neurons"]) == {1, 2, 3, 4, 5} and (found["orbits"] == found["flips"]).all()
+    told = story.facts()
+    assert (told["one-orbit"], told["several-orbits"], told["most-orbits"]) == (531, 69, 4)
+    assert told["one-orbit"] + told["several-orbits"] == told["identified"]
 
 
 def test_from_8_on_at_most_one_network_in_a_hundred_has_any_and_none_at_64():
@@ -75,11 +113,18 @@ def test_decay_makes_neurons_stop_firing_and_shrinks_those_that_do_not_fire():
     sizes = NEURONS.groupby(["network", "silent"])["input"].median().unstack()
     sizes = sizes.loc[[*story.DECAYS.values()]]
     ratio = sizes[True] / sizes[False]
+    assert sizes[False].is_monotonic_decreasing  # those that fire become smaller, too
     assert ratio.is_monotonic_decreasing and sizes.loc["decay 0", True] > 1 and ratio.iloc[-1] < 1e-30
     silent = NEURONS.groupby(["network", "trial"])["silent"].sum().unstack()
     assert (silent.loc["decay 0.0001"] > 3 * silent.loc[["decay 0", "decay 1e-05"]].max()).all()
     assert (silent.loc["decay 0.001"] >= 2 * silent.loc["decay 0.0001"]).all()
     assert silent.loc["decay 0.0001"].between(64 / 3 - 1, 64 / 3 + 2).all()  # a third
+
+
+def test_without_the_neurons_that_never_fire_decay_still_brings_every_network_nearer_in_four_ways():
+    active = story.distances("active")
+    assert len(active.loc["decay 0"]) == 4
+    assert (active.loc["decay 0.0001", "max"] < active.loc["decay 0", "min"]).all()
 
 
 def test_without_the_neurons_that_never_fire_every_network_is_certified_generic():

@@ -130,7 +130,7 @@ def degeneracies(table: pd.DataFrame) -> Figure:
 
 
 def hidden_counts(table: pd.DataFrame, xlabel: str = "largest integer") -> Figure:
-    """Number of `hidden` symmetries by `size` of the integers: networks as points, their median as a line."""
+    """Sets to flip (`hidden`) by `size` of the integers: networks as points, their median as a line."""
     check_columns(table, "size", "hidden")
     figure, axis = new_figure(height=2.8)
     jitter = np.exp(0.08 * np.random.default_rng(0).uniform(-1, 1, len(table)))
@@ -140,7 +140,7 @@ def hidden_counts(table: pd.DataFrame, xlabel: str = "largest integer") -> Figur
     axis.plot(table.groupby("size")["hidden"].median(), color=COLOURS["red"], label="median")
     axis.set_xscale("log", base=2)
     axis.set_yscale("symlog", linthresh=1)
-    axis.set(xlabel=xlabel, ylabel="hidden symmetries", ylim=(-0.3, 3 + 2 * table["hidden"].max()))
+    axis.set(xlabel=xlabel, ylabel="sets to flip", ylim=(-0.3, 3 + 2 * table["hidden"].max()))
     axis.legend()
     return figure
 

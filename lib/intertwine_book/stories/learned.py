@@ -192,11 +192,11 @@ def threshold(axis: Axes) -> None:
 
 
 def hidden(axis: Axes) -> None:
-    """Small integer weights have hidden symmetries, large ones hardly any: networks, and their median."""
+    """Small integer weights leave sets to flip, large ones hardly any: networks, and their median."""
     found = shallow_relu.integers()
     spread = np.exp(0.1 * np.random.default_rng(0).uniform(-1, 1, len(found)))
     axis.plot(found["size"] * spread, found["hidden"], rasterized=True, **_SINGLE, color=COLOURS["blue"])
     axis.plot(found.groupby("size")["hidden"].median(), "o-", color=COLOURS["red"])
     axis.set_xscale("log", base=2)
     axis.set_yscale("symlog", linthresh=1)
-    axis.set(xlabel="largest integer m", ylabel="hidden symmetries", ylim=(-0.4, 200))
+    axis.set(xlabel="largest integer m", ylabel="sets to flip", ylim=(-0.4, 200))

@@ -14,41 +14,58 @@ from intertwine_book.stories.told import span
 record = partial(on_record, "07_shallow_relu")
 
 TRIED = {
-    "Definition 3 with its lemmas": ("reductions", ["holds"]),
-    "Proposition 14: affine functions": ("affine", ["holds"]),
-    "Lemma 17: equal minimal forms": ("differences", ["lemma_17"]),
-    "Theorems 3 and 4: equal functions": ("differences", ["theorems_3_4"]),
-    "the canonical form (ours)": ("verdicts", ["holds"]),
-    "Theorem 2: the stabiliser": ("stabilizers", ["holds"]),
-    "at most C(n, ⌊n/2⌋) orbits (ours)": ("identifiability", ["as_predicted"]),
-    "local identifiability, conjectured (proof ours)": ("identifiability", ["locally"]),
-    "Proposition 24: one orbit": ("fibres", ["proposition_24"]),
-    "Corollaries 9, 15 and 16": ("fibres", ["corollary_9", "corollary_15", "corollary_16"]),
-    "Lemmas 22 and 23: minors": ("minors", ["lemma_22", "lemma_23"]),
+    "Definition 3 with its lemmas": ("reductions", ["holds"], None),
+    "Proposition 14: affine functions": ("affine", ["holds"], None),
+    "Lemma 17: equal minimal forms": ("differences", ["lemma_17"], None),
+    "Theorems 3 and 4: equal functions": ("differences", ["theorems_3_4"], None),
+    "the canonical form (ours)": ("verdicts", ["holds"], None),
+    "Theorem 2: the stabiliser": ("stabilizers", ["holds"], None),
+    "at most C(n, ⌊n/2⌋) orbits (ours)": ("identifiability", ["as_predicted"], None),
+    "local identifiability, conjectured (proof ours)": ("identifiability", ["locally"], None),
+    "Proposition 24: one orbit": (
+        "fibres",
+        ["proposition_24"],
+        "generic and no_pairs and zero_factors == 0",
+    ),
+    "Corollary 9: stabilisers that are not trivial": ("fibres", ["corollary_9"], "not stabilizer_trivial"),
+    "Corollary 15: no opposite neurons": ("fibres", ["corollary_15"], "no_pairs"),
+    "Corollary 16: the same, nothing deleted": (
+        "fibres",
+        ["corollary_16"],
+        "no_pairs and zero_factors == 0",
+    ),
+    "Lemma 22: minors of dependent rows": ("minors", ["lemma_22"], None),
+    "Lemma 23: minors and merging": ("minors", ["lemma_23"], "dependent == 0"),
 }
-"""Statement → the table of its cases, and the columns that are true where it holds."""
+"""Statement → the table of its cases, the columns that are true where it holds, the rows of its premise."""
+
+
+def cases(statement: str) -> pd.DataFrame:
+    """The cases in which a statement was tried: those that meet its premise."""
+    name, _, premise = TRIED[statement]
+    return record(name).query(premise) if premise else record(name)
 
 
 def statements() -> HTML:
     """No case contradicts a statement; how many were tried."""
-    cases = [{"statement": tried, "cases": len(record(name))} for tried, (name, _) in TRIED.items()]
+    table = pd.DataFrame([{"statement": tried, "cases": len(cases(tried))} for tried in TRIED])
     headings = {"statement": "statement", "cases": "cases, all of which hold"}
     title = "Statements and the number of cases in which they hold"
-    return readable(pd.DataFrame(cases), headings, title=title)
+    return readable(table, headings, title=title)
 
 
 def integers() -> pd.DataFrame:
-    """Hidden symmetries of networks with integer weights, by the largest integer."""
+    """Sets to flip of networks with integer weights, by the largest integer."""
     return record("density").query("size > 0")
 
 
 def hidden_counts() -> Figure:
-    """Small integer weights have dozens of hidden symmetries, large ones hardly any."""
+    """Small integer weights leave dozens of sets to flip, large ones hardly any."""
     return shallow.hidden_counts(integers())
 
 
 def degeneracies() -> Figure:
-    """With weight decay networks lie near degenerate ones, by neurons that never fire."""
+    """With weight decay networks lie near degenerate ones, most of all by neurons that never fire."""
     return shallow.degeneracies(record("degeneracy"))
 
 
@@ -86,7 +103,10 @@ def facts() -> dict[str, float]:
         "regions": refuted["regions"],
         "functions": refuted["functions"],
         "identified": len(orbits),
+        "one-orbit": (orbits == 1).sum(),
+        "several-orbits": (orbits > 1).sum(),
         "most-orbits": orbits.max(),
+        "per-size": integers().groupby("size").size().unique().item(),
         "median-1": median[1],
         "median-2": median[2],
     }
