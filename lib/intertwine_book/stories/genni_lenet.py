@@ -33,7 +33,7 @@ def lenet() -> Figure:
     return loss_planes(panels, low=-3, high=3)
 
 
-STARTS = {"random": "umap", "default": "umap_default"}
+UMAP_STARTS = {"random": "umap", "default": "umap_default"}
 """Where UMAP starts → the table of its pictures."""
 
 SETS = {
@@ -47,14 +47,14 @@ SETS = {
 
 def counted(start: str) -> pd.DataFrame:
     """Pieces of each set on the grid, in samples, and in their pictures from a start: a row each seed."""
-    return record(STARTS[start]).query("set in @SETS")
+    return record(UMAP_STARTS[start]).query("set in @SETS")
 
 
 def umap() -> Figure:
     """From random starts UMAP changes the number of pieces, from its default it does not: three seeds."""
     rows = [
         record(f"{table}_pictures").merge(counted(start)[["set", "seed", "drawn"]]).assign(start=start)
-        for start, table in STARTS.items()
+        for start, table in UMAP_STARTS.items()
     ]
     pictures = pd.concat(rows).query("set == 'live, 3D' and seed in (0, 2, 3)")
     return embeddings(pictures.assign(set=pictures["start"] + " start"))
@@ -63,7 +63,7 @@ def umap() -> Figure:
 def pieces() -> HTML:
     """Pieces of each set on the grid, and how many of its pictures by UMAP have as many."""
     table = counted("random").groupby("set", sort=False)["on_the_grid"].first().reset_index()
-    for start in STARTS:
+    for start in UMAP_STARTS:
         agrees = counted(start).groupby("set")["agrees"]
         table[start] = table["set"].map(agrees.sum().astype(str) + " of " + agrees.size().astype(str))
     table["epsilon"] = table["set"].map(lambda name: SETS[name][1])
@@ -82,7 +82,7 @@ def facts() -> dict[str, float]:
         (15, 20, 20, 460.0)
     """
     authors, varying = losses("authors"), losses("varying")
-    kept = {start: (counted(start)["drawn"] == counted(start)["on_the_grid"]) for start in STARTS}
+    kept = {start: (counted(start)["drawn"] == counted(start)["on_the_grid"]) for start in UMAP_STARTS}
     printed = record("lenet")["relative_threshold"].item()
     return {
         "best": float(authors.min()),
