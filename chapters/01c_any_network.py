@@ -394,8 +394,8 @@ story.networks(verified)
 #
 # (sec-tie)=
 # **One parameter left behind changes the function.**
-# We move a trained ResNet-20 of width 4, and put back *one* of the parameters and buffers that its first residual stream
-# moves.
+# We move a trained ResNet-20 of width 4, and put back *one* of the parameters and buffers
+# that its first residual stream moves.
 # In the recorded run each of {glue:text}`cut-all` parameters and buffers changes the outputs by more than 1 %.
 # The accuracy falls from {glue:text}`cut-none:.0f` to {glue:text}`cut-worst:.0f` % in the worst case,
 # and by at most one point for {glue:text}`cut-mild` of them.

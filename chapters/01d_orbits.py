@@ -77,7 +77,8 @@ story.rounding()
 # At 3 bits a rotation raises the mean accuracy of networks with an outlier from {glue:text}`right-before:.0f`
 # to {glue:text}`right-after:.0f` %; with 8 bits both have {glue:text}`right-exact:.0f` %.
 # We constructed the outlier.
-# For small transformers that we trained without it the mean error rises by {glue:text}`none-low:.0f` to {glue:text}`none-high:.0f` % from 4 bits on,
+# For small transformers that we trained without it the mean error rises by {glue:text}`none-low:.0f`
+# to {glue:text}`none-high:.0f` % from 4 bits on,
 # which five networks do not establish.
 #
 # (sec-rounding)=

@@ -382,8 +382,9 @@ story.trained_minus_untrained()
 #
 # **Does similarity tell where stitching is hard?**
 # The paper says so, of its table 2 and figure 1.
-# At width 64 the rank correlation of $G_{\mathrm{ReLU}}$-Procrustes with the penalties of {doc}`03_stitching` is negative
-# in each of four pairs, {glue:text}`correlation-low:.1f` to {glue:text}`correlation-high:.1f`, as the paper says.
+# At width 64 the rank correlation of $G_{\mathrm{ReLU}}$-Procrustes with the penalties of {doc}`03_stitching`
+# is negative in each of four pairs, {glue:text}`correlation-low:.1f` to {glue:text}`correlation-high:.1f`,
+# as the paper says.
 # It rests on layer 10: without it two pairs are negative and two positive.
 # At width 16 it is positive in each of four pairs.
 # So four layers do not decide it.
