@@ -32,9 +32,11 @@ def readable(
 
     def written(name: str, value: object) -> str:
         if isinstance(value, float) and pd.notna(value):
-            return f"{value:.{places.get(name, 2)}f}".replace("-", "−")
+            return f"{value:,.{places.get(name, 2)}f}".replace("-", "−")
         if pd.api.types.is_bool(value):
             return "✓" if value else "·"
+        if isinstance(value, int):
+            return f"{value:,}".replace("-", "−")
         return "–" if pd.isna(value) else escape(str(value)).replace("G_ReLU", "<i>G</i><sub>ReLU</sub>")
 
     def cells(row: pd.Series) -> str:
