@@ -24,7 +24,9 @@ def test_a_label_stands_above_its_arrow_on_either_side_of_a_bend():
 
 
 def test_readable_writes_words_marks_dashes_and_rounded_numbers():
-    table = pd.DataFrame({"a": [1.2345, float("nan")], "b": [True, False], "c": ["<x>", None], "n": [3000, -4]})
+    table = pd.DataFrame(
+        {"a": [1.2345, float("nan")], "b": [True, False], "c": ["<x>", None], "n": [3000, -4]}
+    )
     text = readable(table, {"a": "length, m", "b": "holds", "c": "name", "n": "count"}, digits={"a": 1}).data
     assert all(part in text for part in ("1.2<", "✓", "·", "–", "&lt;x&gt;", "length, m", ">3,000<", ">−4<"))
     assert "1.23" not in text
