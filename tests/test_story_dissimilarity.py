@@ -84,16 +84,16 @@ def test_at_layers_6_10_and_14_every_untrained_pair_scores_more_by_procrustes_th
 
 
 def test_each_above_its_own_null_trained_and_untrained_pairs_score_nearly_the_same():
-    assert FACTS["procrustes-most"] < 0.05 > FACTS["linear-gain"]
+    assert FACTS["procrustes-most"] < 0.06 and FACTS["linear-gain"] < 0.05
     assert FACTS["fresh-null-low"] > 0.41 and FACTS["null-low"] < 0.34  # of untrained and of trained pairs
     alike = story.gains().groupby(["panel", "group", "layer"])["value"].mean()[CKA, "G_ReLU"]
     assert (alike.loc[[6, 10, 14]] < -0.05).all()
 
 
-def test_at_layer_14_what_is_above_the_null_is_half_as_much_again_in_trained_pairs():
+def test_at_layer_14_what_is_above_the_null_is_a_third_more_in_trained_pairs():
     fresh = story.record("table_2_untrained").query("layer == 14")
     assert FACTS["over-fresh-14"] == pytest.approx((fresh["grelu"] - fresh["grelu_null"]).mean())
-    assert FACTS["over-14"] > 1.4 * FACTS["over-fresh-14"]
+    assert 1.3 < FACTS["over-14"] / FACTS["over-fresh-14"] < 1.4
 
 
 def test_the_printed_procrustes_similarities_after_layer_3_are_below_those_of_untrained_pairs():
@@ -109,8 +109,8 @@ def test_beside_batch_norms_as_they_start_training_raises_the_cka_of_the_group()
     assert story.record("untrained_as_started")["pair"].nunique() == 1
 
 
-def test_beside_what_is_left_above_the_null_procrustes_of_trained_pairs_is_lower_at_most_layers():
-    assert (story.of_the_rest().drop(14, level="layer") < 0.03).all() and 0.05 < FACTS["share-loss"] < 0.2
+def test_as_a_share_of_what_the_null_leaves_procrustes_of_trained_pairs_is_up_to_a_seventh_lower():
+    assert (story.of_the_rest() < 0.05).all() and 0.1 < FACTS["share-loss"] < 0.2
 
 
 def test_untrained_pairs_exceed_their_null_by_more_at_layers_3_and_10_and_by_less_at_layer_14():
@@ -130,7 +130,7 @@ def test_at_width_16_training_adds_in_each_pair_to_linear_cka_and_after_layer_3_
     table = story.gains("width 16")
     assert (table.query("panel == @CKA and group == 'orthogonal'")["value"] > 0).all()
     assert (table.query("panel == @PROCRUSTES and layer > 3")["value"] > 0).all()
-    assert FACTS["narrow-procrustes-gain"] > 1.5 * FACTS["procrustes-most"]
+    assert FACTS["narrow-procrustes-gain"] > FACTS["procrustes-most"]
 
 
 def test_dividing_channels_by_their_norm_changes_linear_cka_by_less_than_0_03():
@@ -232,3 +232,19 @@ def test_untrained_pairs_are_less_alike_in_the_last_layer_as_well(width):
     untrained = story.record(f"untrained{story.WIDTH_ENDINGS[width]}")
     layers = untrained.pivot(index="pair", columns="layer", values="grelu")
     assert len(layers) == 4 and (layers[14] < layers[3]).all()
+
+
+def test_similarities_of_table_2_move_with_the_recipe_by_more_than_the_scoreboard_lets_pass():
+    tables = {
+        name: story.record(name).groupby("layer")["grelu"].mean() for name in ("table_2", "table_2_stitched")
+    }
+    moved = (tables["table_2"] - tables["table_2_stitched"]).abs()
+    assert (moved.loc[[6, 10, 14]] > 0.01).all()  # 24 epochs instead of 20; the images change it by 0.001
+
+
+def test_the_three_orderings_of_table_2_hold_for_both_recipes():
+    for name in ("table_2", "table_2_stitched"):
+        table = story.record(name).set_index(["pair", "layer"])
+        assert (table["orthogonal"] > table["grelu"]).all()
+        by = table["grelu"].unstack()
+        assert (by[3] > by[10]).all() and (by[14] > by[10]).all()
