@@ -43,3 +43,12 @@ def test_every_page_is_readable_and_fetches_nothing_from_elsewhere(browser, widt
         page.screenshot(path=pictures / f"{name.replace('/', '-')}.png", full_page=True)
         page.close()
     assert not faults, "\n".join(faults)
+
+
+def test_a_link_into_a_closed_solution_opens_it_and_a_closed_one_stays_closed_without(browser):
+    page = browser.new_page()
+    page.goto((HTML / "chapters" / "01d_orbits.html").as_uri(), wait_until="load")
+    assert not page.locator("#equation-eq-equal").is_visible()
+    page.goto((HTML / "chapters" / "01d_orbits.html").as_uri() + "#equation-eq-equal", wait_until="load")
+    page.wait_for_timeout(500)
+    assert page.locator("#equation-eq-equal").is_visible()
