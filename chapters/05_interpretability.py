@@ -92,13 +92,13 @@ turn_basis()
 #
 # The intertwiner group of an activation gives a reason to look along the axes {cite}`godfrey2022`.
 # ReLU is compatible with permutations and positive scalings, and these leave the axes where they are.
-# Without an activation every basis is as good as any other.
+# Without an activation the layer's function singles out no basis; training may.
 # The prediction: *rotate the basis, and units lose their concepts after a ReLU, but not where there is no ReLU.*
 #
-# *In three networks trained on ImageNet, units lose concepts after the first ReLU6 of a block (a ReLU that is
-# cut off at 6), and more than at its linear output.
-# Training adds to the loss after the first ReLU6.
-# Three networks do not show that it adds more there than at the linear output.*
+# *In three networks trained on ImageNet the overlap with concepts falls under a rotation after the first ReLU6
+# of a block (a ReLU that is cut off at 6), and more than at its linear output.
+# But after a rotation a unit may also select fewer pixels, and this area is not controlled here.
+# So we do not say that units lose concepts.*
 #
 # ## What a unit selects
 #
@@ -162,7 +162,7 @@ dissection_steps(pictures[k], unit_map, best.selected[0].numpy(force=True), conc
 # $$\mathrm{IoU}(u, C) = \frac{|S_u \cap C|}{|S_u \cup C|},$$ (eq-iou)
 #
 # and a unit is *interpretable* if its best IoU exceeds a threshold.
-# The paper, like the authors of the method {cite}`bau2017`, takes $q = 0.005$ and 0.04.
+# The authors of the method {cite}`bau2017` take $q = 0.005$ and 0.04, and the paper's repository names their tool.
 # :::
 #
 # The whole method is ten lines.
@@ -199,9 +199,10 @@ gallery(pictures, masks, {"own basis": own, "rotated": rotated})
 # (sec-figure-3)=
 # ## What a rotation costs
 #
-# *After the first ReLU6 a random basis has a quarter less IoU than the network's own;
-# after the second it has {glue:text}`fall-second:.0f` % less, and at the linear output of the same blocks
-# nothing is lost on average* ({numref}`fig-imagenet`).
+# *With the levels of {prf:ref}`def-dissection` a random basis has a quarter less IoU after the first ReLU6 than the
+# network's own, and {glue:text}`fall-second:.0f` % less after the second.
+# At the linear output of the same blocks we see no change on average, but cannot exclude a fall as after the second*
+# ({numref}`fig-imagenet`).
 #
 # The networks are EfficientNet-Lite 0, 1 and 2, trained on ImageNet, with their authors' weights.
 # A block of theirs widens its channels, applies ReLU6, convolves each channel by itself,
@@ -217,19 +218,21 @@ story.imagenet()
 # %% [markdown]
 # :::{admonition} How it was measured
 # :class: dropdown
-# Street scenes of CamVid at full size, with eleven classes of pixels; the last block of the five deepest stages.
+# Street scenes of CamVid at 180 × 240 pixels, with eleven classes of pixels; the last block of the five deepest
+# stages, whose maps have down to 6 × 8 positions.
 # Of each layer all units, or 256 drawn at random: {glue:text}`units-low:.0f` to {glue:text}`units-high:.0f`
 # after the ReLU6, {glue:text}`linear-units-low:.0f` to {glue:text}`linear-units-high:.0f` at the linear outputs.
+# A rotation mixes the units that were drawn, not the whole layer.
 # Rotations are drawn uniformly (by Haar measure), five a layer, the same before and after training.
 # A network is a trial; its cost is minus the slope of its curve against α, averaged over blocks and rotations.
 # Each interval is a 95 % t-interval over three networks.
-# It is not corrected for the number of lines; the {doc}`../scoreboard` corrects.
+# The {doc}`../scoreboard` corrects for the number of lines.
 # :::
 #
 # The paper reads the slope of the trained network.
 # We compare it with the untrained network, because a fall means little until we know how far an untrained
 # network falls.
-# The table has means over the three networks, each with its 95 % interval.
+# The table has means over the three networks, with 95 % intervals.
 
 # %% tags=["remove-input"]
 story.cost_table()
@@ -240,19 +243,24 @@ story.cost_table()
 # The interval contains 0, so we cannot say that training causes the excess.
 #
 # *What would change it.*
-# The layers after a ReLU6 are 3.5 to 6 times as wide as the linear outputs, and this comparison does not separate
-# the width from the activation.
+# A level that gives every basis the same area.
+# The level $T_u$ is taken on the coarse map and applied to the upsampled one, so the area depends on the map.
+# After a rotation a unit can select fewer pixels, and then its IoU can fall for this reason alone
+# ({prf:ref}`prop-ceiling`).
+# The layers after a ReLU6 are also 3.5 to 6 times as wide as the linear outputs.
 # Untrained networks lose {glue:text}`fall-untrained:.0f` % after the first ReLU6,
 # trained ones {glue:text}`fall-first:.0f` %.
-# The IoU is low, about {glue:text}`level:.0f` %, but above chance.
-# We measure chance with the masks of other images: 5 % of the units exceed its level with them.
-# With the true masks {glue:text}`chance-first:.0f`, {glue:text}`chance-second:.0f` and {glue:text}`chance-linear:.0f` %
-# of the units exceed it at the three layers,
+# The IoU is low, about {glue:text}`level:.0f` %, but above chance,
+# the level that 5 % of the units exceed with the masks of other images.
+# With the true masks {glue:text}`chance-first:.0f`, {glue:text}`chance-second:.0f`
+# and {glue:text}`chance-linear:.0f` % exceed it at the three layers,
 # and {glue:text}`chance-low:.0f` to {glue:text}`chance-high:.0f` % in untrained networks.
 #
 # {numref}`fig-depth` goes through the stages of the networks.
-# *After the second ReLU6 of the two deepest stages a random basis is even more interpretable
-# than the network's own.*
+# *After the second ReLU6 of the two deepest stages the IoU rises under a rotation, in each of the three networks.*
+# This need not mean more concepts.
+# Where more than the share $q$ of a unit's values is cut off at 6, no pixel exceeds its level:
+# it selects nothing and its IoU is 0; mixed with others it may select something.
 
 # %% tags=["remove-input"] figure="fig-depth"
 story.depth()
@@ -263,8 +271,9 @@ story.depth()
 #
 # *A count of interpretable units may stand still while every unit loses,
 # or halve while the mean falls by a quarter.*
-# The paper counts units with an IoU above 0.04.
-# By this count half of the interpretable units are lost after the first ReLU6, and none at the linear output:
+# The paper counts units; the threshold of its tool is an IoU of 0.04.
+# By this count half of the interpretable units are lost after the first ReLU6, and hardly any at the linear output.
+# The area is not controlled here, either:
 #
 # | interpretable units, % | own basis | random basis |
 # |---|---|---|
@@ -272,7 +281,8 @@ story.depth()
 # | after the second ReLU6 | {glue:text}`own-second:.1f` | {glue:text}`turned-second:.1f` |
 # | linear output | {glue:text}`own-linear:.1f` | {glue:text}`turned-linear:.1f` |
 #
-# In untrained networks at most {glue:text}`untrained-most:.1f` % of the units count anywhere.
+# In untrained networks at most {glue:text}`untrained-most:.1f` % of the units count, on average over blocks and
+# networks, at any layer and in any basis.
 # A count sees only whether the IoU exceeds a threshold.
 # The size of a concept decides whether this is possible.
 #
@@ -297,9 +307,9 @@ print(f"the closest unit reaches {closest:.0%} of its ceiling")
 # A unit that selects a share of 0.005 passes a threshold of 0.04 only with a concept of less
 # than $0.005/0.04 = 12.5$ percent of the pixels.
 # *Larger concepts do not count, however well a unit selects them: sky, buildings and roads on CamVid.*
-# Below that size a unit counts as soon as enough of its pixels lie in the concept ({numref}`fig-ceilings`):
+# Below that size such a unit counts as soon as enough of its pixels lie in the concept ({numref}`fig-ceilings`):
 # an eighth for a traffic sign, nine tenths for a tree.
-# (Upsampling changes a unit's share a little, and with it this bound.)
+# After upsampling a unit may select fewer pixels, and the bound is stricter: with a share of 0.003 no tree can count.
 # Of the 24 concepts of the drawn scenes {glue:text}`never:.0f` can never count.
 # We therefore measure the mean best IoU.
 
@@ -332,7 +342,7 @@ assert torch.allclose(Q, dissection.haar_rotation(n, draw.manual_seed(seed)))
 # :class: warning
 # The paper draws $Q$ uniformly from $SO(n)$ by Gram–Schmidt on a Gaussian matrix.
 # That is uniform on $O(n)$: half of the draws have determinant $-1$, and no path of rotations leads to them.
-# One column, negated where the determinant is $-1$, mends it.
+# One column, negated where the determinant is $-1$, mends it; the authors' code does this, too.
 # :::
 #
 # :::{prf:proposition} The geodesic
@@ -387,12 +397,10 @@ for weights, each in pair(datasets[0], "ReLU", 0).items():
 # (sec-group)=
 # ## Does the basis follow the group?
 #
-# *We do not know: six networks of each kind are too few.
-# On drawn scenes training adds as much to the cost of a rotation with GELU as with ReLU, and less with tanh;
-# on street scenes only tanh shows an effect.*
-# In small networks we can choose the activation on the residual output.
-# The groups of tanh and GELU are finite, of dimension 0.
-# If only the dimension mattered, the two would behave alike:
+# *We do not know: six networks of each kind, of width 16, are too few.
+# On drawn scenes training adds to the cost of a rotation with ReLU and with GELU, at all three recorded quantiles.
+# On street scenes little is decided.*
+# In small networks we can choose the activation on the residual output:
 #
 # | activation | group on $n$ units | dimension | connected pieces |
 # |---|---|---|---|
@@ -401,32 +409,32 @@ for weights, each in pair(datasets[0], "ReLU", 0).items():
 # | tanh | permutations with signs | 0 | $2^n\,n!$ |
 # | GELU, ReLU6 | permutations | 0 | $n!$ |
 #
-# On drawn scenes tanh and GELU do not behave alike: training adds {glue:text}`gelu` points with GELU and
-# {glue:text}`tanh` with tanh ({numref}`fig-recorded-slopes`).
-# ReLU has {glue:text}`relu`, and no activation {glue:text}`none`.
-# At all three recorded quantiles the interval of ReLU lies above 0, and that of no activation contains 0
+# On drawn scenes training adds {glue:text}`gelu` points with GELU, {glue:text}`relu` with ReLU
+# and {glue:text}`none` without an activation ({numref}`fig-recorded-slopes`).
+# At all three quantiles the intervals of ReLU and GELU lie above 0, and that of no activation contains 0
 # ({ref}`ex-quantile`).
-# On street scenes only tanh shows an effect, {glue:text}`tanh-street`, so the two data sets disagree.
-# An activation that keeps the axes can make them special; whether the size of its group matters, we do not know.
+# tanh has {glue:text}`tanh`, with the caution below.
+# On street scenes the intervals are wide: ReLU has {glue:text}`relu-street`,
+# and only that of tanh excludes 0, at this quantile alone.
+# Whether the activation or the size of its group makes the axes special, these networks do not decide.
 
 # %% tags=["remove-input"] figure="fig-recorded-slopes"
 story.by_group()
 
 # %% [markdown]
 # :::{admonition} A caution about tanh
-# :class: dropdown
+# :class: warning
+# Under a rotation the IoU of untrained networks with tanh *rises* by {glue:text}`tanh-rise:.1f` points on drawn scenes.
+# That of trained ones rises by {glue:text}`tanh-trained-rise:.1f`, so their own basis is not special here.
 # tanh squeezes large values together just below 1.
-# After upsampling, few pixels may then exceed a unit's level, and a unit that selects less has a lower ceiling.
-# A rotation mixes units, so that more pixels exceed the level again: with tanh the IoU of an untrained network
-# *rises* by {glue:text}`tanh-rise:.1f` points.
-# The subtraction removes this effect only if the trained and the untrained network saturate alike.
+# After upsampling, few pixels may then exceed a unit's level; a rotation mixes units, and more may exceed it again.
 # :::
 #
 # (sec-inside)=
 # **Inside the block.**
-# *Training makes the basis special at every layer of the network with ReLU.
-# In the network without ReLU on its output, training makes it special only after the ReLU inside the block*
-# ({numref}`fig-inside`).
+# *On drawn scenes training adds to the cost of a rotation at every layer of the network with ReLU.
+# Without ReLU on the output it adds only after the ReLU inside the block* ({numref}`fig-inside`).
+# On street scenes one of these four intervals lies above 0, that of the convolution of the network with ReLU.
 # The figure has the output of the block, what comes out of the activation inside,
 # and the convolution after it, whose output is added to the shortcut.
 # In the network with ReLU, the ReLU acts on the sum of this convolution and the shortcut.
@@ -440,11 +448,10 @@ story.inside_the_block()
 # On drawn scenes we cannot tell: training changes the slope of the share of units above chance
 # by {glue:text}`figure-19`.
 #
-# *It is more than area.*
-# If masks of other images gave the same best IoU, it would measure areas and not concepts.
-# By definition, 5 percent of the units exceed the level of chance with masks of other images.
-# With the true masks, in the recorded networks with ReLU, {glue:text}`true-masks:.0f` % do on drawn scenes
-# and {glue:text}`true-street:.0f` % on CamVid, where frames resemble each other.
+# *It is more than the area of a concept.*
+# With the true masks {glue:text}`true-masks:.0f` % of the units of the recorded networks with ReLU exceed the level
+# of chance on drawn scenes, and {glue:text}`true-street:.0f` % on CamVid, where frames resemble each other.
+# This does not control how many pixels a unit selects, which may differ between bases.
 
 # %% [markdown]
 # ## Run it yourself
@@ -562,10 +569,10 @@ for name, each in {"before": mine, "after": after}.items():
 # * - rotations
 #   - Gram–Schmidt, said to be uniform on $SO(n)$
 #   - Haar measure on $SO(n)$; five a layer
-#   - half of the printed draws are no rotations
+#   - the printed recipe gives no rotation in half of its draws; the authors' code does
 # * - size of the run
 #   - all blocks
-#   - the last block of the five deepest stages, 120 of 233 frames, at most 256 units a layer
+#   - the last block of the five deepest stages, 120 of 233 frames at 180 × 240, at most 256 units a layer
 #   - wider intervals
 # :::
 #
@@ -672,21 +679,18 @@ forest(two, "q", "points", panels="kind", xlabel=story.ADDED)
 # :::{exercise}
 # :label: ex-open-depth
 # *Open.*
-# After the second ReLU6 of the two deepest stages a random basis is more interpretable
-# than the own one ({numref}`fig-depth`).
-# That ReLU6 follows a convolution that treats each channel by itself.
-# Does it select positions rather than concepts there?
-# Propose a measurement that tells the two apart.
+# After the second ReLU6 of the two deepest stages the IoU rises under a rotation ({numref}`fig-depth`).
+# How many units select no pixel there, in the own basis and in a random one?
+# Choose levels that give every unit the same number of pixels: does the IoU still rise?
 # :::
 #
 # ## Summary
 #
-# - In three networks trained on ImageNet units lose a quarter of their IoU after the first ReLU6 of a block,
+# - After the first ReLU6 of three networks trained on ImageNet the IoU falls by a quarter under a rotation,
 #   {glue:text}`first-gap` points more than at the linear output.
-#   What training adds is larger by {glue:text}`first-added`: not established.
-# - After the second ReLU6 of the two deepest stages a random basis is more interpretable.
-#   In small networks the sizes of the groups do not order four activations;
-#   six networks of each kind do not decide more.
+#   The selected area is not controlled, so this need not be a loss of concepts.
+# - In small networks we cannot say whether the size of the group matters: six of each kind are too few,
+#   and with tanh the IoU rises under a rotation, in trained networks as well.
 # - Untrained networks change too, most of all with tanh: compare a trained network with them.
 # - Dissection asks which concept a unit's strongest activations select; an IoU is bounded by sizes,
 #   {prf:ref}`prop-ceiling`.

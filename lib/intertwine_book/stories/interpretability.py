@@ -116,9 +116,9 @@ def at_outputs() -> pd.DataFrame:
     return small_slopes().query("layer == 'output' and quantile == 0.02")
 
 
-def inside() -> pd.DataFrame:
-    """The same at three layers of a block, on drawn scenes, for the paper's kinds of network."""
-    return small_slopes().query("dataset == 'concepts' and quantile == 0.02 and kind in @FIGURE_3_NETWORKS")
+def inside(dataset: str = "concepts") -> pd.DataFrame:
+    """The same at three layers of a block, on drawn or street scenes, for the paper's kinds of network."""
+    return small_slopes().query("dataset == @dataset and quantile == 0.02 and kind in @FIGURE_3_NETWORKS")
 
 
 def figure_19() -> pd.Series:
@@ -134,9 +134,9 @@ def true_masks() -> pd.Series:
     return 100 * table.groupby("dataset")["above_null"].mean()
 
 
-def tanh_rises() -> pd.Series:
-    """By how many points the IoU of an untrained network with tanh rises up to a random basis."""
-    return 100 * at_outputs().query("dataset == 'concepts' and kind == 'tanh'")["untrained"]
+def tanh_rises() -> pd.DataFrame:
+    """By how many points the IoU of networks with tanh rises up to a random basis, trained and untrained."""
+    return 100 * at_outputs().query("dataset == 'concepts' and kind == 'tanh'")[["trained", "untrained"]]
 
 
 # figures
@@ -237,7 +237,7 @@ def _of_groups() -> dict[str, str]:
     points = at_outputs().set_index(["dataset", "kind"])["points"]
     kinds = {"relu": "ReLU", "gelu": "GELU", "tanh": "tanh", "none": "no ReLU"}
     told = {name: said(points["concepts", kind]) for name, kind in kinds.items()}
-    return told | {"tanh-street": said(points["camvid", "tanh"])}
+    return told | {"relu-street": said(points["camvid", "ReLU"])}
 
 
 def _of_insides() -> dict[str, str]:
@@ -255,4 +255,6 @@ def ends_of_unclear(table: pd.DataFrame) -> tuple[float, float]:
 def _of_chance() -> dict[str, float]:
     drawn, masks = record("ceilings").query("dataset == 'concepts'"), true_masks()
     told = {"true-masks": masks["concepts"], "true-street": masks["camvid"]}
-    return told | {"never": float((~drawn["can_count"]).sum()), "tanh-rise": tanh_rises().mean()}
+    rise = tanh_rises().mean()
+    told |= {"tanh-rise": rise["untrained"], "tanh-trained-rise": rise["trained"]}
+    return told | {"never": float((~drawn["can_count"]).sum())}
