@@ -155,7 +155,7 @@ def fits(axis: Axes) -> None:
 
 
 def index(axis: Axes) -> None:
-    """CKA stays 1 after a rotation of one layer's activations, accuracy does not; dots are rotations."""
+    """CKA stays 1 after an orthogonal matrix on activations, accuracy does not; dots are draws."""
     found = similarity_and_function.record("section_6_4").query("group == 'orthogonal'")
     shown = {"CKA × 100": 100 * found["cka"], "accuracy\nbefore, %": found["base_accuracy"]}
     shown["accuracy\nafter, %"] = found["accuracy"]

@@ -13,6 +13,7 @@ from intertwine_book.figures.scatter import scatter
 from intertwine_book.figures.similarity_and_function import STACKED, accuracy_and_cka
 from intertwine_book.figures.style import COLOURS
 from intertwine_book.results import on_record
+from intertwine_book.stories.interpretability import said
 from intertwine_book.stories.told import span
 
 record = partial(on_record, "04b_similarity_and_function")
@@ -33,7 +34,7 @@ PRINTED_CKA = {"tiny": (0.883, 0.050), "deep": (0.922, 0.098)}
 
 def stitches() -> pd.DataFrame:
     """Every recorded stitch at layer 3: columns way, cka and accuracy."""
-    groups = {"orthogonal": "rotations", "G_ReLU": "elements of $G_{ReLU}$"}
+    groups = {"orthogonal": "orthogonal", "G_ReLU": "elements of $G_{ReLU}$"}
     tables = [record("section_6_4").rename(columns={"group": "way"}).replace({"way": groups})]
     tables.append(last().query("weight > 0").assign(way="trained to lower CKA"))
     tuned = record("curves_3").groupby("pair", as_index=False).last()
@@ -61,9 +62,10 @@ def last() -> pd.DataFrame:
     return record("curves_4").groupby(["weight", "pair"], as_index=False).last()
 
 
-def cost() -> pd.Series:
-    """By how many points a pressed network ends below its control, by network."""
-    accuracy = last().pivot(index="pair", columns="weight", values="accuracy")
+def cost(epoch: int = 12) -> pd.Series:
+    """By how many points a pressed network is below its control after an epoch, the last one, by network."""
+    then = record("curves_4").query("epoch == @epoch")
+    accuracy = then.pivot(index="pair", columns="weight", values="accuracy")
     return accuracy[0.0] - accuracy[2.0]
 
 
@@ -100,7 +102,7 @@ def mean_of_pairs() -> pd.DataFrame:
 def no_relation() -> Figure:
     """Accuracy of every stitch at layer 3 against its CKA."""
     places = {
-        "rotations": (1.065, 6.0, "orange"),
+        "orthogonal": (1.075, 6.0, "orange"),
         "permutations": (1.08, 17.0, "sky"),
         "elements of $G_{ReLU}$": (0.74, 17.0, "blue"),
         "trained for CKA": (0.89, 27.0, "pink"),
@@ -206,18 +208,19 @@ def _of_experiment_3() -> dict[str, Any]:
     }
 
 
-def _of_experiment_4() -> dict[str, float]:
-    third = by_epoch().loc[3]
-    early = {"early-cka": third["cka", 2.0], "early-cost": third["accuracy", 0.0] - third["accuracy", 2.0]}
-    return span(cost=cost()) | early
+def _of_experiment_4() -> dict[str, Any]:
+    early = {"early-cka": by_epoch().loc[3]["cka", 2.0], "early-cost": said(cost(epoch=3))}
+    return span(cost=cost(), beyond=record("experiment_4")["beyond_control"]) | early
 
 
 def _of_measures() -> dict[str, float]:
     shares = 100 * record("specificity").groupby("measure")["found"].mean()
     measures = ("cka", "cca", "grelu cka", "procrustes")
     named = {f"found-{measure.replace(' ', '-')}": shares[measure] for measure in measures}
-    probe = record("sensitivity").query("kept == 0.25").groupby("network")["lost"].mean().mean()
-    return named | {"found-cca-16": finds("cca_16"), "probe": probe}
+    taken = record("sensitivity")
+    probe = taken.query("kept == 0.25").groupby("network")["lost"].mean().mean()
+    whole = taken.query("kept == 1").groupby("network")["accuracy"].mean().mean()
+    return named | {"found-cca-16": finds("cca_16"), "probe": probe, "probe-whole": whole}
 
 
 def _of_baseline() -> dict[str, float]:
