@@ -423,9 +423,9 @@ story.by_group()
 
 # %% [markdown]
 # :::{admonition} A caution about tanh
-# :class: warning
-# Under a rotation the IoU of untrained networks with tanh *rises* by {glue:text}`tanh-rise:.1f` points on drawn scenes.
-# That of trained ones rises by {glue:text}`tanh-trained-rise:.1f`, so their own basis is not special here.
+# On drawn scenes the IoU of untrained networks with tanh *rises* under a rotation,
+# by {glue:text}`tanh-rise:.1f` points.
+# That of trained ones rises by {glue:text}`tanh-trained-rise:.1f`: by this measure their own basis is not special.
 # tanh squeezes large values together just below 1.
 # After upsampling, few pixels may then exceed a unit's level; a rotation mixes units, and more may exceed it again.
 # :::
