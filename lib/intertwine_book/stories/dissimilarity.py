@@ -204,7 +204,7 @@ def _beside_nulls() -> dict[str, Any]:
         "narrow-group-gain": narrow.loc["G_ReLU"].max(),
     }
     as_started = record("untrained_as_started").set_index("layer")["grelu"]
-    for layer, ending in {6: "-6", 10: "-10", 14: ""}.items():
+    for layer, ending in {6: "-6", 14: ""}.items():
         found[f"gain-as-started{ending}"] = means()[CKA, "G_ReLU", TRAINED, layer] - as_started[layer]
     found |= span(room=1 - means()[CKA, "orthogonal", UNTRAINED], correlation=correlations())
     found["share-loss"] = -of_the_rest().min()
