@@ -165,7 +165,7 @@ def facts() -> dict[str, Any]:
     Example:
         >>> found = facts()
         >>> f"{found['null-low']:.2f} to {found['null-high']:.2f}"
-        '0.32 to 0.51'
+        '0.33 to 0.51'
     """
     return _settings() | _beside_nulls() | _statements() | _between()
 
