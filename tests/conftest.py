@@ -107,6 +107,7 @@ def tiny_book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Book:
     book = write_tiny_book(tmp_path / "tiny")
     monkeypatch.setenv("TINY_WORLD", str(tmp_path))
     monkeypatch.setenv("INTERTWINE_STEPS", "")  # a run sets it
+    monkeypatch.setenv("INTERTWINE_DATA", os.environ.get("INTERTWINE_DATA", ""))  # a command sets it
     monkeypatch.chdir(book.root)
     return book
 
@@ -142,6 +143,7 @@ def built_book(built_once: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
     world = shutil.copytree(built_once, tmp_path / "world")
     monkeypatch.setenv("TINY_WORLD", str(world))
+    monkeypatch.setenv("INTERTWINE_DATA", os.environ.get("INTERTWINE_DATA", ""))  # a command sets it
     monkeypatch.chdir(world / "tiny")
     return Book(world / "tiny")
 
