@@ -95,7 +95,9 @@ def found(axis: Axes) -> None:
     axis.text(1e3, -0.4, "hidden values", ha="right", color=COLOURS["orange"])
     axis.set_yticks(range(3), list(names.values()))
     axis.set_xscale("log")
-    axis.set(xlabel="change, relative", xlim=(1e-17, 1e4), ylim=(2.5, -0.8))
+    axis.set(
+        xlabel="change, relative", xlim=(1e-17, 1e4), xticks=[1e-16, 1e-12, 1e-8, 1e-4, 1], ylim=(2.5, -0.8)
+    )
 
 
 def stitches(axis: Axes) -> None:

@@ -23,8 +23,8 @@ KIND_COLOURS = {
     "rank 1": style.COLOURS["grey"],
     "G_ReLU": style.GROUP_COLOURS["G_ReLU"],
 }
-RELAXED = {"G_ReLU, random": style.GROUP_COLOURS["permutations"]}
-"""The paper's relaxation, which starts at random."""
+RELAXED = {"relaxation": style.GROUP_COLOURS["permutations"]}
+"""The paper's search of the group, with our epochs and frozen batch norm."""
 BY_LAYER = ("layer", "penalty", "stitch")  # columns: a place, a value, a colour
 CLOSED_FORMS = {"least squares": KIND_COLOURS["full"], "assignment": KIND_COLOURS["G_ReLU"]}
 RANKS = {name: colour for name, colour in KIND_COLOURS.items() if name.startswith("rank")}
