@@ -152,6 +152,9 @@ def test_six_networks_of_each_kind_do_not_tell_tanh_from_relu_at_every_quantile(
     assert (points.groupby("kind").size() == 6).all()
     low, high = interval(points["ReLU"] - points["tanh"])
     assert low < 0 < high
+    order = story.at_outputs().query("dataset == 'concepts'").groupby("kind")["points"].mean()
+    order = order[["GELU", "tanh", "ReLU"]]  # their groups grow in this order
+    assert not order.is_monotonic_increasing and not order.is_monotonic_decreasing
 
 
 def test_on_drawn_scenes_without_relu_on_the_output_training_adds_only_after_the_relu_inside_the_block():

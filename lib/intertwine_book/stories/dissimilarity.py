@@ -115,7 +115,7 @@ def gains(width: str = "width 64") -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def of_the_rest() -> pd.Series:
+def share_gains() -> pd.Series:
     """Trained minus untrained Procrustes, as shares of what lies between null and 1, by group and layer."""
     shares = []
     for name in ("table_2", "table_2_untrained"):
@@ -207,7 +207,7 @@ def _beside_nulls() -> dict[str, Any]:
     for layer, ending in {6: "-6", 14: ""}.items():
         found[f"gain-as-started{ending}"] = means()[CKA, "G_ReLU", TRAINED, layer] - as_started[layer]
     found |= span(room=1 - means()[CKA, "orthogonal", UNTRAINED], correlation=correlations())
-    found["share-loss"] = -of_the_rest().min()
+    found["share-loss"] = -share_gains().min()
     for name, what in {"linear-10": TRAINED, "linear-fresh-10": UNTRAINED}.items():
         found[name] = means()[CKA, "orthogonal", what, 10]
     return found
