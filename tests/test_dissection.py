@@ -18,6 +18,7 @@ from intertwine.dissection import (
     rotation_planes,
     top_quantile,
 )
+from intertwine.dissection.upsampling import enlarged
 from intertwine_book.data import scenes
 from intertwine_book.experiments.interpretability.against_rotation import (
     interpretability,
@@ -46,18 +47,19 @@ def weights(size, pixels):
     return rows
 
 
-def direct(maps, planes, quantile):
+def direct(maps, planes, quantile, equal_area=False):
     """Unit by unit, image by image, in exact arithmetic: intersections, unions, levels by the definition."""
     n, units, *small = maps.shape
     both = torch.zeros(units, planes.shape[1], dtype=torch.int64)
     either, levels = both.clone(), []
     down, along = (weights(a, b) for a, b in zip(small, planes.shape[2:], strict=True))
     for u in range(units):
-        numbers = sorted(maps[:, u].flatten().tolist(), reverse=True)
-        levels.append(numbers[int(quantile * len(numbers) + 1e-6)])
+        exact = [np.array([[Fraction(x) for x in row] for row in each[u].tolist()]) for each in maps]
+        large = [down @ each @ along.T for each in exact]
+        numbers = np.sort(np.concatenate(large if equal_area else exact, axis=None))[::-1]
+        levels.append(float(numbers[int(quantile * len(numbers) + 1e-6)]))
         for k in range(n):
-            exact = np.array([[Fraction(x) for x in row] for row in maps[k, u].tolist()])
-            on = torch.from_numpy((down @ exact @ along.T > Fraction(levels[-1])).astype(bool))
+            on = torch.from_numpy((large[k] > numbers[int(quantile * len(numbers) + 1e-6)]).astype(bool))
             both[u] += (on & planes[k]).sum((1, 2))
             either[u] += (on | planes[k]).sum((1, 2))
     return both, either, torch.tensor(levels)
@@ -72,18 +74,34 @@ def direct(maps, planes, quantile):
     st.tuples(st.integers(1, 17), st.integers(1, 17)),
     st.sampled_from([0.005, 0.1, 0.29, 0.6]),
     st.sampled_from(["normal", "relu", "few values"]),
+    st.booleans(),
     st.integers(0, 999),
 )
-def test_dissect_agrees_exactly_with_the_definition(n, units, concepts, small, large, q, kind, seed):
+def test_dissect_agrees_exactly_with_the_definition(n, units, concepts, small, large, q, kind, area, seed):
     maps, planes = draw(n, units, concepts, small, large, seed)
     maps = {"normal": maps, "relu": maps.relu(), "few values": maps.round()}[kind]
-    found = dissect(maps, planes, quantile=q)
-    both, either, levels = direct(maps, planes, q)
-    assert torch.equal(found.levels, levels)
+    found = dissect(maps, planes, quantile=q, equal_area=area)
+    both, either, levels = direct(maps, planes, q, area)
+    assert torch.equal(found.levels, levels.float())
     assert torch.equal(found.both, both)
     expected = torch.where(either > 0, both.double() / either.clamp(min=1), 0.0)
     assert torch.equal(found.iou, expected)
     assert found.pixels == planes[:, 0].numel()
+
+
+def test_upsampling_to_every_third_pixel_is_every_third_of_the_upsampled():
+    maps, _ = draw(3, 2, 1, (5, 4), (1, 1), seed=11)
+    large = enlarged(maps, 18, 24) / (4 * 18 * 24)
+    torch.testing.assert_close(enlarged(maps, 6, 8) / (4 * 6 * 8), large[..., 1::3, 1::3])
+
+
+def test_units_of_equal_area_select_as_many_pixels_whatever_their_maps_are():
+    maps, planes = draw(30, 4, 4, (4, 5), (21, 16), seed=7)
+    sharp = maps.exp() ** torch.tensor([0.1, 1, 3, 9])[:, None, None]  # the sharper, the narrower the peaks
+    found, usual = (dissect(sharp, planes, quantile=0.02, equal_area=each) for each in (True, False))
+    # at a border some pixels have equal values
+    assert ((found.selected - found.pixels * 0.02).abs() <= 6).all()
+    assert (usual.selected.diff() < 0).all() and usual.selected[-1] < 0.5 * found.selected[-1]
 
 
 def test_upsampling_is_torch_s():
@@ -91,6 +109,7 @@ def test_upsampling_is_torch_s():
     ours = np.einsum("yi,nuij,xj->nuyx", weights(5, 13), maps.double().numpy(), weights(4, 9))
     theirs = F.interpolate(maps.double(), size=(13, 9), mode="bilinear", align_corners=False)
     assert np.allclose(ours.astype(float), theirs.numpy(), atol=1e-12)
+    assert np.allclose(enlarged(maps, 13, 9) / (4 * 13 * 9), theirs.numpy(), atol=1e-12)
 
 
 def test_a_unit_that_is_a_mask_is_found_with_iou_1():

@@ -119,8 +119,13 @@ def test_a_network_of_imagenet_is_dissected_behind_its_activations_and_at_its_ou
     assert table["layer"].tolist() == [layer for layer in imagenet.LAYER_ENDINGS for _ in (0, 1)]
     assert table["units"].tolist() == [144] * 4 + [24] * 2
     first = activations(network, ["block3.relu1"], drawn.images)["block3.relu1"]
-    own = dissect(first, masked.masks, quantile=0.1).best.mean().item()
-    assert table["mean_iou"][0] == pytest.approx(own, abs=1e-6)
+    own = dissect(first, masked.masks, quantile=0.1)
+    assert table["mean_iou"][0] == pytest.approx(own.best.mean().item(), abs=1e-6)
+    assert table["area"][0] == pytest.approx(own.units()["share"].mean(), abs=1e-6)
+    fixed = imagenet.dissected(masked, network, block=3, seed=0, **asked, equal_area=True)
+    # in the own basis values are equal behind ReLU6, and a unit selects less
+    assert (fixed["area"] <= 0.1).all() and (fixed.query("alpha == 1")["area"] > 0.0999).all()
+    assert (table["area"] < 0.099).any()
     for number, ends in enumerate(imagenet.STAGE_ENDS):
         blocks = dict(models.efficientnet_lite(number, pretrained=False).named_children())
         last = [k for k in range(2, 22) if f"block{k}" in blocks]

@@ -11,12 +11,13 @@ from torch import Tensor
 
 from intertwine.data import Masks
 from intertwine.dissection.rotation import ORTHOGONAL_TOLERANCE, off_orthogonal
-from intertwine.dissection.upsampling import StretchedAxis, stretched
+from intertwine.dissection.upsampling import StretchedAxis, enlarged, stretched
 from intertwine.features import check_tensor
 
 Units = Float[Tensor, "n units h w"] | Callable[[], Iterable[Float[Tensor, "_ units h w"]]]
 IMAGES = 50  # at a time, at most
 PIXELS_AT_ONCE = 2**18  # pixels at a time on a CPU, where larger parts wait for memory
+ENLARGED_AT_ONCE = 2**24  # pixels of all units, 128 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +96,7 @@ def dissect(
     quantile: float = 0.005,
     iou: float = 0.04,
     rotation: Float[Tensor, "k k"] | None = None,
+    equal_area: bool = False,
 ) -> Dissection:
     """The overlap of every unit's selected pixels with every concept, over all images together.
 
@@ -122,6 +124,9 @@ def dissect(
         iou: the threshold, 0.04 in the paper, above which it calls a unit interpretable.
         rotation: an orthogonal Q turns the units into Q times the units at every position; the network is not
             run again.
+        equal_area: the level is what a share `quantile` of the *pixels* exceeds, so that all units select as
+            many (fewer where numbers are equal). With the paper's level a unit whose peaks are narrower than
+            the grid of its map selects fewer. Slower, since every pixel is computed.
 
     Returns:
         Counts of pixels, with the `iou` of every unit and concept, and `units()`, a table with a row for each
@@ -134,7 +139,8 @@ def dissect(
         ValueError: units that are no maps or not finite, or masks or a rotation that do not fit them.
     """
     one = [masks if isinstance(masks, Masks) else Masks.of(masks)]
-    return dissect_each(units, one, quantile=quantile, iou=iou, rotation=rotation)[0]
+    asked = {"quantile": quantile, "iou": iou, "rotation": rotation, "equal_area": equal_area}
+    return dissect_each(units, one, **asked)[0]
 
 
 def dissect_each(
@@ -144,6 +150,7 @@ def dissect_each(
     quantile: float = 0.005,
     iou: float = 0.04,
     rotation: Float[Tensor, "k k"] | None = None,
+    equal_area: bool = False,
 ) -> list[Dissection]:
     """`dissect` for several masks of one size, such as true ones and shuffled ones, in little more time.
 
@@ -187,7 +194,18 @@ def dissect_each(
             if len(batch):
                 yield batch
 
-    levels = top_quantile(stream(), quantile, n)
+    def at_pixels() -> Iterator[Tensor]:
+        for batch in stream():
+            few = ENLARGED_AT_ONCE // (batch.shape[1] * height * width)
+            yield from (enlarged(part, height, width) for part in batch.split(max(1, few)))
+
+    if equal_area:
+        sums = top_quantile(at_pixels(), quantile, n)
+        levels = (sums / (4 * height * width)).float()
+        rest = sums - 4 * height * width * levels.double()
+    else:
+        levels = top_quantile(stream(), quantile, n)
+        rest = torch.zeros_like(levels, dtype=torch.float64)
     ends = [len(masks.table) for masks in several]
     counts = [torch.zeros(len(levels), end + 1, dtype=torch.int64, device=levels.device) for end in ends]
     start = 0
@@ -197,7 +215,7 @@ def dissect_each(
         few = PIXELS_AT_ONCE / (max(quantile * height * width, 4) * len(levels))
         for part in batch.split(max(1, min(IMAGES, int(few))) if batch.device.type == "cpu" else IMAGES):
             codes = [masks.codes[start : start + len(part)].to(batch.device) for masks in several]
-            found = _selected(part, levels, codes, ends, vertical, horizontal)
+            found = _selected(part, levels, rest, codes, ends, vertical, horizontal)
             counts = [total + more for total, more in zip(counts, found, strict=True)]
             start += len(part)
     made = []
@@ -246,18 +264,23 @@ def top_quantile(
 def _selected(
     maps: Tensor,
     levels: Tensor,
+    rest: Tensor,
     several: list[Tensor],
     ends: list[int],
     vertical: StretchedAxis,
     horizontal: StretchedAxis,
 ) -> Iterator[Int[Tensor, "units codes"]]:
-    """For each of several masks the pixels of each code that every unit selects; the last code is padding."""
-    above = maps > levels[:, None, None]
+    """For each of several masks the pixels of each code that every unit selects; the last code is padding.
+
+    A pixel is a sum with whole weights. Each level, as often as they add up to, and its `rest` is the bound.
+    """
+    least = rest / (vertical.total * horizontal.total)
+    above = maps.double() - levels.double()[:, None, None] > least[:, None, None]
     rows = above[:, :, vertical.low] | above[:, :, vertical.high]
     b, u, i, j = (rows[..., horizontal.low] | rows[..., horizontal.high]).nonzero(as_tuple=True)
 
     def corner(y: Tensor, x: Tensor) -> Tensor:
-        return (maps[b, u, y[i], x[j]].double() - levels[u].double())[:, None]  # above the level is above 0
+        return (maps[b, u, y[i], x[j]].double() - levels[u].double())[:, None]
 
     # along the upper and the lower edge of each cell, then between them: no weight is below 0, so that no
     # pixel is above where no end is, and all are whole numbers, so that nothing is rounded
@@ -266,7 +289,7 @@ def _selected(
         corner(y, horizontal.low) * (horizontal.total - t) + corner(y, horizontal.high) * t
         for y in (vertical.low, vertical.high)
     )
-    inside = (upper[:, None] * (vertical.total - s)).addcmul_(lower[:, None], s) > 0
+    inside = (upper[:, None] * (vertical.total - s)).addcmul_(lower[:, None], s) > rest[u][:, None, None]
     for codes, end in zip(several, ends, strict=True):
         # a margin of pixels that belong to no image, for cells that have fewer pixels than others
         codes = torch.nn.functional.pad(codes.int(), (0, 1, 0, 1), value=end)

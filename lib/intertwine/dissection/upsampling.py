@@ -1,4 +1,4 @@
-"""Bilinear upsampling cell by cell: the pixels between four neighbours of a map, and their weights."""
+"""Bilinear upsampling: cell by cell, the pixels between four neighbours and their weights, or whole maps."""
 
 from functools import cache
 from typing import NamedTuple
@@ -39,3 +39,26 @@ def stretched(size: int, pixels: int, device: torch.device | str = "cpu") -> Str
     weights[cell, nth] = (place % (2 * pixels)).double()
     ends = torch.arange(size + 1, device=device)
     return StretchedAxis((ends - 1).clamp(min=0), ends.clamp(max=size - 1), members, weights, 2 * pixels)
+
+
+def enlarged(
+    maps: Float[Tensor, "n units h w"], height: int, width: int
+) -> Float[Tensor, "n units height width"]:
+    """The maps at every pixel, times 4·height·width: sums with whole weights, in float64, without rounding.
+
+    Example:
+        >>> enlarged(torch.tensor([[[[0.0, 1.0]]]]), 1, 4) / 16
+        tensor([[[[0.0000, 0.2500, 0.7500, 1.0000]]]], dtype=torch.float64)
+    """
+    sides = zip(maps.shape[2:], (height, width), strict=True)
+    down, along = (_weights(size, pixels, maps.device) for size, pixels in sides)
+    return down @ maps.double() @ along.T
+
+
+def _weights(size: int, pixels: int, device: torch.device) -> Float[Tensor, "pixels size"]:
+    """Of each number in each pixel; a row adds up to 2·pixels."""
+    axis = stretched(size, pixels, device)
+    made = axis.weights.new_zeros(pixels + 1, size)  # one more, where cells have fewer pixels
+    for ends, given in ((axis.low, axis.total - axis.weights), (axis.high, axis.weights)):
+        made.index_put_((axis.pixels, ends[:, None].expand_as(axis.pixels)), given, accumulate=True)
+    return made[:-1]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,18 +26,20 @@ def sweep(
     alphas: Sequence[float],
     *,
     quantiles: Sequence[float] = (0.005,),
+    equal_area: bool = False,
 ) -> list[pd.DataFrame]:
     """Dissect the units in the bases Qᵅ, for rotations Q and angles α; the network is not run again.
 
-    The units are those of `dissect`; the several masks are such as true ones and shuffled ones. For each of
-    them, a row for each quantile, rotation, alpha and unit, with its best concept and its iou.
+    The units, and `equal_area`, are those of `dissect`; the several masks are such as true ones and shuffled
+    ones. For each of them, a row for each quantile, rotation, alpha and unit, with its best concept, its iou
+    and the share of the pixels that it selects.
     """
 
     @cache  # α = 0 is computed once for all rotations
     def best(quantile: float, k: int | None, alpha: float) -> list[pd.DataFrame]:
         Q = None if k is None else paths[k].power(alpha)
-        found = dissect_each(units, several, quantile=quantile, rotation=Q)
-        return [each.units()[["unit", "concept", "iou"]] for each in found]
+        found = dissect_each(units, several, quantile=quantile, rotation=Q, equal_area=equal_area)
+        return [each.units()[["unit", "concept", "iou", "share"]] for each in found]
 
     paths, tables = [rotation_planes(Q) for Q in rotations], []
     for quantile, k, alpha in product(quantiles, range(len(paths)), alphas):
@@ -60,6 +63,7 @@ def interpretability(
     rotations: int = 5,
     alphas: Sequence[float] = (0.0, 0.25, 0.5, 0.75, 1.0),
     quantiles: Sequence[float] = (0.005,),
+    equal_area: bool = False,
 ) -> Iterator[Row]:
     """How interpretable a layer is in bases further and further from its own, by several statistics.
 
@@ -67,19 +71,22 @@ def interpretability(
     quantile, rotation and alpha: mean_iou (over units, of the best IoU), above_null (the share of units above
     `null_threshold`, calibrated on the masks of other images over all bases of the same layer), above_0.04
     and so on (shares of units above fixed thresholds), detectors (different best concepts of the units above
-    the null), null (that threshold).
+    the null), null (that threshold), area (the mean share of the pixels that a unit selects), empty (the
+    share of units that select none).
     """
     generator = torch.Generator().manual_seed(seed)
     turns = [haar_rotation(width, generator).to(masks.codes.device) for _ in range(rotations)]
     both = [masks, masks.shuffled(generator)]
-    found, by_chance = sweep(units, both, turns, alphas, quantiles=quantiles)
+    asked: dict[str, Any] = {"quantiles": quantiles, "equal_area": equal_area}
+    found, by_chance = sweep(units, both, turns, alphas, **asked)
     null = null_threshold(by_chance)
     for (quantile, k, alpha), each in found.groupby(["quantile", "rotation", "alpha"], sort=False):
         over = each["iou"] > null[quantile]
         row = {"quantile": quantile, "rotation": k, "alpha": alpha}
         row |= {"mean_iou": each["iou"].mean(), "above_null": over.mean()}
         row |= {f"above_{level:g}": (each["iou"] > level).mean() for level in THRESHOLDS}
-        yield row | {"detectors": each.loc[over, "concept"].nunique(), "null": null[quantile]}
+        row |= {"detectors": each.loc[over, "concept"].nunique(), "null": null[quantile]}
+        yield row | {"area": each["share"].mean(), "empty": (each["share"] == 0).mean()}
 
 
 def slopes(table: pd.DataFrame, by: Sequence[str], values: Sequence[str]) -> pd.DataFrame:

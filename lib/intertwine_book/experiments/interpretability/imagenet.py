@@ -1,6 +1,7 @@
 """Figure 3 on networks trained on ImageNet: EfficientNet-Lite, behind ReLU6 and at linear outputs."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -64,6 +65,7 @@ def dissected(
     rotations: int,
     alphas: Sequence[float],
     quantiles: Sequence[float],
+    equal_area: bool = False,
 ) -> pd.DataFrame:
     """One block at its `LAYER_ENDINGS`: a row for each layer, quantile and α, with means over rotations.
 
@@ -73,6 +75,7 @@ def dissected(
     begin = network[: [*dict(network.named_children())].index(f"block{block}") + 1]
     found, tables = activations(begin, [*layers.values()], masked.data.images, batch_size=10), []
     asked: dict[str, Any] = {"rotations": rotations, "alphas": alphas, "quantiles": quantiles, "seed": seed}
+    asked["equal_area"] = equal_area
     for layer, name in layers.items():
         units = found.pop(name)
         draw = torch.randperm(units.shape[1], generator=torch.Generator().manual_seed(seed))
@@ -81,6 +84,37 @@ def dissected(
         means = table.drop(columns="rotation").groupby(["quantile", "alpha"], as_index=False).mean()
         tables.append(means.assign(layer=layer, units=units.shape[1]))
     return pd.concat(tables, ignore_index=True).round(6)
+
+
+def every_third_pixel(masked: Segmented) -> Segmented:
+    """The same images, with masks of the pixels in the middle of each 3 × 3: maps upsampled to them agree.
+
+    Example:
+        >>> from intertwine_book.data import scenes
+        >>> masked = scenes(2, seed=0, device="cpu")
+        >>> masked.masks.codes.shape, every_third_pixel(masked).masks.codes.shape
+        (torch.Size([2, 32, 32]), torch.Size([2, 11, 11]))
+    """
+    return Segmented(masked.data, replace(masked.masks, codes=masked.masks.codes[:, 1::3, 1::3]))
+
+
+def areas(run: Run) -> pd.DataFrame:
+    """Own and random bases with the level of the map and with that of the pixels, which fixes the area."""
+    limit, rotations = (run.parameters[name] for name in ("lite_frames", "lite_rotations"))
+    blocks = cases(run.parameters["lite_networks"])
+
+    def one(network: int, block: int, weights: str, equal_area: bool) -> pd.DataFrame:
+        asked: dict[str, Any] = {"block": block, "seed": 1000 * network + block, "rotations": rotations}
+        asked |= {"alphas": [0.0, 1.0], "quantiles": [0.005], "equal_area": equal_area}
+        return dissected(every_third_pixel(frames("test", limit)), lite(network, weights), **asked)
+
+    return run.steps(
+        "imagenet_areas",
+        [block | {"equal_area": each} for block in blocks for each in (True, False)],
+        one,
+        uses=["lite_frames", "lite_rotations"],
+        data=frames("test", limit).data,
+    )
 
 
 def write(run: Run) -> None:
