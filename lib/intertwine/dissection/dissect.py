@@ -139,8 +139,7 @@ def dissect(
         ValueError: units that are no maps or not finite, or masks or a rotation that do not fit them.
     """
     one = [masks if isinstance(masks, Masks) else Masks.of(masks)]
-    asked = {"quantile": quantile, "iou": iou, "rotation": rotation, "equal_area": equal_area}
-    return dissect_each(units, one, **asked)[0]
+    return dissect_each(units, one, quantile=quantile, iou=iou, rotation=rotation, equal_area=equal_area)[0]
 
 
 def dissect_each(
