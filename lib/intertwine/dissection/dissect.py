@@ -11,7 +11,8 @@ from torch import Tensor
 
 from intertwine.data import Masks
 from intertwine.dissection.rotation import ORTHOGONAL_TOLERANCE, off_orthogonal
-from intertwine.dissection.upsampling import StretchedAxis, enlarged, stretched
+from intertwine.dissection.selection import selected
+from intertwine.dissection.upsampling import enlarged, stretched
 from intertwine.features import check_tensor
 
 Units = Float[Tensor, "n units h w"] | Callable[[], Iterable[Float[Tensor, "_ units h w"]]]
@@ -125,8 +126,8 @@ def dissect(
         rotation: an orthogonal Q turns the units into Q times the units at every position; the network is not
             run again.
         equal_area: the level is what a share `quantile` of the *pixels* exceeds, so that all units select as
-            many (fewer where numbers are equal). With the paper's level a unit whose peaks are narrower than
-            the grid of its map selects fewer. Slower, since every pixel is computed.
+            many (fewer where numbers are equal). With the paper's level they do not: a number far above it
+            selects many pixels around it, and one just above it few. Slower, as every pixel is computed.
 
     Returns:
         Counts of pixels, with the `iou` of every unit and concept, and `units()`, a table with a row for each
@@ -214,7 +215,7 @@ def dissect_each(
         few = PIXELS_AT_ONCE / (max(quantile * height * width, 4) * len(levels))
         for part in batch.split(max(1, min(IMAGES, int(few))) if batch.device.type == "cpu" else IMAGES):
             codes = [masks.codes[start : start + len(part)].to(batch.device) for masks in several]
-            found = _selected(part, levels, rest, codes, ends, vertical, horizontal)
+            found = selected(part, levels, rest, codes, ends, vertical, horizontal)
             counts = [total + more for total, more in zip(counts, found, strict=True)]
             start += len(part)
     made = []
@@ -258,43 +259,3 @@ def top_quantile(
             f"Expected activations of the {images} images that the masks are of, was given those of {seen}."
         )
     return best[:, -1]
-
-
-def _selected(
-    maps: Tensor,
-    levels: Tensor,
-    rest: Tensor,
-    several: list[Tensor],
-    ends: list[int],
-    vertical: StretchedAxis,
-    horizontal: StretchedAxis,
-) -> Iterator[Int[Tensor, "units codes"]]:
-    """For each of several masks the pixels of each code that every unit selects; the last code is padding.
-
-    A pixel is a sum with whole weights. Each level, as often as they add up to, and its `rest` is the bound.
-    """
-    least = rest / (vertical.total * horizontal.total)
-    above = maps.double() - levels.double()[:, None, None] > least[:, None, None]
-    rows = above[:, :, vertical.low] | above[:, :, vertical.high]
-    b, u, i, j = (rows[..., horizontal.low] | rows[..., horizontal.high]).nonzero(as_tuple=True)
-
-    def corner(y: Tensor, x: Tensor) -> Tensor:
-        return (maps[b, u, y[i], x[j]].double() - levels[u].double())[:, None]
-
-    # along the upper and the lower edge of each cell, then between them: no weight is below 0, so that no
-    # pixel is above where no end is, and all are whole numbers, so that nothing is rounded
-    t, s = horizontal.weights[j], vertical.weights[i][:, :, None]
-    upper, lower = (
-        corner(y, horizontal.low) * (horizontal.total - t) + corner(y, horizontal.high) * t
-        for y in (vertical.low, vertical.high)
-    )
-    inside = (upper[:, None] * (vertical.total - s)).addcmul_(lower[:, None], s) > rest[u][:, None, None]
-    for codes, end in zip(several, ends, strict=True):
-        # a margin of pixels that belong to no image, for cells that have fewer pixels than others
-        codes = torch.nn.functional.pad(codes.int(), (0, 1, 0, 1), value=end)
-        cells = codes[:, vertical.pixels[:, None, :, None], horizontal.pixels[None, :, None, :]]
-        place = (b * cells.shape[1] + i) * cells.shape[2] + j
-        # one histogram for all units: unit u has the codes from u(end + 1) on
-        keys = cells.flatten(0, 2).index_select(0, place) + ((end + 1) * u.int())[:, None, None]
-        keys = torch.where(inside, keys, end)  # one test of all is faster than a list of the true ones
-        yield torch.bincount(keys.flatten(), minlength=len(levels) * (end + 1)).view(len(levels), end + 1)
