@@ -172,8 +172,8 @@ networks = {}
 for name in ("relu", "tanh", "gelu", "abs", "identity"):
     spec = zoo.Spec("myrtle", digits, recipe, shape | {"activation": name})
     seeds = range(seed, seed + (baselines if name == "relu" else 1))
-    found = zoo.get(spec, seeds, device=device)
-    networks[name] = [each.network for each in found]
+    trained = zoo.get(spec, seeds, device=device)
+    networks[name] = [each.network for each in trained]
 f = copy.deepcopy(networks["relu"][0]).double().eval()
 images = digits.images[:fit_images]
 seen, answers = test.images[:test_images], test.labels[:test_images]
@@ -243,7 +243,7 @@ story.activations()
 # So we add a *control*: the identity for $A$, with the same finetuning.
 
 # %%
-g, layer = networks["relu"][0], "conv2"
+g = networks["relu"][0]
 n, W, b = g.conv2.out_channels, g.conv2.weight.data, g.conv2.bias.data
 A = sanity.draw("orthogonal", n, run.generator()).to(W)
 moved = copy.deepcopy(g)
@@ -252,8 +252,8 @@ moved.conv2.bias.data = A @ b
 
 accuracy = lambda net: 100 * evaluate(net, test.images, test.labels)
 short = replace(recipe, epochs=finetuning_epochs, lr=1e-3)
-options = {"seed": seed, "device": device}
-after = train(moved, digits, short, freeze=layer, **options).network
+options = {"seed": seed, "device": device, "freeze": "conv2"}
+after = train(moved, digits, short, **options).network
 penalty = accuracy(g) - accuracy(after)
 
 print(f"after finetuning {penalty:.1f} points are lost")
@@ -306,8 +306,9 @@ story.repair()
 # %%
 GROUPS = ("identity", "positive scalings", "orthogonal")
 each_layer = [
-    {"activation": name, "layer": layer, "network": same[0]}
+    {"activation": name, "number": k, "layer": layer, "network": net}
     for name, same in networks.items()
+    for k, net in enumerate(same)
     for layer in layers
 ]
 
@@ -324,7 +325,7 @@ known = [*by, "trials", "fit_images", "test_images"]
 
 
 @run.table(cases=each_layer, uses=known)
-def best_linear_map(activation, layer, network):
+def best_linear_map(activation, number, layer, network):
     draws = {
         group: [drawn(group, layer, trial) for trial in range(trials)]
         for group in sanity.TRANSFORMS
@@ -637,8 +638,7 @@ def repaired(group, trial):
     return sanity.repair(one, "conv3", A, *parts, steady, **where)
 
 
-baseline = pd.DataFrame({"seed": range(seed, seed + baselines)})
-baseline["accuracy"] = [accuracy(net) for net in networks["relu"]]
+baseline = pd.DataFrame({"accuracy": [accuracy(net) for net in networks["relu"]]})
 run.write(figure_4=sanity.figure_4(finetuned), baseline=baseline)
 tell(story.facts(), story.facts_of(best_linear_map))
 results.provenance(run.folder)
