@@ -467,14 +467,14 @@ story.inside_the_block()
 
 
 # %%
-def dissected(dataset, kind, layer, weights, number):
+def dissected(dataset, kind, layer, weights, number, equal_area=False):
     """Rows of one network and layer in all bases."""
     images, masks = sets(dataset)[1]
     network = pair(dataset, kind, number)[weights]
     units = experiment.maps(network, kind, layer, images.images)
     asked = {"width": units.shape[1], "seed": 1000 * seed + number}
-    asked |= {"rotations": rotations, "alphas": alphas}
-    shares = quantiles if layer == "output" else []
+    asked |= {"rotations": rotations, "alphas": alphas, "equal_area": equal_area}
+    shares = quantiles if layer == "output" and not equal_area else []
     asked["quantiles"] = [*dict.fromkeys([*shares, main_quantile])]
     return against_rotation.interpretability(units, masks, **asked).round(6)
 
@@ -487,6 +487,8 @@ apart = ("kinds", "networks", "layers")
 apart += ("lite_networks", "lite_frames", "lite_rotations")
 uses = [name for name in run.parameters if name not in apart]
 table = run.steps("dissected", cases, dissected, uses=uses)
+fixed = [case | {"equal_area": True} for case in cases if case["layer"] == "output"]
+fixed = run.steps("equal_area", fixed, dissected, uses=uses)
 trial = ["dataset", "kind", "layer", "quantile", "number"]
 statistics = against_rotation.STATISTICS
 slopes = against_rotation.differences(table, trial, statistics)
@@ -496,7 +498,7 @@ main = table.query("quantile == @main_quantile and dataset == @datasets[0]")
 story.live(main)
 
 # %% tags=["remove-cell"]
-claimed.write(run, table, slopes, {name: sets(name)[1].masks for name in datasets})
+claimed.write(run, table, slopes, fixed, {name: sets(name)[1].masks for name in datasets})
 if lite_networks:
     imagenet.write(run)
 

@@ -8,15 +8,19 @@ import torch
 from intertwine.data import Masks
 from intertwine.dissection import haar_rotation, rotation_planes
 from intertwine.groups import Orthogonal
+from intertwine_book.experiments.interpretability.against_rotation import STATISTICS, differences
 from intertwine_book.experiments.rows import Row, tabled
 from intertwine_book.results import Run
 
 
-def write(run: Run, table: pd.DataFrame, slopes: pd.DataFrame, masks: Mapping[str, Masks]) -> None:
-    """Write them, from what was dissected, its slopes, and the masks of each data set."""
+def write(
+    run: Run, table: pd.DataFrame, slopes: pd.DataFrame, fixed: pd.DataFrame, masks: Mapping[str, Masks]
+) -> None:
+    """Write them, from what was dissected, its slopes, what was at equal areas, and the masks by data set."""
     own = table.query("alpha == 0 and weights == 'trained'")
     run.write(
         slopes=slopes,
+        slopes_equal_area=differences(fixed, ["dataset", "kind", "number"], STATISTICS),
         falls=_by_kind(slopes.assign(fall=-slopes["difference"]), "fall"),
         own_basis=_by_kind(own, "above_0.04"),
         rotations=rotations(run.seed),

@@ -117,8 +117,24 @@ def areas(run: Run) -> pd.DataFrame:
     )
 
 
+def own_and_random(table: pd.DataFrame) -> pd.DataFrame:
+    """IoU, selected area and share of units without a pixel, in both bases, as means over blocks.
+
+    Example:
+        >>> rows = [{"alpha": alpha, "mean_iou": 0.1, "area": 0.005, "empty": 0.0} for alpha in (0.0, 1.0)]
+        >>> case = {"layer": "linear output", "network": 0, "weights": "trained", "equal_area": True}
+        >>> found = own_and_random(pd.DataFrame(rows).assign(**case))
+        >>> found[["own_mean_iou", "random_mean_iou"]].values.tolist()
+        [[0.1, 0.1]]
+    """
+    by = ["layer", "network", "weights", "equal_area"]
+    wide = table.pivot_table(["mean_iou", "area", "empty"], by, "alpha")
+    names = {0.0: "own", 1.0: "random"}
+    return wide.set_axis([f"{names[alpha]}_{value}" for value, alpha in wide], axis=1).reset_index()
+
+
 def write(run: Run) -> None:
-    """Write what a run finds: every block, the slopes of each layer, and the two tables that claims read."""
+    """Write what a run finds: every block, the slopes of each layer, and the tables that claims read."""
     limit, rotations = (run.parameters[name] for name in ("lite_frames", "lite_rotations"))
 
     def one(network: int, block: int, weights: str) -> pd.DataFrame:
@@ -136,6 +152,7 @@ def write(run: Run) -> None:
     own = table.query("alpha == 0 and weights == 'trained'")
     run.write(
         **facts,
+        imagenet_equal_area=own_and_random(areas(run)),
         imagenet_slopes=slopes,
         imagenet_falls=falls.pivot_table("fall", ["statistic", "network"], "kind").reset_index(),
         imagenet_own=own.pivot_table("above_0.04", "network", "kind").reset_index(),
