@@ -11,9 +11,9 @@ NARROW = "best_linear_map_width_16"
 # after a repair by least squares
 
 
-def test_inside_the_group_not_one_image_is_lost_in_30_trials_at_width_64_and_420_at_width_16():
+def test_inside_the_group_not_one_image_is_lost_in_90_trials_at_width_64_and_420_at_width_16():
     own = {name: record(name).query("own") for name in ("best_linear_map", NARROW)}
-    assert [len(table) for table in own.values()] == [30, 420]
+    assert [len(table) for table in own.values()] == [90, 420]
     assert all((table["penalty_images"] == 0).all() for table in own.values())
     assert own[NARROW]["activation"].nunique() == 5
 
@@ -43,9 +43,9 @@ def test_scalings_of_either_sign_cost_before_tanh_what_positive_ones_do():
 def test_at_the_papers_width_signs_cost_little_and_our_narrower_less_accurate_network_loses_more():
     wide, narrow = story.mean("best_linear_map"), story.mean(NARROW)
     alone = [story.by_paper(name)["base_accuracy"].unique() for name in ("best_linear_map", NARROW)]
-    assert [len(each) for each in alone] == [1, 1] and alone[1] < alone[0] - 5  # one network each
+    assert [len(each) for each in alone] == [3, 1] and alone[1] < alone[0].min() - 5
     assert wide.loc["signed permutations"].max() < 2.5
-    assert (narrow.loc[TURNED] > 2 * wide.loc[TURNED]).all()
+    assert (narrow.loc[TURNED] > 1.2 * story.by_network().loc[TURNED].max(axis=1)).all()
 
 
 @pytest.mark.parametrize("name", [NARROW, "best_linear_map"])
@@ -60,20 +60,18 @@ def test_in_closed_form_the_group_loses_0_at_both_widths(name):
 
 
 def test_orthogonal_matrices_leave_most_unexplained_and_lose_most_at_both_widths():
-    for name, least in {NARROW: 0.8, "best_linear_map": 0.55}.items():
+    ranks = story.ranks()
+    assert ranks["rank"].min() > 0.8 and ranks["rank-64"].min() > 0.5 and len(ranks["rank-64"]) == 9
+    for name in (NARROW, "best_linear_map"):
         table = story.outside(name)
-        assert story.rank_correlations(table).min() > least
         means = table.groupby(["layer", "group"])[["unexplained", "penalty"]].mean()
         most = means.groupby("layer").idxmax()
         assert len(most) == 3 and {kind for column in most for _, kind in most[column]} == {TURNED}
 
 
-def test_among_orthogonal_matrices_the_relation_has_not_one_sign_at_both_widths():
-    narrow, wide = (
-        story.rank_correlations(story.outside(name).query("group == @TURNED"))
-        for name in (NARROW, "best_linear_map")
-    )
-    assert (narrow > 0).all() and (wide < 0).all()
+def test_among_orthogonal_matrices_the_relation_is_positive_at_width_16_and_has_either_sign_at_64():
+    narrow, wide = story.ranks(kinds=[TURNED]).values()
+    assert (narrow > 0).all() and (wide < -0.2).any() and (wide > 0.5).any()
 
 
 def test_the_share_does_not_fix_the_penalty():
@@ -138,11 +136,6 @@ def test_all_15_times_the_group_loses_less_and_at_layers_2_and_5_the_interval_ex
 def test_the_paper_loses_less_at_every_layer_after_50_epochs():
     printed = story.printed().pivot(index="group", columns="layer", values="penalty")
     assert (story.mean("finetuned").loc[printed.index] > printed).all(axis=None)
-
-
-def test_finetuning_repairs_less_than_the_matrix_at_layer_2_and_about_as_much_elsewhere():
-    more = story.mean("finetuned").loc[TURNED] - story.mean("best_linear_map").loc[TURNED]
-    assert more.min() > 0 and more[2] > 2 and more[[0, 5]].max() < 1
 
 
 # epoch by epoch

@@ -1,6 +1,6 @@
 """What the recorded rotations cost: printed values, figures and facts of chapter 2."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,7 @@ from intertwine_book.figures.readable import readable
 from intertwine_book.figures.scatter import scatter
 from intertwine_book.figures.style import COLOURS, new_figure
 from intertwine_book.results import interval, on_record, recorded
-from intertwine_book.stories.told import span
+from intertwine_book.stories.told import said, span
 
 PAPER_LAYERS = {1: 0, 2: 2, 3: 5, 4: 8}
 """Convolutions, from 1, as the paper counts layers."""
@@ -41,21 +41,31 @@ def mean(name: str) -> pd.DataFrame:
     return by_paper(name).pivot_table(index="group", columns="layer", values="penalty")
 
 
+def by_network() -> pd.DataFrame:
+    """The mean penalty in closed form at width 64: a row for each group and layer, a column a network."""
+    return by_paper("best_linear_map").pivot_table(
+        index=["group", "layer"], columns="number", values="penalty"
+    )
+
+
 def bars(axis: Axes, names: Mapping[str, str]) -> None:
     """What least squares after a ReLU leaves of some kinds of matrices, by convolution, at width 64.
 
-    Narrow bars in grey: width 16.
+    Dots: networks. Narrow bars in grey: width 16.
     """
-    wide, narrow = mean("best_linear_map"), mean("best_linear_map_width_16")
+    wide, narrow = by_network(), mean("best_linear_map_width_16")
     step = 0.88 / len(names)
     for k, (group, name) in enumerate(names.items()):
         at = [place + step * (k - (len(names) - 1) / 2) for place in range(len(WORDS))]
-        axis.bar(at, wide.loc[group], 0.6 * step, color=INSERTED_COLOURS[group], label=name)
+        single = wide.loc[group]
+        axis.bar(at, single.mean(axis=1), 0.6 * step, color=INSERTED_COLOURS[group], label=name)
+        axis.plot(at, single, ".", color=COLOURS["ink"], markersize=3)
         grey = "width 16" if group == TURNED else None  # once in the legend
         right = [x + 0.4 * step for x in at]
         axis.bar(right, narrow.loc[group], 0.2 * step, color=COLOURS["grey"], alpha=0.5, label=grey)
-        for x, points in zip(at, wide.loc[group], strict=True):
-            axis.text(x, points + 0.4, f"{points:.1f}" if points else "0", ha="center", fontsize="x-small")
+        for x, (mean_points, top) in zip(at, single.agg(["mean", "max"], axis=1).to_numpy(), strict=True):
+            text = f"{mean_points:.1f}" if top else "0"
+            axis.text(x, top + 0.4, text, ha="center", fontsize="x-small")
     axis.set_xticks(range(len(WORDS)), [f"{word} conv." for word in WORDS.values()])
     axis.set(ylabel="accuracy lost, points")
     axis.grid(axis="x", visible=False)
@@ -183,7 +193,7 @@ def facts() -> dict[str, Any]:
 
     Example:
         >>> [f"{facts()[f'exact-64-{layer}']:.1f}" for layer in (0, 2, 5)]
-        ['1.4', '2.0', '11.1']
+        ['0.7', '4.1', '15.9']
     """
     return _of_own_group() | _of_unexplained() | _of_finetuning() | _at_width_64() | _of_epochs()
 
@@ -218,8 +228,15 @@ def _of_own_group() -> dict[str, Any]:
 
 
 def _of_unexplained() -> dict[str, Any]:
-    ranks = {"rank": outside(), "rank-64": outside("best_linear_map")}
-    return span(**{name: rank_correlations(table) for name, table in ranks.items()})
+    return span(**ranks())
+
+
+def ranks(kinds: Sequence[str] | None = None) -> dict[str, pd.Series]:
+    """`rank_correlations` over matrices of some kinds, or all: width 16, and each network of width 64."""
+    tables = [outside(), *(each for _, each in outside("best_linear_map").groupby("number"))]
+    chosen = [each if kinds is None else each[each["group"].isin(kinds)] for each in tables]
+    narrow, *wide = map(rank_correlations, chosen)
+    return {"rank": narrow, "rank-64": pd.concat(wide)}
 
 
 def rank_correlations(table: pd.DataFrame) -> pd.Series:
@@ -248,12 +265,17 @@ def _of_finetuning() -> dict[str, Any]:
 
 
 def _at_width_64() -> dict[str, Any]:
-    exact = mean("best_linear_map")
+    exact = by_network()
+    turned = exact.loc[TURNED]
     return {
+        "networks-64": exact.shape[1],
+        "exact-epochs": recorded("02_sanity_rotations", "best_linear_map")["desk"][1]["parameters"]["epochs"],
+        "baseline": record("baseline")["accuracy"].mean(),
         "base-64": record("finetuned")["base_accuracy"].mean(),
         "alone-64": record("best_linear_map")["base_accuracy"].mean(),
-        "signs-high": exact.loc["signed permutations"].max(),
-        **{f"exact-64-{layer}": points for layer, points in exact.loc[TURNED].items()},
+        "signs-high": exact.loc["signed permutations"].mean(axis=1).max(),
+        **{f"exact-64-{layer}": points for layer, points in turned.mean(axis=1).items()},
+        **{f"exact-64-{layer}-said": said(points, 1) for layer, points in turned.iterrows()},
     }
 
 

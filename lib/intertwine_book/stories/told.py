@@ -5,6 +5,8 @@ from typing import Any
 
 import pandas as pd
 
+from intertwine_book.results import interval
+
 
 def tell(*facts: Mapping[str, Any]) -> None:
     """Give a page numbers and words by name: a sentence reads ``{glue:text}`lost:.1f` ``.
@@ -37,6 +39,27 @@ def span(**values: pd.Series) -> dict[str, float]:
     """
     ends = ((name, end, getattr(each, how)()) for name, each in values.items() for end, how in _ENDS)
     return {f"{name}-{end}": float(value) for name, end, value in ends}
+
+
+def number(value: float, digits: int = 2) -> str:
+    """A number with so many digits behind the point and a true minus sign.
+
+    Example:
+        >>> number(-0.301)
+        '−0.30'
+    """
+    return f"{value:z.{digits}f}".replace("-", "−")
+
+
+def said(values: pd.Series, digits: int = 2) -> str:
+    """A mean with its 95 % interval.
+
+    Example:
+        >>> said(pd.Series([-1.0, 0.0, 1.0]))
+        '0.00 [−2.48, 2.48]'
+    """
+    mean, low, high = (number(each, digits) for each in (values.mean(), *interval(values)))
+    return f"{mean} [{low}, {high}]"
 
 
 _ENDS = (("low", "min"), ("high", "max"))
