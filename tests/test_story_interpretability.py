@@ -1,13 +1,14 @@
 """What chapter 5 says of recorded runs holds in their tables, sentence by sentence."""
 
 import pandas as pd
-import pytest
 from IPython.display import HTML
 
 from intertwine import groups
 from intertwine_book.results import interval
+from intertwine_book.stories import efficientnet
 from intertwine_book.stories import interpretability as story
-from intertwine_book.stories.interpretability import LITE_LAYERS, SIGMA, record
+from intertwine_book.stories.efficientnet import LITE_LAYERS
+from intertwine_book.stories.interpretability import SIGMA, record
 
 FIRST, SECOND, LINEAR = LITE_LAYERS.values()
 
@@ -17,9 +18,13 @@ def above(table: pd.DataFrame, *by: str) -> pd.Series:
     return table.groupby(list(by))["points"].agg(lambda values: interval(values)[0] > 0)
 
 
-def test_the_table_of_costs_has_a_row_for_each_layer_and_their_gap():
-    table = story.cost_table()
-    assert isinstance(table, HTML) and table.data.count("<tr>") == 5
+def test_the_table_of_counts_has_a_row_for_each_layer():
+    table = efficientnet.count_table()
+    assert (
+        isinstance(table, HTML)
+        and table.data.count("<tr>") == 4
+        and "random basis, equal areas" in table.data
+    )
 
 
 def test_small_networks_of_one_s_own_are_drawn_by_kind():
@@ -30,71 +35,71 @@ def test_small_networks_of_one_s_own_are_drawn_by_kind():
 # networks trained on ImageNet
 
 
-def test_units_lose_a_quarter_of_their_iou_after_the_first_relu6():
-    assert 20 < story.relative_falls()[FIRST, "trained"] < 30
+def changed(level: str, weights: str = "trained") -> pd.DataFrame:
+    return efficientnet.changes().query("level == @level and weights == @weights").set_index("layer")
 
 
-def test_after_the_second_they_lose_less_and_at_the_linear_output_we_see_no_change_on_average():
-    lost = story.falls()
-    assert 0 < lost[SECOND, "trained"] < lost[FIRST, "trained"] and abs(lost[LINEAR, "trained"]) < 0.03
-    assert abs(story.relative_falls()[LINEAR, "trained"]) < 3
+def test_with_the_usual_levels_a_random_basis_has_a_quarter_less_iou_after_the_first_relu6():
+    assert 20 < efficientnet.relative_falls()[FIRST, "trained"] < 30
+    change = changed("usual levels").loc[FIRST, "percent"]
+    assert -30 < change.mean() < -20 and interval(change)[1] < 0
 
 
-def test_a_fall_at_the_linear_output_as_after_the_second_relu6_is_not_excluded():
-    costs = story.costs()
-    for low, high in (
-        interval(costs[LINEAR]["trained"]),
-        interval(costs[SECOND]["trained"] - costs[LINEAR]["trained"]),
-    ):
-        assert low < 0 < high
+def test_every_third_pixel_tells_what_all_of_them_do():
+    third = changed("usual levels").groupby("layer")[["own", "random"]].mean()
+    whole = efficientnet.curves().query("weights == 'trained'")
+    whole = whole.pivot_table("percent", "layer", "alpha")[[0.0, 1.0]]
+    assert abs(third.to_numpy() - whole.to_numpy()).max() < 0.02
+
+
+def test_the_units_of_a_random_basis_select_a_third_fewer_pixels_with_the_usual_levels():
+    areas = changed("usual levels").loc[FIRST]
+    left = areas["random_area"] / areas["own_area"]
+    assert 0.6 < left.min() < left.max() < 0.7
+
+
+def test_with_equal_areas_no_fall_is_seen_on_average_after_the_first_relu6_and_at_the_linear_output():
+    found = changed("equal areas")
+    for layer, column in ((FIRST, "percent"), (FIRST, "filled"), (LINEAR, "percent")):
+        low, high = interval(found.loc[layer, column])
+        assert low < 0 < high < 7
+    assert interval(found.loc[SECOND, "percent"])[0] > 20 and interval(found.loc[SECOND, "filled"])[0] > 0
+
+
+def test_with_equal_areas_untrained_networks_lose_a_little_after_the_first_relu6():
+    low, high = interval(changed("equal areas", "untrained").loc[FIRST, "percent"])
+    assert -5 < low < high < 0
+
+
+def test_in_the_own_basis_many_units_select_no_pixel_after_the_second_relu6_and_none_in_a_random_one():
+    found = changed("equal areas")
+    assert found.loc[SECOND, "own_empty"].min() > 8 and found["random_empty"].max() < 0.1
+    assert (found.loc[FIRST, "own_empty"] < 5).all() and (found.loc[LINEAR, "own_empty"] == 0).all()
 
 
 def test_untrained_networks_change_less():
-    assert story.falls().xs("untrained", level="weights").abs().max() < 0.05
-    relative = story.relative_falls()[FIRST]
+    assert efficientnet.falls().xs("untrained", level="weights").abs().max() < 0.05
+    relative = efficientnet.relative_falls()[FIRST]
     assert relative["untrained"] < relative["trained"] / 2
 
 
-def test_a_rotation_costs_iou_after_the_relu6_and_0_on_average_at_the_linear_output():
-    costs = {layer: table["trained"] for layer, table in story.costs().items()}
-    assert (costs[FIRST] > 0.2).all() and (costs[FIRST] > costs[SECOND]).all()
-    assert costs[SECOND].mean() > 0 and (costs[LINEAR].abs() < 0.1).all()
-    assert all(table["untrained"].abs().max() < 0.1 for table in story.costs().values())
-
-
-def test_after_the_first_relu6_units_lose_more_and_that_training_adds_more_is_not_established():
-    assert interval(story.gap()["trained"])[0] > 0
-    low, high = interval(story.gap()["difference"])
-    assert low < 0 < high
-
-
-def test_in_trained_networks_the_fall_after_the_first_relu6_is_larger_than_in_untrained_ones():
-    added = story.costs()[FIRST]["difference"]
-    assert (added > 0.1).all() and interval(added)[0] > 0
-
-
-def test_the_recorded_costs_are_those_of_the_recorded_curves():
-    ends = story.lite().query("weights == 'trained'").groupby(["layer", "network", "alpha"])["percent"].mean()
-    for layer, table in story.costs().items():
-        change = ends[layer].unstack()
-        assert (change[0.0] - change[1.0]).to_numpy() == pytest.approx(table["trained"].to_numpy(), abs=1e-6)
-
-
-def test_half_of_the_interpretable_units_are_lost_after_the_first_relu6_and_hardly_any_at_the_linear_output():
-    share = story.counted().xs("trained", level="weights").unstack("alpha")
-    assert 0.4 < share[1.0][FIRST] / share[0.0][FIRST] < 0.6
-    assert abs(share[1.0][LINEAR] - share[0.0][LINEAR]) < 0.5
+def test_half_of_the_interpretable_units_are_lost_with_the_usual_levels_and_none_with_equal_areas():
+    share = efficientnet.counted().xs("trained", level="weights")
+    usual, equal = share["usual levels"], share["equal areas"]
+    assert 0.4 < usual["random"][FIRST] / usual["own"][FIRST] < 0.6
+    assert abs(usual["random"][LINEAR] - usual["own"][LINEAR]) < 0.5
+    assert (equal["random"] > 0.97 * equal["own"]).all() and (equal["own"] > usual["own"]).all()
 
 
 def test_the_levels_are_low_but_above_chance():
-    assert story.lite()["percent"].max() < 3 and story.above_chance().min() > 10  # against 5
+    assert efficientnet.curves()["percent"].max() < 3 and efficientnet.above_chance().min() > 10  # against 5
 
 
-def test_after_the_first_relu6_networks_lose_most_in_the_two_deepest_stages_after_the_second_they_gain():
-    change = story.change_by_stage().query("weights == 'trained'").set_index(["layer", "stage"])["change"]
-    deep, middle = [6, 7], [3, 4, 5]
-    assert change[FIRST].loc[deep].max() < change[FIRST].loc[middle].min() and change[FIRST].max() < 0
-    assert change[SECOND].loc[middle].max() < 0 < change[SECOND].loc[deep].min()
+def test_with_the_usual_levels_the_iou_falls_at_every_stage_and_with_equal_areas_it_rises_in_the_last_two():
+    change = efficientnet.changes("stage").query("weights == 'trained' and layer == @FIRST")
+    points = change.set_index(["level", "stage"])["points"]
+    assert len(points) == 30 and points["usual levels"].max() < 0 < points["equal areas"][[6, 7]].min()
+    assert points["equal areas"][[3, 4, 5]].max() < 0
 
 
 # ceilings and rotations
@@ -137,6 +142,18 @@ def test_on_drawn_scenes_training_adds_with_relu_and_gelu_at_all_three_quantiles
     assert not special["no ReLU"].any() and not special["ConvNeXt"].any()
     added = table.groupby(["kind", "quantile"])["points"].agg(lambda values: interval(values)[1])
     assert (added[["no ReLU", "ConvNeXt"]] > 0).all()  # so that these intervals contain 0
+
+
+def test_on_drawn_scenes_with_equal_areas_training_adds_with_relu_and_gelu_and_not_with_tanh_or_none():
+    table = story.at_equal_areas()
+    assert set(table["dataset"]) == {"concepts"} and (table.groupby("kind").size() == 6).all()
+    special = above(table, "kind")
+    assert special[["ReLU", "GELU"]].all() and not special[["tanh", "no ReLU", "ConvNeXt"]].any()
+
+
+def test_with_equal_areas_a_rotation_costs_iou_with_tanh_whether_trained_or_not():
+    costs = -100 * story.at_equal_areas().query("kind == 'tanh'")[["trained", "untrained"]]
+    assert all(interval(cost)[0] > 0.1 for _, cost in costs.items())
 
 
 def test_on_street_scenes_only_the_interval_of_tanh_excludes_0_and_at_this_quantile_alone():

@@ -1,31 +1,20 @@
 """What the recorded runs say of units and their basis: tables, figures and facts of chapter 5."""
 
+from functools import partial
 from typing import Any
 
 import pandas as pd
-from IPython.display import HTML
 from matplotlib.figure import Figure
 
 from intertwine_book.figures.curves import single_curves
 from intertwine_book.figures.dissection import counting
 from intertwine_book.figures.forest import forest
-from intertwine_book.figures.readable import readable
 from intertwine_book.results import interval, on_record
-from intertwine_book.stories.told import span
+from intertwine_book.stories import efficientnet
+from intertwine_book.stories.told import number, said
 
+record = partial(on_record, "05_interpretability")
 
-def record(table: str) -> pd.DataFrame:
-    """A recorded table; layers are said to stand after an activation, where tables have "behind"."""
-    found = on_record("05_interpretability", table)
-    return found.replace({"layer": {"behind": "after"}}, regex=True) if "layer" in found else found
-
-
-LITE_LAYERS = {
-    "first": "after the first ReLU6",
-    "second": "after the second ReLU6",
-    "linear": "linear output",
-}
-"""The layers of EfficientNet-Lite, by what facts call them."""
 FIGURE_3_NETWORKS = ("ReLU", "no ReLU", "ConvNeXt")
 """Small networks like the three of godfrey2022 figure 3."""
 SIGMA = {"no ReLU": "Identity", "ReLU": "ReLU", "tanh": "tanh", "GELU": "GELU"}
@@ -33,87 +22,23 @@ SIGMA = {"no ReLU": "Identity", "ReLU": "ReLU", "tanh": "tanh", "GELU": "GELU"}
 ADDED = "points of IoU that training adds to the cost"
 
 
-def number(value: float) -> str:
-    """A number with two digits and a true minus sign.
-
-    Example:
-        >>> number(-0.301)
-        '−0.30'
-    """
-    return f"{value:z.2f}".replace("-", "−")
-
-
-def said(values: pd.Series) -> str:
-    """A mean with its 95 % interval.
-
-    Example:
-        >>> said(pd.Series([-1.0, 0.0, 1.0]))
-        '0.00 [−2.48, 2.48]'
-    """
-    low, high = interval(values)
-    return f"{number(values.mean())} [{number(low)}, {number(high)}]"
-
-
 # tables
 
 
-def lite() -> pd.DataFrame:
-    """Interpretability of three networks trained on ImageNet: a row for each block, layer and alpha."""
-    return record("imagenet").assign(percent=lambda table: 100 * table["mean_iou"])
-
-
-def falls() -> pd.Series:
-    """By how many points the mean IoU falls up to a random basis, by layer and weights."""
-    mean = lite().groupby(["layer", "weights", "alpha"])["percent"].mean()
-    return mean.xs(0.0, level="alpha") - mean.xs(1.0, level="alpha")
-
-
-def relative_falls() -> pd.Series:
-    """The same in percent of what it is in the own basis."""
-    return 100 * falls() / lite().query("alpha == 0").groupby(["layer", "weights"])["percent"].mean()
-
-
-def costs() -> dict[str, pd.DataFrame]:
-    """Minus slopes against alpha in points: layer → trained, untrained, difference by network."""
-    found = record("imagenet_slopes").query("statistic == 'mean_iou'").set_index(["layer", "network"])
-    points = -100 * found[["trained", "untrained", "difference"]]
-    return {str(layer): table.droplevel("layer") for layer, table in points.groupby(level="layer")}
-
-
-def gap() -> pd.DataFrame:
-    """How much more a rotation costs after the first ReLU6 than at the linear output, by network."""
-    return costs()[LITE_LAYERS["first"]] - costs()[LITE_LAYERS["linear"]]
-
-
-def counted() -> pd.Series:
-    """Units above an IoU of 0.04, in percent, by layer, weights and alpha."""
-    return 100 * lite().groupby(["layer", "weights", "alpha"])["above_0.04"].mean()
-
-
-def above_chance() -> pd.Series:
-    """Units above the level of chance in their own basis, in percent, by weights and layer."""
-    return 100 * lite().query("alpha == 0").groupby(["weights", "layer"])["above_null"].mean()
-
-
-def change_by_stage() -> pd.DataFrame:
-    """By how many points the IoU changes up to a random basis; the last of seven stages is the deepest."""
-    ends = lite()[lite()["alpha"].isin([0.0, 1.0])].copy()
-    place = ends.groupby(["network", "weights"])["block"].rank("dense").astype(int)
-    ends["stage"] = place + 7 - place.max()
-    by = ["network", "weights", "layer", "stage"]
-    wide = ends.pivot_table(index=by, columns="alpha", values="percent")
-    return (wide[1.0] - wide[0.0]).rename("change").reset_index()
-
-
-def small_slopes() -> pd.DataFrame:
+def small_slopes(name: str = "slopes") -> pd.DataFrame:
     """Of small networks, what training adds to the cost of a rotation, in the column points."""
-    table = record("slopes").query("statistic == 'mean_iou'")
+    table = record(name).query("statistic == 'mean_iou'")
     return table.assign(points=-100 * table["difference"])
 
 
 def at_outputs() -> pd.DataFrame:
     """The same at the residual outputs, at the quantile that figures show."""
     return small_slopes().query("layer == 'output' and quantile == 0.02")
+
+
+def at_equal_areas() -> pd.DataFrame:
+    """The same where all units select as many pixels; the networks were trained again, as those before."""
+    return small_slopes("slopes_equal_area")
 
 
 def inside(dataset: str = "concepts") -> pd.DataFrame:
@@ -142,11 +67,6 @@ def tanh_rises() -> pd.DataFrame:
 # figures
 
 
-def imagenet() -> Figure:
-    """Mean best IoU of networks trained on ImageNet against alpha, at three layers of their blocks."""
-    return against_alpha(lite(), "layer", "network", "α: from the own basis (0) to a random one (1)")
-
-
 def against_alpha(table: pd.DataFrame, panels: str, trial: str, xlabel: str) -> Figure:
     """Mean best IoU against alpha, trained and untrained; columns percent and weights."""
     words: dict[str, Any] = {"xlabel": xlabel, "ylabel": "mean best IoU, %", "panels": panels}
@@ -162,39 +82,21 @@ def live(table: pd.DataFrame) -> Figure:
     return against_alpha(shown, "kind", "number", "α")
 
 
-def cost_table() -> HTML:
-    """What a rotation costs by layer, and how much more it costs after the first ReLU6."""
-    tables = {layer: costs()[layer] for layer in LITE_LAYERS.values()} | {
-        "first ReLU6 − linear output": gap()
-    }
-    rows = pd.DataFrame({layer: table.agg(said) for layer, table in tables.items()}).T
-    words = {"layer": "layer", "trained": "trained", "untrained": "untrained"}
-    words |= {"difference": "trained − untrained"}
-    return readable(
-        rows.rename_axis("layer").reset_index(),
-        words,
-        title="What a rotation to a random basis costs, points of IoU",
-    )
-
-
-def depth() -> Figure:
-    """Change of the IoU up to a random basis by the stage of the network."""
-    words: dict[str, Any] = {"xlabel": "stage of the network", "ylabel": "change of the IoU, points"}
-    return single_curves(change_by_stage(), "stage", "change", "weights", "network", panels="layer", **words)
-
-
 def ceilings() -> Figure:
     """When a unit counts, by the area of a concept of street scenes."""
     return counting(record("ceilings").query("dataset == 'camvid'"), quantile=0.005, threshold=0.04)
 
 
 def by_group() -> Figure:
-    """What training adds at residual outputs, by activation and data set."""
+    """What training adds at residual outputs, by activation and data set, with both kinds of level."""
     order = [*SIGMA, "ConvNeXt"]
-    shown = at_outputs().sort_values("kind", key=lambda kinds: kinds.map(order.index), kind="stable")
+    levels = {"usual levels": at_outputs(), "equal areas": at_equal_areas()}
+    shown = pd.concat(table.assign(level=level) for level, table in levels.items())
+    shown = shown.sort_values("kind", key=lambda kinds: kinds.map(order.index), kind="stable")
     shown = shown.replace({"dataset": {"concepts": "drawn scenes", "camvid": "street scenes"}})
-    shown = shown.sort_values("dataset", kind="stable")
-    return forest(shown, "kind", "points", panels="dataset", xlabel=ADDED)
+    shown = shown.sort_values(["dataset", "level"], ascending=[True, False], kind="stable")
+    shown["panel"] = shown["dataset"] + ",\n" + shown["level"]
+    return forest(shown, "kind", "points", panels="panel", xlabel=ADDED)
 
 
 def inside_the_block() -> Figure:
@@ -209,34 +111,20 @@ def facts() -> dict[str, Any]:
     """The numbers in sentences and captions, by name.
 
     Example:
-        >>> f"after the second ReLU6 they lose {facts()['fall-second']:.0f} %"
-        'after the second ReLU6 they lose 9 %'
+        >>> facts()["never"]
+        18.0
     """
-    return _of_falls() | _of_counts() | _of_groups() | _of_insides() | _of_chance()
-
-
-def _of_falls() -> dict[str, Any]:
-    falls = relative_falls()
-    told = {f"fall-{name}": falls[LITE_LAYERS[name], "trained"] for name in ("first", "second")}
-    told |= {"fall-untrained": falls[LITE_LAYERS["first"], "untrained"]}
-    return told | {"first-gap": said(gap()["trained"]), "first-added": said(gap()["difference"])}
-
-
-def _of_counts() -> dict[str, float]:
-    share, above, own = counted(), above_chance(), lite().query("alpha == 0 and weights == 'trained'")
-    told = {"level": own["percent"].mean(), "untrained-most": share.xs("untrained", level="weights").max()}
-    for name, layer in LITE_LAYERS.items():
-        told |= {f"own-{name}": share[layer, "trained", 0.0], f"turned-{name}": share[layer, "trained", 1.0]}
-        told |= {f"chance-{name}": above["trained", layer]}
-    units, linear = own["units"], own["layer"] == LITE_LAYERS["linear"]
-    ranges = {"chance": above["untrained"], "units": units[~linear], "linear-units": units[linear]}
-    return told | span(**ranges)
+    return efficientnet.facts() | _of_groups() | _of_insides() | _of_chance()
 
 
 def _of_groups() -> dict[str, str]:
     points = at_outputs().set_index(["dataset", "kind"])["points"]
     kinds = {"relu": "ReLU", "gelu": "GELU", "tanh": "tanh", "none": "no ReLU"}
     told = {name: said(points["concepts", kind]) for name, kind in kinds.items()}
+    equal = at_equal_areas().set_index(["dataset", "kind"])
+    told |= {f"{name}-equal": said(equal["points"]["concepts", kind]) for name, kind in kinds.items()}
+    costs = -100 * equal.loc[("concepts", "tanh"), ["trained", "untrained"]]
+    told |= {f"tanh-{weights}-equal": said(cost) for weights, cost in costs.items()}
     return told | {"relu-street": said(points["camvid", "ReLU"])}
 
 
