@@ -237,7 +237,7 @@ efficientnet.both_levels()
 # after the ReLU6, {glue:text}`linear-units-low:.0f` to {glue:text}`linear-units-high:.0f` at the linear outputs.
 # A rotation mixes the units that were drawn, not the whole layer.
 # Rotations are drawn uniformly (by Haar measure), five a layer, the same before and after training.
-# A network is a trial; its cost is minus the slope of its curve against α, averaged over blocks and rotations.
+# A network is a trial, with its mean over blocks and rotations.
 # Each interval is a 95 % t-interval over three networks.
 # Overlaps of {numref}`fig-imagenet` and {numref}`fig-depth` are counted at every third pixel in each direction.
 # The {doc}`../scoreboard` corrects for the number of lines, and reads the tables with the usual levels.
