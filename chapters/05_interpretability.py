@@ -260,6 +260,7 @@ efficientnet.both_levels()
 # *What would change it.*
 # Equal areas as small as those of the usual levels, $q = 0.00125$, where the fall could return;
 # a rotation of those units only that are not almost always 0; other images.
+#
 # The IoU is low, about {glue:text}`level:.0f` %, but above chance,
 # the level that 5 % of the units exceed with the masks of other images.
 # With the true masks {glue:text}`chance-first:.0f`, {glue:text}`chance-second:.0f`
