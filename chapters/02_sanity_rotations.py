@@ -616,11 +616,11 @@ heatmap(both, "group", "network", "share", label="unexplained, %")
 #
 # - After a repair by least squares a matrix of the intertwiner group costs nothing, at any layer,
 #   if the fitted activations span those of all images: {eq}`eq-best-map` finds $\varphi_\sigma(A)^{-1}$.
-# - In three ReLU networks of the paper's width an orthogonal matrix costs {glue:text}`exact-64-0:.1f` to
-#   {glue:text}`exact-64-5:.0f` points on average, most at the third convolution of each;
-#   at the first no loss is established.
+# - In three ReLU networks of the paper's width an orthogonal matrix costs {glue:text}`exact-64-2:.0f` points on average
+#   at the second convolution and {glue:text}`exact-64-5:.0f` at the third; at the first no loss is established.
 #   ReLU makes inputs equal that should differ.
-#   That is not the only cause: tanh does not, and costs {glue:text}`tanh-last:.0f` there at width {glue:text}`width`.
+#   That is not the only cause: tanh does not, and costs {glue:text}`tanh-last:.0f` at the third at width
+#   {glue:text}`width`.
 # - A matrix outside the group may cost little, for example positive scalings before tanh or GELU at that width.
 # - A finetuned penalty also depends on the number of epochs.
 #   Report several budgets, and compare with a control.

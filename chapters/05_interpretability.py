@@ -255,15 +255,16 @@ efficientnet.both_levels()
 #
 # Untrained networks lose {glue:text}`fall-untrained:.0f` % after the first ReLU6 with the usual levels,
 # and change by {glue:text}`equal-untrained` % with equal areas.
-# So we do not say that training makes the IoU fall.
+# With equal areas untrained networks fall and trained ones do not on average,
+# so we do not say that training causes the fall.
 #
 # *What would change it.*
-# Equal areas as small as those of the usual levels, $q = 0.00125$, where the fall could return;
+# Equal areas as small as a random basis has with the usual levels, $q = 0.00125$, where the fall could return;
 # a rotation of those units only that are not almost always 0; other images.
 #
 # The IoU is low, about {glue:text}`level:.0f` %, but above chance,
 # the level that 5 % of the units exceed with the masks of other images.
-# With the true masks {glue:text}`chance-first:.0f`, {glue:text}`chance-second:.0f`
+# With the true masks and the usual levels {glue:text}`chance-first:.0f`, {glue:text}`chance-second:.0f`
 # and {glue:text}`chance-linear:.0f` % exceed it at the three layers,
 # and {glue:text}`chance-low:.0f` to {glue:text}`chance-high:.0f` % in untrained networks.
 #
@@ -285,7 +286,8 @@ efficientnet.depth()
 # By this count, with the usual levels, half of the interpretable units are lost after the first ReLU6,
 # and hardly any at the linear output.
 # With equal areas more units count in both bases, since they select more pixels,
-# and on average over the blocks the count does not fall:
+# and on average over the blocks the count does not fall.
+# The table has the percent of the units, mean over blocks and networks:
 
 # %% tags=["remove-input"]
 efficientnet.count_table()
@@ -407,9 +409,10 @@ for weights, each in pair(datasets[0], "ReLU", 0).items():
 # (sec-group)=
 # ## Does the basis follow the group?
 #
-# *We do not know: six networks of each kind, of width 16, are too few.
-# On drawn scenes training adds to the cost of a rotation with ReLU and with GELU, at all three recorded quantiles,
-# and with equal areas as well.
+# What *training adds* is the cost of a rotation in a trained network minus that in the same network untrained.
+#
+# *Whether the size of the group matters we do not know: six networks of each kind, of width 16, are too few.
+# On drawn scenes training adds with ReLU and with GELU, at all three recorded shares $q$, and with equal areas.
 # On street scenes little is decided.*
 # In small networks we can choose the activation on the residual output:
 #
@@ -449,7 +452,8 @@ story.by_group()
 # **Inside the block.**
 # *On drawn scenes training adds to the cost of a rotation at every layer of the network with ReLU.
 # Without ReLU on the output it adds only after the ReLU inside the block* ({numref}`fig-inside`).
-# On street scenes one of these four intervals lies above 0, that of the convolution of the network with ReLU.
+# On street scenes, of these four intervals that lie above 0 on drawn scenes, only that of the convolution of the
+# network with ReLU does.
 # The figure has the output of the block, what comes out of the activation inside,
 # and the convolution after it, whose output is added to the shortcut.
 # In the network with ReLU, the ReLU acts on the sum of this convolution and the shortcut.
@@ -709,7 +713,8 @@ forest(two, "q", "points", panels="kind", xlabel=story.ADDED)
 #   With equal areas we see no fall on average over the blocks: three stages fall a little, the deepest two rise.
 # - In small networks on drawn scenes training adds to the cost of a rotation with ReLU and GELU, with equal areas too.
 #   Whether the size of the group matters we cannot say: six of each kind are too few.
-# - Untrained networks change too, with tanh as much as trained ones: compare a trained network with them.
+# - Untrained networks change too; with tanh and equal areas as much as trained ones.
+#   Compare a trained network with them.
 # - Dissection asks which concept a unit's strongest activations select; an IoU is bounded by sizes,
 #   {prf:ref}`prop-ceiling`.
 # - A count above a fixed threshold may stand still while every unit loses; the mean best IoU does not.

@@ -65,7 +65,7 @@ def bars(axis: Axes, names: Mapping[str, str]) -> None:
         axis.bar(right, narrow.loc[group], 0.2 * step, color=COLOURS["grey"], alpha=0.5, label=grey)
         for x, (mean_points, top) in zip(at, single.agg(["mean", "max"], axis=1).to_numpy(), strict=True):
             text = f"{mean_points:.1f}" if top else "0"
-            axis.text(x, top + 0.4, text, ha="center", fontsize="x-small")
+            axis.text(x, top + 0.7, text, ha="center", fontsize="x-small")
     axis.set_xticks(range(len(WORDS)), [f"{word} conv." for word in WORDS.values()])
     axis.set(ylabel="accuracy lost, points")
     axis.grid(axis="x", visible=False)
