@@ -99,8 +99,8 @@ turn_basis()
 # after the first ReLU6 of a block (a ReLU that is cut off at 6).
 # But the units of a random basis also select fewer pixels.
 # When all units select equally many, we see no fall on average over the blocks:
-# the overlap falls by {glue:text}`fall-least` to {glue:text}`fall-most` % in three stages of the networks
-# and rises in the two deepest.*
+# in three stages of the networks the overlap is lower by {glue:text}`fall-least` to {glue:text}`fall-most` %,
+# in the two deepest it is higher.*
 #
 # ## What a unit selects
 #
@@ -506,8 +506,8 @@ apart = ("kinds", "networks", "layers")
 apart += ("lite_networks", "lite_frames", "lite_rotations")
 uses = [name for name in run.parameters if name not in apart]
 table = run.steps("dissected", cases, dissected, uses=uses)
-fixed = [case | {"equal_area": True} for case in cases if case["layer"] == "output"]
-fixed = run.steps("equal_area", fixed, dissected, uses=uses)
+again = [case | {"equal_area": True} for case in cases if case["layer"] == "output"]
+fixed = run.steps("equal_area", again, dissected, uses=uses)
 trial = ["dataset", "kind", "layer", "quantile", "number"]
 statistics = against_rotation.STATISTICS
 slopes = against_rotation.differences(table, trial, statistics)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from intertwine_book.results import interval
 from intertwine_book.stories import sanity_rotations as story
 from intertwine_book.stories.sanity_rotations import GROUP, TURNED, record
 
@@ -46,6 +47,11 @@ def test_at_the_papers_width_signs_cost_little_and_our_narrower_less_accurate_ne
     assert [len(each) for each in alone] == [3, 1] and alone[1] < alone[0].min() - 5
     assert wide.loc["signed permutations"].max() < 2.5
     assert (narrow.loc[TURNED] > 1.2 * story.by_network().loc[TURNED].max(axis=1)).all()
+
+
+def test_over_three_networks_a_loss_is_established_at_the_second_and_third_convolution_and_not_at_the_first():
+    low = story.by_network().loc[TURNED].agg(lambda points: interval(points)[0], axis=1)
+    assert low[0] < 0 < min(low[2], low[5])
 
 
 @pytest.mark.parametrize("name", [NARROW, "best_linear_map"])

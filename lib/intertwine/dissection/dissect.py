@@ -202,6 +202,7 @@ def dissect_each(
     if equal_area:
         sums = top_quantile(at_pixels(), quantile, n)
         levels = (sums / (4 * height * width)).float()
+        # what the rounding of a level leaves: a pixel is compared with the exact sum
         rest = sums - 4 * height * width * levels.double()
     else:
         levels = top_quantile(stream(), quantile, n)
