@@ -69,8 +69,8 @@ dataset: Literal["digits", "cifar10"] = "digits"
 device: str = "cpu"  # or "cuda", or "auto": a GPU where there is one
 seed: int = 0  # of initialisation, data order and transformations
 width: int = 8  # channels of the first convolution
-baselines: int = 3  # networks whose mean accuracy is the baseline
-trials: int = 2  # transformations drawn for each group
+baselines: int = 3  # ReLU networks; their mean accuracy is the baseline
+trials: int = 2  # matrices of a kind, in closed form and epoch by epoch
 epochs: int = 12  # of the networks' training
 finetuning_epochs: int = 3  # of the paper's protocol
 repair_epochs: int = 8  # of the finetuning that is followed epoch by epoch
@@ -252,7 +252,7 @@ moved.conv2.weight.data = torch.einsum("ij,jkhw->ikhw", A, W)
 moved.conv2.bias.data = A @ b
 
 accuracy = lambda net: 100 * evaluate(net, test.images, test.labels)
-short = replace(recipe, epochs=finetuning_epochs, lr=1e-3)
+short = replace(recipe, epochs=finetuning_epochs, lr=1e-3, sides=())  # whole images
 options = {"seed": seed, "device": device, "freeze": "conv2"}
 after = train(moved, digits, short, **options).network
 penalty = accuracy(g) - accuracy(after)
@@ -340,24 +340,25 @@ def best_linear_map(activation, number, layer, network):
 
 
 # %%
-def tune(group, layer, trial, recipe):
-    """One finetuning; the same trial has the same order of the data."""
-    A, where = drawn(group, layer, trial), f"conv{layer}"
-    same = {"seed": 1000 * seed + trial, "device": device}
-    return sanity.finetuned(g, where, A, digits, test, recipe, **same)
+def tune(number, layer, group, recipe):
+    """One finetuning; each network has its own matrices, and its own order of the data."""
+    A, where = drawn(group, layer, number), f"conv{layer}"
+    same = {"seed": 1000 * seed + number, "device": device}
+    one = networks["relu"][number]
+    return sanity.finetuned(one, where, A, digits, test, recipe, **same)
 
 
-each_one = {"trial": range(trials), "layer": layers, "group": GROUPS}
+each_one = {"number": range(baselines), "layer": layers, "group": GROUPS}
 
 
 @run.table(**each_one, uses=[*by, "finetuning_epochs"])
-def finetuned(layer, group, trial):
-    return tune(group, layer, trial, short)
+def finetuned(number, layer, group):
+    return tune(number, layer, group, short)
 
 
 @run.table(budget=budgets, group=GROUPS, uses=by)
 def by_budget(budget, group):
-    return tune(group, 3, 0, replace(short, epochs=budget))
+    return tune(0, 3, group, replace(short, epochs=budget))
 
 
 # %% tags=["remove-input"]

@@ -154,9 +154,9 @@ def on_digits(
 
 
 def figure_4(finetuned: pd.DataFrame) -> pd.DataFrame:
-    """The two penalties of figure 4 by the paper's layers, from penalties by convolution, group and trial."""
+    """The two penalties of figure 4 by the paper's layers, from penalties by network, convolution and group."""
     columns = {"positive scalings": "relu_penalty", "orthogonal": "orthogonal_penalty"}
-    wide = finetuned.pivot(index=["layer", "trial"], columns="group", values="penalty")
+    wide = finetuned.pivot(index=["layer", "number"], columns="group", values="penalty")
     table = wide.rename(columns=columns)[[*columns.values()]].reset_index()
     return table.assign(layer=table["layer"].map(PAPER_LAYERS))
 
