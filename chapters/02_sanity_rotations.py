@@ -342,10 +342,9 @@ def best_linear_map(activation, number, layer, network):
 # %%
 def tune(number, layer, group, recipe):
     """One finetuning; each network has its own matrices, and its own order of the data."""
-    A, where = drawn(group, layer, number), f"conv{layer}"
+    one, A = networks["relu"][number], drawn(group, layer, number)
     same = {"seed": 1000 * seed + number, "device": device}
-    one = networks["relu"][number]
-    return sanity.finetuned(one, where, A, digits, test, recipe, **same)
+    return sanity.finetuned(one, f"conv{layer}", A, digits, test, recipe, **same)
 
 
 each_one = {"number": range(baselines), "layer": layers, "group": GROUPS}
