@@ -182,11 +182,14 @@ def test_nothing_has_changed_only_if_every_file_is_as_it_was(tiny_book, monkeypa
         assert not nothing_changed(), path
         path.write_text(content)
     assert nothing_changed()
+    monkeypatch.setenv("INTERTWINE_DTYPE", "float32")
+    assert not nothing_changed()
+    monkeypatch.delenv("INTERTWINE_DTYPE")
     monkeypatch.setattr(results, "library_digest", lambda: "edited")
     assert not nothing_changed()
 
 
-def test_only_what_changed_runs_again(tiny_book, pretend):
+def test_only_what_changed_runs_again(tiny_book, pretend, monkeypatch):
     assert build_chapters(tiny_book) == {"01_first": "done", "02_second": "done"}
     assert runs(tiny_book) == {"01_first": 1, "02_second": 1} and not stale(tiny_book)
     source = tiny_book.chapters["01_first"]
@@ -199,6 +202,9 @@ def test_only_what_changed_runs_again(tiny_book, pretend):
     assert stale(tiny_book) == {"02_second"}  # its text tells of that table
     assert build_chapters(tiny_book) == {"01_first": "fresh", "02_second": "done"}
     assert len(stale(tiny_book, "smoke")) == 2
+    with monkeypatch.context() as patched:
+        patched.setenv("INTERTWINE_DTYPE", "float32")
+        assert len(stale(tiny_book)) == 2
     (tiny_book.root / "requirements.lock").write_text("torch==0")
     assert len(stale(tiny_book)) == 2
 

@@ -1,6 +1,7 @@
 """Fresh and stale chapters, decided by content and never by dates."""
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,13 +20,22 @@ def code(source: Path, library: Path | None = None) -> str:
     return files.digest(*(part for module in modules.items() for part in module), *found)
 
 
+def precision() -> str:
+    """What is asked for in the place of `devices.precision`: networks that it trains differ."""
+    return os.environ.get("INTERTWINE_DTYPE", "auto")
+
+
 def stamp(book: Book, profile: str, chapter: str, settings: Mapping[str, Any]) -> str:
-    """The hash of what an executed chapter depends on: texts, modules, parameters, lock, recorded tables."""
+    """The hash of what an executed chapter depends on.
+
+    These are texts, modules, parameters, precision, lock and recorded tables.
+    """
     source = book.chapters[chapter]
     read = [name for name in results.RECORDED if name != profile]  # a recorded run writes its own
     tables = [path for name in read for path in sorted((book.tables(name) / chapter).glob("[!.]*.csv"))]
     texts = [path for path in [captions(source)] if path.is_file()]
-    return files.digest(source, *texts, code(source), settings, book.root / "requirements.lock", *tables)
+    lock = book.root / "requirements.lock"
+    return files.digest(source, *texts, code(source), settings, precision(), lock, *tables)
 
 
 def record_of(executed: Path) -> dict[str, Any] | None:
@@ -53,12 +63,14 @@ def runs_other_code(book: Book) -> str | None:
 
 
 def sources(book: Book) -> str:
-    """The hash of every file that a build reads, at any profile."""
+    """The hash of every file that a build reads, at any profile, and of the precision."""
     made = {book.root / "book/chapters", book.root / "book/generated"}
     texts = sorted(path for path in (book.root / "book").rglob("*") if not made & {path, *path.parents})
     named = [part for path in texts if path.is_file() for part in (path.name, path)]
     read = [book.root / name for name in ("chapters", "data/results", "_config.yml", "requirements.lock")]
-    return files.digest(*named, *(path for path in read if path.exists()), results.library_digest())
+    return files.digest(
+        *named, *(path for path in read if path.exists()), precision(), results.library_digest()
+    )
 
 
 def whole_stamp(book: Book, profile: str, read: str) -> str:

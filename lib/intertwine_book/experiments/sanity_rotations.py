@@ -154,7 +154,7 @@ def on_digits(
 
 
 def figure_4(finetuned: pd.DataFrame) -> pd.DataFrame:
-    """The two penalties of figure 4 by the paper's layers, from penalties by network, convolution and group."""
+    """The two penalties of figure 4 by the paper's layers, from penalties by network and convolution."""
     columns = {"positive scalings": "relu_penalty", "orthogonal": "orthogonal_penalty"}
     wide = finetuned.pivot(index=["layer", "number"], columns="group", values="penalty")
     table = wide.rename(columns=columns)[[*columns.values()]].reset_index()
