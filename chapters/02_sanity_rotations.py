@@ -57,8 +57,8 @@ from intertwine_book.figures.curves import mean_curves
 from intertwine_book.figures.matrices import heatmap
 from intertwine_book.figures.penalties import insertion_diagram
 from intertwine_book.figures.style import use_style
+from intertwine_book.stories import finetuning, tell
 from intertwine_book.stories import sanity_rotations as story
-from intertwine_book.stories import tell
 
 use_style()
 
@@ -267,7 +267,7 @@ print(f"after finetuning {penalty:.1f} points are lost")
 # Each cell is *group | orthogonal*; the paper's are read off its figure 4 to about 1 point:
 
 # %% tags=["remove-input"]
-story.penalties()
+finetuning.penalties()
 
 # %% [markdown]
 # - *Two epochs of finetuning as such change little*:
@@ -285,7 +285,7 @@ story.penalties()
 # {numref}`fig-repair` follows penalties up to {glue:text}`budget-last:.0f` epochs on CIFAR-10 and 32 on digits.
 
 # %% tags=["remove-input"] figure="fig-repair"
-story.repair()
+finetuning.repair()
 
 # %% [markdown]
 # In a second network of width 64, one element of the group loses {glue:text}`budget-group-first:.1f` points after
@@ -371,7 +371,7 @@ story.activations(best_linear_map)
 # Finetuned for few epochs, with the identity as control:
 
 # %% tags=["remove-input"]
-story.control(finetuned)
+finetuning.control(finetuned)
 
 # %% [markdown]
 # These are means of few draws; read them against the control.

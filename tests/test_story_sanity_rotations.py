@@ -3,8 +3,9 @@
 import pytest
 
 from intertwine_book.results import interval
+from intertwine_book.stories import finetuning
 from intertwine_book.stories import sanity_rotations as story
-from intertwine_book.stories.sanity_rotations import GROUP, TURNED, record
+from intertwine_book.stories.inserted import GROUP, TURNED, by_paper, mean, record
 
 NARROW = "best_linear_map_width_16"
 
@@ -42,8 +43,8 @@ def test_scalings_of_either_sign_cost_before_tanh_what_positive_ones_do():
 
 
 def test_at_the_papers_width_signs_cost_little_and_our_narrower_less_accurate_network_loses_more():
-    wide, narrow = story.mean("best_linear_map"), story.mean(NARROW)
-    alone = [story.by_paper(name)["base_accuracy"].unique() for name in ("best_linear_map", NARROW)]
+    wide, narrow = mean("best_linear_map"), mean(NARROW)
+    alone = [by_paper(name)["base_accuracy"].unique() for name in ("best_linear_map", NARROW)]
     assert [len(each) for each in alone] == [3, 1] and alone[1] < alone[0].min() - 5
     assert wide.loc["signed permutations"].max() < 2.5
     assert (narrow.loc[TURNED] > 1.2 * story.by_network().loc[TURNED].max(axis=1)).all()
@@ -56,13 +57,13 @@ def test_over_three_networks_a_loss_is_established_at_the_second_and_third_convo
 
 @pytest.mark.parametrize("name", [NARROW, "best_linear_map"])
 def test_an_orthogonal_matrix_before_a_relu_costs_most_at_the_third_convolution_whichever_is_drawn(name):
-    each = story.by_paper(name).query("group == @TURNED").groupby("layer")["penalty"]
+    each = by_paper(name).query("group == @TURNED").groupby("layer")["penalty"]
     assert each.min()[5] > each.max()[[0, 2]].max()
 
 
 @pytest.mark.parametrize("name", [NARROW, "best_linear_map"])
 def test_in_closed_form_the_group_loses_0_at_both_widths(name):
-    assert (story.mean(name).loc[["permutations", GROUP]] == 0).all(axis=None)
+    assert (mean(name).loc[["permutations", GROUP]] == 0).all(axis=None)
 
 
 def test_orthogonal_matrices_leave_most_unexplained_and_lose_most_at_both_widths():
@@ -100,32 +101,32 @@ def test_the_control_stays_where_it_was_at_both_widths_also_in_a_single_trial():
 
 
 def test_after_few_epochs_the_group_still_loses_and_at_layer_0_more_than_a_rotation():
-    tuned = story.mean("finetuned_width_16")
+    tuned = mean("finetuned_width_16")
     assert tuned.loc[GROUP].min() > 3 and tuned.loc[GROUP, 0] > tuned.loc[TURNED, 0]
     assert story.facts()["finetuned-for"] < 50
 
 
 def test_a_rotation_loses_clearly_more_than_the_group_at_layer_5_only():
-    low = story.apart("finetuned_width_16")["low"]
+    low = finetuning.apart("finetuned_width_16")["low"]
     assert low[0] < 0 and low[2] < 0 < low[5]
     facts = story.facts()
-    assert facts["reversed"] > facts["draws"] / 2 and story.apart("finetuned_width_16")["mean"][0] < 0
+    assert facts["reversed"] > facts["draws"] / 2 and finetuning.apart("finetuned_width_16")["mean"][0] < 0
     assert record("finetuned_width_16")["trial"].nunique() == facts["draws"]
 
 
 def test_finetuning_repairs_more_than_a_matrix_at_layer_5_and_less_at_layer_2():
-    exact, tuned = story.mean(NARROW).loc[TURNED], story.mean("finetuned_width_16").loc[TURNED]
+    exact, tuned = mean(NARROW).loc[TURNED], mean("finetuned_width_16").loc[TURNED]
     assert tuned[5] < exact[5] - 5 and tuned[2] > exact[2]
 
 
 def test_a_run_of_ones_own_is_told_by_its_orthogonal_matrices_before_a_relu():
     found = story.facts_of(record("best_linear_map"))
-    assert found["live-lost"] == pytest.approx(story.mean("best_linear_map").loc[TURNED].mean())
+    assert found["live-lost"] == pytest.approx(mean("best_linear_map").loc[TURNED].mean())
     assert 0 < found["live-share"] < 100
 
 
 def test_the_table_of_penalties_has_both_widths_and_the_printed_values_of_one():
-    shown = story.penalties().data
+    shown = finetuning.penalties().data
     assert shown.count("<tr>") == 7 and shown.count("–") == 3 and ">1.3 | 8.3<" in shown
 
 
@@ -133,22 +134,22 @@ def test_the_table_of_penalties_has_both_widths_and_the_printed_values_of_one():
 
 
 def test_all_15_times_the_group_loses_less_and_at_layers_2_and_5_the_interval_excludes_0():
-    table = story.by_paper("finetuned").pivot(index=["layer", "trial"], columns="group", values="penalty")
+    table = by_paper("finetuned").pivot(index=["layer", "trial"], columns="group", values="penalty")
     assert len(table) == 15 and (table[TURNED] > table[GROUP]).all()
-    low = story.apart("finetuned")["low"]
+    low = finetuning.apart("finetuned")["low"]
     assert low[0] < 0 < min(low[2], low[5])
 
 
 def test_the_paper_loses_less_at_every_layer_after_50_epochs():
-    printed = story.printed().pivot(index="group", columns="layer", values="penalty")
-    assert (story.mean("finetuned").loc[printed.index] > printed).all(axis=None)
+    printed = finetuning.printed().pivot(index="group", columns="layer", values="penalty")
+    assert (mean("finetuned").loc[printed.index] > printed).all(axis=None)
 
 
 # epoch by epoch
 
 
 def test_on_digits_the_difference_shrinks_from_two_epochs_on_and_nearly_vanishes_after_32():
-    gap = story.apart_by_epoch()
+    gap = finetuning.apart_by_epoch()
     assert gap.loc[2, "low"] > 0 and gap.loc[1, "mean"] < gap.loc[2, "mean"]
     shown = [1, 2, 4, 8, 16, 32]
     assert gap.loc[shown[1:], "mean"].is_monotonic_decreasing and gap.loc[32, "mean"] < 0.6
@@ -159,17 +160,17 @@ def test_on_digits_the_difference_shrinks_from_two_epochs_on_and_nearly_vanishes
 
 
 def test_the_longer_the_finetuning_the_less_is_lost_and_the_control_gains():
-    lost = story.by_budget()
+    lost = finetuning.by_budget()
     assert lost[GROUP].is_monotonic_decreasing and lost[TURNED].is_monotonic_decreasing
     assert lost["identity"].between(-1, 0.3).all() and lost["identity"].iloc[-1] < 0
     assert lost[GROUP].iloc[-1] < 0.5
 
 
 def test_the_difference_falls_and_a_rotation_loses_less_than_in_the_paper():
-    lost = story.by_budget()
+    lost = finetuning.by_budget()
     apart = lost[TURNED] - lost[GROUP]
     assert apart.is_monotonic_decreasing and apart.min() > 2.5
-    assert lost[TURNED].iloc[-1] < story.printed()["penalty"].max()
+    assert lost[TURNED].iloc[-1] < finetuning.printed()["penalty"].max()
 
 
 def test_the_best_epoch_lowers_every_penalty_also_that_of_the_control():

@@ -18,7 +18,7 @@ from intertwine.training import MultiStep, Recipe, evaluate, train
 from intertwine.weightspace import find_symmetries
 from intertwine_book import data, zoo
 from intertwine_book.experiments.rows import Row, tabled
-from intertwine_book.stories.sanity_rotations import PAPER_LAYERS
+from intertwine_book.stories.inserted import PAPER_LAYERS
 from intertwine_book.zoo import RECIPES, Spec
 
 TRANSFORMS: dict[str, Callable[[int], groups.MatrixGroup]] = {
