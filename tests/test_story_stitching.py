@@ -185,27 +185,28 @@ def test_at_every_slope_networks_of_width_4_lose_much_and_at_slope_1_less_than_a
 
 
 def test_a_symmetry_removes_nearly_all_of_the_barrier_at_the_papers_width_and_less_at_a_quarter_of_it():
-    each = {
-        width: story.record(f"barriers{end}")
+    narrow, half, wide = (
+        story.record(f"barriers{end}")
         .query("batch_norm == 're-estimated'")
         .pivot(index="pair", columns="way", values="barrier")
-        for width, end in WIDTH_ENDINGS.items()
-    }
-    wide, narrow = each["width 64"], each["width 16"]
-    assert len(wide) == 2 and len(narrow) == 4
+        for end in connectivity.ENDINGS.values()
+    )
+    assert len(wide) == 2 and len(half) == 1 and len(narrow) == 4
+    for way in ("matched by activations", "matched by weights"):
+        assert wide[way].max() < half[way].min() and half[way].max() < narrow[way].min()
     assert (wide["matched by activations"] < 5).all() and (wide["as trained"] > 50).all()
     assert (narrow["matched by activations"] < narrow["as trained"] / 4).all()
     assert narrow["matched by activations"].min() > 1.5 * wide["matched by activations"].max()
     assert (wide["matched by weights"] < 5).all()
     assert (narrow["matched by weights"] > 1.05 * narrow["matched by activations"]).all()
     quarter = connectivity.lines().query("width == 'width 64' and fraction == 0.25 and way == 'as trained'")
-    assert story.facts()["barrier-interpolated"] > 20 and quarter["accuracy"].mean() > 85
+    assert story.facts()["barrier-matched-interpolated"] > 20 and quarter["accuracy"].mean() > 85
     for norm in ("interpolated", "re-estimated"):
         trained, matched = connectivity.barriers().loc[["as trained", "matched by activations"], norm]
         assert 0 < matched < trained / 3
     both = story.record("barriers").pivot(index=["pair", "batch_norm"], columns="way", values="barrier")
     assert len(both) == 4 and (both["matched by activations"] < both["as trained"] / 2).all()
-    for end in WIDTH_ENDINGS.values():
+    for end in connectivity.ENDINGS.values():
         lines = (
             story.record(f"connectivity{end}").groupby(["batch_norm", "way", "fraction"])["accuracy"].mean()
         )

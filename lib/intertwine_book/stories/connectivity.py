@@ -3,53 +3,70 @@
 from functools import partial
 
 import pandas as pd
+from IPython.display import HTML
 from matplotlib.figure import Figure
 
 from intertwine_book.figures import style
 from intertwine_book.figures.curves import single_curves
+from intertwine_book.figures.readable import readable
 from intertwine_book.results import on_record, recorded
-from intertwine_book.stories.told import WIDTH_ENDINGS
 
 record = partial(on_record, "03_stitching")
+ENDINGS = {16: "_width_16", 32: "_width_32", 64: ""}
+"""Width of networks → end of the names of their tables."""
+COLOURS = {"as trained": "orange", "matched by weights": "green", "matched by activations": "blue"}
 
 
-def barriers(width: str = "width 64") -> pd.DataFrame:
+def barriers(width: int = 64) -> pd.DataFrame:
     """Mean barrier in points: a row for each way, a column for what is done with batch norm."""
-    return record(f"barriers{WIDTH_ENDINGS[width]}").pivot_table("barrier", "way", "batch_norm")
+    return record(f"barriers{ENDINGS[width]}").pivot_table("barrier", "way", "batch_norm")
 
 
-def lines() -> pd.DataFrame:
-    """Accuracy on the line between two networks at both widths, batch norm re-estimated."""
-    parts = [record(f"connectivity{end}").assign(width=width) for width, end in WIDTH_ENDINGS.items()]
+def lines(*widths: int) -> pd.DataFrame:
+    """Accuracy on the line between two networks, at some widths or all, batch norm re-estimated."""
+    parts = [record(f"connectivity{ENDINGS[n]}").assign(width=f"width {n}") for n in widths or ENDINGS]
     return pd.concat(parts).query("batch_norm == 're-estimated'")
 
 
 def connected() -> Figure:
     """Accuracy on the line between two networks, as trained and matched."""
-    ways = {"as trained": "orange", "matched by weights": "green", "matched by activations": "blue"}
     return single_curves(
-        lines().sort_values("width"),
+        lines(),
         *("fraction", "accuracy", "way", "pair"),
         panels="width",
-        colours={way: style.COLOURS[colour] for way, colour in ways.items()},
+        colours={way: style.COLOURS[colour] for way, colour in COLOURS.items()},
         xlabel="fraction of the way",
         ylabel="accuracy, %",
     )
 
 
+def by_width() -> HTML:
+    """Mean barriers by width and by what is done with batch norm."""
+    rows = []
+    for width in ENDINGS:
+        found, pairs = barriers(width), _pairs(width)
+        rows += [{"width": width, "pairs": pairs, "norm": norm} | dict(found[norm]) for norm in found]
+    table = pd.DataFrame(rows).sort_values(["norm", "width"], ascending=[False, True])
+    headings = {"width": "width", "pairs": "pairs", "norm": "batch norm"} | {way: way for way in COLOURS}
+    return readable(table, headings, digits=1, title="Barrier in points between two networks")
+
+
 def facts() -> dict[str, float]:
     """The numbers in sentences and captions about barriers."""
-    short = {"trained": "as trained", "matched": "matched by activations", "weights": "matched by weights"}
+    short = {"trained": "as trained", "matched": "matched by activations"}
     found: dict[str, float] = {}
-    for width, ending in {"width 64": "", "width 16": "-narrow"}.items():
-        height = barriers(width)
-        found |= {f"barrier-{name}{ending}": height.loc[way, "re-estimated"] for name, way in short.items()}
-        found[f"barrier-interpolated{ending}"] = height.loc["matched by activations", "interpolated"]
-        found[f"barrier-trained-interpolated{ending}"] = height.loc["as trained", "interpolated"]
-        found[f"barrier-pairs{ending}"] = record(f"barriers{WIDTH_ENDINGS[width]}")["pair"].nunique()
-    *_, (_, wide) = recorded("03_stitching", "connectivity").values()
-    found |= {f"line-{name}": wide["parameters"][name] for name in ("epochs", "images")}
-    means = lines().query("width == 'width 64'").pivot_table("accuracy", "way", "fraction")
+    wide = barriers()
+    for norm, ending in {"re-estimated": "", "interpolated": "-interpolated"}.items():
+        found |= {f"barrier-{name}{ending}": wide.loc[way, norm] for name, way in short.items()}
+    found["barrier-matched-narrow"] = barriers(16).loc["matched by activations", "re-estimated"]
+    found["barrier-pairs"] = _pairs(64)
+    made = recorded("03_stitching", "connectivity")["desk"][1]["parameters"]
+    found |= {f"line-{name}": made[name] for name in ("epochs", "images")}
+    means = lines(64).pivot_table("accuracy", "way", "fraction")
     share = means.loc["matched by activations", 0.5] / 100
     found["line-error"] = 100 * (share * (1 - share) / found["line-images"]) ** 0.5
     return found | {f"worst-{name}": means.loc[short[name], 0.5] for name in ("trained", "matched")}
+
+
+def _pairs(width: int) -> int:
+    return record(f"barriers{ENDINGS[width]}")["pair"].nunique()
