@@ -14,7 +14,7 @@ from intertwine_book.results import on_record, recorded
 record = partial(on_record, "03_stitching")
 ENDINGS = {16: "_width_16", 32: "_width_32", 64: ""}
 """Width of networks → end of the names of their tables."""
-COLOURS = {"as trained": "orange", "matched by weights": "green", "matched by activations": "blue"}
+WAY_COLOURS = {"as trained": "orange", "matched by weights": "green", "matched by activations": "blue"}
 
 
 def barriers(width: int = 64) -> pd.DataFrame:
@@ -34,7 +34,7 @@ def connected() -> Figure:
         lines(),
         *("fraction", "accuracy", "way", "pair"),
         panels="width",
-        colours={way: style.COLOURS[colour] for way, colour in COLOURS.items()},
+        colours={way: style.COLOURS[colour] for way, colour in WAY_COLOURS.items()},
         xlabel="fraction of the way",
         ylabel="accuracy, %",
     )
@@ -47,7 +47,7 @@ def by_width() -> HTML:
         found, pairs = barriers(width), _pairs(width)
         rows += [{"width": width, "pairs": pairs, "norm": norm} | dict(found[norm]) for norm in found]
     table = pd.DataFrame(rows).sort_values(["norm", "width"], ascending=[False, True])
-    headings = {"width": "width", "pairs": "pairs", "norm": "batch norm"} | {way: way for way in COLOURS}
+    headings = {"width": "width", "pairs": "pairs", "norm": "batch norm"} | {way: way for way in WAY_COLOURS}
     return readable(table, headings, digits=1, title="Barrier in points between two networks")
 
 
