@@ -193,7 +193,8 @@ def test_a_symmetry_removes_nearly_all_of_the_barrier_at_the_papers_width_and_le
     )
     assert len(wide) == 2 and len(half) == 1 and len(narrow) == 4
     for way in ("matched by activations", "matched by weights"):
-        assert wide[way].max() < half[way].min() and half[way].max() < narrow[way].min()
+        assert narrow[way].min() > 1.2 * max(half[way].max(), wide[way].max())
+        assert abs(half[way].mean() - wide[way].mean()) < 3 * story.facts()["line-error"]
     assert (wide["matched by activations"] < 5).all() and (wide["as trained"] > 50).all()
     assert (narrow["matched by activations"] < narrow["as trained"] / 4).all()
     assert narrow["matched by activations"].min() > 1.5 * wide["matched by activations"].max()
