@@ -22,8 +22,9 @@ Example:
     True
 """
 
-from intertwine.dissection.dissect import Dissection, Units, dissect, dissect_each, top_quantile
+from intertwine.dissection.dissect import Dissection, Units, dissect, dissect_each
 from intertwine.dissection.examples import Example, examples
+from intertwine.dissection.levels import top_quantile
 from intertwine.dissection.rotation import RotationPlanes, geodesic, haar_rotation, rotation_planes
 
 __all__ = [

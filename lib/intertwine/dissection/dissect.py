@@ -1,6 +1,5 @@
 """Network dissection: which concept the strongest activations of every unit select (godfrey2022 §6)."""
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -10,15 +9,15 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from intertwine.data import Masks
+from intertwine.dissection.levels import pixel_levels, top_quantile
 from intertwine.dissection.rotation import ORTHOGONAL_TOLERANCE, off_orthogonal
 from intertwine.dissection.selection import selected
-from intertwine.dissection.upsampling import enlarged, stretched
+from intertwine.dissection.upsampling import stretched
 from intertwine.features import check_tensor
 
 Units = Float[Tensor, "n units h w"] | Callable[[], Iterable[Float[Tensor, "_ units h w"]]]
 IMAGES = 50  # at a time, at most
 PIXELS_AT_ONCE = 2**18  # pixels at a time on a CPU, where larger parts wait for memory
-ENLARGED_AT_ONCE = 2**24  # pixels of all units, 128 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,16 +193,8 @@ def dissect_each(
             if len(batch):
                 yield batch
 
-    def at_pixels() -> Iterator[Tensor]:
-        for batch in stream():
-            few = ENLARGED_AT_ONCE // (batch.shape[1] * height * width)
-            yield from (enlarged(part, height, width) for part in batch.split(max(1, few)))
-
     if equal_area:
-        sums = top_quantile(at_pixels(), quantile, n)
-        levels = (sums / (4 * height * width)).float()
-        # what the rounding of a level leaves: a pixel is compared with the exact sum
-        rest = sums - 4 * height * width * levels.double()
+        levels, rest = pixel_levels(stream(), quantile, n, height, width)
     else:
         levels = top_quantile(stream(), quantile, n)
         rest = torch.zeros_like(levels, dtype=torch.float64)
@@ -228,35 +219,3 @@ def dissect_each(
         facts = (masks.names, masks.categories, quantile, iou)
         made.append(Dissection(*facts, levels, both, total[:, :-1].sum(1), covered, masks.codes.numel()))
     return made
-
-
-def top_quantile(
-    batches: Iterable[Float[Tensor, "_ units h w"]], quantile: float, images: int
-) -> Float[Tensor, " units"]:
-    """The value of each unit that a share `quantile` of its numbers exceeds, or fewer where some are equal.
-
-    Example:
-        >>> maps = torch.arange(100.0).view(25, 1, 2, 2)
-        >>> # 95, 96, 97, 98 and 99 exceed it
-        >>> top_quantile(maps.split(10), 0.05, images=25)
-        tensor([94.])
-
-    Exact, in one pass that holds the largest numbers of each unit, a share `quantile` of all. The batches
-    hold so many `images` together.
-    """
-    best: Tensor | None = None
-    seen = keep = 0
-    for batch in batches:
-        seen += len(batch)
-        # 1e-6, since 0.29 · 100 is 28.999…; one more, as a level is what the chosen share exceeds
-        keep = math.floor(quantile * images * batch[0, 0].numel() + 1e-6) + 1
-        values = batch.transpose(0, 1).flatten(1)
-        if not values.isfinite().all():
-            raise ValueError("Expected finite activations, was given some that are infinite or not a number.")
-        values = values if best is None else torch.cat([best, values], 1)
-        best = values.topk(min(keep, values.shape[1])).values
-    if best is None or seen != images:
-        raise ValueError(
-            f"Expected activations of the {images} images that the masks are of, was given those of {seen}."
-        )
-    return best[:, -1]
