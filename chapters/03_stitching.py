@@ -489,7 +489,7 @@ for name, network in {"frozen": stitched, "re-estimated": ours}.items():
 # if batch norm is re-estimated.
 # At width 64 matching lowers the barrier from {glue:text}`barrier-trained:.0f`
 # to {glue:text}`barrier-matched:.0f` points.
-# In narrower networks it leaves more, at width 16 {glue:text}`barrier-matched-narrow:.0f`.*
+# At width 16 it leaves {glue:text}`barrier-matched-narrow:.0f`.*
 # A stitch asks about one layer.
 # Now look for an element of the *whole* group that brings one network close to another.
 # If the two differed by a symmetry alone, the matched networks would be equal.
@@ -505,8 +505,8 @@ for name, network in {"frozen": stitched, "re-estimated": ours}.items():
 # ({numref}`fig-connectivity`).
 # Channels are matched by their weights, or by their activations on 500 training images;
 # {doc}`01d_orbits` shows how such a symmetry is found.
-# With re-estimated statistics it is higher in each pair of width 16 than in any wider pair, whichever way they are
-# matched; widths 32 and 64 differ by about the error of the test images.
+# With re-estimated statistics the matched barrier is higher in each pair of width 16 than in any wider pair,
+# whichever way they are matched; one pair of width 32 does not tell it from 64.
 # The mean barrier in points:
 
 # %% tags=["remove-input"]

@@ -10,6 +10,10 @@ from intertwine_book.stories.inserted import GROUP, TURNED, by_paper, mean, reco
 NARROW = "best_linear_map_width_16"
 
 
+def lowest(apart):
+    return apart.agg(lambda points: interval(points)[0], axis=1)
+
+
 # after a repair by least squares
 
 
@@ -51,7 +55,7 @@ def test_at_the_papers_width_signs_cost_little_and_our_narrower_less_accurate_ne
 
 
 def test_over_three_networks_a_loss_is_established_at_the_second_and_third_convolution_and_not_at_the_first():
-    low = story.by_network().loc[TURNED].agg(lambda points: interval(points)[0], axis=1)
+    low = lowest(story.by_network().loc[TURNED])
     assert low[0] < 0 < min(low[2], low[5])
 
 
@@ -107,10 +111,11 @@ def test_after_few_epochs_the_group_still_loses_and_at_layer_0_more_than_a_rotat
 
 
 def test_a_rotation_loses_clearly_more_than_the_group_at_layer_5_only():
-    low = finetuning.apart("finetuned_width_16")["low"]
+    apart, facts = finetuning.apart("finetuned_width_16"), story.facts()
+    low = lowest(apart)
     assert low[0] < 0 and low[2] < 0 < low[5]
-    facts = story.facts()
-    assert facts["reversed"] > facts["draws"] / 2 and finetuning.apart("finetuned_width_16")["mean"][0] < 0
+    assert facts["narrow-more"] > facts["draws"] / 2 and facts["narrow-less"] > facts["draws"] / 2
+    assert interval(apart.loc[0])[1] > 0 and interval(apart.loc[2])[1] > 0
     assert record("finetuned_width_16")["trial"].nunique() == facts["draws"]
 
 
@@ -133,11 +138,11 @@ def test_the_table_of_penalties_has_both_widths_and_the_printed_values_of_one():
 # at the paper's width
 
 
-def test_all_15_times_the_group_loses_less_and_at_layers_2_and_5_the_interval_excludes_0():
-    table = by_paper("finetuned").pivot(index=["layer", "trial"], columns="group", values="penalty")
-    assert len(table) == 15 and (table[TURNED] > table[GROUP]).all()
-    low = finetuning.apart("finetuned")["low"]
-    assert low[0] < 0 < min(low[2], low[5])
+def test_in_three_networks_the_group_loses_less_at_layers_2_and_5_and_more_at_layer_0_and_less_in_another():
+    apart, other = finetuning.apart("finetuned"), finetuning.apart("finetuned_one_network")
+    assert apart.shape == (3, 3) and (apart.loc[[2, 5]] > 2).all(axis=None) and (apart.loc[0] < 0).all()
+    assert other.shape == (3, 5) and (other > 0).all(axis=None)
+    assert finetuning.printed().query("layer == 0")["penalty"].max() < 1
 
 
 def test_the_paper_loses_less_at_every_layer_after_50_epochs():

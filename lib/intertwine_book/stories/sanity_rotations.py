@@ -167,7 +167,6 @@ def _at_width_64() -> dict[str, Any]:
         "networks-64": exact.shape[1],
         "exact-epochs": recorded("02_sanity_rotations", "best_linear_map")["desk"][1]["parameters"]["epochs"],
         "baseline": record("baseline")["accuracy"].mean(),
-        "base-64": record("finetuned")["base_accuracy"].mean(),
         "alone-64": record("best_linear_map")["base_accuracy"].mean(),
         "signs-high": exact.loc["signed permutations"].mean(axis=1).max(),
         **{f"exact-64-{layer}": points for layer, points in turned.mean(axis=1).items()},

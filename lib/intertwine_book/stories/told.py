@@ -62,6 +62,17 @@ def said(values: pd.Series, digits: int = 2) -> str:
     return f"{mean} [{low}, {high}]"
 
 
+def listed(values: pd.Series, digits: int = 2) -> str:
+    """Each of a few values, where an interval would say less.
+
+    Example:
+        >>> listed(pd.Series([5.44, 3.02, 4.0]), 1)
+        '5.4, 3.0 and 4.0'
+    """
+    *most, last = (number(each, digits) for each in values)
+    return f"{', '.join(most)} and {last}"
+
+
 _ENDS = (("low", "min"), ("high", "max"))
 WIDTH_ENDINGS = {"width 64": "", "width 16": "_width_16"}
 """Width of networks → end of the names of their tables."""
