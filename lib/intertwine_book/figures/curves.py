@@ -110,7 +110,7 @@ def single_curves(
             ends[str(name)] = (float(mean.iloc[-1]), colour)
         dotted(axis, level)
         axis.set(**options)
-        if len(ticks) <= 5:
+        if len(ticks) <= 5 and "xticks" not in options:
             axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         if ylabel is None:
             axis.set(ylabel=axis.get_title(), title="")
