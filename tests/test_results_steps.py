@@ -73,6 +73,13 @@ def test_what_was_asked_for_decides(tmp_path):
     assert len(Done.seen) == len(asked) + 1  # the first case was done before
 
 
+def test_another_precision_takes_no_old_step_nor_table(tmp_path, monkeypatch):
+    for seen, dtype in ((6, "float32"), (6, "float32"), (12, "bfloat16")):
+        monkeypatch.setenv("INTERTWINE_DTYPE", dtype)
+        results.steps("penalties", cases(), penalty, folder=tmp_path, **ASKED)
+        assert len(Done.seen) == seen
+
+
 def test_a_new_library_takes_no_old_step_but_finds_a_finished_table_that_is_recorded(tmp_path, monkeypatch):
     Done.fails_at, recorded = 1, tmp_path / "desk/01_x"
     with pytest.raises(KeyboardInterrupt):

@@ -142,6 +142,8 @@ def test_in_three_networks_the_group_loses_less_at_layers_2_and_5_and_more_at_la
     apart, other = finetuning.apart("finetuned"), finetuning.apart("finetuned_one_network")
     assert apart.shape == (3, 3) and (apart.loc[[2, 5]] > 2).all(axis=None) and (apart.loc[0] < 0).all()
     assert other.shape == (3, 5) and (other > 0).all(axis=None)
+    for low in map(lowest, (apart, other)):  # over networks, and over matrices in one
+        assert low[0] < 0 < min(low[2], low[5])
     assert finetuning.printed().query("layer == 0")["penalty"].max() < 1
 
 

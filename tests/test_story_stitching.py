@@ -200,7 +200,7 @@ def test_a_symmetry_removes_nearly_all_of_the_barrier_at_the_papers_width_and_le
     assert narrow["matched by activations"].min() > 1.5 * wide["matched by activations"].max()
     assert (wide["matched by weights"] < 5).all()
     assert (narrow["matched by weights"] > 1.05 * narrow["matched by activations"]).all()
-    quarter = connectivity.lines().query("width == 'width 64' and fraction == 0.25 and way == 'as trained'")
+    quarter = connectivity.lines("width 64").query("fraction == 0.25 and way == 'as trained'")
     assert story.facts()["barrier-matched-interpolated"] > 20 and quarter["accuracy"].mean() > 85
     for norm in ("interpolated", "re-estimated"):
         trained, matched = connectivity.barriers().loc[["as trained", "matched by activations"], norm]

@@ -1,7 +1,6 @@
 """Fresh and stale chapters, decided by content and never by dates."""
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from intertwine import files
 from intertwine_book import results
 from intertwine_book.build.imports import imported
 from intertwine_book.build.layout import Book, captions
+from intertwine_book.results import origin
 
 
 def code(source: Path, library: Path | None = None) -> str:
@@ -18,11 +18,6 @@ def code(source: Path, library: Path | None = None) -> str:
     scripts = [path.parent / f"_static/{path.stem}.js" for path in modules.values()]
     found = [path for path in scripts if path.is_file()]
     return files.digest(*(part for module in modules.items() for part in module), *found)
-
-
-def precision() -> str:
-    """What is asked for in the place of `devices.precision`: networks that it trains differ."""
-    return os.environ.get("INTERTWINE_DTYPE", "auto")
 
 
 def stamp(book: Book, profile: str, chapter: str, settings: Mapping[str, Any]) -> str:
@@ -35,7 +30,7 @@ def stamp(book: Book, profile: str, chapter: str, settings: Mapping[str, Any]) -
     tables = [path for name in read for path in sorted((book.tables(name) / chapter).glob("[!.]*.csv"))]
     texts = [path for path in [captions(source)] if path.is_file()]
     lock = book.root / "requirements.lock"
-    return files.digest(source, *texts, code(source), settings, precision(), lock, *tables)
+    return files.digest(source, *texts, code(source), settings, origin.precision(), lock, *tables)
 
 
 def record_of(executed: Path) -> dict[str, Any] | None:
@@ -68,9 +63,8 @@ def sources(book: Book) -> str:
     texts = sorted(path for path in (book.root / "book").rglob("*") if not made & {path, *path.parents})
     named = [part for path in texts if path.is_file() for part in (path.name, path)]
     read = [book.root / name for name in ("chapters", "data/results", "_config.yml", "requirements.lock")]
-    return files.digest(
-        *named, *(path for path in read if path.exists()), precision(), results.library_digest()
-    )
+    found = [path for path in read if path.exists()]
+    return files.digest(*named, *found, origin.precision(), results.library_digest())
 
 
 def whole_stamp(book: Book, profile: str, read: str) -> str:

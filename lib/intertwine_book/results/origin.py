@@ -53,6 +53,11 @@ def library_digest(library: Path = LIBRARY) -> str:
     return files.digest(*(files.tree_digest(library / package, "**/*.[pj][ys]") for package in PACKAGES))
 
 
+def precision() -> str:
+    """What INTERTWINE_DTYPE asks for in the place of `devices.precision`: networks that it trains differ."""
+    return os.environ.get("INTERTWINE_DTYPE", "auto")
+
+
 def _commit() -> str | None:
     """The commit of the library's checkout, if any; `-dirty` if other files than results differ."""
 

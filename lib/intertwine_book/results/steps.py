@@ -41,8 +41,8 @@ def steps(
         [4, 9]
         >>> again = steps("squares", [{"side": 2}, {"side": 3}], square, **facts)  # found, not computed
 
-    A finished table with the same parameters (or more), seed, data, `key` and code is returned as it is; a
-    recorded one whatever the text of the code, unless it is asked for anew. Of an unfinished one, the steps
+    A finished table with the same parameters (or more), seed, data, `key`, code and precision is returned as
+    it is; a recorded one whatever the last two, unless it is asked for anew. Of an unfinished one, the steps
     that are done are used again if all these are the same. All else is computed anew, also what cannot be
     read.
 
@@ -61,7 +61,7 @@ def steps(
     folder = Path(folder or default_folder())
     facts: dict[str, Any] = {"parameters": dict(parameters), "seed": seed, "data_checksum": data_checksum}
     own = key(cases, compute)
-    code = _digest(origin.code()["library_sha256"], own.code)
+    code = _digest(origin.code()["library_sha256"], own.code, origin.precision())
     made_by: dict[str, Any] = {"cases": _digest(own.cases, own.held), "code": code}
     if (folder / f"{name}.csv").is_file() and (found := _read(read, name, folder=folder)):
         table, known = found

@@ -10,21 +10,21 @@ from intertwine_book.figures import style
 from intertwine_book.figures.curves import single_curves
 from intertwine_book.figures.readable import readable
 from intertwine_book.results import on_record, recorded
+from intertwine_book.stories.told import WIDTH_ENDINGS
 
 record = partial(on_record, "03_stitching")
-ENDINGS = {16: "_width_16", 32: "_width_32", 64: ""}
-"""Width of networks → end of the names of their tables."""
+ENDINGS = dict(sorted((WIDTH_ENDINGS | {"width 32": "_width_32"}).items()))
 WAY_COLOURS = {"as trained": "orange", "matched by weights": "green", "matched by activations": "blue"}
 
 
-def barriers(width: int = 64) -> pd.DataFrame:
+def barriers(width: str = "width 64") -> pd.DataFrame:
     """Mean barrier in points: a row for each way, a column for what is done with batch norm."""
     return record(f"barriers{ENDINGS[width]}").pivot_table("barrier", "way", "batch_norm")
 
 
-def lines(*widths: int) -> pd.DataFrame:
+def lines(*widths: str) -> pd.DataFrame:
     """Accuracy on the line between two networks, at some widths or all, batch norm re-estimated."""
-    parts = [record(f"connectivity{ENDINGS[n]}").assign(width=f"width {n}") for n in widths or ENDINGS]
+    parts = [record(f"connectivity{ENDINGS[each]}").assign(width=each) for each in widths or ENDINGS]
     return pd.concat(parts).query("batch_norm == 're-estimated'")
 
 
@@ -46,9 +46,10 @@ def by_width() -> HTML:
     rows = []
     for width in ENDINGS:
         found, pairs = barriers(width), _pairs(width)
-        rows += [{"width": width, "pairs": pairs, "norm": norm} | dict(found[norm]) for norm in found]
-    table = pd.DataFrame(rows).sort_values(["norm", "width"], ascending=[False, True])
-    headings = {"width": "width", "pairs": "pairs", "norm": "batch norm"} | {way: way for way in WAY_COLOURS}
+        rows += [{"networks": width, "pairs": pairs, "norm": norm} | dict(found[norm]) for norm in found]
+    table = pd.DataFrame(rows).sort_values(["norm", "networks"], ascending=[False, True])
+    headings = {"networks": "networks", "pairs": "pairs", "norm": "batch norm"}
+    headings |= {way: way for way in WAY_COLOURS}
     return readable(table, headings, digits=1, title="Barrier in points between two networks")
 
 
@@ -59,15 +60,15 @@ def facts() -> dict[str, float]:
     wide = barriers()
     for norm, ending in {"re-estimated": "", "interpolated": "-interpolated"}.items():
         found |= {f"barrier-{name}{ending}": wide.loc[way, norm] for name, way in short.items()}
-    found["barrier-matched-narrow"] = barriers(16).loc["matched by activations", "re-estimated"]
-    found["barrier-pairs"] = _pairs(64)
+    found["barrier-matched-narrow"] = barriers("width 16").loc["matched by activations", "re-estimated"]
+    found["barrier-pairs"] = _pairs("width 64")
     made = recorded("03_stitching", "connectivity")["desk"][1]["parameters"]
     found |= {f"line-{name}": made[name] for name in ("epochs", "images")}
-    means = lines(64).pivot_table("accuracy", "way", "fraction")
+    means = lines("width 64").pivot_table("accuracy", "way", "fraction")
     share = means.loc["matched by activations", 0.5] / 100
     found["line-error"] = 100 * (share * (1 - share) / found["line-images"]) ** 0.5
     return found | {f"worst-{name}": means.loc[short[name], 0.5] for name in ("trained", "matched")}
 
 
-def _pairs(width: int) -> int:
+def _pairs(width: str) -> int:
     return record(f"barriers{ENDINGS[width]}")["pair"].nunique()

@@ -133,7 +133,7 @@ def norms(axis: Axes) -> None:
 
 def line(axis: Axes) -> None:
     """The line between two networks is nearly flat after matching; thin lines are pairs."""
-    found = connectivity.lines(64)
+    found = connectivity.lines("width 64")
     for way, colour in (("as trained", "grey"), ("matched by activations", "blue")):
         wide = found[found["way"] == way].pivot(index="fraction", columns="pair", values="accuracy")
         axis.plot(wide, color=COLOURS[colour], lw=0.8, alpha=0.6)
