@@ -1,5 +1,6 @@
 """Long steps: each is done once, an interruption loses at most one, and what was asked for decides."""
 
+import shutil
 from contextlib import nullcontext
 from typing import ClassVar
 
@@ -102,6 +103,41 @@ def test_a_new_library_takes_no_old_step_but_finds_a_finished_table_that_is_reco
             len(Done.seen) == seen
             and results.read("penalties", folder=recorded)[1]["library_sha256"] == "newer"
         )
+
+
+@given(st.integers(1, 5), st.booleans())
+@settings(deadline=None, max_examples=5)
+def test_a_table_of_the_first_cases_is_continued_without_its_steps_and_says_so(tmp_path_factory, first, new):
+    folder = tmp_path_factory.mktemp("tables") / "desk/01_x"
+    results.steps("penalties", cases()[:first], penalty, folder=folder, **ASKED)
+    begun = results.read("penalties", folder=folder)[1]
+    shutil.rmtree(folder / ".steps")
+    with pytest.MonkeyPatch.context() as patch:
+        if new:  # a recorded table is kept whatever the code
+            patch.setattr(origin, "code", lambda: {"library_sha256": "new", "commit": None})
+        Done.seen = []
+        table = results.steps("penalties", cases(), penalty, folder=folder, **ASKED)
+    assert len(Done.seen) == 6 - first
+    whole = results.steps("penalties", cases(), penalty, folder=folder / "other", **ASKED)
+    pd.testing.assert_frame_equal(table, whole)
+    _, known = results.read("penalties", folder=folder)
+    assert known["continues"] == begun and known["rows"] == 6 and known["wall_s"] >= begun["wall_s"]
+    assert known["cases"] == results.read("penalties", folder=folder / "other")[1]["cases"]
+
+
+def test_only_the_first_cases_are_continued_and_of_ones_own_tables_only_with_the_same_code(
+    tmp_path, monkeypatch
+):
+    recorded, own = tmp_path / "desk/01_x", tmp_path / "own"
+    for folder in (recorded, own):
+        results.steps("penalties", cases(2, 1), penalty, folder=folder, **ASKED)
+        shutil.rmtree(folder / ".steps")
+    Done.seen = []
+    monkeypatch.setattr(origin, "code", lambda: {"library_sha256": "new", "commit": None})
+    results.steps("penalties", cases(3, 1), penalty, folder=own, **ASKED)
+    assert len(Done.seen) == 3
+    results.steps("penalties", cases(2, 1)[::-1], penalty, folder=recorded, **ASKED)
+    assert len(Done.seen) == 5 and "continues" not in results.read("penalties", folder=recorded)[1]
 
 
 NOTEBOOK = """

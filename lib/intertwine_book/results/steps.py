@@ -46,6 +46,10 @@ def steps(
     that are done are used again if all these are the same. All else is computed anew, also what cannot be
     read.
 
+    A table whose cases are the first ones of those asked for is continued: its rows are kept, and its
+    provenance is kept in the new one, under `continues`. So one more pair of networks costs that pair alone,
+    also where the steps are not at hand.
+
     Cases are keywords of `compute`, one step each; it gives a row, several, or a table, of plain numbers and
     words. Numbers and words of a case are columns of the table. The rest of it, such as networks or a
     mapping of options, decides on the rows, and so does all that `compute` holds; what that may be, `key`
@@ -62,22 +66,20 @@ def steps(
     facts: dict[str, Any] = {"parameters": dict(parameters), "seed": seed, "data_checksum": data_checksum}
     own = key(cases, compute)
     code = _digest(origin.code()["library_sha256"], own.code, origin.precision())
-    made_by: dict[str, Any] = {"cases": _digest(own.cases, own.held), "code": code}
-    if (folder / f"{name}.csv").is_file() and (found := _read(read, name, folder=folder)):
-        table, known = found
-        wanted = json.loads(json.dumps(facts | made_by))
-        wanted["parameters"] = known["parameters"] | wanted["parameters"]
-        if is_recorded(folder) and name not in os.environ.get("INTERTWINE_ANEW", "").split():  # of --anew
-            del wanted["code"]
-        if all(known.get(fact) == value for fact, value in wanted.items()):
-            return table
+
+    def digest(first: int) -> str:
+        return _digest(own.cases[:first], own.held)
+
+    first, table, earlier = _finished(name, folder, facts | {"code": code}, digest, len(cases))
+    if earlier and first == len(cases):
+        return table
     kept = Path(os.environ.get("INTERTWINE_STEPS") or folder / ".steps")
     place = kept / _digest(name, facts, own.held, code)
-    rows, seconds = [], 0.0
+    rows, seconds = table.to_dict("records"), earlier.get("wall_s") or 0.0
     log = os.environ.get("INTERTWINE_LOG")  # in a build, where the chapter says how far it is
     with Path(log).open("a") if log else nullcontext() as stream:
-        progress = tqdm(cases, name, unit="step", file=stream, ascii=True, disable=not log)
-        for case, written in zip(progress, own.cases, strict=True):
+        progress = tqdm(cases[first:], name, unit="step", file=stream, ascii=True, disable=not log)
+        for case, written in zip(progress, own.cases[first:], strict=True):
             path = place / f"{_digest(written)}.json"
             done = _read(lambda at: json.loads(at.read_text()), path) if path.is_file() else None
             if not done:
@@ -87,8 +89,29 @@ def steps(
             rows += [{**columns(case), **row} for row in done["rows"]]
             seconds += done["seconds"]
     table = pd.DataFrame(rows)
+    made_by: dict[str, Any] = {"cases": digest(len(cases)), "code": code, "continues": earlier}
     write(table, name, **facts, folder=folder, device=device, wall_s=seconds, **made_by)
     return table
+
+
+def _finished(
+    name: str, folder: Path, facts: Mapping[str, Any], cases: Callable[[int], str], most: int
+) -> tuple[int, pd.DataFrame, dict[str, Any]]:
+    """A finished table: how many of the cases, the first ones, it has, and its provenance; else none.
+
+    `cases` gives the digest by which the rows of the first so many are recognised.
+    """
+    if (folder / f"{name}.csv").is_file() and (found := _read(read, name, folder=folder)):
+        table, known = found
+        wanted = json.loads(json.dumps(facts))
+        wanted["parameters"] = known["parameters"] | wanted["parameters"]
+        if is_recorded(folder) and name not in os.environ.get("INTERTWINE_ANEW", "").split():  # of --anew
+            del wanted["code"]
+        if all(known.get(fact) == value for fact, value in wanted.items()):
+            for first in range(most, 0, -1):
+                if known.get("cases") == cases(first):
+                    return first, table, known
+    return 0, pd.DataFrame(), {}
 
 
 def _digest(*parts: Any) -> str:

@@ -46,6 +46,7 @@ def write(
     wall_s: float | None = None,
     cases: str | None = None,
     code: str | None = None,
+    continues: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write `<name>.csv` and its provenance `<name>.json`, each whole or not at all.
 
@@ -68,6 +69,7 @@ def write(
         folder: `default_folder()` when not given; a recorded one holds at most 1 MB.
         wall_s: seconds that the computation took.
         cases, code: by which `steps` recognises a finished table.
+        continues: the provenance of the first rows, where they were computed before and kept.
     """
     if not re.fullmatch(r"[a-z0-9_]+", name):
         raise ValueError(f"Expected a table name of lower-case letters, digits and _, was given '{name}'.")
@@ -87,6 +89,7 @@ def write(
         **origin.code(),
         "wall_s": None if wall_s is None else round(wall_s, 3),
         **({"cases": cases, "code": code} if cases else {}),
+        **({"continues": dict(continues)} if continues else {}),
         "date": datetime.now(UTC).date().isoformat(),
         "sha256": hashlib.sha256(content).hexdigest(),
     }
