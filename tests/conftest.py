@@ -15,13 +15,11 @@ from typing import TYPE_CHECKING, Any
 import jaxtyping
 import pytest
 from hypothesis import settings
-from type_checks import decorator
 
 # slow to import, for the process that starts the workers as well: a fixture imports what it needs
 if TYPE_CHECKING:
     from intertwine_book.build.layout import Book
 
-jaxtyping.jaxtyped = decorator  # before the library is imported
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]  # slow: see intertwine_book.build
 
 # a law is tried on twenty draws, and no clock decides: workers share two cores
