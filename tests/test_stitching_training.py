@@ -3,6 +3,7 @@
 import copy
 from dataclasses import replace
 from functools import cache, partial
+from math import isnan
 
 import jaxtyping
 import pandas as pd
@@ -428,6 +429,16 @@ def test_a_test_set_that_is_not_judged_after_each_epoch_gives_the_same_result():
     )
     assert set(one) - set(two) == {"best_test_accuracy", "best_test_penalty"}
     pd.testing.assert_frame_equal(one[list(two)].drop(columns="seconds"), two.drop(columns="seconds"))
+
+
+def test_a_map_that_is_not_trained_sees_the_test_images_once(monkeypatch):
+    place, seen = junction(), []
+    judge = place.judge
+    monkeypatch.setattr(place, "judge", lambda made, name="test": seen.append(name) or judge(made, name))
+    (row,) = stitch_rows(place, {"fit": {"kind": "least squares"}}, seed=0, accuracies=(90.0, 80.0))
+    assert seen.count("test") == 1 and isnan(row["best_test_accuracy"])
+    stitch_rows(place, {"full": {"kind": "full", "recipe": PLAIN}}, seed=0, accuracies=(90.0, 80.0))
+    assert seen.count("test") == 1 + 1 + PLAIN.epochs + 1  # the start, each epoch, and the end
 
 
 def test_all_layers_of_two_networks_of_different_width():

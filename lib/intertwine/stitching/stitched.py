@@ -79,7 +79,8 @@ class Stitched(nn.Module):
         self.front, self.rest = front, rest
         self.history = pd.DataFrame() if history is None else history
         """One row per epoch, 0 being the start: epoch, lr, loss, accuracy (on the way), seconds, and where
-        there are such sets validation_accuracy, test_accuracy, test_loss. Accuracies are fractions."""
+        there are such sets validation_accuracy, and of a training test_accuracy and test_loss. Accuracies
+        are fractions."""
         self.epoch = epoch
         """Which one this network is of: the best on the validation set, or the last."""
         self.recipe = recipe

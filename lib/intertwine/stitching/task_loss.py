@@ -132,7 +132,7 @@ def _judge(
         exact = junction.dtype == torch.float32
         images = junction.data("train").images
         reestimate(network.rest, junction.values("train") if exact else outputs(junction.front, images))
-    if "test" in junction.sets and junction.test_each_epoch:
+    if recipe.epochs and "test" in junction.sets and junction.test_each_epoch:
         row["test_accuracy"], row["test_loss"], _ = junction.judge(network, "test")
     if measure:
         with torch.no_grad():

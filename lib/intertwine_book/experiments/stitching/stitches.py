@@ -41,7 +41,8 @@ def stitch_rows(junction: Junction, kinds: Kinds, *, seed: int, accuracies: tupl
         row["relative_accuracy"] = accuracy / two if two else float("nan")
         row |= {"loss": judged.loss, "distance": judged.distance, "epoch": network.epoch}
         if junction.test_each_epoch:
-            best = 100 * network.history["test_accuracy"][1:].max()
+            trained = network.history.loc[1:]  # a map that is not trained is tested once, below
+            best = 100 * trained["test_accuracy"].max() if len(trained) else float("nan")
             row |= {"best_test_accuracy": best, "best_test_penalty": (one + two) / 2 - best}
         row["sparsity"] = float("nan") if weight is None else (weight.abs() < 1e-4).double().mean().item()
         row |= {"accuracy1": one, "accuracy2": two, "batch_norm": network.recipe.batch_norm}
