@@ -18,7 +18,7 @@ from intertwine.dissection import (
     rotation_planes,
     top_quantile,
 )
-from intertwine.dissection.upsampling import enlarged
+from intertwine.dissection.upsampling import beside, stretched
 from intertwine_book.data import scenes
 from intertwine_book.experiments.interpretability.against_rotation import (
     interpretability,
@@ -45,6 +45,16 @@ def weights(size, pixels):
         rows[y, low] += 1 - (place - low)
         rows[y, min(low + 1, size - 1)] += place - low
     return rows
+
+
+def enlarged(maps, height, width):
+    """The maps at every pixel, times 4·height·width, from all of their cells."""
+    vertical, horizontal = stretched(maps.shape[2], height), stretched(maps.shape[3], width)
+    cells = beside(maps.double(), torch.ones_like(maps, dtype=torch.bool), vertical, horizontal)
+    made = torch.full((*maps.shape[:2], height + 1, width + 1), float("nan"), dtype=torch.float64)
+    y, x = vertical.pixels[cells.row][:, :, None], horizontal.pixels[cells.column][:, None]
+    made[cells.image[:, None, None], cells.unit[:, None, None], y, x] = cells.sums
+    return made[..., :-1, :-1]  # without the margin
 
 
 def direct(maps, planes, quantile, equal_area=False):

@@ -126,7 +126,7 @@ def dissect(
             run again.
         equal_area: the level is what a share `quantile` of the *pixels* exceeds, so that all units select as
             many (fewer where numbers are equal). With the paper's level they do not: a number far above it
-            selects many pixels around it, and one just above it few. Slower, as every pixel is computed.
+            selects many pixels around it, and one just above it few.
 
     Returns:
         Counts of pixels, with the `iou` of every unit and concept, and `units()`, a table with a row for each
@@ -193,23 +193,26 @@ def dissect_each(
             if len(batch):
                 yield batch
 
+    def parts() -> Iterator[Tensor]:
+        for batch in stream():
+            few = PIXELS_AT_ONCE / (max(quantile * height * width, 4) * batch.shape[1])
+            yield from batch.split(max(1, min(IMAGES, int(few))) if batch.device.type == "cpu" else IMAGES)
+
     if equal_area:
-        levels, rest = pixel_levels(stream(), quantile, n, height, width)
+        levels, rest = pixel_levels(parts(), quantile, n, height, width)
     else:
         levels = top_quantile(stream(), quantile, n)
         rest = torch.zeros_like(levels, dtype=torch.float64)
     ends = [len(masks.table) for masks in several]
     counts = [torch.zeros(len(levels), end + 1, dtype=torch.int64, device=levels.device) for end in ends]
     start = 0
-    for batch in stream():
-        vertical = stretched(batch.shape[2], height, batch.device)
-        horizontal = stretched(batch.shape[3], width, batch.device)
-        few = PIXELS_AT_ONCE / (max(quantile * height * width, 4) * len(levels))
-        for part in batch.split(max(1, min(IMAGES, int(few))) if batch.device.type == "cpu" else IMAGES):
-            codes = [masks.codes[start : start + len(part)].to(batch.device) for masks in several]
-            found = selected(part, levels, rest, codes, ends, vertical, horizontal)
-            counts = [total + more for total, more in zip(counts, found, strict=True)]
-            start += len(part)
+    for part in parts():
+        vertical = stretched(part.shape[2], height, part.device)
+        horizontal = stretched(part.shape[3], width, part.device)
+        codes = [masks.codes[start : start + len(part)].to(part.device) for masks in several]
+        found = selected(part, levels, rest, codes, ends, vertical, horizontal)
+        counts = [total + more for total, more in zip(counts, found, strict=True)]
+        start += len(part)
     made = []
     for masks, total in zip(several, counts, strict=True):
         table = masks.table.to(total.device, torch.float64)

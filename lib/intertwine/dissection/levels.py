@@ -4,12 +4,10 @@ import math
 from collections.abc import Iterable, Iterator
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
-from intertwine.dissection.upsampling import enlarged
-
-ENLARGED_AT_ONCE = 2**24  # pixels of all units, 128 MB
+from intertwine.dissection.upsampling import beside, stretched
 
 
 def top_quantile(
@@ -27,20 +25,13 @@ def top_quantile(
     hold so many `images` together.
     """
     best: Tensor | None = None
-    seen = keep = 0
-    for batch in batches:
-        seen += len(batch)
+    for batch in _checked(batches, images):
         # 1e-6, since 0.29 · 100 is 28.999…; one more, as a level is what the chosen share exceeds
         keep = math.floor(quantile * images * batch[0, 0].numel() + 1e-6) + 1
         values = batch.transpose(0, 1).flatten(1)
-        if not values.isfinite().all():
-            raise ValueError("Expected finite activations, was given some that are infinite or not a number.")
         values = values if best is None else torch.cat([best, values], 1)
         best = values.topk(min(keep, values.shape[1])).values
-    if best is None or seen != images:
-        raise ValueError(
-            f"Expected activations of the {images} images that the masks are of, was given those of {seen}."
-        )
+    assert best is not None  # there are images
     return best[:, -1]
 
 
@@ -56,14 +47,50 @@ def pixel_levels(
         (tensor([0.2500]), tensor([0.], dtype=torch.float64))
 
     Levels are rounded to float32; the second tensor is what the rounding leaves, times 4·height·width.
+
+    Exact. A pixel is among the largest only beside a number that exceeds the least of them so far; so most
+    are never computed.
     """
-
-    def at_pixels() -> Iterator[Tensor]:
-        for batch in batches:
-            few = ENLARGED_AT_ONCE // (batch.shape[1] * height * width)
-            yield from (enlarged(part, height, width) for part in batch.split(max(1, few)))
-
-    total = 4 * height * width
-    sums = top_quantile(at_pixels(), quantile, images)
+    best, at_once, total = torch.empty(0, dtype=torch.float64), 1, 4 * height * width
+    keep = math.floor(quantile * images * height * width + 1e-6) + 1
+    for batch in _checked(batches, images):
+        units, *small = batch.shape[1:]
+        sides = zip(small, (height, width), strict=True)
+        vertical, horizontal = (stretched(*side, batch.device) for side in sides)
+        best = best if len(best) else batch.new_full((units, keep), -math.inf, dtype=torch.float64)
+        while len(batch):
+            part, batch = batch[:at_once].double(), batch[at_once:]
+            at_once *= 2  # the first are computed whole
+            cells = beside(part, total * part > best[:, -1, None, None], vertical, horizontal)
+            high = (vertical.pixels < height)[cells.row][:, :, None]  # no margin
+            high = high & (horizontal.pixels < width)[cells.column][:, None]
+            high &= cells.sums > best[cells.unit, -1, None, None]
+            unit = cells.unit[:, None, None].expand_as(high)[high]
+            best = torch.cat([best, _in_rows(cells.sums[high], unit, units)], 1).topk(keep).values
+    sums = best[:, -1]
     levels = (sums / total).float()
     return levels, sums - total * levels.double()
+
+
+def _in_rows(values: Float[Tensor, " k"], row: Int[Tensor, " k"], rows: int) -> Float[Tensor, "rows most"]:
+    """Each value in its row, filled up with −∞."""
+    counts = torch.bincount(row, minlength=rows)
+    order = row.argsort()
+    place = torch.arange(len(row), device=row.device) - (counts.cumsum(0) - counts)[row[order]]
+    made = values.new_full((rows, int(counts.max())), -math.inf)
+    made[row[order], place] = values[order]
+    return made
+
+
+def _checked(batches: Iterable[Tensor], images: int) -> Iterator[Tensor]:
+    """The batches, which hold so many images together and finite numbers alone."""
+    seen = 0
+    for batch in batches:
+        if not batch.isfinite().all():
+            raise ValueError("Expected finite activations, was given some that are infinite or not a number.")
+        seen += len(batch)
+        yield batch
+    if seen != images:
+        raise ValueError(
+            f"Expected activations of the {images} images that the masks are of, was given those of {seen}."
+        )

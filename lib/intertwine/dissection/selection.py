@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from intertwine.dissection.upsampling import StretchedAxis
+from intertwine.dissection.upsampling import StretchedAxis, beside
 
 
 def selected(
@@ -22,22 +22,12 @@ def selected(
 
     A pixel is a sum with whole weights. Each level, as often as they add up to, and its `rest` is the bound.
     """
+    over = maps.double() - levels.double()[:, None, None]
     least = rest / (vertical.total * horizontal.total)
-    above = maps.double() - levels.double()[:, None, None] > least[:, None, None]
-    rows = above[:, :, vertical.low] | above[:, :, vertical.high]
-    b, u, i, j = (rows[..., horizontal.low] | rows[..., horizontal.high]).nonzero(as_tuple=True)
-
-    def corner(y: Tensor, x: Tensor) -> Tensor:
-        return (maps[b, u, y[i], x[j]].double() - levels[u].double())[:, None]
-
-    # along the upper and the lower edge of each cell, then between them: no weight is below 0, so that no
-    # pixel is above where no end is, and all are whole numbers, so that nothing is rounded
-    t, s = horizontal.weights[j], vertical.weights[i][:, :, None]
-    upper, lower = (
-        corner(y, horizontal.low) * (horizontal.total - t) + corner(y, horizontal.high) * t
-        for y in (vertical.low, vertical.high)
-    )
-    inside = (upper[:, None] * (vertical.total - s)).addcmul_(lower[:, None], s) > rest[u][:, None, None]
+    # no weight is below 0, so that no pixel is above where no end is; all are whole numbers, so that nothing
+    # is rounded
+    b, u, i, j, sums = beside(over, over > least[:, None, None], vertical, horizontal)
+    inside = sums > rest[u][:, None, None]
     for codes, end in zip(several, ends, strict=True):
         # a margin of pixels that belong to no image, for cells that have fewer pixels than others
         codes = torch.nn.functional.pad(codes.int(), (0, 1, 0, 1), value=end)

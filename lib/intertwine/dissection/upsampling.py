@@ -1,10 +1,10 @@
-"""Bilinear upsampling: cell by cell, the pixels between four neighbours and their weights, or whole maps."""
+"""Bilinear upsampling, cell by cell: the pixels between four neighbours, and their weights."""
 
 from functools import cache
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 
@@ -41,24 +41,39 @@ def stretched(size: int, pixels: int, device: torch.device | str = "cpu") -> Str
     return StretchedAxis((ends - 1).clamp(min=0), ends.clamp(max=size - 1), members, weights, 2 * pixels)
 
 
-def enlarged(
-    maps: Float[Tensor, "n units h w"], height: int, width: int
-) -> Float[Tensor, "n units height width"]:
-    """The maps at every pixel, times 4·height·width: sums with whole weights, in float64, without rounding.
+class Cells(NamedTuple):
+    """Some of the cells of maps, and their pixels."""
+
+    image: Int[Tensor, " cells"]
+    unit: Int[Tensor, " cells"]
+    row: Int[Tensor, " cells"]
+    column: Int[Tensor, " cells"]
+    sums: Float[Tensor, "cells high wide"]
+    """Of the four ends with whole weights, which add up to 4 times the pixels of a map; also in the margin of
+    cells that have fewer pixels than others."""
+
+
+def beside(
+    maps: Float[Tensor, "n units h w"],
+    chosen: Bool[Tensor, "n units h w"],
+    vertical: StretchedAxis,
+    horizontal: StretchedAxis,
+) -> Cells:
+    """The cells with a chosen number at one of their ends, at least, in float64 for maps of float64.
 
     Example:
-        >>> enlarged(torch.tensor([[[[0.0, 1.0]]]]), 1, 4) / 16
-        tensor([[[[0.0000, 0.2500, 0.7500, 1.0000]]]], dtype=torch.float64)
+        >>> maps = torch.tensor([[[[0.0, 0.0, 1.0]]]], dtype=torch.float64)
+        >>> found = beside(maps, maps > 0, stretched(1, 1), stretched(3, 6))
+        >>> found.column.unique().tolist(), (found.sums[2, 0] / 24).tolist()
+        ([2, 3], [0.25, 0.75])
     """
-    sides = zip(maps.shape[2:], (height, width), strict=True)
-    down, along = (_weights(size, pixels, maps.device) for size, pixels in sides)
-    return down @ maps.double() @ along.T
-
-
-def _weights(size: int, pixels: int, device: torch.device) -> Float[Tensor, "pixels size"]:
-    """Of each number in each pixel; a row adds up to 2·pixels."""
-    axis = stretched(size, pixels, device)
-    made = axis.weights.new_zeros(pixels + 1, size)  # one more, where cells have fewer pixels
-    for ends, given in ((axis.low, axis.total - axis.weights), (axis.high, axis.weights)):
-        made.index_put_((axis.pixels, ends[:, None].expand_as(axis.pixels)), given, accumulate=True)
-    return made[:-1]
+    rows = chosen[:, :, vertical.low] | chosen[:, :, vertical.high]
+    b, u, i, j = (rows[..., horizontal.low] | rows[..., horizontal.high]).nonzero(as_tuple=True)
+    t, s = horizontal.weights[j], vertical.weights[i][:, :, None]
+    # along the upper and the lower edge of each cell, then between them
+    upper, lower = (
+        maps[b, u, y[i], horizontal.low[j]][:, None] * (horizontal.total - t)
+        + maps[b, u, y[i], horizontal.high[j]][:, None] * t
+        for y in (vertical.low, vertical.high)
+    )
+    return Cells(b, u, i, j, (upper[:, None] * (vertical.total - s)).addcmul_(lower[:, None], s))
