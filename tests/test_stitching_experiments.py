@@ -21,6 +21,7 @@ from intertwine_book.experiments.matching.networks import cuts
 from intertwine_book.experiments.matching.stitches import lasso_with, low_rank_kinds, path_rows, sparse_rows
 from intertwine_book.experiments.published import published_pairs
 from intertwine_book.experiments.stitching import on_equal_terms, protocols, residual, stitch_rows
+from intertwine_book.experiments.stitching.protocols import channels_alike
 from intertwine_book.zoo import RECIPES
 
 TRAIN, TEST = data.load("digits", "train"), data.load("digits", "test")
@@ -267,6 +268,23 @@ def test_families_on_equal_terms_have_one_recipe_and_every_protocol_its_column()
     assert found["rank_2_paper"].eq(-at.index("rank 2, random, reestimated")).all()
     assert found["g_relu_best"].eq(at.index("G_ReLU, closed form, reestimated")).all()
     assert found["full_ours"].eq(at.index("full, closed form, frozen")).all()
+
+
+@given(st.integers(1, 4), st.booleans(), st.integers(0, 99))
+def test_where_channels_count_alike_their_units_do_not_matter_and_full_rank_is_least_squares(
+    rank, dead, seed
+):
+    g = torch.Generator().manual_seed(seed)
+    A, B = (torch.randn(40, width, generator=g, dtype=torch.float64) for width in (5, 4))
+    B[:, 0] *= 0 if dead else 1  # a channel that never fires
+    units = 10 ** (4 * torch.rand(4, generator=g, dtype=torch.float64) - 2)
+    one, other = (channels_alike(Statistics.of(A, b), rank) for b in (B, units * B))
+    torch.testing.assert_close(units[:, None] * one.weight, other.weight, rtol=1e-6, atol=1e-9)
+    torch.testing.assert_close(units * one.bias, other.bias, rtol=1e-6, atol=1e-9)
+    assert torch.linalg.matrix_rank(one.weight, rtol=1e-8) == min(rank, 4 - dead)
+    if rank == 4:
+        exact = least_squares(Statistics.of(A, B), affine=True)
+        torch.testing.assert_close(one.weight, exact.weight, rtol=1e-6, atol=1e-9)
 
 
 def test_one_slope_has_no_others_to_compare_with():

@@ -1,9 +1,13 @@
 """The families of figure 1 of godfrey2022 on equal terms: each from two starts and by two protocols."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 
 import pandas as pd
+import torch
 
+from intertwine.alignment import LinearMap, Statistics, reduced_rank
 from intertwine.stitching import StitchRecipe
 from intertwine_book.experiments.rows import Row
 
@@ -27,6 +31,39 @@ def closed_forms(ranks: Sequence[int] = ()) -> dict[str, Row]:
         for words, options in {"frozen": {}, "re-estimated": AGAIN}.items()
         for name, kind in kinds.items()
     }
+
+
+def beside_closed_forms(rank: int = 4) -> dict[str, Row]:
+    """What closed forms stand beside, batch norm re-estimated: a fair low rank, and a wrong permutation.
+
+    Example:
+        >>> list(beside_closed_forms())
+        ['rank 4, channels alike', 'random permutation']
+    """
+    alike = {"kind": partial(channels_alike, rank=rank)}
+    shuffled = {"kind": "random permutation"}
+    return {f"rank {rank}, channels alike": AGAIN | alike, "random permutation": AGAIN | shuffled}
+
+
+def channels_alike(statistics: Statistics, rank: int) -> LinearMap:
+    """Reduced-rank regression of channels that are divided by their deviations, as an assignment sees them.
+
+    Example:
+        >>> A = torch.randn(30, 3)
+        >>> B = A @ torch.randn(3, 3)
+        >>> units = torch.tensor([1.0, 1e3, 1e-3])
+        >>> one, other = (channels_alike(Statistics.of(A, b), 1) for b in (B, units * B))
+        >>> torch.allclose(units[:, None] * one.weight, other.weight, rtol=1e-4)
+        True
+
+    Without that, channels of large variance are served first.
+    """
+    p, spread = statistics.p, statistics.crossed(centred=True)[2].sqrt()
+    units = torch.where(spread > 0, spread, 1)
+    ours = torch.cat([torch.ones_like(statistics.mean[:p]), 1 / units])
+    mean, scatter = ours * statistics.mean, ours.outer(ours) * statistics.scatter
+    fit = reduced_rank(replace(statistics, mean=mean, scatter=scatter), rank, affine=True)
+    return LinearMap.of(fit.weight.T * units, statistics, affine=True)
 
 
 def on_equal_terms(recipe: StitchRecipe, ranks: Sequence[int] = (4, 2, 1)) -> dict[str, Row]:

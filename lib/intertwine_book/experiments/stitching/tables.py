@@ -13,7 +13,12 @@ from intertwine.groups import GReLU
 from intertwine.stitching import StitchRecipe, barriers, stitch
 from intertwine.weightspace import find_symmetries, relative_error
 from intertwine_book.experiments.stitching.connectivity import connectivity
-from intertwine_book.experiments.stitching.protocols import closed_forms, on_equal_terms, protocols
+from intertwine_book.experiments.stitching.protocols import (
+    beside_closed_forms,
+    closed_forms,
+    on_equal_terms,
+    protocols,
+)
 from intertwine_book.experiments.stitching.residual import residual
 from intertwine_book.experiments.stitching.stitches import Pairs, stitch_many
 from intertwine_book.results import Run
@@ -78,6 +83,7 @@ def tables(
         return stitch_many(pairs, layers, kinds, steps=steps(run, name), **sets)
 
     stitched("norms", pairs, names, closed_forms(given["compared_ranks"]))
+    stitched("fits", pairs, names, beside_closed_forms(max(given["compared_ranks"])))
     kinds = on_equal_terms(recipe, given["compared_ranks"])
     places = [f"relu{k}" for k in given["compared_layers"]]
     equal = protocols(stitched("equal", pairs[: given["compared"]], places, kinds))
