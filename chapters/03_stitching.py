@@ -396,11 +396,16 @@ story.penalties()
 # This compares two fits, not yet two families: trained by the task, rank 4 loses {glue:text}`rank-4-low:.0f` to
 # {glue:text}`rank-4-high:.0f` points ({numref}`fig-penalties`).
 # A regression serves channels of large variance first, and the assignment counts every channel alike.
+# That is not the reason: a regression of rank 4 on channels of equal variance loses
+# {glue:text}`alike-4-low:.0f` to {glue:text}`alike-4-high:.0f` points.
+# Nor does batch norm repair just any permutation: a random one loses {glue:text}`random-again-low:.0f` to
+# {glue:text}`random-again-high:.0f`.
 #
 # At width 16, with the same recipe, rank 4 loses less than the assignment at layer 3, in each of
 # {glue:text}`fitted-pairs-narrow:.0f` pairs, and more at the other layers.
 # With re-estimated statistics the assignment and least squares both lose {glue:text}`narrow-times-low:.0f` to
-# {glue:text}`narrow-times-high:.0f` times as much as at width 64.
+# {glue:text}`narrow-times-high:.0f` times as much as at width 64; width 32 lies between, on average,
+# at each layer.
 #
 # *Trained by the task from equal starts, rank 4 loses less than the group at layers 3 and 6*,
 # in each of four pairs and by each of three protocols, on handwritten digits at width 16 ({numref}`fig-protocols`).
@@ -414,9 +419,8 @@ story.protocols()
 
 # %% [markdown]
 # *What would change it.*
-# Training from equal starts at width 64, a regression of channels that are scaled alike, and the same bias for all:
-# the group has none.
-# None of these is recorded at this width.
+# Training from equal starts at width 64, and the same bias for all: the group has none.
+# Neither is recorded at this width.
 # In Tiny-10 rank 4 keeps twice as much at layer 3 if it starts from the fit ({doc}`03b_matching`).
 #
 # (sec-starred)=
@@ -489,7 +493,7 @@ for name, network in {"frozen": stitched, "re-estimated": ours}.items():
 # if batch norm is re-estimated.
 # At width 64 matching lowers the barrier from {glue:text}`barrier-trained:.0f`
 # to {glue:text}`barrier-matched:.0f` points.
-# At width 16 it leaves {glue:text}`barrier-matched-narrow:.0f`.*
+# At width 32 it leaves {glue:text}`barrier-matched-half:.0f`, at width 16 {glue:text}`barrier-matched-narrow:.0f`.*
 # A stitch asks about one layer.
 # Now look for an element of the *whole* group that brings one network close to another.
 # If the two differed by a symmetry alone, the matched networks would be equal.
@@ -505,8 +509,8 @@ for name, network in {"frozen": stitched, "re-estimated": ours}.items():
 # ({numref}`fig-connectivity`).
 # Channels are matched by their weights, or by their activations on 500 training images;
 # {doc}`01d_orbits` shows how such a symmetry is found.
-# With re-estimated statistics the matched barrier is higher in each pair of width 16 than in any wider pair,
-# whichever way they are matched; one pair of width 32 does not tell it from 64.
+# With re-estimated statistics each pair of width 16 keeps a higher matched barrier than each of width 32,
+# and each of these a higher one than each of width 64, whichever way they are matched.
 # The mean barrier in points:
 
 # %% tags=["remove-input"]

@@ -309,14 +309,15 @@ assert isclose(cka(max_gram(U), max_gram(V)), theirs)
 # on average over pairs; no more than {glue:text}`room-low:.2f` to {glue:text}`room-high:.2f` was left to add.
 # It changes Procrustes by at most {glue:text}`procrustes-most:.2f`, once the score of shuffled images is subtracted.
 # Against untrained networks whose batch norm knows the images it lowers $G_{\mathrm{ReLU}}$-CKA at layers 6, 10 and 14.
-# At width 16, after fewer epochs, it raises linear CKA, and Procrustes from layer 6 on.*
+# In narrower networks it adds more to linear CKA, on average over layers, and at width 16 to Procrustes from layer 6
+# on.*
 #
 # Two values stand beside each similarity of trained networks, and the paper has neither ({numref}`fig-table-2`).
 # The *null* is the score of shuffled images: what unrelated features get.
-# The *baseline* is the score of untrained pairs, at width 64 of the same networks before training:
+# The *baseline* is the score of untrained pairs, of the same networks before training:
 # what the images and the architecture give.
-# All values are means of {glue:text}`pairs:.0f` pairs, at width 16 of four.
-# The wide networks were trained for {glue:text}`epochs:.0f` epochs instead of 50.
+# All values are means of {glue:text}`pairs:.0f` pairs, at width 32 of two and at width 16 of four.
+# All were trained by one recipe, for {glue:text}`epochs:.0f` epochs instead of 50.
 
 # %% tags=["remove-input"] figure="fig-table-2"
 story.table_2()
@@ -341,10 +342,10 @@ story.table_2()
 # - *Orthogonal matrices score higher than $G_{\mathrm{ReLU}}$, as in print.*
 #   In every pair and at every layer the similarity under orthogonal matrices is above the similarity under
 #   $G_{\mathrm{ReLU}}$.
-# - *$G_{\mathrm{ReLU}}$-Procrustes rises from layer 10 to 14*, as printed, in each of our pairs:
+# - *$G_{\mathrm{ReLU}}$-Procrustes rises from layer 10 to 14*, as printed, in each of our pairs of width 64:
 #   by {glue:text}`rise:.3f` [{glue:text}`rise-low:.3f`, {glue:text}`rise-high:.3f`]; the paper prints 0.047.
-#   Above its null it rises in each pair, at both widths.
-#   At width 16, after {glue:text}`narrow-epochs` epochs, the similarity itself falls in each pair.
+#   Above its null it rises there, too.
+#   In each pair of width 16 it falls, with the null and above it, and in pairs of width 32 it hardly changes.
 
 # %% tags=["remove-input"] figure="fig-trained-minus-untrained"
 story.trained_minus_untrained()
@@ -353,14 +354,15 @@ story.trained_minus_untrained()
 # So a mean linear CKA of {glue:text}`linear-fresh-low:.2f` and more is reached without training at this width,
 # and does not by itself show that anything was learned.
 #
-# **At width 16 training adds more.**
-# Those networks are narrower *and* were trained for fewer epochs ({glue:text}`narrow-epochs`),
-# so we cannot say which of the two causes the difference.
-# Training adds {glue:text}`narrow-linear-gain-low:.2f` to {glue:text}`narrow-linear-gain:.2f` to linear CKA,
-# and {glue:text}`narrow-procrustes-gain-low:.2f` to {glue:text}`narrow-procrustes-gain:.2f` to Procrustes above its
-# null from layer 6 on.
-# It adds up to {glue:text}`narrow-group-gain:.2f` to $G_{\mathrm{ReLU}}$-CKA at layers 6 and 14;
-# at layers 3 and 10 four pairs do not decide.
+# **In narrower networks training adds more to linear CKA**, with the same recipe and as many epochs.
+# It adds {glue:text}`narrow-linear-gain-low:.2f` to {glue:text}`narrow-linear-gain:.2f` at width 16,
+# by layer, and {glue:text}`half-linear-gain-low:.2f` to {glue:text}`half-linear-gain:.2f` at width 32.
+# On average over layers each pair of width 16 gains more than each of width 32,
+# and each of these more than each of width 64.
+# To Procrustes above its null it adds {glue:text}`narrow-procrustes-gain-low:.2f` to
+# {glue:text}`narrow-procrustes-gain:.2f` at width 16, from layer 6 on.
+# $G_{\mathrm{ReLU}}$-CKA falls at layers 6, 10 and 14 of both pairs of width 32, too;
+# at width 16 four pairs decide its sign at no layer.
 #
 # *What would change it.*
 #
@@ -386,7 +388,7 @@ story.trained_minus_untrained()
 # is negative in each of four pairs, {glue:text}`correlation-low:.1f` to {glue:text}`correlation-high:.1f`,
 # as the paper says.
 # It rests on layer 10: without it two pairs are negative and two positive.
-# At width 16 it is positive in each of four pairs.
+# At width 16, after eight epochs, it is positive in each of four pairs.
 # So four layers do not decide it.
 #
 # (sec-lemma-5-1)=
@@ -605,7 +607,7 @@ story.live(table_2, figure_5_diagonal, untrained, table_2_untrained)
 
 # %% [markdown]
 # In {numref}`fig-live` training raises $G_{\mathrm{ReLU}}$-CKA at layer 14 from {glue:text}`live-fresh:.2f` to
-# {glue:text}`live-trained:.2f`, as at width 16 above; in the recorded networks of width 64 it lowers it.
+# {glue:text}`live-trained:.2f`; in the recorded networks of width 64 it lowers it.
 
 
 # %% [markdown]
@@ -672,11 +674,11 @@ ours.rename_axis("linear CKA with").round(2)
 #   - the ResNets are other people's; there are fewer pairs
 # * - training
 #   - 50 epochs, the epoch that is best on the test set
-#   - {glue:text}`epochs:.0f` epochs ({glue:text}`narrow-epochs` at width 16), the last one
+#   - {glue:text}`epochs:.0f` epochs (8 in {numref}`fig-figure-5`), the last one
 #   - less trained networks
 # * - images
 #   - 10,000 test images
-#   - all for Procrustes at width 64, {glue:text}`gram-images:,.0f` for CKA
+#   - all for Procrustes, {glue:text}`gram-images:,.0f` for CKA
 #   - scatter
 # * - centring of $G_{\mathrm{ReLU}}$-CKA
 #   - $1/d$ in print
@@ -821,7 +823,7 @@ mean_curves(pd.DataFrame(unrelated), "images", "similarity", "units", **words)
 #   Above that null trained and untrained pairs differ on average by at most {glue:text}`procrustes-most:.2f`,
 #   and in linear CKA by at most {glue:text}`linear-gain:.2f`.
 #   $G_{\mathrm{ReLU}}$-CKA is lower in trained pairs than in untrained ones with estimated batch norm from layer 6 on.
-#   At width 16, after fewer epochs, training adds more.
+#   In narrower networks training adds more to linear CKA.
 # - On average over layers $G_{\mathrm{ReLU}}$-CKA is lower inside the blocks of a ResNet than at their ends;
 #   about two thirds of this come with training.
 # - {prf:ref}`def-grelu-procrustes` and {prf:ref}`def-grelu-cka` are invariant under $G_{\mathrm{ReLU}}$,

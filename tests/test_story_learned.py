@@ -18,6 +18,7 @@ from intertwine_book.stories import (
     learned,
     matching,
     shallow_relu,
+    widths,
 )
 
 BOOK = Book(Path(__file__).parents[1])
@@ -71,6 +72,13 @@ def test_open_markers_of_the_stitches_are_the_printed_values_of_the_ledger():
 def test_training_raises_linear_cka_at_width_16_and_hardly_at_width_64():
     found = dissimilarity.facts()
     assert found["narrow-linear-gain"] > 0.15 and found["linear-gain"] < 0.05
+
+
+def test_three_measurements_are_the_smaller_the_wider_networks_of_one_recipe_are_in_each_pair():
+    for quantity, rows in widths.by_width().groupby("quantity"):
+        ends = rows.groupby("width")["value"].agg(["min", "max"])
+        assert [*ends.index] == [16, 32, 64], quantity
+        assert (ends["min"].to_numpy()[:-1] > ends["max"].to_numpy()[1:]).all(), quantity
 
 
 def test_weight_decay_makes_small_the_neurons_that_never_fire():

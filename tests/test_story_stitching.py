@@ -107,21 +107,36 @@ def fitted(width: str) -> pd.DataFrame:
 
 
 def test_fitted_to_activations_the_group_loses_less_than_rank_4_in_each_pair_but_at_layer_3_of_width_16():
-    wide, narrow = (fitted(width) for width in WIDTH_ENDINGS)
+    narrow, _, wide = (fitted(width) for width in WIDTH_ENDINGS)
     assert len(wide) == 8 and (wide["assignment"] < wide["rank 4"] / 2).all()
     less = (narrow["assignment"] < narrow["rank 4"]).groupby("layer").agg(["all", "any"])
     assert len(narrow) == 16 and less.loc[[6, 10, 14], "all"].all() and not less.loc[3, "any"]
 
 
-def test_the_closed_forms_of_both_widths_are_of_one_recipe():
+def test_with_channels_alike_rank_4_loses_more_than_twice_as_much_as_the_assignment_in_each_pair_too():
+    beside, wide = story.fits(), fitted("width 64").loc[:, :, :]
+    assert len(beside) >= 8
+    both = beside.join(wide["assignment"])
+    assert (both["rank 4, channels alike"] > 2 * both["assignment"]).all()
+    assert (both["random permutation"] > 5 * both["assignment"]).all()
+
+
+def test_the_closed_forms_of_all_widths_are_of_one_recipe():
     tables = (recorded("03_stitching", f"norms{end}")["desk"] for end in WIDTH_ENDINGS.values())
-    wide, narrow = (provenance["parameters"] for _, provenance in tables)
-    assert (wide["width"], narrow["width"], wide["epochs"]) == (64, 16, 24) and narrow | {"width": 64} == wide
+    narrow, half, wide = (provenance["parameters"] for _, provenance in tables)
+    assert (wide["width"], half["width"], narrow["width"], wide["epochs"]) == (64, 32, 16, 24)
+    assert narrow | {"width": 64} == half | {"width": 64} == wide
+
+
+def test_width_32_lies_between_at_each_layer_on_average_with_batch_norm_reestimated():
+    narrow, half, wide = (story.by_norm(width)["re-estimated"].unstack("map") for width in WIDTH_ENDINGS)
+    for kind in ("assignment", "least squares"):
+        assert (narrow[kind] > half[kind]).all() and (half[kind] > wide[kind]).all()
 
 
 @pytest.mark.parametrize("kind", ["assignment", "least squares"])
 def test_with_one_recipe_and_batch_norm_reestimated_both_fits_lose_less_at_width_64_at_every_layer(kind):
-    wide, narrow = (fitted(width)[kind].groupby("layer") for width in WIDTH_ENDINGS)
+    narrow, _, wide = (fitted(width)[kind].groupby("layer") for width in WIDTH_ENDINGS)
     assert (wide.max() < narrow.min()).all()
 
 
@@ -129,7 +144,7 @@ def test_with_one_recipe_and_batch_norm_reestimated_both_fits_lose_less_at_width
 def test_frozen_too_the_assignment_loses_less_than_rank_4_but_at_layer_3_of_width_16(width):
     means = story.by_norm(width)["frozen"].unstack("map")
     less = means["assignment"] < means["rank 4"]
-    assert less.loc[[6, 10, 14]].all() and less.loc[3] == (width == "width 64")
+    assert less.loc[[6, 10, 14]].all() and less.loc[3] == (width != "width 16")
     lower = story.by_norm(width).eval("frozen - `re-estimated`").unstack("map")
     assert (lower.loc[[6, 10], ["assignment", "least squares"]] > 0.5).all(axis=None)
 
@@ -137,7 +152,7 @@ def test_frozen_too_the_assignment_loses_less_than_rank_4_but_at_layer_3_of_widt
 @pytest.mark.parametrize("width", WIDTH_ENDINGS)
 def test_reestimating_batch_norm_lowers_the_penalty_of_the_same_maps(width):
     lower = story.by_norm(width).eval("frozen - `re-estimated`").unstack("map")
-    assert (lower.drop(14).mean() > 5).all()
+    assert (lower.drop(14).mean() > (3 if width == "width 32" else 5)).all()
     assert (
         lower["least squares"].idxmax() == 6 and lower["least squares"].nlargest(2).index.isin([6, 10]).all()
     )
@@ -145,8 +160,8 @@ def test_reestimating_batch_norm_lowers_the_penalty_of_the_same_maps(width):
     assert lower.loc[14].abs().max() < 0.1  # no batch norm follows
     each = story.norms(width).pivot(index=["layer", "map", "pair"], columns="batch norm", values="penalty")
     raised = each["re-estimated"] - each["frozen"]
-    # least squares at layer 3 of width 64 loses less than half a point either way
-    if width == "width 64":
+    # least squares at layer 3 of wider networks loses less than half a point either way
+    if width != "width 16":
         assert raised.loc[3, "least squares"].abs().max() < 0.25
         raised = raised.drop((3, "least squares"))
     assert (raised <= 1e-9).all()
@@ -189,12 +204,11 @@ def test_a_symmetry_removes_nearly_all_of_the_barrier_at_the_papers_width_and_le
         story.record(f"barriers{end}")
         .query("batch_norm == 're-estimated'")
         .pivot(index="pair", columns="way", values="barrier")
-        for end in connectivity.ENDINGS.values()
+        for end in WIDTH_ENDINGS.values()
     )
-    assert len(wide) == 2 and len(half) == 1 and len(narrow) == 4
+    assert len(wide) >= 2 and len(half) == 2 and len(narrow) == 4
     for way in ("matched by activations", "matched by weights"):
-        assert narrow[way].min() > 1.2 * max(half[way].max(), wide[way].max())
-        assert abs(half[way].mean() - wide[way].mean()) < 3 * story.facts()["line-error"]
+        assert narrow[way].min() > half[way].max() and half[way].min() > wide[way].max()
     assert (wide["matched by activations"] < 5).all() and (wide["as trained"] > 50).all()
     assert (narrow["matched by activations"] < narrow["as trained"] / 4).all()
     assert narrow["matched by activations"].min() > 1.5 * wide["matched by activations"].max()
@@ -207,7 +221,7 @@ def test_a_symmetry_removes_nearly_all_of_the_barrier_at_the_papers_width_and_le
         assert 0 < matched < trained / 3
     both = story.record("barriers").pivot(index=["pair", "batch_norm"], columns="way", values="barrier")
     assert len(both) == 4 and (both["matched by activations"] < both["as trained"] / 2).all()
-    for end in connectivity.ENDINGS.values():
+    for end in WIDTH_ENDINGS.values():
         lines = (
             story.record(f"connectivity{end}").groupby(["batch_norm", "way", "fraction"])["accuracy"].mean()
         )

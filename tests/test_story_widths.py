@@ -54,7 +54,9 @@ def shaken(chapter: str, name: str) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def narrow() -> set[tuple[str, str]]:
     """Story and name of the facts that move when the tables of narrower networks do."""
-    stories = {name: import_module(f"intertwine_book.stories.{name}") for name in [*STORIES, "learned"]}
+    stories = {
+        name: import_module(f"intertwine_book.stories.{name}") for name in [*STORIES, "learned", "widths"]
+    }
     before = {name: story.facts() for name, story in stories.items()}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(records, "recorded", shaken)

@@ -124,6 +124,6 @@ def single_curves(
         name_curves(axis, ends)
     if len(colours) > 1 and not beside:
         handles, labels = parts[0][0].get_legend_handles_labels()
-        how: dict[str, Any] = {"ncols": len(labels), "labelcolor": "linecolor"}
+        how: dict[str, Any] = {"ncols": len(labels) if len(labels) < 5 else 3, "labelcolor": "linecolor"}
         figure.legend(handles, labels, loc="outside upper center", **how)
     return figure

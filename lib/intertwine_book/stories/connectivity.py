@@ -13,19 +13,20 @@ from intertwine_book.results import on_record, recorded
 from intertwine_book.stories.told import WIDTH_ENDINGS
 
 record = partial(on_record, "03_stitching")
-ENDINGS = dict(sorted((WIDTH_ENDINGS | {"width 32": "_width_32"}).items()))
 WAY_COLOURS = {"as trained": "orange", "matched by weights": "green", "matched by activations": "blue"}
 
 
 def barriers(width: str = "width 64") -> pd.DataFrame:
     """Mean barrier in points: a row for each way, a column for what is done with batch norm."""
-    return record(f"barriers{ENDINGS[width]}").pivot_table("barrier", "way", "batch_norm")
+    return record(f"barriers{WIDTH_ENDINGS[width]}").pivot_table("barrier", "way", "batch_norm")
 
 
 def lines(*widths: str) -> pd.DataFrame:
     """Accuracy on the line between two networks, at some widths or all, batch norm re-estimated."""
-    parts = [record(f"connectivity{ENDINGS[each]}").assign(width=each) for each in widths or ENDINGS]
-    return pd.concat(parts).query("batch_norm == 're-estimated'")
+    parts = {each: record(f"connectivity{WIDTH_ENDINGS[each]}") for each in widths or WIDTH_ENDINGS}
+    return pd.concat(table.assign(width=each) for each, table in parts.items()).query(
+        "batch_norm == 're-estimated'"
+    )
 
 
 def connected() -> Figure:
@@ -44,7 +45,7 @@ def connected() -> Figure:
 def by_width() -> HTML:
     """Mean barriers by width and by what is done with batch norm."""
     rows = []
-    for width in ENDINGS:
+    for width in WIDTH_ENDINGS:
         found, pairs = barriers(width), _pairs(width)
         rows += [{"networks": width, "pairs": pairs, "norm": norm} | dict(found[norm]) for norm in found]
     table = pd.DataFrame(rows).sort_values(["norm", "networks"], ascending=[False, True])
@@ -60,7 +61,8 @@ def facts() -> dict[str, float]:
     wide = barriers()
     for norm, ending in {"re-estimated": "", "interpolated": "-interpolated"}.items():
         found |= {f"barrier-{name}{ending}": wide.loc[way, norm] for name, way in short.items()}
-    found["barrier-matched-narrow"] = barriers("width 16").loc["matched by activations", "re-estimated"]
+    for name, width in {"narrow": "width 16", "half": "width 32"}.items():
+        found[f"barrier-matched-{name}"] = barriers(width).loc["matched by activations", "re-estimated"]
     found["barrier-pairs"] = _pairs("width 64")
     made = recorded("03_stitching", "connectivity")["desk"][1]["parameters"]
     found |= {f"line-{name}": made[name] for name in ("epochs", "images")}
@@ -71,4 +73,4 @@ def facts() -> dict[str, float]:
 
 
 def _pairs(width: str) -> int:
-    return record(f"barriers{ENDINGS[width]}")["pair"].nunique()
+    return record(f"barriers{WIDTH_ENDINGS[width]}")["pair"].nunique()

@@ -96,8 +96,7 @@ def live(*tables: pd.DataFrame) -> Figure:
 def gains(width: str = "width 64") -> pd.DataFrame:
     """Trained minus untrained, in Procrustes above their own nulls: columns panel, group, layer, pair, value.
 
-    The null of CKA is 0. At width 64 untrained pairs have the initial weights of the trained pair of the same
-    number, at width 16 weights of their own.
+    The null of CKA is 0. Untrained pairs have the initial weights of the trained pair of the same number.
     """
     tables = {PROCRUSTES: ("table_2", "table_2_untrained"), CKA: ("figure_5_diagonal", "untrained")}
     parts = []
@@ -131,8 +130,9 @@ def share_gains() -> pd.Series:
 def trained_minus_untrained() -> Figure:
     """Above its own null each Procrustes measure is nearly as high without training; G_ReLU-CKA is higher."""
     words = {"ylabel": "trained minus untrained", "height": 2.6, "intervals": True, "filled": "width 64"}
-    wide, narrow = (gains(width).assign(what=TRAINED) for width in WIDTH_ENDINGS)
-    return drawn.compared(wide, level=0.0, beside={"width 16": narrow}, **words)
+    narrower = {width: gains(width).assign(what=TRAINED) for width in WIDTH_ENDINGS}
+    wide = narrower.pop("width 64")
+    return drawn.compared(wide, level=0.0, beside=narrower, **words)
 
 
 def figure_5() -> Figure:
@@ -173,10 +173,9 @@ def facts() -> dict[str, Any]:
 def _settings() -> dict[str, Any]:
     *_, (table, wide) = results.recorded("04_dissimilarity", "table_2").values()
     found = {name: wide["parameters"][name] for name in ("width", "epochs", "images")}
-    *_, (_, narrow) = results.recorded("04_dissimilarity", "table_2_width_16").values()
     *_, (_, grams) = results.recorded("04_dissimilarity", "figure_5_diagonal").values()
     found["gram-images"] = grams["parameters"]["null_images"]
-    return found | {"pairs": table["pair"].nunique(), "narrow-epochs": narrow["parameters"]["epochs"]}
+    return found | {"pairs": table["pair"].nunique()}
 
 
 def _beside_nulls() -> dict[str, Any]:
@@ -187,7 +186,7 @@ def _beside_nulls() -> dict[str, Any]:
     fresh_nulls = record("table_2_untrained")[["grelu_null", "orthogonal_null"]]
     found |= span(**{"fresh-null": fresh_nulls.stack()})
     by = {width: gains(width).pivot_table("value", ["panel", "group"], "layer") for width in WIDTH_ENDINGS}
-    gain, narrow = (above(CKA, UNTRAINED, width) for width in WIDTH_ENDINGS)
+    narrow, half, gain = (above(CKA, UNTRAINED, width) for width in WIDTH_ENDINGS)
     found["procrustes-most"] = by["width 64"].loc[PROCRUSTES].abs().max(axis=None)
     left, later = above(PROCRUSTES, SHUFFLED), by["width 16"].loc[PROCRUSTES, [6, 10, 14]]
     found["over-14"] = left.loc["G_ReLU", 14]
@@ -198,11 +197,9 @@ def _beside_nulls() -> dict[str, Any]:
     found |= {"linear-gain": gain.loc["orthogonal"].max(), "group-loss": -gain.loc["G_ReLU"].min()}
     found |= {f"group-loss-{layer}": -gain.loc["G_ReLU", layer] for layer in (6, 14)}
     found["linear-fresh-low"] = means()[CKA, "orthogonal", UNTRAINED].min()
-    found |= {
-        "narrow-linear-gain-low": narrow.loc["orthogonal"].min(),
-        "narrow-linear-gain": narrow.loc["orthogonal"].max(),
-        "narrow-group-gain": narrow.loc["G_ReLU"].max(),
-    }
+    for name, added in {"narrow": narrow, "half": half}.items():
+        found[f"{name}-linear-gain-low"] = added.loc["orthogonal"].min()
+        found[f"{name}-linear-gain"] = added.loc["orthogonal"].max()
     as_started = record("untrained_as_started").set_index("layer")["grelu"]
     for layer, ending in {6: "-6", 14: ""}.items():
         found[f"gain-as-started{ending}"] = means()[CKA, "G_ReLU", TRAINED, layer] - as_started[layer]

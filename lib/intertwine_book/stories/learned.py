@@ -20,6 +20,7 @@ from intertwine_book.stories import (
     similarity_and_function,
     stitching,
     weight_space,
+    widths,
 )
 from intertwine_book.stories.told import span
 
@@ -29,7 +30,8 @@ _SINGLE: dict[str, Any] = {"ms": 3, "ls": "", "marker": "o", "alpha": 0.5, "mew"
 def figures() -> dict[str, Figure]:
     """The figures by name."""
     drawn = {}
-    for draw in (rotation, shortcut, found, stitches, norms, line, fits, index, basis, threshold, hidden):
+    before = (rotation, shortcut, found, stitches, norms, line, narrow)
+    for draw in (*before, fits, index, basis, threshold, hidden):
         drawn[draw.__name__], axis = new_figure(width=3.6, height=2.3)
         draw(axis)
     return drawn
@@ -141,6 +143,22 @@ def line(axis: Axes) -> None:
         below = -18 if way == "as trained" else 16
         axis.text(0.5, wide.loc[0.5].mean() + below, way, ha="center", color=COLOURS[colour])
     axis.set(xlabel="fraction of the way", ylabel="accuracy, %", ylim=(0, 100))
+
+
+def narrow(axis: Axes) -> None:
+    """Three measurements in points against the width of networks; dots are pairs."""
+    found = widths.by_width()
+    names = {"barrier": ("barrier after matching", "blue"), "gain": ("added to\nCKA × 100", "green")}
+    names["assignment"] = ("lost by\nthe group", "orange")
+    places = sorted(found["width"].unique())
+    for quantity, (name, colour) in names.items():
+        own = found[found["quantity"] == quantity]
+        axis.plot(own["width"].map(places.index), own["value"], **_SINGLE, color=COLOURS[colour])
+        mean = own.groupby("width")["value"].mean()
+        axis.plot(range(len(places)), mean, color=COLOURS[colour])
+        axis.text(-0.08, mean.iloc[0], name, ha="right", va="center", color=COLOURS[colour])
+    axis.set_xticks(range(len(places)), [str(width) for width in places])
+    axis.set(xlabel="width of the networks", ylabel="points", xlim=(-1.2, 2.2), ylim=(0, None))
 
 
 def fits(axis: Axes) -> None:

@@ -73,6 +73,12 @@ def by_norm(width: str = "width 64") -> pd.DataFrame:
     return norms(width).pivot_table(index=["layer", "map"], columns="batch norm", values="penalty")
 
 
+def fits(width: str = "width 64") -> pd.DataFrame:
+    """What stands beside the closed forms, batch norm re-estimated: rows layer and pair, a column a kind."""
+    table = stitched(f"fits{WIDTH_ENDINGS[width]}")
+    return table.pivot(index=["layer", "pair"], columns="stitch", values="penalty")
+
+
 BLOCK_LAYERS = {
     **{"block2.relu1": "16*", "block2.relu2": "19", "block6.relu1": "48*", "block6.relu2": "51"},
     **{"block9.relu1": "72*", "block9.relu2": "75"},
@@ -137,13 +143,15 @@ def protocols() -> Figure:
 
 
 def frozen_and_reestimated() -> Figure:
-    """The same closed forms with the statistics of batch norm frozen and re-estimated, at two widths."""
-    parts = [norms(width).assign(width=width) for width in WIDTH_ENDINGS]
+    """The same closed forms with the statistics of batch norm frozen and re-estimated, by width."""
+    parts = pd.concat(norms(width).assign(width=width) for width in WIDTH_ENDINGS)
+    parts = parts.sort_values("batch norm", kind="stable")  # a row of panels for each
     return single_curves(
-        pd.concat(parts).assign(panel=lambda table: table["batch norm"] + ", " + table["width"]),
+        parts.assign(panel=parts["batch norm"] + ", " + parts["width"]),
         *("layer", "penalty", "map", "pair"),
         panels="panel",
-        across=2,
+        across=len(WIDTH_ENDINGS),
+        height=2.4,
         colours=CLOSED_FORMS | RANKS,
         xlabel="layer, as the paper counts",
         ylabel="penalty, points",
@@ -205,16 +213,18 @@ def _figure_1() -> dict[str, float]:
 
 
 def _protocols() -> dict[str, float]:
-    wide, narrow = (by_norm(width)["re-estimated"].unstack("map") for width in WIDTH_ENDINGS)
+    narrow, _, wide = (by_norm(width)["re-estimated"].unstack("map") for width in WIDTH_ENDINGS)
     full = by_norm().xs("least squares", level="map").drop(14)  # no batch norm after that layer
-    equal = mean("equal").drop(14)
+    beside, equal = fits().groupby("layer").mean(), mean("equal").drop(14)
     relaxed = {name: equal[f"G_ReLU, random, {way}"] for name, way in RELAXED_WAYS.items()}
     return {
         **span(**relaxed),
         **span(**{"fitted-group": wide["assignment"], "fitted-4": wide["rank 4"]}),
+        **span(**{"alike-4": beside["rank 4, channels alike"], "random-again": beside["random permutation"]}),
         **span(**{"narrow-times": (narrow / wide)[["assignment", "least squares"]].stack()}),
         **{
             "fitted-pairs": norms()["pair"].nunique(),
+            "fitted-pairs-half": norms("width 32")["pair"].nunique(),
             "fitted-pairs-narrow": norms("width 16")["pair"].nunique(),
         },
         "norm-lowers": (full["frozen"] - full["re-estimated"]).max(),

@@ -74,5 +74,5 @@ def listed(values: pd.Series, digits: int = 2) -> str:
 
 
 _ENDS = (("low", "min"), ("high", "max"))
-WIDTH_ENDINGS = {"width 64": "", "width 16": "_width_16"}
+WIDTH_ENDINGS = {"width 16": "_width_16", "width 32": "_width_32", "width 64": ""}
 """Width of networks → end of the names of their tables."""
