@@ -175,10 +175,14 @@ def test_printed_values_are_rings_at_their_own_height_and_means_carry_intervals(
     assert [10, 20] in drawn and [2, 5] in drawn
     (bars,) = (c for c in axis.collections if len(c.get_segments()) == 2)
     assert [tuple(bar[:, 1]) for bar in bars.get_segments()] == [interval(measured["penalty"][:2]), (5, 5)]
-    (axis,) = dots(printed, "layer", "penalty", "way", **labels, beside={"ours": measured}).axes
+    means = measured.groupby(["layer", "way"], as_index=False).mean()
+    three = pd.concat([measured, means])
+    (axis,) = dots(printed, "layer", "penalty", "way", **labels, beside={"ours": three}).axes
     (bars,) = (c for c in axis.collections if len(c.get_segments()) == 2)
     assert [list(line.get_ydata()) for line in axis.lines].count([2, 5]) == 1
-    assert np.allclose(bars.get_segments()[0][:, 1], interval(measured["penalty"][:2]))
+    assert np.allclose(bars.get_segments()[0][:, 1], interval(three.query("layer == 3")["penalty"]))
+    (axis,) = dots(printed, "layer", "penalty", "way", **labels, beside={"ours": measured}).axes
+    assert not axis.collections  # of two trials the interval is twelve times their deviation
     wide = measured.assign(penalty=[2.0, 2.0, 40.0, 50.0])
     options["beside"] = options["beside"] | {"width 64": wide}
     figure = dots(measured, "layer", "penalty", "way", **options)

@@ -153,7 +153,7 @@ def test_at_width_16_training_adds_in_each_pair_to_linear_cka_and_after_layer_3_
     table = story.gains("width 16")
     assert (table.query("panel == @CKA and group == 'orthogonal'")["value"] > 0).all()
     assert (table.query("panel == @PROCRUSTES and layer > 3")["value"] > 0).all()
-    assert 0 < FACTS["narrow-procrustes-gain-low"] < FACTS["narrow-procrustes-gain"] < FACTS["procrustes-most"]
+    assert 0 < FACTS["narrow-procrustes-gain-low"] < FACTS["narrow-procrustes-gain"]
 
 
 def test_dividing_channels_by_their_norm_changes_linear_cka_by_less_than_0_03():

@@ -36,8 +36,8 @@ def dots(
     Args:
         colours: value of `by` → colour; these are shown, side by side, and named beside their last mean.
         beside: label → table with the same columns, whose means have an empty mark for each label, rings for
-            the first, with 95 % t-intervals where there are several trials, or the half-widths of a column
-            `spread`.
+            the first, with 95 % t-intervals where there are three trials or more, or the half-widths of a
+            column `spread`.
         nulls: name → the same columns, whose means have a mark for each name; a legend names all marks.
         intervals: whether means carry 95 % t-intervals.
         filled: what the legend says of the table's own marks.
@@ -80,6 +80,7 @@ def dots(
                 if len(theirs := other[other[by] == name]):
                     trials = theirs.groupby(x, sort=False)[y]
                     spread = trials.agg(lambda values: interval(values)[1]) - trials.mean()
+                    spread = spread.where(trials.count() > 2)  # of two it is twelve times their deviation
                     if "spread" in theirs:
                         spread = theirs.set_index(x)["spread"]
                     at = trials.mean().index.map(places) + shift

@@ -148,7 +148,7 @@ def line(axis: Axes) -> None:
 def narrow(axis: Axes) -> None:
     """Three measurements in points against the width of networks; dots are pairs."""
     found = widths.by_width()
-    names = {"barrier": ("barrier after matching", "blue"), "gain": ("added to\nCKA × 100", "green")}
+    names = {"barrier": ("barrier after\nmatching", "blue"), "gain": ("added to\nCKA × 100", "green")}
     names["assignment"] = ("lost by\nthe group", "orange")
     places = sorted(found["width"].unique())
     for quantity, (name, colour) in names.items():
@@ -158,7 +158,7 @@ def narrow(axis: Axes) -> None:
         axis.plot(range(len(places)), mean, color=COLOURS[colour])
         axis.text(-0.08, mean.iloc[0], name, ha="right", va="center", color=COLOURS[colour])
     axis.set_xticks(range(len(places)), [str(width) for width in places])
-    axis.set(xlabel="width of the networks", ylabel="points", xlim=(-1.2, 2.2), ylim=(0, None))
+    axis.set(xlabel="width of the networks", ylabel="points", xlim=(-1.05, 2.2), ylim=(0, None))
 
 
 def fits(axis: Axes) -> None:
