@@ -396,13 +396,15 @@ story.penalties()
 # This compares two fits, not yet two families: trained by the task, rank 4 loses {glue:text}`rank-4-low:.0f` to
 # {glue:text}`rank-4-high:.0f` points ({numref}`fig-penalties`).
 # A regression serves channels of large variance first, and the assignment counts every channel alike.
-# That is not the reason: a regression of rank 4 on channels of equal variance loses
+# Unequal variances do not explain it: a regression of rank 4 on channels of equal variance loses
 # {glue:text}`alike-4-low:.0f` to {glue:text}`alike-4-high:.0f` points.
-# Nor does batch norm repair just any permutation: a random one loses {glue:text}`random-again-low:.0f` to
-# {glue:text}`random-again-high:.0f`.
+# Nor does batch norm repair just any permutation: a random one, without scalings, loses
+# {glue:text}`random-again-low:.0f` to {glue:text}`random-again-high:.0f`.
 #
 # At width 16, with the same recipe, rank 4 loses less than the assignment at layer 3, in each of
 # {glue:text}`fitted-pairs-narrow:.0f` pairs, and more at the other layers.
+# At width 32 it loses more at every layer already.
+# Rank 4 is a quarter of 16 channels, and a sixteenth of 64.
 # With re-estimated statistics the assignment and least squares both lose {glue:text}`narrow-times-low:.0f` to
 # {glue:text}`narrow-times-high:.0f` times as much as at width 64; width 32 lies between, on average,
 # at each layer.
@@ -511,6 +513,8 @@ for name, network in {"frozen": stitched, "re-estimated": ours}.items():
 # {doc}`01d_orbits` shows how such a symmetry is found.
 # With re-estimated statistics each pair of width 16 keeps a higher matched barrier than each of width 32,
 # and each of these a higher one than each of width 64, whichever way they are matched.
+# The nearest are {glue:text}`barrier-apart:.1f` points apart.
+# With interpolated statistics pairs of widths 32 and 64 overlap.
 # The mean barrier in points:
 
 # %% tags=["remove-input"]
@@ -623,10 +627,10 @@ print(f"stitched {stitch(one, two, at='1', train=old).evaluate(new):.1%}")
 #   - Myrtle CNN, width 64, 91.3 %; 32 pairs
 #   - {numref}`fig-penalties`: {glue:text}`alone:.1f` % (at width 16 {glue:text}`alone-narrow:.1f` %),
 #     {glue:text}`wide-pairs:.0f` pairs;
-#     {numref}`fig-norms`: widths 64 and 16, {glue:text}`fitted-pairs:.0f` and
-#     {glue:text}`fitted-pairs-narrow:.0f` pairs;
+#     {numref}`fig-norms`: widths 64, 32 and 16, {glue:text}`fitted-pairs:.0f`,
+#     {glue:text}`fitted-pairs-half:.0f` and {glue:text}`fitted-pairs-narrow:.0f` pairs;
 #     {numref}`fig-protocols`: digits, width 16, 4 pairs
-#   - narrow layers have fewer channels to choose partners from
+#   - in narrow networks fitted permutations and full maps lose more
 # * - training of a stitch
 #   - 20 epochs, plain SGD, training mode
 #   - 4 epochs of Adam, batch norm frozen

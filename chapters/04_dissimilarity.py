@@ -330,22 +330,25 @@ story.table_2()
 #   Their null is higher, {glue:text}`fresh-null-low:.2f` to {glue:text}`fresh-null-high:.2f`,
 #   and so is their score from layer 6 on.
 #   What is left differs by at most {glue:text}`procrustes-most:.2f` ({numref}`fig-trained-minus-untrained`).
-#   That is small beside the null, not always beside what is left: at layer 14 it is {glue:text}`over-14:.2f` in
-#   trained pairs and {glue:text}`over-fresh-14:.2f` in untrained ones, under $G_{\mathrm{ReLU}}$.
+#   That is small beside the null, not always beside what is left: under $G_{\mathrm{ReLU}}$ at layer 14 it is
+#   {glue:text}`over-14:.2f` in trained pairs and {glue:text}`over-fresh-14:.2f` in untrained ones,
+#   under orthogonal matrices at layer 10 {glue:text}`over-10:.2f` and {glue:text}`over-fresh-10:.2f`.
 # - *Linear CKA is nearly as high without training.*
 #   At layer 10 it is {glue:text}`linear-10:.2f` for trained pairs
 #   and {glue:text}`linear-fresh-10:.2f` for untrained ones; shuffled images have 0.
+#   Of what untrained pairs leave to 1, training fills most at layer 3, and a sixth at layers 10 and 14.
 # - *$G_{\mathrm{ReLU}}$-CKA is lower in trained pairs than in untrained ones*:
 #   by {glue:text}`group-loss-6:.2f`, {glue:text}`group-loss:.2f` and {glue:text}`group-loss-14:.2f` at layers 6, 10
 #   and 14.
-#   At layers 10 and 14 the least similar untrained pair is above the most similar trained one.
+#   At each of them the least similar untrained pair is above the most similar trained one.
 # - *Orthogonal matrices score higher than $G_{\mathrm{ReLU}}$, as in print.*
 #   In every pair and at every layer the similarity under orthogonal matrices is above the similarity under
 #   $G_{\mathrm{ReLU}}$.
 # - *$G_{\mathrm{ReLU}}$-Procrustes rises from layer 10 to 14*, as printed, in each of our pairs of width 64:
 #   by {glue:text}`rise:.3f` [{glue:text}`rise-low:.3f`, {glue:text}`rise-high:.3f`]; the paper prints 0.047.
-#   Above its null it rises there, too.
-#   In each pair of width 16 it falls, with the null and above it, and in pairs of width 32 it hardly changes.
+#   Above its null it rises by {glue:text}`rise-above:.3f`.
+#   In each pair of width 16 it falls, by {glue:text}`fall-low:.3f` to {glue:text}`fall-high:.3f`, and above its null
+#   by {glue:text}`fall-above-low:.3f` to {glue:text}`fall-above-high:.3f`; at width 32 it hardly changes.
 
 # %% tags=["remove-input"] figure="fig-trained-minus-untrained"
 story.trained_minus_untrained()
@@ -354,11 +357,13 @@ story.trained_minus_untrained()
 # So a mean linear CKA of {glue:text}`linear-fresh-low:.2f` and more is reached without training at this width,
 # and does not by itself show that anything was learned.
 #
-# **In narrower networks training adds more to linear CKA**, with the same recipe and as many epochs.
+# **On average over layers training adds more to linear CKA in narrower networks**, with the same recipe and as many
+# epochs; there untrained pairs are less alike.
 # It adds {glue:text}`narrow-linear-gain-low:.2f` to {glue:text}`narrow-linear-gain:.2f` at width 16,
 # by layer, and {glue:text}`half-linear-gain-low:.2f` to {glue:text}`half-linear-gain:.2f` at width 32.
 # On average over layers each pair of width 16 gains more than each of width 32,
-# and each of these more than each of width 64.
+# and each of these more than each of width 64, though the nearest are {glue:text}`gain-apart:.3f` apart.
+# At layer 3 it adds less at width 32 than at 64.
 # To Procrustes above its null it adds {glue:text}`narrow-procrustes-gain-low:.2f` to
 # {glue:text}`narrow-procrustes-gain:.2f` at width 16, from layer 6 on.
 # $G_{\mathrm{ReLU}}$-CKA falls at layers 6, 10 and 14 of both pairs of width 32, too;
@@ -823,7 +828,7 @@ mean_curves(pd.DataFrame(unrelated), "images", "similarity", "units", **words)
 #   Above that null trained and untrained pairs differ on average by at most {glue:text}`procrustes-most:.2f`,
 #   and in linear CKA by at most {glue:text}`linear-gain:.2f`.
 #   $G_{\mathrm{ReLU}}$-CKA is lower in trained pairs than in untrained ones with estimated batch norm from layer 6 on.
-#   In narrower networks training adds more to linear CKA.
+#   On average over layers training adds more to linear CKA in narrower networks.
 # - On average over layers $G_{\mathrm{ReLU}}$-CKA is lower inside the blocks of a ResNet than at their ends;
 #   about two thirds of this come with training.
 # - {prf:ref}`def-grelu-procrustes` and {prf:ref}`def-grelu-cka` are invariant under $G_{\mathrm{ReLU}}$,

@@ -42,12 +42,8 @@ def test_more_than_half_of_procrustes_is_null():
 
 @pytest.mark.parametrize("width", story.WIDTH_ENDINGS)
 def test_above_its_null_too_it_rises_at_width_64_falls_at_16_and_hardly_changes_at_32(width):
-    table = story.record(f"table_2{story.WIDTH_ENDINGS[width]}")
-    above = table.assign(above=table["grelu"] - table["grelu_null"]).pivot(
-        index="pair", columns="layer", values="above"
-    )
     low, high = {"width 16": (-1, 0), "width 32": (-0.004, 0.004), "width 64": (0, 1)}[width]
-    assert (above[14] - above[10]).between(low, high, inclusive="neither").all()
+    assert story.rise(width, above_null=True).between(low, high, inclusive="neither").all()
 
 
 def test_the_networks_of_all_widths_have_one_recipe_and_see_as_many_images():
@@ -74,10 +70,16 @@ def test_that_of_the_group_falls_at_layers_6_10_and_14_most_at_10():
     assert (gain[[6, 10, 14]] < -0.05).all() and gain.idxmin() == 10
 
 
-def test_at_layers_10_and_14_every_untrained_pair_is_more_alike_under_the_group_than_every_trained_one():
+def test_at_layers_6_10_and_14_every_untrained_pair_is_more_alike_under_the_group_than_every_trained_one():
     tables = (story.record(name) for name in ("untrained", "figure_5_diagonal"))
     untrained, trained = (table.pivot(index="pair", columns="layer", values="grelu") for table in tables)
-    assert (untrained.min() > trained.max())[[10, 14]].all()
+    assert (untrained.min() > trained.max())[[6, 10, 14]].all()
+
+
+def test_of_what_untrained_pairs_leave_to_1_training_fills_most_at_layer_3_and_a_sixth_at_10_and_14():
+    left = 1 - MEANS[CKA, "orthogonal", UNTRAINED]
+    filled = story.above(CKA, UNTRAINED).loc["orthogonal"] / left
+    assert filled[3] > 0.75 and filled[[10, 14]].between(0.12, 0.22).all()
 
 
 def test_at_layers_6_10_and_14_every_untrained_pair_scores_more_by_procrustes_than_every_trained_one():
@@ -127,25 +129,20 @@ def test_untrained_pairs_exceed_their_null_by_more_at_layers_3_and_10_and_by_les
     assert (by.loc[[3, 10]] < 0).all(axis=None) and (by.loc[14] > 0).all()
 
 
-def added(width, group):
-    """What training adds to CKA: a row for each pair, a column for each layer."""
-    table = story.gains(width).set_index(["panel", "group"]).loc[(CKA, group)]
-    return table.pivot(index="pair", columns="layer", values="value")
-
-
 def test_in_narrower_networks_training_adds_more_to_linear_cka_on_average_over_layers_in_each_pair():
-    narrow, half, wide = (added(width, "orthogonal").mean(axis=1) for width in story.WIDTH_ENDINGS)
+    narrow, half, wide = (story.added(width).mean(axis=1) for width in story.WIDTH_ENDINGS)
     assert (len(narrow), len(half), len(wide)) == (4, 2, FACTS["pairs"])
-    assert narrow.min() > half.max() and half.min() > wide.max()
+    assert narrow.min() > half.max() and half.min() > wide.max() and FACTS["gain-apart"] > 0
+    assert story.added("width 32")[3].mean() < story.added("width 64")[3].mean()
 
 
 def test_the_cka_of_the_group_falls_at_width_32_from_layer_6_on_and_at_width_16_no_layer_is_decided():
-    assert (added("width 32", "G_ReLU")[[6, 10, 14]] < 0).all(axis=None)
-    narrow = added("width 16", "G_ReLU")
+    assert (story.added("width 32", "G_ReLU")[[6, 10, 14]] < 0).all(axis=None)
+    narrow = story.added("width 16", "G_ReLU")
     assert len(narrow) == 4
     for layer in narrow:
         low, high = results.interval(narrow[layer])
-        assert low < 0 < high
+        assert low < 0 < high and narrow[layer].min() < 0 < narrow[layer].max()
 
 
 def test_at_width_16_training_adds_in_each_pair_to_linear_cka_and_after_layer_3_to_procrustes():

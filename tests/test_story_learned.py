@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import jupytext
+import pandas as pd
 import yaml
 
 from intertwine_book import claims
@@ -11,8 +12,10 @@ from intertwine_book.build import facts
 from intertwine_book.build.layout import Book
 from intertwine_book.build.render import needs
 from intertwine_book.figures.chapter_map import arrows, chapter_map, chapter_tree
+from intertwine_book.figures.dissimilarity import CKA, TRAINED, UNTRAINED
 from intertwine_book.stories import (
     any_network,
+    connectivity,
     dissimilarity,
     genni,
     learned,
@@ -74,11 +77,31 @@ def test_training_raises_linear_cka_at_width_16_and_hardly_at_width_64():
     assert found["narrow-linear-gain"] > 0.15 and found["linear-gain"] < 0.05
 
 
-def test_three_measurements_are_the_smaller_the_wider_networks_of_one_recipe_are_in_each_pair():
-    for quantity, rows in widths.by_width().groupby("quantity"):
-        ends = rows.groupby("width")["value"].agg(["min", "max"])
-        assert [*ends.index] == [16, 32, 64], quantity
-        assert (ends["min"].to_numpy()[:-1] > ends["max"].to_numpy()[1:]).all(), quantity
+def test_the_wider_the_less_permutations_full_maps_and_barriers_lose_and_training_adds_and_rank_four_more():
+    means = widths.by_width().pivot_table(index="quantity", columns="width", values="value")
+    assert [*means] == [16, 32, 64]
+    steps = means.diff(axis=1)[[32, 64]]
+    assert (steps.loc[["assignment", "least-squares", "barrier", "gain"]] < -1).all(axis=None)
+    assert (steps.loc["rank-4"] > 1).all() and widths.facts()["barrier-apart"] > 0
+    times = means.loc["assignment"] / means.loc["least-squares"]
+    assert times.max() / times.min() < 1.2
+
+
+def test_untrained_pairs_are_more_alike_the_wider_they_are_and_trained_ones_hardly():
+    means = {width: dissimilarity.means(width)[CKA, "orthogonal"] for width in dissimilarity.WIDTH_ENDINGS}
+    by = pd.DataFrame({width: found.groupby("what").mean() for width, found in means.items()})
+    rises = by.diff(axis=1)[["width 32", "width 64"]]
+    assert (rises.loc[UNTRAINED] > 2 * rises.loc[TRAINED]).all() and (rises.loc[UNTRAINED] > 0.03).all()
+
+
+def test_without_reestimated_batch_norm_barriers_of_widths_32_and_64_overlap():
+    for way in ("matched by activations", "matched by weights"):
+        tables = (connectivity.record(f"barriers{end}") for end in ("_width_32", ""))
+        half, wide = (
+            table[(table["way"] == way) & (table["batch_norm"] == "interpolated")]["barrier"]
+            for table in tables
+        )
+        assert half.min() < wide.max() and half.max() > wide.min()
 
 
 def test_weight_decay_makes_small_the_neurons_that_never_fire():

@@ -63,13 +63,24 @@ def facts() -> dict[str, float]:
         found |= {f"barrier-{name}{ending}": wide.loc[way, norm] for name, way in short.items()}
     for name, width in {"narrow": "width 16", "half": "width 32"}.items():
         found[f"barrier-matched-{name}"] = barriers(width).loc["matched by activations", "re-estimated"]
-    found["barrier-pairs"] = _pairs("width 64")
+    found["barrier-pairs"], found["barrier-apart"] = _pairs("width 64"), _apart()
     made = recorded("03_stitching", "connectivity")["desk"][1]["parameters"]
     found |= {f"line-{name}": made[name] for name in ("epochs", "images")}
     means = lines("width 64").pivot_table("accuracy", "way", "fraction")
     share = means.loc["matched by activations", 0.5] / 100
     found["line-error"] = 100 * (share * (1 - share) / found["line-images"]) ** 0.5
     return found | {f"worst-{name}": means.loc[short[name], 0.5] for name in ("trained", "matched")}
+
+
+def _apart() -> float:
+    """The least by which a matched barrier of a pair exceeds that of each wider pair, by either way."""
+    tables = (record(f"barriers{end}") for end in WIDTH_ENDINGS.values())
+    matched = (
+        table[(table["batch_norm"] == "re-estimated") & (table["way"] != "as trained")].groupby("way")
+        for table in tables
+    )
+    narrow, half, wide = (each["barrier"].agg(["min", "max"]) for each in matched)
+    return float(min((a["min"] - b["max"]).min() for a, b in ((narrow, half), (half, wide))))
 
 
 def _pairs(width: str) -> int:

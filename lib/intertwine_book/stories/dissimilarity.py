@@ -55,10 +55,12 @@ def above(panel: str, null: str, width: str = "width 64") -> pd.DataFrame:
     return (found[TRAINED] - found[null]).unstack("layer")
 
 
-def rise(width: str = "width 64") -> pd.Series:
+def rise(width: str = "width 64", *, above_null: bool = False) -> pd.Series:
     """By how much G_ReLU-Procrustes rises from layer 10 to 14, pair by pair."""
-    table = record(f"table_2{WIDTH_ENDINGS[width]}").pivot(index="pair", columns="layer", values="grelu")
-    return table[14] - table[10]
+    table = record(f"table_2{WIDTH_ENDINGS[width]}")
+    table["grelu"] -= table["grelu_null"] * above_null
+    wide = table.pivot(index="pair", columns="layer", values="grelu")
+    return wide[14] - wide[10]
 
 
 def rank_correlation(similarity: pd.DataFrame, penalties: pd.DataFrame) -> pd.DataFrame:
@@ -112,6 +114,12 @@ def gains(width: str = "width 64") -> pd.DataFrame:
             difference = (own - base).dropna().rename("value")
             parts.append(difference.reset_index().assign(panel=panel, group=title))
     return pd.concat(parts, ignore_index=True)
+
+
+def added(width: str, group: str = "orthogonal") -> pd.DataFrame:
+    """What training adds to CKA: a row for each pair, a column for each layer."""
+    table = gains(width).set_index(["panel", "group"]).loc[(CKA, group)]
+    return table.pivot(index="pair", columns="layer", values="value")
 
 
 def share_gains() -> pd.Series:
@@ -191,15 +199,20 @@ def _beside_nulls() -> dict[str, Any]:
     left, later = above(PROCRUSTES, SHUFFLED), by["width 16"].loc[PROCRUSTES, [6, 10, 14]]
     found["over-14"] = left.loc["G_ReLU", 14]
     found["over-fresh-14"] = found["over-14"] - by["width 64"].loc[(PROCRUSTES, "G_ReLU"), 14]
+    found["over-10"] = left.loc["orthogonal", 10]
+    found["over-fresh-10"] = found["over-10"] - by["width 64"].loc[(PROCRUSTES, "orthogonal"), 10]
     found["narrow-procrustes-gain-low"] = later.min(axis=None)
     found["narrow-procrustes-gain"] = later.max(axis=None)
-    found |= {"rise": rise("width 64").mean(), "rise-low": low, "rise-high": high}
+    found |= {"rise": rise().mean(), "rise-low": low, "rise-high": high}
+    found["rise-above"] = rise(above_null=True).mean()
+    found |= span(**{"fall": -rise("width 16"), "fall-above": -rise("width 16", above_null=True)})
+    found["gain-apart"] = _apart()
     found |= {"linear-gain": gain.loc["orthogonal"].max(), "group-loss": -gain.loc["G_ReLU"].min()}
     found |= {f"group-loss-{layer}": -gain.loc["G_ReLU", layer] for layer in (6, 14)}
     found["linear-fresh-low"] = means()[CKA, "orthogonal", UNTRAINED].min()
-    for name, added in {"narrow": narrow, "half": half}.items():
-        found[f"{name}-linear-gain-low"] = added.loc["orthogonal"].min()
-        found[f"{name}-linear-gain"] = added.loc["orthogonal"].max()
+    for name, above_fresh in {"narrow": narrow, "half": half}.items():
+        found[f"{name}-linear-gain-low"] = above_fresh.loc["orthogonal"].min()
+        found[f"{name}-linear-gain"] = above_fresh.loc["orthogonal"].max()
     as_started = record("untrained_as_started").set_index("layer")["grelu"]
     for layer, ending in {6: "-6", 14: ""}.items():
         found[f"gain-as-started{ending}"] = means()[CKA, "G_ReLU", TRAINED, layer] - as_started[layer]
@@ -208,6 +221,12 @@ def _beside_nulls() -> dict[str, Any]:
     for name, what in {"linear-10": TRAINED, "linear-fresh-10": UNTRAINED}.items():
         found[name] = means()[CKA, "orthogonal", what, 10]
     return found
+
+
+def _apart() -> float:
+    """The least by which training adds more to linear CKA of a pair than of each wider pair."""
+    narrow, half, wide = (added(width).mean(axis=1) for width in WIDTH_ENDINGS)
+    return min(narrow.min() - half.max(), half.min() - wide.max())
 
 
 def _statements() -> dict[str, Any]:

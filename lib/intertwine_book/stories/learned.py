@@ -30,7 +30,7 @@ _SINGLE: dict[str, Any] = {"ms": 3, "ls": "", "marker": "o", "alpha": 0.5, "mew"
 def figures() -> dict[str, Figure]:
     """The figures by name."""
     drawn = {}
-    before = (rotation, shortcut, found, stitches, norms, line, narrow)
+    before = (rotation, shortcut, found, stitches, norms, line, width)
     for draw in (*before, fits, index, basis, threshold, hidden):
         drawn[draw.__name__], axis = new_figure(width=3.6, height=2.3)
         draw(axis)
@@ -145,11 +145,12 @@ def line(axis: Axes) -> None:
     axis.set(xlabel="fraction of the way", ylabel="accuracy, %", ylim=(0, 100))
 
 
-def narrow(axis: Axes) -> None:
-    """Three measurements in points against the width of networks; dots are pairs."""
+def width(axis: Axes) -> None:
+    """What fitted maps lose, the barrier that is left, and what training adds, by width; dots are pairs."""
     found = widths.by_width()
-    names = {"barrier": ("barrier after\nmatching", "blue"), "gain": ("added to\nCKA × 100", "green")}
-    names["assignment"] = ("lost by\nthe group", "orange")
+    names = {"rank-4": ("rank four", "orange"), "assignment": ("permutation", "blue")}
+    names |= {"gain": ("added CKA × 100", "green"), "barrier": ("barrier left", "grey")}
+    names["least-squares"] = ("full map", "red")
     places = sorted(found["width"].unique())
     for quantity, (name, colour) in names.items():
         own = found[found["quantity"] == quantity]
@@ -157,8 +158,8 @@ def narrow(axis: Axes) -> None:
         mean = own.groupby("width")["value"].mean()
         axis.plot(range(len(places)), mean, color=COLOURS[colour])
         axis.text(-0.08, mean.iloc[0], name, ha="right", va="center", color=COLOURS[colour])
-    axis.set_xticks(range(len(places)), [str(width) for width in places])
-    axis.set(xlabel="width of the networks", ylabel="points", xlim=(-1.05, 2.2), ylim=(0, None))
+    axis.set_xticks(range(len(places)), [str(each) for each in places])
+    axis.set(xlabel="width of the networks", ylabel="points", xlim=(-1.35, 2.2), ylim=(0, None))
 
 
 def fits(axis: Axes) -> None:

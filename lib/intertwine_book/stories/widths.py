@@ -4,24 +4,25 @@ import pandas as pd
 
 from intertwine_book.figures.dissimilarity import CKA
 from intertwine_book.stories import connectivity, dissimilarity, stitching
-from intertwine_book.stories.told import WIDTH_ENDINGS
+from intertwine_book.stories.told import WIDTH_ENDINGS, span
 
 
 def by_width() -> pd.DataFrame:
-    """Three quantities, in points, of each pair of networks: columns quantity, width, pair, value.
+    """Quantities, in points, of each pair of networks: columns quantity, width, pair, value.
 
-    What the best assignment loses, on average over four layers, and the barrier that is left after matching
-    by activations, both with batch norm re-estimated; and a hundred times what training adds to linear CKA,
-    on average over four layers.
+    What maps lose that are fitted to activations, on average over four layers, and the barrier that is left
+    after matching by activations, all with batch norm re-estimated; and a hundred times what training adds to
+    linear CKA, on average over four layers.
     """
     rows = []
     for name in WIDTH_ENDINGS:
         gains = dissimilarity.gains(name).set_index(["panel", "group"]).loc[CKA, "orthogonal"]
-        fits = stitching.norms(name).query("map == 'assignment' and `batch norm` == 're-estimated'")
+        fits = stitching.norms(name).query("`batch norm` == 're-estimated'")
+        lost = fits.pivot_table(index="pair", columns="map", values="penalty")
         lines = connectivity.record(f"barriers{WIDTH_ENDINGS[name]}")
         lines = lines.query("way == 'matched by activations' and batch_norm == 're-estimated'")
         each = {
-            "assignment": fits.groupby("pair")["penalty"].mean(),
+            **{kind.replace(" ", "-"): lost[kind] for kind in ("rank 4", "assignment", "least squares")},
             "barrier": lines.set_index("pair")["barrier"],
             "gain": 100 * gains.groupby("pair")["value"].mean(),
         }
@@ -32,12 +33,16 @@ def by_width() -> pd.DataFrame:
 
 
 def facts() -> dict[str, float]:
-    """Means over pairs, in points, and how many pairs there are at a width.
+    """Means over pairs, in points; how many pairs there are; and how near pairs of two widths come.
 
     Example:
         >>> round(facts()["barrier-16"])
         9
     """
     by = by_width().groupby(["quantity", "width"])["value"]
-    means = {f"{quantity}-{width}": float(mean) for (quantity, width), mean in by.mean().items()}
-    return means | {f"{name}-pairs-{width}": count for (name, width), count in by.count().items()}
+    means, low, high = by.mean(), by.min().unstack(), by.max().unstack()
+    found: dict[str, float] = {f"{name}-{width}": float(mean) for (name, width), mean in means.items()}
+    found |= {f"{name}-pairs-{width}": count for (name, width), count in by.count().items()}
+    apart = low - high.shift(-1, axis=1)  # the least of a width above the largest of the next one
+    found["barrier-apart"] = float(apart.loc["barrier"].min())
+    return found | span(times=means["assignment"] / means["least-squares"])
