@@ -159,7 +159,7 @@ def width(axis: Axes) -> None:
         axis.plot(range(len(places)), mean, color=COLOURS[colour])
         axis.text(-0.08, mean.iloc[0], name, ha="right", va="center", color=COLOURS[colour])
     axis.set_xticks(range(len(places)), [str(each) for each in places])
-    axis.set(xlabel="width of the networks", ylabel="points", xlim=(-1.35, 2.2), ylim=(0, None))
+    axis.set(xlabel="width of the networks", ylabel="points", xlim=(-1.6, 2.2), ylim=(0, None))
 
 
 def fits(axis: Axes) -> None:
