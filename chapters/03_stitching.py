@@ -795,7 +795,7 @@ mean_curves(curves, "channel", "cosine", "front", panels="layer")
 #   Our short run of the paper's relaxation loses {glue:text}`relaxed-low:.0f` to {glue:text}`relaxed-high:.0f`,
 #   far above the printed values.
 # - Fitted to activations alone, at width 64, the best assignment loses far less than a regression of rank 4
-#   (two pairs); at width 16 it loses more at layer 3.
+#   ({glue:text}`fitted-pairs:.0f` pairs); at width 16 it loses more at layer 3.
 #   Trained from equal starts, on digits at width 16, rank 4 loses less than the group at layers 3 and 6.
 # - Between published ResNet-20, at the ends of two blocks, closed forms in the group lose
 #   {glue:text}`ends-group-low:.0f` to {glue:text}`ends-group-high:.0f` points, full maps

@@ -220,7 +220,8 @@ def test_a_symmetry_removes_nearly_all_of_the_barrier_at_the_papers_width_and_le
         trained, matched = connectivity.barriers().loc[["as trained", "matched by activations"], norm]
         assert 0 < matched < trained / 3
     both = story.record("barriers").pivot(index=["pair", "batch_norm"], columns="way", values="barrier")
-    assert len(both) == 2 * story.facts()["barrier-pairs"] >= 6 and (both["matched by activations"] < both["as trained"] / 2).all()
+    assert len(both) == 2 * story.facts()["barrier-pairs"] >= 6
+    assert (both["matched by activations"] < both["as trained"] / 2).all()
     for end in WIDTH_ENDINGS.values():
         lines = (
             story.record(f"connectivity{end}").groupby(["batch_norm", "way", "fraction"])["accuracy"].mean()
