@@ -206,7 +206,7 @@ def test_a_symmetry_removes_nearly_all_of_the_barrier_at_the_papers_width_and_le
         .pivot(index="pair", columns="way", values="barrier")
         for end in WIDTH_ENDINGS.values()
     )
-    assert len(wide) >= 3 and len(half) == 2 and len(narrow) == 4
+    assert len(wide) == 4 and len(half) == 2 and len(narrow) == 4
     for way in ("matched by activations", "matched by weights"):
         assert narrow[way].min() > half[way].max() and half[way].min() > wide[way].max()
     assert (wide["matched by activations"] < 5).all() and (wide["as trained"] > 50).all()
@@ -220,7 +220,7 @@ def test_a_symmetry_removes_nearly_all_of_the_barrier_at_the_papers_width_and_le
         trained, matched = connectivity.barriers().loc[["as trained", "matched by activations"], norm]
         assert 0 < matched < trained / 3
     both = story.record("barriers").pivot(index=["pair", "batch_norm"], columns="way", values="barrier")
-    assert len(both) == 2 * story.facts()["barrier-pairs"] >= 6
+    assert len(both) == 2 * story.facts()["barrier-pairs"] == 8
     assert (both["matched by activations"] < both["as trained"] / 2).all()
     for end in WIDTH_ENDINGS.values():
         lines = (

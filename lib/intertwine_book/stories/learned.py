@@ -157,7 +157,8 @@ def width(axis: Axes) -> None:
         axis.plot(own["width"].map(places.index), own["value"], **_SINGLE, color=COLOURS[colour])
         mean = own.groupby("width")["value"].mean()
         axis.plot(range(len(places)), mean, color=COLOURS[colour])
-        axis.text(-0.08, mean.iloc[0], name, ha="right", va="center", color=COLOURS[colour])
+        below = 1.5 if quantity == "least-squares" else 0.0  # else it touches the label above
+        axis.text(-0.08, mean.iloc[0] - below, name, ha="right", va="center", color=COLOURS[colour])
     axis.set_xticks(range(len(places)), [str(each) for each in places])
     axis.set(xlabel="width of the networks", ylabel="points", xlim=(-1.6, 2.2), ylim=(0, None))
 
