@@ -372,9 +372,9 @@ story.penalties()
 #   {glue:text}`printed-group-high:.1f` points.
 #   These are below those of rank 4 at layers 6, 10 and 14, and equal at layer 3 within the reading error.
 #   Ours had four epochs of Adam, not twenty of plain SGD, and frozen batch norm.
-#   On digits at width 16 (four pairs, layers 3 to 10), freezing alone raises its loss from
-#   {glue:text}`equal-again-low:.0f` to {glue:text}`equal-again-high:.0f` points to
-#   {glue:text}`equal-frozen-low:.0f` to {glue:text}`equal-frozen-high:.0f`.
+#   On digits at width 16 (four pairs, layers 3 to 10), freezing alone raises its loss:
+#   {glue:text}`equal-again-low:.0f`–{glue:text}`equal-again-high:.0f` points become
+#   {glue:text}`equal-frozen-low:.0f`–{glue:text}`equal-frozen-high:.0f`.
 # - *In narrow networks the group loses more*: {glue:text}`narrow-low:.0f` to
 #   {glue:text}`narrow-high:.0f` points at width 16, from activations.
 #   These networks were trained for fewer epochs; in {numref}`fig-norms` all have one recipe.
@@ -421,8 +421,7 @@ story.protocols()
 
 # %% [markdown]
 # *What would change it.*
-# Training from equal starts at width 64, and the same bias for all: the group has none.
-# Neither is recorded at this width.
+# At width 64 neither training from equal starts nor an equal bias is recorded; the group has no bias.
 # In Tiny-10 rank 4 keeps twice as much at layer 3 if it starts from the fit ({doc}`03b_matching`).
 #
 # (sec-starred)=
@@ -513,7 +512,7 @@ for name, network in {"frozen": stitched, "re-estimated": ours}.items():
 # {doc}`01d_orbits` shows how such a symmetry is found.
 # With re-estimated statistics each pair of width 16 keeps a higher matched barrier than each of width 32,
 # and each of these a higher one than each of width 64, whichever way they are matched.
-# The nearest are {glue:text}`barrier-apart:.1f` points apart.
+# The closest pairs of two widths are {glue:text}`barrier-apart:.1f` points apart.
 # With interpolated statistics pairs of widths 32 and 64 overlap.
 # The mean barrier in points:
 
