@@ -114,7 +114,7 @@ def test_fitted_to_activations_the_group_loses_less_than_rank_4_in_each_pair_but
 
 
 def test_with_channels_alike_rank_4_loses_more_than_twice_as_much_as_the_assignment_in_each_pair_too():
-    beside, wide = story.fits(), fitted("width 64").loc[:, :, :]
+    beside, wide = story.fits(), fitted("width 64")
     assert len(beside) >= 8
     both = beside.join(wide["assignment"])
     assert (both["rank 4, channels alike"] > 2 * both["assignment"]).all()
