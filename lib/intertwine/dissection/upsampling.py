@@ -63,7 +63,8 @@ def beside(
 
     Example:
         >>> maps = torch.tensor([[[[0.0, 0.0, 1.0]]]], dtype=torch.float64)
-        >>> found = beside(maps, maps > 0, stretched(1, 1), stretched(3, 6))
+        >>> sides = stretched(1, 1, maps.device), stretched(3, 6, maps.device)
+        >>> found = beside(maps, maps > 0, *sides)
         >>> found.column.unique().tolist(), (found.sums[2, 0] / 24).tolist()
         ([2, 3], [0.25, 0.75])
     """
