@@ -494,7 +494,7 @@ for name, network in {"frozen": stitched, "re-estimated": ours}.items():
 # if batch norm is re-estimated.
 # At width 64 matching lowers the barrier from {glue:text}`barrier-trained:.0f`
 # to {glue:text}`barrier-matched:.0f` points.
-# At width 32 it leaves {glue:text}`barrier-matched-half:.0f`, at width 16 {glue:text}`barrier-matched-narrow:.0f`.*
+# It leaves {glue:text}`barrier-matched-half:.0f` at width 32 and {glue:text}`barrier-matched-narrow:.0f` at width 16.*
 # A stitch asks about one layer.
 # Now look for an element of the *whole* group that brings one network close to another.
 # If the two differed by a symmetry alone, the matched networks would be equal.
