@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from intertwine_book import results
-from intertwine_book.results import origin
+from intertwine_book.results import keys, origin
 
 ASKED = {"parameters": {"width": 4}, "seed": 0}
 
@@ -138,6 +138,16 @@ def test_only_the_first_cases_are_continued_and_of_ones_own_tables_only_with_the
     assert len(Done.seen) == 3
     results.steps("penalties", cases(2, 1)[::-1], penalty, folder=recorded, **ASKED)
     assert len(Done.seen) == 5 and "continues" not in results.read("penalties", folder=recorded)[1]
+
+
+def test_rows_of_an_edited_function_are_not_mixed_with_recorded_ones(tmp_path, monkeypatch):
+    folder = tmp_path / "desk/01_x"
+    for asked, definition in ((1, ["one"]), (2, ["two"]), (2, ["three"])):
+        made = keys.Key([{"layer": k} for k in range(asked)], [], definition)
+        monkeypatch.setattr(keys, "key", lambda cases, compute, made=made: made)
+        results.steps("penalties", cases(asked, 1), penalty, folder=folder, **ASKED)
+    assert len(Done.seen) == 1 + 2  # a whole one is found whatever its code
+    assert "continues" not in results.read("penalties", folder=folder)[1]
 
 
 NOTEBOOK = """

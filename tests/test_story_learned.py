@@ -82,7 +82,7 @@ def test_the_wider_the_less_permutations_full_maps_and_barriers_lose_and_trainin
     assert [*means] == [16, 32, 64]
     steps = means.diff(axis=1)[[32, 64]]
     assert (steps.loc[["assignment", "least-squares", "barrier", "gain"]] < -1).all(axis=None)
-    assert (steps.loc["rank-4"] > 1).all() and widths.facts()["barrier-apart"] > 0
+    assert (steps.loc["rank-4"] > 1).all() and connectivity.facts()["barrier-apart"] > 0
     times = means.loc["assignment"] / means.loc["least-squares"]
     assert times.max() / times.min() < 1.2
 

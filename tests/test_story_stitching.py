@@ -107,7 +107,8 @@ def fitted(width: str) -> pd.DataFrame:
 
 
 def test_fitted_to_activations_the_group_loses_less_than_rank_4_in_each_pair_but_at_layer_3_of_width_16():
-    narrow, _, wide = (fitted(width) for width in WIDTH_ENDINGS)
+    narrow, half, wide = (fitted(width) for width in WIDTH_ENDINGS)
+    assert len(half) == 8 and (half["assignment"] < half["rank 4"]).all()
     assert len(wide) == 12 and (wide["assignment"] < wide["rank 4"] / 2).all()
     less = (narrow["assignment"] < narrow["rank 4"]).groupby("layer").agg(["all", "any"])
     assert len(narrow) == 16 and less.loc[[6, 10, 14], "all"].all() and not less.loc[3, "any"]

@@ -27,7 +27,7 @@ def provenance(folder: str | Path | None = None) -> pd.DataFrame:
         raise FileNotFoundError(f"Expected tables in {folder}, found none: run what writes them.")
     for facts in tables.values():
         del facts["peak_memory_bytes"]  # of the whole process, and stated on the page already
-        for fact in ("peak_device_memory_bytes", "cases", "code", "continues"):
+        for fact in ("peak_device_memory_bytes", "cases", "code", "definitions", "continues"):
             facts.pop(fact, None)
     first, *others = tables.values()
     shared = [fact for fact in first if all(other[fact] == first[fact] for other in others)]

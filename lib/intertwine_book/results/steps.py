@@ -48,7 +48,7 @@ def steps(
 
     A table whose cases are the first ones of those asked for is continued: its rows are kept, and its
     provenance is kept in the new one, under `continues`. So one more pair of networks costs that pair alone,
-    also where the steps are not at hand.
+    also where the steps are not at hand. Rows of an edited function are never mixed with older ones.
 
     Cases are keywords of `compute`, one step each; it gives a row, several, or a table, of plain numbers and
     words. Numbers and words of a case are columns of the table. The rest of it, such as networks or a
@@ -70,7 +70,10 @@ def steps(
     def digest(first: int) -> str:
         return _digest(own.cases[:first], own.held)
 
+    definitions = _digest(own.code)  # of a notebook; experiments in modules have versions
     first, table, earlier = _finished(name, folder, facts | {"code": code}, digest, len(cases))
+    if first < len(cases) and definitions != earlier.get("definitions", _digest([])):
+        first, table, earlier = 0, pd.DataFrame(), {}
     if earlier and first == len(cases):
         return table
     kept = Path(os.environ.get("INTERTWINE_STEPS") or folder / ".steps")
@@ -89,8 +92,9 @@ def steps(
             rows += [{**columns(case), **row} for row in done["rows"]]
             seconds += done["seconds"]
     table = pd.DataFrame(rows)
-    made_by: dict[str, Any] = {"cases": digest(len(cases)), "code": code, "continues": earlier}
-    write(table, name, **facts, folder=folder, device=device, wall_s=seconds, **made_by)
+    made_by = {"cases": digest(len(cases)), "code": code, "definitions": definitions}
+    made_by |= {"continues": earlier} if earlier else {}
+    write(table, name, **facts, folder=folder, device=device, wall_s=seconds, made_by=made_by)
     return table
 
 

@@ -44,9 +44,7 @@ def write(
     data_checksum: str | None = None,
     device: Any = "auto",
     wall_s: float | None = None,
-    cases: str | None = None,
-    code: str | None = None,
-    continues: Mapping[str, Any] | None = None,
+    made_by: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write `<name>.csv` and its provenance `<name>.json`, each whole or not at all.
 
@@ -68,8 +66,7 @@ def write(
         parameters: all that decides on the rows, as JSON can express it.
         folder: `default_folder()` when not given; a recorded one holds at most 1 MB.
         wall_s: seconds that the computation took.
-        cases, code: by which `steps` recognises a finished table.
-        continues: the provenance of the first rows, where they were computed before and kept.
+        made_by: by which `steps` recognises a finished table, and the provenance of rows that it kept.
     """
     if not re.fullmatch(r"[a-z0-9_]+", name):
         raise ValueError(f"Expected a table name of lower-case letters, digits and _, was given '{name}'.")
@@ -88,8 +85,7 @@ def write(
         **origin.environment(device),
         **origin.code(),
         "wall_s": None if wall_s is None else round(wall_s, 3),
-        **({"cases": cases, "code": code} if cases else {}),
-        **({"continues": dict(continues)} if continues else {}),
+        **(made_by or {}),
         "date": datetime.now(UTC).date().isoformat(),
         "sha256": hashlib.sha256(content).hexdigest(),
     }

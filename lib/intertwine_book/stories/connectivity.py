@@ -10,7 +10,7 @@ from intertwine_book.figures import style
 from intertwine_book.figures.curves import single_curves
 from intertwine_book.figures.readable import readable
 from intertwine_book.results import on_record, recorded
-from intertwine_book.stories.told import WIDTH_ENDINGS
+from intertwine_book.stories.told import WIDTH_ENDINGS, apart
 
 record = partial(on_record, "03_stitching")
 WAY_COLOURS = {"as trained": "orange", "matched by weights": "green", "matched by activations": "blue"}
@@ -63,7 +63,8 @@ def facts() -> dict[str, float]:
         found |= {f"barrier-{name}{ending}": wide.loc[way, norm] for name, way in short.items()}
     for name, width in {"narrow": "width 16", "half": "width 32"}.items():
         found[f"barrier-matched-{name}"] = barriers(width).loc["matched by activations", "re-estimated"]
-    found["barrier-pairs"], found["barrier-apart"] = _pairs("width 64"), _apart()
+    found["barrier-pairs"] = _pairs("width 64")
+    found["barrier-apart"] = min(_apart(way) for way in WAY_COLOURS if way != "as trained")
     made = recorded("03_stitching", "connectivity")["desk"][1]["parameters"]
     found |= {f"line-{name}": made[name] for name in ("epochs", "images")}
     means = lines("width 64").pivot_table("accuracy", "way", "fraction")
@@ -72,15 +73,10 @@ def facts() -> dict[str, float]:
     return found | {f"worst-{name}": means.loc[short[name], 0.5] for name in ("trained", "matched")}
 
 
-def _apart() -> float:
-    """The least by which a matched barrier of a pair exceeds that of each wider pair, by either way."""
-    tables = (record(f"barriers{end}") for end in WIDTH_ENDINGS.values())
-    matched = (
-        table[(table["batch_norm"] == "re-estimated") & (table["way"] != "as trained")].groupby("way")
-        for table in tables
-    )
-    narrow, half, wide = (each["barrier"].agg(["min", "max"]) for each in matched)
-    return float(min((a["min"] - b["max"]).min() for a, b in ((narrow, half), (half, wide))))
+def _apart(way: str) -> float:
+    """How far single pairs of two widths are apart in their barriers, batch norm re-estimated."""
+    tables = (record(f"barriers{end}").set_index(["way", "batch_norm"]) for end in WIDTH_ENDINGS.values())
+    return apart(*(table.loc[(way, "re-estimated"), "barrier"] for table in tables))
 
 
 def _pairs(width: str) -> int:

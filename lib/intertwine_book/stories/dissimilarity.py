@@ -19,7 +19,7 @@ from intertwine_book.figures.dissimilarity import (
     beside_nulls,
 )
 from intertwine_book.stories import stitching
-from intertwine_book.stories.told import WIDTH_ENDINGS, span
+from intertwine_book.stories.told import WIDTH_ENDINGS, apart, span
 
 record = partial(results.on_record, "04_dissimilarity")
 NAMED = ["3", "16*", "32*", "43", "56*", "67", "75"]  # of the nineteen layers of ResNet-20
@@ -206,7 +206,7 @@ def _beside_nulls() -> dict[str, Any]:
     found |= {"rise": rise().mean(), "rise-low": low, "rise-high": high}
     found["rise-above"] = rise(above_null=True).mean()
     found |= span(**{"fall": -rise("width 16"), "fall-above": -rise("width 16", above_null=True)})
-    found["gain-apart"] = _apart()
+    found["gain-apart"] = apart(*(added(width).mean(axis=1) for width in WIDTH_ENDINGS))
     found |= {"linear-gain": gain.loc["orthogonal"].max(), "group-loss": -gain.loc["G_ReLU"].min()}
     found |= {f"group-loss-{layer}": -gain.loc["G_ReLU", layer] for layer in (6, 14)}
     found["linear-fresh-low"] = means()[CKA, "orthogonal", UNTRAINED].min()
@@ -221,12 +221,6 @@ def _beside_nulls() -> dict[str, Any]:
     for name, what in {"linear-10": TRAINED, "linear-fresh-10": UNTRAINED}.items():
         found[name] = means()[CKA, "orthogonal", what, 10]
     return found
-
-
-def _apart() -> float:
-    """The least by which training adds more to linear CKA of a pair than of each wider pair."""
-    narrow, half, wide = (added(width).mean(axis=1) for width in WIDTH_ENDINGS)
-    return min(narrow.min() - half.max(), half.min() - wide.max())
 
 
 def _statements() -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Numbers that sentences and captions of a page use, by name."""
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import pandas as pd
@@ -39,6 +40,16 @@ def span(**values: pd.Series) -> dict[str, float]:
     """
     ends = ((name, end, getattr(each, how)()) for name, each in values.items() for end, how in _ENDS)
     return {f"{name}-{end}": float(value) for name, end, value in ends}
+
+
+def apart(*groups: pd.Series) -> float:
+    """The least by which a value of one group exceeds all of the next group; below 0 where two overlap.
+
+    Example:
+        >>> apart(pd.Series([9.0, 7.0]), pd.Series([6.0, 4.0]), pd.Series([3.5]))
+        0.5
+    """
+    return min(float(one.min() - other.max()) for one, other in pairwise(groups))
 
 
 def number(value: float, digits: int = 2) -> str:

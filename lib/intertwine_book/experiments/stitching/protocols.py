@@ -33,16 +33,18 @@ def closed_forms(ranks: Sequence[int] = ()) -> dict[str, Row]:
     }
 
 
-def beside_closed_forms(rank: int = 4) -> dict[str, Row]:
-    """What closed forms stand beside, batch norm re-estimated: a fair low rank, and a wrong permutation.
+def beside_closed_forms(ranks: Sequence[int] = ()) -> dict[str, Row]:
+    """What closed forms stand beside, batch norm re-estimated: fair low ranks, and a wrong permutation.
 
     Example:
-        >>> list(beside_closed_forms())
+        >>> list(beside_closed_forms([4]))
         ['rank 4, channels alike', 'random permutation']
     """
-    alike = {"kind": partial(channels_alike, rank=rank)}
-    shuffled = {"kind": "random permutation"}
-    return {f"rank {rank}, channels alike": AGAIN | alike, "random permutation": AGAIN | shuffled}
+    kinds: dict[str, Row] = {
+        f"rank {rank}, channels alike": {"kind": partial(channels_alike, rank=rank)} for rank in ranks
+    }
+    kinds |= {"random permutation": {"kind": "random permutation"}}
+    return {name: AGAIN | kind for name, kind in kinds.items()}
 
 
 def channels_alike(statistics: Statistics, rank: int) -> LinearMap:

@@ -83,7 +83,7 @@ def tables(
         return stitch_many(pairs, layers, kinds, steps=steps(run, name), **sets)
 
     stitched("norms", pairs, names, closed_forms(given["compared_ranks"]))
-    stitched("fits", pairs, names, beside_closed_forms(max(given["compared_ranks"])))
+    stitched("fits", pairs, names, beside_closed_forms(given["compared_ranks"][:1]))
     kinds = on_equal_terms(recipe, given["compared_ranks"])
     places = [f"relu{k}" for k in given["compared_layers"]]
     equal = protocols(stitched("equal", pairs[: given["compared"]], places, kinds))
