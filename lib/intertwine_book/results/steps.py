@@ -92,7 +92,7 @@ def steps(
             rows += [{**columns(case), **row} for row in done["rows"]]
             seconds += done["seconds"]
     table = pd.DataFrame(rows)
-    made_by = {"cases": digest(len(cases)), "code": code, "definitions": definitions}
+    made_by: dict[str, Any] = {"cases": digest(len(cases)), "code": code, "definitions": definitions}
     made_by |= {"continues": earlier} if earlier else {}
     write(table, name, **facts, folder=folder, device=device, wall_s=seconds, made_by=made_by)
     return table
