@@ -208,15 +208,16 @@ def test_means_over_layers_are_means(pairs, layers, seed):
 
 @LAWS
 @given(st.integers(1, 3), st.integers(0, 10**6))
-def test_starts_are_compared_with_the_best_of_their_layer(trials, seed):
+def test_starts_are_compared_with_the_best_of_their_pair_and_layer(trials, seed):
     kinds = ["random", "least squares"]
-    places = pd.MultiIndex.from_product([["bn1", "bn2"], kinds, range(trials), [0.0, 0.5, 1.0]])
-    table = places.to_frame(index=False, name=["layer1", "start", "path", "fraction"])
+    places = pd.MultiIndex.from_product([range(2), ["bn1", "bn2"], kinds, range(trials), [0.0, 0.5, 1.0]])
+    table = places.to_frame(index=False, name=["pair", "layer1", "start", "path", "fraction"])
     table["relative_accuracy"] = np.random.default_rng(seed).random(len(table))
     found = tables.starts(table)
-    assert len(found) == 2 * trials * 2
-    for layer, part in found.groupby("layer1"):
-        ends = table[(table["layer1"] == layer) & (table["fraction"] != 0.5)]
+    assert len(found) == 2 * 2 * trials * 2
+    for (pair, layer), part in found.groupby(["pair", "layer1"]):
+        at = (table["pair"] == pair) & (table["layer1"] == layer)
+        ends = table[at & (table["fraction"] != 0.5)]
         best = ends["relative_accuracy"].max()
         np.testing.assert_allclose(part["behind_best"], best - part["random"])
 

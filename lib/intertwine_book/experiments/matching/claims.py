@@ -55,10 +55,10 @@ def write(
         {name: run.parameters[name] for name in names} for names in (("dataset", "wide"), ("networks",))
     )
     ways, starts = tables.ways(matching), tables.starts(paths)
-    walls = barriers(paths, ["layer1", "start", "path"], "relative_accuracy")
+    walls = barriers(paths, ["pair", "layer1", "start", "path"], "relative_accuracy")
     walls["kept"], walls["tolerated"] = walls["worse"] >= 0.8, 0.05
     walls["points"] = 100 * walls["barrier"].where(walls["kept"])
-    spread = starts.groupby("layer1", sort=False)[["random", "least_squares"]].std()
+    spread = starts.groupby(["pair", "layer1"], sort=False)[["random", "least_squares"]].std()
     run.write(
         experiment_1=ways.assign(orthogonal_deficit=ways["least_squares"] - ways["orthogonal"]),
         experiment_1_by_pair=tables.by_pair(matching),
@@ -113,10 +113,15 @@ def _of_pairs(
 
     full, seeds = {"kind": "full", "recipe": recipe}, range(seed, seed + asked["starts"])
     places, starts = cuts(pairs[0][1], asked["layers"]), ("random", "least squares")
-    cases = [{"layer1": at, "start": start, "couple": pairs[0]} for at in places for start in starts]
+    cases = [
+        {"pair": k, "layer1": at, "start": start, "couple": two}
+        for k, two in enumerate(pairs)
+        for at in places
+        for start in starts
+    ]
 
     @run.table(cases=cases, uses=[*SHARED, "starts"])
-    def paths(layer1, start, couple):
+    def paths(pair, layer1, start, couple):
         place, known = joint(couple, layer1)
         fractions = [k / 10 for k in range(11)]
         return path_rows(place, full | {"start": start}, seeds=seeds, fractions=fractions, **known)

@@ -113,20 +113,21 @@ def sparse(stitches: pd.DataFrame) -> pd.DataFrame:
 
 
 def starts(paths: pd.DataFrame) -> pd.DataFrame:
-    """The ends of `path_rows`: one row a trial, the kinds of start in columns.
+    """The ends of `path_rows`: one row for each start, its kinds in columns.
 
     Example:
-        >>> table = pd.DataFrame({"layer1": "1", "start": ["random"] * 2 + ["least squares"] * 2, "path": 0})
+        >>> start = ["random"] * 2 + ["least squares"] * 2
+        >>> table = pd.DataFrame({"pair": 0, "layer1": "1", "start": start, "path": 0})
         >>> table = table.assign(fraction=[0, 1, 0, 1], relative_accuracy=[0.5, 0.75, 1.0, 1.0])
         >>> starts(table)[["random", "least_squares", "behind_best"]].values.tolist()
         [[0.5, 1.0, 0.5], [0.75, 1.0, 0.25]]
 
-    Columns layer1, path, fraction (which end), random, least_squares, behind_best: how far the random start
-    is below the best stitch of the layer; and same_order, 1 where that is at most 0.1.
+    Columns pair, layer1, path, fraction (which end), random, least_squares, behind_best: how far the random
+    start is below the best stitch of its pair and layer; and same_order, 1 where that is at most 0.1.
     """
     ends = paths[paths["fraction"].isin([0, 1])].rename(columns={"start": "stitch"})
-    found = _wide(ends, ["layer1", "path", "fraction"], "relative_accuracy")
-    best = found.groupby("layer1")[["random", "least_squares"]].transform("max").max(axis=1)
+    found = _wide(ends, [*PLACE, "path", "fraction"], "relative_accuracy")
+    best = found.groupby(PLACE)[["random", "least_squares"]].transform("max").max(axis=1)
     behind = best - found["random"]
     return found.assign(behind_best=behind, same_order=(behind <= 0.1).astype(float))
 
