@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from itertools import chain
+from typing import Any
 
 import pandas as pd
 import torch
@@ -36,9 +37,12 @@ def write(
 
     `junction(one, other, layer)` is where two networks are joined, by default at the layer of the chapter.
     """
-    itself = junction(pairs[0][0], pairs[0][0])
-    kinds = ("orthogonal", "permutations", "G_ReLU")
-    moved = indices.moved_by_groups(itself, run.parameters["trials"], groups=kinds, generator=generator)
+    words: dict[str, Any] = {"groups": ("orthogonal", "permutations", "G_ReLU"), "generator": generator}
+    drawn = (
+        indices.moved_by_groups(junction(one, one), run.parameters["trials"], **words).assign(pair=k)
+        for k, (one, _) in enumerate(pairs)
+    )
+    moved = pd.concat(drawn, ignore_index=True)
     run.write(
         experiment_3=indices.start_and_end(curves_3),
         experiment_4=indices.trade_off(curves_4),
