@@ -80,7 +80,7 @@ def single_curves(
     Args:
         trial: the column that tells trials apart; without one there is a single curve for each name.
         colours: value of `by` → colour; these are shown, or the first three. They are named beside the ends
-            of their curves where panels stand in one row or one column, else above.
+            of their curves where panels stand in one column, or in one row with room for them, else above.
         ylabel: of panels with one scale; when not given, each has the scale and the label of its own name.
         across: panels in a row; all of them when not given.
         **options: of the axes, such as `ylim` and `yscale`.
@@ -119,11 +119,13 @@ def single_curves(
         named.append((axis, ends))
     figure.supxlabel(xlabel, fontsize="medium")
     figure.supylabel(ylabel or "", fontsize="medium")
-    beside = {None: named[-1:], 1: named}.get(across, [])
+    roomy = len(named) == 1 or max(map(len, colours)) <= 16
+    beside = {None: named[-1:] if roomy else [], 1: named}.get(across, [])
     for axis, ends in beside if len(colours) > 1 else []:  # when the limits of all panels are known
         name_curves(axis, ends)
     if len(colours) > 1 and not beside:
         handles, labels = parts[0][0].get_legend_handles_labels()
-        how: dict[str, Any] = {"ncols": len(labels) if len(labels) < 5 else 3, "labelcolor": "linecolor"}
+        room = 68 // (max(map(len, labels)) + 6)  # in letters, six of them for a line and a space
+        how: dict[str, Any] = {"ncols": min(len(labels), room), "labelcolor": "linecolor"}
         figure.legend(handles, labels, loc="outside upper center", **how)
     return figure
