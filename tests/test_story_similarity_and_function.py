@@ -28,12 +28,13 @@ def test_orthogonal_matrices_and_permutations_leave_cka_at_1_and_ruin_the_networ
     assert (mean["cka"].round(2) == 1).all() and (mean["accuracy"] < 16).all()
     rotated = record("section_6_4").query("group == 'orthogonal'")
     assert rotated["cka_short_of_1"].max() < 1e-4
-    assert len(rotated) == 5 and (rotated["accuracy"] < 14).all()  # in each of five draws
+    assert (rotated.groupby("pair").size() == 5).all() and rotated["pair"].nunique() == 5
+    assert (rotated["accuracy"] < 15).all()  # in each of five draws for each of five networks
 
 
-def test_an_orthogonal_matrix_takes_one_network_from_86_percent_to_11():
+def test_an_orthogonal_matrix_takes_networks_from_86_percent_to_10():
     facts = story.facts()
-    assert (round(facts["unrotated"]), round(facts["rotated"])) == (86, 11)  # typed in the essay
+    assert (round(facts["unrotated"]), round(facts["rotated"])) == (86, 10)
 
 
 def test_trained_for_cka_alone_a_stitch_is_nearer_by_cka_and_useless():
