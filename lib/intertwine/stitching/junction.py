@@ -101,7 +101,7 @@ class Junction:
         self._data = {"train": train, "validation": validation, "test": test}
         self._fit_images, self.test_each_epoch = fit_images, test_each_epoch
         self._images: dict[str, Tensor] = {}
-        self._stored: dict[tuple[str, str], Values | None] = {}
+        self._stored: dict[tuple[str, str, torch.dtype], Values | None] = {}
         self._targets: dict[str, Tensor] = {}
 
     @property
@@ -134,19 +134,29 @@ class Junction:
             self._targets[name] = logits.float().softmax(1)
         return self._targets[name]
 
-    def stored(self, name: str, part: str = "front") -> Values | None:
-        """The values of model 1's front (or of "front2") for a set; None where they need too much memory."""
-        if (name, part) not in self._stored:
-            front, images, dtype = getattr(self, part), self.images(name), self.precision(name)
-            self._stored[name, part] = front_values(front, images, dtype=dtype, limit=FRONT_BYTES)
-        return self._stored[name, part]
+    def stored(self, name: str, part: str = "front", *, exact: bool = False) -> Values | None:
+        """The values of model 1's front (or of "front2") for a set; None where they need too much memory.
 
-    def values(self, name: str) -> Iterator[Values]:
-        """The values of the front for a set, batch by batch."""
-        stored = self.stored(name)
-        if stored is None:
-            return outputs(self.front, self.images(name), dtype=self.precision(name))
+        Exact ones are without autocast, as a network is judged.
+        """
+        images, dtype = self._inputs(name, exact)
+        if (key := (name, part, dtype)) not in self._stored:
+            front = getattr(self, part)
+            self._stored[key] = front_values(front, images, dtype=dtype, limit=FRONT_BYTES)
+        return self._stored[key]
+
+    def values(self, name: str, *, exact: bool = False) -> Iterator[Values]:
+        """The values of the front for a set, batch by batch; exact ones are without autocast."""
+        if (stored := self.stored(name, exact=exact)) is None:
+            images, dtype = self._inputs(name, exact)
+            return outputs(self.front, images, dtype=dtype)
         return map(as_values, zip(*(x.split(BATCH) for x in as_tuple(stored)), strict=True))
+
+    def _inputs(self, name: str, exact: bool) -> tuple[Tensor, torch.dtype]:
+        """The images of a set, and the type of autocast that their values are computed in."""
+        if exact and self.precision(name) != torch.float32:
+            return self.data(name).images, torch.float32
+        return self.images(name), self.precision(name)
 
     def activations(self, name: str) -> tuple[Float[Tensor, "n p ..."], Float[Tensor, "n q ..."]]:
         """Layer 1 of model 1, resampled, and layer 2 of model 2, for a whole set of up to 2 GiB each."""

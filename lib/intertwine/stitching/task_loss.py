@@ -14,7 +14,7 @@ from intertwine.stitching.junction import Junction
 from intertwine.stitching.maps import Stitch
 from intertwine.stitching.stitch_recipes import StitchRecipe
 from intertwine.stitching.stitched import Rest, Stitched, as_tuple, as_values, check_fit, run_part
-from intertwine.training import Batches, build_optimizer, epoch, fill_of, outputs
+from intertwine.training import Batches, build_optimizer, epoch, fill_of
 
 Penalty = Callable[[Tensor, Tensor], Tensor]
 EpochMeasure = Callable[[nn.Module], Mapping[str, float]]
@@ -128,10 +128,7 @@ def _judge(
 ) -> tuple[float, float]:
     """Add accuracies to a row; returns the criterion of the best epoch: without validation, the epoch."""
     if recipe.batch_norm == "reestimated":
-        # values that are stored for a training in bfloat16 are not those that a judged network gets
-        exact = junction.dtype == torch.float32
-        images = junction.data("train").images
-        reestimate(network.rest, junction.values("train") if exact else outputs(junction.front, images))
+        reestimate(network.rest, junction.values("train", exact=True))
     if recipe.epochs and "test" in junction.sets and junction.test_each_epoch:
         row["test_accuracy"], row["test_loss"], _ = junction.judge(network, "test")
     if measure:
