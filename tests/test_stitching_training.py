@@ -401,6 +401,15 @@ def test_a_stitched_network_is_judged_as_all_others_are():
     assert len(one) > 2 and all(torch.equal(v, two[k]) for k, v in one.items())
 
 
+def test_values_without_autocast_are_stored_once_beside_those_of_a_training_in_bfloat16():
+    place, plain = junction(dtype="bfloat16"), junction()
+    exact = place.stored("train", exact=True)
+    assert exact is place.stored("train", exact=True) and torch.equal(exact, plain.stored("train"))
+    assert place.stored("train").dtype == torch.bfloat16
+    assert torch.equal(torch.cat([*place.values("train", exact=True)]), exact)
+    assert plain.stored("train", exact=True) is plain.stored("train")
+
+
 def test_many_stitches_make_one_table():
     pairs, options = [(network(0), network(1)), (network(1), network(1))], {"test": TEST, **EXACT}
     table = stitch_many(pairs, ["relu4"], PLANS, FIT, validation=VALIDATION, seed=0, **options)
