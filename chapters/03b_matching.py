@@ -65,8 +65,8 @@ from intertwine_book.experiments.stitching import stitch_many
 from intertwine_book.figures import style
 from intertwine_book.figures.dots import dots
 from intertwine_book.figures.matching import two_ways_diagram
+from intertwine_book.stories import lines, tell
 from intertwine_book.stories import matching as story
-from intertwine_book.stories import tell
 
 style.use_style()
 
@@ -432,20 +432,23 @@ story.sparsity()
 # ## Does the start matter? (Experiments 5 and 6)
 #
 # *Within four epochs, yes.*
-# On one pair we tried {glue:text}`starts:.0f` random starts, and least squares with four orders of the images.
-# At layers 1 to 7 every random start ends lower than all four from least squares,
-# and {glue:text}`late:.0f` by more than a tenth of model 2's accuracy.
-# The four end within a point of each other, but they also start at one map.
+# At each layer of {glue:text}`start-pairs:.0f` pairs we tried four random starts,
+# and least squares with four orders of the images.
+# At layers 1 to 7 every random start ends lower than all four from least squares.
+# Of {glue:text}`starts:.0f`, {glue:text}`late:.0f` end lower by more than a tenth of model 2's accuracy,
+# all of them at layers 1 to 5.
+# Starts from least squares end within {glue:text}`fitted-apart:.1f` % of each other, but they also start at one map.
 # The paper trains for 30 epochs and finds that most random starts end alike.
 #
 # Two stitches are *linearly connected* if every stitch on the straight line between them is as good.
 # Interpolate linearly between the accuracies of the ends: the *barrier* is the largest drop below this.
-# *On one pair, with two lines a layer, the barrier is about 1 % or less from layer 6 on* ({numref}`fig-paths`).
+# *From layer 6 on no line between random starts has a barrier above {glue:text}`flat:.1f` %* ({numref}`fig-paths`).
 # The paper finds no connection at the first three layers, for ends of 80 % or more.
-# Of our six lines there three have such ends, and one of the three has a barrier.
+# Of our {glue:text}`early:.0f` lines there {glue:text}`early-good:.0f` have such ends,
+# and {glue:text}`early-walls:.0f` of these have a barrier above 5 %, none of them at layer 3.
 
 # %% tags=["remove-input"] figure="fig-paths"
-story.paths()
+lines.between()
 
 # %% [markdown]
 # ## Run it yourself
@@ -553,7 +556,7 @@ for how in ({}, {"recipe": STITCH_RECIPES["digits"]}):
 #   - {ref}`ex-same-images`
 # * - starts
 #   - 50 random, 50 from least squares
-#   - 4 random at each layer, and 4 orders of the images from one least-squares map
+#   - 4 random at each layer of a pair, and 4 orders of the images from one least-squares map
 #   - the share of starts that end low
 # * - low rank, direct
 #   - no bias
@@ -712,7 +715,7 @@ dots(pd.DataFrame(found), "images", "accuracy", "judged on", **words)
 #   if a stitch is trained by the task from the direct map.
 #   At rank 4 or with more than 80 % zeros it keeps {glue:text}`few-low:.0f` to {glue:text}`few-high:.0f` %,
 #   more than the direct map (the lasso was not refitted).
-# - In our short training, on one pair, random starts end lower at layers 1 to 7.
+# - In our short training random starts end lower than least squares at layers 1 to 7.
 #
 # Back to {doc}`03_stitching`; on to {doc}`04_dissimilarity`, where similarity is measured without a task.
 # {doc}`/generated/status` has the data, code and run of this page.

@@ -11,6 +11,7 @@ from intertwine_book.figures import matching as drawn
 from intertwine_book.figures.bars_slider import bars_slider
 from intertwine_book.figures.matching import numbered, singly
 from intertwine_book.results import on_record
+from intertwine_book.stories import lines
 from intertwine_book.stories.told import span
 
 record = partial(on_record, "03b_matching")
@@ -69,12 +70,6 @@ def errors(layer: str = "bn3") -> pd.DataFrame:
 def floor() -> float:
     """The mean entropy of model 2's probabilities in nats, below which no cross-entropy to them falls."""
     return float(record("directions").query("stitch == 'model 2'")["distance"].mean())
-
-
-def lines() -> pd.DataFrame:
-    """Lines between stitches from random starts by layer: barrier and both ends in percent."""
-    walls = record("experiment_6").query("start == 'random'").set_index("layer1")
-    return walls.assign(**{name: 100 * walls[name] for name in ("one", "two", "barrier")})
 
 
 def matching() -> Figure:
@@ -156,14 +151,6 @@ def low_rank() -> Figure:
     return drawn.by_rank(record("low_rank"))
 
 
-def paths() -> Figure:
-    """Lines between two stitches from random starts are flat from layer 6 on, and most sag before."""
-    curves = record("paths").assign(y=lambda path: 100 * path["relative_accuracy"])
-    return drawn.by_start(
-        curves, "fraction", xlabel="place λ on the line, cut before the ReLU", trial="path", means=False
-    )
-
-
 def sparsity() -> Figure:
     """With more than 80 % zeros, stitches trained by the task keep more accuracy than the lasso."""
     return drawn.by_zeros(record("experiment_7"))
@@ -184,7 +171,7 @@ def facts() -> dict[str, Any]:
         >>> f"{found['direct']:.0f} against {found['task']:.0f}"
         '92 against 97'
     """
-    return _maps() | _errors() | _restricted() | _starts()
+    return _maps() | _errors() | _restricted() | lines.facts()
 
 
 def _maps() -> dict[str, Any]:
@@ -249,8 +236,3 @@ def _restricted() -> dict[str, Any]:
         "ahead-3": (third["task_loss"] > third["direct"]).sum(),
         **span(**{name: 100 * share for name, share in shares.items()}),
     }
-
-
-def _starts() -> dict[str, Any]:
-    ends = record("experiment_5")
-    return {"starts": len(ends), "late": (ends["same_order"] == 0).sum()}

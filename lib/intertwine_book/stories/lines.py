@@ -1,0 +1,44 @@
+"""Starts of stitches and the lines between them, as recorded for chapter 3b: a figure and facts."""
+
+from functools import partial
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from intertwine_book.figures import matching as drawn
+from intertwine_book.results import on_record
+
+record = partial(on_record, "03b_matching")
+
+
+def barriers() -> pd.DataFrame:
+    """Lines between stitches from random starts by layer: barrier and both ends in percent."""
+    walls = record("experiment_6").query("start == 'random'").set_index("layer1").sort_index()
+    return walls.assign(**{name: 100 * walls[name] for name in ("one", "two", "barrier")})
+
+
+def between() -> Figure:
+    """Lines between two stitches of one pair, from either start, by layer."""
+    curves = record("paths").assign(
+        y=lambda path: 100 * path["relative_accuracy"],
+        line=lambda path: path["pair"].astype(str) + ", " + path["path"].astype(str),
+    )
+    words: dict[str, Any] = {"xlabel": "place λ on the line, cut before the ReLU", "marker": ""}
+    return drawn.by_start(curves, "fraction", trial="line", means=False, **words)
+
+
+def facts() -> dict[str, Any]:
+    """What sentences say of starts and lines: numbers of them, and percent of model 2's accuracy."""
+    ends, walls = record("experiment_5"), barriers()
+    fitted = ends.groupby(["pair", "layer1"])["least_squares"]
+    early, later = walls.loc[["bn1", "bn2", "bn3"]], walls.loc[["bn6", "bn7", "bn8"]]
+    good = early[early["kept"]]
+    return {
+        "start-pairs": ends["pair"].nunique(),
+        "starts": len(ends),
+        "late": (ends["same_order"] == 0).sum(),
+        "fitted-apart": 100 * (fitted.max() - fitted.min()).max(),
+        "flat": later["barrier"].max(),
+        **{"early": len(early), "early-good": len(good), "early-walls": (good["barrier"] > 5).sum()},
+    }
