@@ -436,7 +436,8 @@ story.sparsity()
 # and least squares with four orders of the images.
 # At layers 1 to 7 every random start ends lower than all four from least squares.
 # Of {glue:text}`starts:.0f`, {glue:text}`late:.0f` end lower by more than a tenth of model 2's accuracy,
-# all of them at layers 1 to 5.
+# all of them at layers 1 to 5; {glue:text}`below-fit:.0f` end lower than the fit without any training.
+# So four epochs are too few to tell stuck starts from slow ones.
 # Starts from least squares end within {glue:text}`fitted-apart:.1f` % of each other, but they also start at one map.
 # The paper trains for 30 epochs and finds that most random starts end alike.
 #

@@ -186,6 +186,7 @@ def test_at_layers_1_to_7_every_random_start_ends_lower_than_all_from_least_squa
     late = ends.loc[ends["same_order"] == 0]
     assert (len(late), len(ends)) == (FACTS["late"], FACTS["starts"])
     assert sorted(late.index.unique()) == [f"bn{k}" for k in range(1, 6)]
+    assert FACTS["below-fit"] > 0.7 * len(ends)
 
 
 def test_stitches_from_least_squares_begin_at_one_map_and_stay_near_it():

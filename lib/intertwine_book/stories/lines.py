@@ -34,10 +34,13 @@ def facts() -> dict[str, Any]:
     fitted = ends.groupby(["pair", "layer1"])["least_squares"]
     early, later = walls.loc[["bn1", "bn2", "bn3"]], walls.loc[["bn6", "bn7", "bn8"]]
     good = early[early["kept"]]
+    fit = record("matching").query("stitch == 'least squares'").set_index(["pair", "layer1"])
+    behind = ends.join(fit["relative_accuracy"], on=["pair", "layer1"])
     return {
         "start-pairs": ends["pair"].nunique(),
         "starts": len(ends),
         "late": (ends["same_order"] == 0).sum(),
+        "below-fit": (behind["random"] < behind["relative_accuracy"]).sum(),
         "fitted-apart": 100 * (fitted.max() - fitted.min()).max(),
         "flat": later["barrier"].max(),
         **{"early": len(early), "early-good": len(good), "early-walls": (good["barrier"] > 5).sum()},
