@@ -88,7 +88,8 @@ story.no_relation()
 # %% [markdown]
 # - *CKA 1, accuracy {glue:text}`rotated:.0f` %.*
 #   A random orthogonal matrix on the channels leaves CKA at 1 and takes accuracy from
-#   {glue:text}`unrotated:.0f` % to chance, in each of five draws for each of five networks.
+#   {glue:text}`unrotated:.0f` % to {glue:text}`rotated-low:.0f`–{glue:text}`rotated-high:.0f` %
+#   (chance is 10 %), in each of five draws for each of five networks.
 # - *CKA {glue:text}`pressed-cka:.2f`, accuracy {glue:text}`pressed:.0f` %.*
 #   Stitches that were trained to lower CKA lose a few of the {glue:text}`own:.0f` points.
 # - *Higher CKA, lower accuracy.*
@@ -268,7 +269,7 @@ story.pressed()
 # (sec-orthogonal)=
 # ## Which changes does CKA not see? [their section 6.4]
 #
-# *All orthogonal matrices on the channels; each random one that we drew ruins its network.*
+# *Among others, all orthogonal matrices on the channels; each random one that we drew ruins its network.*
 # An index with a group of invariances says 1 for a whole orbit of representations.
 # The layers after the cut are not invariant under that group, as {doc}`02_sanity_rotations` shows.
 # Insert a random orthogonal matrix between a network and itself:

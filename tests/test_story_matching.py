@@ -179,13 +179,14 @@ def test_at_layers_1_to_7_every_random_start_ends_lower_than_all_from_least_squa
     ends = story.record("experiment_5").set_index("layer1")
     fitted = ends.groupby(["pair", "layer1"])["least_squares"]
     assert (fitted.size() == 4).all() and len(fitted) == 8 * FACTS["start-pairs"] == 40
-    assert 1 < 100 * (fitted.max() - fitted.min()).max() == FACTS["fitted-apart"] < 2
+    assert 1 < 100 * (fitted.max() - fitted.min()).max() <= FACTS["fitted-apart"] < 2
     less = fitted.min() - ends.groupby(["pair", "layer1"])["random"].max()
     less = less.unstack("pair")
     assert (less[:"bn7"] > 0).all(axis=None) and (less.loc["bn8"] < 0).any()
     late = ends.loc[ends["same_order"] == 0]
-    assert (len(late), len(ends)) == (FACTS["late"], FACTS["starts"])
-    assert sorted(late.index.unique()) == [f"bn{k}" for k in range(1, 6)]
+    assert (len(ends) - len(late), len(ends)) == (FACTS["alike"], FACTS["starts"])
+    alike = 20 - late.groupby(level=0).size().reindex(less.index, fill_value=0)
+    assert (alike["bn6":] == 20).all() and (alike[alike == 0].index == ["bn2", "bn5"]).all()
     assert FACTS["below-fit"] > 0.7 * len(ends)
 
 
@@ -209,7 +210,9 @@ def test_of_good_ends_at_the_first_three_layers_four_lines_have_a_barrier_none_o
     assert (len(early), len(judged)) == (FACTS["early"], FACTS["early-good"]) and len(early) == 30
     walls = judged[judged["barrier"] > 5]
     assert len(walls) == FACTS["early-walls"] == 4 and (walls["barrier"] > 15).all()
-    assert set(walls.index) == {"bn1", "bn2"} and (judged.index == "bn3").sum() == 7
+    assert set(walls.index) == {"bn1", "bn2"} and (judged.index == "bn3").sum() == 7 == len(judged) / 2
+    first = early.loc[:"bn2"]
+    assert (first["barrier"] > 5).sum() == 17 and (first["worse"] < 0.8).sum() > 10  # of 20
 
 
 def test_sparse_stitches_by_task_loss_keep_more_than_the_lasso_in_each_pair_and_most_with_most_zeros():

@@ -1,6 +1,7 @@
 """Starts of stitches and the lines between them, as recorded for chapter 3b: a figure and facts."""
 
 from functools import partial
+from math import ceil
 from typing import Any
 
 import pandas as pd
@@ -39,9 +40,9 @@ def facts() -> dict[str, Any]:
     return {
         "start-pairs": ends["pair"].nunique(),
         "starts": len(ends),
-        "late": (ends["same_order"] == 0).sum(),
+        "alike": (ends["same_order"] == 1).sum(),
         "below-fit": (behind["random"] < behind["relative_accuracy"]).sum(),
-        "fitted-apart": 100 * (fitted.max() - fitted.min()).max(),
+        "fitted-apart": 0.1 * ceil(1000 * (fitted.max() - fitted.min()).max()),  # an upper bound
         "flat": later["barrier"].max(),
         **{"early": len(early), "early-good": len(good), "early-walls": (good["barrier"] > 5).sum()},
     }
