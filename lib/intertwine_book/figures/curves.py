@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from intertwine_book.figures.labels import name_curves
-from intertwine_book.figures.style import COLOURS, Level, check_columns, dotted, facets
+from intertwine_book.figures.style import COLOURS, Level, check_columns, dotted, facets, in_mathematics
 from intertwine_book.results import interval
 
 
@@ -102,7 +102,7 @@ def single_curves(
             each = [mine] if trial is None else [part for _, part in mine.groupby(trial)]
             single = [part.groupby(x)[y].mean() for part in each]
             for k, curve in enumerate(single):
-                label = "_" if k else str(name)
+                label = "_" if k else in_mathematics(str(name))
                 axis.plot(curve, color=colour, marker=marker, ms=3, label=label, **thin)
             mean = pd.concat(single).groupby(level=0).mean()
             if means and trial:

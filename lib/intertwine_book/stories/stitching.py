@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from intertwine_book.figures import style
-from intertwine_book.figures.curves import mean_curves, single_curves
+from intertwine_book.figures.curves import single_curves
 from intertwine_book.figures.dots import dots
 from intertwine_book.results import on_record
 from intertwine_book.stories import connectivity
@@ -54,11 +54,6 @@ def stitched(name: str = "stitched") -> pd.DataFrame:
 def mean(name: str = "stitched") -> pd.DataFrame:
     """Mean penalty over pairs: a row for each layer, a column for each kind of stitch."""
     return stitched(name).pivot_table(index="layer", columns="stitch", values="penalty")
-
-
-RELAXED_WAYS = {"equal-frozen": "frozen", "equal-again": "reestimated"}
-"""Facts of the relaxation on digits by what was done with batch norm."""
-PROTOCOLS = {"paper": "the paper's way", "best": "best starts", "ours": "our way"}
 
 
 def norms(width: str = "width 64") -> pd.DataFrame:
@@ -132,16 +127,6 @@ def small_run(stitches: pd.DataFrame) -> Figure:
     )
 
 
-def protocols() -> Figure:
-    """Penalties of each family on equal terms: three protocols side by side."""
-    shown = record("protocols").drop(columns="layer1").melt(["pair", "layer"], value_name="penalty")
-    shown[["stitch", "protocol"]] = shown["variable"].str.rsplit("_", n=1, expand=True)
-    names = shown["stitch"].str.replace("_", " ").replace("g relu", "G_ReLU").map(style.in_mathematics)
-    shown = shown.assign(stitch=names, protocol=shown["protocol"].map(PROTOCOLS))
-    colours = {style.in_mathematics(name): colour for name, colour in KIND_COLOURS.items()}
-    return _curves(shown, *BY_LAYER, panels="protocol", colours=colours)
-
-
 def frozen_and_reestimated() -> Figure:
     """The same closed forms with the statistics of batch norm frozen and re-estimated, by width."""
     parts = pd.concat(norms(width).assign(width=width) for width in WIDTH_ENDINGS)
@@ -176,14 +161,6 @@ def residual_blocks() -> Figure:
     )
 
 
-def _curves(table: pd.DataFrame, *columns: str, panels: str, colours: dict[str, str]) -> Figure:
-    """Penalties against the layer, whose numbers are names of places."""
-    shown = table.assign(layer=table["layer"].astype(str))
-    return mean_curves(
-        shown, *columns, panels=panels, colours=colours, xlabel="layer", ylabel="penalty, points"
-    )
-
-
 def facts() -> dict[str, float]:
     """The numbers in sentences and captions.
 
@@ -191,7 +168,7 @@ def facts() -> dict[str, float]:
         >>> round(facts()["group-low"]), round(facts()["group-high"])
         (4, 9)
     """
-    return _figure_1() | _protocols() | _residual() | connectivity.facts()
+    return _figure_1() | _fitted() | _residual() | connectivity.facts()
 
 
 def _figure_1() -> dict[str, float]:
@@ -212,13 +189,11 @@ def _figure_1() -> dict[str, float]:
     }
 
 
-def _protocols() -> dict[str, float]:
+def _fitted() -> dict[str, float]:
     narrow, _, wide = (by_norm(width)["re-estimated"].unstack("map") for width in WIDTH_ENDINGS)
     full = by_norm().xs("least squares", level="map").drop(14)  # no batch norm after that layer
-    beside, equal = fits().groupby("layer").mean(), mean("equal").drop(14)
-    relaxed = {name: equal[f"G_ReLU, random, {way}"] for name, way in RELAXED_WAYS.items()}
+    beside = fits().groupby("layer").mean()
     return {
-        **span(**relaxed),
         **span(**{"fitted-group": wide["assignment"], "fitted-4": wide["rank 4"]}),
         **span(**{"alike-4": beside["rank 4, channels alike"], "random-again": beside["random permutation"]}),
         **span(**{"narrow-times": (narrow / wide)[["assignment", "least squares"]].stack()}),

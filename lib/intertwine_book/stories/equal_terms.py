@@ -1,0 +1,53 @@
+"""Families of maps that the task trains from equal starts, as recorded for chapter 3: a figure and facts."""
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from intertwine_book.figures.curves import single_curves
+from intertwine_book.stories.stitching import KIND_COLOURS, stitched
+from intertwine_book.stories.told import span
+
+TABLES = {"width 64": "equal_width_64", "digits, width 16": "equal"}
+STARTS = {"random": "random starts", "closed form": "closed forms"}
+
+
+def equal(where: str = "width 64") -> pd.DataFrame:
+    """Stitches from equal starts, batch norm re-estimated: columns family (of maps) and start."""
+    table = stitched(TABLES[where])
+    table[["family", "start", "norm"]] = table["stitch"].str.split(", ", expand=True)
+    return table.query("norm == 'reestimated'")
+
+
+def by_pair(where: str = "width 64") -> pd.DataFrame:
+    """Penalties of these: rows layer and pair, columns start and family."""
+    return equal(where).pivot(index=["layer", "pair"], columns=["start", "family"], values="penalty")
+
+
+def penalties() -> Figure:
+    """Penalties of the group and rank 4 by layer, where both start at random, or both at closed forms."""
+    cases = [(start, where) for where in TABLES for start in STARTS]
+    parts = (
+        equal(where).query("start == @start").assign(panel=f"{STARTS[start]}, {where}")
+        for start, where in cases
+    )
+    return single_curves(
+        pd.concat(parts),
+        *("layer", "penalty", "family", "pair"),
+        panels="panel",
+        across=len(STARTS),
+        height=2.4,
+        colours={family: KIND_COLOURS[family] for family in ("rank 4", "G_ReLU")},
+        xlabel="layer, as the paper counts",
+        ylabel="penalty, points",
+    )
+
+
+def facts() -> dict[str, float]:
+    """What sentences of chapter 3 say of equal starts at width 64, in points."""
+    wide = by_pair().groupby("layer").mean()
+    late = wide["random"].rename(columns={"G_ReLU": "relaxed", "rank 4": "four-random"}).loc[[10, 14]]
+    return {
+        **span(**{"equal-group": wide["closed form", "G_ReLU"], "equal-four": wide["closed form", "rank 4"]}),
+        **{f"{name}-{layer}": float(value) for (layer, name), value in late.stack().items()},
+        "equal-pairs": equal()["pair"].nunique(),
+    }
