@@ -824,8 +824,7 @@ mean_curves(curves, "channel", "cosine", "front", panels="layer")
 
 # %% tags=["remove-cell"]
 tell(
-    story.facts(),
-    equal_terms.facts(),
+    story.facts() | equal_terms.facts(),
     {"known-error": planted["error"].max(), "cosine-best": of_pairs[0]},
     {"cosine-fourth": of_pairs[:4][-1], "cosine-mean": of_pairs.mean()},
     {"by-assignment": 100 * keeps["assignment"], "by-hand": 100 * keeps["by hand"]},

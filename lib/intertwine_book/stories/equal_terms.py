@@ -8,7 +8,7 @@ from intertwine_book.stories.stitching import KIND_COLOURS, stitched
 from intertwine_book.stories.told import span
 
 TABLES = {"width 64": "equal_width_64", "digits, width 16": "equal"}
-STARTS = {"random": "random starts", "closed form": "closed forms"}
+PANELS = {"random": "random starts", "closed form": "closed forms"}
 
 
 def equal(where: str = "width 64") -> pd.DataFrame:
@@ -25,16 +25,16 @@ def by_pair(where: str = "width 64") -> pd.DataFrame:
 
 def penalties() -> Figure:
     """Penalties of the group and rank 4 by layer, where both start at random, or both at closed forms."""
-    cases = [(start, where) for where in TABLES for start in STARTS]
+    cases = [(start, where) for where in TABLES for start in PANELS]
     parts = (
-        equal(where).query("start == @start").assign(panel=f"{STARTS[start]}, {where}")
+        equal(where).query("start == @start").assign(panel=f"{PANELS[start]}, {where}")
         for start, where in cases
     )
     return single_curves(
         pd.concat(parts),
         *("layer", "penalty", "family", "pair"),
         panels="panel",
-        across=len(STARTS),
+        across=len(PANELS),
         height=2.4,
         colours={family: KIND_COLOURS[family] for family in ("rank 4", "G_ReLU")},
         xlabel="layer, as the paper counts",
