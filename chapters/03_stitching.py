@@ -368,10 +368,10 @@ story.penalties()
 #   Started from activations, by the search above, the group loses less in each pair.
 #   The paper's relaxation, as we trained it, loses *more* than rank 4 in each pair:
 #   {glue:text}`relaxed-low:.0f` to {glue:text}`relaxed-high:.0f` points on average.
-# - *Our relaxation does not reach the printed values*, {glue:text}`printed-group-low:.1f` to
+# - *With frozen batch norm our relaxation does not reach the printed values*, {glue:text}`printed-group-low:.1f` to
 #   {glue:text}`printed-group-high:.1f` points.
 #   These are below those of rank 4 at layers 6, 10 and 14, and equal at layer 3 within the reading error.
-#   Ours had four epochs of Adam on 9,000 images, not twenty of plain SGD on 50,000, and frozen batch norm.
+#   Ours had four epochs of Adam on 9,000 images, not twenty of plain SGD on 50,000.
 #   With re-estimated statistics it is within three points of the printed value at layer 3 in each of
 #   {glue:text}`equal-pairs:.0f` pairs, not at layers 10 and 14 (below).
 #   No batch norm follows layer 14, so that freezing does not explain the distance there.
@@ -422,7 +422,7 @@ story.penalties()
 # Epochs and batch norm are equal here; start and search still change together.
 #
 # On handwritten digits at width 16, with sixteen epochs,
-# rank 4 loses less at layers 3 and 6 from closed forms, and at all four from random starts, in each of four pairs.
+# rank 4 loses less in each of four pairs: at layers 3 and 6 from closed forms, at all four layers from random starts.
 # At layers 6, 10 and 14 rank 1, which is not drawn, loses more than the group, again in each.
 
 # %% tags=["remove-input"] figure="fig-protocols"
@@ -430,7 +430,7 @@ equal_terms.penalties()
 
 # %% [markdown]
 # *What would change it.*
-# More epochs and images, since several stitches are best at their last epoch;
+# More epochs and images, since more than half of these stitches are best at their last epoch;
 # more than {glue:text}`equal-pairs:.0f` pairs; a bias for the group.
 # In Tiny-10 rank 4 keeps twice as much at layer 3 if it starts from the fit ({doc}`03b_matching`).
 #

@@ -192,16 +192,16 @@ def test_at_layers_1_to_7_every_random_start_ends_lower_than_all_from_least_squa
 
 def test_stitches_from_least_squares_begin_at_one_map_and_stay_near_it():
     apart = story.record("paths").groupby(["start", "pair", "layer1", "path"])["apart"].first()
-    assert apart["least squares"].max() < 0.4 and apart["random"].min() > 1
+    assert apart["least squares"].max() < 0.32 and apart["random"].min() > 1
 
 
 def test_lines_from_least_squares_are_flat_and_those_from_random_starts_from_layer_6_on():
     walls = story.record("experiment_6").set_index("start")
-    assert walls.loc["least squares", "barrier"].max() < 0.01
+    assert walls.loc["least squares", "barrier"].max() < 0.006
     later = lines.barriers().loc["bn6":]
     assert later["kept"].all() and len(later) == 30 and later["barrier"].max() == FACTS["flat"] < 2
     middle = lines.barriers().loc["bn4":"bn5", "barrier"]
-    assert len(middle) == 20 and (middle < 7).all()
+    assert len(middle) == 20 and (middle < 6).all()
 
 
 def test_of_good_ends_at_the_first_three_layers_four_lines_have_a_barrier_none_of_them_at_layer_3():

@@ -42,6 +42,15 @@ def test_our_relaxation_loses_more_than_rank_four_in_each_pair_and_the_printed_o
     assert (WIDE["Birkhoff"] > 2.5 * printed["G_ReLU"]).all()
 
 
+def test_frozen_batch_norm_raises_what_the_relaxation_loses_from_the_same_start():
+    each = by_pair("equal")
+    more = each["G_ReLU, random, frozen"] - each["G_ReLU, random, reestimated"]
+    assert len(more) == 16 and more.loc[[3, 6, 10]].min() > 5
+    assert (more.loc[14] == 0).all()  # no batch norm follows: the same start and steps
+    given = recorded("03_stitching", "equal")["desk"][1]["parameters"]
+    assert (given["dataset"], given["width"]) == ("digits", 16)
+
+
 def test_from_unequal_starts_rank_four_loses_more_on_digits_in_all_16_cases_and_less_from_equal_ones():
     each, group = by_pair("equal"), "G_ReLU, closed form, frozen"
     assert len(each) == 16 and (each["rank 4, random, frozen"] > each[group]).all()
@@ -95,6 +104,7 @@ def test_at_width_64_the_group_loses_less_than_rank_four_from_closed_forms_and_m
     digits = recorded("03_stitching", "equal")["desk"][1]["parameters"]
     assert (made["stitch_epochs"], digits["stitch_epochs"]) == (4, 16) and made["dataset"] == "cifar10"
     assert set(equal_terms.equal()["batch_norm"]) == {"reestimated"}
+    assert (equal_terms.equal()["epoch"] == 4).sum() == 14  # of 24 are best at their last epoch
 
 
 def test_with_re_estimated_batch_norm_the_relaxation_is_near_the_printed_value_at_layer_3_only():
