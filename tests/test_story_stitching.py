@@ -43,16 +43,16 @@ def test_our_relaxation_loses_more_than_rank_four_in_each_pair_and_the_printed_o
 
 
 def test_frozen_batch_norm_raises_what_the_relaxation_loses_from_the_same_start():
-    each = by_pair("equal")
+    each = by_pair("equal_digits")
     more = each["G_ReLU, random, frozen"] - each["G_ReLU, random, reestimated"]
     assert len(more) == 16 and more.loc[[3, 6, 10]].min() > 5
     assert (more.loc[14] == 0).all()  # no batch norm follows: the same start and steps
-    given = recorded("03_stitching", "equal")["desk"][1]["parameters"]
+    given = recorded("03_stitching", "equal_digits")["desk"][1]["parameters"]
     assert (given["dataset"], given["width"]) == ("digits", 16)
 
 
 def test_from_unequal_starts_rank_four_loses_more_on_digits_in_all_16_cases_and_less_from_equal_ones():
-    each, group = by_pair("equal"), "G_ReLU, closed form, frozen"
+    each, group = by_pair("equal_digits"), "G_ReLU, closed form, frozen"
     assert len(each) == 16 and (each["rank 4, random, frozen"] > each[group]).all()
     assert (each["rank 4, closed form, frozen"] < each[group]).loc[[3, 6]].all()
 
@@ -86,7 +86,7 @@ PROTOCOLS = ("paper", "best", "ours")  # endings of columns
 
 
 def test_on_digits_rank_four_loses_less_at_layers_3_and_6_and_rank_one_more_from_6_on_in_each_pair():
-    found = story.record("protocols").set_index("layer")
+    found = story.record("protocols_digits").set_index("layer")
     for way in PROTOCOLS:
         four, one = (found[f"rank_{r}_{way}"] - found[f"g_relu_{way}"] for r in (4, 1))
         assert (four.loc[[3, 6]] < 0).all() and (one.loc[[6, 10, 14]] > 0).all()
@@ -100,8 +100,8 @@ def test_at_width_64_the_group_loses_less_than_rank_four_from_closed_forms_and_m
     less = each.xs("rank 4", axis=1, level="family") - each.xs("G_ReLU", axis=1, level="family")
     assert (less["closed form"] > 3).all() and (less["random"].loc[[10, 14]] < -3).all()
     assert less["random"].loc[3].between(-2.5, 0.5).all()
-    made = recorded("03_stitching", "equal_width_64")["desk"][1]["parameters"]
-    digits = recorded("03_stitching", "equal")["desk"][1]["parameters"]
+    made = recorded("03_stitching", "equal")["desk"][1]["parameters"]
+    digits = recorded("03_stitching", "equal_digits")["desk"][1]["parameters"]
     assert (made["stitch_epochs"], digits["stitch_epochs"]) == (4, 16) and made["dataset"] == "cifar10"
     assert set(equal_terms.equal()["batch_norm"]) == {"reestimated"}
     assert (equal_terms.equal()["epoch"] == 4).sum() == 14  # of 24 are best at their last epoch
@@ -121,7 +121,7 @@ def test_on_digits_rank_four_loses_less_at_layers_3_and_6_and_everywhere_from_ra
 
 
 def test_with_as_many_epochs_the_group_loses_less_from_activations_than_by_the_papers_way():
-    found = story.record("protocols").groupby("pair").mean(numeric_only=True)
+    found = story.record("protocols_digits").groupby("pair").mean(numeric_only=True)
     assert (found["g_relu_best"] < 0.7 * found["g_relu_paper"]).all()
 
 

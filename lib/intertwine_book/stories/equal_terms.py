@@ -7,7 +7,7 @@ from intertwine_book.figures.curves import single_curves
 from intertwine_book.stories.stitching import KIND_COLOURS, stitched
 from intertwine_book.stories.told import span
 
-TABLES = {"width 64": "equal_width_64", "digits, width 16": "equal"}
+TABLES = {"width 64": "equal", "digits, width 16": "equal_digits"}
 PANELS = {"random": "random starts", "closed form": "closed forms"}
 
 

@@ -86,11 +86,13 @@ def tables(
     stitched("fits", pairs, names, beside_closed_forms(given["compared_ranks"][:1]))
     kinds = on_equal_terms(recipe, given["compared_ranks"])
     places = [f"relu{k}" for k in given["compared_layers"]]
-    equal = protocols(stitched("equal", pairs[: given["compared"]], places, kinds))
+    equal = stitched("equal", pairs[: given["compared"]], places, kinds)
+    compared = protocols(equal)
     lines = connectivity(pairs, sets["train"], sets["test"], steps=steps(run, "connectivity"))
     run.write(
         **_of_stitches(live),
-        protocols=equal.assign(layer=equal["layer1"].map(LAYER_NUMBERS)),
+        protocols=compared.assign(layer=compared["layer1"].map(LAYER_NUMBERS)),
+        equal_trend=trend(equal),
         barriers=barriers(lines, ["pair", "way", "batch_norm"]),
         planted=planted,
         dimensions=_dimensions(pairs[0][0]),
@@ -103,17 +105,28 @@ def _of_stitches(live: pd.DataFrame) -> dict[str, pd.DataFrame]:
     columns = {"rank 1": "rank_1", "rank 2": "rank_2", "rank 4": "rank_4", "G_ReLU": "g_relu"}
     figure_1 = wide.rename(columns=columns | {"Birkhoff": "birkhoff"}).reset_index()
     figure_1 = figure_1.rename(columns={"layer1": "layer"}).drop(columns=["no stitch", "random permutation"])
-    numbered = live.replace({"layer1": {name: f"layer_{k}" for name, k in LAYER_NUMBERS.items()}})
-    trend = numbered.pivot(index=["stitch", "pair"], columns="layer1", values="penalty")
     above = (wide["G_ReLU"] > 10).groupby("pair").sum().rename("layers")
     alone = live.groupby("pair")[["accuracy1", "accuracy2"]].first().stack().reset_index(name="accuracy")
     return {
         "figure_1": figure_1.assign(layer=figure_1["layer"].map(LAYER_NUMBERS)),
-        "trend": trend.reset_index(),
+        "trend": trend(live),
         "above_ten": above.reset_index(),
         # networks 2k and 2k + 1 are pair k
         "networks": alone[["accuracy"]].rename_axis("network").reset_index(),
     }
+
+
+def trend(stitches: pd.DataFrame) -> pd.DataFrame:
+    """Penalties, one row for each kind of stitch and pair, and one column for each layer.
+
+    Example:
+        >>> table = pd.DataFrame({"pair": 0, "layer1": ["relu1", "relu4"], "stitch": "full"})
+        >>> trend(table.assign(penalty=[0.5, 2.5])).iloc[0].to_dict()
+        {'stitch': 'full', 'pair': 0, 'layer_3': 0.5, 'layer_14': 2.5}
+    """
+    wide = stitches.pivot(index=["stitch", "pair"], columns="layer1", values="penalty")
+    numbered = wide.rename(columns={name: f"layer_{k}" for name, k in LAYER_NUMBERS.items()})
+    return numbered.rename_axis(columns=None).reset_index()
 
 
 def _dimensions(model: nn.Module) -> pd.DataFrame:
