@@ -46,7 +46,7 @@ def scoreboard(judged: Judgements) -> dict[str, str]:
     kinds = families.value_counts().unstack(fill_value=0).reindex(columns=list(FAMILIES), fill_value=0)
     counts = [("paper", "kind", *FAMILIES)]
     counts += [(paper, _filtered(paper, kind), *map(str, row)) for (paper, kind), row in kinds.iterrows()]
-    head = ("Paper", "Place", "Kind", "Statement", "Printed", "Measured", "Trials", "Verdict", "Chapter")
+    head = ("Paper", "Place", "Kind", "Statement", "Printed", "Measured", "Trials or cases", "Verdict", "Chapter")
     parts = {
         "sum": _sum(judged),
         "totals": _totals(judged),
@@ -88,19 +88,18 @@ def _sum(judged: Judgements) -> str:
         if about == "mathematics":
             loose = sum(_is_loose(*pair) for pair in theirs if pair[0].about == about)
             sentences.append(
-                f"**Mathematics.** We checked {words.total()} statements that a calculation decides. {agree} "
-                f"hold as far as we tested. {disagree - loose} are false as printed, {loose} are misprints "
-                f"or loose words that are right as meant, and {undecided + unjudged + elsewhere} are "
-                f"open."
+                f"**Mathematics.** Of {words.total()} statements {agree} hold as far as we tested. "
+                f"{disagree - loose} are false as printed, {loose} are misprints or loose words that are "
+                f"right as meant, and {undecided + unjudged + elsewhere} are open or were not judged."
             )
         else:
-            own = f"In the paper's own setting {agree - there} agree and {disagree} differ."
+            own = f"in the paper's own setting {agree - there} agree and {disagree} differ"
             if agree == there and not disagree:
-                own = "None could be tested in the paper's own setting."
+                own = "none could be tested in the paper's own setting"
             sentences.append(
-                f"**Experiments.** We checked {words.total()} statements about trained networks. {own} In "
-                f"other settings {there} agree and {elsewhere} do not, which refutes none of them. For "
-                f"{undecided} our measurements decide nothing; {unjudged} could not be measured or judged."
+                f"**Experiments.** Of {words.total()} statements about trained networks, {own}. In other "
+                f"settings {there} agree and {elsewhere} do not; another setting cannot refute a statement. "
+                f"{undecided} are undecided, and {unjudged} were not measured or not judged."
             )
     return "\n\n".join(sentences)
 

@@ -31,6 +31,9 @@ PUBLISHED = {
     ],
 }
 
+RESNET20 = {"": ("resnet20w1", 1), "_others": ("resnet20", 4)}
+"""What csiszarik2021 is tried on, by the ending of a table's name: its authors' pair, and pairs of others."""
+
 
 def published_pairs(
     name: str, n: int, train: Dataset, test: Dataset

@@ -16,7 +16,7 @@ from intertwine_book.experiments.matching import tables
 from intertwine_book.experiments.matching.directions import error_by_direction, variance_restored
 from intertwine_book.experiments.matching.networks import cuts
 from intertwine_book.experiments.matching.stitches import low_rank_kinds, path_rows, recipe_for, sparse_rows
-from intertwine_book.experiments.published import published_pairs
+from intertwine_book.experiments.published import RESNET20, published_pairs
 from intertwine_book.experiments.stitching import stitch_many, stitch_rows
 from intertwine_book.experiments.stitching.stitches import Kinds, Pairs
 from intertwine_book.models import Network
@@ -49,11 +49,9 @@ def write(
     """
     restricted, paths = _of_pairs(run, pairs, recipe, sets, options)
     _closed_forms(run, pairs, sets, options)
-    residual, unstitched = _of_residual_networks(run, recipe, own, sets, options)
+    _of_residual_networks(run, recipe, own, sets, options)
     grown, robust = _of_own_networks(run, own, own_test, options)
-    of, networks = (
-        {name: run.parameters[name] for name in names} for names in (("dataset", "wide"), ("networks",))
-    )
+    of = {name: run.parameters[name] for name in ("dataset", "wide")}
     ways, starts = tables.ways(matching), tables.starts(paths)
     walls = barriers(paths, ["pair", "layer1", "start", "path"], "relative_accuracy")
     walls["kept"], walls["tolerated"] = walls["worse"] >= 0.8, 0.05
@@ -62,8 +60,6 @@ def write(
     run.write(
         experiment_1=ways.assign(orthogonal_deficit=ways["least_squares"] - ways["orthogonal"]),
         experiment_1_by_pair=tables.by_pair(matching),
-        experiment_1_residual=tables.ways(residual).assign(**networks),
-        resnet20_by_pair=tables.unstitched(unstitched).assign(**networks),
         experiment_2=tables.ways(grown).merge(grown[["pair", "width"]].drop_duplicates()).assign(**of),
         experiment_2_ends=tables.widths(grown, run.parameters["few"]).assign(**of),
         experiment_5=starts,
@@ -154,21 +150,35 @@ def _closed_forms(run: Run, pairs: Pairs, sets: Mapping[str, Any], options: Mapp
 
 def _of_residual_networks(
     run: Run, recipe: StitchRecipe, own: Spec, sets: Mapping[str, Any], options: Mapping[str, Any]
-) -> list[pd.DataFrame]:
-    """Both ways of matching between two ResNet-20, and no stitch."""
-    if run.parameters["networks"] == "published":
-        cifar10 = (data.load("cifar10", split, device=run.device) for split in ("train", "test"))
-        pairs, on = published_pairs("resnet20w1", 1, *cifar10)
-        sets = {name: some[: run.parameters[f"{name}_images"]] for name, some in zip(sets, on, strict=True)}
-    else:
-        narrow = replace(own, architecture="resnet20", arguments={**own.arguments, "width": 4})
-        pairs = zoo.pairs(narrow, 1, seed=run.seed, device=run.device)
+) -> None:
+    """Write both ways of matching between ResNet-20, and no stitch."""
     kinds = {"residual": both_ways(recipe), "unstitched": {"no stitch": {"kind": "identity"}}}
-    places = cuts(pairs[0][1])
-    return [
-        stitch_many(pairs, places, ways, **sets, **kept(run, name, sets["train"], SHARED), **options)
-        for name, ways in kinds.items()
-    ]
+    of = {"networks": run.parameters["networks"]}
+    for end, (pairs, on) in _residual_networks(run, own, sets).items():
+        matched, unstitched = (
+            stitch_many(pairs, cuts(pairs[0][1]), ways, **on, **known, **options)
+            for name, ways in kinds.items()
+            for known in [kept(run, f"{name}{end}", on["train"], SHARED)]
+        )
+        found = {"experiment_1_residual": tables.ways(matched)}
+        found |= {"resnet20_by_pair": tables.unstitched(unstitched)}
+        run.write(**{f"{name}{end}": table.assign(**of) for name, table in found.items()})
+
+
+def _residual_networks(
+    run: Run, own: Spec, sets: Mapping[str, Any]
+) -> dict[str, tuple[Pairs, Mapping[str, Any]]]:
+    """Pairs of ResNet-20 and their images, by the ending of a table's name: published ones, or one trained."""
+    if run.parameters["networks"] != "published":
+        narrow = replace(own, architecture="resnet20", arguments={**own.arguments, "width": 4})
+        return {"": (zoo.pairs(narrow, 1, seed=run.seed, device=run.device), sets)}
+    cifar10 = [data.load("cifar10", split, device=run.device) for split in ("train", "test")]
+    groups = {}
+    for end, (name, n) in RESNET20.items():
+        pairs, on = published_pairs(name, n, *cifar10)
+        cut = {part: some[: run.parameters[f"{part}_images"]] for part, some in zip(sets, on, strict=True)}
+        groups[end] = pairs, cut
+    return groups
 
 
 def _of_own_networks(

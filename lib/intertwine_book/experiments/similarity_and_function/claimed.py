@@ -1,6 +1,6 @@
 """The tables that claims and sentences read, beside the curves that chapter 4b computes on its page."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -13,7 +13,7 @@ from intertwine.similarity import MEASURES
 from intertwine.stitching import Junction
 from intertwine_book import data
 from intertwine_book.experiments.matching.networks import cuts
-from intertwine_book.experiments.published import published_pairs
+from intertwine_book.experiments.published import RESNET20, published_pairs
 from intertwine_book.experiments.similarity_and_function import indices, sensitivity
 from intertwine_book.models import Network
 from intertwine_book.results import Run
@@ -21,6 +21,7 @@ from intertwine_book.results import Run
 NETWORK_PARAMETERS = ("dataset", "networks", "width", "epochs", "train_images", "test_images")
 """Parameters that decide on networks and images."""
 NetworkPair = tuple[Network, Network]
+PARTS = ("train", "test")
 
 
 def write(
@@ -85,17 +86,24 @@ def _baseline(run: Run, pairs: Sequence[NetworkPair], junction: Callable[..., Ju
 
 
 def _baseline_of_resnet(run: Run, device: torch.device) -> None:
-    """The authors' pair of ResNet-20, trained for fewer epochs."""
-    whole = [data.load(run.parameters["dataset"], split, device=device) for split in ("train", "test")]
-    (pair,), (train, test) = published_pairs("resnet20w1", 1, *whole)
-    assert isinstance(pair[1], Network)
-    train, test = train[: run.parameters["train_images"]], test[: run.parameters["test_images"]]
+    """Published pairs of ResNet-20, whose stitches are trained for fewer epochs."""
+    whole = [data.load(run.parameters["dataset"], split, device=device) for split in PARTS]
     epochs, lr, seed = run.parameters["stitch_epochs"] // 5, run.parameters["stitch_lr"], run.seed
 
-    @run.table(layer=cuts(pair[1]), uses=[*NETWORK_PARAMETERS, "stitch_epochs", "stitch_lr"])
-    def baseline_6_3_resnet(layer: str) -> dict[str, float]:
-        at = Junction(*pair, layer, train, test=test, device=device)
-        return {"pair": 0, "cka": indices.cka_after_training(at, epochs=epochs, lr=lr, seed=seed)}
+    def baseline(pair: int, layer: str, couple: NetworkPair, sets: Mapping[str, Dataset]) -> dict[str, float]:
+        at = Junction(*couple, layer, **sets, device=device)
+        return {"cka": indices.cka_after_training(at, epochs=epochs, lr=lr, seed=seed + pair)}
+
+    for end, (name, n) in RESNET20.items():
+        pairs, both = published_pairs(name, n, *whole)
+        sets = {part: some[: run.parameters[f"{part}_images"]] for part, some in zip(PARTS, both, strict=True)}
+        cases = [
+            {"pair": k, "layer": layer, "couple": two, "sets": sets}
+            for k, two in enumerate(pairs)
+            for layer in cuts(two[1])
+        ]
+        uses = [*NETWORK_PARAMETERS, "stitch_epochs", "stitch_lr"]
+        run.table(cases=cases, uses=uses, name=f"baseline_6_3_resnet{end}")(baseline)
 
 
 def _tests_of_measures(run: Run, networks: Sequence[Network], sets: tuple[Dataset, Dataset]) -> None:
