@@ -168,7 +168,7 @@ def _of_residual_networks(
 def _residual_networks(
     run: Run, own: Spec, sets: Mapping[str, Any]
 ) -> dict[str, tuple[Pairs, Mapping[str, Any]]]:
-    """Pairs of ResNet-20 and their images, by the ending of a table's name: published ones, or one trained."""
+    """Pairs of ResNet-20 and their images, by the ending of a table's name: published, or one trained."""
     if run.parameters["networks"] != "published":
         narrow = replace(own, architecture="resnet20", arguments={**own.arguments, "width": 4})
         return {"": (zoo.pairs(narrow, 1, seed=run.seed, device=run.device), sets)}

@@ -96,7 +96,8 @@ def _baseline_of_resnet(run: Run, device: torch.device) -> None:
 
     for end, (name, n) in RESNET20.items():
         pairs, both = published_pairs(name, n, *whole)
-        sets = {part: some[: run.parameters[f"{part}_images"]] for part, some in zip(PARTS, both, strict=True)}
+        at_most = [run.parameters[f"{part}_images"] for part in PARTS]
+        sets = {part: some[:most] for part, some, most in zip(PARTS, both, at_most, strict=True)}
         cases = [
             {"pair": k, "layer": layer, "couple": two, "sets": sets}
             for k, two in enumerate(pairs)
