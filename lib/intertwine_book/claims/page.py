@@ -46,8 +46,8 @@ def scoreboard(judged: Judgements) -> dict[str, str]:
     kinds = families.value_counts().unstack(fill_value=0).reindex(columns=list(FAMILIES), fill_value=0)
     counts = [("paper", "kind", *FAMILIES)]
     counts += [(paper, _filtered(paper, kind), *map(str, row)) for (paper, kind), row in kinds.iterrows()]
-    head = ("Paper", "Place", "Kind", "Statement", "Printed", "Measured")
-    head += ("Trials or cases", "Verdict", "Chapter")
+    what, found = ("Paper", "Place", "Kind", "Statement", "Printed"), ("Measured", "Trials or cases")
+    head = (*what, *found, "Verdict", "Chapter")
     parts = {
         "sum": _sum(judged),
         "totals": _totals(judged),

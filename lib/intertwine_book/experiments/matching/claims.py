@@ -173,7 +173,7 @@ def _residual_networks(
         narrow = replace(own, architecture="resnet20", arguments={**own.arguments, "width": 4})
         return {"": (zoo.pairs(narrow, 1, seed=run.seed, device=run.device), sets)}
     cifar10 = [data.load("cifar10", split, device=run.device) for split in ("train", "test")]
-    groups = {}
+    groups: dict[str, tuple[Pairs, Mapping[str, Any]]] = {}
     for end, (name, n) in RESNET20.items():
         pairs, on = published_pairs(name, n, *cifar10)
         cut = {part: some[: run.parameters[f"{part}_images"]] for part, some in zip(sets, on, strict=True)}

@@ -90,7 +90,7 @@ def _baseline_of_resnet(run: Run, device: torch.device) -> None:
     whole = [data.load(run.parameters["dataset"], split, device=device) for split in PARTS]
     epochs, lr, seed = run.parameters["stitch_epochs"] // 5, run.parameters["stitch_lr"], run.seed
 
-    def baseline(pair: int, layer: str, couple: NetworkPair, sets: Mapping[str, Dataset]) -> dict[str, float]:
+    def baseline(pair: int, layer: str, couple: NetworkPair, sets: Mapping[str, Any]) -> dict[str, float]:
         at = Junction(*couple, layer, **sets, device=device)
         return {"cka": indices.cka_after_training(at, epochs=epochs, lr=lr, seed=seed + pair)}
 
