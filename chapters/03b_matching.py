@@ -102,7 +102,7 @@ story.matching()
 #
 # - *From layer 2 on, task-loss matching is ahead at each layer of each of five pairs.*
 #   At layer 1 there is no gap.
-#   Its worst stitch at any layer keeps {glue:text}`worst-task:.0f` %.
+#   The worst stitch by task loss, at any layer, keeps {glue:text}`worst-task:.0f` %.
 # - *On one pair of ResNet-20 the gap is largest at layer 9:*
 #   least squares keeps {glue:text}`direct-9:.0f` %, the task {glue:text}`task-9:.0f` %.
 #   At layers 1 and 10 there is no gap.
@@ -110,7 +110,7 @@ story.matching()
 #   An orthogonal map cannot fit better than least squares.
 #   At layer 8 it keeps more than least squares in each pair, by {glue:text}`orthogonal-ahead:.1f` % on average.
 #   In early layers it keeps less.
-# - *But for the last, layers are not copies of each other in another order.*
+# - *Except at the last layer, the channels of one network are not those of the other in another order.*
 #   The permutation of channels that fits best keeps {glue:text}`permuted-2:.0f` % at layer 2
 #   and {glue:text}`permuted-8:.0f` % at layer 8, a random one {glue:text}`shuffled:.0f` % on average.
 #
@@ -248,7 +248,7 @@ story.directions()
 # {glue:text}`direct-quiet-costs:.0f` points against {glue:text}`direct-loud-costs:.0f`.
 # The quiet error of the trained stitch is *larger*, and costs less in each pair.
 # At layer 6 neither part explains the difference: the loud error of the trained stitch costs more in each pair.
-# But at both layers its whole error is larger and costs less on average.
+# At both layers the whole error of the trained stitch is larger than that of least squares, and costs less on average.
 # So the size of an error does not say what it costs.
 
 # %% tags=["remove-input"] figure="fig-split"
@@ -436,9 +436,10 @@ story.sparsity()
 # and least squares with four orders of the images.
 # At layers 1 to 7 every random start ends lower than all four from least squares.
 # In the paper, accuracies are of the same order in most cases.
-# Read as within a tenth of model 2's accuracy of the best stitch, {glue:text}`alike:.0f` of our
-# {glue:text}`starts:.0f` random starts are: all at layers 6 to 8, none at layers 2 and 5.
-# And {glue:text}`below-fit:.0f` end lower than the fit without any training.
+# Read this as at most a tenth of model 2's accuracy below the best stitch.
+# Then {glue:text}`alike:.0f` of our {glue:text}`starts:.0f` random starts pass:
+# all at layers 6 to 8, some at layers 1, 3 and 4, none at layers 2 and 5.
+# Of all, {glue:text}`below-fit:.0f` end lower than the fit without any training.
 # We did not train longer, so stuck starts cannot be told from slow ones.
 # Starts from least squares end within {glue:text}`fitted-apart:.1f` % of each other, but they also start at one map.
 #
@@ -446,9 +447,9 @@ story.sparsity()
 # Interpolate linearly between the accuracies of the ends: the *barrier* is the largest drop below this.
 # *From layer 6 on no line between random starts has a barrier above {glue:text}`flat:.1f` %* ({numref}`fig-paths`).
 # The paper finds stitches connected on most layers, and not on the first three, for ends of 80 % or more.
-# Of our {glue:text}`early:.0f` lines there {glue:text}`early-good:.0f` have such ends,
-# and {glue:text}`early-walls:.0f` of these have a barrier above 5 %.
-# None of the four is at layer 3, where half of the lines with good ends are.
+# At these three layers we have {glue:text}`early:.0f` lines.
+# Of them {glue:text}`early-good:.0f` have such ends, half of these at layer 3,
+# and {glue:text}`early-walls:.0f` have a barrier above 5 %, none of them at layer 3.
 
 # %% tags=["remove-input"] figure="fig-paths"
 lines.between()
@@ -716,8 +717,9 @@ dots(pd.DataFrame(found), "images", "accuracy", "judged on", **words)
 #   Deeper it keeps less and less, but more than chance.
 # - Rank 16 costs little ({glue:text}`sixteen-low:.0f` to {glue:text}`sixteen-high:.0f` % kept),
 #   if a stitch is trained by the task from the direct map.
-#   At rank 4 or with more than 80 % zeros it keeps {glue:text}`few-low:.0f` to {glue:text}`few-high:.0f` %,
-#   more than the direct map (the lasso was not refitted).
+#   At rank 4 it keeps {glue:text}`four-low:.0f` to {glue:text}`four-high:.0f` % at layer 3;
+#   with more than 80 % zeros a trained stitch keeps {glue:text}`few-low:.0f` to {glue:text}`few-high:.0f` %.
+#   Both keep more than the direct map (the lasso was not refitted).
 # - In our short training random starts end lower than starts from least squares at layers 1 to 7, in each pair.
 #
 # Back to {doc}`03_stitching`; on to {doc}`04_dissimilarity`, where similarity is measured without a task.
