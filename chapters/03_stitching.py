@@ -392,9 +392,10 @@ story.penalties()
 #
 # *Fitted to activations, with no gradient step (a* closed form*), the best assignment loses far less than
 # a regression of rank 4 at width 64*:
-# {glue:text}`fitted-group-low:.0f` to {glue:text}`fitted-group-high:.0f` points on average, against {glue:text}`fitted-4-low:.0f` to {glue:text}`fitted-4-high:.0f`,
-# and less at each layer of each of {glue:text}`fitted-pairs:.0f` pairs ({numref}`fig-norms`, batch norm
-# re-estimated).
+# {glue:text}`fitted-group-low:.0f` to {glue:text}`fitted-group-high:.0f` points on average,
+# against {glue:text}`fitted-4-low:.0f` to {glue:text}`fitted-4-high:.0f`,
+# and less at each layer of each of {glue:text}`fitted-pairs:.0f` pairs
+# ({numref}`fig-norms`, batch norm re-estimated).
 # This compares two fits, not yet two families of maps: trained by the task from a random start, rank 4 loses
 # only {glue:text}`rank-4-low:.0f` to {glue:text}`rank-4-high:.0f` points ({numref}`fig-penalties`).
 # A regression serves channels of large variance first, and the assignment counts every channel alike.

@@ -189,7 +189,8 @@ for one, two in ((X, ignored), (X, shuffled), (ignored, hidden)):
 clouds(X, ignored, hidden, label)
 
 # %% [markdown]
-# In trained networks {numref}`fig-no-relation` has nearly the first case: stitches that were trained to lower CKA.
+# Trained networks come near the first case: in {numref}`fig-no-relation` stitches that were trained to lower CKA
+# keep most of the accuracy.
 #
 # (sec-experiment-3)=
 # ## Does CKA rise when a stitch gets better? (Experiment 3)
@@ -199,8 +200,8 @@ clouds(X, ignored, hidden, label)
 # of its start, in each of five pairs.*
 # A stitch starts at least squares and is trained for the task.
 # In the paper, after some thirty times as many steps, CKA falls on average over ten runs.
-# SVCCA, which the paper finds uncorrelated with the task, ends lower in four pairs;
-# in the fifth it falls, too, until a jump in the last epoch.
+# SVCCA, which the paper finds uncorrelated with the task, ends lower in four pairs.
+# In the fifth it falls until the last epoch, and then jumps up.
 
 # %% tags=["remove-input"] figure="fig-along"
 story.along()
@@ -208,9 +209,9 @@ story.along()
 # %% [markdown]
 # $AM$ moves away from $B$ in each of five pairs, as it must: least squares is the nearest stitch,
 # up to the change of images {cite}`csiszarik2021`.
-# What the task gains by this is open.
-# Before a ReLU a part of it is variance that least squares loses ({doc}`03b_matching`).
-# After the ReLU of layer 3, where the stitches of this page stand, restoring it gains nothing on average.
+# Why moving away helps the task is open.
+# Before a ReLU a part of the gain is variance that least squares loses and training restores ({doc}`03b_matching`).
+# After the ReLU of layer 3, where the stitches of this page stand, restoring that variance gains nothing on average.
 #
 # :::{admonition} Erratum: Csiszárik et al. 2021, Definition 6.1 and figure 4
 # :class: warning
@@ -621,7 +622,7 @@ single_curves(found, "power", "share", "way", **words)
 # - CKA weighs directions by the square of their variance, the task by its weights.
 #   CKA 1 goes with {glue:text}`rotated:.0f` % accuracy, CKA {glue:text}`pressed-cka:.2f`
 #   with {glue:text}`pressed:.0f` %.
-# - A stitch that gets better need not get a higher CKA: it ends within {glue:text}`cka-bound:.3f` of its start,
+# - A stitch that gets better need not get a higher CKA: CKA ends within {glue:text}`cka-bound:.3f` of where it began,
 #   at layer 3 of five pairs after ten short epochs.
 # - With CKA below 0.75, Tiny-10 loses {glue:text}`beyond-low:.1f` to {glue:text}`beyond-high:.1f` points more than
 #   a control, in a short run at one layer.
