@@ -45,9 +45,9 @@ def penalties() -> Figure:
 def facts() -> dict[str, float]:
     """What sentences of chapter 3 say of equal starts at width 64, in points."""
     wide = by_pair().groupby("layer").mean()
-    late = wide["random"].rename(columns={"G_ReLU": "relaxed", "rank 4": "four-random"}).loc[[10, 14]]
+    drawn = wide["random"].rename(columns={"G_ReLU": "relaxed", "rank 4": "four-random"})
     return {
         **span(**{"equal-group": wide["closed form", "G_ReLU"], "equal-four": wide["closed form", "rank 4"]}),
-        **{f"{name}-{layer}": float(value) for (layer, name), value in late.stack().items()},
+        **{f"{name}-{layer}": float(value) for (layer, name), value in drawn.stack().items()},
         "equal-pairs": equal()["pair"].nunique(),
     }
