@@ -83,7 +83,7 @@ def matching() -> Figure:
     tiny, residual = "Tiny-10, five pairs, cut before the ReLU", "ResNet-20, four pairs, cut after blocks"
     shown = pd.concat([numbered(record("matching")).assign(on=tiny), deep().assign(on=residual)])
     ring = {"on": residual, "layer": "1", "stitch": "task loss", "y": 80.0}
-    words = {"beside": {"printed": pd.DataFrame([ring])}, "panels": "on", "ylim": (48, 103), "height": 2.7}
+    words = {"beside": {"printed": pd.DataFrame([ring])}, "panels": "on", "ylim": (44, 103), "height": 2.7}
     words["xlabel"] = "layer"
     return drawn.ways_by_layer(shown, "task loss", "least squares", "orthogonal", **words)
 
