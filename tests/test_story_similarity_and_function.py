@@ -156,4 +156,4 @@ def test_orthogonal_procrustes_is_as_good_as_any_in_both_tests():
 def test_cka_of_trained_stitches_lies_within_the_printed_spread():
     for network, rows in story.mean_of_pairs().groupby("network"):
         mean, spread = story.PRINTED_CKA[str(network)]
-        assert ((rows["cka"] - mean).abs() < spread).all()
+        assert len(rows) >= 4 and ((rows["cka"] - mean).abs() < spread).all()
