@@ -478,7 +478,7 @@ for weight in (20.0, 0.0):
 #   - a wide layer may have more directions that the back ignores
 # * - pairs
 #   - ten
-#   - five of Tiny-10, one of ResNet-20
+#   - five of Tiny-10; of ResNet-20 one of the authors and three of others
 #   - intervals
 # * - training of a stitch
 #   - 30 epochs, 50,000 images, augmented

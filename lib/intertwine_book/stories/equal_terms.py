@@ -44,10 +44,12 @@ def penalties() -> Figure:
 
 def facts() -> dict[str, float]:
     """What sentences of chapter 3 say of equal starts at width 64, in points."""
-    wide = by_pair().groupby("layer").mean()
+    each = by_pair()
+    wide = each.groupby("layer").mean()
     drawn = wide["random"].rename(columns={"G_ReLU": "relaxed", "rank 4": "four-random"})
     return {
         **span(**{"equal-group": wide["closed form", "G_ReLU"], "equal-four": wide["closed form", "rank 4"]}),
+        **span(**{"single-3": each["random", "G_ReLU"].loc[3]}),
         **{f"{name}-{layer}": float(value) for (layer, name), value in drawn.stack().items()},
         "equal-pairs": equal()["pair"].nunique(),
     }
