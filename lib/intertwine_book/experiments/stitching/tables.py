@@ -92,7 +92,7 @@ def tables(
     run.write(
         **_of_stitches(live),
         protocols=compared.assign(layer=compared["layer1"].map(LAYER_NUMBERS)),
-        equal_trend=trend(equal),
+        **({"equal_trend": trend(equal)} if len(places) == len(LAYER_NUMBERS) else {}),  # of all layers
         barriers=barriers(lines, ["pair", "way", "batch_norm"]),
         planted=planted,
         dimensions=_dimensions(pairs[0][0]),
