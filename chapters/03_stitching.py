@@ -586,7 +586,7 @@ story.small_run(live)
 # No: {doc}`03b_matching` stitches fronts that were never trained, and cut at layer 1 they serve as well.
 
 # %% tags=["remove-cell"]
-experiments.tables(run, spec, couples, live, planted, recipe=short, **sets)
+experiments.tables(run, spec, couples, live, planted, recipe=quick, **sets)
 
 # %% [markdown]
 # ## Adapt this
