@@ -105,7 +105,8 @@ story.matching()
 #   At layer 1 there is no gap.
 #   The worst stitch by task loss, at any layer, keeps {glue:text}`worst-task:.0f` %.
 # - *On ResNet-20 the gap is largest at layer 9, in the authors' pair and in three pairs of others:*
-#   least squares keeps {glue:text}`direct-9:.0f` % on average, the task {glue:text}`task-9:.0f` %.
+#   least squares keeps {glue:text}`direct-9-low:.0f` to {glue:text}`direct-9-high:.0f` % there,
+#   the task {glue:text}`task-9:.0f` % on average.
 #   At layers 1 and 10 there is no gap.
 # - *A worse fit may be a better stitch.*
 #   An orthogonal map cannot fit better than least squares.

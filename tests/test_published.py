@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from intertwine.data import Dataset
 from intertwine.training import evaluate
 from intertwine_book import data, models
-from intertwine_book.experiments.published import PUBLISHED, published_pairs
+from intertwine_book.experiments.published import PUBLISHED, published_pairs, resnet20_groups
 
 FILES = models.published_files()
 
@@ -209,6 +209,19 @@ def test_eight_pairs_are_of_independent_trainings(checkpoints, monkeypatch):
     assert images.std.flatten().tolist() == pytest.approx(models.IMAGENET_STD)
     first, _ = published_pairs("resnet20", 1, digits, digits)
     assert torch.equal(first[0][1].conv1.weight, networks[1].conv1.weight)
+
+
+def test_resnet_20_of_the_authors_and_of_others_have_the_images_that_each_expects(checkpoints, monkeypatch):
+    monkeypatch.setenv("INTERTWINE_DATA", str(checkpoints.parent))
+    digits = data.load("digits", "test")
+    groups = resnet20_groups((digits, digits), {"train": 5, "test": 3})
+    (theirs, _), (others, on) = groups[""], groups["_others"]
+    assert (len(theirs), len(others), len(on["train"].images), len(on["test"].images)) == (1, 3, 5, 3)
+    assert "shortcut" in str([*theirs[0][0].state_dict()]) and "shortcut" not in str(
+        [*others[0][0].state_dict()]
+    )
+    assert on["train"].std.flatten().tolist() == pytest.approx(models.IMAGENET_STD)
+    assert groups[""][1]["train"].std.flatten().tolist() != pytest.approx(models.IMAGENET_STD)
 
 
 def test_pairs_that_are_not_there_are_named_in_one_sentence(tmp_path, monkeypatch):

@@ -51,9 +51,13 @@ def test_frozen_batch_norm_raises_what_the_relaxation_loses_from_the_same_start(
     assert (given["dataset"], given["width"]) == ("digits", 16)
 
 
-def test_from_unequal_starts_rank_four_loses_more_on_digits_in_all_16_cases_and_less_from_equal_ones():
-    each, group = by_pair("equal_digits"), "G_ReLU, closed form, frozen"
-    assert len(each) == 16 and (each["rank 4, random, frozen"] > each[group]).all()
+def test_with_sixteen_epochs_on_digits_rank_four_loses_less_at_layer_3_even_from_unequal_starts():
+    each, group = (
+        by_pair("equal_digits"),
+        "G_ReLU, closed form, frozen",
+    )  # with eight it lost more in all cases
+    assert len(each) == 16 and (each["rank 4, random, frozen"] < each[group]).loc[3].all()
+    assert (each["rank 4, random, frozen"] > each[group]).loc[14].all()
     assert (each["rank 4, closed form, frozen"] < each[group]).loc[[3, 6]].all()
 
 
@@ -85,11 +89,12 @@ def test_at_width_16_rank_one_loses_20_points_more_than_the_group_at_three_layer
 PROTOCOLS = ("paper", "best", "ours")  # endings of columns
 
 
-def test_on_digits_rank_four_loses_less_at_layers_3_and_6_and_rank_one_more_from_6_on_in_each_pair():
+def test_on_digits_rank_four_loses_less_at_layers_3_and_6_and_rank_one_more_at_10_and_14_in_each_pair():
     found = story.record("protocols_digits").set_index("layer")
     for way in PROTOCOLS:
         four, one = (found[f"rank_{r}_{way}"] - found[f"g_relu_{way}"] for r in (4, 1))
-        assert (four.loc[[3, 6]] < 0).all() and (one.loc[[6, 10, 14]] > 0).all()
+        assert (four.loc[[3, 6]] < 0).all() and (one.loc[[10, 14]] > 0).all()
+        assert (one.loc[[3, 6]] > 0).all() == (way != "paper")  # from random starts it depends on the pair
     two = [found[f"rank_2_{way}"] - found[f"g_relu_{way}"] for way in PROTOCOLS]
     assert pd.concat(two).min() < 0 < pd.concat(two).max()
 
@@ -106,7 +111,7 @@ def test_at_width_64_the_group_loses_less_than_rank_four_from_closed_forms_and_m
     assert set(equal_terms.equal()["batch_norm"]) == {"reestimated"}
     last = equal_terms.equal().query("start == 'random' and epoch == 4").groupby("family")["layer"]
     assert last.size()["rank 4"] == 8 and set(last.get_group("G_ReLU")) == {14}  # of nine each
-    assert story.stitched("equal_digits")["epoch"].max() == 8
+    assert story.stitched("equal_digits")["epoch"].max() > 8  # of sixteen
 
 
 def test_with_re_estimated_batch_norm_the_relaxation_is_near_the_printed_value_at_layer_3_only():

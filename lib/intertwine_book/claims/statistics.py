@@ -78,17 +78,17 @@ def trials_needed(values: pd.Series, margin: float) -> str:
         >>> trials_needed(pd.Series([40.0, 70.0, 55.0]), 5.0)
         'about 38 trials would settle it'
         >>> trials_needed(pd.Series([40.0, 70.0, 55.0]), 0.1)
-        'more trials alone would not settle it'
+        'more than 100 trials, or none, would settle it'
     """
     from scipy import special
 
     spread = float(values.std())
     if margin <= 0 or not math.isfinite(spread):
-        return "more trials alone would not settle it"
+        return f"more than {MOST} trials, or none, would settle it"
     counts = np.arange(len(values) + 1, MOST + 1)
     enough = special.stdtrit(counts - 1, 0.975) * spread / np.sqrt(counts) <= margin
     if not enough.any():
-        return "more trials alone would not settle it"
+        return f"more than {MOST} trials, or none, would settle it"
     return f"about {counts[enough.argmax()]} trials would settle it"
 
 

@@ -1,6 +1,6 @@
 """Pairs of networks that others published, and the data as these networks expect them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, pairwise
 
@@ -31,9 +31,6 @@ PUBLISHED = {
     ],
 }
 
-RESNET20 = {"": ("resnet20w1", 1), "_others": ("resnet20", 3)}
-"""What csiszarik2021 is tried on, by the ending of a table's name: its authors' pair, and pairs of others."""
-
 
 def published_pairs(
     name: str, n: int, train: Dataset, test: Dataset
@@ -60,6 +57,22 @@ def published_pairs(
     mean, std = found[0].mean, found[0].std
     pairs = list(pairwise(networks))[::2]
     return pairs, (renormalised(train, mean, std), renormalised(test, mean, std))
+
+
+def resnet20_groups(
+    sets: Sequence[Dataset], at_most: Mapping[str, int]
+) -> dict[str, tuple[Sequence[tuple[nn.Module, nn.Module]], dict[str, Dataset]]]:
+    """ResNet-20 on which csiszarik2021 is tried, by the ending of a table's name, and images for them.
+
+    The authors published one pair; three pairs of others, with shortcuts without weights, have the ending
+    `_others`. Of the sets (CIFAR-10, train and test) at most so many images are taken.
+    """
+    groups = {}
+    for end, name, n in (("", "resnet20w1", 1), ("_others", "resnet20", 3)):
+        pairs, both = published_pairs(name, n, *sets)
+        cut = {part: some[:most] for (part, most), some in zip(at_most.items(), both, strict=True)}
+        groups[end] = pairs, cut
+    return groups
 
 
 def renormalised(dataset: Dataset, mean: Float[Tensor, "c 1 1"], std: Float[Tensor, "c 1 1"]) -> Dataset:

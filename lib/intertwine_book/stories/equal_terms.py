@@ -44,7 +44,7 @@ def penalties() -> Figure:
 
 def facts() -> dict[str, float]:
     """What sentences of chapter 3 say of equal starts at width 64, in points."""
-    each = by_pair()
+    each, digits = by_pair(), by_pair("digits, width 16")["random"]
     wide = each.groupby("layer").mean()
     drawn = wide["random"].rename(columns={"G_ReLU": "relaxed", "rank 4": "four-random"})
     return {
@@ -52,4 +52,5 @@ def facts() -> dict[str, float]:
         **span(**{"single-3": each["random", "G_ReLU"].loc[3]}),
         **{f"{name}-{layer}": float(value) for (layer, name), value in drawn.stack().items()},
         "equal-pairs": equal()["pair"].nunique(),
+        "digits-late": (digits["G_ReLU"] - digits["rank 4"]).loc[[10, 14]].max(),
     }

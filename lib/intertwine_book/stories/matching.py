@@ -179,7 +179,8 @@ def facts() -> dict[str, Any]:
 
 def _maps() -> dict[str, Any]:
     mean, by_pair = kept(), record("experiment_1_by_pair")
-    residual = deep().pivot_table(index="stitch", columns="layer", values="y")["9"]
+    each = deep().query("layer == '9'")
+    residual = each.groupby("stitch")["y"].mean()
     ahead = mean.loc["orthogonal"] - mean.loc["least squares"]
     return {
         "direct": 100 * by_pair["least_squares"].mean(),
@@ -193,6 +194,7 @@ def _maps() -> dict[str, Any]:
         "task-3-loses": 100 - mean.loc["task loss", "3"],
         "direct-3-loses": 100 - mean.loc["least squares", "3"],
         "worst-task": 100 * record("matching").query("stitch == 'task loss'")["relative_accuracy"].min(),
+        **span(**{"direct-9": each.query("stitch == 'least squares'")["y"]}),
         "direct-9": residual["least squares"],
         "task-9": residual["task loss"],
         "direct-9-loses": 100 - residual["least squares"],

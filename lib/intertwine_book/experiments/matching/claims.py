@@ -16,7 +16,7 @@ from intertwine_book.experiments.matching import tables
 from intertwine_book.experiments.matching.directions import error_by_direction, variance_restored
 from intertwine_book.experiments.matching.networks import cuts
 from intertwine_book.experiments.matching.stitches import low_rank_kinds, path_rows, recipe_for, sparse_rows
-from intertwine_book.experiments.published import RESNET20, published_pairs
+from intertwine_book.experiments.published import resnet20_groups
 from intertwine_book.experiments.stitching import stitch_many, stitch_rows
 from intertwine_book.experiments.stitching.stitches import Kinds, Pairs
 from intertwine_book.models import Network
@@ -167,18 +167,13 @@ def _of_residual_networks(
 
 def _residual_networks(
     run: Run, own: Spec, sets: Mapping[str, Any]
-) -> dict[str, tuple[Pairs, Mapping[str, Any]]]:
+) -> Mapping[str, tuple[Pairs, Mapping[str, Any]]]:
     """Pairs of ResNet-20 and their images, by the ending of a table's name: published, or one trained."""
     if run.parameters["networks"] != "published":
         narrow = replace(own, architecture="resnet20", arguments={**own.arguments, "width": 4})
         return {"": (zoo.pairs(narrow, 1, seed=run.seed, device=run.device), sets)}
     cifar10 = [data.load("cifar10", split, device=run.device) for split in ("train", "test")]
-    groups: dict[str, tuple[Pairs, Mapping[str, Any]]] = {}
-    for end, (name, n) in RESNET20.items():
-        pairs, on = published_pairs(name, n, *cifar10)
-        cut = {part: some[: run.parameters[f"{part}_images"]] for part, some in zip(sets, on, strict=True)}
-        groups[end] = pairs, cut
-    return groups
+    return resnet20_groups(cifar10, {part: run.parameters[f"{part}_images"] for part in sets})
 
 
 def _of_own_networks(

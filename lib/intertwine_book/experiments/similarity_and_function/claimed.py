@@ -13,7 +13,7 @@ from intertwine.similarity import MEASURES
 from intertwine.stitching import Junction
 from intertwine_book import data
 from intertwine_book.experiments.matching.networks import cuts
-from intertwine_book.experiments.published import RESNET20, published_pairs
+from intertwine_book.experiments.published import resnet20_groups
 from intertwine_book.experiments.similarity_and_function import indices, sensitivity
 from intertwine_book.models import Network
 from intertwine_book.results import Run
@@ -94,10 +94,8 @@ def _baseline_of_resnet(run: Run, device: torch.device) -> None:
         at = Junction(*couple, layer, **sets, device=device)
         return {"cka": indices.cka_after_training(at, epochs=epochs, lr=lr, seed=seed + pair)}
 
-    for end, (name, n) in RESNET20.items():
-        pairs, both = published_pairs(name, n, *whole)
-        at_most = [run.parameters[f"{part}_images"] for part in PARTS]
-        sets = {part: some[:most] for part, some, most in zip(PARTS, both, at_most, strict=True)}
+    at_most = {part: run.parameters[f"{part}_images"] for part in PARTS}
+    for end, (pairs, sets) in resnet20_groups(whole, at_most).items():
         cases = [
             {"pair": k, "layer": layer, "couple": two, "sets": sets}
             for k, two in enumerate(pairs)
