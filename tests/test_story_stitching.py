@@ -52,10 +52,7 @@ def test_frozen_batch_norm_raises_what_the_relaxation_loses_from_the_same_start(
 
 
 def test_with_sixteen_epochs_on_digits_rank_four_loses_less_at_layer_3_even_from_unequal_starts():
-    each, group = (
-        by_pair("equal_digits"),
-        "G_ReLU, closed form, frozen",
-    )  # with eight it lost more in all cases
+    each, group = by_pair("equal_digits"), "G_ReLU, closed form, frozen"
     assert len(each) == 16 and (each["rank 4, random, frozen"] < each[group]).loc[3].all()
     assert (each["rank 4, random, frozen"] > each[group]).loc[14].all()
     assert (each["rank 4, closed form, frozen"] < each[group]).loc[[3, 6]].all()
