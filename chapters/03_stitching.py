@@ -48,7 +48,9 @@
 # Without a map the back is wrong about two images, after a permutation about one.
 # A permutation *with positive scalings* makes no error.
 # If two trained networks differed only by a symmetry of the weights, such a map would lose nothing between them.
-# In practice it loses accuracy; how much depends on how one searches for it.
+# In networks as wide as the paper's it loses {glue:text}`group-low:.0f` to {glue:text}`group-high:.0f` points
+# by our search, and in print {glue:text}`printed-group-low:.0f` to {glue:text}`printed-group-high:.0f` by another:
+# how much depends on how one searches for it.
 
 # %% tags=["hide-input"]
 from copy import deepcopy
