@@ -49,7 +49,7 @@
 # A permutation *with positive scalings* makes no error.
 # If two trained networks differed only by a symmetry of the weights, such a map would lose nothing between them.
 # In networks as wide as the paper's it loses {glue:text}`group-low:.0f` to {glue:text}`group-high:.0f` points
-# by our search, and in print {glue:text}`printed-group-low:.0f` to {glue:text}`printed-group-high:.0f` by another:
+# by our search, and in print {glue:text}`printed-group-low:.1f` to {glue:text}`printed-group-high:.1f` by another:
 # how much depends on how one searches for it.
 
 # %% tags=["hide-input"]
