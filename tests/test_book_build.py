@@ -426,6 +426,23 @@ def test_run_takes_parameters_and_says_where_the_notebook_is(tiny_book, tmp_path
     }
 
 
+TRANSPORT = """
+# %%
+import ipykernel
+print(ipykernel.get_connection_info(unpack=True)["transport"])
+"""
+
+
+@pytest.mark.slow
+def test_a_kernel_has_sockets_that_no_other_can_take(tiny_book, tmp_path):
+    """Ports are free when they are chosen, and may be gone when the kernel begins."""
+    with tiny_book.chapters["01_first"].open("a") as source:
+        source.write(TRANSPORT)
+    output = tmp_path / "mine.ipynb"
+    assert CliRunner().invoke(cli, ["run", "1", "--output", str(output)]).exit_code == 0
+    assert json.loads(output.read_text())["cells"][-1]["outputs"][0]["text"] == ["ipc\n"]
+
+
 TABLE = """
 # %%
 from intertwine_book import results

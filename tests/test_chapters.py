@@ -177,7 +177,8 @@ def test_a_chapter_runs_without_what_its_page_hides_and_each_cell_again(chapter,
     shown = [cell for cell in node.cells if not tags(cell) & REMOVED and cell.cell_type == "code"]
     new = nbformat.v4.new_code_cell
     node.cells = [new(cell.source, metadata=cell.metadata) for cell in shown for _ in range(2)]
-    places = {"cwd": BOOK.root / "chapters", "kernel_name": "python3"}
+    sockets = execute.sockets(str(tmp_path))
+    places = {"cwd": BOOK.root / "chapters", "kernel_name": "python3", "config": sockets}
     execute_notebook(node, tmp_path / "shown.ipynb", progress_bar=False, **places)
 
 

@@ -15,6 +15,7 @@ import nbformat
 from papermill.engines import NBClientEngine, papermill_engines
 from papermill.exceptions import PapermillExecutionError
 from papermill.execute import execute_notebook
+from traitlets.config import Config
 
 from intertwine import files
 from intertwine_book.build import captions, freshness, layout, parameters
@@ -52,6 +53,15 @@ class _ReportingEngine(NBClientEngine):
 
 
 papermill_engines.register("reporting", _ReportingEngine)
+
+
+def sockets(folder: str) -> Config:
+    """Sockets of a kernel's own, as files in a folder.
+
+    By default it takes ports, which are free when they are chosen and may be taken when it begins; then it
+    ends, as one did where several chapters began at once.
+    """
+    return Config(KernelManager={"transport": "ipc", "connection_file": f"{folder}/kernel.json"})
 
 
 def prepare(source: Path, values: Mapping[str, Any]) -> tuple[nbformat.NotebookNode, dict[str, Any]]:
@@ -160,6 +170,7 @@ def execute(
                 request_save_on_cell_execute=False,  # or it writes the notebook twice a cell
                 report=report,
                 extra_arguments=_KERNEL,
+                config=sockets(folder),
             )
         except PapermillExecutionError as error:
             failed.parent.mkdir(parents=True, exist_ok=True)
