@@ -91,6 +91,8 @@ stitch_epochs: int = 3  # of a stitch; three times as many with an L1 penalty
 ranks: list[int] = [1, 2, 4]  # of restricted stitches
 alphas: list[float] = [0.003, 0.01, 0.03]  # weights of the L1 penalty
 starts: int = 2  # random ones, and as many from least squares; an even number
+longer_layers: list[int] = [1]  # where random starts are trained for longer
+longer_epochs: int = 6  # of these
 widths: list[int] = [2, 4, 8]  # channels of the first convolution
 wide: Literal["myrtle", "resnet20"] = "myrtle"  # whose width varies
 

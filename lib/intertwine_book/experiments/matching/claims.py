@@ -122,6 +122,15 @@ def _of_pairs(
         fractions = [k / 10 for k in range(11)]
         return path_rows(place, full | {"start": start}, seeds=seeds, fractions=fractions, **known)
 
+    longer = {"kind": "full", "start": "random", "recipe": replace(recipe, epochs=asked["longer_epochs"])}
+    early = cuts(pairs[0][1], asked["longer_layers"])
+    cases = [{"pair": k, "layer1": at, "couple": two} for k, two in enumerate(pairs) for at in early]
+
+    @run.table(cases=cases, uses=[*SHARED, "starts", "longer_epochs"])
+    def longer_paths(pair, layer1, couple):
+        place, known = joint(couple, layer1)
+        return path_rows(place, longer, seeds=seeds, fractions=[k / 10 for k in range(11)], **known)
+
     return restricted, paths
 
 
