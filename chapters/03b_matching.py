@@ -91,8 +91,7 @@ stitch_epochs: int = 3  # of a stitch; three times as many with an L1 penalty
 ranks: list[int] = [1, 2, 4]  # of restricted stitches
 alphas: list[float] = [0.003, 0.01, 0.03]  # weights of the L1 penalty
 starts: int = 2  # random ones, and as many from least squares; an even number
-longer_layers: list[int] = [1]  # where random starts are trained for longer
-longer_epochs: int = 6  # of these
+longer_epochs: int = 6  # from random starts at the first three layers
 widths: list[int] = [2, 4, 8]  # channels of the first convolution
 wide: Literal["myrtle", "resnet20"] = "myrtle"  # whose width varies
 
@@ -147,8 +146,7 @@ two_ways_diagram()
 device = devices.pick(device)
 parts = ("train", "test")
 own, own_test = (data.load(dataset, part, device=device) for part in parts)
-usual = zoo.RECIPES["digits" if dataset == "digits" else "fast"]
-rate = 1e-2 if dataset == "digits" else 3e-3
+usual, rate = (zoo.RECIPES["digits"], 1e-2) if dataset == "digits" else (zoo.RECIPES["fast"], 3e-3)
 adam = replace(usual, epochs=epochs, optimizer="adam", lr=rate)
 shape = {"width": width, "in_channels": own.images.shape[1]}
 spec = zoo.Spec("myrtle", own, adam, shape)
