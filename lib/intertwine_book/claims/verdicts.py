@@ -98,7 +98,7 @@ def _judged(claim: Claim, places: Iterable[tuple[str, str | Path]]) -> Verdict:
             continue
         if profile in results.RECORDED:
             check_scale(claim, rows)
-        found, given = judge_rows(claim, rows), provenance["parameters"]
+        found, given = judge_rows(claim, rows), provenance["parameters"] | (claim.given or {})
         decisive = _differences(claim, claim.protocol, given)
         if rank(profile) < rank(claim.minimum):
             decisive = decisive or [f"profile: {profile} instead of {claim.minimum}"]
