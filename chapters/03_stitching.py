@@ -373,8 +373,9 @@ story.penalties()
 # - *With frozen batch norm our relaxation does not reach the printed values*, {glue:text}`printed-group-low:.1f` to
 #   {glue:text}`printed-group-high:.1f` points.
 #   In print the group loses less than rank 4 at layers 6, 10 and 14.
-#   At layer 3 the two printed values are equal, as far as the figure can be read.
-#   Ours had four epochs of Adam on 9,000 images, not twenty of plain SGD on 50,000.
+#   At layer 3 its printed values, 8.3 and 8.6, are equal as far as the figure can be read.
+#   Ours had four epochs of Adam on 10,000 images, of which 1,000 chose the epoch;
+#   the paper's had twenty of plain SGD on 50,000.
 #   With batch norm re-estimated, in {glue:text}`equal-pairs:.0f` other pairs, it loses {glue:text}`single-3-low:.0f` to
 #   {glue:text}`single-3-high:.0f` points at layer 3, around the printed value.
 #   At layers 10 and 14 it loses more than printed in each (below).
@@ -382,7 +383,7 @@ story.penalties()
 #   What explains the rest we do not know.
 # - *In narrow networks the group loses more*: {glue:text}`narrow-low:.0f` to
 #   {glue:text}`narrow-high:.0f` points at width 16, from activations.
-#   These networks were trained for fewer epochs; in {numref}`fig-norms` all have one recipe.
+#   They were trained for fewer epochs than those of width 64; in {numref}`fig-norms` all have one recipe.
 #
 # Without any map the stitched network is near chance.
 #
@@ -393,18 +394,20 @@ story.penalties()
 # It has fewer dimensions, $n$ against $2nr - r^2$ for rank $r$ ({ref}`ex-rank-r`).
 # But it has $n!$ separate pieces, one for each permutation, and a search must choose among them.
 #
-# *Fitted to activations, the best assignment loses far less than a regression of rank 4 at width 64*
-# (fits without a gradient step are called *closed forms*):
+# A *closed form* is a map that is fitted to activations without a gradient step:
+# for rank $r$ a regression, for the group the assignment of {eq}`eq-assignment`.
+# *As closed forms, at width 64, the assignment loses far less than rank 4*:
 # {glue:text}`fitted-group-low:.0f` to {glue:text}`fitted-group-high:.0f` points on average,
 # against {glue:text}`fitted-4-low:.0f` to {glue:text}`fitted-4-high:.0f`,
 # and less at each layer of each of {glue:text}`fitted-pairs:.0f` pairs
 # ({numref}`fig-norms`, batch norm re-estimated).
-# This compares two fits, not yet two families of maps: trained by the task from a random start, rank 4 loses
-# only {glue:text}`rank-4-low:.0f` to {glue:text}`rank-4-high:.0f` points ({numref}`fig-penalties`).
+# This compares two fits, not two families of maps.
+# Trained by the task from a random start, rank 4 loses only
+# {glue:text}`rank-4-low:.0f` to {glue:text}`rank-4-high:.0f` points ({numref}`fig-penalties`, frozen batch norm).
 # A regression serves channels of large variance first, and the assignment counts every channel alike.
 # Unequal variances do not explain it: a regression of rank 4 on channels of equal variance loses
 # {glue:text}`alike-4-low:.0f` to {glue:text}`alike-4-high:.0f` points.
-# Nor does batch norm repair just any permutation: a random one, without scalings, loses
+# New statistics do not repair every permutation: a random one, without scalings, loses
 # {glue:text}`random-again-low:.0f` to {glue:text}`random-again-high:.0f`.
 #
 # At width 16, with the same recipe, rank 4 loses less than the assignment at layer 3, in each of
@@ -434,8 +437,8 @@ story.penalties()
 # On handwritten digits at width 16, with sixteen epochs,
 # rank 4 loses less in each of four pairs: at layers 3 and 6 from either start, and at layers 10 and 14
 # from random starts, there by at most {glue:text}`digits-late:.0f` points.
-# Rank 1, which is not drawn, loses more than the group at layers 10 and 14 from either start, again in each;
-# at layers 3 and 6 it does so from closed forms only.
+# Rank 1, which is not drawn, loses more than the group in each pair: at layers 10 and 14 from either start,
+# at layers 3 and 6 if both start from closed forms.
 
 # %% tags=["remove-input"] figure="fig-protocols"
 equal_terms.penalties()
@@ -444,14 +447,14 @@ equal_terms.penalties()
 # *What would change it.*
 # Another schedule, more images, more than {glue:text}`equal-pairs:.0f` pairs, a bias for the group.
 # More epochs might help rank 4 from random starts, which is best at its last epoch in eight of nine cases.
-# The relaxation is so at layer 14 only.
+# The relaxation is best at its last epoch at layer 14 only.
 # And closed forms are not equally good: before training rank 4 loses far more than the group (above).
 # In Tiny-10 rank 4 keeps twice as much at layer 3 if it starts from the fit ({doc}`03b_matching`).
 #
 # (sec-starred)=
 # **Residual blocks.**
 # {numref}`fig-blocks` has closed forms for {glue:text}`block-pairs:.0f` pairs of ResNet-20 of the paper's width,
-# which others trained on CIFAR-10 and published.
+# which others trained on CIFAR-10 and published; the numbers below have batch norm re-estimated.
 # *At the ends of two blocks (layers 19 and 51) a full map loses {glue:text}`ends-full-low:.0f` to
 # {glue:text}`ends-full-high:.0f` points, a permutation with scalings {glue:text}`ends-group-low:.0f` to
 # {glue:text}`ends-group-high:.0f`.*
@@ -480,7 +483,7 @@ story.residual_blocks()
 # In published ResNet-20, too, frozen statistics cost more on average at the ends of two blocks
 # ({numref}`fig-blocks`).
 # A fit writes less variance than the layer had ({doc}`03b_matching`); new statistics rescale what follows.
-# So fitted maps of the two papers compare only once one knows which was done.
+# So fitted maps of two papers can be compared only if it is known what each did.
 # Full maps that are *trained* with frozen statistics lose little ({numref}`fig-penalties`).
 
 # %% tags=["remove-input"] figure="fig-norms"
@@ -587,7 +590,7 @@ story.small_run(live)
 # In {numref}`fig-penalties-live` stitches have few epochs, and low ranks start at random.
 #
 # Does a low penalty of a full map say that two networks learned the same?
-# No: {doc}`03b_matching` stitches fronts that were never trained, and cut at layer 1 they serve as well.
+# No: {doc}`03b_matching` stitches fronts that were never trained, and cut at layer 1 they serve nearly as well.
 
 # %% tags=["remove-cell"]
 experiments.tables(run, spec, couples, live, planted, recipe=quick, **sets)
@@ -654,7 +657,7 @@ print(f"stitched {stitch(one, two, at='1', train=old).evaluate(new):.1%}")
 #     {numref}`fig-norms`: widths 64, 32 and 16, {glue:text}`fitted-pairs:.0f`,
 #     {glue:text}`fitted-pairs-half:.0f` and {glue:text}`fitted-pairs-narrow:.0f` pairs;
 #     {numref}`fig-protocols`: width 64, {glue:text}`equal-pairs:.0f` pairs, and digits, width 16, 4 pairs
-#   - in narrow networks fitted permutations and full maps lose more
+#   - in narrow networks closed forms of the group and full maps lose more
 # * - training of a stitch
 #   - 20 epochs, plain SGD, 50,000 images, training mode
 #   - 4 epochs of Adam, 9,000 images, batch norm frozen
@@ -669,7 +672,7 @@ print(f"stitched {stitch(one, two, at='1', train=old).evaluate(new):.1%}")
 #   - {numref}`fig-protocols` starts all at random, or all at closed forms
 # * - the group
 #   - Birkhoff's relaxation
-#   - the best permutation with Sinkhorn's gradient in half the epochs, and the relaxation
+#   - the best permutation with Sinkhorn's gradient, two epochs, and the relaxation, four
 #   - start, method and epochs change together; in {numref}`fig-protocols` epochs are equal
 # * - bias
 #   - the text says affine; the authors' runs had none
@@ -681,7 +684,8 @@ print(f"stitched {stitch(one, two, at='1', train=old).evaluate(new):.1%}")
 #   - training lowers penalties
 # * - LeakyReLU
 #   - similar penalties at all slopes up to, and not including, slope 1, where every invertible matrix is a symmetry
-#   - four pairs of width 4 on digits lose {glue:text}`any-slope-low:.0f` to {glue:text}`any-slope-high:.0f` points;
+#   - four pairs of ResNets of width 4 on digits lose
+#     {glue:text}`any-slope-low:.0f` to {glue:text}`any-slope-high:.0f` points;
 #     slope 1 loses less than the mean of the others, in each pair
 #   - width, images and epochs
 # :::
@@ -699,8 +703,8 @@ print(f"stitched {stitch(one, two, at='1', train=old).evaluate(new):.1%}")
 # :class: dropdown
 # The first is 0: by Cauchy–Schwarz the cosine of an active channel with itself is 1, the largest,
 # so $\pi$ is the identity and $s_j = 1$.
-# The second is the price of a wrong element of the right group:
-# between two networks of width 64, with frozen batch norm, it is {glue:text}`shuffled:.0f` points.
+# The second is the price of a wrong element of the right group.
+# Between two *different* networks of width 64, with frozen batch norm, it is {glue:text}`shuffled:.0f` points.
 # ::::
 #
 # :::{exercise}
@@ -815,9 +819,9 @@ mean_curves(curves, "channel", "cosine", "front", panels="layer")
 # - On CIFAR-10, in networks as wide as the paper's, a full map loses at most {glue:text}`full-high:.1f` points
 #   on average.
 #   A permutation with positive scalings loses {glue:text}`group-low:.0f` to {glue:text}`group-high:.0f` by our search
-#   from activations.
-#   With frozen batch norm our short run of the paper's relaxation loses {glue:text}`relaxed-low:.0f` to
-#   {glue:text}`relaxed-high:.0f`, far above the printed values.
+#   from activations, and {glue:text}`relaxed-low:.0f` to {glue:text}`relaxed-high:.0f` by our short run
+#   of the paper's relaxation, far above the printed values.
+#   Batch norm is frozen in all of these.
 # - Fitted to activations alone, at width 64, the best assignment loses far less than a regression of rank 4
 #   ({glue:text}`fitted-pairs:.0f` pairs); at width 16 it loses more at layer 3.
 #   Trained by the task from closed forms, the group loses less than rank 4, too
