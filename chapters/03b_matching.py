@@ -107,7 +107,7 @@ story.matching()
 #   The worst stitch by task loss, at any layer, keeps {glue:text}`worst-task:.0f` %.
 # - *On ResNet-20 the gap is largest at layer 9, in the authors' pair and in three pairs of others:*
 #   least squares keeps {glue:text}`direct-9-low:.0f` to {glue:text}`direct-9-high:.0f` % there,
-#   the task {glue:text}`task-9:.0f` % on average.
+#   a stitch trained by the task {glue:text}`task-9:.0f` % on average.
 #   At layers 1 and 10 there is no gap.
 # - *A worse fit may be a better stitch.*
 #   An orthogonal map cannot fit better than least squares.
@@ -221,7 +221,7 @@ print(f"accuracy {mine:.1%} by hand, {theirs:.1%} by the library")
 # ## Why does the best fit lose accuracy?
 #
 # *One reason: it shrinks what it cannot predict.
-# Restoring the lost variance gains half of the accuracy that training gains, averaged over layers:
+# Before the ReLU, restoring the lost variance gains half of the accuracy that training gains, averaged over layers:
 # a tenth at layer 2, two thirds at layer 5.*
 # A regression predicts the mean of what remains unknown.
 # With $R_j^2$ the share of channel $j$'s variance that least squares explains,
@@ -257,7 +257,7 @@ story.directions()
 story.split()
 
 # %% [markdown]
-# This suggests a closed form without the task: stretch every channel of the fit until it varies as in model 2.
+# This suggests a fit that needs no task: stretch every channel of least squares until it varies as in model 2.
 
 # %%
 stretch = B.std(0) / ((A - a) @ M).std(0)
@@ -294,7 +294,7 @@ story.stretch()
 # that judge it).
 # At layer 6 accuracy varies by at most {glue:text}`varies-6:.1f` % from $t = 0.5$ on.
 #
-# ## Would any front do? [our control]
+# ## Would any front do? (our control)
 #
 # *At layer 1 of Tiny-10, nearly.
 # At deeper layers an untrained front keeps less and less, but more than chance.*
@@ -392,8 +392,8 @@ story.low_rank()
 # $$\tfrac12\lVert AM - B\rVert_F^2 + \alpha\lVert M\rVert_1.$$ (eq-lasso)
 #
 # Coordinate descent minimises it one row of $M$ at a time.
-# With the other rows fixed, the best row has a closed form.
-# It subtracts α from every absolute value, and stops at 0:
+# With the other rows fixed, the best row has a formula:
+# it subtracts α from every absolute value, and stops at 0.
 
 
 # %%
@@ -438,10 +438,10 @@ story.sparsity()
 # and least squares with four orders of the images.
 # At layers 1 to 7 every random start ends lower than all four from least squares.
 # In the paper, accuracies are of the same order in most cases.
-# Read this as at most a tenth of model 2's accuracy below the best stitch.
-# Then {glue:text}`alike:.0f` of our {glue:text}`starts:.0f` random starts pass:
+# We call a start *alike* if it ends at most a tenth of model 2's accuracy below the best stitch of its layer.
+# Then {glue:text}`alike:.0f` of our {glue:text}`starts:.0f` random starts are alike:
 # all at layers 6 to 8, some at layers 1, 3 and 4, none at layers 2 and 5.
-# Of all, {glue:text}`below-fit:.0f` end lower than the fit without any training.
+# Of the {glue:text}`starts:.0f`, {glue:text}`below-fit:.0f` end lower than the fit without any training.
 # We did not train longer, so stuck starts cannot be told from slow ones.
 # Starts from least squares end within {glue:text}`fitted-apart:.1f` % of each other, but they also start at one map.
 #
@@ -450,8 +450,8 @@ story.sparsity()
 # *From layer 6 on no line between random starts has a barrier above {glue:text}`flat:.1f` %* ({numref}`fig-paths`).
 # The paper finds stitches connected on most layers, and not on the first three, for ends of 80 % or more.
 # At these three layers we have {glue:text}`early:.0f` lines.
-# Of them {glue:text}`early-good:.0f` have such ends, half of these at layer 3,
-# and {glue:text}`early-walls:.0f` have a barrier above 5 %, none of them at layer 3.
+# Of these lines {glue:text}`early-good:.0f` have such ends, half of them at layer 3.
+# Of these {glue:text}`early-good:.0f`, {glue:text}`early-walls:.0f` have a barrier above 5 %, none at layer 3.
 
 # %% tags=["remove-input"] figure="fig-paths"
 lines.between()
@@ -549,8 +549,8 @@ for how in ({}, {"recipe": STITCH_RECIPES["digits"]}):
 #   - what it may change
 # * - networks
 #   - ten pairs of Tiny-10, of ResNet-20 of several widths, and of Inception V1
-#   - five pairs of the published Tiny-10; one of the published ResNet-20 of width 1, and three of the same width
-#     that others published, with shortcuts without weights; no Inception, whose weights and images are not free
+#   - five pairs of the published Tiny-10; of ResNet-20 of width 16 one published pair, and three that others
+#     published, with shortcuts without weights; no Inception, whose weights and images are not free
 #   - intervals; Experiment 2
 # * - training of a stitch
 #   - 30 epochs, 50,000 images, augmented
@@ -583,7 +583,8 @@ for how in ({}, {"recipe": STITCH_RECIPES["digits"]}):
 # Small Myrtle CNNs on digits agree: by task loss width 8 keeps more than width 2 at each of four layers of two pairs.
 # The paper found no networks that could not be matched.
 # We tried Myrtle CNNs cut after the ReLU, one pair of each kind at width 16 on CIFAR-10, two at width 8 on digits.
-# They were trained by SGD, without batch norm, or on images of which none is shared, or the front knows five classes.
+# The kinds: trained by SGD; without batch norm; trained on images that the two do not share;
+# a front that knows five classes only.
 # No pair loses more than 10 % at any layer by task loss.
 #
 # ## Exercises
@@ -720,7 +721,8 @@ dots(pd.DataFrame(found), "images", "accuracy", "judged on", **words)
 # - Rank 16 costs little ({glue:text}`sixteen-low:.0f` to {glue:text}`sixteen-high:.0f` % kept),
 #   if a stitch is trained by the task from the direct map.
 #   At rank 4 it keeps {glue:text}`four-low:.0f` to {glue:text}`four-high:.0f` % at layer 3;
-#   with more than 80 % zeros a trained stitch keeps {glue:text}`few-low:.0f` to {glue:text}`few-high:.0f` %.
+#   with more than 80 % zeros a trained stitch keeps {glue:text}`few-low:.0f` to {glue:text}`few-high:.0f` %
+#   at layers 3 and 6.
 #   Both keep more than the direct map (the lasso was not refitted).
 # - In our short training random starts end lower than starts from least squares at layers 1 to 7, in each pair.
 #
