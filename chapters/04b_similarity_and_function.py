@@ -162,16 +162,17 @@ print(f"CKA between two networks: {theirs:.2f}")
 # ## How can an index and a function disagree?
 #
 # *CKA weighs every direction by the square of its variance, and the task reads directions by its weights.*
-# Take three directions of equal variance, of which the task reads one.
-# Stretch a direction that the task ignores by a factor $s$.
-# With $d$ directions of equal variance, of which this one is stretched,
+# Take $d$ directions of equal variance, of which the task reads one.
+# Stretch one that the task ignores by a factor $s$.
+# Before and after,
 #
 # $$\mathrm{CKA} = \frac{s^2 + d - 1}{\sqrt{d\,(s^4 + d - 1)}},$$ (eq-inflated)
 #
 # which falls to $1/\sqrt d$ as $s$ grows, and the answers stay what they were.
 # Now stretch this direction in *both* sets.
 # It dominates both tables, so CKA is near 1.
-# Shuffling the other directions then hardly changes CKA ({numref}`fig-inflated`).
+# Shuffling the other directions then hardly changes CKA ({numref}`fig-inflated`);
+# shuffling all without the stretch takes it to about 0.
 
 # %%
 n, s = 400, 8.0
@@ -211,9 +212,9 @@ story.along()
 # up to the change of images {cite}`csiszarik2021`.
 # Why moving away helps the task is open.
 # Before a ReLU a part of the gain is variance that least squares loses and training restores ({doc}`03b_matching`).
-# After the ReLU of layer 3, where the stitches of this page stand, restoring that variance gains nothing on average.
+# After the ReLU of layer 3, where the stitches of this page stand, restoring that variance does not help on average.
 #
-# :::{admonition} Erratum: Csiszárik et al. 2021, Definition 6.1 and figure 4
+# :::{admonition} Remark: Csiszárik et al. 2021, Definition 6.1 and figure 4
 # :class: warning
 # The paper's $R^2_{LR}(A, B)$ is the share of $B$ that the *best* linear map of $A$ explains.
 # The paper reports that $R^2_{LR}$ between the activations of model 2 and the transformed ones falls along the
@@ -258,17 +259,18 @@ print(f"library CKA {end['cka']:.2f}, {end['accuracy']:.1f} %")
 # {numref}`fig-pressed` has the recorded runs, with a control that is trained alike at $\lambda = 0$:
 # what the control loses is due to training, not to CKA.
 # After three epochs CKA is {glue:text}`early-cka:.2f`, and no cost is seen: {glue:text}`early-cost` points.
-# *What would change it:* more images, augmentation, another λ or layer; we tried one of each.
+# *What would change it:* more images, augmentation, another λ or layer.
+# We tried one λ, one layer and 5,000 images without augmentation.
 # The paper reports an essentially unchanged accuracy below 0.7 for a ResNet-20 of three times the width.
 # A wider layer may have more directions that the back ignores, so our result does not refute the paper's.
-# On handwritten digits it is lowered to {glue:text}`live-cka:.2f` ({numref}`fig-live-function`).
+# In the small run of this page CKA ends at {glue:text}`live-cka:.2f` ({numref}`fig-live-function`).
 
 # %% tags=["remove-input"] figure="fig-pressed"
 story.pressed()
 
 # %% [markdown]
 # (sec-orthogonal)=
-# ## Which changes does CKA not see? [their section 6.4]
+# ## Which changes does CKA not see? (Section 6.4)
 #
 # *Among others, all orthogonal matrices on the channels; each random one that we drew ruins its network.*
 # An index with a group of invariances says 1 for a whole orbit of representations.
@@ -322,7 +324,7 @@ bars_slider(along_t, "t", label="turn by t =", name="turn-cka")
 # two networks that differ by their seed should be most similar at the same layer.
 # We count how often the same layer wins, over layers, the 15 pairs of six Tiny-10 networks and both directions;
 # by chance it would be one in eight.
-# Maps of two layers differ in size, so features are averaged over space here.
+# Feature maps of two layers differ in size, so activations are averaged over space here.
 #
 # Why does CCA fail?
 # Its value is the *mean* of the canonical correlations, over as many directions as the narrower layer has
@@ -360,15 +362,15 @@ story.specificity()
 # For Procrustes the narrower layer gets channels of zeros, which lowers the similarity of layers of unequal
 # widths.
 #
-# **A loss.**
+# **A loss of accuracy.**
 # *At layer 3 a linear probe loses {glue:text}`probe:.0f` of its {glue:text}`probe-whole:.0f` points before any of
 # five measures notices, on average over six networks.*
 # Take principal components away from layer 3, the smallest first.
 # At some point a linear probe, a classifier fitted to the rest, loses accuracy.
 # Compare the rest with the whole layer.
-# A measure is *sensitive* if this dissimilarity is larger than its *bar*,
+# A measure is *sensitive* if this dissimilarity is larger than its *threshold*,
 # the dissimilarity of the same layer of two networks with different seeds.
-# With three quarters of the components removed no measure is above its bar ({numref}`fig-sensitivity`).
+# With three quarters of the components removed no measure is above its threshold ({numref}`fig-sensitivity`).
 # Orthogonal Procrustes passes it somewhere between 75 and 90 %, $G_{\mathrm{ReLU}}$-CKA between 90 and 95 %.
 # CKA and $G_{\mathrm{ReLU}}$-Procrustes do not pass it on average, even at 95 %.
 # CCA never moves: a layer and a part of it have all canonical correlations equal to 1.
@@ -423,8 +425,9 @@ claimed.write(run, joined, junction, (train, test), draw, **curves)
 #
 # Take any two networks with a layer of feature maps, and any differentiable index as a penalty.
 # Here a strong penalty lowers CKA while the stitch learns the task, beside a control without it.
-# Both start at the identity, which does not match the channels of two networks and so gives a low accuracy;
-# CKA starts near 1, so its penalty is positive and lowers it:
+# Both start at the identity.
+# It does not match the channels of two networks, so accuracy is low.
+# CKA of the stitched activations with those of the second network starts near 1, and the penalty lowers it:
 
 # %%
 import torch
@@ -482,14 +485,14 @@ for weight in (20.0, 0.0):
 #   - intervals
 # * - training of a stitch
 #   - 30 epochs, 50,000 images, augmented
-#   - 5 to 12 epochs, 5,000 images, not augmented (ResNet-20: 2 epochs)
+#   - 10 epochs, 12 with the penalty, 2 for ResNet-20; 5,000 images, not augmented
 #   - how far CKA moves
 # * - place of the cut
 #   - "Layer 3", perhaps before the ReLU
 #   - after the ReLU
 #   - values of all indices
 # * - samples of $R^2$, CCA and SVCCA
-#   - flattened maps, which need more images than features
+#   - flattened feature maps, which need more images than features
 #   - every position is a sample
 #   - the values, not what they ignore
 # * - strength of the penalty
@@ -602,7 +605,7 @@ single_curves(found, "power", "share", "way", **words)
 # In {numref}`fig-ex-inflate` a factor of 10 brings CKA to {glue:text}`ten-cka:.2f` at
 # {glue:text}`ten-accuracy:.0f` % accuracy, and a factor of 100 to {glue:text}`hundred-cka:.2f` at
 # {glue:text}`hundred-accuracy:.0f` %.
-# A stitch that was trained to lower CKA between the same networks keeps {glue:text}`live-pressed:.1f` % at CKA
+# Stitches of a network with itself that were trained to lower CKA keep {glue:text}`live-pressed:.1f` % at CKA
 # {glue:text}`live-cka:.2f` ({numref}`fig-live-function`): compare the two before you look for better directions
 # than one channel.
 #

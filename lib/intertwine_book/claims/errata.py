@@ -29,11 +29,12 @@ def _entry(claim: Claim, verdict: Verdict) -> str:
     assert claim.erratum
     where = [f"chapter {chapter_link(claim)}"] if claim.link else []
     where += [link] if (link := csv_link(claim, verdict, "its table")) else []
+    told, links = found_in_words(claim, verdict), f" ({', '.join(where)})" if where else ""
+    tested = [f"*Tested:* {claim.statement}", f"*Found:* {told}{links}"]
     lines = [
         claim.erratum.context,
         f"“{claim.erratum.quote}”",
-        f"*Tested:* {claim.statement}",
-        f"*Found:* {found_in_words(claim, verdict)}" + (f" ({', '.join(where)})" if where else ""),
+        *([f"*Not tested:* {told}{links}"] if claim.not_judged else tested),
         f"*Right:* {claim.erratum.right}",
     ]
     details = "\n".join(f": {' '.join(line.split())}\n" for line in lines)

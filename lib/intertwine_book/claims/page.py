@@ -127,9 +127,9 @@ def _parts(judged: Judgements) -> str:
 
 _SAID = {  # of one statement, of several
     "agrees": ("holds", "hold"),
-    "there": ("holds in our setting", "hold in our setting"),
+    "there": ("holds in another setting", "hold in another setting"),
     "disagrees": ("does not", "do not"),
-    "another setting": ("does not in our setting", "do not in our setting"),
+    "another setting": ("does not in another setting", "do not in another setting"),
     "undecided": ("is undecided", "are undecided"),
     "no verdict": ("has no verdict", "have no verdict"),
 }
