@@ -76,7 +76,7 @@ class Claim:
     #: further parameters of the paper's run: a difference is shown, and does not make it another setting, as
     #: of networks that another recipe trains to the printed accuracy
     recipe: dict[str, Any] | None = None
-    given: dict[str, Any] | None = None  #: what the run had of both, where its own parameters do not say it
+    given: dict[str, Any] | None = None  #: what the recorded run had of both, where its parameters do not say
     #: a label in the chapter: of a section (`sec-…`), figure (`fig-…`), equation (`eq-…`), or theorem
     link: str | None = None
     reason: str | None = None  #: why there may be no measurement yet

@@ -96,9 +96,10 @@ def _judged(claim: Claim, places: Iterable[tuple[str, str | Path]]) -> Verdict:
             none = f"No row of {claim.table} at {profile} has {claim.where or 'anything in it'}."
             reasons.append(claim.reason or none)
             continue
+        found, given = judge_rows(claim, rows), provenance["parameters"]
         if profile in results.RECORDED:
             check_scale(claim, rows)
-        found, given = judge_rows(claim, rows), provenance["parameters"] | (claim.given or {})
+            given = given | (claim.given or {})
         decisive = _differences(claim, claim.protocol, given)
         if rank(profile) < rank(claim.minimum):
             decisive = decisive or [f"profile: {profile} instead of {claim.minimum}"]

@@ -9,7 +9,7 @@ import pandas as pd
 import torch
 
 from intertwine.data import Dataset
-from intertwine.stitching import Junction, StitchRecipe, barriers, stitch_at
+from intertwine.stitching import Junction, StitchRecipe, stitch_at
 from intertwine.training import MultiStep, evaluate
 from intertwine_book import data, zoo
 from intertwine_book.experiments.matching import tables
@@ -47,15 +47,12 @@ def write(
         pairs, recipe, sets (train and test), options: what is stitched, and how, in the table `matching`.
         own, own_test: of the networks that are trained here.
     """
-    restricted, paths = _of_pairs(run, pairs, recipe, sets, options)
+    restricted, paths, longer = _of_pairs(run, pairs, recipe, sets, options)
     _closed_forms(run, pairs, sets, options)
     _of_residual_networks(run, recipe, own, sets, options)
     grown, robust = _of_own_networks(run, own, own_test, options)
     of = {name: run.parameters[name] for name in ("dataset", "wide")}
-    ways, starts = tables.ways(matching), tables.starts(paths)
-    walls = barriers(paths, ["pair", "layer1", "start", "path"], "relative_accuracy")
-    walls["kept"], walls["tolerated"] = walls["worse"] >= 0.8, 0.05
-    walls["points"] = 100 * walls["barrier"].where(walls["kept"])
+    ways, starts, longest = tables.ways(matching), tables.starts(paths), tables.longest(paths, longer)
     spread = starts.groupby(["pair", "layer1"], sort=False)[["random", "least_squares"]].std()
     run.write(
         experiment_1=ways.assign(orthogonal_deficit=ways["least_squares"] - ways["orthogonal"]),
@@ -64,7 +61,9 @@ def write(
         experiment_2_ends=tables.widths(grown, run.parameters["few"]).assign(**of),
         experiment_5=starts,
         experiment_5_spread=spread.reset_index(),
-        experiment_6=walls,
+        experiment_5_longer=tables.starts(longest),
+        experiment_6=tables.walls(paths),
+        experiment_6_longer=tables.walls(longest),
         experiment_7=tables.sparse(restricted).assign(tolerated=0.2),
         low_rank=tables.low_rank(restricted),
         further=tables.ways(robust).merge(robust[["pair", "networks"]].drop_duplicates()).assign(**of),
@@ -74,8 +73,8 @@ def write(
 
 def _of_pairs(
     run: Run, pairs: Pairs, recipe: StitchRecipe, sets: Mapping[str, Any], options: Mapping[str, Any]
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Stitches of low rank and sparse ones, and lines between stitches; errors and trainings besides."""
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Stitches of low rank and sparse ones, and lines between stitches, of short and of longer training."""
     asked, seed, alone = run.parameters, run.seed, cache(_accuracy)
 
     @lru_cache(maxsize=1)  # all kinds at a place share the values of its layers
@@ -122,7 +121,7 @@ def _of_pairs(
         fractions = [k / 10 for k in range(11)]
         return path_rows(place, full | {"start": start}, seeds=seeds, fractions=fractions, **known)
 
-    longer = {"kind": "full", "start": "random", "recipe": replace(recipe, epochs=asked["longer_epochs"])}
+    longer = full | {"start": "random", "recipe": replace(recipe, epochs=asked["longer_epochs"])}
     early = places[:3]  # where some starts stay low
     cases = [{"pair": k, "layer1": at, "couple": two} for k, two in enumerate(pairs) for at in early]
 
@@ -131,7 +130,7 @@ def _of_pairs(
         place, known = joint(couple, layer1)
         return path_rows(place, longer, seeds=seeds, fractions=[k / 10 for k in range(11)], **known)
 
-    return restricted, paths
+    return restricted, paths, longer_paths
 
 
 def _closed_forms(run: Run, pairs: Pairs, sets: Mapping[str, Any], options: Mapping[str, Any]) -> None:

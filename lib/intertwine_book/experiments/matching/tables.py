@@ -6,6 +6,7 @@ import pandas as pd
 import torch
 
 from intertwine.alignment import Statistics, lasso
+from intertwine.stitching import barriers
 
 PLACE = ["pair", "layer1"]
 
@@ -130,6 +131,34 @@ def starts(paths: pd.DataFrame) -> pd.DataFrame:
     best = found.groupby(PLACE)[["random", "least_squares"]].transform("max").max(axis=1)
     behind = best - found["random"]
     return found.assign(behind_best=behind, same_order=(behind <= 0.1).astype(float))
+
+
+def longest(paths: pd.DataFrame, longer: pd.DataFrame) -> pd.DataFrame:
+    """`path_rows`, where random starts that were trained for longer replace those of the same layers.
+
+    Example:
+        >>> short = pd.DataFrame({"start": ["random", "least squares"], "layer1": "1", "loss": [5.0, 1.0]})
+        >>> longest(short, pd.DataFrame({"layer1": ["1"], "loss": [2.0]}))["loss"].tolist()
+        [1.0, 2.0]
+    """
+    replaced = (paths["start"] == "random") & paths["layer1"].isin(longer["layer1"])
+    return pd.concat([paths[~replaced], longer.assign(start="random")], ignore_index=True)
+
+
+def walls(paths: pd.DataFrame) -> pd.DataFrame:
+    """Barriers of `path_rows`, one row a path, and which paths have ends of 80 % or more.
+
+    Example:
+        >>> path = {"pair": 0, "layer1": "1", "start": "random", "path": 0, "fraction": [0.0, 0.5, 1.0]}
+        >>> walls(pd.DataFrame(path | {"relative_accuracy": [0.9, 0.8, 1.0]}))["points"].round(1).tolist()
+        [15.0]
+
+    Columns kept; tolerated, the barrier up to which stitches count as connected; and points, the barrier in
+    percent where the path is kept.
+    """
+    found = barriers(paths, ["pair", "layer1", "start", "path"], "relative_accuracy")
+    kept = found["worse"] >= 0.8
+    return found.assign(kept=kept, tolerated=0.05, points=100 * found["barrier"].where(kept))
 
 
 def widths(stitches: pd.DataFrame, few: int) -> pd.DataFrame:
