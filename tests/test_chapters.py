@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -27,6 +28,7 @@ CHAPTERS = pytest.mark.parametrize("chapter", BOOK.chapters)
 LABELS = (r'figure="(fig-[\w-]+)"', r"^# :label: ([\w-]+)", r"^# \(([\w-]+)\)=", r"\$\$ \(([\w-]+)\)")
 
 
+@cache
 def cells(chapter: str, kind: str) -> list:
     node = jupytext.read(BOOK.chapters[chapter])
     captions.add(node, layout.captions(BOOK.chapters[chapter]))

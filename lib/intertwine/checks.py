@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 
 import torch
 from torch import Tensor, nn
-
-from intertwine.features import check_tensor
+from torch.utils.data import DataLoader
 
 
 def check_finite(weights: nn.Module | Iterable[tuple[str, Tensor]], which: str = "model") -> None:
@@ -61,3 +60,34 @@ def check_images(images: Tensor, labels: Tensor) -> None:
             f"Expected images of finite numbers, was given NaN or infinity in {bad} of {len(images)}: leave "
             f"these images out."
         )
+
+
+def check_tensor(given: object, name: str = "") -> None:
+    """Raise TypeError, in one sentence with the argument's name, unless this is a tensor."""
+    if isinstance(given, Tensor):
+        return
+    hint = "use torch.as_tensor"
+    if isinstance(given, Mapping):
+        key = next(iter(given), "input_ids")
+        hint = f"use one of its tensors, such as [{key!r}], and wrap a model that takes several"
+    elif hasattr(given, "images"):
+        hint = "use its .images or .labels"
+    elif isinstance(given, Iterator | DataLoader):
+        hint = "use torch.cat to join its batches"
+    raise TypeError(f"Expected a tensor{name and f' as {name}'}, was given {type(given).__name__}: {hint}.")
+
+
+def not_taken(images: Tensor, error: Exception) -> ValueError:
+    """The sentence for images on which a model's forward raised an error.
+
+    Example:
+        >>> print(not_taken(torch.ones(2, 8, 8, 3), RuntimeError("wrong channels")))
+        Expected images that the network takes, was given shape (2, 8, 8, 3): wrong channels; use \
+images.permute(0, 3, 1, 2) if channels are last.
+    """
+    last = images.ndim == 4 and images.shape[3] in (1, 3, 4) and images.shape[1] not in (1, 3, 4)
+    hint = "; use images.permute(0, 3, 1, 2) if channels are last" if last else ""
+    return ValueError(
+        f"Expected images that the network takes, was given shape {tuple(images.shape)}: "
+        f"{str(error).splitlines()[0].rstrip('.')}{hint}."
+    )

@@ -1,6 +1,6 @@
 """Activations of named layers: recorded while a model runs, streamed over batches of inputs, or whole."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from difflib import get_close_matches
 from functools import partial
@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.utils.data import DataLoader
 
 from intertwine import devices
+from intertwine.checks import check_tensor, not_taken
 
 CHANNELS_FIRST = nn.Conv1d, nn.Conv2d, nn.ConvTranspose1d, nn.BatchNorm1d, nn.InstanceNorm1d, nn.GroupNorm
 CHANNELS_LAST = nn.Linear, nn.LayerNorm, nn.RMSNorm, nn.Embedding, nn.MultiheadAttention, nn.RNNBase
@@ -220,37 +220,6 @@ def lookup(model: nn.Module, layers: Sequence[str], which: str = "") -> dict[str
             owner = f"{which}, a {kind}" if which else f"the {kind}"
             raise ValueError(f"Expected a layer of {owner}, was given {name!r}: the nearest are {near}.")
     return {name: known[name] for name in layers}
-
-
-def check_tensor(given: object, name: str = "") -> None:
-    """Raise TypeError, in one sentence with the argument's name, unless this is a tensor."""
-    if isinstance(given, Tensor):
-        return
-    hint = "use torch.as_tensor"
-    if isinstance(given, Mapping):
-        key = next(iter(given), "input_ids")
-        hint = f"use one of its tensors, such as [{key!r}], and wrap a model that takes several"
-    elif hasattr(given, "images"):
-        hint = "use its .images or .labels"
-    elif isinstance(given, Iterator | DataLoader):
-        hint = "use torch.cat to join its batches"
-    raise TypeError(f"Expected a tensor{name and f' as {name}'}, was given {type(given).__name__}: {hint}.")
-
-
-def not_taken(images: Tensor, error: Exception) -> ValueError:
-    """The sentence for images on which a model's forward raised an error.
-
-    Example:
-        >>> print(not_taken(torch.ones(2, 8, 8, 3), RuntimeError("wrong channels")))
-        Expected images that the network takes, was given shape (2, 8, 8, 3): wrong channels; use \
-images.permute(0, 3, 1, 2) if channels are last.
-    """
-    last = images.ndim == 4 and images.shape[3] in (1, 3, 4) and images.shape[1] not in (1, 3, 4)
-    hint = "; use images.permute(0, 3, 1, 2) if channels are last" if last else ""
-    return ValueError(
-        f"Expected images that the network takes, was given shape {tuple(images.shape)}: "
-        f"{str(error).splitlines()[0].rstrip('.')}{hint}."
-    )
 
 
 def _run(model: nn.Module, layers: Sequence[str], images: Tensor) -> dict[str, Tensor]:

@@ -11,7 +11,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from intertwine.alignment.self_product import self_product
-from intertwine.features import channel_axis, check_tensor, rows
+from intertwine.checks import check_tensor
+from intertwine.features import channel_axis, rows
 
 ROWS = 2**14  # at a time: in float64 they stay in a CPU's cache, which is twice as fast
 CONSTANT = 1e-12  # a channel is constant if it deviates by less than this share of its mean

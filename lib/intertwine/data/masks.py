@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from intertwine.features import check_tensor
+from intertwine.checks import check_tensor
 
 
 @dataclass(frozen=True, eq=False)

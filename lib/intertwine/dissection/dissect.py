@@ -8,12 +8,12 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from intertwine.checks import check_tensor
 from intertwine.data import Masks
 from intertwine.dissection.levels import pixel_levels, top_quantile
 from intertwine.dissection.rotation import ORTHOGONAL_TOLERANCE, off_orthogonal
 from intertwine.dissection.selection import selected
 from intertwine.dissection.upsampling import stretched
-from intertwine.features import check_tensor
 
 Units = Float[Tensor, "n units h w"] | Callable[[], Iterable[Float[Tensor, "_ units h w"]]]
 IMAGES = 50  # at a time, at most

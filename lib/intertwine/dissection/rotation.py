@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from intertwine.features import check_tensor
+from intertwine.checks import check_tensor
 from intertwine.groups import Orthogonal
 
 ORTHOGONAL_TOLERANCE = 1e-5  # of QQᵀ = I, so that float32 rotations pass

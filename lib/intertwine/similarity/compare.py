@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn.functional import interpolate
 
 from intertwine.alignment import Statistics
-from intertwine.features import check_tensor
+from intertwine.checks import check_tensor
 from intertwine.similarity.blocks import Blocks
 from intertwine.similarity.inputs import Spatial
 from intertwine.similarity.layer_hsic import all_samples, minibatches, ratios

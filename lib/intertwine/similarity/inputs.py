@@ -8,7 +8,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from intertwine.alignment.channel_statistics import CONSTANT
-from intertwine.features import channel_axis, check_tensor
+from intertwine.checks import check_tensor
+from intertwine.features import channel_axis
 from intertwine.features import rows as rows_of
 
 Spatial = Literal["samples", "features", "sum", "mean"]

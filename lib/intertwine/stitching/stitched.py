@@ -1,7 +1,7 @@
 """Stitched networks: the front of one, a map, the back of the other (csiszarik2021 Def. 3.1)."""
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -18,7 +18,7 @@ from intertwine.stitching.split import Untraceable, split
 from intertwine.stitching.stitch_recipes import STILL, StitchRecipe
 from intertwine.training import evaluate
 from intertwine.training.outputs import Inputs as Values
-from intertwine.training.outputs import outputs
+from intertwine.training.outputs import as_tuple, as_values, outputs
 
 SHORTCUTS = ("refuse", "stitched", "passed on")
 Layers = str | tuple[str, str]
@@ -176,17 +176,6 @@ def check_fit(
             f"Expected a stitch from {widths[0]} channels to {widths[1]}, was given one that does not fit: "
             f"{str(error).splitlines()[0]}."
         ) from error
-
-
-def as_tuple(values: Values) -> tuple[Tensor, ...]:
-    """One value is a tuple of one."""
-    return values if isinstance(values, tuple) else (values,)
-
-
-def as_values(values: Iterable[Tensor]) -> Values:
-    """The inverse of `as_tuple`."""
-    first, *others = values
-    return (first, *others) if others else first
 
 
 def run_part(part: nn.Module, values: Values, dtype: torch.dtype = torch.float32) -> Any:

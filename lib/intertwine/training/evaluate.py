@@ -4,8 +4,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from intertwine.checks import check_finite, check_images
-from intertwine.features import not_taken
+from intertwine.checks import check_finite, check_images, not_taken
 from intertwine.training.outputs import all_outputs, outputs
 
 

@@ -1,6 +1,6 @@
 """The outputs of a network in evaluation mode, and those of a part of it that is not trained."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
@@ -28,7 +28,7 @@ def outputs(
 
     A tuple of tensors is one argument of the network.
     """
-    parts = inputs if isinstance(inputs, tuple) else (inputs,)
+    parts = as_tuple(inputs)
     device = devices.like(network, parts[0]).device
     own = devices.input_dtype(network, dtype, default=None)
     for batch in zip(*(part.split(batch_size) for part in parts), strict=True):
@@ -59,8 +59,7 @@ def front_values(
         torch.Size([5, 2])
     """
     (first,) = outputs(front, images[:1], dtype=dtype)
-    several = isinstance(first, tuple)
-    parts = first if several else (first,)
+    parts = as_tuple(first)
     if len(images) * sum(x.numel() * x.element_size() for x in parts) > limit:
         return None
     # memory is taken once, in the order in which `Batches` gathers
@@ -68,6 +67,17 @@ def front_values(
     stored = tuple(x.to(memory_format=torch.channels_last) if x.ndim == 4 else x for x in stored)
     batches = outputs(front, images, batch_size=batch_size, dtype=dtype)
     for places, values in zip(zip(*(x.split(batch_size) for x in stored), strict=True), batches, strict=True):
-        for place, value in zip(places, values if several else (values,), strict=True):
+        for place, value in zip(places, as_tuple(values), strict=True):
             place.copy_(value)
-    return stored if several else stored[0]
+    return as_values(stored)
+
+
+def as_tuple(values: Inputs) -> tuple[Tensor, ...]:
+    """One value is a tuple of one."""
+    return values if isinstance(values, tuple) else (values,)
+
+
+def as_values(values: Iterable[Tensor]) -> Inputs:
+    """The inverse of `as_tuple`."""
+    first, *others = values
+    return (first, *others) if others else first

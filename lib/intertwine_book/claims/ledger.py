@@ -119,7 +119,7 @@ def load(path: str | Path) -> list[Claim]:
     """
     import yaml  # belongs to the extra `book`
 
-    papers = yaml.safe_load(Path(path).read_text())
+    papers = yaml.load(Path(path).read_text(), Loader=yaml.CSafeLoader)  # seven times as fast as in Python
     if not isinstance(papers, dict):
         raise ValueError(f"Ledger {path}: expected papers, each with a list of claims, was given {papers!r}.")
     words = papers.pop("words", {})

@@ -21,7 +21,8 @@ def barriers() -> pd.DataFrame:
 
 def between() -> Figure:
     """Lines between two stitches of one pair, from either start, by layer."""
-    curves = record("paths").assign(
+    longer = record("longer_paths").assign(start="random, longer training")
+    curves = pd.concat([record("paths"), longer]).assign(
         y=lambda path: 100 * path["relative_accuracy"],
         line=lambda path: path["pair"].astype(str) + ", " + path["path"].astype(str),
     )
@@ -35,6 +36,10 @@ def facts() -> dict[str, Any]:
     fitted = ends.groupby(["pair", "layer1"])["least_squares"]
     early, later = walls.loc[["bn1", "bn2", "bn3"]], walls.loc[["bn6", "bn7", "bn8"]]
     good = early[early["kept"]]
+    first = "layer1 in ['bn1', 'bn2', 'bn3']"  # where starts were trained for longer
+    longer, lasting = record("experiment_5_longer").query(first), record("experiment_6_longer").query(first)
+    before = ends[ends["pair"].isin(longer["pair"]) & ends["layer1"].isin(longer["layer1"])]
+    lasting = lasting.query("start == 'random' and kept")
     fit = record("matching").query("stitch == 'least squares'").set_index(["pair", "layer1"])
     behind = ends.join(fit["relative_accuracy"], on=["pair", "layer1"])
     return {
@@ -44,5 +49,12 @@ def facts() -> dict[str, Any]:
         "below-fit": (behind["random"] < behind["relative_accuracy"]).sum(),
         "fitted-apart": 0.1 * ceil(1000 * (fitted.max() - fitted.min()).max()),  # an upper bound
         "flat": later["barrier"].max(),
+        "longer-pairs": longer["pair"].nunique(),
+        "longer-starts": len(longer),
+        "longer-alike": (longer["same_order"] == 1).sum(),
+        "shorter-alike": (before["same_order"] == 1).sum(),
+        "longer-lowest": 100 * longer["random"].min(),
+        "longer-lines": len(lasting),
+        "longer-walls": (lasting["points"] > 5).sum(),
         **{"early": len(early), "early-good": len(good), "early-walls": (good["barrier"] > 5).sum()},
     }

@@ -55,11 +55,6 @@ class Inference(Ties):
     def shape(self, x: Ref) -> tuple[int, ...]:
         return self.run.shapes[x.index]
 
-    @property
-    def norms(self) -> list[Edge]:
-        """Batch norms, whose gain corrects for ε."""
-        return [edge for edge in self.edges if edge.variance is not None]
-
     def of(self, x: Ref, *, free: bool = False) -> Label:
         """The axes of a value; those of a parameter (or `free`) may move in every way when first used."""
         if x.index in self.stacks:

@@ -60,7 +60,8 @@ def solve(state: Inference) -> Solution:
         for edge in bad:
             _join(state, edge)
         edges = [edge for edge in edges if edge not in bad]
-    return Solution(spaces, labels, edges, _frozen(state), _stays(state), state.norms)
+    norms = [edge for edge in state.edges if edge.variance is not None]
+    return Solution(spaces, labels, edges, _frozen(state), _stays(state), norms)
 
 
 def _follows(edge: Edge, found: dict[int, HiddenSpace]) -> bool:

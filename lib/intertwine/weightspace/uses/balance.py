@@ -62,7 +62,7 @@ def balance(space: WeightSpace, model: nn.Module, *, steps: int = 500) -> Moved:
     Raises:
         ValueError: with batch norm, which leaves the norm of the weights in front of it without a minimum.
     """
-    if space.inference.norms:
+    if space.solution.norms:
         raise ValueError(
             "Expected a model without batch norm, was given one with it: in front of batch norm weights can "
             "be arbitrarily small, so no point of the orbit has the smallest norm."

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from intertwine.weightspace.act.space import WeightSpace
 from intertwine.weightspace.rules.axes import single, units
 from intertwine.weightspace.solve.hidden import HiddenSpace
-from intertwine.weightspace.uses.check import Point, differ, noisy, outputs
+from intertwine.weightspace.uses.check import noisy, outputs, unchanged
 from intertwine.weightspace.uses.mappings import Entries, on_axis
 
 Tensors = dict[int, Tensor]
@@ -89,7 +89,7 @@ def fold_biases(space: WeightSpace, model: nn.Module, inputs: Any) -> Folded:
         done = gone.setdefault(k, torch.zeros(len(state[k]), dtype=torch.bool))
         for into, step in ways if not done[entries].any() else ():  # of heads, once for the units within them
             new = step(state)
-            if new is not None and _unchanged(space, point, expected, new):
+            if new is not None and unchanged(space, point, expected, new):
                 state, done[entries] = new, True
                 folded[names[k]] = (*folded.get(names[k], ()), *into)
                 steps.append(step)
@@ -129,7 +129,7 @@ def centre(space: WeightSpace, model: nn.Module, inputs: Any) -> Folded:
     for hidden in space.spaces:
         found = [(k, at) for k, at in _alone(space, hidden) if (k, at) not in space.inference.read]
         centred = state | {k: _centred(state[k], at) for k, at in found}
-        if found and _unchanged(space, point, expected, centred):
+        if found and unchanged(space, point, expected, centred):
             state, new = centred, new | {k: _centred(new[k], at) for k, at in found}
             folded |= dict.fromkeys((space.inference.run.names[k] for k, _ in found), ())
             dimension += sum(state[k].numel() // state[k].shape[at] for k, at in found)
@@ -152,13 +152,6 @@ def _alone(space: WeightSpace, hidden: HiddenSpace) -> list[tuple[int, int]]:
 def _centred(x: Tensor, axis: int) -> Tensor:
     y = x.double()
     return (y - y.mean(axis, keepdim=True)).to(x.dtype)
-
-
-def _unchanged(space: WeightSpace, point: Point, expected: list[Tensor], state: Tensors) -> bool:
-    found = outputs(space, space.with_state(point.model, state), point.inputs)
-    return len(found) == len(expected) > 0 and not any(
-        map(differ, found, expected, [point.tolerance] * len(found))
-    )
 
 
 def _biases(space: WeightSpace) -> Iterator[tuple[Added, list[Way]]]:

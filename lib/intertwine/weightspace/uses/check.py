@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from intertwine.weightspace.act.action import State
 from intertwine.weightspace.act.space import Element, WeightSpace
 from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.trace.run import replaced
@@ -91,9 +92,14 @@ def noisy(space: WeightSpace, model: nn.Module, inputs: Any, size: float = 1.0) 
 def _changes(space: WeightSpace, point: Point, expected: list[Tensor], element: Element) -> bool:
     """Whether the outputs are others after the element has moved the weights."""
     state = space.state(point.model)
-    moved = space.action(space.moves(element), state).state(state)
-    found = outputs(space, space.with_state(point.model, moved), point.inputs)
-    return not found or any(differ(y, old, point.tolerance) for y, old in zip(found, expected, strict=False))
+    return not unchanged(space, point, expected, space.action(space.moves(element), state).state(state))
+
+
+def unchanged(space: WeightSpace, point: Point, expected: list[Tensor], state: State) -> bool:
+    """Whether the model with these weights has the expected outputs, if it has any."""
+    found = outputs(space, space.with_state(point.model, state), point.inputs)
+    pairs = zip(found, expected, strict=False)
+    return len(found) == len(expected) > 0 and not any(_differ(y, x, point.tolerance) for y, x in pairs)
 
 
 def _real(x: Any) -> bool:
@@ -104,7 +110,6 @@ def _noisy(x: Tensor, size: float, seed: int, weight: bool) -> Tensor:
     """In float64, with noise; a buffer, such as a mean or a variance, is also multiplied."""
     generator = torch.Generator().manual_seed(seed)
     n = size * torch.randn(x.shape, generator=generator, dtype=torch.float64).to(x.device)
-    x = x.detach()
     if not weight:
         return x * (0.3 * n).exp() + 0.1 * n.abs()
     return x + (n / math.sqrt(max(1, x[0].numel())) if x.ndim > 1 and len(x) else 0.2 * n)
@@ -126,7 +131,7 @@ def outputs(space: WeightSpace, model: nn.Module, inputs: Any) -> list[Tensor]:
             torch.set_default_dtype(default)
 
 
-def differ(new: Tensor, old: Tensor, tolerance: float) -> bool:
+def _differ(new: Tensor, old: Tensor, tolerance: float) -> bool:
     """Whether finite entries differ; where the old ones are not finite, the new ones are the same."""
     finite = old.isfinite()
     if new.shape != old.shape or not torch.equal(new[~finite].nan_to_num(), old[~finite].nan_to_num()):

@@ -129,11 +129,8 @@ def by_weights(hidden: HiddenSpace, found: list[Rows]) -> Likeness:
 
     Tensors with equal scalars are divided by their common length.
     """
-    alike: dict[tuple[float, ...], list[Rows]] = {}
-    for each in found:
-        alike.setdefault(hidden.vector(each.factor), []).append(each)
     likeness: Likeness = {}
-    for powers, group in alike.items():
+    for powers, group in sides(hidden, found).items():
         lengths = [torch.stack([each.sizes[k] for each in group]).norm(dim=0) for k in (0, 1)]
         size = float(lengths[0].norm()) or 1.0
         units = [n if any(powers) else n.new_full((1, 1), size) for n in lengths]
