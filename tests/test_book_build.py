@@ -22,8 +22,7 @@ from jupyter_client import KernelManager
 from rich.console import Console
 
 from intertwine_book import results
-from intertwine_book.build import chapters, execute, freshness
-from intertwine_book.build import cli as cli_module
+from intertwine_book.build import chapters, execute, freshness, progress
 from intertwine_book.build.cli import cli
 from intertwine_book.build.layout import Book, BookError, find_book
 from intertwine_book.build.render import render
@@ -123,9 +122,8 @@ def test_where_no_bar_is_drawn_a_chapter_says_when_it_begins_and_every_minute_wh
     tiny_book, monkeypatch, capsys
 ):
     seconds = iter([0.0, 5.0, 61.0, 61.0, 62.0, 63.0])
-    monkeypatch.setattr(cli_module, "console", Console(soft_wrap=True, highlight=False))
-    monkeypatch.setattr(cli_module, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
-    tell = cli_module._lines(tiny_book)
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
+    tell = progress.lines(Console(soft_wrap=True, highlight=False), tiny_book)
     for state, cell in (("running", 0), ("running", 1), ("running", 3), ("running", 4), ("done", 1)):
         tell("01_first", state, cell, 9)
     first, *others = capsys.readouterr().out.splitlines()

@@ -170,7 +170,8 @@ ORDER = {
     ),
     "intertwine.weightspace": ("trace", "rules", "solve", "act", "uses", "find"),
     "intertwine_book": (
-        *("data", "models", "zoo", "results", "claims", "figures", "stories", "experiments", "build"),
+        *("markdown_table", "data", "models", "zoo", "results", "claims", "figures", "stories"),
+        *("experiments", "build"),
     ),
 }
 

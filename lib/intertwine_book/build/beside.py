@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from intertwine_book.markdown_table import markdown_table
+
 
 def parts(folder: Path) -> dict[str, str]:
     """The tables by name, in markdown; none where nothing was measured."""
@@ -31,7 +33,7 @@ def methods(peers: pd.DataFrame) -> str:
         ours, theirs = (_short(float(largest[f"{whose}, ms"])) for whose in ("Ours", "Peer"))
         times = f"{largest['Size']}: {ours} against {theirs} ms"
         rows.append([method, peer, f"{ratios.min():.2g} to {ratios.max():.2g}", times])
-    return _markdown(["method", "peer", "ours is faster by a factor of", "largest size"], rows)
+    return markdown_table([["method", "peer", "ours is faster by a factor of", "largest size"], *rows])
 
 
 def kernels(floors: pd.DataFrame) -> str:
@@ -40,12 +42,8 @@ def kernels(floors: pd.DataFrame) -> str:
         [row["Kernel"], _short(row["Time, ms"]), f"{row['Times its floor']:.2g}", row["Why"]]
         for _, row in floors.fillna("").iterrows()
     ]
-    return _markdown(["kernel", "time, ms", "times its floor", "why"], rows)
+    return markdown_table([["kernel", "time, ms", "times its floor", "why"], *rows])
 
 
 def _short(value: float) -> str:
     return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
-
-
-def _markdown(head: list[str], rows: list[list[str]]) -> str:
-    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)) + "\n"

@@ -3,18 +3,16 @@
 import errno
 import os
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import click
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from intertwine_book.build import freshness
 from intertwine_book.build.layout import DEFAULT_PROFILE, Book, BookError, find_book
+from intertwine_book.build.progress import bars, shown
 from intertwine_book.results import RECORDED
 
 # jupytext and papermill are slow to import: a command imports what needs them, once it has work to do
@@ -59,38 +57,6 @@ def _book() -> Book:
     return book
 
 
-def _progress() -> Progress:
-    return Progress(
-        TextColumn("{task.description:<28}"),
-        BarColumn(),
-        TextColumn("{task.fields[state]:<22}"),
-        TimeElapsedColumn(),
-        console=console,
-    )
-
-
-MINUTE = 60.0  # between the lines of a chapter that runs
-
-
-def _lines(book: Book) -> Callable[[str, str, int, int], None]:
-    """Where no bar is drawn, as in a file: a line when a chapter begins, one a minute, and one at its end."""
-    told: dict[str, float] = {}
-
-    def tell(chapter: str, state: str, cell: int, of: int) -> None:
-        if state != "running":
-            text = state
-        elif chapter not in told:
-            text = f"begins, its log is {book.build / 'logs' / chapter}.log"
-        elif time.monotonic() >= told[chapter] + MINUTE:
-            text = f"cell {cell} of {of}"
-        else:
-            return
-        told[chapter] = time.monotonic()
-        console.print(f"{chapter}: {text}")
-
-    return tell
-
-
 @cli.command()
 @_profile
 @click.option("--only", multiple=True, metavar="CHAPTER", help="only this, by name or number (repeatable)")
@@ -121,36 +87,10 @@ def build(profile: str, only: tuple[str, ...], jobs: int | None, force: bool, an
         from intertwine_book.build.status import times
 
         console.print(times(book, profile, todo))
-    with _progress() as progress:
-        waiting: dict[str, Any] = {"start": False, "state": "waiting"}
-        tasks = {chapter: progress.add_task(chapter, total=1, **waiting) for chapter in planned}
-        pages = progress.add_task("pages", total=200, **waiting)
-
-        tell = _lines(book)
-
-        def report(chapter: str, state: str, cell: int, of: int) -> None:
-            task = tasks[chapter]
-            if state == "running":
-                progress.start_task(task)
-                doing = f"cell {cell} of {of}" if cell else "starting"
-                progress.update(task, total=of, completed=cell - 1, state=doing)
-            else:
-                progress.update(task, total=1, completed=1, state=state)
-                progress.stop_task(task)
-            if not console.is_terminal:
-                tell(chapter, state, cell, of)
-
-        def report_pages(phase: str, percent: int) -> None:
-            done = percent + 100 * (phase == "writing output")
-            progress.update(pages, completed=done, state=f"{phase} {percent} %")
-
+    with shown(console, book, planned) as (report, report_pages):
         chapters.run(planned, jobs=jobs, report=report)
-        progress.start_task(pages)
-        progress.update(pages, state="starting")
-        if not console.is_terminal:
-            tell("pages", "rendered now", 0, 0)
+        report_pages("starting", 0)
         render(book, profile, report_pages, None if only else read)
-        progress.update(pages, completed=200, state="done")
     console.print(f"\nThe book is ready. Open  [bold]{page}[/bold]")
 
 
@@ -196,7 +136,7 @@ def run(
     tables = execute.place(output)
     words = [f"{key} {value}" for key, value in own.items()]
     record = {"profile": " with ".join([profile, ", ".join(words)] if words else [profile])}
-    with files.lock(book.build / f"locks/run-{files.digest(str(output))}"), _progress() as progress:
+    with files.lock(book.build / f"locks/run-{files.digest(str(output))}"), bars(console) as progress:
         task = progress.add_task(name, total=1, state="starting")
         started = time.time()
 

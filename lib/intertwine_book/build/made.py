@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from intertwine_book.build.layout import Book
 from intertwine_book.build.status import states
+from intertwine_book.markdown_table import markdown_table
 from intertwine_book.results import RECORDED
 
 _TEXT = "# How this book was made\n\n$chapters\n\n$every\n"
@@ -39,10 +40,10 @@ def page(book: Book, profile: str) -> str:
     if recorded:
         numbers |= times(recorded) | _widths(recorded)
     numbers |= {"profile": profile, "versions": " or ".join(sorted(known)) or "nothing yet"}
-    numbers["chapters"] = _markdown(*_chapters(book, profile, recorded))
+    numbers["chapters"] = markdown_table(_chapters(book, profile, recorded))
     head = ["chapter", "table", "profile", "rows", "time", "device", "date", ""]
     rows = [_row(table) for table in (*recorded, *live)]
-    numbers["every"] = f":::{{dropdown}} {len(rows)} tables\n{_markdown(head, rows)}:::"
+    numbers["every"] = f":::{{dropdown}} {len(rows)} tables\n{markdown_table([head, *rows])}\n:::"
     text = book.root / "book/made.md"
     return Template(text.read_text() if text.is_file() else _TEXT).substitute(numbers)
 
@@ -87,9 +88,9 @@ def _widths(recorded: list[Table]) -> dict[str, str]:
     return {"again": str(len(narrow)), "narrow": f"{hours[0]:.1f}", "wide": f"{hours[1]:.1f}"}
 
 
-def _chapters(book: Book, profile: str, recorded: list[Table]) -> tuple[list[str], list[list[str]]]:
+def _chapters(book: Book, profile: str, recorded: list[Table]) -> list[list[str]]:
     runs = {each.chapter: each for each in states(book, profile) if each.finished}
-    rows = []
+    rows = [["chapter", "this run", "memory", "finished", "tables on record", "their time", "code"]]
     for chapter in book.chapters:
         own = [table for table in recorded if table.chapter == chapter]
         run = runs.get(chapter)
@@ -98,8 +99,7 @@ def _chapters(book: Book, profile: str, recorded: list[Table]) -> tuple[list[str
         seconds = sum(table.seconds for table in own)
         hours = f"{seconds / 3600:.1f} h" if seconds >= 360 else "minutes" if own else "-"
         rows.append([f"{{doc}}`../chapters/{chapter}`", *here, str(len(own)), hours, notebook])
-    head = ["chapter", "this run", "memory", "finished", "tables on record", "their time", "code"]
-    return head, rows
+    return rows
 
 
 def _row(table: Table) -> list[str]:
@@ -111,7 +111,3 @@ def _row(table: Table) -> list[str]:
 
 def _number(chapter: str) -> str:
     return chapter.split("_")[0].lstrip("0")
-
-
-def _markdown(head: list[str], rows: list[list[str]]) -> str:
-    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)) + "\n"

@@ -9,6 +9,7 @@ import pandas as pd
 
 from intertwine_book.build import execute, freshness
 from intertwine_book.build.layout import Book
+from intertwine_book.markdown_table import markdown_table
 from intertwine_book.results import RECORDED
 
 
@@ -85,8 +86,7 @@ def measures() -> str:
 
 
 def _markdown(table: pd.DataFrame) -> str:
-    rows = [[*map(str, table.columns)], ["---"] * len(table.columns), *table.astype(str).values.tolist()]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"
+    return markdown_table([[*map(str, table.columns)], *table.astype(str).values.tolist()])
 
 
 def _tables(book: Book, profile: str, chapter: str) -> list[Path]:

@@ -9,14 +9,8 @@ import pandas as pd
 from intertwine_book.claims.errata import Judgements, anchor, errata
 from intertwine_book.claims.ledger import ERRATA, Claim
 from intertwine_book.claims.rules import Verdict
-from intertwine_book.claims.wording import (
-    chapter_link,
-    csv_link,
-    escaped,
-    markdown_table,
-    measured,
-    paper_name,
-)
+from intertwine_book.claims.wording import chapter_link, csv_link, escaped, measured, paper_name
+from intertwine_book.markdown_table import markdown_table
 
 FAMILIES = {
     "agrees": ("reproduced", "no counterexample", "consistent"),

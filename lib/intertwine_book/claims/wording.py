@@ -1,7 +1,5 @@
 """Words and links that the pages of verdicts share, in MyST markdown."""
 
-from collections.abc import Sequence
-
 from intertwine_book.claims.ledger import Claim
 from intertwine_book.claims.rules import Verdict
 
@@ -45,11 +43,6 @@ def csv_link(claim: Claim, verdict: Verdict, text: str = "csv") -> str:
         return ""
     path = f"tables/{verdict.profile}/{claim.chapter}/{claim.table}.csv"
     return f'<a href="{path}" title="the table {claim.table}">{text}</a>'
-
-
-def markdown_table(rows: Sequence[Sequence[str]]) -> str:
-    head, *body = ([" ".join(cell.split()).replace("|", "\\|") for cell in row] for row in rows)
-    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *body))
 
 
 def escaped(text: str) -> str:
