@@ -205,15 +205,15 @@ def test_lines_from_least_squares_are_flat_and_those_from_random_starts_from_lay
     assert len(middle) == 20 and (middle < 6).all()
 
 
-def test_of_good_ends_at_the_first_three_layers_four_lines_have_a_barrier_none_of_them_at_layer_3():
-    early = lines.barriers().loc[:"bn3"]
-    judged = early[early["kept"]]
-    assert (len(early), len(judged)) == (FACTS["early"], FACTS["early-good"]) and len(early) == 30
-    walls = judged[judged["barrier"] > 5]
-    assert len(walls) == FACTS["early-walls"] == 4 and (walls["barrier"] > 15).all()
-    assert set(walls.index) == {"bn1", "bn2"} and (judged.index == "bn3").sum() == 7 == len(judged) / 2
-    first = early.loc[:"bn2"]
-    assert (first["barrier"] > 5).sum() == 17 and (first["worse"] < 0.8).sum() > 10  # of 20
+def test_most_starts_that_lag_catch_up_in_longer_training_and_lines_between_them_sag_at_layer_2():
+    late, between = lines.longer()
+    assert len(late) == FACTS["longer-starts"] == 12 * FACTS["longer-pairs"]
+    assert FACTS["shorter-alike"] < 0.6 * len(late) and FACTS["longer-alike"] > 0.9 * len(late)
+    others = between.drop(index="bn2")
+    assert len(between.loc["bn2"]) == FACTS["lines-2"] == 2 * FACTS["longer-pairs"]
+    assert between.loc["bn2", "points"].min() > 15 and FACTS["walls-others"] < 0.3 * len(others)
+    early = lines.barriers().loc[:"bn2"]  # after four epochs
+    assert (early["barrier"] > 5).sum() == 17 and (early["worse"] < 0.8).sum() > 10  # of 20
 
 
 def test_sparse_stitches_by_task_loss_keep_more_than_the_lasso_in_each_pair_and_most_with_most_zeros():

@@ -128,7 +128,7 @@ def by_rank(ranked: pd.DataFrame) -> Figure:
 def by_start(curves: pd.DataFrame, x: str, **words: Any) -> Figure:
     """Curves of relative accuracy from either start, a panel for each layer."""
     words |= {"ylabel": RELATIVE, "panels": "layer", "across": 4, "ylim": (0, 108), "height": 1.7}
-    colours = {"random": COLOURS["grey"], "random, longer training": COLOURS["blue"]}
+    colours = {"random": COLOURS["grey"], "random, longer": COLOURS["blue"]}
     colours |= {"least squares": STITCH_COLOURS["least squares"]}
     return single_curves(titled(curves, ""), x, "y", "start", colours=colours, **words)
 

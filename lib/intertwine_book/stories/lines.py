@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from intertwine_book.figures import matching as drawn
 from intertwine_book.results import on_record
+from intertwine_book.stories.told import span
 
 record = partial(on_record, "03b_matching")
 
@@ -21,7 +22,7 @@ def barriers() -> pd.DataFrame:
 
 def between() -> Figure:
     """Lines between two stitches of one pair, from either start, by layer."""
-    longer = record("longer_paths").assign(start="random, longer training")
+    longer = record("longer_paths").assign(start="random, longer")
     curves = pd.concat([record("paths"), longer]).assign(
         y=lambda path: 100 * path["relative_accuracy"],
         line=lambda path: path["pair"].astype(str) + ", " + path["path"].astype(str),
@@ -30,31 +31,35 @@ def between() -> Figure:
     return drawn.by_start(curves, "fraction", trial="line", means=False, **words)
 
 
+def longer() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Random starts that were trained for longer, and the lines between those whose ends are good."""
+    first = "layer1 in ['bn1', 'bn2', 'bn3']"
+    lines = record("experiment_6_longer").query(f"{first} and start == 'random' and kept")
+    return record("experiment_5_longer").query(first), lines.set_index("layer1").sort_index()
+
+
 def facts() -> dict[str, Any]:
     """What sentences say of starts and lines: numbers of them, and percent of model 2's accuracy."""
-    ends, walls = record("experiment_5"), barriers()
+    ends, (late, lines) = record("experiment_5"), longer()
     fitted = ends.groupby(["pair", "layer1"])["least_squares"]
-    early, later = walls.loc[["bn1", "bn2", "bn3"]], walls.loc[["bn6", "bn7", "bn8"]]
-    good = early[early["kept"]]
-    first = "layer1 in ['bn1', 'bn2', 'bn3']"  # where starts were trained for longer
-    longer, lasting = record("experiment_5_longer").query(first), record("experiment_6_longer").query(first)
-    before = ends[ends["pair"].isin(longer["pair"]) & ends["layer1"].isin(longer["layer1"])]
-    lasting = lasting.query("start == 'random' and kept")
+    before = ends[ends["pair"].isin(late["pair"]) & ends["layer1"].isin(late["layer1"])]
     fit = record("matching").query("stitch == 'least squares'").set_index(["pair", "layer1"])
     behind = ends.join(fit["relative_accuracy"], on=["pair", "layer1"])
+    second, others = lines.loc["bn2", "points"], lines.drop(index="bn2")["points"]
     return {
         "start-pairs": ends["pair"].nunique(),
         "starts": len(ends),
         "alike": (ends["same_order"] == 1).sum(),
         "below-fit": (behind["random"] < behind["relative_accuracy"]).sum(),
         "fitted-apart": 0.1 * ceil(1000 * (fitted.max() - fitted.min()).max()),  # an upper bound
-        "flat": later["barrier"].max(),
-        "longer-pairs": longer["pair"].nunique(),
-        "longer-starts": len(longer),
-        "longer-alike": (longer["same_order"] == 1).sum(),
+        "flat": barriers().loc["bn6":, "barrier"].max(),
+        "longer-pairs": late["pair"].nunique(),
+        "longer-starts": len(late),
+        "longer-alike": (late["same_order"] == 1).sum(),
         "shorter-alike": (before["same_order"] == 1).sum(),
-        "longer-lowest": 100 * longer["random"].min(),
-        "longer-lines": len(lasting),
-        "longer-walls": (lasting["points"] > 5).sum(),
-        **{"early": len(early), "early-good": len(good), "early-walls": (good["barrier"] > 5).sum()},
+        "longer-lowest": 100 * late["random"].min(),
+        **span(**{"wall-2": second}),
+        "lines-2": len(second),
+        "lines-others": len(others),
+        "walls-others": (others > 5).sum(),
     }
