@@ -600,13 +600,13 @@ experiments.tables(run, spec, couples, live, planted, recipe=quick, **sets)
 #
 # Two networks of your own, of any widths and depths, and the layers to join.
 # Here their activations and the sizes of their feature maps differ.
-# The stitch is the best fit; `kind="full"` with a `recipe` trains it by the task.
+# The first stitch is the best fit, the second is trained by the task, by a recipe of stitches.
 
 # %%
 from torch import manual_seed, nn
 
 from intertwine import training
-from intertwine.stitching import stitch
+from intertwine.stitching import STITCH_RECIPES, stitch
 from intertwine_book import data
 
 old, new = (data.load("digits", s, device="auto") for s in ("train", "test"))
@@ -621,7 +621,9 @@ def mine(n, size, activation):
 
 manual_seed(0)  # of the initial weights
 one, two = mine(8, 3, nn.ReLU()), mine(12, 5, nn.GELU())
-print(f"stitched {stitch(one, two, at='1', train=old).evaluate(new):.1%}")
+print(f"alone {training.evaluate(two, new.images, new.labels):.1%}")
+for how in ({}, {"recipe": STITCH_RECIPES["digits"]}):
+    print(f"stitched {stitch(one, two, at='1', train=old, **how).evaluate(new):.1%}")
 
 # %% [markdown]
 # ## What others found

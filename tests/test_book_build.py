@@ -422,6 +422,8 @@ def test_run_takes_parameters_and_says_where_the_notebook_is(tiny_book, tmp_path
         "seed": 7,
         "rate": 0.001,
     }
+    other = CliRunner().invoke(cli, ["run", "2", "--output", str(output)])
+    assert other.exit_code == 1 and f"{output} is of 01_first: give another name" in other.output
 
 
 TRANSPORT = """
@@ -521,7 +523,7 @@ def test_how_long_a_chapter_takes_is_the_sum_of_what_is_on_record(tiny_book):
 
 def test_what_cannot_be_is_said_first(tiny_book):
     printed = CliRunner().invoke(cli, ["pdf"])
-    assert "01_first has not: build first" in printed.output, printed.output
+    assert "01_first has not: build first, or name" in printed.output, printed.output
     narrow = CliRunner(env={"COLUMNS": "80"}).invoke(cli, ["status"]).output
     assert narrow.count("never run") == 2 and "recorded" in narrow
 
@@ -593,7 +595,7 @@ def publish(folder: Path, profile: str = "smoke") -> str:
 
 def test_what_cannot_be_published_is_said_in_a_sentence(built_book):
     folder = built_book.root / "public"
-    assert "01_first has not: build first" in publish(folder, "quick")
+    assert "01_first has not: build first, or name" in publish(folder, "quick")
     assert "address of the repository" in publish(folder) and not folder.exists()
     assert "holds something" in publish(built_book.root)
 

@@ -277,6 +277,7 @@ def test_bad_arguments_are_refused_before_any_work(setting):
         lambda: compare(first, second, ["relu9"], images): "was given 'relu9': the nearest",
         lambda: compare(first, second, LAYERS, images, layers2=["relu9"]): "a layer of model 2, a Network,",
         lambda: compare(first, second, LAYERS, images, measure="ccka"): "did you mean 'cka'",
+        lambda: compare(first, second, LAYERS, images, measure="CKA"): "did you mean 'cka'",
         lambda: compare(first, second, LAYERS, images[:3]): "at least 4 images",
         lambda: compare(first, second, LAYERS, images, spatial="samples"): "images as samples",
         lambda: compare(first, second, LAYERS, images, minibatch=10): "with a generator",

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from intertwine.alignment import LinearMap
 from intertwine.data import Dataset
 from intertwine.groups import GReLU
-from intertwine.stitching import STITCH_RECIPES, split, stitch
+from intertwine.stitching import STITCH_RECIPES, Junction, split, stitch
 from intertwine.stitching.batch_norm import reestimate, tracked
 from intertwine.stitching.make import join
 from intertwine.weightspace import find_symmetries
@@ -359,6 +359,18 @@ def test_stitches_that_cannot_be_are_refused():
         assert "\n" not in str(e.value)
     join(net, net, ("relu1", "relu2"), linear(normal(8, 4)), example=x)
     join(net, net, ("relu1", "relu2"), nn.Conv2d(4, 8, 1).double(), example=x)  # not yet of one type
+
+
+def test_a_place_that_is_no_name_and_networks_of_another_type_are_refused(unchecked):
+    net = network("myrtle")
+    few = Dataset.of(inputs(net, 20), torch.arange(20) % 3)
+    for at in (2, net.relu1, ("relu1",)):
+        with pytest.raises(ValueError, match="name of a layer, or a pair of two names, was given"):
+            join(net, net, at, linear(torch.eye(4)))
+    double = network("myrtle").double()
+    for pair, which in (((double, net), 1), ((net, double), 2)):
+        with pytest.raises(ValueError, match=rf"model {which} is in torch.float64: use .float\(\)"):
+            Junction(*pair, "relu1", few, device="cpu")
 
 
 def test_a_stitch_of_signals_maps_channels():

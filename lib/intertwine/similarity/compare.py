@@ -81,6 +81,9 @@ def compare(
     layers2 = layers if layers2 is None else layers2
     spatial = spatial or measure.spatial
     check_tensor(images, "images")
+    for each in (layers, layers2):
+        if not (isinstance(each, Sequence) and all(isinstance(name, str) for name in each)):
+            raise ValueError(f"Expected a list of layers' names, was given {each!r}: model 2 has layers2=.")
     if not (len(layers) and len(layers2)):
         raise ValueError(
             f"Expected a layer or more of each model, was given {len(layers)} and {len(layers2)}."

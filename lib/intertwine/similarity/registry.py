@@ -154,7 +154,7 @@ def as_measure(measure: str | Measure | Callable[[Tensor, Tensor], Tensor | floa
         name = getattr(measure, "__name__", repr(measure))
         return Measure(name, partial(_of_matrices, measure), (), "features", "features", "your own")
     if measure not in MEASURES:
-        near = get_close_matches(measure, MEASURES, n=1, cutoff=0.0)[0]
+        near = get_close_matches(measure.lower(), MEASURES, n=1, cutoff=0.0)[0]
         raise ValueError(
             f"Expected a measure out of {', '.join(map(repr, MEASURES))}, was given {measure!r}; did you "
             f"mean {near!r}?"

@@ -89,6 +89,10 @@ class Junction:
                 check_dataset(dataset)
                 for model in (model1, model2):
                     check_data(model, dataset.images, dataset.labels)
+        for which, model in (("1", model1), ("2", model2)):
+            own = next((p.dtype for p in model.parameters() if p.is_floating_point()), torch.float32)
+            if own != torch.float32:
+                raise ValueError(f"Expected networks in float32, model {which} is in {own}: use .float().")
         self.device = devices.pick(device)
         example = train.images[:1]
         *fronts, back, self.widths = cut(model1, model2, at, example, shortcut=shortcut)

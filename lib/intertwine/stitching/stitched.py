@@ -109,7 +109,10 @@ def cut(
     """
     if shortcut not in SHORTCUTS:
         raise ValueError(f"Expected shortcut to be one of {', '.join(SHORTCUTS)}, was given {shortcut!r}.")
-    layer1, layer2 = (at, at) if isinstance(at, str) else at
+    both = (at, at) if isinstance(at, str) else at
+    if not (isinstance(both, tuple | list) and len(both) == 2 and all(isinstance(x, str) for x in both)):
+        raise ValueError(f"Expected at to be the name of a layer, or a pair of two names, was given {at!r}.")
+    layer1, layer2 = both
     lookup(model1, [layer1], "model 1")
     lookup(model2, [layer2], "model 2")
     front, _ = _parts(model1, layer1, example, shortcut)

@@ -133,9 +133,9 @@ def run(
         output = book.build / f"runs/{name}-{files.digest(settings)[:8]}.ipynb"
         os.environ["INTERTWINE_STEPS"] = str(book.build / f"runs/.steps/{name}-{settings.get('device')}")
     output = output.resolve()
-    tables = execute.place(output)
+    tables = execute.place(output, name)
     words = [f"{key} {value}" for key, value in own.items()]
-    record = {"profile": " with ".join([profile, ", ".join(words)] if words else [profile])}
+    record = {"chapter": name, "profile": " with ".join([profile, ", ".join(words)] if words else [profile])}
     with files.lock(book.build / f"locks/run-{files.digest(str(output))}"), bars(console) as progress:
         task = progress.add_task(name, total=1, state="starting")
         started = time.time()

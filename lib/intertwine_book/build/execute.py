@@ -118,8 +118,11 @@ def _memory_gb(device: Any) -> float:
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e9
 
 
-def place(output: Path) -> Path:
-    """The folder of tables beside an executed notebook, made; a BookError if nothing can be written there."""
+def place(output: Path, chapter: str) -> Path:
+    """The folder of tables beside an executed notebook, made; a BookError if nothing can be written there.
+
+    Nor does a chapter write over the notebook of another, whose tables it would report as its own.
+    """
     if output.suffix != ".ipynb":
         raise BookError(f"Expected the name of a notebook, such as mine.ipynb, was given {output}.")
     tables = output.with_suffix("")
@@ -127,8 +130,13 @@ def place(output: Path) -> Path:
         tables.mkdir(parents=True, exist_ok=True)
         if output.is_dir() or not (os.access(tables, os.W_OK) and os.access(output.parent, os.W_OK)):
             raise PermissionError(f"{output.parent} or what is there cannot be written to")
+        held = nbformat.read(output, 4).metadata.get("intertwine", {}) if output.is_file() else {}
     except OSError as error:
         raise BookError(f"Expected to write {output} and the folder {tables}: {error}.") from error
+    if (other := held.get("chapter", chapter)) != chapter:
+        raise BookError(
+            f"Expected no notebook of another chapter, {output} is of {other}: give another name."
+        )
     return tables
 
 

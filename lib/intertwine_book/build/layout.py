@@ -60,7 +60,8 @@ class Book:
     def check_all_ran(self, profile: str) -> None:
         if missing := [name for name in self.chapters if not self.executed(profile, name).is_file()]:
             raise BookError(
-                f"Expected every chapter to have run at {profile}, {missing[0]} has not: build first."
+                f"Expected every chapter to have run at {profile}, {missing[0]} has not: build first, or "
+                "name with --profile the one that you built."
             )
 
     def tables(self, profile: str) -> Path:

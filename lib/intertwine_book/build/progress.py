@@ -39,13 +39,15 @@ def shown(console: Console, book: Book, planned: Iterable[str]) -> Iterator[tupl
         def report_pages(phase: str, percent: int) -> None:
             if not progress.tasks[pages].started:
                 progress.start_task(pages)
-                if not console.is_terminal:
-                    tell("pages", "rendered now", 0, 0)
+            if not console.is_terminal:
+                tell("pages", "running", percent, 100)
             done = percent + 100 * (phase == "writing output")
             progress.update(pages, completed=done, state=f"{phase} {percent} %")
 
         yield report, report_pages
         progress.update(pages, completed=200, state="done")
+        if not console.is_terminal:
+            tell("pages", "done", 0, 0)
 
 
 def bars(console: Console) -> Progress:
@@ -62,9 +64,10 @@ def lines(console: Console, book: Book) -> Report:
         if state != "running":
             text = state
         elif chapter not in told:
-            text = f"begins, its log is {book.build / 'logs' / chapter}.log"
+            log = f", its log is {book.build / 'logs' / chapter}.log" if chapter in book.chapters else ""
+            text = f"begins{log}"
         elif time.monotonic() >= told[chapter] + MINUTE:
-            text = f"cell {cell} of {of}"
+            text = f"cell {cell} of {of}" if chapter in book.chapters else f"{cell} %"
         else:
             return
         told[chapter] = time.monotonic()

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from intertwine.checks import check_finite
+from intertwine.checks import check_finite, check_tensor
 from intertwine.weightspace.act.action import Action, State, fold_batch_norms
 from intertwine.weightspace.act.outputs import transform_outputs
 from intertwine.weightspace.act.tables import spaces_table, stays_table
@@ -170,6 +170,8 @@ class WeightSpace:
             hidden, factor = self.lookup(key)
             if hidden.index in found:
                 raise ValueError(f"Expected one element for {hidden.name}, was given another as {key!r}.")
+            if not isinstance(each, Move):
+                check_tensor(each, f"the element of {hidden.name}")
             found[hidden.index] = hidden.element(each, factor)
         return found
 
