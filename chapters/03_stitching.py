@@ -151,8 +151,7 @@ f, g = couples[0]
 
 # %%
 layer, few = "relu2", train[:500]
-X = rows(activations(f, [layer], few.images)[layer]).cpu()
-Y = rows(activations(g, [layer], few.images)[layer]).cpu()
+X, Y = (rows(activations(n, [layer], few.images)[layer]).cpu() for n in (f, g))
 A = torch.cat([X, torch.ones(len(X), 1)], 1).double()  # a bias
 solution = torch.linalg.lstsq(A, Y.double()).solution.float()
 psi = nn.Conv2d(X.shape[1], Y.shape[1], kernel_size=1).to(device)
@@ -610,13 +609,12 @@ from intertwine.stitching import STITCH_RECIPES, stitch
 from intertwine_book import data
 
 old, new = (data.load("digits", s, device="auto") for s in ("train", "test"))
-four = training.Recipe(4, batch_size=64, lr=1e-2, optimizer="adam")
 
 
 def mine(n, size, activation):
     mix, read = nn.Conv2d(1, n, size), nn.Linear(n * (9 - size) ** 2, 10)
-    net = nn.Sequential(mix, activation, nn.Flatten(), read)
-    return training.train(net, old, four, seed=0).network
+    net, four = nn.Sequential(mix, activation, nn.Flatten(), read), (4, 64, 1e-2, "adam")
+    return training.train(net, old, training.Recipe(*four), seed=0).network
 
 
 manual_seed(0)  # of the initial weights

@@ -367,7 +367,7 @@ def test_a_place_that_is_no_name_and_networks_of_another_type_are_refused(unchec
     for at in (2, net.relu1, ("relu1",)):
         with pytest.raises(ValueError, match="name of a layer, or a pair of two names, was given"):
             join(net, net, at, linear(torch.eye(4)))
-    double = network("myrtle").double()
+    double = copy.deepcopy(net).double()
     for pair, which in (((double, net), 1), ((net, double), 2)):
         with pytest.raises(ValueError, match=rf"model {which} is in torch.float64: use .float\(\)"):
             Junction(*pair, "relu1", few, device="cpu")
