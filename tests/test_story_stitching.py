@@ -98,16 +98,19 @@ def test_on_digits_rank_four_loses_less_at_layers_3_and_6_and_rank_one_more_at_1
 
 def test_at_width_64_the_group_loses_less_than_rank_four_from_closed_forms_and_more_from_random_ones_later():
     each, facts = equal_terms.by_pair(), equal_terms.facts()
-    assert sorted(each.index.unique("layer")) == [3, 10, 14] and len(each) == 3 * facts["equal-pairs"] == 9
+    assert (
+        sorted(each.index.unique("layer")) == [3, 6, 10, 14] and len(each) == 4 * facts["equal-pairs"] == 12
+    )
     less = each.xs("rank 4", axis=1, level="family") - each.xs("G_ReLU", axis=1, level="family")
     assert (less["closed form"] > 3).all() and (less["random"].loc[[10, 14]] < -3).all()
-    assert less["random"].loc[3].min() < -2 and less["random"].loc[3].max() > 2  # it depends on the pair
+    for layer in (3, 6):  # it depends on the pair
+        assert less["random"].loc[layer].min() < -1 and less["random"].loc[layer].max() > 2
     made = recorded("03_stitching", "equal")["desk"][1]["parameters"]
     digits = recorded("03_stitching", "equal_digits")["desk"][1]["parameters"]
     assert (made["stitch_epochs"], digits["stitch_epochs"]) == (4, 16) and made["dataset"] == "cifar10"
     assert set(equal_terms.equal()["batch_norm"]) == {"reestimated"}
     last = equal_terms.equal().query("start == 'random' and epoch == 4").groupby("family")["layer"]
-    assert last.size()["rank 4"] == 8 and set(last.get_group("G_ReLU")) == {14}  # of nine each
+    assert last.size()["rank 4"] == 10 and set(last.get_group("G_ReLU")) == {14}  # of twelve each
     assert story.stitched("equal_digits")["epoch"].max() > 8  # of sixteen
 
 
@@ -115,6 +118,7 @@ def test_with_re_estimated_batch_norm_the_relaxation_is_near_the_printed_value_a
     printed = story.printed().pivot(index="layer", columns="stitch", values="penalty")["G_ReLU"]
     off = equal_terms.by_pair()["random", "G_ReLU"].sub(printed, level="layer").dropna()
     assert abs(off.loc[3].mean()) < 1 and off.loc[3].abs().max() < 4 and off.loc[[10, 14]].min() > 8
+    assert off.loc[6].min() > 1  # more than printed in each pair
     assert abs(equal_terms.by_pair().groupby("layer").mean()["random"].loc[3].diff().iloc[-1]) < 1
 
 

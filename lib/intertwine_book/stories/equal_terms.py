@@ -49,7 +49,7 @@ def facts() -> dict[str, float]:
     drawn = wide["random"].rename(columns={"G_ReLU": "relaxed", "rank 4": "four-random"})
     return {
         **span(**{"equal-group": wide["closed form", "G_ReLU"], "equal-four": wide["closed form", "rank 4"]}),
-        **span(**{"single-3": each["random", "G_ReLU"].loc[3]}),
+        **span(**{f"single-{layer}": each["random", "G_ReLU"].loc[layer] for layer in (3, 6)}),
         **{f"{name}-{layer}": float(value) for (layer, name), value in drawn.stack().items()},
         "equal-pairs": equal()["pair"].nunique(),
         "digits-late": (digits["G_ReLU"] - digits["rank 4"]).loc[[10, 14]].max(),
