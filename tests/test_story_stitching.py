@@ -118,7 +118,10 @@ def test_with_re_estimated_batch_norm_the_relaxation_is_near_the_printed_value_a
     printed = story.printed().pivot(index="layer", columns="stitch", values="penalty")["G_ReLU"]
     off = equal_terms.by_pair()["random", "G_ReLU"].sub(printed, level="layer").dropna()
     assert abs(off.loc[3].mean()) < 1 and off.loc[3].abs().max() < 4 and off.loc[[10, 14]].min() > 8
-    assert off.loc[6].min() > 1  # more than printed in each pair
+    assert (off.loc[6] > 4).sum() == 2 and off.loc[6].min() < 2  # clearly more than printed in two pairs
+    assert (
+        equal_terms.equal().query("stitch.str.startswith('G_ReLU, closed') and epoch == 0")["layer"] == 14
+    ).all()
     assert abs(equal_terms.by_pair().groupby("layer").mean()["random"].loc[3].diff().iloc[-1]) < 1
 
 

@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 
 from intertwine_book.figures import matching as drawn
 from intertwine_book.results import on_record
-from intertwine_book.stories.told import span
 
 record = partial(on_record, "03b_matching")
 
@@ -45,7 +44,9 @@ def facts() -> dict[str, Any]:
     before = ends[ends["pair"].isin(late["pair"]) & ends["layer1"].isin(late["layer1"])]
     fit = record("matching").query("stitch == 'least squares'").set_index(["pair", "layer1"])
     behind = ends.join(fit["relative_accuracy"], on=["pair", "layer1"])
-    second, others = lines.loc["bn2", "points"], lines.drop(index="bn2")["points"]
+    first = late[late["layer1"] == "bn1"]
+    low = first[first["same_order"] == 0]
+    walls = {number: lines.loc[f"bn{number}", "points"] for number in (1, 2, 3)}
     return {
         "start-pairs": ends["pair"].nunique(),
         "starts": len(ends),
@@ -57,9 +58,11 @@ def facts() -> dict[str, Any]:
         "longer-starts": len(late),
         "longer-alike": (late["same_order"] == 1).sum(),
         "shorter-alike": (before["same_order"] == 1).sum(),
-        "longer-lowest": 100 * late["random"].min(),
-        **span(**{"wall-2": second}),
-        "lines-2": len(second),
-        "lines-others": len(others),
-        "walls-others": (others > 5).sum(),
+        "starts-1": len(first),
+        "alike-1": len(first) - len(low),
+        "low-1": len(low),
+        "low-high": 100 * low["random"].max(),
+        "wall-high": lines["points"].max(),
+        **{f"lines-{number}": len(points) for number, points in walls.items()},
+        **{f"walls-{number}": (points > 5).sum() for number, points in walls.items()},
     }

@@ -134,14 +134,16 @@ def starts(paths: pd.DataFrame) -> pd.DataFrame:
 
 
 def longest(paths: pd.DataFrame, longer: pd.DataFrame) -> pd.DataFrame:
-    """`path_rows`, where random starts that were trained for longer replace those of the same layers.
+    """`path_rows`, where random starts that were trained for longer replace those of their pair and layer.
 
     Example:
-        >>> short = pd.DataFrame({"start": ["random", "least squares"], "layer1": "1", "loss": [5.0, 1.0]})
-        >>> longest(short, pd.DataFrame({"layer1": ["1"], "loss": [2.0]}))["loss"].tolist()
+        >>> short = pd.DataFrame({"start": ["random", "least squares"], "loss": [5.0, 1.0]})
+        >>> longer = pd.DataFrame({"pair": 0, "layer1": "1", "loss": [2.0]})
+        >>> longest(short.assign(pair=0, layer1="1"), longer)["loss"].tolist()
         [1.0, 2.0]
     """
-    replaced = (paths["start"] == "random") & paths["layer1"].isin(longer["layer1"])
+    there = pd.MultiIndex.from_frame(paths[PLACE]).isin(pd.MultiIndex.from_frame(longer[PLACE]))
+    replaced = (paths["start"] == "random") & there
     return pd.concat([paths[~replaced], longer.assign(start="random")], ignore_index=True)
 
 
