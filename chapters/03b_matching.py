@@ -443,14 +443,16 @@ story.sparsity()
 # Then {glue:text}`alike:.0f` of our {glue:text}`starts:.0f` random starts are alike:
 # all at layers 6 to 8, some at layers 1, 3 and 4, none at layers 2 and 5.
 # Of the {glue:text}`starts:.0f`, {glue:text}`below-fit:.0f` end lower than the fit without any training.
+# Starts from least squares end within {glue:text}`fitted-apart:.1f` % of each other, but they also start at one map.
+#
 # At layers 1 to 3 we also trained the random starts of {glue:text}`longer-pairs:.0f` pairs for thirty epochs,
 # as many as in the paper, each of a fifth of its images.
-# Then {glue:text}`longer-alike:.0f` of {glue:text}`longer-starts:.0f` are alike, {glue:text}`shorter-alike:.0f` were so
-# after four epochs: all at layers 2 and 3, {glue:text}`alike-1:.0f` of {glue:text}`starts-1:.0f` at layer 1.
+# Then {glue:text}`longer-alike:.0f` of {glue:text}`longer-starts:.0f` are alike
+# ({glue:text}`shorter-alike:.0f` were after four epochs):
+# all at layers 2 and 3, and {glue:text}`alike-1:.0f` of {glue:text}`starts-1:.0f` at layer 1.
 # The other {glue:text}`low-1:.0f` keep at most {glue:text}`low-high:.0f` %;
 # we do not know whether more epochs would help.
 # This is another run and not the short one continued: its learning rate falls to 0, too, but later.
-# Starts from least squares end within {glue:text}`fitted-apart:.1f` % of each other, but they also start at one map.
 #
 # Two stitches are *linearly connected* if every stitch on the straight line between them is as good.
 # Interpolate linearly between the accuracies of the ends: the *barrier* is the largest drop below this.
