@@ -122,7 +122,7 @@ def _of_pairs(
         return path_rows(place, full | {"start": start}, seeds=seeds, fractions=fractions, **known)
 
     longer = full | {"start": "random", "recipe": replace(recipe, epochs=asked["longer_epochs"])}
-    early = places[:3]  # where some starts stay low
+    early = places[:5]  # where some starts stay low
     cases = [{"pair": k, "layer1": at, "couple": two} for k, two in enumerate(pairs) for at in early]
 
     @run.table(cases=cases, uses=[*SHARED, "starts", "longer_epochs"])
