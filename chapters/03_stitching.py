@@ -579,8 +579,7 @@ nulls = {"no stitch": "identity", "random permutation": "random permutation"}
 kinds |= {name: {"kind": kind} for name, kind in nulls.items()}
 
 run = results.run(globals(), "03_stitching", data=whole)
-sets = {"train": train, "test": test, "validation": validation}
-sets |= {"seed": seed, "device": device}
+sets = dict(train=train, test=test, validation=validation, seed=seed, device=device)
 kept = {"steps": experiments.steps(run, "stitched"), "test_each_epoch": False}
 at = [f"relu{k}" for k in layers]
 live = experiments.stitch_many(couples, at, kinds, **sets, **kept)
@@ -612,12 +611,13 @@ from intertwine.stitching import STITCH_RECIPES, stitch
 from intertwine_book import data
 
 old, new = (data.load("digits", s, device="auto") for s in ("train", "test"))
+four = training.Recipe(4, batch_size=64, lr=1e-2, optimizer="adam")
 
 
 def mine(n, size, activation):
     mix, read = nn.Conv2d(1, n, size), nn.Linear(n * (9 - size) ** 2, 10)
-    net, four = nn.Sequential(mix, activation, nn.Flatten(), read), (4, 64, 1e-2, "adam")
-    return training.train(net, old, training.Recipe(*four), seed=0).network
+    net = nn.Sequential(mix, activation, nn.Flatten(), read)
+    return training.train(net, old, four, seed=0).network
 
 
 manual_seed(0)  # of the initial weights

@@ -449,7 +449,8 @@ story.sparsity()
 # as many as in the paper, each of a fifth of its images.
 # Then {glue:text}`longer-alike:.0f` of {glue:text}`longer-starts:.0f` are alike
 # ({glue:text}`shorter-alike:.0f` were after four epochs):
-# all at layers 2 to 5, and {glue:text}`alike-1:.0f` of {glue:text}`starts-1:.0f` at layer 1.
+# all at layers 2 to 5, and {glue:text}`alike-1:.0f` of {glue:text}`starts-1:.0f` at layer 1
+# (starts from least squares, with which they are compared, had four).
 # The other {glue:text}`low-1:.0f` keep at most {glue:text}`low-high:.0f` %;
 # we do not know whether more epochs would help.
 # This is another run and not the short one continued: its learning rate falls to 0, too, but later.

@@ -185,6 +185,7 @@ def quantised(model: nn.Module) -> nn.Module:
         (quantised, "whose module '0' is a torch.ao.*: find the symmetries of the model before it is quant"),
         (lambda m: m.state_dict(), "a collections.OrderedDict: weights do not say how they are used"),
         (lambda m: lambda x: m(x), "wrap a function of tensors in one"),
+        (lambda m: type(m), r"make one, such as Sequential\(\)"),
     ],
 )
 def test_a_model_whose_calls_cannot_be_followed_gets_one_sentence_with_the_way_out(made, said):

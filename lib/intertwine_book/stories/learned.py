@@ -148,7 +148,7 @@ def line(axis: Axes) -> None:
 def width(axis: Axes) -> None:
     """What fitted maps lose, the barrier that is left, and what training adds, by width; dots are pairs."""
     found = widths.by_width()
-    names = {"rank-4": ("rank 4", "orange"), "assignment": ("permutation", "blue")}
+    names = {"rank-4": ("rank 4", "orange"), "assignment": ("scaled permutation", "blue")}
     names |= {"gain": ("added CKA × 100", "green"), "barrier": ("barrier left", "grey")}
     names["least-squares"] = ("full map", "red")
     places = sorted(found["width"].unique())
@@ -160,7 +160,7 @@ def width(axis: Axes) -> None:
         below = 1.5 if quantity == "least-squares" else 0.0  # else it touches the label above
         axis.text(-0.08, mean.iloc[0] - below, name, ha="right", va="center", color=COLOURS[colour])
     axis.set_xticks(range(len(places)), [str(each) for each in places])
-    axis.set(xlabel="width of the networks", ylabel="points", xlim=(-1.6, 2.2), ylim=(0, None))
+    axis.set(xlabel="width of the networks", ylabel="points", xlim=(-1.8, 2.2), ylim=(0, None))
 
 
 def fits(axis: Axes) -> None:

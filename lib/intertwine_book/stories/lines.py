@@ -32,10 +32,10 @@ def between() -> Figure:
 
 def longer() -> tuple[pd.DataFrame, pd.DataFrame]:
     """Random starts that were trained for longer, and the lines between those whose ends are good."""
-    there = "layer1 in @layers"
-    layers = record("longer_paths")["layer1"].unique()  # noqa: F841  # queries read it
-    lines = record("experiment_6_longer").query(f"{there} and start == 'random' and kept")
-    return record("experiment_5_longer").query(there), lines.set_index("layer1").sort_index()
+    layers = record("longer_paths")["layer1"]
+    ends, lines = (record(name) for name in ("experiment_5_longer", "experiment_6_longer"))
+    lines = lines[lines["layer1"].isin(layers)].query("start == 'random' and kept")
+    return ends[ends["layer1"].isin(layers)], lines.set_index("layer1").sort_index()
 
 
 def facts() -> dict[str, Any]:

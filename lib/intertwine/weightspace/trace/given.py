@@ -104,6 +104,8 @@ def _instead(given: Any) -> str:
         return "weights do not say how they are used, so take the model; what is found acts on state dicts"
     if isinstance(given, torch.export.ExportedProgram):
         return "give the model that was exported"
+    if isinstance(given, type):
+        return f"make one, such as {given.__name__}()"
     return "wrap a function of tensors in one"
 
 
