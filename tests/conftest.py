@@ -71,6 +71,17 @@ def pytest_collection() -> Iterator[None]:
 
 
 @pytest.fixture
+def one_thread():
+    """The number of threads decides on the way and on the rounding, and a test may leave another behind."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
 def unchecked():
     """As a user meets the library: without the run-time type checker of the tests."""
     jaxtyping.config.update("jaxtyping_disable", True)

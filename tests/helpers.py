@@ -4,15 +4,31 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 
 def generator(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
-def normal(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(shape, generator=generator(seed))
+def normal(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float32) -> Tensor:
+    return torch.randn(shape, generator=generator(seed), dtype=dtype)
+
+
+def normal64(*shape: int, seed: int = 0) -> Tensor:
+    return normal(*shape, seed=seed, dtype=torch.float64)
+
+
+def same(first: nn.Module, second: nn.Module) -> bool:
+    """Equal weights and buffers, to the bit, under equal names in the same order."""
+    one, other = first.state_dict(), second.state_dict()
+    return [*one] == [*other] and all(torch.equal(x, other[name]) for name, x in one.items())
+
+
+def difference(one: nn.Module, other: nn.Module) -> float:
+    """The largest of |x − y| / max|y| over weights and buffers."""
+    pairs = zip(one.state_dict().values(), other.state_dict().values(), strict=True)
+    return max(((x - y).abs().max() / y.abs().max().clamp(min=1e-300)).item() for x, y in pairs)
 
 
 def sentence(call: Callable[[], object]) -> str:

@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from helpers import generator
+from helpers import generator, normal64
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,17 +17,13 @@ from intertwine_book.models import fcn
 seeds = st.integers(0, 2**31)
 
 
-def normal(seed, *shape):
-    return torch.randn(shape, generator=generator(seed), dtype=torch.float64)
-
-
 @given(seeds, st.floats(-3, 3))
 def test_a_further_group_keeps_the_function_where_both_neurons_are_off_on_one_side(seed, t):
     """lengyel2020 §4: neither a swap nor a scaling, which keep the products w_i c_i up to their order."""
-    w, c = -normal(seed, 2).abs() - 0.1, normal(seed + 1, 2)
+    w, c = -normal64(2, seed=seed).abs() - 0.1, normal64(2, seed=seed + 1)
     moved = c + t * torch.stack([w[1], -w[0]])
     network = fcn().double()
-    x = normal(seed + 2, 50, 1)
+    x = normal64(50, 1, seed=seed + 2)
     outputs = []
     for output_weights in (c, moved):
         torch.nn.utils.vector_to_parameters(torch.cat([w, output_weights]), network.parameters())
@@ -46,7 +42,7 @@ def test_the_metric_of_genni_is_infinite_on_the_line_and_its_loss_is_a_square(se
         network = fcn().double()
         f, g = (genni.outputs(network, at[None], x).flatten() for at in (theta, theta + move))
         assert torch.trapezoid((f - g).square(), x.flatten()).item() == pytest.approx(r**3 / 3, rel=1e-5)
-    problem = genni.Problem(fcn(), theta, normal(seed, 100, 1))
+    problem = genni.Problem(fcn(), theta, normal64(100, 1, seed=seed))
     whole, half = genni.loss_at(problem, torch.stack([theta + move, theta + move / 2])).tolist()
     assert half == pytest.approx(whole / 4)
 
@@ -54,7 +50,7 @@ def test_the_metric_of_genni_is_infinite_on_the_line_and_its_loss_is_a_square(se
 @given(seeds)
 def test_the_second_surface_of_figure_2_is_a_threshold_away_from_the_class(seed):
     """lengyel2020 §4: where both w > 0 the left slope is 0, so J is at least s₋²/2; the swap stays there."""
-    theta, target = normal(seed, 4), normal(seed + 1, 2)
+    theta, target = normal64(4, seed=seed), normal64(2, seed=seed + 1)
     theta[:2] = theta[:2].abs()
     for at in (theta, theta.view(2, 2).flip(1).flatten()):
         assert (at[:2] > 0).all()
@@ -65,7 +61,7 @@ def test_the_second_surface_of_figure_2_is_a_threshold_away_from_the_class(seed)
 @given(seeds, st.floats(0.05, 0.3))
 def test_the_printed_loss_and_the_lasso_trace_one_path(seed, alpha):
     """csiszarik2021 eq. (3): a minimiser with residual r > 0 is the lasso's at α r."""
-    A, B = normal(seed, 30, 4), normal(seed + 1, 30, 3)
+    A, B = normal64(30, 4, seed=seed), normal64(30, 3, seed=seed + 1)
     statistics, residual = Statistics.of(A, B), B.norm()
     for _ in range(40):  # the minimiser of the printed loss is a fixed point of r ↦ ‖A·lasso(α r) − B‖
         M = lasso(statistics, (alpha * residual).item()).weight.T
@@ -79,7 +75,7 @@ def test_the_printed_loss_and_the_lasso_trace_one_path(seed, alpha):
         return (A @ N - B).norm() + alpha * N.abs().sum()
 
     for k in range(5):
-        assert printed(M) <= printed(M + 0.01 * normal(seed + 2 + k, *M.shape)) + 1e-9
+        assert printed(M) <= printed(M + 0.01 * normal64(*M.shape, seed=seed + 2 + k)) + 1e-9
 
 
 @pytest.mark.parametrize("t", [0.1, 1.0, -2.0, 7.0])
@@ -106,15 +102,15 @@ def test_where_outputs_are_added_to_pre_activations_phi_must_lie_in_the_group():
 @given(seeds)
 def test_what_keeps_the_max_kernel_permutes_the_cube(seed):
     """godfrey2022 Lemma E.44: with x₁ = x₂ the kernel is ‖x‖∞², whose linear isometries have rows ±e_j."""
-    A = normal(seed, 3, 3)
+    A = normal64(3, 3, seed=seed)
     corners = torch.cartesian_prod(*[torch.tensor([-1.0, 1.0], dtype=torch.float64)] * 3)
     kept = torch.allclose((corners @ A.T).abs().amax(1), torch.ones(8, dtype=torch.float64))
     edges = torch.eye(3, dtype=torch.float64)
     kept = kept and torch.allclose((edges @ A.T).abs().amax(1), torch.ones(3, dtype=torch.float64))
     signed = torch.eye(3, dtype=torch.float64)[torch.randperm(3, generator=generator(seed))]
-    signed = signed * normal(seed + 1, 3).sign()
+    signed = signed * normal64(3, seed=seed + 1).sign()
     for B, expected in ((A, kept), (signed, True)):
-        x = normal(seed + 2, 20, 3)
+        x = normal64(20, 3, seed=seed + 2)
         same = torch.allclose((x @ B.T).abs().amax(1), x.abs().amax(1))
         assert same == expected
 

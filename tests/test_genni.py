@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import torch
-from helpers import generator
+from helpers import generator, normal64
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
@@ -21,10 +21,6 @@ seeds = st.integers(0, 2**31)
 laws = settings(max_examples=12, deadline=None)
 FCN = models.fcn((1, 2, 1))
 LIVE = torch.tensor([1.0, -1.0, 0.8, 0.5], dtype=torch.float64)  # slopes 0.8 and −0.5
-
-
-def normal(*shape: int, seed: int, dtype: torch.dtype = torch.float64) -> Tensor:
-    return torch.randn(shape, generator=generator(seed), dtype=torch.float64).to(dtype)
 
 
 def live(x: Tensor) -> Tensor:
@@ -76,7 +72,7 @@ NETWORKS: dict[str, tuple[nn.Module, tuple[int, ...]]] = {
 def test_the_loss_of_any_network_is_that_of_a_copy_at_every_point(name, seed, m, double, memory):
     dtype = torch.float64 if double else torch.float32
     network, shape = NETWORKS[name][0].to(dtype), NETWORKS[name][1]
-    x = normal(50, *shape, seed=seed, dtype=dtype)
+    x = normal64(50, *shape, seed=seed).to(dtype)
     theta = genni.random_starts(network, 1, generator=generator(seed))[0]
     flat = genni.random_plane(genni.parameter_vector(network), m, generator=generator(seed))
 
@@ -99,7 +95,7 @@ def test_the_loss_of_any_network_is_that_of_a_copy_at_every_point(name, seed, m,
 def test_outputs_are_the_network_s_own_and_so_are_their_gradients(name):
     network, shape = NETWORKS[name][0].double(), NETWORKS[name][1]
     x, points = (
-        normal(7, *shape, seed=0),
+        normal64(7, *shape, seed=0),
         genni.random_starts(network, 2, generator=generator(0)).double().requires_grad_(),
     )
     made = genni.outputs(network, points, x)
@@ -117,7 +113,7 @@ def test_running_statistics_take_the_dtype_of_the_inputs():
     network = nn.Sequential(nn.Conv2d(2, 3, 3), nn.BatchNorm2d(3), nn.ReLU(), nn.Flatten()).eval()
     network[1].running_mean.fill_(0.25)
     x, flat = (
-        normal(9, 2, 5, 6, seed=0),
+        normal64(9, 2, 5, 6, seed=0),
         genni.random_plane(genni.parameter_vector(network), 2, generator=generator(0)),
     )
     grid = genni.grid_loss(
@@ -126,14 +122,15 @@ def test_running_statistics_take_the_dtype_of_the_inputs():
     expected = one_by_one(network, flat.at(grid.coordinates()), x, copy.deepcopy(network).double()(x) + 1)
     torch.testing.assert_close(grid.loss.flatten(), expected)
     assert network[1].running_mean.dtype == torch.float32 and network[1].running_mean[0] == 0.25
-    found = genni.functional_dimension(network, genni.parameter_vector(network), normal(30, 2, 5, 6, seed=1))
+    theta, x = genni.parameter_vector(network), normal64(30, 2, 5, 6, seed=1)
+    found = genni.functional_dimension(network, theta, x)
     # a channel's scale multiplies its weights, and its shift adds to its bias: two directions change nothing
     assert found.fibre == 6
 
 
 def test_a_large_grid_of_the_fcn_agrees_point_by_point_and_with_the_gaussian_closed_form():
-    x = normal(500, 1, seed=0)
-    flat = genni.plane(torch.cat([LIVE[None], normal(3, 4, seed=1)]))
+    x = normal64(500, 1, seed=0)
+    flat = genni.plane(torch.cat([LIVE[None], normal64(3, 4, seed=1)]))
     grid = genni.grid_loss(Problem(FCN, live, x), flat, (-2, 2), 50)
     some = torch.randint(50**3, (200,), generator=generator(2))
     points = flat.at(grid.coordinates()[some])
@@ -153,7 +150,7 @@ def test_a_large_grid_of_the_fcn_agrees_point_by_point_and_with_the_gaussian_clo
 @laws
 @given(st.integers(1, 3), st.integers(1, 3), st.integers(3, 8), st.integers(3, 8), seeds)
 def test_maxima_are_torch_s_max_pooling(a, b, height, width, seed):
-    x = normal(2, 3, height, width, seed=seed)
+    x = normal64(2, 3, height, width, seed=seed)
     assert torch.equal(Maxima((a, b))(x), nn.MaxPool2d((a, b))(x))
 
 
@@ -168,7 +165,7 @@ def test_maxima_are_torch_s_max_pooling(a, b, height, width, seed):
 )
 def test_other_pooling_is_left_to_torch(pool):
     network = nn.Sequential(nn.Conv2d(1, 2, 2), pool, nn.Flatten()).double()
-    x, flat = normal(5, 1, 8, 8, seed=0), genni.random_plane(torch.zeros(10), 2, generator=generator(0))
+    x, flat = normal64(5, 1, 8, 8, seed=0), genni.random_plane(torch.zeros(10), 2, generator=generator(0))
     points = flat.at(torch.tensor([[0.3, 0.4]]))
     y = network(x).detach()
     torch.testing.assert_close(
@@ -182,11 +179,11 @@ def test_other_pooling_is_left_to_torch(pool):
 @settings(max_examples=3, deadline=None)
 @given(st.integers(0, 1000), st.integers(1, 3))
 def test_solutions_compute_the_target_on_inputs_never_seen(seed, m):
-    x = normal(600, 1, seed=seed)
+    x = normal64(600, 1, seed=seed)
     before = torch.random.get_rng_state()
     found = genni.search(Problem(FCN, live, x), m, seed=seed, steps=400, starts=24)
     assert torch.equal(torch.random.get_rng_state(), before)
-    fresh = normal(1000, 1, seed=seed + 1)
+    fresh = normal64(1000, 1, seed=seed + 1)
     loss = genni.loss_at(Problem(FCN, live, fresh), found.points)
     assert found.points.shape == (m + 1, 4) and (loss < 1e-3 * live(fresh).square().mean()).all()
     torch.testing.assert_close(
@@ -200,8 +197,8 @@ def test_solutions_compute_the_target_on_inputs_never_seen(seed, m):
 
 
 def test_copies_and_dependent_solutions_are_passed_over():
-    x, one = normal(200, 1, seed=0), LIVE + 0.01
-    on_the_line = 2 * normal(1, 4, seed=3) - one
+    x, one = normal64(200, 1, seed=0), LIVE + 0.01
+    on_the_line = 2 * normal64(1, 4, seed=3) - one
     starts = torch.stack([one, one, one + 1, one + 2, on_the_line[0]])
     found = genni.search(Problem(FCN, live, x), 2, seed=0, starts=starts, steps=0, accept=1e9)
     assert found.tried["verdict"].tolist() == ["accepted", "dependent", "accepted", "dependent", "accepted"]
@@ -209,14 +206,15 @@ def test_copies_and_dependent_solutions_are_passed_over():
 
 
 def test_held_out_inputs_decide():
-    x = torch.cat([normal(300, 1, seed=0).abs(), -normal(100, 1, seed=1).abs()])  # nothing to learn s₋ from
+    # nothing to learn s₋ from
+    x = torch.cat([normal64(300, 1, seed=0).abs(), -normal64(100, 1, seed=1).abs()])
     with pytest.raises(RuntimeError, match=r"found 0: of 8 starts 8 have a relative loss above 0\.0001"):
         genni.search(Problem(FCN, live, x), 1, seed=0, steps=200)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_starts_descend_as_if_each_were_alone(dtype):
-    x = normal(512, 1, seed=0, dtype=dtype)
+    x = normal64(512, 1, seed=0).to(dtype)
     starts = genni.random_starts(FCN, 3, generator=generator(1)).to(dtype)
     asked = {"steps": 30, "lr": 0.05, "batch_size": 100}
     together = genni.descend(Problem(FCN, live, x), starts, **asked)
@@ -225,7 +223,7 @@ def test_starts_descend_as_if_each_were_alone(dtype):
 
 
 def test_sgd_takes_the_steps_of_torch_s_own():
-    x = normal(300, 1, seed=0)
+    x = normal64(300, 1, seed=0)
     y, theta = live(x), genni.random_starts(FCN, 1, generator=generator(1)).double()
     energy = y.square().mean().item()
     ours = genni.descend(
@@ -259,7 +257,7 @@ def test_starts_are_the_modules_own(seed, gain):
 @laws
 @given(seeds, st.integers(1, 4), st.integers(4, 30))
 def test_a_plane_holds_its_points_in_an_orthonormal_basis(seed, m, p):
-    points = normal(m + 1, p, seed=seed)
+    points = normal64(m + 1, p, seed=seed)
     flat = genni.plane(points)
     torch.testing.assert_close(flat.basis @ flat.basis.T, torch.eye(m, dtype=torch.float64))
     torch.testing.assert_close(flat.at(flat.coordinates), points)
@@ -269,7 +267,7 @@ def test_a_plane_holds_its_points_in_an_orthonormal_basis(seed, m, p):
     coordinates, distance = flat.project(points.float())
     torch.testing.assert_close(coordinates, flat.coordinates, atol=1e-5, rtol=1e-5)
     assert distance.max() < 1e-5
-    off = normal(1, p, seed=seed + 1)
+    off = normal64(1, p, seed=seed + 1)
     coordinates, distance = flat.project(off)
     assert torch.linalg.norm(off - flat.at(coordinates)) == pytest.approx(distance.item())
     assert (flat.basis @ (off - flat.at(coordinates))[0]).abs().max() < 1e-10
@@ -283,7 +281,7 @@ def test_directions_of_random_planes_are_uniform():
 
 
 def test_the_conjecture_counts_in_the_same_way_everywhere():
-    problem = Problem(FCN, live, normal(100, 1, seed=0))
+    problem = Problem(FCN, live, normal64(100, 1, seed=0))
     flat = genni.plane(torch.stack([LIVE, LIVE[[1, 0, 3, 2]]]))
     table = statements.conjecture(problem, [flat], 11, planes=1, seeded=generator).set_index("epsilon")
     random = genni.random_plane(LIVE, 1, generator=generator(1000))
@@ -295,7 +293,7 @@ def test_the_conjecture_counts_in_the_same_way_everywhere():
 # --- bad input ---
 
 
-X, FLAT = normal(20, 1, seed=0), genni.plane(torch.eye(4)[:2])
+X, FLAT = normal64(20, 1, seed=0), genni.plane(torch.eye(4)[:2])
 DROPOUT, NAN = nn.Sequential(nn.Linear(1, 4), nn.Dropout()), torch.full((9, 1), torch.nan)
 
 
@@ -328,7 +326,7 @@ BAD: dict[str, Callable[[], object]] = {
         torch.eye(4)[[0, 1, 1]]
     ),
     r"was given 1 of length 4": lambda: genni.plane(torch.eye(4)[:1]),
-    r"was given 4 of length 2": lambda: genni.plane(normal(4, 2, seed=0)),
+    r"was given 4 of length 2": lambda: genni.plane(normal64(4, 2, seed=0)),
     r"bounds from low to high": lambda: genni.grid_loss(Problem(FCN, live, X), FLAT, (1, -1), 3),
     r"n ≥ 2": lambda: genni.grid_loss(Problem(FCN, live, X), FLAT, (-1, 1), 1),
     r"network's 8 parameters, was given 4": lambda: genni.grid_loss(

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from helpers import generator
+from helpers import generator, normal64
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
@@ -20,11 +20,7 @@ seeds = st.integers(0, 2**31)
 laws = settings(max_examples=12, deadline=None)
 
 
-def normal(*shape: int, seed: int) -> Tensor:
-    return torch.randn(shape, generator=generator(seed), dtype=torch.float64)
-
-
-X = normal(200, 1, seed=0)
+X = normal64(200, 1, seed=0)
 
 
 def with_slopes(plus: float, minus: float):
@@ -139,16 +135,16 @@ def test_all_parameters_of_the_fcn_have_two_pieces_and_of_the_tanh_network_eight
 @given(seed=seeds)
 def test_the_functional_dimension_is_what_the_symmetries_leave(h, seed):
     def rank(network, inputs: int, theta: Tensor | None = None) -> tuple[int, int]:
-        theta = normal(len(genni.parameter_vector(network)), seed=seed) if theta is None else theta
-        return genni.functional_dimension(network, theta, normal(400, inputs, seed=1))[:2]
+        theta = normal64(len(genni.parameter_vector(network)), seed=seed) if theta is None else theta
+        return genni.functional_dimension(network, theta, normal64(400, inputs, seed=1))[:2]
 
     # two neurons that are active on the same inputs have one gradient to share
-    active = normal(400, 3, seed=1) @ normal(4 * h, seed=seed)[: 3 * h].view(h, 3).T > 0
+    active = normal64(400, 3, seed=1) @ normal64(4 * h, seed=seed)[: 3 * h].view(h, 3).T > 0
     apart = torch.cdist(*(active.T.double(),) * 2, p=1)[*torch.triu_indices(h, h, 1)]
     assume(((apart > 10) & (apart < 390)).all())
     signs = torch.ones(2 * h, dtype=torch.float64)
     signs[0] = -1
-    mixed = normal(2 * h, seed=seed).abs() * signs
+    mixed = normal64(2 * h, seed=seed).abs() * signs
     assert rank(models.fcn((1, h, 1)), 1, mixed) == (2, 2 * h - 2)  # two slopes
     assert rank(models.fcn((1, h, 1)), 1, mixed.abs()) == (1, 2 * h - 1)  # one
     assert rank(models.fcn((3, h, 1)), 3) == (3 * h, h)  # a scaling for each neuron
@@ -158,7 +154,7 @@ def test_the_functional_dimension_is_what_the_symmetries_leave(h, seed):
 def test_functional_dimension_of_a_convolutional_network_counts_its_scalings():
     network = models.lenet(1, size=16, output_relu=False)
     theta = genni.random_starts(network, 1, generator=generator(0))[0]
-    x = normal(60, 1, 16, 16, seed=0)
+    x = normal64(60, 1, 16, 16, seed=0)
     rank, fibre, values = genni.functional_dimension(network, theta, x)
     assert rank == 60 and fibre == len(theta) - 60 and len(values) == 60  # no more than there are inputs
 
@@ -166,7 +162,7 @@ def test_functional_dimension_of_a_convolutional_network_counts_its_scalings():
 @settings(max_examples=6, deadline=None)
 @given(seeds, st.integers(1, 4), st.floats(0.1, 1.0))
 def test_the_orbit_lies_in_the_class_and_visits_every_order(seed, h, scale):
-    theta = normal(2 * h, seed=seed)
+    theta = normal64(2 * h, seed=seed)
     orbit = closed_form.orbit(theta, 300, scale=scale, generator=generator(seed))
     network = models.fcn((1, h, 1))
     assert genni.loss_at(genni.Problem(network, theta, X), orbit).max() < 1e-20 * (
@@ -181,11 +177,11 @@ def test_the_orbit_lies_in_the_class_and_visits_every_order(seed, h, scale):
 @laws
 @given(seeds, st.floats(-2, 2))
 def test_the_quadric_holds_what_pairs_to_the_level(seed, level):
-    flat = genni.plane(normal(4, 4, seed=seed))
+    flat = genni.plane(normal64(4, 4, seed=seed))
     quadric = closed_form.quadric(flat, level)
     values, t = quadric.squares, quadric.t
     assert len(values) == 3 and (values[0] < 0 < values[2])  # of a form with two squares of either sign
-    points = flat.at(normal(50, 3, seed=seed + 1))
+    points = flat.at(normal64(50, 3, seed=seed + 1))
     pairing = (points[:, :2] * points[:, 2:]).sum(1)
     # the same form, from its values alone: least squares on a quadratic polynomial
     c = flat.project(points)[0]
@@ -207,7 +203,7 @@ def test_the_quadric_holds_what_pairs_to_the_level(seed, level):
 @laws
 @given(seeds, st.integers(1, 5))
 def test_slopes_are_the_values_at_plus_and_minus_one(seed, h):
-    points = normal(3, 2 * h, seed=seed)
+    points = normal64(3, 2 * h, seed=seed)
     at = genni.outputs(models.fcn((1, h, 1)), points, torch.tensor([[1.0], [-1.0]]).double())[..., 0]
     torch.testing.assert_close(closed_form.slopes(points), at * torch.tensor([1.0, -1.0]))
 
@@ -217,7 +213,7 @@ def test_slopes_are_the_values_at_plus_and_minus_one(seed, h):
 
 def test_the_authors_fcn_target_is_nearly_zero_at_their_epsilon():
     theta = torch.tensor([-0.0838, -0.0342, -0.2652, 0.1626], dtype=torch.float64)
-    y = genni.outputs(models.fcn(), theta[None], normal(100_000, 1, seed=0))[0]
+    y = genni.outputs(models.fcn(), theta[None], normal64(100_000, 1, seed=0))[0]
     target = genni.describe_target(y, epsilon=0.0025)
     assert target.verdict == "nearly zero" and target.energy == pytest.approx(1.385e-4, rel=0.03)
     assert "ε = 0.0025 (18 times that) admits the zero function" in target.sentence

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 import torch.nn.functional as F
+from helpers import normal64
 from torch import nn
 
 from intertwine import alignment, devices, genni
@@ -32,10 +33,6 @@ DEVICES = ("cpu", "cuda")
 SHORT = replace(RECIPES["digits"], epochs=1)
 
 
-def normal(*shape, seed=0, dtype=torch.float64):
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
-
-
 @pytest.fixture(scope="module")
 def digits():
     return data.load("digits", "train", device="cuda")[:300]
@@ -52,7 +49,7 @@ def test_a_picked_device_is_named_as_its_tensors_name_it():
 
 
 def test_convolutions_have_all_bits_of_float32():
-    x, w, device = normal(4, 16, 9, 9).float(), normal(8, 16, 3, 3).float(), devices.pick("cuda")
+    x, w, device = normal64(4, 16, 9, 9).float(), normal64(8, 16, 3, 3).float(), devices.pick("cuda")
     here, there = F.conv2d(x, w), F.conv2d(x.to(device), w.to(device)).cpu()
     assert (here - there).abs().max() <= 2e-6 * here.abs().max()
 
@@ -65,7 +62,7 @@ def test_a_training_in_float32_has_all_bits_too(digits):
 
 
 def test_boolean_masks_are_coded_and_dissected_there():
-    planes, maps = normal(6, 5, 9, 7) > 1, normal(6, 4, 4, 4, seed=1)
+    planes, maps = normal64(6, 5, 9, 7) > 1, normal64(6, 4, 4, 4, seed=1)
     assert torch.equal(Masks.of(planes.cuda()).planes().cpu(), planes)
     assert torch.equal(Masks.of(planes.cuda()).areas().cpu(), Masks.of(planes).areas())
     Q = haar_rotation(4, torch.Generator().manual_seed(0))
@@ -84,7 +81,7 @@ def test_rotations_come_from_generators_of_either_device():
 
 
 def test_images_and_network_may_lie_on_different_devices():
-    network, images = nn.Sequential(nn.Linear(3, 4), nn.ReLU()), normal(9, 3).float()
+    network, images = nn.Sequential(nn.Linear(3, 4), nn.ReLU()), normal64(9, 3).float()
     wanted = network(images)
     for own, other in (("cpu", "cuda"), ("cuda", "cpu")):
         (found,) = features(network.to(own), ["1"], images.to(other))
@@ -102,7 +99,7 @@ def test_random_starts_and_trainings_leave_the_generators_alone(digits):
 
 
 def test_the_nearest_scalar_of_a_discrete_group():
-    a = normal(20)
+    a = normal64(20)
     group = ScalarGroup("discrete", generator=-2.0)
     assert torch.equal(group.nearest(a.cuda()).cpu(), group.nearest(a))
 
@@ -122,7 +119,7 @@ def test_layers_compare_as_on_the_cpu(pair, digits, measure):
     pair = [copy.deepcopy(network).cpu() for network in pair]
     here = compare(*pair, layers, images.cpu(), measure, device="cpu")
     assert abs(there - here).max().max() < 1e-4
-    X, Y = normal(30, 5), normal(30, 5, seed=1)
+    X, Y = normal64(30, 5), normal64(30, 5, seed=1)
     one, two = (float(MEASURES[measure](X.to(device), Y.to(device))) for device in ("cpu", "cuda"))
     assert abs(one - two) < 1e-9
 
@@ -132,7 +129,7 @@ def test_minibatches_and_nulls_are_those_of_the_cpu(pair, digits):
     there = compare(*pair, ["relu2"], digits.images, minibatch=30, generator=draws[0], device="cuda")
     here = compare(*pair, ["relu2"], digits.images, minibatch=30, generator=draws[1], device="cpu")
     assert abs(there - here).max().max() < 1e-4
-    X, Y = normal(30, 5), normal(30, 5, seed=1)
+    X, Y = normal64(30, 5), normal64(30, 5, seed=1)
     for kind in ("shuffle", "gaussian"):
         asked = zip(DEVICES, draws, strict=True)
         one, two = (null(cka, X.to(d), Y.to(d), kind, 2, generator=draw) for d, draw in asked)
@@ -141,7 +138,7 @@ def test_minibatches_and_nulls_are_those_of_the_cpu(pair, digits):
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "max"])
 def test_gram_matrices_are_those_of_the_cpu(kernel):
-    X = normal(20, 5)
+    X = normal64(20, 5)
     assert torch.allclose(gram(X, kernel), gram(X.cuda(), kernel).cpu())
 
 
@@ -181,7 +178,7 @@ def test_an_element_acts_there(pair, digits):
 
 
 def test_alignments_of_activations_there():
-    A, B = normal(50, 4), normal(50, 4, seed=1)
+    A, B = normal64(50, 4), normal64(50, 4, seed=1)
     here, there = (alignment.Statistics.of(A.to(d), B.to(d)) for d in ("cpu", "cuda"))
     for name in ("least_squares", "orthogonal", "permutation", "g_relu"):
         one, two = (getattr(alignment, name)(each).weight.cpu() for each in (here, there))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from helpers import normal, normal64, same
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
@@ -43,17 +44,8 @@ def randomised(network: models.Network, seed: int) -> models.Network:
     return network.double().eval()
 
 
-def normal(shape: tuple[int, ...], seed: int, dtype: torch.dtype = torch.float64) -> Tensor:
-    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
-
-
 def parameters(network: nn.Module) -> int:
     return sum(parameter.numel() for parameter in network.parameters())
-
-
-def same(a: nn.Module, b: nn.Module) -> bool:
-    first, second = a.state_dict(), b.state_dict()
-    return first.keys() == second.keys() and all(torch.equal(first[name], second[name]) for name in first)
 
 
 # --- the papers' sizes and numbers ---
@@ -162,7 +154,7 @@ def dense(x: Tensor, state: dict[str, Tensor], name: str) -> Tensor:
 )
 def test_myrtle_is_its_formula(width, norm, channels, n, side, seed):
     network = randomised(models.myrtle(width, norm=norm, in_channels=channels, seed=seed), seed)
-    x = images = normal((n, channels, *side), seed)
+    x = images = normal64(n, channels, *side, seed=seed)
     state = network.state_dict()
     for k in (1, 2, 3, 4):
         x = F.conv2d(x, state[f"conv{k}.weight"], state.get(f"conv{k}.bias"), padding=1)
@@ -177,7 +169,7 @@ def test_myrtle_is_its_formula(width, norm, channels, n, side, seed):
 @given(width=st.integers(1, 4), norm=st.booleans(), n=st.integers(1, 3), side=st.integers(27, 34), seed=seeds)
 def test_tiny10_is_its_formula(width, norm, n, side, seed):
     network = randomised(models.tiny10(width, norm=norm, seed=seed), seed)
-    x = images = normal((n, 3, side, side), seed)
+    x = images = normal64(n, 3, side, side, seed=seed)
     state = network.state_dict()
     for k in range(1, 9):
         x = F.conv2d(x, state[f"conv{k}.weight"], state[f"conv{k}.bias"], stride=2 if k in (3, 6) else 1)
@@ -209,7 +201,7 @@ def test_resnets_are_their_formula(width, name, slope, side, seed):
         weight = state[f"{name}.weight"]
         return F.conv2d(x, weight, stride=stride, padding=weight.shape[-1] // 2)
 
-    images = normal((2, 3, *side), seed)
+    images = normal64(2, 3, *side, seed=seed)
     x = relu(bn(conv(images, "conv1"), state, "bn1"))
     for k in range(1, blocks + 1):
         block = f"block{k}"
@@ -232,7 +224,7 @@ def test_resnets_are_their_formula(width, name, slope, side, seed):
 @given(width=st.integers(1, 3), size=st.integers(16, 29), output_relu=st.booleans(), seed=seeds)
 def test_lenet_is_its_formula(width, size, output_relu, seed):
     network = models.lenet(width, size=size, output_relu=output_relu, seed=seed).double()
-    x = images = normal((3, 1, size, size), seed)
+    x = images = normal64(3, 1, size, size, seed=seed)
     state = network.state_dict()
     for k in (1, 2):
         x = F.max_pool2d(F.conv2d(x, state[f"conv{k}.weight"], state[f"conv{k}.bias"]).clamp(min=0), 2)
@@ -245,7 +237,7 @@ def test_lenet_is_its_formula(width, size, output_relu, seed):
 @given(sizes=st.lists(st.integers(1, 5), min_size=2, max_size=5), bias=st.booleans(), seed=seeds)
 def test_fcn_is_its_formula(sizes, bias, seed):
     network = models.fcn(sizes, bias=bias, activation="tanh", seed=seed).double()
-    x = vectors = normal((4, sizes[0]), seed)
+    x = vectors = normal64(4, sizes[0], seed=seed)
     for k in range(1, len(sizes)):
         x = dense(x if k == 1 else x.tanh(), network.state_dict(), f"fc{k}")
     torch.testing.assert_close(network(vectors), x)
@@ -345,7 +337,7 @@ def test_a_seed_means_the_same_weights_in_any_default_dtype():
 def test_torch_fx_traces_every_network_and_keeps_its_hidden_layers(build, shape):
     network = build().eval()
     traced = torch.fx.symbolic_trace(network)
-    x = normal((3, *shape), 0, torch.float32)
+    x = normal(3, *shape, seed=0)
     assert torch.equal(traced(x), network(x))
     called = [node.target for node in traced.graph.nodes if node.op == "call_module"]
     assert set(called) >= {layer.name for layer in network.hidden_layers()} and len(set(called)) == len(
@@ -372,7 +364,7 @@ def test_copies_keep_everything_and_slices_share_modules(build, shape):
     network = build(seed=2).eval()
     for twin in (copy.deepcopy(network), pickle.loads(pickle.dumps(network))):
         assert same(twin, network) and twin.hidden_layers() == network.hidden_layers()
-    x = normal((3, *shape), 1, torch.float32)
+    x = normal(3, *shape, seed=1)
     middle = len(network) // 2
     assert type(network[:middle]) is nn.Sequential and network[0] is next(network.children())
     assert torch.equal(network[middle:](network[:middle](x)), network(x))
@@ -381,7 +373,7 @@ def test_copies_keep_everything_and_slices_share_modules(build, shape):
 @each
 def test_every_weight_learns(build, shape):
     network = build()
-    network(normal((8, *shape), 3, torch.float32)).square().sum().backward()
+    network(normal(8, *shape, seed=3)).square().sum().backward()
     assert all(
         parameter.grad is not None and parameter.grad.isfinite().all() for parameter in network.parameters()
     )
@@ -462,7 +454,7 @@ def test_the_smallest_image_fits_and_none_smaller_could(network, shape):
 def test_efficientnet_lite_has_its_authors_size_and_computes_its_formula(number, size, blocks):
     network = models.efficientnet_lite(number, pretrained=False, seed=3).eval()
     assert parameters(network) == size and len(network.hidden_layers()) == blocks + 2
-    images = normal((2, 3, 45, 60), 0, torch.float32)
+    images = normal(2, 3, 45, 60, seed=0)
     x = network[:5](images)  # conv0, norm0, relu0, block1, block2
     assert x.shape == (2, 24, 12, 15)  # halved twice, rounded up
     block = network.block3
@@ -474,7 +466,7 @@ def test_efficientnet_lite_has_its_authors_size_and_computes_its_formula(number,
 
 def test_padding_is_tensorflow_s():
     layer = models.efficientnet_lite(pretrained=False).conv0  # 3×3, stride 2
-    even, odd = normal((1, 3, 6, 8), 1, torch.float32), normal((1, 3, 5, 7), 2, torch.float32)
+    even, odd = normal(1, 3, 6, 8, seed=1), normal(1, 3, 5, 7, seed=2)
     assert torch.equal(layer(even), F.conv2d(F.pad(even, (0, 1, 0, 1)), layer.weight, stride=2))
     assert torch.equal(layer(odd), F.conv2d(odd, layer.weight, stride=2, padding=1))
 

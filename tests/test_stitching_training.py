@@ -37,19 +37,12 @@ from intertwine_book.experiments.stitching import stitch_many, stitch_rows
 from intertwine_book.experiments.stitching import stitches as tables
 from intertwine_book.zoo import RECIPES
 
+pytestmark = pytest.mark.usefixtures("one_thread")
 TRAIN, TEST = data.load("digits", "train"), data.load("digits", "test")
 ORDER = torch.randperm(len(TRAIN), generator=torch.Generator().manual_seed(0))
 FIT, VALIDATION = TRAIN[ORDER[200:].sort().values], TRAIN[ORDER[:200].sort().values]
 PLAIN = StitchRecipe(epochs=2, batch_size=64, lr=0.05, momentum=0.5, weight_decay=1e-3)
 EXACT = {"device": "cpu", "dtype": "float32"}
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @cache

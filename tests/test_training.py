@@ -9,7 +9,7 @@ from math import isclose
 import pytest
 import torch
 import torch.nn.functional as F
-from helpers import normal
+from helpers import normal, same
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
@@ -53,11 +53,6 @@ def dataset(n: int, channels: int = 1, side: int = 8, *, classes: int = 10, seed
 
 def tensors(network: nn.Module) -> dict[str, Tensor]:
     return {name: value.clone() for name, value in network.state_dict().items()}
-
-
-def same(first: nn.Module, second: nn.Module) -> bool:
-    pairs = zip(first.state_dict().items(), second.state_dict().items(), strict=True)
-    return all(a == b and torch.equal(x, y) for (a, x), (b, y) in pairs)
 
 
 # --- recipes ---

@@ -9,6 +9,7 @@ from functools import partial
 import joblib
 import pytest
 import torch
+from helpers import same
 from torch import nn
 
 from intertwine import files
@@ -18,6 +19,7 @@ from intertwine_book import data, models, zoo
 from intertwine_book.zoo import RECIPES, Spec, many, train_many
 from intertwine_book.zoo.spec import ARCHITECTURES
 
+pytestmark = pytest.mark.usefixtures("one_thread")
 DIGITS = data.load("digits", "train")
 SMALL = DIGITS[:200]
 SHORT = replace(RECIPES["digits"], epochs=3)
@@ -26,26 +28,12 @@ MYRTLE = {"width": 2, "in_channels": 1}
 PAIRS = [(0, 0), (1, 1), (0, 1)]
 
 
-def same(first: nn.Module, second: nn.Module) -> bool:
-    pairs = zip(first.state_dict().items(), second.state_dict().items(), strict=True)
-    return all(a == b and torch.equal(x, y) for (a, x), (b, y) in pairs)
-
-
 def all_same(first: list[Trained], second: list[Trained]) -> bool:
     return all(same(one.network, other.network) for one, other in zip(first, second, strict=True))
 
 
 def double_fcn(*, seed: int, hidden: int = 7) -> nn.Module:
     return nn.Sequential(nn.Flatten(), models.fcn((64, hidden, 10), bias=True, seed=seed)).double()
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    """The number of threads decides on the way and on the rounding, and a test may leave another behind."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 # --- what is trained ---

@@ -9,7 +9,7 @@ from inspect import unwrap
 import pytest
 import torch
 import weightspace_models as zoo
-from helpers import generator, normal, sentence
+from helpers import generator, normal, same, sentence
 from torch import nn
 
 from intertwine.weightspace import canonicalise, find_symmetries, match, relative_error, verify
@@ -28,11 +28,6 @@ def convolutions() -> nn.Sequential:
     return nn.Sequential(*front, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(6, 2)).eval()
 
 
-def equal(one: nn.Module, other: nn.Module) -> bool:
-    first, second = one.state_dict(), other.state_dict()
-    return [*first] == [*second] and all(torch.equal(x, second[name]) for name, x in first.items())
-
-
 @pytest.mark.parametrize(
     "build, inputs",
     [(perceptron, normal(2, 3)), (convolutions, normal(2, 3, 9, 9)), (partial(zoo.GPT, tied=True), TOKENS)],
@@ -43,7 +38,7 @@ def test_a_saved_space_draws_acts_and_is_drawn_as_before(build, inputs, again):
     space = find_symmetries(model, inputs)
     saved = again(space)
     element, same = (each.sample(generator()) for each in (space, saved))
-    assert equal(space.act(model, element), saved.act(model, same))
+    assert same(space.act(model, element), saved.act(model, same))
     assert (str(saved), saved.spec, saved.draw()) == (str(space), space.spec, space.draw())
 
 
@@ -80,7 +75,7 @@ def test_a_compiled_model_is_its_module(inside):
     assert space.spec == find_symmetries(plain, normal(2, 3)).spec
     element = space.sample(generator())
     moved = space.act(given, element)
-    assert equal(moved, space.act(plain, element)) and type(moved) is nn.Sequential
+    assert same(moved, space.act(plain, element)) and type(moved) is nn.Sequential
     assert verify(space, given, element, normal(2, 3)).output < 1e-5
 
 

@@ -5,21 +5,13 @@ from fractions import Fraction
 import pytest
 import torch
 import weightspace_models as zoo
+from helpers import difference, generator
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
 from intertwine.weightspace import canonicalise, find_symmetries, match
 from intertwine.weightspace.solve.equations import solutions
-
-
-def draw(seed: int) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)
-
-
-def difference(one: nn.Module, other: nn.Module) -> float:
-    pairs = zip(one.state_dict().values(), other.state_dict().values(), strict=True)
-    return max(((x - y).abs().max() / y.abs().max().clamp(min=1e-300)).item() for x, y in pairs)
 
 
 def conv(a: int, b: int, k: int = 1, groups: int = 1, eps: float = 1e-5) -> nn.Sequential:
@@ -179,7 +171,7 @@ HAND = {
 }
 THEIRS = ["mobilenet_v3_small", "mobilenet_v2", "shufflenet_v2_x0_5", "squeezenet1_1", "regnet_y_400mf"]
 THEIRS += ["efficientnet_b0", "mnasnet0_5", "googlenet", "resnet18", "resnet50", "convnext_tiny", "vit_b_16"]
-PICTURE = torch.randn(1, 3, 32, 32, generator=draw(6), dtype=torch.float64)
+PICTURE = torch.randn(1, 3, 32, 32, generator=generator(6), dtype=torch.float64)
 
 
 def one_normal_form(model: nn.Module, inputs: torch.Tensor, seeds=range(2)):
@@ -187,7 +179,7 @@ def one_normal_form(model: nn.Module, inputs: torch.Tensor, seeds=range(2)):
     expected = canonicalise(space, model).model
     torch.testing.assert_close(expected(inputs), model(inputs), rtol=1e-7, atol=1e-8)
     for seed in seeds:
-        moved = space.act(model, space.sample(draw(seed)))
+        moved = space.act(model, space.sample(generator(seed)))
         assert difference(canonicalise(space, moved).model, expected) < 1e-6
     assert difference(canonicalise(space, expected).model, expected) < 1e-6
     return space
@@ -197,16 +189,16 @@ def one_normal_form(model: nn.Module, inputs: torch.Tensor, seeds=range(2)):
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_networks_written_by_hand_have_one_normal_form(name, seed):
     torch.manual_seed(seed)
-    model = zoo.randomise(HAND[name](), draw(seed))
+    model = zoo.randomise(HAND[name](), generator(seed))
     space = one_normal_form(model, PICTURE[..., :8, :8])
-    moved = space.act(model, space.sample(draw(3)))
+    moved = space.act(model, space.sample(generator(3)))
     assert space.spaces and difference(match(space, model, moved).model, model) < 1e-6
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", THEIRS)
 def test_networks_of_torchvision_have_one_normal_form(name):
-    model = zoo.randomise(zoo.slim(name), draw(0))
+    model = zoo.randomise(zoo.slim(name), generator(0))
     space = one_normal_form(model, PICTURE, seeds=[0])
     assert zoo.orbit_error(space, model, [1]) < 1e-6
 
@@ -214,7 +206,7 @@ def test_networks_of_torchvision_have_one_normal_form(name):
 @given(st.lists(st.sets(st.integers(0, 4)), max_size=6), st.integers(0, 2**20), st.sampled_from([0, 2]))
 def test_elimination_finds_unknowns_with_which_all_consistent_conditions_hold(sets, seed, modulus):
     # signs over the field of two elements, logarithms over the rational numbers
-    numbers = torch.randint(0, 2 if modulus else 9, (6,), generator=draw(seed)).tolist()
+    numbers = torch.randint(0, 2 if modulus else 9, (6,), generator=generator(seed)).tolist()
     conditions = [{k: Fraction(1 if modulus else k + 1) for k in each} for each in sets]
 
     def values(x):

@@ -7,7 +7,7 @@ from itertools import permutations, product
 import pytest
 import torch
 import weightspace_models as zoo
-from helpers import generator
+from helpers import difference, generator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
@@ -55,11 +55,6 @@ def built(name: str):
     build, inputs = NETWORKS[name]
     model = zoo.randomise(build(), generator())
     return model, inputs, find_symmetries(model, inputs)
-
-
-def difference(one: nn.Module, other: nn.Module) -> float:
-    pairs = zip(one.state_dict().values(), other.state_dict().values(), strict=True)
-    return max(((x - y).abs().max() / y.abs().max().clamp(min=1e-300)).item() for x, y in pairs)
 
 
 @pytest.mark.parametrize("name", NETWORKS)

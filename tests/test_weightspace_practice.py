@@ -11,7 +11,16 @@ from helpers import generator, normal, sentence
 from torch import nn
 from torch.nn import functional as F
 
-from intertwine.weightspace import equivalent, find_symmetries, fold, mappings, prune, relative_error, rotate
+from intertwine.weightspace import (
+    equivalent,
+    find_symmetries,
+    fold,
+    mappings,
+    match,
+    prune,
+    relative_error,
+    rotate,
+)
 
 TOKENS = torch.tensor([[1, 4, 0, 10, 3], [2, 2, 7, 5, 6]])
 
@@ -173,6 +182,15 @@ def test_rotations_keep_the_function_and_depend_on_the_seed_alone(build):
     assert not all(map(torch.equal, other.parameters(), turned.model.parameters()))
     scaled = next(each.space for each in mappings(space) if each.kind == "scale")
     assert "Expected spaces that may be rotated" in sentence(lambda: rotate(space, model, 0, [scaled]))
+
+
+def test_where_nothing_can_be_rotated_or_the_space_comes_last_one_sentence_says_so(unchecked):
+    model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).eval()
+    space = find_symmetries(model, normal(5, 3))
+    assert "a space that may be rotated, was given the groups Σ_4" in sentence(
+        lambda: rotate(space, model, 0)
+    )
+    assert "was given a Sequential first" in sentence(lambda: match(model, model, space))
 
 
 def test_without_units_that_nothing_reads_a_smaller_network_has_the_same_function():

@@ -54,8 +54,13 @@ def match(
         `same_network` says whether anything is left between them, `canonicalise` needs no second network.
 
     Raises:
-        ValueError: models of other shapes, or weights that are not finite.
+        ValueError: models of other shapes, weights that are not finite, or a model where the space belongs.
     """
+    if not isinstance(space, WeightSpace):
+        raise ValueError(
+            f"Expected match(space, model1, model2) with the space that find_symmetries returns, "
+            f"was given a {type(space).__name__} first."
+        )
     solution, target = space.solution, space.folded_state(model1, "first")
     state = space.folded_state(model2, "second")
     runs = [trace(model, inputs).values for model in (model1, model2) if inputs is not None]

@@ -35,7 +35,7 @@ def rotate(space: WeightSpace, model: Any, seed: int, names: Collection[str] | N
         names: of spaces; by default all that orthogonal matrices may mix.
 
     Raises:
-        ValueError: a space that may not be rotated.
+        ValueError: a space that may not be rotated, or, where none was named, no space that may.
     """
     chosen = space.spaces if names is None else [space[name] for name in names]
     generator, element = torch.Generator().manual_seed(seed), dict[str, Move]()
@@ -48,6 +48,12 @@ def rotate(space: WeightSpace, model: Any, seed: int, names: Collection[str] | N
                 f"Expected spaces that may be rotated, was given {hidden.name} with the group "
                 f"{hidden.group}: choose those of kind rotation or linear in mappings(space)."
             )
+    if not element and names is None:
+        raise ValueError(
+            f"Expected a network with a space that may be rotated, was given the groups "
+            f"{', '.join(sorted({str(each.group) for each in chosen})) or 'of no space'}: "
+            "only spaces of kind rotation or linear in mappings(space) may be."
+        )
     return Moved(space.act(model, element), space.element(element))
 
 
