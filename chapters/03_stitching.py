@@ -65,7 +65,7 @@ from torch.nn.functional import cross_entropy, normalize
 from intertwine import devices
 from intertwine.alignment import Statistics
 from intertwine.features import activations, rows
-from intertwine.stitching import KINDS, STITCH_RECIPES, stitch
+from intertwine.stitching import KINDS, STITCH_RECIPES, split, stitch
 from intertwine.stitching.batch_norm import reestimate
 from intertwine.training import evaluate
 from intertwine.weightspace import relative_error
@@ -157,8 +157,8 @@ solution = torch.linalg.lstsq(A, Y.double()).solution.float()
 psi = nn.Conv2d(X.shape[1], Y.shape[1], kernel_size=1).to(device)
 psi.weight.data = solution[:-1].T[:, :, None, None].to(device)
 psi.bias.data = solution[-1].to(device)
-cut = 1 + [name for name, _ in f.named_children()].index(layer)
-stitched = nn.Sequential(f[:cut], psi, g[cut:]).eval()
+front, back = split(f, layer)[0], split(g, layer)[1]
+stitched = nn.Sequential(front, psi, back).eval()
 
 same = {"at": layer, "train": few, "device": device}
 theirs = stitch(f, g, kind="least squares", **same)
@@ -310,12 +310,12 @@ def element(scores, log_scales, temperature):
 scores = cosines.T.clone().to(device).requires_grad_()
 log_scales = matched.sum(1).log().to(device).requires_grad_()
 adam = torch.optim.Adam([scores, log_scales], lr=0.01)
-values = f[:cut](few.images).detach()
+values = front(few.images).detach()
 for k in range(100):
     psi = element(scores, log_scales, 0.3 * 0.1 ** (k / 100))
     batch = torch.randint(len(few), (64,), generator=draw)
     moved = torch.einsum("qp,npij->nqij", psi, values[batch])
-    loss = cross_entropy(g[cut:](moved), few.labels[batch])
+    loss = cross_entropy(back(moved), few.labels[batch])
     adam.zero_grad()
     loss.backward()
     adam.step()
