@@ -54,7 +54,7 @@ def test_verdicts_change_when_a_table_is_altered_and_so_does_the_page(tmp_path):
     assert "[no counterexample]{.verdict .agrees}" in pages[0]
     assert "**agrees 1** (1 no counterexample)." in pages[0]
     assert "[refuted]{.verdict .disagrees}" in pages[1] and "**disagrees 1** (1 refuted)." in pages[1]
-    assert "counterexample: alpha = -1; 1 of 2 cases" in pages[1]
+    assert "counterexample: alpha = −1; 1 of 2 cases" in pages[1]
 
 
 def test_a_table_altered_by_hand_judges_nothing(tmp_path):

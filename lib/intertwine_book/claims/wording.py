@@ -1,5 +1,7 @@
 """Words and links that the pages of verdicts share, in MyST markdown."""
 
+import re
+
 from intertwine_book.claims.ledger import Claim
 from intertwine_book.claims.rules import Verdict
 
@@ -46,10 +48,11 @@ def csv_link(claim: Claim, verdict: Verdict, text: str = "csv") -> str:
 
 
 def escaped(text: str) -> str:
-    """Text of tables and errors, with markup characters escaped.
+    """Text of tables and errors, with markup characters escaped, and a minus sign before numbers.
 
     Example:
-        >>> escaped("G_ReLU")
-        'G\\\\_ReLU'
+        >>> escaped("G_ReLU: -1")
+        'G\\\\_ReLU: −1'
     """
+    text = re.sub(r"(?<![\w-])-(?=\d)", "−", text)
     return "".join(f"\\{character}" if character in "\\`*_[]<>$#~{}@^" else character for character in text)
