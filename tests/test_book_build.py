@@ -568,6 +568,7 @@ def test_status_tells_fresh_from_stale(built_book):
         return CliRunner(env={"COLUMNS": "200"}).invoke(cli, ["status", "--profile", profile]).output
 
     assert states("quick").count("never run") == 2
+    assert "Chapters also ran at smoke" in states("quick") and "also" not in states("smoke")
     assert states("smoke").count("fresh") == 2
     source = built_book.chapters["02_second"]
     source.write_text(source.read_text() + "\n")

@@ -199,13 +199,16 @@ def networks(train: bool) -> None:
 def status(profile: str) -> None:
     """Per chapter: fresh or stale, last run, time, device, recorded tables; and whether bfloat16 works."""
     from intertwine.devices import bfloat16_fault
-    from intertwine_book.build.status import states
+    from intertwine_book.build.status import elsewhere, states
 
+    book = find_book()
     table = Table(title=f"profile {profile}", box=box.SIMPLE, padding=(0, 1, 0, 0))
     for heading in ("chapter", "state", "last run", "time", "memory", "device", "recorded"):
         table.add_column(heading, no_wrap=heading in ("chapter", "state", "recorded"))
-    for chapter, state, last, took, memory, device, _, recorded in states(find_book(), profile):
+    for chapter, state, last, took, memory, device, _, recorded in states(book, profile):
         table.add_row(chapter, state, last, took, memory, device, recorded)
     console.print(table)
+    if others := elsewhere(book, profile):
+        console.print(f"Chapters also ran at {', '.join(others)}: name it with --profile.")
     if fault := bfloat16_fault():
         console.print(f"Warning: {fault}", style="yellow")

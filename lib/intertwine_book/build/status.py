@@ -1,4 +1,4 @@
-"""Runs of the chapters with date, duration and device, and the networks that come with the book."""
+"""What is there: runs of the chapters with date, duration and device, kept networks, and measures."""
 
 import json
 from collections.abc import Iterable
@@ -31,6 +31,13 @@ class ChapterState(NamedTuple):
 def states(book: Book, profile: str) -> list[ChapterState]:
     """Every chapter, in reading order."""
     return [_state(book, profile, chapter, own) for chapter, own in book.overrides(profile).items()]
+
+
+def elsewhere(book: Book, profile: str) -> list[str]:
+    """Other profiles at which chapters ran."""
+    return [
+        p for p in book.profiles if p != profile and any(book.executed(p, c).is_file() for c in book.chapters)
+    ]
 
 
 def _state(book: Book, profile: str, chapter: str, overrides: dict) -> ChapterState:
