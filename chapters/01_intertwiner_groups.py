@@ -477,7 +477,8 @@ figures.moved_points({"two axes": axes, "another direction": other})
 # %% [markdown]
 # :::{prf:theorem} {cite}`godfrey2022`, Theorem 3.3
 # :label: thm-rays
-# $G_{\mathrm{ReLU}_n}$ is the stabiliser of the set of rays $\{\mathbb R_{\ge0}e_i\}$.
+# $G_{\mathrm{ReLU}_n}$ is the *stabiliser* of the set of rays $\{\mathbb R_{\ge0}e_i\}$: the matrices in $GL_n$
+# that map this set to itself.
 # If all its elements map a finite set of rays $\mathbb R_{\ge0}v_1,\dots,\mathbb R_{\ge0}v_N$, $v_i \ne 0$, to itself,
 # then every $v_i$ is a positive multiple of some $\pm e_j$.
 # :::

@@ -76,7 +76,7 @@ story.level()
 story.slide()
 
 # %% [markdown]
-# Training ended at $t = 0$.
+# Here $p = e^t$ and $q = e^{-t}$, and training ended at $t = 0$.
 # The flattest of {glue:text}`points:.0f` points on this curve lies at $t =$ −{glue:text}`flattest:.1f`:
 # the largest eigenvalue is {glue:text}`eigenvalue-flattest:.1f` there and {glue:text}`eigenvalue-end:.1f` at $t = 0$.
 #
@@ -476,7 +476,7 @@ story.ahead()
 # With $r = 2$ the lead is {glue:text}`tele-own-two:.3f`
 # ({glue:text}`tele-own-two-low:.3f` to {glue:text}`tele-own-two-high:.3f`).
 # A larger curvature may harm at rate 6 ({numref}`fig-orbit`); we did not measure it at these points.
-# *What would change it:* a finer grid of learning rates, or another loss than the training loss.
+# *What might change it:* a finer grid of learning rates, or another loss than the training loss.
 #
 # (sec-residual)=
 # ## Residual connections constrain the layers they join
@@ -536,7 +536,8 @@ for rule, A3 in {"exact": B1, "printed": A1}.items():
 #
 # The layer *inside* the block is free: its $A_2$ was drawn independently.
 # So the first identity of {eq}`eq-layers` holds there as well.
-# The paper sees no way to obtain the pair, and indeed the factorisation $f = f_{>2}\circ f_{\le2}$ fails.
+# The paper sees no way to obtain both identities of {eq}`eq-layers`,
+# and indeed the factorisation $f = f_{>2}\circ f_{\le2}$ fails.
 #
 # ## Run it yourself
 #

@@ -130,7 +130,8 @@ print(table[["group", "writers", "readers"]].to_string(index=False))
 #
 # :::{prf:definition}
 # :label: def-hidden
-# A *hidden space* is a set of axes (of weights, buffers and activations) on which one matrix has to act.
+# A *hidden space* is a set of axes (of weights, buffers and activations) that one matrix moves: each axis by
+# this matrix, or by what follows from it, such as its inverse transpose or its image behind an activation.
 # Its *group* consists of the matrices that every operation on these axes allows.
 # An *element* is a choice of one matrix for each hidden space.
 # :::
@@ -264,8 +265,8 @@ print(f"outputs differ by {block_report.output:.0e}")
 # Then the denominators agree, $|Ax| = |x|$.
 # :::
 #
-# Any element of $O(n)$ may act on a residual stream that linear maps write and RMS norms alone read,
-# if no weight does both.
+# Any element of $O(n)$ may act on a residual stream that linear maps write,
+# and that only RMS norms and linear maps read, if no weight does both.
 # A gain γ without zeros stays as it is: a weight $W$ that reads it becomes
 # $W\,\mathrm{diag}(\gamma)\,Q^\top\mathrm{diag}(\gamma)^{-1}$.
 # A layer norm subtracts the mean first, and the orthogonal $Q$ with $Q\mathbf 1 = \pm\mathbf 1$ commute
@@ -394,7 +395,7 @@ story.networks(verified)
 #
 # (sec-tie)=
 # **One parameter left behind changes the function.**
-# We move a trained ResNet-20 of width 4, and put back *one* of the parameters and buffers
+# We move a ResNet-20 of width 4, trained on handwritten digits, and put back *one* of the parameters and buffers
 # that its first residual stream moves.
 # In the recorded run each of {glue:text}`cut-all` parameters and buffers changes the outputs by more than 1 %.
 # The accuracy falls from {glue:text}`cut-none:.0f` to {glue:text}`cut-worst:.0f` % in the worst case,

@@ -279,7 +279,8 @@ finetuning.penalties()
 #   The paper has this order after 50 epochs.
 # - *At the first convolution the order is open.*
 #   In these networks the group loses {glue:text}`lead-64-0` points more.
-#   In another network, trained by another recipe, it loses less with each of five matrices.
+#   In the network of width 64 of {numref}`fig-repair`, trained by another recipe,
+#   it loses less with each of five matrices.
 #   In the paper both lose less than a point there, about what one can read off.
 #   Whether more epochs change the order, we did not measure.
 # - *At width {glue:text}`width` the difference is clear at the third convolution only*: {glue:text}`apart` points
@@ -295,8 +296,9 @@ finetuning.penalties()
 finetuning.repair()
 
 # %% [markdown]
-# In another network of width 64, one element of the group loses {glue:text}`budget-group-first:.1f` points after
-# two epochs and {glue:text}`budget-group-last:.1f` after {glue:text}`budget-last:.0f`.
+# In the network of width 64 of {numref}`fig-repair`, one element of the group loses
+# {glue:text}`budget-group-first:.1f` points after two epochs
+# and {glue:text}`budget-group-last:.1f` after {glue:text}`budget-last:.0f`.
 # As a full repair exists, the large loss after two epochs was probably unfinished training.
 # After {glue:text}`budget-last:.0f` epochs one orthogonal matrix loses {glue:text}`budget-turned-last:.1f` points.
 # The paper reports 8.3 after 50; we do not know why its loss is larger.
@@ -435,7 +437,7 @@ print(ours.groupby("group")["unexplained"].mean().round(3).to_string())
 #   - shows what finetuning gains by itself
 # * - closed form
 #   - none
-#   - fitted on {glue:text}`fitted-on` images, judged on {glue:text}`judged-on` test images
+#   - recorded runs: fitted on {glue:text}`fitted-on` images, judged on {glue:text}`judged-on` test images
 #   - one image is {glue:text}`one-image:.1f` points
 # * - activations, groups
 #   - ReLU; the group and rotations
@@ -613,7 +615,7 @@ heatmap(both, "group", "network", "share", label="unexplained, %")
 # :::{exercise}
 # :label: ex-open-rotation
 # *Open.*
-# In each of our ReLU networks an orthogonal matrix costs most at the third convolution.
+# After the repair by least squares an orthogonal matrix costs most at the third convolution ({numref}`fig-own-group`).
 # Is that the width, the size of the feature maps, or what the layer has learned?
 # Separate the three: change only a few channels, or turn by a fraction of the angle as in {doc}`05_interpretability`,
 # in networks of several widths.
