@@ -243,8 +243,8 @@ efficientnet.both_levels()
 # The {doc}`../scoreboard` corrects for the number of lines, and reads the tables with the usual levels.
 # :::
 #
-# With equal areas the IoU changes by {glue:text}`equal-first` % after the first ReLU6 and by
-# {glue:text}`equal-linear` % at the linear output.
+# With equal areas the mean IoU of all blocks changes by {glue:text}`equal-first` % after the first ReLU6 and by
+# {glue:text}`equal-linear` % at the linear output; deep blocks, whose IoU is higher, weigh more in it.
 # In the own basis {glue:text}`empty-first:.0f` % of the units after the first ReLU6 select no pixel, and have an IoU
 # of 0; without them the change is {glue:text}`filled-first` %.
 # After the second ReLU6 the IoU rises by {glue:text}`equal-second` %.
@@ -263,15 +263,15 @@ efficientnet.both_levels()
 # a rotation of those units only that are not almost always 0; other images.
 #
 # The IoU is low, about {glue:text}`level:.0f` %, but above chance,
-# the level that 5 % of the units exceed with the masks of other images.
+# the IoU that 5 % of the units exceed with the masks of other images.
 # With the true masks and the usual levels {glue:text}`chance-first:.0f`, {glue:text}`chance-second:.0f`
 # and {glue:text}`chance-linear:.0f` % exceed it at the three layers,
 # and {glue:text}`chance-low:.0f` to {glue:text}`chance-high:.0f` % in untrained networks.
 #
 # {numref}`fig-depth` goes through the stages of the networks.
 # *After the first ReLU6 the IoU falls with equal areas in three stages and rises in the two deepest, in each of the
-# three networks*: by {glue:text}`stage-3`, {glue:text}`stage-4`, {glue:text}`stage-5`, {glue:text}`stage-6` and
-# {glue:text}`stage-7` % on average from the third stage to the seventh.
+# three networks*: it changes by {glue:text}`stage-3`, {glue:text}`stage-4`, {glue:text}`stage-5`,
+# {glue:text}`stage-6` and {glue:text}`stage-7` % on average from the third stage to the seventh.
 
 # %% tags=["remove-input"] figure="fig-depth"
 efficientnet.depth()
@@ -322,7 +322,7 @@ print(f"the closest unit reaches {closest:.0%} of its ceiling")
 # Below that size such a unit counts as soon as enough of its pixels lie in the concept ({numref}`fig-ceilings`):
 # an eighth for a traffic sign, nine tenths for a tree.
 # After upsampling a unit may select fewer pixels, and the bound is stricter: with a share of 0.003 no tree can count.
-# Of the 24 concepts of the drawn scenes {glue:text}`never:.0f` can never count.
+# Of the 24 concepts of the drawn scenes {glue:text}`never:.0f` can never count with a share of 0.005.
 # We therefore measure the mean best IoU.
 
 # %% tags=["remove-input"] figure="fig-ceilings"
@@ -394,7 +394,8 @@ def power(Q, alpha):
 assert torch.allclose(power(Q, 0.3), dissection.geodesic(Q, 0.3))
 
 # %% [markdown]
-# The units of {numref}`fig-gallery` on the way to a random basis, and those of the same network before training:
+# All units of the network of {numref}`fig-gallery` on the way to a random basis, and those of the same network before
+# training:
 
 # %%
 for weights, each in pair(datasets[0], "ReLU", 0).items():
@@ -425,14 +426,14 @@ for weights, each in pair(datasets[0], "ReLU", 0).items():
 #
 # On drawn scenes training adds {glue:text}`gelu` points with GELU, {glue:text}`relu` with ReLU
 # and {glue:text}`none` without an activation ({numref}`fig-recorded-slopes`).
-# At all three quantiles the intervals of ReLU and GELU lie above 0, and that of no activation contains 0
-# ({ref}`ex-quantile`).
+# At all three shares the intervals of ReLU and GELU lie above 0, and that of the network without an activation
+# contains 0 ({ref}`ex-quantile` shows this one and ReLU).
 # tanh has {glue:text}`tanh`, with the caution below.
 # With equal areas it is {glue:text}`gelu-equal` with GELU, {glue:text}`relu-equal` with ReLU,
 # {glue:text}`tanh-equal` with tanh and {glue:text}`none-equal` without an activation,
 # in networks that were trained again in the same way.
 # On street scenes, with the usual levels, the intervals are wide: ReLU has {glue:text}`relu-street`,
-# and only that of tanh excludes 0, at this quantile alone. Equal areas are not recorded there.
+# and only that of tanh excludes 0, at this share alone. Equal areas are not recorded there.
 # Whether the activation or the size of its group makes the axes special, these networks do not decide.
 
 # %% tags=["remove-input"] figure="fig-recorded-slopes"
@@ -451,9 +452,10 @@ story.by_group()
 # (sec-inside)=
 # **Inside the block.**
 # *On drawn scenes training adds to the cost of a rotation at every layer of the network with ReLU.
-# Without ReLU on the output it adds only after the ReLU inside the block* ({numref}`fig-inside`).
-# On street scenes, of these four intervals that lie above 0 on drawn scenes, only that of the convolution of the
-# network with ReLU does.
+# Without an activation on the output, in the network without ReLU there and in ConvNeXt, it adds only after the
+# activation inside the block* ({numref}`fig-inside`).
+# Of these five intervals above 0, only that of the convolution of the network with ReLU is above 0 on street scenes,
+# too.
 # The figure has the output of the block, what comes out of the activation inside,
 # and the convolution after it, whose output is added to the shortcut.
 # In the network with ReLU, the ReLU acts on the sum of this convolution and the shortcut.
@@ -464,7 +466,7 @@ story.inside_the_block()
 
 # %% [markdown]
 # At a convolution of the network without ReLU the paper's count rises with rotation (its figure 19).
-# On drawn scenes we cannot tell: training changes the slope of the share of units above chance
+# On drawn scenes we cannot tell: training changes the slope, against α, of the share of units above chance
 # by {glue:text}`figure-19`.
 #
 # *It is more than the area of a concept.*
@@ -691,7 +693,7 @@ two = two.assign(
 forest(two, "q", "points", panels="kind", xlabel=story.ADDED)
 
 # %% [markdown]
-# No: in {numref}`fig-ex-quantile` the interval for ReLU lies right of 0 at all three quantiles,
+# No: in {numref}`fig-ex-quantile` the interval for ReLU lies right of 0 at all three shares,
 # and the one for none contains 0 at all three.
 #
 # ::::{solution-end}

@@ -93,7 +93,7 @@ drag_plane(unrolled, hexagon, along | off)
 # ## One, two and four neurons
 #
 # In {numref}`fig-classes` one neuron gives a curve, the *scalings* $(\alpha, 1/\alpha)$ of the neuron.
-# Two neurons that compute $|x|$ give two points, which a *swap* exchanges.
+# Two neurons of outgoing weights 1 that compute $|x|$ give two points, which a *swap* exchanges.
 
 # %% figure="fig-classes"
 neuron = genni.plane(torch.tensor([[0.0, 0], [1, 0], [0, 1]]))
@@ -110,7 +110,8 @@ panels = {"one neuron": left, "two neurons": right}
 loss_planes({title: panel | {"epsilon": 0.1} for title, panel in panels.items()})
 
 # %% [markdown]
-# With four neurons the slopes on the two sides are 1 and −1 only if $w_1+w_2+w_3+w_4=0$,
+# With four neurons, of outgoing weights 1 as above, the slopes on the two sides are 1 and −1 only if
+# $w_1+w_2+w_3+w_4=0$,
 # so that the set lies in three dimensions.
 # It is the surface of a cuboctahedron ({numref}`fig-polytope`), and permuting the neurons maps it to itself.
 
@@ -428,14 +429,17 @@ print("relative loss on the axis: at least", round(least, 1))
 # Where both $w_i > 0$ a network has no slope for $x<0$, so that $J\ge\tfrac12s_-^2$ by {prf:ref}`thm-slopes` (1).
 # So the second surface is in the ε-set only if $\varepsilon > s_-^2/(s_+^2+s_-^2)$.
 # This bound is ½ for equal slopes, and 1 for the paper's target, where the *zero function* is the first to enter.
-# *At all five thresholds that we tried, for both targets, it is in the set if and only if ε is above this bound.*
-# At the printed ε, {glue:text}`second-surface:.0f` % of the set of each target lie on the second surface.
+# *At all five thresholds that we tried, for the paper's target and for one with two nonzero slopes, it is in the set
+# if and only if ε is above this bound.*
+# At {glue:text}`ratio:.0f` times the zero function's loss {glue:text}`second-surface:.0f` % of the set of each target
+# lie on the second surface.
 # The two surfaces meet only through networks with one $w_i$ of each sign; the paper marks no crossing.
 #
 # :::{admonition} Errata: Lengyel et al. 2020, figures 1 and 2
 # :class: warning
 # "Due to the permutation symmetries, such intersecting surfaces should be expected", says the paper.
-# Neither surface is a swapped copy of the other; the second is in the set because ε is above $\mathrm E[y^2]$.
+# Neither surface is a swapped copy of the other; the second is in the set because the printed
+# threshold is above $\mathrm E[y^2]$.
 # Copies do not meet in the class of a target with two nonzero slopes ({prf:ref}`thm-slopes` (2)).
 # For the paper's own target they meet through the part of dimension 3, not at these two surfaces.
 # :::
@@ -448,8 +452,8 @@ print("relative loss on the axis: at least", round(least, 1))
 # {glue:text}`times-anywhere:.1f` times as many in the mean* ({numref}`fig-conjecture`).
 # One solution accounts for most of this: random planes through it hold {glue:text}`times-one:.1f` times as many as
 # planes anywhere.
-# Against these the plane of solutions holds {glue:text}`times-through:.1f` times as many in the mean, and fewer in
-# {glue:text}`fewer-through:.0f` searches.
+# Against random planes through a solution the plane of solutions holds {glue:text}`times-through:.1f` times as many
+# in the mean, and fewer in {glue:text}`fewer-through:.0f` searches.
 # The mean difference is {glue:text}`gap-through:.2f` % of the grid, less than the 1 % that the {doc}`../scoreboard`
 # asks for, which says *inconclusive*.
 # The cause is open.

@@ -37,7 +37,8 @@
 # The plane beside it goes through solutions of a smaller LeNet for another target, whose outputs differ from image
 # to image.
 # At a tenth of the zero function's loss its good networks form three small islands.
-# At the threshold of the left panel {glue:text}`varying-inside:.0f` % of this plane is in the set, in one piece.
+# At the same relative threshold as on the left {glue:text}`varying-inside:.0f` % of this plane is in the set,
+# in one piece.
 
 # %% tags=["hide-input"]
 import itertools
@@ -124,7 +125,7 @@ assert torch.isclose(genni.loss_at(judged.on(images), centre.detach())[0], loss)
 # :::{admonition} Errata: Lengyel et al. 2020, LeNet
 # :class: warning
 # The paper says that LeNet-5 has 60,000 parameters, which is right; the network of its experiments has 43,661.
-# ε = 0.0025 is above the target's $\mathrm E[y^2]$.
+# The printed threshold 0.0025 is above the target's $\mathrm E[y^2]$.
 # An interior of $\{J<\varepsilon\}$ is no sign of a symmetry.
 # :::
 #
@@ -277,7 +278,7 @@ class_stack(stack)
 #   - a finite group: orders, signs
 #   - pieces for several ε; do the points differ by orders and signs?
 # * - curves like $(\alpha, 1/\alpha)$
-#   - Is the plane's dimension less the rank of the Jacobian 1?
+#   - Is (dimension of the plane) − (rank of the Jacobian) equal to 1?
 #   - scalings
 #   - straight lines in logarithms
 # * - closed curves, spheres

@@ -422,7 +422,7 @@ draw.decision_tree()
 # Each set is a hidden symmetry once the biases keep all hyperplanes apart.
 # Those drawn do not: most networks of weights −1, 0, 1 have two neurons on one hyperplane.
 # So quantisation to three levels can create hidden symmetries.
-# None was found at 64, the largest size drawn.
+# Among the networks drawn at size 64, the largest, none was found.
 # Twelve neurons and three inputs are a favourable case:
 # there are $2^{12}$ sets $S$ and only three equations for each.
 # With many inputs, $n\le mk$, the matrices $\lambda_iw_i^\top$ are usually independent, and then no $S$ exists.
@@ -434,8 +434,8 @@ story.hidden_counts()
 # (sec-digits)=
 # ## Trained networks: weight decay brings them near degenerate ones
 #
-# *On Fashion-MNIST, with weight decay $10^{-4}$, trained networks lie near degenerate ones in four ways,
-# at distances of at most {glue:text}`furthest-usual:.4f`.
+# *On Fashion-MNIST, with weight decay $10^{-4}$, trained networks lie near degenerate ones in three ways,
+# and a bound for a fourth is small: all four numbers are at most {glue:text}`furthest-usual:.4f`.
 # Without decay the smallest distance is {glue:text}`nearest-none:.3f`* (four networks each).
 # {numref}`fig-degeneracy` shows four distances without unit, in Euclidean norms.
 # Here $r_i = (w_i, b_i)$, and $\mu$ is the smallest singular value of the matrix whose columns are all

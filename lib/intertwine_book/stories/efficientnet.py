@@ -90,10 +90,10 @@ def both_levels() -> Figure:
 
 
 def depth() -> Figure:
-    """The same in points, by the stage of the trained networks."""
-    words: dict[str, Any] = {"xlabel": "stage of the network", "ylabel": "change of the IoU, points"}
+    """The same by the stage of the trained networks."""
+    words: dict[str, Any] = {"xlabel": "stage of the network", "ylabel": "change of the IoU, %"}
     found = changes("stage").query("weights == 'trained'")
-    return single_curves(found, "stage", "points", "level", "network", panels="layer", **words)
+    return single_curves(found, "stage", "percent", "level", "network", panels="layer", **words)
 
 
 def count_table() -> HTML:
