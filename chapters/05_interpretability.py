@@ -219,6 +219,7 @@ gallery(pictures, masks, {"own basis": own, "rotated": rotated})
 # After a ReLU some units are 0 at almost all positions, so their level is 0,
 # and every positive number selects all pixels around it.
 # A rotation leaves no such units; we think that this explains part of the difference, and have not measured how much.
+# A peak of the coarse map is flattened by the upsampling, so that a unit may also select fewer pixels than $q$.
 # After the first ReLU6 units select {glue:text}`own-area:.2f` % of the pixels in the network's own basis and
 # {glue:text}`random-area:.2f` % in a random one, and the IoU depends on the area ({prf:ref}`prop-ceiling`).
 # The code of a later work of the method's authors {cite}`bau2020` takes the level on the upsampled map.

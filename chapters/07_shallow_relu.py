@@ -681,7 +681,7 @@ story.statements()
 # :::{exercise}
 # :label: ex-abs
 # *Warm-up.*
-# Write down all networks $c\,\sigma(ax) + d\,\sigma(bx)$ that compute $|x|$, which {doc}`06_genni` draws.
+# Write down all networks $c\,\sigma(ax) + d\,\sigma(bx)$ that compute $|x|$; {doc}`06_genni` draws those with $c=d=1$.
 # How many numbers can be chosen, and how many pieces has the set?
 # :::
 #
@@ -795,7 +795,7 @@ draw.degeneracies(degeneracy)
 
 # %% [markdown]
 # {numref}`fig-ex-decay` draws them for {glue:text}`trained_on`.
-# In this run {glue:text}`silent-live` of the {glue:text}`hidden-live` neurons of networks with decay $10^{-4}$
+# In this run {glue:text}`silent-live` of all {glue:text}`hidden-live` neurons of the networks with decay $10^{-4}$
 # never fire.
 #
 # ::::{solution-end}
