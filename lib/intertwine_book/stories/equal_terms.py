@@ -9,6 +9,7 @@ from intertwine_book.stories.told import span
 
 TABLES = {"width 64": "equal", "digits, width 16": "equal_digits"}
 PANELS = {"random": "random starts", "closed form": "closed forms"}
+RANDOM = {"G_ReLU": "relaxed", "rank 4": "four-random", "rank 2": "two-random", "rank 1": "one-random"}
 
 
 def equal(where: str = "width 64") -> pd.DataFrame:
@@ -46,11 +47,11 @@ def facts() -> dict[str, float]:
     """What sentences of chapter 3 say of equal starts at width 64, in points."""
     each, digits = by_pair(), by_pair("digits, width 16")["random"]
     wide = each.groupby("layer").mean()
-    drawn = wide["random"].rename(columns={"G_ReLU": "relaxed", "rank 4": "four-random"})
+    drawn = wide["random"].rename(columns=RANDOM)
     return {
         **span(**{"equal-group": wide["closed form", "G_ReLU"], "equal-four": wide["closed form", "rank 4"]}),
         **span(**{f"single-{layer}": each["random", "G_ReLU"].loc[layer] for layer in (3, 6)}),
-        **{f"{name}-{layer}": float(value) for (layer, name), value in drawn.stack().items()},
+        **{f"{name}-{layer}": float(value) for (layer, name), value in drawn.stack().dropna().items()},
         "equal-pairs": equal()["pair"].nunique(),
         "digits-late": (digits["G_ReLU"] - digits["rank 4"]).loc[[10, 14]].max(),
     }

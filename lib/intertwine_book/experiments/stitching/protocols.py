@@ -76,7 +76,8 @@ def on_equal_terms(recipe: StitchRecipe, ranks: Sequence[int] = (4, 2, 1)) -> di
         >>> list(on_equal_terms(STITCH_RECIPES["fast"], ranks=[]))[:3]
         ['full, closed form, frozen', 'full, closed form, reestimated', 'full, random, frozen']
 
-    The random starts are the paper's, for G_ReLU its Birkhoff relaxation; closed forms are of activations.
+    From random starts G_ReLU is trained by the paper's Birkhoff relaxation, and low ranks are products of
+    orthonormal factors, which the paper's are not; closed forms are of activations.
     """
     best: dict[str, Row] = {"full": {"kind": "full"}}
     best |= {f"rank {rank}": {"kind": "low rank", "rank": rank} for rank in ranks}
