@@ -37,8 +37,8 @@ def test_a_saved_space_draws_acts_and_is_drawn_as_before(build, inputs, again):
     model = build().eval()
     space = find_symmetries(model, inputs)
     saved = again(space)
-    element, same = (each.sample(generator()) for each in (space, saved))
-    assert same(space.act(model, element), saved.act(model, same))
+    one, other = (each.sample(generator()) for each in (space, saved))
+    assert same(space.act(model, one), saved.act(model, other))
     assert (str(saved), saved.spec, saved.draw()) == (str(space), space.spec, space.draw())
 
 
