@@ -365,8 +365,7 @@ story.penalties()
 #   the networks differ by more than the symmetries that our search finds.
 # - *Whether the group or rank 4 loses less depends on how each is searched.*
 #   The low ranks start at random, as in the paper, though with other factors and a bias,
-#   and lose {glue:text}`rank-4-low:.0f` to
-#   {glue:text}`rank-4-high:.0f` points at rank 4.
+#   and lose {glue:text}`rank-4-low:.0f` to {glue:text}`rank-4-high:.0f` points at rank 4.
 #   Started from activations, by the search above, the group loses less in each pair.
 #   The paper's relaxation, as we trained it with frozen batch norm, loses *more* than rank 4 in each pair:
 #   {glue:text}`relaxed-low:.0f` to {glue:text}`relaxed-high:.0f` points on average.
@@ -374,13 +373,9 @@ story.penalties()
 #   {glue:text}`printed-group-high:.1f` points.
 #   In print the group loses less than rank 4 at layers 6, 10 and 14.
 #   At layer 3 its printed values, 8.3 and 8.6, are equal as far as the figure can be read.
-#   Ours had four epochs of Adam on 10,000 images, of which 1,000 chose the epoch;
-#   the paper's had twenty of plain SGD on 50,000.
-#   With batch norm re-estimated, in {glue:text}`equal-pairs:.0f` other pairs, it loses {glue:text}`single-3-low:.0f` to
-#   {glue:text}`single-3-high:.0f` points at layer 3, around the printed value.
-#   At layers 10 and 14 it loses more than printed in each, at layer 6 clearly in two (below).
-#   No batch norm follows layer 14, so that freezing does not explain the distance there.
-#   What explains the rest we do not know.
+#   Ours was trained for a fifth of the epochs, on a fifth of the images ({ref}`sec-deviations`).
+#   With batch norm re-estimated, in {glue:text}`equal-pairs:.0f` other pairs, it loses more than printed
+#   in each at layers 10 and 14, and is around the printed value at layer 3 (below).
 # - *In narrow networks the group loses more*: {glue:text}`narrow-low:.0f` to
 #   {glue:text}`narrow-high:.0f` points at width 16, from activations.
 #   They were trained for fewer epochs than those of width 64; in {numref}`fig-norms` all have one recipe.
@@ -416,7 +411,6 @@ story.penalties()
 # Rank 4 is a quarter of 16 channels, and a sixteenth of 64.
 # At width 16 the assignment and least squares both lose {glue:text}`narrow-times-low:.0f` to
 # {glue:text}`narrow-times-high:.0f` times as much as at width 64, with re-estimated statistics.
-# Width 32 lies between, on average, at each layer.
 #
 # *Trained by the task at width 64, both from closed forms, the group loses less than rank 4*,
 # at each of four layers of each of {glue:text}`equal-pairs:.0f` pairs
@@ -436,18 +430,15 @@ story.penalties()
 # three pairs do not fix its mean, and which is ahead depends on the pair.
 # Epochs and batch norm are equal here; start and search still change together.
 #
-# Ranks 2 and 1, which are not drawn, are recorded at layers 3, 10 and 14, from one random start in each pair.
+# Ranks 2 and 1, which are not drawn, are recorded at layers 3, 10 and 14.
 # *At layers 10 and 14 they lose less than printed, in each pair*: {glue:text}`two-random-10:.0f` and
 # {glue:text}`two-random-14:.0f` points at rank 2, in print 40.5 and 31.4; {glue:text}`one-random-10:.0f` and
 # {glue:text}`one-random-14:.0f` at rank 1, in print 57 and 62.
 # At layer 3 they lose {glue:text}`two-random-3:.0f` and {glue:text}`one-random-3:.0f`, in print 21 and 42.
-# Ours have a bias, and Adam from orthonormal factors; the authors' had no bias, and plain SGD from factors
-# as torch makes them.
-# After layer 14 no batch norm removes the bias.
+# Ours have a bias, and Adam from orthonormal factors; the authors' had no bias, and plain SGD from other factors.
 # Which of these matters we did not measure.
-# *Rank 1 loses more than our relaxation at all three layers, in each pair, as in print.*
-# Rank 2 loses more at layer 3 and less at layer 14, where the relaxation is far above its printed value;
-# at layer 10 it depends on the pair.
+# *Rank 1 loses more than our relaxation at these layers, in each pair, as in print.*
+# Rank 2 does so at layer 3 only.
 #
 # On handwritten digits at width 16, with sixteen epochs,
 # rank 4 loses less in each of four pairs: at layers 3 and 6 from either start, and at layers 10 and 14
@@ -463,10 +454,8 @@ equal_terms.penalties()
 # Another schedule, more images, more than {glue:text}`equal-pairs:.0f` pairs, a bias for the group, low ranks without
 # one.
 # More epochs might help rank 4 from random starts, which is best at its last epoch in ten of twelve cases.
-# The relaxation is best at its last epoch at layer 14 only; at this layer no epoch improves the group's closed form
-# in one pair.
-# And closed forms are not equally good: before training rank 4 loses far more than the group (above).
-# In Tiny-10 rank 4 keeps twice as much at layer 3 if it starts from the fit ({doc}`03b_matching`).
+# The relaxation is best at its last epoch at layer 14 only.
+# And closed forms are not equally good: before training rank 4 loses far more (above).
 #
 # (sec-starred)=
 # **Residual blocks.**
@@ -557,7 +546,6 @@ for name, network in {"frozen": stitched, "re-estimated": ours}.items():
 # {doc}`01d_orbits` shows how such a symmetry is found.
 # With re-estimated statistics each pair of width 16 keeps a higher matched barrier than each of width 32,
 # and each of these a higher one than each of width 64, whichever way they are matched.
-# The closest pairs of two widths are {glue:text}`barrier-apart:.1f` points apart.
 # With interpolated statistics pairs of widths 32 and 64 overlap.
 # The mean barrier in points:
 
