@@ -126,17 +126,17 @@ def test_with_re_estimated_batch_norm_the_relaxation_is_near_the_printed_value_a
     assert abs(mean["rank 4"] - mean["G_ReLU"]) < 1
 
 
-def test_ranks_two_and_one_lose_less_than_printed_at_layers_10_and_14_and_rank_one_more_than_the_relaxation():
+def test_ranks_two_and_one_lose_less_than_printed_after_layer_3_and_rank_one_more_than_the_relaxation():
     printed = story.printed().pivot(index="layer", columns="stitch", values="penalty")
-    drawn = equal_terms.by_pair()["random"].dropna()
-    assert sorted(drawn.index.unique("layer")) == [3, 10, 14] and len(drawn) == 3 * 3
+    drawn = equal_terms.by_pair()["random"]
+    assert drawn.notna().all(axis=None)
     few = ["rank 2", "rank 1"]
     off = drawn[few].sub(printed[few], level="layer")
-    assert (off.loc[[10, 14]] < -1).all(axis=None)  # read off a figure to a point
+    assert (off.loc[[6, 10, 14]] < -1).all(axis=None)  # read off a figure to a point
     more = drawn[few].sub(drawn["G_ReLU"], axis=0)
     assert (more["rank 1"] > 3).all()
-    at = {layer: more["rank 2"].loc[layer] for layer in (3, 10, 14)}
-    assert at[3].min() > 1 and at[14].max() < -1 and at[10].min() < 0 < at[10].max()
+    at = {layer: more["rank 2"].loc[layer] for layer in (3, 6, 10, 14)}
+    assert min(at[3].min(), at[6].min()) > 1 and at[14].max() < -1 and at[10].min() < 0 < at[10].max()
 
 
 def test_on_digits_rank_four_loses_less_at_layers_3_and_6_and_everywhere_from_random_starts():
