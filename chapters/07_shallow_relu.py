@@ -444,7 +444,7 @@ story.hidden_counts()
 # | label in the figure | distance | 0 means |
 # |---|---|---|
 # | to merge | $\min_{i\ne j}\sin\angle(r_i,\pm r_j)$ | two neurons share a hyperplane |
-# | to drop | $\min_i s_i/\max_i s_i$, where $s_i=\lVert\lambda_i\rVert\lVert r_i\rVert$ | a neuron contributes 0 |
+# | to drop | $\min_i\lVert\lambda_ir_i^\top\rVert/\max_i\lVert\lambda_ir_i^\top\rVert$ | a neuron contributes 0 |
 # | to a constant | $\min_i\lVert w_i\rVert/\lVert r_i\rVert$ | a neuron is a constant |
 # | μ (bound for flips) | $\mu/\max_i\lVert\lambda_iw_i^\top\rVert$ | some set $S$ may satisfy {eq}`eq-flip` |
 #

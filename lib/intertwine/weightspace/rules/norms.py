@@ -9,7 +9,6 @@ from intertwine.weightspace.rules.axes import (
     Axis,
     Edge,
     Label,
-    Space,
     Unit,
     length,
     resolve,
@@ -21,6 +20,7 @@ from intertwine.weightspace.rules.axes import (
 from intertwine.weightspace.rules.entries import along, meet, product, raised
 from intertwine.weightspace.rules.infer import Inference, NotUnderstood, bind, rule
 from intertwine.weightspace.rules.regroup import divide
+from intertwine.weightspace.rules.space import Space
 from intertwine.weightspace.trace.recognise import BY_HAND
 from intertwine.weightspace.trace.run import Call, Ref
 

@@ -9,9 +9,7 @@ from intertwine.weightspace.rules.axes import (
     Axis,
     Fixed,
     Label,
-    Powers,
     Segment,
-    Space,
     Unit,
     aligned,
     combine,
@@ -21,6 +19,7 @@ from intertwine.weightspace.rules.axes import (
     units,
     zero,
 )
+from intertwine.weightspace.rules.space import Powers, Space
 
 
 @dataclass(eq=False)
