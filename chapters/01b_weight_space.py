@@ -422,6 +422,7 @@ story.imbalance()
 # In the run of this page the squared norm begins at {glue:text}`excess-start:.2f` times the smallest of its orbit.
 # It ends at {glue:text}`excess-none:.2f` times without decay,
 # and at {glue:text}`excess-most:.2f` times with the strongest.
+# The run is short: by {eq}`eq-decay` the imbalance falls by a factor $e$ in a time of $1/(2\lambda)$.
 #
 # (sec-teleport)=
 # ## Teleportation: move along the orbit, then train on

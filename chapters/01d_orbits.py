@@ -274,7 +274,8 @@ story.noise()
 # ## Run it yourself
 #
 # The figures on rounding, merging and noise are recorded.
-# This page has computed the same tables at its own parameters, for example the errors of the logits, in percent:
+# This page has computed the same tables at its own parameters, for example the errors of the logits, in percent.
+# One network that is trained as briefly need not show the differences of the recorded ones:
 
 # %%
 own = rotated.assign(error=rotated["error"].round(1))

@@ -373,7 +373,7 @@ def by_budget(budget, group):
 story.activations(best_linear_map)
 
 # %% [markdown]
-# In this run an orthogonal matrix before a ReLU costs {glue:text}`live-lost:.1f` points in the mean over layers,
+# In this run an orthogonal matrix before a ReLU costs {glue:text}`live-lost:.1f` points in the mean over its layers,
 # and {glue:text}`live-share:.0f` % of the mean square stay unexplained.
 # The cells of the group hold 0, by {prf:ref}`prop-regression`.
 # A penalty below 0 means that a few more images were right, by chance.
@@ -624,7 +624,8 @@ heatmap(both, "group", "network", "share", label="unexplained, %")
 # ## Summary
 #
 # - After a repair by least squares a matrix of the intertwiner group costs nothing, at any layer,
-#   if the fitted activations span those of all images: {eq}`eq-best-map` finds $\varphi_\sigma(A)^{-1}$.
+#   if the fitted activations span those of all images: the map of {eq}`eq-best-map` acts on them as
+#   $\varphi_\sigma(A)^{-1}$.
 # - In three ReLU networks of the paper's width an orthogonal matrix costs {glue:text}`exact-64-2:.0f` points on average
 #   at the second convolution and {glue:text}`exact-64-5:.0f` at the third; at the first no loss is established.
 #   ReLU makes inputs equal that should differ.

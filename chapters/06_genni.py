@@ -155,7 +155,7 @@ for grid in (unrolled, body):
 # :label: thm-slopes
 #
 # 1. Two parameters compute the same function iff they have the same slopes,
-#    and for $x\sim N(0,1)$ $J = \tfrac12\left((\Delta s_+)^2+(\Delta s_-)^2\right)$,
+#    and for $x\sim N(0,1)$, $J = \tfrac12\left((\Delta s_+)^2+(\Delta s_-)^2\right)$,
 #    with $\Delta s_\pm$ the differences of the slopes of θ and θ*.
 # 2. With two neurons and $s_+s_-\neq0$, the class has two pieces, exchanged by the swap.
 #    They lie in one piece of the ε-set iff $\varepsilon > \min(s_+^2, s_-^2)/(s_+^2+s_-^2)$.

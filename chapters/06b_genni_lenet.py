@@ -448,7 +448,7 @@ print({e: count_pieces(ours < e) for e in (0.01, 0.03, 0.1, 0.3, 0.5)})
 # :::{exercise}
 # :label: ex-lines
 # *With data.*
-# `solved.points` holds four LeNets with nearly one function.
+# `solved.points` holds four LeNets, trained for one target.
 # Draw the relative loss on the straight lines from the first to the others.
 # Is the midpoint better or worse than the zero function?
 # :::

@@ -693,7 +693,15 @@ story.statements()
 #
 # :::{exercise}
 # :label: ex-family
-# {numref}`fig-family` shows $(1+s)\sigma(x) + (1-s)\sigma(-x) + (1-s)\sigma(x-1) + (1+s)\sigma(1-x) - s$.
+# {numref}`fig-family` shows
+#
+# $$
+# \begin{aligned}
+# &(1+s)\,\sigma(x) + (1-s)\,\sigma(-x)\\
+# &\quad + (1-s)\,\sigma(x-1) + (1+s)\,\sigma(1-x) - s .
+# \end{aligned}
+# $$
+#
 # Show that it is one function for all $s$.
 # Which condition of {prf:ref}`thm-generic` fails?
 # Which dimension has the class near a generic $s$, and near $s=\pm1$?
@@ -701,7 +709,15 @@ story.statements()
 #
 # ::::{solution} ex-family
 # :class: dropdown
-# The part with $s$ is $s[\sigma(x) - \sigma(-x)] - s[\sigma(x-1) - \sigma(1-x)] - s = s x - s(x-1) - s = 0$.
+# The part with $s$ is
+#
+# $$
+# \begin{aligned}
+# &s[\sigma(x) - \sigma(-x)] - s[\sigma(x-1) - \sigma(1-x)] - s\\
+# &\quad = s x - s(x-1) - s = 0 .
+# \end{aligned}
+# $$
+#
 # The rows are not pairwise independent: there are two opposite pairs, whose normals are dependent.
 # Near $s\ne\pm1$ there are four scalings and $s$: dimension 5.
 # At $s=\pm1$ two output weights are 0.

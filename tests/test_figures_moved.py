@@ -203,6 +203,15 @@ def test_a_formula_is_broken_on_a_telephone_alone(page, tmp_path, width, rows):
     assert shown.startswith("(1)") and shown.count("&") == rows and shown.endswith("= b\\]")
 
 
+def test_a_mark_stays_on_the_line_of_its_formula(page, tmp_path):
+    script = (Path(__file__).parent.parent / "book/_static/formulas.js").read_text()
+    formula = "<p>Let <span class='math'>x</span>, or <span class='math'>y</span> and more.</p>"
+    (tmp_path / "page.html").write_text(f"<!doctype html><script>{script}</script>{formula}")
+    page.goto((tmp_path / "page.html").as_uri())
+    assert page.locator("p > span").all_text_contents() == ["x,", "y"]
+    assert page.locator("p").text_content() == "Let x, or y and more."
+
+
 @pytest.mark.skipif(not shutil.which("node"), reason="needs node")
 def test_every_script_is_javascript():
     root = Path(__file__).parent.parent

@@ -36,7 +36,7 @@ def polytope(epsilons: Sequence[float], member: Sequence[float], *, name: str) -
             style = {"color": COLOURS["sky"], "opacity": shade, "flatshading": True, "hoverinfo": "skip"}
             traces.append(go.Mesh3d(**_at(size * at), **faces, **style))
     grey = {"color": COLOURS["grey"], "width": 4}
-    fixed = [go.Scatter3d(**_at(lines), mode="lines", line=grey, name="the class", hoverinfo="skip")]
+    fixed = [go.Scatter3d(**_at(lines), mode="lines", line=grey, name="edges of the class", hoverinfo="skip")]
     text = [f"{i + 1}↑{j + 1}↓" for i, j in pairs]
     words = {"mode": "text", "text": text, "textfont": {"size": 14}, "showlegend": False, "hoverinfo": "skip"}
     fixed.append(go.Scatter3d(**_at(1.1 * at), **words))

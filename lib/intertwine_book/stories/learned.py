@@ -58,8 +58,8 @@ def _least_squares() -> pd.DataFrame:
 
 def rotation(axis: Axes) -> None:
     """Orthogonal matrices before a ReLU cost accuracy, its own group none, by layer."""
-    kinds = {"positive scalings": "permutation · positive", "signed permutations": "permutation · signs"}
-    sanity_rotations.bars(axis, kinds | {"orthogonal": "orthogonal"})
+    drawn = ("positive scalings", "signed permutations", "orthogonal")
+    sanity_rotations.bars(axis, {kind: sanity_rotations.KINDS[kind] for kind in drawn})
 
 
 def shortcut(axis: Axes) -> None:

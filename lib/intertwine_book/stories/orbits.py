@@ -84,8 +84,8 @@ def between(fraction: float) -> pd.DataFrame:
 
 
 def of_slices(sliced: pd.DataFrame) -> dict[str, float]:
-    """The accuracies with 16 and 24 channels, from a table of way, channels and accuracy (percent)."""
-    some = sliced[sliced["channels"].isin([16, 24])]
+    """The accuracies with 16, 24 and 32 channels, from a table of way, channels and accuracy (percent)."""
+    some = sliced[sliced["channels"].isin([16, 24, 32])]
     return {
         f"slice-{way.split()[-1]}-{kept}": right
         for way, kept, right in zip(some["way"], some["channels"], some["accuracy"], strict=True)

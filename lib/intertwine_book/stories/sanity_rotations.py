@@ -20,6 +20,9 @@ from intertwine_book.stories.told import said, span
 
 TITLES = {"relu": "ReLU", "gelu": "GELU", "abs": "|z|", "identity": "z"}
 """Activations as the text names them."""
+KINDS = {"signed permutations": "permutation · signs", GROUP: "permutation · positive"}
+KINDS |= {"nonzero scalings": "permutation · either sign", TURNED: TURNED}
+"""Kinds of matrices as figures and tables name them."""
 
 
 def by_network() -> pd.DataFrame:
@@ -46,18 +49,17 @@ def bars(axis: Axes, names: Mapping[str, str]) -> None:
         axis.bar(right, narrow.loc[group], 0.2 * step, color=COLOURS["grey"], alpha=0.5, label=grey)
         for x, (mean_points, top) in zip(at, single.agg(["mean", "max"], axis=1).to_numpy(), strict=True):
             text = f"{mean_points:.1f}" if top else "0"
-            axis.text(x, top + 0.7, text, ha="center", fontsize="x-small")
+            axis.text(x, top + 0.7, text, ha="center", fontsize="small")
     axis.set_xticks(range(len(WORDS)), [f"{word} conv." for word in WORDS.values()])
     axis.set(ylabel="accuracy lost, points")
     axis.grid(axis="x", visible=False)
-    axis.legend(loc="upper left", fontsize="x-small")
+    axis.legend(loc="upper left")
 
 
 def at_64() -> Figure:
     """The group loses nothing at any layer; an orthogonal matrix loses most at the third convolution."""
     figure, axis = new_figure(height=3.2)
-    scaled = {"signed permutations": "permutation · signs", "nonzero scalings": "permutation · either sign"}
-    bars(axis, {GROUP: "permutation · positive"} | scaled | {TURNED: TURNED})
+    bars(axis, {GROUP: KINDS[GROUP]} | KINDS)
     return figure
 
 
@@ -82,9 +84,7 @@ def activations(table: pd.DataFrame | None = None) -> HTML:
             by = by.replace("-", "−").replace(" ", "\N{NO-BREAK SPACE}")  # one line a cell
             row[group] = "0, in the group" if own[group, activation] else by
         rows.append(row)
-    headings = {"activation": "activation", "signed permutations": "permutation · signs"}
-    headings |= {GROUP: "permutation · positive", "nonzero scalings": "permutation · either sign"}
-    headings |= {TURNED: "orthogonal"}
+    headings = {"activation": "activation"} | KINDS
     return readable(pd.DataFrame(rows), headings, title="Penalty in points by convolution")
 
 
@@ -98,9 +98,9 @@ def outside(name: str = "best_linear_map_width_16") -> pd.DataFrame:
 def unexplained() -> Figure:
     """Orthogonal matrices leave most of the activations unexplained, and lose most accuracy."""
     table, x, y = outside(), "unexplained, % of the mean square", "penalty, points"
-    colours = {name: INSERTED_COLOURS[name] for name in table["group"].unique()}
+    colours = {KINDS[name]: INSERTED_COLOURS[name] for name in table["group"].unique()}
     named = partial(scatter, colours=colours, xlabel=x, ylabel=y)
-    return named(table, "percent", "penalty", "group", panels="layer")
+    return named(table.replace({"group": KINDS}), "percent", "penalty", "group", panels="layer")
 
 
 def facts() -> dict[str, Any]:
