@@ -366,7 +366,7 @@ story.penalties()
 # - *Whether the group or rank 4 loses less depends on how each is searched.*
 #   The low ranks start at random, as in the paper, though with other factors and a bias,
 #   and lose {glue:text}`rank-4-low:.0f` to {glue:text}`rank-4-high:.0f` points at rank 4.
-#   Started from activations, by the search above, the group loses less in each pair.
+#   Started from activations, the group loses less in each pair.
 #   The paper's relaxation, as we trained it with frozen batch norm, loses *more* than rank 4 in each pair:
 #   {glue:text}`relaxed-low:.0f` to {glue:text}`relaxed-high:.0f` points on average.
 # - *With frozen batch norm our relaxation does not reach the printed values*, {glue:text}`printed-group-low:.1f` to
@@ -375,7 +375,7 @@ story.penalties()
 #   At layer 3 its printed values, 8.3 and 8.6, are equal as far as the figure can be read.
 #   Ours was trained for a fifth of the epochs, on a fifth of the images ({ref}`sec-deviations`).
 #   With batch norm re-estimated, in {glue:text}`equal-pairs:.0f` other pairs, it loses more than printed
-#   in each at layers 10 and 14, and is around the printed value at layer 3 (below).
+#   in each, but at layer 3 less or more (below).
 # - *In narrow networks the group loses more*: {glue:text}`narrow-low:.0f` to
 #   {glue:text}`narrow-high:.0f` points at width 16, from activations.
 #   They were trained for fewer epochs than those of width 64; in {numref}`fig-norms` all have one recipe.
@@ -407,8 +407,8 @@ story.penalties()
 #
 # At width 16, with the same recipe, rank 4 loses less than the assignment at layer 3, in each of
 # {glue:text}`fitted-pairs-narrow:.0f` pairs, and more at the other layers.
-# At width 32 it loses more at every layer already.
-# Rank 4 is a quarter of 16 channels, and a sixteenth of 64.
+# At width 32 it loses more at every layer.
+# Rank 4 is a quarter of the 16 channels of layer 3, and a sixteenth of 64.
 # At width 16 the assignment and least squares both lose {glue:text}`narrow-times-low:.0f` to
 # {glue:text}`narrow-times-high:.0f` times as much as at width 64, with re-estimated statistics.
 #
@@ -427,18 +427,18 @@ story.penalties()
 # The relaxation loses {glue:text}`relaxed-3:.1f` and {glue:text}`relaxed-6:.1f` on average, in print 8.3 and 7.5,
 # but {glue:text}`single-3-low:.0f` to {glue:text}`single-3-high:.0f` and {glue:text}`single-6-low:.0f` to
 # {glue:text}`single-6-high:.0f` in single pairs:
-# three pairs do not fix its mean, and which is ahead depends on the pair.
-# Epochs and batch norm are equal here; start and search still change together.
+# these pairs do not fix its mean, and at layer 3 which is ahead depends on the pair.
+# Epochs and batch norm are equal here; start, search and bias still change together.
 #
-# *Ranks 2 and 1, not drawn, lose less than printed at layers 6, 10 and 14, in each pair*:
+# *Rank 4 at layers 10 and 14, and ranks 2 and 1 (not drawn) from layer 6 on, lose less than printed, in each pair*:
 # {glue:text}`two-random-6:.0f`, {glue:text}`two-random-10:.0f` and {glue:text}`two-random-14:.0f` points at rank 2,
 # in print 28, 40.5 and 31.4; {glue:text}`one-random-6:.0f`, {glue:text}`one-random-10:.0f` and
 # {glue:text}`one-random-14:.0f` at rank 1, in print 53.5, 57 and 62.
 # At layer 3 they lose {glue:text}`two-random-3:.0f` and {glue:text}`one-random-3:.0f`, in print 21 and 42.
 # Ours have a bias, and Adam from orthonormal factors; the authors' had no bias, and plain SGD from other factors.
 # Which of these matters we did not measure.
-# *Rank 1 loses more than our relaxation in each pair, as in print.*
-# Rank 2 does so at layers 3 and 6 only.
+# *Rank 1 loses more than our relaxation at every layer of each pair, as in print.*
+# Rank 2 clearly does so in each pair at layer 6 only.
 #
 # On handwritten digits at width 16, with sixteen epochs,
 # rank 4 loses less in each of four pairs: at layers 3 and 6 from either start, and at layers 10 and 14
@@ -453,7 +453,8 @@ equal_terms.penalties()
 # *What would change it.*
 # Another schedule, more images, more than {glue:text}`equal-pairs:.0f` pairs, a bias for the group, low ranks without
 # one.
-# More epochs might help rank 4 from random starts, which is best at its last epoch in ten of twelve cases.
+# More epochs might help rank 4 from random starts, which is best at its last epoch in
+# {glue:text}`four-last:.0f` of {glue:text}`four-cases:.0f` cases.
 # The relaxation is best at its last epoch at layer 14 only.
 # And closed forms are not equally good: before training rank 4 loses far more (above).
 #
@@ -830,7 +831,7 @@ mean_curves(curves, "channel", "cosine", "front", panels="layer")
 #   Batch norm is frozen in all of these.
 # - Fitted to activations alone, at width 64, the best assignment loses far less than a regression of rank 4
 #   ({glue:text}`fitted-pairs:.0f` pairs); at width 16 it loses more at layer 3.
-#   Trained by the task from closed forms, the group loses less than rank 4, too
+#   Trained by the task from closed forms, at width 64, the group loses less than rank 4, too
 #   ({glue:text}`equal-pairs:.0f` pairs);
 #   from random starts our short relaxation loses more than rank 4 at layers 10 and 14.
 # - Between published ResNet-20, at the ends of two blocks, closed forms in the group lose

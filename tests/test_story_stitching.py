@@ -99,44 +99,43 @@ def test_on_digits_rank_four_loses_less_at_layers_3_and_6_and_rank_one_more_at_1
 def test_at_width_64_the_group_loses_less_than_rank_four_from_closed_forms_and_more_from_random_ones_later():
     each, facts = equal_terms.by_pair(), equal_terms.facts()
     assert (
-        sorted(each.index.unique("layer")) == [3, 6, 10, 14] and len(each) == 4 * facts["equal-pairs"] == 12
+        sorted(each.index.unique("layer")) == [3, 6, 10, 14] and len(each) == 4 * facts["equal-pairs"] == 16
     )
     less = each.xs("rank 4", axis=1, level="family") - each.xs("G_ReLU", axis=1, level="family")
-    assert (less["closed form"] > 3).all() and (less["random"].loc[[10, 14]] < -3).all()
-    for layer in (3, 6):  # it depends on the pair
-        assert less["random"].loc[layer].min() < -1 and less["random"].loc[layer].max() > 2
+    assert (less["closed form"] > 3).all() and (less["random"].loc[[10, 14]] < -1).all()
+    assert less["random"].loc[3].min() < -1 and less["random"].loc[3].max() > 2  # it depends on the pair
     made = recorded("03_stitching", "equal")["desk"][1]["parameters"]
     digits = recorded("03_stitching", "equal_digits")["desk"][1]["parameters"]
     assert (made["stitch_epochs"], digits["stitch_epochs"]) == (4, 16) and made["dataset"] == "cifar10"
     assert set(equal_terms.equal()["batch_norm"]) == {"reestimated"}
     last = equal_terms.equal().query("start == 'random' and epoch == 4").groupby("family")["layer"]
-    assert last.size()["rank 4"] == 10 and set(last.get_group("G_ReLU")) == {14}  # of twelve each
+    assert last.size()["rank 4"] == facts["four-last"] > 0.75 * facts["four-cases"]
+    assert set(last.get_group("G_ReLU")) == {14}
     assert story.stitched("equal_digits")["epoch"].max() > 8  # of sixteen
 
 
-def test_with_re_estimated_batch_norm_the_relaxation_is_near_the_printed_value_at_layer_3_only():
+def test_with_re_estimated_batch_norm_the_relaxation_loses_more_than_printed_but_at_layer_3():
     printed = story.printed().pivot(index="layer", columns="stitch", values="penalty")["G_ReLU"]
     off = equal_terms.by_pair()["random", "G_ReLU"].sub(printed, level="layer").dropna()
-    assert abs(off.loc[3].mean()) < 1 and off.loc[3].abs().max() < 4 and off.loc[[10, 14]].min() > 8
-    assert (off.loc[6] > 4).sum() == 2 and off.loc[6].min() < 2  # clearly more than printed in two pairs
+    assert off.loc[[10, 14]].min() > 8 and off.loc[3].min() < -1 and off.loc[3].max() > 2
+    assert off.loc[6].min() > 1  # read off a figure to a point
     assert (
         equal_terms.equal().query("stitch.str.startswith('G_ReLU, closed') and epoch == 0")["layer"] == 14
     ).all()
-    mean = equal_terms.by_pair().groupby("layer").mean()["random"].loc[3]
-    assert abs(mean["rank 4"] - mean["G_ReLU"]) < 1
 
 
 def test_ranks_two_and_one_lose_less_than_printed_after_layer_3_and_rank_one_more_than_the_relaxation():
     printed = story.printed().pivot(index="layer", columns="stitch", values="penalty")
     drawn = equal_terms.by_pair()["random"]
     assert drawn.notna().all(axis=None)
+    assert (drawn["rank 4"].sub(printed["rank 4"], level="layer").loc[[10, 14]] < -1).all()
     few = ["rank 2", "rank 1"]
     off = drawn[few].sub(printed[few], level="layer")
     assert (off.loc[[6, 10, 14]] < -1).all(axis=None)  # read off a figure to a point
     more = drawn[few].sub(drawn["G_ReLU"], axis=0)
     assert (more["rank 1"] > 3).all()
     at = {layer: more["rank 2"].loc[layer] for layer in (3, 6, 10, 14)}
-    assert min(at[3].min(), at[6].min()) > 1 and at[14].max() < -1 and at[10].min() < 0 < at[10].max()
+    assert at[6].min() > 1 > at[3].min() and at[14].max() < -1 and at[10].min() < 0 < at[10].max()
 
 
 def test_on_digits_rank_four_loses_less_at_layers_3_and_6_and_everywhere_from_random_starts():

@@ -48,10 +48,13 @@ def facts() -> dict[str, float]:
     each, digits = by_pair(), by_pair("digits, width 16")["random"]
     wide = each.groupby("layer").mean()
     drawn = wide["random"].rename(columns=RANDOM)
+    four = equal().query("start == 'random' and family == 'rank 4'")["epoch"]
     return {
         **span(**{"equal-group": wide["closed form", "G_ReLU"], "equal-four": wide["closed form", "rank 4"]}),
         **span(**{f"single-{layer}": each["random", "G_ReLU"].loc[layer] for layer in (3, 6)}),
         **{f"{name}-{layer}": float(value) for (layer, name), value in drawn.stack().dropna().items()},
         "equal-pairs": equal()["pair"].nunique(),
+        "four-cases": len(four),
+        "four-last": (four == four.max()).sum(),
         "digits-late": (digits["G_ReLU"] - digits["rank 4"]).loc[[10, 14]].max(),
     }
