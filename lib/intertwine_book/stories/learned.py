@@ -59,7 +59,7 @@ def _least_squares() -> pd.DataFrame:
 def rotation(axis: Axes) -> None:
     """Orthogonal matrices before a ReLU cost accuracy, its own group none, by layer."""
     drawn = ("positive scalings", "signed permutations", "orthogonal")
-    sanity_rotations.bars(axis, {kind: sanity_rotations.KINDS[kind] for kind in drawn})
+    sanity_rotations.bars(axis, {kind: sanity_rotations.MATRICES[kind] for kind in drawn})
 
 
 def shortcut(axis: Axes) -> None:

@@ -20,8 +20,8 @@ from intertwine_book.stories.told import said, span
 
 TITLES = {"relu": "ReLU", "gelu": "GELU", "abs": "|z|", "identity": "z"}
 """Activations as the text names them."""
-KINDS = {"signed permutations": "permutation · signs", GROUP: "permutation · positive"}
-KINDS |= {"nonzero scalings": "permutation · either sign", TURNED: TURNED}
+MATRICES = {"signed permutations": "permutation · signs", GROUP: "permutation · positive"}
+MATRICES |= {"nonzero scalings": "permutation · either sign", TURNED: TURNED}
 """Kinds of matrices as figures and tables name them."""
 
 
@@ -59,7 +59,7 @@ def bars(axis: Axes, names: Mapping[str, str]) -> None:
 def at_64() -> Figure:
     """The group loses nothing at any layer; an orthogonal matrix loses most at the third convolution."""
     figure, axis = new_figure(height=3.2)
-    bars(axis, {GROUP: KINDS[GROUP]} | KINDS)
+    bars(axis, {GROUP: MATRICES[GROUP]} | MATRICES)
     return figure
 
 
@@ -84,7 +84,7 @@ def activations(table: pd.DataFrame | None = None) -> HTML:
             by = by.replace("-", "−").replace(" ", "\N{NO-BREAK SPACE}")  # one line a cell
             row[group] = "0, in the group" if own[group, activation] else by
         rows.append(row)
-    headings = {"activation": "activation"} | KINDS
+    headings = {"activation": "activation"} | MATRICES
     return readable(pd.DataFrame(rows), headings, title="Penalty in points by convolution")
 
 
@@ -98,9 +98,9 @@ def outside(name: str = "best_linear_map_width_16") -> pd.DataFrame:
 def unexplained() -> Figure:
     """Orthogonal matrices leave most of the activations unexplained, and lose most accuracy."""
     table, x, y = outside(), "unexplained, % of the mean square", "penalty, points"
-    colours = {KINDS[name]: INSERTED_COLOURS[name] for name in table["group"].unique()}
+    colours = {MATRICES[name]: INSERTED_COLOURS[name] for name in table["group"].unique()}
     named = partial(scatter, colours=colours, xlabel=x, ylabel=y)
-    return named(table.replace({"group": KINDS}), "percent", "penalty", "group", panels="layer")
+    return named(table.replace({"group": MATRICES}), "percent", "penalty", "group", panels="layer")
 
 
 def facts() -> dict[str, Any]:
