@@ -8,8 +8,8 @@ Example:
     >>> answer.equal, answer.symmetry.flips
     (True, (0, 1, 2))
 
-A `tolerance` counts for floats only: two neurons are parallel, and one is zero or constant, up to a relative
-error of that size. Integers and fractions are compared exactly.
+A network's `tolerance` counts for floats only: two neurons are parallel, and one is zero or constant, up to a
+relative error of that size. Integers and fractions are compared exactly.
 """
 
 from intertwine.shallow.arrangement import Arrangement, arrangement

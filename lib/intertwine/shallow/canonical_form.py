@@ -72,7 +72,7 @@ def invariants(p: ShallowReLU, found: Arrangement) -> Invariants:
     )
 
 
-def canonical_form(p: ShallowReLU | nn.Module, tolerance: float | None = None) -> CanonicalForm:
+def canonical_form(p: ShallowReLU | nn.Module) -> CanonicalForm:
     """The canonical form of a network's function: equal functions have equal forms, and only they.
 
     Example:
@@ -97,8 +97,7 @@ def canonical_form(p: ShallowReLU | nn.Module, tolerance: float | None = None) -
         `same_function` compares two functions, `compress` makes a small network of a form.
     """
     p = as_shallow(p)
-    tolerance = p.tolerance if tolerance is None else tolerance
-    return canonical_in(p, arrangement(p, tolerance), tolerance)[0]
+    return canonical_in(p, arrangement(p, p.tolerance), p.tolerance)[0]
 
 
 def canonical_in(
@@ -124,11 +123,11 @@ def lexicographic(rows: Shaped[np.ndarray, "n d"]) -> Int[np.ndarray, " n"]:
     return order
 
 
-def is_affine(p: ShallowReLU | nn.Module, tolerance: float | None = None) -> bool:
+def is_affine(p: ShallowReLU | nn.Module) -> bool:
     """Whether the function is affine (Proposition 14): all neurons cancel or pair up to σ(z) − σ(−z) = z.
 
     Example:
         >>> is_affine(ShallowReLU([[2], [-1]], [2, -1], [[1, -2]], [0]))
         True
     """
-    return canonical_form(p, tolerance).gamma.shape[1] == 0
+    return canonical_form(p).gamma.shape[1] == 0

@@ -10,7 +10,7 @@ from intertwine.shallow.arrangement import arrangement
 from intertwine.shallow.canonical_form import CanonicalForm, canonical_in
 from intertwine.shallow.configurations import EXHAUSTIVE, configuration, configurations, realised
 from intertwine.shallow.degeneracy import Degeneracy, degeneracy
-from intertwine.shallow.exact import TOLERANCE, Numbers, half, outer, reciprocal
+from intertwine.shallow.exact import Numbers, half, outer, reciprocal
 from intertwine.shallow.minimal import merged
 from intertwine.shallow.relu_network import ShallowReLU, as_shallow
 from intertwine.shallow.subsets import MOST_VECTORS, subset_sums
@@ -34,7 +34,7 @@ class Compression(NamedTuple):
         return self.network.n == self.lower_bound
 
 
-def compress(p: ShallowReLU | nn.Module, tolerance: float = TOLERANCE) -> Compression:
+def compress(p: ShallowReLU | nn.Module) -> Compression:
     """The same function with as few neurons as can be found, and a lower bound.
 
     Example:
@@ -54,6 +54,7 @@ def compress(p: ShallowReLU | nn.Module, tolerance: float = TOLERANCE) -> Compre
         `degeneracy` says how near to smaller a network is; `canonical_form` counts the hyperplanes.
     """
     p = as_shallow(p)
+    tolerance = p.tolerance
     found = arrangement(p, tolerance)
     form, bent = canonical_in(p, found, tolerance)
     h, k = len(form.normals), p.k
@@ -77,7 +78,7 @@ def compress(p: ShallowReLU | nn.Module, tolerance: float = TOLERANCE) -> Compre
             break
         if best.width > h + pairs:
             bound, reason = h + pairs + 1, f"no choice of sides does with {h + pairs}"
-    return Compression(realised(form, best), h, bound, reason, degeneracy(p, tolerance))
+    return Compression(realised(form, best), h, bound, reason, degeneracy(p))
 
 
 Signs = Int[np.ndarray, " h"] | None

@@ -5,7 +5,6 @@ from typing import NamedTuple
 import numpy as np
 
 from intertwine.shallow.arrangement import arrangement
-from intertwine.shallow.exact import TOLERANCE
 from intertwine.shallow.minimal import merged
 from intertwine.shallow.relu_network import ShallowReLU
 
@@ -26,7 +25,7 @@ class Degeneracy(NamedTuple):
     constant_neuron: int
 
 
-def degeneracy(p: ShallowReLU, tolerance: float = TOLERANCE) -> Degeneracy:
+def degeneracy(p: ShallowReLU) -> Degeneracy:
     """How near neurons are to merging, to silence and to a constant, in time $O(n²m)$.
 
     Neurons are numbered as in the network without 0-factors.
@@ -42,7 +41,7 @@ def degeneracy(p: ShallowReLU, tolerance: float = TOLERANCE) -> Degeneracy:
         ... )
         (1.0, (0, 1), 0.001, 1)
     """
-    q = merged(p, arrangement(p, tolerance), tolerance).network.float()
+    q = merged(p, arrangement(p, p.tolerance), p.tolerance).network.float()
     if not q.n:
         return Degeneracy(np.nan, (), np.nan, -1, np.nan, -1)
     rows = q.rows

@@ -25,7 +25,7 @@ class Genericity(NamedTuple):
     """σ_min of the matrices λ_i w_iᵀ, where they are independent: ‖Σ_S λ_i w_iᵀ‖ is no less for any S ≠ ∅."""
 
 
-def is_generic(p: ShallowReLU | nn.Module, tolerance: float | None = None) -> Genericity:
+def is_generic(p: ShallowReLU | nn.Module) -> Genericity:
     """Whether the fibre of p, at its width, is one free H_n-orbit (Theorems 1 and 5, Proposition 24).
 
     Example:
@@ -42,14 +42,13 @@ def is_generic(p: ShallowReLU | nn.Module, tolerance: float | None = None) -> Ge
     searched, for up to 7 hyperplanes; σ(x) + 2σ(−x) is generic too.
     """
     p = as_shallow(p)
-    tolerance = p.tolerance if tolerance is None else tolerance
-    found = arrangement(p, tolerance)
-    q = merged(p, found, tolerance)
+    found = arrangement(p, p.tolerance)
+    q = merged(p, found, p.tolerance)
     if q.network.n < p.n:
         return Genericity(False, f"0-factors of rank {p.n - q.network.n}: their weights can move freely")
-    form, _ = canonical_in(p, found, tolerance)
+    form, _ = canonical_in(p, found, p.tolerance)
     if len(form.normals) < p.n:
-        return _with_pairs(p, form, q.arrangement, tolerance)
+        return _with_pairs(p, form, q.arrangement)
     hidden = hidden_symmetries(p)
     if hidden.count == 0:
         sums = hidden.sums is not None
@@ -62,19 +61,19 @@ def is_generic(p: ShallowReLU | nn.Module, tolerance: float | None = None) -> Ge
     return Genericity(False, f"hidden symmetries, such as the flip of neurons {S}")
 
 
-def _with_pairs(p: ShallowReLU, form: CanonicalForm, at: Arrangement, tolerance: float) -> Genericity:
+def _with_pairs(p: ShallowReLU, form: CanonicalForm, at: Arrangement) -> Genericity:
     """No 0-factors, and on some hyperplanes two neurons, on opposite sides."""
     pairs = np.flatnonzero(np.bincount(at.labels, minlength=len(at.normals)) == 2)
     h = len(form.normals)
     if h + len(pairs) < p.n:
         reason = "opposite pairs where the function does not bend: their offsets can move freely"
         return Genericity(False, reason)
-    if len(row_reduce(at.normals[pairs, :-1], tolerance).pivots) < len(pairs):
+    if len(row_reduce(at.normals[pairs, :-1], p.tolerance).pivots) < len(pairs):
         reason = "opposite pairs with dependent normals: output weights can move between them"
         return Genericity(False, reason)
     if h > EXHAUSTIVE:
         return Genericity(None, f"opposite pairs among {h} > {EXHAUSTIVE} hyperplanes: undecided")
-    known = [each for each in configurations(form, tolerance) if each.width <= p.n]
+    known = [each for each in configurations(form, p.tolerance) if each.width <= p.n]
     smallest = min(each.width for each in known)
     if smallest < p.n:
         return Genericity(False, f"{smallest} neurons suffice: the others' weights can move freely")
@@ -94,7 +93,7 @@ class Fibre(NamedTuple):
     reason: str
 
 
-def fibre(p: ShallowReLU | nn.Module, tolerance: float | None = None) -> Fibre:
+def fibre(p: ShallowReLU | nn.Module) -> Fibre:
     """Dimension and components of the set of networks with p's function and width.
 
     Example:
@@ -110,27 +109,26 @@ def fibre(p: ShallowReLU | nn.Module, tolerance: float | None = None) -> Fibre:
     weights between parallel neurons and between opposite pairs, and weights of dead or constant neurons.
     """
     p = as_shallow(p)
-    tolerance = p.tolerance if tolerance is None else tolerance
-    known = is_generic(p, tolerance)
+    known = is_generic(p)
     if known.generic:
         return Fibre(p.n, factorial(p.n), True, "one free orbit: " + known.reason)
-    found = arrangement(p, tolerance)
-    q = merged(p, found, tolerance)
+    found = arrangement(p, p.tolerance)
+    q = merged(p, found, p.tolerance)
     if len(np.unique(q.arrangement.labels)) == p.n:
         count = hidden_symmetries(p).count
         orbits = None if count is None else (1 + count) * factorial(p.n)
         return Fibre(p.n, orbits, True, "one free orbit for the empty set and each hidden symmetry")
-    return Fibre(_moving(p, found, tolerance), None, False, known.reason)
+    return Fibre(_moving(p, found), None, False, known.reason)
 
 
-def _moving(p: ShallowReLU, found: Arrangement, tolerance: float) -> int:
+def _moving(p: ShallowReLU, found: Arrangement) -> int:
     dead = (p.V == 0).all(0)
     constant = (found.labels < 0) & ~dead
     active = ~dead & ~constant
     rays = np.unique(np.stack([found.labels[active], found.scales[active] > 0]), axis=1)
     sides = np.bincount(rays[0], minlength=len(found.normals))
     pairs = np.flatnonzero(sides == 2)
-    rank = len(row_reduce(found.normals[pairs, :-1], tolerance).pivots)
+    rank = len(row_reduce(found.normals[pairs, :-1], p.tolerance).pivots)
     # neurons beyond the first of each ray, and dependencies between the normals of pairs
     parallel = int(active.sum()) - rays.shape[1] + len(pairs) - rank
     # a scale of each active neuron; a dead one has λ = 0 and all else free, a constant one w = 0

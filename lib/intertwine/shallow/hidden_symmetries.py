@@ -32,7 +32,7 @@ class HiddenSymmetries:
         return [*islice(self, limit)]
 
 
-def hidden_symmetries(p: ShallowReLU | nn.Module, tolerance: float = ROUNDING) -> HiddenSymmetries:
+def hidden_symmetries(p: ShallowReLU | nn.Module) -> HiddenSymmetries:
     """All sets S of neurons that can be flipped together: $Σ_S λ_i w_iᵀ = 0$, for all outputs at once.
 
     Example:
@@ -43,7 +43,7 @@ def hidden_symmetries(p: ShallowReLU | nn.Module, tolerance: float = ROUNDING) -
 
     Independent matrices $λ_i w_iᵀ$ have none, whatever their number. Otherwise all 2^n sets are searched for
     n ≤ 40, by meeting in the middle; where there are 0-factors, flips of dead neurons count too. In floats a
-    sum is zero when no entry exceeds the tolerance times $Σ_i ‖λ_i w_iᵀ‖_∞$.
+    sum is zero when no entry exceeds 10⁻¹³ times $Σ_i ‖λ_i w_iᵀ‖_∞$.
 
     See Also:
         `flip` flips such a set; `is_generic` asks whether there is none.
@@ -53,19 +53,19 @@ def hidden_symmetries(p: ShallowReLU | nn.Module, tolerance: float = ROUNDING) -
     """
     p = as_shallow(p)
     vectors = outer(p.V, p.W)
-    if linearly_independent(vectors, tolerance):
+    if linearly_independent(vectors):
         return HiddenSymmetries(0, "the matrices λ_i w_iᵀ are linearly independent")
     if p.n > MOST_VECTORS:
         return HiddenSymmetries(
             None, f"dependent matrices λ_i w_iᵀ and {p.n} > {MOST_VECTORS} neurons: undecided"
         )
-    sums = subset_sums(vectors, 0 * vectors.sum(0), tolerance)
+    sums = subset_sums(vectors, 0 * vectors.sum(0))
     # the empty set is among the sums
     return HiddenSymmetries(sums.count - 1, f"all 2^{p.n} sets", sums)
 
 
-def linearly_independent(vectors: Shaped[np.ndarray, "n d"], tolerance: float = ROUNDING) -> bool:
-    """Whether rows are certified to be linearly independent: in floats by σ_min > tolerance · σ_max.
+def linearly_independent(vectors: Shaped[np.ndarray, "n d"]) -> bool:
+    """Whether rows are certified to be linearly independent: in floats by σ_min > 10⁻¹³ σ_max.
 
     Exact rows are taken modulo a prime: independent there they are independent, and the converse fails for
     multiples of that prime only.
@@ -75,7 +75,7 @@ def linearly_independent(vectors: Shaped[np.ndarray, "n d"], tolerance: float = 
         return False
     if not is_exact(vectors):
         values = np.linalg.svd(vectors, compute_uv=False)
-        return bool(n == 0 or values[-1] > tolerance * values[0])
+        return bool(n == 0 or values[-1] > ROUNDING * values[0])
     rows = (integers(vectors) % PRIME).astype(np.int64)
     for i in range(n):
         pivots = np.flatnonzero(rows[i])

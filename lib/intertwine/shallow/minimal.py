@@ -6,7 +6,7 @@ import numpy as np
 
 from intertwine.shallow.arrangement import Arrangement, arrangement
 from intertwine.shallow.canonical_form import lexicographic
-from intertwine.shallow.exact import TOLERANCE, largest, negligible, reciprocal, sums
+from intertwine.shallow.exact import largest, negligible, reciprocal, sums
 from intertwine.shallow.moves import difference
 from intertwine.shallow.relu_network import ShallowReLU, from_rows
 
@@ -34,7 +34,7 @@ def merged(p: ShallowReLU, found: Arrangement, tolerance: float) -> Merged:
     return Merged(ShallowReLU(p.W[chosen], p.b[chosen], columns, c), found.part(chosen))
 
 
-def zero_factor_rank(p: ShallowReLU, tolerance: float = TOLERANCE) -> int:
+def zero_factor_rank(p: ShallowReLU) -> int:
     """How many neurons are 0-factors, which the minimal form drops (Definition 4).
 
     Example:
@@ -42,10 +42,10 @@ def zero_factor_rank(p: ShallowReLU, tolerance: float = TOLERANCE) -> int:
         >>> zero_factor_rank(ShallowReLU([[1], [2], [3]], [1, 2, 1], [[1, 2, 0]], [0]))
         2
     """
-    return p.n - merged(p, arrangement(p, tolerance), tolerance).network.n
+    return p.n - merged(p, arrangement(p, p.tolerance), p.tolerance).network.n
 
 
-def zero_factor_reduction(p: ShallowReLU, tolerance: float = TOLERANCE) -> ShallowReLU:
+def zero_factor_reduction(p: ShallowReLU) -> ShallowReLU:
     """The minimal form without its 0-factors (Definition-Lemma 5): the same function, p.n − rank neurons.
 
     Example:
@@ -59,20 +59,20 @@ def zero_factor_reduction(p: ShallowReLU, tolerance: float = TOLERANCE) -> Shall
     result depends on the class of Definition 3 alone. In floats it does up to rounding, which may also swap
     rows whose first entries differ by rounding only.
     """
-    network, found = merged(p, arrangement(p, tolerance), tolerance)
+    network, found = merged(p, arrangement(p, p.tolerance), p.tolerance)
     normals = found.normals[found.labels] * np.where(found.scales < 0, -1, 1)[:, None]
     order = lexicographic(normals)
     return from_rows(normals[order], (network.V * np.abs(found.scales))[:, order], network.c)
 
 
-def minimal_form(p: ShallowReLU, tolerance: float = TOLERANCE) -> ShallowReLU:
+def minimal_form(p: ShallowReLU) -> ShallowReLU:
     """The minimal form (Definition 3): the 0-factor reduction, filled up with zero neurons to p's width.
 
     Example:
         >>> minimal_form(ShallowReLU([[1], [2]], [1, 2], [[1, 2]], [0])).rows.tolist()
         [[1, 1], [0, 0]]
     """
-    q = zero_factor_reduction(p, tolerance)
+    q = zero_factor_reduction(p)
     rows, V = np.zeros_like(p.rows), np.zeros_like(p.V)
     rows[: q.n], V[:, : q.n] = q.rows, q.V
     return from_rows(rows, V, q.c)

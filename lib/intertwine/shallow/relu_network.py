@@ -36,7 +36,7 @@ class ShallowReLU:
     V: Shaped[np.ndarray, "k n"]
     c: Shaped[np.ndarray, " k"]
     tolerance: float = TOLERANCE
-    """Of `same_function`, where none is given: larger where a module's numbers were rounded to float32."""
+    """Relative, in all functions of it: larger where a module's numbers were rounded to float32."""
 
     def __init__(self, W: object, b: object, V: object, c: object) -> None:
         arrays = {name: numbers(given, name) for name, given in (("W", W), ("b", b), ("V", V), ("c", c))}

@@ -54,7 +54,7 @@ class Stabilizer:
             yield monomial_matrix(columns, scales)
 
 
-def stabilizer(p: ShallowReLU | nn.Module, tolerance: float | None = None) -> Stabilizer:
+def stabilizer(p: ShallowReLU | nn.Module) -> Stabilizer:
     """Which elements of H_n leave the parameters alone (ramakrishnan2026, Theorem 2 and Proposition 2).
 
     Example:
@@ -70,7 +70,6 @@ def stabilizer(p: ShallowReLU | nn.Module, tolerance: float | None = None) -> St
     generate the finite part, as many as the blocks have neurons less one each.
     """
     p = as_shallow(p)
-    tolerance = p.tolerance if tolerance is None else tolerance
     lengths, keys = _keys(p)
     zeros = tuple(np.flatnonzero(lengths == 0).tolist())
     others = np.flatnonzero(lengths != 0)
@@ -78,7 +77,7 @@ def stabilizer(p: ShallowReLU | nn.Module, tolerance: float | None = None) -> St
         index: dict[tuple, int] = {}
         labels = np.array([index.setdefault(tuple(keys[i]), len(index)) for i in others], dtype=np.int64)
     else:
-        labels = clusters(keys[others], tolerance)[0]
+        labels = clusters(keys[others], p.tolerance)[0]
     members = [others[labels == label] for label in np.flatnonzero(np.bincount(labels) > 1)]
     blocks = tuple(sorted(tuple(block.tolist()) for block in members))
     chains = [pair for block in (zeros, *blocks) for pair in pairwise(block)]
