@@ -24,7 +24,7 @@ class AffineIntertwiner(NamedTuple):
 
 
 def affine_intertwiners(
-    activation: str | Callable[[Tensor], Tensor] | Activation, *, tol: float = PROBE_TOLERANCE
+    activation: str | Callable[[Tensor], Tensor] | Activation,
 ) -> list[AffineIntertwiner]:
     """The (a, t) with a = ±1 and |t| ≤ 10 for which $σ(ax + t) = bσ(x) + s$, beyond G_σ itself.
 
@@ -40,17 +40,17 @@ def affine_intertwiners(
     Its largest failure over 3,001 points with |x| ≤ 20 is taken relative to the largest value of either side
     over |y| ≤ max(|x|, 8). The deepest 64 minima over a grid of t with step 0.02 are refined to machine
     precision, and set to the nearest integer if that passes too. If all of the grid passes, one entry with
-    `every_t` represents it, at t = 1. A constant has no entry. Those with a = 1 come first. The arguments are
-    those of `scalar_group`.
+    `every_t` represents it, at t = 1. A constant has no entry. Those with a = 1 come first. The activation is
+    as `scalar_group` takes it.
 
     Raises:
         ActivationError: σ is not elementwise, not deterministic or not finite.
     """
     sigma = as_activation(activation)
-    return [found for a in (1.0, -1.0) for found in _of_sign(a, sigma, tol)]
+    return [found for a in (1.0, -1.0) for found in _of_sign(a, sigma)]
 
 
-def _of_sign(a: float, sigma: Activation, tol: float) -> list[AffineIntertwiner]:
+def _of_sign(a: float, sigma: Activation) -> list[AffineIntertwiner]:
     x = 40 * (torch.arange(3001, dtype=torch.float64) * math.sqrt(2) % 1) - 20
     x[0] = 0
     x = x[x.abs().argsort()]
@@ -60,17 +60,17 @@ def _of_sign(a: float, sigma: Activation, tol: float) -> list[AffineIntertwiner]
         image = sigma(a * x + t[:, None]) - sigma(t)[:, None]
         return proportionality(x, sigma(x) - sigma(x[:1]), image, reach=8.0)
 
-    every_t = bool((relation(grid, few)[1] <= tol).all())
+    every_t = bool((relation(grid, few)[1] <= PROBE_TOLERANCE).all())
     if every_t:
         t = torch.ones(1, dtype=torch.float64)
     else:
         t = minima(lambda t: relation(t, few)[1].mean(1), grid, most=64)
         # with rounding, and on plateaus of functions with jumps, the search ends beside the integer
         integer, distance = t.round() + 0.0, (t - t.round()).abs()  # no −0
-        passes = relation(integer, x)[1].amax(1) <= tol
+        passes = relation(integer, x)[1].amax(1) <= PROBE_TOLERANCE
         t = integer.where((distance < 0.02) & passes | (distance < 1e-9), t).unique()
     b, failure = relation(t, x)
     s = sigma(t) - b * sigma(x[0])
     found = torch.stack([t, b, s, failure.amax(1)], 1)
-    found = found[(found[:, 3] <= tol) & ~((t == 0) & (s.abs() <= tol))]
+    found = found[(found[:, 3] <= PROBE_TOLERANCE) & ~((t == 0) & (s.abs() <= PROBE_TOLERANCE))]
     return [AffineIntertwiner(a, t, b, s, worst, every_t) for t, b, s, worst in found.tolist()]

@@ -17,9 +17,7 @@ WITNESSES = (-1.0, 2.0, 3.0, 5.0, math.sqrt(2), math.pi)
 LOGARITHMS = (0.05, 7.0)  # range of log|λ| for the generator λ of a discrete group
 
 
-def scalar_group(
-    activation: str | Callable[[Tensor], Tensor] | Activation, *, tol: float = PROBE_TOLERANCE
-) -> ScalarGroup:
+def scalar_group(activation: str | Callable[[Tensor], Tensor] | Activation) -> ScalarGroup:
     """The numbers a ≠ 0 for which some b has $σ(ax) = bσ(x)$ for all x: H_σ (godfrey2022 §3 and E.2).
 
     Example:
@@ -40,13 +38,12 @@ def scalar_group(
     For σ with jumps only λ in {2, 3, 5} and their roots are found.
 
     An element passes if |σ(ax) − bσ(x)|, relative to the largest |σ(ay)| and |bσ(y)| over |y| ≤ max(|x|, 1),
-    is at most `tol` at each of 12,289 points, dense over 10^-6 < |x| < 10^6; points where σ overflows are
+    is at most 10⁻⁹ at each of 12,289 points, dense over 10^-6 < |x| < 10^6; points where σ overflows are
     left out. Behaviour of σ outside these scales, below that size, or on intervals shorter than
     1.3 % of x within them, goes unnoticed.
 
     Args:
         activation: a name, a module or an elementwise callable, as `as_activation` takes it.
-        tol: the largest relative residual to accept.
 
     Returns:
         The group; `.certificate` holds the largest residual accepted and the smallest refused. The kinds
@@ -59,32 +56,30 @@ def scalar_group(
     slopes = (probe.values[1::2] - probe.values[2::2]) / (probe.x[1::2] - probe.x[2::2])
     slope, offset = slopes[slopes.isfinite()][-1].item(), probe.values[0].item()
     constant, affine = probe.affine_residual(0.0, offset), probe.affine_residual(slope, offset)
-    if constant <= tol:
+    if constant <= PROBE_TOLERANCE:
         return ScalarGroup("constant", certificate=Certificate(constant, math.inf))
     residuals = probe.residual(torch.tensor(WITNESSES, dtype=torch.float64)).amax(1)
-    if affine <= tol:
-        linear = abs(offset) <= tol * probe.floor
-        return ScalarGroup("linear" if linear else "affine", certificate=_certificate(residuals, tol, affine))
-    signed = bool(residuals[0] <= tol)
-    if (residuals[1:] <= tol).all():
-        return ScalarGroup("nonzero" if signed else "positive", certificate=_certificate(residuals, tol))
-    generator, more = _discrete(probe, [1.0] if signed else [1.0, -1.0], tol)
-    certificate = _certificate(torch.cat([residuals, more]), tol)
+    if affine <= PROBE_TOLERANCE:
+        linear = abs(offset) <= PROBE_TOLERANCE * probe.floor
+        return ScalarGroup("linear" if linear else "affine", certificate=_certificate(residuals, affine))
+    signed = bool(residuals[0] <= PROBE_TOLERANCE)
+    if (residuals[1:] <= PROBE_TOLERANCE).all():
+        return ScalarGroup("nonzero" if signed else "positive", certificate=_certificate(residuals))
+    generator, more = _discrete(probe, [1.0] if signed else [1.0, -1.0])
+    certificate = _certificate(torch.cat([residuals, more]))
     if generator is None:
         return ScalarGroup("signs" if signed else "trivial", certificate=certificate)
     return ScalarGroup("discrete", generator, signed, certificate)
 
 
-def _certificate(residuals: Float[Tensor, " k"], tol: float, accepted: float = 0.0) -> Certificate:
-    passed = residuals <= tol
+def _certificate(residuals: Float[Tensor, " k"], accepted: float = 0.0) -> Certificate:
+    passed = residuals <= PROBE_TOLERANCE
     return Certificate(
         max([accepted, *residuals[passed].tolist()]), min([math.inf, *residuals[~passed].tolist()])
     )
 
 
-def _discrete(
-    probe: Probe, signs: list[float], tol: float
-) -> tuple[float | None, Float[Tensor, " candidates"]]:
+def _discrete(probe: Probe, signs: list[float]) -> tuple[float | None, Float[Tensor, " candidates"]]:
     """The generator of a discrete H_σ if there is one, and the residuals of the candidates."""
     coarse = Probe.of(probe.activation, 160)
     grid = torch.linspace(math.log(LOGARITHMS[0]), math.log(LOGARITHMS[1]), 500, dtype=torch.float64).exp()
@@ -95,14 +90,15 @@ def _discrete(
 
     candidates = torch.cat([exact, *map(deepest, signs)])
     residuals = probe.residual(candidates).amax(1)
-    if (residuals > tol).all():
+    if (residuals > PROBE_TOLERANCE).all():
         return None, residuals
     # the candidate that passed is a power of the generator, the smallest root that passes, too
-    power = candidates[residuals <= tol].abs().min()
+    power = candidates[residuals <= PROBE_TOLERANCE].abs().min()
     degrees = torch.arange(max(1, int(power.log() / LOGARITHMS[0])), 0, -1, dtype=torch.float64)
     roots = torch.outer(power ** (1 / degrees), torch.tensor(signs, dtype=torch.float64)).flatten()
     roots = roots[coarse.residual(roots).amax(1) <= 1e-6]  # to try few of them on all points
-    return next(root.item() for root in roots if (probe.residual(root[None]) <= tol).all()), residuals
+    passing = (root for root in roots if (probe.residual(root[None]) <= PROBE_TOLERANCE).all())
+    return next(passing).item(), residuals
 
 
 def minima(
