@@ -41,7 +41,7 @@ class Circulant(MatrixGroup):
         column = torch.fft.ifft(spectrum).real
         return torch.stack([column.roll(k) for k in range(self.n)], 1)
 
-    def _sample(self, generator, scale):
+    def sample(self, generator, *, scale=1.0):
         return torch.eye(self.n, dtype=torch.float64) + 0.3 * scale * self._of(
             torch.fft.fft(gaussian(generator, self.n))
         )

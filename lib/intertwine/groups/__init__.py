@@ -7,6 +7,7 @@ from intertwine.groups.centred_orthogonal import CentredOrthogonal
 from intertwine.groups.complex_diagonal import ComplexDiagonal, InterleavedComplexDiagonal
 from intertwine.groups.general_linear import GeneralLinear
 from intertwine.groups.intertwiner import intertwiner_group
+from intertwine.groups.intertwining_error import intertwining_error
 from intertwine.groups.monomial import GReLU, Monomial, NonzeroMonomial, Permutations, SignedPermutations
 from intertwine.groups.orthogonal import Orthogonal
 from intertwine.groups.scalar import Certificate, ScalarGroup
@@ -35,6 +36,7 @@ __all__ = [
     "affine_intertwiners",
     "as_activation",
     "intertwiner_group",
+    "intertwining_error",
     "scalar_group",
     "smaller",
 ]

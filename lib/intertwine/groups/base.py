@@ -1,6 +1,5 @@
 """`MatrixGroup`, the base of all groups, and the verbs that each of them has."""
 
-import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +11,7 @@ from torch import Tensor
 
 from intertwine.groups.activations import Activation
 from intertwine.groups.probe import Probe
-from intertwine.groups.scalar import TRIVIAL, ScalarGroup, gaussian
+from intertwine.groups.scalar import TRIVIAL, ScalarGroup
 
 
 @dataclass(frozen=True)
@@ -72,16 +71,14 @@ class MatrixGroup(ABC):
     def components(self) -> int | float:
         """Number of connected components, exactly; math.inf for a discrete infinite group of scalars."""
 
-    def sample(
-        self, generator: torch.Generator, *, scale: float = 1.0, dtype: torch.dtype = torch.float64
-    ) -> Float[Tensor, "n n"]:
-        """A random element: uniform permutations, Haar matrices in O(n), lognormal scalars, fair signs.
+    @abstractmethod
+    def sample(self, generator: torch.Generator, *, scale: float = 1.0) -> Float[Tensor, "n n"]:
+        """A random element in float64: uniform permutations, Haar in O(n), lognormal scalars, fair signs.
 
         Args:
             generator: of random numbers; the element lies on its device.
             scale: standard deviation of the logarithms of scalars and singular values.
         """
-        return self._sample(generator, scale).to(dtype)
 
     @property
     @abstractmethod
@@ -102,10 +99,6 @@ class MatrixGroup(ABC):
     @abstractmethod
     def _normal(self, W: Float[Tensor, "n k"]) -> Float[Tensor, "n n"]:
         """`normal` for a checked float64 matrix."""
-
-    @abstractmethod
-    def _sample(self, generator: torch.Generator, scale: float) -> Float[Tensor, "n n"]:
-        """`sample` in float64."""
 
     @abstractmethod
     def _contains(self, A: Float[Tensor, "n n"], tol: float) -> bool:
@@ -230,31 +223,6 @@ class MatrixGroup(ABC):
         at_0, at_1 = self.activation(torch.tensor([0.0, 1.0])).tolist()
         eigenvalues = [at_1 + (self.n - 1) * at_0, at_1 - at_0][: self.n]
         return min(map(abs, eigenvalues)) > 1e-6 * Probe.of(self.activation).floor
-
-    def intertwining_error(
-        self, A: Float[Tensor, "n n"], generator: torch.Generator, *, samples: int = 256
-    ) -> float:
-        """max over random x of |σ(Ax) − φ(A)σ(x)|∞ relative to the larger of |σ(Ax)|∞ and |φ(A)σ(x)|∞.
-
-        Example:
-            >>> from intertwine.groups import intertwiner_group
-            >>> generator = torch.Generator().manual_seed(0)
-            >>> group = intertwiner_group("tanh", 8)
-            >>> group.intertwining_error(group.sample(generator), generator) < 1e-12
-            True
-
-        Args:
-            A: outside the group the error is large.
-            generator: of the x, which are Gaussian with standard deviations between 0.1 and 100.
-            samples: how many x; those where σ overflows are left out.
-        """
-        matrix = self._checked(A)
-        x = gaussian(generator, samples, self.n).cpu() * torch.logspace(-1, 2, samples)[:, None]
-        sigma = self.activation or torch.clone
-        left, right = sigma(x @ matrix.T), sigma(x) @ self._phi(matrix).T
-        size = torch.maximum(left.abs().amax(1), right.abs().amax(1))
-        error = torch.where(size == 0, 0, (left - right).abs().amax(1) / size)[size.isfinite()]
-        return error.max().item() if len(error) else math.nan
 
     def _rows(self, W: Tensor) -> Float[Tensor, "n k"]:
         """W in float64 on the CPU."""

@@ -59,7 +59,7 @@ class CentredOrthogonal(MatrixGroup):
         blocks = [solve(Orthogonal(len(basis[part])), *((basis.T @ W)[part] for W in Ws)) for part in parts]
         return basis @ torch.block_diag(*blocks) @ basis.T
 
-    def _sample(self, generator: torch.Generator, scale: float) -> Float[Tensor, "n n"]:
+    def sample(self, generator: torch.Generator, *, scale: float = 1.0) -> Float[Tensor, "n n"]:
         """A fair sign of the mean and Haar measure on its orthogonal complement; no `scale`."""
         parts = [SIGNS.sample(generator, 1)[:, None]]
         if self.n > 1:

@@ -77,7 +77,7 @@ class ComplexDiagonal(MatrixGroup):
         z = (w @ generic(W.shape[1], 1).to(w))[:, 0].sgn().conj() / w.norm(dim=1)
         return self.matrix(torch.where(z.isfinite() & (z != 0), z, 1))
 
-    def _sample(self, generator: torch.Generator, scale: float) -> Float[Tensor, "n n"]:
+    def sample(self, generator: torch.Generator, *, scale: float = 1.0) -> Float[Tensor, "n n"]:
         phases = torch.complex(*gaussian(generator, 2, self.n // 2)).sgn()
         return self.matrix(phases * POSITIVE.sample(generator, self.n // 2, scale))
 

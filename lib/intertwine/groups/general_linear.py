@@ -48,7 +48,7 @@ class GeneralLinear(MatrixGroup):
             return torch.eye(self.n, dtype=W.dtype)
         return turn @ torch.linalg.inv(R).T
 
-    def _sample(self, generator: torch.Generator, scale: float) -> Float[Tensor, "n n"]:
+    def sample(self, generator: torch.Generator, *, scale: float = 1.0) -> Float[Tensor, "n n"]:
         """Two independent Haar orthogonal matrices, with lognormal singular values between them."""
         U, V = (haar(generator, self.n) for _ in range(2))
         return U * POSITIVE.sample(generator, self.n, scale) @ V

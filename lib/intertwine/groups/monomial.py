@@ -63,7 +63,7 @@ class Monomial(MatrixGroup):
         order = (scalars * sums[:, 1]).argsort()
         return _matrix(order, scalars[order])
 
-    def _sample(self, generator: torch.Generator, scale: float) -> Float[Tensor, "n n"]:
+    def sample(self, generator: torch.Generator, *, scale: float = 1.0) -> Float[Tensor, "n n"]:
         """A uniform permutation times independent scalars, as `ScalarGroup.sample` draws them."""
         columns = torch.randperm(self.n, generator=generator, device=generator.device)
         return _matrix(columns, self.scalars.sample(generator, self.n, scale))

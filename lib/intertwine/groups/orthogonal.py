@@ -53,7 +53,7 @@ class Orthogonal(MatrixGroup):
         found = triangular(W)
         return torch.eye(self.n, dtype=W.dtype) if found is None else found
 
-    def _sample(self, generator: torch.Generator, scale: float) -> Float[Tensor, "n n"]:
+    def sample(self, generator: torch.Generator, *, scale: float = 1.0) -> Float[Tensor, "n n"]:
         """Haar measure; no `scale`."""
         return haar(generator, self.n)
 

@@ -58,7 +58,7 @@ class StabilizerOfOnes(MatrixGroup):
             block[1:, 1:] = GeneralLinear(self.n - 1)._normal(W[1:])
         return basis @ block @ basis.T
 
-    def _sample(self, generator: torch.Generator, scale: float) -> Float[Tensor, "n n"]:
+    def sample(self, generator: torch.Generator, *, scale: float = 1.0) -> Float[Tensor, "n n"]:
         """[[1, r], [0, B]] in an orthonormal basis that starts with 1/√n; r Gaussian, B from GL(n−1)."""
         block = torch.eye(self.n, dtype=torch.float64, device=generator.device)
         if self.n > 1:

@@ -40,7 +40,7 @@ def lemma_3_1(
             closed = G.contains(A @ B) and G.contains(G.inverse(A)) and G.contains(eye)
             errors = {"closure_error": float(not closed)}
             errors["homomorphism_error"] = relative_error(G.phi(A @ B), G.phi(A) @ G.phi(B))
-            errors["intertwining_error"] = G.intertwining_error(A, generator)
+            errors["intertwining_error"] = groups.intertwining_error(G, A, generator)
             row = {"activation": name, "n": n, "trial": trial, "rank": rank}
             yield row | errors | {"holds": max(errors.values()) < HOLDS}
 
