@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from intertwine.groups import intertwiner_group
-from intertwine.weightspace import find_symmetries
+from intertwine.weightspace import find_symmetries, transform_outputs
 from intertwine_book import data, models
 from intertwine_book.experiments import sanity_rotations as sanity
 from intertwine_book.zoo import RECIPES
@@ -49,7 +49,8 @@ def behind(layer: nn.Module, shape: tuple[int, ...], A: torch.Tensor) -> nn.Modu
     reader = nn.Flatten(), nn.LazyLinear(2, dtype=torch.float64)
     network = nn.Sequential(layer, nn.ReLU(), *reader).double().eval()
     network(torch.zeros(shape).double())
-    return find_symmetries(network, torch.zeros(shape).double()).act(network, {"1": A}, readers=False)
+    space = find_symmetries(network, torch.zeros(shape).double())
+    return transform_outputs(space, network, {"1": A})
 
 
 LAYERS = {
@@ -96,7 +97,7 @@ def test_other_layers_and_widths_are_refused_in_one_sentence(sentence):
     network = nn.Sequential(*layers, nn.ReLU(), nn.Flatten(), nn.Linear(4 * math.prod(shape[2:]), 2)).eval()
     space = find_symmetries(network, torch.zeros(shape))
     with pytest.raises(ValueError, match=sentence) as caught:
-        space.act(network, {key: torch.eye(n)}, readers=False)
+        transform_outputs(space, network, {key: torch.eye(n)})
     assert "\n" not in str(caught.value)
 
 

@@ -368,7 +368,7 @@ def test_an_element_of_another_group_gets_one_sentence():
     with pytest.raises(ValueError, match=wanted + r"a tensor of shape \(6, 6\)"):
         space.act(one, {"1": torch.eye(6)})
     for matrix in (-torch.eye(5), torch.ones(5, 5), torch.eye(5) + 1e-2):
-        with pytest.raises(ValueError, match=wanted + "a matrix outside of it: .* readers=False"):
+        with pytest.raises(ValueError, match=wanted + "a matrix outside of it: .* transform_outputs"):
             space.act(one, {"1": matrix})
     with pytest.raises(ValueError, match="name or the number of a hidden space, as '1', was given 'relu'"):
         verify(space, one, g | {"relu": g["1"]}, x)

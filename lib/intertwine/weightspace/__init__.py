@@ -17,6 +17,7 @@ from intertwine.weightspace.uses.mappings import Mapping, Slice, mappings
 from intertwine.weightspace.uses.match import match
 from intertwine.weightspace.uses.prune import prune
 from intertwine.weightspace.uses.rotate import hadamard, rotate
+from intertwine.weightspace.uses.transform_outputs import transform_outputs
 from intertwine.weightspace.uses.verify import Verification, relative_error, verify
 
 __all__ = [
@@ -43,5 +44,6 @@ __all__ = [
     "prune",
     "relative_error",
     "rotate",
+    "transform_outputs",
     "verify",
 ]

@@ -15,7 +15,7 @@ from intertwine import devices, groups
 from intertwine.alignment import Statistics, least_squares
 from intertwine.data import Dataset
 from intertwine.training import MultiStep, Recipe, evaluate, train
-from intertwine.weightspace import find_symmetries
+from intertwine.weightspace import find_symmetries, transform_outputs
 from intertwine_book import data, zoo
 from intertwine_book.experiments.rows import Row, tabled
 from intertwine_book.stories.inserted import PAPER_LAYERS
@@ -165,4 +165,4 @@ def _inserted(network: nn.Sequential, layer: str, A: Float[Tensor, "n n"], train
     """The network with AW, Ab for the weights of one layer."""
     example = train_set.images[:1].to(devices.like(network))
     space = find_symmetries(copy.deepcopy(network).eval(), example)
-    return space.act(network, {layer: A}, readers=False)
+    return transform_outputs(space, network, {layer: A})

@@ -13,7 +13,6 @@ from torch import Tensor, nn
 
 from intertwine.checks import check_finite, check_tensor
 from intertwine.weightspace.act.action import Action, State, fold_batch_norms
-from intertwine.weightspace.act.outputs import transform_outputs
 from intertwine.weightspace.act.tables import spaces_table, stays_table
 from intertwine.weightspace.act.weights import AnyWeights, Weights, state, with_state
 from intertwine.weightspace.rules.axes import Unit
@@ -236,7 +235,7 @@ class WeightSpace:
         """The parameters and buffers of a model, by their number in the run; of a state dict, those in it."""
         return state(self.inference.run, model, lambda k: bool(self.solution.touched(k)))
 
-    def act(self, model: AnyWeights, element: Given, *, readers: bool = True) -> AnyWeights:
+    def act(self, model: AnyWeights, element: Given) -> AnyWeights:
         """A copy of the model with moved weights, which computes the same function.
 
         Example:
@@ -256,18 +255,15 @@ class WeightSpace:
             model: or its state dict, which is not changed; matrices act in float64, scalars in float32 or
                 better.
             element: by space; those that it does not name are left unchanged.
-            readers: False to multiply the weights and biases that write the spaces alone, by matrices that
-                need not be in the group: a *sanity rotation* (godfrey2022 §3.3), which changes the function.
+
+        See Also:
+            `transform_outputs` moves writers alone, which changes the function.
 
         Raises:
             ValueError: a model of other shapes, or an element of another group.
         """
         state = self.state(model)
         self.check_finite(state)
-        if not readers:
-            pairs = [(*self.lookup(key), each) for key, each in element.items()]
-            names, read = self.inference.run.names, self.inference.read
-            return self.with_state(model, transform_outputs(self.solution, names, read, state, pairs))
         return self.with_state(model, self.action(self.moves(element), state).state(state))
 
     def action(self, moves: Mapping[int, Move], state: State) -> Action:

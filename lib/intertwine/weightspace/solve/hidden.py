@@ -186,7 +186,7 @@ class HiddenSpace:
     def _refusal(self, given: str) -> str:
         return (
             f"Expected an element of {self.group} for the space {self.name}, was given {given}: draw it with "
-            f"space.sample or intertwine.groups, or act on the writers alone with readers=False."
+            f"space.sample or intertwine.groups, or act on the writers alone with transform_outputs."
         )
 
 

@@ -1,0 +1,58 @@
+"""Matrices on the outputs of layers alone, whose readers stay: another function."""
+
+from collections.abc import Mapping
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from intertwine.weightspace.act.space import WeightSpace
+from intertwine.weightspace.act.weights import AnyWeights
+from intertwine.weightspace.rules.axes import single
+
+
+def transform_outputs(
+    space: WeightSpace, model: AnyWeights, matrices: Mapping[str | int, Float[Tensor, "n n"]]
+) -> AnyWeights:
+    """A copy of the model whose weights and biases that write spaces, W and b, are AW and Ab.
+
+    Example:
+        >>> from torch import nn
+        >>> from intertwine.weightspace import find_symmetries
+        >>> model = nn.Sequential(nn.Linear(3, 2), nn.ReLU(), nn.Linear(2, 1)).eval()
+        >>> space = find_symmetries(model, torch.zeros(1, 3))
+        >>> A = torch.tensor([[0.0, 2.0], [1.0, 1.0]])
+        >>> turned = transform_outputs(space, model, {"1": A})
+        >>> torch.allclose(turned[0].bias, A @ model[0].bias)
+        True
+
+    A *sanity rotation* (godfrey2022 §3.3). The matrices, by space as `WeightSpace.act` takes them, need not
+    be in the group, and where they are not the identity the function changes.
+
+    Raises:
+        ValueError: a matrix of another size, or a space that something else than linear layers writes.
+    """
+    moved = space.state(model)
+    space.check_finite(moved)
+    for key, A in matrices.items():
+        hidden, seen = space.lookup(key)
+        if A.shape != (hidden.size, hidden.size):
+            raise ValueError(
+                f"Expected a matrix ({hidden.size}, {hidden.size}) for the space {hidden.name}, was given "
+                f"one of shape {tuple(A.shape)}."
+            )
+        wanted = hidden.vector(seen), hidden.parities(seen)
+        for index, name in space.inference.run.names.items():
+            for k, axis in enumerate(space.solution.labels.get(index, ())):
+                if (index, k) in space.inference.read or hidden not in space.solution.on(axis):
+                    continue
+                factor = single(axis)
+                if factor is None or (hidden.vector(factor), hidden.parities(factor)) != wanted:
+                    raise ValueError(
+                        f"Expected a space that linear layers write, {hidden.name} is also written by "
+                        f"{name}, on which a matrix cannot act: fold batch norm into the layer before."
+                    )
+                x = moved[index].detach()
+                y = torch.tensordot(A.to(x.device, torch.float64), x.double(), ([1], [k]))
+                moved[index] = y.movedim(0, k).to(x.dtype)
+    return space.with_state(model, moved)
