@@ -222,7 +222,7 @@ def test_masks_of_other_images_are_a_null():
 def test_a_null_threshold_is_passed_by_its_share():
     rng = np.random.default_rng(0)
     null = pd.DataFrame({"quantile": [0.01, 0.02] * 1000, "iou": rng.random(2000)})
-    level = null_threshold(null, share=0.05)
+    level = null_threshold(null)
     over = (null["iou"] > null["quantile"].map(level)).groupby(null["quantile"]).mean()
     assert np.allclose(over, 0.05, atol=0.002)
 

@@ -879,7 +879,7 @@ def shifted(x):
     return z
 
 
-POSITIVE, LINEAR, LEFT = ["Σ_6 ⋉ (R_{>0})^6"] * 2, ["GL(6)", "GL(6)"], []
+POSITIVE, LINEAR = ["Σ_6 ⋉ (R_{>0})^6"] * 2, ["GL(6)", "GL(6)"]
 GRAPHS = {
     # a sum over neighbours is linear and the same for all units: after a ReLU they keep its group
     "scatter_add_": (lambda x: x.new_zeros(x.shape).scatter_add_(0, rows(x), x[FROM]), POSITIVE, LINEAR),

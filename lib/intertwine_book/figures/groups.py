@@ -36,10 +36,10 @@ def pull_through() -> Figure:
     return figure
 
 
-def moved_points(panels: Mapping[str, Mapping[str, ArrayLike]], *, reach: float = 3.0) -> Figure:
+def moved_points(panels: Mapping[str, Mapping[str, ArrayLike]]) -> Figure:
     """Points of the plane on their rays and their images under elements of a group, a panel a set of points.
 
-    A point is named, and given with its images as rows, itself first. Images beyond the reach are left out.
+    A point is named, and given with its images as rows, itself first. Images beyond 3 are left out.
     """
     figure, axes = new_figure(1, len(panels), height=2.8, squeeze=False)
     for axis, (title, points) in zip(axes[0], panels.items(), strict=True):
@@ -49,7 +49,7 @@ def moved_points(panels: Mapping[str, Mapping[str, ArrayLike]], *, reach: float 
             axis.plot(*np.asarray(images).T, ".", ms=4, mew=0, **style)
             axis.plot(x, y, "o", ms=8, **style)
             axis.annotate(name, (x, y), (5, 5), textcoords="offset points", **style)
-        axis.set(title=title, xlim=(-0.3, reach), ylim=(-0.3, reach), aspect="equal", xticks=[], yticks=[])
+        axis.set(title=title, xlim=(-0.3, 3.0), ylim=(-0.3, 3.0), aspect="equal", xticks=[], yticks=[])
         axis.spines[:].set_visible(False)
         axis.grid(False)
     return figure

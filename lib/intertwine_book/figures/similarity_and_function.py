@@ -11,7 +11,10 @@ from intertwine_book.figures.curves import single_curves
 from intertwine_book.figures.scatter import scatter
 from intertwine_book.figures.style import COLOURS
 
-STACKED: dict[str, Any] = {"panels": "of", "across": 1, "height": 2.3, "marker": ""}
+STACKED: dict[str, Any] = {
+    "xlabel": "epoch of the stitch, after the ReLU",
+    **{"panels": "of", "across": 1, "height": 2.3, "marker": ""},
+}
 """Of two panels of curves, one above the other."""
 
 
@@ -39,5 +42,4 @@ def accuracy_and_cka(curves: pd.DataFrame, colours: Mapping[str, str], **options
     """Accuracy above and CKA below against the epoch: columns name, pair, epoch, accuracy and cka."""
     curves = curves.rename(columns={"accuracy": "accuracy, %", "cka": "CKA"})
     curves = curves.melt(["pair", "name", "epoch"], ["accuracy, %", "CKA"], "of")
-    words: dict[str, Any] = {"xlabel": "epoch of the stitch, after the ReLU", "colours": colours, **STACKED}
-    return single_curves(curves, "epoch", "value", "name", "pair", **words, **options)
+    return single_curves(curves, "epoch", "value", "name", "pair", colours=colours, **STACKED, **options)

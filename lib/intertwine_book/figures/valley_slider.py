@@ -24,8 +24,8 @@ aria-label="A parabola: the loss near the point, in the direction in which it be
 """
 
 
-def valley_slider(orbit: pd.DataFrame, *, reach: float = 1.5) -> HTML:
-    """A slider that moves a point along the orbit pq = 1, p = exp t, for |t| up to `reach`.
+def valley_slider(orbit: pd.DataFrame) -> HTML:
+    """A slider that moves a point along the orbit pq = 1, p = exp t, for |t| up to 1.5.
 
     Example:
         >>> columns = ["t", "loss", "largest_eigenvalue", "squared_norm"]
@@ -38,7 +38,7 @@ def valley_slider(orbit: pd.DataFrame, *, reach: float = 1.5) -> HTML:
     """
     columns = ["t", "loss", "largest_eigenvalue", "squared_norm"]
     check_columns(orbit, *columns)
-    shown = orbit.loc[orbit["t"].abs() <= reach, columns].reset_index(drop=True)
+    shown = orbit.loc[orbit["t"].abs() <= 1.5, columns].reset_index(drop=True)
     rows = [[float(f"{value:.4g}") for value in row] for row in shown.to_numpy()]
     page = _PAGE.format(last=len(shown) - 1, start=shown["t"].abs().idxmin())
     data = {"rows": rows, "colours": [COLOURS[name] for name in ("green", "grey", "red")]}

@@ -67,19 +67,14 @@ def tanh_rises() -> pd.DataFrame:
 # figures
 
 
-def against_alpha(table: pd.DataFrame, panels: str, trial: str, xlabel: str) -> Figure:
-    """Mean best IoU against alpha, trained and untrained; columns percent and weights."""
-    words: dict[str, Any] = {"xlabel": xlabel, "ylabel": "mean best IoU, %", "panels": panels}
-    return single_curves(table, "alpha", "percent", "weights", trial, **words)
-
-
 def live(table: pd.DataFrame) -> Figure:
-    """The same of small networks of one's own, of each the mean over its rotations."""
+    """Mean best IoU against alpha of small networks of one's own, of each the mean over its rotations."""
     shown = table[(table["layer"] == "output") & table["kind"].isin(FIGURE_3_NETWORKS)]
     shown = shown.assign(percent=100 * shown["mean_iou"])
     once = ["kind", "weights", "number", "alpha"]  # rotations are no new trials
     shown = shown.groupby(once, sort=False, as_index=False)["percent"].mean()
-    return against_alpha(shown, "kind", "number", "α")
+    words: dict[str, Any] = {"xlabel": "α", "ylabel": "mean best IoU, %", "panels": "kind"}
+    return single_curves(shown, "alpha", "percent", "weights", "number", **words)
 
 
 def ceilings() -> Figure:

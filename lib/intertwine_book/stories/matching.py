@@ -98,9 +98,9 @@ def split() -> Figure:
     return drawn.parts_of_error(record("directions"))
 
 
-def best_powers(layer: str = "bn3") -> pd.Series:
-    """The power of the stretch at which the stitch keeps most accuracy, by pair."""
-    found = record("stretched").query("layer1 == @layer")
+def best_powers() -> pd.Series:
+    """The power of the stretch at which the stitch of layer 3 keeps most accuracy, by pair."""
+    found = record("stretched").query("layer1 == 'bn3'")
     return found.loc[found.groupby("pair")["relative_accuracy"].idxmax()].set_index("pair")["t"]
 
 

@@ -26,8 +26,6 @@ INDEX_TITLES = {
     "r2_as_it_is": "nearness",
 }
 """The indices of experiment 3, as figures call them."""
-PRINTED_CKA = {"tiny": (0.883, 0.050), "deep": (0.922, 0.098)}
-"""CKA after task-loss training (csiszarik2021 §6.3): mean and standard deviation of Tiny-10 and ResNet-20."""
 
 # tables
 
@@ -121,8 +119,8 @@ def along() -> Figure:
     lower = upper.assign(of="change of the index")
     both = [lower.assign(name=name, value=curves[c] - first[c]) for c, name in INDEX_TITLES.items()]
     colours = dict(zip([*INDEX_TITLES.values(), "accuracy"], COLOURS.values(), strict=False))
-    words: dict[str, Any] = {"xlabel": "epoch of the stitch, after the ReLU", "colours": colours, **STACKED}
-    return single_curves(pd.concat([upper, *both]), "epoch", "value", "name", "pair", **words)
+    shown = pd.concat([upper, *both])
+    return single_curves(shown, "epoch", "value", "name", "pair", colours=colours, **STACKED)
 
 
 def pressed() -> Figure:
@@ -163,11 +161,7 @@ def sensitivity() -> Figure:
     colours = {name: COLOURS[tone] for name, tone in tones.values()} | {"probe": COLOURS["ink"]}
     upper = taken.query("measure == 'cka'").assign(name="probe", value=taken["lost"], of="points lost")
     both = pd.concat([upper, taken.assign(name=names, value=taken["ratio"], of=ratio)])
-    words: dict[str, Any] = {
-        "xlabel": "components taken away after the ReLU, %",
-        "level": {ratio: 1.0},
-        **STACKED,
-    }
+    words = STACKED | {"xlabel": "components taken away after the ReLU, %", "level": {ratio: 1.0}}
     return single_curves(both, "share", "value", "name", "network", colours=colours, **words)
 
 

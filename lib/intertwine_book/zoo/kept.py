@@ -96,13 +96,13 @@ def load(network: str = "myrtle", *, seed: int = 0, **arguments: Any) -> nn.Modu
     )
 
 
-def load_pair(number: int = 0, network: str = "myrtle", **arguments: Any) -> tuple[nn.Module, nn.Module]:
-    """Two independently trained networks of one kind, to stitch, compare or match.
+def load_pair(number: int = 0, **arguments: Any) -> tuple[nn.Module, nn.Module]:
+    """Two independently trained Myrtle CNNs of one kind, to stitch, compare or match.
 
     Their seeds are 2·number and 2·number + 1.
     ``f, g = load_pair(width=64)``; arguments and errors are those of `load`. No network is in two pairs.
     """
-    one, two = (load(network, seed=2 * number + k, **arguments) for k in (0, 1))
+    one, two = (load("myrtle", seed=2 * number + k, **arguments) for k in (0, 1))
     return one, two
 
 

@@ -19,21 +19,21 @@ WANTED = (
 )
 
 
-def train_missing(report: Callable[[str], None], *, device: str = "auto") -> None:
+def train_missing(report: Callable[[str], None]) -> None:
     """Train the wanted networks that are not kept yet, one after another, and keep each; say which are done.
 
     An interrupted training goes on from its last epoch. The accuracy of the manifest is that of the 16-bit
     file, on the whole test set, in float32.
     """
-    train, test = (data.load("cifar10", split, device=device) for split in ("train", "test"))
+    train, test = (data.load("cifar10", split) for split in ("train", "test"))
     for arguments, recipe, seeds in WANTED:
         spec = Spec("myrtle", train, recipe, arguments)
         for seed in seeds:
             if kept.find(spec, (seed, seed)):
                 continue
-            (trained,) = zoo.get(spec, [seed], device=device, n_jobs=1)
+            (trained,) = zoo.get(spec, [seed], n_jobs=1)
             network = kept.rounded(trained.network)
             accuracy = evaluate(network, test.images, test.labels)
-            precision = str(devices.precision(network, devices.pick(device), spec.recipe.dtype))
+            precision = str(devices.precision(network, devices.pick(), spec.recipe.dtype))
             path = kept.keep(spec, (seed, seed), trained, accuracy, precision=precision)
             report(f"{path.name}: {accuracy:.2%}, {trained.history['seconds'].sum():.0f} s")

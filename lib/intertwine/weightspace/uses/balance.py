@@ -37,7 +37,7 @@ def imbalance(space: WeightSpace, model: nn.Module) -> dict[str, Float[Tensor, "
     return dict(zip(logs, torch.autograd.grad(half, list(logs.values())), strict=True)) if logs else {}
 
 
-def balance(space: WeightSpace, model: nn.Module, *, steps: int = 500) -> Moved:
+def balance(space: WeightSpace, model: nn.Module) -> Moved:
     """The point of a model's orbit where the parameters have the smallest norm, reached by scalings.
 
     Example:
@@ -57,7 +57,6 @@ def balance(space: WeightSpace, model: nn.Module, *, steps: int = 500) -> Moved:
 
     Args:
         space, model: the symmetries of a network without batch norm, and one such network.
-        steps: the most steps of L-BFGS.
 
     Raises:
         ValueError: with batch norm, which leaves the norm of the weights in front of it without a minimum.
@@ -73,7 +72,7 @@ def balance(space: WeightSpace, model: nn.Module, *, steps: int = 500) -> Moved:
     size = _half_squared_norm(space, model, logs).item() or 1.0
     optimiser = torch.optim.LBFGS(
         list(logs.values()),
-        max_iter=steps,
+        max_iter=500,
         tolerance_grad=1e-10,
         tolerance_change=1e-15,
         line_search_fn="strong_wolfe",

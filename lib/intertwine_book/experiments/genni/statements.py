@@ -90,19 +90,19 @@ def isotropy() -> Iterator[Row]:
 
 
 @tabled
-def copies(side: int = 16) -> Iterator[Row]:
-    """How many pieces of the ε-set last, and where they merge, on a grid in all of R⁴, for five targets.
+def copies() -> Iterator[Row]:
+    """How many pieces of the ε-set last, and where they merge, on a grid of 16⁴ points, for five targets.
 
     Columns s_plus, s_minus (of the target), pieces, predicted (where theory says that two merge), merged_at,
     copies_meet.
     """
-    axis = torch.linspace(-2, 2, side, dtype=f64)
+    axis = torch.linspace(-2, 2, 16, dtype=f64)
     everywhere = torch.cartesian_prod(axis, axis, axis, axis)
     for plus, minus in [(1.0, -1.0), (1.0, 1.0), (0.8, -0.5), (1.0, 0.5), (-0.7, 1.2)]:
         target = torch.tensor([plus, minus], dtype=f64)
         merge = merging(target)
         loss = gaussian_loss(everywhere, target) / (target.square().sum() / 2)
-        bars = genni.persistence(loss.view([side] * 4), below=0.95)
+        bars = genni.persistence(loss.view([16] * 4), below=0.95)
         lasting = bars[(bars["birth"] < 0.1 * merge) & (bars["death"] > 0.4 * merge)]
         row = {"s_plus": plus, "s_minus": minus, "pieces": len(lasting), "predicted": merge}
         yield row | {"merged_at": lasting["death"].iloc[1:].max(), "copies_meet": len(lasting) < 2}

@@ -48,9 +48,9 @@ def sweep(
     return [pd.concat(each, ignore_index=True) for each in zip(*tables, strict=True)]
 
 
-def null_threshold(null: pd.DataFrame, share: float = 0.05) -> pd.Series:
-    """The IoU that a share of the units exceeds by chance, for each quantile of a `sweep` over a null."""
-    return null.groupby("quantile")["iou"].quantile(1 - share)
+def null_threshold(null: pd.DataFrame) -> pd.Series:
+    """The IoU that 5 % of the units exceed by chance, for each quantile of a `sweep` over a null."""
+    return null.groupby("quantile")["iou"].quantile(0.95)
 
 
 @tabled

@@ -48,13 +48,13 @@ class PatchTransformer(nn.Module):
         torch.Size([3, 10])
     """
 
-    def __init__(self, width: int = 32, heads: int = 4, classes: int = 10) -> None:
+    def __init__(self, width: int = 32) -> None:
         super().__init__()
         self.embed = nn.Conv2d(1, width, 2, stride=2)
         self.positions = nn.Parameter(0.1 * torch.randn(16, width))
-        self.block1, self.block2 = Block(width, heads), Block(width, heads)
+        self.block1, self.block2 = Block(width, 4), Block(width, 4)
         self.norm = RMSNorm()
-        self.head = nn.Linear(width, classes)
+        self.head = nn.Linear(width, 10)
 
     def forward(self, images: Float[Tensor, "b 1 8 8"]) -> Float[Tensor, "b k"]:
         x = self.embed(images).flatten(2).transpose(1, 2) + self.positions

@@ -33,7 +33,7 @@ def closed_forms(ranks: Sequence[int] = ()) -> dict[str, Row]:
     }
 
 
-def beside_closed_forms(ranks: Sequence[int] = ()) -> dict[str, Row]:
+def beside_closed_forms(ranks: Sequence[int]) -> dict[str, Row]:
     """What closed forms stand beside, batch norm re-estimated: fair low ranks, and a wrong permutation.
 
     Example:
@@ -68,7 +68,7 @@ def channels_alike(statistics: Statistics, rank: int) -> LinearMap:
     return LinearMap.of(fit.weight.T * units, statistics, affine=True)
 
 
-def on_equal_terms(recipe: StitchRecipe, ranks: Sequence[int] = (4, 2, 1)) -> dict[str, Row]:
+def on_equal_terms(recipe: StitchRecipe, ranks: Sequence[int]) -> dict[str, Row]:
     """The families of figure 1 of godfrey2022, each from two starts and by two protocols, with equal epochs.
 
     Example:

@@ -12,6 +12,8 @@ from torch.nn.functional import cross_entropy
 from intertwine.weightspace import WeightSpace, balance, imbalance
 from intertwine_book.experiments.rows import Row, tabled
 
+RATE = 0.02  # of learning
+
 
 @tabled
 def descent(
@@ -21,21 +23,19 @@ def descent(
     steps: int,
     x: Float[Tensor, "n p"],
     labels: Int[Tensor, " n"],
-    *,
-    rate: float = 0.02,
 ) -> Iterator[Row]:
     """The imbalance during gradient descent with weight decay, beside what gradient flow predicts.
 
-    Columns weight_decay, time (rate × steps, ten of them), imbalance (relative to the start), excess (the
+    Columns weight_decay, time (0.02 × steps, ten of them), imbalance (relative to the start), excess (the
     squared norm, relative to the smallest one of the orbit), predicted.
     """
     first = _imbalance(space, start)
     for decay in decays:
         model = copy.deepcopy(start)
-        optimiser = torch.optim.SGD(model.parameters(), lr=rate, weight_decay=decay)
+        optimiser = torch.optim.SGD(model.parameters(), lr=RATE, weight_decay=decay)
         for step in range(steps + 1):
             if step % max(1, steps // 10) == 0:
-                time, size = rate * step, _imbalance(space, model) / first
+                time, size = RATE * step, _imbalance(space, model) / first
                 excess = _squares(model) / _squares(balance(space, model).model)
                 row = {"weight_decay": decay, "time": time, "imbalance": size, "excess": excess}
                 yield row | {"predicted": math.exp(-2 * decay * time)}
