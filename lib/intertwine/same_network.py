@@ -2,10 +2,11 @@
 
 from typing import Any, NamedTuple
 
-from torch import Tensor, nn
+from torch import nn
 
 from intertwine.shallow import ShallowReLU, Symmetry, same_function
 from intertwine.weightspace import WeightSpace, equivalent, find_symmetries, match, relative_error
+from intertwine.weightspace.act.action import State
 from intertwine.weightspace.act.space import Element
 from intertwine.weightspace.trace.trace import Outputs
 
@@ -103,9 +104,7 @@ def _shallow(one: nn.Module, other: nn.Module) -> Sameness | None:
     return Sameness(answer.equal, reason, answer.symmetry)
 
 
-def _first_unit(
-    space: WeightSpace, one: dict[int, Tensor], other: dict[int, Tensor], tolerance: float
-) -> str | None:
+def _first_unit(space: WeightSpace, one: State, other: State, tolerance: float) -> str | None:
     """The first tensor, and in it the first row, in which two states differ."""
     for k, x in one.items():
         if x.is_floating_point() and x.numel() and relative_error(other[k], x) > tolerance:

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from intertwine.training.outputs import Inputs, evaluating
+from intertwine.training.outputs import Values, evaluating
 
 REESTIMATED = 10_000  # training images that the statistics are averaged over
 
@@ -16,7 +16,7 @@ def tracked(network: nn.Module) -> list[_BatchNorm]:
     return [m for m in network.modules() if isinstance(m, _BatchNorm) and m.track_running_stats]
 
 
-def reestimate(network: nn.Module, batches: Iterable[Inputs]) -> None:
+def reestimate(network: nn.Module, batches: Iterable[Values]) -> None:
     """Give a network's batch norms their mean statistics over batches of training data, as it is evaluated.
 
     Example:

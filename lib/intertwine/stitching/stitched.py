@@ -17,8 +17,7 @@ from intertwine.stitching.hooked import by_hooks
 from intertwine.stitching.split import Untraceable, split
 from intertwine.stitching.stitch_recipes import STILL, StitchRecipe
 from intertwine.training import evaluate
-from intertwine.training.outputs import Inputs as Values
-from intertwine.training.outputs import as_tuple, as_values, outputs
+from intertwine.training.outputs import Values, as_tuple, as_values, outputs
 
 SHORTCUTS = ("refuse", "stitched", "passed on")
 Layers = str | tuple[str, str]

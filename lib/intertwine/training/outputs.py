@@ -9,13 +9,13 @@ from torch import Tensor, nn
 from intertwine import devices
 from intertwine.features import evaluating
 
-Inputs = Tensor | tuple[Tensor, ...]  # several values where a shortcut leads past a cut
+Values = Tensor | tuple[Tensor, ...]  # several values where a shortcut leads past a cut
 
 FRONT_BYTES = 2**31  # values of a frozen front are stored if they need no more than this
 
 
 def outputs(
-    network: nn.Module, inputs: Inputs, *, batch_size: int = 200, dtype: torch.dtype = torch.float32
+    network: nn.Module, inputs: Values, *, batch_size: int = 200, dtype: torch.dtype = torch.float32
 ) -> Iterator[Any]:
     """The outputs of a network, or of a part of one, in evaluation mode, without autograd, batch by batch.
 
@@ -39,7 +39,7 @@ def outputs(
         yield found  # outside: two generators in turn would leave each other's modes behind
 
 
-def all_outputs(network: nn.Module, inputs: Inputs, **options: Any) -> Tensor:
+def all_outputs(network: nn.Module, inputs: Values, **options: Any) -> Tensor:
     """The outputs for all inputs in one tensor; `options` are those of `outputs`."""
     return torch.cat(list(outputs(network, inputs, **options)))
 
@@ -51,7 +51,7 @@ def front_values(
     dtype: torch.dtype = torch.float32,
     batch_size: int = 200,
     limit: int = FRONT_BYTES,
-) -> Inputs | None:
+) -> Values | None:
     """All outputs (one or a tuple) of a frozen front, computed once; None where they exceed `limit` bytes.
 
     Example:
@@ -72,12 +72,12 @@ def front_values(
     return as_values(stored)
 
 
-def as_tuple(values: Inputs) -> tuple[Tensor, ...]:
+def as_tuple(values: Values) -> tuple[Tensor, ...]:
     """One value is a tuple of one."""
     return values if isinstance(values, tuple) else (values,)
 
 
-def as_values(values: Iterable[Tensor]) -> Inputs:
+def as_values(values: Iterable[Tensor]) -> Values:
     """The inverse of `as_tuple`."""
     first, *others = values
     return (first, *others) if others else first

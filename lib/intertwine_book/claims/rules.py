@@ -13,7 +13,7 @@ from intertwine_book.claims.statistics import half_width, normal_quantile, p_val
 
 ONE_TRIAL = "all"  # in place of a column: all rows come from one network or pair, and are one trial
 _DRAWS = ("trial", "seed", "path", "pair")  # numbers of a draw, which tell a reader nothing
-Values = float | Sequence[float] | np.ndarray
+Estimates = float | Sequence[float] | np.ndarray
 LEAST_TRIALS = 3  # fewer independent trials give values, and no verdict
 
 
@@ -65,7 +65,7 @@ def _number(claim: Claim, rows: pd.DataFrame) -> Verdict:
     return Verdict(word, text, trials=len(values), interval=(mean, mean - half, mean + half))
 
 
-def number_word(apart: Values, half: Values, tolerance: float, matters: float) -> np.ndarray:
+def number_word(apart: Estimates, half: Estimates, tolerance: float, matters: float) -> np.ndarray:
     """The word for means that lie so far from the printed value, with this half-width of their intervals.
 
     Example:
@@ -79,7 +79,7 @@ def number_word(apart: Values, half: Values, tolerance: float, matters: float) -
     return np.select([alike, differs], ["reproduced", "differs"], "inconclusive")
 
 
-def ordering_word(mean: Values, half: Values, matters: float) -> np.ndarray:
+def ordering_word(mean: Estimates, half: Estimates, matters: float) -> np.ndarray:
     """The word for mean differences with this half-width of their intervals.
 
     Example:

@@ -12,7 +12,8 @@ from intertwine.weightspace.rules.axes import Edge, Factor, Label, Unit, length,
 from intertwine.weightspace.solve.hidden import HiddenSpace, Solution
 from intertwine.weightspace.solve.move import Move, dual
 
-State = Mapping[int, Tensor]
+State = dict[int, Tensor]
+"""Parameters and buffers, by their number in the run."""
 
 
 class Piece(NamedTuple):
@@ -76,7 +77,7 @@ class Action:
             self._cache |= {key: x for key, x in before._cache.items() if key[0] in same}
             self._duals |= {key: x for key, x in before._duals.items() if key in same}
 
-    def state(self, state: State) -> dict[int, Tensor]:
+    def state(self, state: State) -> State:
         """All parameters and buffers, moved; the gain of a batch norm corrects for ε in the deviation."""
         moved, labels = self.tensors(state), self.solution.labels
         for gain, edge in {edge.gain: edge for edge in self.solution.norms}.items():
@@ -89,7 +90,7 @@ class Action:
                 moved[gain] = (ratio * moved[gain]).to(state[gain].dtype)
         return moved
 
-    def tensors(self, state: State) -> dict[int, Tensor]:
+    def tensors(self, state: State) -> State:
         """The same without this correction, as effective gains move."""
         active = {k for k in state if not self.element.keys().isdisjoint(self.solution.touched(k))}
         return {k: self.move(x, self.solution.labels[k], k) if k in active else x for k, x in state.items()}
@@ -221,7 +222,7 @@ def _along(x: Tensor, dims: list[int], function: Callable[[Tensor], Tensor]) -> 
     return function(rows).reshape(y.shape).movedim(first, dims)
 
 
-def fold_batch_norms(norms: Sequence[Edge], state: State) -> dict[int, Tensor]:
+def fold_batch_norms(norms: Sequence[Edge], state: State) -> State:
     """The same tensors, with the gains of batch norms over the running deviation."""
     return dict(state) | {
         edge.gain: state[edge.gain].detach().double() / (state[edge.variance].double() + edge.eps).sqrt()

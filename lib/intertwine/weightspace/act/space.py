@@ -231,7 +231,7 @@ class WeightSpace:
     def _blocks(self, space: HiddenSpace, g: Element) -> Tensor:
         return torch.arange(space.blocks) if space.base is None else g[self.spaces[space.base].name].order[0]
 
-    def state(self, model: Weights) -> dict[int, Tensor]:
+    def state(self, model: Weights) -> State:
         """The parameters and buffers of a model, by their number in the run; of a state dict, those in it."""
         return state(self.inference.run, model, lambda k: bool(self.solution.touched(k)))
 
@@ -275,7 +275,7 @@ class WeightSpace:
         names = self.inference.run.names
         check_finite(((names[k], x) for k, x in state.items() if self.solution.touched(k)), which)
 
-    def folded_state(self, model: Weights, which: str = "model") -> dict[int, Tensor]:
+    def folded_state(self, model: Weights, which: str = "model") -> State:
         """`state` on the CPU, with gains of batch norms over the running deviation in float64, if finite."""
         state = {k: x.detach().cpu() for k, x in self.state(model).items()}
         self.check_finite(state, which)

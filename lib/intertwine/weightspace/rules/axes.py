@@ -99,12 +99,12 @@ def moves(*axes: Axis) -> bool:
     return any(True for _ in units(*axes))
 
 
-def copied(axis: Axis) -> bool:
+def any_copied(axis: Axis) -> bool:
     """Whether some of its entries are copies of one."""
     return any(isinstance(factor, Fixed) and factor.copies for segment in axis for factor in segment)
 
 
-def alike(axis: Axis) -> bool:
+def all_copied(axis: Axis) -> bool:
     """Whether all of its entries are copies of one."""
     return size(axis) == 1 or (len(axis) == 1 and all(isinstance(f, Fixed) and f.copies for f in axis[0]))
 

@@ -9,9 +9,9 @@ from intertwine.weightspace.rules.axes import (
     Segment,
     Unit,
     aligned,
-    alike,
+    all_copied,
+    any_copied,
     combine,
-    copied,
     moves,
     plain,
     size,
@@ -50,8 +50,8 @@ def broadcast(x: Label, y: Label) -> tuple[Label, Label]:
 
 def product(state: Ties, x: Axis, gain: Axis, how: str, why: str, power: int = 1) -> Axis:
     """The axis of x·gain^power, unit by unit; `why` it freezes where only one of them moves."""
-    if size(x) == size(gain) and (alike(gain) or (alike(x) and power == 1)):
-        return x if alike(gain) else gain  # the other is the same number for all units
+    if size(x) == size(gain) and (all_copied(gain) or (all_copied(x) and power == 1)):
+        return x if all_copied(gain) else gain  # the other is the same number for all units
     if size(x) != size(gain):  # one number for all units
         narrow, wide = sorted((x, gain), key=size)
         state.freeze((narrow,), f"{how} with broadcasting")
@@ -62,15 +62,15 @@ def product(state: Ties, x: Axis, gain: Axis, how: str, why: str, power: int = 1
         return fuller(x, gain)
     state.mix((x, gain), how)
     state.unify(x, gain, None, why)
-    return along(x, gain, power)
+    return scaled(x, gain, power)
 
 
-def along(x: Axis, y: Axis, power: int) -> Axis:
+def scaled(x: Axis, y: Axis, power: int) -> Axis:
     """The axis of x·y^power, for axes that are unified."""
-    return tuple(_along(s, t, power) for s, t in zip(*aligned(x, y), strict=True))
+    return tuple(_scaled(s, t, power) for s, t in zip(*aligned(x, y), strict=True))
 
 
-def _along(s: Segment, t: Segment, power: int) -> Segment:
+def _scaled(s: Segment, t: Segment, power: int) -> Segment:
     if zero(s) or zero(t):
         return s if zero(s) else t
     factors: list[Unit | Fixed] = []
@@ -86,7 +86,7 @@ def fuller(a: Axis, b: Axis) -> Axis:
     if len(first) != len(second):
         return plain(size(a))
     pairs = zip(first, second, strict=True)
-    return tuple(min(pair, key=lambda s: 2 * zero(s) + copied((s,))) for pair in pairs)
+    return tuple(min(pair, key=lambda s: 2 * zero(s) + any_copied((s,))) for pair in pairs)
 
 
 def raised(axis: Axis, power: Fraction, odd: bool) -> Axis:

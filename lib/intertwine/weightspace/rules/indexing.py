@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from intertwine.weightspace.rules.axes import Axis, Label, alike, moves, plain, size, still
+from intertwine.weightspace.rules.axes import Axis, Label, all_copied, moves, plain, size, still
 from intertwine.weightspace.rules.entries import meet, multiplied
 from intertwine.weightspace.rules.infer import Inference, NotUnderstood, Stack, bind, rule
 from intertwine.weightspace.rules.views import view
@@ -80,7 +80,7 @@ def _beside(state: Inference, value: Ref, index: Ref, dim: int, name: str) -> La
     of_each = not name.startswith("index")
 
     def free(k: int, axis: Axis) -> bool:
-        return k != dim and not (of_each and not (alike(chosen[k]) and size(chosen[k]) == size(axis)))
+        return k != dim and not (of_each and not (all_copied(chosen[k]) and size(chosen[k]) == size(axis)))
 
     state.freeze(tuple(axis for k, axis in enumerate(x) if not free(k, axis)), f"an index of {name}")
     return state.of(value)

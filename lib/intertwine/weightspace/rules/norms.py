@@ -17,7 +17,7 @@ from intertwine.weightspace.rules.axes import (
     solid,
     units,
 )
-from intertwine.weightspace.rules.entries import along, meet, product, raised
+from intertwine.weightspace.rules.entries import meet, product, raised, scaled
 from intertwine.weightspace.rules.infer import Inference, NotUnderstood, bind, rule
 from intertwine.weightspace.rules.regroup import divide
 from intertwine.weightspace.rules.space import Space
@@ -117,7 +117,7 @@ def weight_norm(state: Inference, call: Call) -> Label:
     columns = _normalised(state, v[1], Orthogonal, None, None)
     state.mix((v[0], gain), "weight norm")
     state.unify(v[0], gain, None, "weight norm")
-    return (along(gain, raised(v[0], Fraction(0), True), 1), columns, *v[2:])
+    return (scaled(gain, raised(v[0], Fraction(0), True), 1), columns, *v[2:])
 
 
 NAMES: dict[type[MatrixGroup], str] = {Orthogonal: "rms_norm", CentredOrthogonal: "layer_norm"}

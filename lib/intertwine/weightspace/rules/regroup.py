@@ -8,7 +8,7 @@ from intertwine.weightspace.rules.axes import (
     Fixed,
     Label,
     Unit,
-    copied,
+    any_copied,
     length,
     moves,
     plain,
@@ -37,7 +37,7 @@ def regroup(state: Ties, x: Label, shape: tuple[int, ...], name: str) -> Label:
 def _block(state: Ties, axes: list[Axis], sizes: list[int], name: str) -> list[Axis]:
     if len(axes) == len(sizes) == 1:
         return axes
-    if not any(moves(axis) or copied(axis) for axis in axes):
+    if not any(moves(axis) or any_copied(axis) for axis in axes):
         return [plain(n) for n in sizes]
     joined = join([axis for axis in axes if size(axis) > 1 or moves(axis)])
     cut = None if joined is None or not sizes else _cut(state, joined, sizes)

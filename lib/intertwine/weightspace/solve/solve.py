@@ -19,7 +19,7 @@ from intertwine.weightspace.rules.axes import (
     units,
     zero,
 )
-from intertwine.weightspace.rules.entries import along
+from intertwine.weightspace.rules.entries import scaled
 from intertwine.weightspace.rules.infer import Inference
 from intertwine.weightspace.rules.space import Space
 from intertwine.weightspace.solve.equations import independent
@@ -141,7 +141,7 @@ def _join(state: Inference, edge: Edge) -> None:
     pairs = zip(*aligned(edge.after, edge.before), strict=False)
     if any(len(s) != len(t) for s, t in pairs if not (zero(s) or zero(t))):
         state.freeze((edge.before, edge.after), f"{edge.why} of units that are divided in two ways")
-    gain = along(edge.after, edge.before, -1)  # of batch norm, over the deviation
+    gain = scaled(edge.after, edge.before, -1)  # of batch norm, over the deviation
     if edge.gain in state.labels and edge.parts == 1:
         wide = _wide(state, edge)
         state.unify(state.labels[edge.gain][wide], gain, 1, edge.why)

@@ -7,15 +7,14 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from intertwine.weightspace.act.action import State
 from intertwine.weightspace.act.space import WeightSpace
 from intertwine.weightspace.rules.axes import single, units
 from intertwine.weightspace.solve.hidden import HiddenSpace
 from intertwine.weightspace.uses.check import noisy, outputs, unchanged
 from intertwine.weightspace.uses.mappings import Entries, on_axis
 
-Tensors = dict[int, Tensor]
-"""Parameters and buffers, by their number in the run."""
-Way = tuple[tuple[str, ...], Callable[[Tensors], Tensors | None]]
+Way = tuple[tuple[str, ...], Callable[[State], State | None]]
 """The biases that take one over, and what becomes of all weights."""
 
 
@@ -84,7 +83,7 @@ def fold_biases(space: WeightSpace, model: nn.Module, inputs: Any) -> Folded:
     """
     point = noisy(space, model, inputs)
     expected, state = outputs(space, point.model, point.inputs), space.state(point.model)
-    names, steps, folded, gone = space.inference.run.names, [], dict[str, tuple[str, ...]](), Tensors()
+    names, steps, folded, gone = space.inference.run.names, [], dict[str, tuple[str, ...]](), State()
     for (k, _, entries, *_), ways in _biases(space):
         done = gone.setdefault(k, torch.zeros(len(state[k]), dtype=torch.bool))
         for into, step in ways if not done[entries].any() else ():  # of heads, once for the units within them
@@ -186,7 +185,7 @@ def _biases(space: WeightSpace) -> Iterator[tuple[Added, list[Way]]]:
             yield bias, ways
 
 
-def _read(bias: Added, readers: list[Added], state: Tensors) -> Tensors | None:
+def _read(bias: Added, readers: list[Added], state: State) -> State | None:
     """Add to the biases of those that read it what it causes there; it is 0 then."""
     old, entries = state[bias.number], bias.entries
     rest = old.clone()
@@ -204,7 +203,7 @@ def _read(bias: Added, readers: list[Added], state: Tensors) -> Tensors | None:
     return new
 
 
-def _beside(bias: Added, other: Added, sign: int, state: Tensors) -> Tensors:
+def _beside(bias: Added, other: Added, sign: int, state: State) -> State:
     """Add it to another that is added to the same units, or subtracted from them."""
     moved = torch.zeros_like(state[bias.number])
     moved[bias.entries] = state[bias.number][bias.entries]

@@ -73,12 +73,12 @@ def mappings(space: WeightSpace) -> list[Mapping]:
     found = []
     for hidden in space.spaces:
         sides: tuple[list[Slice], list[Slice]] = ([], [])
-        for index, k, entries in places(space, hidden):
+        for index, k, entries in entries_of(space, hidden):
             sides[(index, k) in space.inference.read].append(_slice(space, index, k, entries))
         for edge, center, other in space.solution.ends:
             if space.solution.hidden(center) is hidden:  # on the other side of a gain
                 reads = edge.center == "before"
-                for index, k, entries in places(space, space.solution.hidden(other)):
+                for index, k, entries in entries_of(space, space.solution.hidden(other)):
                     if (
                         index not in (edge.gain, edge.variance)
                         and ((index, k) in space.inference.read) == reads
@@ -89,7 +89,7 @@ def mappings(space: WeightSpace) -> list[Mapping]:
     return found
 
 
-def places(space: WeightSpace, hidden: HiddenSpace) -> Iterator[tuple[int, int, Entries]]:
+def entries_of(space: WeightSpace, hidden: HiddenSpace) -> Iterator[tuple[int, int, Entries]]:
     """Where the units of a space lie: the number of a parameter, an axis, and entries on this axis."""
     run = space.inference.run
     for index in run.names:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from intertwine.weightspace.act.space import WeightSpace
 from intertwine.weightspace.trace.given import AnyModel, eager, named_tensors, replica
 from intertwine.weightspace.trace.trace import as_arguments, output_tensors
-from intertwine.weightspace.uses.mappings import places
+from intertwine.weightspace.uses.mappings import entries_of
 
 
 def prune(space: WeightSpace, model: AnyModel, keep: Mapping[Any, Iterable[int]], inputs: Any) -> AnyModel:
@@ -64,7 +64,7 @@ def prune(space: WeightSpace, model: AnyModel, keep: Mapping[Any, Iterable[int]]
                 f"Expected some of the units 0 to {hidden.size - 1} of {hidden.name}, each once, was given "
                 f"{kept.tolist()[:8]}."
             )
-        for index, k, entries in places(space, hidden):
+        for index, k, entries in entries_of(space, hidden):
             name, shape = run.stored(index)
             chosen = stay.setdefault((name, k), torch.arange(shape[k]))
             # the units that stay take the first places of all units, the other places go
