@@ -41,20 +41,12 @@ class Junction:
 
     Example:
         >>> def network():
-        ...     convolutions = (
-        ...         nn.Conv2d(1, 4, 3),
-        ...         nn.ReLU(),
-        ...         nn.Conv2d(4, 8, 3),
-        ...         nn.ReLU(),
-        ...     )
-        ...     return nn.Sequential(*convolutions, nn.Flatten(), nn.Linear(128, 10))
+        ...     return nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 10))
         >>> a, b = network(), network()
-        >>> images = torch.randn(50, 1, 8, 8)
-        >>> data = Dataset.of(images, torch.arange(50) % 10)
-        >>> # behind the second ReLU
-        >>> junction = Junction(a, b, "3", data, device="cpu")
-        >>> junction.statistics.widths, junction.statistics.n == 50 * 4 * 4
-        ((8, 8), True)
+        >>> data = Dataset.of(torch.randn(50, 5), torch.arange(50) % 10)
+        >>> junction = Junction(a, b, "1", data, device="cpu")  # behind the ReLU
+        >>> junction.statistics.widths, junction.statistics.n
+        ((8, 8), 50)
 
     Both models are copied to the device, in evaluation mode. Without augmentation model 1's front runs once
     over each set of images, whatever the number of stitches: its values are stored where a set has no more

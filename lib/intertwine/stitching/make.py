@@ -37,30 +37,23 @@ def stitch(
 
     Example:
         >>> def network():
-        ...     convolutions = (
-        ...         nn.Conv2d(1, 4, 3),
-        ...         nn.ReLU(),
-        ...         nn.Conv2d(4, 8, 3),
-        ...         nn.ReLU(),
-        ...     )
-        ...     return nn.Sequential(*convolutions, nn.Flatten(), nn.Linear(128, 10))
+        ...     return nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 10))
         >>> a, b = network(), network()
         >>> # a matrix, such as an element of a group
         >>> swapped = torch.eye(8)[[1, 0, 2, 3, 4, 5, 6, 7]]
-        >>> stitch(a, b, at="3", kind=swapped)(torch.zeros(3, 1, 8, 8)).shape
+        >>> stitch(a, b, at="1", kind=swapped)(torch.zeros(3, 5)).shape
         torch.Size([3, 10])
         >>> scaled = LinearMap(2 * swapped, bias=torch.ones(8))  # a map
-        >>> mixed = nn.Sequential(nn.Conv2d(8, 8, 3, padding=1), nn.ReLU())  # a module
+        >>> mixed = nn.Sequential(nn.Linear(8, 8), nn.ReLU())  # a module
         >>> [
-        ...     type(stitch(a, b, at="3", kind=each).stitch).__name__
+        ...     type(stitch(a, b, at="1", kind=each).stitch).__name__
         ...     for each in (scaled, mixed)
         ... ]
         ['Full', 'Sequential']
         >>> def means(statistics):  # a function of the `Statistics` of both layers
         ...     return LinearMap(torch.zeros(8, 8), statistics.mean[statistics.p :])
-        >>> images = torch.randn(50, 1, 8, 8)
-        >>> data = Dataset.of(images, torch.arange(50) % 10)
-        >>> known = {"at": "3", "train": data, "device": "cpu"}
+        >>> data = Dataset.of(torch.randn(50, 5), torch.arange(50) % 10)
+        >>> known = {"at": "1", "train": data, "device": "cpu"}
         >>> # always the same answer, right in one of ten
         >>> stitch(a, b, kind=means, **known).evaluate(data)
         0.1
@@ -143,17 +136,10 @@ def stitch_at(
 
     Example:
         >>> def network():
-        ...     convolutions = (
-        ...         nn.Conv2d(1, 4, 3),
-        ...         nn.ReLU(),
-        ...         nn.Conv2d(4, 8, 3),
-        ...         nn.ReLU(),
-        ...     )
-        ...     return nn.Sequential(*convolutions, nn.Flatten(), nn.Linear(128, 10))
+        ...     return nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 10))
         >>> a, b = network(), network()
-        >>> images = torch.randn(50, 1, 8, 8)
-        >>> data = Dataset.of(images, torch.arange(50) % 10)
-        >>> junction = Junction(a, b, "3", data, device="cpu")
+        >>> data = Dataset.of(torch.randn(50, 5), torch.arange(50) % 10)
+        >>> junction = Junction(a, b, "1", data, device="cpu")
         >>> [
         ...     stitch_at(junction, "low rank", rank=rank).stitch.weight.shape
         ...     for rank in (1, 2)

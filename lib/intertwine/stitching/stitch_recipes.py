@@ -1,6 +1,6 @@
 """How a stitch is trained, as data: the protocols of two papers, and fast ones."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from intertwine.training import MultiStep, Recipe, Triangle
@@ -49,7 +49,7 @@ STITCH_RECIPES: dict[str, StitchRecipe] = {
         fill="black",
     ),
     "godfrey2022": GODFREY2022,
-    "godfrey2022 birkhoff": StitchRecipe(**{**vars(GODFREY2022), "lr": 1e-2}),
+    "godfrey2022 birkhoff": replace(GODFREY2022, lr=1e-2),
     "fast": StitchRecipe(
         epochs=4, batch_size=128, lr=1e-2, optimizer="adam", schedule=Triangle(peak=0.25), drop_last=True
     ),

@@ -1,7 +1,19 @@
 """The papers' training protocols, and fast ones."""
 
+from dataclasses import replace
+
 from intertwine.training import MultiStep, Recipe, Triangle
 
+FAST = Recipe(
+    epochs=20,
+    batch_size=128,
+    lr=0.1,
+    schedule=Triangle(peak=0.25),
+    weight_decay=5e-4,
+    drop_last=True,
+    flip=True,
+    shift=2,
+)
 RECIPES: dict[str, Recipe] = {
     "godfrey2022": Recipe(
         epochs=50,
@@ -25,27 +37,8 @@ RECIPES: dict[str, Recipe] = {
         shift=4,
         fill="black",
     ),
-    "fast": Recipe(
-        epochs=20,
-        batch_size=128,
-        lr=0.1,
-        schedule=Triangle(peak=0.25),
-        weight_decay=5e-4,
-        drop_last=True,
-        flip=True,
-        shift=2,
-    ),
-    "growing": Recipe(
-        epochs=24,
-        batch_size=128,
-        lr=0.1,
-        schedule=Triangle(peak=0.25),
-        weight_decay=5e-4,
-        drop_last=True,
-        flip=True,
-        shift=2,
-        sides=((0.4, 0.5), (0.7, 0.75)),
-    ),
+    "fast": FAST,
+    "growing": replace(FAST, epochs=24, sides=((0.4, 0.5), (0.7, 0.75))),
     "digits": Recipe(
         epochs=20,
         batch_size=64,
