@@ -8,14 +8,79 @@ factor is a number of entries that do not move, or a space with the power in whi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from itertools import accumulate
 from typing import NamedTuple
 
-from intertwine.weightspace.rules.space import Powers, Space, Variable
+from intertwine.groups import GeneralLinear, MatrixGroup
+
+Variable = tuple[int, ...]
+"""Scalars, one for each unit: (0, v) for positive numbers, (1, v) for signs; of the k-th part (…, k)."""
+Powers = dict[Variable, Fraction]
+
+
+class Space:
+    """n units that move together. `base`: one element for each unit of that space (a wreath product)."""
+
+    def __init__(self, size: int, base: Space | None = None) -> None:
+        self.size = size
+        self.base = base
+        self.parent: Space | None = None
+        self.parts: list[Space] = []  # the concatenation that this turned out to be
+        self.factors: tuple[Space, Space] | None = None  # the product, outer units first
+        self.frozen: dict[str, bool] = {}  # reasons, and whether it is frozen by itself, not by a joined one
+        self.mixing: dict[str, None] = {}  # in order, why units may not be mixed linearly
+        self.within: type[MatrixGroup] = GeneralLinear  # the matrices that may mix its units, if any may,
+        self.bound = "only linear maps"  # and what says so
+        self.equations: list[Powers] = []  # products of scalars that are 1
+        self.inner = False  # units within blocks, of which a part cannot move alone
+        self.fibred = False  # blocks, each of which has units that move within it
+        self.pinned = False  # blocks that stay where they are, while the units within them may move
+        self.killed = False  # no scalars, as the units within each block have them
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why it is frozen by itself."""
+        return [reason for reason, itself in self.frozen.items() if itself]
+
+    def root(self) -> Space:
+        space = self
+        while space.parent is not None:
+            space = space.parent
+        return space
+
+    def blocks(self) -> Space | None:
+        """The space over which this one is fibred; of a product of blocks, the outer ones."""
+        return next(self.chain(), None)
+
+    def chain(self) -> Iterator[Space]:
+        """The blocks that it lies in, from the inner ones outwards."""
+        base = self.root().base
+        while base is not None:
+            base = base.root()
+            if base.factors is not None:
+                base = base.factors[0].root()
+                continue
+            if not base.parts and not base.frozen:
+                yield base
+            base = base.base
+
+    def leaves(self) -> list[Space]:
+        """The spaces that it consists of by now."""
+        space = self.root()
+        if space.leaf():
+            return [space]
+        return [leaf for child in (*space.parts, *(space.factors or ())) for leaf in child.leaves()]
+
+    def leaf(self) -> bool:
+        return not self.parts and self.factors is None
+
+    def unchanged(self) -> bool:
+        """Whether it still is one space that moves."""
+        return self.parent is None and self.leaf() and not self.frozen
 
 
 class Unit(NamedTuple):
@@ -99,16 +164,6 @@ def moves(*axes: Axis) -> bool:
     return any(True for _ in units(*axes))
 
 
-def any_copied(axis: Axis) -> bool:
-    """Whether some of its entries are copies of one."""
-    return any(isinstance(factor, Fixed) and factor.copies for segment in axis for factor in segment)
-
-
-def all_copied(axis: Axis) -> bool:
-    """Whether all of its entries are copies of one."""
-    return size(axis) == 1 or (len(axis) == 1 and all(isinstance(f, Fixed) and f.copies for f in axis[0]))
-
-
 def single(axis: Axis) -> Unit | None:
     """The factor of an axis that is one space."""
     segments = resolve(axis)
@@ -160,16 +215,6 @@ def _cut(axis: Axis, ends: list[int]) -> Axis:
             segments.append(segment)
         start = stop
     return tuple(segments)
-
-
-def solid(axis: Axis, power: Callable[[Unit], Unit] = lambda factor: factor) -> Axis:
-    """The same axis, whose fixed entries may be any numbers, and whose factors that move are changed."""
-    return tuple(tuple(Fixed(f.size) if isinstance(f, Fixed) else power(f) for f in s) for s in resolve(axis))
-
-
-def still(axis: Axis) -> Axis:
-    """The same units, which no scalars multiply."""
-    return solid(axis, lambda factor: Unit(factor.space))
 
 
 def _tidy(segment: Segment) -> Segment:

@@ -1,7 +1,5 @@
 """Axes of values that are combined entry by entry."""
 
-from fractions import Fraction
-
 from intertwine.weightspace.rules.axes import (
     Axis,
     Fixed,
@@ -9,16 +7,14 @@ from intertwine.weightspace.rules.axes import (
     Segment,
     Unit,
     aligned,
-    all_copied,
-    any_copied,
     combine,
     moves,
     plain,
     size,
-    solid,
     unit,
     zero,
 )
+from intertwine.weightspace.rules.changed import all_copied, any_copied, solid
 from intertwine.weightspace.rules.ties import Ties
 
 
@@ -87,13 +83,3 @@ def fuller(a: Axis, b: Axis) -> Axis:
         return plain(size(a))
     pairs = zip(first, second, strict=True)
     return tuple(min(pair, key=lambda s: 2 * zero(s) + any_copied((s,))) for pair in pairs)
-
-
-def raised(axis: Axis, power: Fraction, odd: bool) -> Axis:
-    """The axis of |x|^power, with the signs of x where the function is odd."""
-    return solid(axis, lambda factor: _raised(factor, power, odd))
-
-
-def _raised(factor: Unit, power: Fraction, odd: bool) -> Unit:
-    powers = {v: c if v[0] else c * power for v, c in factor.powers}
-    return unit(factor.space, {v: c for v, c in powers.items() if c and (odd or not v[0])})

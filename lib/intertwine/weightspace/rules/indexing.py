@@ -5,7 +5,8 @@ from typing import Any
 
 import torch
 
-from intertwine.weightspace.rules.axes import Axis, Label, all_copied, moves, plain, size, still
+from intertwine.weightspace.rules.axes import Axis, Label, moves, plain, size
+from intertwine.weightspace.rules.changed import all_copied, still
 from intertwine.weightspace.rules.entries import meet, multiplied
 from intertwine.weightspace.rules.infer import Inference, NotUnderstood, Stack, bind, rule
 from intertwine.weightspace.rules.views import view

@@ -9,18 +9,18 @@ from intertwine.weightspace.rules.axes import (
     Axis,
     Edge,
     Label,
+    Space,
     Unit,
     length,
     resolve,
     single,
     size,
-    solid,
     units,
 )
-from intertwine.weightspace.rules.entries import meet, product, raised, scaled
+from intertwine.weightspace.rules.changed import raised, solid
+from intertwine.weightspace.rules.entries import meet, product, scaled
 from intertwine.weightspace.rules.infer import Inference, NotUnderstood, bind, rule
 from intertwine.weightspace.rules.regroup import divide
-from intertwine.weightspace.rules.space import Space
 from intertwine.weightspace.trace.recognise import BY_HAND
 from intertwine.weightspace.trace.run import Call, Ref
 

@@ -8,13 +8,13 @@ from intertwine.weightspace.rules.axes import (
     Fixed,
     Label,
     Unit,
-    any_copied,
     length,
     moves,
     plain,
     resolve,
     size,
 )
+from intertwine.weightspace.rules.changed import any_copied
 from intertwine.weightspace.rules.ties import Ties
 
 

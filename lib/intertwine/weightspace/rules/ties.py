@@ -9,7 +9,9 @@ from intertwine.weightspace.rules.axes import (
     Axis,
     Fixed,
     Label,
+    Powers,
     Segment,
+    Space,
     Unit,
     aligned,
     combine,
@@ -19,7 +21,6 @@ from intertwine.weightspace.rules.axes import (
     units,
     zero,
 )
-from intertwine.weightspace.rules.space import Powers, Space
 
 
 @dataclass(eq=False)

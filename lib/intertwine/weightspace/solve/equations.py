@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from intertwine.weightspace.rules.space import Powers, Variable
+from intertwine.weightspace.rules.axes import Powers, Variable
 
 
 def eliminated(equations: list[Powers], variables: set[Variable], modulus: int = 0) -> dict[Variable, Powers]:

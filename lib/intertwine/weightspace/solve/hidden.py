@@ -12,8 +12,7 @@ from torch import Tensor
 
 from intertwine.groups import MatrixGroup, Monomial
 from intertwine.groups.scalar import NONZERO, POSITIVE, SIGNS, TRIVIAL
-from intertwine.weightspace.rules.axes import Axis, Edge, Label, Unit, moves, size, units
-from intertwine.weightspace.rules.space import Space, Variable
+from intertwine.weightspace.rules.axes import Axis, Edge, Label, Space, Unit, Variable, moves, size, units
 from intertwine.weightspace.solve.move import Move, dual, scalars
 
 

@@ -8,6 +8,7 @@ from intertwine.weightspace.rules.axes import (
     Axis,
     Edge,
     Label,
+    Space,
     Unit,
     aligned,
     combine,
@@ -21,7 +22,6 @@ from intertwine.weightspace.rules.axes import (
 )
 from intertwine.weightspace.rules.entries import scaled
 from intertwine.weightspace.rules.infer import Inference
-from intertwine.weightspace.rules.space import Space
 from intertwine.weightspace.solve.equations import independent
 from intertwine.weightspace.solve.hidden import HiddenSpace, Solution
 
