@@ -456,6 +456,13 @@ def test_compression_reaches_the_least_of_all_configurations(seed):
     assert rounded.network.n == least and same_function(p, rounded.network).equal
 
 
+def test_a_module_in_float32_is_compressed_up_to_its_own_rounding():
+    p = ShallowReLU.from_module(models.fcn((5, 8, 3), bias=True))
+    double, t = p.with_neurons(np.repeat(np.arange(8), 2)), np.linspace(0.3, 3, 16)
+    module = ShallowReLU(double.W * t[:, None], double.b * t, double.V / 2 / t, double.c).to_module().float()
+    assert shallow.compress(module).network.n == len(shallow.canonical_form(module).normals) == 8
+
+
 @given(SEEDS, st.integers(1, 12), st.integers(1, 3))
 @settings(max_examples=10, deadline=None)
 def test_known_minima_are_reached(seed, n, k):

@@ -13,8 +13,7 @@ beside a constant ε, for which its gain is corrected.
 Read in this order:
 
 1. `action`: an element on tensors, piece by piece.
-2. `outputs`: any matrix on the outputs of layers alone, which changes the function (a sanity rotation).
-3. `tables`: hidden spaces, and parameters that stay, as data frames.
-4. `weights`: the tensors of a model or of its state dict, and a copy with others.
-5. `space`: `WeightSpace`, the object that users hold: names, elements and their products, `act`.
+2. `tables`: hidden spaces, and parameters that stay, as data frames.
+3. `weights`: the tensors of a model or of its state dict, and a copy with others.
+4. `space`: `WeightSpace`, the object that users hold: names, elements and their products, `act`.
 """

@@ -21,4 +21,5 @@ Read in this order:
 8. `mappings`: which modules write and read each space, and where; `prune` removes units there.
 9. `fold` and `rotate`: gains of norms become 1; Hadamard matrices spread outliers.
 10. `biases`: what a bias adds goes into others, and layer norms see no mean; these moves add, not multiply.
+11. `transform_outputs`: any matrix on the outputs of layers alone, another function (a sanity rotation).
 """
