@@ -44,6 +44,21 @@ def test_the_own_group_costs_nothing_and_is_recognised(activation, layer):
     assert (table[~table["own"]]["unexplained"] > 1e-6).all()
 
 
+def test_features_are_turned_like_feature_maps():
+    network = nn.Sequential(nn.Flatten(), nn.Linear(12, 6), nn.ReLU(), nn.Linear(6, 3))
+    x, draw = (
+        torch.randn(50, 3, 4, generator=torch.Generator().manual_seed(0)),
+        torch.Generator().manual_seed(0),
+    )
+    kinds = {name: [sanity.draw(name, 6, draw)] for name in ("positive scalings", "orthogonal")}
+    labels = network.double()(x.double()).argmax(1)
+    found = sanity.best_linear_map(network, "1", nn.ReLU(), kinds, x, x, labels).set_index("group")
+    assert found["unexplained"]["positive scalings"] < 1e-12 < 0.01 < found["unexplained"]["orthogonal"]
+    assert found["penalty"]["positive scalings"] == 0 and found["base_accuracy"].eq(100).all()
+    with pytest.raises(ValueError, match=r"Expected an nn\.Sequential, was given a Linear: write it as one"):
+        sanity.best_linear_map(network[1], "1", nn.ReLU(), kinds, x, x, labels)
+
+
 def behind(layer: nn.Module, shape: tuple[int, ...], A: torch.Tensor) -> nn.Module:
     """The layer as it is when its weights are multiplied by A, with an activation and a reader behind it."""
     reader = nn.Flatten(), nn.LazyLinear(2, dtype=torch.float64)

@@ -463,6 +463,20 @@ def test_a_module_in_float32_is_compressed_up_to_its_own_rounding():
     assert shallow.compress(module).network.n == len(shallow.canonical_form(module).normals) == 8
 
 
+@given(SEEDS)
+@settings(max_examples=10, deadline=None)
+def test_a_rounded_network_is_compressed_up_to_the_tolerance_that_it_is_given(seed):
+    draw = np.random.default_rng(seed)
+    W, b, V = (draw.normal(size=size) for size in ((6, 5), 6, (2, 6)))
+    twice = np.repeat(np.arange(6), 2)
+    arrays = W[twice], b[twice], V[:, twice], np.zeros(2)
+    rounded = [each * (1 + 1e-6 * draw.normal(size=each.shape)) for each in arrays]
+    least = [
+        shallow.compress(ShallowReLU(*rounded, tolerance=tolerance)).network.n for tolerance in (1e-9, 1e-4)
+    ]
+    assert least == [12, 6]
+
+
 @given(SEEDS, st.integers(1, 12), st.integers(1, 3))
 @settings(max_examples=10, deadline=None)
 def test_known_minima_are_reached(seed, n, k):

@@ -180,6 +180,25 @@ class Encoder(nn.Module):
         return self.head(x.mean(1))
 
 
+def test_a_transformer_of_torch_is_cut_at_one_of_its_layers():
+    class Encoder(nn.Module):
+        def __init__(self, width: int) -> None:
+            super().__init__()
+            layer = nn.TransformerEncoderLayer(width, 2, 8, dropout=0.0, batch_first=True)
+            self.embed, self.head = nn.Linear(3, width), nn.Linear(width, 4)
+            self.encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.head(self.encoder(self.embed(x)).mean(1))
+
+    one, other = Encoder(4).eval(), Encoder(6).eval()
+    data = Dataset.of(normal(60, 5, 3), torch.arange(60) % 4)
+    known = {"at": "encoder.layers.0", "train": data}
+    itself = stitch(one, one, kind=torch.eye(4), **known)
+    torch.testing.assert_close(itself(data.images), one(data.images))
+    assert stitch(one, other, kind="least squares", **known)(data.images).shape == (60, 4)
+
+
 @pytest.mark.parametrize("reads", [False, True])
 def test_a_transformer_is_stitched_at_the_end_of_a_block_whether_fx_traces_it_or_not(reads):
     torch.manual_seed(0)

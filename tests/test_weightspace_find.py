@@ -355,6 +355,15 @@ def test_another_model_cannot_be_moved():
         space.act(nn.Linear(4, 2), space.identity())
 
 
+def test_a_model_with_further_parameters_is_not_moved():
+    one, more = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)), [nn.ReLU(), nn.Linear(2, 2)]
+    space = find_symmetries(one.eval(), torch.zeros(1, 3))
+    with pytest.raises(
+        ValueError, match=r"the parameters that its .* given one with 4\.weight, too: find the"
+    ):
+        space.act(nn.Sequential(*one, *more).eval(), space.sample(generator()))
+
+
 def test_an_element_of_another_group_gets_one_sentence():
     def perceptron(width):
         return nn.Sequential(nn.Linear(3, width), nn.ReLU(), nn.Linear(width, 2)).eval()

@@ -218,7 +218,10 @@ def lookup(model: nn.Module, layers: Sequence[str], which: str = "") -> dict[str
             near = ", ".join(map(repr, get_close_matches(name, known, cutoff=0.0))) or "none"
             kind = type(model).__name__
             owner = f"{which}, a {kind}" if which else f"the {kind}"
-            raise ValueError(f"Expected a layer of {owner}, was given {name!r}: the nearest are {near}.")
+            raise ValueError(
+                f"Expected a layer of {owner}, was given {name!r}: the nearest are {near}; "
+                "a function that forward calls has no name, a module in its place has."
+            )
     return {name: known[name] for name in layers}
 
 

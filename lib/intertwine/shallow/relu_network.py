@@ -36,9 +36,9 @@ class ShallowReLU:
     V: Shaped[np.ndarray, "k n"]
     c: Shaped[np.ndarray, " k"]
     tolerance: float = TOLERANCE
-    """Relative, in all functions of it: larger where a module's numbers were rounded to float32."""
+    """Relative, in all functions of it: larger where numbers were rounded, as those of a float32 module."""
 
-    def __init__(self, W: object, b: object, V: object, c: object) -> None:
+    def __init__(self, W: object, b: object, V: object, c: object, *, tolerance: float = TOLERANCE) -> None:
         arrays = {name: numbers(given, name) for name, given in (("W", W), ("b", b), ("V", V), ("c", c))}
         shapes = {name: array.shape for name, array in arrays.items()}
         n, k = shapes["b"][:1], shapes["c"][:1]
@@ -49,6 +49,7 @@ class ShallowReLU:
         exact = is_exact(*arrays.values())
         for name, array in arrays.items():
             object.__setattr__(self, name, array if exact else array.astype(np.float64, copy=False))
+        object.__setattr__(self, "tolerance", tolerance)
 
     @property
     def m(self) -> int:
@@ -133,11 +134,9 @@ class ShallowReLU:
             np.zeros(layer.out_features) if layer.bias is None else numbers(layer.bias)
             for layer in layers[::2]
         )
-        p = ShallowReLU(W, b, V, c)
         unit = max(torch.finfo(each.dtype).eps for each in module.parameters())
         # weights of float32 are known to a few units in their last place, whatever is computed with them
-        object.__setattr__(p, "tolerance", max(TOLERANCE, 8 * unit))
-        return p
+        return ShallowReLU(W, b, V, c, tolerance=max(TOLERANCE, 8 * unit))
 
     def to_module(self) -> nn.Sequential:
         """The network as `nn.Sequential(Linear, ReLU, Linear)`, in float64."""

@@ -66,7 +66,8 @@ def split(model: nn.Module, layer: str, *, shortcuts: bool = False) -> tuple[nn.
 def _traced(model: nn.Module, layer: str) -> fx.Graph:
     class Tracer(fx.Tracer):
         def is_leaf_module(self, module: nn.Module, name: str) -> bool:
-            return name == layer or super().is_leaf_module(module, name)
+            inside = layer.startswith(f"{name}.")  # also of a module of torch.nn, such as a whole encoder
+            return not inside and (name == layer or super().is_leaf_module(module, name))
 
     # what a forward takes beside its input, such as a mask of attention, has its default
     options = list(signature(model.forward).parameters.values())[1:]

@@ -128,11 +128,11 @@ def cut(
         shapes = " and ".join(str(tuple(values[0].shape[1:])) for values in (ours, theirs))
         raise ValueError(f"Expected two layers of feature maps, or two of features, was given {shapes}.")
     for x, y in zip(ours[1:], theirs[1:], strict=True):
-        wanted = theirs[0] if shortcut == "stitched" else x
-        if y.shape[1] != wanted.shape[1] or (shortcut == "stitched" and x.shape[1] != ours[0].shape[1]):
+        wide, wanted, at1, at2 = (each.shape[channel_axis(each)] for each in (x, y, ours[0], theirs[0]))
+        if wanted != (at2 if shortcut == "stitched" else wide) or (shortcut == "stitched" and wide != at1):
             raise ValueError(
-                f"Expected shortcuts that can be {shortcut}, was given one of {x.shape[1]} channels for one "
-                f"of {y.shape[1]}, at layers of {ours[0].shape[1]} and {theirs[0].shape[1]}: choose others."
+                f"Expected shortcuts that can be {shortcut}, was given one of {wide} channels for one "
+                f"of {wanted}, at layers of {at1} and {at2}: choose others."
             )
     sizes = [
         tuple(y.shape[2:]) if x.ndim == 4 and x.shape[2:] != y.shape[2:] else None

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from intertwine import devices, groups
 from intertwine.alignment import Statistics, least_squares
 from intertwine.data import Dataset
+from intertwine.features import channel_axis
 from intertwine.training import MultiStep, Recipe, evaluate, train
 from intertwine.weightspace import find_symmetries, transform_outputs
 from intertwine_book import data, zoo
@@ -49,12 +50,12 @@ def draw(name: str, n: int, generator: torch.Generator, *, scale: float = 1.0) -
 
 @tabled
 def best_linear_map(
-    network: nn.Sequential,
+    network: nn.Module,
     layer: str,
     activation: nn.Module,
     transforms: Mapping[str, Iterable[Float[Tensor, "n n"]]],
-    images: Float[Tensor, "N c h w"],
-    test_images: Float[Tensor, "M c h w"],
+    images: Float[Tensor, "N ..."],
+    test_images: Float[Tensor, "M ..."],
     test_labels: Int[Tensor, " M"],
 ) -> Iterator[Row]:
     """The best linear map behind the activation, in closed form, and the accuracy that remains lost.
@@ -64,12 +65,14 @@ def best_linear_map(
     B = φ(A)^{-1} is exact. The transforms are matrices as wide as the layer, by name.
 
     Raises:
-        ValueError: there is no such layer, or what follows it is not the activation.
+        ValueError: the network is no chain, there is no such layer, or what follows it is not the activation.
 
     Columns group, trial, own (is A in the activation's group), unexplained (‖Bσ(Az) − σ(z)‖² as a share of
     ‖σ(z)‖²), accuracy, base_accuracy (percent), penalty (points; lower is better), penalty_images.
     """
     network = copy.deepcopy(network).double().eval()
+    if not isinstance(network, nn.Sequential):
+        raise ValueError(f"Expected an nn.Sequential, was given a {type(network).__name__}: write it as one.")
     names = [name for name, _ in network.named_children()]
     if layer not in names:
         raise ValueError(f"Expected one of the layers {', '.join(names)}, was given '{layer}'.")
@@ -84,10 +87,12 @@ def best_linear_map(
                 f"follows: give the layer before the activation, and fold a batch norm into it."
             )
         base = int((back(activation(z_test)).argmax(1) == test_labels).sum())
-        group = groups.intertwiner_group(activation, z.shape[1])
+        axis = channel_axis(z)
+        group = groups.intertwiner_group(activation, z.shape[axis])
         for name, matrices in transforms.items():
             for trial, A in enumerate(matrices):
-                mixed, mixed_test = (torch.einsum("ij,njhw->nihw", A.to(v), v) for v in (z, z_test))
+                turned = (torch.tensordot(v, A.to(v), ([axis], [1])) for v in (z, z_test))
+                mixed, mixed_test = (v.movedim(-1, axis) for v in turned)
                 B = least_squares(Statistics.of(activation(mixed), h))
                 logits = back(B(activation(mixed_test)))
                 correct = int((logits.argmax(1) == test_labels).sum())

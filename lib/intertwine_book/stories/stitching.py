@@ -121,7 +121,9 @@ def penalties() -> Figure:
 
 def small_run(stitches: pd.DataFrame) -> Figure:
     """The same of a run of one's own."""
-    shown = stitches.assign(layer=stitches["layer1"].map(LAYER_NUMBERS).astype(str))
+    shown = stitches.assign(
+        layer=stitches["layer1"].map(lambda name: LAYER_NUMBERS.get(name, name)).astype(str)
+    )
     return dots(
         shown, *BY_LAYER, colours=KIND_COLOURS, xlabel="layer", ylabel="penalty, points", ylim=(-4, 100)
     )

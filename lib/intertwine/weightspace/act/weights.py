@@ -24,6 +24,13 @@ def state(run: Run, model: Weights, moves: Callable[[int], bool]) -> dict[int, T
                 f"Expected a model with {name} of shape {expected}, as its symmetries were found for, "
                 f"was given {found}: find the symmetries of this model."
             )
+    if isinstance(model, nn.Module):
+        first = {run.stored(k)[0] for k in known}
+        if more := [name for name, _ in model.named_parameters() if run.tied.get(name, name) not in first]:
+            raise ValueError(
+                f"Expected a model with the parameters that its symmetries were found for, was given one "
+                f"with {more[0]}, too: find the symmetries of this model."
+            )
     whole = {k: tensors[run.stored(k)[0]] for k in known}
     return whole | {k: part.of(whole[k]) for k, part in run.parts.items() if k in whole}
 
