@@ -26,7 +26,8 @@ def state(run: Run, model: Weights, moves: Callable[[int], bool]) -> dict[int, T
             )
     if isinstance(model, nn.Module):
         first = {run.stored(k)[0] for k in known}
-        if more := [name for name, _ in model.named_parameters() if run.tied.get(name, name) not in first]:
+        own = [run.tied.get(name, name) for name, x in tensors.items() if isinstance(x, nn.Parameter)]
+        if more := [name for name in own if name not in first]:
             raise ValueError(
                 f"Expected a model with the parameters that its symmetries were found for, was given one "
                 f"with {more[0]}, too: find the symmetries of this model."
