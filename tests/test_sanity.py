@@ -46,10 +46,8 @@ def test_the_own_group_costs_nothing_and_is_recognised(activation, layer):
 
 def test_features_are_turned_like_feature_maps():
     network = nn.Sequential(nn.Flatten(), nn.Linear(12, 6), nn.ReLU(), nn.Linear(6, 3))
-    x, draw = (
-        torch.randn(50, 3, 4, generator=torch.Generator().manual_seed(0)),
-        torch.Generator().manual_seed(0),
-    )
+    draw = torch.Generator().manual_seed(0)
+    x = torch.randn(50, 3, 4, generator=draw)
     kinds = {name: [sanity.draw(name, 6, draw)] for name in ("positive scalings", "orthogonal")}
     labels = network.double()(x.double()).argmax(1)
     found = sanity.best_linear_map(network, "1", nn.ReLU(), kinds, x, x, labels).set_index("group")

@@ -26,10 +26,10 @@ def intertwining_error(group: MatrixGroup, A: Float[Tensor, "n n"], generator: t
         generator: of 256 Gaussian x, whose standard deviations are between 0.1 and 100; those where σ
             overflows are left out.
     """
-    A = A.to("cpu", torch.float64)
+    A, image = (each.to("cpu", torch.float64) for each in (A, group.phi(A)))
     x = gaussian(generator, 256, group.n).cpu() * torch.logspace(-1, 2, 256)[:, None]
     sigma = group.activation or torch.clone
-    left, right = sigma(x @ A.T), sigma(x) @ group.phi(A).T
+    left, right = sigma(x @ A.T), sigma(x) @ image.T
     size = torch.maximum(left.abs().amax(1), right.abs().amax(1))
     error = torch.where(size == 0, 0, (left - right).abs().amax(1) / size)[size.isfinite()]
     return error.max().item() if len(error) else math.nan

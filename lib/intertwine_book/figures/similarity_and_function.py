@@ -11,10 +11,8 @@ from intertwine_book.figures.curves import single_curves
 from intertwine_book.figures.scatter import scatter
 from intertwine_book.figures.style import COLOURS
 
-STACKED: dict[str, Any] = {
-    "xlabel": "epoch of the stitch, after the ReLU",
-    **{"panels": "of", "across": 1, "height": 2.3, "marker": ""},
-}
+STACKED: dict[str, Any] = {"xlabel": "epoch of the stitch, after the ReLU", "panels": "of"}
+STACKED |= {"across": 1, "height": 2.3, "marker": ""}
 """Of two panels of curves, one above the other."""
 
 

@@ -20,7 +20,7 @@ from intertwine_book.stories.told import said, span
 
 TITLES = {"relu": "ReLU", "gelu": "GELU", "abs": "|z|", "identity": "z"}
 """Activations as the text names them."""
-MATRICES = {"signed permutations": "permutation · signs", GROUP: "permutation · positive"}
+MATRICES = {GROUP: "permutation · positive", "signed permutations": "permutation · signs"}
 MATRICES |= {"nonzero scalings": "permutation · either sign", TURNED: TURNED}
 """Kinds of matrices as figures and tables name them."""
 
@@ -59,7 +59,7 @@ def bars(axis: Axes, names: Mapping[str, str]) -> None:
 def at_64() -> Figure:
     """The group loses nothing at any layer; an orthogonal matrix loses most at the third convolution."""
     figure, axis = new_figure(height=3.2)
-    bars(axis, {GROUP: MATRICES[GROUP]} | MATRICES)
+    bars(axis, MATRICES)
     return figure
 
 
