@@ -9,7 +9,7 @@ from intertwine_book.stories.told import span
 
 TABLES = {"width 64": "equal", "digits, width 16": "equal_digits"}
 PANELS = {"random": "random starts", "closed form": "closed forms"}
-COMPARED = ["G_ReLU", "rank 4", "rank 2", "rank 1"]
+MAP_FAMILIES = ["G_ReLU", "rank 4", "rank 2", "rank 1"]
 
 
 def equal(where: str = "width 64") -> pd.DataFrame:
@@ -34,18 +34,18 @@ def penalties() -> Figure:
         equal(where).query("start == @start").assign(panel=f"{PANELS[start]}, {where}")
         for start, where in cases
     ]
-    parts[1:] = [part[part["family"].isin(COMPARED[:2])] for part in parts[1:]]
+    parts[1:] = [part[part["family"].isin(MAP_FAMILIES[:2])] for part in parts[1:]]
     figure = single_curves(
         pd.concat(parts),
         *("layer", "penalty", "family", "pair"),
         panels="panel",
         across=len(PANELS),
         height=2.4,
-        colours={family: KIND_COLOURS[family] for family in COMPARED},
+        colours={family: KIND_COLOURS[family] for family in MAP_FAMILIES},
         xlabel="layer, as the paper counts",
         ylabel="penalty, points",
     )
-    for family, rows in printed().query("stitch in @COMPARED").groupby("stitch"):
+    for family, rows in printed().query("stitch in @MAP_FAMILIES").groupby("stitch"):
         figure.axes[0].plot(rows["layer"], rows["penalty"], "o", mfc="none", color=KIND_COLOURS[family])
     return figure
 
