@@ -25,12 +25,13 @@ from intertwine.stitching import (
     Stitch,
     StitchRecipe,
     stitch,
+    stitch_all,
     stitch_at,
 )
 from intertwine.stitching.junction import BATCH
 from intertwine.stitching.make import join
 from intertwine.stitching.maps import options_of
-from intertwine.stitching.task_loss import train_stitch
+from intertwine.stitching.task_loss import Training, train_together
 from intertwine.training import Batches, build_optimizer, evaluate, train
 from intertwine_book import data, models, results
 from intertwine_book.experiments.stitching import stitch_many, stitch_rows
@@ -69,6 +70,10 @@ def accuracy(model: nn.Module, dataset: Dataset = TEST) -> float:
 
 def tensors(*models: nn.Module) -> list[Tensor]:
     return [value.clone() for model in models for value in model.state_dict().values()]
+
+
+def train_stitch(*args, **options):
+    return train_together([Training(*args, **options)])[0]
 
 
 def plainly(recipe: StitchRecipe, layer: str, start: nn.Module, seed: int) -> nn.Module:
@@ -113,6 +118,43 @@ def test_the_same_as_running_both_networks_at_every_step(recipe, layer):
     expected = plainly(recipe, layer, start, seed=3)
     torch.testing.assert_close(trained.state_dict(), expected.state_dict(), rtol=1e-4, atol=1e-4)
     assert (trained.weight - start.weight).abs().max() > 1e-3
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"flip": True, "shift": 1, "targets": "soft"}], ids=["plain", "augmented"]
+)
+def test_stitches_made_together_are_those_made_alone(changes):
+    place, recipe = junction(), replace(PLAIN, **changes)
+    kinds = {"full": {"kind": "full", "start": "random", "recipe": recipe}}
+    kinds["sparse"] = {"kind": "sparse", "alpha": 0.01, "recipe": recipe}
+    kinds["fit"] = {"kind": "least squares"}
+    kinds["rank 2"] = {"kind": "low rank", "rank": 2, "recipe": recipe}
+    together = stitch_all(place, kinds, seed=3)
+    assert [*together] == [*kinds]
+    for name, options in kinds.items():
+        alone = stitch_at(place, **options, seed=3)
+        assert torch.equal(together[name].stitch.weight, alone.stitch.weight)
+        assert together[name].history["loss"].equals(alone.history["loss"])
+
+
+class AddedInPlace(nn.Module):
+    """A bias, added to the values that it is given."""
+
+    def __init__(self):
+        super().__init__()
+        self.bias = nn.Parameter(torch.ones(4, 1, 1))
+
+    def forward(self, x):
+        return x.add_(self.bias)
+
+
+def test_a_stitch_that_changes_its_inputs_leaves_those_of_the_next():
+    place, recipe = junction("relu1"), replace(PLAIN, epochs=1, flip=True)
+    kinds = {name: {"kind": AddedInPlace(), "recipe": recipe} for name in ("first", "second")}
+    first, second = stitch_all(place, kinds).values()
+    alone = stitch_at(place, AddedInPlace(), recipe=recipe)
+    for each in (first, second):
+        assert torch.equal(each.stitch.bias, alone.stitch.bias)
 
 
 def test_values_that_are_not_kept_give_the_same(monkeypatch):

@@ -2,7 +2,7 @@
 
 from intertwine.stitching.interpolation import barriers, between, line
 from intertwine.stitching.junction import Judged, Junction
-from intertwine.stitching.make import stitch, stitch_at
+from intertwine.stitching.make import stitch, stitch_all, stitch_at
 from intertwine.stitching.maps import (
     KINDS,
     Birkhoff,
@@ -46,5 +46,6 @@ __all__ = [
     "line",
     "split",
     "stitch",
+    "stitch_all",
     "stitch_at",
 ]

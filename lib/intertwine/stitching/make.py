@@ -1,5 +1,6 @@
 """Stitched networks by the name of a kind: one at once, or many at one junction."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +16,7 @@ from intertwine.stitching.kinds import Kind, build, check_kind, described
 from intertwine.stitching.maps import Full
 from intertwine.stitching.stitch_recipes import STILL, STITCH_RECIPES, StitchRecipe
 from intertwine.stitching.stitched import Layers, Rest, Stitched, check_fit, cut, run_part
-from intertwine.stitching.task_loss import EpochMeasure, Penalty, train_stitch
+from intertwine.stitching.task_loss import EpochMeasure, Penalty, Training, train_together
 
 
 def stitch(
@@ -159,6 +160,60 @@ def stitch_at(
     Raises:
         FloatingPointError: the loss is no longer finite.
     """
+    training = _training(
+        junction,
+        kind,
+        recipe=recipe,
+        start=start,
+        batch_norm=batch_norm,
+        penalty=penalty,
+        measure=measure,
+        seed=seed,
+        **options,
+    )
+    return train_together([training], progress=progress)[0]
+
+
+def stitch_all(
+    junction: Junction, kinds: Mapping[str, Mapping[str, Any]], *, seed: int = 0, progress: bool = False
+) -> dict[str, Stitched]:
+    """Make several stitches at a junction, from the keywords of `stitch_at` for each name.
+
+    Example:
+        >>> def network():
+        ...     return nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 10))
+        >>> data = Dataset.of(torch.randn(100, 5), torch.arange(100) % 10)
+        >>> junction = Junction(network(), network(), "1", data, device="cpu")
+        >>> ranks = {f"rank {r}": {"kind": "low rank", "rank": r, "recipe": "digits"} for r in (1, 2)}
+        >>> {name: made.stitch.weight.shape for name, made in stitch_all(junction, ranks).items()}
+        {'rank 1': torch.Size([8, 8]), 'rank 2': torch.Size([8, 8])}
+
+    Each is the one that `stitch_at` makes alone. Those of one recipe are trained on the same batches, so that
+    an augmented image passes model 1 once an epoch for all of them; its values of one epoch stay in memory.
+    """
+    made = {name: _training(junction, **options, seed=seed) for name, options in kinds.items()}
+    of_recipe: dict[StitchRecipe, list[str]] = {}
+    for name, training in made.items():
+        of_recipe.setdefault(training.recipe, []).append(name)
+    found: dict[str, Stitched] = {}
+    for names in of_recipe.values():
+        found |= zip(names, train_together([made[name] for name in names], progress=progress), strict=True)
+    return {name: found[name] for name in kinds}
+
+
+def _training(
+    junction: Junction,
+    kind: Kind = "least squares",
+    *,
+    recipe: StitchRecipe | str | None = None,
+    start: str | LinearMap | None = None,
+    batch_norm: str | None = None,
+    penalty: Penalty | None = None,
+    measure: EpochMeasure | None = None,
+    seed: int,
+    **options: Any,
+) -> Training:
+    """What `stitch_at` trains; without a recipe, for no epoch."""
     if isinstance(recipe, str):
         if recipe not in STITCH_RECIPES:
             raise ValueError(
@@ -176,7 +231,7 @@ def stitch_at(
     generator = torch.Generator().manual_seed(seed)
     made = build(kind, junction, generator, trained=recipe is not None, start=start, **options)
     layer = as_module(made, torch.empty(0))  # trained in torch's default type
-    return train_stitch(junction, layer, how, seed=seed, penalty=penalty, measure=measure, progress=progress)
+    return Training(junction, layer, how, seed=seed, penalty=penalty, measure=measure)
 
 
 def join(

@@ -1,7 +1,7 @@
 """Task-loss matching: only the stitch moves (csiszarik2021 §4.3, godfrey2022 §4)."""
 
 import copy
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -15,58 +15,112 @@ from intertwine.stitching.maps import Stitch
 from intertwine.stitching.stitch_recipes import StitchRecipe
 from intertwine.stitching.stitched import Rest, Stitched, as_tuple, as_values, check_fit, run_part
 from intertwine.training import Batches, build_optimizer, epoch, fill_of
+from intertwine.training.epoch import Epochs
 
 Penalty = Callable[[Tensor, Tensor], Tensor]
 EpochMeasure = Callable[[nn.Module], Mapping[str, float]]
 
 
-def train_stitch(
-    junction: Junction,
-    layer: nn.Module,
-    recipe: StitchRecipe,
-    *,
-    seed: int,
-    penalty: Penalty | None = None,
-    measure: EpochMeasure | None = None,
-    progress: bool = False,
-) -> Stitched:
-    """Train a copy of a layer between the two networks, which keep their parameters; see `stitch_at`.
+class Training:
+    """The training of a copy of a layer between the two networks, which keep their parameters.
 
-    Where the recipe does not augment, model 1 is not run: the junction has its values. With epochs=0 nothing
-    is trained, but batch norm is re-estimated if the recipe says so. The same junction, layer, recipe, seed
-    and number of threads give the same result on a CPU.
+    Example:
+        >>> from intertwine.data import Dataset
+        >>> from intertwine.stitching import STITCH_RECIPES
+        >>> one, two = (nn.Sequential(nn.Linear(5, 8), nn.ReLU(), nn.Linear(8, 10)) for _ in "ab")
+        >>> images = Dataset.of(torch.randn(200, 5), torch.arange(200) % 10)
+        >>> place = Junction(one, two, "1", images, device="cpu")
+        >>> recipe = STITCH_RECIPES["digits"]
+        >>> (stitched,) = train_together([Training(place, nn.Linear(8, 8), recipe, seed=0)])
+        >>> stitched.history["epoch"].tolist() == list(range(11))
+        True
+
+    Arguments are those of `stitch_at`. Where the recipe does not augment, model 1 is not run: the junction
+    has its values. With epochs=0 nothing is trained, but batch norm is re-estimated if the recipe says so.
+    The same junction, layer, recipe, seed and number of threads give the same result on a CPU.
     """
-    layer = copy.deepcopy(layer).to(junction.device)
-    rest = Rest(layer, copy.deepcopy(junction.back), junction.shortcut).eval()
-    values = run_part(junction.front, junction.images("train")[:1], junction.dtype)
-    check_fit(rest, values, junction.widths, junction.dtype)
-    network = Stitched(junction.front, rest)
-    rows: list[dict[str, Any]] = [{"epoch": 0, "lr": 0.0, "loss": float("nan"), "accuracy": float("nan")}]
-    # the start is judged as every epoch is: on validation data no training ends worse than it began
-    rank = _judge(network, junction, recipe, measure, rows[0])
-    best, chosen = copy.deepcopy(rest), 0
-    if recipe.epochs:
-        spared = layer.undecayed if isinstance(layer, Stitch) else ("bias",)
-        optimizer = build_optimizer(recipe, layer.named_parameters(), decays=lambda name: name not in spared)
-        batches = _Batches(junction, recipe, penalty is not None)
-        objective = _Objective(rest, penalty)
-        hooks: dict[str, Any] = {"added_loss": objective.added}
-        if isinstance(layer, Stitch):
-            hooks |= {"before_step": layer.advance, "after_step": layer.project}
-        norms = tracked(rest.back) if recipe.batch_norm == "reestimated" else []
-        for number in tqdm(range(recipe.epochs), unit="epoch", disable=not progress):
-            # all else stays in evaluation mode, as it is judged: both networks without dropout
-            for module in (layer, *norms):
-                module.train()
-            how = {"seed": seed, "dtype": junction.dtype, **hooks}
-            row = epoch(objective.logits, batches, optimizer, recipe, number, **how)
-            rows.append(row)
-            rest.eval()
-            if (now := _judge(network, junction, recipe, measure, row)) > rank:
-                best, chosen, rank = copy.deepcopy(rest), number + 1, now
-    history = pd.DataFrame(rows).drop(columns="images_per_s", errors="ignore")
-    made = Stitched(copy.deepcopy(junction.front), best, history, chosen, recipe)
-    return made.eval().to(memory_format=torch.contiguous_format)
+
+    def __init__(
+        self,
+        junction: Junction,
+        layer: nn.Module,
+        recipe: StitchRecipe,
+        *,
+        seed: int,
+        penalty: Penalty | None = None,
+        measure: EpochMeasure | None = None,
+    ) -> None:
+        self.junction, self.recipe, self.seed = junction, recipe, seed
+        self.layer, self.measure = copy.deepcopy(layer).to(junction.device), measure
+        self.rest = Rest(self.layer, copy.deepcopy(junction.back), junction.shortcut).eval()
+        values = run_part(junction.front, junction.images("train")[:1], junction.dtype)
+        check_fit(self.rest, values, junction.widths, junction.dtype)
+        self.objective = _Objective(self.rest, penalty)
+        start = {"epoch": 0, "lr": 0.0, "loss": float("nan"), "accuracy": float("nan")}
+        self.rows: list[dict[str, Any]] = [start]
+        # the start is judged as every epoch is: on validation data no training ends worse than it began
+        self.rank = self._judge(start)
+        self.best, self.chosen = copy.deepcopy(self.rest), 0
+        if recipe.epochs:
+            spared = layer.undecayed if isinstance(layer, Stitch) else ("bias",)
+            named = self.layer.named_parameters()
+            self.optimizer = build_optimizer(recipe, named, decays=lambda name: name not in spared)
+
+    def epoch(self, number: int, batches: Epochs) -> None:
+        """Train for one epoch, and keep the stitch if it is the best so far."""
+        hooks: dict[str, Any] = {"added_loss": self.objective.added}
+        if isinstance(self.layer, Stitch):
+            hooks |= {"before_step": self.layer.advance, "after_step": self.layer.project}
+        norms = tracked(self.rest.back) if self.recipe.batch_norm == "reestimated" else []
+        # all else stays in evaluation mode, as it is judged: both networks without dropout
+        for module in (self.layer, *norms):
+            module.train()
+        how = {"seed": self.seed, "dtype": self.junction.dtype, **hooks}
+        row = epoch(self.objective.logits, batches, self.optimizer, self.recipe, number, **how)
+        self.rows.append(row)
+        self.rest.eval()
+        if (now := self._judge(row)) > self.rank:
+            self.best, self.chosen, self.rank = copy.deepcopy(self.rest), number + 1, now
+
+    def result(self) -> Stitched:
+        """The stitched network of the best epoch."""
+        history = pd.DataFrame(self.rows).drop(columns="images_per_s", errors="ignore")
+        front = copy.deepcopy(self.junction.front)
+        made = Stitched(front, self.best, history, self.chosen, self.recipe)
+        return made.eval().to(memory_format=torch.contiguous_format)
+
+    def _judge(self, row: dict[str, Any]) -> tuple[float, float]:
+        """Add accuracies to a row; returns the criterion of the best epoch: without validation, the epoch."""
+        junction, network = self.junction, Stitched(self.junction.front, self.rest)
+        if self.recipe.batch_norm == "reestimated":
+            reestimate(self.rest, junction.values("train", exact=True))
+        if self.recipe.epochs and "test" in junction.sets and junction.test_each_epoch:
+            row["test_accuracy"], row["test_loss"], _ = junction.judge(network, "test")
+        if self.measure:
+            with torch.no_grad():
+                row |= self.measure(network.stitch)
+        if "validation" not in junction.sets:
+            return float(row["epoch"]), 0.0
+        judged = junction.judge(network, "validation")
+        row["validation_accuracy"] = judged.accuracy
+        return judged.accuracy, -judged.loss  # few images: the loss tells equal accuracies apart
+
+
+def train_together(trainings: Sequence[Training], *, progress: bool = False) -> list[Stitched]:
+    """Run trainings at one junction, of one recipe and one seed, together, and each as if it were alone.
+
+    They meet the same batches. So an augmented image passes model 1 once an epoch for all of them, which
+    keeps its values of one epoch in memory.
+    """
+    first = trainings[0]
+    both = any(each.objective.penalty is not None for each in trainings)
+    batches: Epochs | None = None
+    for number in tqdm(range(first.recipe.epochs), unit="epoch", disable=not progress):
+        batches = batches or _Batches(first.junction, first.recipe, both)
+        shared = batches if len(trainings) == 1 else _Kept(batches, number, first.seed)
+        for each in trainings:
+            each.epoch(number, shared)
+    return [each.result() for each in trainings]
 
 
 class _Objective:
@@ -119,23 +173,15 @@ class _Batches(Batches):
             yield values, labels, targets, theirs
 
 
-def _judge(
-    network: Stitched,
-    junction: Junction,
-    recipe: StitchRecipe,
-    measure: EpochMeasure | None,
-    row: dict[str, Any],
-) -> tuple[float, float]:
-    """Add accuracies to a row; returns the criterion of the best epoch: without validation, the epoch."""
-    if recipe.batch_norm == "reestimated":
-        reestimate(network.rest, junction.values("train", exact=True))
-    if recipe.epochs and "test" in junction.sets and junction.test_each_epoch:
-        row["test_accuracy"], row["test_loss"], _ = junction.judge(network, "test")
-    if measure:
-        with torch.no_grad():
-            row |= measure(network.stitch)
-    if "validation" not in junction.sets:
-        return float(row["epoch"]), 0.0
-    judged = junction.judge(network, "validation")
-    row["validation_accuracy"] = judged.accuracy
-    return judged.accuracy, -judged.loss  # few images: the loss tells equal accuracies apart
+class _Kept:
+    """The batches of one epoch; each time the values are copies, as a back may change its inputs in place."""
+
+    def __init__(self, batches: Epochs, number: int, seed: int) -> None:
+        self.batches = [*batches.epoch(number, seed=seed)]
+
+    def __len__(self) -> int:
+        return len(self.batches)
+
+    def epoch(self, number: int, *, seed: int) -> Iterator[Any]:
+        for values, *others in self.batches:
+            yield as_values(x.clone() for x in as_tuple(values)), *others

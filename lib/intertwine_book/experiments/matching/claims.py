@@ -12,7 +12,7 @@ from intertwine.data import Dataset
 from intertwine.stitching import Junction, StitchRecipe, stitch_at
 from intertwine.training import MultiStep, evaluate
 from intertwine_book import data, zoo
-from intertwine_book.experiments.matching import tables
+from intertwine_book.experiments.matching import own_setting, tables
 from intertwine_book.experiments.matching.directions import error_by_direction, variance_restored
 from intertwine_book.experiments.matching.networks import cuts
 from intertwine_book.experiments.matching.stitches import low_rank_kinds, path_rows, recipe_for, sparse_rows
@@ -51,6 +51,7 @@ def write(
     _closed_forms(run, pairs, sets, options)
     _of_residual_networks(run, recipe, own, sets, options)
     grown, robust = _of_own_networks(run, own, own_test, options)
+    own_setting.write(run, pairs, own, own_test, SHARED, **options)
     of = {name: run.parameters[name] for name in ("dataset", "wide")}
     ways, starts, longest = tables.ways(matching), tables.starts(paths), tables.longest(paths, longer)
     spread = starts.groupby(["pair", "layer1"], sort=False)[["random", "least_squares"]].std()

@@ -1,0 +1,91 @@
+"""Figures 7 and 8 of csiszarik2021 in its own setting: its recipe, and all images, flipped and shifted."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache, partial
+from typing import Any
+
+from torch import nn
+
+from intertwine.data import Dataset
+from intertwine.stitching import STITCH_RECIPES, Junction
+from intertwine.training import evaluate
+from intertwine_book import data
+from intertwine_book.experiments.matching import tables
+from intertwine_book.experiments.matching.networks import cuts
+from intertwine_book.experiments.matching.stitches import lasso_with
+from intertwine_book.experiments.published import published_pairs
+from intertwine_book.experiments.rows import Row
+from intertwine_book.experiments.stitching import stitch_rows
+from intertwine_book.experiments.stitching.stitches import Kinds, Pairs
+from intertwine_book.results import Run
+from intertwine_book.zoo import Spec
+
+
+def write(run: Run, pairs: Pairs, own: Spec, own_test: Dataset, uses: Sequence[str], **options: Any) -> None:
+    """Compute and write stitches of low rank and sparse ones, as figures 7 and 8 of the paper have them.
+
+    Stitches are trained as long as `longer_epochs` says, those of a case together, so that augmented images
+    pass the front once for all of them. The parameters beside the tables are those of these stitches.
+
+    Args:
+        own, own_test: the data of networks that are trained here.
+        uses: the names of the parameters that every stitch uses.
+        options: of `Junction`.
+    """
+    train, test = _whole(run, own, own_test)
+    recipe = replace(STITCH_RECIPES["csiszarik2021"], epochs=run.parameters["longer_epochs"], targets="soft")
+    task: dict[str, Any] = {"recipe": recipe}
+    sets: dict[str, Any] = {"train": train, "test": test}
+    images: dict[str, Any] = {"train_images": len(train), "fit_images": len(train), "test_images": len(test)}
+    run = replace(run, parameters=run.parameters | images | {"stitch_epochs": recipe.epochs})
+    alone = cache(partial(_accuracy, test))
+    options |= {"fit_images": len(train), "test_each_epoch": False}
+
+    def stitched(couple: Any, layer1: str, kinds: Kinds, seed: int) -> tuple[Any, ...]:
+        place = Junction(*couple, layer1, **sets, **options)
+        known: dict[str, Any] = {"seed": seed, "accuracies": tuple(map(alone, couple))}
+        return place, known, stitch_rows(place, kinds, **known)
+
+    ranks, alphas = run.parameters["ranks"], run.parameters["alphas"]
+    places = cuts(pairs[0][1], run.parameters["chosen"])
+    cases = [{"pair": k, "layer1": at, "couple": two} for k, two in enumerate(pairs) for at in places]
+    full: Kinds = {"least squares": {"kind": "least squares"}, "task loss": {"kind": "full", **task}}
+    low: dict[str, Row] = {f"rank {rank}": {"kind": "low rank", "rank": rank} for rank in ranks}
+    limited: Kinds = {
+        **{f"direct, {name}": kind for name, kind in low.items()},
+        **{f"direct without bias, {name}": kind | {"affine": False} for name, kind in low.items()},
+        **{f"task loss, {name}": kind | task | {"start": "random"} for name, kind in low.items()},
+    }
+
+    @run.table(cases=cases, uses=[*uses, "ranks"], data=train)
+    def figure_7_stitches(pair, layer1, couple):
+        return stitched(couple, layer1, {**full, **limited}, run.seed + pair)[-1]
+
+    @run.table(cases=cases, uses=[*uses, "alphas"], data=train)
+    def figure_8_stitches(pair, layer1, couple):
+        trained = {str(alpha): {"kind": "sparse", "alpha": alpha, **task} for alpha in alphas}
+        place, known, made = stitched(couple, layer1, trained, run.seed + pair)
+        rows = []
+        for alpha, row in zip(alphas, made, strict=True):
+            kind = partial(lasso_with, sparsity=row["sparsity"], affine=True)
+            (direct,) = stitch_rows(place, {"direct": {"kind": kind}}, **known)
+            rows += [{"alpha": alpha, **row, "stitch": "task loss"}, {"alpha": alpha, **direct}]
+        return rows
+
+    run.write(uses=[*uses, "ranks"], data=train, figure_7=tables.low_rank(figure_7_stitches))
+    run.write(
+        uses=[*uses, "alphas"], data=train, figure_8=tables.sparse(figure_8_stitches).assign(tolerated=0.2)
+    )
+
+
+def _whole(run: Run, own: Spec, own_test: Dataset) -> tuple[Dataset, Dataset]:
+    """All images, as the networks that are stitched expect them."""
+    if run.parameters["networks"] != "published":
+        return own.data, own_test
+    both = (data.load("cifar10", part, device=run.device) for part in ("train", "test"))
+    return published_pairs("tiny10", 1, *both)[1]
+
+
+def _accuracy(test: Dataset, model: nn.Module) -> float:
+    return 100 * evaluate(model.to(test.images.device), test.images, test.labels)
