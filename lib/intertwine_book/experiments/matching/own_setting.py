@@ -43,7 +43,7 @@ def write(run: Run, pairs: Pairs, own: Spec, own_test: Dataset, uses: Sequence[s
     options |= {"fit_images": len(train), "test_each_epoch": False}
 
     def stitched(couple: Any, layer1: str, kinds: Kinds, seed: int) -> tuple[Any, ...]:
-        place = Junction(*couple, layer1, **sets, **options)
+        place = Junction(couple[0], couple[1], layer1, **sets, **options)
         known: dict[str, Any] = {"seed": seed, "accuracies": tuple(map(alone, couple))}
         return place, known, stitch_rows(place, kinds, **known)
 
