@@ -37,8 +37,9 @@ def write(run: Run, pairs: Pairs, own: Spec, own_test: Dataset, uses: Sequence[s
     recipe = replace(STITCH_RECIPES["csiszarik2021"], epochs=run.parameters["longer_epochs"], targets="soft")
     task: dict[str, Any] = {"recipe": recipe}
     sets: dict[str, Any] = {"train": train, "test": test}
-    images: dict[str, Any] = {"train_images": len(train), "fit_images": len(train), "test_images": len(test)}
-    run = replace(run, parameters=run.parameters | images | {"stitch_epochs": recipe.epochs})
+    used = {"train_images": len(train), "fit_images": len(train), "test_images": len(test)}
+    used |= {"stitch_epochs": recipe.epochs}
+    run = replace(run, parameters={**run.parameters, **used})
     alone = cache(partial(_accuracy, test))
     options |= {"fit_images": len(train), "test_each_epoch": False}
 
