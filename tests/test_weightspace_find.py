@@ -1,7 +1,6 @@
 """The symmetries of any network: moved weights keep the function, and the groups are those of theory."""
 
 from collections import Counter
-from inspect import unwrap
 from pathlib import Path
 
 import pytest
@@ -383,9 +382,3 @@ def test_an_element_of_another_group_gets_one_sentence():
         verify(space, one, g | {"relu": g["1"]}, x)
     with pytest.raises(ValueError, match="Expected one element for 1, was given another as 0"):
         space.act(one, g | {0: g["1"]})
-
-
-def test_a_seed_is_no_generator():
-    space = find_symmetries(nn.Linear(3, 2).eval(), torch.zeros(1, 3))
-    with pytest.raises(TypeError, match=r"Expected a torch.Generator, was given 0: make one"):
-        unwrap(type(space).sample)(space, 0)  # as it is without the type checks of tests

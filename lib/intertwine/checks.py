@@ -77,6 +77,17 @@ def check_tensor(given: object, name: str = "") -> None:
     raise TypeError(f"Expected a tensor{name and f' as {name}'}, was given {type(given).__name__}: {hint}.")
 
 
+def check_generator(given: object) -> None:
+    """Raise TypeError, in one sentence, unless this is a generator of random numbers, and no seed.
+
+    Example:
+        >>> check_generator(torch.Generator().manual_seed(0))
+    """
+    if not isinstance(given, torch.Generator):
+        hint = f"torch.Generator().manual_seed({given})" if isinstance(given, int) else "torch.Generator()"
+        raise TypeError(f"Expected a torch.Generator, was given {given!r}: make one with {hint}.")
+
+
 def not_taken(images: Tensor, error: Exception) -> ValueError:
     """The sentence for images on which a model's forward raised an error.
 

@@ -6,6 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from intertwine.checks import check_generator
+
 SINGULAR = 1e6  # condition from which directions of a plane are called dependent
 
 
@@ -80,6 +82,7 @@ def random_plane(centre: Float[Tensor, " p"], m: int, *, generator: torch.Genera
         ... )
         True
     """
+    check_generator(generator)
     directions = torch.randn(
         m, len(centre), generator=generator, dtype=torch.float64, device=generator.device
     )

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from intertwine.checks import check_generator
 from intertwine.genni.grid import loss_at
 from intertwine.genni.parametric import check_points, outputs, parameter_vector
 from intertwine.genni.problem import Problem
@@ -119,6 +120,7 @@ def random_starts(network: nn.Module, number: int, *, generator: torch.Generator
         >>> starts.abs().max() <= 0.5  # torch's uniform in ±1/√fan_in
         tensor(True)
     """
+    check_generator(generator)
     fresh = copy.deepcopy(network).cpu()
     own: list[Any] = [each for each in fresh.modules() if [*each.parameters(recurse=False)]]
     for module in own:

@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from intertwine.checks import check_generator
 from intertwine.groups.activations import as_activation
 from intertwine.groups.base import MatrixGroup
 from intertwine.groups.general_linear import GeneralLinear
@@ -65,6 +66,7 @@ class Monomial(MatrixGroup):
 
     def sample(self, generator: torch.Generator, *, scale: float = 1.0) -> Float[Tensor, "n n"]:
         """A uniform permutation times independent scalars, as `ScalarGroup.sample` draws them."""
+        check_generator(generator)
         columns = torch.randperm(self.n, generator=generator, device=generator.device)
         return _matrix(columns, self.scalars.sample(generator, self.n, scale))
 

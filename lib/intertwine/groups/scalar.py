@@ -8,6 +8,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from intertwine.checks import check_generator
+
 ScalarKind = Literal["trivial", "signs", "positive", "nonzero", "discrete", "linear", "affine", "constant"]
 
 
@@ -121,6 +123,7 @@ class ScalarGroup:
 
         `scale` is the standard deviation of log|a|, or of k before rounding for a discrete group's λ^k.
         """
+        check_generator(generator)
         a = torch.ones(size, device=generator.device, dtype=torch.float64)
         if self.continuous:
             a = (scale * gaussian(generator, size)).exp()
@@ -134,4 +137,5 @@ TRIVIAL, SIGNS, POSITIVE, NONZERO = (ScalarGroup(kind) for kind in get_args(Scal
 
 def gaussian(generator: torch.Generator, *shape: int) -> Float[Tensor, "..."]:
     """Independent standard normal numbers, float64, on the generator's device."""
+    check_generator(generator)
     return torch.randn(*shape, generator=generator, device=generator.device, dtype=torch.float64)

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from intertwine.checks import check_generator
 from intertwine.groups.base import MatrixGroup
 from intertwine.groups.general_linear import GeneralLinear
 from intertwine.groups.orthonormal import mean_basis
@@ -60,6 +61,7 @@ class StabilizerOfOnes(MatrixGroup):
 
     def sample(self, generator: torch.Generator, *, scale: float = 1.0) -> Float[Tensor, "n n"]:
         """[[1, r], [0, B]] in an orthonormal basis that starts with 1/√n; r Gaussian, B from GL(n−1)."""
+        check_generator(generator)
         block = torch.eye(self.n, dtype=torch.float64, device=generator.device)
         if self.n > 1:
             block[:1, 1:] = scale * gaussian(generator, 1, self.n - 1)

@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from intertwine.checks import check_generator
 from intertwine.features import channel_axis, rows
 from intertwine.similarity.inputs import check_choice
 from intertwine.similarity.registry import as_measure
@@ -70,6 +71,7 @@ def null(
     measure = as_measure(measure) if isinstance(measure, str) else measure
     if not callable(kind):
         check_choice("kind", kind, ("shuffle", "gaussian"))
+    check_generator(generator)
     if repeats < 2:
         raise ValueError(f"Expected at least 2 repeats, was given {repeats}: an interval needs some.")
 

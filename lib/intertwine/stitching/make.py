@@ -5,17 +5,15 @@ from dataclasses import replace
 from typing import Any
 
 import torch
-from jaxtyping import Float
 from torch import Tensor, nn
 
-from intertwine import devices
 from intertwine.alignment import LinearMap
 from intertwine.data import Dataset
+from intertwine.stitching.join import as_module, join
 from intertwine.stitching.junction import Junction
 from intertwine.stitching.kinds import Kind, build, check_kind, described
-from intertwine.stitching.maps import Full
 from intertwine.stitching.stitch_recipes import STILL, STITCH_RECIPES, StitchRecipe
-from intertwine.stitching.stitched import Layers, Rest, Stitched, check_fit, cut, run_part
+from intertwine.stitching.stitched import Layers, Stitched
 from intertwine.stitching.task_loss import EpochMeasure, Penalty, Training, train_together
 
 
@@ -232,30 +230,3 @@ def _training(
     made = build(kind, junction, generator, trained=recipe is not None, start=start, **options)
     layer = as_module(made, torch.empty(0))  # trained in torch's default type
     return Training(junction, layer, how, seed=seed, penalty=penalty, measure=measure)
-
-
-def join(
-    model1: nn.Module,
-    model2: nn.Module,
-    at: Layers,
-    map: LinearMap | nn.Module,
-    *,
-    example: Float[Tensor, "n ..."] | None = None,
-    shortcut: str = "refuse",
-) -> Stitched:
-    """The network of `stitch` with a given map; a module is not copied.
-
-    Without an example of the inputs nothing is resampled or checked. With one, a map or layers that do not
-    fit raise a ValueError, where all are on one device and of one type.
-    """
-    front, _, back, widths = cut(model1, model2, at, example, shortcut=shortcut)
-    rest = Rest(as_module(map, devices.like(back)), back, shortcut)
-    stitched = Stitched(front, rest)
-    if example is not None and len({(p.device, p.dtype) for p in stitched.parameters()}) < 2:
-        check_fit(rest, run_part(front, example[:1]), widths)
-    return stitched
-
-
-def as_module(map: LinearMap | nn.Module, like: Tensor) -> nn.Module:
-    """A closed form as a stitch that may be trained further, in the type of `like`; a module as it is."""
-    return map if isinstance(map, nn.Module) else Full(map.weight, map.bias).to(like)

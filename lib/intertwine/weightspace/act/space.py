@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from intertwine.checks import check_finite, check_tensor
+from intertwine.checks import check_finite, check_generator, check_tensor
 from intertwine.weightspace.act.action import Action, State, fold_batch_norms
 from intertwine.weightspace.act.tables import spaces_table, stays_table
 from intertwine.weightspace.act.weights import AnyWeights, Weights, state, with_state
@@ -148,10 +148,7 @@ class WeightSpace:
 
         `scale` is the standard deviation of the logarithms of scalars, and of singular values in GL(n).
         """
-        if not isinstance(generator, torch.Generator):
-            raise TypeError(
-                f"Expected a torch.Generator, was given {generator!r}: make one with torch.Generator()."
-            )
+        check_generator(generator)
         return {space.name: space.sample(generator, scale) for space in self.spaces}
 
     def identity(self) -> Element:
