@@ -155,6 +155,7 @@ def test_a_stitch_that_changes_its_inputs_leaves_those_of_the_next():
     alone = stitch_at(place, AddedInPlace(), recipe=recipe)
     for each in (first, second):
         assert torch.equal(each.stitch.bias, alone.stitch.bias)
+        assert place.judge(each) == place.judge(each) == place.judge(alone)
 
 
 def test_values_that_are_not_kept_give_the_same(monkeypatch):

@@ -146,7 +146,9 @@ class Junction:
         if (stored := self.stored(name, exact=exact)) is None:
             images, dtype = self._inputs(name, exact)
             return outputs(self.front, images, dtype=dtype)
-        return map(as_values, zip(*(x.split(BATCH) for x in as_tuple(stored)), strict=True))
+        # copies, as a stitch or a back may change its inputs in place
+        batches = zip(*(x.split(BATCH) for x in as_tuple(stored)), strict=True)
+        return (as_values(x.clone() for x in batch) for batch in batches)
 
     def _inputs(self, name: str, exact: bool) -> tuple[Tensor, torch.dtype]:
         """The images of a set, and the type of autocast that their values are computed in."""
